@@ -1,0 +1,32 @@
+# Standalone: everything that LLVM's own CMake would have set up for us.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_package(LLVM REQUIRED CONFIG)
+# The version file of an LLVM package only accepts major.minor, so ask without.
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "mneme needs LLVM 22, found ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
+endif()
+message(STATUS "Using LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
+
+if(NOT MNEME_LINK_LLVM_DYLIB)
+  set(LLVM_LINK_LLVM_DYLIB OFF)
+endif()
+# Debian packages lit but no llvm-lit; MnemeLit writes one to <build>/bin.
+if(NOT EXISTS "${LLVM_DEFAULT_EXTERNAL_LIT}")
+  set(LLVM_DEFAULT_EXTERNAL_LIT "")
+endif()
+find_package(Python3 REQUIRED COMPONENTS Interpreter) # add_lit_target uses it
+
+set(LLVM_RUNTIME_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/bin)
+set(LLVM_LIBRARY_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)
+set(LLVM_SHLIB_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)
+list(APPEND CMAKE_MODULE_PATH "${LLVM_CMAKE_DIR}")
+include(GNUInstallDirs)
+include(TableGen)
+include(AddLLVM)
+include(HandleLLVMOptions)
+set(LLVM_BUILD_TESTS OFF)
+include(MnemeGTest)

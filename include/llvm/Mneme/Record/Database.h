@@ -1,0 +1,78 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A folder of recordings: one <static hash>.json per kernel with its recorded
+/// launches, beside RecordedIR_<static hash>.bc and the snapshots. docs/RecordFormat.rst.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RECORD_DATABASE_H
+#define LLVM_MNEME_RECORD_DATABASE_H
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Mneme/Record/Snapshot.h"
+#include "llvm/Mneme/Support/Launch.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+/// One recorded launch.
+struct RecordedInstance {
+  std::string DynamicHash; ///< 16 hexadecimal digits.
+  Dim3 Grid, Block;
+  uint64_t SharedMem = 0; ///< Dynamic shared memory, bytes.
+  std::string Prologue;   ///< File name in the database's folder.
+  std::string Epilogue;
+  uint64_t Occurrences = 1; ///< Launches with this dynamic hash, recorded or not.
+};
+
+/// One kernel: the contents of <static hash>.json.
+struct RecordedKernel {
+  std::string KernelName;    ///< The symbol in the IR.
+  std::string DemangledName;
+  std::string StaticHash;    ///< 32 hexadecimal digits.
+  std::string Triple, Arch;  ///< What the application was compiled for.
+  std::string OptLevel;      ///< The application's own: "0" … "3", "s", "z".
+  std::string Device;        ///< What it ran on: "host".
+  std::string Toolchain;     ///< "clang 22.1.8".
+  std::vector<std::string> Modules; ///< Bitcode files in the folder; one for now.
+  uint64_t VAddr = 0, VASize = 0;   ///< The arena.
+  std::vector<KernelArg> Args;
+  std::vector<KernelGlobal> Globals;
+  /// By dynamic hash, in order of recording.
+  std::vector<RecordedInstance> Instances;
+
+  const RecordedInstance *findInstance(StringRef DynamicHash) const;
+};
+
+json::Value toJSON(const RecordedKernel &K);
+bool fromJSON(const json::Value &V, RecordedKernel &K, json::Path P);
+
+/// Reads <static hash>.json and checks it: format version, keys, and that the files
+/// it names lie in its own folder. Errors name the file and the key.
+Expected<RecordedKernel> readKernelFile(StringRef Path);
+/// Writes to a temporary name and renames.
+Error writeKernelFile(StringRef Path, const RecordedKernel &K);
+
+/// All kernels of a folder, in order of file name. Error when there is none.
+Expected<std::vector<RecordedKernel>> readDatabase(StringRef Dir);
+
+/// Reads everything a kernel's recordings consist of, snapshots included, and
+/// returns all that is wrong, one message each.
+std::vector<std::string> checkKernel(StringRef Dir, const RecordedKernel &K);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_RECORD_DATABASE_H

@@ -1,0 +1,74 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Reading what MnemePass left in an executable, library or object file
+/// (Runtime/PayloadFormat.h), from the file alone.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RECORD_PAYLOAD_H
+#define LLVM_MNEME_RECORD_PAYLOAD_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Support/Launch.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+namespace mneme {
+
+struct PayloadKernel {
+  std::string Name;
+  std::vector<KernelArg> Args;
+};
+
+/// One translation unit for one architecture.
+struct Payload {
+  std::string Triple, Arch, Source;
+  char OptLevel = '2';
+  bool IsRDC = false;
+  std::string Hash; ///< 32 hexadecimal digits of XXH3-128 of the bitcode.
+  std::vector<PayloadKernel> Kernels;
+  std::string Bitcode; ///< Decompressed.
+};
+
+/// Parses one payload: exactly \p Bytes. \p Where names it in errors.
+Expected<Payload> parsePayload(StringRef Bytes, StringRef Where);
+
+/// All payloads of an ELF file (or of the members of an archive). Error when the
+/// file cannot be read, is no such file, or holds none.
+Expected<std::vector<Payload>> readPayloads(StringRef Path);
+
+/// Parses the payload's bitcode.
+Expected<std::unique_ptr<Module>> parsePayloadModule(const Payload &P,
+                                                     LLVMContext &Context);
+
+/// The part of \p M that \p Kernel needs: a new module with the kernel, what it
+/// reaches, everything else gone, the other kernels too. Functions keep their
+/// attributes (minus optnone and the noinline that comes with it), variables their
+/// linkage; debug info stays.
+Expected<std::unique_ptr<Module>> extractKernel(const Module &M,
+                                                StringRef Kernel);
+
+/// The static hash: XXH3-128 of the extracted module's bitcode, 32 hexadecimal
+/// digits. Does not depend on the path of the source or the build folder.
+std::string computeStaticHash(const Module &Extracted);
+
+/// The kernel's arguments with names and types.
+std::vector<KernelArg> describeArgs(const Module &M, StringRef Kernel);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_RECORD_PAYLOAD_H

@@ -1,0 +1,112 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What MnemePass leaves in an executable. Written by the pass, read by the
+/// tools from the file alone and by the runtime inside the application, so: C,
+/// no LLVM, no STL. Everything is little-endian; offsets count from the start of
+/// the payload; strings are NUL-terminated.
+///
+/// Section \c mneme_payload holds payloads back to back, each 8-byte aligned: the
+/// device module of one translation unit for one architecture, before any
+/// optimization, with a table of its kernels. Equal payloads fold (COMDAT).
+///
+/// Section \c mneme_index ties host pointers (launch stubs, HIP handles, shadow
+/// variables) to payloads. Section \c mneme_hooks holds one patchable slot per
+/// runtime function that the translation unit calls.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RUNTIME_PAYLOADFORMAT_H
+#define LLVM_MNEME_RUNTIME_PAYLOADFORMAT_H
+
+#include <stdint.h>
+
+// C identifiers, so that the linker provides __start_ and __stop_ symbols.
+#define MNEME_PAYLOAD_SECTION "mneme_payload"
+#define MNEME_INDEX_SECTION "mneme_index"
+#define MNEME_HOOKS_SECTION "mneme_hooks"
+
+#define MNEME_PAYLOAD_MAGIC "MNEMEPL1" /* 8 characters, no NUL stored */
+
+enum {
+  MNEME_PAYLOAD_ZSTD = 1, ///< The bitcode is one zstd frame.
+  MNEME_PAYLOAD_RDC = 2,  ///< Compiled with -fgpu-rdc: may need other payloads.
+};
+
+enum {
+  MNEME_ARG_VALUE = 0,     ///< A scalar or vector.
+  MNEME_ARG_POINTER = 1,   ///< A pointer into device memory.
+  MNEME_ARG_AGGREGATE = 2, ///< byval/byref: a struct passed by value.
+};
+
+typedef struct {
+  char Magic[8];
+  uint32_t HeaderSize;   ///< sizeof(MnemePayloadHeader); readers skip the rest.
+  uint32_t Flags;        ///< MNEME_PAYLOAD_*.
+  uint64_t TotalSize;    ///< Header and body, a multiple of 8.
+  uint64_t BitcodeSize;  ///< Bytes of bitcode once decompressed.
+  uint64_t StoredSize;   ///< Bytes stored at BitcodeOffset.
+  uint64_t BitcodeOffset;
+  uint8_t Hash[16];      ///< XXH3-128 (canonical, big-endian) of the bitcode.
+  uint32_t TripleOffset; ///< "nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa".
+  uint32_t ArchOffset;   ///< "sm_90", "gfx90a".
+  uint32_t SourceOffset; ///< The source file's base name.
+  uint32_t OptLevel;     ///< '0' '1' '2' '3' 's' 'z': the application's own -O.
+  uint32_t NumKernels;
+  uint32_t KernelsOffset; ///< MnemePayloadKernel[NumKernels].
+} MnemePayloadHeader;
+
+typedef struct {
+  uint32_t NameOffset; ///< The kernel's symbol in the bitcode.
+  uint32_t NumArgs;
+  uint32_t ArgsOffset; ///< MnemePayloadArg[NumArgs].
+  uint32_t Reserved;
+} MnemePayloadKernel;
+
+typedef struct {
+  uint32_t Size;   ///< Bytes behind args[i] of a launch.
+  uint32_t Offset; ///< Where the argument lies in the kernel's parameter space.
+  uint32_t Kind;   ///< MNEME_ARG_*.
+  uint32_t Reserved;
+} MnemePayloadArg;
+
+enum {
+  MNEME_INDEX_KERNEL = 0,
+  MNEME_INDEX_VARIABLE = 1, ///< __device__ or __constant__ variable.
+};
+
+typedef struct {
+  const void *HostPtr; ///< Launch stub (CUDA), handle (HIP) or shadow variable.
+  const MnemePayloadHeader *Payload;
+  const char *Name; ///< Device symbol.
+  uint64_t Size;    ///< Bytes of a variable; 0 for a kernel.
+  uint32_t Kind;    ///< MNEME_INDEX_*.
+  uint32_t Flags;   ///< Variables: 1 = __constant__.
+} MnemeIndexEntry;
+
+/// Instrumented code calls the runtime function \c Name through \c Fn, which holds
+/// the application's own definition until somebody stores another one.
+typedef struct {
+  void *Fn;
+  const char *Name;
+} MnemeHook;
+
+/// Every instrumented translation unit calls this once, before its other
+/// constructors, when the symbol exists (it is weak): that is how a runtime
+/// attaches, also to a library that dlopen brings in later. Bounds are those of the
+/// calling object's sections; calls repeat per translation unit, so the callee
+/// remembers what it has seen.
+#ifdef __cplusplus
+extern "C"
+#endif
+void __mneme_attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
+                    const MnemeIndexEntry *IndexBegin,
+                    const MnemeIndexEntry *IndexEnd);
+
+#endif // LLVM_MNEME_RUNTIME_PAYLOADFORMAT_H

@@ -1,0 +1,152 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The snapshot file, DeviceState.{prologue,epilogue}.<static>.<dynamic>.mneme.
+/// Written by the runtime inside the application, read by the tools, so: C, no
+/// LLVM, no STL. Little-endian.
+///
+///   MnemeSnapshotHeader
+///   { MnemeRecordHeader, payload of Size bytes, zeros up to 8 bytes }*
+///   last record: MNEME_RECORD_END
+///
+/// A file without its End record is truncated. A reader refuses an unknown record
+/// type unless it carries MNEME_RECORD_OPTIONAL, and any record whose digest is
+/// not that of its payload. Files are written under a temporary name, renamed when
+/// whole, and never changed afterwards.
+///
+/// In a prologue, bytes of a region that no Data record covers are zero. An
+/// epilogue lists the same regions; bytes that no Data record covers are those of
+/// the prologue.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RUNTIME_RECORDFORMAT_H
+#define LLVM_MNEME_RUNTIME_RECORDFORMAT_H
+
+#include <stdint.h>
+
+#define MNEME_SNAPSHOT_MAGIC "MNEMESNP" /* 8 characters, no NUL stored */
+#define MNEME_SNAPSHOT_MAJOR 1          /* readers refuse another major */
+#define MNEME_SNAPSHOT_MINOR 0
+
+/// Where device memory lives in a recorded application and in its replay. Half a
+/// tebibyte below the highest place where Linux starts to map libraries, outside
+/// the ranges that sanitizers use; an H200 grants it through the driver's VMM too.
+#define MNEME_ARENA_BASE 0x7e0000000000ull
+#define MNEME_ARENA_SIZE 0x008000000000ull
+
+enum { MNEME_SNAPSHOT_PROLOGUE = 1, MNEME_SNAPSHOT_EPILOGUE = 2 };
+
+typedef struct {
+  char Magic[8];
+  uint16_t Major;
+  uint16_t Minor;
+  uint32_t Kind;           ///< MNEME_SNAPSHOT_*.
+  uint8_t StaticHash[16];  ///< The kernel's code.
+  uint64_t DynamicHash;    ///< The launch's configuration.
+  uint64_t ArenaBase;      ///< Addresses in the file lie in
+  uint64_t ArenaSize;      ///< [ArenaBase, ArenaBase + ArenaSize).
+  uint64_t HeaderDigest;   ///< XXH3-64 of the bytes before this field.
+} MnemeSnapshotHeader;
+
+enum {
+  MNEME_RECORD_ARGS = 1,
+  MNEME_RECORD_REGION = 2,
+  MNEME_RECORD_DATA = 3,
+  MNEME_RECORD_ANNOTATION = 4,
+  MNEME_RECORD_END = 255,
+};
+
+enum { MNEME_RECORD_OPTIONAL = 1 };
+
+typedef struct {
+  uint32_t Type;   ///< MNEME_RECORD_*.
+  uint32_t Flags;  ///< MNEME_RECORD_OPTIONAL.
+  uint64_t Size;   ///< Bytes of payload that follow this header.
+  uint64_t Digest; ///< XXH3-64 of the payload.
+} MnemeRecordHeader;
+
+/// MNEME_RECORD_ARGS (prologue only): this, then MnemeArgEntry[Count], then the
+/// bytes of all arguments, back to back, unpadded.
+typedef struct {
+  uint32_t Count;
+  uint32_t Reserved;
+} MnemeArgsRecord;
+
+typedef struct {
+  uint32_t Size;
+  uint32_t Offset; ///< In the kernel's parameter space.
+} MnemeArgEntry;
+
+enum { MNEME_REGION_HEAP = 1, MNEME_REGION_GLOBAL = 2 };
+
+/// MNEME_RECORD_REGION: this, then the name's bytes (globals; no NUL).
+typedef struct {
+  uint64_t Address;
+  uint64_t Size; ///< Bytes that the application asked for.
+  uint32_t Kind; ///< MNEME_REGION_*.
+  uint32_t Id;   ///< Counts from 0 in a file; "buffer N" in messages.
+  uint32_t NameSize;
+  uint32_t Reserved;
+} MnemeRegionRecord;
+
+enum { MNEME_ENCODING_RAW = 0, MNEME_ENCODING_ZSTD = 1 };
+
+/// MNEME_RECORD_DATA: this, then the stored bytes. Covers at most
+/// MNEME_DATA_CHUNK bytes of one region.
+typedef struct {
+  uint64_t Address;
+  uint64_t RawSize;
+  uint32_t Encoding; ///< MNEME_ENCODING_*.
+  uint32_t Reserved;
+} MnemeDataRecord;
+
+#define MNEME_DATA_CHUNK (1u << 20)
+#define MNEME_SNAPSHOT_PAGE 4096u /* unit of change in an epilogue */
+
+/// Element types of annotations and of comparisons. Keep in step with
+/// include/mneme/annotate.h.
+enum {
+  MNEME_DTYPE_BYTES = 0,
+  MNEME_DTYPE_F32 = 1,
+  MNEME_DTYPE_F64 = 2,
+  MNEME_DTYPE_F16 = 3,
+  MNEME_DTYPE_BF16 = 4,
+  MNEME_DTYPE_I8 = 5,
+  MNEME_DTYPE_I16 = 6,
+  MNEME_DTYPE_I32 = 7,
+  MNEME_DTYPE_I64 = 8,
+  MNEME_DTYPE_U8 = 9,
+  MNEME_DTYPE_U16 = 10,
+  MNEME_DTYPE_U32 = 11,
+  MNEME_DTYPE_U64 = 12,
+};
+
+enum { MNEME_TOLERANCE_EXACT = 0, MNEME_TOLERANCE_ABS = 1, MNEME_TOLERANCE_REL = 2, MNEME_TOLERANCE_ULP = 3 };
+enum { MNEME_NORM_NONE = 0, MNEME_NORM_L1 = 1, MNEME_NORM_L2 = 2, MNEME_NORM_LINF = 3 };
+
+/// MNEME_RECORD_ANNOTATION: this, then the tag's bytes (no NUL). How the
+/// application wants a range compared.
+typedef struct {
+  uint64_t Address;
+  uint64_t Size;
+  uint32_t DType;     ///< MNEME_DTYPE_*.
+  uint32_t Tolerance; ///< MNEME_TOLERANCE_*.
+  uint32_t Norm;      ///< MNEME_NORM_*.
+  uint32_t TagSize;
+  double Value;
+} MnemeAnnotationRecord;
+
+/// MNEME_RECORD_END.
+typedef struct {
+  uint64_t NumRecords; ///< Records before this one.
+  uint64_t RawBytes;   ///< Sum of RawSize over Data records.
+} MnemeEndRecord;
+
+#endif // LLVM_MNEME_RUNTIME_RECORDFORMAT_H

@@ -1,0 +1,143 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How the runtime inside the application talks to the launcher that stays its
+/// parent (llvm-mneme-record), over a Unix stream socket. The application asks, the
+/// launcher answers; one request at a time per connection. Both sides are of
+/// the same build, which Hello checks. No LLVM here.
+///
+/// A message is MnemeWireHeader and a body of Size bytes, written with WireWriter
+/// and read with WireReader: u32, u64 little-endian; bytes and strings as a u64
+/// length and their bytes.
+///
+/// Every answer begins with a string: empty, or what went wrong. Then:
+///
+///   Hello       u32 version, u32 pid, u64 code base, u64 code size,
+///               u32 count, {string name, u64 address} of mneme_host_symbols
+///     answer    string output directory
+///   LoadModule  bytes hash(16), bytes payload (whole, as in the executable)
+///     answer    u32 count of device variables,
+///               {string name, u64 size, u64 alignment, u32 flags (1 constant)}
+///   Initialize  bytes hash, u32 count, {string name, u64 address} for all of the
+///               module's variables
+///     answer    {bytes initial contents} in the same order
+///   LoadKernel  bytes hash, string name, u32 compile for the host (0 or 1)
+///     answer    bytes static hash(16), u32 count of arguments,
+///               {u32 size, u32 offset, u32 kind}, u32 count of variables reached,
+///               {string name}; and if compiled for the host:
+///               u32 strategy, u32 static shared, u32 wave size, u32 cooperative,
+///               u64 context size, u64 entry address, u32 count of segments,
+///               {u64 address, u32 protection (PROT_*), bytes contents}
+///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32 block[3],
+///               u64 dynamic shared, string prologue, string epilogue (file names in
+///               the output directory, already renamed into place),
+///               u64 arena base, u64 arena size, u64 stored bytes, u64 raw bytes,
+///               u32 count, {string name, u64 address, u64 size} of variables
+///     answer    nothing more
+///   Summary     at exit: u64 launches seen, recorded, skipped;
+///               u32 count, {bytes static hash or empty, string kernel, u64 dynamic
+///               hash, u64 occurrences};
+///               u32 count, {string reason, u64 times}; u64 nanoseconds spent
+///     answer    nothing more
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RUNTIME_WIRE_H
+#define LLVM_MNEME_RUNTIME_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <string>
+
+#define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
+#define MNEME_WIRE_VERSION 1u
+
+/// The runtime finds the launcher's socket in this variable (a path).
+#define MNEME_ENV_SOCKET "MNEME_SOCKET"
+
+enum MnemeWireType : uint32_t {
+  MNEME_WIRE_HELLO = 1,
+  MNEME_WIRE_LOAD_MODULE = 2,
+  MNEME_WIRE_INITIALIZE = 3,
+  MNEME_WIRE_LOAD_KERNEL = 4,
+  MNEME_WIRE_RECORDED = 5,
+  MNEME_WIRE_SUMMARY = 6,
+};
+
+struct MnemeWireHeader {
+  uint32_t Magic;
+  uint32_t Type; ///< MnemeWireType; the answer repeats the request's.
+  uint64_t Size; ///< Bytes of body.
+};
+
+namespace mneme {
+
+class WireWriter {
+public:
+  void u32(uint32_t V) { raw(&V, sizeof(V)); }
+  void u64(uint64_t V) { raw(&V, sizeof(V)); }
+  void bytes(const void *P, size_t N) {
+    u64(N);
+    raw(P, N);
+  }
+  void str(const std::string &S) { bytes(S.data(), S.size()); }
+  const std::string &body() const { return Buf; }
+
+private:
+  void raw(const void *P, size_t N) {
+    Buf.append(static_cast<const char *>(P), N);
+  }
+  std::string Buf;
+};
+
+/// Reads never go out of bounds: past the end they give zeros and ok() turns false.
+class WireReader {
+public:
+  WireReader(const char *P, size_t N) : Cur(P), End(P + N) {}
+  uint32_t u32() { return pod<uint32_t>(); }
+  uint64_t u64() { return pod<uint64_t>(); }
+  /// A view into the message.
+  const char *bytes(size_t &N) {
+    uint64_t Len = u64();
+    if (Len > static_cast<size_t>(End - Cur)) {
+      Ok = false;
+      Len = 0;
+    }
+    const char *P = Cur;
+    Cur += Len;
+    N = Len;
+    return P;
+  }
+  std::string str() {
+    size_t N;
+    const char *P = bytes(N);
+    return std::string(P, N);
+  }
+  bool ok() const { return Ok; }
+  bool atEnd() const { return Cur == End; }
+
+private:
+  template <typename T> T pod() {
+    T V = 0;
+    if (static_cast<size_t>(End - Cur) < sizeof(T)) {
+      Ok = false;
+      return V;
+    }
+    memcpy(&V, Cur, sizeof(T));
+    Cur += sizeof(T);
+    return V;
+  }
+  const char *Cur, *End;
+  bool Ok = true;
+};
+
+} // namespace mneme
+
+#endif // LLVM_MNEME_RUNTIME_WIRE_H

@@ -1,0 +1,86 @@
+import os
+import shutil
+import subprocess
+
+import lit.formats
+from lit.llvm import llvm_config
+from lit.llvm.subst import ToolSubst
+
+config.name = "Mneme"
+config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
+config.suffixes = [".ll", ".test", ".cu", ".cpp", ".c"]
+config.excludes = ["Inputs", "CMakeLists.txt", "tools"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.mneme_obj_root, "test")
+
+llvm_config.use_default_substitutions()
+llvm_config.with_environment("PATH", config.mneme_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.with_system_environment(["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"])
+
+for arch in config.targets_to_build.split():
+    config.available_features.add(arch.lower() + "-registered-target")
+if config.mneme_use_sanitizer:
+    # An instrumented plugin cannot be loaded into an uninstrumented clang.
+    config.available_features.add("sanitizer")
+
+plugin = os.path.join(config.mneme_lib_dir, "MnemePass" + config.llvm_plugin_ext)
+config.substitutions.append(("%mneme_pass", plugin))
+config.substitutions.append(
+    ("%mneme_rt", os.path.join(config.mneme_lib_dir, "libmneme_rt.so"))
+)
+config.substitutions.append(("%mneme_src", config.mneme_src_root))
+
+have_clang = bool(config.mneme_clang) and os.path.exists(config.mneme_clang)
+have_cuda = os.path.exists(
+    os.path.join(config.mneme_cuda_path, "include", "cuda_runtime.h")
+)
+if have_clang:
+    config.available_features.add("clang")
+    config.substitutions.append(("%clangxx", config.mneme_clang + " --driver-mode=g++"))
+if have_clang and have_cuda:
+    # %cuda_cc FILE.cu -o APP compiles an instrumented program against the shared
+    # runtime; %cuda_cc_plain does the same without the pass.
+    cuda = config.mneme_cuda_path
+    lib = os.path.join(cuda, "lib64")
+    flags = (
+        "%s --driver-mode=g++ --cuda-path=%s --offload-arch=sm_90 "
+        "-Wno-unknown-cuda-version -isystem %s/include/cccl -I%s/include -L%s "
+        "-Wl,-rpath,%s "
+    ) % (config.mneme_clang, cuda, cuda, config.mneme_src_root, lib, lib)
+    config.available_features.add("cuda-toolkit")
+    config.substitutions.append(("%cuda_cc_plain", flags))
+    config.substitutions.append(("%cuda_cc_static", flags + "-fpass-plugin=" + plugin + " -lcudart_static -ldl -lrt -lpthread"))
+    config.substitutions.append(
+        ("%cuda_cc", flags + "-fpass-plugin=" + plugin + " -lcudart")
+    )
+    config.substitutions.append(("%cuda_path", cuda))
+    llvm_config.with_environment("PATH", os.path.join(cuda, "bin"), append_path=True)
+
+if shutil.which("ptxas", path=config.environment["PATH"]):
+    config.available_features.add("ptxas")
+
+tools = ["llvm-mneme-record", "llvm-mneme-replay", "mneme-opt"]
+llvm_config.add_tool_substitutions(
+    [ToolSubst(t, unresolved="ignore") for t in tools],
+    [config.mneme_tools_dir],
+)
+llvm_config.add_tool_substitutions(
+    [
+        ToolSubst(t, unresolved="ignore")
+        for t in ["opt", "llvm-dis", "llvm-as", "llvm-readelf", "llvm-nm", "llc"]
+    ],
+    [config.llvm_tools_dir],
+)
+
+# What can run here is asked of the tool, never guessed at configure time, so that
+# one build tree runs the GPU tests when it is moved to a machine with a GPU.
+replay = os.path.join(config.mneme_tools_dir, "llvm-mneme-replay")
+if os.path.exists(replay):
+    out = subprocess.run(
+        [replay, "--list-devices"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ).stdout.decode()
+    for line in out.splitlines():
+        kind = line.split(":")[0].split()[0] if line.split() else ""
+        if kind:
+            config.available_features.add("device-" + kind)
