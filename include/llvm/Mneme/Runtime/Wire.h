@@ -59,8 +59,17 @@
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
 #define MNEME_WIRE_VERSION 1u
 
-/// The runtime finds the launcher's socket in this variable (a path).
-#define MNEME_ENV_SOCKET "MNEME_SOCKET"
+/// What the launcher tells the runtime in its environment; all are always set.
+#define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
+#define MNEME_ENV_DEVICE "MNEME_DEVICE" /* "host" */
+#define MNEME_ENV_RECORD "MNEME_RECORD" /* 1, or 0: only run */
+/* POSIX extended regular expression, searched in the symbol and in the demangled
+   name; empty selects every kernel */
+#define MNEME_ENV_KERNEL "MNEME_KERNEL"
+#define MNEME_ENV_SKIP "MNEME_SKIP" /* first launches of each kernel not recorded */
+#define MNEME_ENV_MAX_RECORDINGS "MNEME_MAX_RECORDINGS" /* per kernel; 0: no limit */
+#define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE" /* arena, bytes */
+#define MNEME_ENV_TIMEOUT "MNEME_TIMEOUT" /* seconds per launch, decimal; 0: none */
 
 enum MnemeWireType : uint32_t {
   MNEME_WIRE_HELLO = 1,
