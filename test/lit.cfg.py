@@ -30,6 +30,7 @@ config.substitutions.append(
     ("%mneme_rt", os.path.join(config.mneme_lib_dir, "libmneme_rt.so"))
 )
 config.substitutions.append(("%mneme_src", config.mneme_src_root))
+config.substitutions.append(("%mneme_obj", config.mneme_obj_root))
 
 have_clang = bool(config.mneme_clang) and os.path.exists(config.mneme_clang)
 have_cuda = os.path.exists(
@@ -37,6 +38,9 @@ have_cuda = os.path.exists(
 )
 if have_clang:
     config.available_features.add("clang")
+    config.substitutions.append(
+        ("%clangxx_path", os.path.join(config.llvm_tools_dir, "clang++"))
+    )
     config.substitutions.append(("%clangxx", config.mneme_clang + " --driver-mode=g++"))
 if have_clang and have_cuda:
     # %cuda_cc FILE.cu -o APP compiles an instrumented program against the shared

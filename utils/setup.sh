@@ -1,0 +1,35 @@
+# Sourced by check.sh and quickstart.sh: installs what Mneme needs on Debian 12.
+# Everything comes from apt; nothing is touched when all of it is there.
+MNEME_PACKAGES="llvm-22-dev clang-22 clang-tools-22 llvm-22-tools libclang-rt-22-dev
+lld-22 libpolly-22-dev libzstd-dev libxxhash-dev googletest libbenchmark-dev
+ninja-build cmake g++ python3 file"
+
+mneme_install_packages() {
+  local missing="" package
+  for package in $MNEME_PACKAGES; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
+      grep -q '^install ok installed$' || missing="$missing $package"
+  done
+  [ -z "$missing" ] && return 0
+  echo "installing:$missing"
+  local sudo=""
+  [ "$(id -u)" = 0 ] || sudo=sudo
+  $sudo apt-get -qq update &&
+    $sudo env DEBIAN_FRONTEND=noninteractive \
+      apt-get -qq install --no-install-recommends -y $missing >/dev/null ||
+    { echo "error: apt-get could not install$missing" >&2; return 1; }
+}
+
+# Sets CUDA_PATH, or explains how to get one.
+mneme_find_cuda() {
+  local dir
+  for dir in "$CUDA_HOME" "$CUDA_PATH" /usr/local/cuda; do
+    if [ -n "$dir" ] && [ -f "$dir/include/cuda_runtime.h" ]; then
+      CUDA_PATH=$dir
+      return 0
+    fi
+  done
+  echo "error: no CUDA toolkit: set CUDA_HOME to one (headers, libdevice, ptxas;" \
+    "no driver or GPU is needed)" >&2
+  return 1
+}
