@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Runs, records and replays programs that nobody here wrote, and prints a table.
+
+    utils/coverage.py --programs DIR... [--build BUILD] [--work DIR] [--json FILE]
+
+Each DIR holds one CUDA program with a Makefile that takes CC (HeCBench's
+src/NAME-cuda do). Programs are copied to the work folder and built there with
+utils/nvcc-as-clang, their sources unedited; run on the host device with arguments
+from --arguments or those of their own "make run", the last number of which (a
+repeat count in HeCBench) becomes 1; recorded; and every recorded kernel is replayed under
+default<O1>, default<O3> and default<Oz>.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+PIPELINES = ["O1", "O3", "Oz"]
+FAILED = re.compile(r"\b(FAIL(ED|URE)?|incorrect|mismatch|error)\b", re.I)
+PASSED = re.compile(r"\b(PASS(ED)?|SUCCESS(FUL)?|correct|verified|verification ok)\b", re.I)
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def run(command, cwd, timeout, env=None):
+    start = time.time()
+    try:
+        p = subprocess.run(command, cwd=cwd, timeout=timeout, env=env, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+        return p.returncode, p.stdout, time.time() - start
+    except subprocess.TimeoutExpired as e:
+        out = e.stdout or b""
+        return None, out.decode(errors="replace") if isinstance(out, bytes) else out, timeout
+
+
+def run_arguments(folder, env):
+    """The words behind ./main in what "make run" would do."""
+    _, out, _ = run(["make", "-n", "-o", "main", "run"], folder, 20, env)
+    for line in out.splitlines():
+        m = re.search(r"(?:^|\s)\./(\S+)(.*)$", line)
+        if m and os.path.exists(os.path.join(folder, m.group(1))):
+            words = shlex.split(m.group(2).split(">")[0].split("|")[0])
+            for i in reversed(range(len(words))):
+                if words[i].isdigit():
+                    words[i] = "1"
+                    break
+            return m.group(1), words
+    return "main", []
+
+
+def read_arguments(path):
+    """Lines of "name: words" to {name: [words]}."""
+    table = {}
+    for line in open(path) if path else []:
+        if line.strip() and not line.startswith("#"):
+            name, _, words = line.partition(":")
+            table[name.strip()] = shlex.split(words)
+    return table
+
+
+def judge(rc, out):
+    if rc is None:
+        return "timeout"
+    if rc != 0:
+        return "exit %d" % rc
+    if FAILED.search(out) and not re.search(r"\b(0 (errors|mismatch)|no error)", out, re.I):
+        return "FAIL"
+    return "PASS" if PASSED.search(out) else "ran"
+
+
+def cover(folder, args, tools):
+    name = re.sub(r"-cuda$", "", os.path.basename(folder.rstrip("/")))
+    row = {"program": name}
+    work = os.path.join(args.work, os.path.basename(folder.rstrip("/")))
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(folder, work)
+    # Programs reach for ../include and each other's data.
+    for extra in ("include",):
+        source = os.path.join(os.path.dirname(folder.rstrip("/")), extra)
+        if os.path.isdir(source) and not os.path.exists(os.path.join(args.work, extra)):
+            shutil.copytree(source, os.path.join(args.work, extra))
+    env = dict(os.environ, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
+    rc, out, _ = run(["make", "CC=" + os.path.join(HERE, "nvcc-as-clang"), "main"], work, 600, env)
+    if rc != 0:
+        row["build"] = "failed"
+        row["detail"] = next((l for l in out.splitlines() if "error" in l.lower()), out[-200:])
+        return row
+    row["build"] = "ok"
+    program, words = run_arguments(work, env)
+    words = tools["arguments"].get(name, words)
+    command = ["./" + program] + words
+    row["arguments"] = " ".join(words)
+
+    record = [tools["record"], "--device=host"]
+    rc, out, seconds = run(record + ["--no-record", "--"] + command, work, args.timeout)
+    row["host"], row["seconds"] = judge(rc, out), round(seconds, 1)
+    if row["host"] not in ("PASS", "ran"):
+        row["detail"] = next((l for l in out.splitlines() if "mneme" in l), out[-300:])
+        return row
+
+    database = os.path.join(work, "mneme-recordings")
+    rc, out, seconds = run(record + ["--max-recordings=%d" % args.max_recordings, "-o", database, "--"] + command,
+                           work, args.timeout * 3)
+    row["recorded"] = judge(rc, out)
+    kernels = sorted(glob.glob(os.path.join(database, "*.json")))
+    row["kernels"] = len(kernels)
+    row["skipped"] = [l.strip() for l in out.splitlines() if "skipped" in l]
+    row["replays"] = {p: [] for p in PIPELINES}
+    for kernel in kernels:
+        data = json.load(open(kernel))
+        for instance in list(data["instances"])[: args.max_instances]:
+            for p in PIPELINES:
+                rc, out, _ = run([tools["replay"], "--device=host", "--passes=default<%s>" % p, "--iterations=1",
+                                  "--timeout=%d" % args.timeout, kernel, "--record-id=" + instance],
+                                 work, args.timeout * 2)
+                try:
+                    verdict = json.loads(out[out.index("{"):])["verdict"]
+                except (ValueError, KeyError):
+                    verdict = "none" if rc is not None else "Timeout"
+                row["replays"][p].append({"kernel": data["KernelName"], "verdict": verdict,
+                                          "detail": "" if verdict.startswith("Match") else out[-300:]})
+    if not args.keep:
+        shutil.rmtree(work, ignore_errors=True)
+    return row
+
+
+def whole(row):
+    verdicts = [r["verdict"] for p in PIPELINES for r in row.get("replays", {}).get(p, [])]
+    return bool(verdicts) and row.get("recorded") in ("PASS", "ran") and all(v.startswith("Match") for v in verdicts)
+
+
+def print_table(rows):
+    print("%-24s %-6s %-8s %7s  %-8s %s" % ("program", "build", "host", "kernels", "recorded", "verified O1/O3/Oz"))
+    for r in rows:
+        cells = []
+        for p in PIPELINES:
+            v = [x["verdict"] for x in r.get("replays", {}).get(p, [])]
+            cells.append("%d/%d" % (sum(x.startswith("Match") for x in v), len(v)) if v else "-")
+        print("%-24s %-6s %-8s %7s  %-8s %-20s%s" % (r["program"], r["build"], r.get("host", "-"), r.get("kernels", "-"),
+              r.get("recorded", "-"), " ".join(cells), "" if whole(r) else "  <-- " + str(r.get("detail", ""))[:90].replace("\n", " ")))
+    print("%d of %d whole" % (sum(map(whole, rows)), len(rows)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", nargs="+", required=True, metavar="DIR")
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "build"))
+    parser.add_argument("--work", default="/tmp/mneme-coverage")
+    parser.add_argument("--timeout", type=int, default=60, help="seconds a program may run")
+    parser.add_argument("--arguments", metavar="FILE", help="arguments by program name, as utils/coverage-hecbench.txt")
+    parser.add_argument("--max-recordings", type=int, default=1)
+    parser.add_argument("--max-instances", type=int, default=1)
+    parser.add_argument("--json", help="write all rows there")
+    parser.add_argument("--keep", action="store_true", help="keep built programs and recordings")
+    args = parser.parse_args()
+    build = os.path.abspath(args.build)
+    args.work = os.path.abspath(args.work)
+    os.makedirs(args.work, exist_ok=True)
+    tools = {"lib": os.path.join(build, "lib"), "record": os.path.join(build, "bin", "llvm-mneme-record"),
+             "replay": os.path.join(build, "bin", "llvm-mneme-replay"),
+             "arguments": read_arguments(args.arguments)}
+    rows = []
+    for folder in args.programs:
+        rows.append(cover(os.path.abspath(folder), args, tools))
+        print_table(rows[-1:])
+        sys.stdout.flush()
+        if args.json:
+            with open(args.json, "w") as f:
+                json.dump(rows, f, indent=1)
+    print()
+    print_table(rows)
+
+
+main()
