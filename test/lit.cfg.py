@@ -32,6 +32,13 @@ config.substitutions.append(
 config.substitutions.append(("%mneme_src", config.mneme_src_root))
 config.substitutions.append(("%mneme_obj", config.mneme_obj_root))
 
+config.substitutions.append(("%llvm_cmake_dir", config.mneme_llvm_cmake_dir))
+config.substitutions.append(("%cxx", config.mneme_cxx))
+config.substitutions.append(("%cc", config.mneme_cc))
+if config.mneme_llvm_source:
+    config.available_features.add("llvm-source")
+    config.substitutions.append(("%llvm_source", config.mneme_llvm_source))
+
 have_clang = bool(config.mneme_clang) and os.path.exists(config.mneme_clang)
 have_cuda = os.path.exists(
     os.path.join(config.mneme_cuda_path, "include", "cuda_runtime.h")
