@@ -8,7 +8,8 @@
 ///
 /// \file
 /// A folder of recordings: one <static hash>.json per kernel with its recorded
-/// launches, beside RecordedIR_<static hash>.bc and the snapshots. docs/RecordFormat.rst.
+/// launches, beside RecordedIR_<static hash>.bc and the snapshots.
+/// docs/RecordFormat.rst.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -34,22 +35,26 @@ struct RecordedInstance {
   uint64_t SharedMem = 0; ///< Dynamic shared memory, bytes.
   std::string Prologue;   ///< File name in the database's folder.
   std::string Epilogue;
-  uint64_t Occurrences = 1; ///< Launches with this dynamic hash, recorded or not.
+  uint64_t Occurrences =
+      1; ///< Launches with this dynamic hash, recorded or not.
 };
 
 /// One kernel: the contents of <static hash>.json.
 struct RecordedKernel {
-  std::string KernelName;    ///< The symbol in the IR.
+  std::string KernelName; ///< The symbol in the IR.
   std::string DemangledName;
-  std::string StaticHash;    ///< 32 hexadecimal digits.
-  std::string Triple, Arch;  ///< What the application was compiled for.
-  std::string OptLevel;      ///< The application's own: "0" … "3", "s", "z".
-  std::string Device;        ///< What it ran on: "host".
-  std::string Toolchain;     ///< "clang 22.1.8".
-  std::vector<std::string> Modules; ///< Bitcode files in the folder; one for now.
-  uint64_t VAddr = 0, VASize = 0;   ///< The arena.
+  std::string StaticHash;   ///< 32 hexadecimal digits.
+  std::string Triple, Arch; ///< What the application was compiled for.
+  std::string OptLevel;     ///< The application's own: "0" … "3", "s", "z".
+  std::string Device;       ///< What it ran on: "host".
+  std::string Toolchain;    ///< "clang 22.1.8".
+  std::vector<std::string>
+      Modules;                    ///< Bitcode files in the folder; one for now.
+  uint64_t VAddr = 0, VASize = 0; ///< The arena.
   std::vector<KernelArg> Args;
   std::vector<KernelGlobal> Globals;
+  /// What of a launch the dynamic hash is made of.
+  std::vector<std::string> DynamicHashInputs;
   /// By dynamic hash, in order of recording.
   std::vector<RecordedInstance> Instances;
 
@@ -59,11 +64,18 @@ struct RecordedKernel {
 json::Value toJSON(const RecordedKernel &K);
 bool fromJSON(const json::Value &V, RecordedKernel &K, json::Path P);
 
-/// Reads <static hash>.json and checks it: format version, keys, and that the files
-/// it names lie in its own folder. Errors name the file and the key.
+/// Parses the contents of <static hash>.json.
+Expected<RecordedKernel> parseRecordedKernel(StringRef Text);
+
+/// Reads <static hash>.json and checks it: format version, keys, and that the
+/// files it names lie in its own folder. Errors name the file and the key.
 Expected<RecordedKernel> readKernelFile(StringRef Path);
 /// Writes to a temporary name and renames.
 Error writeKernelFile(StringRef Path, const RecordedKernel &K);
+
+/// The <static hash>.json files of a folder, in order. Error when there is
+/// none.
+Expected<std::vector<std::string>> findKernelFiles(StringRef Dir);
 
 /// All kernels of a folder, in order of file name. Error when there is none.
 Expected<std::vector<RecordedKernel>> readDatabase(StringRef Dir);

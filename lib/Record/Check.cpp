@@ -1,0 +1,154 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+/// Collects what is wrong with one kernel's recordings.
+class Checker {
+public:
+  Checker(StringRef Dir, const RecordedKernel &K) : Dir(Dir), K(K) {}
+  std::vector<std::string> run();
+
+private:
+  std::string pathOf(StringRef File) const {
+    SmallString<128> Path(Dir);
+    sys::path::append(Path, File);
+    return std::string(Path);
+  }
+  template <typename... Ts>
+  void report(StringRef File, const char *Fmt, Ts &&...Vals) {
+    Problems.push_back(formatv("'{0}': {1}", pathOf(File),
+                               formatv(Fmt, std::forward<Ts>(Vals)...).str())
+                           .str());
+  }
+  void checkModule(StringRef File);
+  std::optional<Snapshot> checkSnapshot(StringRef File, uint32_t Kind,
+                                        const RecordedInstance &I);
+  void checkArgs(StringRef File, const Snapshot &S);
+  void checkInstance(const RecordedInstance &I);
+
+  StringRef Dir;
+  const RecordedKernel &K;
+  std::vector<std::string> Problems;
+};
+} // namespace
+
+void Checker::checkModule(StringRef File) {
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(pathOf(File));
+  if (!Buffer) {
+    Problems.push_back(toString(Buffer.takeError()));
+    return;
+  }
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> M =
+      parseBitcodeFile((*Buffer)->getMemBufferRef(), Context);
+  if (!M) {
+    report(File, "{0}", toString(M.takeError()));
+    return;
+  }
+  const Function *F = (*M)->getFunction(K.KernelName);
+  if (!F || F->isDeclaration())
+    report(File, "does not define kernel '{0}'", K.KernelName);
+  else if (F->arg_size() != K.Args.size())
+    report(File, "kernel '{0}' takes {1} arguments, the recording has {2}",
+           K.KernelName, F->arg_size(), K.Args.size());
+}
+
+std::optional<Snapshot> Checker::checkSnapshot(StringRef File, uint32_t Kind,
+                                               const RecordedInstance &I) {
+  Expected<Snapshot> S = Snapshot::open(pathOf(File));
+  if (!S) {
+    Problems.push_back(toString(S.takeError()));
+    return std::nullopt;
+  }
+  const MnemeSnapshotHeader &H = S->header();
+  if (H.Kind != Kind)
+    report(File, "{0} in the place of {1}",
+           S->isEpilogue() ? "epilogue" : "prologue",
+           S->isEpilogue() ? "a prologue" : "an epilogue");
+  Digest128 Static;
+  llvm::copy(H.StaticHash, Static.begin());
+  if (toHexString(Static) != K.StaticHash)
+    report(File, "belongs to kernel {0}, not {1}", toHexString(Static),
+           K.StaticHash);
+  if (toHexString(H.DynamicHash) != I.DynamicHash)
+    report(File, "belongs to instance {0}, not {1}", toHexString(H.DynamicHash),
+           I.DynamicHash);
+  if (H.ArenaBase < K.VAddr ||
+      H.ArenaBase - K.VAddr > K.VASize - std::min(H.ArenaSize, K.VASize) ||
+      H.ArenaSize > K.VASize)
+    report(File, "arena of {0:x} bytes at {1:x} is not the recording's",
+           H.ArenaSize, H.ArenaBase);
+  std::vector<char> Raw;
+  for (const SnapshotData &D : S->data()) {
+    Raw.resize(D.RawSize);
+    if (Error E = S->decode(D, Raw))
+      Problems.push_back(toString(std::move(E)));
+  }
+  return std::move(*S);
+}
+
+void Checker::checkArgs(StringRef File, const Snapshot &S) {
+  if (S.args().size() != K.Args.size())
+    return report(File, "{0} arguments, the kernel has {1}", S.args().size(),
+                  K.Args.size());
+  for (const auto &[Index, Arg] : llvm::enumerate(K.Args))
+    if (S.args()[Index].size() != Arg.Size)
+      report(File, "argument {0} of {1} bytes, the kernel's has {2}", Index,
+             S.args()[Index].size(), Arg.Size);
+}
+
+void Checker::checkInstance(const RecordedInstance &I) {
+  std::optional<Snapshot> Prologue =
+      checkSnapshot(I.Prologue, MNEME_SNAPSHOT_PROLOGUE, I);
+  std::optional<Snapshot> Epilogue =
+      checkSnapshot(I.Epilogue, MNEME_SNAPSHOT_EPILOGUE, I);
+  if (Prologue && !Prologue->isEpilogue()) {
+    checkArgs(I.Prologue, *Prologue);
+    StringSet<> Names;
+    for (const SnapshotRegion &R : Prologue->regions())
+      Names.insert(R.Name);
+    for (const KernelGlobal &G : K.Globals)
+      if (!Names.contains(G.Name))
+        report(I.Prologue, "no contents of variable '{0}'", G.Name);
+  }
+  auto SameRegion = [](const SnapshotRegion &A, const SnapshotRegion &B) {
+    return A.Address == B.Address && A.Size == B.Size && A.Name == B.Name;
+  };
+  if (Prologue && Epilogue &&
+      !llvm::equal(Prologue->regions(), Epilogue->regions(), SameRegion))
+    report(I.Epilogue, "other regions than in '{0}'", I.Prologue);
+}
+
+std::vector<std::string> Checker::run() {
+  for (const std::string &File : K.Modules)
+    checkModule(File);
+  if (K.Instances.empty())
+    report(K.StaticHash + ".json", "no instances");
+  for (const RecordedInstance &I : K.Instances)
+    checkInstance(I);
+  return std::move(Problems);
+}
+
+std::vector<std::string> mneme::checkKernel(StringRef Dir,
+                                            const RecordedKernel &K) {
+  return Checker(Dir, K).run();
+}
