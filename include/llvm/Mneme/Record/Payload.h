@@ -24,6 +24,7 @@
 #include <vector>
 
 namespace llvm {
+class Function;
 class LLVMContext;
 class Module;
 namespace mneme {
@@ -64,6 +65,9 @@ Expected<std::unique_ptr<Module>> extractKernel(const Module &M,
 /// The static hash: XXH3-128 of the extracted module's bitcode, 32 hexadecimal
 /// digits. Does not depend on the path of the source or the build folder.
 std::string computeStaticHash(const Module &Extracted);
+
+/// A definition that a host can launch.
+bool isKernel(const Function &F);
 
 /// The kernel's arguments with names and types.
 std::vector<KernelArg> describeArgs(const Module &M, StringRef Kernel);

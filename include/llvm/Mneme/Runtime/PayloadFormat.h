@@ -81,13 +81,19 @@ enum {
   MNEME_INDEX_VARIABLE = 1, ///< __device__ or __constant__ variable.
 };
 
+enum {
+  MNEME_VARIABLE_CONSTANT = 1, ///< __constant__.
+  /// __managed__: HostPtr is where the host keeps the variable's address.
+  MNEME_VARIABLE_MANAGED = 2,
+};
+
 typedef struct {
   const void *HostPtr; ///< Launch stub (CUDA), handle (HIP) or shadow variable.
   const MnemePayloadHeader *Payload;
   const char *Name; ///< Device symbol.
   uint64_t Size;    ///< Bytes of a variable; 0 for a kernel.
   uint32_t Kind;    ///< MNEME_INDEX_*.
-  uint32_t Flags;   ///< Variables: 1 = __constant__.
+  uint32_t Flags;   ///< MNEME_VARIABLE_*; 0 for a kernel.
 } MnemeIndexEntry;
 
 /// Instrumented code calls the runtime function \c Name through \c Fn, which holds

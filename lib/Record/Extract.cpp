@@ -1,0 +1,204 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/TypeFinder.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+using GlobalSet = SmallPtrSet<const GlobalValue *, 32>;
+
+/// Everything that \p Root needs to be compiled.
+static GlobalSet findClosure(const GlobalValue &Root) {
+  GlobalSet Closure;
+  SmallPtrSet<const Constant *, 32> Seen;
+  SmallVector<const Constant *, 32> Worklist = {&Root};
+  auto Visit = [&](const User &U) {
+    for (const Use &Op : U.operands())
+      if (auto *C = dyn_cast<Constant>(Op))
+        Worklist.push_back(C);
+  };
+  while (!Worklist.empty()) {
+    const Constant *C = Worklist.pop_back_val();
+    if (!Seen.insert(C).second)
+      continue;
+    if (auto *G = dyn_cast<GlobalValue>(C))
+      Closure.insert(G);
+    Visit(*C);
+    if (auto *F = dyn_cast<Function>(C))
+      for (const Instruction &I : instructions(F))
+        Visit(I);
+  }
+  return Closure;
+}
+
+/// The members of llvm.used or llvm.compiler.used that stay: dropping them would let
+/// the optimizer do more than it did in the application.
+static SmallVector<GlobalValue *> collectKeptUsed(const Module &M, bool Compiler,
+                                                  const GlobalSet &Closure,
+                                                  ValueToValueMapTy &VMap) {
+  SmallVector<GlobalValue *, 8> Used;
+  collectUsedGlobalVariables(M, Used, Compiler);
+  SmallVector<GlobalValue *> Kept;
+  for (GlobalValue *G : Used)
+    if (Closure.contains(G))
+      Kept.push_back(cast<GlobalValue>(VMap[G]));
+  return Kept;
+}
+
+/// Removes nodes of named metadata that speak of something that is gone:
+/// nvvm.annotations of other kernels, for example.
+static void dropDanglingMetadata(Module &M) {
+  auto Dangles = [](const MDNode *N) {
+    return any_of(N->operands(), [](const MDOperand &Op) {
+      auto *V = dyn_cast_or_null<ValueAsMetadata>(Op.get());
+      auto *G = V ? dyn_cast<GlobalValue>(V->getValue()->stripPointerCasts())
+                  : nullptr;
+      return G && G->isDeclaration() && G->use_empty();
+    });
+  };
+  for (NamedMDNode &Named : make_early_inc_range(M.named_metadata())) {
+    SmallVector<MDNode *> Kept;
+    for (MDNode *N : Named.operands())
+      if (!Dangles(N))
+        Kept.push_back(N);
+    if (Kept.size() == Named.getNumOperands())
+      continue;
+    if (Kept.empty()) {
+      Named.eraseFromParent();
+      continue;
+    }
+    Named.clearOperands();
+    for (MDNode *N : Kept)
+      Named.addOperand(N);
+  }
+}
+
+/// Removes declarations that nothing refers to.
+static void dropDeadDeclarations(Module &M) {
+  auto IsDead = [](GlobalValue &G) {
+    G.removeDeadConstantUsers();
+    return G.isDeclaration() && G.use_empty();
+  };
+  for (Function &F : make_early_inc_range(M))
+    if (IsDead(F))
+      F.eraseFromParent();
+  for (GlobalVariable &G : make_early_inc_range(M.globals()))
+    if (IsDead(G))
+      G.eraseFromParent();
+}
+
+Expected<std::unique_ptr<Module>> mneme::extractKernel(const Module &M,
+                                                       StringRef Kernel) {
+  const Function *Root = M.getFunction(Kernel);
+  if (!Root || !isKernel(*Root))
+    return createStringError(inconvertibleErrorCode(),
+                             "no kernel named '" + Kernel + "'");
+  GlobalSet Closure = findClosure(*Root);
+  ValueToValueMapTy VMap;
+  std::unique_ptr<Module> Out =
+      CloneModule(M, VMap, [&](const GlobalValue *G) {
+        return Closure.contains(G);
+      });
+  auto Used = collectKeptUsed(M, /*Compiler=*/false, Closure, VMap);
+  auto CompilerUsed = collectKeptUsed(M, /*Compiler=*/true, Closure, VMap);
+  // CloneModule left these as declarations.
+  for (StringRef Name : {"llvm.used", "llvm.compiler.used",
+                         "llvm.global_ctors", "llvm.global_dtors"})
+    if (GlobalVariable *G = Out->getNamedGlobal(Name))
+      G->eraseFromParent();
+  appendToUsed(*Out, Used);
+  appendToCompilerUsed(*Out, CompilerUsed);
+  dropDanglingMetadata(*Out);
+  dropDeadDeclarations(*Out);
+  return std::move(Out);
+}
+
+/// "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which clang makes of
+/// the source's path and the command line.
+static StringRef withoutCompileId(StringRef Name) {
+  for (StringRef Infix :
+       {"__intern__", ".intern.", "__static__", ".static."}) {
+    size_t At = Name.rfind(Infix);
+    if (At == StringRef::npos)
+      continue;
+    size_t End = At + Infix.size();
+    if (End != Name.size() && all_of(Name.drop_front(End), isHexDigit))
+      return Name.take_front(End);
+  }
+  return Name;
+}
+
+/// Leaves nothing in \p M that does not concern the code.
+static void canonicalize(Module &M) {
+  StripDebugInfo(M);
+  M.setModuleIdentifier("");
+  M.setSourceFileName("");
+  SmallVector<Module::ModuleFlagEntry, 8> Flags;
+  M.getModuleFlagsMetadata(Flags);
+  if (NamedMDNode *Named = M.getModuleFlagsMetadata()) {
+    Named->clearOperands();
+    for (const Module::ModuleFlagEntry &F : Flags)
+      if (F.Key->getString() != "Debug Info Version" &&
+          F.Key->getString() != "Dwarf Version")
+        M.addModuleFlag(F.Behavior, F.Key->getString(), F.Val);
+  }
+  for (StringRef Name : {"llvm.ident", "llvm.commandline"})
+    if (NamedMDNode *Named = M.getNamedMetadata(Name))
+      Named->eraseFromParent();
+  // Types are renamed when a context has one of that name already.
+  TypeFinder Types;
+  Types.run(M, /*onlyNamed=*/true);
+  for (StructType *T : Types)
+    T->setName("");
+  for (Function &F : M) {
+    for (Argument &A : F.args())
+      A.setName("");
+    for (BasicBlock &BB : F) {
+      BB.setName("");
+      for (Instruction &I : BB) {
+        I.setName("");
+        // A position in the compiler's source buffers.
+        I.setMetadata("srcloc", nullptr);
+      }
+    }
+  }
+  for (GlobalValue &G : M.global_values())
+    if (StringRef Short = withoutCompileId(G.getName());
+        Short.size() != G.getName().size())
+      G.setName(Short.str());
+}
+
+std::string mneme::computeStaticHash(const Module &Extracted) {
+  // Through bitcode into a fresh context: what is printed must not depend on what
+  // else the caller's context has seen, nor on the order of use-lists. And printed,
+  // because bitcode lists all metadata kinds and sync scopes of its context.
+  SmallVector<char, 0> Buffer;
+  BitcodeWriter Writer(Buffer);
+  Writer.writeModule(Extracted);
+  Writer.writeStrtab();
+  LLVMContext Context;
+  std::unique_ptr<Module> Copy = cantFail(parseBitcodeFile(
+      MemoryBufferRef(StringRef(Buffer.data(), Buffer.size()), ""), Context));
+  canonicalize(*Copy);
+  std::string Text;
+  raw_string_ostream OS(Text);
+  Copy->print(OS, /*AAW=*/nullptr);
+  return toHexString(digest128(Text));
+}

@@ -1,0 +1,66 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attach.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr StringLiteral ConstructorName = "mneme.attach";
+
+/// The linker's bound of a section in the object being linked. Weak: the object may
+/// have no such section. Hidden: never another object's.
+static GlobalVariable *getSectionBound(Module &M, const Twine &Name) {
+  auto *Bound = new GlobalVariable(
+      M, Type::getInt8Ty(M.getContext()), /*isConstant=*/false,
+      GlobalValue::ExternalWeakLinkage, /*Initializer=*/nullptr, Name);
+  Bound->setVisibility(GlobalValue::HiddenVisibility);
+  return Bound;
+}
+
+void mneme::addAttachCall(Module &M) {
+  if (M.getFunction(ConstructorName))
+    return;
+  LLVMContext &Context = M.getContext();
+  PointerType *Ptr = PointerType::getUnqual(Context);
+  FunctionCallee Attach =
+      M.getOrInsertFunction("__mneme_attach", Type::getVoidTy(Context), Ptr,
+                            Ptr, Ptr, Ptr);
+  if (auto *F = dyn_cast<Function>(Attach.getCallee()); F && F->isDeclaration()) {
+    F->setLinkage(GlobalValue::ExternalWeakLinkage);
+    // Through the GOT, never a PLT stub: a linker that sees any other kind of
+    // reference to a weak symbol from an executable may settle it as null.
+    F->addFnAttr(Attribute::NonLazyBind);
+  }
+
+  Function *Constructor = Function::createWithDefaultAttr(
+      FunctionType::get(Type::getVoidTy(Context), /*isVarArg=*/false),
+      GlobalValue::InternalLinkage, M.getDataLayout().getProgramAddressSpace(),
+      ConstructorName, &M);
+  Constructor->setDoesNotThrow();
+  auto *Entry = BasicBlock::Create(Context, "entry", Constructor);
+  auto *Call = BasicBlock::Create(Context, "attach", Constructor);
+  auto *Exit = BasicBlock::Create(Context, "exit", Constructor);
+  IRBuilder<> Builder(Entry);
+  Builder.CreateCondBr(Builder.CreateIsNotNull(Attach.getCallee()), Call, Exit);
+  Builder.SetInsertPoint(Call);
+  Builder.CreateCall(
+      Attach, {getSectionBound(M, "__start_" MNEME_HOOKS_SECTION),
+               getSectionBound(M, "__stop_" MNEME_HOOKS_SECTION),
+               getSectionBound(M, "__start_" MNEME_INDEX_SECTION),
+               getSectionBound(M, "__stop_" MNEME_INDEX_SECTION)});
+  Builder.CreateBr(Exit);
+  Builder.SetInsertPoint(Exit);
+  Builder.CreateRetVoid();
+  // Before the constructor that registers kernels.
+  appendToGlobalCtors(M, Constructor, /*Priority=*/0);
+}

@@ -1,0 +1,185 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SideFiles.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Transforms/Passes.h"
+#include "llvm/Support/Compression.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static_assert(sys::IsLittleEndianHost, "payloads are little-endian structs");
+
+/// A variable that the host may read or write by name.
+static bool isHostVisible(const GlobalVariable &G) {
+  return G.isExternallyInitialized() && !G.isDeclaration() &&
+         !G.hasLocalLinkage();
+}
+
+static bool isWorthKeeping(const Module &M, const CaptureOptions &Options) {
+  // OpenMP compiles the host first, and launches kernels in another way.
+  if (M.getModuleFlag("openmp-device"))
+    return false;
+  if (any_of(M, isKernel) || any_of(M.globals(), isHostVisible))
+    return true;
+  return Options.IsRDC && any_of(M, [](const Function &F) {
+           return !F.isDeclaration() && !F.hasLocalLinkage();
+         });
+}
+
+/// What \p Name says in the first function that says it: a device module is
+/// compiled for one target throughout.
+static StringRef getTargetAttr(const Module &M, StringRef Name) {
+  for (const Function &F : M)
+    if (!F.isDeclaration() && F.hasFnAttribute(Name))
+      return F.getFnAttribute(Name).getValueAsString();
+  return "";
+}
+
+/// The bitcode, free of what depends on where and how the compiler ran.
+static SmallVector<char, 0> writeBitcode(const Module &M,
+                                         const CaptureOptions &Options) {
+  std::unique_ptr<Module> Copy = CloneModule(M);
+  Copy->setModuleIdentifier("");
+  Copy->setSourceFileName("");
+  if (Options.OptLevel == '0')
+    for (Function &F : *Copy)
+      if (F.hasFnAttribute(Attribute::OptimizeNone)) {
+        F.removeFnAttr(Attribute::OptimizeNone);
+        F.removeFnAttr(Attribute::NoInline);
+      }
+  SmallVector<char, 0> Buffer;
+  // No symbol table: it is there or not as the compiler knows the target.
+  BitcodeWriter Writer(Buffer);
+  Writer.writeModule(*Copy);
+  Writer.writeStrtab();
+  return Buffer;
+}
+
+namespace {
+/// Lays a payload out: header, kernels, arguments, strings, bitcode.
+class PayloadBuilder {
+public:
+  explicit PayloadBuilder(const Module &M, const CaptureOptions &Options);
+  std::string build();
+
+private:
+  uint32_t addString(StringRef S) {
+    uint32_t Offset = Strings.size();
+    Strings += S;
+    Strings.push_back('\0');
+    return Offset;
+  }
+
+  MnemePayloadHeader Header = {};
+  std::vector<MnemePayloadKernel> Kernels;
+  std::vector<MnemePayloadArg> Args;
+  std::string Strings;
+  SmallVector<char, 0> Bitcode;
+};
+} // namespace
+
+PayloadBuilder::PayloadBuilder(const Module &M, const CaptureOptions &Options)
+    : Bitcode(writeBitcode(M, Options)) {
+  memcpy(Header.Magic, MNEME_PAYLOAD_MAGIC, sizeof(Header.Magic));
+  Header.HeaderSize = sizeof(Header);
+  Header.Flags = Options.IsRDC ? MNEME_PAYLOAD_RDC : 0;
+  Header.OptLevel = Options.OptLevel;
+  Header.BitcodeSize = Bitcode.size();
+  Digest128 Hash = digest128(StringRef(Bitcode.data(), Bitcode.size()));
+  memcpy(Header.Hash, Hash.data(), sizeof(Header.Hash));
+  Header.TripleOffset = addString(M.getTargetTriple().str());
+  Header.ArchOffset = addString(getTargetAttr(M, "target-cpu"));
+  Header.SourceOffset = addString(sys::path::filename(M.getSourceFileName()));
+  for (const Function &F : M) {
+    if (!isKernel(F))
+      continue;
+    MnemePayloadKernel Kernel = {};
+    Kernel.NameOffset = addString(F.getName());
+    Kernel.ArgsOffset = Args.size();
+    for (const KernelArg &A : describeArgs(M, F.getName()))
+      Args.push_back({A.Size, A.Offset, A.Kind, 0});
+    Kernel.NumArgs = Args.size() - Kernel.ArgsOffset;
+    Kernels.push_back(Kernel);
+  }
+  Header.NumKernels = Kernels.size();
+}
+
+std::string PayloadBuilder::build() {
+  // So far offsets count within their own table.
+  uint32_t KernelsAt = sizeof(MnemePayloadHeader);
+  uint32_t ArgsAt = KernelsAt + Kernels.size() * sizeof(MnemePayloadKernel);
+  uint32_t StringsAt = ArgsAt + Args.size() * sizeof(MnemePayloadArg);
+  Header.KernelsOffset = KernelsAt;
+  Header.TripleOffset += StringsAt;
+  Header.ArchOffset += StringsAt;
+  Header.SourceOffset += StringsAt;
+  for (MnemePayloadKernel &K : Kernels) {
+    K.NameOffset += StringsAt;
+    K.ArgsOffset = ArgsAt + K.ArgsOffset * sizeof(MnemePayloadArg);
+  }
+
+  ArrayRef<uint8_t> Stored = arrayRefFromStringRef(
+      StringRef(Bitcode.data(), Bitcode.size()));
+  SmallVector<uint8_t, 0> Compressed;
+  if (compression::zstd::isAvailable()) {
+    compression::zstd::compress(Stored, Compressed);
+    Stored = Compressed;
+    Header.Flags |= MNEME_PAYLOAD_ZSTD;
+  }
+  Header.BitcodeOffset = alignTo(StringsAt + Strings.size(), 8);
+  Header.StoredSize = Stored.size();
+  Header.TotalSize = alignTo(Header.BitcodeOffset + Header.StoredSize, 8);
+
+  std::string Out;
+  Out.reserve(Header.TotalSize);
+  auto Append = [&Out](const void *Data, size_t Size) {
+    Out.append(static_cast<const char *>(Data), Size);
+  };
+  Append(&Header, sizeof(Header));
+  Append(Kernels.data(), Kernels.size() * sizeof(MnemePayloadKernel));
+  Append(Args.data(), Args.size() * sizeof(MnemePayloadArg));
+  Append(Strings.data(), Strings.size());
+  Out.resize(Header.BitcodeOffset);
+  Append(Stored.data(), Stored.size());
+  Out.resize(Header.TotalSize);
+  return Out;
+}
+
+PreservedAnalyses CapturePass::run(Module &M, ModuleAnalysisManager &) {
+  if (!M.getTargetTriple().isGPU() || !isWorthKeeping(M, Options))
+    return PreservedAnalyses::all();
+  std::string Payload = PayloadBuilder(M, Options).build();
+  // Features too: two AMDGPU targets may differ in xnack or sramecc alone.
+  std::string Target = M.getTargetTriple().str() + "," +
+                       getTargetAttr(M, "target-cpu").str() + "," +
+                       getTargetAttr(M, "target-features").str();
+  if (Error E = writeSideFile(M.getSourceFileName(), Target, Payload))
+    M.getContext().diagnose(DiagnosticInfoGeneric(
+        "mneme: the device code of '" + M.getSourceFileName() +
+            "' is not kept: " + toString(std::move(E)),
+        DS_Warning));
+  return PreservedAnalyses::all();
+}
+
+void CapturePass::printPipeline(
+    raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName2PassName) {
+  OS << MapClassName2PassName(name()) << "<O" << Options.OptLevel
+     << (Options.IsRDC ? ";rdc>" : ">");
+}

@@ -1,0 +1,254 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attach.h"
+#include "SideFiles.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Frontend/Offloading/Utility.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Transforms/Passes.h"
+#include "llvm/Object/OffloadBinary.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+/// A host pointer that stands for something on the device.
+struct HostSymbol {
+  Constant *Pointer;
+  std::string Name;
+  uint64_t Size = 0;
+  uint32_t Kind = MNEME_INDEX_KERNEL;
+  uint32_t Flags = 0;
+};
+} // namespace
+
+/// What the calls of one __cudaRegister* or __hipRegister* function say.
+static void readRegistrations(const Module &M, StringRef Function,
+                              function_ref<void(const CallBase &)> Read) {
+  for (StringRef Vendor : {"__cuda", "__hip"}) {
+    const llvm::Function *F = M.getFunction((Vendor + Function).str());
+    if (!F)
+      continue;
+    for (const User *U : F->users())
+      if (auto *Call = dyn_cast<CallBase>(U);
+          Call && Call->getCalledOperand() == F)
+        Read(*Call);
+  }
+}
+
+static uint64_t getIntOperand(const Value *V) {
+  auto *C = dyn_cast<ConstantInt>(V);
+  return C ? C->getZExtValue() : 0;
+}
+
+static void readRegistrationCalls(const Module &M,
+                                  std::vector<HostSymbol> &Symbols) {
+  auto Add = [&](const CallBase &Call, unsigned NameArg) -> HostSymbol * {
+    StringRef Name;
+    auto *Pointer = dyn_cast<Constant>(Call.getArgOperand(1));
+    if (!Pointer || !getConstantStringInfo(Call.getArgOperand(NameArg), Name))
+      return nullptr;
+    Symbols.push_back({Pointer, Name.str()});
+    return &Symbols.back();
+  };
+  // (handle, host function, name, device name, thread limit, ...)
+  readRegistrations(M, "RegisterFunction", [&](const CallBase &Call) {
+    if (Call.arg_size() >= 4)
+      Add(Call, 3);
+  });
+  // (handle, host variable, name, device name, extern, size, constant, global)
+  readRegistrations(M, "RegisterVar", [&](const CallBase &Call) {
+    HostSymbol *S = Call.arg_size() >= 8 ? Add(Call, 3) : nullptr;
+    if (!S)
+      return;
+    S->Kind = MNEME_INDEX_VARIABLE;
+    S->Size = getIntOperand(Call.getArgOperand(5));
+    if (getIntOperand(Call.getArgOperand(6)))
+      S->Flags = MNEME_VARIABLE_CONSTANT;
+  });
+  // (handle, pointer to the variable's address, initial value, name, size, align)
+  readRegistrations(M, "RegisterManagedVar", [&](const CallBase &Call) {
+    HostSymbol *S = Call.arg_size() >= 6 ? Add(Call, 3) : nullptr;
+    if (!S)
+      return;
+    S->Kind = MNEME_INDEX_VARIABLE;
+    S->Size = getIntOperand(Call.getArgOperand(4));
+    S->Flags = MNEME_VARIABLE_MANAGED;
+  });
+}
+
+/// With -fgpu-rdc there are no calls: the linker collects entries of a section.
+static void readOffloadEntries(const Module &M,
+                               std::vector<HostSymbol> &Symbols) {
+  enum Field { Kind = 2, Flags, Address, Name, Size, NumFields = 9 };
+  for (const GlobalVariable &G : M.globals()) {
+    if (G.getSection() != "llvm_offload_entries" || !G.hasInitializer())
+      continue;
+    auto *Entry = dyn_cast<ConstantStruct>(G.getInitializer());
+    if (!Entry || Entry->getNumOperands() != NumFields)
+      continue;
+    uint64_t Language = getIntOperand(Entry->getOperand(Kind));
+    if (Language != object::OFK_Cuda && Language != object::OFK_HIP)
+      continue;
+    uint32_t EntryFlags = getIntOperand(Entry->getOperand(Flags));
+    uint32_t EntryKind = EntryFlags & 7;
+    StringRef SymbolName;
+    if ((EntryKind != offloading::OffloadGlobalEntry &&
+         EntryKind != offloading::OffloadGlobalManagedEntry) ||
+        !getConstantStringInfo(Entry->getOperand(Name), SymbolName))
+      continue;
+    HostSymbol S = {cast<Constant>(Entry->getOperand(Address)),
+                    SymbolName.str()};
+    S.Size = getIntOperand(Entry->getOperand(Size));
+    if (S.Size)
+      S.Kind = MNEME_INDEX_VARIABLE;
+    if (EntryKind == offloading::OffloadGlobalManagedEntry)
+      S.Flags = MNEME_VARIABLE_MANAGED;
+    else if (EntryFlags & offloading::OffloadGlobalConstant)
+      S.Flags = MNEME_VARIABLE_CONSTANT;
+    Symbols.push_back(std::move(S));
+  }
+}
+
+/// The kernels of a payload that this very plugin wrote, a moment ago. Still looks
+/// before it leaps: a wrong file must not crash the compiler.
+static std::optional<StringSet<>> readKernelNames(StringRef Payload) {
+  MnemePayloadHeader Header;
+  if (Payload.size() < sizeof(Header))
+    return std::nullopt;
+  memcpy(&Header, Payload.data(), sizeof(Header));
+  if (StringRef(Header.Magic, sizeof(Header.Magic)) != MNEME_PAYLOAD_MAGIC ||
+      Header.HeaderSize != sizeof(Header) ||
+      Header.TotalSize != Payload.size() ||
+      Header.KernelsOffset > Payload.size() ||
+      Header.NumKernels > (Payload.size() - Header.KernelsOffset) /
+                              sizeof(MnemePayloadKernel))
+    return std::nullopt;
+  StringSet<> Names;
+  for (uint32_t I = 0; I != Header.NumKernels; ++I) {
+    MnemePayloadKernel Kernel;
+    memcpy(&Kernel, Payload.data() + Header.KernelsOffset + I * sizeof(Kernel),
+           sizeof(Kernel));
+    size_t End = Payload.find('\0', Kernel.NameOffset);
+    if (End == StringRef::npos)
+      return std::nullopt;
+    Names.insert(Payload.slice(Kernel.NameOffset, End));
+  }
+  return Names;
+}
+
+/// The payload as a global that folds with its equals at link time.
+static GlobalVariable *emitPayload(Module &M, StringRef Payload) {
+  std::string Name = "__mneme_payload_" + toHexString(digest128(Payload));
+  if (GlobalVariable *Old = M.getGlobalVariable(Name, /*AllowInternal=*/true))
+    return Old;
+  Constant *Bytes = ConstantDataArray::getRaw(
+      Payload, Payload.size(), Type::getInt8Ty(M.getContext()));
+  auto *G = new GlobalVariable(M, Bytes->getType(), /*isConstant=*/true,
+                               GlobalValue::LinkOnceODRLinkage, Bytes, Name);
+  G->setVisibility(GlobalValue::HiddenVisibility);
+  G->setComdat(M.getOrInsertComdat(Name));
+  G->setSection(MNEME_PAYLOAD_SECTION);
+  G->setAlignment(Align(8));
+  return G;
+}
+
+/// The name as the index refers to it.
+static Constant *getNameString(Module &M, StringMap<Constant *> &Strings,
+                               StringRef Name) {
+  Constant *&String = Strings[Name];
+  if (String)
+    return String;
+  Constant *Text = ConstantDataArray::getString(M.getContext(), Name);
+  auto *G = new GlobalVariable(M, Text->getType(), /*isConstant=*/true,
+                               GlobalValue::PrivateLinkage, Text,
+                               ".mneme.name");
+  G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+  return String = G;
+}
+
+static GlobalVariable *emitIndexEntry(Module &M, const HostSymbol &S,
+                                      Constant *Payload, Constant *Name) {
+  LLVMContext &Context = M.getContext();
+  Type *I64 = Type::getInt64Ty(Context), *I32 = Type::getInt32Ty(Context);
+  Constant *Entry = ConstantStruct::getAnon(
+      Context,
+      {S.Pointer, Payload, Name, ConstantInt::get(I64, S.Size),
+       ConstantInt::get(I32, S.Kind), ConstantInt::get(I32, S.Flags)});
+  // Not constant: a position-independent object relocates it, and all parts of a
+  // section should agree on its flags.
+  auto *G = new GlobalVariable(M, Entry->getType(), /*isConstant=*/false,
+                               GlobalValue::PrivateLinkage, Entry,
+                               ".mneme.index");
+  G->setSection(MNEME_INDEX_SECTION);
+  G->setAlignment(Align(8));
+  return G;
+}
+
+static void warn(Module &M, const Twine &Message) {
+  M.getContext().diagnose(DiagnosticInfoGeneric(Message, DS_Warning));
+}
+
+PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
+  if (M.getTargetTriple().isGPU())
+    return PreservedAnalyses::all();
+  Expected<std::vector<std::string>> Payloads =
+      takeSideFiles(M.getSourceFileName());
+  std::vector<HostSymbol> Symbols;
+  readRegistrationCalls(M, Symbols);
+  readOffloadEntries(M, Symbols);
+  size_t NumKernels = count_if(
+      Symbols, [](const HostSymbol &S) { return S.Kind == MNEME_INDEX_KERNEL; });
+  if (!Payloads || Payloads->empty()) {
+    std::string Reason = Payloads ? "" : ": " + toString(Payloads.takeError());
+    if (NumKernels)
+      warn(M, "mneme: found no device code for the " + Twine(NumKernels) +
+                  " kernels of '" + M.getSourceFileName() +
+                  "', they cannot be recorded; both sides must be compiled by "
+                  "one command, the device first" +
+                  Reason);
+    return PreservedAnalyses::all();
+  }
+
+  SmallVector<GlobalValue *> Used;
+  SmallPtrSet<GlobalVariable *, 4> Seen;
+  StringMap<Constant *> Strings;
+  for (const std::string &Bytes : *Payloads) {
+    std::optional<StringSet<>> Kernels = readKernelNames(Bytes);
+    if (!Kernels) {
+      warn(M, "mneme: ignoring damaged device code of '" +
+                  M.getSourceFileName() + "'");
+      continue;
+    }
+    GlobalVariable *Payload = emitPayload(M, Bytes);
+    if (!Seen.insert(Payload).second)
+      continue;
+    Used.push_back(Payload);
+    for (const HostSymbol &S : Symbols)
+      if (S.Kind == MNEME_INDEX_VARIABLE || Kernels->contains(S.Name))
+        Used.push_back(
+            emitIndexEntry(M, S, Payload, getNameString(M, Strings, S.Name)));
+  }
+  if (Used.empty())
+    return PreservedAnalyses::all();
+  // Not only for the optimizer: llvm.used also keeps a section from --gc-sections.
+  appendToUsed(M, Used);
+  addAttachCall(M);
+  return PreservedAnalyses::none();
+}

@@ -1,0 +1,134 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attach.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include "llvm/Mneme/Transforms/Passes.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// The names of the CUDA and HIP runtimes. What the translation unit defines itself
+/// is not the runtime's.
+static bool isRuntimeFunction(const Function &F) {
+  if (!F.isDeclaration())
+    return false;
+  StringRef Name = F.getName();
+  if (Name.starts_with("__cuda") || Name.starts_with("__hip"))
+    return true;
+  return (Name.consume_front("cuda") || Name.consume_front("hip")) &&
+         !Name.empty() && isUpper(Name.front());
+}
+
+namespace {
+/// The slot of one runtime function, and the code that goes through it.
+class Hook {
+public:
+  explicit Hook(Function &F) : F(F), M(*F.getParent()) {}
+
+  /// \returns the slot, or null when nothing in \c M needs one.
+  GlobalVariable *redirectUses();
+
+private:
+  void redirectUse(Use &U);
+  GlobalVariable *getSlot();
+  Value *loadBefore(Instruction *I);
+
+  Function &F;
+  Module &M;
+  GlobalVariable *Slot = nullptr;
+  /// A phi has one value for all edges from a block.
+  DenseMap<BasicBlock *, Value *> LoadsAtEnd;
+};
+} // namespace
+
+GlobalVariable *Hook::getSlot() {
+  if (Slot)
+    return Slot;
+  LLVMContext &Context = M.getContext();
+  Constant *Text = ConstantDataArray::getString(Context, F.getName());
+  auto *Name = new GlobalVariable(M, Text->getType(), /*isConstant=*/true,
+                                  GlobalValue::PrivateLinkage, Text,
+                                  ".mneme.name");
+  Name->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+  Constant *Init = ConstantStruct::getAnon(Context, {&F, Name});
+  Slot = new GlobalVariable(M, Init->getType(), /*isConstant=*/false,
+                            GlobalValue::InternalLinkage, Init,
+                            "mneme.hook." + F.getName());
+  Slot->setSection(MNEME_HOOKS_SECTION);
+  Slot->setAlignment(Align(8));
+  // A runtime writes it where the optimizer cannot see.
+  Slot->setExternallyInitialized(true);
+  return Slot;
+}
+
+Value *Hook::loadBefore(Instruction *I) {
+  return new LoadInst(F.getType(), getSlot(), "mneme.fn", I->getIterator());
+}
+
+void Hook::redirectUse(Use &U) {
+  auto *I = dyn_cast<Instruction>(U.getUser());
+  if (!I || isa<LandingPadInst>(I) || isa<IntrinsicInst>(I))
+    return;
+  // "if (cudaFoo)" asks whether a weak function is there at all.
+  if (auto *Compare = dyn_cast<ICmpInst>(I);
+      Compare && any_of(Compare->operands(), [](const Value *V) {
+        return isa<ConstantPointerNull>(V);
+      }))
+    return;
+  if (auto *Phi = dyn_cast<PHINode>(I)) {
+    BasicBlock *Block = Phi->getIncomingBlock(U);
+    Instruction *Terminator = Block->getTerminator();
+    if (Terminator->isEHPad())
+      return;
+    Value *&Load = LoadsAtEnd[Block];
+    if (!Load)
+      Load = loadBefore(Terminator);
+    U.set(Load);
+    return;
+  }
+  if (auto *Call = dyn_cast<CallBase>(I); Call && Call->isCallee(&U)) {
+    // An indirect call knows no more about its callee than is written on it.
+    if (F.doesNotThrow())
+      Call->setDoesNotThrow();
+    if (F.doesNotReturn())
+      Call->setDoesNotReturn();
+  }
+  U.set(loadBefore(I));
+}
+
+GlobalVariable *Hook::redirectUses() {
+  for (Use &U : make_early_inc_range(F.uses()))
+    redirectUse(U);
+  return Slot;
+}
+
+PreservedAnalyses HooksPass::run(Module &M, ModuleAnalysisManager &) {
+  if (M.getTargetTriple().isGPU())
+    return PreservedAnalyses::all();
+  SmallVector<GlobalValue *> Slots;
+  for (Function &F : M)
+    if (isRuntimeFunction(F))
+      if (GlobalVariable *Slot = Hook(F).redirectUses())
+        Slots.push_back(Slot);
+  if (Slots.empty())
+    return PreservedAnalyses::all();
+  // Not llvm.used: with --gc-sections, a slot must not keep a runtime function
+  // alive, and so perhaps undefined, that no code calls any more.
+  appendToCompilerUsed(M, Slots);
+  addAttachCall(M);
+  return PreservedAnalyses::none();
+}

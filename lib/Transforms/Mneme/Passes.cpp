@@ -1,0 +1,91 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Transforms/Passes.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Transforms/Specialize.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+PreservedAnalyses InstrumentPass::run(Module &M, ModuleAnalysisManager &MAM) {
+  if (M.getTargetTriple().isGPU())
+    return CapturePass(Options).run(M, MAM);
+  // In this order: mneme-embed reads calls that mneme-hooks redirects.
+  PreservedAnalyses PA = EmbedPass().run(M, MAM);
+  PA.intersect(HooksPass().run(M, MAM));
+  return PA;
+}
+
+void InstrumentPass::printPipeline(
+    raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName2PassName) {
+  OS << MapClassName2PassName(name()) << "<O" << Options.OptLevel
+     << (Options.IsRDC ? ";rdc>" : ">");
+}
+
+/// "O0" … "O3", "Os", "Oz", "rdc", separated by semicolons.
+static Expected<CaptureOptions> parseCaptureOptions(StringRef Text) {
+  CaptureOptions Options;
+  while (!Text.empty()) {
+    StringRef Option;
+    std::tie(Option, Text) = Text.split(';');
+    if (Option == "rdc")
+      Options.IsRDC = true;
+    else if (Option.size() == 2 && Option[0] == 'O' &&
+             StringRef("0123sz").contains(Option[1]))
+      Options.OptLevel = Option[1];
+    else
+      return createStringError(inconvertibleErrorCode(),
+                               "invalid mneme-capture parameter '" + Option +
+                                   "'");
+  }
+  return Options;
+}
+
+/// Adds \p PassT when \p Name is \p PassName with its parameters.
+template <typename PassT>
+static bool parseCapturing(StringRef Name, StringRef PassName,
+                           ModulePassManager &MPM) {
+  if (!PassBuilder::checkParametrizedPassName(Name, PassName))
+    return false;
+  Expected<CaptureOptions> Options =
+      PassBuilder::parsePassParameters(parseCaptureOptions, Name, PassName);
+  if (!Options) {
+    // The parser of pipelines has no other way to hear of an error.
+    errs() << toString(Options.takeError()) << '\n';
+    return false;
+  }
+  MPM.addPass(PassT(*Options));
+  return true;
+}
+
+void mneme::registerMnemePasses(PassBuilder &PB) {
+  if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks()) {
+    PIC->addClassToPassName(CapturePass::name(), "mneme-capture");
+    PIC->addClassToPassName(EmbedPass::name(), "mneme-embed");
+    PIC->addClassToPassName(HooksPass::name(), "mneme-hooks");
+    PIC->addClassToPassName(InstrumentPass::name(), "mneme-instrument");
+  }
+  PB.registerPipelineParsingCallback(
+      [](StringRef Name, ModulePassManager &MPM,
+         ArrayRef<PassBuilder::PipelineElement>) {
+        if (Name == "mneme-embed") {
+          MPM.addPass(EmbedPass());
+          return true;
+        }
+        if (Name == "mneme-hooks") {
+          MPM.addPass(HooksPass());
+          return true;
+        }
+        return parseCapturing<CapturePass>(Name, "mneme-capture", MPM) ||
+               parseCapturing<InstrumentPass>(Name, "mneme-instrument", MPM);
+      });
+  registerSpecializePass(PB);
+}

@@ -1,0 +1,150 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SideFiles.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Support/Chrono.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr StringLiteral Extension = ".payload";
+
+/// $TMPDIR/mneme-<uid>. It holds code that ends up in executables, so nobody else
+/// may write there.
+static Expected<std::string> getSideDirectory() {
+  SmallString<128> Dir;
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Dir);
+  sys::path::append(Dir, "mneme-" + Twine(::getuid()));
+  if (std::error_code EC = sys::fs::create_directory(
+          Dir, /*IgnoreExisting=*/true, sys::fs::owner_all))
+    return createFileError(Dir, EC);
+  sys::fs::file_status Status;
+  if (std::error_code EC = sys::fs::status(Dir, Status, /*follow=*/false))
+    return createFileError(Dir, EC);
+  const unsigned Others = sys::fs::group_all | sys::fs::others_all;
+  if (Status.type() != sys::fs::file_type::directory_file ||
+      Status.getUser() != ::getuid() || (Status.permissions() & Others))
+    return createStringError(inconvertibleErrorCode(),
+                             "'" + Dir +
+                                 "' must be a directory that only its owner, "
+                                 "the current user, can access");
+  return Dir.str().str();
+}
+
+/// Ticks after boot when \p Pid started, which tells it from an earlier or later
+/// process with the same number; empty when there is no such process.
+static std::string getStartTime(StringRef Pid) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Stat =
+      MemoryBuffer::getFileAsStream("/proc/" + Pid + "/stat");
+  if (!Stat)
+    return "";
+  // The second field is the program's name in parentheses and may hold anything.
+  StringRef Text = (*Stat)->getBuffer();
+  SmallVector<StringRef, 64> Fields;
+  Text.drop_front(Text.rfind(')') + 1).split(Fields, ' ', -1, false);
+  constexpr size_t StartTimeField = 22 - 3;
+  return Fields.size() > StartTimeField ? Fields[StartTimeField].str() : "";
+}
+
+/// Containers may share a directory but not their process numbers.
+static std::string getPidNamespace() {
+  char Link[64];
+  ssize_t Size = ::readlink("/proc/self/ns/pid", Link, sizeof(Link));
+  StringRef Text(Link, Size > 0 ? Size : 0);
+  Text.consume_front("pid:[");
+  Text.consume_back("]");
+  return to_integer(Text, Size) ? Text.str() : "0";
+}
+
+/// "<pid namespace>-<pid>-<start time>-": the beginning of all file names of one
+/// driver invocation.
+static std::string getDriverPrefix() {
+  std::string Pid = utostr(::getppid());
+  return getPidNamespace() + "-" + Pid + "-" + getStartTime(Pid) + "-";
+}
+
+static std::string getSourcePrefix(StringRef SourceName) {
+  return getDriverPrefix() + toHexString(digest64(SourceName)) + "-";
+}
+
+/// Removes what dead drivers left. Failures do not matter: another compile may be
+/// at it.
+static void collectStaleFiles(StringRef Dir) {
+  std::string Namespace = getPidNamespace();
+  sys::TimePoint<> Now = std::chrono::system_clock::now();
+  std::error_code EC;
+  for (sys::fs::directory_iterator I(Dir, EC), End; I != End && !EC;
+       I.increment(EC)) {
+    SmallVector<StringRef, 8> Parts;
+    sys::path::filename(I->path()).split(Parts, '-');
+    if (Parts.size() < 4)
+      continue;
+    bool IsStale;
+    if (Parts[0] == Namespace) {
+      IsStale = getStartTime(Parts[1]) != Parts[2];
+    } else {
+      // Its driver cannot be asked for from here, but no compile takes a day.
+      sys::fs::file_status Status;
+      IsStale = !sys::fs::status(I->path(), Status) &&
+                Now - Status.getLastModificationTime() > std::chrono::hours(24);
+    }
+    if (IsStale)
+      sys::fs::remove(I->path());
+  }
+}
+
+Error mneme::writeSideFile(StringRef SourceName, StringRef Target,
+                           StringRef Payload) {
+  Expected<std::string> Dir = getSideDirectory();
+  if (!Dir)
+    return Dir.takeError();
+  collectStaleFiles(*Dir);
+  SmallString<128> Path(*Dir);
+  sys::path::append(Path, getSourcePrefix(SourceName) +
+                              toHexString(digest64(Target)) + Extension);
+  return writeToOutput(Path, [&](raw_ostream &OS) {
+    OS << Payload;
+    return Error::success();
+  });
+}
+
+Expected<std::vector<std::string>> mneme::takeSideFiles(StringRef SourceName) {
+  Expected<std::string> Dir = getSideDirectory();
+  if (!Dir)
+    return Dir.takeError();
+  std::string Prefix = getSourcePrefix(SourceName);
+  std::vector<std::string> Paths;
+  std::error_code EC;
+  for (sys::fs::directory_iterator I(*Dir, EC), End; I != End && !EC;
+       I.increment(EC)) {
+    StringRef Name = sys::path::filename(I->path());
+    if (Name.starts_with(Prefix) && Name.ends_with(Extension))
+      Paths.push_back(I->path());
+  }
+  if (EC)
+    return createFileError(*Dir, EC);
+  llvm::sort(Paths);
+  std::vector<std::string> Payloads;
+  for (const std::string &Path : Paths) {
+    ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(
+        Path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+    if (!Buffer)
+      return createFileError(Path, Buffer.getError());
+    Payloads.push_back((*Buffer)->getBuffer().str());
+    sys::fs::remove(Path);
+  }
+  return Payloads;
+}
