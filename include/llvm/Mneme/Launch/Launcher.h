@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Runs an application with the recording runtime loaded into it, and answers
+/// what that runtime asks (Runtime/Wire.h). No LLVM runs in the application's
+/// process: what must be compiled while it runs is compiled here.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LAUNCH_LAUNCHER_H
+#define LLVM_MNEME_LAUNCH_LAUNCHER_H
+
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Runtime/RecordFormat.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+enum class LaunchDevice { Auto, Host, Cuda };
+
+struct LaunchOptions {
+  /// Program, looked up in PATH, and its arguments.
+  std::vector<std::string> Command;
+  /// Made when it is not there.
+  std::string OutputDir = "mneme-recordings";
+  /// libmneme_rt.so.
+  std::string RuntimePath;
+  LaunchDevice Device = LaunchDevice::Auto;
+  HostOptions Host;
+  /// POSIX extended regular expression on the symbol or the demangled name;
+  /// empty selects every kernel.
+  std::string KernelRegex;
+  uint64_t Skip = 0;          ///< First launches of each kernel not to record.
+  uint64_t MaxRecordings = 4; ///< Of each kernel; 0 = no limit.
+  uint64_t VASize = MNEME_ARENA_SIZE; ///< Bytes of address space for the arena.
+  double TimeoutSeconds = 0;          ///< Of one launch; 0 = none.
+  bool Record = true;                 ///< False: only run on the device.
+  bool Quiet = false;                 ///< No summary, no warnings.
+  /// Run an executable that holds no payload: it loads or starts the
+  /// instrumented code itself.
+  bool AnyExecutable = false;
+};
+
+/// Runs the application to its end. \returns its exit code, 128 + N when signal
+/// N killed it; an Error when it was not started.
+Expected<int> launchApplication(const LaunchOptions &Options);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LAUNCH_LAUNCHER_H

@@ -1,0 +1,136 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Application.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace llvm::object;
+
+Expected<std::string> mneme::findApplication(StringRef Name) {
+  ErrorOr<std::string> Path = sys::findProgramByName(Name);
+  if (!Path)
+    return createFileError(Name, Path.getError());
+  return *Path;
+}
+
+/// Whether \p Path is an ELF file with a payload section.
+static bool hasPayloadSection(StringRef Path) {
+  Expected<OwningBinary<ObjectFile>> File = ObjectFile::createObjectFile(Path);
+  if (!File) {
+    consumeError(File.takeError());
+    return false;
+  }
+  for (const SectionRef &S : File->getBinary()->sections()) {
+    Expected<StringRef> Name = S.getName();
+    if (!Name)
+      consumeError(Name.takeError());
+    else if (*Name == MNEME_PAYLOAD_SECTION)
+      return true;
+  }
+  return false;
+}
+
+/// Whether the dynamic loader takes part in starting \p Path.
+static bool hasInterpreter(StringRef Path) {
+  Expected<OwningBinary<ObjectFile>> File = ObjectFile::createObjectFile(Path);
+  if (!File) {
+    consumeError(File.takeError());
+    return false;
+  }
+  auto *ELF = dyn_cast<ELF64LEObjectFile>(File->getBinary());
+  if (!ELF)
+    return false;
+  auto Headers = ELF->getELFFile().program_headers();
+  if (!Headers) {
+    consumeError(Headers.takeError());
+    return false;
+  }
+  return llvm::any_of(*Headers, [](const ELF64LE::Phdr &H) {
+    return H.p_type == ELF::PT_INTERP;
+  });
+}
+
+/// Whether one of the libraries that the loader finds for \p Path has a
+/// payload. Asks the loader itself, as ldd does, so search paths need not be
+/// imitated.
+static bool loadsInstrumentedLibrary(const std::string &Path) {
+  int Pipe[2];
+  if (::pipe(Pipe) != 0)
+    return false;
+  pid_t Child = ::fork();
+  if (Child == 0) {
+    ::dup2(Pipe[1], STDOUT_FILENO);
+    ::close(Pipe[0]);
+    ::setenv("LD_TRACE_LOADED_OBJECTS", "1", /*overwrite=*/1);
+    ::execl(Path.c_str(), Path.c_str(), static_cast<char *>(nullptr));
+    ::_exit(127);
+  }
+  ::close(Pipe[1]);
+  std::string Output;
+  char Chunk[4096];
+  while (Child > 0) {
+    ssize_t N = ::read(Pipe[0], Chunk, sizeof(Chunk));
+    if (N <= 0)
+      break;
+    Output.append(Chunk, N);
+  }
+  ::close(Pipe[0]);
+  if (Child > 0)
+    ::waitpid(Child, nullptr, 0);
+
+  // "\tlibx.so => /path/libx.so (0x...)"
+  SmallVector<StringRef> Lines;
+  StringRef(Output).split(Lines, '\n');
+  return llvm::any_of(Lines, [](StringRef Line) {
+    StringRef Library = Line.split(" => ").second.rsplit(" (").first;
+    return !Library.empty() && hasPayloadSection(Library);
+  });
+}
+
+Expected<std::string> mneme::checkApplication(const std::string &Path,
+                                              bool AnyExecutable) {
+  file_magic Magic;
+  if (std::error_code EC = identify_magic(Path, Magic))
+    return createFileError(Path, EC);
+  if (Magic != file_magic::elf_executable &&
+      Magic != file_magic::elf_shared_object)
+    return "'" + Path +
+           "' is no ELF file: cannot tell whether it starts instrumented code";
+  if (AnyExecutable)
+    return "";
+  if (!hasInterpreter(Path))
+    return createFileError(
+        Path, createStringError("statically linked: the recording runtime "
+                                "cannot be loaded into it"));
+  if (hasPayloadSection(Path)) {
+    Expected<std::vector<Payload>> Payloads = readPayloads(Path);
+    if (!Payloads)
+      return Payloads.takeError();
+    return "";
+  }
+  if (loadsInstrumentedLibrary(Path))
+    return "'" + Path +
+           "' holds no kernels itself, only libraries that it links do";
+  return createFileError(
+      Path, createStringError(
+                "holds no recordable kernels: build it with "
+                "-fpass-plugin=MnemePass.so, or say --any-executable when it "
+                "starts or loads the instrumented code itself"));
+}

@@ -1,0 +1,243 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Launch/Launcher.h"
+#include "Application.h"
+#include "Recorder.h"
+#include "Server.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/Targets.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// How long processes that outlive the application may stay silent before they
+/// are no longer served: a daemon must not keep the launcher for ever.
+static constexpr int GraceMilliseconds = 5000;
+
+static constexpr int ForwardedSignals[] = {SIGINT,  SIGTERM, SIGHUP,
+                                           SIGQUIT, SIGUSR1, SIGUSR2};
+
+//===----------------------------------------------------------------------===//
+// The socket's folder
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A fresh folder that only we can enter; removed with all that is in it.
+class PrivateFolder {
+public:
+  static Expected<PrivateFolder> create();
+  PrivateFolder(PrivateFolder &&Other) { std::swap(Path, Other.Path); }
+  ~PrivateFolder() {
+    if (!Path.empty())
+      sys::fs::remove_directories(Path);
+  }
+  std::string pathOf(StringRef Name) const { return Path + "/" + Name.str(); }
+
+private:
+  PrivateFolder() = default;
+  std::string Path;
+};
+} // namespace
+
+Expected<PrivateFolder> PrivateFolder::create() {
+  SmallString<64> Base;
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Base);
+  // A socket's path has 107 characters, LD_PRELOAD no spaces or colons.
+  if (Base.size() > 64 || Base.find_first_of(" :") != StringRef::npos)
+    Base = "/tmp";
+  sys::path::append(Base, "mneme-XXXXXX");
+  PrivateFolder Folder;
+  if (!::mkdtemp(Base.data()))
+    return createFileError(Base, errnoAsErrorCode());
+  Folder.Path = std::string(Base.str());
+  return std::move(Folder);
+}
+
+//===----------------------------------------------------------------------===//
+// The application's process
+//===----------------------------------------------------------------------===//
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+static Expected<Environment> makeEnvironment(const LaunchOptions &Options,
+                                             const PrivateFolder &Folder) {
+  std::string Runtime = Options.RuntimePath;
+  if (StringRef(Runtime).find_first_of(" :") != StringRef::npos) {
+    Runtime = Folder.pathOf("libmneme_rt.so");
+    if (std::error_code EC = sys::fs::create_link(Options.RuntimePath, Runtime))
+      return createFileError(Runtime, EC);
+  }
+  const char *Preloaded = ::getenv("LD_PRELOAD");
+  if (Preloaded && *Preloaded)
+    Runtime += ":" + std::string(Preloaded);
+  return Environment{
+      {"LD_PRELOAD", Runtime},
+      {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
+      {MNEME_ENV_DEVICE, "host"},
+      {MNEME_ENV_RECORD, Options.Record ? "1" : "0"},
+      {MNEME_ENV_KERNEL, Options.KernelRegex},
+      {MNEME_ENV_SKIP, utostr(Options.Skip)},
+      {MNEME_ENV_MAX_RECORDINGS, utostr(Options.MaxRecordings)},
+      {MNEME_ENV_VA_SIZE, utostr(Options.VASize)},
+      {MNEME_ENV_TIMEOUT, formatv("{0:f3}", Options.TimeoutSeconds).str()},
+  };
+}
+
+/// Starts the application with \p Mask as its signal mask.
+static Expected<pid_t> startApplication(const std::string &Path,
+                                        ArrayRef<std::string> Command,
+                                        const Environment &Env,
+                                        const sigset_t &Mask) {
+  std::vector<char *> Argv;
+  for (const std::string &Arg : Command)
+    Argv.push_back(const_cast<char *>(Arg.c_str()));
+  Argv.push_back(nullptr);
+  // Closed by a successful exec, else tells why it failed.
+  int Pipe[2];
+  if (::pipe2(Pipe, O_CLOEXEC) != 0)
+    return createFileError(Path, errnoAsErrorCode());
+  pid_t App = ::fork();
+  if (App == 0) {
+    for (const auto &[Name, Value] : Env)
+      ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
+    ::sigprocmask(SIG_SETMASK, &Mask, nullptr);
+    ::execv(Path.c_str(), Argv.data());
+    int Reason = errno;
+    [[maybe_unused]] ssize_t N = ::write(Pipe[1], &Reason, sizeof(Reason));
+    ::_exit(127);
+  }
+  int Reason = App < 0 ? errno : 0;
+  ::close(Pipe[1]);
+  if (App > 0 && ::read(Pipe[0], &Reason, sizeof(Reason)) > 0)
+    ::waitpid(App, nullptr, 0);
+  ::close(Pipe[0]);
+  if (Reason)
+    return createFileError(Path,
+                           std::error_code(Reason, std::generic_category()));
+  return App;
+}
+
+/// Passes on what was sent to us. A terminal's signals reach the application
+/// without us: it is in the same process group.
+static void forwardSignals(int SignalFD, pid_t App) {
+  signalfd_siginfo Info;
+  while (::read(SignalFD, &Info, sizeof(Info)) == sizeof(Info))
+    if (Info.ssi_signo != SIGCHLD && Info.ssi_code <= 0)
+      ::kill(App, Info.ssi_signo);
+}
+
+/// Serves until the application and the processes it left have ended.
+/// \returns the application's wait status.
+static int serveApplication(Server &S, pid_t App, int SignalFD) {
+  int Status = 0;
+  bool HasEnded = false;
+  while (true) {
+    std::vector<pollfd> Waits = {{SignalFD, POLLIN, 0}};
+    S.addTo(Waits);
+    int Ready =
+        ::poll(Waits.data(), Waits.size(), HasEnded ? GraceMilliseconds : -1);
+    if (!HasEnded)
+      forwardSignals(SignalFD, App);
+    bool IsBusy = S.serve();
+    if (!HasEnded && ::waitpid(App, &Status, WNOHANG) == App) {
+      HasEnded = true;
+      continue;
+    }
+    if (HasEnded && !IsBusy && (Ready == 0 || !S.hasConnections()))
+      return Status;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// launchApplication
+//===----------------------------------------------------------------------===//
+
+static Error checkDevice(LaunchDevice Device) {
+  if (Device == LaunchDevice::Host)
+    return Error::success();
+  if (Device == LaunchDevice::Auto && !hasCudaDevice())
+    return Error::success();
+  return createStringError(
+      "recording on a GPU is not built in this version (use --device=host)");
+}
+
+Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
+  std::string Problem;
+  if (!Options.KernelRegex.empty() &&
+      !Regex(Options.KernelRegex).isValid(Problem))
+    return createStringError("invalid regular expression '" +
+                             Options.KernelRegex + "': " + Problem);
+  if (Error E = checkDevice(Options.Device))
+    return std::move(E);
+  Expected<std::string> Path = findApplication(Options.Command.front());
+  if (!Path)
+    return Path.takeError();
+  Expected<std::string> Warning =
+      checkApplication(*Path, Options.AnyExecutable);
+  if (!Warning)
+    return Warning.takeError();
+  if (!Warning->empty() && !Options.Quiet)
+    WithColor::warning(errs(), "llvm-mneme-record") << *Warning << '\n';
+  if (!sys::fs::exists(Options.RuntimePath))
+    return createFileError(
+        Options.RuntimePath,
+        errc::make_error_code(errc::no_such_file_or_directory));
+
+  SmallString<128> Dir;
+  if (Options.Record) {
+    Dir = Options.OutputDir;
+    sys::fs::make_absolute(Dir);
+  }
+  Recorder Records(std::string(Dir.str()));
+  if (Error E = Records.prepare())
+    return std::move(E);
+  Expected<PrivateFolder> Folder = PrivateFolder::create();
+  if (!Folder)
+    return Folder.takeError();
+  Expected<Environment> Env = makeEnvironment(Options, *Folder);
+  if (!Env)
+    return Env.takeError();
+  initializeTargets();
+  Server S(Records, Options.Host);
+  if (Error E = S.listen(Folder->pathOf("socket")))
+    return std::move(E);
+
+  sigset_t Blocked, Original;
+  sigemptyset(&Blocked);
+  sigaddset(&Blocked, SIGCHLD);
+  for (int Signal : ForwardedSignals)
+    sigaddset(&Blocked, Signal);
+  ::sigprocmask(SIG_BLOCK, &Blocked, &Original);
+  int SignalFD = ::signalfd(-1, &Blocked, SFD_NONBLOCK | SFD_CLOEXEC);
+  Expected<pid_t> App =
+      startApplication(*Path, Options.Command, *Env, Original);
+  if (!App)
+    return App.takeError();
+  int Status = serveApplication(S, *App, SignalFD);
+  ::close(SignalFD);
+  ::sigprocmask(SIG_SETMASK, &Original, nullptr);
+
+  if (!Options.Quiet)
+    Records.print(errs());
+  return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
+}

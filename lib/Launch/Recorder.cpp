@@ -1,0 +1,203 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Recorder.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// What libmneme_rt hashes of a launch.
+static constexpr StringLiteral DynamicHashInputs[] = {"GridDims", "BlockDims",
+                                                      "SharedMem"};
+
+std::string Recorder::pathOf(const Twine &File) const {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, File);
+  return std::string(Path);
+}
+
+Error Recorder::prepare() {
+  if (Dir.empty())
+    return Error::success();
+  if (std::error_code EC = sys::fs::create_directories(Dir))
+    return createFileError(Dir, EC);
+  // Permissions alone do not tell: the file system may be read-only or full.
+  Expected<sys::fs::TempFile> Probe =
+      sys::fs::TempFile::create(pathOf(".probe.%%%%%%%%.tmp"));
+  if (!Probe)
+    return createFileError(Dir, Probe.takeError());
+  return Probe->discard();
+}
+
+void Recorder::addKernel(const CompiledKernel &K) {
+  std::string Hash = toHexString(K.StaticHash);
+  auto [It, New] = Kernels.try_emplace(Hash);
+  if (!New)
+    return;
+  RecordedKernel &F = It->second.File;
+  F.KernelName = K.Name;
+  F.DemangledName = demangle(K.Name);
+  F.StaticHash = Hash;
+  F.Triple = K.Triple;
+  F.Arch = K.Arch;
+  F.OptLevel = K.OptLevel;
+  F.Device = "host";
+  F.Toolchain = K.Toolchain;
+  F.Modules = {"RecordedIR_" + Hash + ".bc"};
+  F.Args = K.Args;
+  F.DynamicHashInputs.assign(std::begin(DynamicHashInputs),
+                             std::end(DynamicHashInputs));
+  It->second.Bitcode = K.Bitcode;
+}
+
+Error Recorder::writeBitcode(Kernel &K) {
+  std::string Path = pathOf(K.File.Modules.front());
+  // Named by content: one that is there is the same.
+  if (!K.Bitcode.empty() && !sys::fs::exists(Path))
+    if (Error E = writeFileAtomically(Path, K.Bitcode))
+      return E;
+  K.Bitcode.clear();
+  return Error::success();
+}
+
+Error Recorder::update(Kernel &K, function_ref<void(RecordedKernel &)> Edit) {
+  int Lock;
+  std::string LockPath = pathOf(".lock");
+  if (std::error_code EC = sys::fs::openFileForReadWrite(
+          LockPath, Lock, sys::fs::CD_OpenAlways, sys::fs::OF_None))
+    return createFileError(LockPath, EC);
+  auto Close =
+      llvm::make_scope_exit([&] { ::close(Lock); }); // Releases it, too.
+  if (std::error_code EC = sys::fs::lockFile(Lock))
+    return createFileError(LockPath, EC);
+
+  std::string Path = pathOf(K.File.StaticHash + ".json");
+  RecordedKernel File = K.File;
+  if (sys::fs::exists(Path)) {
+    Expected<RecordedKernel> Old = readKernelFile(Path);
+    if (!Old)
+      return Old.takeError();
+    File.Instances = std::move(Old->Instances);
+    File.Globals = std::move(Old->Globals);
+    File.VAddr = Old->VAddr;
+    File.VASize = Old->VASize;
+  }
+  Edit(File);
+  return writeKernelFile(Path, File);
+}
+
+Error Recorder::addLaunch(const RecordedLaunch &L) {
+  auto It = Kernels.find(L.StaticHash);
+  if (It == Kernels.end())
+    return createStringError("kernel " + L.StaticHash + " was never loaded");
+  Kernel &K = It->second;
+  if (Error E = writeBitcode(K))
+    return E;
+  Error E = update(K, [&](RecordedKernel &File) {
+    File.Globals = L.Globals;
+    File.VAddr = L.ArenaBase;
+    File.VASize = std::max(File.VASize, L.ArenaSize);
+    auto Old = llvm::find_if(File.Instances, [&](const RecordedInstance &I) {
+      return I.DynamicHash == L.Instance.DynamicHash;
+    });
+    if (Old == File.Instances.end()) {
+      File.Instances.push_back(L.Instance);
+      return;
+    }
+    uint64_t Before = Old->Occurrences;
+    *Old = L.Instance;
+    Old->Occurrences += Before;
+  });
+  if (E)
+    return E;
+  Row &R = Rows[K.File.KernelName];
+  ++R.Instances;
+  R.Stored += L.StoredBytes;
+  R.Raw += L.RawBytes;
+  return Error::success();
+}
+
+Error Recorder::addSummary(const ProcessSummary &S) {
+  ++Reports;
+  Seen += S.Seen;
+  Recorded += S.Recorded;
+  Skipped += S.Skipped;
+  RecordTime += S.Nanoseconds;
+  for (const auto &[Reason, Times] : S.Reasons)
+    Reasons[Reason] += Times;
+  Error Result = Error::success();
+  for (const ProcessSummary::Kernel &K : S.Kernels) {
+    Rows[K.Name].Launches += K.Occurrences;
+    auto It = Kernels.find(K.StaticHash);
+    // addLaunch has counted the one that was recorded.
+    uint64_t Uncounted = K.Occurrences - (K.Recorded && K.Occurrences);
+    if (It == Kernels.end() || Dir.empty() || Uncounted == 0 ||
+        !sys::fs::exists(pathOf(K.StaticHash + ".json")))
+      continue;
+    Result = joinErrors(std::move(Result),
+                        update(It->second, [&](RecordedKernel &File) {
+                          for (RecordedInstance &I : File.Instances)
+                            if (I.DynamicHash == K.DynamicHash)
+                              I.Occurrences += Uncounted;
+                        }));
+  }
+  return Result;
+}
+
+static std::string formatBytes(uint64_t Bytes) {
+  static constexpr StringLiteral Units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double Value = Bytes;
+  size_t Unit = 0;
+  for (; Value >= 1024 && Unit + 1 < std::size(Units); ++Unit)
+    Value /= 1024;
+  return formatv(Unit ? "{0:f1} {1}" : "{0:f0} {1}", Value, Units[Unit]).str();
+}
+
+static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }
+
+void Recorder::print(raw_ostream &OS) const {
+  if (!Rows.empty()) {
+    OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", "kernel", "instances",
+                  "launches", "memory", "on disk");
+    for (const auto &[Name, R] : Rows)
+      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", demangle(Name),
+                    R.Instances, R.Launches, formatBytes(R.Raw),
+                    formatBytes(R.Stored));
+  }
+  uint64_t Instances = 0, Stored = 0, RecordedKernels = 0;
+  for (const auto &[Name, R] : Rows) {
+    Instances += R.Instances;
+    Stored += R.Stored;
+    RecordedKernels += R.Instances != 0;
+  }
+  OS << "mneme: " << Seen << " launches seen, " << Recorded << " recorded, "
+     << Skipped << " skipped\n";
+  for (const auto &[Reason, Times] : Reasons)
+    OS << "mneme:   " << Times << " skipped: " << Reason << '\n';
+  if (!Dir.empty())
+    OS << "mneme: " << Instances << " instances of " << RecordedKernels
+       << " kernels, " << formatBytes(Stored) << " in '" << Dir << "'\n";
+  OS << formatv("mneme: {0:f3} s spent on recording, {1:f3} s on compiling\n",
+                seconds(RecordTime), seconds(CompileTime));
+  if (Processes == 0)
+    OS << "mneme: no process of the application launched a kernel\n";
+  else if (Reports < Processes)
+    OS << "mneme: " << Processes - Reports << " of " << Processes
+       << " processes ended without a report: their launches are not counted\n";
+}

@@ -1,0 +1,353 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Worker.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Metadata.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+#include <csignal>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using ::mneme::WireReader;
+using ::mneme::WireWriter;
+
+//===----------------------------------------------------------------------===//
+// Worker
+//===----------------------------------------------------------------------===//
+
+static void writeAll(int FD, StringRef Bytes) {
+  while (!Bytes.empty()) {
+    ssize_t N = ::write(FD, Bytes.data(), Bytes.size());
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0)
+      ::_exit(1);
+    Bytes = Bytes.drop_front(N);
+  }
+}
+
+/// The child: one byte that says whether it went well, then result or message.
+[[noreturn]] static void runWork(function_ref<Expected<std::string>()> Work,
+                                 int Pipe, int Messages) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A crash here is told by the parent in one line; no stack trace for the
+  // user.
+  sys::unregisterHandlers();
+  ::dup2(Messages, STDERR_FILENO);
+  Expected<std::string> Result = Work();
+  if (Result) {
+    writeAll(Pipe, "+");
+    writeAll(Pipe, *Result);
+  } else {
+    writeAll(Pipe, "-");
+    writeAll(Pipe, toString(Result.takeError()));
+  }
+  ::_exit(0);
+}
+
+static Error systemError(const Twine &What) {
+  return createStringError(What + ": " + sys::StrError());
+}
+
+Expected<Worker> Worker::start(function_ref<Expected<std::string>()> Work) {
+  Worker W;
+  int Ends[2];
+  if (::pipe2(Ends, O_CLOEXEC) != 0)
+    return systemError("cannot make a pipe");
+  W.Pipe = Ends[0];
+  W.Messages = ::memfd_create("mneme-worker", MFD_CLOEXEC);
+  W.Start = std::chrono::steady_clock::now();
+  W.Process = ::fork();
+  if (W.Process == 0)
+    runWork(Work, Ends[1], W.Messages);
+  ::close(Ends[1]);
+  if (W.Process < 0)
+    return systemError("cannot start a process");
+  ::fcntl(W.Pipe, F_SETFL, O_NONBLOCK);
+  return std::move(W);
+}
+
+Worker &Worker::operator=(Worker &&Other) {
+  std::swap(Process, Other.Process);
+  std::swap(Pipe, Other.Pipe);
+  std::swap(Messages, Other.Messages);
+  std::swap(Result, Other.Result);
+  std::swap(Start, Other.Start);
+  return *this;
+}
+
+Worker::~Worker() {
+  if (Process > 0) {
+    ::kill(Process, SIGKILL);
+    ::waitpid(Process, nullptr, 0);
+  }
+  for (int FD : {Pipe, Messages})
+    if (FD >= 0)
+      ::close(FD);
+}
+
+bool Worker::poll() {
+  char Chunk[1 << 16];
+  while (true) {
+    ssize_t N = ::read(Pipe, Chunk, sizeof(Chunk));
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N < 0 && errno == EAGAIN)
+      return false;
+    if (N <= 0)
+      return true;
+    Result.append(Chunk, N);
+  }
+}
+
+/// What a dying compiler said: the line of report_fatal_error or of an
+/// assertion, or the first one.
+static std::string lastWords(int Messages) {
+  std::string Text(4096, '\0');
+  ssize_t N = ::pread(Messages, Text.data(), Text.size(), 0);
+  Text.resize(std::max<ssize_t>(N, 0));
+  SmallVector<StringRef> Lines;
+  StringRef(Text).split(Lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef Line : Lines)
+    if (Line.consume_front("LLVM ERROR: ") || Line.contains("Assertion `"))
+      return Line.str();
+  return Lines.empty() ? "" : Lines.front().str();
+}
+
+Expected<std::string> Worker::finish() {
+  int Status = 0;
+  while (::waitpid(Process, &Status, 0) < 0 && errno == EINTR)
+    ;
+  Process = -1;
+  if (WIFEXITED(Status) && WEXITSTATUS(Status) == 0 && !Result.empty()) {
+    StringRef Body = StringRef(Result).drop_front();
+    if (Result[0] == '+')
+      return Body.str();
+    return createStringError(Body);
+  }
+  std::string Message =
+      WIFSIGNALED(Status)
+          ? formatv("the compiler crashed ({0})", ::strsignal(WTERMSIG(Status)))
+                .str()
+          : "the compiler gave up";
+  std::string Words = lastWords(Messages);
+  if (!Words.empty())
+    Message += ": " + Words;
+  return createStringError(Message);
+}
+
+uint64_t Worker::elapsedNanoseconds() const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now() - Start)
+      .count();
+}
+
+//===----------------------------------------------------------------------===//
+// CompiledKernel
+//===----------------------------------------------------------------------===//
+
+static void writeNames(WireWriter &W, ArrayRef<std::string> Names) {
+  W.u32(Names.size());
+  for (const std::string &Name : Names)
+    W.str(Name);
+}
+
+static std::vector<std::string> readNames(WireReader &R) {
+  std::vector<std::string> Names;
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    Names.push_back(R.str());
+  return Names;
+}
+
+std::string CompiledKernel::encode() const {
+  WireWriter W;
+  W.str(Name);
+  W.bytes(StaticHash.data(), StaticHash.size());
+  W.str(Triple);
+  W.str(Arch);
+  W.str(OptLevel);
+  W.str(Toolchain);
+  W.u32(Args.size());
+  for (const KernelArg &A : Args) {
+    W.u32(A.Size);
+    W.u32(A.Offset);
+    W.u32(A.Kind);
+    W.str(A.Name);
+    W.str(A.Type);
+  }
+  writeNames(W, Globals);
+  W.str(Bitcode);
+  W.str(Object);
+  W.str(Host.Entry);
+  W.u32(static_cast<uint32_t>(Host.Strategy));
+  W.u32(Host.StaticShared);
+  W.u32(Host.WaveSize);
+  W.u32(Host.Cooperative);
+  W.u64(Host.ContextSize);
+  return W.body();
+}
+
+std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
+  WireReader R(Text.data(), Text.size());
+  CompiledKernel K;
+  K.Name = R.str();
+  std::string Hash = R.str();
+  if (Hash.size() != K.StaticHash.size())
+    return std::nullopt;
+  llvm::copy(Hash, K.StaticHash.begin());
+  K.Triple = R.str();
+  K.Arch = R.str();
+  K.OptLevel = R.str();
+  K.Toolchain = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    KernelArg A;
+    A.Size = R.u32();
+    A.Offset = R.u32();
+    A.Kind = R.u32();
+    A.Name = R.str();
+    A.Type = R.str();
+    K.Args.push_back(std::move(A));
+  }
+  K.Globals = readNames(R);
+  K.Bitcode = R.str();
+  K.Object = R.str();
+  K.Host.Name = K.Name;
+  K.Host.Entry = R.str();
+  K.Host.Strategy = static_cast<HostStrategy>(R.u32());
+  K.Host.StaticShared = R.u32();
+  K.Host.WaveSize = R.u32();
+  K.Host.Cooperative = R.u32();
+  K.Host.ContextSize = R.u64();
+  if (!R.ok() || !R.atEnd())
+    return std::nullopt;
+  return K;
+}
+
+//===----------------------------------------------------------------------===//
+// The work
+//===----------------------------------------------------------------------===//
+
+Expected<std::string> llvm::mneme::loadModule(const std::string &Bytes,
+                                              const Digest128 &Hash) {
+  Expected<Payload> P = parsePayload(Bytes, "payload");
+  if (!P)
+    return P.takeError();
+  if (P->Hash != toHexString(Hash))
+    return createStringError("payload " + toHexString(Hash) + " has hash " +
+                             P->Hash);
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> M = parsePayloadModule(*P, Context);
+  if (!M)
+    return M.takeError();
+  std::vector<HostVariable> Variables = findHostVariables(**M);
+  WireWriter W;
+  W.u32(Variables.size());
+  for (const HostVariable &V : Variables) {
+    W.str(V.Name);
+    W.u64(V.Size);
+    W.u64(V.Alignment);
+    W.u32(V.Constant);
+  }
+  return W.body();
+}
+
+Expected<std::string>
+llvm::mneme::initializeModule(const std::string &Bytes,
+                              ArrayRef<std::string> Names,
+                              const StringMap<uint64_t> &Addresses) {
+  Expected<Payload> P = parsePayload(Bytes, "payload");
+  if (!P)
+    return P.takeError();
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> M = parsePayloadModule(*P, Context);
+  if (!M)
+    return M.takeError();
+  Expected<std::vector<std::string>> Contents = evaluateInitializers(
+      **M, [&](StringRef Name) { return Addresses.lookup(Name); });
+  if (!Contents)
+    return Contents.takeError();
+  StringMap<std::string> ByName;
+  for (const auto &[V, Bytes] :
+       llvm::zip_equal(findHostVariables(**M), *Contents))
+    ByName[V.Name] = std::move(Bytes);
+  WireWriter W;
+  for (const std::string &Name : Names) {
+    auto It = ByName.find(Name);
+    if (It == ByName.end())
+      return createStringError("no variable '" + Name + "' in the module");
+    W.str(It->second);
+  }
+  return W.body();
+}
+
+/// "clang 22.1.8" from clang's "Debian clang version 22.1.8 (1~deb12u1)".
+static std::string findToolchain(const Module &M) {
+  if (const NamedMDNode *Ident = M.getNamedMetadata("llvm.ident"))
+    for (const MDNode *Node : Ident->operands())
+      if (auto *Text = dyn_cast<MDString>(Node->getOperand(0))) {
+        auto [Vendor, Version] = Text->getString().split(" version ");
+        if (!Version.empty())
+          return (Vendor.rsplit(' ').second.empty() ? Vendor
+                                                    : Vendor.rsplit(' ').second)
+                     .str() +
+                 " " + Version.split(' ').first.str();
+      }
+  return "LLVM " LLVM_VERSION_STRING;
+}
+
+Expected<CompiledKernel> llvm::mneme::compileKernel(const std::string &Bytes,
+                                                    StringRef Kernel,
+                                                    const HostOptions *Host) {
+  Expected<Payload> P = parsePayload(Bytes, "payload");
+  if (!P)
+    return P.takeError();
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> Whole = parsePayloadModule(*P, Context);
+  if (!Whole)
+    return Whole.takeError();
+  Expected<std::unique_ptr<Module>> M = extractKernel(**Whole, Kernel);
+  if (!M)
+    return M.takeError();
+
+  CompiledKernel K;
+  K.Name = Kernel.str();
+  K.StaticHash = *parseDigest128(computeStaticHash(**M));
+  K.Triple = P->Triple;
+  K.Arch = P->Arch;
+  K.OptLevel = std::string(1, P->OptLevel);
+  K.Toolchain = findToolchain(**Whole);
+  K.Args = describeArgs(**M, Kernel);
+  K.Globals = findReachedVariables(**M, Kernel);
+  raw_string_ostream OS(K.Bitcode);
+  WriteBitcodeToFile(**M, OS);
+  if (!Host)
+    return K;
+  // Lowering consumes the module.
+  Expected<DeviceImage> Image = compileKernelForHost(**M, Kernel, *Host);
+  if (!Image)
+    return Image.takeError();
+  K.Object.assign(Image->Object.begin(), Image->Object.end());
+  K.Host = getHostKernelInfo(*Image);
+  return K;
+}
