@@ -1,0 +1,351 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What compiled kernels call: traps, printf, assert, the device heap, clocks, and
+/// the exchanges of the region strategy.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Executor.h"
+#include "Scheduler.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+using namespace mneme::host;
+
+//===----------------------------------------------------------------------===//
+// Ends of a kernel
+//===----------------------------------------------------------------------===//
+
+extern "C" void __mneme_host_trap() {
+  Worker &W = *TheWorker;
+  const uint32_t *At = W.Active->Block.BlockIdx;
+  leaveKernel(W, MNEME_HOST_TRAP, "trap in kernel '%s', block (%u,%u,%u)",
+              W.Launch->Kernel->Name, At[0], At[1], At[2]);
+}
+
+extern "C" void __mneme_host_unsupported(const char *What) {
+  Worker &W = *TheWorker;
+  leaveKernel(W, MNEME_HOST_UNSUPPORTED,
+              "kernel '%s' executed '%s', which the host device does not have",
+              W.Launch->Kernel->Name, What);
+}
+
+/// CUDA's assert(), with CUDA's words.
+extern "C" void __assertfail(const char *Message, const char *File,
+                             uint32_t Line, const char *Function, size_t) {
+  Worker &W = *TheWorker;
+  const uint32_t *B = W.Active->Block.BlockIdx;
+  const uint32_t *T = W.Current->ThreadIdx;
+  if (!Function || !*Function)
+    Function = "<unknown function>";
+  enterBusy(W);
+  fprintf(stderr,
+          "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` "
+          "failed.\n",
+          File, Line, Function, B[0], B[1], B[2], T[0], T[1], T[2], Message);
+  leaveBusy(W);
+  leaveKernel(W, MNEME_HOST_ASSERT, "%s:%u: assertion `%s` failed", File, Line,
+              Message);
+}
+
+//===----------------------------------------------------------------------===//
+// printf
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The arguments of a CUDA vprintf: each aligned to its own size.
+class PrintfArgs {
+  const char *Base;
+  size_t Offset = 0;
+
+public:
+  explicit PrintfArgs(const char *Base) : Base(Base) {}
+
+  template <typename T> T next() {
+    Offset = (Offset + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    T V;
+    memcpy(&V, Base + Offset, sizeof(T));
+    Offset += sizeof(T);
+    return V;
+  }
+};
+
+/// One conversion, with its stars replaced by numbers.
+struct Conversion {
+  char Spec[64];
+  unsigned Length = 0;
+  bool Wide = false; ///< A 64-bit integer.
+  char Letter = 0;
+
+  void add(char C) {
+    if (Length + 2 < sizeof(Spec))
+      Spec[Length++] = C;
+  }
+};
+} // namespace
+
+/// Reads the conversion behind the % at \p P. \returns what follows it.
+static const char *parseConversion(const char *P, PrintfArgs &Args,
+                                   Conversion &C) {
+  C.add('%');
+  for (++P; *P; ++P) {
+    if (strchr("diouxXeEfFgGaAcspn%", *P)) {
+      C.Letter = *P++;
+      break;
+    }
+    if (*P == '*') {
+      char Number[16];
+      int V = Args.next<int>();
+      if (V < 0 && C.Spec[C.Length - 1] == '.') {
+        --C.Length; // A negative precision counts as none.
+        continue;
+      }
+      snprintf(Number, sizeof(Number), "%d", V);
+      for (const char *N = Number; *N; ++N)
+        C.add(*N);
+      continue;
+    }
+    if (strchr("lzjt", *P))
+      C.Wide = true;
+    else if (*P != 'L')
+      C.add(*P);
+  }
+  if (C.Wide && strchr("diouxX", C.Letter)) {
+    C.add('l');
+    C.add('l');
+  }
+  C.add(C.Letter);
+  C.Spec[C.Length] = 0;
+  return P;
+}
+
+/// Prints, or (without \p Out) only reads everything that printing will read, so
+/// that a bad pointer faults before a lock is held. \returns the conversions.
+static int formatDevice(FILE *Out, const char *Format, const char *Buffer) {
+  PrintfArgs Args(Buffer);
+  int Count = 0;
+  for (const char *P = Format; *P;) {
+    if (*P != '%') {
+      size_t Length = strcspn(P, "%");
+      if (Out)
+        fwrite(P, 1, Length, Out);
+      P += Length;
+      continue;
+    }
+    Conversion C;
+    P = parseConversion(P, Args, C);
+    if (C.Letter == 0)
+      break;
+    if (C.Letter == '%') {
+      if (Out)
+        fputc('%', Out);
+      continue;
+    }
+    ++Count;
+    if (strchr("eEfFgGaA", C.Letter)) {
+      double V = Args.next<double>();
+      if (Out)
+        fprintf(Out, C.Spec, V);
+    } else if (C.Letter == 's') {
+      const char *V = Args.next<const char *>();
+      if (!V)
+        V = "(null)";
+      if (Out)
+        fprintf(Out, C.Spec, V);
+      else if (!strchr(C.Spec, '.'))
+        (void)*static_cast<const volatile char *>(V + strlen(V));
+    } else if (C.Letter == 'p' || C.Letter == 'n') {
+      void *V = Args.next<void *>();
+      if (Out && C.Letter == 'p')
+        fprintf(Out, C.Spec, V);
+    } else if (C.Wide) {
+      long long V = Args.next<long long>();
+      if (Out)
+        fprintf(Out, C.Spec, V);
+    } else {
+      int V = Args.next<int>();
+      if (Out)
+        fprintf(Out, C.Spec, V);
+    }
+  }
+  return Count;
+}
+
+static int printDevice(const char *Format, const char *Buffer) {
+  Worker &W = *TheWorker;
+  formatDevice(nullptr, Format, Buffer);
+  enterBusy(W);
+  flockfile(stdout); // One call's output stays together.
+  int Count = formatDevice(stdout, Format, Buffer);
+  funlockfile(stdout);
+  leaveBusy(W);
+  return Count;
+}
+
+//===----------------------------------------------------------------------===//
+// The device heap
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Before each allocation: free() of anything else must not reach the C library,
+/// which would end the process.
+struct alignas(16) HeapHeader {
+  uint64_t Magic;
+  HeapHeader *Self;
+};
+} // namespace
+static constexpr uint64_t HeapMagic = 0x4d6e656d65486561; // "MnemeHea"
+
+static void *allocateDevice(size_t Size) {
+  Worker &W = *TheWorker;
+  if (Size == 0 || Size > SIZE_MAX - sizeof(HeapHeader))
+    return nullptr;
+  enterBusy(W);
+  HeapHeader *H =
+      static_cast<HeapHeader *>(malloc(sizeof(HeapHeader) + Size));
+  if (H)
+    *H = {HeapMagic, H};
+  leaveBusy(W);
+  return H ? H + 1 : nullptr;
+}
+
+static void freeDevice(void *P) {
+  if (!P)
+    return;
+  Worker &W = *TheWorker;
+  HeapHeader *H = static_cast<HeapHeader *>(P) - 1;
+  if (reinterpret_cast<uintptr_t>(P) % 16 != 0 || H->Magic != HeapMagic ||
+      H->Self != H)
+    leaveKernel(W, MNEME_HOST_ILLEGAL_ADDRESS,
+                "kernel '%s' freed %p, which its malloc did not return",
+                W.Launch->Kernel->Name, P);
+  enterBusy(W);
+  H->Magic = 0;
+  free(H);
+  leaveBusy(W);
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+extern "C" uint64_t __mneme_host_clock() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return nanoseconds();
+#endif
+}
+
+extern "C" uint64_t __mneme_host_globaltimer() { return nanoseconds(); }
+
+extern "C" void __mneme_host_yield();
+
+extern "C" void __mneme_host_nanosleep(uint32_t Duration) {
+  __mneme_host_yield();
+  // PTX: at most twice the duration, which is at most a millisecond.
+  if (Duration > 1000000)
+    Duration = 1000000;
+  struct timespec T = {0, static_cast<long>(Duration)};
+  nanosleep(&T, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+//
+// Between two regions all threads of a block are at one operation; its operands and
+// results lie in arrays, one element a thread (see ExchangeArea).
+
+template <typename T>
+static void shuffleUniform(const T *Values, T *Results, uint32_t N,
+                           uint32_t Mode, uint32_t B, uint32_t C) {
+  const int Segment = (C >> 8) & 31, Clamp = C & 31, Operand = B & 31;
+  // Which lane each lane reads is the same in every warp.
+  uint8_t Source[32];
+  for (int Lane = 0; Lane != 32; ++Lane) {
+    int Max = (Lane & Segment) | (Clamp & ~Segment);
+    int From = Mode == 0   ? Lane - Operand
+               : Mode == 1 ? Lane + Operand
+               : Mode == 2 ? Lane ^ Operand
+                           : (Lane & Segment) | (Operand & ~Segment);
+    bool Valid = Mode == 0 ? From >= Max : From <= Max;
+    Source[Lane] = Valid ? From : Lane;
+  }
+  uint32_t I = 0;
+  for (; I + 32 <= N; I += 32)
+    for (unsigned Lane = 0; Lane != 32; ++Lane)
+      Results[I + Lane] = Values[I + Source[Lane]];
+  for (unsigned Lane = 0; I + Lane < N; ++Lane)
+    Results[I + Lane] = Values[I + (I + Source[Lane] < N ? Source[Lane] : Lane)];
+}
+
+/// A shuffle of all threads with the same operands. \p Size: bytes of a value.
+extern "C" void __mneme_host_exchange_shuffle(ExchangeArea *A, uint32_t N,
+                                              uint32_t Size, uint32_t Mode,
+                                              uint32_t B, uint32_t C) {
+  if (Size == 4)
+    shuffleUniform(reinterpret_cast<const uint32_t *>(A->Values),
+                   reinterpret_cast<uint32_t *>(A->Results), N, Mode, B, C);
+  else
+    shuffleUniform(A->Values, A->Results, N, Mode, B, C);
+}
+
+/// Barrier reduction of predicates.
+extern "C" void __mneme_host_exchange_barrier_red(ExchangeArea *A, uint32_t N,
+                                                  uint32_t Mode) {
+  uint64_t True = 0;
+  for (uint32_t I = 0; I != N; ++I)
+    True += A->Values[I] != 0;
+  uint64_t Result = Mode == 2 ? True : Mode == 0 ? True == N : True != 0;
+  for (uint32_t I = 0; I != N; ++I)
+    A->Results[I] = Result;
+}
+
+/// Any other operation of a warp.
+extern "C" void __mneme_host_exchange(ExchangeArea *A, uint32_t N, uint32_t Op,
+                                      uint32_t Mode, uint32_t WaveSize) {
+  MnemeHostThread Warp[64];
+  for (uint32_t Base = 0; Base < N; Base += WaveSize) {
+    uint32_t Lanes = N - Base < WaveSize ? N - Base : WaveSize;
+    for (uint32_t I = 0; I != Lanes; ++I) {
+      Warp[I].Op = Op;
+      Warp[I].Mode = Mode;
+      Warp[I].Mask = ~uint64_t(0);
+      Warp[I].Value = A->Values[Base + I];
+      Warp[I].B = A->B[Base + I];
+      Warp[I].C = A->C[Base + I];
+    }
+    uint64_t Group =
+        Lanes == 64 ? ~uint64_t(0) : (uint64_t(1) << Lanes) - 1;
+    executeWarpOp(Warp, Group, WaveSize);
+    for (uint32_t I = 0; I != Lanes; ++I) {
+      A->Results[Base + I] = Warp[I].Result;
+      A->Results2[Base + I] = Warp[I].Result2;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Names that differ from what kernels call them
+//===----------------------------------------------------------------------===//
+
+extern "C" int __mneme_host_vprintf(const char *Format, const char *Buffer) {
+  return printDevice(Format, Buffer);
+}
+extern "C" void *__mneme_host_malloc(size_t Size) {
+  return allocateDevice(Size);
+}
+extern "C" void __mneme_host_free(void *P) { freeDevice(P); }

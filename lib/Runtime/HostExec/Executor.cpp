@@ -1,0 +1,457 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The worker pool and the launch. Blocks are handed out in linear order, so a
+/// block may wait for an earlier one; blocks that spin are set aside and later ones
+/// started, so it may also wait for a later one (grid barriers).
+///
+//===----------------------------------------------------------------------===//
+
+#include "Executor.h"
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+using namespace mneme::host;
+
+thread_local Worker *mneme::host::TheWorker;
+
+namespace {
+struct Pool {
+  pthread_mutex_t Lock;
+  pthread_cond_t Wake; ///< There is a launch to join.
+  pthread_cond_t Done; ///< A worker has left the launch.
+  Worker *First;       ///< Worker 0; the others follow, append-only.
+  unsigned NumWorkers;
+  LaunchState *Launch; ///< Null when there is nothing to join.
+  uint64_t Generation;
+  unsigned Wanted; ///< Workers below this index take part.
+  unsigned Joined; ///< Workers, other than 0, that run the launch now.
+};
+} // namespace
+
+/// Never destroyed: workers still wait on it while static destructors run.
+static std::atomic<Pool *> ThePool;
+static pthread_mutex_t LaunchLock = PTHREAD_MUTEX_INITIALIZER;
+
+uint64_t mneme::host::nanoseconds() {
+  struct timespec T;
+  clock_gettime(CLOCK_MONOTONIC, &T);
+  return uint64_t(T.tv_sec) * 1000000000u + uint64_t(T.tv_nsec);
+}
+
+//===----------------------------------------------------------------------===//
+// Running blocks
+//===----------------------------------------------------------------------===//
+
+/// The AMDGPU implicit arguments of code object version 5.
+static void fillImplicitArgs(MnemeHostBlock &B) {
+  uint8_t *Out = reinterpret_cast<uint8_t *>(B.ImplicitArgs);
+  memset(Out, 0, sizeof(B.ImplicitArgs));
+  memcpy(Out, B.GridDim, 12);
+  uint16_t Dims = 1;
+  for (unsigned I = 0; I != 3; ++I) {
+    uint16_t Size = B.BlockDim[I];
+    memcpy(Out + 12 + 2 * I, &Size, 2); // The remainders at 18 stay zero.
+    if (B.BlockDim[I] * uint64_t(B.GridDim[I]) > 1)
+      Dims = I + 1;
+  }
+  memcpy(Out + 64, &Dims, 2);
+  memcpy(Out + 120, &B.DynamicSize, 4);
+}
+
+static BlockState &acquireOrLeave(Worker &W) {
+  BlockState *S = acquireBlock(W);
+  if (!S)
+    leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
+                "no memory for a block of kernel '%s'", W.Launch->Kernel->Name);
+  const LaunchState &L = *W.Launch;
+  MnemeHostBlock &B = S->Block;
+  memcpy(B.BlockDim, L.Config->Block, sizeof(B.BlockDim));
+  memcpy(B.GridDim, L.Config->Grid, sizeof(B.GridDim));
+  B.NumThreads = L.NumThreads;
+  B.DynamicOffset = L.Kernel->StaticShared;
+  B.DynamicSize = L.Config->DynamicShared;
+  fillImplicitArgs(B);
+  return *S;
+}
+
+static void setBlockIdx(MnemeHostBlock &B, uint64_t Index) {
+  B.BlockIdx[0] = Index % B.GridDim[0];
+  B.BlockIdx[1] = Index / B.GridDim[0] % B.GridDim[1];
+  B.BlockIdx[2] = Index / (uint64_t(B.GridDim[0]) * B.GridDim[1]);
+}
+
+namespace {
+/// The blocks that one worker takes, in order.
+class BlockSource {
+  LaunchState &L;
+  uint64_t Next = 0, End = 0;
+
+public:
+  explicit BlockSource(LaunchState &L) : L(L) {}
+
+  bool take(uint64_t &Index) {
+    if (Next == End) {
+      if (L.Status.load(std::memory_order_relaxed) != MNEME_HOST_OK)
+        return false;
+      Next = L.NextBlock.fetch_add(L.Chunk, std::memory_order_relaxed);
+      if (Next >= L.Total) {
+        End = Next;
+        return false;
+      }
+      End = Next + L.Chunk < L.Total ? Next + L.Chunk : L.Total;
+    }
+    Index = Next++;
+    return true;
+  }
+};
+} // namespace
+
+/// Loop and region kernels: the entry runs a whole block.
+static void runWholeBlocks(Worker &W) {
+  LaunchState &L = *W.Launch;
+  BlockSource Source(L);
+  uint64_t Index;
+  if (!Source.take(Index))
+    return;
+  BlockState &S = acquireOrLeave(W);
+  W.Active = &S;
+  // What called functions see as the current thread; the entry moves it.
+  W.Current = S.Block.Threads;
+  W.Current->Block = &S.Block;
+  using EntryFn = void (*)(MnemeHostBlock *, void **);
+  EntryFn Entry = reinterpret_cast<EntryFn>(L.Kernel->Entry);
+  do {
+    setBlockIdx(S.Block, Index);
+    Entry(&S.Block, L.Config->Args);
+  } while (Source.take(Index));
+}
+
+/// Coroutine and fiber kernels: the scheduler runs a block's threads. W.Active is a
+/// ring of live blocks.
+static void runScheduledBlocks(Worker &W) {
+  LaunchState &L = *W.Launch;
+  BlockSource Source(L);
+  BlockState *Last = nullptr; // The one before W.Active in the ring.
+  unsigned NumLive = 0;
+  unsigned NumSpinning = 0; // Blocks in a row that did nothing but spin.
+  for (;;) {
+    if (NumSpinning >= NumLive || L.Kernel->Cooperative) {
+      uint64_t Index;
+      if (Source.take(Index)) {
+        BlockState &S = acquireOrLeave(W);
+        setBlockIdx(S.Block, Index);
+        if (!startBlock(W, S)) {
+          releaseBlock(W, &S);
+          leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
+                      "no memory for the stacks of kernel '%s'",
+                      L.Kernel->Name);
+        }
+        if (NumLive++ == 0)
+          Last = &S;
+        S.Next = W.Active ? W.Active : &S;
+        Last->Next = &S;
+        W.Active = &S;
+        NumSpinning = 0;
+      } else if (NumLive == 0 || L.Status.load() != MNEME_HOST_OK) {
+        return;
+      } else if (NumSpinning >= NumLive) {
+        sched_yield(); // Another worker must move first.
+        NumSpinning = 0;
+      }
+    }
+
+    BlockState &S = *W.Active;
+    StepResult Result = stepBlock(W, S);
+    if (Result != StepResult::Finished) {
+      NumSpinning = Result == StepResult::Spinning ? NumSpinning + 1 : 0;
+      Last = &S;
+      W.Active = S.Next;
+      continue;
+    }
+    NumSpinning = 0;
+    Last->Next = S.Next;
+    W.Active = --NumLive ? S.Next : nullptr;
+    releaseBlock(W, &S);
+  }
+}
+
+static void releaseActive(Worker &W) {
+  bool Scheduled = W.Launch->Kernel->Strategy >= MNEME_HOST_COROUTINE;
+  BlockState *First = W.Active;
+  for (BlockState *S = First; S;) {
+    BlockState *Next = Scheduled ? S->Next : nullptr;
+    releaseBlock(W, S);
+    S = Next == First ? nullptr : Next;
+  }
+  W.Active = nullptr;
+  W.Current = nullptr;
+}
+
+static void updateMin(std::atomic<uint64_t> &A, uint64_t V) {
+  uint64_t Old = A.load();
+  while (V < Old && !A.compare_exchange_weak(Old, V))
+    ;
+}
+
+static void updateMax(std::atomic<uint64_t> &A, uint64_t V) {
+  uint64_t Old = A.load();
+  while (V > Old && !A.compare_exchange_weak(Old, V))
+    ;
+}
+
+static void runLaunch(Worker &W, LaunchState &L) {
+  W.Launch = &L;
+  W.Active = nullptr;
+  W.Busy = W.LeaveLater = 0;
+  Worker *Outer = TheWorker;
+  TheWorker = &W;
+#if defined(__x86_64__)
+  // A GPU does not flush denormals because the application was linked with
+  // -ffast-math.
+  unsigned Rounding = _mm_getcsr();
+  _mm_setcsr(0x1f80);
+#endif
+  updateMin(L.FirstStart, nanoseconds());
+  bool Ok = enterFaultFrame(
+      W.Fault,
+      [](void *Arg) {
+        Worker &W = *static_cast<Worker *>(Arg);
+        if (W.Launch->Kernel->Strategy >= MNEME_HOST_COROUTINE)
+          runScheduledBlocks(W);
+        else
+          runWholeBlocks(W);
+      },
+      &W);
+  updateMax(L.LastEnd, nanoseconds());
+#if defined(__x86_64__)
+  _mm_setcsr(Rounding);
+#endif
+  if (!Ok) {
+    reportFault(W);
+    interruptWorkers(&W);
+  }
+  releaseActive(W);
+  TheWorker = Outer;
+}
+
+//===----------------------------------------------------------------------===//
+// The pool
+//===----------------------------------------------------------------------===//
+
+static Worker *createWorker(unsigned Index) {
+  void *P = mmap(nullptr, sizeof(Worker), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (P == MAP_FAILED)
+    return nullptr;
+  Worker *W = static_cast<Worker *>(P);
+  W->Index = Index;
+  return W;
+}
+
+static void *runWorker(void *Arg) {
+  Worker &W = *static_cast<Worker *>(Arg);
+  Pool &P = *ThePool.load();
+  prepareFaults();
+  uint64_t Seen = 0;
+  pthread_mutex_lock(&P.Lock);
+  for (;;) {
+    while (!P.Launch || P.Generation == Seen || W.Index >= P.Wanted)
+      pthread_cond_wait(&P.Wake, &P.Lock);
+    Seen = P.Generation;
+    LaunchState &L = *P.Launch;
+    ++P.Joined;
+    pthread_mutex_unlock(&P.Lock);
+    runLaunch(W, L);
+    pthread_mutex_lock(&P.Lock);
+    if (--P.Joined == 0)
+      pthread_cond_signal(&P.Done);
+  }
+  return nullptr;
+}
+
+static void resetAfterFork() {
+  // The child has none of the worker threads and perhaps a held lock.
+  ThePool.store(nullptr);
+  pthread_mutex_init(&LaunchLock, nullptr);
+  TheWorker = nullptr;
+}
+
+static Pool *getPool() {
+  if (Pool *P = ThePool.load())
+    return P;
+  void *Memory = mmap(nullptr, sizeof(Pool), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Worker *First = createWorker(0);
+  if (Memory == MAP_FAILED || !First)
+    return nullptr;
+  Pool *P = static_cast<Pool *>(Memory);
+  pthread_mutex_init(&P->Lock, nullptr);
+  pthread_cond_init(&P->Wake, nullptr);
+  pthread_cond_init(&P->Done, nullptr);
+  P->First = First;
+  P->NumWorkers = 1;
+  static bool Registered;
+  if (!Registered)
+    Registered = pthread_atfork(nullptr, nullptr, resetAfterFork) == 0;
+  ThePool.store(P);
+  return P;
+}
+
+/// Starts workers until there are \p Count. Fewer are no error: blocks take longer.
+static void growPool(Pool &P, unsigned Count) {
+  if (P.NumWorkers >= Count)
+    return;
+  Worker *Last = P.First;
+  while (Last->Next)
+    Last = Last->Next;
+  // The application's signals are not for our threads.
+  sigset_t All, Old;
+  sigfillset(&All);
+  for (int Signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG, SIGTRAP})
+    sigdelset(&All, Signal);
+  pthread_sigmask(SIG_SETMASK, &All, &Old);
+  while (P.NumWorkers < Count) {
+    Worker *W = createWorker(P.NumWorkers);
+    if (!W || pthread_create(&W->Thread, nullptr, runWorker, W) != 0)
+      break;
+    pthread_detach(W->Thread);
+    Last->Next = W;
+    Last = W;
+    ++P.NumWorkers;
+  }
+  pthread_sigmask(SIG_SETMASK, &Old, nullptr);
+}
+
+void mneme::host::interruptWorkers(const Worker *Except) {
+  Pool *P = ThePool.load();
+  if (!P)
+    return;
+  for (Worker *W = P->First; W; W = W->Next)
+    if (W != Except)
+      interruptThread(W->Thread);
+}
+
+static unsigned countCores() {
+  cpu_set_t Set;
+  if (sched_getaffinity(0, sizeof(Set), &Set) != 0)
+    return 1;
+  int Count = CPU_COUNT(&Set);
+  return Count > 0 ? Count : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+/// \returns false after having said in \p L what is wrong with the launch.
+static bool checkConfig(LaunchState &L) {
+  const MnemeHostLaunch &C = *L.Config;
+  uint64_t Threads = uint64_t(1);
+  L.Total = 1;
+  for (unsigned I = 0; I != 3; ++I) {
+    if (C.Grid[I] == 0 || C.Block[I] == 0) {
+      failLaunch(L, MNEME_HOST_INVALID_CONFIG,
+                 "grid (%u,%u,%u) of blocks (%u,%u,%u) is empty", C.Grid[0],
+                 C.Grid[1], C.Grid[2], C.Block[0], C.Block[1], C.Block[2]);
+      return false;
+    }
+    // No overflow: the first factor too large ends the loop below.
+    Threads = Threads > MNEME_HOST_MAX_THREADS ? Threads : Threads * C.Block[I];
+    if (__builtin_mul_overflow(L.Total, uint64_t(C.Grid[I]), &L.Total)) {
+      failLaunch(L, MNEME_HOST_INVALID_CONFIG, "grid (%u,%u,%u) is too large",
+                 C.Grid[0], C.Grid[1], C.Grid[2]);
+      return false;
+    }
+  }
+  if (Threads > MNEME_HOST_MAX_THREADS) {
+    failLaunch(L, MNEME_HOST_INVALID_CONFIG,
+               "block (%u,%u,%u) has more than %u threads", C.Block[0],
+               C.Block[1], C.Block[2], MNEME_HOST_MAX_THREADS);
+    return false;
+  }
+  L.NumThreads = Threads;
+  uint64_t Shared = uint64_t(L.Kernel->StaticShared) + C.DynamicShared;
+  if (Shared > MNEME_HOST_SHARED_SIZE) {
+    failLaunch(L, MNEME_HOST_INVALID_CONFIG,
+               "kernel '%s' needs %llu bytes of shared memory, more than %u",
+               L.Kernel->Name, static_cast<unsigned long long>(Shared),
+               MNEME_HOST_SHARED_SIZE);
+    return false;
+  }
+  return true;
+}
+
+static void runOnPool(Pool &P, LaunchState &L) {
+  uint64_t Workers = L.Config->Workers ? L.Config->Workers : countCores();
+  // Each fiber stack is two mappings, and a process has 65530.
+  if (L.Kernel->Strategy == MNEME_HOST_FIBER && Workers > 16)
+    Workers = 16;
+  if (Workers > L.Total)
+    Workers = L.Total;
+  growPool(P, Workers);
+  L.Chunk = L.Total / (Workers * 16);
+  if (L.Chunk == 0)
+    L.Chunk = 1;
+
+  P.First->Thread = pthread_self();
+  if (Workers > 1) {
+    pthread_mutex_lock(&P.Lock);
+    P.Launch = &L;
+    ++P.Generation;
+    P.Wanted = Workers;
+    pthread_cond_broadcast(&P.Wake);
+    pthread_mutex_unlock(&P.Lock);
+  }
+  runLaunch(*P.First, L);
+  if (Workers > 1) {
+    pthread_mutex_lock(&P.Lock);
+    P.Launch = nullptr; // Too late to join.
+    while (P.Joined != 0)
+      pthread_cond_wait(&P.Done, &P.Lock);
+    pthread_mutex_unlock(&P.Lock);
+  }
+}
+
+extern "C" int mneme_host_launch(const MnemeHostKernel *Kernel,
+                                 const MnemeHostLaunch *Launch,
+                                 MnemeHostResult *Result) {
+  memset(Result, 0, sizeof(*Result));
+  LaunchState L = {};
+  L.Kernel = Kernel;
+  L.Config = Launch;
+  L.Result = Result;
+  L.FirstStart = ~uint64_t(0);
+  if (checkConfig(L)) {
+    pthread_mutex_lock(&LaunchLock);
+    if (Pool *P = getPool()) {
+      prepareFaults();
+      sigset_t Old;
+      unblockSignals(Old);
+      {
+        Deadline Limit(L, Launch->TimeoutSeconds);
+        runOnPool(*P, L);
+      }
+      restoreSignals(Old);
+      Result->Nanoseconds = L.LastEnd - L.FirstStart;
+    } else {
+      failLaunch(L, MNEME_HOST_OUT_OF_MEMORY, "no memory for a worker");
+    }
+    pthread_mutex_unlock(&LaunchLock);
+  }
+  Result->Status = L.Status;
+  return Result->Status;
+}

@@ -1,0 +1,147 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The memory of a live block: threads, shared memory, context, coroutine frames,
+/// fiber stacks. All of it is mapped on first use, sized by the launch, and kept.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Executor.h"
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mneme::host;
+
+static constexpr size_t PageSize = 4096;
+
+static size_t roundUp(size_t Size, size_t To) { return (Size + To - 1) / To * To; }
+
+uint8_t *mneme::host::mapGuarded(size_t Size, bool Low32) {
+  Size = roundUp(Size, PageSize);
+  int Flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#ifdef MAP_32BIT
+  // Shared memory: kernels keep its addresses in 32-bit integers.
+  if (Low32)
+    Flags |= MAP_32BIT;
+#endif
+  void *Base = mmap(nullptr, Size + 2 * PageSize, PROT_NONE, Flags, -1, 0);
+  if (Base == MAP_FAILED)
+    return nullptr;
+  uint8_t *Usable = static_cast<uint8_t *>(Base) + PageSize;
+  if (mprotect(Usable, Size, PROT_READ | PROT_WRITE) != 0) {
+    munmap(Base, Size + 2 * PageSize);
+    return nullptr;
+  }
+  return Usable;
+}
+
+void mneme::host::unmapGuarded(uint8_t *Base, size_t Size) {
+  if (Base)
+    munmap(Base - PageSize, roundUp(Size, PageSize) + 2 * PageSize);
+}
+
+/// Makes \p Base at least \p Need bytes large; the old contents are lost.
+static bool grow(uint8_t *&Base, size_t &Size, size_t Need, bool Low32) {
+  if (Need <= Size)
+    return true;
+  unmapGuarded(Base, Size);
+  Size = 0;
+  Base = mapGuarded(Need, Low32);
+  if (!Base)
+    return false;
+  Size = roundUp(Need, PageSize);
+  return true;
+}
+
+BlockState *mneme::host::acquireBlock(Worker &W) {
+  BlockState *S = W.Free;
+  if (S) {
+    W.Free = S->Next;
+  } else {
+    void *P = mmap(nullptr, roundUp(sizeof(BlockState), PageSize),
+                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (P == MAP_FAILED)
+      return nullptr;
+    S = static_cast<BlockState *>(P);
+  }
+  S->Next = nullptr;
+
+  const LaunchState &L = *W.Launch;
+  MnemeHostBlock &B = S->Block;
+  // A whole number of waves: a lane may ask for one that does not exist.
+  uint8_t *Threads = reinterpret_cast<uint8_t *>(B.Threads);
+  bool Ok = grow(Threads, S->ThreadsSize,
+                 roundUp(L.NumThreads, 64) * sizeof(MnemeHostThread), false);
+  B.Threads = reinterpret_cast<MnemeHostThread *>(Threads);
+  size_t Shared = size_t(L.Kernel->StaticShared) + L.Config->DynamicShared;
+  Ok = Ok && grow(B.Shared, S->SharedSize, Shared ? Shared : 1, true);
+  Ok = Ok && grow(B.Context, S->ContextSize, L.Kernel->ContextSize, false);
+  if (!Ok) {
+    releaseBlock(W, S);
+    return nullptr;
+  }
+  return S;
+}
+
+void mneme::host::releaseBlock(Worker &W, BlockState *S) {
+  S->Next = W.Free;
+  W.Free = S;
+}
+
+static constexpr size_t FiberStride = FiberStackSize + PageSize;
+
+bool mneme::host::mapFiberStacks(BlockState &S) {
+  size_t Need = size_t(S.Block.NumThreads) * FiberStride;
+  if (Need <= S.StacksSize)
+    return true;
+  if (S.Stacks)
+    munmap(S.Stacks, S.StacksSize);
+  S.StacksSize = 0;
+  S.Stacks = nullptr;
+  void *P = mmap(nullptr, Need, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (P == MAP_FAILED)
+    return false;
+  S.Stacks = static_cast<uint8_t *>(P);
+  S.StacksSize = Need;
+  // The lowest page of each stack faults. Without the guards (too many mappings)
+  // kernels still run.
+  for (size_t I = 0; I != S.Block.NumThreads; ++I)
+    if (mprotect(S.Stacks + I * FiberStride, PageSize, PROT_NONE) != 0)
+      break;
+  return true;
+}
+
+bool mneme::host::isFiberGuard(const BlockState &S, uint64_t Address) {
+  uint64_t Base = reinterpret_cast<uint64_t>(S.Stacks);
+  if (!Base || Address < Base || Address >= Base + S.StacksSize)
+    return false;
+  return (Address - Base) % FiberStride < PageSize;
+}
+
+/// A coroutine's frame. All frames of a kernel have one size, so the first request
+/// of a block says how much the block needs.
+extern "C" void *__mneme_host_frame(MnemeHostThread *T, uint64_t Size) {
+  Worker &W = *TheWorker;
+  BlockState &S = *W.Active;
+  MnemeHostBlock &B = S.Block;
+  Size = roundUp(Size, 64);
+  if (B.FramesUsed + Size > S.FramesSize) {
+    if (B.FramesUsed != 0 ||
+        !grow(B.Frames, S.FramesSize, Size * B.NumThreads, false))
+      leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
+                  "no memory for %llu bytes of local state in each of %u threads",
+                  static_cast<unsigned long long>(Size), B.NumThreads);
+  }
+  void *Frame = B.Frames + B.FramesUsed;
+  B.FramesUsed += Size;
+  (void)T;
+  return Frame;
+}

@@ -1,0 +1,543 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Runs the threads of one block as coroutines or fibers, and gives the operations
+/// of warps and barriers their results.
+///
+/// A sweep (stepBlock) runs every thread that can run until it waits. An operation
+/// with a mask is carried out when all live lanes of its mask have arrived. One
+/// without (CONVERGE, WAVE_*) is carried out when no lane of its warp can run any
+/// more, by the lanes at the lowest site: sites are numbered in program order, so
+/// that is the group that a GPU would have reconverged first. Barriers count live
+/// threads only.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Scheduler.h"
+#include "Executor.h"
+
+using namespace mneme::host;
+
+//===----------------------------------------------------------------------===//
+// Fibers
+//===----------------------------------------------------------------------===//
+
+/// Saves the callee-saved registers and the stack pointer in *Save, goes on where
+/// \p To was saved. Ends in a jump: a ret to another stack is always mispredicted
+/// and costs three times as much.
+extern "C" void __mneme_host_switch(void **Save, void *To);
+
+#if defined(__x86_64__)
+asm(R"(
+.text
+.p2align 4
+.globl __mneme_host_switch
+.hidden __mneme_host_switch
+.type __mneme_host_switch,@function
+__mneme_host_switch:
+  push %rbp
+  push %rbx
+  push %r12
+  push %r13
+  push %r14
+  push %r15
+  mov %rsp,(%rdi)
+  mov %rsi,%rsp
+  pop %r15
+  pop %r14
+  pop %r13
+  pop %r12
+  pop %rbx
+  pop %rbp
+  pop %rcx
+  jmp *%rcx
+.size __mneme_host_switch,.-__mneme_host_switch
+)");
+static constexpr unsigned SavedRegisters = 6;
+#else
+#error "the host device has no fiber switch for this architecture"
+#endif
+
+static void suspendFiber() {
+  Worker &W = *TheWorker;
+  __mneme_host_switch(&W.Current->Handle, W.SchedulerStack);
+}
+
+static void runFiber() {
+  Worker &W = *TheWorker;
+  MnemeHostThread *T = W.Current;
+  using EntryFn = void (*)(MnemeHostThread *, void **);
+  reinterpret_cast<EntryFn>(W.Launch->Kernel->Entry)(T, W.Launch->Config->Args);
+  T->Op = MNEME_OP_EXIT;
+  suspendFiber();
+  __builtin_unreachable();
+}
+
+static void *createFiber(BlockState &S, uint32_t Index) {
+  size_t Stride = S.StacksSize / S.Block.NumThreads;
+  // Colored: stacks at equal offsets of their pages would share cache sets.
+  size_t Color = (Index * 192) & 4095 & ~size_t(63);
+  void **Top =
+      reinterpret_cast<void **>(S.Stacks + (Index + 1) * Stride - Color);
+  *--Top = nullptr; // The return address of runFiber: aligns its frame.
+  *--Top = reinterpret_cast<void *>(runFiber);
+  for (unsigned I = 0; I != SavedRegisters; ++I)
+    *--Top = nullptr;
+  return Top;
+}
+
+extern "C" MnemeHostThread *__mneme_host_current() {
+  return TheWorker->Current;
+}
+
+extern "C" uint64_t __mneme_host_sync(uint32_t Op, uint32_t Mode, uint64_t Mask,
+                                      uint64_t Value, uint32_t B, uint32_t C,
+                                      uint32_t Site) {
+  MnemeHostThread *T = TheWorker->Current;
+  T->Op = Op;
+  T->Mode = Mode;
+  T->Mask = Mask;
+  T->Value = Value;
+  T->B = B;
+  T->C = C;
+  T->Site = Site;
+  suspendFiber();
+  return T->Result;
+}
+
+extern "C" void __mneme_host_yield() {
+  Worker &W = *TheWorker;
+  // Only a fiber can wait in a called function.
+  if (W.Launch->Kernel->Strategy != MNEME_HOST_FIBER)
+    return;
+  W.Current->Op = MNEME_OP_NONE;
+  suspendFiber();
+}
+
+//===----------------------------------------------------------------------===//
+// Operations of a warp
+//===----------------------------------------------------------------------===//
+
+static uint64_t bit(unsigned Lane) { return uint64_t(1) << Lane; }
+static unsigned firstLane(uint64_t Lanes) { return __builtin_ctzll(Lanes); }
+
+/// Calls \p Fn with each lane number in \p Lanes.
+template <typename FnT> static void forEachLane(uint64_t Lanes, FnT Fn) {
+  for (; Lanes; Lanes &= Lanes - 1)
+    Fn(firstLane(Lanes));
+}
+
+static void shuffle(MnemeHostThread *Warp, uint64_t Group) {
+  forEachLane(Group, [&](unsigned Lane) {
+    MnemeHostThread &T = Warp[Lane];
+    int Source = 0;
+    bool Valid = false;
+    int B = T.B & 31, Clamp = T.C & 31, Segment = (T.C >> 8) & 31;
+    int Max = (Lane & Segment) | (Clamp & ~Segment);
+    switch (T.Mode) {
+    case 0:
+      Source = static_cast<int>(Lane) - B;
+      Valid = Source >= Max;
+      break;
+    case 1:
+      Source = Lane + B;
+      Valid = Source <= Max;
+      break;
+    case 2:
+      Source = Lane ^ B;
+      Valid = Source <= Max;
+      break;
+    default:
+      Source = (Lane & Segment) | (B & ~Segment);
+      Valid = Source <= Max;
+      break;
+    }
+    if (!Valid)
+      Source = Lane;
+    T.Result = (Group >> Source & 1) ? Warp[Source].Value : T.Value;
+    T.Result2 = Valid;
+  });
+}
+
+static void vote(MnemeHostThread *Warp, uint64_t Group) {
+  uint64_t Ballot = 0;
+  forEachLane(Group, [&](unsigned Lane) {
+    if (Warp[Lane].Value)
+      Ballot |= bit(Lane);
+  });
+  forEachLane(Group, [&](unsigned Lane) {
+    MnemeHostThread &T = Warp[Lane];
+    uint64_t Mask = T.Mask & Group;
+    uint64_t Mine = Ballot & Mask;
+    switch (T.Mode) {
+    case 0:
+      T.Result = Mine != 0;
+      break;
+    case 1:
+      T.Result = Mine == Mask;
+      break;
+    case 2:
+      T.Result = Mine;
+      break;
+    default:
+      T.Result = Mine == Mask || Mine == 0;
+      break;
+    }
+  });
+}
+
+static void match(MnemeHostThread *Warp, uint64_t Group) {
+  bool All = true;
+  forEachLane(Group, [&](unsigned Lane) {
+    uint64_t Equal = 0;
+    forEachLane(Group, [&](unsigned Other) {
+      if (Warp[Other].Value == Warp[Lane].Value)
+        Equal |= bit(Other);
+    });
+    Warp[Lane].Result = Equal;
+    Warp[Lane].Result2 = 1;
+    All &= Equal == Group;
+  });
+  if (Warp[firstLane(Group)].Mode != 1)
+    return;
+  forEachLane(Group, [&](unsigned Lane) {
+    Warp[Lane].Result = All ? Group : 0;
+    Warp[Lane].Result2 = All;
+  });
+}
+
+static uint32_t combine(uint32_t Mode, uint32_t A, uint32_t B) {
+  int32_t SA = static_cast<int32_t>(A), SB = static_cast<int32_t>(B);
+  switch (Mode) {
+  case 0:
+    return A + B;
+  case 1:
+    return SA < SB ? A : B;
+  case 2:
+    return SA > SB ? A : B;
+  case 3:
+    return A < B ? A : B;
+  case 4:
+    return A > B ? A : B;
+  case 5:
+    return A & B;
+  case 6:
+    return A | B;
+  default:
+    return A ^ B;
+  }
+}
+
+static void reduce(MnemeHostThread *Warp, uint64_t Group) {
+  unsigned First = firstLane(Group);
+  uint32_t Result = Warp[First].Value;
+  forEachLane(Group & (Group - 1), [&](unsigned Lane) {
+    Result = combine(Warp[First].Mode, Result, Warp[Lane].Value);
+  });
+  forEachLane(Group, [&](unsigned Lane) { Warp[Lane].Result = Result; });
+}
+
+void mneme::host::executeWarpOp(MnemeHostThread *Warp, uint64_t Group,
+                                unsigned WaveSize) {
+  MnemeHostThread &First = Warp[firstLane(Group)];
+  switch (First.Op) {
+  case MNEME_OP_SHUFFLE:
+    return shuffle(Warp, Group);
+  case MNEME_OP_VOTE:
+    return vote(Warp, Group);
+  case MNEME_OP_MATCH:
+    return match(Warp, Group);
+  case MNEME_OP_REDUX:
+    return reduce(Warp, Group);
+  case MNEME_OP_CONVERGE:
+    forEachLane(Group, [&](unsigned Lane) { Warp[Lane].Result = Group; });
+    return;
+  case MNEME_OP_WAVE_BALLOT: {
+    uint64_t Ballot = 0;
+    forEachLane(Group, [&](unsigned Lane) {
+      if (Warp[Lane].Value)
+        Ballot |= bit(Lane);
+    });
+    forEachLane(Group, [&](unsigned Lane) { Warp[Lane].Result = Ballot; });
+    return;
+  }
+  case MNEME_OP_WAVE_PERMUTE:
+    forEachLane(Group, [&](unsigned Lane) {
+      unsigned Source = (Warp[Lane].B >> 2) & (WaveSize - 1);
+      Warp[Lane].Result = (Group >> Source & 1) ? Warp[Source].Value : 0;
+    });
+    return;
+  case MNEME_OP_WAVE_FIRST:
+    forEachLane(Group, [&](unsigned Lane) { Warp[Lane].Result = First.Value; });
+    return;
+  case MNEME_OP_WAVE_READLANE:
+    forEachLane(Group, [&](unsigned Lane) {
+      Warp[Lane].Result = Warp[Warp[Lane].B & (WaveSize - 1)].Value;
+    });
+    return;
+  default: // WARP_SYNC: to have met is all.
+    return;
+  }
+}
+
+static bool isMaskless(uint32_t Op) {
+  return Op == MNEME_OP_CONVERGE || Op >= MNEME_OP_WAVE_BALLOT;
+}
+
+/// Carries out every operation with a mask whose lanes have all come.
+/// \returns the lanes that can go on.
+static uint64_t resolveMasked(MnemeHostThread *Warp, const WarpState &P,
+                              unsigned WaveSize) {
+  uint64_t Done = 0;
+  for (uint64_t Rest = P.Waiting; Rest; Rest &= Rest - 1) {
+    unsigned Lane = firstLane(Rest);
+    MnemeHostThread &T = Warp[Lane];
+    if ((Done & bit(Lane)) || isMaskless(T.Op))
+      continue;
+    // Lanes that have exited are not waited for.
+    uint64_t Need = T.Mask & P.Alive;
+    if (!(Need & bit(Lane)) || (Need & P.Waiting) != Need)
+      continue;
+    bool Agree = true;
+    for (uint64_t Q = Need; Q && Agree; Q &= Q - 1) {
+      const MnemeHostThread &Other = Warp[firstLane(Q)];
+      Agree = Other.Op == T.Op && (Other.Mask & P.Alive) == Need;
+    }
+    if (!Agree)
+      continue;
+    executeWarpOp(Warp, Need, WaveSize);
+    Done |= Need;
+  }
+  return Done;
+}
+
+/// Carries out the operation at the lowest site: of those without a mask, or, when
+/// \p Any, of all (masks that name lanes which never come).
+static uint64_t resolveLowestSite(MnemeHostThread *Warp, const WarpState &P,
+                                  unsigned WaveSize, bool Any) {
+  uint64_t Group = 0;
+  uint32_t Lowest = 0;
+  forEachLane(P.Waiting, [&](unsigned Lane) {
+    const MnemeHostThread &T = Warp[Lane];
+    if (!Any && !isMaskless(T.Op))
+      return;
+    if (Group == 0 || T.Site < Lowest) {
+      Lowest = T.Site;
+      Group = 0;
+    }
+    if (T.Site == Lowest)
+      Group |= bit(Lane);
+  });
+  if (Group)
+    executeWarpOp(Warp, Group, WaveSize);
+  return Group;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+bool mneme::host::startBlock(Worker &W, BlockState &S) {
+  MnemeHostBlock &B = S.Block;
+  bool Fibers = W.Launch->Kernel->Strategy == MNEME_HOST_FIBER;
+  if (Fibers && !mapFiberStacks(S))
+    return false;
+  B.FramesUsed = 0;
+  S.Live = B.NumThreads;
+  S.PlainBarriers = true;
+  S.NumAtBarrier = 0;
+
+  uint32_t Index = 0;
+  for (uint32_t Z = 0; Z != B.BlockDim[2]; ++Z)
+    for (uint32_t Y = 0; Y != B.BlockDim[1]; ++Y)
+      for (uint32_t X = 0; X != B.BlockDim[0]; ++X, ++Index) {
+        MnemeHostThread &T = B.Threads[Index];
+        T.ThreadIdx[0] = X;
+        T.ThreadIdx[1] = Y;
+        T.ThreadIdx[2] = Z;
+        T.Linear = Index;
+        T.Block = &B;
+        T.Op = MNEME_OP_NONE;
+        T.Handle = Fibers ? createFiber(S, Index) : nullptr;
+      }
+
+  unsigned WaveSize = W.Launch->Kernel->WaveSize;
+  S.NumWarps = (B.NumThreads + WaveSize - 1) / WaveSize;
+  for (uint32_t I = 0; I != S.NumWarps; ++I) {
+    uint32_t Lanes = B.NumThreads - I * WaveSize;
+    uint64_t All = Lanes >= WaveSize && WaveSize == 64
+                       ? ~uint64_t(0)
+                       : bit(Lanes < WaveSize ? Lanes : WaveSize) - 1;
+    S.Warps[I] = {All, All, 0, 0, 0};
+  }
+  return true;
+}
+
+static void resume(Worker &W, MnemeHostThread *T, bool Fibers) {
+  W.Current = T;
+  if (Fibers)
+    return __mneme_host_switch(&W.SchedulerStack, T->Handle);
+  if (void *Handle = T->Handle) {
+    // A coroutine's frame begins with its resume function.
+    using ResumeFn = void (*)(void *);
+    return (*static_cast<ResumeFn *>(Handle))(Handle);
+  }
+  using RampFn = void *(*)(MnemeHostThread *, void **);
+  T->Handle = reinterpret_cast<RampFn>(W.Launch->Kernel->Entry)(
+      T, W.Launch->Config->Args);
+}
+
+/// Sorts \p Lane, which has just stopped, into its set. \returns false when it
+/// yielded again.
+static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
+                     uint64_t Lane) {
+  switch (T.Op) {
+  case MNEME_OP_NONE:
+    P.Yielded |= Lane;
+    return false;
+  case MNEME_OP_EXIT:
+    P.Alive &= ~Lane;
+    --S.Live;
+    return true;
+  case MNEME_OP_BARRIER:
+  case MNEME_OP_BARRIER_RED:
+    P.AtBarrier |= Lane;
+    if (S.NumAtBarrier++ == 0)
+      S.BarrierNumber = T.Mask;
+    if (T.Op != MNEME_OP_BARRIER || T.Mask != S.BarrierNumber || T.B != 0)
+      S.PlainBarriers = false;
+    return true;
+  default:
+    P.Waiting |= Lane;
+    return true;
+  }
+}
+
+/// Lets the threads of the barrier (\p Number, \p Count) go on if all have come.
+static bool releaseNamed(BlockState &S, unsigned WaveSize, uint64_t Number,
+                         uint32_t Count) {
+  auto ForEachThere = [&](auto Fn) {
+    for (uint32_t K = 0; K != S.NumWarps; ++K)
+      forEachLane(S.Warps[K].AtBarrier, [&](unsigned Lane) {
+        MnemeHostThread &T = S.Block.Threads[K * WaveSize + Lane];
+        if (T.Mask == Number)
+          Fn(S.Warps[K], Lane, T);
+      });
+  };
+  uint32_t Arrived = 0, True = 0;
+  ForEachThere([&](WarpState &, unsigned, MnemeHostThread &T) {
+    ++Arrived;
+    True += T.Op == MNEME_OP_BARRIER_RED && T.Value != 0;
+  });
+  if (Arrived < (Count && Count < S.Live ? Count : S.Live))
+    return false;
+  ForEachThere([&](WarpState &P, unsigned Lane, MnemeHostThread &T) {
+    P.AtBarrier &= ~bit(Lane);
+    --S.NumAtBarrier;
+    P.Runnable |= bit(Lane);
+    if (T.Op == MNEME_OP_BARRIER_RED)
+      T.Result = T.Mode == 2   ? True
+                 : T.Mode == 0 ? True == Arrived
+                               : True != 0;
+  });
+  return true;
+}
+
+/// \returns whether threads were let go on.
+static bool releaseBarriers(BlockState &S, unsigned WaveSize) {
+  if (S.NumAtBarrier == 0)
+    return false;
+  if (S.PlainBarriers) {
+    if (S.NumAtBarrier != S.Live)
+      return false;
+    for (uint32_t K = 0; K != S.NumWarps; ++K) {
+      S.Warps[K].Runnable = S.Warps[K].AtBarrier;
+      S.Warps[K].AtBarrier = 0;
+    }
+    S.NumAtBarrier = 0;
+    return true;
+  }
+  bool Released = false;
+  for (uint32_t K = 0; K != S.NumWarps; ++K)
+    for (uint64_t Rest = S.Warps[K].AtBarrier; Rest; Rest &= Rest - 1) {
+      unsigned Lane = firstLane(Rest);
+      // Releasing takes lanes out of the set that this loop walks.
+      if (!(S.Warps[K].AtBarrier & bit(Lane)))
+        continue;
+      const MnemeHostThread &T = S.Block.Threads[K * WaveSize + Lane];
+      Released |= releaseNamed(S, WaveSize, T.Mask, T.B);
+    }
+  S.PlainBarriers = S.NumAtBarrier == 0;
+  return Released;
+}
+
+StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
+  const MnemeHostKernel &Kernel = *W.Launch->Kernel;
+  const unsigned WaveSize = Kernel.WaveSize;
+  const bool Fibers = Kernel.Strategy == MNEME_HOST_FIBER;
+  bool Progress = false;
+  bool Yielded = false;
+
+  for (uint32_t K = 0; K != S.NumWarps; ++K) {
+    WarpState &P = S.Warps[K];
+    MnemeHostThread *Warp = S.Block.Threads + K * WaveSize;
+    uint64_t HadYielded = P.Yielded;
+    uint64_t Run = P.Runnable | HadYielded;
+    P.Runnable = P.Yielded = 0;
+    while (Run) {
+      for (uint64_t Rest = Run; Rest; Rest &= Rest - 1) {
+        unsigned Lane = firstLane(Rest);
+        MnemeHostThread &T = Warp[Lane];
+        resume(W, &T, Fibers);
+        bool Moved = sortLane(S, P, T, bit(Lane));
+        Progress |= Moved || !(HadYielded & bit(Lane));
+      }
+      HadYielded = 0;
+      Run = 0;
+      if (!P.Waiting)
+        break;
+      Run = resolveMasked(Warp, P, WaveSize);
+      // Lanes that spin may still come.
+      if (!Run && !P.Yielded)
+        Run = resolveLowestSite(Warp, P, WaveSize, false);
+      P.Waiting &= ~Run;
+    }
+    Yielded |= P.Yielded != 0;
+  }
+  if (S.Live == 0)
+    return StepResult::Finished;
+
+  if (releaseBarriers(S, WaveSize))
+    return StepResult::Progress;
+  if (Progress)
+    return StepResult::Progress;
+
+  // Nothing but spinning, or nothing at all: give up waiting, first for lanes that
+  // spin, then for lanes that a mask names but that went elsewhere.
+  for (bool Any : {false, true}) {
+    bool Resolved = false;
+    for (uint32_t K = 0; K != S.NumWarps; ++K) {
+      WarpState &P = S.Warps[K];
+      uint64_t Group = resolveLowestSite(S.Block.Threads + K * WaveSize, P,
+                                         WaveSize, Any);
+      P.Waiting &= ~Group;
+      P.Runnable |= Group;
+      Resolved |= Group != 0;
+    }
+    if (Resolved)
+      return StepResult::Progress;
+    if (Yielded)
+      return StepResult::Spinning;
+  }
+  const uint32_t *At = S.Block.BlockIdx;
+  leaveKernel(W, MNEME_HOST_DEADLOCK,
+              "deadlock in kernel '%s', block (%u,%u,%u): %u of %u live threads "
+              "wait at a barrier",
+              Kernel.Name, At[0], At[1], At[2], S.NumAtBarrier, S.Live);
+}
