@@ -135,6 +135,8 @@ def print_host(result):
 
 def print_replay(result):
     print("Replays of %s in one process, one after another" % result["kernel"])
+    once = result["once_milliseconds"]
+    print("once: " + ", ".join("%s %.3f ms" % item for item in once.items()))
     for case in result["cases"]:
         print("%-28s %8.1f replays/s" % (case["name"], case["replays_per_second"]))
         for step, ms in case["milliseconds"].items():
