@@ -37,7 +37,10 @@ namespace {
 /// The slot of one runtime function, and the code that goes through it.
 class Hook {
 public:
-  explicit Hook(Function &F) : F(F), M(*F.getParent()) {}
+  explicit Hook(Function &F)
+      : F(F), M(*F.getParent()),
+        HasFixedAddress(any_of(
+            F.users(), [](const User *U) { return isa<Constant>(U); })) {}
 
   /// \returns the slot, or null when nothing in \c M needs one.
   GlobalVariable *redirectUses();
@@ -50,6 +53,9 @@ private:
   Function &F;
   Module &M;
   GlobalVariable *Slot = nullptr;
+  /// An initializer holds the function's address and cannot hold the slot's value.
+  /// Then no code may get another address, or the two would not compare equal.
+  bool HasFixedAddress;
   /// A phi has one value for all edges from a block.
   DenseMap<BasicBlock *, Value *> LoadsAtEnd;
 };
@@ -83,6 +89,17 @@ void Hook::redirectUse(Use &U) {
   auto *I = dyn_cast<Instruction>(U.getUser());
   if (!I || isa<LandingPadInst>(I) || isa<IntrinsicInst>(I))
     return;
+  if (auto *Call = dyn_cast<CallBase>(I); Call && Call->isCallee(&U)) {
+    // An indirect call knows no more about its callee than is written on it.
+    if (F.doesNotThrow())
+      Call->setDoesNotThrow();
+    if (F.doesNotReturn())
+      Call->setDoesNotReturn();
+    U.set(loadBefore(I));
+    return;
+  }
+  if (HasFixedAddress)
+    return;
   // "if (cudaFoo)" asks whether a weak function is there at all.
   if (auto *Compare = dyn_cast<ICmpInst>(I);
       Compare && any_of(Compare->operands(), [](const Value *V) {
@@ -99,13 +116,6 @@ void Hook::redirectUse(Use &U) {
       Load = loadBefore(Terminator);
     U.set(Load);
     return;
-  }
-  if (auto *Call = dyn_cast<CallBase>(I); Call && Call->isCallee(&U)) {
-    // An indirect call knows no more about its callee than is written on it.
-    if (F.doesNotThrow())
-      Call->setDoesNotThrow();
-    if (F.doesNotReturn())
-      Call->setDoesNotReturn();
   }
   U.set(loadBefore(I));
 }

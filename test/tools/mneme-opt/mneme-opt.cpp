@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Device/Host/HostPasses.h"
+#include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Passes/PassBuilder.h"
 #include <functional>
 
@@ -21,6 +22,7 @@ extern "C" int optMain(int argc, char **argv,
                        ArrayRef<std::function<void(PassBuilder &)>> Callbacks);
 
 int main(int argc, char **argv) {
-  std::function<void(PassBuilder &)> Callbacks[] = {mneme::registerHostPasses};
+  std::function<void(PassBuilder &)> Callbacks[] = {
+      mneme::registerHostPasses, mneme::registerMnemePasses};
   return optMain(argc, argv, Callbacks);
 }

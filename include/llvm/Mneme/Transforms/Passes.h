@@ -64,8 +64,9 @@ public:
 };
 
 /// Calls of external functions named cuda[A-Z]*, __cuda*, hip[A-Z]* and __hip* load
-/// their callee from a slot; so does code that takes such a function's address.
-/// Initializers of variables keep the function itself.
+/// their callee from a slot. So does code that takes such a function's address, unless
+/// an initializer holds it too: that keeps the function itself, and the two must
+/// compare equal.
 class HooksPass : public PassInfoMixin<HooksPass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);
