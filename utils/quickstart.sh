@@ -6,7 +6,7 @@
 #   utils/quickstart.sh [--no-install] [--no-build] [output folder]
 #
 # Exits with 0 when everything was recorded and every replay was verified.
-# LLVM 22 must be in the machine's package sources (bookworm-backports, apt.llvm.org).
+# LLVM 22 is in Debian 12's security archive.
 # A CUDA toolkit is looked for in $CUDA_HOME, $CUDA_PATH and /usr/local/cuda; no GPU
 # and no driver are needed. BUILD names the build folder (default: build).
 set -euo pipefail
@@ -51,7 +51,7 @@ if [ "$INSTALL" = 1 ]; then
     fi
     $SUDO apt-get update
     $SUDO apt-get install -y --no-install-recommends "${missing[@]}" ||
-      die "could not install ${missing[*]}; LLVM 22 must be in the package sources"
+      die "could not install ${missing[*]}; LLVM 22 is in bookworm-security"
   fi
 fi
 
