@@ -201,7 +201,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
   if (!sys::fs::exists(Options.RuntimePath))
     return createFileError(
         Options.RuntimePath,
-        errc::make_error_code(errc::no_such_file_or_directory));
+        std::make_error_code(std::errc::no_such_file_or_directory));
 
   SmallString<128> Dir;
   if (Options.Record) {

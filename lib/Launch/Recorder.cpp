@@ -82,8 +82,7 @@ Error Recorder::update(Kernel &K, function_ref<void(RecordedKernel &)> Edit) {
   if (std::error_code EC = sys::fs::openFileForReadWrite(
           LockPath, Lock, sys::fs::CD_OpenAlways, sys::fs::OF_None))
     return createFileError(LockPath, EC);
-  auto Close =
-      llvm::make_scope_exit([&] { ::close(Lock); }); // Releases it, too.
+  llvm::scope_exit Close([&] { ::close(Lock); }); // Releases it, too.
   if (std::error_code EC = sys::fs::lockFile(Lock))
     return createFileError(LockPath, EC);
 

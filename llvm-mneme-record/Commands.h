@@ -1,0 +1,57 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The subcommands of llvm-mneme-record, one file each.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_TOOLS_RECORD_COMMANDS_H
+#define LLVM_MNEME_TOOLS_RECORD_COMMANDS_H
+
+#include "llvm/Mneme/Record/Database.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+/// Holds every option of the tool.
+extern cl::OptionCategory RecordCategory;
+
+extern cl::SubCommand ListKernelsCommand;
+extern cl::SubCommand ListCommand;
+extern cl::SubCommand ShowCommand;
+extern cl::SubCommand CheckCommand;
+
+// Each returns the tool's exit code. An Error makes it 1.
+/// No subcommand: \p Argv0 is the tool, \p HasSeparator tells whether "--" was
+/// there.
+Expected<int> runRecord(const char *Argv0, bool HasSeparator);
+Expected<int> runListKernels();
+Expected<int> runList();
+Expected<int> runShow();
+Expected<int> runCheck();
+
+/// "error: …" on stderr; for commands that go on after it.
+void printError(Error E);
+
+/// The kernel files of a folder, or \p Path itself when it is a file.
+Expected<std::vector<std::string>> getKernelFiles(StringRef Path);
+
+/// "2x3x1".
+std::string formatDims(const Dim3 &D);
+/// "12.0 KiB (12288 bytes)", without the parentheses below 1 KiB.
+std::string formatSize(uint64_t Bytes);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_TOOLS_RECORD_COMMANDS_H

@@ -1,0 +1,73 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// llvm-mneme-record list: the kernels and instances of a folder.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+cl::SubCommand mneme::ListCommand("list", "List the recordings in a folder");
+
+static cl::opt<std::string> Dir(cl::Positional, cl::Required,
+                                cl::desc("<folder or static hash.json>"),
+                                cl::sub(ListCommand), cl::cat(RecordCategory));
+static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
+                               cl::sub(ListCommand), cl::cat(RecordCategory));
+
+/// Size on disk of a file beside \p KernelFile; 0 when it is missing.
+static uint64_t sizeBeside(StringRef KernelFile, StringRef Name) {
+  SmallString<128> Path(sys::path::parent_path(KernelFile));
+  sys::path::append(Path, Name);
+  uint64_t Size = 0;
+  return sys::fs::file_size(Path, Size) ? 0 : Size;
+}
+
+static void print(StringRef File, const RecordedKernel &K) {
+  outs() << K.DemangledName << '\n'
+         << "  static hash " << K.StaticHash << ", " << K.Arch << ", -O"
+         << K.OptLevel << ", recorded on " << K.Device << '\n';
+  for (const RecordedInstance &I : K.Instances)
+    outs() << "  " << I.DynamicHash << "  grid " << formatDims(I.Grid)
+           << ", block " << formatDims(I.Block) << ", shared " << I.SharedMem
+           << ", launches " << I.Occurrences << ", "
+           << formatSize(sizeBeside(File, I.Prologue) +
+                         sizeBeside(File, I.Epilogue))
+           << '\n';
+}
+
+Expected<int> mneme::runList() {
+  Expected<std::vector<std::string>> Files = getKernelFiles(Dir);
+  if (!Files)
+    return Files.takeError();
+  int ExitCode = 0;
+  json::Array All;
+  for (const std::string &File : *Files) {
+    Expected<RecordedKernel> K = readKernelFile(File);
+    if (!K) {
+      printError(K.takeError());
+      ExitCode = 1;
+    } else if (PrintJSON) {
+      All.push_back(toJSON(*K));
+    } else {
+      print(File, *K);
+    }
+  }
+  if (PrintJSON)
+    outs() << formatv("{0:2}\n", json::Value(std::move(All)));
+  return ExitCode;
+}

@@ -1,0 +1,84 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Records the kernels of an application, and looks into recordings.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Version.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr StringLiteral ToolName = "llvm-mneme-record";
+
+cl::OptionCategory mneme::RecordCategory("llvm-mneme-record options");
+
+void mneme::printError(Error E) {
+  handleAllErrors(std::move(E), [](const ErrorInfoBase &Info) {
+    WithColor::error(errs(), ToolName) << Info.message() << '\n';
+  });
+}
+
+Expected<std::vector<std::string>> mneme::getKernelFiles(StringRef Path) {
+  if (sys::fs::is_regular_file(Path))
+    return std::vector<std::string>{Path.str()};
+  return findKernelFiles(Path);
+}
+
+std::string mneme::formatDims(const Dim3 &D) {
+  return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
+}
+
+std::string mneme::formatSize(uint64_t Bytes) {
+  static constexpr StringLiteral Units[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (Bytes < 1024)
+    return formatv("{0} bytes", Bytes).str();
+  double Value = Bytes / 1024.0;
+  size_t Unit = 0;
+  for (; Value >= 1024 && Unit + 1 < std::size(Units); ++Unit)
+    Value /= 1024;
+  return formatv("{0:f1} {1} ({2} bytes)", Value, Units[Unit], Bytes).str();
+}
+
+int main(int argc, char **argv) {
+  InitLLVM X(argc, argv);
+  cl::AddExtraVersionPrinter(printVersion);
+  const std::pair<cl::SubCommand *, Expected<int> (*)()> Commands[] = {
+      {&ListKernelsCommand, runListKernels},
+      {&ListCommand, runList},
+      {&ShowCommand, runShow},
+      {&CheckCommand, runCheck},
+  };
+  cl::HideUnrelatedOptions({&RecordCategory, &getColorCategory()});
+  for (const auto &[Command, Run] : Commands)
+    cl::HideUnrelatedOptions({&RecordCategory, &getColorCategory()}, *Command);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "record the GPU kernels that an application launches\n\n"
+      "  llvm-mneme-record [options] -- application arguments...\n");
+
+  Expected<int> ExitCode = [&]() -> Expected<int> {
+    for (const auto &[Command, Run] : Commands)
+      if (*Command)
+        return Run();
+    return runRecord(argv[0],
+                     is_contained(ArrayRef(argv, argc), StringRef("--")));
+  }();
+  if (ExitCode)
+    return *ExitCode;
+  printError(ExitCode.takeError());
+  return 1;
+}
