@@ -90,14 +90,13 @@ static Expected<Environment> makeEnvironment(const LaunchOptions &Options,
   const char *Preloaded = ::getenv("LD_PRELOAD");
   if (Preloaded && *Preloaded)
     Runtime += ":" + std::string(Preloaded);
+  uint64_t Limit = Options.MaxRecordings ? Options.MaxRecordings : UINT64_MAX;
   return Environment{
       {"LD_PRELOAD", Runtime},
       {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
-      {MNEME_ENV_DEVICE, "host"},
-      {MNEME_ENV_RECORD, Options.Record ? "1" : "0"},
-      {MNEME_ENV_KERNEL, Options.KernelRegex},
+      {MNEME_ENV_KERNELS, Options.KernelRegex},
       {MNEME_ENV_SKIP, utostr(Options.Skip)},
-      {MNEME_ENV_MAX_RECORDINGS, utostr(Options.MaxRecordings)},
+      {MNEME_ENV_MAX_RECORDINGS, utostr(Limit)},
       {MNEME_ENV_VA_SIZE, utostr(Options.VASize)},
       {MNEME_ENV_TIMEOUT, formatv("{0:f3}", Options.TimeoutSeconds).str()},
   };

@@ -23,8 +23,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 /// What libmneme_rt hashes of a launch.
-static constexpr StringLiteral DynamicHashInputs[] = {"GridDims", "BlockDims",
-                                                      "SharedMem"};
+static constexpr StringLiteral DynamicHashInputs[] = {"StaticHash", "GridDims",
+                                                      "BlockDims", "SharedMem"};
 
 std::string Recorder::pathOf(const Twine &File) const {
   SmallString<128> Path(Dir);

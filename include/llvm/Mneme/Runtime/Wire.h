@@ -61,15 +61,13 @@
 
 /// What the launcher tells the runtime in its environment; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
-#define MNEME_ENV_DEVICE "MNEME_DEVICE" /* "host" */
-#define MNEME_ENV_RECORD "MNEME_RECORD" /* 1, or 0: only run */
 /* POSIX extended regular expression, searched in the symbol and in the demangled
    name; empty selects every kernel */
-#define MNEME_ENV_KERNEL "MNEME_KERNEL"
+#define MNEME_ENV_KERNELS "MNEME_KERNELS"
 #define MNEME_ENV_SKIP "MNEME_SKIP" /* first launches of each kernel not recorded */
-#define MNEME_ENV_MAX_RECORDINGS "MNEME_MAX_RECORDINGS" /* per kernel; 0: no limit */
+#define MNEME_ENV_MAX_RECORDINGS "MNEME_MAX_RECORDINGS" /* per kernel */
 #define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE" /* arena, bytes */
-#define MNEME_ENV_TIMEOUT "MNEME_TIMEOUT" /* seconds per launch, decimal; 0: none */
+#define MNEME_ENV_TIMEOUT "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
 
 enum MnemeWireType : uint32_t {
   MNEME_WIRE_HELLO = 1,
