@@ -28,8 +28,8 @@ namespace host {
 
 constexpr unsigned MaxWarps = MNEME_HOST_MAX_THREADS / 32;
 
-/// A fiber's stack, without its guard page.
-constexpr size_t FiberStackSize = 128u << 10;
+/// A fiber's stack with its guard page, the lowest.
+constexpr size_t FiberStride = (128u << 10) + 4096;
 
 /// The lanes of one warp (or wave), by what they do. A live lane is in exactly one
 /// of Runnable, Yielded, AtBarrier and Waiting.

@@ -206,12 +206,13 @@ void mneme::host::reportFault(Worker &W) {
   if (Signal == 0 || Signal == SIGURG)
     return; // Left by leaveKernel or an interrupt: what failed has been said.
   const char *Name = L.Kernel->Name;
-  const uint32_t *At = W.Active->Block.BlockIdx;
+  static const uint32_t NoBlock[3] = {0, 0, 0};
+  const uint32_t *At = W.Active ? W.Active->Block.BlockIdx : NoBlock;
   uint64_t Address = W.Fault.Address;
   switch (Signal) {
   case SIGSEGV:
   case SIGBUS:
-    if (isFiberGuard(*W.Active, Address))
+    if (W.Active && isFiberGuard(*W.Active, Address))
       failAt(L, MNEME_HOST_ILLEGAL_ADDRESS, Address,
              "stack overflow in kernel '%s', block (%u,%u,%u)", Name, At[0],
              At[1], At[2]);

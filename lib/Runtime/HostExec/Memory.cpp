@@ -95,8 +95,6 @@ void mneme::host::releaseBlock(Worker &W, BlockState *S) {
   W.Free = S;
 }
 
-static constexpr size_t FiberStride = FiberStackSize + PageSize;
-
 bool mneme::host::mapFiberStacks(BlockState &S) {
   size_t Need = size_t(S.Block.NumThreads) * FiberStride;
   if (Need <= S.StacksSize)

@@ -80,11 +80,10 @@ static void runFiber() {
 }
 
 static void *createFiber(BlockState &S, uint32_t Index) {
-  size_t Stride = S.StacksSize / S.Block.NumThreads;
   // Colored: stacks at equal offsets of their pages would share cache sets.
   size_t Color = (Index * 192) & 4095 & ~size_t(63);
   void **Top =
-      reinterpret_cast<void **>(S.Stacks + (Index + 1) * Stride - Color);
+      reinterpret_cast<void **>(S.Stacks + (Index + 1) * FiberStride - Color);
   *--Top = nullptr; // The return address of runFiber: aligns its frame.
   *--Top = reinterpret_cast<void *>(runFiber);
   for (unsigned I = 0; I != SavedRegisters; ++I)
@@ -305,9 +304,15 @@ static uint64_t resolveMasked(MnemeHostThread *Warp, const WarpState &P,
     if (!(Need & bit(Lane)) || (Need & P.Waiting) != Need)
       continue;
     bool Agree = true;
-    for (uint64_t Q = Need; Q && Agree; Q &= Q - 1) {
+    for (uint64_t Q = P.Waiting; Q && Agree; Q &= Q - 1) {
       const MnemeHostThread &Other = Warp[firstLane(Q)];
-      Agree = Other.Op == T.Op && (Other.Mask & P.Alive) == Need;
+      bool Same = Other.Op == T.Op && (Other.Mask & P.Alive) == Need;
+      // A lane at the same place whose different mask overlaps ours disagrees too:
+      // such masks are carried out together, by resolveLowestSite.
+      if (Need & bit(firstLane(Q)))
+        Agree = Same;
+      else
+        Agree = Other.Site != T.Site || !(Other.Mask & Need);
     }
     if (!Agree)
       continue;
