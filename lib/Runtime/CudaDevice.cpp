@@ -1,0 +1,331 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Device functions of the CUDA runtime on the host device: one device, with
+/// the limits of an sm_90 and the processor's own cores and memory.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaApi.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+using namespace mneme;
+
+static CudaError validDevice(int Id) {
+  return Id ? cudaErrorInvalidDevice : cudaSuccess;
+}
+
+MNEME_API rt_cudaGetDeviceCount(int *Count) {
+  if (!Count)
+    return answered(cudaErrorInvalidValue);
+  *Count = 1;
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaGetDevice(int *Id) {
+  if (!Id)
+    return answered(cudaErrorInvalidValue);
+  *Id = 0;
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaSetDevice(int Id) { return done(validDevice(Id)); }
+
+MNEME_API rt_cudaInitDevice(int Id, unsigned, unsigned) {
+  return done(validDevice(Id));
+}
+
+MNEME_API rt_cudaSetValidDevices(const int *Ids, int Count) {
+  for (int I = 0; I < Count; ++I)
+    if (Ids[I])
+      return answered(cudaErrorInvalidDevice);
+  return answered(Count < 0 ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+MNEME_API rt_cudaChooseDevice(int *Id, const void *Properties) {
+  if (!Id || !Properties)
+    return answered(cudaErrorInvalidValue);
+  *Id = 0;
+  return cudaSuccess;
+}
+
+static unsigned &deviceFlags() {
+  static unsigned Flags = 0;
+  return Flags;
+}
+
+MNEME_API rt_cudaSetDeviceFlags(unsigned Flags) {
+  deviceFlags() = Flags;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaGetDeviceFlags(unsigned *Flags) {
+  constexpr unsigned MapHost = 8; // Always so under unified addressing.
+  if (!Flags)
+    return answered(cudaErrorInvalidValue);
+  *Flags = deviceFlags() | MapHost;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaDeviceSynchronize() { return done(cudaSuccess); }
+
+/// A sticky error outlives it: the CUDA manual asks for a new process then.
+/// Memory stays allocated; programs reset when they are about to end.
+MNEME_API rt_cudaDeviceReset() {
+  Device::get().takeLastError();
+  return done(cudaSuccess);
+}
+
+//===----------------------------------------------------------------------===//
+// Properties
+//===----------------------------------------------------------------------===//
+
+/// In kHz. \returns 0 when the kernel does not tell.
+static int clockRate() {
+  static const int Rate = [] {
+    int KHz = 0;
+    if (FILE *F = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq",
+                        "re")) {
+      if (fscanf(F, "%d", &KHz) != 1)
+        KHz = 0;
+      fclose(F);
+    }
+    double MHz;
+    char Line[256];
+    FILE *F = KHz ? nullptr : fopen("/proc/cpuinfo", "re");
+    while (F && fgets(Line, sizeof(Line), F))
+      if (sscanf(Line, "cpu MHz : %lf", &MHz) == 1) {
+        KHz = int(MHz * 1000);
+        break;
+      }
+    if (F)
+      fclose(F);
+    return KHz;
+  }();
+  return Rate;
+}
+
+static int cacheSize() {
+  long Bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  if (Bytes <= 0)
+    Bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return Bytes > 0 && Bytes < INT32_MAX ? int(Bytes) : 0;
+}
+
+/// Fills what CUDA 12 and 13 both have.
+template <typename Properties> static void fill(Properties &P) {
+  using L = DeviceLimits;
+  Device &D = Device::get();
+  uint64_t Free, Total;
+  D.memoryInfo(Free, Total);
+  P = {};
+  strcpy(P.name, "Mneme host device (x86-64)");
+  memcpy(P.uuid, "mneme host (x86)", sizeof(P.uuid));
+  P.totalGlobalMem = Total;
+  P.sharedMemPerBlock = L::SharedPerBlock;
+  P.regsPerBlock = L::Registers;
+  P.warpSize = D.warpSize();
+  P.memPitch = INT32_MAX;
+  P.maxThreadsPerBlock = L::MaxThreadsPerBlock;
+  P.maxThreadsDim[0] = P.maxThreadsDim[1] = L::MaxThreadsPerBlock;
+  P.maxThreadsDim[2] = L::MaxBlockZ;
+  P.maxGridSize[0] = L::MaxGridX;
+  P.maxGridSize[1] = P.maxGridSize[2] = L::MaxGridYZ;
+  P.totalConstMem = L::ConstantMemory;
+  D.computeCapability(P.major, P.minor);
+  P.textureAlignment = P.surfaceAlignment = L::PitchAlignment;
+  P.texturePitchAlignment = 32;
+  P.multiProcessorCount = D.multiprocessors();
+  P.integrated = 1;
+  P.canMapHostMemory = 1;
+  P.concurrentKernels = 0;
+  P.asyncEngineCount = 0;
+  P.unifiedAddressing = 1;
+  P.memoryBusWidth = 64;
+  P.l2CacheSize = cacheSize();
+  P.maxThreadsPerMultiProcessor = L::ThreadsPerMultiprocessor;
+  P.streamPrioritiesSupported = 1;
+  P.globalL1CacheSupported = P.localL1CacheSupported = 1;
+  P.sharedMemPerMultiprocessor = L::SharedPerMultiprocessor;
+  P.regsPerMultiprocessor = L::Registers;
+  P.managedMemory = 1;
+  P.hostNativeAtomicSupported = 1;
+  P.concurrentManagedAccess = 1;
+  P.canUseHostPointerForRegisteredMem = 1;
+  P.cooperativeLaunch = 1;
+  P.sharedMemPerBlockOptin = L::SharedPerBlockOptin;
+  P.directManagedMemAccessFromHost = 1;
+  P.maxBlocksPerMultiProcessor = L::BlocksPerMultiprocessor;
+  P.reservedSharedMemPerBlock = L::ReservedShared;
+  P.hostRegisterSupported = 1;
+  P.memoryPoolsSupported = 1;
+}
+
+/// CUDA 13's layout. Programs of CUDA 12 call the one below.
+MNEME_API rt_cudaGetDeviceProperties(CudaDeviceProp13 *P, int Id) {
+  if (!P || validDevice(Id))
+    return answered(P ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  fill(*P);
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaGetDeviceProperties_v2(CudaDeviceProp12 *P, int Id) {
+  if (!P || validDevice(Id))
+    return answered(P ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  fill(*P);
+  P->clockRate = clockRate();
+  P->memoryClockRate = clockRate();
+  P->singleToDoublePrecisionPerfRatio = 2;
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaDeviceGetAttribute(int *Value, int Attribute, int Id) {
+  if (!Value || validDevice(Id))
+    return answered(Value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  CudaDeviceProp13 P;
+  fill(P);
+  switch (Attribute) {
+  default:
+    return answered(cudaErrorInvalidValue);
+#define DEVICE_ATTRIBUTE(Number, Result)                                       \
+  case Number:                                                                 \
+    *Value = int(Result);                                                      \
+    break;
+#include "CudaDeviceAttributes.def"
+  }
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaDeviceGetPCIBusId(char *Text, int Size, int Id) {
+  if (!Text || Size < 13 || validDevice(Id))
+    return answered(Id ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  strcpy(Text, "0000:00:00.0");
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaDeviceGetByPCIBusId(int *Id, const char *Text) {
+  if (!Id || !Text || strcmp(Text, "0000:00:00.0"))
+    return answered(cudaErrorInvalidValue);
+  *Id = 0;
+  return cudaSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Limits, caches, peers
+//===----------------------------------------------------------------------===//
+
+static constexpr int NumLimits = 7;
+
+static size_t &limit(int Limit) {
+  static size_t Limits[NumLimits] = {1024, 1u << 20, 8u << 20, 2, 2048, 64, 0};
+  return Limits[Limit];
+}
+
+MNEME_API rt_cudaDeviceSetLimit(int Limit, size_t Value) {
+  if (Limit < 0 || Limit >= NumLimits)
+    return done(cudaErrorUnsupportedLimit);
+  limit(Limit) = Value;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaDeviceGetLimit(size_t *Value, int Limit) {
+  if (Limit < 0 || Limit >= NumLimits)
+    return done(cudaErrorUnsupportedLimit);
+  if (!Value)
+    return done(cudaErrorInvalidValue);
+  *Value = limit(Limit);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaDeviceSetCacheConfig(int) { return done(cudaSuccess); }
+
+MNEME_API rt_cudaDeviceGetCacheConfig(int *Config) {
+  if (!Config)
+    return done(cudaErrorInvalidValue);
+  *Config = 0; // cudaFuncCachePreferNone
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaDeviceCanAccessPeer(int *Can, int Id, int Peer) {
+  if (!Can || Id || Peer)
+    return done(Can ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *Can = 0;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaDeviceEnablePeerAccess(int, unsigned) {
+  return done(cudaErrorInvalidDevice); // There is only one.
+}
+
+MNEME_API rt_cudaDeviceDisablePeerAccess(int) {
+  return done(cudaErrorInvalidDevice);
+}
+
+//===----------------------------------------------------------------------===//
+// Versions, tools
+//===----------------------------------------------------------------------===//
+
+static constexpr int Version = 13000;
+
+MNEME_API rt_cudaRuntimeGetVersion(int *V) {
+  if (!V)
+    return answered(cudaErrorInvalidValue);
+  *V = Version;
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaDriverGetVersion(int *V) {
+  return rt_cudaRuntimeGetVersion(V);
+}
+
+MNEME_API rt_cudaProfilerStart() { return done(cudaSuccess); }
+
+static int noDriverEntryPoint(void **Fn, int *Status) {
+  constexpr int SymbolNotFound = 1;
+  if (Fn)
+    *Fn = nullptr;
+  if (Status)
+    *Status = SymbolNotFound;
+  return answered(cudaErrorNotSupported);
+}
+
+MNEME_API rt_cudaGetDriverEntryPoint(const char *, void **Fn,
+                                     unsigned long long, int *Status) {
+  return noDriverEntryPoint(Fn, Status);
+}
+
+MNEME_API rt_cudaGetDriverEntryPointByVersion(const char *, void **Fn, unsigned,
+                                              unsigned long long, int *Status) {
+  return noDriverEntryPoint(Fn, Status);
+}
+
+//===----------------------------------------------------------------------===//
+// Registration: the index of MnemePass says all of it, and better
+//===----------------------------------------------------------------------===//
+
+extern "C" __attribute__((visibility("hidden"), used)) void **
+rt___cudaRegisterFatBinary(void *) {
+  static void *Handle[1];
+  return Handle;
+}
+
+extern "C" __attribute__((visibility("hidden"), used)) void
+rt___cudaUnregisterFatBinary(void **) {}
+
+extern "C" __attribute__((visibility("hidden"), used)) void
+rt___cudaRegisterFunction(void **, const void *Stub, char *,
+                          const char *DeviceName) {
+  Program::get().registerName(Stub, DeviceName);
+}
+
+MNEME_API rt___cudaInitModule(void **) { return 0; }

@@ -1,0 +1,494 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Launches, streams, events and errors of the CUDA runtime on the host device.
+/// Streams run what they are given at once.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaApi.h"
+
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <time.h>
+#include <vector>
+
+using namespace mneme;
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+namespace mneme {
+struct CudaStream {
+  unsigned Flags;
+  int Priority;
+  unsigned long long Id;
+};
+
+struct CudaEvent {
+  unsigned Flags;
+  bool Recorded;
+  uint64_t Nanoseconds;
+};
+} // namespace mneme
+
+namespace {
+/// Live streams and events: a stale handle is an error, not a crash.
+template <typename T> class Handles {
+public:
+  void add(T *H) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    Live.insert(H);
+  }
+  bool remove(T *H) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    return Live.erase(H);
+  }
+  bool contains(T *H) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    return Live.count(H);
+  }
+
+private:
+  std::mutex Lock;
+  std::set<T *> Live;
+};
+} // namespace
+
+static Handles<CudaStream> &streams() {
+  static auto &H = *new Handles<CudaStream>;
+  return H;
+}
+
+static Handles<CudaEvent> &events() {
+  static auto &H = *new Handles<CudaEvent>;
+  return H;
+}
+
+static bool isDefaultStream(CudaStream *S) {
+  // Null, cudaStreamLegacy, cudaStreamPerThread.
+  return reinterpret_cast<uintptr_t>(S) <= 2;
+}
+
+bool mneme::isStream(CudaStream *S) {
+  return isDefaultStream(S) || streams().contains(S);
+}
+
+static constexpr int GreatestPriority = -5; // As on current GPUs.
+
+MNEME_API rt_cudaStreamCreateWithPriority(CudaStream **S, unsigned Flags,
+                                          int Priority) {
+  static std::mutex &Lock = *new std::mutex;
+  static unsigned long long LastId = 2; // The default streams have 1 and 2.
+  if (!S || Flags > 1)
+    return done(cudaErrorInvalidValue);
+  if (Priority > 0)
+    Priority = 0;
+  if (Priority < GreatestPriority)
+    Priority = GreatestPriority;
+  std::lock_guard<std::mutex> Guard(Lock);
+  *S = new CudaStream{Flags, Priority, ++LastId};
+  streams().add(*S);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaStreamCreateWithFlags(CudaStream **S, unsigned Flags) {
+  return rt_cudaStreamCreateWithPriority(S, Flags, 0);
+}
+
+MNEME_API rt_cudaStreamCreate(CudaStream **S) {
+  return rt_cudaStreamCreateWithPriority(S, 0, 0);
+}
+
+MNEME_API rt_cudaStreamDestroy(CudaStream *S) {
+  if (!streams().remove(S))
+    return done(cudaErrorInvalidResourceHandle);
+  delete S;
+  return done(cudaSuccess);
+}
+
+/// Everything that was put into a stream has run.
+MNEME_API rt_cudaStreamSynchronize(CudaStream *S) {
+  return done(isStream(S) ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+MNEME_API rt_cudaStreamGetFlags(CudaStream *S, unsigned *Flags) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (!Flags)
+    return done(cudaErrorInvalidValue);
+  *Flags = isDefaultStream(S) ? 0 : S->Flags;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaStreamGetPriority(CudaStream *S, int *Priority) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (!Priority)
+    return done(cudaErrorInvalidValue);
+  *Priority = isDefaultStream(S) ? 0 : S->Priority;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaStreamGetId(CudaStream *S, unsigned long long *Id) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (!Id)
+    return done(cudaErrorInvalidValue);
+  *Id = isDefaultStream(S) ? 1 + (reinterpret_cast<uintptr_t>(S) == 2) : S->Id;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaStreamGetDevice(CudaStream *S, int *Id) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (!Id)
+    return done(cudaErrorInvalidValue);
+  *Id = 0;
+  return done(cudaSuccess);
+}
+
+/// Also the beginning of cudaStreamGetCaptureInfo: what follows the status is
+/// only written while capturing, which never happens.
+MNEME_API rt_cudaStreamIsCapturing(CudaStream *S, int *Status) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (!Status)
+    return done(cudaErrorInvalidValue);
+  *Status = 0; // cudaStreamCaptureStatusNone
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaStreamAttachMemAsync(CudaStream *S, void *Ptr, size_t,
+                                      unsigned) {
+  Arena::Allocation A;
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return done(Device::get().find(Ptr, A) && A.Kind == KindManaged
+                  ? cudaSuccess
+                  : cudaErrorInvalidValue);
+}
+
+MNEME_API rt_cudaDeviceGetStreamPriorityRange(int *Least, int *Greatest) {
+  if (Least)
+    *Least = 0;
+  if (Greatest)
+    *Greatest = GreatestPriority;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaLaunchHostFunc(CudaStream *S, void (*Fn)(void *), void *Data) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (!Fn)
+    return done(cudaErrorInvalidValue);
+  if (!Device::get().sticky())
+    Fn(Data);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaStreamAddCallback(CudaStream *S,
+                                   void (*Fn)(CudaStream *, int, void *),
+                                   void *Data, unsigned Flags) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (!Fn || Flags)
+    return done(cudaErrorInvalidValue);
+  Fn(S, Device::get().sticky(), Data);
+  return done(cudaSuccess);
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+static constexpr unsigned EventDisableTiming = 2;
+
+static uint64_t now() {
+  timespec T;
+  clock_gettime(CLOCK_MONOTONIC, &T);
+  return T.tv_sec * 1000000000ull + T.tv_nsec;
+}
+
+MNEME_API rt_cudaEventCreateWithFlags(CudaEvent **E, unsigned Flags) {
+  if (!E || Flags > 7)
+    return done(cudaErrorInvalidValue);
+  *E = new CudaEvent{Flags, false, 0};
+  events().add(*E);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaEventCreate(CudaEvent **E) {
+  return rt_cudaEventCreateWithFlags(E, 0);
+}
+
+MNEME_API rt_cudaEventDestroy(CudaEvent *E) {
+  if (!events().remove(E))
+    return done(cudaErrorInvalidResourceHandle);
+  delete E;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaEventRecord(CudaEvent *E, CudaStream *S) {
+  if (!events().contains(E) || !isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  E->Recorded = true;
+  E->Nanoseconds = now();
+  return done(cudaSuccess);
+}
+
+/// An event that was recorded has happened.
+MNEME_API rt_cudaEventSynchronize(CudaEvent *E) {
+  return done(events().contains(E) ? cudaSuccess
+                                   : cudaErrorInvalidResourceHandle);
+}
+
+MNEME_API rt_cudaEventElapsedTime(float *Milliseconds, CudaEvent *Start,
+                                  CudaEvent *End) {
+  if (!Milliseconds)
+    return done(cudaErrorInvalidValue);
+  for (CudaEvent *E : {Start, End})
+    if (!events().contains(E) || !E->Recorded || E->Flags & EventDisableTiming)
+      return done(cudaErrorInvalidResourceHandle);
+  *Milliseconds =
+      float(double(int64_t(End->Nanoseconds - Start->Nanoseconds)) * 1e-6);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaStreamWaitEvent(CudaStream *S, CudaEvent *E, unsigned) {
+  return done(isStream(S) && events().contains(E)
+                  ? cudaSuccess
+                  : cudaErrorInvalidResourceHandle);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
+                  size_t DynamicShared, CudaStream *S, bool Cooperative) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  CudaError E = Device::get().launch(Stub, {Grid, Block, DynamicShared}, Args,
+                                     Cooperative);
+  // What the kernel did shows in the next call, as on a GPU.
+  return Device::get().setError(E);
+}
+
+MNEME_API rt_cudaLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block,
+                              void **Args, size_t DynamicShared,
+                              CudaStream *S) {
+  return launch(Stub, Grid, Block, Args, DynamicShared, S, false);
+}
+
+MNEME_API rt_cudaLaunchCooperativeKernel(const void *Stub, Dim3 Grid,
+                                         Dim3 Block, void **Args,
+                                         size_t DynamicShared, CudaStream *S) {
+  return launch(Stub, Grid, Block, Args, DynamicShared, S, true);
+}
+
+MNEME_API rt_cudaLaunchKernelExC(const CudaLaunchConfig *Config,
+                                 const void *Stub, void **Args) {
+  if (!Config || (Config->NumAttributes && !Config->Attributes))
+    return done(cudaErrorInvalidValue);
+  bool Cooperative = false;
+  for (uint32_t I = 0; I != Config->NumAttributes; ++I) {
+    const CudaLaunchAttribute &A = Config->Attributes[I];
+    if (A.Id == CudaLaunchAttributeCooperative)
+      Cooperative = A.Words[0];
+    if (A.Id == CudaLaunchAttributeClusterDim &&
+        (A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1))
+      return done(cudaErrorNotSupported); // Reported: clusterLaunch is 0.
+  }
+  return launch(Stub, Config->Grid, Config->Block, Args, Config->DynamicShared,
+                Config->Stream, Cooperative);
+}
+
+namespace {
+struct CallConfiguration {
+  Dim3 Grid, Block;
+  size_t DynamicShared;
+  CudaStream *Stream;
+};
+} // namespace
+
+/// What <<<...>>> leaves for the launch stub, which pops it. Nests: arguments
+/// of a launch may launch.
+static std::vector<CallConfiguration> &configurations() {
+  static thread_local std::vector<CallConfiguration> V;
+  return V;
+}
+
+MNEME_API rt___cudaPushCallConfiguration(Dim3 Grid, Dim3 Block,
+                                         size_t DynamicShared,
+                                         CudaStream *Stream) {
+  configurations().push_back({Grid, Block, DynamicShared, Stream});
+  return 0;
+}
+
+MNEME_API rt___cudaPopCallConfiguration(Dim3 *Grid, Dim3 *Block,
+                                        size_t *DynamicShared,
+                                        CudaStream **Stream) {
+  std::vector<CallConfiguration> &All = configurations();
+  if (All.empty())
+    return answered(cudaErrorMissingConfiguration);
+  const CallConfiguration &C = All.back();
+  *Grid = C.Grid;
+  *Block = C.Block;
+  *DynamicShared = C.DynamicShared;
+  *Stream = C.Stream;
+  All.pop_back();
+  return cudaSuccess;
+}
+
+/// Kernel handles are launch stubs here.
+MNEME_API rt_cudaGetKernel(const void **Handle, const void *Stub) {
+  if (!Handle || !Stub)
+    return answered(cudaErrorInvalidValue);
+  *Handle = Stub;
+  return cudaSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Shows as success a kernel that can be launched.
+static CudaError usableKernel(const void *Stub, Kernel *&K) {
+  K = Device::get().findKernel(Stub);
+  return !K ? cudaErrorInvalidDeviceFunction : K->Error;
+}
+
+// Registers mean nothing on the host device; programs that divide by them get
+// what lets a multiprocessor hold all the threads that it can.
+static constexpr int NominalRegisters =
+    DeviceLimits::Registers / DeviceLimits::ThreadsPerMultiprocessor;
+
+MNEME_API rt_cudaFuncGetAttributes(CudaFuncAttributes *Attributes,
+                                   const void *Stub) {
+  Kernel *K;
+  if (CudaError E = usableKernel(Stub, K))
+    return done(E);
+  if (!Attributes)
+    return done(cudaErrorInvalidValue);
+  int Major, Minor;
+  Device::get().computeCapability(Major, Minor);
+  *Attributes = {};
+  Attributes->SharedSizeBytes = K->Host.StaticShared;
+  Attributes->MaxThreadsPerBlock = DeviceLimits::MaxThreadsPerBlock;
+  Attributes->NumRegs = NominalRegisters;
+  Attributes->PtxVersion = Attributes->BinaryVersion = Major * 10 + Minor;
+  Attributes->MaxDynamicSharedSizeBytes = K->MaxDynamicShared;
+  Attributes->PreferredShmemCarveout = -1;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
+  constexpr int MaxDynamicSharedMemorySize = 8, LastAttribute = 15;
+  Kernel *K;
+  if (CudaError E = usableKernel(Stub, K))
+    return done(E);
+  if (Attribute < MaxDynamicSharedMemorySize || Attribute > LastAttribute)
+    return done(cudaErrorInvalidValue);
+  if (Attribute == MaxDynamicSharedMemorySize)
+    return done(Device::get().setMaxDynamicShared(Stub, Value));
+  return done(cudaSuccess); // The others are hints, or about clusters.
+}
+
+MNEME_API rt_cudaFuncSetCacheConfig(const void *Stub, int) {
+  Kernel *K;
+  return done(usableKernel(Stub, K));
+}
+
+MNEME_API rt_cudaFuncGetName(const char **Name, const void *Stub) {
+  Kernel *K;
+  if (CudaError E = usableKernel(Stub, K))
+    return done(E);
+  if (!Name)
+    return done(cudaErrorInvalidValue);
+  *Name = K->Name.c_str();
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaFuncGetParamInfo(const void *Stub, size_t Index,
+                                  size_t *Offset, size_t *Size) {
+  Kernel *K;
+  if (CudaError E = usableKernel(Stub, K))
+    return done(E);
+  if (Index >= K->Args.size() || !Offset)
+    return done(cudaErrorInvalidValue);
+  *Offset = K->Args[Index].Offset;
+  if (Size)
+    *Size = K->Args[Index].Size;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *Blocks, const void *Stub, int BlockSize, size_t DynamicShared) {
+  Kernel *K;
+  if (CudaError E = usableKernel(Stub, K))
+    return done(E);
+  if (!Blocks || BlockSize <= 0)
+    return done(cudaErrorInvalidValue);
+  *Blocks = Device::get().maxActiveBlocks(*K, BlockSize, DynamicShared);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *Size,
+                                                       const void *Stub,
+                                                       int Blocks,
+                                                       int BlockSize) {
+  Kernel *K;
+  if (CudaError E = usableKernel(Stub, K))
+    return done(E);
+  if (!Size || Blocks <= 0 || BlockSize <= 0 ||
+      Device::get().maxActiveBlocks(*K, BlockSize, 0) < unsigned(Blocks))
+    return done(cudaErrorInvalidValue);
+  uint64_t Share = DeviceLimits::SharedPerMultiprocessor / unsigned(Blocks);
+  uint64_t Used = DeviceLimits::ReservedShared + K->Host.StaticShared;
+  uint64_t Most = DeviceLimits::SharedPerBlockOptin - K->Host.StaticShared;
+  *Size = Share < Used ? 0 : Share - Used < Most ? Share - Used : Most;
+  return done(cudaSuccess);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+MNEME_API rt_cudaGetLastError() { return Device::get().takeLastError(); }
+
+MNEME_API rt_cudaPeekAtLastError() { return Device::get().peekLastError(); }
+
+#undef MNEME_API
+#define MNEME_API_STRING                                                       \
+  extern "C" __attribute__((visibility("hidden"), used)) const char *
+
+MNEME_API_STRING rt_cudaGetErrorName(int Error) {
+  switch (Error) {
+#define CUDA_ERROR(Code, Name, Text)                                           \
+  case Code:                                                                   \
+    return #Name;
+#include "CudaErrors.def"
+  default:
+    return "unrecognized error code";
+  }
+}
+
+MNEME_API_STRING rt_cudaGetErrorString(int Error) {
+  switch (Error) {
+#define CUDA_ERROR(Code, Name, Text)                                           \
+  case Code:                                                                   \
+    return Text;
+#include "CudaErrors.def"
+  default:
+    return "unrecognized error code";
+  }
+}

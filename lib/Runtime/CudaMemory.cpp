@@ -1,0 +1,457 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Memory functions of the CUDA runtime on the host device. Streams run what
+/// they are given at once, so the asynchronous forms are the synchronous ones.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaApi.h"
+#include "llvm/Mneme/Runtime/RecordFormat.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace mneme;
+
+//===----------------------------------------------------------------------===//
+// Allocation
+//===----------------------------------------------------------------------===//
+
+static constexpr uint32_t DeviceKinds = 1u << KindDevice | 1u << KindManaged;
+
+MNEME_API rt_cudaMalloc(void **Ptr, size_t Size) {
+  return done(Device::get().allocate(Ptr, Size, KindDevice));
+}
+
+MNEME_API rt_cudaFree(void *Ptr) {
+  return done(Device::get().release(Ptr, DeviceKinds));
+}
+
+MNEME_API rt_cudaMallocManaged(void **Ptr, size_t Size, unsigned) {
+  if (!Size)
+    return done(cudaErrorInvalidValue);
+  return done(Device::get().allocate(Ptr, Size, KindManaged));
+}
+
+MNEME_API rt_cudaMallocPitch(void **Ptr, size_t *Pitch, size_t Width,
+                             size_t Height) {
+  constexpr size_t Align = DeviceLimits::PitchAlignment;
+  if (!Pitch || Width > SIZE_MAX - Align)
+    return done(cudaErrorInvalidValue);
+  *Pitch = (Width + Align - 1) / Align * Align;
+  size_t Size;
+  if (__builtin_mul_overflow(*Pitch, Height, &Size))
+    return done(cudaErrorMemoryAllocation);
+  return done(Device::get().allocate(Ptr, Size, KindDevice));
+}
+
+MNEME_API rt_cudaMalloc3D(CudaPitchedPtr *Ptr, CudaExtent Extent) {
+  if (!Ptr)
+    return done(cudaErrorInvalidValue);
+  size_t Rows;
+  if (__builtin_mul_overflow(Extent.Height, Extent.Depth, &Rows))
+    return done(cudaErrorMemoryAllocation);
+  Ptr->XSize = Extent.Width;
+  Ptr->YSize = Extent.Height;
+  return rt_cudaMallocPitch(&Ptr->Ptr, &Ptr->Pitch, Extent.Width, Rows);
+}
+
+MNEME_API rt_cudaMallocAsync(void **Ptr, size_t Size, CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMalloc(Ptr, Size);
+}
+
+MNEME_API rt_cudaFreeAsync(void *Ptr, CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaFree(Ptr);
+}
+
+// cudaHostAllocMapped
+static constexpr unsigned HostAllocMapped = 2;
+
+MNEME_API rt_cudaHostAlloc(void **Ptr, size_t Size, unsigned Flags) {
+  return done(Device::get().allocate(Ptr, Size, KindPinned,
+                                     Flags & HostAllocMapped ? FlagMapped : 0));
+}
+
+MNEME_API rt_cudaMallocHost(void **Ptr, size_t Size) {
+  return rt_cudaHostAlloc(Ptr, Size, 0);
+}
+
+MNEME_API rt_cudaFreeHost(void *Ptr) {
+  return done(Device::get().release(Ptr, 1u << KindPinned));
+}
+
+MNEME_API rt_cudaHostRegister(void *Ptr, size_t Size, unsigned) {
+  return done(Device::get().registerHost(Ptr, Size));
+}
+
+MNEME_API rt_cudaHostUnregister(void *Ptr) {
+  return done(Device::get().unregisterHost(Ptr));
+}
+
+MNEME_API rt_cudaHostGetDevicePointer(void **DevicePtr, void *HostPtr,
+                                      unsigned) {
+  Arena::Allocation A;
+  if (!DevicePtr)
+    return done(cudaErrorInvalidValue);
+  if (Device::get().find(HostPtr, A) && A.Kind == KindPinned)
+    Device::get().markMapped(HostPtr);
+  else if (!Device::get().isRegisteredHost(HostPtr))
+    return done(cudaErrorInvalidValue);
+  *DevicePtr = HostPtr;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaHostGetFlags(unsigned *Flags, void *Ptr) {
+  Arena::Allocation A;
+  if (!Flags || !Device::get().find(Ptr, A) || A.Kind != KindPinned)
+    return done(cudaErrorInvalidValue);
+  *Flags = HostAllocMapped; // Under unified addressing all of it is.
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaMemGetInfo(size_t *Free, size_t *Total) {
+  uint64_t F, T;
+  Device::get().memoryInfo(F, T);
+  if (Free)
+    *Free = F;
+  if (Total)
+    *Total = T;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaPointerGetAttributes(CudaPointerAttributes *Attributes,
+                                      const void *Ptr) {
+  if (!Attributes)
+    return done(cudaErrorInvalidValue);
+  void *P = const_cast<void *>(Ptr);
+  *Attributes = {cudaMemoryTypeUnregistered, -2, nullptr, P};
+  Arena::Allocation A;
+  if (Device::get().find(Ptr, A)) {
+    switch (A.Kind) {
+    case KindManaged:
+      *Attributes = {cudaMemoryTypeManaged, 0, P, P};
+      break;
+    case KindPinned:
+      *Attributes = {cudaMemoryTypeHost, 0, P, P};
+      break;
+    default:
+      *Attributes = {cudaMemoryTypeDevice, 0, P, nullptr};
+    }
+  } else if (Device::get().isRegisteredHost(Ptr)) {
+    *Attributes = {cudaMemoryTypeHost, 0, P, P};
+  }
+  return done(cudaSuccess);
+}
+
+// Hints about where managed memory should be. All of ours is in one place. The
+// parameters differ between CUDA 12 and 13; none matters here.
+MNEME_API rt_cudaMemPrefetchAsync(const void *Ptr, size_t) {
+  Arena::Allocation A;
+  if (!Device::get().find(Ptr, A) || A.Kind == KindPinned)
+    return done(cudaErrorInvalidValue);
+  return done(cudaSuccess);
+}
+
+//===----------------------------------------------------------------------===//
+// Pools: all of them are the arena
+//===----------------------------------------------------------------------===//
+
+namespace mneme {
+struct CudaMemPool {
+  uint64_t Attributes[16];
+};
+} // namespace mneme
+
+static CudaMemPool DefaultPool;
+
+static bool isHigh64(int Attribute) {
+  // The three reuse policies are ints, what follows are 64-bit counts.
+  return Attribute > 3;
+}
+
+MNEME_API rt_cudaDeviceGetDefaultMemPool(CudaMemPool **Pool, int Id) {
+  if (!Pool || Id)
+    return done(Id ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *Pool = &DefaultPool;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaDeviceSetMemPool(int Id, CudaMemPool *Pool) {
+  return done(Id || !Pool ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+MNEME_API rt_cudaMemPoolCreate(CudaMemPool **Pool, const void *Properties) {
+  if (!Pool || !Properties)
+    return done(cudaErrorInvalidValue);
+  *Pool = new CudaMemPool();
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaMemPoolDestroy(CudaMemPool *Pool) {
+  if (!Pool || Pool == &DefaultPool)
+    return done(cudaErrorInvalidValue);
+  delete Pool;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaMemPoolSetAttribute(CudaMemPool *Pool, int Attribute,
+                                     const void *Value) {
+  if (!Pool || !Value || Attribute < 1 || Attribute > 15)
+    return done(cudaErrorInvalidValue);
+  Pool->Attributes[Attribute] = 0;
+  memcpy(&Pool->Attributes[Attribute], Value, isHigh64(Attribute) ? 8 : 4);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaMemPoolGetAttribute(CudaMemPool *Pool, int Attribute,
+                                     void *Value) {
+  if (!Pool || !Value || Attribute < 1 || Attribute > 15)
+    return done(cudaErrorInvalidValue);
+  memcpy(Value, &Pool->Attributes[Attribute], isHigh64(Attribute) ? 8 : 4);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaMemPoolTrimTo(CudaMemPool *Pool, size_t) {
+  return done(Pool ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+MNEME_API rt_cudaMemPoolSetAccess(CudaMemPool *Pool, const void *, size_t) {
+  return done(Pool ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+MNEME_API rt_cudaMallocFromPoolAsync(void **Ptr, size_t Size, CudaMemPool *Pool,
+                                     CudaStream *S) {
+  if (!Pool)
+    return done(cudaErrorInvalidValue);
+  return rt_cudaMallocAsync(Ptr, Size, S);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+MNEME_API rt_cudaMemcpy(void *Dst, const void *Src, size_t Size, int Kind) {
+  return done(Device::get().copy(Dst, Src, Size, Kind));
+}
+
+MNEME_API rt_cudaMemcpyAsync(void *Dst, const void *Src, size_t Size, int Kind,
+                             CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMemcpy(Dst, Src, Size, Kind);
+}
+
+MNEME_API rt_cudaMemcpyPeer(void *Dst, int DstDevice, const void *Src,
+                            int SrcDevice, size_t Size) {
+  if (DstDevice || SrcDevice)
+    return done(cudaErrorInvalidDevice);
+  return rt_cudaMemcpy(Dst, Src, Size, cudaMemcpyDeviceToDevice);
+}
+
+MNEME_API rt_cudaMemcpyPeerAsync(void *Dst, int DstDevice, const void *Src,
+                                 int SrcDevice, size_t Size, CudaStream *) {
+  return rt_cudaMemcpyPeer(Dst, DstDevice, Src, SrcDevice, Size);
+}
+
+MNEME_API rt_cudaMemcpy2D(void *Dst, size_t DstPitch, const void *Src,
+                          size_t SrcPitch, size_t Width, size_t Height,
+                          int Kind) {
+  return done(
+      Device::get().copy2D(Dst, DstPitch, Src, SrcPitch, Width, Height, Kind));
+}
+
+MNEME_API rt_cudaMemcpy2DAsync(void *Dst, size_t DstPitch, const void *Src,
+                               size_t SrcPitch, size_t Width, size_t Height,
+                               int Kind, CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMemcpy2D(Dst, DstPitch, Src, SrcPitch, Width, Height, Kind);
+}
+
+static CudaError copy3D(const CudaPitchedPtr &Dst, const CudaPos &DstPos,
+                        const CudaPitchedPtr &Src, const CudaPos &SrcPos,
+                        const CudaExtent &Extent, int Kind) {
+  // A box whose rows or slices do not fit would silently take other ones.
+  if (Extent.Depth > 1 && (SrcPos.Y + Extent.Height > Src.YSize ||
+                           DstPos.Y + Extent.Height > Dst.YSize))
+    return cudaErrorInvalidValue;
+  for (size_t Z = 0; Z != Extent.Depth; ++Z) {
+    size_t DstRow = (DstPos.Z + Z) * Dst.YSize + DstPos.Y;
+    size_t SrcRow = (SrcPos.Z + Z) * Src.YSize + SrcPos.Y;
+    char *To = static_cast<char *>(Dst.Ptr) + DstRow * Dst.Pitch + DstPos.X;
+    const char *From =
+        static_cast<const char *>(Src.Ptr) + SrcRow * Src.Pitch + SrcPos.X;
+    if (CudaError E = Device::get().copy2D(To, Dst.Pitch, From, Src.Pitch,
+                                           Extent.Width, Extent.Height, Kind))
+      return E;
+  }
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaMemcpy3D(const CudaMemcpy3DParms *P) {
+  if (!P)
+    return done(cudaErrorInvalidValue);
+  if (P->SrcArray || P->DstArray) // There are no arrays here.
+    return done(cudaErrorNotSupported);
+  return done(copy3D(P->Dst, P->DstPos, P->Src, P->SrcPos, P->Extent, P->Kind));
+}
+
+MNEME_API rt_cudaMemcpy3DAsync(const CudaMemcpy3DParms *P, CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMemcpy3D(P);
+}
+
+MNEME_API rt_cudaMemcpy3DPeer(const CudaMemcpy3DPeerParms *P) {
+  if (!P)
+    return done(cudaErrorInvalidValue);
+  if (P->SrcArray || P->DstArray)
+    return done(cudaErrorNotSupported);
+  if (P->SrcDevice || P->DstDevice)
+    return done(cudaErrorInvalidDevice);
+  return done(copy3D(P->Dst, P->DstPos, P->Src, P->SrcPos, P->Extent,
+                     cudaMemcpyDeviceToDevice));
+}
+
+MNEME_API rt_cudaMemcpy3DPeerAsync(const CudaMemcpy3DPeerParms *P,
+                                   CudaStream *) {
+  return rt_cudaMemcpy3DPeer(P);
+}
+
+MNEME_API rt_cudaMemset(void *Dst, int Value, size_t Size) {
+  return done(Device::get().set(Dst, Value, Size));
+}
+
+MNEME_API rt_cudaMemsetAsync(void *Dst, int Value, size_t Size, CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMemset(Dst, Value, Size);
+}
+
+MNEME_API rt_cudaMemset2D(void *Dst, size_t Pitch, int Value, size_t Width,
+                          size_t Height) {
+  if (Width > Pitch)
+    return done(cudaErrorInvalidValue);
+  for (size_t Row = 0; Row != Height; ++Row)
+    if (CudaError E = Device::get().set(static_cast<char *>(Dst) + Row * Pitch,
+                                        Value, Width))
+      return done(E);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaMemset2DAsync(void *Dst, size_t Pitch, int Value, size_t Width,
+                               size_t Height, CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMemset2D(Dst, Pitch, Value, Width, Height);
+}
+
+MNEME_API rt_cudaMemset3D(CudaPitchedPtr Dst, int Value, CudaExtent Extent) {
+  for (size_t Z = 0; Z != Extent.Depth; ++Z)
+    if (int E = rt_cudaMemset2D(static_cast<char *>(Dst.Ptr) +
+                                    Z * Dst.YSize * Dst.Pitch,
+                                Dst.Pitch, Value, Extent.Width, Extent.Height))
+      return E;
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaMemset3DAsync(CudaPitchedPtr Dst, int Value, CudaExtent Extent,
+                               CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMemset3D(Dst, Value, Extent);
+}
+
+//===----------------------------------------------------------------------===//
+// Symbols
+//===----------------------------------------------------------------------===//
+
+MNEME_API rt_cudaGetSymbolAddress(void **Ptr, const void *Symbol) {
+  Variable V;
+  CudaError E = Device::get().findVariable(Symbol, V);
+  if (!E && !Ptr)
+    E = cudaErrorInvalidValue;
+  if (!E)
+    *Ptr = reinterpret_cast<void *>(V.Address);
+  return done(E);
+}
+
+MNEME_API rt_cudaGetSymbolSize(size_t *Size, const void *Symbol) {
+  Variable V;
+  CudaError E = Device::get().findVariable(Symbol, V);
+  if (!E && !Size)
+    E = cudaErrorInvalidValue;
+  if (!E)
+    *Size = V.Size;
+  return done(E);
+}
+
+static CudaError symbolRange(const void *Symbol, size_t Size, size_t Offset,
+                             char *&Ptr) {
+  Variable V;
+  if (CudaError E = Device::get().findVariable(Symbol, V))
+    return E;
+  if (Offset > V.Size || Size > V.Size - Offset)
+    return cudaErrorInvalidValue;
+  Ptr = reinterpret_cast<char *>(V.Address) + Offset;
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaMemcpyToSymbol(const void *Symbol, const void *Src,
+                                size_t Size, size_t Offset, int Kind) {
+  char *Ptr;
+  if (CudaError E = symbolRange(Symbol, Size, Offset, Ptr))
+    return done(E);
+  if (Kind == cudaMemcpyDeviceToHost || Kind == cudaMemcpyHostToHost)
+    return done(cudaErrorInvalidMemcpyDirection);
+  return rt_cudaMemcpy(Ptr, Src, Size, Kind);
+}
+
+MNEME_API rt_cudaMemcpyToSymbolAsync(const void *Symbol, const void *Src,
+                                     size_t Size, size_t Offset, int Kind,
+                                     CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMemcpyToSymbol(Symbol, Src, Size, Offset, Kind);
+}
+
+MNEME_API rt_cudaMemcpyFromSymbol(void *Dst, const void *Symbol, size_t Size,
+                                  size_t Offset, int Kind) {
+  char *Ptr;
+  if (CudaError E = symbolRange(Symbol, Size, Offset, Ptr))
+    return done(E);
+  if (Kind == cudaMemcpyHostToDevice || Kind == cudaMemcpyHostToHost)
+    return done(cudaErrorInvalidMemcpyDirection);
+  return rt_cudaMemcpy(Dst, Ptr, Size, Kind);
+}
+
+MNEME_API rt_cudaMemcpyFromSymbolAsync(void *Dst, const void *Symbol,
+                                       size_t Size, size_t Offset, int Kind,
+                                       CudaStream *S) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return rt_cudaMemcpyFromSymbol(Dst, Symbol, Size, Offset, Kind);
+}
+
+//===----------------------------------------------------------------------===//
+// Annotations (mneme/annotate.h)
+//===----------------------------------------------------------------------===//
+
+extern "C" __attribute__((visibility("default"))) void
+__mneme_annotate(const void *Ptr, uint64_t Bytes, uint32_t DType,
+                 uint32_t Tolerance, double Value, uint32_t Norm,
+                 const char *Tag) {
+  Device::get().annotate({reinterpret_cast<uint64_t>(Ptr), Bytes, DType,
+                          Tolerance, Norm, Value, Tag ? Tag : ""});
+}

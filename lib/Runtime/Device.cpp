@@ -1,0 +1,631 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+#include "Launcher.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mneme;
+
+static thread_local CudaError LastError = cudaSuccess;
+
+Device &Device::get() {
+  static Device &D = *new Device;
+  return D;
+}
+
+static uint64_t integerFromEnv(const char *Name, uint64_t Default) {
+  const char *S = getenv(Name);
+  if (!S || !*S)
+    return Default;
+  char *End;
+  uint64_t V = strtoull(S, &End, 0);
+  if (!*End)
+    return V;
+  fprintf(stderr, "mneme: warning: %s: '%s' is not an integer\n", Name, S);
+  return Default;
+}
+
+Device::Device() {
+  cpu_set_t Set;
+  int N = sched_getaffinity(0, sizeof(Set), &Set) ? 1 : CPU_COUNT(&Set);
+  Cores = N > 0 ? N : 1;
+  Workers = integerFromEnv("MNEME_HOST_WORKERS", 0);
+  if (const char *S = getenv("MNEME_HOST_TIMEOUT"))
+    TimeoutSeconds = strtod(S, nullptr);
+  // A forked child has the memory but none of the worker threads.
+  pthread_atfork(nullptr, nullptr, [] { Device::get().Forked = true; });
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+CudaError Device::setError(CudaError E) {
+  if (E)
+    LastError = E;
+  return E;
+}
+
+CudaError Device::result(CudaError E) {
+  if (CudaError S = sticky())
+    E = S;
+  return setError(E);
+}
+
+CudaError Device::peekLastError() const {
+  CudaError S = sticky();
+  return S ? S : LastError;
+}
+
+CudaError Device::takeLastError() {
+  CudaError E = peekLastError();
+  LastError = cudaSuccess;
+  return E;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+bool Device::ensureArena() {
+  if (Memory.size())
+    return true;
+  if (ArenaFailed)
+    return false;
+  std::string Error =
+      Memory.reserve(integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE),
+                     integerFromEnv("MNEME_VA_SIZE", MNEME_ARENA_SIZE));
+  if (Error.empty())
+    return true;
+  fprintf(stderr, "mneme: error: no device memory: %s\n", Error.c_str());
+  ArenaFailed = true;
+  return false;
+}
+
+CudaError Device::allocate(void **Ptr, uint64_t Size, uint32_t Kind,
+                           uint32_t Flags) {
+  if (sticky())
+    return sticky();
+  if (!Ptr)
+    return cudaErrorInvalidValue;
+  *Ptr = nullptr;
+  if (!Size)
+    return cudaSuccess;
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  if (!ensureArena())
+    return cudaErrorMemoryAllocation;
+  Arena::Allocation *A = Memory.allocate(Size, Kind);
+  if (!A)
+    return cudaErrorMemoryAllocation;
+  A->Flags = Flags;
+  *Ptr = reinterpret_cast<void *>(A->Address);
+  return cudaSuccess;
+}
+
+CudaError Device::release(void *Ptr, uint32_t Kinds) {
+  if (!Ptr)
+    return cudaSuccess;
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  Arena::Allocation *A = Memory.find(Ptr);
+  uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
+  if (!A || A->Address != Address || !(Kinds >> A->Kind & 1))
+    return cudaErrorInvalidValue;
+  Notes.erase(Notes.lower_bound(Address),
+              Notes.lower_bound(Address + std::max<uint64_t>(A->Size, 1)));
+  Memory.release(Address);
+  return cudaSuccess;
+}
+
+bool Device::find(const void *Ptr, Arena::Allocation &Found) {
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  Arena::Allocation *A = Memory.find(Ptr);
+  if (A)
+    Found = *A;
+  return A;
+}
+
+void Device::markMapped(const void *Ptr) {
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  if (Arena::Allocation *A = Memory.find(Ptr))
+    A->Flags |= FlagMapped;
+}
+
+/// Whether [Ptr, Ptr + Size) may be the device side of a copy: within one
+/// allocation, or host memory that was registered.
+bool Device::validCopySide(const void *Ptr, uint64_t Size) {
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
+  if (Arena::Allocation *A = Memory.find(Ptr)) {
+    uint64_t Left = A->Size - (Address - A->Address);
+    return Size <= Left;
+  }
+  auto I = RegisteredHost.upper_bound(Address);
+  if (I == RegisteredHost.begin())
+    return false;
+  --I;
+  return Address - I->first < I->second &&
+         Size <= I->second - (Address - I->first);
+}
+
+CudaError Device::copy(void *Dst, const void *Src, uint64_t Size, int Kind) {
+  if (sticky())
+    return sticky();
+  if (Kind < cudaMemcpyHostToHost || Kind > cudaMemcpyDefault)
+    return cudaErrorInvalidMemcpyDirection;
+  if (!Size)
+    return cudaSuccess;
+  bool ToDevice =
+      Kind == cudaMemcpyHostToDevice || Kind == cudaMemcpyDeviceToDevice;
+  bool FromDevice =
+      Kind == cudaMemcpyDeviceToHost || Kind == cudaMemcpyDeviceToDevice;
+  // Outside the device's memory, or over the end of an allocation.
+  if ((ToDevice || Memory.contains(Dst)) && !validCopySide(Dst, Size))
+    return cudaErrorInvalidValue;
+  if ((FromDevice || Memory.contains(Src)) && !validCopySide(Src, Size))
+    return cudaErrorInvalidValue;
+  return mneme_host_copy(Dst, Src, Size) ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+CudaError Device::copy2D(void *Dst, uint64_t DstPitch, const void *Src,
+                         uint64_t SrcPitch, uint64_t Width, uint64_t Height,
+                         int Kind) {
+  if (Width > DstPitch || Width > SrcPitch)
+    return cudaErrorInvalidPitchValue;
+  if (!Width || !Height)
+    return copy(Dst, Src, 0, Kind);
+  if (Width == DstPitch && Width == SrcPitch)
+    return copy(Dst, Src, Width * Height, Kind);
+  for (uint64_t Row = 0; Row != Height; ++Row)
+    if (CudaError E =
+            copy(static_cast<char *>(Dst) + Row * DstPitch,
+                 static_cast<const char *>(Src) + Row * SrcPitch, Width, Kind))
+      return E;
+  return cudaSuccess;
+}
+
+CudaError Device::set(void *Dst, int Value, uint64_t Size) {
+  if (sticky())
+    return sticky();
+  if (!Size)
+    return cudaSuccess;
+  if (!validCopySide(Dst, Size) || mneme_host_set(Dst, Value, Size))
+    return cudaErrorInvalidValue;
+  return cudaSuccess;
+}
+
+void Device::memoryInfo(uint64_t &Free, uint64_t &Total) {
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  Total = uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  Free = Total - std::min(Total, Memory.bytesInUse());
+}
+
+CudaError Device::registerHost(void *Ptr, uint64_t Size) {
+  if (!Ptr || !Size)
+    return cudaErrorInvalidValue;
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
+  if (!RegisteredHost.emplace(Address, Size).second)
+    return cudaErrorHostMemoryAlreadyRegistered;
+  return cudaSuccess;
+}
+
+CudaError Device::unregisterHost(void *Ptr) {
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  return RegisteredHost.erase(reinterpret_cast<uint64_t>(Ptr))
+             ? cudaSuccess
+             : cudaErrorHostMemoryNotRegistered;
+}
+
+bool Device::isRegisteredHost(const void *Ptr) {
+  return !Memory.contains(Ptr) && validCopySide(Ptr, 1);
+}
+
+void Device::annotate(const Annotation &A) {
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  Arena::Allocation *Where = Memory.find(A.Address);
+  if (!Where || A.Size > Where->Address + Where->Size - A.Address) {
+    fprintf(
+        stderr,
+        "mneme: warning: annotation '%s': [0x%llx, +%llu) is not within one "
+        "allocation of device memory\n",
+        A.Tag.c_str(), (unsigned long long)A.Address,
+        (unsigned long long)A.Size);
+    return;
+  }
+  Notes[A.Address] = A;
+}
+
+//===----------------------------------------------------------------------===//
+// Modules and kernels
+//===----------------------------------------------------------------------===//
+
+static void printError(const std::string &What, const std::string &Why) {
+  fprintf(stderr, "mneme: error: %s: %s\n", What.c_str(), Why.c_str());
+}
+
+Module *Device::loadModule(const MnemePayloadHeader *Payload) {
+  std::string Hash(reinterpret_cast<const char *>(Payload->Hash),
+                   sizeof(Payload->Hash));
+  std::unique_ptr<Module> &Slot = Modules[Hash];
+  if (Slot)
+    return Slot.get();
+  Slot = std::make_unique<Module>();
+  Module &M = *Slot;
+  const char *Source =
+      reinterpret_cast<const char *>(Payload) + Payload->SourceOffset;
+
+  WireWriter Request;
+  Request.bytes(Hash.data(), Hash.size());
+  Request.bytes(Payload, Payload->TotalSize);
+  std::string Answer;
+  M.Error = Launcher::get().request(MNEME_WIRE_LOAD_MODULE, Request, Answer);
+  if (!M.Error.empty()) {
+    printError(std::string("cannot load device code of '") + Source + "'",
+               M.Error);
+    return &M;
+  }
+
+  WireReader R = Launcher::reader(Answer);
+  std::vector<Variable *> Order;
+  WireWriter Initialize;
+  uint32_t Count = R.u32();
+  Initialize.bytes(Hash.data(), Hash.size());
+  Initialize.u32(Count);
+  for (uint32_t I = 0; I != Count && R.ok(); ++I) {
+    Variable V;
+    V.Name = R.str();
+    V.Size = R.u64();
+    R.u64(); // Alignment: pages are aligned enough.
+    R.u32(); // Flags: copies to symbols work on constants too.
+    void *Ptr = nullptr;
+    // A variable of no bytes still has an address.
+    if (allocate(&Ptr, std::max<uint64_t>(V.Size, 1), KindVariable)) {
+      M.Error = "out of memory for variable '" + V.Name + "'";
+      break;
+    }
+    V.Address = reinterpret_cast<uint64_t>(Ptr);
+    Initialize.str(V.Name);
+    Initialize.u64(V.Address);
+    Variable &Stored = M.Variables[V.Name];
+    Stored = V;
+    Order.push_back(&Stored);
+    std::lock_guard<std::mutex> Guard(MemoryLock);
+    Memory.find(V.Address)->Owner = &Stored;
+  }
+  if (M.Error.empty() && !R.ok())
+    M.Error = "the launcher's answer is cut short";
+  if (M.Error.empty())
+    M.Error =
+        Launcher::get().request(MNEME_WIRE_INITIALIZE, Initialize, Answer);
+  if (!M.Error.empty()) {
+    printError(std::string("cannot load device code of '") + Source + "'",
+               M.Error);
+    return &M;
+  }
+  WireReader Contents = Launcher::reader(Answer);
+  for (Variable *V : Order) {
+    size_t Size;
+    const char *Bytes = Contents.bytes(Size);
+    memcpy(reinterpret_cast<void *>(V->Address), Bytes,
+           std::min<uint64_t>(Size, V->Size));
+  }
+  return &M;
+}
+
+CudaError Device::findVariable(const void *Shadow, Variable &V) {
+  if (sticky())
+    return sticky();
+  IndexEntry Entry;
+  if (!Program::get().find(Shadow, MNEME_INDEX_VARIABLE, Entry))
+    return cudaErrorInvalidSymbol;
+  std::lock_guard<std::mutex> Guard(LaunchLock);
+  Module *M = loadModule(Entry.Payload);
+  auto I = M->Variables.find(Entry.Name);
+  if (I == M->Variables.end())
+    return cudaErrorInvalidSymbol;
+  V = I->second;
+  return cudaSuccess;
+}
+
+bool Device::placeSegments(WireReader &R, std::string &Error) {
+  uint32_t Count = R.u32();
+  for (uint32_t I = 0; I != Count && R.ok(); ++I) {
+    uint64_t Address = R.u64();
+    uint32_t Protection = R.u32();
+    size_t Size;
+    const char *Bytes = R.bytes(Size);
+    if (!Size)
+      continue;
+    if (Address % Arena::PageSize || !Launcher::get().ownsCode(Address, Size)) {
+      Error = "the launcher placed code outside the region for it";
+      return false;
+    }
+    void *Place = reinterpret_cast<void *>(Address);
+    if (mprotect(Place, Size, PROT_READ | PROT_WRITE)) {
+      Error = "no memory for compiled code";
+      return false;
+    }
+    memcpy(Place, Bytes, Size);
+    if (mprotect(Place, Size,
+                 Protection & (PROT_READ | PROT_WRITE | PROT_EXEC))) {
+      Error = "cannot protect compiled code";
+      return false;
+    }
+  }
+  if (R.ok())
+    return true;
+  Error = "the launcher's answer is cut short";
+  return false;
+}
+
+CudaError Device::loadKernel(const IndexEntry &Entry, Kernel &K) {
+  Module *M = loadModule(Entry.Payload);
+  if (!M->Error.empty()) // loadModule said so.
+    return cudaErrorInvalidDeviceFunction;
+
+  WireWriter Request;
+  Request.bytes(Entry.Payload->Hash, sizeof(Entry.Payload->Hash));
+  Request.str(Entry.Name);
+  Request.u32(1);
+  std::string Answer;
+  std::string Error =
+      Launcher::get().request(MNEME_WIRE_LOAD_KERNEL, Request, Answer);
+  if (!Error.empty()) {
+    printError("kernel '" + Entry.Name + "'", Error);
+    return cudaErrorInvalidDeviceFunction;
+  }
+
+  WireReader R = Launcher::reader(Answer);
+  size_t HashSize;
+  const char *Hash = R.bytes(HashSize);
+  K.StaticHash.assign(Hash, HashSize);
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    KernelArg A;
+    A.Size = R.u32();
+    A.Offset = R.u32();
+    A.Kind = R.u32();
+    K.Args.push_back(A);
+  }
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    auto I = M->Variables.find(R.str());
+    if (I != M->Variables.end())
+      K.Reached.push_back(&I->second);
+  }
+  K.Host.Name = K.Name.c_str();
+  K.Host.Strategy = R.u32();
+  K.Host.StaticShared = R.u32();
+  K.Host.WaveSize = R.u32();
+  K.Host.Cooperative = R.u32();
+  K.Host.ContextSize = R.u64();
+  K.Host.Entry = reinterpret_cast<void *>(R.u64());
+  if (HashSize != 16 || !R.ok())
+    Error = "the launcher's answer is cut short";
+  if (!Error.empty() || !placeSegments(R, Error)) {
+    printError("kernel '" + Entry.Name + "'", Error);
+    return cudaErrorInvalidDeviceFunction;
+  }
+  K.MaxDynamicShared =
+      DeviceLimits::SharedPerBlock -
+      std::min(DeviceLimits::SharedPerBlock, K.Host.StaticShared);
+  return cudaSuccess;
+}
+
+Kernel *Device::findKernel(const void *Stub) {
+  std::lock_guard<std::mutex> Guard(LaunchLock);
+  auto Known = Kernels.find(Stub);
+  if (Known != Kernels.end())
+    return Known->second.get();
+  IndexEntry Entry;
+  bool Indexed = Program::get().find(Stub, MNEME_INDEX_KERNEL, Entry);
+  // Not remembered: a library that defines it may still be loaded.
+  std::string Name = Indexed ? "" : Program::get().registeredName(Stub);
+  if (!Indexed && Name.empty())
+    return nullptr;
+  auto K = std::make_unique<Kernel>();
+  K->Name = Indexed ? Entry.Name : Name;
+  if (Indexed) {
+    K->Error = loadKernel(Entry, *K);
+  } else {
+    K->Error = cudaErrorInvalidDeviceFunction;
+    printError(
+        "kernel '" + Name + "'",
+        "its source was not compiled with MnemePass, so there is nothing "
+        "to run on the host device");
+  }
+  return (Kernels[Stub] = std::move(K)).get();
+}
+
+CudaError Device::setMaxDynamicShared(const void *Stub, int64_t Bytes) {
+  Kernel *K = findKernel(Stub);
+  if (!K)
+    return cudaErrorInvalidDeviceFunction;
+  if (K->Error)
+    return K->Error;
+  if (Bytes < 0 || K->Host.StaticShared + uint64_t(Bytes) >
+                       DeviceLimits::SharedPerBlockOptin)
+    return cudaErrorInvalidValue;
+  std::lock_guard<std::mutex> Guard(LaunchLock);
+  K->MaxDynamicShared = Bytes;
+  return cudaSuccess;
+}
+
+unsigned Device::maxActiveBlocks(const Kernel &K, unsigned BlockSize,
+                                 uint64_t DynamicShared) const {
+  if (!BlockSize || BlockSize > DeviceLimits::MaxThreadsPerBlock ||
+      K.Host.StaticShared + DynamicShared > DeviceLimits::SharedPerBlockOptin)
+    return 0;
+  unsigned Threads = (BlockSize + 31) / 32 * 32;
+  uint64_t Shared =
+      K.Host.StaticShared + DynamicShared + DeviceLimits::ReservedShared;
+  return std::min<uint64_t>({DeviceLimits::BlocksPerMultiprocessor,
+                             DeviceLimits::ThreadsPerMultiprocessor / Threads,
+                             DeviceLimits::SharedPerMultiprocessor / Shared});
+}
+
+unsigned Device::warpSize() {
+  if (!Program::get().isAMD())
+    return 32;
+  return Program::get().architecture() >= 0x1000 ? 32 : 64;
+}
+
+void Device::computeCapability(int &Major, int &Minor) {
+  unsigned Arch = Program::get().architecture();
+  if (!Arch)
+    Arch = 90;
+  if (Program::get().isAMD()) {
+    // gfx90a is 9.0, gfx1030 is 10.3: the last digit is the stepping.
+    unsigned High = Arch >> 8;
+    Major = High > 0xf ? (High >> 4) * 10 + (High & 0xf) : High;
+    Minor = Arch >> 4 & 0xf;
+    return;
+  }
+  Major = Arch / 10;
+  Minor = Arch % 10;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static CudaError validShape(const LaunchShape &S) {
+  uint64_t Threads = uint64_t(S.Block.X) * S.Block.Y * S.Block.Z;
+  if (!Threads || Threads > DeviceLimits::MaxThreadsPerBlock ||
+      S.Block.X > DeviceLimits::MaxThreadsPerBlock ||
+      S.Block.Y > DeviceLimits::MaxThreadsPerBlock ||
+      S.Block.Z > DeviceLimits::MaxBlockZ)
+    return cudaErrorInvalidConfiguration;
+  if (!S.Grid.X || !S.Grid.Y || !S.Grid.Z ||
+      S.Grid.X > DeviceLimits::MaxGridX || S.Grid.Y > DeviceLimits::MaxGridYZ ||
+      S.Grid.Z > DeviceLimits::MaxGridYZ)
+    return cudaErrorInvalidConfiguration;
+  return cudaSuccess;
+}
+
+static CudaError errorOf(int Status) {
+  switch (Status) {
+  case MNEME_HOST_OK:
+    return cudaSuccess;
+  case MNEME_HOST_INVALID_CONFIG:
+    return cudaErrorInvalidConfiguration;
+  case MNEME_HOST_ILLEGAL_ADDRESS:
+    return cudaErrorIllegalAddress;
+  case MNEME_HOST_TIMEOUT:
+  case MNEME_HOST_DEADLOCK:
+    return cudaErrorLaunchTimeout;
+  case MNEME_HOST_ASSERT:
+    return cudaErrorAssert;
+  case MNEME_HOST_ILLEGAL_INSTRUCTION:
+    return cudaErrorIllegalInstruction;
+  case MNEME_HOST_UNSUPPORTED:
+    return cudaErrorNotSupported;
+  case MNEME_HOST_OUT_OF_MEMORY:
+    return cudaErrorMemoryAllocation;
+  default:
+    return cudaErrorLaunchFailure;
+  }
+}
+
+CudaError Device::run(Kernel &K, const MnemeHostLaunch &L) {
+  MnemeHostResult Result = {};
+  CudaError E = errorOf(mneme_host_launch(&K.Host, &L, &Result));
+  if (!E)
+    return E;
+  Result.Message[sizeof(Result.Message) - 1] = 0;
+  fprintf(stderr,
+          "mneme: error: kernel '%s' <<<(%u,%u,%u), (%u,%u,%u)>>>: %s\n",
+          K.Name.c_str(), L.Grid[0], L.Grid[1], L.Grid[2], L.Block[0],
+          L.Block[1], L.Block[2], Result.Message);
+  return E;
+}
+
+CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
+                         void **Args, bool Cooperative) {
+  if (sticky())
+    return sticky();
+  if (Forked)
+    return cudaErrorInitializationError;
+  Kernel *K = findKernel(Stub);
+  if (!K) {
+    printError("launch of an unknown kernel",
+               "no payload of MnemePass describes its stub");
+    return cudaErrorInvalidDeviceFunction;
+  }
+  if (K->Error)
+    return K->Error;
+  if (CudaError E = validShape(Shape))
+    return E;
+  if (Shape.DynamicShared > K->MaxDynamicShared)
+    return cudaErrorInvalidValue;
+  unsigned BlockSize = Shape.Block.X * Shape.Block.Y * Shape.Block.Z;
+  uint64_t Blocks = uint64_t(Shape.Grid.X) * Shape.Grid.Y * Shape.Grid.Z;
+  if (Cooperative &&
+      Blocks >
+          uint64_t(Cores) * maxActiveBlocks(*K, BlockSize, Shape.DynamicShared))
+    return cudaErrorCooperativeLaunchTooLarge;
+
+  MnemeHostLaunch L = {};
+  L.Grid[0] = Shape.Grid.X;
+  L.Grid[1] = Shape.Grid.Y;
+  L.Grid[2] = Shape.Grid.Z;
+  L.Block[0] = Shape.Block.X;
+  L.Block[1] = Shape.Block.Y;
+  L.Block[2] = Shape.Block.Z;
+  L.DynamicShared = Shape.DynamicShared;
+  L.Workers = Workers;
+  L.TimeoutSeconds = TimeoutSeconds;
+  L.Args = Args;
+
+  std::lock_guard<std::mutex> Guard(LaunchLock);
+  uint64_t DynamicHash;
+  CudaError E;
+  if (!Records.wants(*K, Shape, DynamicHash)) {
+    E = run(*K, L);
+  } else {
+    // No memory comes or goes between prologue and epilogue.
+    std::lock_guard<std::mutex> MemoryGuard(MemoryLock);
+    std::unique_ptr<Recording> R;
+    if (K->Args.empty() || Args)
+      R = Records.begin(*K, Shape, DynamicHash, Args, Memory, RegisteredHost,
+                        Notes);
+    E = run(*K, L);
+    if (R && E)
+      Records.abandon(std::move(R), "the launch failed");
+    else if (R)
+      Records.finish(std::move(R));
+  }
+  // As on a GPU: a bad configuration fails the launch; what happens inside the
+  // kernel shows in the calls after it, and never goes away.
+  if (E == cudaErrorInvalidConfiguration || E == cudaErrorMemoryAllocation)
+    return E;
+  if (E)
+    Sticky = E;
+  return cudaSuccess;
+}
+
+void Device::finish() {
+  if (Forked || !Launcher::get().connected())
+    return;
+  // Another thread may be inside a launch that never ends.
+  if (!LaunchLock.try_lock())
+    return;
+  Records.summarize(Kernels);
+  LaunchLock.unlock();
+}
+
+__attribute__((destructor)) static void finishAtExit() {
+  Device::get().finish();
+}

@@ -1,0 +1,187 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The host device as the CUDA runtime API sees it: memory, modules, kernels,
+/// launches, errors.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_DEVICE_H
+#define MNEME_LIB_RUNTIME_DEVICE_H
+
+#include "Arena.h"
+#include "CudaTypes.h"
+#include "Program.h"
+#include "Recorder.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
+#include "llvm/Mneme/Runtime/RecordFormat.h"
+#include "llvm/Mneme/Runtime/Wire.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace mneme {
+
+/// Kinds of arena allocations.
+enum : uint32_t {
+  KindDevice = MNEME_REGION_HEAP,
+  KindVariable = MNEME_REGION_GLOBAL,
+  KindManaged,
+  KindPinned, ///< Page-locked host memory: the device can reach it too.
+};
+
+/// Flags of arena allocations: the device was given the address of this pinned
+/// memory, so kernels may use it.
+enum : uint32_t { FlagMapped = 1 };
+
+/// A __device__ or __constant__ variable of a loaded module.
+struct Variable {
+  std::string Name;
+  uint64_t Address;
+  uint64_t Size;
+};
+
+/// One payload, loaded: its variables have their addresses and initial values.
+struct Module {
+  std::string Error; ///< Why it could not be loaded.
+  std::map<std::string, Variable> Variables;
+};
+
+struct KernelArg {
+  uint32_t Size;
+  uint32_t Offset;
+  uint32_t Kind; ///< MNEME_ARG_*.
+};
+
+/// One kernel, compiled for this host.
+struct Kernel {
+  std::string Name;
+  CudaError Error = cudaSuccess; ///< Why it cannot be launched.
+  MnemeHostKernel Host = {};
+  std::string StaticHash; ///< 16 bytes.
+  std::vector<KernelArg> Args;
+  std::vector<const Variable *> Reached;
+  /// Dynamic shared memory that a launch may ask for (cudaFuncSetAttribute).
+  uint64_t MaxDynamicShared = 0;
+  KernelRecords Records;
+};
+
+/// Limits that the host device reports, those of an sm_90.
+struct DeviceLimits {
+  static constexpr unsigned MaxThreadsPerBlock = MNEME_HOST_MAX_THREADS;
+  static constexpr unsigned MaxBlockZ = 64;
+  static constexpr unsigned MaxGridX = 0x7fffffff;
+  static constexpr unsigned MaxGridYZ = 65535;
+  static constexpr unsigned ThreadsPerMultiprocessor = 2048;
+  static constexpr unsigned BlocksPerMultiprocessor = 32;
+  static constexpr unsigned SharedPerBlock = 48u << 10;
+  static constexpr unsigned SharedPerBlockOptin = MNEME_HOST_SHARED_SIZE;
+  static constexpr unsigned SharedPerMultiprocessor = 228u << 10;
+  static constexpr unsigned ReservedShared = 1024;
+  static constexpr unsigned ConstantMemory = 64u << 10;
+  static constexpr unsigned Registers = 65536;
+  static constexpr unsigned PitchAlignment = 512;
+};
+
+class Device {
+public:
+  static Device &get();
+
+  //===--- Errors: the last one per host thread, a sticky one per process
+  //----===//
+
+  /// Notes an error of this thread. \returns \p E.
+  CudaError setError(CudaError E);
+  /// The result of a call that used the device: the sticky error goes first.
+  CudaError result(CudaError E);
+  CudaError sticky() const { return CudaError(Sticky.load()); }
+  CudaError peekLastError() const;
+  CudaError takeLastError();
+
+  //===--- Memory
+  //------------------------------------------------------------===//
+
+  CudaError allocate(void **Ptr, uint64_t Size, uint32_t Kind,
+                     uint32_t Flags = 0);
+  /// \p Kinds is a mask of 1 << kind that \p Ptr may be.
+  CudaError release(void *Ptr, uint32_t Kinds);
+  /// Copies the description of the allocation that \p Ptr lies in.
+  bool find(const void *Ptr, Arena::Allocation &Found);
+  void markMapped(const void *Ptr);
+  CudaError copy(void *Dst, const void *Src, uint64_t Size, int Kind);
+  CudaError copy2D(void *Dst, uint64_t DstPitch, const void *Src,
+                   uint64_t SrcPitch, uint64_t Width, uint64_t Height,
+                   int Kind);
+  CudaError set(void *Dst, int Value, uint64_t Size);
+  void memoryInfo(uint64_t &Free, uint64_t &Total);
+
+  CudaError registerHost(void *Ptr, uint64_t Size);
+  CudaError unregisterHost(void *Ptr);
+  bool isRegisteredHost(const void *Ptr);
+
+  void annotate(const Annotation &A);
+
+  //===--- Kernels and variables
+  //----------------------------------------------===//
+
+  /// The device's copy of a shadow variable. Loads its module.
+  CudaError findVariable(const void *Shadow, Variable &V);
+  /// Compiles the kernel behind a stub or handle when needed. \returns null for
+  /// one that we do not know; else look at its Error. Valid for good.
+  Kernel *findKernel(const void *Stub);
+  /// For cudaFuncSetAttribute.
+  CudaError setMaxDynamicShared(const void *Stub, int64_t Bytes);
+  CudaError launch(const void *Stub, const LaunchShape &Shape, void **Args,
+                   bool Cooperative);
+  /// Resident blocks that occupancy queries answer for one multiprocessor.
+  unsigned maxActiveBlocks(const Kernel &K, unsigned BlockSize,
+                           uint64_t DynamicShared) const;
+
+  unsigned multiprocessors() const { return Cores; }
+  unsigned warpSize();
+  /// Compute capability that the device reports.
+  void computeCapability(int &Major, int &Minor);
+
+  /// Tells the launcher what happened, if there is anything to tell.
+  void finish();
+
+private:
+  Device();
+  bool ensureArena();
+  Module *loadModule(const MnemePayloadHeader *Payload);
+  CudaError loadKernel(const IndexEntry &Entry, Kernel &K);
+  bool placeSegments(WireReader &R, std::string &Error);
+  CudaError run(Kernel &K, const MnemeHostLaunch &L);
+  bool validCopySide(const void *Ptr, uint64_t Size);
+
+  // Order: LaunchLock, then MemoryLock.
+  std::mutex LaunchLock; ///< Launches, modules, kernels.
+  std::mutex MemoryLock; ///< The arena and what is known about its contents.
+  Arena Memory;
+  bool ArenaFailed = false;
+  HostRanges RegisteredHost;
+  Annotations Notes;
+  std::map<std::string, std::unique_ptr<Module>> Modules; ///< By payload hash.
+  std::unordered_map<const void *, std::unique_ptr<Kernel>> Kernels;
+  std::atomic<int> Sticky{0};
+  std::atomic<bool> Forked{false};
+  unsigned Cores;
+  unsigned Workers = 0;
+  double TimeoutSeconds = 0;
+  Recorder Records;
+};
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_DEVICE_H

@@ -1,0 +1,49 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Gives the functions of Functions.def their public names, for programs that
+/// link the shared runtime, and their slots, for all instrumented ones.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include <string_view>
+
+using namespace mneme;
+
+#ifndef __x86_64__
+#error "the runtime's entry points are written for x86-64"
+#endif
+
+// A jump, not an alias: that would have to be in the file of its target; and a
+// hidden target, so that no other library can get between the two.
+#define ALIAS(Name, Target)                                                    \
+  asm(".text\n"                                                                \
+      ".globl " #Name "\n"                                                     \
+      ".type " #Name ",@function\n" #Name ":\n"                                \
+      "  jmp rt_" #Target "\n"                                                 \
+      ".size " #Name ", .-" #Name "\n");
+#include "Functions.def"
+
+#define ALIAS(Name, Target) extern "C" void rt_##Target();
+#include "Functions.def"
+
+extern "C" void __mneme_annotate();
+
+void *mneme::lookupFunction(const char *Name) {
+  static const auto &Table =
+      *new std::unordered_map<std::string_view, void (*)()>{
+#define ALIAS(Name, Target) {#Name, rt_##Target},
+#include "Functions.def"
+          {"__mneme_annotate", __mneme_annotate},
+      };
+  auto I = Table.find(Name);
+  return I == Table.end() ? nullptr : reinterpret_cast<void *>(I->second);
+}

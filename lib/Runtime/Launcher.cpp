@@ -1,0 +1,148 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launcher.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+using namespace mneme;
+
+// Compiled kernels live in this much address space; nothing of it is committed.
+static constexpr uint64_t CodeRegionSize = 1ull << 30;
+
+// No answer is larger than this: a size beyond it means a broken peer, and must
+// not make us allocate.
+static constexpr uint64_t MaxAnswer = 1ull << 40;
+
+Launcher &Launcher::get() {
+  // Never destroyed: applications exit in any order.
+  static Launcher &L = *new Launcher;
+  return L;
+}
+
+static bool sendAll(int Fd, const void *Data, size_t Size) {
+  const char *P = static_cast<const char *>(Data);
+  while (Size) {
+    ssize_t N = send(Fd, P, Size, MSG_NOSIGNAL);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0)
+      return false;
+    P += N;
+    Size -= N;
+  }
+  return true;
+}
+
+static bool receiveAll(int Fd, void *Data, size_t Size) {
+  char *P = static_cast<char *>(Data);
+  while (Size) {
+    ssize_t N = recv(Fd, P, Size, 0);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0)
+      return false;
+    P += N;
+    Size -= N;
+  }
+  return true;
+}
+
+std::string Launcher::fail(std::string Why) {
+  if (Fd >= 0)
+    close(Fd);
+  Fd = -1;
+  return Broken = std::move(Why);
+}
+
+std::string Launcher::exchange(uint32_t Type, const WireWriter &Body,
+                               std::string &Answer) {
+  MnemeWireHeader H = {MNEME_WIRE_MAGIC, Type, Body.body().size()};
+  if (!sendAll(Fd, &H, sizeof(H)) ||
+      !sendAll(Fd, Body.body().data(), Body.body().size()) ||
+      !receiveAll(Fd, &H, sizeof(H)))
+    return fail("the launcher is gone");
+  if (H.Magic != MNEME_WIRE_MAGIC || H.Type != Type || H.Size > MaxAnswer)
+    return fail("the launcher gave an answer that is none");
+  Answer.resize(H.Size);
+  if (!receiveAll(Fd, &Answer[0], H.Size))
+    return fail("the launcher is gone");
+  WireReader R(Answer.data(), Answer.size());
+  std::string Error = R.str();
+  if (!R.ok())
+    return fail("the launcher gave an answer that is none");
+  return Error;
+}
+
+std::string Launcher::connect() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Fd >= 0)
+    return "";
+  if (!Broken.empty())
+    return Broken;
+  const char *Path = getenv(MNEME_ENV_SOCKET);
+  if (!Path || !*Path)
+    return fail(MNEME_ENV_SOCKET " is not set: run the program under "
+                                 "llvm-mneme-record");
+  sockaddr_un Addr = {};
+  Addr.sun_family = AF_UNIX;
+  if (strlen(Path) >= sizeof(Addr.sun_path))
+    return fail(std::string("socket path '") + Path + "' is too long");
+  strcpy(Addr.sun_path, Path);
+  Fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (Fd < 0 ||
+      ::connect(Fd, reinterpret_cast<sockaddr *>(&Addr), sizeof(Addr)))
+    return fail(std::string("cannot connect to the launcher at '") + Path +
+                "': " + strerror(errno));
+
+  void *Code = mmap(nullptr, CodeRegionSize, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (Code == MAP_FAILED)
+    return fail("no address space for compiled kernels");
+  CodeBase = reinterpret_cast<uint64_t>(Code);
+  CodeSize = CodeRegionSize;
+  Pid = getpid();
+
+  WireWriter Hello;
+  Hello.u32(MNEME_WIRE_VERSION);
+  Hello.u32(Pid);
+  Hello.u64(CodeBase);
+  Hello.u64(CodeSize);
+  size_t Count;
+  const MnemeHostSymbol *Symbols = mneme_host_symbols(&Count);
+  Hello.u32(Count);
+  for (size_t I = 0; I != Count; ++I) {
+    Hello.str(Symbols[I].Name);
+    Hello.u64(reinterpret_cast<uint64_t>(Symbols[I].Address));
+  }
+  std::string Answer;
+  std::string Error = exchange(MNEME_WIRE_HELLO, Hello, Answer);
+  if (!Error.empty())
+    return fail(Error);
+  Directory = reader(Answer).str();
+  return "";
+}
+
+std::string Launcher::request(uint32_t Type, const WireWriter &Body,
+                              std::string &Answer) {
+  std::string Error = connect();
+  if (!Error.empty())
+    return Error;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Fd < 0)
+    return Broken;
+  if (getpid() != Pid)
+    return "the process was forked after its first use of the device";
+  return exchange(Type, Body, Answer);
+}

@@ -1,0 +1,72 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The connection to the launcher that stays the application's parent: it
+/// compiles kernels for us and keeps the recording database. Opened at the
+/// first request.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_LAUNCHER_H
+#define MNEME_LIB_RUNTIME_LAUNCHER_H
+
+#include "llvm/Mneme/Runtime/Wire.h"
+
+#include <mutex>
+#include <string>
+
+namespace mneme {
+
+class Launcher {
+public:
+  static Launcher &get();
+
+  /// Sends a request and waits for its answer. \returns an empty string, or
+  /// what went wrong: the launcher's own words, or why it cannot be reached.
+  /// After the connection broke, every request fails at once.
+  std::string request(uint32_t Type, const WireWriter &Body,
+                      std::string &Answer);
+
+  /// A reader behind the error string that every answer begins with.
+  static WireReader reader(const std::string &Answer) {
+    WireReader R(Answer.data(), Answer.size());
+    R.str();
+    return R;
+  }
+
+  /// Says hello unless that was done. \returns as request().
+  std::string connect();
+
+  /// Where snapshots go; empty when nothing is to be recorded. After connect().
+  const std::string &directory() const { return Directory; }
+
+  /// Whether [Address, Address + Size) lies where compiled kernels may be put.
+  bool ownsCode(uint64_t Address, uint64_t Size) const {
+    return Address >= CodeBase && Size <= CodeSize &&
+           Address - CodeBase <= CodeSize - Size;
+  }
+
+  bool connected() const { return Fd >= 0; }
+
+private:
+  std::string exchange(uint32_t Type, const WireWriter &Body,
+                       std::string &Answer);
+  std::string fail(std::string Why);
+
+  std::mutex Lock;
+  int Fd = -1;
+  int Pid = 0; ///< Of the process that connected.
+  std::string Broken;
+  std::string Directory;
+  uint64_t CodeBase = 0, CodeSize = 0;
+};
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_LAUNCHER_H

@@ -1,0 +1,92 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What MnemePass left in the loaded executable and libraries: the index of
+/// kernels and variables, and the slots through which instrumented code calls
+/// the runtime.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_PROGRAM_H
+#define MNEME_LIB_RUNTIME_PROGRAM_H
+
+#include "llvm/Mneme/Runtime/PayloadFormat.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+namespace mneme {
+
+/// What a host pointer stands for on the device.
+struct IndexEntry {
+  const MnemePayloadHeader *Payload;
+  std::string Name;
+  uint64_t Size;
+  uint32_t Kind;  ///< MNEME_INDEX_*.
+  uint32_t Flags; ///< 1 = __constant__.
+};
+
+class Program {
+public:
+  static Program &get();
+
+  /// Takes in the sections of one loaded object. Repeats are cheap.
+  void attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
+              const MnemeIndexEntry *IndexBegin,
+              const MnemeIndexEntry *IndexEnd);
+
+  /// Attaches to everything that is loaded now: an executable whose weak
+  /// reference to __mneme_attach the linker resolved to nothing never calls it.
+  void attachLoadedObjects();
+
+  /// Looks up a launch stub, handle or shadow variable. Of several
+  /// architectures the highest one answers. \returns false when there is none
+  /// of that kind.
+  bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry);
+
+  /// What cudaRegisterFunction said about a host pointer that the index does
+  /// not know: for messages only.
+  void registerName(const void *HostPtr, const char *Name);
+  std::string registeredName(const void *HostPtr);
+
+  /// Compute capability times ten of the newest architecture in the program (90
+  /// for sm_90), or the gfx number (0x90a for gfx90a); 0 without payloads.
+  unsigned architecture();
+  /// Whether payloads are for AMD GPUs.
+  bool isAMD();
+
+private:
+  void patchHooks(MnemeHook *Begin, MnemeHook *End);
+  void addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End);
+
+  std::mutex Lock;
+  std::unordered_map<const void *, IndexEntry> Entries;
+  std::unordered_map<const void *, std::string> Names;
+  std::map<const void *, uint64_t>
+      SeenIndex; ///< Begin -> digest of the entries.
+  unsigned Newest = 0;
+  bool AMD = false;
+};
+
+/// Our implementation of a runtime function, or null.
+void *lookupFunction(const char *Name);
+
+/// A function that reports that \p Name is missing, once, and returns
+/// cudaErrorNotSupported.
+void *missingFunction(const char *Name);
+
+/// The architecture's number: 90 of "sm_90a", 0x90a of "gfx90a"; 0 if neither.
+unsigned parseArchitecture(const char *Arch);
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_PROGRAM_H
