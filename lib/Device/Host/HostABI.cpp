@@ -8,12 +8,14 @@
 
 #include "HostABI.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/Transforms/Utils/LowerAtomic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -286,6 +288,83 @@ Value *host::fromBits64(IRBuilderBase &B, Value *Bits, Type *Ty) {
     return B.CreateTrunc(Bits, Ty);
   return B.CreateBitCast(
       B.CreateTrunc(Bits, B.getIntNTy(Ty->getPrimitiveSizeInBits())), Ty);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static constexpr unsigned SharedAS = 3;
+
+/// The variable, allocation or call that a pointer comes from; casts between
+/// address spaces hide which space it really is.
+static const Value *findObject(const Value *Ptr) {
+  return getUnderlyingObject(Ptr, /*MaxLookup=*/0);
+}
+
+bool host::isShared(const Value *Ptr) {
+  if (Ptr->getType()->getPointerAddressSpace() == SharedAS)
+    return true;
+  const Value *Object = findObject(Ptr);
+  return Object->getType()->getPointerAddressSpace() == SharedAS ||
+         getPlaceholderName(*Object) == "shared";
+}
+
+bool host::mayBeShared(const Value *Ptr) {
+  if (isShared(Ptr))
+    return true;
+  const Value *Object = findObject(Ptr);
+  if (Object->getType()->getPointerAddressSpace() != 0 ||
+      isa<AllocaInst, GlobalVariable>(Object))
+    return false;
+  // The host cannot pass a pointer to shared memory to a kernel.
+  auto *A = dyn_cast<Argument>(Object);
+  return !A || !A->getParent()->hasFnAttribute(KernelAttr);
+}
+
+void host::makeSharedAtomicsPlain(Function &F) {
+  MDNode *Mark = MDNode::get(F.getContext(), {});
+  auto SetMark = [&](Value *V) {
+    if (auto *I = dyn_cast<Instruction>(V); I && I->mayReadOrWriteMemory())
+      I->setMetadata(SharedAccessMD, Mark);
+    return V;
+  };
+  for (Instruction &I : make_early_inc_range(instructions(F))) {
+    IRBuilder<> B(&I);
+    if (auto *A = dyn_cast<AtomicRMWInst>(&I)) {
+      Value *Ptr = A->getPointerOperand();
+      if (!isShared(Ptr))
+        continue;
+      Value *Old =
+          SetMark(B.CreateAlignedLoad(A->getType(), Ptr, A->getAlign()));
+      Value *New =
+          buildAtomicRMWValue(A->getOperation(), B, Old, A->getValOperand());
+      SetMark(B.CreateAlignedStore(New, Ptr, A->getAlign()));
+      A->replaceAllUsesWith(Old);
+      A->eraseFromParent();
+    } else if (auto *X = dyn_cast<AtomicCmpXchgInst>(&I)) {
+      Value *Ptr = X->getPointerOperand();
+      if (!isShared(Ptr))
+        continue;
+      Value *Expected = X->getCompareOperand();
+      Value *Old =
+          SetMark(B.CreateAlignedLoad(Expected->getType(), Ptr, X->getAlign()));
+      Value *Equal = B.CreateICmpEQ(Old, Expected);
+      Value *New = B.CreateSelect(Equal, X->getNewValOperand(), Old);
+      SetMark(B.CreateAlignedStore(New, Ptr, X->getAlign()));
+      Value *Pair = B.CreateInsertValue(PoisonValue::get(X->getType()), Old, 0);
+      X->replaceAllUsesWith(B.CreateInsertValue(Pair, Equal, 1));
+      X->eraseFromParent();
+    } else if (auto *L = dyn_cast<LoadInst>(&I);
+               L && L->isAtomic() && isShared(L->getPointerOperand())) {
+      L->setAtomic(AtomicOrdering::NotAtomic);
+      SetMark(L);
+    } else if (auto *S = dyn_cast<StoreInst>(&I);
+               S && S->isAtomic() && isShared(S->getPointerOperand())) {
+      S->setAtomic(AtomicOrdering::NotAtomic);
+      SetMark(S);
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -213,6 +213,17 @@ Value *toBits64(IRBuilderBase &B, Value *V);
 Value *fromBits64(IRBuilderBase &B, Value *Bits, Type *Ty);
 
 //===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Is \p Ptr known to point to shared memory, or possibly pointing there?
+bool isShared(const Value *Ptr);
+bool mayBeShared(const Value *Ptr);
+/// Atomics on what is known to be shared memory become plain accesses that
+/// carry SharedAccessMD.
+void makeSharedAtomicsPlain(Function &F);
+
+//===----------------------------------------------------------------------===//
 // Code that strategies emit
 //===----------------------------------------------------------------------===//
 

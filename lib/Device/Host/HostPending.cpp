@@ -19,13 +19,4 @@ using namespace llvm::mneme;
     return PreservedAnalyses::none();                                          \
   }
 PENDING(HostAsmPass)
-PENDING(HostIntrinsicsPass)
 PENDING(HostRegionPass)
-PENDING(HostCoroutinePass)
-PENDING(HostFiberPass)
-PENDING(HostCallsPass)
-PENDING(HostNormalizePass)
-PENDING(HostSharedPass)
-PENDING(HostGlobalsPass)
-PENDING(HostInlinePass)
-PENDING(HostLoopPass)

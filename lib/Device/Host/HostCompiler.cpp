@@ -1,0 +1,375 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The chain of lowering passes, the finishing pipeline and code generation.
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "HostABI.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Analysis/RuntimeLibcallInfo.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/CodeGen/LibcallLoweringInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Mneme/Device/Host/HostPasses.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/TimeProfiler.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace llvm::mneme::host;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+StringRef mneme::getHostStrategyName(HostStrategy S) {
+  switch (S) {
+  case HostStrategy::Auto:
+    return "auto";
+  case HostStrategy::Loop:
+    return "loop";
+  case HostStrategy::Region:
+    return "region";
+  case HostStrategy::Coroutine:
+    return "coroutine";
+  case HostStrategy::Fiber:
+    return "fiber";
+  }
+  llvm_unreachable("unknown strategy");
+}
+
+StringRef mneme::getHostFinishName(HostFinish F) {
+  switch (F) {
+  case HostFinish::O3:
+    return "O3";
+  case HostFinish::O1:
+    return "O1";
+  case HostFinish::Min:
+    return "min";
+  case HostFinish::None:
+    return "none";
+  }
+  llvm_unreachable("unknown finish");
+}
+
+Expected<HostStrategy> mneme::parseHostStrategy(StringRef Name) {
+  for (HostStrategy S :
+       {HostStrategy::Auto, HostStrategy::Loop, HostStrategy::Region,
+        HostStrategy::Coroutine, HostStrategy::Fiber})
+    if (Name == getHostStrategyName(S))
+      return S;
+  return createStringError(
+      "unknown host strategy '" + Name +
+      "': expected auto, loop, region, coroutine or fiber");
+}
+
+Expected<HostFinish> mneme::parseHostFinish(StringRef Name) {
+  for (HostFinish F :
+       {HostFinish::O3, HostFinish::O1, HostFinish::Min, HostFinish::None})
+    if (Name == getHostFinishName(F))
+      return F;
+  return createStringError("unknown host finish '" + Name +
+                           "': expected O3, O1, min or none");
+}
+
+//===----------------------------------------------------------------------===//
+// Pass managers
+//===----------------------------------------------------------------------===//
+
+static Expected<std::unique_ptr<TargetMachine>>
+createHostTargetMachine(CodeGenOptLevel Level) {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  Triple T(sys::getDefaultTargetTriple());
+  std::string Message;
+  const Target *Host = TargetRegistry::lookupTarget(T, Message);
+  if (!Host)
+    return createStringError(Message);
+  SubtargetFeatures Features;
+  for (const auto &Feature : sys::getHostCPUFeatures())
+    Features.AddFeature(Feature.first(), Feature.second);
+  TargetOptions Options;
+  // What may be contracted was decided on the device's IR; see HostNormalize.
+  Options.AllowFPOpFusion = FPOpFusion::Standard;
+  std::unique_ptr<TargetMachine> TM(
+      Host->createTargetMachine(T, sys::getHostCPUName(), Features.getString(),
+                                Options, Reloc::PIC_, CodeModel::Small, Level));
+  if (!TM)
+    return createStringError("cannot generate code for '" + T.str() + "'");
+  return std::move(TM);
+}
+
+namespace {
+/// The analyses of one module, for the host's CPU.
+struct Analyses {
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CAM;
+  ModuleAnalysisManager MAM;
+  PassBuilder PB;
+
+  explicit Analyses(TargetMachine *TM,
+                    PipelineTuningOptions Tuning = PipelineTuningOptions())
+      : PB(TM, Tuning) {
+    const Triple &T = TM->getTargetTriple();
+    MAM.registerPass([&] { return RuntimeLibraryAnalysis(T); });
+    MAM.registerPass([&] { return LibcallLoweringModuleAnalysis(); });
+    PB.registerModuleAnalyses(MAM);
+    PB.registerCGSCCAnalyses(CAM);
+    PB.registerFunctionAnalyses(FAM);
+    PB.registerLoopAnalyses(LAM);
+    PB.crossRegisterProxies(LAM, FAM, CAM, MAM);
+  }
+
+  template <typename PassT> Error run(Module &M, PassT Pass) {
+    TimeTraceScope Scope("MnemeHostLower", PassT::name());
+    MAM.invalidate(M, Pass.run(M, MAM));
+    return takeLoweringError(M);
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
+static std::vector<KernelArg> describeArgs(const Function &Kernel) {
+  const DataLayout &DL = Kernel.getDataLayout();
+  std::vector<KernelArg> Args;
+  uint64_t Offset = 0;
+  for (const Argument &A : Kernel.args()) {
+    Type *Ty = A.getType();
+    KernelArg Arg;
+    Arg.Kind = Ty->isPointerTy() ? MNEME_ARG_POINTER : MNEME_ARG_VALUE;
+    if (Type *InMemory = A.getPointeeInMemoryValueType()) {
+      Ty = InMemory;
+      Arg.Kind = MNEME_ARG_AGGREGATE;
+    }
+    Align Alignment =
+        std::max(A.getParamAlign().valueOrOne(), DL.getABITypeAlign(Ty));
+    Offset = alignTo(Offset, Alignment);
+    Arg.Size = DL.getTypeAllocSize(Ty);
+    Arg.Offset = Offset;
+    Arg.Name = A.getName().str();
+    raw_string_ostream(Arg.Type) << *Ty;
+    Offset += Arg.Size;
+    Args.push_back(std::move(Arg));
+  }
+  return Args;
+}
+
+/// Keeps \p Kernel and what it needs.
+static void keepOnly(Module &M, Function &Kernel, ModuleAnalysisManager &MAM) {
+  for (const char *Name : {"llvm.used", "llvm.compiler.used"})
+    if (GlobalVariable *G = M.getNamedGlobal(Name))
+      G->eraseFromParent();
+  for (GlobalValue &G : M.global_values())
+    if (&G != &Kernel && !G.isDeclaration() &&
+        !G.getName().starts_with("llvm.")) {
+      G.setVisibility(GlobalValue::DefaultVisibility);
+      G.setLinkage(GlobalValue::InternalLinkage);
+      if (auto *Object = dyn_cast<GlobalObject>(&G))
+        Object->setComdat(nullptr);
+    }
+  Kernel.setComdat(nullptr);
+  MAM.invalidate(M, GlobalDCEPass().run(M, MAM));
+}
+
+static Error checkValid(Module &M, const Twine &When) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  if (!verifyModule(M, &OS))
+    return Error::success();
+  return createStringError("lowering for the host made an invalid module " +
+                           When + ": " + StringRef(Text).split('\n').first);
+}
+
+/// Tries the strategies from \p First on until one applies.
+static Error applyStrategy(Module &M, HostStrategy First, Analyses &A) {
+  switch (First) {
+  case HostStrategy::Auto:
+  case HostStrategy::Loop:
+    if (Error E = A.run(M, HostLoopPass()))
+      return E;
+    if (findKernels(M).empty())
+      return Error::success();
+    [[fallthrough]];
+  case HostStrategy::Region:
+    if (Error E = A.run(M, HostRegionPass()))
+      return E;
+    if (findKernels(M).empty())
+      return Error::success();
+    [[fallthrough]];
+  case HostStrategy::Coroutine:
+    if (Error E = A.run(M, HostCoroutinePass()))
+      return E;
+    if (findKernels(M).empty())
+      return Error::success();
+    [[fallthrough]];
+  case HostStrategy::Fiber:
+    return A.run(M, HostFiberPass());
+  }
+  llvm_unreachable("unknown strategy");
+}
+
+static Expected<HostKernelInfo> collectInfo(Module &M, StringRef Kernel,
+                                            HostKernelInfo Info) {
+  Info.Name = Kernel.str();
+  Info.Entry = ("mneme.entry." + Kernel).str();
+  const Function *Entry = M.getFunction(Info.Entry);
+  if (!Entry || Entry->isDeclaration())
+    return createStringError(
+        "no strategy of the host device applies to kernel '" + Kernel + "'");
+  Expected<HostStrategy> Strategy =
+      parseHostStrategy(Entry->getFnAttribute(EntryAttr).getValueAsString());
+  if (!Strategy)
+    return Strategy.takeError();
+  Info.Strategy = *Strategy;
+  Info.Reason = Entry->getFnAttribute(ReasonAttr).getValueAsString().str();
+  Info.StaticShared = getIntAttr(*Entry, StaticSharedAttr);
+  Info.WaveSize = getIntAttr(*Entry, WaveSizeAttr, 32);
+  Info.Cooperative = getIntAttr(*Entry, CooperativeAttr);
+  Info.ContextSize = getIntAttr(*Entry, ContextSizeAttr);
+  for (const GlobalVariable &G : M.globals())
+    if (G.isDeclaration() && !G.use_empty())
+      Info.Globals.push_back(G.getName().str());
+  return std::move(Info);
+}
+
+Expected<HostKernelInfo> mneme::lowerKernelForHost(Module &M, StringRef Kernel,
+                                                   const HostOptions &Options) {
+  Function *F = M.getFunction(Kernel);
+  if (!F || F->isDeclaration())
+    return createStringError("module '" + M.getModuleIdentifier() +
+                             "' defines no kernel '" + Kernel + "'");
+  Expected<std::unique_ptr<TargetMachine>> TM =
+      createHostTargetMachine(CodeGenOptLevel::Default);
+  if (!TM)
+    return TM.takeError();
+  std::string Name = Kernel.str();
+  HostKernelInfo Info;
+  Info.Args = describeArgs(*F);
+
+  Analyses A(TM->get());
+  keepOnly(M, *F, A.MAM);
+  F->addFnAttr(KernelAttr);
+  if (Error E = A.run(M, HostNormalizePass()))
+    return std::move(E);
+  if (Error E = A.run(M, HostAsmPass()))
+    return std::move(E);
+  if (Error E = A.run(M, HostIntrinsicsPass()))
+    return std::move(E);
+  if (Error E = A.run(M, HostSharedPass()))
+    return std::move(E);
+  if (Error E = A.run(M, HostGlobalsPass()))
+    return std::move(E);
+  if (Error E = A.run(M, HostInlinePass()))
+    return std::move(E);
+  if (Error E = checkValid(M, "before a strategy"))
+    return std::move(E);
+  if (Error E = applyStrategy(M, Options.Strategy, A))
+    return std::move(E);
+  if (Error E = A.run(M, HostCallsPass()))
+    return std::move(E);
+  Expected<HostKernelInfo> Result = collectInfo(M, Name, std::move(Info));
+  if (!Result)
+    return Result;
+  if (Error E = checkValid(M, "for strategy '" +
+                                  getHostStrategyName(Result->Strategy) + "'"))
+    return std::move(E);
+  return Result;
+}
+
+//===----------------------------------------------------------------------===//
+// Finishing
+//===----------------------------------------------------------------------===//
+
+/// Lowering leaves coroutines and functions that must be inlined.
+static constexpr StringLiteral FinishNone =
+    "coro-early,always-inline,cgscc(coro-split),coro-cleanup,globaldce";
+static constexpr StringLiteral FinishMin =
+    "coro-early,always-inline,cgscc(coro-split),coro-cleanup,globaldce,"
+    "function(sroa<modify-cfg>,early-cse<memssa>,loop-mssa(licm),simplifycfg)";
+
+static void runFinish(Module &M, HostFinish Finish, TargetMachine &TM) {
+  TimeTraceScope Scope("MnemeHostFinish", getHostFinishName(Finish));
+  PipelineTuningOptions Tuning;
+  Tuning.LoopVectorization = Finish == HostFinish::O3;
+  Tuning.SLPVectorization = Finish == HostFinish::O3;
+  Tuning.LoopInterleaving = Finish == HostFinish::O3;
+  Analyses A(&TM, Tuning);
+  ModulePassManager MPM;
+  switch (Finish) {
+  case HostFinish::O3:
+    MPM = A.PB.buildPerModuleDefaultPipeline(OptimizationLevel::O3);
+    break;
+  case HostFinish::O1:
+    MPM = A.PB.buildPerModuleDefaultPipeline(OptimizationLevel::O1);
+    break;
+  case HostFinish::Min:
+    cantFail(A.PB.parsePassPipeline(MPM, FinishMin));
+    break;
+  case HostFinish::None:
+    cantFail(A.PB.parsePassPipeline(MPM, FinishNone));
+    break;
+  }
+  MPM.run(M, A.MAM);
+}
+
+void mneme::finishHostModule(Module &M, HostFinish Finish) {
+  runFinish(M, Finish,
+            *cantFail(createHostTargetMachine(CodeGenOptLevel::Default)));
+}
+
+Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
+                                                  const HostOptions &Options) {
+  Expected<HostKernelInfo> Info = lowerKernelForHost(M, Kernel, Options);
+  if (!Info)
+    return Info.takeError();
+  Expected<std::unique_ptr<TargetMachine>> TM =
+      createHostTargetMachine(CodeGenOptLevel::Default);
+  if (!TM)
+    return TM.takeError();
+  runFinish(M, Options.Finish, **TM);
+
+  DeviceImage Image;
+  Image.Triple = M.getTargetTriple().str();
+  Image.KernelName = Info->Name;
+  Image.Globals = Info->Globals;
+  raw_svector_ostream OS(Image.Object);
+  legacy::PassManager PM;
+  TargetLibraryInfoImpl TLII(M.getTargetTriple());
+  PM.add(new TargetLibraryInfoWrapperPass(TLII));
+  PM.add(createTargetTransformInfoWrapperPass((*TM)->getTargetIRAnalysis()));
+  PM.add(new RuntimeLibraryInfoWrapper(M.getTargetTriple()));
+  TimeTraceScope Scope("MnemeHostCodeGen", Info->Name);
+  if ((*TM)->addPassesToEmitFile(PM, OS, nullptr, CodeGenFileType::ObjectFile))
+    return createStringError("cannot emit objects for '" + Image.Triple + "'");
+  PM.run(M);
+  Image.Arch = sys::getHostCPUName().str();
+  Image.HostInfo = std::make_shared<HostKernelInfo>(std::move(*Info));
+  return std::move(Image);
+}
+
+const HostKernelInfo &mneme::getHostKernelInfo(const DeviceImage &Image) {
+  assert(Image.HostInfo && "not an image for the host device");
+  return *static_cast<const HostKernelInfo *>(Image.HostInfo.get());
+}

@@ -1,0 +1,305 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The host as a device: the arena is memory of this process, a kernel is code
+/// of it.
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr uint64_t PageSize = 4096;
+
+static Error errnoError(const Twine &What) {
+  int Code = errno;
+  return createStringError(What + ": " + std::strerror(Code));
+}
+
+StringRef mneme::getLaunchStatusName(LaunchStatus S) {
+  switch (S) {
+  case LaunchStatus::Ok:
+    return "ok";
+  case LaunchStatus::InvalidConfiguration:
+    return "invalid-configuration";
+  case LaunchStatus::IllegalAddress:
+    return "illegal-address";
+  case LaunchStatus::Timeout:
+    return "timeout";
+  case LaunchStatus::Trap:
+    return "trap";
+  case LaunchStatus::Assert:
+    return "assert";
+  case LaunchStatus::IllegalInstruction:
+    return "illegal-instruction";
+  case LaunchStatus::Unsupported:
+    return "unsupported";
+  case LaunchStatus::Deadlock:
+    return "deadlock";
+  case LaunchStatus::OutOfMemory:
+    return "out-of-memory";
+  }
+  llvm_unreachable("unknown launch status");
+}
+
+static LaunchStatus toLaunchStatus(int Status) {
+  switch (Status) {
+  case MNEME_HOST_OK:
+    return LaunchStatus::Ok;
+  case MNEME_HOST_INVALID_CONFIG:
+    return LaunchStatus::InvalidConfiguration;
+  case MNEME_HOST_ILLEGAL_ADDRESS:
+    return LaunchStatus::IllegalAddress;
+  case MNEME_HOST_TIMEOUT:
+    return LaunchStatus::Timeout;
+  case MNEME_HOST_TRAP:
+    return LaunchStatus::Trap;
+  case MNEME_HOST_ASSERT:
+    return LaunchStatus::Assert;
+  case MNEME_HOST_ILLEGAL_INSTRUCTION:
+    return LaunchStatus::IllegalInstruction;
+  case MNEME_HOST_UNSUPPORTED:
+    return LaunchStatus::Unsupported;
+  case MNEME_HOST_DEADLOCK:
+    return LaunchStatus::Deadlock;
+  default:
+    return LaunchStatus::OutOfMemory;
+  }
+}
+
+namespace {
+class HostDeviceKernel final : public DeviceKernel {
+public:
+  HostKernelInfo Info;
+  MnemeHostKernel Kernel = {};
+  void *Code = nullptr;
+  size_t CodeSize = 0;
+
+  ~HostDeviceKernel() override {
+    if (Code)
+      munmap(Code, CodeSize);
+  }
+};
+
+class HostDevice final : public Device {
+  uint64_t ArenaBase = 0, ArenaSize = 0;
+
+public:
+  ~HostDevice() override {
+    if (ArenaSize)
+      munmap(reinterpret_cast<void *>(ArenaBase), ArenaSize);
+  }
+
+  std::string getName() const override { return "host"; }
+  std::string getArch() const override { return {}; }
+  Error reserveArena(uint64_t Base, uint64_t Size) override;
+  Error mapMemory(uint64_t Address, uint64_t Size) override;
+  Error write(uint64_t Address, ArrayRef<char> Data) override;
+  Error read(uint64_t Address, MutableArrayRef<char> Data) override;
+  Expected<std::unique_ptr<DeviceKernel>>
+  load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) override;
+  Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
+                                 const LaunchConfig &Config,
+                                 ArrayRef<void *> Args) override;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Error HostDevice::reserveArena(uint64_t Base, uint64_t Size) {
+  if (ArenaSize)
+    return createStringError("the host device has an arena already");
+  if (Base % PageSize != 0 || Size % PageSize != 0 || Size == 0)
+    return createStringError("arena 0x" + utohexstr(Base) + " of " +
+                             Twine(Size) + " bytes is not made of pages");
+  void *Wanted = reinterpret_cast<void *>(Base);
+  void *Got = mmap(
+      Wanted, Size, PROT_NONE,
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (Got == MAP_FAILED)
+    return errnoError("cannot reserve " + Twine(Size) + " bytes at 0x" +
+                      utohexstr(Base));
+  if (Got != Wanted) { // a kernel that does not know the flag
+    munmap(Got, Size);
+    return createStringError("cannot reserve " + Twine(Size) + " bytes at 0x" +
+                             utohexstr(Base) + ": taken");
+  }
+  ArenaBase = Base;
+  ArenaSize = Size;
+  return Error::success();
+}
+
+Error HostDevice::mapMemory(uint64_t Address, uint64_t Size) {
+  if (Size == 0)
+    return Error::success();
+  if (Address < ArenaBase || Address - ArenaBase > ArenaSize ||
+      Size > ArenaSize - (Address - ArenaBase))
+    return createStringError("0x" + utohexstr(Address) + " of " + Twine(Size) +
+                             " bytes is outside the arena");
+  uint64_t Begin = alignDown(Address, PageSize);
+  uint64_t End = alignTo(Address + Size, PageSize);
+  if (mprotect(reinterpret_cast<void *>(Begin), End - Begin,
+               PROT_READ | PROT_WRITE) != 0)
+    return errnoError("cannot map " + Twine(Size) + " bytes at 0x" +
+                      utohexstr(Address));
+  // Pages come zeroed; only those at the ends can belong to another range too.
+  uint64_t Head = std::min(alignTo(Address, PageSize), Address + Size);
+  uint64_t Tail = std::max(alignDown(Address + Size, PageSize), Head);
+  std::memset(reinterpret_cast<void *>(Address), 0, Head - Address);
+  std::memset(reinterpret_cast<void *>(Tail), 0, Address + Size - Tail);
+  return Error::success();
+}
+
+Error HostDevice::write(uint64_t Address, ArrayRef<char> Data) {
+  if (mneme_host_copy(reinterpret_cast<void *>(Address), Data.data(),
+                      Data.size()) == 0)
+    return Error::success();
+  return createStringError("cannot write " + Twine(Data.size()) +
+                           " bytes at 0x" + utohexstr(Address) +
+                           ": not mapped");
+}
+
+Error HostDevice::read(uint64_t Address, MutableArrayRef<char> Data) {
+  if (mneme_host_copy(Data.data(), reinterpret_cast<const void *>(Address),
+                      Data.size()) == 0)
+    return Error::success();
+  return createStringError("cannot read " + Twine(Data.size()) +
+                           " bytes at 0x" + utohexstr(Address) +
+                           ": not mapped");
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static const StringMap<uint64_t> &getExecutorSymbols() {
+  static const StringMap<uint64_t> *Symbols = [] {
+    auto *Map = new StringMap<uint64_t>;
+    size_t Count = 0;
+    const MnemeHostSymbol *Table = mneme_host_symbols(&Count);
+    for (const MnemeHostSymbol &S : ArrayRef(Table, Count))
+      (*Map)[S.Name] = reinterpret_cast<uint64_t>(S.Address);
+    return Map;
+  }();
+  return *Symbols;
+}
+
+static uint32_t toExecutorStrategy(HostStrategy S) {
+  switch (S) {
+  case HostStrategy::Region:
+    return MNEME_HOST_REGION;
+  case HostStrategy::Coroutine:
+    return MNEME_HOST_COROUTINE;
+  case HostStrategy::Fiber:
+    return MNEME_HOST_FIBER;
+  case HostStrategy::Auto:
+  case HostStrategy::Loop:
+    break;
+  }
+  return MNEME_HOST_LOOP;
+}
+
+Expected<std::unique_ptr<DeviceKernel>>
+HostDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
+  if (!Image.HostInfo)
+    return createStringError("image of kernel '" + Image.KernelName +
+                             "' for '" + Image.Triple +
+                             "' is not for the host device");
+  auto Kernel = std::make_unique<HostDeviceKernel>();
+  Kernel->Info = getHostKernelInfo(Image);
+
+  StringMap<uint64_t> Addresses;
+  for (const KernelGlobal &G : Globals)
+    Addresses[G.Name] = G.Address;
+  auto Lookup = [&](StringRef Name) -> uint64_t {
+    if (uint64_t Address = Addresses.lookup(Name))
+      return Address;
+    return getExecutorSymbols().lookup(Name);
+  };
+
+  // The linker adds pages for alignment, a GOT and stubs.
+  Kernel->CodeSize = alignTo(2 * Image.Object.size(), PageSize) + 64 * PageSize;
+  void *Code = mmap(nullptr, Kernel->CodeSize, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (Code == MAP_FAILED)
+    return errnoError("cannot map " + Twine(Kernel->CodeSize) +
+                      " bytes for code");
+  Kernel->Code = Code;
+  Expected<LinkedImage> Linked = linkHostObject(
+      MemoryBufferRef(StringRef(Image.Object.data(), Image.Object.size()),
+                      Kernel->Info.Name),
+      Kernel->Info.Entry, reinterpret_cast<uint64_t>(Code), Kernel->CodeSize,
+      Lookup);
+  if (!Linked)
+    return Linked.takeError();
+  for (const LinkedSegment &S : Linked->Segments) {
+    void *Address = reinterpret_cast<void *>(S.Address);
+    std::memcpy(Address, S.Contents.data(), S.Contents.size());
+    if (mprotect(Address, alignTo(S.Contents.size(), PageSize), S.Protection))
+      return errnoError("cannot protect code");
+  }
+
+  Kernel->Kernel.Name = Kernel->Info.Name.c_str();
+  Kernel->Kernel.Entry = reinterpret_cast<void *>(Linked->Entry);
+  Kernel->Kernel.Strategy = toExecutorStrategy(Kernel->Info.Strategy);
+  Kernel->Kernel.StaticShared = Kernel->Info.StaticShared;
+  Kernel->Kernel.WaveSize = Kernel->Info.WaveSize;
+  Kernel->Kernel.Cooperative = Kernel->Info.Cooperative;
+  Kernel->Kernel.ContextSize = Kernel->Info.ContextSize;
+  return std::move(Kernel);
+}
+
+Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
+                                           const LaunchConfig &Config,
+                                           ArrayRef<void *> Args) {
+  auto &K = static_cast<HostDeviceKernel &>(Kernel);
+  if (Args.size() != K.Info.Args.size())
+    return createStringError("kernel '" + K.Info.Name + "' takes " +
+                             Twine(K.Info.Args.size()) + " arguments, not " +
+                             Twine(Args.size()));
+  LaunchOutcome Outcome;
+  if (Config.DynamicShared > MNEME_HOST_SHARED_SIZE) {
+    Outcome.Status = LaunchStatus::InvalidConfiguration;
+    Outcome.Message = (Twine(Config.DynamicShared) +
+                       " bytes of dynamic shared memory; there are " +
+                       Twine(MNEME_HOST_SHARED_SIZE))
+                          .str();
+    return Outcome;
+  }
+  MnemeHostLaunch Launch = {};
+  Launch.Grid[0] = Config.Grid.X;
+  Launch.Grid[1] = Config.Grid.Y;
+  Launch.Grid[2] = Config.Grid.Z;
+  Launch.Block[0] = Config.Block.X;
+  Launch.Block[1] = Config.Block.Y;
+  Launch.Block[2] = Config.Block.Z;
+  Launch.DynamicShared = Config.DynamicShared;
+  Launch.TimeoutSeconds = Config.TimeoutSeconds;
+  Launch.Args = const_cast<void **>(Args.data());
+  MnemeHostResult Result = {};
+  Outcome.Status =
+      toLaunchStatus(mneme_host_launch(&K.Kernel, &Launch, &Result));
+  Outcome.Nanoseconds = Result.Nanoseconds;
+  Outcome.Message = Result.Message;
+  return Outcome;
+}
+
+std::unique_ptr<Device> mneme::createHostDevice() {
+  return std::make_unique<HostDevice>();
+}

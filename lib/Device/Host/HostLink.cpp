@@ -1,0 +1,158 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Links a host object with JITLink into addresses that may belong to another
+/// process: the linker works in this process's memory and only hands out the
+/// bytes.
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ExecutionEngine/JITLink/JITLink.h"
+#include "llvm/ExecutionEngine/Orc/SymbolStringPool.h"
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include <sys/mman.h>
+
+using namespace llvm;
+using namespace llvm::jitlink;
+using namespace llvm::mneme;
+
+/// Every segment starts on a page, so that it can be protected.
+static constexpr uint64_t PageSize = 4096;
+
+static uint32_t toProt(orc::MemProt P) {
+  uint32_t Prot = 0;
+  if ((P & orc::MemProt::Read) != orc::MemProt::None)
+    Prot |= PROT_READ;
+  if ((P & orc::MemProt::Write) != orc::MemProt::None)
+    Prot |= PROT_WRITE;
+  if ((P & orc::MemProt::Exec) != orc::MemProt::None)
+    Prot |= PROT_EXEC;
+  return Prot;
+}
+
+namespace {
+/// Puts segments one behind the other into [Base, +Size).
+class SegmentCollector final : public JITLinkMemoryManager {
+  uint64_t Next, End;
+  std::vector<LinkedSegment> &Segments;
+
+  class Allocation final : public InFlightAlloc {
+  public:
+    void abandon(OnAbandonedFunction Done) override { Done(Error::success()); }
+    void finalize(OnFinalizedFunction Done) override {
+      // Anything but the invalid address: nothing is ever deallocated.
+      Done(FinalizedAlloc(orc::ExecutorAddr(1)));
+    }
+  };
+
+public:
+  SegmentCollector(uint64_t Base, uint64_t Size,
+                   std::vector<LinkedSegment> &Segments)
+      : Next(alignTo(Base, PageSize)), End(Base + Size), Segments(Segments) {}
+
+  void allocate(const JITLinkDylib *, LinkGraph &G,
+                OnAllocatedFunction OnAllocated) override {
+    BasicLayout Layout(G);
+    // Working memory is given out as pointers: the strings must not move.
+    Segments.reserve(
+        std::distance(Layout.segments().begin(), Layout.segments().end()));
+    for (auto &[Group, Seg] : Layout.segments()) {
+      uint64_t Size = Seg.ContentSize + Seg.ZeroFillSize;
+      if (Next > End || Size > End - Next)
+        return OnAllocated(createStringError(
+            "object needs more than the " + Twine(End - Next) +
+            " bytes that are left for code at 0x" + utohexstr(Next)));
+      LinkedSegment &Out = Segments.emplace_back();
+      Out.Address = Next;
+      Out.Protection = toProt(Group.getMemProt());
+      Out.Contents.resize(Size);
+      Seg.Addr = orc::ExecutorAddr(Next);
+      Seg.WorkingMem = Out.Contents.data();
+      Next = alignTo(Next + Size, PageSize);
+    }
+    if (Error E = Layout.apply())
+      return OnAllocated(std::move(E));
+    OnAllocated(std::make_unique<Allocation>());
+  }
+
+  void deallocate(std::vector<FinalizedAlloc> Allocs,
+                  OnDeallocatedFunction Done) override {
+    for (FinalizedAlloc &A : Allocs)
+      A.release();
+    Done(Error::success());
+  }
+};
+
+class LinkContext final : public JITLinkContext {
+  SegmentCollector &Memory;
+  StringRef Entry;
+  function_ref<uint64_t(StringRef)> Lookup;
+  uint64_t &EntryAddress;
+  Error &Failure;
+
+public:
+  LinkContext(SegmentCollector &Memory, StringRef Entry,
+              function_ref<uint64_t(StringRef)> Lookup, uint64_t &EntryAddress,
+              Error &Failure)
+      : JITLinkContext(nullptr), Memory(Memory), Entry(Entry), Lookup(Lookup),
+        EntryAddress(EntryAddress), Failure(Failure) {}
+
+  JITLinkMemoryManager &getMemoryManager() override { return Memory; }
+
+  void notifyFailed(Error E) override {
+    Failure = joinErrors(std::move(Failure), std::move(E));
+  }
+
+  void
+  lookup(const LookupMap &Symbols,
+         std::unique_ptr<JITLinkAsyncLookupContinuation> Continue) override {
+    AsyncLookupResult Result;
+    for (const auto &[Name, Flags] : Symbols) {
+      uint64_t Address = Lookup(*Name);
+      if (!Address && Flags == SymbolLookupFlags::RequiredSymbol)
+        return Continue->run(createStringError(
+            "kernel refers to '" + *Name + "', which the host device lacks"));
+      Result[Name] = {orc::ExecutorAddr(Address), JITSymbolFlags::Exported};
+    }
+    Continue->run(std::move(Result));
+  }
+
+  Error notifyResolved(LinkGraph &G) override {
+    for (Symbol *S : G.defined_symbols())
+      if (S->hasName() && *S->getName() == Entry)
+        EntryAddress = S->getAddress().getValue();
+    if (EntryAddress)
+      return Error::success();
+    return createStringError("object defines no '" + Entry + "'");
+  }
+
+  void notifyFinalized(JITLinkMemoryManager::FinalizedAlloc A) override {
+    A.release();
+  }
+};
+} // namespace
+
+Expected<LinkedImage>
+mneme::linkHostObject(MemoryBufferRef Object, StringRef Entry, uint64_t Base,
+                      uint64_t Size, function_ref<uint64_t(StringRef)> Lookup) {
+  auto Graph = createLinkGraphFromObject(
+      Object, std::make_shared<orc::SymbolStringPool>());
+  if (!Graph)
+    return Graph.takeError();
+  LinkedImage Image;
+  Error Failure = Error::success();
+  SegmentCollector Memory(Base, Size, Image.Segments);
+  // JITLink calls back before it returns: nothing of this runs later.
+  link(std::move(*Graph), std::make_unique<LinkContext>(Memory, Entry, Lookup,
+                                                        Image.Entry, Failure));
+  if (Failure)
+    return std::move(Failure);
+  return std::move(Image);
+}
