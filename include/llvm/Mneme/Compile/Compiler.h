@@ -1,0 +1,118 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A kernel's recorded IR to machine code for its GPU, in steps that can be
+/// timed.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_COMPILE_COMPILER_H
+#define LLVM_MNEME_COMPILE_COMPILER_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Mneme/Compile/Resources.h"
+#include "llvm/Mneme/Transforms/Specialize.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Module;
+class TargetMachine;
+namespace mneme {
+
+struct CompileOptions {
+  /// The kernel's symbol.
+  std::string Kernel;
+  /// A pipeline text; unset: what clang runs at OptLevel.
+  std::optional<std::string> Passes;
+  /// The application's own -O: "0" to "3", "s", "z".
+  std::string OptLevel = "2";
+  /// 0 to 3, of LLVM's code generator and of ptxas; unset: what clang uses at
+  /// OptLevel.
+  std::optional<unsigned> CodeGenLevel;
+  /// Compile for another GPU ("sm_80", "gfx942"); empty: as recorded.
+  std::string Arch;
+  SpecializeOptions Specialize;
+  std::vector<std::string> Plugins;
+  /// Where the CUDA toolkit is; empty: CUDA_HOME, CUDA_PATH, PATH,
+  /// /usr/local/cuda.
+  std::string CudaPath;
+};
+
+/// Times are seconds of wall clock.
+struct CompileResult {
+  double PreprocessTime = 0; ///< Specialization.
+  double OptimizeTime = 0;   ///< The pipeline.
+  double CodegenTime = 0; ///< IR to machine code, assembler or linker included.
+  std::string Assembly;   ///< PTX or AMDGPU assembly, when asked for.
+  SmallVector<char, 0>
+      Image; ///< cubin, or code object (without lld: the object).
+  KernelResources Resources;
+};
+
+/// Compiles modules of one target. Modules must be of the triple and
+/// architecture that create() saw.
+class KernelCompiler {
+public:
+  /// Looks at the kernel in \p M for its target, sets up the TargetMachine as
+  /// clang does for CUDA and HIP. Errors: unknown triple or architecture, no
+  /// such kernel, a pipeline that LLVM cannot parse.
+  static Expected<KernelCompiler> create(const Module &M,
+                                         CompileOptions Options);
+  KernelCompiler(KernelCompiler &&);
+  ~KernelCompiler();
+
+  const CompileOptions &options() const { return Options; }
+  /// The pipeline that optimize() runs.
+  StringRef pipeline() const { return Pipeline; }
+  unsigned codeGenLevel() const { return CodeGenLevel; }
+  StringRef arch() const { return Arch; }
+
+  /// Specializes \p M and runs the pipeline on it. An Error is what the
+  /// compiler says about the code, or about the pipeline's result.
+  Error optimize(Module &M, CompileResult &Result) const;
+  /// The optimized module's assembly text. Leaves \p M as it is.
+  Expected<std::string> emitAssembly(const Module &M) const;
+  /// Machine code and resources of an optimized module. Leaves \p M as it is.
+  Error emitImage(const Module &M, CompileResult &Result) const;
+
+private:
+  KernelCompiler();
+  CompileOptions Options;
+  std::string Pipeline, Arch;
+  unsigned CodeGenLevel = 2;
+  bool FuseFP = false;
+  std::unique_ptr<TargetMachine> TM;
+
+  Error retarget(Module &M) const;
+  Expected<SmallVector<char, 0>> emit(const Module &M, bool Object) const;
+};
+
+/// Assembles \p PTX with ptxas -O\p Level for \p Arch.
+/// \param Debug  -lineinfo, or a debug build at level 0.
+/// \param Log  what `ptxas -v` says.
+/// \returns the cubin. Errors carry ptxas' own message.
+Expected<SmallVector<char, 0>> runPtxas(StringRef PTX, StringRef Arch,
+                                        unsigned Level, bool Debug,
+                                        StringRef CudaPath, std::string &Log);
+
+/// Finds ptxas: \p CudaPath, then CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda.
+Expected<std::string> findPtxas(StringRef CudaPath);
+
+/// Links an AMDGPU object to a code object with ld.lld. Unset when there is
+/// none.
+Expected<std::optional<SmallVector<char, 0>>> linkAMDGPU(ArrayRef<char> Object);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_COMPILE_COMPILER_H

@@ -1,0 +1,162 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A replay is planned once and run many times. The plan holds everything that
+/// can be checked without a device: the recording, the kernel's IR, the launch.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_REPLAY_PLAN_H
+#define LLVM_MNEME_REPLAY_PLAN_H
+
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Record/Snapshot.h"
+#include "llvm/Mneme/Replay/Compare.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+namespace mneme {
+
+/// What the user may choose. Unset means: as recorded.
+struct ReplayOptions {
+  std::string RecordId; ///< Dynamic hash; empty when there is only one.
+  std::optional<std::string> Passes;
+  std::optional<uint32_t> Grid[3], Block[3];
+  std::optional<uint64_t> SharedMem; ///< Bytes of dynamic shared memory.
+  bool Specialize = false;           ///< Scalar arguments become constants.
+  bool SpecializeDims = false;       ///< Launch dimensions become constants.
+  bool SpecializeRanges = false;     ///< Indices get the launch's range.
+  bool SetLaunchBounds = false;
+  uint32_t MaxThreads = 0; ///< 0: the block's threads.
+  uint32_t MinBlocks = 0;
+  std::optional<unsigned> CodeGenLevel;
+  std::string Arch;
+  std::string IRFile; ///< Replay this IR instead of the recorded one.
+  std::string CudaPath;
+  std::vector<std::string> Plugins;
+
+  std::string Device = "auto";
+  HostOptions Host;
+  bool Execute = true;
+  bool Resources = false; ///< Also compile for the GPU when the host runs it.
+  bool Verify = true;
+  bool Isolate = true; ///< Compile and run in a process of their own.
+  unsigned Warmup = 1, Iterations = 3;
+  double Timeout =
+      300; ///< Seconds, for the compilation and for each launch; 0 = none.
+  std::string OutputIR, OutputAsm; ///< Files to write; empty = none.
+
+  std::vector<ToleranceSpec> Tolerances;
+  std::vector<ElementTypeSpec> ElementTypes;
+  std::optional<uint32_t> Norm;
+  NaNRule NaN = NaNRule::Equal;
+};
+
+/// A buffer or variable with its contents before the recorded launch.
+struct RecordedRegion {
+  SnapshotRegion Info;
+  std::vector<char> Before;
+};
+
+/// The memory of one recorded launch.
+class RecordedState {
+public:
+  /// Reads both snapshots and checks them against each other and against the
+  /// kernel.
+  static Expected<RecordedState> load(StringRef Dir,
+                                      const RecordedKernel &Kernel,
+                                      const RecordedInstance &Instance);
+
+  uint64_t arenaBase() const { return Prologue->header().ArenaBase; }
+  uint64_t arenaSize() const { return Prologue->header().ArenaSize; }
+  /// Sorted by address.
+  ArrayRef<RecordedRegion> regions() const { return Regions; }
+  ArrayRef<std::string> args() const { return Prologue->args(); }
+  ArrayRef<SnapshotAnnotation> annotations() const {
+    return Prologue->annotations();
+  }
+  /// The ranges that are not zero before the launch, and those that it changed.
+  ArrayRef<SnapshotData> stored() const { return Prologue->data(); }
+  ArrayRef<SnapshotData> changed() const { return Epilogue->data(); }
+  /// A region's contents after the recorded launch.
+  Expected<std::vector<char>> after(size_t Region) const;
+
+private:
+  std::optional<Snapshot> Prologue, Epilogue;
+  std::vector<RecordedRegion> Regions;
+};
+
+/// A part of one region that is compared under one rule.
+struct ComparePart {
+  size_t Region;
+  uint64_t Offset, Size;
+  std::string Name;
+  CompareRule Rule;
+};
+
+class ReplayPlan {
+public:
+  /// \param Database  a kernel's JSON file, or a folder that holds one.
+  /// Every Error names what is wrong: file, option or argument.
+  static Expected<std::unique_ptr<ReplayPlan>> create(StringRef Database,
+                                                      ReplayOptions Options);
+  ~ReplayPlan();
+
+  const ReplayOptions &options() const { return Options; }
+  const RecordedKernel &kernel() const { return Kernel; }
+  const RecordedInstance &instance() const { return Instance; }
+  const RecordedState &state() const { return *State; }
+  const KernelCompiler &compiler() const { return *Compiler; }
+  Dim3 grid() const { return Grid; }
+  Dim3 block() const { return Block; }
+  uint64_t sharedMem() const { return SharedMem; }
+  /// Where each variable lives.
+  std::vector<KernelGlobal> globals() const;
+  ArrayRef<ComparePart> compareParts() const { return Parts; }
+  /// A fresh copy of the module to compile.
+  std::unique_ptr<Module> cloneModule() const;
+  /// Seconds that parsing the IR and reading the snapshots took.
+  double parseTime() const { return ParseTime; }
+  double readTime() const { return ReadTime; }
+
+private:
+  ReplayPlan();
+  ReplayOptions Options;
+  RecordedKernel Kernel;
+  RecordedInstance Instance;
+  Dim3 Grid, Block;
+  uint64_t SharedMem = 0;
+  std::optional<RecordedState> State;
+  std::unique_ptr<LLVMContext> Context;
+  std::unique_ptr<Module> M;
+  std::optional<KernelCompiler> Compiler;
+  std::vector<ComparePart> Parts;
+  double ParseTime = 0, ReadTime = 0;
+
+  Error chooseInstance(StringRef Database, std::string &Dir);
+  Error loadModule(StringRef Dir);
+  Error checkSignature() const;
+  Error planLaunch();
+  Error planCompilation();
+  Error planComparison();
+  SpecializeOptions getSpecialization() const;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_REPLAY_PLAN_H

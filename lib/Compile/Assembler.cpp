@@ -1,0 +1,169 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The programs that turn what LLVM emits into what a GPU loads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+/// A temporary file that goes away with its scope.
+struct ScratchFile {
+  SmallString<128> Path;
+  FileRemover Remover;
+
+  static Error create(StringRef Suffix, ScratchFile &F) {
+    if (std::error_code EC =
+            sys::fs::createTemporaryFile("mneme", Suffix, F.Path))
+      return createStringError(EC, "cannot create a temporary file");
+    F.Remover.setFile(F.Path);
+    return Error::success();
+  }
+};
+} // namespace
+
+static Error writeFile(StringRef Path, StringRef Contents) {
+  std::error_code EC;
+  raw_fd_ostream OS(Path, EC);
+  if (EC)
+    return createFileError(Path, EC);
+  OS << Contents;
+  OS.close();
+  if (!OS.has_error())
+    return Error::success();
+  EC = OS.error();
+  OS.clear_error();
+  return createFileError(Path, EC);
+}
+
+static Expected<SmallVector<char, 0>> readBytes(StringRef Path) {
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  if (!Buffer)
+    return Buffer.takeError();
+  return SmallVector<char, 0>((*Buffer)->getBufferStart(),
+                              (*Buffer)->getBufferEnd());
+}
+
+/// Runs \p Args; what it prints goes to \p Log. An Error holds that text.
+static Error runProgram(ArrayRef<StringRef> Args, std::string &Log) {
+  ScratchFile Out;
+  if (Error E = ScratchFile::create("log", Out))
+    return E;
+  std::optional<StringRef> Redirects[] = {StringRef(), StringRef(Out.Path),
+                                          StringRef(Out.Path)};
+  std::string Message;
+  int Status =
+      sys::ExecuteAndWait(Args[0], Args, std::nullopt, Redirects,
+                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &Message);
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Out.Path);
+  if (!Text)
+    return Text.takeError();
+  Log = (*Text)->getBuffer().str();
+  if (Status == 0)
+    return Error::success();
+  StringRef Said = StringRef(Log).trim();
+  return createStringError(
+      formatv("{0} failed{1}: {2}", sys::path::filename(Args[0]),
+              Status < 0 ? " (" + Message + ")" : "",
+              Said.empty() ? formatv("exit code {0}", Status).str()
+                           : Said.str())
+          .str());
+}
+
+Expected<std::string> mneme::findPtxas(StringRef CudaPath) {
+  auto In = [](StringRef Root) -> std::optional<std::string> {
+    SmallString<128> Path(Root);
+    sys::path::append(Path, "bin", "ptxas");
+    if (Root.empty() || !sys::fs::can_execute(Path))
+      return std::nullopt;
+    return std::string(Path);
+  };
+  if (!CudaPath.empty()) {
+    if (auto Path = In(CudaPath))
+      return *Path;
+    return createStringError(formatv("no bin/ptxas in '{0}'", CudaPath).str());
+  }
+  for (const char *Variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (std::optional<std::string> Root = sys::Process::GetEnv(Variable))
+      if (auto Path = In(*Root))
+        return *Path;
+  if (ErrorOr<std::string> Path = sys::findProgramByName("ptxas"))
+    return *Path;
+  if (auto Path = In("/usr/local/cuda"))
+    return *Path;
+  return createStringError(
+      "no ptxas: give --cuda-path, set CUDA_HOME, or put it "
+      "in PATH");
+}
+
+Expected<SmallVector<char, 0>> mneme::runPtxas(StringRef PTX, StringRef Arch,
+                                               unsigned Level, bool Debug,
+                                               StringRef CudaPath,
+                                               std::string &Log) {
+  Expected<std::string> Ptxas = findPtxas(CudaPath);
+  if (!Ptxas)
+    return Ptxas.takeError();
+  ScratchFile In, Out;
+  if (Error E = ScratchFile::create("ptx", In))
+    return std::move(E);
+  if (Error E = ScratchFile::create("cubin", Out))
+    return std::move(E);
+  if (Error E = writeFile(In.Path, PTX))
+    return std::move(E);
+
+  // The arguments that clang's driver gives it.
+  std::string LevelFlag = "-O" + std::to_string(Level);
+  SmallVector<StringRef, 16> Args = {*Ptxas, "-m64"};
+  if (Debug && Level == 0)
+    Args.append({"-g", "--dont-merge-basicblocks", "--return-at-end"});
+  else
+    Args.push_back(LevelFlag);
+  if (Debug && Level != 0)
+    Args.push_back("-lineinfo");
+  Args.append({"-v", "--gpu-name", Arch, "--output-file", Out.Path, In.Path});
+  if (Error E = runProgram(Args, Log))
+    return std::move(E);
+  return readBytes(Out.Path);
+}
+
+Expected<std::optional<SmallVector<char, 0>>>
+mneme::linkAMDGPU(ArrayRef<char> Object) {
+  ErrorOr<std::string> Lld = sys::findProgramByName("ld.lld-22");
+  if (!Lld)
+    Lld = sys::findProgramByName("ld.lld");
+  if (!Lld)
+    return std::nullopt;
+  ScratchFile In, Out;
+  if (Error E = ScratchFile::create("o", In))
+    return std::move(E);
+  if (Error E = ScratchFile::create("hsaco", Out))
+    return std::move(E);
+  if (Error E = writeFile(In.Path, StringRef(Object.data(), Object.size())))
+    return std::move(E);
+  std::string Log;
+  StringRef Args[] = {*Lld,      "-m",    "elf64_amdgpu", "--no-undefined",
+                      "-shared", In.Path, "-o",           Out.Path};
+  if (Error E = runProgram(Args, Log))
+    return std::move(E);
+  Expected<SmallVector<char, 0>> Image = readBytes(Out.Path);
+  if (!Image)
+    return Image.takeError();
+  return std::move(*Image);
+}

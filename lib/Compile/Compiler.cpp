@@ -1,0 +1,278 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Analysis/RuntimeLibcallInfo.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Compile/Targets.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+/// Collects the errors that the back end reports through the context, which
+/// would otherwise print them and exit.
+class DiagnosticScope {
+  struct Handler : DiagnosticHandler {
+    explicit Handler(std::string &Text) : Text(Text) {}
+    bool handleDiagnostics(const DiagnosticInfo &DI) override {
+      if (DI.getSeverity() != DS_Error)
+        return false;
+      raw_string_ostream OS(Text);
+      DiagnosticPrinterRawOStream Printer(OS);
+      if (!Text.empty())
+        OS << '\n';
+      DI.print(Printer);
+      return true;
+    }
+    std::string &Text;
+  };
+
+public:
+  explicit DiagnosticScope(LLVMContext &Context)
+      : Context(Context), Previous(Context.getDiagnosticHandler()) {
+    Context.setDiagnosticHandler(std::make_unique<Handler>(Text));
+  }
+  ~DiagnosticScope() { Context.setDiagnosticHandler(std::move(Previous)); }
+
+  Error take() {
+    return Text.empty() ? Error::success()
+                        : createStringError(StringRef(Text).trim());
+  }
+
+private:
+  LLVMContext &Context;
+  std::unique_ptr<DiagnosticHandler> Previous;
+  std::string Text;
+};
+
+class Stopwatch {
+public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         Start)
+        .count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point Start =
+      std::chrono::steady_clock::now();
+};
+} // namespace
+
+/// clang tells the back end whether it may fuse across instructions that do not
+/// say so themselves (libdevice's). That is not in the IR, but a CUDA module
+/// compiled with -ffp-contract=fast, the default, has contract flags and any
+/// other has none.
+static bool hasContractFlags(const Module &M) {
+  for (const Function &F : M)
+    for (const Instruction &I : instructions(F))
+      if (const auto *FP = dyn_cast<FPMathOperator>(&I))
+        if (FP->hasAllowContract())
+          return true;
+  return false;
+}
+
+static bool hasDebugInfo(const Module &M) {
+  return !M.debug_compile_units().empty();
+}
+
+/// What clang gives the code generator, and ptxas, at -O\p Level.
+static unsigned getDefaultCodeGenLevel(StringRef Level) {
+  if (Level == "s" || Level == "z")
+    return 2;
+  unsigned Number = 2;
+  Level.getAsInteger(10, Number);
+  return std::min(Number, 3u);
+}
+
+KernelCompiler::KernelCompiler() = default;
+KernelCompiler::KernelCompiler(KernelCompiler &&) = default;
+KernelCompiler::~KernelCompiler() = default;
+
+Expected<KernelCompiler> KernelCompiler::create(const Module &M,
+                                                CompileOptions Options) {
+  initializeTargets();
+  const Function *Kernel = M.getFunction(Options.Kernel);
+  if (!Kernel || Kernel->isDeclaration())
+    return createStringError(
+        formatv("the IR has no kernel '{0}'", Options.Kernel).str());
+  const Triple &TT = M.getTargetTriple();
+  if (!TT.isNVPTX() && !TT.isAMDGCN())
+    return createStringError(
+        formatv("'{0}' is not a GPU triple", TT.str()).str());
+
+  std::string Message;
+  const Target *T = TargetRegistry::lookupTarget(TT, Message);
+  if (!T)
+    return createStringError(Message);
+
+  KernelCompiler C;
+  C.Arch = Options.Arch;
+  std::string Features;
+  if (C.Arch.empty()) {
+    C.Arch = Kernel->getFnAttribute("target-cpu").getValueAsString().str();
+    // NVPTX has one subtarget a module; AMDGPU reads each function's own.
+    if (TT.isNVPTX())
+      Features =
+          Kernel->getFnAttribute("target-features").getValueAsString().str();
+  }
+  if (C.Arch.empty())
+    return createStringError(
+        formatv("kernel '{0}' has no target-cpu; say which with --arch",
+                Options.Kernel)
+            .str());
+
+  C.CodeGenLevel =
+      Options.CodeGenLevel.value_or(getDefaultCodeGenLevel(Options.OptLevel));
+  C.FuseFP = TT.isNVPTX() && hasContractFlags(M);
+  C.Pipeline = Options.Passes.value_or(getClangPipeline(Options.OptLevel));
+  C.Options = std::move(Options);
+
+  // As clang's EmitAssemblyHelper does for a device compilation.
+  TargetOptions TO;
+  TO.AllowFPOpFusion = C.FuseFP ? FPOpFusion::Fast : FPOpFusion::Standard;
+  TO.MCOptions.AsmVerbose = true;
+  TO.DebuggerTuning = DebuggerKind::GDB;
+  std::optional<CodeGenOptLevel> Level = CodeGenOpt::getLevel(C.CodeGenLevel);
+  if (!Level)
+    return createStringError(formatv("invalid code generation level {0}: "
+                                     "must be 0, 1, 2 or 3",
+                                     C.CodeGenLevel)
+                                 .str());
+  // An invalid CPU is only a warning of the subtarget, printed at each use.
+  std::unique_ptr<MCSubtargetInfo> STI(T->createMCSubtargetInfo(TT, "", ""));
+  if (!STI || !STI->isCPUStringValid(C.Arch))
+    return createStringError(
+        formatv("unknown architecture '{0}' for {1}", C.Arch, TT.getArchName())
+            .str());
+  C.TM.reset(T->createTargetMachine(TT, C.Arch, Features, TO,
+                                    TT.isNVPTX() ? Reloc::Static : Reloc::PIC_,
+                                    std::nullopt, *Level));
+  if (!C.TM)
+    return createStringError(
+        formatv("no code generator for {0}", TT.str()).str());
+  if (Error E = checkPipeline(*C.TM, C.Pipeline, C.Options.Plugins))
+    return std::move(E);
+  return std::move(C);
+}
+
+/// Makes all functions of \p M ones of the architecture asked for.
+Error KernelCompiler::retarget(Module &M) const {
+  if (!Options.Arch.empty())
+    for (Function &F : M) {
+      if (F.isDeclaration())
+        continue;
+      F.addFnAttr("target-cpu", Options.Arch);
+      F.removeFnAttr("target-features");
+    }
+  M.setDataLayout(TM->createDataLayout());
+  return Error::success();
+}
+
+Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
+  DiagnosticScope Diagnostics(M.getContext());
+  Stopwatch Preprocess;
+  if (Error E = retarget(M))
+    return E;
+  if (!Options.Specialize.empty()) {
+    ModuleAnalysisManager MAM;
+    SpecializeOptions SO = Options.Specialize;
+    SO.Kernel = Options.Kernel;
+    SpecializePass(std::move(SO)).run(M, MAM);
+  }
+  Result.PreprocessTime = Preprocess.seconds();
+
+  Stopwatch Optimize;
+  Error E = runPipeline(M, *TM, Pipeline, Options.Plugins);
+  Result.OptimizeTime = Optimize.seconds();
+  if (E)
+    return E;
+  return Diagnostics.take();
+}
+
+Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
+                                                    bool Object) const {
+  std::unique_ptr<Module> Copy = CloneModule(M);
+  DiagnosticScope Diagnostics(Copy->getContext());
+  const Triple &TT = Copy->getTargetTriple();
+  const TargetOptions &TO = TM->Options;
+  legacy::PassManager PM;
+  PM.add(createTargetTransformInfoWrapperPass(TM->getTargetIRAnalysis()));
+  PM.add(
+      new TargetLibraryInfoWrapperPass(TargetLibraryInfoImpl(TT, TO.VecLib)));
+  PM.add(new RuntimeLibraryInfoWrapper(TT, TO.ExceptionModel, TO.FloatABIType,
+                                       TO.EABIVersion, TO.MCOptions.ABIName,
+                                       TO.VecLib));
+  SmallVector<char, 0> Out;
+  raw_svector_ostream OS(Out);
+  CodeGenFileType Type =
+      Object ? CodeGenFileType::ObjectFile : CodeGenFileType::AssemblyFile;
+  if (TM->addPassesToEmitFile(PM, OS, nullptr, Type, /*DisableVerify=*/true))
+    return createStringError(
+        formatv("{0} cannot emit this kind of file", TT.str()).str());
+  PM.run(*Copy);
+  if (Error E = Diagnostics.take())
+    return std::move(E);
+  return Out;
+}
+
+Expected<std::string> KernelCompiler::emitAssembly(const Module &M) const {
+  Expected<SmallVector<char, 0>> Text = emit(M, /*Object=*/false);
+  if (!Text)
+    return Text.takeError();
+  return std::string(Text->begin(), Text->end());
+}
+
+Error KernelCompiler::emitImage(const Module &M, CompileResult &Result) const {
+  Stopwatch Codegen;
+  bool IsNVPTX = M.getTargetTriple().isNVPTX();
+  Expected<SmallVector<char, 0>> Emitted = emit(M, /*Object=*/!IsNVPTX);
+  if (!Emitted)
+    return Emitted.takeError();
+
+  std::string PtxasLog;
+  if (IsNVPTX) {
+    Result.Assembly.assign(Emitted->begin(), Emitted->end());
+    Expected<SmallVector<char, 0>> Cubin =
+        runPtxas(Result.Assembly, Arch, CodeGenLevel, hasDebugInfo(M),
+                 Options.CudaPath, PtxasLog);
+    if (!Cubin)
+      return Cubin.takeError();
+    Result.Image = std::move(*Cubin);
+  } else {
+    Expected<std::optional<SmallVector<char, 0>>> Linked = linkAMDGPU(*Emitted);
+    if (!Linked)
+      return Linked.takeError();
+    Result.Image = *Linked ? std::move(**Linked) : std::move(*Emitted);
+  }
+  Result.CodegenTime = Codegen.seconds();
+
+  Expected<KernelResources> R = readResources(
+      StringRef(Result.Image.data(), Result.Image.size()), Options.Kernel);
+  if (!R)
+    return R.takeError();
+  Result.Resources = *R;
+  readPtxasLog(PtxasLog, Options.Kernel, Result.Resources);
+  return Error::success();
+}

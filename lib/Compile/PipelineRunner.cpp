@@ -1,0 +1,180 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only file of the library that includes PassBuilder.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/RuntimeLibcallInfo.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/CodeGen/LibcallLoweringInfo.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Transforms/Specialize.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
+#include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+std::string mneme::getClangPipeline(StringRef Level) {
+  return ("clang<O" + Level + ">").str();
+}
+
+/// The level of "clang<O2>"; unset for any other text.
+static std::optional<OptimizationLevel> parseClangPipeline(StringRef Text) {
+  if (!Text.consume_front("clang<O") || !Text.consume_back(">"))
+    return std::nullopt;
+  if (Text == "0")
+    return OptimizationLevel::O0;
+  if (Text == "1")
+    return OptimizationLevel::O1;
+  if (Text == "2")
+    return OptimizationLevel::O2;
+  if (Text == "3")
+    return OptimizationLevel::O3;
+  if (Text == "s")
+    return OptimizationLevel::Os;
+  if (Text == "z")
+    return OptimizationLevel::Oz;
+  return std::nullopt;
+}
+
+namespace {
+/// clang's driver passes -mllvm -enable-memcpyopt-without-libcalls for NVPTX.
+/// The option is global, so it is only set while a clang pipeline runs.
+class MemCpyOptWithoutLibcalls {
+public:
+  explicit MemCpyOptWithoutLibcalls(bool Enable) {
+    auto &Options = cl::getRegisteredOptions();
+    auto It = Options.find("enable-memcpyopt-without-libcalls");
+    if (!Enable || It == Options.end() || It->second->getNumOccurrences())
+      return;
+    Option = static_cast<cl::opt<bool> *>(It->second);
+    Option->setValue(true);
+  }
+  ~MemCpyOptWithoutLibcalls() {
+    if (Option)
+      Option->setValue(false);
+  }
+
+private:
+  cl::opt<bool> *Option = nullptr;
+};
+
+/// Everything a pipeline needs to be parsed; in the order of destruction.
+struct PipelineContext {
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CGAM;
+  ModuleAnalysisManager MAM;
+  PassInstrumentationCallbacks PIC;
+  PassBuilder PB;
+
+  PipelineContext(TargetMachine &TM, PipelineTuningOptions PTO)
+      : PB(&TM, PTO, std::nullopt, &PIC) {}
+
+  Error loadPlugins(ArrayRef<std::string> Plugins) {
+    for (const std::string &Path : Plugins) {
+      Expected<PassPlugin> Plugin = PassPlugin::Load(Path);
+      if (!Plugin)
+        return Plugin.takeError();
+      Plugin->registerPassBuilderCallbacks(PB);
+    }
+    registerSpecializePass(PB);
+    return Error::success();
+  }
+};
+} // namespace
+
+static PipelineTuningOptions
+getTuningOptions(std::optional<OptimizationLevel> Clang) {
+  PipelineTuningOptions PTO;
+  if (!Clang)
+    return PTO; // as opt's
+  // What the driver passes (-vectorize-loops, -vectorize-slp) and what cc1
+  // makes of the level; -Os and -Oz count as level 2 there.
+  bool Above1 = Clang->getSpeedupLevel() > 1;
+  PTO.LoopVectorization = Above1 && *Clang != OptimizationLevel::Oz;
+  PTO.SLPVectorization = Above1;
+  PTO.LoopUnrolling = Above1;
+  PTO.LoopInterleaving = Above1;
+  return PTO;
+}
+
+static Error parsePipeline(PassBuilder &PB, ModulePassManager &MPM,
+                           StringRef Passes,
+                           std::optional<OptimizationLevel> Clang) {
+  if (Clang == OptimizationLevel::O0) {
+    MPM = PB.buildO0DefaultPipeline(*Clang);
+    return Error::success();
+  }
+  if (Clang) {
+    MPM = PB.buildPerModuleDefaultPipeline(*Clang);
+    return Error::success();
+  }
+  return Passes.empty() ? Error::success() : PB.parsePassPipeline(MPM, Passes);
+}
+
+Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
+                           ArrayRef<std::string> Plugins) {
+  std::optional<OptimizationLevel> Clang = parseClangPipeline(Passes);
+  PipelineContext C(TM, getTuningOptions(Clang));
+  if (Error E = C.loadPlugins(Plugins))
+    return E;
+  ModulePassManager MPM;
+  return parsePipeline(C.PB, MPM, Passes, Clang);
+}
+
+Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
+                         ArrayRef<std::string> Plugins) {
+  std::optional<OptimizationLevel> Clang = parseClangPipeline(Passes);
+  MemCpyOptWithoutLibcalls Scope(Clang && M.getTargetTriple().isNVPTX());
+  PipelineContext C(TM, getTuningOptions(Clang));
+  if (Error E = C.loadPlugins(Plugins))
+    return E;
+
+  StandardInstrumentations SI(M.getContext(), /*DebugLogging=*/false);
+  SI.registerCallbacks(C.PIC, &C.MAM);
+
+  // opt registers these by hand before PassBuilder's defaults, which know
+  // neither the triple nor the options of the target.
+  const Triple &TT = M.getTargetTriple();
+  TargetLibraryInfoImpl TLII(TT, TM.Options.VecLib);
+  C.FAM.registerPass([&] { return TargetLibraryAnalysis(TLII); });
+  C.FAM.registerPass([&] { return C.PB.buildDefaultAAPipeline(); });
+  C.MAM.registerPass([&] {
+    return RuntimeLibraryAnalysis(
+        TT, TM.Options.ExceptionModel, TM.Options.FloatABIType,
+        TM.Options.EABIVersion, TM.Options.MCOptions.ABIName,
+        TM.Options.VecLib);
+  });
+  C.MAM.registerPass([&] { return LibcallLoweringModuleAnalysis(); });
+  C.PB.registerModuleAnalyses(C.MAM);
+  C.PB.registerCGSCCAnalyses(C.CGAM);
+  C.PB.registerFunctionAnalyses(C.FAM);
+  C.PB.registerLoopAnalyses(C.LAM);
+  C.PB.crossRegisterProxies(C.LAM, C.FAM, C.CGAM, C.MAM);
+
+  ModulePassManager MPM;
+  if (Error E = parsePipeline(C.PB, MPM, Passes, Clang))
+    return E;
+  MPM.run(M, C.MAM);
+
+  std::string Broken;
+  raw_string_ostream OS(Broken);
+  if (verifyModule(M, &OS))
+    return createStringError("the pipeline left invalid IR: " +
+                             StringRef(Broken).rtrim());
+  return Error::success();
+}

@@ -1,0 +1,470 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Replay/Compare.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Option texts
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct DTypeInfo {
+  const char *Name;
+  unsigned Size;
+};
+} // namespace
+
+/// By MNEME_DTYPE_*.
+static const DTypeInfo DTypes[] = {
+    {"bytes", 1}, {"f32", 4}, {"f64", 8}, {"f16", 2}, {"bf16", 2},
+    {"i8", 1},    {"i16", 2}, {"i32", 4}, {"i64", 8}, {"u8", 1},
+    {"u16", 2},   {"u32", 4}, {"u64", 8}};
+
+static const char *const ToleranceNames[] = {"exact", "abs", "rel", "ulp"};
+static const char *const NormNames[] = {"none", "l1", "l2", "linf"};
+
+/// Index of \p Name in \p Names, or unset.
+static std::optional<uint32_t> findName(ArrayRef<const char *> Names,
+                                        StringRef Name) {
+  for (auto [I, N] : enumerate(Names))
+    if (Name == N)
+      return I;
+  return std::nullopt;
+}
+
+StringRef mneme::getDTypeName(uint32_t DType) {
+  return DType < std::size(DTypes) ? DTypes[DType].Name : "unknown";
+}
+unsigned mneme::getDTypeSize(uint32_t DType) {
+  return DType < std::size(DTypes) ? DTypes[DType].Size : 1;
+}
+StringRef mneme::getNormName(uint32_t Norm) {
+  return Norm < std::size(NormNames) ? NormNames[Norm] : "unknown";
+}
+
+std::string mneme::getToleranceText(const CompareRule &Rule) {
+  if (Rule.Tolerance == MNEME_TOLERANCE_EXACT ||
+      Rule.Tolerance >= std::size(ToleranceNames))
+    return "exact";
+  char Value[32];
+  snprintf(Value, sizeof(Value), "%g", Rule.Value);
+  return formatv("{0}:{1}", ToleranceNames[Rule.Tolerance], Value).str();
+}
+
+Expected<ToleranceSpec> mneme::parseTolerance(StringRef Text) {
+  ToleranceSpec Spec;
+  auto [Limit, Buffer] = Text.split('@');
+  auto [Kind, Value] = Limit.split(':');
+  std::optional<uint32_t> Index = findName(ToleranceNames, Kind);
+  bool Exact = Index == uint32_t(MNEME_TOLERANCE_EXACT);
+  if (!Index || Exact == Limit.contains(':') ||
+      (!Exact && Value.getAsDouble(Spec.Value)) || !(Spec.Value >= 0) ||
+      Text.ends_with("@"))
+    return createStringError(formatv("invalid tolerance '{0}': expected "
+                                     "abs|rel|ulp:VALUE[@buffer] or exact",
+                                     Text)
+                                 .str());
+  Spec.Kind = *Index;
+  Spec.Buffer = Buffer.str();
+  return Spec;
+}
+
+Expected<ElementTypeSpec> mneme::parseElementType(StringRef Text) {
+  auto [Name, Buffer] = Text.split('@');
+  for (auto [I, Info] : enumerate(DTypes))
+    if (Name == Info.Name && !Text.ends_with("@"))
+      return ElementTypeSpec{static_cast<uint32_t>(I), Buffer.str()};
+  std::string Known = join(
+      map_range(DTypes, [](const DTypeInfo &I) { return StringRef(I.Name); }),
+      ", ");
+  return createStringError(
+      formatv("invalid element type '{0}': expected one of {1}, with [@buffer]",
+              Text, Known)
+          .str());
+}
+
+Expected<uint32_t> mneme::parseNorm(StringRef Text) {
+  if (std::optional<uint32_t> Norm = findName(NormNames, Text))
+    return *Norm;
+  return createStringError(
+      formatv("invalid norm '{0}': expected none, l1, l2 or linf", Text).str());
+}
+
+Expected<NaNRule> mneme::parseNaNRule(StringRef Text) {
+  if (Text == "equal")
+    return NaNRule::Equal;
+  if (Text == "error")
+    return NaNRule::Error;
+  return createStringError(
+      formatv("invalid NaN rule '{0}': expected equal or error", Text).str());
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An element as a number, with the distance between two of them counted in
+/// units in the last place.
+struct Element {
+  double Value = 0;
+  /// Position among all values of the type, in order: neighbours differ by one.
+  __int128 Order = 0;
+  bool IsNaN = false;
+  bool IsFloat = false;
+};
+} // namespace
+
+/// The order of sign-magnitude numbers: both zeros are 0.
+static __int128 orderOf(uint64_t Bits, unsigned Width) {
+  uint64_t Sign = uint64_t(1) << (Width - 1);
+  __int128 Magnitude = Bits & (Sign - 1);
+  return Bits & Sign ? -Magnitude : Magnitude;
+}
+
+template <typename T> static T loadAs(const char *P) {
+  T V;
+  std::memcpy(&V, P, sizeof(T));
+  return V;
+}
+
+static double halfToDouble(uint16_t Bits) {
+  int Exponent = (Bits >> 10) & 31;
+  int Mantissa = Bits & 1023;
+  double Value = Exponent == 31
+                     ? (Mantissa ? std::numeric_limits<double>::quiet_NaN()
+                                 : std::numeric_limits<double>::infinity())
+                 : Exponent ? std::ldexp(1024 + Mantissa, Exponent - 25)
+                            : std::ldexp(Mantissa, -24);
+  return Bits & 0x8000 ? -Value : Value;
+}
+
+static Element makeFloat(double Value, uint64_t Bits, unsigned Width) {
+  Element E;
+  E.Value = Value;
+  E.Order = orderOf(Bits, Width);
+  E.IsNaN = std::isnan(Value);
+  E.IsFloat = true;
+  return E;
+}
+
+template <typename T> static Element makeInt(const char *P) {
+  T V = loadAs<T>(P);
+  Element E;
+  E.Value = static_cast<double>(V);
+  E.Order = V;
+  return E;
+}
+
+static Element loadElement(const char *P, uint32_t DType) {
+  switch (DType) {
+  case MNEME_DTYPE_F32:
+    return makeFloat(loadAs<float>(P), loadAs<uint32_t>(P), 32);
+  case MNEME_DTYPE_F64:
+    return makeFloat(loadAs<double>(P), loadAs<uint64_t>(P), 64);
+  case MNEME_DTYPE_F16:
+    return makeFloat(halfToDouble(loadAs<uint16_t>(P)), loadAs<uint16_t>(P),
+                     16);
+  case MNEME_DTYPE_BF16: {
+    uint16_t Bits = loadAs<uint16_t>(P);
+    return makeFloat(bit_cast<float>(uint32_t(Bits) << 16), Bits, 16);
+  }
+  case MNEME_DTYPE_I8:
+    return makeInt<int8_t>(P);
+  case MNEME_DTYPE_I16:
+    return makeInt<int16_t>(P);
+  case MNEME_DTYPE_I32:
+    return makeInt<int32_t>(P);
+  case MNEME_DTYPE_I64:
+    return makeInt<int64_t>(P);
+  case MNEME_DTYPE_U16:
+    return makeInt<uint16_t>(P);
+  case MNEME_DTYPE_U32:
+    return makeInt<uint32_t>(P);
+  case MNEME_DTYPE_U64:
+    return makeInt<uint64_t>(P);
+  default:
+    return makeInt<uint8_t>(P);
+  }
+}
+
+static std::string printElement(const char *P, uint32_t DType) {
+  if (DType == MNEME_DTYPE_BYTES)
+    return formatv("0x{0:x-2}", loadAs<uint8_t>(P)).str();
+  if (DType == MNEME_DTYPE_U64)
+    return utostr(loadAs<uint64_t>(P));
+  Element E = loadElement(P, DType);
+  if (!E.IsFloat)
+    return itostr(static_cast<int64_t>(E.Order));
+  char Text[40];
+  // 9 digits tell all floats apart, 17 all doubles.
+  snprintf(Text, sizeof(Text), "%.*g", DType == MNEME_DTYPE_F64 ? 17 : 9,
+           E.Value);
+  return Text;
+}
+
+namespace {
+struct ElementError {
+  double Abs = 0, Rel = 0, Ulp = 0;
+};
+} // namespace
+
+static ElementError errorOf(const Element &Expected, const Element &Actual,
+                            NaNRule NaN) {
+  const double Inf = std::numeric_limits<double>::infinity();
+  if (Expected.IsNaN || Actual.IsNaN) {
+    if (Expected.IsNaN && Actual.IsNaN && NaN == NaNRule::Equal)
+      return {};
+    return {Inf, Inf, Inf};
+  }
+  ElementError E;
+  __int128 Distance = Actual.Order - Expected.Order;
+  E.Ulp = std::fabs(static_cast<double>(Distance));
+  if (Distance == 0)
+    return E; // also equal infinities, whose difference is no number
+  E.Abs = Expected.IsFloat ? std::fabs(Actual.Value - Expected.Value) : E.Ulp;
+  double Scale = std::fabs(Expected.Value);
+  E.Rel = std::isinf(E.Abs) ? Inf : Scale > 0 ? E.Abs / Scale : Inf;
+  return E;
+}
+
+static bool isWithin(const ElementError &E, const CompareRule &Rule) {
+  switch (Rule.Tolerance) {
+  case MNEME_TOLERANCE_ABS:
+    return E.Abs <= Rule.Value;
+  case MNEME_TOLERANCE_REL:
+    return E.Rel <= Rule.Value;
+  case MNEME_TOLERANCE_ULP:
+    return E.Ulp <= Rule.Value;
+  default:
+    return false; // called for elements whose bits differ
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Sums up a norm of the differences and of the recorded values.
+class NormSum {
+public:
+  explicit NormSum(uint32_t Norm) : Norm(Norm) {}
+  void add(double V) {
+    V = std::fabs(V);
+    if (Norm == MNEME_NORM_LINF)
+      Sum = std::isnan(V) ? V : std::max(Sum, V);
+    else
+      Sum += Norm == MNEME_NORM_L2 ? V * V : V;
+  }
+  double value() const { return Norm == MNEME_NORM_L2 ? std::sqrt(Sum) : Sum; }
+
+private:
+  uint32_t Norm;
+  double Sum = 0;
+};
+} // namespace
+
+CompareStats mneme::compareMemory(ArrayRef<char> Expected,
+                                  ArrayRef<char> Actual,
+                                  const CompareRule &Rule) {
+  assert(Expected.size() == Actual.size() && "ranges of different size");
+  CompareStats Stats;
+  unsigned Size = getDTypeSize(Rule.DType);
+  uint64_t Count = Expected.size() / Size;
+  uint64_t Tail = Expected.size() % Size;
+  Stats.Elements = Count + Tail;
+  bool IsNumber = Rule.DType != MNEME_DTYPE_BYTES;
+  bool ForbidNaN = IsNumber && Rule.NaN == NaNRule::Error;
+  bool WithNorm = IsNumber && Rule.Norm != MNEME_NORM_NONE &&
+                  Rule.Tolerance != MNEME_TOLERANCE_EXACT;
+  bool Same = std::memcmp(Expected.data(), Actual.data(), Expected.size()) == 0;
+  if (Same && !ForbidNaN) {
+    if (WithNorm)
+      Stats.NormError = 0;
+    return Stats;
+  }
+
+  NormSum Difference(Rule.Norm), Recorded(Rule.Norm);
+  auto Mismatch = [&](uint64_t Index, const char *E, const char *A,
+                      uint32_t DType) {
+    ++Stats.Mismatches;
+    if (Stats.First)
+      return;
+    Stats.First = Index;
+    Stats.Expected = printElement(E, DType);
+    Stats.Actual = printElement(A, DType);
+  };
+  // Whole equal blocks need no look at their elements, unless a norm wants
+  // them.
+  constexpr uint64_t Block = 256;
+  for (uint64_t Begin = 0; Begin < Count; Begin += Block) {
+    uint64_t End = std::min(Begin + Block, Count);
+    const char *E = Expected.data() + Begin * Size;
+    const char *A = Actual.data() + Begin * Size;
+    if (!WithNorm && !ForbidNaN && std::memcmp(E, A, (End - Begin) * Size) == 0)
+      continue;
+    for (uint64_t I = Begin; I != End; ++I, E += Size, A += Size) {
+      bool Differs = std::memcmp(E, A, Size) != 0;
+      Stats.Differences += Differs;
+      if (!IsNumber) {
+        if (Differs)
+          Mismatch(I, E, A, Rule.DType);
+        continue;
+      }
+      Element X = loadElement(E, Rule.DType), Y = loadElement(A, Rule.DType);
+      bool NaN = ForbidNaN && (X.IsNaN || Y.IsNaN);
+      if (WithNorm && !X.IsNaN)
+        Recorded.add(X.Value);
+      if (!Differs && !NaN)
+        continue;
+      ElementError Err = errorOf(X, Y, Rule.NaN);
+      Stats.MaxAbs = std::max(Stats.MaxAbs, Err.Abs);
+      Stats.MaxRel = std::max(Stats.MaxRel, Err.Rel);
+      Stats.MaxUlp = std::max(Stats.MaxUlp, Err.Ulp);
+      if (WithNorm)
+        Difference.add(Rule.Tolerance == MNEME_TOLERANCE_ULP ? Err.Ulp
+                                                             : Err.Abs);
+      bool Bad = NaN || !isWithin(Err, Rule);
+      if (WithNorm ? NaN || Differs : Bad)
+        Mismatch(I, E, A, Rule.DType);
+    }
+  }
+
+  Stats.Pass = Stats.Mismatches == 0;
+  if (WithNorm) {
+    double Norm = Difference.value();
+    if (Rule.Tolerance == MNEME_TOLERANCE_REL && Norm > 0)
+      Norm = Recorded.value() > 0 ? Norm / Recorded.value()
+                                  : std::numeric_limits<double>::infinity();
+    Stats.NormError = Norm;
+    Stats.Pass = Norm <= Rule.Value; // false for NaN
+    if (Stats.Pass) {
+      Stats.Mismatches = 0;
+      Stats.First.reset();
+    }
+  }
+  for (uint64_t I = 0; I != Tail; ++I) {
+    const char *E = Expected.data() + Count * Size + I;
+    const char *A = Actual.data() + Count * Size + I;
+    if (*E == *A)
+      continue;
+    ++Stats.Differences;
+    Mismatch(Count + I, E, A, MNEME_DTYPE_BYTES);
+    Stats.Pass = false;
+  }
+  return Stats;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+/// JSON knows no infinities and no NaN.
+static json::Value numberToJSON(double V) {
+  if (std::isnan(V))
+    return "nan";
+  if (std::isinf(V))
+    return V < 0 ? "-inf" : "inf";
+  return V;
+}
+
+static double numberFromJSON(const json::Value *V) {
+  if (!V)
+    return 0;
+  if (std::optional<double> Number = V->getAsNumber())
+    return *Number;
+  return V->getAsString() == StringRef("nan")
+             ? std::numeric_limits<double>::quiet_NaN()
+             : std::numeric_limits<double>::infinity();
+}
+
+json::Value mneme::toJSON(const BufferReport &R) {
+  const CompareStats &S = R.Stats;
+  json::Object O{
+      {"buffer", R.Id},
+      {"kind", R.IsGlobal ? "global" : "heap"},
+      {"name", R.Name.empty() ? json::Value(nullptr) : json::Value(R.Name)},
+      {"address", formatv("{0:x}", R.Address).str()},
+      {"size", R.Size},
+      {"dtype", getDTypeName(R.Rule.DType)},
+      {"tolerance", getToleranceText(R.Rule)},
+      {"norm", getNormName(R.Rule.Norm)},
+      {"pass", S.Pass},
+      {"elements", S.Elements},
+      {"differences", S.Differences},
+      {"mismatches", S.Mismatches},
+      {"first_mismatch", S.First},
+      {"max_abs_error", numberToJSON(S.MaxAbs)},
+      {"max_rel_error", numberToJSON(S.MaxRel)},
+      {"max_ulp_error", numberToJSON(S.MaxUlp)},
+      {"norm_error",
+       S.NormError ? numberToJSON(*S.NormError) : json::Value(nullptr)}};
+  O["expected"] = S.First ? json::Value(S.Expected) : json::Value(nullptr);
+  O["actual"] = S.First ? json::Value(S.Actual) : json::Value(nullptr);
+  return O;
+}
+
+bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::string Kind, DType, Tolerance, Norm, Address;
+  std::optional<std::string> Name, Expected, Actual;
+  CompareStats &S = R.Stats;
+  if (!O || !O.map("buffer", R.Id) || !O.map("kind", Kind) ||
+      !O.map("name", Name) || !O.map("address", Address) ||
+      !O.map("size", R.Size) || !O.map("dtype", DType) ||
+      !O.map("tolerance", Tolerance) || !O.map("norm", Norm) ||
+      !O.map("pass", S.Pass) || !O.map("elements", S.Elements) ||
+      !O.map("differences", S.Differences) ||
+      !O.map("mismatches", S.Mismatches) || !O.map("first_mismatch", S.First) ||
+      !O.map("expected", Expected) || !O.map("actual", Actual))
+    return false;
+  auto Fail = [&](const char *Field, llvm::Error E) {
+    P.field(Field).report("unknown value");
+    consumeError(std::move(E));
+    return false;
+  };
+  auto Type = parseElementType(DType);
+  if (!Type)
+    return Fail("dtype", Type.takeError());
+  auto Limit = parseTolerance(Tolerance);
+  if (!Limit)
+    return Fail("tolerance", Limit.takeError());
+  auto NormKind = parseNorm(Norm);
+  if (!NormKind)
+    return Fail("norm", NormKind.takeError());
+  R.Rule.DType = Type->DType;
+  R.Rule.Tolerance = Limit->Kind;
+  R.Rule.Value = Limit->Value;
+  R.Rule.Norm = *NormKind;
+  R.IsGlobal = Kind == "global";
+  R.Name = Name.value_or("");
+  if (StringRef(Address).getAsInteger(0, R.Address)) {
+    P.field("address").report("expected an address");
+    return false;
+  }
+  S.Expected = Expected.value_or("");
+  S.Actual = Actual.value_or("");
+  const json::Object *Object = V.getAsObject();
+  S.MaxAbs = numberFromJSON(Object->get("max_abs_error"));
+  S.MaxRel = numberFromJSON(Object->get("max_rel_error"));
+  S.MaxUlp = numberFromJSON(Object->get("max_ulp_error"));
+  if (const json::Value *N = Object->get("norm_error"); N && !N->getAsNull())
+    S.NormError = numberFromJSON(N);
+  return true;
+}

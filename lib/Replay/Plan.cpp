@@ -1,0 +1,403 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// What every CUDA GPU since 2012 and every AMD GPU allows.
+static constexpr uint32_t MaxBlockThreads = 1024;
+static constexpr uint32_t MaxBlockZ = 64;
+static constexpr uint32_t MaxGridX = 0x7fffffff, MaxGridYZ = 65535;
+
+static double secondsSince(std::chrono::steady_clock::time_point Start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - Start)
+      .count();
+}
+
+static std::string inDir(StringRef Dir, StringRef Name) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, Name);
+  return std::string(Path);
+}
+
+ReplayPlan::ReplayPlan() = default;
+ReplayPlan::~ReplayPlan() = default;
+
+Expected<std::unique_ptr<ReplayPlan>>
+ReplayPlan::create(StringRef Database, ReplayOptions Options) {
+  std::unique_ptr<ReplayPlan> Plan(new ReplayPlan());
+  Plan->Options = std::move(Options);
+  std::string Dir;
+  if (Error E = Plan->chooseInstance(Database, Dir))
+    return std::move(E);
+
+  auto Start = std::chrono::steady_clock::now();
+  if (Error E = Plan->loadModule(Dir))
+    return std::move(E);
+  Plan->ParseTime = secondsSince(Start);
+  if (Error E = Plan->checkSignature())
+    return std::move(E);
+
+  Start = std::chrono::steady_clock::now();
+  Expected<RecordedState> State =
+      RecordedState::load(Dir, Plan->Kernel, Plan->Instance);
+  if (!State)
+    return State.takeError();
+  Plan->State = std::move(*State);
+  Plan->ReadTime = secondsSince(Start);
+
+  if (Error E = Plan->planLaunch())
+    return std::move(E);
+  if (Error E = Plan->planCompilation())
+    return std::move(E);
+  if (Error E = Plan->planComparison())
+    return std::move(E);
+  return std::move(Plan);
+}
+
+//===----------------------------------------------------------------------===//
+// What to replay
+//===----------------------------------------------------------------------===//
+
+static std::string listRecords(ArrayRef<RecordedKernel> Kernels) {
+  std::string Text;
+  for (const RecordedKernel &K : Kernels)
+    for (const RecordedInstance &I : K.Instances)
+      Text +=
+          formatv("\n  {0}  {1}  grid {2}x{3}x{4}  block {5}x{6}x{7}",
+                  I.DynamicHash,
+                  K.DemangledName.empty() ? K.KernelName : K.DemangledName,
+                  I.Grid.X, I.Grid.Y, I.Grid.Z, I.Block.X, I.Block.Y, I.Block.Z)
+              .str();
+  return Text;
+}
+
+Error ReplayPlan::chooseInstance(StringRef Database, std::string &Dir) {
+  std::vector<RecordedKernel> Kernels;
+  if (sys::fs::is_directory(Database)) {
+    Dir = Database.str();
+    Expected<std::vector<RecordedKernel>> All = readDatabase(Database);
+    if (!All)
+      return All.takeError();
+    Kernels = std::move(*All);
+  } else {
+    Dir = sys::path::parent_path(Database).str();
+    Expected<RecordedKernel> One = readKernelFile(Database);
+    if (!One)
+      return One.takeError();
+    Kernels.push_back(std::move(*One));
+  }
+
+  StringRef Id = Options.RecordId;
+  std::vector<std::pair<const RecordedKernel *, const RecordedInstance *>>
+      Found;
+  for (const RecordedKernel &K : Kernels)
+    for (const RecordedInstance &I : K.Instances)
+      if (Id.empty() || Id == I.DynamicHash)
+        Found.push_back({&K, &I});
+  auto Refuse = [&](const Twine &Why) {
+    return createFileError(Database, createStringError(Why));
+  };
+  if (Found.empty() && Id.empty())
+    return Refuse("holds no recorded launch");
+  if (Found.empty())
+    return Refuse("no record '" + Id + "'; there are:" + listRecords(Kernels));
+  // The same launch configuration may be that of several kernels of a folder.
+  if (Found.size() > 1 && Id.empty())
+    return Refuse("holds several records, choose one with --record-id:" +
+                  listRecords(Kernels));
+  if (Found.size() > 1)
+    return Refuse("several kernels have a record '" + Id +
+                  "', name the kernel's file:" + listRecords(Kernels));
+  Kernel = *Found[0].first;
+  Instance = *Found[0].second;
+  return Error::success();
+}
+
+Error ReplayPlan::loadModule(StringRef Dir) {
+  Context = std::make_unique<LLVMContext>();
+  bool Own = !Options.IRFile.empty();
+  std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel.Modules.front());
+  // Text, too: that is what people edit.
+  SMDiagnostic Diagnostic;
+  M = parseIRFile(Path, Diagnostic, *Context);
+  if (!M) {
+    std::string Where = Diagnostic.getLineNo() > 0
+                            ? formatv("{0}:{1}: ", Diagnostic.getLineNo(),
+                                      Diagnostic.getColumnNo() + 1)
+                                  .str()
+                            : "";
+    return createFileError(Path,
+                           createStringError(Where + Diagnostic.getMessage()));
+  }
+  std::string Broken;
+  raw_string_ostream OS(Broken);
+  if (verifyModule(*M, &OS))
+    return createFileError(
+        Path, createStringError("invalid IR: " + StringRef(Broken).rtrim()));
+  const Function *F = M->getFunction(Kernel.KernelName);
+  if (!F || F->isDeclaration())
+    return createFileError(
+        Path, createStringError("has no kernel '" + Kernel.KernelName + "'"));
+  if (Own && M->getTargetTriple().getArch() != Triple(Kernel.Triple).getArch())
+    return createFileError(
+        Path, createStringError("is for " + M->getTargetTriple().str() +
+                                ", the recording for " + Kernel.Triple));
+  return Error::success();
+}
+
+Error ReplayPlan::checkSignature() const {
+  std::vector<KernelArg> Args = describeArgs(*M, Kernel.KernelName);
+  std::string Where = Options.IRFile.empty() ? std::string("the recorded IR")
+                                             : "'" + Options.IRFile + "'";
+  if (Args.size() != Kernel.Args.size())
+    return createStringError(
+        formatv("kernel '{0}' has {1} arguments in {2}, {3} in the recording",
+                Kernel.KernelName, Args.size(), Where, Kernel.Args.size())
+            .str());
+  for (auto [I, Pair] : enumerate(zip(Args, Kernel.Args))) {
+    const auto &[Here, Recorded] = Pair;
+    if (Here.Size != Recorded.Size || Here.Offset != Recorded.Offset)
+      return createStringError(
+          formatv("argument {0} of kernel '{1}' has {2} bytes at offset {3} in "
+                  "{4}, {5} at {6} in the recording",
+                  I, Kernel.KernelName, Here.Size, Here.Offset, Where,
+                  Recorded.Size, Recorded.Offset)
+              .str());
+    if ((Here.Kind == MNEME_ARG_POINTER) !=
+        (Recorded.Kind == MNEME_ARG_POINTER))
+      return createStringError(
+          formatv("argument {0} of kernel '{1}' is {2}a pointer in {3}, but "
+                  "not in the recording",
+                  I, Kernel.KernelName,
+                  Here.Kind == MNEME_ARG_POINTER ? "" : "not ", Where)
+              .str());
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+static Dim3 override(const Dim3 &D, const std::optional<uint32_t> (&With)[3]) {
+  return {With[0].value_or(D.X), With[1].value_or(D.Y), With[2].value_or(D.Z)};
+}
+
+static std::string text(const Dim3 &D) {
+  return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
+}
+
+Error ReplayPlan::planLaunch() {
+  Grid = override(Instance.Grid, Options.Grid);
+  Block = override(Instance.Block, Options.Block);
+  SharedMem = Options.SharedMem.value_or(Instance.SharedMem);
+  if (Block.count() == 0 || Block.count() > MaxBlockThreads ||
+      Block.Z > MaxBlockZ)
+    return createStringError(
+        formatv("impossible block size {0}: a block has 1 to {1} threads, at "
+                "most {2} of them along z",
+                text(Block), MaxBlockThreads, MaxBlockZ)
+            .str());
+  if (Grid.count() == 0 || Grid.X > MaxGridX || Grid.Y > MaxGridYZ ||
+      Grid.Z > MaxGridYZ)
+    return createStringError(
+        formatv("impossible grid size {0}: at least 1 and at most "
+                "{1}x{2}x{2} blocks",
+                text(Grid), MaxGridX, MaxGridYZ)
+            .str());
+  if (SharedMem > MNEME_HOST_SHARED_SIZE)
+    return createStringError(
+        formatv("impossible shared memory size {0}: a block has at most {1} "
+                "bytes",
+                SharedMem, MNEME_HOST_SHARED_SIZE)
+            .str());
+  if (!Options.SetLaunchBounds && (Options.MaxThreads || Options.MinBlocks))
+    return createStringError("--max-threads and --min-blocks-per-sm need "
+                             "--set-launch-bounds");
+  if (Options.MaxThreads && (Options.MaxThreads < Block.count() ||
+                             Options.MaxThreads > MaxBlockThreads))
+    return createStringError(
+        formatv("impossible --max-threads={0}: the block has {1} threads, and "
+                "there can be {2}",
+                Options.MaxThreads, Block.count(), MaxBlockThreads)
+            .str());
+  return Error::success();
+}
+
+std::vector<KernelGlobal> ReplayPlan::globals() const {
+  std::vector<KernelGlobal> Globals;
+  for (const RecordedRegion &R : State->regions())
+    if (R.Info.IsGlobal)
+      Globals.push_back({R.Info.Name, R.Info.Size, R.Info.Address});
+  return Globals;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+SpecializeOptions ReplayPlan::getSpecialization() const {
+  SpecializeOptions SO;
+  SO.Kernel = Kernel.KernelName;
+  if (Options.Specialize)
+    for (auto [I, Bytes] : enumerate(State->args())) {
+      if (Kernel.Args[I].Kind != MNEME_ARG_VALUE || Bytes.size() > 8)
+        continue;
+      char Raw[8] = {};
+      std::copy(Bytes.begin(), Bytes.end(), Raw);
+      SO.Args[I] = support::endian::read64le(Raw);
+    }
+  if (Options.SpecializeDims || Options.SpecializeRanges) {
+    SO.Block = Block;
+    SO.Grid = Grid;
+    SO.Constants = Options.SpecializeDims;
+    SO.Ranges = Options.SpecializeRanges;
+  }
+  if (Options.SetLaunchBounds) {
+    SO.MaxThreads = Options.MaxThreads ? Options.MaxThreads : Block.count();
+    SO.MinBlocks = Options.MinBlocks;
+  }
+  return SO;
+}
+
+Error ReplayPlan::planCompilation() {
+  CompileOptions CO;
+  CO.Kernel = Kernel.KernelName;
+  CO.Passes = Options.Passes;
+  CO.OptLevel = Kernel.OptLevel.empty() ? "2" : Kernel.OptLevel;
+  CO.CodeGenLevel = Options.CodeGenLevel;
+  CO.Arch = Options.Arch;
+  CO.Plugins = Options.Plugins;
+  CO.CudaPath = Options.CudaPath;
+  CO.Specialize = getSpecialization();
+  Expected<KernelCompiler> C = KernelCompiler::create(*M, std::move(CO));
+  if (!C)
+    return C.takeError();
+  Compiler.emplace(std::move(*C));
+  // A missing tool is no compile error.
+  bool NeedsImage = Options.Resources || !Options.Execute;
+  if (NeedsImage && M->getTargetTriple().isNVPTX())
+    return findPtxas(Options.CudaPath).takeError();
+  return Error::success();
+}
+
+std::unique_ptr<Module> ReplayPlan::cloneModule() const {
+  return CloneModule(*M);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+/// Does "3", "name" or "tag" mean this part?
+static bool means(StringRef Spec, const RecordedRegion &R,
+                  const ComparePart &P) {
+  unsigned Id;
+  if (!Spec.getAsInteger(10, Id))
+    return Id == R.Info.Id;
+  return Spec == P.Name || (R.Info.IsGlobal && Spec == R.Info.Name);
+}
+
+Error ReplayPlan::planComparison() {
+  // Annotated ranges split regions into parts; what is between them is exact.
+  for (size_t Index = 0; Index != State->regions().size(); ++Index) {
+    const RecordedRegion &R = State->regions()[Index];
+    uint64_t Begin = R.Info.Address, End = Begin + R.Info.Size, Done = Begin;
+    auto Add = [&](uint64_t To, const SnapshotAnnotation *A) {
+      if (To <= Done)
+        return;
+      ComparePart P{Index, Done - Begin, To - Done, R.Info.Name, {}};
+      if (A) {
+        P.Rule.DType = A->DType;
+        P.Rule.Tolerance = A->Tolerance;
+        P.Rule.Norm = A->Norm;
+        P.Rule.Value = A->Value;
+        if (!A->Tag.empty())
+          P.Name = A->Tag;
+      }
+      Parts.push_back(std::move(P));
+      Done = To;
+    };
+    std::vector<const SnapshotAnnotation *> Inside;
+    for (const SnapshotAnnotation &A : State->annotations())
+      if (A.Address < End && A.Address + A.Size > Begin)
+        Inside.push_back(&A);
+    llvm::sort(Inside, [](const auto *A, const auto *B) {
+      return A->Address < B->Address;
+    });
+    for (const SnapshotAnnotation *A : Inside) {
+      Add(std::min(A->Address, End), nullptr);
+      Add(std::min(A->Address + A->Size, End), A);
+    }
+    Add(End, nullptr);
+  }
+
+  auto Each = [&](StringRef Buffer, const Twine &Option,
+                  function_ref<void(ComparePart &)> Fn) -> Error {
+    bool Any = Buffer.empty();
+    for (ComparePart &P : Parts)
+      if (Buffer.empty() || means(Buffer, State->regions()[P.Region], P)) {
+        Fn(P);
+        Any = true;
+      }
+    if (Any)
+      return Error::success();
+    return createStringError(Option + ": no buffer '" + Buffer +
+                             "' in the recording, which has " +
+                             Twine(State->regions().size()));
+  };
+  for (const ElementTypeSpec &S : Options.ElementTypes)
+    if (Error E = Each(S.Buffer, "--dtype",
+                       [&](ComparePart &P) { P.Rule.DType = S.DType; }))
+      return E;
+  for (const ToleranceSpec &S : Options.Tolerances) {
+    bool Untyped = false, Typed = false;
+    Error E = Each(S.Buffer, "--tolerance", [&](ComparePart &P) {
+      // Bytes have no error but being different.
+      if (P.Rule.DType == MNEME_DTYPE_BYTES) {
+        Untyped = true;
+        return;
+      }
+      Typed = true;
+      P.Rule.Tolerance = S.Kind;
+      P.Rule.Value = S.Value;
+    });
+    if (E)
+      return E;
+    if (Untyped && !Typed && S.Kind != MNEME_TOLERANCE_EXACT)
+      return createStringError("--tolerance: the element type of " +
+                               (S.Buffer.empty()
+                                    ? std::string("every buffer")
+                                    : "buffer '" + S.Buffer + "'") +
+                               " is unknown, say it with --dtype");
+  }
+  for (ComparePart &P : Parts) {
+    if (Options.Norm)
+      P.Rule.Norm = *Options.Norm;
+    P.Rule.NaN = Options.NaN;
+  }
+  return Error::success();
+}

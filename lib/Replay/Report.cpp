@@ -1,0 +1,288 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/Statistics.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// By Verdict.
+static const char *const VerdictNames[] = {
+    "Match",   "MatchWithinTolerance", "Mismatch",    "Crash",
+    "Timeout", "CompileError",         "Unsupported", "NotVerified"};
+
+StringRef mneme::getVerdictName(Verdict V) {
+  return VerdictNames[static_cast<unsigned>(V)];
+}
+
+std::optional<Verdict> mneme::parseVerdict(StringRef Name) {
+  for (auto [I, N] : enumerate(VerdictNames))
+    if (Name == N)
+      return static_cast<Verdict>(I);
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// The result as JSON: also how it comes from the worker process
+//===----------------------------------------------------------------------===//
+
+static constexpr std::pair<StringLiteral, double ReplayTimes::*> TimeKeys[] = {
+    {"parse", &ReplayTimes::Parse},
+    {"read", &ReplayTimes::Read},
+    {"specialize", &ReplayTimes::Specialize},
+    {"optimize", &ReplayTimes::Optimize},
+    {"codegen", &ReplayTimes::Codegen},
+    {"gpu_codegen", &ReplayTimes::GPUCodegen},
+    {"prepare", &ReplayTimes::Prepare},
+    {"load", &ReplayTimes::Load},
+    {"restore", &ReplayTimes::Restore},
+    {"run", &ReplayTimes::Run},
+    {"compare", &ReplayTimes::Compare},
+};
+
+static json::Value orNull(StringRef Text) {
+  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
+}
+
+json::Value mneme::toJSON(const ReplayResult &R) {
+  json::Object Times;
+  for (auto [Key, Member] : TimeKeys)
+    Times[Key] = R.Times.*Member;
+  json::Array Nanoseconds;
+  for (uint64_t N : R.Nanoseconds)
+    Nanoseconds.push_back(N);
+  bool Compiled = R.ObjectSize != 0;
+  json::Object O{
+      {"verdict", getVerdictName(R.V)},
+      {"verified", R.V == Verdict::NotVerified ? json::Value(nullptr)
+                                               : json::Value(R.verified())},
+      {"executed", R.Executed},
+      {"failed", R.failed()},
+      {"error", orNull(R.Error)},
+      {"start_time", R.StartTime},
+      {"end_time", R.EndTime},
+      {"preprocess_ir_time", R.Times.Specialize},
+      {"opt_time", R.Times.Optimize},
+      {"codegen_time", R.Times.Codegen},
+      {"obj_size", Compiled ? json::Value(R.ObjectSize) : json::Value(nullptr)},
+      {"exec_time", std::move(Nanoseconds)},
+      {"gpu_id", nullptr},
+      {"device", orNull(R.Device)},
+      {"host_strategy", orNull(R.HostStrategy)},
+      {"host_strategy_reason", orNull(R.HostReason)},
+      {"times", std::move(Times)},
+      {"verification", json::Array(R.Buffers)}};
+  KernelResources None;
+  const KernelResources &Resources = R.Resources ? *R.Resources : None;
+  O["reg_usage"] = Resources.Registers;
+  O["local_mem_usage"] = Resources.Local;
+  O["const_mem_usage"] = Resources.Constant;
+  O["resources"] = R.Resources ? toJSON(*R.Resources) : json::Value(nullptr);
+  return O;
+}
+
+bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::string Name;
+  std::optional<std::string> Error, Device, Strategy, Reason;
+  std::optional<uint64_t> Size;
+  if (!O || !O.map("verdict", Name) || !O.map("executed", R.Executed) ||
+      !O.map("error", Error) || !O.map("start_time", R.StartTime) ||
+      !O.map("end_time", R.EndTime) || !O.map("obj_size", Size) ||
+      !O.map("exec_time", R.Nanoseconds) || !O.map("device", Device) ||
+      !O.map("host_strategy", Strategy) ||
+      !O.map("host_strategy_reason", Reason) ||
+      !O.map("resources", R.Resources) || !O.map("verification", R.Buffers))
+    return false;
+  std::optional<Verdict> Known = parseVerdict(Name);
+  if (!Known) {
+    P.field("verdict").report("unknown verdict");
+    return false;
+  }
+  R.V = *Known;
+  R.Error = Error.value_or("");
+  R.Device = Device.value_or("");
+  R.HostStrategy = Strategy.value_or("");
+  R.HostReason = Reason.value_or("");
+  R.ObjectSize = Size.value_or(0);
+  json::ObjectMapper Times(*V.getAsObject()->get("times"), P.field("times"));
+  if (!Times)
+    return false;
+  for (auto [Key, Member] : TimeKeys)
+    if (!Times.map(Key, R.Times.*Member))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+static json::Value dimsToJSON(const Dim3 &D) {
+  return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
+}
+
+static json::Object makeConfig(const ReplayPlan &Plan) {
+  const ReplayOptions &O = Plan.options();
+  const SpecializeOptions &SO = Plan.compiler().options().Specialize;
+  bool OnHost = O.Execute;
+  return json::Object{
+      {"kernel", Plan.kernel().KernelName},
+      {"demangled_name", orNull(Plan.kernel().DemangledName)},
+      {"static_hash", Plan.kernel().StaticHash},
+      {"record_id", Plan.instance().DynamicHash},
+      {"grid", dimsToJSON(Plan.grid())},
+      {"block", dimsToJSON(Plan.block())},
+      {"shared_mem", Plan.sharedMem()},
+      {"passes", Plan.compiler().pipeline()},
+      {"codegen_opt", Plan.compiler().codeGenLevel()},
+      {"arch", Plan.compiler().arch()},
+      {"specialize", O.Specialize},
+      {"specialize_dims", O.SpecializeDims},
+      {"specialize_ranges", O.SpecializeRanges},
+      {"set_launch_bounds", O.SetLaunchBounds},
+      {"max_threads",
+       O.SetLaunchBounds ? json::Value(SO.MaxThreads) : json::Value(nullptr)},
+      {"min_blocks_per_sm",
+       O.SetLaunchBounds ? json::Value(SO.MinBlocks) : json::Value(nullptr)},
+      {"ir", orNull(O.IRFile)},
+      {"device", O.Execute ? json::Value(O.Device) : json::Value(nullptr)},
+      {"host_finish", OnHost ? json::Value(getHostFinishName(O.Host.Finish))
+                             : json::Value(nullptr)},
+      {"host_strategy", OnHost
+                            ? json::Value(getHostStrategyName(O.Host.Strategy))
+                            : json::Value(nullptr)},
+      {"warmup", O.Warmup},
+      {"iterations", O.Iterations},
+      {"timeout", O.Timeout},
+      {"isolated", O.Isolate},
+      {"verify", O.Verify && O.Execute}};
+}
+
+json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
+  return json::Object{{"Replay-config", makeConfig(Plan)},
+                      {"Result", toJSON(R)}};
+}
+
+namespace {
+/// Rows of a name and a value, aligned.
+class Table {
+public:
+  explicit Table(raw_ostream &OS) : OS(OS) {}
+  void row(StringRef Name, const Twine &Value) {
+    OS << left_justify(Name, 16) << Value << '\n';
+  }
+
+private:
+  raw_ostream &OS;
+};
+} // namespace
+
+static std::string formatSeconds(double S) {
+  const char *Unit = "s";
+  for (const char *Smaller : {"ms", "us", "ns"}) {
+    if (S >= 1 || S == 0)
+      break;
+    S *= 1000;
+    Unit = Smaller;
+  }
+  return formatv("{0} {1}", formatv("{0:f2}", S), Unit).str();
+}
+
+static void printResources(Table &T, const KernelResources &R) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  ListSeparator LS(", ");
+  auto Add = [&](const std::optional<uint64_t> &V, StringRef What) {
+    if (V)
+      OS << LS << *V << ' ' << What;
+  };
+  Add(R.Registers, "registers");
+  Add(R.ScalarRegisters, "scalar registers");
+  Add(R.AccumRegisters, "accumulation registers");
+  Add(R.SpillStores, R.SpillLoads ? "bytes spilled" : "registers spilled");
+  Add(R.Local, "bytes local");
+  Add(R.Shared, "bytes shared");
+  Add(R.Constant, "bytes constant");
+  Add(R.CodeSize, "bytes of code");
+  T.row("resources", Text);
+}
+
+static void printBuffers(raw_ostream &OS, ArrayRef<BufferReport> Buffers) {
+  OS << "\nbuffer           bytes  type   tolerance      differ    wrong  "
+        "max abs   max rel   max ulp\n";
+  for (const BufferReport &B : Buffers) {
+    const CompareStats &S = B.Stats;
+    std::string Name = B.Name.empty() ? utostr(B.Id) : B.Name;
+    OS << left_justify(Name, 8)
+       << format(" %13llu  ", (unsigned long long)B.Size)
+       << left_justify(getDTypeName(B.Rule.DType), 7)
+       << left_justify(getToleranceText(B.Rule), 11)
+       << format(" %9llu %8llu  ", (unsigned long long)S.Differences,
+                 (unsigned long long)S.Mismatches)
+       << format("%-9.3g %-9.3g %-9.3g", S.MaxAbs, S.MaxRel, S.MaxUlp);
+    if (S.NormError)
+      OS << ' ' << getNormName(B.Rule.Norm) << ' '
+         << format("%.3g", *S.NormError);
+    OS << '\n';
+    if (S.First)
+      OS << "         first wrong at " << *S.First << ": " << S.Actual
+         << " instead of " << S.Expected << '\n';
+  }
+}
+
+void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
+                        const ReplayResult &R) {
+  Table T(OS);
+  const RecordedKernel &K = Plan.kernel();
+  auto Dims = [](const Dim3 &D) {
+    return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
+  };
+  T.row("kernel", K.DemangledName.empty() ? K.KernelName : K.DemangledName);
+  T.row("record", Plan.instance().DynamicHash);
+  T.row("launch", "grid " + Dims(Plan.grid()) + ", block " +
+                      Dims(Plan.block()) + ", shared " +
+                      Twine(Plan.sharedMem()) + " B");
+  T.row("pipeline", Plan.compiler().pipeline());
+  T.row("target", Plan.compiler().arch() + ", code generation level " +
+                      Twine(Plan.compiler().codeGenLevel()));
+  if (!R.Device.empty())
+    T.row("device", R.Device + " (strategy " + R.HostStrategy + ", finish " +
+                        getHostFinishName(Plan.options().Host.Finish) + ")");
+  T.row("verdict", getVerdictName(R.V));
+  if (!R.Error.empty())
+    T.row("error", R.Error);
+  T.row("compile", "optimize " + formatSeconds(R.Times.Optimize) +
+                       ", generate code " + formatSeconds(R.Times.Codegen));
+  if (R.ObjectSize)
+    T.row("object", Twine(R.ObjectSize) + " B");
+  if (R.Resources)
+    printResources(T, *R.Resources);
+  if (!R.Nanoseconds.empty()) {
+    SmallVector<double, 16> Samples(R.Nanoseconds.begin(), R.Nanoseconds.end());
+    SampleSummary S = summarize(Samples);
+    T.row("time", formatSeconds(S.Median * 1e-9) + " median of " +
+                      Twine(S.Count) + " (" + formatSeconds(S.Low * 1e-9) +
+                      " to " + formatSeconds(S.High * 1e-9) + ")");
+  }
+  if (!R.Buffers.empty())
+    printBuffers(OS, R.Buffers);
+}
+
+int mneme::getExitCode(const ReplayPlan &Plan, const ReplayResult &R) {
+  const ReplayOptions &O = Plan.options();
+  bool Wanted = O.Execute && O.Verify;
+  if (R.verified() || (!Wanted && R.V == Verdict::NotVerified))
+    return 0;
+  return 2;
+}

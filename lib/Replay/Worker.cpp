@@ -1,0 +1,273 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The process in which one replay compiles and runs. It tells its parent in
+// JSON lines, over a pipe, what it begins ({"stage": n}) and at last what came
+// out
+// ({"result": ...}, {"error": text}, or {"fatal": text} from LLVM's fatal
+// errors).
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <csignal>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// How much later than the device the parent loses patience: the device's own
+/// message is the better one.
+static constexpr double GraceSeconds = 2;
+
+static StringRef describeStage(ReplayStage S) {
+  switch (S) {
+  case ReplayStage::Optimize:
+    return "the pass pipeline";
+  case ReplayStage::Codegen:
+    return "code generation";
+  case ReplayStage::Prepare:
+    return "loading";
+  case ReplayStage::Launch:
+    return "the launch";
+  case ReplayStage::Compare:
+    return "the comparison";
+  }
+  llvm_unreachable("unknown stage");
+}
+
+//===----------------------------------------------------------------------===//
+// Child
+//===----------------------------------------------------------------------===//
+
+static void writeLine(int FD, json::Object Message) {
+  std::string Line;
+  raw_string_ostream(Line) << json::Value(std::move(Message)) << '\n';
+  StringRef Rest = Line;
+  while (!Rest.empty()) {
+    ssize_t N =
+        sys::RetryAfterSignal(-1, ::write, FD, Rest.data(), Rest.size());
+    if (N <= 0)
+      ::_exit(1); // the parent is gone
+    Rest = Rest.drop_front(N);
+  }
+}
+
+static void reportFatalError(void *FD, const char *Reason, bool) {
+  writeLine(*static_cast<int *>(FD),
+            json::Object{{"fatal", json::fixUTF8(Reason)}});
+  ::_exit(1);
+}
+
+[[noreturn]] static void runChild(const ReplayPlan &Plan, int FD) {
+#ifdef __linux__
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  // Standard output is the report's; what the kernel prints goes beside it.
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  install_fatal_error_handler(reportFatalError, &FD);
+  Expected<ReplayResult> R = runReplay(Plan, [&](ReplayStage S) {
+    writeLine(FD, json::Object{{"stage", static_cast<int>(S)}});
+  });
+  if (R)
+    writeLine(FD, json::Object{{"result", toJSON(*R)}});
+  else
+    writeLine(FD,
+              json::Object{{"error", json::fixUTF8(toString(R.takeError()))}});
+  ::fflush(stdout); // the kernel's printf
+  // No destructors: the parent's objects are not ours to destroy.
+  ::_exit(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Parent
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads a child's lines under a time limit that each stage starts anew.
+class WorkerMonitor {
+public:
+  WorkerMonitor(int FD, double Timeout) : FD(FD), Timeout(Timeout) {
+    restart();
+  }
+
+  enum class End { Finished, Closed, TimedOut };
+  End wait();
+
+  ReplayStage Stage = ReplayStage::Optimize;
+  bool Launched = false;
+  std::optional<json::Value> Result;
+  std::string Error, Fatal;
+
+private:
+  int FD;
+  double Timeout;
+  std::chrono::steady_clock::time_point Deadline;
+  std::string Pending;
+
+  void restart();
+  int remainingMilliseconds() const;
+  /// \returns true when the line is the last one.
+  bool handle(StringRef Line);
+};
+} // namespace
+
+void WorkerMonitor::restart() {
+  Deadline = std::chrono::steady_clock::now() +
+             std::chrono::milliseconds(
+                 static_cast<int64_t>((Timeout + GraceSeconds) * 1000));
+}
+
+int WorkerMonitor::remainingMilliseconds() const {
+  if (Timeout <= 0)
+    return -1;
+  auto Left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                  Deadline - std::chrono::steady_clock::now())
+                  .count();
+  return std::clamp<int64_t>(Left, 0, 1 << 30);
+}
+
+bool WorkerMonitor::handle(StringRef Line) {
+  Expected<json::Value> Parsed = json::parse(Line);
+  if (!Parsed) {
+    Error = toString(Parsed.takeError());
+    return true;
+  }
+  json::Object *O = Parsed->getAsObject();
+  if (!O)
+    return false;
+  if (std::optional<int64_t> S = O->getInteger("stage")) {
+    Stage = static_cast<ReplayStage>(*S);
+    Launched |= Stage == ReplayStage::Launch;
+    restart();
+    return false;
+  }
+  if (std::optional<StringRef> Text = O->getString("fatal"))
+    Fatal = Text->str();
+  else if (std::optional<StringRef> Text = O->getString("error"))
+    Error = Text->str();
+  else if (json::Value *V = O->get("result"))
+    Result = std::move(*V);
+  return true;
+}
+
+WorkerMonitor::End WorkerMonitor::wait() {
+  while (true) {
+    pollfd P = {FD, POLLIN, 0};
+    int Ready = ::poll(&P, 1, remainingMilliseconds());
+    if (Ready < 0 && errno == EINTR)
+      continue;
+    if (Ready == 0 && Timeout > 0)
+      return End::TimedOut;
+    char Buffer[1 << 16];
+    ssize_t N = sys::RetryAfterSignal(
+        -1, ::read, FD, static_cast<void *>(Buffer), sizeof(Buffer));
+    if (N <= 0)
+      return End::Closed;
+    Pending.append(Buffer, N);
+    for (size_t End; (End = Pending.find('\n')) != std::string::npos;) {
+      std::string Line = Pending.substr(0, End);
+      Pending.erase(0, End + 1);
+      if (handle(Line))
+        return End::Finished;
+    }
+  }
+}
+
+/// The result of a child that did not deliver one.
+static ReplayResult makeDeadResult(const ReplayPlan &Plan,
+                                   const WorkerMonitor &Monitor, Verdict V,
+                                   std::string Error) {
+  ReplayResult R;
+  bool Compiling = Monitor.Stage == ReplayStage::Optimize ||
+                   Monitor.Stage == ReplayStage::Codegen;
+  R.V = V == Verdict::Crash && Compiling ? Verdict::CompileError : V;
+  R.Error = std::move(Error);
+  R.Times.Parse = Plan.parseTime();
+  R.Times.Read = Plan.readTime();
+  return R;
+}
+
+Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
+  double Start = std::chrono::duration<double>(
+                     std::chrono::system_clock::now().time_since_epoch())
+                     .count();
+  int Pipe[2];
+  if (::pipe(Pipe) != 0)
+    return createStringError(errnoAsErrorCode(), "cannot create a pipe");
+  // What is buffered must not be written twice.
+  outs().flush();
+  errs().flush();
+  ::fflush(nullptr);
+  pid_t Child = ::fork();
+  if (Child < 0)
+    return createStringError(errnoAsErrorCode(), "cannot create a process");
+  if (Child == 0) {
+    ::close(Pipe[0]);
+    runChild(Plan, Pipe[1]);
+  }
+  ::close(Pipe[1]);
+
+  WorkerMonitor Monitor(Pipe[0], Plan.options().Timeout);
+  WorkerMonitor::End End = Monitor.wait();
+  if (End == WorkerMonitor::End::TimedOut)
+    ::kill(Child, SIGKILL);
+  ::close(Pipe[0]);
+  int Status = 0;
+  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+
+  ReplayResult R;
+  if (Monitor.Result) {
+    json::Path::Root Root("result");
+    if (!fromJSON(*Monitor.Result, R, Root))
+      return Root.getError();
+    return std::move(R);
+  }
+  if (!Monitor.Error.empty())
+    return createStringError(Monitor.Error);
+  StringRef Where = describeStage(Monitor.Stage);
+  if (End == WorkerMonitor::End::TimedOut)
+    R = makeDeadResult(
+        Plan, Monitor, Verdict::Timeout,
+        formatv("{0} did not end within {1} s", Where, Plan.options().Timeout)
+            .str());
+  else if (!Monitor.Fatal.empty())
+    R = makeDeadResult(Plan, Monitor, Verdict::Crash, Monitor.Fatal);
+  else if (WIFSIGNALED(Status))
+    R = makeDeadResult(Plan, Monitor, Verdict::Crash,
+                       formatv("{0} died of signal {1} ({2})", Where,
+                               WTERMSIG(Status), ::strsignal(WTERMSIG(Status)))
+                           .str());
+  else
+    R = makeDeadResult(Plan, Monitor, Verdict::Crash,
+                       formatv("{0} ended the process with exit code {1}",
+                               Where,
+                               WIFEXITED(Status) ? WEXITSTATUS(Status) : -1)
+                           .str());
+  R.StartTime = Start;
+  R.EndTime = std::chrono::duration<double>(
+                  std::chrono::system_clock::now().time_since_epoch())
+                  .count();
+  return std::move(R);
+}
+
+Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {
+  if (Plan.options().Isolate)
+    return runIsolatedReplay(Plan);
+  return runReplay(Plan, [](ReplayStage) {});
+}

@@ -1,0 +1,356 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Mneme/Transforms/Specialize.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static bool isKernel(const Function &F) {
+  return !F.isDeclaration() &&
+         (F.getCallingConv() == CallingConv::PTX_Kernel ||
+          F.getCallingConv() == CallingConv::AMDGPU_KERNEL);
+}
+
+static uint32_t axis(const Dim3 &D, unsigned I) {
+  return I == 0 ? D.X : I == 1 ? D.Y : D.Z;
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+static Error badParameter(StringRef Param) {
+  return createStringError(
+      formatv("invalid mneme-specialize pass parameter '{0}'", Param).str());
+}
+
+static std::optional<Dim3> parseDim3(StringRef Text) {
+  SmallVector<StringRef, 3> Parts;
+  Text.split(Parts, 'x');
+  uint32_t Values[3] = {1, 1, 1};
+  if (Parts.size() > 3)
+    return std::nullopt;
+  for (auto [I, Part] : enumerate(Parts))
+    if (Part.getAsInteger(10, Values[I]) || Values[I] == 0)
+      return std::nullopt;
+  return Dim3{Values[0], Values[1], Values[2]};
+}
+
+Expected<SpecializeOptions> mneme::parseSpecializeOptions(StringRef Text) {
+  SpecializeOptions Options;
+  while (!Text.empty()) {
+    StringRef Param;
+    std::tie(Param, Text) = Text.split(';');
+    auto [Name, Value] = Param.split('=');
+    unsigned Index;
+    bool Bad = false;
+    if (Param == "range") {
+      Options.Ranges = true;
+    } else if (Param == "no-constants") {
+      Options.Constants = false;
+    } else if (Name == "kernel") {
+      Options.Kernel = Value.str();
+      Bad = Value.empty();
+    } else if (Name == "block" || Name == "grid") {
+      std::optional<Dim3> D = parseDim3(Value);
+      (Name == "block" ? Options.Block : Options.Grid) = D;
+      Bad = !D;
+    } else if (Name == "max-threads") {
+      Bad = Value.getAsInteger(10, Options.MaxThreads);
+    } else if (Name == "min-blocks") {
+      Bad = Value.getAsInteger(10, Options.MinBlocks);
+    } else if (Name.consume_front("arg") && !Name.getAsInteger(10, Index)) {
+      Bad = Value.getAsInteger(0, Options.Args[Index]);
+    } else {
+      Bad = true;
+    }
+    if (Bad)
+      return badParameter(Param);
+  }
+  return Options;
+}
+
+void SpecializePass::printPipeline(
+    raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName2PassName) {
+  // Not from the class name: it is a template parameter of registration
+  // elsewhere.
+  OS << "mneme-specialize<";
+  ListSeparator LS(";");
+  if (!Options.Kernel.empty())
+    OS << LS << "kernel=" << Options.Kernel;
+  for (auto [Index, Bits] : Options.Args)
+    OS << LS << "arg" << Index << '=' << format_hex(Bits, 1);
+  for (auto [Name, D] :
+       {std::pair("block", Options.Block), {"grid", Options.Grid}})
+    if (D)
+      OS << LS << Name << '=' << D->X << 'x' << D->Y << 'x' << D->Z;
+  if (Options.Ranges)
+    OS << LS << "range";
+  if (!Options.Constants)
+    OS << LS << "no-constants";
+  if (Options.MaxThreads)
+    OS << LS << "max-threads=" << Options.MaxThreads;
+  if (Options.MinBlocks)
+    OS << LS << "min-blocks=" << Options.MinBlocks;
+  OS << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// The constant of type \p Ty with these bits, or null when Ty is not a scalar.
+static Constant *makeConstant(Type *Ty, uint64_t Bits, const DataLayout &DL) {
+  if (auto *ITy = dyn_cast<IntegerType>(Ty)) {
+    if (ITy->getBitWidth() > 64)
+      return nullptr;
+    return ConstantInt::get(Ty, APInt(64, Bits).trunc(ITy->getBitWidth()));
+  }
+  if (Ty->isFloatingPointTy()) {
+    unsigned Width = Ty->getPrimitiveSizeInBits();
+    if (Width > 64)
+      return nullptr;
+    return ConstantFP::get(
+        Ty, APFloat(Ty->getFltSemantics(), APInt(64, Bits).trunc(Width)));
+  }
+  if (Ty->isPointerTy()) {
+    Type *IntTy = DL.getIntPtrType(Ty);
+    return ConstantExpr::getIntToPtr(ConstantInt::get(IntTy, Bits), Ty);
+  }
+  return nullptr;
+}
+
+static bool specializeArgs(Function &F,
+                           const std::map<unsigned, uint64_t> &Args) {
+  bool Changed = false;
+  const DataLayout &DL = F.getDataLayout();
+  for (auto [Index, Bits] : Args) {
+    if (Index >= F.arg_size())
+      continue;
+    Argument *A = F.getArg(Index);
+    // A byval pointer is the address of a copy that the launch makes.
+    if (A->hasPassPointeeByValueCopyAttr())
+      continue;
+    Constant *C = makeConstant(A->getType(), Bits, DL);
+    if (!C)
+      continue;
+    Changed |= !A->use_empty();
+    A->replaceAllUsesWith(C);
+  }
+  return Changed;
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+static bool replaceWith(Instruction &I, uint64_t Value) {
+  I.replaceAllUsesWith(ConstantInt::get(I.getType(), Value));
+  return true;
+}
+
+/// What one load at \p Offset of AMDGPU's implicit arguments (code object 5) or
+/// dispatch packet yields, given the launch.
+static std::optional<uint64_t> implicitValue(bool Dispatch, int64_t Offset,
+                                             uint64_t Size,
+                                             const SpecializeOptions &O) {
+  auto InBlock = [&](int64_t First,
+                     unsigned Stride) -> std::optional<unsigned> {
+    int64_t Axis = (Offset - First) / Stride;
+    if (Offset < First || Axis > 2 || (Offset - First) % Stride ||
+        Size != Stride)
+      return std::nullopt;
+    return Axis;
+  };
+  if (Dispatch) {
+    if (auto A = InBlock(4, 2); A && O.Block) // workgroup_size_{x,y,z}
+      return axis(*O.Block, *A);
+    if (auto A = InBlock(12, 4); A && O.Block && O.Grid) // grid_size: threads
+      return uint64_t(axis(*O.Block, *A)) * axis(*O.Grid, *A);
+    return std::nullopt;
+  }
+  if (auto A = InBlock(0, 4); A && O.Grid) // hidden_block_count
+    return axis(*O.Grid, *A);
+  if (auto A = InBlock(12, 2); A && O.Block) // hidden_group_size
+    return axis(*O.Block, *A);
+  // HIP grids are whole numbers of blocks.
+  if (auto A = InBlock(18, 2); A && O.Block && O.Grid) // hidden_remainder
+    return 0;
+  return std::nullopt;
+}
+
+/// Follows \p Base through constant offsets to loads.
+static bool specializeImplicitLoads(CallBase &Base, bool Dispatch,
+                                    const SpecializeOptions &O,
+                                    const DataLayout &DL) {
+  bool Changed = false;
+  SmallVector<std::pair<Value *, int64_t>, 8> Worklist = {{&Base, 0}};
+  while (!Worklist.empty()) {
+    auto [V, Offset] = Worklist.pop_back_val();
+    for (User *U : V->users()) {
+      if (auto *GEP = dyn_cast<GEPOperator>(U)) {
+        APInt Delta(DL.getIndexTypeSizeInBits(GEP->getType()), 0);
+        if (GEP->getPointerOperand() == V &&
+            GEP->accumulateConstantOffset(DL, Delta))
+          Worklist.push_back({GEP, Offset + Delta.getSExtValue()});
+      } else if (isa<AddrSpaceCastOperator>(U) || isa<BitCastOperator>(U)) {
+        Worklist.push_back({U, Offset});
+      } else if (auto *L = dyn_cast<LoadInst>(U)) {
+        if (!L->getType()->isIntegerTy() || L->isVolatile())
+          continue;
+        uint64_t Size = DL.getTypeStoreSize(L->getType());
+        if (auto Value = implicitValue(Dispatch, Offset, Size, O))
+          Changed |= replaceWith(*L, *Value);
+      }
+    }
+  }
+  return Changed;
+}
+
+/// Gives an index in [0, \p Count) that range.
+static bool addRange(CallBase &Call, uint32_t Count) {
+  unsigned Width = Call.getType()->getIntegerBitWidth();
+  if (Width < 32)
+    return false;
+  Call.addRangeRetAttr(ConstantRange(APInt(Width, 0), APInt(Width, Count)));
+  return true;
+}
+
+static bool specializeCall(CallBase &Call, const SpecializeOptions &O) {
+  std::optional<Dim3> Dim;
+  bool IsIndex = false;
+  unsigned Axis = 0;
+  switch (Call.getIntrinsicID()) {
+#define AXES(PREFIX, DIM, INDEX)                                               \
+  case Intrinsic::PREFIX##_x:                                                  \
+  case Intrinsic::PREFIX##_y:                                                  \
+  case Intrinsic::PREFIX##_z:                                                  \
+    Dim = DIM;                                                                 \
+    IsIndex = INDEX;                                                           \
+    Axis = Call.getIntrinsicID() == Intrinsic::PREFIX##_x   ? 0                \
+           : Call.getIntrinsicID() == Intrinsic::PREFIX##_y ? 1                \
+                                                            : 2;               \
+    break;
+    AXES(nvvm_read_ptx_sreg_ntid, O.Block, false)
+    AXES(nvvm_read_ptx_sreg_nctaid, O.Grid, false)
+    AXES(nvvm_read_ptx_sreg_tid, O.Block, true)
+    AXES(nvvm_read_ptx_sreg_ctaid, O.Grid, true)
+    AXES(amdgcn_workitem_id, O.Block, true)
+    AXES(amdgcn_workgroup_id, O.Grid, true)
+#undef AXES
+  default:
+    return false;
+  }
+  if (!Dim)
+    return false;
+  if (!IsIndex)
+    return O.Constants && replaceWith(Call, axis(*Dim, Axis));
+  return O.Ranges && addRange(Call, axis(*Dim, Axis));
+}
+
+/// The layout of implicit arguments that implicitValue knows came with code
+/// object version 5.
+static bool hasKnownImplicitArgs(const Module &M) {
+  auto *Version = mdconst::extract_or_null<ConstantInt>(
+      M.getModuleFlag("amdhsa_code_object_version"));
+  return !Version || Version->getZExtValue() >= 500;
+}
+
+static bool specializeDims(Function &F, const SpecializeOptions &O) {
+  bool Changed = false;
+  for (Instruction &I : make_early_inc_range(instructions(F))) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    if (!Call)
+      continue;
+    bool Dispatch = Call->getIntrinsicID() == Intrinsic::amdgcn_dispatch_ptr;
+    bool Implicit = Call->getIntrinsicID() == Intrinsic::amdgcn_implicitarg_ptr;
+    if ((Dispatch || Implicit) && !O.Constants)
+      continue;
+    if (Dispatch || (Implicit && hasKnownImplicitArgs(*F.getParent())))
+      Changed |= specializeImplicitLoads(*Call, Dispatch, O, F.getDataLayout());
+    else
+      Changed |= specializeCall(*Call, O);
+  }
+  return Changed;
+}
+
+//===----------------------------------------------------------------------===//
+// Launch bounds
+//===----------------------------------------------------------------------===//
+
+static bool setLaunchBounds(Function &F, const SpecializeOptions &O) {
+  bool IsAMDGPU = F.getCallingConv() == CallingConv::AMDGPU_KERNEL;
+  if (O.MaxThreads && IsAMDGPU) {
+    F.addFnAttr("amdgpu-flat-work-group-size", "1," + utostr(O.MaxThreads));
+  } else if (O.MaxThreads) {
+    // An exact size from the source would contradict the new bound.
+    F.removeFnAttr("nvvm.reqntid");
+    F.addFnAttr("nvvm.maxntid", utostr(O.MaxThreads));
+  }
+  if (O.MinBlocks && IsAMDGPU)
+    F.addFnAttr("amdgpu-waves-per-eu",
+                utostr(O.MinBlocks) + "," + utostr(O.MinBlocks));
+  else if (O.MinBlocks)
+    F.addFnAttr("nvvm.minctasm", utostr(O.MinBlocks));
+  return O.MaxThreads || O.MinBlocks;
+}
+
+PreservedAnalyses SpecializePass::run(Module &M, ModuleAnalysisManager &) {
+  SmallVector<Function *, 4> Kernels, Chosen;
+  for (Function &F : M)
+    if (isKernel(F))
+      Kernels.push_back(&F);
+  copy_if(Kernels, std::back_inserter(Chosen), [&](Function *F) {
+    return Options.Kernel.empty() || F->getName() == Options.Kernel;
+  });
+  bool Changed = false;
+  for (Function *F : Chosen) {
+    Changed |= specializeArgs(*F, Options.Args);
+    Changed |= setLaunchBounds(*F, Options);
+  }
+  if (!Options.Block && !Options.Grid)
+    return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  if (Chosen.size() == Kernels.size()) {
+    for (Function &F : M)
+      Changed |= specializeDims(F, Options);
+  } else {
+    for (Function *F : Chosen)
+      Changed |= specializeDims(*F, Options);
+  }
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+void mneme::registerSpecializePass(PassBuilder &PB) {
+  PB.registerPipelineParsingCallback(
+      [](StringRef Name, ModulePassManager &MPM,
+         ArrayRef<PassBuilder::PipelineElement>) {
+        if (!PassBuilder::checkParametrizedPassName(Name, "mneme-specialize"))
+          return false;
+        Expected<SpecializeOptions> Options = PassBuilder::parsePassParameters(
+            parseSpecializeOptions, Name, "mneme-specialize");
+        if (!Options) {
+          // The callback cannot return an error; LLVM's own plugins print too.
+          errs() << toString(Options.takeError()) << '\n';
+          return false;
+        }
+        MPM.addPass(SpecializePass(std::move(*Options)));
+        return true;
+      });
+}

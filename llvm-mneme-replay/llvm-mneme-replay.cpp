@@ -1,0 +1,339 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Options and one library call.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/Version.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr char ToolName[] = "llvm-mneme-replay";
+
+static cl::OptionCategory Cat("Replay options");
+
+//===----------------------------------------------------------------------===//
+// What to replay
+//===----------------------------------------------------------------------===//
+
+static cl::list<std::string>
+    Positional(cl::Positional, cl::desc("[database] [pipeline]"), cl::cat(Cat));
+static cl::opt<std::string> Database(
+    "rdb",
+    cl::desc(
+        "Kernel's JSON file, or a folder that holds one (also positional)"),
+    cl::value_desc("path"), cl::cat(Cat));
+static cl::opt<std::string>
+    RecordId("record-id",
+             cl::desc("Dynamic hash of the launch to replay; may be left out "
+                      "when there is only one"),
+             cl::value_desc("id"), cl::cat(Cat));
+static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
+                               cl::aliasopt(RecordId), cl::cat(Cat));
+static cl::opt<std::string>
+    IRFile("ir",
+           cl::desc("Replay this IR (.ll or .bc) instead of the recorded one"),
+           cl::value_desc("file"), cl::cat(Cat));
+
+//===----------------------------------------------------------------------===//
+// How to compile it
+//===----------------------------------------------------------------------===//
+
+static cl::opt<std::string>
+    Passes("passes",
+           cl::desc("Pass pipeline, as for opt (also positional). Default: "
+                    "what clang runs at the application's -O level"),
+           cl::value_desc("pipeline"), cl::cat(Cat));
+static cl::list<std::string> Plugins("load-pass-plugin",
+                                     cl::desc("Load passes from a plugin"),
+                                     cl::value_desc("file"), cl::cat(Cat));
+static cl::opt<unsigned>
+    CodeGenOpt("codegen-opt",
+               cl::desc("Level of the code generator and of ptxas, 0 to 3. "
+                        "Default: the application's"),
+               cl::value_desc("level"), cl::cat(Cat));
+static cl::opt<std::string>
+    Arch("arch", cl::desc("Compile for another GPU architecture"),
+         cl::value_desc("name"), cl::cat(Cat));
+static cl::opt<bool>
+    Specialize("specialize", cl::desc("Turn scalar arguments into constants"),
+               cl::cat(Cat));
+static cl::opt<bool>
+    SpecializeDims("specialize-dims",
+                   cl::desc("Turn grid and block dimensions into constants"),
+                   cl::cat(Cat));
+static cl::opt<bool> SpecializeRanges(
+    "specialize-ranges",
+    cl::desc("Tell the optimizer the range of thread and block indices"),
+    cl::cat(Cat));
+static cl::opt<bool> SetLaunchBounds("set-launch-bounds",
+                                     cl::desc("Set the kernel's launch bounds"),
+                                     cl::cat(Cat));
+static cl::opt<unsigned> MaxThreads(
+    "max-threads",
+    cl::desc("Launch bounds: threads of a block. Default: the block's"),
+    cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<unsigned>
+    MinBlocks("min-blocks-per-sm",
+              cl::desc("Launch bounds: blocks of a multiprocessor (AMDGPU: "
+                       "waves of an execution unit)"),
+              cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<std::string>
+    CudaPath("cuda-path", cl::desc("CUDA toolkit whose ptxas to use"),
+             cl::value_desc("dir"), cl::cat(Cat));
+static cl::opt<std::string> OutputIR("output-ll",
+                                     cl::desc("Write the optimized IR"),
+                                     cl::value_desc("file"), cl::cat(Cat));
+static cl::opt<std::string> OutputAsm("output-asm",
+                                      cl::desc("Write the GPU's assembly"),
+                                      cl::value_desc("file"), cl::cat(Cat));
+static cl::opt<bool> Resources(
+    "resources",
+    cl::desc(
+        "Also compile for the GPU to tell its registers, spills and memory"),
+    cl::cat(Cat));
+
+//===----------------------------------------------------------------------===//
+// How to run it
+//===----------------------------------------------------------------------===//
+
+static cl::opt<uint32_t> GridX(
+    "grid-dim-x",
+    cl::desc("Blocks along x. Default, as for all dimensions: as recorded"),
+    cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<uint32_t> GridY("grid-dim-y", cl::desc("Blocks along y"),
+                               cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<uint32_t> GridZ("grid-dim-z", cl::desc("Blocks along z"),
+                               cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<uint32_t> BlockX("block-dim-x",
+                                cl::desc("Threads of a block along x"),
+                                cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<uint32_t> BlockY("block-dim-y",
+                                cl::desc("Threads of a block along y"),
+                                cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<uint32_t> BlockZ("block-dim-z",
+                                cl::desc("Threads of a block along z"),
+                                cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<uint64_t> SharedMem("shared-mem",
+                                   cl::desc("Dynamic shared memory"),
+                                   cl::value_desc("bytes"), cl::cat(Cat));
+static cl::opt<std::string> DeviceName(
+    "device", cl::desc("Device to run on: host, or auto for the best there is"),
+    cl::value_desc("name"), cl::init("auto"), cl::cat(Cat));
+static cl::opt<HostFinish> Finish(
+    "host-finish",
+    cl::desc("What the CPU pipeline may still do on the host device"),
+    cl::init(HostFinish::O3),
+    cl::values(clEnumValN(HostFinish::O3, "O3", "all: to run fast (default)"),
+               clEnumValN(HostFinish::O1, "O1", "some"),
+               clEnumValN(HostFinish::Min, "min", "clean-up only"),
+               clEnumValN(HostFinish::None, "none",
+                          "nothing: to compare pipelines")),
+    cl::cat(Cat));
+static cl::opt<HostStrategy> Strategy(
+    "host-strategy",
+    cl::desc("How the host device runs the threads of a block"),
+    cl::init(HostStrategy::Auto),
+    cl::values(clEnumValN(HostStrategy::Auto, "auto",
+                          "the fastest that applies (default)"),
+               clEnumValN(HostStrategy::Loop, "loop", "a loop over threads"),
+               clEnumValN(HostStrategy::Region, "region",
+                          "loops between barriers"),
+               clEnumValN(HostStrategy::Coroutine, "coroutine",
+                          "a coroutine a thread"),
+               clEnumValN(HostStrategy::Fiber, "fiber", "a stack a thread")),
+    cl::cat(Cat));
+static cl::opt<unsigned> Iterations("iterations",
+                                    cl::desc("Timed launches (default 3)"),
+                                    cl::value_desc("n"), cl::init(3),
+                                    cl::cat(Cat));
+static cl::opt<unsigned> Warmup(
+    "warmup",
+    cl::desc(
+        "Launches before the timed ones, besides the verified one (default 1)"),
+    cl::value_desc("n"), cl::init(1), cl::cat(Cat));
+static cl::opt<double>
+    Timeout("timeout",
+            cl::desc("Limit for each step of the compilation and for each "
+                     "launch; 0 for none (default 300)"),
+            cl::value_desc("seconds"), cl::init(300), cl::cat(Cat));
+static cl::opt<bool>
+    NoExecute("no-execute", cl::desc("Compile for the GPU only"), cl::cat(Cat));
+static cl::opt<bool>
+    NoIsolation("no-isolation",
+                cl::desc("Compile and run in this process, for debuggers"),
+                cl::cat(Cat));
+static cl::opt<bool>
+    ListDevices("list-devices",
+                cl::desc("Print the devices of this machine and exit"),
+                cl::cat(Cat));
+
+//===----------------------------------------------------------------------===//
+// How to judge it
+//===----------------------------------------------------------------------===//
+
+static cl::opt<bool> NoVerify("no-verify",
+                              cl::desc("Do not compare the memory afterwards"),
+                              cl::cat(Cat));
+static cl::list<std::string>
+    Tolerances("tolerance",
+               cl::desc("Allowed error of all buffers of known element type, "
+                        "or of one: its number, name or tag"),
+               cl::value_desc("abs|rel|ulp:value[@buffer]"), cl::cat(Cat));
+static cl::list<std::string>
+    ElementTypes("dtype",
+                 cl::desc("Element type of all buffers or of one: f16, bf16, "
+                          "f32, f64, i8 to i64, u8 to u64"),
+                 cl::value_desc("type[@buffer]"), cl::cat(Cat));
+static cl::opt<std::string>
+    NormName("norm",
+             cl::desc("Norm of a buffer's errors that the tolerance limits: "
+                      "none (each element), l1, l2, linf"),
+             cl::value_desc("norm"), cl::cat(Cat));
+static cl::opt<std::string> NaNName(
+    "nan",
+    cl::desc("Where a NaN was recorded, a NaN is: equal (default), error"),
+    cl::value_desc("rule"), cl::init("equal"), cl::cat(Cat));
+enum class OutputFormat { JSON, Text };
+static cl::opt<OutputFormat> Format(
+    "format", cl::desc("How to print the report"), cl::init(OutputFormat::JSON),
+    cl::values(clEnumValN(OutputFormat::JSON, "json", "for programs (default)"),
+               clEnumValN(OutputFormat::Text, "text", "for people")),
+    cl::cat(Cat));
+
+/// The option's value when it was given.
+template <typename T, typename Option>
+static void setIfGiven(std::optional<T> &Out, const Option &O) {
+  if (O.getNumOccurrences())
+    Out = static_cast<T>(O);
+}
+
+static Expected<ReplayOptions> readOptions() {
+  ReplayOptions O;
+  O.RecordId = RecordId;
+  O.IRFile = IRFile;
+  setIfGiven(O.Passes, Passes);
+  O.Plugins.assign(Plugins.begin(), Plugins.end());
+  setIfGiven(O.CodeGenLevel, CodeGenOpt);
+  O.Arch = Arch;
+  O.Specialize = Specialize;
+  O.SpecializeDims = SpecializeDims;
+  O.SpecializeRanges = SpecializeRanges;
+  O.SetLaunchBounds = SetLaunchBounds;
+  O.MaxThreads = MaxThreads;
+  O.MinBlocks = MinBlocks;
+  O.CudaPath = CudaPath;
+  O.OutputIR = OutputIR;
+  O.OutputAsm = OutputAsm;
+  O.Resources = Resources;
+  const cl::opt<uint32_t> *Grid[] = {&GridX, &GridY, &GridZ};
+  const cl::opt<uint32_t> *Block[] = {&BlockX, &BlockY, &BlockZ};
+  for (unsigned I = 0; I != 3; ++I) {
+    setIfGiven(O.Grid[I], *Grid[I]);
+    setIfGiven(O.Block[I], *Block[I]);
+  }
+  setIfGiven(O.SharedMem, SharedMem);
+  O.Device = DeviceName;
+  O.Host.Finish = Finish;
+  O.Host.Strategy = Strategy;
+  O.Iterations = Iterations;
+  O.Warmup = Warmup;
+  O.Timeout = Timeout;
+  O.Execute = !NoExecute;
+  O.Isolate = !NoIsolation;
+  O.Verify = !NoVerify;
+  for (const std::string &Text : Tolerances) {
+    Expected<ToleranceSpec> Spec = parseTolerance(Text);
+    if (!Spec)
+      return Spec.takeError();
+    O.Tolerances.push_back(*Spec);
+  }
+  for (const std::string &Text : ElementTypes) {
+    Expected<ElementTypeSpec> Spec = parseElementType(Text);
+    if (!Spec)
+      return Spec.takeError();
+    O.ElementTypes.push_back(*Spec);
+  }
+  if (NormName.getNumOccurrences()) {
+    Expected<uint32_t> Norm = parseNorm(NormName);
+    if (!Norm)
+      return Norm.takeError();
+    O.Norm = *Norm;
+  }
+  Expected<NaNRule> NaN = parseNaNRule(NaNName);
+  if (!NaN)
+    return NaN.takeError();
+  O.NaN = *NaN;
+  return O;
+}
+
+/// Positional arguments are the database, unless -rdb gave it, then the
+/// pipeline.
+static Error readPositional(std::string &Path, ReplayOptions &O) {
+  Path = Database;
+  for (const std::string &Argument : Positional) {
+    if (Path.empty())
+      Path = Argument;
+    else if (!O.Passes)
+      O.Passes = Argument;
+    else
+      return createStringError(
+          formatv("unexpected argument '{0}'", Argument).str());
+  }
+  if (Path.empty())
+    return createStringError(
+        "no recording: give a kernel's JSON file or its folder");
+  return Error::success();
+}
+
+static Expected<int> run() {
+  Expected<ReplayOptions> Options = readOptions();
+  if (!Options)
+    return Options.takeError();
+  std::string Path;
+  if (Error E = readPositional(Path, *Options))
+    return std::move(E);
+  Expected<std::unique_ptr<ReplayPlan>> Plan =
+      ReplayPlan::create(Path, std::move(*Options));
+  if (!Plan)
+    return Plan.takeError();
+  Expected<ReplayResult> Result = replay(**Plan);
+  if (!Result)
+    return Result.takeError();
+  if (Format == OutputFormat::Text)
+    printReport(outs(), **Plan, *Result);
+  else
+    outs() << formatv("{0:2}\n", makeReport(**Plan, *Result));
+  return getExitCode(**Plan, *Result);
+}
+
+int main(int argc, char **argv) {
+  InitLLVM X(argc, argv);
+  cl::AddExtraVersionPrinter(mneme::printVersion);
+  cl::HideUnrelatedOptions({&Cat, &getColorCategory()});
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Mneme: replay a recorded kernel launch under any pass pipeline\n");
+  if (ListDevices) {
+    listDevices(outs());
+    return 0;
+  }
+  Expected<int> Status = run();
+  if (Status)
+    return *Status;
+  WithColor::error(errs(), ToolName) << toString(Status.takeError()) << '\n';
+  return 1;
+}
