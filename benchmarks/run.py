@@ -85,7 +85,8 @@ class Runner:
         result["ns_per_launch"] = {
             "plain program, no device": per_launch(self.launches + "-plain", 1000000),
             "instrumented, no device": per_launch(self.launches, 1000000),
-            "host device, not selected": per_launch(self.launches, 100000, "--kernel=^$"),
+            "host device, no recording": per_launch(self.launches, 100000, "--no-record"),
+            "host device, not selected": per_launch(self.launches, 100000, "--kernel=^none$"),
             "host device, selected, recorded before": per_launch(
                 self.launches, 100000, "--kernel=touch"
             ),

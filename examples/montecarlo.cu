@@ -121,8 +121,7 @@ int main(int Argc, char **Argv) {
   example::DeviceBuffer<double> Sums(std::vector<double>(2, 0.0));
   CHECK(cudaMemset(Inside.get(), 0, sizeof(unsigned long long)));
   // Threads add in any order, so a replay may differ in the last digits.
-  mneme::annotate(Sums.get(), Sums.size() * sizeof(double), MNEME_ANNOTATE_F64,
-                  MNEME_ANNOTATE_REL, 1e-10, MNEME_ANNOTATE_NONE, "payoffs");
+  mneme::annotate(Sums.get(), Sums.size(), mneme::relative(1e-10), "payoffs");
 
   seedGenerators<<<Blocks, Threads>>>(States.get(), N, Seed);
   CHECK_LAUNCH();

@@ -63,8 +63,8 @@ __global__ void steepestDensity(Grid G, const Primitive *__restrict__ Prim,
 }
 
 Diagnostics::Diagnostics() : Sums(1), Steepest(1) {
-  mneme::annotate(Sums.get(), sizeof(Totals), MNEME_ANNOTATE_F64,
-                  MNEME_ANNOTATE_REL, 1e-12, MNEME_ANNOTATE_NONE, "totals");
+  mneme::annotate(&Sums.get()->Mass, sizeof(Totals) / sizeof(double),
+                  mneme::relative(1e-12), "totals");
 }
 
 Totals Diagnostics::compute(const Gas &Fluid) {
