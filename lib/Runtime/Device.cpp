@@ -44,7 +44,7 @@ Device::Device() {
   int N = sched_getaffinity(0, sizeof(Set), &Set) ? 1 : CPU_COUNT(&Set);
   Cores = N > 0 ? N : 1;
   Workers = integerFromEnv("MNEME_HOST_WORKERS", 0);
-  if (const char *S = getenv("MNEME_HOST_TIMEOUT"))
+  if (const char *S = getenv(MNEME_ENV_TIMEOUT))
     TimeoutSeconds = strtod(S, nullptr);
   // A forked child has the memory but none of the worker threads.
   pthread_atfork(nullptr, nullptr, [] { Device::get().Forked = true; });
@@ -88,7 +88,7 @@ bool Device::ensureArena() {
     return false;
   std::string Error =
       Memory.reserve(integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE),
-                     integerFromEnv("MNEME_VA_SIZE", MNEME_ARENA_SIZE));
+                     integerFromEnv(MNEME_ENV_VA_SIZE, MNEME_ARENA_SIZE));
   if (Error.empty())
     return true;
   fprintf(stderr, "mneme: error: no device memory: %s\n", Error.c_str());
@@ -617,7 +617,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
 }
 
 void Device::finish() {
-  if (Forked || !Launcher::get().connected())
+  if (Forked)
     return;
   // Another thread may be inside a launch that never ends.
   if (!LaunchLock.try_lock())
@@ -627,5 +627,7 @@ void Device::finish() {
 }
 
 __attribute__((destructor)) static void finishAtExit() {
-  Device::get().finish();
+  // Most processes under the launcher, like shells, never use a device.
+  if (Launcher::get().connected())
+    Device::get().finish();
 }

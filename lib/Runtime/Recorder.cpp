@@ -63,9 +63,9 @@ static uint64_t integerFromEnv(const char *Name, uint64_t Default) {
 }
 
 Recorder::Recorder() {
-  SkipFirst = integerFromEnv("MNEME_SKIP", 0);
-  MaxRecordings = integerFromEnv("MNEME_MAX_RECORDINGS", 4);
-  const char *Pattern = getenv("MNEME_KERNELS");
+  SkipFirst = integerFromEnv(MNEME_ENV_SKIP, 0);
+  MaxRecordings = integerFromEnv(MNEME_ENV_MAX_RECORDINGS, 4);
+  const char *Pattern = getenv(MNEME_ENV_KERNELS);
   if (!Pattern || !*Pattern)
     return;
   HaveFilter = true;
