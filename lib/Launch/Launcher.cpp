@@ -12,7 +12,6 @@
 #include "Server.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -153,8 +152,10 @@ static int serveApplication(Server &S, pid_t App, int SignalFD) {
   while (true) {
     std::vector<pollfd> Waits = {{SignalFD, POLLIN, 0}};
     S.addTo(Waits);
-    int Ready =
-        ::poll(Waits.data(), Waits.size(), HasEnded ? GraceMilliseconds : -1);
+    int Timeout = !HasEnded            ? -1
+                  : S.hasConnections() ? GraceMilliseconds
+                                       : 0;
+    int Ready = ::poll(Waits.data(), Waits.size(), Timeout);
     if (!HasEnded)
       forwardSignals(SignalFD, App);
     bool IsBusy = S.serve();
@@ -216,7 +217,6 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
   Expected<Environment> Env = makeEnvironment(Options, *Folder);
   if (!Env)
     return Env.takeError();
-  initializeTargets();
   Server S(Records, Options.Host);
   if (Error E = S.listen(Folder->pathOf("socket")))
     return std::move(E);

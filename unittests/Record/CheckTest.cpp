@@ -1,0 +1,162 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SnapshotBuilder.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Testing/Support/Error.h"
+#include "llvm/Testing/Support/SupportHelpers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+class CheckKernel : public testing::Test {
+protected:
+  CheckKernel() : Dir("mneme-check", /*Unique=*/true) {
+    K.KernelName = "k";
+    K.StaticHash = std::string(32, '1');
+    K.Modules = {"ir.bc"};
+    K.VAddr = MNEME_ARENA_BASE;
+    K.VASize = MNEME_ARENA_SIZE;
+    K.Args = {{4, 0, MNEME_ARG_VALUE, "", "i32"}};
+    K.Globals = {{"g", 4, MNEME_ARENA_BASE}};
+    RecordedInstance I;
+    I.DynamicHash = "0000000000000022";
+    I.Prologue = "p.mneme";
+    I.Epilogue = "e.mneme";
+    K.Instances = {I};
+    writeModule("define ptx_kernel void @k(i32 %x) { ret void }");
+    write("p.mneme", prologue().close());
+    write("e.mneme", epilogue().close());
+  }
+
+  static SnapshotBuilder prologue() {
+    return SnapshotBuilder(MNEME_SNAPSHOT_PROLOGUE)
+        .args({"1234"})
+        .region(0, 4, 0, "g")
+        .region(64, 16, 1);
+  }
+  static SnapshotBuilder epilogue() {
+    return SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE)
+        .region(0, 4, 0, "g")
+        .region(64, 16, 1)
+        .data(64, "changed");
+  }
+
+  void write(StringRef Name, StringRef Contents) {
+    ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Name), Contents),
+                      Succeeded());
+  }
+  void writeModule(StringRef IR) {
+    LLVMContext Context;
+    SMDiagnostic Diagnostic;
+    std::unique_ptr<Module> M = parseAssemblyString(IR, Diagnostic, Context);
+    ASSERT_TRUE(M);
+    SmallString<0> Bitcode;
+    raw_svector_ostream OS(Bitcode);
+    WriteBitcodeToFile(*M, OS);
+    write("ir.bc", Bitcode);
+  }
+  std::vector<std::string> check() { return checkKernel(Dir.path(), K); }
+
+  unittest::TempDir Dir;
+  RecordedKernel K;
+};
+} // namespace
+
+TEST_F(CheckKernel, Good) { EXPECT_THAT(check(), IsEmpty()); }
+
+TEST_F(CheckKernel, Module) {
+  writeModule("define ptx_kernel void @k() { ret void }");
+  EXPECT_THAT(check(),
+              ElementsAre(HasSubstr("ir.bc': kernel 'k' takes 0 "
+                                    "arguments, the recording has 1")));
+  writeModule("declare void @k(i32)");
+  EXPECT_THAT(check(),
+              ElementsAre(HasSubstr("ir.bc': does not define kernel 'k'")));
+  write("ir.bc", "no bitcode");
+  EXPECT_THAT(check(), ElementsAre(HasSubstr("ir.bc': ")));
+  K.Modules = {"missing.bc"};
+  EXPECT_THAT(check(), ElementsAre(HasSubstr("missing.bc': ")));
+}
+
+TEST_F(CheckKernel, ReportsAllProblems) {
+  write("p.mneme", "");
+  write("e.mneme", "foreign");
+  write("ir.bc", "");
+  EXPECT_EQ(check().size(), 3u);
+}
+
+TEST_F(CheckKernel, Swapped) {
+  std::swap(K.Instances[0].Prologue, K.Instances[0].Epilogue);
+  EXPECT_THAT(check(),
+              ElementsAre(HasSubstr("epilogue in the place of a prologue"),
+                          HasSubstr("prologue in the place of an epilogue")));
+}
+
+TEST_F(CheckKernel, OfAnotherKernel) {
+  K.StaticHash = std::string(32, '3');
+  K.Instances[0].DynamicHash = "0000000000000033";
+  EXPECT_THAT(check(),
+              testing::Contains(HasSubstr("belongs to kernel "
+                                          "11111111111111111111111111111111, "
+                                          "not 3333")));
+  EXPECT_THAT(check(), testing::Contains(HasSubstr(
+                           "belongs to instance 0000000000000022, not "
+                           "0000000000000033")));
+}
+
+TEST_F(CheckKernel, Arena) {
+  K.VASize = 4096;
+  EXPECT_THAT(check(), testing::Each(HasSubstr("is not the recording's")));
+  EXPECT_EQ(check().size(), 2u);
+}
+
+TEST_F(CheckKernel, Arguments) {
+  K.Args[0].Size = 8;
+  EXPECT_THAT(check(), ElementsAre(HasSubstr(
+                           "argument 0 of 4 bytes, the kernel's has 8")));
+}
+
+TEST_F(CheckKernel, Variables) {
+  K.Globals.push_back({"h", 4, MNEME_ARENA_BASE + 8});
+  EXPECT_THAT(check(), ElementsAre(HasSubstr("no contents of variable 'h'")));
+}
+
+TEST_F(CheckKernel, OtherRegions) {
+  write("e.mneme", SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE)
+                       .region(0, 4, 0, "g")
+                       .region(64, 24, 1)
+                       .close());
+  EXPECT_THAT(check(),
+              ElementsAre(HasSubstr("e.mneme': other regions than in")));
+}
+
+TEST_F(CheckKernel, UndecodableData) {
+  write("e.mneme",
+        epilogue().data(72, 8, MNEME_ENCODING_ZSTD, "no frame").close());
+  EXPECT_THAT(check(),
+              ElementsAre(HasSubstr("e.mneme': data at 0x7e0000000048")));
+}
+
+TEST_F(CheckKernel, NoInstances) {
+  K.Instances.clear();
+  EXPECT_THAT(check(), ElementsAre(HasSubstr(".json': no instances")));
+}

@@ -1,0 +1,217 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Record/Database.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Testing/Support/Error.h"
+#include "llvm/Testing/Support/SupportHelpers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::HasSubstr;
+
+static const char Static[] = "00112233445566778899aabbccddeeff";
+
+static RecordedKernel makeKernel() {
+  RecordedKernel K;
+  K.KernelName = "_Z5saxpyfPf";
+  K.DemangledName = "saxpy(float, float*)";
+  K.StaticHash = Static;
+  K.Triple = "nvptx64-nvidia-cuda";
+  K.Arch = "sm_90";
+  K.OptLevel = "2";
+  K.Device = "host";
+  K.Toolchain = "clang 22.1.8";
+  K.Modules = {"RecordedIR_" + K.StaticHash + ".bc"};
+  K.VAddr = MNEME_ARENA_BASE;
+  K.VASize = MNEME_ARENA_SIZE;
+  K.Args = {{4, 0, MNEME_ARG_VALUE, "a", "float"},
+            {8, 8, MNEME_ARG_POINTER, "", "ptr"}};
+  K.Globals = {{"counter", 4, MNEME_ARENA_BASE + 64}};
+  K.DynamicHashInputs = {"GridDims"};
+  // Not in the order of the hashes.
+  K.Instances = {
+      {"ff00000000000000", {4, 2, 1}, {256, 1, 1}, 1024, "p1", "e1", 7},
+      {"0000000000000001", {1, 1, 1}, {32, 4, 2}, 0, "p2", "e2", 1}};
+  return K;
+}
+
+static std::string textOf(const json::Value &V) {
+  return formatv("{0:2}", V).str();
+}
+
+/// The error after \p Edit of a good recording.
+static std::string errorAfter(function_ref<void(json::Object &)> Edit) {
+  json::Value V = toJSON(makeKernel());
+  Edit(*V.getAsObject());
+  Expected<RecordedKernel> K = parseRecordedKernel(textOf(V));
+  return K ? "no error" : toString(K.takeError());
+}
+
+TEST(Database, RoundTrip) {
+  RecordedKernel K = makeKernel();
+  Expected<RecordedKernel> R = parseRecordedKernel(textOf(toJSON(K)));
+  ASSERT_THAT_EXPECTED(R, Succeeded());
+  EXPECT_EQ(textOf(toJSON(*R)), textOf(toJSON(K)));
+  EXPECT_EQ(R->VASize, MNEME_ARENA_SIZE);
+  ASSERT_EQ(R->Instances.size(), 2u);
+  EXPECT_EQ(R->Instances[0].DynamicHash, "ff00000000000000");
+  EXPECT_EQ(R->Instances[0].Occurrences, 7u);
+  EXPECT_EQ(R->Instances[1].Block, (Dim3{32, 4, 2}));
+  ASSERT_EQ(R->Args.size(), 2u);
+  EXPECT_EQ(R->Args[1].Kind, uint32_t(MNEME_ARG_POINTER));
+  ASSERT_NE(R->findInstance("0000000000000001"), nullptr);
+  EXPECT_EQ(R->findInstance("0000000000000001")->Prologue, "p2");
+  EXPECT_EQ(R->findInstance("0"), nullptr);
+}
+
+TEST(Database, NamesAsUsersKnowThem) {
+  json::Value V = toJSON(makeKernel());
+  const json::Object &O = *V.getAsObject();
+  for (StringRef Key :
+       {"KernelName", "DemangledName", "StaticHash", "Modules", "VAddr",
+        "VASize", "instances", "FormatVersion", "Triple", "Arch", "OptLevel",
+        "Device", "Toolchain", "Args", "Globals", "DynamicHashInputs"})
+    EXPECT_TRUE(O.get(Key)) << Key.str();
+  const json::Object *I =
+      O.getObject("instances")->getObject("ff00000000000000");
+  ASSERT_TRUE(I);
+  EXPECT_EQ(*I->getObject("GridDims")->getInteger("x"), 4);
+  EXPECT_EQ(*I->getObject("BlockDims")->getInteger("x"), 256);
+  EXPECT_EQ(*I->getInteger("SharedMem"), 1024);
+  EXPECT_EQ(*I->getInteger("Occurrences"), 7);
+}
+
+TEST(Database, EveryKeyIsRequired) {
+  json::Value V = toJSON(makeKernel());
+  for (const auto &[Key, Value] : *V.getAsObject()) {
+    StringRef Name = Key;
+    EXPECT_EQ(errorAfter([&](json::Object &O) { O.erase(Name); }),
+              "missing key at recording." + Name.str());
+  }
+}
+
+TEST(Database, EveryTypeIsChecked) {
+  json::Value V = toJSON(makeKernel());
+  for (const auto &[Key, Value] : *V.getAsObject()) {
+    StringRef Name = Key;
+    EXPECT_THAT(errorAfter([&](json::Object &O) { O[Name] = true; }),
+                HasSubstr("at recording." + Name.str()));
+  }
+}
+
+TEST(Database, UnknownKeys) {
+  EXPECT_EQ(errorAfter([](json::Object &O) { O["x-note"] = "mine"; }),
+            "no error");
+  EXPECT_EQ(errorAfter([](json::Object &O) { O["Note"] = 1; }),
+            "unknown key at recording.Note");
+}
+
+TEST(Database, RefusesAnotherVersion) {
+  EXPECT_EQ(errorAfter([](json::Object &O) { O["FormatVersion"] = 2; }),
+            "this reader knows version 1 only at recording.FormatVersion");
+}
+
+TEST(Database, RefusesFilesElsewhere) {
+  for (StringRef Name :
+       {"../secret", "/etc/passwd", "a/b", "a\\b", "", ".", ".."}) {
+    EXPECT_EQ(
+        errorAfter([&](json::Object &O) { O["Modules"] = json::Array{Name}; }),
+        "expected name of a file in the recording's folder at "
+        "recording.Modules[0]");
+    for (StringRef Key : {"Prologue", "Epilogue"})
+      EXPECT_THAT(
+          errorAfter([&](json::Object &O) {
+            (*O.getObject("instances")->getObject("ff00000000000000"))[Key] =
+                Name;
+          }),
+          HasSubstr("expected name of a file in the recording's folder "
+                    "at recording.instances.ff00000000000000." +
+                    Key.str()));
+  }
+}
+
+TEST(Database, RefusesWrongValues) {
+  auto EditInstance = [](StringRef Key, json::Value V) {
+    return errorAfter([&](json::Object &O) {
+      (*O.getObject("instances")->getObject("ff00000000000000"))[Key] = V;
+    });
+  };
+  json::Object Dims{{"x", 1}, {"y", 1}, {"z", 0}};
+  EXPECT_THAT(EditInstance("GridDims", json::Value(json::Object(Dims))),
+              HasSubstr("expected dimensions from 1 up"));
+  Dims["z"] = int64_t(1) << 32;
+  EXPECT_THAT(EditInstance("GridDims", json::Value(json::Object(Dims))),
+              HasSubstr("expected integer of 32 bits"));
+  Dims["z"] = -1;
+  EXPECT_THAT(EditInstance("BlockDims", json::Value(json::Object(Dims))),
+              HasSubstr("at recording.instances.ff00000000000000.BlockDims.z"));
+  EXPECT_THAT(EditInstance("SharedMem", 1.5), HasSubstr("SharedMem"));
+  EXPECT_THAT(errorAfter([](json::Object &O) {
+                json::Object Wrong;
+                Wrong["xyz"] = json::Object();
+                O["instances"] = std::move(Wrong);
+              }),
+              HasSubstr("at recording.instances.xyz"));
+  EXPECT_THAT(errorAfter([](json::Object &O) { O["StaticHash"] = "ABC"; }),
+              HasSubstr("expected 32 hexadecimal digits"));
+  EXPECT_THAT(errorAfter([](json::Object &O) { O["KernelName"] = ""; }),
+              HasSubstr("expected a name"));
+  EXPECT_THAT(errorAfter([](json::Object &O) { O["Modules"] = json::Array(); }),
+              HasSubstr("expected a module"));
+  EXPECT_THAT(errorAfter([](json::Object &O) { O["VASize"] = 0; }),
+              HasSubstr("expected the size of an address range"));
+  EXPECT_THAT(errorAfter([](json::Object &O) { O["VASize"] = UINT64_MAX; }),
+              HasSubstr("expected the size of an address range"));
+  EXPECT_THAT(errorAfter([](json::Object &O) {
+                (*(*O.getArray("Args"))[0].getAsObject())["Kind"] = "thing";
+              }),
+              HasSubstr("expected value, pointer or aggregate at "
+                        "recording.Args[0].Kind"));
+}
+
+TEST(Database, RefusesWhatIsNoJSON) {
+  auto Error = [](StringRef Text) {
+    return toString(parseRecordedKernel(Text).takeError());
+  };
+  EXPECT_EQ(Error(""), "truncated: the file is empty");
+  EXPECT_THAT(Error("{\"KernelName\": "), HasSubstr("byte="));
+  EXPECT_EQ(Error("[1]"), "expected object when parsing recording");
+  EXPECT_EQ(Error(std::string(1000000, '[')),
+            "not a recording: nested too deep");
+  EXPECT_EQ(Error("{\"FormatVersion\": \"" + std::string(1000, '[') + "\"}"),
+            "expected uint64_t at recording.FormatVersion");
+}
+
+TEST(Database, FilesOfAFolder) {
+  unittest::TempDir Dir("mneme-database", /*Unique=*/true);
+  EXPECT_THAT(toString(findKernelFiles(Dir.path()).takeError()),
+              HasSubstr("no recordings (no <static hash>.json file)"));
+  RecordedKernel K = makeKernel();
+  ASSERT_THAT_ERROR(writeKernelFile(Dir.path(K.StaticHash + ".json"), K),
+                    Succeeded());
+  ASSERT_THAT_ERROR(writeFileAtomically(Dir.path("best.json"), "{}"),
+                    Succeeded());
+  Expected<std::vector<RecordedKernel>> All = readDatabase(Dir.path());
+  ASSERT_THAT_EXPECTED(All, Succeeded());
+  ASSERT_EQ(All->size(), 1u);
+  EXPECT_EQ((*All)[0].KernelName, K.KernelName);
+
+  std::string Bad =
+      std::string(Dir.path("f" + K.StaticHash.substr(1) + ".json"));
+  ASSERT_THAT_ERROR(writeFileAtomically(Bad, "{}"), Succeeded());
+  EXPECT_EQ(toString(readDatabase(Dir.path()).takeError()),
+            "'" + Bad + "': missing key at recording.FormatVersion");
+  EXPECT_THAT(toString(readDatabase("/nowhere").takeError()),
+              HasSubstr("'/nowhere': "));
+}

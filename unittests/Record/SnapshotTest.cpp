@@ -1,0 +1,297 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Record/Snapshot.h"
+#include "SnapshotBuilder.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Compression.h"
+#include "llvm/Testing/Support/Error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::HasSubstr;
+
+static Expected<Snapshot> parse(StringRef Bytes) {
+  return Snapshot::parse(MemoryBuffer::getMemBufferCopy(Bytes, "x.mneme"));
+}
+
+/// The error's text, or "no error".
+static std::string errorOf(StringRef Bytes) {
+  Expected<Snapshot> S = parse(Bytes);
+  return S ? "no error" : toString(S.takeError());
+}
+
+static SnapshotBuilder prologue() {
+  SnapshotBuilder B(MNEME_SNAPSHOT_PROLOGUE);
+  B.args({"abcd", "efghijkl"});
+  return B;
+}
+
+static SnapshotBuilder epilogue() {
+  return SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE);
+}
+
+TEST(Snapshot, ReadsWhatWasWritten) {
+  Expected<Snapshot> S =
+      parse(prologue()
+                .region(0x2000, 100, 1)
+                .region(0x1000, 64, 0)
+                .region(0x3000, 8, 2, "counter")
+                .annotation(0x2008, 16, MNEME_DTYPE_F32, MNEME_TOLERANCE_REL,
+                            MNEME_NORM_L2, 0.5, "y")
+                .data(0x2010, "later")
+                .data(0x1000, "first")
+                .close());
+  ASSERT_THAT_EXPECTED(S, Succeeded());
+  EXPECT_FALSE(S->isEpilogue());
+  EXPECT_EQ(S->header().DynamicHash, 0x22u);
+  EXPECT_EQ(S->args(), ArrayRef<std::string>({"abcd", "efghijkl"}));
+  ASSERT_EQ(S->regions().size(), 3u);
+  EXPECT_EQ(S->regions()[0].Id, 0u);
+  EXPECT_EQ(S->regions()[1].Size, 100u);
+  EXPECT_TRUE(S->regions()[2].IsGlobal);
+  EXPECT_EQ(S->regions()[2].Name, "counter");
+  ASSERT_EQ(S->annotations().size(), 1u);
+  EXPECT_EQ(S->annotations()[0].Tag, "y");
+  EXPECT_EQ(S->annotations()[0].Value, 0.5);
+  ASSERT_EQ(S->data().size(), 2u);
+  EXPECT_EQ(S->data()[0].Stored.str(), "first");
+}
+
+TEST(Snapshot, OverlaysOneRegion) {
+  Expected<Snapshot> S = parse(epilogue()
+                                   .region(0x1000, 8, 0)
+                                   .region(0x1008, 8, 1)
+                                   .data(0x1006, "AB")
+                                   .data(0x1008, "CD")
+                                   .data(0x100c, "E")
+                                   .close());
+  ASSERT_THAT_EXPECTED(S, Succeeded());
+  std::string First(8, '.'), Second(8, '.');
+  EXPECT_THAT_ERROR(S->overlay(0, {First.data(), 8}), Succeeded());
+  EXPECT_THAT_ERROR(S->overlay(1, {Second.data(), 8}), Succeeded());
+  EXPECT_EQ(First, "......AB");
+  EXPECT_EQ(Second, "CD..E...");
+}
+
+TEST(Snapshot, DecodesZstd) {
+  if (!compression::zstd::isAvailable())
+    GTEST_SKIP() << "LLVM without zstd";
+  std::string Raw(5000, 'z');
+  SmallVector<uint8_t> Stored;
+  compression::zstd::compress(arrayRefFromStringRef(Raw), Stored);
+  Expected<Snapshot> S =
+      parse(epilogue()
+                .region(0, 5000, 0)
+                .data(0, 5000, MNEME_ENCODING_ZSTD, toStringRef(Stored))
+                .close());
+  ASSERT_THAT_EXPECTED(S, Succeeded());
+  std::string Out(5000, '.');
+  EXPECT_THAT_ERROR(S->overlay(0, {Out.data(), Out.size()}), Succeeded());
+  EXPECT_EQ(Out, Raw);
+}
+
+TEST(Snapshot, RefusesWrongZstd) {
+  if (!compression::zstd::isAvailable())
+    GTEST_SKIP() << "LLVM without zstd";
+  SmallVector<uint8_t> Short;
+  compression::zstd::compress(arrayRefFromStringRef("short"), Short);
+  for (StringRef Stored : {toStringRef(Short), StringRef("no zstd at all")}) {
+    Expected<Snapshot> S = parse(epilogue()
+                                     .region(0, 100, 0)
+                                     .data(0, 100, MNEME_ENCODING_ZSTD, Stored)
+                                     .close());
+    ASSERT_THAT_EXPECTED(S, Succeeded());
+    std::vector<char> Out(100);
+    EXPECT_THAT(toString(S->decode(S->data()[0], Out)),
+                HasSubstr("'x.mneme': data at 0x7e0000000000: "));
+  }
+}
+
+TEST(Snapshot, IgnoresUnknownOptionalRecord) {
+  EXPECT_EQ(
+      errorOf(prologue().record(77, "future", MNEME_RECORD_OPTIONAL).close()),
+      "no error");
+  EXPECT_THAT(errorOf(prologue().record(77, "future").close()),
+              HasSubstr("type 77 is required and not known to this reader"));
+  EXPECT_THAT(errorOf(prologue().record(77, "future", 6).close()),
+              HasSubstr("unknown flags 0x6"));
+}
+
+TEST(Snapshot, AcceptsAnotherMinorVersion) {
+  SnapshotBuilder B = prologue();
+  B.Header.Minor = MNEME_SNAPSHOT_MINOR + 7;
+  EXPECT_EQ(errorOf(B.close()), "no error");
+}
+
+TEST(Snapshot, RefusesForeignHeader) {
+  EXPECT_EQ(errorOf(""), "'x.mneme': truncated: the file is empty");
+  EXPECT_EQ(errorOf("MNEM"), "'x.mneme': truncated: 4 bytes, a header has 64");
+  EXPECT_EQ(errorOf("ELF, or whatever"),
+            "'x.mneme': not a snapshot: does not begin with 'MNEMESNP'");
+  SnapshotBuilder Major = prologue();
+  Major.Header.Major = 2;
+  EXPECT_EQ(errorOf(Major.close()),
+            "'x.mneme': format version 2.0, this reader knows 1.x");
+  SnapshotBuilder Kind = prologue();
+  Kind.Header.Kind = 9;
+  EXPECT_EQ(errorOf(Kind.close()), "'x.mneme': unknown kind 9 of snapshot");
+  SnapshotBuilder Arena = prologue();
+  Arena.Header.ArenaSize = ~0ull;
+  EXPECT_THAT(errorOf(Arena.close()), HasSubstr("is no address range"));
+  std::string Damaged = prologue().close();
+  Damaged[offsetof(MnemeSnapshotHeader, DynamicHash)] ^= 1;
+  EXPECT_EQ(errorOf(Damaged), "'x.mneme': damaged: wrong digest of the header");
+}
+
+TEST(Snapshot, RefusesEveryTruncation) {
+  std::string Whole = prologue().region(0, 64, 0).data(3, "bytes").close();
+  for (size_t Size = 0; Size < Whole.size(); ++Size)
+    EXPECT_THAT(errorOf(StringRef(Whole).take_front(Size)),
+                HasSubstr("'x.mneme': truncated: "));
+  EXPECT_EQ(errorOf(prologue().open()), "'x.mneme': truncated: no end record");
+  EXPECT_EQ(errorOf(Whole + "more"), "'x.mneme': 4 bytes after the end record");
+}
+
+TEST(Snapshot, RefusesEveryFlippedBit) {
+  std::string Whole = prologue().region(0, 64, 0).data(3, "bytes").close();
+  for (size_t I = 0; I < Whole.size() * 8; ++I) {
+    std::string Damaged = Whole;
+    Damaged[I / 8] ^= 1 << I % 8;
+    // An optional flag on a known record changes nothing.
+    if (errorOf(Damaged) != "no error")
+      continue;
+    Expected<Snapshot> S = parse(Damaged);
+    ASSERT_THAT_EXPECTED(S, Succeeded());
+    EXPECT_EQ(S->regions().size(), 1u) << "bit " << I;
+    EXPECT_EQ(S->data()[0].Stored.str(), "bytes") << "bit " << I;
+  }
+}
+
+TEST(Snapshot, RefusesWrongArguments) {
+  EXPECT_THAT(errorOf(prologue().args({}).close()),
+              HasSubstr("only a prologue has one, and one only"));
+  EXPECT_THAT(errorOf(epilogue().args({}).close()),
+              HasSubstr("only a prologue has one, and one only"));
+  EXPECT_EQ(errorOf(SnapshotBuilder(MNEME_SNAPSHOT_PROLOGUE).close()),
+            "'x.mneme': prologue without arguments record");
+  auto Error = [](ArrayRef<MnemeArgEntry> Entries, uint32_t Count,
+                  StringRef Values) {
+    std::string Payload = SnapshotBuilder::bytes(MnemeArgsRecord{Count, 0});
+    for (const MnemeArgEntry &E : Entries)
+      Payload += SnapshotBuilder::bytes(E);
+    return errorOf(SnapshotBuilder(MNEME_SNAPSHOT_PROLOGUE)
+                       .record(MNEME_RECORD_ARGS, Payload + Values.str())
+                       .close());
+  };
+  EXPECT_THAT(Error({}, 0xffffffff, ""), HasSubstr("too short for its"));
+  EXPECT_THAT(Error({{4, 0}}, 1, "abc"), HasSubstr("too short for argument 0"));
+  EXPECT_THAT(Error({{4, 0}}, 1, "abcde"), HasSubstr("1 bytes after the last"));
+  EXPECT_THAT(Error({{4, 8}, {4, 8}}, 2, "abcdefgh"),
+              HasSubstr("argument 1 overlaps the one before"));
+}
+
+TEST(Snapshot, RefusesWrongRegions) {
+  EXPECT_THAT(errorOf(prologue().region(0, 0, 0).close()),
+              HasSubstr("region record at offset "));
+  EXPECT_THAT(errorOf(prologue().region(MNEME_ARENA_SIZE - 8, 9, 0).close()),
+              HasSubstr("0x9 bytes at 0x7e7ffffffff8 are not in the arena"));
+  EXPECT_THAT(errorOf(prologue().region(0, ~0ull, 0).close()),
+              HasSubstr("are not in the arena"));
+  EXPECT_THAT(errorOf(prologue().region(-8, 8, 0).close()),
+              HasSubstr("are not in the arena"));
+  EXPECT_EQ(errorOf(prologue().region(0, 9, 0).region(8, 8, 1).close()),
+            "'x.mneme': regions 0 and 1 overlap");
+  EXPECT_THAT(errorOf(prologue().region(0, 8, 0).region(8, 8, 0).close()),
+              HasSubstr("region number 0 is out of range or repeated"));
+  EXPECT_THAT(errorOf(prologue().region(0, 8, 5).close()),
+              HasSubstr("region number 5 is out of range or repeated"));
+  MnemeRegionRecord R = {MNEME_ARENA_BASE, 8, MNEME_REGION_GLOBAL, 0, 0, 0};
+  auto Error = [&](StringRef Name) {
+    return errorOf(
+        prologue()
+            .record(MNEME_RECORD_REGION, SnapshotBuilder::bytes(R) + Name.str())
+            .close());
+  };
+  EXPECT_THAT(Error(""), HasSubstr("variable without a name"));
+  EXPECT_THAT(Error("abc"), HasSubstr("name of 0 bytes in 3"));
+  R.NameSize = 1;
+  R.Kind = MNEME_REGION_HEAP;
+  EXPECT_THAT(Error("a"), HasSubstr("buffer with a name"));
+  R.Kind = 3;
+  EXPECT_THAT(Error("a"), HasSubstr("unknown kind 3 of region"));
+}
+
+TEST(Snapshot, RefusesWrongData) {
+  auto Error = [](uint64_t Offset, uint64_t RawSize, uint32_t Encoding,
+                  StringRef Stored) {
+    return errorOf(prologue()
+                       .region(0, 2 << 20, 0)
+                       .data(Offset, RawSize, Encoding, Stored)
+                       .close());
+  };
+  EXPECT_THAT(Error(0, 0, MNEME_ENCODING_RAW, ""), HasSubstr("covers 0 bytes"));
+  EXPECT_THAT(Error(0, MNEME_DATA_CHUNK + 1, MNEME_ENCODING_ZSTD, ""),
+              HasSubstr("covers 1048577 bytes, the limit is 1048576"));
+  EXPECT_THAT(Error(0, 4, 2, "abcd"), HasSubstr("unknown encoding 2"));
+  EXPECT_THAT(Error(0, 4, MNEME_ENCODING_RAW, "abc"),
+              HasSubstr("stores 3 bytes of 4"));
+  EXPECT_THAT(Error((2 << 20) - 1, 2, MNEME_ENCODING_RAW, "ab"),
+              HasSubstr("is in no region"));
+  EXPECT_THAT(errorOf(prologue().data(0, "ab").close()),
+              HasSubstr("is in no region"));
+  EXPECT_THAT(
+      errorOf(prologue().region(0, 8, 0).data(0, "abc").data(2, "d").close()),
+      HasSubstr("data overlaps at 0x7e0000000002"));
+  EXPECT_THAT(errorOf(prologue().record(MNEME_RECORD_DATA, "few").close()),
+              HasSubstr("too short"));
+}
+
+TEST(Snapshot, RefusesWrongAnnotations) {
+  auto Error = [](uint64_t Offset, uint64_t Size, uint32_t DType,
+                  uint32_t Tolerance, uint32_t Norm, double Value) {
+    return errorOf(
+        prologue()
+            .region(0, 64, 0)
+            .annotation(Offset, Size, DType, Tolerance, Norm, Value, "t")
+            .close());
+  };
+  EXPECT_EQ(Error(0, 64, 1, 1, 1, 0), "no error");
+  EXPECT_THAT(Error(60, 8, 1, 1, 1, 0), HasSubstr("is in no region"));
+  EXPECT_THAT(Error(0, 0, 1, 1, 1, 0), HasSubstr("is in no region"));
+  EXPECT_THAT(Error(0, 8, 13, 1, 1, 0), HasSubstr("unknown element type 13"));
+  EXPECT_THAT(Error(0, 8, 1, 4, 1, 0),
+              HasSubstr("unknown kind 4 of tolerance"));
+  EXPECT_THAT(Error(0, 8, 1, 1, 4, 0), HasSubstr("unknown norm 4"));
+  for (double V : {-1.0, double(NAN), double(INFINITY)})
+    EXPECT_THAT(Error(0, 8, 1, 1, 1, V), HasSubstr("is not a finite number"));
+}
+
+TEST(Snapshot, RefusesWrongEnd) {
+  auto Error = [](StringRef End) {
+    return errorOf(prologue().record(MNEME_RECORD_END, End).open());
+  };
+  EXPECT_THAT(Error(SnapshotBuilder::bytes(MnemeEndRecord{2, 0})),
+              HasSubstr("counts 2 records where there are 1"));
+  EXPECT_THAT(Error(SnapshotBuilder::bytes(MnemeEndRecord{1, 5})),
+              HasSubstr("counts 5 bytes where there are 0"));
+  EXPECT_THAT(Error("x"), HasSubstr("not of 16 bytes"));
+}
+
+TEST(Snapshot, RefusesHugeRecordSize) {
+  MnemeRecordHeader R = {MNEME_RECORD_DATA, 0, ~0ull - 3, 0};
+  EXPECT_THAT(errorOf(prologue().open() + SnapshotBuilder::bytes(R)),
+              HasSubstr("is cut off"));
+}
+
+TEST(Snapshot, NamesAMissingFile) {
+  EXPECT_THAT(toString(Snapshot::open("/nowhere/at/all.mneme").takeError()),
+              HasSubstr("'/nowhere/at/all.mneme': "));
+}
