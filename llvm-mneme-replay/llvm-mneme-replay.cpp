@@ -100,6 +100,10 @@ static cl::opt<std::string> OutputIR("output-ll",
 static cl::opt<std::string> OutputAsm("output-asm",
                                       cl::desc("Write the GPU's assembly"),
                                       cl::value_desc("file"), cl::cat(Cat));
+static cl::opt<std::string> OutputObject(
+    "output-obj",
+    cl::desc("Write the GPU's machine code: a cubin or code object"),
+    cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<bool> Resources(
     "resources",
     cl::desc(
@@ -238,6 +242,7 @@ static Expected<ReplayOptions> readOptions() {
   O.CudaPath = CudaPath;
   O.OutputIR = OutputIR;
   O.OutputAsm = OutputAsm;
+  O.OutputObject = OutputObject;
   O.Resources = Resources;
   const cl::opt<uint32_t> *Grid[] = {&GridX, &GridY, &GridZ};
   const cl::opt<uint32_t> *Block[] = {&BlockX, &BlockY, &BlockZ};

@@ -298,8 +298,7 @@ Error ReplayPlan::planCompilation() {
     return C.takeError();
   Compiler.emplace(std::move(*C));
   // A missing tool is no compile error.
-  bool NeedsImage = Options.Resources || !Options.Execute;
-  if (NeedsImage && M->getTargetTriple().isNVPTX())
+  if (Options.wantsGPUImage() && M->getTargetTriple().isNVPTX())
     return findPtxas(Options.CudaPath).takeError();
   return Error::success();
 }

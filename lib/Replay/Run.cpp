@@ -51,7 +51,8 @@ private:
   ReplayResult R;
 
   Error writeIR(const Module &M);
-  Error compileForGPU(const Module &M, std::string &Assembly);
+  Error compileForGPU(const Module &M, CompileResult &Compiled);
+  Error writeFiles(const CompileResult &Compiled);
   Error execute(Module &M);
   Error runKernel(Replayer &Memory, DeviceKernel &Kernel);
   Expected<bool> launchOnce(Replayer &Memory, DeviceKernel &Kernel,
@@ -109,15 +110,13 @@ Expected<ReplayResult> ReplayRun::run() {
     return std::move(Failed);
 
   Report(ReplayStage::Codegen);
-  std::string Assembly;
-  if (Error E = compileForGPU(*M, Assembly)) {
+  if (Error E = compileForGPU(*M, Compiled)) {
     setCompileError(std::move(E));
     R.EndTime = now();
     return std::move(R);
   }
-  if (!Options.OutputAsm.empty())
-    if (Error Failed = writeFileAtomically(Options.OutputAsm, Assembly))
-      return std::move(Failed);
+  if (Error Failed = writeFiles(Compiled))
+    return std::move(Failed);
   if (Options.Execute)
     if (Error Failed = execute(*M))
       return std::move(Failed);
@@ -135,23 +134,29 @@ Error ReplayRun::writeIR(const Module &M) {
 }
 
 /// As far as anybody wants to know: the assembly, the image and its resources.
-Error ReplayRun::compileForGPU(const Module &M, std::string &Assembly) {
-  if (!Options.OutputAsm.empty()) {
-    Expected<std::string> Text = Plan.compiler().emitAssembly(M);
-    if (!Text)
-      return Text.takeError();
-    Assembly = std::move(*Text);
+Error ReplayRun::compileForGPU(const Module &M, CompileResult &Compiled) {
+  if (Options.wantsGPUImage()) {
+    if (Error E = Plan.compiler().emitImage(M, Compiled))
+      return E;
+    R.Resources = Compiled.Resources;
+    R.ObjectSize = Compiled.Image.size();
+    (Options.Execute ? R.Times.GPUCodegen : R.Times.Codegen) =
+        Compiled.CodegenTime;
   }
-  if (Options.Execute && !Options.Resources)
+  if (Options.OutputAsm.empty() || !Compiled.Assembly.empty())
     return Error::success();
-  CompileResult Compiled;
-  if (Error E = Plan.compiler().emitImage(M, Compiled))
-    return E;
-  R.Resources = Compiled.Resources;
-  R.ObjectSize = Compiled.Image.size();
-  (Options.Execute ? R.Times.GPUCodegen : R.Times.Codegen) =
-      Compiled.CodegenTime;
-  return Error::success();
+  return Plan.compiler().emitAssembly(M).moveInto(Compiled.Assembly);
+}
+
+Error ReplayRun::writeFiles(const CompileResult &Compiled) {
+  if (!Options.OutputAsm.empty())
+    if (Error E = writeFileAtomically(Options.OutputAsm, Compiled.Assembly))
+      return E;
+  if (Options.OutputObject.empty())
+    return Error::success();
+  return writeFileAtomically(
+      Options.OutputObject,
+      StringRef(Compiled.Image.data(), Compiled.Image.size()));
 }
 
 Error ReplayRun::execute(Module &M) {

@@ -58,7 +58,13 @@ struct ReplayOptions {
   unsigned Warmup = 1, Iterations = 3;
   double Timeout =
       300; ///< Seconds, for the compilation and for each launch; 0 = none.
-  std::string OutputIR, OutputAsm; ///< Files to write; empty = none.
+  /// Files to write; empty = none.
+  std::string OutputIR, OutputAsm, OutputObject;
+
+  /// Is the kernel compiled for its GPU, all the way?
+  bool wantsGPUImage() const {
+    return Resources || !Execute || !OutputObject.empty();
+  }
 
   std::vector<ToleranceSpec> Tolerances;
   std::vector<ElementTypeSpec> ElementTypes;
