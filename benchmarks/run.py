@@ -137,11 +137,12 @@ def print_host(result):
 def print_replay(result):
     print("Replays of %s in one process, one after another" % result["kernel"])
     once = result["once_milliseconds"]
-    print("once: " + ", ".join("%s %.3f ms" % item for item in once.items()))
+    print("once: " + ", ".join("%s %.3f ms" % (k, once[k]) for k in ("parse", "read", "prepare")))
     for case in result["cases"]:
         print("%-28s %8.1f replays/s" % (case["name"], case["replays_per_second"]))
-        for step, ms in case["milliseconds"].items():
-            print("    %-24s %8.3f ms" % (step, ms))
+        for step in ("optimize", "codegen", "load", "restore", "run", "compare"):
+            if step in case["milliseconds"]:
+                print("    %-24s %8.3f ms" % (step, case["milliseconds"][step]))
 
 
 def print_record(result):

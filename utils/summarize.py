@@ -4,8 +4,9 @@
 summarize.py --replay=.../llvm-mneme-replay [--json] DIR...
 
 Columns: instances recorded; bytes of their files; how many replays were verified of how
-many; median milliseconds of the application's own pipeline and of others; registers and
-bytes of the GPU image. The exit code is 0 only when every replay was verified.
+many; median milliseconds under the application's own pipeline and under others;
+registers and bytes of the GPU's machine code. The exit code is 0 only when every replay
+was verified.
 """
 
 import argparse
@@ -23,8 +24,8 @@ def replay(tool, kernel_file, instance, pipeline, finish, iterations):
     """The replay's JSON, or a string that says why there is none."""
     command = [tool, kernel_file, "--record-id=" + instance]
     command += ["--host-finish=" + finish, "--iterations=%d" % iterations]
-    if pipeline:
-        command.append("--passes=" + pipeline)
+    # The GPU's own compiler is asked once, for the application's own pipeline.
+    command.append("--passes=" + pipeline if pipeline else "--resources")
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         return json.loads(done.stdout)
@@ -53,7 +54,7 @@ def summarize_kernel(options, path):
         "replays": 0,
         "milliseconds": {},
         "registers": None,
-        "image_size": None,
+        "code_bytes": None,
         "problems": [],
     }
     for pipeline in PIPELINES:
@@ -77,8 +78,8 @@ def summarize_kernel(options, path):
             row["verified"] += 1
             times += result["exec_time"]
             if pipeline is None:
-                row["registers"] = result["reg_usage"]
-                row["image_size"] = result["obj_size"]
+                row["registers"] = result["resources"]["registers"]
+                row["code_bytes"] = result["resources"]["code_size"]
         row["milliseconds"][name] = statistics.median(times) * 1e-6 if times else None
     return row
 
@@ -93,7 +94,7 @@ def human_bytes(count):
 
 def print_table(rows):
     head = ["program", "kernel", "inst.", "recorded", "verified"]
-    head += ["baseline", "O1", "O3", "Oz", "regs", "size"]
+    head += ["baseline", "O1", "O3", "Oz", "regs", "code"]
     table = [head]
     for row in rows:
         line = [row["program"], row["kernel"], str(row["instances"])]
@@ -101,7 +102,7 @@ def print_table(rows):
         for pipeline in PIPELINES:
             ms = row["milliseconds"][pipeline or "baseline"]
             line.append("-" if ms is None else "%.3f" % ms)
-        for key in ("registers", "image_size"):
+        for key in ("registers", "code_bytes"):
             line.append("-" if row[key] is None else str(row[key]))
         table.append(line)
     widths = [max(len(line[i]) for line in table) for i in range(len(head))]
@@ -110,7 +111,7 @@ def print_table(rows):
         print("  ".join(cells).rstrip())
         if number == 0:
             print("  ".join("-" * w for w in widths))
-    print("\ntimes in ms on the host device; registers and bytes of the GPU image")
+    print("\ntimes in ms on the host device; registers and bytes of the GPU's own code")
 
 
 def main():
