@@ -17,5 +17,4 @@ using namespace llvm::mneme;
   PreservedAnalyses CLASS::run(Module &, ModuleAnalysisManager &) {           \
     return PreservedAnalyses::none();                                          \
   }
-PENDING(HostAsmPass)
 PENDING(HostRegionPass)

@@ -7,13 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What compiled kernels call: traps, printf, assert, the device heap, clocks, and
-/// the exchanges of the region strategy.
+/// What compiled kernels call: traps, printf, assert, the device heap, clocks.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "Executor.h"
-#include "Scheduler.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,82 +258,6 @@ extern "C" void __mneme_host_nanosleep(uint32_t Duration) {
     Duration = 1000000;
   struct timespec T = {0, static_cast<long>(Duration)};
   nanosleep(&T, nullptr);
-}
-
-//===----------------------------------------------------------------------===//
-// Exchanges
-//===----------------------------------------------------------------------===//
-//
-// Between two regions all threads of a block are at one operation; its operands and
-// results lie in arrays, one element a thread (see ExchangeArea).
-
-template <typename T>
-static void shuffleUniform(const T *Values, T *Results, uint32_t N,
-                           uint32_t Mode, uint32_t B, uint32_t C) {
-  const int Segment = (C >> 8) & 31, Clamp = C & 31, Operand = B & 31;
-  // Which lane each lane reads is the same in every warp.
-  uint8_t Source[32];
-  for (int Lane = 0; Lane != 32; ++Lane) {
-    int Max = (Lane & Segment) | (Clamp & ~Segment);
-    int From = Mode == 0   ? Lane - Operand
-               : Mode == 1 ? Lane + Operand
-               : Mode == 2 ? Lane ^ Operand
-                           : (Lane & Segment) | (Operand & ~Segment);
-    bool Valid = Mode == 0 ? From >= Max : From <= Max;
-    Source[Lane] = Valid ? From : Lane;
-  }
-  uint32_t I = 0;
-  for (; I + 32 <= N; I += 32)
-    for (unsigned Lane = 0; Lane != 32; ++Lane)
-      Results[I + Lane] = Values[I + Source[Lane]];
-  for (unsigned Lane = 0; I + Lane < N; ++Lane)
-    Results[I + Lane] = Values[I + (I + Source[Lane] < N ? Source[Lane] : Lane)];
-}
-
-/// A shuffle of all threads with the same operands. \p Size: bytes of a value.
-extern "C" void __mneme_host_exchange_shuffle(ExchangeArea *A, uint32_t N,
-                                              uint32_t Size, uint32_t Mode,
-                                              uint32_t B, uint32_t C) {
-  if (Size == 4)
-    shuffleUniform(reinterpret_cast<const uint32_t *>(A->Values),
-                   reinterpret_cast<uint32_t *>(A->Results), N, Mode, B, C);
-  else
-    shuffleUniform(A->Values, A->Results, N, Mode, B, C);
-}
-
-/// Barrier reduction of predicates.
-extern "C" void __mneme_host_exchange_barrier_red(ExchangeArea *A, uint32_t N,
-                                                  uint32_t Mode) {
-  uint64_t True = 0;
-  for (uint32_t I = 0; I != N; ++I)
-    True += A->Values[I] != 0;
-  uint64_t Result = Mode == 2 ? True : Mode == 0 ? True == N : True != 0;
-  for (uint32_t I = 0; I != N; ++I)
-    A->Results[I] = Result;
-}
-
-/// Any other operation of a warp.
-extern "C" void __mneme_host_exchange(ExchangeArea *A, uint32_t N, uint32_t Op,
-                                      uint32_t Mode, uint32_t WaveSize) {
-  MnemeHostThread Warp[64];
-  for (uint32_t Base = 0; Base < N; Base += WaveSize) {
-    uint32_t Lanes = N - Base < WaveSize ? N - Base : WaveSize;
-    for (uint32_t I = 0; I != Lanes; ++I) {
-      Warp[I].Op = Op;
-      Warp[I].Mode = Mode;
-      Warp[I].Mask = ~uint64_t(0);
-      Warp[I].Value = A->Values[Base + I];
-      Warp[I].B = A->B[Base + I];
-      Warp[I].C = A->C[Base + I];
-    }
-    uint64_t Group =
-        Lanes == 64 ? ~uint64_t(0) : (uint64_t(1) << Lanes) - 1;
-    executeWarpOp(Warp, Group, WaveSize);
-    for (uint32_t I = 0; I != Lanes; ++I) {
-      A->Results[Base + I] = Warp[I].Result;
-      A->Results2[Base + I] = Warp[I].Result2;
-    }
-  }
 }
 
 //===----------------------------------------------------------------------===//

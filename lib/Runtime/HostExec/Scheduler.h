@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The arrays through which the region strategy exchanges values between threads.
-/// lib/Device/Host/HostRegion.cpp lays out the same.
+/// Operations of a warp, for the scheduler's threads and for the region strategy's.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +18,6 @@
 
 namespace mneme {
 namespace host {
-
-/// Operands and results of one operation, by linear thread index. 4-byte values
-/// (exchange_shuffle) lie densely at the start of Values and Results.
-struct ExchangeArea {
-  uint64_t Values[MNEME_HOST_MAX_THREADS];
-  uint64_t Results[MNEME_HOST_MAX_THREADS];
-  uint32_t B[MNEME_HOST_MAX_THREADS];
-  uint32_t C[MNEME_HOST_MAX_THREADS];
-  uint32_t Results2[MNEME_HOST_MAX_THREADS];
-};
 
 /// Carries out the operation at which all lanes of \p Group have arrived: sets
 /// Result (and Result2) of each.

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #define _GNU_SOURCE // exp10, sincos.
-#include "llvm/Mneme/Runtime/HostExec.h"
+#include "llvm/Mneme/Runtime/HostExchange.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -34,11 +34,6 @@ extern void __mneme_host_unsupported(const char *);
 extern uint64_t __mneme_host_clock(void);
 extern uint64_t __mneme_host_globaltimer(void);
 extern void __mneme_host_nanosleep(uint32_t);
-extern void __mneme_host_exchange(void *, uint32_t, uint32_t, uint32_t,
-                                  uint32_t);
-extern void __mneme_host_exchange_shuffle(void *, uint32_t, uint32_t, uint32_t,
-                                          uint32_t, uint32_t);
-extern void __mneme_host_exchange_barrier_red(void *, uint32_t, uint32_t);
 
 // What LLVM calls for operations that the CPU does not have. The compiler's own
 // support library is linked statically and hidden, and not all of them have all of
@@ -134,8 +129,7 @@ static const MnemeHostSymbol Symbols[] = {
     SELF(__mneme_host_globaltimer),
     SELF(__mneme_host_nanosleep),
     SELF(__mneme_host_exchange),
-    SELF(__mneme_host_exchange_shuffle),
-    SELF(__mneme_host_exchange_barrier_red),
+    SELF(__mneme_host_advance),
     NAMED("__cxa_pure_virtual", __mneme_host_trap),
     NAMED("abort", __mneme_host_trap),
 

@@ -1,0 +1,211 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Sync points of the region strategy (HostExchange.h).
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Runtime/HostExchange.h"
+#include "Scheduler.h"
+
+using namespace mneme::host;
+
+namespace {
+/// One sync point of some threads.
+class Exchange {
+  MnemeHostExchange &A;
+  const MnemeHostSite &Site;
+  const uint32_t WaveSize;
+
+public:
+  Exchange(MnemeHostExchange &A, const MnemeHostSite &Site, uint32_t WaveSize)
+      : A(A), Site(Site), WaveSize(WaveSize) {}
+
+  /// Carries it out for the lanes \p Group of the warp that begins at thread
+  /// \p Base. \p Full: those are all lanes of a whole warp.
+  void runWarp(uint32_t Base, uint64_t Group, bool Full) {
+    bool FixedShuffle = Site.Op == MNEME_OP_SHUFFLE && Site.Fixed;
+    if (FixedShuffle && Full && Site.Size == 4)
+      shuffleFull(reinterpret_cast<uint32_t *>(A.Values),
+                  reinterpret_cast<uint32_t *>(A.Results), Base);
+    else if (FixedShuffle && Full)
+      shuffleFull(A.Values, A.Results, Base);
+    else
+      runLanes(Base, Group);
+  }
+
+private:
+  uint64_t getValue(uint32_t I) const {
+    return Site.Size == 4 ? reinterpret_cast<uint32_t *>(A.Values)[I]
+                          : A.Values[I];
+  }
+
+  void setResult(uint32_t I, uint64_t V) {
+    if (Site.Size == 4)
+      reinterpret_cast<uint32_t *>(A.Results)[I] = static_cast<uint32_t>(V);
+    else
+      A.Results[I] = V;
+  }
+
+  /// The common case: a whole warp, and operands in the instruction. Each lane's
+  /// source is computed without branches, so that this is a few vectors of work.
+  template <typename T>
+  void shuffleFull(const T *Values, T *Results, uint32_t Base) {
+    const int Segment = (Site.C >> 8) & 31, Clamp = Site.C & 31,
+              Operand = Site.B & 31;
+    Values += Base;
+    Results += Base;
+    auto Run = [&](auto SourceOf, bool Up) {
+      for (int Lane = 0; Lane != 32; ++Lane) {
+        int Max = (Lane & Segment) | (Clamp & ~Segment);
+        int From = SourceOf(Lane);
+        bool Valid = Up ? From >= Max : From <= Max;
+        int Source = Valid ? From : Lane;
+        Results[Lane] = Values[Source];
+        A.Results2[Base + Lane] = Valid;
+      }
+    };
+    switch (Site.Mode) {
+    case 0:
+      return Run([&](int Lane) { return Lane - Operand; }, true);
+    case 1:
+      return Run([&](int Lane) { return Lane + Operand; }, false);
+    case 2:
+      return Run([&](int Lane) { return Lane ^ Operand; }, false);
+    default:
+      return Run(
+          [&](int Lane) { return (Lane & Segment) | (Operand & ~Segment); },
+          false);
+    }
+  }
+
+  /// As the scheduler does it.
+  void runLanes(uint32_t Base, uint64_t Group) {
+    MnemeHostThread Warp[64];
+    for (uint64_t Rest = Group; Rest; Rest &= Rest - 1) {
+      unsigned Lane = __builtin_ctzll(Rest);
+      uint32_t I = Base + Lane;
+      MnemeHostThread &T = Warp[Lane];
+      T.Op = Site.Op;
+      T.Mode = Site.Mode;
+      T.Mask = A.Masks[I];
+      T.Value = getValue(I);
+      T.B = Site.Fixed ? Site.B : A.B[I];
+      T.C = Site.Fixed ? Site.C : A.C[I];
+      T.Result = T.Result2 = 0;
+    }
+    if (Site.Op == MNEME_OP_WAVE_READLANE)
+      fillInactive(Warp, Base, Group);
+    executeWarpOp(Warp, Group, WaveSize);
+    for (uint64_t Rest = Group; Rest; Rest &= Rest - 1) {
+      unsigned Lane = __builtin_ctzll(Rest);
+      setResult(Base + Lane, Warp[Lane].Result);
+      A.Results2[Base + Lane] = Warp[Lane].Result2;
+    }
+  }
+
+  /// readlane may read lanes that are not here: they have what they had last.
+  void fillInactive(MnemeHostThread *Warp, uint32_t Base, uint64_t Group) {
+    for (unsigned Lane = 0; Lane != WaveSize; ++Lane)
+      if (!(Group >> Lane & 1))
+        Warp[Lane].Value = Base + Lane < MNEME_HOST_MAX_THREADS
+                               ? getValue(Base + Lane)
+                               : 0;
+  }
+};
+} // namespace
+
+static uint64_t lowBits(uint32_t Count) {
+  return Count >= 64 ? ~uint64_t(0) : (uint64_t(1) << Count) - 1;
+}
+
+extern "C" void __mneme_host_exchange(MnemeHostExchange *A, uint32_t NumThreads,
+                                      const MnemeHostSite *Site,
+                                      uint32_t WaveSize) {
+  if (Site->Op == MNEME_OP_BARRIER_RED) {
+    const uint32_t *Values = reinterpret_cast<const uint32_t *>(A->Values);
+    uint32_t *Results = reinterpret_cast<uint32_t *>(A->Results);
+    uint32_t True = 0;
+    for (uint32_t I = 0; I != NumThreads; ++I)
+      True += Values[I] != 0;
+    uint32_t Result = Site->Mode == 2   ? True
+                      : Site->Mode == 0 ? True == NumThreads
+                                        : True != 0;
+    for (uint32_t I = 0; I != NumThreads; ++I)
+      Results[I] = Result;
+    return;
+  }
+  Exchange X(*A, *Site, WaveSize);
+  for (uint32_t Base = 0; Base < NumThreads; Base += WaveSize) {
+    uint32_t Lanes = NumThreads - Base;
+    X.runWarp(Base, lowBits(Lanes < WaveSize ? Lanes : WaveSize),
+              Lanes >= WaveSize);
+  }
+}
+
+/// Everybody who lives is at a barrier: lets them go on.
+static void releaseBarriers(MnemeHostExchange &A, uint32_t NumThreads,
+                            const MnemeHostSite *Sites) {
+  const uint32_t *Values = reinterpret_cast<const uint32_t *>(A.Values);
+  uint32_t *Results = reinterpret_cast<uint32_t *>(A.Results);
+  uint32_t Live = 0, True = 0;
+  bool Reduces = false;
+  for (uint32_t I = 0; I != NumThreads; ++I) {
+    if (A.State[I] == MNEME_STATE_EXIT)
+      continue;
+    ++Live;
+    if (Sites[A.State[I] - MNEME_STATE_BARRIER].Op == MNEME_OP_BARRIER_RED) {
+      Reduces = true;
+      True += Values[I] != 0;
+    }
+  }
+  for (uint32_t I = 0; Reduces && I != NumThreads; ++I) {
+    if (A.State[I] == MNEME_STATE_EXIT)
+      continue;
+    uint32_t Mode = Sites[A.State[I] - MNEME_STATE_BARRIER].Mode;
+    Results[I] = Mode == 2 ? True : Mode == 0 ? True == Live : True != 0;
+  }
+  for (uint32_t I = 0; I != NumThreads; ++I)
+    if (A.State[I] != MNEME_STATE_EXIT)
+      A.State[I] -= MNEME_STATE_BARRIER;
+}
+
+static uint8_t smallestState(const MnemeHostExchange &A, uint32_t NumThreads) {
+  uint8_t Smallest = MNEME_STATE_EXIT;
+  for (uint32_t I = 0; I != NumThreads; ++I)
+    Smallest = A.State[I] < Smallest ? A.State[I] : Smallest;
+  return Smallest;
+}
+
+extern "C" uint32_t __mneme_host_advance(MnemeHostExchange *A,
+                                         uint32_t NumThreads,
+                                         const MnemeHostSite *Sites,
+                                         uint32_t WaveSize) {
+  uint8_t Next = smallestState(*A, NumThreads);
+  if (Next < MNEME_STATE_WARP || Next == MNEME_STATE_EXIT)
+    return Next;
+  if (Next >= MNEME_STATE_BARRIER) {
+    releaseBarriers(*A, NumThreads, Sites);
+    return smallestState(*A, NumThreads);
+  }
+  uint8_t Number = Next - MNEME_STATE_WARP;
+  Exchange X(*A, Sites[Number], WaveSize);
+  for (uint32_t Base = 0; Base < NumThreads; Base += WaveSize) {
+    uint32_t Lanes = NumThreads - Base < WaveSize ? NumThreads - Base : WaveSize;
+    uint64_t Group = 0;
+    for (uint32_t Lane = 0; Lane != Lanes; ++Lane)
+      if (A->State[Base + Lane] == Next) {
+        Group |= uint64_t(1) << Lane;
+        A->State[Base + Lane] = Number;
+      }
+    if (Group)
+      X.runWarp(Base, Group, Lanes == WaveSize && Group == lowBits(WaveSize));
+  }
+  return Number;
+}
