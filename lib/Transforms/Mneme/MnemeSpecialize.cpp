@@ -260,9 +260,13 @@ static bool specializeCall(CallBase &Call, const SpecializeOptions &O) {
   }
   if (!Dim)
     return false;
-  if (!IsIndex)
-    return O.Constants && replaceWith(Call, axis(*Dim, Axis));
-  return O.Ranges && addRange(Call, axis(*Dim, Axis));
+  if (IsIndex)
+    return O.Ranges && addRange(Call, axis(*Dim, Axis));
+  if (!O.Constants)
+    return false;
+  replaceWith(Call, axis(*Dim, Axis));
+  Call.eraseFromParent();
+  return true;
 }
 
 /// The layout of implicit arguments that implicitValue knows came with code
