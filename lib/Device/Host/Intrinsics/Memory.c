@@ -1,0 +1,117 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Address spaces, atomics, clocks, and moving data between the lanes of a wave.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Library.h"
+
+//===----------------------------------------------------------------------===//
+// Address spaces. On the host there is one; shared memory is a range of it, and the
+// stack is the local memory of a thread.
+//===----------------------------------------------------------------------===//
+
+HELPER _Bool isShared(const void *P) {
+  u64 Offset = (u64)P - (u64)mneme_host_shared();
+  return Offset < (u64)mneme_host_dynshared() + mneme_host_dynsize();
+}
+_Bool NVVM(isspacep_shared)(const void *P) { return isShared(P); }
+_Bool NVVM(isspacep_shared_cluster)(const void *P) { return isShared(P); }
+_Bool NVVM(isspacep_global)(const void *P) { return !isShared(P); }
+_Bool NVVM(isspacep_const)(const void *P) { return 0; }
+_Bool NVVM(isspacep_local)(const void *P) { return 0; }
+_Bool AMDGCN(is_shared)(const void *P) { return isShared(P); }
+_Bool AMDGCN(is_private)(const void *P) { return 0; }
+
+//===----------------------------------------------------------------------===//
+// Atomics with a scope. All have the whole machine's.
+//===----------------------------------------------------------------------===//
+
+HELPER u32 wrapIncrement(u32 Old, u32 Limit) { return Old >= Limit ? 0 : Old + 1; }
+HELPER u32 wrapDecrement(u32 Old, u32 Limit) {
+  return Old == 0 || Old > Limit ? Limit : Old - 1;
+}
+#define RMW(NAME, TYPE, SUFFIX, EXPR)                                          \
+  TYPE NVVM(atomic_##NAME##_##SUFFIX)(TYPE * P, TYPE V) { return EXPR; }
+#define SCOPED(SCOPE, BITS, SIGNED)                                            \
+  RMW(add_gen_i_##SCOPE, SIGNED, i##BITS,                                      \
+      __atomic_fetch_add(P, V, __ATOMIC_SEQ_CST))                              \
+  RMW(exch_gen_i_##SCOPE, SIGNED, i##BITS,                                     \
+      __atomic_exchange_n(P, V, __ATOMIC_SEQ_CST))                             \
+  RMW(max_gen_i_##SCOPE, SIGNED, i##BITS,                                      \
+      __atomic_fetch_max(P, V, __ATOMIC_SEQ_CST))                              \
+  RMW(min_gen_i_##SCOPE, SIGNED, i##BITS,                                      \
+      __atomic_fetch_min(P, V, __ATOMIC_SEQ_CST))                              \
+  RMW(and_gen_i_##SCOPE, SIGNED, i##BITS,                                      \
+      __atomic_fetch_and(P, V, __ATOMIC_SEQ_CST))                              \
+  RMW(or_gen_i_##SCOPE, SIGNED, i##BITS,                                       \
+      __atomic_fetch_or(P, V, __ATOMIC_SEQ_CST))                               \
+  RMW(xor_gen_i_##SCOPE, SIGNED, i##BITS,                                      \
+      __atomic_fetch_xor(P, V, __ATOMIC_SEQ_CST))                              \
+  SIGNED NVVM(atomic_cas_gen_i_##SCOPE##_i##BITS)(SIGNED * P, SIGNED Expected, \
+                                                  SIGNED V) {                  \
+    __atomic_compare_exchange_n(P, &Expected, V, 0, __ATOMIC_SEQ_CST,          \
+                                __ATOMIC_SEQ_CST);                             \
+    return Expected;                                                           \
+  }
+#define SCOPED_REST(SCOPE)                                                     \
+  SCOPED(SCOPE, 32, s32)                                                       \
+  SCOPED(SCOPE, 64, s64)                                                       \
+  RMW(inc_gen_i_##SCOPE, u32, i32, increment(P, V))                            \
+  RMW(dec_gen_i_##SCOPE, u32, i32, decrement(P, V))                            \
+  RMW(add_gen_f_##SCOPE, f32, f32, addFloat(P, V))                             \
+  RMW(add_gen_f_##SCOPE, f64, f64, addDouble(P, V))
+#define RMW_LOOP(NAME, TYPE, WORD, EXPR)                                       \
+  HELPER TYPE NAME(TYPE *P, TYPE V) {                                          \
+    TYPE Old, New;                                                             \
+    WORD OldWord = __atomic_load_n((WORD *)P, __ATOMIC_RELAXED), NewWord;      \
+    do {                                                                       \
+      Old = __builtin_bit_cast(TYPE, OldWord);                                 \
+      New = EXPR;                                                              \
+      NewWord = __builtin_bit_cast(WORD, New);                                 \
+    } while (!__atomic_compare_exchange_n((WORD *)P, &OldWord, NewWord, 0,     \
+                                          __ATOMIC_SEQ_CST,                    \
+                                          __ATOMIC_SEQ_CST));                  \
+    return Old;                                                                \
+  }
+RMW_LOOP(increment, u32, u32, wrapIncrement(Old, V))
+RMW_LOOP(decrement, u32, u32, wrapDecrement(Old, V))
+RMW_LOOP(addFloat, f32, u32, Old + V)
+RMW_LOOP(addDouble, f64, u64, Old + V)
+SCOPED_REST(cta)
+SCOPED_REST(sys)
+SCOPED_REST(gpu)
+
+// atom.add of pairs: each half is atomic by itself.
+RMW_LOOP(addHalfPair, f16x2, u32,
+         pack(PTX(add_f16)(Old, V), PTX(add_f16)(Old >> 16, V >> 16)))
+RMW_LOOP(addBFloatPair, bf16x2, u32,
+         pack(PTX(add_bf16)(Old, V), PTX(add_bf16)(Old >> 16, V >> 16)))
+RMW_LOOP(addHalf, f16, u16, PTX(add_f16)(Old, V))
+RMW_LOOP(addBFloat, bf16, u16, PTX(add_bf16)(Old, V))
+f16x2 PTX(atom_add_f16x2)(f16x2 *P, f16x2 V) { return addHalfPair(P, V); }
+bf16x2 PTX(atom_add_bf16x2)(bf16x2 *P, bf16x2 V) { return addBFloatPair(P, V); }
+f16 PTX(atom_add_f16)(f16 *P, f16 V) { return addHalf(P, V); }
+bf16 PTX(atom_add_bf16)(bf16 *P, bf16 V) { return addBFloat(P, V); }
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+u64 NVVM(read_ptx_sreg_clock64)(void) { return __builtin_readcyclecounter(); }
+u32 NVVM(read_ptx_sreg_clock)(void) { return __builtin_readcyclecounter(); }
+u64 NVVM(read_ptx_sreg_globaltimer)(void) {
+  return __builtin_readcyclecounter();
+}
+u32 NVVM(read_ptx_sreg_globaltimer_lo)(void) {
+  return __builtin_readcyclecounter();
+}
+u64 AMDGCN(s_memtime)(void) { return __builtin_readcyclecounter(); }
+u64 AMDGCN(s_memrealtime)(void) { return __builtin_readcyclecounter(); }
