@@ -126,15 +126,15 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape,
   KernelRecords::Instance &I = R.Instances[DynamicHash];
   ++I.Occurrences;
   if (I.Done) {
-    skip("same launch configuration recorded before");
+    ++Repeated;
     return false;
   }
   if (R.Launches <= SkipFirst) {
-    skip("among the first launches, to be skipped");
+    ++AmongFirst;
     return false;
   }
   if (R.Recordings >= MaxRecordings) {
-    skip("limit of recordings per kernel reached");
+    ++OverLimit;
     return false;
   }
   return true;
@@ -449,8 +449,16 @@ void Recorder::summarize(
   std::sort(Lines.begin(), Lines.end(), [](const Line &A, const Line &B) {
     return A.Name != B.Name ? A.Name < B.Name : A.DynamicHash < B.DynamicHash;
   });
-  if (NotSelected && !Launcher::get().directory().empty())
-    Skipped["not selected"] += NotSelected;
+  // With nowhere to record to, nothing was to be recorded.
+  if (Launcher::get().directory().empty())
+    NotSelected = 0;
+  for (const auto &[Reason, Times] :
+       {std::pair<const char *, uint64_t>{"not selected", NotSelected},
+        {"same launch configuration recorded before", Repeated},
+        {"among the first launches, to be skipped", AmongFirst},
+        {"limit of recordings per kernel reached", OverLimit}})
+    if (Times)
+      Skipped[Reason] += Times;
 
   WireWriter W;
   W.u64(Seen);

@@ -135,7 +135,9 @@ private:
   regex_t Filter;
   uint64_t SkipFirst = 0;
   unsigned MaxRecordings = 4;
-  uint64_t Seen = 0, NotSelected = 0, Recorded = 0, Nanoseconds = 0;
+  uint64_t Seen = 0, Recorded = 0, Nanoseconds = 0;
+  // Why launches are not recorded: counters where that is frequent.
+  uint64_t NotSelected = 0, Repeated = 0, AmongFirst = 0, OverLimit = 0;
   std::map<std::string, uint64_t> Skipped;
   std::set<std::string> Told;
 };
