@@ -9,9 +9,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -70,6 +72,17 @@ void Checker::checkModule(StringRef File) {
   else if (F->arg_size() != K.Args.size())
     report(File, "kernel '{0}' takes {1} arguments, the recording has {2}",
            K.KernelName, F->arg_size(), K.Args.size());
+
+  // The hash is of printed IR, which another LLVM may print differently.
+  Expected<std::string> Producer =
+      getBitcodeProducerString((*Buffer)->getMemBufferRef());
+  if (!Producer)
+    report(File, "{0}", toString(Producer.takeError()));
+  else if (*Producer == "LLVM" LLVM_VERSION_STRING) {
+    std::string Hash = computeStaticHash(**M);
+    if (Hash != K.StaticHash)
+      report(File, "damaged: static hash {0}, not {1}", Hash, K.StaticHash);
+  }
 }
 
 std::optional<Snapshot> Checker::checkSnapshot(StringRef File, uint32_t Kind,

@@ -13,6 +13,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Testing/Support/Error.h"
@@ -31,7 +32,6 @@ class CheckKernel : public testing::Test {
 protected:
   CheckKernel() : Dir("mneme-check", /*Unique=*/true) {
     K.KernelName = "k";
-    K.StaticHash = std::string(32, '1');
     K.Modules = {"ir.bc"};
     K.VAddr = MNEME_ARENA_BASE;
     K.VASize = MNEME_ARENA_SIZE;
@@ -42,19 +42,25 @@ protected:
     I.Prologue = "p.mneme";
     I.Epilogue = "e.mneme";
     K.Instances = {I};
-    writeModule("define ptx_kernel void @k(i32 %x) { ret void }");
+    K.StaticHash =
+        writeModule("define ptx_kernel void @k(i32 %x) { ret void }");
     write("p.mneme", prologue().close());
     write("e.mneme", epilogue().close());
   }
 
-  static SnapshotBuilder prologue() {
-    return SnapshotBuilder(MNEME_SNAPSHOT_PROLOGUE)
+  SnapshotBuilder builder(uint32_t Kind) const {
+    SnapshotBuilder B(Kind);
+    llvm::copy(*parseDigest128(K.StaticHash), B.Header.StaticHash);
+    return B;
+  }
+  SnapshotBuilder prologue() const {
+    return builder(MNEME_SNAPSHOT_PROLOGUE)
         .args({"1234"})
         .region(0, 4, 0, "g")
         .region(64, 16, 1);
   }
-  static SnapshotBuilder epilogue() {
-    return SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE)
+  SnapshotBuilder epilogue() const {
+    return builder(MNEME_SNAPSHOT_EPILOGUE)
         .region(0, 4, 0, "g")
         .region(64, 16, 1)
         .data(64, "changed");
@@ -64,15 +70,17 @@ protected:
     ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Name), Contents),
                       Succeeded());
   }
-  void writeModule(StringRef IR) {
+  /// Returns its static hash.
+  std::string writeModule(StringRef IR) {
     LLVMContext Context;
     SMDiagnostic Diagnostic;
     std::unique_ptr<Module> M = parseAssemblyString(IR, Diagnostic, Context);
-    ASSERT_TRUE(M);
+    EXPECT_TRUE(M);
     SmallString<0> Bitcode;
     raw_svector_ostream OS(Bitcode);
     WriteBitcodeToFile(*M, OS);
     write("ir.bc", Bitcode);
+    return computeStaticHash(*M);
   }
   std::vector<std::string> check() { return checkKernel(Dir.path(), K); }
 
@@ -84,13 +92,21 @@ protected:
 TEST_F(CheckKernel, Good) { EXPECT_THAT(check(), IsEmpty()); }
 
 TEST_F(CheckKernel, Module) {
+  auto IsDamaged = HasSubstr("ir.bc': damaged: static hash ");
   writeModule("define ptx_kernel void @k() { ret void }");
   EXPECT_THAT(check(),
-              ElementsAre(HasSubstr("ir.bc': kernel 'k' takes 0 "
-                                    "arguments, the recording has 1")));
+              ElementsAre(HasSubstr("ir.bc': kernel 'k' takes 0 arguments, the "
+                                    "recording has 1"),
+                          IsDamaged));
   writeModule("declare void @k(i32)");
-  EXPECT_THAT(check(),
-              ElementsAre(HasSubstr("ir.bc': does not define kernel 'k'")));
+  EXPECT_THAT(
+      check(),
+      ElementsAre(HasSubstr("ir.bc': does not define kernel 'k'"), IsDamaged));
+  writeModule("define ptx_kernel void @k(i32 %x) {\n"
+              "  fence seq_cst\n"
+              "  ret void\n"
+              "}");
+  EXPECT_THAT(check(), ElementsAre(IsDamaged));
   write("ir.bc", "no bitcode");
   EXPECT_THAT(check(), ElementsAre(HasSubstr("ir.bc': ")));
   K.Modules = {"missing.bc"};
@@ -114,10 +130,8 @@ TEST_F(CheckKernel, Swapped) {
 TEST_F(CheckKernel, OfAnotherKernel) {
   K.StaticHash = std::string(32, '3');
   K.Instances[0].DynamicHash = "0000000000000033";
-  EXPECT_THAT(check(),
-              testing::Contains(HasSubstr("belongs to kernel "
-                                          "11111111111111111111111111111111, "
-                                          "not 3333")));
+  EXPECT_THAT(check(), testing::Contains(HasSubstr(
+                           ", not 33333333333333333333333333333333")));
   EXPECT_THAT(check(), testing::Contains(HasSubstr(
                            "belongs to instance 0000000000000022, not "
                            "0000000000000033")));
@@ -141,7 +155,7 @@ TEST_F(CheckKernel, Variables) {
 }
 
 TEST_F(CheckKernel, OtherRegions) {
-  write("e.mneme", SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE)
+  write("e.mneme", builder(MNEME_SNAPSHOT_EPILOGUE)
                        .region(0, 4, 0, "g")
                        .region(64, 24, 1)
                        .close());
