@@ -92,7 +92,7 @@ def human_bytes(count):
     return "%.4g GiB" % count
 
 
-def print_table(rows):
+def print_table(rows, finish):
     head = ["program", "kernel", "inst.", "recorded", "verified"]
     head += ["baseline", "O1", "O3", "Oz", "regs", "code"]
     table = [head]
@@ -111,7 +111,8 @@ def print_table(rows):
         print("  ".join(cells).rstrip())
         if number == 0:
             print("  ".join("-" * w for w in widths))
-    print("\ntimes in ms on the host device; registers and bytes of the GPU's own code")
+    print("\ntimes in ms on the host device, --host-finish=%s" % finish)
+    print("registers and bytes of the GPU's machine code under the baseline")
 
 
 def main():
@@ -135,7 +136,7 @@ def main():
         json.dump(rows, sys.stdout, indent=2)
         print()
     else:
-        print_table(rows)
+        print_table(rows, options.host_finish)
     for row in rows:
         for problem in row["problems"]:
             print("%s: %s: %s" % (row["program"], row["kernel"], problem), file=sys.stderr)
