@@ -1,0 +1,85 @@
+"""Speaks to the launcher as no runtime does (include/llvm/Mneme/Runtime/Wire.h)."""
+import os
+import socket
+import struct
+
+HELLO, MODULE, INITIALIZE, KERNEL, RECORDED, SUMMARY = range(1, 7)
+
+
+def u32(value):
+    return struct.pack("<I", value)
+
+
+def u64(value):
+    return struct.pack("<Q", value)
+
+
+def string(value):
+    return u64(len(value)) + value
+
+
+class Client:
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(os.environ["MNEME_SOCKET"])
+
+    def receive(self, size):
+        data = b""
+        while len(data) < size:
+            part = self.socket.recv(size - len(data))
+            assert part, "the launcher hung up"
+            data += part
+        return data
+
+    def ask(self, name, kind, body, magic=0x314D4E4D, size=None):
+        size = len(body) if size is None else size
+        self.socket.sendall(u32(magic) + u32(kind) + u64(size) + body)
+        magic, answered, size = struct.unpack("<IIQ", self.receive(16))
+        assert magic == 0x314D4E4D and answered == kind
+        answer = self.receive(size)
+        (length,) = struct.unpack_from("<Q", answer)
+        print("%s: %s" % (name, answer[8 : 8 + length].decode() or "ok"), flush=True)
+
+
+HASH = string(bytes(16))
+GREETING = u32(1) + u32(1) + u64(1 << 40) + u64(1 << 20)
+Client().ask("magic", HELLO, b"", magic=0)
+Client().ask("size", HELLO, b"", size=1 << 50)
+Client().ask("no greeting", SUMMARY, b"")
+Client().ask("version", HELLO, u32(99) + u32(1) + u64(0) + u64(0) + u32(0))
+Client().ask("short hello", HELLO, u32(1))
+Client().ask("endless hello", HELLO, GREETING + u32(0xFFFFFFFF))
+client = Client()
+client.ask("hello", HELLO, GREETING + u32(1) + string(b"f") + u64(4096))
+client.ask("unknown", 77, b"whatever")
+client.ask("short hash", MODULE, string(b"short") + string(b""))
+client.ask("no payload", MODULE, HASH + string(b"MNEMEPL1" + bytes(200)))
+client.ask("no module", INITIALIZE, HASH + u32(0))
+client.ask("no module either", KERNEL, HASH + string(b"k") + u32(1))
+client.ask("short kernel", KERNEL, HASH)
+
+
+def recorded(name, prologue, grid=1):
+    body = HASH + u64(0) + u32(grid) + 5 * u32(1) + u64(0)
+    body += string(prologue) + string(b"e") + u64(4096) + u64(4096) + u64(0) + u64(0)
+    client.ask(name, RECORDED, body + u32(0))
+
+
+zeros = b"." + b"0" * 32 + b"." + b"0" * 16 + b".mneme"
+body = HASH + u64(0) + 6 * u32(1) + u64(0) + string(b"DeviceState.prologue" + zeros)
+body += string(b"DeviceState.epilogue" + zeros) + u64(4096) + u64(4096) + u64(0) + u64(0)
+client.ask("no kernel", RECORDED, body + u32(0))
+recorded("wrong names", b"../p")
+recorded("zero grid", b"p", grid=0)
+client.ask("short summary", SUMMARY, u64(0))
+client.ask("summary", SUMMARY, 3 * u64(0) + u32(0) + u32(0) + u64(0))
+
+# A request that never ends, and one whose client is gone.
+half = Client()
+half.socket.sendall(u32(0x314D4E4D) + u32(HELLO) + u64(100) + b"half")
+half.socket.close()
+gone = Client()
+gone.socket.sendall(u32(0x314D4E4D) + u32(SUMMARY) + u64(0))
+gone.socket.close()
+Client().ask("hello again", HELLO, GREETING + u32(0))
+print("hung up")
