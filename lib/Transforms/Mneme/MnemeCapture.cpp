@@ -163,7 +163,8 @@ std::string PayloadBuilder::build() {
 }
 
 PreservedAnalyses CapturePass::run(Module &M, ModuleAnalysisManager &) {
-  if (!M.getTargetTriple().isGPU() || !isWorthKeeping(M, Options))
+  if (!M.getTargetTriple().isGPU() || Options.IsAlone ||
+      !isWorthKeeping(M, Options))
     return PreservedAnalyses::all();
   std::string Payload = PayloadBuilder(M, Options).build();
   // Features too: two AMDGPU targets may differ in xnack or sramecc alone.

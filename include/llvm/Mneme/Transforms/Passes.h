@@ -38,6 +38,8 @@ struct CaptureOptions {
   char OptLevel = '2';
   /// Compiled with -fgpu-rdc: a module without kernels matters too.
   bool IsRDC = false;
+  /// No host compile follows that would take the side file: write none.
+  bool IsAlone = false;
 };
 
 /// Writes the device module, as it is, to a side file. Does not change it; leaves a

@@ -11,10 +11,13 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/StringSaver.h"
 
 using namespace llvm;
 
@@ -24,16 +27,26 @@ static char getOptLevel(OptimizationLevel Level) {
   return '0' + Level.getSpeedupLevel();
 }
 
-/// Nothing in a device module tells that it was compiled with -fgpu-rdc, but the
-/// compiler's own command line does.
-static bool isRDCCompile() {
+static mneme::CaptureOptions getCaptureOptions(OptimizationLevel Level) {
+  mneme::CaptureOptions Options;
+  Options.OptLevel = getOptLevel(Level);
+  // The rest is not in a device module, but on the compiler's own command line.
   ErrorOr<std::unique_ptr<MemoryBuffer>> CommandLine =
       MemoryBuffer::getFileAsStream("/proc/self/cmdline");
   if (!CommandLine)
-    return false;
-  SmallVector<StringRef, 128> Args;
-  (*CommandLine)->getBuffer().split(Args, '\0');
-  return is_contained(Args, "-fgpu-rdc");
+    return Options;
+  BumpPtrAllocator Allocator;
+  StringSaver Saver(Allocator);
+  SmallVector<const char *, 256> Argv;
+  for (StringRef Arg : split((*CommandLine)->getBuffer(), '\0'))
+    Argv.push_back(Saver.save(Arg).data());
+  // A long command line comes as a file.
+  cl::ExpandResponseFiles(Saver, cl::TokenizeGNUCommandLine, Argv);
+  SmallVector<StringRef, 256> Args(Argv.begin(), Argv.end());
+  Options.IsRDC = is_contained(Args, "-fgpu-rdc");
+  // Clang's driver compiles in its own process when there is only one thing to do.
+  Options.IsAlone = !is_contained(Args, "-cc1");
+  return Options;
 }
 
 static void registerPlugin(PassBuilder &PB) {
@@ -42,10 +55,7 @@ static void registerPlugin(PassBuilder &PB) {
   // stubs are not inlined into their callers yet.
   PB.registerPipelineStartEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
-        mneme::CaptureOptions Options;
-        Options.OptLevel = getOptLevel(Level);
-        Options.IsRDC = isRDCCompile();
-        MPM.addPass(mneme::InstrumentPass(Options));
+        MPM.addPass(mneme::InstrumentPass(getCaptureOptions(Level)));
       });
 }
 
