@@ -60,6 +60,9 @@ static cl::opt<std::string>
 static cl::list<std::string> Plugins("load-pass-plugin",
                                      cl::desc("Load passes from a plugin"),
                                      cl::value_desc("file"), cl::cat(Cat));
+static cl::list<std::string>
+    LLVMOptions("mllvm", cl::desc("Option for LLVM itself, as with clang"),
+                cl::value_desc("option"), cl::cat(Cat));
 static cl::opt<unsigned>
     CodeGenOpt("codegen-opt",
                cl::desc("Level of the code generator and of ptxas, 0 to 3. "
@@ -304,6 +307,17 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
   return Error::success();
 }
 
+/// Hands -mllvm options to LLVM, whose own parser complains and exits.
+static void readLLVMOptions() {
+  if (LLVMOptions.empty())
+    return;
+  SmallVector<const char *, 8> Args = {
+      "llvm-mneme-replay (LLVM option parsing)"};
+  for (const std::string &Option : LLVMOptions)
+    Args.push_back(Option.c_str());
+  cl::ParseCommandLineOptions(Args.size(), Args.data());
+}
+
 static Expected<int> run() {
   Expected<ReplayOptions> Options = readOptions();
   if (!Options)
@@ -336,6 +350,7 @@ int main(int argc, char **argv) {
     listDevices(outs());
     return 0;
   }
+  readLLVMOptions();
   Expected<int> Status = run();
   if (Status)
     return *Status;

@@ -142,7 +142,14 @@ Error ReplayPlan::loadModule(StringRef Dir) {
   std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel.Modules.front());
   // Text, too: that is what people edit.
   SMDiagnostic Diagnostic;
-  M = parseIRFile(Path, Diagnostic, *Context);
+  // Text by hand often has no data layout, which decides where arguments lie.
+  ParserCallbacks Callbacks(
+      [](StringRef TT, StringRef DL) -> std::optional<std::string> {
+        if (!DL.empty())
+          return std::nullopt;
+        return Triple(TT).computeDataLayout();
+      });
+  M = parseIRFile(Path, Diagnostic, *Context, Callbacks);
   if (!M) {
     std::string Where = Diagnostic.getLineNo() > 0
                             ? formatv("{0}:{1}: ", Diagnostic.getLineNo(),
@@ -186,13 +193,13 @@ Error ReplayPlan::checkSignature() const {
                   I, Kernel.KernelName, Here.Size, Here.Offset, Where,
                   Recorded.Size, Recorded.Offset)
               .str());
-    if ((Here.Kind == MNEME_ARG_POINTER) !=
-        (Recorded.Kind == MNEME_ARG_POINTER))
+    bool IsPointer = Here.Kind == MNEME_ARG_POINTER;
+    if (IsPointer != (Recorded.Kind == MNEME_ARG_POINTER))
       return createStringError(
-          formatv("argument {0} of kernel '{1}' is {2}a pointer in {3}, but "
-                  "not in the recording",
-                  I, Kernel.KernelName,
-                  Here.Kind == MNEME_ARG_POINTER ? "" : "not ", Where)
+          formatv("argument {0} of kernel '{1}' is {2} in {3}, but {4} in the "
+                  "recording",
+                  I, Kernel.KernelName, IsPointer ? "a pointer" : "a value",
+                  Where, IsPointer ? "a value" : "a pointer")
               .str());
   }
   return Error::success();
