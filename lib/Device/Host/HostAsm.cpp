@@ -134,6 +134,7 @@ private:
   bool convertPacked();
   Value *compare(StringRef Op, PTXType T, Value *X, Value *Y);
   StringRef comparison() const;
+  void lowerVectorAtomic(Value *P, unsigned AddressIndex, unsigned Count);
   Value *combine(Value *Result);
 
   // One for each METHOD of PTXOpcodes.def.
@@ -221,11 +222,13 @@ Type *Translator::typeOf(PTXType T) {
   return B.getIntNTy(T ? T.Bits * (T.Pair ? 2 : 1) : 32);
 }
 
-/// The type that the opcode ends with, or one before that.
+/// The last of the opcode's parts that is a type, or one before that:
+/// min.s32.relu.
 PTXType Translator::suffix(unsigned FromEnd) const {
-  if (S->Opcode.size() <= FromEnd + 1)
-    return {};
-  return parseType(S->Opcode[S->Opcode.size() - 1 - FromEnd]);
+  for (StringRef Part : reverse(drop_begin(S->Opcode)))
+    if (PTXType T = parseType(Part); T && FromEnd-- == 0)
+      return T;
+  return {};
 }
 
 StringRef Translator::rounding(StringRef Default) const {
@@ -1178,7 +1181,9 @@ void Translator::lowerAtomic() {
   unsigned I = HasResult ? 1 : 0;
   Value *P = address(I);
   Type *Ty = typeOf(T);
-  if (T.Bits < 16 || T.Bits > 64 || getVectorSize(*S) > 1 || has("async")) {
+  if (unsigned Count = getVectorSize(*S); Count > 1)
+    return lowerVectorAtomic(P, I, Count);
+  if (T.Bits < 16 || T.Bits > 64 || has("async")) {
     Failed = true;
     return;
   }
@@ -1215,6 +1220,28 @@ void Translator::lowerAtomic() {
   }
   if (HasResult)
     write(R, T.isSigned());
+}
+
+/// atom.add.v2.f32 {a, b}, [p], {c, d}: each element is atomic by itself.
+void Translator::lowerVectorAtomic(Value *P, unsigned AddressIndex,
+                                   unsigned Count) {
+  PTXType T = suffix();
+  const Operand *To = AddressIndex ? operand(0) : nullptr;
+  const Operand *From = operand(AddressIndex + 1);
+  if (T.Kind != PTXType::Float || !has("add") || !From ||
+      From->Elements.size() != Count || (To && To->Elements.size() != Count)) {
+    Failed = true;
+    return;
+  }
+  for (unsigned I = 0; I != Count; ++I) {
+    Value *R = B.CreateAtomicRMW(
+        AtomicRMWInst::FAdd,
+        B.CreateConstGEP1_32(B.getInt8Ty(), P, I * T.Bits / 8),
+        readOperand(From->Elements[I], typeOf(T)), MaybeAlign(),
+        AtomicOrdering::SequentiallyConsistent);
+    if (To)
+      writeOperand(To->Elements[I], R, false);
+  }
 }
 
 void Translator::lowerFence() {
@@ -1420,7 +1447,7 @@ void Translator::lowerSleep() {
 void Translator::translate(const Statement &Next) {
   S = &Next;
   if (Next.Kind == Statement::Declaration) {
-    PTXType T = suffix(0).Kind ? suffix() : parseType(Next.Opcode.front());
+    PTXType T = parseType(Next.Opcode.front());
     if (!T) {
       Failed = true;
       return;
