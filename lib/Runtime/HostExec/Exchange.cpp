@@ -30,7 +30,8 @@ public:
   /// Carries it out for the lanes \p Group of the warp that begins at thread
   /// \p Base. \p Full: those are all lanes of a whole warp.
   void runWarp(uint32_t Base, uint64_t Group, bool Full) {
-    bool FixedShuffle = Site.Op == MNEME_OP_SHUFFLE && Site.Fixed;
+    bool FixedShuffle =
+        Site.Op == MNEME_OP_SHUFFLE && Site.Flags == MNEME_SITE_FIXED;
     if (FixedShuffle && Full && Site.Size == 4)
       shuffleFull(reinterpret_cast<uint32_t *>(A.Values),
                   reinterpret_cast<uint32_t *>(A.Results), Base);
@@ -88,26 +89,56 @@ private:
   /// As the scheduler does it.
   void runLanes(uint32_t Base, uint64_t Group) {
     MnemeHostThread Warp[64];
+    const bool Fixed = Site.Flags & MNEME_SITE_FIXED;
+    const bool Masked = Site.Flags & MNEME_SITE_MASKED;
     for (uint64_t Rest = Group; Rest; Rest &= Rest - 1) {
       unsigned Lane = __builtin_ctzll(Rest);
       uint32_t I = Base + Lane;
       MnemeHostThread &T = Warp[Lane];
       T.Op = Site.Op;
       T.Mode = Site.Mode;
-      T.Mask = A.Masks[I];
+      T.Mask = Masked ? A.Masks[I] : ~uint64_t(0);
       T.Value = getValue(I);
-      T.B = Site.Fixed ? Site.B : A.B[I];
-      T.C = Site.Fixed ? Site.C : A.C[I];
+      T.B = Fixed ? Site.B : A.B[I];
+      T.C = Fixed ? Site.C : A.C[I];
       T.Result = T.Result2 = 0;
     }
     if (Site.Op == MNEME_OP_WAVE_READLANE)
       fillInactive(Warp, Base, Group);
-    executeWarpOp(Warp, Group, WaveSize);
+    if (Masked)
+      runMasked(Warp, Group);
+    else
+      executeWarpOp(Warp, Group, WaveSize);
     for (uint64_t Rest = Group; Rest; Rest &= Rest - 1) {
       unsigned Lane = __builtin_ctzll(Rest);
       setResult(Base + Lane, Warp[Lane].Result);
       A.Results2[Base + Lane] = Warp[Lane].Result2;
     }
+  }
+
+  /// Lanes with equal masks make a group of their own, as in the scheduler; what is
+  /// left has masks that contradict each other.
+  void runMasked(MnemeHostThread *Warp, uint64_t Group) {
+    uint64_t Left = 0;
+    for (uint64_t Rest = Group; Rest;) {
+      unsigned Lane = __builtin_ctzll(Rest);
+      uint64_t Need = Warp[Lane].Mask & Group;
+      bool Agree = Need >> Lane & 1;
+      for (uint64_t Q = Group; Q && Agree; Q &= Q - 1) {
+        unsigned Other = __builtin_ctzll(Q);
+        uint64_t Mask = Warp[Other].Mask & Group;
+        Agree = (Need >> Other & 1) ? Mask == Need : !(Mask & Need);
+      }
+      if (Agree) {
+        executeWarpOp(Warp, Need, WaveSize);
+        Rest &= ~Need;
+      } else {
+        Left |= uint64_t(1) << Lane;
+        Rest &= Rest - 1;
+      }
+    }
+    if (Left)
+      executeWarpOp(Warp, Left, WaveSize);
   }
 
   /// readlane may read lanes that are not here: they have what they had last.
@@ -183,16 +214,27 @@ static uint8_t smallestState(const MnemeHostExchange &A, uint32_t NumThreads) {
   return Smallest;
 }
 
+/// Makes \p Region the one to run.
+static uint32_t startRegion(MnemeHostExchange &A, uint8_t Region) {
+  uint32_t I = 0;
+  while (A.State[I] != Region)
+    ++I;
+  A.First = I;
+  return Region;
+}
+
 extern "C" uint32_t __mneme_host_advance(MnemeHostExchange *A,
                                          uint32_t NumThreads,
                                          const MnemeHostSite *Sites,
                                          uint32_t WaveSize) {
   uint8_t Next = smallestState(*A, NumThreads);
-  if (Next < MNEME_STATE_WARP || Next == MNEME_STATE_EXIT)
+  if (Next == MNEME_STATE_EXIT)
     return Next;
+  if (Next < MNEME_STATE_WARP)
+    return startRegion(*A, Next);
   if (Next >= MNEME_STATE_BARRIER) {
     releaseBarriers(*A, NumThreads, Sites);
-    return smallestState(*A, NumThreads);
+    return startRegion(*A, smallestState(*A, NumThreads));
   }
   uint8_t Number = Next - MNEME_STATE_WARP;
   Exchange X(*A, Sites[Number], WaveSize);
@@ -207,5 +249,5 @@ extern "C" uint32_t __mneme_host_advance(MnemeHostExchange *A,
     if (Group)
       X.runWarp(Base, Group, Lanes == WaveSize && Group == lowBits(WaveSize));
   }
-  return Number;
+  return startRegion(*A, Number);
 }

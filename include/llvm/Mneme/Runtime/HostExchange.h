@@ -36,6 +36,7 @@ typedef struct MnemeHostExchange {
   uint32_t Results2[MNEME_HOST_MAX_THREADS];
   /// Where each thread is, as MnemeHostState; only kept when they may part.
   uint8_t State[MNEME_HOST_MAX_THREADS];
+  uint32_t First; ///< A thread that is to run the region that advance returned.
 } MnemeHostExchange;
 
 /// Ordered by what goes first: the smallest state in a block says what to do next.
@@ -47,12 +48,17 @@ enum MnemeHostState {
 };
 #define MNEME_HOST_MAX_SITES 63u
 
+enum MnemeHostSiteFlags {
+  MNEME_SITE_FIXED = 1,  ///< B and C are here; else they lie in the arrays.
+  MNEME_SITE_MASKED = 2, ///< The masks lie in the array; else they name all lanes.
+};
+
 /// A sync point, as far as it is the same for all threads.
 typedef struct MnemeHostSite {
   uint8_t Op;    ///< MnemeHostOp.
   uint8_t Mode;
   uint8_t Size;  ///< Bytes of a value, 4 or 8.
-  uint8_t Fixed; ///< B and C are the ones here; else they lie in the arrays.
+  uint8_t Flags; ///< MnemeHostSiteFlags.
   uint16_t B;
   uint16_t C;
 } MnemeHostSite;

@@ -1,0 +1,1084 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Strategy "region": the code between two sync points becomes a loop over the
+/// block's threads, so a block costs what its loops cost, and the vectorizer may
+/// take several threads at a time.
+///
+/// The kernel is cut behind every sync point. For each piece, everything that can
+/// be reached without passing a sync point is cloned into a loop over threads.
+/// Values that live across a sync point are recomputed when they are cheap functions
+/// of the thread index and the arguments, or else kept in MnemeHostBlock::Context:
+/// one array element a thread, or one scalar when all threads agree on the value
+/// (this keeps addresses such as B[(k + tid.y) * N + tid.x] unit-stride).
+///
+/// Two forms:
+///  * lockstep: every sync point is passed by all threads or none. The pieces call
+///    each other directly.
+///  * apart: threads may return early, or sync points are in divergent control flow
+///    (the last warp of a reduction). Each thread has a state, each piece runs the
+///    threads whose state says so, and the executor picks what goes next.
+///
+//===----------------------------------------------------------------------===//
+
+#include "HostABI.h"
+#include "HostSync.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/CycleAnalysis.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Analysis/TargetTransformInfoImpl.h"
+#include "llvm/Analysis/UniformityAnalysis.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassInstrumentation.h"
+#include "llvm/Mneme/Device/Host/HostPasses.h"
+#include "llvm/Mneme/Runtime/HostExchange.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/LowerSwitch.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace llvm::mneme::host;
+
+/// More pieces than this cost too much to compile: each clones what it reaches.
+static constexpr unsigned MaxSites = MNEME_HOST_MAX_SITES;
+static constexpr unsigned MaxBlocks = 2000;
+/// Recomputing longer expressions than this costs more than a load.
+static constexpr unsigned MaxRecompute = 12;
+
+//===----------------------------------------------------------------------===//
+// Divergence
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What UniformityInfo asks a target, answered for lowered kernels: only the thread's
+/// index, sync results, memory that other threads write to in no order, unknown calls
+/// and addresses of local variables differ between threads. A plain load from an
+/// address that all threads agree on is uniform, or the kernel has a data race.
+class ThreadTTI final : public TargetTransformInfoImplBase {
+public:
+  explicit ThreadTTI(const DataLayout &DL) : TargetTransformInfoImplBase(DL) {}
+
+  bool hasBranchDivergence(const Function *) const override { return true; }
+
+  InstructionUniformity
+  getInstructionUniformity(const Value *V) const override {
+    constexpr auto Differs = InstructionUniformity::NeverUniform;
+    constexpr auto AsOperands = InstructionUniformity::Default;
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I)
+      return AsOperands; // Arguments are the same for all threads.
+    if (isa<AllocaInst>(I) || I->isAtomic() || I->isVolatile())
+      return Differs;
+    auto *Call = dyn_cast<CallBase>(I);
+    if (!Call)
+      return AsOperands;
+    if (getPlaceholderName(*I) == "result.uniform")
+      return InstructionUniformity::AlwaysUniform;
+    if (getPlaceholderName(*I).empty() && Call->doesNotAccessMemory())
+      return AsOperands;
+    return Differs;
+  }
+};
+
+/// Which blocks the threads of a block enter together, and which values they agree
+/// on.
+class Divergence {
+  Function &F;
+  FunctionAnalysisManager FAM;
+  UniformityInfo *UI = nullptr;
+  DenseMap<const BasicBlock *, unsigned> Number;
+  SmallVector<BasicBlock *, 32> Blocks;
+  BitVector ReachesSync;
+  BitVector Apart;
+  bool HasEarlyExit = false;
+
+public:
+  explicit Divergence(Function &F) : F(F) {
+    FAM.registerPass([] { return PassInstrumentationAnalysis(); });
+    FAM.registerPass([] { return DominatorTreeAnalysis(); });
+    FAM.registerPass([] { return CycleAnalysis(); });
+    FAM.registerPass([] { return UniformityInfoAnalysis(); });
+    FAM.registerPass([] {
+      return TargetIRAnalysis([](const Function &F) {
+        return TargetTransformInfo(
+            std::make_unique<ThreadTTI>(F.getParent()->getDataLayout()));
+      });
+    });
+    UI = &FAM.getResult<UniformityInfoAnalysis>(F);
+    for (BasicBlock &BB : F) {
+      Number[&BB] = Blocks.size();
+      Blocks.push_back(&BB);
+    }
+    findReachesSync();
+    findApart();
+  }
+
+  bool isDivergent(const Value &V) const { return UI->isDivergent(&V); }
+  /// Some threads may run \p BB while others, which have not ended, do not. Only
+  /// for blocks from which a sync point can be reached.
+  bool isApart(const BasicBlock &BB) const { return Apart[Number.lookup(&BB)]; }
+  /// Some threads may end, or go where no sync point can follow, before others.
+  bool hasEarlyExit() const { return HasEarlyExit; }
+
+private:
+  void findReachesSync();
+  void findApart();
+};
+} // namespace
+
+void Divergence::findReachesSync() {
+  ReachesSync.resize(Blocks.size());
+  SmallVector<BasicBlock *, 32> Work;
+  for (CallInst *Call : findSyncs(F))
+    Work.push_back(Call->getParent());
+  while (!Work.empty()) {
+    BasicBlock *BB = Work.pop_back_val();
+    if (ReachesSync[Number[BB]])
+      continue;
+    ReachesSync.set(Number[BB]);
+    append_range(Work, predecessors(BB));
+  }
+}
+
+/// A block is entered apart when it is control dependent on a divergent branch, or on
+/// a branch that is itself run apart. Edges that leave the part of the kernel with
+/// sync points do not count: who takes them no longer takes part.
+void Divergence::findApart() {
+  const unsigned N = Blocks.size(), Exit = N;
+  SmallVector<SmallVector<unsigned, 2>, 32> Succs(N);
+  SmallVector<bool, 32> Pruned(N, false);
+  for (unsigned I = 0; I != N; ++I) {
+    if (!ReachesSync[I])
+      continue;
+    bool Divergent = UI->hasDivergentTerminator(*Blocks[I]);
+    bool Leaves = false;
+    for (BasicBlock *S : successors(Blocks[I])) {
+      if (ReachesSync[Number[S]])
+        Succs[I].push_back(Number[S]);
+      else
+        Leaves = true;
+    }
+    if (Leaves && Divergent && !Succs[I].empty()) {
+      Pruned[I] = true;
+      HasEarlyExit = true;
+    } else if (Leaves) {
+      Succs[I].push_back(Exit);
+    }
+  }
+
+  // Post-dominance needs a way out of every block: where pruning took the last one,
+  // give it back.
+  auto FindReachesExit = [&] {
+    BitVector Reaches(N + 1);
+    Reaches.set(Exit);
+    for (bool Changed = true; Changed;) {
+      Changed = false;
+      for (unsigned I = 0; I != N; ++I)
+        if (!Reaches[I] &&
+            any_of(Succs[I], [&](unsigned S) { return Reaches[S]; })) {
+          Reaches.set(I);
+          Changed = true;
+        }
+    }
+    return Reaches;
+  };
+  BitVector Reaches = FindReachesExit();
+  for (unsigned I = 0; I != N; ++I)
+    if (Pruned[I] && !Reaches[I])
+      Succs[I].push_back(Exit);
+  Reaches = FindReachesExit();
+
+  // PostDom[I]: the blocks on every way from I to the end.
+  SmallVector<BitVector, 32> PostDom(N + 1, BitVector(N + 1, true));
+  PostDom[Exit].reset();
+  PostDom[Exit].set(Exit);
+  for (bool Changed = true; Changed;) {
+    Changed = false;
+    for (unsigned I = N; I-- != 0;) {
+      if (!ReachesSync[I])
+        continue;
+      BitVector New(N + 1, true);
+      for (unsigned S : Succs[I])
+        New &= PostDom[S];
+      New.set(I);
+      if (New != PostDom[I]) {
+        PostDom[I] = std::move(New);
+        Changed = true;
+      }
+    }
+  }
+
+  Apart.resize(N);
+  for (bool Changed = true; Changed;) {
+    Changed = false;
+    for (unsigned I = 0; I != N; ++I) {
+      // A loop without an end post-dominates nothing that could be trusted.
+      if (!ReachesSync[I] || Succs[I].size() < 2)
+        continue;
+      if (!Apart[I] && !UI->hasDivergentTerminator(*Blocks[I]) && Reaches[I])
+        continue;
+      BitVector Dependent(N + 1);
+      for (unsigned S : Succs[I])
+        Dependent |= PostDom[S];
+      BitVector Always = PostDom[I];
+      Always.reset(I);
+      Dependent.reset(Always);
+      Dependent.resize(N);
+      Dependent.reset(Apart);
+      if (Dependent.none())
+        continue;
+      Apart |= Dependent;
+      Changed = true;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel, cut at its sync points
+//===----------------------------------------------------------------------===//
+
+/// The result of the sync point that begins a region; the second for results that
+/// all threads agree on.
+static constexpr StringLiteral ResultName = "mneme.host.result";
+static constexpr StringLiteral UniformResultName = "mneme.host.result.uniform";
+
+namespace {
+/// A sync point. Its call is the last instruction but one of its block.
+struct Site {
+  CallInst *Call = nullptr;
+  BasicBlock *Continue = nullptr; ///< Begins the region of the same number.
+  unsigned Op = 0;
+  bool HasResult = false;
+  bool Apart = false;
+  unsigned Size = 8; ///< Bytes of a value.
+  unsigned Flags = 0;
+
+  bool isBarrier() const {
+    return Op == MNEME_OP_BARRIER || Op == MNEME_OP_BARRIER_RED;
+  }
+  /// Threads put operands down, and the executor does something with them.
+  bool exchanges() const {
+    return HasResult && Op != MNEME_OP_BARRIER && Op != MNEME_OP_WARP_SYNC;
+  }
+};
+
+/// A value that lives across a sync point.
+struct Slot {
+  AllocaInst *Memory = nullptr; ///< In the flat kernel.
+  bool Scalar = false;          ///< All threads have the same.
+  uint64_t Offset = 0;          ///< In the context.
+};
+
+/// A local variable, one copy a thread.
+struct LocalVariable {
+  uint64_t Offset = 0;
+  uint64_t Stride = 0; ///< Bytes from one thread's copy to the next.
+};
+
+class RegionBuilder {
+  Function &Kernel;
+  FunctionAnalysisManager &FAM;
+  Module &M;
+  LLVMContext &C;
+  IRBuilder<> B;
+  const DataLayout &DL;
+  const unsigned WaveSize;
+  std::string Why;
+
+  // The kernel without calls and placeholders, but for the thread's index.
+  Function *Flat = nullptr;
+  SmallVector<Site, 16> Sites;
+  SmallVector<Slot, 16> Slots;
+  MapVector<AllocaInst *, LocalVariable> Locals;
+  bool Apart = false; ///< The form of the file comment.
+
+  // The context.
+  uint64_t ExchangeOffset = 0;
+  uint64_t ContextSize = 0;
+
+  // The entry.
+  Function *Entry = nullptr;
+  ThreadValues BlockValues;
+  SmallVector<Value *, 8> Arguments; ///< What stands for Flat's parameters.
+  Value *Block = nullptr;
+  Value *Context = nullptr;
+  Value *NumThreads = nullptr;
+  GlobalVariable *SiteTable = nullptr;
+  DenseMap<AllocaInst *, AllocaInst *> Working; ///< A thread's copy of a slot.
+  DenseMap<AllocaInst *, AllocaInst *> LastValue; ///< Of scalar slots.
+  AllocaInst *Next = nullptr; ///< The region that the last thread goes to.
+  BasicBlock *Done = nullptr;
+  BasicBlock *Dispatch = nullptr; ///< Apart only.
+  SmallVector<BasicBlock *, 16> Begin; ///< Of each region.
+
+public:
+  RegionBuilder(Function &Kernel, FunctionAnalysisManager &FAM)
+      : Kernel(Kernel), FAM(FAM), M(*Kernel.getParent()),
+        C(Kernel.getContext()), B(C), DL(M.getDataLayout()),
+        WaveSize(getWaveSize(Kernel)) {}
+  ~RegionBuilder();
+
+  /// \returns whether the kernel has its entry; if not, why() says why.
+  bool build();
+  StringRef why() const { return Why; }
+
+private:
+  bool fail(const Twine &Reason) {
+    Why = Reason.str();
+    return false;
+  }
+  void createPrologue();
+  bool flatten();
+  bool findSites();
+  bool checkSite(const SyncCall &Sync);
+  void cut();
+  bool keepCrossingValues();
+  void layOutContext();
+  void createSiteTable();
+  void emitRegion(unsigned Number);
+  void emitNext(unsigned Number, ArrayRef<unsigned> Targets);
+  Value *contextAddress(uint64_t Offset, Value *Index, uint64_t Stride);
+  Value *exchangeAddress(size_t Field, Value *Index, uint64_t Stride) {
+    return contextAddress(ExchangeOffset + Field, Index, Stride);
+  }
+};
+} // namespace
+
+RegionBuilder::~RegionBuilder() {
+  if (Flat) {
+    FAM.clear(*Flat, Flat->getName());
+    Flat->eraseFromParent();
+  }
+  if (!Why.empty() && Entry)
+    Entry->eraseFromParent();
+}
+
+/// The fields that are the same for all threads of a block.
+static SmallVector<Value **, 13> getUniformFields(ThreadValues &V) {
+  SmallVector<Value **, 13> Fields;
+  for (auto *Register : {&V.NTid, &V.CTAId, &V.NCTAId})
+    for (Value *&Axis : *Register)
+      Fields.push_back(&Axis);
+  for (Value **Field : {&V.Shared, &V.DynShared, &V.DynSize, &V.ImplicitArg})
+    Fields.push_back(Field);
+  return Fields;
+}
+
+void RegionBuilder::createPrologue() {
+  Type *Ptr = B.getPtrTy();
+  Entry = createEntry(Kernel, FunctionType::get(B.getVoidTy(), {Ptr, Ptr}, false),
+                      "region");
+  Block = Entry->getArg(0);
+  Block->setName("block");
+  Entry->getArg(1)->setName("args");
+  Entry->addParamAttr(0, Attribute::NoAlias);
+  Entry->addParamAttr(1, Attribute::NoAlias);
+  B.SetInsertPoint(BasicBlock::Create(C, "entry", Entry));
+  BlockValues = loadBlockValues(B, Block, &Kernel);
+  Context = loadField(B, Block, BlockContext, Ptr, "context");
+  NumThreads = loadField(B, Block, BlockNumThreads, B.getInt32Ty(), "threads");
+  Arguments = loadArguments(B, Kernel, Entry->getArg(1));
+  for (Value **Field : getUniformFields(BlockValues))
+    Arguments.push_back(*Field);
+}
+
+/// Inlines the kernel into a function that gets all that is uniform as arguments.
+bool RegionBuilder::flatten() {
+  SmallVector<Type *, 16> Params;
+  for (Value *V : Arguments)
+    Params.push_back(V->getType());
+  Flat = Function::Create(FunctionType::get(B.getVoidTy(), Params, false),
+                          GlobalValue::InternalLinkage,
+                          "mneme.flat." + Kernel.getName(), M);
+  IRBuilder<> FB(BasicBlock::Create(C, "entry", Flat));
+  SmallVector<Value *, 8> KernelArgs;
+  for (unsigned I = 0; I != Kernel.arg_size(); ++I)
+    KernelArgs.push_back(Flat->getArg(I));
+  CallInst *Call = callKernel(FB, Kernel, KernelArgs);
+  FB.CreateRetVoid();
+  InlineFunctionInfo IFI;
+  if (!InlineFunction(*Call, IFI).isSuccess())
+    return fail("kernel cannot be inlined");
+  ThreadValues V;
+  unsigned Param = Kernel.arg_size();
+  for (Value **Field : getUniformFields(V))
+    *Field = Flat->getArg(Param++);
+  replacePlaceholders(*Flat, V);
+
+  // A thread that exits returns: there is nobody to return to but the block.
+  for (CallInst *Sync : findSyncs(*Flat)) {
+    if (SyncCall(Sync).getOp() != MNEME_OP_EXIT)
+      continue;
+    BasicBlock *BB = Sync->getParent();
+    BB->splitBasicBlock(Sync);
+    ReplaceInstWithInst(BB->getTerminator(), ReturnInst::Create(C));
+  }
+  removeUnreachableBlocks(*Flat);
+
+  // Without these, loop counters are in memory, and memory tells nothing about what
+  // threads agree on.
+  FunctionPassManager FPM;
+  FPM.addPass(SROAPass(SROAOptions::ModifyCFG));
+  FPM.addPass(EarlyCSEPass());
+  FPM.addPass(SimplifyCFGPass());
+  FPM.addPass(LowerSwitchPass());
+  FPM.run(*Flat, FAM);
+  FAM.invalidate(*Flat, PreservedAnalyses::none());
+
+  for (Instruction &I : make_early_inc_range(instructions(*Flat))) {
+    if (auto *A = dyn_cast<AllocaInst>(&I)) {
+      if (!A->isStaticAlloca())
+        return fail("local variable of variable size");
+      Locals[A] = {};
+    } else if (I.isLifetimeStartOrEnd()) {
+      I.eraseFromParent();
+    }
+  }
+  if (Flat->size() > MaxBlocks)
+    return fail("too much code");
+  return true;
+}
+
+bool RegionBuilder::checkSite(const SyncCall &Sync) {
+  switch (Sync.getOp()) {
+  case MNEME_OP_NONE:
+    return fail("threads wait in a loop for others");
+  case MNEME_OP_BARRIER:
+  case MNEME_OP_BARRIER_RED: {
+    auto *Count = dyn_cast<ConstantInt>(Sync.getB());
+    if (!Count || !Count->isZero() || !isa<ConstantInt>(Sync.getMask()))
+      return fail("barrier of some of the threads");
+    for (const Site &S : Sites)
+      if (S.isBarrier() && SyncCall(S.Call).getMask() != Sync.getMask())
+        return fail("several barriers");
+    return true;
+  }
+  default:
+    return true;
+  }
+}
+
+bool RegionBuilder::findSites() {
+  SmallVector<CallInst *, 8> Calls = findSyncs(*Flat);
+  if (Calls.empty())
+    return fail("no synchronization");
+  if (Calls.size() > MaxSites)
+    return fail(Twine(Calls.size()) + " sync points");
+  llvm::sort(Calls, [](CallInst *L, CallInst *R) {
+    return SyncCall(L).getSite() < SyncCall(R).getSite();
+  });
+  const APInt AllLanes = APInt::getLowBitsSet(64, WaveSize);
+  for (CallInst *Call : Calls) {
+    SyncCall Sync(Call);
+    if (!checkSite(Sync))
+      return false;
+    Site S;
+    S.Call = Call;
+    S.Op = Sync.getOp();
+    bool Wide = WaveSize == 64 && (S.Op == MNEME_OP_WAVE_BALLOT ||
+                                   S.Op == MNEME_OP_CONVERGE);
+    if (!Wide &&
+        computeKnownBits(Sync.getValue(), DL).countMinLeadingZeros() >= 32)
+      S.Size = 4;
+    auto *Mask = dyn_cast<ConstantInt>(Sync.getMask());
+    if (!S.isBarrier() && S.Op <= MNEME_OP_REDUX &&
+        !(Mask && AllLanes.isSubsetOf(Mask->getValue())))
+      S.Flags |= MNEME_SITE_MASKED;
+    auto IsSmall = [](Value *V) {
+      auto *CI = dyn_cast<ConstantInt>(V);
+      return CI && CI->getValue().isIntN(16);
+    };
+    if (IsSmall(Sync.getB()) && IsSmall(Sync.getC()))
+      S.Flags |= MNEME_SITE_FIXED;
+    if (S.Op == MNEME_OP_BARRIER_RED) // The executor counts 4-byte predicates.
+      S.Size = 4;
+    Sites.push_back(S);
+  }
+  return true;
+}
+
+/// Ends each sync point's block behind it and gives its result a name of its own.
+void RegionBuilder::cut() {
+  for (Site &S : Sites) {
+    BasicBlock *BB = S.Call->getParent();
+    S.Continue = SplitBlock(BB, S.Call->getNextNode());
+    if (S.Call->use_empty())
+      continue;
+    StringRef Name =
+        S.Op == MNEME_OP_BARRIER_RED ? UniformResultName : ResultName;
+    FunctionCallee Result = M.getOrInsertFunction(Name, B.getInt64Ty());
+    IRBuilder<> RB(&S.Continue->front());
+    S.Call->replaceAllUsesWith(RB.CreateCall(Result));
+    S.HasResult = true;
+  }
+  for (CallInst *Call : findPlaceholders(*Flat)) {
+    if (getPlaceholderName(*Call) != "sync2")
+      continue;
+    for (Site &S : Sites)
+      S.HasResult |= S.Continue == Call->getParent();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values across sync points
+//===----------------------------------------------------------------------===//
+
+/// Says whether \p V is a cheap function of the arguments and the thread's index;
+/// \p Budget limits the instructions.
+static bool canRecompute(const Value *V, unsigned &Budget) {
+  if (isa<Constant, Argument, AllocaInst>(V))
+    return true;
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || Budget == 0)
+    return false;
+  --Budget;
+  StringRef Name = getPlaceholderName(*I);
+  if (Name.starts_with("tid.") || Name == "laneid" || Name == "warpid")
+    return true;
+  if (I->getType()->isFPOrFPVectorTy() ||
+      !isa<BinaryOperator, CastInst, GetElementPtrInst, ICmpInst, SelectInst,
+           FreezeInst>(I))
+    return false;
+  return all_of(I->operands(),
+                [&](const Use &Op) { return canRecompute(Op, Budget); });
+}
+
+static Value *recompute(Value *V, Instruction *Before,
+                        DenseMap<Value *, Value *> &Known) {
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || isa<AllocaInst>(I))
+    return V;
+  if (Value *Old = Known.lookup(I))
+    return Old;
+  Instruction *New = I->clone();
+  for (Use &Op : New->operands())
+    Op.set(recompute(Op, Before, Known));
+  New->insertBefore(Before->getIterator());
+  Known[I] = New;
+  return New;
+}
+
+namespace {
+/// Which uses may be reached from their definition through a sync point.
+class Crossings {
+  DenseMap<const BasicBlock *, unsigned> Number;
+  SmallVector<BitVector, 32> Reach; ///< Blocks reached from a block's start.
+  SmallVector<BitVector, 32> Beyond; ///< From its end, through a sync point.
+
+public:
+  Crossings(Function &F, ArrayRef<Site> Sites);
+
+  bool reaches(const BasicBlock *From, const BasicBlock *To) const {
+    return Reach[Number.lookup(From)][Number.lookup(To)];
+  }
+  bool crosses(const Instruction &Def, const Use &U) const {
+    auto *User = cast<Instruction>(U.getUser());
+    const BasicBlock *At = User->getParent();
+    auto *Phi = dyn_cast<PHINode>(User);
+    if (Phi)
+      At = Phi->getIncomingBlock(U);
+    if (At == Def.getParent() && (Phi || Def.comesBefore(User)))
+      return false;
+    return Beyond[Number.lookup(Def.getParent())][Number.lookup(At)];
+  }
+};
+} // namespace
+
+Crossings::Crossings(Function &F, ArrayRef<Site> Sites) {
+  SmallVector<BasicBlock *, 32> Blocks;
+  for (BasicBlock &BB : F) {
+    Number[&BB] = Blocks.size();
+    Blocks.push_back(&BB);
+  }
+  const unsigned N = Blocks.size();
+  Reach.assign(N, BitVector(N));
+  for (unsigned I = 0; I != N; ++I)
+    Reach[I].set(I);
+  for (bool Changed = true; Changed;) {
+    Changed = false;
+    for (unsigned I = N; I-- != 0;) {
+      unsigned Before = Reach[I].count();
+      for (BasicBlock *S : successors(Blocks[I]))
+        Reach[I] |= Reach[Number[S]];
+      Changed |= Reach[I].count() != Before;
+    }
+  }
+  Beyond.assign(N, BitVector(N));
+  for (unsigned I = 0; I != N; ++I) {
+    BitVector FromEnd(N);
+    for (BasicBlock *S : successors(Blocks[I]))
+      FromEnd |= Reach[Number[S]];
+    for (const Site &S : Sites)
+      if (FromEnd[Number[S.Continue]])
+        Beyond[I] |= Reach[Number[S.Continue]];
+  }
+}
+
+/// Makes every value that crosses a sync point a recomputation or a slot.
+bool RegionBuilder::keepCrossingValues() {
+  Divergence D(*Flat);
+  Crossings X(*Flat, Sites);
+  Apart = D.hasEarlyExit();
+  for (Site &S : Sites) {
+    S.Apart = D.isApart(*S.Call->getParent());
+    Apart |= S.Apart;
+  }
+  // Threads that are apart may come by again while others have not left: what they
+  // pass must not be shared.
+  auto IsScalar = [&](const Instruction &I) {
+    return !D.isDivergent(I) && !D.isApart(*I.getParent()) &&
+           none_of(Sites, [&](const Site &S) {
+             return S.Apart && X.reaches(S.Continue, I.getParent());
+           });
+  };
+
+  SmallVector<std::pair<Instruction *, bool>, 32> Demote;
+  SmallVector<Instruction *, 64> All;
+  for (Instruction &I : instructions(*Flat))
+    if (!isa<AllocaInst>(I) && !I.getType()->isVoidTy())
+      All.push_back(&I);
+  for (Instruction *I : All) {
+    auto Crosses = [&](Use &U) { return X.crosses(*I, U); };
+    if (none_of(I->uses(), Crosses))
+      continue;
+    if (I->getType()->isTokenTy())
+      return fail("token across a sync point");
+    unsigned Budget = MaxRecompute;
+    if (!canRecompute(I, Budget)) {
+      Demote.push_back({I, IsScalar(*I)});
+      continue;
+    }
+    for (Use &U : make_early_inc_range(I->uses())) {
+      if (!Crosses(U))
+        continue;
+      auto *At = cast<Instruction>(U.getUser());
+      if (auto *Phi = dyn_cast<PHINode>(At))
+        At = Phi->getIncomingBlock(U)->getTerminator();
+      DenseMap<Value *, Value *> Known;
+      U.set(recompute(I, At, Known));
+    }
+  }
+  for (auto [I, Scalar] : Demote)
+    if (AllocaInst *Memory = DemoteRegToStack(*I, false, std::nullopt))
+      Slots.push_back({Memory, Scalar, 0});
+  return true;
+}
+
+void RegionBuilder::layOutContext() {
+  constexpr uint64_t Line = 64;
+  uint64_t Offset = 0;
+  auto Take = [&](uint64_t Size) {
+    uint64_t At = alignTo(Offset, Line);
+    Offset = At + Size;
+    return At;
+  };
+  for (Slot &S : Slots)
+    S.Offset = Take(DL.getTypeAllocSize(S.Memory->getAllocatedType()) *
+                    MNEME_HOST_MAX_THREADS);
+  for (auto &[Alloca, L] : Locals) {
+    uint64_t Size = Alloca->getAllocationSize(DL)->getFixedValue();
+    L.Stride = alignTo(std::max<uint64_t>(Size, 1),
+                       std::max(Alloca->getAlign(), Align(8)));
+    L.Offset = alignTo(Take(0), Alloca->getAlign());
+    Offset = L.Offset + L.Stride * MNEME_HOST_MAX_THREADS;
+  }
+  ExchangeOffset = Take(sizeof(MnemeHostExchange));
+  ContextSize = Offset;
+}
+
+//===----------------------------------------------------------------------===//
+// The entry
+//===----------------------------------------------------------------------===//
+
+/// \p Index is an i64 and counts in units of \p Stride bytes.
+Value *RegionBuilder::contextAddress(uint64_t Offset, Value *Index,
+                                     uint64_t Stride) {
+  Value *Base =
+      B.CreateInBoundsGEP(B.getInt8Ty(), Context, B.getInt64(Offset));
+  if (!Index)
+    return Base;
+  return B.CreateInBoundsGEP(ArrayType::get(B.getInt8Ty(), Stride), Base,
+                             Index);
+}
+
+void RegionBuilder::createSiteTable() {
+  Type *I8 = B.getInt8Ty(), *I16 = B.getInt16Ty();
+  StructType *Ty = StructType::get(C, {I8, I8, I8, I8, I16, I16});
+  static_assert(sizeof(MnemeHostSite) == 8, "the table below has its layout");
+  SmallVector<Constant *, 16> Entries = {ConstantAggregateZero::get(Ty)};
+  for (const Site &S : Sites) {
+    SyncCall Sync(S.Call);
+    bool Fixed = S.Flags & MNEME_SITE_FIXED;
+    auto Operand = [&](Value *V) {
+      return Fixed ? cast<ConstantInt>(V)->getZExtValue() : 0;
+    };
+    Entries.push_back(ConstantStruct::get(
+        Ty, {ConstantInt::get(I8, S.Op), ConstantInt::get(I8, Sync.getMode()),
+             ConstantInt::get(I8, S.Size), ConstantInt::get(I8, S.Flags),
+             ConstantInt::get(I16, Operand(Sync.getB())),
+             ConstantInt::get(I16, Operand(Sync.getC()))}));
+  }
+  ArrayType *TableTy = ArrayType::get(Ty, Entries.size());
+  SiteTable = new GlobalVariable(M, TableTy, /*isConstant=*/true,
+                                 GlobalValue::PrivateLinkage,
+                                 ConstantArray::get(TableTy, Entries),
+                                 "mneme.sites." + Kernel.getName());
+}
+
+/// Behind region \p Number: resolves the sync point that its threads have come to,
+/// and goes to the region behind that. \p Targets: where it may be.
+void RegionBuilder::emitNext(unsigned Number, ArrayRef<unsigned> Targets) {
+  if (Apart) {
+    B.CreateBr(Dispatch);
+    return;
+  }
+  auto EmitTarget = [&](unsigned Target) {
+    if (Target == 0) {
+      B.CreateBr(Done);
+      return;
+    }
+    if (Sites[Target - 1].exchanges()) {
+      Type *Ptr = B.getPtrTy(), *I32 = B.getInt32Ty();
+      FunctionCallee Exchange = M.getOrInsertFunction(
+          "__mneme_host_exchange", B.getVoidTy(), Ptr, I32, Ptr, I32);
+      B.CreateCall(Exchange,
+                   {exchangeAddress(0, nullptr, 0), NumThreads,
+                    B.CreateConstInBoundsGEP2_32(SiteTable->getValueType(),
+                                                 SiteTable, 0, Target),
+                    B.getInt32(WaveSize)});
+    }
+    B.CreateBr(Begin[Target]);
+  };
+  if (Targets.size() == 1) {
+    EmitTarget(Targets.front());
+    return;
+  }
+  SwitchInst *Switch =
+      B.CreateSwitch(B.CreateLoad(B.getInt32Ty(), Next), Done, Targets.size());
+  for (unsigned Target : Targets) {
+    if (Target == 0)
+      continue;
+    BasicBlock *BB = BasicBlock::Create(C, "to." + Twine(Target), Entry);
+    Switch->addCase(B.getInt32(Target), BB);
+    B.SetInsertPoint(BB);
+    EmitTarget(Target);
+  }
+}
+
+/// Makes the thread of \p Loops the current one for what \p Call does: asserts and
+/// functions that were not inlined ask for it.
+static void announceThread(CallInst *Call, Value *Block, ThreadLoops &Loops) {
+  IRBuilder<> B(Call);
+  Value *Thread = loadField(B, Block, BlockThreads, B.getPtrTy());
+  for (unsigned I = 0; I != 3; ++I)
+    storeField(B, Loops.Tid[I], Thread, ThreadIdx + 4 * I);
+  storeField(B, Loops.Linear, Thread, ThreadLinear);
+}
+
+static bool asksForThread(const CallInst &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee)
+    return !Call.isInlineAsm();
+  return !Callee->isDeclaration() || Callee->getName() == "__assertfail";
+}
+
+void RegionBuilder::emitRegion(unsigned Number) {
+  // The blocks that a thread may pass before its next sync point.
+  DenseMap<const BasicBlock *, unsigned> SiteOf;
+  for (unsigned I = 0; I != Sites.size(); ++I)
+    SiteOf[Sites[I].Call->getParent()] = I + 1;
+  BasicBlock *First =
+      Number ? Sites[Number - 1].Continue : &Flat->getEntryBlock();
+  SetVector<BasicBlock *> Blocks;
+  Blocks.insert(First);
+  for (unsigned I = 0; I != Blocks.size(); ++I)
+    if (!SiteOf.count(Blocks[I]))
+      Blocks.insert(succ_begin(Blocks[I]), succ_end(Blocks[I]));
+
+  SmallPtrSet<const Value *, 16> Read, Written;
+  for (BasicBlock *BB : Blocks)
+    for (Instruction &I : *BB) {
+      if (auto *L = dyn_cast<LoadInst>(&I))
+        Read.insert(L->getPointerOperand());
+      else if (auto *S = dyn_cast<StoreInst>(&I))
+        Written.insert(S->getPointerOperand());
+    }
+  // One written on some paths keeps its value on the others.
+  auto IsIn = [&](const Slot &S) {
+    return Number != 0 && (Read.count(S.Memory) || Written.count(S.Memory));
+  };
+  auto StrideOf = [&](const Slot &S) {
+    return DL.getTypeAllocSize(S.Memory->getAllocatedType()).getFixedValue();
+  };
+
+  B.SetInsertPoint(Begin[Number]);
+  DenseMap<const AllocaInst *, Value *> ScalarIn;
+  Value *FirstThread = nullptr;
+  for (const Slot &S : Slots) {
+    if (!S.Scalar || !IsIn(S))
+      continue;
+    // In lockstep there is one value; apart, one in each thread's element.
+    if (Apart && !FirstThread)
+      FirstThread = B.CreateZExt(
+          B.CreateLoad(B.getInt32Ty(),
+                       exchangeAddress(offsetof(MnemeHostExchange, First),
+                                       nullptr, 0)),
+          B.getInt64Ty());
+    ScalarIn[S.Memory] =
+        B.CreateLoad(S.Memory->getAllocatedType(),
+                     contextAddress(S.Offset, FirstThread, StrideOf(S)));
+  }
+
+  ThreadLoops Loops = createThreadLoops(B, BlockValues);
+  BasicBlock *Body = Loops.Body;
+  Value *Index = B.CreateZExt(Loops.Linear, B.getInt64Ty());
+  Value *StateAddress = nullptr;
+  if (Apart) {
+    StateAddress =
+        exchangeAddress(offsetof(MnemeHostExchange, State), Index, 1);
+    if (Number != 0) {
+      Value *State = B.CreateLoad(B.getInt8Ty(), StateAddress, "state");
+      BasicBlock *Run = BasicBlock::Create(C, "run", Entry, Loops.Latch);
+      B.CreateCondBr(B.CreateICmpEQ(State, B.getInt8(Number)), Run,
+                     Loops.Latch);
+      B.SetInsertPoint(Run);
+    }
+  }
+  BasicBlock *Run = B.GetInsertBlock();
+  ThreadValues V;
+  std::copy(Loops.Tid.begin(), Loops.Tid.end(), V.Tid.begin());
+  setLane(B, Loops.Linear, WaveSize, V);
+  for (const Slot &S : Slots) {
+    AllocaInst *Copy = Working[S.Memory];
+    Type *Ty = S.Memory->getAllocatedType();
+    if (!IsIn(S)) {
+      // Nothing flows from one thread to the next.
+      if (Written.count(S.Memory))
+        B.CreateStore(PoisonValue::get(Ty), Copy);
+      continue;
+    }
+    Value *In = ScalarIn.lookup(S.Memory);
+    B.CreateStore(
+        In ? In
+           : B.CreateLoad(Ty, contextAddress(S.Offset, Index, StrideOf(S))),
+        Copy);
+  }
+
+  ValueToValueMapTy Map;
+  SmallVector<BasicBlock *, 16> Clones;
+  for (BasicBlock *BB : Blocks) {
+    BasicBlock *Clone =
+        CloneBasicBlock(BB, Map, ".r" + Twine(Number), Entry);
+    Map[BB] = Clone;
+    Clones.push_back(Clone);
+  }
+  for (unsigned I = 0; I != Arguments.size(); ++I)
+    Map[Flat->getArg(I)] = Arguments[I];
+  for (auto &[From, To] : Working)
+    Map[From] = To;
+  for (const auto &[Alloca, L] : Locals)
+    Map[Alloca] = contextAddress(L.Offset, Index, L.Stride);
+  B.CreateBr(cast<BasicBlock>(Map[First]));
+
+  for (BasicBlock *Clone : Clones)
+    for (PHINode &Phi : Clone->phis())
+      for (unsigned I = Phi.getNumIncomingValues(); I-- != 0;)
+        if (!Blocks.contains(Phi.getIncomingBlock(I)) ||
+            SiteOf.count(Phi.getIncomingBlock(I)))
+          Phi.removeIncomingValue(I, /*DeletePHIIfEmpty=*/false);
+  remapInstructionsInBlocks(Clones, Map);
+
+  SmallVector<Instruction *, 16> Dead;
+  for (BasicBlock *Clone : Clones)
+    for (Instruction &I : *Clone) {
+      if (isa<AllocaInst>(I)) {
+        Dead.push_back(&I);
+        continue;
+      }
+      auto *Call = dyn_cast<CallInst>(&I);
+      if (!Call)
+        continue;
+      StringRef Name = getPlaceholderName(*Call);
+      if (Name.empty()) {
+        if (asksForThread(*Call))
+          announceThread(Call, Block, Loops);
+        continue;
+      }
+      if (Name == "sync")
+        continue;
+      B.SetInsertPoint(Call);
+      Value *New = V.lookup(Name);
+      if (Name == "sync2") {
+        New = B.CreateZExt(
+            B.CreateLoad(B.getInt32Ty(),
+                         exchangeAddress(offsetof(MnemeHostExchange, Results2),
+                                         Index, 4)),
+            B.getInt64Ty());
+      } else if (!New) { // The result of the sync point before this region.
+        unsigned Size = Sites[Number - 1].Size;
+        New = B.CreateLoad(
+            B.getIntNTy(8 * Size),
+            exchangeAddress(offsetof(MnemeHostExchange, Results), Index, Size));
+        New = B.CreateZExt(New, B.getInt64Ty());
+      }
+      Call->replaceAllUsesWith(New);
+      Dead.push_back(Call);
+    }
+  for (Instruction *I : Dead)
+    I->eraseFromParent();
+
+  // Ways out: the end of the thread (target 0), or a sync point.
+  SmallSetVector<unsigned, 4> Targets;
+  auto EmitLeave = [&](unsigned Target) {
+    Targets.insert(Target);
+    for (const Slot &S : Slots) {
+      if (!Written.count(S.Memory))
+        continue;
+      Value *Out = B.CreateLoad(S.Memory->getAllocatedType(), Working[S.Memory]);
+      if (S.Scalar && !Apart)
+        B.CreateStore(Out, LastValue[S.Memory]);
+      else
+        B.CreateStore(Out, contextAddress(S.Offset, Index, StrideOf(S)));
+    }
+    if (!Apart) {
+      B.CreateStore(B.getInt32(Target), Next);
+      return;
+    }
+    unsigned State = MNEME_STATE_EXIT;
+    if (Target != 0)
+      State = Target + (Sites[Target - 1].isBarrier() ? MNEME_STATE_BARRIER
+                                                      : MNEME_STATE_WARP);
+    B.CreateStore(B.getInt8(State), StateAddress);
+  };
+  for (unsigned I = 0; I != Clones.size(); ++I) {
+    Instruction *Terminator = Clones[I]->getTerminator();
+    if (isa<ReturnInst>(Terminator)) {
+      B.SetInsertPoint(Terminator);
+      EmitLeave(0);
+      B.CreateBr(Loops.Latch);
+      Terminator->eraseFromParent();
+      continue;
+    }
+    unsigned Target = SiteOf.lookup(Blocks[I]);
+    if (Target == 0)
+      continue;
+    auto *Call = cast<CallInst>(Terminator->getPrevNode());
+    const Site &S = Sites[Target - 1];
+    SyncCall Sync(Call);
+    B.SetInsertPoint(Call);
+    auto Put = [&](size_t Field, Value *Operand, unsigned Size) {
+      Operand = B.CreateZExtOrTrunc(Operand, B.getIntNTy(8 * Size));
+      B.CreateStore(Operand, exchangeAddress(Field, Index, Size));
+    };
+    if (S.exchanges()) {
+      Put(offsetof(MnemeHostExchange, Values), Sync.getValue(), S.Size);
+      if (S.Flags & MNEME_SITE_MASKED)
+        Put(offsetof(MnemeHostExchange, Masks), Sync.getMask(), 8);
+      if (!(S.Flags & MNEME_SITE_FIXED)) {
+        Put(offsetof(MnemeHostExchange, B), Sync.getB(), 4);
+        Put(offsetof(MnemeHostExchange, C), Sync.getC(), 4);
+      }
+    }
+    EmitLeave(Target);
+    B.CreateBr(Loops.Latch);
+    Call->eraseFromParent();
+    Terminator->eraseFromParent();
+  }
+
+  SmallVector<BasicBlock *, 16> Marked(Clones);
+  Marked.push_back(Body);
+  if (Run != Body)
+    Marked.push_back(Run);
+  markParallel(Loops.LatchBranch, Marked);
+
+  B.SetInsertPoint(Loops.Exit);
+  for (const Slot &S : Slots)
+    if (S.Scalar && !Apart && Written.count(S.Memory))
+      B.CreateStore(
+          B.CreateLoad(S.Memory->getAllocatedType(), LastValue[S.Memory]),
+          contextAddress(S.Offset, nullptr, 0));
+  emitNext(Number, Targets.getArrayRef());
+}
+
+bool RegionBuilder::build() {
+  createPrologue();
+  if (!flatten() || !findSites())
+    return false;
+  cut();
+  if (!keepCrossingValues())
+    return false;
+  layOutContext();
+  createSiteTable();
+
+  for (const Slot &S : Slots) {
+    Type *Ty = S.Memory->getAllocatedType();
+    Working[S.Memory] = B.CreateAlloca(Ty, nullptr, "value");
+    if (S.Scalar && !Apart)
+      LastValue[S.Memory] = B.CreateAlloca(Ty, nullptr, "last");
+  }
+  if (!Apart)
+    Next = B.CreateAlloca(B.getInt32Ty(), nullptr, "next");
+  for (unsigned I = 0; I <= Sites.size(); ++I)
+    Begin.push_back(BasicBlock::Create(C, "region." + Twine(I), Entry));
+  Done = BasicBlock::Create(C, "done", Entry);
+  B.CreateBr(Begin.front());
+  B.SetInsertPoint(Done);
+  B.CreateRetVoid();
+  if (Apart) {
+    Dispatch = BasicBlock::Create(C, "dispatch", Entry);
+    B.SetInsertPoint(Dispatch);
+    Type *Ptr = B.getPtrTy(), *I32 = B.getInt32Ty();
+    FunctionCallee Advance = M.getOrInsertFunction("__mneme_host_advance", I32,
+                                                   Ptr, I32, Ptr, I32);
+    Value *Region =
+        B.CreateCall(Advance, {exchangeAddress(0, nullptr, 0), NumThreads,
+                               SiteTable, B.getInt32(WaveSize)});
+    SwitchInst *Switch = B.CreateSwitch(Region, Done, Sites.size());
+    for (unsigned I = 1; I <= Sites.size(); ++I)
+      Switch->addCase(B.getInt32(I), Begin[I]);
+  }
+  for (unsigned I = 0; I <= Sites.size(); ++I)
+    emitRegion(I);
+  removeUnreachableBlocks(*Entry);
+  setIntAttr(*Entry, ContextSizeAttr, ContextSize);
+  return true;
+}
+
+PreservedAnalyses HostRegionPass::run(Module &M, ModuleAnalysisManager &MAM) {
+  auto &FAM = MAM.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager();
+  bool Changed = false;
+  for (Function *Kernel : findKernels(M)) {
+    Changed = true;
+    if (Function *F = findSyncInCallee(*Kernel)) {
+      setReason(*Kernel, "no region: synchronization in function '" +
+                             F->getName() + "', which is not inlined");
+      continue;
+    }
+    bool Built;
+    {
+      RegionBuilder Builder(*Kernel, FAM);
+      Built = Builder.build();
+      if (!Built)
+        setReason(*Kernel, "no region: " + Builder.why());
+    }
+    if (Built)
+      retireKernel(*Kernel);
+  }
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
