@@ -287,9 +287,17 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
                !Given.count(A.Address)) {
       continue;
     }
+    if (Region.Size)
+      R->Regions.push_back(std::move(Region));
+  }
+  // Buffers first, so that their numbers do not depend on where variables lie.
+  std::sort(R->Regions.begin(), R->Regions.end(),
+            [](const Recording::Region &A, const Recording::Region &B) {
+              return A.Kind != B.Kind ? A.Kind < B.Kind : A.Address < B.Address;
+            });
+  for (Recording::Region &Region : R->Regions) {
     Region.CopyOffset = R->CopySize;
     R->CopySize += (Region.Size + Page - 1) / Page * Page;
-    R->Regions.push_back(std::move(Region));
   }
 
   MnemeSnapshotHeader &H = R->Header;
@@ -463,7 +471,10 @@ void Recorder::summarize(
   WireWriter W;
   W.u64(Seen);
   W.u64(Recorded);
-  W.u64(Seen - Recorded);
+  uint64_t NumSkipped = 0;
+  for (const auto &S : Skipped)
+    NumSkipped += S.second;
+  W.u64(NumSkipped);
   W.u32(Lines.size());
   for (const Line &L : Lines) {
     W.str(L.StaticHash);

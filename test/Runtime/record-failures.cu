@@ -1,0 +1,50 @@
+// A recording that fails is skipped with its reason; the application goes on.
+//
+// REQUIRES: cuda-toolkit, device-host
+// RUN: %cuda_cc -O2 %s -o %t
+
+// A kernel that crashes leaves nothing behind.
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host -o %t.rec -- %t crash > %t.out 2> %t.err
+// RUN: FileCheck %s --check-prefix=CRASH < %t.err
+// RUN: FileCheck %s --check-prefix=GOESON < %t.out
+// RUN: find %t.rec -name 'DeviceState*' | count 0
+// CRASH: mneme: error: kernel '_Z5storePi' {{.*}}illegal
+// CRASH: mneme: warning: kernel '_Z5storePi' is not recorded: the launch failed
+// CRASH: 1 launches seen, 0 recorded, 1 skipped
+
+// A file that cannot grow is what a full disk looks like.
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- sh -c 'trap "" XFSZ; ulimit -f 8; exec %t fill' > %t.out 2> %t.err
+// RUN: FileCheck %s --check-prefix=FULL < %t.err
+// RUN: FileCheck %s --check-prefix=GOESON < %t.out
+// RUN: find %t.rec -name 'DeviceState*' | count 0
+// FULL: mneme: warning: kernel '_Z5storePi' is not recorded: cannot write '{{.*}}DeviceState.prologue.{{.*}}.mneme': File too large
+
+// The folder is gone.
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- sh -c 'rm -rf %t.rec; exec %t fill' > %t.out 2> %t.err
+// RUN: FileCheck %s --check-prefix=GONE < %t.err
+// RUN: FileCheck %s --check-prefix=GOESON < %t.out
+// GONE: mneme: warning: kernel '_Z5storePi' is not recorded: cannot create '{{.*}}': No such file or directory
+
+// GOESON: the program goes on
+
+#include "Inputs/check.h"
+#include <cuda_runtime.h>
+#include <vector>
+
+__global__ void store(int *P) { *P = 1; }
+
+int main(int, char **Argv) {
+  int *D;
+  std::vector<unsigned> H(1 << 20);
+  unsigned Random = 1;
+  for (unsigned &V : H) // Does not compress.
+    V = Random = Random * 1664525 + 1013904223;
+  OK(cudaMalloc(&D, 4 << 20));
+  OK(cudaMemcpy(D, H.data(), 4 << 20, cudaMemcpyHostToDevice));
+  store<<<1, 1>>>(strcmp(Argv[1], "crash") ? D : nullptr);
+  cudaDeviceSynchronize();
+  printf("the program goes on\n");
+}
