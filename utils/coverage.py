@@ -119,7 +119,7 @@ def cover(folder, args, tools):
                                   "--timeout=%d" % args.timeout, kernel, "--record-id=" + instance],
                                  work, args.timeout * 2)
                 try:
-                    verdict = json.loads(out[out.index("{"):])["verdict"]
+                    verdict = json.loads(out[out.index("{"):])["Result"]["verdict"]
                 except (ValueError, KeyError):
                     verdict = "none" if rc is not None else "Timeout"
                 row["replays"][p].append({"kernel": data["KernelName"], "verdict": verdict,
