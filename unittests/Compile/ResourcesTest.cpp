@@ -1,0 +1,110 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Compile/Resources.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Testing/Support/Error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+TEST(ResourcesTest, SpillsFromThePtxasLog) {
+  StringRef Log =
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'other' for 'sm_90'\n"
+      "ptxas info    : Function properties for other\n"
+      "    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n"
+      "ptxas info    : Function properties for k\n"
+      "    320 bytes stack frame, 316 bytes spill stores, 640 bytes spill "
+      "loads\n"
+      "ptxas info    : Used 32 registers, used 0 barriers\n";
+  KernelResources R;
+  readPtxasLog(Log, "k", R);
+  EXPECT_EQ(R.SpillStores, 316u);
+  EXPECT_EQ(R.SpillLoads, 640u);
+  KernelResources None;
+  readPtxasLog(Log, "kk", None);
+  EXPECT_FALSE(None.SpillStores);
+  readPtxasLog("Function properties for k", "k", None); // cut off
+  EXPECT_FALSE(None.SpillStores);
+}
+
+TEST(ResourcesTest, NotAnImage) {
+  EXPECT_THAT_EXPECTED(readResources("", "k"), Failed());
+  EXPECT_THAT_EXPECTED(readResources("\x7f"
+                                     "ELF",
+                                     "k"),
+                       Failed());
+  EXPECT_THAT_EXPECTED(readResources(std::string(4096, 'x'), "k"), Failed());
+}
+
+static void expectNoCrash(const CompileResult &R) {
+  std::string Image(R.Image.begin(), R.Image.end());
+  // Truncated anywhere, or with any one bit flipped: an answer or an Error.
+  for (size_t Size = 0; Size < Image.size(); Size += 7)
+    if (auto Read = readResources(StringRef(Image).take_front(Size), "k");
+        !Read)
+      consumeError(Read.takeError());
+  for (size_t I = 0; I < Image.size(); ++I) {
+    std::string Damaged = Image;
+    Damaged[I] ^= 1 << (I % 8);
+    if (auto Read = readResources(Damaged, "k"); !Read)
+      consumeError(Read.takeError());
+  }
+}
+
+static void testDamage(StringRef IR) {
+  LLVMContext Context;
+  SMDiagnostic Err;
+  std::unique_ptr<Module> M = parseAssemblyString(IR, Err, Context);
+  ASSERT_TRUE(M);
+  CompileOptions O;
+  O.Kernel = "k";
+  auto C = KernelCompiler::create(*M, O);
+  ASSERT_THAT_EXPECTED(C, Succeeded());
+  CompileResult R;
+  ASSERT_THAT_ERROR(C->optimize(*M, R), Succeeded());
+  ASSERT_THAT_ERROR(C->emitImage(*M, R), Succeeded());
+  expectNoCrash(R);
+}
+
+TEST(ResourcesTest, DamagedCodeObject) {
+  testDamage("target triple = \"amdgcn-amd-amdhsa\"\n"
+             "define amdgpu_kernel void @k() \"target-cpu\"=\"gfx90a\" {\n"
+             "  ret void\n}\n");
+}
+
+TEST(ResourcesTest, DamagedCubin) {
+  if (auto Ptxas = findPtxas(""); !Ptxas)
+    GTEST_SKIP() << toString(Ptxas.takeError());
+  testDamage("target triple = \"nvptx64-nvidia-cuda\"\n"
+             "define ptx_kernel void @k() \"target-cpu\"=\"sm_90\" {\n"
+             "  ret void\n}\n");
+}
+
+TEST(ResourcesTest, JSON) {
+  KernelResources R;
+  R.Registers = 40;
+  R.Shared = 0;
+  json::Value V = toJSON(R);
+  EXPECT_EQ(*V.getAsObject()->getInteger("registers"), 40);
+  EXPECT_TRUE(V.getAsObject()->getNull("spill_stores"));
+  KernelResources Back;
+  json::Path::Root Root;
+  ASSERT_TRUE(fromJSON(V, Back, Root));
+  EXPECT_EQ(toJSON(Back), V);
+  EXPECT_FALSE(fromJSON(json::Object{{"registers", "many"}}, Back, Root));
+}

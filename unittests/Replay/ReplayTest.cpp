@@ -1,0 +1,356 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plans and replays against a device that is a few lines of C++, so that
+// nothing here depends on a compiler for some target.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Record/SnapshotBuilder.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Testing/Support/Error.h"
+#include "llvm/Testing/Support/SupportHelpers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <functional>
+#include <map>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::HasSubstr;
+
+namespace {
+
+/// Memory is a map of bytes; a kernel is a function.
+class FakeDevice : public Device {
+public:
+  using Body = std::function<LaunchStatus(FakeDevice &, ArrayRef<void *>)>;
+  struct Kernel : DeviceKernel {};
+
+  std::string getName() const override { return "fake"; }
+  std::string getArch() const override { return ""; }
+  Error reserveArena(uint64_t, uint64_t) override { return Error::success(); }
+  Error mapMemory(uint64_t Address, uint64_t Size) override {
+    for (uint64_t I = 0; I != Size; ++I)
+      Memory[Address + I] = 0;
+    return Error::success();
+  }
+  Error write(uint64_t Address, ArrayRef<char> Data) override {
+    Written += Data.size();
+    for (char C : Data)
+      Memory[Address++] = C;
+    return Error::success();
+  }
+  Error read(uint64_t Address, MutableArrayRef<char> Data) override {
+    for (char &C : Data)
+      C = Memory[Address++];
+    return Error::success();
+  }
+  Expected<std::unique_ptr<DeviceKernel>>
+  load(const DeviceImage &, ArrayRef<KernelGlobal>) override {
+    return std::make_unique<Kernel>();
+  }
+  Expected<LaunchOutcome> launch(DeviceKernel &, const LaunchConfig &,
+                                 ArrayRef<void *> Args) override {
+    LaunchOutcome O;
+    O.Status = Run(*this, Args);
+    return O;
+  }
+
+  std::map<uint64_t, char> Memory;
+  uint64_t Written = 0;
+  Body Run;
+};
+
+constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
+constexpr uint64_t Base = MNEME_ARENA_BASE;
+
+/// A recording of a kernel that adds its argument to the first byte of a buffer
+/// of three pages; a variable of 8 bytes is beside it.
+class ReplayTest : public testing::Test {
+protected:
+  ReplayTest() : Dir("mneme-replay", /*Unique=*/true) {
+    K.KernelName = "add";
+    K.StaticHash = std::string(32, '1');
+    K.Triple = "nvptx64-nvidia-cuda";
+    K.Arch = "sm_90";
+    K.OptLevel = "2";
+    K.Device = "host";
+    K.Toolchain = "clang 22.1.8";
+    K.Modules = {"RecordedIR_" + K.StaticHash + ".bc"};
+    K.VAddr = Base;
+    K.VASize = MNEME_ARENA_SIZE;
+    K.Args = {{8, 0, MNEME_ARG_POINTER, "p", "ptr"},
+              {4, 8, MNEME_ARG_VALUE, "n", "i32"}};
+    K.Instances = {{"0000000000000022", {1, 1, 1}, {32, 1, 1}, 0, "p", "e", 1}};
+    Before = Builder(MNEME_SNAPSHOT_PROLOGUE)
+                 .args({SnapshotBuilder::bytes(Base),
+                        SnapshotBuilder::bytes(uint32_t(5))})
+                 .region(0, 3 * Page, 0)
+                 .region(4 * Page, 8, 1, "counter")
+                 .annotation(Page, 16, MNEME_DTYPE_F32, MNEME_TOLERANCE_ABS,
+                             MNEME_NORM_NONE, 0.5, "out")
+                 .data(0, std::string(1, 10))
+                 .data(4 * Page, std::string(8, 1))
+                 .close();
+    After = Builder(MNEME_SNAPSHOT_EPILOGUE)
+                .region(0, 3 * Page, 0)
+                .region(4 * Page, 8, 1, "counter")
+                .data(0, std::string(1, 15) + std::string(Page - 1, 0))
+                .close();
+  }
+  static SnapshotBuilder Builder(uint32_t Kind) {
+    return SnapshotBuilder(Kind);
+  }
+
+  std::string path(StringRef Name) {
+    SmallString<128> P(Dir.path());
+    sys::path::append(P, Name);
+    return std::string(P);
+  }
+  void writeAll() {
+    ASSERT_THAT_ERROR(writeKernelFile(path(K.StaticHash + ".json"), K),
+                      Succeeded());
+    ASSERT_THAT_ERROR(writeFileAtomically(path(K.Modules[0]), IR), Succeeded());
+    ASSERT_THAT_ERROR(writeFileAtomically(path("p"), Before), Succeeded());
+    ASSERT_THAT_ERROR(writeFileAtomically(path("e"), After), Succeeded());
+  }
+  Expected<std::unique_ptr<ReplayPlan>> plan(ReplayOptions O = {}) {
+    writeAll();
+    return ReplayPlan::create(Dir.path(), std::move(O));
+  }
+  std::string planError(ReplayOptions O = {}) {
+    auto P = plan(std::move(O));
+    return P ? "no error" : toString(P.takeError());
+  }
+  RecordedState state() {
+    writeAll();
+    return cantFail(RecordedState::load(Dir.path(), K, K.Instances[0]));
+  }
+
+  unittest::TempDir Dir;
+  RecordedKernel K;
+  std::string Before, After;
+  std::string IR = R"(
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @add(ptr %p, i32 %n) "target-cpu"="sm_90" {
+  %v = load i32, ptr %p
+  %s = add i32 %v, %n
+  store i32 %s, ptr %p
+  ret void
+}
+)";
+};
+
+LaunchStatus add(FakeDevice &D, ArrayRef<void *> Args) {
+  D.Memory[*static_cast<uint64_t *>(Args[0])] +=
+      *static_cast<uint32_t *>(Args[1]);
+  return LaunchStatus::Ok;
+}
+
+std::vector<ComparePart> wholeRegions(const RecordedState &S) {
+  std::vector<ComparePart> Parts;
+  for (size_t I = 0; I != S.regions().size(); ++I)
+    Parts.push_back({I, 0, S.regions()[I].Info.Size, "", {}});
+  return Parts;
+}
+
+} // namespace
+
+TEST_F(ReplayTest, RestoresCompareAndRepeat) {
+  RecordedState S = state();
+  FakeDevice D;
+  D.Run = add;
+  Expected<Replayer> R = Replayer::create(S, D);
+  ASSERT_THAT_EXPECTED(R, Succeeded());
+  // Only what is not zero was written.
+  EXPECT_EQ(D.Written, 9u);
+  FakeDevice::Kernel Kernel;
+  for (int I = 0; I != 3; ++I) {
+    D.Written = 0;
+    ASSERT_THAT_ERROR(R->restore(), Succeeded());
+    // Nothing before the first launch, then the page that the launch changes.
+    EXPECT_EQ(D.Written, I == 0 ? 0 : Page);
+    EXPECT_EQ(D.Memory[Base], 10);
+    ASSERT_THAT_EXPECTED(R->launch(Kernel, {}), Succeeded());
+    auto Reports = R->compare(wholeRegions(S));
+    ASSERT_THAT_EXPECTED(Reports, Succeeded());
+    for (const BufferReport &B : *Reports)
+      EXPECT_TRUE(B.Stats.Pass);
+  }
+}
+
+TEST_F(ReplayTest, StrayWritesAreFoundAndUndone) {
+  RecordedState S = state();
+  FakeDevice D;
+  D.Run = [](FakeDevice &D, ArrayRef<void *> Args) {
+    D.Memory[Base + 2 * Page + 7] = 1; // not in the epilogue
+    D.Memory[Base + 4 * Page] = 2;
+    return add(D, Args);
+  };
+  Expected<Replayer> R = Replayer::create(S, D);
+  ASSERT_THAT_EXPECTED(R, Succeeded());
+  FakeDevice::Kernel Kernel;
+  ASSERT_THAT_EXPECTED(R->launch(Kernel, {}), Succeeded());
+  auto Reports = R->compare(wholeRegions(S));
+  ASSERT_THAT_EXPECTED(Reports, Succeeded());
+  EXPECT_EQ((*Reports)[0].Stats.Mismatches, 1u);
+  EXPECT_EQ((*Reports)[0].Stats.First, 2 * Page + 7);
+  EXPECT_EQ((*Reports)[1].Stats.Mismatches, 1u);
+  EXPECT_TRUE((*Reports)[1].IsGlobal);
+  EXPECT_EQ(R->dirty().size(), 3u);
+  ASSERT_THAT_ERROR(R->restore(), Succeeded());
+  EXPECT_EQ(D.Memory[Base + 2 * Page + 7], 0);
+  EXPECT_EQ(D.Memory[Base + 4 * Page], 1);
+}
+
+TEST_F(ReplayTest, PlanFollowsTheRecording) {
+  auto P = plan();
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_EQ((*P)->instance().DynamicHash, "0000000000000022");
+  EXPECT_EQ((*P)->compiler().pipeline(), "clang<O2>");
+  EXPECT_EQ((*P)->compiler().codeGenLevel(), 2u);
+  std::vector<KernelGlobal> Globals = (*P)->globals();
+  ASSERT_EQ(Globals.size(), 1u);
+  EXPECT_EQ(Globals[0].Name, "counter");
+  EXPECT_EQ(Globals[0].Address, Base + 4 * Page);
+}
+
+TEST_F(ReplayTest, AnnotationsSplitBuffers) {
+  auto P = plan();
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  ArrayRef<ComparePart> Parts = (*P)->compareParts();
+  ASSERT_EQ(Parts.size(), 4u);
+  EXPECT_EQ(Parts[0].Size, Page);
+  EXPECT_EQ(Parts[1].Offset, Page);
+  EXPECT_EQ(Parts[1].Size, 16u);
+  EXPECT_EQ(Parts[1].Name, "out");
+  EXPECT_EQ(Parts[1].Rule.DType, uint32_t(MNEME_DTYPE_F32));
+  EXPECT_EQ(Parts[1].Rule.Tolerance, uint32_t(MNEME_TOLERANCE_ABS));
+  EXPECT_EQ(Parts[1].Rule.Value, 0.5);
+  EXPECT_EQ(Parts[2].Size, 2 * Page - 16);
+  EXPECT_EQ(Parts[2].Rule.Tolerance, uint32_t(MNEME_TOLERANCE_EXACT));
+  EXPECT_EQ(Parts[3].Name, "counter");
+}
+
+TEST_F(ReplayTest, TolerancesChooseBuffers) {
+  ReplayOptions O;
+  O.Tolerances = {cantFail(parseTolerance("ulp:3")),
+                  cantFail(parseTolerance("rel:0.25@counter"))};
+  O.ElementTypes = {cantFail(parseElementType("f64@1"))};
+  O.Norm = MNEME_NORM_LINF;
+  auto P = plan(O);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  ArrayRef<ComparePart> Parts = (*P)->compareParts();
+  EXPECT_EQ(Parts[0].Rule.Tolerance, uint32_t(MNEME_TOLERANCE_EXACT));
+  EXPECT_EQ(Parts[1].Rule.Tolerance, uint32_t(MNEME_TOLERANCE_ULP));
+  EXPECT_EQ(Parts[1].Rule.Norm, uint32_t(MNEME_NORM_LINF));
+  EXPECT_EQ(Parts[3].Rule.DType, uint32_t(MNEME_DTYPE_F64));
+  EXPECT_EQ(Parts[3].Rule.Value, 0.25);
+
+  O.Tolerances = {cantFail(parseTolerance("abs:1@out"))};
+  EXPECT_EQ(planError(O), "no error");
+  O.Tolerances = {cantFail(parseTolerance("abs:1@none"))};
+  EXPECT_EQ(planError(O), "--tolerance: no buffer 'none' in the recording, "
+                          "which has 2");
+}
+
+TEST_F(ReplayTest, SpecializationTakesTheRecordedValues) {
+  ReplayOptions O;
+  O.Specialize = O.SpecializeDims = O.SetLaunchBounds = true;
+  O.Block[0] = 64;
+  auto P = plan(O);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  const SpecializeOptions &SO = (*P)->compiler().options().Specialize;
+  EXPECT_EQ(SO.Args.size(), 1u); // the pointer stays
+  EXPECT_EQ(SO.Args.at(1), 5u);
+  EXPECT_EQ(SO.Block->X, 64u);
+  EXPECT_EQ(SO.MaxThreads, 64u);
+}
+
+TEST_F(ReplayTest, RefusesRecordingsThatDoNotFit) {
+  std::string GoodAfter = After, GoodBefore = Before, GoodIR = IR;
+  After = Builder(MNEME_SNAPSHOT_EPILOGUE).region(0, 2 * Page, 0).close();
+  EXPECT_THAT(planError(), HasSubstr("its regions are not those of p"));
+  After = GoodBefore;
+  EXPECT_THAT(planError(), HasSubstr("is a prologue, not an epilogue"));
+  After = GoodAfter;
+  Before = Builder(MNEME_SNAPSHOT_PROLOGUE)
+               .args({SnapshotBuilder::bytes(Base)})
+               .region(0, 3 * Page, 0)
+               .region(4 * Page, 8, 1, "counter")
+               .close();
+  EXPECT_THAT(planError(),
+              HasSubstr("its arguments are not those of the kernel"));
+  Before = GoodBefore;
+  IR = "define void @other() { ret void }";
+  EXPECT_THAT(planError(), HasSubstr("has no kernel 'add'"));
+  IR = "target triple = \"nvptx64-nvidia-cuda\"\n"
+       "define ptx_kernel void @add(ptr %p) { ret void }";
+  EXPECT_THAT(planError(), HasSubstr("has 1 arguments in the recorded IR, 2 in "
+                                     "the recording"));
+  IR = "target triple = \"nvptx64-nvidia-cuda\"\n"
+       "define ptx_kernel void @add(ptr %p, i32 %n) { ret void }";
+  EXPECT_THAT(planError(), HasSubstr("has no target-cpu"));
+  IR = GoodIR;
+  K.Instances[0].DynamicHash = "0000000000000023";
+  EXPECT_THAT(planError(), HasSubstr("belongs to record 0000000000000022"));
+}
+
+TEST_F(ReplayTest, ResultSurvivesJSON) {
+  ReplayResult R;
+  R.V = Verdict::MatchWithinTolerance;
+  R.Error = "text with \"quotes\"";
+  R.Executed = true;
+  R.StartTime = 1.5;
+  R.EndTime = 2.5;
+  R.Times.Parse = 0.1;
+  R.Times.Compare = 0.2;
+  R.ObjectSize = 1234;
+  R.Nanoseconds = {1, 2, 3};
+  R.Resources.emplace();
+  R.Resources->Registers = 32;
+  R.Device = "fake";
+  R.HostStrategy = "loop";
+  R.Buffers.resize(1);
+  std::string Text;
+  raw_string_ostream(Text) << toJSON(R);
+  Expected<json::Value> Parsed = json::parse(Text);
+  ASSERT_THAT_EXPECTED(Parsed, Succeeded());
+  ReplayResult Back;
+  json::Path::Root Root;
+  ASSERT_TRUE(fromJSON(*Parsed, Back, Root)) << toString(Root.getError());
+  EXPECT_EQ(toJSON(Back), toJSON(R));
+  EXPECT_TRUE(Back.verified());
+  EXPECT_FALSE(Back.failed());
+}
+
+TEST_F(ReplayTest, VerdictNamesAndExitCodes) {
+  auto P = plan();
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  for (int I = 0; I <= static_cast<int>(Verdict::NotVerified); ++I) {
+    ReplayResult R;
+    R.V = static_cast<Verdict>(I);
+    EXPECT_EQ(parseVerdict(getVerdictName(R.V)), R.V);
+    EXPECT_EQ(getExitCode(**P, R), R.verified() ? 0 : 2);
+  }
+  EXPECT_FALSE(parseVerdict("Perfect"));
+  ReplayOptions O;
+  O.Verify = false;
+  P = plan(O);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  ReplayResult R;
+  EXPECT_EQ(getExitCode(**P, R), 0);
+  R.V = Verdict::Crash;
+  EXPECT_EQ(getExitCode(**P, R), 2);
+}
