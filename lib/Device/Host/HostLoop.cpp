@@ -99,9 +99,9 @@ static void buildLoop(Function &Kernel, bool NeedsThread,
   FPM.addPass(SROAPass(SROAOptions::PreserveCFG));
   FPM.addPass(EarlyCSEPass());
   FAM.invalidate(*Entry, FPM.run(*Entry, FAM));
-  // One local array serves all threads in turn: iterations do depend on each
-  // other.
-  if (hasAlloca(*Entry))
+  // One local array serves all threads in turn, and so does the thread that
+  // callees ask: iterations do depend on each other.
+  if (NeedsThread || hasAlloca(*Entry))
     return;
   Loop *Threads = FAM.getResult<LoopAnalysis>(*Entry).getLoopFor(Loops.Body);
   if (Threads)

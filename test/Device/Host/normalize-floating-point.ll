@@ -1,0 +1,21 @@
+; Conversions saturate as on a GPU. Nothing may be contracted, or results would
+; depend on what a pipeline left side by side.
+; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+target triple = "nvptx64-nvidia-cuda"
+
+; CHECK-LABEL: @f(
+define i32 @f(float %x, double %y) {
+; CHECK: call i32 @llvm.fptosi.sat.i32.f32(float %x)
+  %a = fptosi float %x to i32
+; CHECK: call i64 @llvm.fptoui.sat.i64.f64(double %y)
+  %b = fptoui double %y to i64
+; CHECK: fmul float %x, %x
+; CHECK: fadd nnan float
+  %c = fmul contract float %x, %x
+  %d = fadd nnan contract float %c, %x
+  %e = bitcast float %d to i32
+  %g = trunc i64 %b to i32
+  %h = add i32 %a, %g
+  %i = add i32 %h, %e
+  ret i32 %i
+}
