@@ -63,7 +63,7 @@ static SmallVector<GlobalValue *> collectKeptUsed(const Module &M, bool Compiler
 }
 
 /// Removes nodes of named metadata that speak of something that is gone:
-/// nvvm.annotations of other kernels, for example.
+/// lists of kernels and their properties, for example.
 static void dropDanglingMetadata(Module &M) {
   auto Dangles = [](const MDNode *N) {
     return any_of(N->operands(), [](const MDOperand &Op) {
