@@ -444,6 +444,18 @@ TEST(HostExecTest, CoroutinesResumeUntilTheyExit) {
   EXPECT_EQ(Out, std::vector<int>(1024, 3));
 }
 
+TEST(HostExecTest, CoroutineFramesGrowFromLaunchToLaunch) {
+  MnemeHostKernel K =
+      kernel(reinterpret_cast<void *>(countRamp), MNEME_HOST_COROUTINE);
+  // One worker: the second launch finds the frames of the first.
+  for (unsigned Threads : {32, 1024}) {
+    std::vector<int> Out(1024);
+    void *Args[] = {Out.data()};
+    EXPECT_EQ(launch(K, 1, Threads, Args, 1).Status, MNEME_HOST_OK);
+    EXPECT_EQ(std::accumulate(Out.begin(), Out.end(), 0u), 3 * Threads);
+  }
+}
+
 TEST(HostExecTest, GridBarrierBySpinning) {
   // More blocks than workers, all of which wait for all: later blocks must start
   // while earlier ones spin.
@@ -629,12 +641,12 @@ static volatile sig_atomic_t ApplicationSaw;
 static sigjmp_buf ApplicationResume;
 
 TEST(HostExecTest, FaultsOutsideKernelsGoToTheApplication) {
-  struct sigaction Action = {}, Old;
+  struct sigaction Action = {};
   Action.sa_handler = [](int) {
     ApplicationSaw = 1;
     siglongjmp(ApplicationResume, 1);
   };
-  sigaction(SIGSEGV, &Action, &Old);
+  sigaction(SIGSEGV, &Action, nullptr);
   EXPECT_EQ(runLoop([](MnemeHostBlock &) {
               *reinterpret_cast<volatile int *>(0x10) = 1;
             }).Status,
@@ -643,7 +655,12 @@ TEST(HostExecTest, FaultsOutsideKernelsGoToTheApplication) {
   if (!sigsetjmp(ApplicationResume, 1))
     *reinterpret_cast<volatile int *>(0x10) = 1;
   EXPECT_TRUE(ApplicationSaw);
-  sigaction(SIGSEGV, &Old, nullptr);
+  // The executor notices at its next launch that it has no handler.
+  signal(SIGSEGV, SIG_DFL);
+  EXPECT_EQ(runLoop([](MnemeHostBlock &) {
+              *reinterpret_cast<volatile int *>(0x10) = 1;
+            }).Status,
+            MNEME_HOST_ILLEGAL_ADDRESS);
 }
 
 TEST(HostExecTest, WithoutAHandlerAFaultOutsideKernelsKills) {
@@ -655,7 +672,8 @@ TEST(HostExecTest, WithoutAHandlerAFaultOutsideKernelsKills) {
   }
   int Status;
   waitpid(Child, &Status, 0);
-  EXPECT_TRUE(WIFSIGNALED(Status) || WEXITSTATUS(Status) != 0);
+  EXPECT_TRUE(WIFSIGNALED(Status));
+  EXPECT_EQ(WTERMSIG(Status), SIGSEGV);
 }
 
 TEST(HostExecTest, AForkedChildHasItsOwnPool) {

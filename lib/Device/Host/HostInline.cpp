@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostABI.h"
+#include "HostSync.h"
 #include "llvm/Analysis/InlineCost.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
@@ -114,8 +115,12 @@ PreservedAnalyses HostInlinePass::run(Module &M, ModuleAnalysisManager &MAM) {
     if (!hasInlinableCall(M))
       break;
   }
-  for (Function &F : M)
+  for (Function &F : M) {
+    // While the loops still show what they wait for.
+    if (!F.isDeclaration())
+      insertSpinYields(F);
     makeSharedAtomicsPlain(F);
+  }
   for (Function *Kernel : findKernels(M))
     shareReadOnlyArguments(*Kernel);
   renumberSites(M);

@@ -131,13 +131,11 @@ extern "C" void *__mneme_host_frame(MnemeHostThread *T, uint64_t Size) {
   BlockState &S = *W.Active;
   MnemeHostBlock &B = S.Block;
   Size = roundUp(Size, 64);
-  if (B.FramesUsed + Size > S.FramesSize) {
-    if (B.FramesUsed != 0 ||
-        !grow(B.Frames, S.FramesSize, Size * B.NumThreads, false))
-      leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
-                  "no memory for %llu bytes of local state in each of %u threads",
-                  static_cast<unsigned long long>(Size), B.NumThreads);
-  }
+  if (B.FramesUsed == 0 &&
+      !grow(B.Frames, S.FramesSize, Size * B.NumThreads, false))
+    leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
+                "no memory for %llu bytes of local state in each of %u threads",
+                static_cast<unsigned long long>(Size), B.NumThreads);
   void *Frame = B.Frames + B.FramesUsed;
   B.FramesUsed += Size;
   (void)T;
