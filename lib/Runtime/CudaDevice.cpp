@@ -189,21 +189,61 @@ MNEME_API rt_cudaGetDeviceProperties_v2(CudaDeviceProp12 *P, int Id) {
   return cudaSuccess;
 }
 
+MNEME_API rt_hipGetDevicePropertiesR0600(HipDeviceProp6 *P, int Id) {
+  if (!P || validDevice(Id))
+    return answered(P ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  fill(*P);
+  P->clockRate = P->memoryClockRate = P->clockInstructionRate = clockRate();
+  P->maxSharedMemoryPerMultiProcessor = P->sharedMemPerMultiprocessor;
+  snprintf(P->gcnArchName, sizeof(P->gcnArchName), "gfx%x",
+           Program::get().architecture());
+  P->arch = 0x1ffff & ~(1u << 13 | 1u << 16); // No funnel shift, no nesting.
+  P->isLargeBar = 1;
+  return cudaSuccess;
+}
+
+/// The attribute's value in \p P; false when there is no such attribute.
+static bool attribute(int Number, const CudaDeviceProp13 &P, int &Value) {
+  switch (Number) {
+  default:
+    return false;
+#define DEVICE_ATTRIBUTE(Number, Result)                                       \
+  case Number:                                                                 \
+    Value = int(Result);                                                       \
+    return true;
+#include "CudaDeviceAttributes.def"
+  }
+}
+
 MNEME_API rt_cudaDeviceGetAttribute(int *Value, int Attribute, int Id) {
   if (!Value || validDevice(Id))
     return answered(Value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
   CudaDeviceProp13 P;
   fill(P);
-  switch (Attribute) {
-  default:
-    return answered(cudaErrorInvalidValue);
-#define DEVICE_ATTRIBUTE(Number, Result)                                       \
-  case Number:                                                                 \
-    *Value = int(Result);                                                      \
-    break;
-#include "CudaDeviceAttributes.def"
-  }
-  return cudaSuccess;
+  return answered(attribute(Attribute, P, *Value) ? cudaSuccess
+                                                  : cudaErrorInvalidValue);
+}
+
+/// HIP numbers the same attributes otherwise, in alphabetical order.
+MNEME_API rt_hipDeviceGetAttribute(int *Value, int Attribute, int Id) {
+  static constexpr struct {
+    int16_t Hip, Cuda;
+  } Numbers[] = {
+      {0, 32},    {2, 40},  {3, 19},   {4, 91},   {5, 13},   {6, 20},
+      {7, 90},    {8, 31},  {9, 89},   {10, 95},  {11, 96},  {12, 15},
+      {13, 101},  {14, 79}, {15, 86},  {16, 18},  {17, 84},  {18, 17},
+      {19, 38},   {20, 80}, {23, 75},  {24, 83},  {25, 106}, {26, 2},
+      {27, 3},    {28, 4},  {29, 5},   {30, 6},   {31, 7},   {56, 1},
+      {57, 39},   {58, 11}, {59, 37},  {60, 36},  {61, 76},  {62, 85},
+      {63, 16},   {65, 88}, {66, 100}, {67, 33},  {68, 34},  {69, 50},
+      {70, 108},  {71, 12}, {72, 82},  {73, 111}, {74, 8},   {75, 97},
+      {76, 81},   {77, 87}, {78, 78},  {79, 30},  {80, 35},  {81, 14},
+      {82, 51},   {83, 9},  {85, 41},  {87, 10},  {88, 115}, {90, 99},
+      {10002, 81}};
+  for (const auto &N : Numbers)
+    if (N.Hip == Attribute)
+      return rt_cudaDeviceGetAttribute(Value, N.Cuda, Id);
+  return answered(cudaErrorInvalidValue);
 }
 
 MNEME_API rt_cudaDeviceGetPCIBusId(char *Text, int Size, int Id) {
@@ -288,6 +328,14 @@ MNEME_API rt_cudaDriverGetVersion(int *V) {
   return rt_cudaRuntimeGetVersion(V);
 }
 
+MNEME_API rt_hipRuntimeGetVersion(int *V) {
+  constexpr int HipVersion = 60000000; // 6.0, whose layouts are used here.
+  if (!V)
+    return answered(cudaErrorInvalidValue);
+  *V = HipVersion;
+  return cudaSuccess;
+}
+
 MNEME_API rt_cudaProfilerStart() { return done(cudaSuccess); }
 
 static int noDriverEntryPoint(void **Fn, int *Status) {
@@ -326,6 +374,15 @@ extern "C" __attribute__((visibility("hidden"), used)) void
 rt___cudaRegisterFunction(void **, const void *Stub, char *,
                           const char *DeviceName) {
   Program::get().registerName(Stub, DeviceName);
+}
+
+/// The compiler makes the host's side a pointer that the runtime should set.
+extern "C" __attribute__((visibility("hidden"), used)) void
+rt___hipRegisterManagedVar(void *, void **, void *, const char *Name) {
+  fprintf(stderr,
+          "mneme: error: __managed__ variable '%s' is not available on the host "
+          "device\n",
+          Name);
 }
 
 MNEME_API rt___cudaInitModule(void **) { return 0; }

@@ -391,6 +391,26 @@ MNEME_API rt_cudaFuncGetAttributes(CudaFuncAttributes *Attributes,
   return done(cudaSuccess);
 }
 
+MNEME_API rt_hipFuncGetAttributes(HipFuncAttributes *Attributes,
+                                  const void *Stub) {
+  if (!Attributes)
+    return done(cudaErrorInvalidValue);
+  CudaFuncAttributes A;
+  if (int E = rt_cudaFuncGetAttributes(&A, Stub))
+    return E;
+  *Attributes = {A.BinaryVersion,
+                 A.CacheModeCA,
+                 A.ConstSizeBytes,
+                 A.LocalSizeBytes,
+                 A.MaxDynamicSharedSizeBytes,
+                 A.MaxThreadsPerBlock,
+                 A.NumRegs,
+                 A.PreferredShmemCarveout,
+                 A.PtxVersion,
+                 A.SharedSizeBytes};
+  return cudaSuccess;
+}
+
 MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
   constexpr int MaxDynamicSharedMemorySize = 8, LastAttribute = 15;
   Kernel *K;
@@ -491,4 +511,35 @@ MNEME_API_STRING rt_cudaGetErrorString(int Error) {
   default:
     return "unrecognized error code";
   }
+}
+
+MNEME_API_STRING rt_hipGetErrorName(int Error) {
+  // HIP's own names where they are not CUDA's with another beginning.
+  switch (Error) {
+  case cudaErrorMemoryAllocation:
+    return "hipErrorOutOfMemory";
+  case cudaErrorInitializationError:
+    return "hipErrorNotInitialized";
+  case cudaErrorCudartUnloading:
+    return "hipErrorDeinitialized";
+  case cudaErrorInvalidKernelImage:
+    return "hipErrorInvalidImage";
+  case cudaErrorDeviceUninitialized:
+    return "hipErrorInvalidContext";
+  case cudaErrorNoKernelImageForDevice:
+    return "hipErrorNoBinaryForGpu";
+  case cudaErrorInvalidResourceHandle:
+    return "hipErrorInvalidHandle";
+  case cudaErrorSymbolNotFound:
+    return "hipErrorNotFound";
+  case cudaErrorLaunchTimeout:
+    return "hipErrorLaunchTimeOut";
+  }
+  static auto &Names = *new std::map<int, std::string>{
+#define CUDA_ERROR(Code, Name, Text)                                           \
+  {Code, "hip" + std::string(#Name).substr(4)},
+#include "CudaErrors.def"
+  };
+  auto I = Names.find(Error);
+  return I == Names.end() ? "hipErrorUnknown" : I->second.c_str();
 }

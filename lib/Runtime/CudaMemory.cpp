@@ -154,6 +154,19 @@ MNEME_API rt_cudaPointerGetAttributes(CudaPointerAttributes *Attributes,
   return done(cudaSuccess);
 }
 
+MNEME_API rt_hipPointerGetAttributes(HipPointerAttributes *Attributes,
+                                     const void *Ptr) {
+  if (!Attributes)
+    return done(cudaErrorInvalidValue);
+  *Attributes = {};
+  int E = rt_cudaPointerGetAttributes(&Attributes->Common, Ptr);
+  // Where CUDA describes memory that it does not know, HIP refuses.
+  if (!E && Attributes->Common.Type == cudaMemoryTypeUnregistered)
+    return done(cudaErrorInvalidValue);
+  Attributes->IsManaged = Attributes->Common.Type == cudaMemoryTypeManaged;
+  return E;
+}
+
 // Hints about where managed memory should be. All of ours is in one place. The
 // parameters differ between CUDA 12 and 13; none matters here.
 MNEME_API rt_cudaMemPrefetchAsync(const void *Ptr, size_t) {

@@ -63,6 +63,23 @@ struct CudaDeviceProp13 {
 };
 static_assert(sizeof(CudaDeviceProp13) == 1008, "layout of CUDA 13");
 
+/// hipDeviceProp_tR0600, of HIP 6: the layout of CUDA 12 and more.
+struct HipDeviceProp6 {
+#define PROPERTY(Type, Name, Suffix) Type Name Suffix;
+#define PROPERTY12(Type, Name, Suffix) Type Name Suffix;
+#include "CudaDeviceProp.def"
+  int hipReserved[32];
+  char gcnArchName[256];
+  size_t maxSharedMemoryPerMultiProcessor;
+  int clockInstructionRate;
+  unsigned arch; ///< One bit per feature.
+  unsigned *hdpMemFlushCntl;
+  unsigned *hdpRegFlushCntl;
+  int cooperativeMultiDeviceUnmatched[4];
+  int isLargeBar;
+  int asicRevision;
+};
+
 struct CudaFuncAttributes {
   size_t SharedSizeBytes;
   size_t ConstSizeBytes;
@@ -90,6 +107,26 @@ struct CudaPointerAttributes {
   int Device;
   void *DevicePointer;
   void *HostPointer;
+};
+
+/// hipPointerAttribute_t, of HIP 6.
+struct HipPointerAttributes {
+  CudaPointerAttributes Common;
+  int IsManaged;
+  unsigned AllocationFlags;
+};
+
+struct HipFuncAttributes {
+  int BinaryVersion;
+  int CacheModeCA;
+  size_t ConstSizeBytes;
+  size_t LocalSizeBytes;
+  int MaxDynamicSharedSizeBytes;
+  int MaxThreadsPerBlock;
+  int NumRegs;
+  int PreferredShmemCarveout;
+  int PtxVersion;
+  size_t SharedSizeBytes;
 };
 
 struct CudaLaunchAttribute {
