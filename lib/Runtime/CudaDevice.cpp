@@ -379,10 +379,11 @@ rt___cudaRegisterFunction(void **, const void *Stub, char *,
 /// The compiler makes the host's side a pointer that the runtime should set.
 extern "C" __attribute__((visibility("hidden"), used)) void
 rt___hipRegisterManagedVar(void *, void **, void *, const char *Name) {
-  fprintf(stderr,
-          "mneme: error: __managed__ variable '%s' is not available on the host "
-          "device\n",
-          Name);
+  fprintf(
+      stderr,
+      "mneme: error: __managed__ variable '%s' is not available on the host "
+      "device\n",
+      Name);
 }
 
 MNEME_API rt___cudaInitModule(void **) { return 0; }

@@ -208,9 +208,12 @@ CudaError Device::set(void *Dst, int Value, uint64_t Size) {
 }
 
 void Device::memoryInfo(uint64_t &Free, uint64_t &Total) {
+  // What was available at the first question: the memory that the application's
+  // host side takes later on is no device memory.
+  static const uint64_t Available = availableMemory();
   std::lock_guard<std::mutex> Guard(MemoryLock);
   Total = uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  Free = Total - std::min(Total, Memory.bytesInUse());
+  Free = Available - std::min(Available, Memory.bytesInUse());
 }
 
 CudaError Device::registerHost(void *Ptr, uint64_t Size) {
@@ -418,6 +421,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, Kernel &K) {
     printError("kernel '" + Entry.Name + "'", Error);
     return cudaErrorInvalidDeviceFunction;
   }
+  K.Records = &Records.recordsOf(K);
   K.MaxDynamicShared =
       DeviceLimits::SharedPerBlock -
       std::min(DeviceLimits::SharedPerBlock, K.Host.StaticShared);
@@ -622,7 +626,7 @@ void Device::finish() {
   // Another thread may be inside a launch that never ends.
   if (!LaunchLock.try_lock())
     return;
-  Records.summarize(Kernels);
+  Records.summarize();
   LaunchLock.unlock();
 }
 

@@ -74,7 +74,7 @@ struct Kernel {
   std::vector<const Variable *> Reached;
   /// Dynamic shared memory that a launch may ask for (cudaFuncSetAttribute).
   uint64_t MaxDynamicShared = 0;
-  KernelRecords Records;
+  KernelRecords *Records = nullptr; ///< Null while Error is set.
 };
 
 /// Limits that the host device reports, those of an sm_90.

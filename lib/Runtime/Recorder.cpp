@@ -109,10 +109,17 @@ static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S) {
   return XXH3_64bits(&Key, sizeof(Key));
 }
 
+KernelRecords &Recorder::recordsOf(const Kernel &K) {
+  KernelRecords &R = Kernels[K.StaticHash];
+  if (R.Name.empty())
+    R.Name = K.Name;
+  return R;
+}
+
 bool Recorder::wants(Kernel &K, const LaunchShape &Shape,
                      uint64_t &DynamicHash) {
   ++Seen;
-  KernelRecords &R = K.Records;
+  KernelRecords &R = *K.Records;
   ++R.Launches;
   if (!R.Known) {
     R.Known = true;
@@ -181,8 +188,7 @@ static void forEachRun(uint64_t Size, WantedFn Wanted, RunFn Run) {
     Run(Begin, Size - Begin);
 }
 
-/// Bytes of memory that can be had without swapping.
-static uint64_t availableMemory() {
+uint64_t mneme::availableMemory() {
   uint64_t KiB = 0;
   if (FILE *F = fopen("/proc/meminfo", "re")) {
     char Line[128];
@@ -255,7 +261,7 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
   R->Shape = Shape;
   R->DynamicHash = DynamicHash;
   // Whatever happens, one attempt is enough for this configuration.
-  K.Records.Instances[DynamicHash].Done = true;
+  K.Records->Instances[DynamicHash].Done = true;
 
   // Pinned host memory is staging space as a rule; record what the kernel was
   // given the address of.
@@ -430,7 +436,7 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
     return fail(K, Error);
   }
   ++Recorded;
-  ++K.Records.Recordings;
+  ++K.Records->Recordings;
 }
 
 void Recorder::abandon(std::unique_ptr<Recording> R,
@@ -438,25 +444,19 @@ void Recorder::abandon(std::unique_ptr<Recording> R,
   fail(*R->K, Reason);
 }
 
-void Recorder::summarize(
-    const std::unordered_map<const void *, std::unique_ptr<Kernel>> &Kernels) {
+void Recorder::summarize() {
   struct Line {
     std::string StaticHash, Name;
     uint64_t DynamicHash, Occurrences;
   };
   std::vector<Line> Lines;
-  for (const auto &Entry : Kernels) {
-    const Kernel &K = *Entry.second;
-    if (K.Records.Selected)
-      for (const auto &I : K.Records.Instances)
-        Lines.push_back({K.StaticHash, K.Name, I.first, I.second.Occurrences});
-    else if (K.Records.Launches)
-      Lines.push_back({"", K.Name, 0, K.Records.Launches});
+  for (const auto &[Hash, K] : Kernels) {
+    if (K.Selected)
+      for (const auto &[DynamicHash, I] : K.Instances)
+        Lines.push_back({Hash, K.Name, DynamicHash, I.Occurrences});
+    else if (K.Launches)
+      Lines.push_back({"", K.Name, 0, K.Launches});
   }
-  // The map's order is that of addresses, which change from run to run.
-  std::sort(Lines.begin(), Lines.end(), [](const Line &A, const Line &B) {
-    return A.Name != B.Name ? A.Name < B.Name : A.DynamicHash < B.DynamicHash;
-  });
   // With nowhere to record to, nothing was to be recorded.
   if (Launcher::get().directory().empty())
     NotSelected = 0;

@@ -25,7 +25,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <regex.h>
@@ -56,8 +55,10 @@ using Annotations = std::map<uint64_t, Annotation>;
 /// Address -> bytes.
 using HostRanges = std::map<uint64_t, uint64_t>;
 
-/// What the recorder remembers of one kernel.
+/// What the recorder remembers of one kernel's code, which several launch stubs
+/// may stand for.
 struct KernelRecords {
+  std::string Name;
   bool Known = false; ///< Selected is decided.
   bool Selected = false;
   uint64_t Launches = 0;
@@ -95,11 +96,17 @@ struct Recording {
   uint64_t CopySize = 0;
 };
 
+/// Bytes of memory that this machine can give without swapping.
+uint64_t availableMemory();
+
 /// The caller serializes all calls.
 class Recorder {
 public:
   Recorder();
   ~Recorder();
+
+  /// What is known of \p K's code, for as long as the recorder lives.
+  KernelRecords &recordsOf(const Kernel &K);
 
   /// Counts a launch. \returns whether it is to be recorded, and its dynamic
   /// hash.
@@ -123,14 +130,14 @@ public:
   void skip(const std::string &Reason) { ++Skipped[Reason]; }
 
   /// Sends the summary.
-  void summarize(
-      const std::unordered_map<const void *, std::unique_ptr<Kernel>> &Kernels);
+  void summarize();
 
 private:
   /// Counts a failure, and tells the user the first time.
   void fail(const Kernel &K, const std::string &Reason);
   bool matches(const std::string &Name);
 
+  std::map<std::string, KernelRecords> Kernels; ///< By static hash.
   bool HaveFilter = false, BadFilter = false;
   regex_t Filter;
   uint64_t SkipFirst = 0;
