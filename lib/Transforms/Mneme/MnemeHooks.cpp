@@ -82,7 +82,10 @@ GlobalVariable *Hook::getSlot() {
 }
 
 Value *Hook::loadBefore(Instruction *I) {
-  return new LoadInst(F.getType(), getSlot(), "mneme.fn", I->getIterator());
+  auto *Load =
+      new LoadInst(F.getType(), getSlot(), "mneme.fn", I->getIterator());
+  Load->setDebugLoc(I->getDebugLoc());
+  return Load;
 }
 
 void Hook::redirectUse(Use &U) {
