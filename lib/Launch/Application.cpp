@@ -14,7 +14,7 @@
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +106,12 @@ static bool loadsInstrumentedLibrary(const std::string &Path) {
 
 Expected<std::string> mneme::checkApplication(const std::string &Path,
                                               bool AnyExecutable) {
+  if (sys::fs::is_directory(Path))
+    return createFileError(Path,
+                           std::make_error_code(std::errc::is_a_directory));
+  if (sys::fs::exists(Path) && !sys::fs::can_execute(Path))
+    return createFileError(Path,
+                           std::make_error_code(std::errc::permission_denied));
   file_magic Magic;
   if (std::error_code EC = identify_magic(Path, Magic))
     return createFileError(Path, EC);

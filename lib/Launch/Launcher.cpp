@@ -41,14 +41,18 @@ static constexpr int ForwardedSignals[] = {SIGINT,  SIGTERM, SIGHUP,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A fresh folder that only we can enter; removed with all that is in it.
+/// A fresh folder that only we can enter; removed with the two things we put
+/// there.
 class PrivateFolder {
 public:
   static Expected<PrivateFolder> create();
   PrivateFolder(PrivateFolder &&Other) { std::swap(Path, Other.Path); }
   ~PrivateFolder() {
-    if (!Path.empty())
-      sys::fs::remove_directories(Path);
+    if (Path.empty())
+      return;
+    ::unlink(pathOf("socket").c_str());
+    ::unlink(pathOf("libmneme_rt.so").c_str());
+    ::rmdir(Path.c_str());
   }
   std::string pathOf(StringRef Name) const { return Path + "/" + Name.str(); }
 
@@ -65,10 +69,11 @@ Expected<PrivateFolder> PrivateFolder::create() {
   if (Base.size() > 64 || Base.find_first_of(" :") != StringRef::npos)
     Base = "/tmp";
   sys::path::append(Base, "mneme-XXXXXX");
+  std::string Path(Base);
+  if (!::mkdtemp(Path.data()))
+    return createFileError(Path, errnoAsErrorCode());
   PrivateFolder Folder;
-  if (!::mkdtemp(Base.data()))
-    return createFileError(Base, errnoAsErrorCode());
-  Folder.Path = std::string(Base.str());
+  Folder.Path = std::move(Path);
   return std::move(Folder);
 }
 
@@ -152,9 +157,7 @@ static int serveApplication(Server &S, pid_t App, int SignalFD) {
   while (true) {
     std::vector<pollfd> Waits = {{SignalFD, POLLIN, 0}};
     S.addTo(Waits);
-    int Timeout = !HasEnded            ? -1
-                  : S.hasConnections() ? GraceMilliseconds
-                                       : 0;
+    int Timeout = !HasEnded ? -1 : S.hasConnections() ? GraceMilliseconds : 0;
     int Ready = ::poll(Waits.data(), Waits.size(), Timeout);
     if (!HasEnded)
       forwardSignals(SignalFD, App);
@@ -236,6 +239,9 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
   ::close(SignalFD);
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
 
+  if (Error E = Records.finish())
+    WithColor::warning(errs(), "llvm-mneme-record")
+        << toString(std::move(E)) << '\n';
   if (!Options.Quiet)
     Records.print(errs());
   return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);

@@ -17,6 +17,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <thread>
 #include <unistd.h>
 
 using namespace llvm;
@@ -143,18 +144,58 @@ Error Recorder::addSummary(const ProcessSummary &S) {
   Error Result = Error::success();
   for (const ProcessSummary::Kernel &K : S.Kernels) {
     Rows[K.Name].Launches += K.Occurrences;
-    auto It = Kernels.find(K.StaticHash);
-    // addLaunch has counted the one that was recorded.
-    uint64_t Uncounted = K.Occurrences - (K.Recorded && K.Occurrences);
-    if (It == Kernels.end() || Dir.empty() || Uncounted == 0 ||
-        !sys::fs::exists(pathOf(K.StaticHash + ".json")))
+    if (Dir.empty() || !Kernels.contains(K.StaticHash))
       continue;
-    Result = joinErrors(std::move(Result),
-                        update(It->second, [&](RecordedKernel &File) {
-                          for (RecordedInstance &I : File.Instances)
-                            if (I.DynamicHash == K.DynamicHash)
-                              I.Occurrences += Uncounted;
-                        }));
+    // addLaunch has counted the one that was recorded.
+    ProcessSummary::Kernel Rest = K;
+    Rest.Occurrences -= K.IsRecorded && K.Occurrences;
+    Expected<bool> Added =
+        addOccurrences(K.StaticHash, K.DynamicHash, Rest.Occurrences);
+    if (!Added)
+      Result = joinErrors(std::move(Result), Added.takeError());
+    else if (!*Added)
+      Pending.push_back(std::move(Rest));
+  }
+  return Result;
+}
+
+Expected<bool> Recorder::addOccurrences(StringRef StaticHash,
+                                        StringRef DynamicHash,
+                                        uint64_t Launches) {
+  if (Launches == 0)
+    return true;
+  if (!sys::fs::exists(pathOf(StaticHash + ".json")))
+    return false;
+  bool Found = false;
+  Error E = update(Kernels[StaticHash], [&](RecordedKernel &File) {
+    for (RecordedInstance &I : File.Instances)
+      if (I.DynamicHash == DynamicHash) {
+        I.Occurrences += Launches;
+        Found = true;
+      }
+  });
+  if (E)
+    return std::move(E);
+  return Found;
+}
+
+Error Recorder::finish() {
+  // The files are there, so the other launcher is about to write its kernel
+  // file, unless it was killed.
+  auto Deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  Error Result = Error::success();
+  for (const ProcessSummary::Kernel &K : Pending) {
+    std::string Prologue = pathOf("DeviceState.prologue." + K.StaticHash + "." +
+                                  K.DynamicHash + ".mneme");
+    while (sys::fs::exists(Prologue)) {
+      Expected<bool> Added =
+          addOccurrences(K.StaticHash, K.DynamicHash, K.Occurrences);
+      if (!Added)
+        Result = joinErrors(std::move(Result), Added.takeError());
+      if (!Added || *Added || std::chrono::steady_clock::now() > Deadline)
+        break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
   return Result;
 }

@@ -42,8 +42,7 @@ struct ProcessSummary {
     std::string StaticHash; ///< Empty if it was never compiled.
     std::string Name, DynamicHash;
     uint64_t Occurrences = 0;
-    /// This process has recorded it.
-    bool Recorded = false;
+    bool IsRecorded = false; ///< By this process.
   };
   std::vector<Kernel> Kernels;
   std::map<std::string, uint64_t> Reasons; ///< Why launches were skipped.
@@ -65,6 +64,9 @@ public:
   Error addLaunch(const RecordedLaunch &L);
   /// Adds the launches that were not recorded to Occurrences.
   Error addSummary(const ProcessSummary &S);
+  /// Does what addSummary could not do yet: the process that recorded a launch
+  /// may tell its launcher later than another one that has only seen the files.
+  Error finish();
   void addProcess() { ++Processes; }
   void addCompilation(uint64_t Nanoseconds) { CompileTime += Nanoseconds; }
 
@@ -85,11 +87,15 @@ private:
   /// Reads, edits and writes a kernel's file while holding the folder's lock.
   Error update(Kernel &K, function_ref<void(RecordedKernel &)> Edit);
   Error writeBitcode(Kernel &K);
+  /// Adds \p Launches to an instance. \returns false when the folder has none.
+  Expected<bool> addOccurrences(StringRef StaticHash, StringRef DynamicHash,
+                                uint64_t Launches);
 
   std::string Dir;
   StringMap<Kernel> Kernels;       ///< By static hash.
   std::map<std::string, Row> Rows; ///< By symbol.
   std::map<std::string, uint64_t> Reasons;
+  std::vector<ProcessSummary::Kernel> Pending; ///< For finish().
   uint64_t Seen = 0, Recorded = 0, Skipped = 0;
   uint64_t Processes = 0, Reports = 0;
   uint64_t RecordTime = 0, CompileTime = 0; ///< Nanoseconds.

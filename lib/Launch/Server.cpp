@@ -516,7 +516,7 @@ Error Server::handleSummary(Connection &C, Reader &R) {
     K.Name = R.str();
     K.DynamicHash = toHexString(R.u64());
     K.Occurrences = R.u64();
-    K.Recorded = C.Recorded.contains(K.StaticHash + "." + K.DynamicHash);
+    K.IsRecorded = C.Recorded.contains(K.StaticHash + "." + K.DynamicHash);
     S.Kernels.push_back(std::move(K));
   }
   for (uint32_t N = R.u32(); N && R.ok(); --N) {

@@ -62,4 +62,5 @@ int main(int Argc, char **Argv) {
     kill(getpid(), SIGKILL);
   if (!strcmp(How, "wait"))
     pause();
+  return 0;
 }
