@@ -286,6 +286,58 @@ define ptx_kernel void @k(ptr %p) {
   EXPECT_EQ(read<int>(Base + 128, 1)[0], 5 * 320);
 }
 
+/// @table holds two functions; the kernel calls what it is asked for.
+std::string table() {
+  return std::string(NVPTXHead) + R"(
+@table = addrspace(1) externally_initialized global [2 x ptr] [ptr @three, ptr @barrier], align 8
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define internal i32 @three(i32 %x) {
+  ret i32 3
+}
+define internal i32 @barrier(i32 %x) {
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %y = add i32 %x, 7
+  ret i32 %y
+}
+define ptx_kernel void @call(ptr %p, ptr %which) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %v = call i32 %which(i32 %t)
+  %a = getelementptr i32, ptr %p, i32 %t
+  store i32 %v, ptr %a
+  ret void
+}
+)";
+}
+
+TEST_F(HostDeviceTest, FunctionPointersOutliveAnImage) {
+  ASSERT_THAT_ERROR(Host->mapMemory(Base, PageSize), Succeeded());
+  auto M = parse(table());
+  ASSERT_TRUE(M);
+  auto Contents =
+      evaluateInitializers(*M, [](StringRef) -> uint64_t { return 0; });
+  ASSERT_THAT_EXPECTED(Contents, Succeeded());
+  uint64_t Functions[2];
+  ASSERT_EQ((*Contents)[0].size(), sizeof(Functions));
+  std::memcpy(Functions, (*Contents)[0].data(), sizeof(Functions));
+
+  // Nothing that the kernel mentions leads to the two functions.
+  auto Kernel = load(table(), "call");
+  ASSERT_TRUE(Kernel);
+  uint64_t Ptr = Base;
+  for (unsigned Which : {0, 1}) {
+    void *Args[] = {&Ptr, &Functions[Which]};
+    ASSERT_EQ(launch(*Kernel, {1, 1, 1}, {64, 1, 1}, Args), LaunchStatus::Ok)
+        << Message;
+    auto Data = read<int>(Base, 64);
+    for (int I = 0; I != 64; ++I)
+      ASSERT_EQ(Data[I], Which ? I + 7 : 3);
+  }
+  uint64_t Nothing = 0x1234;
+  void *Args[] = {&Ptr, &Nothing};
+  EXPECT_EQ(launch(*Kernel, {1, 1, 1}, {64, 1, 1}, Args),
+            LaunchStatus::Unsupported);
+}
+
 TEST_F(HostDeviceTest, NamesAnUnknownSymbol) {
   auto M = parse(std::string(NVPTXHead) + R"(
 declare void @nobody()

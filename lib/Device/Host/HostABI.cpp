@@ -13,6 +13,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/Transforms/Utils/LowerAtomic.h"
@@ -115,6 +116,30 @@ void host::setHostTarget(Function &F) {
   F.addFnAttr("prefer-vector-width", "512");
 }
 
+uint64_t host::getFunctionHandle(const Function &F) {
+  // Not canonical on x86-64, so that using one as an address faults.
+  constexpr uint64_t Tag = 0x4d4e;
+  return Tag << 48 | (digest64(F.getName()) & maskTrailingOnes<uint64_t>(48));
+}
+
+bool host::isPointerTarget(const Function &F) {
+  return !F.isDeclaration() && !F.hasFnAttribute(KernelAttr) &&
+         F.getCallingConv() != CallingConv::PTX_Kernel &&
+         F.getCallingConv() != CallingConv::AMDGPU_KERNEL &&
+         (F.hasFnAttribute(IndirectAttr) ||
+          F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/false,
+                            /*IgnoreAssumeLikeCalls=*/true,
+                            /*IgnoreLLVMUsed=*/true));
+}
+
+bool host::hasIndirectCall(const Function &F) {
+  return any_of(instructions(F), [](const Instruction &I) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    return Call && !Call->isInlineAsm() &&
+           !isa<Function>(Call->getCalledOperand()->stripPointerCasts());
+  });
+}
+
 SmallVector<Value *, 8>
 host::loadArguments(IRBuilderBase &B, const Function &Kernel, Value *Args) {
   SmallVector<Value *, 8> Values;
@@ -174,8 +199,7 @@ SetVector<Function *> host::findReachable(Function &Root) {
         continue;
       Indirect = true;
       for (Function &F : *Root.getParent())
-        if (!F.isDeclaration() && !F.hasFnAttribute(KernelAttr) &&
-            F.hasAddressTaken())
+        if (isPointerTarget(F))
           Reached.insert(&F);
     }
   }

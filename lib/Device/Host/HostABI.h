@@ -122,6 +122,19 @@ inline constexpr StringLiteral ContextSizeAttr = "mneme-context-size";
 inline constexpr StringLiteral CooperativeAttr = "mneme-cooperative";
 inline constexpr StringLiteral ReasonAttr = "mneme-reason";
 
+/// On a function that a pointer from device memory may mean, although nothing
+/// that the kernel mentions takes its address.
+inline constexpr StringLiteral IndirectAttr = "mneme-indirect";
+
+/// What a pointer to \p F is in every image and in device memory: addresses of
+/// code differ between images, and data outlives them. Made of the name alone;
+/// no address that could be called or read by mistake.
+uint64_t getFunctionHandle(const Function &F);
+/// May a pointer mean \p F?
+bool isPointerTarget(const Function &F);
+/// Does \p F call through pointers?
+bool hasIndirectCall(const Function &F);
+
 /// Marks a plain access that was a shared memory atomic.
 inline constexpr StringLiteral SharedAccessMD = "mneme.shared";
 

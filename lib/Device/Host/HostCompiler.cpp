@@ -181,9 +181,20 @@ static void keepOnly(Module &M, Function &Kernel, ModuleAnalysisManager &MAM) {
   for (const char *Name : {"llvm.used", "llvm.compiler.used"})
     if (GlobalVariable *G = M.getNamedGlobal(Name))
       G->eraseFromParent();
+  // A pointer in device memory can mean functions that the kernel never
+  // mentions.
+  SetVector<Function *> Reached = findReachable(Kernel);
+  if (any_of(Reached, [](Function *F) { return hasIndirectCall(*F); }))
+    for (Function &F : M)
+      if (isPointerTarget(F))
+        F.addFnAttr(IndirectAttr);
   for (GlobalValue &G : M.global_values())
-    if (&G != &Kernel && !G.isDeclaration() &&
-        !G.getName().starts_with("llvm.")) {
+    if (auto *F = dyn_cast<Function>(&G);
+        F && F->hasFnAttribute(IndirectAttr)) {
+      F->setLinkage(GlobalValue::ExternalLinkage);
+      F->setComdat(nullptr);
+    } else if (&G != &Kernel && !G.isDeclaration() &&
+               !G.getName().starts_with("llvm.")) {
       G.setVisibility(GlobalValue::DefaultVisibility);
       G.setLinkage(GlobalValue::InternalLinkage);
       if (auto *Object = dyn_cast<GlobalObject>(&G))

@@ -13,6 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "HostABI.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/ConstantFolding.h"
@@ -53,13 +54,23 @@ static void visitGlobals(const Constant &C,
   }
 }
 
+/// Is \p G a table of functions? It is no constant of the image: an object that
+/// one kernel makes keeps its virtual table for the next.
+static bool holdsFunction(const GlobalVariable &G) {
+  bool Holds = false;
+  visitGlobals(*G.getInitializer(), [&](const GlobalValue &GV) {
+    Holds |= isa_and_nonnull<Function>(GV.getAliaseeObject());
+  });
+  return Holds;
+}
+
 /// The defined variables that live in the arena, in the module's order, then
 /// the constants that only their initializers bring there.
 static SetVector<const GlobalVariable *> findArenaVariables(const Module &M) {
   SetVector<const GlobalVariable *> Found;
   for (const GlobalVariable &G : M.globals())
     if (!G.isDeclaration() && isDeviceVariable(G) &&
-        (!G.isConstant() || G.isExternallyInitialized()))
+        (!G.isConstant() || G.isExternallyInitialized() || holdsFunction(G)))
       Found.insert(&G);
   for (unsigned I = 0; I != Found.size(); ++I)
     visitGlobals(*Found[I]->getInitializer(), [&](const GlobalValue &GV) {
@@ -94,9 +105,16 @@ std::vector<std::string> mneme::findReachedVariables(const Module &M,
   SetVector<const GlobalValue *> Reached;
   auto Visit = [&](const GlobalValue &GV) { Reached.insert(&GV); };
   Reached.insert(Root);
+  bool Indirect = false;
   for (unsigned I = 0; I != Reached.size(); ++I) {
     const GlobalValue *GV = Reached[I];
     if (auto *F = dyn_cast<Function>(GV)) {
+      if (!Indirect && host::hasIndirectCall(*F)) {
+        Indirect = true;
+        for (const Function &Target : M)
+          if (host::isPointerTarget(Target))
+            Reached.insert(&Target);
+      }
       for (const Instruction &Inst : instructions(F))
         for (const Use &Op : Inst.operands())
           if (auto *C = dyn_cast<Constant>(Op))
@@ -166,7 +184,7 @@ Expected<uint64_t> InitializerWriter::evaluate(const Constant &C) {
   if (C.isNullValue() || isa<UndefValue>(C))
     return 0;
   if (auto *F = dyn_cast<Function>(&C))
-    return error("holds the address of function '" + F->getName() + "'");
+    return host::getFunctionHandle(*F);
   if (auto *GV = dyn_cast<GlobalValue>(&C)) {
     const GlobalObject *Object = GV->getAliaseeObject();
     if (Object && Object != GV)

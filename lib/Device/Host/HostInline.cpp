@@ -16,6 +16,7 @@
 
 #include "HostABI.h"
 #include "HostSync.h"
+#include "IntrinsicLibrary.h"
 #include "llvm/Analysis/InlineCost.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
@@ -94,14 +95,103 @@ static void shareReadOnlyArguments(Function &Kernel) {
   }
 }
 
-PreservedAnalyses HostInlinePass::run(Module &M, ModuleAnalysisManager &MAM) {
-  for (Function &F : M) {
-    if (F.isDeclaration() || F.hasFnAttribute(KernelAttr))
-      continue;
-    F.addFnAttr(Attribute::AlwaysInline);
-    F.setLinkage(GlobalValue::InternalLinkage);
+//===----------------------------------------------------------------------===//
+// Calls through pointers
+//===----------------------------------------------------------------------===//
+
+/// Calls the function that \p Call's pointer is the handle of.
+static void expandIndirectCall(CallInst &Call, ArrayRef<Function *> Targets) {
+  Module &M = *Call.getModule();
+  LLVMContext &C = M.getContext();
+  BasicBlock *Head = Call.getParent();
+  BasicBlock *Tail = Head->splitBasicBlock(Call.getIterator(), "called");
+  Function *F = Head->getParent();
+  Head->getTerminator()->eraseFromParent();
+
+  IRBuilder<> B(Head);
+  Value *Handle = B.CreatePtrToInt(Call.getCalledOperand(), B.getInt64Ty());
+  BasicBlock *Unknown = BasicBlock::Create(C, "unknown.function", F, Tail);
+  SwitchInst *Switch = B.CreateSwitch(Handle, Unknown, Targets.size());
+  PHINode *Result = nullptr;
+  if (!Call.getType()->isVoidTy()) {
+    B.SetInsertPoint(&Call);
+    Result = B.CreatePHI(Call.getType(), Targets.size());
   }
-  // Each round can turn a call through a pointer into a direct one.
+  for (Function *Target : Targets) {
+    BasicBlock *BB =
+        BasicBlock::Create(C, "call." + Target->getName(), F, Tail);
+    Switch->addCase(B.getInt64(getFunctionHandle(*Target)), BB);
+    B.SetInsertPoint(BB);
+    CallInst *Direct =
+        B.CreateCall(Target, SmallVector<Value *, 8>(Call.args()));
+    Direct->setAttributes(Call.getAttributes());
+    Direct->setCallingConv(Target->getCallingConv());
+    B.CreateBr(Tail);
+    if (Result)
+      Result->addIncoming(Direct, BB);
+  }
+  B.SetInsertPoint(Unknown);
+  createUnsupported(
+      B, "a call through a pointer that is no function of this program");
+  B.CreateUnreachable();
+  if (Result && Targets.empty())
+    Call.replaceAllUsesWith(PoisonValue::get(Call.getType()));
+  else if (Result)
+    Call.replaceAllUsesWith(Result);
+  if (Result && Targets.empty())
+    Result->eraseFromParent();
+  Call.eraseFromParent();
+}
+
+/// Replaces pointers to functions by handles and calls through them by choices
+/// between functions. \returns whether there was anything to do.
+static bool lowerFunctionPointers(Module &M) {
+  SmallVector<Function *, 8> Targets;
+  for (Function &F : M)
+    if (isPointerTarget(F))
+      Targets.push_back(&F);
+  SmallVector<CallInst *, 8> Calls;
+  for (Function &F : M) {
+    if (!F.isDeclaration() && hasIndirectCall(F))
+      for (Instruction &I : instructions(F))
+        if (auto *Call = dyn_cast<CallInst>(&I);
+            Call && !Call->isInlineAsm() &&
+            !isa<Function>(Call->getCalledOperand()->stripPointerCasts()))
+          Calls.push_back(Call);
+  }
+  for (CallInst *Call : Calls) {
+    SmallVector<Function *, 8> Matching;
+    for (Function *F : Targets)
+      if (F->getFunctionType() == Call->getFunctionType())
+        Matching.push_back(F);
+    expandIndirectCall(*Call, Matching);
+  }
+  for (Function *F : Targets) {
+    Constant *Handle = ConstantExpr::getIntToPtr(
+        ConstantInt::get(Type::getInt64Ty(M.getContext()),
+                         getFunctionHandle(*F)),
+        F->getType());
+    F->replaceUsesWithIf(Handle, [](Use &U) {
+      auto *Call = dyn_cast<CallBase>(U.getUser());
+      return !Call || !Call->isCallee(&U);
+    });
+    F->removeFnAttr(IndirectAttr);
+    F->setLinkage(GlobalValue::InternalLinkage);
+    // Functions that call each other through pointers would be inlined into
+    // each other without end.
+    if (any_of(instructions(*F), [](Instruction &I) {
+          auto *Call = dyn_cast<CallBase>(&I);
+          Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+          return Callee && !Callee->isDeclaration();
+        }))
+      F->removeFnAttr(Attribute::AlwaysInline);
+  }
+  return !Calls.empty();
+}
+
+/// Inlines until nothing more can be. Each round can turn a call through a
+/// pointer into a direct one.
+static void inlineAll(Module &M, ModuleAnalysisManager &MAM) {
   constexpr unsigned MaxRounds = 4;
   for (unsigned Round = 0; Round != MaxRounds; ++Round) {
     ModulePassManager MPM;
@@ -114,6 +204,21 @@ PreservedAnalyses HostInlinePass::run(Module &M, ModuleAnalysisManager &MAM) {
     MAM.invalidate(M, MPM.run(M, MAM));
     if (!hasInlinableCall(M))
       break;
+  }
+}
+
+PreservedAnalyses HostInlinePass::run(Module &M, ModuleAnalysisManager &MAM) {
+  for (Function &F : M) {
+    if (F.isDeclaration() || F.hasFnAttribute(KernelAttr))
+      continue;
+    F.addFnAttr(Attribute::AlwaysInline);
+    if (!F.hasFnAttribute(IndirectAttr))
+      F.setLinkage(GlobalValue::InternalLinkage);
+  }
+  inlineAll(M, MAM);
+  if (lowerFunctionPointers(M)) {
+    MAM.invalidate(M, PreservedAnalyses::none());
+    inlineAll(M, MAM);
   }
   for (Function &F : M) {
     // While the loops still show what they wait for.
