@@ -241,6 +241,10 @@ Error ReplayPlan::planLaunch() {
                 "bytes",
                 SharedMem, MNEME_HOST_SHARED_SIZE)
             .str());
+  if (!(Options.Timeout >= 0))
+    return createStringError(
+        formatv("invalid --timeout={0}: must not be negative", Options.Timeout)
+            .str());
   if (!Options.SetLaunchBounds && (Options.MaxThreads || Options.MinBlocks))
     return createStringError("--max-threads and --min-blocks-per-sm need "
                              "--set-launch-bounds");

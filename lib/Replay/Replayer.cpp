@@ -55,6 +55,12 @@ void Replayer::markDirty(size_t Region, uint64_t Begin, uint64_t End) {
   Dirty.push_back({Region, Begin, End});
 }
 
+void Replayer::markAllDirty() {
+  Dirty.clear();
+  for (size_t I = 0; I != State->regions().size(); ++I)
+    markDirty(I, 0, State->regions()[I].Info.Size);
+}
+
 /// Sorts, and joins ranges that touch.
 void Replayer::mergeDirty() {
   llvm::sort(Dirty, [](const Range &A, const Range &B) {

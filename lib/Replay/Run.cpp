@@ -267,6 +267,9 @@ static std::string describeMismatch(ArrayRef<BufferReport> Buffers) {
 }
 
 Error ReplayRun::runKernel(Replayer &Memory, DeviceKernel &Kernel) {
+  // Nothing will tell what a launch that is not the recorded one has changed.
+  if (!Options.Verify)
+    Memory.markAllDirty();
   // The first launch is the one that is verified; a wrong kernel is not timed.
   if (Options.Verify) {
     Expected<bool> Ok = launchOnce(Memory, Kernel, /*IsTimed=*/false);

@@ -214,6 +214,22 @@ TEST_F(ReplayTest, StrayWritesAreFoundAndUndone) {
   EXPECT_EQ(D.Memory[Base + 4 * Page], 1);
 }
 
+TEST_F(ReplayTest, WithoutComparisonEverythingIsRestored) {
+  RecordedState S = state();
+  FakeDevice D;
+  D.Run = [](FakeDevice &D, ArrayRef<void *>) {
+    D.Memory[Base + Page + 1] = 1;
+    return LaunchStatus::Ok;
+  };
+  Expected<Replayer> R = Replayer::create(S, D);
+  ASSERT_THAT_EXPECTED(R, Succeeded());
+  R->markAllDirty();
+  FakeDevice::Kernel Kernel;
+  ASSERT_THAT_EXPECTED(R->launch(Kernel, {}), Succeeded());
+  ASSERT_THAT_ERROR(R->restore(), Succeeded());
+  EXPECT_EQ(D.Memory[Base + Page + 1], 0);
+}
+
 TEST_F(ReplayTest, PlanFollowsTheRecording) {
   auto P = plan();
   ASSERT_THAT_EXPECTED(P, Succeeded());
@@ -303,6 +319,9 @@ TEST_F(ReplayTest, RefusesRecordingsThatDoNotFit) {
        "define ptx_kernel void @add(ptr %p, i32 %n) { ret void }";
   EXPECT_THAT(planError(), HasSubstr("has no target-cpu"));
   IR = GoodIR;
+  ReplayOptions O;
+  O.Timeout = -1;
+  EXPECT_THAT(planError(O), HasSubstr("invalid --timeout=-1"));
   K.Instances[0].DynamicHash = "0000000000000023";
   EXPECT_THAT(planError(), HasSubstr("belongs to record 0000000000000022"));
 }

@@ -96,6 +96,9 @@ public:
   /// Compares all recorded memory with what the recorded launch left.
   Expected<std::vector<BufferReport>> compare(ArrayRef<ComparePart> Parts);
 
+  /// Makes restore() write everything: for launches that nobody compares.
+  void markAllDirty();
+
   /// A range of a region.
   struct Range {
     size_t Region;
