@@ -1,0 +1,102 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Feeds anything to the readers of snapshots, kernel files and payloads.
+/// Digests are made right first: behind them is what there is to be found.
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Record/Snapshot.h"
+#include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include "llvm/Mneme/Support/Digest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// No region is worth more memory than this here.
+static constexpr uint64_t MaxRegion = 1 << 20;
+
+static void repairSnapshot(std::string &Bytes) {
+  MnemeSnapshotHeader Header;
+  if (Bytes.size() < sizeof(Header))
+    return;
+  memcpy(&Header, Bytes.data(), sizeof(Header));
+  Header.HeaderDigest = digest64(
+      StringRef(Bytes).take_front(offsetof(MnemeSnapshotHeader, HeaderDigest)));
+  memcpy(Bytes.data(), &Header, sizeof(Header));
+  MnemeRecordHeader Record;
+  for (uint64_t At = sizeof(Header); Bytes.size() - At >= sizeof(Record);) {
+    memcpy(&Record, Bytes.data() + At, sizeof(Record));
+    uint64_t Rest = Bytes.size() - At - sizeof(Record);
+    uint64_t Padded = (Record.Size + 7) & ~uint64_t(7);
+    if (Record.Size > Rest || Padded > Rest)
+      return;
+    Record.Digest =
+        digest64(StringRef(Bytes).substr(At + sizeof(Record), Record.Size));
+    memcpy(Bytes.data() + At, &Record, sizeof(Record));
+    At += sizeof(Record) + Padded;
+  }
+}
+
+static void repairPayload(std::string &Bytes) {
+  MnemePayloadHeader Header;
+  if (Bytes.size() < sizeof(Header))
+    return;
+  memcpy(&Header, Bytes.data(), sizeof(Header));
+  if (Header.BitcodeOffset > Bytes.size() ||
+      Header.StoredSize > Bytes.size() - Header.BitcodeOffset)
+    return;
+  Digest128 Hash = digest128(
+      StringRef(Bytes).substr(Header.BitcodeOffset, Header.StoredSize));
+  memcpy(Header.Hash, Hash.data(), Hash.size());
+  memcpy(Bytes.data(), &Header, sizeof(Header));
+}
+
+static void readSnapshot(StringRef Bytes) {
+  Expected<Snapshot> S =
+      Snapshot::parse(MemoryBuffer::getMemBuffer(Bytes, "input", false));
+  if (!S)
+    return consumeError(S.takeError());
+  std::vector<char> Contents;
+  for (size_t I = 0; I != S->regions().size(); ++I) {
+    if (S->regions()[I].Size > MaxRegion)
+      continue;
+    Contents.assign(S->regions()[I].Size, 0);
+    consumeError(S->overlay(I, Contents));
+  }
+}
+
+static void readKernel(StringRef Bytes) {
+  Expected<RecordedKernel> K = parseRecordedKernel(Bytes);
+  if (!K)
+    return consumeError(K.takeError());
+  // What was read can be written, and read again.
+  std::string Text;
+  raw_string_ostream(Text) << toJSON(*K);
+  cantFail(parseRecordedKernel(Text));
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
+  std::string Bytes(reinterpret_cast<const char *>(Data), Size);
+  readKernel(Bytes);
+  readSnapshot(Bytes);
+  if (Expected<Payload> P = parsePayload(Bytes, "input"); !P)
+    consumeError(P.takeError());
+  if (StringRef(Bytes).starts_with(MNEME_SNAPSHOT_MAGIC)) {
+    repairSnapshot(Bytes);
+    readSnapshot(Bytes);
+  } else if (StringRef(Bytes).starts_with(MNEME_PAYLOAD_MAGIC)) {
+    repairPayload(Bytes);
+    if (Expected<Payload> P = parsePayload(Bytes, "input"); !P)
+      consumeError(P.takeError());
+  }
+  return 0;
+}
