@@ -18,6 +18,9 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/CodeGen/LibcallLoweringInfo.h"
+#include "llvm/IR/DiagnosticHandler.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -144,6 +147,40 @@ struct Analyses {
     MAM.invalidate(M, Pass.run(M, MAM));
     return takeLoweringError(M);
   }
+};
+} // namespace
+
+namespace {
+/// Keeps what passes report from the user, who did not write this code: a
+/// pragma for the GPU that the CPU's pipeline cannot follow is no news. Errors
+/// are kept, since LLVM's own handler would end the process.
+class DiagnosticScope {
+  class Handler final : public DiagnosticHandler {
+    std::string &FirstError;
+
+  public:
+    explicit Handler(std::string &FirstError) : FirstError(FirstError) {}
+    bool handleDiagnostics(const DiagnosticInfo &Info) override {
+      if (Info.getSeverity() == DS_Error && FirstError.empty()) {
+        raw_string_ostream OS(FirstError);
+        DiagnosticPrinterRawOStream Printer(OS);
+        Info.print(Printer);
+      }
+      return true;
+    }
+  };
+
+  LLVMContext &C;
+  std::unique_ptr<DiagnosticHandler> Saved;
+  std::string FirstError;
+
+public:
+  explicit DiagnosticScope(LLVMContext &C)
+      : C(C), Saved(C.getDiagnosticHandler()) {
+    C.setDiagnosticHandler(std::make_unique<Handler>(FirstError));
+  }
+  ~DiagnosticScope() { C.setDiagnosticHandler(std::move(Saved)); }
+  StringRef getError() const { return FirstError; }
 };
 } // namespace
 
@@ -346,12 +383,14 @@ static void runFinish(Module &M, HostFinish Finish, TargetMachine &TM) {
 }
 
 void mneme::finishHostModule(Module &M, HostFinish Finish) {
+  DiagnosticScope Diagnostics(M.getContext());
   runFinish(M, Finish,
             *cantFail(createHostTargetMachine(CodeGenOptLevel::Default)));
 }
 
 Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
                                                   const HostOptions &Options) {
+  DiagnosticScope Diagnostics(M.getContext());
   Expected<HostKernelInfo> Info = lowerKernelForHost(M, Kernel, Options);
   if (!Info)
     return Info.takeError();
@@ -375,6 +414,9 @@ Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
   if ((*TM)->addPassesToEmitFile(PM, OS, nullptr, CodeGenFileType::ObjectFile))
     return createStringError("cannot emit objects for '" + Image.Triple + "'");
   PM.run(M);
+  if (!Diagnostics.getError().empty())
+    return createStringError("cannot compile kernel '" + Info->Name +
+                             "' for the host: " + Diagnostics.getError());
   Image.Arch = sys::getHostCPUName().str();
   Image.HostInfo = std::make_shared<HostKernelInfo>(std::move(*Info));
   return std::move(Image);
