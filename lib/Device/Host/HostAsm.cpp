@@ -263,7 +263,25 @@ Value *Translator::load(StringRef Name, Type *Ty) {
   return convertBits(B, V, Ty);
 }
 
+/// The address of the shared memory that the system keeps for itself, where
+/// cooperative groups put their state: a variable, laid out with the others.
+static Value *createReservedShared(IRBuilderBase &B, Module &M) {
+  constexpr StringLiteral Name = "mneme.reserved.shared";
+  constexpr unsigned Size = 1024, SharedSpace = 3;
+  Type *Ty = ArrayType::get(B.getInt8Ty(), Size);
+  GlobalVariable *G = M.getNamedGlobal(Name);
+  if (!G) {
+    G = new GlobalVariable(M, Ty, false, GlobalValue::InternalLinkage,
+                           PoisonValue::get(Ty), Name, nullptr,
+                           GlobalValue::NotThreadLocal, SharedSpace);
+    G->setAlignment(Align(128));
+  }
+  return B.CreatePtrToInt(G, B.getInt32Ty());
+}
+
 Value *Translator::readSpecial(StringRef Name, Type *Ty) {
+  if (Name == "%reserved_smem_offset_1" && Ty->isIntegerTy())
+    return convertBits(B, createReservedShared(B, M), Ty);
   std::string Intrinsic =
       ("llvm.nvvm.read.ptx.sreg." + Name.drop_front()).str();
   llvm::replace(Intrinsic, '_', '.');

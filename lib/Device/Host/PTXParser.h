@@ -34,12 +34,12 @@ struct Operand {
     Address, ///< [a + offset]
   };
   KindTy Kind = Name;
-  StringRef Text;       ///< Of a Name.
-  bool Negated = false; ///< !p
-  uint64_t Bits = 0;    ///< Of an Integer; the offset of an Address.
-  double Number = 0;    ///< Of a Real.
+  StringRef Text;                ///< Of a Name.
+  bool Negated = false;          ///< !p
+  uint64_t Bits = 0;             ///< Of an Integer; the offset of an Address.
+  double Number = 0;             ///< Of a Real.
   std::vector<Operand> Elements; ///< Of a Vector; the base of an Address.
-  StringRef Second;                 ///< Of a Name: q in p|q.
+  StringRef Second;              ///< Of a Name: q in p|q.
 };
 
 struct Statement {

@@ -166,7 +166,7 @@ int main() {
         A[I] = 0, B[I] = I % 32 == 7 ? 0 : -0.0f;
     }
     directed32<<<N / 128, 128>>>(A, B, C, Out);
-    sync();
+    launched();
     for (int I = 0; I < N; ++I)
       for (int M = 0; M < 4; ++M) {
         VA = A[I], VB = B[I], VC = C[I];
@@ -190,7 +190,7 @@ int main() {
   A[15] = -2.5, A[17] = 0x1p31, A[18] = 0x1p63, A[19] = -0x1p31, A[21] = 4294967295.5;
   {
     directed64<<<N / 128, 128>>>(A, B, C, Out);
-    sync();
+    launched();
     for (int I = 0; I < N; ++I)
       for (int M = 0; M < 4; ++M) {
         WA = A[I], WB = B[I], WC = C[I];
@@ -206,7 +206,7 @@ int main() {
     Buffer<float> F(N * 20);
     Buffer<double> G(N * 8);
     convert<<<N / 128, 128>>>(A, L, O, F, G);
-    sync();
+    launched();
     for (int I = 0; I < N; ++I) {
       VA = (float)A[I];
       double X = A[I];
@@ -237,7 +237,7 @@ int main() {
   {
     Buffer<unsigned long long> O(N * 24);
     integers<<<N / 128, 128>>>(L, K, O);
-    sync();
+    launched();
     for (int I = 0; I < N; ++I) {
       long long X = L[I], Y = K[I];
       int S = (int)X, T = (int)Y;

@@ -34,8 +34,10 @@ FUNCTION16_32(exp2, __builtin_exp2f(A))
 FUNCTION16_32(log, __builtin_log2f(A))
 FUNCTION16_32(tanh, PTX(tanh_approx_f32)(A))
 // The argument is in turns.
-FUNCTION16_32(sin, __builtin_sinf((A - __builtin_floorf(A)) * 6.2831853071795864f))
-FUNCTION16_32(cos, __builtin_cosf((A - __builtin_floorf(A)) * 6.2831853071795864f))
+FUNCTION16_32(sin,
+              __builtin_sinf((A - __builtin_floorf(A)) * 6.2831853071795864f))
+FUNCTION16_32(cos,
+              __builtin_cosf((A - __builtin_floorf(A)) * 6.2831853071795864f))
 f32 AMDGCN(rcp_legacy)(f32 A) { return A == 0 ? 0 : 1.0f / A; }
 f32 AMDGCN(rsq_legacy)(f32 A) {
   return A == 0 ? 0 : 1.0f / __builtin_elementwise_sqrt(A);
@@ -117,14 +119,16 @@ f16 AMDGCN(frexp_mant_f16)(f16 X) {
 }
 
 /// The bits of 2/pi behind the binary point.
-static const u64 TwoOverPi[20] = {
-    0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041,
-    0xFE5163ABDEBBC561, 0xB7246E3A424DD2E0, 0x06492EEA09D1921C,
-    0xFE1DEB1CB129A73E, 0xE88235F52EBB4484, 0xE99C7026B45F7E41,
-    0x3991D639835339F4, 0x9C845F8BBDF9283B, 0x1FF897FFDE05980F,
-    0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7, 0x4F463F669E5FEA2D,
-    0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB1F8D5D085,
-    0x6033046FC7B6BABF, 0};
+static const u64 TwoOverPi[20] = {0xA2F9836E4E441529, 0xFC2757D1F534DDC0,
+                                  0xDB6295993C439041, 0xFE5163ABDEBBC561,
+                                  0xB7246E3A424DD2E0, 0x06492EEA09D1921C,
+                                  0xFE1DEB1CB129A73E, 0xE88235F52EBB4484,
+                                  0xE99C7026B45F7E41, 0x3991D639835339F4,
+                                  0x9C845F8BBDF9283B, 0x1FF897FFDE05980F,
+                                  0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7,
+                                  0x4F463F669E5FEA2D, 0x7527BAC7EBE5F17B,
+                                  0x3D0739F78A5292EA, 0x6BFB5FB1F8D5D085,
+                                  0x6033046FC7B6BABF, 0};
 f64 AMDGCN(trig_preop_f64)(f64 X, u32 Segment) {
   u32 E = bitsOf64(X) >> 52 & 2047;
   u32 Shift = (Segment & 31) * 53 + (E > 1077 ? E - 1077 : 0);
@@ -143,8 +147,8 @@ f64 AMDGCN(trig_preop_f64)(f64 X, u32 Segment) {
   return Scale < -1000 ? 0 : R * float64((u64)(Scale + 1023) << 52);
 }
 
-// div.scale, div.fmas and div.fixup are three steps of a division. Here the last one
-// divides; the others only keep its operands unscaled.
+// div.scale, div.fmas and div.fixup are three steps of a division. Here the
+// last one divides; the others only keep its operands unscaled.
 #define DIVISION(SUFFIX, TYPE)                                                 \
   TYPE AMDGCN(div_scale_##SUFFIX##_0)(TYPE A, TYPE B, _Bool Numerator) {       \
     return Numerator ? A : B;                                                  \
@@ -208,8 +212,9 @@ HELPER s32 clampTo(f32 X, s32 Low, s32 High) {
   return X != X ? 0 : X <= Low ? Low : X >= High ? High : (s32)X;
 }
 u32 AMDGCN(cvt_pknorm_i16)(f32 A, f32 B) {
-  return pack(clampTo(__builtin_elementwise_roundeven(A * 32767.0f), -32767, 32767),
-              clampTo(__builtin_elementwise_roundeven(B * 32767.0f), -32767, 32767));
+  return pack(
+      clampTo(__builtin_elementwise_roundeven(A * 32767.0f), -32767, 32767),
+      clampTo(__builtin_elementwise_roundeven(B * 32767.0f), -32767, 32767));
 }
 u32 AMDGCN(cvt_pknorm_u16)(f32 A, f32 B) {
   return pack(clampTo(__builtin_elementwise_roundeven(A * 65535.0f), 0, 65535),
@@ -232,8 +237,8 @@ u32 AMDGCN(perm)(u32 A, u32 B, u32 Selector) {
   u32 R = 0;
   for (int I = 0; I < 4; ++I) {
     u32 S = Selector >> 8 * I & 255;
-    u32 Byte = S < 8    ? Bytes >> S * 8 & 255
-               : S < 12 ? (Bytes >> ((S - 8) * 16 + 15) & 1 ? 255 : 0)
+    u32 Byte = S < 8     ? Bytes >> S * 8 & 255
+               : S < 12  ? (Bytes >> ((S - 8) * 16 + 15) & 1 ? 255 : 0)
                : S == 12 ? 0
                          : 255;
     R |= Byte << 8 * I;
@@ -283,8 +288,12 @@ u32 AMDGCN(bitop3_i32)(u32 A, u32 B, u32 C, u32 Table) {
   return PTX(lop3)(A, B, C, Table);
 }
 #define LOW24S(X) ((s32)((u32)(X) << 8) >> 8)
-s32 AMDGCN(mul_i24_i32)(s32 A, s32 B) { return (s32)((s64)LOW24S(A) * LOW24S(B)); }
-u32 AMDGCN(mul_u24_i32)(u32 A, u32 B) { return (A & 0xffffff) * (B & 0xffffff); }
+s32 AMDGCN(mul_i24_i32)(s32 A, s32 B) {
+  return (s32)((s64)LOW24S(A) * LOW24S(B));
+}
+u32 AMDGCN(mul_u24_i32)(u32 A, u32 B) {
+  return (A & 0xffffff) * (B & 0xffffff);
+}
 s32 AMDGCN(mulhi_i24)(s32 A, s32 B) { return (s64)LOW24S(A) * LOW24S(B) >> 32; }
 u32 AMDGCN(mulhi_u24)(u32 A, u32 B) {
   return (u64)(A & 0xffffff) * (B & 0xffffff) >> 32;
@@ -293,7 +302,9 @@ u32 AMDGCN(mulhi_u24)(u32 A, u32 B) {
 HELPER s32 clampSum(s64 X) {
   return X < -0x80000000ll ? S32_MIN : X > 0x7fffffff ? 0x7fffffff : (s32)X;
 }
-HELPER u32 clampUnsigned(u64 X) { return X > 0xffffffff ? 0xffffffffu : (u32)X; }
+HELPER u32 clampUnsigned(u64 X) {
+  return X > 0xffffffff ? 0xffffffffu : (u32)X;
+}
 #define NIBBLE(X, I) (((s32)((X) << (28 - 4 * (I)))) >> 28)
 #define SIGNED_DOT(NAME, COUNT, TERM)                                          \
   s32 AMDGCN(NAME)(u32 A, u32 B, s32 C, _Bool Clamp) {                         \
@@ -316,7 +327,8 @@ UNSIGNED_DOT(udot2, 2, (u64)(A >> 16 * I & 0xffff) * (B >> 16 * I & 0xffff))
 UNSIGNED_DOT(udot4, 4, (A >> 8 * I & 255) * (B >> 8 * I & 255))
 UNSIGNED_DOT(udot8, 8, (A >> 4 * I & 15) * (B >> 4 * I & 15))
 f32 AMDGCN(fdot2)(f16x2 A, f16x2 B, f32 C, _Bool Clamp) {
-  f32 R = widenHalf(A) * widenHalf(B) + widenHalf(A >> 16) * widenHalf(B >> 16) + C;
+  f32 R =
+      widenHalf(A) * widenHalf(B) + widenHalf(A >> 16) * widenHalf(B >> 16) + C;
   return Clamp ? saturate(R) : R;
 }
 
@@ -346,8 +358,8 @@ u64 AMDGCN(writelane)(u64 Value, u32 Lane, u64 Old) {
   return mneme_host_laneid() == Lane ? Value : Old;
 }
 
-/// ds.permute pushes. Each lane finds who pushed to it by comparing its number with all
-/// addresses, bit by bit; the highest pusher wins.
+/// ds.permute pushes. Each lane finds who pushed to it by comparing its number
+/// with all addresses, bit by bit; the highest pusher wins.
 u32 AMDGCN(ds_permute)(u32 Address, u32 Value) {
   u32 Target = Address >> 2, Lane = mneme_host_laneid();
   u64 Pushers = ballot(1);

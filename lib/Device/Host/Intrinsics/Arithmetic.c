@@ -7,15 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// f32 and f64 arithmetic in every rounding mode, and the approximations, which here are
-/// as accurate as the C library.
+/// f32 and f64 arithmetic in every rounding mode, and the approximations, which
+/// here are as accurate as the C library.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "Library.h"
 
 //===----------------------------------------------------------------------===//
-// f32: computed in f64, where it is exact or its error is known, and rounded once.
+// f32: computed in f64, where it is exact or its error is known, and rounded
+// once.
 //===----------------------------------------------------------------------===//
 
 /// An exact sum of zero is -0 when rounding down, unless both terms are +0.
@@ -41,7 +42,8 @@ HELPER f32 fma32(f32 A, f32 B, f32 C, enum Rounding Mode) {
   f32 R = narrow32(Sum, sumError(Product, C, Sum), Mode);
   return signZero(R, Product, C, Mode);
 }
-// No quotient or root of 24-bit numbers is closer to a 24-bit number than f64 resolves.
+// No quotient or root of 24-bit numbers is closer to a 24-bit number than f64
+// resolves.
 HELPER f32 div32(f32 A, f32 B, enum Rounding Mode) {
   return Mode == RN ? A / B : narrow32((f64)A / (f64)B, 0, Mode);
 }
@@ -91,8 +93,8 @@ IN_MODE32(rm, RM)
 IN_MODE32(rp, RP)
 
 //===----------------------------------------------------------------------===//
-// f64: the processor's own rounding modes. These cannot be vectorized or inlined, and
-// are rare.
+// f64: the processor's own rounding modes. These cannot be vectorized or
+// inlined, and are rare.
 //===----------------------------------------------------------------------===//
 
 f64 NVVM(add_rn_d)(f64 A, f64 B) { return A + B; }
@@ -113,7 +115,7 @@ f64 NVVM(fma_rn_d)(f64 A, f64 B, f64 C) {
   }
 #define IN_MODE64(NAME, FLT_ROUNDS)                                            \
   ROUNDED64(add_##NAME##_d, FLT_ROUNDS, (f64 A, f64 B), A + B)                 \
-  ROUNDED64(mul_##NAME##_d, FLT_ROUNDS, (f64 A, f64 B), A * B)                 \
+  ROUNDED64(mul_##NAME##_d, FLT_ROUNDS, (f64 A, f64 B), A *B)                  \
   ROUNDED64(div_##NAME##_d, FLT_ROUNDS, (f64 A, f64 B), A / B)                 \
   ROUNDED64(rcp_##NAME##_d, FLT_ROUNDS, (f64 A), 1.0 / A)                      \
   ROUNDED64(sqrt_##NAME##_d, FLT_ROUNDS, (f64 A), __builtin_sqrt(A))           \
@@ -207,7 +209,8 @@ ROUND(trunc, __builtin_elementwise_trunc)
     return B != B || A > B || (A == B && !(BITS(A) & SIGNBIT)) ? A : B;        \
   }
 MIN_MAX(f32, 32, 0x80000000u, bitsOf32, float32(0x7fffffff))
-MIN_MAX(f64, 64, 0x8000000000000000ull, bitsOf64, float64(0x7fffffffffffffffull))
+MIN_MAX(f64, 64, 0x8000000000000000ull, bitsOf64,
+        float64(0x7fffffffffffffffull))
 f64 NVVM(fmin_d)(f64 A, f64 B) { return minimum64(A, B); }
 f64 NVVM(fmax_d)(f64 A, f64 B) { return maximum64(A, B); }
 
@@ -246,8 +249,8 @@ HELPER f32 xorSign(f32 A, f32 B, f32 R) {
 MIN_MAX32(fmin, minimum32)
 MIN_MAX32(fmax, maximum32)
 
-// redux.sync has no operation on floats: integers that are ordered as they are, where a
-// NaN is beyond the end at which it must lose or win.
+// redux.sync has no operation on floats: integers that are ordered as they are,
+// where a NaN is beyond the end at which it must lose or win.
 s32 mneme_redux_encode(f32 X, s32 NaN) {
   s32 B = (s32)bitsOf32(X);
   return X != X ? NaN : B ^ ((B >> 31) & 0x7fffffff);

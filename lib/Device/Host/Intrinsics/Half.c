@@ -58,8 +58,8 @@ HELPER bf16 fmaBFloat(bf16 A, bf16 B, bf16 C) {
 
 #define FMA(TYPE, KIND, SUFFIX)                                                \
   HELPER TYPE fma##KIND##Ftz(TYPE A, TYPE B, TYPE C) {                         \
-    return flush##KIND(fma##KIND(flush##KIND(A), flush##KIND(B),               \
-                                 flush##KIND(C)));                             \
+    return flush##KIND(                                                        \
+        fma##KIND(flush##KIND(A), flush##KIND(B), flush##KIND(C)));            \
   }                                                                            \
   TYPE NVVM(fma_rn_##SUFFIX)(TYPE A, TYPE B, TYPE C) {                         \
     return fma##KIND(A, B, C);                                                 \
@@ -160,12 +160,8 @@ MIN_MAX16(fmax, bf16, BFloat, bf16, bfloatOfFloat)
 // Conversions
 //===----------------------------------------------------------------------===//
 
-HELPER f16 finiteHalf(f16 X) {
-  return (X & 0x7fff) == 0x7c00 ? X - 1 : X;
-}
-HELPER bf16 finiteBFloat(bf16 X) {
-  return (X & 0x7fff) == 0x7f80 ? X - 1 : X;
-}
+HELPER f16 finiteHalf(f16 X) { return (X & 0x7fff) == 0x7c00 ? X - 1 : X; }
+HELPER bf16 finiteBFloat(bf16 X) { return (X & 0x7fff) == 0x7f80 ? X - 1 : X; }
 f16 NVVM(f2h_rn)(f32 X) { return halfOfFloat(X); }
 f16 NVVM(f2h_rn_ftz)(f32 X) { return halfOfFloat(flush(X)); }
 f16 NVVM(bf2h_rn)(bf16 X) { return halfOfFloat(widenBFloat(X)); }
@@ -219,9 +215,7 @@ HELPER f64 oddOf64(u64 X) {
   // Bits beyond the 53 that f64 keeps are gathered in one.
   return X >> 53 ? (f64)((X >> 11) | ((X & 0x7ff) != 0)) * 2048.0 : (f64)X;
 }
-HELPER f64 oddOfSigned(s64 X) {
-  return X < 0 ? -oddOf64(-(u64)X) : oddOf64(X);
-}
+HELPER f64 oddOfSigned(s64 X) { return X < 0 ? -oddOf64(-(u64)X) : oddOf64(X); }
 FROM64(rn, RN)
 FROM64(rz, RZ)
 FROM64(rm, RM)

@@ -26,7 +26,8 @@ u32 NVVM(mul24_ui)(u32 A, u32 B) { return (A & 0xffffff) * (B & 0xffffff); }
 
 #define SAD(NAME, TYPE, UNSIGNED)                                              \
   UNSIGNED NVVM(sad_##NAME)(TYPE A, TYPE B, UNSIGNED C) {                      \
-    return (A > B ? (UNSIGNED)A - (UNSIGNED)B : (UNSIGNED)B - (UNSIGNED)A) + C;\
+    return (A > B ? (UNSIGNED)A - (UNSIGNED)B : (UNSIGNED)B - (UNSIGNED)A) +   \
+           C;                                                                  \
   }
 SAD(s, s16, u16)
 SAD(us, u16, u16)
@@ -54,12 +55,15 @@ u32 NVVM(prmt_b4e)(u32 A, u32 B, u32 N) {
   // Selectors 0x5670, 0x6701, 0x7012, 0x0123.
   return NVVM(prmt)(A, B, (0x0123701267015670ull >> (N & 3) * 16) & 0xffff);
 }
-u32 NVVM(prmt_rc8)(u32 A, u32 N) { return (A >> (N & 3) * 8 & 255) * 0x01010101; }
+u32 NVVM(prmt_rc8)(u32 A, u32 N) {
+  return (A >> (N & 3) * 8 & 255) * 0x01010101;
+}
 u32 NVVM(prmt_ecl)(u32 A, u32 N) {
   return NVVM(prmt)(A, 0, (0x3333322232113210ull >> (N & 3) * 16) & 0xffff);
 }
 u32 NVVM(prmt_ecr)(u32 A, u32 N) {
-  return NVVM(prmt)(A, 0, (0x3210321132223333ull >> (3 - (N & 3)) * 16) & 0xffff);
+  return NVVM(prmt)(A, 0,
+                    (0x3210321132223333ull >> (3 - (N & 3)) * 16) & 0xffff);
 }
 u32 NVVM(prmt_rc16)(u32 A, u32 N) {
   return (A >> (N & 1) * 16 & 0xffff) * 0x00010001;
@@ -126,7 +130,9 @@ FIND_LEADING(64, u64, s64)
 HELPER s32 signExtend(u32 A, u32 N) {
   return N >= 32 ? (s32)A : N == 0 ? 0 : (s32)(A << (32 - N)) >> (32 - N);
 }
-HELPER u32 zeroExtend(u32 A, u32 N) { return N >= 32 ? A : A & ((1u << N) - 1); }
+HELPER u32 zeroExtend(u32 A, u32 N) {
+  return N >= 32 ? A : A & ((1u << N) - 1);
+}
 s32 NVVM(sext_clamp)(u32 A, u32 N) { return signExtend(A, N); }
 s32 NVVM(sext_wrap)(u32 A, u32 N) { return signExtend(A, N & 31); }
 u32 NVVM(zext_clamp)(u32 A, u32 N) { return zeroExtend(A, N); }
@@ -167,7 +173,8 @@ u32 NVVM(fns)(u32 Mask, u32 Base, s32 Offset) {
     if (Start >= BITS || Length == 0)                                          \
       return B;                                                                \
     UNSIGNED Mask =                                                            \
-        (Length >= BITS ? ~(UNSIGNED)0 : ((UNSIGNED)1 << Length) - 1) << Start;\
+        (Length >= BITS ? ~(UNSIGNED)0 : ((UNSIGNED)1 << Length) - 1)          \
+        << Start;                                                              \
     return (A << Start & Mask) | (B & ~Mask);                                  \
   }
 BFE(32, u32, s32)
@@ -193,8 +200,8 @@ DOT(u_s, u8, s8, u16)
 DOT(u_u, u8, u8, u16)
 
 //===----------------------------------------------------------------------===//
-// SIMD video: vadd2.u32.u32.u32 is mneme_ptx_vadd2_u32, with _sat or _add as the
-// instruction has it.
+// SIMD video: vadd2.u32.u32.u32 is mneme_ptx_vadd2_u32, with _sat or _add as
+// the instruction has it.
 //===----------------------------------------------------------------------===//
 
 HELPER s32 clampLane(s32 X, s32 Low, s32 High) {

@@ -11,9 +11,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "AMDGCN.c"
 #include "Arithmetic.c"
 #include "Conversion.c"
 #include "Half.c"
 #include "Integer.c"
 #include "Memory.c"
-#include "AMDGCN.c"

@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// GPU instructions as C functions. Compiled to bitcode when Mneme is built, linked
-/// into each kernel that needs them. HostIntrinsics finds the function of an intrinsic
-/// by its name: llvm.nvvm.add.rm.f is mneme_nvvm_add_rm_f. A result that is a structure
-/// has one function per element: name_0, name_1. Half precision and packed values are
-/// integers of their size.
+/// GPU instructions as C functions. Compiled to bitcode when Mneme is built,
+/// linked into each kernel that needs them. HostIntrinsics finds the function
+/// of an intrinsic by its name: llvm.nvvm.add.rm.f is mneme_nvvm_add_rm_f. A
+/// result that is a structure has one function per element: name_0, name_1.
+/// Half precision and packed values are integers of their size.
 ///
-/// No headers and no library calls but LLVM's own math intrinsics: the code must
-/// vectorize over the threads of a block.
+/// No headers and no library calls but LLVM's own math intrinsics: the code
+/// must vectorize over the threads of a block.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -121,7 +121,7 @@ HELPER f32 odd32(f64 Value) {
   return float32((Value > Wide) == (Value > 0) ? B + 1 : B - 1);
 }
 
-HELPER f32 widenHalf(f16 X) { return (f32)__builtin_bit_cast(_Float16, X); }
+HELPER f32 widenHalf(f16 X) { return (f32) __builtin_bit_cast(_Float16, X); }
 HELPER f32 widenBFloat(bf16 X) { return float32((u32)X << 16); }
 HELPER f16 halfOfFloat(f32 X) {
   return X != X ? 0x7fff : __builtin_bit_cast(u16, (_Float16)X);
@@ -134,9 +134,10 @@ HELPER bf16 bfloatOfFloat(f32 X) {
 HELPER bf16 bfloatOfDouble(f64 X) { return bfloatOfFloat(odd32(X)); }
 HELPER u32 pack(u16 Low, u16 High) { return Low | (u32)High << 16; }
 
-/// Any number to a smaller format with \p M fraction bits and smallest normal exponent
-/// \p MinExponent: sign at bit \p SignBit, nothing done about overflow but \p Limit, the
-/// encoding that larger magnitudes become. NaN is the caller's.
+/// Any number to a smaller format with \p M fraction bits and smallest normal
+/// exponent
+/// \p MinExponent: sign at bit \p SignBit, nothing done about overflow but \p
+/// Limit, the encoding that larger magnitudes become. NaN is the caller's.
 HELPER u32 encode(f64 X, int M, int MinExponent, int SignBit, u32 Limit,
                   enum Rounding Mode) {
   u64 B = bitsOf64(X);

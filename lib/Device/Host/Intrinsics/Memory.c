@@ -7,15 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Address spaces, atomics, clocks, and moving data between the lanes of a wave.
+/// Address spaces, atomics, clocks, and moving data between the lanes of a
+/// wave.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "Library.h"
 
 //===----------------------------------------------------------------------===//
-// Address spaces. On the host there is one; shared memory is a range of it, and the
-// stack is the local memory of a thread.
+// Address spaces. On the host there is one; shared memory is a range of it, and
+// the stack is the local memory of a thread.
 //===----------------------------------------------------------------------===//
 
 HELPER _Bool isShared(const void *P) {
@@ -34,7 +35,9 @@ _Bool AMDGCN(is_private)(const void *P) { return 0; }
 // Atomics with a scope. All have the whole machine's.
 //===----------------------------------------------------------------------===//
 
-HELPER u32 wrapIncrement(u32 Old, u32 Limit) { return Old >= Limit ? 0 : Old + 1; }
+HELPER u32 wrapIncrement(u32 Old, u32 Limit) {
+  return Old >= Limit ? 0 : Old + 1;
+}
 HELPER u32 wrapDecrement(u32 Old, u32 Limit) {
   return Old == 0 || Old > Limit ? Limit : Old - 1;
 }
@@ -76,9 +79,8 @@ HELPER u32 wrapDecrement(u32 Old, u32 Limit) {
       Old = __builtin_bit_cast(TYPE, OldWord);                                 \
       New = EXPR;                                                              \
       NewWord = __builtin_bit_cast(WORD, New);                                 \
-    } while (!__atomic_compare_exchange_n((WORD *)P, &OldWord, NewWord, 0,     \
-                                          __ATOMIC_SEQ_CST,                    \
-                                          __ATOMIC_SEQ_CST));                  \
+    } while (!__atomic_compare_exchange_n(                                     \
+        (WORD *)P, &OldWord, NewWord, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
     return Old;                                                                \
   }
 RMW_LOOP(increment, u32, u32, wrapIncrement(Old, V))

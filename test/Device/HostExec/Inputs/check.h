@@ -49,7 +49,7 @@ template <typename T> struct Buffer {
   operator T *() { return Data; }
 };
 
-inline void sync() {
+inline void launched() {
   CUDA_OK(cudaGetLastError());
   CUDA_OK(cudaDeviceSynchronize());
 }
