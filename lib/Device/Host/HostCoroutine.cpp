@@ -92,6 +92,12 @@ static bool isSpinLoop(const Loop &L) {
   return false;
 }
 
+static bool endsInYield(BasicBlock &BB) {
+  auto *Call = dyn_cast_or_null<CallInst>(BB.getTerminator()->getPrevNode());
+  return Call && SyncCall::classof(Call) &&
+         SyncCall(Call).getOp() == MNEME_OP_NONE;
+}
+
 bool host::insertSpinYields(Function &F) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
@@ -101,7 +107,9 @@ bool host::insertSpinYields(Function &F) {
       continue;
     SmallVector<BasicBlock *, 2> Blocks;
     L->getLoopLatches(Blocks);
-    Latches.insert(Blocks.begin(), Blocks.end());
+    for (BasicBlock *BB : Blocks)
+      if (!endsInYield(*BB))
+        Latches.insert(BB);
   }
   for (BasicBlock *BB : Latches) {
     IRBuilder<> B(BB->getTerminator());

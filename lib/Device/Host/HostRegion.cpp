@@ -531,7 +531,10 @@ void RegionBuilder::cut() {
     if (getPlaceholderName(*Call) != "sync2")
       continue;
     for (Site &S : Sites)
-      S.HasResult |= S.Continue == Call->getParent();
+      if (S.Continue == Call->getParent()) {
+        S.HasResult = true;
+        S.Flags |= MNEME_SITE_RESULT2;
+      }
   }
 }
 

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostABI.h"
+#include "HostSync.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/InstIterator.h"
@@ -160,8 +161,12 @@ PreservedAnalyses HostSharedPass::run(Module &M, ModuleAnalysisManager &) {
     for (Function &F : M)
       convergeVolatile(F);
   convertUsersOfConstantsToInstructions(Variables);
-  for (Function &F : M)
+  for (Function &F : M) {
+    // While the loops still show what they wait for.
+    if (!F.isDeclaration())
+      insertSpinYields(F);
     makeSharedAtomicsPlain(F);
+  }
 
   SharedLayout Layout(M);
   Layout.assign();

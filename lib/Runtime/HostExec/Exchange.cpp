@@ -13,6 +13,7 @@
 
 #include "llvm/Mneme/Runtime/HostExchange.h"
 #include "Scheduler.h"
+#include <string.h>
 
 using namespace mneme::host;
 
@@ -22,23 +23,35 @@ class Exchange {
   MnemeHostExchange &A;
   const MnemeHostSite &Site;
   const uint32_t WaveSize;
+  /// Of a shuffle whose operands are the same everywhere: the lane that each lane
+  /// reads, and whether that is the one it asked for.
+  uint8_t Source[32];
+  uint8_t Valid[32];
+  bool FixedShuffle;
 
 public:
   Exchange(MnemeHostExchange &A, const MnemeHostSite &Site, uint32_t WaveSize)
-      : A(A), Site(Site), WaveSize(WaveSize) {}
+      : A(A), Site(Site), WaveSize(WaveSize),
+        FixedShuffle(Site.Op == MNEME_OP_SHUFFLE && WaveSize == 32 &&
+                     (Site.Flags & MNEME_SITE_FIXED) &&
+                     !(Site.Flags & MNEME_SITE_MASKED)) {
+    if (FixedShuffle)
+      computeSources();
+  }
 
   /// Carries it out for the lanes \p Group of the warp that begins at thread
   /// \p Base. \p Full: those are all lanes of a whole warp.
   void runWarp(uint32_t Base, uint64_t Group, bool Full) {
-    bool FixedShuffle =
-        Site.Op == MNEME_OP_SHUFFLE && Site.Flags == MNEME_SITE_FIXED;
-    if (FixedShuffle && Full && Site.Size == 4)
-      shuffleFull(reinterpret_cast<uint32_t *>(A.Values),
-                  reinterpret_cast<uint32_t *>(A.Results), Base);
-    else if (FixedShuffle && Full)
-      shuffleFull(A.Values, A.Results, Base);
+    if (!FixedShuffle || !Full)
+      return runLanes(Base, Group);
+    if (Site.Size == 4)
+      shuffleFull(reinterpret_cast<uint32_t *>(A.Values) + Base,
+                  reinterpret_cast<uint32_t *>(A.Results) + Base);
     else
-      runLanes(Base, Group);
+      shuffleFull(A.Values + Base, A.Results + Base);
+    if (Site.Flags & MNEME_SITE_RESULT2)
+      for (int Lane = 0; Lane != 32; ++Lane)
+        A.Results2[Base + Lane] = Valid[Lane];
   }
 
 private:
@@ -54,36 +67,24 @@ private:
       A.Results[I] = V;
   }
 
-  /// The common case: a whole warp, and operands in the instruction. Each lane's
-  /// source is computed without branches, so that this is a few vectors of work.
-  template <typename T>
-  void shuffleFull(const T *Values, T *Results, uint32_t Base) {
-    const int Segment = (Site.C >> 8) & 31, Clamp = Site.C & 31,
-              Operand = Site.B & 31;
-    Values += Base;
-    Results += Base;
-    auto Run = [&](auto SourceOf, bool Up) {
-      for (int Lane = 0; Lane != 32; ++Lane) {
-        int Max = (Lane & Segment) | (Clamp & ~Segment);
-        int From = SourceOf(Lane);
-        bool Valid = Up ? From >= Max : From <= Max;
-        int Source = Valid ? From : Lane;
-        Results[Lane] = Values[Source];
-        A.Results2[Base + Lane] = Valid;
-      }
-    };
-    switch (Site.Mode) {
-    case 0:
-      return Run([&](int Lane) { return Lane - Operand; }, true);
-    case 1:
-      return Run([&](int Lane) { return Lane + Operand; }, false);
-    case 2:
-      return Run([&](int Lane) { return Lane ^ Operand; }, false);
-    default:
-      return Run(
-          [&](int Lane) { return (Lane & Segment) | (Operand & ~Segment); },
-          false);
+  void computeSources() {
+    const int Segment = (Site.C >> 8) & 31, Clamp = Site.C & 31;
+    const int B = Site.B & 31;
+    for (int Lane = 0; Lane != 32; ++Lane) {
+      int Max = (Lane & Segment) | (Clamp & ~Segment);
+      int From = Site.Mode == 0   ? Lane - B
+                 : Site.Mode == 1 ? Lane + B
+                 : Site.Mode == 2 ? Lane ^ B
+                                  : (Lane & Segment) | (B & ~Segment);
+      bool IsValid = Site.Mode == 0 ? From >= Max : From <= Max;
+      Valid[Lane] = IsValid;
+      Source[Lane] = static_cast<uint8_t>(IsValid ? From : Lane);
     }
+  }
+
+  template <typename T> void shuffleFull(const T *Values, T *Results) {
+    for (int Lane = 0; Lane != 32; ++Lane)
+      Results[Lane] = Values[Source[Lane]];
   }
 
   /// As the scheduler does it.
@@ -207,10 +208,10 @@ static void releaseBarriers(MnemeHostExchange &A, uint32_t NumThreads,
       A.State[I] -= MNEME_STATE_BARRIER;
 }
 
-static uint8_t smallestState(const MnemeHostExchange &A, uint32_t NumThreads) {
+static uint8_t smallestState(const uint8_t *State, uint32_t Count) {
   uint8_t Smallest = MNEME_STATE_EXIT;
-  for (uint32_t I = 0; I != NumThreads; ++I)
-    Smallest = A.State[I] < Smallest ? A.State[I] : Smallest;
+  for (uint32_t I = 0; I != Count; ++I)
+    Smallest = State[I] < Smallest ? State[I] : Smallest;
   return Smallest;
 }
 
@@ -223,29 +224,47 @@ static uint32_t startRegion(MnemeHostExchange &A, uint8_t Region) {
   return Region;
 }
 
+/// The lanes in state \p From, the smallest; they go to \p To.
+static uint64_t takeLanes(uint8_t *State, uint32_t Lanes, uint8_t From,
+                          uint8_t To) {
+  // Warps are mostly in one state.
+  if (smallestState(State, Lanes) != From)
+    return 0;
+  uint8_t Differs = 0;
+  for (uint32_t Lane = 0; Lane != Lanes; ++Lane)
+    Differs |= State[Lane] ^ From;
+  if (!Differs) {
+    memset(State, To, Lanes);
+    return lowBits(Lanes);
+  }
+  uint64_t Group = 0;
+  for (uint32_t Lane = 0; Lane != Lanes; ++Lane) {
+    if (State[Lane] != From)
+      continue;
+    Group |= uint64_t(1) << Lane;
+    State[Lane] = To;
+  }
+  return Group;
+}
+
 extern "C" uint32_t __mneme_host_advance(MnemeHostExchange *A,
                                          uint32_t NumThreads,
                                          const MnemeHostSite *Sites,
                                          uint32_t WaveSize) {
-  uint8_t Next = smallestState(*A, NumThreads);
+  uint8_t Next = smallestState(A->State, NumThreads);
   if (Next == MNEME_STATE_EXIT)
     return Next;
   if (Next < MNEME_STATE_WARP)
     return startRegion(*A, Next);
   if (Next >= MNEME_STATE_BARRIER) {
     releaseBarriers(*A, NumThreads, Sites);
-    return startRegion(*A, smallestState(*A, NumThreads));
+    return startRegion(*A, smallestState(A->State, NumThreads));
   }
   uint8_t Number = Next - MNEME_STATE_WARP;
   Exchange X(*A, Sites[Number], WaveSize);
   for (uint32_t Base = 0; Base < NumThreads; Base += WaveSize) {
     uint32_t Lanes = NumThreads - Base < WaveSize ? NumThreads - Base : WaveSize;
-    uint64_t Group = 0;
-    for (uint32_t Lane = 0; Lane != Lanes; ++Lane)
-      if (A->State[Base + Lane] == Next) {
-        Group |= uint64_t(1) << Lane;
-        A->State[Base + Lane] = Number;
-      }
+    uint64_t Group = takeLanes(A->State + Base, Lanes, Next, Number);
     if (Group)
       X.runWarp(Base, Group, Lanes == WaveSize && Group == lowBits(WaveSize));
   }

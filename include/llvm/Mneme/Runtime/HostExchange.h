@@ -51,6 +51,7 @@ enum MnemeHostState {
 enum MnemeHostSiteFlags {
   MNEME_SITE_FIXED = 1,  ///< B and C are here; else they lie in the arrays.
   MNEME_SITE_MASKED = 2, ///< The masks lie in the array; else they name all lanes.
+  MNEME_SITE_RESULT2 = 4, ///< Results2 is read.
 };
 
 /// A sync point, as far as it is the same for all threads.
