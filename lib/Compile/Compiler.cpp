@@ -178,7 +178,7 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
 }
 
 /// Makes all functions of \p M ones of the architecture asked for.
-Error KernelCompiler::retarget(Module &M) const {
+void KernelCompiler::retarget(Module &M) const {
   if (!Options.Arch.empty())
     for (Function &F : M) {
       if (F.isDeclaration())
@@ -187,14 +187,12 @@ Error KernelCompiler::retarget(Module &M) const {
       F.removeFnAttr("target-features");
     }
   M.setDataLayout(TM->createDataLayout());
-  return Error::success();
 }
 
 Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   DiagnosticScope Diagnostics(M.getContext());
   Stopwatch Preprocess;
-  if (Error E = retarget(M))
-    return E;
+  retarget(M);
   if (!Options.Specialize.empty()) {
     ModuleAnalysisManager MAM;
     SpecializeOptions SO = Options.Specialize;

@@ -373,3 +373,68 @@ TEST_F(ReplayTest, VerdictNamesAndExitCodes) {
   R.V = Verdict::Crash;
   EXPECT_EQ(getExitCode(**P, R), 2);
 }
+
+/// The kernel for AMDGPU.
+static std::string forAMDGPU(std::string IR) {
+  auto Replace = [&](StringRef From, StringRef To) {
+    size_t At = IR.find(From.str());
+    ASSERT_NE(At, std::string::npos);
+    IR.replace(At, From.size(), To.str());
+  };
+  Replace("nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa");
+  Replace("ptx_kernel", "amdgpu_kernel");
+  Replace("sm_90", "gfx90a");
+  return IR;
+}
+
+TEST_F(ReplayTest, RunsOnTheHostDevice) {
+  K.Instances[0].Block = {1, 1, 1};
+  for (bool AMDGPU : {false, true}) {
+    if (AMDGPU) {
+      IR = forAMDGPU(IR);
+      K.Triple = "amdgcn-amd-amdhsa";
+      K.Arch = "gfx90a";
+    }
+    for (const char *Passes : {"", "default<O1>", "default<O3>"}) {
+      ReplayOptions O;
+      O.Passes = Passes;
+      auto P = plan(O);
+      ASSERT_THAT_EXPECTED(P, Succeeded());
+      Expected<ReplayResult> R = runIsolatedReplay(**P);
+      ASSERT_THAT_EXPECTED(R, Succeeded());
+      EXPECT_EQ(R->V, Verdict::Match) << R->Error;
+      EXPECT_EQ(R->Device, "host");
+      EXPECT_EQ(R->Nanoseconds.size(), O.Iterations);
+      EXPECT_EQ(R->Buffers.size(), 4u);
+      EXPECT_GT(R->Times.Codegen, 0);
+      EXPECT_GT(R->EndTime, R->StartTime);
+    }
+    // Two threads add twice.
+    ReplayOptions Twice;
+    Twice.Block[0] = 2;
+    auto P = plan(Twice);
+    ASSERT_THAT_EXPECTED(P, Succeeded());
+    Expected<ReplayResult> R = runIsolatedReplay(**P);
+    ASSERT_THAT_EXPECTED(R, Succeeded());
+    EXPECT_EQ(R->V, Verdict::Mismatch);
+    EXPECT_THAT(R->Error, HasSubstr("of buffer 0 differ, first at 0: 0x14 "
+                                    "instead of 0x0f"));
+  }
+}
+
+TEST_F(ReplayTest, CompilesForAMDGPU) {
+  IR = forAMDGPU(IR);
+  K.Triple = "amdgcn-amd-amdhsa";
+  K.Arch = "gfx90a";
+  ReplayOptions O;
+  O.Execute = false;
+  auto P = plan(O);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  Expected<ReplayResult> R = replay(**P);
+  ASSERT_THAT_EXPECTED(R, Succeeded());
+  EXPECT_EQ(R->V, Verdict::NotVerified) << R->Error;
+  EXPECT_EQ(getExitCode(**P, *R), 0);
+  ASSERT_TRUE(R->Resources);
+  EXPECT_GT(R->Resources->Registers.value_or(0), 0u);
+  EXPECT_GT(R->ObjectSize, 0u);
+}

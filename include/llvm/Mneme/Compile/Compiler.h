@@ -93,7 +93,7 @@ private:
   bool FuseFP = false;
   std::unique_ptr<TargetMachine> TM;
 
-  Error retarget(Module &M) const;
+  void retarget(Module &M) const;
   Expected<SmallVector<char, 0>> emit(const Module &M, bool Object) const;
 };
 
