@@ -1,0 +1,142 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Recorder.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Testing/Support/Error.h"
+#include "llvm/Testing/Support/SupportHelpers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::HasSubstr;
+
+namespace {
+class RecorderTest : public testing::Test {
+protected:
+  RecorderTest() : Dir("mneme-recorder", /*Unique=*/true) {
+    K.Name = "_Z1kv";
+    K.StaticHash.fill(0x11);
+    K.Triple = "nvptx64-nvidia-cuda";
+    K.Bitcode = "bitcode";
+    Launch.StaticHash = Hash;
+    Launch.Instance.DynamicHash = "0000000000000022";
+    Launch.Instance.Prologue = "p";
+    Launch.Instance.Epilogue = "e";
+    Launch.ArenaBase = MNEME_ARENA_BASE;
+    Launch.ArenaSize = 4096;
+  }
+
+  static ProcessSummary summary(uint64_t Occurrences, bool IsRecorded) {
+    ProcessSummary S;
+    S.Kernels.push_back({std::string(32, '1'), "_Z1kv", "0000000000000022",
+                         Occurrences, IsRecorded});
+    return S;
+  }
+
+  RecordedKernel read() {
+    return cantFail(readKernelFile(Dir.path(Hash + ".json")));
+  }
+
+  unittest::TempDir Dir;
+  const std::string Hash = std::string(32, '1');
+  CompiledKernel K;
+  RecordedLaunch Launch;
+};
+} // namespace
+
+TEST_F(RecorderTest, WritesKernelAndBitcode) {
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K);
+  ASSERT_THAT_ERROR(R.addLaunch(Launch), Succeeded());
+  RecordedKernel File = read();
+  EXPECT_EQ(File.DemangledName, "k()");
+  EXPECT_EQ(File.Modules,
+            std::vector<std::string>{"RecordedIR_" + Hash + ".bc"});
+  EXPECT_EQ(File.VASize, 4096u);
+  ASSERT_EQ(File.Instances.size(), 1u);
+  EXPECT_EQ(File.Instances[0].Occurrences, 1u);
+  auto Bitcode = readFile(Dir.path(File.Modules[0]));
+  ASSERT_THAT_EXPECTED(Bitcode, Succeeded());
+  EXPECT_EQ((*Bitcode)->getBuffer().str(), "bitcode");
+}
+
+TEST_F(RecorderTest, RefusesUnknownKernel) {
+  Recorder R{std::string(Dir.path())};
+  EXPECT_THAT_ERROR(R.addLaunch(Launch),
+                    FailedWithMessage("kernel " + Hash + " was never loaded"));
+}
+
+TEST_F(RecorderTest, CountsEveryLaunchOnce) {
+  Recorder R{std::string(Dir.path())};
+  R.addKernel(K);
+  ASSERT_THAT_ERROR(R.addLaunch(Launch), Succeeded());
+  ASSERT_THAT_ERROR(R.addSummary(summary(10, /*IsRecorded=*/true)),
+                    Succeeded());
+  EXPECT_EQ(read().Instances[0].Occurrences, 10u);
+  ASSERT_THAT_ERROR(R.addSummary(summary(5, /*IsRecorded=*/false)),
+                    Succeeded());
+  EXPECT_EQ(read().Instances[0].Occurrences, 15u);
+}
+
+TEST_F(RecorderTest, WaitsForTheProcessThatRecords) {
+  Recorder First{std::string(Dir.path())}, Second{std::string(Dir.path())};
+  First.addKernel(K);
+  Second.addKernel(K);
+  // The files are there, but First has not been told yet.
+  ASSERT_THAT_ERROR(
+      writeFileAtomically(
+          Dir.path("DeviceState.prologue." + Hash + ".0000000000000022.mneme"),
+          ""),
+      Succeeded());
+  ASSERT_THAT_ERROR(Second.addSummary(summary(3, /*IsRecorded=*/false)),
+                    Succeeded());
+  ASSERT_THAT_ERROR(First.addLaunch(Launch), Succeeded());
+  ASSERT_THAT_ERROR(Second.finish(), Succeeded());
+  EXPECT_EQ(read().Instances[0].Occurrences, 4u);
+}
+
+TEST_F(RecorderTest, KeepsADamagedFile) {
+  Recorder R{std::string(Dir.path())};
+  R.addKernel(K);
+  ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Hash + ".json"), "{}"),
+                    Succeeded());
+  EXPECT_THAT(toString(R.addLaunch(Launch)), HasSubstr("missing key"));
+  auto File = readFile(Dir.path(Hash + ".json"));
+  ASSERT_THAT_EXPECTED(File, Succeeded());
+  EXPECT_EQ((*File)->getBuffer().str(), "{}");
+}
+
+TEST_F(RecorderTest, PrintsTheSummary) {
+  Recorder R{std::string(Dir.path())};
+  R.addProcess();
+  R.addProcess();
+  R.addKernel(K);
+  Launch.StoredBytes = 100;
+  Launch.RawBytes = 4096;
+  ASSERT_THAT_ERROR(R.addLaunch(Launch), Succeeded());
+  ProcessSummary S = summary(3, true);
+  S.Seen = 3;
+  S.Recorded = 1;
+  S.Skipped = 2;
+  S.Reasons["seen before"] = 2;
+  S.Nanoseconds = 1500000000;
+  ASSERT_THAT_ERROR(R.addSummary(S), Succeeded());
+  std::string Text;
+  raw_string_ostream OS(Text);
+  R.print(OS);
+  EXPECT_THAT(Text, HasSubstr("k()                                             "
+                              " 1          3     4.0 KiB       100 B\n"));
+  EXPECT_THAT(Text, HasSubstr("mneme: 3 launches seen, 1 recorded, 2 skipped\n"
+                              "mneme:   2 skipped: seen before\n"));
+  EXPECT_THAT(Text, HasSubstr("mneme: 1.500 s spent on recording"));
+  EXPECT_THAT(Text,
+              HasSubstr("mneme: 1 of 2 processes ended without a report"));
+}
