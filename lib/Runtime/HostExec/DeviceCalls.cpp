@@ -260,6 +260,10 @@ extern "C" void __mneme_host_nanosleep(uint32_t Duration) {
   nanosleep(&T, nullptr);
 }
 
+extern "C" uint64_t __mneme_host_grid_workspace() {
+  return reinterpret_cast<uint64_t>(TheWorker->Launch->GridWorkspace);
+}
+
 //===----------------------------------------------------------------------===//
 // Names that differ from what kernels call them
 //===----------------------------------------------------------------------===//

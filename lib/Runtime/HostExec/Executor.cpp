@@ -400,6 +400,8 @@ static void runOnPool(Pool &P, LaunchState &L) {
   // Each fiber stack is two mappings, and a process has 65530.
   if (L.Kernel->Strategy == MNEME_HOST_FIBER && Workers > 16)
     Workers = 16;
+  if (L.Kernel->Ordered)
+    Workers = 1;
   if (Workers > L.Total)
     Workers = L.Total;
   growPool(P, Workers);

@@ -93,6 +93,8 @@ struct LaunchState {
   uint32_t NumThreads; ///< Of a block.
   uint64_t Total;      ///< Blocks.
   uint64_t Chunk;      ///< Blocks a worker takes at once.
+  /// What CUDA's cooperative groups synchronize a grid with: a size, a barrier.
+  uint32_t GridWorkspace[2];
   std::atomic<uint64_t> NextBlock;
   std::atomic<int> Status; ///< First failure wins.
   std::atomic<uint64_t> FirstStart;

@@ -34,6 +34,7 @@ extern void __mneme_host_unsupported(const char *);
 extern uint64_t __mneme_host_clock(void);
 extern uint64_t __mneme_host_globaltimer(void);
 extern void __mneme_host_nanosleep(uint32_t);
+extern uint64_t __mneme_host_grid_workspace(void);
 
 // What LLVM calls for operations that the CPU does not have. The compiler's own
 // support library is linked statically and hidden, and not all of them have all of
@@ -128,6 +129,7 @@ static const MnemeHostSymbol Symbols[] = {
     SELF(__mneme_host_clock),
     SELF(__mneme_host_globaltimer),
     SELF(__mneme_host_nanosleep),
+    SELF(__mneme_host_grid_workspace),
     SELF(__mneme_host_exchange),
     SELF(__mneme_host_advance),
     NAMED("__cxa_pure_virtual", __mneme_host_trap),

@@ -109,11 +109,21 @@ bf16 PTX(atom_add_bf16)(bf16 *P, bf16 V) { return addBFloat(P, V); }
 
 u64 NVVM(read_ptx_sreg_clock64)(void) { return __builtin_readcyclecounter(); }
 u32 NVVM(read_ptx_sreg_clock)(void) { return __builtin_readcyclecounter(); }
-u64 NVVM(read_ptx_sreg_globaltimer)(void) {
-  return __builtin_readcyclecounter();
-}
+extern u64 __mneme_host_globaltimer(void);
+u64 NVVM(read_ptx_sreg_globaltimer)(void) { return __mneme_host_globaltimer(); }
 u32 NVVM(read_ptx_sreg_globaltimer_lo)(void) {
-  return __builtin_readcyclecounter();
+  return __mneme_host_globaltimer();
 }
 u64 AMDGCN(s_memtime)(void) { return __builtin_readcyclecounter(); }
 u64 AMDGCN(s_memrealtime)(void) { return __builtin_readcyclecounter(); }
+
+//===----------------------------------------------------------------------===//
+// The grid
+//===----------------------------------------------------------------------===//
+
+// Where cooperative groups find the grid's barrier: an address in two halves.
+extern u64 __mneme_host_grid_workspace(void) __attribute__((const));
+u32 NVVM(read_ptx_sreg_envreg1)(void) {
+  return __mneme_host_grid_workspace() >> 32;
+}
+u32 NVVM(read_ptx_sreg_envreg2)(void) { return __mneme_host_grid_workspace(); }
