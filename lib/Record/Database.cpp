@@ -210,29 +210,39 @@ struct OrderedInstance {
            O.map("Occurrences", I.Occurrences) && O.finish();
   }
 };
-} // namespace
 
-/// Fills \p K.Instances, in order of recording.
-static bool mapInstances(std::map<std::string, OrderedInstance> &Instances,
-                         RecordedKernel &K, json::Path P) {
-  std::vector<const OrderedInstance *> Sorted;
-  for (auto &[Hash, I] : Instances) {
-    if (!isHash(Hash, 16)) {
-      P.field(Hash).report("expected 16 hexadecimal digits as its key");
+/// All instances, in order of recording.
+struct OrderedInstances {
+  std::vector<RecordedInstance> List;
+
+  friend bool fromJSON(const json::Value &V, OrderedInstances &Out,
+                       json::Path P) {
+    using json::fromJSON;
+    std::map<std::string, OrderedInstance> ByHash;
+    if (!fromJSON(V, ByHash, P))
       return false;
+    // A path refers to the key it is given: take those of the document.
+    for (const auto &[Key, Value] : *V.getAsObject())
+      if (!isHash(Key, 16)) {
+        P.field(Key).report("expected 16 hexadecimal digits as its key");
+        return false;
+      }
+    std::vector<OrderedInstance *> Sorted;
+    for (auto &[Hash, I] : ByHash) {
+      I.Instance.DynamicHash = Hash;
+      Sorted.push_back(&I);
     }
-    I.Instance.DynamicHash = Hash;
-    Sorted.push_back(&I);
+    llvm::sort(Sorted, [](const auto *A, const auto *B) {
+      return std::tie(A->Index, A->Instance.DynamicHash) <
+             std::tie(B->Index, B->Instance.DynamicHash);
+    });
+    Out.List.clear();
+    for (OrderedInstance *I : Sorted)
+      Out.List.push_back(std::move(I->Instance));
+    return true;
   }
-  llvm::sort(Sorted, [](const auto *A, const auto *B) {
-    return std::tie(A->Index, A->Instance.DynamicHash) <
-           std::tie(B->Index, B->Instance.DynamicHash);
-  });
-  K.Instances.clear();
-  for (const OrderedInstance *I : Sorted)
-    K.Instances.push_back(I->Instance);
-  return true;
-}
+};
+} // namespace
 
 bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
   StrictMapper O(V, P);
@@ -244,7 +254,7 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
     P.field("FormatVersion").report("this reader knows version 1 only");
     return false;
   }
-  std::map<std::string, OrderedInstance> Instances;
+  OrderedInstances Instances;
   if (!O.map("KernelName", K.KernelName) ||
       !O.map("DemangledName", K.DemangledName) ||
       !O.map("StaticHash", K.StaticHash) || !O.map("Triple", K.Triple) ||
@@ -275,7 +285,8 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
     P.field("VASize").report("expected the size of an address range");
     return false;
   }
-  return mapInstances(Instances, K, P.field("instances"));
+  K.Instances = std::move(Instances.List);
+  return true;
 }
 
 /// The JSON parser recurses, so a file of brackets would exhaust its stack.

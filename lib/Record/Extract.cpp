@@ -48,9 +48,10 @@ static GlobalSet findClosure(const GlobalValue &Root) {
   return Closure;
 }
 
-/// The members of llvm.used or llvm.compiler.used that stay: dropping them would let
-/// the optimizer do more than it did in the application.
-static SmallVector<GlobalValue *> collectKeptUsed(const Module &M, bool Compiler,
+/// The members of llvm.used or llvm.compiler.used that stay: dropping them
+/// would let the optimizer do more than it did in the application.
+static SmallVector<GlobalValue *> collectKeptUsed(const Module &M,
+                                                  bool Compiler,
                                                   const GlobalSet &Closure,
                                                   ValueToValueMapTy &VMap) {
   SmallVector<GlobalValue *, 8> Used;
@@ -112,15 +113,13 @@ Expected<std::unique_ptr<Module>> mneme::extractKernel(const Module &M,
                              "no kernel named '" + Kernel + "'");
   GlobalSet Closure = findClosure(*Root);
   ValueToValueMapTy VMap;
-  std::unique_ptr<Module> Out =
-      CloneModule(M, VMap, [&](const GlobalValue *G) {
-        return Closure.contains(G);
-      });
+  std::unique_ptr<Module> Out = CloneModule(
+      M, VMap, [&](const GlobalValue *G) { return Closure.contains(G); });
   auto Used = collectKeptUsed(M, /*Compiler=*/false, Closure, VMap);
   auto CompilerUsed = collectKeptUsed(M, /*Compiler=*/true, Closure, VMap);
   // CloneModule left these as declarations.
-  for (StringRef Name : {"llvm.used", "llvm.compiler.used",
-                         "llvm.global_ctors", "llvm.global_dtors"})
+  for (StringRef Name : {"llvm.used", "llvm.compiler.used", "llvm.global_ctors",
+                         "llvm.global_dtors"})
     if (GlobalVariable *G = Out->getNamedGlobal(Name))
       G->eraseFromParent();
   appendToUsed(*Out, Used);
@@ -130,11 +129,10 @@ Expected<std::unique_ptr<Module>> mneme::extractKernel(const Module &M,
   return std::move(Out);
 }
 
-/// "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which clang makes of
-/// the source's path and the command line.
+/// "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which clang makes
+/// of the source's path and the command line.
 static StringRef withoutCompileId(StringRef Name) {
-  for (StringRef Infix :
-       {"__intern__", ".intern.", "__static__", ".static."}) {
+  for (StringRef Infix : {"__intern__", ".intern.", "__static__", ".static."}) {
     size_t At = Name.rfind(Infix);
     if (At == StringRef::npos)
       continue;
@@ -186,9 +184,10 @@ static void canonicalize(Module &M) {
 }
 
 std::string mneme::computeStaticHash(const Module &Extracted) {
-  // Through bitcode into a fresh context: what is printed must not depend on what
-  // else the caller's context has seen, nor on the order of use-lists. And printed,
-  // because bitcode lists all metadata kinds and sync scopes of its context.
+  // Through bitcode into a fresh context: what is printed must not depend on
+  // what else the caller's context has seen, nor on the order of use-lists. And
+  // printed, because bitcode lists all metadata kinds and sync scopes of its
+  // context.
   SmallVector<char, 0> Buffer;
   BitcodeWriter Writer(Buffer);
   Writer.writeModule(Extracted);

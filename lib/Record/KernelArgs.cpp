@@ -23,8 +23,7 @@ bool mneme::isKernel(const Function &F) {
 }
 
 /// Clang discards the names of arguments; debug info still has them.
-static void nameFromDebugInfo(const Function &F,
-                              std::vector<KernelArg> &Args) {
+static void nameFromDebugInfo(const Function &F, std::vector<KernelArg> &Args) {
   const DISubprogram *SP = F.getSubprogram();
   if (!SP)
     return;

@@ -72,9 +72,9 @@ Error PayloadParser::readString(uint32_t Offset, const Twine &What,
 }
 
 Error PayloadParser::readKernel(uint64_t Offset, PayloadKernel &Out) const {
-  if (Error E = readString(
-          read32(Offset + offsetof(MnemePayloadKernel, NameOffset)),
-          "name of a kernel", Out.Name))
+  if (Error E =
+          readString(read32(Offset + offsetof(MnemePayloadKernel, NameOffset)),
+                     "name of a kernel", Out.Name))
     return E;
   uint32_t NumArgs = read32(Offset + offsetof(MnemePayloadKernel, NumArgs));
   uint64_t At = read32(Offset + offsetof(MnemePayloadKernel, ArgsOffset));
@@ -180,8 +180,8 @@ Expected<Payload> mneme::parsePayload(StringRef Bytes, StringRef Where) {
 }
 
 namespace {
-/// Collects the payloads of a file, each content once: the members of an archive
-/// may repeat what a link would fold.
+/// Collects the payloads of a file, each content once: the members of an
+/// archive may repeat what a link would fold.
 class PayloadCollector {
 public:
   Error addFile(MemoryBufferRef Buffer, StringRef Where);
@@ -212,10 +212,10 @@ Error PayloadCollector::addSection(StringRef Contents, StringRef Where) {
     uint64_t Size =
         support::endian::read64le(Contents.data() + HEADER(TotalSize));
     if (Size < sizeof(MnemePayloadHeader) || Size % 8 || Size > Contents.size())
-      return createStringError(
-          inconvertibleErrorCode(),
-          "'" + Where + "': damaged payload: it claims " + Twine(Size) +
-              " bytes, its section has " + Twine(Contents.size()) + " left");
+      return createStringError(inconvertibleErrorCode(),
+                               "'" + Where + "': damaged payload: it claims " +
+                                   Twine(Size) + " bytes, its section has " +
+                                   Twine(Contents.size()) + " left");
     StringRef Bytes = Contents.take_front(Size);
     Contents = Contents.drop_front(Size);
     if (!Seen.insert(Bytes).second)
@@ -229,8 +229,8 @@ Error PayloadCollector::addSection(StringRef Contents, StringRef Where) {
 }
 
 Error PayloadCollector::addFile(MemoryBufferRef Buffer, StringRef Where) {
-  auto Object = object::ObjectFile::createELFObjectFile(
-      Buffer, /*InitContent=*/false);
+  auto Object =
+      object::ObjectFile::createELFObjectFile(Buffer, /*InitContent=*/false);
   if (!Object)
     return createFileError(Where, Object.takeError());
   for (const object::SectionRef &Section : (*Object)->sections()) {
@@ -248,9 +248,7 @@ Error PayloadCollector::addFile(MemoryBufferRef Buffer, StringRef Where) {
   return Error::success();
 }
 
-static bool isELF(StringRef Bytes) {
-  return Bytes.starts_with("\177ELF");
-}
+static bool isELF(StringRef Bytes) { return Bytes.starts_with("\177ELF"); }
 
 Error PayloadCollector::addArchive(MemoryBufferRef Buffer, StringRef Where) {
   Expected<std::unique_ptr<object::Archive>> Archive =
@@ -262,8 +260,8 @@ Error PayloadCollector::addArchive(MemoryBufferRef Buffer, StringRef Where) {
     Expected<MemoryBufferRef> Member = Child.getMemoryBufferRef();
     Error E = Member ? Error::success() : Member.takeError();
     if (!E && isELF(Member->getBuffer()))
-      E = addFile(*Member, (Where + "(" + Member->getBufferIdentifier() + ")")
-                               .str());
+      E = addFile(*Member,
+                  (Where + "(" + Member->getBufferIdentifier() + ")").str());
     else if (E)
       E = createFileError(Where, std::move(E));
     if (E)

@@ -163,6 +163,16 @@ TEST(Database, RefusesWrongValues) {
                 O["instances"] = std::move(Wrong);
               }),
               HasSubstr("at recording.instances.xyz"));
+  // A key too long for a string's own buffer.
+  std::string LongKey(100, 'f');
+  EXPECT_EQ(
+      errorAfter([&](json::Object &O) {
+        json::Object &All = *O.getObject("instances");
+        json::Value Good = All["ff00000000000000"];
+        All[LongKey] = std::move(Good);
+      }),
+      "expected 16 hexadecimal digits as its key at recording.instances." +
+          LongKey);
   EXPECT_THAT(errorAfter([](json::Object &O) { O["StaticHash"] = "ABC"; }),
               HasSubstr("expected 32 hexadecimal digits"));
   EXPECT_THAT(errorAfter([](json::Object &O) { O["KernelName"] = ""; }),

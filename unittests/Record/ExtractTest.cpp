@@ -177,7 +177,8 @@ entry:
   std::string Elsewhere = replaceAll(IR, "/here", "/there");
   Elsewhere = replaceAll(Elsewhere, "0123456789abcdef", "fedcba98");
   Elsewhere = replaceAll(Elsewhere, "!{i64 123}", "!{i64 456}");
-  Elsewhere = replaceAll(Elsewhere, "version 22", "version 22 (built elsewhere)");
+  Elsewhere =
+      replaceAll(Elsewhere, "version 22", "version 22 (built elsewhere)");
   Elsewhere = replaceAll(Elsewhere, "%struct.S", "%struct.S.7");
   Elsewhere = replaceAll(Elsewhere, "%q", "%named");
   EXPECT_EQ(H, hash(Elsewhere, "_ZL1kPf__intern__fedcba98"));

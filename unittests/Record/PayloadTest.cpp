@@ -98,9 +98,9 @@ struct TestPayload {
 } // namespace
 
 static void expectFailure(const TestPayload &P, StringRef Message) {
-  EXPECT_THAT_EXPECTED(
-      parsePayload(P.str(), "file"),
-      FailedWithMessage(HasSubstr(("'file': damaged payload: " + Message).str())));
+  EXPECT_THAT_EXPECTED(parsePayload(P.str(), "file"),
+                       FailedWithMessage(HasSubstr(
+                           ("'file': damaged payload: " + Message).str())));
 }
 
 TEST(PayloadTest, ReadsWhatIsWritten) {
@@ -236,8 +236,8 @@ TEST(PayloadTest, RefusesWhatIsNoObject) {
   SmallString<128> Path;
   ASSERT_FALSE(sys::fs::createTemporaryFile("payload", "txt", Path));
   FileRemover Remover(Path);
-  for (StringRef Contents : {StringRef(""), StringRef("hello"),
-                             StringRef("BC\xC0\xDE")}) {
+  for (StringRef Contents :
+       {StringRef(""), StringRef("hello"), StringRef("BC\xC0\xDE")}) {
     ASSERT_THAT_ERROR(writeFileAtomically(Path, Contents), Succeeded());
     EXPECT_THAT_EXPECTED(
         readPayloads(Path),
