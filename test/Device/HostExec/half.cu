@@ -7,7 +7,7 @@
 // RUN: %cuda_cc -O1 %s -o %t.O1
 // RUN: llvm-mneme-record --device=host -o %t.0 -- %t.O1 | FileCheck %s
 // RUN: env MNEME_HOST_FINISH=none MNEME_HOST_STRATEGY=fiber llvm-mneme-record --device=host -o %t.1 -- %t.O1 | FileCheck %s
-// RUN: %cuda_cc -O3 -ffast-math %s -o %t.O3
+// RUN: %cuda_cc -O3 %s -o %t.O3
 // RUN: llvm-mneme-record --device=host -o %t.2 -- %t.O3 | FileCheck %s
 // CHECK: all right
 

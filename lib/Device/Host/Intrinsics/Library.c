@@ -11,9 +11,12 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "AMDGCN.c"
+// In this order: later ones use functions of earlier ones.
+// clang-format off
 #include "Arithmetic.c"
 #include "Conversion.c"
 #include "Half.c"
 #include "Integer.c"
 #include "Memory.c"
+#include "AMDGCN.c"
+// clang-format on
