@@ -63,7 +63,7 @@
 
 // LIST-TWO: 4 kernels
 
-// OLD: warning: mneme: found no device code for the 2 kernels of '{{.*}}hip.cpp'
+// OLD: warning: mneme: found no device code for 2 kernels of '{{.*}}hip.cpp'
 
 __constant__ float factor;
 __device__ double total;

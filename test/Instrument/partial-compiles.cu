@@ -27,7 +27,7 @@
 // RUN: %{cc} --offload-arch=sm_80 -c %s -o %t/two.o
 // RUN: llvm-mneme-record list-kernels %t/two.o | FileCheck %s --check-prefix=TWO
 
-// HOST:  warning: mneme: found no device code for the 1 kernels of '{{.*}}partial-compiles.cu'
+// HOST:  warning: mneme: found no device code for 1 kernel of '{{.*}}partial-compiles.cu'
 // HOST-NOT: warning: mneme
 // WHOLE: 1 kernel
 // TWO:   2 kernels

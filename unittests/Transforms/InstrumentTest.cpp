@@ -50,8 +50,8 @@ protected:
     sys::fs::remove_directories(Dir);
   }
 
-  /// Puts a device module and a host module through the instrumentation. \returns
-  /// the payloads that the host module then holds.
+  /// Puts a device module and a host module through the instrumentation.
+  /// \returns the payloads that the host module then holds.
   std::vector<std::string> instrument(Module &Device, Module &Host,
                                       CaptureOptions Options) {
     ModuleAnalysisManager MAM;

@@ -17,8 +17,8 @@ using namespace llvm::mneme;
 
 static constexpr StringLiteral ConstructorName = "mneme.attach";
 
-/// The linker's bound of a section in the object being linked. Weak: the object may
-/// have no such section. Hidden: never another object's.
+/// The linker's bound of a section in the object being linked. Weak: the object
+/// may have no such section. Hidden: never another object's.
 static GlobalVariable *getSectionBound(Module &M, const Twine &Name) {
   auto *Bound = new GlobalVariable(
       M, Type::getInt8Ty(M.getContext()), /*isConstant=*/false,
@@ -32,10 +32,10 @@ void mneme::addAttachCall(Module &M) {
     return;
   LLVMContext &Context = M.getContext();
   PointerType *Ptr = PointerType::getUnqual(Context);
-  FunctionCallee Attach =
-      M.getOrInsertFunction("__mneme_attach", Type::getVoidTy(Context), Ptr,
-                            Ptr, Ptr, Ptr);
-  if (auto *F = dyn_cast<Function>(Attach.getCallee()); F && F->isDeclaration()) {
+  FunctionCallee Attach = M.getOrInsertFunction(
+      "__mneme_attach", Type::getVoidTy(Context), Ptr, Ptr, Ptr, Ptr);
+  if (auto *F = dyn_cast<Function>(Attach.getCallee());
+      F && F->isDeclaration()) {
     F->setLinkage(GlobalValue::ExternalWeakLinkage);
     // Through the GOT, never a PLT stub: a linker that sees any other kind of
     // reference to a weak symbol from an executable may settle it as null.
@@ -53,11 +53,11 @@ void mneme::addAttachCall(Module &M) {
   IRBuilder<> Builder(Entry);
   Builder.CreateCondBr(Builder.CreateIsNotNull(Attach.getCallee()), Call, Exit);
   Builder.SetInsertPoint(Call);
-  Builder.CreateCall(
-      Attach, {getSectionBound(M, "__start_" MNEME_HOOKS_SECTION),
-               getSectionBound(M, "__stop_" MNEME_HOOKS_SECTION),
-               getSectionBound(M, "__start_" MNEME_INDEX_SECTION),
-               getSectionBound(M, "__stop_" MNEME_INDEX_SECTION)});
+  Builder.CreateCall(Attach,
+                     {getSectionBound(M, "__start_" MNEME_HOOKS_SECTION),
+                      getSectionBound(M, "__stop_" MNEME_HOOKS_SECTION),
+                      getSectionBound(M, "__start_" MNEME_INDEX_SECTION),
+                      getSectionBound(M, "__stop_" MNEME_INDEX_SECTION)});
   Builder.CreateBr(Exit);
   Builder.SetInsertPoint(Exit);
   Builder.CreateRetVoid();

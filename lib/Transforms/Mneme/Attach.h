@@ -18,8 +18,8 @@ namespace llvm {
 class Module;
 namespace mneme {
 
-/// Makes \p M call __mneme_attach (PayloadFormat.h) before its other constructors,
-/// if something defines it. Once per module.
+/// Makes \p M call __mneme_attach (PayloadFormat.h) before its other
+/// constructors, if something defines it. Once per module.
 void addAttachCall(Module &M);
 
 } // namespace mneme

@@ -135,8 +135,8 @@ std::string PayloadBuilder::build() {
     K.ArgsOffset = ArgsAt + K.ArgsOffset * sizeof(MnemePayloadArg);
   }
 
-  ArrayRef<uint8_t> Stored = arrayRefFromStringRef(
-      StringRef(Bitcode.data(), Bitcode.size()));
+  ArrayRef<uint8_t> Stored =
+      arrayRefFromStringRef(StringRef(Bitcode.data(), Bitcode.size()));
   SmallVector<uint8_t, 0> Compressed;
   if (compression::zstd::isAvailable()) {
     compression::zstd::compress(Stored, Compressed);

@@ -82,7 +82,8 @@ static void readRegistrationCalls(const Module &M,
     if (getIntOperand(Call.getArgOperand(6)))
       S->Flags = MNEME_VARIABLE_CONSTANT;
   });
-  // (handle, pointer to the variable's address, initial value, name, size, align)
+  // (handle, pointer to the variable's address, initial value, name, size,
+  // align)
   readRegistrations(M, "RegisterManagedVar", [&](const CallBase &Call) {
     HostSymbol *S = Call.arg_size() >= 6 ? Add(Call, 3) : nullptr;
     if (!S)
@@ -126,8 +127,8 @@ static void readOffloadEntries(const Module &M,
   }
 }
 
-/// The kernels of a payload that this very plugin wrote, a moment ago. Still looks
-/// before it leaps: a wrong file must not crash the compiler.
+/// The kernels of a payload that this very plugin wrote, a moment ago. Still
+/// looks before it leaps: a wrong file must not crash the compiler.
 static std::optional<StringSet<>> readKernelNames(StringRef Payload) {
   MnemePayloadHeader Header;
   if (Payload.size() < sizeof(Header))
@@ -137,8 +138,8 @@ static std::optional<StringSet<>> readKernelNames(StringRef Payload) {
       Header.HeaderSize != sizeof(Header) ||
       Header.TotalSize != Payload.size() ||
       Header.KernelsOffset > Payload.size() ||
-      Header.NumKernels > (Payload.size() - Header.KernelsOffset) /
-                              sizeof(MnemePayloadKernel))
+      Header.NumKernels >
+          (Payload.size() - Header.KernelsOffset) / sizeof(MnemePayloadKernel))
     return std::nullopt;
   StringSet<> Names;
   for (uint32_t I = 0; I != Header.NumKernels; ++I) {
@@ -158,8 +159,8 @@ static GlobalVariable *emitPayload(Module &M, StringRef Payload) {
   std::string Name = "__mneme_payload_" + toHexString(digest128(Payload));
   if (GlobalVariable *Old = M.getGlobalVariable(Name, /*AllowInternal=*/true))
     return Old;
-  Constant *Bytes = ConstantDataArray::getRaw(
-      Payload, Payload.size(), Type::getInt8Ty(M.getContext()));
+  Constant *Bytes = ConstantDataArray::getRaw(Payload, Payload.size(),
+                                              Type::getInt8Ty(M.getContext()));
   auto *G = new GlobalVariable(M, Bytes->getType(), /*isConstant=*/true,
                                GlobalValue::LinkOnceODRLinkage, Bytes, Name);
   G->setVisibility(GlobalValue::HiddenVisibility);
@@ -176,9 +177,9 @@ static Constant *getNameString(Module &M, StringMap<Constant *> &Strings,
   if (String)
     return String;
   Constant *Text = ConstantDataArray::getString(M.getContext(), Name);
-  auto *G = new GlobalVariable(M, Text->getType(), /*isConstant=*/true,
-                               GlobalValue::PrivateLinkage, Text,
-                               ".mneme.name");
+  auto *G =
+      new GlobalVariable(M, Text->getType(), /*isConstant=*/true,
+                         GlobalValue::PrivateLinkage, Text, ".mneme.name");
   G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
   return String = G;
 }
@@ -188,14 +189,13 @@ static GlobalVariable *emitIndexEntry(Module &M, const HostSymbol &S,
   LLVMContext &Context = M.getContext();
   Type *I64 = Type::getInt64Ty(Context), *I32 = Type::getInt32Ty(Context);
   Constant *Entry = ConstantStruct::getAnon(
-      Context,
-      {S.Pointer, Payload, Name, ConstantInt::get(I64, S.Size),
-       ConstantInt::get(I32, S.Kind), ConstantInt::get(I32, S.Flags)});
-  // Not constant: a position-independent object relocates it, and all parts of a
-  // section should agree on its flags.
-  auto *G = new GlobalVariable(M, Entry->getType(), /*isConstant=*/false,
-                               GlobalValue::PrivateLinkage, Entry,
-                               ".mneme.index");
+      Context, {S.Pointer, Payload, Name, ConstantInt::get(I64, S.Size),
+                ConstantInt::get(I32, S.Kind), ConstantInt::get(I32, S.Flags)});
+  // Not constant: a position-independent object relocates it, and all parts of
+  // a section should agree on its flags.
+  auto *G =
+      new GlobalVariable(M, Entry->getType(), /*isConstant=*/false,
+                         GlobalValue::PrivateLinkage, Entry, ".mneme.index");
   G->setSection(MNEME_INDEX_SECTION);
   G->setAlignment(Align(8));
   return G;
@@ -213,14 +213,16 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
   std::vector<HostSymbol> Symbols;
   readRegistrationCalls(M, Symbols);
   readOffloadEntries(M, Symbols);
-  size_t NumKernels = count_if(
-      Symbols, [](const HostSymbol &S) { return S.Kind == MNEME_INDEX_KERNEL; });
+  size_t NumKernels = count_if(Symbols, [](const HostSymbol &S) {
+    return S.Kind == MNEME_INDEX_KERNEL;
+  });
   if (!Payloads || Payloads->empty()) {
     std::string Reason = Payloads ? "" : ": " + toString(Payloads.takeError());
     if (NumKernels)
-      warn(M, "mneme: found no device code for the " + Twine(NumKernels) +
-                  " kernels of '" + M.getSourceFileName() +
-                  "', they cannot be recorded; both sides must be compiled by "
+      warn(M, "mneme: found no device code for " + Twine(NumKernels) +
+                  (NumKernels == 1 ? " kernel" : " kernels") + " of '" +
+                  M.getSourceFileName() +
+                  "', which cannot be recorded; both sides must be compiled by "
                   "one command, the device first" +
                   Reason);
     return PreservedAnalyses::all();
@@ -247,7 +249,8 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
   }
   if (Used.empty())
     return PreservedAnalyses::all();
-  // Not only for the optimizer: llvm.used also keeps a section from --gc-sections.
+  // Not only for the optimizer: llvm.used also keeps a section from
+  // --gc-sections.
   appendToUsed(M, Used);
   addAttachCall(M);
   return PreservedAnalyses::none();

@@ -21,8 +21,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The names of the CUDA and HIP runtimes. What the translation unit defines itself
-/// is not the runtime's.
+/// The names of the CUDA and HIP runtimes. What the translation unit defines
+/// itself is not the runtime's.
 static bool isRuntimeFunction(const Function &F) {
   if (!F.isDeclaration())
     return false;
@@ -39,8 +39,9 @@ class Hook {
 public:
   explicit Hook(Function &F)
       : F(F), M(*F.getParent()),
-        HasFixedAddress(any_of(
-            F.users(), [](const User *U) { return isa<Constant>(U); })) {}
+        HasFixedAddress(
+            any_of(F.users(), [](const User *U) { return isa<Constant>(U); })) {
+  }
 
   /// \returns the slot, or null when nothing in \c M needs one.
   GlobalVariable *redirectUses();
@@ -53,8 +54,9 @@ private:
   Function &F;
   Module &M;
   GlobalVariable *Slot = nullptr;
-  /// An initializer holds the function's address and cannot hold the slot's value.
-  /// Then no code may get another address, or the two would not compare equal.
+  /// An initializer holds the function's address and cannot hold the slot's
+  /// value. Then no code may get another address, or the two would not compare
+  /// equal.
   bool HasFixedAddress;
   /// A phi has one value for all edges from a block.
   DenseMap<BasicBlock *, Value *> LoadsAtEnd;
@@ -66,9 +68,9 @@ GlobalVariable *Hook::getSlot() {
     return Slot;
   LLVMContext &Context = M.getContext();
   Constant *Text = ConstantDataArray::getString(Context, F.getName());
-  auto *Name = new GlobalVariable(M, Text->getType(), /*isConstant=*/true,
-                                  GlobalValue::PrivateLinkage, Text,
-                                  ".mneme.name");
+  auto *Name =
+      new GlobalVariable(M, Text->getType(), /*isConstant=*/true,
+                         GlobalValue::PrivateLinkage, Text, ".mneme.name");
   Name->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
   Constant *Init = ConstantStruct::getAnon(Context, {&F, Name});
   Slot = new GlobalVariable(M, Init->getType(), /*isConstant=*/false,

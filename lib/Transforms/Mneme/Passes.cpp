@@ -67,7 +67,8 @@ static bool parseCapturing(StringRef Name, StringRef PassName,
 }
 
 void mneme::registerMnemePasses(PassBuilder &PB) {
-  if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks()) {
+  if (PassInstrumentationCallbacks *PIC =
+          PB.getPassInstrumentationCallbacks()) {
     PIC->addClassToPassName(CapturePass::name(), "mneme-capture");
     PIC->addClassToPassName(EmbedPass::name(), "mneme-embed");
     PIC->addClassToPassName(HooksPass::name(), "mneme-hooks");

@@ -22,8 +22,8 @@ using namespace llvm::mneme;
 
 static constexpr StringLiteral Extension = ".payload";
 
-/// $TMPDIR/mneme-<uid>. It holds code that ends up in executables, so nobody else
-/// may write there.
+/// $TMPDIR/mneme-<uid>. It holds code that ends up in executables, so nobody
+/// else may write there.
 static Expected<std::string> getSideDirectory() {
   SmallString<128> Dir;
   sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Dir);
@@ -44,14 +44,15 @@ static Expected<std::string> getSideDirectory() {
   return Dir.str().str();
 }
 
-/// Ticks after boot when \p Pid started, which tells it from an earlier or later
-/// process with the same number; empty when there is no such process.
+/// Ticks after boot when \p Pid started, which tells it from an earlier or
+/// later process with the same number; empty when there is no such process.
 static std::string getStartTime(StringRef Pid) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> Stat =
       MemoryBuffer::getFileAsStream("/proc/" + Pid + "/stat");
   if (!Stat)
     return "";
-  // The second field is the program's name in parentheses and may hold anything.
+  // The second field is the program's name in parentheses and may hold
+  // anything.
   StringRef Text = (*Stat)->getBuffer();
   SmallVector<StringRef, 64> Fields;
   Text.drop_front(Text.rfind(')') + 1).split(Fields, ' ', -1, false);
@@ -69,8 +70,8 @@ static std::string getPidNamespace() {
   return to_integer(Text, Size) ? Text.str() : "0";
 }
 
-/// "<pid namespace>-<pid>-<start time>-": the beginning of all file names of one
-/// driver invocation.
+/// "<pid namespace>-<pid>-<start time>-": the beginning of all file names of
+/// one driver invocation.
 static std::string getDriverPrefix() {
   std::string Pid = utostr(::getppid());
   return getPidNamespace() + "-" + Pid + "-" + getStartTime(Pid) + "-";
@@ -80,8 +81,8 @@ static std::string getSourcePrefix(StringRef SourceName) {
   return getDriverPrefix() + toHexString(digest64(SourceName)) + "-";
 }
 
-/// Removes what dead drivers left. Failures do not matter: another compile may be
-/// at it.
+/// Removes what dead drivers left. Failures do not matter: another compile may
+/// be at it.
 static void collectStaleFiles(StringRef Dir) {
   std::string Namespace = getPidNamespace();
   sys::TimePoint<> Now = std::chrono::system_clock::now();

@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How the device compile of a source hands payloads to its host compile. Clang's
-/// driver runs them one after the other as children of one process, so a file name
-/// made of the driver's identity and the source's name is unambiguous, also under
-/// parallel builds. Files that no host compile took (-fsyntax errors, device-only
-/// compiles) are collected once their driver is gone.
+/// How the device compile of a source hands payloads to its host compile.
+/// Clang's driver runs them one after the other as children of one process, so
+/// a file name made of the driver's identity and the source's name is
+/// unambiguous, also under parallel builds. Files that no host compile took
+/// (-fsyntax errors, device-only compiles) are collected once their driver is
+/// gone.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +31,8 @@ namespace mneme {
 /// device compiles of one source apart.
 Error writeSideFile(StringRef SourceName, StringRef Target, StringRef Payload);
 
-/// Reads and removes what the device compiles of \p SourceName wrote, in an order
-/// that depends only on their targets.
+/// Reads and removes what the device compiles of \p SourceName wrote, in an
+/// order that depends only on their targets.
 Expected<std::vector<std::string>> takeSideFiles(StringRef SourceName);
 
 } // namespace mneme

@@ -1,5 +1,5 @@
-// The runtime for minihip.h: device memory is host memory, a launch is a line of
-// output. Stands where libamdhip64.so would.
+// The runtime for minihip.h: device memory is host memory, a launch is a line
+// of output. Stands where libamdhip64.so would.
 #include <cstdio>
 #include <cstdlib>
 #include <map>

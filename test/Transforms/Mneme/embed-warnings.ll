@@ -5,7 +5,7 @@
 ; RUN: FileCheck %s --check-prefix=UNTOUCHED < %t/out.ll
 ; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S %t/plain.ll 2>&1 | FileCheck %s --check-prefix=PLAIN
 
-; MISSING:       warning: mneme: found no device code for the 2 kernels of 'x.cu', they cannot be recorded; both sides must be compiled by one command, the device first
+; MISSING:       warning: mneme: found no device code for 2 kernels of 'x.cu', which cannot be recorded; both sides must be compiled by one command, the device first
 ; MISSING-NOT:   warning
 ; UNTOUCHED-NOT: mneme
 ; PLAIN-NOT:     mneme
@@ -17,7 +17,7 @@
 ; RUN: env TMPDIR=%t/uid mneme-opt -passes=mneme-embed -disable-output %t/host.ll 2>&1 | FileCheck %s --check-prefix=HOST
 
 ; DEVICE: warning: mneme: the device code of 'x.cu' is not kept: '{{.*}}uid/mneme-{{[0-9]+}}' must be a directory that only its owner, the current user, can access
-; HOST:   warning: mneme: found no device code for the 2 kernels of 'x.cu', {{.*}}: '{{.*}}uid/mneme-{{[0-9]+}}' must be a directory that only its owner
+; HOST:   warning: mneme: found no device code for 2 kernels of 'x.cu', {{.*}}: '{{.*}}uid/mneme-{{[0-9]+}}' must be a directory that only its owner
 
 ; Nor is a file where the directory should be, or one that is no payload.
 ; RUN: env TMPDIR=%t/odd mneme-opt -passes=mneme-capture -disable-output %t/device.ll

@@ -47,8 +47,8 @@ struct Payload {
 /// Parses one payload: exactly \p Bytes. \p Where names it in errors.
 Expected<Payload> parsePayload(StringRef Bytes, StringRef Where);
 
-/// All payloads of an ELF file (or of the members of an archive). Error when the
-/// file cannot be read, is no such file, or holds none.
+/// All payloads of an ELF file (or of the members of an archive). Error when
+/// the file cannot be read, is no such file, or holds none.
 Expected<std::vector<Payload>> readPayloads(StringRef Path);
 
 /// Parses the payload's bitcode.
@@ -57,13 +57,16 @@ Expected<std::unique_ptr<Module>> parsePayloadModule(const Payload &P,
 
 /// The part of \p M that \p Kernel needs: a new module with the kernel, what it
 /// reaches, everything else gone, the other kernels too. Functions keep their
-/// attributes (minus optnone and the noinline that comes with it), variables their
-/// linkage; debug info stays.
+/// attributes (capture at -O0 has dropped clang's own optnone already),
+/// variables their linkage; debug info stays.
 Expected<std::unique_ptr<Module>> extractKernel(const Module &M,
                                                 StringRef Kernel);
 
-/// The static hash: XXH3-128 of the extracted module's bitcode, 32 hexadecimal
-/// digits. Does not depend on the path of the source or the build folder.
+/// The static hash: XXH3-128 of the extracted module's text, 32 hexadecimal
+/// digits, without what does not concern the code: debug info, names of values
+/// and types, the compiler's version, and the numbers that -fgpu-rdc puts into
+/// names. So it does not depend on the path of the source or the build folder,
+/// nor on what else the module's context has seen.
 std::string computeStaticHash(const Module &Extracted);
 
 /// A definition that a host can launch.

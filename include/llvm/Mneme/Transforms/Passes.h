@@ -9,15 +9,17 @@
 /// \file
 /// The instrumentation of an application, one pass a step.
 ///
-///   mneme-capture<O2;rdc>     device module -> payload (PayloadFormat.h) in a side file
-///   mneme-embed               side files of the same source -> sections of the host
-///                             module, with the index of host pointers
-///   mneme-hooks               calls of the GPU runtime go through patchable slots
-///   mneme-instrument<O2;rdc>  what the plugin runs: mneme-capture on a device module,
-///                             mneme-embed and mneme-hooks on any other
+/// - mneme-capture<O2;rdc>: device module to payload (PayloadFormat.h), in a
+///   side file
+/// - mneme-embed: side files of the same source to sections of the host module,
+///   with the index of host pointers
+/// - mneme-hooks: calls of the GPU runtime go through patchable slots
+/// - mneme-instrument<O2;rdc>: what the plugin runs, mneme-capture on a device
+///   module, mneme-embed and mneme-hooks on any other
 ///
-/// The device compile and the host compile of one source are separate processes of
-/// one driver; what ties them together is in lib/Transforms/Mneme/SideFiles.h.
+/// The device compile and the host compile of one source are separate processes
+/// of one driver; what ties them together is in
+/// lib/Transforms/Mneme/SideFiles.h.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -42,9 +44,9 @@ struct CaptureOptions {
   bool IsAlone = false;
 };
 
-/// Writes the device module, as it is, to a side file. Does not change it; leaves a
-/// module alone that holds no kernel and no variable that the host can name. What
-/// cannot be written is a warning: the program is as good without.
+/// Writes the device module, as it is, to a side file. Does not change it;
+/// leaves a module alone that holds no kernel and no variable that the host can
+/// name. What cannot be written is a warning: the program is as good without.
 class CapturePass : public PassInfoMixin<CapturePass> {
 public:
   explicit CapturePass(CaptureOptions Options = {}) : Options(Options) {}
@@ -57,18 +59,18 @@ private:
   CaptureOptions Options;
 };
 
-/// Takes the side files of this module's source and emits payloads and index. Must
-/// run before mneme-hooks: it reads the registration calls.
+/// Takes the side files of this module's source and emits payloads and index.
+/// Must run before mneme-hooks: it reads the registration calls.
 class EmbedPass : public PassInfoMixin<EmbedPass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);
   static bool isRequired() { return true; }
 };
 
-/// Calls of external functions named cuda[A-Z]*, __cuda*, hip[A-Z]* and __hip* load
-/// their callee from a slot. So does code that takes such a function's address, unless
-/// an initializer holds it too: that keeps the function itself, and the two must
-/// compare equal.
+/// Calls of external functions named cuda[A-Z]*, __cuda*, hip[A-Z]* and __hip*
+/// load their callee from a slot. So does code that takes such a function's
+/// address, unless an initializer holds it too: that keeps the function itself,
+/// and the two must compare equal.
 class HooksPass : public PassInfoMixin<HooksPass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);

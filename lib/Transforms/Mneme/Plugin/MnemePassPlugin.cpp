@@ -44,15 +44,16 @@ static mneme::CaptureOptions getCaptureOptions(OptimizationLevel Level) {
   cl::ExpandResponseFiles(Saver, cl::TokenizeGNUCommandLine, Argv);
   SmallVector<StringRef, 256> Args(Argv.begin(), Argv.end());
   Options.IsRDC = is_contained(Args, "-fgpu-rdc");
-  // Clang's driver compiles in its own process when there is only one thing to do.
+  // Clang's driver compiles in its own process when there is only one thing to
+  // do.
   Options.IsAlone = !is_contained(Args, "-cc1");
   return Options;
 }
 
 static void registerPlugin(PassBuilder &PB) {
   mneme::registerMnemePasses(PB);
-  // The start of the pipeline: what is captured has seen no optimization, and launch
-  // stubs are not inlined into their callers yet.
+  // The start of the pipeline: what is captured has seen no optimization, and
+  // launch stubs are not inlined into their callers yet.
   PB.registerPipelineStartEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         MPM.addPass(mneme::InstrumentPass(getCaptureOptions(Level)));
