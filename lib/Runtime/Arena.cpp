@@ -19,6 +19,12 @@ using namespace mneme;
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+// From this size on, an allocation asks for huge pages: faults on small ones
+// cost more than the copies that cause them.
+static constexpr uint64_t HugeThreshold = 4u << 20;
+
+static constexpr int ReserveFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
 static void *toPointer(uint64_t Address) {
   return reinterpret_cast<void *>(Address);
 }
@@ -41,9 +47,8 @@ std::string Arena::reserve(uint64_t NewBase, uint64_t NewSize) {
   if (NewBase % PageSize || NewSize % PageSize || NewSize < 2 * PageSize ||
       NewBase + NewSize < NewBase)
     return "invalid address range " + Range;
-  void *P = mmap(
-      toPointer(NewBase), NewSize, PROT_NONE,
-      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  void *P = mmap(toPointer(NewBase), NewSize, PROT_NONE,
+                 ReserveFlags | MAP_FIXED_NOREPLACE, -1, 0);
   if (P == MAP_FAILED)
     return "cannot reserve addresses " + Range + ": " + strerror(errno);
   // Kernels before 4.17 take the flag for a hint.
@@ -51,8 +56,6 @@ std::string Arena::reserve(uint64_t NewBase, uint64_t NewSize) {
     munmap(P, NewSize);
     return "cannot reserve addresses " + Range + ": in use";
   }
-  // A core dump of half a tebibyte of reservations helps nobody.
-  madvise(P, NewSize, MADV_DONTDUMP);
   Base = NewBase;
   Size = NewSize;
   addFree(Base, Size);
@@ -79,6 +82,8 @@ Arena::Allocation *Arena::take(FreeMap::iterator Free, uint64_t Address,
   uint64_t Span = span(Bytes);
   if (mprotect(toPointer(Address), Span - PageSize, PROT_READ | PROT_WRITE))
     return nullptr;
+  if (Bytes >= HugeThreshold)
+    madvise(toPointer(Address), Span - PageSize, MADV_HUGEPAGE);
   uint64_t FreeBegin = Free->first, FreeEnd = FreeBegin + Free->second;
   removeFree(Free);
   if (Address > FreeBegin)
@@ -118,9 +123,13 @@ bool Arena::release(uint64_t Address) {
   uint64_t Span = span(I->second.Size);
   InUse -= I->second.Size;
   Live.erase(I);
-  // DONTNEED frees the pages, so that the next user of the place finds zeros.
-  madvise(toPointer(Address), Span - PageSize, MADV_DONTNEED);
-  mprotect(toPointer(Address), Span - PageSize, PROT_NONE);
+  // Mapping it anew frees the pages, so that the next user of the place finds
+  // zeros, and makes it one with its neighbours for the kernel.
+  if (mmap(toPointer(Address), Span - PageSize, PROT_NONE,
+           ReserveFlags | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    madvise(toPointer(Address), Span - PageSize, MADV_DONTNEED);
+    mprotect(toPointer(Address), Span - PageSize, PROT_NONE);
+  }
 
   auto Next = FreeByAddress.lower_bound(Address);
   if (Next != FreeByAddress.end() && Next->first == Address + Span) {

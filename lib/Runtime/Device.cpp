@@ -260,9 +260,13 @@ static void printError(const std::string &What, const std::string &Why) {
   fprintf(stderr, "mneme: error: %s: %s\n", What.c_str(), Why.c_str());
 }
 
+static std::string hashOf(const MnemePayloadHeader *Payload) {
+  return std::string(reinterpret_cast<const char *>(Payload->Hash),
+                     sizeof(Payload->Hash));
+}
+
 Module *Device::loadModule(const MnemePayloadHeader *Payload) {
-  std::string Hash(reinterpret_cast<const char *>(Payload->Hash),
-                   sizeof(Payload->Hash));
+  std::string Hash = hashOf(Payload);
   std::unique_ptr<Module> &Slot = Modules[Hash];
   if (Slot)
     return Slot.get();
@@ -414,6 +418,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, Kernel &K) {
   K.Host.WaveSize = R.u32();
   K.Host.Cooperative = R.u32();
   K.Host.ContextSize = R.u64();
+  K.Host.Ordered = R.u32();
   K.Host.Entry = reinterpret_cast<void *>(R.u64());
   if (HashSize != 16 || !R.ok())
     Error = "the launcher's answer is cut short";
@@ -430,27 +435,34 @@ CudaError Device::loadKernel(const IndexEntry &Entry, Kernel &K) {
 
 Kernel *Device::findKernel(const void *Stub) {
   std::lock_guard<std::mutex> Guard(LaunchLock);
-  auto Known = Kernels.find(Stub);
-  if (Known != Kernels.end())
-    return Known->second.get();
+  if (Generation != Program::get().generation()) {
+    Generation = Program::get().generation();
+    KernelsByStub.clear();
+  }
+  auto Known = KernelsByStub.find(Stub);
+  if (Known != KernelsByStub.end())
+    return Known->second;
   IndexEntry Entry;
   bool Indexed = Program::get().find(Stub, MNEME_INDEX_KERNEL, Entry);
+  std::string Name = Indexed ? Entry.Name : Program::get().registeredName(Stub);
   // Not remembered: a library that defines it may still be loaded.
-  std::string Name = Indexed ? "" : Program::get().registeredName(Stub);
-  if (!Indexed && Name.empty())
+  if (Name.empty())
     return nullptr;
-  auto K = std::make_unique<Kernel>();
-  K->Name = Indexed ? Entry.Name : Name;
-  if (Indexed) {
-    K->Error = loadKernel(Entry, *K);
-  } else {
-    K->Error = cudaErrorInvalidDeviceFunction;
-    printError(
-        "kernel '" + Name + "'",
-        "its source was not compiled with MnemePass, so there is nothing "
-        "to run on the host device");
+  std::string Code = Indexed ? hashOf(Entry.Payload) : "";
+  std::unique_ptr<Kernel> &K = Kernels[{Code, Name}];
+  if (!K) {
+    K = std::make_unique<Kernel>();
+    K->Name = Name;
+    if (Indexed) {
+      K->Error = loadKernel(Entry, *K);
+    } else {
+      K->Error = cudaErrorInvalidDeviceFunction;
+      printError("kernel '" + Name + "'",
+                 "its source was not compiled with MnemePass, so there is "
+                 "nothing to run on the host device");
+    }
   }
-  return (Kernels[Stub] = std::move(K)).get();
+  return KernelsByStub[Stub] = K.get();
 }
 
 CudaError Device::setMaxDynamicShared(const void *Stub, int64_t Bytes) {

@@ -173,7 +173,11 @@ private:
   HostRanges RegisteredHost;
   Annotations Notes;
   std::map<std::string, std::unique_ptr<Module>> Modules; ///< By payload hash.
-  std::unordered_map<const void *, std::unique_ptr<Kernel>> Kernels;
+  /// By payload hash and name.
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<Kernel>>
+      Kernels;
+  std::unordered_map<const void *, Kernel *> KernelsByStub;
+  unsigned Generation = 0; ///< Of the program, when KernelsByStub was right.
   std::atomic<int> Sticky{0};
   std::atomic<bool> Forked{false};
   unsigned Cores;

@@ -139,13 +139,10 @@ static bool isNewer(const char *A, const char *B) {
 void Program::addIndex(const MnemeIndexEntry *Begin,
                        const MnemeIndexEntry *End) {
   uint64_t Digest = XXH3_64bits(Begin, (End - Begin) * sizeof(*Begin));
-  auto Seen = SeenIndex.emplace(Begin, Digest);
-  if (!Seen.second && Seen.first->second == Digest)
+  uint64_t &Seen = SeenIndex[Begin];
+  if (Seen == Digest)
     return;
-  // Another library was loaded where one had been unloaded: the entries of that
-  // one are stale, and new ones replace them.
-  bool Replace = !Seen.second;
-  Seen.first->second = Digest;
+  Seen = Digest;
 
   std::set<const void *> Added;
   for (const MnemeIndexEntry *E = Begin; E < End; ++E) {
@@ -154,12 +151,15 @@ void Program::addIndex(const MnemeIndexEntry *Begin,
     const char *Arch = archOf(E->Payload);
     if (!Arch)
       continue;
-    IndexEntry New = {E->Payload, E->Name, E->Size, E->Kind, E->Flags};
-    auto I = Entries.emplace(E->HostPtr, New);
-    bool Stale = Replace && !Added.count(E->HostPtr);
-    if (!I.second && (Stale || isNewer(Arch, archOf(I.first->second.Payload))))
-      I.first->second = New;
-    Added.insert(E->HostPtr);
+    // The first word of this object on an address replaces what an earlier one
+    // said: a library was loaded where one had been unloaded. (Or both define
+    // one template, equally.)
+    IndexEntry &Entry = Entries[E->HostPtr];
+    bool First = Added.insert(E->HostPtr).second;
+    if (!First && !isNewer(Arch, archOf(Entry.Payload)))
+      continue;
+    Entry = {E->Payload, E->Name, E->Size, E->Kind, E->Flags};
+    ++Generation;
     AMD |= startsWith(Arch, "gfx");
     unsigned N = parseArchitecture(Arch);
     if (N > Newest)

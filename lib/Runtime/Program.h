@@ -18,6 +18,7 @@
 
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -53,6 +54,9 @@ public:
   /// of that kind.
   bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry);
 
+  /// Changes when what find() answered before may no longer hold.
+  unsigned generation() const { return Generation; }
+
   /// What cudaRegisterFunction said about a host pointer that the index does
   /// not know: for messages only.
   void registerName(const void *HostPtr, const char *Name);
@@ -73,6 +77,7 @@ private:
   std::unordered_map<const void *, std::string> Names;
   std::map<const void *, uint64_t>
       SeenIndex; ///< Begin -> digest of the entries.
+  std::atomic<unsigned> Generation{0};
   unsigned Newest = 0;
   bool AMD = false;
 };

@@ -29,6 +29,9 @@ using namespace mneme;
 
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 
+// Copies of longer runs ask for huge pages; shorter ones would waste them.
+static constexpr uint64_t HugeThreshold = 4u << 20;
+
 static uint64_t now() {
   timespec T;
   clock_gettime(CLOCK_MONOTONIC, &T);
@@ -358,7 +361,10 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
           if (Copied > Budget || !F.error().empty())
             return;
           F.data(Bytes + At, Region.Address + At, Size);
-          memcpy(R->Copy + Region.CopyOffset + At, Bytes + At, Size);
+          char *Copy = R->Copy + Region.CopyOffset + At;
+          if (Size >= HugeThreshold)
+            madvise(Copy, Size / Page * Page, MADV_HUGEPAGE);
+          memcpy(Copy, Bytes + At, Size);
         });
   }
   if (Copied > Budget) {

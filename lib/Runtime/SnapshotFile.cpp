@@ -13,22 +13,29 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 using namespace mneme;
 
 static constexpr size_t BufferSize = 4u << 20;
 static constexpr int CompressionLevel = 1;
+static constexpr size_t MaxThreads = 16;
+// Chunks in memory at a time.
+static constexpr size_t BatchSize = 64;
 
 SnapshotFile::~SnapshotFile() {
   if (Fd >= 0)
     ::close(Fd);
   if (Exists)
     unlink(Temporary.c_str());
+  ZSTD_freeCCtx(Context);
 }
 
 void SnapshotFile::fail(const char *What) {
@@ -97,24 +104,85 @@ void SnapshotFile::record(uint32_t Type, const void *A, size_t SizeA,
     ++End.NumRecords;
 }
 
+/// Shares chunks out among threads. Without exceptions std::thread would end
+/// the application where no thread can be had, hence POSIX.
+class SnapshotFile::Compressor {
+public:
+  Compressor(std::vector<Chunk> &Chunks) : Chunks(Chunks) {}
+
+  /// Compresses chunks until there are none left.
+  void work(ZSTD_CCtx *Context) {
+    for (size_t I; (I = Next++) < Chunks.size();) {
+      Chunk &C = Chunks[I];
+      C.Stored.resize(ZSTD_compressBound(C.Record.RawSize));
+      size_t N = Context ? ZSTD_compressCCtx(Context, &C.Stored[0],
+                                             C.Stored.size(), C.Bytes,
+                                             C.Record.RawSize, CompressionLevel)
+                         : C.Record.RawSize;
+      bool Pays = !ZSTD_isError(N) && N < C.Record.RawSize;
+      C.Record.Encoding = Pays ? MNEME_ENCODING_ZSTD : MNEME_ENCODING_RAW;
+      C.Stored.resize(Pays ? N : 0);
+    }
+  }
+
+  static void *runThread(void *Self) {
+    ZSTD_CCtx *Context = ZSTD_createCCtx();
+    static_cast<Compressor *>(Self)->work(Context);
+    ZSTD_freeCCtx(Context);
+    return nullptr;
+  }
+
+private:
+  std::vector<Chunk> &Chunks;
+  std::atomic<size_t> Next{0};
+};
+
+void SnapshotFile::compress(std::vector<Chunk> &Chunks) {
+  if (!Context)
+    Context = ZSTD_createCCtx();
+  Compressor C(Chunks);
+  static const unsigned Cores = sysconf(_SC_NPROCESSORS_ONLN);
+  size_t Helpers = std::min<size_t>({Chunks.size(), Cores, MaxThreads}) - 1;
+  pthread_t Threads[MaxThreads];
+  size_t Started = 0;
+  if (Helpers) {
+    // The application's signal handlers do not belong on our threads.
+    sigset_t All, Old;
+    sigfillset(&All);
+    pthread_sigmask(SIG_SETMASK, &All, &Old);
+    while (Started != Helpers && !pthread_create(&Threads[Started], nullptr,
+                                                 Compressor::runThread, &C))
+      ++Started;
+    pthread_sigmask(SIG_SETMASK, &Old, nullptr);
+  }
+  C.work(Context);
+  for (size_t I = 0; I != Started; ++I)
+    pthread_join(Threads[I], nullptr);
+}
+
 void SnapshotFile::data(const void *Bytes, uint64_t Address, uint64_t Size) {
   auto *P = static_cast<const char *>(Bytes);
-  Scratch.resize(ZSTD_compressBound(MNEME_DATA_CHUNK));
   while (Size && Error.empty()) {
-    uint64_t Raw = std::min<uint64_t>(Size, MNEME_DATA_CHUNK);
-    MnemeDataRecord R = {Address, Raw, MNEME_ENCODING_ZSTD, 0};
-    size_t N =
-        ZSTD_compress(&Scratch[0], Scratch.size(), P, Raw, CompressionLevel);
-    if (ZSTD_isError(N) || N >= Raw) {
-      R.Encoding = MNEME_ENCODING_RAW;
-      record(MNEME_RECORD_DATA, &R, sizeof(R), P, Raw);
-    } else {
-      record(MNEME_RECORD_DATA, &R, sizeof(R), Scratch.data(), N);
+    size_t N = 0;
+    Chunks.resize(
+        std::min<uint64_t>((Size - 1) / MNEME_DATA_CHUNK + 1, BatchSize));
+    for (Chunk &C : Chunks) {
+      uint64_t Raw = std::min<uint64_t>(Size - N, MNEME_DATA_CHUNK);
+      C.Bytes = P + N;
+      C.Record = {Address + N, Raw, MNEME_ENCODING_RAW, 0};
+      N += Raw;
     }
-    End.RawBytes += Raw;
-    P += Raw;
-    Address += Raw;
-    Size -= Raw;
+    compress(Chunks);
+    for (const Chunk &C : Chunks) {
+      bool Raw = C.Record.Encoding == MNEME_ENCODING_RAW;
+      record(MNEME_RECORD_DATA, &C.Record, sizeof(C.Record),
+             Raw ? C.Bytes : C.Stored.data(),
+             Raw ? C.Record.RawSize : C.Stored.size());
+      End.RawBytes += C.Record.RawSize;
+    }
+    P += N;
+    Address += N;
+    Size -= N;
   }
 }
 

@@ -18,6 +18,9 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
+
+struct ZSTD_CCtx_s;
 
 namespace mneme {
 
@@ -53,13 +56,23 @@ public:
   uint64_t rawBytes() const { return End.RawBytes; }
 
 private:
+  /// A piece of memory on its way into a Data record.
+  struct Chunk {
+    const char *Bytes;
+    MnemeDataRecord Record;
+    std::string Stored; ///< Compressed, unless that does not pay.
+  };
+  class Compressor;
+
+  void compress(std::vector<Chunk> &Chunks);
   void add(const void *P, size_t Size);
   void flush();
   void fail(const char *What);
 
   std::string Path, Temporary, Error;
-  std::string Buffer;  ///< Not written yet.
-  std::string Scratch; ///< The payload of a Data record.
+  std::string Buffer; ///< Not written yet.
+  std::vector<Chunk> Chunks;
+  ZSTD_CCtx_s *Context = nullptr;
   int Fd = -1;
   bool Exists = false; ///< The temporary file does.
   uint64_t Stored = 0;
