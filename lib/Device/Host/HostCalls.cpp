@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Placeholders in functions that were not inlined: the thread is whichever runs on
-// this OS thread now. Waiting there is possible only on a stack of one's own.
+// Placeholders in functions that were not inlined: the thread is whichever runs
+// on this OS thread now. Waiting there is possible only on a stack of one's
+// own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,22 @@
 using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::mneme::host;
+
+bool host::asksForThread(const CallInst &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee)
+    return !Call.isInlineAsm();
+  return !Callee->isDeclaration() || Callee->getName() == "__assertfail";
+}
+
+void host::announceThread(CallInst &Call, Value *Block,
+                          const ThreadLoops &Loops) {
+  IRBuilder<> B(&Call);
+  Value *Thread = loadField(B, Block, BlockThreads, B.getPtrTy());
+  for (unsigned I = 0; I != 3; ++I)
+    storeField(B, Loops.Tid[I], Thread, ThreadIdx + 4 * I);
+  storeField(B, Loops.Linear, Thread, ThreadLinear);
+}
 
 static FunctionCallee getCurrentThread(Module &M) {
   Type *Ptr = PointerType::get(M.getContext(), 0);

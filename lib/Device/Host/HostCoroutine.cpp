@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Entries that run one thread each and hand control back at every sync point: as a
-// switch-resumed coroutine, whose frame holds only what lives across sync points,
-// or as a fiber with a stack of its own, which may also wait in called functions.
+// Entries that run one thread each and hand control back at every sync point:
+// as a switch-resumed coroutine, whose frame holds only what lives across sync
+// points, or as a fiber with a stack of its own, which may also wait in called
+// functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,8 @@ using namespace llvm::mneme::host;
 static bool isWaitingRead(const Instruction &I, const Loop &L) {
   if (auto *Load = dyn_cast<LoadInst>(&I))
     return Load->isVolatile() || Load->isAtomic();
-  // A compare-and-swap that expects what it read last time (how other atomics are
-  // built) makes progress; one with fixed operands tries to take a lock.
+  // A compare-and-swap that expects what it read last time (how other atomics
+  // are built) makes progress; one with fixed operands tries to take a lock.
   if (auto *Swap = dyn_cast<AtomicCmpXchgInst>(&I))
     return L.isLoopInvariant(Swap->getCompareOperand()) &&
            L.isLoopInvariant(Swap->getNewValOperand());
@@ -64,7 +65,8 @@ static bool isWaitingRead(const Instruction &I, const Loop &L) {
   }
 }
 
-/// Says whether leaving \p L depends on a value that another thread must change.
+/// Says whether leaving \p L depends on a value that another thread must
+/// change.
 static bool isSpinLoop(const Loop &L) {
   SmallVector<BasicBlock *, 4> Exiting;
   L.getExitingBlocks(Exiting);
@@ -174,7 +176,8 @@ public:
   bool build();
 
 private:
-  /// Suspends at \p B's position, which ends its block, and goes on in \p Resume.
+  /// Suspends at \p B's position, which ends its block, and goes on in \p
+  /// Resume.
   void emitSuspend(BasicBlock *Resume, bool Final);
   void lowerSync(CallInst *Call);
 };

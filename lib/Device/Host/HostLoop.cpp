@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostABI.h"
+#include "HostSync.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
@@ -94,6 +95,10 @@ static void buildLoop(Function &Kernel, bool NeedsThread,
   }
   replacePlaceholders(*Entry, V);
   retireKernel(Kernel);
+  if (!Thread)
+    for (Instruction &I : instructions(*Entry))
+      if (auto *Assert = dyn_cast<CallInst>(&I); Assert && asksForThread(*Assert))
+        host::announceThread(*Assert, Block, Loops);
 
   FunctionPassManager FPM;
   FPM.addPass(SROAPass(SROAOptions::PreserveCFG));

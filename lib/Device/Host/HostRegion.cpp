@@ -8,22 +8,25 @@
 ///
 /// \file
 /// Strategy "region": the code between two sync points becomes a loop over the
-/// block's threads, so a block costs what its loops cost, and the vectorizer may
-/// take several threads at a time.
+/// block's threads, so a block costs what its loops cost, and the vectorizer
+/// may take several threads at a time.
 ///
-/// The kernel is cut behind every sync point. For each piece, everything that can
-/// be reached without passing a sync point is cloned into a loop over threads.
-/// Values that live across a sync point are recomputed when they are cheap functions
-/// of the thread index and the arguments, or else kept in MnemeHostBlock::Context:
-/// one array element a thread, or one scalar when all threads agree on the value
-/// (this keeps addresses such as B[(k + tid.y) * N + tid.x] unit-stride).
+/// The kernel is cut behind every sync point. For each piece, everything that
+/// can be reached without passing a sync point is cloned into a loop over
+/// threads. Values that live across a sync point are recomputed when they are
+/// cheap functions of the thread index and the arguments, or else kept in
+/// MnemeHostBlock::Context: one array element a thread, or one scalar when all
+/// threads agree on the value (this keeps addresses such as B[(k + tid.y) * N +
+/// tid.x] unit-stride).
 ///
 /// Two forms:
-///  * lockstep: every sync point is passed by all threads or none. The pieces call
+///  * lockstep: every sync point is passed by all threads or none. The pieces
+///  call
 ///    each other directly.
-///  * apart: threads may return early, or sync points are in divergent control flow
-///    (the last warp of a reduction). Each thread has a state, each piece runs the
-///    threads whose state says so, and the executor picks what goes next.
+///  * apart: threads may return early, or sync points are in divergent control
+///  flow
+///    (the last warp of a reduction). Each thread has a state, each piece runs
+///    the threads whose state says so, and the executor picks what goes next.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -66,10 +69,11 @@ static constexpr unsigned MaxRecompute = 12;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What UniformityInfo asks a target, answered for lowered kernels: only the thread's
-/// index, sync results, memory that other threads write to in no order, unknown calls
-/// and addresses of local variables differ between threads. A plain load from an
-/// address that all threads agree on is uniform, or the kernel has a data race.
+/// What UniformityInfo asks a target, answered for lowered kernels: only the
+/// thread's index, sync results, memory that other threads write to in no
+/// order, unknown calls and addresses of local variables differ between
+/// threads. A plain load from an address that all threads agree on is uniform,
+/// or the kernel has a data race.
 class ThreadTTI final : public TargetTransformInfoImplBase {
 public:
   explicit ThreadTTI(const DataLayout &DL) : TargetTransformInfoImplBase(DL) {}
@@ -96,8 +100,8 @@ public:
   }
 };
 
-/// Which blocks the threads of a block enter together, and which values they agree
-/// on.
+/// Which blocks the threads of a block enter together, and which values they
+/// agree on.
 class Divergence {
   Function &F;
   FunctionAnalysisManager FAM;
@@ -130,8 +134,8 @@ public:
   }
 
   bool isDivergent(const Value &V) const { return UI->isDivergent(&V); }
-  /// Some threads may run \p BB while others, which have not ended, do not. Only
-  /// for blocks from which a sync point can be reached.
+  /// Some threads may run \p BB while others, which have not ended, do not.
+  /// Only for blocks from which a sync point can be reached.
   bool isApart(const BasicBlock &BB) const { return Apart[Number.lookup(&BB)]; }
   /// Some threads may end, or go where no sync point can follow, before others.
   bool hasEarlyExit() const { return HasEarlyExit; }
@@ -156,9 +160,9 @@ void Divergence::findReachesSync() {
   }
 }
 
-/// A block is entered apart when it is control dependent on a divergent branch, or on
-/// a branch that is itself run apart. Edges that leave the part of the kernel with
-/// sync points do not count: who takes them no longer takes part.
+/// A block is entered apart when it is control dependent on a divergent branch,
+/// or on a branch that is itself run apart. Edges that leave the part of the
+/// kernel with sync points do not count: who takes them no longer takes part.
 void Divergence::findApart() {
   const unsigned N = Blocks.size(), Exit = N;
   SmallVector<SmallVector<unsigned, 2>, 32> Succs(N);
@@ -182,8 +186,8 @@ void Divergence::findApart() {
     }
   }
 
-  // Post-dominance needs a way out of every block: where pruning took the last one,
-  // give it back.
+  // Post-dominance needs a way out of every block: where pruning took the last
+  // one, give it back.
   auto FindReachesExit = [&] {
     BitVector Reaches(N + 1);
     Reaches.set(Exit);
@@ -253,8 +257,8 @@ void Divergence::findApart() {
 // The kernel, cut at its sync points
 //===----------------------------------------------------------------------===//
 
-/// The result of the sync point that begins a region; the second for results that
-/// all threads agree on.
+/// The result of the sync point that begins a region; the second for results
+/// that all threads agree on.
 static constexpr StringLiteral ResultName = "mneme.host.result";
 static constexpr StringLiteral UniformResultName = "mneme.host.result.uniform";
 
@@ -324,7 +328,7 @@ class RegionBuilder {
   DenseMap<AllocaInst *, AllocaInst *> LastValue; ///< Of scalar slots.
   AllocaInst *Next = nullptr; ///< The region that the last thread goes to.
   BasicBlock *Done = nullptr;
-  BasicBlock *Dispatch = nullptr; ///< Apart only.
+  BasicBlock *Dispatch = nullptr;      ///< Apart only.
   SmallVector<BasicBlock *, 16> Begin; ///< Of each region.
 
 public:
@@ -382,8 +386,8 @@ static SmallVector<Value **, 13> getUniformFields(ThreadValues &V) {
 
 void RegionBuilder::createPrologue() {
   Type *Ptr = B.getPtrTy();
-  Entry = createEntry(Kernel, FunctionType::get(B.getVoidTy(), {Ptr, Ptr}, false),
-                      "region");
+  Entry = createEntry(
+      Kernel, FunctionType::get(B.getVoidTy(), {Ptr, Ptr}, false), "region");
   Block = Entry->getArg(0);
   Block->setName("block");
   Entry->getArg(1)->setName("args");
@@ -398,7 +402,8 @@ void RegionBuilder::createPrologue() {
     Arguments.push_back(*Field);
 }
 
-/// Inlines the kernel into a function that gets all that is uniform as arguments.
+/// Inlines the kernel into a function that gets all that is uniform as
+/// arguments.
 bool RegionBuilder::flatten() {
   SmallVector<Type *, 16> Params;
   for (Value *V : Arguments)
@@ -431,8 +436,8 @@ bool RegionBuilder::flatten() {
   }
   removeUnreachableBlocks(*Flat);
 
-  // Without these, loop counters are in memory, and memory tells nothing about what
-  // threads agree on.
+  // Without these, loop counters are in memory, and memory tells nothing about
+  // what threads agree on.
   FunctionPassManager FPM;
   FPM.addPass(SROAPass(SROAOptions::ModifyCFG));
   FPM.addPass(EarlyCSEPass());
@@ -491,8 +496,8 @@ bool RegionBuilder::findSites() {
     Site S;
     S.Call = Call;
     S.Op = Sync.getOp();
-    bool Wide = WaveSize == 64 && (S.Op == MNEME_OP_WAVE_BALLOT ||
-                                   S.Op == MNEME_OP_CONVERGE);
+    bool Wide = WaveSize == 64 &&
+                (S.Op == MNEME_OP_WAVE_BALLOT || S.Op == MNEME_OP_CONVERGE);
     if (!Wide &&
         computeKnownBits(Sync.getValue(), DL).countMinLeadingZeros() >= 32)
       S.Size = 4;
@@ -513,7 +518,8 @@ bool RegionBuilder::findSites() {
   return true;
 }
 
-/// Ends each sync point's block behind it and gives its result a name of its own.
+/// Ends each sync point's block behind it and gives its result a name of its
+/// own.
 void RegionBuilder::cut() {
   for (Site &S : Sites) {
     BasicBlock *BB = S.Call->getParent();
@@ -542,7 +548,8 @@ void RegionBuilder::cut() {
 // Values across sync points
 //===----------------------------------------------------------------------===//
 
-/// Says whether \p V is a cheap function of the arguments and the thread's index;
+/// Says whether \p V is a cheap function of the arguments and the thread's
+/// index;
 /// \p Budget limits the instructions.
 static bool canRecompute(const Value *V, unsigned &Budget) {
   if (isa<Constant, Argument, AllocaInst>(V))
@@ -581,7 +588,7 @@ namespace {
 /// Which uses may be reached from their definition through a sync point.
 class Crossings {
   DenseMap<const BasicBlock *, unsigned> Number;
-  SmallVector<BitVector, 32> Reach; ///< Blocks reached from a block's start.
+  SmallVector<BitVector, 32> Reach;  ///< Blocks reached from a block's start.
   SmallVector<BitVector, 32> Beyond; ///< From its end, through a sync point.
 
 public:
@@ -642,8 +649,8 @@ bool RegionBuilder::keepCrossingValues() {
     S.Apart = D.isApart(*S.Call->getParent());
     Apart |= S.Apart;
   }
-  // Threads that are apart may come by again while others have not left: what they
-  // pass must not be shared.
+  // Threads that are apart may come by again while others have not left: what
+  // they pass must not be shared.
   auto IsScalar = [&](const Instruction &I) {
     return !D.isDivergent(I) && !D.isApart(*I.getParent()) &&
            none_of(Sites, [&](const Site &S) {
@@ -712,8 +719,7 @@ void RegionBuilder::layOutContext() {
 /// \p Index is an i64 and counts in units of \p Stride bytes.
 Value *RegionBuilder::contextAddress(uint64_t Offset, Value *Index,
                                      uint64_t Stride) {
-  Value *Base =
-      B.CreateInBoundsGEP(B.getInt8Ty(), Context, B.getInt64(Offset));
+  Value *Base = B.CreateInBoundsGEP(B.getInt8Ty(), Context, B.getInt64(Offset));
   if (!Index)
     return Base;
   return B.CreateInBoundsGEP(ArrayType::get(B.getInt8Ty(), Stride), Base,
@@ -738,14 +744,13 @@ void RegionBuilder::createSiteTable() {
              ConstantInt::get(I16, Operand(Sync.getC()))}));
   }
   ArrayType *TableTy = ArrayType::get(Ty, Entries.size());
-  SiteTable = new GlobalVariable(M, TableTy, /*isConstant=*/true,
-                                 GlobalValue::PrivateLinkage,
-                                 ConstantArray::get(TableTy, Entries),
-                                 "mneme.sites." + Kernel.getName());
+  SiteTable = new GlobalVariable(
+      M, TableTy, /*isConstant=*/true, GlobalValue::PrivateLinkage,
+      ConstantArray::get(TableTy, Entries), "mneme.sites." + Kernel.getName());
 }
 
-/// Behind region \p Number: resolves the sync point that its threads have come to,
-/// and goes to the region behind that. \p Targets: where it may be.
+/// Behind region \p Number: resolves the sync point that its threads have come
+/// to, and goes to the region behind that. \p Targets: where it may be.
 void RegionBuilder::emitNext(unsigned Number, ArrayRef<unsigned> Targets) {
   if (Apart) {
     B.CreateBr(Dispatch);
@@ -782,23 +787,6 @@ void RegionBuilder::emitNext(unsigned Number, ArrayRef<unsigned> Targets) {
     B.SetInsertPoint(BB);
     EmitTarget(Target);
   }
-}
-
-/// Makes the thread of \p Loops the current one for what \p Call does: asserts and
-/// functions that were not inlined ask for it.
-static void announceThread(CallInst *Call, Value *Block, ThreadLoops &Loops) {
-  IRBuilder<> B(Call);
-  Value *Thread = loadField(B, Block, BlockThreads, B.getPtrTy());
-  for (unsigned I = 0; I != 3; ++I)
-    storeField(B, Loops.Tid[I], Thread, ThreadIdx + 4 * I);
-  storeField(B, Loops.Linear, Thread, ThreadLinear);
-}
-
-static bool asksForThread(const CallInst &Call) {
-  const Function *Callee = Call.getCalledFunction();
-  if (!Callee)
-    return !Call.isInlineAsm();
-  return !Callee->isDeclaration() || Callee->getName() == "__assertfail";
 }
 
 void RegionBuilder::emitRegion(unsigned Number) {
@@ -839,9 +827,9 @@ void RegionBuilder::emitRegion(unsigned Number) {
     // In lockstep there is one value; apart, one in each thread's element.
     if (Apart && !FirstThread)
       FirstThread = B.CreateZExt(
-          B.CreateLoad(B.getInt32Ty(),
-                       exchangeAddress(offsetof(MnemeHostExchange, First),
-                                       nullptr, 0)),
+          B.CreateLoad(
+              B.getInt32Ty(),
+              exchangeAddress(offsetof(MnemeHostExchange, First), nullptr, 0)),
           B.getInt64Ty());
     ScalarIn[S.Memory] =
         B.CreateLoad(S.Memory->getAllocatedType(),
@@ -886,8 +874,7 @@ void RegionBuilder::emitRegion(unsigned Number) {
   ValueToValueMapTy Map;
   SmallVector<BasicBlock *, 16> Clones;
   for (BasicBlock *BB : Blocks) {
-    BasicBlock *Clone =
-        CloneBasicBlock(BB, Map, ".r" + Twine(Number), Entry);
+    BasicBlock *Clone = CloneBasicBlock(BB, Map, ".r" + Twine(Number), Entry);
     Map[BB] = Clone;
     Clones.push_back(Clone);
   }
@@ -920,7 +907,7 @@ void RegionBuilder::emitRegion(unsigned Number) {
       StringRef Name = getPlaceholderName(*Call);
       if (Name.empty()) {
         if (asksForThread(*Call))
-          announceThread(Call, Block, Loops);
+          announceThread(*Call, Block, Loops);
         continue;
       }
       if (Name == "sync")
@@ -953,7 +940,8 @@ void RegionBuilder::emitRegion(unsigned Number) {
     for (const Slot &S : Slots) {
       if (!Written.count(S.Memory))
         continue;
-      Value *Out = B.CreateLoad(S.Memory->getAllocatedType(), Working[S.Memory]);
+      Value *Out =
+          B.CreateLoad(S.Memory->getAllocatedType(), Working[S.Memory]);
       if (S.Scalar && !Apart)
         B.CreateStore(Out, LastValue[S.Memory]);
       else
@@ -1047,8 +1035,8 @@ bool RegionBuilder::build() {
     Dispatch = BasicBlock::Create(C, "dispatch", Entry);
     B.SetInsertPoint(Dispatch);
     Type *Ptr = B.getPtrTy(), *I32 = B.getInt32Ty();
-    FunctionCallee Advance = M.getOrInsertFunction("__mneme_host_advance", I32,
-                                                   Ptr, I32, Ptr, I32);
+    FunctionCallee Advance =
+        M.getOrInsertFunction("__mneme_host_advance", I32, Ptr, I32, Ptr, I32);
     Value *Region =
         B.CreateCall(Advance, {exchangeAddress(0, nullptr, 0), NumThreads,
                                SiteTable, B.getInt32(WaveSize)});

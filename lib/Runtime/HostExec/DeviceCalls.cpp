@@ -129,8 +129,9 @@ static const char *parseConversion(const char *P, PrintfArgs &Args,
   return P;
 }
 
-/// Prints, or (without \p Out) only reads everything that printing will read, so
-/// that a bad pointer faults before a lock is held. \returns the conversions.
+/// Prints, or (without \p Out) only reads everything that printing will read,
+/// so that a bad pointer faults before a lock is held. \returns the
+/// conversions.
 static int formatDevice(FILE *Out, const char *Format, const char *Buffer) {
   PrintfArgs Args(Buffer);
   int Count = 0;
@@ -197,8 +198,8 @@ static int printDevice(const char *Format, const char *Buffer) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Before each allocation: free() of anything else must not reach the C library,
-/// which would end the process.
+/// Before each allocation: free() of anything else must not reach the C
+/// library, which would end the process.
 struct alignas(16) HeapHeader {
   uint64_t Magic;
   HeapHeader *Self;
@@ -211,8 +212,7 @@ static void *allocateDevice(size_t Size) {
   if (Size == 0 || Size > SIZE_MAX - sizeof(HeapHeader))
     return nullptr;
   enterBusy(W);
-  HeapHeader *H =
-      static_cast<HeapHeader *>(malloc(sizeof(HeapHeader) + Size));
+  HeapHeader *H = static_cast<HeapHeader *>(malloc(sizeof(HeapHeader) + Size));
   if (H)
     *H = {HeapMagic, H};
   leaveBusy(W);

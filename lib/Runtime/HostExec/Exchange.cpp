@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Runtime/HostExchange.h"
 #include "Scheduler.h"
+#include "llvm/Mneme/Runtime/HostExchange.h"
 #include <string.h>
 
 using namespace mneme::host;
@@ -23,8 +23,8 @@ class Exchange {
   MnemeHostExchange &A;
   const MnemeHostSite &Site;
   const uint32_t WaveSize;
-  /// Of a shuffle whose operands are the same everywhere: the lane that each lane
-  /// reads, and whether that is the one it asked for.
+  /// Of a shuffle whose operands are the same everywhere: the lane that each
+  /// lane reads, and whether that is the one it asked for.
   uint8_t Source[32];
   uint8_t Valid[32];
   bool FixedShuffle;
@@ -117,8 +117,8 @@ private:
     }
   }
 
-  /// Lanes with equal masks make a group of their own, as in the scheduler; what is
-  /// left has masks that contradict each other.
+  /// Lanes with equal masks make a group of their own, as in the scheduler;
+  /// what is left has masks that contradict each other.
   void runMasked(MnemeHostThread *Warp, uint64_t Group) {
     uint64_t Left = 0;
     for (uint64_t Rest = Group; Rest;) {
@@ -146,9 +146,8 @@ private:
   void fillInactive(MnemeHostThread *Warp, uint32_t Base, uint64_t Group) {
     for (unsigned Lane = 0; Lane != WaveSize; ++Lane)
       if (!(Group >> Lane & 1))
-        Warp[Lane].Value = Base + Lane < MNEME_HOST_MAX_THREADS
-                               ? getValue(Base + Lane)
-                               : 0;
+        Warp[Lane].Value =
+            Base + Lane < MNEME_HOST_MAX_THREADS ? getValue(Base + Lane) : 0;
   }
 };
 } // namespace
@@ -263,7 +262,8 @@ extern "C" uint32_t __mneme_host_advance(MnemeHostExchange *A,
   uint8_t Number = Next - MNEME_STATE_WARP;
   Exchange X(*A, Sites[Number], WaveSize);
   for (uint32_t Base = 0; Base < NumThreads; Base += WaveSize) {
-    uint32_t Lanes = NumThreads - Base < WaveSize ? NumThreads - Base : WaveSize;
+    uint32_t Lanes =
+        NumThreads - Base < WaveSize ? NumThreads - Base : WaveSize;
     uint64_t Group = takeLanes(A->State + Base, Lanes, Next, Number);
     if (Group)
       X.runWarp(Base, Group, Lanes == WaveSize && Group == lowBits(WaveSize));

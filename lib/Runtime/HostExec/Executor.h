@@ -31,8 +31,8 @@ constexpr unsigned MaxWarps = MNEME_HOST_MAX_THREADS / 32;
 /// A fiber's stack with its guard page, the lowest.
 constexpr size_t FiberStride = (128u << 10) + 4096;
 
-/// The lanes of one warp (or wave), by what they do. A live lane is in exactly one
-/// of Runnable, Yielded, AtBarrier and Waiting.
+/// The lanes of one warp (or wave), by what they do. A live lane is in exactly
+/// one of Runnable, Yielded, AtBarrier and Waiting.
 struct WarpState {
   uint64_t Alive;
   uint64_t Runnable;
@@ -47,12 +47,12 @@ struct BlockState {
   MnemeHostBlock Block;
   WarpState Warps[MaxWarps];
   uint32_t NumWarps;
-  uint32_t Live;         ///< Threads that have not exited.
+  uint32_t Live; ///< Threads that have not exited.
   /// All threads at a barrier are at the same one, which takes no value.
   bool PlainBarriers;
   uint64_t BarrierNumber; ///< Of the first thread that came.
   uint32_t NumAtBarrier;
-  size_t ThreadsSize;    ///< Bytes mapped, as all sizes below.
+  size_t ThreadsSize; ///< Bytes mapped, as all sizes below.
   size_t SharedSize;
   size_t ContextSize;
   size_t FramesSize;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Faults of kernels: signals on an alternate stack that jump back to the worker,
-/// time limits, and copies that survive bad addresses. A signal that is not ours
-/// goes to whoever had the handler before.
+/// Faults of kernels: signals on an alternate stack that jump back to the
+/// worker, time limits, and copies that survive bad addresses. A signal that is
+/// not ours goes to whoever had the handler before.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ using namespace mneme::host;
 static constexpr int Signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG};
 static constexpr unsigned NumSignals = sizeof(Signals) / sizeof(Signals[0]);
 static struct sigaction Previous[NumSignals];
-/// AVX-512 state alone is 2.5 KB of a signal frame; the default size has no room
-/// for a chained handler on top of that.
+/// AVX-512 state alone is 2.5 KB of a signal frame; the default size has no
+/// room for a chained handler on top of that.
 static constexpr size_t SignalStackSize = 64u << 10;
 
 /// Set while this thread runs code whose faults are ours.
@@ -58,15 +58,15 @@ static void chain(int Signal, siginfo_t *Info, void *Context) {
     return; // Ignored by default.
   if (Old.sa_handler == SIG_IGN && Info->si_code <= 0)
     return; // Sent by kill(), and the application ignores it.
-  // The default action is to die. Returning runs the faulting instruction again;
-  // a signal that was sent must be sent again.
+  // The default action is to die. Returning runs the faulting instruction
+  // again; a signal that was sent must be sent again.
   sigaction(Signal, &Old, nullptr);
   if (Info->si_code <= 0)
     raise(Signal);
 }
 
-/// SIGURG ends a launch: from the timer of a launch with a time limit, or from a
-/// worker that failed, to the others.
+/// SIGURG ends a launch: from the timer of a launch with a time limit, or from
+/// a worker that failed, to the others.
 static void handleInterrupt(siginfo_t *Info, void *Context) {
   bool FromTimer = Info->si_code == SI_TIMER;
   if ((!FromTimer && Info->si_code != SI_QUEUE) ||
@@ -99,8 +99,7 @@ static void handleSignal(int Signal, siginfo_t *Info, void *Context) {
     handleInterrupt(Info, Context);
   // si_code <= 0: sent by someone, not caused by the code that runs here.
   else if (ActiveFrame && Info->si_code > 0)
-    leaveFrame(*ActiveFrame, Signal,
-               reinterpret_cast<uint64_t>(Info->si_addr));
+    leaveFrame(*ActiveFrame, Signal, reinterpret_cast<uint64_t>(Info->si_addr));
   else
     chain(Signal, Info, Context);
   errno = SavedErrno;
@@ -123,8 +122,7 @@ void mneme::host::prepareFaults() {
     sigaction(Signals[I], &Ours, nullptr);
   }
 
-  static thread_local bool HaveStack
-      __attribute__((tls_model("initial-exec")));
+  static thread_local bool HaveStack __attribute__((tls_model("initial-exec")));
   if (HaveStack)
     return;
   HaveStack = true;
@@ -258,6 +256,8 @@ mneme::host::Deadline::Deadline(LaunchState &L, double Seconds) {
     return;
   Armed = true;
   TimedLaunch.store(&L, std::memory_order_release);
+  if (Seconds > 1e9)
+    Seconds = 1e9; // Decades: as good as none.
   struct itimerspec Spec;
   double Whole = static_cast<double>(static_cast<int64_t>(Seconds));
   Spec.it_value.tv_sec = static_cast<time_t>(Whole);

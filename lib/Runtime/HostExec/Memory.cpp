@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The memory of a live block: threads, shared memory, context, coroutine frames,
-/// fiber stacks. All of it is mapped on first use, sized by the launch, and kept.
+/// The memory of a live block: threads, shared memory, context, coroutine
+/// frames, fiber stacks. All of it is mapped on first use, sized by the launch,
+/// and kept.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,9 @@ using namespace mneme::host;
 
 static constexpr size_t PageSize = 4096;
 
-static size_t roundUp(size_t Size, size_t To) { return (Size + To - 1) / To * To; }
+static size_t roundUp(size_t Size, size_t To) {
+  return (Size + To - 1) / To * To;
+}
 
 uint8_t *mneme::host::mapGuarded(size_t Size, bool Low32) {
   Size = roundUp(Size, PageSize);
@@ -109,8 +112,8 @@ bool mneme::host::mapFiberStacks(BlockState &S) {
     return false;
   S.Stacks = static_cast<uint8_t *>(P);
   S.StacksSize = Need;
-  // The lowest page of each stack faults. Without the guards (too many mappings)
-  // kernels still run.
+  // The lowest page of each stack faults. Without the guards (too many
+  // mappings) kernels still run.
   for (size_t I = 0; I != S.Block.NumThreads; ++I)
     if (mprotect(S.Stacks + I * FiberStride, PageSize, PROT_NONE) != 0)
       break;
@@ -124,8 +127,8 @@ bool mneme::host::isFiberGuard(const BlockState &S, uint64_t Address) {
   return (Address - Base) % FiberStride < PageSize;
 }
 
-/// A coroutine's frame. All frames of a kernel have one size, so the first request
-/// of a block says how much the block needs.
+/// A coroutine's frame. All frames of a kernel have one size, so the first
+/// request of a block says how much the block needs.
 extern "C" void *__mneme_host_frame(MnemeHostThread *T, uint64_t Size) {
   Worker &W = *TheWorker;
   BlockState &S = *W.Active;

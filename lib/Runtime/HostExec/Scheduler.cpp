@@ -7,20 +7,30 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs the threads of one block as coroutines or fibers, and gives the operations
-/// of warps and barriers their results.
+/// Runs the threads of one block as coroutines or fibers, and gives the
+/// operations of warps and barriers their results.
 ///
-/// A sweep (stepBlock) runs every thread that can run until it waits. An operation
-/// with a mask is carried out when all live lanes of its mask have arrived. One
-/// without (CONVERGE, WAVE_*) is carried out when no lane of its warp can run any
-/// more, by the lanes at the lowest site: sites are numbered in program order, so
-/// that is the group that a GPU would have reconverged first. Barriers count live
-/// threads only.
+/// A sweep (stepBlock) runs every thread that can run until it waits. An
+/// operation with a mask is carried out when all live lanes of its mask have
+/// arrived. One without (CONVERGE, WAVE_*) is carried out when no lane of its
+/// warp can run any more, by the lanes at the lowest site: sites are numbered
+/// in program order, so that is the group that a GPU would have reconverged
+/// first. Barriers count live threads only.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "Scheduler.h"
 #include "Executor.h"
+#if defined(__SANITIZE_ADDRESS__)
+#define MNEME_HOST_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MNEME_HOST_ASAN
+#endif
+#endif
+#if defined(MNEME_HOST_ASAN)
+#include <sanitizer/asan_interface.h>
+#endif
 
 using namespace mneme::host;
 
@@ -28,9 +38,10 @@ using namespace mneme::host;
 // Fibers
 //===----------------------------------------------------------------------===//
 
-/// Saves the callee-saved registers and the stack pointer in *Save, goes on where
-/// \p To was saved. Ends in a jump: a ret to another stack is always mispredicted
-/// and costs three times as much.
+/// Saves the callee-saved registers and the stack pointer in *Save, goes on
+/// where
+/// \p To was saved. Ends in a jump: a ret to another stack is always
+/// mispredicted and costs three times as much.
 extern "C" void __mneme_host_switch(void **Save, void *To);
 
 #if defined(__x86_64__)
@@ -80,6 +91,10 @@ static void runFiber() {
 }
 
 static void *createFiber(BlockState &S, uint32_t Index) {
+#if defined(MNEME_HOST_ASAN)
+  // A launch that failed has left frames on this stack for good.
+  __asan_unpoison_memory_region(S.Stacks + Index * FiberStride, FiberStride);
+#endif
   // Colored: stacks at equal offsets of their pages would share cache sets.
   size_t Color = (Index * 192) & 4095 & ~size_t(63);
   void **Top =
@@ -307,8 +322,8 @@ static uint64_t resolveMasked(MnemeHostThread *Warp, const WarpState &P,
     for (uint64_t Q = P.Waiting; Q && Agree; Q &= Q - 1) {
       const MnemeHostThread &Other = Warp[firstLane(Q)];
       bool Same = Other.Op == T.Op && (Other.Mask & P.Alive) == Need;
-      // A lane at the same place whose different mask overlaps ours disagrees too:
-      // such masks are carried out together, by resolveLowestSite.
+      // A lane at the same place whose different mask overlaps ours disagrees
+      // too: such masks are carried out together, by resolveLowestSite.
       if (Need & bit(firstLane(Q)))
         Agree = Same;
       else
@@ -322,7 +337,8 @@ static uint64_t resolveMasked(MnemeHostThread *Warp, const WarpState &P,
   return Done;
 }
 
-/// Carries out the operation at the lowest site: of those without a mask, or, when
+/// Carries out the operation at the lowest site: of those without a mask, or,
+/// when
 /// \p Any, of all (masks that name lanes which never come).
 static uint64_t resolveLowestSite(MnemeHostThread *Warp, const WarpState &P,
                                   unsigned WaveSize, bool Any) {
@@ -424,7 +440,8 @@ static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
   }
 }
 
-/// Lets the threads of the barrier (\p Number, \p Count) go on if all have come.
+/// Lets the threads of the barrier (\p Number, \p Count) go on if all have
+/// come.
 static bool releaseNamed(BlockState &S, unsigned WaveSize, uint64_t Number,
                          uint32_t Count) {
   auto ForEachThere = [&](auto Fn) {
@@ -447,9 +464,7 @@ static bool releaseNamed(BlockState &S, unsigned WaveSize, uint64_t Number,
     --S.NumAtBarrier;
     P.Runnable |= bit(Lane);
     if (T.Op == MNEME_OP_BARRIER_RED)
-      T.Result = T.Mode == 2   ? True
-                 : T.Mode == 0 ? True == Arrived
-                               : True != 0;
+      T.Result = T.Mode == 2 ? True : T.Mode == 0 ? True == Arrived : True != 0;
   });
   return true;
 }
@@ -523,14 +538,14 @@ StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
   if (Progress)
     return StepResult::Progress;
 
-  // Nothing but spinning, or nothing at all: give up waiting, first for lanes that
-  // spin, then for lanes that a mask names but that went elsewhere.
+  // Nothing but spinning, or nothing at all: give up waiting, first for lanes
+  // that spin, then for lanes that a mask names but that went elsewhere.
   for (bool Any : {false, true}) {
     bool Resolved = false;
     for (uint32_t K = 0; K != S.NumWarps; ++K) {
       WarpState &P = S.Warps[K];
-      uint64_t Group = resolveLowestSite(S.Block.Threads + K * WaveSize, P,
-                                         WaveSize, Any);
+      uint64_t Group =
+          resolveLowestSite(S.Block.Threads + K * WaveSize, P, WaveSize, Any);
       P.Waiting &= ~Group;
       P.Runnable |= Group;
       Resolved |= Group != 0;
@@ -541,8 +556,9 @@ StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
       return StepResult::Spinning;
   }
   const uint32_t *At = S.Block.BlockIdx;
-  leaveKernel(W, MNEME_HOST_DEADLOCK,
-              "deadlock in kernel '%s', block (%u,%u,%u): %u of %u live threads "
-              "wait at a barrier",
-              Kernel.Name, At[0], At[1], At[2], S.NumAtBarrier, S.Live);
+  leaveKernel(
+      W, MNEME_HOST_DEADLOCK,
+      "deadlock in kernel '%s', block (%u,%u,%u): %u of %u live threads "
+      "wait at a barrier",
+      Kernel.Name, At[0], At[1], At[2], S.NumAtBarrier, S.Live);
 }

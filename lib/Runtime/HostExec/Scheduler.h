@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Operations of a warp, for the scheduler's threads and for the region strategy's.
+/// Operations of a warp, for the scheduler's threads and for the region
+/// strategy's.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -37,8 +37,8 @@ extern void __mneme_host_nanosleep(uint32_t);
 extern uint64_t __mneme_host_grid_workspace(void);
 
 // What LLVM calls for operations that the CPU does not have. The compiler's own
-// support library is linked statically and hidden, and not all of them have all of
-// these, so they are written in terms of operators.
+// support library is linked statically and hidden, and not all of them have all
+// of these, so they are written in terms of operators.
 
 typedef __int128 Int128;
 typedef unsigned __int128 UInt128;
@@ -75,8 +75,8 @@ static double extendHalfToDouble(_Float16 V) { return (double)V; }
 static _Float16 truncateToHalf(float V) { return (_Float16)V; }
 static _Float16 truncateDoubleToHalf(double V) { return (_Float16)V; }
 
-// bfloat16 travels in the same register as half; not every compiler that builds us
-// has the type.
+// bfloat16 travels in the same register as half; not every compiler that builds
+// us has the type.
 static _Float16 bfloatFromBits(uint16_t Bits) {
   _Float16 R;
   memcpy(&R, &Bits, 2);
@@ -99,8 +99,8 @@ static _Float16 truncateToBFloat(float V) {
   return bfloatFromBits((uint16_t)(Bits >> 16));
 }
 static _Float16 truncateDoubleToBFloat(double V) {
-  // Rounding twice is wrong only when the first rounding makes a tie: round it to
-  // odd instead.
+  // Rounding twice is wrong only when the first rounding makes a tie: round it
+  // to odd instead.
   float F = (float)V;
   uint32_t Bits;
   memcpy(&Bits, &F, 4);
@@ -112,7 +112,8 @@ static _Float16 truncateDoubleToBFloat(double V) {
 }
 
 #define SELF(F) {#F, (void *)F}
-#define MATH(F) {#F, (void *)F}, {#F "f", (void *)F##f}
+#define MATH(F)                                                                \
+  {#F, (void *)F}, { #F "f", (void *)F##f }
 #define NAMED(NAME, F) {NAME, (void *)F}
 
 static const MnemeHostSymbol Symbols[] = {

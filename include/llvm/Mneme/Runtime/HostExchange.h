@@ -7,12 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Where the threads of a block meet in the region strategy: known to the code that
-/// lib/Device/Host/HostRegion.cpp emits and to the executor. C.
+/// Where the threads of a block meet in the region strategy: known to the code
+/// that lib/Device/Host/HostRegion.cpp emits and to the executor. C.
 ///
 /// A region is what lies between two sync points; sync point N (from 1) begins
-/// region N, and region 0 the kernel. All threads that are to run a region run it
-/// in a loop, and leave at their next sync point with its operands in these arrays.
+/// region N, and region 0 the kernel. All threads that are to run a region run
+/// it in a loop, and leave at their next sync point with its operands in these
+/// arrays.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,8 @@ typedef struct MnemeHostExchange {
   uint32_t First; ///< A thread that is to run the region that advance returned.
 } MnemeHostExchange;
 
-/// Ordered by what goes first: the smallest state in a block says what to do next.
+/// Ordered by what goes first: the smallest state in a block says what to do
+/// next.
 enum MnemeHostState {
   MNEME_STATE_READY = 0x00,   ///< + region: may run it.
   MNEME_STATE_WARP = 0x40,    ///< + sync point: an operation of the warp.
@@ -49,14 +51,15 @@ enum MnemeHostState {
 #define MNEME_HOST_MAX_SITES 63u
 
 enum MnemeHostSiteFlags {
-  MNEME_SITE_FIXED = 1,  ///< B and C are here; else they lie in the arrays.
-  MNEME_SITE_MASKED = 2, ///< The masks lie in the array; else they name all lanes.
+  MNEME_SITE_FIXED = 1, ///< B and C are here; else they lie in the arrays.
+  MNEME_SITE_MASKED =
+      2, ///< The masks lie in the array; else they name all lanes.
   MNEME_SITE_RESULT2 = 4, ///< Results2 is read.
 };
 
 /// A sync point, as far as it is the same for all threads.
 typedef struct MnemeHostSite {
-  uint8_t Op;    ///< MnemeHostOp.
+  uint8_t Op; ///< MnemeHostOp.
   uint8_t Mode;
   uint8_t Size;  ///< Bytes of a value, 4 or 8.
   uint8_t Flags; ///< MnemeHostSiteFlags.
@@ -68,8 +71,8 @@ typedef struct MnemeHostSite {
 void __mneme_host_exchange(MnemeHostExchange *A, uint32_t NumThreads,
                            const MnemeHostSite *Site, uint32_t WaveSize);
 
-/// Threads are where State says; \p Sites holds all sync points, by number, from 0
-/// (not used). Resolves the next sync point.
+/// Threads are where State says; \p Sites holds all sync points, by number,
+/// from 0 (not used). Resolves the next sync point.
 /// \returns the region to run, by the threads in state READY + region, or
 /// MNEME_STATE_EXIT when all threads have ended.
 uint32_t __mneme_host_advance(MnemeHostExchange *A, uint32_t NumThreads,
