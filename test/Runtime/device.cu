@@ -1,4 +1,5 @@
 // REQUIRES: cuda-toolkit
+// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t
 // RUN: env LD_PRELOAD=%mneme_rt %t | FileCheck %s
 

@@ -1,4 +1,5 @@
 // REQUIRES: cuda-toolkit
+// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t
 // RUN: env LD_PRELOAD=%mneme_rt %t 2>&1 | FileCheck %s
 // RUN: %cuda_cc_static %s -o %t.static -lcudart_static -ldl -lrt -lpthread

@@ -1,6 +1,7 @@
 // A recording that fails is skipped with its reason; the application goes on.
 //
 // REQUIRES: cuda-toolkit, device-host
+// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O2 %s -o %t
 
 // A kernel that crashes leaves nothing behind.
