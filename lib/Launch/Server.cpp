@@ -407,6 +407,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
     W.u32(K->Host.WaveSize);
     W.u32(K->Host.Cooperative);
     W.u64(K->Host.ContextSize);
+    W.u32(K->Host.Ordered);
     W.u64(R.u64());
     uint32_t Count = R.u32();
     W.u32(Count);

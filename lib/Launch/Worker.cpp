@@ -205,6 +205,7 @@ std::string CompiledKernel::encode() const {
   W.u32(Host.WaveSize);
   W.u32(Host.Cooperative);
   W.u64(Host.ContextSize);
+  W.u32(Host.Ordered);
   return W.body();
 }
 
@@ -239,6 +240,7 @@ std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
   K.Host.WaveSize = R.u32();
   K.Host.Cooperative = R.u32();
   K.Host.ContextSize = R.u64();
+  K.Host.Ordered = R.u32();
   if (!R.ok() || !R.atEnd())
     return std::nullopt;
   return K;

@@ -121,6 +121,7 @@ inline constexpr StringLiteral WaveSizeAttr = "mneme-wave-size";
 inline constexpr StringLiteral ContextSizeAttr = "mneme-context-size";
 inline constexpr StringLiteral CooperativeAttr = "mneme-cooperative";
 inline constexpr StringLiteral ReasonAttr = "mneme-reason";
+inline constexpr StringLiteral OrderedAttr = "mneme-ordered";
 
 /// On a function that a pointer from device memory may mean, although nothing
 /// that the kernel mentions takes its address.

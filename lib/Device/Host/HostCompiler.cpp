@@ -295,6 +295,7 @@ static Expected<HostKernelInfo> collectInfo(Module &M, StringRef Kernel,
   Info.StaticShared = getIntAttr(*Entry, StaticSharedAttr);
   Info.WaveSize = getIntAttr(*Entry, WaveSizeAttr, 32);
   Info.Cooperative = getIntAttr(*Entry, CooperativeAttr);
+  Info.Ordered = getIntAttr(*Entry, OrderedAttr);
   Info.ContextSize = getIntAttr(*Entry, ContextSizeAttr);
   for (const GlobalVariable &G : M.globals())
     if (G.isDeclaration() && !G.use_empty())

@@ -262,6 +262,7 @@ HostDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   Kernel->Kernel.WaveSize = Kernel->Info.WaveSize;
   Kernel->Kernel.Cooperative = Kernel->Info.Cooperative;
   Kernel->Kernel.ContextSize = Kernel->Info.ContextSize;
+  Kernel->Kernel.Ordered = Kernel->Info.Ordered;
   return std::move(Kernel);
 }
 

@@ -95,6 +95,30 @@ static void shareReadOnlyArguments(Function &Kernel) {
   }
 }
 
+/// Does the outcome of \p I depend on which thread comes first?
+static bool dependsOnOrder(const Instruction &I) {
+  if (isa<AtomicCmpXchgInst>(I))
+    return true;
+  auto *A = dyn_cast<AtomicRMWInst>(&I);
+  if (!A)
+    return false;
+  switch (A->getOperation()) {
+  case AtomicRMWInst::Add:
+  case AtomicRMWInst::Sub:
+  case AtomicRMWInst::And:
+  case AtomicRMWInst::Or:
+  case AtomicRMWInst::Xor:
+  case AtomicRMWInst::Max:
+  case AtomicRMWInst::Min:
+  case AtomicRMWInst::UMax:
+  case AtomicRMWInst::UMin:
+    return !A->use_empty();
+  default:
+    // Rounding, or the last one wins.
+    return true;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Calls through pointers
 //===----------------------------------------------------------------------===//
@@ -226,8 +250,13 @@ PreservedAnalyses HostInlinePass::run(Module &M, ModuleAnalysisManager &MAM) {
       insertSpinYields(F);
     makeSharedAtomicsPlain(F);
   }
-  for (Function *Kernel : findKernels(M))
+  for (Function *Kernel : findKernels(M)) {
     shareReadOnlyArguments(*Kernel);
+    if (any_of(findReachable(*Kernel), [](Function *F) {
+          return any_of(instructions(*F), dependsOnOrder);
+        }))
+      setIntAttr(*Kernel, OrderedAttr, 1);
+  }
   renumberSites(M);
   return PreservedAnalyses::none();
 }

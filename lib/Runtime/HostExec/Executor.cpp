@@ -8,8 +8,8 @@
 ///
 /// \file
 /// The worker pool and the launch. Blocks are handed out in linear order, so a
-/// block may wait for an earlier one; blocks that spin are set aside and later ones
-/// started, so it may also wait for a later one (grid barriers).
+/// block may wait for an earlier one; blocks that spin are set aside and later
+/// ones started, so it may also wait for a later one (grid barriers).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -140,8 +140,8 @@ static void runWholeBlocks(Worker &W) {
   } while (Source.take(Index));
 }
 
-/// Coroutine and fiber kernels: the scheduler runs a block's threads. W.Active is a
-/// ring of live blocks.
+/// Coroutine and fiber kernels: the scheduler runs a block's threads. W.Active
+/// is a ring of live blocks.
 static void runScheduledBlocks(Worker &W) {
   LaunchState &L = *W.Launch;
   BlockSource Source(L);
@@ -311,7 +311,8 @@ static Pool *getPool() {
   return P;
 }
 
-/// Starts workers until there are \p Count. Fewer are no error: blocks take longer.
+/// Starts workers until there are \p Count. Fewer are no error: blocks take
+/// longer.
 static void growPool(Pool &P, unsigned Count) {
   if (P.NumWorkers >= Count)
     return;

@@ -101,6 +101,8 @@ typedef struct MnemeHostKernel {
   uint32_t WaveSize;     ///< 32, or 64 on AMDGPU wave64.
   uint32_t Cooperative;  ///< Needs all blocks live at once (grid barrier).
   uint64_t ContextSize;  ///< Region strategy: bytes of MnemeHostBlock::Context.
+  uint32_t Ordered;      ///< Results depend on the order of blocks: one worker.
+  uint32_t Reserved;
 } MnemeHostKernel;
 
 typedef struct MnemeHostLaunch {

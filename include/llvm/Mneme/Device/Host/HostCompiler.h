@@ -50,6 +50,9 @@ struct HostKernelInfo {
   uint32_t StaticShared = 0;
   uint32_t WaveSize = 32;
   bool Cooperative = false;
+  /// Atomics whose outcome depends on which thread comes first: blocks run one after
+  /// another, so that a replay can be compared with its recording.
+  bool Ordered = false;
   uint64_t ContextSize = 0;
   std::vector<KernelArg> Args;
   /// Device variables that live in the arena: external symbols of the object.

@@ -27,7 +27,7 @@
 /// functions carry "mneme-entry"="loop|region|coroutine|fiber" and are named
 /// mneme.entry.<kernel>. Facts that must reach HostKernelInfo are string function
 /// attributes of the kernel, then of the entry: "mneme-static-shared",
-/// "mneme-wave-size", "mneme-context-size", "mneme-cooperative", "mneme-reason".
+/// "mneme-wave-size", "mneme-context-size", "mneme-cooperative", "mneme-reason", "mneme-ordered".
 ///
 /// Two markers on instructions: !mneme.shared (a plain access that was a shared
 /// memory atomic: must not be vectorized across threads).
