@@ -61,7 +61,9 @@ if have_clang and have_cuda:
     ) % (config.mneme_clang, cuda, cuda, config.mneme_src_root, lib, lib)
     config.available_features.add("cuda-toolkit")
     config.substitutions.append(("%cuda_cc_plain", flags))
-    config.substitutions.append(("%cuda_cc_static", flags + "-fpass-plugin=" + plugin + " -lcudart_static -ldl -lrt -lpthread"))
+    # Archives must follow the source: tests end with %cuda_static_libs.
+    config.substitutions.append(("%cuda_static_libs", "-lcudart_static -ldl -lrt -lpthread"))
+    config.substitutions.append(("%cuda_cc_static", flags + "-fpass-plugin=" + plugin))
     config.substitutions.append(
         ("%cuda_cc", flags + "-fpass-plugin=" + plugin + " -lcudart")
     )

@@ -4,7 +4,7 @@
 // UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -std=c++17 -O2 %s -o %t
 // RUN: llvm-mneme-record --device=host --no-record -- %t | FileCheck %s
-// RUN: %cuda_cc_static -std=c++17 -O1 %s -o %t.static -lcudart_static -ldl -lrt -lpthread
+// RUN: %cuda_cc_static -std=c++17 -O1 %s -o %t.static %cuda_static_libs
 // RUN: llvm-mneme-record --device=host --no-record -- %t.static | FileCheck %s
 
 #include "Inputs/check.h"

@@ -4,7 +4,7 @@
 // UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t -lpthread
 // RUN: env LD_PRELOAD=%mneme_rt %t | FileCheck %s
-// RUN: %cuda_cc_static %s -o %t.static -lcudart_static -ldl -lrt -lpthread
+// RUN: %cuda_cc_static %s -o %t.static %cuda_static_libs
 // RUN: env LD_PRELOAD=%mneme_rt %t.static | FileCheck %s
 // RUN: %cuda_cc -DCUDA_API_PER_THREAD_DEFAULT_STREAM %s -o %t.ptds
 // RUN: env LD_PRELOAD=%mneme_rt %t.ptds | FileCheck %s

@@ -2,7 +2,7 @@
 // UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t
 // RUN: env LD_PRELOAD=%mneme_rt %t 2>&1 | FileCheck %s
-// RUN: %cuda_cc_static %s -o %t.static -lcudart_static -ldl -lrt -lpthread
+// RUN: %cuda_cc_static %s -o %t.static %cuda_static_libs
 // RUN: env LD_PRELOAD=%mneme_rt %t.static 2>&1 | FileCheck %s
 
 #include "Inputs/check.h"

@@ -2,7 +2,7 @@
 // UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: llvm-mneme-record --device=host --no-record -- %t | FileCheck %s
-// RUN: %cuda_cc_static -O0 -g %s -o %t.static -lcudart_static -ldl -lrt -lpthread
+// RUN: %cuda_cc_static -O0 -g %s -o %t.static %cuda_static_libs
 // RUN: llvm-mneme-record --device=host --no-record -- %t.static | FileCheck %s
 
 #include "Inputs/check.h"
