@@ -211,6 +211,10 @@ static PTXType parseType(StringRef Name) {
     return {};
   if (T.Kind == PTXType::Float && T.Bits == 16)
     T.Kind = PTXType::Half;
+  bool IsFloat = T.Kind == PTXType::Float || T.Kind == PTXType::BFloat;
+  if (IsFloat && (T.Bits < 16 || T.Bits > 64 || (T.Bits != 16 && T.Pair) ||
+                  (T.Kind == PTXType::BFloat && T.Bits != 16)))
+    return {};
   return T;
 }
 
@@ -328,6 +332,8 @@ Value *Translator::readOperand(const Operand &O, Type *Ty) {
     Value *V = O.Text.starts_with("%") && !Variables.count(O.Text)
                    ? readSpecial(O.Text, Ty)
                    : load(O.Text, Ty);
+    if (O.Negated && !Ty->isIntegerTy())
+      return fail(Ty);
     return O.Negated ? B.CreateNot(V) : V;
   }
   case Operand::Address:
@@ -528,7 +534,7 @@ Value *Translator::floatToFloat(Value *V, PTXType From, PTXType To) {
   // Everything but f64 passes through f32.
   if (From.isHalf())
     V = widenHalf(V, From);
-  if (Flush && From.Bits <= 32)
+  if (Flush && V->getType()->isFloatTy())
     V = callNVVM("mul_rn_ftz_f", {V, ConstantFP::get(Float, 1)}, Float);
   V = roundToIntegral(V, S->Opcode[1]);
   bool IsDouble = V->getType()->isDoubleTy();
@@ -595,7 +601,8 @@ void Translator::lowerConvert() {
   if (convertPacked())
     return;
   PTXType To = suffix(1), From = suffix();
-  if (!To || !From || To.Pair || From.Pair) {
+  if (!To || !From || To.Pair || From.Pair || To.Kind == PTXType::Predicate ||
+      From.Kind == PTXType::Predicate || std::max(To.Bits, From.Bits) > 64) {
     Failed = true;
     return;
   }
@@ -653,8 +660,12 @@ void Translator::lowerAddSub() {
   if (T.isHalf())
     return lowerHalf(T);
   Type *Ty = typeOf(T);
+  if (!T.isInteger()) {
+    Failed = true;
+    return;
+  }
   Value *X = read(1, Ty), *Y = read(2, Ty);
-  if (T.Pair)
+  if (T.Pair && T.Bits == 16)
     return write(perHalf(T, {X, Y}, [&](ArrayRef<Value *> V) {
       return Subtract ? B.CreateSub(V[0], V[1]) : B.CreateAdd(V[0], V[1]);
     }));
@@ -671,6 +682,10 @@ void Translator::lowerMultiply() {
   if (T.isHalf())
     return lowerHalf(T);
   Type *Ty = typeOf(T);
+  if (!T.isInteger() || T.Pair) {
+    Failed = true;
+    return;
+  }
   Value *X = read(1, Ty), *Y = read(2, Ty);
   Type *Wide = B.getIntNTy(2 * Ty->getIntegerBitWidth());
   Value *R;
@@ -814,7 +829,11 @@ void Translator::lowerSign() {
                      ? B.CreateNeg(V)
                      : B.CreateBinaryIntrinsic(Intrinsic::abs, V, B.getFalse()),
                  T.isSigned());
-  if (has("ftz"))
+  if (T.Kind != PTXType::Float) {
+    Failed = true;
+    return;
+  }
+  if (has("ftz") && T.Bits == 32)
     V = callNVVM("mul_rn_ftz_f", {V, ConstantFP::get(Ty, 1)}, Ty);
   write(Negate ? B.CreateFNeg(V) : B.CreateUnaryIntrinsic(Intrinsic::fabs, V));
 }
@@ -824,6 +843,10 @@ void Translator::lowerMinMax() {
   Type *Ty = typeOf(T);
   Value *X = read(1, Ty), *Y = read(2, Ty);
   bool IsMin = opcode() == "min";
+  if (!T || T.Kind == PTXType::Predicate || (T.Pair && T.Bits != 16)) {
+    Failed = true;
+    return;
+  }
   if (T.isInteger()) {
     Intrinsic::ID ID = T.isSigned()
                            ? (IsMin ? Intrinsic::smin : Intrinsic::smax)
@@ -865,6 +888,10 @@ void Translator::lowerSad() {
 
 void Translator::lowerCopySign() {
   PTXType T = suffix();
+  if (T.Kind != PTXType::Float) {
+    Failed = true;
+    return;
+  }
   write(B.CreateBinaryIntrinsic(Intrinsic::copysign, read(2, T), read(1, T)));
 }
 
@@ -908,7 +935,7 @@ Value *Translator::compare(StringRef Op, PTXType T, Value *X, Value *Y) {
     return P == CmpInst::BAD_ICMP_PREDICATE ? fail(B.getInt1Ty())
                                             : B.CreateICmp(P, X, Y);
   }
-  if (has("ftz")) {
+  if (has("ftz") && X->getType()->isFloatTy()) {
     Type *Ty = X->getType();
     X = callNVVM("mul_rn_ftz_f", {X, ConstantFP::get(Ty, 1)}, Ty);
     Y = callNVVM("mul_rn_ftz_f", {Y, ConstantFP::get(Ty, 1)}, Ty);
@@ -1011,6 +1038,10 @@ void Translator::lowerSelect() {
 
 void Translator::lowerSelectBySign() {
   PTXType T = suffix(1), By = suffix();
+  if (!T || By.isHalf()) {
+    Failed = true;
+    return;
+  }
   Value *C = read(3, By);
   Value *Positive = By.Kind == PTXType::Float
                         ? B.CreateFCmpOGE(C, ConstantFP::get(C->getType(), 0))
@@ -1025,6 +1056,10 @@ void Translator::lowerSelectBySign() {
 void Translator::lowerLogic() {
   PTXType T = suffix();
   Type *Ty = typeOf(T);
+  if (!Ty->isIntegerTy()) {
+    Failed = true;
+    return;
+  }
   Value *X = read(1, Ty);
   if (opcode() == "not")
     return write(B.CreateNot(X));
@@ -1072,6 +1107,10 @@ void Translator::lowerFindLeading() {
 
 void Translator::lowerCount() {
   PTXType T = suffix();
+  if (!T.isInteger() || T.Pair) {
+    Failed = true;
+    return;
+  }
   Value *V = read(1, T);
   if (opcode() == "brev")
     return write(B.CreateUnaryIntrinsic(Intrinsic::bitreverse, V));
@@ -1389,6 +1428,10 @@ void Translator::lowerVote() {
 
 void Translator::lowerMatch() {
   PTXType T = suffix();
+  if (T.Kind != PTXType::Untyped || T.Pair || T.Bits < 32 || T.Bits > 64) {
+    Failed = true;
+    return;
+  }
   Value *Mask = read(2, B.getInt32Ty()), *V = read(1, T);
   bool Long = T.Bits == 64;
   if (has("any"))
@@ -1419,7 +1462,7 @@ void Translator::lowerRedux() {
   if (has("NaN"))
     Name += ".NaN";
   Intrinsic::ID ID = Intrinsic::lookupIntrinsicID(Name);
-  if (ID == Intrinsic::not_intrinsic) {
+  if (ID == Intrinsic::not_intrinsic || T.Bits != 32 || T.Pair) {
     Failed = true;
     return;
   }

@@ -87,11 +87,12 @@ define i32 @unknown(i32 %x) {
   ret i32 %r
 }
 ; CHECK-LABEL: @malformed(
-; CHECK-COUNT-4: call void @__mneme_host_unsupported(
+; CHECK-COUNT-5: call void @__mneme_host_unsupported(
 define void @malformed(i32 %x) {
   call void asm sideeffect "add.s32 r, , ;", "r"(i32 %x)
   call void asm sideeffect "{ bar.sync 0;", ""()
   call void asm sideeffect "st.u32 [$0, 1;", "r"(i32 %x)
+  call void asm sideeffect "{ .reg .u32 t; ld.u32 t, [!$0]; }", "r"(i32 %x)
   call void asm sideeffect "add.s32 undeclared, $0, 0q;", "r"(i32 %x)
   ret void
 }

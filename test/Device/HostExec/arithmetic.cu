@@ -2,6 +2,7 @@
 //
 // Rounding, conversions and integer instructions against the CPU's own, bit by bit.
 //
+// RUN: rm -rf %t.*
 // RUN: %cuda_cc -O0 %s -o %t.O0
 // RUN: llvm-mneme-record --device=host -o %t.0 -- %t.O0 | FileCheck %s
 // RUN: env MNEME_HOST_FINISH=none llvm-mneme-record --device=host -o %t.1 -- %t.O0 | FileCheck %s

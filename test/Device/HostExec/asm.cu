@@ -2,6 +2,7 @@
 //
 // Inline PTX against what the PTX manual says, over random operands.
 //
+// RUN: rm -rf %t.*
 // RUN: %cuda_cc -O0 %s -o %t.O0
 // RUN: llvm-mneme-record --device=host -o %t.0 -- %t.O0 | FileCheck %s
 // RUN: %cuda_cc -O3 %s -o %t.O3

@@ -2,6 +2,7 @@
 //
 // Atomics of every operation, width and scope, in global and shared memory.
 //
+// RUN: rm -rf %t.*
 // RUN: %cuda_cc -O0 %s -o %t.O0
 // RUN: %cuda_cc -O2 %s -o %t.O2
 // RUN: for B in O0 O2; do for S in auto fiber; do for F in none O3; do \

@@ -2,6 +2,7 @@
 //
 // Kernels that end badly: the program goes on and learns why.
 //
+// RUN: rm -rf %t.*
 // RUN: %cuda_cc -O1 %s -o %t
 // RUN: for S in auto fiber; do for K in assert trap unsupported address; do \
 // RUN:   env MNEME_HOST_STRATEGY=$S llvm-mneme-record --device=host -o %t.$S.$K -- %t $K 2>&1; \

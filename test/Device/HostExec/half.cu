@@ -4,6 +4,7 @@
 // arithmetic against exact arithmetic on the CPU. On the CPU, CUDA's headers emulate
 // these types without any of the device's instructions.
 //
+// RUN: rm -rf %t.*
 // RUN: %cuda_cc -O1 %s -o %t.O1
 // RUN: llvm-mneme-record --device=host -o %t.0 -- %t.O1 | FileCheck %s
 // RUN: env MNEME_HOST_FINISH=none MNEME_HOST_STRATEGY=fiber llvm-mneme-record --device=host -o %t.1 -- %t.O1 | FileCheck %s

@@ -3,6 +3,7 @@
 // What CUDA C++ has beside arithmetic: ways of passing arguments, calls, local arrays,
 // variables of every kind, printf. The full matrix of options.
 //
+// RUN: rm -rf %t.*
 // RUN: %cuda_cc -O0 %s -o %t.O0
 // RUN: %cuda_cc -O1 %s -o %t.O1
 // RUN: %cuda_cc -O2 %s -o %t.O2

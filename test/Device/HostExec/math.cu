@@ -2,6 +2,7 @@
 //
 // The math library: CUDA's libdevice as it is, run on the host, against the C library.
 //
+// RUN: rm -rf %t.*
 // RUN: %cuda_cc -O2 %s -o %t.O2
 // RUN: llvm-mneme-record --device=host -o %t.0 -- %t.O2 | FileCheck %s
 // RUN: env MNEME_HOST_STRATEGY=coroutine MNEME_HOST_FINISH=none llvm-mneme-record --device=host -o %t.1 -- %t.O2 | FileCheck %s

@@ -3,6 +3,7 @@
 // Everything that moves data between the lanes of a warp, and barriers, under every
 // strategy.
 //
+// RUN: rm -rf %t.*
 // RUN: %cuda_cc -O0 -g %s -o %t.O0
 // RUN: %cuda_cc -O1 %s -o %t.O1
 // RUN: %cuda_cc -O2 %s -o %t.O2
