@@ -97,7 +97,8 @@ static void buildLoop(Function &Kernel, bool NeedsThread,
   retireKernel(Kernel);
   if (!Thread)
     for (Instruction &I : instructions(*Entry))
-      if (auto *Assert = dyn_cast<CallInst>(&I); Assert && asksForThread(*Assert))
+      if (auto *Assert = dyn_cast<CallInst>(&I);
+          Assert && asksForThread(*Assert))
         host::announceThread(*Assert, Block, Loops);
 
   FunctionPassManager FPM;
