@@ -352,12 +352,18 @@ void Normalizer::fixAtomics(Function &F) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+/// Conversions saturate as on the GPU, where the narrowest target is 16 bits: to i8
+/// they saturate there and lose the upper half.
 static Value *convertSaturating(IRBuilderBase &B, CastInst &I) {
   Intrinsic::ID ID = I.getOpcode() == Instruction::FPToSI
                          ? Intrinsic::fptosi_sat
                          : Intrinsic::fptoui_sat;
   Value *From = I.getOperand(0);
-  return B.CreateIntrinsic(ID, {I.getType(), From->getType()}, {From});
+  Type *To = I.getType();
+  if (To->getScalarSizeInBits() < 16)
+    To = To->getWithNewBitWidth(16);
+  Value *V = B.CreateIntrinsic(ID, {To, From->getType()}, {From});
+  return B.CreateTrunc(V, I.getType());
 }
 
 /// \returns null when the division cannot trap.

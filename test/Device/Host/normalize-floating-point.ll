@@ -19,3 +19,12 @@ define i32 @f(float %x, double %y) {
   %i = add i32 %h, %e
   ret i32 %i
 }
+
+; The GPU has no conversion to 8 bits: it saturates at 16 and stores the lower half.
+; CHECK-LABEL: @narrow(
+define i8 @narrow(float %x) {
+; CHECK: %[[W:.*]] = call i16 @llvm.fptoui.sat.i16.f32(float %x)
+; CHECK: trunc i16 %[[W]] to i8
+  %a = fptoui float %x to i8
+  ret i8 %a
+}
