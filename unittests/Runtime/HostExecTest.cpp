@@ -414,14 +414,15 @@ TEST(HostExecTest, ImplicitArgumentsOfCodeObject5) {
 namespace {
 /// A coroutine as LLVM lays it out: the resume function comes first.
 struct CountFrame {
-  void (*Resume)(CountFrame *);
+  void (*Resume)(void *);
   MnemeHostThread *T;
   int *Out;
   int Step;
 };
 } // namespace
 
-static void resumeCount(CountFrame *F) {
+static void resumeCount(void *Handle) {
+  auto *F = static_cast<CountFrame *>(Handle);
   F->Out[F->T->Linear] += F->T->Result + 1;
   F->T->Op = ++F->Step == 3 ? MNEME_OP_EXIT : MNEME_OP_BARRIER;
 }

@@ -16,6 +16,7 @@
 #ifndef LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_EXECUTOR_H
 #define LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_EXECUTOR_H
 
+#include "Sanitizer.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include <atomic>
 #include <initializer_list>
@@ -79,6 +80,7 @@ struct Worker {
   BlockState *Free;         ///< Block states to reuse.
   MnemeHostThread *Current; ///< The GPU thread that runs now.
   void *SchedulerStack;     ///< Of the fiber switch.
+  SchedulerStackBounds Bounds;
   FaultFrame Fault;
   /// Nonzero while a lock of the C library may be held: leaving is put off.
   volatile sig_atomic_t Busy;

@@ -37,11 +37,23 @@ static thread_local FaultFrame *ActiveFrame
     __attribute__((tls_model("initial-exec")));
 static std::atomic<LaunchState *> TimedLaunch;
 
+/// Takes the frame away before leaving: AddressSanitizer works between a call
+/// that does not return and the jump, and a second signal must not leave again
+/// from there.
+static FaultFrame &takeFrame() {
+  FaultFrame &Frame = *ActiveFrame;
+  ActiveFrame = nullptr;
+  return Frame;
+}
+
 [[noreturn]] static void leaveFrame(FaultFrame &Frame, int Signal,
                                     uint64_t Address) {
   Frame.Signal = Signal;
   Frame.Address = Address;
-  ActiveFrame = nullptr;
+  Worker *W = TheWorker;
+  void *LeftFrames;
+  if (W && W->Bounds.InFiber)
+    beginSwitch(&LeftFrames, W->Bounds.Bottom, W->Bounds.Size);
   siglongjmp(Frame.Resume, 1);
 }
 
@@ -84,7 +96,7 @@ static void handleInterrupt(siginfo_t *Info, void *Context) {
   if (W->Busy)
     W->LeaveLater = 1;
   else
-    leaveFrame(W->Fault, SIGURG, 0);
+    leaveFrame(takeFrame(), SIGURG, 0);
 }
 
 void mneme::host::interruptThread(pthread_t Thread) {
@@ -99,7 +111,7 @@ static void handleSignal(int Signal, siginfo_t *Info, void *Context) {
     handleInterrupt(Info, Context);
   // si_code <= 0: sent by someone, not caused by the code that runs here.
   else if (ActiveFrame && Info->si_code > 0)
-    leaveFrame(*ActiveFrame, Signal, reinterpret_cast<uint64_t>(Info->si_addr));
+    leaveFrame(takeFrame(), Signal, reinterpret_cast<uint64_t>(Info->si_addr));
   else
     chain(Signal, Info, Context);
   errno = SavedErrno;
@@ -157,6 +169,11 @@ bool mneme::host::enterFaultFrame(FaultFrame &Frame, void (*Body)(void *),
   FaultFrame *Outer = ActiveFrame;
   if (sigsetjmp(Frame.Resume, 0) != 0) {
     ActiveFrame = Outer;
+    Worker *W = TheWorker;
+    if (W && W->Bounds.InFiber) {
+      W->Bounds.InFiber = false;
+      endSwitch(nullptr, nullptr);
+    }
     return false;
   }
   ActiveFrame = &Frame;
@@ -195,7 +212,7 @@ void mneme::host::leaveKernel(Worker &W, int Status, const char *Format, ...) {
   va_start(Args, Format);
   setFailure(*W.Launch, Status, 0, Format, Args);
   va_end(Args);
-  leaveFrame(W.Fault, 0, 0);
+  leaveFrame(takeFrame(), 0, 0);
 }
 
 void mneme::host::reportFault(Worker &W) {
@@ -239,7 +256,7 @@ void mneme::host::leaveBusy(Worker &W) {
   W.Busy = W.Busy - 1;
   if (W.Busy == 0 && W.LeaveLater) {
     W.LeaveLater = 0;
-    leaveFrame(W.Fault, SIGURG, 0);
+    leaveFrame(takeFrame(), SIGURG, 0);
   }
 }
 

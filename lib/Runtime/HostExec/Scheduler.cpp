@@ -21,16 +21,6 @@
 
 #include "Scheduler.h"
 #include "Executor.h"
-#if defined(__SANITIZE_ADDRESS__)
-#define MNEME_HOST_ASAN
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MNEME_HOST_ASAN
-#endif
-#endif
-#if defined(MNEME_HOST_ASAN)
-#include <sanitizer/asan_interface.h>
-#endif
 
 using namespace mneme::host;
 
@@ -77,11 +67,21 @@ static constexpr unsigned SavedRegisters = 6;
 
 static void suspendFiber() {
   Worker &W = *TheWorker;
+  void *Frames;
+  if (SwitchIsBusy)
+    enterBusy(W);
+  beginSwitch(&Frames, W.Bounds.Bottom, W.Bounds.Size);
   __mneme_host_switch(&W.Current->Handle, W.SchedulerStack);
+  endSwitch(Frames, &W.Bounds);
+  if (SwitchIsBusy)
+    leaveBusy(W);
 }
 
 static void runFiber() {
   Worker &W = *TheWorker;
+  endSwitch(nullptr, &W.Bounds);
+  if (SwitchIsBusy)
+    leaveBusy(W);
   MnemeHostThread *T = W.Current;
   using EntryFn = void (*)(MnemeHostThread *, void **);
   reinterpret_cast<EntryFn>(W.Launch->Kernel->Entry)(T, W.Launch->Config->Args);
@@ -91,10 +91,7 @@ static void runFiber() {
 }
 
 static void *createFiber(BlockState &S, uint32_t Index) {
-#if defined(MNEME_HOST_ASAN)
-  // A launch that failed has left frames on this stack for good.
-  __asan_unpoison_memory_region(S.Stacks + Index * FiberStride, FiberStride);
-#endif
+  forgetFrames(S.Stacks + Index * FiberStride, FiberStride);
   // Colored: stacks at equal offsets of their pages would share cache sets.
   size_t Color = (Index * 192) & 4095 & ~size_t(63);
   void **Top =
@@ -402,8 +399,20 @@ bool mneme::host::startBlock(Worker &W, BlockState &S) {
 
 static void resume(Worker &W, MnemeHostThread *T, bool Fibers) {
   W.Current = T;
-  if (Fibers)
-    return __mneme_host_switch(&W.SchedulerStack, T->Handle);
+  if (Fibers) {
+    void *Frames;
+    if (SwitchIsBusy)
+      enterBusy(W);
+    beginSwitch(&Frames, W.Active->Stacks + T->Linear * FiberStride,
+                FiberStride);
+    W.Bounds.InFiber = true;
+    __mneme_host_switch(&W.SchedulerStack, T->Handle);
+    W.Bounds.InFiber = false;
+    endSwitch(Frames, nullptr);
+    if (SwitchIsBusy)
+      leaveBusy(W);
+    return;
+  }
   if (void *Handle = T->Handle) {
     // A coroutine's frame begins with its resume function.
     using ResumeFn = void (*)(void *);
