@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/Compare.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -117,6 +118,14 @@ findPointers(const Snapshot &S, const KernelArg &Arg, StringRef Bytes) {
       Pointers.push_back({Offset, Target});
   }
   return Pointers;
+}
+
+/// "abs:1e-06" as --tolerance of llvm-mneme-replay takes it.
+static std::string toleranceOf(const SnapshotAnnotation &A) {
+  CompareRule Rule;
+  Rule.Tolerance = A.Tolerance;
+  Rule.Value = A.Value;
+  return getToleranceText(Rule);
 }
 
 /// Reads [\p Address, +Out.size()) of a prologue. One range of data at a time,
@@ -240,10 +249,20 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
     else
       outs() << "unchanged\n";
   }
+  for (const SnapshotAnnotation &A : L.Prologue.annotations()) {
+    outs() << "    annotation";
+    if (!A.Tag.empty())
+      outs() << " '" << A.Tag << '\'';
+    outs() << " on " << describeAddress(L.Prologue, A.Address) << ": " << A.Size
+           << " bytes as " << getDTypeName(A.DType) << ", " << toleranceOf(A);
+    if (A.Norm != MNEME_NORM_NONE)
+      outs() << ", norm " << getNormName(A.Norm);
+    outs() << '\n';
+  }
 }
 
 static json::Value makeJSON(const RecordedKernel &K, const LoadedInstance &L) {
-  json::Array Args, Buffers;
+  json::Array Args, Buffers, Annotations;
   for (const auto &[Index, Arg] : llvm::enumerate(K.Args)) {
     StringRef Bytes = L.Prologue.args()[Index];
     json::Array Pointers;
@@ -262,9 +281,19 @@ static json::Value makeJSON(const RecordedKernel &K, const LoadedInstance &L) {
                                    {"Address", R.Address},
                                    {"Size", R.Size},
                                    {"ChangedBytes", Changed}});
+  for (const SnapshotAnnotation &A : L.Prologue.annotations())
+    Annotations.push_back(json::Object{
+        {"Tag", json::fixUTF8(A.Tag)},
+        {"Target", json::fixUTF8(describeAddress(L.Prologue, A.Address))},
+        {"Address", A.Address},
+        {"Size", A.Size},
+        {"DType", getDTypeName(A.DType)},
+        {"Tolerance", toleranceOf(A)},
+        {"Norm", getNormName(A.Norm)}});
   return json::Object{{"DynamicHash", L.I.DynamicHash},
                       {"Args", std::move(Args)},
-                      {"Buffers", std::move(Buffers)}};
+                      {"Buffers", std::move(Buffers)},
+                      {"Annotations", std::move(Annotations)}};
 }
 
 Expected<int> mneme::runShow() {

@@ -10,6 +10,7 @@
 #include "Launcher.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -237,19 +238,43 @@ bool Device::isRegisteredHost(const void *Ptr) {
   return !Memory.contains(Ptr) && validCopySide(Ptr, 1);
 }
 
-void Device::annotate(const Annotation &A) {
+/// Why the readers of snapshots would refuse \p A, or an empty string.
+static std::string whyInvalid(const Annotation &A) {
+  if (!A.Size)
+    return "no bytes";
+  if (A.DType > MNEME_DTYPE_U64)
+    return "unknown element type " + std::to_string(A.DType);
+  if (A.Tolerance > MNEME_TOLERANCE_ULP)
+    return "unknown kind " + std::to_string(A.Tolerance) + " of tolerance";
+  if (A.Norm > MNEME_NORM_LINF)
+    return "unknown norm " + std::to_string(A.Norm);
+  if (A.Value >= 0 && !std::isinf(A.Value))
+    return "";
+  char Text[96];
+  snprintf(Text, sizeof(Text), "tolerance %g is not a finite number from 0 up",
+           A.Value);
+  return Text;
+}
+
+void Device::annotate(Annotation A) {
+  if (A.Tolerance == MNEME_TOLERANCE_EXACT)
+    A.Value = 0;
+  std::string Problem = whyInvalid(A);
   std::lock_guard<std::mutex> Guard(MemoryLock);
   Arena::Allocation *Where = Memory.find(A.Address);
-  if (!Where || A.Size > Where->Address + Where->Size - A.Address) {
-    fprintf(
-        stderr,
-        "mneme: warning: annotation '%s': [0x%llx, +%llu) is not within one "
-        "allocation of device memory\n",
-        A.Tag.c_str(), (unsigned long long)A.Address,
-        (unsigned long long)A.Size);
-    return;
+  if (Problem.empty() &&
+      (!Where || A.Size > Where->Address + Where->Size - A.Address)) {
+    char Text[96];
+    snprintf(Text, sizeof(Text),
+             "[0x%llx, +%llu) is not within one allocation of device memory",
+             (unsigned long long)A.Address, (unsigned long long)A.Size);
+    Problem = Text;
   }
-  Notes[A.Address] = A;
+  if (Problem.empty())
+    Notes[A.Address] = std::move(A);
+  else
+    fprintf(stderr, "mneme: warning: annotation '%s': %s\n", A.Tag.c_str(),
+            Problem.c_str());
 }
 
 //===----------------------------------------------------------------------===//

@@ -130,7 +130,8 @@ public:
   CudaError unregisterHost(void *Ptr);
   bool isRegisteredHost(const void *Ptr);
 
-  void annotate(const Annotation &A);
+  /// Warns of an annotation that makes no sense, and forgets it.
+  void annotate(Annotation A);
 
   //===--- Kernels and variables
   //----------------------------------------------===//

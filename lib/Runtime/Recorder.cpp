@@ -56,6 +56,13 @@ Recording::~Recording() {
     munmap(Copy, CopySize);
 }
 
+bool Recording::contains(uint64_t Address, uint64_t Size) const {
+  return std::any_of(Regions.begin(), Regions.end(), [&](const Region &R) {
+    return Address >= R.Address && Size <= R.Size &&
+           Address - R.Address <= R.Size - Size;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Which launches
 //===----------------------------------------------------------------------===//
@@ -332,6 +339,8 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
   writeRegions(F, *R);
   for (const auto &Entry : Notes) {
     const Annotation &A = Entry.second;
+    if (!R->contains(A.Address, A.Size))
+      continue;
     MnemeAnnotationRecord Rec = {A.Address,   A.Size, A.DType,
                                  A.Tolerance, A.Norm, uint32_t(A.Tag.size()),
                                  A.Value};

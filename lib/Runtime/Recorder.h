@@ -78,6 +78,9 @@ struct Recording {
   Recording &operator=(const Recording &) = delete;
   ~Recording();
 
+  /// Whether [Address, Address + Size) lies in one of the regions.
+  bool contains(uint64_t Address, uint64_t Size) const;
+
   Kernel *K = nullptr;
   LaunchShape Shape = {};
   uint64_t DynamicHash = 0;
