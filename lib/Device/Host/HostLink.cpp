@@ -142,8 +142,10 @@ public:
 Expected<LinkedImage>
 mneme::linkHostObject(MemoryBufferRef Object, StringRef Entry, uint64_t Base,
                       uint64_t Size, function_ref<uint64_t(StringRef)> Lookup) {
-  auto Graph = createLinkGraphFromObject(
-      Object, std::make_shared<orc::SymbolStringPool>());
+  // Held here, because the graph's own reference goes with the graph, while
+  // JITLink still holds names on its way back out of the callbacks.
+  auto Names = std::make_shared<orc::SymbolStringPool>();
+  auto Graph = createLinkGraphFromObject(Object, Names);
   if (!Graph)
     return Graph.takeError();
   LinkedImage Image;
