@@ -23,7 +23,7 @@ mneme_install_packages() {
 # Sets CUDA_PATH, or explains how to get one.
 mneme_find_cuda() {
   local dir
-  for dir in "$CUDA_HOME" "$CUDA_PATH" /usr/local/cuda; do
+  for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
     if [ -n "$dir" ] && [ -f "$dir/include/cuda_runtime.h" ]; then
       CUDA_PATH=$dir
       return 0
