@@ -146,6 +146,24 @@ def print_table(rows):
     print("%d of %d whole" % (sum(map(whole, rows)), len(rows)))
 
 
+def rst_table(rows):
+    """The same for docs/Coverage.rst."""
+    head = ["program", "runs", "kernels", "recorded", "O1", "O3", "Oz"]
+    table = []
+    for r in sorted(rows, key=lambda r: r["program"]):
+        cells = [r["program"], r.get("host", "does not build"), str(r.get("kernels", "")), r.get("recorded", "")]
+        for p in PIPELINES:
+            v = [x["verdict"] for x in r.get("replays", {}).get(p, [])]
+            cells.append("%d/%d" % (sum(x.startswith("Match") for x in v), len(v)) if v else "")
+        table.append(cells)
+    widths = [max(len(row[i]) for row in table + [head]) for i in range(len(head))]
+    rule = "  ".join("=" * w for w in widths)
+    lines = [rule, "  ".join(c.ljust(w) for c, w in zip(head, widths)).rstrip(), rule]
+    # An empty first cell would continue the row above; none is.
+    lines += ["  ".join((c or "-").ljust(w) for c, w in zip(row, widths)).rstrip() for row in table]
+    return "\n".join(lines + [rule]) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", nargs="+", required=True, metavar="DIR")
@@ -156,6 +174,7 @@ def main():
     parser.add_argument("--max-recordings", type=int, default=1)
     parser.add_argument("--max-instances", type=int, default=1)
     parser.add_argument("--json", help="write all rows there")
+    parser.add_argument("--rst", help="write the table there, as docs/Coverage.rst has it")
     parser.add_argument("--keep", action="store_true", help="keep built programs and recordings")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
@@ -174,6 +193,9 @@ def main():
                 json.dump(rows, f, indent=1)
     print()
     print_table(rows)
+    if args.rst:
+        with open(args.rst, "w") as f:
+            f.write(rst_table(rows))
 
 
 main()
