@@ -16,15 +16,29 @@ for arg in "$@"; do
   esac
 done
 
+# Runs the tests of build folder $1 and ends with one line that counts them.
+run_tests() {
+  local status=0
+  "$1/bin/llvm-lit" -sv -o "$1/tests.json" "$1/test" || status=$?
+  python3 - "$1/tests.json" <<'END'
+import collections, json, sys
+codes = collections.Counter(t["code"] for t in json.load(open(sys.argv[1]))["tests"])
+passed = codes["PASS"] + codes["XFAIL"]
+skipped = codes["UNSUPPORTED"] + codes["SKIPPED"] + codes["EXCLUDED"]
+print("%d passed, %d failed, %d skipped" % (passed, sum(codes.values()) - passed - skipped, skipped))
+END
+  return $status
+}
+
 mneme_install_packages
 mneme_find_cuda || echo "note: tests that compile CUDA programs will be skipped"
 
 cmake --preset default ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
 cmake --build --preset default
-build/bin/llvm-lit -sv --time-tests build/test
+run_tests build
 
 if [ "$sanitizers" = 1 ]; then
   cmake --preset asan ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
   cmake --build --preset asan
-  ASAN_OPTIONS=detect_leaks=1 build-asan/bin/llvm-lit -sv build-asan/test
+  run_tests build-asan
 fi
