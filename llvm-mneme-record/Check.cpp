@@ -31,8 +31,7 @@ static cl::opt<std::string> Dir(cl::Positional, cl::Required,
                                 cl::desc("<folder or static hash.json>"),
                                 cl::sub(CheckCommand), cl::cat(RecordCategory));
 
-/// Artifacts that no kernel file names: an application that was killed leaves
-/// such.
+/// Artifacts that no kernel file names: a launcher that was killed leaves such.
 static void warnOfOrphans(StringRef Folder, const StringSet<> &Known) {
   std::vector<std::string> Orphans;
   std::error_code EC;
@@ -40,7 +39,7 @@ static void warnOfOrphans(StringRef Folder, const StringSet<> &Known) {
        It.increment(EC)) {
     StringRef Name = sys::path::filename(It->path());
     bool IsArtifact =
-        Name.starts_with("DeviceState.") ||
+        Name.starts_with("DeviceState.") || Name.starts_with(".recording-") ||
         (Name.starts_with("RecordedIR_") && Name.ends_with(".bc"));
     if (IsArtifact && !Known.contains(Name))
       Orphans.push_back(It->path());

@@ -239,9 +239,6 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
   ::close(SignalFD);
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
 
-  if (Error E = Records.finish())
-    WithColor::warning(errs(), "llvm-mneme-record")
-        << toString(std::move(E)) << '\n';
   if (!Options.Quiet)
     Records.print(errs());
   return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);

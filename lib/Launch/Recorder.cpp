@@ -12,12 +12,12 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include <thread>
 #include <unistd.h>
 
 using namespace llvm;
@@ -38,12 +38,16 @@ Error Recorder::prepare() {
     return Error::success();
   if (std::error_code EC = sys::fs::create_directories(Dir))
     return createFileError(Dir, EC);
-  // Permissions alone do not tell: the file system may be read-only or full.
-  Expected<sys::fs::TempFile> Probe =
-      sys::fs::TempFile::create(pathOf(".probe.%%%%%%%%.tmp"));
-  if (!Probe)
-    return createFileError(Dir, Probe.takeError());
-  return Probe->discard();
+  std::string Path = pathOf(".recording-XXXXXX");
+  if (!::mkdtemp(Path.data()))
+    return createFileError(Dir, errnoAsErrorCode());
+  Staging = std::move(Path);
+  return Error::success();
+}
+
+Recorder::~Recorder() {
+  if (!Staging.empty())
+    sys::fs::remove_directories(Staging);
 }
 
 void Recorder::addKernel(const CompiledKernel &K) {
@@ -77,7 +81,9 @@ Error Recorder::writeBitcode(Kernel &K) {
   return Error::success();
 }
 
-Error Recorder::update(Kernel &K, function_ref<void(RecordedKernel &)> Edit) {
+Expected<bool>
+Recorder::update(Kernel &K,
+                 function_ref<Expected<bool>(RecordedKernel &)> Edit) {
   int Lock;
   std::string LockPath = pathOf(".lock");
   if (std::error_code EC = sys::fs::openFileForReadWrite(
@@ -98,39 +104,78 @@ Error Recorder::update(Kernel &K, function_ref<void(RecordedKernel &)> Edit) {
     File.VAddr = Old->VAddr;
     File.VASize = Old->VASize;
   }
-  Edit(File);
-  return writeKernelFile(Path, File);
+  Expected<bool> Changed = Edit(File);
+  if (Changed && *Changed)
+    if (Error E = writeKernelFile(Path, File))
+      return std::move(E);
+  return Changed;
 }
 
-Error Recorder::addLaunch(const RecordedLaunch &L) {
+bool Recorder::holds(const RecordedInstance &I) const {
+  return sys::fs::exists(pathOf(I.Prologue)) &&
+         sys::fs::exists(pathOf(I.Epilogue));
+}
+
+std::vector<std::string> Recorder::heldLaunches(StringRef StaticHash) const {
+  std::vector<std::string> Hashes;
+  Expected<RecordedKernel> File = readKernelFile(pathOf(StaticHash + ".json"));
+  if (!File) {
+    // None, or a damaged one, which the next launch runs into.
+    consumeError(File.takeError());
+    return Hashes;
+  }
+  for (const RecordedInstance &I : File->Instances)
+    if (holds(I))
+      Hashes.push_back(I.DynamicHash);
+  return Hashes;
+}
+
+Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
+                                   StringRef Epilogue) {
   auto It = Kernels.find(L.StaticHash);
   if (It == Kernels.end())
     return createStringError("kernel " + L.StaticHash + " was never loaded");
   Kernel &K = It->second;
   if (Error E = writeBitcode(K))
-    return E;
-  Error E = update(K, [&](RecordedKernel &File) {
-    File.Globals = L.Globals;
-    File.VAddr = L.ArenaBase;
-    File.VASize = std::max(File.VASize, L.ArenaSize);
+    return std::move(E);
+  auto MoveIn = [&](StringRef File, StringRef Name) -> Error {
+    // Replaces what a launcher that was killed has left.
+    if (std::error_code EC =
+            sys::fs::rename(Staging + "/" + File, pathOf(Name)))
+      return createFileError(pathOf(Name), EC);
+    return Error::success();
+  };
+  auto Edit = [&](RecordedKernel &File) -> Expected<bool> {
     auto Old = llvm::find_if(File.Instances, [&](const RecordedInstance &I) {
       return I.DynamicHash == L.Instance.DynamicHash;
     });
-    if (Old == File.Instances.end()) {
+    bool IsNew = Old == File.Instances.end();
+    if (!IsNew && holds(*Old))
+      return false;
+    if (Error E = MoveIn(Epilogue, L.Instance.Epilogue))
+      return std::move(E);
+    if (Error E = MoveIn(Prologue, L.Instance.Prologue))
+      return std::move(E);
+    File.Globals = L.Globals;
+    File.VAddr = L.ArenaBase;
+    File.VASize = std::max(File.VASize, L.ArenaSize);
+    if (IsNew) {
       File.Instances.push_back(L.Instance);
-      return;
+      return true;
     }
     uint64_t Before = Old->Occurrences;
     *Old = L.Instance;
     Old->Occurrences += Before;
-  });
-  if (E)
-    return E;
+    return true;
+  };
+  Expected<bool> Added = update(K, Edit);
+  if (!Added || !*Added)
+    return Added;
   Row &R = Rows[K.File.KernelName];
   ++R.Instances;
   R.Stored += L.StoredBytes;
   R.Raw += L.RawBytes;
-  return Error::success();
+  return true;
 }
 
 Error Recorder::addSummary(const ProcessSummary &S) {
@@ -147,55 +192,20 @@ Error Recorder::addSummary(const ProcessSummary &S) {
     if (Dir.empty() || !Kernels.contains(K.StaticHash))
       continue;
     // addLaunch has counted the one that was recorded.
-    ProcessSummary::Kernel Rest = K;
-    Rest.Occurrences -= K.IsRecorded && K.Occurrences;
+    uint64_t Rest = K.Occurrences - (K.IsRecorded && K.Occurrences);
+    if (!Rest)
+      continue;
     Expected<bool> Added =
-        addOccurrences(K.StaticHash, K.DynamicHash, Rest.Occurrences);
+        update(Kernels[K.StaticHash], [&](RecordedKernel &File) {
+          for (RecordedInstance &I : File.Instances)
+            if (I.DynamicHash == K.DynamicHash) {
+              I.Occurrences += Rest;
+              return true;
+            }
+          return false;
+        });
     if (!Added)
       Result = joinErrors(std::move(Result), Added.takeError());
-    else if (!*Added)
-      Pending.push_back(std::move(Rest));
-  }
-  return Result;
-}
-
-Expected<bool> Recorder::addOccurrences(StringRef StaticHash,
-                                        StringRef DynamicHash,
-                                        uint64_t Launches) {
-  if (Launches == 0)
-    return true;
-  if (!sys::fs::exists(pathOf(StaticHash + ".json")))
-    return false;
-  bool Found = false;
-  Error E = update(Kernels[StaticHash], [&](RecordedKernel &File) {
-    for (RecordedInstance &I : File.Instances)
-      if (I.DynamicHash == DynamicHash) {
-        I.Occurrences += Launches;
-        Found = true;
-      }
-  });
-  if (E)
-    return std::move(E);
-  return Found;
-}
-
-Error Recorder::finish() {
-  // The files are there, so the other launcher is about to write its kernel
-  // file, unless it was killed.
-  auto Deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  Error Result = Error::success();
-  for (const ProcessSummary::Kernel &K : Pending) {
-    std::string Prologue = pathOf("DeviceState.prologue." + K.StaticHash + "." +
-                                  K.DynamicHash + ".mneme");
-    while (sys::fs::exists(Prologue)) {
-      Expected<bool> Added =
-          addOccurrences(K.StaticHash, K.DynamicHash, K.Occurrences);
-      if (!Added)
-        Result = joinErrors(std::move(Result), Added.takeError());
-      if (!Added || *Added || std::chrono::steady_clock::now() > Deadline)
-        break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
   }
   return Result;
 }

@@ -53,20 +53,24 @@ class Recorder {
 public:
   /// \p Dir is empty when nothing is to be recorded.
   explicit Recorder(std::string Dir) : Dir(std::move(Dir)) {}
+  ~Recorder();
 
-  /// Makes the folder and tries to write to it.
+  /// Makes the folder and, in it, one for files that are not whole yet.
   Error prepare();
-  const std::string &directory() const { return Dir; }
+  /// That second folder; it is removed at the end with all that is left there.
+  const std::string &staging() const { return Staging; }
 
   /// Remembers what a kernel file and its bitcode will hold.
   void addKernel(const CompiledKernel &K);
-  /// Puts \p L into the kernel's file, replacing an older recording of it.
-  Error addLaunch(const RecordedLaunch &L);
+  /// Dynamic hashes of the launches that the folder holds for a kernel.
+  std::vector<std::string> heldLaunches(StringRef StaticHash) const;
+  /// Moves the snapshots \p Prologue and \p Epilogue from the staging folder
+  /// into place and puts \p L into the kernel's file. \returns false, with
+  /// nothing done, when the folder holds that launch already.
+  Expected<bool> addLaunch(const RecordedLaunch &L, StringRef Prologue,
+                           StringRef Epilogue);
   /// Adds the launches that were not recorded to Occurrences.
   Error addSummary(const ProcessSummary &S);
-  /// Does what addSummary could not do yet: the process that recorded a launch
-  /// may tell its launcher later than another one that has only seen the files.
-  Error finish();
   void addProcess() { ++Processes; }
   void addCompilation(uint64_t Nanoseconds) { CompileTime += Nanoseconds; }
 
@@ -84,18 +88,17 @@ private:
   };
 
   std::string pathOf(const Twine &File) const;
-  /// Reads, edits and writes a kernel's file while holding the folder's lock.
-  Error update(Kernel &K, function_ref<void(RecordedKernel &)> Edit);
+  bool holds(const RecordedInstance &I) const;
+  /// Reads and edits a kernel's file while holding the folder's lock, and
+  /// writes it if \p Edit says so. \returns what that said.
+  Expected<bool> update(Kernel &K,
+                        function_ref<Expected<bool>(RecordedKernel &)> Edit);
   Error writeBitcode(Kernel &K);
-  /// Adds \p Launches to an instance. \returns false when the folder has none.
-  Expected<bool> addOccurrences(StringRef StaticHash, StringRef DynamicHash,
-                                uint64_t Launches);
 
-  std::string Dir;
+  std::string Dir, Staging;
   StringMap<Kernel> Kernels;       ///< By static hash.
   std::map<std::string, Row> Rows; ///< By symbol.
   std::map<std::string, uint64_t> Reasons;
-  std::vector<ProcessSummary::Kernel> Pending; ///< For finish().
   uint64_t Seen = 0, Recorded = 0, Skipped = 0;
   uint64_t Processes = 0, Reports = 0;
   uint64_t RecordTime = 0, CompileTime = 0; ///< Nanoseconds.

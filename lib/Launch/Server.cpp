@@ -8,6 +8,7 @@
 
 #include "Server.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -257,7 +258,7 @@ Error Server::handleHello(Connection &C, Reader &R) {
     Records.addProcess();
   C.HasGreeted = true;
   WireWriter W = success();
-  W.str(Records.directory());
+  W.str(Records.staging());
   answer(C, W.body());
   return Error::success();
 }
@@ -401,6 +402,11 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   W.u32(K->Globals.size());
   for (const std::string &Name : K->Globals)
     W.str(Name);
+  std::vector<std::string> Held =
+      Records.heldLaunches(toHexString(K->StaticHash));
+  W.u32(Held.size());
+  for (const std::string &Hash : Held)
+    W.u64(*parseDigest64(Hash));
   if (C.JobForHost) {
     W.u32(toWire(K->Host.Strategy));
     W.u32(K->Host.StaticShared);
@@ -458,6 +464,12 @@ static bool readDims(WireReader &R, Dim3 &D) {
   return D.X && D.Y && D.Z;
 }
 
+/// Whether \p Name is \p Final, a period and digits: no path to elsewhere.
+static bool isStagingName(StringRef Name, StringRef Final) {
+  return Name.consume_front(Final) && Name.consume_front(".") &&
+         !Name.empty() && llvm::all_of(Name, isDigit);
+}
+
 Error Server::handleRecorded(Connection &C, Reader &R) {
   RecordedLaunch L;
   Digest128 Static;
@@ -469,8 +481,7 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
   bool HasDims = readDims(R, I.Grid);
   HasDims = readDims(R, I.Block) && HasDims;
   I.SharedMem = R.u64();
-  I.Prologue = R.str();
-  I.Epilogue = R.str();
+  std::string Prologue = R.str(), Epilogue = R.str();
   L.ArenaBase = R.u64();
   L.ArenaSize = R.u64();
   L.StoredBytes = R.u64();
@@ -485,17 +496,23 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
   if (!R.ok() || !R.atEnd() || !HasDims || L.ArenaSize == 0 ||
       L.ArenaBase + L.ArenaSize < L.ArenaBase)
     return malformed();
-  if (Records.directory().empty())
+  if (Records.staging().empty())
     return createStringError("nothing is to be recorded");
   std::string Suffix = L.StaticHash + "." + I.DynamicHash + ".mneme";
-  if (I.Prologue != "DeviceState.prologue." + Suffix ||
-      I.Epilogue != "DeviceState.epilogue." + Suffix)
-    return createStringError("unexpected names of snapshots: '" + I.Prologue +
-                             "', '" + I.Epilogue + "'");
-  if (Error E = Records.addLaunch(L))
-    return E;
-  C.Recorded.insert(L.StaticHash + "." + I.DynamicHash);
-  answer(C, success().body());
+  I.Prologue = "DeviceState.prologue." + Suffix;
+  I.Epilogue = "DeviceState.epilogue." + Suffix;
+  if (!isStagingName(Prologue, I.Prologue) ||
+      !isStagingName(Epilogue, I.Epilogue))
+    return createStringError("unexpected names of snapshots: '" + Prologue +
+                             "', '" + Epilogue + "'");
+  Expected<bool> Added = Records.addLaunch(L, Prologue, Epilogue);
+  if (!Added)
+    return Added.takeError();
+  WireWriter W = success();
+  W.u32(*Added);
+  answer(C, W.body());
+  if (*Added)
+    C.Recorded.insert(L.StaticHash + "." + I.DynamicHash);
   return Error::success();
 }
 

@@ -437,6 +437,9 @@ CudaError Device::loadKernel(const IndexEntry &Entry, Kernel &K) {
     if (I != M->Variables.end())
       K.Reached.push_back(&I->second);
   }
+  std::vector<uint64_t> HeldLaunches;
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    HeldLaunches.push_back(R.u64());
   K.Host.Name = K.Name.c_str();
   K.Host.Strategy = R.u32();
   K.Host.StaticShared = R.u32();
@@ -451,7 +454,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, Kernel &K) {
     printError("kernel '" + Entry.Name + "'", Error);
     return cudaErrorInvalidDeviceFunction;
   }
-  K.Records = &Records.recordsOf(K);
+  K.Records = &Records.recordsOf(K, HeldLaunches);
   K.MaxDynamicShared =
       DeviceLimits::SharedPerBlock -
       std::min(DeviceLimits::SharedPerBlock, K.Host.StaticShared);

@@ -43,7 +43,8 @@ public:
   /// Says hello unless that was done. \returns as request().
   std::string connect();
 
-  /// Where snapshots go; empty when nothing is to be recorded. After connect().
+  /// Where to put snapshots for the launcher to take; empty when nothing is to
+  /// be recorded. After connect().
   const std::string &directory() const { return Directory; }
 
   /// Whether [Address, Address + Size) lies where compiled kernels may be put.

@@ -21,16 +21,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 using namespace mneme;
 
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
-
-// Copies of longer runs ask for huge pages; shorter ones would waste them.
-static constexpr uint64_t HugeThreshold = 4u << 20;
 
 static uint64_t now() {
   timespec T;
@@ -50,11 +46,6 @@ private:
   uint64_t Start;
 };
 } // namespace
-
-Recording::~Recording() {
-  if (Copy)
-    munmap(Copy, CopySize);
-}
 
 bool Recording::contains(uint64_t Address, uint64_t Size) const {
   return std::any_of(Regions.begin(), Regions.end(), [&](const Region &R) {
@@ -119,10 +110,14 @@ static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S) {
   return XXH3_64bits(&Key, sizeof(Key));
 }
 
-KernelRecords &Recorder::recordsOf(const Kernel &K) {
+KernelRecords &Recorder::recordsOf(const Kernel &K,
+                                   const std::vector<uint64_t> &HeldLaunches) {
   KernelRecords &R = Kernels[K.StaticHash];
   if (R.Name.empty())
     R.Name = K.Name;
+  // What this process has recorded for another stub stays its own.
+  for (uint64_t DynamicHash : HeldLaunches)
+    R.Instances.insert({DynamicHash, {0, /*Done=*/true, /*Held=*/true}});
   return R;
 }
 
@@ -143,7 +138,7 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape,
   KernelRecords::Instance &I = R.Instances[DynamicHash];
   ++I.Occurrences;
   if (I.Done) {
-    ++Repeated;
+    ++(I.Held ? Held : Repeated);
     return false;
   }
   if (R.Launches <= SkipFirst) {
@@ -239,8 +234,11 @@ static std::string snapshotName(const char *Kind, const Recording &R) {
          Dynamic + ".mneme";
 }
 
+/// What tells the files of this process from those of others.
+static std::string suffix() { return "." + std::to_string(getpid()); }
+
 static std::string inDirectory(const std::string &Name) {
-  return Launcher::get().directory() + "/" + Name;
+  return Launcher::get().directory() + "/" + Name + suffix();
 }
 
 /// Calls \p F for everything in the launch's arguments that may be a pointer.
@@ -290,7 +288,7 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
 
   for (const auto &Entry : Memory.allocations()) {
     const Arena::Allocation &A = Entry.second;
-    Recording::Region Region = {A.Address, A.Size, MNEME_REGION_HEAP, "", 0};
+    Recording::Region Region = {A.Address, A.Size, MNEME_REGION_HEAP, ""};
     if (A.Kind == KindVariable) {
       if (!std::count(K.Reached.begin(), K.Reached.end(),
                       static_cast<const Variable *>(A.Owner)))
@@ -311,10 +309,6 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
             [](const Recording::Region &A, const Recording::Region &B) {
               return A.Kind != B.Kind ? A.Kind < B.Kind : A.Address < B.Address;
             });
-  for (Recording::Region &Region : R->Regions) {
-    Region.CopyOffset = R->CopySize;
-    R->CopySize += (Region.Size + Page - 1) / Page * Page;
-  }
 
   MnemeSnapshotHeader &H = R->Header;
   memcpy(H.StaticHash, K.StaticHash.data(), sizeof(H.StaticHash));
@@ -348,37 +342,15 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
              A.Tag.size());
   }
 
-  if (R->CopySize) {
-    void *Copy = mmap(nullptr, R->CopySize, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (Copy == MAP_FAILED) {
-      fail(K, "no memory for a copy of the device's memory");
-      return nullptr;
-    }
-    R->Copy = static_cast<char *>(Copy);
-  }
-  // Pages of zeros are neither written nor copied: the copy reads as zeros
-  // where nothing was put.
-  uint64_t Budget = availableMemory() / 8 * 7, Copied = 0;
+  // Pages of zeros are not written.
   for (const Recording::Region &Region : R->Regions) {
     auto *Bytes = reinterpret_cast<const char *>(Region.Address);
     forEachRun(
         Region.Size,
         [&](uint64_t At, uint64_t Size) { return !isZero(Bytes + At, Size); },
         [&](uint64_t At, uint64_t Size) {
-          Copied += Size;
-          if (Copied > Budget || !F.error().empty())
-            return;
           F.data(Bytes + At, Region.Address + At, Size);
-          char *Copy = R->Copy + Region.CopyOffset + At;
-          if (Size >= HugeThreshold)
-            madvise(Copy, Size / Page * Page, MADV_HUGEPAGE);
-          memcpy(Copy, Bytes + At, Size);
         });
-  }
-  if (Copied > Budget) {
-    fail(K, "no memory for a copy of the device's memory");
-    return nullptr;
   }
   F.close();
   if (!F.error().empty()) {
@@ -397,32 +369,21 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   writeRegions(F, *R);
   for (const Recording::Region &Region : R->Regions) {
     auto *Bytes = reinterpret_cast<const char *>(Region.Address);
-    const char *Before = R->Copy + Region.CopyOffset;
     forEachRun(
         Region.Size,
         [&](uint64_t At, uint64_t Size) {
-          return memcmp(Bytes + At, Before + At, Size) != 0;
+          const char *Before = R->Prologue.page(Region.Address + At);
+          return Before ? memcmp(Bytes + At, Before, Size) != 0
+                        : !isZero(Bytes + At, Size);
         },
         [&](uint64_t At, uint64_t Size) {
           F.data(Bytes + At, Region.Address + At, Size);
         });
   }
   F.close();
-  if (!F.error().empty())
-    return fail(K, F.error());
-
-  // Two processes may record the same launch into one directory: the first to
-  // publish its prologue wins, and the pair stays together.
-  if (!R->Prologue.publish()) {
-    if (!R->Prologue.error().empty())
-      return fail(K, R->Prologue.error());
-    return skip("already in the output directory");
-  }
-  if (!F.publish()) {
-    unlink(R->Prologue.path().c_str());
-    return fail(K, F.error().empty() ? "its epilogue exists without a prologue"
-                                     : F.error());
-  }
+  for (const SnapshotFile *File : {&R->Prologue, &F})
+    if (!File->error().empty())
+      return fail(K, File->error());
 
   WireWriter W;
   W.bytes(K.StaticHash.data(), K.StaticHash.size());
@@ -431,8 +392,8 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
                      R->Shape.Block.X, R->Shape.Block.Y, R->Shape.Block.Z})
     W.u32(V);
   W.u64(R->Shape.DynamicShared);
-  W.str(snapshotName("prologue", *R));
-  W.str(snapshotName("epilogue", *R));
+  W.str(snapshotName("prologue", *R) + suffix());
+  W.str(snapshotName("epilogue", *R) + suffix());
   W.u64(R->Header.ArenaBase);
   W.u64(R->Header.ArenaSize);
   W.u64(R->Prologue.storedBytes() + F.storedBytes());
@@ -445,10 +406,12 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   }
   std::string Answer;
   std::string Error = Launcher::get().request(MNEME_WIRE_RECORDED, W, Answer);
-  if (!Error.empty()) {
-    unlink(R->Prologue.path().c_str());
-    unlink(F.path().c_str());
+  if (!Error.empty())
     return fail(K, Error);
+  // Another process may have been faster.
+  if (!Launcher::reader(Answer).u32()) {
+    ++Held;
+    return;
   }
   ++Recorded;
   ++K.Records->Recordings;
@@ -467,8 +430,10 @@ void Recorder::summarize() {
   std::vector<Line> Lines;
   for (const auto &[Hash, K] : Kernels) {
     if (K.Selected)
-      for (const auto &[DynamicHash, I] : K.Instances)
-        Lines.push_back({Hash, K.Name, DynamicHash, I.Occurrences});
+      for (const auto &[DynamicHash, I] : K.Instances) {
+        if (I.Occurrences)
+          Lines.push_back({Hash, K.Name, DynamicHash, I.Occurrences});
+      }
     else if (K.Launches)
       Lines.push_back({"", K.Name, 0, K.Launches});
   }
@@ -478,6 +443,7 @@ void Recorder::summarize() {
   for (const auto &[Reason, Times] :
        {std::pair<const char *, uint64_t>{"not selected", NotSelected},
         {"same launch configuration recorded before", Repeated},
+        {"already in the output directory", Held},
         {"among the first launches, to be skipped", AmongFirst},
         {"limit of recordings per kernel reached", OverLimit}})
     if (Times)

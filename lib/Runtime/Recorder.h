@@ -63,21 +63,17 @@ struct KernelRecords {
   bool Selected = false;
   uint64_t Launches = 0;
   unsigned Recordings = 0;
-  /// Launches by dynamic hash, and whether that hash is done with.
+  /// Launches by dynamic hash, and whether that hash is done with, because the
+  /// output directory held it already or since this process has tried.
   struct Instance {
     uint64_t Occurrences = 0;
-    bool Done = false;
+    bool Done = false, Held = false;
   };
   std::map<uint64_t, Instance> Instances;
 };
 
 /// A recording under way: from the prologue to the epilogue.
 struct Recording {
-  Recording() = default;
-  Recording(const Recording &) = delete;
-  Recording &operator=(const Recording &) = delete;
-  ~Recording();
-
   /// Whether [Address, Address + Size) lies in one of the regions.
   bool contains(uint64_t Address, uint64_t Size) const;
 
@@ -92,11 +88,8 @@ struct Recording {
     uint64_t Size;
     uint32_t Kind;
     std::string Name;
-    uint64_t CopyOffset; ///< In Copy.
   };
   std::vector<Region> Regions;
-  char *Copy = nullptr; ///< The regions as they were before the launch.
-  uint64_t CopySize = 0;
 };
 
 /// Bytes of memory that this machine can give without swapping.
@@ -108,8 +101,9 @@ public:
   Recorder();
   ~Recorder();
 
-  /// What is known of \p K's code, for as long as the recorder lives.
-  KernelRecords &recordsOf(const Kernel &K);
+  /// What is known of \p K's code, for as long as the recorder lives. The
+  /// output directory holds launches with the dynamic hashes \p Held.
+  KernelRecords &recordsOf(const Kernel &K, const std::vector<uint64_t> &Held);
 
   /// Counts a launch. \returns whether it is to be recorded, and its dynamic
   /// hash.
@@ -147,7 +141,8 @@ private:
   unsigned MaxRecordings = 4;
   uint64_t Seen = 0, Recorded = 0, Nanoseconds = 0;
   // Why launches are not recorded: counters where that is frequent.
-  uint64_t NotSelected = 0, Repeated = 0, AmongFirst = 0, OverLimit = 0;
+  uint64_t NotSelected = 0, Repeated = 0, AmongFirst = 0, OverLimit = 0,
+           Held = 0;
   std::map<std::string, uint64_t> Skipped;
   std::set<std::string> Told;
 };

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,18 +24,17 @@
 
 using namespace mneme;
 
-static constexpr size_t BufferSize = 4u << 20;
+static constexpr size_t BufferSize = 1u << 20;
 static constexpr int CompressionLevel = 1;
 static constexpr size_t MaxThreads = 16;
-// Chunks in memory at a time.
-static constexpr size_t BatchSize = 64;
+// So much memory is compressed before any of it is written.
+static constexpr uint64_t BatchBytes = 64u << 20;
 
 SnapshotFile::~SnapshotFile() {
-  if (Fd >= 0)
-    ::close(Fd);
-  if (Exists)
-    unlink(Temporary.c_str());
-  ZSTD_freeCCtx(Context);
+  if (Fd < 0)
+    return;
+  ::close(Fd);
+  unlink(Path.c_str());
 }
 
 void SnapshotFile::fail(const char *What) {
@@ -44,40 +43,38 @@ void SnapshotFile::fail(const char *What) {
         std::string("cannot ") + What + " '" + Path + "': " + strerror(errno);
 }
 
-void SnapshotFile::flush() {
-  const char *P = Buffer.data();
-  size_t Left = Error.empty() ? Buffer.size() : 0;
-  while (Left) {
-    ssize_t N = write(Fd, P, Left);
+void SnapshotFile::write(const char *P, size_t Size) {
+  while (Size && Error.empty()) {
+    ssize_t N = ::write(Fd, P, Size);
     if (N < 0 && errno == EINTR)
       continue;
-    if (N <= 0) {
-      fail("write");
-      break;
-    }
+    if (N <= 0)
+      return fail("write");
     P += N;
-    Left -= N;
+    Size -= N;
   }
+}
+
+void SnapshotFile::flush() {
+  write(Buffer.data(), Buffer.size());
   Buffer.clear();
 }
 
 void SnapshotFile::add(const void *P, size_t Size) {
-  if (!Error.empty())
-    return;
-  Buffer.append(static_cast<const char *>(P), Size);
   Stored += Size;
-  if (Buffer.size() >= BufferSize)
+  if (Buffer.size() + Size > BufferSize)
     flush();
+  if (Size > BufferSize / 2)
+    write(static_cast<const char *>(P), Size);
+  else
+    Buffer.append(static_cast<const char *>(P), Size);
 }
 
-void SnapshotFile::open(std::string FinalPath, MnemeSnapshotHeader Header) {
-  Path = std::move(FinalPath);
-  Temporary = Path + ".tmp." + std::to_string(getpid());
-  Fd =
-      ::open(Temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+void SnapshotFile::open(std::string ThePath, MnemeSnapshotHeader Header) {
+  Path = std::move(ThePath);
+  Fd = ::open(Path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (Fd < 0)
     return fail("create");
-  Exists = true;
   memcpy(Header.Magic, MNEME_SNAPSHOT_MAGIC, sizeof(Header.Magic));
   Header.Major = MNEME_SNAPSHOT_MAJOR;
   Header.Minor = MNEME_SNAPSHOT_MINOR;
@@ -108,41 +105,40 @@ void SnapshotFile::record(uint32_t Type, const void *A, size_t SizeA,
 /// the application where no thread can be had, hence POSIX.
 class SnapshotFile::Compressor {
 public:
-  Compressor(std::vector<Chunk> &Chunks) : Chunks(Chunks) {}
+  Compressor(Chunk *Begin, Chunk *End) : Next(Begin), End(End) {}
 
   /// Compresses chunks until there are none left.
-  void work(ZSTD_CCtx *Context) {
-    for (size_t I; (I = Next++) < Chunks.size();) {
-      Chunk &C = Chunks[I];
-      C.Stored.resize(ZSTD_compressBound(C.Record.RawSize));
-      size_t N = Context ? ZSTD_compressCCtx(Context, &C.Stored[0],
-                                             C.Stored.size(), C.Bytes,
-                                             C.Record.RawSize, CompressionLevel)
-                         : C.Record.RawSize;
-      bool Pays = !ZSTD_isError(N) && N < C.Record.RawSize;
-      C.Record.Encoding = Pays ? MNEME_ENCODING_ZSTD : MNEME_ENCODING_RAW;
-      C.Stored.resize(Pays ? N : 0);
-    }
-  }
-
-  static void *runThread(void *Self) {
+  static void *work(void *Self) {
+    auto *This = static_cast<Compressor *>(Self);
     ZSTD_CCtx *Context = ZSTD_createCCtx();
-    static_cast<Compressor *>(Self)->work(Context);
+    size_t Capacity = ZSTD_compressBound(MNEME_DATA_CHUNK);
+    char *Space = static_cast<char *>(malloc(Capacity));
+    for (Chunk *C; (C = This->Next++) < This->End;) {
+      // Raw, unless that comes out shorter.
+      size_t N = C->Record.RawSize;
+      if (Context && Space)
+        N = ZSTD_compressCCtx(Context, Space, Capacity, C->Bytes,
+                              C->Record.RawSize, CompressionLevel);
+      if (ZSTD_isError(N) || N >= C->Record.RawSize)
+        continue;
+      C->Record.Encoding = MNEME_ENCODING_ZSTD;
+      C->Compressed.assign(Space, N);
+    }
+    free(Space);
     ZSTD_freeCCtx(Context);
     return nullptr;
   }
 
 private:
-  std::vector<Chunk> &Chunks;
-  std::atomic<size_t> Next{0};
+  std::atomic<Chunk *> Next;
+  Chunk *End;
 };
 
-void SnapshotFile::compress(std::vector<Chunk> &Chunks) {
-  if (!Context)
-    Context = ZSTD_createCCtx();
-  Compressor C(Chunks);
-  static const unsigned Cores = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t Helpers = std::min<size_t>({Chunks.size(), Cores, MaxThreads}) - 1;
+void SnapshotFile::compress() {
+  Compressor C(Chunks.data() + Drained, Chunks.data() + Chunks.size());
+  static const uint64_t Cores = sysconf(_SC_NPROCESSORS_ONLN);
+  size_t Helpers =
+      std::min<uint64_t>({Waiting / MNEME_DATA_CHUNK, Cores - 1, MaxThreads});
   pthread_t Threads[MaxThreads];
   size_t Started = 0;
   if (Helpers) {
@@ -150,68 +146,98 @@ void SnapshotFile::compress(std::vector<Chunk> &Chunks) {
     sigset_t All, Old;
     sigfillset(&All);
     pthread_sigmask(SIG_SETMASK, &All, &Old);
-    while (Started != Helpers && !pthread_create(&Threads[Started], nullptr,
-                                                 Compressor::runThread, &C))
+    while (Started != Helpers &&
+           !pthread_create(&Threads[Started], nullptr, Compressor::work, &C))
       ++Started;
     pthread_sigmask(SIG_SETMASK, &Old, nullptr);
   }
-  C.work(Context);
+  Compressor::work(&C);
   for (size_t I = 0; I != Started; ++I)
     pthread_join(Threads[I], nullptr);
+}
+
+void SnapshotFile::drain() {
+  if (Error.empty())
+    compress();
+  for (; Drained != Chunks.size() && Error.empty(); ++Drained) {
+    Chunk &C = Chunks[Drained];
+    bool Raw = C.Record.Encoding == MNEME_ENCODING_RAW;
+    C.StoredSize = Raw ? C.Record.RawSize : C.Compressed.size();
+    C.Offset = Stored + sizeof(MnemeRecordHeader) + sizeof(C.Record);
+    record(MNEME_RECORD_DATA, &C.Record, sizeof(C.Record),
+           Raw ? C.Bytes : C.Compressed.data(), C.StoredSize);
+    End.RawBytes += C.Record.RawSize;
+    std::string().swap(C.Compressed);
+  }
+  Waiting = 0;
 }
 
 void SnapshotFile::data(const void *Bytes, uint64_t Address, uint64_t Size) {
   auto *P = static_cast<const char *>(Bytes);
   while (Size && Error.empty()) {
-    size_t N = 0;
-    Chunks.resize(
-        std::min<uint64_t>((Size - 1) / MNEME_DATA_CHUNK + 1, BatchSize));
-    for (Chunk &C : Chunks) {
-      uint64_t Raw = std::min<uint64_t>(Size - N, MNEME_DATA_CHUNK);
-      C.Bytes = P + N;
-      C.Record = {Address + N, Raw, MNEME_ENCODING_RAW, 0};
-      N += Raw;
-    }
-    compress(Chunks);
-    for (const Chunk &C : Chunks) {
-      bool Raw = C.Record.Encoding == MNEME_ENCODING_RAW;
-      record(MNEME_RECORD_DATA, &C.Record, sizeof(C.Record),
-             Raw ? C.Bytes : C.Stored.data(),
-             Raw ? C.Record.RawSize : C.Stored.size());
-      End.RawBytes += C.Record.RawSize;
-    }
+    uint64_t N = std::min<uint64_t>(Size, MNEME_DATA_CHUNK);
+    Chunks.push_back({P, {Address, N, MNEME_ENCODING_RAW, 0}, 0, 0, {}});
     P += N;
     Address += N;
     Size -= N;
+    Waiting += N;
+    if (Waiting >= BatchBytes)
+      drain();
   }
 }
 
 void SnapshotFile::close() {
+  drain();
   MnemeEndRecord E = End;
   record(MNEME_RECORD_END, &E, sizeof(E));
   flush();
-  if (!Error.empty())
-    return;
-  if (fsync(Fd) && errno != EINVAL) // EINVAL: not a file that can be synced.
+  // EINVAL: not a file that can be synced.
+  if (Error.empty() && fsync(Fd) && errno != EINVAL)
     fail("write");
-  if (::close(Fd))
-    fail("write");
-  Fd = -1;
+  std::sort(Chunks.begin(), Chunks.end(), [](const Chunk &A, const Chunk &B) {
+    return A.Record.Address < B.Record.Address;
+  });
 }
 
-bool SnapshotFile::publish() {
-  if (!Error.empty())
-    return false;
-  int R = renameat2(AT_FDCWD, Temporary.c_str(), AT_FDCWD, Path.c_str(),
-                    RENAME_NOREPLACE);
-  // Not every file system knows the flag.
-  if (R && errno == EINVAL && access(Path.c_str(), F_OK))
-    R = rename(Temporary.c_str(), Path.c_str());
-  if (R) {
-    if (errno != EEXIST)
-      fail("rename");
-    return false;
+bool SnapshotFile::load(const Chunk &C) {
+  std::string Bytes(C.StoredSize, '\0');
+  for (uint64_t At = 0; At != C.StoredSize;) {
+    ssize_t N = pread(Fd, &Bytes[At], C.StoredSize - At, C.Offset + At);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0) {
+      fail("read");
+      return false;
+    }
+    At += N;
   }
-  Exists = false;
-  return true;
+  if (C.Record.Encoding == MNEME_ENCODING_RAW) {
+    Contents.swap(Bytes);
+    return true;
+  }
+  Contents.resize(C.Record.RawSize);
+  if (ZSTD_decompress(&Contents[0], Contents.size(), Bytes.data(),
+                      Bytes.size()) == Contents.size())
+    return true;
+  errno = EIO;
+  fail("read");
+  return false;
+}
+
+const char *SnapshotFile::page(uint64_t Address) {
+  auto Holds = [&](size_t I) {
+    return I < Chunks.size() &&
+           Address - Chunks[I].Record.Address < Chunks[I].Record.RawSize;
+  };
+  size_t I = Loaded;
+  if (!Holds(I)) {
+    I = std::upper_bound(
+            Chunks.begin(), Chunks.end(), Address,
+            [](uint64_t A, const Chunk &C) { return A < C.Record.Address; }) -
+        Chunks.begin() - 1;
+    if (!Holds(I) || !load(Chunks[I]))
+      return nullptr;
+    Loaded = I;
+  }
+  return Contents.data() + (Address - Chunks[I].Record.Address);
 }

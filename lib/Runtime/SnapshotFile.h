@@ -17,38 +17,40 @@
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-struct ZSTD_CCtx_s;
-
 namespace mneme {
 
-/// Writes under a temporary name. The first failure sticks: later calls do
-/// nothing, and error() says what it was.
+/// The first failure sticks: later calls do nothing, and error() says what it
+/// was.
 class SnapshotFile {
 public:
   SnapshotFile() = default;
   SnapshotFile(const SnapshotFile &) = delete;
   SnapshotFile &operator=(const SnapshotFile &) = delete;
-  /// Deletes the temporary file unless publish() succeeded.
+  /// Deletes the file, unless somebody has moved it away.
   ~SnapshotFile();
 
-  void open(std::string FinalPath, MnemeSnapshotHeader Header);
+  void open(std::string Path, MnemeSnapshotHeader Header);
 
   /// Adds a record of the bytes \p A and then \p B.
   void record(uint32_t Type, const void *A, size_t SizeA,
               const void *B = nullptr, size_t SizeB = 0);
 
-  /// Adds Data records for \p Size bytes of memory that lie at \p Address.
+  /// Adds Data records for \p Size bytes of memory that lie at \p Address,
+  /// above all that were added before. The bytes must stay as they are until
+  /// close().
   void data(const void *Bytes, uint64_t Address, uint64_t Size);
 
-  /// Ends the file and forces it to the disk, still under its temporary name.
+  /// Ends the file and forces it to the disk.
   void close();
 
-  /// Gives the file its final name. \returns false and leaves what is there
-  /// alone when the name is taken.
-  bool publish();
+  /// After close(): the page-aligned page that was added for \p Address, valid
+  /// until the next call, or null where nothing was. Quick for rising
+  /// addresses.
+  const char *page(uint64_t Address);
 
   const std::string &error() const { return Error; }
   const std::string &path() const { return Path; }
@@ -56,25 +58,32 @@ public:
   uint64_t rawBytes() const { return End.RawBytes; }
 
 private:
-  /// A piece of memory on its way into a Data record.
+  /// A piece of memory, on its way into a Data record or there.
   struct Chunk {
     const char *Bytes;
     MnemeDataRecord Record;
-    std::string Stored; ///< Compressed, unless that does not pay.
+    uint64_t Offset; ///< Of the stored bytes in the file.
+    uint64_t StoredSize;
+    std::string Compressed; ///< Empty if that does not pay.
   };
   class Compressor;
 
-  void compress(std::vector<Chunk> &Chunks);
+  void compress();
+  void drain();
+  bool load(const Chunk &C);
   void add(const void *P, size_t Size);
   void flush();
+  void write(const char *P, size_t Size);
   void fail(const char *What);
 
-  std::string Path, Temporary, Error;
-  std::string Buffer; ///< Not written yet.
-  std::vector<Chunk> Chunks;
-  ZSTD_CCtx_s *Context = nullptr;
+  std::string Path, Error;
+  std::string Buffer;        ///< Not written yet.
+  std::vector<Chunk> Chunks; ///< By address.
+  size_t Drained = 0;        ///< So many of them are in the file.
+  uint64_t Waiting = 0;      ///< Bytes in the others.
+  size_t Loaded = SIZE_MAX;  ///< The chunk that is in Contents.
+  std::string Contents;
   int Fd = -1;
-  bool Exists = false; ///< The temporary file does.
   uint64_t Stored = 0;
   MnemeEndRecord End = {};
 };

@@ -27,8 +27,8 @@ protected:
     K.Bitcode = "bitcode";
     Launch.StaticHash = Hash;
     Launch.Instance.DynamicHash = "0000000000000022";
-    Launch.Instance.Prologue = "p";
-    Launch.Instance.Epilogue = "e";
+    Launch.Instance.Prologue = "prologue";
+    Launch.Instance.Epilogue = "epilogue";
     Launch.ArenaBase = MNEME_ARENA_BASE;
     Launch.ArenaSize = 4096;
   }
@@ -38,6 +38,17 @@ protected:
     S.Kernels.push_back({std::string(32, '1'), "_Z1kv", "0000000000000022",
                          Occurrences, IsRecorded});
     return S;
+  }
+
+  /// Adds a launch with snapshots of these contents.
+  Expected<bool> add(Recorder &R, StringRef Contents = "new") {
+    cantFail(writeFileAtomically(R.staging() + "/p.1", Contents));
+    cantFail(writeFileAtomically(R.staging() + "/e.1", Contents));
+    return R.addLaunch(Launch, "p.1", "e.1");
+  }
+
+  std::string contents(StringRef File) {
+    return (*cantFail(readFile(Dir.path(File)))).getBuffer().str();
   }
 
   RecordedKernel read() {
@@ -55,7 +66,7 @@ TEST_F(RecorderTest, WritesKernelAndBitcode) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());
   R.addKernel(K);
-  ASSERT_THAT_ERROR(R.addLaunch(Launch), Succeeded());
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
   RecordedKernel File = read();
   EXPECT_EQ(File.DemangledName, "k()");
   EXPECT_EQ(File.Modules,
@@ -70,14 +81,16 @@ TEST_F(RecorderTest, WritesKernelAndBitcode) {
 
 TEST_F(RecorderTest, RefusesUnknownKernel) {
   Recorder R{std::string(Dir.path())};
-  EXPECT_THAT_ERROR(R.addLaunch(Launch),
-                    FailedWithMessage("kernel " + Hash + " was never loaded"));
+  EXPECT_THAT_EXPECTED(
+      R.addLaunch(Launch, "p.1", "e.1"),
+      FailedWithMessage("kernel " + Hash + " was never loaded"));
 }
 
 TEST_F(RecorderTest, CountsEveryLaunchOnce) {
   Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
   R.addKernel(K);
-  ASSERT_THAT_ERROR(R.addLaunch(Launch), Succeeded());
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
   ASSERT_THAT_ERROR(R.addSummary(summary(10, /*IsRecorded=*/true)),
                     Succeeded());
   EXPECT_EQ(read().Instances[0].Occurrences, 10u);
@@ -86,29 +99,63 @@ TEST_F(RecorderTest, CountsEveryLaunchOnce) {
   EXPECT_EQ(read().Instances[0].Occurrences, 15u);
 }
 
-TEST_F(RecorderTest, WaitsForTheProcessThatRecords) {
+TEST_F(RecorderTest, KeepsTheFirstOfTwo) {
   Recorder First{std::string(Dir.path())}, Second{std::string(Dir.path())};
-  First.addKernel(K);
-  Second.addKernel(K);
-  // The files are there, but First has not been told yet.
-  ASSERT_THAT_ERROR(
-      writeFileAtomically(
-          Dir.path("DeviceState.prologue." + Hash + ".0000000000000022.mneme"),
-          ""),
-      Succeeded());
+  for (Recorder *R : {&First, &Second}) {
+    ASSERT_THAT_ERROR(R->prepare(), Succeeded());
+    R->addKernel(K);
+  }
+  EXPECT_TRUE(Second.heldLaunches(Hash).empty());
+  EXPECT_THAT_EXPECTED(add(First, "first"), HasValue(true));
+  EXPECT_THAT_EXPECTED(add(Second, "second"), HasValue(false));
+  EXPECT_EQ(contents("prologue"), "first");
+  EXPECT_EQ(contents("epilogue"), "first");
+  EXPECT_EQ(read().Instances[0].Occurrences, 1u);
+  EXPECT_EQ(Second.heldLaunches(Hash),
+            std::vector<std::string>{"0000000000000022"});
   ASSERT_THAT_ERROR(Second.addSummary(summary(3, /*IsRecorded=*/false)),
                     Succeeded());
-  ASSERT_THAT_ERROR(First.addLaunch(Launch), Succeeded());
-  ASSERT_THAT_ERROR(Second.finish(), Succeeded());
   EXPECT_EQ(read().Instances[0].Occurrences, 4u);
+}
+
+TEST_F(RecorderTest, ReplacesWhatIsNotWhole) {
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K);
+  // A launcher was killed before it wrote the kernel's file.
+  ASSERT_THAT_ERROR(writeFileAtomically(Dir.path("epilogue"), "old"),
+                    Succeeded());
+  EXPECT_THAT_EXPECTED(add(R), HasValue(true));
+  EXPECT_EQ(contents("epilogue"), "new");
+  // Somebody removed a file.
+  sys::fs::remove(Dir.path("prologue"));
+  EXPECT_TRUE(R.heldLaunches(Hash).empty());
+  EXPECT_THAT_EXPECTED(add(R, "newer"), HasValue(true));
+  EXPECT_EQ(contents("prologue"), "newer");
+  EXPECT_EQ(contents("epilogue"), "newer");
+  EXPECT_EQ(read().Instances.size(), 1u);
+}
+
+TEST_F(RecorderTest, RemovesWhatIsLeft) {
+  std::string Staging;
+  {
+    Recorder R{std::string(Dir.path())};
+    ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+    Staging = R.staging();
+    ASSERT_THAT_ERROR(writeFileAtomically(Staging + "/p.1", "half"),
+                      Succeeded());
+  }
+  EXPECT_FALSE(sys::fs::exists(Staging));
+  EXPECT_TRUE(sys::fs::exists(Dir.path()));
 }
 
 TEST_F(RecorderTest, KeepsADamagedFile) {
   Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
   R.addKernel(K);
   ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Hash + ".json"), "{}"),
                     Succeeded());
-  EXPECT_THAT(toString(R.addLaunch(Launch)), HasSubstr("missing key"));
+  EXPECT_THAT(toString(add(R).takeError()), HasSubstr("missing key"));
   auto File = readFile(Dir.path(Hash + ".json"));
   ASSERT_THAT_EXPECTED(File, Succeeded());
   EXPECT_EQ((*File)->getBuffer().str(), "{}");
@@ -116,12 +163,13 @@ TEST_F(RecorderTest, KeepsADamagedFile) {
 
 TEST_F(RecorderTest, PrintsTheSummary) {
   Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
   R.addProcess();
   R.addProcess();
   R.addKernel(K);
   Launch.StoredBytes = 100;
   Launch.RawBytes = 4096;
-  ASSERT_THAT_ERROR(R.addLaunch(Launch), Succeeded());
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
   ProcessSummary S = summary(3, true);
   S.Seen = 3;
   S.Recorded = 1;

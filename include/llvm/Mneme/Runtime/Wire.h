@@ -20,7 +20,8 @@
 ///
 ///   Hello       u32 version, u32 pid, u64 code base, u64 code size,
 ///               u32 count, {string name, u64 address} of mneme_host_symbols
-///     answer    string output directory
+///     answer    string staging folder, on the file system of the output
+///               directory; empty when nothing is to be recorded
 ///   LoadModule  bytes hash(16), bytes payload (whole, as in the executable)
 ///     answer    u32 count of device variables,
 ///               {string name, u64 size, u64 alignment, u32 flags (1 constant)}
@@ -30,16 +31,17 @@
 ///   LoadKernel  bytes hash, string name, u32 compile for the host (0 or 1)
 ///     answer    bytes static hash(16), u32 count of arguments,
 ///               {u32 size, u32 offset, u32 kind}, u32 count of variables reached,
-///               {string name}; and if compiled for the host:
+///               {string name}, u32 count of launches that the output directory
+///               holds, {u64 dynamic hash}; and if compiled for the host:
 ///               u32 strategy, u32 static shared, u32 wave size, u32 cooperative,
-///               u64 context size, u64 entry address, u32 count of segments,
+///               u64 context size, u32 ordered, u64 entry address, u32 count of segments,
 ///               {u64 address, u32 protection (PROT_*), bytes contents}
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32 block[3],
 ///               u64 dynamic shared, string prologue, string epilogue (file names in
-///               the output directory, already renamed into place),
+///               the staging folder: the final names, a period, digits),
 ///               u64 arena base, u64 arena size, u64 stored bytes, u64 raw bytes,
 ///               u32 count, {string name, u64 address, u64 size} of variables
-///     answer    nothing more
+///     answer    u32 1, or 0 when the output directory holds that launch already
 ///   Summary     at exit: u64 launches seen, recorded, skipped;
 ///               u32 count, {bytes static hash or empty, string kernel, u64 dynamic
 ///               hash, u64 occurrences};
@@ -57,7 +59,7 @@
 #include <string>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 1u
+#define MNEME_WIRE_VERSION 2u
 
 /// What the launcher tells the runtime in its environment; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
