@@ -21,8 +21,9 @@ llvm_config.with_system_environment(["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"])
 for arch in config.targets_to_build.split():
     config.available_features.add(arch.lower() + "-registered-target")
 if config.mneme_use_sanitizer:
-    # An instrumented plugin cannot be loaded into an uninstrumented clang.
     config.available_features.add("sanitizer")
+    # ASan's allocator takes terabytes where device memory lies otherwise.
+    llvm_config.with_environment("MNEME_VA_BASE", "0x200000000000")
 
 plugin = os.path.join(config.mneme_lib_dir, "MnemePass" + config.llvm_plugin_ext)
 config.substitutions.append(("%mneme_pass", plugin))
@@ -73,7 +74,11 @@ if have_clang and have_cuda:
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
 
-tools = ["llvm-mneme-record", "llvm-mneme-replay", "mneme-opt"]
+tools = ["llvm-mneme-record", "llvm-mneme-replay", "mneme-opt", "mneme-record-fuzzer"]
+# LLVM can be configured to build no fuzzers.
+if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-record-fuzzer")):
+    config.available_features.add("record-fuzzer")
+
 llvm_config.add_tool_substitutions(
     [ToolSubst(t, unresolved="ignore") for t in tools],
     [config.mneme_tools_dir],

@@ -34,11 +34,11 @@ mneme_install_packages
 mneme_find_cuda || echo "note: tests that compile CUDA programs will be skipped"
 
 cmake --preset default ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
-cmake --build --preset default
+cmake --build --preset default --target all MnemeUnitTests
 run_tests build
 
 if [ "$sanitizers" = 1 ]; then
   cmake --preset asan ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
-  cmake --build --preset asan
+  cmake --build --preset asan --target all MnemeUnitTests
   run_tests build-asan
 fi

@@ -1,7 +1,6 @@
 // A CUDA program of many launch forms: instrumented in any way, it runs as before
 // and carries its kernels. No GPU is needed: without one, it fails as before too.
 // REQUIRES: cuda-toolkit, nvptx-registered-target
-// UNSUPPORTED: sanitizer
 // DEFINE: %{mode} =
 // DEFINE: %{build} = %cuda_cc_plain -std=c++17 -fpass-plugin=%mneme_pass %{mode} %s -o
 // DEFINE: %{check} = %t/app > %t/app.txt 2>&1 && diff %t/plain.txt %t/app.txt && llvm-mneme-record list-kernels %t/app | FileCheck %s

@@ -1,7 +1,6 @@
 // What is carried is what the application was compiled from: put through opt, llc and
 // ptxas at the application's own level, it is the very machine code of the application.
 // REQUIRES: cuda-toolkit, nvptx-registered-target, ptxas
-// UNSUPPORTED: sanitizer
 // DEFINE: %{kernel} = scale
 // DEFINE: %{text} = llvm-objcopy --dump-section=.text.%{kernel}
 // DEFINE: %{same} = %{text}=%t/own.text %t/own.cubin %t/null && %{text}=%t/ours.text %t/ours.cubin %t/null && cmp %t/own.text %t/ours.text

@@ -1,6 +1,5 @@
 // HIP: the index goes by handle, not by stub; managed variables; two architectures.
 // REQUIRES: clang, amdgpu-registered-target
-// UNSUPPORTED: sanitizer
 // DEFINE: %{arch} = --offload-arch=gfx942
 // DEFINE: %{mode} =
 // DEFINE: %{hip} = %clangxx -x hip -nogpuinc -nogpulib -fdeclspec -include %S/Inputs/minihip.h %{arch} %{mode} -L%t -Wl,-rpath,%t %s

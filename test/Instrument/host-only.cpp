@@ -1,7 +1,6 @@
 // Host code without kernels: its calls of the runtime get hooks; code that does not
 // call it comes out as it would without us.
 // REQUIRES: cuda-toolkit, x86-registered-target
-// UNSUPPORTED: sanitizer
 // RUN: rm -rf %t && mkdir %t
 // RUN: %clangxx -O2 -fpass-plugin=%mneme_pass -DCALL -I%cuda_path/include -S -emit-llvm %s -o - | FileCheck %s
 // RUN: %clangxx -O2 -g -c %s -o %t/plain.o

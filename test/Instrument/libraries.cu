@@ -1,7 +1,6 @@
 // Kernels in static libraries, in shared ones, and in ones that come by dlopen. Each
 // object attaches by itself.
 // REQUIRES: cuda-toolkit, nvptx-registered-target
-// UNSUPPORTED: sanitizer
 // DEFINE: %{cc} = %cuda_cc_plain -fpass-plugin=%mneme_pass -Wno-unused-command-line-argument
 // RUN: rm -rf %t && split-file %s %t
 // RUN: %clangxx -shared -fPIC -I%mneme_src/include %S/Inputs/attach.cpp -o %t/attach.so

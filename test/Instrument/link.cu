@@ -1,7 +1,6 @@
 // Payloads, index and hooks are in the linked object whatever the linker and what it
 // does; two files have kernels of the same name.
 // REQUIRES: cuda-toolkit, nvptx-registered-target
-// UNSUPPORTED: sanitizer
 // DEFINE: %{flags} =
 // DEFINE: %{link} =
 // DEFINE: %{compile} = %cuda_cc_plain -fpass-plugin=%mneme_pass -Wno-unused-command-line-argument %{flags} -c

@@ -1,6 +1,5 @@
 // Compiles of one side only.
 // REQUIRES: cuda-toolkit, nvptx-registered-target
-// UNSUPPORTED: sanitizer
 // DEFINE: %{plain} = env TMPDIR=%t/tmp %cuda_cc_plain -Wno-unused-command-line-argument
 // DEFINE: %{cc} = %{plain} -fpass-plugin=%mneme_pass
 // RUN: rm -rf %t && mkdir -p %t/tmp

@@ -2,7 +2,6 @@
 // the call and the end of the memory.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -std=c++17 -O2 -I%mneme_src/include %s -o %t
 // RUN: rm -rf %t.rec %t.plain.rec && llvm-mneme-record --device=host -o %t.rec -- %t 2> %t.err
 // RUN: FileCheck %s --check-prefix=WARN < %t.err

@@ -1,7 +1,6 @@
 // Of several architectures in a program the newest one runs, whatever their order.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O1 --offload-arch=sm_80 %s -o %t
 // RUN: llvm-mneme-record --device=host -o %t.rec -- %t | FileCheck %s
 // RUN: llvm-mneme-record list-kernels %t | FileCheck %s --check-prefix=LIST

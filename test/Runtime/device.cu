@@ -1,5 +1,4 @@
 // REQUIRES: cuda-toolkit
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t
 // RUN: env LD_PRELOAD=%mneme_rt %t | FileCheck %s
 

@@ -2,7 +2,6 @@
 // that the application starts can use its own.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: llvm-mneme-record --device=host --no-record -- %t 2>&1 | FileCheck %s
 

@@ -1,7 +1,6 @@
 // HIP programs run on the host device too.
 //
 // REQUIRES: clang, amdgpu-registered-target, device-host
-// UNSUPPORTED: sanitizer
 // RUN: rm -rf %t && mkdir %t
 // RUN: %clangxx -shared -fPIC %S/../Instrument/Inputs/minihip.cpp -o %t/libamdhip64.so
 // RUN: %clangxx -x hip -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all

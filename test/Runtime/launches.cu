@@ -1,7 +1,6 @@
 // Every way to launch a kernel, and every way to get it wrong.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -std=c++17 -O2 %s -o %t
 // RUN: llvm-mneme-record --device=host --no-record -- %t | FileCheck %s
 // RUN: %cuda_cc_static -std=c++17 -O1 %s -o %t.static %cuda_static_libs

@@ -1,7 +1,6 @@
 // Memory that both sides use in place: managed, pinned, registered.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.rec && llvm-mneme-record --device=host -o %t.rec -- %t > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out

@@ -1,7 +1,6 @@
 // Memory of the host device, by itself: no launcher is needed until a kernel is.
 //
 // REQUIRES: cuda-toolkit
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t -lpthread
 // RUN: env LD_PRELOAD=%mneme_rt %t | FileCheck %s
 // RUN: %cuda_cc_static %s -o %t.static %cuda_static_libs

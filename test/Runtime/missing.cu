@@ -1,5 +1,4 @@
 // REQUIRES: cuda-toolkit
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t
 // RUN: env LD_PRELOAD=%mneme_rt %t 2>&1 | FileCheck %s
 // RUN: %cuda_cc_static %s -o %t.static %cuda_static_libs

@@ -2,7 +2,6 @@
 // error, and the process lives.
 //
 // REQUIRES: cuda-toolkit
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t
 // RUN: env LD_PRELOAD=%mneme_rt %t 2>&1 | FileCheck %s --check-prefixes=CHECK,UNSET
 // UNSET: mneme: error: cannot load device code of 'no-launcher.cu': MNEME_SOCKET is not set: run the program under llvm-mneme-record

@@ -2,7 +2,6 @@
 // where another one was.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: rm -rf %t && mkdir %t
 // RUN: %cuda_cc -O1 -shared -fPIC -DVALUE=3 %s -o %t/a.so
 // RUN: %cuda_cc -O1 -shared -fPIC -DVALUE=4 %s -o %t/b.so

@@ -2,7 +2,6 @@
 // that changes bytes at the borders of chunks and pages.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.rec && llvm-mneme-record --device=host -o %t.rec -- %t | FileCheck %s
 // RUN: llvm-mneme-record check %t.rec

@@ -1,7 +1,6 @@
 // What is recorded: which launches, which memory, which pages of it.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.*rec
 // RUN: llvm-mneme-record --device=host -o %t.rec -- %t 2> %t.err | FileCheck %s

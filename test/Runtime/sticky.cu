@@ -1,7 +1,6 @@
 // What a kernel does wrong ends its launch and stays: never the process.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: llvm-mneme-record --device=host --no-record -- %t illegal 2>%t.err | FileCheck %s -DERROR=cudaErrorIllegalAddress
 // RUN: FileCheck %s --check-prefix=ILLEGAL < %t.err

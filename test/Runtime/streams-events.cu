@@ -1,5 +1,4 @@
 // REQUIRES: cuda-toolkit
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc %s -o %t
 // RUN: env LD_PRELOAD=%mneme_rt %t | FileCheck %s
 // RUN: %cuda_cc -DCUDA_API_PER_THREAD_DEFAULT_STREAM %s -o %t.ptds

@@ -1,5 +1,4 @@
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: llvm-mneme-record --device=host --no-record -- %t | FileCheck %s
 // RUN: %cuda_cc_static -O0 -g %s -o %t.static %cuda_static_libs

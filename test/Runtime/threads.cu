@@ -1,7 +1,6 @@
 // Several host threads: launches are serialized, errors are each thread's own.
 //
 // REQUIRES: cuda-toolkit, device-host
-// UNSUPPORTED: sanitizer
 // RUN: %cuda_cc -std=c++17 -O2 %s -o %t -lpthread
 // RUN: rm -rf %t.rec && llvm-mneme-record --device=host -o %t.rec -- %t | FileCheck %s
 // RUN: llvm-mneme-record check %t.rec
