@@ -7,12 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Application.h"
+#include "llvm/Support/Signals.h"
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+static constexpr unsigned DriverSeconds = 30;
 
 /// Asks the driver. Leaves it initialized, with its threads.
 static bool askDriver() {
@@ -30,8 +33,12 @@ bool mneme::hasCudaDevice() {
   // In a process of its own: the launcher forks its compile jobs and must not
   // have the driver's threads.
   pid_t Child = ::fork();
-  if (Child == 0)
+  if (Child == 0) {
+    // A driver that crashes or never answers means no device.
+    sys::unregisterHandlers();
+    ::alarm(DriverSeconds);
     ::_exit(askDriver() ? 0 : 1);
+  }
   int Status;
   return Child > 0 && ::waitpid(Child, &Status, 0) == Child &&
          WIFEXITED(Status) && WEXITSTATUS(Status) == 0;

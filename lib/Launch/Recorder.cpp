@@ -171,7 +171,7 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
   Expected<bool> Added = update(K, Edit);
   if (!Added || !*Added)
     return Added;
-  Row &R = Rows[K.File.KernelName];
+  Row &R = Rows[{K.File.KernelName, L.StaticHash}];
   ++R.Instances;
   R.Stored += L.StoredBytes;
   R.Raw += L.RawBytes;
@@ -188,12 +188,12 @@ Error Recorder::addSummary(const ProcessSummary &S) {
     Reasons[Reason] += Times;
   Error Result = Error::success();
   for (const ProcessSummary::Kernel &K : S.Kernels) {
-    Rows[K.Name].Launches += K.Occurrences;
+    Rows[{K.Name, K.StaticHash}].Launches += K.Occurrences;
     if (Dir.empty() || !Kernels.contains(K.StaticHash))
       continue;
     // addLaunch has counted the one that was recorded.
     uint64_t Rest = K.Occurrences - (K.IsRecorded && K.Occurrences);
-    if (!Rest)
+    if (!Rest || !sys::fs::exists(pathOf(K.StaticHash + ".json")))
       continue;
     Expected<bool> Added =
         update(Kernels[K.StaticHash], [&](RecordedKernel &File) {
@@ -225,13 +225,13 @@ void Recorder::print(raw_ostream &OS) const {
   if (!Rows.empty()) {
     OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", "kernel", "instances",
                   "launches", "memory", "on disk");
-    for (const auto &[Name, R] : Rows)
-      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", demangle(Name),
+    for (const auto &[Key, R] : Rows)
+      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", demangle(Key.first),
                     R.Instances, R.Launches, formatBytes(R.Raw),
                     formatBytes(R.Stored));
   }
   uint64_t Instances = 0, Stored = 0, RecordedKernels = 0;
-  for (const auto &[Name, R] : Rows) {
+  for (const auto &[Key, R] : Rows) {
     Instances += R.Instances;
     Stored += R.Stored;
     RecordedKernels += R.Instances != 0;

@@ -83,7 +83,6 @@ private:
     std::string Bitcode; ///< Empty once written.
   };
   struct Row {
-    std::string Name;
     uint64_t Instances = 0, Launches = 0, Stored = 0, Raw = 0;
   };
 
@@ -96,8 +95,9 @@ private:
   Error writeBitcode(Kernel &K);
 
   std::string Dir, Staging;
-  StringMap<Kernel> Kernels;       ///< By static hash.
-  std::map<std::string, Row> Rows; ///< By symbol.
+  StringMap<Kernel> Kernels; ///< By static hash.
+  /// By symbol and static hash.
+  std::map<std::pair<std::string, std::string>, Row> Rows;
   std::map<std::string, uint64_t> Reasons;
   uint64_t Seen = 0, Recorded = 0, Skipped = 0;
   uint64_t Processes = 0, Reports = 0;

@@ -435,7 +435,7 @@ void Recorder::summarize() {
           Lines.push_back({Hash, K.Name, DynamicHash, I.Occurrences});
       }
     else if (K.Launches)
-      Lines.push_back({"", K.Name, 0, K.Launches});
+      Lines.push_back({Hash, K.Name, 0, K.Launches});
   }
   // With nowhere to record to, nothing was to be recorded.
   if (Launcher::get().directory().empty())
