@@ -73,6 +73,33 @@ def judge(rc, out):
     return "PASS" if PASSED.search(out) else "ran"
 
 
+def replay(tools, args, work, kernel, data, instance, pipeline):
+    """One replay's verdict. Exact first; what differs is tried again with a relative
+    tolerance of 1e-4 on floats and doubles, for code compiled with fast math."""
+    result = {"kernel": data["KernelName"], "verdict": "none", "detail": ""}
+    for extra in [], ["--dtype=f32", "--tolerance=rel:1e-4"], ["--dtype=f64", "--tolerance=rel:1e-4"]:
+        rc, out, _ = run([tools["replay"], "--device=host", "--passes=default<%s>" % pipeline, "--iterations=1",
+                          "--timeout=%d" % args.timeout, kernel, "--record-id=" + instance] + extra,
+                         work, args.timeout * 2)
+        try:
+            verdict = json.loads(out[out.index("{"):])["Result"]["verdict"]
+        except (ValueError, KeyError):
+            verdict = "none" if rc is not None else "Timeout"
+        if not extra or verdict.startswith("Match"):
+            result["verdict"], result["detail"] = verdict, "" if verdict.startswith("Match") else out[-300:]
+        if verdict != "Mismatch":
+            break
+    return result
+
+
+def cell(row, pipeline):
+    """"3/3": kernels verified, of all; a star where some needed a tolerance."""
+    v = [x["verdict"] for x in row.get("replays", {}).get(pipeline, [])]
+    if not v:
+        return ""
+    return "%d/%d%s" % (sum(x.startswith("Match") for x in v), len(v), "*" if "MatchWithinTolerance" in v else "")
+
+
 def cover(folder, args, tools):
     name = re.sub(r"-cuda$", "", os.path.basename(folder.rstrip("/")))
     row = {"program": name}
@@ -115,15 +142,7 @@ def cover(folder, args, tools):
         data = json.load(open(kernel))
         for instance in list(data["instances"])[: args.max_instances]:
             for p in PIPELINES:
-                rc, out, _ = run([tools["replay"], "--device=host", "--passes=default<%s>" % p, "--iterations=1",
-                                  "--timeout=%d" % args.timeout, kernel, "--record-id=" + instance],
-                                 work, args.timeout * 2)
-                try:
-                    verdict = json.loads(out[out.index("{"):])["Result"]["verdict"]
-                except (ValueError, KeyError):
-                    verdict = "none" if rc is not None else "Timeout"
-                row["replays"][p].append({"kernel": data["KernelName"], "verdict": verdict,
-                                          "detail": "" if verdict.startswith("Match") else out[-300:]})
+                row["replays"][p].append(replay(tools, args, work, kernel, data, instance, p))
     if not args.keep:
         shutil.rmtree(work, ignore_errors=True)
     return row
@@ -137,10 +156,7 @@ def whole(row):
 def print_table(rows):
     print("%-24s %-6s %-8s %7s  %-8s %s" % ("program", "build", "host", "kernels", "recorded", "verified O1/O3/Oz"))
     for r in rows:
-        cells = []
-        for p in PIPELINES:
-            v = [x["verdict"] for x in r.get("replays", {}).get(p, [])]
-            cells.append("%d/%d" % (sum(x.startswith("Match") for x in v), len(v)) if v else "-")
+        cells = [cell(r, p) or "-" for p in PIPELINES]
         print("%-24s %-6s %-8s %7s  %-8s %-20s%s" % (r["program"], r["build"], r.get("host", "-"), r.get("kernels", "-"),
               r.get("recorded", "-"), " ".join(cells), "" if whole(r) else "  <-- " + str(r.get("detail", ""))[:90].replace("\n", " ")))
     print("%d of %d whole" % (sum(map(whole, rows)), len(rows)))
@@ -152,9 +168,7 @@ def rst_table(rows):
     table = []
     for r in sorted(rows, key=lambda r: r["program"]):
         cells = [r["program"], r.get("host", "does not build"), str(r.get("kernels", "")), r.get("recorded", "")]
-        for p in PIPELINES:
-            v = [x["verdict"] for x in r.get("replays", {}).get(p, [])]
-            cells.append("%d/%d" % (sum(x.startswith("Match") for x in v), len(v)) if v else "")
+        cells += [cell(r, p) for p in PIPELINES]
         table.append(cells)
     widths = [max(len(row[i]) for row in table + [head]) for i in range(len(head))]
     rule = "  ".join("=" * w for w in widths)
