@@ -8,7 +8,6 @@
 
 #include "Recorder.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -18,6 +17,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -27,10 +28,26 @@ using namespace llvm::mneme;
 static constexpr StringLiteral DynamicHashInputs[] = {"StaticHash", "GridDims",
                                                       "BlockDims", "SharedMem"};
 
+static constexpr StringLiteral StagingPrefix = ".recording-";
+
 std::string Recorder::pathOf(const Twine &File) const {
   SmallString<128> Path(Dir);
   sys::path::append(Path, File);
   return std::string(Path);
+}
+
+Expected<FileDescriptor> Recorder::lock() const {
+  std::string Path = pathOf(".lock");
+  int FD;
+  std::error_code EC = sys::fs::openFileForReadWrite(
+      Path, FD, sys::fs::CD_OpenAlways, sys::fs::OF_None);
+  if (EC)
+    return createFileError(Path, EC);
+  FileDescriptor Lock(FD);
+  EC = sys::fs::lockFile(FD);
+  if (EC)
+    return createFileError(Path, EC);
+  return std::move(Lock);
 }
 
 Error Recorder::prepare() {
@@ -38,16 +55,40 @@ Error Recorder::prepare() {
     return Error::success();
   if (std::error_code EC = sys::fs::create_directories(Dir))
     return createFileError(Dir, EC);
-  std::string Path = pathOf(".recording-XXXXXX");
+  Expected<FileDescriptor> Lock = lock();
+  if (!Lock)
+    return Lock.takeError();
+  removeAbandoned();
+  std::string Path = pathOf(StagingPrefix + "XXXXXX");
   if (!::mkdtemp(Path.data()))
     return createFileError(Dir, errnoAsErrorCode());
   Staging = std::move(Path);
+  StagingLock = tryLock(Staging);
   return Error::success();
 }
 
 Recorder::~Recorder() {
   if (!Staging.empty())
     sys::fs::remove_directories(Staging);
+}
+
+/// Locks a folder for as long as the result lives. The result is invalid when
+/// another process has locked it, or the file system cannot lock folders.
+FileDescriptor Recorder::tryLock(StringRef Folder) {
+  FileDescriptor FD(
+      ::open(Folder.str().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (FD.get() >= 0 && ::flock(FD.get(), LOCK_EX | LOCK_NB) != 0)
+    return FileDescriptor(-1);
+  return FD;
+}
+
+void Recorder::removeAbandoned() {
+  std::error_code EC;
+  for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
+       It.increment(EC))
+    if (sys::path::filename(It->path()).starts_with(StagingPrefix) &&
+        tryLock(It->path()).get() >= 0)
+      sys::fs::remove_directories(It->path());
 }
 
 void Recorder::addKernel(const CompiledKernel &K) {
@@ -84,15 +125,9 @@ Error Recorder::writeBitcode(Kernel &K) {
 Expected<bool>
 Recorder::update(Kernel &K,
                  function_ref<Expected<bool>(RecordedKernel &)> Edit) {
-  int Lock;
-  std::string LockPath = pathOf(".lock");
-  if (std::error_code EC = sys::fs::openFileForReadWrite(
-          LockPath, Lock, sys::fs::CD_OpenAlways, sys::fs::OF_None))
-    return createFileError(LockPath, EC);
-  llvm::scope_exit Close([&] { ::close(Lock); }); // Releases it, too.
-  if (std::error_code EC = sys::fs::lockFile(Lock))
-    return createFileError(LockPath, EC);
-
+  Expected<FileDescriptor> Lock = lock();
+  if (!Lock)
+    return Lock.takeError();
   std::string Path = pathOf(K.File.StaticHash + ".json");
   RecordedKernel File = K.File;
   if (sys::fs::exists(Path)) {
@@ -152,6 +187,11 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
     bool IsNew = Old == File.Instances.end();
     if (!IsNew && holds(*Old))
       return false;
+    if (!File.Instances.empty() && File.VAddr != L.ArenaBase)
+      return createStringError(formatv("device memory is at {0:x}, in the "
+                                       "output directory's recordings at {1:x}",
+                                       L.ArenaBase, File.VAddr)
+                                   .str());
     if (Error E = MoveIn(Epilogue, L.Instance.Epilogue))
       return std::move(E);
     if (Error E = MoveIn(Prologue, L.Instance.Prologue))

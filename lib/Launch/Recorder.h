@@ -21,6 +21,8 @@
 #include "llvm/Support/Error.h"
 #include <map>
 #include <string>
+#include <unistd.h>
+#include <utility>
 
 namespace llvm {
 class raw_ostream;
@@ -49,13 +51,33 @@ struct ProcessSummary {
   uint64_t Nanoseconds = 0;
 };
 
+/// Closes a file when it goes.
+class FileDescriptor {
+public:
+  explicit FileDescriptor(int FD) : FD(FD) {}
+  FileDescriptor(FileDescriptor &&Other) : FD(std::exchange(Other.FD, -1)) {}
+  FileDescriptor &operator=(FileDescriptor &&Other) {
+    std::swap(FD, Other.FD);
+    return *this;
+  }
+  ~FileDescriptor() {
+    if (FD >= 0)
+      ::close(FD);
+  }
+  int get() const { return FD; }
+
+private:
+  int FD;
+};
+
 class Recorder {
 public:
   /// \p Dir is empty when nothing is to be recorded.
   explicit Recorder(std::string Dir) : Dir(std::move(Dir)) {}
   ~Recorder();
 
-  /// Makes the folder and, in it, one for files that are not whole yet.
+  /// Makes the folder and, in it, one for files that are not whole yet. Removes
+  /// such that launchers left that were killed.
   Error prepare();
   /// That second folder; it is removed at the end with all that is left there.
   const std::string &staging() const { return Staging; }
@@ -87,6 +109,10 @@ private:
   };
 
   std::string pathOf(const Twine &File) const;
+  /// Waits for the folder's lock.
+  Expected<FileDescriptor> lock() const;
+  static FileDescriptor tryLock(StringRef Folder);
+  void removeAbandoned();
   bool holds(const RecordedInstance &I) const;
   /// Reads and edits a kernel's file while holding the folder's lock, and
   /// writes it if \p Edit says so. \returns what that said.
@@ -95,6 +121,7 @@ private:
   Error writeBitcode(Kernel &K);
 
   std::string Dir, Staging;
+  FileDescriptor StagingLock{-1};
   StringMap<Kernel> Kernels; ///< By static hash.
   /// By symbol and static hash.
   std::map<std::pair<std::string, std::string>, Row> Rows;

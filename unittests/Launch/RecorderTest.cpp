@@ -149,6 +149,32 @@ TEST_F(RecorderTest, RemovesWhatIsLeft) {
   EXPECT_TRUE(sys::fs::exists(Dir.path()));
 }
 
+TEST_F(RecorderTest, RemovesWhatAKilledLauncherLeft) {
+  std::string Left(Dir.path(".recording-killed"));
+  ASSERT_FALSE(sys::fs::create_directory(Left));
+  ASSERT_THAT_ERROR(writeFileAtomically(Left + "/p.1", "half"), Succeeded());
+  Recorder Running{std::string(Dir.path())}, R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(Running.prepare(), Succeeded());
+  EXPECT_FALSE(sys::fs::exists(Left));
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  EXPECT_TRUE(sys::fs::exists(Running.staging()));
+}
+
+TEST_F(RecorderTest, RefusesAnotherArena) {
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K);
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  Launch.Instance.DynamicHash = "0000000000000033";
+  Launch.Instance.Prologue = "other prologue";
+  Launch.Instance.Epilogue = "other epilogue";
+  Launch.ArenaBase += 4096;
+  EXPECT_THAT_EXPECTED(add(R),
+                       FailedWithMessage(HasSubstr("device memory is at")));
+  EXPECT_EQ(read().Instances.size(), 1u);
+  EXPECT_FALSE(sys::fs::exists(Dir.path("other prologue")));
+}
+
 TEST_F(RecorderTest, KeepsADamagedFile) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());

@@ -36,8 +36,9 @@
 #define MNEME_SNAPSHOT_MINOR 0
 
 /// Where device memory lives in a recorded application and in its replay. Half a
-/// tebibyte below the highest place where Linux starts to map libraries, outside
-/// the ranges that sanitizers use; an H200 grants it through the driver's VMM too.
+/// tebibyte below the highest place where Linux starts to map libraries; an H200
+/// grants it through the driver's VMM too. AddressSanitizer's allocator may lie
+/// there: then MNEME_VA_BASE in the environment says where else.
 #define MNEME_ARENA_BASE 0x7e0000000000ull
 #define MNEME_ARENA_SIZE 0x008000000000ull
 
