@@ -33,10 +33,10 @@ protected:
   CheckKernel() : Dir("mneme-check", /*Unique=*/true) {
     K.KernelName = "k";
     K.Modules = {"ir.bc"};
-    K.VAddr = MNEME_ARENA_BASE;
+    K.VAddr = SnapshotBuilder::Base;
     K.VASize = MNEME_ARENA_SIZE;
     K.Args = {{4, 0, MNEME_ARG_VALUE, "", "i32"}};
-    K.Globals = {{"g", 4, MNEME_ARENA_BASE}};
+    K.Globals = {{"g", 4, SnapshotBuilder::Base}};
     RecordedInstance I;
     I.DynamicHash = "0000000000000022";
     I.Prologue = "p.mneme";
@@ -150,7 +150,7 @@ TEST_F(CheckKernel, Arguments) {
 }
 
 TEST_F(CheckKernel, Variables) {
-  K.Globals.push_back({"h", 4, MNEME_ARENA_BASE + 8});
+  K.Globals.push_back({"h", 4, SnapshotBuilder::Base + 8});
   EXPECT_THAT(check(), ElementsAre(HasSubstr("no contents of variable 'h'")));
 }
 
@@ -167,7 +167,7 @@ TEST_F(CheckKernel, UndecodableData) {
   write("e.mneme",
         epilogue().data(72, 8, MNEME_ENCODING_ZSTD, "no frame").close());
   EXPECT_THAT(check(),
-              ElementsAre(HasSubstr("e.mneme': data at 0x7e0000000048")));
+              ElementsAre(HasSubstr("e.mneme': data at 0x200000000048")));
 }
 
 TEST_F(CheckKernel, NoInstances) {

@@ -111,7 +111,7 @@ TEST(Snapshot, RefusesWrongZstd) {
     ASSERT_THAT_EXPECTED(S, Succeeded());
     std::vector<char> Out(100);
     EXPECT_THAT(toString(S->decode(S->data()[0], Out)),
-                HasSubstr("'x.mneme': data at 0x7e0000000000: "));
+                HasSubstr("'x.mneme': data at 0x200000000000: "));
   }
 }
 
@@ -202,7 +202,7 @@ TEST(Snapshot, RefusesWrongRegions) {
   EXPECT_THAT(errorOf(prologue().region(0, 0, 0).close()),
               HasSubstr("region record at offset "));
   EXPECT_THAT(errorOf(prologue().region(MNEME_ARENA_SIZE - 8, 9, 0).close()),
-              HasSubstr("0x9 bytes at 0x7e7ffffffff8 are not in the arena"));
+              HasSubstr("0x9 bytes at 0x207ffffffff8 are not in the arena"));
   EXPECT_THAT(errorOf(prologue().region(0, ~0ull, 0).close()),
               HasSubstr("are not in the arena"));
   EXPECT_THAT(errorOf(prologue().region(-8, 8, 0).close()),
@@ -213,7 +213,7 @@ TEST(Snapshot, RefusesWrongRegions) {
               HasSubstr("region number 0 is out of range or repeated"));
   EXPECT_THAT(errorOf(prologue().region(0, 8, 5).close()),
               HasSubstr("region number 5 is out of range or repeated"));
-  MnemeRegionRecord R = {MNEME_ARENA_BASE, 8, MNEME_REGION_GLOBAL, 0, 0, 0};
+  MnemeRegionRecord R = {SnapshotBuilder::Base, 8, MNEME_REGION_GLOBAL, 0, 0, 0};
   auto Error = [&](StringRef Name) {
     return errorOf(
         prologue()
@@ -249,7 +249,7 @@ TEST(Snapshot, RefusesWrongData) {
               HasSubstr("is in no region"));
   EXPECT_THAT(
       errorOf(prologue().region(0, 8, 0).data(0, "abc").data(2, "d").close()),
-      HasSubstr("data overlaps at 0x7e0000000002"));
+      HasSubstr("data overlaps at 0x200000000002"));
   EXPECT_THAT(errorOf(prologue().record(MNEME_RECORD_DATA, "few").close()),
               HasSubstr("too short"));
 }

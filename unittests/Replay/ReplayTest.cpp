@@ -73,7 +73,7 @@ public:
 };
 
 constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
-constexpr uint64_t Base = MNEME_ARENA_BASE;
+constexpr uint64_t Base = SnapshotBuilder::Base;
 
 /// A recording of a kernel that adds its argument to the first byte of a buffer
 /// of three pages; a variable of 8 bytes is beside it.
