@@ -68,6 +68,8 @@ def judge(rc, out):
         return "timeout"
     if rc != 0:
         return "exit %d" % rc
+    if re.search(r"^mneme: error", out, re.M):
+        return "FAIL"
     if FAILED.search(out) and not re.search(r"\b0 mismatch", out, re.I):
         return "FAIL"
     return "PASS" if PASSED.search(out) else "ran"
