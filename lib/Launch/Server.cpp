@@ -367,21 +367,6 @@ Error Server::handleLoadKernel(Connection &C, Reader &R) {
   return Error::success();
 }
 
-static uint32_t toWire(HostStrategy S) {
-  switch (S) {
-  case HostStrategy::Auto:
-  case HostStrategy::Loop:
-    return MNEME_HOST_LOOP;
-  case HostStrategy::Region:
-    return MNEME_HOST_REGION;
-  case HostStrategy::Coroutine:
-    return MNEME_HOST_COROUTINE;
-  case HostStrategy::Fiber:
-    return MNEME_HOST_FIBER;
-  }
-  llvm_unreachable("unknown strategy");
-}
-
 /// The worker is this very program, but it has run a compiler on foreign IR.
 Expected<std::string> Server::finishLoadKernel(Connection &C,
                                                StringRef Result) {
@@ -408,7 +393,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   for (const std::string &Hash : Held)
     W.u64(*parseDigest64(Hash));
   if (C.JobForHost) {
-    W.u32(toWire(K->Host.Strategy));
+    W.u32(toExecutorStrategy(K->Host.Strategy));
     W.u32(K->Host.StaticShared);
     W.u32(K->Host.WaveSize);
     W.u32(K->Host.Cooperative);

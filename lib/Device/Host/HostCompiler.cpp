@@ -423,6 +423,21 @@ Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
   return std::move(Image);
 }
 
+uint32_t mneme::toExecutorStrategy(HostStrategy S) {
+  switch (S) {
+  case HostStrategy::Region:
+    return MNEME_HOST_REGION;
+  case HostStrategy::Coroutine:
+    return MNEME_HOST_COROUTINE;
+  case HostStrategy::Fiber:
+    return MNEME_HOST_FIBER;
+  case HostStrategy::Auto:
+  case HostStrategy::Loop:
+    break;
+  }
+  return MNEME_HOST_LOOP;
+}
+
 const HostKernelInfo &mneme::getHostKernelInfo(const DeviceImage &Image) {
   assert(Image.HostInfo && "not an image for the host device");
   return *static_cast<const HostKernelInfo *>(Image.HostInfo.get());

@@ -200,21 +200,6 @@ static const StringMap<uint64_t> &getExecutorSymbols() {
   return *Symbols;
 }
 
-static uint32_t toExecutorStrategy(HostStrategy S) {
-  switch (S) {
-  case HostStrategy::Region:
-    return MNEME_HOST_REGION;
-  case HostStrategy::Coroutine:
-    return MNEME_HOST_COROUTINE;
-  case HostStrategy::Fiber:
-    return MNEME_HOST_FIBER;
-  case HostStrategy::Auto:
-  case HostStrategy::Loop:
-    break;
-  }
-  return MNEME_HOST_LOOP;
-}
-
 Expected<std::unique_ptr<DeviceKernel>>
 HostDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   if (!Image.HostInfo)

@@ -32,6 +32,9 @@ namespace mneme {
 
 enum class HostStrategy { Auto, Loop, Region, Coroutine, Fiber };
 
+/// MNEME_HOST_* of the executor for the strategy of a compiled kernel.
+uint32_t toExecutorStrategy(HostStrategy S);
+
 /// How much the CPU pipeline may still do after lowering. Only None leaves the
 /// differences between the user's pipelines standing; see docs/HostDevice.rst.
 enum class HostFinish { O3, O1, Min, None };
