@@ -268,15 +268,17 @@ public:
   void add(double V) {
     V = std::fabs(V);
     if (Norm == MNEME_NORM_LINF)
-      Sum = std::isnan(V) ? V : std::max(Sum, V);
+      Sum = std::max<long double>(Sum, V);
     else
-      Sum += Norm == MNEME_NORM_L2 ? V * V : V;
+      Sum += Norm == MNEME_NORM_L2 ? static_cast<long double>(V) * V : V;
   }
-  double value() const { return Norm == MNEME_NORM_L2 ? std::sqrt(Sum) : Sum; }
+  long double value() const {
+    return Norm == MNEME_NORM_L2 ? std::sqrt(Sum) : Sum;
+  }
 
 private:
   uint32_t Norm;
-  double Sum = 0;
+  long double Sum = 0; ///< Wide: the square of a double may be no double.
 };
 } // namespace
 
@@ -329,7 +331,8 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
       }
       Element X = loadElement(E, Rule.DType), Y = loadElement(A, Rule.DType);
       bool NaN = ForbidNaN && (X.IsNaN || Y.IsNaN);
-      if (WithNorm && !X.IsNaN)
+      // Next to a recorded infinity every error would be nothing.
+      if (WithNorm && std::isfinite(X.Value))
         Recorded.add(X.Value);
       if (!Differs && !NaN)
         continue;
@@ -348,7 +351,7 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
 
   Stats.Pass = Stats.Mismatches == 0;
   if (WithNorm) {
-    double Norm = Difference.value();
+    long double Norm = Difference.value();
     if (Rule.Tolerance == MNEME_TOLERANCE_REL && Norm > 0)
       Norm = Recorded.value() > 0 ? Norm / Recorded.value()
                                   : std::numeric_limits<double>::infinity();

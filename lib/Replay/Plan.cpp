@@ -29,6 +29,8 @@ using namespace llvm::mneme;
 /// What every CUDA GPU since 2012 and every AMD GPU allows.
 static constexpr uint32_t MaxBlockThreads = 1024;
 static constexpr uint32_t MaxBlockZ = 64;
+/// Thirty years; nanoseconds of it fit 64 bits.
+static constexpr uint64_t MaxTimeout = 1000000000;
 static constexpr uint32_t MaxGridX = 0x7fffffff, MaxGridYZ = 65535;
 
 static double secondsSince(std::chrono::steady_clock::time_point Start) {
@@ -165,7 +167,7 @@ Error ReplayPlan::loadModule(StringRef Dir) {
     return createFileError(
         Path, createStringError("invalid IR: " + StringRef(Broken).rtrim()));
   const Function *F = M->getFunction(Kernel.KernelName);
-  if (!F || F->isDeclaration())
+  if (!F || F->isDeclaration() || !isKernel(*F))
     return createFileError(
         Path, createStringError("has no kernel '" + Kernel.KernelName + "'"));
   if (Own && M->getTargetTriple().getArch() != Triple(Kernel.Triple).getArch())
@@ -241,9 +243,10 @@ Error ReplayPlan::planLaunch() {
                 "bytes",
                 SharedMem, MNEME_HOST_SHARED_SIZE)
             .str());
-  if (!(Options.Timeout >= 0))
+  if (!(Options.Timeout >= 0 && Options.Timeout <= MaxTimeout))
     return createStringError(
-        formatv("invalid --timeout={0}: must not be negative", Options.Timeout)
+        formatv("invalid --timeout={0}: must be from 0 to {1} seconds",
+                Options.Timeout, MaxTimeout)
             .str());
   if (!Options.SetLaunchBounds && (Options.MaxThreads || Options.MinBlocks))
     return createStringError("--max-threads and --min-blocks-per-sm need "
@@ -409,5 +412,11 @@ Error ReplayPlan::planComparison() {
       P.Rule.Norm = *Options.Norm;
     P.Rule.NaN = Options.NaN;
   }
+  if (Options.Norm.value_or(MNEME_NORM_NONE) != MNEME_NORM_NONE &&
+      all_of(Parts, [](const ComparePart &P) {
+        return P.Rule.Tolerance == MNEME_TOLERANCE_EXACT;
+      }))
+    return createStringError("--norm: no buffer has a tolerance, say it with "
+                             "--tolerance");
   return Error::success();
 }

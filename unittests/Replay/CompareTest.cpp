@@ -188,6 +188,20 @@ TEST(CompareTest, Norms) {
       compare(E, A, makeRule(MNEME_DTYPE_F64, 0, 0, MNEME_NORM_L2)).Pass);
 }
 
+TEST(CompareTest, RelativeNormsOfHugeValues) {
+  // The infinity is right, the other value is not.
+  std::vector<double> E = {Inf, 1}, A = {Inf, 3};
+  // Squares of these are no doubles.
+  std::vector<double> Huge = {1e200, 1e200}, Off = {1e200, 2e200};
+  for (uint32_t Norm : {MNEME_NORM_L1, MNEME_NORM_L2, MNEME_NORM_LINF}) {
+    CompareRule R = makeRule(MNEME_DTYPE_F64, MNEME_TOLERANCE_REL, 0.1, Norm);
+    EXPECT_FALSE(compare(E, A, R).Pass);
+    EXPECT_DOUBLE_EQ(*compare(E, A, R).NormError, 2);
+    EXPECT_FALSE(compare(Huge, Off, R).Pass);
+    EXPECT_TRUE(compare(Huge, Huge, R).Pass);
+  }
+}
+
 TEST(CompareTest, TailIsComparedAsBytes) {
   std::vector<char> E(11), A(11);
   A[10] = 1;
