@@ -15,18 +15,13 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static bool isKernel(const Function &F) {
-  return !F.isDeclaration() &&
-         (F.getCallingConv() == CallingConv::PTX_Kernel ||
-          F.getCallingConv() == CallingConv::AMDGPU_KERNEL);
-}
 
 static uint32_t axis(const Dim3 &D, unsigned I) {
   return I == 0 ? D.X : I == 1 ? D.Y : D.Z;
@@ -145,8 +140,8 @@ static bool specializeArgs(Function &F,
     if (Index >= F.arg_size())
       continue;
     Argument *A = F.getArg(Index);
-    // A byval pointer is the address of a copy that the launch makes.
-    if (A->hasPassPointeeByValueCopyAttr())
+    // Such a pointer is the address of a copy that the launch makes.
+    if (A->getPointeeInMemoryValueType())
       continue;
     Constant *C = makeConstant(A->getType(), Bits, DL);
     if (!C)

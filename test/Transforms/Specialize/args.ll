@@ -29,13 +29,15 @@ define ptx_kernel void @scalars(i1 %b, i8 %c, i16 %s, i32 %i, i64 %l, float %f, 
   ret void
 }
 
-; A struct passed by value is the address of the launch's copy, a vector no scalar;
-; neither has a value that could be put in. A function is no kernel.
+; A struct passed by value is the address of the launch's copy (byref is AMDGPU's form), a
+; vector no scalar; none has a value that could be put in. A function is no kernel.
 ; CHECK-LABEL: define ptx_kernel void @others(
 ; CHECK-NEXT: load i32, ptr %s
+; CHECK-NEXT: load i32, ptr %r
 ; CHECK-NEXT: store volatile <2 x float> %v
-define ptx_kernel void @others(ptr byval(i32) %s, <2 x float> %v) {
+define ptx_kernel void @others(ptr byval(i32) %s, ptr byref(i32) %r, <2 x float> %v) {
   %x = load i32, ptr %s
+  %y = load i32, ptr %r
   store volatile <2 x float> %v, ptr null
   ret void
 }
