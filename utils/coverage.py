@@ -17,6 +17,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -28,14 +29,18 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def run(command, cwd, timeout, env=None):
+    """Exit code (None: ran out of time), output, seconds. A program outlives its
+    recorder, so the whole group is killed."""
     start = time.time()
+    p = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, errors="replace", start_new_session=True)
     try:
-        p = subprocess.run(command, cwd=cwd, timeout=timeout, env=env, stdin=subprocess.DEVNULL,
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
-        return p.returncode, p.stdout, time.time() - start
-    except subprocess.TimeoutExpired as e:
-        out = e.stdout or b""
-        return None, out.decode(errors="replace") if isinstance(out, bytes) else out, timeout
+        out, _ = p.communicate(timeout=timeout)
+        return p.returncode, out, time.time() - start
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        out, _ = p.communicate()
+        return None, out, timeout
 
 
 def run_arguments(folder, env):
