@@ -37,16 +37,15 @@ std::string Recorder::pathOf(const Twine &File) const {
 }
 
 Expected<FileDescriptor> Recorder::lock() const {
-  std::string Path = pathOf(".lock");
   int FD;
   std::error_code EC = sys::fs::openFileForReadWrite(
-      Path, FD, sys::fs::CD_OpenAlways, sys::fs::OF_None);
+      pathOf(".lock"), FD, sys::fs::CD_OpenAlways, sys::fs::OF_None);
   if (EC)
-    return createFileError(Path, EC);
+    return createFileError(Dir, EC);
   FileDescriptor Lock(FD);
   EC = sys::fs::lockFile(FD);
   if (EC)
-    return createFileError(Path, EC);
+    return createFileError(Dir, EC);
   return std::move(Lock);
 }
 
