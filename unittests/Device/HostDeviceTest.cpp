@@ -340,9 +340,9 @@ TEST_F(HostDeviceTest, FunctionPointersOutliveAnImage) {
 
 TEST_F(HostDeviceTest, NamesAnUnknownSymbol) {
   auto M = parse(std::string(NVPTXHead) + R"(
-declare void @nobody()
+@nobody = external addrspace(1) global i32
 define ptx_kernel void @k() {
-  call void @nobody()
+  store i32 1, ptr addrspace(1) @nobody
   ret void
 }
 )");

@@ -13,6 +13,8 @@
 
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "HostABI.h"
+#include "IntrinsicLibrary.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -26,6 +28,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Mneme/Device/Host/HostPasses.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/TimeProfiler.h"
@@ -241,6 +244,27 @@ static void keepOnly(Module &M, Function &Kernel, ModuleAnalysisManager &MAM) {
   MAM.invalidate(M, GlobalDCEPass().run(M, MAM));
 }
 
+/// A function that neither the program nor the executor has is an error only
+/// where it is called.
+static void defineMissing(Module &M) {
+  StringSet<> Known;
+  size_t Count = 0;
+  const MnemeHostSymbol *Symbols = mneme_host_symbols(&Count);
+  for (const MnemeHostSymbol &S : ArrayRef(Symbols, Count))
+    Known.insert(S.Name);
+  for (Function &F : M) {
+    StringRef Name = F.getName();
+    if (!F.isDeclaration() || F.isIntrinsic() || F.use_empty() ||
+        Name.starts_with("mneme.") || Known.contains(Name))
+      continue;
+    F.setAttributes({});
+    F.setLinkage(GlobalValue::InternalLinkage);
+    IRBuilder<> B(BasicBlock::Create(M.getContext(), "", &F));
+    createUnsupported(B, Name);
+    B.CreateUnreachable(); // the report does not return
+  }
+}
+
 static Error checkValid(Module &M, const Twine &When) {
   std::string Text;
   raw_string_ostream OS(Text);
@@ -326,6 +350,7 @@ Expected<HostKernelInfo> mneme::lowerKernelForHost(Module &M, StringRef Kernel,
     return std::move(E);
   if (Error E = A.run(M, HostIntrinsicsPass()))
     return std::move(E);
+  defineMissing(M);
   if (Error E = A.run(M, HostSharedPass()))
     return std::move(E);
   if (Error E = A.run(M, HostGlobalsPass()))
