@@ -9,8 +9,8 @@
 /// \file
 /// How an application says the way in which its device memory is to be compared
 /// when a recorded kernel is replayed: for sums whose order is not fixed, for
-/// results of fast math. C and C++, nothing to link. A program that is not being
-/// recorded runs as if the calls were not there.
+/// results of fast math. C and C++, nothing to link. A program that is not
+/// being recorded runs as if the calls were not there.
 ///
 /// \code
 ///   float *Sums;
@@ -18,8 +18,9 @@
 ///   mneme::annotate(Sums, N, mneme::relative(1e-5));
 /// \endcode
 ///
-/// An annotation holds from the call until the memory is freed, for kernels that
-/// are recorded in between; a new one for the same address replaces the old one.
+/// An annotation holds from the call until the memory is freed, for kernels
+/// that are recorded in between; a new one for the same address replaces the
+/// old one.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -74,14 +75,14 @@ __mneme_annotate(const void *ptr, uint64_t bytes, uint32_t dtype,
                  uint32_t tolerance, double value, uint32_t norm,
                  const char *tag);
 
-/// Linkers resolve a weak reference to nothing in some executables, so the runtime
-/// finds this slot by its section and fills it. Not for direct use.
+/// Linkers resolve a weak reference to nothing in some executables, so the
+/// runtime finds this slot by its section and fills it. Not for direct use.
 static struct MnemeAnnotateSlot {
   void (*fn)(const void *, uint64_t, uint32_t, uint32_t, double, uint32_t,
              const char *);
   const char *name;
-} mneme_annotate_slot __attribute__((section("mneme_hooks"), used)) = {
-    0, "__mneme_annotate"};
+} mneme_annotate_slot
+    __attribute__((section("mneme_hooks"), used)) = {0, "__mneme_annotate"};
 
 /// Says how \p bytes bytes of device memory at \p ptr are to be compared.
 /// \param ptr       Device pointer; may point into an allocation.

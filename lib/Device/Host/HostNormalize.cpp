@@ -352,8 +352,8 @@ void Normalizer::fixAtomics(Function &F) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Conversions saturate as on the GPU, where the narrowest target is 16 bits: to i8
-/// they saturate there and lose the upper half.
+/// Conversions saturate as on the GPU, where the narrowest target is 16 bits:
+/// to i8 they saturate there and lose the upper half.
 static Value *convertSaturating(IRBuilderBase &B, CastInst &I) {
   Intrinsic::ID ID = I.getOpcode() == Instruction::FPToSI
                          ? Intrinsic::fptosi_sat

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What replay needs of a device. Memory lives at the addresses of the recording,
-/// in the arena; there is one arena a process. Nothing here knows of recordings.
+/// What replay needs of a device. Memory lives at the addresses of the
+/// recording, in the arena; there is one arena a process. Nothing here knows of
+/// recordings.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,8 @@ namespace mneme {
 /// What a launch did, as data: a crash of the kernel is a result, not an error.
 enum class LaunchStatus {
   Ok,
-  InvalidConfiguration, ///< Refused: more threads or shared memory than there is.
+  InvalidConfiguration, ///< Refused: more threads or shared memory than there
+                        ///< is.
   IllegalAddress,
   Timeout,
   Trap,
@@ -82,11 +84,11 @@ public:
   /// The target that images must be for; empty on the host, which takes any.
   virtual std::string getArch() const = 0;
 
-  /// Reserves [\p Base, \p Base + \p Size) of device addresses. Error when any of it
-  /// is taken. Call once.
+  /// Reserves [\p Base, \p Base + \p Size) of device addresses. Error when any
+  /// of it is taken. Call once.
   virtual Error reserveArena(uint64_t Base, uint64_t Size) = 0;
-  /// Puts zeroed memory at [\p Address, +\p Size) of the arena. The device may round
-  /// to its pages; ranges of two calls may share a page.
+  /// Puts zeroed memory at [\p Address, +\p Size) of the arena. The device may
+  /// round to its pages; ranges of two calls may share a page.
   virtual Error mapMemory(uint64_t Address, uint64_t Size) = 0;
   virtual Error write(uint64_t Address, ArrayRef<char> Data) = 0;
   virtual Error read(uint64_t Address, MutableArrayRef<char> Data) = 0;
@@ -95,8 +97,8 @@ public:
   virtual Expected<std::unique_ptr<DeviceKernel>>
   load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) = 0;
 
-  /// Launches and waits. \p Args: one pointer per kernel argument, to host memory.
-  /// Error only when the device itself is lost.
+  /// Launches and waits. \p Args: one pointer per kernel argument, to host
+  /// memory. Error only when the device itself is lost.
   virtual Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
                                          const LaunchConfig &Config,
                                          ArrayRef<void *> Args) = 0;

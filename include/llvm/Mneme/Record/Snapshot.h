@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reading a snapshot file (Runtime/RecordFormat.h). Everything is checked before it
-/// is handed out: a truncated, damaged or foreign file is one Error.
+/// Reading a snapshot file (Runtime/RecordFormat.h). Everything is checked
+/// before it is handed out: a truncated, damaged or foreign file is one Error.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -72,8 +72,9 @@ public:
 
   /// Decodes one range into \p Out, of RawSize bytes.
   Error decode(const SnapshotData &D, MutableArrayRef<char> Out) const;
-  /// Overlays this file's bytes of region \p Index on \p Contents, of the region's
-  /// size: on zeros for a prologue, on the prologue's contents for an epilogue.
+  /// Overlays this file's bytes of region \p Index on \p Contents, of the
+  /// region's size: on zeros for a prologue, on the prologue's contents for an
+  /// epilogue.
   Error overlay(size_t Index, MutableArrayRef<char> Contents) const;
 
 private:

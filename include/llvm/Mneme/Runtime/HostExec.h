@@ -8,10 +8,10 @@
 ///
 /// \file
 /// The host device's executor: runs a kernel that lib/Device/Host compiled to
-/// host code, block by block on all cores. Used inside the application (libmneme_rt)
-/// and by replay, so: C, no LLVM. The layouts of MnemeHostBlock and
-/// MnemeHostThread are known to the lowering (lib/Device/Host/HostABI.h mirrors the
-/// offsets with static_asserts).
+/// host code, block by block on all cores. Used inside the application
+/// (libmneme_rt) and by replay, so: C, no LLVM. The layouts of MnemeHostBlock
+/// and MnemeHostThread are known to the lowering (lib/Device/Host/HostABI.h
+/// mirrors the offsets with static_asserts).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define MNEME_HOST_MAX_THREADS 1024u     /* threads of a block */
+#define MNEME_HOST_MAX_THREADS 1024u        /* threads of a block */
 #define MNEME_HOST_SHARED_SIZE (227u << 10) /* shared memory of a block */
 
 /// How a kernel's threads are turned into host code.
@@ -39,18 +39,20 @@ enum MnemeHostStrategy {
 /// What a thread waits for at a synchronization point.
 enum MnemeHostOp {
   MNEME_OP_NONE = 0,
-  MNEME_OP_BARRIER = 1,      ///< block barrier; Mask = barrier number
-  MNEME_OP_BARRIER_RED = 2,  ///< mode 0 and, 1 or, 2 popc; Value = predicate
-  MNEME_OP_WARP_SYNC = 3,    ///< __syncwarp(Mask)
-  MNEME_OP_SHUFFLE = 4,      ///< mode 0 up 1 down 2 bfly 3 idx; B = lane/delta, C = PTX clamp word
-  MNEME_OP_VOTE = 5,         ///< mode 0 any 1 all 2 ballot 3 uni
-  MNEME_OP_MATCH = 6,        ///< mode 0 any 1 all (Result2 = predicate)
-  MNEME_OP_CONVERGE = 7,     ///< no mask: all lanes that come; Result = their mask (activemask)
-  MNEME_OP_REDUX = 8,        ///< mode 0 add 1 min 2 max 3 umin 4 umax 5 and 6 or 7 xor
-  MNEME_OP_WAVE_BALLOT = 20, ///< AMDGPU, no mask, 64 lanes
-  MNEME_OP_WAVE_PERMUTE = 21,   ///< ds.bpermute; B = byte address
-  MNEME_OP_WAVE_FIRST = 22,     ///< readfirstlane
-  MNEME_OP_WAVE_READLANE = 23,  ///< readlane; B = lane
+  MNEME_OP_BARRIER = 1,     ///< block barrier; Mask = barrier number
+  MNEME_OP_BARRIER_RED = 2, ///< mode 0 and, 1 or, 2 popc; Value = predicate
+  MNEME_OP_WARP_SYNC = 3,   ///< __syncwarp(Mask)
+  /// mode 0 up 1 down 2 bfly 3 idx; B = lane or delta, C = PTX's clamp word
+  MNEME_OP_SHUFFLE = 4,
+  MNEME_OP_VOTE = 5,  ///< mode 0 any 1 all 2 ballot 3 uni
+  MNEME_OP_MATCH = 6, ///< mode 0 any 1 all (Result2 = predicate)
+  /// no mask: all lanes that come; Result = their mask (activemask)
+  MNEME_OP_CONVERGE = 7,
+  MNEME_OP_REDUX = 8, ///< mode 0 add 1 min 2 max 3 umin 4 umax 5 and 6 or 7 xor
+  MNEME_OP_WAVE_BALLOT = 20,   ///< AMDGPU, no mask, 64 lanes
+  MNEME_OP_WAVE_PERMUTE = 21,  ///< ds.bpermute; B = byte address
+  MNEME_OP_WAVE_FIRST = 22,    ///< readfirstlane
+  MNEME_OP_WAVE_READLANE = 23, ///< readlane; B = lane
   MNEME_OP_EXIT = 100,
 };
 
@@ -77,19 +79,19 @@ typedef struct MnemeHostThread {
 
 /// One block while it runs.
 typedef struct MnemeHostBlock {
-  uint32_t BlockDim[3];     // 0
-  uint32_t BlockIdx[3];     // 12
-  uint32_t GridDim[3];      // 24
-  uint32_t NumThreads;      // 36
-  uint8_t *Shared;          // 40 static shared memory, then dynamic
-  uint32_t DynamicOffset;   // 48 of dynamic shared memory in Shared
-  uint32_t DynamicSize;     // 52
-  MnemeHostThread *Threads; // 56
-  uint8_t *Context;         // 64 region strategy: values that cross a barrier
-  uint8_t *Frames;          // 72 coroutine frames, bump-allocated
-  uint64_t FramesUsed;      // 80
-  uint64_t Reserved;        // 88
-  uint64_t ImplicitArgs[40];// 96 AMDGPU implicit arguments (code object 5)
+  uint32_t BlockDim[3];      // 0
+  uint32_t BlockIdx[3];      // 12
+  uint32_t GridDim[3];       // 24
+  uint32_t NumThreads;       // 36
+  uint8_t *Shared;           // 40 static shared memory, then dynamic
+  uint32_t DynamicOffset;    // 48 of dynamic shared memory in Shared
+  uint32_t DynamicSize;      // 52
+  MnemeHostThread *Threads;  // 56
+  uint8_t *Context;          // 64 region strategy: values that cross a barrier
+  uint8_t *Frames;           // 72 coroutine frames, bump-allocated
+  uint64_t FramesUsed;       // 80
+  uint64_t Reserved;         // 88
+  uint64_t ImplicitArgs[40]; // 96 AMDGPU implicit arguments (code object 5)
 } MnemeHostBlock;
 
 /// A compiled kernel: what the lowering found out, with its entry point.
@@ -109,28 +111,28 @@ typedef struct MnemeHostLaunch {
   uint32_t Grid[3];
   uint32_t Block[3];
   uint32_t DynamicShared;
-  uint32_t Workers;       ///< Host threads; 0 = one per core.
-  double TimeoutSeconds;  ///< 0 = none.
-  void **Args;            ///< One pointer per kernel argument.
+  uint32_t Workers;      ///< Host threads; 0 = one per core.
+  double TimeoutSeconds; ///< 0 = none.
+  void **Args;           ///< One pointer per kernel argument.
 } MnemeHostLaunch;
 
 enum MnemeHostStatus {
   MNEME_HOST_OK = 0,
-  MNEME_HOST_INVALID_CONFIG,  ///< More threads or shared memory than there is.
+  MNEME_HOST_INVALID_CONFIG, ///< More threads or shared memory than there is.
   MNEME_HOST_ILLEGAL_ADDRESS,
   MNEME_HOST_TIMEOUT,
-  MNEME_HOST_TRAP,            ///< trap, integer division by zero.
+  MNEME_HOST_TRAP, ///< trap, integer division by zero.
   MNEME_HOST_ASSERT,
   MNEME_HOST_ILLEGAL_INSTRUCTION,
-  MNEME_HOST_UNSUPPORTED,     ///< Executed an instruction without a meaning here.
-  MNEME_HOST_DEADLOCK,        ///< No thread of a block can go on.
+  MNEME_HOST_UNSUPPORTED, ///< Executed an instruction without a meaning here.
+  MNEME_HOST_DEADLOCK,    ///< No thread of a block can go on.
   MNEME_HOST_OUT_OF_MEMORY,
 };
 
 typedef struct MnemeHostResult {
-  int32_t Status;     ///< MnemeHostStatus.
+  int32_t Status; ///< MnemeHostStatus.
   uint32_t Reserved;
-  uint64_t Nanoseconds;  ///< From the first block's start to the last one's end.
+  uint64_t Nanoseconds; ///< From the first block's start to the last one's end.
   uint64_t FaultAddress; ///< ILLEGAL_ADDRESS only.
   char Message[256];     ///< For the user; empty when Status is OK.
 } MnemeHostResult;
@@ -141,7 +143,8 @@ typedef struct MnemeHostResult {
 int mneme_host_launch(const MnemeHostKernel *Kernel,
                       const MnemeHostLaunch *Launch, MnemeHostResult *Result);
 
-/// Copies, unless that faults. \returns 0, or -1 when either range is not mapped.
+/// Copies, unless that faults. \returns 0, or -1 when either range is not
+/// mapped.
 int mneme_host_copy(void *Dst, const void *Src, size_t Size);
 /// The same for memset.
 int mneme_host_set(void *Dst, int Value, size_t Size);
@@ -152,9 +155,9 @@ typedef struct MnemeHostSymbol {
   void *Address;
 } MnemeHostSymbol;
 
-/// All of them: the executor's __mneme_host_*, __assertfail, vprintf, malloc and
-/// free (the kernel's), and the C library's memory and math functions that LLVM may
-/// emit calls to.
+/// All of them: the executor's __mneme_host_*, __assertfail, vprintf, malloc
+/// and free (the kernel's), and the C library's memory and math functions that
+/// LLVM may emit calls to.
 const MnemeHostSymbol *mneme_host_symbols(size_t *Count);
 
 #ifdef __cplusplus

@@ -9,11 +9,11 @@
 /// \file
 /// What MnemePass leaves in an executable. Written by the pass, read by the
 /// tools from the file alone and by the runtime inside the application, so: C,
-/// no LLVM, no STL. Everything is little-endian; offsets count from the start of
-/// the payload; strings are NUL-terminated.
+/// no LLVM, no STL. Everything is little-endian; offsets count from the start
+/// of the payload; strings are NUL-terminated.
 ///
-/// Section \c mneme_payload holds payloads back to back, each 8-byte aligned: the
-/// device module of one translation unit for one architecture, before any
+/// Section \c mneme_payload holds payloads back to back, each 8-byte aligned:
+/// the device module of one translation unit for one architecture, before any
 /// optimization, with a table of its kernels. Equal payloads fold (COMDAT).
 ///
 /// Section \c mneme_index ties host pointers (launch stubs, HIP handles, shadow
@@ -47,11 +47,11 @@ enum {
 
 typedef struct {
   char Magic[8];
-  uint32_t HeaderSize;   ///< sizeof(MnemePayloadHeader); readers skip the rest.
-  uint32_t Flags;        ///< MNEME_PAYLOAD_*.
-  uint64_t TotalSize;    ///< Header and body, a multiple of 8.
-  uint64_t BitcodeSize;  ///< Bytes of bitcode once decompressed.
-  uint64_t StoredSize;   ///< Bytes stored at BitcodeOffset.
+  uint32_t HeaderSize;  ///< sizeof(MnemePayloadHeader); readers skip the rest.
+  uint32_t Flags;       ///< MNEME_PAYLOAD_*.
+  uint64_t TotalSize;   ///< Header and body, a multiple of 8.
+  uint64_t BitcodeSize; ///< Bytes of bitcode once decompressed.
+  uint64_t StoredSize;  ///< Bytes stored at BitcodeOffset.
   uint64_t BitcodeOffset;
   uint8_t Hash[16];      ///< XXH3-128 (canonical, big-endian) of the bitcode.
   uint32_t TripleOffset; ///< "nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa".
@@ -96,8 +96,8 @@ typedef struct {
   uint32_t Flags;   ///< MNEME_VARIABLE_*; 0 for a kernel.
 } MnemeIndexEntry;
 
-/// Instrumented code calls the runtime function \c Name through \c Fn, which holds
-/// the application's own definition until somebody stores another one.
+/// Instrumented code calls the runtime function \c Name through \c Fn, which
+/// holds the application's own definition until somebody stores another one.
 typedef struct {
   void *Fn;
   const char *Name;
@@ -105,14 +105,14 @@ typedef struct {
 
 /// Every instrumented translation unit calls this once, before its other
 /// constructors, when the symbol exists (it is weak): that is how a runtime
-/// attaches, also to a library that dlopen brings in later. Bounds are those of the
-/// calling object's sections; calls repeat per translation unit, so the callee
-/// remembers what it has seen.
+/// attaches, also to a library that dlopen brings in later. Bounds are those of
+/// the calling object's sections; calls repeat per translation unit, so the
+/// callee remembers what it has seen.
 #ifdef __cplusplus
 extern "C"
 #endif
-void __mneme_attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
-                    const MnemeIndexEntry *IndexBegin,
-                    const MnemeIndexEntry *IndexEnd);
+    void __mneme_attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
+                        const MnemeIndexEntry *IndexBegin,
+                        const MnemeIndexEntry *IndexEnd);
 
 #endif // LLVM_MNEME_RUNTIME_PAYLOADFORMAT_H

@@ -15,14 +15,14 @@
 ///   { MnemeRecordHeader, payload of Size bytes, zeros up to 8 bytes }*
 ///   last record: MNEME_RECORD_END
 ///
-/// A file without its End record is truncated. A reader refuses an unknown record
-/// type unless it carries MNEME_RECORD_OPTIONAL, and any record whose digest is
-/// not that of its payload. Files are written under a temporary name, renamed when
-/// whole, and never changed afterwards.
+/// A file without its End record is truncated. A reader refuses an unknown
+/// record type unless it carries MNEME_RECORD_OPTIONAL, and any record whose
+/// digest is not that of its payload. Files are written under a temporary name,
+/// renamed when whole, and never changed afterwards.
 ///
 /// In a prologue, bytes of a region that no Data record covers are zero. An
-/// epilogue lists the same regions; bytes that no Data record covers are those of
-/// the prologue.
+/// epilogue lists the same regions; bytes that no Data record covers are those
+/// of the prologue.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -35,10 +35,10 @@
 #define MNEME_SNAPSHOT_MAJOR 1          /* readers refuse another major */
 #define MNEME_SNAPSHOT_MINOR 0
 
-/// Where device memory lives in a recorded application and in its replay. Half a
-/// tebibyte below the highest place where Linux starts to map libraries; an H200
-/// grants it through the driver's VMM too. AddressSanitizer's allocator may lie
-/// there: then MNEME_VA_BASE in the environment says where else.
+/// Where device memory lives in a recorded application and in its replay. Half
+/// a tebibyte below the highest place where Linux starts to map libraries; an
+/// H200 grants it through the driver's VMM too. AddressSanitizer's allocator
+/// may lie there: then MNEME_VA_BASE in the environment says where else.
 #define MNEME_ARENA_BASE 0x7e0000000000ull
 #define MNEME_ARENA_SIZE 0x008000000000ull
 
@@ -48,12 +48,12 @@ typedef struct {
   char Magic[8];
   uint16_t Major;
   uint16_t Minor;
-  uint32_t Kind;           ///< MNEME_SNAPSHOT_*.
-  uint8_t StaticHash[16];  ///< The kernel's code.
-  uint64_t DynamicHash;    ///< The launch's configuration.
-  uint64_t ArenaBase;      ///< Addresses in the file lie in
-  uint64_t ArenaSize;      ///< [ArenaBase, ArenaBase + ArenaSize).
-  uint64_t HeaderDigest;   ///< XXH3-64 of the bytes before this field.
+  uint32_t Kind;          ///< MNEME_SNAPSHOT_*.
+  uint8_t StaticHash[16]; ///< The kernel's code.
+  uint64_t DynamicHash;   ///< The launch's configuration.
+  uint64_t ArenaBase;     ///< Addresses in the file lie in
+  uint64_t ArenaSize;     ///< [ArenaBase, ArenaBase + ArenaSize).
+  uint64_t HeaderDigest;  ///< XXH3-64 of the bytes before this field.
 } MnemeSnapshotHeader;
 
 enum {
@@ -129,8 +129,18 @@ enum {
   MNEME_DTYPE_U64 = 12,
 };
 
-enum { MNEME_TOLERANCE_EXACT = 0, MNEME_TOLERANCE_ABS = 1, MNEME_TOLERANCE_REL = 2, MNEME_TOLERANCE_ULP = 3 };
-enum { MNEME_NORM_NONE = 0, MNEME_NORM_L1 = 1, MNEME_NORM_L2 = 2, MNEME_NORM_LINF = 3 };
+enum {
+  MNEME_TOLERANCE_EXACT = 0,
+  MNEME_TOLERANCE_ABS = 1,
+  MNEME_TOLERANCE_REL = 2,
+  MNEME_TOLERANCE_ULP = 3
+};
+enum {
+  MNEME_NORM_NONE = 0,
+  MNEME_NORM_L1 = 1,
+  MNEME_NORM_L2 = 2,
+  MNEME_NORM_LINF = 3
+};
 
 /// MNEME_RECORD_ANNOTATION: this, then the tag's bytes (no NUL). How the
 /// application wants a range compared.

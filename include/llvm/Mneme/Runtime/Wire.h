@@ -8,44 +8,47 @@
 ///
 /// \file
 /// How the runtime inside the application talks to the launcher that stays its
-/// parent (llvm-mneme-record), over a Unix stream socket. The application asks, the
-/// launcher answers; one request at a time per connection. Both sides are of
-/// the same build, which Hello checks. No LLVM here.
+/// parent (llvm-mneme-record), over a Unix stream socket. The application asks,
+/// the launcher answers; one request at a time per connection. Both sides are
+/// of the same build, which Hello checks. No LLVM here.
 ///
-/// A message is MnemeWireHeader and a body of Size bytes, written with WireWriter
-/// and read with WireReader: u32, u64 little-endian; bytes and strings as a u64
-/// length and their bytes.
+/// A message is MnemeWireHeader and a body of Size bytes, written with
+/// WireWriter and read with WireReader: u32, u64 little-endian; bytes and
+/// strings as a u64 length and their bytes.
 ///
 /// Every answer begins with a string: empty, or what went wrong. Then:
 ///
-///   Hello       u32 version, u32 pid, u64 code base, u64 code size,
-///               u32 count, {string name, u64 address} of mneme_host_symbols
+///   Hello       u32 version, u32 pid, u64 code base, u64 code size, u32 count,
+///               {string name, u64 address} of mneme_host_symbols
 ///     answer    string staging folder, on the file system of the output
 ///               directory; empty when nothing is to be recorded
 ///   LoadModule  bytes hash(16), bytes payload (whole, as in the executable)
-///     answer    u32 count of device variables,
-///               {string name, u64 size, u64 alignment, u32 flags (1 constant)}
-///   Initialize  bytes hash, u32 count, {string name, u64 address} for all of the
-///               module's variables
+///     answer    u32 count of device variables, {string name, u64 size, u64
+///               alignment, u32 flags (1 constant)}
+///   Initialize  bytes hash, u32 count, {string name, u64 address} for all of
+///               the module's variables
 ///     answer    {bytes initial contents} in the same order
 ///   LoadKernel  bytes hash, string name, u32 compile for the host (0 or 1)
-///     answer    bytes static hash(16), u32 count of arguments,
-///               {u32 size, u32 offset, u32 kind}, u32 count of variables reached,
-///               {string name}, u32 count of launches that the output directory
-///               holds, {u64 dynamic hash}; and if compiled for the host:
-///               u32 strategy, u32 static shared, u32 wave size, u32 cooperative,
-///               u64 context size, u32 ordered, u64 entry address, u32 count of segments,
-///               {u64 address, u32 protection (PROT_*), bytes contents}
-///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32 block[3],
-///               u64 dynamic shared, string prologue, string epilogue (file names in
-///               the staging folder: the final names, a period, digits),
-///               u64 arena base, u64 arena size, u64 stored bytes, u64 raw bytes,
-///               u32 count, {string name, u64 address, u64 size} of variables
-///     answer    u32 1, or 0 when the output directory holds that launch already
-///   Summary     at exit: u64 launches seen, recorded, skipped;
-///               u32 count, {bytes static hash or empty, string kernel, u64 dynamic
-///               hash, u64 occurrences};
-///               u32 count, {string reason, u64 times}; u64 nanoseconds spent
+///     answer    bytes static hash(16), u32 count of arguments, {u32 size, u32
+///               offset, u32 kind}, u32 count of variables reached, {string
+///               name}, u32 count of launches that the output directory holds,
+///               {u64 dynamic hash}; and if compiled for the host: u32
+///               strategy, u32 static shared, u32 wave size, u32 cooperative,
+///               u64 context size, u32 ordered, u64 entry address, u32 count of
+///               segments, {u64 address, u32 protection (PROT_*), bytes
+///               contents}
+///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
+///               block[3], u64 dynamic shared, string prologue, string epilogue
+///               (file names in the staging folder: the final names, a period,
+///               digits), u64 arena base, u64 arena size, u64 stored bytes, u64
+///               raw bytes, u32 count, {string name, u64 address, u64 size} of
+///               variables
+///     answer    u32 1, or 0 when the output directory holds that launch
+///               already
+///   Summary     at exit: u64 launches seen, recorded, skipped; u32 count,
+///               {bytes static hash or empty, string kernel, u64 dynamic hash,
+///               u64 occurrences}; u32 count, {string reason, u64 times}; u64
+///               nanoseconds spent
 ///     answer    nothing more
 ///
 //===----------------------------------------------------------------------===//
@@ -63,13 +66,15 @@
 
 /// What the launcher tells the runtime in its environment; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
-/* POSIX extended regular expression, searched in the symbol and in the demangled
-   name; empty selects every kernel */
+/* POSIX extended regular expression, searched in the symbol and in the
+   demangled name; empty selects every kernel */
 #define MNEME_ENV_KERNELS "MNEME_KERNELS"
-#define MNEME_ENV_SKIP "MNEME_SKIP" /* first launches of each kernel not recorded */
+#define MNEME_ENV_SKIP                                                         \
+  "MNEME_SKIP" /* first launches of each kernel not recorded */
 #define MNEME_ENV_MAX_RECORDINGS "MNEME_MAX_RECORDINGS" /* per kernel */
-#define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE" /* arena, bytes */
-#define MNEME_ENV_TIMEOUT "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
+#define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"               /* arena, bytes */
+#define MNEME_ENV_TIMEOUT                                                      \
+  "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
 
 enum MnemeWireType : uint32_t {
   MNEME_WIRE_HELLO = 1,
@@ -106,7 +111,8 @@ private:
   std::string Buf;
 };
 
-/// Reads never go out of bounds: past the end they give zeros and ok() turns false.
+/// Reads never go out of bounds: past the end they give zeros and ok() turns
+/// false.
 class WireReader {
 public:
   WireReader(const char *P, size_t N) : Cur(P), End(P + N) {}

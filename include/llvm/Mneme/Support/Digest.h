@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Content digests. XXH3 throughout: the runtime inside the application computes the
-/// same ones without LLVM.
+/// Content digests. XXH3 throughout: the runtime inside the application
+/// computes the same ones without LLVM.
 ///
 //===----------------------------------------------------------------------===//
 

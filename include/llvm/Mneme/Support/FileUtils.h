@@ -24,8 +24,8 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// Writes a temporary file beside \p Path, syncs it and renames it over \p Path. On
-/// any error \p Path is as it was and the Error names it.
+/// Writes a temporary file beside \p Path, syncs it and renames it over \p
+/// Path. On any error \p Path is as it was and the Error names it.
 Error writeFileAtomically(StringRef Path,
                           function_ref<Error(raw_ostream &)> Write);
 Error writeFileAtomically(StringRef Path, StringRef Contents);

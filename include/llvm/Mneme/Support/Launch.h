@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Plain values that every layer speaks of: launch dimensions, kernel arguments.
+/// Plain values that every layer speaks of: launch dimensions, kernel
+/// arguments.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +34,11 @@ struct Dim3 {
 
 /// One kernel parameter as the device sees it.
 struct KernelArg {
-  uint32_t Size = 0;                ///< Bytes.
-  uint32_t Offset = 0;              ///< In the kernel's parameter space.
-  uint32_t Kind = MNEME_ARG_VALUE;  ///< MNEME_ARG_*.
-  std::string Name;                 ///< May be empty.
-  std::string Type;                 ///< The IR type's text.
+  uint32_t Size = 0;               ///< Bytes.
+  uint32_t Offset = 0;             ///< In the kernel's parameter space.
+  uint32_t Kind = MNEME_ARG_VALUE; ///< MNEME_ARG_*.
+  std::string Name;                ///< May be empty.
+  std::string Type;                ///< The IR type's text.
 };
 
 /// A device variable.

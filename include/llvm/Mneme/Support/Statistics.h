@@ -23,8 +23,8 @@ namespace mneme {
 struct SampleSummary {
   size_t Count = 0;
   double Min = 0, Median = 0, Max = 0;
-  /// 95 % confidence interval of the median by order statistics; [Min, Max] while
-  /// there are too few samples for one (under 6).
+  /// 95 % confidence interval of the median by order statistics; [Min, Max]
+  /// while there are too few samples for one (under 6).
   double Low = 0, High = 0;
   /// Median absolute deviation times 1.4826.
   double Spread = 0;

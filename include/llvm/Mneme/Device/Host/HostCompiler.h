@@ -7,11 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Device IR (NVPTX or AMDGPU, optimized or not) to code for this machine's CPU.
+/// Device IR (NVPTX or AMDGPU, optimized or not) to code for this machine's
+/// CPU.
 ///
-/// lowerKernelForHost is a chain of small module passes, each of which mneme-opt can
-/// run alone; HostPasses.h names them and says what each expects. The chain ends
-/// with one entry function per kernel in one of four forms (MnemeHostStrategy).
+/// lowerKernelForHost is a chain of small module passes, each of which
+/// mneme-opt can run alone; HostPasses.h names them and says what each expects.
+/// The chain ends with one entry function per kernel in one of four forms
+/// (MnemeHostStrategy).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -49,12 +51,13 @@ struct HostKernelInfo {
   std::string Name;
   std::string Entry; ///< Symbol of the entry function.
   HostStrategy Strategy = HostStrategy::Loop;
-  std::string Reason; ///< Why not a faster strategy; empty when it is the first.
+  std::string
+      Reason; ///< Why not a faster strategy; empty when it is the first.
   uint32_t StaticShared = 0;
   uint32_t WaveSize = 32;
   bool Cooperative = false;
-  /// Atomics whose outcome depends on which thread comes first: blocks run one after
-  /// another, so that a replay can be compared with its recording.
+  /// Atomics whose outcome depends on which thread comes first: blocks run one
+  /// after another, so that a replay can be compared with its recording.
   bool Ordered = false;
   uint64_t ContextSize = 0;
   std::vector<KernelArg> Args;
@@ -67,8 +70,8 @@ StringRef getHostFinishName(HostFinish F);
 Expected<HostStrategy> parseHostStrategy(StringRef Name);
 Expected<HostFinish> parseHostFinish(StringRef Name);
 
-/// Lowers \p Kernel: \p M, which may hold other kernels, becomes a module for the
-/// host that holds the kernel's entry function and what that calls.
+/// Lowers \p Kernel: \p M, which may hold other kernels, becomes a module for
+/// the host that holds the kernel's entry function and what that calls.
 Expected<HostKernelInfo> lowerKernelForHost(Module &M, StringRef Kernel,
                                             const HostOptions &Options);
 
@@ -82,8 +85,8 @@ Expected<DeviceImage> compileKernelForHost(Module &M, StringRef Kernel,
 /// The HostKernelInfo of an image that compileKernelForHost made.
 const HostKernelInfo &getHostKernelInfo(const DeviceImage &Image);
 
-/// Variables of \p M that live in device memory (mutable, or visible to the host),
-/// as opposed to constants that stay in the image. Names and sizes.
+/// Variables of \p M that live in device memory (mutable, or visible to the
+/// host), as opposed to constants that stay in the image. Names and sizes.
 struct HostVariable {
   std::string Name;
   uint64_t Size = 0;
@@ -92,7 +95,8 @@ struct HostVariable {
 };
 std::vector<HostVariable> findHostVariables(const Module &M);
 /// Those of them that \p Kernel can reach.
-std::vector<std::string> findReachedVariables(const Module &M, StringRef Kernel);
+std::vector<std::string> findReachedVariables(const Module &M,
+                                              StringRef Kernel);
 
 /// The bytes of each variable's initializer, once all variables have addresses.
 /// \p AddressOf returns 0 for a name it does not know.
@@ -112,11 +116,12 @@ struct LinkedImage {
   std::vector<LinkedSegment> Segments;
 };
 
-/// Links \p Object (JITLink) into [\p Base, +\p Size). \p Lookup resolves external
-/// symbols and returns 0 for one it does not know, which makes an error that names it.
-Expected<LinkedImage>
-linkHostObject(MemoryBufferRef Object, StringRef Entry, uint64_t Base,
-               uint64_t Size, function_ref<uint64_t(StringRef)> Lookup);
+/// Links \p Object (JITLink) into [\p Base, +\p Size). \p Lookup resolves
+/// external symbols and returns 0 for one it does not know, which makes an
+/// error that names it.
+Expected<LinkedImage> linkHostObject(MemoryBufferRef Object, StringRef Entry,
+                                     uint64_t Base, uint64_t Size,
+                                     function_ref<uint64_t(StringRef)> Lookup);
 
 /// The host device of this process.
 std::unique_ptr<Device> createHostDevice();

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The steps of lowering device IR to the host, in their order. Each is a module
-/// pass with a textual name that mneme-opt runs (HostPasses.def). Between steps the
-/// module speaks in placeholders: declarations named mneme.host.*, which have no C
-/// name, so nothing can clash with them.
+/// The steps of lowering device IR to the host, in their order. Each is a
+/// module pass with a textual name that mneme-opt runs (HostPasses.def).
+/// Between steps the module speaks in placeholders: declarations named
+/// mneme.host.*, which have no C name, so nothing can clash with them.
 ///
 ///   i32 @mneme.host.{tid,ntid,ctaid,nctaid}.{x,y,z}()
 ///   i32 @mneme.host.laneid()          i32 @mneme.host.warpid()
@@ -18,16 +18,19 @@
 ///   i32 @mneme.host.dynshared()       offset of dynamic shared memory in it
 ///   i32 @mneme.host.dynsize()         bytes of dynamic shared memory
 ///   ptr @mneme.host.implicitarg()     AMDGPU implicit arguments
-///   i64 @mneme.host.sync(i32 op, i32 mode, i64 mask, i64 value, i32 b, i32 c,
-///                        i32 site)    MnemeHostOp; op, mode, site are constants;
-///                                     sites number sync points in program order
+///   i64 @mneme.host.sync(i32 op, i32 mode, i64 mask, i64 value,
+///                        i32 b, i32 c, i32 site)
+///                                     op (MnemeHostOp), mode and site are
+///                                     constants; sites number sync points in
+///                                     program order
 ///   i64 @mneme.host.sync2()           Result2 of the sync just before it
 ///
 /// Kernels under lowering carry the function attribute "mneme-kernel". Entry
 /// functions carry "mneme-entry"="loop|region|coroutine|fiber" and are named
-/// mneme.entry.<kernel>. Facts that must reach HostKernelInfo are string function
-/// attributes of the kernel, then of the entry: "mneme-static-shared",
-/// "mneme-wave-size", "mneme-context-size", "mneme-cooperative", "mneme-reason", "mneme-ordered".
+/// mneme.entry.<kernel>. Facts that must reach HostKernelInfo are string
+/// function attributes of the kernel, then of the entry: "mneme-static-shared",
+/// "mneme-wave-size", "mneme-context-size", "mneme-cooperative",
+/// "mneme-reason", "mneme-ordered".
 ///
 /// Two markers on instructions: !mneme.shared (a plain access that was a shared
 /// memory atomic: must not be vectorized across threads).
