@@ -34,9 +34,9 @@ static void work(int Id) {
     for (int V : H)
       CHECK(V == Round + Id);
     OK(cudaFree(D));
-    // Nobody else sees this one.
+    // Nobody else sees this one. (Not D again: another thread may have it now.)
     if (Id % 2) {
-      EXPECT(cudaErrorInvalidValue, cudaFree(D));
+      EXPECT(cudaErrorInvalidValue, cudaFree(H.data()));
       EXPECT(cudaErrorInvalidValue, cudaGetLastError());
     }
     OK(cudaGetLastError());
