@@ -62,9 +62,11 @@ void SnapshotFile::flush() {
 
 void SnapshotFile::add(const void *P, size_t Size) {
   Stored += Size;
-  if (Buffer.size() + Size > BufferSize)
+  // What goes around the buffer must not overtake what is in it.
+  bool Direct = Size > BufferSize / 2;
+  if (Direct || Buffer.size() + Size > BufferSize)
     flush();
-  if (Size > BufferSize / 2)
+  if (Direct)
     write(static_cast<const char *>(P), Size);
   else
     Buffer.append(static_cast<const char *>(P), Size);
