@@ -27,6 +27,8 @@
 namespace llvm {
 namespace mneme {
 
+class GPUDevice;
+
 /// What a launch did, as data: a crash of the kernel is a result, not an error.
 enum class LaunchStatus {
   Ok,
@@ -46,7 +48,9 @@ StringRef getLaunchStatusName(LaunchStatus S);
 
 struct LaunchOutcome {
   LaunchStatus Status = LaunchStatus::Ok;
-  uint64_t Nanoseconds = 0; ///< The kernel alone, as the device measures it.
+  /// The kernel alone, as the device measures it; of one of several launches,
+  /// the mean.
+  double Nanoseconds = 0;
   std::string Message;      ///< For the user; empty when Ok.
 };
 
@@ -54,6 +58,9 @@ struct LaunchConfig {
   Dim3 Grid, Block;
   uint64_t DynamicShared = 0; ///< Bytes.
   double TimeoutSeconds = 0;  ///< 0 = none.
+  bool Cooperative = false;   ///< All blocks at once, for grid.sync().
+  /// GPUs: so many launches, back to back, measured together.
+  unsigned Repeat = 1;
 };
 
 /// Machine code that a device can load, with what its loader must know. Made by
@@ -67,6 +74,8 @@ struct DeviceImage {
   std::shared_ptr<void> HostInfo;
   /// Device variables that the image refers to.
   std::vector<std::string> Globals;
+  /// GPU only: where the arguments lie.
+  std::vector<KernelArg> Args;
 };
 
 /// A loaded kernel. Dies before its Device.
@@ -83,6 +92,8 @@ public:
   virtual std::string getName() const = 0;
   /// The target that images must be for; empty on the host, which takes any.
   virtual std::string getArch() const = 0;
+  /// Null for a device without memory of its own.
+  virtual GPUDevice *asGPU() { return nullptr; }
 
   /// Reserves [\p Base, \p Base + \p Size) of device addresses. Error when any
   /// of it is taken. Call once.
@@ -93,7 +104,9 @@ public:
   virtual Error write(uint64_t Address, ArrayRef<char> Data) = 0;
   virtual Error read(uint64_t Address, MutableArrayRef<char> Data) = 0;
 
-  /// \p Globals gives the address of each of the image's variables.
+  /// \p Globals gives the address of each of the image's variables. Where the
+  /// image brings its own places for them, launch() copies from and to these
+  /// addresses.
   virtual Expected<std::unique_ptr<DeviceKernel>>
   load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) = 0;
 

@@ -1,0 +1,194 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaDriver.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <dlfcn.h>
+#include <mutex>
+
+using namespace mneme;
+
+//===----------------------------------------------------------------------===//
+// The driver
+//===----------------------------------------------------------------------===//
+
+const CudaDriver *CudaDriver::load(std::string &Error) {
+  static std::mutex &Lock = *new std::mutex;
+  static CudaDriver *Loaded = nullptr;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Loaded)
+    return Loaded;
+  // Never closed: the driver keeps threads.
+  void *Library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!Library) {
+    Error = "no CUDA driver: cannot load libcuda.so.1";
+    return nullptr;
+  }
+  auto *D = new CudaDriver;
+  const char *Missing = nullptr;
+#define CUDA_DRIVER(Name, Symbol, Parameters)                                  \
+  D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));      \
+  if (!D->Name && !Missing)                                                    \
+    Missing = #Symbol;
+#define CUDA_DRIVER_OPTIONAL(Name, Symbol, Parameters)                         \
+  D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));
+#include "CudaDriverFunctions.def"
+  if (Missing) {
+    Error = std::string("the CUDA driver is too old: it has no ") + Missing;
+    delete D;
+    return nullptr;
+  }
+  return Loaded = D;
+}
+
+std::string CudaDriver::describe(CUresult R) const {
+  const char *Name = nullptr, *Text = nullptr;
+  if (GetErrorName(R, &Name) != CUDA_SUCCESS || !Name)
+    return "CUDA error " + std::to_string(R);
+  if (GetErrorString(R, &Text) != CUDA_SUCCESS || !Text)
+    return Name;
+  return std::string(Text) + " (" + Name + ")";
+}
+
+//===----------------------------------------------------------------------===//
+// Memory at fixed addresses
+//===----------------------------------------------------------------------===//
+
+static std::string rangeText(uint64_t Address, uint64_t Size) {
+  char Text[64];
+  snprintf(Text, sizeof(Text), "[0x%llx, 0x%llx)",
+           static_cast<unsigned long long>(Address),
+           static_cast<unsigned long long>(Address + Size));
+  return Text;
+}
+
+static CUmemAllocationProp describeMemory(CUdevice Device) {
+  CUmemAllocationProp P = {};
+  P.Type = 1;
+  P.Location = {1, Device};
+  return P;
+}
+
+CudaMapping::~CudaMapping() {
+  while (!Chunks.empty())
+    dropChunk(Chunks.begin());
+  if (Size)
+    Driver.MemAddressFree(Base, Size);
+}
+
+std::string CudaMapping::reserve(uint64_t NewBase, uint64_t NewSize) {
+  if (Size)
+    return "addresses are already reserved";
+  CUmemAllocationProp P = describeMemory(Device);
+  size_t Granule = 0;
+  if (CUresult R = Driver.MemGetAllocationGranularity(&Granule, &P, 0))
+    return "cannot ask for the granularity of device memory: " +
+           Driver.describe(R);
+  std::string Range = rangeText(NewBase, NewSize);
+  if (!Granule || NewBase % Granule || NewSize % Granule || !NewSize ||
+      NewBase + NewSize < NewBase)
+    return "invalid device address range " + Range;
+  CUdeviceptr Got = 0;
+  if (CUresult R = Driver.MemAddressReserve(&Got, NewSize, Granule, NewBase, 0))
+    return "cannot reserve device addresses " + Range + ": " +
+           Driver.describe(R);
+  // The address is a hint only.
+  if (Got != NewBase) {
+    Driver.MemAddressFree(Got, NewSize);
+    return "cannot reserve device addresses " + Range + ": in use";
+  }
+  Base = NewBase;
+  Size = NewSize;
+  Granularity = Granule;
+  return "";
+}
+
+std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
+  CUmemAllocationProp P = describeMemory(Device);
+  CUmemHandle Handle = 0;
+  CUresult R = Driver.MemCreate(&Handle, Bytes, &P, 0);
+  if (R == CUDA_ERROR_OUT_OF_MEMORY && trim())
+    R = Driver.MemCreate(&Handle, Bytes, &P, 0);
+  std::string Range = rangeText(Address, Bytes);
+  if (R)
+    return "cannot map device memory at " + Range + ": " + Driver.describe(R);
+  R = Driver.MemMap(Address, Bytes, 0, Handle, 0);
+  if (!R) {
+    CUmemAccessDesc Access = {{1, Device}, 3};
+    R = Driver.MemSetAccess(Address, Bytes, &Access, 1);
+    if (R)
+      Driver.MemUnmap(Address, Bytes);
+  }
+  if (R) {
+    Driver.MemRelease(Handle);
+    return "cannot map device memory at " + Range + ": " + Driver.describe(R);
+  }
+  Chunks[Address] = {Bytes, Handle, 0};
+  Mapped += Bytes;
+  return "";
+}
+
+void CudaMapping::dropChunk(std::map<uint64_t, Chunk>::iterator I) {
+  Driver.MemUnmap(I->first, I->second.Size);
+  Driver.MemRelease(I->second.Handle);
+  Mapped -= I->second.Size;
+  Chunks.erase(I);
+}
+
+std::string CudaMapping::map(uint64_t Address, uint64_t Bytes) {
+  if (!Bytes)
+    return "";
+  if (Address < Base || Address - Base > Size || Bytes > Size - (Address - Base))
+    return "device addresses " + rangeText(Address, Bytes) +
+           " are outside the reserved range " + rangeText(Base, Size);
+  uint64_t Begin = Address / Granularity * Granularity;
+  uint64_t End = (Address + Bytes + Granularity - 1) / Granularity * Granularity;
+
+  // What is counted as used here is safe from the trim() of a later step.
+  for (uint64_t At = Begin; At < End;) {
+    auto Next = Chunks.upper_bound(At);
+    auto Here = Next == Chunks.begin() ? Chunks.end() : std::prev(Next);
+    if (Here == Chunks.end() || At - Here->first >= Here->second.Size) {
+      uint64_t Stop = Next == Chunks.end() ? End : std::min(End, Next->first);
+      std::string Error = createChunk(At, Stop - At);
+      if (!Error.empty()) {
+        unmap(Begin, At - Begin);
+        return Error;
+      }
+      Here = Chunks.find(At);
+    }
+    ++Here->second.Uses;
+    At = Here->first + Here->second.Size;
+  }
+  return "";
+}
+
+void CudaMapping::unmap(uint64_t Address, uint64_t Bytes) {
+  if (!Bytes)
+    return;
+  uint64_t Begin = Address / Granularity * Granularity;
+  auto I = Chunks.upper_bound(Begin);
+  if (I == Chunks.begin())
+    return;
+  for (--I; I != Chunks.end() && I->first < Address + Bytes; ++I)
+    if (I->second.Uses)
+      --I->second.Uses;
+}
+
+uint64_t CudaMapping::trim() {
+  uint64_t Before = Mapped;
+  for (auto I = Chunks.begin(); I != Chunks.end();) {
+    auto Next = std::next(I);
+    if (!I->second.Uses)
+      dropChunk(I);
+    I = Next;
+  }
+  return Before - Mapped;
+}
