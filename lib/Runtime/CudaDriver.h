@@ -80,6 +80,7 @@ enum : CUresult {
   CUDA_ERROR_INVALID_PC = 718,
   CUDA_ERROR_LAUNCH_FAILED = 719,
   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
+  CUDA_ERROR_UNKNOWN = 999,
 };
 
 /// The driver's functions. Null until load().
