@@ -191,31 +191,6 @@ public:
 // Lowering
 //===----------------------------------------------------------------------===//
 
-static std::vector<KernelArg> describeArgs(const Function &Kernel) {
-  const DataLayout &DL = Kernel.getDataLayout();
-  std::vector<KernelArg> Args;
-  uint64_t Offset = 0;
-  for (const Argument &A : Kernel.args()) {
-    Type *Ty = A.getType();
-    KernelArg Arg;
-    Arg.Kind = Ty->isPointerTy() ? MNEME_ARG_POINTER : MNEME_ARG_VALUE;
-    if (Type *InMemory = A.getPointeeInMemoryValueType()) {
-      Ty = InMemory;
-      Arg.Kind = MNEME_ARG_AGGREGATE;
-    }
-    Align Alignment =
-        std::max(A.getParamAlign().valueOrOne(), DL.getABITypeAlign(Ty));
-    Offset = alignTo(Offset, Alignment);
-    Arg.Size = DL.getTypeAllocSize(Ty);
-    Arg.Offset = Offset;
-    Arg.Name = A.getName().str();
-    raw_string_ostream(Arg.Type) << *Ty;
-    Offset += Arg.Size;
-    Args.push_back(std::move(Arg));
-  }
-  return Args;
-}
-
 /// Keeps \p Kernel and what it needs.
 static void keepOnly(Module &M, Function &Kernel, ModuleAnalysisManager &MAM) {
   for (const char *Name : {"llvm.used", "llvm.compiler.used"})
@@ -339,7 +314,7 @@ Expected<HostKernelInfo> mneme::lowerKernelForHost(Module &M, StringRef Kernel,
     return TM.takeError();
   std::string Name = Kernel.str();
   HostKernelInfo Info;
-  Info.Args = describeArgs(*F);
+  Info.NumArgs = F->arg_size();
 
   Analyses A(TM->get());
   keepOnly(M, *F, A.MAM);

@@ -255,9 +255,9 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
                                            const LaunchConfig &Config,
                                            ArrayRef<void *> Args) {
   auto &K = static_cast<HostDeviceKernel &>(Kernel);
-  if (Args.size() != K.Info.Args.size())
+  if (Args.size() != K.Info.NumArgs)
     return createStringError("kernel '" + K.Info.Name + "' takes " +
-                             Twine(K.Info.Args.size()) + " arguments, not " +
+                             Twine(K.Info.NumArgs) + " arguments, not " +
                              Twine(Args.size()));
   LaunchOutcome Outcome;
   if (Config.DynamicShared > MNEME_HOST_SHARED_SIZE) {

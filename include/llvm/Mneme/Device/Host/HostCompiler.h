@@ -60,7 +60,7 @@ struct HostKernelInfo {
   /// after another, so that a replay can be compared with its recording.
   bool Ordered = false;
   uint64_t ContextSize = 0;
-  std::vector<KernelArg> Args;
+  unsigned NumArgs = 0;
   /// Device variables that live in the arena: external symbols of the object.
   std::vector<std::string> Globals;
 };
