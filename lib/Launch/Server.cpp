@@ -324,8 +324,8 @@ loadKernel(StringRef Cached, const std::string &Payload, StringRef Kernel,
     return W.body();
   std::optional<CompiledKernel> K = CompiledKernel::decode(Encoded);
   Expected<LinkedImage> Image =
-      linkHostObject(MemoryBufferRef(K->Object, Kernel), K->Host.Entry,
-                     CodeBase, CodeSize, Lookup);
+      linkHostObject(MemoryBufferRef(K->Object, Kernel), K->Entry, CodeBase,
+                     CodeSize, Lookup);
   if (!Image)
     return Image.takeError();
   W.u64(Image->Entry);
@@ -393,13 +393,8 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   for (const std::string &Hash : Held)
     W.u64(*parseDigest64(Hash));
   if (C.JobForHost) {
-    W.u32(toExecutorStrategy(K->Host.Strategy));
-    W.u32(K->Host.StaticShared);
-    W.u32(K->Host.WaveSize);
-    W.u32(K->Host.Cooperative);
-    W.u64(K->Host.ContextSize);
-    W.u32(K->Host.Ordered);
-    W.u64(R.u64());
+    K->Host.Entry = reinterpret_cast<void *>(R.u64());
+    ::mneme::writeHostKernel(W, K->Host);
     uint32_t Count = R.u32();
     W.u32(Count);
     for (; Count && R.ok(); --Count) {

@@ -199,13 +199,8 @@ std::string CompiledKernel::encode() const {
   writeNames(W, Globals);
   W.str(Bitcode);
   W.str(Object);
-  W.str(Host.Entry);
-  W.u32(static_cast<uint32_t>(Host.Strategy));
-  W.u32(Host.StaticShared);
-  W.u32(Host.WaveSize);
-  W.u32(Host.Cooperative);
-  W.u64(Host.ContextSize);
-  W.u32(Host.Ordered);
+  W.str(Entry);
+  ::mneme::writeHostKernel(W, Host);
   return W.body();
 }
 
@@ -233,14 +228,8 @@ std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
   K.Globals = readNames(R);
   K.Bitcode = R.str();
   K.Object = R.str();
-  K.Host.Name = K.Name;
-  K.Host.Entry = R.str();
-  K.Host.Strategy = static_cast<HostStrategy>(R.u32());
-  K.Host.StaticShared = R.u32();
-  K.Host.WaveSize = R.u32();
-  K.Host.Cooperative = R.u32();
-  K.Host.ContextSize = R.u64();
-  K.Host.Ordered = R.u32();
+  K.Entry = R.str();
+  K.Host = ::mneme::readHostKernel(R);
   if (!R.ok() || !R.atEnd())
     return std::nullopt;
   return K;
@@ -350,6 +339,8 @@ Expected<CompiledKernel> llvm::mneme::compileKernel(const std::string &Bytes,
   if (!Image)
     return Image.takeError();
   K.Object.assign(Image->Object.begin(), Image->Object.end());
-  K.Host = getHostKernelInfo(*Image);
+  const HostKernelInfo &Info = getHostKernelInfo(*Image);
+  K.Entry = Info.Entry;
+  K.Host = toExecutorKernel(Info, /*Entry=*/0);
   return K;
 }

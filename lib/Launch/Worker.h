@@ -67,9 +67,10 @@ struct CompiledKernel {
   std::vector<KernelArg> Args;
   std::vector<std::string> Globals; ///< Variables that it can reach.
   std::string Bitcode;              ///< Of the extracted kernel.
-  /// Host object, with what the executor must know; empty if not asked for.
-  std::string Object;
-  HostKernelInfo Host;
+  /// Host object, the symbol of its entry function and what the executor must
+  /// know, without addresses; empty if not asked for.
+  std::string Object, Entry;
+  MnemeHostKernel Host = {};
 
   std::string encode() const;
   static std::optional<CompiledKernel> decode(StringRef Text);

@@ -423,7 +423,7 @@ Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
   return std::move(Image);
 }
 
-uint32_t mneme::toExecutorStrategy(HostStrategy S) {
+static MnemeHostStrategy toExecutorStrategy(HostStrategy S) {
   switch (S) {
   case HostStrategy::Region:
     return MNEME_HOST_REGION;
@@ -436,6 +436,19 @@ uint32_t mneme::toExecutorStrategy(HostStrategy S) {
     break;
   }
   return MNEME_HOST_LOOP;
+}
+
+MnemeHostKernel mneme::toExecutorKernel(const HostKernelInfo &Info,
+                                        uint64_t Entry) {
+  MnemeHostKernel K = {};
+  K.Entry = reinterpret_cast<void *>(Entry);
+  K.Strategy = toExecutorStrategy(Info.Strategy);
+  K.StaticShared = Info.StaticShared;
+  K.WaveSize = Info.WaveSize;
+  K.Cooperative = Info.Cooperative;
+  K.ContextSize = Info.ContextSize;
+  K.Ordered = Info.Ordered;
+  return K;
 }
 
 const HostKernelInfo &mneme::getHostKernelInfo(const DeviceImage &Image) {

@@ -240,14 +240,8 @@ HostDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
       return errnoError("cannot protect code");
   }
 
+  Kernel->Kernel = toExecutorKernel(Kernel->Info, Linked->Entry);
   Kernel->Kernel.Name = Kernel->Info.Name.c_str();
-  Kernel->Kernel.Entry = reinterpret_cast<void *>(Linked->Entry);
-  Kernel->Kernel.Strategy = toExecutorStrategy(Kernel->Info.Strategy);
-  Kernel->Kernel.StaticShared = Kernel->Info.StaticShared;
-  Kernel->Kernel.WaveSize = Kernel->Info.WaveSize;
-  Kernel->Kernel.Cooperative = Kernel->Info.Cooperative;
-  Kernel->Kernel.ContextSize = Kernel->Info.ContextSize;
-  Kernel->Kernel.Ordered = Kernel->Info.Ordered;
   return std::move(Kernel);
 }
 

@@ -56,6 +56,8 @@
 #ifndef LLVM_MNEME_RUNTIME_WIRE_H
 #define LLVM_MNEME_RUNTIME_WIRE_H
 
+#include "llvm/Mneme/Runtime/HostExec.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -152,6 +154,29 @@ private:
   const char *Cur, *End;
   bool Ok = true;
 };
+
+/// All of a compiled kernel but its name.
+inline void writeHostKernel(WireWriter &W, const MnemeHostKernel &K) {
+  W.u32(K.Strategy);
+  W.u32(K.StaticShared);
+  W.u32(K.WaveSize);
+  W.u32(K.Cooperative);
+  W.u64(K.ContextSize);
+  W.u32(K.Ordered);
+  W.u64(reinterpret_cast<uintptr_t>(K.Entry));
+}
+
+inline MnemeHostKernel readHostKernel(WireReader &R) {
+  MnemeHostKernel K = {};
+  K.Strategy = R.u32();
+  K.StaticShared = R.u32();
+  K.WaveSize = R.u32();
+  K.Cooperative = R.u32();
+  K.ContextSize = R.u64();
+  K.Ordered = R.u32();
+  K.Entry = reinterpret_cast<void *>(static_cast<uintptr_t>(R.u64()));
+  return K;
+}
 
 } // namespace mneme
 

@@ -34,9 +34,6 @@ namespace mneme {
 
 enum class HostStrategy { Auto, Loop, Region, Coroutine, Fiber };
 
-/// MNEME_HOST_* of the executor for the strategy of a compiled kernel.
-uint32_t toExecutorStrategy(HostStrategy S);
-
 /// How much the CPU pipeline may still do after lowering. Only None leaves the
 /// differences between the user's pipelines standing; see docs/HostDevice.rst.
 enum class HostFinish { O3, O1, Min, None };
@@ -64,6 +61,9 @@ struct HostKernelInfo {
   /// Device variables that live in the arena: external symbols of the object.
   std::vector<std::string> Globals;
 };
+
+/// What the executor runs, but its name, once the code lies at \p Entry.
+MnemeHostKernel toExecutorKernel(const HostKernelInfo &Info, uint64_t Entry);
 
 StringRef getHostStrategyName(HostStrategy S);
 StringRef getHostFinishName(HostFinish F);
