@@ -440,14 +440,8 @@ CudaError Device::loadKernel(const IndexEntry &Entry, Kernel &K) {
   std::vector<uint64_t> HeldLaunches;
   for (uint32_t N = R.u32(); N && R.ok(); --N)
     HeldLaunches.push_back(R.u64());
+  K.Host = readHostKernel(R);
   K.Host.Name = K.Name.c_str();
-  K.Host.Strategy = R.u32();
-  K.Host.StaticShared = R.u32();
-  K.Host.WaveSize = R.u32();
-  K.Host.Cooperative = R.u32();
-  K.Host.ContextSize = R.u64();
-  K.Host.Ordered = R.u32();
-  K.Host.Entry = reinterpret_cast<void *>(R.u64());
   if (HashSize != 16 || !R.ok())
     Error = "the launcher's answer is cut short";
   if (!Error.empty() || !placeSegments(R, Error)) {
