@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "Environment.h"
 #include "Launcher.h"
 
 #include <algorithm>
@@ -26,18 +27,6 @@ static thread_local CudaError LastError = cudaSuccess;
 Device &Device::get() {
   static Device &D = *new Device;
   return D;
-}
-
-static uint64_t integerFromEnv(const char *Name, uint64_t Default) {
-  const char *S = getenv(Name);
-  if (!S || !*S)
-    return Default;
-  char *End;
-  uint64_t V = strtoull(S, &End, 0);
-  if (!*End)
-    return V;
-  fprintf(stderr, "mneme: warning: %s: '%s' is not an integer\n", Name, S);
-  return Default;
 }
 
 Device::Device() {

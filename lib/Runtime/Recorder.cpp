@@ -8,6 +8,7 @@
 
 #include "Recorder.h"
 #include "Device.h"
+#include "Environment.h"
 #include "Launcher.h"
 #include "SnapshotFile.h"
 
@@ -57,11 +58,6 @@ bool Recording::contains(uint64_t Address, uint64_t Size) const {
 //===----------------------------------------------------------------------===//
 // Which launches
 //===----------------------------------------------------------------------===//
-
-static uint64_t integerFromEnv(const char *Name, uint64_t Default) {
-  const char *S = getenv(Name);
-  return S && *S ? strtoull(S, nullptr, 0) : Default;
-}
 
 Recorder::Recorder() {
   SkipFirst = integerFromEnv(MNEME_ENV_SKIP, 0);

@@ -1,0 +1,39 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Settings from the application's environment.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_ENVIRONMENT_H
+#define MNEME_LIB_RUNTIME_ENVIRONMENT_H
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace mneme {
+
+/// \returns \p Default where \p Name is not set, or empty, or no integer (which
+/// is told).
+inline uint64_t integerFromEnv(const char *Name, uint64_t Default) {
+  const char *S = getenv(Name);
+  if (!S || !*S)
+    return Default;
+  char *End;
+  uint64_t V = strtoull(S, &End, 0);
+  if (!*End)
+    return V;
+  fprintf(stderr, "mneme: warning: %s: '%s' is not an integer\n", Name, S);
+  return Default;
+}
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_ENVIRONMENT_H
