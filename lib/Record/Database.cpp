@@ -40,6 +40,25 @@ static json::Value dimsToJSON(const Dim3 &D) {
   return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
 }
 
+/// Readers of before GPUs know no such keys: left out where they say nothing.
+static json::Value instanceToJSON(const RecordedInstance &I, int64_t Index) {
+  json::Object O{{"Index", Index},
+                 {"GridDims", dimsToJSON(I.Grid)},
+                 {"BlockDims", dimsToJSON(I.Block)},
+                 {"SharedMem", I.SharedMem},
+                 {"Prologue", I.Prologue},
+                 {"Epilogue", I.Epilogue},
+                 {"Occurrences", I.Occurrences}};
+  if (I.Cooperative)
+    O["Cooperative"] = true;
+  if (!I.Device.Name.empty())
+    O["Device"] = json::Object{{"Name", json::fixUTF8(I.Device.Name)},
+                               {"Arch", json::fixUTF8(I.Device.Arch)},
+                               {"Driver", json::fixUTF8(I.Device.Driver)},
+                               {"Runtime", json::fixUTF8(I.Device.Runtime)}};
+  return O;
+}
+
 json::Value mneme::toJSON(const RecordedKernel &K) {
   json::Array Args, Globals;
   for (const KernelArg &A : K.Args)
@@ -54,14 +73,7 @@ json::Value mneme::toJSON(const RecordedKernel &K) {
                                    {"Address", G.Address}});
   json::Object Instances;
   for (const auto &[Index, I] : llvm::enumerate(K.Instances))
-    Instances[I.DynamicHash] =
-        json::Object{{"Index", static_cast<int64_t>(Index)},
-                     {"GridDims", dimsToJSON(I.Grid)},
-                     {"BlockDims", dimsToJSON(I.Block)},
-                     {"SharedMem", I.SharedMem},
-                     {"Prologue", I.Prologue},
-                     {"Epilogue", I.Epilogue},
-                     {"Occurrences", I.Occurrences}};
+    Instances[I.DynamicHash] = instanceToJSON(I, static_cast<int64_t>(Index));
   return json::Object{{"FormatVersion", FormatVersion},
                       {"KernelName", json::fixUTF8(K.KernelName)},
                       {"DemangledName", json::fixUTF8(K.DemangledName)},
@@ -85,7 +97,8 @@ json::Value mneme::toJSON(const RecordedKernel &K) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An object whose keys are all required, and all known but for "x-...".
+/// An object whose keys are required unless mapped as optional, and all known
+/// but for "x-...".
 class StrictMapper {
 public:
   StrictMapper(const json::Value &V, json::Path P) : O(V.getAsObject()), P(P) {
@@ -109,6 +122,13 @@ public:
     if (Out != N)
       P.field(Key).report("expected integer of 32 bits");
     return Out == N;
+  }
+
+  /// Leaves \p Out as it is when there is no such key.
+  template <typename T> bool mapOptional(StringLiteral Key, T &Out) {
+    Known.push_back(Key);
+    const json::Value *V = O->get(Key);
+    return !V || fromJSON(*V, Out, P.field(Key));
   }
 
   /// Call when all keys have been mapped.
@@ -166,6 +186,13 @@ static bool fromJSON(const json::Value &V, Dim3 &Out, json::Path P) {
   return O.finish();
 }
 
+static bool fromJSON(const json::Value &V, RecordedDevice &Out, json::Path P) {
+  StrictMapper O(V, P);
+  return O && O.map("Name", Out.Name) && O.map("Arch", Out.Arch) &&
+         O.map("Driver", Out.Driver) && O.map("Runtime", Out.Runtime) &&
+         O.finish();
+}
+
 static bool fromJSON(const json::Value &V, KernelArg &Out, json::Path P) {
   StrictMapper O(V, P);
   std::string Kind;
@@ -207,7 +234,9 @@ struct OrderedInstance {
            checkFileName(I.Prologue, P.field("Prologue")) &&
            O.map("Epilogue", I.Epilogue) &&
            checkFileName(I.Epilogue, P.field("Epilogue")) &&
-           O.map("Occurrences", I.Occurrences) && O.finish();
+           O.map("Occurrences", I.Occurrences) &&
+           O.mapOptional("Cooperative", I.Cooperative) &&
+           O.mapOptional("Device", I.Device) && O.finish();
   }
 };
 

@@ -41,8 +41,8 @@ static RecordedKernel makeKernel() {
   K.DynamicHashInputs = {"GridDims"};
   // Not in the order of the hashes.
   K.Instances = {
-      {"ff00000000000000", {4, 2, 1}, {256, 1, 1}, 1024, "p1", "e1", 7},
-      {"0000000000000001", {1, 1, 1}, {32, 4, 2}, 0, "p2", "e2", 1}};
+      {"ff00000000000000", {4, 2, 1}, {256, 1, 1}, 1024, "p1", "e1", 7, false, {}},
+      {"0000000000000001", {1, 1, 1}, {32, 4, 2}, 0, "p2", "e2", 1, false, {}}};
   return K;
 }
 
@@ -90,6 +90,28 @@ TEST(Database, NamesAsUsersKnowThem) {
   EXPECT_EQ(*I->getObject("BlockDims")->getInteger("x"), 256);
   EXPECT_EQ(*I->getInteger("SharedMem"), 1024);
   EXPECT_EQ(*I->getInteger("Occurrences"), 7);
+}
+
+TEST(Database, SaysWhatALaunchOnAGPUWas) {
+  RecordedKernel K = makeKernel();
+  json::Value Host = toJSON(K);
+  // A recording of the host device has no keys that older readers refuse.
+  for (const auto &[Key, V] : *Host.getAsObject()->getObject("instances")) {
+    EXPECT_FALSE(V.getAsObject()->get("Cooperative"));
+    EXPECT_FALSE(V.getAsObject()->get("Device"));
+  }
+  K.Instances[0].Cooperative = true;
+  K.Instances[0].Device = {"NVIDIA H200", "sm_90", "13.0", "12.8"};
+  Expected<RecordedKernel> R =
+      parseRecordedKernel(formatv("{0}", toJSON(K)).str());
+  ASSERT_THAT_EXPECTED(R, Succeeded());
+  EXPECT_TRUE(R->Instances[0].Cooperative);
+  EXPECT_EQ(R->Instances[0].Device.Name, "NVIDIA H200");
+  EXPECT_EQ(R->Instances[0].Device.Arch, "sm_90");
+  EXPECT_EQ(R->Instances[0].Device.Driver, "13.0");
+  EXPECT_EQ(R->Instances[0].Device.Runtime, "12.8");
+  EXPECT_FALSE(R->Instances[1].Cooperative);
+  EXPECT_EQ(R->Instances[1].Device.Name, "");
 }
 
 TEST(Database, EveryKeyIsRequired) {

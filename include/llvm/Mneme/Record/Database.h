@@ -28,6 +28,14 @@
 namespace llvm {
 namespace mneme {
 
+/// The GPU that a launch ran on. All empty for the host device.
+struct RecordedDevice {
+  std::string Name;    ///< "NVIDIA H200"
+  std::string Arch;    ///< "sm_90"
+  std::string Driver;  ///< "13.0": the CUDA version that it supports.
+  std::string Runtime; ///< "13.0"; empty when not known.
+};
+
 /// One recorded launch.
 struct RecordedInstance {
   std::string DynamicHash; ///< 16 hexadecimal digits.
@@ -37,6 +45,8 @@ struct RecordedInstance {
   std::string Epilogue;
   uint64_t Occurrences =
       1; ///< Launches with this dynamic hash, recorded or not.
+  bool Cooperative = false; ///< All blocks at once, for grid.sync().
+  RecordedDevice Device = {};
 };
 
 /// One kernel: the contents of <static hash>.json.
@@ -46,7 +56,7 @@ struct RecordedKernel {
   std::string StaticHash;   ///< 32 hexadecimal digits.
   std::string Triple, Arch; ///< What the application was compiled for.
   std::string OptLevel;     ///< The application's own: "0" … "3", "s", "z".
-  std::string Device;       ///< What it ran on: "host".
+  std::string Device;       ///< What it ran on: "host", "cuda".
   std::string Toolchain;    ///< "clang 22.1.8".
   std::vector<std::string>
       Modules;                    ///< Bitcode files in the folder; one for now.
