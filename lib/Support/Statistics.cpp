@@ -9,14 +9,44 @@
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <algorithm>
+#include <cassert>
 #include <cmath>
 
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// How often the bootstrap resamples.
+static constexpr unsigned NumResamples = 2000;
+
 static double medianOfSorted(ArrayRef<double> S) {
   size_t N = S.size();
   return N % 2 ? S[N / 2] : (S[N / 2 - 1] + S[N / 2]) / 2;
+}
+
+double mneme::getQuantile(ArrayRef<double> Sorted, double Q) {
+  assert(!Sorted.empty() && Q >= 0 && Q <= 1);
+  double Position = Q * (Sorted.size() - 1);
+  auto Below = static_cast<size_t>(Position);
+  if (Below + 1 == Sorted.size())
+    return Sorted.back();
+  double Part = Position - Below;
+  return Sorted[Below] + Part * (Sorted[Below + 1] - Sorted[Below]);
+}
+
+/// The largest R such that the median of what \p N samples were drawn from lies
+/// between the R-th smallest and the R-th largest, counted from 0, with a
+/// probability of 95 %. It does not when at most R samples are on one side of
+/// it, and each sample is with a probability of a half.
+static size_t getMedianRank(size_t N) {
+  double LogHalves = N * std::log(0.5), Tail = 0;
+  for (size_t R = 0; R <= N / 2; ++R) {
+    Tail += std::exp(std::lgamma(N + 1.0) - std::lgamma(R + 1.0) -
+                     std::lgamma(N - R + 1.0) + LogHalves);
+    if (Tail > 0.025)
+      return R == 0 ? 0 : R - 1;
+  }
+  return N / 2;
 }
 
 SampleSummary mneme::summarize(ArrayRef<double> Samples) {
@@ -30,20 +60,87 @@ SampleSummary mneme::summarize(ArrayRef<double> Samples) {
   R.Min = S.front();
   R.Max = S.back();
   R.Median = medianOfSorted(S);
-  R.Low = R.Min;
-  R.High = R.Max;
-  if (N >= 6) {
-    // Ranks N/2 -+ 1.96 sqrt(N)/2: the binomial interval of the median.
-    double Half = 1.959964 * std::sqrt(double(N)) / 2;
-    auto Lower = static_cast<ptrdiff_t>(std::floor(N / 2.0 - Half));
-    auto Upper = static_cast<ptrdiff_t>(std::ceil(N / 2.0 + Half));
-    R.Low = S[std::max<ptrdiff_t>(Lower, 0)];
-    R.High = S[std::min<ptrdiff_t>(Upper, N - 1)];
-  }
+  R.Q1 = getQuantile(S, 0.25);
+  R.Q3 = getQuantile(S, 0.75);
+  size_t Rank = getMedianRank(N);
+  R.Low = S[Rank];
+  R.High = S[N - 1 - Rank];
   SmallVector<double> Deviations;
   for (double V : S)
     Deviations.push_back(std::fabs(V - R.Median));
   llvm::sort(Deviations);
   R.Spread = 1.4826 * medianOfSorted(Deviations);
   return R;
+}
+
+//===----------------------------------------------------------------------===//
+// Bootstrap
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// SplitMix64: the same numbers with every standard library.
+class Random {
+public:
+  /// Under \p Bound, which is far below 2^32.
+  size_t below(size_t Bound) { return ((next() >> 32) * Bound) >> 32; }
+
+private:
+  uint64_t State = 0x6d6e656d65; // "mneme"
+
+  uint64_t next() {
+    uint64_t Z = (State += 0x9e3779b97f4a7c15);
+    Z = (Z ^ (Z >> 30)) * 0xbf58476d1ce4e5b9;
+    Z = (Z ^ (Z >> 27)) * 0x94d049bb133111eb;
+    return Z ^ (Z >> 31);
+  }
+};
+} // namespace
+
+static double getMedian(MutableArrayRef<double> S) {
+  size_t Middle = S.size() / 2;
+  std::nth_element(S.begin(), S.begin() + Middle, S.end());
+  if (S.size() % 2)
+    return S[Middle];
+  return (*std::max_element(S.begin(), S.begin() + Middle) + S[Middle]) / 2;
+}
+
+static double getResampledMedian(ArrayRef<double> Samples, Random &Numbers,
+                                 SmallVectorImpl<double> &Scratch) {
+  Scratch.resize(Samples.size());
+  for (double &V : Scratch)
+    V = Samples[Numbers.below(Samples.size())];
+  return getMedian(Scratch);
+}
+
+/// From logarithms of \p Value and of its resampled values.
+static RatioEstimate makeEstimate(double Value,
+                                  MutableArrayRef<double> Resampled) {
+  llvm::sort(Resampled);
+  return {std::exp(Value), std::exp(getQuantile(Resampled, 0.025)),
+          std::exp(getQuantile(Resampled, 0.975))};
+}
+
+RatioEstimate mneme::estimateRatio(ArrayRef<double> A, ArrayRef<double> B) {
+  assert(!A.empty() && !B.empty() && "no samples");
+  Random Numbers;
+  SmallVector<double> Scratch, Logs;
+  for (unsigned I = 0; I != NumResamples; ++I) {
+    double Above = getResampledMedian(A, Numbers, Scratch);
+    Logs.push_back(
+        std::log(Above / getResampledMedian(B, Numbers, Scratch)));
+  }
+  return makeEstimate(std::log(summarize(A).Median / summarize(B).Median),
+                      Logs);
+}
+
+RatioEstimate mneme::estimatePairedRatio(ArrayRef<double> A,
+                                         ArrayRef<double> B) {
+  assert(!A.empty() && A.size() == B.size() && "no pairs");
+  SmallVector<double> Pairs, Scratch, Logs;
+  for (auto [X, Y] : zip_equal(A, B))
+    Pairs.push_back(std::log(X / Y));
+  Random Numbers;
+  for (unsigned I = 0; I != NumResamples; ++I)
+    Logs.push_back(getResampledMedian(Pairs, Numbers, Scratch));
+  return makeEstimate(summarize(Pairs).Median, Logs);
 }

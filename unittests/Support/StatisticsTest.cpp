@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Support/Statistics.h"
 #include "gtest/gtest.h"
+#include <random>
 
 using namespace llvm::mneme;
 
@@ -37,9 +38,102 @@ TEST(StatisticsTest, IntervalNarrowsWithSamples) {
     V.push_back(I);
   SampleSummary S = summarize(V);
   EXPECT_EQ(S.Median, 50);
-  // 50.5 -+ 1.96 * sqrt(101) / 2 = [40.65, 60.35].
+  // The smallest and largest 40 of 101 are outside: P(Bin(101, 1/2) <= 40) is
+  // 0.023, and P(Bin(101, 1/2) <= 41) is 0.037.
   EXPECT_EQ(S.Low, 40);
-  EXPECT_EQ(S.High, 61);
+  EXPECT_EQ(S.High, 60);
+}
+
+TEST(StatisticsTest, IntervalHasTheRanksOfTheTables) {
+  // Samples outside on each side, by number of samples.
+  const std::pair<int, int> Ranks[] = {{5, 0},  {6, 0},   {8, 0},
+                                       {9, 1},  {11, 1},  {12, 2},
+                                       {20, 5}, {100, 39}};
+  for (auto [N, Rank] : Ranks) {
+    std::vector<double> V;
+    for (int I = 0; I < N; ++I)
+      V.push_back(I);
+    SampleSummary S = summarize(V);
+    EXPECT_EQ(S.Low, Rank) << N;
+    EXPECT_EQ(S.High, N - 1 - Rank) << N;
+  }
+}
+
+TEST(StatisticsTest, QuartilesAreInterpolated) {
+  SampleSummary S = summarize({5, 1, 2, 4, 3, 6});
+  EXPECT_DOUBLE_EQ(S.Q1, 2.25);
+  EXPECT_DOUBLE_EQ(S.Q3, 4.75);
+  EXPECT_EQ(getQuantile({7.0}, 0.25), 7);
+  EXPECT_EQ(getQuantile({1.0, 3.0}, 0), 1);
+  EXPECT_EQ(getQuantile({1.0, 3.0}, 1), 3);
+}
+
+/// Numbers of a fixed sequence that look normal with mean 0, deviation 1.
+class Noise {
+public:
+  double operator()() {
+    double Sum = -6;
+    for (int I = 0; I < 12; ++I)
+      Sum += std::generate_canonical<double, 53>(Engine);
+    return Sum;
+  }
+  std::vector<double> samples(size_t N, double Mean, double Deviation) {
+    std::vector<double> V;
+    for (size_t I = 0; I < N; ++I)
+      V.push_back(Mean + Deviation * (*this)());
+    return V;
+  }
+
+private:
+  std::mt19937_64 Engine{1};
+};
+
+TEST(StatisticsTest, RatioOfConstantsIsExact) {
+  RatioEstimate R = estimateRatio({3, 3, 3}, {2, 2});
+  EXPECT_DOUBLE_EQ(R.Value, 1.5);
+  EXPECT_DOUBLE_EQ(R.Low, 1.5);
+  EXPECT_DOUBLE_EQ(R.High, 1.5);
+  EXPECT_TRUE(R.isSignificant());
+  EXPECT_FALSE(estimateRatio({2, 2}, {2}).isSignificant());
+}
+
+TEST(StatisticsTest, RatioIsRepeatable) {
+  Noise N;
+  std::vector<double> A = N.samples(31, 100, 2), B = N.samples(20, 100, 2);
+  RatioEstimate First = estimateRatio(A, B), Second = estimateRatio(A, B);
+  EXPECT_EQ(First.Low, Second.Low);
+  EXPECT_EQ(First.High, Second.High);
+  EXPECT_LT(First.Low, First.Value);
+  EXPECT_LT(First.Value, First.High);
+}
+
+TEST(StatisticsTest, IntervalsCoverTheTruthAsOftenAsTheySay) {
+  // 95 % of 400 is 380; the bootstrap of a median is a little cautious.
+  Noise N;
+  unsigned Independent = 0, Paired = 0;
+  for (int I = 0; I < 400; ++I) {
+    std::vector<double> A = N.samples(30, 100, 1), B = N.samples(30, 100, 1);
+    Independent += !estimateRatio(A, B).isSignificant();
+    Paired += !estimatePairedRatio(A, B).isSignificant();
+  }
+  EXPECT_GE(Independent, 368u);
+  EXPECT_GE(Paired, 368u);
+  EXPECT_LT(Independent, 400u);
+  EXPECT_LT(Paired, 400u);
+}
+
+TEST(StatisticsTest, PairsCancelWhatBothSee) {
+  Noise N;
+  std::vector<double> A, B;
+  for (int I = 0; I < 40; ++I) {
+    double Drift = 100 + I; // far more than the difference
+    A.push_back(Drift * 1.01 + 0.1 * N());
+    B.push_back(Drift + 0.1 * N());
+  }
+  RatioEstimate R = estimatePairedRatio(A, B);
+  EXPECT_NEAR(R.Value, 1.01, 0.001);
+  EXPECT_TRUE(R.isSignificant());
+  EXPECT_FALSE(estimateRatio(A, B).isSignificant());
 }
 
 } // namespace

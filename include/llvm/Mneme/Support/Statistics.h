@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Order statistics of repeated measurements.
+/// Order statistics of repeated measurements. The same samples always give the
+/// same numbers: the bootstrap's random numbers have a fixed seed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +24,37 @@ namespace mneme {
 struct SampleSummary {
   size_t Count = 0;
   double Min = 0, Median = 0, Max = 0;
-  /// 95 % confidence interval of the median by order statistics; [Min, Max]
-  /// while there are too few samples for one (under 6).
+  double Q1 = 0, Q3 = 0; ///< Quartiles.
+  /// 95 % confidence interval of the median by order statistics, with the exact
+  /// binomial ranks; [Min, Max] while there are too few samples for one
+  /// (under 6).
   double Low = 0, High = 0;
   /// Median absolute deviation times 1.4826.
   double Spread = 0;
 };
 
 SampleSummary summarize(ArrayRef<double> Samples);
+
+/// The value that a share \p Q (0 to 1) of \p Sorted does not exceed,
+/// interpolated between neighbours.
+double getQuantile(ArrayRef<double> Sorted, double Q);
+
+/// How many times as large one quantity is as another.
+struct RatioEstimate {
+  double Value = 1;
+  double Low = 1, High = 1; ///< 95 % confidence interval, by bootstrap.
+
+  /// Is 1 outside of the interval?
+  bool isSignificant() const { return Low > 1 || High < 1; }
+};
+
+/// Median(\p A) / median(\p B), for samples that were taken independently. All
+/// samples are positive, and there are some.
+RatioEstimate estimateRatio(ArrayRef<double> A, ArrayRef<double> B);
+
+/// The same for pairs, A[I] taken beside B[I]: the median of log(A[I] / B[I]),
+/// from which a drift that both see cancels.
+RatioEstimate estimatePairedRatio(ArrayRef<double> A, ArrayRef<double> B);
 
 } // namespace mneme
 } // namespace llvm
