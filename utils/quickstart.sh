@@ -10,7 +10,7 @@
 # driver are needed. $BUILD names the build folder (default: build).
 set -euo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
-: "${CUDA_HOME:=}" "${CUDA_PATH:=}" "${BUILD:=$ROOT/build}"
+: "${BUILD:=$ROOT/build}"
 . "$ROOT/utils/setup.sh"
 
 say() { printf '\n== %s\n' "$*"; }
