@@ -8,8 +8,7 @@
 //
 // The process in which one replay compiles and runs. It tells its parent in
 // JSON lines, over a pipe, what it begins ({"stage": n}) and at last what came
-// out
-// ({"result": ...}, {"error": text}, or {"fatal": text} from LLVM's fatal
+// out ({"result": ...}, {"error": text}, or {"fatal": text} from LLVM's fatal
 // errors).
 //
 //===----------------------------------------------------------------------===//
