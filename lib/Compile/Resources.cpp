@@ -7,16 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/Resources.h"
+#include "GPUImage.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
-#include "llvm/Object/ELF.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-using Elf = object::ELF64LEFile;
 
 static Error damaged(const Twine &What) {
   return createStringError("damaged GPU image: " + What);
@@ -71,37 +70,17 @@ static uint32_t wordAt(StringRef Payload, size_t Index) {
              : 0;
 }
 
-static Expected<StringRef> contents(const Elf &File, const Elf::Elf_Shdr &S) {
-  Expected<ArrayRef<uint8_t>> Bytes = File.getSectionContents(S);
-  if (!Bytes)
-    return Bytes.takeError();
-  return StringRef(reinterpret_cast<const char *>(Bytes->data()),
-                   Bytes->size());
-}
-
 /// Index of the kernel's symbol in .symtab; 0 when there is none.
 static Expected<uint32_t> findSymbol(const Elf &File, StringRef Kernel) {
-  auto Sections = File.sections();
-  if (!Sections)
-    return Sections.takeError();
-  for (const Elf::Elf_Shdr &S : *Sections) {
-    if (S.sh_type != ELF::SHT_SYMTAB)
-      continue;
-    Expected<StringRef> Names = File.getStringTableForSymtab(S);
-    if (!Names)
-      return Names.takeError();
-    auto Symbols = File.symbols(&S);
-    if (!Symbols)
-      return Symbols.takeError();
-    for (auto [I, Symbol] : enumerate(*Symbols)) {
-      Expected<StringRef> Name = Symbol.getName(*Names);
-      if (!Name)
-        return Name.takeError();
-      if (*Name == Kernel)
-        return I;
-    }
-  }
-  return 0;
+  uint32_t Found = 0;
+  Error E = forEachSymbol(
+      File, [&](uint32_t Index, StringRef Name, const Elf::Elf_Sym &) {
+        if (Name == Kernel && !Found)
+          Found = Index;
+      });
+  if (E)
+    return std::move(E);
+  return Found;
 }
 
 static Error readKernelNvInfo(StringRef Bytes, KernelResources &R) {
@@ -140,7 +119,7 @@ static Expected<KernelResources> readCubin(const Elf &File, StringRef Kernel) {
       return SectionName.takeError();
     StringRef Name = *SectionName;
     if (Name == ".nv.info" || Name == (".nv.info." + Kernel).str()) {
-      Expected<StringRef> Bytes = contents(File, S);
+      Expected<StringRef> Bytes = getContents(File, S);
       if (!Bytes)
         return Bytes.takeError();
       if (Name != ".nv.info") {
@@ -223,39 +202,31 @@ static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
   if (!Sections)
     return Sections.takeError();
   for (const Elf::Elf_Shdr &S : *Sections) {
-    if (S.sh_type == ELF::SHT_NOTE) {
-      Error Err = Error::success();
-      for (auto Note : File.notes(S, Err)) {
-        if (Found || Note.getName() != "AMDGPU" ||
-            Note.getType() != ELF::NT_AMDGPU_METADATA)
-          continue;
-        Expected<bool> Here = readAMDGPUMetadata(
-            Note.getDescAsStringRef(S.sh_addralign), Kernel, R);
-        if (!Here) {
-          consumeError(std::move(Err));
-          return Here.takeError();
-        }
-        Found = *Here;
-      }
-      if (Err)
-        return std::move(Err);
-    }
-    if (S.sh_type != ELF::SHT_SYMTAB)
+    if (S.sh_type != ELF::SHT_NOTE)
       continue;
-    Expected<StringRef> Names = File.getStringTableForSymtab(S);
-    if (!Names)
-      return Names.takeError();
-    auto Symbols = File.symbols(&S);
-    if (!Symbols)
-      return Symbols.takeError();
-    for (const Elf::Elf_Sym &Symbol : *Symbols) {
-      Expected<StringRef> Name = Symbol.getName(*Names);
-      if (!Name)
-        return Name.takeError();
-      if (*Name == Kernel && Symbol.getType() == ELF::STT_FUNC)
-        R.CodeSize = Symbol.st_size;
+    Error Err = Error::success();
+    for (auto Note : File.notes(S, Err)) {
+      if (Found || Note.getName() != "AMDGPU" ||
+          Note.getType() != ELF::NT_AMDGPU_METADATA)
+        continue;
+      Expected<bool> Here = readAMDGPUMetadata(
+          Note.getDescAsStringRef(S.sh_addralign), Kernel, R);
+      if (!Here) {
+        consumeError(std::move(Err));
+        return Here.takeError();
+      }
+      Found = *Here;
     }
+    if (Err)
+      return std::move(Err);
   }
+  Error E = forEachSymbol(
+      File, [&](uint32_t, StringRef Name, const Elf::Elf_Sym &Symbol) {
+        if (Name == Kernel && Symbol.getType() == ELF::STT_FUNC)
+          R.CodeSize = Symbol.st_size;
+      });
+  if (E)
+    return std::move(E);
   if (!Found)
     return createStringError(
         formatv("the GPU image has no kernel '{0}'", Kernel).str());
@@ -264,9 +235,9 @@ static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
 
 Expected<KernelResources> mneme::readResources(StringRef Image,
                                                StringRef Kernel) {
-  Expected<Elf> File = Elf::create(Image);
+  Expected<Elf> File = openGPUImage(Image);
   if (!File)
-    return damaged(toString(File.takeError()));
+    return File.takeError();
   Expected<KernelResources> R = File->getHeader().e_machine == ELF::EM_CUDA
                                     ? readCubin(*File, Kernel)
                                     : readAMDGPU(*File, Kernel);

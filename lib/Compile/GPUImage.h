@@ -1,0 +1,45 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Access to the ELF files that GPUs load; every step checked, the files may be
+/// damaged.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_COMPILE_GPUIMAGE_H
+#define LLVM_MNEME_LIB_COMPILE_GPUIMAGE_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Object/ELF.h"
+
+namespace llvm {
+namespace mneme {
+
+using Elf = object::ELF64LEFile;
+
+/// Looks at the header only. Errors do not name the file.
+Expected<Elf> openElf(StringRef Bytes);
+/// The same; an Error says that the image is damaged.
+Expected<Elf> openGPUImage(StringRef Image);
+
+/// A section's bytes; none for SHT_NOBITS.
+Expected<StringRef> getContents(const Elf &File, const Elf::Elf_Shdr &Section);
+
+/// The first section of that name; null when there is none.
+Expected<const Elf::Elf_Shdr *> findSection(const Elf &File, StringRef Name);
+
+/// Shows \p Fn each symbol of .symtab with its index.
+Error forEachSymbol(
+    const Elf &File,
+    function_ref<void(uint32_t, StringRef, const Elf::Elf_Sym &)> Fn);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_COMPILE_GPUIMAGE_H
