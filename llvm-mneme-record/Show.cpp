@@ -190,15 +190,11 @@ struct LoadedInstance {
 
 static Expected<LoadedInstance> load(StringRef File, const RecordedKernel &K,
                                      const RecordedInstance &I) {
-  auto Open = [&](StringRef Name) {
-    SmallString<128> Path(sys::path::parent_path(File));
-    sys::path::append(Path, Name);
-    return Snapshot::open(Path);
-  };
-  Expected<Snapshot> Prologue = Open(I.Prologue);
+  StringRef Dir = sys::path::parent_path(File);
+  Expected<Snapshot> Prologue = openSnapshot(Dir, /*Epilogue=*/false, K, I);
   if (!Prologue)
     return Prologue.takeError();
-  Expected<Snapshot> Epilogue = Open(I.Epilogue);
+  Expected<Snapshot> Epilogue = openSnapshot(Dir, /*Epilogue=*/true, K, I);
   if (!Epilogue)
     return Epilogue.takeError();
   if (Prologue->args().size() != K.Args.size())

@@ -42,7 +42,7 @@ private:
                            .str());
   }
   void checkModule(StringRef File);
-  std::optional<Snapshot> checkSnapshot(StringRef File, uint32_t Kind,
+  std::optional<Snapshot> checkSnapshot(bool Epilogue,
                                         const RecordedInstance &I);
   void checkArgs(StringRef File, const Snapshot &S);
   void checkInstance(const RecordedInstance &I);
@@ -85,29 +85,27 @@ void Checker::checkModule(StringRef File) {
   }
 }
 
-std::optional<Snapshot> Checker::checkSnapshot(StringRef File, uint32_t Kind,
+std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
                                                const RecordedInstance &I) {
+  StringRef File = Epilogue ? I.Epilogue : I.Prologue;
   Expected<Snapshot> S = Snapshot::open(pathOf(File));
   if (!S) {
     Problems.push_back(toString(S.takeError()));
     return std::nullopt;
   }
+  SnapshotFit Fit = findSnapshotFit(*S, Epilogue, K, I);
   const MnemeSnapshotHeader &H = S->header();
-  if (H.Kind != Kind)
+  if (!Fit.Kind)
     report(File, "{0} in the place of {1}",
            S->isEpilogue() ? "epilogue" : "prologue",
            S->isEpilogue() ? "a prologue" : "an epilogue");
-  Digest128 Static;
-  llvm::copy(H.StaticHash, Static.begin());
-  if (toHexString(Static) != K.StaticHash)
-    report(File, "belongs to kernel {0}, not {1}", toHexString(Static),
+  if (!Fit.Kernel)
+    report(File, "belongs to kernel {0}, not {1}", toHexString(S->staticHash()),
            K.StaticHash);
-  if (toHexString(H.DynamicHash) != I.DynamicHash)
+  if (!Fit.Instance)
     report(File, "belongs to instance {0}, not {1}", toHexString(H.DynamicHash),
            I.DynamicHash);
-  if (H.ArenaBase < K.VAddr ||
-      H.ArenaBase - K.VAddr > K.VASize - std::min(H.ArenaSize, K.VASize) ||
-      H.ArenaSize > K.VASize)
+  if (!Fit.Arena)
     report(File, "arena of {0:x} bytes at {1:x} is not the recording's",
            H.ArenaSize, H.ArenaBase);
   std::vector<char> Raw;
@@ -130,10 +128,8 @@ void Checker::checkArgs(StringRef File, const Snapshot &S) {
 }
 
 void Checker::checkInstance(const RecordedInstance &I) {
-  std::optional<Snapshot> Prologue =
-      checkSnapshot(I.Prologue, MNEME_SNAPSHOT_PROLOGUE, I);
-  std::optional<Snapshot> Epilogue =
-      checkSnapshot(I.Epilogue, MNEME_SNAPSHOT_EPILOGUE, I);
+  std::optional<Snapshot> Prologue = checkSnapshot(/*Epilogue=*/false, I);
+  std::optional<Snapshot> Epilogue = checkSnapshot(/*Epilogue=*/true, I);
   if (Prologue && !Prologue->isEpilogue()) {
     checkArgs(I.Prologue, *Prologue);
     StringSet<> Names;

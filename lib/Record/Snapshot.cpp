@@ -10,11 +10,13 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
 #include <cmath>
 
 using namespace llvm;
@@ -340,6 +342,12 @@ Error Snapshot::decode(const SnapshotData &D, MutableArrayRef<char> Out) const {
   return Error::success();
 }
 
+Digest128 Snapshot::staticHash() const {
+  Digest128 Hash;
+  llvm::copy(Header.StaticHash, Hash.begin());
+  return Hash;
+}
+
 Error Snapshot::overlay(size_t Index, MutableArrayRef<char> Contents) const {
   const SnapshotRegion &R = Regions[Index];
   assert(Contents.size() == R.Size && "contents of another size");
@@ -352,4 +360,44 @@ Error Snapshot::overlay(size_t Index, MutableArrayRef<char> Contents) const {
             decode(*D, Contents.slice(D->Address - R.Address, D->RawSize)))
       return E;
   return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Whether it is the right one
+//===----------------------------------------------------------------------===//
+
+SnapshotFit mneme::findSnapshotFit(const Snapshot &S, bool Epilogue,
+                                   const RecordedKernel &K,
+                                   const RecordedInstance &I) {
+  const MnemeSnapshotHeader &H = S.header();
+  return {S.isEpilogue() == Epilogue,
+          toHexString(S.staticHash()) == K.StaticHash,
+          toHexString(H.DynamicHash) == I.DynamicHash,
+          H.ArenaBase == K.VAddr && H.ArenaSize <= K.VASize};
+}
+
+Expected<Snapshot> mneme::openSnapshot(StringRef Dir, bool Epilogue,
+                                       const RecordedKernel &K,
+                                       const RecordedInstance &I) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, Epilogue ? I.Epilogue : I.Prologue);
+  Expected<Snapshot> S = Snapshot::open(Path);
+  if (!S)
+    return S.takeError();
+  auto Refuse = [&](const Twine &Why) {
+    return createFileError(Path, createStringError(Why));
+  };
+  SnapshotFit Fit = findSnapshotFit(*S, Epilogue, K, I);
+  if (!Fit.Kind)
+    return Refuse(Epilogue ? "is a prologue, not an epilogue"
+                           : "is an epilogue, not a prologue");
+  if (!Fit.Kernel)
+    return Refuse("belongs to kernel " + toHexString(S->staticHash()) +
+                  ", not to " + K.StaticHash);
+  if (!Fit.Instance)
+    return Refuse("belongs to record " + toHexString(S->header().DynamicHash) +
+                  ", not to " + I.DynamicHash);
+  if (!Fit.Arena)
+    return Refuse("its arena is not the kernel's");
+  return S;
 }

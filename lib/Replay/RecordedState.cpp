@@ -7,54 +7,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/Plan.h"
-#include "llvm/Mneme/Support/Digest.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 #include <algorithm>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// Opens a snapshot and checks that it is the one that the database means.
-static Expected<Snapshot> openSnapshot(StringRef Dir, StringRef Name,
-                                       bool Epilogue, const RecordedKernel &K,
-                                       const RecordedInstance &I) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, Name);
-  Expected<Snapshot> S = Snapshot::open(Path);
-  if (!S)
-    return S.takeError();
-  auto Refuse = [&](const Twine &Why) {
-    return createFileError(Path, createStringError(Why));
-  };
-  if (S->isEpilogue() != Epilogue)
-    return Refuse(Epilogue ? "is a prologue, not an epilogue"
-                           : "is an epilogue, not a prologue");
-  const MnemeSnapshotHeader &H = S->header();
-  Digest128 Static;
-  std::copy(std::begin(H.StaticHash), std::end(H.StaticHash), Static.begin());
-  if (toHexString(Static) != K.StaticHash)
-    return Refuse("belongs to kernel " + toHexString(Static) + ", not to " +
-                  K.StaticHash);
-  if (toHexString(H.DynamicHash) != I.DynamicHash)
-    return Refuse("belongs to record " + toHexString(H.DynamicHash) +
-                  ", not to " + I.DynamicHash);
-  if (H.ArenaBase != K.VAddr || H.ArenaSize != K.VASize)
-    return Refuse("its arena is not the kernel's");
-  return std::move(*S);
-}
 
 Expected<RecordedState> RecordedState::load(StringRef Dir,
                                             const RecordedKernel &Kernel,
                                             const RecordedInstance &Instance) {
   RecordedState State;
   Expected<Snapshot> Before =
-      openSnapshot(Dir, Instance.Prologue,
-                   /*Epilogue=*/false, Kernel, Instance);
+      openSnapshot(Dir, /*Epilogue=*/false, Kernel, Instance);
   if (!Before)
     return Before.takeError();
-  Expected<Snapshot> After = openSnapshot(Dir, Instance.Epilogue,
-                                          /*Epilogue=*/true, Kernel, Instance);
+  Expected<Snapshot> After =
+      openSnapshot(Dir, /*Epilogue=*/true, Kernel, Instance);
   if (!After)
     return After.takeError();
 

@@ -18,6 +18,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
@@ -61,6 +62,7 @@ public:
   static Expected<Snapshot> parse(std::unique_ptr<MemoryBuffer> Buffer);
 
   const MnemeSnapshotHeader &header() const { return Header; }
+  Digest128 staticHash() const;
   bool isEpilogue() const { return Header.Kind == MNEME_SNAPSHOT_EPILOGUE; }
   /// Sorted by address, not overlapping, inside the arena.
   ArrayRef<SnapshotRegion> regions() const { return Regions; }
@@ -86,6 +88,27 @@ private:
   std::vector<std::string> Args;
   std::vector<SnapshotData> Data;
 };
+
+struct RecordedKernel;
+struct RecordedInstance;
+
+/// In what a snapshot is the one that a kernel's file means.
+struct SnapshotFit {
+  bool Kind;     ///< Prologue or epilogue.
+  bool Kernel;   ///< Static hash.
+  bool Instance; ///< Dynamic hash.
+  /// The same base, and no larger than the kernel's, which is the largest of
+  /// its launches'.
+  bool Arena;
+};
+SnapshotFit findSnapshotFit(const Snapshot &S, bool Epilogue,
+                            const RecordedKernel &K, const RecordedInstance &I);
+
+/// Reads the prologue or epilogue of \p I in folder \p Dir; one that does not
+/// fit is an error.
+Expected<Snapshot> openSnapshot(StringRef Dir, bool Epilogue,
+                                const RecordedKernel &K,
+                                const RecordedInstance &I);
 
 } // namespace mneme
 } // namespace llvm
