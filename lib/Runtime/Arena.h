@@ -18,12 +18,9 @@
 #ifndef MNEME_LIB_RUNTIME_ARENA_H
 #define MNEME_LIB_RUNTIME_ARENA_H
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <set>
+#include "AddressMap.h"
+
 #include <string>
-#include <utility>
 
 namespace mneme {
 
@@ -32,13 +29,7 @@ class Arena {
 public:
   static constexpr uint64_t PageSize = 4096;
 
-  struct Allocation {
-    uint64_t Address;
-    uint64_t Size; ///< Bytes asked for.
-    uint32_t Kind; ///< The caller's own.
-    uint32_t Flags;
-    void *Owner; ///< The caller's own.
-  };
+  using Allocation = AddressMap::Allocation;
 
   Arena() = default;
   Arena(const Arena &) = delete;
@@ -63,41 +54,23 @@ public:
   /// no allocation starts at \p Address.
   bool release(uint64_t Address);
 
-  /// The allocation whose bytes include \p Address, or null. One byte beyond
-  /// the size that was asked for is outside.
-  Allocation *find(uint64_t Address);
-  Allocation *find(const void *P) {
-    return find(reinterpret_cast<uint64_t>(P));
+  /// As AddressMap has them.
+  Allocation *find(uint64_t Address) { return Map.find(Address); }
+  Allocation *find(const void *P) { return Map.find(P); }
+  bool contains(const void *P) const { return Map.contains(P); }
+  const std::map<uint64_t, Allocation> &allocations() const {
+    return Map.allocations();
   }
+  uint64_t base() const { return Map.base(); }
+  uint64_t size() const { return Map.size(); }
+  uint64_t bytesInUse() const { return Map.bytesInUse(); }
 
-  /// Whether \p P lies in the reserved range, allocated or not.
-  bool contains(const void *P) const {
-    return reinterpret_cast<uint64_t>(P) - Base < Size;
-  }
-
-  /// Live allocations by address.
-  const std::map<uint64_t, Allocation> &allocations() const { return Live; }
-
-  uint64_t base() const { return Base; }
-  uint64_t size() const { return Size; }
-  /// Bytes asked for by live allocations.
-  uint64_t bytesInUse() const { return InUse; }
+  const AddressMap &addresses() const { return Map; }
 
 private:
-  using FreeMap = std::map<uint64_t, uint64_t>;
+  Allocation *commit(Allocation *A);
 
-  /// Bytes of address space that an allocation takes: whole pages and the
-  /// guard.
-  static uint64_t span(uint64_t Size);
-  Allocation *take(FreeMap::iterator Free, uint64_t Address, uint64_t Size,
-                   uint32_t Kind);
-  void addFree(uint64_t Address, uint64_t Size);
-  void removeFree(FreeMap::iterator I);
-
-  uint64_t Base = 0, Size = 0, InUse = 0;
-  std::map<uint64_t, Allocation> Live;
-  FreeMap FreeByAddress;
-  std::set<std::pair<uint64_t, uint64_t>> FreeBySize; ///< {size, address}
+  AddressMap Map{{PageSize, /*Guard=*/PageSize}};
 };
 
 } // namespace mneme

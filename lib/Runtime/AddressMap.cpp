@@ -1,0 +1,130 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AddressMap.h"
+
+using namespace mneme;
+
+// So many free places are tried that would have room but for their alignment,
+// before one is taken that has room however it lies.
+static constexpr unsigned MaxTries = 16;
+
+static uint64_t roundUp(uint64_t V, uint64_t Granule) {
+  return (V + Granule - 1) & ~(Granule - 1);
+}
+
+void AddressMap::assign(uint64_t NewBase, uint64_t NewSize) {
+  Base = NewBase;
+  Size = NewSize;
+  addFree(Base, Size);
+}
+
+void AddressMap::clear() {
+  Base = Size = InUse = 0;
+  Live.clear();
+  FreeByAddress.clear();
+  FreeBySize.clear();
+}
+
+uint64_t AddressMap::granuleOf(uint64_t Bytes) const {
+  return Bytes >= L.LargeSize ? L.LargeGranule : L.Granule;
+}
+
+uint64_t AddressMap::span(uint64_t Bytes) const {
+  return roundUp(Bytes ? Bytes : 1, granuleOf(Bytes)) + L.Guard;
+}
+
+void AddressMap::addFree(uint64_t Address, uint64_t Bytes) {
+  FreeByAddress.emplace(Address, Bytes);
+  FreeBySize.emplace(Bytes, Address);
+}
+
+void AddressMap::removeFree(FreeMap::iterator I) {
+  FreeBySize.erase({I->second, I->first});
+  FreeByAddress.erase(I);
+}
+
+AddressMap::Allocation *AddressMap::take(FreeMap::iterator Free,
+                                         uint64_t Address, uint64_t Bytes,
+                                         uint32_t Kind) {
+  uint64_t Span = span(Bytes);
+  uint64_t FreeBegin = Free->first, FreeEnd = FreeBegin + Free->second;
+  removeFree(Free);
+  if (Address > FreeBegin)
+    addFree(FreeBegin, Address - FreeBegin);
+  if (Address + Span < FreeEnd)
+    addFree(Address + Span, FreeEnd - Address - Span);
+  InUse += Bytes;
+  return &(Live[Address] = {Address, Bytes, Kind, 0, nullptr});
+}
+
+AddressMap::Allocation *AddressMap::allocate(uint64_t Bytes, uint32_t Kind) {
+  if (Bytes > Size)
+    return nullptr;
+  uint64_t Span = span(Bytes), Granule = granuleOf(Bytes);
+  unsigned Tries = 0;
+  for (auto I = FreeBySize.lower_bound({Span, 0}); I != FreeBySize.end();) {
+    uint64_t Address = roundUp(I->second, Granule);
+    if (Address - I->second + Span <= I->first)
+      return take(FreeByAddress.find(I->second), Address, Bytes, Kind);
+    if (++Tries == MaxTries)
+      I = FreeBySize.lower_bound({Span + Granule - L.Granule, 0});
+    else
+      ++I;
+  }
+  return nullptr;
+}
+
+AddressMap::Allocation *AddressMap::allocateAt(uint64_t Address, uint64_t Bytes,
+                                               uint32_t Kind) {
+  if (Address % L.Granule || Bytes > Size)
+    return nullptr;
+  auto I = FreeByAddress.upper_bound(Address);
+  if (I == FreeByAddress.begin())
+    return nullptr;
+  --I;
+  if (Address + span(Bytes) > I->first + I->second)
+    return nullptr;
+  return take(I, Address, Bytes, Kind);
+}
+
+bool AddressMap::release(uint64_t Address) {
+  auto I = Live.find(Address);
+  if (I == Live.end())
+    return false;
+  uint64_t Span = span(I->second.Size);
+  InUse -= I->second.Size;
+  Live.erase(I);
+
+  auto Next = FreeByAddress.lower_bound(Address);
+  if (Next != FreeByAddress.end() && Next->first == Address + Span) {
+    Span += Next->second;
+    auto Merged = Next++;
+    removeFree(Merged);
+  }
+  if (Next != FreeByAddress.begin()) {
+    auto Prev = std::prev(Next);
+    if (Prev->first + Prev->second == Address) {
+      Address = Prev->first;
+      Span += Prev->second;
+      removeFree(Prev);
+    }
+  }
+  addFree(Address, Span);
+  return true;
+}
+
+AddressMap::Allocation *AddressMap::find(uint64_t Address) {
+  auto I = Live.upper_bound(Address);
+  if (I == Live.begin())
+    return nullptr;
+  --I;
+  // An allocation of no bytes still owns its address.
+  uint64_t Bytes = I->second.Size ? I->second.Size : 1;
+  return Address - I->first < Bytes ? &I->second : nullptr;
+}
