@@ -23,6 +23,13 @@
 ///              uint64_t NumParts, uint8_t *Flags)
 ///   mneme_copy(const MnemeCopyPart *, const uint64_t *FirstTile,
 ///              uint64_t NumParts)
+///   mneme_clock(MnemeClockSample Samples[2], uint64_t Ticks)
+///
+/// mneme_clock is for one thread, not for a table of parts: it samples the
+/// clocks at a tick of the timer, spins for so many ticks and samples again.
+///
+/// As many blocks as the device can hold of them at once are best, for which
+/// eight for each multiprocessor will do, but not more than there are tiles.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -37,10 +44,12 @@
 #define MNEME_KERNEL_COMPARE "mneme_compare"
 #define MNEME_KERNEL_DIFF "mneme_diff"
 #define MNEME_KERNEL_COPY "mneme_copy"
+#define MNEME_KERNEL_CLOCK "mneme_clock"
 
 /// Two ranges of equal size that are compared under one rule
 /// (llvm/Mneme/Replay/Compare.h). A tail shorter than an element is compared as
-/// bytes. Ranges whose addresses are equal modulo 16 are compared fastest.
+/// bytes. Ranges whose addresses are equal modulo 16, and multiples of the
+/// element's size, are compared fastest.
 typedef struct {
   uint64_t Expected; ///< Device addresses.
   uint64_t Actual;
@@ -78,5 +87,10 @@ typedef struct {
   uint64_t From;
   uint64_t Size;
 } MnemeCopyPart;
+
+typedef struct {
+  uint64_t Time;   ///< Ticks of the device's timer; nanoseconds on NVIDIA.
+  uint64_t Cycles; ///< Of the multiprocessor's clock.
+} MnemeClockSample;
 
 #endif // LLVM_MNEME_DEVICE_MEMORYKERNELS_H
