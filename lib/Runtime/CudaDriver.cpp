@@ -142,7 +142,7 @@ void CudaMapping::dropChunk(std::map<uint64_t, Chunk>::iterator I) {
   Chunks.erase(I);
 }
 
-std::string CudaMapping::map(uint64_t Address, uint64_t Bytes) {
+std::string CudaMapping::map(uint64_t Address, uint64_t Bytes, Ranges *Fresh) {
   if (!Bytes)
     return "";
   if (Address < Base || Address - Base > Size || Bytes > Size - (Address - Base))
@@ -163,6 +163,8 @@ std::string CudaMapping::map(uint64_t Address, uint64_t Bytes) {
         return Error;
       }
       Here = Chunks.find(At);
+      if (Fresh)
+        Fresh->emplace_back(At, Stop - At);
     }
     ++Here->second.Uses;
     At = Here->first + Here->second.Size;
@@ -178,7 +180,7 @@ void CudaMapping::unmap(uint64_t Address, uint64_t Bytes) {
   if (I == Chunks.begin())
     return;
   for (--I; I != Chunks.end() && I->first < Address + Bytes; ++I)
-    if (I->second.Uses)
+    if (I->second.Uses && I->first + I->second.Size > Begin)
       --I->second.Uses;
 }
 

@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace mneme {
 
@@ -104,6 +106,8 @@ struct CudaDriver {
 /// went wrong.
 class CudaMapping {
 public:
+  using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+
   CudaMapping(const CudaDriver &Driver, CUdevice Device)
       : Driver(Driver), Device(Device) {}
   CudaMapping(const CudaMapping &) = delete;
@@ -113,7 +117,9 @@ public:
   /// Reserves exactly [Base, Base + Size), whole granules.
   std::string reserve(uint64_t Base, uint64_t Size);
   /// Backs [Address, Address + Size) with memory; its contents are anything.
-  std::string map(uint64_t Address, uint64_t Size);
+  /// \p Fresh, where given, gets the ranges (address, size) of whole granules
+  /// that came new from the device.
+  std::string map(uint64_t Address, uint64_t Size, Ranges *Fresh = nullptr);
   /// Takes back one map(). Granules without a range stay mapped, for the next
   /// map() there, until trim().
   void unmap(uint64_t Address, uint64_t Size);
