@@ -1,0 +1,375 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Replay/Measure.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Mneme/Support/Statistics.h"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// The share of outliers from which on they are no accident.
+static constexpr double BimodalShare = 0.05;
+/// The largest number of launches in a sample.
+static constexpr double MaxRepeat = 100;
+
+StringRef mneme::getCacheModeName(CacheMode Mode) {
+  return Mode == CacheMode::Cold ? "cold" : "warm";
+}
+
+/// By StopReason.
+static const char *const StopReasonNames[] = {"precision", "samples", "time",
+                                              "fixed"};
+
+StringRef mneme::getStopReasonName(StopReason R) {
+  return StopReasonNames[static_cast<unsigned>(R)];
+}
+
+std::optional<StopReason> mneme::parseStopReason(StringRef Name) {
+  for (auto [I, N] : enumerate(StopReasonNames))
+    if (Name == N)
+      return static_cast<StopReason>(I);
+  return std::nullopt;
+}
+
+unsigned Measurement::countOutliers() const {
+  SampleSummary S = summarize(Nanoseconds);
+  // Where the timer ticks coarsely, the quartiles are one value.
+  double Margin =
+      std::max(3 * (S.Q3 - S.Q1), MeasureRules().Precision * S.Median);
+  return count_if(Nanoseconds, [&](double N) { return N > S.Q3 + Margin; });
+}
+
+bool Measurement::isBimodal() const {
+  return countOutliers() > BimodalShare * Nanoseconds.size();
+}
+
+double SampleMachine::now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void SampleMachine::sleep(double Seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(Seconds));
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+namespace llvm {
+namespace mneme {
+/// One call of Measurer::measure(). Its functions return false when a launch
+/// went wrong.
+class MeasureRun {
+public:
+  MeasureRun(Measurer &Owner, ArrayRef<SampleSource *> Sources,
+             const MeasureRules &Rules)
+      : Owner(Owner), Machine(Owner.Machine), Sources(Sources), Rules(Rules),
+        Results(Sources.size()) {}
+
+  Expected<bool> run();
+
+  std::vector<Measurement> takeResults() { return std::move(Results); }
+
+private:
+  Measurer &Owner;
+  SampleMachine &Machine;
+  ArrayRef<SampleSource *> Sources;
+  const MeasureRules &Rules;
+  std::vector<Measurement> Results;
+
+  unsigned Repeat = 1;
+  size_t Rounds = 0;        ///< That are kept.
+  size_t CheckedRounds = 0; ///< Of them, those whose clock was right.
+  SmallVector<double> GoodClocks;
+  unsigned Pauses = 0;
+  bool IsGuarded = true; ///< Is the clock still looked at?
+
+  Expected<std::optional<double>> launch(size_t Source, unsigned Times);
+  Expected<bool> warmUp();
+  Expected<bool> warmUpSource(size_t Source, bool IsWarm,
+                              SmallVectorImpl<double> &Shortest);
+  void chooseRepeat(ArrayRef<double> Nanoseconds);
+  Expected<bool> takeRound();
+  std::optional<StopReason> shouldStop() const;
+  bool isPrecise() const;
+  double spentSeconds() const;
+  Error noteClock();
+  /// \returns whether samples had to be dropped.
+  Expected<bool> checkClock();
+  void dropUnchecked();
+};
+} // namespace mneme
+} // namespace llvm
+
+Expected<std::optional<double>> MeasureRun::launch(size_t Source,
+                                                   unsigned Times) {
+  Expected<std::optional<double>> Nanoseconds = Sources[Source]->sample(Times);
+  Owner.LastBusy = Machine.now();
+  return Nanoseconds;
+}
+
+Expected<bool> MeasureRun::warmUpSource(size_t Source, bool IsWarm,
+                                        SmallVectorImpl<double> &Shortest) {
+  double Seconds = 0;
+  double Best = std::numeric_limits<double>::infinity();
+  auto IsEnough = [&](unsigned Launches) {
+    if (Rules.Warmup)
+      return Launches >= *Rules.Warmup;
+    if (Launches < Rules.WarmupLaunches)
+      return false;
+    if (Best < Rules.ShortNanoseconds && Launches < Rules.ShortWarmupLaunches)
+      return false;
+    return IsWarm || Seconds >= Rules.WarmupSeconds;
+  };
+  for (unsigned Launches = 0; !IsEnough(Launches); ++Launches) {
+    double Start = Machine.now();
+    Expected<std::optional<double>> Nanoseconds = launch(Source, 1);
+    if (!Nanoseconds)
+      return Nanoseconds.takeError();
+    if (!*Nanoseconds)
+      return false;
+    Seconds += Machine.now() - Start;
+    Best = std::min(Best, **Nanoseconds);
+    ++Results[Source].Warmup;
+  }
+  Shortest.push_back(Best);
+  return true;
+}
+
+Expected<bool> MeasureRun::warmUp() {
+  bool IsWarm = Machine.now() - Owner.LastBusy <= Rules.IdleSeconds;
+  SmallVector<double> Shortest;
+  for (size_t I = 0; I != Sources.size(); ++I) {
+    Expected<bool> Ok = warmUpSource(I, IsWarm, Shortest);
+    if (!Ok || !*Ok)
+      return Ok;
+    IsWarm = true;
+  }
+  if (Rounds == 0)
+    chooseRepeat(Shortest);
+  return true;
+}
+
+/// All sources alike: what one launch of many costs is not what one alone does.
+void MeasureRun::chooseRepeat(ArrayRef<double> Nanoseconds) {
+  if (!Rules.CanRepeat)
+    return;
+  for (double N : Nanoseconds)
+    if (N > 0 && N < Rules.RepeatNanoseconds)
+      Repeat = std::max<unsigned>(
+          Repeat, std::min(std::ceil(Rules.SampleNanoseconds / N), MaxRepeat));
+  for (Measurement &M : Results)
+    M.Repeat = Repeat;
+}
+
+Expected<bool> MeasureRun::takeRound() {
+  for (size_t I = 0; I != Sources.size(); ++I) {
+    size_t Source = Rounds % 2 ? Sources.size() - 1 - I : I;
+    Expected<std::optional<double>> Nanoseconds = launch(Source, Repeat);
+    if (!Nanoseconds)
+      return Nanoseconds.takeError();
+    if (!*Nanoseconds)
+      return false;
+    Results[Source].Nanoseconds.push_back(**Nanoseconds);
+  }
+  ++Rounds;
+  return true;
+}
+
+bool MeasureRun::isPrecise() const {
+  return all_of(Results, [&](const Measurement &M) {
+    SampleSummary S = summarize(M.Nanoseconds);
+    return S.High - S.Low < Rules.Precision * S.Median;
+  });
+}
+
+/// Of the source that took longest.
+double MeasureRun::spentSeconds() const {
+  double Longest = 0;
+  for (const Measurement &M : Results) {
+    double Sum = 0;
+    for (double N : M.Nanoseconds)
+      Sum += N;
+    Longest = std::max(Longest, Sum * Repeat * 1e-9);
+  }
+  return Longest;
+}
+
+std::optional<StopReason> MeasureRun::shouldStop() const {
+  if (Rules.Samples) {
+    if (Rounds >= *Rules.Samples)
+      return StopReason::Fixed;
+    return std::nullopt;
+  }
+  if (Rounds >= Rules.MaxSamples)
+    return StopReason::Samples;
+  if (Rounds < Rules.MinSamples)
+    return std::nullopt;
+  bool HasPairs = Sources.size() == 1 || Rounds >= Rules.MinPairs;
+  if (HasPairs && isPrecise())
+    return StopReason::Precision;
+  if (spentSeconds() >= Rules.MaxSeconds)
+    return StopReason::Time;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// The clock
+//===----------------------------------------------------------------------===//
+
+/// Measures it once before there are samples that it could judge.
+Error MeasureRun::noteClock() {
+  Expected<double> Clock = Machine.measureClock();
+  if (!Clock)
+    return Clock.takeError();
+  IsGuarded = *Clock > 0;
+  if (!IsGuarded)
+    return Error::success();
+  for (Measurement &M : Results)
+    M.Clocks.push_back(*Clock);
+  GoodClocks.push_back(*Clock);
+  return Error::success();
+}
+
+Expected<bool> MeasureRun::checkClock() {
+  Expected<double> Clock = Machine.measureClock();
+  if (!Clock)
+    return Clock.takeError();
+  for (Measurement &M : Results)
+    M.Clocks.push_back(*Clock);
+  if (*Clock >= Rules.ClockShare * summarize(GoodClocks).Median) {
+    GoodClocks.push_back(*Clock);
+    CheckedRounds = Rounds;
+    return false;
+  }
+  if (Pauses == Rules.MaxPauses) {
+    IsGuarded = false;
+    for (Measurement &M : Results)
+      M.Throttled = true;
+    return false;
+  }
+  dropUnchecked();
+  Machine.sleep(Rules.PauseSeconds * (1u << Pauses));
+  ++Pauses;
+  return true;
+}
+
+void MeasureRun::dropUnchecked() {
+  for (Measurement &M : Results) {
+    M.Dropped += Rounds - CheckedRounds;
+    M.Nanoseconds.resize(CheckedRounds);
+  }
+  Rounds = CheckedRounds;
+}
+
+Expected<bool> MeasureRun::run() {
+  if (Rules.Samples == 0u)
+    return true;
+  Expected<bool> Ok = warmUp();
+  if (!Ok || !*Ok)
+    return Ok;
+  if (Error E = noteClock())
+    return std::move(E);
+  while (true) {
+    if (Machine.now() - Owner.LastBusy > Rules.IdleSeconds) {
+      Ok = warmUp();
+      if (!Ok || !*Ok)
+        return Ok;
+    }
+    Ok = takeRound();
+    if (!Ok || !*Ok)
+      return Ok;
+    std::optional<StopReason> Stop = shouldStop();
+    bool IsDue =
+        (Rounds - CheckedRounds) * Sources.size() >= Rules.ClockInterval;
+    if (IsGuarded && (Stop || IsDue)) {
+      Expected<bool> Dropped = checkClock();
+      if (!Dropped)
+        return Dropped.takeError();
+      if (*Dropped)
+        continue;
+    }
+    if (!Stop)
+      continue;
+    for (Measurement &M : Results)
+      M.Stop = *Stop;
+    return true;
+  }
+}
+
+Expected<std::vector<Measurement>>
+Measurer::measure(ArrayRef<SampleSource *> Sources, const MeasureRules &Rules) {
+  MeasureRun Run(*this, Sources, Rules);
+  Expected<bool> Ok = Run.run();
+  if (!Ok)
+    return Ok.takeError();
+  if (!*Ok)
+    return std::vector<Measurement>();
+  return Run.takeResults();
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+json::Value mneme::toJSON(const Measurement &M) {
+  SampleSummary S = summarize(M.Nanoseconds);
+  auto IfAny = [&](double V) {
+    return S.Count ? json::Value(V) : json::Value(nullptr);
+  };
+  return json::Object{
+      {"timer", M.Timer},
+      {"cache", getCacheModeName(M.Cache)},
+      {"restored", M.Restored},
+      {"samples", S.Count},
+      {"launches_per_sample", M.Repeat},
+      {"warmup_launches", M.Warmup},
+      {"stopped_by", getStopReasonName(M.Stop)},
+      {"min", IfAny(S.Min)},
+      {"median", IfAny(S.Median)},
+      {"max", IfAny(S.Max)},
+      {"interval", S.Count ? json::Array{S.Low, S.High} : json::Array()},
+      {"spread", IfAny(S.Spread)},
+      {"outliers", M.countOutliers()},
+      {"bimodal", M.isBimodal()},
+      {"dropped", M.Dropped},
+      {"throttled", M.Throttled},
+      {"clocks", json::Array(M.Clocks)}};
+}
+
+bool mneme::fromJSON(const json::Value &V, Measurement &M, json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::string Cache, Stop;
+  if (!O || !O.map("timer", M.Timer) || !O.map("cache", Cache) ||
+      !O.map("restored", M.Restored) ||
+      !O.map("launches_per_sample", M.Repeat) ||
+      !O.map("warmup_launches", M.Warmup) || !O.map("stopped_by", Stop) ||
+      !O.map("dropped", M.Dropped) || !O.map("throttled", M.Throttled) ||
+      !O.map("clocks", M.Clocks))
+    return false;
+  if (Cache != "cold" && Cache != "warm") {
+    P.field("cache").report("unknown cache mode");
+    return false;
+  }
+  M.Cache = Cache == "cold" ? CacheMode::Cold : CacheMode::Warm;
+  std::optional<StopReason> Known = parseStopReason(Stop);
+  if (!Known) {
+    P.field("stopped_by").report("unknown reason");
+    return false;
+  }
+  M.Stop = *Known;
+  return true;
+}

@@ -1,0 +1,381 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules of measurement on a machine whose time is a number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Replay/Measure.h"
+#include "llvm/Mneme/Support/Statistics.h"
+#include "llvm/Testing/Support/Error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <functional>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::Each;
+using testing::ElementsAre;
+
+namespace {
+
+class FakeMachine : public SampleMachine {
+public:
+  double now() override { return Now; }
+  void sleep(double Seconds) override {
+    Now += Seconds;
+    Sleeps.push_back(Seconds);
+  }
+  Expected<double> measureClock() override {
+    ++ClockCalls;
+    return Clock();
+  }
+
+  double Now = 100;
+  std::vector<double> Sleeps;
+  unsigned ClockCalls = 0;
+  std::function<double()> Clock = [] { return 0.0; };
+  std::string Log; ///< Names of the sources in the order of their samples.
+};
+
+class FakeSource : public SampleSource {
+public:
+  using Body = std::function<std::optional<double>(unsigned Call)>;
+  FakeSource(FakeMachine &Machine, char Name, Body Run)
+      : Machine(Machine), Name(Name), Run(std::move(Run)) {}
+  FakeSource(FakeMachine &Machine, double Nanoseconds)
+      : FakeSource(Machine, 'a', [=](unsigned) { return Nanoseconds; }) {}
+
+  Expected<std::optional<double>> sample(unsigned Repeat) override {
+    Machine.Log += Name;
+    Repeats.push_back(Repeat);
+    std::optional<double> Nanoseconds = Run(Repeats.size() - 1);
+    if (Nanoseconds)
+      Machine.Now += *Nanoseconds * Repeat * 1e-9;
+    return Nanoseconds;
+  }
+
+  FakeMachine &Machine;
+  char Name;
+  Body Run;
+  std::vector<unsigned> Repeats; ///< Of each call.
+};
+
+/// One source, whose measurement succeeds.
+Measurement measureOne(FakeMachine &Machine, FakeSource &Source,
+                       const MeasureRules &Rules = {}) {
+  std::vector<Measurement> M =
+      cantFail(Measurer(Machine).measure(&Source, Rules));
+  EXPECT_EQ(M.size(), 1u);
+  return M.front();
+}
+
+TEST(MeasureTest, StopsWhenPrecise) {
+  FakeMachine Machine;
+  FakeSource Source(Machine, 1e6);
+  Measurement M = measureOne(Machine, Source);
+  EXPECT_EQ(M.Nanoseconds.size(), 7u);
+  EXPECT_EQ(M.Stop, StopReason::Precision);
+  EXPECT_THAT(M.Nanoseconds, Each(1e6));
+  EXPECT_THAT(Source.Repeats, Each(1u));
+}
+
+TEST(MeasureTest, TakesMoreSamplesOfWhatVaries) {
+  FakeMachine Machine;
+  // Within 1 % of each other: the interval gets narrower than 0.5 % when it no
+  // longer spans them all.
+  FakeSource Source(Machine, 'a', [](unsigned I) {
+    return 1e5 + 250 * (I * 7 % 5) - 100;
+  });
+  Measurement M = measureOne(Machine, Source);
+  EXPECT_GT(M.Nanoseconds.size(), 8u);
+  EXPECT_LT(M.Nanoseconds.size(), 200u);
+  EXPECT_EQ(M.Stop, StopReason::Precision);
+  SampleSummary S = summarize(M.Nanoseconds);
+  EXPECT_LT(S.High - S.Low, 0.005 * S.Median);
+}
+
+TEST(MeasureTest, StopsAtTheLargestNumber) {
+  FakeMachine Machine;
+  FakeSource Source(Machine, 'a',
+                    [](unsigned I) { return I % 2 ? 1e5 : 2e5; });
+  Measurement M = measureOne(Machine, Source);
+  EXPECT_EQ(M.Nanoseconds.size(), 200u);
+  EXPECT_EQ(M.Stop, StopReason::Samples);
+}
+
+TEST(MeasureTest, StopsInTimeButNotBeforeTheSmallestNumber) {
+  FakeMachine Machine;
+  FakeSource Slow(Machine, 'a', [](unsigned I) { return I % 2 ? 1e9 : 2e9; });
+  Measurement M = measureOne(Machine, Slow);
+  EXPECT_EQ(M.Nanoseconds.size(), 7u);
+  EXPECT_EQ(M.Stop, StopReason::Time);
+  // 0.5 s of launches of 20 and 40 ms.
+  FakeSource Medium(Machine, 'a', [](unsigned I) { return I % 2 ? 2e7 : 4e7; });
+  M = measureOne(Machine, Medium);
+  EXPECT_EQ(M.Nanoseconds.size(), 17u);
+  EXPECT_EQ(M.Stop, StopReason::Time);
+}
+
+TEST(MeasureTest, TakesExactlyAsManySamplesAsAskedFor) {
+  FakeMachine Machine;
+  FakeSource Source(Machine, 'a', [](unsigned I) { return 1000.0 * (I + 1); });
+  MeasureRules Rules;
+  Rules.Samples = 3;
+  Rules.Warmup = 1;
+  Measurement M = measureOne(Machine, Source, Rules);
+  EXPECT_THAT(M.Nanoseconds, ElementsAre(2000, 3000, 4000));
+  EXPECT_EQ(M.Warmup, 1u);
+  EXPECT_EQ(M.Stop, StopReason::Fixed);
+  Rules.Samples = 0;
+  EXPECT_EQ(measureOne(Machine, Source, Rules).Nanoseconds.size(), 0u);
+  EXPECT_EQ(Source.Repeats.size(), 4u);
+}
+
+//===----------------------------------------------------------------------===//
+// Warming up
+//===----------------------------------------------------------------------===//
+
+TEST(MeasureTest, WarmsUpByLaunchesAndByTime) {
+  FakeMachine Machine;
+  FakeSource Long(Machine, 5e6);
+  EXPECT_EQ(measureOne(Machine, Long).Warmup, 2u);
+  FakeSource Medium(Machine, 1e5); // 2 ms are 20 launches
+  EXPECT_NEAR(measureOne(Machine, Medium).Warmup, 20, 1);
+}
+
+TEST(MeasureTest, StaysWarmFromOneMeasurementToTheNext) {
+  FakeMachine Machine;
+  FakeSource Medium(Machine, 1e5), Short(Machine, 1e4);
+  Measurer TheMeasurer(Machine);
+  auto CountWarmup = [&](FakeSource &Source) {
+    return cantFail(TheMeasurer.measure(&Source, {})).front().Warmup;
+  };
+  EXPECT_NEAR(CountWarmup(Medium), 20, 1);
+  Machine.Now += 4e-3;
+  EXPECT_EQ(CountWarmup(Medium), 2u);
+  EXPECT_EQ(CountWarmup(Short), 10u);
+  Machine.Now += 6e-3;
+  EXPECT_NEAR(CountWarmup(Medium), 20, 1);
+}
+
+TEST(MeasureTest, WarmsUpAgainAfterAPause) {
+  class Interrupted : public FakeMachine {
+  public:
+    Expected<double> measureClock() override {
+      Now += 6e-3;
+      return 1000.0;
+    }
+  } Away;
+  FakeSource Source(Away, 5e6);
+  MeasureRules Rules;
+  Rules.Samples = 10;
+  // Two at first, two after the clock's measurement; at the end none.
+  Measurement M = measureOne(Away, Source, Rules);
+  EXPECT_EQ(M.Warmup, 4u);
+  EXPECT_EQ(M.Nanoseconds.size(), 10u);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches that are too short for the timer
+//===----------------------------------------------------------------------===//
+
+TEST(MeasureTest, RepeatsShortLaunchesOnlyIfAllowed) {
+  FakeMachine Machine;
+  MeasureRules Rules;
+  Rules.CanRepeat = true;
+  FakeSource Short(Machine, 3000), Longer(Machine, 6000);
+  Measurement M = measureOne(Machine, Short, Rules);
+  EXPECT_EQ(M.Repeat, 7u); // 21 us
+  EXPECT_EQ(Short.Repeats.back(), 7u);
+  EXPECT_THAT(M.Nanoseconds, Each(3000));
+  EXPECT_EQ(measureOne(Machine, Longer, Rules).Repeat, 1u);
+  Rules.CanRepeat = false;
+  EXPECT_EQ(measureOne(Machine, Short, Rules).Repeat, 1u);
+}
+
+//===----------------------------------------------------------------------===//
+// The clock
+//===----------------------------------------------------------------------===//
+
+TEST(MeasureTest, MeasuresTheClockBeforeBetweenAndAfter) {
+  FakeMachine Machine;
+  Machine.Clock = [] { return 1980.0; };
+  FakeSource Source(Machine, 'a', [](unsigned I) { return I % 2 ? 1e5 : 2e5; });
+  MeasureRules Rules;
+  Rules.Samples = 25;
+  Measurement M = measureOne(Machine, Source, Rules);
+  EXPECT_EQ(M.Clocks.size(), 4u); // after 0, 10, 20, 25
+  EXPECT_EQ(M.Dropped, 0u);
+  EXPECT_FALSE(M.Throttled);
+}
+
+TEST(MeasureTest, DropsWhatASlowClockMeasured) {
+  FakeMachine Machine;
+  // Slow from the eleventh sample until the machine has cooled down.
+  FakeSource Source(Machine, 'a', [&](unsigned I) {
+    return I >= 40 && Machine.Sleeps.empty() ? 1.5e5 : 1e5;
+  });
+  Machine.Clock = [&] {
+    return Source.Repeats.size() > 40 && Machine.Sleeps.empty() ? 1800 : 1980;
+  };
+  MeasureRules Rules;
+  Rules.Samples = 40;
+  Measurement M = measureOne(Machine, Source, Rules);
+  EXPECT_EQ(M.Nanoseconds.size(), 40u);
+  EXPECT_THAT(M.Nanoseconds, Each(1e5));
+  EXPECT_EQ(M.Dropped, 10u);
+  EXPECT_THAT(Machine.Sleeps, ElementsAre(0.05));
+  EXPECT_FALSE(M.Throttled);
+}
+
+TEST(MeasureTest, GivesUpOnAClockThatStaysSlow) {
+  FakeMachine Machine;
+  Machine.Clock = [&] { return Machine.ClockCalls == 1 ? 1980 : 1000; };
+  FakeSource Source(Machine, 1e6);
+  Measurement M = measureOne(Machine, Source);
+  EXPECT_TRUE(M.Throttled);
+  EXPECT_THAT(Machine.Sleeps, ElementsAre(0.05, 0.1, 0.2));
+  EXPECT_EQ(M.Nanoseconds.size(), 7u);
+  EXPECT_EQ(M.Dropped, 21u);
+}
+
+TEST(MeasureTest, AClockOfNoneIsNotAskedAgain) {
+  FakeMachine Machine;
+  FakeSource Source(Machine, 'a', [](unsigned I) { return I % 2 ? 1e5 : 2e5; });
+  Measurement M = measureOne(Machine, Source);
+  EXPECT_EQ(Machine.ClockCalls, 1u);
+  EXPECT_TRUE(M.Clocks.empty());
+}
+
+//===----------------------------------------------------------------------===//
+// Outliers
+//===----------------------------------------------------------------------===//
+
+TEST(MeasureTest, CountsOutliersAndKeepsThem) {
+  FakeMachine Machine;
+  FakeSource Source(Machine, 'a', [](unsigned I) {
+    return I == 20 ? 2e6 : 1e6 + 1000 * (I % 3);
+  });
+  MeasureRules Rules;
+  Rules.Samples = 40;
+  Measurement M = measureOne(Machine, Source, Rules);
+  EXPECT_EQ(M.Nanoseconds.size(), 40u);
+  EXPECT_EQ(M.countOutliers(), 1u);
+  EXPECT_FALSE(M.isBimodal());
+}
+
+TEST(MeasureTest, ManyOutliersAreASecondMode) {
+  Measurement M;
+  for (int I = 0; I < 40; ++I)
+    M.Nanoseconds.push_back(I % 10 ? 1e6 : 2e6);
+  EXPECT_EQ(M.countOutliers(), 4u);
+  EXPECT_TRUE(M.isBimodal());
+}
+
+TEST(MeasureTest, ATickOfTheTimerIsNoOutlier) {
+  Measurement M;
+  for (int I = 0; I < 40; ++I)
+    M.Nanoseconds.push_back(I % 10 ? 100000 : 100032);
+  EXPECT_EQ(M.countOutliers(), 0u);
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+TEST(MeasureTest, InterleavesPairs) {
+  FakeMachine Machine;
+  FakeSource A(Machine, 'a', [](unsigned) { return 1e7; });
+  FakeSource B(Machine, 'b', [](unsigned) { return 2e7; });
+  MeasureRules Rules;
+  Rules.Samples = 4;
+  SampleSource *Both[] = {&A, &B};
+  std::vector<Measurement> M = cantFail(Measurer(Machine).measure(Both, Rules));
+  EXPECT_EQ(Machine.Log, "aabb" // warm-up
+                         "abbaabba");
+  ASSERT_EQ(M.size(), 2u);
+  EXPECT_THAT(M[0].Nanoseconds, Each(1e7));
+  EXPECT_THAT(M[1].Nanoseconds, Each(2e7));
+  EXPECT_EQ(M[1].Nanoseconds.size(), 4u);
+}
+
+TEST(MeasureTest, TakesEnoughPairsForTheirRatio) {
+  FakeMachine Machine;
+  FakeSource A(Machine, 1e6), B(Machine, 1e6), Slow(Machine, 2e7);
+  SampleSource *Both[] = {&A, &B};
+  std::vector<Measurement> M = cantFail(Measurer(Machine).measure(Both, {}));
+  EXPECT_EQ(M[0].Nanoseconds.size(), 30u);
+  EXPECT_EQ(M[1].Nanoseconds.size(), 30u);
+  SampleSource *OneSlow[] = {&A, &Slow};
+  M = cantFail(Measurer(Machine).measure(OneSlow, {}));
+  EXPECT_EQ(M[0].Nanoseconds.size(), 25u);
+  EXPECT_EQ(M[0].Stop, StopReason::Time);
+}
+
+TEST(MeasureTest, PairsRepeatAlike) {
+  FakeMachine Machine;
+  FakeSource A(Machine, 4000), B(Machine, 6000);
+  MeasureRules Rules;
+  Rules.CanRepeat = true;
+  SampleSource *Both[] = {&A, &B};
+  std::vector<Measurement> M =
+      cantFail(Measurer(Machine).measure(Both, Rules));
+  EXPECT_EQ(M[0].Repeat, 5u);
+  EXPECT_EQ(M[1].Repeat, 5u);
+  EXPECT_EQ(B.Repeats.back(), 5u);
+}
+
+//===----------------------------------------------------------------------===//
+// What goes wrong
+//===----------------------------------------------------------------------===//
+
+TEST(MeasureTest, EndsWithTheLaunchThatWentWrong) {
+  for (unsigned Bad : {0u, 1u, 25u}) {
+    FakeMachine Machine;
+    FakeSource Source(Machine, 'a', [&](unsigned I) {
+      return I == Bad ? std::nullopt : std::optional<double>(1e5);
+    });
+    EXPECT_TRUE(cantFail(Measurer(Machine).measure(&Source, {})).empty());
+    EXPECT_EQ(Source.Repeats.size(), Bad + 1);
+  }
+}
+
+TEST(MeasureTest, PassesErrorsOn) {
+  class Broken : public SampleSource {
+    Expected<std::optional<double>> sample(unsigned) override {
+      return createStringError("the device is lost");
+    }
+  } Source;
+  FakeMachine Machine;
+  EXPECT_THAT_EXPECTED(Measurer(Machine).measure(&Source, {}),
+                       FailedWithMessage("the device is lost"));
+}
+
+TEST(MeasureTest, JSONKeepsAllButTheSamples) {
+  Measurement M;
+  M.Nanoseconds = {1, 2, 3};
+  M.Repeat = 4;
+  M.Warmup = 5;
+  M.Dropped = 6;
+  M.Throttled = true;
+  M.Stop = StopReason::Time;
+  M.Clocks = {1980, 1975.5};
+  M.Timer = "events";
+  M.Cache = CacheMode::Cold;
+  M.Restored = false;
+  Measurement Copy;
+  json::Path::Root Root;
+  ASSERT_TRUE(fromJSON(toJSON(M), Copy, Root));
+  Copy.Nanoseconds = M.Nanoseconds;
+  EXPECT_EQ(toJSON(Copy), toJSON(M));
+  EXPECT_EQ(Copy.Repeat, 4u);
+  EXPECT_TRUE(Copy.Throttled);
+}
+
+} // namespace
