@@ -9,8 +9,9 @@
 #include "llvm/Mneme/Replay/Compare.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Device/CompareElement.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -118,142 +119,35 @@ Expected<NaNRule> mneme::parseNaNRule(StringRef Text) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// An element as a number, with the distance between two of them counted in
-/// units in the last place.
-struct Element {
-  double Value = 0;
-  /// Position among all values of the type, in order: neighbours differ by one.
-  __int128 Order = 0;
-  bool IsNaN = false;
-  bool IsFloat = false;
-};
-} // namespace
-
-/// The order of sign-magnitude numbers: both zeros are 0.
-static __int128 orderOf(uint64_t Bits, unsigned Width) {
-  uint64_t Sign = uint64_t(1) << (Width - 1);
-  __int128 Magnitude = Bits & (Sign - 1);
-  return Bits & Sign ? -Magnitude : Magnitude;
-}
-
-template <typename T> static T loadAs(const char *P) {
-  T V;
-  std::memcpy(&V, P, sizeof(T));
-  return V;
-}
-
-static double halfToDouble(uint16_t Bits) {
-  int Exponent = (Bits >> 10) & 31;
-  int Mantissa = Bits & 1023;
-  double Value = Exponent == 31
-                     ? (Mantissa ? std::numeric_limits<double>::quiet_NaN()
-                                 : std::numeric_limits<double>::infinity())
-                 : Exponent ? std::ldexp(1024 + Mantissa, Exponent - 25)
-                            : std::ldexp(Mantissa, -24);
-  return Bits & 0x8000 ? -Value : Value;
-}
-
-static Element makeFloat(double Value, uint64_t Bits, unsigned Width) {
-  Element E;
-  E.Value = Value;
-  E.Order = orderOf(Bits, Width);
-  E.IsNaN = std::isnan(Value);
-  E.IsFloat = true;
-  return E;
-}
-
-template <typename T> static Element makeInt(const char *P) {
-  T V = loadAs<T>(P);
-  Element E;
-  E.Value = static_cast<double>(V);
-  E.Order = V;
-  return E;
-}
-
-static Element loadElement(const char *P, uint32_t DType) {
-  switch (DType) {
-  case MNEME_DTYPE_F32:
-    return makeFloat(loadAs<float>(P), loadAs<uint32_t>(P), 32);
-  case MNEME_DTYPE_F64:
-    return makeFloat(loadAs<double>(P), loadAs<uint64_t>(P), 64);
-  case MNEME_DTYPE_F16:
-    return makeFloat(halfToDouble(loadAs<uint16_t>(P)), loadAs<uint16_t>(P),
-                     16);
-  case MNEME_DTYPE_BF16: {
-    uint16_t Bits = loadAs<uint16_t>(P);
-    return makeFloat(bit_cast<float>(uint32_t(Bits) << 16), Bits, 16);
-  }
-  case MNEME_DTYPE_I8:
-    return makeInt<int8_t>(P);
-  case MNEME_DTYPE_I16:
-    return makeInt<int16_t>(P);
-  case MNEME_DTYPE_I32:
-    return makeInt<int32_t>(P);
-  case MNEME_DTYPE_I64:
-    return makeInt<int64_t>(P);
-  case MNEME_DTYPE_U16:
-    return makeInt<uint16_t>(P);
-  case MNEME_DTYPE_U32:
-    return makeInt<uint32_t>(P);
-  case MNEME_DTYPE_U64:
-    return makeInt<uint64_t>(P);
+/// The bits of the element at \p P, zero-extended.
+static uint64_t loadBits(const char *P, unsigned Size) {
+  using namespace support::endian;
+  switch (Size) {
+  case 8:
+    return read64le(P);
+  case 4:
+    return read32le(P);
+  case 2:
+    return read16le(P);
   default:
-    return makeInt<uint8_t>(P);
+    return static_cast<uint8_t>(*P);
   }
 }
 
 static std::string printElement(const char *P, uint32_t DType) {
+  uint64_t Bits = loadBits(P, getDTypeSize(DType));
   if (DType == MNEME_DTYPE_BYTES)
-    return formatv("0x{0:x-2}", loadAs<uint8_t>(P)).str();
-  if (DType == MNEME_DTYPE_U64)
-    return utostr(loadAs<uint64_t>(P));
-  Element E = loadElement(P, DType);
+    return formatv("0x{0:x-2}", Bits).str();
+  CompareElement E = makeElement(Bits, DType);
   if (!E.IsFloat)
-    return itostr(static_cast<int64_t>(E.Order));
+    return isSignedDType(DType)
+               ? itostr(static_cast<int64_t>(E.Order - CompareOrderOfZero))
+               : utostr(E.Order);
   char Text[40];
   // 9 digits tell all floats apart, 17 all doubles.
   snprintf(Text, sizeof(Text), "%.*g", DType == MNEME_DTYPE_F64 ? 17 : 9,
            E.Value);
   return Text;
-}
-
-namespace {
-struct ElementError {
-  double Abs = 0, Rel = 0, Ulp = 0;
-};
-} // namespace
-
-static ElementError errorOf(const Element &Expected, const Element &Actual,
-                            NaNRule NaN) {
-  const double Inf = std::numeric_limits<double>::infinity();
-  if (Expected.IsNaN || Actual.IsNaN) {
-    if (Expected.IsNaN && Actual.IsNaN && NaN == NaNRule::Equal)
-      return {};
-    return {Inf, Inf, Inf};
-  }
-  ElementError E;
-  __int128 Distance = Actual.Order - Expected.Order;
-  E.Ulp = std::fabs(static_cast<double>(Distance));
-  if (Distance == 0)
-    return E; // also equal infinities, whose difference is no number
-  E.Abs = Expected.IsFloat ? std::fabs(Actual.Value - Expected.Value) : E.Ulp;
-  double Scale = std::fabs(Expected.Value);
-  E.Rel = std::isinf(E.Abs) ? Inf : Scale > 0 ? E.Abs / Scale : Inf;
-  return E;
-}
-
-static bool isWithin(const ElementError &E, const CompareRule &Rule) {
-  switch (Rule.Tolerance) {
-  case MNEME_TOLERANCE_ABS:
-    return E.Abs <= Rule.Value;
-  case MNEME_TOLERANCE_REL:
-    return E.Rel <= Rule.Value;
-  case MNEME_TOLERANCE_ULP:
-    return E.Ulp <= Rule.Value;
-  default:
-    return false; // called for elements whose bits differ
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -329,21 +223,22 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
           Mismatch(I, E, A, Rule.DType);
         continue;
       }
-      Element X = loadElement(E, Rule.DType), Y = loadElement(A, Rule.DType);
+      CompareElement X = makeElement(loadBits(E, Size), Rule.DType);
+      CompareElement Y = makeElement(loadBits(A, Size), Rule.DType);
       bool NaN = ForbidNaN && (X.IsNaN || Y.IsNaN);
       // Next to a recorded infinity every error would be nothing.
       if (WithNorm && std::isfinite(X.Value))
         Recorded.add(X.Value);
       if (!Differs && !NaN)
         continue;
-      ElementError Err = errorOf(X, Y, Rule.NaN);
+      ElementError Err = getElementError(X, Y, ForbidNaN);
       Stats.MaxAbs = std::max(Stats.MaxAbs, Err.Abs);
       Stats.MaxRel = std::max(Stats.MaxRel, Err.Rel);
       Stats.MaxUlp = std::max(Stats.MaxUlp, Err.Ulp);
       if (WithNorm)
         Difference.add(Rule.Tolerance == MNEME_TOLERANCE_ULP ? Err.Ulp
                                                              : Err.Abs);
-      bool Bad = NaN || !isWithin(Err, Rule);
+      bool Bad = NaN || !isWithinTolerance(Err, Rule.Tolerance, Rule.Value);
       if (WithNorm ? NaN || Differs : Bad)
         Mismatch(I, E, A, Rule.DType);
     }

@@ -44,6 +44,10 @@ inline bool isFloatDType(uint32_t DType) {
   return DType >= MNEME_DTYPE_F32 && DType <= MNEME_DTYPE_BF16;
 }
 
+inline bool isSignedDType(uint32_t DType) {
+  return DType >= MNEME_DTYPE_I8 && DType <= MNEME_DTYPE_I64;
+}
+
 /// Log2 of the bytes of an element.
 inline unsigned getDTypeSizeLog2(uint32_t DType) {
   switch (DType) {
