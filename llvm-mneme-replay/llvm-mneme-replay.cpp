@@ -97,6 +97,10 @@ static cl::opt<unsigned>
 static cl::opt<std::string>
     CudaPath("cuda-path", cl::desc("CUDA toolkit whose ptxas to use"),
              cl::value_desc("dir"), cl::cat(Cat));
+static cl::opt<std::string> CompareWithApp(
+    "compare-with-app",
+    cl::desc("Compare the machine code with that of the application"),
+    cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<std::string> OutputIR("output-ll",
                                      cl::desc("Write the optimized IR"),
                                      cl::value_desc("file"), cl::cat(Cat));
@@ -243,6 +247,7 @@ static Expected<ReplayOptions> readOptions() {
   O.MaxThreads = MaxThreads;
   O.MinBlocks = MinBlocks;
   O.CudaPath = CudaPath;
+  O.CompareWithApp = CompareWithApp;
   O.OutputIR = OutputIR;
   O.OutputAsm = OutputAsm;
   O.OutputObject = OutputObject;

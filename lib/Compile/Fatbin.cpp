@@ -21,6 +21,7 @@
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "GPUImage.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/CompareCode.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/Endian.h"
@@ -322,24 +323,17 @@ Expected<SmallVector<char, 0>> mneme::extractKernelImage(StringRef App,
       findKernelImages(App, Kernel, Arch);
   if (!Images)
     return Images.takeError();
-  std::optional<StringRef> Code;
-  for (const SmallVector<char, 0> &Image : *Images) {
-    Expected<Elf> File = openElf(StringRef(Image.data(), Image.size()));
-    if (!File)
-      return damaged(App, toString(File.takeError()));
-    Expected<const Elf::Elf_Shdr *> Text =
-        findSection(*File, (".text." + Kernel).str());
-    if (!Text)
-      return damaged(App, toString(Text.takeError()));
-    Expected<StringRef> Bytes = getContents(*File, **Text);
-    if (!Bytes)
-      return damaged(App, toString(Bytes.takeError()));
-    if (Code && *Code != *Bytes)
+  StringRef First(Images->front().data(), Images->front().size());
+  for (const SmallVector<char, 0> &Image : drop_begin(*Images)) {
+    Expected<CodeComparison> Code = compareKernelCode(
+        First, StringRef(Image.data(), Image.size()), Kernel);
+    if (!Code)
+      return createFileError(App, Code.takeError());
+    if (!Code->Identical)
       return createStringError(
           formatv("'{0}': has {1} different kernels named '{2}'", App,
                   Images->size(), Kernel)
               .str());
-    Code = *Bytes;
   }
   return std::move(Images->front());
 }

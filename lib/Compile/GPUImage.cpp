@@ -32,6 +32,14 @@ Expected<Elf> mneme::openGPUImage(StringRef Image) {
   return File;
 }
 
+unsigned mneme::getSMNumber(const Elf &Cubin) {
+  // Where it stands in e_flags depends on the version of the ABI.
+  const Elf::Elf_Ehdr &Header = Cubin.getHeader();
+  uint32_t Flags = Header.e_flags;
+  return Header.e_ident[ELF::EI_ABIVERSION] >= 8 ? (Flags >> 8) & 0xff
+                                                 : Flags & 0xff;
+}
+
 Expected<StringRef> mneme::getContents(const Elf &File,
                                        const Elf::Elf_Shdr &Section) {
   if (Section.sh_type == ELF::SHT_NOBITS)

@@ -28,6 +28,9 @@ Expected<Elf> openElf(StringRef Bytes);
 /// The same; an Error says that the image is damaged.
 Expected<Elf> openGPUImage(StringRef Image);
 
+/// The architecture of a cubin: 90 for sm_90.
+unsigned getSMNumber(const Elf &Cubin);
+
 /// A section's bytes; none for SHT_NOBITS.
 Expected<StringRef> getContents(const Elf &File, const Elf::Elf_Shdr &Section);
 

@@ -104,12 +104,7 @@ static Expected<KernelResources> readCubin(const Elf &File, StringRef Kernel) {
   Expected<uint32_t> Symbol = findSymbol(File, Kernel);
   if (!Symbol)
     return Symbol.takeError();
-  // Where the architecture's number stands in e_flags depends on the ABI
-  // version.
-  const Elf::Elf_Ehdr &Header = File.getHeader();
-  uint32_t Flags = Header.e_flags;
-  unsigned SM = Header.e_ident[ELF::EI_ABIVERSION] >= 8 ? (Flags >> 8) & 0xff
-                                                        : Flags & 0xff;
+  unsigned SM = getSMNumber(File);
   auto Sections = File.sections();
   if (!Sections)
     return Sections.takeError();

@@ -13,6 +13,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/IRReader/IRReader.h"
+#include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Endian.h"
@@ -313,8 +314,17 @@ Error ReplayPlan::planCompilation() {
   Compiler.emplace(std::move(*C));
   // A missing tool is no compile error.
   if (Options.wantsGPUImage() && M->getTargetTriple().isNVPTX())
-    return findPtxas(Options.CudaPath).takeError();
-  return Error::success();
+    if (Error E = findPtxas(Options.CudaPath).takeError())
+      return E;
+  if (Options.CompareWithApp.empty())
+    return Error::success();
+  if (!M->getTargetTriple().isNVPTX())
+    return createStringError("--compare-with-app knows only code for NVIDIA "
+                             "GPUs, the kernel is for " +
+                             M->getTargetTriple().str());
+  return findKernelImages(Options.CompareWithApp, Kernel.KernelName,
+                          Compiler->arch())
+      .moveInto(AppImages);
 }
 
 std::unique_ptr<Module> ReplayPlan::cloneModule() const {

@@ -88,6 +88,7 @@ json::Value mneme::toJSON(const ReplayResult &R) {
   O["local_mem_usage"] = Resources.Local;
   O["const_mem_usage"] = Resources.Constant;
   O["resources"] = R.Resources ? toJSON(*R.Resources) : json::Value(nullptr);
+  O["compare_with_app"] = R.App ? toJSON(*R.App) : json::Value(nullptr);
   return O;
 }
 
@@ -102,7 +103,8 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
       !O.map("exec_time", R.Nanoseconds) || !O.map("device", Device) ||
       !O.map("host_strategy", Strategy) ||
       !O.map("host_strategy_reason", Reason) ||
-      !O.map("resources", R.Resources) || !O.map("verification", R.Buffers))
+      !O.map("resources", R.Resources) ||
+      !O.map("compare_with_app", R.App) || !O.map("verification", R.Buffers))
     return false;
   std::optional<Verdict> Known = parseVerdict(Name);
   if (!Known) {
@@ -156,6 +158,7 @@ static json::Object makeConfig(const ReplayPlan &Plan) {
       {"min_blocks_per_sm",
        O.SetLaunchBounds ? json::Value(SO.MinBlocks) : json::Value(nullptr)},
       {"ir", orNull(O.IRFile)},
+      {"compare_with_app", orNull(O.CompareWithApp)},
       {"device", O.Execute ? json::Value(O.Device) : json::Value(nullptr)},
       {"host_finish", OnHost ? json::Value(getHostFinishName(O.Host.Finish))
                              : json::Value(nullptr)},
@@ -218,6 +221,23 @@ static void printResources(Table &T, const KernelResources &R) {
   T.row("resources", Text);
 }
 
+static void printAppComparison(Table &T, const ReplayResult &R) {
+  const AppComparison &C = *R.App;
+  std::string Text;
+  raw_string_ostream OS(Text);
+  if (C.Code.Identical)
+    OS << "identical to " << C.App
+       << (C.Code.Relocated ? " but for the places of variables" : "");
+  else
+    OS << "differs from " << C.App << " (" << C.Code.Difference;
+  if (C.Code.FirstDifference)
+    OS << format(" at 0x%llx", (unsigned long long)*C.Code.FirstDifference);
+  if (!C.Code.Identical)
+    OS << "; " << C.Resources.CodeSize.value_or(0) << " bytes of code and "
+       << C.Resources.Registers.value_or(0) << " registers there)";
+  T.row("machine code", Text);
+}
+
 static void printBuffers(raw_ostream &OS, ArrayRef<BufferReport> Buffers) {
   OS << "\nbuffer           bytes  type   tolerance      differ    wrong  "
         "max abs   max rel   max ulp\n";
@@ -268,6 +288,8 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     T.row("object", Twine(R.ObjectSize) + " B");
   if (R.Resources)
     printResources(T, *R.Resources);
+  if (R.App)
+    printAppComparison(T, R);
   if (!R.Nanoseconds.empty()) {
     SmallVector<double, 16> Samples(R.Nanoseconds.begin(), R.Nanoseconds.end());
     SampleSummary S = summarize(Samples);
@@ -281,6 +303,8 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
 
 int mneme::getExitCode(const ReplayPlan &Plan, const ReplayResult &R) {
   const ReplayOptions &O = Plan.options();
+  if (R.App && !R.App->Code.Identical)
+    return 2;
   bool Wanted = O.Execute && O.Verify;
   if (R.verified() || (!Wanted && R.V == Verdict::NotVerified))
     return 0;

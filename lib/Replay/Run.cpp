@@ -52,6 +52,7 @@ private:
 
   Error writeIR(const Module &M);
   Error compileForGPU(const Module &M, CompileResult &Compiled);
+  Error compareWithApp(StringRef Image);
   Error writeFiles(const CompileResult &Compiled);
   Error execute(Module &M);
   Error runKernel(Replayer &Memory, DeviceKernel &Kernel);
@@ -117,6 +118,9 @@ Expected<ReplayResult> ReplayRun::run() {
   }
   if (Error Failed = writeFiles(Compiled))
     return std::move(Failed);
+  if (Error Failed = compareWithApp(
+          StringRef(Compiled.Image.data(), Compiled.Image.size())))
+    return std::move(Failed);
   if (Options.Execute)
     if (Error Failed = execute(*M))
       return std::move(Failed);
@@ -146,6 +150,32 @@ Error ReplayRun::compileForGPU(const Module &M, CompileResult &Compiled) {
   if (Options.OutputAsm.empty() || !Compiled.Assembly.empty())
     return Error::success();
   return Plan.compiler().emitAssembly(M).moveInto(Compiled.Assembly);
+}
+
+/// An application may have several kernels of that name; the one that is the
+/// same counts, else the first.
+Error ReplayRun::compareWithApp(StringRef Image) {
+  for (const SmallVector<char, 0> &Theirs : Plan.appImages()) {
+    StringRef Other(Theirs.data(), Theirs.size());
+    StringRef Kernel = Plan.kernel().KernelName;
+    Expected<CodeComparison> Code = compareKernelCode(Image, Other, Kernel);
+    if (!Code)
+      return createFileError(Options.CompareWithApp, Code.takeError());
+    if (R.App && !Code->Identical)
+      continue;
+    Expected<KernelResources> Resources = readResources(Other, Kernel);
+    if (!Resources)
+      return createFileError(Options.CompareWithApp, Resources.takeError());
+    R.App.emplace();
+    R.App->App = Options.CompareWithApp;
+    R.App->Copies = Plan.appImages().size();
+    R.App->Options = readPtxasOptions(Other);
+    R.App->Code = std::move(*Code);
+    R.App->Resources = *Resources;
+    if (R.App->Code.Identical)
+      break;
+  }
+  return Error::success();
 }
 
 Error ReplayRun::writeFiles(const CompileResult &Compiled) {

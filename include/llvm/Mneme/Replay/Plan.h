@@ -47,6 +47,9 @@ struct ReplayOptions {
   std::string Arch;
   std::string IRFile; ///< Replay this IR instead of the recorded one.
   std::string CudaPath;
+  /// An ELF file whose machine code of the kernel is compared with the
+  /// replay's; empty: none.
+  std::string CompareWithApp;
   std::vector<std::string> Plugins;
 
   std::string Device = "auto";
@@ -63,7 +66,8 @@ struct ReplayOptions {
 
   /// Is the kernel compiled for its GPU, all the way?
   bool wantsGPUImage() const {
-    return Resources || !Execute || !OutputObject.empty();
+    return Resources || !Execute || !OutputObject.empty() ||
+           !CompareWithApp.empty();
   }
 
   std::vector<ToleranceSpec> Tolerances;
@@ -127,6 +131,9 @@ public:
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
   const KernelCompiler &compiler() const { return *Compiler; }
+  /// The cubins with the kernel in the application that the replay's code is
+  /// compared with.
+  ArrayRef<SmallVector<char, 0>> appImages() const { return AppImages; }
   Dim3 grid() const { return Grid; }
   Dim3 block() const { return Block; }
   uint64_t sharedMem() const { return SharedMem; }
@@ -150,6 +157,7 @@ private:
   std::unique_ptr<LLVMContext> Context;
   std::unique_ptr<Module> M;
   std::optional<KernelCompiler> Compiler;
+  std::vector<SmallVector<char, 0>> AppImages;
   std::vector<ComparePart> Parts;
   double ParseTime = 0, ReadTime = 0;
 

@@ -17,6 +17,7 @@
 #define LLVM_MNEME_REPLAY_REPLAYER_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Mneme/Compile/CompareCode.h"
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Replay/Plan.h"
 
@@ -65,6 +66,7 @@ struct ReplayResult {
   uint64_t ObjectSize = 0;           ///< Bytes; 0 when there is no object.
   std::vector<uint64_t> Nanoseconds; ///< Of each timed launch.
   std::optional<KernelResources> Resources;
+  std::optional<AppComparison> App; ///< When it was asked for.
   std::string Device; ///< That ran it.
   std::string HostStrategy, HostReason;
   std::vector<BufferReport> Buffers;

@@ -1,0 +1,468 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Compile/CompareCode.h"
+#include "GPUImage.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <map>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace llvm::support::endian;
+
+static Error damaged(const Twine &What) {
+  return createStringError("damaged GPU image: " + What);
+}
+
+//===----------------------------------------------------------------------===//
+// A cubin's sections, symbols and relocations
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct CubinSymbol {
+  StringRef Name;
+  uint64_t Value, Size;
+  uint32_t Section;
+  bool IsFunction, IsSection, IsLocal;
+};
+
+struct CubinRelocation {
+  uint32_t Type, Symbol;
+  int64_t Addend;
+};
+
+/// A place in a module: a symbol and a distance from it.
+struct Place {
+  const CubinSymbol *Symbol = nullptr;
+  uint64_t Distance = 0;
+};
+
+class Cubin {
+public:
+  static Expected<Cubin> create(StringRef Image);
+
+  struct Section {
+    StringRef Name, Bytes;
+    std::map<uint64_t, CubinRelocation> Relocations; ///< By offset.
+  };
+  const Section *find(StringRef Name) const;
+  uint32_t indexOf(const Section &S) const { return &S - Sections.data(); }
+  /// The variable or function at an address of a section.
+  Place at(uint32_t Section, uint64_t Address) const;
+  /// What a relocation means.
+  Place target(const CubinRelocation &R) const;
+  /// The initial value of a symbol; empty when it has none.
+  StringRef getData(const CubinSymbol &S) const;
+  const CubinSymbol *symbol(uint32_t Index) const {
+    return Index < Symbols.size() ? &Symbols[Index] : nullptr;
+  }
+  /// Instructions are those that sm_70 introduced: 16 bytes each.
+  bool hasWideInstructions() const { return SM >= 70; }
+
+private:
+  std::vector<Section> Sections;
+  std::vector<CubinSymbol> Symbols;
+  unsigned SM = 0;
+
+  Error readRelocations(const Elf &File, const Elf::Elf_Shdr &Header);
+};
+} // namespace
+
+Expected<Cubin> Cubin::create(StringRef Image) {
+  Expected<Elf> File = openGPUImage(Image);
+  if (!File)
+    return File.takeError();
+  if (File->getHeader().e_machine != ELF::EM_CUDA)
+    return createStringError("the GPU image is not NVIDIA's");
+  Cubin C;
+  C.SM = getSMNumber(*File);
+  auto Headers = File->sections();
+  if (!Headers)
+    return damaged(toString(Headers.takeError()));
+  for (const Elf::Elf_Shdr &Header : *Headers) {
+    Expected<StringRef> Name = File->getSectionName(Header);
+    if (!Name)
+      return damaged(toString(Name.takeError()));
+    Expected<StringRef> Bytes = getContents(*File, Header);
+    if (!Bytes)
+      return damaged(toString(Bytes.takeError()));
+    C.Sections.push_back({*Name, *Bytes, {}});
+  }
+  Error E = forEachSymbol(
+      *File, [&](uint32_t, StringRef Name, const Elf::Elf_Sym &S) {
+        C.Symbols.push_back({Name, S.st_value, S.st_size, S.st_shndx,
+                             S.getType() == ELF::STT_FUNC,
+                             S.getType() == ELF::STT_SECTION,
+                             S.getBinding() == ELF::STB_LOCAL});
+      });
+  if (E)
+    return damaged(toString(std::move(E)));
+  for (const Elf::Elf_Shdr &Header : *Headers)
+    if (Error E = C.readRelocations(*File, Header))
+      return std::move(E);
+  return C;
+}
+
+Error Cubin::readRelocations(const Elf &File, const Elf::Elf_Shdr &Header) {
+  if (Header.sh_type != ELF::SHT_RELA && Header.sh_type != ELF::SHT_REL)
+    return Error::success();
+  if (Header.sh_info >= Sections.size())
+    return damaged("relocations of no section");
+  auto &Out = Sections[Header.sh_info].Relocations;
+  auto Add = [&](const auto &R, int64_t Addend) {
+    Out[R.r_offset] = {R.getType(false), R.getSymbol(false), Addend};
+  };
+  if (Header.sh_type == ELF::SHT_RELA) {
+    auto Relas = File.relas(Header);
+    if (!Relas)
+      return damaged(toString(Relas.takeError()));
+    for (const Elf::Elf_Rela &R : *Relas)
+      Add(R, R.r_addend);
+    return Error::success();
+  }
+  auto Rels = File.rels(Header);
+  if (!Rels)
+    return damaged(toString(Rels.takeError()));
+  for (const Elf::Elf_Rel &R : *Rels)
+    Add(R, 0);
+  return Error::success();
+}
+
+const Cubin::Section *Cubin::find(StringRef Name) const {
+  auto It = find_if(Sections, [&](const Section &S) { return S.Name == Name; });
+  return It == Sections.end() ? nullptr : &*It;
+}
+
+Place Cubin::at(uint32_t Section, uint64_t Address) const {
+  for (const CubinSymbol &S : Symbols)
+    if (S.Section == Section && !S.IsSection && Address >= S.Value &&
+        Address - S.Value < S.Size)
+      return {&S, Address - S.Value};
+  return {};
+}
+
+Place Cubin::target(const CubinRelocation &R) const {
+  const CubinSymbol *S = symbol(R.Symbol);
+  if (!S)
+    return {};
+  if (S->IsSection)
+    return at(S->Section, S->Value + R.Addend);
+  return {S, static_cast<uint64_t>(R.Addend)};
+}
+
+StringRef Cubin::getData(const CubinSymbol &S) const {
+  if (S.Section >= Sections.size())
+    return "";
+  return Sections[S.Section].Bytes.substr(S.Value, S.Size);
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr uint64_t InstructionSize = 16;
+
+/// An operand "c[Bank][Offset]".
+struct ConstantOperand {
+  unsigned Bank;
+  uint64_t Offset;
+};
+
+// Of the lower eight bytes.
+constexpr unsigned FormShift = 9, OffsetShift = 38, BankShift = 54;
+constexpr uint64_t FormMask = 7, OffsetMask = 0xffff, BankMask = 31;
+/// The constant is the second or the third operand.
+constexpr uint64_t ConstantForms[] = {3, 5};
+} // namespace
+
+static std::optional<ConstantOperand> getConstant(StringRef Instruction) {
+  uint64_t Low = read64le(Instruction.data());
+  if (!is_contained(ConstantForms, Low >> FormShift & FormMask))
+    return std::nullopt;
+  return ConstantOperand{static_cast<unsigned>(Low >> BankShift & BankMask),
+                         Low >> OffsetShift & OffsetMask};
+}
+
+/// Equal but for the offset into the constant bank?
+static bool differInOffsetOnly(StringRef A, StringRef B) {
+  constexpr uint64_t Mask = OffsetMask << OffsetShift;
+  return (read64le(A.data()) & ~Mask) == (read64le(B.data()) & ~Mask) &&
+         A.drop_front(8) == B.drop_front(8);
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Compares what one kernel runs in two cubins.
+class CodeComparer {
+public:
+  CodeComparer(const Cubin &A, const Cubin &B, StringRef Kernel)
+      : A(A), B(B), Kernel(Kernel) {}
+
+  Expected<CodeComparison> run();
+
+private:
+  const Cubin &A, &B;
+  StringRef Kernel;
+  CodeComparison Result;
+  /// Functions whose code has been or will be compared.
+  SmallVector<StringRef, 4> Functions;
+
+  void compareFunction(StringRef Name);
+  bool sameInstruction(const Cubin::Section &X, const Cubin::Section &Y,
+                       uint64_t Offset);
+  bool sameConstant(StringRef X, StringRef Y);
+  bool sameRelocations(const Cubin::Section &X, const Cubin::Section &Y,
+                       uint64_t Begin, uint64_t End);
+  bool sameSlot(uint64_t X, uint64_t Y);
+  bool samePlace(const Place &X, const Place &Y);
+  void compareConstants();
+
+  void differ(StringRef What) {
+    if (Result.Difference.empty())
+      Result.Difference = What.str();
+  }
+};
+} // namespace
+
+bool CodeComparer::samePlace(const Place &X, const Place &Y) {
+  if (!X.Symbol || !Y.Symbol || X.Distance != Y.Distance)
+    return false;
+  const CubinSymbol &S = *X.Symbol, &T = *Y.Symbol;
+  if (S.IsFunction != T.IsFunction)
+    return false;
+  if (S.IsFunction) {
+    if (S.Name != T.Name)
+      return false;
+    if (!is_contained(Functions, S.Name))
+      Functions.push_back(S.Name);
+    return true;
+  }
+  if (S.Name == T.Name)
+    return S.Size == T.Size;
+  // LLVM names its own constants with dots, which become "_$_", and merges
+  // those of equal value: which name stays depends on the module.
+  return S.IsLocal && T.IsLocal && S.Name.contains("_$_") &&
+         T.Name.contains("_$_") && !A.getData(S).empty() &&
+         A.getData(S) == B.getData(T);
+}
+
+/// Do two slots of the table of addresses hold the same address?
+bool CodeComparer::sameSlot(uint64_t X, uint64_t Y) {
+  constexpr uint64_t SlotMask = 7;
+  const Cubin::Section *TableX = A.find(".nv.constant4");
+  const Cubin::Section *TableY = B.find(".nv.constant4");
+  if (!TableX || !TableY || (X & SlotMask) != (Y & SlotMask))
+    return false;
+  auto SlotX = TableX->Relocations.find(X & ~SlotMask);
+  auto SlotY = TableY->Relocations.find(Y & ~SlotMask);
+  return SlotX != TableX->Relocations.end() &&
+         SlotY != TableY->Relocations.end() &&
+         samePlace(A.target(SlotX->second), B.target(SlotY->second));
+}
+
+bool CodeComparer::sameConstant(StringRef X, StringRef Y) {
+  std::optional<ConstantOperand> P = getConstant(X), Q = getConstant(Y);
+  if (!P || !Q || P->Bank != Q->Bank)
+    return X == Y;
+  if (P->Bank == 4 && sameSlot(P->Offset, Q->Offset))
+    return true;
+  if (P->Bank != 3)
+    return X == Y;
+  const Cubin::Section *S = A.find(".nv.constant3");
+  const Cubin::Section *T = B.find(".nv.constant3");
+  if (!S || !T)
+    return X == Y;
+  return samePlace(A.at(A.indexOf(*S), P->Offset),
+                   B.at(B.indexOf(*T), Q->Offset));
+}
+
+bool CodeComparer::sameRelocations(const Cubin::Section &X,
+                                   const Cubin::Section &Y, uint64_t Begin,
+                                   uint64_t End) {
+  auto I = X.Relocations.lower_bound(Begin), IE = X.Relocations.lower_bound(End);
+  auto J = Y.Relocations.lower_bound(Begin), JE = Y.Relocations.lower_bound(End);
+  for (; I != IE && J != JE; ++I, ++J)
+    if (I->first != J->first || I->second.Type != J->second.Type ||
+        !samePlace(A.target(I->second), B.target(J->second)))
+      return false;
+  return I == IE && J == JE;
+}
+
+bool CodeComparer::sameInstruction(const Cubin::Section &X,
+                                   const Cubin::Section &Y, uint64_t Offset) {
+  StringRef P = X.Bytes.substr(Offset, InstructionSize);
+  StringRef Q = Y.Bytes.substr(Offset, InstructionSize);
+  if (P.size() != Q.size() ||
+      !sameRelocations(X, Y, Offset, Offset + InstructionSize))
+    return false;
+  if (P.size() != InstructionSize || !A.hasWideInstructions())
+    return P == Q;
+  if (!differInOffsetOnly(P, Q) || !sameConstant(P, Q))
+    return false;
+  Result.Relocated |= P != Q;
+  return true;
+}
+
+void CodeComparer::compareFunction(StringRef Name) {
+  std::string SectionName = (".text." + Name).str();
+  const Cubin::Section *X = A.find(SectionName), *Y = B.find(SectionName);
+  // A function of the system, or a part of the section of its kernel.
+  if (!X && !Y)
+    return;
+  if (!X || !Y)
+    return differ("function");
+  uint64_t Common = std::min(X->Bytes.size(), Y->Bytes.size());
+  for (uint64_t Offset = 0; Offset < Common; Offset += InstructionSize) {
+    if (sameInstruction(*X, *Y, Offset))
+      continue;
+    if (Name == Kernel)
+      Result.FirstDifference = Offset;
+    return differ(Name == Kernel ? "instruction" : "function");
+  }
+  if (X->Bytes.size() == Y->Bytes.size())
+    return;
+  if (Name == Kernel)
+    Result.FirstDifference = Common;
+  differ(Name == Kernel ? "size" : "function");
+}
+
+/// Bank 2 holds the literals and jump tables of one kernel.
+void CodeComparer::compareConstants() {
+  std::string Name = (".nv.constant2." + Kernel).str();
+  const Cubin::Section *X = A.find(Name), *Y = B.find(Name);
+  if (!X && !Y)
+    return;
+  if (!X || !Y || X->Bytes != Y->Bytes ||
+      !sameRelocations(*X, *Y, 0, X->Bytes.size()))
+    differ("constants");
+}
+
+Expected<CodeComparison> CodeComparer::run() {
+  std::string Name = (".text." + Kernel).str();
+  for (const Cubin *C : {&A, &B})
+    if (!C->find(Name))
+      return createStringError(
+          formatv("the GPU image has no kernel '{0}'", Kernel).str());
+  Functions.push_back(Kernel);
+  // Grows while it is worked off.
+  for (size_t I = 0; I != Functions.size(); ++I)
+    compareFunction(Functions[I]);
+  compareConstants();
+  Result.Identical = Result.Difference.empty();
+  return std::move(Result);
+}
+
+Expected<CodeComparison> mneme::compareKernelCode(StringRef Ours,
+                                                  StringRef Theirs,
+                                                  StringRef Kernel) {
+  Expected<Cubin> A = Cubin::create(Ours);
+  if (!A)
+    return A.takeError();
+  Expected<Cubin> B = Cubin::create(Theirs);
+  if (!B)
+    return B.takeError();
+  return CodeComparer(*A, *B, Kernel).run();
+}
+
+//===----------------------------------------------------------------------===//
+// What ptxas notes about itself
+//===----------------------------------------------------------------------===//
+
+/// The note's description: a version, a number, the offsets of the tool's name,
+/// its version, its build and its options, then these strings.
+static std::optional<StringRef> getToolOptions(StringRef Note) {
+  constexpr size_t StringsAt = 24, NameWord = 2, OptionsWord = 5;
+  if (Note.size() < StringsAt)
+    return std::nullopt;
+  StringRef Strings = Note.drop_front(StringsAt);
+  auto Get = [&](size_t Word) {
+    StringRef Rest = Strings.substr(read32le(Note.data() + 4 * Word));
+    return Rest.take_until([](char C) { return C == '\0'; });
+  };
+  if (Get(NameWord) != "ptxas")
+    return std::nullopt;
+  return Get(OptionsWord).trim();
+}
+
+std::string mneme::readPtxasOptions(StringRef Image) {
+  constexpr uint32_t ToolInfo = 2000;
+  auto Give = [](auto &&Value) {
+    consumeError(Value.takeError());
+    return std::string();
+  };
+  Expected<Elf> File = openElf(Image);
+  if (!File)
+    return Give(File);
+  Expected<const Elf::Elf_Shdr *> Section =
+      findSection(*File, ".note.nv.tkinfo");
+  if (!Section)
+    return Give(Section);
+  if (!*Section)
+    return "";
+  Expected<StringRef> Bytes = getContents(*File, **Section);
+  if (!Bytes)
+    return Give(Bytes);
+  // Not by Elf::notes(): the section is not always of that type.
+  StringRef Rest = *Bytes;
+  constexpr size_t NoteHeader = 12;
+  while (Rest.size() >= NoteHeader) {
+    uint64_t NameSize = alignTo(read32le(Rest.data()), 4);
+    uint64_t Size = read32le(Rest.data() + 4);
+    uint32_t Type = read32le(Rest.data() + 8);
+    StringRef Description = Rest.substr(NoteHeader + NameSize, Size);
+    if (Type == ToolInfo)
+      if (std::optional<StringRef> Options = getToolOptions(Description))
+        return Options->str();
+    Rest = Rest.substr(NoteHeader + NameSize + alignTo(Size, 4));
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static json::Value orNull(StringRef Text) {
+  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
+}
+
+json::Value mneme::toJSON(const AppComparison &C) {
+  return json::Object{
+      {"app", json::fixUTF8(C.App)},
+      {"identical", C.Code.Identical},
+      {"relocations",
+       C.Code.Relocated ? json::Value("equal") : json::Value(nullptr)},
+      {"difference", orNull(C.Code.Difference)},
+      {"first_difference", C.Code.FirstDifference},
+      {"copies", C.Copies},
+      {"ptxas_options", orNull(C.Options)},
+      {"resources", toJSON(C.Resources)}};
+}
+
+bool mneme::fromJSON(const json::Value &V, AppComparison &C, json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::optional<std::string> Relocations, Difference, Options;
+  if (!O || !O.map("app", C.App) || !O.map("identical", C.Code.Identical) ||
+      !O.map("relocations", Relocations) ||
+      !O.map("difference", Difference) ||
+      !O.map("first_difference", C.Code.FirstDifference) ||
+      !O.map("copies", C.Copies) || !O.map("ptxas_options", Options) ||
+      !O.map("resources", C.Resources))
+    return false;
+  C.Code.Relocated = Relocations.has_value();
+  C.Code.Difference = Difference.value_or("");
+  C.Options = Options.value_or("");
+  return true;
+}
