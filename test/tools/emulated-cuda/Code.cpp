@@ -1,0 +1,523 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Images and kernels. What a cubin says is believed: names, parameters,
+/// resources, variables. Only the instructions come from elsewhere.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Compile/Resources.h"
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Object/ELF.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/TargetSelect.h"
+#include <cstring>
+#include <map>
+#include <signal.h>
+#include <unistd.h>
+
+using namespace emulated;
+using namespace llvm;
+using namespace llvm::mneme;
+using Elf = object::ELF64LEFile;
+
+//===----------------------------------------------------------------------===//
+// The bitcode that kernels run from
+//===----------------------------------------------------------------------===//
+
+// Mneme's own kernels, which it loads as PTX (lib/Device/Kernels).
+extern "C" const char mneme_memory_kernels_nvptx64_bc[];
+extern "C" const uint64_t mneme_memory_kernels_nvptx64_bc_size;
+
+namespace {
+/// One bitcode file.
+struct Library {
+  std::string Path;
+  std::unique_ptr<MemoryBuffer> Bitcode;
+};
+
+/// Kernels are compiled once a process.
+struct CompiledKernel {
+  const Library *From = nullptr;
+  DeviceImage Image;
+  std::vector<Parameter> Parameters;
+};
+
+struct Libraries {
+  std::mutex Lock;
+  std::vector<std::unique_ptr<Library>> Files;
+  std::map<std::string, CompiledKernel> Kernels;
+  std::unique_ptr<llvm::mneme::Device> Host = createHostDevice();
+
+  Libraries();
+  void add(StringRef Path);
+};
+} // namespace
+
+static Libraries &libraries() {
+  static Libraries &L = *new Libraries;
+  return L;
+}
+
+void Libraries::add(StringRef Path) {
+  auto Buffer = MemoryBuffer::getFile(Path);
+  if (!Buffer)
+    return complain("cannot read '" + Path + "'");
+  auto L = std::make_unique<Library>();
+  L->Path = Path.str();
+  L->Bitcode = std::move(*Buffer);
+  Files.push_back(std::move(L));
+}
+
+Libraries::Libraries() {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  for (const std::string &Path : settings().Kernels) {
+    if (!sys::fs::is_directory(Path)) {
+      add(Path);
+      continue;
+    }
+    std::error_code EC;
+    std::vector<std::string> Found;
+    for (sys::fs::directory_iterator I(Path, EC), E; I != E && !EC;
+         I.increment(EC))
+      if (StringRef(I->path()).ends_with(".bc"))
+        Found.push_back(I->path());
+    llvm::sort(Found);
+    for (const std::string &File : Found)
+      add(File);
+  }
+  auto Own = std::make_unique<Library>();
+  Own->Path = "memory kernels";
+  Own->Bitcode = MemoryBuffer::getMemBuffer(
+      StringRef(mneme_memory_kernels_nvptx64_bc,
+                mneme_memory_kernels_nvptx64_bc_size),
+      Own->Path, /*RequiresNullTerminator=*/false);
+  Files.push_back(std::move(Own));
+}
+
+static std::unique_ptr<llvm::Module> parse(const Library &L,
+                                           LLVMContext &Context) {
+  Expected<std::unique_ptr<llvm::Module>> M =
+      parseBitcodeFile(L.Bitcode->getMemBufferRef(), Context);
+  if (M)
+    return std::move(*M);
+  complain("'" + L.Path + "': " + toString(M.takeError()));
+  return nullptr;
+}
+
+/// The parameters of \p F as nvptx lays them out.
+static std::vector<Parameter> layOutParameters(const llvm::Function &F) {
+  std::vector<Parameter> Result;
+  const DataLayout &DL = F.getDataLayout();
+  uint64_t Offset = 0;
+  for (const Argument &A : F.args()) {
+    Type *T = A.hasByValAttr() ? A.getParamByValType() : A.getType();
+    Align Alignment = DL.getABITypeAlign(T);
+    if (A.hasByValAttr() && A.getParamAlign())
+      Alignment = *A.getParamAlign();
+    Offset = alignTo(Offset, Alignment);
+    uint64_t Size = DL.getTypeAllocSize(T);
+    Result.push_back({Offset, Size});
+    Offset += Size;
+  }
+  return Result;
+}
+
+/// \returns null, having said why, when no bitcode has the kernel. Call with
+/// the lock held.
+static const CompiledKernel *compile(Libraries &L, const std::string &Name) {
+  auto Known = L.Kernels.find(Name);
+  if (Known != L.Kernels.end())
+    return &Known->second;
+  for (const std::unique_ptr<Library> &File : L.Files) {
+    LLVMContext Context;
+    std::unique_ptr<llvm::Module> M = parse(*File, Context);
+    llvm::Function *F = M ? M->getFunction(Name) : nullptr;
+    if (!F || F->isDeclaration())
+      continue;
+    CompiledKernel K;
+    K.From = File.get();
+    K.Parameters = layOutParameters(*F);
+    Expected<DeviceImage> Image =
+        compileKernelForHost(*M, Name, HostOptions());
+    if (!Image) {
+      complain("kernel '" + Name + "': " + toString(Image.takeError()));
+      return nullptr;
+    }
+    K.Image = std::move(*Image);
+    return &(L.Kernels[Name] = std::move(K));
+  }
+  complain("no bitcode of MNEME_EMULATED_KERNELS has a kernel '" + Name + "'");
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+emulated::Module::~Module() {
+  for (const std::unique_ptr<Variable> &V : Variables)
+    freeMemory(V->Address);
+}
+
+CUresult emulated::Module::addVariable(StringRef Name, StringRef Contents,
+                                       uint64_t Size) {
+  auto V = std::make_unique<Variable>();
+  V->Name = Name.str();
+  V->Size = Size;
+  if (CUresult R = allocateMemory(Device, std::max<uint64_t>(Size, 1),
+                                  V->Address))
+    return R;
+  std::memset(reinterpret_cast<void *>(V->Address), 0, Size);
+  std::memcpy(reinterpret_cast<void *>(V->Address), Contents.data(),
+              std::min<uint64_t>(Contents.size(), Size));
+  Variables.push_back(std::move(V));
+  return CUDA_SUCCESS;
+}
+
+/// .nv.info.<kernel> holds entries of a format, an attribute and a size or
+/// value; a parameter is index, ordinal, offset, and flags with the size.
+static void readParameters(StringRef Info, std::vector<Parameter> &Result) {
+  constexpr uint8_t Sized = 4, ParameterInfo = 0x17;
+  while (Info.size() >= 4) {
+    uint16_t Size = support::endian::read16le(Info.data() + 2);
+    bool IsSized = Info[0] == Sized;
+    bool IsParameter = IsSized && uint8_t(Info[1]) == ParameterInfo;
+    Info = Info.drop_front(4);
+    if (!IsSized)
+      continue;
+    if (IsParameter && Size >= 12 && Info.size() >= Size) {
+      uint16_t Ordinal = support::endian::read16le(Info.data() + 4);
+      if (Result.size() <= Ordinal)
+        Result.resize(Ordinal + 1);
+      Result[Ordinal] = {support::endian::read16le(Info.data() + 6),
+                         support::endian::read32le(Info.data() + 8) >> 18};
+    }
+    Info = Info.drop_front(std::min<size_t>(Size, Info.size()));
+  }
+}
+
+/// As the driver: the same major architecture, of the same or a later minor.
+static bool runsHere(unsigned Arch) {
+  unsigned Device = settings().Arch;
+  return Arch / 10 == Device / 10 && Arch % 10 <= Device % 10;
+}
+
+CUresult emulated::Module::readCubin(StringRef Image) {
+  constexpr unsigned EMCuda = 190;
+  IsCubin = true;
+  Expected<Elf> File = Elf::create(Image);
+  if (!File || File->getHeader().e_machine != EMCuda) {
+    consumeError(File.takeError());
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
+  const Elf::Elf_Ehdr &Header = File->getHeader();
+  unsigned Arch = Header.e_ident[ELF::EI_ABIVERSION] >= 8
+                      ? (Header.e_flags >> 8) & 0xff
+                      : Header.e_flags & 0xff;
+  if (!runsHere(Arch))
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+
+  auto Fail = [](Error E) {
+    complain("damaged cubin: " + toString(std::move(E)));
+    return CUDA_ERROR_INVALID_IMAGE;
+  };
+  Expected<Elf::Elf_Shdr_Range> Sections = File->sections();
+  if (!Sections)
+    return Fail(Sections.takeError());
+  std::vector<std::string> Names;
+  std::map<std::string, std::vector<Parameter>> Parameters;
+  const Elf::Elf_Shdr *Symbols = nullptr;
+  for (const Elf::Elf_Shdr &S : *Sections) {
+    Expected<StringRef> Name = File->getSectionName(S);
+    if (!Name)
+      return Fail(Name.takeError());
+    Names.push_back(Name->str());
+    if (S.sh_type == ELF::SHT_SYMTAB)
+      Symbols = &S;
+    StringRef Kernel = *Name;
+    if (Kernel.consume_front(".text.")) {
+      auto F = std::make_unique<emulated::Function>();
+      F->Owner = this;
+      F->Name = Kernel.str();
+      Functions.push_back(std::move(F));
+    } else if (Kernel.consume_front(".nv.info.")) {
+      auto Info = File->getSectionContentsAsArray<char>(S);
+      if (!Info)
+        return Fail(Info.takeError());
+      readParameters({Info->data(), Info->size()}, Parameters[Kernel.str()]);
+    }
+  }
+  for (const std::unique_ptr<emulated::Function> &F : Functions) {
+    F->Parameters = Parameters[F->Name];
+    // A function that is no kernel has no parameters' section; it is kept, as
+    // nobody asks for it.
+    Expected<KernelResources> R = readResources(Image, F->Name);
+    if (!R)
+      return Fail(R.takeError());
+    F->Registers = R->Registers.value_or(F->Registers);
+    F->StaticShared = R->Shared.value_or(0);
+    F->Local = R->Local.value_or(0);
+    F->Constant = R->Constant.value_or(0);
+    F->MaxThreads = R->MaxThreads.value_or(F->MaxThreads);
+  }
+
+  if (!Symbols)
+    return CUDA_SUCCESS;
+  auto Table = File->symbols(Symbols);
+  Expected<StringRef> Strings = File->getStringTableForSymtab(*Symbols);
+  if (!Table)
+    return Fail(Table.takeError());
+  if (!Strings)
+    return Fail(Strings.takeError());
+  for (const Elf::Elf_Sym &Symbol : *Table) {
+    if (Symbol.getType() != ELF::STT_OBJECT || Symbol.st_shndx >= Names.size())
+      continue;
+    const std::string &Section = Names[Symbol.st_shndx];
+    if (Section != ".nv.global" && Section != ".nv.global.init" &&
+        Section != ".nv.constant3")
+      continue;
+    Expected<StringRef> Name = Symbol.getName(*Strings);
+    if (!Name)
+      return Fail(Name.takeError());
+    StringRef Contents;
+    const Elf::Elf_Shdr &S = (*Sections)[Symbol.st_shndx];
+    if (S.sh_type != ELF::SHT_NOBITS) {
+      auto Bytes = File->getSectionContentsAsArray<char>(S);
+      if (!Bytes)
+        return Fail(Bytes.takeError());
+      Contents = StringRef(Bytes->data(), Bytes->size())
+                     .substr(Symbol.st_value, Symbol.st_size);
+    }
+    if (CUresult R = addVariable(*Name, Contents, Symbol.st_size))
+      return R;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::Module::readPTX(StringRef Text) {
+  SmallVector<StringRef, 2> Match;
+  unsigned Arch = 0;
+  if (!Text.contains(".version") ||
+      !Regex("\\.target[ \t]+sm_([0-9]+)").match(Text, &Match) ||
+      Match[1].getAsInteger(10, Arch))
+    return CUDA_ERROR_INVALID_PTX;
+  if (Arch > settings().Arch)
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  Regex Entry("\\.entry[ \t]+([A-Za-z_$%][A-Za-z0-9_$]*)");
+  while (Entry.match(Text, &Match)) {
+    auto F = std::make_unique<emulated::Function>();
+    F->Owner = this;
+    F->Name = Match[1].str();
+    Text = Text.substr(Match[1].end() - Text.begin());
+    Functions.push_back(std::move(F));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::Module::load(CUdevice Device, const void *Image,
+                                Module *&Result) {
+  constexpr uint32_t FatbinMagic = 0xba55ed50;
+  const char *Bytes = static_cast<const char *>(Image);
+  std::unique_ptr<Module> M(new Module(Device));
+  CUresult R = CUDA_SUCCESS;
+  if (std::memcmp(Bytes, ELF::ElfMagic, 4) == 0) {
+    // The section headers come last, or the program headers after them.
+    Elf::Elf_Ehdr Header;
+    std::memcpy(&Header, Bytes, sizeof(Header));
+    uint64_t Size = std::max<uint64_t>(
+        Header.e_shoff + uint64_t(Header.e_shnum) * Header.e_shentsize,
+        Header.e_phoff + uint64_t(Header.e_phnum) * Header.e_phentsize);
+    R = M->readCubin({Bytes, std::max<uint64_t>(Size, sizeof(Header))});
+  } else if (support::endian::read32le(Bytes) == FatbinMagic) {
+    M->AnyName = true;
+  } else if (Bytes[0] == '/' || Bytes[0] == '.' || Bytes[0] == '\n') {
+    R = M->readPTX(Bytes);
+  } else {
+    R = CUDA_ERROR_INVALID_IMAGE;
+  }
+  if (R == CUDA_SUCCESS)
+    Result = M.release();
+  return R;
+}
+
+CUresult emulated::Module::getVariable(StringRef Name,
+                                       const Variable *&Result) {
+  for (const std::unique_ptr<Variable> &V : Variables)
+    if (V->Name == Name) {
+      Result = V.get();
+      return CUDA_SUCCESS;
+    }
+  if (IsCubin)
+    return CUDA_ERROR_NOT_FOUND;
+  Libraries &L = libraries();
+  std::lock_guard<std::mutex> Guard(L.Lock);
+  for (const std::unique_ptr<Library> &File : L.Files) {
+    LLVMContext Context;
+    std::unique_ptr<llvm::Module> M = parse(*File, Context);
+    if (!M || !M->getNamedGlobal(Name))
+      continue;
+    if (CUresult R = addVariables(*M, {Name.str()}))
+      return R;
+    Result = Variables.back().get();
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+/// Gives the variables \p Names of \p M memory, with their initializers, where
+/// they have none: what a pipeline removed from the cubin, the bitcode may
+/// still use.
+CUresult emulated::Module::addVariables(const llvm::Module &M,
+                                        ArrayRef<std::string> Names) {
+  std::vector<HostVariable> All = findHostVariables(M);
+  auto Find = [&](StringRef Name) -> const Variable * {
+    for (const std::unique_ptr<Variable> &V : Variables)
+      if (V->Name == Name)
+        return V.get();
+    return nullptr;
+  };
+  std::vector<std::pair<size_t, const Variable *>> Added;
+  for (const std::string &Name : Names) {
+    auto I =
+        find_if(All, [&](const HostVariable &V) { return V.Name == Name; });
+    if (I == All.end() || Find(Name))
+      continue;
+    if (CUresult R = addVariable(Name, "", I->Size))
+      return R;
+    Added.push_back({I - All.begin(), Variables.back().get()});
+  }
+  if (Added.empty())
+    return CUDA_SUCCESS;
+  auto Contents = evaluateInitializers(M, [&](StringRef Name) -> uint64_t {
+    const Variable *V = Find(Name);
+    return V ? V->Address : 0;
+  });
+  if (!Contents) {
+    complain(toString(Contents.takeError()));
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  for (auto &[Index, V] : Added)
+    std::memcpy(reinterpret_cast<void *>(V->Address),
+                (*Contents)[Index].data(),
+                std::min<uint64_t>(V->Size, (*Contents)[Index].size()));
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::Module::findCode(emulated::Function &F) {
+  Libraries &L = libraries();
+  std::lock_guard<std::mutex> Guard(L.Lock);
+  const CompiledKernel *K = compile(L, F.Name);
+  if (!K)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  if (!IsCubin)
+    F.Parameters = K->Parameters;
+  if (!K->Image.Globals.empty()) {
+    LLVMContext Context;
+    std::unique_ptr<llvm::Module> M = parse(*K->From, Context);
+    if (!M)
+      return CUDA_ERROR_NOT_SUPPORTED;
+    if (CUresult R = addVariables(*M, K->Image.Globals))
+      return R;
+  }
+  std::vector<KernelGlobal> Globals;
+  for (const std::unique_ptr<Variable> &V : Variables)
+    Globals.push_back({V->Name, V->Size, V->Address});
+  Expected<std::unique_ptr<DeviceKernel>> Code =
+      L.Host->load(K->Image, Globals);
+  if (!Code) {
+    complain("kernel '" + F.Name + "': " + toString(Code.takeError()));
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  F.Code = std::move(*Code);
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::Module::getFunction(StringRef Name,
+                                       emulated::Function *&Result) {
+  Result = nullptr;
+  for (const std::unique_ptr<emulated::Function> &F : Functions)
+    if (F->Name == Name)
+      Result = F.get();
+  if (!Result) {
+    if (!AnyName)
+      return CUDA_ERROR_NOT_FOUND;
+    Functions.push_back(std::make_unique<emulated::Function>());
+    Result = Functions.back().get();
+    Result->Owner = this;
+    Result->Name = Name.str();
+  }
+  return Result->Code ? CUDA_SUCCESS : findCode(*Result);
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The executor takes over signals; a host device of this very process, another
+/// copy of it, must find its own handlers again.
+class SignalGuard {
+  static constexpr int Signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG};
+  struct sigaction Old[5];
+
+public:
+  SignalGuard() {
+    for (unsigned I = 0; I != 5; ++I)
+      sigaction(Signals[I], nullptr, &Old[I]);
+  }
+  ~SignalGuard() {
+    for (unsigned I = 0; I != 5; ++I)
+      sigaction(Signals[I], &Old[I], nullptr);
+  }
+};
+} // namespace
+
+CUresult emulated::Function::run(const LaunchConfig &Config,
+                                 ArrayRef<void *> Args) const {
+  SignalGuard Guard;
+  Expected<LaunchOutcome> Outcome =
+      libraries().Host->launch(*Code, Config, Args);
+  if (!Outcome) {
+    complain("kernel '" + Name + "': " + toString(Outcome.takeError()));
+    return CUDA_ERROR_LAUNCH_FAILED;
+  }
+  switch (Outcome->Status) {
+  case LaunchStatus::Ok:
+    return CUDA_SUCCESS;
+  case LaunchStatus::IllegalAddress:
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case LaunchStatus::Trap:
+    return CUDA_ERROR_LAUNCH_FAILED;
+  case LaunchStatus::Assert:
+    return CUDA_ERROR_ASSERT;
+  case LaunchStatus::IllegalInstruction:
+    return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+  case LaunchStatus::OutOfMemory:
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  case LaunchStatus::Deadlock: // A GPU waits on.
+    for (;;)
+      pause();
+  case LaunchStatus::InvalidConfiguration:
+  case LaunchStatus::Timeout:
+  case LaunchStatus::Unsupported:
+    break;
+  }
+  complain(Outcome->Message);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,1187 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The functions of the driver: those that Mneme uses, in
+/// CudaDriverFunctions.def, and those that liboffload's CUDA plugin resolves.
+/// Where those two want the same in two versions, the prototypes are the same.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+using namespace emulated;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::StringRef;
+using llvm::Twine;
+using llvm::mneme::LaunchConfig;
+
+// Mneme's declarations, so that a difference does not compile.
+extern "C" {
+#define CUDA_DRIVER(Name, Symbol, Parameters) CUresult Symbol Parameters;
+#include "CudaDriverFunctions.def"
+}
+
+//===----------------------------------------------------------------------===//
+// The machine
+//===----------------------------------------------------------------------===//
+
+static uint64_t readNumber(const char *Name, uint64_t Default) {
+  const char *Text = std::getenv(Name);
+  if (!Text || !*Text)
+    return Default;
+  uint64_t Value;
+  if (!StringRef(Text).getAsInteger(0, Value))
+    return Value;
+  complain(Twine(Name) + ": '" + Text + "' is no number");
+  std::abort();
+}
+
+void emulated::complain(const Twine &Message) {
+  llvm::errs() << "emulated CUDA driver: " << Message << '\n';
+}
+
+static Settings readSettings() {
+  Settings S;
+  auto Text = [](const char *Name) {
+    const char *Value = std::getenv(Name);
+    return StringRef(Value ? Value : "");
+  };
+  SmallVector<StringRef, 4> Paths;
+  Text("MNEME_EMULATED_KERNELS").split(Paths, ':', -1, /*KeepEmpty=*/false);
+  for (StringRef Path : Paths)
+    S.Kernels.push_back(Path.str());
+  StringRef Arch = Text("MNEME_EMULATED_ARCH");
+  Arch.consume_front("sm_");
+  if (!Arch.empty() && Arch.getAsInteger(10, S.Arch)) {
+    complain("MNEME_EMULATED_ARCH: 'sm_" + Arch + "' is no architecture");
+    std::abort();
+  }
+  S.NumDevices = readNumber("MNEME_EMULATED_DEVICES", S.NumDevices);
+  S.MemoryBytes = readNumber("MNEME_EMULATED_MEMORY", S.MemoryBytes);
+  S.Version = readNumber("MNEME_EMULATED_VERSION", S.Version);
+  S.InitResult = readNumber("MNEME_EMULATED_INIT", S.InitResult);
+  auto [Base, Size] = Text("MNEME_EMULATED_TAKEN").split(':');
+  if (!Base.empty() && (Base.getAsInteger(0, S.TakenBase) ||
+                        Size.getAsInteger(0, S.TakenSize))) {
+    complain("MNEME_EMULATED_TAKEN is not 'address:bytes'");
+    std::abort();
+  }
+  return S;
+}
+
+const Settings &emulated::settings() {
+  static const Settings &S = *new Settings(readSettings());
+  return S;
+}
+
+// Half an H100's shape, in small: what waits for all multiprocessors is quick.
+static constexpr int NumMultiprocessors = 4;
+static constexpr int ThreadsPerMultiprocessor = 2048;
+static constexpr int BlocksPerMultiprocessor = 32;
+static constexpr int SharedPerMultiprocessor = 228 << 10;
+static constexpr int SharedPerBlock = 227 << 10;
+static constexpr int ReservedSharedPerBlock = 1 << 10;
+static constexpr int RegistersPerMultiprocessor = 64 << 10;
+
+//===----------------------------------------------------------------------===//
+// What handles stand for
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Stream {
+  std::shared_ptr<Queue> Work;
+  unsigned Flags = 0;
+};
+
+struct Event {
+  unsigned Flags;
+  std::shared_ptr<Mark> Last; ///< Null before the first record.
+};
+
+/// Objects whose handles are valid.
+template <typename T> class HandleSet {
+  std::mutex Lock;
+  std::set<T *> Alive;
+
+public:
+  T *add(T *Object) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    Alive.insert(Object);
+    return Object;
+  }
+  bool has(void *Handle) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    return Alive.count(static_cast<T *>(Handle));
+  }
+  bool remove(void *Handle) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    return Alive.erase(static_cast<T *>(Handle));
+  }
+};
+
+/// The primary context of a device.
+struct Context {
+  explicit Context(CUdevice Device) : Device(Device) {}
+
+  CUdevice Device;
+  unsigned References = 0;
+  unsigned Flags = 0;
+  size_t Limits[16] = {1024, 1 << 20, 8 << 20};
+  /// The first failure of a kernel; all calls return it from then on.
+  std::atomic<CUresult> Failure{CUDA_SUCCESS};
+  std::mutex Lock;
+  std::vector<std::shared_ptr<Queue>> Queues;
+  /// The null stream's, and that of the streams that wait for it.
+  std::shared_ptr<Queue> Default = addQueue();
+
+  std::shared_ptr<Queue> addQueue() {
+    auto Q = std::make_shared<Queue>(Failure);
+    std::lock_guard<std::mutex> Guard(Lock);
+    Queues.push_back(Q);
+    return Q;
+  }
+  void waitForAll() {
+    std::vector<std::shared_ptr<Queue>> All;
+    {
+      std::lock_guard<std::mutex> Guard(Lock);
+      All = Queues;
+    }
+    for (const std::shared_ptr<Queue> &Q : All)
+      Q->wait();
+  }
+};
+
+struct Driver {
+  std::atomic<bool> Initialized{false};
+  std::mutex Lock;
+  std::vector<std::unique_ptr<Context>> Contexts; ///< By device.
+  HandleSet<Stream> Streams;
+  HandleSet<Event> Events;
+  HandleSet<emulated::Module> Modules;
+  HandleSet<Function> Functions;
+};
+} // namespace
+
+static Driver &driver() {
+  static Driver &D = *new Driver;
+  return D;
+}
+
+static thread_local Context *Current;
+
+static bool isDevice(CUdevice Device) {
+  return Device >= 0 && Device < settings().NumDevices;
+}
+
+/// What every call that needs a context begins with.
+static CUresult checkContext() {
+  if (!driver().Initialized)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  if (!Current)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  return Current->Failure;
+}
+
+#define CHECK_CONTEXT()                                                        \
+  do {                                                                         \
+    if (CUresult Failed = checkContext())                                      \
+      return Failed;                                                           \
+  } while (false)
+
+#define CHECK_DEVICE(Device)                                                   \
+  do {                                                                         \
+    if (!driver().Initialized)                                                 \
+      return CUDA_ERROR_NOT_INITIALIZED;                                       \
+    if (!isDevice(Device))                                                     \
+      return CUDA_ERROR_INVALID_DEVICE;                                        \
+  } while (false)
+
+/// \returns the queue of \p S, or null for a handle that is none.
+static std::shared_ptr<Queue> queueOf(CUstream S) {
+  if (!S)
+    return Current->Default;
+  if (!driver().Streams.has(S))
+    return nullptr;
+  return reinterpret_cast<Stream *>(S)->Work;
+}
+
+static Event *eventOf(CUevent E) {
+  return driver().Events.has(E) ? reinterpret_cast<Event *>(E) : nullptr;
+}
+
+static Function *functionOf(CUfunction F) {
+  return driver().Functions.has(F) ? reinterpret_cast<Function *>(F) : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Devices and contexts
+//===----------------------------------------------------------------------===//
+
+CUresult cuInit(unsigned) {
+  Driver &D = driver();
+  std::lock_guard<std::mutex> Guard(D.Lock);
+  if (settings().InitResult)
+    return settings().InitResult;
+  if (settings().NumDevices <= 0)
+    return CUDA_ERROR_NO_DEVICE;
+  if (D.Contexts.empty())
+    for (CUdevice I = 0; I != settings().NumDevices; ++I)
+      D.Contexts.push_back(std::make_unique<Context>(I));
+  D.Initialized = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *Version) {
+  *Version = settings().Version;
+  return CUDA_SUCCESS;
+}
+
+namespace {
+struct ErrorText {
+  CUresult Code;
+  const char *Name, *Text;
+};
+} // namespace
+
+static const ErrorText ErrorTexts[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED",
+     "initialization error"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE",
+     "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE",
+     "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE",
+     "device kernel image is invalid"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT",
+     "invalid device context"},
+    {CUDA_ERROR_ALREADY_MAPPED, "CUDA_ERROR_ALREADY_MAPPED",
+     "resource already mapped"},
+    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX",
+     "a PTX JIT compilation failed"},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE",
+     "invalid resource handle"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
+     "an illegal memory access was encountered"},
+    {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+     "too many resources requested for launch"},
+    {CUDA_ERROR_ASSERT, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
+    {CUDA_ERROR_ILLEGAL_INSTRUCTION, "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+     "an illegal instruction was encountered"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED",
+     "unspecified launch failure"},
+    {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+     "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+     "too many blocks in cooperative launch"},
+    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED",
+     "operation not supported"},
+};
+
+static const ErrorText *findError(CUresult Code) {
+  auto *I = std::find_if(std::begin(ErrorTexts), std::end(ErrorTexts),
+                         [&](const ErrorText &E) { return E.Code == Code; });
+  return I == std::end(ErrorTexts) ? nullptr : I;
+}
+
+CUresult cuGetErrorName(CUresult Code, const char **Name) {
+  const ErrorText *E = findError(Code);
+  *Name = E ? E->Name : nullptr;
+  return E ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult Code, const char **Text) {
+  const ErrorText *E = findError(Code);
+  *Text = E ? E->Text : nullptr;
+  return E ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuDeviceGetCount(int *Count) {
+  if (!driver().Initialized)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  *Count = settings().NumDevices;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *Device, int Ordinal) {
+  CHECK_DEVICE(Ordinal);
+  *Device = Ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *Name, int Size, CUdevice Device) {
+  CHECK_DEVICE(Device);
+  snprintf(Name, Size, "Emulated GPU");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(void *Bytes16, CUdevice Device) {
+  CHECK_DEVICE(Device);
+  std::memset(Bytes16, 0xe0 + Device, 16);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *Bytes, CUdevice Device) {
+  CHECK_DEVICE(Device);
+  *Bytes = settings().MemoryBytes;
+  return CUDA_SUCCESS;
+}
+
+static int getDeviceAttribute(int Attribute) {
+  switch (Attribute) {
+  case 1: // MAX_THREADS_PER_BLOCK
+  case 2: // MAX_BLOCK_DIM_X
+  case 3: // MAX_BLOCK_DIM_Y
+    return 1024;
+  case 4: // MAX_BLOCK_DIM_Z
+    return 64;
+  case 5: // MAX_GRID_DIM_X
+    return 0x7fffffff;
+  case 6: // MAX_GRID_DIM_Y
+  case 7: // MAX_GRID_DIM_Z
+    return 65535;
+  case 8: // MAX_SHARED_MEMORY_PER_BLOCK
+    return 48 << 10;
+  case 9: // TOTAL_CONSTANT_MEMORY
+    return 64 << 10;
+  case 10: // WARP_SIZE
+    return 32;
+  case 12: // MAX_REGISTERS_PER_BLOCK
+  case 82: // MAX_REGISTERS_PER_MULTIPROCESSOR
+    return RegistersPerMultiprocessor;
+  case 13: // CLOCK_RATE, kHz
+  case 36: // MEMORY_CLOCK_RATE
+    return 1000000;
+  case 16: // MULTIPROCESSOR_COUNT
+    return NumMultiprocessors;
+  case 37: // GLOBAL_MEMORY_BUS_WIDTH
+    return 128;
+  case 38: // L2_CACHE_SIZE
+    return 1 << 20;
+  case 39: // MAX_THREADS_PER_MULTIPROCESSOR
+    return ThreadsPerMultiprocessor;
+  case 31: // CONCURRENT_KERNELS
+  case 41: // UNIFIED_ADDRESSING
+  case 83: // MANAGED_MEMORY
+  case 95: // COOPERATIVE_LAUNCH
+  case 102: // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+  case 115: // MEMORY_POOLS_SUPPORTED
+    return 1;
+  case 75: // COMPUTE_CAPABILITY_MAJOR
+    return settings().Arch / 10;
+  case 76: // COMPUTE_CAPABILITY_MINOR
+    return settings().Arch % 10;
+  case 81: // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+    return SharedPerMultiprocessor;
+  case 97: // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return SharedPerBlock;
+  case 106: // MAX_BLOCKS_PER_MULTIPROCESSOR
+    return BlocksPerMultiprocessor;
+  case 111: // RESERVED_SHARED_MEMORY_PER_BLOCK
+    return ReservedSharedPerBlock;
+  default:
+    return 0;
+  }
+}
+
+CUresult cuDeviceGetAttribute(int *Value, int Attribute, CUdevice Device) {
+  CHECK_DEVICE(Device);
+  *Value = getDeviceAttribute(Attribute);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *Result, CUdevice Device) {
+  CHECK_DEVICE(Device);
+  Context &C = *driver().Contexts[Device];
+  std::lock_guard<std::mutex> Guard(C.Lock);
+  ++C.References;
+  *Result = reinterpret_cast<CUcontext>(&C);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice Device) {
+  CHECK_DEVICE(Device);
+  Context &C = *driver().Contexts[Device];
+  std::lock_guard<std::mutex> Guard(C.Lock);
+  if (!C.References)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  --C.References;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext C) {
+  if (!driver().Initialized)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  Current = reinterpret_cast<Context *>(C);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *C) {
+  if (!driver().Initialized)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  *C = reinterpret_cast<CUcontext>(Current);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *Device) {
+  CHECK_CONTEXT();
+  *Device = Current->Device;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize() {
+  CHECK_CONTEXT();
+  Current->waitForAll();
+  return Current->Failure;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+CUresult cuMemGetInfo_v2(size_t *Free, size_t *Total) {
+  CHECK_CONTEXT();
+  *Total = settings().MemoryBytes;
+  *Free = *Total - usedMemory(Current->Device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *Address, size_t Size) {
+  CHECK_CONTEXT();
+  return allocateMemory(Current->Device, Size, *Address);
+}
+
+CUresult cuMemFree_v2(CUdeviceptr Address) {
+  CHECK_CONTEXT();
+  Current->waitForAll();
+  return freeMemory(Address);
+}
+
+CUresult cuMemHostAlloc(void **Address, size_t Size, unsigned) {
+  CHECK_CONTEXT();
+  return allocateHost(Size, *Address);
+}
+
+CUresult cuMemFreeHost(void *Address) {
+  CHECK_CONTEXT();
+  return freeHost(Address);
+}
+
+/// Enqueues a copy. \p Wait: until it is done, as copies from and to memory
+/// that is not pinned do.
+static CUresult copyMemory(uint64_t To, uint64_t From, size_t Size, CUstream S,
+                           bool Wait) {
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  Q->enqueue([=]() -> CUresult {
+    std::memmove(reinterpret_cast<void *>(To),
+                 reinterpret_cast<const void *>(From), Size);
+    return CUDA_SUCCESS;
+  });
+  if (!Wait)
+    return CUDA_SUCCESS;
+  Q->wait();
+  return Current->Failure;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr To, const void *From, size_t Size,
+                              CUstream S) {
+  CHECK_CONTEXT();
+  if (!isDeviceMemory(To, Size))
+    return CUDA_ERROR_INVALID_VALUE;
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (isPinned(From, Size))
+    return copyMemory(To, reinterpret_cast<uint64_t>(From), Size, S, false);
+  // The driver keeps a copy of memory that is not pinned.
+  auto Staged = std::make_shared<std::string>(static_cast<const char *>(From),
+                                              Size);
+  Q->enqueue([=]() -> CUresult {
+    std::memcpy(reinterpret_cast<void *>(To), Staged->data(), Size);
+    return CUDA_SUCCESS;
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *To, CUdeviceptr From, size_t Size,
+                              CUstream S) {
+  CHECK_CONTEXT();
+  if (!isDeviceMemory(From, Size))
+    return CUDA_ERROR_INVALID_VALUE;
+  return copyMemory(reinterpret_cast<uint64_t>(To), From, Size, S,
+                    /*Wait=*/!isPinned(To, Size));
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr To, CUdeviceptr From, size_t Size,
+                              CUstream S) {
+  CHECK_CONTEXT();
+  if (!isDeviceMemory(To, Size) || !isDeviceMemory(From, Size))
+    return CUDA_ERROR_INVALID_VALUE;
+  return copyMemory(To, From, Size, S, false);
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr To, const void *From, size_t Size) {
+  CHECK_CONTEXT();
+  if (!isDeviceMemory(To, Size))
+    return CUDA_ERROR_INVALID_VALUE;
+  return copyMemory(To, reinterpret_cast<uint64_t>(From), Size, nullptr, true);
+}
+
+CUresult cuMemcpyDtoH_v2(void *To, CUdeviceptr From, size_t Size) {
+  CHECK_CONTEXT();
+  if (!isDeviceMemory(From, Size))
+    return CUDA_ERROR_INVALID_VALUE;
+  return copyMemory(reinterpret_cast<uint64_t>(To), From, Size, nullptr, true);
+}
+
+template <typename T>
+static CUresult fillMemory(CUdeviceptr To, size_t Pitch, T Value, size_t Width,
+                           size_t Height, CUstream S) {
+  CHECK_CONTEXT();
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  for (size_t Row = 0; Row != Height; ++Row)
+    if (!isDeviceMemory(To + Row * Pitch, Width * sizeof(T)))
+      return CUDA_ERROR_INVALID_VALUE;
+  Q->enqueue([=]() -> CUresult {
+    for (size_t Row = 0; Row != Height; ++Row)
+      std::fill_n(reinterpret_cast<T *>(To + Row * Pitch), Width, Value);
+    return CUDA_SUCCESS;
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr To, unsigned char Value, size_t Count,
+                         CUstream S) {
+  return fillMemory(To, 0, Value, Count, 1, S);
+}
+
+CUresult cuMemGetAllocationGranularity(size_t *Size,
+                                       const CUmemAllocationProp *P, int) {
+  if (!driver().Initialized)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  if (P->Type != 1 || P->Location.Type != 1 || !isDevice(P->Location.Id))
+    return CUDA_ERROR_INVALID_VALUE;
+  *Size = Granularity;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *Address, size_t Size, size_t,
+                             CUdeviceptr Hint, unsigned long long) {
+  CHECK_CONTEXT();
+  return reserveAddresses(Hint, Size, *Address);
+}
+
+CUresult cuMemAddressFree(CUdeviceptr Address, size_t Size) {
+  CHECK_CONTEXT();
+  return freeAddresses(Address, Size);
+}
+
+CUresult cuMemCreate(CUmemHandle *Handle, size_t Size,
+                     const CUmemAllocationProp *P, unsigned long long) {
+  CHECK_CONTEXT();
+  if (P->Type != 1 || P->Location.Type != 1 || !isDevice(P->Location.Id))
+    return CUDA_ERROR_INVALID_VALUE;
+  return createHandle(P->Location.Id, Size, *Handle);
+}
+
+CUresult cuMemRelease(CUmemHandle Handle) {
+  CHECK_CONTEXT();
+  return releaseHandle(Handle);
+}
+
+CUresult cuMemMap(CUdeviceptr Address, size_t Size, size_t Offset,
+                  CUmemHandle Handle, unsigned long long) {
+  CHECK_CONTEXT();
+  return mapHandle(Address, Size, Offset, Handle);
+}
+
+CUresult cuMemUnmap(CUdeviceptr Address, size_t Size) {
+  CHECK_CONTEXT();
+  return unmapHandle(Address, Size);
+}
+
+CUresult cuMemSetAccess(CUdeviceptr Address, size_t Size,
+                        const CUmemAccessDesc *Access, size_t Count) {
+  CHECK_CONTEXT();
+  for (size_t I = 0; I != Count; ++I)
+    if (Access[I].Location.Type != 1 || !isDevice(Access[I].Location.Id) ||
+        Access[I].Flags != 3)
+      return CUDA_ERROR_NOT_SUPPORTED;
+  return allowAccess(Address, Size);
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+CUresult cuModuleLoadData(CUmodule *Result, const void *Image) {
+  CHECK_CONTEXT();
+  emulated::Module *M = nullptr;
+  if (CUresult R = emulated::Module::load(Current->Device, Image, M))
+    return R;
+  *Result = reinterpret_cast<CUmodule>(driver().Modules.add(M));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule Handle) {
+  CHECK_CONTEXT();
+  if (!driver().Modules.remove(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  Current->waitForAll();
+  auto *M = reinterpret_cast<emulated::Module *>(Handle);
+  for (const std::unique_ptr<Function> &F : M->functions())
+    driver().Functions.remove(F.get());
+  delete M;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *Result, CUmodule Handle,
+                             const char *Name) {
+  CHECK_CONTEXT();
+  if (!driver().Modules.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  Function *F = nullptr;
+  auto *M = reinterpret_cast<emulated::Module *>(Handle);
+  if (CUresult R = M->getFunction(Name, F))
+    return R;
+  *Result = reinterpret_cast<CUfunction>(driver().Functions.add(F));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *Address, size_t *Size,
+                              CUmodule Handle, const char *Name) {
+  CHECK_CONTEXT();
+  if (!driver().Modules.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  const Variable *V = nullptr;
+  auto *M = reinterpret_cast<emulated::Module *>(Handle);
+  if (CUresult R = M->getVariable(Name, V))
+    return R;
+  if (Address)
+    *Address = V->Address;
+  if (Size)
+    *Size = V->Size;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetAttribute(int *Value, int Attribute, CUfunction Handle) {
+  CHECK_CONTEXT();
+  Function *F = functionOf(Handle);
+  if (!F)
+    return CUDA_ERROR_INVALID_HANDLE;
+  switch (Attribute) {
+  case 0: // MAX_THREADS_PER_BLOCK
+    *Value = F->MaxThreads;
+    return CUDA_SUCCESS;
+  case 1: // SHARED_SIZE_BYTES
+    *Value = F->StaticShared;
+    return CUDA_SUCCESS;
+  case 2: // CONST_SIZE_BYTES
+    *Value = F->Constant;
+    return CUDA_SUCCESS;
+  case 3: // LOCAL_SIZE_BYTES
+    *Value = F->Local;
+    return CUDA_SUCCESS;
+  case 4: // NUM_REGS
+    *Value = F->Registers;
+    return CUDA_SUCCESS;
+  case 5: // PTX_VERSION
+  case 6: // BINARY_VERSION
+    *Value = settings().Arch;
+    return CUDA_SUCCESS;
+  case 8: // MAX_DYNAMIC_SHARED_SIZE_BYTES
+    *Value = F->MaxDynamicShared;
+    return CUDA_SUCCESS;
+  default:
+    *Value = 0;
+    return CUDA_SUCCESS;
+  }
+}
+
+CUresult cuFuncSetAttribute(CUfunction Handle, int Attribute, int Value) {
+  CHECK_CONTEXT();
+  Function *F = functionOf(Handle);
+  if (!F)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (Attribute != 8) // Preferences have no effect here.
+    return CUDA_SUCCESS;
+  if (Value < 0 || Value > SharedPerBlock - int(F->StaticShared))
+    return CUDA_ERROR_INVALID_VALUE;
+  F->MaxDynamicShared = Value;
+  return CUDA_SUCCESS;
+}
+
+static int countBlocks(const Function &F, uint64_t BlockThreads,
+                       uint64_t DynamicShared) {
+  uint64_t Warps = std::max<uint64_t>(1, (BlockThreads + 31) / 32);
+  uint64_t Shared = F.StaticShared + DynamicShared + ReservedSharedPerBlock;
+  uint64_t Registers = Warps * 32 * std::max<uint64_t>(1, F.Registers);
+  return std::min<uint64_t>(
+      {uint64_t(BlocksPerMultiprocessor),
+       ThreadsPerMultiprocessor / (Warps * 32),
+       SharedPerMultiprocessor / Shared,
+       RegistersPerMultiprocessor / Registers});
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *Blocks,
+                                                     CUfunction Handle,
+                                                     int BlockThreads,
+                                                     size_t DynamicShared) {
+  CHECK_CONTEXT();
+  Function *F = functionOf(Handle);
+  if (!F)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (BlockThreads <= 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  *Blocks = countBlocks(*F, BlockThreads, DynamicShared);
+  return CUDA_SUCCESS;
+}
+
+/// What a launch that was refused returns.
+static CUresult checkLaunch(const Function &F, const LaunchConfig &C) {
+  uint64_t Threads = C.Block.count();
+  if (!C.Grid.count() || !Threads || C.Grid.X > 0x7fffffffu ||
+      C.Grid.Y > 65535 || C.Grid.Z > 65535 || C.Block.X > 1024 ||
+      C.Block.Y > 1024 || C.Block.Z > 64 || Threads > 1024)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (Threads > F.MaxThreads)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (C.DynamicShared > uint64_t(F.MaxDynamicShared) ||
+      C.DynamicShared + F.StaticShared > SharedPerBlock)
+    return CUDA_ERROR_INVALID_VALUE;
+  int Blocks = countBlocks(F, Threads, C.DynamicShared);
+  if (!Blocks)
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if (C.Cooperative && C.Grid.count() > uint64_t(Blocks) * NumMultiprocessors)
+    return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  return CUDA_SUCCESS;
+}
+
+/// Copies the parameters, given as pointers or as one buffer.
+static CUresult readArguments(const Function &F, void **Args, void **Extra,
+                              std::vector<char> &Bytes) {
+  uint64_t Size = 0;
+  for (const Parameter &P : F.Parameters)
+    Size = std::max(Size, P.Offset + P.Size);
+  Bytes.resize(Size);
+  if (!Size)
+    return CUDA_SUCCESS;
+  if (Args && Extra)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (Args) {
+    for (size_t I = 0; I != F.Parameters.size(); ++I)
+      std::memcpy(Bytes.data() + F.Parameters[I].Offset, Args[I],
+                  F.Parameters[I].Size);
+    return CUDA_SUCCESS;
+  }
+  // Pairs of a key (1: the buffer, 2: its size) and a pointer, up to a 0.
+  const void *Buffer = nullptr;
+  size_t BufferSize = 0;
+  for (void **E = Extra; E && *E; E += 2) {
+    if (*E == reinterpret_cast<void *>(1))
+      Buffer = E[1];
+    else if (*E == reinterpret_cast<void *>(2))
+      BufferSize = *static_cast<size_t *>(E[1]);
+  }
+  if (!Buffer || BufferSize < Size)
+    return CUDA_ERROR_INVALID_VALUE;
+  std::memcpy(Bytes.data(), Buffer, Size);
+  return CUDA_SUCCESS;
+}
+
+static CUresult launch(CUfunction Handle, const LaunchConfig &Config,
+                       CUstream S, void **Args, void **Extra) {
+  CHECK_CONTEXT();
+  Function *F = functionOf(Handle);
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!F || !Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (CUresult R = checkLaunch(*F, Config))
+    return R;
+  auto Bytes = std::make_shared<std::vector<char>>();
+  if (CUresult R = readArguments(*F, Args, Extra, *Bytes))
+    return R;
+  Q->enqueue([=] {
+    SmallVector<void *, 16> Pointers;
+    for (const Parameter &P : F->Parameters)
+      Pointers.push_back(Bytes->data() + P.Offset);
+    return F->run(Config, Pointers);
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction F, unsigned GridX, unsigned GridY,
+                        unsigned GridZ, unsigned BlockX, unsigned BlockY,
+                        unsigned BlockZ, unsigned DynamicShared, CUstream S,
+                        void **Args, void **Extra) {
+  LaunchConfig Config;
+  Config.Grid = {GridX, GridY, GridZ};
+  Config.Block = {BlockX, BlockY, BlockZ};
+  Config.DynamicShared = DynamicShared;
+  return launch(F, Config, S, Args, Extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction F, unsigned GridX, unsigned GridY,
+                                   unsigned GridZ, unsigned BlockX,
+                                   unsigned BlockY, unsigned BlockZ,
+                                   unsigned DynamicShared, CUstream S,
+                                   void **Args) {
+  LaunchConfig Config;
+  Config.Grid = {GridX, GridY, GridZ};
+  Config.Block = {BlockX, BlockY, BlockZ};
+  Config.DynamicShared = DynamicShared;
+  Config.Cooperative = true;
+  return launch(F, Config, S, Args, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+static constexpr unsigned NonBlocking = 1;
+static constexpr unsigned DisableTiming = 2;
+
+CUresult cuStreamCreate(CUstream *Result, unsigned Flags) {
+  CHECK_CONTEXT();
+  auto *S = new Stream;
+  S->Flags = Flags;
+  S->Work = Flags & NonBlocking ? Current->addQueue() : Current->Default;
+  *Result = reinterpret_cast<CUstream>(driver().Streams.add(S));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy_v2(CUstream Handle) {
+  CHECK_CONTEXT();
+  if (!driver().Streams.remove(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  delete reinterpret_cast<Stream *>(Handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream S) {
+  CHECK_CONTEXT();
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  Q->wait();
+  return Current->Failure;
+}
+
+CUresult cuStreamQuery(CUstream S) {
+  CHECK_CONTEXT();
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!Q->isIdle())
+    return CUDA_ERROR_NOT_READY;
+  return Current->Failure;
+}
+
+CUresult cuStreamIsCapturing(CUstream S, int *Status) {
+  CHECK_CONTEXT();
+  if (!queueOf(S))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *Status = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *Result, unsigned Flags) {
+  CHECK_CONTEXT();
+  auto *E = new Event{Flags, nullptr};
+  *Result = reinterpret_cast<CUevent>(driver().Events.add(E));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent Handle) {
+  CHECK_CONTEXT();
+  if (!driver().Events.remove(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  delete reinterpret_cast<Event *>(Handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent Handle, CUstream S) {
+  CHECK_CONTEXT();
+  Event *E = eventOf(Handle);
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!E || !Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  auto M = std::make_shared<Mark>();
+  E->Last = M;
+  Q->enqueue(
+      [=]() -> CUresult {
+        M->reach();
+        return CUDA_SUCCESS;
+      },
+      /*Always=*/true);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent Handle) {
+  CHECK_CONTEXT();
+  Event *E = eventOf(Handle);
+  if (!E)
+    return CUDA_ERROR_INVALID_HANDLE;
+  return !E->Last || E->Last->isDone() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventSynchronize(CUevent Handle) {
+  CHECK_CONTEXT();
+  Event *E = eventOf(Handle);
+  if (!E)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (std::shared_ptr<Mark> M = E->Last)
+    M->wait();
+  return Current->Failure;
+}
+
+CUresult cuEventElapsedTime(float *Milliseconds, CUevent Start, CUevent End) {
+  CHECK_CONTEXT();
+  Event *A = eventOf(Start), *B = eventOf(End);
+  if (!A || !B || !A->Last || !B->Last ||
+      ((A->Flags | B->Flags) & DisableTiming))
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!A->Last->isDone() || !B->Last->isDone())
+    return CUDA_ERROR_NOT_READY;
+  *Milliseconds =
+      (double(B->Last->Nanoseconds) - double(A->Last->Nanoseconds)) / 1e6;
+  return CUDA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// What liboffload's CUDA plugin wants beside the above
+//===----------------------------------------------------------------------===//
+
+extern "C" {
+
+CUresult cuDeviceGetUuid(void *Bytes16, CUdevice Device) {
+  return cuDeviceGetUuid_v2(Bytes16, Device);
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice Device) {
+  return cuDevicePrimaryCtxRelease_v2(Device);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice Device, unsigned *Flags,
+                                    int *Active) {
+  CHECK_DEVICE(Device);
+  Context &C = *driver().Contexts[Device];
+  std::lock_guard<std::mutex> Guard(C.Lock);
+  *Flags = C.Flags;
+  *Active = C.References != 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice Device, unsigned Flags) {
+  CHECK_DEVICE(Device);
+  Context &C = *driver().Contexts[Device];
+  std::lock_guard<std::mutex> Guard(C.Lock);
+  C.Flags = Flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice Device, unsigned Flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(Device, Flags);
+}
+
+CUresult cuDeviceCanAccessPeer(int *Can, CUdevice, CUdevice) {
+  *Can = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuCtxGetLimit(size_t *Value, int Limit) {
+  CHECK_CONTEXT();
+  if (Limit < 0 || Limit >= 16)
+    return CUDA_ERROR_INVALID_VALUE;
+  *Value = Current->Limits[Limit];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetLimit(int Limit, size_t Value) {
+  CHECK_CONTEXT();
+  if (Limit < 0 || Limit >= 16)
+    return CUDA_ERROR_INVALID_VALUE;
+  Current->Limits[Limit] = Value;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAllocHost_v2(void **Address, size_t Size) {
+  return cuMemHostAlloc(Address, Size, 0);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *Address, size_t Size, unsigned) {
+  return cuMemAlloc_v2(Address, Size);
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *Address, size_t Size, CUstream) {
+  return cuMemAlloc_v2(Address, Size);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr Address, CUstream) {
+  return cuMemFree_v2(Address);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext,
+                           size_t, CUstream) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr To, unsigned short Value, size_t Count,
+                          CUstream S) {
+  return fillMemory(To, 0, Value, Count, 1, S);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr To, unsigned Value, size_t Count,
+                          CUstream S) {
+  return fillMemory(To, 0, Value, Count, 1, S);
+}
+
+CUresult cuMemsetD2D8Async(CUdeviceptr To, size_t Pitch, unsigned char Value,
+                           size_t Width, size_t Height, CUstream S) {
+  return fillMemory(To, Pitch, Value, Width, Height, S);
+}
+
+CUresult cuMemsetD2D16Async(CUdeviceptr To, size_t Pitch, unsigned short Value,
+                            size_t Width, size_t Height, CUstream S) {
+  return fillMemory(To, Pitch, Value, Width, Height, S);
+}
+
+CUresult cuMemsetD2D32Async(CUdeviceptr To, size_t Pitch, unsigned Value,
+                            size_t Width, size_t Height, CUstream S) {
+  return fillMemory(To, Pitch, Value, Width, Height, S);
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *Result, const void *Image, unsigned,
+                            int *, void **) {
+  return cuModuleLoadData(Result, Image);
+}
+
+CUresult cuFuncGetParamInfo(CUfunction Handle, size_t Index, size_t *Offset,
+                            size_t *Size) {
+  CHECK_CONTEXT();
+  Function *F = functionOf(Handle);
+  if (!F)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (Index >= F->Parameters.size())
+    return CUDA_ERROR_INVALID_VALUE;
+  *Offset = F->Parameters[Index].Offset;
+  if (Size)
+    *Size = F->Parameters[Index].Size;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int *Blocks, int *BlockThreads,
+                                          CUfunction Handle, void *, size_t,
+                                          int) {
+  CHECK_CONTEXT();
+  Function *F = functionOf(Handle);
+  if (!F)
+    return CUDA_ERROR_INVALID_HANDLE;
+  *Blocks = NumMultiprocessors;
+  *BlockThreads = F->MaxThreads;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamDestroy(CUstream S) { return cuStreamDestroy_v2(S); }
+
+CUresult cuEventDestroy(CUevent E) { return cuEventDestroy_v2(E); }
+
+CUresult cuStreamWaitEvent(CUstream S, CUevent Handle, unsigned) {
+  CHECK_CONTEXT();
+  Event *E = eventOf(Handle);
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!E || !Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (std::shared_ptr<Mark> M = E->Last)
+    Q->enqueue([=]() -> CUresult {
+      M->wait();
+      return CUDA_SUCCESS;
+    });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream S, void (*Function)(void *), void *Data) {
+  CHECK_CONTEXT();
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  Q->enqueue([=]() -> CUresult {
+    Function(Data);
+    return CUDA_SUCCESS;
+  });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamAddCallback(CUstream S,
+                             void (*Function)(CUstream, CUresult, void *),
+                             void *Data, unsigned) {
+  CHECK_CONTEXT();
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  std::atomic<CUresult> &Failure = Current->Failure;
+  Q->enqueue(
+      [=, &Failure]() -> CUresult {
+        Function(S, Failure, Data);
+        return CUDA_SUCCESS;
+      },
+      /*Always=*/true);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr To, CUdeviceptr From, size_t Size,
+                           CUstream S) {
+  return cuMemcpyDtoDAsync_v2(To, From, Size, S);
+}
+
+CUresult cuMemcpyDtoH(void *To, CUdeviceptr From, size_t Size) {
+  return cuMemcpyDtoH_v2(To, From, Size);
+}
+
+CUresult cuMemcpyDtoHAsync(void *To, CUdeviceptr From, size_t Size,
+                           CUstream S) {
+  return cuMemcpyDtoHAsync_v2(To, From, Size, S);
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr To, const void *From, size_t Size) {
+  return cuMemcpyHtoD_v2(To, From, Size);
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr To, const void *From, size_t Size,
+                           CUstream S) {
+  return cuMemcpyHtoDAsync_v2(To, From, Size, S);
+}
+
+CUresult cuModuleGetGlobal(CUdeviceptr *Address, size_t *Size, CUmodule M,
+                           const char *Name) {
+  return cuModuleGetGlobal_v2(Address, Size, M, Name);
+}
+}

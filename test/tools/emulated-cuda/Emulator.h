@@ -1,0 +1,195 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the files of the emulated CUDA driver share. It behaves as NVIDIA's
+/// does, as far as Mneme and liboffload look: device memory is memory of this
+/// process, a stream is a thread, and the code of a kernel comes, by its name,
+/// from bitcode that runs on the host device. Everything lives until the
+/// process ends: kernels may still run while static destructors do.
+///
+/// The environment decides what machine it is:
+///   MNEME_EMULATED_KERNELS   bitcode files or folders of them, ':' between
+///   MNEME_EMULATED_ARCH      sm_90
+///   MNEME_EMULATED_DEVICES   their number: 1
+///   MNEME_EMULATED_MEMORY    bytes of a device: 8 GiB
+///   MNEME_EMULATED_VERSION   the CUDA version, as cuDriverGetVersion has it
+///   MNEME_EMULATED_INIT      what cuInit returns
+///   MNEME_EMULATED_TAKEN     address:bytes that nobody can reserve
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_TEST_TOOLS_EMULATED_CUDA_EMULATOR_H
+#define MNEME_TEST_TOOLS_EMULATED_CUDA_EMULATOR_H
+
+#include "CudaDriver.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Device/Device.h"
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Module;
+}
+
+namespace emulated {
+
+using namespace mneme;
+
+// Those of cuda.h that CudaDriver.h has no use for.
+enum : CUresult {
+  CUDA_ERROR_ALREADY_MAPPED = 208,
+  CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
+};
+
+struct Settings {
+  std::vector<std::string> Kernels;
+  unsigned Arch = 90; ///< sm_90
+  int NumDevices = 1;
+  uint64_t MemoryBytes = uint64_t(8) << 30;
+  int Version = 13000;
+  CUresult InitResult = CUDA_SUCCESS;
+  uint64_t TakenBase = 0, TakenSize = 0;
+};
+
+/// What the environment said when the driver was first asked.
+const Settings &settings();
+
+/// Says on stderr why the emulation cannot go on.
+void complain(const llvm::Twine &Message);
+
+//===----------------------------------------------------------------------===//
+// Memory.cpp
+//===----------------------------------------------------------------------===//
+
+constexpr uint64_t Granularity = uint64_t(2) << 20;
+
+/// New memory holds a pattern, as nobody may count on zeros.
+CUresult allocateMemory(CUdevice Device, uint64_t Size, CUdeviceptr &Address);
+CUresult freeMemory(CUdeviceptr Address);
+/// Pinned memory of the host.
+CUresult allocateHost(uint64_t Size, void *&Address);
+CUresult freeHost(void *Address);
+uint64_t usedMemory(CUdevice Device);
+
+/// Whether every byte of the range is memory of a device that may be accessed.
+bool isDeviceMemory(CUdeviceptr Address, uint64_t Size);
+bool isPinned(const void *Address, uint64_t Size);
+
+CUresult reserveAddresses(CUdeviceptr Hint, uint64_t Size, CUdeviceptr &Got);
+CUresult freeAddresses(CUdeviceptr Address, uint64_t Size);
+CUresult createHandle(CUdevice Device, uint64_t Size, CUmemHandle &Handle);
+CUresult releaseHandle(CUmemHandle Handle);
+CUresult mapHandle(CUdeviceptr Address, uint64_t Size, uint64_t Offset,
+                   CUmemHandle Handle);
+CUresult unmapHandle(CUdeviceptr Address, uint64_t Size);
+CUresult allowAccess(CUdeviceptr Address, uint64_t Size);
+
+//===----------------------------------------------------------------------===//
+// Queue.cpp
+//===----------------------------------------------------------------------===//
+
+/// Work that one thread does in order. A failure sticks, and what comes later
+/// is not done.
+class Queue {
+public:
+  /// \p Failure is where the result of the first failing work goes.
+  explicit Queue(std::atomic<CUresult> &Failure);
+  /// \p Always: even after a failure.
+  void enqueue(std::function<CUresult()> Work, bool Always = false);
+  bool isIdle();
+  void wait();
+
+private:
+  struct State;
+  static void run(State &S);
+
+  std::shared_ptr<State> S;
+};
+
+/// A point in a queue, with the time when it was reached.
+struct Mark {
+  std::mutex Lock;
+  std::condition_variable Reached;
+  bool Done = false;
+  uint64_t Nanoseconds = 0;
+
+  void reach();
+  void wait();
+  bool isDone();
+};
+
+//===----------------------------------------------------------------------===//
+// Code.cpp
+//===----------------------------------------------------------------------===//
+
+struct Parameter {
+  uint64_t Offset = 0, Size = 0;
+};
+
+struct Variable {
+  std::string Name;
+  CUdeviceptr Address = 0;
+  uint64_t Size = 0;
+};
+
+class Module;
+
+struct Function {
+  Module *Owner = nullptr;
+  std::string Name;
+  std::vector<Parameter> Parameters;
+  uint64_t Registers = 32, StaticShared = 0, Local = 0, Constant = 0;
+  uint64_t MaxThreads = 1024;
+  int MaxDynamicShared = 48 << 10;
+  std::unique_ptr<llvm::mneme::DeviceKernel> Code;
+
+  /// Runs on the thread that calls. \p Args: one pointer per parameter.
+  CUresult run(const llvm::mneme::LaunchConfig &Config,
+               llvm::ArrayRef<void *> Args) const;
+};
+
+/// A loaded cubin, PTX or fatbin. Of a cubin it takes what that says; of the
+/// other two, what the bitcode says.
+class Module {
+public:
+  static CUresult load(CUdevice Device, const void *Image, Module *&Result);
+  ~Module();
+
+  const std::vector<std::unique_ptr<Function>> &functions() const {
+    return Functions;
+  }
+  CUresult getFunction(llvm::StringRef Name, Function *&Result);
+  CUresult getVariable(llvm::StringRef Name, const Variable *&Result);
+
+private:
+  explicit Module(CUdevice Device) : Device(Device) {}
+  CUresult readCubin(llvm::StringRef Image);
+  CUresult readPTX(llvm::StringRef Text);
+  CUresult addVariable(llvm::StringRef Name, llvm::StringRef Contents,
+                       uint64_t Size);
+  CUresult addVariables(const llvm::Module &M,
+                        llvm::ArrayRef<std::string> Names);
+  CUresult findCode(Function &F);
+
+  CUdevice Device;
+  bool IsCubin = false;
+  bool AnyName = false; ///< A fatbin: has whatever it is asked for.
+  std::vector<std::unique_ptr<Function>> Functions;
+  std::vector<std::unique_ptr<Variable>> Variables;
+};
+
+} // namespace emulated
+
+#endif // MNEME_TEST_TOOLS_EMULATED_CUDA_EMULATOR_H

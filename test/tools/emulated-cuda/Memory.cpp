@@ -1,0 +1,357 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Memory of the emulated devices. Kernels read and write it at the addresses
+/// that the driver gives out; a guard page follows each allocation.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+#include <cstring>
+#include <map>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace emulated;
+
+static constexpr uint64_t PageSize = 4096;
+static constexpr unsigned char FreshByte = 0xa5;
+/// The rest of a larger allocation stays uncommitted.
+static constexpr uint64_t FreshSize = uint64_t(16) << 20;
+
+namespace {
+struct Allocation {
+  CUdevice Device;
+  uint64_t Size;   ///< As asked for.
+  uint64_t Mapped; ///< With the guard page.
+};
+
+/// Physical memory: lives until it is released and mapped nowhere.
+struct Physical {
+  CUdevice Device;
+  uint64_t Size;
+  int File;
+  unsigned Mappings = 0;
+  bool Released = false;
+};
+
+struct Mapping {
+  uint64_t Size;
+  CUmemHandle Handle;
+  bool Accessible;
+};
+
+struct Memory {
+  std::mutex Lock;
+  std::map<CUdeviceptr, Allocation> Allocations;
+  std::map<uint64_t, uint64_t> Pinned; ///< Address, bytes.
+  std::map<CUdeviceptr, uint64_t> Reserved;
+  std::map<CUmemHandle, Physical> Handles;
+  std::map<CUdeviceptr, Mapping> Mappings;
+  std::map<CUdevice, uint64_t> Used;
+  CUmemHandle NextHandle = 1;
+};
+} // namespace
+
+static Memory &memory() {
+  static Memory &M = *new Memory;
+  return M;
+}
+
+static uint64_t roundUp(uint64_t Size) {
+  return (Size + PageSize - 1) / PageSize * PageSize;
+}
+
+static void *toPointer(CUdeviceptr Address) {
+  return reinterpret_cast<void *>(Address);
+}
+
+/// Takes \p Size bytes of \p Device's memory.
+static bool takeMemory(Memory &M, CUdevice Device, uint64_t Size) {
+  uint64_t &Used = M.Used[Device];
+  if (Size > settings().MemoryBytes - Used)
+    return false;
+  Used += Size;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Allocations
+//===----------------------------------------------------------------------===//
+
+static void *mapMemory(uint64_t Size) {
+  void *Base = mmap(nullptr, roundUp(Size) + PageSize, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (Base == MAP_FAILED)
+    return nullptr;
+  mprotect(Base, roundUp(Size), PROT_READ | PROT_WRITE);
+  std::memset(Base, FreshByte, std::min(Size, FreshSize));
+  return Base;
+}
+
+CUresult emulated::allocateMemory(CUdevice Device, uint64_t Size,
+                                  CUdeviceptr &Address) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  if (Size == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!takeMemory(M, Device, Size))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  void *Base = mapMemory(Size);
+  if (!Base) {
+    M.Used[Device] -= Size;
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  Address = reinterpret_cast<CUdeviceptr>(Base);
+  M.Allocations[Address] = {Device, Size, roundUp(Size) + PageSize};
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::freeMemory(CUdeviceptr Address) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  if (!Address)
+    return CUDA_SUCCESS;
+  auto I = M.Allocations.find(Address);
+  if (I == M.Allocations.end())
+    return CUDA_ERROR_INVALID_VALUE;
+  M.Used[I->second.Device] -= I->second.Size;
+  munmap(toPointer(Address), I->second.Mapped);
+  M.Allocations.erase(I);
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::allocateHost(uint64_t Size, void *&Address) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  Address = Size ? mapMemory(Size) : nullptr;
+  if (!Address)
+    return Size ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
+  M.Pinned[reinterpret_cast<uint64_t>(Address)] = Size;
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::freeHost(void *Address) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto I = M.Pinned.find(reinterpret_cast<uint64_t>(Address));
+  if (I == M.Pinned.end())
+    return CUDA_ERROR_INVALID_VALUE;
+  munmap(Address, roundUp(I->second) + PageSize);
+  M.Pinned.erase(I);
+  return CUDA_SUCCESS;
+}
+
+uint64_t emulated::usedMemory(CUdevice Device) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  return M.Used[Device];
+}
+
+/// \returns the entry of \p Map that \p Address lies in, or end().
+template <typename MapT, typename SizeT>
+static auto findRange(MapT &Map, uint64_t Address, SizeT SizeOf) {
+  auto I = Map.upper_bound(Address);
+  if (I == Map.begin())
+    return Map.end();
+  --I;
+  return Address - I->first < SizeOf(I->second) ? I : Map.end();
+}
+
+bool emulated::isPinned(const void *Address, uint64_t Size) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto Begin = reinterpret_cast<uint64_t>(Address);
+  auto I = findRange(M.Pinned, Begin, [](uint64_t Bytes) { return Bytes; });
+  return I != M.Pinned.end() && Size <= I->first + I->second - Begin;
+}
+
+bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto A = findRange(M.Allocations, Address,
+                     [](const Allocation &A) { return A.Size; });
+  if (A != M.Allocations.end())
+    return Size <= A->first + A->second.Size - Address;
+  // Mappings may touch.
+  while (Size) {
+    auto I = findRange(M.Mappings, Address,
+                       [](const Mapping &Mapped) { return Mapped.Size; });
+    if (I == M.Mappings.end() || !I->second.Accessible)
+      return false;
+    uint64_t End = I->first + I->second.Size;
+    uint64_t Here = std::min<uint64_t>(Size, End - Address);
+    Address += Here;
+    Size -= Here;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Virtual memory
+//===----------------------------------------------------------------------===//
+
+static void *reserveAt(CUdeviceptr Address, uint64_t Size) {
+  int Flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  if (Address)
+    Flags |= MAP_FIXED_NOREPLACE;
+  void *Base = mmap(toPointer(Address), Size, PROT_NONE, Flags, -1, 0);
+  return Base == MAP_FAILED ? nullptr : Base;
+}
+
+static bool isTaken(CUdeviceptr Address, uint64_t Size) {
+  const Settings &S = settings();
+  return Address < S.TakenBase + S.TakenSize && S.TakenBase < Address + Size;
+}
+
+CUresult emulated::reserveAddresses(CUdeviceptr Hint, uint64_t Size,
+                                    CUdeviceptr &Got) {
+  if (!Size || Size % Granularity || Hint % Granularity)
+    return CUDA_ERROR_INVALID_VALUE;
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  void *Base =
+      Hint && !isTaken(Hint, Size) ? reserveAt(Hint, Size) : nullptr;
+  if (!Base) { // The address is a hint only.
+    Base = reserveAt(0, Size + Granularity);
+    if (!Base)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    auto Begin = reinterpret_cast<uint64_t>(Base);
+    uint64_t Aligned = (Begin + Granularity - 1) / Granularity * Granularity;
+    if (Aligned != Begin)
+      munmap(Base, Aligned - Begin);
+    if (uint64_t Tail = Begin + Granularity - Aligned)
+      munmap(toPointer(Aligned + Size), Tail);
+    Base = toPointer(Aligned);
+  }
+  Got = reinterpret_cast<CUdeviceptr>(Base);
+  M.Reserved[Got] = Size;
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::freeAddresses(CUdeviceptr Address, uint64_t Size) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto I = M.Reserved.find(Address);
+  if (I == M.Reserved.end() || I->second != Size)
+    return CUDA_ERROR_INVALID_VALUE;
+  auto Next = M.Mappings.lower_bound(Address);
+  if (Next != M.Mappings.end() && Next->first < Address + Size)
+    return CUDA_ERROR_INVALID_VALUE; // Still mapped.
+  munmap(toPointer(Address), Size);
+  M.Reserved.erase(I);
+  return CUDA_SUCCESS;
+}
+
+static void dropUnused(Memory &M, CUmemHandle Handle) {
+  auto I = M.Handles.find(Handle);
+  Physical &P = I->second;
+  if (!P.Released || P.Mappings)
+    return;
+  M.Used[P.Device] -= P.Size;
+  close(P.File);
+  M.Handles.erase(I);
+}
+
+CUresult emulated::createHandle(CUdevice Device, uint64_t Size,
+                                CUmemHandle &Handle) {
+  if (!Size || Size % Granularity)
+    return CUDA_ERROR_INVALID_VALUE;
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  if (!takeMemory(M, Device, Size))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  int File = memfd_create("emulated-cuda", MFD_CLOEXEC);
+  if (File < 0 || ftruncate(File, Size) != 0) {
+    if (File >= 0)
+      close(File);
+    M.Used[Device] -= Size;
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  Handle = M.NextHandle++;
+  M.Handles[Handle] = {Device, Size, File};
+  uint64_t Fresh = std::min(Size, FreshSize);
+  void *Base =
+      mmap(nullptr, Fresh, PROT_READ | PROT_WRITE, MAP_SHARED, File, 0);
+  if (Base != MAP_FAILED) {
+    std::memset(Base, FreshByte, Fresh);
+    munmap(Base, Fresh);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::releaseHandle(CUmemHandle Handle) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto I = M.Handles.find(Handle);
+  if (I == M.Handles.end() || I->second.Released)
+    return CUDA_ERROR_INVALID_VALUE;
+  I->second.Released = true;
+  dropUnused(M, Handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::mapHandle(CUdeviceptr Address, uint64_t Size,
+                             uint64_t Offset, CUmemHandle Handle) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto H = M.Handles.find(Handle);
+  auto R =
+      findRange(M.Reserved, Address, [](uint64_t Bytes) { return Bytes; });
+  if (H == M.Handles.end() || H->second.Released || R == M.Reserved.end() ||
+      Offset || Size != H->second.Size || Address % Granularity ||
+      Size > R->first + R->second - Address)
+    return CUDA_ERROR_INVALID_VALUE;
+  auto Next = M.Mappings.lower_bound(Address);
+  if (Next != M.Mappings.end() && Next->first < Address + Size)
+    return CUDA_ERROR_ALREADY_MAPPED;
+  if (findRange(M.Mappings, Address, [](const Mapping &Mapped) {
+        return Mapped.Size;
+      }) != M.Mappings.end())
+    return CUDA_ERROR_ALREADY_MAPPED;
+  // Nobody may touch it before allowAccess().
+  if (mmap(toPointer(Address), Size, PROT_NONE, MAP_SHARED | MAP_FIXED,
+           H->second.File, 0) == MAP_FAILED)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  ++H->second.Mappings;
+  M.Mappings[Address] = {Size, Handle, false};
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::unmapHandle(CUdeviceptr Address, uint64_t Size) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto I = M.Mappings.find(Address);
+  if (I == M.Mappings.end() || I->second.Size != Size)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (mmap(toPointer(Address), Size, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+           0) == MAP_FAILED)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  CUmemHandle Handle = I->second.Handle;
+  M.Mappings.erase(I);
+  --M.Handles[Handle].Mappings;
+  dropUnused(M, Handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::allowAccess(CUdeviceptr Address, uint64_t Size) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  for (uint64_t End = Address + Size; Address < End;) {
+    auto I = M.Mappings.find(Address);
+    if (I == M.Mappings.end() || I->second.Size > End - Address)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (mprotect(toPointer(Address), I->second.Size, PROT_READ | PROT_WRITE))
+      return CUDA_ERROR_INVALID_VALUE;
+    I->second.Accessible = true;
+    Address += I->second.Size;
+  }
+  return CUDA_SUCCESS;
+}
