@@ -250,6 +250,7 @@ Error KernelCompiler::emitImage(const Module &M, CompileResult &Result) const {
     return Emitted.takeError();
 
   std::string PtxasLog;
+  Stopwatch Assemble;
   if (IsNVPTX) {
     Result.Assembly.assign(Emitted->begin(), Emitted->end());
     Expected<SmallVector<char, 0>> Cubin =
@@ -264,6 +265,7 @@ Error KernelCompiler::emitImage(const Module &M, CompileResult &Result) const {
       return Linked.takeError();
     Result.Image = *Linked ? std::move(**Linked) : std::move(*Emitted);
   }
+  Result.AssembleTime = Assemble.seconds();
   Result.CodegenTime = Codegen.seconds();
 
   Expected<KernelResources> R = readResources(

@@ -53,6 +53,7 @@ struct CompileResult {
   double PreprocessTime = 0; ///< Specialization.
   double OptimizeTime = 0;   ///< The pipeline.
   double CodegenTime = 0; ///< IR to machine code, assembler or linker included.
+  double AssembleTime = 0; ///< The assembler's or linker's part of that.
   std::string Assembly;   ///< PTX or AMDGPU assembly, when asked for.
   SmallVector<char, 0>
       Image; ///< cubin, or code object (without lld: the object).
