@@ -107,17 +107,27 @@ def cell(row, pipeline):
     return "%d/%d%s" % (sum(x.startswith("Match") for x in v), len(v), "*" if "MatchWithinTolerance" in v else "")
 
 
-def cover(folder, args, tools):
-    name = re.sub(r"-cuda$", "", os.path.basename(folder.rstrip("/")))
-    row = {"program": name}
-    work = os.path.join(args.work, os.path.basename(folder.rstrip("/")))
+def get_name(folder):
+    return re.sub(r"-cuda$", "", os.path.basename(folder.rstrip("/")))
+
+
+def copy_program(folder, scratch):
+    """Copies a program's folder to the scratch folder and returns where it is."""
+    work = os.path.join(scratch, os.path.basename(folder.rstrip("/")))
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(folder, work)
     # Programs reach for ../include and each other's data.
     for extra in ("include",):
         source = os.path.join(os.path.dirname(folder.rstrip("/")), extra)
-        if os.path.isdir(source) and not os.path.exists(os.path.join(args.work, extra)):
-            shutil.copytree(source, os.path.join(args.work, extra))
+        if os.path.isdir(source) and not os.path.exists(os.path.join(scratch, extra)):
+            shutil.copytree(source, os.path.join(scratch, extra))
+    return work
+
+
+def cover(folder, args, tools):
+    name = get_name(folder)
+    row = {"program": name}
+    work = copy_program(folder, args.work)
     env = dict(os.environ, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
     rc, out, _ = run(["make", "CC=" + os.path.join(HERE, "nvcc-as-clang"), "main"], work, 600, env)
     if rc != 0:
@@ -219,4 +229,5 @@ def main():
             f.write(rst_table(rows))
 
 
-main()
+if __name__ == "__main__":
+    main()
