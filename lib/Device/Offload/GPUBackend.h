@@ -108,6 +108,10 @@ public:
   /// Waits until all is done, CUDA_ERROR_NOT_READY when that takes longer than
   /// \p TimeoutSeconds (0: however long).
   virtual GPUResult synchronize(double TimeoutSeconds) = 0;
+
+  /// Host memory that unloaded programs left behind for good: liboffload keeps
+  /// a copy of every image.
+  virtual uint64_t leakedBytes() const { return 0; }
 };
 
 /// Waits until \p Stream is empty: spins for a moment, then sleeps in short

@@ -1,0 +1,21 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In the place of OffloadBackend.cpp where the header of liboffload is missing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OffloadBackend.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+Expected<std::unique_ptr<GPUBackend>>
+llvm::mneme::createOffloadBackend(const CudaDriver &, unsigned) {
+  return createStringError("this build has no liboffload");
+}
