@@ -1,0 +1,378 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Opening and closing a CUDA device, and its memory.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaDevice.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cstring>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace ::mneme;
+
+/// Copies of at least this much go through pinned memory.
+static constexpr uint64_t StagedBytes = 1 << 18;
+static constexpr uint64_t StagingSlotSize = 4 << 20;
+
+//===----------------------------------------------------------------------===//
+// Opening and closing
+//===----------------------------------------------------------------------===//
+
+Expected<std::unique_ptr<GPUDevice>>
+CudaDevice::create(const CudaDriver &Driver, unsigned Ordinal,
+                   std::string Name) {
+  std::unique_ptr<CudaDevice> D(
+      new CudaDevice(Driver, Ordinal, std::move(Name)));
+  if (Error E = D->open())
+    return createStringError("device '" + D->Name +
+                             "' cannot be used: " + toString(std::move(E)));
+  return D;
+}
+
+Error CudaDevice::open() {
+  constexpr int VirtualMemoryManagementSupported = 102;
+  constexpr unsigned ScheduleSpin = 1; // a thread that waits does not sleep
+  Expected<GPUInfo> Described = queryGPU(Driver, Ordinal);
+  if (!Described)
+    return Described.takeError();
+  Info = std::move(*Described);
+  if (CUresult R = Driver.DeviceGet(&Handle, Ordinal))
+    return createStringError(Driver.describe(R));
+  int HasVirtualMemory = 0;
+  if (Driver.DeviceGetAttribute(&HasVirtualMemory,
+                                VirtualMemoryManagementSupported, Handle) ||
+      !HasVirtualMemory)
+    return createStringError(
+        Info.Name + " cannot have memory at addresses that one chooses");
+
+  // Of whoever opens the primary context first; liboffload wants it to sleep.
+  if (Driver.DevicePrimaryCtxSetFlags)
+    Driver.DevicePrimaryCtxSetFlags(Handle, ScheduleSpin);
+  CUcontext Primary = nullptr;
+  if (CUresult R = Driver.DevicePrimaryCtxRetain(&Primary, Handle))
+    return createStringError("cannot open its context: " + Driver.describe(R));
+  Context = Primary;
+  if (Error E = enter())
+    return E;
+  if (StringRef(Name).starts_with("offload"))
+    return createStringError("it is not driven through liboffload");
+  Expected<std::unique_ptr<GPUBackend>> B = createDriverBackend(Driver);
+  if (!B)
+    return B.takeError();
+  Backend = std::move(*B);
+  if (Error E = check(Driver.EventCreate(&Start, 0), "create an event"))
+    return E;
+  if (Error E = check(Driver.EventCreate(&Stop, 0), "create an event"))
+    return E;
+  return loadMemoryKernels();
+}
+
+CudaDevice::~CudaDevice() {
+  if (!Context)
+    return;
+  // Nothing may be in use when it is freed.
+  if (enterToFree() && Backend && Backend->synchronize(0))
+    lose("a failure that was not waited for");
+  if (!enterToFree()) {
+    (void)Backend.release();
+    (void)Mapping.release();
+    return;
+  }
+  for (StagingSlot &S : Staging) {
+    if (S.Done)
+      Driver.EventDestroy(S.Done);
+    if (S.Memory)
+      Driver.MemFreeHost(S.Memory);
+  }
+  for (uint64_t Memory : {Scratch, FlushArea, ClockSamples})
+    if (Memory)
+      Driver.MemFree(Memory);
+  if (MemoryKernels)
+    Driver.ModuleUnload(MemoryKernels);
+  for (CUevent Event : {Start, Stop})
+    if (Event)
+      Driver.EventDestroy(Event);
+  Mapping.reset();
+  Backend.reset();
+  Driver.DevicePrimaryCtxRelease(Handle);
+}
+
+Error CudaDevice::enter() {
+  if (!Lost.empty())
+    return createStringError("device '" + Name + "' is lost: " + Lost);
+  return check(Driver.CtxSetCurrent(Context), "make the context current");
+}
+
+bool CudaDevice::enterToFree() {
+  return Lost.empty() && Driver.CtxSetCurrent(Context) == CUDA_SUCCESS;
+}
+
+bool llvm::mneme::isFatal(CUresult R) {
+  switch (R) {
+  case CUDA_ERROR_DEINITIALIZED:
+  case CUDA_ERROR_ECC_UNCORRECTABLE:
+  case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+  case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+  case CUDA_ERROR_ASSERT:
+  case CUDA_ERROR_HARDWARE_STACK_ERROR:
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+  case CUDA_ERROR_INVALID_PC:
+  case CUDA_ERROR_LAUNCH_FAILED:
+    return true;
+  default:
+    return false;
+  }
+}
+
+Error CudaDevice::failure(const GPUResult &R, const Twine &What) {
+  std::string Text = describe(R);
+  if (isFatal(R.Code))
+    lose(Text);
+  return createStringError("cannot " + What + ": " + Text);
+}
+
+//===----------------------------------------------------------------------===//
+// The arena
+//===----------------------------------------------------------------------===//
+
+Error CudaDevice::reserveArena(uint64_t Base, uint64_t Size) {
+  if (Error E = enter())
+    return E;
+  if (Mapping)
+    return createStringError("device '" + Name + "' has an arena already");
+  auto M = std::make_unique<CudaMapping>(Driver, Handle);
+  std::string Text = M->reserve(Base, Size);
+  if (!Text.empty())
+    return createStringError(Text);
+  Mapping = std::move(M);
+  return Error::success();
+}
+
+Error CudaDevice::mapMemory(uint64_t Address, uint64_t Size) {
+  if (Size == 0)
+    return Error::success();
+  if (Error E = enter())
+    return E;
+  if (!Mapping)
+    return createStringError("device '" + Name + "' has no arena");
+  CudaMapping::Ranges Fresh;
+  std::string Text = Mapping->map(Address, Size, &Fresh);
+  if (!Text.empty())
+    return createStringError(Text);
+  // What lies around the range in its granules is zero too, for kernels that
+  // read beyond its ends.
+  for (auto [Begin, Bytes] : Fresh)
+    if (Error E = fill(Begin, 0, Bytes))
+      return E;
+  return fill(Address, 0, Size);
+}
+
+//===----------------------------------------------------------------------===//
+// From and to the host
+//===----------------------------------------------------------------------===//
+
+static std::string describeRange(uint64_t Address, uint64_t Size) {
+  return (Twine(Size) + " bytes at 0x" + utohexstr(Address)).str();
+}
+
+Error CudaDevice::openStaging() {
+  constexpr unsigned DisableTiming = 2;
+  for (StagingSlot &S : Staging) {
+    if (S.Memory)
+      continue;
+    if (!S.Done)
+      if (Error E = check(Driver.EventCreate(&S.Done, DisableTiming),
+                          "create an event"))
+        return E;
+    void *Memory = nullptr;
+    if (Error E = check(Driver.MemHostAlloc(&Memory, StagingSlotSize, 0),
+                        "allocate pinned memory"))
+      return E;
+    S.Memory = static_cast<char *>(Memory);
+  }
+  return Error::success();
+}
+
+Error CudaDevice::write(uint64_t Address, ArrayRef<char> Data) {
+  if (Data.empty())
+    return Error::success();
+  if (Error E = enter())
+    return E;
+  if (Data.size() >= StagedBytes) {
+    if (Error E = writeStaged(Address, Data))
+      return E;
+  } else if (Error E = check(Backend->upload(Address, Data.data(), Data.size()),
+                             "write " + describeRange(Address, Data.size()))) {
+    return E;
+  }
+  return synchronize();
+}
+
+Error CudaDevice::writeStaged(uint64_t Address, ArrayRef<char> Data) {
+  if (Error E = openStaging())
+    return E;
+  std::string What = "write " + describeRange(Address, Data.size());
+  for (unsigned I = 0; !Data.empty(); ++I) {
+    StagingSlot &S = Staging[I % NumStagingSlots];
+    uint64_t Size = std::min<uint64_t>(Data.size(), StagingSlotSize);
+    if (Error E = check(Driver.EventSynchronize(S.Done), What))
+      return E;
+    std::memcpy(S.Memory, Data.data(), Size);
+    if (Error E = check(Backend->upload(Address, S.Memory, Size), What))
+      return E;
+    if (Error E =
+            check(Driver.EventRecord(S.Done, Backend->getStream()), What))
+      return E;
+    Address += Size;
+    Data = Data.drop_front(Size);
+  }
+  return Error::success();
+}
+
+Error CudaDevice::read(uint64_t Address, MutableArrayRef<char> Data) {
+  if (Data.empty())
+    return Error::success();
+  if (Error E = enter())
+    return E;
+  if (Data.size() >= StagedBytes)
+    return readStaged(Address, Data);
+  if (Error E = check(Backend->download(Data.data(), Address, Data.size()),
+                      "read " + describeRange(Address, Data.size())))
+    return E;
+  return synchronize();
+}
+
+Error CudaDevice::readStaged(uint64_t Address, MutableArrayRef<char> Data) {
+  if (Error E = openStaging())
+    return E;
+  std::string What = "read " + describeRange(Address, Data.size());
+  uint64_t NumPieces = divideCeil(Data.size(), StagingSlotSize);
+  auto Piece = [&](uint64_t I) {
+    return Data.drop_front(I * StagingSlotSize).take_front(StagingSlotSize);
+  };
+  auto Request = [&](uint64_t I) -> Error {
+    if (I >= NumPieces)
+      return Error::success();
+    StagingSlot &S = Staging[I % NumStagingSlots];
+    if (Error E = check(Backend->download(S.Memory,
+                                          Address + I * StagingSlotSize,
+                                          Piece(I).size()),
+                        What))
+      return E;
+    return check(Driver.EventRecord(S.Done, Backend->getStream()), What);
+  };
+  for (unsigned I = 0; I != NumStagingSlots; ++I)
+    if (Error E = Request(I))
+      return E;
+  for (uint64_t I = 0; I != NumPieces; ++I) {
+    StagingSlot &S = Staging[I % NumStagingSlots];
+    if (Error E = check(Driver.EventSynchronize(S.Done), What))
+      return E;
+    std::memcpy(Piece(I).data(), S.Memory, Piece(I).size());
+    if (Error E = Request(I + NumStagingSlots))
+      return E;
+  }
+  return synchronize();
+}
+
+//===----------------------------------------------------------------------===//
+// On the device
+//===----------------------------------------------------------------------===//
+
+Expected<uint64_t> CudaDevice::availableMemory() {
+  if (Error E = enter())
+    return E;
+  size_t Free = 0, Total = 0;
+  if (Error E = check(Driver.MemGetInfo(&Free, &Total), "ask for free memory"))
+    return E;
+  return Free;
+}
+
+Expected<uint64_t> CudaDevice::allocate(uint64_t Size) {
+  if (Error E = enter())
+    return E;
+  CUdeviceptr Address = 0;
+  if (Error E = check(Driver.MemAlloc(&Address, Size),
+                      "allocate " + Twine(Size) + " bytes on the device"))
+    return E;
+  return Address;
+}
+
+Error CudaDevice::release(uint64_t Address) {
+  if (Error E = enter())
+    return E;
+  return check(Driver.MemFree(Address),
+               "free device memory at 0x" + utohexstr(Address));
+}
+
+Error CudaDevice::fill(uint64_t Address, uint8_t Byte, uint64_t Size) {
+  if (Size == 0)
+    return Error::success();
+  if (Error E = enter())
+    return E;
+  return check(Backend->fill(Address, Byte, Size),
+               "fill " + describeRange(Address, Size));
+}
+
+Error CudaDevice::copy(uint64_t To, uint64_t From, uint64_t Size) {
+  if (Size == 0)
+    return Error::success();
+  if (Error E = enter())
+    return E;
+  return check(Backend->copy(To, From, Size),
+               "copy " + describeRange(From, Size) + " to 0x" + utohexstr(To));
+}
+
+Error CudaDevice::flushCache() {
+  // Enough for any GPU that does not tell.
+  uint64_t Size = Info.CacheBytes ? Info.CacheBytes : 64 << 20;
+  if (!FlushArea) {
+    Expected<uint64_t> Area = allocate(Size);
+    if (!Area)
+      return Area.takeError();
+    FlushArea = *Area;
+  }
+  return fill(FlushArea, 0, Size);
+}
+
+Error CudaDevice::synchronize() {
+  if (Error E = enter())
+    return E;
+  GPUResult R = Backend->synchronize(0);
+  if (!R)
+    return Error::success();
+  // Whatever it is, it happened to work that was accepted.
+  lose(describe(R));
+  return failure(R, "finish the work of device '" + Name + "'");
+}
+
+Expected<uint64_t> CudaDevice::getScratch(uint64_t Size) {
+  if (Size <= ScratchSize)
+    return Scratch;
+  if (Scratch) {
+    uint64_t Old = Scratch;
+    Scratch = ScratchSize = 0;
+    if (Error E = release(Old))
+      return E;
+  }
+  Size = PowerOf2Ceil(std::max<uint64_t>(Size, 1 << 16));
+  Expected<uint64_t> Memory = allocate(Size);
+  if (!Memory)
+    return Memory.takeError();
+  Scratch = *Memory;
+  ScratchSize = Size;
+  return Scratch;
+}

@@ -1,0 +1,359 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Kernels on a CUDA device: loading, launching, timing.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaDevice.h"
+#include "Cupti.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace ::mneme;
+
+// CU_FUNC_ATTRIBUTE_*
+enum {
+  MaxThreadsPerBlock = 0,
+  SharedSizeBytes = 1,
+  ConstSizeBytes = 2,
+  LocalSizeBytes = 3,
+  NumRegs = 4,
+  MaxDynamicSharedSizeBytes = 8,
+};
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+CudaKernel::~CudaKernel() {
+  if (Program && Device.enterToFree())
+    consumeError(Device.Backend->unload(Program));
+}
+
+/// The variables of a cubin, and whether they are in constant memory.
+static Expected<StringMap<bool>> findVariables(ArrayRef<char> Object) {
+  StringMap<bool> Variables;
+  MemoryBufferRef Buffer(StringRef(Object.data(), Object.size()), "image");
+  Expected<std::unique_ptr<object::ObjectFile>> File =
+      object::ObjectFile::createELFObjectFile(Buffer);
+  if (!File)
+    return File.takeError();
+  for (const object::ELFSymbolRef Symbol :
+       cast<object::ELFObjectFileBase>(**File).symbols()) {
+    if (Symbol.getELFType() != ELF::STT_OBJECT)
+      continue;
+    Expected<StringRef> Name = Symbol.getName();
+    if (!Name)
+      return Name.takeError();
+    Expected<object::section_iterator> Section = Symbol.getSection();
+    if (!Section)
+      return Section.takeError();
+    if (*Section == (*File)->section_end())
+      continue;
+    Expected<StringRef> SectionName = (*Section)->getName();
+    if (!SectionName)
+      return SectionName.takeError();
+    Variables[*Name] = SectionName->starts_with(".nv.constant");
+  }
+  return Variables;
+}
+
+Expected<std::unique_ptr<DeviceKernel>>
+CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
+  if (Error E = enter())
+    return E;
+  auto Fail = [&](const Twine &Text) {
+    return createStringError("cannot load kernel '" + Image.KernelName +
+                             "': " + Text);
+  };
+  if (!StringRef(Image.Triple).starts_with("nvptx"))
+    return Fail("its image for '" + Image.Triple + "' is not for device '" +
+                Name + "'");
+  if (!isArchCompatible(Image.Arch, Info.Arch))
+    return Fail("it is compiled for " + Image.Arch + ", and device '" + Name +
+                "' is " + Info.Arch);
+  auto K = std::make_unique<CudaKernel>(*this);
+  K->Name = Image.KernelName;
+  K->Layout = Image.Args;
+  Expected<GPUBackend::Program> Program = Backend->load(Image.Object);
+  if (!Program)
+    return Fail(toString(Program.takeError()) + "; the driver supports CUDA " +
+                Info.Driver);
+  K->Program = *Program;
+  Expected<GPUBackend::Kernel> Kernel =
+      Backend->getKernel(K->Program, Image.KernelName);
+  if (!Kernel)
+    return Fail(toString(Kernel.takeError()));
+  K->Kernel = *Kernel;
+  K->Function = Backend->getFunction(K->Kernel);
+  int Shared = 0, Dynamic = 0;
+  CUresult R = Driver.FuncGetAttribute(&Shared, SharedSizeBytes, K->Function);
+  if (!R)
+    R = Driver.FuncGetAttribute(&Dynamic, MaxDynamicSharedSizeBytes,
+                                K->Function);
+  if (R)
+    return Fail(Driver.describe(R));
+  K->StaticShared = Shared;
+  K->AllowedShared = Dynamic;
+  if (Error E = findGlobals(*K, Image, Globals))
+    return Fail(toString(std::move(E)));
+  return K;
+}
+
+Error CudaDevice::findGlobals(CudaKernel &K, const DeviceImage &Image,
+                              ArrayRef<KernelGlobal> Globals) {
+  if (Globals.empty())
+    return Error::success();
+  Expected<StringMap<bool>> Variables = findVariables(Image.Object);
+  if (!Variables)
+    return Variables.takeError();
+  for (const KernelGlobal &G : Globals) {
+    if (!G.Address || !G.Size)
+      continue;
+    uint64_t Place = 0, Size = 0;
+    auto Variable = Variables->find(G.Name);
+    if (!Backend->getGlobal(K.Program, G.Name, Place, Size)) {
+      if (Variable != Variables->end())
+        return createStringError("the driver does not find its variable '" +
+                                 G.Name + "'");
+      continue; // optimized away
+    }
+    if (Size != G.Size)
+      return createStringError("its variable '" + G.Name + "' has " +
+                               Twine(Size) + " bytes, and the recording's " +
+                               Twine(G.Size));
+    bool Constant = Variable != Variables->end() && Variable->second;
+    K.Globals.push_back({G.Address, Place, Size, Constant});
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Launching
+//===----------------------------------------------------------------------===//
+
+/// \p Launched: the device reported it, rather than refusing the launch.
+static LaunchStatus toLaunchStatus(CUresult R, bool Launched) {
+  constexpr CUresult NotSupported = 801;
+  switch (R) {
+  case CUDA_SUCCESS:
+    return LaunchStatus::Ok;
+  case CUDA_ERROR_OUT_OF_MEMORY:
+    return LaunchStatus::OutOfMemory;
+  case CUDA_ERROR_NOT_READY:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+    return LaunchStatus::Timeout;
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    return LaunchStatus::IllegalAddress;
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    return LaunchStatus::IllegalInstruction;
+  case CUDA_ERROR_ASSERT:
+    return LaunchStatus::Assert;
+  case NotSupported:
+    return LaunchStatus::Unsupported;
+  case CUDA_ERROR_INVALID_VALUE:
+  case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+  case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+    return LaunchStatus::InvalidConfiguration;
+  default:
+    return Launched ? LaunchStatus::Trap : LaunchStatus::InvalidConfiguration;
+  }
+}
+
+CUresult CudaDevice::allowShared(CudaKernel &K, uint64_t DynamicShared) {
+  if (DynamicShared <= K.AllowedShared)
+    return CUDA_SUCCESS;
+  if (DynamicShared > INT_MAX)
+    return CUDA_ERROR_INVALID_VALUE;
+  CUresult R = Driver.FuncSetAttribute(K.Function, MaxDynamicSharedSizeBytes,
+                                       static_cast<int>(DynamicShared));
+  if (!R)
+    K.AllowedShared = DynamicShared;
+  return R;
+}
+
+std::string CudaDevice::explainRefusal(const CudaKernel &K,
+                                       const LaunchConfig &Config,
+                                       const GPUResult &R) {
+  uint64_t Shared = K.StaticShared + Config.DynamicShared;
+  if (Info.SharedPerBlock && Shared > Info.SharedPerBlock)
+    return (Twine(Shared) + " bytes of shared memory; the device has " +
+            Twine(Info.SharedPerBlock) + " for a block")
+        .str();
+  int MaxThreads = 0;
+  if (!Driver.FuncGetAttribute(&MaxThreads, MaxThreadsPerBlock, K.Function) &&
+      Config.Block.count() > unsigned(MaxThreads))
+    return ("a block of " + Twine(Config.Block.count()) +
+            " threads; the kernel can have " + Twine(MaxThreads))
+        .str();
+  return describe(R);
+}
+
+Expected<LaunchOutcome> CudaDevice::launch(DeviceKernel &TheKernel,
+                                           const LaunchConfig &Config,
+                                           ArrayRef<void *> Args) {
+  // While the host prepares a launch, the device is kept busy, so that it takes
+  // the events and the kernel up one right after the other.
+  constexpr uint64_t SpinNanoseconds = 10000;
+  if (Error E = enter())
+    return E;
+  auto &K = static_cast<CudaKernel &>(TheKernel);
+  if (Args.size() != K.Layout.size())
+    return createStringError("kernel '" + K.Name + "' takes " +
+                             Twine(K.Layout.size()) + " arguments, not " +
+                             Twine(Args.size()));
+  LaunchOutcome Outcome;
+  auto Refuse = [&](const GPUResult &R) {
+    Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/false);
+    Outcome.Message = explainRefusal(K, Config, R);
+    return Outcome;
+  };
+  if (CUresult R = allowShared(K, Config.DynamicShared))
+    return Refuse(R);
+
+  for (const GlobalPlace &G : K.Globals)
+    if (Error E = copy(G.Image, G.Home, G.Size))
+      return E;
+  if (Error E = enqueueSpin(SpinNanoseconds))
+    return E;
+  GPULaunch L;
+  L.Grid = Config.Grid;
+  L.Block = Config.Block;
+  L.DynamicShared = Config.DynamicShared;
+  L.Cooperative = Config.Cooperative;
+  L.Repeat = std::max(1u, Config.Repeat);
+  L.Args = Args;
+  L.Layout = K.Layout;
+  L.Start = Start;
+  L.Stop = Stop;
+  if (GPUResult R = Backend->launch(K.Kernel, L)) {
+    if (!isFatal(R.Code))
+      return Refuse(R);
+    // An earlier launch of these may be what failed.
+    Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/true);
+    Outcome.Message = describe(R);
+    lose(Outcome.Message);
+    return Outcome;
+  }
+  for (const GlobalPlace &G : K.Globals)
+    if (!G.Constant)
+      if (Error E = copy(G.Home, G.Image, G.Size))
+        return E;
+
+  if (GPUResult R = Backend->synchronize(Config.TimeoutSeconds)) {
+    Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/true);
+    Outcome.Message =
+        R.Code == CUDA_ERROR_NOT_READY
+            ? formatv("kernel '{0}' ran longer than {1} s", K.Name,
+                      Config.TimeoutSeconds)
+                  .str()
+            : describe(R);
+    lose(Outcome.Message);
+    return Outcome;
+  }
+  float Milliseconds = 0;
+  if (Error E = check(Driver.EventElapsedTime(&Milliseconds, Start, Stop),
+                      "measure a launch"))
+    return E;
+  double Total = Milliseconds * 1e6;
+  if (UseCupti) {
+    if (std::optional<double> Time = takeCuptiTime(Ordinal, K.Name, L.Repeat))
+      Total = *Time;
+    else if (Error E = setTimer(GPUTimer::Events))
+      return E;
+  }
+  Outcome.Nanoseconds = Total / L.Repeat;
+  return Outcome;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+Expected<GPUKernelInfo> CudaDevice::describe(DeviceKernel &TheKernel) {
+  if (Error E = enter())
+    return E;
+  auto &K = static_cast<CudaKernel &>(TheKernel);
+  int Values[5] = {};
+  for (int Attribute : {MaxThreadsPerBlock, SharedSizeBytes, ConstSizeBytes,
+                        LocalSizeBytes, NumRegs})
+    if (Error E = check(Driver.FuncGetAttribute(&Values[Attribute], Attribute,
+                                                K.Function),
+                        "describe kernel '" + K.Name + "'"))
+      return E;
+  GPUKernelInfo I;
+  I.Registers = Values[NumRegs];
+  I.LocalBytes = Values[LocalSizeBytes];
+  I.SharedBytes = Values[SharedSizeBytes];
+  I.ConstantBytes = Values[ConstSizeBytes];
+  I.MaxThreads = Values[MaxThreadsPerBlock];
+  return I;
+}
+
+Expected<unsigned> CudaDevice::getOccupancy(DeviceKernel &TheKernel,
+                                            unsigned BlockThreads,
+                                            uint64_t DynamicShared) {
+  if (Error E = enter())
+    return E;
+  auto &K = static_cast<CudaKernel &>(TheKernel);
+  // What cannot be launched does not fit once.
+  if (allowShared(K, DynamicShared))
+    return 0u;
+  int Blocks = 0;
+  if (Error E = check(Driver.OccupancyMaxActiveBlocksPerMultiprocessor(
+                          &Blocks, K.Function, BlockThreads, DynamicShared),
+                      "ask for the occupancy of kernel '" + K.Name + "'"))
+    return E;
+  return Blocks;
+}
+
+//===----------------------------------------------------------------------===//
+// Timers
+//===----------------------------------------------------------------------===//
+
+Error CudaDevice::setTimer(GPUTimer Timer) {
+  if (Error E = enter())
+    return E;
+  if (Timer == GPUTimer::Events) {
+    if (UseCupti)
+      disableCupti();
+    UseCupti = false;
+    return Error::success();
+  }
+  if (UseCupti)
+    return Error::success();
+  Error E = startCupti();
+  if (!E || Timer == GPUTimer::CUPTI)
+    return E;
+  consumeError(std::move(E));
+  return Lost.empty() ? Error::success() : enter();
+}
+
+Error CudaDevice::startCupti() {
+  if (Error E = enableCupti())
+    return E;
+  // It may start and yet not see the kernels of this machine.
+  if (Error E = enqueueSpin(/*Nanoseconds=*/1000))
+    return E;
+  if (Error E = synchronize())
+    return E;
+  if (!takeCuptiTime(Ordinal, MNEME_KERNEL_CLOCK, 1)) {
+    disableCupti();
+    return createStringError("CUPTI does not report kernels on device '" +
+                             Name + "'");
+  }
+  UseCupti = true;
+  return Error::success();
+}

@@ -1,0 +1,237 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cupti.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Path.h"
+#include <cstdlib>
+#include <dlfcn.h>
+#include <mutex>
+#include <vector>
+
+using namespace llvm;
+
+//===----------------------------------------------------------------------===//
+// As cupti_activity.h has it
+//===----------------------------------------------------------------------===//
+
+using CUptiResult = int;
+enum : CUptiResult { CUPTI_SUCCESS = 0 };
+enum : int { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10 };
+enum : uint32_t { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 };
+
+namespace {
+/// The beginning of a record of a kernel, the same in all versions since CUDA
+/// 10 (CUpti_ActivityKernel4); later ones have more at the end.
+struct ActivityKernel {
+  int Kind;
+  uint8_t CacheConfig, SharedMemoryConfig;
+  uint16_t Registers;
+  int PartitionedCacheRequested, PartitionedCacheExecuted;
+  uint64_t Start, End, Completed; ///< Nanoseconds.
+  uint32_t DeviceId, ContextId, StreamId;
+  int32_t Grid[3], Block[3];
+  int32_t StaticShared, DynamicShared;
+  uint32_t LocalPerThread, LocalTotal;
+  uint32_t CorrelationId;
+  int64_t GridId;
+  const char *Name;
+};
+static_assert(offsetof(ActivityKernel, Start) == 16 &&
+              offsetof(ActivityKernel, DeviceId) == 40 &&
+              offsetof(ActivityKernel, Name) == 104);
+
+using BufferRequested = void (*)(uint8_t **Buffer, size_t *Size,
+                                 size_t *MaxRecords);
+using BufferCompleted = void (*)(void *Context, uint32_t Stream,
+                                 uint8_t *Buffer, size_t Size, size_t Valid);
+
+struct CuptiFunctions {
+  CUptiResult (*ActivityEnable)(int Kind);
+  CUptiResult (*ActivityDisable)(int Kind);
+  CUptiResult (*ActivityRegisterCallbacks)(BufferRequested, BufferCompleted);
+  CUptiResult (*ActivityFlushAll)(uint32_t Flags);
+  CUptiResult (*ActivityGetNextRecord)(uint8_t *Buffer, size_t Valid,
+                                       void **Record);
+  CUptiResult (*GetResultString)(CUptiResult, const char **);
+};
+
+struct KernelRecord {
+  uint32_t Device;
+  double Nanoseconds;
+  std::string Name;
+};
+
+class Cupti {
+public:
+  CuptiFunctions F = {};
+  std::mutex Lock;
+  std::vector<KernelRecord> Records; ///< Guarded by Lock.
+  std::vector<uint8_t *> Buffers;    ///< Unused ones. Guarded by Lock.
+
+  static Expected<Cupti *> get();
+  std::string describe(CUptiResult R) const;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+static void *openCupti() {
+  const char *const Names[] = {"libcupti.so.13", "libcupti.so.12",
+                               "libcupti.so"};
+  for (const char *Name : Names)
+    if (void *Library = dlopen(Name, RTLD_NOW | RTLD_LOCAL))
+      return Library;
+  SmallVector<std::string, 3> Roots;
+  for (const char *Variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *Root = std::getenv(Variable))
+      Roots.push_back(Root);
+  Roots.push_back("/usr/local/cuda");
+  for (const std::string &Root : Roots)
+    for (const char *Folder : {"extras/CUPTI/lib64", "lib64", "lib"})
+      for (const char *Name : Names) {
+        SmallString<128> Path(Root);
+        sys::path::append(Path, Folder, Name);
+        if (void *Library = dlopen(Path.c_str(), RTLD_NOW | RTLD_LOCAL))
+          return Library;
+      }
+  return nullptr;
+}
+
+static Cupti *TheCupti = nullptr;
+
+static constexpr size_t BufferSize = 1 << 20;
+
+static void requestBuffer(uint8_t **Buffer, size_t *Size, size_t *MaxRecords) {
+  *Size = BufferSize;
+  *MaxRecords = 0; // as many as fit
+  std::lock_guard<std::mutex> Guard(TheCupti->Lock);
+  if (!TheCupti->Buffers.empty()) {
+    *Buffer = TheCupti->Buffers.back();
+    TheCupti->Buffers.pop_back();
+    return;
+  }
+  *Buffer = static_cast<uint8_t *>(std::aligned_alloc(64, BufferSize));
+  if (!*Buffer)
+    *Size = 0;
+}
+
+static void completeBuffer(void *, uint32_t, uint8_t *Buffer, size_t,
+                           size_t Valid) {
+  if (!Buffer)
+    return;
+  std::lock_guard<std::mutex> Guard(TheCupti->Lock);
+  void *Record = nullptr;
+  while (Valid && TheCupti->F.ActivityGetNextRecord(Buffer, Valid, &Record) ==
+                      CUPTI_SUCCESS) {
+    auto *K = static_cast<const ActivityKernel *>(Record);
+    // Times are 0 when they could not be taken.
+    if (K->Kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && K->Name &&
+        K->End > K->Start)
+      TheCupti->Records.push_back(
+          {K->DeviceId, double(K->End - K->Start), K->Name});
+  }
+  TheCupti->Buffers.push_back(Buffer);
+}
+
+Expected<Cupti *> Cupti::get() {
+  static std::mutex &Loading = *new std::mutex;
+  std::lock_guard<std::mutex> Guard(Loading);
+  if (TheCupti)
+    return TheCupti;
+  // Never closed, and TheCupti never freed: CUPTI keeps threads.
+  void *Library = openCupti();
+  if (!Library)
+    return createStringError("no CUPTI: cannot load libcupti.so");
+  CuptiFunctions F;
+  const char *Missing = nullptr;
+  auto Find = [&](auto &Function, const char *Symbol) {
+    Function = reinterpret_cast<std::decay_t<decltype(Function)>>(
+        dlsym(Library, Symbol));
+    if (!Function && !Missing)
+      Missing = Symbol;
+  };
+  Find(F.ActivityEnable, "cuptiActivityEnable");
+  Find(F.ActivityDisable, "cuptiActivityDisable");
+  Find(F.ActivityRegisterCallbacks, "cuptiActivityRegisterCallbacks");
+  Find(F.ActivityFlushAll, "cuptiActivityFlushAll");
+  Find(F.ActivityGetNextRecord, "cuptiActivityGetNextRecord");
+  Find(F.GetResultString, "cuptiGetResultString");
+  if (Missing)
+    return createStringError("CUPTI has no " + Twine(Missing));
+  auto *C = new Cupti;
+  C->F = F;
+  TheCupti = C;
+  if (CUptiResult R =
+          F.ActivityRegisterCallbacks(requestBuffer, completeBuffer)) {
+    TheCupti = nullptr;
+    return createStringError("CUPTI cannot start: " + C->describe(R));
+  }
+  return C;
+}
+
+std::string Cupti::describe(CUptiResult R) const {
+  const char *Text = nullptr;
+  if (F.GetResultString(R, &Text) || !Text)
+    return "CUPTI error " + std::to_string(R);
+  return Text;
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+Error llvm::mneme::enableCupti() {
+  Expected<Cupti *> C = Cupti::get();
+  if (!C)
+    return C.takeError();
+  if (CUptiResult R =
+          (*C)->F.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+    return createStringError("CUPTI cannot report kernels: " +
+                             (*C)->describe(R));
+  return Error::success();
+}
+
+void llvm::mneme::disableCupti() {
+  if (TheCupti)
+    TheCupti->F.ActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+}
+
+std::optional<double> llvm::mneme::takeCuptiTime(unsigned Ordinal,
+                                                 StringRef Kernel,
+                                                 unsigned Launches) {
+  if (!TheCupti)
+    return std::nullopt;
+  double Sum = 0;
+  unsigned Count = 0;
+  // Buffers in which another record is still open come only when forced.
+  constexpr uint32_t Flushes[] = {0, 0, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED};
+  for (uint32_t Flags : Flushes) {
+    if (TheCupti->F.ActivityFlushAll(Flags))
+      break;
+    std::lock_guard<std::mutex> Guard(TheCupti->Lock);
+    llvm::erase_if(TheCupti->Records, [&](const KernelRecord &R) {
+      if (R.Device != Ordinal)
+        return false;
+      if (R.Name == Kernel) {
+        Sum += R.Nanoseconds;
+        ++Count;
+      }
+      return true;
+    });
+    if (Count >= Launches)
+      break;
+  }
+  if (Count != Launches)
+    return std::nullopt;
+  return Sum;
+}

@@ -1,0 +1,143 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The backend that calls the CUDA driver directly.
+///
+//===----------------------------------------------------------------------===//
+
+#include "GPUBackend.h"
+#include "llvm/ADT/Twine.h"
+#include <chrono>
+#include <thread>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace ::mneme;
+
+CUresult llvm::mneme::waitForStream(const CudaDriver &Driver, CUstream Stream,
+                                    double TimeoutSeconds) {
+  using Clock = std::chrono::steady_clock;
+  using std::chrono::duration;
+  constexpr double SpinSeconds = 2e-3;
+  constexpr auto MaxNap = std::chrono::microseconds(500);
+
+  Clock::time_point Begin = Clock::now();
+  auto Nap = std::chrono::microseconds(20);
+  for (;;) {
+    CUresult R = Driver.StreamQuery(Stream);
+    if (R != CUDA_ERROR_NOT_READY)
+      return R;
+    double Seconds = duration<double>(Clock::now() - Begin).count();
+    if (TimeoutSeconds > 0 && Seconds > TimeoutSeconds)
+      return CUDA_ERROR_NOT_READY;
+    if (Seconds < SpinSeconds)
+      continue;
+    std::this_thread::sleep_for(Nap);
+    Nap = std::min(2 * Nap, MaxNap);
+  }
+}
+
+namespace {
+class DriverBackend final : public GPUBackend {
+  const CudaDriver &Driver;
+  CUstream Stream;
+
+public:
+  DriverBackend(const CudaDriver &Driver, CUstream Stream)
+      : Driver(Driver), Stream(Stream) {}
+  ~DriverBackend() override { Driver.StreamDestroy(Stream); }
+
+  StringRef getName() const override { return "driver"; }
+  CUstream getStream() override { return Stream; }
+
+  Expected<Program> load(ArrayRef<char> Object) override {
+    CUmodule Module = nullptr;
+    if (CUresult R = Driver.ModuleLoadData(&Module, Object.data()))
+      return createStringError(Driver.describe(R));
+    return Module;
+  }
+  Error unload(Program P) override {
+    if (CUresult R = Driver.ModuleUnload(static_cast<CUmodule>(P)))
+      return createStringError(Driver.describe(R));
+    return Error::success();
+  }
+  Expected<Kernel> getKernel(Program P, StringRef Name) override {
+    CUfunction Function = nullptr;
+    if (CUresult R = Driver.ModuleGetFunction(
+            &Function, static_cast<CUmodule>(P), Name.str().c_str()))
+      return createStringError(Driver.describe(R));
+    return Function;
+  }
+  CUfunction getFunction(Kernel K) override {
+    return static_cast<CUfunction>(K);
+  }
+  bool getGlobal(Program P, StringRef Name, uint64_t &Address,
+                 uint64_t &Size) override {
+    CUdeviceptr Place = 0;
+    size_t Bytes = 0;
+    if (Driver.ModuleGetGlobal(&Place, &Bytes, static_cast<CUmodule>(P),
+                               Name.str().c_str()))
+      return false;
+    Address = Place;
+    Size = Bytes;
+    return true;
+  }
+
+  GPUResult upload(uint64_t To, const void *From, uint64_t Size) override {
+    return Driver.MemcpyHtoDAsync(To, From, Size, Stream);
+  }
+  GPUResult download(void *To, uint64_t From, uint64_t Size) override {
+    return Driver.MemcpyDtoHAsync(To, From, Size, Stream);
+  }
+  GPUResult copy(uint64_t To, uint64_t From, uint64_t Size) override {
+    return Driver.MemcpyDtoDAsync(To, From, Size, Stream);
+  }
+  GPUResult fill(uint64_t To, uint8_t Byte, uint64_t Size) override {
+    return Driver.MemsetD8Async(To, Byte, Size, Stream);
+  }
+
+  GPUResult launch(Kernel K, const GPULaunch &L) override;
+
+  GPUResult synchronize(double TimeoutSeconds) override {
+    return waitForStream(Driver, Stream, TimeoutSeconds);
+  }
+};
+} // namespace
+
+GPUResult DriverBackend::launch(Kernel K, const GPULaunch &L) {
+  auto Function = static_cast<CUfunction>(K);
+  void **Args = const_cast<void **>(L.Args.data());
+  if (L.Start)
+    if (CUresult R = Driver.EventRecord(L.Start, Stream))
+      return R;
+  for (unsigned I = 0; I != L.Repeat; ++I) {
+    CUresult R =
+        L.Cooperative
+            ? Driver.LaunchCooperativeKernel(
+                  Function, L.Grid.X, L.Grid.Y, L.Grid.Z, L.Block.X, L.Block.Y,
+                  L.Block.Z, L.DynamicShared, Stream, Args)
+            : Driver.LaunchKernel(Function, L.Grid.X, L.Grid.Y, L.Grid.Z,
+                                  L.Block.X, L.Block.Y, L.Block.Z,
+                                  L.DynamicShared, Stream, Args, nullptr);
+    if (R)
+      return R;
+  }
+  if (L.Stop)
+    return Driver.EventRecord(L.Stop, Stream);
+  return {};
+}
+
+Expected<std::unique_ptr<GPUBackend>>
+llvm::mneme::createDriverBackend(const CudaDriver &Driver) {
+  constexpr unsigned NonBlocking = 1; // of the default stream
+  CUstream Stream = nullptr;
+  if (CUresult R = Driver.StreamCreate(&Stream, NonBlocking))
+    return createStringError("cannot create a stream: " + Driver.describe(R));
+  return std::make_unique<DriverBackend>(Driver, Stream);
+}

@@ -1,0 +1,204 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Which GPUs there are, and how they are opened.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaDevice.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace ::mneme;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Takes "cuda:1" or "offload" apart; false when \p Name is neither.
+static bool parseDeviceName(StringRef Name, StringRef &Kind,
+                            unsigned &Ordinal) {
+  auto [Before, After] = Name.split(':');
+  Kind = Before;
+  Ordinal = 0;
+  if (Kind != "cuda" && Kind != "offload")
+    return false;
+  return !Name.contains(':') || !After.getAsInteger(10, Ordinal);
+}
+
+bool llvm::mneme::isGPUDeviceName(StringRef Name) {
+  StringRef Kind;
+  unsigned Ordinal;
+  return parseDeviceName(Name, Kind, Ordinal);
+}
+
+namespace {
+struct CudaArch {
+  unsigned Major, Minor;
+  char Suffix; ///< 'a', 'f' or 0.
+};
+} // namespace
+
+static std::optional<CudaArch> parseArch(StringRef Arch) {
+  CudaArch A = {0, 0, 0};
+  unsigned Number = 0;
+  if (!Arch.consume_front("sm_") || Arch.consumeInteger(10, Number))
+    return std::nullopt;
+  if (Arch == "a" || Arch == "f")
+    A.Suffix = Arch[0];
+  else if (!Arch.empty())
+    return std::nullopt;
+  A.Major = Number / 10;
+  A.Minor = Number % 10;
+  return A;
+}
+
+bool llvm::mneme::isArchCompatible(StringRef CodeArch, StringRef DeviceArch) {
+  std::optional<CudaArch> Code = parseArch(CodeArch);
+  std::optional<CudaArch> Device = parseArch(DeviceArch);
+  if (!Code || !Device)
+    return !CodeArch.empty() && CodeArch == DeviceArch;
+  if (Code->Major != Device->Major)
+    return false;
+  // What only one architecture has does not run on its successors. A family
+  // (sm_100f) goes on with them.
+  return Code->Suffix == 'a' ? Code->Minor == Device->Minor
+                             : Code->Minor <= Device->Minor;
+}
+
+//===----------------------------------------------------------------------===//
+// The driver
+//===----------------------------------------------------------------------===//
+
+Expected<const CudaDriver *> llvm::mneme::startCudaDriver() {
+  std::string Text;
+  const CudaDriver *Driver = CudaDriver::load(Text);
+  if (!Driver)
+    return createStringError(Text);
+  CUresult R = Driver->Init(0);
+  if (R == CUDA_ERROR_NO_DEVICE)
+    return createStringError("the CUDA driver finds no device");
+  if (R)
+    return createStringError("the CUDA driver does not start: " +
+                             Driver->describe(R));
+  int Count = 0;
+  if (CUresult R = Driver->DeviceGetCount(&Count))
+    return createStringError("cannot count the CUDA devices: " +
+                             Driver->describe(R));
+  if (Count == 0)
+    return createStringError("the CUDA driver finds no device");
+  return Driver;
+}
+
+/// "GPU-01234567-89ab-...", as nvidia-smi prints it.
+static std::string formatUUID(ArrayRef<uint8_t> Bytes) {
+  std::string Text = "GPU-";
+  for (size_t I = 0; I != Bytes.size(); ++I) {
+    if (I == 4 || I == 6 || I == 8 || I == 10)
+      Text += '-';
+    Text += toHex(Bytes.slice(I, 1), /*LowerCase=*/true);
+  }
+  return Text;
+}
+
+Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
+                                        unsigned Ordinal) {
+  // CU_DEVICE_ATTRIBUTE_*
+  enum {
+    ClockRate = 13,
+    MultiprocessorCount = 16,
+    L2CacheSize = 38,
+    MaxThreadsPerMultiprocessor = 39,
+    ComputeCapabilityMajor = 75,
+    ComputeCapabilityMinor = 76,
+    MaxSharedMemoryPerBlockOptin = 97,
+    MaxBlocksPerMultiprocessor = 106,
+  };
+  CUdevice Device = 0;
+  if (CUresult R = Driver.DeviceGet(&Device, Ordinal))
+    return createStringError("there is no CUDA device " + Twine(Ordinal) +
+                             ": " + Driver.describe(R));
+  auto Attribute = [&](int Which) -> unsigned {
+    int Value = 0;
+    return Driver.DeviceGetAttribute(&Value, Which, Device) || Value < 0
+               ? 0
+               : Value;
+  };
+  GPUInfo Info;
+  char Name[256] = "";
+  if (!Driver.DeviceGetName(Name, sizeof(Name) - 1, Device))
+    Info.Name = Name;
+  unsigned Major = Attribute(ComputeCapabilityMajor);
+  if (!Major)
+    return createStringError("the CUDA driver does not tell the architecture "
+                             "of device " +
+                             Twine(Ordinal));
+  Info.Arch =
+      ("sm_" + Twine(Major) + Twine(Attribute(ComputeCapabilityMinor))).str();
+  int Version = 0;
+  if (!Driver.DriverGetVersion(&Version))
+    Info.Driver =
+        (Twine(Version / 1000) + "." + Twine(Version % 1000 / 10)).str();
+  uint8_t UUID[16] = {};
+  if (!Driver.DeviceGetUuid(UUID, Device))
+    Info.UUID = formatUUID(UUID);
+  size_t Bytes = 0;
+  if (!Driver.DeviceTotalMem(&Bytes, Device))
+    Info.MemoryBytes = Bytes;
+  Info.CacheBytes = Attribute(L2CacheSize);
+  Info.Multiprocessors = Attribute(MultiprocessorCount);
+  Info.ThreadsPerMultiprocessor = Attribute(MaxThreadsPerMultiprocessor);
+  Info.BlocksPerMultiprocessor = Attribute(MaxBlocksPerMultiprocessor);
+  Info.SharedPerBlock = Attribute(MaxSharedMemoryPerBlockOptin);
+  Info.ClockMHz = Attribute(ClockRate) / 1000; // of kHz
+  return Info;
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs() {
+  Expected<const CudaDriver *> Driver = startCudaDriver();
+  if (!Driver)
+    return Driver.takeError();
+  int Count = 0;
+  if (CUresult R = (*Driver)->DeviceGetCount(&Count))
+    return createStringError("cannot count the CUDA devices: " +
+                             (*Driver)->describe(R));
+  std::vector<GPUDescription> Found;
+  for (int I = 0; I != Count; ++I) {
+    Expected<GPUInfo> Info = queryGPU(**Driver, I);
+    if (!Info)
+      return Info.takeError();
+    Found.push_back({("cuda:" + Twine(I)).str(), std::move(*Info)});
+  }
+  return Found;
+}
+
+Expected<std::unique_ptr<GPUDevice>>
+llvm::mneme::createGPUDevice(StringRef Name) {
+  StringRef Kind;
+  unsigned Ordinal;
+  if (!parseDeviceName(Name, Kind, Ordinal))
+    return createStringError("'" + Name + "' is not the name of a GPU");
+  Expected<const CudaDriver *> Driver = startCudaDriver();
+  if (!Driver)
+    return Driver.takeError();
+  int Count = 0;
+  if (CUresult R = (*Driver)->DeviceGetCount(&Count))
+    return createStringError("cannot count the CUDA devices: " +
+                             (*Driver)->describe(R));
+  if (Ordinal >= unsigned(Count))
+    return createStringError("there is no device '" + Name + "': the CUDA " +
+                             "driver finds " + Twine(Count));
+  return CudaDevice::create(**Driver, Ordinal,
+                            (Kind + ":" + Twine(Ordinal)).str());
+}
