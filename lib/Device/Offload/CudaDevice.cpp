@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaDevice.h"
+#include "OffloadBackend.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstring>
 
@@ -63,9 +64,10 @@ Error CudaDevice::open() {
   Context = Primary;
   if (Error E = enter())
     return E;
-  if (StringRef(Name).starts_with("offload"))
-    return createStringError("it is not driven through liboffload");
-  Expected<std::unique_ptr<GPUBackend>> B = createDriverBackend(Driver);
+  Expected<std::unique_ptr<GPUBackend>> B =
+      StringRef(Name).starts_with("offload")
+          ? createOffloadBackend(Driver, Ordinal)
+          : createDriverBackend(Driver);
   if (!B)
     return B.takeError();
   Backend = std::move(*B);
