@@ -142,7 +142,10 @@ static cl::opt<uint64_t> SharedMem("shared-mem",
                                    cl::desc("Dynamic shared memory"),
                                    cl::value_desc("bytes"), cl::cat(Cat));
 static cl::opt<std::string> DeviceName(
-    "device", cl::desc("Device to run on: host, or auto for the best there is"),
+    "device",
+    cl::desc("Device to run on: host, cuda[:N], offload[:N] (through LLVM's "
+             "liboffload), or auto (default): a GPU that can run the "
+             "recording, else the host"),
     cl::value_desc("name"), cl::init("auto"), cl::cat(Cat));
 static cl::opt<HostFinish> Finish(
     "host-finish",
@@ -167,15 +170,44 @@ static cl::opt<HostStrategy> Strategy(
                           "a coroutine a thread"),
                clEnumValN(HostStrategy::Fiber, "fiber", "a stack a thread")),
     cl::cat(Cat));
-static cl::opt<unsigned> Iterations("iterations",
-                                    cl::desc("Timed launches (default 3)"),
-                                    cl::value_desc("n"), cl::init(3),
-                                    cl::cat(Cat));
+static cl::opt<std::string> Iterations(
+    "iterations",
+    cl::desc("Timed launches, or auto: until the median is precise. Default: "
+             "auto on a GPU, 3 on the host"),
+    cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<unsigned> Warmup(
     "warmup",
-    cl::desc(
-        "Launches before the timed ones, besides the verified one (default 1)"),
-    cl::value_desc("n"), cl::init(1), cl::cat(Cat));
+    cl::desc("Launches before the timed ones, besides the verified one. "
+             "Default: as many as it takes on a GPU, 1 on the host"),
+    cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<CacheMode> Cache(
+    "cache", cl::desc("What the GPU's cache holds when a timed launch begins"),
+    cl::values(clEnumValN(CacheMode::Cold, "cold",
+                          "nothing of the kernel's (default on a GPU)"),
+               clEnumValN(CacheMode::Warm, "warm", "what was there before")),
+    cl::cat(Cat));
+static cl::opt<GPUTimer> Timer(
+    "timer", cl::desc("What measures time on a GPU"), cl::init(GPUTimer::Auto),
+    cl::values(clEnumValN(GPUTimer::Auto, "auto",
+                          "CUPTI if it is there, else events (default)"),
+               clEnumValN(GPUTimer::Events, "events", "events of the driver"),
+               clEnumValN(GPUTimer::CUPTI, "cupti", "CUPTI")),
+    cl::cat(Cat));
+static cl::opt<Baseline> Compared(
+    "baseline", cl::desc("Measure something beside the kernel, in turns, and "
+                         "compare their times"),
+    cl::init(Baseline::None),
+    cl::values(clEnumValN(Baseline::None, "none", "nothing (default)"),
+               clEnumValN(Baseline::Recompiled, "recompiled",
+                          "the recorded IR at the application's -O level"),
+               clEnumValN(Baseline::App, "app",
+                          "the application's own machine code")),
+    cl::cat(Cat));
+static cl::opt<std::string>
+    App("app",
+        cl::desc("The application, for --baseline=app. Default: the file of "
+                 "--compare-with-app"),
+        cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<double>
     Timeout("timeout",
             cl::desc("Limit for each step of the compilation and for each "
@@ -232,6 +264,20 @@ static void setIfGiven(std::optional<T> &Out, const Option &O) {
     Out = static_cast<T>(O);
 }
 
+static Error readIterations(ReplayOptions &O) {
+  StringRef Text = Iterations;
+  O.Adaptive = Text == "auto";
+  if (Text.empty() || O.Adaptive)
+    return Error::success();
+  unsigned Count;
+  if (Text.getAsInteger(10, Count))
+    return createStringError(
+        formatv("invalid --iterations={0}: must be a number or auto", Text)
+            .str());
+  O.Iterations = Count;
+  return Error::success();
+}
+
 static Expected<ReplayOptions> readOptions() {
   ReplayOptions O;
   O.RecordId = RecordId;
@@ -262,8 +308,13 @@ static Expected<ReplayOptions> readOptions() {
   O.Device = DeviceName;
   O.Host.Finish = Finish;
   O.Host.Strategy = Strategy;
-  O.Iterations = Iterations;
-  O.Warmup = Warmup;
+  if (Error E = readIterations(O))
+    return std::move(E);
+  setIfGiven(O.Warmup, Warmup);
+  setIfGiven(O.Cache, Cache);
+  O.Timer = Timer;
+  O.Compared = Compared;
+  O.App = App;
   O.Timeout = Timeout;
   O.Execute = !NoExecute;
   O.Isolate = !NoIsolation;

@@ -45,6 +45,18 @@ static std::string inDir(StringRef Dir, StringRef Name) {
   return std::string(Path);
 }
 
+StringRef mneme::getBaselineName(Baseline B) {
+  switch (B) {
+  case Baseline::None:
+    return "none";
+  case Baseline::Recompiled:
+    return "recompiled";
+  case Baseline::App:
+    return "app";
+  }
+  llvm_unreachable("unknown baseline");
+}
+
 ReplayPlan::ReplayPlan() = default;
 ReplayPlan::~ReplayPlan() = default;
 
@@ -52,32 +64,52 @@ Expected<std::unique_ptr<ReplayPlan>>
 ReplayPlan::create(StringRef Database, ReplayOptions Options) {
   std::unique_ptr<ReplayPlan> Plan(new ReplayPlan());
   Plan->Options = std::move(Options);
-  std::string Dir;
-  if (Error E = Plan->chooseInstance(Database, Dir))
+  if (Error E = Plan->chooseInstance(Database))
+    return std::move(E);
+  if (Error E = Plan->loadModule())
     return std::move(E);
 
   auto Start = std::chrono::steady_clock::now();
-  if (Error E = Plan->loadModule(Dir))
-    return std::move(E);
-  Plan->ParseTime = secondsSince(Start);
-  if (Error E = Plan->checkSignature())
-    return std::move(E);
-
-  Start = std::chrono::steady_clock::now();
   Expected<RecordedState> State =
-      RecordedState::load(Dir, Plan->Kernel, Plan->Instance);
+      RecordedState::load(Plan->Dir, Plan->Kernel, Plan->Instance);
   if (!State)
     return State.takeError();
-  Plan->State = std::move(*State);
+  Plan->State = std::make_shared<RecordedState>(std::move(*State));
   Plan->ReadTime = secondsSince(Start);
-
-  if (Error E = Plan->planLaunch())
-    return std::move(E);
-  if (Error E = Plan->planCompilation())
-    return std::move(E);
-  if (Error E = Plan->planComparison())
+  if (Error E = Plan->planVariant())
     return std::move(E);
   return std::move(Plan);
+}
+
+Expected<std::unique_ptr<ReplayPlan>>
+ReplayPlan::vary(ReplayOptions Other) const {
+  std::unique_ptr<ReplayPlan> Plan(new ReplayPlan());
+  Plan->Options = std::move(Other);
+  Plan->Options.RecordId = Options.RecordId;
+  Plan->Dir = Dir;
+  Plan->Kernel = Kernel;
+  Plan->Instance = Instance;
+  Plan->State = State;
+  if (Plan->Options.IRFile == Options.IRFile) {
+    Plan->Context = Context;
+    Plan->M = M;
+  } else if (Error E = Plan->loadModule()) {
+    return std::move(E);
+  }
+  if (Error E = Plan->planVariant())
+    return std::move(E);
+  return std::move(Plan);
+}
+
+/// All that the options decide.
+Error ReplayPlan::planVariant() {
+  if (Error E = planLaunch())
+    return E;
+  if (Error E = planCompilation())
+    return E;
+  if (Error E = planComparison())
+    return E;
+  return planMeasurement();
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,7 +129,7 @@ static std::string listRecords(ArrayRef<RecordedKernel> Kernels) {
   return Text;
 }
 
-Error ReplayPlan::chooseInstance(StringRef Database, std::string &Dir) {
+Error ReplayPlan::chooseInstance(StringRef Database) {
   std::vector<RecordedKernel> Kernels;
   if (sys::fs::is_directory(Database)) {
     Dir = Database.str();
@@ -139,8 +171,9 @@ Error ReplayPlan::chooseInstance(StringRef Database, std::string &Dir) {
   return Error::success();
 }
 
-Error ReplayPlan::loadModule(StringRef Dir) {
-  Context = std::make_unique<LLVMContext>();
+Error ReplayPlan::loadModule() {
+  auto Start = std::chrono::steady_clock::now();
+  Context = std::make_shared<LLVMContext>();
   bool Own = !Options.IRFile.empty();
   std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel.Modules.front());
   // Text, too: that is what people edit.
@@ -175,7 +208,8 @@ Error ReplayPlan::loadModule(StringRef Dir) {
     return createFileError(
         Path, createStringError("is for " + M->getTargetTriple().str() +
                                 ", the recording for " + Kernel.Triple));
-  return Error::success();
+  ParseTime = secondsSince(Start);
+  return checkSignature();
 }
 
 Error ReplayPlan::checkSignature() const {
@@ -428,5 +462,15 @@ Error ReplayPlan::planComparison() {
       }))
     return createStringError("--norm: no buffer has a tolerance, say it with "
                              "--tolerance");
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Measurement
+//===----------------------------------------------------------------------===//
+
+Error ReplayPlan::planMeasurement() const {
+  if (Options.Compared == Baseline::App && Options.appFile().empty())
+    return createStringError("--baseline=app needs the application: --app");
   return Error::success();
 }

@@ -37,30 +37,136 @@ std::optional<Verdict> mneme::parseVerdict(StringRef Name) {
 //===----------------------------------------------------------------------===//
 
 static constexpr std::pair<StringLiteral, double ReplayTimes::*> TimeKeys[] = {
+    {"open", &ReplayTimes::Open},
     {"parse", &ReplayTimes::Parse},
     {"read", &ReplayTimes::Read},
     {"specialize", &ReplayTimes::Specialize},
     {"optimize", &ReplayTimes::Optimize},
     {"codegen", &ReplayTimes::Codegen},
+    {"assemble", &ReplayTimes::Assemble},
     {"gpu_codegen", &ReplayTimes::GPUCodegen},
     {"prepare", &ReplayTimes::Prepare},
     {"load", &ReplayTimes::Load},
     {"restore", &ReplayTimes::Restore},
     {"run", &ReplayTimes::Run},
     {"compare", &ReplayTimes::Compare},
+    {"baseline", &ReplayTimes::Baseline},
 };
 
 static json::Value orNull(StringRef Text) {
   return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
 }
 
+json::Value mneme::toJSON(const GPUResult &R) {
+  return json::Object{
+      {"number", R.Number},
+      {"name", R.Info.Name},
+      {"arch", R.Info.Arch},
+      {"driver", R.Info.Driver},
+      {"uuid", R.Info.UUID},
+      {"memory", R.Info.MemoryBytes},
+      {"cache", R.Info.CacheBytes},
+      {"multiprocessors", R.Info.Multiprocessors},
+      {"threads_per_multiprocessor", R.Info.ThreadsPerMultiprocessor},
+      {"max_clock", R.Info.ClockMHz},
+      {"backend", R.Backend},
+      {"retargeted", orNull(R.Retargeted)},
+      {"blocks_per_multiprocessor", R.BlocksPerMultiprocessor},
+      {"occupancy", R.Occupancy}};
+}
+
+bool mneme::fromJSON(const json::Value &V, GPUResult &R, json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::optional<std::string> Retargeted;
+  if (!O || !O.map("number", R.Number) || !O.map("name", R.Info.Name) ||
+      !O.map("arch", R.Info.Arch) || !O.map("driver", R.Info.Driver) ||
+      !O.map("uuid", R.Info.UUID) || !O.map("memory", R.Info.MemoryBytes) ||
+      !O.map("cache", R.Info.CacheBytes) ||
+      !O.map("multiprocessors", R.Info.Multiprocessors) ||
+      !O.map("threads_per_multiprocessor", R.Info.ThreadsPerMultiprocessor) ||
+      !O.map("max_clock", R.Info.ClockMHz) || !O.map("backend", R.Backend) ||
+      !O.map("retargeted", Retargeted) ||
+      !O.map("blocks_per_multiprocessor", R.BlocksPerMultiprocessor) ||
+      !O.map("occupancy", R.Occupancy))
+    return false;
+  R.Retargeted = Retargeted.value_or("");
+  return true;
+}
+
+/// "exec_time" has the samples, "measurement" the rest.
+static bool mapMeasurement(json::ObjectMapper &O,
+                           std::optional<Measurement> &M) {
+  std::vector<double> Nanoseconds;
+  if (!O.map("measurement", M) || !O.map("exec_time", Nanoseconds))
+    return false;
+  if (M)
+    M->Nanoseconds = std::move(Nanoseconds);
+  return true;
+}
+
+static json::Value ratioToJSON(const std::optional<RatioEstimate> &R) {
+  if (!R)
+    return nullptr;
+  return json::Object{{"value", R->Value},
+                      {"interval", json::Array{R->Low, R->High}},
+                      {"significant", R->isSignificant()}};
+}
+
+static bool ratioFromJSON(const json::Value *V,
+                          std::optional<RatioEstimate> &R, json::Path P) {
+  if (!V || V->kind() == json::Value::Null)
+    return true;
+  json::ObjectMapper O(*V, P);
+  double Value = 1;
+  std::vector<double> Interval;
+  if (!O || !O.map("value", Value) || !O.map("interval", Interval))
+    return false;
+  if (Interval.size() != 2) {
+    P.field("interval").report("expected two numbers");
+    return false;
+  }
+  R = {Value, Interval[0], Interval[1]};
+  return true;
+}
+
+json::Value mneme::toJSON(const BaselineResult &R) {
+  return json::Object{
+      {"kind", getBaselineName(R.Kind)},
+      {"verdict", getVerdictName(R.V)},
+      {"error", orNull(R.Error)},
+      {"exec_time", R.Measured ? json::Array(R.Measured->Nanoseconds)
+                               : json::Array()},
+      {"measurement", R.Measured},
+      {"resources", R.Resources ? toJSON(*R.Resources) : json::Value(nullptr)},
+      {"speedup", ratioToJSON(R.Speedup)}};
+}
+
+bool mneme::fromJSON(const json::Value &V, BaselineResult &R, json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::string Kind, Name;
+  std::optional<std::string> Error;
+  if (!O || !O.map("kind", Kind) || !O.map("verdict", Name) ||
+      !O.map("error", Error) || !mapMeasurement(O, R.Measured) ||
+      !O.map("resources", R.Resources) ||
+      !ratioFromJSON(V.getAsObject()->get("speedup"), R.Speedup,
+                     P.field("speedup")))
+    return false;
+  std::optional<Verdict> Known = parseVerdict(Name);
+  if (!Known) {
+    P.field("verdict").report("unknown verdict");
+    return false;
+  }
+  R.V = *Known;
+  R.Error = Error.value_or("");
+  R.Kind = Kind == getBaselineName(Baseline::App) ? Baseline::App
+                                                  : Baseline::Recompiled;
+  return true;
+}
+
 json::Value mneme::toJSON(const ReplayResult &R) {
   json::Object Times;
   for (auto [Key, Member] : TimeKeys)
     Times[Key] = R.Times.*Member;
-  json::Array Nanoseconds;
-  for (uint64_t N : R.Nanoseconds)
-    Nanoseconds.push_back(N);
   bool Compiled = R.ObjectSize != 0;
   json::Object O{
       {"verdict", getVerdictName(R.V)},
@@ -73,11 +179,14 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"end_time", R.EndTime},
       {"preprocess_ir_time", R.Times.Specialize},
       {"opt_time", R.Times.Optimize},
-      {"codegen_time", R.Times.Codegen},
+      {"codegen_time", R.Times.Codegen + R.Times.Assemble},
       {"obj_size", Compiled ? json::Value(R.ObjectSize) : json::Value(nullptr)},
-      {"exec_time", std::move(Nanoseconds)},
-      {"gpu_id", nullptr},
+      {"exec_time", json::Array(R.nanoseconds())},
+      {"measurement", R.Measured},
+      {"baseline", R.Compared},
+      {"gpu_id", R.GPU ? json::Value(R.GPU->Number) : json::Value(nullptr)},
       {"device", orNull(R.Device)},
+      {"gpu", R.GPU},
       {"host_strategy", orNull(R.HostStrategy)},
       {"host_strategy_reason", orNull(R.HostReason)},
       {"times", std::move(Times)},
@@ -100,7 +209,8 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   if (!O || !O.map("verdict", Name) || !O.map("executed", R.Executed) ||
       !O.map("error", Error) || !O.map("start_time", R.StartTime) ||
       !O.map("end_time", R.EndTime) || !O.map("obj_size", Size) ||
-      !O.map("exec_time", R.Nanoseconds) || !O.map("device", Device) ||
+      !mapMeasurement(O, R.Measured) || !O.map("baseline", R.Compared) ||
+      !O.map("gpu", R.GPU) || !O.map("device", Device) ||
       !O.map("host_strategy", Strategy) ||
       !O.map("host_strategy_reason", Reason) ||
       !O.map("resources", R.Resources) ||
@@ -134,8 +244,13 @@ static json::Value dimsToJSON(const Dim3 &D) {
   return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
 }
 
-static json::Object makeConfig(const ReplayPlan &Plan) {
+static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
   const ReplayOptions &O = Plan.options();
+  auto OrAuto = [&](std::optional<unsigned> Count, unsigned OnHost) {
+    if (!Count && !R.GPU && !O.Adaptive)
+      Count = OnHost;
+    return Count ? json::Value(*Count) : json::Value("auto");
+  };
   const SpecializeOptions &SO = Plan.compiler().options().Specialize;
   bool OnHost = O.Execute;
   return json::Object{
@@ -165,15 +280,20 @@ static json::Object makeConfig(const ReplayPlan &Plan) {
       {"host_strategy", OnHost
                             ? json::Value(getHostStrategyName(O.Host.Strategy))
                             : json::Value(nullptr)},
-      {"warmup", O.Warmup},
-      {"iterations", O.Iterations},
+      {"warmup", OrAuto(O.Warmup, O.HostWarmup)},
+      {"iterations", OrAuto(O.Iterations, O.HostIterations)},
+      {"cache", O.Cache ? json::Value(getCacheModeName(*O.Cache))
+                        : json::Value("auto")},
+      {"baseline", O.Compared == Baseline::None
+                       ? json::Value(nullptr)
+                       : json::Value(getBaselineName(O.Compared))},
       {"timeout", O.Timeout},
       {"isolated", O.Isolate},
       {"verify", O.Verify && O.Execute}};
 }
 
 json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
-  return json::Object{{"Replay-config", makeConfig(Plan)},
+  return json::Object{{"Replay-config", makeConfig(Plan, R)},
                       {"Result", toJSON(R)}};
 }
 
@@ -261,6 +381,64 @@ static void printBuffers(raw_ostream &OS, ArrayRef<BufferReport> Buffers) {
   }
 }
 
+static std::string describeDevice(const ReplayPlan &Plan,
+                                  const ReplayResult &R) {
+  if (!R.GPU)
+    return R.HostStrategy.empty()
+               ? R.Device
+               : formatv("{0} (strategy {1}, finish {2})", R.Device,
+                         R.HostStrategy,
+                         getHostFinishName(Plan.options().Host.Finish))
+                     .str();
+  std::string Text =
+      formatv("{0} ({1}, {2}, driver {3}, through {4})", R.Device,
+              R.GPU->Info.Name, R.GPU->Info.Arch, R.GPU->Info.Driver,
+              R.GPU->Backend)
+          .str();
+  if (!R.GPU->Retargeted.empty())
+    Text += ", retargeted from " + Plan.kernel().Arch;
+  return Text;
+}
+
+static std::string describeMeasurement(const Measurement &M) {
+  SampleSummary S = summarize(M.Nanoseconds);
+  std::string Text;
+  raw_string_ostream OS(Text);
+  OS << formatSeconds(S.Median * 1e-9) << " median of " << S.Count << " ("
+     << formatSeconds(S.Low * 1e-9) << " to " << formatSeconds(S.High * 1e-9)
+     << ")";
+  if (M.Timer != "host")
+    OS << ", " << getCacheModeName(M.Cache) << " cache, by " << M.Timer;
+  if (M.Repeat > 1)
+    OS << ", " << M.Repeat << " launches a sample";
+  if (M.isBimodal())
+    OS << ", bimodal";
+  if (M.Throttled)
+    OS << ", clock low";
+  if (M.Dropped)
+    OS << ", " << M.Dropped << " dropped";
+  return Text;
+}
+
+static void printBaseline(Table &T, const BaselineResult &R) {
+  if (!R.Measured) {
+    T.row("baseline", getBaselineName(R.Kind) + ", " + getVerdictName(R.V) +
+                          ": " + R.Error);
+    return;
+  }
+  if (R.Measured->Nanoseconds.empty())
+    return;
+  T.row("baseline",
+        getBaselineName(R.Kind) + ", " + describeMeasurement(*R.Measured));
+  if (!R.Speedup)
+    return;
+  std::string Interval =
+      formatv(" ({0:f4} to {1:f4})", R.Speedup->Low, R.Speedup->High).str();
+  T.row("speedup", R.Speedup->isSignificant()
+                       ? formatv("{0:f4}", R.Speedup->Value).str() + Interval
+                       : "no significant difference" + Interval);
+}
+
 void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
                         const ReplayResult &R) {
   Table T(OS);
@@ -277,26 +455,23 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   T.row("target", Plan.compiler().arch() + ", code generation level " +
                       Twine(Plan.compiler().codeGenLevel()));
   if (!R.Device.empty())
-    T.row("device", R.Device + " (strategy " + R.HostStrategy + ", finish " +
-                        getHostFinishName(Plan.options().Host.Finish) + ")");
+    T.row("device", describeDevice(Plan, R));
   T.row("verdict", getVerdictName(R.V));
   if (!R.Error.empty())
     T.row("error", R.Error);
   T.row("compile", "optimize " + formatSeconds(R.Times.Optimize) +
-                       ", generate code " + formatSeconds(R.Times.Codegen));
+                       ", generate code " +
+                       formatSeconds(R.Times.Codegen + R.Times.Assemble));
   if (R.ObjectSize)
     T.row("object", Twine(R.ObjectSize) + " B");
   if (R.Resources)
     printResources(T, *R.Resources);
   if (R.App)
     printAppComparison(T, R);
-  if (!R.Nanoseconds.empty()) {
-    SmallVector<double, 16> Samples(R.Nanoseconds.begin(), R.Nanoseconds.end());
-    SampleSummary S = summarize(Samples);
-    T.row("time", formatSeconds(S.Median * 1e-9) + " median of " +
-                      Twine(S.Count) + " (" + formatSeconds(S.Low * 1e-9) +
-                      " to " + formatSeconds(S.High * 1e-9) + ")");
-  }
+  if (!R.nanoseconds().empty())
+    T.row("time", describeMeasurement(*R.Measured));
+  if (R.Compared)
+    printBaseline(T, *R.Compared);
   if (!R.Buffers.empty())
     printBuffers(OS, R.Buffers);
 }

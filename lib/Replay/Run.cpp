@@ -5,16 +5,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// One evaluation: compile, load, verify, measure; and the session that many of
+// them share.
+//
+//===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Compile/Fatbin.h"
+#include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/TargetParser/Host.h"
 #include <chrono>
-#include <thread>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -36,34 +40,17 @@ private:
   std::chrono::steady_clock::time_point Start;
 };
 
-/// One replay in this process.
-class ReplayRun {
+/// Time that passes, and a GPU's clock.
+class DeviceMachine final : public SampleMachine {
 public:
-  ReplayRun(const ReplayPlan &Plan, function_ref<void(ReplayStage)> Report)
-      : Plan(Plan), Options(Plan.options()), Report(Report) {}
+  explicit DeviceMachine(Device &D) : GPU(D.asGPU()) {}
 
-  Expected<ReplayResult> run();
+  Expected<double> measureClock() override {
+    return GPU ? GPU->measureClock() : 0.0;
+  }
 
 private:
-  const ReplayPlan &Plan;
-  const ReplayOptions &Options;
-  function_ref<void(ReplayStage)> Report;
-  ReplayResult R;
-
-  Error writeIR(const Module &M);
-  Error compileForGPU(const Module &M, CompileResult &Compiled);
-  Error compareWithApp(StringRef Image);
-  Error writeFiles(const CompileResult &Compiled);
-  Error execute(Module &M);
-  Error runKernel(Replayer &Memory, DeviceKernel &Kernel);
-  Expected<bool> launchOnce(Replayer &Memory, DeviceKernel &Kernel,
-                            bool IsTimed);
-
-  /// What the compiler says about the code is a result.
-  void setCompileError(Error E) {
-    R.V = Verdict::CompileError;
-    R.Error = toString(std::move(E));
-  }
+  GPUDevice *GPU;
 };
 } // namespace
 
@@ -73,62 +60,69 @@ static double now() {
       .count();
 }
 
-Expected<std::unique_ptr<Device>> mneme::openDevice(StringRef Name) {
-  if (Name == "host" || Name == "auto")
-    return createHostDevice();
-  return createStringError(
-      formatv("no device '{0}': this machine has host", Name).str());
-}
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
 
-void mneme::listDevices(raw_ostream &OS) {
-  OS << "host: " << sys::getHostCPUName() << ", "
-     << std::thread::hardware_concurrency() << " cores\n";
-}
+namespace {
+/// One compilation of a plan's kernel.
+class Compilation {
+public:
+  Compilation(const ReplayPlan &Plan, bool ForGPU,
+              ReplaySession::StageFn Report)
+      : Plan(Plan), Options(Plan.options()), ForGPU(ForGPU), Report(Report) {}
 
-Expected<ReplayResult>
-mneme::runReplay(const ReplayPlan &Plan,
-                 function_ref<void(ReplayStage)> Report) {
-  return ReplayRun(Plan, Report).run();
-}
+  Expected<CompiledKernel> run();
 
-Expected<ReplayResult> ReplayRun::run() {
-  R.StartTime = now();
-  R.Times.Parse = Plan.parseTime();
-  R.Times.Read = Plan.readTime();
+private:
+  const ReplayPlan &Plan;
+  const ReplayOptions &Options;
+  bool ForGPU;
+  ReplaySession::StageFn Report;
+  CompiledKernel Code;
 
+  Error emitForGPU(const Module &M, CompileResult &Compiled);
+  Error emitForHost(Module &M);
+  Error compareWithApp(StringRef Image);
+  Error writeIR(const Module &M);
+  Error writeFiles(const CompileResult &Compiled);
+
+  /// What the compiler says about the code is a result.
+  CompiledKernel fail(Error E) {
+    Code.V = Verdict::CompileError;
+    Code.Error = toString(std::move(E));
+    return std::move(Code);
+  }
+};
+} // namespace
+
+Expected<CompiledKernel> Compilation::run() {
   Report(ReplayStage::Optimize);
   std::unique_ptr<Module> M = Plan.cloneModule();
   CompileResult Compiled;
   Error E = Plan.compiler().optimize(*M, Compiled);
-  R.Times.Specialize = Compiled.PreprocessTime;
-  R.Times.Optimize = Compiled.OptimizeTime;
-  if (E) {
-    setCompileError(std::move(E));
-    R.EndTime = now();
-    return std::move(R);
-  }
+  Code.Times.Specialize = Compiled.PreprocessTime;
+  Code.Times.Optimize = Compiled.OptimizeTime;
+  if (E)
+    return fail(std::move(E));
   if (Error Failed = writeIR(*M))
     return std::move(Failed);
 
   Report(ReplayStage::Codegen);
-  if (Error E = compileForGPU(*M, Compiled)) {
-    setCompileError(std::move(E));
-    R.EndTime = now();
-    return std::move(R);
-  }
+  if (Error E = emitForGPU(*M, Compiled))
+    return fail(std::move(E));
   if (Error Failed = writeFiles(Compiled))
     return std::move(Failed);
   if (Error Failed = compareWithApp(
           StringRef(Compiled.Image.data(), Compiled.Image.size())))
     return std::move(Failed);
-  if (Options.Execute)
-    if (Error Failed = execute(*M))
-      return std::move(Failed);
-  R.EndTime = now();
-  return std::move(R);
+  if (Options.Execute && !ForGPU)
+    if (Error E = emitForHost(*M))
+      return fail(std::move(E));
+  return std::move(Code);
 }
 
-Error ReplayRun::writeIR(const Module &M) {
+Error Compilation::writeIR(const Module &M) {
   if (Options.OutputIR.empty())
     return Error::success();
   return writeFileAtomically(Options.OutputIR, [&](raw_ostream &OS) {
@@ -138,47 +132,39 @@ Error ReplayRun::writeIR(const Module &M) {
 }
 
 /// As far as anybody wants to know: the assembly, the image and its resources.
-Error ReplayRun::compileForGPU(const Module &M, CompileResult &Compiled) {
-  if (Options.wantsGPUImage()) {
+Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
+  bool RunsThere = Options.Execute && ForGPU;
+  if (RunsThere || Options.wantsGPUImage()) {
     if (Error E = Plan.compiler().emitImage(M, Compiled))
       return E;
-    R.Resources = Compiled.Resources;
-    R.ObjectSize = Compiled.Image.size();
-    (Options.Execute ? R.Times.GPUCodegen : R.Times.Codegen) =
-        Compiled.CodegenTime;
+    Code.Resources = Compiled.Resources;
+    Code.ObjectSize = Compiled.Image.size();
+    if (Options.Execute && !ForGPU) {
+      Code.Times.GPUCodegen = Compiled.CodegenTime;
+    } else {
+      Code.Times.Codegen = Compiled.CodegenTime - Compiled.AssembleTime;
+      Code.Times.Assemble = Compiled.AssembleTime;
+    }
+  }
+  if (RunsThere) {
+    DeviceImage &Image = Code.Image;
+    Image.Triple = M.getTargetTriple().str();
+    Image.Arch = Plan.compiler().arch().str();
+    Image.KernelName = Plan.kernel().KernelName;
+    Image.Object = Compiled.Image;
+    Image.Args = Plan.kernel().Args;
+    for (const KernelGlobal &G : Plan.globals()) {
+      const GlobalVariable *Variable = M.getNamedGlobal(G.Name);
+      if (Variable && !Variable->isDeclaration())
+        Image.Globals.push_back(G.Name);
+    }
   }
   if (Options.OutputAsm.empty() || !Compiled.Assembly.empty())
     return Error::success();
   return Plan.compiler().emitAssembly(M).moveInto(Compiled.Assembly);
 }
 
-/// An application may have several kernels of that name; the one that is the
-/// same counts, else the first.
-Error ReplayRun::compareWithApp(StringRef Image) {
-  for (const SmallVector<char, 0> &Theirs : Plan.appImages()) {
-    StringRef Other(Theirs.data(), Theirs.size());
-    StringRef Kernel = Plan.kernel().KernelName;
-    Expected<CodeComparison> Code = compareKernelCode(Image, Other, Kernel);
-    if (!Code)
-      return createFileError(Options.CompareWithApp, Code.takeError());
-    if (R.App && !Code->Identical)
-      continue;
-    Expected<KernelResources> Resources = readResources(Other, Kernel);
-    if (!Resources)
-      return createFileError(Options.CompareWithApp, Resources.takeError());
-    R.App.emplace();
-    R.App->App = Options.CompareWithApp;
-    R.App->Copies = Plan.appImages().size();
-    R.App->Options = readPtxasOptions(Other);
-    R.App->Code = std::move(*Code);
-    R.App->Resources = *Resources;
-    if (R.App->Code.Identical)
-      break;
-  }
-  return Error::success();
-}
-
-Error ReplayRun::writeFiles(const CompileResult &Compiled) {
+Error Compilation::writeFiles(const CompileResult &Compiled) {
   if (!Options.OutputAsm.empty())
     if (Error E = writeFileAtomically(Options.OutputAsm, Compiled.Assembly))
       return E;
@@ -189,44 +175,51 @@ Error ReplayRun::writeFiles(const CompileResult &Compiled) {
       StringRef(Compiled.Image.data(), Compiled.Image.size()));
 }
 
-Error ReplayRun::execute(Module &M) {
+/// An application may have several kernels of that name; the one that is the
+/// same counts, else the first.
+Error Compilation::compareWithApp(StringRef Image) {
+  for (const SmallVector<char, 0> &Theirs : Plan.appImages()) {
+    StringRef Other(Theirs.data(), Theirs.size());
+    StringRef Kernel = Plan.kernel().KernelName;
+    Expected<CodeComparison> Compared = compareKernelCode(Image, Other, Kernel);
+    if (!Compared)
+      return createFileError(Options.CompareWithApp, Compared.takeError());
+    if (Code.App && !Compared->Identical)
+      continue;
+    Expected<KernelResources> Resources = readResources(Other, Kernel);
+    if (!Resources)
+      return createFileError(Options.CompareWithApp, Resources.takeError());
+    Code.App.emplace();
+    Code.App->App = Options.CompareWithApp;
+    Code.App->Copies = Plan.appImages().size();
+    Code.App->Options = readPtxasOptions(Other);
+    Code.App->Code = std::move(*Compared);
+    Code.App->Resources = *Resources;
+    if (Code.App->Code.Identical)
+      break;
+  }
+  return Error::success();
+}
+
+Error Compilation::emitForHost(Module &M) {
   Expected<DeviceImage> Image = [&] {
-    ScopedTimer Timer(R.Times.Codegen);
+    ScopedTimer Timer(Code.Times.Codegen);
     return compileKernelForHost(M, Plan.kernel().KernelName, Options.Host);
   }();
-  if (!Image) {
-    setCompileError(Image.takeError());
-    return Error::success();
-  }
+  if (!Image)
+    return Image.takeError();
   const HostKernelInfo &Info = getHostKernelInfo(*Image);
-  R.HostStrategy = getHostStrategyName(Info.Strategy).str();
-  R.HostReason = Info.Reason;
-  if (!R.Resources)
-    R.ObjectSize = Image->Object.size();
-
-  Report(ReplayStage::Prepare);
-  Expected<std::unique_ptr<Device>> D = openDevice(Options.Device);
-  if (!D)
-    return D.takeError();
-  R.Device = (*D)->getName();
-  Expected<Replayer> Memory = [&] {
-    ScopedTimer Timer(R.Times.Prepare);
-    return Replayer::create(Plan.state(), **D);
-  }();
-  if (!Memory)
-    return Memory.takeError();
-  Expected<std::unique_ptr<DeviceKernel>> Kernel = [&] {
-    ScopedTimer Timer(R.Times.Load);
-    return (*D)->load(*Image, Plan.globals());
-  }();
-  if (!Kernel) {
-    // A function that the pipeline or the user's IR calls and nobody has.
-    R.V = Verdict::Unsupported;
-    R.Error = toString(Kernel.takeError());
-    return Error::success();
-  }
-  return runKernel(*Memory, **Kernel);
+  Code.HostStrategy = getHostStrategyName(Info.Strategy).str();
+  Code.HostReason = Info.Reason;
+  if (!Code.Resources)
+    Code.ObjectSize = Image->Object.size();
+  Code.Image = std::move(*Image);
+  return Error::success();
 }
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
 
 /// The verdict on a launch that did not end well.
 static Verdict getLaunchVerdict(LaunchStatus S) {
@@ -240,37 +233,6 @@ static Verdict getLaunchVerdict(LaunchStatus S) {
   default:
     return Verdict::Crash;
   }
-}
-
-/// \returns false when the launch went wrong, which is then in the result.
-Expected<bool> ReplayRun::launchOnce(Replayer &Memory, DeviceKernel &Kernel,
-                                     bool IsTimed) {
-  {
-    ScopedTimer Timer(R.Times.Restore);
-    if (Error E = Memory.restore())
-      return std::move(E);
-  }
-  LaunchConfig Config;
-  Config.Grid = Plan.grid();
-  Config.Block = Plan.block();
-  Config.DynamicShared = Plan.sharedMem();
-  Config.TimeoutSeconds = Options.Timeout;
-  Report(ReplayStage::Launch);
-  ScopedTimer Timer(R.Times.Run);
-  Expected<LaunchOutcome> Outcome = Memory.launch(Kernel, Config);
-  if (!Outcome)
-    return Outcome.takeError();
-  if (Outcome->Status != LaunchStatus::Ok) {
-    R.V = getLaunchVerdict(Outcome->Status);
-    R.Error = getLaunchStatusName(Outcome->Status).str();
-    if (!Outcome->Message.empty())
-      R.Error += ": " + Outcome->Message;
-    return false;
-  }
-  R.Executed = true;
-  if (IsTimed)
-    R.Nanoseconds.push_back(Outcome->Nanoseconds);
-  return true;
 }
 
 static Verdict judge(ArrayRef<BufferReport> Buffers) {
@@ -300,36 +262,500 @@ static std::string describeMismatch(ArrayRef<BufferReport> Buffers) {
   return Text;
 }
 
-Error ReplayRun::runKernel(Replayer &Memory, DeviceKernel &Kernel) {
+namespace {
+/// A loaded kernel with its launch, to be verified and measured.
+class Contender final : public SampleSource {
+public:
+  Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
+            ReplayTimes &Times, ReplaySession::StageFn Report);
+
+  /// What cannot be loaded is Unsupported.
+  void load(const DeviceImage &Image);
+  /// The first launch is the one that is verified; a wrong kernel is not
+  /// timed.
+  Error verify();
+  Expected<std::optional<double>> sample(unsigned Repeat) override;
+
+  bool isGood() const { return !failed() && V != Verdict::Mismatch; }
+  /// Did the device stop it?
+  bool failed() const {
+    return V == Verdict::Crash || V == Verdict::Timeout ||
+           V == Verdict::Unsupported;
+  }
+
+  Verdict V = Verdict::NotVerified;
+  std::string Message; ///< Why not; empty when it matches.
+  bool Executed = false;
+  std::vector<BufferReport> Buffers;
+  std::unique_ptr<DeviceKernel> Kernel;
+  CacheMode Cache = CacheMode::Warm;
+  bool Restore = true;
+
+private:
+  const ReplayPlan &Plan;
+  Device &D;
+  Replayer &Memory;
+  ReplayTimes &Times;
+  ReplaySession::StageFn Report;
+  LaunchConfig Config;
+};
+} // namespace
+
+Contender::Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
+                     ReplayTimes &Times, ReplaySession::StageFn Report)
+    : Plan(Plan), D(D), Memory(Memory), Times(Times), Report(Report) {
+  Config.Grid = Plan.grid();
+  Config.Block = Plan.block();
+  Config.DynamicShared = Plan.sharedMem();
+  Config.TimeoutSeconds = Plan.options().Timeout;
+  Config.Cooperative = Plan.instance().Cooperative;
+}
+
+void Contender::load(const DeviceImage &Image) {
+  ScopedTimer Timer(Times.Load);
+  Expected<std::unique_ptr<DeviceKernel>> Loaded =
+      D.load(Image, Plan.globals());
+  if (Loaded) {
+    Kernel = std::move(*Loaded);
+    return;
+  }
+  // A function that the pipeline or the user's IR calls and nobody has.
+  V = Verdict::Unsupported;
+  Message = toString(Loaded.takeError());
+}
+
+Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
+  if (Restore) {
+    ScopedTimer Timer(Times.Restore);
+    if (Error E = Memory.restore())
+      return std::move(E);
+  }
+  Report(ReplayStage::Launch);
+  ScopedTimer Timer(Times.Run);
+  if (Cache == CacheMode::Cold)
+    if (Error E = D.asGPU()->flushCache())
+      return std::move(E);
+  Config.Repeat = Repeat;
+  Expected<LaunchOutcome> Outcome = Memory.launch(*Kernel, Config);
+  if (!Outcome)
+    return Outcome.takeError();
+  if (Outcome->Status == LaunchStatus::Ok) {
+    Executed = true;
+    return Outcome->Nanoseconds;
+  }
+  V = getLaunchVerdict(Outcome->Status);
+  Message = getLaunchStatusName(Outcome->Status).str();
+  if (!Outcome->Message.empty())
+    Message += ": " + Outcome->Message;
+  return std::nullopt;
+}
+
+Error Contender::verify() {
+  Expected<std::optional<double>> Launched = sample(1);
+  if (!Launched)
+    return Launched.takeError();
+  if (!*Launched)
+    return Error::success();
+  Report(ReplayStage::Compare);
+  ScopedTimer Timer(Times.Compare);
+  Expected<std::vector<BufferReport>> Compared =
+      Memory.compare(Plan.compareParts());
+  if (!Compared)
+    return Compared.takeError();
+  Buffers = std::move(*Compared);
+  V = judge(Buffers);
+  if (V == Verdict::Mismatch)
+    Message = describeMismatch(Buffers);
+  return Error::success();
+}
+
+namespace llvm {
+namespace mneme {
+/// One run of a compiled kernel in a session.
+class ReplayRun {
+public:
+  ReplayRun(ReplaySession &Session, const ReplayPlan &Plan,
+            ReplaySession::StageFn Report)
+      : Session(Session), Plan(Plan), Options(Plan.options()), Report(Report),
+        D(*Session.D), GPU(D.asGPU()) {}
+
+  Expected<ReplayResult> run(const CompiledKernel &Code);
+
+private:
+  ReplaySession &Session;
+  const ReplayPlan &Plan;
+  const ReplayOptions &Options;
+  ReplaySession::StageFn Report;
+  Device &D;
+  GPUDevice *GPU;
+  ReplayResult R;
+  /// Of the baseline; its own steps are one figure of the result.
+  ReplayTimes OtherTimes;
+  std::unique_ptr<ReplayPlan> BaselinePlan;
+
+  Error execute(const CompiledKernel &Code);
+  Error describeGPU(DeviceKernel &Kernel);
+  Expected<std::unique_ptr<Contender>> prepareBaseline();
+  Expected<CompiledKernel> makeBaselineCode();
+  Error measure(Contender &Candidate, Contender *Other);
+  MeasureRules getRules() const;
+  void compareWithBaseline(Measurement Other);
+  void take(Contender &C);
+};
+} // namespace mneme
+} // namespace llvm
+
+Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
+  R.StartTime = now();
+  R.Device = D.getName();
+  R.HostStrategy = Code.HostStrategy;
+  R.HostReason = Code.HostReason;
+  R.Resources = Code.Resources;
+  R.App = Code.App;
+  R.ObjectSize = Code.ObjectSize;
+  R.V = Code.V;
+  R.Error = Code.Error;
+  if (R.V != Verdict::CompileError)
+    if (Error E = execute(Code))
+      return std::move(E);
+  R.EndTime = now();
+  return std::move(R);
+}
+
+Error ReplayRun::execute(const CompiledKernel &Code) {
+  Session.PrepareTime = 0;
+  if (Error E = Session.prepare(Report))
+    return E;
+  R.Times.Prepare = Session.PrepareTime;
+  Replayer &Memory = *Session.Memory;
   // Nothing will tell what a launch that is not the recorded one has changed.
   if (!Options.Verify)
     Memory.markAllDirty();
-  // The first launch is the one that is verified; a wrong kernel is not timed.
-  if (Options.Verify) {
-    Expected<bool> Ok = launchOnce(Memory, Kernel, /*IsTimed=*/false);
-    if (!Ok)
-      return Ok.takeError();
-    if (!*Ok)
-      return Error::success();
-    Report(ReplayStage::Compare);
-    ScopedTimer Timer(R.Times.Compare);
-    Expected<std::vector<BufferReport>> Buffers =
-        Memory.compare(Plan.compareParts());
-    if (!Buffers)
-      return Buffers.takeError();
-    R.Buffers = std::move(*Buffers);
-    R.V = judge(R.Buffers);
-    if (R.V == Verdict::Mismatch) {
-      R.Error = describeMismatch(R.Buffers);
-      return Error::success();
-    }
+  Contender Candidate(Plan, D, Memory, R.Times, Report);
+  Candidate.load(Code.Image);
+  if (Candidate.isGood() && Options.Verify)
+    if (Error E = Candidate.verify())
+      return E;
+  if (Candidate.isGood()) {
+    if (Error E = describeGPU(*Candidate.Kernel))
+      return E;
+    Expected<std::unique_ptr<Contender>> Other = prepareBaseline();
+    if (!Other)
+      return Other.takeError();
+    if (Error E = measure(Candidate, Other->get()))
+      return E;
   }
-  for (unsigned I = 0; I != Options.Warmup + Options.Iterations; ++I) {
-    Expected<bool> Ok = launchOnce(Memory, Kernel, I >= Options.Warmup);
-    if (!Ok)
-      return Ok.takeError();
-    if (!*Ok)
-      return Error::success();
-  }
+  take(Candidate);
   return Error::success();
+}
+
+/// A crash or a hang leaves nothing of a GPU's context.
+static bool losesDevice(const Contender &C, const GPUDevice *GPU) {
+  return GPU && (C.V == Verdict::Crash || C.V == Verdict::Timeout);
+}
+
+void ReplayRun::take(Contender &C) {
+  R.V = C.V;
+  R.Error = C.Message;
+  R.Executed = C.Executed;
+  R.Buffers = std::move(C.Buffers);
+  Session.Lost |= losesDevice(C, GPU);
+}
+
+Error ReplayRun::describeGPU(DeviceKernel &Kernel) {
+  if (!GPU)
+    return Error::success();
+  R.GPU.emplace();
+  R.GPU->Info = GPU->info();
+  R.GPU->Backend = GPU->getBackendName().str();
+  StringRef(D.getName()).split(':').second.getAsInteger(10, R.GPU->Number);
+  if (Plan.compiler().arch() != Plan.kernel().Arch)
+    R.GPU->Retargeted = Plan.compiler().arch().str();
+  Expected<unsigned> Blocks =
+      GPU->getOccupancy(Kernel, Plan.block().count(), Plan.sharedMem());
+  if (!Blocks)
+    return Blocks.takeError();
+  R.GPU->BlocksPerMultiprocessor = *Blocks;
+  if (unsigned Threads = R.GPU->Info.ThreadsPerMultiprocessor)
+    R.GPU->Occupancy = double(*Blocks * Plan.block().count()) / Threads;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+MeasureRules ReplayRun::getRules() const {
+  MeasureRules Rules;
+  Rules.Samples = Options.Iterations;
+  Rules.Warmup = Options.Warmup;
+  if (GPU || Options.Adaptive)
+    return Rules;
+  Rules.Samples = Options.Iterations.value_or(Options.HostIterations);
+  Rules.Warmup = Options.Warmup.value_or(Options.HostWarmup);
+  return Rules;
+}
+
+Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
+  CacheMode Cache =
+      Options.Cache.value_or(GPU ? CacheMode::Cold : CacheMode::Warm);
+  SmallVector<SampleSource *, 2> Sources;
+  for (Contender *C : {&Candidate, Other})
+    if (C) {
+      C->Cache = Cache;
+      Sources.push_back(C);
+    }
+  Expected<std::vector<Measurement>> Measured =
+      Session.TheMeasurer->measure(Sources, getRules());
+  if (!Measured)
+    return Measured.takeError();
+  if (Measured->empty()) {
+    if (Other && Other->failed()) {
+      R.Compared->V = Other->V;
+      R.Compared->Error = Other->Message;
+      Session.Lost |= losesDevice(*Other, GPU);
+    }
+    return Error::success();
+  }
+  for (Measurement &M : *Measured) {
+    M.Timer = GPU ? GPU->getTimerName().str() : "host";
+    M.Cache = Cache;
+  }
+  R.Measured = std::move(Measured->front());
+  if (Other)
+    compareWithBaseline(std::move(Measured->back()));
+  return Error::success();
+}
+
+void ReplayRun::compareWithBaseline(Measurement Other) {
+  ArrayRef<double> Ours = R.nanoseconds();
+  auto IsPositive = [](double N) { return N > 0; };
+  if (!Ours.empty() && all_of(Ours, IsPositive) &&
+      all_of(Other.Nanoseconds, IsPositive))
+    R.Compared->Speedup = estimatePairedRatio(Other.Nanoseconds, Ours);
+  R.Compared->Measured = std::move(Other);
+}
+
+/// The application's kernel as it was recorded: nothing that the user chose.
+static ReplayOptions getBaselineOptions(const ReplayOptions &O) {
+  ReplayOptions B;
+  B.Arch = O.Arch;
+  B.CudaPath = O.CudaPath;
+  B.Device = O.Device;
+  B.Host = O.Host;
+  B.Verify = O.Verify;
+  B.Timeout = O.Timeout;
+  B.Tolerances = O.Tolerances;
+  B.ElementTypes = O.ElementTypes;
+  B.Norm = O.Norm;
+  B.NaN = O.NaN;
+  return B;
+}
+
+Expected<CompiledKernel> ReplayRun::makeBaselineCode() {
+  if (Options.Compared == Baseline::Recompiled)
+    return Compilation(*BaselinePlan, GPU != nullptr, Report).run();
+  const RecordedKernel &K = Plan.kernel();
+  Expected<SmallVector<char, 0>> Cubin =
+      extractKernelImage(Options.appFile(), K.KernelName, K.Arch);
+  if (!Cubin)
+    return Cubin.takeError();
+  CompiledKernel Code;
+  Expected<KernelResources> Resources =
+      readResources(StringRef(Cubin->data(), Cubin->size()), K.KernelName);
+  if (!Resources)
+    return Resources.takeError();
+  Code.Resources = *Resources;
+  Code.Image.Triple = K.Triple;
+  Code.Image.Arch = K.Arch;
+  Code.Image.KernelName = K.KernelName;
+  Code.Image.Object = std::move(*Cubin);
+  Code.Image.Args = K.Args;
+  for (const KernelGlobal &G : Plan.globals())
+    Code.Image.Globals.push_back(G.Name);
+  return std::move(Code);
+}
+
+/// \returns null when there is none, or when it is not as good as the recorded
+/// kernel, which is then in the result.
+Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
+  if (Options.Compared == Baseline::None)
+    return nullptr;
+  ScopedTimer Timer(R.Times.Baseline);
+  R.Compared.emplace();
+  R.Compared->Kind = Options.Compared;
+  Expected<std::unique_ptr<ReplayPlan>> Varied =
+      Plan.vary(getBaselineOptions(Options));
+  if (!Varied)
+    return Varied.takeError();
+  BaselinePlan = std::move(*Varied);
+  Expected<CompiledKernel> Code = makeBaselineCode();
+  if (!Code)
+    return Code.takeError();
+  R.Compared->Resources = Code->Resources;
+  R.Compared->V = Code->V;
+  R.Compared->Error = Code->Error;
+  if (Code->V == Verdict::CompileError)
+    return nullptr;
+  auto Other = std::make_unique<Contender>(*BaselinePlan, D, *Session.Memory,
+                                           OtherTimes, Report);
+  Other->load(Code->Image);
+  if (Other->isGood() && Options.Verify)
+    if (Error E = Other->verify())
+      return std::move(E);
+  R.Compared->V = Other->V;
+  R.Compared->Error = Other->Message;
+  if (Other->isGood())
+    return std::move(Other);
+  Session.Lost |= losesDevice(*Other, GPU);
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Sessions
+//===----------------------------------------------------------------------===//
+
+ReplaySession::ReplaySession(const ReplayPlan &Plan) : Plan(Plan) {}
+ReplaySession::~ReplaySession() = default;
+
+Expected<std::unique_ptr<ReplaySession>>
+ReplaySession::create(const ReplayPlan &Plan, StageFn Report) {
+  if (!Plan.options().Execute)
+    return create(Plan, std::unique_ptr<Device>());
+  Report(ReplayStage::Open);
+  double OpenTime = 0;
+  Expected<std::unique_ptr<Device>> D = [&] {
+    ScopedTimer Timer(OpenTime);
+    const std::string &Name = Plan.options().Device;
+    return openDevice(Name == "auto" ? chooseDevice(Plan) : Name);
+  }();
+  if (!D)
+    return D.takeError();
+  Expected<std::unique_ptr<ReplaySession>> Session =
+      create(Plan, std::move(*D));
+  if (Session)
+    (*Session)->OpenTime = OpenTime;
+  return Session;
+}
+
+Expected<std::unique_ptr<ReplaySession>>
+ReplaySession::create(const ReplayPlan &Plan, std::unique_ptr<Device> D) {
+  std::unique_ptr<ReplaySession> Session(new ReplaySession(Plan));
+  Session->D = std::move(D);
+  if (!Session->D)
+    return std::move(Session);
+  Session->Machine = std::make_unique<DeviceMachine>(*Session->D);
+  Session->TheMeasurer = std::make_unique<Measurer>(*Session->Machine);
+  if (GPUDevice *GPU = Session->D->asGPU())
+    if (Error E = GPU->setTimer(Plan.options().Timer))
+      return std::move(E);
+  if (Error E = Session->checkVariant(Plan))
+    return std::move(E);
+  return std::move(Session);
+}
+
+/// Can the device run its code, and measure as it says?
+Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
+  const ReplayOptions &O = Variant.options();
+  if (!D)
+    return Error::success();
+  if (!D->asGPU()) {
+    if (O.Cache == CacheMode::Cold)
+      return createStringError("--cache=cold needs a GPU");
+    if (O.Compared == Baseline::App)
+      return createStringError("--baseline=app needs a GPU");
+    return Error::success();
+  }
+  const RecordedKernel &K = Variant.kernel();
+  StringRef Arch = Variant.compiler().arch();
+  if (!Triple(K.Triple).isNVPTX())
+    return createStringError(
+        formatv("the recording is for {0}, which {1} cannot run", K.Triple,
+                D->getName())
+            .str());
+  if (!isArchCompatible(Arch, D->getArch())) {
+    if (O.Arch.empty())
+      return createStringError(
+          formatv("the recording is for {0}, {1} is {2}: retarget with "
+                  "--arch={2}",
+                  Arch, D->getName(), D->getArch())
+              .str());
+    return createStringError(formatv("{0} is {1}, which cannot run --arch={2}",
+                                     D->getName(), D->getArch(), Arch)
+                                 .str());
+  }
+  // A missing tool is no compile error.
+  return findPtxas(O.CudaPath).takeError();
+}
+
+Error ReplaySession::prepare(StageFn Report) {
+  if (Memory)
+    return Error::success();
+  Report(ReplayStage::Prepare);
+  ScopedTimer Timer(PrepareTime);
+  Expected<Replayer> Created = Replayer::create(Plan.state(), *D);
+  if (!Created)
+    return Created.takeError();
+  Memory.emplace(std::move(*Created));
+  return Error::success();
+}
+
+Expected<CompiledKernel> ReplaySession::compile(const ReplayPlan &Variant,
+                                                StageFn Report) {
+  return Compilation(Variant, D && D->asGPU(), Report).run();
+}
+
+Expected<ReplayResult> ReplaySession::run(const ReplayPlan &Variant,
+                                          const CompiledKernel &Code,
+                                          StageFn Report) {
+  if (Error E = checkVariant(Variant))
+    return std::move(E);
+  return ReplayRun(*this, Variant, Report).run(Code);
+}
+
+Expected<ReplayResult> ReplaySession::evaluate(const ReplayPlan &Variant,
+                                               StageFn Report) {
+  double Start = now();
+  Expected<CompiledKernel> Code = compile(Variant, Report);
+  if (!Code)
+    return Code.takeError();
+  Expected<ReplayResult> Result = [&]() -> Expected<ReplayResult> {
+    if (D)
+      return run(Variant, *Code, Report);
+    ReplayResult Only;
+    Only.V = Code->V;
+    Only.Error = Code->Error;
+    Only.Resources = Code->Resources;
+    Only.App = Code->App;
+    Only.ObjectSize = Code->ObjectSize;
+    return Only;
+  }();
+  if (!Result)
+    return Result.takeError();
+  ReplayTimes &Times = Result->Times;
+  Times.Specialize = Code->Times.Specialize;
+  Times.Optimize = Code->Times.Optimize;
+  Times.Codegen = Code->Times.Codegen;
+  Times.Assemble = Code->Times.Assemble;
+  Times.GPUCodegen = Code->Times.GPUCodegen;
+  Times.Parse = Variant.parseTime();
+  Times.Read = Variant.readTime();
+  Times.Open = std::exchange(OpenTime, 0);
+  Result->StartTime = Start;
+  Result->EndTime = now();
+  return Result;
+}
+
+Expected<ReplayResult>
+mneme::runReplay(const ReplayPlan &Plan,
+                 function_ref<void(ReplayStage)> Report) {
+  double Start = now();
+  Expected<std::unique_ptr<ReplaySession>> Session =
+      ReplaySession::create(Plan, Report);
+  if (!Session)
+    return Session.takeError();
+  Expected<ReplayResult> Result = (*Session)->evaluate(Plan, Report);
+  if (Result)
+    Result->StartTime = Start;
+  return Result;
 }

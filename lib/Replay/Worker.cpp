@@ -41,6 +41,8 @@ static constexpr std::chrono::milliseconds MessageInterval(100);
 
 static StringRef describeStage(ReplayStage S) {
   switch (S) {
+  case ReplayStage::Open:
+    return "opening the device";
   case ReplayStage::Optimize:
     return "the pass pipeline";
   case ReplayStage::Codegen:
@@ -121,7 +123,7 @@ public:
   enum class End { Finished, Closed, TimedOut };
   End wait();
 
-  ReplayStage Stage = ReplayStage::Optimize;
+  ReplayStage Stage = ReplayStage::Open;
   bool Launched = false;
   std::optional<json::Value> Result;
   std::string Error, Fatal;

@@ -336,7 +336,19 @@ TEST_F(ReplayTest, ResultSurvivesJSON) {
   R.Times.Parse = 0.1;
   R.Times.Compare = 0.2;
   R.ObjectSize = 1234;
-  R.Nanoseconds = {1, 2, 3};
+  R.Measured.emplace();
+  R.Measured->Nanoseconds = {1, 2, 3.5};
+  R.Measured->Timer = "cupti";
+  R.Compared.emplace();
+  R.Compared->Kind = Baseline::App;
+  R.Compared->V = Verdict::Match;
+  R.Compared->Measured.emplace();
+  R.Compared->Measured->Nanoseconds = {4, 5, 6};
+  R.Compared->Speedup = RatioEstimate{1.5, 1.25, 2};
+  R.GPU.emplace();
+  R.GPU->Info.Name = "NVIDIA H200";
+  R.GPU->Retargeted = "sm_80";
+  R.GPU->Occupancy = 0.75;
   R.Resources.emplace();
   R.Resources->Registers = 32;
   R.Device = "fake";
@@ -352,6 +364,9 @@ TEST_F(ReplayTest, ResultSurvivesJSON) {
   EXPECT_EQ(toJSON(Back), toJSON(R));
   EXPECT_TRUE(Back.verified());
   EXPECT_FALSE(Back.failed());
+  EXPECT_EQ(Back.nanoseconds(), R.nanoseconds());
+  EXPECT_EQ(Back.GPU->Retargeted, "sm_80");
+  EXPECT_EQ(Back.Compared->Speedup->High, 2);
 }
 
 TEST_F(ReplayTest, VerdictNamesAndExitCodes) {
@@ -404,7 +419,7 @@ TEST_F(ReplayTest, RunsOnTheHostDevice) {
       ASSERT_THAT_EXPECTED(R, Succeeded());
       EXPECT_EQ(R->V, Verdict::Match) << R->Error;
       EXPECT_EQ(R->Device, "host");
-      EXPECT_EQ(R->Nanoseconds.size(), O.Iterations);
+      EXPECT_EQ(R->nanoseconds().size(), O.HostIterations);
       EXPECT_EQ(R->Buffers.size(), 4u);
       EXPECT_GT(R->Times.Codegen, 0);
       EXPECT_GT(R->EndTime, R->StartTime);

@@ -15,11 +15,14 @@
 #ifndef LLVM_MNEME_REPLAY_PLAN_H
 #define LLVM_MNEME_REPLAY_PLAN_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Device/GPUDevice.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Snapshot.h"
 #include "llvm/Mneme/Replay/Compare.h"
+#include "llvm/Mneme/Replay/Measure.h"
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <optional>
@@ -30,6 +33,14 @@ namespace llvm {
 class LLVMContext;
 class Module;
 namespace mneme {
+
+/// What is measured beside the replayed kernel, to be compared with it.
+enum class Baseline {
+  None,
+  Recompiled, ///< The recorded IR at the application's own -O level.
+  App,        ///< The application's own machine code.
+};
+StringRef getBaselineName(Baseline B);
 
 /// What the user may choose. Unset means: as recorded.
 struct ReplayOptions {
@@ -58,7 +69,17 @@ struct ReplayOptions {
   bool Resources = false; ///< Also compile for the GPU when the host runs it.
   bool Verify = true;
   bool Isolate = true; ///< Compile and run in a process of their own.
-  unsigned Warmup = 1, Iterations = 3;
+  /// Of the host device, whose launches are long and whose timer is exact.
+  static constexpr unsigned HostIterations = 3, HostWarmup = 1;
+  /// Timed launches, and launches before them. Unset: on a GPU as many as the
+  /// rules of measurement want, on the host the figures above.
+  std::optional<unsigned> Iterations, Warmup;
+  bool Adaptive = false; ///< As many as the rules want, on any device.
+  std::optional<CacheMode> Cache; ///< Unset: cold on a GPU, warm on the host.
+  GPUTimer Timer = GPUTimer::Auto;
+  Baseline Compared = Baseline::None;
+  /// The application's file, for Baseline::App; empty: CompareWithApp.
+  std::string App;
   double Timeout =
       300; ///< Seconds, for the compilation and for each launch; 0 = none.
   /// Files to write; empty = none.
@@ -70,16 +91,18 @@ struct ReplayOptions {
            !CompareWithApp.empty();
   }
 
+  /// Where Baseline::App is.
+  StringRef appFile() const { return App.empty() ? CompareWithApp : App; }
+
   std::vector<ToleranceSpec> Tolerances;
   std::vector<ElementTypeSpec> ElementTypes;
   std::optional<uint32_t> Norm;
   NaNRule NaN = NaNRule::Equal;
 };
 
-/// A buffer or variable with its contents before the recorded launch.
+/// A buffer or variable.
 struct RecordedRegion {
   SnapshotRegion Info;
-  std::vector<char> Before;
 };
 
 /// The memory of one recorded launch.
@@ -102,8 +125,15 @@ public:
   /// The ranges that are not zero before the launch, and those that it changed.
   ArrayRef<SnapshotData> stored() const { return Prologue->data(); }
   ArrayRef<SnapshotData> changed() const { return Epilogue->data(); }
-  /// A region's contents after the recorded launch.
-  Expected<std::vector<char>> after(size_t Region) const;
+  /// The region that holds an address of one of these.
+  size_t findRegion(uint64_t Address) const;
+
+  using DataFn = function_ref<Error(const SnapshotData &, ArrayRef<char>)>;
+  /// Hands their bytes to \p Fn, a range at a time, as long as it succeeds.
+  Error readStored(DataFn Fn) const;
+  Error readChanged(DataFn Fn) const;
+  /// Makes of a region's contents before the recorded launch those after it.
+  Error applyChanges(size_t Region, MutableArrayRef<char> Contents) const;
 
 private:
   std::optional<Snapshot> Prologue, Epilogue;
@@ -125,6 +155,11 @@ public:
   static Expected<std::unique_ptr<ReplayPlan>> create(StringRef Database,
                                                       ReplayOptions Options);
   ~ReplayPlan();
+
+  /// The same recorded launch under other options, with the memory of this
+  /// plan, which is not read again, and its IR, unless Options.IRFile is another
+  /// one. Options.RecordId does not matter.
+  Expected<std::unique_ptr<ReplayPlan>> vary(ReplayOptions Options) const;
 
   const ReplayOptions &options() const { return Options; }
   const RecordedKernel &kernel() const { return Kernel; }
@@ -149,24 +184,28 @@ public:
 private:
   ReplayPlan();
   ReplayOptions Options;
+  std::string Dir; ///< Of the recording.
   RecordedKernel Kernel;
   RecordedInstance Instance;
   Dim3 Grid, Block;
   uint64_t SharedMem = 0;
-  std::optional<RecordedState> State;
-  std::unique_ptr<LLVMContext> Context;
-  std::unique_ptr<Module> M;
+  /// Shared with the plans that vary this one.
+  std::shared_ptr<RecordedState> State;
+  std::shared_ptr<LLVMContext> Context;
+  std::shared_ptr<Module> M;
   std::optional<KernelCompiler> Compiler;
   std::vector<SmallVector<char, 0>> AppImages;
   std::vector<ComparePart> Parts;
   double ParseTime = 0, ReadTime = 0;
 
-  Error chooseInstance(StringRef Database, std::string &Dir);
-  Error loadModule(StringRef Dir);
+  Error chooseInstance(StringRef Database);
+  Error loadModule();
   Error checkSignature() const;
+  Error planVariant();
   Error planLaunch();
   Error planCompilation();
   Error planComparison();
+  Error planMeasurement() const;
   SpecializeOptions getSpecialization() const;
 };
 

@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Compile/CompareCode.h"
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Mneme/Support/Statistics.h"
 
 namespace llvm {
 class raw_ostream;
@@ -39,23 +40,57 @@ StringRef getVerdictName(Verdict V);
 std::optional<Verdict> parseVerdict(StringRef Name);
 
 /// Where a replay is; what its process was doing if it dies.
-enum class ReplayStage { Optimize, Codegen, Prepare, Launch, Compare };
+enum class ReplayStage { Open, Optimize, Codegen, Prepare, Launch, Compare };
 
-/// Seconds of wall clock.
+/// Seconds of wall clock, none of them in two figures.
 struct ReplayTimes {
+  double Open = 0;  ///< The device.
   double Parse = 0; ///< The IR.
   double Read = 0;  ///< The snapshots.
   double Specialize = 0;
   double Optimize = 0; ///< The pipeline.
   double Codegen = 0;  ///< For the device that runs it.
-  double GPUCodegen =
-      0;              ///< For the GPU, when resources were asked for besides.
+  double Assemble = 0; ///< ptxas, on what Codegen made for a GPU.
+  /// For the GPU, ptxas included, when the host runs the kernel and resources
+  /// were asked for besides.
+  double GPUCodegen = 0;
   double Prepare = 0; ///< Reserve the arena, map and fill it.
   double Load = 0;    ///< The image.
-  double Restore = 0; ///< All of them.
-  double Run = 0;     ///< All launches, the verified one too.
+  /// All of them. On a GPU to enqueue them: they are done within Run.
+  double Restore = 0;
+  double Run = 0; ///< All launches, the verified one too.
   double Compare = 0;
+  double Baseline = 0; ///< To compile, load and verify it.
 };
+
+/// What was measured beside the replayed kernel, and how that compares.
+struct BaselineResult {
+  Baseline Kind = Baseline::None;
+  Verdict V = Verdict::NotVerified;
+  std::string Error; ///< Why it was not measured.
+  std::optional<Measurement> Measured;
+  std::optional<KernelResources> Resources;
+  /// How many times as fast as the baseline the replayed kernel is.
+  std::optional<RatioEstimate> Speedup;
+};
+
+json::Value toJSON(const BaselineResult &R);
+bool fromJSON(const json::Value &V, BaselineResult &R, json::Path P);
+
+/// The GPU that ran a replay.
+struct GPUResult {
+  unsigned Number = 0; ///< Of those of this machine.
+  GPUInfo Info;
+  std::string Backend; ///< "driver", "liboffload".
+  std::string Retargeted; ///< To this architecture from the recorded one.
+  /// Blocks of the launch that a multiprocessor can hold, and the share of its
+  /// threads that they are.
+  unsigned BlocksPerMultiprocessor = 0;
+  double Occupancy = 0;
+};
+
+json::Value toJSON(const GPUResult &R);
+bool fromJSON(const json::Value &V, GPUResult &R, json::Path P);
 
 struct ReplayResult {
   Verdict V = Verdict::NotVerified;
@@ -63,14 +98,21 @@ struct ReplayResult {
   bool Executed = false;
   double StartTime = 0, EndTime = 0; ///< Seconds since the epoch.
   ReplayTimes Times;
-  uint64_t ObjectSize = 0;           ///< Bytes; 0 when there is no object.
-  std::vector<uint64_t> Nanoseconds; ///< Of each timed launch.
+  uint64_t ObjectSize = 0; ///< Bytes; 0 when there is no object.
+  std::optional<Measurement> Measured;
+  std::optional<BaselineResult> Compared;
   std::optional<KernelResources> Resources;
   std::optional<AppComparison> App; ///< When it was asked for.
-  std::string Device; ///< That ran it.
+  std::string Device;               ///< That ran it.
+  std::optional<GPUResult> GPU;
   std::string HostStrategy, HostReason;
   std::vector<BufferReport> Buffers;
 
+  /// Of each timed launch.
+  ArrayRef<double> nanoseconds() const {
+    return Measured ? ArrayRef<double>(Measured->Nanoseconds)
+                    : ArrayRef<double>();
+  }
   bool verified() const {
     return V == Verdict::Match || V == Verdict::MatchWithinTolerance;
   }
@@ -98,13 +140,17 @@ public:
   /// Compares all recorded memory with what the recorded launch left.
   Expected<std::vector<BufferReport>> compare(ArrayRef<ComparePart> Parts);
 
-  /// Makes restore() write everything: for launches that nobody compares.
+  /// Makes restore() write everything, until the next compare(): for launches
+  /// that nobody compares.
   void markAllDirty();
 
   /// A range of a region.
   struct Range {
     size_t Region;
     uint64_t Begin, End;
+    bool operator==(const Range &O) const {
+      return Region == O.Region && Begin == O.Begin && End == O.End;
+    }
   };
   /// What restore() writes.
   ArrayRef<Range> dirty() const { return Dirty; }
@@ -116,12 +162,19 @@ private:
   std::vector<Range> Dirty;
   bool Clean = true;
 
-  void markDirty(size_t Region, uint64_t Begin, uint64_t End);
-  void mergeDirty();
+  Error fill();
+  void setDirty(std::vector<Range> Ranges);
+  Expected<std::vector<CompareStats>>
+  compareOnDevice(ArrayRef<ComparePart> Parts);
+  Expected<std::vector<CompareStats>>
+  compareOnHost(ArrayRef<ComparePart> Parts);
 };
 
-/// Opens "host", or "auto": the best there is.
+/// Opens "host", or a GPU ("cuda:0", "offload:0", with or without the number).
 Expected<std::unique_ptr<Device>> openDevice(StringRef Name);
+/// What "auto" means for a plan: the first GPU that runs its code, else the
+/// host. Initializes the driver, as opening a GPU does.
+std::string chooseDevice(const ReplayPlan &Plan);
 /// One line a device: its name, ": ", what it is.
 void listDevices(raw_ostream &OS);
 

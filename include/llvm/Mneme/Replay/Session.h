@@ -1,0 +1,90 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Many replays of one recorded launch in one process: the device is opened
+/// once, the memory is put there once.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_REPLAY_SESSION_H
+#define LLVM_MNEME_REPLAY_SESSION_H
+
+#include "llvm/Mneme/Replay/Replayer.h"
+
+namespace llvm {
+namespace mneme {
+
+/// A kernel in machine code, with what its making took and what the compiler
+/// said about it. One that could not be made has a verdict.
+struct CompiledKernel {
+  DeviceImage Image;
+  ReplayTimes Times; ///< Specialize to GPUCodegen.
+  uint64_t ObjectSize = 0;
+  std::optional<KernelResources> Resources;
+  std::optional<AppComparison> App;
+  std::string HostStrategy, HostReason;
+  Verdict V = Verdict::NotVerified; ///< CompileError when there is no image.
+  std::string Error;
+};
+
+/// Evaluates variants of one plan (ReplayPlan::vary()).
+class ReplaySession {
+public:
+  /// Is told of each stage before it begins, and of each launch.
+  using StageFn = function_ref<void(ReplayStage)>;
+
+  /// Opens the plan's device; none when it only compiles. \p Plan outlives the
+  /// session. Errors: no such device, or one that cannot run the recording.
+  static Expected<std::unique_ptr<ReplaySession>> create(const ReplayPlan &Plan,
+                                                         StageFn Report);
+  /// The same with a device that is open; null to only compile.
+  static Expected<std::unique_ptr<ReplaySession>>
+  create(const ReplayPlan &Plan, std::unique_ptr<Device> D);
+  ~ReplaySession();
+
+  /// Null when the plan only compiles.
+  Device *device() const { return D.get(); }
+
+  /// compile(), then run(). An Error means that the variant could not be set
+  /// up; what compiler and kernel do is in the result. All of a result's times
+  /// but Open, Prepare, Parse and Read are the variant's own.
+  Expected<ReplayResult> evaluate(const ReplayPlan &Variant, StageFn Report);
+
+  /// Compiles for the session's device, or as far as the variant's options want
+  /// (wantsGPUImage(), files to write).
+  Expected<CompiledKernel> compile(const ReplayPlan &Variant, StageFn Report);
+  /// Runs, verifies, times what compile() made for \p Variant, or for one that
+  /// differs in the launch alone.
+  Expected<ReplayResult> run(const ReplayPlan &Variant,
+                             const CompiledKernel &Code, StageFn Report);
+
+  /// A kernel crashed or hung on a GPU: nothing runs there any more in this
+  /// process.
+  bool isLost() const { return Lost; }
+
+private:
+  ReplaySession(const ReplayPlan &Plan);
+
+  const ReplayPlan &Plan;
+  std::unique_ptr<Device> D;
+  std::unique_ptr<SampleMachine> Machine;
+  std::unique_ptr<Measurer> TheMeasurer;
+  std::optional<Replayer> Memory; ///< From the first run on.
+  double OpenTime = 0, PrepareTime = 0;
+  bool Lost = false;
+
+  Error checkVariant(const ReplayPlan &Variant) const;
+  Error prepare(StageFn Report);
+  friend class ReplayRun;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_REPLAY_SESSION_H
