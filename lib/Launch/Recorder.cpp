@@ -26,7 +26,8 @@ using namespace llvm::mneme;
 
 /// What libmneme_rt hashes of a launch.
 static constexpr StringLiteral DynamicHashInputs[] = {"StaticHash", "GridDims",
-                                                      "BlockDims", "SharedMem"};
+                                                      "BlockDims", "SharedMem",
+                                                      "Cooperative"};
 
 static constexpr StringLiteral StagingPrefix = ".recording-";
 
@@ -90,7 +91,7 @@ void Recorder::removeAbandoned() {
       sys::fs::remove_directories(It->path());
 }
 
-void Recorder::addKernel(const CompiledKernel &K) {
+void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
   std::string Hash = toHexString(K.StaticHash);
   auto [It, New] = Kernels.try_emplace(Hash);
   if (!New)
@@ -102,7 +103,7 @@ void Recorder::addKernel(const CompiledKernel &K) {
   F.Triple = K.Triple;
   F.Arch = K.Arch;
   F.OptLevel = K.OptLevel;
-  F.Device = "host";
+  F.Device = Device.str();
   F.Toolchain = K.Toolchain;
   F.Modules = {"RecordedIR_" + Hash + ".bc"};
   F.Args = K.Args;

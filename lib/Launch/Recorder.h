@@ -82,8 +82,9 @@ public:
   /// That second folder; it is removed at the end with all that is left there.
   const std::string &staging() const { return Staging; }
 
-  /// Remembers what a kernel file and its bitcode will hold.
-  void addKernel(const CompiledKernel &K);
+  /// Remembers what a kernel file and its bitcode will hold. \p Device: "host",
+  /// "cuda".
+  void addKernel(const CompiledKernel &K, StringRef Device);
   /// Dynamic hashes of the launches that the folder holds for a kernel.
   std::vector<std::string> heldLaunches(StringRef StaticHash) const;
   /// Moves the snapshots \p Prologue and \p Epilogue from the staging folder

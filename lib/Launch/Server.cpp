@@ -37,6 +37,7 @@ struct Server::Connection {
 
   // From Hello.
   bool HasGreeted = false;
+  std::string Device; ///< "host", "cuda"
   uint64_t CodeBase = 0, CodeSize = 0;
   uint64_t CodeUsed = 0;
   StringMap<uint64_t> Symbols;
@@ -246,6 +247,7 @@ Error Server::handleHello(Connection &C, Reader &R) {
                 Version, MNEME_WIRE_VERSION)
             .str());
   R.u32(); // The process.
+  C.Device = R.str();
   C.CodeBase = R.u64();
   C.CodeSize = R.u64();
   for (uint32_t N = R.u32(); N && R.ok(); --N) {
@@ -375,7 +377,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   std::optional<CompiledKernel> K = CompiledKernel::decode(Encoded);
   if (!R.ok() || !K)
     return malformed();
-  Records.addKernel(*K);
+  Records.addKernel(*K, C.Device);
   WireWriter W = success();
   W.bytes(K->StaticHash.data(), K->StaticHash.size());
   W.u32(K->Args.size());
@@ -461,6 +463,7 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
   bool HasDims = readDims(R, I.Grid);
   HasDims = readDims(R, I.Block) && HasDims;
   I.SharedMem = R.u64();
+  I.Cooperative = R.u32();
   std::string Prologue = R.str(), Epilogue = R.str();
   L.ArenaBase = R.u64();
   L.ArenaSize = R.u64();
@@ -473,6 +476,10 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
     G.Size = R.u64();
     L.Globals.push_back(std::move(G));
   }
+  I.Device.Name = R.str();
+  I.Device.Arch = R.str();
+  I.Device.Driver = R.str();
+  I.Device.Runtime = R.str();
   if (!R.ok() || !R.atEnd() || !HasDims || L.ArenaSize == 0 ||
       L.ArenaBase + L.ArenaSize < L.ArenaBase)
     return malformed();

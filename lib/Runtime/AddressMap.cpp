@@ -119,7 +119,7 @@ bool AddressMap::release(uint64_t Address) {
   return true;
 }
 
-AddressMap::Allocation *AddressMap::find(uint64_t Address) {
+const AddressMap::Allocation *AddressMap::find(uint64_t Address) const {
   auto I = Live.upper_bound(Address);
   if (I == Live.begin())
     return nullptr;

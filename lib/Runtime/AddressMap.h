@@ -64,7 +64,10 @@ public:
 
   /// The allocation whose bytes include \p Address, or null. One byte beyond
   /// the size that was asked for is outside.
-  Allocation *find(uint64_t Address);
+  const Allocation *find(uint64_t Address) const;
+  Allocation *find(uint64_t Address) {
+    return const_cast<Allocation *>(std::as_const(*this).find(Address));
+  }
   Allocation *find(const void *P) {
     return find(reinterpret_cast<uint64_t>(P));
   }

@@ -65,7 +65,7 @@ public:
   uint64_t size() const { return Map.size(); }
   uint64_t bytesInUse() const { return Map.bytesInUse(); }
 
-  const AddressMap &addresses() const { return Map; }
+  AddressMap &addresses() { return Map; }
 
 private:
   Allocation *commit(Allocation *A);

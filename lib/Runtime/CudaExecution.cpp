@@ -277,8 +277,8 @@ static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
                   size_t DynamicShared, CudaStream *S, bool Cooperative) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
-  CudaError E = Device::get().launch(Stub, {Grid, Block, DynamicShared}, Args,
-                                     Cooperative);
+  CudaError E = Device::get().launch(
+      Stub, {Grid, Block, DynamicShared, Cooperative}, Args);
   // What the kernel did shows in the next call, as on a GPU.
   return Device::get().setError(E);
 }
@@ -362,7 +362,7 @@ MNEME_API rt_cudaGetKernel(const void **Handle, const void *Stub) {
 //===----------------------------------------------------------------------===//
 
 /// Shows as success a kernel that can be launched.
-static CudaError usableKernel(const void *Stub, Kernel *&K) {
+static CudaError usableKernel(const void *Stub, HostKernel *&K) {
   K = Device::get().findKernel(Stub);
   return !K ? cudaErrorInvalidDeviceFunction : K->Error;
 }
@@ -374,7 +374,7 @@ static constexpr int NominalRegisters =
 
 MNEME_API rt_cudaFuncGetAttributes(CudaFuncAttributes *Attributes,
                                    const void *Stub) {
-  Kernel *K;
+  HostKernel *K;
   if (CudaError E = usableKernel(Stub, K))
     return done(E);
   if (!Attributes)
@@ -413,7 +413,7 @@ MNEME_API rt_hipFuncGetAttributes(HipFuncAttributes *Attributes,
 
 MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
   constexpr int MaxDynamicSharedMemorySize = 8, LastAttribute = 15;
-  Kernel *K;
+  HostKernel *K;
   if (CudaError E = usableKernel(Stub, K))
     return done(E);
   if (Attribute < MaxDynamicSharedMemorySize || Attribute > LastAttribute)
@@ -424,12 +424,12 @@ MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
 }
 
 MNEME_API rt_cudaFuncSetCacheConfig(const void *Stub, int) {
-  Kernel *K;
+  HostKernel *K;
   return done(usableKernel(Stub, K));
 }
 
 MNEME_API rt_cudaFuncGetName(const char **Name, const void *Stub) {
-  Kernel *K;
+  HostKernel *K;
   if (CudaError E = usableKernel(Stub, K))
     return done(E);
   if (!Name)
@@ -440,7 +440,7 @@ MNEME_API rt_cudaFuncGetName(const char **Name, const void *Stub) {
 
 MNEME_API rt_cudaFuncGetParamInfo(const void *Stub, size_t Index,
                                   size_t *Offset, size_t *Size) {
-  Kernel *K;
+  HostKernel *K;
   if (CudaError E = usableKernel(Stub, K))
     return done(E);
   if (Index >= K->Args.size() || !Offset)
@@ -453,7 +453,7 @@ MNEME_API rt_cudaFuncGetParamInfo(const void *Stub, size_t Index,
 
 MNEME_API rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(
     int *Blocks, const void *Stub, int BlockSize, size_t DynamicShared) {
-  Kernel *K;
+  HostKernel *K;
   if (CudaError E = usableKernel(Stub, K))
     return done(E);
   if (!Blocks || BlockSize <= 0)
@@ -466,7 +466,7 @@ MNEME_API rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *Size,
                                                        const void *Stub,
                                                        int Blocks,
                                                        int BlockSize) {
-  Kernel *K;
+  HostKernel *K;
   if (CudaError E = usableKernel(Stub, K))
     return done(E);
   if (!Size || Blocks <= 0 || BlockSize <= 0 ||

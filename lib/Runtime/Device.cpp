@@ -11,7 +11,7 @@
 #include "Launcher.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +23,12 @@
 using namespace mneme;
 
 static thread_local CudaError LastError = cudaSuccess;
+
+RuntimeFacts mneme::runtimeFacts() {
+  RuntimeFacts F = {"host", nullptr, 0};
+  F.Symbols = mneme_host_symbols(&F.NumSymbols);
+  return F;
+}
 
 Device &Device::get() {
   static Device &D = *new Device;
@@ -197,6 +203,19 @@ CudaError Device::set(void *Dst, int Value, uint64_t Size) {
   return cudaSuccess;
 }
 
+/// Bytes of memory that this machine can give without swapping.
+static uint64_t availableMemory() {
+  uint64_t KiB = 0;
+  if (FILE *F = fopen("/proc/meminfo", "re")) {
+    char Line[128];
+    while (fgets(Line, sizeof(Line), F))
+      if (sscanf(Line, "MemAvailable: %" SCNu64, &KiB) == 1)
+        break;
+    fclose(F);
+  }
+  return KiB << 10;
+}
+
 void Device::memoryInfo(uint64_t &Free, uint64_t &Total) {
   // What was available at the first question: the memory that the application's
   // host side takes later on is no device memory.
@@ -227,43 +246,9 @@ bool Device::isRegisteredHost(const void *Ptr) {
   return !Memory.contains(Ptr) && validCopySide(Ptr, 1);
 }
 
-/// Why the readers of snapshots would refuse \p A, or an empty string.
-static std::string whyInvalid(const Annotation &A) {
-  if (!A.Size)
-    return "no bytes";
-  if (A.DType > MNEME_DTYPE_U64)
-    return "unknown element type " + std::to_string(A.DType);
-  if (A.Tolerance > MNEME_TOLERANCE_ULP)
-    return "unknown kind " + std::to_string(A.Tolerance) + " of tolerance";
-  if (A.Norm > MNEME_NORM_LINF)
-    return "unknown norm " + std::to_string(A.Norm);
-  if (A.Value >= 0 && !std::isinf(A.Value))
-    return "";
-  char Text[96];
-  snprintf(Text, sizeof(Text), "tolerance %g is not a finite number from 0 up",
-           A.Value);
-  return Text;
-}
-
 void Device::annotate(Annotation A) {
-  if (A.Tolerance == MNEME_TOLERANCE_EXACT)
-    A.Value = 0;
-  std::string Problem = whyInvalid(A);
   std::lock_guard<std::mutex> Guard(MemoryLock);
-  Arena::Allocation *Where = Memory.find(A.Address);
-  if (Problem.empty() &&
-      (!Where || A.Size > Where->Address + Where->Size - A.Address)) {
-    char Text[96];
-    snprintf(Text, sizeof(Text),
-             "[0x%llx, +%llu) is not within one allocation of device memory",
-             (unsigned long long)A.Address, (unsigned long long)A.Size);
-    Problem = Text;
-  }
-  if (Problem.empty())
-    Notes[A.Address] = std::move(A);
-  else
-    fprintf(stderr, "mneme: warning: annotation '%s': %s\n", A.Tag.c_str(),
-            Problem.c_str());
+  mneme::annotate(Notes, Memory.addresses(), std::move(A));
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,13 +259,8 @@ static void printError(const std::string &What, const std::string &Why) {
   fprintf(stderr, "mneme: error: %s: %s\n", What.c_str(), Why.c_str());
 }
 
-static std::string hashOf(const MnemePayloadHeader *Payload) {
-  return std::string(reinterpret_cast<const char *>(Payload->Hash),
-                     sizeof(Payload->Hash));
-}
-
 Module *Device::loadModule(const MnemePayloadHeader *Payload) {
-  std::string Hash = hashOf(Payload);
+  std::string Hash = hashOf(*Payload);
   std::unique_ptr<Module> &Slot = Modules[Hash];
   if (Slot)
     return Slot.get();
@@ -289,29 +269,20 @@ Module *Device::loadModule(const MnemePayloadHeader *Payload) {
   const char *Source =
       reinterpret_cast<const char *>(Payload) + Payload->SourceOffset;
 
-  WireWriter Request;
-  Request.bytes(Hash.data(), Hash.size());
-  Request.bytes(Payload, Payload->TotalSize);
-  std::string Answer;
-  M.Error = Launcher::get().request(MNEME_WIRE_LOAD_MODULE, Request, Answer);
+  std::vector<ModuleVariable> Told;
+  M.Error = loadPayload(*Payload, Told);
   if (!M.Error.empty()) {
     printError(std::string("cannot load device code of '") + Source + "'",
                M.Error);
     return &M;
   }
 
-  WireReader R = Launcher::reader(Answer);
   std::vector<Variable *> Order;
   WireWriter Initialize;
-  uint32_t Count = R.u32();
   Initialize.bytes(Hash.data(), Hash.size());
-  Initialize.u32(Count);
-  for (uint32_t I = 0; I != Count && R.ok(); ++I) {
-    Variable V;
-    V.Name = R.str();
-    V.Size = R.u64();
-    R.u64(); // Alignment: pages are aligned enough.
-    R.u32(); // Flags: copies to symbols work on constants too.
+  Initialize.u32(Told.size());
+  for (const ModuleVariable &T : Told) {
+    Variable V = {T.Name, 0, T.Size};
     void *Ptr = nullptr;
     // A variable of no bytes still has an address.
     if (allocate(&Ptr, std::max<uint64_t>(V.Size, 1), KindVariable)) {
@@ -327,8 +298,7 @@ Module *Device::loadModule(const MnemePayloadHeader *Payload) {
     std::lock_guard<std::mutex> Guard(MemoryLock);
     Memory.find(V.Address)->Owner = &Stored;
   }
-  if (M.Error.empty() && !R.ok())
-    M.Error = "the launcher's answer is cut short";
+  std::string Answer;
   if (M.Error.empty())
     M.Error =
         Launcher::get().request(MNEME_WIRE_INITIALIZE, Initialize, Answer);
@@ -393,58 +363,41 @@ bool Device::placeSegments(WireReader &R, std::string &Error) {
   return false;
 }
 
-CudaError Device::loadKernel(const IndexEntry &Entry, Kernel &K) {
+CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   Module *M = loadModule(Entry.Payload);
   if (!M->Error.empty()) // loadModule said so.
     return cudaErrorInvalidDeviceFunction;
 
-  WireWriter Request;
-  Request.bytes(Entry.Payload->Hash, sizeof(Entry.Payload->Hash));
-  Request.str(Entry.Name);
-  Request.u32(1);
+  KernelFacts Facts;
   std::string Answer;
+  WireReader R(nullptr, 0);
   std::string Error =
-      Launcher::get().request(MNEME_WIRE_LOAD_KERNEL, Request, Answer);
+      requestKernel(Entry, /*ForHost=*/true, Facts, Answer, R);
   if (!Error.empty()) {
     printError("kernel '" + Entry.Name + "'", Error);
     return cudaErrorInvalidDeviceFunction;
   }
-
-  WireReader R = Launcher::reader(Answer);
-  size_t HashSize;
-  const char *Hash = R.bytes(HashSize);
-  K.StaticHash.assign(Hash, HashSize);
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    KernelArg A;
-    A.Size = R.u32();
-    A.Offset = R.u32();
-    A.Kind = R.u32();
-    K.Args.push_back(A);
-  }
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    auto I = M->Variables.find(R.str());
+  K.StaticHash = std::move(Facts.StaticHash);
+  K.Args = std::move(Facts.Args);
+  for (const std::string &Name : Facts.Reached) {
+    auto I = M->Variables.find(Name);
     if (I != M->Variables.end())
       K.Reached.push_back(&I->second);
   }
-  std::vector<uint64_t> HeldLaunches;
-  for (uint32_t N = R.u32(); N && R.ok(); --N)
-    HeldLaunches.push_back(R.u64());
   K.Host = readHostKernel(R);
   K.Host.Name = K.Name.c_str();
-  if (HashSize != 16 || !R.ok())
-    Error = "the launcher's answer is cut short";
-  if (!Error.empty() || !placeSegments(R, Error)) {
+  if (!placeSegments(R, Error)) {
     printError("kernel '" + Entry.Name + "'", Error);
     return cudaErrorInvalidDeviceFunction;
   }
-  K.Records = &Records.recordsOf(K, HeldLaunches);
+  K.Records = &Records.recordsOf(K, Facts.HeldLaunches);
   K.MaxDynamicShared =
       DeviceLimits::SharedPerBlock -
       std::min(DeviceLimits::SharedPerBlock, K.Host.StaticShared);
   return cudaSuccess;
 }
 
-Kernel *Device::findKernel(const void *Stub) {
+HostKernel *Device::findKernel(const void *Stub) {
   std::lock_guard<std::mutex> Guard(LaunchLock);
   if (Generation != Program::get().generation()) {
     Generation = Program::get().generation();
@@ -459,10 +412,10 @@ Kernel *Device::findKernel(const void *Stub) {
   // Not remembered: a library that defines it may still be loaded.
   if (Name.empty())
     return nullptr;
-  std::string Code = Indexed ? hashOf(Entry.Payload) : "";
-  std::unique_ptr<Kernel> &K = Kernels[{Code, Name}];
+  std::string Code = Indexed ? hashOf(*Entry.Payload) : "";
+  std::unique_ptr<HostKernel> &K = Kernels[{Code, Name}];
   if (!K) {
-    K = std::make_unique<Kernel>();
+    K = std::make_unique<HostKernel>();
     K->Name = Name;
     if (Indexed) {
       K->Error = loadKernel(Entry, *K);
@@ -477,7 +430,7 @@ Kernel *Device::findKernel(const void *Stub) {
 }
 
 CudaError Device::setMaxDynamicShared(const void *Stub, int64_t Bytes) {
-  Kernel *K = findKernel(Stub);
+  HostKernel *K = findKernel(Stub);
   if (!K)
     return cudaErrorInvalidDeviceFunction;
   if (K->Error)
@@ -490,7 +443,7 @@ CudaError Device::setMaxDynamicShared(const void *Stub, int64_t Bytes) {
   return cudaSuccess;
 }
 
-unsigned Device::maxActiveBlocks(const Kernel &K, unsigned BlockSize,
+unsigned Device::maxActiveBlocks(const HostKernel &K, unsigned BlockSize,
                                  uint64_t DynamicShared) const {
   if (!BlockSize || BlockSize > DeviceLimits::MaxThreadsPerBlock ||
       K.Host.StaticShared + DynamicShared > DeviceLimits::SharedPerBlockOptin)
@@ -566,7 +519,7 @@ static CudaError errorOf(int Status) {
   }
 }
 
-CudaError Device::run(Kernel &K, const MnemeHostLaunch &L) {
+CudaError Device::run(HostKernel &K, const MnemeHostLaunch &L) {
   MnemeHostResult Result = {};
   CudaError E = errorOf(mneme_host_launch(&K.Host, &L, &Result));
   if (!E)
@@ -580,12 +533,12 @@ CudaError Device::run(Kernel &K, const MnemeHostLaunch &L) {
 }
 
 CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
-                         void **Args, bool Cooperative) {
+                         void **Args) {
   if (sticky())
     return sticky();
   if (Forked)
     return cudaErrorInitializationError;
-  Kernel *K = findKernel(Stub);
+  HostKernel *K = findKernel(Stub);
   if (!K) {
     printError("launch of an unknown kernel",
                "no payload of MnemePass describes its stub");
@@ -599,7 +552,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
     return cudaErrorInvalidValue;
   unsigned BlockSize = Shape.Block.X * Shape.Block.Y * Shape.Block.Z;
   uint64_t Blocks = uint64_t(Shape.Grid.X) * Shape.Grid.Y * Shape.Grid.Z;
-  if (Cooperative &&
+  if (Shape.Cooperative &&
       Blocks >
           uint64_t(Cores) * maxActiveBlocks(*K, BlockSize, Shape.DynamicShared))
     return cudaErrorCooperativeLaunchTooLarge;
@@ -626,13 +579,12 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
     std::lock_guard<std::mutex> MemoryGuard(MemoryLock);
     std::unique_ptr<Recording> R;
     if (K->Args.empty() || Args)
-      R = Records.begin(*K, Shape, DynamicHash, Args, Memory, RegisteredHost,
-                        Notes);
+      R = beginRecording(*K, Shape, DynamicHash, Args);
     E = run(*K, L);
     if (R && E)
       Records.abandon(std::move(R), "the launch failed");
     else if (R)
-      Records.finish(std::move(R));
+      finishRecording(std::move(R));
   }
   // As on a GPU: a bad configuration fails the launch; what happens inside the
   // kernel shows in the calls after it, and never goes away.

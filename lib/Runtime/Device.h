@@ -17,6 +17,7 @@
 
 #include "Arena.h"
 #include "CudaTypes.h"
+#include "Kernel.h"
 #include "Program.h"
 #include "Recorder.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
@@ -45,36 +46,18 @@ enum : uint32_t {
 /// memory, so kernels may use it.
 enum : uint32_t { FlagMapped = 1 };
 
-/// A __device__ or __constant__ variable of a loaded module.
-struct Variable {
-  std::string Name;
-  uint64_t Address;
-  uint64_t Size;
-};
-
 /// One payload, loaded: its variables have their addresses and initial values.
 struct Module {
   std::string Error; ///< Why it could not be loaded.
   std::map<std::string, Variable> Variables;
 };
 
-struct KernelArg {
-  uint32_t Size;
-  uint32_t Offset;
-  uint32_t Kind; ///< MNEME_ARG_*.
-};
-
 /// One kernel, compiled for this host.
-struct Kernel {
-  std::string Name;
+struct HostKernel : Kernel {
   CudaError Error = cudaSuccess; ///< Why it cannot be launched.
   MnemeHostKernel Host = {};
-  std::string StaticHash; ///< 16 bytes.
-  std::vector<KernelArg> Args;
-  std::vector<const Variable *> Reached;
   /// Dynamic shared memory that a launch may ask for (cudaFuncSetAttribute).
   uint64_t MaxDynamicShared = 0;
-  KernelRecords *Records = nullptr; ///< Null while Error is set.
 };
 
 /// Limits that the host device reports, those of an sm_90.
@@ -140,13 +123,12 @@ public:
   CudaError findVariable(const void *Shadow, Variable &V);
   /// Compiles the kernel behind a stub or handle when needed. \returns null for
   /// one that we do not know; else look at its Error. Valid for good.
-  Kernel *findKernel(const void *Stub);
+  HostKernel *findKernel(const void *Stub);
   /// For cudaFuncSetAttribute.
   CudaError setMaxDynamicShared(const void *Stub, int64_t Bytes);
-  CudaError launch(const void *Stub, const LaunchShape &Shape, void **Args,
-                   bool Cooperative);
+  CudaError launch(const void *Stub, const LaunchShape &Shape, void **Args);
   /// Resident blocks that occupancy queries answer for one multiprocessor.
-  unsigned maxActiveBlocks(const Kernel &K, unsigned BlockSize,
+  unsigned maxActiveBlocks(const HostKernel &K, unsigned BlockSize,
                            uint64_t DynamicShared) const;
 
   unsigned multiprocessors() const { return Cores; }
@@ -161,9 +143,13 @@ private:
   Device();
   bool ensureArena();
   Module *loadModule(const MnemePayloadHeader *Payload);
-  CudaError loadKernel(const IndexEntry &Entry, Kernel &K);
+  CudaError loadKernel(const IndexEntry &Entry, HostKernel &K);
   bool placeSegments(WireReader &R, std::string &Error);
-  CudaError run(Kernel &K, const MnemeHostLaunch &L);
+  CudaError run(HostKernel &K, const MnemeHostLaunch &L);
+  std::unique_ptr<Recording> beginRecording(HostKernel &K,
+                                            const LaunchShape &Shape,
+                                            uint64_t DynamicHash, void **Args);
+  void finishRecording(std::unique_ptr<Recording> R);
   bool validCopySide(const void *Ptr, uint64_t Size);
 
   // Order: LaunchLock, then MemoryLock.
@@ -171,13 +157,13 @@ private:
   std::mutex MemoryLock; ///< The arena and what is known about its contents.
   Arena Memory;
   bool ArenaFailed = false;
-  HostRanges RegisteredHost;
+  std::map<uint64_t, uint64_t> RegisteredHost; ///< Address -> bytes.
   Annotations Notes;
   std::map<std::string, std::unique_ptr<Module>> Modules; ///< By payload hash.
   /// By payload hash and name.
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<Kernel>>
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<HostKernel>>
       Kernels;
-  std::unordered_map<const void *, Kernel *> KernelsByStub;
+  std::unordered_map<const void *, HostKernel *> KernelsByStub;
   unsigned Generation = 0; ///< Of the program, when KernelsByStub was right.
   std::atomic<int> Sticky{0};
   std::atomic<bool> Forked{false};
@@ -186,6 +172,9 @@ private:
   double TimeoutSeconds = 0;
   Recorder Records;
 };
+
+/// Our implementation of a runtime function, or null.
+void *lookupFunction(const char *Name);
 
 } // namespace mneme
 

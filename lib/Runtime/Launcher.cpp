@@ -106,25 +106,27 @@ std::string Launcher::connect() {
     return fail(std::string("cannot connect to the launcher at '") + Path +
                 "': " + strerror(errno));
 
-  void *Code = mmap(nullptr, CodeRegionSize, PROT_NONE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (Code == MAP_FAILED)
-    return fail("no address space for compiled kernels");
-  CodeBase = reinterpret_cast<uint64_t>(Code);
-  CodeSize = CodeRegionSize;
+  RuntimeFacts Facts = runtimeFacts();
+  if (Facts.NumSymbols) {
+    void *Code = mmap(nullptr, CodeRegionSize, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (Code == MAP_FAILED)
+      return fail("no address space for compiled kernels");
+    CodeBase = reinterpret_cast<uint64_t>(Code);
+    CodeSize = CodeRegionSize;
+  }
   Pid = getpid();
 
   WireWriter Hello;
   Hello.u32(MNEME_WIRE_VERSION);
   Hello.u32(Pid);
+  Hello.str(Facts.Device);
   Hello.u64(CodeBase);
   Hello.u64(CodeSize);
-  size_t Count;
-  const MnemeHostSymbol *Symbols = mneme_host_symbols(&Count);
-  Hello.u32(Count);
-  for (size_t I = 0; I != Count; ++I) {
-    Hello.str(Symbols[I].Name);
-    Hello.u64(reinterpret_cast<uint64_t>(Symbols[I].Address));
+  Hello.u32(Facts.NumSymbols);
+  for (size_t I = 0; I != Facts.NumSymbols; ++I) {
+    Hello.str(Facts.Symbols[I].Name);
+    Hello.u64(reinterpret_cast<uint64_t>(Facts.Symbols[I].Address));
   }
   std::string Answer;
   std::string Error = exchange(MNEME_WIRE_HELLO, Hello, Answer);

@@ -16,12 +16,25 @@
 #ifndef MNEME_LIB_RUNTIME_LAUNCHER_H
 #define MNEME_LIB_RUNTIME_LAUNCHER_H
 
+#include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
 #include <mutex>
 #include <string>
 
 namespace mneme {
+
+/// What a runtime says of itself.
+struct RuntimeFacts {
+  const char *Device; ///< "host", "cuda"
+  /// What compiled kernels may refer to; none where kernels are not compiled
+  /// for us.
+  const MnemeHostSymbol *Symbols;
+  size_t NumSymbols;
+};
+
+/// Each runtime has its own.
+RuntimeFacts runtimeFacts();
 
 class Launcher {
 public:

@@ -7,13 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include "Device.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <array>
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
@@ -22,7 +20,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 using namespace mneme;
@@ -33,86 +30,11 @@ Program &Program::get() {
 }
 
 //===----------------------------------------------------------------------===//
-// Functions that we do not have
-//===----------------------------------------------------------------------===//
-
-static constexpr size_t MaxMissing = 512;
-
-struct MissingFunction {
-  std::string Name;
-  bool Reported = false;
-};
-
-static std::vector<MissingFunction> &missingFunctions() {
-  static auto &V = *new std::vector<MissingFunction>;
-  return V;
-}
-
-static std::mutex &missingLock() {
-  static auto &M = *new std::mutex;
-  return M;
-}
-
-static int reportMissing(size_t I) {
-  std::lock_guard<std::mutex> Guard(missingLock());
-  MissingFunction &F = missingFunctions()[I];
-  if (!std::exchange(F.Reported, true))
-    fprintf(stderr, "mneme: error: %s is not available on the host device\n",
-            F.Name.c_str());
-  return Device::get().setError(cudaErrorNotSupported);
-}
-
-// One function per name that can be missing: the slot's caller passes arguments
-// that say nothing about which function it wanted.
-template <size_t I> static int missingThunk() { return reportMissing(I); }
-
-template <size_t... I>
-static constexpr std::array<int (*)(), sizeof...(I)>
-makeThunks(std::index_sequence<I...>) {
-  return {{missingThunk<I>...}};
-}
-
-static constexpr auto Thunks =
-    makeThunks(std::make_index_sequence<MaxMissing>());
-
-void *mneme::missingFunction(const char *Name) {
-  std::lock_guard<std::mutex> Guard(missingLock());
-  std::vector<MissingFunction> &All = missingFunctions();
-  size_t I = 0;
-  while (I != All.size() && All[I].Name != Name)
-    ++I;
-  if (I == MaxMissing)
-    I = MaxMissing - 1;
-  else if (I == All.size())
-    All.push_back({Name});
-  return reinterpret_cast<void *>(Thunks[I]);
-}
-
-//===----------------------------------------------------------------------===//
 // Attaching
 //===----------------------------------------------------------------------===//
 
 static bool startsWith(const char *S, const char *Prefix) {
   return !strncmp(S, Prefix, strlen(Prefix));
-}
-
-static bool isRuntimeName(const char *Name) {
-  while (*Name == '_')
-    ++Name;
-  return startsWith(Name, "cuda") || startsWith(Name, "hip");
-}
-
-void Program::patchHooks(MnemeHook *Begin, MnemeHook *End) {
-  for (MnemeHook *H = Begin; H < End; ++H) {
-    // Zeros pad sections that linkers put together.
-    if (!H->Name)
-      continue;
-    void *Fn = lookupFunction(H->Name);
-    if (!Fn && isRuntimeName(H->Name))
-      Fn = missingFunction(H->Name);
-    if (Fn && Fn != H->Fn)
-      H->Fn = Fn;
-  }
 }
 
 unsigned mneme::parseArchitecture(const char *Arch) {
@@ -130,14 +52,31 @@ static const char *archOf(const MnemePayloadHeader *P) {
   return reinterpret_cast<const char *>(P) + P->ArchOffset;
 }
 
-/// sm_90a runs what sm_90 runs and more, so a suffix breaks the tie.
-static bool isNewer(const char *A, const char *B) {
-  unsigned NA = parseArchitecture(A), NB = parseArchitecture(B);
-  return NA != NB ? NA > NB : strcmp(A, B) > 0;
+/// Orders the payloads of one kernel by how well the device runs them.
+int64_t Program::rank(const MnemePayloadHeader *Payload) const {
+  const char *Arch = archOf(Payload);
+  int64_t N = parseArchitecture(Arch);
+  // sm_90a runs what sm_90 runs and more, so a suffix breaks the tie.
+  char Last = Arch[strlen(Arch) - 1];
+  bool Suffix = Last < '0' || Last > '9';
+  int64_t Order = 2 * N + Suffix;
+  if (!DeviceArch)
+    return Order;
+  // What the device cannot run, then what it can through PTX, then what was
+  // compiled for it.
+  if (N > DeviceArch || (Suffix && N != DeviceArch))
+    return -Order;
+  return N / 10 == DeviceArch / 10 ? (int64_t(1) << 32) + Order : Order;
 }
 
-void Program::addIndex(const MnemeIndexEntry *Begin,
-                       const MnemeIndexEntry *End) {
+void Program::setDevice(unsigned Architecture) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  DeviceArch = Architecture;
+  ++Generation;
+}
+
+void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
+                       const MnemeHook *Object) {
   uint64_t Digest = XXH3_64bits(Begin, (End - Begin) * sizeof(*Begin));
   uint64_t &Seen = SeenIndex[Begin];
   if (Seen == Digest)
@@ -149,16 +88,15 @@ void Program::addIndex(const MnemeIndexEntry *Begin,
     if (!E->HostPtr || !E->Payload || !E->Name)
       continue;
     const char *Arch = archOf(E->Payload);
-    if (!Arch)
+    if (!Arch || !*Arch)
       continue;
     // The first word of this object on an address replaces what an earlier one
     // said: a library was loaded where one had been unloaded. (Or both define
     // one template, equally.)
-    IndexEntry &Entry = Entries[E->HostPtr];
-    bool First = Added.insert(E->HostPtr).second;
-    if (!First && !isNewer(Arch, archOf(Entry.Payload)))
-      continue;
-    Entry = {E->Payload, E->Name, E->Size, E->Kind, E->Flags};
+    std::vector<IndexEntry> &All = Entries[E->HostPtr];
+    if (Added.insert(E->HostPtr).second)
+      All.clear();
+    All.push_back({E->Payload, E->Name, E->Size, E->Kind, E->Flags, Object});
     ++Generation;
     AMD |= startsWith(Arch, "gfx");
     unsigned N = parseArchitecture(Arch);
@@ -172,9 +110,9 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
                      const MnemeIndexEntry *IndexEnd) {
   std::lock_guard<std::mutex> Guard(Lock);
   if (HooksBegin < HooksEnd)
-    patchHooks(HooksBegin, HooksEnd);
+    patchSlots(HooksBegin, HooksEnd);
   if (IndexBegin < IndexEnd)
-    addIndex(IndexBegin, IndexEnd);
+    addIndex(IndexBegin, IndexEnd, HooksBegin);
 }
 
 /// Reads the section headers of one loaded object from its file.
@@ -233,10 +171,29 @@ void Program::attachLoadedObjects() { dl_iterate_phdr(attachObject, nullptr); }
 bool Program::find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry) {
   std::lock_guard<std::mutex> Guard(Lock);
   auto I = Entries.find(HostPtr);
-  if (I == Entries.end() || I->second.Kind != Kind)
+  if (I == Entries.end())
     return false;
-  Entry = I->second;
+  auto Best = std::max_element(I->second.begin(), I->second.end(),
+                               [&](const IndexEntry &A, const IndexEntry &B) {
+                                 return rank(A.Payload) < rank(B.Payload);
+                               });
+  if (Best->Kind != Kind)
+    return false;
+  Entry = *Best;
   return true;
+}
+
+const void *Program::findShadow(const MnemePayloadHeader *Payload,
+                                const std::string &Name, IndexEntry &Entry) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  for (const auto &[HostPtr, All] : Entries)
+    for (const IndexEntry &E : All)
+      if (E.Payload == Payload && E.Kind == MNEME_INDEX_VARIABLE &&
+          E.Name == Name) {
+        Entry = E;
+        return HostPtr;
+      }
+  return nullptr;
 }
 
 void Program::registerName(const void *HostPtr, const char *Name) {

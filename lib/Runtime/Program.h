@@ -24,6 +24,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace mneme {
 
@@ -32,8 +33,9 @@ struct IndexEntry {
   const MnemePayloadHeader *Payload;
   std::string Name;
   uint64_t Size;
-  uint32_t Kind;  ///< MNEME_INDEX_*.
-  uint32_t Flags; ///< 1 = __constant__.
+  uint32_t Kind;           ///< MNEME_INDEX_*.
+  uint32_t Flags;          ///< MNEME_VARIABLE_*.
+  const MnemeHook *Object; ///< The slots of the object that says so.
 };
 
 class Program {
@@ -50,9 +52,17 @@ public:
   void attachLoadedObjects();
 
   /// Looks up a launch stub, handle or shadow variable. Of several
-  /// architectures the highest one answers. \returns false when there is none
-  /// of that kind.
+  /// architectures the one answers that the device runs: the highest, unless
+  /// setDevice() said more. \returns false when there is none of that kind.
   bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry);
+
+  /// Looks up a variable of a payload by its device symbol. \returns its shadow,
+  /// or null.
+  const void *findShadow(const MnemePayloadHeader *Payload,
+                         const std::string &Name, IndexEntry &Entry);
+
+  /// The device's compute capability times ten.
+  void setDevice(unsigned Architecture);
 
   /// Changes when what find() answered before may no longer hold.
   unsigned generation() const { return Generation; }
@@ -69,25 +79,23 @@ public:
   bool isAMD();
 
 private:
-  void patchHooks(MnemeHook *Begin, MnemeHook *End);
-  void addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End);
+  void addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
+                const MnemeHook *Object);
+  int64_t rank(const MnemePayloadHeader *Payload) const;
 
   std::mutex Lock;
-  std::unordered_map<const void *, IndexEntry> Entries;
+  /// One entry per architecture.
+  std::unordered_map<const void *, std::vector<IndexEntry>> Entries;
   std::unordered_map<const void *, std::string> Names;
   std::map<const void *, uint64_t>
       SeenIndex; ///< Begin -> digest of the entries.
   std::atomic<unsigned> Generation{0};
-  unsigned Newest = 0;
+  unsigned Newest = 0, DeviceArch = 0;
   bool AMD = false;
 };
 
-/// Our implementation of a runtime function, or null.
-void *lookupFunction(const char *Name);
-
-/// A function that reports that \p Name is missing, once, and returns
-/// cudaErrorNotSupported.
-void *missingFunction(const char *Name);
+/// Fills the slots of one loaded object. Each runtime has its own. Repeats.
+void patchSlots(MnemeHook *Begin, MnemeHook *End);
 
 /// The architecture's number: 90 of "sm_90a", 0x90a of "gfx90a"; 0 if neither.
 unsigned parseArchitecture(const char *Arch);

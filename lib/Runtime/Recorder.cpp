@@ -7,17 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Recorder.h"
-#include "Device.h"
 #include "Environment.h"
+#include "Kernel.h"
 #include "Launcher.h"
-#include "SnapshotFile.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,32 +26,64 @@
 
 using namespace mneme;
 
-static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
-
 static uint64_t now() {
   timespec T;
   clock_gettime(CLOCK_MONOTONIC, &T);
   return T.tv_sec * 1000000000ull + T.tv_nsec;
 }
 
-namespace {
-/// Adds the time that it lives to a counter.
-class Stopwatch {
-public:
-  explicit Stopwatch(uint64_t &Sum) : Sum(Sum), Start(now()) {}
-  ~Stopwatch() { Sum += now() - Start; }
+RecordingTime::RecordingTime(Recorder &Records)
+    : Records(Records), Start(now()) {}
 
-private:
-  uint64_t &Sum;
-  uint64_t Start;
-};
-} // namespace
+RecordingTime::~RecordingTime() { Records.addTime(now() - Start); }
 
 bool Recording::contains(uint64_t Address, uint64_t Size) const {
   return std::any_of(Regions.begin(), Regions.end(), [&](const Region &R) {
     return Address >= R.Address && Size <= R.Size &&
            Address - R.Address <= R.Size - Size;
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Annotations
+//===----------------------------------------------------------------------===//
+
+/// Why the readers of snapshots would refuse \p A, or an empty string.
+static std::string whyInvalid(const Annotation &A) {
+  if (!A.Size)
+    return "no bytes";
+  if (A.DType > MNEME_DTYPE_U64)
+    return "unknown element type " + std::to_string(A.DType);
+  if (A.Tolerance > MNEME_TOLERANCE_ULP)
+    return "unknown kind " + std::to_string(A.Tolerance) + " of tolerance";
+  if (A.Norm > MNEME_NORM_LINF)
+    return "unknown norm " + std::to_string(A.Norm);
+  if (A.Value >= 0 && !std::isinf(A.Value))
+    return "";
+  char Text[96];
+  snprintf(Text, sizeof(Text), "tolerance %g is not a finite number from 0 up",
+           A.Value);
+  return Text;
+}
+
+void mneme::annotate(Annotations &Notes, AddressMap &Memory, Annotation A) {
+  if (A.Tolerance == MNEME_TOLERANCE_EXACT)
+    A.Value = 0;
+  std::string Problem = whyInvalid(A);
+  const AddressMap::Allocation *Where = Memory.find(A.Address);
+  if (Problem.empty() &&
+      (!Where || A.Size > Where->Address + Where->Size - A.Address)) {
+    char Text[96];
+    snprintf(Text, sizeof(Text),
+             "[0x%llx, +%llu) is not within one allocation of device memory",
+             (unsigned long long)A.Address, (unsigned long long)A.Size);
+    Problem = Text;
+  }
+  if (Problem.empty())
+    Notes[A.Address] = std::move(A);
+  else
+    fprintf(stderr, "mneme: warning: annotation '%s': %s\n", A.Tag.c_str(),
+            Problem.c_str());
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,19 +126,25 @@ bool Recorder::matches(const std::string &Name) {
   return Match;
 }
 
+bool Recorder::selects(const std::string &Name) {
+  return !Launcher::get().directory().empty() && matches(Name);
+}
+
 static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S) {
   struct {
     char StaticHash[16];
     Dim3 Grid, Block;
     uint64_t DynamicShared;
-  } Key = {{}, S.Grid, S.Block, S.DynamicShared};
-  static_assert(sizeof(Key) == 48, "no padding in what is hashed");
+    uint64_t Cooperative;
+  } Key = {{}, S.Grid, S.Block, S.DynamicShared, S.Cooperative};
+  static_assert(sizeof(Key) == 56, "no padding in what is hashed");
   memcpy(Key.StaticHash, K.StaticHash.data(), sizeof(Key.StaticHash));
   return XXH3_64bits(&Key, sizeof(Key));
 }
 
 KernelRecords &Recorder::recordsOf(const Kernel &K,
                                    const std::vector<uint64_t> &HeldLaunches) {
+  std::lock_guard<std::mutex> Guard(Lock);
   KernelRecords &R = Kernels[K.StaticHash];
   if (R.Name.empty())
     R.Name = K.Name;
@@ -119,12 +156,13 @@ KernelRecords &Recorder::recordsOf(const Kernel &K,
 
 bool Recorder::wants(Kernel &K, const LaunchShape &Shape,
                      uint64_t &DynamicHash) {
+  std::lock_guard<std::mutex> Guard(Lock);
   ++Seen;
   KernelRecords &R = *K.Records;
   ++R.Launches;
   if (!R.Known) {
     R.Known = true;
-    R.Selected = !Launcher::get().directory().empty() && matches(K.Name);
+    R.Selected = selects(K.Name);
   }
   if (!R.Selected) {
     ++NotSelected;
@@ -148,18 +186,43 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape,
   return true;
 }
 
-void Recorder::fail(const Kernel &K, const std::string &Reason) {
-  skip(Reason);
+void Recorder::countUnselected(const std::string &Name, uint64_t Launches) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Seen += Launches;
+  NotSelected += Launches;
+  OtherKernels[Name] += Launches;
+}
+
+void Recorder::countUnknown(const std::string &Name,
+                            const std::string &Reason) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  ++Seen;
+  ++OtherKernels[Name];
+  fail(Name, Reason);
+}
+
+void Recorder::fail(const std::string &Name, const std::string &Reason) {
+  ++Skipped[Reason];
   if (Told.insert(Reason).second)
     fprintf(stderr, "mneme: warning: kernel '%s' is not recorded: %s\n",
-            K.Name.c_str(), Reason.c_str());
+            Name.c_str(), Reason.c_str());
+}
+
+void Recorder::skip(const Kernel &K, const std::string &Reason) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  fail(K.Name, Reason);
+}
+
+void Recorder::addTime(uint64_t Time) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Nanoseconds += Time;
 }
 
 //===----------------------------------------------------------------------===//
 // Snapshots
 //===----------------------------------------------------------------------===//
 
-static bool isZero(const char *P, uint64_t Size) {
+bool mneme::isZero(const char *P, uint64_t Size) {
   uint64_t Or = 0, I = 0;
   for (; I + 8 <= Size; I += 8) {
     uint64_t V;
@@ -169,36 +232,6 @@ static bool isZero(const char *P, uint64_t Size) {
   for (; I != Size; ++I)
     Or |= static_cast<unsigned char>(P[I]);
   return !Or;
-}
-
-/// Calls \p Run(offset, size) for the maximal runs of pages of [0, Size) that
-/// \p Wanted(offset, size) picks.
-template <typename WantedFn, typename RunFn>
-static void forEachRun(uint64_t Size, WantedFn Wanted, RunFn Run) {
-  uint64_t Begin = 0;
-  bool Open = false;
-  for (uint64_t At = 0; At < Size; At += Page) {
-    bool Want = Wanted(At, std::min(Page, Size - At));
-    if (Want && !Open)
-      Begin = At;
-    else if (!Want && Open)
-      Run(Begin, At - Begin);
-    Open = Want;
-  }
-  if (Open)
-    Run(Begin, Size - Begin);
-}
-
-uint64_t mneme::availableMemory() {
-  uint64_t KiB = 0;
-  if (FILE *F = fopen("/proc/meminfo", "re")) {
-    char Line[128];
-    while (fgets(Line, sizeof(Line), F))
-      if (sscanf(Line, "MemAvailable: %" SCNu64, &KiB) == 1)
-        break;
-    fclose(F);
-  }
-  return KiB << 10;
 }
 
 static void writeRegions(SnapshotFile &F, const Recording &Of) {
@@ -237,9 +270,21 @@ static std::string inDirectory(const std::string &Name) {
   return Launcher::get().directory() + "/" + Name + suffix();
 }
 
-/// Calls \p F for everything in the launch's arguments that may be a pointer.
-template <typename Fn>
-static void forEachPointer(const Kernel &K, void **Args, Fn F) {
+static void writeArgs(SnapshotFile &F, const Kernel &K, void **Args) {
+  MnemeArgsRecord ArgsRecord = {uint32_t(K.Args.size()), 0};
+  std::string Bytes;
+  for (const KernelArg &A : K.Args) {
+    MnemeArgEntry Entry = {A.Size, A.Offset};
+    Bytes.append(reinterpret_cast<char *>(&Entry), sizeof(Entry));
+  }
+  for (size_t I = 0; I != K.Args.size(); ++I)
+    Bytes.append(static_cast<char *>(Args[I]), K.Args[I].Size);
+  F.record(MNEME_RECORD_ARGS, &ArgsRecord, sizeof(ArgsRecord), Bytes.data(),
+           Bytes.size());
+}
+
+void mneme::forEachPointer(const Kernel &K, void **Args,
+                           const std::function<void(uint64_t)> &F) {
   for (size_t I = 0; I != K.Args.size(); ++I)
     for (uint32_t At = 0; At + 8 <= K.Args[I].Size; At += 8) {
       uint64_t V;
@@ -248,63 +293,26 @@ static void forEachPointer(const Kernel &K, void **Args, Fn F) {
     }
 }
 
-static bool inRanges(const HostRanges &Ranges, uint64_t Address) {
-  auto I = Ranges.upper_bound(Address);
-  return I != Ranges.begin() &&
-         Address - std::prev(I)->first < std::prev(I)->second;
-}
-
-std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
-                                           uint64_t DynamicHash, void **Args,
-                                           Arena &Memory,
-                                           const HostRanges &Registered,
-                                           const Annotations &Notes) {
-  Stopwatch Time(Nanoseconds);
+std::unique_ptr<Recording>
+Recorder::begin(Kernel &K, const LaunchShape &Shape, uint64_t DynamicHash,
+                void **Args, std::vector<Recording::Region> Regions,
+                const AddressMap &Memory, const Annotations &Notes) {
   auto R = std::make_unique<Recording>();
   R->K = &K;
   R->Shape = Shape;
   R->DynamicHash = DynamicHash;
-  // Whatever happens, one attempt is enough for this configuration.
-  K.Records->Instances[DynamicHash].Done = true;
-
-  // Pinned host memory is staging space as a rule; record what the kernel was
-  // given the address of.
-  std::set<uint64_t> Given;
-  bool GivenRegistered = false;
-  forEachPointer(K, Args, [&](uint64_t V) {
-    if (Arena::Allocation *A = Memory.find(V))
-      Given.insert(A->Address);
-    else
-      GivenRegistered |= inRanges(Registered, V);
-  });
-  if (GivenRegistered) {
-    fail(K, "an argument points to registered host memory");
-    return nullptr;
-  }
-
-  for (const auto &Entry : Memory.allocations()) {
-    const Arena::Allocation &A = Entry.second;
-    Recording::Region Region = {A.Address, A.Size, MNEME_REGION_HEAP, ""};
-    if (A.Kind == KindVariable) {
-      if (!std::count(K.Reached.begin(), K.Reached.end(),
-                      static_cast<const Variable *>(A.Owner)))
-        continue;
-      auto *V = static_cast<const Variable *>(A.Owner);
-      Region.Kind = MNEME_REGION_GLOBAL;
-      Region.Name = V->Name;
-      Region.Size = V->Size;
-    } else if (A.Kind == KindPinned && !(A.Flags & FlagMapped) &&
-               !Given.count(A.Address)) {
-      continue;
-    }
-    if (Region.Size)
-      R->Regions.push_back(std::move(Region));
-  }
+  R->Regions = std::move(Regions);
   // Buffers first, so that their numbers do not depend on where variables lie.
   std::sort(R->Regions.begin(), R->Regions.end(),
             [](const Recording::Region &A, const Recording::Region &B) {
               return A.Kind != B.Kind ? A.Kind < B.Kind : A.Address < B.Address;
             });
+  {
+    std::lock_guard<std::mutex> Guard(Lock);
+    // Whatever happens, one attempt is enough for this configuration.
+    K.Records->Instances[DynamicHash].Done = true;
+    ++K.Records->Recordings;
+  }
 
   MnemeSnapshotHeader &H = R->Header;
   memcpy(H.StaticHash, K.StaticHash.data(), sizeof(H.StaticHash));
@@ -315,17 +323,7 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
   H.Kind = MNEME_SNAPSHOT_PROLOGUE;
   SnapshotFile &F = R->Prologue;
   F.open(inDirectory(snapshotName("prologue", *R)), H);
-
-  MnemeArgsRecord ArgsRecord = {uint32_t(K.Args.size()), 0};
-  std::string ArgBytes;
-  for (const KernelArg &A : K.Args) {
-    MnemeArgEntry Entry = {A.Size, A.Offset};
-    ArgBytes.append(reinterpret_cast<char *>(&Entry), sizeof(Entry));
-  }
-  for (size_t I = 0; I != K.Args.size(); ++I)
-    ArgBytes.append(static_cast<char *>(Args[I]), K.Args[I].Size);
-  F.record(MNEME_RECORD_ARGS, &ArgsRecord, sizeof(ArgsRecord), ArgBytes.data(),
-           ArgBytes.size());
+  writeArgs(F, K, Args);
   writeRegions(F, *R);
   for (const auto &Entry : Notes) {
     const Annotation &A = Entry.second;
@@ -337,85 +335,78 @@ std::unique_ptr<Recording> Recorder::begin(Kernel &K, const LaunchShape &Shape,
     F.record(MNEME_RECORD_ANNOTATION, &Rec, sizeof(Rec), A.Tag.data(),
              A.Tag.size());
   }
-
-  // Pages of zeros are not written.
-  for (const Recording::Region &Region : R->Regions) {
-    auto *Bytes = reinterpret_cast<const char *>(Region.Address);
-    forEachRun(
-        Region.Size,
-        [&](uint64_t At, uint64_t Size) { return !isZero(Bytes + At, Size); },
-        [&](uint64_t At, uint64_t Size) {
-          F.data(Bytes + At, Region.Address + At, Size);
-        });
-  }
-  F.close();
-  if (!F.error().empty()) {
-    fail(K, F.error());
-    return nullptr;
-  }
-  return R;
+  if (F.error().empty())
+    return R;
+  std::string Error = F.error();
+  abandon(std::move(R), Error);
+  return nullptr;
 }
 
-void Recorder::finish(std::unique_ptr<Recording> R) {
-  Stopwatch Time(Nanoseconds);
-  Kernel &K = *R->K;
-  R->Header.Kind = MNEME_SNAPSHOT_EPILOGUE;
-  SnapshotFile &F = R->Epilogue;
-  F.open(inDirectory(snapshotName("epilogue", *R)), R->Header);
-  writeRegions(F, *R);
-  for (const Recording::Region &Region : R->Regions) {
-    auto *Bytes = reinterpret_cast<const char *>(Region.Address);
-    forEachRun(
-        Region.Size,
-        [&](uint64_t At, uint64_t Size) {
-          const char *Before = R->Prologue.page(Region.Address + At);
-          return Before ? memcmp(Bytes + At, Before, Size) != 0
-                        : !isZero(Bytes + At, Size);
-        },
-        [&](uint64_t At, uint64_t Size) {
-          F.data(Bytes + At, Region.Address + At, Size);
-        });
-  }
-  F.close();
-  for (const SnapshotFile *File : {&R->Prologue, &F})
-    if (!File->error().empty())
-      return fail(K, File->error());
+void Recorder::openEpilogue(Recording &R) {
+  R.Header.Kind = MNEME_SNAPSHOT_EPILOGUE;
+  R.Epilogue.open(inDirectory(snapshotName("epilogue", R)), R.Header);
+  writeRegions(R.Epilogue, R);
+}
 
+void Recorder::abandon(std::unique_ptr<Recording> R,
+                       const std::string &Reason) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  --R->K->Records->Recordings;
+  fail(R->K->Name, Reason);
+}
+
+/// \returns an empty string, or what went wrong; \p Added turns false when the
+/// output directory holds the launch already.
+static std::string tellLauncher(const Recording &R, bool &Added) {
+  const Kernel &K = *R.K;
   WireWriter W;
   W.bytes(K.StaticHash.data(), K.StaticHash.size());
-  W.u64(R->DynamicHash);
-  for (uint32_t V : {R->Shape.Grid.X, R->Shape.Grid.Y, R->Shape.Grid.Z,
-                     R->Shape.Block.X, R->Shape.Block.Y, R->Shape.Block.Z})
+  W.u64(R.DynamicHash);
+  for (uint32_t V : {R.Shape.Grid.X, R.Shape.Grid.Y, R.Shape.Grid.Z,
+                     R.Shape.Block.X, R.Shape.Block.Y, R.Shape.Block.Z})
     W.u32(V);
-  W.u64(R->Shape.DynamicShared);
-  W.str(snapshotName("prologue", *R) + suffix());
-  W.str(snapshotName("epilogue", *R) + suffix());
-  W.u64(R->Header.ArenaBase);
-  W.u64(R->Header.ArenaSize);
-  W.u64(R->Prologue.storedBytes() + F.storedBytes());
-  W.u64(R->Prologue.rawBytes() + F.rawBytes());
+  W.u64(R.Shape.DynamicShared);
+  W.u32(R.Shape.Cooperative);
+  W.str(snapshotName("prologue", R) + suffix());
+  W.str(snapshotName("epilogue", R) + suffix());
+  W.u64(R.Header.ArenaBase);
+  W.u64(R.Header.ArenaSize);
+  W.u64(R.Prologue.storedBytes() + R.Epilogue.storedBytes());
+  W.u64(R.Prologue.rawBytes() + R.Epilogue.rawBytes());
   W.u32(K.Reached.size());
   for (const Variable *V : K.Reached) {
     W.str(V->Name);
     W.u64(V->Address);
     W.u64(V->Size);
   }
+  for (const std::string *S :
+       {&R.Device.Name, &R.Device.Arch, &R.Device.Driver, &R.Device.Runtime})
+    W.str(*S);
   std::string Answer;
   std::string Error = Launcher::get().request(MNEME_WIRE_RECORDED, W, Answer);
-  if (!Error.empty())
-    return fail(K, Error);
-  // Another process may have been faster.
-  if (!Launcher::reader(Answer).u32()) {
-    ++Held;
-    return;
-  }
-  ++Recorded;
-  ++K.Records->Recordings;
+  Added = Error.empty() && Launcher::reader(Answer).u32();
+  return Error;
 }
 
-void Recorder::abandon(std::unique_ptr<Recording> R,
-                       const std::string &Reason) {
-  fail(*R->K, Reason);
+void Recorder::finish(std::unique_ptr<Recording> R) {
+  R->Epilogue.close();
+  for (SnapshotFile *F : {&R->Prologue, &R->Epilogue})
+    if (!F->error().empty()) {
+      std::string Error = F->error();
+      return abandon(std::move(R), Error);
+    }
+  bool Added;
+  std::string Error = tellLauncher(*R, Added);
+  if (!Error.empty())
+    return abandon(std::move(R), Error);
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Added) {
+    ++Recorded;
+    return;
+  }
+  // Another process has been faster.
+  ++Held;
+  --R->K->Records->Recordings;
 }
 
 void Recorder::summarize() {
@@ -423,7 +414,10 @@ void Recorder::summarize() {
     std::string StaticHash, Name;
     uint64_t DynamicHash, Occurrences;
   };
+  std::lock_guard<std::mutex> Guard(Lock);
   std::vector<Line> Lines;
+  for (const auto &[Name, Launches] : OtherKernels)
+    Lines.push_back({"", Name, 0, Launches});
   for (const auto &[Hash, K] : Kernels) {
     if (K.Selected)
       for (const auto &[DynamicHash, I] : K.Instances) {

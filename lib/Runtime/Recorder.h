@@ -16,13 +16,15 @@
 #ifndef MNEME_LIB_RUNTIME_RECORDER_H
 #define MNEME_LIB_RUNTIME_RECORDER_H
 
-#include "Arena.h"
+#include "AddressMap.h"
 #include "CudaTypes.h"
 #include "SnapshotFile.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,6 +39,7 @@ struct LaunchShape {
   Dim3 Grid;
   Dim3 Block;
   uint64_t DynamicShared;
+  bool Cooperative;
 };
 
 /// How the application wants a range of memory compared: mneme/annotate.h.
@@ -52,8 +55,13 @@ struct Annotation {
 
 using Annotations = std::map<uint64_t, Annotation>;
 
-/// Address -> bytes.
-using HostRanges = std::map<uint64_t, uint64_t>;
+/// Warns of an annotation that makes no sense; else puts it into \p Notes.
+void annotate(Annotations &Notes, AddressMap &Memory, Annotation A);
+
+/// The device as Recorded tells it; all empty for the host.
+struct DeviceFacts {
+  std::string Name, Arch, Driver, Runtime;
+};
 
 /// What the recorder remembers of one kernel's code, which several launch stubs
 /// may stand for.
@@ -62,7 +70,7 @@ struct KernelRecords {
   bool Known = false; ///< Selected is decided.
   bool Selected = false;
   uint64_t Launches = 0;
-  unsigned Recordings = 0;
+  unsigned Recordings = 0; ///< Done or under way.
   /// Launches by dynamic hash, and whether that hash is done with, because the
   /// output directory held it already or since this process has tried.
   struct Instance {
@@ -74,6 +82,13 @@ struct KernelRecords {
 
 /// A recording under way: from the prologue to the epilogue.
 struct Recording {
+  struct Region {
+    uint64_t Address;
+    uint64_t Size;
+    uint32_t Kind;
+    std::string Name;
+  };
+
   /// Whether [Address, Address + Size) lies in one of the regions.
   bool contains(uint64_t Address, uint64_t Size) const;
 
@@ -82,24 +97,26 @@ struct Recording {
   uint64_t DynamicHash = 0;
   SnapshotFile Prologue, Epilogue;
   MnemeSnapshotHeader Header = {};
-
-  struct Region {
-    uint64_t Address;
-    uint64_t Size;
-    uint32_t Kind;
-    std::string Name;
-  };
   std::vector<Region> Regions;
+  DeviceFacts Device;
 };
 
-/// Bytes of memory that this machine can give without swapping.
-uint64_t availableMemory();
+/// Calls \p F for everything in the launch's arguments that may be a pointer.
+void forEachPointer(const Kernel &K, void **Args,
+                    const std::function<void(uint64_t)> &F);
 
-/// The caller serializes all calls.
+/// Which launches are recorded, and the parts of a recording that do not depend
+/// on how the device's memory is read. Thread-safe.
+///
+/// A recording: begin(), pages into Prologue and its close(), the launch,
+/// openEpilogue(), pages into Epilogue, finish(); or abandon() at any point.
 class Recorder {
 public:
   Recorder();
   ~Recorder();
+
+  /// Whether launches of a kernel of this name are to be recorded at all.
+  bool selects(const std::string &Name);
 
   /// What is known of \p K's code, for as long as the recorder lives. The
   /// output directory holds launches with the dynamic hashes \p Held.
@@ -109,32 +126,47 @@ public:
   /// hash.
   bool wants(Kernel &K, const LaunchShape &Shape, uint64_t &DynamicHash);
 
-  /// Takes the prologue. \returns null, with the reason counted, when the
-  /// launch cannot be recorded. Memory must not be allocated or freed until
-  /// finish().
+  /// Counts launches of a kernel that is not selected.
+  void countUnselected(const std::string &Name, uint64_t Launches);
+
+  /// Counts a selected launch of a kernel about which the launcher knows
+  /// nothing, and why.
+  void countUnknown(const std::string &Name, const std::string &Reason);
+
+  /// Opens the prologue of a launch whose memory is \p Regions of \p Memory.
+  /// \returns null, with the reason counted, when that fails.
   std::unique_ptr<Recording> begin(Kernel &K, const LaunchShape &Shape,
                                    uint64_t DynamicHash, void **Args,
-                                   Arena &Memory, const HostRanges &Registered,
+                                   std::vector<Recording::Region> Regions,
+                                   const AddressMap &Memory,
                                    const Annotations &Notes);
 
-  /// Takes the epilogue and tells the launcher.
+  static void openEpilogue(Recording &R);
+
+  /// Closes the epilogue and tells the launcher.
   void finish(std::unique_ptr<Recording> R);
 
-  /// Gives up a recording whose launch failed.
+  /// Gives up a recording.
   void abandon(std::unique_ptr<Recording> R, const std::string &Reason);
 
-  /// Counts a selected launch that is not recorded.
-  void skip(const std::string &Reason) { ++Skipped[Reason]; }
+  /// Counts a selected launch that is not recorded, and tells the user the
+  /// first time.
+  void skip(const Kernel &K, const std::string &Reason);
+
+  /// Counts time that recording took of the application.
+  void addTime(uint64_t Nanoseconds);
 
   /// Sends the summary.
   void summarize();
 
 private:
-  /// Counts a failure, and tells the user the first time.
-  void fail(const Kernel &K, const std::string &Reason);
   bool matches(const std::string &Name);
+  void fail(const std::string &Name, const std::string &Reason);
 
+  std::mutex Lock;
   std::map<std::string, KernelRecords> Kernels; ///< By static hash.
+  /// Launches of those whose static hash nobody asked for.
+  std::map<std::string, uint64_t> OtherKernels;
   bool HaveFilter = false, BadFilter = false;
   regex_t Filter;
   uint64_t SkipFirst = 0;
@@ -146,6 +178,39 @@ private:
   std::map<std::string, uint64_t> Skipped;
   std::set<std::string> Told;
 };
+
+/// Adds the time that it lives to a recorder's.
+class RecordingTime {
+public:
+  explicit RecordingTime(Recorder &Records);
+  ~RecordingTime();
+
+private:
+  Recorder &Records;
+  uint64_t Start;
+};
+
+/// Calls \p Run(offset, size) for the maximal runs of pages of [0, Size) that
+/// \p Wanted(offset, size) picks.
+template <typename WantedFn, typename RunFn>
+void forEachRun(uint64_t Size, WantedFn Wanted, RunFn Run) {
+  constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
+  uint64_t Begin = 0;
+  bool Open = false;
+  for (uint64_t At = 0; At < Size; At += Page) {
+    bool Want = Wanted(At, Page < Size - At ? Page : Size - At);
+    if (Want && !Open)
+      Begin = At;
+    else if (!Want && Open)
+      Run(Begin, At - Begin);
+    Open = Want;
+  }
+  if (Open)
+    Run(Begin, Size - Begin);
+}
+
+/// Whether \p Size bytes are all zero.
+bool isZero(const char *P, uint64_t Size);
 
 } // namespace mneme
 

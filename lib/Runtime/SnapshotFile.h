@@ -41,8 +41,11 @@ public:
 
   /// Adds Data records for \p Size bytes of memory that lie at \p Address,
   /// above all that were added before. The bytes must stay as they are until
-  /// close().
+  /// drain() or close().
   void data(const void *Bytes, uint64_t Address, uint64_t Size);
+
+  /// Compresses and writes what data() was given.
+  void drain();
 
   /// Ends the file and forces it to the disk.
   void close();
@@ -69,7 +72,6 @@ private:
   class Compressor;
 
   void compress();
-  void drain();
   bool load(const Chunk &C);
   void add(const void *P, size_t Size);
   void flush();

@@ -65,7 +65,7 @@ protected:
 TEST_F(RecorderTest, WritesKernelAndBitcode) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());
-  R.addKernel(K);
+  R.addKernel(K, "host");
   ASSERT_THAT_EXPECTED(add(R), HasValue(true));
   RecordedKernel File = read();
   EXPECT_EQ(File.DemangledName, "k()");
@@ -89,7 +89,7 @@ TEST_F(RecorderTest, RefusesUnknownKernel) {
 TEST_F(RecorderTest, CountsEveryLaunchOnce) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());
-  R.addKernel(K);
+  R.addKernel(K, "host");
   ASSERT_THAT_EXPECTED(add(R), HasValue(true));
   ASSERT_THAT_ERROR(R.addSummary(summary(10, /*IsRecorded=*/true)),
                     Succeeded());
@@ -103,7 +103,7 @@ TEST_F(RecorderTest, KeepsTheFirstOfTwo) {
   Recorder First{std::string(Dir.path())}, Second{std::string(Dir.path())};
   for (Recorder *R : {&First, &Second}) {
     ASSERT_THAT_ERROR(R->prepare(), Succeeded());
-    R->addKernel(K);
+    R->addKernel(K, "host");
   }
   EXPECT_TRUE(Second.heldLaunches(Hash).empty());
   EXPECT_THAT_EXPECTED(add(First, "first"), HasValue(true));
@@ -121,7 +121,7 @@ TEST_F(RecorderTest, KeepsTheFirstOfTwo) {
 TEST_F(RecorderTest, ReplacesWhatIsNotWhole) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());
-  R.addKernel(K);
+  R.addKernel(K, "host");
   // A launcher was killed before it wrote the kernel's file.
   ASSERT_THAT_ERROR(writeFileAtomically(Dir.path("epilogue"), "old"),
                     Succeeded());
@@ -163,7 +163,7 @@ TEST_F(RecorderTest, RemovesWhatAKilledLauncherLeft) {
 TEST_F(RecorderTest, RefusesAnotherArena) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());
-  R.addKernel(K);
+  R.addKernel(K, "host");
   ASSERT_THAT_EXPECTED(add(R), HasValue(true));
   Launch.Instance.DynamicHash = "0000000000000033";
   Launch.Instance.Prologue = "other prologue";
@@ -178,7 +178,7 @@ TEST_F(RecorderTest, RefusesAnotherArena) {
 TEST_F(RecorderTest, KeepsADamagedFile) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());
-  R.addKernel(K);
+  R.addKernel(K, "host");
   ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Hash + ".json"), "{}"),
                     Succeeded());
   EXPECT_THAT(toString(add(R).takeError()), HasSubstr("missing key"));
@@ -192,7 +192,7 @@ TEST_F(RecorderTest, PrintsTheSummary) {
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());
   R.addProcess();
   R.addProcess();
-  R.addKernel(K);
+  R.addKernel(K, "host");
   Launch.StoredBytes = 100;
   Launch.RawBytes = 4096;
   ASSERT_THAT_EXPECTED(add(R), HasValue(true));

@@ -41,8 +41,10 @@ static RecordedKernel makeKernel() {
   K.DynamicHashInputs = {"GridDims"};
   // Not in the order of the hashes.
   K.Instances = {
-      {"ff00000000000000", {4, 2, 1}, {256, 1, 1}, 1024, "p1", "e1", 7, false, {}},
-      {"0000000000000001", {1, 1, 1}, {32, 4, 2}, 0, "p2", "e2", 1, false, {}}};
+      {"ff00000000000000", {4, 2, 1}, {256, 1, 1}, 1024, "p1", "e1", 7, false,
+       {}},
+      {"0000000000000001", {1, 1, 1}, {32, 4, 2}, 0, "p2", "e2", 1, false,
+       {}}};
   return K;
 }
 

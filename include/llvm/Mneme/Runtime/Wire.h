@@ -18,8 +18,9 @@
 ///
 /// Every answer begins with a string: empty, or what went wrong. Then:
 ///
-///   Hello       u32 version, u32 pid, u64 code base, u64 code size, u32 count,
-///               {string name, u64 address} of mneme_host_symbols
+///   Hello       u32 version, u32 pid, string device ("host", "cuda"), u64 code
+///               base, u64 code size, u32 count, {string name, u64 address} of
+///               mneme_host_symbols; zeros but for the host
 ///     answer    string staging folder, on the file system of the output
 ///               directory; empty when nothing is to be recorded
 ///   LoadModule  bytes hash(16), bytes payload (whole, as in the executable)
@@ -38,11 +39,12 @@
 ///               segments, {u64 address, u32 protection (PROT_*), bytes
 ///               contents}
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
-///               block[3], u64 dynamic shared, string prologue, string epilogue
-///               (file names in the staging folder: the final names, a period,
-///               digits), u64 arena base, u64 arena size, u64 stored bytes, u64
-///               raw bytes, u32 count, {string name, u64 address, u64 size} of
-///               variables
+///               block[3], u64 dynamic shared, u32 cooperative, string prologue,
+///               string epilogue (file names in the staging folder: the final
+///               names, a period, digits), u64 arena base, u64 arena size, u64
+///               stored bytes, u64 raw bytes, u32 count, {string name, u64
+///               address, u64 size} of variables; string device, string
+///               architecture, string driver, string runtime (empty: host)
 ///     answer    u32 1, or 0 when the output directory holds that launch
 ///               already
 ///   Summary     at exit: u64 launches seen, recorded, skipped; u32 count,
@@ -64,7 +66,7 @@
 #include <string>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 2u
+#define MNEME_WIRE_VERSION 3u
 
 /// What the launcher tells the runtime in its environment; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */

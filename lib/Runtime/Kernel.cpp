@@ -1,0 +1,69 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+#include "Launcher.h"
+
+using namespace mneme;
+
+static const char CutShort[] = "the launcher's answer is cut short";
+
+std::string mneme::hashOf(const MnemePayloadHeader &Payload) {
+  return std::string(reinterpret_cast<const char *>(Payload.Hash),
+                     sizeof(Payload.Hash));
+}
+
+std::string mneme::loadPayload(const MnemePayloadHeader &Payload,
+                               std::vector<ModuleVariable> &Variables) {
+  WireWriter Request;
+  Request.bytes(Payload.Hash, sizeof(Payload.Hash));
+  Request.bytes(&Payload, Payload.TotalSize);
+  std::string Answer;
+  std::string Error =
+      Launcher::get().request(MNEME_WIRE_LOAD_MODULE, Request, Answer);
+  if (!Error.empty())
+    return Error;
+  WireReader R = Launcher::reader(Answer);
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    ModuleVariable V;
+    V.Name = R.str();
+    V.Size = R.u64();
+    R.u64(); // Alignment: pages are aligned enough.
+    V.Constant = R.u32() & 1;
+    Variables.push_back(std::move(V));
+  }
+  return R.ok() ? "" : CutShort;
+}
+
+std::string mneme::requestKernel(const IndexEntry &Entry, bool ForHost,
+                                 KernelFacts &Facts, std::string &Answer,
+                                 WireReader &Rest) {
+  WireWriter Request;
+  Request.bytes(Entry.Payload->Hash, sizeof(Entry.Payload->Hash));
+  Request.str(Entry.Name);
+  Request.u32(ForHost);
+  std::string Error =
+      Launcher::get().request(MNEME_WIRE_LOAD_KERNEL, Request, Answer);
+  if (!Error.empty())
+    return Error;
+  WireReader R = Launcher::reader(Answer);
+  Facts.StaticHash = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    KernelArg A;
+    A.Size = R.u32();
+    A.Offset = R.u32();
+    A.Kind = R.u32();
+    Facts.Args.push_back(A);
+  }
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    Facts.Reached.push_back(R.str());
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    Facts.HeldLaunches.push_back(R.u64());
+  Rest = R;
+  return R.ok() && Facts.StaticHash.size() == 16 ? "" : CutShort;
+}

@@ -1,0 +1,106 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the host device puts into the slots of instrumented code: its own
+/// functions, and for those that it lacks one that says so.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+using namespace mneme;
+
+//===----------------------------------------------------------------------===//
+// Functions that we do not have
+//===----------------------------------------------------------------------===//
+
+static constexpr size_t MaxMissing = 512;
+
+struct MissingFunction {
+  std::string Name;
+  bool Reported = false;
+};
+
+static std::vector<MissingFunction> &missingFunctions() {
+  static auto &V = *new std::vector<MissingFunction>;
+  return V;
+}
+
+static std::mutex &missingLock() {
+  static auto &M = *new std::mutex;
+  return M;
+}
+
+static int reportMissing(size_t I) {
+  std::lock_guard<std::mutex> Guard(missingLock());
+  MissingFunction &F = missingFunctions()[I];
+  if (!std::exchange(F.Reported, true))
+    fprintf(stderr, "mneme: error: %s is not available on the host device\n",
+            F.Name.c_str());
+  return Device::get().setError(cudaErrorNotSupported);
+}
+
+// One function per name that can be missing: the slot's caller passes arguments
+// that say nothing about which function it wanted.
+template <size_t I> static int missingThunk() { return reportMissing(I); }
+
+template <size_t... I>
+static constexpr std::array<int (*)(), sizeof...(I)>
+makeThunks(std::index_sequence<I...>) {
+  return {{missingThunk<I>...}};
+}
+
+static constexpr auto Thunks =
+    makeThunks(std::make_index_sequence<MaxMissing>());
+
+static void *missingFunction(const char *Name) {
+  std::lock_guard<std::mutex> Guard(missingLock());
+  std::vector<MissingFunction> &All = missingFunctions();
+  size_t I = 0;
+  while (I != All.size() && All[I].Name != Name)
+    ++I;
+  if (I == MaxMissing)
+    I = MaxMissing - 1;
+  else if (I == All.size())
+    All.push_back({Name});
+  return reinterpret_cast<void *>(Thunks[I]);
+}
+
+//===----------------------------------------------------------------------===//
+// Filling slots
+//===----------------------------------------------------------------------===//
+
+static bool startsWith(const char *S, const char *Prefix) {
+  return !strncmp(S, Prefix, strlen(Prefix));
+}
+
+static bool isRuntimeName(const char *Name) {
+  while (*Name == '_')
+    ++Name;
+  return startsWith(Name, "cuda") || startsWith(Name, "hip");
+}
+
+void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
+  for (MnemeHook *H = Begin; H < End; ++H) {
+    // Zeros pad sections that linkers put together.
+    if (!H->Name)
+      continue;
+    void *Fn = lookupFunction(H->Name);
+    if (!Fn && isRuntimeName(H->Name))
+      Fn = missingFunction(H->Name);
+    if (Fn && Fn != H->Fn)
+      H->Fn = Fn;
+  }
+}
