@@ -140,17 +140,13 @@ public:
   /// Compares all recorded memory with what the recorded launch left.
   Expected<std::vector<BufferReport>> compare(ArrayRef<ComparePart> Parts);
 
-  /// Makes restore() write everything, until the next compare(): for launches
-  /// that nobody compares.
+  /// Makes restore() write everything: for launches that nobody compares.
   void markAllDirty();
 
   /// A range of a region.
   struct Range {
     size_t Region;
     uint64_t Begin, End;
-    bool operator==(const Range &O) const {
-      return Region == O.Region && Begin == O.Begin && End == O.End;
-    }
   };
   /// What restore() writes.
   ArrayRef<Range> dirty() const { return Dirty; }
@@ -162,12 +158,8 @@ private:
   std::vector<Range> Dirty;
   bool Clean = true;
 
-  Error fill();
-  void setDirty(std::vector<Range> Ranges);
-  Expected<std::vector<CompareStats>>
-  compareOnDevice(ArrayRef<ComparePart> Parts);
-  Expected<std::vector<CompareStats>>
-  compareOnHost(ArrayRef<ComparePart> Parts);
+  void markDirty(size_t Region, uint64_t Begin, uint64_t End);
+  void mergeDirty();
 };
 
 /// Opens "host", or a GPU ("cuda:0", "offload:0", with or without the number).
