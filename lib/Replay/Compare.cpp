@@ -134,7 +134,7 @@ static uint64_t loadBits(const char *P, unsigned Size) {
   }
 }
 
-static std::string printElement(const char *P, uint32_t DType) {
+std::string mneme::printElement(const char *P, uint32_t DType) {
   uint64_t Bits = loadBits(P, getDTypeSize(DType));
   if (DType == MNEME_DTYPE_BYTES)
     return formatv("0x{0:x-2}", Bits).str();
@@ -148,6 +148,20 @@ static std::string printElement(const char *P, uint32_t DType) {
   snprintf(Text, sizeof(Text), "%.*g", DType == MNEME_DTYPE_F64 ? 17 : 9,
            E.Value);
   return Text;
+}
+
+uint64_t mneme::countElements(uint64_t Size, uint32_t DType) {
+  unsigned ElementSize = getDTypeSize(DType);
+  return Size / ElementSize + Size % ElementSize;
+}
+
+ElementPlace mneme::findElement(uint64_t Size, uint32_t DType,
+                                uint64_t Index) {
+  unsigned ElementSize = getDTypeSize(DType);
+  uint64_t Count = Size / ElementSize;
+  if (Index < Count)
+    return {Index * ElementSize, DType};
+  return {Count * ElementSize + (Index - Count), MNEME_DTYPE_BYTES};
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,7 +198,7 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
   unsigned Size = getDTypeSize(Rule.DType);
   uint64_t Count = Expected.size() / Size;
   uint64_t Tail = Expected.size() % Size;
-  Stats.Elements = Count + Tail;
+  Stats.Elements = countElements(Expected.size(), Rule.DType);
   bool IsNumber = Rule.DType != MNEME_DTYPE_BYTES;
   bool ForbidNaN = IsNumber && Rule.NaN == NaNRule::Error;
   bool WithNorm = IsNumber && Rule.Norm != MNEME_NORM_NONE &&

@@ -46,22 +46,47 @@ Expected<RecordedState> RecordedState::load(StringRef Dir,
         Instance.Prologue,
         createStringError("its arguments are not those of the kernel"));
 
-  for (const auto &[I, Info] : enumerate(Before->regions())) {
-    RecordedRegion R;
-    R.Info = Info;
-    R.Before.resize(Info.Size);
-    if (Error E = Before->overlay(I, R.Before))
-      return std::move(E);
-    State.Regions.push_back(std::move(R));
-  }
+  for (const SnapshotRegion &Info : Before->regions())
+    State.Regions.push_back({Info});
   State.Prologue = std::move(*Before);
   State.Epilogue = std::move(*After);
   return std::move(State);
 }
 
-Expected<std::vector<char>> RecordedState::after(size_t Region) const {
-  std::vector<char> Bytes = Regions[Region].Before;
-  if (Error E = Epilogue->overlay(Region, Bytes))
-    return std::move(E);
-  return Bytes;
+size_t RecordedState::findRegion(uint64_t Address) const {
+  auto Next = llvm::upper_bound(
+      Regions, Address, [](uint64_t A, const RecordedRegion &Region) {
+        return A < Region.Info.Address;
+      });
+  return Next - Regions.begin() - 1;
+}
+
+static Error readData(const Snapshot &S, RecordedState::DataFn Fn) {
+  std::vector<char> Bytes;
+  for (const SnapshotData &Data : S.data()) {
+    if (Data.Encoding == MNEME_ENCODING_RAW) {
+      if (Error E = Fn(Data, {Data.Stored.data(), Data.Stored.size()}))
+        return E;
+      continue;
+    }
+    Bytes.resize(Data.RawSize);
+    if (Error E = S.decode(Data, Bytes))
+      return E;
+    if (Error E = Fn(Data, Bytes))
+      return E;
+  }
+  return Error::success();
+}
+
+Error RecordedState::readStored(DataFn Fn) const {
+  return readData(*Prologue, Fn);
+}
+
+Error RecordedState::readChanged(DataFn Fn) const {
+  return readData(*Epilogue, Fn);
+}
+
+Error RecordedState::applyChanges(size_t Region,
+                                  MutableArrayRef<char> Contents) const {
+  return Epilogue->overlay(Region, Contents);
 }

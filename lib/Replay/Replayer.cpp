@@ -7,85 +7,108 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/Replayer.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MathExtras.h"
+#include "ResidentMemory.h"
 #include <algorithm>
 #include <cstring>
 
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Granularity of what restore() writes: large enough that a copy is worth its
+/// Granularity of what is found changed: large enough that a copy is worth its
 /// call.
 static constexpr uint64_t RestorePage = MNEME_SNAPSHOT_PAGE;
+
+Replayer::Replayer(const RecordedState &State, Device &D)
+    : State(&State), D(&D) {}
+Replayer::Replayer(Replayer &&) = default;
+Replayer &Replayer::operator=(Replayer &&) = default;
+Replayer::~Replayer() = default;
+
+StringRef Replayer::mode() const { return Resident ? "device" : "host"; }
 
 Expected<Replayer> Replayer::create(const RecordedState &State, Device &D) {
   Replayer R(State, D);
   if (Error E = D.reserveArena(State.arenaBase(), State.arenaSize()))
     return std::move(E);
-  ArrayRef<RecordedRegion> Regions = State.regions();
-  for (const RecordedRegion &Region : Regions)
+  for (const RecordedRegion &Region : State.regions())
     if (Error E = D.mapMemory(Region.Info.Address, Region.Info.Size))
       return std::move(E);
-  // Fresh memory is zero, so only what the file stores has to be written.
-  auto RegionOf = [&](uint64_t Address) {
-    return std::prev(llvm::upper_bound(
-        Regions, Address, [](uint64_t A, const RecordedRegion &Region) {
-          return A < Region.Info.Address;
-        }));
-  };
-  for (const SnapshotData &Data : State.stored()) {
-    auto Region = RegionOf(Data.Address);
-    ArrayRef<char> Before(Region->Before);
-    if (Error E = D.write(
-            Data.Address,
-            Before.slice(Data.Address - Region->Info.Address, Data.RawSize)))
-      return std::move(E);
-  }
+  if (Error E = R.fill())
+    return std::move(E);
   for (const SnapshotData &Data : State.changed()) {
-    auto Region = RegionOf(Data.Address);
-    uint64_t Begin = Data.Address - Region->Info.Address;
-    R.markDirty(Region - Regions.begin(), Begin, Begin + Data.RawSize);
+    size_t Region = State.findRegion(Data.Address);
+    uint64_t Begin = Data.Address - State.regions()[Region].Info.Address;
+    R.Changed.push_back({Region, Begin, Begin + Data.RawSize});
   }
-  R.mergeDirty();
+  R.setDirty(R.Changed);
   return std::move(R);
 }
 
-void Replayer::markDirty(size_t Region, uint64_t Begin, uint64_t End) {
-  Dirty.push_back({Region, Begin, End});
-}
-
-void Replayer::markAllDirty() {
-  Dirty.clear();
-  for (size_t I = 0; I != State->regions().size(); ++I)
-    markDirty(I, 0, State->regions()[I].Info.Size);
+Error Replayer::fill() {
+  // Fresh memory is zero, so only what the file stores has to be written.
+  if (Error E = State->readStored(
+          [&](const SnapshotData &Data, ArrayRef<char> Bytes) {
+            return D->write(Data.Address, Bytes);
+          }))
+    return E;
+  if (GPUDevice *GPU = D->asGPU())
+    if (Error E = ResidentMemory::create(*State, *GPU).moveInto(Resident))
+      return E;
+  if (Resident)
+    return Error::success();
+  for (const RecordedRegion &Region : State->regions()) {
+    Before.emplace_back(Region.Info.Size);
+    if (Error E = D->read(Region.Info.Address, Before.back()))
+      return E;
+  }
+  return Error::success();
 }
 
 /// Sorts, and joins ranges that touch.
-void Replayer::mergeDirty() {
-  llvm::sort(Dirty, [](const Range &A, const Range &B) {
+static std::vector<Replayer::Range>
+mergeRanges(std::vector<Replayer::Range> Ranges) {
+  llvm::sort(Ranges, [](const Replayer::Range &A, const Replayer::Range &B) {
     return std::tie(A.Region, A.Begin) < std::tie(B.Region, B.Begin);
   });
-  std::vector<Range> Merged;
-  for (const Range &R : Dirty) {
+  std::vector<Replayer::Range> Merged;
+  for (const Replayer::Range &R : Ranges) {
     if (!Merged.empty() && Merged.back().Region == R.Region &&
         R.Begin <= Merged.back().End)
       Merged.back().End = std::max(Merged.back().End, R.End);
     else
       Merged.push_back(R);
   }
-  Dirty = std::move(Merged);
+  return Merged;
+}
+
+void Replayer::setDirty(std::vector<Range> Ranges) {
+  Ranges = mergeRanges(std::move(Ranges));
+  if (Ranges == Dirty)
+    return; // the device has planned these copies
+  Dirty = std::move(Ranges);
+  if (Resident)
+    Resident->setDirty(Dirty);
+}
+
+void Replayer::markAllDirty() {
+  std::vector<Range> All;
+  for (size_t I = 0; I != State->regions().size(); ++I)
+    All.push_back({I, 0, State->regions()[I].Info.Size});
+  setDirty(std::move(All));
 }
 
 Error Replayer::restore() {
   if (Clean)
     return Error::success();
-  for (const Range &R : Dirty) {
-    const RecordedRegion &Region = State->regions()[R.Region];
-    if (Error E = D->write(
-            Region.Info.Address + R.Begin,
-            ArrayRef<char>(Region.Before).slice(R.Begin, R.End - R.Begin)))
+  if (Resident) {
+    if (Error E = Resident->restore())
       return E;
+  } else {
+    for (const Range &R : Dirty)
+      if (Error E = D->write(
+              State->regions()[R.Region].Info.Address + R.Begin,
+              ArrayRef(Before[R.Region]).slice(R.Begin, R.End - R.Begin)))
+        return E;
   }
   Clean = true;
   return Error::success();
@@ -102,27 +125,13 @@ Expected<LaunchOutcome> Replayer::launch(DeviceKernel &Kernel,
 
 Expected<std::vector<BufferReport>>
 Replayer::compare(ArrayRef<ComparePart> Parts) {
+  Expected<std::vector<CompareStats>> Stats =
+      Resident ? compareOnDevice(Parts) : compareOnHost(Parts);
+  if (!Stats)
+    return Stats.takeError();
   std::vector<BufferReport> Reports;
-  std::vector<char> Now, After;
-  std::optional<size_t> Loaded;
-  for (const ComparePart &P : Parts) {
+  for (auto [P, S] : zip_equal(Parts, *Stats)) {
     const RecordedRegion &Region = State->regions()[P.Region];
-    if (Loaded != P.Region) {
-      Loaded = P.Region;
-      Expected<std::vector<char>> Bytes = State->after(P.Region);
-      if (!Bytes)
-        return Bytes.takeError();
-      After = std::move(*Bytes);
-      Now.resize(Region.Info.Size);
-      if (Error E = D->read(Region.Info.Address, Now))
-        return std::move(E);
-      // A wrong kernel may have written where the recorded one did not.
-      for (uint64_t Begin = 0; Begin < Now.size(); Begin += RestorePage) {
-        uint64_t End = std::min<uint64_t>(Begin + RestorePage, Now.size());
-        if (std::memcmp(&Now[Begin], &Region.Before[Begin], End - Begin) != 0)
-          markDirty(P.Region, Begin, End);
-      }
-    }
     BufferReport Report;
     Report.Id = Region.Info.Id;
     Report.IsGlobal = Region.Info.IsGlobal;
@@ -130,11 +139,83 @@ Replayer::compare(ArrayRef<ComparePart> Parts) {
     Report.Address = Region.Info.Address + P.Offset;
     Report.Size = P.Size;
     Report.Rule = P.Rule;
-    Report.Stats =
-        compareMemory(ArrayRef<char>(After).slice(P.Offset, P.Size),
-                      ArrayRef<char>(Now).slice(P.Offset, P.Size), P.Rule);
+    Report.Stats = std::move(S);
     Reports.push_back(std::move(Report));
   }
-  mergeDirty();
   return std::move(Reports);
+}
+
+/// Whether parts, in order, leave nothing out.
+static bool coverAll(ArrayRef<ComparePart> Parts,
+                     ArrayRef<RecordedRegion> Regions) {
+  size_t Region = 0;
+  uint64_t Done = 0;
+  for (const ComparePart &P : Parts) {
+    if (P.Region != Region || P.Offset != Done)
+      return false;
+    Done += P.Size;
+    if (Done == Regions[Region].Info.Size) {
+      ++Region;
+      Done = 0;
+    }
+  }
+  return Region == Regions.size();
+}
+
+Expected<std::vector<CompareStats>>
+Replayer::compareOnDevice(ArrayRef<ComparePart> Parts) {
+  Expected<std::vector<CompareStats>> Stats = Resident->compare(Parts);
+  if (!Stats)
+    return Stats.takeError();
+  // When all is as the recorded launch left it, what that changed is dirty.
+  // Else look at what is not as it was before.
+  bool Same = coverAll(Parts, State->regions()) &&
+              all_of(*Stats, [](const CompareStats &S) {
+                return S.Differences == 0;
+              });
+  std::vector<Range> Ranges = Changed;
+  if (!Same) {
+    Expected<std::vector<Range>> Changes = Resident->findChanges();
+    if (!Changes)
+      return Changes.takeError();
+    llvm::append_range(Ranges, *Changes);
+  }
+  setDirty(std::move(Ranges));
+  return Stats;
+}
+
+Expected<std::vector<CompareStats>>
+Replayer::compareOnHost(ArrayRef<ComparePart> Parts) {
+  std::vector<CompareStats> Stats;
+  std::vector<Range> Ranges = Changed;
+  std::vector<bool> Seen(State->regions().size());
+  std::vector<char> Now, After;
+  std::optional<size_t> Loaded;
+  for (const ComparePart &P : Parts) {
+    if (Loaded != P.Region) {
+      Loaded = P.Region;
+      After = Before[P.Region];
+      if (Error E = State->applyChanges(P.Region, After))
+        return std::move(E);
+      Now.resize(After.size());
+      if (Error E = D->read(State->regions()[P.Region].Info.Address, Now))
+        return std::move(E);
+      // A wrong kernel may have written where the recorded one did not.
+      Seen[P.Region] = true;
+      ArrayRef<char> Old(Before[P.Region]);
+      for (uint64_t Begin = 0; Begin < Now.size(); Begin += RestorePage) {
+        uint64_t End = std::min<uint64_t>(Begin + RestorePage, Now.size());
+        if (std::memcmp(&Now[Begin], &Old[Begin], End - Begin) != 0)
+          Ranges.push_back({P.Region, Begin, End});
+      }
+    }
+    Stats.push_back(
+        compareMemory(ArrayRef<char>(After).slice(P.Offset, P.Size),
+                      ArrayRef<char>(Now).slice(P.Offset, P.Size), P.Rule));
+  }
+  for (const Range &R : Dirty)
+    if (!Seen[R.Region])
+      Ranges.push_back(R);
+  setDirty(std::move(Ranges));
+  return std::move(Stats);
 }

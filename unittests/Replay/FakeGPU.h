@@ -37,7 +37,7 @@ public:
   uint64_t Available = 1 << 30;
   /// Bytes that crossed from the host, to it, and that were copied here.
   uint64_t Written = 0, Read = 0, Copied = 0;
-  unsigned NumDiffs = 0;
+  unsigned NumDiffs = 0, NumPlans = 0;
   Body Run;
 
   ~FakeGPU() override {
@@ -120,6 +120,7 @@ public:
   };
   Expected<std::unique_ptr<CopyPlan>>
   planCopies(ArrayRef<MnemeCopyPart> Parts) override {
+    ++NumPlans;
     auto P = std::make_unique<Plan>();
     P->Parts = Parts.vec();
     return std::move(P);

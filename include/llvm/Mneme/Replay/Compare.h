@@ -84,6 +84,20 @@ struct CompareStats {
 CompareStats compareMemory(ArrayRef<char> Expected, ArrayRef<char> Actual,
                            const CompareRule &Rule);
 
+/// Elements of a range of \p Size bytes, the bytes of its tail included.
+uint64_t countElements(uint64_t Size, uint32_t DType);
+
+/// Where an element of a range is, and of what type; a byte of the tail has its
+/// own.
+struct ElementPlace {
+  uint64_t Offset;
+  uint32_t DType;
+};
+ElementPlace findElement(uint64_t Size, uint32_t DType, uint64_t Index);
+
+/// The element at \p P, so that no two of a type have the same text (but NaNs).
+std::string printElement(const char *P, uint32_t DType);
+
 /// The comparison of one buffer, or of one annotated part of one.
 struct BufferReport {
   uint32_t Id = 0;

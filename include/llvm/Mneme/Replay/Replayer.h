@@ -126,40 +126,65 @@ struct ReplayResult {
 json::Value toJSON(const ReplayResult &R);
 bool fromJSON(const json::Value &V, ReplayResult &R, json::Path P);
 
+class ResidentMemory;
+
 /// A recording's memory on one device. The arena of the process is its own.
+/// Where a GPU has room for the memory three times, it stays there: as it was
+/// before the launch, as it was after it, and as it is; else the host holds it.
 class Replayer {
 public:
-  /// Reserves the arena, maps the regions, writes what they held.
+  /// Reserves the arena, maps the regions, writes what they held. Dies before
+  /// \p D.
   static Expected<Replayer> create(const RecordedState &State, Device &D);
+  Replayer(Replayer &&);
+  Replayer &operator=(Replayer &&);
+  ~Replayer();
+
+  /// "device" or "host": where what restore() and compare() need is kept.
+  StringRef mode() const;
 
   /// Writes back what the recorded launch changes and what the last compare()
-  /// found changed besides. Nothing to do before the first launch.
+  /// found changed besides. Nothing to do before the first launch. On a GPU
+  /// that keeps the memory it is enqueued only.
   Error restore();
   Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
                                  const LaunchConfig &Config);
   /// Compares all recorded memory with what the recorded launch left.
   Expected<std::vector<BufferReport>> compare(ArrayRef<ComparePart> Parts);
 
-  /// Makes restore() write everything: for launches that nobody compares.
+  /// Makes restore() write everything, until the next compare(): for launches
+  /// that nobody compares.
   void markAllDirty();
 
   /// A range of a region.
   struct Range {
     size_t Region;
     uint64_t Begin, End;
+    bool operator==(const Range &O) const {
+      return Region == O.Region && Begin == O.Begin && End == O.End;
+    }
   };
   /// What restore() writes.
   ArrayRef<Range> dirty() const { return Dirty; }
 
 private:
-  Replayer(const RecordedState &State, Device &D) : State(&State), D(&D) {}
+  Replayer(const RecordedState &State, Device &D);
   const RecordedState *State;
   Device *D;
+  /// Null when the host keeps the memory.
+  std::unique_ptr<ResidentMemory> Resident;
+  /// Each region before the launch, when the host keeps the memory.
+  std::vector<std::vector<char>> Before;
+  std::vector<Range> Changed; ///< By the recorded launch.
   std::vector<Range> Dirty;
   bool Clean = true;
 
-  void markDirty(size_t Region, uint64_t Begin, uint64_t End);
-  void mergeDirty();
+  Error fill();
+  void setDirty(std::vector<Range> Ranges);
+  Expected<std::vector<CompareStats>>
+  compareOnDevice(ArrayRef<ComparePart> Parts);
+  Expected<std::vector<CompareStats>>
+  compareOnHost(ArrayRef<ComparePart> Parts);
 };
 
 /// Opens "host", or a GPU ("cuda:0", "offload:0", with or without the number).

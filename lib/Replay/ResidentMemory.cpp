@@ -1,0 +1,220 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ResidentMemory.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
+
+/// Room that a kernel may want of the device while it runs, for its code and
+/// for what its threads spill.
+static constexpr uint64_t Headroom = uint64_t(256) << 20;
+
+Expected<std::unique_ptr<ResidentMemory>>
+ResidentMemory::create(const RecordedState &State, GPUDevice &D) {
+  std::unique_ptr<ResidentMemory> M(new ResidentMemory(State, D));
+  Expected<bool> HasRoom = M->allocate();
+  if (!HasRoom)
+    return HasRoom.takeError();
+  if (!*HasRoom)
+    return nullptr;
+  if (Error E = M->fill())
+    return std::move(E);
+  return std::move(M);
+}
+
+ResidentMemory::~ResidentMemory() {
+  Plan.reset();
+  // On a device that is lost this fails, and matters no more.
+  for (uint64_t Address : Allocations)
+    if (Address)
+      consumeError(D.release(Address));
+}
+
+/// Places the regions, as offsets, into Before. Kernels that compare and copy
+/// want addresses that are equal modulo 16; equal modulo a page keeps regions
+/// that share pages as close as they are. \returns the bytes that all take.
+uint64_t ResidentMemory::planLayout() {
+  uint64_t End = 0;
+  for (const RecordedRegion &Region : State.regions()) {
+    uint64_t Offset = alignTo(End, Page, Region.Info.Address);
+    Before.push_back(Offset);
+    End = Offset + Region.Info.Size;
+  }
+  return End;
+}
+
+Expected<bool> ResidentMemory::allocate() {
+  uint64_t Size = planLayout();
+  // For the pages to begin where the device's allocations do not.
+  uint64_t Bytes = Size + Page;
+  Expected<uint64_t> Available = D.availableMemory();
+  if (!Available)
+    return Available.takeError();
+  if (*Available < Headroom || (*Available - Headroom) / 2 < Bytes)
+    return false;
+  for (uint64_t &Address : Allocations)
+    if (Error E = D.allocate(Bytes).moveInto(Address)) {
+      // What is free may be in pieces.
+      consumeError(std::move(E));
+      return false;
+    }
+  After = Before;
+  for (size_t I = 0; I != Before.size(); ++I) {
+    Before[I] += alignTo(Allocations[0], Page);
+    After[I] += alignTo(Allocations[1], Page);
+  }
+  return true;
+}
+
+/// Copies all regions, in one launch.
+static Error copyRegions(GPUDevice &D, ArrayRef<uint64_t> To,
+                         ArrayRef<uint64_t> From,
+                         ArrayRef<RecordedRegion> Regions) {
+  std::vector<MnemeCopyPart> Parts;
+  for (size_t I = 0; I != Regions.size(); ++I)
+    Parts.push_back({To[I], From[I], Regions[I].Info.Size});
+  Expected<std::unique_ptr<CopyPlan>> Plan = D.planCopies(Parts);
+  if (!Plan)
+    return Plan.takeError();
+  if (Error E = D.copy(**Plan))
+    return E;
+  return D.synchronize(); // the plan is used until then
+}
+
+Error ResidentMemory::fill() {
+  ArrayRef<RecordedRegion> Regions = State.regions();
+  std::vector<uint64_t> Arena;
+  for (const RecordedRegion &Region : Regions)
+    Arena.push_back(Region.Info.Address);
+  if (Error E = copyRegions(D, Before, Arena, Regions))
+    return E;
+  if (Error E = copyRegions(D, After, Arena, Regions))
+    return E;
+  return State.readChanged([&](const SnapshotData &Data, ArrayRef<char> Bytes) {
+    size_t Region = State.findRegion(Data.Address);
+    return D.write(After[Region] + (Data.Address - Arena[Region]), Bytes);
+  });
+}
+
+void ResidentMemory::setDirty(ArrayRef<Replayer::Range> Ranges) {
+  Restored.clear();
+  for (const Replayer::Range &R : Ranges)
+    Restored.push_back({State.regions()[R.Region].Info.Address + R.Begin,
+                        Before[R.Region] + R.Begin, R.End - R.Begin});
+  IsPlanned = false;
+}
+
+Error ResidentMemory::restore() {
+  if (!IsPlanned) {
+    // The old plan may be under way.
+    if (Error E = D.synchronize())
+      return E;
+    if (Error E = D.planCopies(Restored).moveInto(Plan))
+      return E;
+    IsPlanned = true;
+  }
+  return D.copy(*Plan);
+}
+
+/// A norm sums up what the device only counts.
+static bool hasNorm(const CompareRule &Rule) {
+  return Rule.DType != MNEME_DTYPE_BYTES && Rule.Norm != MNEME_NORM_NONE &&
+         Rule.Tolerance != MNEME_TOLERANCE_EXACT;
+}
+
+static CompareStats makeStats(const MnemeCompareResult &R, const ComparePart &P) {
+  CompareStats S;
+  S.Elements = countElements(P.Size, P.Rule.DType);
+  S.Differences = R.Differences;
+  S.Mismatches = R.Mismatches;
+  S.Pass = R.Mismatches == 0;
+  if (!S.Pass)
+    S.First = R.First;
+  S.MaxAbs = bit_cast<double>(R.MaxAbs);
+  S.MaxRel = bit_cast<double>(R.MaxRel);
+  S.MaxUlp = bit_cast<double>(R.MaxUlp);
+  if (hasNorm(P.Rule))
+    S.NormError = 0;
+  return S;
+}
+
+Expected<std::vector<CompareStats>>
+ResidentMemory::compare(ArrayRef<ComparePart> Parts) {
+  std::vector<MnemeComparePart> Table;
+  for (const ComparePart &P : Parts)
+    Table.push_back({After[P.Region] + P.Offset,
+                     State.regions()[P.Region].Info.Address + P.Offset, P.Size,
+                     P.Rule.Value, P.Rule.DType, P.Rule.Tolerance,
+                     P.Rule.NaN == NaNRule::Error, 0});
+  Expected<std::vector<MnemeCompareResult>> Results = D.compare(Table);
+  if (!Results)
+    return Results.takeError();
+  std::vector<CompareStats> All;
+  for (auto [P, R] : zip_equal(Parts, *Results)) {
+    CompareStats S = makeStats(R, P);
+    bool Equal = S.Differences == 0 && S.Mismatches == 0;
+    if (!Equal && hasNorm(P.Rule)) {
+      if (Error E = compareOnHost(P, S))
+        return std::move(E);
+    } else if (S.First) {
+      if (Error E = describeFirst(P, S))
+        return std::move(E);
+    }
+    All.push_back(std::move(S));
+  }
+  return std::move(All);
+}
+
+Error ResidentMemory::compareOnHost(const ComparePart &P, CompareStats &Stats) {
+  std::vector<char> Expected(P.Size), Actual(P.Size);
+  if (Error E = D.read(After[P.Region] + P.Offset, Expected))
+    return E;
+  if (Error E =
+          D.read(State.regions()[P.Region].Info.Address + P.Offset, Actual))
+    return E;
+  Stats = compareMemory(Expected, Actual, P.Rule);
+  return Error::success();
+}
+
+Error ResidentMemory::describeFirst(const ComparePart &P, CompareStats &Stats) {
+  ElementPlace Place = findElement(P.Size, P.Rule.DType, *Stats.First);
+  char Expected[8], Actual[8];
+  unsigned Size = getDTypeSize(Place.DType);
+  uint64_t Offset = P.Offset + Place.Offset;
+  if (Error E = D.read(After[P.Region] + Offset, {Expected, Size}))
+    return E;
+  if (Error E = D.read(State.regions()[P.Region].Info.Address + Offset,
+                       {Actual, Size}))
+    return E;
+  Stats.Expected = printElement(Expected, Place.DType);
+  Stats.Actual = printElement(Actual, Place.DType);
+  return Error::success();
+}
+
+Expected<std::vector<Replayer::Range>> ResidentMemory::findChanges() {
+  std::vector<MnemeDiffPart> Parts;
+  uint64_t NumPages = 0;
+  for (auto [I, Region] : enumerate(State.regions())) {
+    Parts.push_back(
+        {Region.Info.Address, Before[I], Region.Info.Size, NumPages});
+    NumPages += divideCeil(Region.Info.Size, Page);
+  }
+  Expected<std::vector<uint8_t>> Flags = D.diffPages(Parts);
+  if (!Flags)
+    return Flags.takeError();
+  std::vector<Replayer::Range> Changes;
+  for (auto [I, P] : enumerate(Parts))
+    for (uint64_t Begin = 0; Begin < P.Size; Begin += Page)
+      if ((*Flags)[P.FirstFlag + Begin / Page])
+        Changes.push_back({I, Begin, std::min(Begin + Page, P.Size)});
+  return std::move(Changes);
+}
