@@ -223,6 +223,7 @@ private:
   bool sameInstruction(const Cubin::Section &X, const Cubin::Section &Y,
                        uint64_t Offset);
   bool sameConstant(StringRef X, StringRef Y);
+  bool sameVariable(uint64_t X, uint64_t Y);
   bool sameRelocations(const Cubin::Section &X, const Cubin::Section &Y,
                        uint64_t Begin, uint64_t End);
   bool sameSlot(uint64_t X, uint64_t Y);
@@ -272,20 +273,25 @@ bool CodeComparer::sameSlot(uint64_t X, uint64_t Y) {
          samePlace(A.target(SlotX->second), B.target(SlotY->second));
 }
 
+/// Do two places in bank 3 mean the same? One that is in no variable of one
+/// image, behind an array for example, is only what it is.
+bool CodeComparer::sameVariable(uint64_t X, uint64_t Y) {
+  const Cubin::Section *S = A.find(".nv.constant3");
+  const Cubin::Section *T = B.find(".nv.constant3");
+  Place V = S ? A.at(A.indexOf(*S), X) : Place();
+  Place W = T ? B.at(B.indexOf(*T), Y) : Place();
+  return V.Symbol && W.Symbol ? samePlace(V, W) : X == Y;
+}
+
 bool CodeComparer::sameConstant(StringRef X, StringRef Y) {
   std::optional<ConstantOperand> P = getConstant(X), Q = getConstant(Y);
   if (!P || !Q || P->Bank != Q->Bank)
     return X == Y;
+  if (P->Bank == 3)
+    return sameVariable(P->Offset, Q->Offset);
   if (P->Bank == 4 && sameSlot(P->Offset, Q->Offset))
     return true;
-  if (P->Bank != 3)
-    return X == Y;
-  const Cubin::Section *S = A.find(".nv.constant3");
-  const Cubin::Section *T = B.find(".nv.constant3");
-  if (!S || !T)
-    return X == Y;
-  return samePlace(A.at(A.indexOf(*S), P->Offset),
-                   B.at(B.indexOf(*T), Q->Offset));
+  return X == Y;
 }
 
 bool CodeComparer::sameRelocations(const Cubin::Section &X,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -21,6 +22,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Compile/Targets.h"
+#include "llvm/Mneme/Support/ConstantVariables.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -209,9 +211,43 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   return Diagnostics.take();
 }
 
+/// Puts the constant variables of \p M where the application's image has them,
+/// with empty ones in the places of those that the kernel does not need.
+static void placeConstants(Module &M) {
+  constexpr unsigned ConstantAddressSpace = 4;
+  /// No image has more of it; ptxas would refuse it.
+  constexpr uint64_t MaxConstants = 1 << 16;
+  SmallVector<GlobalVariable *, 8> Variables;
+  for (const ConstantVariable &V : getConstantVariables(M)) {
+    if (GlobalVariable *G = M.getNamedGlobal(V.Name)) {
+      Variables.push_back(G);
+      continue;
+    }
+    if (V.Size > MaxConstants || V.Alignment > MaxConstants)
+      continue;
+    Type *Bytes = ArrayType::get(Type::getInt8Ty(M.getContext()), V.Size);
+    auto *G = new GlobalVariable(
+        M, Bytes, /*isConstant=*/false, GlobalValue::ExternalLinkage,
+        Constant::getNullValue(Bytes),
+        // As LLVM spells names that PTX does not allow.
+        join(split(V.Name, "."), "_$_"), /*InsertBefore=*/nullptr,
+        GlobalValue::NotThreadLocal, ConstantAddressSpace);
+    G->setAlignment(Align(V.Alignment));
+    Variables.push_back(G);
+  }
+  // In front of all, llvm.used for one: what a variable refers to is printed
+  // before it.
+  for (GlobalVariable *G : reverse(Variables)) {
+    G->removeFromParent();
+    M.insertGlobalVariable(M.global_begin(), G);
+  }
+}
+
 Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
                                                     bool Object) const {
   std::unique_ptr<Module> Copy = CloneModule(M);
+  if (Copy->getTargetTriple().isNVPTX())
+    placeConstants(*Copy);
   DiagnosticScope Diagnostics(Copy->getContext());
   const Triple &TT = Copy->getTargetTriple();
   const TargetOptions &TO = TM->Options;

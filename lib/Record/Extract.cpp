@@ -14,6 +14,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/TypeFinder.h"
+#include "llvm/Mneme/Support/ConstantVariables.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -24,11 +25,11 @@ using namespace llvm::mneme;
 
 using GlobalSet = SmallPtrSet<const GlobalValue *, 32>;
 
-/// Everything that \p Root needs to be compiled.
-static GlobalSet findClosure(const GlobalValue &Root) {
+/// Everything that \p Roots need to be compiled.
+static GlobalSet findClosure(ArrayRef<const Constant *> Roots) {
   GlobalSet Closure;
   SmallPtrSet<const Constant *, 32> Seen;
-  SmallVector<const Constant *, 32> Worklist = {&Root};
+  SmallVector<const Constant *, 32> Worklist(Roots);
   auto Visit = [&](const User &U) {
     for (const Use &Op : U.operands())
       if (auto *C = dyn_cast<Constant>(Op))
@@ -91,6 +92,34 @@ static void dropDanglingMetadata(Module &M) {
   }
 }
 
+/// All constant variables that the module's own image has, in their order. The
+/// addresses of constant memory are known to ptxas, and code depends on them: an
+/// array at address zero needs no addition. NVPTX only.
+static void noteConstants(const Module &M, Module &Out) {
+  constexpr unsigned ConstantAddressSpace = 4;
+  if (!M.getTargetTriple().isNVPTX())
+    return;
+  SmallVector<const Constant *, 32> Roots;
+  for (const GlobalValue &G : M.global_values())
+    if (!G.isDeclaration() && !G.isDiscardableIfUnused())
+      Roots.push_back(&G);
+  GlobalSet Live = findClosure(Roots);
+  SmallVector<ConstantVariable, 8> Variables;
+  bool AllThere = true;
+  for (const GlobalVariable &G : M.globals()) {
+    if (G.getAddressSpace() != ConstantAddressSpace || G.isDeclaration() ||
+        !Live.contains(&G))
+      continue;
+    AllThere &= Out.getNamedGlobal(G.getName()) != nullptr;
+    Variables.push_back(
+        {G.getName().str(),
+         M.getDataLayout().getTypeAllocSize(G.getValueType()).getFixedValue(),
+         M.getDataLayout().getPreferredAlign(&G).value()});
+  }
+  if (!AllThere)
+    setConstantVariables(Out, Variables);
+}
+
 /// Removes declarations that nothing refers to.
 static void dropDeadDeclarations(Module &M) {
   auto IsDead = [](GlobalValue &G) {
@@ -111,7 +140,7 @@ Expected<std::unique_ptr<Module>> mneme::extractKernel(const Module &M,
   if (!Root || !isKernel(*Root))
     return createStringError(inconvertibleErrorCode(),
                              "no kernel named '" + Kernel + "'");
-  GlobalSet Closure = findClosure(*Root);
+  GlobalSet Closure = findClosure({Root});
   ValueToValueMapTy VMap;
   std::unique_ptr<Module> Out = CloneModule(
       M, VMap, [&](const GlobalValue *G) { return Closure.contains(G); });
@@ -126,6 +155,7 @@ Expected<std::unique_ptr<Module>> mneme::extractKernel(const Module &M,
   appendToCompilerUsed(*Out, CompilerUsed);
   dropDanglingMetadata(*Out);
   dropDeadDeclarations(*Out);
+  noteConstants(M, *Out);
   return std::move(Out);
 }
 
@@ -157,7 +187,8 @@ static void canonicalize(Module &M) {
           F.Key->getString() != "Dwarf Version")
         M.addModuleFlag(F.Behavior, F.Key->getString(), F.Val);
   }
-  for (StringRef Name : {"llvm.ident", "llvm.commandline"})
+  for (StringRef Name :
+       {"llvm.ident", "llvm.commandline", ConstantVariablesMetadata.data()})
     if (NamedMDNode *Named = M.getNamedMetadata(Name))
       Named->eraseFromParent();
   // Types are renamed when a context has one of that name already.
