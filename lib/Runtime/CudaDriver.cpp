@@ -145,11 +145,13 @@ void CudaMapping::dropChunk(std::map<uint64_t, Chunk>::iterator I) {
 std::string CudaMapping::map(uint64_t Address, uint64_t Bytes, Ranges *Fresh) {
   if (!Bytes)
     return "";
-  if (Address < Base || Address - Base > Size || Bytes > Size - (Address - Base))
+  if (Address < Base || Address - Base > Size ||
+      Bytes > Size - (Address - Base))
     return "device addresses " + rangeText(Address, Bytes) +
            " are outside the reserved range " + rangeText(Base, Size);
   uint64_t Begin = Address / Granularity * Granularity;
-  uint64_t End = (Address + Bytes + Granularity - 1) / Granularity * Granularity;
+  uint64_t End =
+      (Address + Bytes + Granularity - 1) / Granularity * Granularity;
 
   // What is counted as used here is safe from the trim() of a later step.
   for (uint64_t At = Begin; At < End;) {

@@ -104,10 +104,10 @@ struct CudaDriver {
 };
 
 /// Device memory at fixed addresses: a reserved range of which parts are
-/// mapped. Physical memory comes in granules (2 MiB as a rule); ranges may share
-/// one, which goes away with the last of them. Not thread-safe. A context of
-/// the device must be current. Every function returns an empty string, or what
-/// went wrong.
+/// mapped. Physical memory comes in granules (2 MiB as a rule); ranges may
+/// share one, which goes away with the last of them. Not thread-safe. A context
+/// of the device must be current. Every function returns an empty string, or
+/// what went wrong.
 class CudaMapping {
 public:
   using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
