@@ -44,13 +44,13 @@ inline uint32_t numBlocks() { return __gpu_num_blocks_x(); }
 inline uint32_t thread() { return __gpu_thread_id_x(); }
 inline uint32_t numThreads() { return __gpu_num_threads_x(); }
 inline uint32_t lane() { return __gpu_lane_id(); }
-inline uint32_t numLanes() {
 #if defined(__NVPTX__)
-  return 32; // a constant, unlike the special register
+constexpr uint32_t MaxLanes = 32;
+inline uint32_t numLanes() { return 32; } // unlike the register, a constant
 #else
-  return __gpu_num_lanes();
+constexpr uint32_t MaxLanes = 64;
+inline uint32_t numLanes() { return __gpu_num_lanes(); }
 #endif
-}
 /// Whether \p Condition holds in any lane. Called by all lanes.
 inline bool any(bool Condition) {
   return __gpu_ballot(__gpu_lane_mask(), Condition) != 0;
@@ -83,6 +83,7 @@ inline uint32_t numBlocks() { return mneme_kernel_thread.NumBlocks; }
 inline uint32_t thread() { return mneme_kernel_thread.Thread; }
 inline uint32_t numThreads() { return mneme_kernel_thread.NumThreads; }
 inline uint32_t lane() { return 0; }
+constexpr uint32_t MaxLanes = 1;
 inline uint32_t numLanes() { return 1; }
 inline bool any(bool Condition) { return Condition; }
 inline uint64_t shuffleXor(uint64_t V, uint32_t) { return V; }

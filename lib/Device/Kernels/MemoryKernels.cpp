@@ -27,6 +27,10 @@ using namespace llvm::mneme;
 /// What a wave does at once.
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 static constexpr uint64_t WordSize = sizeof(Word128);
+/// Words of a page that a lane loads before it looks at the first: as many as
+/// it has of one, up to eight, which four blocks have registers for.
+static constexpr unsigned InFlight =
+    Page / WordSize / MaxLanes < 8 ? Page / WordSize / MaxLanes : 8;
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -92,15 +96,15 @@ static void forPages(uint64_t Tile, uint64_t NumTiles, uint64_t Size,
 }
 
 
-/// Whether this lane finds a difference in its share of the words in
-/// [\p Begin, \p End). \p B may be 0: then A is compared with zeros.
-template <bool WithZeros>
-static bool wordsDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
-  constexpr unsigned Unroll = WithZeros ? 8 : 4;
+/// Whether this lane finds a difference in its share of the page at \p A, which
+/// is aligned. \p B may be 0: then A is compared with zeros.
+template <bool WithZeros> static bool pageDiffers(uint64_t A, uint64_t B) {
+  constexpr unsigned Unroll = WithZeros ? InFlight : InFlight / 2;
   const uint64_t Step = numLanes() * WordSize;
   Word128 Difference = {};
-  uint64_t I = Begin + lane() * WordSize;
-  for (; I + (Unroll - 1) * Step < End; I += Unroll * Step) {
+  A += lane() * WordSize;
+  B += lane() * WordSize;
+  for (uint64_t I = 0; I != Page; I += Unroll * Step) {
     Word128 X[Unroll], Y[Unroll];
 #pragma unroll
     for (unsigned U = 0; U != Unroll; ++U) {
@@ -111,7 +115,18 @@ static bool wordsDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
     for (unsigned U = 0; U != Unroll; ++U)
       Difference |= X[U] ^ Y[U];
   }
-  for (; I < End; I += Step)
+  return (Difference[0] | Difference[1]) != 0;
+}
+
+/// The same for the words in [\p Begin, \p End), which are mostly a page.
+template <bool WithZeros>
+static bool wordsDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
+  if (End - Begin == Page)
+    return pageDiffers<WithZeros>(A + Begin, B + Begin);
+  Word128 Difference = {};
+#pragma nounroll
+  for (uint64_t I = Begin + lane() * WordSize; I < End;
+       I += numLanes() * WordSize)
     Difference |= loadWord(A + I) ^ (WithZeros ? Word128{} : loadWord(B + I));
   return (Difference[0] | Difference[1]) != 0;
 }
@@ -120,6 +135,7 @@ static bool wordsDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
 template <bool WithZeros>
 static bool bytesDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
   bool Differ = false;
+#pragma nounroll
   for (uint64_t I = Begin + lane(); I < End; I += numLanes())
     Differ |= *at<const uint8_t>(A + I) !=
               (WithZeros ? 0 : *at<const uint8_t>(B + I));
@@ -207,10 +223,9 @@ static void maxBits(uint64_t &Max, double V) {
 
 /// Compares all of [\p Lo, \p Hi) of the part, elements and the tail of bytes,
 /// lanes taking turns.
-static void compareRange(const MnemeComparePart &P, Findings &Found,
-                         uint64_t Lo, uint64_t Hi) {
-  if (Lo >= Hi)
-    return;
+[[gnu::noinline]] static void compareRange(const MnemeComparePart &P,
+                                           Findings &Found, uint64_t Lo,
+                                           uint64_t Hi) {
   unsigned SizeLog2 = getDTypeSizeLog2(P.DType);
   uint64_t Count = P.Size >> SizeLog2, Whole = Count << SizeLog2;
   compareElements(P, Found, Lo + (uint64_t(lane()) << SizeLog2), min(Hi, Whole),
@@ -270,8 +285,10 @@ MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
                if (!Wide)
                  return compareRange(P, Found, Lo, Hi);
                Words W(Lo, Hi);
-               compareRange(P, Found, Lo - Shift, W.Begin - Shift);
-               compareRange(P, Found, W.End - Shift, Hi - Shift);
+               if (Lo < W.Begin)
+                 compareRange(P, Found, Lo - Shift, W.Begin - Shift);
+               if (W.End < Hi)
+                 compareRange(P, Found, W.End - Shift, Hi - Shift);
                if (!ForbidNaN &&
                    !wordsDiffer<false>(Expected, Actual, W.Begin, W.End))
                  return;
@@ -327,12 +344,13 @@ MNEME_KERNEL void mneme_diff(const MnemeDiffPart *Parts,
 // mneme_copy
 //===----------------------------------------------------------------------===//
 
-static void copyWords(uint64_t To, uint64_t From, uint64_t Begin,
-                      uint64_t End) {
-  constexpr unsigned Unroll = 8;
+/// Of an aligned page, this lane's share.
+static void copyPage(uint64_t To, uint64_t From) {
+  constexpr unsigned Unroll = InFlight;
   const uint64_t Step = numLanes() * WordSize;
-  uint64_t I = Begin + lane() * WordSize;
-  for (; I + (Unroll - 1) * Step < End; I += Unroll * Step) {
+  To += lane() * WordSize;
+  From += lane() * WordSize;
+  for (uint64_t I = 0; I != Page; I += Unroll * Step) {
     Word128 X[Unroll];
 #pragma unroll
     for (unsigned U = 0; U != Unroll; ++U)
@@ -341,12 +359,21 @@ static void copyWords(uint64_t To, uint64_t From, uint64_t Begin,
     for (unsigned U = 0; U != Unroll; ++U)
       *at<Word128>(To + I + U * Step) = X[U];
   }
-  for (; I < End; I += Step)
+}
+
+static void copyWords(uint64_t To, uint64_t From, uint64_t Begin,
+                      uint64_t End) {
+  if (End - Begin == Page)
+    return copyPage(To + Begin, From + Begin);
+#pragma nounroll
+  for (uint64_t I = Begin + lane() * WordSize; I < End;
+       I += numLanes() * WordSize)
     *at<Word128>(To + I) = loadWord(From + I);
 }
 
 static void copyBytes(uint64_t To, uint64_t From, uint64_t Begin,
                       uint64_t End) {
+#pragma nounroll
   for (uint64_t I = Begin + lane(); I < End; I += numLanes())
     *at<uint8_t>(To + I) = *at<const uint8_t>(From + I);
 }
