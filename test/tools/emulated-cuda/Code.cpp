@@ -48,6 +48,7 @@ namespace {
 struct Library {
   std::string Path;
   std::unique_ptr<MemoryBuffer> Bitcode;
+  HostOptions Options;
 };
 
 /// Kernels are compiled once a process.
@@ -107,6 +108,9 @@ Libraries::Libraries() {
       StringRef(mneme_memory_kernels_nvptx64_bc,
                 mneme_memory_kernels_nvptx64_bc_size),
       Own->Path, /*RequiresNullTerminator=*/false);
+  // They are large, and otherwise take seconds to compile.
+  Own->Options.Strategy = HostStrategy::Fiber;
+  Own->Options.Finish = HostFinish::O1;
   Files.push_back(std::move(Own));
 }
 
@@ -153,8 +157,10 @@ static const CompiledKernel *compile(Libraries &L, const std::string &Name) {
     CompiledKernel K;
     K.From = File.get();
     K.Parameters = layOutParameters(*F);
-    Expected<DeviceImage> Image =
-        compileKernelForHost(*M, Name, HostOptions());
+    // With O3, vectorizing the comparison alone takes ten seconds.
+    HostOptions Options;
+    Options.Finish = HostFinish::Min;
+    Expected<DeviceImage> Image = compileKernelForHost(*M, Name, Options);
     if (!Image) {
       complain("kernel '" + Name + "': " + toString(Image.takeError()));
       return nullptr;
