@@ -26,7 +26,8 @@ using ::mneme::CudaMapping;
 using ::mneme::CUmodule;
 
 /// The driver, initialized, or an Error that says why it cannot be used.
-Expected<const CudaDriver *> startCudaDriver();
+/// \p NumDevices becomes how many devices it finds: at least one.
+Expected<const CudaDriver *> startCudaDriver(unsigned &NumDevices);
 
 /// What the driver says about device \p Ordinal.
 Expected<GPUInfo> queryGPU(const CudaDriver &Driver, unsigned Ordinal);
@@ -72,6 +73,7 @@ public:
   std::string getArch() const override { return Info.Arch; }
   const GPUInfo &info() const override { return Info; }
   StringRef getBackendName() const override { return Backend->getName(); }
+  uint64_t leakedBytes() const override { return Backend->leakedBytes(); }
   Error setTimer(GPUTimer Timer) override;
   StringRef getTimerName() const override {
     return UseCupti ? "cupti" : "events";

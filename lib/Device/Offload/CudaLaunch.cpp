@@ -15,6 +15,7 @@
 #include "Cupti.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -257,7 +258,7 @@ Expected<LaunchOutcome> CudaDevice::launch(DeviceKernel &TheKernel,
     Outcome.Message =
         R.Code == CUDA_ERROR_NOT_READY
             ? formatv("kernel '{0}' ran longer than {1} s", K.Name,
-                      Config.TimeoutSeconds)
+                      format("%g", Config.TimeoutSeconds))
                   .str()
             : describe(R);
     lose(Outcome.Message);
@@ -312,9 +313,11 @@ Expected<unsigned> CudaDevice::getOccupancy(DeviceKernel &TheKernel,
   if (allowShared(K, DynamicShared))
     return 0u;
   int Blocks = 0;
-  if (Error E = check(Driver.OccupancyMaxActiveBlocksPerMultiprocessor(
-                          &Blocks, K.Function, BlockThreads, DynamicShared),
-                      "ask for the occupancy of kernel '" + K.Name + "'"))
+  CUresult R = Driver.OccupancyMaxActiveBlocksPerMultiprocessor(
+      &Blocks, K.Function, BlockThreads, DynamicShared);
+  if (R == CUDA_ERROR_INVALID_VALUE)
+    return 0u;
+  if (Error E = check(R, "ask for the occupancy of kernel '" + K.Name + "'"))
     return E;
   return Blocks;
 }

@@ -77,23 +77,35 @@ bool llvm::mneme::isArchCompatible(StringRef CodeArch, StringRef DeviceArch) {
 // The driver
 //===----------------------------------------------------------------------===//
 
-Expected<const CudaDriver *> llvm::mneme::startCudaDriver() {
+/// "13.0"
+static std::string formatVersion(int Version) {
+  return (Twine(Version / 1000) + "." + Twine(Version % 1000 / 10)).str();
+}
+
+Expected<const CudaDriver *>
+llvm::mneme::startCudaDriver(unsigned &NumDevices) {
+  // Older ones do not take the machine code of the assemblers that LLVM 22
+  // works with.
+  constexpr int OldestVersion = 12000;
   std::string Text;
   const CudaDriver *Driver = CudaDriver::load(Text);
   if (!Driver)
     return createStringError(Text);
+  int Version = 0;
+  if (!Driver->DriverGetVersion(&Version) && Version < OldestVersion)
+    return createStringError("the CUDA driver is too old: it supports CUDA " +
+                             formatVersion(Version) + ", and " +
+                             formatVersion(OldestVersion) + " is needed");
+  int Count = 0;
   CUresult R = Driver->Init(0);
-  if (R == CUDA_ERROR_NO_DEVICE)
+  if (!R)
+    R = Driver->DeviceGetCount(&Count);
+  if (R == CUDA_ERROR_NO_DEVICE || (!R && Count <= 0))
     return createStringError("the CUDA driver finds no device");
   if (R)
     return createStringError("the CUDA driver does not start: " +
                              Driver->describe(R));
-  int Count = 0;
-  if (CUresult R = Driver->DeviceGetCount(&Count))
-    return createStringError("cannot count the CUDA devices: " +
-                             Driver->describe(R));
-  if (Count == 0)
-    return createStringError("the CUDA driver finds no device");
+  NumDevices = Count;
   return Driver;
 }
 
@@ -144,8 +156,7 @@ Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
       ("sm_" + Twine(Major) + Twine(Attribute(ComputeCapabilityMinor))).str();
   int Version = 0;
   if (!Driver.DriverGetVersion(&Version))
-    Info.Driver =
-        (Twine(Version / 1000) + "." + Twine(Version % 1000 / 10)).str();
+    Info.Driver = formatVersion(Version);
   uint8_t UUID[16] = {};
   if (!Driver.DeviceGetUuid(UUID, Device))
     Info.UUID = formatUUID(UUID);
@@ -166,15 +177,12 @@ Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
 //===----------------------------------------------------------------------===//
 
 Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs() {
-  Expected<const CudaDriver *> Driver = startCudaDriver();
+  unsigned Count = 0;
+  Expected<const CudaDriver *> Driver = startCudaDriver(Count);
   if (!Driver)
     return Driver.takeError();
-  int Count = 0;
-  if (CUresult R = (*Driver)->DeviceGetCount(&Count))
-    return createStringError("cannot count the CUDA devices: " +
-                             (*Driver)->describe(R));
   std::vector<GPUDescription> Found;
-  for (int I = 0; I != Count; ++I) {
+  for (unsigned I = 0; I != Count; ++I) {
     Expected<GPUInfo> Info = queryGPU(**Driver, I);
     if (!Info)
       return Info.takeError();
@@ -189,14 +197,11 @@ llvm::mneme::createGPUDevice(StringRef Name) {
   unsigned Ordinal;
   if (!parseDeviceName(Name, Kind, Ordinal))
     return createStringError("'" + Name + "' is not the name of a GPU");
-  Expected<const CudaDriver *> Driver = startCudaDriver();
+  unsigned Count = 0;
+  Expected<const CudaDriver *> Driver = startCudaDriver(Count);
   if (!Driver)
     return Driver.takeError();
-  int Count = 0;
-  if (CUresult R = (*Driver)->DeviceGetCount(&Count))
-    return createStringError("cannot count the CUDA devices: " +
-                             (*Driver)->describe(R));
-  if (Ordinal >= unsigned(Count))
+  if (Ordinal >= Count)
     return createStringError("there is no device '" + Name + "': the CUDA " +
                              "driver finds " + Twine(Count));
   return CudaDevice::create(**Driver, Ordinal,

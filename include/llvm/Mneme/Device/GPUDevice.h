@@ -68,6 +68,9 @@ public:
   virtual const GPUInfo &info() const = 0;
   /// "driver" or "liboffload": through what the device is driven.
   virtual StringRef getBackendName() const = 0;
+  /// Memory of the host that kernels which are no more left behind for good:
+  /// liboffload keeps a copy of every image. Ever more, until the process ends.
+  virtual uint64_t leakedBytes() const { return 0; }
 
   virtual Error setTimer(GPUTimer Timer) = 0;
   /// "cupti" or "events": where LaunchOutcome::Nanoseconds comes from.
