@@ -23,9 +23,9 @@
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/Support/ConstantVariables.h"
+#include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include <chrono>
 
 using namespace llvm;
@@ -245,7 +245,7 @@ static void placeConstants(Module &M) {
 
 Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
                                                     bool Object) const {
-  std::unique_ptr<Module> Copy = CloneModule(M);
+  std::unique_ptr<Module> Copy = copyModule(M);
   if (Copy->getTargetTriple().isNVPTX())
     placeConstants(*Copy);
   DiagnosticScope Diagnostics(Copy->getContext());

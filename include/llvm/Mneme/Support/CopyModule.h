@@ -1,0 +1,35 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A copy of a module that compiles to the very same code.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_SUPPORT_COPYMODULE_H
+#define LLVM_MNEME_SUPPORT_COPYMODULE_H
+
+#include "llvm/ADT/SmallVector.h"
+#include <memory>
+
+namespace llvm {
+class Module;
+namespace mneme {
+
+/// The module as bitcode, with the order of all use-lists: passes and code
+/// generators walk them, and what they make depends on it.
+SmallVector<char, 0> writeExactBitcode(const Module &M);
+
+/// A copy in the same context with the same order of use-lists, which
+/// CloneModule does not keep.
+std::unique_ptr<Module> copyModule(const Module &M);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_SUPPORT_COPYMODULE_H

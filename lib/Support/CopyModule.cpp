@@ -1,0 +1,33 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+SmallVector<char, 0> mneme::writeExactBitcode(const Module &M) {
+  SmallVector<char, 0> Buffer;
+  // No symbol table: it is there or not as the compiler knows the target.
+  BitcodeWriter Writer(Buffer);
+  Writer.writeModule(M, /*ShouldPreserveUseListOrder=*/true);
+  Writer.writeStrtab();
+  return Buffer;
+}
+
+std::unique_ptr<Module> mneme::copyModule(const Module &M) {
+  SmallVector<char, 0> Buffer = writeExactBitcode(M);
+  return cantFail(parseBitcodeFile(
+      MemoryBufferRef(StringRef(Buffer.data(), Buffer.size()),
+                      M.getModuleIdentifier()),
+      M.getContext()));
+}
