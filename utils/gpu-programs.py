@@ -139,7 +139,7 @@ class Runner:
         except (ValueError, KeyError):
             return None, "ran out of time" if code is None else out.strip()[-300:] or "exit code %d" % code
 
-    def replay_one(self, path, launch, pipeline, device):
+    def replay_one(self, path, launch, pipeline, device, program):
         """Exactly first; what differs is tried again with a relative tolerance of 1e-4, for atomics in
         a free order and code compiled with fast math."""
         row = {"device": device, "pipeline": pipeline, "verdict": "none"}
@@ -148,6 +148,8 @@ class Runner:
             command.append("--passes=default<%s>" % pipeline)
         if device == "host":
             command.append("--iterations=1")
+        elif self.args.baseline and pipeline == self.args.pipelines[0]:
+            command += ["--baseline=app", "--app=" + program]
         for extra in [], ["--dtype=f32", "--tolerance=rel:1e-4"], ["--dtype=f64", "--tolerance=rel:1e-4"]:
             result, error = self.run_json(command + extra)
             if not result:
@@ -160,6 +162,8 @@ class Runner:
                 row["interval"] = measured.get("interval")
                 row["samples"], row["timer"] = measured.get("samples"), measured.get("timer")
                 row["registers"], row["times"] = result["reg_usage"], result["times"]
+                row["baseline"] = {k: v for k, v in (result.get("baseline") or {}).items()
+                                   if k in ("verdict", "error", "measurement", "speedup")}
             if result["verdict"] != "Mismatch":
                 break
         return row
@@ -225,7 +229,7 @@ class Runner:
             for device in self.args.devices:
                 for pipeline in self.args.pipelines:
                     if self.left(1) > 0:
-                        kernel["replays"].append(self.replay_one(path, launch, pipeline, device))
+                        kernel["replays"].append(self.replay_one(path, launch, pipeline, device, program))
         for kernel, future in comparisons:
             kernel["code"] = future.result()
         if not self.args.keep:
@@ -265,15 +269,16 @@ def cells(row, device, pipeline):
     kernel, replay = longest(row, device, pipeline)
     plain, recorded = row.get("plain_seconds"), row.get("recorded_seconds")
     seen = kernel and kernel.get("application_nanoseconds")
+    speedup = ((replay or {}).get("baseline") or {}).get("speedup") or {}
     return [row["program"], str(len(row["kernels"])), str(sum(k["instances"] for k in row["kernels"])),
             number(row.get("launches"), "%d"), number(row.get("raw_bytes", 0) / 2**20, "%.1f"),
             number(row.get("stored_bytes", 0) / 2**20, "%.1f"), number(plain, "%.2f"), number(recorded, "%.2f"),
             "%d/%d" % verified(row, device, pipeline), "%d/%d" % identical(row),
-            number(replay and replay["nanoseconds"] / 1e3, "%.1f"), number(seen and seen / 1e3, "%.1f")]
+            number(replay and replay["nanoseconds"] / 1e3, "%.1f"), number(seen and seen / 1e3, "%.1f"), number(speedup.get("value"), "%.3f")]
 
 
 HEAD = ["program", "kernels", "instances", "launches", "MiB", "stored", "plain, s", "recorded, s", "verified",
-        "identical", "replay, us", "app, us"]
+        "identical", "replay, us", "app, us", "app's code / replay"]
 
 
 def rst_table(table):
@@ -340,6 +345,8 @@ def main():
     r.add_argument("--devices", type=lambda s: s.split(","), default=["cuda:0"], help="to replay on: default cuda:0")
     r.add_argument("--pipelines", type=lambda s: s.split(","), default=["O3"],
                    help='"own" is the application\'s own: default O3')
+    r.add_argument("--baseline", action="store_true",
+                   help="under the first pipeline, also measure the application's own machine code")
     r.add_argument("--only", type=lambda s: s.split(","), help="programs")
     r.add_argument("--max-recordings", type=int, default=1, help="launches of each kernel")
     r.add_argument("--repeat", type=int, default=3, help="runs without a recorder; the fastest counts")

@@ -1,0 +1,132 @@
+#!/bin/bash
+# Packs what Mneme needs to be tested and measured on a machine that has a GPU, its
+# driver, a CUDA toolkit and Python, but no LLVM:
+#
+#   utils/gpu-pack.sh [options] <output folder>
+#   ... carry the folder there, and run ...
+#   utils/gpu-test.sh <output folder>
+#
+# The folder gets mneme-gpu-libs.tar.xz (libLLVM, liboffload and what they need; made
+# again only when they change) and mneme-gpu.tar.xz (tools, runtimes, unit tests,
+# examples, benchmarks, programs).
+#
+#   --build=DIR       Mneme's build folder (default: build)
+#   --no-build        take what is built; else all, unit tests and benchmarks are built first
+#   --programs=DIR    executables to measure, as "gpu-programs.py build" leaves them
+#   --limit=MIB       fail when both archives together are larger (default: 58)
+#   --level=N         of xz for mneme-gpu.tar.xz (default: 6)
+set -euo pipefail
+ROOT=$(cd "$(dirname "$0")/.." && pwd)
+. "$ROOT/utils/setup.sh"
+
+BUILD=$ROOT/build build=1 programs= limit=58 level=6 out=
+die() {
+  echo "gpu-pack: error: $*" >&2
+  exit 1
+}
+for arg in "$@"; do
+  case $arg in
+    --build=*) BUILD=$(realpath "${arg#*=}") ;;
+    --no-build) build=0 ;;
+    --programs=*) programs=$(realpath "${arg#*=}") ;;
+    --limit=*) limit=${arg#*=} ;;
+    --level=*) level=${arg#*=} ;;
+    -h | --help)
+      sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+      exit 0
+      ;;
+    -*) die "unknown option '$arg'" ;;
+    *) out=$arg ;;
+  esac
+done
+[ -n "$out" ] || die "no output folder"
+mkdir -p "$out"
+out=$(realpath "$out")
+mneme_find_cuda
+export CUDA_PATH
+
+if [ "$build" = 1 ]; then
+  cmake --build "$BUILD" --target all MnemeUnitTests mneme-benchmarks -- --quiet
+fi
+
+# The examples, once as most programs are built, once as CMake and older clangs do: with the
+# static CUDA runtime and the old offloading driver.
+examples() { # folder, more options...
+  local folder=$out/work/$1
+  shift
+  cmake -S "$ROOT/examples" -B "$folder" -G Ninja -DCUDA_PATH="$CUDA_PATH" \
+    -DCMAKE_CXX_COMPILER=clang++-22 -DMneme_DIR="$BUILD/lib/cmake/Mneme" "$@" >/dev/null
+  cmake --build "$folder" -- --quiet
+}
+examples examples
+examples examples-static -DCMAKE_CXX_FLAGS=--no-offload-new-driver \
+  "-DCUDART:STRING=$CUDA_PATH/lib64/libcudart_static.a;dl;rt;pthread"
+
+# One folder, laid out as the build folder is.
+pack=$out/work/mneme-gpu libs=$out/work/mneme-gpu-libs
+rm -rf "$pack" "$libs"
+mkdir -p "$pack"/{bin,lib,tests,examples,examples-static,programs,utils,benchmarks} \
+  "$libs"/{lib,lib-fallback}
+cp "$BUILD"/bin/llvm-mneme-* "$pack/bin/"
+for file in "$BUILD"/bin/mneme-bench-*; do
+  if [ -f "$file" ]; then cp "$file" "$pack/bin/"; fi
+done
+cp "$BUILD"/lib/libmneme_*.so "$pack/lib/"
+for file in "$BUILD"/unittests/*/Mneme*Tests; do
+  if [ -f "$file" ]; then cp "$file" "$pack/tests/"; fi
+done
+for variant in examples examples-static; do
+  for name in $(sed -n 's/^\([a-z0-9]*\):.*/\1/p' "$ROOT/utils/gpu-examples.txt"); do
+    cp "$out/work/$variant/$name" "$pack/$variant/"
+  done
+done
+# The programs that benchmarks/run.py starts.
+(cd "$BUILD/benchmarks" && find . -type f -executable ! -name '*.so' ! -path '*/CMakeFiles/*') |
+  while read -r file; do
+    install -D "$BUILD/benchmarks/$file" "$pack/benchmarks/$file"
+  done
+cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
+cp "$ROOT"/utils/gpu-* "$pack/utils/"
+if [ -n "$programs" ]; then
+  find "$programs" -maxdepth 1 -type f -executable -exec cp -t "$pack/programs" {} +
+fi
+find "$pack" -type f \( -perm -100 -o -name '*.so' \) -exec sh -c '
+  for file; do
+    case $file in *.sh | *.py) ;; *) strip --strip-unneeded "$file" ;; esac
+  done' sh {} +
+
+# Libraries: all but the C library's, which every machine has. Those of the compiler are
+# older here than there as a rule; gpu-test.sh takes them only where there are none.
+llvm_lib=$(llvm-config-22 --libdir)
+offload=$llvm_lib/libLLVMOffload.so.22.1
+roots=("$pack"/bin/* "$pack"/tests/*)
+if [ -f "$offload" ]; then roots+=("$offload"); fi
+{
+  if [ -f "$offload" ]; then echo "$offload"; fi
+  echo "$CUDA_PATH/lib64/$(basename "$(readlink "$CUDA_PATH/lib64/libcudart.so")")"
+  ldd "${roots[@]}" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
+} | sort -u | while read -r file; do
+  name=$(basename "$file")
+  case $name in
+    libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | ld-linux* | libmneme_*) ;;
+    libcuda.so.*) ;; # the driver
+    libstdc++.so.* | libgcc_s.so.*) cp -L "$file" "$libs/lib-fallback/" ;;
+    *) cp -L "$file" "$libs/lib/" ;;
+  esac
+done
+(cd "$libs" && find . -type f -exec sha256sum {} + | sort -k2) >"$out/work/libs.new"
+if ! cmp -s "$out/work/libs.new" "$out/work/libs.list" || [ ! -f "$out/mneme-gpu-libs.tar.xz" ]; then
+  tar -C "$libs" -cf - . | xz -T1 -9 >"$out/mneme-gpu-libs.tar.xz"
+  mv "$out/work/libs.new" "$out/work/libs.list"
+fi
+tar -C "$pack" -cf - . | xz -T0 -"$level" >"$out/mneme-gpu.tar.xz"
+
+(cd "$pack" && du -sk * | sort -rn | awk '{ printf "%8.1f MiB  %s\n", $1 / 1024, $2 }')
+(cd "$libs/lib" && ls -S | head -n 4 | xargs du -k | awk '{ printf "%8.1f MiB  lib/%s\n", $1 / 1024, $2 }')
+total=0
+for file in "$out"/*.tar.xz; do
+  size=$(stat -c %s "$file")
+  total=$((total + size))
+  awk -v s="$size" -v f="$(basename "$file")" 'BEGIN { printf "%8.1f MiB  %s\n", s / 1048576, f }'
+done
+[ $total -le $((limit << 20)) ] || die "$((total >> 20)) MiB, more than $limit"

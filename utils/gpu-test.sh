@@ -1,0 +1,148 @@
+#!/bin/bash
+# Tests and measures Mneme on this machine's GPU with what gpu-pack.sh has packed.
+#
+#   utils/gpu-test.sh [options] <folder of the archives>
+#
+#   --limit=S         seconds for everything (default: 540)
+#   --steps=A,B,...   of smoke, examples, hecbench, bench (default: all, in this order)
+#   --output=DIR      results: report.txt, log.txt, JSON (default: mneme-gpu-results)
+#   --work=DIR        where to unpack and to record (default: /tmp/mneme-gpu)
+#   --device=NAME     cuda:0 (default); what else replays is found by the tools
+#   --only=A,B,...    of the programs of hecbench
+#   --bench=A,B,...   parts of benchmarks/run.py (default: gpu)
+#
+# Exits with 0 when every step did, with 1 when one failed or there was no time for it.
+set -uo pipefail
+limit=540 steps=smoke,examples,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
+device=cuda:0 only= bench=gpu archives=
+die() {
+  echo "gpu-test: error: $*" >&2
+  exit 1
+}
+for arg in "$@"; do
+  case $arg in
+    --limit=*) limit=${arg#*=} ;;
+    --steps=*) steps=${arg#*=} ;;
+    --output=*) output=${arg#*=} ;;
+    --work=*) work=${arg#*=} ;;
+    --device=*) device=${arg#*=} ;;
+    --only=*) only=${arg#*=} ;;
+    --bench=*) bench=${arg#*=} ;;
+    -h | --help)
+      sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+      exit 0
+      ;;
+    -*) die "unknown option '$arg'" ;;
+    *) archives=$arg ;;
+  esac
+done
+[ -f "$archives/mneme-gpu.tar.xz" ] || die "no mneme-gpu.tar.xz in '$archives'"
+SECONDS=0
+mkdir -p "$output" "$work"
+output=$(realpath "$output") work=$(realpath "$work") archives=$(realpath "$archives")
+report=$output/report.txt log=$output/log.txt
+: >"$report"
+: >"$log"
+
+# Unpacked once, until the archives change.
+for archive in "$archives"/*.tar.xz; do
+  stamp=$work/$(basename "$archive").cksum
+  if [ "$(cksum <"$archive")" != "$(cat "$stamp" 2>/dev/null)" ]; then
+    tar -C "$work" -xJf "$archive" || die "cannot unpack '$archive'"
+    cksum <"$archive" >"$stamp"
+  fi
+done
+export LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+for library in libstdc++.so.6 libgcc_s.so.1; do
+  ldconfig -p 2>/dev/null | grep -q "$library" ||
+    LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$work/lib-fallback
+done
+for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+  if [ -n "$dir" ] && [ -x "$dir/bin/ptxas" ]; then
+    export CUDA_HOME=$dir
+    LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$dir/extras/CUPTI/lib64
+    break
+  fi
+done
+
+say() { printf '%s\n' "$*" | tee -a "$report"; }
+left() { echo $((limit - SECONDS)); }
+# limited SECONDS COMMAND...: no longer than that, nor than what is left.
+limited() {
+  local most=$1
+  shift
+  [ "$(left)" -lt "$most" ] && most=$(left)
+  if [ "$most" -le 0 ]; then
+    echo "out of time: $*" >>"$log"
+    return 124
+  fi
+  echo "+ $*" >>"$log"
+  timeout -k 5 "$most" "$@"
+}
+programs() { # seconds, log's name, options...
+  local most=$1 name=$2
+  shift 2
+  # It ends by itself, and writes what it has got, before it is killed.
+  local seconds=$most
+  [ "$(left)" -lt "$seconds" ] && seconds=$(left)
+  limited "$most" python3 "$work/utils/gpu-programs.py" run --tools="$work/bin" \
+    --work="$work/run-$name" --json="$output/$name.json" --seconds=$((seconds - 10)) "$@" \
+    2>>"$log" | tee -a "$report"
+}
+
+smoke() {
+  local status=0 test name out
+  say "== machine"
+  { nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm \
+    --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"; } | tee -a "$report"
+  { "${CUDA_HOME:-}/bin/ptxas" --version 2>/dev/null | tail -n 1; } | tee -a "$report"
+  limited 60 "$work/bin/llvm-mneme-replay" --list-devices 2>&1 | tee -a "$report"
+  say "== unit tests"
+  for test in "$work"/tests/*; do
+    name=$(basename "$test")
+    out=$(cd "$work" && limited 120 "$test" 2>&1) || status=1
+    printf '%s\n' "$out" >>"$log"
+    say "$(printf '%-24s %s' "$name" "$(printf '%s\n' "$out" |
+      sed -n 's/^\[  \(PASSED\|SKIPPED\|FAILED\)  \] \([0-9]* tests\?\).*/\1 \2/p' | tr '\n' ' ')")"
+    printf '%s\n' "$out" | sed -n 's/^\[  FAILED  \] \([A-Za-z].*\)/    \1/p' | sort -u | tee -a "$report"
+  done
+  return $status
+}
+
+examples() {
+  local status=0 devices
+  devices=$device,offload:${device#*:},host
+  say "== examples, replayed on $devices"
+  programs 150 examples --programs="$work/examples" --list="$work/utils/gpu-examples.txt" \
+    --devices="$devices" --pipelines=own,O1,O3 --baseline --repeat=1 --record-repeat=1 --jobs=5 || status=1
+  say "== examples with the static runtime and the old offloading driver"
+  programs 60 examples-static --programs="$work/examples-static" \
+    --list="$work/utils/gpu-examples.txt" --devices="$device" --pipelines=O3 --repeat=1 \
+    --record-repeat=1 --jobs=5 || status=1
+  return $status
+}
+
+hecbench() {
+  say "== programs"
+  programs 600 hecbench --programs="$work/programs" --list="$work/utils/gpu-hecbench.txt" \
+    --devices="$device" --pipelines=O3 --baseline --rst="$output/hecbench.rst" ${only:+--only="$only"}
+}
+
+bench() {
+  say "== benchmarks"
+  limited 600 python3 "$work/benchmarks/run.py" --build="$work" --only="$bench" --device="$device" \
+    --programs="$work/programs" --output="$output/bench.json" --seconds="$(left)" 2>>"$log" | tee -a "$report"
+}
+
+failed=
+for step in ${steps//,/ }; do
+  case $step in smoke | examples | hecbench | bench) ;; *) die "unknown step '$step'" ;; esac
+  start=$SECONDS
+  "$step" || failed="$failed $step"
+  say "-- $step: $((SECONDS - start)) s"
+done
+if [ -n "$failed" ]; then
+  say "FAILED:$failed ($SECONDS s)"
+  exit 1
+fi
+say "all steps passed ($SECONDS s)"
