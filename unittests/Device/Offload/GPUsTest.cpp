@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Device/GPUDevice.h"
+#include "llvm/Testing/Support/Error.h"
+#include "gtest/gtest.h"
+#include <dlfcn.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+
+TEST(GPUsTest, KnowsTheirNames) {
+  for (StringRef Name : {"cuda", "cuda:0", "cuda:12", "offload", "offload:1"})
+    EXPECT_TRUE(isGPUDeviceName(Name)) << Name.str();
+  for (StringRef Name : {"", "host", "cuda:", "cuda:x", "cuda:-1", "cuda:1x",
+                         "cuda0", "CUDA", "offload:0:1", ":0"})
+    EXPECT_FALSE(isGPUDeviceName(Name)) << Name.str();
+}
+
+TEST(GPUsTest, RunsCodeOfItsMajorArchitecture) {
+  EXPECT_TRUE(isArchCompatible("sm_90", "sm_90"));
+  EXPECT_TRUE(isArchCompatible("sm_80", "sm_86"));
+  EXPECT_TRUE(isArchCompatible("sm_120", "sm_121"));
+  EXPECT_FALSE(isArchCompatible("sm_86", "sm_80"));
+  EXPECT_FALSE(isArchCompatible("sm_80", "sm_90"));
+  EXPECT_FALSE(isArchCompatible("sm_90", "sm_100"));
+  // Not major 1.
+  EXPECT_FALSE(isArchCompatible("sm_100", "sm_120"));
+}
+
+TEST(GPUsTest, RunsSpecificCodeWhereItIsFor) {
+  EXPECT_TRUE(isArchCompatible("sm_90a", "sm_90"));
+  EXPECT_TRUE(isArchCompatible("sm_100a", "sm_100"));
+  EXPECT_FALSE(isArchCompatible("sm_100a", "sm_103"));
+  EXPECT_TRUE(isArchCompatible("sm_100f", "sm_103"));
+  EXPECT_FALSE(isArchCompatible("sm_103f", "sm_100"));
+}
+
+TEST(GPUsTest, RunsNothingOfOtherVendors) {
+  EXPECT_FALSE(isArchCompatible("gfx90a", "sm_90"));
+  EXPECT_FALSE(isArchCompatible("", "sm_90"));
+  EXPECT_FALSE(isArchCompatible("sm_90x", "sm_90"));
+  EXPECT_FALSE(isArchCompatible("sm_", "sm_90"));
+  EXPECT_TRUE(isArchCompatible("gfx90a", "gfx90a"));
+}
+
+TEST(GPUsTest, OpensGPUsOnly) {
+  EXPECT_THAT_EXPECTED(createGPUDevice("host"),
+                       FailedWithMessage("'host' is not the name of a GPU"));
+}
+
+TEST(GPUsTest, SaysThatThereIsNoDriver) {
+  if (dlopen("libcuda.so.1", RTLD_LAZY))
+    GTEST_SKIP() << "this machine has a driver";
+  const char *Text = "no CUDA driver: cannot load libcuda.so.1";
+  EXPECT_THAT_EXPECTED(findGPUs(), FailedWithMessage(Text));
+  EXPECT_THAT_EXPECTED(createGPUDevice("cuda:0"), FailedWithMessage(Text));
+  EXPECT_THAT_EXPECTED(createGPUDevice("offload"), FailedWithMessage(Text));
+}
+
+} // namespace
