@@ -822,6 +822,8 @@ static CUresult launch(CUfunction Handle, const LaunchConfig &Config,
     return CUDA_ERROR_INVALID_HANDLE;
   if (CUresult R = checkLaunch(*F, Config))
     return R;
+  if (CUresult R = F->findCode())
+    return R;
   auto Bytes = std::make_shared<std::vector<char>>();
   if (CUresult R = readArguments(*F, Args, Extra, *Bytes))
     return R;
@@ -1090,6 +1092,8 @@ CUresult cuFuncGetParamInfo(CUfunction Handle, size_t Index, size_t *Offset,
   Function *F = functionOf(Handle);
   if (!F)
     return CUDA_ERROR_INVALID_HANDLE;
+  if (CUresult R = F->findCode())
+    return R;
   if (Index >= F->Parameters.size())
     return CUDA_ERROR_INVALID_VALUE;
   *Offset = F->Parameters[Index].Offset;

@@ -155,6 +155,8 @@ struct Function {
   int MaxDynamicShared = 48 << 10;
   std::unique_ptr<llvm::mneme::DeviceKernel> Code;
 
+  /// Finds code, and the parameters of what is no cubin.
+  CUresult findCode();
   /// Runs on the thread that calls. \p Args: one pointer per parameter.
   CUresult run(const llvm::mneme::LaunchConfig &Config,
                llvm::ArrayRef<void *> Args) const;
@@ -174,6 +176,8 @@ public:
   CUresult getVariable(llvm::StringRef Name, const Variable *&Result);
 
 private:
+  friend struct Function;
+
   explicit Module(CUdevice Device) : Device(Device) {}
   CUresult readCubin(llvm::StringRef Image);
   CUresult readPTX(llvm::StringRef Text);
