@@ -41,6 +41,26 @@ CudaKernel::~CudaKernel() {
     consumeError(Device.Backend->unload(Program));
 }
 
+/// The driver is not told the size of an image, and believes what is in it.
+static Error checkComplete(ArrayRef<char> Object) {
+  using Elf = object::ELF64LEFile;
+  Expected<Elf> File = Elf::create({Object.data(), Object.size()});
+  if (!File)
+    return createStringError("its image is no cubin: " +
+                             toString(File.takeError()));
+  auto Sections = File->sections();
+  if (!Sections)
+    return createStringError("its image is damaged: " +
+                             toString(Sections.takeError()));
+  for (const Elf::Elf_Shdr &S : *Sections)
+    if (Error E = File->getSectionContents(S).takeError())
+      return createStringError("its image is damaged: " +
+                               toString(std::move(E)));
+  if (Error E = File->program_headers().takeError())
+    return createStringError("its image is damaged: " + toString(std::move(E)));
+  return Error::success();
+}
+
 /// The variables of a cubin, and whether they are in constant memory.
 static Expected<StringMap<bool>> findVariables(ArrayRef<char> Object) {
   StringMap<bool> Variables;
@@ -83,6 +103,8 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   if (!isArchCompatible(Image.Arch, Info.Arch))
     return Fail("it is compiled for " + Image.Arch + ", and device '" + Name +
                 "' is " + Info.Arch);
+  if (Error E = checkComplete(Image.Object))
+    return Fail(toString(std::move(E)));
   auto K = std::make_unique<CudaKernel>(*this);
   K->Name = Image.KernelName;
   K->Layout = Image.Args;
