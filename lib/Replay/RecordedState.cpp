@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Support/ThreadPool.h"
 #include <algorithm>
+#include <memory>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -61,18 +63,67 @@ size_t RecordedState::findRegion(uint64_t Address) const {
   return Next - Regions.begin() - 1;
 }
 
-static Error readData(const Snapshot &S, RecordedState::DataFn Fn) {
-  std::vector<char> Bytes;
-  for (const SnapshotData &Data : S.data()) {
-    if (Data.Encoding == MNEME_ENCODING_RAW) {
-      if (Error E = Fn(Data, {Data.Stored.data(), Data.Stored.size()}))
+namespace {
+/// Consecutive ranges that are unpacked at once.
+class Batch {
+public:
+  Batch(const Snapshot &S, ArrayRef<SnapshotData> Ranges)
+      : S(S), Ranges(Ranges), Bytes(Ranges.size()), Failures(Ranges.size()) {}
+
+  void unpack(size_t I) {
+    if (Ranges[I].Encoding == MNEME_ENCODING_RAW)
+      return;
+    Bytes[I].resize(Ranges[I].RawSize);
+    if (Error E = S.decode(Ranges[I], Bytes[I]))
+      Failures[I] = toString(std::move(E));
+  }
+
+  Error hand(RecordedState::DataFn Fn) const {
+    for (size_t I = 0; I != Ranges.size(); ++I) {
+      const SnapshotData &Data = Ranges[I];
+      if (!Failures[I].empty())
+        return createStringError(Failures[I]);
+      ArrayRef<char> Contents = Bytes[I];
+      if (Data.Encoding == MNEME_ENCODING_RAW)
+        Contents = {Data.Stored.data(), Data.Stored.size()};
+      if (Error E = Fn(Data, Contents))
         return E;
-      continue;
     }
-    Bytes.resize(Data.RawSize);
-    if (Error E = S.decode(Data, Bytes))
-      return E;
-    if (Error E = Fn(Data, Bytes))
+    return Error::success();
+  }
+
+  size_t size() const { return Ranges.size(); }
+
+private:
+  const Snapshot &S;
+  ArrayRef<SnapshotData> Ranges;
+  std::vector<std::vector<char>> Bytes;
+  std::vector<std::string> Failures;
+};
+} // namespace
+
+/// Unpacks a batch on all cores while \p Fn has the one before.
+static Error readData(const Snapshot &S, RecordedState::DataFn Fn) {
+  DefaultThreadPool Pool;
+  const size_t BatchSize = 4 * Pool.getMaxConcurrency();
+  ArrayRef<SnapshotData> Rest = S.data();
+  auto Begin = [&] {
+    auto B = std::make_shared<Batch>(S, Rest.take_front(BatchSize));
+    Rest = Rest.drop_front(B->size());
+    // A few small ranges are not worth threads.
+    for (size_t I = 0; I != B->size(); ++I)
+      if (B->size() < 4)
+        B->unpack(I);
+      else
+        Pool.async([B, I] { B->unpack(I); });
+    return B;
+  };
+  std::shared_ptr<Batch> Next = Begin();
+  while (Next->size()) {
+    Pool.wait();
+    std::shared_ptr<Batch> Ready = std::move(Next);
+    Next = Begin();
+    if (Error E = Ready->hand(Fn))
       return E;
   }
   return Error::success();

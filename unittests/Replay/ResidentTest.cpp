@@ -12,8 +12,10 @@
 
 #include "../Record/SnapshotBuilder.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/Compression.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Testing/Support/Error.h"
@@ -374,4 +376,59 @@ TEST_F(ResidentTest, PartsThatLeaveSomethingOutDoNotHideWhatIsDirty) {
     EXPECT_TRUE(B.Stats.Pass);
   ASSERT_THAT_ERROR(R->restore(), Succeeded());
   EXPECT_TRUE(isAsBefore(S));
+}
+
+static std::string pack(StringRef Raw) {
+  SmallVector<uint8_t, 0> Packed;
+  compression::zstd::compress(arrayRefFromStringRef(Raw), Packed);
+  return toStringRef(Packed).str();
+}
+
+TEST_F(ResidentTest, PackedDataComesInOrder) {
+  if (!compression::zstd::isAvailable())
+    GTEST_SKIP();
+  // More than is unpacked at once, and some that is not packed.
+  constexpr unsigned NumRanges = 1000;
+  constexpr uint64_t Size = 64;
+  auto Contents = [](unsigned I) { return std::string(Size, 'a' + I % 26); };
+  auto Build = [&](unsigned Damaged) {
+    SnapshotBuilder B(MNEME_SNAPSHOT_PROLOGUE);
+    B.args({SnapshotBuilder::bytes(uint32_t(5))})
+        .region(0, NumRanges * Size, 0);
+    for (unsigned I = 0; I != NumRanges; ++I)
+      if (I == Damaged)
+        B.data(I * Size, Size, MNEME_ENCODING_ZSTD, "no frame");
+      else if (I % 7 == 0)
+        B.data(I * Size, Contents(I));
+      else
+        B.data(I * Size, Size, MNEME_ENCODING_ZSTD, pack(Contents(I)));
+    return B.close();
+  };
+  After = SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE)
+              .region(0, NumRanges * Size, 0)
+              .close();
+  Before = Build(NumRanges);
+  RecordedState S = state();
+  unsigned Next = 0;
+  auto Read = [&](const SnapshotData &Data, ArrayRef<char> Bytes) {
+    EXPECT_EQ(Data.Address, Base + Next * Size);
+    EXPECT_EQ(StringRef(Bytes.data(), Bytes.size()), Contents(Next));
+    ++Next;
+    return Error::success();
+  };
+  ASSERT_THAT_ERROR(S.readStored(Read), Succeeded());
+  EXPECT_EQ(Next, NumRanges);
+  // Whoever reads may stop.
+  Next = 0;
+  EXPECT_THAT_ERROR(S.readStored([&](const SnapshotData &, ArrayRef<char>) {
+    return ++Next == 500 ? createStringError("enough") : Error::success();
+  }),
+                    FailedWithMessage("enough"));
+  EXPECT_EQ(Next, 500u);
+
+  Before = Build(/*Damaged=*/501);
+  RecordedState Bad = state();
+  Next = 0;
+  EXPECT_THAT_ERROR(Bad.readStored(Read), Failed());
+  EXPECT_EQ(Next, 501u);
 }
