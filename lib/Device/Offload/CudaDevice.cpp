@@ -20,9 +20,10 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace ::mneme;
 
-/// Copies of at least this much go through pinned memory.
+/// Reads of at least this much go through pinned memory.
 static constexpr uint64_t StagedBytes = 1 << 18;
 static constexpr uint64_t StagingSlotSize = 4 << 20;
+static constexpr uint64_t StagingAlignment = 256;
 
 //===----------------------------------------------------------------------===//
 // Opening and closing
@@ -208,40 +209,43 @@ Error CudaDevice::openStaging() {
   return Error::success();
 }
 
+// Not waited for: what lies in pinned memory goes on its way while the next
+// write fills more of it.
 Error CudaDevice::write(uint64_t Address, ArrayRef<char> Data) {
   if (Data.empty())
     return Error::success();
   if (Error E = enter())
     return E;
-  if (Data.size() >= StagedBytes) {
-    if (Error E = writeStaged(Address, Data))
-      return E;
-  } else if (Error E = check(Backend->upload(Address, Data.data(), Data.size()),
-                             "write " + describeRange(Address, Data.size()))) {
-    return E;
-  }
-  return synchronize();
-}
-
-Error CudaDevice::writeStaged(uint64_t Address, ArrayRef<char> Data) {
   if (Error E = openStaging())
     return E;
   std::string What = "write " + describeRange(Address, Data.size());
-  for (unsigned I = 0; !Data.empty(); ++I) {
-    StagingSlot &S = Staging[I % NumStagingSlots];
-    uint64_t Size = std::min<uint64_t>(Data.size(), StagingSlotSize);
-    if (Error E = check(Driver.EventSynchronize(S.Done), What))
+  while (!Data.empty()) {
+    if (Error E = check(nextStagingSlot(), What))
       return E;
-    std::memcpy(S.Memory, Data.data(), Size);
-    if (Error E = check(Backend->upload(Address, S.Memory, Size), What))
+    char *Memory = Staging[FillingSlot].Memory + FilledBytes;
+    uint64_t Size =
+        std::min<uint64_t>(Data.size(), StagingSlotSize - FilledBytes);
+    std::memcpy(Memory, Data.data(), Size);
+    if (Error E = check(Backend->upload(Address, Memory, Size), What))
       return E;
-    if (Error E =
-            check(Driver.EventRecord(S.Done, Backend->getStream()), What))
-      return E;
+    FilledBytes =
+        std::min(alignTo(FilledBytes + Size, StagingAlignment), StagingSlotSize);
     Address += Size;
     Data = Data.drop_front(Size);
   }
   return Error::success();
+}
+
+/// Goes on to the next slot when the one that is being filled is full.
+CUresult CudaDevice::nextStagingSlot() {
+  if (FilledBytes < StagingSlotSize)
+    return CUDA_SUCCESS;
+  if (CUresult R =
+          Driver.EventRecord(Staging[FillingSlot].Done, Backend->getStream()))
+    return R;
+  FillingSlot = (FillingSlot + 1) % NumStagingSlots;
+  FilledBytes = 0;
+  return Driver.EventSynchronize(Staging[FillingSlot].Done);
 }
 
 Error CudaDevice::read(uint64_t Address, MutableArrayRef<char> Data) {
@@ -260,6 +264,10 @@ Error CudaDevice::read(uint64_t Address, MutableArrayRef<char> Data) {
 Error CudaDevice::readStaged(uint64_t Address, MutableArrayRef<char> Data) {
   if (Error E = openStaging())
     return E;
+  // Writes may still be on their way from there.
+  if (Error E = synchronize())
+    return E;
+  FilledBytes = 0;
   std::string What = "read " + describeRange(Address, Data.size());
   uint64_t NumPieces = divideCeil(Data.size(), StagingSlotSize);
   auto Piece = [&](uint64_t I) {

@@ -163,7 +163,7 @@ private:
                            MutableArrayRef<void *> Args);
   /// Keeps the device busy for so long.
   Error enqueueSpin(uint64_t Nanoseconds);
-  Error writeStaged(uint64_t Address, ArrayRef<char> Data);
+  CUresult nextStagingSlot();
   Error readStaged(uint64_t Address, MutableArrayRef<char> Data);
 
   Error findGlobals(CudaKernel &K, const DeviceImage &Image,
@@ -191,6 +191,8 @@ private:
 
   static constexpr unsigned NumStagingSlots = 2;
   StagingSlot Staging[NumStagingSlots];
+  unsigned FillingSlot = 0;
+  uint64_t FilledBytes = 0; ///< Of that slot.
   uint64_t Scratch = 0, ScratchSize = 0;
   uint64_t FlushArea = 0;
   uint64_t ClockSamples = 0; ///< Two MnemeClockSample.
