@@ -107,6 +107,7 @@ private:
   bool isPrecise() const;
   double spentSeconds() const;
   Error noteClock();
+  void acceptClock(double Clock);
   /// \returns whether samples had to be dropped.
   Expected<bool> checkClock();
   void dropUnchecked();
@@ -230,18 +231,28 @@ std::optional<StopReason> MeasureRun::shouldStop() const {
 // The clock
 //===----------------------------------------------------------------------===//
 
-/// Measures it once before there are samples that it could judge.
+/// There must be one before there are samples that it could judge.
 Error MeasureRun::noteClock() {
-  Expected<double> Clock = Machine.measureClock();
-  if (!Clock)
-    return Clock.takeError();
-  IsGuarded = *Clock > 0;
-  if (!IsGuarded)
-    return Error::success();
+  if (Machine.now() - Owner.LastClockTime > Rules.ClockSeconds) {
+    Expected<double> Clock = Machine.measureClock();
+    if (!Clock)
+      return Clock.takeError();
+    IsGuarded = *Clock > 0;
+    if (!IsGuarded)
+      return Error::success();
+    acceptClock(*Clock);
+  } else {
+    GoodClocks.push_back(Owner.LastClock);
+  }
   for (Measurement &M : Results)
-    M.Clocks.push_back(*Clock);
-  GoodClocks.push_back(*Clock);
+    M.Clocks.push_back(GoodClocks.back());
   return Error::success();
+}
+
+void MeasureRun::acceptClock(double Clock) {
+  GoodClocks.push_back(Clock);
+  Owner.LastClock = Clock;
+  Owner.LastClockTime = Machine.now();
 }
 
 Expected<bool> MeasureRun::checkClock() {
@@ -251,7 +262,7 @@ Expected<bool> MeasureRun::checkClock() {
   for (Measurement &M : Results)
     M.Clocks.push_back(*Clock);
   if (*Clock >= Rules.ClockShare * summarize(GoodClocks).Median) {
-    GoodClocks.push_back(*Clock);
+    acceptClock(*Clock);
     CheckedRounds = Rounds;
     return false;
   }

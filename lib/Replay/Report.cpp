@@ -57,7 +57,7 @@ static json::Value orNull(StringRef Text) {
   return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
 }
 
-json::Value mneme::toJSON(const GPUResult &R) {
+json::Value mneme::toJSON(const ReplayGPU &R) {
   return json::Object{
       {"number", R.Number},
       {"name", R.Info.Name},
@@ -75,7 +75,7 @@ json::Value mneme::toJSON(const GPUResult &R) {
       {"occupancy", R.Occupancy}};
 }
 
-bool mneme::fromJSON(const json::Value &V, GPUResult &R, json::Path P) {
+bool mneme::fromJSON(const json::Value &V, ReplayGPU &R, json::Path P) {
   json::ObjectMapper O(V, P);
   std::optional<std::string> Retargeted;
   if (!O || !O.map("number", R.Number) || !O.map("name", R.Info.Name) ||

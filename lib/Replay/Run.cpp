@@ -343,6 +343,8 @@ Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
     Executed = true;
     return Outcome->Nanoseconds;
   }
+  // Nobody compares what it has written.
+  Memory.markAllDirty();
   V = getLaunchVerdict(Outcome->Status);
   Message = getLaunchStatusName(Outcome->Status).str();
   if (!Outcome->Message.empty())
@@ -499,14 +501,18 @@ MeasureRules ReplayRun::getRules() const {
 Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
   CacheMode Cache =
       Options.Cache.value_or(GPU ? CacheMode::Cold : CacheMode::Warm);
+  bool Restore = Session.needsRestoring(Options.Verify);
   SmallVector<SampleSource *, 2> Sources;
   for (Contender *C : {&Candidate, Other})
     if (C) {
       C->Cache = Cache;
+      C->Restore = Restore;
       Sources.push_back(C);
     }
+  MeasureRules Rules = getRules();
+  Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
   Expected<std::vector<Measurement>> Measured =
-      Session.TheMeasurer->measure(Sources, getRules());
+      Session.TheMeasurer->measure(Sources, Rules);
   if (!Measured)
     return Measured.takeError();
   if (Measured->empty()) {
@@ -520,6 +526,7 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
   for (Measurement &M : *Measured) {
     M.Timer = GPU ? GPU->getTimerName().str() : "host";
     M.Cache = Cache;
+    M.Restored = Restore;
   }
   R.Measured = std::move(Measured->front());
   if (Other)
@@ -698,6 +705,15 @@ Error ReplaySession::prepare(StageFn Report) {
     return Created.takeError();
   Memory.emplace(std::move(*Created));
   return Error::success();
+}
+
+/// Before each timed launch. What verified does what the recorded kernel does.
+bool ReplaySession::needsRestoring(bool IsVerified) {
+  if (!D->asGPU() || !IsVerified)
+    return true;
+  if (!NeedsRestoring)
+    NeedsRestoring = Plan.canReadWhatItWrites();
+  return *NeedsRestoring;
 }
 
 Expected<CompiledKernel> ReplaySession::compile(const ReplayPlan &Variant,

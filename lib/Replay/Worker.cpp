@@ -18,10 +18,12 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <poll.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -33,6 +35,10 @@ using namespace llvm::mneme;
 /// How much later than the device the parent loses patience: the device's own
 /// message is the better one.
 static constexpr double GraceSeconds = 2;
+
+/// How long a child may take to be gone once it has said all, or was killed: a
+/// driver may wait for a kernel that never ends.
+static constexpr double ExitSeconds = 2;
 
 /// The shortest time between two messages of the same stage; under
 /// GraceSeconds, or the parent would count the launches before one as its own
@@ -203,6 +209,23 @@ WorkerMonitor::End WorkerMonitor::wait() {
   }
 }
 
+/// Waits for \p Child to end. \returns false when it did not in time.
+static bool reap(pid_t Child, int &Status) {
+  auto Deadline = std::chrono::steady_clock::now() +
+                  std::chrono::duration<double>(ExitSeconds);
+  std::chrono::microseconds Pause(20);
+  while (true) {
+    pid_t Ended =
+        sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, WNOHANG);
+    if (Ended != 0)
+      return Ended == Child;
+    if (std::chrono::steady_clock::now() >= Deadline)
+      return false;
+    std::this_thread::sleep_for(Pause);
+    Pause = std::min(Pause * 2, std::chrono::microseconds(5000));
+  }
+}
+
 /// The result of a child that did not deliver one.
 static ReplayResult makeDeadResult(const ReplayPlan &Plan,
                                    const WorkerMonitor &Monitor, Verdict V,
@@ -243,7 +266,11 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
     ::kill(Child, SIGKILL);
   ::close(Pipe[0]);
   int Status = 0;
-  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+  if (!reap(Child, Status)) {
+    ::kill(Child, SIGKILL);
+    // What does not die of that hangs in the kernel, and is not waited for.
+    reap(Child, Status);
+  }
 
   ReplayResult R;
   if (Monitor.Result) {

@@ -215,6 +215,23 @@ TEST(MeasureTest, MeasuresTheClockBeforeBetweenAndAfter) {
   EXPECT_FALSE(M.Throttled);
 }
 
+TEST(MeasureTest, MeasuresTheClockOnceBetweenMeasurementsInARow) {
+  FakeMachine Machine;
+  Machine.Clock = [] { return 1980.0; };
+  FakeSource Source(Machine, 1e5);
+  Measurer TheMeasurer(Machine);
+  auto CountClocks = [&] {
+    unsigned Before = Machine.ClockCalls;
+    std::vector<Measurement> M = cantFail(TheMeasurer.measure(&Source, {}));
+    EXPECT_EQ(M.front().Clocks.size(), 2u);
+    return Machine.ClockCalls - Before;
+  };
+  EXPECT_EQ(CountClocks(), 2u);
+  EXPECT_EQ(CountClocks(), 1u);
+  Machine.Now += 0.1;
+  EXPECT_EQ(CountClocks(), 2u);
+}
+
 TEST(MeasureTest, DropsWhatASlowClockMeasured) {
   FakeMachine Machine;
   // Slow from the eleventh sample until the machine has cooled down.

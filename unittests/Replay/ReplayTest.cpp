@@ -13,7 +13,7 @@
 
 #include "../Record/SnapshotBuilder.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -452,4 +452,174 @@ TEST_F(ReplayTest, CompilesForAMDGPU) {
   ASSERT_TRUE(R->Resources);
   EXPECT_GT(R->Resources->Registers.value_or(0), 0u);
   EXPECT_GT(R->ObjectSize, 0u);
+}
+
+//===----------------------------------------------------------------------===//
+// Sessions
+//===----------------------------------------------------------------------===//
+
+TEST_F(ReplayTest, EvaluatesVariantsInOneSession) {
+  K.Instances[0].Block = {1, 1, 1};
+  auto Base = plan();
+  ASSERT_THAT_EXPECTED(Base, Succeeded());
+  auto Report = [](ReplayStage) {};
+  auto Session = ReplaySession::create(**Base, Report);
+  ASSERT_THAT_EXPECTED(Session, Succeeded());
+  auto Evaluate = [&](ReplayOptions O) {
+    std::unique_ptr<ReplayPlan> Variant = cantFail((*Base)->vary(std::move(O)));
+    return cantFail((*Session)->evaluate(*Variant, Report));
+  };
+  ReplayResult First = Evaluate({});
+  EXPECT_EQ(First.V, Verdict::Match) << First.Error;
+  EXPECT_GT(First.Times.Open, 0);
+  EXPECT_GT(First.Times.Prepare, 0);
+
+  // What a wrong variant writes is gone for the next one, ...
+  ReplayOptions Wrong;
+  Wrong.Block[0] = 2;
+  EXPECT_EQ(Evaluate(Wrong).V, Verdict::Mismatch);
+  ReplayOptions O3;
+  O3.Passes = "default<O3>";
+  ReplayResult Next = Evaluate(O3);
+  EXPECT_EQ(Next.V, Verdict::Match) << Next.Error;
+  EXPECT_EQ(Next.Times.Open, 0);
+  EXPECT_EQ(Next.Times.Prepare, 0);
+
+  // ... and one that crashes, having written, harms nobody. It is other IR.
+  std::string Crashing = IR;
+  size_t Store = Crashing.find("  ret void");
+  Crashing.insert(Store, "  %far = getelementptr i8, ptr %p, i64 5000\n"
+                         "  store i8 7, ptr %far\n"
+                         "  store volatile i32 0, ptr inttoptr (i64 64 to ptr)\n");
+  ASSERT_THAT_ERROR(writeFileAtomically(path("crash.ll"), Crashing),
+                    Succeeded());
+  ReplayOptions Crash;
+  Crash.IRFile = path("crash.ll");
+  EXPECT_EQ(Evaluate(Crash).V, Verdict::Crash);
+  EXPECT_FALSE((*Session)->isLost());
+  Next = Evaluate(O3);
+  EXPECT_EQ(Next.V, Verdict::Match) << Next.Error;
+
+  // One compilation will do for launches.
+  Expected<CompiledKernel> Code = (*Session)->compile(**Base, Report);
+  ASSERT_THAT_EXPECTED(Code, Succeeded());
+  for (unsigned Block : {1, 2, 1}) {
+    ReplayOptions O;
+    O.Block[0] = Block;
+    auto Variant = cantFail((*Base)->vary(O));
+    ReplayResult R = cantFail((*Session)->run(*Variant, *Code, Report));
+    EXPECT_EQ(R.V, Block == 1 ? Verdict::Match : Verdict::Mismatch);
+    EXPECT_EQ(R.Times.Codegen, 0);
+  }
+
+  ReplayOptions Bad;
+  Bad.Passes = "no-such-pass";
+  EXPECT_THAT_EXPECTED((*Base)->vary(Bad), Failed());
+  ReplayOptions Cold;
+  Cold.Cache = CacheMode::Cold;
+  auto Variant = cantFail((*Base)->vary(Cold));
+  EXPECT_THAT_EXPECTED((*Session)->evaluate(*Variant, Report),
+                       FailedWithMessage("--cache=cold needs a GPU"));
+}
+
+TEST_F(ReplayTest, MeasuresBesideABaseline) {
+  K.Instances[0].Block = {1, 1, 1};
+  ReplayOptions O;
+  O.Passes = "default<O1>";
+  O.Compared = Baseline::Recompiled;
+  O.Iterations = 10;
+  auto P = plan(O);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  Expected<ReplayResult> R = runIsolatedReplay(**P);
+  ASSERT_THAT_EXPECTED(R, Succeeded());
+  ASSERT_TRUE(R->Compared);
+  EXPECT_EQ(R->Compared->Kind, Baseline::Recompiled);
+  EXPECT_EQ(R->Compared->V, Verdict::Match) << R->Compared->Error;
+  ASSERT_TRUE(R->Compared->Measured);
+  EXPECT_EQ(R->Compared->Measured->Nanoseconds.size(), 10u);
+  EXPECT_EQ(R->nanoseconds().size(), 10u);
+  ASSERT_TRUE(R->Compared->Speedup);
+  EXPECT_LE(R->Compared->Speedup->Low, R->Compared->Speedup->High);
+  EXPECT_GT(R->Times.Baseline, 0);
+
+  O.Compared = Baseline::App;
+  EXPECT_THAT(planError(O), HasSubstr("--baseline=app needs the application"));
+  O.App = "/nowhere/app";
+  P = plan(O);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_THAT_EXPECTED(runIsolatedReplay(**P),
+                       FailedWithMessage("--baseline=app needs a GPU"));
+}
+
+//===----------------------------------------------------------------------===//
+// Does a launch read what it writes?
+//===----------------------------------------------------------------------===//
+
+class MemoryUseTest : public ReplayTest {
+protected:
+  /// A kernel of two pointers, the second one \p Second bytes into the arena.
+  bool canReadWhatItWrites(StringRef Body, uint64_t Second = 4 * Page) {
+    K.Args = {{8, 0, MNEME_ARG_POINTER, "p", "ptr"},
+              {8, 8, MNEME_ARG_POINTER, "q", "ptr"}};
+    Before = Builder(MNEME_SNAPSHOT_PROLOGUE)
+                 .args({SnapshotBuilder::bytes(Base),
+                        SnapshotBuilder::bytes(Base + Second)})
+                 .region(0, 3 * Page, 0)
+                 .region(4 * Page, 8, 1, "counter")
+                 .close();
+    IR = ("target triple = \"nvptx64-nvidia-cuda\"\n"
+          "@counter = addrspace(1) externally_initialized global i64 0\n"
+          "@tile = internal addrspace(3) global [32 x i32] undef\n"
+          "define linkonce_odr void @put(ptr %to, i32 %v) {\n"
+          "  %slot = alloca ptr\n"
+          "  store ptr %to, ptr %slot\n"
+          "  %again = load ptr, ptr %slot\n"
+          "  store i32 %v, ptr %again\n"
+          "  ret void\n"
+          "}\n"
+          "define weak_odr ptx_kernel void @add(ptr %p, ptr %q) "
+          "\"target-cpu\"=\"sm_90\" {\n" +
+          Body + "\n  ret void\n}\n")
+             .str();
+    auto P = plan();
+    if (!P) {
+      ADD_FAILURE() << toString(P.takeError());
+      return true;
+    }
+    return (*P)->canReadWhatItWrites();
+  }
+
+  static constexpr StringRef CopyBody = "%v = load i32, ptr %q\n"
+                                        "call void @put(ptr %p, i32 %v)";
+};
+
+TEST_F(MemoryUseTest, CopyingDoesNot) {
+  EXPECT_FALSE(canReadWhatItWrites(CopyBody));
+  EXPECT_FALSE(canReadWhatItWrites("store i32 1, ptr %p"));
+}
+
+TEST_F(MemoryUseTest, OneBufferInBothRolesDoes) {
+  EXPECT_TRUE(canReadWhatItWrites(CopyBody, /*Second=*/Page));
+  EXPECT_TRUE(canReadWhatItWrites("%v = load i32, ptr %p\n"
+                                  "%w = add i32 %v, 1\n"
+                                  "store i32 %w, ptr %p"));
+  EXPECT_TRUE(
+      canReadWhatItWrites("%v = atomicrmw add ptr %p, i32 1 monotonic"));
+}
+
+TEST_F(MemoryUseTest, VariablesCount) {
+  // Read and written through the argument; only read; written.
+  EXPECT_TRUE(canReadWhatItWrites("%v = load i64, ptr addrspace(1) @counter\n"
+                                  "store i64 %v, ptr %q"));
+  EXPECT_FALSE(canReadWhatItWrites("%v = load i64, ptr addrspace(1) @counter\n"
+                                   "store i64 %v, ptr %p"));
+  EXPECT_TRUE(canReadWhatItWrites("store i64 1, ptr addrspace(1) @counter"));
+}
+
+TEST_F(MemoryUseTest, WhatIsNotUnderstoodDoes) {
+  EXPECT_TRUE(canReadWhatItWrites("store i32 1, ptr addrspace(3) @tile"));
+  EXPECT_TRUE(canReadWhatItWrites("%r = load ptr, ptr %q\n"
+                                  "store i32 1, ptr %r"));
+  // Nobody knows what is there.
+  EXPECT_TRUE(canReadWhatItWrites(CopyBody, /*Second=*/16 * Page));
 }

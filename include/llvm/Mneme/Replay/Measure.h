@@ -67,8 +67,12 @@ struct MeasureRules {
   double RepeatNanoseconds = 5000;
   double SampleNanoseconds = 20000;
 
-  /// Each so many samples the clock is measured; where it is under this share
-  /// of the median of the ones before, the samples since then are dropped.
+  /// The clock is measured before the samples, unless that was not longer ago
+  /// than this, ...
+  double ClockSeconds = 0.05;
+  /// ... after each so many samples and after the last. Where it is under this
+  /// share of the median of the ones before, the samples since then are
+  /// dropped.
   unsigned ClockInterval = 10;
   double ClockShare = 0.95;
   /// The first pause after that; each one is twice as long as the one before.
@@ -146,6 +150,9 @@ private:
   SampleMachine &Machine;
   /// When the last sample ended.
   double LastBusy = -std::numeric_limits<double>::infinity();
+  /// The last clock that was right, and when it was measured.
+  double LastClock = 0;
+  double LastClockTime = -std::numeric_limits<double>::infinity();
 
   friend class MeasureRun;
 };

@@ -175,6 +175,10 @@ public:
   /// Where each variable lives.
   std::vector<KernelGlobal> globals() const;
   ArrayRef<ComparePart> compareParts() const { return Parts; }
+  /// Could the recorded launch see what it has written itself, so that it needs
+  /// its memory restored to do the same again? Decided by the IR, and true
+  /// whenever in doubt. Takes as long as a small pipeline.
+  bool canReadWhatItWrites() const;
   /// A fresh copy of the module to compile.
   std::unique_ptr<Module> cloneModule() const;
   /// Seconds that parsing the IR and reading the snapshots took.

@@ -78,7 +78,7 @@ json::Value toJSON(const BaselineResult &R);
 bool fromJSON(const json::Value &V, BaselineResult &R, json::Path P);
 
 /// The GPU that ran a replay.
-struct GPUResult {
+struct ReplayGPU {
   unsigned Number = 0; ///< Of those of this machine.
   GPUInfo Info;
   std::string Backend; ///< "driver", "liboffload".
@@ -89,8 +89,8 @@ struct GPUResult {
   double Occupancy = 0;
 };
 
-json::Value toJSON(const GPUResult &R);
-bool fromJSON(const json::Value &V, GPUResult &R, json::Path P);
+json::Value toJSON(const ReplayGPU &R);
+bool fromJSON(const json::Value &V, ReplayGPU &R, json::Path P);
 
 struct ReplayResult {
   Verdict V = Verdict::NotVerified;
@@ -104,7 +104,7 @@ struct ReplayResult {
   std::optional<KernelResources> Resources;
   std::optional<AppComparison> App; ///< When it was asked for.
   std::string Device;               ///< That ran it.
-  std::optional<GPUResult> GPU;
+  std::optional<ReplayGPU> GPU;
   std::string HostStrategy, HostReason;
   std::vector<BufferReport> Buffers;
 

@@ -76,11 +76,14 @@ private:
   std::unique_ptr<SampleMachine> Machine;
   std::unique_ptr<Measurer> TheMeasurer;
   std::optional<Replayer> Memory; ///< From the first run on.
+  /// Of the plan's kernel; unset until a GPU wants to know.
+  std::optional<bool> NeedsRestoring;
   double OpenTime = 0, PrepareTime = 0;
   bool Lost = false;
 
   Error checkVariant(const ReplayPlan &Variant) const;
   Error prepare(StageFn Report);
+  bool needsRestoring(bool IsVerified);
   friend class ReplayRun;
 };
 

@@ -1,0 +1,89 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Does a launch read what it writes? If not, it does the same again and again
+// without its memory being restored. That has to be known of the code: one run
+// after the other tells only that the result is the same, not that a kernel
+// which, say, relaxes distances had as much to do; and a kernel that reads what
+// it wrote, say an index, may leave its buffers the second time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/Endian.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Makes attributes say what functions do with their arguments. \p M is then
+/// good for nothing else.
+static void inferAttributes(Module &M) {
+  // A definition that another one may replace is not looked into.
+  for (Function &F : M)
+    if (!F.isDeclaration()) {
+      F.setComdat(nullptr);
+      F.setLinkage(GlobalValue::ExternalLinkage);
+    }
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CGAM;
+  ModuleAnalysisManager MAM;
+  PassBuilder PB;
+  PB.registerModuleAnalyses(MAM);
+  PB.registerCGSCCAnalyses(CGAM);
+  PB.registerFunctionAnalyses(FAM);
+  PB.registerLoopAnalyses(LAM);
+  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  ModulePassManager MPM;
+  cantFail(PB.parsePassPipeline(
+      MPM, "function(sroa,early-cse),cgscc(function-attrs)"));
+  MPM.run(M, MAM);
+}
+
+/// The region that holds \p Address.
+static std::optional<size_t> findRegion(const RecordedState &State,
+                                        uint64_t Address) {
+  for (auto [I, R] : enumerate(State.regions()))
+    if (Address >= R.Info.Address && Address - R.Info.Address < R.Info.Size)
+      return I;
+  return std::nullopt;
+}
+
+bool ReplayPlan::canReadWhatItWrites() const {
+  std::unique_ptr<Module> Copy = cloneModule();
+  inferAttributes(*Copy);
+  const Function &F = *Copy->getFunction(Kernel.KernelName);
+  ModRefInfo Others =
+      F.getMemoryEffects().getWithoutLoc(IRMemLocation::ArgMem).getModRef();
+  if (isModSet(Others))
+    return true;
+  DenseSet<size_t> Read, Written;
+  for (auto [I, Bytes] : enumerate(State->args())) {
+    if (Kernel.Args[I].Kind != MNEME_ARG_POINTER)
+      continue;
+    const Argument &A = *F.getArg(I);
+    if (A.hasAttribute(Attribute::ReadNone))
+      continue;
+    bool OnlyReads = A.hasAttribute(Attribute::ReadOnly);
+    if (!OnlyReads && !A.hasAttribute(Attribute::WriteOnly))
+      return true;
+    std::optional<size_t> Region =
+        findRegion(*State, support::endian::read64le(Bytes.data()));
+    if (!Region)
+      return true;
+    (OnlyReads ? Read : Written).insert(*Region);
+  }
+  return any_of(Written, [&](size_t Region) {
+    bool IsVariable = State->regions()[Region].Info.IsGlobal;
+    return Read.contains(Region) || (IsVariable && isRefSet(Others));
+  });
+}
