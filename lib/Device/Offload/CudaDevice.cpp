@@ -24,6 +24,7 @@ using namespace ::mneme;
 static constexpr uint64_t StagedBytes = 1 << 18;
 static constexpr uint64_t StagingSlotSize = 4 << 20;
 static constexpr uint64_t StagingAlignment = 256;
+static_assert(StagingSlotSize % StagingAlignment == 0);
 
 //===----------------------------------------------------------------------===//
 // Opening and closing
@@ -228,8 +229,7 @@ Error CudaDevice::write(uint64_t Address, ArrayRef<char> Data) {
     std::memcpy(Memory, Data.data(), Size);
     if (Error E = check(Backend->upload(Address, Memory, Size), What))
       return E;
-    FilledBytes =
-        std::min(alignTo(FilledBytes + Size, StagingAlignment), StagingSlotSize);
+    FilledBytes = alignTo(FilledBytes + Size, StagingAlignment);
     Address += Size;
     Data = Data.drop_front(Size);
   }
