@@ -98,12 +98,12 @@ static std::string choose(const cl::opt<std::string> &Option,
   return sys::Process::GetEnv(Variable).value_or(Default);
 }
 
-/// libmneme_rt.so of the same build or install tree.
-static std::string findRuntime(const char *Argv0) {
+/// A library of the same build or install tree.
+static std::string findLibrary(const char *Argv0, StringRef Name) {
   SmallString<128> Path(
       sys::path::parent_path(sys::path::parent_path(sys::fs::getMainExecutable(
-          Argv0, reinterpret_cast<void *>(findRuntime)))));
-  sys::path::append(Path, "lib", "libmneme_rt.so");
+          Argv0, reinterpret_cast<void *>(findLibrary)))));
+  sys::path::append(Path, "lib", Name);
   return std::string(Path);
 }
 
@@ -132,7 +132,8 @@ Expected<int> mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Options.Host = {*S, *F};
   Options.Command.assign(Command.begin(), Command.end());
   Options.OutputDir = OutputDir;
-  Options.RuntimePath = findRuntime(Argv0);
+  Options.RuntimePath = findLibrary(Argv0, "libmneme_rt.so");
+  Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
   Options.Device = DeviceKind;
   Options.KernelRegex = KernelRegex;
   Options.Skip = Skip;

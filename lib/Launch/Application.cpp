@@ -67,13 +67,14 @@ static bool hasInterpreter(StringRef Path) {
   });
 }
 
-/// Whether one of the libraries that the loader finds for \p Path has a
+/// Those of the libraries that the loader finds for \p Path that have a
 /// payload. Asks the loader itself, as ldd does, so search paths need not be
 /// imitated.
-static bool loadsInstrumentedLibrary(const std::string &Path) {
+static std::vector<std::string>
+findInstrumentedLibraries(const std::string &Path) {
   int Pipe[2];
   if (::pipe(Pipe) != 0)
-    return false;
+    return {};
   pid_t Child = ::fork();
   if (Child == 0) {
     ::dup2(Pipe[1], STDOUT_FILENO);
@@ -98,14 +99,29 @@ static bool loadsInstrumentedLibrary(const std::string &Path) {
   // "\tlibx.so => /path/libx.so (0x...)"
   SmallVector<StringRef> Lines;
   StringRef(Output).split(Lines, '\n');
-  return llvm::any_of(Lines, [](StringRef Line) {
+  std::vector<std::string> Libraries;
+  for (StringRef Line : Lines) {
     StringRef Library = Line.split(" => ").second.rsplit(" (").first;
-    return !Library.empty() && hasPayloadSection(Library);
-  });
+    if (!Library.empty() && hasPayloadSection(Library))
+      Libraries.push_back(Library.str());
+  }
+  return Libraries;
 }
 
-Expected<std::string> mneme::checkApplication(const std::string &Path,
-                                              bool AnyExecutable) {
+/// Adds the architectures of the payloads in \p Path.
+static Error addArchs(StringRef Path, std::vector<std::string> &Archs) {
+  Expected<std::vector<Payload>> Payloads = readPayloads(Path);
+  if (!Payloads)
+    return Payloads.takeError();
+  for (const Payload &P : *Payloads)
+    if (!is_contained(Archs, P.Arch))
+      Archs.push_back(P.Arch);
+  return Error::success();
+}
+
+Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
+                                                   bool AnyExecutable) {
+  ApplicationFacts Facts;
   if (sys::fs::is_directory(Path))
     return createFileError(Path,
                            std::make_error_code(std::errc::is_a_directory));
@@ -117,23 +133,28 @@ Expected<std::string> mneme::checkApplication(const std::string &Path,
     return createFileError(Path, EC);
   if (Magic != file_magic::elf_executable &&
       Magic != file_magic::elf_shared_object)
-    return "'" + Path +
-           "' is no ELF file: cannot tell whether it starts instrumented code";
-  if (AnyExecutable)
-    return "";
+    Facts.Warning =
+        "'" + Path +
+        "' is no ELF file: cannot tell whether it starts instrumented code";
+  if (!Facts.Warning.empty() || AnyExecutable)
+    return Facts;
   if (!hasInterpreter(Path))
     return createFileError(
         Path, createStringError("statically linked: the recording runtime "
                                 "cannot be loaded into it"));
   if (hasPayloadSection(Path)) {
-    Expected<std::vector<Payload>> Payloads = readPayloads(Path);
-    if (!Payloads)
-      return Payloads.takeError();
-    return "";
+    if (Error E = addArchs(Path, Facts.Archs))
+      return std::move(E);
+    return Facts;
   }
-  if (loadsInstrumentedLibrary(Path))
-    return "'" + Path +
-           "' holds no kernels itself, only libraries that it links do";
+  for (const std::string &Library : findInstrumentedLibraries(Path)) {
+    Facts.Warning =
+        "'" + Path + "' holds no kernels itself, only libraries that it links do";
+    if (Error E = addArchs(Library, Facts.Archs))
+      return std::move(E);
+  }
+  if (!Facts.Warning.empty())
+    return Facts;
   return createFileError(
       Path, createStringError(
                 "holds no recordable kernels: build it with "

@@ -14,9 +14,11 @@
 #ifndef LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
 #define LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <vector>
 
 namespace llvm {
 namespace mneme {
@@ -24,14 +26,34 @@ namespace mneme {
 /// \p Name as execvp would find it.
 Expected<std::string> findApplication(StringRef Name);
 
+/// What an executable says about itself.
+struct ApplicationFacts {
+  std::string Warning; ///< For the user; empty as a rule.
+  /// Architectures of its kernels, and of those in libraries that it links:
+  /// "sm_90", "gfx90a". Empty when nobody looked.
+  std::vector<std::string> Archs;
+};
+
 /// Error when \p Path cannot be recorded: an ELF executable that holds no
 /// payload, loads no library that does, or into which nothing can be preloaded.
-/// \returns a warning for the user, or an empty string.
-Expected<std::string> checkApplication(const std::string &Path,
-                                       bool AnyExecutable);
+Expected<ApplicationFacts> checkApplication(const std::string &Path,
+                                            bool AnyExecutable);
 
-/// Whether the NVIDIA driver is there and finds a device.
-bool hasCudaDevice();
+/// A GPU as the CUDA driver describes it.
+struct CudaDeviceFacts {
+  std::string Name;  ///< "NVIDIA H200"
+  unsigned Arch = 0; ///< 90 for sm_90
+};
+
+/// The GPUs that the CUDA driver finds. Error: there is no driver, or none that
+/// will do.
+Expected<std::vector<CudaDeviceFacts>> findCudaDevices();
+
+/// Error where no code for \p Archs runs on one of \p Devices. \returns a
+/// warning for the user where none is compiled for them, but the driver may
+/// compile PTX that the application holds; else an empty string.
+Expected<std::string> checkArchitectures(ArrayRef<std::string> Archs,
+                                         ArrayRef<CudaDeviceFacts> Devices);
 
 } // namespace mneme
 } // namespace llvm

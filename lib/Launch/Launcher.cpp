@@ -84,11 +84,12 @@ Expected<PrivateFolder> PrivateFolder::create() {
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
 static Expected<Environment> makeEnvironment(const LaunchOptions &Options,
+                                             const std::string &RuntimePath,
                                              const PrivateFolder &Folder) {
-  std::string Runtime = Options.RuntimePath;
+  std::string Runtime = RuntimePath;
   if (StringRef(Runtime).find_first_of(" :") != StringRef::npos) {
     Runtime = Folder.pathOf("libmneme_rt.so");
-    if (std::error_code EC = sys::fs::create_link(Options.RuntimePath, Runtime))
+    if (std::error_code EC = sys::fs::create_link(RuntimePath, Runtime))
       return createFileError(Runtime, EC);
   }
   const char *Preloaded = ::getenv("LD_PRELOAD");
@@ -175,13 +176,49 @@ static int serveApplication(Server &S, pid_t App, int SignalFD) {
 // launchApplication
 //===----------------------------------------------------------------------===//
 
-static Error checkDevice(LaunchDevice Device) {
-  if (Device == LaunchDevice::Host)
-    return Error::success();
-  if (Device == LaunchDevice::Auto && !hasCudaDevice())
-    return Error::success();
-  return createStringError(
-      "recording on a GPU is not built in this version (use --device=host)");
+static void warn(const LaunchOptions &Options, const Twine &Message) {
+  if (!Options.Quiet)
+    WithColor::warning(errs(), "llvm-mneme-record") << Message << '\n';
+}
+
+static bool isForCuda(StringRef Arch) { return Arch.starts_with("sm_"); }
+
+/// Whether to record on a GPU.
+static Expected<bool> chooseCuda(const LaunchOptions &Options,
+                                 const std::string &Path,
+                                 const ApplicationFacts &App) {
+  bool Auto = Options.Device == LaunchDevice::Auto;
+  bool Suits = App.Archs.empty() || any_of(App.Archs, isForCuda);
+  if (Options.Device == LaunchDevice::Host || (Auto && !Suits))
+    return false;
+  if (!Suits)
+    return createFileError(
+        Path, createStringError("holds no kernels for NVIDIA GPUs, only for " +
+                                join(App.Archs, ", ")));
+  Expected<std::vector<CudaDeviceFacts>> Devices = findCudaDevices();
+  if (!Devices && !Auto)
+    return createStringError(toString(Devices.takeError()) +
+                             " (--device=host needs none)");
+  if (!Devices) {
+    std::string Problem = toString(Devices.takeError());
+    // That there is no driver is nothing special.
+    if (!StringRef(Problem).starts_with("no CUDA driver"))
+      warn(Options, "recording on the host device: " + Problem);
+    return false;
+  }
+  if (Devices->empty() && !Auto)
+    return createStringError(
+        "the CUDA driver finds no device (--device=host needs none)");
+  if (Devices->empty() || App.Archs.empty())
+    return !Devices->empty();
+  Expected<std::string> Warning = checkArchitectures(App.Archs, *Devices);
+  if (!Warning)
+    return createFileError(
+        Path, createStringError(toString(Warning.takeError()) +
+                                " (--device=host runs it all the same)"));
+  if (!Warning->empty())
+    warn(Options, "'" + Path + "': " + *Warning);
+  return true;
 }
 
 Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
@@ -190,21 +227,23 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
       !Regex(Options.KernelRegex).isValid(Problem))
     return createStringError("invalid regular expression '" +
                              Options.KernelRegex + "': " + Problem);
-  if (Error E = checkDevice(Options.Device))
-    return std::move(E);
   Expected<std::string> Path = findApplication(Options.Command.front());
   if (!Path)
     return Path.takeError();
-  Expected<std::string> Warning =
+  Expected<ApplicationFacts> Facts =
       checkApplication(*Path, Options.AnyExecutable);
-  if (!Warning)
-    return Warning.takeError();
-  if (!Warning->empty() && !Options.Quiet)
-    WithColor::warning(errs(), "llvm-mneme-record") << *Warning << '\n';
-  if (!sys::fs::exists(Options.RuntimePath))
+  if (!Facts)
+    return Facts.takeError();
+  if (!Facts->Warning.empty())
+    warn(Options, Facts->Warning);
+  Expected<bool> UseCuda = chooseCuda(Options, *Path, *Facts);
+  if (!UseCuda)
+    return UseCuda.takeError();
+  const std::string &Runtime =
+      *UseCuda ? Options.CudaRuntimePath : Options.RuntimePath;
+  if (!sys::fs::exists(Runtime))
     return createFileError(
-        Options.RuntimePath,
-        std::make_error_code(std::errc::no_such_file_or_directory));
+        Runtime, std::make_error_code(std::errc::no_such_file_or_directory));
 
   SmallString<128> Dir;
   if (Options.Record) {
@@ -217,7 +256,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
   Expected<PrivateFolder> Folder = PrivateFolder::create();
   if (!Folder)
     return Folder.takeError();
-  Expected<Environment> Env = makeEnvironment(Options, *Folder);
+  Expected<Environment> Env = makeEnvironment(Options, Runtime, *Folder);
   if (!Env)
     return Env.takeError();
   Server S(Records, Options.Host);

@@ -65,7 +65,7 @@ Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
   }
   std::unique_ptr<Recording> R =
       Records.begin(K, Shape, DynamicHash, Args, std::move(Regions),
-                    Memory.addresses(), Notes);
+                    Memory.base(), Memory.size(), Notes);
   if (!R)
     return nullptr;
   // Pages of zeros are not written.

@@ -193,6 +193,12 @@ void Recorder::countUnselected(const std::string &Name, uint64_t Launches) {
   OtherKernels[Name] += Launches;
 }
 
+void Recorder::countSkipped(const std::string &Reason, uint64_t Launches) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Seen += Launches;
+  Skipped[Reason] += Launches;
+}
+
 void Recorder::countUnknown(const std::string &Name,
                             const std::string &Reason) {
   std::lock_guard<std::mutex> Guard(Lock);
@@ -296,7 +302,8 @@ void mneme::forEachPointer(const Kernel &K, void **Args,
 std::unique_ptr<Recording>
 Recorder::begin(Kernel &K, const LaunchShape &Shape, uint64_t DynamicHash,
                 void **Args, std::vector<Recording::Region> Regions,
-                const AddressMap &Memory, const Annotations &Notes) {
+                uint64_t ArenaBase, uint64_t ArenaSize,
+                const Annotations &Notes) {
   auto R = std::make_unique<Recording>();
   R->K = &K;
   R->Shape = Shape;
@@ -318,8 +325,8 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, uint64_t DynamicHash,
   memcpy(H.StaticHash, K.StaticHash.data(), sizeof(H.StaticHash));
   H.DynamicHash = DynamicHash;
   // A launch without memory still has a place to be replayed in.
-  H.ArenaBase = Memory.size() ? Memory.base() : MNEME_ARENA_BASE;
-  H.ArenaSize = Memory.size() ? Memory.size() : MNEME_ARENA_SIZE;
+  H.ArenaBase = ArenaSize ? ArenaBase : MNEME_ARENA_BASE;
+  H.ArenaSize = ArenaSize ? ArenaSize : MNEME_ARENA_SIZE;
   H.Kind = MNEME_SNAPSHOT_PROLOGUE;
   SnapshotFile &F = R->Prologue;
   F.open(inDirectory(snapshotName("prologue", *R)), H);

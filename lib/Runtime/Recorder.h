@@ -129,16 +129,19 @@ public:
   /// Counts launches of a kernel that is not selected.
   void countUnselected(const std::string &Name, uint64_t Launches);
 
+  /// Counts launches that could not be recorded, without a warning.
+  void countSkipped(const std::string &Reason, uint64_t Launches);
+
   /// Counts a selected launch of a kernel about which the launcher knows
   /// nothing, and why.
   void countUnknown(const std::string &Name, const std::string &Reason);
 
-  /// Opens the prologue of a launch whose memory is \p Regions of \p Memory.
+  /// Opens the prologue of a launch whose memory is \p Regions of the arena.
   /// \returns null, with the reason counted, when that fails.
   std::unique_ptr<Recording> begin(Kernel &K, const LaunchShape &Shape,
                                    uint64_t DynamicHash, void **Args,
                                    std::vector<Recording::Region> Regions,
-                                   const AddressMap &Memory,
+                                   uint64_t ArenaBase, uint64_t ArenaSize,
                                    const Annotations &Notes);
 
   static void openEpilogue(Recording &R);

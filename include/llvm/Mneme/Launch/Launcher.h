@@ -32,8 +32,8 @@ struct LaunchOptions {
   std::vector<std::string> Command;
   /// Made when it is not there.
   std::string OutputDir = "mneme-recordings";
-  /// libmneme_rt.so.
-  std::string RuntimePath;
+  std::string RuntimePath;     ///< libmneme_rt.so
+  std::string CudaRuntimePath; ///< libmneme_rt_cuda.so
   LaunchDevice Device = LaunchDevice::Auto;
   HostOptions Host;
   /// POSIX extended regular expression on the symbol or the demangled name;

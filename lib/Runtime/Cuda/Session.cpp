@@ -1,0 +1,399 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The device, its memory, and what launches go to.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+#include "Environment.h"
+#include "Launcher.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+using namespace mneme;
+
+static std::atomic<bool> Forked{false};
+
+Session &Session::get() {
+  // Never destroyed: applications exit in any order.
+  static Session &S = *new Session;
+  return S;
+}
+
+RuntimeFacts mneme::runtimeFacts() { return {"cuda", nullptr, 0}; }
+
+//===----------------------------------------------------------------------===//
+// The device
+//===----------------------------------------------------------------------===//
+
+enum {
+  AttributeMultiprocessors = 16,
+  AttributeMajor = 75,
+  AttributeMinor = 76,
+};
+
+bool Session::loadDriver() {
+  if (!Driver && Unusable.empty())
+    Driver = CudaDriver::load(Unusable);
+  return Driver;
+}
+
+CUcontext Session::currentContext() const {
+  CUcontext C = nullptr;
+  return Driver->CtxGetCurrent(&C) ? nullptr : C;
+}
+
+static std::string versionText(int V) {
+  return std::to_string(V / 1000) + "." + std::to_string(V % 1000 / 10);
+}
+
+/// \p C is current.
+std::string Session::bindTo(CUcontext C, const CudaRuntime &R) {
+  CUresult E = Driver->CtxGetDevice(&Device);
+  char Name[128] = {};
+  int Major = 0, Minor = 0, Processors = 0, Version = 0;
+  if (!E)
+    E = Driver->DeviceGetName(Name, sizeof(Name) - 1, Device);
+  if (!E)
+    E = Driver->DeviceGetAttribute(&Major, AttributeMajor, Device);
+  if (!E)
+    E = Driver->DeviceGetAttribute(&Minor, AttributeMinor, Device);
+  if (!E)
+    E = Driver->DeviceGetAttribute(&Processors, AttributeMultiprocessors,
+                                   Device);
+  if (!E)
+    E = Driver->DriverGetVersion(&Version);
+  if (E)
+    return "cannot ask the device what it is: " + Driver->describe(E);
+  Context = C;
+  Multiprocessors = Processors;
+  Facts.Name = Name;
+  Facts.Arch = "sm_" + std::to_string(Major * 10 + Minor);
+  Facts.Driver = versionText(Version);
+  if (R.RuntimeGetVersion && !R.RuntimeGetVersion(&Version))
+    Facts.Runtime = versionText(Version);
+  Program::get().setDevice(Major * 10 + Minor);
+  return reserve();
+}
+
+std::string Session::reserve() {
+  uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
+  uint64_t Size = integerFromEnv(MNEME_ENV_VA_SIZE, MNEME_ARENA_SIZE);
+  size_t Total = 0;
+  if (CUresult E = Driver->DeviceTotalMem(&Total, Device))
+    return "cannot ask for the size of device memory: " + Driver->describe(E);
+  auto M = std::make_unique<CudaMapping>(*Driver, Device);
+  // Less will do where buffers could still take all of the device's memory.
+  std::string Error = M->reserve(Base, Size);
+  while (!M->size() && Size / 8 * 3 >= Total) {
+    Size /= 2;
+    M->reserve(Base, Size);
+  }
+  if (!M->size())
+    return Error;
+  // Variables have their places at the end, so that those of buffers do not
+  // depend on which kernels are recorded.
+  uint64_t Buffers = Size / 4 * 3;
+  if (!Homes.size())
+    Homes.assign(Base + Buffers, Size - Buffers);
+  else if (Homes.base() != Base + Buffers)
+    return "device addresses are not those of before cudaDeviceReset";
+  Heap.assign(Base, Buffers);
+  Mapping = std::move(M);
+  ArenaSize = Size;
+  ArenaBase = Base;
+  return "";
+}
+
+/// Finds out about the device that the calling thread uses, the first time.
+/// \returns whether there is an arena.
+bool Session::bind(const CudaRuntime &R) {
+  if (Tried || !loadDriver())
+    return Mapping != nullptr;
+  CUcontext C = currentContext();
+  if (!C) {
+    // As the runtime does at its first use.
+    CUdevice First;
+    CUresult E = Driver->Init(0);
+    if (!E)
+      E = Driver->DeviceGet(&First, 0);
+    if (!E)
+      E = Driver->DevicePrimaryCtxRetain(&C, First);
+    if (!E)
+      E = Driver->CtxSetCurrent(C);
+    if (E) // The runtime will say so, too.
+      return false;
+  }
+  Tried = true;
+  Unusable = bindTo(C, R);
+  if (!Unusable.empty()) {
+    fprintf(stderr, "mneme: error: nothing is recorded: %s\n",
+            Unusable.c_str());
+    return false;
+  }
+  static bool Registered = false;
+  if (Registered)
+    return true;
+  Registered = true;
+  pthread_atfork(nullptr, nullptr, [] {
+    Forked = true;
+    Session::get().Off = true;
+  });
+  // After the driver was initialized, hence before it ends.
+  atexit([] { Session::get().finish(); });
+  return true;
+}
+
+bool Session::isCapturing(CUstream S) const {
+  int Status = 0;
+  CUresult E = Driver->StreamIsCapturing(S, &Status);
+  return E || Status;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
+
+int Session::allocate(const CudaRuntime &R, void **Ptr, size_t Size) {
+  if (!Ptr || !Size || Off)
+    return R.Malloc(Ptr, Size);
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (!loadDriver())
+    return R.Malloc(Ptr, Size);
+  if (!currentContext()) {
+    // Let the runtime make its context, by an allocation.
+    void *Any;
+    if (int E = R.Malloc(&Any, 1))
+      return E;
+    Driver->MemFree(reinterpret_cast<CUdeviceptr>(Any));
+  }
+  if (!bind(R) || currentContext() != Context)
+    return R.Malloc(Ptr, Size);
+
+  if (AddressMap::Allocation *A = Heap.allocate(Size, MNEME_REGION_HEAP)) {
+    uint64_t Address = A->Address;
+    bool Mapped = Mapping->map(Address, Size).empty();
+    if (!Mapped && releaseBuffers())
+      Mapped = Mapping->map(Address, Size).empty();
+    if (!Mapped) {
+      drain();
+      Mapped = releaseBuffers() && Mapping->map(Address, Size).empty();
+    }
+    if (Mapped) {
+      *Ptr = reinterpret_cast<void *>(Address);
+      return cudaSuccess;
+    }
+    Heap.release(Address);
+  }
+  // The runtime fails as well, so that its last error is what the application
+  // expects. If it does not, launches that use this memory are not recorded.
+  return R.Malloc(Ptr, Size);
+}
+
+bool Session::release(void *Ptr, int &Result) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  AddressMap::Allocation *A = Heap.find(Ptr);
+  uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
+  if (Forked || !A || A->Address != Address)
+    return false;
+  Result = cudaSuccess;
+  // Nobody may wait now. The memory stays.
+  if (isCapturing(LegacyStream))
+    return true;
+  CUcontext Current = currentContext();
+  if (Current != Context)
+    Driver->CtxSetCurrent(Context);
+  CUresult E = Driver->CtxSynchronize();
+  if (Current != Context)
+    Driver->CtxSetCurrent(Current);
+  if (E) // The runtime knows how it calls that.
+    return false;
+  Notes.erase(Notes.lower_bound(Address),
+              Notes.lower_bound(Address + A->Size));
+  uint64_t Size = A->Size;
+  Heap.release(Address);
+  Mapping->unmap(Address, Size);
+  return true;
+}
+
+void Session::reset() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Forked || !Context || currentContext() != Context)
+    return;
+  drain();
+  releaseBuffers();
+  Work.reset();
+  WriterWork.reset();
+  ArenaBase = ArenaSize = 0;
+  Mapping.reset();
+  Heap.clear();
+  Notes.clear();
+  Context = nullptr;
+  Tried = false;
+  Unusable.clear();
+  Off = Finished;
+}
+
+void Session::annotate(Annotation A) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  mneme::annotate(Notes, Heap, std::move(A));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The last targets that a thread has launched.
+struct RecentTargets {
+  static constexpr unsigned Size = 64;
+  unsigned Generation;
+  struct {
+    const void *Stub;
+    Target *T;
+  } Slots[Size];
+};
+} // namespace
+
+// The runtime is preloaded, so there is room in the static block.
+static thread_local RecentTargets Recent
+    __attribute__((tls_model("initial-exec")));
+
+Target &Session::targetOf(const Launch &L) {
+  RecentTargets &Cache = Recent;
+  if (unsigned Now = Program::get().generation(); Cache.Generation != Now) {
+    Cache = {};
+    Cache.Generation = Now;
+  }
+  uint64_t Key = reinterpret_cast<uint64_t>(L.Stub);
+  auto &Slot = Cache.Slots[(Key >> 4 ^ Key >> 10) % RecentTargets::Size];
+  if (Slot.Stub != L.Stub || !Slot.T)
+    Slot = {L.Stub, &findTarget(L)};
+  return *Slot.T;
+}
+
+/// Whether launches of kernels with this name are to be recorded.
+bool Session::selects(const std::string &Name) {
+  std::string Error = Launcher::get().connect();
+  if (Error.empty())
+    return Records.selects(Name);
+  static bool Told = false;
+  if (!std::exchange(Told, true))
+    fprintf(stderr, "mneme: error: nothing is recorded: %s\n", Error.c_str());
+  return false;
+}
+
+Target &Session::findTarget(const Launch &L) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  IndexEntry Entry;
+  bool Indexed = Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry);
+  bool Selected = Indexed && selects(Entry.Name);
+  // Which payload is the right one depends on the device.
+  if (Selected && !Tried && bind(L.Runtime))
+    Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry);
+  if (!Indexed)
+    return Unknown;
+  std::unique_ptr<Target> &T = Targets[{hashOf(*Entry.Payload), Entry.Name}];
+  if (!T) {
+    T = std::make_unique<Target>();
+    T->Name = Entry.Name;
+    T->Selected = Selected;
+  }
+  // A library may have been loaded anew.
+  T->Entry = Entry;
+  return *T;
+}
+
+bool Session::loadVariables(Target &T, const std::vector<std::string> &Names,
+                            const std::vector<ModuleVariable> &Known) {
+  for (const std::string &Name : Names) {
+    auto Fail = [&](const char *Why) {
+      T.Problem = "variable '" + Name + "' " + Why;
+      return false;
+    };
+    auto V = std::find_if(Known.begin(), Known.end(),
+                          [&](const auto &V) { return V.Name == Name; });
+    if (V == Known.end())
+      return Fail("is of another translation unit");
+    std::unique_ptr<ShadowedVariable> &S =
+        Variables[{hashOf(*T.Entry.Payload), Name}];
+    if (!S) {
+      IndexEntry E;
+      const void *Shadow =
+          Program::get().findShadow(T.Entry.Payload, Name, E);
+      if (!Shadow)
+        return Fail("is known to the device's code alone");
+      if (E.Flags & MNEME_VARIABLE_MANAGED)
+        return Fail("is __managed__");
+      AddressMap::Allocation *Home = Homes.allocate(V->Size);
+      if (!Home)
+        return Fail("has no address left for it");
+      S = std::make_unique<ShadowedVariable>();
+      *S = {{Name, Home->Address, V->Size}, Shadow, &runtimeOf(E.Object)};
+    }
+    T.Variables.push_back(S.get());
+    T.K.Reached.push_back(&S->V);
+  }
+  return true;
+}
+
+/// Asks the launcher about a kernel, once.
+void Session::load(Target &T) {
+  if (T.Loaded)
+    return;
+  T.Loaded = true;
+  auto [P, New] = Payloads.try_emplace(hashOf(*T.Entry.Payload));
+  if (New)
+    P->second.Error = loadPayload(*T.Entry.Payload, P->second.Variables);
+  T.Problem = P->second.Error;
+  if (!T.Problem.empty())
+    return;
+  KernelFacts F;
+  std::string Answer;
+  WireReader Rest(nullptr, 0);
+  T.Problem = requestKernel(T.Entry, /*ForHost=*/false, F, Answer, Rest);
+  if (!T.Problem.empty() ||
+      !loadVariables(T, F.Reached, P->second.Variables))
+    return;
+  T.K.Name = T.Name;
+  T.K.StaticHash = std::move(F.StaticHash);
+  T.K.Args = std::move(F.Args);
+  T.K.Records = &Records.recordsOf(T.K, F.HeldLaunches);
+}
+
+void Session::finish() {
+  // Another thread may be inside a launch that never ends.
+  if (Forked || !Lock.try_lock())
+    return;
+  std::lock_guard<std::mutex> Guard(Lock, std::adopt_lock);
+  if (std::exchange(Finished, true))
+    return;
+  Off = true;
+  drain();
+  // Most processes under the launcher, like shells, never launch anything.
+  if (!Launcher::get().connected())
+    return;
+  for (const auto &[Key, T] : Targets)
+    if (uint64_t N = T->Launches)
+      T->Selected ? Records.countSkipped("the device had failed before", N)
+                  : Records.countUnselected(T->Name, N);
+  if (uint64_t N = Unknown.Launches)
+    Records.countSkipped("not compiled with MnemePass", N);
+  Records.summarize();
+}
+
+__attribute__((destructor)) static void finishAtExit() {
+  Session::get().finish();
+}

@@ -1,0 +1,214 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Recording on an NVIDIA GPU: gives out device memory at fixed addresses, and
+/// decides for every launch what happens with it. The CUDA runtime that the
+/// program has does all else.
+///
+/// While a launch is recorded, its memory is copied on the device, and what it
+/// has changed; then the application goes on, and a thread of ours brings the
+/// copies to the host and writes them.
+///
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_CUDA_SESSION_H
+#define MNEME_LIB_RUNTIME_CUDA_SESSION_H
+
+#include "AddressMap.h"
+#include "CudaDriver.h"
+#include "CudaRuntime.h"
+#include "DeviceWork.h"
+#include "Kernel.h"
+#include "Recorder.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+
+namespace mneme {
+
+/// A variable of the program's own module.
+struct ShadowedVariable {
+  Variable V; ///< V.Address is where recordings have it.
+  const void *Shadow;
+  const CudaRuntime *Runtime; ///< Knows where it really is.
+};
+
+/// What launches of one kernel go to.
+struct Target {
+  std::string Name; ///< Empty for stubs that no payload describes.
+  IndexEntry Entry;
+  bool Selected = false;
+  /// Of a kernel that is not selected.
+  std::atomic<uint64_t> Launches{0};
+
+  // Of a selected one, once the launcher was asked.
+  bool Loaded = false;
+  std::string Problem; ///< Why it cannot be recorded.
+  Kernel K;
+  std::vector<const ShadowedVariable *> Variables; ///< As K.Reached.
+};
+
+/// One launch, and how it is really done.
+struct Launch {
+  const CudaRuntime &Runtime;
+  const void *Stub;
+  LaunchShape Shape;
+  CUstream Stream;
+  void **Args;
+  const char *Obstacle; ///< Why it cannot be recorded, or null.
+};
+
+class Session {
+public:
+  static Session &get();
+
+  int allocate(const CudaRuntime &R, void **Ptr, size_t Size);
+  /// Frees memory that allocate() gave. \returns false when \p Ptr is none of
+  /// it; then \p Result is not set. \p Original frees it the runtime's way.
+  template <typename Fn> int release(void *Ptr, Fn Original) {
+    int Result;
+    if (!isOurs(Ptr) || !release(Ptr, Result))
+      return Original();
+    return Result;
+  }
+  template <typename Fn> int launch(const Launch &L, Fn Original) {
+    Target &T = targetOf(L);
+    if (!T.Selected && !Busy.load(std::memory_order_relaxed)) {
+      T.Launches.fetch_add(1, std::memory_order_relaxed);
+      return Original();
+    }
+    return launch(T, L, [](void *F) { return (*static_cast<Fn *>(F))(); },
+                  &Original);
+  }
+  /// Before cudaDeviceReset.
+  void reset();
+  void annotate(Annotation A);
+  /// Writes what is under way, and the summary. Once.
+  void finish();
+
+private:
+  /// Device memory of ours.
+  struct Buffer {
+    CUdeviceptr Address = 0;
+    uint64_t Size = 0;
+  };
+  /// Memory that a launch may use.
+  struct Part {
+    uint64_t Address; ///< In the recording.
+    CUdeviceptr Live; ///< On the device.
+    uint64_t Size;
+    CUdeviceptr Copy; ///< As it was before the launch.
+  };
+  /// A recording on its way to the disk.
+  struct Job {
+    std::unique_ptr<Recording> R;
+    std::vector<Part> Parts;
+    /// Memory as it was before the launch, then room for flags and a table.
+    Buffer Copies;
+    CUdeviceptr Flags = 0, Table = 0;
+    std::vector<DeviceWork::Piece> Changed;
+    Buffer Gathered; ///< What Changed refers to, unless that is live memory.
+  };
+
+  Session() = default;
+  bool isOurs(const void *Ptr) const {
+    return reinterpret_cast<uint64_t>(Ptr) -
+               ArenaBase.load(std::memory_order_relaxed) <
+           ArenaSize.load(std::memory_order_relaxed);
+  }
+  bool release(void *Ptr, int &Result);
+
+  Target &targetOf(const Launch &L);
+  Target &findTarget(const Launch &L);
+  bool selects(const std::string &Name);
+  void load(Target &T);
+  bool loadVariables(Target &T, const std::vector<std::string> &Names,
+                     const std::vector<ModuleVariable> &Variables);
+
+  bool loadDriver();
+  bool bind(const CudaRuntime &R);
+  std::string bindTo(CUcontext C, const CudaRuntime &R);
+  std::string reserve();
+  CUcontext currentContext() const;
+  bool isCapturing(CUstream S) const;
+
+  using Call = int (*)(void *);
+  int launch(Target &T, const Launch &L, Call Original, void *Closure);
+  std::string findObstacle(const Target &T, const Launch &L);
+  int record(Target &T, const Launch &L, uint64_t DynamicHash, Call Original,
+             void *Closure);
+  std::string locate(const Target &T, std::vector<Recording::Region> &Regions,
+                     std::vector<Part> &Parts);
+  /// \returns false when the job has come to its end; \p Result is the
+  /// launch's.
+  bool run(Job &J, Call Original, void *Closure, int &Result);
+  int recordThroughHost(Job J, Call Original, void *Closure);
+  std::string findPages(Job &J, bool BeforeLaunch,
+                        std::vector<DeviceWork::Piece> &Pages, DeviceWork &W);
+  std::string gather(Job &J);
+  void abandon(Job &J, const std::string &Reason);
+
+  /// \p Scratch: little, without which nothing can be recorded.
+  bool acquire(uint64_t Size, Buffer &B, bool Scratch = false);
+  void giveBack(Buffer &B);
+  bool releaseBuffers();
+
+  void enqueue(Job J);
+  void write(Job J, DeviceWork &W);
+  void drain();
+  static void *runWriter(void *Self);
+
+  std::atomic<uint64_t> ArenaBase{0}, ArenaSize{0};
+  std::atomic<bool> Busy{false}; ///< A launch is being recorded.
+  std::atomic<bool> Off{false};  ///< Nothing more is recorded, or given out.
+
+  // Order: Lock, then WriterLock.
+  std::mutex Lock; ///< All but what follows WriterLock.
+  const CudaDriver *Driver = nullptr;
+  bool Tried = false;
+  std::string Unusable; ///< Why there is no arena.
+  CUcontext Context = nullptr;
+  CUdevice Device = 0;
+  unsigned Multiprocessors = 0;
+  DeviceFacts Facts;
+  std::unique_ptr<CudaMapping> Mapping;
+  AddressMap Heap{{512, 0, 1u << 20, 2u << 20}};
+  /// Addresses that variables have in recordings. No memory.
+  AddressMap Homes{{512, 0}};
+  Annotations Notes;
+  std::unique_ptr<DeviceWork> Work; ///< For the threads of the application.
+
+  struct LoadedPayload {
+    std::string Error;
+    std::vector<ModuleVariable> Variables;
+  };
+  std::map<std::string, LoadedPayload> Payloads; ///< By hash.
+  using PayloadSymbol = std::pair<std::string, std::string>;
+  std::map<PayloadSymbol, std::unique_ptr<ShadowedVariable>> Variables;
+  std::map<PayloadSymbol, std::unique_ptr<Target>> Targets;
+  Target Unknown;
+  bool Finished = false;
+  Recorder Records;
+
+  std::mutex WriterLock;
+  std::condition_variable HasJob, HasRoom;
+  bool WriterStarted = false, WriterBusy = false;
+  std::deque<Job> Jobs;
+  std::vector<Buffer> Spare;
+  std::unique_ptr<DeviceWork> WriterWork; ///< The writer's while it is busy.
+};
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_CUDA_SESSION_H

@@ -1,0 +1,460 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Recording one launch, and the thread that writes recordings.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <signal.h>
+
+using namespace mneme;
+
+static constexpr uint64_t CopyAlignment = 256; // For wide loads.
+
+static uint64_t roundUp(uint64_t V) {
+  return (V + CopyAlignment - 1) & ~(CopyAlignment - 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Which launches
+//===----------------------------------------------------------------------===//
+
+int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
+  std::unique_lock<std::mutex> Guard(Lock);
+  auto Forward = [&] {
+    Guard.unlock();
+    return Original(Closure);
+  };
+  if (!T.Selected || Off) {
+    T.Launches.fetch_add(1, std::memory_order_relaxed);
+    return Forward();
+  }
+  load(T);
+  if (!T.Problem.empty()) {
+    Records.countUnknown(T.Name, T.Problem);
+    return Forward();
+  }
+  uint64_t DynamicHash;
+  if (!Records.wants(T.K, L.Shape, DynamicHash))
+    return Forward();
+  std::string Obstacle = findObstacle(T, L);
+  if (!Obstacle.empty()) {
+    Records.skip(T.K, Obstacle);
+    return Forward();
+  }
+  // No memory comes or goes meanwhile, and nothing else is launched.
+  return record(T, L, DynamicHash, Original, Closure);
+}
+
+std::string Session::findObstacle(const Target &T, const Launch &L) {
+  constexpr int PointerMemoryType = 2;
+  static const CUstream Legacy = reinterpret_cast<CUstream>(1);
+  if (L.Obstacle)
+    return L.Obstacle;
+  if (!Mapping)
+    return Unusable.empty() ? "there is no device" : Unusable;
+  if (currentContext() != Context)
+    return "launched on another device than the first that was used";
+  // The legacy stream can tell of a capture elsewhere.
+  if (isCapturing(L.Stream) || isCapturing(Legacy))
+    return "captured into a graph";
+  if (!L.Args)
+    return T.K.Args.empty() ? "" : "launched without arguments";
+  std::string Obstacle;
+  forEachPointer(T.K, L.Args, [&](uint64_t V) {
+    int Type = 0;
+    if (V && !isOurs(reinterpret_cast<void *>(V)) &&
+        Driver->PointerGetAttribute &&
+        !Driver->PointerGetAttribute(&Type, PointerMemoryType, V))
+      Obstacle = "an argument points to memory that cudaMalloc did not give";
+  });
+  return Obstacle;
+}
+
+/// Finds all memory that a launch may use, in the order of its addresses.
+std::string Session::locate(const Target &T,
+                            std::vector<Recording::Region> &Regions,
+                            std::vector<Part> &Parts) {
+  for (const auto &[Address, A] : Heap.allocations()) {
+    Regions.push_back({Address, A.Size, MNEME_REGION_HEAP, ""});
+    Parts.push_back({Address, Address, A.Size, 0});
+  }
+  for (const ShadowedVariable *S : T.Variables) {
+    if (!S->V.Size)
+      continue;
+    void *Live = nullptr;
+    int E = S->Runtime->GetSymbolAddress
+                ? S->Runtime->GetSymbolAddress(&Live, S->Shadow)
+                : cudaErrorInvalidSymbol;
+    if (E)
+      return "the CUDA runtime does not find variable '" + S->V.Name +
+             "' (error " + std::to_string(E) + ")";
+    Regions.push_back(
+        {S->V.Address, S->V.Size, MNEME_REGION_GLOBAL, S->V.Name});
+    Parts.push_back(
+        {S->V.Address, reinterpret_cast<CUdeviceptr>(Live), S->V.Size, 0});
+  }
+  std::sort(Parts.begin(), Parts.end(), [](const Part &A, const Part &B) {
+    return A.Address < B.Address;
+  });
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Recording
+//===----------------------------------------------------------------------===//
+
+void Session::abandon(Job &J, const std::string &Reason) {
+  giveBack(J.Copies);
+  giveBack(J.Gathered);
+  Records.abandon(std::move(J.R), Reason);
+}
+
+namespace {
+/// Sets a flag for as long as it lives.
+class Flagged {
+public:
+  explicit Flagged(std::atomic<bool> &Flag) : Flag(Flag) { Flag = true; }
+  ~Flagged() { Flag = false; }
+
+private:
+  std::atomic<bool> &Flag;
+};
+} // namespace
+
+int Session::record(Target &T, const Launch &L, uint64_t DynamicHash,
+                    Call Original, void *Closure) {
+  RecordingTime Time(Records);
+  Flagged Recording(Busy);
+  if (CUresult E = Driver->CtxSynchronize()) {
+    Off = true;
+    Records.skip(T.K, "an earlier launch failed: " + Driver->describe(E));
+    return Original(Closure);
+  }
+  if (!Work)
+    Work = std::make_unique<DeviceWork>(*Driver);
+  Job J;
+  std::vector<Recording::Region> Regions;
+  std::string Error = Work->prepare(Multiprocessors);
+  if (Error.empty())
+    Error = locate(T, Regions, J.Parts);
+  if (!Error.empty()) {
+    Records.skip(T.K, Error);
+    return Original(Closure);
+  }
+  J.R = Records.begin(T.K, L.Shape, DynamicHash, L.Args, std::move(Regions),
+                      ArenaBase, ArenaSize, Notes);
+  if (!J.R)
+    return Original(Closure);
+  J.R->Device = Facts;
+
+  uint64_t Memory = 0, NumFlags = 0;
+  for (const Part &P : J.Parts) {
+    Memory += roundUp(P.Size);
+    NumFlags += flagsOf(P.Size);
+  }
+  uint64_t Scratch = roundUp(NumFlags) + tableSize(J.Parts.size());
+  if (!acquire(Memory + Scratch, J.Copies)) {
+    if (acquire(Scratch, J.Copies, /*Scratch=*/true)) {
+      J.Flags = J.Copies.Address;
+      J.Table = J.Flags + roundUp(NumFlags);
+      return recordThroughHost(std::move(J), Original, Closure);
+    }
+    abandon(J, "no device memory is left to record with");
+    return Original(Closure);
+  }
+  J.Flags = J.Copies.Address + Memory;
+  J.Table = J.Flags + roundUp(NumFlags);
+  std::vector<MnemeCopyPart> Copies;
+  CUdeviceptr To = J.Copies.Address;
+  for (Part &P : J.Parts) {
+    P.Copy = To;
+    Copies.push_back({P.Copy, P.Live, P.Size});
+    To += roundUp(P.Size);
+  }
+  Error = Work->copy(Copies, J.Table);
+  if (!Error.empty()) {
+    abandon(J, Error);
+    return Original(Closure);
+  }
+
+  int Result;
+  if (!run(J, Original, Closure, Result))
+    return Result;
+  Error = findPages(J, /*BeforeLaunch=*/false, J.Changed, *Work);
+  if (Error.empty())
+    Error = gather(J);
+  if (!Error.empty())
+    abandon(J, Error);
+  else if (J.Gathered.Size || J.Changed.empty())
+    enqueue(std::move(J));
+  else // Live memory is going to change.
+    write(std::move(J), *Work);
+  return Result;
+}
+
+bool Session::run(Job &J, Call Original, void *Closure, int &Result) {
+  Result = Original(Closure);
+  if (Result) {
+    abandon(J, "the launch failed");
+    return false;
+  }
+  if (CUresult E = Driver->CtxSynchronize()) {
+    // Nothing works in this context any more.
+    Off = true;
+    abandon(J, "the launch failed: " + Driver->describe(E));
+    return false;
+  }
+  return true;
+}
+
+/// The pages of the copies that are not zero, or the live ones that differ from
+/// their copies.
+std::string Session::findPages(Job &J, bool BeforeLaunch,
+                               std::vector<DeviceWork::Piece> &Pages,
+                               DeviceWork &W) {
+  std::vector<MnemeDiffPart> Diffs;
+  for (const Part &P : J.Parts)
+    if (BeforeLaunch)
+      Diffs.push_back({P.Copy ? P.Copy : P.Live, 0, P.Size, 0});
+    else
+      Diffs.push_back({P.Live, P.Copy, P.Size, 0});
+  std::vector<uint8_t> Flags;
+  std::string Error = W.diff(Diffs, J.Table, J.Flags, Flags);
+  if (!Error.empty())
+    return Error;
+  const uint8_t *Flag = Flags.data();
+  for (size_t I = 0; I != Diffs.size(); ++I) {
+    const Part &P = J.Parts[I];
+    forEachRun(
+        P.Size, [&](uint64_t, uint64_t) { return *Flag++ != 0; },
+        [&](uint64_t At, uint64_t Size) {
+          Pages.push_back({P.Address + At, Diffs[I].A + At, Size});
+        });
+  }
+  return "";
+}
+
+/// Copies the changed pages on the device, where there is room.
+std::string Session::gather(Job &J) {
+  uint64_t Bytes = 0;
+  for (const DeviceWork::Piece &P : J.Changed)
+    Bytes += roundUp(P.Size);
+  if (!Bytes || !acquire(Bytes + tableSize(J.Changed.size()), J.Gathered))
+    return "";
+  std::vector<MnemeCopyPart> Copies;
+  CUdeviceptr To = J.Gathered.Address;
+  for (DeviceWork::Piece &P : J.Changed) {
+    Copies.push_back({To, P.From, P.Size});
+    P.From = To;
+    To += roundUp(P.Size);
+  }
+  return Work->copy(Copies, To);
+}
+
+/// Records where the device has no room for a copy: all memory goes to the
+/// host, twice.
+int Session::recordThroughHost(Job J, Call Original, void *Closure) {
+  SnapshotFile &Before = J.R->Prologue, &After = J.R->Epilogue;
+  std::vector<DeviceWork::Piece> Pages;
+  std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, *Work);
+  if (Error.empty())
+    Error = Work->bring(
+        Pages,
+        [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+          Before.data(Bytes, Address, Size);
+        },
+        [&] { Before.drain(); });
+  Before.close();
+  if (Error.empty())
+    Error = Before.error();
+  if (!Error.empty()) {
+    abandon(J, Error);
+    return Original(Closure);
+  }
+  int Result;
+  if (!run(J, Original, Closure, Result))
+    return Result;
+  Recorder::openEpilogue(*J.R);
+  Pages.clear();
+  for (const Part &P : J.Parts)
+    Pages.push_back({P.Address, P.Live, P.Size});
+  Error = Work->bring(
+      Pages,
+      [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+        forEachRun(
+            Size,
+            [&](uint64_t At, uint64_t N) {
+              const char *Old = Before.page(Address + At);
+              return Old ? memcmp(Bytes + At, Old, N) != 0
+                         : !isZero(Bytes + At, N);
+            },
+            [&](uint64_t At, uint64_t N) {
+              After.data(Bytes + At, Address + At, N);
+            });
+      },
+      [&] { After.drain(); });
+  if (!Error.empty()) {
+    abandon(J, Error);
+    return Result;
+  }
+  giveBack(J.Copies);
+  Records.finish(std::move(J.R));
+  return Result;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory for copies
+//===----------------------------------------------------------------------===//
+
+bool Session::acquire(uint64_t Size, Buffer &B, bool Scratch) {
+  std::unique_lock<std::mutex> Guard(WriterLock);
+  while (true) {
+    // The smallest that is large enough, but no giant for a dwarf.
+    auto Best = Spare.end();
+    for (auto I = Spare.begin(); I != Spare.end(); ++I)
+      if (I->Size >= Size && I->Size / 8 <= Size &&
+          (Best == Spare.end() || I->Size < Best->Size))
+        Best = I;
+    if (Best != Spare.end()) {
+      B = *Best;
+      Spare.erase(Best);
+      return true;
+    }
+    // The application must find some memory free.
+    size_t Free = 0, Total = 0;
+    if (!Driver->MemGetInfo(&Free, &Total) &&
+        (Scratch || (Free >= Size && Free - Size >= Total / 16)) &&
+        !Driver->MemAlloc(&B.Address, Size)) {
+      B.Size = Size;
+      return true;
+    }
+    if (!Spare.empty()) {
+      for (const Buffer &S : Spare)
+        Driver->MemFree(S.Address);
+      Spare.clear();
+      continue;
+    }
+    if (Jobs.empty() && !WriterBusy)
+      return false;
+    HasRoom.wait(Guard);
+  }
+}
+
+void Session::giveBack(Buffer &B) {
+  if (!B.Size)
+    return;
+  std::lock_guard<std::mutex> Guard(WriterLock);
+  size_t Free = 0, Total = 0;
+  // Kept for the next recording, unless it is much.
+  if (!Driver->MemGetInfo(&Free, &Total) && Free >= Total / 4)
+    Spare.push_back(B);
+  else
+    Driver->MemFree(B.Address);
+  B = {};
+  HasRoom.notify_all();
+}
+
+/// \returns whether there was something to release.
+bool Session::releaseBuffers() {
+  std::lock_guard<std::mutex> Guard(WriterLock);
+  bool Any = !Spare.empty();
+  for (const Buffer &S : Spare)
+    Driver->MemFree(S.Address);
+  Spare.clear();
+  return Any;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+void Session::write(Job J, DeviceWork &W) {
+  SnapshotFile &Before = J.R->Prologue, &After = J.R->Epilogue;
+  std::vector<DeviceWork::Piece> Pages;
+  std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, W);
+  if (Error.empty())
+    Error = W.bring(
+        Pages,
+        [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+          Before.data(Bytes, Address, Size);
+        },
+        [&] { Before.drain(); });
+  Before.close();
+  giveBack(J.Copies);
+  if (Error.empty()) {
+    Recorder::openEpilogue(*J.R);
+    Error = W.bring(
+        J.Changed,
+        [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+          After.data(Bytes, Address, Size);
+        },
+        [&] { After.drain(); });
+  }
+  giveBack(J.Gathered);
+  if (Error.empty())
+    Records.finish(std::move(J.R));
+  else
+    Records.abandon(std::move(J.R), Error);
+}
+
+void *Session::runWriter(void *Self) {
+  Session &S = *static_cast<Session *>(Self);
+  std::unique_lock<std::mutex> Guard(S.WriterLock);
+  while (true) {
+    S.HasJob.wait(Guard, [&] { return !S.Jobs.empty(); });
+    Job J = std::move(S.Jobs.front());
+    S.Jobs.pop_front();
+    S.WriterBusy = true;
+    Guard.unlock();
+
+    S.Driver->CtxSetCurrent(S.Context);
+    if (!S.WriterWork)
+      S.WriterWork = std::make_unique<DeviceWork>(*S.Driver);
+    std::string Error = S.WriterWork->prepare(S.Multiprocessors);
+    if (Error.empty())
+      S.write(std::move(J), *S.WriterWork);
+    else
+      S.abandon(J, Error);
+
+    Guard.lock();
+    S.WriterBusy = false;
+    S.HasRoom.notify_all();
+  }
+}
+
+void Session::enqueue(Job J) {
+  std::unique_lock<std::mutex> Guard(WriterLock);
+  if (!WriterStarted) {
+    // The application's signal handlers do not belong on our thread.
+    sigset_t All, Old;
+    sigfillset(&All);
+    pthread_sigmask(SIG_SETMASK, &All, &Old);
+    pthread_t Thread;
+    WriterStarted = !pthread_create(&Thread, nullptr, runWriter, this);
+    pthread_sigmask(SIG_SETMASK, &Old, nullptr);
+    if (!WriterStarted) {
+      Guard.unlock();
+      return write(std::move(J), *Work);
+    }
+    pthread_detach(Thread);
+  }
+  Jobs.push_back(std::move(J));
+  HasJob.notify_one();
+}
+
+/// Waits until everything is written.
+void Session::drain() {
+  std::unique_lock<std::mutex> Guard(WriterLock);
+  HasRoom.wait(Guard, [&] { return Jobs.empty() && !WriterBusy; });
+}

@@ -1,0 +1,285 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How calls of the CUDA runtime come to us: exported functions, for programs
+/// that link the shared runtime, and the slots of instrumented code.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <utility>
+
+using namespace mneme;
+
+// An object beyond so many keeps its slots: it is not recorded.
+static constexpr size_t MaxObjects = 128;
+
+/// 0 is the shared runtime; the others are those that objects' slots held.
+static CudaRuntime Runtimes[MaxObjects];
+static const MnemeHook *Objects[MaxObjects];
+static size_t NumObjects = 1;
+
+//===----------------------------------------------------------------------===//
+// The shared runtime
+//===----------------------------------------------------------------------===//
+
+/// A runtime that the program loaded for one of its libraries only.
+static int findLoadedRuntime(dl_phdr_info *Info, size_t, void *Handle) {
+  const char *Name = Info->dlpi_name ? strrchr(Info->dlpi_name, '/') : nullptr;
+  if (!Name || strncmp(Name, "/libcudart.so", 13))
+    return 0;
+  void *&H = *static_cast<void **>(Handle);
+  H = dlopen(Info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+  return H != nullptr;
+}
+
+static bool findSharedRuntime() {
+  CudaRuntime &R = Runtimes[0];
+  void *Loaded = nullptr;
+  if (!dlsym(RTLD_NEXT, "cudaMalloc"))
+    dl_iterate_phdr(findLoadedRuntime, &Loaded);
+  void *From = Loaded ? Loaded : RTLD_NEXT;
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  R.Name = reinterpret_cast<decltype(R.Name)>(dlsym(From, #Symbol));
+#define KEEP(Name, Symbol, Parameters) TAP(Name, Symbol, Parameters)
+#include "RuntimeFunctions.def"
+  return true;
+}
+
+static const CudaRuntime &sharedRuntime() {
+  static bool Found = findSharedRuntime();
+  (void)Found;
+  return Runtimes[0];
+}
+
+const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
+  for (size_t I = 1; I != NumObjects; ++I)
+    if (Objects[I] == Object && Runtimes[I].GetSymbolAddress)
+      return Runtimes[I];
+  return sharedRuntime();
+}
+
+/// Fails where nothing does what \p Name should do.
+static int missing(const char *Name) {
+  static std::atomic<bool> Told{false};
+  if (!Told.exchange(true))
+    fprintf(stderr, "mneme: error: the program has no CUDA runtime with %s\n",
+            Name);
+  return cudaErrorInitializationError;
+}
+
+//===----------------------------------------------------------------------===//
+// What becomes of the calls
+//===----------------------------------------------------------------------===//
+
+static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
+  return Session::get().allocate(R, Ptr, Size);
+}
+
+static int onFree(const CudaRuntime &R, void *Ptr) {
+  return Session::get().release(Ptr, [&] { return R.Free(Ptr); });
+}
+
+static int onFreeAsync(const CudaRuntime &R, void *Ptr, CudaStream *S) {
+  return Session::get().release(Ptr, [&] { return R.FreeAsync(Ptr, S); });
+}
+
+static int onFreeAsyncPtsz(const CudaRuntime &R, void *Ptr, CudaStream *S) {
+  return Session::get().release(Ptr, [&] { return R.FreeAsyncPtsz(Ptr, S); });
+}
+
+static CUstream toDriver(CudaStream *S) {
+  return reinterpret_cast<CUstream>(S);
+}
+
+/// Where stream 0 is the thread's own.
+static CUstream toDriverPtsz(CudaStream *S) {
+  return reinterpret_cast<CUstream>(S ? S : reinterpret_cast<CudaStream *>(2));
+}
+
+static int onLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
+                          Dim3 Block, void **Args, size_t Shared,
+                          CudaStream *S) {
+  return Session::get().launch(
+      {R, Stub, {Grid, Block, Shared, false}, toDriver(S), Args, nullptr},
+      [&] { return R.LaunchKernel(Stub, Grid, Block, Args, Shared, S); });
+}
+
+static int onLaunchKernelPtsz(const CudaRuntime &R, const void *Stub, Dim3 Grid,
+                              Dim3 Block, void **Args, size_t Shared,
+                              CudaStream *S) {
+  return Session::get().launch(
+      {R, Stub, {Grid, Block, Shared, false}, toDriverPtsz(S), Args, nullptr},
+      [&] { return R.LaunchKernelPtsz(Stub, Grid, Block, Args, Shared, S); });
+}
+
+static int onLaunchCooperativeKernel(const CudaRuntime &R, const void *Stub,
+                                     Dim3 Grid, Dim3 Block, void **Args,
+                                     size_t Shared, CudaStream *S) {
+  return Session::get().launch(
+      {R, Stub, {Grid, Block, Shared, true}, toDriver(S), Args, nullptr}, [&] {
+        return R.LaunchCooperativeKernel(Stub, Grid, Block, Args, Shared, S);
+      });
+}
+
+static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
+                                         Dim3 Grid, Dim3 Block, void **Args,
+                                         size_t Shared, CudaStream *S) {
+  return Session::get().launch(
+      {R, Stub, {Grid, Block, Shared, true}, toDriverPtsz(S), Args, nullptr},
+      [&] {
+        return R.LaunchCooperativeKernelPtsz(Stub, Grid, Block, Args, Shared,
+                                             S);
+      });
+}
+
+/// cudaLaunchKernelExC, for which the streams are \p Stream.
+template <typename Fn>
+static int launchWithAttributes(const CudaRuntime &R, const CudaLaunchConfig &C,
+                                const void *Stub, void **Args, CUstream Stream,
+                                Fn Original) {
+  bool Cooperative = false;
+  const char *Obstacle = nullptr;
+  for (uint32_t I = 0; C.Attributes && I != C.NumAttributes; ++I) {
+    const CudaLaunchAttribute &A = C.Attributes[I];
+    if (A.Id == CudaLaunchAttributeCooperative)
+      Cooperative = A.Words[0];
+    if (A.Id == CudaLaunchAttributeClusterDim &&
+        (A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1))
+      Obstacle = "launched with clusters of blocks";
+  }
+  return Session::get().launch(
+      {R, Stub, {C.Grid, C.Block, C.DynamicShared, Cooperative}, Stream, Args,
+       Obstacle},
+      Original);
+}
+
+static int onLaunchKernelExC(const CudaRuntime &R,
+                             const CudaLaunchConfig *Config, const void *Stub,
+                             void **Args) {
+  auto Original = [&] { return R.LaunchKernelExC(Config, Stub, Args); };
+  return !Config ? Original()
+                 : launchWithAttributes(R, *Config, Stub, Args,
+                                        toDriver(Config->Stream), Original);
+}
+
+static int onLaunchKernelExCPtsz(const CudaRuntime &R,
+                                 const CudaLaunchConfig *Config,
+                                 const void *Stub, void **Args) {
+  auto Original = [&] { return R.LaunchKernelExCPtsz(Config, Stub, Args); };
+  return !Config ? Original()
+                 : launchWithAttributes(R, *Config, Stub, Args,
+                                        toDriverPtsz(Config->Stream), Original);
+}
+
+static int onDeviceReset(const CudaRuntime &R) {
+  Session::get().reset();
+  return R.DeviceReset();
+}
+
+//===----------------------------------------------------------------------===//
+// Exports
+//===----------------------------------------------------------------------===//
+
+#define MNEME_EXPORT extern "C" __attribute__((visibility("default")))
+
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  MNEME_EXPORT int Symbol Parameters {                                         \
+    const CudaRuntime &R = sharedRuntime();                                    \
+    return R.Name ? on##Name(R, ##__VA_ARGS__) : missing(#Symbol);             \
+  }
+#include "RuntimeFunctions.def"
+
+MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
+                                   uint32_t DType, uint32_t Tolerance,
+                                   double Value, uint32_t Norm,
+                                   const char *Tag) {
+  Session::get().annotate({reinterpret_cast<uint64_t>(Ptr), Bytes, DType,
+                           Tolerance, Norm, Value, Tag ? Tag : ""});
+}
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+// One function per object: each has its own runtime to go on to.
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  template <size_t Object> static int via##Name Parameters {                   \
+    return on##Name(Runtimes[Object], ##__VA_ARGS__);                          \
+  }
+#include "RuntimeFunctions.def"
+
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  template <size_t... Object>                                                  \
+  static constexpr std::array<int(*) Parameters, MaxObjects> make##Name(       \
+      std::index_sequence<Object...>) {                                        \
+    return {{via##Name<Object>...}};                                           \
+  }                                                                            \
+  static constexpr auto All##Name =                                            \
+      make##Name(std::make_index_sequence<MaxObjects>());
+#include "RuntimeFunctions.def"
+
+/// Whether calls through \p H come to us anyhow.
+static bool leadsHere(const MnemeHook &H) {
+  static Dl_info Own;
+  static bool Known = dladdr(&Own, &Own) != 0;
+  Dl_info Info;
+  ElfW(Sym) *Symbol = nullptr;
+  if (!Known || !dladdr1(H.Fn, &Info, reinterpret_cast<void **>(&Symbol),
+                         RTLD_DL_SYMENT))
+    return false;
+  // A program that is not position-independent may have a jump to our function
+  // as the function's address.
+  return Info.dli_fbase == Own.dli_fbase ||
+         (Symbol && Symbol->st_shndx == SHN_UNDEF && Info.dli_sname &&
+          !strcmp(Info.dli_sname, H.Name));
+}
+
+/// The object's number, or 0 when there are too many.
+static size_t numberOf(const MnemeHook *Object) {
+  for (size_t I = 1; I != NumObjects; ++I)
+    if (Objects[I] == Object)
+      return I;
+  if (NumObjects == MaxObjects)
+    return 0;
+  Objects[NumObjects] = Object;
+  return NumObjects++;
+}
+
+void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
+  for (MnemeHook *H = Begin; H < End; ++H) {
+    // Zeros pad sections that linkers put together.
+    if (!H->Name || !H->Fn)
+      continue;
+    auto Number = [&]() -> size_t {
+      return leadsHere(*H) ? 0 : numberOf(Begin);
+    };
+#define TAP(Field, Symbol, Parameters, ...)                                     \
+  if (!strcmp(H->Name, #Symbol)) {                                             \
+    if (size_t N = Number()) {                                                 \
+      Runtimes[N].Field = reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn); \
+      H->Fn = reinterpret_cast<void *>(All##Field[N]);                          \
+    }                                                                          \
+    continue;                                                                  \
+  }
+#define KEEP(Field, Symbol, Parameters)                                         \
+  if (!strcmp(H->Name, #Symbol)) {                                             \
+    if (size_t N = Number())                                                   \
+      Runtimes[N].Field = reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn); \
+    continue;                                                                  \
+  }
+#include "RuntimeFunctions.def"
+  }
+}
