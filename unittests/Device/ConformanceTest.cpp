@@ -26,13 +26,13 @@
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cstring>
 #include <dlfcn.h>
 #include <random>
+#include <sys/mman.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -42,6 +42,14 @@ using testing::HasSubstr;
 using testing::Not;
 
 namespace {
+
+/// The kernels' bitcode.
+extern "C" const char mneme_conformance_kernels[];
+extern "C" const uint64_t mneme_conformance_kernels_size;
+
+StringRef getKernels() {
+  return {mneme_conformance_kernels, mneme_conformance_kernels_size};
+}
 
 constexpr uint64_t GranuleSize = 2 << 20;
 constexpr uint64_t ArenaSize = 64 * GranuleSize;
@@ -58,10 +66,17 @@ void chooseDriver() {
   if (Done)
     return;
   Done = true;
-  setenv("MNEME_CUDA_TAP", MNEME_TEST_CUDA_TAP, /*overwrite=*/0);
+  // Where the tests were built; elsewhere it is beside them.
+  if (sys::fs::exists(MNEME_TEST_CUDA_TAP))
+    setenv("MNEME_CUDA_TAP", MNEME_TEST_CUDA_TAP, /*overwrite=*/0);
   if (wantsRealGPU())
     return;
-  setenv("MNEME_EMULATED_KERNELS", MNEME_TEST_KERNELS, /*overwrite=*/1);
+  // The emulated driver runs kernels from files.
+  int File = memfd_create("conformance-kernels", 0);
+  ASSERT_EQ(::write(File, getKernels().data(), getKernels().size()),
+            ssize_t(getKernels().size()));
+  setenv("MNEME_EMULATED_KERNELS",
+         ("/proc/self/fd/" + Twine(File)).str().c_str(), /*overwrite=*/1);
   ASSERT_TRUE(dlopen(MNEME_TEST_EMULATED_CUDA, RTLD_NOW | RTLD_LOCAL))
       << dlerror();
 }
@@ -179,12 +194,8 @@ std::vector<KernelArg> layOutArgs(const Function &F) {
 
 std::optional<DeviceImage> Conformance::compile(StringRef Kernel,
                                                 StringRef Arch) {
-  auto Buffer = MemoryBuffer::getFile(MNEME_TEST_KERNELS);
-  EXPECT_TRUE(bool(Buffer));
-  if (!Buffer)
-    return std::nullopt;
   LLVMContext Context;
-  auto M = parseBitcodeFile((*Buffer)->getMemBufferRef(), Context);
+  auto M = parseBitcodeFile({getKernels(), "conformance kernels"}, Context);
   EXPECT_THAT_EXPECTED(M, Succeeded());
   if (!M)
     return std::nullopt;

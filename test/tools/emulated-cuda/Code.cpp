@@ -14,9 +14,9 @@
 
 #include "Emulator.h"
 #include "llvm/BinaryFormat/ELF.h"
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Object/ELF.h"
@@ -24,6 +24,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cstring>
 #include <map>
@@ -36,7 +37,7 @@ using namespace llvm::mneme;
 using Elf = object::ELF64LEFile;
 
 //===----------------------------------------------------------------------===//
-// The bitcode that kernels run from
+// The IR that kernels run from
 //===----------------------------------------------------------------------===//
 
 // Mneme's own kernels, which it loads as PTX (lib/Device/Kernels).
@@ -44,10 +45,10 @@ extern "C" const char mneme_memory_kernels_nvptx64_bc[];
 extern "C" const uint64_t mneme_memory_kernels_nvptx64_bc_size;
 
 namespace {
-/// One bitcode file.
+/// One file.
 struct Library {
   std::string Path;
-  std::unique_ptr<MemoryBuffer> Bitcode;
+  std::unique_ptr<MemoryBuffer> IR;
   HostOptions Options;
 };
 
@@ -80,7 +81,7 @@ void Libraries::add(StringRef Path) {
     return complain("cannot read '" + Path + "'");
   auto L = std::make_unique<Library>();
   L->Path = Path.str();
-  L->Bitcode = std::move(*Buffer);
+  L->IR = std::move(*Buffer);
   Files.push_back(std::move(L));
 }
 
@@ -104,7 +105,7 @@ Libraries::Libraries() {
   }
   auto Own = std::make_unique<Library>();
   Own->Path = "memory kernels";
-  Own->Bitcode = MemoryBuffer::getMemBuffer(
+  Own->IR = MemoryBuffer::getMemBuffer(
       StringRef(mneme_memory_kernels_nvptx64_bc,
                 mneme_memory_kernels_nvptx64_bc_size),
       Own->Path, /*RequiresNullTerminator=*/false);
@@ -116,12 +117,12 @@ Libraries::Libraries() {
 
 static std::unique_ptr<llvm::Module> parse(const Library &L,
                                            LLVMContext &Context) {
-  Expected<std::unique_ptr<llvm::Module>> M =
-      parseBitcodeFile(L.Bitcode->getMemBufferRef(), Context);
-  if (M)
-    return std::move(*M);
-  complain("'" + L.Path + "': " + toString(M.takeError()));
-  return nullptr;
+  SMDiagnostic Diagnostic;
+  std::unique_ptr<llvm::Module> M =
+      parseIR(L.IR->getMemBufferRef(), Diagnostic, Context);
+  if (!M)
+    complain("'" + L.Path + "': " + Diagnostic.getMessage());
+  return M;
 }
 
 /// The parameters of \p F as nvptx lays them out.
@@ -142,7 +143,7 @@ static std::vector<Parameter> layOutParameters(const llvm::Function &F) {
   return Result;
 }
 
-/// \returns null, having said why, when no bitcode has the kernel. Call with
+/// \returns null, having said why, when no file has the kernel. Call with
 /// the lock held.
 static const CompiledKernel *compile(Libraries &L, const std::string &Name) {
   auto Known = L.Kernels.find(Name);
@@ -166,7 +167,7 @@ static const CompiledKernel *compile(Libraries &L, const std::string &Name) {
     K.Image = std::move(*Image);
     return &(L.Kernels[Name] = std::move(K));
   }
-  complain("no bitcode of MNEME_EMULATED_KERNELS has a kernel '" + Name + "'");
+  complain("nothing in MNEME_EMULATED_KERNELS has a kernel '" + Name + "'");
   return nullptr;
 }
 
@@ -385,8 +386,8 @@ CUresult emulated::Module::getVariable(StringRef Name,
 }
 
 /// Gives the variables \p Names of \p M memory, with their initializers, where
-/// they have none: what a pipeline removed from the cubin, the bitcode may
-/// still use.
+/// they have none: what a pipeline removed from the cubin, the IR may still
+/// use.
 CUresult emulated::Module::addVariables(const llvm::Module &M,
                                         ArrayRef<std::string> Names) {
   std::vector<HostVariable> All = findHostVariables(M);

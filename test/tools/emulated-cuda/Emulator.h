@@ -10,11 +10,11 @@
 /// What the files of the emulated CUDA driver share. It behaves as NVIDIA's
 /// does, as far as Mneme and liboffload look: device memory is memory of this
 /// process, a stream is a thread, and the code of a kernel comes, by its name,
-/// from bitcode that runs on the host device. Everything lives until the
+/// from IR that runs on the host device. Everything lives until the
 /// process ends: kernels may still run while static destructors do.
 ///
 /// The environment decides what machine it is:
-///   MNEME_EMULATED_KERNELS   bitcode files or folders of them, ':' between
+///   MNEME_EMULATED_KERNELS   .bc and .ll files, or folders of .bc, ':' between
 ///   MNEME_EMULATED_ARCH      sm_90
 ///   MNEME_EMULATED_DEVICES   their number: 1
 ///   MNEME_EMULATED_MEMORY    bytes of a device: 8 GiB
@@ -163,7 +163,7 @@ struct Function {
 };
 
 /// A loaded cubin, PTX or fatbin. Of a cubin it takes what that says; of the
-/// other two, what the bitcode says.
+/// other two, what the IR says.
 class Module {
 public:
   static CUresult load(CUdevice Device, const void *Image, Module *&Result);
