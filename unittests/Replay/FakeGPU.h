@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A GPU that is memory of this process. Its memory kernels are the real ones,
-// built for this machine; the kernels that it launches are functions.
+// built for this machine unless somebody else runs them; the kernels that it
+// launches are functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,8 @@ public:
   struct Kernel : DeviceKernel {};
   /// Of the memory kernels.
   unsigned NumBlocks = 3, NumThreads = 2;
+  /// Runs a memory kernel, given the addresses of its arguments.
+  std::function<void(StringRef Name, ArrayRef<void *> Args)> RunMemoryKernel;
   uint64_t Available = 1 << 30;
   /// Bytes that crossed from the host, to it, and that were copied here.
   uint64_t Written = 0, Read = 0, Copied = 0;
@@ -128,7 +131,8 @@ public:
   Error copy(CopyPlan &P) override {
     ArrayRef<MnemeCopyPart> Parts = static_cast<Plan &>(P).Parts;
     std::vector<uint64_t> Tiles = countTiles(Parts);
-    forThreads([&] { mneme_copy(Parts.data(), Tiles.data(), Parts.size()); });
+    run(MNEME_KERNEL_COPY, mneme_copy, Parts.data(), Tiles.data(),
+        Parts.size());
     for (const MnemeCopyPart &Part : Parts)
       Copied += Part.Size;
     return Error::success();
@@ -140,9 +144,8 @@ public:
   compare(ArrayRef<MnemeComparePart> Parts) override {
     std::vector<MnemeCompareResult> Results(Parts.size(), makeEmptyResult());
     std::vector<uint64_t> Tiles = countTiles(Parts);
-    forThreads([&] {
-      mneme_compare(Parts.data(), Tiles.data(), Parts.size(), Results.data());
-    });
+    run(MNEME_KERNEL_COMPARE, mneme_compare, Parts.data(), Tiles.data(),
+        Parts.size(), Results.data());
     return Results;
   }
   Expected<std::vector<uint8_t>>
@@ -153,9 +156,8 @@ public:
       Pages += divideCeil(P.Size, MNEME_SNAPSHOT_PAGE);
     std::vector<uint8_t> Flags(Pages, 0xff);
     std::vector<uint64_t> Tiles = countTiles(Parts);
-    forThreads([&] {
-      mneme_diff(Parts.data(), Tiles.data(), Parts.size(), Flags.data());
-    });
+    run(MNEME_KERNEL_DIFF, mneme_diff, Parts.data(), Tiles.data(),
+        Parts.size(), Flags.data());
     return Flags;
   }
 
@@ -181,11 +183,14 @@ private:
       First.push_back(First.back() + divideCeil(P.Size, MNEME_KERNEL_TILE));
     return First;
   }
-  void forThreads(function_ref<void()> Kernel) {
+  template <typename F, typename... Ts>
+  void run(StringRef Name, F *Kernel, Ts... Args) {
+    if (RunMemoryKernel)
+      return RunMemoryKernel(Name, {(void *)&Args...});
     for (unsigned B = 0; B != NumBlocks; ++B)
       for (unsigned T = 0; T != NumThreads; ++T) {
         mneme_kernel_thread = {B, NumBlocks, T, NumThreads};
-        Kernel();
+        Kernel(Args...);
       }
   }
 };

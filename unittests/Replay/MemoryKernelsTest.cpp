@@ -6,10 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The memory kernels, built for this machine, against what they are to do.
+// The memory kernels against what they are to do: built for this machine, and as
+// they are for GPUs, which the host device runs, with waves of 32 and 64 lanes.
 //
 //===----------------------------------------------------------------------===//
 
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Device/KernelImages.h"
 #include "llvm/Mneme/Replay/Compare.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
@@ -136,14 +142,76 @@ void expectAsOnHost(Pair &P, const MnemeCompareResult &Result) {
   EXPECT_EQ(bit_cast<double>(Result.MaxUlp), S.MaxUlp);
 }
 
-} // namespace
+/// A build of the kernels for GPUs, on the host device.
+class GPUBuild {
+public:
+  explicit GPUBuild(StringRef Bitcode) : Bitcode(Bitcode) {}
 
-TEST(MemoryKernelsTest, CompareAgreesWithTheHost) {
-  Random R(1);
-  for (unsigned Round = 0; Round != 60; ++Round) {
-    FakeGPU D;
+  void run(StringRef Name, ArrayRef<void *> Args) {
+    LaunchConfig Config;
+    Config.Grid = {3, 1, 1};
+    Config.Block = {MNEME_KERNEL_BLOCK, 1, 1};
+    LaunchOutcome O = cantFail(D->launch(load(Name), Config, Args));
+    ASSERT_EQ(O.Status, LaunchStatus::Ok) << O.Message;
+  }
+
+private:
+  DeviceKernel &load(StringRef Name) {
+    std::unique_ptr<DeviceKernel> &Kernel = Kernels[Name.str()];
+    if (Kernel)
+      return *Kernel;
+    LLVMContext Context;
+    auto M = cantFail(parseBitcodeFile({Bitcode, "memory kernels"}, Context));
+    HostOptions Options;
+    // The other ways take long to compile for kernels as large as these.
+    Options.Strategy = HostStrategy::Fiber;
+    Options.Finish = HostFinish::O1;
+    DeviceImage Image = cantFail(compileKernelForHost(*M, Name, Options));
+    Kernel = cantFail(D->load(Image, {}));
+    return *Kernel;
+  }
+
+  StringRef Bitcode;
+  std::unique_ptr<Device> D = createHostDevice();
+  std::map<std::string, std::unique_ptr<DeviceKernel>> Kernels;
+};
+
+class MemoryKernelsTest : public testing::TestWithParam<const char *> {
+protected:
+  MemoryKernelsTest() {
+    if (GetParam() == StringRef("nvptx64"))
+      GPU.emplace(StringRef(mneme_memory_kernels_nvptx64_bc,
+                            mneme_memory_kernels_nvptx64_bc_size));
+    else if (GetParam() == StringRef("amdgcn"))
+      GPU.emplace(StringRef(mneme_memory_kernels_amdgcn_bc,
+                            mneme_memory_kernels_amdgcn_bc_size));
+  }
+  /// Sets up \p D to run this build.
+  void prepare(FakeGPU &D, Random &R) {
     D.NumBlocks = 1 + below(R, 5);
     D.NumThreads = 1 + below(R, 9);
+    if (GPU)
+      D.RunMemoryKernel = [this](StringRef Name, ArrayRef<void *> Args) {
+        GPU->run(Name, Args);
+      };
+  }
+  /// What runs on the host device takes longer.
+  unsigned rounds(unsigned N) const { return GPU ? N / 10 : N; }
+
+  std::optional<GPUBuild> GPU;
+};
+
+INSTANTIATE_TEST_SUITE_P(Builds, MemoryKernelsTest,
+                         testing::Values("host", "nvptx64", "amdgcn"),
+                         [](const auto &Info) { return std::string(Info.param); });
+
+} // namespace
+
+TEST_P(MemoryKernelsTest, CompareAgreesWithTheHost) {
+  Random R(1);
+  for (unsigned Round = 0; Round != rounds(60); ++Round) {
+    FakeGPU D;
+    prepare(D, R);
     std::vector<Pair> Pairs;
     for (uint32_t DType = 0; DType <= MNEME_DTYPE_U64; ++DType) {
       const uint64_t Sizes[] = {0,        below(R, 64),  below(R, 3 * Page),
@@ -172,10 +240,12 @@ TEST(MemoryKernelsTest, CompareAgreesWithTheHost) {
   }
 }
 
-TEST(MemoryKernelsTest, ComparesEveryByte) {
+TEST_P(MemoryKernelsTest, ComparesEveryByte) {
   // At every alignment, with the difference at every place where a head, a
   // word, a tile or the tail may begin or end.
+  Random R(4);
   FakeGPU D;
+  prepare(D, R);
   constexpr uint64_t Sizes[] = {1, 15, 33, Tile + 7, 2 * Tile};
   for (uint64_t Offset = 0; Offset != 16; ++Offset) {
     for (uint64_t Size : Sizes) {
@@ -198,12 +268,11 @@ TEST(MemoryKernelsTest, ComparesEveryByte) {
   }
 }
 
-TEST(MemoryKernelsTest, DiffFindsThePages) {
+TEST_P(MemoryKernelsTest, DiffFindsThePages) {
   Random R(2);
-  for (unsigned Round = 0; Round != 200; ++Round) {
+  for (unsigned Round = 0; Round != rounds(200); ++Round) {
     FakeGPU D;
-    D.NumBlocks = 1 + below(R, 5);
-    D.NumThreads = 1 + below(R, 9);
+    prepare(D, R);
     std::vector<Bytes> Memory;
     std::vector<MnemeDiffPart> Parts;
     std::vector<uint8_t> Expected;
@@ -238,12 +307,11 @@ TEST(MemoryKernelsTest, DiffFindsThePages) {
   }
 }
 
-TEST(MemoryKernelsTest, CopiesTheRangesAndNothingElse) {
+TEST_P(MemoryKernelsTest, CopiesTheRangesAndNothingElse) {
   Random R(3);
-  for (unsigned Round = 0; Round != 100; ++Round) {
+  for (unsigned Round = 0; Round != rounds(100); ++Round) {
     FakeGPU D;
-    D.NumBlocks = 1 + below(R, 5);
-    D.NumThreads = 1 + below(R, 9);
+    prepare(D, R);
     constexpr uint64_t Size = 5 * Tile;
     Bytes From(Size, below(R, 64)), To(Size, below(R, 64));
     for (char &C : From.ref())
@@ -269,8 +337,10 @@ TEST(MemoryKernelsTest, CopiesTheRangesAndNothingElse) {
   }
 }
 
-TEST(MemoryKernelsTest, NoPartsAreNoWork) {
+TEST_P(MemoryKernelsTest, NoPartsAreNoWork) {
+  Random R(5);
   FakeGPU D;
+  prepare(D, R);
   EXPECT_THAT_EXPECTED(D.compare({}), HasValue(testing::IsEmpty()));
   EXPECT_THAT_EXPECTED(D.diffPages({}), HasValue(testing::IsEmpty()));
   auto Plan = D.planCopies({});
@@ -278,10 +348,15 @@ TEST(MemoryKernelsTest, NoPartsAreNoWork) {
   EXPECT_THAT_ERROR(D.copy(**Plan), Succeeded());
 }
 
-TEST(MemoryKernelsTest, ClockSpinsAsLongAsAsked) {
-  mneme_kernel_thread = {0, 1, 0, 1};
-  MnemeClockSample S[2];
-  mneme_clock(S, 50000);
+TEST_P(MemoryKernelsTest, ClockSpinsAsLongAsAsked) {
+  MnemeClockSample S[2], *Samples = S;
+  uint64_t Ticks = 50000;
+  if (GPU) {
+    GPU->run(MNEME_KERNEL_CLOCK, {&Samples, &Ticks});
+  } else {
+    mneme_kernel_thread = {0, 1, 0, 1};
+    mneme_clock(Samples, Ticks);
+  }
   EXPECT_GE(S[1].Time - S[0].Time, 50000u);
   EXPECT_GE(S[1].Cycles, S[0].Cycles);
 }
