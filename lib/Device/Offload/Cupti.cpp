@@ -11,9 +11,11 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Path.h"
+#include <chrono>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 using namespace llvm;
@@ -206,30 +208,41 @@ void llvm::mneme::disableCupti() {
     TheCupti->F.ActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
+static void takeRecords(unsigned Ordinal, StringRef Kernel, double &Sum,
+                        unsigned &Count) {
+  std::lock_guard<std::mutex> Guard(TheCupti->Lock);
+  llvm::erase_if(TheCupti->Records, [&](const KernelRecord &R) {
+    if (R.Device != Ordinal)
+      return false;
+    if (R.Name == Kernel) {
+      Sum += R.Nanoseconds;
+      ++Count;
+    }
+    return true;
+  });
+}
+
 std::optional<double> llvm::mneme::takeCuptiTime(unsigned Ordinal,
                                                  StringRef Kernel,
                                                  unsigned Launches) {
   if (!TheCupti)
     return std::nullopt;
+  // A record is complete a moment after its kernel, and a buffer in which
+  // another record is not comes only when that is forced.
+  constexpr unsigned Attempts = 50;
+  constexpr auto Nap = std::chrono::microseconds(200);
   double Sum = 0;
   unsigned Count = 0;
-  // Buffers in which another record is still open come only when forced.
-  constexpr uint32_t Flushes[] = {0, 0, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED};
-  for (uint32_t Flags : Flushes) {
-    if (TheCupti->F.ActivityFlushAll(Flags))
+  for (unsigned I = 1; I <= Attempts; ++I) {
+    bool IsLast = I == Attempts;
+    if (TheCupti->F.ActivityFlushAll(IsLast ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
+                                            : 0))
       break;
-    std::lock_guard<std::mutex> Guard(TheCupti->Lock);
-    llvm::erase_if(TheCupti->Records, [&](const KernelRecord &R) {
-      if (R.Device != Ordinal)
-        return false;
-      if (R.Name == Kernel) {
-        Sum += R.Nanoseconds;
-        ++Count;
-      }
-      return true;
-    });
+    takeRecords(Ordinal, Kernel, Sum, Count);
     if (Count >= Launches)
       break;
+    if (!IsLast)
+      std::this_thread::sleep_for(Nap);
   }
   if (Count != Launches)
     return std::nullopt;
