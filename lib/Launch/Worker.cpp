@@ -9,13 +9,13 @@
 #include "Worker.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Signals.h"
@@ -317,7 +317,9 @@ Expected<CompiledKernel> llvm::mneme::compileKernel(const std::string &Bytes,
   Expected<std::unique_ptr<Module>> Whole = parsePayloadModule(*P, Context);
   if (!Whole)
     return Whole.takeError();
-  Expected<std::unique_ptr<Module>> M = extractKernel(**Whole, Kernel);
+  std::string Toolchain = findToolchain(**Whole);
+  Expected<std::unique_ptr<Module>> M =
+      extractKernel(std::move(*Whole), Kernel);
   if (!M)
     return M.takeError();
 
@@ -327,11 +329,11 @@ Expected<CompiledKernel> llvm::mneme::compileKernel(const std::string &Bytes,
   K.Triple = P->Triple;
   K.Arch = P->Arch;
   K.OptLevel = std::string(1, P->OptLevel);
-  K.Toolchain = findToolchain(**Whole);
+  K.Toolchain = std::move(Toolchain);
   K.Args = describeArgs(**M, Kernel);
   K.Globals = findReachedVariables(**M, Kernel);
-  raw_string_ostream OS(K.Bitcode);
-  WriteBitcodeToFile(**M, OS);
+  SmallVector<char, 0> Bitcode = writeExactBitcode(**M);
+  K.Bitcode.assign(Bitcode.begin(), Bitcode.end());
   if (!Host)
     return K;
   // Lowering consumes the module.

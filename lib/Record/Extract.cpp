@@ -17,7 +17,6 @@
 #include "llvm/Mneme/Support/ConstantVariables.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -53,14 +52,13 @@ static GlobalSet findClosure(ArrayRef<const Constant *> Roots) {
 /// would let the optimizer do more than it did in the application.
 static SmallVector<GlobalValue *> collectKeptUsed(const Module &M,
                                                   bool Compiler,
-                                                  const GlobalSet &Closure,
-                                                  ValueToValueMapTy &VMap) {
+                                                  const GlobalSet &Closure) {
   SmallVector<GlobalValue *, 8> Used;
   collectUsedGlobalVariables(M, Used, Compiler);
   SmallVector<GlobalValue *> Kept;
   for (GlobalValue *G : Used)
     if (Closure.contains(G))
-      Kept.push_back(cast<GlobalValue>(VMap[G]));
+      Kept.push_back(G);
   return Kept;
 }
 
@@ -72,7 +70,10 @@ static void dropDanglingMetadata(Module &M) {
       auto *V = dyn_cast_or_null<ValueAsMetadata>(Op.get());
       auto *G = V ? dyn_cast<GlobalValue>(V->getValue()->stripPointerCasts())
                   : nullptr;
-      return G && G->isDeclaration() && G->use_empty();
+      if (!G)
+        return false;
+      G->removeDeadConstantUsers();
+      return G->isDeclaration() && G->use_empty();
     });
   };
   for (NamedMDNode &Named : make_early_inc_range(M.named_metadata())) {
@@ -95,29 +96,25 @@ static void dropDanglingMetadata(Module &M) {
 /// All constant variables that the module's own image has, in their order. The
 /// addresses of constant memory are known to ptxas, and code depends on them: an
 /// array at address zero needs no addition. NVPTX only.
-static void noteConstants(const Module &M, Module &Out) {
+static std::vector<ConstantVariable> listConstants(const Module &M) {
   constexpr unsigned ConstantAddressSpace = 4;
+  std::vector<ConstantVariable> Variables;
   if (!M.getTargetTriple().isNVPTX())
-    return;
+    return Variables;
   SmallVector<const Constant *, 32> Roots;
   for (const GlobalValue &G : M.global_values())
     if (!G.isDeclaration() && !G.isDiscardableIfUnused())
       Roots.push_back(&G);
   GlobalSet Live = findClosure(Roots);
-  SmallVector<ConstantVariable, 8> Variables;
-  bool AllThere = true;
-  for (const GlobalVariable &G : M.globals()) {
-    if (G.getAddressSpace() != ConstantAddressSpace || G.isDeclaration() ||
-        !Live.contains(&G))
-      continue;
-    AllThere &= Out.getNamedGlobal(G.getName()) != nullptr;
-    Variables.push_back(
-        {G.getName().str(),
-         M.getDataLayout().getTypeAllocSize(G.getValueType()).getFixedValue(),
-         M.getDataLayout().getPreferredAlign(&G).value()});
-  }
-  if (!AllThere)
-    setConstantVariables(Out, Variables);
+  const DataLayout &DL = M.getDataLayout();
+  for (const GlobalVariable &G : M.globals())
+    if (G.getAddressSpace() == ConstantAddressSpace && !G.isDeclaration() &&
+        Live.contains(&G))
+      Variables.push_back(
+          {G.getName().str(),
+           DL.getTypeAllocSize(G.getValueType()).getFixedValue(),
+           DL.getPreferredAlign(&G).value()});
+  return Variables;
 }
 
 /// Removes declarations that nothing refers to.
@@ -134,29 +131,59 @@ static void dropDeadDeclarations(Module &M) {
       G.eraseFromParent();
 }
 
-Expected<std::unique_ptr<Module>> mneme::extractKernel(const Module &M,
-                                                       StringRef Kernel) {
-  const Function *Root = M.getFunction(Kernel);
+/// Makes a definition that nobody needs a declaration.
+static void dropDefinition(GlobalValue &G) {
+  if (auto *F = dyn_cast<Function>(&G))
+    F->deleteBody();
+  else if (auto *V = dyn_cast<GlobalVariable>(&G))
+    V->setInitializer(nullptr);
+  else
+    return;
+  G.setLinkage(GlobalValue::ExternalLinkage);
+  cast<GlobalObject>(G).setComdat(nullptr);
+}
+
+static void eraseDeadAliases(Module &M, const GlobalSet &Closure) {
+  auto Erase = [&](auto &&Range) {
+    for (auto &G : make_early_inc_range(Range)) {
+      G.removeDeadConstantUsers();
+      if (!Closure.contains(&G) && G.use_empty())
+        G.eraseFromParent();
+    }
+  };
+  Erase(M.aliases());
+  Erase(M.ifuncs());
+}
+
+Expected<std::unique_ptr<Module>>
+mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
+  const Function *Root = M->getFunction(Kernel);
   if (!Root || !isKernel(*Root))
     return createStringError(inconvertibleErrorCode(),
                              "no kernel named '" + Kernel + "'");
+  std::vector<ConstantVariable> Constants = listConstants(*M);
+  // What remains is what it was, in the same order: a clone of it would be
+  // compiled to other code now and then.
   GlobalSet Closure = findClosure({Root});
-  ValueToValueMapTy VMap;
-  std::unique_ptr<Module> Out = CloneModule(
-      M, VMap, [&](const GlobalValue *G) { return Closure.contains(G); });
-  auto Used = collectKeptUsed(M, /*Compiler=*/false, Closure, VMap);
-  auto CompilerUsed = collectKeptUsed(M, /*Compiler=*/true, Closure, VMap);
-  // CloneModule left these as declarations.
+  SmallVector<GlobalValue *> Used = collectKeptUsed(*M, false, Closure);
+  SmallVector<GlobalValue *> CompilerUsed = collectKeptUsed(*M, true, Closure);
   for (StringRef Name : {"llvm.used", "llvm.compiler.used", "llvm.global_ctors",
                          "llvm.global_dtors"})
-    if (GlobalVariable *G = Out->getNamedGlobal(Name))
+    if (GlobalVariable *G = M->getNamedGlobal(Name))
       G->eraseFromParent();
-  appendToUsed(*Out, Used);
-  appendToCompilerUsed(*Out, CompilerUsed);
-  dropDanglingMetadata(*Out);
-  dropDeadDeclarations(*Out);
-  noteConstants(M, *Out);
-  return std::move(Out);
+  for (GlobalValue &G : M->global_values())
+    if (!Closure.contains(&G) && !G.isDeclaration())
+      dropDefinition(G);
+  eraseDeadAliases(*M, Closure);
+  appendToUsed(*M, Used);
+  appendToCompilerUsed(*M, CompilerUsed);
+  dropDanglingMetadata(*M);
+  dropDeadDeclarations(*M);
+  if (any_of(Constants, [&](const ConstantVariable &V) {
+        return !M->getNamedGlobal(V.Name);
+      }))
+    setConstantVariables(*M, Constants);
+  return std::move(M);
 }
 
 /// "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which clang makes

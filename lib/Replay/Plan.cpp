@@ -15,13 +15,13 @@
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include <chrono>
 
 using namespace llvm;
@@ -362,7 +362,7 @@ Error ReplayPlan::planCompilation() {
 }
 
 std::unique_ptr<Module> ReplayPlan::cloneModule() const {
-  return CloneModule(*M);
+  return copyModule(*M);
 }
 
 //===----------------------------------------------------------------------===//

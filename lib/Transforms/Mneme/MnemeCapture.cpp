@@ -52,23 +52,32 @@ static StringRef getTargetAttr(const Module &M, StringRef Name) {
   return "";
 }
 
-/// The bitcode, free of what depends on where and how the compiler ran.
-static SmallVector<char, 0> writeBitcode(const Module &M,
+/// The bitcode, free of what depends on where and how the compiler ran. \p M is
+/// changed for that and changed back: a clone would have its use-lists in
+/// another order, and what a pipeline makes of a module depends on them.
+static SmallVector<char, 0> writeBitcode(Module &M,
                                          const CaptureOptions &Options) {
-  std::unique_ptr<Module> Copy = CloneModule(M);
-  Copy->setModuleIdentifier("");
-  Copy->setSourceFileName("");
+  std::string Identifier = M.getModuleIdentifier();
+  std::string SourceFile = M.getSourceFileName();
+  SmallVector<std::pair<Function *, AttributeList>, 0> Changed;
+  M.setModuleIdentifier("");
+  M.setSourceFileName("");
   if (Options.OptLevel == '0')
-    for (Function &F : *Copy)
+    for (Function &F : M)
       if (F.hasFnAttribute(Attribute::OptimizeNone)) {
+        Changed.push_back({&F, F.getAttributes()});
         F.removeFnAttr(Attribute::OptimizeNone);
         F.removeFnAttr(Attribute::NoInline);
       }
   SmallVector<char, 0> Buffer;
   // No symbol table: it is there or not as the compiler knows the target.
   BitcodeWriter Writer(Buffer);
-  Writer.writeModule(*Copy);
+  Writer.writeModule(M, /*ShouldPreserveUseListOrder=*/true);
   Writer.writeStrtab();
+  for (auto &[F, Attributes] : Changed)
+    F->setAttributes(Attributes);
+  M.setSourceFileName(SourceFile);
+  M.setModuleIdentifier(Identifier);
   return Buffer;
 }
 
@@ -76,7 +85,7 @@ namespace {
 /// Lays a payload out: header, kernels, arguments, strings, bitcode.
 class PayloadBuilder {
 public:
-  explicit PayloadBuilder(const Module &M, const CaptureOptions &Options);
+  explicit PayloadBuilder(Module &M, const CaptureOptions &Options);
   std::string build();
 
 private:
@@ -95,7 +104,7 @@ private:
 };
 } // namespace
 
-PayloadBuilder::PayloadBuilder(const Module &M, const CaptureOptions &Options)
+PayloadBuilder::PayloadBuilder(Module &M, const CaptureOptions &Options)
     : Bitcode(writeBitcode(M, Options)) {
   memcpy(Header.Magic, MNEME_PAYLOAD_MAGIC, sizeof(Header.Magic));
   Header.HeaderSize = sizeof(Header);

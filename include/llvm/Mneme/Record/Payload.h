@@ -55,11 +55,12 @@ Expected<std::vector<Payload>> readPayloads(StringRef Path);
 Expected<std::unique_ptr<Module>> parsePayloadModule(const Payload &P,
                                                      LLVMContext &Context);
 
-/// The part of \p M that \p Kernel needs: a new module with the kernel, what it
-/// reaches, everything else gone, the other kernels too. Functions keep their
-/// attributes (capture at -O0 has dropped clang's own optnone already),
-/// variables their linkage; debug info stays.
-Expected<std::unique_ptr<Module>> extractKernel(const Module &M,
+/// The part of \p M that \p Kernel needs: the kernel and what it reaches,
+/// everything else gone, the other kernels too. Functions keep their attributes
+/// (capture at -O0 has dropped clang's own optnone already), variables their
+/// linkage, use-lists their order; debug info stays. What other variables the
+/// module has in constant memory is noted (Support/ConstantVariables.h).
+Expected<std::unique_ptr<Module>> extractKernel(std::unique_ptr<Module> M,
                                                 StringRef Kernel);
 
 /// The static hash: XXH3-128 of the extracted module's text, 32 hexadecimal
