@@ -392,6 +392,26 @@ TEST_P(Conformance, ReadsAndWritesAnySize) {
     }
 }
 
+TEST_P(Conformance, WritesManyPieces) {
+  // Of odd sizes, and more than a GPU's staging memory holds, so that pieces
+  // lie across the ends of its parts. Reading in between takes it from them.
+  constexpr uint64_t Size = 12 << 20, Piece = 70001;
+  uint64_t Base = map(Size);
+  std::vector<char> Bytes = makeBytes(Size);
+  for (uint64_t At = 0; At < Size; At += Piece) {
+    ArrayRef<char> Rest = ArrayRef<char>(Bytes).drop_front(At);
+    std::vector<char> Copy(Rest.take_front(Piece));
+    write<char>(Base + At, Copy);
+    // Not what is on its way.
+    std::fill(Copy.begin(), Copy.end(), 0);
+    if (At / Piece == 100) {
+      ASSERT_EQ(ArrayRef(read<char>(Base, At)),
+                ArrayRef<char>(Bytes).take_front(At));
+    }
+  }
+  ASSERT_EQ(read<char>(Base, Size), Bytes);
+}
+
 TEST_P(Conformance, DoesNotTouchUnmappedMemory) {
   uint64_t Hole = Open->Base + ArenaSize - GranuleSize;
   char Byte = 0;
