@@ -91,6 +91,14 @@ llvm_config.add_tool_substitutions(
     [config.llvm_tools_dir],
 )
 
+# A CUDA driver without a GPU (test/tools/emulated-cuda): %emulated_cuda COMMAND.
+emulated_cuda = os.path.join(config.mneme_lib_dir, "emulated-cuda")
+if os.path.exists(os.path.join(emulated_cuda, "libcuda.so.1")):
+    config.available_features.add("emulated-cuda")
+    config.substitutions.append(
+        ("%emulated_cuda", "env LD_LIBRARY_PATH=" + emulated_cuda)
+    )
+
 # What can run here is asked of the tool, never guessed at configure time, so that
 # one build tree runs the GPU tests when it is moved to a machine with a GPU.
 replay = os.path.join(config.mneme_tools_dir, "llvm-mneme-replay")
