@@ -106,6 +106,7 @@ namespace {
 struct Stream {
   std::shared_ptr<Queue> Work;
   unsigned Flags = 0;
+  bool Capturing = false;
 };
 
 struct Event {
@@ -213,11 +214,17 @@ static CUresult checkContext() {
 
 /// \returns the queue of \p S, or null for a handle that is none.
 static std::shared_ptr<Queue> queueOf(CUstream S) {
-  if (!S)
+  // Null, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD.
+  if (reinterpret_cast<uintptr_t>(S) <= 2)
     return Current->Default;
   if (!driver().Streams.has(S))
     return nullptr;
   return reinterpret_cast<Stream *>(S)->Work;
+}
+
+/// Graphs are not emulated: what is captured is forgotten.
+static bool isCapturing(CUstream S) {
+  return driver().Streams.has(S) && reinterpret_cast<Stream *>(S)->Capturing;
 }
 
 static Event *eventOf(CUevent E) {
@@ -579,6 +586,17 @@ CUresult cuMemsetD8Async(CUdeviceptr To, unsigned char Value, size_t Count,
   return fillMemory(To, 0, Value, Count, 1, S);
 }
 
+CUresult cuPointerGetAttribute(void *Data, int Attribute, CUdeviceptr Address) {
+  constexpr int MemoryType = 2, Host = 1, Device = 2;
+  CHECK_CONTEXT();
+  bool IsDevice = isDeviceMemory(Address, 1);
+  if (Attribute != MemoryType ||
+      (!IsDevice && !isPinned(reinterpret_cast<void *>(Address), 1)))
+    return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<int *>(Data) = IsDevice ? Device : Host;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemGetAllocationGranularity(size_t *Size,
                                        const CUmemAllocationProp *P, int) {
   if (!driver().Initialized)
@@ -827,6 +845,8 @@ static CUresult launch(CUfunction Handle, const LaunchConfig &Config,
   auto Bytes = std::make_shared<std::vector<char>>();
   if (CUresult R = readArguments(*F, Args, Extra, *Bytes))
     return R;
+  if (isCapturing(S))
+    return CUDA_SUCCESS;
   Q->enqueue([=] {
     SmallVector<void *, 16> Pointers;
     for (const Parameter &P : F->Parameters)
@@ -907,8 +927,25 @@ CUresult cuStreamIsCapturing(CUstream S, int *Status) {
   CHECK_CONTEXT();
   if (!queueOf(S))
     return CUDA_ERROR_INVALID_HANDLE;
-  *Status = 0;
+  *Status = isCapturing(S);
   return CUDA_SUCCESS;
+}
+
+static CUresult setCapturing(CUstream S, bool Capturing) {
+  CHECK_CONTEXT();
+  if (!driver().Streams.has(S) || isCapturing(S) == Capturing)
+    return CUDA_ERROR_INVALID_VALUE;
+  reinterpret_cast<Stream *>(S)->Capturing = Capturing;
+  return CUDA_SUCCESS;
+}
+
+extern "C" CUresult cuStreamBeginCapture_v2(CUstream S, int) {
+  return setCapturing(S, true);
+}
+
+extern "C" CUresult cuStreamEndCapture(CUstream S, void **Graph) {
+  *Graph = nullptr;
+  return setCapturing(S, false);
 }
 
 CUresult cuEventCreate(CUevent *Result, unsigned Flags) {

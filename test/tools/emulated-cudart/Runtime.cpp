@@ -1,0 +1,403 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The functions of the CUDA runtime that test programs use, over a CUDA
+/// driver, with the runtime's own behaviour: a context when it is first needed,
+/// a last error for each thread, modules that are loaded when a kernel or
+/// variable of theirs is used.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaDriver.h"
+#include "CudaTypes.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+using namespace mneme;
+
+#define API extern "C" __attribute__((visibility("default")))
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct FatBinary {
+  const void *Image;
+  CUmodule Module = nullptr;
+};
+
+struct Symbol {
+  FatBinary *Binary;
+  std::string Name;
+  size_t Size = 0;
+};
+
+struct State {
+  const CudaDriver *Driver = nullptr;
+  int StartError = 0;
+  CUcontext Context = nullptr;
+  std::vector<FatBinary *> Binaries;
+  std::map<const void *, Symbol> Symbols;
+  std::mutex Lock;
+};
+
+struct Configuration {
+  Dim3 Grid, Block;
+  size_t Shared;
+  CUstream Stream;
+};
+} // namespace
+
+static State &state() {
+  static State &S = *new State;
+  return S;
+}
+
+static thread_local int LastError = 0;
+
+/// Ends a call. The runtime's codes are the driver's where both have the error.
+static int done(int E) {
+  if (E)
+    LastError = E;
+  return E;
+}
+
+/// Makes the context current, as every function does first that needs one.
+static int start() {
+  State &S = state();
+  std::lock_guard<std::mutex> Guard(S.Lock);
+  if (!S.Driver && !S.StartError) {
+    std::string Error;
+    S.Driver = CudaDriver::load(Error);
+    S.StartError = S.Driver ? S.Driver->Init(0) : 35;
+  }
+  if (S.StartError)
+    return S.StartError;
+  CUcontext C = nullptr;
+  S.Driver->CtxGetCurrent(&C);
+  if (C)
+    return 0;
+  if (!S.Context)
+    if (int E = S.Driver->DevicePrimaryCtxRetain(&S.Context, 0))
+      return E;
+  return S.Driver->CtxSetCurrent(S.Context);
+}
+
+#define START()                                                                \
+  do {                                                                         \
+    if (int Failed = start())                                                  \
+      return done(Failed);                                                     \
+  } while (false)
+
+static const CudaDriver &driver() { return *state().Driver; }
+
+static int load(const void *HostPtr, Symbol *&S) {
+  State &All = state();
+  std::lock_guard<std::mutex> Guard(All.Lock);
+  auto I = All.Symbols.find(HostPtr);
+  if (I == All.Symbols.end())
+    return -1;
+  S = &I->second;
+  if (S->Binary->Module)
+    return 0;
+  return driver().ModuleLoadData(&S->Binary->Module, S->Binary->Image);
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+API void **__cudaRegisterFatBinary(const void *Wrapper) {
+  struct {
+    int Magic, Version;
+    const void *Data;
+    void *Unused;
+  } W;
+  memcpy(&W, Wrapper, sizeof(W));
+  auto *B = new FatBinary{W.Data};
+  state().Binaries.push_back(B);
+  return reinterpret_cast<void **>(B);
+}
+
+API void __cudaRegisterFatBinaryEnd(void **) {}
+API void __cudaUnregisterFatBinary(void **) {}
+
+API void __cudaRegisterFunction(void **Handle, const void *Stub, char *,
+                                const char *Name, int, void *, void *, void *,
+                                void *, int *) {
+  state().Symbols[Stub] = {reinterpret_cast<FatBinary *>(Handle), Name};
+}
+
+API void __cudaRegisterVar(void **Handle, const void *Shadow, char *,
+                           const char *Name, int, size_t Size, int, int) {
+  state().Symbols[Shadow] = {reinterpret_cast<FatBinary *>(Handle), Name, Size};
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static std::vector<Configuration> &configurations() {
+  static thread_local std::vector<Configuration> V;
+  return V;
+}
+
+API int __cudaPushCallConfiguration(Dim3 Grid, Dim3 Block, size_t Shared,
+                                    CUstream S) {
+  configurations().push_back({Grid, Block, Shared, S});
+  return 0;
+}
+
+API int __cudaPopCallConfiguration(Dim3 *Grid, Dim3 *Block, size_t *Shared,
+                                   CUstream *S) {
+  Configuration C = configurations().back();
+  configurations().pop_back();
+  *Grid = C.Grid;
+  *Block = C.Block;
+  *Shared = C.Shared;
+  *S = C.Stream;
+  return 0;
+}
+
+static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
+                  size_t Shared, CUstream Stream, bool Cooperative) {
+  START();
+  Symbol *S;
+  if (int E = load(Stub, S))
+    return done(E < 0 ? 98 : E); // cudaErrorInvalidDeviceFunction
+  CUfunction F;
+  if (int E = driver().ModuleGetFunction(&F, S->Binary->Module,
+                                         S->Name.c_str()))
+    return done(E);
+  int E = Cooperative ? driver().LaunchCooperativeKernel(
+                            F, Grid.X, Grid.Y, Grid.Z, Block.X, Block.Y,
+                            Block.Z, Shared, Stream, Args)
+                      : driver().LaunchKernel(F, Grid.X, Grid.Y, Grid.Z,
+                                              Block.X, Block.Y, Block.Z, Shared,
+                                              Stream, Args, nullptr);
+  // What the driver calls an invalid value is a configuration here.
+  return done(E == CUDA_ERROR_INVALID_VALUE ? 9 : E);
+}
+
+API int cudaLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
+                         size_t Shared, CUstream S) {
+  return launch(Stub, Grid, Block, Args, Shared, S, false);
+}
+
+API int cudaLaunchKernel_ptsz(const void *Stub, Dim3 Grid, Dim3 Block,
+                              void **Args, size_t Shared, CUstream S) {
+  return launch(Stub, Grid, Block, Args, Shared, S, false);
+}
+
+API int cudaLaunchCooperativeKernel(const void *Stub, Dim3 Grid, Dim3 Block,
+                                    void **Args, size_t Shared, CUstream S) {
+  return launch(Stub, Grid, Block, Args, Shared, S, true);
+}
+
+API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
+                            void **Args) {
+  bool Cooperative = false;
+  for (unsigned I = 0; I != C->NumAttributes; ++I)
+    if (C->Attributes[I].Id == CudaLaunchAttributeCooperative)
+      Cooperative = C->Attributes[I].Words[0];
+  return launch(Stub, C->Grid, C->Block, Args, C->DynamicShared,
+                reinterpret_cast<CUstream>(C->Stream), Cooperative);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+API int cudaMalloc(void **Ptr, size_t Size) {
+  START();
+  CUdeviceptr P = 0;
+  int E = Size ? driver().MemAlloc(&P, Size) : 0;
+  if (!E)
+    *Ptr = reinterpret_cast<void *>(P);
+  return done(E);
+}
+
+/// Not managed, but not from cudaMalloc either.
+API int cudaMallocManaged(void **Ptr, size_t Size, unsigned) {
+  return cudaMalloc(Ptr, Size);
+}
+
+API int cudaFree(void *Ptr) {
+  START();
+  int E = driver().CtxSynchronize();
+  if (!E && Ptr)
+    E = driver().MemFree(reinterpret_cast<CUdeviceptr>(Ptr));
+  return done(E);
+}
+
+API int cudaMemGetInfo(size_t *Free, size_t *Total) {
+  START();
+  return done(driver().MemGetInfo(Free, Total));
+}
+
+API int cudaMemcpy(void *To, const void *From, size_t Size, int Kind) {
+  START();
+  auto D = reinterpret_cast<CUdeviceptr>(To);
+  auto S = reinterpret_cast<CUdeviceptr>(From);
+  switch (Kind) {
+  case cudaMemcpyHostToDevice:
+    return done(driver().MemcpyHtoD(D, From, Size));
+  case cudaMemcpyDeviceToHost:
+    return done(driver().MemcpyDtoH(To, S, Size));
+  case cudaMemcpyDeviceToDevice:
+    if (int E = driver().MemcpyDtoDAsync(D, S, Size, nullptr))
+      return done(E);
+    return done(driver().StreamSynchronize(nullptr));
+  }
+  return done(21); // cudaErrorInvalidMemcpyDirection
+}
+
+API int cudaMemset(void *To, int Value, size_t Size) {
+  START();
+  if (int E = driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(To), Value,
+                                     Size, nullptr))
+    return done(E);
+  return done(driver().StreamSynchronize(nullptr));
+}
+
+static int findVariable(const void *Shadow, CUdeviceptr &Address) {
+  START();
+  Symbol *S;
+  if (int E = load(Shadow, S))
+    return done(E < 0 ? 13 : E); // cudaErrorInvalidSymbol
+  size_t Size;
+  return done(driver().ModuleGetGlobal(&Address, &Size, S->Binary->Module,
+                                       S->Name.c_str()));
+}
+
+API int cudaGetSymbolAddress(void **Ptr, const void *Shadow) {
+  CUdeviceptr Address = 0;
+  if (int E = findVariable(Shadow, Address))
+    return E;
+  *Ptr = reinterpret_cast<void *>(Address);
+  return 0;
+}
+
+API int cudaMemcpyToSymbol(const void *Shadow, const void *From, size_t Size,
+                           size_t Offset, int Kind) {
+  CUdeviceptr Address = 0;
+  if (int E = findVariable(Shadow, Address))
+    return E;
+  return cudaMemcpy(reinterpret_cast<void *>(Address + Offset), From, Size,
+                    Kind);
+}
+
+API int cudaMemcpyFromSymbol(void *To, const void *Shadow, size_t Size,
+                             size_t Offset, int Kind) {
+  CUdeviceptr Address = 0;
+  if (int E = findVariable(Shadow, Address))
+    return E;
+  return cudaMemcpy(To, reinterpret_cast<void *>(Address + Offset), Size, Kind);
+}
+
+//===----------------------------------------------------------------------===//
+// Streams, devices, errors
+//===----------------------------------------------------------------------===//
+
+API int cudaStreamCreate(CUstream *S) {
+  START();
+  return done(driver().StreamCreate(S, 0));
+}
+
+API int cudaStreamDestroy(CUstream S) {
+  START();
+  return done(driver().StreamDestroy(S));
+}
+
+API int cudaStreamSynchronize(CUstream S) {
+  START();
+  return done(driver().StreamSynchronize(S));
+}
+
+template <typename... Params>
+static int callDriver(const char *Name, Params... Args) {
+  void *Library = dlopen("libcuda.so.1", RTLD_NOW);
+  return reinterpret_cast<int (*)(Params...)>(dlsym(Library, Name))(Args...);
+}
+
+API int cudaStreamBeginCapture(CUstream S, int Mode) {
+  START();
+  return done(callDriver("cuStreamBeginCapture_v2", S, Mode));
+}
+
+API int cudaStreamEndCapture(CUstream S, void **Graph) {
+  START();
+  return done(callDriver("cuStreamEndCapture", S, Graph));
+}
+
+API int cudaDeviceSynchronize() {
+  START();
+  return done(driver().CtxSynchronize());
+}
+
+API int cudaDeviceReset() {
+  State &S = state();
+  std::lock_guard<std::mutex> Guard(S.Lock);
+  if (!S.Context)
+    return 0;
+  for (FatBinary *B : S.Binaries)
+    B->Module = nullptr;
+  S.Context = nullptr;
+  S.Driver->CtxSetCurrent(nullptr);
+  return done(S.Driver->DevicePrimaryCtxRelease(0));
+}
+
+API int cudaGetDeviceCount(int *Count) {
+  START();
+  return done(driver().DeviceGetCount(Count));
+}
+
+API int cudaGetDevice(int *Device) {
+  *Device = 0;
+  return 0;
+}
+
+API int cudaSetDevice(int Device) {
+  START();
+  CUcontext C;
+  if (int E = driver().DevicePrimaryCtxRetain(&C, Device))
+    return done(E);
+  return done(driver().CtxSetCurrent(C));
+}
+
+API int cudaRuntimeGetVersion(int *Version) {
+  *Version = 13000;
+  return 0;
+}
+
+API int cudaGetLastError() {
+  int E = LastError;
+  LastError = 0;
+  return E;
+}
+
+API int cudaPeekAtLastError() { return LastError; }
+
+API const char *cudaGetErrorString(int E) {
+  switch (E) {
+#define CUDA_ERROR(Code, Name, Text)                                           \
+  case Code:                                                                   \
+    return Text;
+#include "CudaErrors.def"
+  }
+  return "unrecognized error code";
+}
