@@ -74,6 +74,15 @@ if have_clang and have_cuda:
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
 
+# %emulated_gpu [VAR=value...] COMMAND runs it with the emulated CUDA driver
+# (test/tools/emulated-cuda), also where there is a real one.
+emulated_cuda = os.path.join(config.mneme_lib_dir, "emulated-cuda")
+if os.path.exists(emulated_cuda):
+    config.available_features.add("emulated-cuda")
+config.substitutions.append(
+    ("%emulated_gpu", "env LD_LIBRARY_PATH=" + emulated_cuda)
+)
+
 tools = ["llvm-mneme-record", "llvm-mneme-replay", "mneme-opt", "mneme-record-fuzzer"]
 # LLVM can be configured to build no fuzzers.
 if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-record-fuzzer")):
@@ -90,14 +99,6 @@ llvm_config.add_tool_substitutions(
     ],
     [config.llvm_tools_dir],
 )
-
-# A CUDA driver without a GPU (test/tools/emulated-cuda): %emulated_cuda COMMAND.
-emulated_cuda = os.path.join(config.mneme_lib_dir, "emulated-cuda")
-if os.path.exists(os.path.join(emulated_cuda, "libcuda.so.1")):
-    config.available_features.add("emulated-cuda")
-    config.substitutions.append(
-        ("%emulated_cuda", "env LD_LIBRARY_PATH=" + emulated_cuda)
-    )
 
 # What can run here is asked of the tool, never guessed at configure time, so that
 # one build tree runs the GPU tests when it is moved to a machine with a GPU.
