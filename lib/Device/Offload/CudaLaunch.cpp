@@ -119,15 +119,14 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
     return Fail(toString(Kernel.takeError()));
   K->Kernel = *Kernel;
   K->Function = Backend->getFunction(K->Kernel);
-  int Shared = 0, Dynamic = 0;
-  CUresult R = Driver.FuncGetAttribute(&Shared, SharedSizeBytes, K->Function);
-  if (!R)
-    R = Driver.FuncGetAttribute(&Dynamic, MaxDynamicSharedSizeBytes,
-                                K->Function);
-  if (R)
+  int Shared = 0;
+  if (CUresult R =
+          Driver.FuncGetAttribute(&Shared, SharedSizeBytes, K->Function))
     return Fail(Driver.describe(R));
   K->StaticShared = Shared;
-  K->AllowedShared = Dynamic;
+  // What every function may have, with the static part of it.
+  constexpr uint64_t Default = 48 << 10;
+  K->AllowedShared = Default - std::min(K->StaticShared, Default);
   if (Error E = findGlobals(*K, Image, Globals))
     return Fail(toString(std::move(E)));
   return K;
