@@ -15,6 +15,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Transforms/Passes.h"
+#include "llvm/Object/OffloadBinary.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -45,10 +46,10 @@ public:
 
   /// \returns the slot, or null when nothing in \c M needs one.
   GlobalVariable *redirectUses();
+  GlobalVariable *getSlot();
 
 private:
   void redirectUse(Use &U);
-  GlobalVariable *getSlot();
   Value *loadBefore(Instruction *I);
 
   Function &F;
@@ -131,6 +132,25 @@ GlobalVariable *Hook::redirectUses() {
   return Slot;
 }
 
+/// Whether \p M tells the CUDA runtime of __device__ variables, with calls or,
+/// under -fgpu-rdc, with entries for the linker to collect.
+static bool registersCudaVariables(const Module &M) {
+  if (const Function *F = M.getFunction("__cudaRegisterVar"); F && !F->use_empty())
+    return true;
+  enum Field { Kind = 2, Size = 6, NumFields = 9 };
+  return any_of(M.globals(), [](const GlobalVariable &G) {
+    if (G.getSection() != "llvm_offload_entries" || !G.hasInitializer())
+      return false;
+    auto *Entry = dyn_cast<ConstantStruct>(G.getInitializer());
+    if (!Entry || Entry->getNumOperands() != NumFields)
+      return false;
+    auto *Language = dyn_cast<ConstantInt>(Entry->getOperand(Kind));
+    auto *Bytes = dyn_cast<ConstantInt>(Entry->getOperand(Size));
+    return Language && Language->getZExtValue() == object::OFK_Cuda && Bytes &&
+           !Bytes->isZero();
+  });
+}
+
 PreservedAnalyses HooksPass::run(Module &M, ModuleAnalysisManager &) {
   if (M.getTargetTriple().isGPU())
     return PreservedAnalyses::all();
@@ -139,6 +159,19 @@ PreservedAnalyses HooksPass::run(Module &M, ModuleAnalysisManager &) {
     if (isRuntimeFunction(F))
       if (GlobalVariable *Slot = Hook(F).redirectUses())
         Slots.push_back(Slot);
+  // Where a variable is, only the runtime knows that it was registered with,
+  // which may be a part of this very object.
+  if (registersCudaVariables(M)) {
+    Type *Ptr = PointerType::getUnqual(M.getContext());
+    auto *F = dyn_cast<Function>(
+        M.getOrInsertFunction("cudaGetSymbolAddress",
+                              Type::getInt32Ty(M.getContext()), Ptr, Ptr)
+            .getCallee());
+    GlobalVariable *Slot =
+        M.getNamedGlobal("mneme.hook.cudaGetSymbolAddress");
+    if (F && F->isDeclaration() && !Slot)
+      Slots.push_back(Hook(*F).getSlot());
+  }
   if (Slots.empty())
     return PreservedAnalyses::all();
   // Not llvm.used: with --gc-sections, a slot must not keep a runtime function
