@@ -16,6 +16,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace llvm;
@@ -71,6 +72,32 @@ static cl::opt<unsigned>
 static cl::opt<std::string>
     Arch("arch", cl::desc("Compile for another GPU architecture"),
          cl::value_desc("name"), cl::cat(Cat));
+static cl::opt<std::string> TargetCPU(
+    "target-cpu",
+    cl::desc("Processor that LLVM generates code for (default: --arch)"),
+    cl::value_desc("name"), cl::cat(Cat));
+static cl::opt<std::string> TargetFeatures(
+    "target-features",
+    cl::desc("Features of the processor instead of its own or the recorded"),
+    cl::value_desc("+a,-b"), cl::cat(Cat));
+static cl::opt<uint32_t>
+    MaxRegisters("maxnreg", cl::desc("Registers of a thread at most (CUDA)"),
+                 cl::value_desc("n"), cl::cat(Cat));
+static cl::list<std::string>
+    PtxasOptions("ptxas-options",
+                 cl::desc("Options for ptxas, behind our own; quoted as in a "
+                          "shell"),
+                 cl::value_desc("options"), cl::cat(Cat));
+static cl::opt<PTXCompiler> Assembler(
+    "ptx-compiler", cl::desc("What assembles PTX"),
+    cl::init(PTXCompiler::Auto),
+    cl::values(clEnumValN(PTXCompiler::Auto, "auto",
+                          "ptxas, or what is built in if there is none "
+                          "(default)"),
+               clEnumValN(PTXCompiler::Ptxas, "ptxas", "the program"),
+               clEnumValN(PTXCompiler::Library, "nvptxcompiler",
+                          "NVIDIA's library, if it is built in")),
+    cl::cat(Cat));
 static cl::opt<bool>
     Specialize("specialize", cl::desc("Turn scalar arguments into constants"),
                cl::cat(Cat));
@@ -278,6 +305,16 @@ static Error readIterations(ReplayOptions &O) {
   return Error::success();
 }
 
+static std::vector<std::string>
+splitLikeShell(const cl::list<std::string> &Texts) {
+  BumpPtrAllocator Allocator;
+  StringSaver Saver(Allocator);
+  SmallVector<const char *, 8> Words;
+  for (const std::string &Text : Texts)
+    cl::TokenizeGNUCommandLine(Text, Saver, Words);
+  return {Words.begin(), Words.end()};
+}
+
 static Expected<ReplayOptions> readOptions() {
   ReplayOptions O;
   O.RecordId = RecordId;
@@ -286,6 +323,13 @@ static Expected<ReplayOptions> readOptions() {
   O.Plugins.assign(Plugins.begin(), Plugins.end());
   setIfGiven(O.CodeGenLevel, CodeGenOpt);
   O.Arch = Arch;
+  O.TargetCPU = TargetCPU;
+  setIfGiven(O.TargetFeatures, TargetFeatures);
+  O.MaxRegisters = MaxRegisters;
+  if (MaxRegisters.getNumOccurrences() && MaxRegisters == 0)
+    return createStringError("impossible --maxnreg=0");
+  O.PtxasOptions = splitLikeShell(PtxasOptions);
+  O.Assembler = Assembler;
   O.Specialize = Specialize;
   O.SpecializeDims = SpecializeDims;
   O.SpecializeRanges = SpecializeRanges;

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/ADT/ScopeExit.h"
+#include "PTXCompilerLibrary.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
@@ -113,13 +113,26 @@ Expected<std::string> mneme::findPtxas(StringRef CudaPath) {
       "in PATH");
 }
 
-Expected<SmallVector<char, 0>> mneme::runPtxas(StringRef PTX, StringRef Arch,
-                                               unsigned Level, bool Debug,
-                                               StringRef CudaPath,
+/// The options that clang's driver gives ptxas, then the user's.
+static std::vector<std::string> getArguments(const AssembleOptions &O) {
+  std::vector<std::string> Args = {"-m64"};
+  if (O.Debug && O.Level == 0)
+    Args.insert(Args.end(), {"-g", "--dont-merge-basicblocks",
+                             "--return-at-end"});
+  else
+    Args.push_back("-O" + std::to_string(O.Level));
+  if (O.Debug && O.Level != 0)
+    Args.push_back("-lineinfo");
+  Args.push_back("-v");
+  Args.push_back("--gpu-name=" + O.Arch);
+  Args.insert(Args.end(), O.Extra.begin(), O.Extra.end());
+  return Args;
+}
+
+static Expected<SmallVector<char, 0>> runPtxas(StringRef PTX,
+                                               const AssembleOptions &O,
+                                               StringRef Ptxas,
                                                std::string &Log) {
-  Expected<std::string> Ptxas = findPtxas(CudaPath);
-  if (!Ptxas)
-    return Ptxas.takeError();
   ScratchFile In, Out;
   if (Error E = ScratchFile::create("ptx", In))
     return std::move(E);
@@ -128,19 +141,48 @@ Expected<SmallVector<char, 0>> mneme::runPtxas(StringRef PTX, StringRef Arch,
   if (Error E = writeFile(In.Path, PTX))
     return std::move(E);
 
-  // The arguments that clang's driver gives it.
-  std::string LevelFlag = "-O" + std::to_string(Level);
-  SmallVector<StringRef, 16> Args = {*Ptxas, "-m64"};
-  if (Debug && Level == 0)
-    Args.append({"-g", "--dont-merge-basicblocks", "--return-at-end"});
-  else
-    Args.push_back(LevelFlag);
-  if (Debug && Level != 0)
-    Args.push_back("-lineinfo");
-  Args.append({"-v", "--gpu-name", Arch, "--output-file", Out.Path, In.Path});
+  std::vector<std::string> Own = getArguments(O);
+  SmallVector<StringRef, 16> Args = {Ptxas};
+  Args.append(Own.begin(), Own.end());
+  Args.append({"--output-file", Out.Path, In.Path});
   if (Error E = runProgram(Args, Log))
     return std::move(E);
   return readBytes(Out.Path);
+}
+
+/// The ptxas to run; unset for the library.
+static Expected<std::optional<std::string>>
+choosePTXCompiler(PTXCompiler Compiler, StringRef CudaPath) {
+  if (Compiler == PTXCompiler::Library) {
+    if (hasPTXCompilerLibrary())
+      return std::nullopt;
+    return createStringError("nvPTXCompiler is not built in: its static "
+                             "library was not there at build time");
+  }
+  Expected<std::string> Ptxas = findPtxas(CudaPath);
+  if (Ptxas)
+    return *Ptxas;
+  // A toolkit that was named must be one.
+  if (Compiler == PTXCompiler::Ptxas || !CudaPath.empty() ||
+      !hasPTXCompilerLibrary())
+    return Ptxas.takeError();
+  consumeError(Ptxas.takeError());
+  return std::nullopt;
+}
+
+Error mneme::checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath) {
+  return choosePTXCompiler(Compiler, CudaPath).takeError();
+}
+
+Expected<SmallVector<char, 0>>
+mneme::assemblePTX(StringRef PTX, const AssembleOptions &O, std::string &Log) {
+  Expected<std::optional<std::string>> Ptxas =
+      choosePTXCompiler(O.Compiler, O.CudaPath);
+  if (!Ptxas)
+    return Ptxas.takeError();
+  if (*Ptxas)
+    return runPtxas(PTX, O, **Ptxas, Log);
+  return runPTXCompilerLibrary(PTX, getArguments(O), Log);
 }
 
 Expected<std::optional<SmallVector<char, 0>>>

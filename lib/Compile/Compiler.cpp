@@ -108,6 +108,63 @@ static unsigned getDefaultCodeGenLevel(StringRef Level) {
   return std::min(Number, 3u);
 }
 
+/// What contradicts itself or the target.
+static Error checkOptions(const Triple &TT, const CompileOptions &O) {
+  constexpr unsigned MaxRegisters = 255;
+  if (!TT.isNVPTX() && (O.MaxRegisters || !O.PtxasOptions.empty()))
+    return createStringError(
+        formatv("--maxnreg and --ptxas-options are for NVIDIA GPUs, not {0}",
+                TT.getArchName())
+            .str());
+  if (O.MaxRegisters > MaxRegisters)
+    return createStringError(
+        formatv("impossible --maxnreg={0}: a thread has at most {1} registers",
+                O.MaxRegisters, MaxRegisters)
+            .str());
+  if (O.MaxRegisters && O.Specialize.MinBlocks)
+    return createStringError("--maxnreg and --min-blocks-per-sm contradict "
+                             "each other: both limit registers");
+  if (O.MaxRegisters &&
+      any_of(O.PtxasOptions, [](StringRef Option) {
+        return Option.ltrim('-').starts_with("maxrregcount");
+      }))
+    return createStringError("--maxnreg and --ptxas-options=--maxrregcount "
+                             "contradict each other");
+  // There, machine code is for one processor.
+  if (TT.isAMDGCN() && !O.Arch.empty() && !O.TargetCPU.empty() &&
+      O.Arch != O.TargetCPU)
+    return createStringError(
+        formatv("--arch={0} and --target-cpu={1} contradict each other", O.Arch,
+                O.TargetCPU)
+            .str());
+  return Error::success();
+}
+
+/// LLVM only warns of these, at each use.
+static Error checkProcessor(const MCSubtargetInfo *STI, const Triple &TT,
+                            StringRef CPU, StringRef Features) {
+  if (!STI || !STI->isCPUStringValid(CPU))
+    return createStringError(formatv("unknown architecture '{0}' for {1}", CPU,
+                                     TT.getArchName())
+                                 .str());
+  for (StringRef Feature : split(Features, ',')) {
+    if (Feature.empty())
+      continue;
+    StringRef Name = Feature.drop_front();
+    bool Known = any_of(STI->getAllProcessorFeatures(),
+                        [&](const SubtargetFeatureKV &F) {
+                          return StringRef(F.Key) == Name;
+                        });
+    if (!Known || !StringRef("+-").contains(Feature.front()))
+      return createStringError(
+          formatv("unknown target feature '{0}' for {1}: must be + or - and "
+                  "the name of a feature",
+                  Feature, TT.getArchName())
+              .str());
+  }
+  return Error::success();
+}
+
 KernelCompiler::KernelCompiler() = default;
 KernelCompiler::KernelCompiler(KernelCompiler &&) = default;
 KernelCompiler::~KernelCompiler() = default;
@@ -130,15 +187,20 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
     return createStringError(Message);
 
   KernelCompiler C;
+  if (Error E = checkOptions(TT, Options))
+    return std::move(E);
   C.Arch = Options.Arch;
-  std::string Features;
-  if (C.Arch.empty()) {
-    C.Arch = Kernel->getFnAttribute("target-cpu").getValueAsString().str();
-    // NVPTX has one subtarget a module; AMDGPU reads each function's own.
-    if (TT.isNVPTX())
-      Features =
-          Kernel->getFnAttribute("target-features").getValueAsString().str();
-  }
+  if (C.Arch.empty())
+    C.Arch = TT.isAMDGCN() && !Options.TargetCPU.empty()
+                 ? Options.TargetCPU
+                 : Kernel->getFnAttribute("target-cpu").getValueAsString().str();
+  C.CPU = Options.TargetCPU.empty() ? C.Arch : Options.TargetCPU;
+  std::string Features = Options.TargetFeatures.value_or("");
+  // NVPTX has one subtarget a module; AMDGPU reads each function's own.
+  if (TT.isNVPTX() && !Options.TargetFeatures && Options.Arch.empty() &&
+      Options.TargetCPU.empty())
+    Features =
+        Kernel->getFnAttribute("target-features").getValueAsString().str();
   if (C.Arch.empty())
     return createStringError(
         formatv("kernel '{0}' has no target-cpu; say which with --arch",
@@ -164,11 +226,12 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
                                  .str());
   // An invalid CPU is only a warning of the subtarget, printed at each use.
   std::unique_ptr<MCSubtargetInfo> STI(T->createMCSubtargetInfo(TT, "", ""));
-  if (!STI || !STI->isCPUStringValid(C.Arch))
-    return createStringError(
-        formatv("unknown architecture '{0}' for {1}", C.Arch, TT.getArchName())
-            .str());
-  C.TM.reset(T->createTargetMachine(TT, C.Arch, Features, TO,
+  if (Error E = checkProcessor(STI.get(), TT, C.Arch, ""))
+    return std::move(E);
+  if (Error E = checkProcessor(STI.get(), TT, C.CPU,
+                               C.Options.TargetFeatures.value_or("")))
+    return std::move(E);
+  C.TM.reset(T->createTargetMachine(TT, C.CPU, Features, TO,
                                     TT.isNVPTX() ? Reloc::Static : Reloc::PIC_,
                                     std::nullopt, *Level));
   if (!C.TM)
@@ -181,20 +244,34 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
 
 /// Makes all functions of \p M ones of the architecture asked for.
 void KernelCompiler::retarget(Module &M) const {
-  if (!Options.Arch.empty())
+  if (!Options.Arch.empty() || !Options.TargetCPU.empty() ||
+      Options.TargetFeatures)
     for (Function &F : M) {
       if (F.isDeclaration())
         continue;
-      F.addFnAttr("target-cpu", Options.Arch);
+      F.addFnAttr("target-cpu", CPU);
       F.removeFnAttr("target-features");
+      if (Options.TargetFeatures && !Options.TargetFeatures->empty())
+        F.addFnAttr("target-features", *Options.TargetFeatures);
     }
   M.setDataLayout(TM->createDataLayout());
+}
+
+/// As CUDA's __maxnreg__, which takes the place of the minimum of blocks in
+/// __launch_bounds__.
+void KernelCompiler::limitRegisters(Module &M) const {
+  if (!Options.MaxRegisters)
+    return;
+  Function &F = *M.getFunction(Options.Kernel);
+  F.addFnAttr("nvvm.maxnreg", utostr(Options.MaxRegisters));
+  F.removeFnAttr("nvvm.minctasm");
 }
 
 Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   DiagnosticScope Diagnostics(M.getContext());
   Stopwatch Preprocess;
   retarget(M);
+  limitRegisters(M);
   if (!Options.Specialize.empty()) {
     ModuleAnalysisManager MAM;
     SpecializeOptions SO = Options.Specialize;
@@ -289,9 +366,15 @@ Error KernelCompiler::emitImage(const Module &M, CompileResult &Result) const {
   Stopwatch Assemble;
   if (IsNVPTX) {
     Result.Assembly.assign(Emitted->begin(), Emitted->end());
+    AssembleOptions AO;
+    AO.Arch = Arch;
+    AO.Level = CodeGenLevel;
+    AO.Debug = hasDebugInfo(M);
+    AO.Extra = Options.PtxasOptions;
+    AO.Compiler = Options.Assembler;
+    AO.CudaPath = Options.CudaPath;
     Expected<SmallVector<char, 0>> Cubin =
-        runPtxas(Result.Assembly, Arch, CodeGenLevel, hasDebugInfo(M),
-                 Options.CudaPath, PtxasLog);
+        assemblePTX(Result.Assembly, AO, PtxasLog);
     if (!Cubin)
       return Cubin.takeError();
     Result.Image = std::move(*Cubin);

@@ -339,6 +339,11 @@ Error ReplayPlan::planCompilation() {
   CO.OptLevel = Kernel.OptLevel.empty() ? "2" : Kernel.OptLevel;
   CO.CodeGenLevel = Options.CodeGenLevel;
   CO.Arch = Options.Arch;
+  CO.TargetCPU = Options.TargetCPU;
+  CO.TargetFeatures = Options.TargetFeatures;
+  CO.MaxRegisters = Options.MaxRegisters;
+  CO.PtxasOptions = Options.PtxasOptions;
+  CO.Assembler = Options.Assembler;
   CO.Plugins = Options.Plugins;
   CO.CudaPath = Options.CudaPath;
   CO.Specialize = getSpecialization();
@@ -348,7 +353,7 @@ Error ReplayPlan::planCompilation() {
   Compiler.emplace(std::move(*C));
   // A missing tool is no compile error.
   if (Options.wantsGPUImage() && M->getTargetTriple().isNVPTX())
-    if (Error E = findPtxas(Options.CudaPath).takeError())
+    if (Error E = checkPTXCompiler(Options.Assembler, Options.CudaPath))
       return E;
   if (Options.CompareWithApp.empty())
     return Error::success();

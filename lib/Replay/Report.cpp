@@ -266,6 +266,13 @@ static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
       {"arch", Plan.compiler().arch()},
       {"specialize", O.Specialize},
       {"specialize_dims", O.SpecializeDims},
+      {"target_cpu", orNull(O.TargetCPU)},
+      {"target_features", O.TargetFeatures
+                              ? json::Value(json::fixUTF8(*O.TargetFeatures))
+                              : json::Value(nullptr)},
+      {"maxnreg",
+       O.MaxRegisters ? json::Value(O.MaxRegisters) : json::Value(nullptr)},
+      {"ptxas_options", json::fixUTF8(join(O.PtxasOptions, " "))},
       {"specialize_ranges", O.SpecializeRanges},
       {"set_launch_bounds", O.SetLaunchBounds},
       {"max_threads",

@@ -549,6 +549,7 @@ static ReplayOptions getBaselineOptions(const ReplayOptions &O) {
   B.Arch = O.Arch;
   B.CudaPath = O.CudaPath;
   B.Device = O.Device;
+  B.Assembler = O.Assembler;
   B.Host = O.Host;
   B.Verify = O.Verify;
   B.Timeout = O.Timeout;
@@ -692,7 +693,7 @@ Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
                                  .str());
   }
   // A missing tool is no compile error.
-  return findPtxas(O.CudaPath).takeError();
+  return checkPTXCompiler(O.Assembler, O.CudaPath);
 }
 
 Error ReplaySession::prepare(StageFn Report) {

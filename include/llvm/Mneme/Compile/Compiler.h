@@ -29,6 +29,13 @@ class Module;
 class TargetMachine;
 namespace mneme {
 
+/// What assembles PTX.
+enum class PTXCompiler {
+  Auto, ///< ptxas, or what is built in when there is none.
+  Ptxas,
+  Library, ///< nvPTXCompiler, when Mneme was built with it.
+};
+
 struct CompileOptions {
   /// The kernel's symbol.
   std::string Kernel;
@@ -41,8 +48,19 @@ struct CompileOptions {
   std::optional<unsigned> CodeGenLevel;
   /// Compile for another GPU ("sm_80", "gfx942"); empty: as recorded.
   std::string Arch;
+  /// The processor that LLVM optimizes and generates code for, when it is not
+  /// Arch: an older one, NVPTX only. Empty: Arch.
+  std::string TargetCPU;
+  /// Subtarget features ("+ptx88", "-xnack") instead of those of the processor
+  /// or of the recording.
+  std::optional<std::string> TargetFeatures;
+  /// Registers of a thread at most, NVPTX only; 0: as recorded.
+  unsigned MaxRegisters = 0;
   SpecializeOptions Specialize;
   std::vector<std::string> Plugins;
+  /// Options for what assembles PTX, behind our own.
+  std::vector<std::string> PtxasOptions;
+  PTXCompiler Assembler = PTXCompiler::Auto;
   /// Where the CUDA toolkit is; empty: CUDA_HOME, CUDA_PATH, PATH,
   /// /usr/local/cuda.
   std::string CudaPath;
@@ -89,22 +107,37 @@ public:
 private:
   KernelCompiler();
   CompileOptions Options;
-  std::string Pipeline, Arch;
+  std::string Pipeline, Arch, CPU;
   unsigned CodeGenLevel = 2;
   bool FuseFP = false;
   std::unique_ptr<TargetMachine> TM;
 
   void retarget(Module &M) const;
+  void limitRegisters(Module &M) const;
   Expected<SmallVector<char, 0>> emit(const Module &M, bool Object) const;
 };
 
-/// Assembles \p PTX with ptxas -O\p Level for \p Arch.
-/// \param Debug  -lineinfo, or a debug build at level 0.
+struct AssembleOptions {
+  std::string Arch;
+  unsigned Level = 3;
+  bool Debug = false; ///< -lineinfo, or a debug build at level 0.
+  std::vector<std::string> Extra; ///< Behind our own options.
+  PTXCompiler Compiler = PTXCompiler::Auto;
+  std::string CudaPath;
+};
+
+/// Assembles \p PTX.
 /// \param Log  what `ptxas -v` says.
-/// \returns the cubin. Errors carry ptxas' own message.
-Expected<SmallVector<char, 0>> runPtxas(StringRef PTX, StringRef Arch,
-                                        unsigned Level, bool Debug,
-                                        StringRef CudaPath, std::string &Log);
+/// \returns the cubin. Errors carry the assembler's own message.
+Expected<SmallVector<char, 0>> assemblePTX(StringRef PTX,
+                                           const AssembleOptions &Options,
+                                           std::string &Log);
+
+/// Was Mneme built with nvPTXCompiler?
+bool hasPTXCompilerLibrary();
+
+/// Says why \p Compiler cannot be had, if so.
+Error checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath);
 
 /// Finds ptxas: \p CudaPath, then CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda.
 Expected<std::string> findPtxas(StringRef CudaPath);

@@ -55,7 +55,11 @@ struct ReplayOptions {
   uint32_t MaxThreads = 0; ///< 0: the block's threads.
   uint32_t MinBlocks = 0;
   std::optional<unsigned> CodeGenLevel;
-  std::string Arch;
+  std::string Arch, TargetCPU;
+  std::optional<std::string> TargetFeatures;
+  uint32_t MaxRegisters = 0; ///< Of a thread; 0: as recorded.
+  std::vector<std::string> PtxasOptions;
+  PTXCompiler Assembler = PTXCompiler::Auto;
   std::string IRFile; ///< Replay this IR instead of the recorded one.
   std::string CudaPath;
   /// An ELF file whose machine code of the kernel is compared with the
