@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernels/ConformanceKernels.h"
+#include "Offload/FakeCupti/FakeCupti.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -838,6 +839,68 @@ TEST_P(GPUConformance, RepeatsLaunches) {
     EXPECT_LT(Outcome.Nanoseconds, 1e9);
     EXPECT_THAT(read<uint32_t>(Out, 1), ElementsAre(7 * 32));
   }
+}
+
+FakeCupti *Fake = nullptr;
+
+/// A CUPTI that reports one launch of mneme_clock, then seven of count, then
+/// nothing more.
+Error useFakeCupti(GPUDevice &GPU, DeviceKernel &Count, void **Args) {
+  Fake = static_cast<FakeCupti *>(
+      dlsym(dlopen(MNEME_TEST_FAKE_CUPTI, RTLD_NOW), "fake_cupti"));
+  auto Expect = [](bool Condition, const char *Text) {
+    return Condition ? Error::success() : createStringError(Text);
+  };
+  if (Error E = GPU.setTimer(GPUTimer::Auto))
+    return E;
+  if (Error E = Expect(GPU.getTimerName() == "events" && !Fake->Enabled,
+                       "uses what reports nothing"))
+    return E;
+
+  Fake->BeforeFlush = [] { Fake->Add({10, 0, "mneme_clock", 100, 1100}); };
+  if (Error E = GPU.setTimer(GPUTimer::CUPTI))
+    return E;
+  if (Error E = Expect(GPU.getTimerName() == "cupti", "does not use CUPTI"))
+    return E;
+
+  Fake->BeforeFlush = [] {
+    Fake->Add({10, 0, "mneme_clock", 100, 10100});
+    for (uint64_t I = 0; I != 7; ++I)
+      Fake->Add({10, 0, "count", 20000 + 100 * I, 20010 + 101 * I});
+  };
+  LaunchConfig Config;
+  Config.Repeat = 7;
+  Expected<LaunchOutcome> First = GPU.launch(Count, Config, {Args, 1});
+  if (!First)
+    return First.takeError();
+  if (Error E = Expect(First->Nanoseconds == 13, "has not CUPTI's time"))
+    return E;
+
+  Fake->BeforeFlush = nullptr;
+  Expected<LaunchOutcome> Second = GPU.launch(Count, Config, {Args, 1});
+  if (!Second)
+    return Second.takeError();
+  return Expect(Second->Nanoseconds > 13 && GPU.getTimerName() == "events",
+                "does not fall back to events");
+}
+
+TEST_P(GPUConformance, TakesTimesFromCUPTI) {
+  SKIP_WITHOUT_PTXAS();
+  if (wantsRealGPU())
+    GTEST_SKIP() << "it has a CUPTI of its own";
+  auto K = load("count");
+  ASSERT_TRUE(K);
+  uint64_t Out = map(4);
+  void *Args[] = {&Out};
+  // Where no other CUPTI was loaded before.
+  EXPECT_EXIT(
+      {
+        Error E = useFakeCupti(*GPU, *K, Args);
+        bool Failed = bool(E);
+        errs() << toString(std::move(E)) << '\n';
+        _exit(Failed);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST_P(GPUConformance, DescribesKernels) {

@@ -71,6 +71,8 @@ int cuptiActivityDisable(int) {
 }
 
 int cuptiActivityFlushAll(uint32_t Flags) {
+  if (fake_cupti.BeforeFlush)
+    fake_cupti.BeforeFlush();
   if (!Buffer)
     return 0;
   bool Open = false;
@@ -120,4 +122,4 @@ static void addRecord(const FakeKernelRecord &R) {
   Valid += sizeof(K);
 }
 
-FakeCupti fake_cupti = {addRecord, 0, false, 0};
+FakeCupti fake_cupti = {addRecord, 0, false, nullptr, 0};

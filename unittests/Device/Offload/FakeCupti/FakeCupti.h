@@ -30,6 +30,8 @@ struct FakeCupti {
   /// What the next call of cuptiActivityEnable() returns.
   int EnableResult;
   bool Enabled;
+  /// Called when a flush begins; may be null.
+  void (*BeforeFlush)();
   unsigned BuffersOut; ///< Asked for and not handed over.
 };
 
