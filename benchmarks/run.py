@@ -1,11 +1,21 @@
 #!/usr/bin/env python3
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
-run.py --build=BUILD [--only=host,replay,record] [--json]
+run.py --build=BUILD [--only=host,replay,record] [--json] [--output=FILE]
+run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
 
 host    kernels on the host device beside plain C++ on one core
 replay  replays of one kernel in one process: how many a second, and where the time goes
 record  what recording costs an application, per launch and per GiB
+gpu     the parts that need a GPU, below, as far as --seconds go
+
+launches     what a launch and a whole application cost with and without a recorder
+memory       restoring and comparing memory beside the device's own copy
+evaluations  replays a second of one process, and where the time goes
+noise        how much two measurements of the same code differ
+
+A part that cannot be measured has an "error" in its place. DIR has the programs that
+utils/gpu-programs.py has built; wsm5 is the huge kernel of "evaluations".
 
 Build them first: cmake --build BUILD --target mneme-benchmarks
 """
@@ -19,6 +29,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 
 
 def machine():
@@ -37,11 +48,15 @@ def machine():
     }
 
 
+class Failure(Exception):
+    """A program that a benchmark consists of has failed."""
+
+
 def run(command, **kwargs):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
     if done.returncode != 0:
-        sys.stderr.write(done.stderr.decode(errors="replace"))
-        sys.exit("run.py: error: '%s' ended with %d" % (" ".join(command), done.returncode))
+        said = done.stderr.decode(errors="replace").strip()
+        raise Failure("'%s' ended with %d: %s" % (" ".join(command), done.returncode, said[-500:]))
     return done.stdout.decode()
 
 
@@ -119,6 +134,207 @@ class Runner:
         return result
 
 
+def median(values):
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+
+class GPURunner:
+    """What needs a GPU. The backends, cuda:N and offload:N, are measured side by side."""
+
+    def __init__(self, options):
+        self.options = options
+        self.build = options.build
+        self.record_tool = os.path.join(self.build, "bin", "llvm-mneme-record")
+        self.bench_tool = os.path.join(self.build, "bin", "mneme-bench-gpu")
+        self.launches = os.path.join(self.build, "benchmarks", "Record", "launches")
+        self.devices = [options.device]
+        if options.device.startswith("cuda"):
+            self.devices.append("offload" + options.device[len("cuda") :])
+        self.end = time.monotonic() + options.seconds
+        # The parts after this one are to have time, too.
+        self.parts_left = 1
+
+    def left(self):
+        return max(1, self.end - time.monotonic())
+
+    def run(self, command, share=1.0):
+        try:
+            return run(command, timeout=self.left() * share)
+        except subprocess.TimeoutExpired:
+            raise Failure("'%s' ran out of time" % " ".join(command)) from None
+
+    def bench(self, *args):
+        return json.loads(self.run([self.bench_tool, *args]))
+
+    def each_device(self, measure):
+        """One result a device; liboffload may be missing."""
+        results = []
+        for device in self.devices:
+            try:
+                results.append(measure(device))
+            except Failure as failure:
+                results.append({"device": device, "error": str(failure)})
+        return results
+
+    def record(self, directory, program, *extra):
+        return self.run([self.record_tool, "--device=cuda", "-o", directory, *extra, "--", *program])
+
+    def find_launches(self):
+        def per_launch(program, *extra):
+            with tempfile.TemporaryDirectory() as directory:
+                command = [program, "call", "100000"]
+                text = self.record(directory, command, *extra) if extra else self.run(command)
+            return json.loads(text.splitlines()[-1])["seconds_per_launch"] * 1e9
+
+        cases = {
+            "plain": lambda: per_launch(self.launches + "-plain"),
+            "instrumented, no recorder": lambda: per_launch(self.launches),
+            "recorder, nothing recorded": lambda: per_launch(self.launches, "--no-record"),
+            "recorder, not selected": lambda: per_launch(self.launches, "--kernel=^none$"),
+            "recorder, recorded before": lambda: per_launch(self.launches, "--kernel=touch"),
+        }
+        # In turns, so that what changes on the machine changes for all.
+        rounds = [{name: measure() for name, measure in cases.items()} for _ in range(5)]
+        result = {"ns_per_launch": {name: median([r[name] for r in rounds]) for name in cases}}
+        result["applications"] = [self.find_application(*a) for a in self.applications()]
+        return result
+
+    def applications(self):
+        found = [("launches", [self.launches, "call", "2000000"], "touch")]
+        for name, args, kernel in (("lulesh", "-i 200 -s 64 -r 11 -b 1 -c 1", ""), ("nbody", "16000 400", "")):
+            path = os.path.join(self.options.programs or "", name)
+            if self.options.programs and os.path.exists(path):
+                found.append((name, [path] + args.split(), kernel))
+        return found
+
+    def find_application(self, name, command, kernel):
+        """Wall clock of the whole application, in turns: plain, and one launch recorded."""
+        times = {"plain": [], "recorder, nothing recorded": [], "one launch recorded": []}
+        try:
+            for _ in range(3):
+                for case, seconds in times.items():
+                    with tempfile.TemporaryDirectory() as directory:
+                        start = time.monotonic()
+                        if case == "plain":
+                            self.run(command, 0.3)
+                        elif case == "one launch recorded":
+                            extra = ["--kernel=" + kernel] if kernel else []
+                            self.record(directory, command, "--max-recordings=1", *extra)
+                        else:
+                            self.record(directory, command, "--no-record")
+                        seconds.append(time.monotonic() - start)
+                        stored = sum(os.path.getsize(f) for f in glob.glob(os.path.join(directory, "*.mneme")))
+        except Failure as failure:
+            return {"name": name, "error": str(failure)}
+        plain = min(times["plain"])
+        return {
+            "name": name,
+            "command": " ".join(command[1:]),
+            "seconds": {case: min(seconds) for case, seconds in times.items()},
+            "percent": {case: (min(seconds) / plain - 1) * 100 for case, seconds in times.items()},
+            "stored_bytes": stored,
+        }
+
+    def find_memory(self):
+        return self.each_device(lambda device: self.bench("memory", "--device=" + device))
+
+    def kernels(self, directory):
+        """(kind, recording) of a small kernel, a mid one and a huge one."""
+        found = [("small", os.path.join(self.build, "benchmarks", "Replay", "saxpy"), [], "saxpy")]
+        found.append(("mid", os.path.join(self.build, "examples", "miniapp"), [], "computeFluxY"))
+        found.append(("huge", os.path.join(self.options.programs or "", "wsm5"), ["10"], "wsm"))
+        for kind, program, args, kernel in found:
+            if not os.path.exists(program):
+                continue
+            folder = os.path.join(directory, kind)
+            self.record(folder, [program, *args], "--max-recordings=1", "--kernel=" + kernel)
+            yield kind, glob.glob(os.path.join(folder, "*.json"))[0]
+
+    def find_evaluations(self):
+        result = []
+        with tempfile.TemporaryDirectory() as directory:
+            kernels = list(self.kernels(directory))
+            each = min(5, self.left() / self.parts_left / len(kernels) / len(self.devices) / 3)
+            for kind, path in kernels:
+                for row in self.each_device(
+                    lambda device: self.bench("evaluations", "--device=" + device, "--seconds=%g" % each, path)
+                ):
+                    result.append({"kind": kind, **row})
+        return result
+
+    def find_noise(self):
+        result = []
+        with tempfile.TemporaryDirectory() as directory:
+            program = os.path.join(self.build, "benchmarks", "GPU", "durations")
+            self.record(directory, [program], "--max-recordings=1")
+            paths = glob.glob(os.path.join(directory, "*.json"))
+            each = min(10, self.left() / self.parts_left / len(paths) / 3)
+            for path in paths:
+                args = ["noise", "--device=" + self.options.device, "--seconds=%g" % each, path]
+                result.append(self.bench(*args))
+        return sorted(result, key=lambda r: r["caches"][0]["nanoseconds"])
+
+    def measure(self, parts):
+        """Whatever could be measured; what goes wrong in a part stays there."""
+        result = {}
+        for number, name in enumerate(parts):
+            self.parts_left = len(parts) - number
+            try:
+                result[name] = getattr(self, "find_" + name)()
+            except (Failure, OSError, IndexError) as failure:
+                result[name] = {"error": str(failure)}
+            yield name, result
+
+
+GPU_PARTS = ["launches", "memory", "evaluations", "noise"]
+
+
+def print_launches(result):
+    base = result["ns_per_launch"]["plain"]
+    for name, ns in result["ns_per_launch"].items():
+        print("%-30s %8.1f ns a launch  %+8.1f" % (name, ns, ns - base))
+    for row in result["applications"]:
+        print("application %s: " % row["name"] + (row.get("error") or ", ".join(
+            "%s %.2f s (%+.1f %%)" % (case, s, row["percent"][case]) for case, s in row["seconds"].items())))
+
+
+def print_memory(result):
+    for row in result:
+        if "error" in row:
+            print("%s: %s" % (row["device"], row["error"]))
+            continue
+        print("Memory of %(gpu)s through %(device)s (%(backend)s)" % row)
+        for size in row["sizes"]:
+            for case in size["cases"]:
+                print(
+                    "%6d MiB  %-28s %8.1f GB/s  %5.2f of a copy"
+                    % (size["bytes"] >> 20, case["name"], case["bytes_per_second"] / 1e9, case["of_copy"])
+                )
+
+
+def print_evaluations(result):
+    for row in result:
+        if "error" in row:
+            print("%-5s %s: %s" % (row["kind"], row["device"], row["error"]))
+            continue
+        print("%-5s %s on %s: %.1f us" % (row["kind"], row["kernel"].split("(")[0], row["device"], row["nanoseconds"] / 1e3))
+        print("      once: " + ", ".join("%s %.1f ms" % i for i in row["once_milliseconds"].items()))
+        for case in row["cases"]:
+            print("      %-16s %8.1f/s: " % (case["name"], case["per_second"])
+                  + ", ".join("%s %.2f" % i for i in case["milliseconds"].items() if i[1]) + " ms")
+
+
+def print_noise(result):
+    for row in result:
+        for c in row["caches"]:
+            print(
+                "%-28s %-4s %9.2f us  sd of log ratio %.5f (%d pairs, %.0f samples each, %d significant, %s)"
+                % (row["kernel"].split("(")[0].replace("void ", ""), c["cache"], c["nanoseconds"] / 1e3,
+                   c["sd_of_log_ratio"], c["pairs"], c["samples_of_a_median"], c["significant_pairs"], c["timer"])
+            )
+
+
 def print_host(result):
     print("Host device beside C++ -O3 -march=native, one core, finish %s" % result["host_finish"])
     print("kernel      strategy   compile ms    C++ ms  device ms  ratio  goal")
@@ -166,6 +382,10 @@ def main():
     parser.add_argument("--only", default="host,replay,record")
     parser.add_argument("--mib", type=int, default=256, help="size of the snapshots")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--output", metavar="FILE", help="also write JSON there, part by part")
+    parser.add_argument("--device", default="cuda:0", help="GPU of the parts that need one")
+    parser.add_argument("--programs", metavar="DIR", help="other programs for the parts of a GPU")
+    parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     runner = Runner(options)
@@ -174,20 +394,47 @@ def main():
         "replay": (runner.replay, print_replay),
         "record": (runner.record_cost, print_record),
     }
+    printers = {"launches": print_launches, "memory": print_memory, "evaluations": print_evaluations, "noise": print_noise}
     result = {"machine": machine()}
-    for name in options.only.split(","):
-        if name not in parts:
+    failed = False
+
+    def show(name, value, printer):
+        nonlocal failed
+        failed = failed or "error" in value
+        if options.output:
+            with open(options.output, "w") as file:
+                json.dump(result, file, indent=1)
+        if options.json:
+            return
+        if "error" in value:
+            print("%s: %s" % (name, value["error"]))
+        else:
+            printer(value)
+        print(flush=True)
+
+    names = [part for name in options.only.split(",") for part in (GPU_PARTS if name == "gpu" else [name])]
+    for name in names:
+        if name not in parts and name not in printers:
             parser.error("unknown part '%s'" % name)
-        result[name] = parts[name][0]()
-        if not options.json:
-            parts[name][1](result[name])
-            print()
+    for name in names:
+        if name not in parts:
+            continue
+        try:
+            result[name] = parts[name][0]()
+        except Failure as failure:
+            sys.exit("run.py: error: %s" % failure)
+        show(name, result[name], parts[name][1])
+    gpu = GPURunner(options)
+    for name, found in gpu.measure([n for n in names if n in printers]):
+        result[name] = found[name]
+        show(name, result[name], printers[name])
     if options.json:
         json.dump(result, sys.stdout, indent=2)
         print()
     else:
         print("%(cpu)s, %(cores)d cores, load %(load).1f, %(date)s" % result["machine"])
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
