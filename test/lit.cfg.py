@@ -82,6 +82,8 @@ if os.path.exists(emulated_cuda):
 config.substitutions.append(
     ("%emulated_gpu", "env LD_LIBRARY_PATH=" + emulated_cuda)
 )
+if config.mneme_have_offload:
+    config.available_features.add("offload")
 
 tools = ["llvm-mneme-record", "llvm-mneme-replay", "mneme-opt", "mneme-record-fuzzer"]
 # LLVM can be configured to build no fuzzers.
