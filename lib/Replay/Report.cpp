@@ -70,6 +70,7 @@ json::Value mneme::toJSON(const ReplayGPU &R) {
       {"threads_per_multiprocessor", R.Info.ThreadsPerMultiprocessor},
       {"max_clock", R.Info.ClockMHz},
       {"backend", R.Backend},
+      {"memory_mode", R.MemoryMode},
       {"retargeted", orNull(R.Retargeted)},
       {"blocks_per_multiprocessor", R.BlocksPerMultiprocessor},
       {"occupancy", R.Occupancy}};
@@ -85,6 +86,7 @@ bool mneme::fromJSON(const json::Value &V, ReplayGPU &R, json::Path P) {
       !O.map("multiprocessors", R.Info.Multiprocessors) ||
       !O.map("threads_per_multiprocessor", R.Info.ThreadsPerMultiprocessor) ||
       !O.map("max_clock", R.Info.ClockMHz) || !O.map("backend", R.Backend) ||
+      !O.map("memory_mode", R.MemoryMode) ||
       !O.map("retargeted", Retargeted) ||
       !O.map("blocks_per_multiprocessor", R.BlocksPerMultiprocessor) ||
       !O.map("occupancy", R.Occupancy))
@@ -402,6 +404,8 @@ static std::string describeDevice(const ReplayPlan &Plan,
               R.GPU->Info.Name, R.GPU->Info.Arch, R.GPU->Info.Driver,
               R.GPU->Backend)
           .str();
+  if (R.GPU->MemoryMode == "host")
+    Text += ", which has no room for the memory three times";
   if (!R.GPU->Retargeted.empty())
     Text += ", retargeted from " + Plan.kernel().Arch;
   return Text;

@@ -470,6 +470,7 @@ Error ReplayRun::describeGPU(DeviceKernel &Kernel) {
   R.GPU.emplace();
   R.GPU->Info = GPU->info();
   R.GPU->Backend = GPU->getBackendName().str();
+  R.GPU->MemoryMode = Session.Memory->mode().str();
   StringRef(D.getName()).split(':').second.getAsInteger(10, R.GPU->Number);
   if (Plan.compiler().arch() != Plan.kernel().Arch)
     R.GPU->Retargeted = Plan.compiler().arch().str();

@@ -82,6 +82,7 @@ struct ReplayGPU {
   unsigned Number = 0; ///< Of those of this machine.
   GPUInfo Info;
   std::string Backend; ///< "driver", "liboffload".
+  std::string MemoryMode; ///< Replayer::mode().
   std::string Retargeted; ///< To this architecture from the recorded one.
   /// Blocks of the launch that a multiprocessor can hold, and the share of its
   /// threads that they are.
