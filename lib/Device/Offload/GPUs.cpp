@@ -182,12 +182,18 @@ Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs() {
   if (!Driver)
     return Driver.takeError();
   std::vector<GPUDescription> Found;
+  Error Unusable = Error::success();
   for (unsigned I = 0; I != Count; ++I) {
     Expected<GPUInfo> Info = queryGPU(**Driver, I);
-    if (!Info)
-      return Info.takeError();
-    Found.push_back({("cuda:" + Twine(I)).str(), std::move(*Info)});
+    if (Info)
+      Found.push_back({("cuda:" + Twine(I)).str(), std::move(*Info)});
+    else
+      Unusable = joinErrors(std::move(Unusable), Info.takeError());
   }
+  // One that is broken does not keep the others from being used.
+  if (Found.empty())
+    return Unusable;
+  consumeError(std::move(Unusable));
   return Found;
 }
 
