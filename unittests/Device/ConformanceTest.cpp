@@ -556,6 +556,17 @@ TEST_P(Conformance, RefusesWhatIsNoImage) {
   EXPECT_THAT_EXPECTED(D->load(Image, {}), Failed());
 }
 
+TEST_P(GPUConformance, CountsWhatUnloadedKernelsLeave) {
+  SKIP_WITHOUT_PTXAS();
+  std::optional<DeviceImage> Image = compile("count");
+  ASSERT_TRUE(Image);
+  uint64_t Before = GPU->leakedBytes();
+  for (int I = 0; I != 3; ++I)
+    EXPECT_THAT_EXPECTED(D->load(*Image, {}), Succeeded());
+  bool Leaks = GPU->getBackendName() == "liboffload";
+  EXPECT_EQ(GPU->leakedBytes() - Before, Leaks ? 3 * Image->Object.size() : 0);
+}
+
 TEST_P(GPUConformance, RefusesDamagedImages) {
   SKIP_WITHOUT_PTXAS();
   std::optional<DeviceImage> Image = compile("count");
