@@ -111,7 +111,7 @@ Libraries::Libraries() {
       Own->Path, /*RequiresNullTerminator=*/false);
   // With O3 and without fibers, compiling the comparison takes ten seconds.
   Own->Options.Strategy = HostStrategy::Fiber;
-  Own->Options.Finish = HostFinish::O1;
+  Own->Options.Finish = HostFinish::Min;
   Files.push_back(std::move(Own));
 }
 
