@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/Occupancy.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Support/Format.h"
@@ -301,7 +302,20 @@ static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
       {"verify", O.Verify && O.Execute}};
 }
 
+/// Of the replayed launch; unset without an image for an NVIDIA GPU.
+static std::optional<Occupancy> getOccupancy(const ReplayPlan &Plan,
+                                             const ReplayResult &R) {
+  if (!R.Resources)
+    return std::nullopt;
+  return computeOccupancy(Plan.compiler().arch(), *R.Resources,
+                          Plan.block().count(), Plan.sharedMem());
+}
+
 json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
+  json::Value Result = toJSON(R);
+  std::optional<Occupancy> O = getOccupancy(Plan, R);
+  (*Result.getAsObject())["occupancy"] =
+      O ? toJSON(*O) : json::Value(nullptr);
   return json::Object{{"Replay-config", makeConfig(Plan, R)},
                       {"Result", toJSON(R)}};
 }
@@ -477,6 +491,12 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     T.row("object", Twine(R.ObjectSize) + " B");
   if (R.Resources)
     printResources(T, *R.Resources);
+  if (std::optional<Occupancy> O = getOccupancy(Plan, R))
+    T.row("occupancy",
+          formatv("{0} blocks, {1} of {2} warps ({3:f0} %), limited by {4}",
+                  O->Blocks, O->Warps, O->MaxWarps, O->percent(),
+                  join(O->Limiters, ", "))
+              .str());
   if (R.App)
     printAppComparison(T, R);
   if (!R.nanoseconds().empty())
