@@ -189,13 +189,12 @@ static void maxBits(uint64_t &Max, double V) {
 }
 
 /// Compares elements at the offsets \p Begin, \p Begin + \p Step, ... of the
-/// part that begin before \p End. Rarely called, so that what it needs does
-/// not take registers from those that wait for memory.
-[[gnu::noinline]] static void compareElements(const MnemeComparePart &P,
-                                              Findings &Found, uint64_t Begin,
-                                              uint64_t End, uint64_t Step) {
+/// part that begin before \p End.
+static void compareElements(const MnemeComparePart &P, Findings &Found,
+                            uint64_t Begin, uint64_t End, uint64_t Step) {
   unsigned SizeLog2 = getDTypeSizeLog2(P.DType);
   bool ForbidNaN = looksForNaN(P);
+#pragma nounroll
   for (uint64_t I = Begin; I < End; I += Step) {
     uint64_t X = loadElementBits(P.Expected + I, SizeLog2);
     uint64_t Y = loadElementBits(P.Actual + I, SizeLog2);
@@ -219,6 +218,22 @@ static void maxBits(uint64_t &Max, double V) {
     if (NaN || !isWithinTolerance(Error, P.Tolerance, P.Value))
       Found.addMismatch(I >> SizeLog2);
   }
+}
+
+// What looks at elements is rarely called, and is no part of its callers, so
+// that what it needs does not take registers from those that wait for memory.
+
+/// Compares this lane's words in [\p Begin, \p End) of the part.
+[[gnu::noinline]] static void compareWords(const MnemeComparePart &P,
+                                           Findings &Found, uint64_t Begin,
+                                           uint64_t End) {
+  Findings Mine = Found; // in registers
+#pragma nounroll
+  for (uint64_t I = Begin + lane() * WordSize; I < End;
+       I += numLanes() * WordSize)
+    compareElements(P, Mine, I, I + WordSize,
+                    uint64_t(1) << getDTypeSizeLog2(P.DType));
+  Found = Mine;
 }
 
 /// Compares all of [\p Lo, \p Hi) of the part, elements and the tail of bytes,
@@ -292,10 +307,7 @@ MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
                if (!ForbidNaN &&
                    !wordsDiffer<false>(Expected, Actual, W.Begin, W.End))
                  return;
-               for (uint64_t I = W.Begin + lane() * WordSize; I < W.End;
-                    I += numLanes() * WordSize)
-                 compareElements(P, Found, I - Shift, I - Shift + WordSize,
-                                 uint64_t(1) << getDTypeSizeLog2(P.DType));
+               compareWords(P, Found, W.Begin - Shift, W.End - Shift);
              });
   }
   report(Found, Results[Part]);
