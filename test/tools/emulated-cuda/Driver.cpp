@@ -36,6 +36,13 @@ extern "C" {
 #include "CudaDriverFunctions.def"
 }
 
+// And one that is missing does not link.
+[[gnu::used]] static void (*const Required[])() = {
+#define CUDA_DRIVER(Name, Symbol, Parameters)                                  \
+  reinterpret_cast<void (*)()>(Symbol),
+#include "CudaDriverFunctions.def"
+};
+
 //===----------------------------------------------------------------------===//
 // The machine
 //===----------------------------------------------------------------------===//
