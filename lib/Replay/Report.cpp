@@ -249,13 +249,14 @@ static json::Value dimsToJSON(const Dim3 &D) {
 
 static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
   const ReplayOptions &O = Plan.options();
+  bool RanOnHost = R.Device == "host";
   auto OrAuto = [&](std::optional<unsigned> Count, unsigned OnHost) {
-    if (!Count && !R.GPU && !O.Adaptive)
+    if (!Count && RanOnHost && !O.Adaptive)
       Count = OnHost;
     return Count ? json::Value(*Count) : json::Value("auto");
   };
   const SpecializeOptions &SO = Plan.compiler().options().Specialize;
-  bool OnHost = O.Execute;
+  bool OnHost = O.Execute && !R.GPU;
   return json::Object{
       {"kernel", Plan.kernel().KernelName},
       {"demangled_name", orNull(Plan.kernel().DemangledName)},
@@ -267,8 +268,6 @@ static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
       {"passes", Plan.compiler().pipeline()},
       {"codegen_opt", Plan.compiler().codeGenLevel()},
       {"arch", Plan.compiler().arch()},
-      {"specialize", O.Specialize},
-      {"specialize_dims", O.SpecializeDims},
       {"target_cpu", orNull(O.TargetCPU)},
       {"target_features", O.TargetFeatures
                               ? json::Value(json::fixUTF8(*O.TargetFeatures))
@@ -276,6 +275,8 @@ static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
       {"maxnreg",
        O.MaxRegisters ? json::Value(O.MaxRegisters) : json::Value(nullptr)},
       {"ptxas_options", json::fixUTF8(join(O.PtxasOptions, " "))},
+      {"specialize", O.Specialize},
+      {"specialize_dims", O.SpecializeDims},
       {"specialize_ranges", O.SpecializeRanges},
       {"set_launch_bounds", O.SetLaunchBounds},
       {"max_threads",
@@ -317,7 +318,7 @@ json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
   (*Result.getAsObject())["occupancy"] =
       O ? toJSON(*O) : json::Value(nullptr);
   return json::Object{{"Replay-config", makeConfig(Plan, R)},
-                      {"Result", toJSON(R)}};
+                      {"Result", std::move(Result)}};
 }
 
 namespace {

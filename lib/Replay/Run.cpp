@@ -23,6 +23,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// What a process may lose before it should be replaced.
+static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
+
 namespace {
 /// Adds the time of its scope to a figure.
 class ScopedTimer {
@@ -396,7 +399,8 @@ private:
   std::unique_ptr<ReplayPlan> BaselinePlan;
 
   Error execute(const CompiledKernel &Code);
-  Error describeGPU(DeviceKernel &Kernel);
+  void describeGPU();
+  Error describeOnGPU(DeviceKernel &Kernel);
   Expected<std::unique_ptr<Contender>> prepareBaseline();
   Expected<CompiledKernel> makeBaselineCode();
   Error measure(Contender &Candidate, Contender *Other);
@@ -417,6 +421,8 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   R.ObjectSize = Code.ObjectSize;
   R.V = Code.V;
   R.Error = Code.Error;
+  if (GPU)
+    describeGPU();
   if (R.V != Verdict::CompileError)
     if (Error E = execute(Code))
       return std::move(E);
@@ -439,8 +445,9 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
     if (Error E = Candidate.verify())
       return E;
   if (Candidate.isGood()) {
-    if (Error E = describeGPU(*Candidate.Kernel))
-      return E;
+    if (GPU)
+      if (Error E = describeOnGPU(*Candidate.Kernel))
+        return E;
     Expected<std::unique_ptr<Contender>> Other = prepareBaseline();
     if (!Other)
       return Other.takeError();
@@ -464,16 +471,17 @@ void ReplayRun::take(Contender &C) {
   Session.Lost |= losesDevice(C, GPU);
 }
 
-Error ReplayRun::describeGPU(DeviceKernel &Kernel) {
-  if (!GPU)
-    return Error::success();
+void ReplayRun::describeGPU() {
   R.GPU.emplace();
   R.GPU->Info = GPU->info();
   R.GPU->Backend = GPU->getBackendName().str();
-  R.GPU->MemoryMode = Session.Memory->mode().str();
   StringRef(D.getName()).split(':').second.getAsInteger(10, R.GPU->Number);
   if (Plan.compiler().arch() != Plan.kernel().Arch)
     R.GPU->Retargeted = Plan.compiler().arch().str();
+}
+
+Error ReplayRun::describeOnGPU(DeviceKernel &Kernel) {
+  R.GPU->MemoryMode = Session.Memory->mode().str();
   Expected<unsigned> Blocks =
       GPU->getOccupancy(Kernel, Plan.block().count(), Plan.sharedMem());
   if (!Blocks)
@@ -549,8 +557,8 @@ static ReplayOptions getBaselineOptions(const ReplayOptions &O) {
   ReplayOptions B;
   B.Arch = O.Arch;
   B.CudaPath = O.CudaPath;
-  B.Device = O.Device;
   B.Assembler = O.Assembler;
+  B.Device = O.Device;
   B.Host = O.Host;
   B.Verify = O.Verify;
   B.Timeout = O.Timeout;
@@ -627,6 +635,11 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
 ReplaySession::ReplaySession(const ReplayPlan &Plan) : Plan(Plan) {}
 ReplaySession::~ReplaySession() = default;
 
+bool ReplaySession::isSpent() const {
+  GPUDevice *GPU = D ? D->asGPU() : nullptr;
+  return Lost || (GPU && GPU->leakedBytes() > MaxLeakedBytes);
+}
+
 Expected<std::unique_ptr<ReplaySession>>
 ReplaySession::create(const ReplayPlan &Plan, StageFn Report) {
   if (!Plan.options().Execute)
@@ -693,8 +706,7 @@ Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
                                      D->getName(), D->getArch(), Arch)
                                  .str());
   }
-  // A missing tool is no compile error.
-  return checkPTXCompiler(O.Assembler, O.CudaPath);
+  return Error::success();
 }
 
 Error ReplaySession::prepare(StageFn Report) {
@@ -720,7 +732,15 @@ bool ReplaySession::needsRestoring(bool IsVerified) {
 
 Expected<CompiledKernel> ReplaySession::compile(const ReplayPlan &Variant,
                                                 StageFn Report) {
-  return Compilation(Variant, D && D->asGPU(), Report).run();
+  bool ForGPU = D && D->asGPU();
+  if (Error E = checkVariant(Variant))
+    return std::move(E);
+  // A missing tool is no compile error.
+  if (ForGPU)
+    if (Error E = checkPTXCompiler(Variant.options().Assembler,
+                                   Variant.options().CudaPath))
+      return std::move(E);
+  return Compilation(Variant, ForGPU, Report).run();
 }
 
 Expected<ReplayResult> ReplaySession::run(const ReplayPlan &Variant,
@@ -728,6 +748,8 @@ Expected<ReplayResult> ReplaySession::run(const ReplayPlan &Variant,
                                           StageFn Report) {
   if (Error E = checkVariant(Variant))
     return std::move(E);
+  if (Lost)
+    return createStringError(D->getName() + " is lost");
   return ReplayRun(*this, Variant, Report).run(Code);
 }
 

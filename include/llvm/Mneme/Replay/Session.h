@@ -67,6 +67,9 @@ public:
   /// A kernel crashed or hung on a GPU: nothing runs there any more in this
   /// process.
   bool isLost() const { return Lost; }
+  /// The process should be replaced: the device is lost, or has left too much
+  /// memory behind (GPUDevice::leakedBytes()).
+  bool isSpent() const;
 
 private:
   ReplaySession(const ReplayPlan &Plan);
