@@ -52,10 +52,13 @@ static Error checkComplete(ArrayRef<char> Object) {
   if (!Sections)
     return createStringError("its image is damaged: " +
                              toString(Sections.takeError()));
-  for (const Elf::Elf_Shdr &S : *Sections)
+  for (const Elf::Elf_Shdr &S : *Sections) {
+    if (S.sh_type == ELF::SHT_NOBITS)
+      continue; // shared memory: a size, but no bytes in the file
     if (Error E = File->getSectionContents(S).takeError())
       return createStringError("its image is damaged: " +
                                toString(std::move(E)));
+  }
   if (Error E = File->program_headers().takeError())
     return createStringError("its image is damaged: " + toString(std::move(E)));
   return Error::success();
