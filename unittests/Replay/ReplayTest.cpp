@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Record/SnapshotBuilder.h"
+#include "FakeGPU.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -127,6 +128,7 @@ protected:
   }
   Expected<std::unique_ptr<ReplayPlan>> plan(ReplayOptions O = {}) {
     writeAll();
+    O.Device = "host"; // also where there is a GPU
     return ReplayPlan::create(Dir.path(), std::move(O));
   }
   std::string planError(ReplayOptions O = {}) {
@@ -549,6 +551,202 @@ TEST_F(ReplayTest, MeasuresBesideABaseline) {
   ASSERT_THAT_EXPECTED(P, Succeeded());
   EXPECT_THAT_EXPECTED(runIsolatedReplay(**P),
                        FailedWithMessage("--baseline=app needs a GPU"));
+}
+
+//===----------------------------------------------------------------------===//
+// What a session does on a GPU
+//===----------------------------------------------------------------------===//
+
+/// Notes what happens in order: R restores, F flushes the cache, L launches, 3L
+/// launches three times, C compares.
+class LoggingGPU : public FakeGPU {
+public:
+  std::string Log;
+  double Nanoseconds = 1e5;
+  std::string Arch = "sm_90";
+  GPUTimer Timer = GPUTimer::Auto;
+
+  std::string getArch() const override { return Arch; }
+  Error setTimer(GPUTimer T) override {
+    Timer = T;
+    return Error::success();
+  }
+  Error copy(CopyPlan &P) override {
+    Log += 'R';
+    return FakeGPU::copy(P);
+  }
+  Error flushCache() override {
+    Log += 'F';
+    return Error::success();
+  }
+  Expected<std::vector<MnemeCompareResult>>
+  compare(ArrayRef<MnemeComparePart> Parts) override {
+    Log += 'C';
+    return FakeGPU::compare(Parts);
+  }
+  Expected<LaunchOutcome> launch(DeviceKernel &K, const LaunchConfig &C,
+                                 ArrayRef<void *> Args) override {
+    if (C.Repeat > 1)
+      Log += std::to_string(C.Repeat);
+    Log += 'L';
+    Expected<LaunchOutcome> O = FakeGPU::launch(K, C, Args);
+    O->Nanoseconds = Nanoseconds;
+    return O;
+  }
+};
+
+class GPUSessionTest : public ReplayTest {
+protected:
+  GPUSessionTest() { K.Instances[0].Block = {1, 1, 1}; }
+
+  /// A session of a plan with these options, on GPU.
+  void open(ReplayOptions O = {}) {
+    Plan = cantFail(plan(std::move(O)));
+    auto Opened = std::make_unique<LoggingGPU>();
+    GPU = Opened.get();
+    GPU->Run = [](ArrayRef<void *> Args) {
+      **static_cast<uint8_t **>(Args[0]) += *static_cast<uint32_t *>(Args[1]);
+      return LaunchStatus::Ok;
+    };
+    Session = cantFail(ReplaySession::create(*Plan, std::move(Opened)));
+  }
+  ReplayResult run() {
+    GPU->Log.clear();
+    return cantFail(Session->run(*Plan, CompiledKernel(), Report));
+  }
+
+  /// IR that only writes, for the same effect.
+  void makeWriteOnly() {
+    size_t Load = IR.find("  %v = load i32, ptr %p");
+    ASSERT_NE(Load, std::string::npos);
+    IR.replace(Load, strlen("  %v = load i32, ptr %p"), "  %v = add i32 0, 10");
+  }
+
+  static constexpr auto Report = [](ReplayStage) {};
+  std::unique_ptr<ReplayPlan> Plan;
+  std::unique_ptr<ReplaySession> Session;
+  LoggingGPU *GPU = nullptr;
+};
+
+TEST_F(GPUSessionTest, SamplesAreColdAndRestored) {
+  ReplayOptions O;
+  O.Warmup = 1;
+  O.Iterations = 2;
+  O.Timer = GPUTimer::Events;
+  open(O);
+  EXPECT_EQ(GPU->Timer, GPUTimer::Events);
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Match) << R.Error;
+  EXPECT_EQ(GPU->Log, "LC"
+                      "RFLRFLRFL");
+  ASSERT_TRUE(R.Measured);
+  EXPECT_EQ(R.Measured->Cache, CacheMode::Cold);
+  EXPECT_TRUE(R.Measured->Restored);
+  EXPECT_EQ(R.Measured->Timer, "events");
+  ASSERT_TRUE(R.GPU);
+  EXPECT_EQ(R.GPU->Backend, "fake");
+  // The next one finds memory as the last launch left it.
+  EXPECT_EQ(run().V, Verdict::Match);
+  EXPECT_EQ(GPU->Log, "RLC"
+                      "RFLRFLRFL");
+}
+
+TEST_F(GPUSessionTest, WarmSamplesDoNotFlush) {
+  ReplayOptions O;
+  O.Warmup = 0;
+  O.Iterations = 2;
+  O.Cache = CacheMode::Warm;
+  open(O);
+  GPU->Nanoseconds = 2000;
+  EXPECT_EQ(run().V, Verdict::Match);
+  // However short: the kernel reads what it wrote.
+  EXPECT_EQ(GPU->Log, "LC"
+                      "RLRL");
+}
+
+TEST_F(GPUSessionTest, RestoresOnlyForKernelsThatReadWhatTheyWrite) {
+  makeWriteOnly();
+  ReplayOptions O;
+  O.Warmup = 0;
+  O.Iterations = 2;
+  open(O);
+  GPU->Run = [](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) = 15;
+    return LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(GPU->Log, "LC"
+                      "FLFL");
+  EXPECT_FALSE(R.Measured->Restored);
+  // But always before a launch that is verified.
+  EXPECT_EQ(run().V, Verdict::Match);
+  EXPECT_EQ(GPU->Log, "RLC"
+                      "FLFL");
+}
+
+TEST_F(GPUSessionTest, RepeatsShortLaunchesOfSuchKernels) {
+  makeWriteOnly();
+  ReplayOptions O;
+  O.Warmup = 1;
+  O.Iterations = 2;
+  O.Cache = CacheMode::Warm;
+  open(O);
+  GPU->Nanoseconds = 4000;
+  GPU->Run = [](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) = 15;
+    return LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(GPU->Log, "LC"
+                      "L5L5L");
+  EXPECT_EQ(R.Measured->Repeat, 5u);
+}
+
+TEST_F(GPUSessionTest, DoesNotTimeWhatIsWrong) {
+  open();
+  GPU->Run = [](ArrayRef<void *>) { return LaunchStatus::Ok; };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_EQ(GPU->Log, "LC");
+  EXPECT_FALSE(R.Measured);
+  EXPECT_FALSE(Session->isSpent());
+}
+
+TEST_F(GPUSessionTest, IsLostWithTheDevice) {
+  for (LaunchStatus S : {LaunchStatus::IllegalAddress, LaunchStatus::Timeout}) {
+    open();
+    GPU->Run = [=](ArrayRef<void *>) { return S; };
+    ReplayResult R = run();
+    EXPECT_EQ(R.V, S == LaunchStatus::Timeout ? Verdict::Timeout
+                                              : Verdict::Crash);
+    EXPECT_TRUE(Session->isLost());
+    EXPECT_TRUE(Session->isSpent());
+    EXPECT_THAT_EXPECTED(Session->run(*Plan, CompiledKernel(), Report),
+                         FailedWithMessage("cuda:0 is lost"));
+    Session.reset();
+  }
+  open();
+  GPU->Run = [](ArrayRef<void *>) { return LaunchStatus::OutOfMemory; };
+  EXPECT_EQ(run().V, Verdict::Unsupported);
+  EXPECT_FALSE(Session->isLost());
+}
+
+TEST_F(GPUSessionTest, RunsOnlyCodeForTheDevice) {
+  Plan = cantFail(plan());
+  auto Other = std::make_unique<LoggingGPU>();
+  Other->Arch = "sm_80";
+  EXPECT_THAT_EXPECTED(
+      ReplaySession::create(*Plan, std::move(Other)),
+      FailedWithMessage("the recording is for sm_90, cuda:0 is sm_80: "
+                        "retarget with --arch=sm_80"));
+  IR = forAMDGPU(IR);
+  K.Triple = "amdgcn-amd-amdhsa";
+  K.Arch = "gfx90a";
+  Plan = cantFail(plan());
+  EXPECT_THAT_EXPECTED(
+      ReplaySession::create(*Plan, std::make_unique<LoggingGPU>()),
+      FailedWithMessage("the recording is for amdgcn-amd-amdhsa, which cuda:0 "
+                        "cannot run"));
 }
 
 //===----------------------------------------------------------------------===//
