@@ -29,6 +29,8 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 @kept = addrspace(1) constant i32 9
 @tile = internal addrspace(3) global [8 x i32] undef
 @elsewhere = external addrspace(1) global i32
+%register = type { i8 }
+@blockDim = extern_weak addrspace(1) global %register, align 1
 define void @helper() {
   store i16 0, ptr addrspacecast (ptr addrspace(1) @state to ptr)
   ret void
@@ -39,7 +41,9 @@ define ptx_kernel void @both(ptr %p) {
   call void @helper()
   ret void
 }
+declare void @get(ptr)
 define ptx_kernel void @one(ptr %p) {
+  call void @get(ptr addrspacecast (ptr addrspace(1) @blockDim to ptr))
   %v = load i16, ptr addrspace(4) @table
   ret void
 }

@@ -81,6 +81,15 @@ static SetVector<const GlobalVariable *> findArenaVariables(const Module &M) {
   return Found;
 }
 
+/// clang's names of the special registers are objects whose members are read
+/// from those: nothing defines them, and nothing needs their address but a
+/// 'this' that is never used.
+static bool isSpecialRegister(const GlobalVariable &G) {
+  return G.isDeclaration() && is_contained({"threadIdx", "blockIdx", "blockDim",
+                                            "gridDim"},
+                                           G.getName());
+}
+
 std::vector<HostVariable> mneme::findHostVariables(const Module &M) {
   const DataLayout &DL = M.getDataLayout();
   std::vector<HostVariable> Variables;
@@ -129,7 +138,7 @@ std::vector<std::string> mneme::findReachedVariables(const Module &M,
   SetVector<const GlobalVariable *> Arena = findArenaVariables(M);
   std::vector<std::string> Names;
   for (const GlobalVariable &G : M.globals())
-    if (Reached.contains(&G) &&
+    if (Reached.contains(&G) && !isSpecialRegister(G) &&
         (Arena.contains(&G) || (G.isDeclaration() && isDeviceVariable(G))))
       Names.push_back(G.getName().str());
   return Names;
