@@ -155,8 +155,7 @@ uint64_t mneme::countElements(uint64_t Size, uint32_t DType) {
   return Size / ElementSize + Size % ElementSize;
 }
 
-ElementPlace mneme::findElement(uint64_t Size, uint32_t DType,
-                                uint64_t Index) {
+ElementPlace mneme::findElement(uint64_t Size, uint32_t DType, uint64_t Index) {
   unsigned ElementSize = getDTypeSize(DType);
   uint64_t Count = Size / ElementSize;
   if (Index < Count)

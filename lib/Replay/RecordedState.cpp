@@ -56,10 +56,10 @@ Expected<RecordedState> RecordedState::load(StringRef Dir,
 }
 
 size_t RecordedState::findRegion(uint64_t Address) const {
-  auto Next = llvm::upper_bound(
-      Regions, Address, [](uint64_t A, const RecordedRegion &Region) {
-        return A < Region.Info.Address;
-      });
+  auto Next = llvm::upper_bound(Regions, Address,
+                                [](uint64_t A, const RecordedRegion &Region) {
+                                  return A < Region.Info.Address;
+                                });
   return Next - Regions.begin() - 1;
 }
 

@@ -169,10 +169,9 @@ Replayer::compareOnDevice(ArrayRef<ComparePart> Parts) {
     return Stats.takeError();
   // When all is as the recorded launch left it, what that changed is dirty.
   // Else look at what is not as it was before.
-  bool Same = coverAll(Parts, State->regions()) &&
-              all_of(*Stats, [](const CompareStats &S) {
-                return S.Differences == 0;
-              });
+  bool Same =
+      coverAll(Parts, State->regions()) &&
+      all_of(*Stats, [](const CompareStats &S) { return S.Differences == 0; });
   std::vector<Range> Ranges = Changed;
   if (!Same) {
     Expected<std::vector<Range>> Changes = Resident->findChanges();
@@ -209,9 +208,9 @@ Replayer::compareOnHost(ArrayRef<ComparePart> Parts) {
           Ranges.push_back({P.Region, Begin, End});
       }
     }
-    Stats.push_back(
-        compareMemory(ArrayRef<char>(After).slice(P.Offset, P.Size),
-                      ArrayRef<char>(Now).slice(P.Offset, P.Size), P.Rule));
+    Stats.push_back(compareMemory(ArrayRef<char>(After).slice(P.Offset, P.Size),
+                                  ArrayRef<char>(Now).slice(P.Offset, P.Size),
+                                  P.Rule));
   }
   for (const Range &R : Dirty)
     if (!Seen[R.Region])

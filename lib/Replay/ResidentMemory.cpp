@@ -131,7 +131,8 @@ static bool hasNorm(const CompareRule &Rule) {
          Rule.Tolerance != MNEME_TOLERANCE_EXACT;
 }
 
-static CompareStats makeStats(const MnemeCompareResult &R, const ComparePart &P) {
+static CompareStats makeStats(const MnemeCompareResult &R,
+                              const ComparePart &P) {
   CompareStats S;
   S.Elements = countElements(P.Size, P.Rule.DType);
   S.Differences = R.Differences;

@@ -18,6 +18,7 @@
 #include "HostKernels.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
 #include "llvm/Support/MathExtras.h"
+#include "gtest/gtest.h"
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -156,8 +157,8 @@ public:
       Pages += divideCeil(P.Size, MNEME_SNAPSHOT_PAGE);
     std::vector<uint8_t> Flags(Pages, 0xff);
     std::vector<uint64_t> Tiles = countTiles(Parts);
-    run(MNEME_KERNEL_DIFF, mneme_diff, Parts.data(), Tiles.data(),
-        Parts.size(), Flags.data());
+    run(MNEME_KERNEL_DIFF, mneme_diff, Parts.data(), Tiles.data(), Parts.size(),
+        Flags.data());
     return Flags;
   }
 

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The memory kernels against what they are to do: built for this machine, and as
-// they are for GPUs, which the host device runs, with waves of 32 and 64 lanes.
+// The memory kernels against what they are to do: built for this machine, and
+// as they are for GPUs, which the host device runs, with waves of 32 and 64
+// lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,9 +132,9 @@ Pair makePair(Random &R, uint64_t Size, uint64_t Offset, uint64_t Offset2,
 void expectAsOnHost(Pair &P, const MnemeCompareResult &Result) {
   CompareStats S = compareMemory(P.Expected.ref(), P.Actual.ref(), P.Rule);
   SCOPED_TRACE(testing::Message()
-               << getDTypeName(P.Rule.DType).str() << " " << getToleranceText(P.Rule)
-               << " " << P.Part.Size << " bytes at " << P.Part.Expected % 64
-               << " and " << P.Part.Actual % 64);
+               << getDTypeName(P.Rule.DType).str() << " "
+               << getToleranceText(P.Rule) << " " << P.Part.Size << " bytes at "
+               << P.Part.Expected % 64 << " and " << P.Part.Actual % 64);
   EXPECT_EQ(Result.Differences, S.Differences);
   EXPECT_EQ(Result.Mismatches, S.Mismatches);
   EXPECT_EQ(Result.First, S.First.value_or(~0ull));
@@ -203,7 +204,9 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Builds, MemoryKernelsTest,
                          testing::Values("host", "nvptx64", "amdgcn"),
-                         [](const auto &Info) { return std::string(Info.param); });
+                         [](const auto &Info) {
+                           return std::string(Info.param);
+                         });
 
 } // namespace
 
@@ -214,16 +217,15 @@ TEST_P(MemoryKernelsTest, CompareAgreesWithTheHost) {
     prepare(D, R);
     std::vector<Pair> Pairs;
     for (uint32_t DType = 0; DType <= MNEME_DTYPE_U64; ++DType) {
-      const uint64_t Sizes[] = {0,        below(R, 64),  below(R, 3 * Page),
-                                Page,     Tile,          Tile - below(R, 20),
-                                Tile + 1, below(R, 4 * Tile)};
+      const uint64_t Sizes[] = {
+          0,    below(R, 64),        below(R, 3 * Page), Page,
+          Tile, Tile - below(R, 20), Tile + 1,           below(R, 4 * Tile)};
       uint64_t Size = Sizes[below(R, std::size(Sizes))];
       uint64_t Offset = below(R, 64);
       // Most ranges lie as they do in an application.
       if (below(R, 2))
         Offset &= ~uint64_t(7);
-      uint64_t Offset2 =
-          below(R, 3) ? Offset + 16 * below(R, 4) : below(R, 64);
+      uint64_t Offset2 = below(R, 3) ? Offset + 16 * below(R, 4) : below(R, 64);
       const uint64_t PerDifference[] = {0, 1, 7, 1000};
       Pairs.push_back(makePair(R, Size, Offset, Offset2, DType,
                                PerDifference[below(R, 4)]));
@@ -280,8 +282,7 @@ TEST_P(MemoryKernelsTest, DiffFindsThePages) {
       uint64_t Size = below(R, 2) ? below(R, 3 * Tile) : Page * below(R, 20);
       uint64_t Offset = below(R, 64);
       bool WithZeros = below(R, 3) == 0;
-      Bytes A(Size, Offset),
-          B(Size, below(R, 3) ? Offset + 16 : below(R, 64));
+      Bytes A(Size, Offset), B(Size, below(R, 3) ? Offset + 16 : below(R, 64));
       if (!WithZeros)
         for (uint64_t J = 0; J != Size; ++J)
           A.ref()[J] = B.ref()[J] = static_cast<char>(R());
@@ -296,8 +297,7 @@ TEST_P(MemoryKernelsTest, DiffFindsThePages) {
       }
       for (uint64_t J = First; J != Expected.size(); ++J)
         Expected[J] = Expected[J] != 0;
-      Parts.push_back(
-          {A.address(), WithZeros ? 0 : B.address(), Size, First});
+      Parts.push_back({A.address(), WithZeros ? 0 : B.address(), Size, First});
       Memory.push_back(std::move(A));
       Memory.push_back(std::move(B));
     }

@@ -40,9 +40,7 @@ constexpr uint64_t Small = 0, Next = 256, Floats = 0x5100, Big = 0x100000;
 constexpr uint64_t NumFloats = 5000, BigSize = 300000;
 
 char *at(uint64_t Offset) { return reinterpret_cast<char *>(Base + Offset); }
-float &floatAt(uint64_t I) {
-  return reinterpret_cast<float *>(at(Floats))[I];
-}
+float &floatAt(uint64_t I) { return reinterpret_cast<float *>(at(Floats))[I]; }
 
 /// What replaying a kernel did in one mode.
 struct Outcome {
@@ -218,9 +216,8 @@ TEST_F(ResidentTest, TheRightKernelMatches) {
   Outcome O = replayInBothModes({}, runRight);
   EXPECT_TRUE(passes(O));
   uint64_t Begin = 100000 / Page * Page;
-  EXPECT_THAT(O.Dirty,
-              ElementsAre(Replayer::Range{2, 0, NumFloats * 4},
-                          Replayer::Range{3, Begin, Begin + Page}));
+  EXPECT_THAT(O.Dirty, ElementsAre(Replayer::Range{2, 0, NumFloats * 4},
+                                   Replayer::Range{3, Begin, Begin + Page}));
 }
 
 TEST_F(ResidentTest, StrayWritesAreFoundAndUndone) {
@@ -236,9 +233,8 @@ TEST_F(ResidentTest, StrayWritesAreFoundAndUndone) {
   EXPECT_EQ(O.Stats[1].Expected, "0x01");
   EXPECT_EQ(O.Stats[1].Actual, "0x03");
   EXPECT_EQ(O.Stats[5].Mismatches, 2u);
-  EXPECT_THAT(O.Dirty,
-              testing::Contains(Replayer::Range{
-                  3, BigSize / Page * Page, BigSize}));
+  EXPECT_THAT(O.Dirty, testing::Contains(
+                           Replayer::Range{3, BigSize / Page * Page, BigSize}));
 }
 
 TEST_F(ResidentTest, TheFirstMismatchHasItsTexts) {
@@ -285,8 +281,8 @@ TEST_F(ResidentTest, NaNIsForbiddenWhereNothingDiffers) {
     *at(Big + 100000) = 'x';
     floatAt(4321) = NaN;
   };
-  EXPECT_TRUE(passes(
-      replayInBothModes(floatRule(MNEME_TOLERANCE_ABS, 1), Kernel)));
+  EXPECT_TRUE(
+      passes(replayInBothModes(floatRule(MNEME_TOLERANCE_ABS, 1), Kernel)));
   Outcome O = replayInBothModes(
       floatRule(MNEME_TOLERANCE_ABS, 1, MNEME_NORM_NONE, NaNRule::Error),
       Kernel);

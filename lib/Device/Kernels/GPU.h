@@ -8,8 +8,8 @@
 ///
 /// \file
 /// What the kernels need of the machine. On a GPU it comes from clang's
-/// <gpuintrin.h>; everywhere else the kernels are plain functions (HostKernels.h)
-/// and a wave has one lane.
+/// <gpuintrin.h>; everywhere else the kernels are plain functions
+/// (HostKernels.h) and a wave has one lane.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,7 @@ inline bool any(bool Condition) {
   return __gpu_ballot(__gpu_lane_mask(), Condition) != 0;
 }
 inline uint64_t shuffleXor(uint64_t V, uint32_t Mask) {
-  return __gpu_shuffle_idx_u64(__gpu_lane_mask(), lane() ^ Mask, V,
-                               numLanes());
+  return __gpu_shuffle_idx_u64(__gpu_lane_mask(), lane() ^ Mask, V, numLanes());
 }
 
 inline void atomicAdd(uint64_t &Place, uint64_t V) {
@@ -93,16 +92,16 @@ inline void atomicAdd(uint64_t &Place, uint64_t V) {
 }
 inline void atomicMin(uint64_t &Place, uint64_t V) {
   uint64_t Old = __atomic_load_n(&Place, __ATOMIC_RELAXED);
-  while (V < Old && !__atomic_compare_exchange_n(&Place, &Old, V, true,
-                                                 __ATOMIC_RELAXED,
-                                                 __ATOMIC_RELAXED))
+  while (V < Old &&
+         !__atomic_compare_exchange_n(&Place, &Old, V, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED))
     ;
 }
 inline void atomicMax(uint64_t &Place, uint64_t V) {
   uint64_t Old = __atomic_load_n(&Place, __ATOMIC_RELAXED);
-  while (V > Old && !__atomic_compare_exchange_n(&Place, &Old, V, true,
-                                                 __ATOMIC_RELAXED,
-                                                 __ATOMIC_RELAXED))
+  while (V > Old &&
+         !__atomic_compare_exchange_n(&Place, &Old, V, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED))
     ;
 }
 

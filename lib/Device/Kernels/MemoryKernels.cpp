@@ -88,13 +88,12 @@ template <typename F>
 static void forPages(uint64_t Tile, uint64_t NumTiles, uint64_t Size,
                      uint64_t Shift, F Work) {
   uint64_t Begin = Tile * MNEME_KERNEL_TILE;
-  uint64_t End = Tile + 1 == NumTiles ? Size + Shift
-                                      : Begin + MNEME_KERNEL_TILE;
+  uint64_t End =
+      Tile + 1 == NumTiles ? Size + Shift : Begin + MNEME_KERNEL_TILE;
   uint32_t Wave = thread() / numLanes(), NumWaves = numThreads() / numLanes();
   for (uint64_t P = Begin + Wave * Page; P < End; P += NumWaves * Page)
     Work(max(P, Shift), min(P + Page, End));
 }
-
 
 /// Whether this lane finds a difference in its share of the page at \p A, which
 /// is aligned. \p B may be 0: then A is compared with zeros.

@@ -155,8 +155,8 @@ inline ElementError getElementError(const CompareElement &Expected,
   E.Ulp = static_cast<double>(Actual.Order > Expected.Order
                                   ? Actual.Order - Expected.Order
                                   : Expected.Order - Actual.Order);
-  E.Abs = Expected.IsFloat ? __builtin_fabs(Actual.Value - Expected.Value)
-                           : E.Ulp;
+  E.Abs =
+      Expected.IsFloat ? __builtin_fabs(Actual.Value - Expected.Value) : E.Ulp;
   double Scale = __builtin_fabs(Expected.Value);
   E.Rel = E.Abs == Inf || !(Scale > 0) ? Inf : E.Abs / Scale;
   return E;
