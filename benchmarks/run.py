@@ -201,8 +201,8 @@ class GPURunner:
         return result
 
     def applications(self):
-        found = [("launches", [self.launches, "call", "2000000"], "touch")]
-        for name, args, kernel in (("lulesh", "-i 200 -s 64 -r 11 -b 1 -c 1", ""), ("nbody", "16000 400", "")):
+        found = [("launches", [self.launches, "call", "1000000"], "touch")]
+        for name, args, kernel in (("lulesh", "-i 100 -s 64 -r 11 -b 1 -c 1", "^_Z3hgcP"), ("nbody", "16000 200", "")):
             path = os.path.join(self.options.programs or "", name)
             if self.options.programs and os.path.exists(path):
                 found.append((name, [path] + args.split(), kernel))
@@ -255,7 +255,7 @@ class GPURunner:
         result = []
         with tempfile.TemporaryDirectory() as directory:
             kernels = list(self.kernels(directory))
-            each = min(5, self.left() / self.parts_left / len(kernels) / len(self.devices) / 3)
+            each = min(4, self.left() / self.parts_left / len(kernels) / len(self.devices) / 3)
             for kind, path in kernels:
                 for row in self.each_device(
                     lambda device: self.bench("evaluations", "--device=" + device, "--seconds=%g" % each, path)
@@ -269,7 +269,7 @@ class GPURunner:
             program = os.path.join(self.build, "benchmarks", "GPU", "durations")
             self.record(directory, [program], "--max-recordings=1")
             paths = glob.glob(os.path.join(directory, "*.json"))
-            each = min(10, self.left() / self.parts_left / len(paths) / 3)
+            each = min(8, self.left() / self.parts_left / len(paths) / 3)
             for path in paths:
                 args = ["noise", "--device=" + self.options.device, "--seconds=%g" % each, path]
                 result.append(self.bench(*args))

@@ -255,6 +255,19 @@ def whole(row):
     return not row["problems"] and replays and good == replays and same == codes
 
 
+def problems_of(kernel):
+    """What is wrong, and where: device and pipeline."""
+    found = {}
+    for r in kernel["replays"]:
+        if not r["verdict"].startswith("Match"):
+            text = ("%s %s" % (r["verdict"], r.get("error") or ""))[:160]
+            found.setdefault(text, []).append(r["device"] + " " + r["pipeline"])
+    code = kernel.get("code", {})
+    if not code.get("identical", True):
+        found["other machine code: %s" % (code.get("difference") or code.get("error"))] = ["own"]
+    return found
+
+
 def longest(row, device, pipeline):
     """The kernel whose replay takes longest, and that replay."""
     found = [(r["nanoseconds"], k, r) for k in row["kernels"] for r in k["replays"]
@@ -314,12 +327,8 @@ def run_all(args):
     print("%d of %d programs whole" % (sum(map(bool, map(whole, rows))), len(programs)))
     for row in rows:
         for kernel in row["kernels"]:
-            bad = ["%s %s: %s %s" % (r["device"], r["pipeline"], r["verdict"], r.get("error") or "")
-                   for r in kernel["replays"] if not r["verdict"].startswith("Match")]
-            if not kernel.get("code", {}).get("identical", True):
-                bad.append("code: %s" % (kernel["code"].get("difference") or kernel["code"].get("error")))
-            for problem in bad:
-                print("  %s, %s: %s" % (row["program"], kernel["name"].split("(")[0], problem[:160]))
+            for problem, where in problems_of(kernel).items():
+                print("  %s, %s: %s (%s)" % (row["program"], kernel["name"].split("(")[0], problem, ", ".join(where)))
     if args.rst:
         with open(args.rst, "w") as file:
             file.write(rst_table([cells(r, args.devices[0], args.pipelines[0]) for r in rows]))
