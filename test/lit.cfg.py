@@ -82,6 +82,13 @@ if os.path.exists(emulated_cuda):
 config.substitutions.append(
     ("%emulated_gpu", "env LD_LIBRARY_PATH=" + emulated_cuda)
 )
+# In place of %cuda_static_libs.
+config.substitutions.append(
+    (
+        "%emulated_static_libs",
+        os.path.join(emulated_cuda, "libcudart_static.a") + " -ldl -lpthread",
+    )
+)
 if config.mneme_have_offload:
     config.available_features.add("offload")
 

@@ -41,12 +41,12 @@ Expected<ApplicationFacts> checkApplication(const std::string &Path,
 
 /// A GPU as the CUDA driver describes it.
 struct CudaDeviceFacts {
-  std::string Name;  ///< "NVIDIA H200"
-  unsigned Arch = 0; ///< 90 for sm_90
+  std::string Name; ///< "NVIDIA H200"
+  std::string Arch; ///< "sm_90"
 };
 
-/// The GPUs that the CUDA driver finds. Error: there is no driver, or none that
-/// will do.
+/// The GPUs that the CUDA driver finds, one at least. Error: there is none, or no
+/// driver that will do.
 Expected<std::vector<CudaDeviceFacts>> findCudaDevices();
 
 /// Error where no code for \p Archs runs on one of \p Devices. \returns a

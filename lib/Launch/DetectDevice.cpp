@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Application.h"
-#include "CudaDriver.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Device/GPUDevice.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/Signals.h"
 #include <sys/wait.h>
@@ -17,44 +17,22 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
-using ::mneme::CudaDriver;
 
 static constexpr unsigned DriverSeconds = 30;
 
-/// One line per device, or the error. Leaves the driver initialized, with its
-/// threads.
+/// Asks the driver and leaves it initialized, with its threads. One line per
+/// device.
 static Expected<std::string> askDriver() {
-  std::string Problem;
-  const CudaDriver *D = CudaDriver::load(Problem);
-  if (!D)
-    return createStringError(Problem);
-  int Count = 0;
-  int R = D->Init(0);
-  if (R == ::mneme::CUDA_ERROR_NO_DEVICE)
-    return std::string();
-  if (!R)
-    R = D->DeviceGetCount(&Count);
-  std::string Answer;
-  for (int I = 0; !R && I != Count; ++I) {
-    constexpr int AttributeMajor = 75, AttributeMinor = 76;
-    int Device = 0, Major = 0, Minor = 0;
-    char Name[256] = {};
-    R = D->DeviceGet(&Device, I);
-    if (!R)
-      R = D->DeviceGetName(Name, sizeof(Name) - 1, Device);
-    if (!R)
-      R = D->DeviceGetAttribute(&Major, AttributeMajor, Device);
-    if (!R)
-      R = D->DeviceGetAttribute(&Minor, AttributeMinor, Device);
-    Answer += utostr(Major * 10 + Minor) + " " + Name + "\n";
-  }
-  if (R)
-    return createStringError("the CUDA driver does not start: " +
-                             D->describe(R));
-  return Answer;
+  Expected<std::vector<GPUDescription>> GPUs = findGPUs();
+  if (!GPUs)
+    return GPUs.takeError();
+  std::string Text;
+  for (const GPUDescription &G : *GPUs)
+    Text += G.Info.Arch + " " + G.Info.Name + "\n";
+  return Text;
 }
 
-Expected<std::vector<CudaDeviceFacts>> llvm::mneme::findCudaDevices() {
+Expected<std::vector<CudaDeviceFacts>> mneme::findCudaDevices() {
   int Pipe[2];
   if (::pipe(Pipe) != 0)
     return createStringError("cannot make a pipe: " + sys::StrError());
@@ -86,40 +64,34 @@ Expected<std::vector<CudaDeviceFacts>> llvm::mneme::findCudaDevices() {
   SmallVector<StringRef> Lines;
   StringRef(Text).split(Lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef Line : Lines) {
-    CudaDeviceFacts D;
     auto [Arch, Name] = Line.split(' ');
-    if (Arch.getAsInteger(10, D.Arch))
-      continue;
-    D.Name = Name.str();
-    Devices.push_back(std::move(D));
+    Devices.push_back({Name.str(), Arch.str()});
   }
   return Devices;
 }
 
-/// "sm_90 (NVIDIA H200)"
-static std::string describe(const CudaDeviceFacts &D) {
-  return "sm_" + utostr(D.Arch) + " (" + D.Name + ")";
+/// Whether a driver can compile PTX for \p CodeArch for a device of
+/// \p DeviceArch.
+static bool canCompile(StringRef CodeArch, StringRef DeviceArch) {
+  unsigned Code, Device;
+  return CodeArch.consume_front("sm_") && DeviceArch.consume_front("sm_") &&
+         !CodeArch.getAsInteger(10, Code) &&
+         !DeviceArch.getAsInteger(10, Device) && Code <= Device;
 }
 
 Expected<std::string>
-llvm::mneme::checkArchitectures(ArrayRef<std::string> Archs,
+mneme::checkArchitectures(ArrayRef<std::string> Archs,
                           ArrayRef<CudaDeviceFacts> Devices) {
   bool MayHavePTX = false;
-  for (StringRef Arch : Archs) {
-    StringRef Digits = Arch;
-    unsigned N = 0;
-    if (!Digits.consume_front("sm_") || Digits.consumeInteger(10, N))
-      continue;
+  for (const std::string &Arch : Archs)
     for (const CudaDeviceFacts &D : Devices) {
-      // sm_90a is for that very architecture.
-      if (!Digits.empty() ? N == D.Arch
-                          : N / 10 == D.Arch / 10 && N <= D.Arch)
+      if (isArchCompatible(Arch, D.Arch))
         return "";
-      MayHavePTX |= Digits.empty() && N <= D.Arch;
+      MayHavePTX |= canCompile(Arch, D.Arch);
     }
-  }
   std::string Text = "its kernels are for " + join(Archs, ", ") +
-                     ", the device is an " + describe(Devices.front());
+                     ", the device is an " + Devices.front().Arch + " (" +
+                     Devices.front().Name + ")";
   if (!MayHavePTX)
     return createStringError(Text + ": nothing of it runs there");
   return Text + ": what is recorded is the code that its PTX was made from";

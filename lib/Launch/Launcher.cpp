@@ -201,16 +201,14 @@ static Expected<bool> chooseCuda(const LaunchOptions &Options,
                              " (--device=host needs none)");
   if (!Devices) {
     std::string Problem = toString(Devices.takeError());
-    // That there is no driver is nothing special.
-    if (!StringRef(Problem).starts_with("no CUDA driver"))
+    // That there is no GPU is nothing special.
+    if (!StringRef(Problem).starts_with("no CUDA driver") &&
+        !StringRef(Problem).ends_with("finds no device"))
       warn(Options, "recording on the host device: " + Problem);
     return false;
   }
-  if (Devices->empty() && !Auto)
-    return createStringError(
-        "the CUDA driver finds no device (--device=host needs none)");
-  if (Devices->empty() || App.Archs.empty())
-    return !Devices->empty();
+  if (App.Archs.empty())
+    return true;
   Expected<std::string> Warning = checkArchitectures(App.Archs, *Devices);
   if (!Warning)
     return createFileError(

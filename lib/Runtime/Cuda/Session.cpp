@@ -154,10 +154,12 @@ bool Session::bind(const CudaRuntime &R) {
   return true;
 }
 
+/// The legacy stream is never captured, but fails where another is.
 bool Session::isCapturing(CUstream S) const {
+  constexpr CUresult FirstCaptureError = 900, LastCaptureError = 908;
   int Status = 0;
   CUresult E = Driver->StreamIsCapturing(S, &Status);
-  return E || Status;
+  return E ? E >= FirstCaptureError && E <= LastCaptureError : Status != 0;
 }
 
 //===----------------------------------------------------------------------===//

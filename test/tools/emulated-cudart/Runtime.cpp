@@ -401,3 +401,13 @@ API const char *cudaGetErrorString(int E) {
   }
   return "unrecognized error code";
 }
+
+API const char *cudaGetErrorName(int E) {
+  switch (E) {
+#define CUDA_ERROR(Code, Name, Text)                                           \
+  case Code:                                                                   \
+    return #Name;
+#include "CudaErrors.def"
+  }
+  return "unrecognized error code";
+}
