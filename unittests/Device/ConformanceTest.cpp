@@ -363,8 +363,9 @@ TEST_P(Conformance, RefusesAnArenaWhereSomethingIs) {
   std::string Text =
       toString(Second->reserveArena(Open->Base + GranuleSize, GranuleSize));
   EXPECT_THAT(Text, HasSubstr("cannot reserve"));
+  // Far away: a driver may put its own things behind an arena.
   EXPECT_THAT_ERROR(
-      Second->reserveArena(Open->Base + 4 * ArenaSize, GranuleSize),
+      Second->reserveArena(Open->Base + (uint64_t(1) << 40), ArenaSize),
       Succeeded());
 }
 
@@ -927,7 +928,7 @@ TEST_P(GPUConformance, DescribesKernels) {
   Expected<GPUKernelInfo> Info = GPU->describe(*K);
   ASSERT_THAT_EXPECTED(Info, Succeeded());
   EXPECT_GT(Info->Registers, 0u);
-  EXPECT_EQ(Info->SharedBytes, 1024u);
+  EXPECT_EQ(Info->SharedBytes, 32768u);
   EXPECT_EQ(Info->LocalBytes, 0u);
   EXPECT_GE(Info->MaxThreads, 256u);
   Expected<unsigned> Blocks = GPU->getOccupancy(*K, 256, 0);

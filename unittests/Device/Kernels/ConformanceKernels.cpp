@@ -76,7 +76,8 @@ KERNEL void indices(ThreadPlace *Out) {
   P.Thread[2] = __gpu_thread_id_z();
 }
 
-[[clang::loader_uninitialized]] static __gpu_local int32_t StaticShared[256];
+// Larger than an image's file, where it takes no room.
+[[clang::loader_uninitialized]] static __gpu_local int32_t StaticShared[8192];
 extern __gpu_local int32_t DynamicShared[];
 
 /// Reverses each block's part.
