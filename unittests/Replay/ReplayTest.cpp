@@ -565,6 +565,7 @@ public:
   double Nanoseconds = 1e5;
   std::string Arch = "sm_90";
   GPUTimer Timer = GPUTimer::Auto;
+  bool WasLaunched = false;
 
   std::string getArch() const override { return Arch; }
   Error setTimer(GPUTimer T) override {
@@ -572,7 +573,8 @@ public:
     return Error::success();
   }
   Error copy(CopyPlan &P) override {
-    Log += 'R';
+    if (WasLaunched) // else it puts the memory there
+      Log += 'R';
     return FakeGPU::copy(P);
   }
   Error flushCache() override {
@@ -589,6 +591,7 @@ public:
     if (C.Repeat > 1)
       Log += std::to_string(C.Repeat);
     Log += 'L';
+    WasLaunched = true;
     Expected<LaunchOutcome> O = FakeGPU::launch(K, C, Args);
     O->Nanoseconds = Nanoseconds;
     return O;
