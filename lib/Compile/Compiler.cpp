@@ -22,8 +22,8 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Compile/Targets.h"
-#include "llvm/Mneme/Support/ConstantVariables.h"
 #include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/Support/ImageVariables.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Target/TargetMachine.h"
 #include <chrono>
@@ -288,29 +288,37 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   return Diagnostics.take();
 }
 
-/// Puts the constant variables of \p M where the application's image has them,
-/// with empty ones in the places of those that the kernel does not need.
-static void placeConstants(Module &M) {
-  constexpr unsigned ConstantAddressSpace = 4;
-  /// No image has more of it; ptxas would refuse it.
+/// A variable in the place of one that the kernel does not need: in constant
+/// memory as large as that, elsewhere only its address has a place.
+static GlobalVariable *addPlaceholder(Module &M, const ImageVariable &V) {
+  constexpr unsigned ConstantAddressSpace = 4, GlobalAddressSpace = 1;
+  /// No image has more constant memory; ptxas would refuse it.
   constexpr uint64_t MaxConstants = 1 << 16;
+  bool IsConstant = V.AddressSpace == ConstantAddressSpace;
+  if (V.Alignment > MaxConstants || (IsConstant && V.Size > MaxConstants))
+    return nullptr;
+  Type *Bytes = ArrayType::get(Type::getInt8Ty(M.getContext()),
+                               IsConstant ? V.Size : 1);
+  auto *G = new GlobalVariable(
+      M, Bytes, /*isConstant=*/false,
+      V.IsLocal ? GlobalValue::InternalLinkage : GlobalValue::ExternalLinkage,
+      Constant::getNullValue(Bytes), V.Name, /*InsertBefore=*/nullptr,
+      GlobalValue::NotThreadLocal,
+      IsConstant ? ConstantAddressSpace : GlobalAddressSpace);
+  G->setAlignment(Align(V.Alignment));
+  return G;
+}
+
+/// Puts the variables of \p M where the application's image has them.
+static void placeVariables(Module &M) {
   SmallVector<GlobalVariable *, 8> Variables;
-  for (const ConstantVariable &V : getConstantVariables(M)) {
-    if (GlobalVariable *G = M.getNamedGlobal(V.Name)) {
+  for (const ImageVariable &V : getImageVariables(M)) {
+    GlobalVariable *G = M.getNamedGlobal(V.Name);
+    // Local variables change with the pipeline: they may be gone, there too.
+    if (!G && !M.getNamedValue(V.Name))
+      G = addPlaceholder(M, V);
+    if (G)
       Variables.push_back(G);
-      continue;
-    }
-    if (V.Size > MaxConstants || V.Alignment > MaxConstants)
-      continue;
-    Type *Bytes = ArrayType::get(Type::getInt8Ty(M.getContext()), V.Size);
-    auto *G = new GlobalVariable(
-        M, Bytes, /*isConstant=*/false, GlobalValue::ExternalLinkage,
-        Constant::getNullValue(Bytes),
-        // As LLVM spells names that PTX does not allow.
-        join(split(V.Name, "."), "_$_"), /*InsertBefore=*/nullptr,
-        GlobalValue::NotThreadLocal, ConstantAddressSpace);
-    G->setAlignment(Align(V.Alignment));
-    Variables.push_back(G);
   }
   // In front of all, llvm.used for one: what a variable refers to is printed
   // before it.
@@ -320,11 +328,28 @@ static void placeConstants(Module &M) {
   }
 }
 
+/// ptxas knows who is called through a pointer when there is but one kernel. If
+/// the application's image has several, ours has an empty one besides.
+static void addOtherKernel(Module &M) {
+  if (!hasOtherKernels(M) || none_of(M, [](const Function &F) {
+        return !F.isDeclaration() && F.hasAddressTaken();
+      }))
+    return;
+  LLVMContext &Context = M.getContext();
+  auto *F = Function::Create(
+      FunctionType::get(Type::getVoidTy(Context), /*isVarArg=*/false),
+      GlobalValue::ExternalLinkage, "mneme_other_kernel", M);
+  F->setCallingConv(CallingConv::PTX_Kernel);
+  ReturnInst::Create(Context, BasicBlock::Create(Context, "", F));
+}
+
 Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
                                                     bool Object) const {
   std::unique_ptr<Module> Copy = copyModule(M);
-  if (Copy->getTargetTriple().isNVPTX())
-    placeConstants(*Copy);
+  if (Copy->getTargetTriple().isNVPTX()) {
+    placeVariables(*Copy);
+    addOtherKernel(*Copy);
+  }
   DiagnosticScope Diagnostics(Copy->getContext());
   const Triple &TT = Copy->getTargetTriple();
   const TargetOptions &TO = TM->Options;

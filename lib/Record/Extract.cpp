@@ -14,7 +14,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/TypeFinder.h"
-#include "llvm/Mneme/Support/ConstantVariables.h"
+#include "llvm/Mneme/Support/ImageVariables.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -93,12 +93,11 @@ static void dropDanglingMetadata(Module &M) {
   }
 }
 
-/// All constant variables that the module's own image has, in their order. The
-/// addresses of constant memory are known to ptxas, and code depends on them: an
-/// array at address zero needs no addition. NVPTX only.
-static std::vector<ConstantVariable> listConstants(const Module &M) {
-  constexpr unsigned ConstantAddressSpace = 4;
-  std::vector<ConstantVariable> Variables;
+/// All variables that the module's own image has in global and constant memory,
+/// in their order. NVPTX only.
+static std::vector<ImageVariable> listVariables(const Module &M) {
+  enum AddressSpace : unsigned { Generic = 0, Global = 1, Const = 4 };
+  std::vector<ImageVariable> Variables;
   if (!M.getTargetTriple().isNVPTX())
     return Variables;
   SmallVector<const Constant *, 32> Roots;
@@ -108,12 +107,13 @@ static std::vector<ConstantVariable> listConstants(const Module &M) {
   GlobalSet Live = findClosure(Roots);
   const DataLayout &DL = M.getDataLayout();
   for (const GlobalVariable &G : M.globals())
-    if (G.getAddressSpace() == ConstantAddressSpace && !G.isDeclaration() &&
-        Live.contains(&G))
+    if (is_contained({Generic, Global, Const}, G.getAddressSpace()) &&
+        !G.isDeclaration() && !G.hasAppendingLinkage() && Live.contains(&G))
       Variables.push_back(
           {G.getName().str(),
            DL.getTypeAllocSize(G.getValueType()).getFixedValue(),
-           DL.getPreferredAlign(&G).value()});
+           DL.getPreferredAlign(&G).value(), G.getAddressSpace(),
+           G.hasLocalLinkage()});
   return Variables;
 }
 
@@ -161,7 +161,9 @@ mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
   if (!Root || !isKernel(*Root))
     return createStringError(inconvertibleErrorCode(),
                              "no kernel named '" + Kernel + "'");
-  std::vector<ConstantVariable> Constants = listConstants(*M);
+  std::vector<ImageVariable> Variables = listVariables(*M);
+  bool HasOthers = any_of(
+      *M, [&](const Function &F) { return &F != Root && isKernel(F); });
   // What remains is what it was, in the same order: a clone of it would be
   // compiled to other code now and then.
   GlobalSet Closure = findClosure({Root});
@@ -179,10 +181,12 @@ mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
   appendToCompilerUsed(*M, CompilerUsed);
   dropDanglingMetadata(*M);
   dropDeadDeclarations(*M);
-  if (any_of(Constants, [&](const ConstantVariable &V) {
+  if (any_of(Variables, [&](const ImageVariable &V) {
         return !M->getNamedGlobal(V.Name);
       }))
-    setConstantVariables(*M, Constants);
+    setImageVariables(*M, Variables);
+  if (HasOthers && M->getTargetTriple().isNVPTX())
+    setHasOtherKernels(*M);
   return std::move(M);
 }
 
@@ -215,7 +219,8 @@ static void canonicalize(Module &M) {
         M.addModuleFlag(F.Behavior, F.Key->getString(), F.Val);
   }
   for (StringRef Name :
-       {"llvm.ident", "llvm.commandline", ConstantVariablesMetadata.data()})
+       {StringRef("llvm.ident"), StringRef("llvm.commandline"),
+        StringRef(ImageVariablesMetadata), StringRef(OtherKernelsMetadata)})
     if (NamedMDNode *Named = M.getNamedMetadata(Name))
       Named->eraseFromParent();
   // Types are renamed when a context has one of that name already.

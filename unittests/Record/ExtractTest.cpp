@@ -13,8 +13,8 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Mneme/Record/Payload.h"
-#include "llvm/Mneme/Support/ConstantVariables.h"
 #include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/Support/ImageVariables.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
@@ -294,8 +294,8 @@ define ptx_kernel void @k(ptr %0, i32 %1) !dbg !4 {
   EXPECT_EQ(Args[1].Name, "size");
 }
 
-// Where a variable lies in constant memory changes the code of its kernels.
-TEST(ExtractTest, NotesTheConstantVariablesOfTheImage) {
+// Where an image has its variables changes the code of its kernels.
+TEST(ExtractTest, NotesTheVariablesOfTheImage) {
   LLVMContext Context;
   std::unique_ptr<Module> M = parse(Context, R"(
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
@@ -304,6 +304,7 @@ target triple = "nvptx64-nvidia-cuda"
 @unused = internal addrspace(4) constant i32 7
 @.lit = internal addrspace(4) constant double 1.0
 @global = addrspace(1) global i32 0
+@shared = internal addrspace(3) global i32 0
 @mine = linkonce_odr addrspace(4) externally_initialized constant i32 0, align 4
 @llvm.compiler.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(4) @mine to ptr)], section "llvm.metadata"
 define ptx_kernel void @k(ptr %p) {
@@ -323,17 +324,25 @@ define ptx_kernel void @none() {
   std::unique_ptr<Module> K = extract(*M, "k");
   EXPECT_TRUE(K->getNamedGlobal("mine"));
   EXPECT_FALSE(K->getNamedGlobal("first"));
-  std::vector<ConstantVariable> Variables = getConstantVariables(*K);
-  ASSERT_EQ(Variables.size(), 3u);
+  std::vector<ImageVariable> Variables = getImageVariables(*K);
+  ASSERT_EQ(Variables.size(), 4u);
   EXPECT_EQ(Variables[0].Name, "first");
   EXPECT_EQ(Variables[0].Size, 6u);
   EXPECT_EQ(Variables[0].Alignment, 2u);
+  EXPECT_EQ(Variables[0].AddressSpace, 4u);
+  EXPECT_FALSE(Variables[0].IsLocal);
   EXPECT_EQ(Variables[1].Name, ".lit");
   EXPECT_EQ(Variables[1].Size, 8u);
-  EXPECT_EQ(Variables[2].Name, "mine");
-  // It concerns the place of the code's data, not the code.
+  EXPECT_TRUE(Variables[1].IsLocal);
+  EXPECT_EQ(Variables[2].Name, "global");
+  EXPECT_EQ(Variables[2].AddressSpace, 1u);
+  EXPECT_EQ(Variables[3].Name, "mine");
+  EXPECT_TRUE(hasOtherKernels(*K));
+  // It concerns the places of variables, not the code.
   std::string Hash = computeStaticHash(*K);
-  setConstantVariables(*K, {});
+  for (StringRef Name : {ImageVariablesMetadata, OtherKernelsMetadata})
+    K->getNamedMetadata(Name)->eraseFromParent();
+  EXPECT_TRUE(getImageVariables(*K).empty());
   EXPECT_EQ(computeStaticHash(*K), Hash);
 }
 

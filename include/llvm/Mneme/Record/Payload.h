@@ -59,7 +59,7 @@ Expected<std::unique_ptr<Module>> parsePayloadModule(const Payload &P,
 /// everything else gone, the other kernels too. Functions keep their attributes
 /// (capture at -O0 has dropped clang's own optnone already), variables their
 /// linkage, use-lists their order; debug info stays. What other variables the
-/// module has in constant memory is noted (Support/ConstantVariables.h).
+/// module has is noted (Support/ImageVariables.h).
 Expected<std::unique_ptr<Module>> extractKernel(std::unique_ptr<Module> M,
                                                 StringRef Kernel);
 
