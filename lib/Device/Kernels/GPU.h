@@ -51,12 +51,15 @@ inline uint32_t numLanes() { return 32; } // unlike the register, a constant
 constexpr uint32_t MaxLanes = 64;
 inline uint32_t numLanes() { return __gpu_num_lanes(); }
 #endif
+/// Not those that happen to be active: after a branch that only some lanes took,
+/// the others are waited for.
+constexpr uint64_t AllLanes = ~uint64_t(0);
 /// Whether \p Condition holds in any lane. Called by all lanes.
 inline bool any(bool Condition) {
-  return __gpu_ballot(__gpu_lane_mask(), Condition) != 0;
+  return __gpu_ballot(AllLanes, Condition) != 0;
 }
 inline uint64_t shuffleXor(uint64_t V, uint32_t Mask) {
-  return __gpu_shuffle_idx_u64(__gpu_lane_mask(), lane() ^ Mask, V, numLanes());
+  return __gpu_shuffle_idx_u64(AllLanes, lane() ^ Mask, V, numLanes());
 }
 
 inline void atomicAdd(uint64_t &Place, uint64_t V) {
