@@ -41,7 +41,7 @@ for arg in "$@"; do
 done
 [ -n "$out" ] || die "no output folder"
 mkdir -p "$out"
-out=$(realpath "$out")
+out=$(realpath "$out") work=$BUILD/gpu-pack
 mneme_find_cuda
 export CUDA_PATH
 
@@ -52,18 +52,21 @@ fi
 # The examples, once as most programs are built, once as CMake and older clangs do: with the
 # static CUDA runtime and the old offloading driver.
 examples() { # folder, more options...
-  local folder=$out/work/$1
+  local folder=$work/$1
   shift
   cmake -S "$ROOT/examples" -B "$folder" -G Ninja -DCUDA_PATH="$CUDA_PATH" \
     -DCMAKE_CXX_COMPILER=clang++-22 -DMneme_DIR="$BUILD/lib/cmake/Mneme" "$@" >/dev/null
-  cmake --build "$folder" -- --quiet
+  # The build does not know that the compiler loads the pass.
+  local clean=()
+  if [ "$folder/vecadd" -ot "$BUILD/lib/MnemePass.so" ]; then clean=(--clean-first); fi
+  cmake --build "$folder" "${clean[@]}" -- --quiet
 }
 examples examples
 examples examples-static -DCMAKE_CXX_FLAGS=--no-offload-new-driver \
   "-DCUDART:STRING=$CUDA_PATH/lib64/libcudart_static.a;dl;rt;pthread"
 
 # One folder, laid out as the build folder is.
-pack=$out/work/mneme-gpu libs=$out/work/mneme-gpu-libs
+pack=$work/mneme-gpu libs=$work/mneme-gpu-libs
 rm -rf "$pack" "$libs"
 mkdir -p "$pack"/{bin,lib,tests,examples,examples-static,programs,utils,benchmarks} \
   "$libs"/{lib,lib-fallback}
@@ -77,7 +80,7 @@ for file in "$BUILD"/unittests/*/Mneme*Tests; do
 done
 for variant in examples examples-static; do
   for name in $(sed -n 's/^\([a-z0-9]*\):.*/\1/p' "$ROOT/utils/gpu-examples.txt"); do
-    cp "$out/work/$variant/$name" "$pack/$variant/"
+    cp "$work/$variant/$name" "$pack/$variant/"
   done
 done
 # The programs that benchmarks/run.py starts.
@@ -99,7 +102,7 @@ find "$pack" -type f \( -perm -100 -o -name '*.so' \) -exec sh -c '
 # older here than there as a rule; gpu-test.sh takes them only where there are none.
 llvm_lib=$(llvm-config-22 --libdir)
 offload=$llvm_lib/libLLVMOffload.so.22.1
-roots=("$pack"/bin/* "$pack"/tests/*)
+roots=("$pack"/bin/* "$pack"/tests/* "$pack"/programs/*)
 if [ -f "$offload" ]; then roots+=("$offload"); fi
 {
   if [ -f "$offload" ]; then echo "$offload"; fi
@@ -114,10 +117,10 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
     *) cp -L "$file" "$libs/lib/" ;;
   esac
 done
-(cd "$libs" && find . -type f -exec sha256sum {} + | sort -k2) >"$out/work/libs.new"
-if ! cmp -s "$out/work/libs.new" "$out/work/libs.list" || [ ! -f "$out/mneme-gpu-libs.tar.xz" ]; then
+(cd "$libs" && find . -type f -exec sha256sum {} + | sort -k2) >"$work/libs.new"
+if ! cmp -s "$work/libs.new" "$work/libs.list" || [ ! -f "$out/mneme-gpu-libs.tar.xz" ]; then
   tar -C "$libs" -cf - . | xz -T1 -9 >"$out/mneme-gpu-libs.tar.xz"
-  mv "$out/work/libs.new" "$out/work/libs.list"
+  mv "$work/libs.new" "$work/libs.list"
 fi
 tar -C "$pack" -cf - . | xz -T0 -"$level" >"$out/mneme-gpu.tar.xz"
 
