@@ -120,3 +120,16 @@ if os.path.exists(replay):
         kind = line.split(":")[0].split()[0] if line.split() else ""
         if kind:
             config.available_features.add("device-" + kind)
+
+# Tests mean the host, or the emulated GPU, where they name no device: what a real GPU
+# is asked for says %real_gpu COMMAND, and REQUIRES: device-cuda.
+visible = config.environment.get("CUDA_VISIBLE_DEVICES")
+config.substitutions.append(
+    (
+        "%real_gpu",
+        "env -u CUDA_VISIBLE_DEVICES"
+        if visible is None
+        else "env CUDA_VISIBLE_DEVICES=" + visible,
+    )
+)
+config.environment["CUDA_VISIBLE_DEVICES"] = ""
