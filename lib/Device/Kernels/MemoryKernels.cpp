@@ -141,6 +141,7 @@ static bool bytesDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
   return Differ;
 }
 
+#ifndef MNEME_WITHOUT_COMPARE
 //===----------------------------------------------------------------------===//
 // mneme_compare
 //===----------------------------------------------------------------------===//
@@ -311,6 +312,8 @@ MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
   }
   report(Found, Results[Part]);
 }
+
+#endif // MNEME_WITHOUT_COMPARE
 
 //===----------------------------------------------------------------------===//
 // mneme_diff

@@ -53,7 +53,7 @@ std::string DeviceWork::prepare(unsigned Multiprocessors) {
   if (Copy)
     return "";
   if (!Module)
-    if (CUresult R = Driver.ModuleLoadData(&Module, mneme_memory_kernels_ptx))
+    if (CUresult R = Driver.ModuleLoadData(&Module, mneme_recording_kernels_ptx))
       return fail("load the kernels that compare memory", R);
   CUresult R =
       Driver.ModuleGetFunction(&Diff, Module, MNEME_KERNEL_DIFF);

@@ -26,6 +26,10 @@ extern "C" {
 /// stands behind the Size bytes.
 extern const char mneme_memory_kernels_ptx[];
 extern const uint64_t mneme_memory_kernels_ptx_size;
+/// The same without mneme_compare, which is most of what the driver has to
+/// compile: for applications.
+extern const char mneme_recording_kernels_ptx[];
+extern const uint64_t mneme_recording_kernels_ptx_size;
 
 /// LLVM bitcode for nvptx64-nvidia-cuda, and for amdgcn-amd-amdhsa without a
 /// processor: it is chosen when the bitcode is compiled.
