@@ -481,8 +481,11 @@ CUresult emulated::Function::findCode() {
 
 namespace {
 /// The executor takes over signals; a host device of this very process, another
-/// copy of it, must find its own handlers again.
+/// copy of it, must find its own handlers again. So one kernel at a time, as the
+/// executor has it anyway.
 class SignalGuard {
+  static std::mutex &Running;
+  std::lock_guard<std::mutex> Guard{Running};
   static constexpr int Signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG};
   struct sigaction Old[5];
 
@@ -497,6 +500,8 @@ public:
   }
 };
 } // namespace
+
+std::mutex &SignalGuard::Running = *new std::mutex;
 
 CUresult emulated::Function::run(const LaunchConfig &Config,
                                  ArrayRef<void *> Args) const {
