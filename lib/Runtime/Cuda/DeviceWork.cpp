@@ -37,29 +37,42 @@ std::string DeviceWork::fail(const char *What, CUresult R) const {
   return std::string("cannot ") + What + ": " + Driver.describe(R);
 }
 
-DeviceWork::~DeviceWork() {
-  releasePinned();
-  if (Stream)
-    Driver.StreamDestroy(Stream);
+DeviceKernels::~DeviceKernels() {
   if (Module)
     Driver.ModuleUnload(Module);
 }
 
-std::string DeviceWork::prepare(unsigned Multiprocessors) {
-  MaxBlocks = Multiprocessors * BlocksPerMultiprocessor;
+std::string DeviceKernels::load() {
+  if (Copy)
+    return "";
+  CUresult R = CUDA_SUCCESS;
+  if (!Module)
+    R = Driver.ModuleLoadData(&Module, mneme_memory_kernels_ptx);
+  if (!R)
+    R = Driver.ModuleGetFunction(&Diff, Module, MNEME_KERNEL_DIFF);
+  if (!R)
+    R = Driver.ModuleGetFunction(&Copy, Module, MNEME_KERNEL_COPY);
+  return R ? "cannot load the kernels that compare memory: " +
+                 Driver.describe(R)
+           : "";
+}
+
+DeviceWork::DeviceWork(const CudaDriver &Driver, DeviceKernels &Kernels,
+                       unsigned Multiprocessors)
+    : Driver(Driver), Kernels(Kernels),
+      MaxBlocks(std::max(Multiprocessors, 1u) * BlocksPerMultiprocessor) {}
+
+DeviceWork::~DeviceWork() {
+  releasePinned();
+  if (Stream)
+    Driver.StreamDestroy(Stream);
+}
+
+std::string DeviceWork::prepare() {
   if (!Stream)
     if (CUresult R = Driver.StreamCreate(&Stream, NonBlocking))
       return fail("create a stream", R);
-  if (Copy)
-    return "";
-  if (!Module)
-    if (CUresult R = Driver.ModuleLoadData(&Module, mneme_recording_kernels_ptx))
-      return fail("load the kernels that compare memory", R);
-  CUresult R =
-      Driver.ModuleGetFunction(&Diff, Module, MNEME_KERNEL_DIFF);
-  if (!R)
-    R = Driver.ModuleGetFunction(&Copy, Module, MNEME_KERNEL_COPY);
-  return R ? fail("load the kernels that compare memory", R) : "";
+  return "";
 }
 
 std::string DeviceWork::launch(CUfunction F, const void *Parts, size_t PartSize,
@@ -77,7 +90,7 @@ std::string DeviceWork::launch(CUfunction F, const void *Parts, size_t PartSize,
   if (R)
     return fail("copy a table to the device", R);
   void *Args[] = {&Table, &Tiles, &NumParts, &Flags};
-  unsigned Blocks = std::min<uint64_t>(NumTiles, std::max(MaxBlocks, 1u));
+  unsigned Blocks = std::min<uint64_t>(NumTiles, MaxBlocks);
   R = Driver.LaunchKernel(F, Blocks, 1, 1, MNEME_KERNEL_BLOCK, 1, 1, 0, Stream,
                           Args, nullptr);
   if (!R)
@@ -98,7 +111,7 @@ static std::vector<uint64_t> countTiles(const std::vector<Part> &Parts) {
 std::string DeviceWork::copy(const std::vector<MnemeCopyPart> &Parts,
                              CUdeviceptr Table) {
   if (Parts.size() > FewParts)
-    return launch(Copy, Parts.data(), sizeof(MnemeCopyPart), countTiles(Parts),
+    return launch(Kernels.Copy, Parts.data(), sizeof(MnemeCopyPart), countTiles(Parts),
                   Table, 0);
   CUresult R = CUDA_SUCCESS;
   for (const MnemeCopyPart &P : Parts)
@@ -120,7 +133,7 @@ std::string DeviceWork::diff(std::vector<MnemeDiffPart> Parts,
   Flags.assign(NumFlags, 0);
   if (!NumFlags)
     return "";
-  std::string Error = launch(Diff, Parts.data(), sizeof(MnemeDiffPart),
+  std::string Error = launch(Kernels.Diff, Parts.data(), sizeof(MnemeDiffPart),
                              countTiles(Parts), Table, DeviceFlags);
   if (!Error.empty())
     return Error;

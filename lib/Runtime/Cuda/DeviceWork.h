@@ -29,19 +29,39 @@ uint64_t tableSize(size_t NumParts);
 /// Flags that comparing \p Size bytes takes, one each page.
 uint64_t flagsOf(uint64_t Size);
 
+/// The kernels of a context (lib/Device/Kernels).
+class DeviceKernels {
+public:
+  explicit DeviceKernels(const CudaDriver &Driver) : Driver(Driver) {}
+  DeviceKernels(const DeviceKernels &) = delete;
+  DeviceKernels &operator=(const DeviceKernels &) = delete;
+  /// The context must be there still.
+  ~DeviceKernels();
+
+  /// \returns an empty string, or what went wrong. Repeats.
+  std::string load();
+
+  CUfunction Copy = nullptr, Diff = nullptr;
+
+private:
+  const CudaDriver &Driver;
+  CUmodule Module = nullptr;
+};
+
 /// Works in a stream of its own, and waits for it: when a function returns, the
 /// work is done. Of one context, which must be current. One thread at a time.
 /// Functions return an empty string, or what went wrong.
 class DeviceWork {
 public:
-  explicit DeviceWork(const CudaDriver &Driver) : Driver(Driver) {}
+  DeviceWork(const CudaDriver &Driver, DeviceKernels &Kernels,
+             unsigned Multiprocessors);
   DeviceWork(const DeviceWork &) = delete;
   DeviceWork &operator=(const DeviceWork &) = delete;
   /// The context must be there still.
   ~DeviceWork();
 
-  /// Loads the kernels. Call before anything else; repeats.
-  std::string prepare(unsigned Multiprocessors);
+  /// Call before anything else, once the kernels are loaded; repeats.
+  std::string prepare();
 
   /// \p Table: tableSize() bytes of device memory.
   std::string copy(const std::vector<MnemeCopyPart> &Parts, CUdeviceptr Table);
@@ -75,10 +95,9 @@ private:
   std::string fail(const char *What, CUresult R) const;
 
   const CudaDriver &Driver;
-  CUmodule Module = nullptr;
-  CUfunction Copy = nullptr, Diff = nullptr;
+  DeviceKernels &Kernels;
   CUstream Stream = nullptr;
-  unsigned MaxBlocks = 0;
+  unsigned MaxBlocks;
   char *Pinned[2] = {};
   uint64_t PinnedSize = 0; ///< Of each.
 };

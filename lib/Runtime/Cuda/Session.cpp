@@ -238,6 +238,7 @@ void Session::reset() {
   releaseBuffers();
   Work.reset();
   WriterWork.reset();
+  Kernels.reset();
   ArenaBase = ArenaSize = 0;
   Mapping.reset();
   Heap.clear();

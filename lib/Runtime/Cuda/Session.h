@@ -187,6 +187,7 @@ private:
   /// Addresses that variables have in recordings. No memory.
   AddressMap Homes{{512, 0}};
   Annotations Notes;
+  std::unique_ptr<DeviceKernels> Kernels;
   std::unique_ptr<DeviceWork> Work; ///< For the threads of the application.
 
   struct LoadedPayload {

@@ -141,11 +141,15 @@ int Session::record(Target &T, const Launch &L, uint64_t DynamicHash,
     Records.skip(T.K, "an earlier launch failed: " + Driver->describe(E));
     return Original(Closure);
   }
-  if (!Work)
-    Work = std::make_unique<DeviceWork>(*Driver);
+  if (!Work) {
+    Kernels = std::make_unique<DeviceKernels>(*Driver);
+    Work = std::make_unique<DeviceWork>(*Driver, *Kernels, Multiprocessors);
+  }
   Job J;
   std::vector<Recording::Region> Regions;
-  std::string Error = Work->prepare(Multiprocessors);
+  std::string Error = Kernels->load();
+  if (Error.empty())
+    Error = Work->prepare();
   if (Error.empty())
     Error = locate(T, Regions, J.Parts);
   if (!Error.empty()) {
@@ -420,8 +424,9 @@ void *Session::runWriter(void *Self) {
 
     S.Driver->CtxSetCurrent(S.Context);
     if (!S.WriterWork)
-      S.WriterWork = std::make_unique<DeviceWork>(*S.Driver);
-    std::string Error = S.WriterWork->prepare(S.Multiprocessors);
+      S.WriterWork = std::make_unique<DeviceWork>(*S.Driver, *S.Kernels,
+                                                  S.Multiprocessors);
+    std::string Error = S.WriterWork->prepare();
     if (Error.empty())
       S.write(std::move(J), *S.WriterWork);
     else
