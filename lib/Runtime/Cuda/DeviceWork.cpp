@@ -47,7 +47,7 @@ std::string DeviceKernels::load() {
     return "";
   CUresult R = CUDA_SUCCESS;
   if (!Module)
-    R = Driver.ModuleLoadData(&Module, mneme_memory_kernels_ptx);
+    R = Driver.ModuleLoadData(&Module, mneme_recording_kernels_ptx);
   if (!R)
     R = Driver.ModuleGetFunction(&Diff, Module, MNEME_KERNEL_DIFF);
   if (!R)
