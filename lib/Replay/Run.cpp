@@ -520,8 +520,12 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
     }
   MeasureRules Rules = getRules();
   Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
-  Expected<std::vector<Measurement>> Measured =
-      Session.TheMeasurer->measure(Sources, Rules);
+  double Run = R.Times.Run, Restored = R.Times.Restore;
+  Expected<std::vector<Measurement>> Measured = [&] {
+    ScopedTimer Timer(Run);
+    return Session.TheMeasurer->measure(Sources, Rules);
+  }();
+  R.Times.Run = Run - (R.Times.Restore - Restored);
   if (!Measured)
     return Measured.takeError();
   if (Measured->empty()) {

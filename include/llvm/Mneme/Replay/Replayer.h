@@ -58,7 +58,9 @@ struct ReplayTimes {
   double Load = 0;    ///< The image.
   /// All of them. On a GPU to enqueue them: they are done within Run.
   double Restore = 0;
-  double Run = 0; ///< All launches, the verified one too.
+  /// The verified launch, and all of measuring: launches, a baseline's turns,
+  /// caches, clocks.
+  double Run = 0;
   double Compare = 0;
   double Baseline = 0; ///< To compile, load and verify it.
 };
