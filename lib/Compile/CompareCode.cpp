@@ -259,18 +259,21 @@ bool CodeComparer::samePlace(const Place &X, const Place &Y) {
          A.getData(S) == B.getData(T);
 }
 
-/// Do two slots of the table of addresses hold the same address?
+/// Do two slots of the table of addresses hold the same one?
 bool CodeComparer::sameSlot(uint64_t X, uint64_t Y) {
   constexpr uint64_t SlotMask = 7;
-  const Cubin::Section *TableX = A.find(".nv.constant4");
-  const Cubin::Section *TableY = B.find(".nv.constant4");
-  if (!TableX || !TableY || (X & SlotMask) != (Y & SlotMask))
-    return false;
-  auto SlotX = TableX->Relocations.find(X & ~SlotMask);
-  auto SlotY = TableY->Relocations.find(Y & ~SlotMask);
-  return SlotX != TableX->Relocations.end() &&
-         SlotY != TableY->Relocations.end() &&
-         samePlace(A.target(SlotX->second), B.target(SlotY->second));
+  auto Find = [](const Cubin &C, uint64_t Offset) -> const CubinRelocation * {
+    const Cubin::Section *Table = C.find(".nv.constant4");
+    if (!Table)
+      return nullptr;
+    auto It = Table->Relocations.find(Offset & ~SlotMask);
+    return It == Table->Relocations.end() ? nullptr : &It->second;
+  };
+  const CubinRelocation *V = Find(A, X), *W = Find(B, Y);
+  if (!V && !W)
+    return X == Y;
+  return V && W && (X & SlotMask) == (Y & SlotMask) &&
+         samePlace(A.target(*V), B.target(*W));
 }
 
 /// Do two places in bank 3 mean the same? One that is in no variable of one
@@ -289,8 +292,8 @@ bool CodeComparer::sameConstant(StringRef X, StringRef Y) {
     return X == Y;
   if (P->Bank == 3)
     return sameVariable(P->Offset, Q->Offset);
-  if (P->Bank == 4 && sameSlot(P->Offset, Q->Offset))
-    return true;
+  if (P->Bank == 4)
+    return sameSlot(P->Offset, Q->Offset);
   return X == Y;
 }
 
