@@ -79,8 +79,11 @@ if shutil.which("ptxas", path=config.environment["PATH"]):
 emulated_cuda = os.path.join(config.mneme_lib_dir, "emulated-cuda")
 if os.path.exists(emulated_cuda):
     config.available_features.add("emulated-cuda")
+libraries = [emulated_cuda]
+if config.environment.get("LD_LIBRARY_PATH"):
+    libraries.append(config.environment["LD_LIBRARY_PATH"])
 config.substitutions.append(
-    ("%emulated_gpu", "env LD_LIBRARY_PATH=" + emulated_cuda)
+    ("%emulated_gpu", "env LD_LIBRARY_PATH=" + ":".join(libraries))
 )
 # In place of %cuda_static_libs.
 config.substitutions.append(
