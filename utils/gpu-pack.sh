@@ -107,12 +107,13 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
 {
   if [ -f "$offload" ]; then echo "$offload"; fi
   echo "$CUDA_PATH/lib64/$(basename "$(readlink "$CUDA_PATH/lib64/libcudart.so")")"
-  ldd "${roots[@]}" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
+  LD_LIBRARY_PATH=$llvm_lib ldd "${roots[@]}" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
 } | sort -u | while read -r file; do
   name=$(basename "$file")
   case $name in
     libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | ld-linux* | libmneme_*) ;;
     libcuda.so.*) ;; # the driver
+    libomp.so.*) cp -L "$file" "$pack/lib/" ;; # of programs; the tools' archive stays the same
     libstdc++.so.* | libgcc_s.so.*) cp -L "$file" "$libs/lib-fallback/" ;;
     *) cp -L "$file" "$libs/lib/" ;;
   esac
