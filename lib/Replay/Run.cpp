@@ -101,10 +101,13 @@ private:
 
 Expected<CompiledKernel> Compilation::run() {
   Report(ReplayStage::Optimize);
-  std::unique_ptr<Module> M = Plan.cloneModule();
+  std::unique_ptr<Module> M = [&] {
+    ScopedTimer Timer(Code.Times.Specialize);
+    return Plan.cloneModule();
+  }();
   CompileResult Compiled;
   Error E = Plan.compiler().optimize(*M, Compiled);
-  Code.Times.Specialize = Compiled.PreprocessTime;
+  Code.Times.Specialize += Compiled.PreprocessTime;
   Code.Times.Optimize = Compiled.OptimizeTime;
   if (E)
     return fail(std::move(E));
@@ -426,15 +429,14 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   if (R.V != Verdict::CompileError)
     if (Error E = execute(Code))
       return std::move(E);
+  R.Times.Prepare = std::exchange(Session.PrepareTime, 0);
   R.EndTime = now();
   return std::move(R);
 }
 
 Error ReplayRun::execute(const CompiledKernel &Code) {
-  Session.PrepareTime = 0;
   if (Error E = Session.prepare(Report))
     return E;
-  R.Times.Prepare = Session.PrepareTime;
   Replayer &Memory = *Session.Memory;
   // Nothing will tell what a launch that is not the recorded one has changed.
   if (!Options.Verify)
@@ -729,8 +731,10 @@ Error ReplaySession::prepare(StageFn Report) {
 bool ReplaySession::needsRestoring(bool IsVerified) {
   if (!D->asGPU() || !IsVerified)
     return true;
-  if (!NeedsRestoring)
+  if (!NeedsRestoring) {
+    ScopedTimer Timer(PrepareTime);
     NeedsRestoring = Plan.canReadWhatItWrites();
+  }
   return *NeedsRestoring;
 }
 

@@ -44,18 +44,19 @@ enum class ReplayStage { Open, Optimize, Codegen, Prepare, Launch, Compare };
 
 /// Seconds of wall clock, none of them in two figures.
 struct ReplayTimes {
-  double Open = 0;  ///< The device.
-  double Parse = 0; ///< The IR.
-  double Read = 0;  ///< The snapshots.
-  double Specialize = 0;
-  double Optimize = 0; ///< The pipeline.
-  double Codegen = 0;  ///< For the device that runs it.
-  double Assemble = 0; ///< ptxas, on what Codegen made for a GPU.
+  double Open = 0;       ///< The device.
+  double Parse = 0;      ///< The IR.
+  double Read = 0;       ///< The snapshots.
+  double Specialize = 0; ///< And to copy the IR.
+  double Optimize = 0;   ///< The pipeline.
+  double Codegen = 0;    ///< For the device that runs it.
+  double Assemble = 0;   ///< ptxas, on what Codegen made for a GPU.
   /// For the GPU, ptxas included, when the host runs the kernel and resources
   /// were asked for besides.
   double GPUCodegen = 0;
-  double Prepare = 0; ///< Reserve the arena, map and fill it.
-  double Load = 0;    ///< The image.
+  /// Reserve the arena, map and fill it; find out what launches need restored.
+  double Prepare = 0;
+  double Load = 0; ///< The image.
   /// All of them. On a GPU to enqueue them: they are done within Run.
   double Restore = 0;
   /// The verified launch, and all of measuring: launches, a baseline's turns,
