@@ -490,9 +490,10 @@ TEST_F(ReplayTest, EvaluatesVariantsInOneSession) {
   // ... and one that crashes, having written, harms nobody. It is other IR.
   std::string Crashing = IR;
   size_t Store = Crashing.find("  ret void");
-  Crashing.insert(Store, "  %far = getelementptr i8, ptr %p, i64 5000\n"
-                         "  store i8 7, ptr %far\n"
-                         "  store volatile i32 0, ptr inttoptr (i64 64 to ptr)\n");
+  Crashing.insert(Store,
+                  "  %far = getelementptr i8, ptr %p, i64 5000\n"
+                  "  store i8 7, ptr %far\n"
+                  "  store volatile i32 0, ptr inttoptr (i64 64 to ptr)\n");
   ASSERT_THAT_ERROR(writeFileAtomically(path("crash.ll"), Crashing),
                     Succeeded());
   ReplayOptions Crash;

@@ -161,8 +161,8 @@ public:
   ~ReplayPlan();
 
   /// The same recorded launch under other options, with the memory of this
-  /// plan, which is not read again, and its IR, unless Options.IRFile is another
-  /// one. Options.RecordId does not matter.
+  /// plan, which is not read again, and its IR, unless Options.IRFile is
+  /// another one. Options.RecordId does not matter.
   Expected<std::unique_ptr<ReplayPlan>> vary(ReplayOptions Options) const;
 
   const ReplayOptions &options() const { return Options; }
