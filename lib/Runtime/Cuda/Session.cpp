@@ -230,6 +230,15 @@ bool Session::release(void *Ptr, int &Result) {
   return true;
 }
 
+void Session::trim() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Off || !Mapping || currentContext() != Context)
+    return;
+  drain();
+  releaseBuffers();
+  Mapping->trim();
+}
+
 void Session::reset() {
   std::lock_guard<std::mutex> Guard(Lock);
   if (Forked || !Context || currentContext() != Context)

@@ -91,6 +91,9 @@ public:
     return launch(T, L, [](void *F) { return (*static_cast<Fn *>(F))(); },
                   &Original);
   }
+  /// Gives device memory back that the application does not know of, before it
+  /// asks how much is free.
+  void trim();
   /// Before cudaDeviceReset.
   void reset();
   void annotate(Annotation A);

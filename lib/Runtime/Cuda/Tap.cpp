@@ -100,6 +100,11 @@ static int onFreeAsyncPtsz(const CudaRuntime &R, void *Ptr, CudaStream *S) {
   return Session::get().release(Ptr, [&] { return R.FreeAsyncPtsz(Ptr, S); });
 }
 
+static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
+  Session::get().trim();
+  return R.MemGetInfo(Free, Total);
+}
+
 static CUstream toDriver(CudaStream *S) {
   return reinterpret_cast<CUstream>(S);
 }
@@ -266,18 +271,20 @@ void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
     auto Number = [&]() -> size_t {
       return leadsHere(*H) ? 0 : numberOf(Begin);
     };
-#define TAP(Field, Symbol, Parameters, ...)                                     \
+#define TAP(Field, Symbol, Parameters, ...)                                    \
   if (!strcmp(H->Name, #Symbol)) {                                             \
     if (size_t N = Number()) {                                                 \
-      Runtimes[N].Field = reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn); \
-      H->Fn = reinterpret_cast<void *>(All##Field[N]);                          \
+      Runtimes[N].Field =                                                      \
+          reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn);                \
+      H->Fn = reinterpret_cast<void *>(All##Field[N]);                         \
     }                                                                          \
     continue;                                                                  \
   }
-#define KEEP(Field, Symbol, Parameters)                                         \
+#define KEEP(Field, Symbol, Parameters)                                        \
   if (!strcmp(H->Name, #Symbol)) {                                             \
     if (size_t N = Number())                                                   \
-      Runtimes[N].Field = reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn); \
+      Runtimes[N].Field =                                                      \
+          reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn);                \
     continue;                                                                  \
   }
 #include "RuntimeFunctions.def"

@@ -73,6 +73,15 @@ int main(int, char **Argv) {
     OK(cudaFree(Large));
   }
   OK(cudaFree(B));
+  // What was freed is free.
+  size_t Before, After, Total;
+  OK(cudaMemGetInfo(&Before, &Total));
+  OK(cudaMalloc(&Large, 100 << 20));
+  OK(cudaMemGetInfo(&After, &Total));
+  CHECK(Before - After == 100 << 20);
+  OK(cudaFree(Large));
+  OK(cudaMemGetInfo(&After, &Total));
+  CHECK(Before == After && Total == 128 << 20);
   OK(cudaGetLastError());
   printf("all is well\n");
 }
