@@ -15,7 +15,7 @@
 #   --programs=DIR    executables to measure, as "gpu-programs.py build" leaves them
 #   --limit=MIB       fail when both archives together are larger (default: 58)
 #   --level=N         of xz for mneme-gpu.tar.xz (default: 6)
-set -euo pipefail
+set -Eeuo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 . "$ROOT/utils/setup.sh"
 
@@ -24,6 +24,7 @@ die() {
   echo "gpu-pack: error: $*" >&2
   exit 1
 }
+trap 'die "failed in line $LINENO"' ERR
 for arg in "$@"; do
   case $arg in
     --build=*) BUILD=$(realpath "${arg#*=}") ;;

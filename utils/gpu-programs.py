@@ -319,8 +319,12 @@ def run_all(args):
                   % (row["program"], len(row["kernels"]), good, replays, same, codes,
                      *("-" if row.get(k) is None else "%.2f" % row[k] for k in ("plain_seconds", "recorded_seconds")),
                      "".join("  <-- " + p for p in row["problems"])[:160]), flush=True)
+            # Whatever ends this process, what it has found out is there.
             with open(args.json, "w") as file:
                 json.dump(rows, file, indent=1)
+            if args.rst:
+                with open(args.rst, "w") as file:
+                    file.write(rst_table([cells(r, args.devices[0], args.pipelines[0]) for r in rows]))
 
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(take, programs))
@@ -329,9 +333,6 @@ def run_all(args):
         for kernel in row["kernels"]:
             for problem, where in problems_of(kernel).items():
                 print("  %s, %s: %s (%s)" % (row["program"], kernel["name"].split("(")[0], problem, ", ".join(where)))
-    if args.rst:
-        with open(args.rst, "w") as file:
-            file.write(rst_table([cells(r, args.devices[0], args.pipelines[0]) for r in rows]))
     return 0 if len(rows) == len(programs) and all(map(whole, rows)) else 1
 
 
