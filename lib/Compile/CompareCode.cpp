@@ -171,15 +171,20 @@ StringRef Cubin::getData(const CubinSymbol &S) const {
 namespace {
 constexpr uint64_t InstructionSize = 16;
 
-/// An operand "c[Bank][Offset]".
+/// An operand "c[Bank][Offset]", or "c[Bank][R + Offset]" of a load.
 struct ConstantOperand {
   unsigned Bank;
   uint64_t Offset;
+  std::optional<unsigned> Index; ///< The register.
 };
 
 // Of the lower eight bytes.
-constexpr unsigned FormShift = 9, OffsetShift = 38, BankShift = 54;
-constexpr uint64_t FormMask = 7, OffsetMask = 0xffff, BankMask = 31;
+constexpr unsigned FormShift = 9, TargetShift = 16, IndexShift = 24,
+                   ImmediateShift = 32, OffsetShift = 38, BankShift = 54;
+constexpr uint64_t OpcodeMask = 0xfff, FormMask = 7, RegisterMask = 0xff,
+                   OffsetMask = 0xffff, BankMask = 31;
+constexpr uint64_t MoveImmediate = 0x802, LoadConstant = 0xb82;
+constexpr unsigned ZeroRegister = 255;
 /// The constant is the second or the third operand.
 constexpr uint64_t ConstantForms[] = {3, 5};
 } // namespace
@@ -188,8 +193,37 @@ static std::optional<ConstantOperand> getConstant(StringRef Instruction) {
   uint64_t Low = read64le(Instruction.data());
   if (!is_contained(ConstantForms, Low >> FormShift & FormMask))
     return std::nullopt;
-  return ConstantOperand{static_cast<unsigned>(Low >> BankShift & BankMask),
-                         Low >> OffsetShift & OffsetMask};
+  ConstantOperand C{static_cast<unsigned>(Low >> BankShift & BankMask),
+                    Low >> OffsetShift & OffsetMask, std::nullopt};
+  unsigned Register = Low >> IndexShift & RegisterMask;
+  if ((Low & OpcodeMask) == LoadConstant && Register != ZeroRegister)
+    C.Index = Register;
+  return C;
+}
+
+/// "MOV R, immediate" at \p Offset whose register is the index of a later
+/// "LDC c[4][R]": how the address of a function of the system is loaded.
+/// \returns the immediate, which is the offset of a slot.
+static std::optional<uint64_t> getSlotImmediate(StringRef Code,
+                                                uint64_t Offset) {
+  /// ptxas does not keep them far apart.
+  constexpr uint64_t Distance = 64 * InstructionSize;
+  uint64_t Move = read64le(Code.data() + Offset);
+  if ((Move & OpcodeMask) != MoveImmediate)
+    return std::nullopt;
+  uint64_t End = std::min<uint64_t>(Code.size(), Offset + Distance);
+  for (uint64_t At = Offset + InstructionSize; At + InstructionSize <= End;
+       At += InstructionSize) {
+    std::optional<ConstantOperand> C = getConstant(Code.substr(At));
+    if (C && C->Bank == 4 && C->Index == (Move >> TargetShift & RegisterMask))
+      return C->Offset + (Move >> ImmediateShift);
+  }
+  return std::nullopt;
+}
+
+/// Equal but for an immediate of 32 bits?
+static bool differInImmediateOnly(StringRef A, StringRef B) {
+  return A.take_front(4) == B.take_front(4) && A.drop_front(8) == B.drop_front(8);
 }
 
 /// Equal but for the offset into the constant bank?
@@ -292,7 +326,8 @@ bool CodeComparer::sameConstant(StringRef X, StringRef Y) {
     return X == Y;
   if (P->Bank == 3)
     return sameVariable(P->Offset, Q->Offset);
-  if (P->Bank == 4)
+  // Where an index stands for the variable it is compared when it is set.
+  if (P->Bank == 4 && !P->Index && !Q->Index)
     return sameSlot(P->Offset, Q->Offset);
   return X == Y;
 }
@@ -318,7 +353,10 @@ bool CodeComparer::sameInstruction(const Cubin::Section &X,
     return false;
   if (P.size() != InstructionSize || !A.hasWideInstructions())
     return P == Q;
-  if (!differInOffsetOnly(P, Q) || !sameConstant(P, Q))
+  std::optional<uint64_t> V = getSlotImmediate(X.Bytes, Offset);
+  std::optional<uint64_t> W = getSlotImmediate(Y.Bytes, Offset);
+  if (V && W ? !differInImmediateOnly(P, Q) || !sameSlot(*V, *W)
+             : !differInOffsetOnly(P, Q) || !sameConstant(P, Q))
     return false;
   Result.Relocated |= P != Q;
   return true;
