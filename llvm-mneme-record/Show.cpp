@@ -223,7 +223,11 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
   outs() << "  instance " << L.I.DynamicHash << ": grid "
          << formatDims(L.I.Grid) << ", block " << formatDims(L.I.Block)
          << ", dynamic shared memory " << L.I.SharedMem << ", launches "
-         << L.I.Occurrences << '\n';
+         << L.I.Occurrences << (L.I.Cooperative ? ", cooperative" : "") << '\n';
+  if (const RecordedDevice &D = L.I.Device; !D.Name.empty())
+    outs() << "    device: " << D.Name << " (" << D.Arch << "), driver "
+           << D.Driver << ", runtime "
+           << (D.Runtime.empty() ? "unknown" : D.Runtime) << '\n';
   for (const auto &[Index, Arg] : llvm::enumerate(K.Args)) {
     StringRef Bytes = L.Prologue.args()[Index];
     outs() << "    argument " << Index << ": " << Arg.Type;

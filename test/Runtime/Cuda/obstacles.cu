@@ -14,6 +14,9 @@
 // ERR: 8 launches seen, 2 recorded, 6 skipped
 // ERR-DAG: 1 skipped: captured into a graph
 // ERR-DAG: 2 skipped: an argument points to memory that cudaMalloc did not give
+// RUN: llvm-mneme-record show %t.rec | FileCheck %s --check-prefix=SHOW
+// SHOW: together(int*)
+// SHOW: grid 2x1x1, block 1x1x1, dynamic shared memory 0, launches 1, cooperative
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // REPLAY: captured grid 1: Match
 // REPLAY-NEXT: together grid 2 cooperative: Match

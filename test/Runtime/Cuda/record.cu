@@ -103,6 +103,7 @@ int main() {
 // SHOW: counted(int*)
 // SHOW: recorded on: cuda
 // SHOW: grid 1x1x1, block 1x1x1, dynamic shared memory 0, launches 2
+// SHOW-NEXT: device: Emulated GPU (sm_90), driver 13.0, runtime {{13.0|unknown}}
 // SHOW-DAG: buffer 0: 1.0 KiB (1024 bytes) at 0x7e0000002800, 1 bytes changed
 // SHOW-DAG: variable 'Used': 12 bytes {{.*}}, unchanged
 // SHOW-DAG: variable 'Zero': 4 bytes {{.*}}, unchanged
