@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cupti.h"
+#include "CuptiTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/Twine.h"
@@ -19,52 +20,9 @@
 #include <vector>
 
 using namespace llvm;
-
-//===----------------------------------------------------------------------===//
-// As cupti_activity.h has it
-//===----------------------------------------------------------------------===//
-
-using CUptiResult = int;
-enum : CUptiResult { CUPTI_SUCCESS = 0 };
-enum : int { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10 };
-enum : uint32_t { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 };
+using namespace cupti;
 
 namespace {
-/// The beginning of a record of a kernel, the same in all versions since CUDA
-/// 10 (CUpti_ActivityKernel4); later ones have more at the end.
-struct ActivityKernel {
-  int Kind;
-  uint8_t CacheConfig, SharedMemoryConfig;
-  uint16_t Registers;
-  int PartitionedCacheRequested, PartitionedCacheExecuted;
-  uint64_t Start, End, Completed; ///< Nanoseconds.
-  uint32_t DeviceId, ContextId, StreamId;
-  int32_t Grid[3], Block[3];
-  int32_t StaticShared, DynamicShared;
-  uint32_t LocalPerThread, LocalTotal;
-  uint32_t CorrelationId;
-  int64_t GridId;
-  const char *Name;
-};
-static_assert(offsetof(ActivityKernel, Start) == 16 &&
-              offsetof(ActivityKernel, DeviceId) == 40 &&
-              offsetof(ActivityKernel, Name) == 104);
-
-using BufferRequested = void (*)(uint8_t **Buffer, size_t *Size,
-                                 size_t *MaxRecords);
-using BufferCompleted = void (*)(void *Context, uint32_t Stream,
-                                 uint8_t *Buffer, size_t Size, size_t Valid);
-
-struct CuptiFunctions {
-  CUptiResult (*ActivityEnable)(int Kind);
-  CUptiResult (*ActivityDisable)(int Kind);
-  CUptiResult (*ActivityRegisterCallbacks)(BufferRequested, BufferCompleted);
-  CUptiResult (*ActivityFlushAll)(uint32_t Flags);
-  CUptiResult (*ActivityGetNextRecord)(uint8_t *Buffer, size_t Valid,
-                                       void **Record);
-  CUptiResult (*GetResultString)(CUptiResult, const char **);
-};
-
 struct KernelRecord {
   uint32_t Device;
   double Nanoseconds;
