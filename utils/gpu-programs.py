@@ -184,6 +184,21 @@ class Runner:
             best = seconds if best is None else min(best, seconds)
         return best, out, state
 
+    def application_times(self, command, work):
+        """Median nanoseconds of each kernel in the application, by symbol: what CUPTI says, where it is
+        there and benchmarks/Record/KernelTimes.cpp was built."""
+        library = os.path.join(os.path.abspath(self.args.tools), "..", "lib", "libmneme_kernel_times.so")
+        path = os.path.join(work, "kernel-times")
+        times = {}
+        if os.path.exists(library):
+            env = dict(os.environ, CUDA_INJECTION64_PATH=os.path.realpath(library), MNEME_KERNEL_TIMES=path)
+            run(command, self.left(self.args.timeout), work, env)
+        if os.path.exists(path):
+            for line in open(path):
+                launches, nanoseconds, symbol = line.split()
+                times[symbol] = int(nanoseconds)
+        return times
+
     def run_program(self, name, words):
         program = os.path.join(os.path.abspath(self.args.programs), name)
         row = {"program": name, "arguments": " ".join(words), "kernels": [], "problems": []}
@@ -196,6 +211,8 @@ class Runner:
         row["plain_seconds"], _, state = self.measure([program] + words, work, self.args.repeat)
         if state != "ok":
             row["problems"].append("without a recorder: " + state)
+
+        times = self.application_times([program] + words, work) if state == "ok" else {}
 
         database = os.path.join(work, "recordings")
         command = [self.record, "--device=" + self.args.record_device,
@@ -221,10 +238,10 @@ class Runner:
             kernel = {"name": data["DemangledName"] or data["KernelName"], "replays": [],
                       "instances": len(data["instances"])}
             row["kernels"].append(kernel)
-            launch, instance = next(iter(data["instances"].items()), (None, {}))
+            launch = next(iter(data["instances"]), None)
             if launch is None:
                 continue
-            kernel["application_nanoseconds"] = instance.get("Nanoseconds")
+            kernel["application_nanoseconds"] = times.get(data["KernelName"])
             comparisons.append((kernel, self.compilers.submit(self.compare_code, path, launch, program)))
             for device in self.args.devices:
                 for pipeline in self.args.pipelines:
