@@ -20,6 +20,8 @@ llvm_config.with_system_environment(["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"])
 
 for arch in config.targets_to_build.split():
     config.available_features.add(arch.lower() + "-registered-target")
+if config.mneme_have_nvptxcompiler:
+    config.available_features.add("nvptxcompiler")
 if config.mneme_use_sanitizer:
     config.available_features.add("sanitizer")
     # ASan's allocator takes terabytes where device memory lies otherwise.
