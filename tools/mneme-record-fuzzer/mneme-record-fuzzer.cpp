@@ -7,11 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Feeds anything to the readers of snapshots, kernel files and payloads.
+/// Feeds anything to the readers of snapshots, kernel files, payloads and of an
+/// application's machine code.
 /// Digests are made right first: behind them is what there is to be found.
 ///
 //===----------------------------------------------------------------------===//
 
+#include "llvm/Mneme/Compile/CompareCode.h"
+#include "llvm/Mneme/Compile/Fatbin.h"
+#include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Record/Snapshot.h"
@@ -84,10 +88,34 @@ static void readKernel(StringRef Bytes) {
   cantFail(parseRecordedKernel(Text));
 }
 
+static void readFatbins(StringRef Bytes) {
+  Expected<std::vector<FatbinEntry>> Entries = parseFatbins(Bytes, "input");
+  if (!Entries)
+    return consumeError(Entries.takeError());
+  for (const FatbinEntry &E : *Entries) {
+    if (E.Size > MaxRegion)
+      continue;
+    if (Expected<SmallVector<char, 0>> Image = readFatbinEntry(E, "input");
+        !Image)
+      consumeError(Image.takeError());
+  }
+}
+
+static void readImage(StringRef Bytes) {
+  constexpr StringLiteral Kernel = "_Z5saxpyfPKfPfi";
+  if (Expected<KernelResources> R = readResources(Bytes, Kernel); !R)
+    consumeError(R.takeError());
+  if (Expected<CodeComparison> C = compareKernelCode(Bytes, Bytes, Kernel); !C)
+    consumeError(C.takeError());
+  readPtxasOptions(Bytes);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   std::string Bytes(reinterpret_cast<const char *>(Data), Size);
   readKernel(Bytes);
   readSnapshot(Bytes);
+  readFatbins(Bytes);
+  readImage(Bytes);
   if (Expected<Payload> P = parsePayload(Bytes, "input"); !P)
     consumeError(P.takeError());
   if (StringRef(Bytes).starts_with(MNEME_SNAPSHOT_MAGIC)) {

@@ -1,13 +1,14 @@
-"""mutate.py PAYLOAD RECORDING CORPUS: files of a recording, cut off and changed.
+"""mutate.py PAYLOAD FATBIN CUBIN RECORDING CORPUS: files of a recording, an
+application's fat binary and a cubin, cut off and changed.
 
-PAYLOAD is what llvm-readelf -x printed of an executable's section.
+PAYLOAD and FATBIN are what llvm-readelf -x printed of an executable's sections.
 """
 import pathlib
 import random
 import re
 import sys
 
-dump, recording, corpus = map(pathlib.Path, sys.argv[1:])
+payload, fatbin, cubin, recording, corpus = map(pathlib.Path, sys.argv[1:])
 corpus.mkdir()
 
 
@@ -15,14 +16,21 @@ def first(pattern):
     return sorted(recording.glob(pattern))[0].read_bytes()
 
 
-words = re.findall(r"^0x[0-9a-f]{8,16}((?: [0-9a-f]{2,8}){1,4})", dump.read_text(), re.M)
+def section(dump):
+    words = re.findall(r"^0x[0-9a-f]{8,16}((?: [0-9a-f]{2,8}){1,4})", dump.read_text(), re.M)
+    return bytes.fromhex("".join(words).replace(" ", ""))
+
+
 seeds = {
     "json": first("*.json"),
     "prologue": first("DeviceState.prologue.*"),
     "epilogue": first("DeviceState.epilogue.*"),
-    "payload": bytes.fromhex("".join(words).replace(" ", "")),
+    "payload": section(payload),
+    "fatbin": section(fatbin),
+    "cubin": cubin.read_bytes(),
 }
 assert seeds["payload"].startswith(b"MNEMEPL1")
+assert seeds["fatbin"].startswith(b"\x50\xed\x55\xba")
 generator = random.Random(1)
 for name, seed in seeds.items():
     (corpus / (name + "-whole")).write_bytes(seed)
