@@ -165,7 +165,7 @@ class GPURunner:
             raise Failure("'%s' ran out of time" % " ".join(command)) from None
 
     def bench(self, *args):
-        return json.loads(self.run([self.bench_tool, *args]))
+        return json.loads(self.run([self.bench_tool, *args], 1 / self.parts_left))
 
     def each_device(self, measure):
         """One result a device; liboffload may be missing."""
