@@ -131,7 +131,7 @@ hecbench() {
 bench() {
   say "== benchmarks"
   limited 600 python3 "$work/benchmarks/run.py" --build="$work" --only="$bench" --device="$device" \
-    --programs="$work/programs" --output="$output/bench.json" --seconds="$(left)" 2>>"$log" | tee -a "$report"
+    --programs="$work/programs" --output="$output/bench.json" --seconds="$(($(left) - 10))" 2>>"$log" | tee -a "$report"
 }
 
 failed=
