@@ -223,7 +223,8 @@ static std::optional<uint64_t> getSlotImmediate(StringRef Code,
 
 /// Equal but for an immediate of 32 bits?
 static bool differInImmediateOnly(StringRef A, StringRef B) {
-  return A.take_front(4) == B.take_front(4) && A.drop_front(8) == B.drop_front(8);
+  return A.take_front(4) == B.take_front(4) &&
+         A.drop_front(8) == B.drop_front(8);
 }
 
 /// Equal but for the offset into the constant bank?
@@ -335,8 +336,9 @@ bool CodeComparer::sameConstant(StringRef X, StringRef Y) {
 bool CodeComparer::sameRelocations(const Cubin::Section &X,
                                    const Cubin::Section &Y, uint64_t Begin,
                                    uint64_t End) {
-  auto I = X.Relocations.lower_bound(Begin), IE = X.Relocations.lower_bound(End);
-  auto J = Y.Relocations.lower_bound(Begin), JE = Y.Relocations.lower_bound(End);
+  auto I = X.Relocations.lower_bound(Begin);
+  auto J = Y.Relocations.lower_bound(Begin);
+  auto IE = X.Relocations.lower_bound(End), JE = Y.Relocations.lower_bound(End);
   for (; I != IE && J != JE; ++I, ++J)
     if (I->first != J->first || I->second.Type != J->second.Type ||
         !samePlace(A.target(I->second), B.target(J->second)))

@@ -190,10 +190,10 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
   if (Error E = checkOptions(TT, Options))
     return std::move(E);
   C.Arch = Options.Arch;
+  if (C.Arch.empty() && TT.isAMDGCN())
+    C.Arch = Options.TargetCPU;
   if (C.Arch.empty())
-    C.Arch = TT.isAMDGCN() && !Options.TargetCPU.empty()
-                 ? Options.TargetCPU
-                 : Kernel->getFnAttribute("target-cpu").getValueAsString().str();
+    C.Arch = Kernel->getFnAttribute("target-cpu").getValueAsString().str();
   C.CPU = Options.TargetCPU.empty() ? C.Arch : Options.TargetCPU;
   std::string Features = Options.TargetFeatures.value_or("");
   // NVPTX has one subtarget a module; AMDGPU reads each function's own.

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// nvPTXCompiler, NVIDIA's ptxas as a library, where it was there at build time.
+/// nvPTXCompiler, NVIDIA's ptxas as a library, if it was there at build time.
 ///
 //===----------------------------------------------------------------------===//
 

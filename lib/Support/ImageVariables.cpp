@@ -36,7 +36,8 @@ static std::optional<ImageVariable> readVariable(const MDNode &N) {
     return std::nullopt;
   uint64_t Numbers[NumNumbers];
   for (unsigned I = 0; I != NumNumbers; ++I) {
-    auto *Number = mdconst::dyn_extract_or_null<ConstantInt>(N.getOperand(I + 1));
+    const MDOperand &Operand = N.getOperand(I + 1);
+    auto *Number = mdconst::dyn_extract_or_null<ConstantInt>(Operand);
     if (!Number || Number->getBitWidth() != 64)
       return std::nullopt;
     Numbers[I] = Number->getZExtValue();

@@ -119,7 +119,8 @@ TEST_F(CompareCodeTest, Options) {
   AssembleOptions O;
   O.Level = 1;
   O.Extra = {"--fmad=false"};
-  std::string Options = readPtxasOptions(assemble("", "counter", "scale", "1", O));
+  std::string Options =
+      readPtxasOptions(assemble("", "counter", "scale", "1", O));
   EXPECT_THAT(Options, HasSubstr("-O 1"));
   EXPECT_THAT(Options, HasSubstr("-arch sm_90"));
   EXPECT_THAT(Options, HasSubstr("fmad"));

@@ -31,7 +31,8 @@ static std::unique_ptr<Module> parse(LLVMContext &Context, StringRef IR) {
 }
 
 static std::unique_ptr<Module> extract(const Module &M, StringRef Kernel) {
-  std::unique_ptr<Module> Out = cantFail(extractKernel(copyModule(M), Kernel));
+  std::unique_ptr<Module> Out =
+      cantFail(extractKernel(copyModule(M), Kernel));
   EXPECT_FALSE(verifyModule(*Out, &errs()));
   return Out;
 }
