@@ -148,8 +148,9 @@ Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
     return Facts;
   }
   for (const std::string &Library : findInstrumentedLibraries(Path)) {
-    Facts.Warning =
-        "'" + Path + "' holds no kernels itself, only libraries that it links do";
+    Facts.Warning = "'" + Path +
+                    "' holds no kernels itself, only libraries that it links "
+                    "do";
     if (Error E = addArchs(Library, Facts.Archs))
       return std::move(E);
   }

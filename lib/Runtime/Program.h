@@ -56,8 +56,8 @@ public:
   /// setDevice() said more. \returns false when there is none of that kind.
   bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry);
 
-  /// Looks up a variable of a payload by its device symbol. \returns its shadow,
-  /// or null.
+  /// Looks up a variable of a payload by its device symbol. \returns its
+  /// shadow, or null.
   const void *findShadow(const MnemePayloadHeader *Payload,
                          const std::string &Name, IndexEntry &Entry);
 

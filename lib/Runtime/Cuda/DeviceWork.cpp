@@ -111,8 +111,8 @@ static std::vector<uint64_t> countTiles(const std::vector<Part> &Parts) {
 std::string DeviceWork::copy(const std::vector<MnemeCopyPart> &Parts,
                              CUdeviceptr Table) {
   if (Parts.size() > FewParts)
-    return launch(Kernels.Copy, Parts.data(), sizeof(MnemeCopyPart), countTiles(Parts),
-                  Table, 0);
+    return launch(Kernels.Copy, Parts.data(), sizeof(MnemeCopyPart),
+                  countTiles(Parts), Table, 0);
   CUresult R = CUDA_SUCCESS;
   for (const MnemeCopyPart &P : Parts)
     if (!R && P.Size)

@@ -135,7 +135,8 @@ GlobalVariable *Hook::redirectUses() {
 /// Whether \p M tells the CUDA runtime of __device__ variables, with calls or,
 /// under -fgpu-rdc, with entries for the linker to collect.
 static bool registersCudaVariables(const Module &M) {
-  if (const Function *F = M.getFunction("__cudaRegisterVar"); F && !F->use_empty())
+  const Function *Register = M.getFunction("__cudaRegisterVar");
+  if (Register && !Register->use_empty())
     return true;
   enum Field { Kind = 2, Size = 6, NumFields = 9 };
   return any_of(M.globals(), [](const GlobalVariable &G) {
