@@ -248,13 +248,19 @@ class GPURunner:
             if not os.path.exists(program):
                 continue
             folder = os.path.join(directory, kind)
-            self.record(folder, [program, *args], "--max-recordings=1", "--kernel=" + kernel)
-            yield kind, glob.glob(os.path.join(folder, "*.json"))[0]
+            try:
+                self.record(folder, [program, *args], "--max-recordings=1", "--kernel=" + kernel)
+            except Failure as failure:
+                sys.stderr.write("run.py: %s\n" % failure)
+            for path in glob.glob(os.path.join(folder, "*.json"))[:1]:
+                yield kind, path
 
     def find_evaluations(self):
         result = []
         with tempfile.TemporaryDirectory() as directory:
             kernels = list(self.kernels(directory))
+            if not kernels:
+                raise Failure("no kernel was recorded")
             each = min(4, self.left() / self.parts_left / len(kernels) / len(self.devices) / 3)
             for kind, path in kernels:
                 for row in self.each_device(

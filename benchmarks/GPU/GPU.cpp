@@ -148,9 +148,10 @@ static json::Object measureMemory(GPUDevice &GPU, uint64_t Size) {
 static json::Value measureMemories() {
   std::unique_ptr<GPUDevice> GPU = ExitOnErr(createGPUDevice(DeviceName));
   json::Array Sizes;
+  double Start = now();
   for (uint64_t MiB : {64, 256, 1024, 4096, 8192}) {
     uint64_t Size = MiB << 20;
-    if (MiB > MaxMiB ||
+    if (MiB > MaxMiB || now() - Start > Seconds ||
         ExitOnErr(GPU->availableMemory()) < 2 * Size + (512 << 20))
       break;
     Sizes.push_back(measureMemory(*GPU, Size));
