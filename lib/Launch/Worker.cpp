@@ -322,6 +322,10 @@ Expected<CompiledKernel> llvm::mneme::compileKernel(const std::string &Bytes,
       extractKernel(std::move(*Whole), Kernel);
   if (!M)
     return M.takeError();
+  // The host device only minds when they are called.
+  if (P->IsRDC && !Host)
+    if (Error E = checkComplete(**M))
+      return std::move(E);
 
   CompiledKernel K;
   K.Name = Kernel.str();

@@ -14,9 +14,9 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/TypeFinder.h"
-#include "llvm/Mneme/Support/ImageVariables.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/ImageVariables.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -188,6 +188,18 @@ mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
   if (HasOthers && M->getTargetTriple().isNVPTX())
     setHasOtherKernels(*M);
   return std::move(M);
+}
+
+Error mneme::checkComplete(const Module &Extracted) {
+  // What ptxas knows; it refuses everything else.
+  constexpr StringLiteral System[] = {"vprintf", "malloc", "free",
+                                      "__assertfail"};
+  for (const Function &F : Extracted)
+    if (F.isDeclaration() && !F.isIntrinsic() &&
+        !is_contained(System, F.getName()))
+      return createStringError("function '" + F.getName() +
+                               "' is of another translation unit");
+  return Error::success();
 }
 
 /// "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which clang makes

@@ -124,6 +124,25 @@ TEST(ExtractTest, RefusesWhatIsNoKernel) {
         FailedWithMessage(("no kernel named '" + Name + "'").str()));
 }
 
+TEST(ExtractTest, MissesFunctionsOfOtherUnits) {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = parse(Context, Program);
+  EXPECT_THAT_ERROR(
+      checkComplete(*extract(*M, "k")),
+      FailedWithMessage("function 'declared' is of another translation unit"));
+  M = parse(Context, R"(
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr %p) {
+  %r = call i32 @vprintf(ptr %p, ptr %p)
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}
+declare i32 @vprintf(ptr, ptr)
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+)");
+  EXPECT_THAT_ERROR(checkComplete(*extract(*M, "k")), Succeeded());
+}
+
 TEST(ExtractTest, HashIsOfThisKernelOnly) {
   std::string K = hash(Program, "k");
   EXPECT_EQ(K.size(), 32u);

@@ -63,6 +63,10 @@ Expected<std::unique_ptr<Module>> parsePayloadModule(const Payload &P,
 Expected<std::unique_ptr<Module>> extractKernel(std::unique_ptr<Module> M,
                                                 StringRef Kernel);
 
+/// Refuses a kernel that calls functions that neither \p Extracted nor NVIDIA's
+/// system has: with -fgpu-rdc, those of other translation units.
+Error checkComplete(const Module &Extracted);
+
 /// The static hash: XXH3-128 of the extracted module's text, 32 hexadecimal
 /// digits, without what does not concern the code: debug info, names of values
 /// and types, the compiler's version, and the numbers that -fgpu-rdc puts into
