@@ -325,7 +325,8 @@ json::Value mneme::toJSON(const BufferReport &R) {
       {"max_rel_error", numberToJSON(S.MaxRel)},
       {"max_ulp_error", numberToJSON(S.MaxUlp)},
       {"norm_error",
-       S.NormError ? numberToJSON(*S.NormError) : json::Value(nullptr)}};
+       S.NormError ? numberToJSON(*S.NormError) : json::Value(nullptr)},
+      {"reproducible", R.Reproducible}};
   O["expected"] = S.First ? json::Value(S.Expected) : json::Value(nullptr);
   O["actual"] = S.First ? json::Value(S.Actual) : json::Value(nullptr);
   return O;
@@ -343,7 +344,8 @@ bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
       !O.map("pass", S.Pass) || !O.map("elements", S.Elements) ||
       !O.map("differences", S.Differences) ||
       !O.map("mismatches", S.Mismatches) || !O.map("first_mismatch", S.First) ||
-      !O.map("expected", Expected) || !O.map("actual", Actual))
+      !O.map("expected", Expected) || !O.map("actual", Actual) ||
+      !O.map("reproducible", R.Reproducible))
     return false;
   auto Fail = [&](const char *Field, llvm::Error E) {
     P.field(Field).report("unknown value");

@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -49,6 +50,39 @@ static void inferAttributes(Module &M) {
   MPM.run(M, MAM);
 }
 
+static bool holdsPointer(const Type *T) {
+  return T->isPtrOrPtrVectorTy() || any_of(T->subtypes(), holdsPointer);
+}
+
+/// Might \p I make a pointer of what is not based on an argument or a variable?
+static bool makesPointer(const Instruction &I) {
+  if (auto *Call = dyn_cast<CallBase>(&I))
+    return !Call->getCalledFunction() ||
+           (Call->getCalledFunction()->isDeclaration() &&
+            holdsPointer(I.getType()));
+  if (isa<LoadInst>(I) && holdsPointer(I.getType()))
+    return true;
+  return isa<IntToPtrInst>(I) || any_of(I.operands(), [](const Use &U) {
+           auto *C = dyn_cast<ConstantExpr>(U);
+           return C && C->getOpcode() == Instruction::IntToPtr;
+         });
+}
+
+/// The same of \p F and all that it calls.
+static bool makesPointers(const Function &F) {
+  SmallVector<const Function *> Work = {&F};
+  DenseSet<const Function *> Seen = {&F};
+  while (!Work.empty())
+    for (const Instruction &I : instructions(Work.pop_back_val())) {
+      if (makesPointer(I))
+        return true;
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (Call && Seen.insert(Call->getCalledFunction()).second)
+        Work.push_back(Call->getCalledFunction());
+    }
+  return false;
+}
+
 /// The region that holds \p Address.
 static std::optional<size_t> findRegion(const RecordedState &State,
                                         uint64_t Address) {
@@ -65,6 +99,8 @@ bool ReplayPlan::canReadWhatItWrites() const {
   ModRefInfo Others =
       F.getMemoryEffects().getWithoutLoc(IRMemLocation::ArgMem).getModRef();
   if (isModSet(Others))
+    return true;
+  if (isRefSet(Others) && makesPointers(F))
     return true;
   DenseSet<size_t> Read, Written;
   for (auto [I, Bytes] : enumerate(State->args())) {

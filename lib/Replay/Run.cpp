@@ -26,6 +26,10 @@ using namespace llvm::mneme;
 /// What a process may lose before it should be replaced.
 static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
 
+/// Buffers that are larger together are not kept to be compared with those of a
+/// second launch.
+static constexpr uint64_t MaxKeptBytes = uint64_t(1) << 30;
+
 namespace {
 /// Adds the time of its scope to a figure.
 class ScopedTimer {
@@ -282,6 +286,10 @@ public:
   Error verify();
   Expected<std::optional<double>> sample(unsigned Repeat) override;
 
+  /// After a mismatch: launches again, to see whether that leaves the same. If
+  /// not, the kernel is to blame, or the recording, rather than the compiler.
+  Error checkReproducibility();
+
   bool isGood() const { return !failed() && V != Verdict::Mismatch; }
   /// Did the device stop it?
   bool failed() const {
@@ -304,6 +312,8 @@ private:
   ReplayTimes &Times;
   ReplaySession::StageFn Report;
   LaunchConfig Config;
+
+  Expected<std::vector<std::vector<char>>> readFailures();
 };
 } // namespace
 
@@ -377,6 +387,56 @@ Error Contender::verify() {
   return Error::success();
 }
 
+/// What lies in the buffers that failed; nothing when that is too much.
+Expected<std::vector<std::vector<char>>> Contender::readFailures() {
+  std::vector<std::vector<char>> Contents;
+  uint64_t Bytes = 0;
+  for (const BufferReport &B : Buffers)
+    Bytes += B.Stats.Pass ? 0 : B.Size;
+  if (Bytes > MaxKeptBytes)
+    return Contents;
+  for (const BufferReport &B : Buffers) {
+    if (B.Stats.Pass)
+      continue;
+    Contents.emplace_back(B.Size);
+    if (Error E = D.read(B.Address, Contents.back()))
+      return std::move(E);
+  }
+  return Contents;
+}
+
+Error Contender::checkReproducibility() {
+  Expected<std::vector<std::vector<char>>> First = readFailures();
+  if (!First)
+    return First.takeError();
+  if (First->empty())
+    return Error::success();
+  Expected<std::optional<double>> Launched = sample(1);
+  if (!Launched)
+    return Launched.takeError();
+  // Nobody looks where else it has written now.
+  Memory.markAllDirty();
+  if (!*Launched)
+    return Error::success();
+  Report(ReplayStage::Compare);
+  ScopedTimer Timer(Times.Compare);
+  Expected<std::vector<std::vector<char>>> Second = readFailures();
+  if (!Second)
+    return Second.takeError();
+  bool AllSame = true;
+  size_t I = 0;
+  for (BufferReport &B : Buffers)
+    if (!B.Stats.Pass) {
+      B.Reproducible = (*First)[I] == (*Second)[I];
+      AllSame &= *B.Reproducible;
+      ++I;
+    }
+  if (!AllSame)
+    Message += "; a second replay of it wrote other bytes: the kernel is not "
+               "deterministic, or reads what was not recorded";
+  return Error::success();
+}
+
 namespace llvm {
 namespace mneme {
 /// One run of a compiled kernel in a session.
@@ -446,6 +506,9 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   if (Candidate.isGood() && Options.Verify)
     if (Error E = Candidate.verify())
       return E;
+  if (Candidate.V == Verdict::Mismatch)
+    if (Error E = Candidate.checkReproducibility())
+      return E;
   if (Candidate.isGood()) {
     if (GPU)
       if (Error E = describeOnGPU(*Candidate.Kernel))
@@ -453,8 +516,10 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
     Expected<std::unique_ptr<Contender>> Other = prepareBaseline();
     if (!Other)
       return Other.takeError();
-    if (Error E = measure(Candidate, Other->get()))
-      return E;
+    // The baseline may have taken the device with it.
+    if (!Session.Lost)
+      if (Error E = measure(Candidate, Other->get()))
+        return E;
   }
   take(Candidate);
   return Error::success();
@@ -512,7 +577,7 @@ MeasureRules ReplayRun::getRules() const {
 Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
   CacheMode Cache =
       Options.Cache.value_or(GPU ? CacheMode::Cold : CacheMode::Warm);
-  bool Restore = Session.needsRestoring(Options.Verify);
+  bool Restore = Session.needsRestoring(Plan);
   SmallVector<SampleSource *, 2> Sources;
   for (Contender *C : {&Candidate, Other})
     if (C) {
@@ -523,10 +588,18 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
   MeasureRules Rules = getRules();
   Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
   double Run = R.Times.Run, Restored = R.Times.Restore;
-  Expected<std::vector<Measurement>> Measured = [&] {
+  auto MeasureAll = [&] {
     ScopedTimer Timer(Run);
     return Session.TheMeasurer->measure(Sources, Rules);
-  }();
+  };
+  auto TimerName = [&]() -> StringRef {
+    return GPU ? GPU->getTimerName() : "host";
+  };
+  StringRef TimerBefore = TimerName();
+  Expected<std::vector<Measurement>> Measured = MeasureAll();
+  // Where CUPTI stops reporting kernels, events go on: no samples of both.
+  if (Measured && !Measured->empty() && TimerName() != TimerBefore)
+    Measured = MeasureAll();
   R.Times.Run = Run - (R.Times.Restore - Restored);
   if (!Measured)
     return Measured.takeError();
@@ -539,7 +612,7 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
     return Error::success();
   }
   for (Measurement &M : *Measured) {
-    M.Timer = GPU ? GPU->getTimerName().str() : "host";
+    M.Timer = TimerName().str();
     M.Cache = Cache;
     M.Restored = Restore;
   }
@@ -727,15 +800,20 @@ Error ReplaySession::prepare(StageFn Report) {
   return Error::success();
 }
 
-/// Before each timed launch. What verified does what the recorded kernel does.
-bool ReplaySession::needsRestoring(bool IsVerified) {
-  if (!D->asGPU() || !IsVerified)
+/// Before each timed launch. What verified does what the recorded kernel does,
+/// unless somebody else wrote it: that need not take the same way.
+bool ReplaySession::needsRestoring(const ReplayPlan &Variant) {
+  if (!D->asGPU() || !Variant.options().Verify)
     return true;
   if (!NeedsRestoring) {
     ScopedTimer Timer(PrepareTime);
     NeedsRestoring = Plan.canReadWhatItWrites();
   }
-  return *NeedsRestoring;
+  if (*NeedsRestoring ||
+      Variant.options().IRFile == Plan.options().IRFile)
+    return *NeedsRestoring;
+  ScopedTimer Timer(PrepareTime);
+  return Variant.canReadWhatItWrites();
 }
 
 Expected<CompiledKernel> ReplaySession::compile(const ReplayPlan &Variant,

@@ -244,6 +244,7 @@ TEST(CompareTest, ReportSurvivesJSON) {
   R.Size = 8;
   R.Rule = makeRule(MNEME_DTYPE_F32, MNEME_TOLERANCE_REL, 1e-6, MNEME_NORM_L2);
   R.Stats = compare<float>({1, 2}, {1, NAN}, R.Rule);
+  R.Reproducible = false;
   Expected<json::Value> Parsed = json::parse([&] {
     std::string Text;
     raw_string_ostream(Text) << toJSON(R);
@@ -255,5 +256,6 @@ TEST(CompareTest, ReportSurvivesJSON) {
   ASSERT_TRUE(fromJSON(*Parsed, Back, Root)) << toString(Root.getError());
   EXPECT_EQ(toJSON(Back), toJSON(R));
   EXPECT_EQ(Back.Stats.MaxAbs, Inf);
+  EXPECT_EQ(Back.Reproducible, false);
   EXPECT_EQ(Back.Address, R.Address);
 }

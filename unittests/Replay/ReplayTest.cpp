@@ -567,8 +567,11 @@ public:
   std::string Arch = "sm_90";
   GPUTimer Timer = GPUTimer::Auto;
   bool WasLaunched = false;
+  bool IsLost = false; ///< Nothing can be launched any more.
+  StringRef TimerName = "events";
 
   std::string getArch() const override { return Arch; }
+  StringRef getTimerName() const override { return TimerName; }
   Error setTimer(GPUTimer T) override {
     Timer = T;
     return Error::success();
@@ -589,6 +592,8 @@ public:
   }
   Expected<LaunchOutcome> launch(DeviceKernel &K, const LaunchConfig &C,
                                  ArrayRef<void *> Args) override {
+    if (IsLost)
+      return createStringError("lost");
     if (C.Repeat > 1)
       Log += std::to_string(C.Repeat);
     Log += 'L';
@@ -711,9 +716,87 @@ TEST_F(GPUSessionTest, DoesNotTimeWhatIsWrong) {
   GPU->Run = [](ArrayRef<void *>) { return LaunchStatus::Ok; };
   ReplayResult R = run();
   EXPECT_EQ(R.V, Verdict::Mismatch);
-  EXPECT_EQ(GPU->Log, "LC");
+  // Launched again, to see whether it does the same.
+  EXPECT_EQ(GPU->Log, "LC"
+                      "RL");
   EXPECT_FALSE(R.Measured);
   EXPECT_FALSE(Session->isSpent());
+}
+
+TEST_F(GPUSessionTest, TellsWhetherAMismatchIsReproducible) {
+  open();
+  GPU->Run = [](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) += 7;
+    return LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_EQ(R.Buffers.front().Reproducible, true);
+  EXPECT_EQ(R.Buffers.back().Reproducible, std::nullopt); // it matches
+  EXPECT_THAT(R.Error, Not(HasSubstr("second replay")));
+
+  // Something that was not recorded, or a race. What the second launch writes
+  // elsewhere is gone for the next one.
+  unsigned Launches = 0;
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    uint8_t *P = *static_cast<uint8_t **>(Args[0]);
+    P[0] = 100 + ++Launches;
+    P[2 * Page] = Launches == 2;
+    return LaunchStatus::Ok;
+  };
+  R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_EQ(Launches, 2u);
+  EXPECT_EQ(R.Buffers.front().Reproducible, false);
+  EXPECT_THAT(R.Error, HasSubstr("second replay of it wrote other bytes"));
+  GPU->Run = [](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) = 15;
+    return LaunchStatus::Ok;
+  };
+  R = run();
+  EXPECT_EQ(R.V, Verdict::Match) << R.Error;
+}
+
+TEST_F(GPUSessionTest, ABaselineMayCrash) {
+  ReplayOptions O;
+  O.Compared = Baseline::Recompiled;
+  open(O);
+  unsigned Launches = 0;
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) = 15;
+    if (++Launches == 1)
+      return LaunchStatus::Ok;
+    GPU->IsLost = true;
+    return LaunchStatus::IllegalAddress;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Match) << R.Error;
+  EXPECT_FALSE(R.Measured);
+  ASSERT_TRUE(R.Compared);
+  EXPECT_EQ(R.Compared->V, Verdict::Crash) << R.Compared->Error;
+  EXPECT_TRUE(Session->isLost());
+}
+
+TEST_F(GPUSessionTest, SamplesAreOfOneTimer) {
+  ReplayOptions O;
+  O.Warmup = 0;
+  O.Iterations = 3;
+  open(O);
+  unsigned Launches = 0;
+  GPU->TimerName = "cupti";
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) = 15;
+    // CUPTI gives up in the middle.
+    if (++Launches == 3) {
+      GPU->TimerName = "events";
+      GPU->Nanoseconds = 2e5;
+    }
+    return LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  ASSERT_TRUE(R.Measured);
+  EXPECT_EQ(R.Measured->Timer, "events");
+  EXPECT_EQ(R.nanoseconds(), ArrayRef<double>({2e5, 2e5, 2e5}));
 }
 
 TEST_F(GPUSessionTest, IsLostWithTheDevice) {
@@ -824,4 +907,16 @@ TEST_F(MemoryUseTest, WhatIsNotUnderstoodDoes) {
                                   "store i32 1, ptr %r"));
   // Nobody knows what is there.
   EXPECT_TRUE(canReadWhatItWrites(CopyBody, /*Second=*/16 * Page));
+  // What is read may lie anywhere: a table of pointers, one in a variable, one
+  // that is hidden in a number.
+  EXPECT_TRUE(canReadWhatItWrites("%r = load ptr, ptr %q\n"
+                                  "%v = load i32, ptr %r\n"
+                                  "store i32 %v, ptr %p"));
+  EXPECT_TRUE(canReadWhatItWrites("%r = load ptr, ptr addrspace(1) @counter\n"
+                                  "%v = load i32, ptr %r\n"
+                                  "store i32 %v, ptr %p"));
+  EXPECT_TRUE(canReadWhatItWrites("%n = load i64, ptr %q\n"
+                                  "%r = inttoptr i64 %n to ptr\n"
+                                  "%v = load i32, ptr %r\n"
+                                  "store i32 %v, ptr %p"));
 }

@@ -106,6 +106,9 @@ struct BufferReport {
   uint64_t Address = 0, Size = 0;
   CompareRule Rule;
   CompareStats Stats;
+  /// Of a buffer that fails: whether a second launch of the same code left the
+  /// same bytes there. Unset: nobody looked.
+  std::optional<bool> Reproducible;
 };
 
 json::Value toJSON(const BufferReport &R);

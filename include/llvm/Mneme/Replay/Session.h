@@ -86,7 +86,7 @@ private:
 
   Error checkVariant(const ReplayPlan &Variant) const;
   Error prepare(StageFn Report);
-  bool needsRestoring(bool IsVerified);
+  bool needsRestoring(const ReplayPlan &Variant);
   friend class ReplayRun;
 };
 
