@@ -5,7 +5,7 @@
 ; RUN: env TMPDIR=%t/tmp mneme-opt -passes='mneme-capture<O3>' -S %t/device.ll -o %t/after.ll
 ; RUN: mneme-opt -passes=verify -S %t/device.ll -o %t/before.ll
 ; RUN: diff %t/before.ll %t/after.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S %t/other.ll | FileCheck %s --check-prefix=OTHER
+; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S < %t/other.ll | FileCheck %s --check-prefix=OTHER
 ; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S %t/host.ll -o %t/embedded.ll
 ; RUN: FileCheck %s < %t/embedded.ll
 ; RUN: ls -A %t/tmp/mneme-* | count 0

@@ -1,9 +1,9 @@
 ; Kernels that cannot be recorded are a warning, once, with the reason: the program
 ; itself is as good as without us.
 ; RUN: rm -rf %t && split-file %s %t && mkdir %t/tmp %t/open %t/odd
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S %t/host.ll -o %t/out.ll 2>&1 | FileCheck %s --check-prefix=MISSING
+; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S < %t/host.ll -o %t/out.ll 2>&1 | FileCheck %s --check-prefix=MISSING
 ; RUN: FileCheck %s --check-prefix=UNTOUCHED < %t/out.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S %t/plain.ll 2>&1 | FileCheck %s --check-prefix=PLAIN
+; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S < %t/plain.ll 2>&1 | FileCheck %s --check-prefix=PLAIN
 
 ; MISSING:       warning: mneme: found no device code for 2 kernels of 'x.cu', which cannot be recorded; both sides must be compiled by one command, the device first
 ; MISSING-NOT:   warning
