@@ -169,7 +169,8 @@ protected:
 
   /// What a launch of \p Kernel with one argument comes to. In a process of its
   /// own, as it is the end of a GPU's context.
-  void expectStatus(StringRef Kernel, uint64_t Argument, LaunchStatus Status);
+  void expectStatus(StringRef Kernel, uint64_t Argument, LaunchStatus Status,
+                    ArrayRef<KernelGlobal> Globals = {});
 
   OpenDevice *Open = nullptr;
   Device *D = nullptr;
@@ -261,8 +262,9 @@ void Conformance::run(DeviceKernel &Kernel, Dim3 Grid, Dim3 Block,
 }
 
 void Conformance::expectStatus(StringRef Kernel, uint64_t Argument,
-                               LaunchStatus Status) {
-  auto K = load(Kernel);
+                               LaunchStatus Status,
+                               ArrayRef<KernelGlobal> Globals) {
+  auto K = load(Kernel, Globals);
   ASSERT_TRUE(K);
   EXPECT_EXIT(
       {
@@ -973,6 +975,13 @@ TEST_P(Conformance, ReportsIllegalAddresses) {
   SKIP_WITHOUT_PTXAS();
   expectStatus("store", Open->Base + ArenaSize - GranuleSize,
                LaunchStatus::IllegalAddress);
+  // It may have failed before its variables are asked for.
+  std::vector<KernelGlobal> Globals = {
+      {"conformance_counter", 4, map(4)},
+      {"conformance_table", 32, map(32)},
+      {"conformance_constants", 32, map(32)}};
+  expectStatus("globals", Open->Base + ArenaSize - GranuleSize,
+               LaunchStatus::IllegalAddress, Globals);
 }
 
 TEST_P(Conformance, ReportsTraps) {

@@ -245,6 +245,12 @@ Expected<LaunchOutcome> CudaDevice::launch(DeviceKernel &TheKernel,
     Outcome.Message = explainRefusal(K, Config, R);
     return Outcome;
   };
+  auto Fail = [&](const GPUResult &R, std::string Message) {
+    Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/true);
+    Outcome.Message = std::move(Message);
+    lose(Outcome.Message);
+    return Outcome;
+  };
   if (CUresult R = allowShared(K, Config.DynamicShared))
     return Refuse(R);
 
@@ -267,26 +273,21 @@ Expected<LaunchOutcome> CudaDevice::launch(DeviceKernel &TheKernel,
     if (!isFatal(R.Code))
       return Refuse(R);
     // An earlier launch of these may be what failed.
-    Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/true);
-    Outcome.Message = describe(R);
-    lose(Outcome.Message);
-    return Outcome;
+    return Fail(R, describe(R));
   }
-  for (const GlobalPlace &G : K.Globals)
-    if (!G.Constant)
-      if (Error E = copy(G.Home, G.Image, G.Size))
-        return E;
+  for (const GlobalPlace &G : K.Globals) {
+    if (G.Constant)
+      continue;
+    // So may the kernel have by now.
+    if (GPUResult R = Backend->copy(G.Home, G.Image, G.Size))
+      return Fail(R, describe(R));
+  }
 
   if (GPUResult R = Backend->synchronize(Config.TimeoutSeconds)) {
-    Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/true);
-    Outcome.Message =
-        R.Code == CUDA_ERROR_NOT_READY
-            ? formatv("kernel '{0}' ran longer than {1} s", K.Name,
-                      format("%g", Config.TimeoutSeconds))
-                  .str()
-            : describe(R);
-    lose(Outcome.Message);
-    return Outcome;
+    if (R.Code != CUDA_ERROR_NOT_READY)
+      return Fail(R, describe(R));
+    return Fail(R, formatv("kernel '{0}' ran longer than {1} s", K.Name,
+                           format("%g", Config.TimeoutSeconds)));
   }
   float Milliseconds = 0;
   if (Error E = check(Driver.EventElapsedTime(&Milliseconds, Start, Stop),
