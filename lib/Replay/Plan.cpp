@@ -366,8 +366,8 @@ Error ReplayPlan::planCompilation() {
       .moveInto(AppImages);
 }
 
-std::unique_ptr<Module> ReplayPlan::cloneModule() const {
-  return copyModule(*M);
+std::unique_ptr<Module> ReplayPlan::cloneModule(LLVMContext &Context) const {
+  return copyModule(*M, Context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -477,5 +477,10 @@ Error ReplayPlan::planComparison() {
 Error ReplayPlan::planMeasurement() const {
   if (Options.Compared == Baseline::App && Options.appFile().empty())
     return createStringError("--baseline=app needs the application: --app");
+  if (Options.Compared != Baseline::App && !Options.App.empty())
+    return createStringError("--app needs --baseline=app");
+  if (Options.Compared != Baseline::None && !Options.Execute)
+    return createStringError("--baseline is measured, which --no-execute "
+                             "rules out");
   return Error::success();
 }

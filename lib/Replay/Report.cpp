@@ -249,14 +249,15 @@ static json::Value dimsToJSON(const Dim3 &D) {
 
 static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
   const ReplayOptions &O = Plan.options();
-  bool RanOnHost = R.Device == "host";
+  // What died has not told.
+  bool RanOnHost =
+      (R.Device.empty() && O.Execute ? O.Device : R.Device) == "host";
   auto OrAuto = [&](std::optional<unsigned> Count, unsigned OnHost) {
     if (!Count && RanOnHost && !O.Adaptive)
       Count = OnHost;
     return Count ? json::Value(*Count) : json::Value("auto");
   };
   const SpecializeOptions &SO = Plan.compiler().options().Specialize;
-  bool OnHost = O.Execute && !R.GPU;
   return json::Object{
       {"kernel", Plan.kernel().KernelName},
       {"demangled_name", orNull(Plan.kernel().DemangledName)},
@@ -286,9 +287,10 @@ static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
       {"ir", orNull(O.IRFile)},
       {"compare_with_app", orNull(O.CompareWithApp)},
       {"device", O.Execute ? json::Value(O.Device) : json::Value(nullptr)},
-      {"host_finish", OnHost ? json::Value(getHostFinishName(O.Host.Finish))
-                             : json::Value(nullptr)},
-      {"host_strategy", OnHost
+      {"host_finish", RanOnHost
+                          ? json::Value(getHostFinishName(O.Host.Finish))
+                          : json::Value(nullptr)},
+      {"host_strategy", RanOnHost
                             ? json::Value(getHostStrategyName(O.Host.Strategy))
                             : json::Value(nullptr)},
       {"warmup", OrAuto(O.Warmup, O.HostWarmup)},
@@ -449,7 +451,7 @@ static std::string describeMeasurement(const Measurement &M) {
 static void printBaseline(Table &T, const BaselineResult &R) {
   if (!R.Measured) {
     T.row("baseline", getBaselineName(R.Kind) + ", " + getVerdictName(R.V) +
-                          ": " + R.Error);
+                          (R.Error.empty() ? "" : ": ") + R.Error);
     return;
   }
   if (R.Measured->Nanoseconds.empty())

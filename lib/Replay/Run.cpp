@@ -105,9 +105,10 @@ private:
 
 Expected<CompiledKernel> Compilation::run() {
   Report(ReplayStage::Optimize);
+  LLVMContext Context;
   std::unique_ptr<Module> M = [&] {
     ScopedTimer Timer(Code.Times.Specialize);
-    return Plan.cloneModule();
+    return Plan.cloneModule(Context);
   }();
   CompileResult Compiled;
   Error E = Plan.compiler().optimize(*M, Compiled);
@@ -765,6 +766,8 @@ Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
       return createStringError("--cache=cold needs a GPU");
     if (O.Compared == Baseline::App)
       return createStringError("--baseline=app needs a GPU");
+    if (O.Timer != GPUTimer::Auto)
+      return createStringError("--timer needs a GPU");
     return Error::success();
   }
   const RecordedKernel &K = Variant.kernel();

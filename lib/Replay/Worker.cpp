@@ -130,7 +130,6 @@ public:
   End wait();
 
   ReplayStage Stage = ReplayStage::Open;
-  bool Launched = false;
   std::optional<json::Value> Result;
   std::string Error, Fatal;
 
@@ -173,7 +172,6 @@ bool WorkerMonitor::handle(StringRef Line) {
     return false;
   if (std::optional<int64_t> S = O->getInteger("stage")) {
     Stage = static_cast<ReplayStage>(*S);
-    Launched |= Stage == ReplayStage::Launch;
     restart();
     return false;
   }

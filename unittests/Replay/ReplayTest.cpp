@@ -554,6 +554,23 @@ TEST_F(ReplayTest, MeasuresBesideABaseline) {
                        FailedWithMessage("--baseline=app needs a GPU"));
 }
 
+TEST_F(ReplayTest, RefusesOptionsThatWouldDoNothing) {
+  ReplayOptions App;
+  App.App = "/nowhere/app";
+  EXPECT_THAT(planError(App), HasSubstr("--app needs --baseline=app"));
+  ReplayOptions CompileOnly;
+  CompileOnly.Execute = false;
+  CompileOnly.Compared = Baseline::Recompiled;
+  EXPECT_THAT(planError(CompileOnly), HasSubstr("--no-execute rules out"));
+  ReplayOptions Timed;
+  Timed.Device = "host";
+  Timed.Timer = GPUTimer::CUPTI;
+  auto P = plan(Timed);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_THAT_EXPECTED(runIsolatedReplay(**P),
+                       FailedWithMessage("--timer needs a GPU"));
+}
+
 //===----------------------------------------------------------------------===//
 // What a session does on a GPU
 //===----------------------------------------------------------------------===//
