@@ -68,7 +68,8 @@ template <typename FnT> static auto timed(std::vector<double> &To, FnT F) {
 }
 
 static DeviceImage compile(Case &C, const ReplayPlan &Plan) {
-  std::unique_ptr<Module> M = Plan.cloneModule();
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
   CompileResult Compiled;
   ExitOnErr(timed(C.Milliseconds[Optimize],
                   [&] { return Plan.compiler().optimize(*M, Compiled); }));

@@ -345,12 +345,13 @@ static void addOtherKernel(Module &M) {
 
 Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
                                                     bool Object) const {
-  std::unique_ptr<Module> Copy = copyModule(M);
+  LLVMContext Context;
+  std::unique_ptr<Module> Copy = copyModule(M, Context);
   if (Copy->getTargetTriple().isNVPTX()) {
     placeVariables(*Copy);
     addOtherKernel(*Copy);
   }
-  DiagnosticScope Diagnostics(Copy->getContext());
+  DiagnosticScope Diagnostics(Context);
   const Triple &TT = Copy->getTargetTriple();
   const TargetOptions &TO = TM->Options;
   legacy::PassManager PM;

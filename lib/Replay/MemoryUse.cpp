@@ -93,7 +93,8 @@ static std::optional<size_t> findRegion(const RecordedState &State,
 }
 
 bool ReplayPlan::canReadWhatItWrites() const {
-  std::unique_ptr<Module> Copy = cloneModule();
+  LLVMContext Context;
+  std::unique_ptr<Module> Copy = cloneModule(Context);
   inferAttributes(*Copy);
   const Function &F = *Copy->getFunction(Kernel.KernelName);
   ModRefInfo Others =

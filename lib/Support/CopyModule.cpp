@@ -24,10 +24,11 @@ SmallVector<char, 0> mneme::writeExactBitcode(const Module &M) {
   return Buffer;
 }
 
-std::unique_ptr<Module> mneme::copyModule(const Module &M) {
+std::unique_ptr<Module> mneme::copyModule(const Module &M,
+                                          LLVMContext &Context) {
   SmallVector<char, 0> Buffer = writeExactBitcode(M);
   return cantFail(parseBitcodeFile(
       MemoryBufferRef(StringRef(Buffer.data(), Buffer.size()),
                       M.getModuleIdentifier()),
-      M.getContext()));
+      Context));
 }

@@ -32,7 +32,7 @@ static std::unique_ptr<Module> parse(LLVMContext &Context, StringRef IR) {
 
 static std::unique_ptr<Module> extract(const Module &M, StringRef Kernel) {
   std::unique_ptr<Module> Out =
-      cantFail(extractKernel(copyModule(M), Kernel));
+      cantFail(extractKernel(copyModule(M, M.getContext()), Kernel));
   EXPECT_FALSE(verifyModule(*Out, &errs()));
   return Out;
 }
@@ -120,7 +120,7 @@ TEST(ExtractTest, RefusesWhatIsNoKernel) {
   std::unique_ptr<Module> M = parse(Context, Program);
   for (StringRef Name : {"nothing", "helper", "declared", "used"})
     EXPECT_THAT_EXPECTED(
-        extractKernel(copyModule(*M), Name),
+        extractKernel(copyModule(*M, Context), Name),
         FailedWithMessage(("no kernel named '" + Name + "'").str()));
 }
 

@@ -183,8 +183,8 @@ public:
   /// its memory restored to do the same again? Decided by the IR, and true
   /// whenever in doubt. Takes as long as a small pipeline.
   bool canReadWhatItWrites() const;
-  /// A fresh copy of the module to compile.
-  std::unique_ptr<Module> cloneModule() const;
+  /// A fresh copy of the module to compile, best in a context of its own.
+  std::unique_ptr<Module> cloneModule(LLVMContext &Context) const;
   /// Seconds that parsing the IR and reading the snapshots took.
   double parseTime() const { return ParseTime; }
   double readTime() const { return ReadTime; }

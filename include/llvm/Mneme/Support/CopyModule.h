@@ -18,6 +18,7 @@
 #include <memory>
 
 namespace llvm {
+class LLVMContext;
 class Module;
 namespace mneme {
 
@@ -25,9 +26,10 @@ namespace mneme {
 /// generators walk them, and what they make depends on it.
 SmallVector<char, 0> writeExactBitcode(const Module &M);
 
-/// A copy in the same context with the same order of use-lists, which
-/// CloneModule does not keep.
-std::unique_ptr<Module> copyModule(const Module &M);
+/// A copy with the same order of use-lists, which CloneModule does not keep.
+/// \param Context  best one of its own: types and debug info remain in a context
+/// when their module is gone.
+std::unique_ptr<Module> copyModule(const Module &M, LLVMContext &Context);
 
 } // namespace mneme
 } // namespace llvm
