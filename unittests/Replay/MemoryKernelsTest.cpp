@@ -30,8 +30,8 @@ using namespace llvm::mneme;
 
 namespace {
 
-constexpr uint64_t Tile = MNEME_KERNEL_TILE;
 constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
+constexpr uint64_t Many = 16 * Page;
 
 /// Bytes at an address that is known modulo 64.
 class Bytes {
@@ -219,7 +219,7 @@ TEST_P(MemoryKernelsTest, CompareAgreesWithTheHost) {
     for (uint32_t DType = 0; DType <= MNEME_DTYPE_U64; ++DType) {
       const uint64_t Sizes[] = {
           0,    below(R, 64),        below(R, 3 * Page), Page,
-          Tile, Tile - below(R, 20), Tile + 1,           below(R, 4 * Tile)};
+          Many, Many - below(R, 20), Many + 1,           below(R, 4 * Many)};
       uint64_t Size = Sizes[below(R, std::size(Sizes))];
       uint64_t Offset = below(R, 64);
       // Most ranges lie as they do in an application.
@@ -244,16 +244,16 @@ TEST_P(MemoryKernelsTest, CompareAgreesWithTheHost) {
 
 TEST_P(MemoryKernelsTest, ComparesEveryByte) {
   // At every alignment, with the difference at every place where a head, a
-  // word, a tile or the tail may begin or end.
+  // word, a page or the tail may begin or end.
   Random R(4);
   FakeGPU D;
   prepare(D, R);
-  constexpr uint64_t Sizes[] = {1, 15, 33, Tile + 7, 2 * Tile};
+  constexpr uint64_t Sizes[] = {1, 15, 33, Page, Many + 7, 2 * Many};
   for (uint64_t Offset = 0; Offset != 16; ++Offset) {
     for (uint64_t Size : Sizes) {
       Bytes A(Size, Offset), B(Size, Offset + 16);
       std::vector<uint64_t> Places;
-      for (uint64_t Center : {uint64_t(0), Page, Tile, Size})
+      for (uint64_t Center : {uint64_t(0), Page, Many, Size})
         for (uint64_t I = Center < 20 ? 0 : Center - 20; I < Center + 20; ++I)
           if (I < Size)
             Places.push_back(I);
@@ -279,7 +279,7 @@ TEST_P(MemoryKernelsTest, DiffFindsThePages) {
     std::vector<MnemeDiffPart> Parts;
     std::vector<uint8_t> Expected;
     for (unsigned I = 0, N = below(R, 6); I != N; ++I) {
-      uint64_t Size = below(R, 2) ? below(R, 3 * Tile) : Page * below(R, 20);
+      uint64_t Size = below(R, 2) ? below(R, 3 * Many) : Page * below(R, 20);
       uint64_t Offset = below(R, 64);
       bool WithZeros = below(R, 3) == 0;
       Bytes A(Size, Offset), B(Size, below(R, 3) ? Offset + 16 : below(R, 64));
@@ -312,14 +312,14 @@ TEST_P(MemoryKernelsTest, CopiesTheRangesAndNothingElse) {
   for (unsigned Round = 0; Round != rounds(100); ++Round) {
     FakeGPU D;
     prepare(D, R);
-    constexpr uint64_t Size = 5 * Tile;
+    constexpr uint64_t Size = 5 * Many;
     Bytes From(Size, below(R, 64)), To(Size, below(R, 64));
     for (char &C : From.ref())
       C = static_cast<char>(R());
     std::vector<char> Expected(Size);
     std::vector<MnemeCopyPart> Parts;
     for (uint64_t At = below(R, 100); At < Size;) {
-      uint64_t Length = below(R, 2) ? below(R, 100) : below(R, 2 * Tile);
+      uint64_t Length = below(R, 2) ? below(R, 100) : below(R, 2 * Many);
       Length = std::min(Length, Size - At);
       // Ranges of equal alignment and of any.
       uint64_t Source = below(R, Size - Length + 1);
@@ -335,6 +335,49 @@ TEST_P(MemoryKernelsTest, CopiesTheRangesAndNothingElse) {
     ASSERT_THAT_ERROR(D.copy(**Plan), Succeeded());
     ASSERT_EQ(ArrayRef<char>(To.ref()), ArrayRef<char>(Expected));
   }
+}
+
+TEST_P(MemoryKernelsTest, FindsTheirWayInManyParts) {
+  // More than the lanes of a wave look at in two steps, some of them empty.
+  Random R(6);
+  FakeGPU D;
+  prepare(D, R);
+  constexpr unsigned NumParts = 5000;
+  constexpr uint64_t Step = 128;
+  Bytes A(NumParts * Step + 3 * Page, 0), B(NumParts * Step + 3 * Page, 16);
+  std::vector<MnemeCopyPart> Copies;
+  std::vector<MnemeComparePart> Compares;
+  std::vector<MnemeDiffPart> Diffs;
+  std::vector<char> Expected(B.ref().begin(), B.ref().end());
+  std::vector<uint64_t> Differences;
+  std::vector<uint8_t> Flags;
+  for (char &C : A.ref())
+    C = static_cast<char>(1 + below(R, 255));
+  for (unsigned I = 0; I != NumParts; ++I) {
+    uint64_t At = I * Step, Size = below(R, 3) * below(R, Step + 1) / 2;
+    if (I == NumParts - 1)
+      Size = 3 * Page; // and a large one
+    // What was not copied is zero.
+    bool IsCopied = below(R, 4);
+    Copies.push_back(
+        {B.address() + At, A.address() + At, IsCopied ? Size : 0});
+    if (IsCopied)
+      std::memcpy(&Expected[At], A.data() + At, Size);
+    Compares.push_back(
+        {A.address() + At, B.address() + At, Size, 0, 0, 0, 0, 0});
+    Differences.push_back(IsCopied ? 0 : Size);
+    Diffs.push_back({A.address() + At, B.address() + At, Size, Flags.size()});
+    Flags.resize(Flags.size() + divideCeil(Size, Page), !IsCopied);
+  }
+  auto Plan = D.planCopies(Copies);
+  ASSERT_THAT_EXPECTED(Plan, Succeeded());
+  ASSERT_THAT_ERROR(D.copy(**Plan), Succeeded());
+  ASSERT_EQ(ArrayRef<char>(B.ref()), ArrayRef<char>(Expected));
+  auto Results = D.compare(Compares);
+  ASSERT_THAT_EXPECTED(Results, Succeeded());
+  for (auto [Result, N] : zip_equal(*Results, Differences))
+    ASSERT_EQ(Result.Differences, N);
+  EXPECT_THAT_EXPECTED(D.diffPages(Diffs), HasValue(Flags));
 }
 
 TEST_P(MemoryKernelsTest, NoPartsAreNoWork) {

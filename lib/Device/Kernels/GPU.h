@@ -51,12 +51,13 @@ inline uint32_t numLanes() { return 32; } // unlike the register, a constant
 constexpr uint32_t MaxLanes = 64;
 inline uint32_t numLanes() { return __gpu_num_lanes(); }
 #endif
+constexpr uint32_t MinLanes = 32;
 /// Not those that happen to be active: after a branch that only some lanes took,
 /// the others are waited for.
 constexpr uint64_t AllLanes = ~uint64_t(0);
-/// Whether \p Condition holds in any lane. Called by all lanes.
-inline bool any(bool Condition) {
-  return __gpu_ballot(AllLanes, Condition) != 0;
+/// A bit for each lane in which \p Condition holds. Called by all lanes.
+inline uint64_t ballot(bool Condition) {
+  return __gpu_ballot(AllLanes, Condition);
 }
 inline uint64_t shuffleXor(uint64_t V, uint32_t Mask) {
   return __gpu_shuffle_idx_u64(AllLanes, lane() ^ Mask, V, numLanes());
@@ -85,9 +86,9 @@ inline uint32_t numBlocks() { return mneme_kernel_thread.NumBlocks; }
 inline uint32_t thread() { return mneme_kernel_thread.Thread; }
 inline uint32_t numThreads() { return mneme_kernel_thread.NumThreads; }
 inline uint32_t lane() { return 0; }
-constexpr uint32_t MaxLanes = 1;
+constexpr uint32_t MinLanes = 1, MaxLanes = 1;
 inline uint32_t numLanes() { return 1; }
-inline bool any(bool Condition) { return Condition; }
+inline uint64_t ballot(bool Condition) { return Condition; }
 inline uint64_t shuffleXor(uint64_t V, uint32_t) { return V; }
 
 inline void atomicAdd(uint64_t &Place, uint64_t V) {
@@ -117,6 +118,9 @@ inline uint64_t steadyTime() {
 inline uint64_t cycles() { return steadyTime(); }
 
 #endif
+
+/// Whether \p Condition holds in any lane. Called by all lanes.
+inline bool any(bool Condition) { return ballot(Condition) != 0; }
 
 } // namespace gpu
 

@@ -8,8 +8,8 @@
 //
 // The kernels of llvm/Mneme/Device/MemoryKernels.h, freestanding. They wait for
 // memory and for nothing else: no barriers and no shared memory. A wave takes a
-// page of a tile at a time, its lanes 16-byte words that lie side by side, each
-// with several loads under way.
+// tile, which is a page, at a time, its lanes 16-byte words that lie side by
+// side, each with several loads under way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,7 @@ using namespace llvm::mneme;
 
 /// What a wave does at once.
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
+static_assert(MNEME_KERNEL_TILE == Page);
 static constexpr uint64_t WordSize = sizeof(Word128);
 /// Words of a page that a lane loads before it looks at the first: as many as
 /// it has of one, up to eight, which four blocks have registers for.
@@ -64,35 +65,76 @@ struct Words {
 };
 } // namespace
 
-/// The part that \p Tile belongs to; not before \p Part.
-static uint64_t findPart(const uint64_t *FirstTile, uint64_t NumParts,
-                         uint64_t Part, uint64_t Tile) {
-  if (Tile < FirstTile[Part + 1])
-    return Part;
-  uint64_t End = NumParts;
+/// The part that \p Tile belongs to; not before \p Part. Each step waits for
+/// memory, so the lanes cut what is left into as many pieces as they can.
+static uint32_t findPart(const uint64_t *FirstTile, uint32_t NumParts,
+                         uint32_t Part, uint32_t Tile) {
+  uint32_t End = NumParts;
   // FirstTile[Part] <= Tile < FirstTile[End]
   while (End - Part > 1) {
-    uint64_t Middle = Part + (End - Part) / 2;
-    if (FirstTile[Middle] <= Tile)
-      Part = Middle;
-    else
-      End = Middle;
+    uint32_t Step = (End - Part + MinLanes) / (MinLanes + 1);
+    uint64_t Probe = Part + uint64_t(lane() + 1) * Step;
+    bool IsBefore = Probe < End && FirstTile[Probe] <= Tile;
+    Part += __builtin_popcountll(ballot(IsBefore)) * Step;
+    if (Step < End - Part)
+      End = Part + Step;
   }
   return Part;
 }
 
-/// Calls \p Work(Lo, Hi) for the pages that this wave has to do of a tile.
-/// Offsets count from \p Shift bytes before the part, so that pages are aligned
-/// as well as they can be; what this moves behind the last tile is left to it.
-template <typename F>
-static void forPages(uint64_t Tile, uint64_t NumTiles, uint64_t Size,
-                     uint64_t Shift, F Work) {
-  uint64_t Begin = Tile * MNEME_KERNEL_TILE;
-  uint64_t End =
-      Tile + 1 == NumTiles ? Size + Shift : Begin + MNEME_KERNEL_TILE;
-  uint32_t Wave = thread() / numLanes(), NumWaves = numThreads() / numLanes();
-  for (uint64_t P = Begin + Wave * Page; P < End; P += NumWaves * Page)
-    Work(max(P, Shift), min(P + Page, End));
+namespace {
+/// The tiles of a part that are aligned pages; the others are its first and its
+/// last one, or all.
+struct PageTiles {
+  uint32_t First = 0, Count = 0;
+
+  PageTiles() = default;
+  /// Of the part with the tiles [\p Begin, \p End). Offsets count from \p Shift
+  /// bytes before it for its pages to be aligned as well as they can be; what
+  /// this moves behind the last tile is left to that.
+  PageTiles(uint32_t Begin, uint32_t End, uint64_t Size, uint64_t Shift)
+      : First(Begin + (Shift != 0)) {
+    if (Size + Shift != uint64_t(End - Begin) * Page)
+      --End;
+    Count = First < End ? End - First : 0;
+  }
+};
+
+/// The offsets of any tile, counted alike.
+struct Range {
+  uint64_t Lo, Hi;
+
+  /// Tile \p Tile of the part that has \p NumTiles.
+  Range(uint32_t Tile, uint32_t NumTiles, uint64_t Size, uint64_t Shift)
+      : Lo(Tile ? Tile * Page : Shift),
+        Hi(Tile + 1 == NumTiles ? Size + Shift : (Tile + 1) * Page) {}
+};
+} // namespace
+
+/// Takes this wave through the tiles that it has to do: the waves of the whole
+/// grid take them in turns, so that many small parts keep as many of them busy
+/// as a large one. Calls \p Enter(Part, Begin, End), which returns PageTiles,
+/// before the first tile in another part; its tiles are [Begin, End). Then, for
+/// each tile, \p OnPage(Tile) or \p OnRest(Part, Tile).
+template <typename EnterFn, typename PageFn, typename RestFn>
+static void forTiles(const uint64_t *FirstTile, uint32_t NumParts,
+                     EnterFn Enter, PageFn OnPage, RestFn OnRest) {
+  uint32_t WavesOfBlock = numThreads() / numLanes();
+  uint32_t Tile = block() * WavesOfBlock + thread() / numLanes();
+  uint32_t NumTiles = FirstTile[NumParts];
+  uint32_t Part = 0, End = 0;
+  PageTiles Pages;
+  for (; Tile < NumTiles; Tile += numBlocks() * WavesOfBlock) {
+    if (Tile >= End) {
+      Part = findPart(FirstTile, NumParts, Part, Tile);
+      End = FirstTile[Part + 1];
+      Pages = Enter(Part, FirstTile[Part], End);
+    }
+    if (Tile - Pages.First < Pages.Count)
+      OnPage(Tile);
+    else
+      OnRest(Part, Tile);
+  }
 }
 
 /// Whether this lane finds a difference in its share of the page at \p A, which
@@ -276,41 +318,69 @@ static void report(Findings &Found, MnemeCompareResult &Result) {
   Found = Findings();
 }
 
+static constexpr uint64_t NotWide = ~uint64_t(0);
+
+/// How far before the part words begin; NotWide where those of the two ranges
+/// do not lie alike, or elements do not lie in words.
+static uint64_t getShift(const MnemeComparePart &P) {
+  uint64_t Shift = P.Expected % WordSize;
+  bool Wide = P.Actual % WordSize == Shift &&
+              Shift % (uint64_t(1) << getDTypeSizeLog2(P.DType)) == 0;
+  return Wide ? Shift : NotWide;
+}
+
+/// Compares a tile that is no page, or looks for NaN.
+[[gnu::noinline]] static void compareTile(const MnemeComparePart &P,
+                                          Findings &Found, uint32_t Tile,
+                                          uint32_t NumTiles) {
+  uint64_t Shift = getShift(P);
+  if (Shift == NotWide) {
+    Range R(Tile, NumTiles, P.Size, 0);
+    return compareRange(P, Found, R.Lo, R.Hi);
+  }
+  Range R(Tile, NumTiles, P.Size, Shift);
+  Words W(R.Lo, R.Hi);
+  if (R.Lo < W.Begin)
+    compareRange(P, Found, R.Lo - Shift, W.Begin - Shift);
+  if (W.End < R.Hi)
+    compareRange(P, Found, W.End - Shift, R.Hi - Shift);
+  if (looksForNaN(P) || wordsDiffer<false>(P.Expected - Shift, P.Actual - Shift,
+                                           W.Begin, W.End))
+    compareWords(P, Found, W.Begin - Shift, W.End - Shift);
+}
+
 MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
                                 const uint64_t *FirstTile, uint64_t NumParts,
                                 MnemeCompareResult *Results) {
-  if (NumParts == 0)
-    return;
   Findings Found;
-  uint64_t Part = 0;
-  for (uint64_t Tile = block(); Tile < FirstTile[NumParts];
-       Tile += numBlocks()) {
-    uint64_t Now = findPart(FirstTile, NumParts, Part, Tile);
-    if (Now != Part)
-      report(Found, Results[Part]);
-    Part = Now;
-    const MnemeComparePart &P = Parts[Part];
-    bool Wide = P.Expected % WordSize == P.Actual % WordSize &&
-                P.Expected % (uint64_t(1) << getDTypeSizeLog2(P.DType)) == 0;
-    bool ForbidNaN = looksForNaN(P);
-    uint64_t Shift = Wide ? P.Expected % WordSize : 0;
-    uint64_t Expected = P.Expected - Shift, Actual = P.Actual - Shift;
-    forPages(Tile - FirstTile[Part], FirstTile[Part + 1] - FirstTile[Part],
-             P.Size, Shift, [&](uint64_t Lo, uint64_t Hi) {
-               if (!Wide)
-                 return compareRange(P, Found, Lo, Hi);
-               Words W(Lo, Hi);
-               if (Lo < W.Begin)
-                 compareRange(P, Found, Lo - Shift, W.Begin - Shift);
-               if (W.End < Hi)
-                 compareRange(P, Found, W.End - Shift, Hi - Shift);
-               if (!ForbidNaN &&
-                   !wordsDiffer<false>(Expected, Actual, W.Begin, W.End))
-                 return;
-               compareWords(P, Found, W.Begin - Shift, W.End - Shift);
-             });
-  }
-  report(Found, Results[Part]);
+  uint32_t Now = 0;
+  uint64_t Expected = 0, Actual = 0; // where tile 0 would be
+  forTiles(
+      FirstTile, NumParts,
+      [&](uint32_t Part, uint32_t Begin, uint32_t End) {
+        report(Found, Results[Now]);
+        Now = Part;
+        const MnemeComparePart &P = Parts[Part];
+        uint64_t Shift = getShift(P);
+        if (Shift == NotWide || looksForNaN(P))
+          return PageTiles();
+        Expected = P.Expected - Shift - Begin * Page;
+        Actual = P.Actual - Shift - Begin * Page;
+        return PageTiles(Begin, End, P.Size, Shift);
+      },
+      [&](uint32_t Tile) {
+        uint64_t X = Expected + Tile * Page;
+        if (!pageDiffers<false>(X, Actual + Tile * Page))
+          return;
+        const MnemeComparePart &P = Parts[Now];
+        compareWords(P, Found, X - P.Expected, X - P.Expected + Page);
+      },
+      [&](uint32_t Part, uint32_t Tile) {
+        uint32_t Begin = FirstTile[Part];
+        compareTile(Parts[Part], Found, Tile - Begin,
+                    FirstTile[Part + 1] - Begin);
+      });
+  report(Found, Results[Now]);
 }
 
 #endif // MNEME_WITHOUT_COMPARE
@@ -319,39 +389,62 @@ MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
 // mneme_diff
 //===----------------------------------------------------------------------===//
 
-/// Whether any lane finds a difference in [\p Lo, \p Hi).
+/// Whether this lane finds a difference in its share of a range of both.
 template <bool WithZeros>
-static bool rangeDiffers(uint64_t A, uint64_t B, uint64_t Lo, uint64_t Hi) {
+static bool rangeDiffers(uint64_t A, uint64_t B, Range R) {
   uint64_t Shift = A % WordSize;
   if (!WithZeros && B % WordSize != Shift)
-    return any(bytesDiffer<false>(A, B, Lo, Hi));
-  Words W(Lo + Shift, Hi + Shift);
+    return bytesDiffer<false>(A, B, R.Lo, R.Hi);
+  Words W(R.Lo + Shift, R.Hi + Shift);
   A -= Shift;
   B -= Shift;
   bool Differ = wordsDiffer<WithZeros>(A, B, W.Begin, W.End);
-  Differ |= bytesDiffer<WithZeros>(A, B, Lo + Shift, W.Begin);
-  Differ |= bytesDiffer<WithZeros>(A, B, W.End, Hi + Shift);
-  return any(Differ);
+  Differ |= bytesDiffer<WithZeros>(A, B, R.Lo + Shift, W.Begin);
+  Differ |= bytesDiffer<WithZeros>(A, B, W.End, R.Hi + Shift);
+  return Differ;
+}
+
+/// The same for a tile that is no aligned page.
+[[gnu::noinline]] static bool tileDiffers(const MnemeDiffPart &P, uint32_t Tile,
+                                          uint32_t NumTiles) {
+  Range R(Tile, NumTiles, P.Size, /*Shift=*/0);
+  return P.B ? rangeDiffers<false>(P.A, P.B, R)
+             : rangeDiffers<true>(P.A, 0, R);
 }
 
 MNEME_KERNEL void mneme_diff(const MnemeDiffPart *Parts,
                              const uint64_t *FirstTile, uint64_t NumParts,
                              uint8_t *Flags) {
-  if (NumParts == 0)
-    return;
-  uint64_t Part = 0;
-  for (uint64_t Tile = block(); Tile < FirstTile[NumParts];
-       Tile += numBlocks()) {
-    Part = findPart(FirstTile, NumParts, Part, Tile);
-    const MnemeDiffPart &P = Parts[Part];
-    forPages(Tile - FirstTile[Part], FirstTile[Part + 1] - FirstTile[Part],
-             P.Size, /*Shift=*/0, [&](uint64_t Lo, uint64_t Hi) {
-               bool Differs = P.B ? rangeDiffers<false>(P.A, P.B, Lo, Hi)
-                                  : rangeDiffers<true>(P.A, 0, Lo, Hi);
-               if (lane() == 0)
-                 Flags[P.FirstFlag + Lo / Page] = Differs;
-             });
-  }
+  uint64_t A = 0, B = 0; // where tile 0 would be
+  uint8_t *FlagOf = nullptr;
+  bool WithZeros = false;
+  auto SetFlag = [&](uint32_t Tile, bool Differ) {
+    Differ = any(Differ);
+    if (lane() == 0)
+      FlagOf[Tile] = Differ;
+  };
+  forTiles(
+      FirstTile, NumParts,
+      [&](uint32_t Part, uint32_t Begin, uint32_t End) {
+        const MnemeDiffPart &P = Parts[Part];
+        A = P.A - Begin * Page;
+        B = P.B - Begin * Page;
+        FlagOf = Flags + P.FirstFlag - Begin;
+        WithZeros = P.B == 0;
+        if ((P.A | P.B) % WordSize != 0)
+          return PageTiles();
+        return PageTiles(Begin, End, P.Size, /*Shift=*/0);
+      },
+      [&](uint32_t Tile) {
+        uint64_t X = A + Tile * Page, Y = B + Tile * Page;
+        SetFlag(Tile, WithZeros ? pageDiffers<true>(X, 0)
+                                : pageDiffers<false>(X, Y));
+      },
+      [&](uint32_t Part, uint32_t Tile) {
+        uint32_t Begin = FirstTile[Part];
+        SetFlag(Tile, tileDiffers(Parts[Part], Tile - Begin,
+                                  FirstTile[Part + 1] - Begin));
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -375,16 +468,6 @@ static void copyPage(uint64_t To, uint64_t From) {
   }
 }
 
-static void copyWords(uint64_t To, uint64_t From, uint64_t Begin,
-                      uint64_t End) {
-  if (End - Begin == Page)
-    return copyPage(To + Begin, From + Begin);
-#pragma nounroll
-  for (uint64_t I = Begin + lane() * WordSize; I < End;
-       I += numLanes() * WordSize)
-    *at<Word128>(To + I) = loadWord(From + I);
-}
-
 static void copyBytes(uint64_t To, uint64_t From, uint64_t Begin,
                       uint64_t End) {
 #pragma nounroll
@@ -392,28 +475,47 @@ static void copyBytes(uint64_t To, uint64_t From, uint64_t Begin,
     *at<uint8_t>(To + I) = *at<const uint8_t>(From + I);
 }
 
+/// Of a part whose two ranges' words do not lie alike, bytes are copied.
+static bool isWide(const MnemeCopyPart &P) {
+  return P.To % WordSize == P.From % WordSize;
+}
+
+/// Copies a tile that is no page.
+[[gnu::noinline]] static void copyTile(const MnemeCopyPart &P, uint32_t Tile,
+                                       uint32_t NumTiles) {
+  uint64_t Shift = isWide(P) ? P.To % WordSize : 0;
+  uint64_t To = P.To - Shift, From = P.From - Shift;
+  Range R(Tile, NumTiles, P.Size, Shift);
+  if (!isWide(P))
+    return copyBytes(To, From, R.Lo, R.Hi);
+  Words W(R.Lo, R.Hi);
+#pragma nounroll
+  for (uint64_t I = W.Begin + lane() * WordSize; I < W.End;
+       I += numLanes() * WordSize)
+    *at<Word128>(To + I) = loadWord(From + I);
+  copyBytes(To, From, R.Lo, W.Begin);
+  copyBytes(To, From, W.End, R.Hi);
+}
+
 MNEME_KERNEL void mneme_copy(const MnemeCopyPart *Parts,
                              const uint64_t *FirstTile, uint64_t NumParts) {
-  if (NumParts == 0)
-    return;
-  uint64_t Part = 0;
-  for (uint64_t Tile = block(); Tile < FirstTile[NumParts];
-       Tile += numBlocks()) {
-    Part = findPart(FirstTile, NumParts, Part, Tile);
-    const MnemeCopyPart &P = Parts[Part];
-    bool Wide = P.To % WordSize == P.From % WordSize;
-    uint64_t Shift = Wide ? P.To % WordSize : 0;
-    uint64_t To = P.To - Shift, From = P.From - Shift;
-    forPages(Tile - FirstTile[Part], FirstTile[Part + 1] - FirstTile[Part],
-             P.Size, Shift, [&](uint64_t Lo, uint64_t Hi) {
-               if (!Wide)
-                 return copyBytes(To, From, Lo, Hi);
-               Words W(Lo, Hi);
-               copyWords(To, From, W.Begin, W.End);
-               copyBytes(To, From, Lo, W.Begin);
-               copyBytes(To, From, W.End, Hi);
-             });
-  }
+  uint64_t To = 0, From = 0; // where tile 0 would be
+  forTiles(
+      FirstTile, NumParts,
+      [&](uint32_t Part, uint32_t Begin, uint32_t End) {
+        const MnemeCopyPart &P = Parts[Part];
+        if (!isWide(P))
+          return PageTiles();
+        uint64_t Shift = P.To % WordSize;
+        To = P.To - Shift - Begin * Page;
+        From = P.From - Shift - Begin * Page;
+        return PageTiles(Begin, End, P.Size, Shift);
+      },
+      [&](uint32_t Tile) { copyPage(To + Tile * Page, From + Tile * Page); },
+      [&](uint32_t Part, uint32_t Tile) {
+        uint32_t Begin = FirstTile[Part];
+        copyTile(Parts[Part], Tile - Begin, FirstTile[Part + 1] - Begin);
+      });
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,8 +14,9 @@
 ///
 /// Each kernel takes a table of parts. The parts are cut into tiles of
 /// MNEME_KERNEL_TILE bytes; FirstTile[I] counts the tiles of the parts before
-/// part I, and FirstTile[NumParts] all of them. Any grid will do: blocks take
-/// tiles in turn. One dimension; blocks of MNEME_KERNEL_BLOCK threads.
+/// part I, and FirstTile[NumParts] all of them. Any grid will do: the waves of
+/// all blocks take tiles in turn. One dimension; blocks of MNEME_KERNEL_BLOCK
+/// threads.
 ///
 ///   mneme_compare(const MnemeComparePart *, const uint64_t *FirstTile,
 ///                 uint64_t NumParts, MnemeCompareResult *)
@@ -30,6 +31,7 @@
 ///
 /// As many blocks as the device can hold of them at once are best, for which
 /// eight for each multiprocessor will do, but not more than there are tiles.
+/// All parts together are smaller than 15 TiB.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +40,7 @@
 
 #include <stdint.h>
 
-#define MNEME_KERNEL_TILE (1u << 16) /* a multiple of MNEME_SNAPSHOT_PAGE */
+#define MNEME_KERNEL_TILE (1u << 12) /* MNEME_SNAPSHOT_PAGE */
 #define MNEME_KERNEL_BLOCK 256u
 
 #define MNEME_KERNEL_COMPARE "mneme_compare"
