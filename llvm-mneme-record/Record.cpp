@@ -64,6 +64,11 @@ static cl::opt<LaunchDevice> DeviceKind(
                clEnumValN(LaunchDevice::Host, "host", "this machine's CPU"),
                clEnumValN(LaunchDevice::Cuda, "cuda", "an NVIDIA GPU")),
     cl::init(LaunchDevice::Auto), cl::cat(RecordCategory));
+static cl::opt<std::string>
+    CudaNode("cuda-node",
+             cl::desc("File that exists where there is an NVIDIA GPU"),
+             cl::value_desc("file"), cl::init("/dev/nvidiactl"), cl::Hidden,
+             cl::cat(RecordCategory));
 static cl::opt<std::string> Strategy(
     "host-strategy",
     cl::desc("How the host device runs a block's threads: auto, loop, region, "
@@ -135,6 +140,7 @@ Expected<int> mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Options.RuntimePath = findLibrary(Argv0, "libmneme_rt.so");
   Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
   Options.Device = DeviceKind;
+  Options.CudaNode = CudaNode;
   Options.KernelRegex = KernelRegex;
   Options.Skip = Skip;
   Options.MaxRecordings = MaxRecordings;

@@ -14,6 +14,7 @@
 #ifndef LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
 #define LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
 
+#include "Worker.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -45,9 +46,25 @@ struct CudaDeviceFacts {
   std::string Arch; ///< "sm_90"
 };
 
-/// The GPUs that the CUDA driver finds, one at least. Error: there is none, or no
-/// driver that will do.
-Expected<std::vector<CudaDeviceFacts>> findCudaDevices();
+/// Asks the CUDA driver which GPUs there are, which takes a tenth of a second,
+/// in a process of its own: the launcher forks its compile jobs and must not
+/// have the driver's threads.
+class CudaProbe {
+public:
+  static Expected<CudaProbe> start();
+  /// Becomes readable when there is something for poll() to do.
+  int fd() const { return Driver.fd(); }
+  /// \returns whether the driver has answered, or never will.
+  bool poll() { return HasAnswered = HasAnswered || Driver.poll(); }
+  /// Waits for the answer, once: the GPUs, one at least. Error: there is none,
+  /// or no driver that will do.
+  Expected<std::vector<CudaDeviceFacts>> finish();
+
+private:
+  explicit CudaProbe(Worker Driver) : Driver(std::move(Driver)) {}
+  Worker Driver;
+  bool HasAnswered = false;
+};
 
 /// Error where no code for \p Archs runs on one of \p Devices. \returns a
 /// warning for the user where none is compiled for them, but the driver may

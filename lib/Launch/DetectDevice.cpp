@@ -10,9 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
-#include "llvm/Support/Errno.h"
-#include "llvm/Support/Signals.h"
-#include <sys/wait.h>
+#include <poll.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -20,49 +18,45 @@ using namespace llvm::mneme;
 
 static constexpr unsigned DriverSeconds = 30;
 
-/// Asks the driver and leaves it initialized, with its threads. One line per
-/// device.
-static Expected<std::string> askDriver() {
+/// Asks the driver and leaves it initialized, with its threads. "+" and one line
+/// for each device, or "-" and what is wrong.
+static std::string askDriver() {
+  // A driver that never answers means no device.
+  ::alarm(DriverSeconds);
   Expected<std::vector<GPUDescription>> GPUs = findGPUs();
   if (!GPUs)
-    return GPUs.takeError();
-  std::string Text;
+    return "-" + toString(GPUs.takeError());
+  std::string Text = "+";
   for (const GPUDescription &G : *GPUs)
     Text += G.Info.Arch + " " + G.Info.Name + "\n";
   return Text;
 }
 
-Expected<std::vector<CudaDeviceFacts>> mneme::findCudaDevices() {
-  int Pipe[2];
-  if (::pipe(Pipe) != 0)
-    return createStringError("cannot make a pipe: " + sys::StrError());
-  // In a process of its own: the launcher forks its compile jobs and must not
-  // have the driver's threads.
-  pid_t Child = ::fork();
-  if (Child == 0) {
-    // A driver that crashes or never answers means no device.
-    sys::unregisterHandlers();
-    ::alarm(DriverSeconds);
-    Expected<std::string> Answer = askDriver();
-    bool Ok = static_cast<bool>(Answer);
-    std::string Text = Ok ? *Answer : toString(Answer.takeError());
-    [[maybe_unused]] ssize_t N = ::write(Pipe[1], Text.data(), Text.size());
-    ::_exit(Ok ? 0 : 1);
+Expected<CudaProbe> CudaProbe::start() {
+  Expected<Worker> Driver =
+      Worker::start([]() -> Expected<std::string> { return askDriver(); });
+  if (!Driver)
+    return Driver.takeError();
+  return CudaProbe(std::move(*Driver));
+}
+
+Expected<std::vector<CudaDeviceFacts>> CudaProbe::finish() {
+  while (!poll()) {
+    pollfd Wait = {fd(), POLLIN, 0};
+    ::poll(&Wait, 1, -1);
   }
-  ::close(Pipe[1]);
-  std::string Text;
-  char Chunk[1024];
-  for (ssize_t N; Child > 0 && (N = ::read(Pipe[0], Chunk, sizeof(Chunk))) > 0;)
-    Text.append(Chunk, N);
-  ::close(Pipe[0]);
-  int Status = 0;
-  if (Child < 0 || ::waitpid(Child, &Status, 0) != Child || !WIFEXITED(Status))
+  Expected<std::string> Answer = Driver.finish();
+  if (!Answer) {
+    // Those are the words for a compiler.
+    consumeError(Answer.takeError());
     return createStringError("the CUDA driver crashes or does not answer");
-  if (WEXITSTATUS(Status) != 0)
-    return createStringError(Text);
+  }
+  StringRef Text = *Answer;
+  if (!Text.consume_front("+"))
+    return createStringError(Text.drop_front());
   std::vector<CudaDeviceFacts> Devices;
   SmallVector<StringRef> Lines;
-  StringRef(Text).split(Lines, '\n', -1, /*KeepEmpty=*/false);
+  Text.split(Lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef Line : Lines) {
     auto [Arch, Name] = Line.split(' ');
     Devices.push_back({Name.str(), Arch.str()});

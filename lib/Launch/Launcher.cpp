@@ -21,6 +21,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -150,24 +151,34 @@ static void forwardSignals(int SignalFD, pid_t App) {
       ::kill(App, Info.ssi_signo);
 }
 
-/// Serves until the application and the processes it left have ended.
+/// Serves until the application and the processes it left have ended. Calls
+/// \p Check once \p Probe, where there is one, has its answer.
 /// \returns the application's wait status.
-static int serveApplication(Server &S, pid_t App, int SignalFD) {
+static int serveApplication(Server &S, pid_t App, int SignalFD,
+                            CudaProbe *Probe, function_ref<void()> Check) {
   int Status = 0;
   bool HasEnded = false;
   while (true) {
     std::vector<pollfd> Waits = {{SignalFD, POLLIN, 0}};
+    if (Probe)
+      Waits.push_back({Probe->fd(), POLLIN, 0});
     S.addTo(Waits);
-    int Timeout = !HasEnded ? -1 : S.hasConnections() ? GraceMilliseconds : 0;
+    int Timeout = !HasEnded                     ? -1
+                  : Probe || S.hasConnections() ? GraceMilliseconds
+                                                : 0;
     int Ready = ::poll(Waits.data(), Waits.size(), Timeout);
     if (!HasEnded)
       forwardSignals(SignalFD, App);
+    if (Probe && Probe->poll()) {
+      Check();
+      Probe = nullptr;
+    }
     bool IsBusy = S.serve();
     if (!HasEnded && ::waitpid(App, &Status, WNOHANG) == App) {
       HasEnded = true;
       continue;
     }
-    if (HasEnded && !IsBusy && (Ready == 0 || !S.hasConnections()))
+    if (HasEnded && !Probe && !IsBusy && (Ready == 0 || !S.hasConnections()))
       return Status;
   }
 }
@@ -183,19 +194,27 @@ static void warn(const LaunchOptions &Options, const Twine &Message) {
 
 static bool isForCuda(StringRef Arch) { return Arch.starts_with("sm_"); }
 
-/// Whether to record on a GPU.
-static Expected<bool> chooseCuda(const LaunchOptions &Options,
-                                 const std::string &Path,
-                                 const ApplicationFacts &App) {
-  bool Auto = Options.Device == LaunchDevice::Auto;
-  bool Suits = App.Archs.empty() || any_of(App.Archs, isForCuda);
-  if (Options.Device == LaunchDevice::Host || (Auto && !Suits))
+/// Whether the application can be recorded on a GPU, as far as it says itself.
+static Expected<bool> suitsCuda(const LaunchOptions &Options,
+                                const std::string &Path,
+                                const ApplicationFacts &App) {
+  if (Options.Device == LaunchDevice::Host)
     return false;
-  if (!Suits)
-    return createFileError(
-        Path, createStringError("holds no kernels for NVIDIA GPUs, only for " +
-                                join(App.Archs, ", ")));
-  Expected<std::vector<CudaDeviceFacts>> Devices = findCudaDevices();
+  bool Suits = App.Archs.empty() || any_of(App.Archs, isForCuda);
+  if (Suits || Options.Device == LaunchDevice::Auto)
+    return Suits;
+  return createFileError(
+      Path, createStringError("holds no kernels for NVIDIA GPUs, only for " +
+                              join(App.Archs, ", ")));
+}
+
+/// Waits for what the driver says. \returns whether to record on a GPU.
+static Expected<bool> checkDevices(const LaunchOptions &Options,
+                                   const std::string &Path,
+                                   const ApplicationFacts &App,
+                                   CudaProbe &Probe) {
+  bool Auto = Options.Device == LaunchDevice::Auto;
+  Expected<std::vector<CudaDeviceFacts>> Devices = Probe.finish();
   if (!Devices && !Auto)
     return createStringError(toString(Devices.takeError()) +
                              " (--device=host needs none)");
@@ -225,6 +244,13 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
       !Regex(Options.KernelRegex).isValid(Problem))
     return createStringError("invalid regular expression '" +
                              Options.KernelRegex + "': " + Problem);
+  std::optional<CudaProbe> Probe;
+  if (Options.Device != LaunchDevice::Host) {
+    Expected<CudaProbe> Started = CudaProbe::start();
+    if (!Started)
+      return Started.takeError();
+    Probe.emplace(std::move(*Started));
+  }
   Expected<std::string> Path = findApplication(Options.Command.front());
   if (!Path)
     return Path.takeError();
@@ -234,9 +260,17 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
     return Facts.takeError();
   if (!Facts->Warning.empty())
     warn(Options, Facts->Warning);
-  Expected<bool> UseCuda = chooseCuda(Options, *Path, *Facts);
+  Expected<bool> UseCuda = suitsCuda(Options, *Path, *Facts);
+  // Most of the wait can be the application's own start, where the answer is
+  // hardly in doubt.
+  bool GoesAhead = Options.Device == LaunchDevice::Cuda &&
+                   sys::fs::exists(Options.CudaNode);
+  if (UseCuda && *UseCuda && !GoesAhead)
+    UseCuda = checkDevices(Options, *Path, *Facts, *Probe);
   if (!UseCuda)
     return UseCuda.takeError();
+  if (!GoesAhead)
+    Probe.reset();
   const std::string &Runtime =
       *UseCuda ? Options.CudaRuntimePath : Options.RuntimePath;
   if (!sys::fs::exists(Runtime))
@@ -261,6 +295,27 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
   if (Error E = S.listen(Folder->pathOf("socket")))
     return std::move(E);
 
+  if (Probe && Probe->poll()) {
+    UseCuda = checkDevices(Options, *Path, *Facts, *Probe);
+    if (!UseCuda)
+      return UseCuda.takeError();
+    Probe.reset();
+  }
+  // Nothing is recorded before the driver has answered.
+  bool HasDevice = true;
+  auto Check = [&] {
+    Expected<bool> Ok = checkDevices(Options, *Path, *Facts, *Probe);
+    if (!Ok) {
+      HasDevice = false;
+      WithColor::error(errs(), "llvm-mneme-record")
+          << toString(Ok.takeError()) << '\n';
+      S.refuseRecordings();
+    }
+    S.release();
+  };
+  if (Probe)
+    S.hold();
+
   sigset_t Blocked, Original;
   sigemptyset(&Blocked);
   sigaddset(&Blocked, SIGCHLD);
@@ -272,10 +327,13 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
       startApplication(*Path, Options.Command, *Env, Original);
   if (!App)
     return App.takeError();
-  int Status = serveApplication(S, *App, SignalFD);
+  int Status =
+      serveApplication(S, *App, SignalFD, Probe ? &*Probe : nullptr, Check);
   ::close(SignalFD);
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
 
+  if (!HasDevice)
+    return 1;
   if (!Options.Quiet)
     Records.print(errs());
   return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);

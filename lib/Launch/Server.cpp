@@ -159,7 +159,7 @@ bool Server::send(Connection &C) {
 }
 
 void Server::takeMessages(Connection &C) {
-  while (!C.Job && !C.IsRefused) {
+  while (!C.Job && !C.IsRefused && !IsHeld) {
     MnemeWireHeader Header;
     if (C.In.size() < sizeof(Header))
       return;
@@ -260,7 +260,7 @@ Error Server::handleHello(Connection &C, Reader &R) {
     Records.addProcess();
   C.HasGreeted = true;
   WireWriter W = success();
-  W.str(Records.staging());
+  W.str(IsRefusing ? "" : Records.staging());
   answer(C, W.body());
   return Error::success();
 }

@@ -40,6 +40,12 @@ public:
   bool serve();
   bool hasConnections() const;
 
+  /// Lets requests wait until release().
+  void hold() { IsHeld = true; }
+  void release() { IsHeld = false; }
+  /// From now on, processes are told that nothing is to be recorded.
+  void refuseRecordings() { IsRefusing = true; }
+
 private:
   struct Connection;
   using Reader = ::mneme::WireReader;
@@ -68,6 +74,7 @@ private:
   Recorder &Records;
   HostOptions Options;
   int Listener = -1;
+  bool IsHeld = false, IsRefusing = false;
   std::vector<std::unique_ptr<Connection>> Connections;
   /// Payloads that LoadModule has accepted, with its answer.
   struct LoadedModule {

@@ -132,6 +132,7 @@ std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
   }
   Chunks[Address] = {Bytes, Handle, 0};
   Mapped += Bytes;
+  Unused += Bytes;
   return "";
 }
 
@@ -139,6 +140,8 @@ void CudaMapping::dropChunk(std::map<uint64_t, Chunk>::iterator I) {
   Driver.MemUnmap(I->first, I->second.Size);
   Driver.MemRelease(I->second.Handle);
   Mapped -= I->second.Size;
+  if (!I->second.Uses)
+    Unused -= I->second.Size;
   Chunks.erase(I);
 }
 
@@ -168,7 +171,8 @@ std::string CudaMapping::map(uint64_t Address, uint64_t Bytes, Ranges *Fresh) {
       if (Fresh)
         Fresh->emplace_back(At, Stop - At);
     }
-    ++Here->second.Uses;
+    if (!Here->second.Uses++)
+      Unused -= Here->second.Size;
     At = Here->first + Here->second.Size;
   }
   return "";
@@ -182,8 +186,9 @@ void CudaMapping::unmap(uint64_t Address, uint64_t Bytes) {
   if (I == Chunks.begin())
     return;
   for (--I; I != Chunks.end() && I->first < Address + Bytes; ++I)
-    if (I->second.Uses && I->first + I->second.Size > Begin)
-      --I->second.Uses;
+    if (I->second.Uses && I->first + I->second.Size > Begin &&
+        !--I->second.Uses)
+      Unused += I->second.Size;
 }
 
 uint64_t CudaMapping::trim() {

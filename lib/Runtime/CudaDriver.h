@@ -86,6 +86,9 @@ enum : CUresult {
   CUDA_ERROR_INVALID_PC = 718,
   CUDA_ERROR_LAUNCH_FAILED = 719,
   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
+  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+  CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
   CUDA_ERROR_UNKNOWN = 999,
 };
 
@@ -135,6 +138,8 @@ public:
   uint64_t granularity() const { return Granularity; }
   /// Bytes of physical memory that are mapped, used or not.
   uint64_t mappedBytes() const { return Mapped; }
+  /// Those of them that trim() would give back.
+  uint64_t unusedBytes() const { return Unused; }
 
 private:
   struct Chunk {
@@ -148,7 +153,7 @@ private:
 
   const CudaDriver &Driver;
   CUdevice Device;
-  uint64_t Base = 0, Size = 0, Granularity = 0, Mapped = 0;
+  uint64_t Base = 0, Size = 0, Granularity = 0, Mapped = 0, Unused = 0;
   std::map<uint64_t, Chunk> Chunks; ///< By address; whole granules.
 };
 

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 #include <utility>
 
 using namespace mneme;
@@ -109,10 +110,32 @@ std::string Session::reserve() {
   else if (Homes.base() != Base + Buffers)
     return "device addresses are not those of before cudaDeviceReset";
   Heap.assign(Base, Buffers);
+  MaxUnused = Total / 32;
   Mapping = std::move(M);
   ArenaSize = Size;
   ArenaBase = Base;
   return "";
+}
+
+/// Lets the runtime make its context, for the device that the thread has chosen.
+/// \returns an error of its.
+int Session::makeContext(const CudaRuntime &R) {
+  if (R.Malloc) {
+    void *Any;
+    if (int E = R.Malloc(&Any, 1))
+      return E;
+    Driver->MemFree(reinterpret_cast<CUdeviceptr>(Any));
+    return cudaSuccess;
+  }
+  // An object that allocates nothing itself has the first device, as a rule.
+  CUdevice First;
+  CUcontext C;
+  CUresult E = Driver->Init(0);
+  if (!E)
+    E = Driver->DeviceGet(&First, 0);
+  if (!E)
+    E = Driver->DevicePrimaryCtxRetain(&C, First);
+  return E ? E : Driver->CtxSetCurrent(C);
 }
 
 /// Finds out about the device that the calling thread uses, the first time.
@@ -120,20 +143,9 @@ std::string Session::reserve() {
 bool Session::bind(const CudaRuntime &R) {
   if (Tried || !loadDriver())
     return Mapping != nullptr;
+  if (!currentContext() && makeContext(R)) // The runtime will say so, too.
+    return false;
   CUcontext C = currentContext();
-  if (!C) {
-    // As the runtime does at its first use.
-    CUdevice First;
-    CUresult E = Driver->Init(0);
-    if (!E)
-      E = Driver->DeviceGet(&First, 0);
-    if (!E)
-      E = Driver->DevicePrimaryCtxRetain(&C, First);
-    if (!E)
-      E = Driver->CtxSetCurrent(C);
-    if (E) // The runtime will say so, too.
-      return false;
-  }
   Tried = true;
   Unusable = bindTo(C, R);
   if (!Unusable.empty()) {
@@ -154,19 +166,32 @@ bool Session::bind(const CudaRuntime &R) {
   return true;
 }
 
+bool mneme::isCaptureError(CUresult E) {
+  return E >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+         E <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
 /// The legacy stream is never captured, but fails where another is.
 bool Session::isCapturing(CUstream S) const {
-  constexpr CUresult FirstCaptureError = 900, LastCaptureError = 908;
   int Status = 0;
   CUresult E = Driver->StreamIsCapturing(S, &Status);
-  return E ? E >= FirstCaptureError && E <= LastCaptureError : Status != 0;
+  return E ? isCaptureError(E) : Status != 0;
+}
+
+/// Waits for all work of a context.
+CUresult Session::waitFor(CUcontext C) const {
+  CUcontext Current = currentContext();
+  if (Current != C)
+    Driver->CtxSetCurrent(C);
+  CUresult E = Driver->CtxSynchronize();
+  if (Current != C)
+    Driver->CtxSetCurrent(Current);
+  return E;
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
-
-static const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
 
 int Session::allocate(const CudaRuntime &R, void **Ptr, size_t Size) {
   if (!Ptr || !Size || Off)
@@ -174,13 +199,9 @@ int Session::allocate(const CudaRuntime &R, void **Ptr, size_t Size) {
   std::lock_guard<std::mutex> Guard(Lock);
   if (!loadDriver())
     return R.Malloc(Ptr, Size);
-  if (!currentContext()) {
-    // Let the runtime make its context, by an allocation.
-    void *Any;
-    if (int E = R.Malloc(&Any, 1))
+  if (!currentContext())
+    if (int E = makeContext(R))
       return E;
-    Driver->MemFree(reinterpret_cast<CUdeviceptr>(Any));
-  }
   if (!bind(R) || currentContext() != Context)
     return R.Malloc(Ptr, Size);
 
@@ -205,34 +226,43 @@ int Session::allocate(const CudaRuntime &R, void **Ptr, size_t Size) {
 }
 
 bool Session::release(void *Ptr, int &Result) {
-  std::lock_guard<std::mutex> Guard(Lock);
-  AddressMap::Allocation *A = Heap.find(Ptr);
+  if (Forked)
+    return false;
   uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
-  if (Forked || !A || A->Address != Address)
+  std::unique_lock<std::mutex> Guard(Lock);
+  AddressMap::Allocation *A = Heap.find(Ptr);
+  if (!A || A->Address != Address)
     return false;
   Result = cudaSuccess;
   // Nobody may wait now. The memory stays.
-  if (isCapturing(LegacyStream))
+  if (Captures || isCapturing(LegacyStream))
     return true;
-  CUcontext Current = currentContext();
-  if (Current != Context)
-    Driver->CtxSetCurrent(Context);
-  CUresult E = Driver->CtxSynchronize();
-  if (Current != Context)
-    Driver->CtxSetCurrent(Current);
+  // What this waits for may need another thread that launches or allocates.
+  CUcontext Owner = Context;
+  Guard.unlock();
+  CUresult E = waitFor(Owner);
+  if (isCaptureError(E))
+    return true;
   if (E) // The runtime knows how it calls that.
     return false;
-  Notes.erase(Notes.lower_bound(Address),
-              Notes.lower_bound(Address + A->Size));
+  Guard.lock();
+  A = Heap.find(Ptr);
+  if (!A || A->Address != Address || Context != Owner)
+    return false;
   uint64_t Size = A->Size;
+  Notes.erase(Notes.lower_bound(Address), Notes.lower_bound(Address + Size));
   Heap.release(Address);
   Mapping->unmap(Address, Size);
+  if (Mapping->unusedBytes() > MaxUnused)
+    Mapping->trim();
   return true;
 }
 
 void Session::trim() {
+  if (Off || Captures)
+    return;
   std::lock_guard<std::mutex> Guard(Lock);
-  if (Off || !Mapping || currentContext() != Context)
+  if (!Mapping || currentContext() != Context)
     return;
   drain();
   releaseBuffers();
@@ -240,8 +270,10 @@ void Session::trim() {
 }
 
 void Session::reset() {
+  if (Forked)
+    return;
   std::lock_guard<std::mutex> Guard(Lock);
-  if (Forked || !Context || currentContext() != Context)
+  if (!Context || currentContext() != Context)
     return;
   drain();
   releaseBuffers();
@@ -259,6 +291,8 @@ void Session::reset() {
 }
 
 void Session::annotate(Annotation A) {
+  if (Forked)
+    return;
   std::lock_guard<std::mutex> Guard(Lock);
   mneme::annotate(Notes, Heap, std::move(A));
 }
@@ -308,6 +342,8 @@ bool Session::selects(const std::string &Name) {
 }
 
 Target &Session::findTarget(const Launch &L) {
+  if (Forked) // Another thread may have held the lock then.
+    return Unknown;
   std::lock_guard<std::mutex> Guard(Lock);
   IndexEntry Entry;
   bool Indexed = Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry);
@@ -385,11 +421,22 @@ void Session::load(Target &T) {
   T.K.Records = &Records.recordsOf(T.K, F.HeldLaunches);
 }
 
+// How long the end of the program waits for what its other threads do: a launch
+// that they are recording, as a rule.
+static constexpr unsigned ExitWait = 5000; // Microseconds.
+static constexpr unsigned MaxExitWaits = 400;
+
 void Session::finish() {
-  // Another thread may be inside a launch that never ends.
-  if (Forked || !Lock.try_lock())
+  if (Forked)
     return;
-  std::lock_guard<std::mutex> Guard(Lock, std::adopt_lock);
+  // Another thread may be inside a launch that never ends.
+  std::unique_lock<std::mutex> Guard(Lock, std::try_to_lock);
+  for (unsigned I = 0; !Guard && I != MaxExitWaits; ++I) {
+    usleep(ExitWait);
+    Guard.try_lock();
+  }
+  if (!Guard)
+    return;
   if (std::exchange(Finished, true))
     return;
   Off = true;

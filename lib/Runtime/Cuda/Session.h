@@ -15,7 +15,6 @@
 /// has changed; then the application goes on, and a thread of ours brings the
 /// copies to the host and writes them.
 ///
-///
 //===----------------------------------------------------------------------===//
 
 #ifndef MNEME_LIB_RUNTIME_CUDA_SESSION_H
@@ -69,6 +68,12 @@ struct Launch {
   const char *Obstacle; ///< Why it cannot be recorded, or null.
 };
 
+/// Waits for all streams but those that say otherwise.
+inline const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
+
+/// Whether \p E says that a call is not allowed while something is captured.
+bool isCaptureError(CUresult E);
+
 class Session {
 public:
   static Session &get();
@@ -90,6 +95,24 @@ public:
     }
     return launch(T, L, [](void *F) { return (*static_cast<Fn *>(F))(); },
                   &Original);
+  }
+  /// While anything is captured into a graph, nobody may wait for the device.
+  template <typename Fn> int beginCapture(Fn Original) {
+    // Not while a launch is recorded.
+    std::unique_lock<std::mutex> Guard(Lock, std::defer_lock);
+    if (!Off)
+      Guard.lock();
+    int Result = Original();
+    if (!Result)
+      ++Captures;
+    return Result;
+  }
+  template <typename Fn> int endCapture(Fn Original) {
+    int Result = Original();
+    // Whatever it says, the capture is over.
+    for (unsigned N = Captures; N && !Captures.compare_exchange_weak(N, N - 1);)
+      ;
+    return Result;
   }
   /// Gives device memory back that the application does not know of, before it
   /// asks how much is free.
@@ -144,6 +167,8 @@ private:
   std::string bindTo(CUcontext C, const CudaRuntime &R);
   std::string reserve();
   CUcontext currentContext() const;
+  int makeContext(const CudaRuntime &R);
+  CUresult waitFor(CUcontext C) const;
   bool isCapturing(CUstream S) const;
 
   using Call = int (*)(void *);
@@ -173,6 +198,7 @@ private:
   static void *runWriter(void *Self);
 
   std::atomic<uint64_t> ArenaBase{0}, ArenaSize{0};
+  std::atomic<unsigned> Captures{0};
   std::atomic<bool> Busy{false}; ///< A launch is being recorded.
   std::atomic<bool> Off{false};  ///< Nothing more is recorded, or given out.
 
@@ -186,6 +212,9 @@ private:
   unsigned Multiprocessors = 0;
   DeviceFacts Facts;
   std::unique_ptr<CudaMapping> Mapping;
+  /// So much memory may be mapped for nothing, in bytes: what other functions
+  /// than cudaMalloc allocate must find room.
+  uint64_t MaxUnused = 0;
   AddressMap Heap{{512, 0, 1u << 20, 2u << 20}};
   /// Addresses that variables have in recordings. No memory.
   AddressMap Homes{{512, 0}};

@@ -19,6 +19,7 @@
 
 using namespace mneme;
 
+static constexpr int CaptureModeRelaxed = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
 static constexpr uint64_t CopyAlignment = 256; // For wide loads.
 
 static uint64_t roundUp(uint64_t V) {
@@ -30,11 +31,14 @@ static uint64_t roundUp(uint64_t V) {
 //===----------------------------------------------------------------------===//
 
 int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
-  std::unique_lock<std::mutex> Guard(Lock);
+  std::unique_lock<std::mutex> Guard(Lock, std::defer_lock);
   auto Forward = [&] {
-    Guard.unlock();
+    if (Guard)
+      Guard.unlock();
     return Original(Closure);
   };
+  if (!Off)
+    Guard.lock();
   if (!T.Selected || Off) {
     T.Launches.fetch_add(1, std::memory_order_relaxed);
     return Forward();
@@ -58,16 +62,16 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
 
 std::string Session::findObstacle(const Target &T, const Launch &L) {
   constexpr int PointerMemoryType = 2;
-  static const CUstream Legacy = reinterpret_cast<CUstream>(1);
   if (L.Obstacle)
     return L.Obstacle;
   if (!Mapping)
     return Unusable.empty() ? "there is no device" : Unusable;
   if (currentContext() != Context)
     return "launched on another device than the first that was used";
-  // The legacy stream can tell of a capture elsewhere.
-  if (isCapturing(L.Stream) || isCapturing(Legacy))
+  if (isCapturing(L.Stream))
     return "captured into a graph";
+  if (Captures || isCapturing(LegacyStream))
+    return "launched while another stream is captured into a graph";
   if (!L.Args)
     return T.K.Args.empty() ? "" : "launched without arguments";
   std::string Obstacle;
@@ -137,8 +141,10 @@ int Session::record(Target &T, const Launch &L, uint64_t DynamicHash,
   RecordingTime Time(Records);
   Flagged Recording(Busy);
   if (CUresult E = Driver->CtxSynchronize()) {
-    Off = true;
-    Records.skip(T.K, "an earlier launch failed: " + Driver->describe(E));
+    Off = !isCaptureError(E);
+    Records.skip(T.K, (Off ? "an earlier launch failed: "
+                           : "the device cannot be waited for: ") +
+                          Driver->describe(E));
     return Original(Closure);
   }
   if (!Work) {
@@ -414,6 +420,10 @@ void Session::write(Job J, DeviceWork &W) {
 
 void *Session::runWriter(void *Self) {
   Session &S = *static_cast<Session *>(Self);
+  // What the thread allocates must not disturb what others capture.
+  int Mode = CaptureModeRelaxed;
+  if (S.Driver->ThreadExchangeStreamCaptureMode)
+    S.Driver->ThreadExchangeStreamCaptureMode(&Mode);
   std::unique_lock<std::mutex> Guard(S.WriterLock);
   while (true) {
     S.HasJob.wait(Guard, [&] { return !S.Jobs.empty(); });

@@ -189,6 +189,29 @@ static int onLaunchKernelExCPtsz(const CudaRuntime &R,
                                         toDriverPtsz(Config->Stream), Original);
 }
 
+static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {
+  return Session::get().beginCapture(
+      [&] { return R.StreamBeginCapture(S, Mode); });
+}
+
+static int onStreamBeginCapturePtsz(const CudaRuntime &R, CudaStream *S,
+                                    int Mode) {
+  return Session::get().beginCapture(
+      [&] { return R.StreamBeginCapturePtsz(S, Mode); });
+}
+
+static int onStreamEndCapture(const CudaRuntime &R, CudaStream *S,
+                              void **Graph) {
+  return Session::get().endCapture(
+      [&] { return R.StreamEndCapture(S, Graph); });
+}
+
+static int onStreamEndCapturePtsz(const CudaRuntime &R, CudaStream *S,
+                                  void **Graph) {
+  return Session::get().endCapture(
+      [&] { return R.StreamEndCapturePtsz(S, Graph); });
+}
+
 static int onDeviceReset(const CudaRuntime &R) {
   Session::get().reset();
   return R.DeviceReset();

@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <thread>
 
 using namespace emulated;
 using llvm::ArrayRef;
@@ -82,6 +83,8 @@ static Settings readSettings() {
   S.MemoryBytes = readNumber("MNEME_EMULATED_MEMORY", S.MemoryBytes);
   S.Version = readNumber("MNEME_EMULATED_VERSION", S.Version);
   S.InitResult = readNumber("MNEME_EMULATED_INIT", S.InitResult);
+  S.InitMilliseconds =
+      readNumber("MNEME_EMULATED_INIT_MS", S.InitMilliseconds);
   auto [Base, Size] = Text("MNEME_EMULATED_TAKEN").split(':');
   if (!Base.empty() && (Base.getAsInteger(0, S.TakenBase) ||
                         Size.getAsInteger(0, S.TakenSize))) {
@@ -229,6 +232,28 @@ static std::shared_ptr<Queue> queueOf(CUstream S) {
   return reinterpret_cast<Stream *>(S)->Work;
 }
 
+/// How many captures are under way that allow no thread to allocate or free
+/// memory, unless it said that it knows (cuThreadExchangeStreamCaptureMode).
+static std::atomic<unsigned> GlobalCaptures{0};
+/// One that was disturbed.
+static std::atomic<bool> IsCaptureBroken{false};
+enum { CaptureGlobal = 0, CaptureRelaxed = 2 };
+static thread_local int CaptureMode = CaptureGlobal;
+
+/// Whether a capture forbids what may wait for the device.
+static bool disturbsCapture() {
+  if (CaptureMode == CaptureRelaxed || !GlobalCaptures)
+    return false;
+  IsCaptureBroken = true;
+  return true;
+}
+
+#define CHECK_CAPTURE()                                                        \
+  do {                                                                         \
+    if (disturbsCapture())                                                     \
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;                            \
+  } while (false)
+
 /// Graphs are not emulated: what is captured is forgotten.
 static bool isCapturing(CUstream S) {
   return driver().Streams.has(S) && reinterpret_cast<Stream *>(S)->Capturing;
@@ -249,6 +274,9 @@ static Function *functionOf(CUfunction F) {
 CUresult cuInit(unsigned) {
   Driver &D = driver();
   std::lock_guard<std::mutex> Guard(D.Lock);
+  if (!D.Initialized)
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(settings().InitMilliseconds));
   if (settings().InitResult)
     return settings().InitResult;
   if (settings().NumDevices <= 0)
@@ -465,6 +493,7 @@ CUresult cuCtxGetDevice(CUdevice *Device) {
 
 CUresult cuCtxSynchronize() {
   CHECK_CONTEXT();
+  CHECK_CAPTURE();
   Current->waitForAll();
   return Current->Failure;
 }
@@ -482,22 +511,26 @@ CUresult cuMemGetInfo_v2(size_t *Free, size_t *Total) {
 
 CUresult cuMemAlloc_v2(CUdeviceptr *Address, size_t Size) {
   CHECK_CONTEXT();
+  CHECK_CAPTURE();
   return allocateMemory(Current->Device, Size, *Address);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr Address) {
   CHECK_CONTEXT();
+  CHECK_CAPTURE();
   Current->waitForAll();
   return freeMemory(Address);
 }
 
 CUresult cuMemHostAlloc(void **Address, size_t Size, unsigned) {
   CHECK_CONTEXT();
+  CHECK_CAPTURE();
   return allocateHost(Size, *Address);
 }
 
 CUresult cuMemFreeHost(void *Address) {
   CHECK_CONTEXT();
+  CHECK_CAPTURE();
   return freeHost(Address);
 }
 
@@ -946,13 +979,26 @@ static CUresult setCapturing(CUstream S, bool Capturing) {
   return CUDA_SUCCESS;
 }
 
-extern "C" CUresult cuStreamBeginCapture_v2(CUstream S, int) {
-  return setCapturing(S, true);
+extern "C" CUresult cuStreamBeginCapture_v2(CUstream S, int Mode) {
+  CUresult R = setCapturing(S, true);
+  if (!R && Mode == CaptureGlobal)
+    ++GlobalCaptures;
+  return R;
 }
 
 extern "C" CUresult cuStreamEndCapture(CUstream S, void **Graph) {
   *Graph = nullptr;
-  return setCapturing(S, false);
+  CUresult R = setCapturing(S, false);
+  if (R || !GlobalCaptures)
+    return R;
+  --GlobalCaptures;
+  return IsCaptureBroken.exchange(false) ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                                         : CUDA_SUCCESS;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(int *Mode) {
+  std::swap(*Mode, CaptureMode);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuEventCreate(CUevent *Result, unsigned Flags) {

@@ -20,6 +20,7 @@
 ///   MNEME_EMULATED_MEMORY    bytes of a device: 8 GiB
 ///   MNEME_EMULATED_VERSION   the CUDA version, as cuDriverGetVersion has it
 ///   MNEME_EMULATED_INIT      what cuInit returns
+///   MNEME_EMULATED_INIT_MS   how long that takes: 0 ms
 ///   MNEME_EMULATED_TAKEN     address:bytes that nobody can reserve
 ///
 //===----------------------------------------------------------------------===//
@@ -60,6 +61,7 @@ struct Settings {
   uint64_t MemoryBytes = uint64_t(8) << 30;
   int Version = 13000;
   CUresult InitResult = CUDA_SUCCESS;
+  uint64_t InitMilliseconds = 0;
   uint64_t TakenBase = 0, TakenSize = 0;
 };
 

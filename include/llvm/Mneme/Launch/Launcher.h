@@ -35,6 +35,9 @@ struct LaunchOptions {
   std::string RuntimePath;     ///< libmneme_rt.so
   std::string CudaRuntimePath; ///< libmneme_rt_cuda.so
   LaunchDevice Device = LaunchDevice::Auto;
+  /// Where this file exists, and LaunchDevice::Cuda is asked for, the
+  /// application starts while the driver still tells which GPUs there are.
+  std::string CudaNode = "/dev/nvidiactl";
   HostOptions Host;
   /// POSIX extended regular expression on the symbol or the demangled name;
   /// empty selects every kernel.
@@ -51,7 +54,8 @@ struct LaunchOptions {
 };
 
 /// Runs the application to its end. \returns its exit code, 128 + N when signal
-/// N killed it; an Error when it was not started.
+/// N killed it, 1 when no GPU will do, which was told; an Error when it was not
+/// started.
 Expected<int> launchApplication(const LaunchOptions &Options);
 
 } // namespace mneme
