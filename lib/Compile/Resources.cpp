@@ -204,8 +204,10 @@ static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
       if (Found || Note.getName() != "AMDGPU" ||
           Note.getType() != ELF::NT_AMDGPU_METADATA)
         continue;
+      // Less means 4, as for File.notes().
+      size_t Alignment = std::max<size_t>(S.sh_addralign, 4);
       Expected<bool> Here = readAMDGPUMetadata(
-          Note.getDescAsStringRef(S.sh_addralign), Kernel, R);
+          Note.getDescAsStringRef(Alignment), Kernel, R);
       if (!Here) {
         consumeError(std::move(Err));
         return Here.takeError();

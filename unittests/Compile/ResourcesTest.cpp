@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
@@ -66,7 +67,7 @@ static void expectNoCrash(const CompileResult &R) {
   }
 }
 
-static void testDamage(StringRef IR) {
+static void compile(StringRef IR, CompileResult &R) {
   LLVMContext Context;
   SMDiagnostic Err;
   std::unique_ptr<Module> M = parseAssemblyString(IR, Err, Context);
@@ -75,16 +76,42 @@ static void testDamage(StringRef IR) {
   O.Kernel = "k";
   auto C = KernelCompiler::create(*M, O);
   ASSERT_THAT_EXPECTED(C, Succeeded());
-  CompileResult R;
   ASSERT_THAT_ERROR(C->optimize(*M, R), Succeeded());
   ASSERT_THAT_ERROR(C->emitImage(*M, R), Succeeded());
+}
+
+static void testDamage(StringRef IR) {
+  CompileResult R;
+  ASSERT_NO_FATAL_FAILURE(compile(IR, R));
   expectNoCrash(R);
 }
 
+static const char *const AMDGPUKernel =
+    "target triple = \"amdgcn-amd-amdhsa\"\n"
+    "define amdgpu_kernel void @k() \"target-cpu\"=\"gfx90a\" {\n"
+    "  ret void\n}\n";
+
+// Some linkers write 0 or 1 where 4 is meant.
+TEST(ResourcesTest, NoteOfAnyAlignment) {
+  CompileResult R;
+  ASSERT_NO_FATAL_FAILURE(compile(AMDGPUKernel, R));
+  ASSERT_TRUE(R.Resources.MaxThreads);
+  auto *Header = reinterpret_cast<ELF::Elf64_Ehdr *>(R.Image.data());
+  auto *Sections =
+      reinterpret_cast<ELF::Elf64_Shdr *>(R.Image.data() + Header->e_shoff);
+  for (uint64_t Alignment : {0, 1, 4}) {
+    for (unsigned I = 0; I != Header->e_shnum; ++I)
+      if (Sections[I].sh_type == ELF::SHT_NOTE)
+        Sections[I].sh_addralign = Alignment;
+    Expected<KernelResources> Read =
+        readResources(StringRef(R.Image.data(), R.Image.size()), "k");
+    ASSERT_THAT_EXPECTED(Read, Succeeded()) << Alignment;
+    EXPECT_EQ(toJSON(*Read), toJSON(R.Resources)) << Alignment;
+  }
+}
+
 TEST(ResourcesTest, DamagedCodeObject) {
-  testDamage("target triple = \"amdgcn-amd-amdhsa\"\n"
-             "define amdgpu_kernel void @k() \"target-cpu\"=\"gfx90a\" {\n"
-             "  ret void\n}\n");
+  testDamage(AMDGPUKernel);
 }
 
 TEST(ResourcesTest, DamagedCubin) {
