@@ -24,6 +24,8 @@ set(LLVM_RUNTIME_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/bin)
 set(LLVM_LIBRARY_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)
 set(LLVM_SHLIB_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)
 list(APPEND CMAKE_MODULE_PATH "${LLVM_CMAKE_DIR}")
+# The tools look for libraries in lib beside their folder, on every system.
+set(CMAKE_INSTALL_LIBDIR lib)
 include(GNUInstallDirs)
 include(TableGen)
 include(AddLLVM)
