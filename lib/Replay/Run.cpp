@@ -839,7 +839,14 @@ Expected<ReplayResult> ReplaySession::run(const ReplayPlan &Variant,
     return std::move(E);
   if (Lost)
     return createStringError(D->getName() + " is lost");
-  return ReplayRun(*this, Variant, Report).run(Code);
+  Expected<ReplayResult> R = ReplayRun(*this, Variant, Report).run(Code);
+  // Whatever went wrong, it may have taken the device with it.
+  if (GPUDevice *GPU = D->asGPU(); GPU && !R)
+    if (Error E = GPU->synchronize()) {
+      consumeError(std::move(E));
+      Lost = true;
+    }
+  return R;
 }
 
 Expected<ReplayResult> ReplaySession::evaluate(const ReplayPlan &Variant,

@@ -36,6 +36,10 @@ using namespace llvm::mneme;
 /// message is the better one.
 static constexpr double GraceSeconds = 2;
 
+/// What a device may take at least to be opened, to get the memory and to
+/// compare it: how long that takes does not depend on what is evaluated.
+static constexpr double SetupSeconds = 300;
+
 /// How long a child may take to be gone once it has said all, or was killed: a
 /// driver may wait for a kernel that never ends.
 static constexpr double ExitSeconds = 2;
@@ -44,6 +48,21 @@ static constexpr double ExitSeconds = 2;
 /// GraceSeconds, or the parent would count the launches before one as its own
 /// time.
 static constexpr std::chrono::milliseconds MessageInterval(100);
+
+/// \p Timeout is for what is evaluated; 0: none.
+static double getLimit(ReplayStage S, double Timeout) {
+  switch (S) {
+  case ReplayStage::Optimize:
+  case ReplayStage::Codegen:
+  case ReplayStage::Launch:
+    return Timeout;
+  case ReplayStage::Open:
+  case ReplayStage::Prepare:
+  case ReplayStage::Compare:
+    return std::max(Timeout, SetupSeconds);
+  }
+  llvm_unreachable("unknown stage");
+}
 
 static StringRef describeStage(ReplayStage S) {
   switch (S) {
@@ -148,8 +167,8 @@ private:
 
 void WorkerMonitor::restart() {
   Deadline = std::chrono::steady_clock::now() +
-             std::chrono::milliseconds(
-                 static_cast<int64_t>((Timeout + GraceSeconds) * 1000));
+             std::chrono::milliseconds(static_cast<int64_t>(
+                 (getLimit(Stage, Timeout) + GraceSeconds) * 1000));
 }
 
 int WorkerMonitor::remainingMilliseconds() const {
@@ -283,7 +302,8 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
   if (End == WorkerMonitor::End::TimedOut)
     R = makeDeadResult(
         Plan, Monitor, Verdict::Timeout,
-        formatv("{0} did not end within {1} s", Where, Plan.options().Timeout)
+        formatv("{0} did not end within {1} s", Where,
+                getLimit(Monitor.Stage, Plan.options().Timeout))
             .str());
   else if (!Monitor.Fatal.empty())
     R = makeDeadResult(Plan, Monitor, Verdict::Crash, Monitor.Fatal);

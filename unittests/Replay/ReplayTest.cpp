@@ -598,6 +598,9 @@ public:
       Log += 'R';
     return FakeGPU::copy(P);
   }
+  Error synchronize() override {
+    return IsLost ? createStringError("lost") : Error::success();
+  }
   Error flushCache() override {
     Log += 'F';
     return Error::success();
@@ -833,6 +836,11 @@ TEST_F(GPUSessionTest, IsLostWithTheDevice) {
   GPU->Run = [](ArrayRef<void *>) { return LaunchStatus::OutOfMemory; };
   EXPECT_EQ(run().V, Verdict::Unsupported);
   EXPECT_FALSE(Session->isLost());
+  // Not by a launch.
+  GPU->IsLost = true;
+  EXPECT_THAT_EXPECTED(Session->run(*Plan, CompiledKernel(), Report),
+                       FailedWithMessage("lost"));
+  EXPECT_TRUE(Session->isLost());
 }
 
 TEST_F(GPUSessionTest, RunsOnlyCodeForTheDevice) {
