@@ -20,8 +20,6 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace ::mneme;
 
-/// Reads of at least this much go through pinned memory.
-static constexpr uint64_t StagedBytes = 1 << 18;
 static constexpr uint64_t StagingSlotSize = 4 << 20;
 static constexpr uint64_t StagingAlignment = 256;
 static_assert(StagingSlotSize % StagingAlignment == 0);
@@ -253,17 +251,24 @@ Error CudaDevice::read(uint64_t Address, MutableArrayRef<char> Data) {
     return Error::success();
   if (Error E = enter())
     return E;
-  if (Data.size() >= StagedBytes)
+  if (Error E = openStaging())
+    return E;
+  if (Data.size() > StagingSlotSize - FilledBytes)
     return readStaged(Address, Data);
-  if (Error E = check(Backend->download(Data.data(), Address, Data.size()),
+  // Behind what may still be on its way to the device: one wait will do, where
+  // the driver waits twice for memory that is not pinned.
+  char *Memory = Staging[FillingSlot].Memory + FilledBytes;
+  if (Error E = check(Backend->download(Memory, Address, Data.size()),
                       "read " + describeRange(Address, Data.size())))
     return E;
-  return synchronize();
+  if (Error E = synchronize())
+    return E;
+  FilledBytes = 0;
+  std::memcpy(Data.data(), Memory, Data.size());
+  return Error::success();
 }
 
 Error CudaDevice::readStaged(uint64_t Address, MutableArrayRef<char> Data) {
-  if (Error E = openStaging())
-    return E;
   // Writes may still be on their way from there.
   if (Error E = synchronize())
     return E;

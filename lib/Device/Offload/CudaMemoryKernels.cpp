@@ -52,10 +52,12 @@ Error CudaDevice::loadMemoryKernels() {
   return Error::success();
 }
 
-/// \p Tiles: how much there is to do; 0: for one thread.
+/// \p Tiles: how much there is to do, one tile for a wave; 0: for one thread.
 Error CudaDevice::launchMemoryKernel(const MemoryKernel &K, uint64_t Tiles,
                                      MutableArrayRef<void *> Args) {
-  unsigned Blocks = std::clamp<uint64_t>(Tiles, 1, K.MaxBlocks);
+  constexpr uint64_t WavesOfBlock = MNEME_KERNEL_BLOCK / 32;
+  unsigned Blocks =
+      std::clamp<uint64_t>(divideCeil(Tiles, WavesOfBlock), 1, K.MaxBlocks);
   unsigned Threads = Tiles ? MNEME_KERNEL_BLOCK : 1;
   return check(Driver.LaunchKernel(K.Function, Blocks, 1, 1, Threads, 1, 1, 0,
                                    Backend->getStream(), Args.data(), nullptr),
@@ -113,11 +115,8 @@ CudaDevice::compare(ArrayRef<MnemeComparePart> Parts) {
     return E;
   if (Error E = launchMemoryKernel(Compare, Tiles, Args))
     return E;
-  if (Error E =
-          check(Backend->download(Results.data(), ResultsAt, ResultBytes),
-                "read what a comparison found"))
-    return E;
-  if (Error E = synchronize())
+  if (Error E = read(ResultsAt, {reinterpret_cast<char *>(Results.data()),
+                                 ResultBytes}))
     return E;
   return Results;
 }
