@@ -195,21 +195,24 @@ class GPURunner:
             "recorder, recorded before": lambda: per_launch(self.launches, "--kernel=touch"),
         }
         # In turns, so that what changes on the machine changes for all.
-        rounds = [{name: measure() for name, measure in cases.items()} for _ in range(5)]
+        rounds = [{name: measure() for name, measure in cases.items()} for _ in range(3)]
         result = {"ns_per_launch": {name: median([r[name] for r in rounds]) for name in cases}}
         result["applications"] = [self.find_application(*a) for a in self.applications()]
         return result
 
     def applications(self):
-        found = [("launches", [self.launches, "call", "1000000"], "touch")]
-        for name, args, kernel in (("lulesh", "-i 100 -s 64 -r 11 -b 1 -c 1", "^_Z3hgcP"), ("nbody", "16000 200", "")):
-            path = os.path.join(self.options.programs or "", name)
-            if self.options.programs and os.path.exists(path):
-                found.append((name, [path] + args.split(), kernel))
+        """One that runs for long with a known number of bytes, and one that is over at once."""
+        mib, seconds = 512, 10.5
+        command = [self.launches, "work", str(mib)]
+        tried = json.loads(self.run([*command, "1000"]).splitlines()[-1])["seconds"]
+        found = [("churn", [*command, str(max(1, int(1000 * seconds / tried)))], "churn", mib << 20)]
+        path = os.path.join(self.options.programs or "", "lulesh")
+        if self.options.programs and os.path.exists(path):
+            found.append(("lulesh", [path] + "-i 100 -s 64 -r 11 -b 1 -c 1".split(), "^_Z3hgcP", None))
         return found
 
-    def find_application(self, name, command, kernel):
-        """Wall clock of the whole application, in turns: plain, and one launch recorded."""
+    def find_application(self, name, command, kernel, memory):
+        """memory: bytes on the device if it is known, and that a launch changes all of them. Wall clock of the whole application, in turns: plain, and one launch recorded."""
         times = {"plain": [], "recorder, nothing recorded": [], "one launch recorded": []}
         try:
             for _ in range(3):
@@ -217,7 +220,7 @@ class GPURunner:
                     with tempfile.TemporaryDirectory() as directory:
                         start = time.monotonic()
                         if case == "plain":
-                            self.run(command, 0.3)
+                            self.run(command, 0.5)
                         elif case == "one launch recorded":
                             extra = ["--kernel=" + kernel] if kernel else []
                             self.record(directory, command, "--max-recordings=1", *extra)
@@ -228,13 +231,24 @@ class GPURunner:
         except Failure as failure:
             return {"name": name, "error": str(failure)}
         plain = min(times["plain"])
-        return {
+        row = {
             "name": name,
             "command": " ".join(command[1:]),
+            "runs": times,
             "seconds": {case: min(seconds) for case, seconds in times.items()},
             "percent": {case: (min(seconds) / plain - 1) * 100 for case, seconds in times.items()},
             "stored_bytes": stored,
         }
+        if memory:
+            # What the recording has to fetch: all of it before the launch, all of it after.
+            copy = json.loads(self.run([self.launches, "copy", "512"]).splitlines()[-1])["bytes_per_second"]
+            recorded = row["seconds"]["one launch recorded"]
+            row["bytes"], row["copy_bytes_per_second"] = 2 * memory, copy
+            row["copy_seconds"] = 2 * memory / copy
+            row["percent_beyond_copy"] = ((recorded - row["copy_seconds"]) / plain - 1) * 100
+            row["percent_beyond_copy_and_start"] = (
+                (recorded - row["copy_seconds"]) / row["seconds"]["recorder, nothing recorded"] - 1) * 100
+        return row
 
     def find_memory(self):
         return self.each_device(lambda device: self.bench("memory", "--device=" + device))
@@ -275,7 +289,7 @@ class GPURunner:
             program = os.path.join(self.build, "benchmarks", "GPU", "durations")
             self.record(directory, [program], "--max-recordings=1")
             paths = glob.glob(os.path.join(directory, "*.json"))
-            each = min(8, self.left() / self.parts_left / len(paths) / 3)
+            each = min(5, self.left() / self.parts_left / len(paths) / 3)
             for path in paths:
                 args = ["noise", "--device=" + self.options.device, "--seconds=%g" % each, path]
                 result.append(self.bench(*args))
@@ -303,6 +317,10 @@ def print_launches(result):
     for row in result["applications"]:
         print("application %s: " % row["name"] + (row.get("error") or ", ".join(
             "%s %.2f s (%+.1f %%)" % (case, s, row["percent"][case]) for case, s in row["seconds"].items())))
+        if "copy_seconds" in row:
+            print("    %d MiB fetched at %.1f GB/s: %.3f s; beyond that %+.2f %% over plain, %+.2f %% over nothing recorded"
+                  % (row["bytes"] >> 20, row["copy_bytes_per_second"] / 1e9, row["copy_seconds"],
+                     row["percent_beyond_copy"], row["percent_beyond_copy_and_start"]))
 
 
 def print_memory(result):

@@ -126,6 +126,7 @@ class Runner:
         self.record = os.path.join(os.path.abspath(args.tools), "llvm-mneme-record")
         self.replay = os.path.join(os.path.abspath(args.tools), "llvm-mneme-replay")
         # Machine code is compared without the device, beside what runs there.
+        self.replayers = concurrent.futures.ThreadPoolExecutor(args.replay_jobs)
         self.compilers = concurrent.futures.ThreadPoolExecutor(args.compile_jobs)
 
     def left(self, limit):
@@ -192,7 +193,13 @@ class Runner:
         times = {}
         if os.path.exists(library):
             env = dict(os.environ, CUDA_INJECTION64_PATH=os.path.realpath(library), MNEME_KERNEL_TIMES=path)
-            run(command, self.left(self.args.timeout), work, env)
+            code, out, _ = run(command, self.left(self.args.timeout), work, env)
+            if not os.path.exists(path):
+                said = [l for l in out.splitlines() if l.startswith("mneme-kernel-times:")]
+                sys.stderr.write("%s: no times of its kernels: %s\n" % (os.path.basename(command[0]), said[0] if said else
+                                 "the driver did not load '%s' (exit code %s)" % (os.path.realpath(library), code)))
+        else:
+            sys.stderr.write("no times of kernels in applications: no '%s'\n" % library)
         if os.path.exists(path):
             for line in open(path):
                 launches, nanoseconds, symbol = line.split()
@@ -202,6 +209,7 @@ class Runner:
     def run_program(self, name, words):
         program = os.path.join(os.path.abspath(self.args.programs), name)
         row = {"program": name, "arguments": " ".join(words), "kernels": [], "problems": []}
+        start = time.monotonic()
         if not os.path.exists(program):
             row["problems"].append("not built")
             return row
@@ -232,7 +240,7 @@ class Runner:
         row["launches"] = sum(int(launches) for _, launches, _, _ in rows)
         row["stored_bytes"] = sum(os.path.getsize(f) for f in glob.glob(os.path.join(database, "*.mneme")))
 
-        comparisons = []
+        comparisons, replays = [], []
         for path in sorted(glob.glob(os.path.join(database, "*.json"))):
             data = json.load(open(path))
             kernel = {"name": data["DemangledName"] or data["KernelName"], "replays": [],
@@ -246,9 +254,13 @@ class Runner:
             for device in self.args.devices:
                 for pipeline in self.args.pipelines:
                     if self.left(1) > 0:
-                        kernel["replays"].append(self.replay_one(path, launch, pipeline, device, program))
+                        replays.append((kernel, self.replayers.submit(
+                            self.replay_one, path, launch, pipeline, device, program)))
+        for kernel, future in replays:
+            kernel["replays"].append(future.result())
         for kernel, future in comparisons:
             kernel["code"] = future.result()
+        row["seconds"] = time.monotonic() - start
         if not self.args.keep:
             shutil.rmtree(work, ignore_errors=True)
         return row
@@ -379,6 +391,7 @@ def main():
     r.add_argument("--repeat", type=int, default=3, help="runs without a recorder; the fastest counts")
     r.add_argument("--record-repeat", type=int, default=2, help="runs with a recorder; the fastest counts")
     r.add_argument("--jobs", type=int, default=1, help="programs at the same time; spoils times")
+    r.add_argument("--replay-jobs", type=int, default=1, help="replays at the same time; spoils times")
     r.add_argument("--compile-jobs", type=int, default=4, help="comparisons of machine code at the same time")
     r.add_argument("--timeout", type=float, default=60, help="seconds of each process")
     r.add_argument("--seconds", type=float, default=1e9, help="no new program after so many")

@@ -14,14 +14,17 @@
 ///   MNEME_KERNEL_TIMES=FILE    gets one line a kernel when the application
 ///                              ends: launches, median nanoseconds, symbol
 ///
-/// Needs CUPTI; without it, and without MNEME_KERNEL_TIMES, nothing happens.
+/// Needs CUPTI, and says on standard error if it cannot be used; without
+/// MNEME_KERNEL_TIMES nothing happens.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "CuptiTypes.h"
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <map>
 #include <mutex>
@@ -65,11 +68,18 @@ static void completeBuffer(void *, uint32_t, uint8_t *Buffer, size_t,
   std::free(Buffer);
 }
 
+static int complain(const char *What, const char *Why) {
+  std::fprintf(stderr, "mneme-kernel-times: error: %s: %s\n", What, Why);
+  return 1; // The application goes on.
+}
+
 static void writeTimes() {
   TheTimes->F.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   FILE *File = std::fopen(std::getenv("MNEME_KERNEL_TIMES"), "w");
-  if (!File)
+  if (!File) {
+    complain(std::getenv("MNEME_KERNEL_TIMES"), std::strerror(errno));
     return;
+  }
   std::lock_guard<std::mutex> Guard(TheTimes->Lock);
   for (auto &[Name, Values] : TheTimes->ByKernel) {
     auto Middle = Values.begin() + Values.size() / 2;
@@ -83,9 +93,15 @@ static void writeTimes() {
 /// Called by the driver when it is initialized. \returns 1: all is well.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const char *Path = std::getenv("MNEME_KERNEL_TIMES");
-  void *Library = Path && *Path ? dlopen("libcupti.so.13", RTLD_NOW) : nullptr;
-  if (!Library)
+  if (!Path || !*Path)
     return 1;
+  void *Library = nullptr;
+  for (const char *Name :
+       {"libcupti.so.13", "libcupti.so", "/usr/local/cuda/lib64/libcupti.so"})
+    if (!Library)
+      Library = dlopen(Name, RTLD_NOW);
+  if (!Library)
+    return complain("cannot load CUPTI", dlerror());
   auto *T = new Times;
   bool Complete = true;
   auto Find = [&](auto &Function, const char *Symbol) {
@@ -97,13 +113,19 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   Find(T->F.ActivityRegisterCallbacks, "cuptiActivityRegisterCallbacks");
   Find(T->F.ActivityFlushAll, "cuptiActivityFlushAll");
   Find(T->F.ActivityGetNextRecord, "cuptiActivityGetNextRecord");
+  Find(T->F.GetResultString, "cuptiGetResultString");
   if (!Complete)
-    return 1;
+    return complain("cannot use CUPTI", "it lacks a function");
   TheTimes = T;
-  if (T->F.ActivityRegisterCallbacks(requestBuffer, completeBuffer) ==
-          CUPTI_SUCCESS &&
-      T->F.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ==
-          CUPTI_SUCCESS)
-    std::atexit(writeTimes);
+  CUptiResult Result =
+      T->F.ActivityRegisterCallbacks(requestBuffer, completeBuffer);
+  if (Result == CUPTI_SUCCESS)
+    Result = T->F.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  if (Result != CUPTI_SUCCESS) {
+    const char *Text = nullptr;
+    T->F.GetResultString(Result, &Text);
+    return complain("cannot use CUPTI", Text ? Text : "unknown error");
+  }
+  std::atexit(writeTimes);
   return 1;
 }

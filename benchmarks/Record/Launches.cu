@@ -14,6 +14,10 @@
 ///                               thread, for the program that launches
 ///   launches snapshot MIB KIND  seconds of three launches over MIB of device
 ///                               memory, filled with zeros, text or noise
+///   launches work MIB NUM       nothing but NUM launches that change each word
+///                               of MIB of device memory: an application
+///   launches copy MIB           bytes a second of a copy of MIB of device
+///                               memory through page-locked memory
 ///
 /// Prints one line of JSON.
 ///
@@ -30,6 +34,14 @@
 
 /// Hardly anything, so that what is left is the launch.
 __global__ void touch(unsigned *P) { ++*P; }
+
+/// Changes all words, to noise.
+__global__ void churn(unsigned *P, size_t Words) {
+  size_t Stride = gridDim.x * size_t(blockDim.x);
+  for (size_t I = blockIdx.x * size_t(blockDim.x) + threadIdx.x; I < Words;
+       I += Stride)
+    P[I] = (P[I] + unsigned(I)) * 1664525u + 1013904223u;
+}
 
 /// Changes one word in each page of 4 KiB.
 __global__ void touchPages(unsigned *P, size_t Pages) {
@@ -110,13 +122,54 @@ static int timeSnapshots(size_t MiB, const char *Kind) {
   return EXIT_SUCCESS;
 }
 
+static int work(size_t MiB, long Num) {
+  const size_t Bytes = MiB << 20;
+  unsigned *P = nullptr;
+  if (cudaMalloc(reinterpret_cast<void **>(&P), Bytes) != cudaSuccess ||
+      cudaMemset(P, 0, Bytes) != cudaSuccess) {
+    std::fprintf(stderr, "launches: no device memory\n");
+    return EXIT_FAILURE;
+  }
+  double Start = now();
+  for (long I = 0; I < Num; ++I)
+    churn<<<1024, 256>>>(P, Bytes / sizeof(unsigned));
+  if (cudaDeviceSynchronize() != cudaSuccess)
+    return EXIT_FAILURE;
+  std::printf("{\"seconds\": %.6g}\n", now() - Start);
+  return EXIT_SUCCESS;
+}
+
+static int timeCopy(size_t MiB) {
+  const size_t Bytes = MiB << 20;
+  void *Device = nullptr, *Host = nullptr;
+  if (cudaMalloc(&Device, Bytes) != cudaSuccess ||
+      cudaMallocHost(&Host, Bytes) != cudaSuccess) {
+    std::fprintf(stderr, "launches: no memory\n");
+    return EXIT_FAILURE;
+  }
+  double Best = 0;
+  for (int I = 0; I < 5; ++I) {
+    double Start = now();
+    if (cudaMemcpy(Host, Device, Bytes, cudaMemcpyDeviceToHost) != cudaSuccess)
+      return EXIT_FAILURE;
+    Best = std::max(Best, Bytes / (now() - Start));
+  }
+  std::printf("{\"bytes_per_second\": %.6g}\n", Best);
+  return EXIT_SUCCESS;
+}
+
 int main(int Argc, char **Argv) {
   long Number = Argc > 2 ? std::atol(Argv[2]) : 0;
   if (Argc == 3 && !std::strcmp(Argv[1], "call") && Number > 0)
     return timeCalls(Number);
   if (Argc == 4 && !std::strcmp(Argv[1], "snapshot") && Number > 0)
     return timeSnapshots(Number, Argv[3]);
+  if (Argc == 4 && !std::strcmp(Argv[1], "work") && Number > 0 &&
+      std::atol(Argv[3]) > 0)
+    return work(Number, std::atol(Argv[3]));
+  if (Argc == 3 && !std::strcmp(Argv[1], "copy") && Number > 0)
+    return timeCopy(Number);
   std::fprintf(stderr, "usage: launches call NUM | snapshot MIB "
-                       "zeros|text|noise\n");
+                       "zeros|text|noise | work MIB NUM | copy MIB\n");
   return EXIT_FAILURE;
 }
