@@ -214,14 +214,21 @@ TEST_F(CudaMappingTest, FillsHoles) {
 TEST_F(CudaMappingTest, ReusesWhatIsUnused) {
   ASSERT_EQ(Mapping->reserve(Base, 128 * MiB), "");
   EXPECT_EQ(Mapping->map(Base, 40 * MiB), "");
+  EXPECT_EQ(Mapping->unusedBytes(), 0u);
   Mapping->unmap(Base, 40 * MiB);
+  EXPECT_EQ(Mapping->unusedBytes(), 40 * MiB);
   CudaMapping::Ranges Fresh;
   EXPECT_EQ(Mapping->map(Base + 2 * MiB, 4 * MiB, &Fresh), "");
   EXPECT_TRUE(Fresh.empty());
+  EXPECT_EQ(Mapping->unusedBytes(), 0u);
+  EXPECT_EQ(Mapping->map(Base + 4 * MiB, 4 * MiB), "");
   Mapping->unmap(Base + 2 * MiB, 4 * MiB);
+  EXPECT_EQ(Mapping->unusedBytes(), 0u);
+  Mapping->unmap(Base + 4 * MiB, 4 * MiB);
   // Memory that nobody uses makes room.
   EXPECT_EQ(Mapping->map(Base + 64 * MiB, 60 * MiB), "");
   EXPECT_EQ(Mapping->mappedBytes(), 60 * MiB);
+  EXPECT_EQ(Mapping->unusedBytes(), 0u);
 }
 
 TEST_F(CudaMappingTest, FailsAsAWhole) {

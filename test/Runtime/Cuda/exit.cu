@@ -16,6 +16,10 @@
 // SUMMARY: 1 launches seen, 1 recorded, 0 skipped
 // REPLAY: bump grid 1: Match
 
+// While another thread is busy with the device.
+// REDEFINE: %{how} = busy
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefixes=CHECK,SUMMARY
+
 // A reset ends the context; another one begins, with memory at the same addresses
 // and variables as new.
 // REDEFINE: %{how} = reset
@@ -47,6 +51,7 @@
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 __device__ int Count;
@@ -72,6 +77,14 @@ int main(int, char **Argv) {
   fflush(stdout);
   if (!strcmp(How, "exit"))
     exit(0);
+  if (!strcmp(How, "busy")) {
+    std::thread([] {
+      for (void *P; !cudaMalloc(&P, 100);)
+        cudaFree(P);
+    }).detach();
+    usleep(10000);
+    exit(0);
+  }
   if (!strcmp(How, "_exit"))
     _exit(3);
   if (!strcmp(How, "late"))
