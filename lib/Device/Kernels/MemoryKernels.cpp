@@ -111,29 +111,34 @@ struct Range {
 };
 } // namespace
 
-/// Takes this wave through the tiles that it has to do: the waves of the whole
-/// grid take them in turns, so that many small parts keep as many of them busy
-/// as a large one. Calls \p Enter(Part, Begin, End), which returns PageTiles,
-/// before the first tile in another part; its tiles are [Begin, End). Then, for
-/// each tile, \p OnPage(Tile) or \p OnRest(Part, Tile).
+/// The waves of the whole grid take tiles in turns, so that many small parts
+/// keep as many of them busy as a large one.
+static uint32_t numWaves() { return numBlocks() * (numThreads() / numLanes()); }
+static uint32_t firstTileOfWave() {
+  return block() * (numThreads() / numLanes()) + thread() / numLanes();
+}
+
+/// Takes this wave through the tiles that it has to do, from \p Tile on, which
+/// is not before \p Part. Calls \p Enter(Part, Begin, End), which returns
+/// PageTiles, before the first tile in another part, whose tiles are [Begin,
+/// End). Then, for each tile, \p OnPage(Part, Tile) or \p OnRest(Part, Tile),
+/// until one returns false.
 template <typename EnterFn, typename PageFn, typename RestFn>
 static void forTiles(const uint64_t *FirstTile, uint32_t NumParts,
-                     EnterFn Enter, PageFn OnPage, RestFn OnRest) {
-  uint32_t WavesOfBlock = numThreads() / numLanes();
-  uint32_t Tile = block() * WavesOfBlock + thread() / numLanes();
+                     uint32_t Tile, uint32_t Part, EnterFn Enter, PageFn OnPage,
+                     RestFn OnRest) {
   uint32_t NumTiles = FirstTile[NumParts];
-  uint32_t Part = 0, End = 0;
+  uint32_t End = 0;
   PageTiles Pages;
-  for (; Tile < NumTiles; Tile += numBlocks() * WavesOfBlock) {
+  for (; Tile < NumTiles; Tile += numWaves()) {
     if (Tile >= End) {
       Part = findPart(FirstTile, NumParts, Part, Tile);
       End = FirstTile[Part + 1];
       Pages = Enter(Part, FirstTile[Part], End);
     }
-    if (Tile - Pages.First < Pages.Count)
-      OnPage(Tile);
-    else
-      OnRest(Part, Tile);
+    if (Tile - Pages.First < Pages.Count ? !OnPage(Part, Tile)
+                                         : !OnRest(Part, Tile))
+      return;
   }
 }
 
@@ -264,6 +269,8 @@ static void compareElements(const MnemeComparePart &P, Findings &Found,
 
 // What looks at elements is rarely called, and is no part of its callers, so
 // that what it needs does not take registers from those that wait for memory.
+// Nor do calls stand in the loop that waits (skipEqual): all that lives across
+// them would be in memory.
 
 /// Compares this lane's words in [\p Begin, \p End) of the part.
 [[gnu::noinline]] static void compareWords(const MnemeComparePart &P,
@@ -329,7 +336,7 @@ static uint64_t getShift(const MnemeComparePart &P) {
   return Wide ? Shift : NotWide;
 }
 
-/// Compares a tile that is no page, or looks for NaN.
+/// Compares a tile of any kind.
 [[gnu::noinline]] static void compareTile(const MnemeComparePart &P,
                                           Findings &Found, uint32_t Tile,
                                           uint32_t NumTiles) {
@@ -349,17 +356,33 @@ static uint64_t getShift(const MnemeComparePart &P) {
     compareWords(P, Found, W.Begin - Shift, W.End - Shift);
 }
 
-MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
-                                const uint64_t *FirstTile, uint64_t NumParts,
-                                MnemeCompareResult *Results) {
-  Findings Found;
-  uint32_t Now = 0;
+namespace {
+/// Where a wave is among the tiles that it has to do.
+struct TilePlace {
+  uint32_t Tile;
+  uint32_t Part, Begin, End; ///< The part and its tiles.
+};
+} // namespace
+
+/// Goes on from \p Place, past pages that are equal, to the next tile that is
+/// something else. \returns false at the end.
+[[gnu::noinline]] static bool skipEqual(const MnemeComparePart *Parts,
+                                        const uint64_t *FirstTile,
+                                        uint32_t NumParts, TilePlace &Place) {
+  TilePlace Here = {};
+  bool Found = false;
   uint64_t Expected = 0, Actual = 0; // where tile 0 would be
+  auto Stop = [&](uint32_t Part, uint32_t Tile) {
+    Here.Tile = Tile;
+    Here.Part = Part;
+    Found = true;
+    return false;
+  };
   forTiles(
-      FirstTile, NumParts,
+      FirstTile, NumParts, Place.Tile, Place.Part,
       [&](uint32_t Part, uint32_t Begin, uint32_t End) {
-        report(Found, Results[Now]);
-        Now = Part;
+        Here.Begin = Begin;
+        Here.End = End;
         const MnemeComparePart &P = Parts[Part];
         uint64_t Shift = getShift(P);
         if (Shift == NotWide || looksForNaN(P))
@@ -368,18 +391,30 @@ MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
         Actual = P.Actual - Shift - Begin * Page;
         return PageTiles(Begin, End, P.Size, Shift);
       },
-      [&](uint32_t Tile) {
-        uint64_t X = Expected + Tile * Page;
-        if (!pageDiffers<false>(X, Actual + Tile * Page))
-          return;
-        const MnemeComparePart &P = Parts[Now];
-        compareWords(P, Found, X - P.Expected, X - P.Expected + Page);
-      },
       [&](uint32_t Part, uint32_t Tile) {
-        uint32_t Begin = FirstTile[Part];
-        compareTile(Parts[Part], Found, Tile - Begin,
-                    FirstTile[Part + 1] - Begin);
-      });
+        return !any(pageDiffers<false>(Expected + Tile * Page,
+                                       Actual + Tile * Page)) ||
+               Stop(Part, Tile);
+      },
+      Stop);
+  Place = Here;
+  return Found;
+}
+
+MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
+                                const uint64_t *FirstTile, uint64_t NumParts,
+                                MnemeCompareResult *Results) {
+  Findings Found;
+  uint32_t Now = 0;
+  for (TilePlace Place = {firstTileOfWave(), 0, 0, 0};
+       skipEqual(Parts, FirstTile, NumParts, Place);
+       Place.Tile += numWaves()) {
+    if (Place.Part != Now)
+      report(Found, Results[Now]);
+    Now = Place.Part;
+    compareTile(Parts[Now], Found, Place.Tile - Place.Begin,
+                Place.End - Place.Begin);
+  }
   report(Found, Results[Now]);
 }
 
@@ -424,7 +459,7 @@ MNEME_KERNEL void mneme_diff(const MnemeDiffPart *Parts,
       FlagOf[Tile] = Differ;
   };
   forTiles(
-      FirstTile, NumParts,
+      FirstTile, NumParts, firstTileOfWave(), /*Part=*/0,
       [&](uint32_t Part, uint32_t Begin, uint32_t End) {
         const MnemeDiffPart &P = Parts[Part];
         A = P.A - Begin * Page;
@@ -435,15 +470,17 @@ MNEME_KERNEL void mneme_diff(const MnemeDiffPart *Parts,
           return PageTiles();
         return PageTiles(Begin, End, P.Size, /*Shift=*/0);
       },
-      [&](uint32_t Tile) {
+      [&](uint32_t, uint32_t Tile) {
         uint64_t X = A + Tile * Page, Y = B + Tile * Page;
         SetFlag(Tile, WithZeros ? pageDiffers<true>(X, 0)
                                 : pageDiffers<false>(X, Y));
+        return true;
       },
       [&](uint32_t Part, uint32_t Tile) {
         uint32_t Begin = FirstTile[Part];
         SetFlag(Tile, tileDiffers(Parts[Part], Tile - Begin,
                                   FirstTile[Part + 1] - Begin));
+        return true;
       });
 }
 
@@ -501,7 +538,7 @@ MNEME_KERNEL void mneme_copy(const MnemeCopyPart *Parts,
                              const uint64_t *FirstTile, uint64_t NumParts) {
   uint64_t To = 0, From = 0; // where tile 0 would be
   forTiles(
-      FirstTile, NumParts,
+      FirstTile, NumParts, firstTileOfWave(), /*Part=*/0,
       [&](uint32_t Part, uint32_t Begin, uint32_t End) {
         const MnemeCopyPart &P = Parts[Part];
         if (!isWide(P))
@@ -511,10 +548,14 @@ MNEME_KERNEL void mneme_copy(const MnemeCopyPart *Parts,
         From = P.From - Shift - Begin * Page;
         return PageTiles(Begin, End, P.Size, Shift);
       },
-      [&](uint32_t Tile) { copyPage(To + Tile * Page, From + Tile * Page); },
+      [&](uint32_t, uint32_t Tile) {
+        copyPage(To + Tile * Page, From + Tile * Page);
+        return true;
+      },
       [&](uint32_t Part, uint32_t Tile) {
         uint32_t Begin = FirstTile[Part];
         copyTile(Parts[Part], Tile - Begin, FirstTile[Part + 1] - Begin);
+        return true;
       });
 }
 
