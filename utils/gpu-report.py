@@ -95,7 +95,7 @@ def memory(results):
             rows.append(row)
     head = ["size", "what"]
     for d in devices:
-        head += [d["backend"] + ", GB/s", "of a copy"]
+        head += [d["backend"] + ", GB/s", "of copy"]
     return table(head, rows)
 
 
