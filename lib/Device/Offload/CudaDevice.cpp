@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaDevice.h"
+#include "Cupti.h"
 #include "OffloadBackend.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstring>
@@ -89,6 +90,8 @@ CudaDevice::~CudaDevice() {
     (void)Mapping.release();
     return;
   }
+  if (UseCupti)
+    disableCupti();
   for (StagingSlot &S : Staging) {
     if (S.Done)
       Driver.EventDestroy(S.Done);

@@ -35,6 +35,8 @@ public:
   std::mutex Lock;
   std::vector<KernelRecord> Records; ///< Guarded by Lock.
   std::vector<uint8_t *> Buffers;    ///< Unused ones. Guarded by Lock.
+  std::mutex UsersLock;
+  unsigned Users = 0; ///< Of enableCupti(). Guarded by UsersLock.
 
   static Expected<Cupti *> get();
   std::string describe(CUptiResult R) const;
@@ -154,15 +156,19 @@ Error llvm::mneme::enableCupti() {
   Expected<Cupti *> C = Cupti::get();
   if (!C)
     return C.takeError();
-  if (CUptiResult R =
-          (*C)->F.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
-    return createStringError("CUPTI cannot report kernels: " +
-                             (*C)->describe(R));
+  std::lock_guard<std::mutex> Guard((*C)->UsersLock);
+  if ((*C)->Users == 0)
+    if (CUptiResult R =
+            (*C)->F.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+      return createStringError("CUPTI cannot report kernels: " +
+                               (*C)->describe(R));
+  ++(*C)->Users;
   return Error::success();
 }
 
 void llvm::mneme::disableCupti() {
-  if (TheCupti)
+  std::lock_guard<std::mutex> Guard(TheCupti->UsersLock);
+  if (--TheCupti->Users == 0)
     TheCupti->F.ActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 

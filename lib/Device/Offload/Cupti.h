@@ -23,7 +23,8 @@
 namespace llvm {
 namespace mneme {
 
-/// Asks CUPTI to report the kernels of this process, until disableCupti().
+/// Asks CUPTI to report the kernels of this process, until disableCupti() was
+/// called as often as this succeeded.
 Error enableCupti();
 void disableCupti();
 

@@ -29,7 +29,11 @@ protected:
     ASSERT_TRUE(Fake);
   }
   void SetUp() override { ASSERT_THAT_ERROR(enableCupti(), Succeeded()); }
-  void TearDown() override { EXPECT_EQ(Fake->BuffersOut, 0u); }
+  void TearDown() override {
+    EXPECT_EQ(Fake->BuffersOut, 0u);
+    disableCupti();
+    EXPECT_FALSE(Fake->Enabled);
+  }
 
   static FakeCupti *Fake;
 };
@@ -71,7 +75,10 @@ TEST_F(CuptiTest, ForcesBuffersWithOpenRecords) {
   EXPECT_EQ(takeCuptiTime(1, "endless", 1), std::nullopt);
 }
 
-TEST_F(CuptiTest, IsSwitchedOnAndOff) {
+TEST_F(CuptiTest, IsOnAsLongAsSomebodyWantsIt) {
+  EXPECT_TRUE(Fake->Enabled);
+  ASSERT_THAT_ERROR(enableCupti(), Succeeded());
+  disableCupti();
   EXPECT_TRUE(Fake->Enabled);
   disableCupti();
   EXPECT_FALSE(Fake->Enabled);
@@ -80,6 +87,7 @@ TEST_F(CuptiTest, IsSwitchedOnAndOff) {
       enableCupti(),
       FailedWithMessage("CUPTI cannot report kernels: CUPTI_ERROR_FAKE"));
   Fake->EnableResult = 0;
+  ASSERT_THAT_ERROR(enableCupti(), Succeeded());
 }
 
 } // namespace
