@@ -449,13 +449,11 @@ static std::string describeMeasurement(const Measurement &M) {
 }
 
 static void printBaseline(Table &T, const BaselineResult &R) {
-  if (!R.Measured) {
+  if (!R.Measured || R.Measured->Nanoseconds.empty()) {
     T.row("baseline", getBaselineName(R.Kind) + ", " + getVerdictName(R.V) +
                           (R.Error.empty() ? "" : ": ") + R.Error);
     return;
   }
-  if (R.Measured->Nanoseconds.empty())
-    return;
   T.row("baseline",
         getBaselineName(R.Kind) + ", " + describeMeasurement(*R.Measured));
   if (!R.Speedup)
