@@ -812,8 +812,7 @@ bool ReplaySession::needsRestoring(const ReplayPlan &Variant) {
     ScopedTimer Timer(PrepareTime);
     NeedsRestoring = Plan.canReadWhatItWrites();
   }
-  if (*NeedsRestoring ||
-      Variant.options().IRFile == Plan.options().IRFile)
+  if (*NeedsRestoring || Variant.options().IRFile == Plan.options().IRFile)
     return *NeedsRestoring;
   ScopedTimer Timer(PrepareTime);
   return Variant.canReadWhatItWrites();
