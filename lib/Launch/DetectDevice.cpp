@@ -18,8 +18,8 @@ using namespace llvm::mneme;
 
 static constexpr unsigned DriverSeconds = 30;
 
-/// Asks the driver and leaves it initialized, with its threads. "+" and one line
-/// for each device, or "-" and what is wrong.
+/// Asks the driver and leaves it initialized, with its threads. \returns "+"
+/// and one line for each device, or "-" and what is wrong.
 static std::string askDriver() {
   // A driver that never answers means no device.
   ::alarm(DriverSeconds);

@@ -117,8 +117,8 @@ std::string Session::reserve() {
   return "";
 }
 
-/// Lets the runtime make its context, for the device that the thread has chosen.
-/// \returns an error of its.
+/// Lets the runtime make its context, for the device that the thread has
+/// chosen. \returns an error of its own.
 int Session::makeContext(const CudaRuntime &R) {
   if (R.Malloc) {
     void *Any;

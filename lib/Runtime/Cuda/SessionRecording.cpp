@@ -37,9 +37,13 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
       Guard.unlock();
     return Original(Closure);
   };
-  if (!Off)
+  // A forked child must not touch the lock.
+  bool IsOff = Off;
+  if (!IsOff) {
     Guard.lock();
-  if (!T.Selected || Off) {
+    IsOff = Off;
+  }
+  if (!T.Selected || IsOff) {
     T.Launches.fetch_add(1, std::memory_order_relaxed);
     return Forward();
   }
