@@ -202,7 +202,7 @@ class GPURunner:
 
     def applications(self):
         """One that runs for long with a known number of bytes, and one that is over at once."""
-        mib, seconds = 512, 10.5
+        mib, seconds = 512, 10.2
         command = [self.launches, "work", str(mib)]
         tried = json.loads(self.run([*command, "1000"]).splitlines()[-1])["seconds"]
         found = [("churn", [*command, str(max(1, int(1000 * seconds / tried)))], "churn", mib << 20)]

@@ -147,7 +147,7 @@ def launches(results):
                  for case, s in row["seconds"].items()]
         if "copy_seconds" in row:
             notes.append("``%s``: a recording fetches %d MiB, which a plain copy does in %.3f s (%.1f GB/s).\nBeyond that, one "
-                         "recorded launch costs the whole application %+.1f %%; %+.1f %% of them without\nthe recorder's start."
+                         "recorded launch costs the whole application %+.1f %%; without the\nrecorder's start, %+.1f %%."
                          % (row["name"], row["bytes"] >> 20, row["copy_seconds"], row["copy_bytes_per_second"] / 1e9,
                             row["percent_beyond_copy"], row["percent_beyond_copy_and_start"]))
     return "\n\n".join([text, table(["application", "case", "seconds", "more", "of plain"], rows)] + notes)

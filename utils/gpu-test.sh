@@ -126,7 +126,7 @@ examples() {
 hecbench() {
   local most=600
   # Benchmarks have to get theirs.
-  case $steps in *,bench | *,bench,*) most=$(($(left) - 190)) ;; esac
+  case $steps in *,bench | *,bench,*) most=$(($(left) - 200)) ;; esac
   say "== programs"
   programs "$most" hecbench --programs="$work/programs" --list="$work/utils/gpu-hecbench.txt" \
     --devices="$device" --pipelines=O3 --baseline --repeat=2 --rst="$output/hecbench.rst" ${only:+--only="$only"}
