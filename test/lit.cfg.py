@@ -81,6 +81,9 @@ if shutil.which("ptxas", path=config.environment["PATH"]):
 emulated_cuda = os.path.join(config.mneme_lib_dir, "emulated-cuda")
 if os.path.exists(emulated_cuda):
     config.available_features.add("emulated-cuda")
+    # Programs of tests are not instrumented: they cannot load a driver that is.
+    if not config.mneme_use_sanitizer:
+        config.available_features.add("emulated-cuda-programs")
 libraries = [emulated_cuda]
 if config.environment.get("LD_LIBRARY_PATH"):
     libraries.append(config.environment["LD_LIBRARY_PATH"])
