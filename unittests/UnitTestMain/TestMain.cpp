@@ -8,8 +8,14 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Signals.h"
+#include "llvm/Support/Compiler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+/// LeakSanitizer asks for this. liboffload does not free all that it keeps.
+extern "C" LLVM_ATTRIBUTE_USED const char *__lsan_default_suppressions() {
+  return "leak:libLLVMOffload\n";
+}
 
 int main(int argc, char **argv) {
   llvm::sys::PrintStackTraceOnErrorSignal(argv[0], true);
