@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Payload.h"
@@ -19,7 +20,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Triple.h"
-#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/GlobalStatus.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -52,6 +53,20 @@ static StringRef getTargetAttr(const Module &M, StringRef Name) {
   return "";
 }
 
+/// Whether \p G is a constant in all but name, as libdevice's tables for sine
+/// and cosine are: nobody outside of the module knows it, and nothing in the
+/// module writes it. Later modules hold single kernels and cannot tell.
+static bool isNeverWritten(const GlobalVariable &G) {
+  if (!G.hasLocalLinkage() || !G.hasInitializer() || G.isConstant() ||
+      G.isExternallyInitialized() ||
+      isa<UndefValue>(G.getInitializer())) // shared memory
+    return false;
+  GlobalStatus Status;
+  if (GlobalStatus::analyzeGlobal(&G, Status)) // its address goes elsewhere
+    return false;
+  return Status.StoredType == GlobalStatus::NotStored;
+}
+
 /// The bitcode, free of what depends on where and how the compiler ran. \p M is
 /// changed for that and changed back: a clone would have its use-lists in
 /// another order, and what a pipeline makes of a module depends on them.
@@ -69,11 +84,19 @@ static SmallVector<char, 0> writeBitcode(Module &M,
         F.removeFnAttr(Attribute::OptimizeNone);
         F.removeFnAttr(Attribute::NoInline);
       }
+  SmallVector<GlobalVariable *, 0> Constants;
+  for (GlobalVariable &G : M.globals())
+    if (isNeverWritten(G)) {
+      Constants.push_back(&G);
+      G.setConstant(true);
+    }
   SmallVector<char, 0> Buffer;
   // No symbol table: it is there or not as the compiler knows the target.
   BitcodeWriter Writer(Buffer);
   Writer.writeModule(M, /*ShouldPreserveUseListOrder=*/true);
   Writer.writeStrtab();
+  for (GlobalVariable *G : Constants)
+    G->setConstant(false);
   for (auto &[F, Attributes] : Changed)
     F->setAttributes(Attributes);
   M.setSourceFileName(SourceFile);
