@@ -431,8 +431,10 @@ Expected<CodeComparison> mneme::compareKernelCode(StringRef Ours,
 
 /// The note's description: a version, a number, the offsets of the tool's name,
 /// its version, its build and its options, then these strings.
-static std::optional<StringRef> getToolOptions(StringRef Note) {
-  constexpr size_t StringsAt = 24, NameWord = 2, OptionsWord = 5;
+enum ToolWord : size_t { NameWord = 2, BuildWord = 4, OptionsWord = 5 };
+
+static std::optional<StringRef> getToolText(StringRef Note, ToolWord Wanted) {
+  constexpr size_t StringsAt = 24;
   if (Note.size() < StringsAt)
     return std::nullopt;
   StringRef Strings = Note.drop_front(StringsAt);
@@ -442,10 +444,10 @@ static std::optional<StringRef> getToolOptions(StringRef Note) {
   };
   if (Get(NameWord) != "ptxas")
     return std::nullopt;
-  return Get(OptionsWord).trim();
+  return Get(Wanted).trim();
 }
 
-std::string mneme::readPtxasOptions(StringRef Image) {
+static std::string readToolText(StringRef Image, ToolWord Wanted) {
   constexpr uint32_t ToolInfo = 2000;
   auto Give = [](auto &&Value) {
     consumeError(Value.takeError());
@@ -472,11 +474,22 @@ std::string mneme::readPtxasOptions(StringRef Image) {
     uint32_t Type = read32le(Rest.data() + 8);
     StringRef Description = Rest.substr(NoteHeader + NameSize, Size);
     if (Type == ToolInfo)
-      if (std::optional<StringRef> Options = getToolOptions(Description))
-        return Options->str();
+      if (std::optional<StringRef> Text = getToolText(Description, Wanted))
+        return Text->str();
     Rest = Rest.substr(NoteHeader + NameSize + alignTo(Size, 4));
   }
   return "";
+}
+
+std::string mneme::readPtxasOptions(StringRef Image) {
+  return readToolText(Image, OptionsWord);
+}
+
+std::string mneme::readPtxasBuild(StringRef Image) {
+  std::string Text = readToolText(Image, BuildWord);
+  StringRef Build = Text;
+  Build.consume_front("Build ");
+  return Build.str();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Occupancy.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Statistics.h"
+#include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -70,6 +72,10 @@ json::Value mneme::toJSON(const ReplayGPU &R) {
       {"multiprocessors", R.Info.Multiprocessors},
       {"threads_per_multiprocessor", R.Info.ThreadsPerMultiprocessor},
       {"max_clock", R.Info.ClockMHz},
+      {"clock", R.State.ClockMHz},
+      {"memory_clock", R.State.MemoryClockMHz},
+      {"temperature", R.State.Temperature},
+      {"power", R.State.Power},
       {"backend", R.Backend},
       {"memory_mode", R.MemoryMode},
       {"retargeted", orNull(R.Retargeted)},
@@ -86,7 +92,11 @@ bool mneme::fromJSON(const json::Value &V, ReplayGPU &R, json::Path P) {
       !O.map("cache", R.Info.CacheBytes) ||
       !O.map("multiprocessors", R.Info.Multiprocessors) ||
       !O.map("threads_per_multiprocessor", R.Info.ThreadsPerMultiprocessor) ||
-      !O.map("max_clock", R.Info.ClockMHz) || !O.map("backend", R.Backend) ||
+      !O.map("max_clock", R.Info.ClockMHz) ||
+      !O.map("clock", R.State.ClockMHz) ||
+      !O.map("memory_clock", R.State.MemoryClockMHz) ||
+      !O.map("temperature", R.State.Temperature) ||
+      !O.map("power", R.State.Power) || !O.map("backend", R.Backend) ||
       !O.map("memory_mode", R.MemoryMode) ||
       !O.map("retargeted", Retargeted) ||
       !O.map("blocks_per_multiprocessor", R.BlocksPerMultiprocessor) ||
@@ -184,6 +194,10 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"opt_time", R.Times.Optimize},
       {"codegen_time", R.Times.Codegen + R.Times.Assemble},
       {"obj_size", Compiled ? json::Value(R.ObjectSize) : json::Value(nullptr)},
+      {"code_hash", orNull(R.CodeHash)},
+      {"toolchain", json::Object{{"mneme", getVersion()},
+                                 {"llvm", LLVM_VERSION_STRING},
+                                 {"ptxas", orNull(R.Assembler)}}},
       {"exec_time", json::Array(R.nanoseconds())},
       {"measurement", R.Measured},
       {"baseline", R.Compared},
@@ -207,11 +221,12 @@ json::Value mneme::toJSON(const ReplayResult &R) {
 bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   json::ObjectMapper O(V, P);
   std::string Name;
-  std::optional<std::string> Error, Device, Strategy, Reason;
+  std::optional<std::string> Error, Device, Strategy, Reason, Hash, Ptxas;
   std::optional<uint64_t> Size;
   if (!O || !O.map("verdict", Name) || !O.map("executed", R.Executed) ||
       !O.map("error", Error) || !O.map("start_time", R.StartTime) ||
       !O.map("end_time", R.EndTime) || !O.map("obj_size", Size) ||
+      !O.map("code_hash", Hash) ||
       !mapMeasurement(O, R.Measured) || !O.map("baseline", R.Compared) ||
       !O.map("gpu", R.GPU) || !O.map("device", Device) ||
       !O.map("host_strategy", Strategy) ||
@@ -230,6 +245,12 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   R.HostStrategy = Strategy.value_or("");
   R.HostReason = Reason.value_or("");
   R.ObjectSize = Size.value_or(0);
+  R.CodeHash = Hash.value_or("");
+  json::ObjectMapper Tools(*V.getAsObject()->get("toolchain"),
+                           P.field("toolchain"));
+  if (!Tools || !Tools.map("ptxas", Ptxas))
+    return false;
+  R.Assembler = Ptxas.value_or("");
   json::ObjectMapper Times(*V.getAsObject()->get("times"), P.field("times"));
   if (!Times)
     return false;

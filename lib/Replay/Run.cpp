@@ -15,6 +15,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Replay/Session.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -150,6 +151,9 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
       return E;
     Code.Resources = Compiled.Resources;
     Code.ObjectSize = Compiled.Image.size();
+    StringRef Bytes(Compiled.Image.data(), Compiled.Image.size());
+    Code.CodeHash = toHexString(digest128(Bytes));
+    Code.Assembler = readPtxasBuild(Bytes);
     if (Options.Execute && !ForGPU) {
       Code.Times.GPUCodegen = Compiled.CodegenTime;
     } else {
@@ -222,8 +226,11 @@ Error Compilation::emitForHost(Module &M) {
   const HostKernelInfo &Info = getHostKernelInfo(*Image);
   Code.HostStrategy = getHostStrategyName(Info.Strategy).str();
   Code.HostReason = Info.Reason;
-  if (!Code.Resources)
+  if (!Code.Resources) {
     Code.ObjectSize = Image->Object.size();
+    Code.CodeHash = toHexString(
+        digest128(StringRef(Image->Object.data(), Image->Object.size())));
+  }
   Code.Image = std::move(*Image);
   return Error::success();
 }
@@ -483,6 +490,8 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   R.Resources = Code.Resources;
   R.App = Code.App;
   R.ObjectSize = Code.ObjectSize;
+  R.CodeHash = Code.CodeHash;
+  R.Assembler = Code.Assembler;
   R.V = Code.V;
   R.Error = Code.Error;
   if (GPU)
@@ -490,6 +499,8 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   if (R.V != Verdict::CompileError)
     if (Error E = execute(Code))
       return std::move(E);
+  if (GPU && R.Executed)
+    R.GPU->State = GPU->readState();
   R.Times.Prepare = std::exchange(Session.PrepareTime, 0);
   R.EndTime = now();
   return std::move(R);
@@ -863,6 +874,8 @@ Expected<ReplayResult> ReplaySession::evaluate(const ReplayPlan &Variant,
     Only.Resources = Code->Resources;
     Only.App = Code->App;
     Only.ObjectSize = Code->ObjectSize;
+    Only.CodeHash = Code->CodeHash;
+    Only.Assembler = Code->Assembler;
     return Only;
   }();
   if (!Result)

@@ -16,6 +16,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 namespace {
 class CompareCodeTest : public testing::Test {
@@ -125,6 +126,8 @@ TEST_F(CompareCodeTest, Options) {
   EXPECT_THAT(Options, HasSubstr("-arch sm_90"));
   EXPECT_THAT(Options, HasSubstr("fmad"));
   EXPECT_EQ(readPtxasOptions("nothing"), "");
+  EXPECT_THAT(readPtxasBuild(assemble("")), StartsWith("cuda_"));
+  EXPECT_EQ(readPtxasBuild("nothing"), "");
 }
 
 TEST_F(CompareCodeTest, Library) {

@@ -338,6 +338,8 @@ TEST_F(ReplayTest, ResultSurvivesJSON) {
   R.Times.Parse = 0.1;
   R.Times.Compare = 0.2;
   R.ObjectSize = 1234;
+  R.CodeHash = "abc";
+  R.Assembler = "cuda_13";
   R.Measured.emplace();
   R.Measured->Nanoseconds = {1, 2, 3.5};
   R.Measured->Timer = "cupti";
@@ -348,6 +350,8 @@ TEST_F(ReplayTest, ResultSurvivesJSON) {
   R.Compared->Measured->Nanoseconds = {4, 5, 6};
   R.Compared->Speedup = RatioEstimate{1.5, 1.25, 2};
   R.GPU.emplace();
+  R.GPU->State.Temperature = 41;
+  R.GPU->State.Power = 130.5;
   R.GPU->Info.Name = "NVIDIA H200";
   R.GPU->Retargeted = "sm_80";
   R.GPU->Occupancy = 0.75;

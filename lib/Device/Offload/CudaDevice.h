@@ -17,6 +17,7 @@
 #define LLVM_MNEME_LIB_DEVICE_OFFLOAD_CUDADEVICE_H
 
 #include "GPUBackend.h"
+#include "Nvml.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
 
 namespace llvm {
@@ -72,6 +73,7 @@ public:
   std::string getName() const override { return Name; }
   std::string getArch() const override { return Info.Arch; }
   const GPUInfo &info() const override { return Info; }
+  GPUState readState() override { return readNvmlState(Info.UUID); }
   StringRef getBackendName() const override { return Backend->getName(); }
   uint64_t leakedBytes() const override { return Backend->leakedBytes(); }
   Error setTimer(GPUTimer Timer) override;

@@ -48,6 +48,9 @@ Expected<CodeComparison> compareKernelCode(StringRef Ours, StringRef Theirs,
 /// The options that ptxas notes in a cubin: "-O 3 -arch sm_90 -m 64"; empty
 /// when there is no note.
 std::string readPtxasOptions(StringRef Cubin);
+/// Which ptxas made a cubin: "cuda_13.0.r13.0/compiler.36424714_0"; empty when
+/// there is no note.
+std::string readPtxasBuild(StringRef Cubin);
 
 /// A replay's code beside the application's.
 struct AppComparison {

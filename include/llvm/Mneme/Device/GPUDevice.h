@@ -39,6 +39,14 @@ struct GPUInfo {
   unsigned ClockMHz = 0;       ///< Highest; 0 when the driver does not tell.
 };
 
+/// How a GPU is at one moment, as far as it is known.
+struct GPUState {
+  std::optional<unsigned> Temperature; ///< Degrees Celsius.
+  std::optional<double> Power;         ///< Watts.
+  std::optional<unsigned> ClockMHz;    ///< Of the multiprocessors.
+  std::optional<unsigned> MemoryClockMHz;
+};
+
 /// What the driver says about a loaded kernel.
 struct GPUKernelInfo {
   unsigned Registers = 0;
@@ -66,6 +74,8 @@ public:
   GPUDevice *asGPU() override { return this; }
 
   virtual const GPUInfo &info() const = 0;
+  /// Asks NVIDIA's management library, where there is one.
+  virtual GPUState readState() { return {}; }
   /// "driver" or "liboffload": through what the device is driven.
   virtual StringRef getBackendName() const = 0;
   /// Memory of the host that kernels which are no more left behind for good:

@@ -84,6 +84,7 @@ bool fromJSON(const json::Value &V, BaselineResult &R, json::Path P);
 struct ReplayGPU {
   unsigned Number = 0; ///< Of those of this machine.
   GPUInfo Info;
+  GPUState State; ///< Right after the last launch.
   std::string Backend; ///< "driver", "liboffload".
   std::string MemoryMode; ///< Replayer::mode().
   std::string Retargeted; ///< To this architecture from the recorded one.
@@ -103,6 +104,8 @@ struct ReplayResult {
   double StartTime = 0, EndTime = 0; ///< Seconds since the epoch.
   ReplayTimes Times;
   uint64_t ObjectSize = 0; ///< Bytes; 0 when there is no object.
+  std::string CodeHash;    ///< Of the object: its XXH3-128.
+  std::string Assembler;   ///< The build of ptxas that made it; may be empty.
   std::optional<Measurement> Measured;
   std::optional<BaselineResult> Compared;
   std::optional<KernelResources> Resources;

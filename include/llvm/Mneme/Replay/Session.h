@@ -26,6 +26,7 @@ struct CompiledKernel {
   DeviceImage Image;
   ReplayTimes Times; ///< Specialize to GPUCodegen.
   uint64_t ObjectSize = 0;
+  std::string CodeHash, Assembler;
   std::optional<KernelResources> Resources;
   std::optional<AppComparison> App;
   std::string HostStrategy, HostReason;
