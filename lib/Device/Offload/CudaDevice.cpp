@@ -211,6 +211,18 @@ Error CudaDevice::openStaging() {
   return Error::success();
 }
 
+/// Asked for with every result, but the library takes its time to answer, and
+/// temperatures do not hurry.
+GPUState CudaDevice::readState() {
+  constexpr std::chrono::seconds Validity(1);
+  auto Now = std::chrono::steady_clock::now();
+  if (!StateTime || Now - *StateTime >= Validity) {
+    State = readNvmlState(Info.UUID);
+    StateTime = Now;
+  }
+  return State;
+}
+
 // Not waited for: what lies in pinned memory goes on its way while the next
 // write fills more of it.
 Error CudaDevice::write(uint64_t Address, ArrayRef<char> Data) {

@@ -19,6 +19,7 @@
 #include "GPUBackend.h"
 #include "Nvml.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
+#include <chrono>
 
 namespace llvm {
 namespace mneme {
@@ -73,7 +74,7 @@ public:
   std::string getName() const override { return Name; }
   std::string getArch() const override { return Info.Arch; }
   const GPUInfo &info() const override { return Info; }
-  GPUState readState() override { return readNvmlState(Info.UUID); }
+  GPUState readState() override;
   StringRef getBackendName() const override { return Backend->getName(); }
   uint64_t leakedBytes() const override { return Backend->leakedBytes(); }
   Error setTimer(GPUTimer Timer) override;
@@ -181,6 +182,8 @@ private:
   CUdevice Handle = 0;
   std::string Name;
   GPUInfo Info;
+  GPUState State; ///< As it was at StateTime.
+  std::optional<std::chrono::steady_clock::time_point> StateTime;
   CUcontext Context = nullptr;
   std::unique_ptr<GPUBackend> Backend;
   std::unique_ptr<CudaMapping> Mapping;

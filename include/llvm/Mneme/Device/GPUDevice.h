@@ -74,7 +74,8 @@ public:
   GPUDevice *asGPU() override { return this; }
 
   virtual const GPUInfo &info() const = 0;
-  /// Asks NVIDIA's management library, where there is one.
+  /// Asks NVIDIA's management library, where there is one; the answer may be a
+  /// second old.
   virtual GPUState readState() { return {}; }
   /// "driver" or "liboffload": through what the device is driven.
   virtual StringRef getBackendName() const = 0;
