@@ -154,6 +154,16 @@ json::Value mneme::toJSON(const BaselineResult &R) {
       {"speedup", ratioToJSON(R.Speedup)}};
 }
 
+static bool readVerdict(StringRef Name, Verdict &V, json::Path P) {
+  std::optional<Verdict> Known = parseVerdict(Name);
+  if (!Known) {
+    P.field("verdict").report("unknown verdict");
+    return false;
+  }
+  V = *Known;
+  return true;
+}
+
 bool mneme::fromJSON(const json::Value &V, BaselineResult &R, json::Path P) {
   json::ObjectMapper O(V, P);
   std::string Kind, Name;
@@ -164,12 +174,8 @@ bool mneme::fromJSON(const json::Value &V, BaselineResult &R, json::Path P) {
       !ratioFromJSON(V.getAsObject()->get("speedup"), R.Speedup,
                      P.field("speedup")))
     return false;
-  std::optional<Verdict> Known = parseVerdict(Name);
-  if (!Known) {
-    P.field("verdict").report("unknown verdict");
+  if (!readVerdict(Name, R.V, P))
     return false;
-  }
-  R.V = *Known;
   R.Error = Error.value_or("");
   R.Kind = Kind == getBaselineName(Baseline::App) ? Baseline::App
                                                   : Baseline::Recompiled;
@@ -234,12 +240,8 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
       !O.map("resources", R.Resources) ||
       !O.map("compare_with_app", R.App) || !O.map("verification", R.Buffers))
     return false;
-  std::optional<Verdict> Known = parseVerdict(Name);
-  if (!Known) {
-    P.field("verdict").report("unknown verdict");
+  if (!readVerdict(Name, R.V, P))
     return false;
-  }
-  R.V = *Known;
   R.Error = Error.value_or("");
   R.Device = Device.value_or("");
   R.HostStrategy = Strategy.value_or("");
