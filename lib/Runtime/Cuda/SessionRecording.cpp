@@ -276,6 +276,17 @@ std::string Session::gather(Job &J) {
   return Work->copy(Copies, To);
 }
 
+/// Brings pages from the device into a snapshot.
+static std::string store(const std::vector<DeviceWork::Piece> &Pages,
+                         SnapshotFile &File, DeviceWork &W) {
+  return W.bring(
+      Pages,
+      [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+        File.data(Bytes, Address, Size);
+      },
+      [&] { File.drain(); });
+}
+
 /// Records where the device has no room for a copy: all memory goes to the
 /// host, twice.
 int Session::recordThroughHost(Job J, Call Original, void *Closure) {
@@ -283,12 +294,7 @@ int Session::recordThroughHost(Job J, Call Original, void *Closure) {
   std::vector<DeviceWork::Piece> Pages;
   std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, *Work);
   if (Error.empty())
-    Error = Work->bring(
-        Pages,
-        [&](const char *Bytes, uint64_t Address, uint64_t Size) {
-          Before.data(Bytes, Address, Size);
-        },
-        [&] { Before.drain(); });
+    Error = store(Pages, Before, *Work);
   Before.close();
   if (Error.empty())
     Error = Before.error();
@@ -398,22 +404,12 @@ void Session::write(Job J, DeviceWork &W) {
   std::vector<DeviceWork::Piece> Pages;
   std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, W);
   if (Error.empty())
-    Error = W.bring(
-        Pages,
-        [&](const char *Bytes, uint64_t Address, uint64_t Size) {
-          Before.data(Bytes, Address, Size);
-        },
-        [&] { Before.drain(); });
+    Error = store(Pages, Before, W);
   Before.close();
   giveBack(J.Copies);
   if (Error.empty()) {
     Recorder::openEpilogue(*J.R);
-    Error = W.bring(
-        J.Changed,
-        [&](const char *Bytes, uint64_t Address, uint64_t Size) {
-          After.data(Bytes, Address, Size);
-        },
-        [&] { After.drain(); });
+    Error = store(J.Changed, After, W);
   }
   giveBack(J.Gathered);
   if (Error.empty())
