@@ -100,7 +100,7 @@ config.substitutions.append(
 if config.mneme_have_offload:
     config.available_features.add("offload")
 
-tools = ["llvm-mneme-record", "llvm-mneme-replay", "mneme-opt", "mneme-record-fuzzer"]
+tools = ["llvm-mneme-record", "llvm-mneme-replay", "mneme-pass-opt", "mneme-record-fuzzer"]
 # LLVM can be configured to build no fuzzers.
 if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-record-fuzzer")):
     config.available_features.add("record-fuzzer")

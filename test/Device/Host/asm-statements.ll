@@ -1,4 +1,4 @@
-; RUN: mneme-opt -S -passes=mneme-host-asm %s | FileCheck %s
+; RUN: mneme-pass-opt -S -passes=mneme-host-asm %s | FileCheck %s
 
 target triple = "nvptx64-nvidia-cuda"
 

@@ -1,5 +1,5 @@
 ; Placeholders in functions that are not inlined read the current thread.
-; RUN: mneme-opt -passes='mneme-host-calls,verify' -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes='mneme-host-calls,verify' -S %s | FileCheck %s
 
 target triple = "x86_64-unknown-linux-gnu"
 

@@ -1,6 +1,6 @@
 ; Loops that wait for another thread give way at their back edge (operation 0). Work
 ; counters, compare-and-swap loops that build other atomics, and plain loops do not.
-; RUN: mneme-opt -passes='mneme-host-inline,verify' -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes='mneme-host-inline,verify' -S %s | FileCheck %s
 
 target triple = "x86_64-unknown-linux-gnu"
 

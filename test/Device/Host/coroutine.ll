@@ -1,7 +1,7 @@
 ; A kernel whose sync points are its own becomes a coroutine: one frame, allocated
 ; by the executor, and a suspend at each sync point.
-; RUN: mneme-opt -passes='mneme-host-coroutine,verify' -S %s | FileCheck %s --implicit-check-not='@reverse('
-; RUN: mneme-opt -passes='mneme-host-coroutine,coro-early,cgscc(coro-split),coro-cleanup,verify' -S %s | FileCheck %s --check-prefix=SPLIT
+; RUN: mneme-pass-opt -passes='mneme-host-coroutine,verify' -S %s | FileCheck %s --implicit-check-not='@reverse('
+; RUN: mneme-pass-opt -passes='mneme-host-coroutine,coro-early,cgscc(coro-split),coro-cleanup,verify' -S %s | FileCheck %s --check-prefix=SPLIT
 
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"

@@ -1,6 +1,6 @@
 ; A fiber waits by a call, also inside functions, which find their thread through
 ; __mneme_host_current.
-; RUN: mneme-opt -passes='mneme-host-fiber,mneme-host-calls,verify' -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes='mneme-host-fiber,mneme-host-calls,verify' -S %s | FileCheck %s
 
 target triple = "x86_64-unknown-linux-gnu"
 

@@ -1,6 +1,6 @@
 ; What the program can change or see lives in the arena under its name; with it what
 ; it points to. Other constants stay in the image.
-; RUN: mneme-opt -passes=mneme-host-globals -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-globals -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 
 ; CHECK: @counter = external addrspace(1) global i32

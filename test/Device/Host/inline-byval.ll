@@ -1,6 +1,6 @@
 ; A by-value argument that is only read is read where it lies; one that is written is
 ; the thread's own copy.
-; RUN: mneme-opt -passes=mneme-host-inline -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-inline -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 
 ; CHECK: @k(ptr byref([8 x i32]) align 4 %read, ptr byval([8 x i32]) align 4 %written,

@@ -1,6 +1,6 @@
 ; Addresses of code differ between images, so a pointer to a function is a number made
 ; of its name, and a call through one a choice.
-; RUN: mneme-opt -passes=mneme-host-inline -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-inline -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 
 ; CHECK-NOT: @one

@@ -1,6 +1,6 @@
 ; Blocks run one after another where it matters which thread comes first, or no replay
 ; could be compared with its recording.
-; RUN: mneme-opt -passes=mneme-host-inline -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-inline -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 
 ; CHECK: define void @commutes(ptr %p) #[[FREE:[0-9]+]]

@@ -1,5 +1,5 @@
 ; All that can be inlined is, also behind a pointer; recursion stays a call.
-; RUN: mneme-opt -passes=mneme-host-inline -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-inline -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 
 define linkonce_odr i32 @twice(i32 %x) {

@@ -1,4 +1,4 @@
-; RUN: mneme-opt -S -passes=mneme-host-intrinsics,verify %s | FileCheck %s
+; RUN: mneme-pass-opt -S -passes=mneme-host-intrinsics,verify %s | FileCheck %s
 
 target triple = "amdgcn-amd-amdhsa"
 

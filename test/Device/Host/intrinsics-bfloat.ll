@@ -1,4 +1,4 @@
-; RUN: mneme-opt -S -passes=mneme-host-intrinsics,verify %s | FileCheck %s
+; RUN: mneme-pass-opt -S -passes=mneme-host-intrinsics,verify %s | FileCheck %s
 
 ; x86 would call the compiler's run-time library for these.
 

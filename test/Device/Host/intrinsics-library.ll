@@ -1,4 +1,4 @@
-; RUN: mneme-opt -S -passes=mneme-host-intrinsics,verify %s | FileCheck %s
+; RUN: mneme-pass-opt -S -passes=mneme-host-intrinsics,verify %s | FileCheck %s
 
 ; Text of what has no meaning.
 ; CHECK: c"llvm.nvvm.barrier.cta.arrive.count\00"

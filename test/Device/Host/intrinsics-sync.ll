@@ -1,4 +1,4 @@
-; RUN: mneme-opt -S -passes=mneme-host-intrinsics %s | FileCheck %s
+; RUN: mneme-pass-opt -S -passes=mneme-host-intrinsics %s | FileCheck %s
 
 ; Sites count up in program order, through all functions.
 

@@ -1,6 +1,6 @@
 ; A function that stays a call and asks for its thread finds it in the block's
 ; first MnemeHostThread.
-; RUN: mneme-opt -passes=mneme-host-loop -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-loop -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 declare i32 @mneme.host.tid.x()
 

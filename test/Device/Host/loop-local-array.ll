@@ -1,5 +1,5 @@
 ; One local array serves all threads in turn, so the threads are not independent.
-; RUN: mneme-opt -passes=mneme-host-loop -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-loop -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 declare i32 @mneme.host.tid.x()
 

@@ -1,5 +1,5 @@
 ; Threads that wait for each other are not for this strategy, which says so.
-; RUN: mneme-opt -passes=mneme-host-loop -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-loop -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 declare i64 @mneme.host.sync(i32, i32, i64, i64, i32, i32, i32)
 

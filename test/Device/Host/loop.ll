@@ -1,4 +1,4 @@
-; RUN: mneme-opt -passes=mneme-host-loop -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-loop -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 declare i32 @mneme.host.tid.x()
 declare i32 @mneme.host.tid.z()

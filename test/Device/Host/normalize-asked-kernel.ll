@@ -1,5 +1,5 @@
 ; Where a kernel is marked already, no other becomes one.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "nvptx64-nvidia-cuda"
 
 ; CHECK: define void @asked() #[[ASKED:[0-9]+]]

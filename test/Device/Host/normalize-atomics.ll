@@ -1,6 +1,6 @@
 ; Scopes mean nothing here: one within the block needs no fence at all, any other is
 ; what x86 gives anyway.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "amdgcn-amd-amdhsa"
 
 ; CHECK-LABEL: @k(

@@ -1,5 +1,5 @@
 ; The AMD device libraries' questions.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "amdgcn-amd-amdhsa"
 
 ; CHECK: @__oclc_ISA_version = internal addrspace(4) constant i32 9010

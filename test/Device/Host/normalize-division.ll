@@ -1,5 +1,5 @@
 ; x86 raises a signal where no GPU does.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "nvptx64-nvidia-cuda"
 
 ; CHECK-LABEL: @unsigned(

@@ -1,6 +1,6 @@
 ; Conversions saturate as on a GPU. Nothing may be contracted, or results would
 ; depend on what a pipeline left side by side.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "nvptx64-nvidia-cuda"
 
 ; CHECK-LABEL: @f(

@@ -1,6 +1,6 @@
 ; What was inferred about a function on the GPU is dropped from it and its calls: the
 ; callee reads the thread's index, which is no memory there. What holds anywhere stays.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "nvptx64-nvidia-cuda"
 
 ; CHECK: define i32 @pure(ptr noalias readonly %p) #[[PLAIN:[0-9]+]]

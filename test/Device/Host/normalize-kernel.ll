@@ -1,5 +1,5 @@
 ; Kernels are marked whichever way the compiler said so, and lose their convention.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "nvptx64-nvidia-cuda"
 
 ; CHECK: target triple = "x86_64

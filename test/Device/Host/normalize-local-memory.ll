@@ -1,5 +1,5 @@
 ; AMD's local variables have an address space of their own, the host's do not.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "amdgcn-amd-amdhsa"
 target datalayout = "e-p5:32:32-A5"
 

@@ -1,5 +1,5 @@
 ; Questions to NVIDIA's compiler are answered, and what depends on them goes.
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "nvptx64-nvidia-cuda"
 
 @arch = private constant [12 x i8] c"__CUDA_ARCH\00"

@@ -1,7 +1,7 @@
 ; NVIDIA hardware clamps the amount of a shift, x86 and AMD mask it.
 ; RUN: split-file %s %t
-; RUN: mneme-opt -passes=mneme-host-normalize -S %t/nvptx.ll | FileCheck %s
-; RUN: mneme-opt -passes=mneme-host-normalize -S %t/amdgcn.ll | FileCheck %s --check-prefix=AMD
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %t/nvptx.ll | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %t/amdgcn.ll | FileCheck %s --check-prefix=AMD
 
 ;--- nvptx.ll
 target triple = "nvptx64-nvidia-cuda"

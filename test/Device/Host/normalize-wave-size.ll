@@ -1,4 +1,4 @@
-; RUN: mneme-opt -passes=mneme-host-normalize -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "amdgcn-amd-amdhsa"
 target datalayout = "A5"
 

@@ -1,6 +1,6 @@
 ; Threads that return before a barrier, and a shuffle that only one warp comes to:
 ; each thread has a state, and the executor says which region is next.
-; RUN: mneme-opt -passes='mneme-host-region,verify' -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes='mneme-host-region,verify' -S %s | FileCheck %s
 
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"

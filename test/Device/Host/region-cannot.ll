@@ -1,5 +1,5 @@
 ; Kernels that the region strategy leaves alone, each with the reason.
-; RUN: mneme-opt -passes='mneme-host-region,verify' -S %s | FileCheck %s --implicit-check-not=mneme.entry
+; RUN: mneme-pass-opt -passes='mneme-host-region,verify' -S %s | FileCheck %s --implicit-check-not=mneme.entry
 
 target triple = "x86_64-unknown-linux-gnu"
 

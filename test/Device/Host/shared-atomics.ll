@@ -1,6 +1,6 @@
 ; A block runs on one host thread: its atomics on shared memory are plain, and marked
 ; so that they are not vectorized across threads. Others stay.
-; RUN: mneme-opt -passes=mneme-host-shared -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-shared -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 @s = internal addrspace(3) global i32 undef
 

@@ -1,5 +1,5 @@
 ; Each kernel pays only for what it reaches, and dynamic shared memory starts behind.
-; RUN: mneme-opt -passes=mneme-host-shared -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-shared -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 
 ; CHECK-NOT: addrspace(3) global

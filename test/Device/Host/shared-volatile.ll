@@ -1,6 +1,6 @@
 ; Volatile shared accesses are how lanes of a warp spoke before __syncwarp: the lanes
 ; come together before each. Volatile accesses elsewhere are just that.
-; RUN: mneme-opt -passes=mneme-host-shared -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-host-shared -S %s | FileCheck %s
 target triple = "x86_64-unknown-linux-gnu"
 @s = internal addrspace(3) global [64 x i32] undef
 

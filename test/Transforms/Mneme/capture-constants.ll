@@ -3,9 +3,9 @@
 ; them. What the compiler makes of the module itself must not change.
 ; REQUIRES: x86-registered-target
 ; RUN: rm -rf %t && split-file %s %t && mkdir %t/tmp
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-capture -S %t/device.ll \
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-capture -S %t/device.ll \
 ; RUN:   | FileCheck %s --check-prefix=SELF
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed %t/host.ll -o %t/host.bc
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-embed %t/host.ll -o %t/host.bc
 ; RUN: llc -filetype=obj %t/host.bc -o %t/host.o
 ; RUN: llvm-mneme-record list-kernels --extract=%t/out %t/host.o
 ; RUN: cat %t/out/*.bc | llvm-dis | FileCheck %s

@@ -2,13 +2,13 @@
 ; under another pipeline. At any other level it was the programmer who did.
 ; REQUIRES: x86-registered-target
 ; RUN: rm -rf %t && split-file %s %t && mkdir %t/tmp
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes='mneme-capture<O0>' -disable-output %t/device.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed %t/host.ll -o %t/O0.bc
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes='mneme-capture<O0>' -disable-output %t/device.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-embed %t/host.ll -o %t/O0.bc
 ; RUN: llc -filetype=obj %t/O0.bc -o %t/O0.o
 ; RUN: llvm-mneme-record list-kernels --extract=%t/O0 %t/O0.o | FileCheck %s --check-prefix=LIST0
 ; RUN: cat %t/O0/*.bc | llvm-dis | FileCheck %s --check-prefix=O0
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes='mneme-capture<O2>' -disable-output %t/device.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed %t/host.ll -o %t/O2.bc
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes='mneme-capture<O2>' -disable-output %t/device.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-embed %t/host.ll -o %t/O2.bc
 ; RUN: llc -filetype=obj %t/O2.bc -o %t/O2.o
 ; RUN: llvm-mneme-record list-kernels --extract=%t/O2 %t/O2.o | FileCheck %s --check-prefix=LIST2
 ; RUN: cat %t/O2/*.bc | llvm-dis | FileCheck %s --check-prefix=O2

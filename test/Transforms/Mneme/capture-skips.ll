@@ -1,15 +1,15 @@
 ; What is worth keeping: kernels, variables that the host can name, and with
 ; -fgpu-rdc whatever another module may call.
 ; RUN: rm -rf %t && split-file %s %t && mkdir %t/tmp
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-capture -disable-output %t/functions.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-capture -disable-output %t/openmp.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-capture -disable-output %t/host.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-capture -disable-output %t/functions.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-capture -disable-output %t/openmp.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-capture -disable-output %t/host.ll
 ; RUN: not ls %t/tmp/mneme-*
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes='mneme-capture<rdc>' -disable-output %t/functions.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes='mneme-capture<rdc>' -disable-output %t/functions.ll
 ; RUN: ls %t/tmp/mneme-* | count 1
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-capture -disable-output %t/variable.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-capture -disable-output %t/variable.ll
 ; RUN: ls %t/tmp/mneme-* | count 2
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-instrument -disable-output %t/amdgpu.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-instrument -disable-output %t/amdgpu.ll
 ; RUN: ls %t/tmp/mneme-* | count 3
 
 ;--- functions.ll

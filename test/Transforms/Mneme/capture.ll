@@ -2,11 +2,11 @@
 ; embeds it with an index of host pointers. No other compile sees it.
 ; REQUIRES: x86-registered-target
 ; RUN: rm -rf %t && split-file %s %t && mkdir %t/tmp
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes='mneme-capture<O3>' -S %t/device.ll -o %t/after.ll
-; RUN: mneme-opt -passes=verify -S %t/device.ll -o %t/before.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes='mneme-capture<O3>' -S %t/device.ll -o %t/after.ll
+; RUN: mneme-pass-opt -passes=verify -S %t/device.ll -o %t/before.ll
 ; RUN: diff %t/before.ll %t/after.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S < %t/other.ll | FileCheck %s --check-prefix=OTHER
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S %t/host.ll -o %t/embedded.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-embed -S < %t/other.ll | FileCheck %s --check-prefix=OTHER
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-embed -S %t/host.ll -o %t/embedded.ll
 ; RUN: FileCheck %s < %t/embedded.ll
 ; RUN: ls -A %t/tmp/mneme-* | count 0
 ; RUN: llc -filetype=obj -relocation-model=pic %t/embedded.ll -o %t/host.o

@@ -1,11 +1,11 @@
 ; Host pointers come from the registration calls of CUDA and HIP, and from offload
 ; entries with -fgpu-rdc. One index entry for each architecture.
 ; RUN: rm -rf %t && split-file %s %t && mkdir %t/tmp
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes='mneme-capture<rdc>' -disable-output %t/gfx90a.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes='mneme-capture<rdc>' -disable-output %t/gfx942.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S %t/calls.ll | FileCheck %s --check-prefix=CALLS
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes='mneme-capture<rdc>' -disable-output %t/gfx90a.ll
-; RUN: env TMPDIR=%t/tmp mneme-opt -passes=mneme-embed -S %t/entries.ll | FileCheck %s --check-prefix=ENTRIES
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes='mneme-capture<rdc>' -disable-output %t/gfx90a.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes='mneme-capture<rdc>' -disable-output %t/gfx942.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-embed -S %t/calls.ll | FileCheck %s --check-prefix=CALLS
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes='mneme-capture<rdc>' -disable-output %t/gfx90a.ll
+; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-embed -S %t/entries.ll | FileCheck %s --check-prefix=ENTRIES
 
 ; CALLS: @__mneme_payload_[[A:[0-9a-f]+]] = linkonce_odr hidden
 ; CALLS: { ptr @k, ptr @__mneme_payload_[[A]], ptr @[[K:.mneme.name[.0-9]*]], i64 0, i32 0, i32 0 }

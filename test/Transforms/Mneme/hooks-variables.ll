@@ -1,12 +1,12 @@
 ; A module that registers variables of CUDA holds on to the function that says where
 ; they are, whether or not it calls it: a runtime asks it.
 ; RUN: split-file %s %t
-; RUN: mneme-opt -passes=mneme-hooks -S %t/calls.ll | FileCheck %s
-; RUN: mneme-opt -passes=mneme-hooks,mneme-hooks -S %t/calls.ll | FileCheck %s --check-prefix=ONCE
-; RUN: mneme-opt -passes=mneme-hooks -S %t/entries.ll | FileCheck %s
-; RUN: mneme-opt -passes=mneme-hooks -S %t/used.ll | FileCheck %s --check-prefixes=CHECK,USED
-; RUN: mneme-opt -passes=mneme-hooks -S %t/kernels.ll | FileCheck %s --check-prefix=NONE
-; RUN: mneme-opt -passes=mneme-hooks -S %t/hip.ll | FileCheck %s --check-prefix=NONE
+; RUN: mneme-pass-opt -passes=mneme-hooks -S %t/calls.ll | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-hooks,mneme-hooks -S %t/calls.ll | FileCheck %s --check-prefix=ONCE
+; RUN: mneme-pass-opt -passes=mneme-hooks -S %t/entries.ll | FileCheck %s
+; RUN: mneme-pass-opt -passes=mneme-hooks -S %t/used.ll | FileCheck %s --check-prefixes=CHECK,USED
+; RUN: mneme-pass-opt -passes=mneme-hooks -S %t/kernels.ll | FileCheck %s --check-prefix=NONE
+; RUN: mneme-pass-opt -passes=mneme-hooks -S %t/hip.ll | FileCheck %s --check-prefix=NONE
 ; CHECK: @mneme.hook.cudaGetSymbolAddress = internal externally_initialized global { ptr, ptr } { ptr @cudaGetSymbolAddress, ptr @{{.*}} }, section "mneme_hooks"
 ; CHECK: @llvm.compiler.used = appending global {{.*}} @mneme.hook.cudaGetSymbolAddress
 ; CHECK: declare i32 @cudaGetSymbolAddress(ptr, ptr)

@@ -1,12 +1,12 @@
 ; Calls of the GPU runtime load their callee from a slot that a runtime may patch.
-; RUN: mneme-opt -passes=mneme-hooks -S %s | FileCheck %s
-; RUN: mneme-opt -passes='mneme-hooks,default<O3>' -S %s | FileCheck %s --check-prefix=OPT
+; RUN: mneme-pass-opt -passes=mneme-hooks -S %s | FileCheck %s
+; RUN: mneme-pass-opt -passes='mneme-hooks,default<O3>' -S %s | FileCheck %s --check-prefix=OPT
 ; Once is enough.
-; RUN: mneme-opt -passes=mneme-hooks -S %s -o %t.once.ll
-; RUN: mneme-opt -passes=mneme-hooks,mneme-hooks -S %s | diff %t.once.ll -
+; RUN: mneme-pass-opt -passes=mneme-hooks -S %s -o %t.once.ll
+; RUN: mneme-pass-opt -passes=mneme-hooks,mneme-hooks -S %s | diff %t.once.ll -
 ; A module without calls of the runtime stays as it is.
 ; RUN: echo 'target triple = "x86_64-pc-linux-gnu"  declare i32 @cudaMalloc(ptr, i64)' > %t.none.ll
-; RUN: mneme-opt -passes=mneme-hooks -S %t.none.ll | FileCheck %s --check-prefix=NONE
+; RUN: mneme-pass-opt -passes=mneme-hooks -S %t.none.ll | FileCheck %s --check-prefix=NONE
 
 target triple = "x86_64-pc-linux-gnu"
 

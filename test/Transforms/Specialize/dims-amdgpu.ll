@@ -1,7 +1,7 @@
 ; The forms in which HIP code reads its launch dimensions: implicit arguments (code
 ; object 5 and later) and the dispatch packet.
-; RUN: mneme-opt -S %s -passes='mneme-specialize<block=64x2x3;grid=10x20x30;range>' | FileCheck %s
-; RUN: sed 's/i32 600/i32 400/' %s | mneme-opt -S -passes='mneme-specialize<block=64x2x3;grid=10x20x30>' | FileCheck %s --check-prefix=V4
+; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<block=64x2x3;grid=10x20x30;range>' | FileCheck %s
+; RUN: sed 's/i32 600/i32 400/' %s | mneme-pass-opt -S -passes='mneme-specialize<block=64x2x3;grid=10x20x30>' | FileCheck %s --check-prefix=V4
 
 target triple = "amdgcn-amd-amdhsa"
 declare ptr addrspace(4) @llvm.amdgcn.implicitarg.ptr()

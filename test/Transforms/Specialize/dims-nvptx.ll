@@ -1,7 +1,7 @@
-; RUN: mneme-opt -S %s -passes='mneme-specialize<block=64x2x3;grid=10x20x30>' | FileCheck %s --check-prefixes=CHECK,DIMS
-; RUN: mneme-opt -S %s -passes='mneme-specialize<block=64x2x3;grid=10x20x30;range>' | FileCheck %s --check-prefixes=CHECK,DIMS,RANGE
-; RUN: mneme-opt -S %s -passes='mneme-specialize<block=64x2x3;grid=10x20x30;range;no-constants>' | FileCheck %s --check-prefixes=CHECK,KEEP,RANGE
-; RUN: mneme-opt -S %s -passes='mneme-specialize<block=64>' | FileCheck %s --check-prefix=BLOCK
+; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<block=64x2x3;grid=10x20x30>' | FileCheck %s --check-prefixes=CHECK,DIMS
+; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<block=64x2x3;grid=10x20x30;range>' | FileCheck %s --check-prefixes=CHECK,DIMS,RANGE
+; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<block=64x2x3;grid=10x20x30;range;no-constants>' | FileCheck %s --check-prefixes=CHECK,KEEP,RANGE
+; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<block=64>' | FileCheck %s --check-prefix=BLOCK
 
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()

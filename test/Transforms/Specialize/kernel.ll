@@ -1,6 +1,6 @@
 ; kernel= chooses one. Dimensions then change in its own body only, because a function
 ; that another kernel also calls does not know whose launch it runs in.
-; RUN: mneme-opt -S %s -passes='mneme-specialize<kernel=a;arg0=7;block=32x1x1;max-threads=32>' | FileCheck %s
+; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<kernel=a;arg0=7;block=32x1x1;max-threads=32>' | FileCheck %s
 
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()

@@ -11,9 +11,9 @@
 /// CPU.
 ///
 /// lowerKernelForHost is a chain of small module passes, each of which
-/// mneme-opt can run alone; HostPasses.h names them and says what each expects.
-/// The chain ends with one entry function per kernel in one of four forms
-/// (MnemeHostStrategy).
+/// mneme-pass-opt can run alone; HostPasses.h names them and says what each
+/// expects. The chain ends with one entry function per kernel in one of four
+/// forms (MnemeHostStrategy).
 ///
 //===----------------------------------------------------------------------===//
 

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// The steps of lowering device IR to the host, in their order. Each is a
-/// module pass with a textual name that mneme-opt runs (HostPasses.def).
+/// module pass with a textual name that mneme-pass-opt runs (HostPasses.def).
 /// Between steps the module speaks in placeholders: declarations named
 /// mneme.host.*, which have no C name, so nothing can clash with them.
 ///
