@@ -22,6 +22,8 @@ import subprocess
 import sys
 import time
 
+import rst
+
 PIPELINES = ["O1", "O3", "Oz"]
 FAILED = re.compile(r"\b(FAIL(ED|URE)?|incorrect|mismatch(es)?)\b", re.I)
 PASSED = re.compile(r"\b(PASS(ED)?|SUCCESS(FUL)?|correct|verified|verification ok)\b", re.I)
@@ -187,12 +189,7 @@ def rst_table(rows):
         cells = [r["program"], r.get("host", "does not build"), str(r.get("kernels", "")), r.get("recorded", "")]
         cells += [cell(r, p) for p in PIPELINES]
         table.append(cells)
-    widths = [max(len(row[i]) for row in table + [head]) for i in range(len(head))]
-    rule = "  ".join("=" * w for w in widths)
-    lines = [rule, "  ".join(c.ljust(w) for c, w in zip(head, widths)).rstrip(), rule]
-    # An empty first cell would continue the row above; none is.
-    lines += ["  ".join((c or "-").ljust(w) for c, w in zip(row, widths)).rstrip() for row in table]
-    return "\n".join(lines + [rule]) + "\n"
+    return rst.table(head, table) + "\n"
 
 
 def main():

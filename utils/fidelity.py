@@ -17,6 +17,7 @@ import shutil
 import sys
 
 import coverage
+import rst
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -95,12 +96,7 @@ def rst_table(rows):
     for r in sorted(rows, key=lambda r: r["program"]):
         levels = ",".join("-O" + l for l in sorted({k["level"] or "?" for k in r["kernels"]}))
         table.append([r["program"], levels, str(len(r["kernels"])), str(count(r)), note(r)])
-    widths = [max(len(row[i]) for row in table + [head]) for i in range(len(head))]
-    rule = "  ".join("=" * w for w in widths)
-    lines = [rule, "  ".join(c.ljust(w) for c, w in zip(head, widths)).rstrip(), rule]
-    # An empty first cell would continue the row above; none is.
-    lines += ["  ".join((c or "-").ljust(w) for c, w in zip(row, widths)).rstrip() for row in table]
-    return "\n".join(lines + [rule]) + "\n"
+    return rst.table(head, table) + "\n"
 
 
 def main():

@@ -90,7 +90,7 @@ done
     install -D "$BUILD/benchmarks/$file" "$pack/benchmarks/$file"
   done
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
-cp "$ROOT"/utils/gpu-* "$pack/utils/"
+cp "$ROOT"/utils/{gpu-*,rst.py} "$pack/utils/"
 if [ -n "$programs" ]; then
   find "$programs" -maxdepth 1 -type f -executable -exec cp -t "$pack/programs" {} +
 fi

@@ -28,6 +28,8 @@ import sys
 import threading
 import time
 
+import rst
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -323,13 +325,6 @@ HEAD = ["program", "kernels", "instances", "launches", "MiB", "stored", "plain, 
         "identical", "replay, us", "app, us", "app's code / replay"]
 
 
-def rst_table(table):
-    widths = [max(len(line[i]) for line in table + [HEAD]) for i in range(len(HEAD))]
-    rule = "  ".join("=" * w for w in widths)
-    lines = ["  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in [HEAD] + table]
-    return "\n".join([rule, lines[0], rule] + lines[1:] + [rule]) + "\n"
-
-
 def run_all(args):
     args.work = os.path.abspath(args.work)
     os.makedirs(args.work, exist_ok=True)
@@ -353,7 +348,7 @@ def run_all(args):
                 json.dump(rows, file, indent=1)
             if args.rst:
                 with open(args.rst, "w") as file:
-                    file.write(rst_table([cells(r, args.devices[0], args.pipelines[0]) for r in rows]))
+                    file.write(rst.table(HEAD, [cells(r, args.devices[0], args.pipelines[0]) for r in rows]) + "\n")
 
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         list(pool.map(take, programs))

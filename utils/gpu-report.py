@@ -15,13 +15,7 @@ import re
 import statistics
 import sys
 
-
-def table(head, rows):
-    rows = [[str(c) for c in row] for row in rows]
-    widths = [max(len(row[i]) for row in rows + [head]) for i in range(len(head))]
-    rule = "  ".join("=" * w for w in widths)
-    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip() for row in [head] + rows]
-    return "\n".join([rule, lines[0], rule] + lines[1:] + [rule])
+import rst
 
 
 def number(value, form="%.2f"):
@@ -79,7 +73,7 @@ def programs(results):
                     % spread(codes, "%.3f"))
     head = ["program", "kernels", "instances", "MiB", "plain, s", "recorded, s", "verified", "identical", "replay, us",
             "app, us", "ratio"]
-    return "\n".join(text) + "\n\n" + table(head, rows)
+    return "\n".join(text) + "\n\n" + rst.table(head, rows)
 
 
 def memory(results):
@@ -96,7 +90,7 @@ def memory(results):
     head = ["size", "what"]
     for d in devices:
         head += [d["backend"] + ", GB/s", "of copy"]
-    return table(head, rows)
+    return rst.table(head, rows)
 
 
 STEPS = ["specialize", "optimize", "codegen", "assemble", "load", "restore", "run", "compare"]
@@ -119,9 +113,9 @@ def evaluations(results):
     text = "Kernels: " + ", ".join("``%s`` %.1f us" % k for k in kernels.items()) + "."
     if ratios:
         text += "\nEvaluations a second through liboffload, by those through the driver: %s." % spread(ratios, "%.2f")
-    return (text + "\n\n" + table(["kernel", "device", "case", "per second"] + STEPS, rows)
+    return (text + "\n\n" + rst.table(["kernel", "device", "case", "per second"] + STEPS, rows)
             + "\n\nOnce for a process and a recording, milliseconds:\n\n"
-            + table(["kernel", "device", "open", "parse", "prepare", "read"], once))
+            + rst.table(["kernel", "device", "open", "parse", "prepare", "read"], once))
 
 
 def noise(results):
@@ -131,13 +125,13 @@ def noise(results):
             rows.append([short(row["kernel"]), c["cache"], "%.2f" % (c["nanoseconds"] / 1e3),
                          "%.3f %%" % (c["sd_of_log_ratio"] * 100), c["pairs"], "%.0f" % c["samples_of_a_median"],
                          "%.1f %%" % (100 * c["significant_pairs"] / c["pairs"]), c["timer"]])
-    return table(["kernel", "cache", "time, us", "sd", "pairs", "samples", "called different", "timer"], rows)
+    return rst.table(["kernel", "cache", "time, us", "sd", "pairs", "samples", "called different", "timer"], rows)
 
 
 def launches(results):
     found = results["bench"]["launches"]
     base = found["ns_per_launch"]["plain"]
-    text = table(["launch", "ns", "more than plain"],
+    text = rst.table(["launch", "ns", "more than plain"],
                  [[name, "%.0f" % ns, "%+.0f" % (ns - base)] for name, ns in found["ns_per_launch"].items()])
     rows, notes = [], []
     for row in found["applications"]:
@@ -150,7 +144,7 @@ def launches(results):
                          "recorded launch costs the whole application %+.1f %%; without the\nrecorder's start, %+.1f %%."
                          % (row["name"], row["bytes"] >> 20, row["copy_seconds"], row["copy_bytes_per_second"] / 1e9,
                             row["percent_beyond_copy"], row["percent_beyond_copy_and_start"]))
-    return "\n\n".join([text, table(["application", "case", "seconds", "more", "of plain"], rows)] + notes)
+    return "\n\n".join([text, rst.table(["application", "case", "seconds", "more", "of plain"], rows)] + notes)
 
 
 def coverage(results):
@@ -160,7 +154,7 @@ def coverage(results):
     lines = []
     for device in sorted({r["device"] for p in results.get("examples", []) for k in p["kernels"] for r in k["replays"]}):
         lines.append("``%s`` %d of %d" % (device, *verified([k for p in results["examples"] for k in p["kernels"]], device)))
-    text = table(["program", "arguments", "runs", "kernels", "verified", "identical"], rows)
+    text = rst.table(["program", "arguments", "runs", "kernels", "verified", "identical"], rows)
     if lines:
         text += ("\n\nThe programs in ``examples/``, recorded on the GPU and replayed under their own pipeline, O1 and O3; "
                  "verified:\n" + ", ".join(lines) + ".")
