@@ -1,0 +1,135 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Compile processes that feed run processes. The coordinator, which this is,
+/// neither compiles nor opens a device: a candidate can crash, hang or eat
+/// memory, and is then a result.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_FARM_FARM_H
+#define LLVM_MNEME_FARM_FARM_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Mneme/Tune/Evaluator.h"
+#include <functional>
+#include <memory>
+
+namespace llvm {
+namespace mneme {
+
+/// What a compile process made.
+struct FarmCode {
+  std::string Failure; ///< A verdict's name; empty: there is an image.
+  std::string Error;
+  std::string IRHash, AssemblyHash, CodeHash; ///< Those that are known.
+  double CompileSeconds = 0;
+  /// Of compile process and run process alone; small.
+  json::Value Header = nullptr;
+  std::string Bytes; ///< The image.
+};
+
+/// What the coordinator says about code that has the hash of a step.
+enum class FarmAnswer {
+  GoOn, ///< Nobody has made it.
+  Stop, ///< The coordinator has it, or will have it.
+};
+
+/// The work in the processes of a farm.
+class FarmBackend {
+public:
+  virtual ~FarmBackend() = default;
+
+  //===--- In the coordinator: pure computation on the request. ----------===//
+
+  /// Requests with equal texts are compiled to the same code.
+  virtual std::string compileKey(const EvaluationRequest &R) const = 0;
+  /// Requests with equal texts launch the same way.
+  virtual std::string launchKey(const EvaluationRequest &R) const = 0;
+
+  //===--- In compile processes. -----------------------------------------===//
+
+  using AskFn = function_ref<FarmAnswer(Duplicate Level, StringRef Hash)>;
+  /// \p Ask is told the hash of IR and assembly, and says whether to go on.
+  /// \p Stage: what begins, in words ("the pass pipeline"), for the message
+  /// should it never end. An Error is "Invalid": no such configuration.
+  virtual Expected<FarmCode> compile(const EvaluationRequest &R, AskFn Ask,
+                                     function_ref<void(StringRef)> Stage) = 0;
+
+  //===--- In run processes. ---------------------------------------------===//
+
+  struct Opened {
+    json::Object Description;
+    std::string Exclusive; ///< Name of what one farm at a time may use; or "".
+  };
+  /// What begins, in words, and seconds that it may take.
+  using StageFn = function_ref<void(StringRef, double)>;
+  virtual Expected<Opened> openDevice(StringRef Name, StageFn Stage) = 0;
+  /// Sets Failure, Error, Stopped, Metrics, Samples, Details. An Error is
+  /// "Invalid": such a launch cannot be set up.
+  virtual Expected<Evaluation> run(const EvaluationRequest &R,
+                                   const FarmCode &Code, StageFn Stage) = 0;
+  /// As many samples of each. Sets Failure, Error, Samples.
+  virtual Expected<PairedEvaluation>
+  compare(ArrayRef<EvaluationRequest> Requests,
+          ArrayRef<const FarmCode *> Codes, unsigned Rounds,
+          StageFn Stage) = 0;
+  /// The run process must be replaced.
+  virtual bool isSpent() const = 0;
+};
+
+/// How a farm is set up; see ReplayFarm.h for what users choose.
+struct FarmConfig {
+  /// One run process each; several of one name share it ("host").
+  std::vector<std::string> Devices;
+  unsigned CompileJobs = 1;
+  /// Cores of each device's run process; empty: all. As many as devices.
+  std::vector<std::vector<unsigned>> Cores;
+  double CompileTimeout = 60;   ///< Seconds of a candidate.
+  double LaunchTimeout = 0;     ///< Seconds; 0: of the first that verified.
+  uint64_t CompileMemory = 0;   ///< Bytes of a compile process; 0: no limit.
+  int CompileNice = 10;
+  uint64_t CodeBytes = uint64_t(512) << 20; ///< Kept; by each process, too.
+  bool Spare = true;            ///< A process per device that waits to run.
+  bool OpenSpare = false;       ///< It has opened the device.
+  bool PauseCompilesToCompare = false; ///< They take the device's cores.
+  /// What the user should know now.
+  std::function<void(StringRef)> Message;
+};
+
+/// What has happened, from the beginning.
+struct FarmStatistics {
+  uint64_t Requests = 0, Results = 0;
+  uint64_t Compiles = 0;       ///< Begun.
+  uint64_t Runs = 0;           ///< Launched, verified, measured.
+  /// Found equal to earlier ones: by configuration (launch-only variants), IR,
+  /// assembly, code; and those whose result was known, too.
+  uint64_t SameConfig = 0, SameIR = 0, SameAssembly = 0, SameCode = 0;
+  uint64_t Reused = 0;
+  uint64_t CompilerDeaths = 0, RunnerDeaths = 0; ///< Crashed or killed.
+  uint64_t Starts = 0;                           ///< Processes.
+  uint64_t Requeued = 0; ///< Of processes or machines that were lost.
+  uint64_t BytesSent = 0, BytesReceived = 0;
+  double CompileSeconds = 0; ///< Of all compile processes.
+  struct Runner {
+    std::string Name;
+    uint64_t Runs = 0;
+    double BusySeconds = 0, OpenSeconds = 0; ///< Open: there to be used.
+    double idleShare() const {
+      return OpenSeconds > 0 ? 1 - BusySeconds / OpenSeconds : 0;
+    }
+  };
+  std::vector<Runner> Runners; ///< As Devices, then those of other machines.
+};
+json::Value toJSON(const FarmStatistics &S);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_FARM_FARM_H

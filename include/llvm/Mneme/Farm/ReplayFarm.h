@@ -1,0 +1,100 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The evaluator of a study that replays recorded launches: on the devices of
+/// this machine, and on other machines that connect to it.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_FARM_REPLAYFARM_H
+#define LLVM_MNEME_FARM_REPLAYFARM_H
+
+#include "llvm/Mneme/Farm/Farm.h"
+#include "llvm/Mneme/Replay/Plan.h"
+
+namespace llvm {
+namespace mneme {
+
+/// What one machine gives.
+struct FarmResources {
+  /// "host", "cuda:0", ..., "none" (other machines run). Empty or "auto": this
+  /// process's GPU by its number on the node (getLocalRank()), else all GPUs
+  /// that can run the recording, else the host.
+  std::vector<std::string> Devices;
+  /// Run processes of the host device, which share its cores.
+  unsigned HostWorkers = 1;
+  /// Compile processes; unset: a core each, but for one a run process where
+  /// there are more than two.
+  std::optional<unsigned> CompileJobs;
+  double CompileTimeout = 60; ///< Seconds of a candidate; 0: none.
+  /// Seconds of a launch; 0: as long as ten of the first that verifies, and no
+  /// less than one second.
+  double LaunchTimeout = 0;
+  /// Bytes of a compile process; unset: its share of the memory; 0: no limit.
+  std::optional<uint64_t> CompileMemory;
+  int CompileNice = 10;
+  uint64_t CodeBytes = uint64_t(512) << 20; ///< Machine code that is kept.
+  bool Spare = true; ///< A second run process per device waits for a crash.
+  /// What the user should know now: a GPU is in use, a worker came or went.
+  std::function<void(StringRef)> Message;
+};
+
+struct FarmOptions : FarmResources {
+  /// A kernel's JSON file, or a folder that holds one.
+  std::string Database;
+  /// One recorded launch for each EvaluationRequest::Instance. Empty: the one
+  /// that Base.RecordId says.
+  std::vector<std::string> RecordIds;
+  /// What configurations do not set. Base.Resources: also compile for the GPU
+  /// where the host runs the kernel. Its Device is not looked at.
+  ReplayOptions Base;
+  /// "ADDRESS:PORT", or ":PORT" of the loopback device; port 0: any. Empty:
+  /// other machines cannot connect.
+  std::string Listen;
+  /// What a worker must know; not empty where it listens.
+  std::string Token;
+};
+
+class ReplayFarm : public Evaluator {
+public:
+  /// Starts the processes; they prepare while this returns. Call it, and all
+  /// that follows, in a process with one thread that has not used a GPU.
+  /// Errors: recording, options, devices, address.
+  static Expected<std::unique_ptr<ReplayFarm>> create(FarmOptions Options);
+  /// Kills what runs.
+  ~ReplayFarm() override = default;
+
+  /// The plans of the recorded launches, under Base; as RecordIds.
+  virtual ArrayRef<std::unique_ptr<ReplayPlan>> plans() const = 0;
+  virtual FarmStatistics statistics() const = 0;
+  /// "ADDRESS:PORT" where it listens; empty if it does not.
+  virtual std::string address() const = 0;
+};
+
+struct FarmWorkerOptions : FarmResources {
+  std::string Coordinator; ///< "HOST:PORT".
+  std::string Token;
+  /// Where recordings are kept, by content. Empty: below XDG_CACHE_HOME, or
+  /// where temporary files are.
+  std::string CacheDir;
+  double ConnectSeconds = 30; ///< To wait for a coordinator that is not there.
+};
+
+/// Evaluates for a coordinator until it says that the study has ended.
+/// Errors: no coordinator, wrong token, connection lost, no usable device.
+Error runFarmWorker(FarmWorkerOptions Options);
+
+/// This process's number among those that a launcher (Flux, Slurm, Open MPI,
+/// MPICH, PALS) has started on this machine.
+std::optional<unsigned> getLocalRank();
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_FARM_REPLAYFARM_H
