@@ -87,6 +87,11 @@ public:
   /// nothing else runs there. Waits for it. \p Ids: one a configuration.
   virtual Expected<PairedEvaluation>
   comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds) = 0;
+  /// What an earlier run found, so that equal code need not be measured again.
+  /// A later Evaluation may say DuplicateOf \p Known's Id.
+  virtual void remember(const EvaluationRequest &, const Evaluation &Known) {
+    (void)Known;
+  }
   /// Forgets what is not begun; results of the rest still come.
   virtual void cancel() = 0;
   /// For the progress line and the journal: what evaluates (a GPU's name, ...).

@@ -1,0 +1,137 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a study came to: the baseline, what the re-test left of the best
+/// trials, and which part of the winner matters. The tuner fills it, reports
+/// print it.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_TUNE_OUTCOME_H
+#define LLVM_MNEME_TUNE_OUTCOME_H
+
+#include "llvm/Mneme/Support/Statistics.h"
+#include "llvm/Mneme/Tune/Trial.h"
+#include <map>
+
+namespace llvm {
+namespace mneme {
+
+/// The baseline was measured once more.
+struct BaselineSample {
+  unsigned Instance = 0;
+  double When = 0; ///< Seconds since the epoch.
+  double Nanoseconds = 0, Low = 0, High = 0; ///< Median, 95 % interval.
+};
+
+/// One of the recorded launches that a study is about.
+struct InstanceOutcome {
+  std::string Id;    ///< Dynamic hash.
+  double Weight = 1; ///< Share; those of all instances add up to 1.
+  /// The first measurement of the baseline.
+  StringMap<double> Metrics;
+  std::vector<double> Samples; ///< Nanoseconds.
+  std::string CodeHash;
+};
+
+/// A trial that was measured once more, in turns with the baseline.
+struct RetestedTrial {
+  uint64_t Number = 0;
+  json::Object Config;
+  double RawSpeedup = 1; ///< What the search had measured.
+  /// How many times as fast as the baseline; of several instances their
+  /// weighted geometric mean.
+  RatioEstimate Speedup;
+  std::vector<RatioEstimate> PerInstance;
+  double Nanoseconds = 0, BaselineNanoseconds = 0; ///< Medians; instance 0.
+  std::string Failure, Error; ///< It did not get through the re-test.
+
+  /// Is it faster than the baseline for sure?
+  bool survived() const { return Failure.empty() && Speedup.Low > 1; }
+};
+
+struct FinalTestResult {
+  unsigned Rounds = 0; ///< Pairs of each candidate.
+  /// The best of the search, the best of it first.
+  std::vector<RetestedTrial> Candidates;
+  /// Index of the candidate that the re-test found to be the best; unset when
+  /// none got through.
+  std::optional<size_t> Winner;
+  /// The winner's speed-up in fresh pairs of its own, which had no part in
+  /// choosing it.
+  std::optional<RetestedTrial> Confirmed;
+  /// Is the confirmed speed-up's interval above 1?
+  bool isSignificant() const { return Confirmed && Confirmed->survived(); }
+  unsigned countSurvivors() const;
+};
+
+/// What an instance gains from a configuration of its own.
+struct InstanceRegret {
+  unsigned Instance = 0;
+  uint64_t BestTrial = 0;      ///< Number of the best trial for it alone.
+  double BestSpeedup = 1;      ///< That one's, in the re-test.
+  double CommonSpeedup = 1;    ///< The common winner's.
+  /// Time lost with the common winner: 1 - Common / Best, at least 0.
+  double regret() const;
+};
+
+/// One key of the smallest configuration.
+struct ExplainedChange {
+  std::string Key;
+  json::Value Found = nullptr;   ///< In the winner.
+  json::Value Minimal = nullptr; ///< In the smallest change.
+};
+
+/// The smallest change that keeps the win.
+struct Explanation {
+  json::Object Config; ///< Keys that are not here are as recorded.
+  std::vector<ExplainedChange> Changes;
+  std::vector<std::string> Dropped; ///< Keys of the winner that do not matter.
+  /// Over the baseline, in pairs; unset when it could not be measured.
+  std::optional<RatioEstimate> Speedup;
+  double Kept = 0;     ///< Share of the winner's logarithmic speed-up.
+  bool Complete = true; ///< False: the limit of evaluations ended it.
+  unsigned Evaluations = 0; ///< Configurations asked for,
+  unsigned Measured = 0;    ///< of which so many were no duplicates.
+  StringMap<double> Before, After; ///< Metrics of baseline and smallest change.
+};
+
+enum class StudyEnd { Trials, Budget, Exhausted, Interrupted, Lost };
+StringRef getStudyEndName(StudyEnd E);
+
+struct StudyOutcome {
+  StudyEnd End = StudyEnd::Exhausted;
+  std::string EndReason; ///< When the evaluator was lost.
+  bool AppCode = false;  ///< The baseline is the application's own code.
+  std::vector<InstanceOutcome> Instances;
+  std::vector<BaselineSample> Baselines; ///< In order of time.
+  double SearchSeconds = 0;              ///< Of this run.
+  uint64_t Resumed = 0;                  ///< Trials of earlier runs.
+  uint64_t Complete = 0, Pruned = 0, Failed = 0, Duplicates = 0, Suspect = 0;
+  std::map<std::string, uint64_t> Failures; ///< By kind.
+  /// Number of the best trial, by the first objective, if it is not for the
+  /// re-test to say; of a multi-objective study all of its Pareto set.
+  std::vector<uint64_t> Best;
+  FinalTestResult Final;
+  std::vector<InstanceRegret> Regrets; ///< With several instances only.
+  std::optional<Explanation> Why;
+  std::vector<std::string> Notes; ///< What somebody should know, in words.
+
+  /// The winner: of the re-test if it is significant; else, if time is no
+  /// objective, the best. Unset: nothing is better than the baseline.
+  std::optional<uint64_t> winner() const;
+};
+
+json::Value toJSON(const RatioEstimate &R);
+json::Value toJSON(const StudyOutcome &O);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_TUNE_OUTCOME_H

@@ -1,0 +1,41 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Where a study's trials go as they end, and where an interrupted study finds
+/// them again. The journal is one; tests keep them in memory.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_TUNE_STUDYLOG_H
+#define LLVM_MNEME_TUNE_STUDYLOG_H
+
+#include "llvm/Mneme/Tune/Outcome.h"
+
+namespace llvm {
+namespace mneme {
+
+class StudyLog {
+public:
+  virtual ~StudyLog() = default;
+
+  /// A trial that has ended. Trials come in the order in which they end, which
+  /// is not that of their numbers. Durable when it returns, as far as the
+  /// death of this process is concerned.
+  virtual Error addTrial(const Trial &T) = 0;
+  virtual Error addBaseline(const BaselineSample &S) = 0;
+
+  /// What is there from earlier runs, in the order of adding.
+  virtual std::vector<Trial> takeTrials() = 0;
+  virtual std::vector<BaselineSample> takeBaselines() = 0;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_TUNE_STUDYLOG_H
