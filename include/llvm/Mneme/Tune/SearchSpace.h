@@ -19,6 +19,7 @@
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
+#include "llvm/Mneme/Tune/Recorded.h"
 #include "llvm/Mneme/Tune/Study.h"
 #include <memory>
 
@@ -47,9 +48,6 @@ struct Dimension {
 /// not matter.
 using Point = std::vector<double>;
 
-/// What was recorded: the values of Recorded.def by name.
-using RecordedFacts = StringMap<Value>;
-
 class SearchSpace {
 public:
   /// Errors: what checkStudy() finds, an empty range, a recorded fact that is
@@ -62,6 +60,11 @@ public:
   const Study &study() const;
   const RecordedFacts &recorded() const;
   ArrayRef<Dimension> dimensions() const;
+
+  /// What the number \p X of a dimension stands for: a value of the parameter;
+  /// of a pipeline's decision the label of an alternative, whether the optional
+  /// part is there, or the integer.
+  Value dimensionValue(unsigned Dim, double X) const;
 
   /// Does the dimension matter at this point?
   bool isActive(const Point &P, unsigned Dim) const;

@@ -25,6 +25,7 @@ enum class TrialState {
   Pruned,   ///< Verified; measured until it was clear that it is slower.
   Failed,   ///< Not verified: Failure says how.
 };
+StringRef getTrialStateName(TrialState S); ///< "complete", ...
 
 /// What kind of code was found to be equal to that of an earlier trial.
 enum class Duplicate { None, Config, IR, Assembly, Code };
@@ -36,6 +37,8 @@ enum class TrialKind {
   Start,    ///< The recorded or the default configuration.
   Search,   ///< The sampler asked for it.
   Canary,   ///< The baseline once more, as if it were a candidate.
+  Enqueued, ///< Somebody put it into the journal (Journal.h).
+  Imported, ///< Another program ran it and left it in the journal.
 };
 StringRef getTrialKindName(TrialKind K);
 std::optional<TrialKind> parseTrialKind(StringRef Name);
