@@ -29,7 +29,7 @@ StringRef mneme::getCacheModeName(CacheMode Mode) {
 
 /// By StopReason.
 static const char *const StopReasonNames[] = {"precision", "samples", "time",
-                                              "fixed"};
+                                              "fixed", "slower"};
 
 StringRef mneme::getStopReasonName(StopReason R) {
   return StopReasonNames[static_cast<unsigned>(R)];

@@ -82,7 +82,7 @@ ReplayPlan::create(StringRef Database, ReplayOptions Options) {
 }
 
 Expected<std::unique_ptr<ReplayPlan>>
-ReplayPlan::vary(ReplayOptions Other) const {
+ReplayPlan::vary(ReplayOptions Other, bool WillCompile) const {
   std::unique_ptr<ReplayPlan> Plan(new ReplayPlan());
   Plan->Options = std::move(Other);
   Plan->Options.RecordId = Options.RecordId;

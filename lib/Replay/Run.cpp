@@ -830,7 +830,8 @@ bool ReplaySession::needsRestoring(const ReplayPlan &Variant) {
 }
 
 Expected<CompiledKernel> ReplaySession::compile(const ReplayPlan &Variant,
-                                                StageFn Report) {
+                                                StageFn Report,
+                                                KnownCodeFn Known) {
   bool ForGPU = D && D->asGPU();
   if (Error E = checkVariant(Variant))
     return std::move(E);

@@ -16,6 +16,7 @@
 #define LLVM_MNEME_COMPILE_COMPILER_H
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Support/Error.h"
@@ -60,6 +61,8 @@ struct CompileOptions {
   std::vector<std::string> Plugins;
   /// Options for what assembles PTX, behind our own.
   std::vector<std::string> PtxasOptions;
+  /// Set while the code is made.
+  std::vector<LLVMOption> LLVMOptions;
   PTXCompiler Assembler = PTXCompiler::Auto;
   /// Where the CUDA toolkit is; empty: CUDA_HOME, CUDA_PATH, PATH,
   /// /usr/local/cuda.

@@ -52,6 +52,15 @@ struct MeasureRules {
   /// ... and, past the smallest number, no longer than this in launches.
   double MaxSeconds = 0.5;
 
+  /// When one thing is measured: not longer than until it is clear that its
+  /// median is above this: 95 % interval and all, of so many samples. 0: never.
+  double StopAbove = 0; ///< Nanoseconds.
+  unsigned MinSamplesToStop = 3;
+
+  /// Decides the order within rounds; unset: as given. Every second round has
+  /// the order of the one before reversed.
+  std::optional<uint64_t> Seed;
+
   /// Warm means: so many launches and seconds of work, ...
   unsigned WarmupLaunches = 2;
   double WarmupSeconds = 2e-3;
@@ -81,7 +90,7 @@ struct MeasureRules {
   unsigned MaxPauses = 3;
 };
 
-enum class StopReason { Precision, Samples, Time, Fixed };
+enum class StopReason { Precision, Samples, Time, Fixed, Slower };
 StringRef getStopReasonName(StopReason R);
 std::optional<StopReason> parseStopReason(StringRef Name);
 

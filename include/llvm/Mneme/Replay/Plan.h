@@ -59,6 +59,7 @@ struct ReplayOptions {
   std::optional<std::string> TargetFeatures;
   uint32_t MaxRegisters = 0; ///< Of a thread; 0: as recorded.
   std::vector<std::string> PtxasOptions;
+  std::vector<LLVMOption> LLVMOptions; ///< For the compilation alone.
   PTXCompiler Assembler = PTXCompiler::Auto;
   std::string IRFile; ///< Replay this IR instead of the recorded one.
   std::string CudaPath;
@@ -86,6 +87,11 @@ struct ReplayOptions {
   std::string App;
   double Timeout =
       300; ///< Seconds, for the compilation and for each launch; 0 = none.
+  /// Seconds, for each launch; unset: Timeout.
+  std::optional<double> LaunchTimeout;
+  /// Nanoseconds: a kernel that is slower is not measured further than to be
+  /// sure of that. 0: any is.
+  double StopAbove = 0;
   /// Files to write; empty = none.
   std::string OutputIR, OutputAsm, OutputObject;
 
@@ -94,6 +100,8 @@ struct ReplayOptions {
     return Resources || !Execute || !OutputObject.empty() ||
            !CompareWithApp.empty();
   }
+
+  double launchTimeout() const { return LaunchTimeout.value_or(Timeout); }
 
   /// Where Baseline::App is.
   StringRef appFile() const { return App.empty() ? CompareWithApp : App; }
@@ -163,7 +171,11 @@ public:
   /// The same recorded launch under other options, with the memory of this
   /// plan, which is not read again, and its IR, unless Options.IRFile is
   /// another one. Options.RecordId does not matter.
-  Expected<std::unique_ptr<ReplayPlan>> vary(ReplayOptions Options) const;
+  /// \param WillCompile  when false, only code that was compiled elsewhere can
+  /// be run: nothing about the compilation is checked but what contradicts
+  /// itself, and it takes microseconds.
+  Expected<std::unique_ptr<ReplayPlan>> vary(ReplayOptions Options,
+                                             bool WillCompile = true) const;
 
   const ReplayOptions &options() const { return Options; }
   const RecordedKernel &kernel() const { return Kernel; }

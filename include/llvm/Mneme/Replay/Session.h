@@ -15,22 +15,25 @@
 #ifndef LLVM_MNEME_REPLAY_SESSION_H
 #define LLVM_MNEME_REPLAY_SESSION_H
 
-#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
 
 namespace llvm {
 namespace mneme {
 
-/// A kernel in machine code, with what its making took and what the compiler
-/// said about it. One that could not be made has a verdict.
-struct CompiledKernel {
-  DeviceImage Image;
-  ReplayTimes Times; ///< Specialize to GPUCodegen.
-  uint64_t ObjectSize = 0;
-  std::string CodeHash, Assembler;
-  std::optional<KernelResources> Resources;
-  std::optional<AppComparison> App;
-  std::string HostStrategy, HostReason;
-  Verdict V = Verdict::NotVerified; ///< CompileError when there is no image.
+/// A variant and its code, to be measured beside others.
+struct Contestant {
+  const ReplayPlan *Variant = nullptr;
+  const CompiledKernel *Code = nullptr;
+};
+
+/// What came of measuring several side by side.
+struct PairedResult {
+  /// One a contestant; sample I of each was taken in round I. None when
+  /// one failed.
+  std::vector<Measurement> Measured;
+  /// The first that did not verify or whose launch failed.
+  std::optional<size_t> Failed;
+  Verdict V = Verdict::NotVerified; ///< Of that one; else of the worst.
   std::string Error;
 };
 
@@ -59,11 +62,20 @@ public:
 
   /// Compiles for the session's device, or as far as the variant's options want
   /// (wantsGPUImage(), files to write).
-  Expected<CompiledKernel> compile(const ReplayPlan &Variant, StageFn Report);
+  Expected<CompiledKernel> compile(const ReplayPlan &Variant, StageFn Report,
+                                   KnownCodeFn Known = nullptr);
   /// Runs, verifies, times what compile() made for \p Variant, or for one that
   /// differs in the launch alone.
   Expected<ReplayResult> run(const ReplayPlan &Variant,
                              const CompiledKernel &Code, StageFn Report);
+
+  /// Loads and verifies all, then measures them in turns: at least \p Rounds
+  /// rounds, in an order that \p Seed decides; each second round has the order
+  /// of the one before reversed. An Error means that the device is lost or
+  /// cannot run one of them at all.
+  Expected<PairedResult> compare(ArrayRef<Contestant> Contestants,
+                                 unsigned Rounds, uint64_t Seed,
+                                 StageFn Report);
 
   /// A kernel crashed or hung on a GPU: nothing runs there any more in this
   /// process.

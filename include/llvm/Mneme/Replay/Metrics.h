@@ -1,0 +1,34 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A replay's result as the numbers of Tune/Metrics.def.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_REPLAY_METRICS_H
+#define LLVM_MNEME_REPLAY_METRICS_H
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Replay/Replayer.h"
+
+namespace llvm {
+namespace mneme {
+
+/// Each metric of Tune/Metrics.def that the result tells. Those of the GPU's
+/// image are there when it was made: on the host device with
+/// ReplayOptions::Resources.
+StringMap<double> getMetrics(const ReplayPlan &Plan, const ReplayResult &R);
+
+/// Must \p Metric be measured with ReplayOptions::Resources on the host?
+bool needsResources(StringRef Metric);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_REPLAY_METRICS_H
