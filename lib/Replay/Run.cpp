@@ -643,8 +643,7 @@ void ReplayRun::compareWithBaseline(Measurement Other) {
   R.Compared->Measured = std::move(Other);
 }
 
-/// The application's kernel as it was recorded: nothing that the user chose.
-static ReplayOptions getBaselineOptions(const ReplayOptions &O) {
+ReplayOptions mneme::getBaselineOptions(const ReplayOptions &O) {
   ReplayOptions B;
   B.Arch = O.Arch;
   B.CudaPath = O.CudaPath;
