@@ -4,17 +4,20 @@
 #   utils/gpu-test.sh [options] <folder of the archives>
 #
 #   --limit=S         seconds for everything (default: 540)
-#   --steps=A,B,...   of smoke, examples, hecbench, bench (default: all, in this order)
+#   --steps=A,B,...   of smoke, examples, hecbench, bench, tune (default: all but tune,
+#                     in this order)
 #   --output=DIR      results: report.txt, log.txt, JSON (default: mneme-gpu-results)
 #   --work=DIR        where to unpack and to record (default: /tmp/mneme-gpu)
 #   --device=NAME     cuda:0 (default); what else replays is found by the tools
 #   --only=A,B,...    of the programs of hecbench
 #   --bench=A,B,...   parts of benchmarks/run.py (default: gpu)
+#   --tune=A,B,...    parts of utils/gpu-tune.py (default: rates,launches,speedups)
+#   --tune-options=S  more options of it, as for a shell
 #
 # Exits with 0 when every step did, with 1 when one failed or there was no time for it.
 set -uo pipefail
 limit=540 steps=smoke,examples,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
-device=cuda:0 only= bench=gpu archives=
+device=cuda:0 only= bench=gpu tune=rates,launches,speedups tune_options= archives=
 die() {
   echo "gpu-test: error: $*" >&2
   exit 1
@@ -28,6 +31,8 @@ for arg in "$@"; do
     --device=*) device=${arg#*=} ;;
     --only=*) only=${arg#*=} ;;
     --bench=*) bench=${arg#*=} ;;
+    --tune=*) tune=${arg#*=} ;;
+    --tune-options=*) tune_options=${arg#*=} ;;
     -h | --help)
       sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
       exit 0
@@ -138,9 +143,19 @@ bench() {
     --programs="$work/programs" --output="$output/bench.json" --seconds="$(($(left) - 10))" 2>>"$log" | tee -a "$report"
 }
 
+tune() {
+  say "== tuning"
+  # shellcheck disable=SC2086
+  limited 1800 python3 "$work/utils/gpu-tune.py" --tools="$work/bin" --programs="$work/programs" \
+    --examples="$work/examples" --work="$work/run-tune" --device="$device" --parts="$tune" \
+    --json="$output/tune.json" --seconds="$(($(left) - 10))" $tune_options 2>>"$log" | tee -a "$report"
+  # What a report looks like.
+  find "$work/run-tune" -name report.html -size -1000k -exec cp {} "$output/" \; -quit
+}
+
 failed=
 for step in ${steps//,/ }; do
-  case $step in smoke | examples | hecbench | bench) ;; *) die "unknown step '$step'" ;; esac
+  case $step in smoke | examples | hecbench | bench | tune) ;; *) die "unknown step '$step'" ;; esac
   start=$SECONDS
   "$step" || failed="$failed $step"
   say "-- $step: $((SECONDS - start)) s"
