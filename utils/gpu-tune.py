@@ -52,6 +52,7 @@ class Bench:
     def __init__(self, args):
         self.args = args
         self.end = time.monotonic() + args.seconds
+        self.on_host = args.device.startswith("host")
         self.results = {"rates": [], "launches": [], "speedups": [], "scaling": []}
         random.seed(0)
         os.makedirs(args.work, exist_ok=True)
@@ -154,7 +155,7 @@ class Bench:
             for compiler in ("ptxas", "auto") if self.args.both_compilers else ("auto",):
                 out = self.run([self.tool("mneme-bench-compile"), bitcode, "--kernel=" + data["KernelName"],
                                 "--pipelines=" + texts, "--seconds=%d" % self.args.rate_seconds,
-                                "--ptx-compiler=" + compiler])
+                                "--ptx-compiler=" + compiler] + (["--host=none"] if self.on_host else []))
                 row["ceiling" if compiler == "auto" else "ceiling_" + compiler] = out and json.loads(out)
             self.results["rates"].append(row)
             print("rates: %-16s %7.1f/s of %7.1f/s" % (name, summary["rate"], (row["ceiling"] or {}).get("per_second", 0)),

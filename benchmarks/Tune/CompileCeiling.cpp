@@ -18,6 +18,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Compile/Targets.h"
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -39,6 +40,9 @@ static cl::opt<std::string> Arch("arch", cl::desc("The GPU"));
 static cl::opt<std::string>
     Pipelines("pipelines", cl::desc("File with a pipeline a line"),
               cl::init(""));
+static cl::opt<std::string>
+    Host("host", cl::desc("Compile for the host device, finished like this"),
+         cl::value_desc("none|min|O1|O3"));
 static cl::opt<unsigned> Jobs("jobs", cl::desc("Processes; default: one a core"));
 static cl::opt<double> Seconds("seconds", cl::desc("How long"), cl::init(10));
 static cl::opt<PTXCompiler> Assembler(
@@ -54,6 +58,20 @@ struct Share {
   double Optimize = 0, Codegen = 0, Assemble = 0; ///< Seconds, summed up.
 };
 } // namespace
+
+static Error compileForHost(Module &M, Share &S) {
+  Expected<HostFinish> Finish = parseHostFinish(Host);
+  if (!Finish)
+    return Finish.takeError();
+  HostOptions Options;
+  Options.Finish = *Finish;
+  auto Start = std::chrono::steady_clock::now();
+  Expected<DeviceImage> Image = compileKernelForHost(M, Kernel, Options);
+  S.Codegen +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - Start)
+          .count();
+  return Image.takeError();
+}
 
 static Error compileOnce(MemoryBufferRef IR, StringRef Passes, Share &S) {
   LLVMContext Context;
@@ -72,9 +90,11 @@ static Error compileOnce(MemoryBufferRef IR, StringRef Passes, Share &S) {
   CompileResult Result;
   if (Error E = Compiler->optimize(**M, Result))
     return E;
+  S.Optimize += Result.OptimizeTime;
+  if (!Host.empty())
+    return compileForHost(**M, S);
   if (Error E = Compiler->emitImage(**M, Result))
     return E;
-  S.Optimize += Result.OptimizeTime;
   S.Codegen += Result.CodegenTime - Result.AssembleTime;
   S.Assemble += Result.AssembleTime;
   return Error::success();
