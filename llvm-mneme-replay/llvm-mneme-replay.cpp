@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
@@ -25,6 +26,7 @@ using namespace llvm::mneme;
 static constexpr char ToolName[] = "llvm-mneme-replay";
 
 static cl::OptionCategory Cat("Replay options");
+static ReplayFlags CommonFlags(Cat);
 
 //===----------------------------------------------------------------------===//
 // What to replay
@@ -58,12 +60,6 @@ static cl::opt<std::string>
            cl::desc("Pass pipeline, as for opt (also positional). Default: "
                     "what clang runs at the application's -O level"),
            cl::value_desc("pipeline"), cl::cat(Cat));
-static cl::list<std::string> Plugins("load-pass-plugin",
-                                     cl::desc("Load passes from a plugin"),
-                                     cl::value_desc("file"), cl::cat(Cat));
-static cl::list<std::string>
-    LLVMOptions("mllvm", cl::desc("Option for LLVM itself, as with clang"),
-                cl::value_desc("option"), cl::cat(Cat));
 static cl::opt<unsigned>
     CodeGenOpt("codegen-opt",
                cl::desc("Level of the code generator and of ptxas, 0 to 3. "
@@ -88,16 +84,6 @@ static cl::list<std::string>
                  cl::desc("Options for ptxas, behind our own; quoted as in a "
                           "shell"),
                  cl::value_desc("options"), cl::cat(Cat));
-static cl::opt<PTXCompiler> Assembler(
-    "ptx-compiler", cl::desc("What assembles PTX"),
-    cl::init(PTXCompiler::Auto),
-    cl::values(clEnumValN(PTXCompiler::Auto, "auto",
-                          "ptxas, or what is built in if there is none "
-                          "(default)"),
-               clEnumValN(PTXCompiler::Ptxas, "ptxas", "the program"),
-               clEnumValN(PTXCompiler::Library, "nvptxcompiler",
-                          "NVIDIA's library, if it is built in")),
-    cl::cat(Cat));
 static cl::opt<bool>
     Specialize("specialize", cl::desc("Turn scalar arguments into constants"),
                cl::cat(Cat));
@@ -121,9 +107,6 @@ static cl::opt<unsigned>
               cl::desc("Launch bounds: blocks of a multiprocessor (AMDGPU: "
                        "waves of an execution unit)"),
               cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<std::string>
-    CudaPath("cuda-path", cl::desc("CUDA toolkit whose ptxas to use"),
-             cl::value_desc("dir"), cl::cat(Cat));
 static cl::opt<std::string> CompareWithApp(
     "compare-with-app",
     cl::desc("Compare the machine code with that of the application"),
@@ -168,35 +151,6 @@ static cl::opt<uint32_t> BlockZ("block-dim-z",
 static cl::opt<uint64_t> SharedMem("shared-mem",
                                    cl::desc("Dynamic shared memory"),
                                    cl::value_desc("bytes"), cl::cat(Cat));
-static cl::opt<std::string> DeviceName(
-    "device",
-    cl::desc("Device to run on: host, cuda[:N], offload[:N] (through LLVM's "
-             "liboffload), or auto (default): a GPU that can run the "
-             "recording, else the host"),
-    cl::value_desc("name"), cl::init("auto"), cl::cat(Cat));
-static cl::opt<HostFinish> Finish(
-    "host-finish",
-    cl::desc("What the CPU pipeline may still do on the host device"),
-    cl::init(HostFinish::O3),
-    cl::values(clEnumValN(HostFinish::O3, "O3", "all: to run fast (default)"),
-               clEnumValN(HostFinish::O1, "O1", "some"),
-               clEnumValN(HostFinish::Min, "min", "clean-up only"),
-               clEnumValN(HostFinish::None, "none",
-                          "nothing: to compare pipelines")),
-    cl::cat(Cat));
-static cl::opt<HostStrategy> Strategy(
-    "host-strategy",
-    cl::desc("How the host device runs the threads of a block"),
-    cl::init(HostStrategy::Auto),
-    cl::values(clEnumValN(HostStrategy::Auto, "auto",
-                          "the fastest that applies (default)"),
-               clEnumValN(HostStrategy::Loop, "loop", "a loop over threads"),
-               clEnumValN(HostStrategy::Region, "region",
-                          "loops between barriers"),
-               clEnumValN(HostStrategy::Coroutine, "coroutine",
-                          "a coroutine a thread"),
-               clEnumValN(HostStrategy::Fiber, "fiber", "a stack a thread")),
-    cl::cat(Cat));
 static cl::opt<std::string> Iterations(
     "iterations",
     cl::desc("Timed launches, or auto: until the median is precise. Default: "
@@ -207,19 +161,6 @@ static cl::opt<unsigned> Warmup(
     cl::desc("Launches before the timed ones, besides the verified one. "
              "Default: as many as it takes on a GPU, 1 on the host"),
     cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<CacheMode> Cache(
-    "cache", cl::desc("What the GPU's cache holds when a timed launch begins"),
-    cl::values(clEnumValN(CacheMode::Cold, "cold",
-                          "nothing of the kernel's (default on a GPU)"),
-               clEnumValN(CacheMode::Warm, "warm", "what was there before")),
-    cl::cat(Cat));
-static cl::opt<GPUTimer> Timer(
-    "timer", cl::desc("What measures time on a GPU"), cl::init(GPUTimer::Auto),
-    cl::values(clEnumValN(GPUTimer::Auto, "auto",
-                          "CUPTI if it is there, else events (default)"),
-               clEnumValN(GPUTimer::Events, "events", "events of the driver"),
-               clEnumValN(GPUTimer::CUPTI, "cupti", "CUPTI")),
-    cl::cat(Cat));
 static cl::opt<Baseline> Compared(
     "baseline", cl::desc("Measure something beside the kernel, in turns, and "
                          "compare their times"),
@@ -258,25 +199,6 @@ static cl::opt<bool>
 static cl::opt<bool> NoVerify("no-verify",
                               cl::desc("Do not compare the memory afterwards"),
                               cl::cat(Cat));
-static cl::list<std::string>
-    Tolerances("tolerance",
-               cl::desc("Allowed error of all buffers of known element type, "
-                        "or of one: its number, name or tag"),
-               cl::value_desc("abs|rel|ulp:value[@buffer]"), cl::cat(Cat));
-static cl::list<std::string>
-    ElementTypes("dtype",
-                 cl::desc("Element type of all buffers or of one: f16, bf16, "
-                          "f32, f64, i8 to i64, u8 to u64"),
-                 cl::value_desc("type[@buffer]"), cl::cat(Cat));
-static cl::opt<std::string>
-    NormName("norm",
-             cl::desc("Norm of a buffer's errors that the tolerance limits: "
-                      "none (each element), l1, l2, linf"),
-             cl::value_desc("norm"), cl::cat(Cat));
-static cl::opt<std::string> NaNName(
-    "nan",
-    cl::desc("Where a NaN was recorded, a NaN is: equal (default), error"),
-    cl::value_desc("rule"), cl::init("equal"), cl::cat(Cat));
 enum class OutputFormat { JSON, Text };
 static cl::opt<OutputFormat> Format(
     "format", cl::desc("How to print the report"), cl::init(OutputFormat::JSON),
@@ -320,7 +242,6 @@ static Expected<ReplayOptions> readOptions() {
   O.RecordId = RecordId;
   O.IRFile = IRFile;
   setIfGiven(O.Passes, Passes);
-  O.Plugins.assign(Plugins.begin(), Plugins.end());
   setIfGiven(O.CodeGenLevel, CodeGenOpt);
   O.Arch = Arch;
   O.TargetCPU = TargetCPU;
@@ -329,14 +250,12 @@ static Expected<ReplayOptions> readOptions() {
   if (MaxRegisters.getNumOccurrences() && MaxRegisters == 0)
     return createStringError("impossible --maxnreg=0");
   O.PtxasOptions = splitLikeShell(PtxasOptions);
-  O.Assembler = Assembler;
   O.Specialize = Specialize;
   O.SpecializeDims = SpecializeDims;
   O.SpecializeRanges = SpecializeRanges;
   O.SetLaunchBounds = SetLaunchBounds;
   O.MaxThreads = MaxThreads;
   O.MinBlocks = MinBlocks;
-  O.CudaPath = CudaPath;
   O.CompareWithApp = CompareWithApp;
   O.OutputIR = OutputIR;
   O.OutputAsm = OutputAsm;
@@ -349,42 +268,17 @@ static Expected<ReplayOptions> readOptions() {
     setIfGiven(O.Block[I], *Block[I]);
   }
   setIfGiven(O.SharedMem, SharedMem);
-  O.Device = DeviceName;
-  O.Host.Finish = Finish;
-  O.Host.Strategy = Strategy;
   if (Error E = readIterations(O))
     return std::move(E);
   setIfGiven(O.Warmup, Warmup);
-  setIfGiven(O.Cache, Cache);
-  O.Timer = Timer;
   O.Compared = Compared;
   O.App = App;
   O.Timeout = Timeout;
   O.Execute = !NoExecute;
   O.Isolate = !NoIsolation;
   O.Verify = !NoVerify;
-  for (const std::string &Text : Tolerances) {
-    Expected<ToleranceSpec> Spec = parseTolerance(Text);
-    if (!Spec)
-      return Spec.takeError();
-    O.Tolerances.push_back(*Spec);
-  }
-  for (const std::string &Text : ElementTypes) {
-    Expected<ElementTypeSpec> Spec = parseElementType(Text);
-    if (!Spec)
-      return Spec.takeError();
-    O.ElementTypes.push_back(*Spec);
-  }
-  if (NormName.getNumOccurrences()) {
-    Expected<uint32_t> Norm = parseNorm(NormName);
-    if (!Norm)
-      return Norm.takeError();
-    O.Norm = *Norm;
-  }
-  Expected<NaNRule> NaN = parseNaNRule(NaNName);
-  if (!NaN)
-    return NaN.takeError();
-  O.NaN = *NaN;
+  if (Error E = CommonFlags.apply(O))
+    return std::move(E);
   return O;
 }
 
@@ -405,17 +299,6 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
     return createStringError(
         "no recording: give a kernel's JSON file or its folder");
   return Error::success();
-}
-
-/// Hands -mllvm options to LLVM, whose own parser complains and exits.
-static void readLLVMOptions() {
-  if (LLVMOptions.empty())
-    return;
-  SmallVector<const char *, 8> Args = {
-      "llvm-mneme-replay (LLVM option parsing)"};
-  for (const std::string &Option : LLVMOptions)
-    Args.push_back(Option.c_str());
-  cl::ParseCommandLineOptions(Args.size(), Args.data());
 }
 
 static Expected<int> run() {
@@ -450,7 +333,7 @@ int main(int argc, char **argv) {
     listDevices(outs());
     return 0;
   }
-  readLLVMOptions();
+  CommonFlags.parseLLVMOptions(ToolName);
   Expected<int> Status = run();
   if (Status)
     return *Status;
