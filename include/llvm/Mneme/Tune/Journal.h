@@ -16,8 +16,7 @@
 #ifndef LLVM_MNEME_TUNE_JOURNAL_H
 #define LLVM_MNEME_TUNE_JOURNAL_H
 
-#include "llvm/Mneme/Tune/Trial.h"
-#include <map>
+#include "llvm/Mneme/Tune/StudyLog.h"
 #include <memory>
 
 namespace llvm {
@@ -44,11 +43,13 @@ struct JournalOptions {
   double SyncInterval = 1;
 };
 
-/// Not for several threads at once.
-class Journal {
+/// What is added is in the file when a function returns; after an error (which
+/// names the file: the disk is full, ...) nothing of it is. Not for several
+/// threads at once.
+class Journal : public StudyLog {
 public:
-  /// A new journal; Error: there is something already, or it cannot be
-  /// written. \p Space outlives the journal.
+  /// A new journal; Error: there is a study already, or it cannot be written.
+  /// \p Space outlives the journal.
   static Expected<std::unique_ptr<Journal>>
   create(StringRef Path, const JournalHeader &Header, const SearchSpace &Space,
          const JournalOptions &Options = {});
@@ -61,41 +62,31 @@ public:
   resume(StringRef Path, const JournalHeader &Header, const SearchSpace &Space,
          const JournalOptions &Options = {});
 
-  /// Writes what is queued, errors unheard: call flush() before.
-  ~Journal();
+  ~Journal() override;
 
-  /// The trials that the journal had when it was resumed, by number. Running
-  /// ones had begun and not ended. Numbers may be missing, once a damaged
-  /// journal was repaired. What other programs completed is there too, if it
-  /// fits the space (TrialKind::Imported).
-  std::vector<Trial> takeTrials();
+  /// Error also: a value of an objective is not finite. Other numbers that are
+  /// not finite are left out.
+  Error addTrial(const Trial &T) override;
+  Error beginTrials(ArrayRef<Trial> Trials) override;
+  Error addBaseline(const BaselineSample &S) override;
+  /// Also what other programs completed, if it fits the space
+  /// (TrialKind::Imported), when the journal was resumed. Numbers may be
+  /// missing, once a damaged journal was repaired.
+  std::vector<Trial> takeTrials() override;
+  std::vector<BaselineSample> takeBaselines() override;
+  /// Points that the space does not have are failed in the journal.
+  Expected<std::vector<Point>> takeEnqueued() override;
 
-  /// Queues a trial to be written as it is now: when it begins, and when it has
-  /// ended. Only in flush() is it written, so that many cost as much as one.
-  /// Error: a value of an objective is not finite.
-  Error note(const Trial &T);
-  /// Queues an attribute of the study, which replaces one of this name.
-  void setAttribute(StringRef Key, json::Value V);
+  /// An attribute of the study; replaces one of this name.
+  Error setAttribute(StringRef Key, json::Value V);
   /// Null: there is none.
   const json::Value *getAttribute(StringRef Key) const;
 
-  /// Reads what other programs wrote, then appends what is queued in one piece.
-  /// Error (with the file's name): the disk is full, ... Nothing of this piece
-  /// is then in the file and all of it still queued.
-  Error flush();
-  /// flush() that also waits for the disk.
-  Error close();
-
-  /// Points that somebody enqueued (Optuna: study.enqueue_trial()) and that no
-  /// other program has taken; seen by the last flush(), which took them. The
-  /// trial that is noted next with such a point is the one that was enqueued.
-  /// Points that the space does not have are failed in the journal.
-  std::vector<Point> takeEnqueued();
+  /// Waits for the disk.
+  Error sync();
 
   /// What a user might want to hear: a line dropped, trials not imported.
   std::vector<std::string> takeWarnings();
-
-  StringRef path() const;
 
 private:
   struct Impl;

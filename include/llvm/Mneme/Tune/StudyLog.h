@@ -29,8 +29,22 @@ public:
   /// death of this process is concerned.
   virtual Error addTrial(const Trial &T) = 0;
   virtual Error addBaseline(const BaselineSample &S) = 0;
+  /// Trials that begin. A study that goes on finds those that did not end as
+  /// running ones and can run them again under their numbers, as if nothing had
+  /// happened.
+  virtual Error beginTrials(ArrayRef<Trial> Trials) {
+    (void)Trials;
+    return Error::success();
+  }
 
-  /// What is there from earlier runs, in the order of adding.
+  /// Points that somebody wants to be tried (TrialKind::Enqueued), since it was
+  /// asked last. The trial that begins next with such a point is that one.
+  virtual Expected<std::vector<Point>> takeEnqueued() {
+    return std::vector<Point>();
+  }
+
+  /// What is there from earlier runs, in the order of adding, and then what was
+  /// running.
   virtual std::vector<Trial> takeTrials() = 0;
   virtual std::vector<BaselineSample> takeBaselines() = 0;
 };
