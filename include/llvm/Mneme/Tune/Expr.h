@@ -35,6 +35,8 @@ enum class ValueType { Bool, Int, Real, Text };
 ValueType getType(const Value &V);
 StringRef getTypeName(ValueType T); ///< "bool", "int", "real", "text".
 json::Value toJSON(const Value &V);
+/// As in an expression: texts in double quotes, reals with a point or exponent.
+std::string print(const Value &V);
 
 /// What an inner node computes. Division and remainder truncate, ceildiv
 /// rounds up; min, max, shifts and logic as one expects. One line each in
@@ -70,7 +72,8 @@ public:
   /// Where the values of parameters and recorded facts come from. The last
   /// argument says which.
   using LookupFn = function_ref<Expected<Value>(StringRef Name, KindTy Kind)>;
-  /// Errors: division by zero, overflow, what \p Lookup says.
+  /// && || and ?: leave out what they do not need. Errors: division by zero,
+  /// overflow, what \p Lookup says.
   Expected<Value> evaluate(LookupFn Lookup) const;
 
   /// In the syntax of parseExpr(), fully bracketed where it matters.
@@ -85,9 +88,11 @@ private:
 Expected<ValueType> checkOp(ExprOp Op, ArrayRef<ValueType> Operands);
 
 /// Parses "ceildiv(recorded.threads, block.x) * 2 <= 1024 && !specialize".
-/// Operators as in C (|| && == != < <= > >= + - * / % ! ?:), functions min,
-/// max, ceildiv, pow2, log2. Names: "recorded.NAME", else a parameter whose
-/// type \p TypeOf tells. Errors have a column.
+/// Operators as in C (|| && ^ == != < <= > >= + - * / % ! ?:), functions min,
+/// max, ceildiv, pow2, log2, int, real. Names: "recorded.NAME", else a
+/// parameter whose type \p TypeOf tells; `in backquotes` if it is not made of
+/// letters, digits, '_', '$' and '.'. Integers among reals become reals. Errors
+/// have a column: "column 7: expected ')'".
 Expected<Expr>
 parseExpr(StringRef Text,
           function_ref<Expected<ValueType>(StringRef Parameter)> TypeOf);
