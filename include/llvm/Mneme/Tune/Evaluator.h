@@ -92,8 +92,9 @@ public:
   virtual void remember(const EvaluationRequest &, const Evaluation &Known) {
     (void)Known;
   }
-  /// Forgets what is not begun; results of the rest still come.
-  virtual void cancel() = 0;
+  /// Forgets what is not begun, and \returns its Ids; results of the rest still
+  /// come.
+  virtual std::vector<uint64_t> cancel() = 0;
   /// For the progress line and the journal: what evaluates (a GPU's name, ...).
   virtual json::Object describe() const { return {}; }
 };

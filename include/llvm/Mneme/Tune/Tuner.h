@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Tune/Sampler.h"
 #include "llvm/Mneme/Tune/StudyLog.h"
 #include <atomic>
+#include <functional>
 
 namespace llvm {
 namespace mneme {
@@ -32,7 +33,8 @@ struct StudyInstance {
 };
 
 struct TunerOptions {
-  std::string Sampler = "lfbo"; ///< As createSampler() reads it.
+  std::function<Expected<std::unique_ptr<Sampler>>(const SamplerContext &)>
+      MakeSampler;
   uint64_t Seed = 0;
   /// Trials of all runs together, canaries not counted; 0: no limit.
   uint64_t Trials = 0;
@@ -44,9 +46,11 @@ struct TunerOptions {
   /// Tried first, after the default point, in this order; invalid ones too.
   std::vector<Point> Enqueued;
 
-  /// The baseline is measured again after so many trials or seconds.
+  /// The baseline is measured again after so many trials or seconds, ...
   unsigned BaselineTrials = 25;
   double BaselineSeconds = 10;
+  /// ... but not within these, nor within five times what it takes.
+  double MinBaselineSeconds = 1;
   unsigned CanaryTrials = 50; ///< A canary each so many trials; 0: none.
   /// How many times as long as the best a trial may take until it is stopped;
   /// 0: no racing.
