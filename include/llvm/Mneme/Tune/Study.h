@@ -84,6 +84,16 @@ struct Study {
   const Parameter *findParameter(StringRef Name) const;
 };
 
+/// How a metric of Metrics.def is better when nobody says; unset: there is no
+/// such metric.
+std::optional<Direction> getMetricDirection(StringRef Metric);
+/// Error: there is no such metric; with those that there are.
+Error checkMetric(StringRef Metric);
+
+/// The type of a configuration's field; unset for LLVM's options, which may be
+/// of any. Error: there is no such field.
+Expected<std::optional<ValueType>> getFieldType(StringRef Key);
+
 /// Everything that can be wrong with a study before a recording is known:
 /// names that are twice or not there, types, an unknown key or metric, a space
 /// that does not parse. The first mistake.
