@@ -1,0 +1,204 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OptunaLog.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
+#include <algorithm>
+#include <chrono>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static double now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+OptunaFile::OptunaFile(StringRef Path, int FD, JournalOptions O)
+    : Path(Path), LockPath((Path + ".lock").str()), FD(FD), O(O) {}
+
+OptunaFile::~OptunaFile() { ::close(FD); }
+
+Error OptunaFile::fail(std::error_code EC) const {
+  return createFileError(Path, EC);
+}
+
+Error OptunaFile::fail(const Twine &Message) const {
+  return createFileError(Path, createStringError(Message));
+}
+
+Expected<std::unique_ptr<OptunaFile>>
+OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
+  int FD;
+  do
+    FD = ::open(Path.str().c_str(),
+                O_RDWR | O_APPEND | O_CLOEXEC | (Create ? O_CREAT : 0), 0666);
+  while (FD < 0 && errno == EINTR);
+  if (FD < 0)
+    return createFileError(Path, errnoAsErrorCode());
+  std::unique_ptr<OptunaFile> File(new OptunaFile(Path, FD, O));
+  // Where the file system has no such locks there is nothing to be done.
+  if (::flock(FD, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return File->fail("in use by another llvm-mneme-tune");
+  return std::move(File);
+}
+
+//===----------------------------------------------------------------------===//
+// Optuna's lock: a symbolic link beside the file
+//===----------------------------------------------------------------------===//
+
+Error OptunaFile::lock() {
+  // Optuna looks at the age of what the link leads to: it must lead somewhere.
+  SmallString<128> Target;
+  if (std::error_code EC = sys::fs::real_path(Path, Target))
+    return fail(EC);
+  double Begin = now(), SeenSince = Begin;
+  struct stat Seen = {};
+  std::chrono::milliseconds Pause(1);
+  while (::symlink(Target.c_str(), LockPath.c_str()) != 0) {
+    if (errno != EEXIST)
+      return createFileError(LockPath, errnoAsErrorCode());
+    struct stat Lock;
+    if (::lstat(LockPath.c_str(), &Lock) != 0)
+      continue; // It has just been released.
+    if (Lock.st_ino != Seen.st_ino ||
+        Lock.st_ctim.tv_sec != Seen.st_ctim.tv_sec ||
+        Lock.st_ctim.tv_nsec != Seen.st_ctim.tv_nsec) {
+      Seen = Lock;
+      SeenSince = now();
+      Pause = std::chrono::milliseconds(1);
+    } else if (now() - SeenSince > O.StaleLock) {
+      unlock();
+      continue;
+    }
+    if (now() - Begin > O.LockTimeout)
+      return fail("another program has kept '" + LockPath + "' for " +
+                  Twine(static_cast<unsigned>(O.LockTimeout)) + " s");
+    std::this_thread::sleep_for(Pause);
+    Pause = std::min(Pause * 2, std::chrono::milliseconds(200));
+  }
+  return Error::success();
+}
+
+void OptunaFile::unlock() {
+  // Renamed first, so that of two who break a stale lock only one removes it.
+  std::string Mine = LockPath + utostr(::getpid()) + ".rename";
+  if (::rename(LockPath.c_str(), Mine.c_str()) == 0)
+    ::unlink(Mine.c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Reading and appending
+//===----------------------------------------------------------------------===//
+
+Error OptunaFile::apply(StringRef Lines, LineFn Apply) {
+  size_t End;
+  while ((End = Lines.find('\n')) != StringRef::npos) {
+    ++Line;
+    Offset += End + 1;
+    if (Error E = Apply(Lines.take_front(End)))
+      return createStringError(Path + ":" + Twine(Line) +
+                               ": damaged line: " + toString(std::move(E)));
+    Lines = Lines.drop_front(End + 1);
+  }
+  return Error::success();
+}
+
+Error OptunaFile::read(LineFn Apply) {
+  struct stat Stat;
+  if (::fstat(FD, &Stat) != 0)
+    return fail(errnoAsErrorCode());
+  auto Size = static_cast<uint64_t>(Stat.st_size);
+  if (Size < Offset)
+    return fail("somebody has cut the file");
+  if (Size == Offset)
+    return Error::success();
+  std::string Text(Size - Offset, '\0');
+  size_t Got = 0;
+  while (Got < Text.size()) {
+    ssize_t N = ::pread(FD, &Text[Got], Text.size() - Got, Offset + Got);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N < 0)
+      return fail(errnoAsErrorCode());
+    if (N == 0)
+      break;
+    Got += N;
+  }
+  return apply(StringRef(Text).take_front(Got), Apply);
+}
+
+/// What is left after all whole lines, while nobody else writes.
+Error OptunaFile::dropTail() {
+  struct stat Stat;
+  if (::fstat(FD, &Stat) != 0)
+    return fail(errnoAsErrorCode());
+  uint64_t Tail = Stat.st_size - Offset;
+  if (!Tail)
+    return Error::success();
+  if (::ftruncate(FD, Offset) != 0)
+    return fail(errnoAsErrorCode());
+  Dropped += Tail;
+  return Error::success();
+}
+
+/// All of \p Text, or nothing.
+Error OptunaFile::write(StringRef Text) {
+  size_t Put = 0;
+  while (Put < Text.size()) {
+    ssize_t N = ::write(FD, Text.data() + Put, Text.size() - Put);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0) {
+      std::error_code EC = errnoAsErrorCode();
+      if (Put && ::ftruncate(FD, Offset) != 0)
+        return joinErrors(fail(EC), fail(errnoAsErrorCode()));
+      return fail(EC);
+    }
+    Put += N;
+  }
+  return Error::success();
+}
+
+Error OptunaFile::append(LineFn Apply,
+                         function_ref<Expected<std::string>()> Make) {
+  if (Error E = lock())
+    return E;
+  scope_exit Unlock([&] { unlock(); });
+  if (Error E = read(Apply))
+    return E;
+  if (Error E = dropTail())
+    return E;
+  Expected<std::string> Text = Make();
+  if (!Text)
+    return Text.takeError();
+  if (Text->empty())
+    return Error::success();
+  if (Error E = write(*Text))
+    return E;
+  if (Error E = apply(*Text, Apply))
+    return E;
+  return now() - LastSync > O.SyncInterval ? sync() : Error::success();
+}
+
+Error OptunaFile::sync() {
+  LastSync = now();
+  // A pipe or the like has nothing to wait for.
+  if (::fsync(FD) != 0 && errno != EINVAL)
+    return fail(errnoAsErrorCode());
+  return Error::success();
+}
