@@ -349,6 +349,41 @@ Expected<Value> Expr::evaluate(LookupFn Lookup) const {
   return createStringError(toString(R.takeError()) + " in '" + print() + "'");
 }
 
+Expr Expr::fold(
+    function_ref<std::optional<Value>(StringRef, KindTy)> Known) const {
+  if (N->Kind == Constant)
+    return *this;
+  if (N->Kind != Op) {
+    std::optional<Value> V = Known(N->Name, N->Kind);
+    return V ? constant(std::move(*V)) : *this;
+  }
+  SmallVector<Expr, 3> Operands;
+  for (const Expr &O : N->Operands)
+    Operands.push_back(O.fold(Known));
+  auto IsConstant = [](const Expr &E) { return E.kind() == Constant; };
+  // The first operand alone may decide.
+  if (IsConstant(Operands[0])) {
+    const bool *First = std::get_if<bool>(&Operands[0].value());
+    if (N->Op == ExprOp::Select)
+      return Operands[*First ? 1 : 2];
+    if (N->Op == ExprOp::And)
+      return *First ? Operands[1] : Operands[0];
+    if (N->Op == ExprOp::Or)
+      return *First ? Operands[0] : Operands[1];
+  }
+  Expr E = op(N->Op, Operands);
+  if (!all_of(Operands, IsConstant))
+    return E;
+  auto None = [](StringRef, KindTy) -> Expected<Value> {
+    llvm_unreachable("there are only constants");
+  };
+  Expected<Value> V = E.evaluate(None);
+  if (V)
+    return constant(std::move(*V));
+  consumeError(V.takeError()); // It is said when it matters.
+  return E;
+}
+
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//

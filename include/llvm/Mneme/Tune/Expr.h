@@ -22,6 +22,7 @@
 #include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -75,6 +76,10 @@ public:
   /// && || and ?: leave out what they do not need. Errors: division by zero,
   /// overflow, what \p Lookup says.
   Expected<Value> evaluate(LookupFn Lookup) const;
+
+  /// The same with what \p Known knows put in and computed as far as it goes.
+  Expr fold(function_ref<std::optional<Value>(StringRef Name, KindTy Kind)>
+                Known) const;
 
   /// In the syntax of parseExpr(), fully bracketed where it matters.
   std::string print() const;

@@ -43,6 +43,11 @@ struct Dimension {
   std::optional<unsigned> Decision; ///< Of the parameter's pipeline space.
 };
 
+/// A number between Low and High on a scale from 0 to 1, logarithmic if the
+/// dimension is, and back.
+double toUnit(const Dimension &D, double Number);
+double fromUnit(const Dimension &D, double Unit);
+
 /// A number for each dimension: of a discrete one the number of its value, from
 /// 0, exactly. Canonical points have 0 (Low, if real) where a dimension does
 /// not matter.
@@ -87,10 +92,15 @@ public:
   /// The point of the defaults; valid or not.
   Point defaultPoint() const;
   /// Canonical points, valid or not, as wide as it takes; unset with real
-  /// dimensions.
+  /// dimensions, and where too many combinations of parameters decide which
+  /// other ones exist (over 100 000 that depend on each other).
   std::optional<APInt> count() const;
   /// The point with this number, which is below count(); valid or not.
   Point at(const APInt &Index) const;
+  /// The same for valid points alone; unset too where too many combinations of
+  /// parameters that constraints speak of would have to be tried.
+  std::optional<APInt> countValid() const;
+  Point validAt(const APInt &Index) const;
 
   /// A valid point, any as likely as another; unset: none was found in a great
   /// many tries.
@@ -109,8 +119,9 @@ public:
   std::optional<Point> crossover(const Point &A, const Point &B,
                                  RandomEngine &Random) const;
 
-private:
   struct Impl;
+
+private:
   std::unique_ptr<Impl> I;
   explicit SearchSpace(std::unique_ptr<Impl> I);
 };

@@ -1,0 +1,403 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Counting and drawing points by parts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SearchSpaceImpl.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Random numbers: the same with every standard library
+//===----------------------------------------------------------------------===//
+
+uint64_t mneme::drawBelow(uint64_t N, RandomEngine &Random) {
+  // The largest multiple of N, modulo 2^64.
+  uint64_t Excess = -N % N;
+  while (true)
+    if (uint64_t R = Random(); R >= Excess)
+      return R % N;
+}
+
+APInt mneme::drawBelow(const APInt &N, RandomEngine &Random) {
+  unsigned Bits = N.getActiveBits(), Width = N.getBitWidth();
+  if (Bits <= 64)
+    return APInt(Width, drawBelow(N.getZExtValue(), Random));
+  while (true) {
+    SmallVector<uint64_t, 8> Words(APInt::getNumWords(Bits));
+    for (uint64_t &W : Words)
+      W = Random();
+    // The constructor drops what is above.
+    APInt R = APInt(Bits, Words).zextOrTrunc(Width);
+    if (R.ult(N))
+      return R;
+  }
+}
+
+double mneme::drawUnit(RandomEngine &Random) {
+  return double(Random() >> 11) * 0x1p-53;
+}
+
+//===----------------------------------------------------------------------===//
+// One parameter
+//===----------------------------------------------------------------------===//
+
+APInt SearchSpace::Impl::getCount(unsigned Parameter) const {
+  const BoundParameter &B = Parameters[Parameter];
+  if (B.Space)
+    return B.Space->count().zextOrTrunc(Width);
+  return APInt(Width, std::max<uint64_t>(B.Count, 1));
+}
+
+void SearchSpace::Impl::setChoice(Point &P, unsigned Parameter,
+                                  const APInt &Index) const {
+  const BoundParameter &B = Parameters[Parameter];
+  if (B.Space)
+    setPipelinePoint(
+        P, Parameter,
+        B.Space->at(Index.zextOrTrunc(B.Space->count().getBitWidth())));
+  else
+    P[B.FirstDim] = B.Count ? double(Index.getZExtValue()) : B.RealLow;
+}
+
+void SearchSpace::Impl::draw(Point &P, unsigned Parameter,
+                             RandomEngine &Random) const {
+  const BoundParameter &B = Parameters[Parameter];
+  if (B.Space)
+    setPipelinePoint(P, Parameter, B.Space->sample(Random));
+  else if (B.Count)
+    P[B.FirstDim] = double(drawBelow(B.Count, Random));
+  else
+    P[B.FirstDim] = fromUnit(Dimensions[B.FirstDim], drawUnit(Random));
+}
+
+double mneme::fromUnit(const Dimension &D, double Unit) {
+  double V = D.Log ? D.Low * std::pow(D.High / D.Low, Unit)
+                   : D.Low + (D.High - D.Low) * Unit;
+  return std::min(std::max(V, D.Low), D.High);
+}
+
+double mneme::toUnit(const Dimension &D, double Number) {
+  if (D.High <= D.Low)
+    return 0;
+  return D.Log ? std::log(Number / D.Low) / std::log(D.High / D.Low)
+               : (Number - D.Low) / (D.High - D.Low);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+/// Rows of a table, and combinations that are tried for one.
+static constexpr unsigned MaxRows = 1u << 17;
+
+std::vector<Part> SearchSpace::Impl::makeParts(bool WithChecks) const {
+  unsigned N = Parameters.size();
+  IntEqClasses Classes(N);
+  auto Join = [&](const BitVector &Uses, std::optional<unsigned> With) {
+    for (unsigned U : Uses.set_bits()) {
+      if (With)
+        Classes.join(*With, U);
+      With = U;
+    }
+  };
+  for (unsigned K = 0; K != N; ++K)
+    if (Parameters[K].When)
+      Join(getUses(Parameters[K].When), K);
+  if (WithChecks)
+    for (const Check &C : Checks)
+      Join(C.Uses, std::nullopt);
+  Classes.compress();
+
+  // Classes are numbered by their first parameters.
+  std::vector<Part> Parts(Classes.getNumClasses());
+  for (unsigned K = 0; K != N; ++K)
+    Parts[Classes[K]].Parameters.push_back(K);
+  if (WithChecks)
+    for (auto [Number, C] : enumerate(Checks))
+      if (C.Uses.any())
+        Parts[Classes[C.Uses.find_first()]].Checks.push_back(Number);
+  for (Part &Of : Parts)
+    buildTable(Of);
+  return Parts;
+}
+
+namespace {
+/// Tries all combinations of what decides.
+class TableBuilder {
+public:
+  TableBuilder(const SearchSpace::Impl &I, const Part &Of)
+      : I(I), Of(Of), P(I.makeEmpty()), IsControl(I.Parameters.size()),
+        Row(I.Parameters.size(), PartTable::Absent), Total(I.Width, 0) {}
+
+  std::optional<PartTable> build();
+
+private:
+  bool visit(unsigned Position, APInt Weight);
+  bool addRow(const APInt &Weight);
+
+  const SearchSpace::Impl &I;
+  const Part &Of;
+  Point P;
+  BitVector IsControl;
+  std::vector<uint32_t> Row; ///< By parameter.
+  PartTable Table;
+  APInt Total;
+  unsigned Tried = 0;
+};
+} // namespace
+
+std::optional<PartTable> TableBuilder::build() {
+  for (unsigned K : Of.Parameters)
+    if (const Expr &When = I.Parameters[K].When)
+      IsControl |= I.getUses(When);
+  for (unsigned C : Of.Checks)
+    IsControl |= I.Checks[C].Uses;
+  for (unsigned K : Of.Parameters)
+    if (IsControl[K]) {
+      const BoundParameter &B = I.Parameters[K];
+      if ((!B.Count && !B.Space) || I.getCount(K).ugt(MaxRows))
+        return std::nullopt;
+      Table.Controls.push_back(K);
+    }
+  if (!visit(0, APInt(I.Width, 1)))
+    return std::nullopt;
+  return std::move(Table);
+}
+
+bool TableBuilder::addRow(const APInt &Weight) {
+  if (++Tried > MaxRows)
+    return false;
+  PointView View(I, P);
+  if (!all_of(Of.Checks, [&](unsigned C) { return View.holds(I.Checks[C]); }))
+    return true;
+  for (unsigned K : Table.Controls)
+    Table.Rows.push_back(Row[K]);
+  Total += Weight;
+  Table.End.push_back(Total);
+  return true;
+}
+
+bool TableBuilder::visit(unsigned Position, APInt Weight) {
+  if (Position == Of.Parameters.size())
+    return addRow(Weight);
+  unsigned K = Of.Parameters[Position];
+  if (I.Parameters[K].When && !PointView(I, P).exists(K)) {
+    Row[K] = PartTable::Absent;
+    I.clear(P, K);
+    return visit(Position + 1, std::move(Weight));
+  }
+  APInt Count = I.getCount(K);
+  if (!IsControl[K])
+    return visit(Position + 1, Weight * Count);
+  for (uint32_t V = 0, E = Count.getZExtValue(); V != E; ++V) {
+    Row[K] = V;
+    I.setChoice(P, K, APInt(I.Width, V));
+    if (!visit(Position + 1, Weight))
+      return false;
+  }
+  return true;
+}
+
+void SearchSpace::Impl::buildTable(Part &Into) const {
+  bool IsReal = any_of(Into.Parameters, [&](unsigned K) {
+    return !Parameters[K].Count && !Parameters[K].Space;
+  });
+  if (Into.Parameters.size() == 1 && Into.Checks.empty()) {
+    // A condition of nothing but recorded facts.
+    unsigned K = Into.Parameters.front();
+    if (!Parameters[K].When) {
+      if (!IsReal)
+        Into.Count = getCount(K);
+      return;
+    }
+  }
+  Into.Table = TableBuilder(*this, Into).build();
+  if (Into.Table && !IsReal)
+    Into.Count =
+        Into.Table->End.empty() ? APInt(Width, 0) : Into.Table->End.back();
+}
+
+/// Tries before a part without a table counts as one without valid points.
+static constexpr unsigned MaxTries = 20000, MaxFirstTries = 500000;
+
+Error SearchSpace::Impl::findParts() {
+  for (unsigned K = 0; K != Parameters.size(); ++K) {
+    const BoundParameter &B = Parameters[K];
+    Width += B.Space ? B.Space->count().getActiveBits()
+                     : 64 - countl_zero(B.Count);
+  }
+  Shape = makeParts(/*WithChecks=*/false);
+  Valid = makeParts(/*WithChecks=*/true);
+  for (Part &V : Valid)
+    for (auto [Number, Of] : enumerate(Shape))
+      if (is_contained(V.Parameters, Of.Parameters.front()))
+        V.Inner.push_back(Number);
+
+  Point P = makeEmpty();
+  for (auto [K, B] : enumerate(Parameters))
+    setNumbers(P, K, B.Default);
+  for (const Check &C : Checks)
+    if (C.Uses.none())
+      if (Error E = PointView(*this, P).check(C))
+        return E;
+  for (const Part &V : Valid) {
+    if (V.Checks.empty())
+      continue;
+    bool Found;
+    if (V.Table) {
+      Found = !V.Table->End.empty();
+    } else {
+      Found = holds(P, V.Checks);
+      RandomEngine Random(1);
+      for (unsigned T = 0; !Found && T < MaxFirstTries; T += MaxTries)
+        Found = drawValid(P, V, Random);
+    }
+    if (Found)
+      continue;
+    SmallVector<std::string, 4> Whats;
+    for (unsigned C : V.Checks)
+      Whats.push_back(Checks[C].What);
+    return createStringError(
+        Twine(V.Table ? "no point is valid: "
+                      : "no valid point was found in a great many tries: ") +
+        join(Whats, "; "));
+  }
+  return Error::success();
+}
+
+std::optional<APInt>
+SearchSpace::Impl::getTotal(ArrayRef<Part> Parts) const {
+  APInt Total(Width, 1);
+  for (const Part &Of : Parts) {
+    if (!Of.Count)
+      return std::nullopt;
+    Total *= *Of.Count;
+  }
+  return Total;
+}
+
+/// The row of a table with this number, and what is left of the number.
+static size_t findRow(const PartTable &T, APInt &Number) {
+  size_t Row = upper_bound(T.End, Number,
+                           [](const APInt &A, const APInt &B) {
+                             return A.ult(B);
+                           }) -
+               T.End.begin();
+  if (Row)
+    Number -= T.End[Row - 1];
+  return Row;
+}
+
+/// \returns the parameters of \p Of that the row leaves open.
+static SmallVector<unsigned, 8> setRow(const SearchSpace::Impl &I, Point &P,
+                                       const Part &Of, size_t Row) {
+  const PartTable &T = *Of.Table;
+  const uint32_t *Choices = T.Rows.data() + Row * T.Controls.size();
+  for (auto [Column, K] : enumerate(T.Controls)) {
+    if (Choices[Column] == PartTable::Absent)
+      I.clear(P, K);
+    else
+      I.setChoice(P, K, APInt(I.Width, Choices[Column]));
+  }
+  SmallVector<unsigned, 8> Open;
+  PointView View(I, P);
+  for (unsigned K : Of.Parameters) {
+    if (is_contained(T.Controls, K))
+      continue;
+    if (View.exists(K))
+      Open.push_back(K);
+    else
+      I.clear(P, K);
+  }
+  return Open;
+}
+
+void SearchSpace::Impl::setPart(Point &P, const Part &Of, APInt Index) const {
+  SmallVector<unsigned, 8> Open = {Of.Parameters.front()};
+  if (Of.Table) {
+    size_t Row = findRow(*Of.Table, Index);
+    Open = setRow(*this, P, Of, Row);
+  }
+  for (unsigned K : reverse(Open)) {
+    APInt Count = getCount(K);
+    setChoice(P, K, Index.urem(Count));
+    Index = Index.udiv(Count);
+  }
+}
+
+Point SearchSpace::Impl::getPoint(ArrayRef<Part> Parts, APInt Index) const {
+  Point P = makeEmpty();
+  Index = Index.zextOrTrunc(Width);
+  for (const Part &Of : reverse(Parts)) {
+    setPart(P, Of, Index.urem(*Of.Count));
+    Index = Index.udiv(*Of.Count);
+  }
+  return P;
+}
+
+void SearchSpace::Impl::drawShape(Point &P, const Part &Of,
+                                  RandomEngine &Random) const {
+  if (Of.Table) {
+    APInt Number = drawBelow(Of.Table->End.back(), Random);
+    size_t Row = findRow(*Of.Table, Number);
+    for (unsigned K : setRow(*this, P, Of, Row))
+      draw(P, K, Random);
+    return;
+  }
+  PointView View(*this, P);
+  for (unsigned K : Of.Parameters) {
+    if (View.exists(K))
+      draw(P, K, Random);
+    else
+      clear(P, K);
+  }
+}
+
+bool SearchSpace::Impl::holds(const Point &P, ArrayRef<unsigned> Which) const {
+  PointView View(*this, P);
+  return all_of(Which, [&](unsigned C) { return View.holds(Checks[C]); });
+}
+
+bool SearchSpace::Impl::drawValid(Point &P, const Part &Of,
+                                  RandomEngine &Random) const {
+  if (Of.Table) {
+    drawShape(P, Of, Random);
+    return true;
+  }
+  for (unsigned T = 0; T != MaxTries; ++T) {
+    for (unsigned Number : Of.Inner)
+      drawShape(P, Shape[Number], Random);
+    if (holds(P, Of.Checks))
+      return true;
+  }
+  return false;
+}
+
+std::optional<APInt> SearchSpace::count() const {
+  return I->getTotal(I->Shape);
+}
+
+Point SearchSpace::at(const APInt &Index) const {
+  return I->getPoint(I->Shape, Index);
+}
+
+std::optional<APInt> SearchSpace::countValid() const {
+  return I->getTotal(I->Valid);
+}
+
+Point SearchSpace::validAt(const APInt &Index) const {
+  return I->getPoint(I->Valid, Index);
+}
