@@ -100,6 +100,8 @@ public:
 
   ArrayRef<PipelineDecision> decisions() const;
   bool isActive(const PipelinePoint &P, unsigned Decision) const;
+  /// isActive() of all decisions.
+  std::vector<bool> activity(const PipelinePoint &P) const;
   void canonicalize(PipelinePoint &P) const;
 
   /// How many canonical points there are, as wide as it takes.
@@ -116,16 +118,19 @@ public:
 
   /// Each canonical point is as likely as any other.
   PipelinePoint sample(RandomEngine &Random) const;
-  /// Another point one change away: another value for a decision, or an
-  /// element of a sequence inserted, removed, replaced, swapped or moved, all
-  /// of a permutation's swaps included. Equal to \p P only in a space of one.
+  /// Another point one change away: another value for a decision, an element
+  /// of a sequence inserted, removed, replaced, swapped with any or moved, two
+  /// of a permutation swapped. What did not matter before gets random values.
+  /// Equal to \p P only in a space of one.
   PipelinePoint mutate(const PipelinePoint &P, RandomEngine &Random) const;
   /// Decisions of both, and parts of both sequences at sequences (cut and
   /// spliced).
   PipelinePoint crossover(const PipelinePoint &A, const PipelinePoint &B,
                           RandomEngine &Random) const;
-  /// All points that differ in one decision, or in one insertion, removal or
-  /// swap of neighbours; canonical, without \p P, each once.
+  /// All points that differ in the value of one decision (an integer: one step
+  /// up or down), or in one insertion, removal or swap of neighbours in a
+  /// sequence or permutation. What did not matter before is 0. Canonical,
+  /// without \p P, each once.
   std::vector<PipelinePoint> neighbours(const PipelinePoint &P) const;
 
 private:

@@ -1,0 +1,123 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AST.h"
+#include "Lexer.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+bool PipelineTree::isPartOfName(const PipelineNode &N,
+                                const PipelineNode *&Not) const {
+  switch (N.Kind) {
+  case PipelineNode::Text:
+  case PipelineNode::Params:
+  case PipelineNode::Range:
+  case PipelineNode::Word: // Its pieces were checked.
+    return true;
+  case PipelineNode::Use:
+    if (isPartOfName(definition(N), Not))
+      return true;
+    Not = &N;
+    return false;
+  case PipelineNode::List:
+    if (N.size() > 1) {
+      Not = &N.child(1);
+      return false;
+    }
+    [[fallthrough]];
+  case PipelineNode::Optional:
+  case PipelineNode::Choice:
+    return all_of(N.Children,
+                  [&](const auto &C) { return isPartOfName(*C, Not); });
+  case PipelineNode::Adaptor:
+  case PipelineNode::Perm:
+  case PipelineNode::Seq:
+    Not = &N;
+    return false;
+  }
+  llvm_unreachable("all kinds");
+}
+
+static void printNode(const PipelineTree &T, const PipelineNode &N,
+                      raw_ostream &OS) {
+  auto PrintAll = [&](StringRef Separator) {
+    ListSeparator LS(Separator);
+    for (const auto &C : N.Children) {
+      OS << LS;
+      printNode(T, *C, OS);
+    }
+  };
+  switch (N.Kind) {
+  case PipelineNode::Text:
+    for (char C : N.Characters) {
+      if (PipelineLexer::isEscapable(C))
+        OS << '\\';
+      OS << C;
+    }
+    return;
+  case PipelineNode::Word:
+    return PrintAll("");
+  case PipelineNode::List:
+    return PrintAll(StringRef(&N.Separator, 1));
+  case PipelineNode::Params:
+    OS << '<';
+    PrintAll(";");
+    OS << '>';
+    return;
+  case PipelineNode::Range:
+    OS << '[' << N.Low << ".." << N.High;
+    if (N.Step != 1)
+      OS << ':' << N.Step;
+    OS << ']';
+    return;
+  case PipelineNode::Choice:
+    OS << '{';
+    PrintAll("|");
+    OS << '}';
+    return;
+  case PipelineNode::Optional:
+    printNode(T, N.child(0), OS);
+    OS << '?';
+    return;
+  case PipelineNode::Adaptor:
+    printNode(T, N.child(0), OS);
+    OS << '(';
+    printNode(T, N.child(1), OS);
+    OS << ')';
+    return;
+  case PipelineNode::Perm:
+    OS << "perm(";
+    PrintAll(",");
+    OS << ')';
+    return;
+  case PipelineNode::Seq:
+    OS << "seq<" << N.Low;
+    if (N.hasLength())
+      OS << ".." << N.High;
+    OS << ">(";
+    PrintAll("|");
+    OS << ')';
+    return;
+  case PipelineNode::Use:
+    OS << T.Bindings[N.Binding].Name;
+    if (!N.Binds)
+      return;
+    OS << '=';
+    printNode(T, T.definition(N), OS);
+    return;
+  }
+}
+
+std::string PipelineTree::print(const PipelineNode &N) const {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  printNode(*this, N, OS);
+  return Text;
+}

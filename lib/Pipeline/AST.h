@@ -1,0 +1,128 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The tree of a pipeline space: what was written, where its decisions lie in a
+/// point, and in how many ways each part can be chosen.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_PIPELINE_AST_H
+#define LLVM_MNEME_LIB_PIPELINE_AST_H
+
+#include "llvm/ADT/APInt.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+/// From 1; columns in bytes.
+struct SourcePos {
+  unsigned Line = 1, Column = 1;
+};
+
+/// How often something can be chosen, by the set of shared named choices that
+/// it then uses (bits in the order of PipelineTree::Shared). Sorted by set,
+/// each set once, no zeros.
+using Ways = SmallVector<std::pair<uint64_t, APInt>, 1>;
+
+struct PipelineNode {
+  enum KindTy {
+    Text,     ///< Part of a word.
+    Word,     ///< Children glued together.
+    Params,   ///< "<a;b>"; children are items.
+    Range,    ///< "[lo..hi:step]".
+    Choice,   ///< "{a|b}"; children are Lists.
+    Optional, ///< "x?".
+    Adaptor,  ///< "name(items)"; two children.
+    List,     ///< Items.
+    Perm,     ///< "perm(items)".
+    Seq,      ///< "seq<lo..hi>(a|b)"; children are Lists.
+    Use,      ///< "$name" or "$name={...}".
+  };
+  PipelineNode(KindTy Kind, SourcePos Pos) : Kind(Kind), Pos(Pos) {}
+
+  KindTy Kind;
+  SourcePos Pos;
+  std::string Characters; ///< Of Text, without escapes.
+  std::vector<std::unique_ptr<PipelineNode>> Children;
+  int64_t Low = 0, High = 0, Step = 1; ///< Of Range; Low and High of Seq.
+  unsigned Binding = 0;                ///< Of Use: which.
+  bool Binds = false;                  ///< Of Use: "$name={...}".
+  char Separator = ',';                ///< Of List: ';' in parameters.
+
+  /// Where the decisions of this node begin in its frame: the whole tree, a
+  /// slot of a seq or a shared named choice. Its own come before its
+  /// children's.
+  unsigned First = 0;
+  unsigned NumDecisions = 0; ///< With its children's.
+  unsigned Stride = 0;       ///< Of Seq: decisions of a slot.
+  bool UsesShared = false;   ///< Below it a shared named choice is used.
+  uint64_t Printed = 0;      ///< Bytes of its longest pipeline, at most.
+
+  Ways Total;
+  /// Of what is a product of its children: the part from the I-th varying child
+  /// on. Of Seq: I slots.
+  std::vector<Ways> Tail;
+  SmallVector<PipelineNode *, 0> Varying; ///< Children with more than one way.
+
+  size_t size() const { return Children.size(); }
+  PipelineNode &child(size_t I) const { return *Children[I]; }
+  bool varies() const { return NumDecisions || UsesShared; }
+  /// Of Range.
+  uint64_t numValues() const {
+    return (uint64_t(High) - uint64_t(Low)) / uint64_t(Step) + 1;
+  }
+  /// Decisions of the node itself, in a slot for a Seq's alternatives.
+  bool hasLength() const { return High > Low; }
+  unsigned slot(unsigned I) const { return First + hasLength() + I * Stride; }
+};
+
+struct PipelineBinding {
+  std::string Name; ///< With its '$'.
+  SourcePos Pos;
+  std::unique_ptr<PipelineNode> Definition;
+  unsigned Height = 0; ///< Levels of nesting in it.
+  unsigned NumUses = 0;
+  bool InSeq = false; ///< A use lies in a seq.
+  bool isUsedOften() const { return NumUses > 1 || InSeq; }
+  /// Used often and varies: its decisions lie behind those of the tree.
+  bool Shared = false;
+  unsigned Bit = 0;  ///< If shared.
+  unsigned Base = 0; ///< If shared: where its frame begins.
+};
+
+struct PipelineTree {
+  std::unique_ptr<PipelineNode> Root;
+  /// In the order in which their definitions end: each uses earlier ones only.
+  std::vector<PipelineBinding> Bindings;
+  std::vector<unsigned> Shared; ///< Bindings, by bit.
+  unsigned NumDecisions = 0;
+
+  const PipelineNode &definition(const PipelineNode &Use) const {
+    return *Bindings[Use.Binding].Definition;
+  }
+  /// Where the frame of a Use's definition begins, seen from \p Base.
+  unsigned base(const PipelineNode &Use, unsigned Base) const {
+    const PipelineBinding &B = Bindings[Use.Binding];
+    return B.Shared ? B.Base : Base;
+  }
+  /// Can the node be a part of a name? Else \p Not is what cannot.
+  bool isPartOfName(const PipelineNode &N, const PipelineNode *&Not) const;
+  /// As it is written, in the normal form.
+  std::string print(const PipelineNode &N) const;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_PIPELINE_AST_H

@@ -1,0 +1,55 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_PIPELINE_LEXER_H
+#define LLVM_MNEME_LIB_PIPELINE_LEXER_H
+
+#include "AST.h"
+#include "llvm/Support/Error.h"
+
+namespace llvm {
+namespace mneme {
+
+struct PipelineToken {
+  enum KindTy {
+    End,
+    Text,   ///< Characters that mean nothing here.
+    Symbol, ///< One of , ; ( ) < > { | } [ ] ?
+    Name,   ///< "$x".
+    Bind,   ///< "$x=" before '{' or '['.
+  };
+  KindTy Kind = End;
+  SourcePos Pos;
+  std::string Spelling;     ///< Of Text without escapes, of Bind without '='.
+  bool SpaceBefore = false; ///< Or a comment, or the begin of the text.
+
+  bool is(char C) const { return Kind == Symbol && Spelling[0] == C; }
+};
+
+class PipelineLexer {
+public:
+  explicit PipelineLexer(StringRef Text) : Rest(Text) {}
+  Expected<PipelineToken> next();
+
+  /// Stands for itself only after a '\'.
+  static bool isEscapable(char C) {
+    return StringRef("{}|?[]$#\\").contains(C);
+  }
+
+private:
+  StringRef Rest;
+  SourcePos Pos;
+
+  void advance(size_t Bytes);
+  bool skipSpace();
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_PIPELINE_LEXER_H

@@ -1,0 +1,430 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Steps from point to point that know sequences and permutations.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Impl.h"
+#include "llvm/ADT/STLExtras.h"
+#include <set>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Evenly below \p N; the same everywhere, unlike std's distributions.
+static uint64_t pick(RandomEngine &Random, uint64_t N) {
+  uint64_t Uneven = -N % N, R;
+  do
+    R = Random();
+  while (R < Uneven);
+  return R % N;
+}
+
+static bool isPlain(const PipelineDecision &D) {
+  return D.Kind == PipelineDecision::Alternative ||
+         D.Kind == PipelineDecision::Optional ||
+         D.Kind == PipelineDecision::Integer;
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences and permutations that matter at a point
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Site {
+  const PipelineNode *N;
+  unsigned Base;
+  bool InSeq;
+
+  unsigned first() const { return Base + N->First; }
+  bool isSeq() const { return N->Kind == PipelineNode::Seq; }
+  /// The decisions that are one thing: a seq with all in it, a perm's ranks.
+  unsigned size() const {
+    return isSeq() ? N->NumDecisions : unsigned(N->size() - 1);
+  }
+};
+
+class SiteFinder {
+public:
+  SiteFinder(const PipelineTree &T, const PipelinePoint &P) : T(T), P(P) {}
+  std::vector<Site> run() {
+    visit(*T.Root, 0, false);
+    return std::move(Sites);
+  }
+
+private:
+  const PipelineTree &T;
+  const PipelinePoint &P;
+  uint64_t Seen = 0; ///< Of the shared named choices.
+  std::vector<Site> Sites;
+
+  void visit(const PipelineNode &N, unsigned Base, bool InSeq);
+};
+} // namespace
+
+void SiteFinder::visit(const PipelineNode &N, unsigned Base, bool InSeq) {
+  if (!N.varies())
+    return;
+  switch (N.Kind) {
+  case PipelineNode::Choice:
+    return visit(chosen(N, Base + N.First, P), Base, InSeq);
+  case PipelineNode::Optional:
+    if (P[Base + N.First])
+      visit(N.child(0), Base, InSeq);
+    return;
+  case PipelineNode::Use: {
+    const PipelineBinding &B = T.Bindings[N.Binding];
+    uint64_t Bit = B.Shared ? uint64_t(1) << B.Bit : 0;
+    if (Seen & Bit)
+      return;
+    Seen |= Bit;
+    return visit(*B.Definition, T.base(N, Base), InSeq && !B.Shared);
+  }
+  case PipelineNode::Seq:
+    Sites.push_back({&N, Base, InSeq});
+    for (unsigned I = 0, E = lengthOf(N, Base, P); I != E; ++I)
+      visit(chosen(N, Base + N.slot(I), P), Base + N.slot(I), true);
+    return;
+  case PipelineNode::Perm:
+    if (N.size() > 1)
+      Sites.push_back({&N, Base, InSeq});
+    break;
+  default:
+    break;
+  }
+  for (const auto &C : N.Children)
+    visit(*C, Base, InSeq);
+}
+
+//===----------------------------------------------------------------------===//
+// A sequence's slots
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Slot = std::vector<uint64_t>;
+
+/// The slots of a Seq at a point, taken out to be rearranged.
+struct Slots {
+  const PipelineNode &N;
+  unsigned Base;
+  std::vector<Slot> S;
+
+  Slots(const Site &At, const PipelinePoint &P) : N(*At.N), Base(At.Base) {
+    for (unsigned I = 0, E = lengthOf(N, Base, P); I != E; ++I)
+      S.emplace_back(P.begin() + Base + N.slot(I),
+                     P.begin() + Base + N.slot(I) + N.Stride);
+  }
+  bool canGrow() const { return int64_t(S.size()) < N.High; }
+  bool canShrink() const { return int64_t(S.size()) > N.Low; }
+  /// Puts them back; there must be as many as the Seq can have.
+  void store(PipelinePoint &P) const {
+    if (N.hasLength())
+      P[Base + N.First] = S.size() - N.Low;
+    for (auto [I, From] : enumerate(S))
+      llvm::copy(From, P.begin() + Base + N.slot(I));
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Neighbours
+//===----------------------------------------------------------------------===//
+
+namespace {
+class NeighbourFinder {
+public:
+  NeighbourFinder(const PipelineSpace &Space, const PipelineTree &T,
+                  const PipelinePoint &P)
+      : Space(Space), T(T), P(P), Seen{P} {}
+  std::vector<PipelinePoint> run();
+
+private:
+  const PipelineSpace &Space;
+  const PipelineTree &T;
+  const PipelinePoint &P;
+  std::set<PipelinePoint> Seen;
+  std::vector<PipelinePoint> Found;
+
+  void add(PipelinePoint Q) {
+    Space.canonicalize(Q);
+    if (Seen.insert(Q).second)
+      Found.push_back(std::move(Q));
+  }
+  void add(const Slots &S) {
+    PipelinePoint Q = P;
+    S.store(Q);
+    add(std::move(Q));
+  }
+  void addValues(unsigned Decision, const PipelineDecision &D);
+  void addSwaps(const Site &Perm);
+  void addEdits(const Site &Seq);
+};
+} // namespace
+
+void NeighbourFinder::addValues(unsigned Decision, const PipelineDecision &D) {
+  uint64_t Now = P[Decision];
+  auto AddValue = [&](uint64_t Value) {
+    PipelinePoint Q = P;
+    Q[Decision] = Value;
+    add(std::move(Q));
+  };
+  if (D.Kind != PipelineDecision::Integer) {
+    for (uint64_t Value = 0; Value != D.Count; ++Value)
+      AddValue(Value);
+    return;
+  }
+  if (Now > 0)
+    AddValue(Now - 1);
+  if (Now + 1 < D.Count)
+    AddValue(Now + 1);
+}
+
+void NeighbourFinder::addSwaps(const Site &Perm) {
+  std::vector<unsigned> Order = orderOf(*Perm.N, Perm.Base, P);
+  for (size_t I = 0; I + 1 < Order.size(); ++I) {
+    std::swap(Order[I], Order[I + 1]);
+    PipelinePoint Q = P;
+    setOrder(*Perm.N, Perm.Base, Order, Q);
+    add(std::move(Q));
+    std::swap(Order[I], Order[I + 1]);
+  }
+}
+
+void NeighbourFinder::addEdits(const Site &Seq) {
+  const Slots Old(Seq, P);
+  size_t Size = Old.S.size();
+  for (size_t I = 0; I != Size && Old.canShrink(); ++I) {
+    Slots S = Old;
+    S.S.erase(S.S.begin() + I);
+    add(S);
+  }
+  for (size_t I = 0; I <= Size && Old.canGrow(); ++I)
+    for (size_t Alternative = 0; Alternative != Seq.N->size(); ++Alternative) {
+      Slot New(Seq.N->Stride);
+      if (Seq.N->size() > 1)
+        New[0] = Alternative;
+      Slots S = Old;
+      S.S.insert(S.S.begin() + I, New);
+      add(S);
+    }
+  for (size_t I = 0; I + 1 < Size; ++I) {
+    Slots S = Old;
+    std::swap(S.S[I], S.S[I + 1]);
+    add(S);
+  }
+}
+
+std::vector<PipelinePoint> NeighbourFinder::run() {
+  std::vector<bool> Active = Space.activity(P);
+  for (auto [I, D] : enumerate(Space.decisions()))
+    if (Active[I] && isPlain(D))
+      addValues(I, D);
+  for (const Site &S : SiteFinder(T, P).run())
+    S.isSeq() ? addEdits(S) : addSwaps(S);
+  return std::move(Found);
+}
+
+std::vector<PipelinePoint>
+PipelineSpace::neighbours(const PipelinePoint &P) const {
+  return NeighbourFinder(*this, I->Tree, P).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Mutation
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Mutator {
+public:
+  Mutator(const PipelineSpace &Space, const PipelineTree &T,
+          const PipelinePoint &P, RandomEngine &Random);
+  PipelinePoint run();
+
+private:
+  const PipelineSpace &Space;
+  const PipelinePoint &P;
+  RandomEngine &Random;
+  std::vector<bool> Active;
+  std::vector<unsigned> Plain; ///< Active ones.
+  std::vector<Site> Sites;
+  /// A site counts as often as it has places.
+  std::vector<unsigned> SiteOfPlace;
+
+  size_t pick(size_t N) { return ::pick(Random, N); }
+  PipelinePoint change();
+  void changeValue(PipelinePoint &Q, unsigned Decision);
+  void swapTwo(PipelinePoint &Q, const Site &Perm);
+  void editSeq(PipelinePoint &Q, const Site &Seq);
+  Slot randomSlot(const Site &Seq);
+  /// Gives values to what did not matter before, but not in [From, To).
+  void settle(PipelinePoint &Q, unsigned From = 0, unsigned To = 0);
+};
+} // namespace
+
+Mutator::Mutator(const PipelineSpace &Space, const PipelineTree &T,
+                 const PipelinePoint &P, RandomEngine &Random)
+    : Space(Space), P(P), Random(Random), Active(Space.activity(P)),
+      Sites(SiteFinder(T, P).run()) {
+  for (auto [I, D] : enumerate(Space.decisions()))
+    if (Active[I] && isPlain(D))
+      Plain.push_back(I);
+  for (auto [I, S] : enumerate(Sites)) {
+    size_t Places = S.isSeq() ? std::max<size_t>(Slots(S, P).S.size(), 1)
+                              : S.N->size() - 1;
+    SiteOfPlace.insert(SiteOfPlace.end(), Places, I);
+  }
+}
+
+void Mutator::settle(PipelinePoint &Q, unsigned From, unsigned To) {
+  for (auto [I, D] : enumerate(Space.decisions())) {
+    bool Fresh = !Active[I] && (I < From || I >= To);
+    if (Fresh)
+      Q[I] = pick(D.Count); // canonicalize() takes it back where it is moot
+  }
+  Space.canonicalize(Q);
+}
+
+void Mutator::changeValue(PipelinePoint &Q, unsigned Decision) {
+  uint64_t Value = pick(Space.decisions()[Decision].Count - 1);
+  Q[Decision] = Value + (Value >= P[Decision]);
+  settle(Q);
+}
+
+void Mutator::swapTwo(PipelinePoint &Q, const Site &Perm) {
+  std::vector<unsigned> Order = orderOf(*Perm.N, Perm.Base, P);
+  size_t A = pick(Order.size()), B = pick(Order.size() - 1);
+  std::swap(Order[A], Order[B + (B >= A)]);
+  setOrder(*Perm.N, Perm.Base, Order, Q);
+}
+
+Slot Mutator::randomSlot(const Site &Seq) {
+  Slot S(Seq.N->Stride);
+  for (auto [I, Value] : enumerate(S))
+    Value = pick(Space.decisions()[Seq.Base + Seq.N->slot(0) + I].Count);
+  return S;
+}
+
+void Mutator::editSeq(PipelinePoint &Q, const Site &Seq) {
+  Slots S(Seq, P);
+  size_t Size = S.S.size();
+  enum EditTy { Insert, Remove, Replace, Swap, Move };
+  SmallVector<EditTy, 5> Edits;
+  if (S.canGrow())
+    Edits.push_back(Insert);
+  if (S.canShrink())
+    Edits.push_back(Remove);
+  if (Size > 0)
+    Edits.push_back(Replace);
+  if (Size > 1)
+    Edits.push_back(Swap);
+  if (Size > 2)
+    Edits.push_back(Move);
+
+  EditTy Edit = Edits[pick(Edits.size())];
+  if (Edit == Insert) {
+    S.S.insert(S.S.begin() + pick(Size + 1), randomSlot(Seq));
+  } else if (Edit == Remove) {
+    S.S.erase(S.S.begin() + pick(Size));
+  } else if (Edit == Replace) {
+    S.S[pick(Size)] = randomSlot(Seq);
+  } else {
+    size_t A = pick(Size), B = pick(Size - 1);
+    B += B >= A;
+    if (Edit == Swap) {
+      std::swap(S.S[A], S.S[B]);
+    } else {
+      Slot Moved = std::move(S.S[A]);
+      S.S.erase(S.S.begin() + A);
+      S.S.insert(S.S.begin() + B, std::move(Moved));
+    }
+  }
+  S.store(Q);
+  settle(Q, Seq.first(), Seq.first() + Seq.size());
+}
+
+PipelinePoint Mutator::change() {
+  PipelinePoint Q = P;
+  size_t Which = pick(Plain.size() + SiteOfPlace.size());
+  if (Which < Plain.size()) {
+    changeValue(Q, Plain[Which]);
+    return Q;
+  }
+  const Site &S = Sites[SiteOfPlace[Which - Plain.size()]];
+  S.isSeq() ? editSeq(Q, S) : swapTwo(Q, S);
+  return Q;
+}
+
+PipelinePoint Mutator::run() {
+  if (Plain.empty() && Sites.empty())
+    return P;
+  // Equal elements can be swapped, one be replaced by itself.
+  for (unsigned Try = 0; Try != 16; ++Try)
+    if (PipelinePoint Q = change(); Q != P)
+      return Q;
+  std::vector<PipelinePoint> All = Space.neighbours(P);
+  return All.empty() ? P : All[pick(All.size())];
+}
+
+PipelinePoint PipelineSpace::mutate(const PipelinePoint &P,
+                                    RandomEngine &Random) const {
+  return Mutator(*this, I->Tree, P, Random).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Crossover
+//===----------------------------------------------------------------------===//
+
+/// The begin of one and the end of the other, cut anywhere.
+static void splice(const Site &Seq, const PipelinePoint &A,
+                   const PipelinePoint &B, RandomEngine &Random,
+                   PipelinePoint &Child) {
+  Slots S(Seq, A);
+  const Slots Other(Seq, B);
+  int64_t Head = pick(Random, S.S.size() + 1);
+  int64_t Min = std::max<int64_t>(Seq.N->Low - Head, 0);
+  int64_t Max = std::min<int64_t>(Seq.N->High - Head, Other.S.size());
+  int64_t Tail = Min + pick(Random, Max - Min + 1);
+  S.S.resize(Head);
+  S.S.insert(S.S.end(), Other.S.end() - Tail, Other.S.end());
+  S.store(Child);
+}
+
+PipelinePoint PipelineSpace::crossover(const PipelinePoint &A,
+                                       const PipelinePoint &B,
+                                       RandomEngine &Random) const {
+  PipelinePoint Child = A;
+  std::vector<bool> Ready(A.size());
+  // Things that are taken as a whole, by their first decision.
+  std::map<unsigned, Site> InA, InB;
+  for (const Site &S : SiteFinder(I->Tree, A).run())
+    if (!S.InSeq && S.size())
+      InA.try_emplace(S.first(), S);
+  for (const Site &S : SiteFinder(I->Tree, B).run())
+    if (!S.InSeq && S.size())
+      InB.try_emplace(S.first(), S);
+
+  for (const auto &[First, S] : InA)
+    std::fill_n(Ready.begin() + First, S.size(), true);
+  for (const auto &[First, S] : InB) {
+    std::fill_n(Ready.begin() + First, S.size(), true);
+    bool Both = InA.count(First);
+    if (Both && S.isSeq())
+      splice(S, A, B, Random, Child);
+    else if (!Both || pick(Random, 2))
+      std::copy_n(B.begin() + First, S.size(), Child.begin() + First);
+  }
+
+  std::vector<bool> ActiveA = activity(A), ActiveB = activity(B);
+  for (size_t D = 0; D != A.size(); ++D)
+    if (!Ready[D] && ActiveB[D] && (!ActiveA[D] || pick(Random, 2)))
+      Child[D] = B[D];
+  canonicalize(Child);
+  return Child;
+}
