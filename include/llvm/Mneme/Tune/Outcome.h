@@ -109,10 +109,12 @@ struct StudyOutcome {
   StudyEnd End = StudyEnd::Exhausted;
   std::string EndReason; ///< When the evaluator was lost.
   bool AppCode = false;  ///< The baseline is the application's own code.
+  bool TimeIsObjective = true;
   std::vector<InstanceOutcome> Instances;
   std::vector<BaselineSample> Baselines; ///< In order of time.
   double SearchSeconds = 0;              ///< Of this run.
   uint64_t Resumed = 0;                  ///< Trials of earlier runs.
+  uint64_t Unlogged = 0; ///< Trials that could not be written to the log.
   uint64_t Complete = 0, Pruned = 0, Failed = 0, Duplicates = 0, Suspect = 0;
   std::map<std::string, uint64_t> Failures; ///< By kind.
   /// Number of the best trial, by the first objective, if it is not for the

@@ -1,0 +1,97 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/Baseline.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// How many standard deviations of a normal distribution its 95 % interval
+/// reaches to each side.
+static constexpr double Normal95 = 1.96;
+/// No measurement is better than this share.
+static constexpr double MinSigma = 0.002;
+
+BaselineSample mneme::makeBaselineSample(unsigned Instance, double When,
+                                         ArrayRef<double> Nanoseconds) {
+  SampleSummary S = summarize(Nanoseconds);
+  return {Instance, When, S.Median, S.Low, S.High};
+}
+
+void BaselineTrack::add(const BaselineSample &S) {
+  std::vector<BaselineSample> &V = Series[S.Instance];
+  V.insert(llvm::upper_bound(V, S,
+                             [](const BaselineSample &A,
+                                const BaselineSample &B) {
+                               return A.When < B.When;
+                             }),
+           S);
+}
+
+static double median(SmallVector<double> V) { return summarize(V).Median; }
+
+double BaselineTrack::smoothed(unsigned Instance, size_t I) const {
+  ArrayRef<BaselineSample> V = Series[Instance];
+  if (V.size() < 3)
+    return V[I].Nanoseconds;
+  size_t From = std::min(I == 0 ? 0 : I - 1, V.size() - 3);
+  return median({V[From].Nanoseconds, V[From + 1].Nanoseconds,
+                 V[From + 2].Nanoseconds});
+}
+
+double BaselineTrack::at(unsigned Instance, double When) const {
+  ArrayRef<BaselineSample> V = Series[Instance];
+  assert(!V.empty() && "no baseline yet");
+  size_t After = llvm::partition_point(V, [&](const BaselineSample &S) {
+                   return S.When <= When;
+                 }) - V.begin();
+  if (After == 0)
+    return smoothed(Instance, 0);
+  if (After == V.size())
+    return smoothed(Instance, After - 1);
+  double A = smoothed(Instance, After - 1), B = smoothed(Instance, After);
+  double Part =
+      (When - V[After - 1].When) / (V[After].When - V[After - 1].When);
+  return A + Part * (B - A);
+}
+
+double BaselineTrack::reference(unsigned Instance) const {
+  return Series[Instance].front().Nanoseconds;
+}
+
+/// Of the logarithm of a median with this interval.
+static double sigmaOfMedian(double Median, double Low, double High) {
+  return Median > 0 ? (High - Low) / (2 * Normal95 * Median) : 0;
+}
+
+double BaselineTrack::sigma(unsigned Instance) const {
+  ArrayRef<BaselineSample> V = Series[Instance];
+  SmallVector<double> Own, Steps;
+  for (const BaselineSample &S : V)
+    Own.push_back(sigmaOfMedian(S.Nanoseconds, S.Low, S.High));
+  for (size_t I = 1; I < V.size(); ++I)
+    Steps.push_back(
+        std::fabs(std::log(V[I].Nanoseconds / V[I - 1].Nanoseconds)));
+  // A step is the difference of two measurements.
+  double Between =
+      Steps.empty() ? 0 : 1.4826 * median(std::move(Steps)) / std::sqrt(2.0);
+  return std::max({MinSigma, Between, median(std::move(Own))});
+}
+
+bool mneme::isCanaryOff(const BaselineTrack &Track, unsigned Instance,
+                        double When, ArrayRef<double> Nanoseconds) {
+  SampleSummary S = summarize(Nanoseconds);
+  double Baseline = Track.sigma(Instance);
+  double Canary =
+      std::max(Baseline, sigmaOfMedian(S.Median, S.Low, S.High));
+  double Off = std::fabs(std::log(S.Median / Track.at(Instance, When)));
+  return Off > 3 * std::hypot(Baseline, Canary);
+}

@@ -1,0 +1,425 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/Explain.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <map>
+#include <set>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Delta debugging
+//===----------------------------------------------------------------------===//
+
+/// \p Kept without the elements of one of \p Chunks equal parts, one set for
+/// each part.
+static std::vector<BitVector> makeComplements(const BitVector &Kept,
+                                              size_t Chunks) {
+  SmallVector<unsigned> Elements(Kept.set_bits());
+  std::vector<BitVector> Sets(Chunks, Kept);
+  for (size_t I = 0; I != Elements.size(); ++I)
+    Sets[I * Chunks / Elements.size()].reset(Elements[I]);
+  return Sets;
+}
+
+Expected<BitVector> mneme::minimizeSet(size_t Size, FirstPassingFn Test) {
+  BitVector Kept(Size, true);
+  // One chunk: is anything needed at all?
+  size_t Chunks = 1;
+  while (Kept.any()) {
+    std::vector<BitVector> Sets = makeComplements(Kept, Chunks);
+    Expected<std::optional<size_t>> Passing = Test(Sets);
+    if (!Passing)
+      return Passing.takeError();
+    size_t Count = Kept.count();
+    if (*Passing) {
+      Kept = Sets[**Passing];
+      Chunks = std::min<size_t>(std::max<size_t>(Chunks - 1, 2), Kept.count());
+    } else if (Chunks == Count) {
+      break;
+    } else {
+      Chunks = std::min<size_t>(Chunks * 2, Count);
+    }
+  }
+  return Kept;
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+namespace llvm {
+namespace mneme {
+class PipelinePartsParser {
+public:
+  explicit PipelinePartsParser(StringRef Text) : Rest(Text) {}
+
+  std::optional<PipelineParts> run() {
+    if (!parseList(-1, 0) || !Rest.empty())
+      return std::nullopt;
+    return std::move(Result);
+  }
+
+private:
+  StringRef Rest;
+  PipelineParts Result;
+
+  int add(StringRef Text, int Parent, unsigned Depth, bool IsParameter) {
+    PipelineParts::Part P;
+    P.Text = Text.trim().str();
+    P.IsParameter = IsParameter;
+    P.Parent = Parent;
+    P.Depth = Depth;
+    Result.Parts.push_back(std::move(P));
+    return Result.Parts.size() - 1;
+  }
+
+  bool parseList(int Parent, unsigned Depth) {
+    do {
+      if (!parseElement(Parent, Depth))
+        return false;
+    } while (Rest.consume_front(","));
+    return true;
+  }
+
+  bool parseElement(int Parent, unsigned Depth) {
+    StringRef Name = Rest.take_until(
+        [](char C) { return StringRef(",()<>").contains(C); });
+    Rest = Rest.drop_front(Name.size());
+    if (Name.trim().empty())
+      return false;
+    int Self = add(Name, Parent, Depth, false);
+    if (Rest.starts_with("<") && !parseParameters(Self, Depth))
+      return false;
+    if (!Rest.consume_front("("))
+      return true;
+    Result.Parts[Self].IsNest = true;
+    return parseList(Self, Depth + 1) && Rest.consume_front(")");
+  }
+
+  /// Parameters can have brackets of their own.
+  bool parseParameters(int Parent, unsigned Depth) {
+    unsigned Open = 0;
+    size_t Begin = 1;
+    for (size_t I = 0; I != Rest.size(); ++I) {
+      char C = Rest[I];
+      Open += C == '<';
+      Open -= C == '>';
+      if (Open == 0 || (Open == 1 && C == ';')) {
+        add(Rest.slice(Begin, I), Parent, Depth, true);
+        Begin = I + 1;
+      }
+      if (Open == 0) {
+        Rest = Rest.drop_front(Begin);
+        return true;
+      }
+    }
+    return false;
+  }
+};
+} // namespace mneme
+} // namespace llvm
+
+std::optional<PipelineParts> PipelineParts::parse(StringRef Text) {
+  return PipelinePartsParser(Text).run();
+}
+
+unsigned PipelineParts::numLevels() const {
+  unsigned Depth = 0;
+  for (const Part &P : Parts)
+    Depth = std::max(Depth, P.Depth);
+  return Depth + 2;
+}
+
+bool PipelineParts::isReached(unsigned Part) const {
+  for (int P = Parts[Part].Parent; P != -1; P = Parts[P].Parent)
+    if (!Parts[P].Kept)
+      return false;
+  return true;
+}
+
+std::vector<unsigned> PipelineParts::partsOfLevel(unsigned Level) const {
+  bool WantParameters = Level + 1 == numLevels();
+  std::vector<unsigned> Result;
+  for (const auto &[I, P] : enumerate(Parts))
+    if (P.Kept && P.IsParameter == WantParameters &&
+        (WantParameters || P.Depth == Level) && isReached(I))
+      Result.push_back(I);
+  return Result;
+}
+
+std::string PipelineParts::printChildren(int Parent) const {
+  SmallVector<std::string> Elements;
+  for (const auto &[I, P] : enumerate(Parts)) {
+    if (P.Parent != Parent || !P.Kept || P.IsParameter)
+      continue;
+    SmallVector<StringRef> Parameters;
+    for (const Part &Q : Parts)
+      if (Q.IsParameter && Q.Kept && Q.Parent == static_cast<int>(I))
+        Parameters.push_back(Q.Text);
+    std::string Text = P.Text;
+    if (!Parameters.empty())
+      Text += "<" + join(Parameters, ";") + ">";
+    if (P.IsNest) {
+      std::string Inner = printChildren(I);
+      if (Inner.empty())
+        continue;
+      Text += "(" + Inner + ")";
+    }
+    Elements.push_back(std::move(Text));
+  }
+  return join(Elements, ",");
+}
+
+std::string PipelineParts::print() const { return printChildren(-1); }
+
+//===----------------------------------------------------------------------===//
+// Configurations
+//===----------------------------------------------------------------------===//
+
+/// Keys that are kept or left out together: the shape of a launch makes sense
+/// as a whole only.
+static StringRef getGroup(StringRef Key) {
+  bool IsLaunch = Key.starts_with("block.") || Key.starts_with("grid.") ||
+                  Key == "shared_mem";
+  return IsLaunch ? "launch" : Key;
+}
+
+static std::string printKey(const InstanceConfigs &Configs) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  for (const json::Object &C : Configs)
+    OS << json::Value(json::Object(C)) << '\n';
+  return Text;
+}
+
+namespace {
+class Minimizer {
+public:
+  Minimizer(const InstanceConfigs &Winner, SpeedupsFn Evaluate,
+            const ExplainOptions &O)
+      : Current(Winner), Evaluate(Evaluate), O(O) {}
+
+  Error minimizeGroups();
+  Error minimizeKeys();
+  Error minimizePipeline();
+
+  InstanceConfigs Current;
+  unsigned Evaluations = 0;
+  bool Complete = true;
+
+private:
+  SpeedupsFn Evaluate;
+  const ExplainOptions &O;
+  /// What was evaluated: did it pass?
+  std::map<std::string, bool> Known;
+
+  /// \p Make: the configurations of a set; nothing when there are none.
+  using MakeFn =
+      function_ref<std::optional<InstanceConfigs>(const BitVector &)>;
+  Expected<std::optional<size_t>> findFirst(ArrayRef<BitVector> Sets,
+                                            MakeFn Make);
+  Error evaluateNew(ArrayRef<InstanceConfigs> Configs);
+  Error minimizeNames(ArrayRef<std::string> Names,
+                      function_ref<StringRef(StringRef)> NameOf);
+  std::optional<InstanceConfigs>
+  without(ArrayRef<std::string> Names, const BitVector &Kept,
+          function_ref<StringRef(StringRef)> NameOf) const;
+  InstanceConfigs withPipeline(StringRef Text) const;
+};
+} // namespace
+
+/// Evaluates at least one of \p Configs, as many as run at once, unless the
+/// limit is reached.
+Error Minimizer::evaluateNew(ArrayRef<InstanceConfigs> Configs) {
+  std::vector<InstanceConfigs> Batch;
+  std::set<std::string> Keys;
+  for (const InstanceConfigs &C : Configs) {
+    if (Batch.size() == O.BatchSize || Evaluations == O.Limit)
+      break;
+    std::string Key = printKey(C);
+    if (Known.count(Key) || !Keys.insert(Key).second)
+      continue;
+    Batch.push_back(C);
+    ++Evaluations;
+  }
+  if (Batch.empty())
+    return Error::success();
+  Expected<std::vector<std::optional<double>>> Speedups = Evaluate(Batch);
+  if (!Speedups)
+    return Speedups.takeError();
+  for (auto [C, S] : zip_equal(Batch, *Speedups))
+    Known[printKey(C)] = S && *S >= O.Share * O.LogSpeedup;
+  return Error::success();
+}
+
+/// Goes through the sets in order, so that how many are evaluated at once
+/// changes nothing.
+Expected<std::optional<size_t>> Minimizer::findFirst(ArrayRef<BitVector> Sets,
+                                                     MakeFn Make) {
+  std::vector<std::optional<InstanceConfigs>> All;
+  for (const BitVector &Set : Sets)
+    All.push_back(Make(Set));
+  for (size_t I = 0; I != All.size(); ++I) {
+    if (!All[I])
+      continue;
+    if (!Known.count(printKey(*All[I]))) {
+      std::vector<InstanceConfigs> Ahead;
+      for (const auto &C : ArrayRef(All).drop_front(I))
+        if (C)
+          Ahead.push_back(*C);
+      if (Error E = evaluateNew(Ahead))
+        return std::move(E);
+    }
+    auto Found = Known.find(printKey(*All[I]));
+    if (Found == Known.end()) {
+      Complete = false;
+      return std::nullopt;
+    }
+    if (Found->second)
+      return I;
+  }
+  return std::nullopt;
+}
+
+std::optional<InstanceConfigs>
+Minimizer::without(ArrayRef<std::string> Names, const BitVector &Kept,
+                   function_ref<StringRef(StringRef)> NameOf) const {
+  InstanceConfigs Configs = Current;
+  for (const auto &[I, Name] : enumerate(Names)) {
+    if (Kept[I])
+      continue;
+    for (json::Object &C : Configs) {
+      SmallVector<std::string> Keys;
+      for (const auto &KV : C)
+        if (NameOf(KV.first) == Name)
+          Keys.push_back(KV.first.str());
+      for (const std::string &Key : Keys)
+        C.erase(Key);
+    }
+  }
+  return Configs;
+}
+
+Error Minimizer::minimizeNames(ArrayRef<std::string> Names,
+                               function_ref<StringRef(StringRef)> NameOf) {
+  auto Make = [&](const BitVector &Kept) {
+    return without(Names, Kept, NameOf);
+  };
+  Expected<BitVector> Kept =
+      minimizeSet(Names.size(), [&](ArrayRef<BitVector> Sets) {
+        return findFirst(Sets, Make);
+      });
+  if (!Kept)
+    return Kept.takeError();
+  Current = *Make(*Kept);
+  return Error::success();
+}
+
+static std::vector<std::string>
+collectNames(const InstanceConfigs &Configs,
+             function_ref<StringRef(StringRef)> NameOf) {
+  std::set<std::string> Names;
+  for (const json::Object &C : Configs)
+    for (const auto &KV : C)
+      Names.insert(NameOf(KV.first).str());
+  return {Names.begin(), Names.end()};
+}
+
+Error Minimizer::minimizeGroups() {
+  return minimizeNames(collectNames(Current, getGroup), getGroup);
+}
+
+Error Minimizer::minimizeKeys() {
+  auto Itself = [](StringRef Key) { return Key; };
+  return minimizeNames(collectNames(Current, Itself), Itself);
+}
+
+InstanceConfigs Minimizer::withPipeline(StringRef Text) const {
+  InstanceConfigs Configs = Current;
+  for (json::Object &C : Configs)
+    C["passes"] = Text;
+  return Configs;
+}
+
+/// Level by level: what is in a nest that is not needed need not be looked at.
+Error Minimizer::minimizePipeline() {
+  std::optional<StringRef> Text = Current.front().getString("passes");
+  auto HasOther = [&](const json::Object &C) {
+    return C.getString("passes") != Text;
+  };
+  if (!Text || any_of(Current, HasOther))
+    return Error::success();
+  std::optional<PipelineParts> Parts = PipelineParts::parse(*Text);
+  if (!Parts)
+    return Error::success();
+  for (unsigned Level = 0; Level != Parts->numLevels(); ++Level) {
+    std::vector<unsigned> Numbers = Parts->partsOfLevel(Level);
+    auto Apply = [&](const BitVector &Kept) {
+      PipelineParts Some = *Parts;
+      for (auto [I, Number] : enumerate(Numbers))
+        Some.setKept(Number, Kept[I]);
+      return Some;
+    };
+    auto Make =
+        [&](const BitVector &Kept) -> std::optional<InstanceConfigs> {
+      std::string Less = Apply(Kept).print();
+      if (Less.empty())
+        return std::nullopt;
+      return withPipeline(Less);
+    };
+    Expected<BitVector> Kept =
+        minimizeSet(Numbers.size(), [&](ArrayRef<BitVector> Sets) {
+          return findFirst(Sets, Make);
+        });
+    if (!Kept)
+      return Kept.takeError();
+    Parts = Apply(*Kept);
+  }
+  std::string Minimal = Parts->print();
+  if (Minimal != *Text)
+    Current = withPipeline(Minimal);
+  return Error::success();
+}
+
+static void describeChanges(Explanation &Why, const json::Object &Winner,
+                            const json::Object &Minimal) {
+  std::set<std::string> Keys;
+  for (const auto &KV : Winner)
+    Keys.insert(KV.first.str());
+  for (const std::string &Key : Keys) {
+    const json::Value *Value = Minimal.get(Key);
+    if (Value)
+      Why.Changes.push_back({Key, *Winner.get(Key), *Value});
+    else
+      Why.Dropped.push_back(Key);
+  }
+}
+
+Expected<MinimalChange>
+mneme::findMinimalChange(const InstanceConfigs &Winner, SpeedupsFn Evaluate,
+                         const ExplainOptions &O) {
+  Minimizer M(Winner, Evaluate, O);
+  if (Error E = M.minimizeGroups())
+    return std::move(E);
+  if (Error E = M.minimizeKeys())
+    return std::move(E);
+  if (Error E = M.minimizePipeline())
+    return std::move(E);
+  MinimalChange R;
+  R.Configs = M.Current;
+  R.Why.Config = M.Current.front();
+  R.Why.Complete = M.Complete;
+  R.Why.Evaluations = M.Evaluations;
+  describeChanges(R.Why, Winner.front(), R.Why.Config);
+  return R;
+}

@@ -1,0 +1,169 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/FinalTest.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+unsigned FinalTestResult::countSurvivors() const {
+  return llvm::count_if(Candidates,
+                        [](const RetestedTrial &T) { return T.survived(); });
+}
+
+double InstanceRegret::regret() const {
+  return BestSpeedup > CommonSpeedup ? 1 - CommonSpeedup / BestSpeedup : 0;
+}
+
+/// The weighted geometric mean of independent ratios; deviations add up as
+/// those of their logarithms do.
+static RatioEstimate combine(ArrayRef<RatioEstimate> Ratios,
+                             ArrayRef<double> Weights) {
+  double Log = 0, Below = 0, Above = 0;
+  for (auto [R, W] : zip_equal(Ratios, Weights)) {
+    Log += W * std::log(R.Value);
+    Below = std::hypot(Below, W * std::log(R.Value / R.Low));
+    Above = std::hypot(Above, W * std::log(R.High / R.Value));
+  }
+  return {std::exp(Log), std::exp(Log - Below), std::exp(Log + Above)};
+}
+
+/// The baseline and some cases on one instance; the baseline is request 0.
+static std::vector<EvaluationRequest>
+makeRequests(const TestSetting &S, ArrayRef<const TestCase *> Cases,
+             unsigned Instance) {
+  std::vector<EvaluationRequest> Requests;
+  auto Add = [&](const json::Object &Config, bool AppCode) {
+    EvaluationRequest R;
+    R.Id = S.NextId++;
+    R.Config = Config;
+    R.Fresh = true;
+    R.LaunchTimeout = S.LaunchTimeouts[Instance];
+    R.Instance = Instance;
+    R.AppCode = AppCode;
+    Requests.push_back(std::move(R));
+  };
+  Add({}, S.AppCode);
+  for (const TestCase *C : Cases)
+    Add(C->Configs[Instance], false);
+  return Requests;
+}
+
+static void addRatio(RetestedTrial &T, unsigned Instance,
+                     ArrayRef<double> Baseline, ArrayRef<double> Samples) {
+  T.PerInstance.push_back(estimatePairedRatio(Baseline, Samples));
+  if (Instance != 0)
+    return;
+  T.BaselineNanoseconds = summarize(Baseline).Median;
+  T.Nanoseconds = summarize(Samples).Median;
+}
+
+/// One instance. Where the whole comparison fails, each case is compared alone
+/// to find out whose fault it was.
+static Error retestOn(const TestSetting &S, unsigned Instance,
+                      ArrayRef<TestCase> Cases,
+                      MutableArrayRef<RetestedTrial> Results) {
+  SmallVector<const TestCase *> Left;
+  SmallVector<RetestedTrial *> LeftResults;
+  for (auto [C, R] : zip_equal(Cases, Results))
+    if (R.Failure.empty()) {
+      Left.push_back(&C);
+      LeftResults.push_back(&R);
+    }
+  auto Compare = [&](ArrayRef<const TestCase *> Some) {
+    return S.E.comparePaired(makeRequests(S, Some, Instance), S.Rounds);
+  };
+  auto Take = [&](PairedEvaluation &P, ArrayRef<RetestedTrial *> Some) {
+    for (auto [I, R] : enumerate(Some))
+      addRatio(*R, Instance, P.Samples[0], P.Samples[I + 1]);
+  };
+  if (Left.empty())
+    return Error::success();
+  Expected<PairedEvaluation> All = Compare(Left);
+  if (!All)
+    return All.takeError();
+  if (All->Failure.empty()) {
+    Take(*All, LeftResults);
+    return Error::success();
+  }
+  for (auto [C, R] : zip_equal(Left, LeftResults)) {
+    Expected<PairedEvaluation> One = Compare(C);
+    if (!One)
+      return One.takeError();
+    R->Failure = One->Failure;
+    R->Error = One->Error;
+    if (One->Failure.empty())
+      Take(*One, R);
+  }
+  return Error::success();
+}
+
+Expected<std::vector<RetestedTrial>> mneme::retest(const TestSetting &S,
+                                                   ArrayRef<TestCase> Cases) {
+  std::vector<RetestedTrial> Results;
+  for (const TestCase &C : Cases) {
+    RetestedTrial &T = Results.emplace_back();
+    T.Number = C.Number;
+    T.Config = C.Configs.front();
+    T.RawSpeedup = C.RawSpeedup;
+  }
+  for (unsigned I = 0; I != S.Weights.size(); ++I)
+    if (Error E = retestOn(S, I, Cases, Results))
+      return std::move(E);
+  for (RetestedTrial &T : Results)
+    if (T.Failure.empty())
+      T.Speedup = combine(T.PerInstance, S.Weights);
+  return Results;
+}
+
+Expected<FinalTestResult> mneme::runFinalTest(const TestSetting &S,
+                                              ArrayRef<TestCase> Cases) {
+  FinalTestResult R;
+  R.Rounds = S.Rounds;
+  Expected<std::vector<RetestedTrial>> All = retest(S, Cases);
+  if (!All)
+    return All.takeError();
+  R.Candidates = std::move(*All);
+  for (auto [I, T] : enumerate(R.Candidates))
+    if (T.Failure.empty() &&
+        (!R.Winner || T.Speedup.Value > R.Candidates[*R.Winner].Speedup.Value))
+      R.Winner = I;
+  // The largest of five is larger than it should be, if only a little; and of
+  // five equal ones the interval of one misses 1 more often than of one. Pairs
+  // that had no part in the choice know nothing of that.
+  if (R.Winner && R.Candidates[*R.Winner].survived()) {
+    Expected<std::vector<RetestedTrial>> Again = retest(S, Cases[*R.Winner]);
+    if (!Again)
+      return Again.takeError();
+    R.Confirmed = std::move(Again->front());
+  }
+  return R;
+}
+
+std::vector<InstanceRegret> mneme::computeRegrets(const FinalTestResult &R,
+                                                  unsigned NumInstances) {
+  std::vector<InstanceRegret> Regrets;
+  if (NumInstances < 2 || !R.Winner)
+    return Regrets;
+  for (unsigned I = 0; I != NumInstances; ++I) {
+    InstanceRegret &G = Regrets.emplace_back();
+    const RetestedTrial *Best = &R.Candidates[*R.Winner];
+    G.Instance = I;
+    G.CommonSpeedup = Best->PerInstance[I].Value;
+    for (const RetestedTrial &T : R.Candidates)
+      if (T.Failure.empty() &&
+          T.PerInstance[I].Value > Best->PerInstance[I].Value)
+        Best = &T;
+    G.BestTrial = Best->Number;
+    G.BestSpeedup = Best->PerInstance[I].Value;
+  }
+  return Regrets;
+}

@@ -1,0 +1,249 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TunerImpl.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <set>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// In nanoseconds of the study's beginning. Now there are measurements of the
+/// baseline on both sides.
+double Tuner::Impl::getCorrectedTime(const Trial &T) const {
+  if (!T.Metrics.count("time"))
+    return TimeObjective ? T.Values[*TimeObjective] : 0;
+  if (Instances.size() > 1 || T.DuplicateKind != Duplicate::None ||
+      T.Ended == 0) {
+    double Scale = T.BaselineNanoseconds;
+    std::vector<double> References;
+    for (unsigned I = 0; I != Instances.size(); ++I)
+      References.push_back(Track.reference(I));
+    return T.Metrics.lookup("time") *
+           (Scale ? weightedMean(References, Weights, true) / Scale : 1);
+  }
+  return T.Metrics.lookup("time") * Track.reference(0) / Track.at(0, T.Ended);
+}
+
+/// Is it the code and the launch of the baseline?
+bool Tuner::Impl::isBaselineCode(const Trial &T) const {
+  if (T.CodeHash.empty() || T.CodeHash != Baselines[0].CodeHash)
+    return false;
+  for (const auto &KV : T.Config) {
+    auto Fact = Space.recorded().find(KV.first.str());
+    if (Fact != Space.recorded().end() && toJSON(Fact->second) != KV.second)
+      return false;
+  }
+  return true;
+}
+
+/// The complete trials, the best one by the first objective first; of several
+/// objectives those of the Pareto set, the fastest first.
+std::vector<const Trial *> Tuner::Impl::rank() const {
+  std::set<uint64_t> Front;
+  if (Objectives.size() > 1)
+    for (uint64_t Number : getParetoFront(History, Context.Directions))
+      Front.insert(Number);
+  std::vector<std::pair<double, const Trial *>> Ranked;
+  bool ByTime = TimeObjective && (*TimeObjective == 0 || Objectives.size() > 1);
+  for (const Trial &T : History) {
+    if (T.State != TrialState::Complete || T.Kind == TrialKind::Canary ||
+        T.Values.empty() || T.DuplicateOf)
+      continue;
+    if (Objectives.size() > 1 && !Front.count(T.Number))
+      continue;
+    double Key = ByTime ? getCorrectedTime(T)
+                 : Objectives[0].Dir == Direction::Minimize ? T.Values[0]
+                                                            : -T.Values[0];
+    Ranked.push_back({Key, &T});
+  }
+  // By number where they are equal.
+  llvm::sort(Ranked, [](const auto &A, const auto &B) {
+    return std::pair(A.first, A.second->Number) <
+           std::pair(B.first, B.second->Number);
+  });
+  std::vector<const Trial *> Trials;
+  for (const auto &R : Ranked)
+    Trials.push_back(R.second);
+  return Trials;
+}
+
+bool Tuner::Impl::isBetterThanBaseline(const Trial &T) const {
+  auto It = Baselines[0].Metrics.find(Objectives[0].Metric);
+  if (It == Baselines[0].Metrics.end())
+    return true; // The application's code does not tell.
+  return Objectives[0].Dir == Direction::Minimize ? T.Values[0] < It->second
+                                                  : T.Values[0] > It->second;
+}
+
+void Tuner::Impl::chooseBest() {
+  std::vector<const Trial *> Ranked = rank();
+  if (Objectives.size() > 1)
+    for (const Trial *T : Ranked)
+      Outcome.Best.push_back(T->Number);
+  else if (!Ranked.empty() &&
+           (TimeObjective || isBetterThanBaseline(*Ranked[0])))
+    Outcome.Best.push_back(Ranked[0]->Number);
+}
+
+/// Where time is no objective, there is only one, and its time is told.
+std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
+  std::vector<TestCase> Cases;
+  double Reference = 0;
+  std::vector<double> References;
+  for (unsigned I = 0; I != Instances.size(); ++I)
+    References.push_back(Track.reference(I));
+  Reference = weightedMean(References, Weights, true);
+  unsigned Limit = TimeObjective ? O.FinalCandidates : O.FinalCandidates != 0;
+  for (const Trial *T : rank()) {
+    if (Cases.size() == Limit)
+      break;
+    double Time = getCorrectedTime(*T);
+    double RawSpeedup = Time > 0 ? Reference / Time : 1;
+    if (isBaselineCode(*T) || (TimeObjective && RawSpeedup <= 1))
+      continue;
+    Expected<InstanceConfigs> Configs = configure(T->P);
+    if (!Configs) {
+      consumeError(Configs.takeError());
+      continue;
+    }
+    Cases.push_back({T->Number, std::move(*Configs), RawSpeedup});
+  }
+  return Cases;
+}
+
+TestSetting Tuner::Impl::makeSetting() {
+  TestSetting S{E, Weights, AppCode, O.FinalRounds, {}, NextId};
+  for (unsigned I = 0; I != Instances.size(); ++I)
+    S.LaunchTimeouts.push_back(getLaunchTimeout(I));
+  return S;
+}
+
+Error Tuner::Impl::finish() {
+  if (Error Err = remeasureBaseline(/*Now=*/true))
+    return Err;
+  while (BaselinesUnderWay && !isInterrupted(2))
+    if (Error Err = pump(WaitSeconds))
+      return Err;
+  chooseBest();
+  std::vector<TestCase> Cases = chooseCandidates();
+  if (Cases.empty() || isInterrupted(2))
+    return Error::success();
+  enter(StudyProgress::FinalTest);
+  Expected<FinalTestResult> Final = runFinalTest(makeSetting(), Cases);
+  if (!Final)
+    return Final.takeError();
+  Outcome.Final = std::move(*Final);
+  Outcome.Regrets = computeRegrets(Outcome.Final, Instances.size());
+  if (O.ExplainLimit && Outcome.Final.isSignificant() && !isInterrupted())
+    return explain();
+  return Error::success();
+}
+
+/// A key for what was measured.
+static std::string printConfig(const json::Object &Config) {
+  return formatv("{0}", json::Value(json::Object(Config))).str();
+}
+
+/// Evaluates all; equal code has the winner's speed-up, whatever its one
+/// measurement said.
+Expected<std::vector<std::optional<double>>>
+Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
+                             const RetestedTrial &Of, unsigned &Measured) {
+  const Trial &Winner = *findTrial(Of.Number);
+  std::vector<std::optional<double>> Logs(Configs.size());
+  if (isInterrupted())
+    return Logs;
+  for (size_t Case = 0; Case != Configs.size(); ++Case) {
+    const InstanceConfigs &C = Configs[Case];
+    auto Sum = std::make_shared<double>(0);
+    auto Left = std::make_shared<unsigned>(Instances.size());
+    for (unsigned I = 0; I != Instances.size(); ++I) {
+      EvaluationRequest R = makeRequest(I, json::Object(C[I]));
+      auto Take = [this, I, Case, Sum, Left, &Logs, &Winner, &Of, &Measured,
+                   &C](Evaluation V) {
+        Measured += V.Failure.empty() && V.DuplicateKind == Duplicate::None;
+        if (!V.Failure.empty() || V.Samples.empty())
+          return Error::success();
+        if (I == 0)
+          ExplainedMetrics[printConfig(C[I])] = V.Metrics;
+        KnownResult First = V.DuplicateOf ? Known[*V.DuplicateOf]
+                                          : KnownResult();
+        bool IsWinner = First.Trial == Winner.Number ||
+                        (First.Trial && First.Trial == Winner.DuplicateOf);
+        double Baseline = First.BaselineNanoseconds
+                              ? First.BaselineNanoseconds
+                              : Track.at(I, now());
+        *Sum += Weights[I] *
+                std::log(IsWinner ? Of.PerInstance[I].Value
+                                  : Baseline / summarize(V.Samples).Median);
+        if (--*Left == 0)
+          Logs[Case] = *Sum;
+        return Error::success();
+      };
+      if (Error Err = submit(std::move(R), std::move(Take)))
+        return std::move(Err);
+    }
+  }
+  while (!UnderWay.empty())
+    if (Error Err = pump(WaitSeconds))
+      return std::move(Err);
+  return Logs;
+}
+
+/// Winner and smallest change against the baseline, all in the same pairs.
+Error Tuner::Impl::compareMinimal(MinimalChange &M, const TestCase &Winner) {
+  TestCase Minimal{Winner.Number, M.Configs, 1};
+  Expected<std::vector<RetestedTrial>> Both =
+      retest(makeSetting(), {Winner, Minimal});
+  if (!Both)
+    return Both.takeError();
+  const RetestedTrial &Whole = (*Both)[0], &Part = (*Both)[1];
+  if (!Whole.Failure.empty() || !Part.Failure.empty())
+    return Error::success();
+  M.Why.Speedup = Part.Speedup;
+  double Win = std::log(Whole.Speedup.Value);
+  M.Why.Kept = Win > 0 ? std::log(Part.Speedup.Value) / Win : 0;
+  return Error::success();
+}
+
+Error Tuner::Impl::explain() {
+  enter(StudyProgress::Explain);
+  const RetestedTrial &Of = *Outcome.Final.Confirmed;
+  const Trial &Winner = *findTrial(Of.Number);
+  Expected<InstanceConfigs> Configs = configure(Winner.P);
+  if (!Configs)
+    return Configs.takeError();
+  TestCase WinnerCase{Of.Number, *Configs, Of.RawSpeedup};
+
+  ExplainOptions EO;
+  EO.LogSpeedup = std::log(Of.Speedup.Value);
+  EO.Limit = O.ExplainLimit;
+  EO.BatchSize = std::max(1u, E.capacity());
+  unsigned Measured = 0;
+  ExplainedMetrics[printConfig(Configs->front())] = Winner.Metrics;
+  Expected<MinimalChange> M = findMinimalChange(
+      *Configs,
+      [&](ArrayRef<InstanceConfigs> Some) {
+        return measureSpeedups(Some, Of, Measured);
+      },
+      EO);
+  if (!M)
+    return M.takeError();
+  M->Why.Measured = Measured;
+  M->Why.Complete &= !isInterrupted();
+  M->Why.Before = Baselines[0].Metrics;
+  M->Why.After = ExplainedMetrics[printConfig(M->Configs.front())];
+  if (Error Err = compareMinimal(*M, WinnerCase))
+    return Err;
+  Outcome.Why = std::move(M->Why);
+  return Error::success();
+}
+

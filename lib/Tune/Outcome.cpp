@@ -1,0 +1,157 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/Outcome.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+StringRef mneme::getStudyEndName(StudyEnd E) {
+  static constexpr StringLiteral Names[] = {"trials", "budget", "exhausted",
+                                            "interrupted", "lost"};
+  return Names[static_cast<unsigned>(E)];
+}
+
+std::optional<uint64_t> StudyOutcome::winner() const {
+  if (Final.isSignificant())
+    return Final.Confirmed->Number;
+  if (!TimeIsObjective && !Best.empty())
+    return Best.front();
+  return std::nullopt;
+}
+
+/// JSON has no infinities.
+static json::Value number(double V) {
+  return std::isfinite(V) ? json::Value(V) : json::Value(nullptr);
+}
+
+static json::Value toJSON(const StringMap<double> &Metrics) {
+  json::Object O;
+  for (const auto &M : Metrics)
+    O[M.first()] = number(M.second);
+  return O;
+}
+
+json::Value mneme::toJSON(const RatioEstimate &R) {
+  return json::Object{{"value", number(R.Value)},
+                      {"low", number(R.Low)},
+                      {"high", number(R.High)}};
+}
+
+static json::Value toJSON(const InstanceOutcome &I) {
+  return json::Object{{"record_id", I.Id},
+                      {"weight", I.Weight},
+                      {"metrics", toJSON(I.Metrics)},
+                      {"samples_ns", json::Array(I.Samples)},
+                      {"code_hash", I.CodeHash}};
+}
+
+static json::Value toJSON(const BaselineSample &S) {
+  return json::Object{{"instance", S.Instance}, {"when", S.When},
+                      {"ns", S.Nanoseconds},    {"low", S.Low},
+                      {"high", S.High}};
+}
+
+static json::Value toJSON(const RetestedTrial &T) {
+  json::Object O{{"trial", T.Number},
+                 {"config", json::Object(T.Config)},
+                 {"raw_speedup", number(T.RawSpeedup)},
+                 {"survived", T.survived()}};
+  if (!T.Failure.empty()) {
+    O["failure"] = T.Failure;
+    O["error"] = T.Error;
+    return O;
+  }
+  O["speedup"] = toJSON(T.Speedup);
+  O["ns"] = T.Nanoseconds;
+  O["baseline_ns"] = T.BaselineNanoseconds;
+  if (T.PerInstance.size() > 1) {
+    json::Array All;
+    for (const RatioEstimate &R : T.PerInstance)
+      All.push_back(toJSON(R));
+    O["per_instance"] = std::move(All);
+  }
+  return O;
+}
+
+static json::Value toJSON(const FinalTestResult &R) {
+  json::Array Candidates;
+  for (const RetestedTrial &T : R.Candidates)
+    Candidates.push_back(toJSON(T));
+  return json::Object{
+      {"rounds", R.Rounds},
+      {"candidates", std::move(Candidates)},
+      {"survivors", R.countSurvivors()},
+      {"confirmed", R.Confirmed ? toJSON(*R.Confirmed) : nullptr},
+      {"significant", R.isSignificant()}};
+}
+
+static json::Value toJSON(const Explanation &E) {
+  json::Array Changes;
+  for (const ExplainedChange &C : E.Changes)
+    Changes.push_back(json::Object{
+        {"key", C.Key}, {"found", C.Found}, {"minimal", C.Minimal}});
+  return json::Object{
+      {"config", json::Object(E.Config)},
+      {"changes", std::move(Changes)},
+      {"dropped", json::Array(E.Dropped)},
+      {"speedup", E.Speedup ? mneme::toJSON(*E.Speedup) : nullptr},
+      {"kept", number(E.Kept)},
+      {"complete", E.Complete},
+      {"evaluations", E.Evaluations},
+      {"measured", E.Measured},
+      {"before", toJSON(E.Before)},
+      {"after", toJSON(E.After)}};
+}
+
+static json::Value toJSON(const InstanceRegret &R) {
+  return json::Object{{"instance", R.Instance},
+                      {"best_trial", R.BestTrial},
+                      {"best_speedup", number(R.BestSpeedup)},
+                      {"common_speedup", number(R.CommonSpeedup)},
+                      {"regret", number(R.regret())}};
+}
+
+template <typename T> static json::Array toArray(ArrayRef<T> Values) {
+  json::Array A;
+  for (const T &V : Values)
+    A.push_back(toJSON(V));
+  return A;
+}
+
+json::Value mneme::toJSON(const StudyOutcome &O) {
+  json::Object Failures;
+  for (const auto &[Kind, Count] : O.Failures)
+    Failures[Kind] = Count;
+  json::Object J{{"end", getStudyEndName(O.End)},
+                 {"baseline_is_app_code", O.AppCode},
+                 {"instances", toArray(ArrayRef(O.Instances))},
+                 {"baselines", toArray(ArrayRef(O.Baselines))},
+                 {"search_seconds", O.SearchSeconds},
+                 {"trials", O.Complete + O.Pruned + O.Failed},
+                 {"resumed", O.Resumed},
+                 {"complete", O.Complete},
+                 {"pruned", O.Pruned},
+                 {"failed", O.Failed},
+                 {"failures", std::move(Failures)},
+                 {"duplicates", O.Duplicates},
+                 {"suspect", O.Suspect},
+                 {"unlogged", O.Unlogged},
+                 {"best", json::Array(O.Best)},
+                 {"final_test", ::toJSON(O.Final)},
+                 {"explanation", O.Why ? ::toJSON(*O.Why) : nullptr},
+                 {"notes", json::Array(O.Notes)}};
+  J["winner"] = O.winner() ? json::Value(*O.winner()) : json::Value(nullptr);
+  if (!O.EndReason.empty())
+    J["end_reason"] = O.EndReason;
+  if (!O.Regrets.empty())
+    J["regrets"] = toArray(ArrayRef(O.Regrets));
+  return J;
+}

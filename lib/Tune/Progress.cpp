@@ -1,0 +1,145 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/Progress.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+std::string mneme::formatSpeedup(const RatioEstimate &R) {
+  if (R.Low == R.Value && R.High == R.Value)
+    return formatv("{0:f3}x", R.Value).str();
+  return formatv("{0:f3}x [{1:f3}, {2:f3}]", R.Value, R.Low, R.High).str();
+}
+
+std::string mneme::formatNanoseconds(double Nanoseconds) {
+  static constexpr StringLiteral Units[] = {"ns", "us", "ms", "s"};
+  size_t Unit = 0;
+  for (; Nanoseconds >= 1000 && Unit + 1 < std::size(Units); ++Unit)
+    Nanoseconds /= 1000;
+  // Three digits that count.
+  if (Nanoseconds >= 99.95)
+    return formatv("{0:f0} {1}", Nanoseconds, Units[Unit]).str();
+  if (Nanoseconds >= 9.995)
+    return formatv("{0:f1} {1}", Nanoseconds, Units[Unit]).str();
+  return formatv("{0:f2} {1}", Nanoseconds, Units[Unit]).str();
+}
+
+static std::string formatBest(const StudyProgress &P) {
+  if (!P.BestTrial)
+    return "";
+  std::string Text = P.BestSpeedup ? formatSpeedup(*P.BestSpeedup)
+                     : P.Metric == "time"
+                         ? formatNanoseconds(P.BestValue)
+                         : formatv("{0} {1:g}", P.Metric, P.BestValue).str();
+  return formatv("best {0} (#{1})", Text, *P.BestTrial).str();
+}
+
+static std::string formatFailures(const StudyProgress &P) {
+  if (!P.Failed)
+    return "";
+  std::string Text = formatv("{0} failed", P.Failed).str();
+  StringRef Separator = ": ";
+  if (P.Failures)
+    for (const auto &[Kind, Count] : *P.Failures) {
+      Text += formatv("{0}{1} {2}", Separator, Count, Kind).str();
+      Separator = ", ";
+    }
+  return Text;
+}
+
+/// By whichever of the limits comes first, as far as that can be known.
+static std::string formatTimeLeft(const StudyProgress &P) {
+  std::optional<double> Left;
+  if (P.Budget > 0)
+    Left = std::max(0.0, P.Budget - P.Seconds);
+  if (P.TrialLimit > P.Trials && P.InThisRun > 0) {
+    double Needed = P.Seconds / P.InThisRun * (P.TrialLimit - P.Trials);
+    Left = Left ? std::min(*Left, Needed) : Needed;
+  }
+  return Left ? formatv("{0:f0} s left", *Left).str() : "";
+}
+
+static StringRef getPhaseText(StudyProgress::PhaseTy Phase) {
+  static constexpr StringLiteral Texts[] = {
+      "measuring the baseline", "", "waiting for what runs",
+      "testing the best again", "looking for the smallest change", "done"};
+  return Texts[Phase];
+}
+
+std::string mneme::formatProgress(const StudyProgress &P) {
+  SmallVector<std::string> Parts;
+  auto Add = [&](std::string Text) {
+    if (!Text.empty())
+      Parts.push_back(std::move(Text));
+  };
+  bool Search = P.Phase == StudyProgress::Search;
+  if (P.Phase != StudyProgress::Baseline)
+    Add(formatv("{0:f1} s", P.Seconds));
+  if (P.TrialLimit)
+    Add(formatv("{0}/{1} trials", P.Trials, P.TrialLimit));
+  else
+    Add(formatv("{0} trials", P.Trials));
+  if (P.Seconds > 0 && P.InThisRun)
+    Add(formatv("{0:f1}/s", P.InThisRun / P.Seconds));
+  Add(formatBest(P));
+  if (P.Duplicates)
+    Add(formatv("{0} duplicates", P.Duplicates));
+  Add(formatFailures(P));
+  Add(Search ? formatTimeLeft(P) : getPhaseText(P.Phase).str());
+  return join(Parts, "  ");
+}
+
+ProgressPrinter::ProgressPrinter(raw_ostream &OS, Style S,
+                                 std::function<double()> Clock)
+    : OS(OS), S(S), Clock(std::move(Clock)) {}
+
+ProgressPrinter::~ProgressPrinter() { clear(); }
+
+void ProgressPrinter::clear() {
+  if (!Drawn)
+    return;
+  OS << "\r\033[K";
+  OS.flush();
+  Drawn = false;
+}
+
+void ProgressPrinter::update(const StudyProgress &P) {
+  if (S.Quiet)
+    return;
+  double Now = Clock();
+  bool News = P.Phase != LastPhase ||
+              (!S.Terminal && P.BestTrial && P.BestTrial != LastBest);
+  if (!News && Now - LastPrinted < (S.Terminal ? S.DrawSeconds : S.LineSeconds))
+    return;
+  LastPrinted = Now;
+  LastPhase = P.Phase;
+  LastBest = P.BestTrial;
+  std::string Text = formatProgress(P);
+  if (!S.Terminal) {
+    OS << Text << '\n';
+    OS.flush();
+    return;
+  }
+  if (P.Phase == StudyProgress::Done)
+    return clear();
+  // A line that is wrapped could not be drawn again.
+  OS << '\r' << StringRef(Text).take_front(S.Columns - 1) << "\033[K";
+  OS.flush();
+  Drawn = true;
+}
+
+void ProgressPrinter::note(StringRef Text) {
+  clear();
+  OS << "note: " << Text << '\n';
+  OS.flush();
+}

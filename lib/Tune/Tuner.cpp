@@ -1,0 +1,348 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TunerImpl.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+char BaselineError::ID = 0;
+
+void BaselineError::log(raw_ostream &OS) const { OS << Message; }
+
+std::error_code BaselineError::convertToErrorCode() const {
+  return inconvertibleErrorCode();
+}
+
+double mneme::weightedMean(ArrayRef<double> Values, ArrayRef<double> Weights,
+                           bool Geometric) {
+  double Sum = 0;
+  for (auto [V, W] : zip_equal(Values, Weights))
+    Sum += W * (Geometric ? std::log(V) : V);
+  return Geometric ? std::exp(Sum) : Sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Trials
+//===----------------------------------------------------------------------===//
+
+static std::vector<Direction> getDirections(ArrayRef<Objective> Objectives) {
+  std::vector<Direction> Directions;
+  for (const Objective &Obj : Objectives)
+    Directions.push_back(Obj.Dir);
+  return Directions;
+}
+
+Tuner::Impl::Impl(ArrayRef<StudyInstance> TheInstances, Evaluator &E,
+                  StudyLog *Log, StudyObserver *Observer, TunerOptions Options)
+    : Instances(TheInstances.begin(), TheInstances.end()), E(E), Log(Log),
+      Observer(Observer), O(std::move(Options)), Space(Instances[0].Space),
+      Objectives(Space.study().Objectives),
+      Context{Space, getDirections(Objectives), O.Seed, History, Proposed},
+      Track(Instances.size()), Baselines(Instances.size()) {
+  for (const auto &[I, Obj] : enumerate(Objectives))
+    if (Obj.Metric == "time")
+      TimeObjective = I;
+  Outcome.TimeIsObjective = TimeObjective.has_value();
+  double Sum = 0;
+  for (const StudyInstance &I : Instances)
+    Sum += I.Weight;
+  for (const StudyInstance &I : Instances)
+    Weights.push_back(I.Weight / Sum);
+}
+
+Trial *Tuner::Impl::findTrial(uint64_t Number) {
+  auto *It = llvm::partition_point(
+      MutableArrayRef<Trial>(History),
+      [&](const Trial &T) { return T.Number < Number; });
+  return It != History.data() + History.size() && It->Number == Number
+             ? It
+             : nullptr;
+}
+
+/// The lowest one: a journal can lack some.
+uint64_t Tuner::Impl::getFreeNumber() const {
+  uint64_t Number = History.empty() ? 0 : History.back().Number + 1;
+  if (Number == History.size())
+    return Number;
+  for (const auto &[I, T] : enumerate(History))
+    if (T.Number != I)
+      return I;
+  return Number;
+}
+
+Trial &Tuner::Impl::addTrial(Trial T) {
+  Proposed.insert(Space.digest(T.P));
+  NumTrials += T.Kind != TrialKind::Canary;
+  auto It = llvm::partition_point(
+      History, [&](const Trial &Other) { return Other.Number < T.Number; });
+  return *History.insert(It, std::move(T));
+}
+
+void Tuner::Impl::note(std::string Text) {
+  if (Observer)
+    Observer->note(Text);
+  Outcome.Notes.push_back(std::move(Text));
+}
+
+void Tuner::Impl::enter(StudyProgress::PhaseTy Phase) {
+  Progress.Phase = Phase;
+  report();
+}
+
+void Tuner::Impl::report() {
+  if (!Observer)
+    return;
+  Progress.Seconds = SearchBegan ? now() - SearchBegan : 0;
+  Progress.Running = Running.size();
+  Progress.TrialLimit = O.Trials;
+  Progress.Budget = O.Budget;
+  Progress.Duplicates = Outcome.Duplicates;
+  Progress.Failed = Outcome.Failed;
+  Progress.Pruned = Outcome.Pruned;
+  Progress.Failures = &Outcome.Failures;
+  Progress.Metric = Objectives[0].Metric;
+  Observer->update(Progress);
+}
+
+//===----------------------------------------------------------------------===//
+// Talking to the evaluator
+//===----------------------------------------------------------------------===//
+
+Error Tuner::Impl::submit(EvaluationRequest R, Handler H) {
+  uint64_t Id = R.Id;
+  UnderWay[Id] = std::move(H);
+  return E.submit(std::move(R));
+}
+
+Error Tuner::Impl::pump(double Seconds) {
+  Expected<std::vector<Evaluation>> Results = E.wait(Seconds);
+  if (!Results)
+    return Results.takeError();
+  for (Evaluation &V : *Results) {
+    auto It = UnderWay.find(V.Id);
+    if (It == UnderWay.end())
+      continue;
+    Handler H = std::move(It->second);
+    UnderWay.erase(It);
+    if (Error Err = H(std::move(V)))
+      return Err;
+  }
+  report();
+  return Error::success();
+}
+
+double Tuner::Impl::getLaunchTimeout(unsigned Instance) const {
+  if (Track.count(Instance) == 0)
+    return 0;
+  return std::max(O.MinLaunchTimeout, O.LaunchTimeoutFactor * 1e-9 *
+                                          Track.reference(Instance));
+}
+
+/// What cannot win is not measured to the end. Where there is more than the
+/// time of one launch to win, nothing is known so early.
+double Tuner::Impl::getStopAbove() const {
+  if (!TimeObjective || Objectives.size() > 1 || Instances.size() > 1 ||
+      !Progress.BestTrial || O.RaceFactor == 0)
+    return 0;
+  return O.RaceFactor * Progress.BestValue * Track.at(0, now()) /
+         Track.reference(0);
+}
+
+EvaluationRequest Tuner::Impl::makeRequest(unsigned Instance,
+                                           json::Object Config) {
+  EvaluationRequest R;
+  R.Id = NextId++;
+  R.Config = std::move(Config);
+  R.LaunchTimeout = getLaunchTimeout(Instance);
+  R.Instance = Instance;
+  return R;
+}
+
+Error Tuner::Impl::submitBaseline(unsigned Instance, Handler H) {
+  EvaluationRequest R = makeRequest(Instance, {});
+  R.Fresh = true;
+  R.AppCode = AppCode;
+  ++BaselinesUnderWay;
+  return submit(std::move(R), [this, H = std::move(H)](Evaluation V) -> Error {
+    --BaselinesUnderWay;
+    return H(std::move(V));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The beginning
+//===----------------------------------------------------------------------===//
+
+void Tuner::Impl::loadLog() {
+  if (!Log)
+    return;
+  for (const BaselineSample &S : Log->takeBaselines())
+    if (S.Instance < Instances.size()) {
+      Track.add(S);
+      Outcome.Baselines.push_back(S);
+    }
+  for (Trial &T : Log->takeTrials()) {
+    Trial &Added = addTrial(std::move(T));
+    if (Added.State != TrialState::Running) {
+      ++Outcome.Resumed;
+      countTrial(Added);
+    }
+  }
+  for (const Trial &T : History) {
+    bool IsCanary = T.Kind == TrialKind::Canary;
+    TrialsSinceCanary = IsCanary ? 0 : TrialsSinceCanary + 1;
+    if (IsCanary && T.Suspect)
+      markSuspects(T.Number);
+  }
+}
+
+/// Of several instances a trial has only what all of them came to.
+void Tuner::Impl::rememberTrials() {
+  if (Instances.size() > 1)
+    return;
+  for (const Trial &T : History) {
+    if (T.State == TrialState::Running || T.CodeHash.empty() ||
+        T.DuplicateKind != Duplicate::None || T.Kind == TrialKind::Canary)
+      continue;
+    EvaluationRequest R = makeRequest(0, json::Object(T.Config));
+    Evaluation V;
+    V.Id = R.Id;
+    V.Failure = T.Failure;
+    V.Error = T.Error;
+    V.Stopped = T.State == TrialState::Pruned;
+    V.Metrics = T.Metrics;
+    V.Samples = T.Samples;
+    V.IRHash = T.IRHash;
+    V.AssemblyHash = T.AssemblyHash;
+    V.CodeHash = T.CodeHash;
+    V.Started = T.Started;
+    V.Ended = T.Ended;
+    Known[R.Id] = {T.Number, T.BaselineNanoseconds};
+    E.remember(R, V);
+  }
+}
+
+Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
+                                      const Evaluation &V) const {
+  if (!V.Failure.empty()) {
+    std::string Why = V.Error.empty() ? "" : ": " + V.Error;
+    return make_error<BaselineError>(
+        formatv("the recorded configuration of instance '{0}' does not "
+                "verify, so nothing can be tuned ({1}{2})",
+                Instances[Instance].Id, V.Failure, Why)
+            .str());
+  }
+  if (V.Samples.empty())
+    return make_error<BaselineError>("the baseline was not measured");
+  for (const Objective &Obj : Objectives)
+    if (!AppCode && !V.Metrics.count(Obj.Metric))
+      return createStringError(
+          formatv("the objective '{0}' cannot be measured here", Obj.Metric)
+              .str());
+  return Error::success();
+}
+
+Error Tuner::Impl::measureFirstBaselines() {
+  AppCode = O.AppCode;
+  for (unsigned I = 0; I != Instances.size(); ++I) {
+    Evaluation First;
+    auto Keep = [&](Evaluation V) {
+      First = std::move(V);
+      return Error::success();
+    };
+    if (Error Err = submitBaseline(I, Keep))
+      return Err;
+    while (BaselinesUnderWay)
+      if (Error Err = pump(WaitSeconds))
+        return Err;
+    if (AppCode && !First.Failure.empty() && I == 0) {
+      note(formatv("the application's own code cannot be the baseline ({0}: "
+                   "{1}); it is the recorded configuration instead",
+                   First.Failure, First.Error)
+               .str());
+      AppCode = false;
+      --I;
+      continue;
+    }
+    if (Error Err = checkFirstBaseline(I, First))
+      return Err;
+    BaselineSample S = makeBaselineSample(I, First.Ended, First.Samples);
+    BaselineTakes += First.RunSeconds;
+    Track.add(S);
+    Known[First.Id] = {std::nullopt, S.Nanoseconds};
+    Outcome.Baselines.push_back(S);
+    if (Log)
+      if (Error Err = Log->addBaseline(S))
+        return Err;
+    InstanceOutcome &Out = Outcome.Instances.emplace_back();
+    Out.Id = Instances[I].Id;
+    Out.Weight = Weights[I];
+    Out.Metrics = First.Metrics;
+    Out.Samples = First.Samples;
+    Out.CodeHash = First.CodeHash;
+    Baselines[I] = std::move(First);
+  }
+  LastBaseline = now();
+  Outcome.AppCode = AppCode;
+  return Error::success();
+}
+
+void Tuner::Impl::fillQueue() {
+  Queue.push_back({Space.defaultPoint(), TrialKind::Start});
+  for (const Point &P : O.Enqueued)
+    Queue.push_back({P, TrialKind::Enqueued});
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+Expected<StudyOutcome> Tuner::Impl::run() {
+  loadLog();
+  if (Error Err = measureFirstBaselines())
+    return std::move(Err);
+  rememberTrials();
+  Expected<std::unique_ptr<Sampler>> S = O.MakeSampler(Context);
+  if (!S)
+    return S.takeError();
+  TheSampler = std::move(*S);
+  for (const Trial &T : History)
+    if (T.State != TrialState::Running)
+      TheSampler->tell(T);
+  fillQueue();
+  Error Err = search();
+  if (!Err && !isInterrupted(2))
+    Err = finish();
+  if (Err) {
+    // Whatever has happened, what was found is there.
+    Outcome.End = StudyEnd::Lost;
+    Outcome.EndReason = toString(std::move(Err));
+    if (Outcome.Best.empty())
+      chooseBest();
+  }
+  if (LogFailed)
+    writeLog();
+  if (LogFailed)
+    Outcome.Unlogged = Unlogged.size();
+  enter(StudyProgress::Done);
+  return std::move(Outcome);
+}
+
+Tuner::Tuner(ArrayRef<StudyInstance> Instances, Evaluator &E, StudyLog *Log,
+             StudyObserver *Observer, TunerOptions Options)
+    : I(std::make_unique<Impl>(Instances, E, Log, Observer,
+                               std::move(Options))) {}
+Tuner::~Tuner() = default;
+
+Expected<StudyOutcome> Tuner::run() { return I->run(); }
+
+ArrayRef<Trial> Tuner::trials() const { return I->trials(); }

@@ -1,0 +1,175 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A running study. Tuner.cpp begins and ends it, Search.cpp searches,
+/// Finish.cpp tests and explains.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_TUNE_TUNERIMPL_H
+#define LLVM_MNEME_LIB_TUNE_TUNERIMPL_H
+
+#include "llvm/Mneme/Tune/Baseline.h"
+#include "llvm/Mneme/Tune/Explain.h"
+#include "llvm/Mneme/Tune/FinalTest.h"
+#include "llvm/Mneme/Tune/Tuner.h"
+#include <chrono>
+#include <deque>
+
+namespace llvm {
+namespace mneme {
+
+/// How long to wait for results before looking at clock and interrupts again.
+inline constexpr double WaitSeconds = 0.2;
+
+inline double now() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// A trial that is under way: one instance after the other.
+struct RunningTrial {
+  InstanceConfigs Configs;
+  std::vector<Evaluation> Done;
+};
+
+/// Equal code, launched equally, is known by the first trial that had it.
+struct KnownResult {
+  std::optional<uint64_t> Trial;
+  double BaselineNanoseconds = 0; ///< When it was measured.
+};
+
+class Tuner::Impl {
+public:
+  Impl(ArrayRef<StudyInstance> Instances, Evaluator &E, StudyLog *Log,
+       StudyObserver *Observer, TunerOptions Options);
+
+  Expected<StudyOutcome> run();
+  ArrayRef<Trial> trials() const { return History; }
+
+private:
+  const std::vector<StudyInstance> Instances;
+  Evaluator &E;
+  StudyLog *Log;
+  StudyObserver *Observer;
+  const TunerOptions O;
+
+  const SearchSpace &Space;
+  ArrayRef<Objective> Objectives;
+  /// The objective that is the time; unset: none.
+  std::optional<unsigned> TimeObjective;
+  std::vector<double> Weights;
+
+  /// By number.
+  std::vector<Trial> History;
+  uint64_t NumTrials = 0; ///< Of the history, canaries not counted.
+  DenseSet<uint64_t> Proposed;
+  SamplerContext Context;
+  std::unique_ptr<Sampler> TheSampler;
+  std::deque<std::pair<Point, TrialKind>> Queue; ///< Before the sampler's.
+  bool NothingLeft = false;
+
+  BaselineTrack Track;
+  std::vector<Evaluation> Baselines; ///< The first of each instance.
+  bool AppCode = false;
+  double LastBaseline = 0, BaselineTakes = 0;
+  uint64_t TrialsSinceBaseline = 0, TrialsSinceCanary = 0;
+  unsigned BaselinesUnderWay = 0;
+
+  /// What is to be done with a result, by request.
+  using Handler = std::function<Error(Evaluation)>;
+  std::map<uint64_t, Handler> UnderWay;
+  uint64_t NextId = 1;
+  std::map<uint64_t, KnownResult> Known;
+  std::map<uint64_t, RunningTrial> Running;
+
+  /// Ended, but not in the log yet.
+  std::deque<uint64_t> Unlogged;
+  bool LogFailed = false;
+
+  StudyOutcome Outcome;
+  StudyProgress Progress;
+  double SearchBegan = 0;
+
+  // Trials.
+  Trial *findTrial(uint64_t Number);
+  uint64_t getFreeNumber() const;
+  Trial &addTrial(Trial T);
+
+  // Talking to the evaluator.
+  Error submit(EvaluationRequest R, Handler H);
+  Error pump(double Seconds);
+  Error submitBaseline(unsigned Instance, Handler H);
+  EvaluationRequest makeRequest(unsigned Instance, json::Object Config);
+  double getLaunchTimeout(unsigned Instance) const;
+  double getStopAbove() const;
+
+  // The beginning.
+  void loadLog();
+  void rememberTrials();
+  void markSuspects(uint64_t Canary);
+  Error measureFirstBaselines();
+  Error checkFirstBaseline(unsigned Instance, const Evaluation &V) const;
+  void fillQueue();
+
+  // The search.
+  Error search();
+  std::optional<StudyEnd> getReasonToStop() const;
+  Expected<bool> askMore();
+  Error startTrial(Trial T);
+  Error startCanary();
+  void beginInLog(ArrayRef<Trial> Begun);
+  Expected<InstanceConfigs> configure(const Point &P) const;
+  Error submitNextInstance(uint64_t Number);
+  Error takeEvaluation(uint64_t Number, Evaluation V);
+  void setMetrics(Trial &T, ArrayRef<Evaluation> Done);
+  void setDuplicate(Trial &T, const Evaluation &V);
+  void setValues(Trial &T);
+  Error endTrial(Trial &T);
+  void judgeCanary(Trial &T);
+  void countTrial(const Trial &T);
+  void updateBest(const Trial &T);
+  void writeLog();
+  Error remeasureBaseline(bool Now);
+  Error drain();
+  bool isInterrupted(int Times = 1) const {
+    return O.Interrupts && *O.Interrupts >= Times;
+  }
+
+  // The end.
+  Error finish();
+  double getCorrectedTime(const Trial &T) const;
+  bool isBaselineCode(const Trial &T) const;
+  std::vector<const Trial *> rank() const;
+  std::vector<TestCase> chooseCandidates() const;
+  void chooseBest();
+  bool isBetterThanBaseline(const Trial &T) const;
+  TestSetting makeSetting();
+  Error explain();
+  Expected<std::vector<std::optional<double>>>
+  measureSpeedups(ArrayRef<InstanceConfigs> Configs, const RetestedTrial &Of,
+                  unsigned &Measured);
+  Error compareMinimal(MinimalChange &M, const TestCase &Winner);
+  void setAfterMetrics(Explanation &Why, StringRef Key);
+  std::map<std::string, StringMap<double>> ExplainedMetrics;
+
+  void note(std::string Text);
+  void enter(StudyProgress::PhaseTy Phase);
+  void report();
+};
+
+/// Weights add up to 1.
+double weightedMean(ArrayRef<double> Values, ArrayRef<double> Weights,
+                    bool Geometric);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_TUNE_TUNERIMPL_H
