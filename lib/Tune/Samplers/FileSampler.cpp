@@ -1,0 +1,69 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// "file": the points of a file, a JSON object of parameters and values a line.
+///
+//===----------------------------------------------------------------------===//
+
+#include "SamplerSupport.h"
+#include "PointJSON.h"
+#include "llvm/Support/LineIterator.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+class FileSampler : public Sampler {
+public:
+  FileSampler(const SamplerContext &Context, std::vector<Point> Points)
+      : Sampler(Context), Points(std::move(Points)) {}
+
+  Expected<std::vector<Point>> ask(unsigned N) override {
+    Batch B(Context, N);
+    for (const Point &P : Points)
+      B.add(P);
+    return B.take();
+  }
+
+private:
+  std::vector<Point> Points;
+};
+} // namespace
+
+namespace llvm {
+namespace mneme {
+Expected<std::unique_ptr<Sampler>>
+createFileSampler(const SamplerContext &Context, StringRef Path) {
+  if (Path.empty())
+    return createStringError("file: no file, say file=PATH");
+  auto Buffer = MemoryBuffer::getFile(Path, /*IsText=*/true);
+  if (!Buffer)
+    return createFileError(Path, Buffer.getError());
+  std::vector<Point> Points;
+  for (line_iterator Line(**Buffer, /*SkipBlanks=*/true, '#');
+       !Line.is_at_eof(); ++Line) {
+    auto Refuse = [&](Error E) {
+      return createStringError(Path + ":" + Twine(Line.line_number()) + ": " +
+                               toString(std::move(E)));
+    };
+    Expected<json::Value> V = json::parse(*Line);
+    if (!V)
+      return Refuse(V.takeError());
+    Expected<Point> P = parsePoint(Context.Space, *V);
+    if (!P)
+      return Refuse(P.takeError());
+    Points.push_back(std::move(*P));
+  }
+  if (Points.empty())
+    return createStringError(Path + ": no points in it");
+  return std::make_unique<FileSampler>(Context, std::move(Points));
+}
+} // namespace mneme
+} // namespace llvm

@@ -1,0 +1,44 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// "random": every valid point is as likely as any other, once.
+///
+//===----------------------------------------------------------------------===//
+
+#include "SamplerSupport.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+class RandomSampler : public Sampler {
+public:
+  explicit RandomSampler(const SamplerContext &Context)
+      : Sampler(Context), Unseen(Context) {}
+
+  Expected<std::vector<Point>> ask(unsigned N) override {
+    RandomEngine Random = makeRandom();
+    Batch B(Context, N);
+    Unseen.fill(B, Random);
+    return B.take();
+  }
+
+private:
+  UnseenPoints Unseen;
+};
+} // namespace
+
+namespace llvm {
+namespace mneme {
+Expected<std::unique_ptr<Sampler>>
+createRandomSampler(const SamplerContext &Context, StringRef) {
+  return std::make_unique<RandomSampler>(Context);
+}
+} // namespace mneme
+} // namespace llvm

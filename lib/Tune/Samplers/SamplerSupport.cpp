@@ -1,0 +1,264 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SamplerSupport.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <limits>
+#include <map>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+uint64_t mneme::randomBelow(RandomEngine &Random, uint64_t N) {
+  // Without the few numbers at the end that would favour small results.
+  uint64_t Limit = RandomEngine::max() - RandomEngine::max() % N;
+  uint64_t R = Random();
+  while (R >= Limit)
+    R = Random();
+  return R % N;
+}
+
+double mneme::randomUnit(RandomEngine &Random) {
+  return static_cast<double>(Random() >> 11) * 0x1p-53;
+}
+
+uint64_t mneme::mixSeed(uint64_t Seed, uint64_t Number) {
+  // SplitMix64.
+  uint64_t Z = Seed * 0xd1342543de82ef95 + Number * 0x9e3779b97f4a7c15 + 1;
+  Z = (Z ^ (Z >> 30)) * 0xbf58476d1ce4e5b9;
+  Z = (Z ^ (Z >> 27)) * 0x94d049bb133111eb;
+  return Z ^ (Z >> 31);
+}
+
+//===----------------------------------------------------------------------===//
+// The history
+//===----------------------------------------------------------------------===//
+
+/// What can be minimized; empty where the trial failed.
+static std::vector<double> getMinimized(const Trial &T,
+                                        ArrayRef<Direction> Directions) {
+  if (T.State == TrialState::Failed || T.Values.size() != Directions.size())
+    return {};
+  std::vector<double> Y;
+  for (auto [V, D] : zip(T.Values, Directions)) {
+    if (!std::isfinite(V))
+      return {};
+    Y.push_back(D == Direction::Minimize ? V : -V);
+  }
+  return Y;
+}
+
+Observations::Observations(const SamplerContext &Context) {
+  for (const Trial &T : Context.History) {
+    if (T.Kind == TrialKind::Canary)
+      continue;
+    if (T.State == TrialState::Running) {
+      Running.push_back(&T);
+      continue;
+    }
+    std::vector<double> Y = getMinimized(T, Context.Directions);
+    double Score =
+        Y.empty() ? std::numeric_limits<double>::infinity() : Y.front();
+    Done.push_back({&T, std::move(Y), Score});
+  }
+  if (Context.Directions.size() < 2)
+    return;
+
+  std::vector<size_t> Complete;
+  std::vector<std::vector<double>> Y;
+  for (auto [I, O] : enumerate(Done)) {
+    if (O.failed())
+      continue;
+    Complete.push_back(I);
+    Y.push_back(O.Y);
+  }
+  std::vector<unsigned> Fronts = getFronts(Y);
+  std::vector<double> Crowding = getCrowding(Y, Fronts);
+  for (auto [I, F, C] : zip(Complete, Fronts, Crowding))
+    Done[I].Score = F + (std::isinf(C) ? 0 : 0.9 / (1 + C));
+}
+
+std::vector<size_t> Observations::ranked() const {
+  std::vector<size_t> Order;
+  for (auto [I, O] : enumerate(Done))
+    if (!O.failed() && !O.T->DuplicateOf)
+      Order.push_back(I);
+  llvm::sort(Order, [&](size_t A, size_t B) {
+    return std::pair(Done[A].Score, A) < std::pair(Done[B].Score, B);
+  });
+  return Order;
+}
+
+static bool dominatesMinimized(ArrayRef<double> A, ArrayRef<double> B) {
+  bool Better = false;
+  for (auto [X, Y] : zip(A, B)) {
+    if (X > Y)
+      return false;
+    Better |= X < Y;
+  }
+  return Better;
+}
+
+std::vector<unsigned> mneme::getFronts(ArrayRef<std::vector<double>> Y) {
+  std::vector<size_t> Order(Y.size());
+  std::iota(Order.begin(), Order.end(), 0);
+  // In this order a point is dominated by earlier ones only.
+  llvm::sort(Order, [&](size_t A, size_t B) {
+    return std::tie(Y[A], A) < std::tie(Y[B], B);
+  });
+
+  std::vector<unsigned> Result(Y.size());
+  std::vector<std::vector<size_t>> Fronts;
+  for (size_t I : Order) {
+    // What a front dominates, all fronts before it do.
+    auto First = llvm::partition_point(Fronts, [&](ArrayRef<size_t> Front) {
+      return any_of(llvm::reverse(Front), [&](size_t J) {
+        return dominatesMinimized(Y[J], Y[I]);
+      });
+    });
+    Result[I] = First - Fronts.begin();
+    if (First == Fronts.end())
+      Fronts.emplace_back(1, I);
+    else
+      First->push_back(I);
+  }
+  return Result;
+}
+
+std::vector<double> mneme::getCrowding(ArrayRef<std::vector<double>> Y,
+                                       ArrayRef<unsigned> Fronts) {
+  constexpr double Infinity = std::numeric_limits<double>::infinity();
+  std::map<unsigned, std::vector<size_t>> Members;
+  for (auto [I, F] : enumerate(Fronts))
+    Members[F].push_back(I);
+
+  std::vector<double> Distance(Y.size(), 0);
+  for (auto &[F, Front] : Members) {
+    for (size_t D = 0; D != Y[Front.front()].size(); ++D) {
+      llvm::sort(Front, [&](size_t A, size_t B) {
+        return std::pair(Y[A][D], A) < std::pair(Y[B][D], B);
+      });
+      double Extent = Y[Front.back()][D] - Y[Front.front()][D];
+      Distance[Front.front()] = Distance[Front.back()] = Infinity;
+      if (Extent <= 0)
+        continue;
+      for (size_t I = 1; I + 1 < Front.size(); ++I)
+        Distance[Front[I]] +=
+            (Y[Front[I + 1]][D] - Y[Front[I - 1]][D]) / Extent;
+    }
+  }
+  return Distance;
+}
+
+//===----------------------------------------------------------------------===//
+// Points
+//===----------------------------------------------------------------------===//
+
+std::vector<Point> mneme::getOtherValues(const SearchSpace &Space,
+                                         const Point &P, unsigned MaxValues,
+                                         RandomEngine &Random) {
+  std::vector<Point> Others;
+  auto Add = [&](unsigned Dim, uint64_t Value) {
+    if (Value == P[Dim])
+      return;
+    Point Other = P;
+    Other[Dim] = Value;
+    Space.canonicalize(Other);
+    if (Space.isValid(Other))
+      Others.push_back(std::move(Other));
+  };
+  for (auto [I, D] : enumerate(Space.dimensions())) {
+    if (D.Kind != Dimension::Ordered || !Space.isActive(P, I))
+      continue;
+    if (D.Count <= MaxValues)
+      for (uint64_t V = 0; V != D.Count; ++V)
+        Add(I, V);
+    else
+      for (unsigned K = 0; K != MaxValues; ++K)
+        Add(I, randomBelow(Random, D.Count));
+  }
+  return Others;
+}
+
+bool Batch::isNew(const Point &P) const {
+  uint64_t Digest = Context.Space.digest(P);
+  return !Context.Proposed.contains(Digest) && !Digests.contains(Digest);
+}
+
+bool Batch::add(Point P) {
+  if (isFull() || !isNew(P))
+    return false;
+  Digests.insert(Context.Space.digest(P));
+  Points.push_back(std::move(P));
+  return true;
+}
+
+/// More points than this are not looked at one by one.
+static constexpr uint64_t MaxEnumerated = 1 << 20;
+/// As many tries find nothing new when less than about 2 % are.
+static constexpr unsigned MaxTries = 200;
+
+bool UnseenPoints::findLeft() {
+  if (Left)
+    return true;
+  std::optional<APInt> Count = Context.Space.count();
+  if (!Count || Count->ugt(MaxEnumerated))
+    return false;
+  Left.emplace();
+  for (uint64_t I = 0, E = Count->getZExtValue(); I != E; ++I) {
+    Point P = Context.Space.at(APInt(64, I));
+    if (Context.Space.isValid(P) &&
+        !Context.Proposed.contains(Context.Space.digest(P)))
+      Left->push_back(I);
+  }
+  return true;
+}
+
+std::optional<Point> UnseenPoints::draw(const Batch &B, RandomEngine &Random) {
+  for (unsigned Try = 0; Try != MaxTries; ++Try) {
+    std::optional<Point> P = Context.Space.sample(Random);
+    if (!P)
+      break;
+    if (B.isNew(*P))
+      return P;
+  }
+  if (!findLeft())
+    return std::nullopt;
+  erase_if(*Left, [&](uint64_t I) {
+    return Context.Proposed.contains(
+        Context.Space.digest(Context.Space.at(APInt(64, I))));
+  });
+  std::vector<uint64_t> Numbers = *Left;
+  while (!Numbers.empty()) {
+    uint64_t &Chosen = Numbers[randomBelow(Random, Numbers.size())];
+    Point P = Context.Space.at(APInt(64, Chosen));
+    if (B.isNew(P))
+      return P;
+    Chosen = Numbers.back();
+    Numbers.pop_back();
+  }
+  return std::nullopt;
+}
+
+void UnseenPoints::fill(Batch &B, RandomEngine &Random) {
+  while (!B.isFull()) {
+    std::optional<Point> P = draw(B, Random);
+    if (!P || !B.add(std::move(*P)))
+      return;
+  }
+}
+
+void StartPoints::fill(Batch &B) {
+  if (!Points) {
+    RandomEngine Random(mixSeed(Context.Seed, 0));
+    Points = Context.Space.stratified(N, Random);
+  }
+  for (const Point &P : *Points)
+    B.add(P);
+}
