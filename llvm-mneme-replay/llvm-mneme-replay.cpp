@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
@@ -46,6 +47,11 @@ static cl::opt<std::string>
              cl::value_desc("id"), cl::cat(Cat));
 static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
                                cl::aliasopt(RecordId), cl::cat(Cat));
+static cl::opt<std::string>
+    Config("config",
+           cl::desc("Replay the configuration of a file, as tuning writes it; "
+                    "options that are given win"),
+           cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<std::string>
     IRFile("ir",
            cl::desc("Replay this IR (.ll or .bc) instead of the recorded one"),
@@ -207,10 +213,10 @@ static cl::opt<OutputFormat> Format(
     cl::cat(Cat));
 
 /// The option's value when it was given.
-template <typename T, typename Option>
-static void setIfGiven(std::optional<T> &Out, const Option &O) {
+template <typename T, typename U>
+static void setIfGiven(T &Out, const cl::opt<U> &O) {
   if (O.getNumOccurrences())
-    Out = static_cast<T>(O);
+    Out = O.getValue();
 }
 
 static Error readIterations(ReplayOptions &O) {
@@ -237,30 +243,23 @@ splitLikeShell(const cl::list<std::string> &Texts) {
   return {Words.begin(), Words.end()};
 }
 
-static Expected<ReplayOptions> readOptions() {
-  ReplayOptions O;
-  O.RecordId = RecordId;
-  O.IRFile = IRFile;
+/// What can be tuned: only what was given, since a configuration may say more.
+static Error readTunables(ReplayOptions &O) {
   setIfGiven(O.Passes, Passes);
   setIfGiven(O.CodeGenLevel, CodeGenOpt);
-  O.Arch = Arch;
-  O.TargetCPU = TargetCPU;
+  setIfGiven(O.TargetCPU, TargetCPU);
   setIfGiven(O.TargetFeatures, TargetFeatures);
-  O.MaxRegisters = MaxRegisters;
+  setIfGiven(O.MaxRegisters, MaxRegisters);
   if (MaxRegisters.getNumOccurrences() && MaxRegisters == 0)
     return createStringError("impossible --maxnreg=0");
-  O.PtxasOptions = splitLikeShell(PtxasOptions);
-  O.Specialize = Specialize;
-  O.SpecializeDims = SpecializeDims;
-  O.SpecializeRanges = SpecializeRanges;
-  O.SetLaunchBounds = SetLaunchBounds;
-  O.MaxThreads = MaxThreads;
-  O.MinBlocks = MinBlocks;
-  O.CompareWithApp = CompareWithApp;
-  O.OutputIR = OutputIR;
-  O.OutputAsm = OutputAsm;
-  O.OutputObject = OutputObject;
-  O.Resources = Resources;
+  if (PtxasOptions.getNumOccurrences())
+    O.PtxasOptions = splitLikeShell(PtxasOptions);
+  setIfGiven(O.Specialize, Specialize);
+  setIfGiven(O.SpecializeDims, SpecializeDims);
+  setIfGiven(O.SpecializeRanges, SpecializeRanges);
+  setIfGiven(O.SetLaunchBounds, SetLaunchBounds);
+  setIfGiven(O.MaxThreads, MaxThreads);
+  setIfGiven(O.MinBlocks, MinBlocks);
   const cl::opt<uint32_t> *Grid[] = {&GridX, &GridY, &GridZ};
   const cl::opt<uint32_t> *Block[] = {&BlockX, &BlockY, &BlockZ};
   for (unsigned I = 0; I != 3; ++I) {
@@ -268,8 +267,22 @@ static Expected<ReplayOptions> readOptions() {
     setIfGiven(O.Block[I], *Block[I]);
   }
   setIfGiven(O.SharedMem, SharedMem);
+  return Error::success();
+}
+
+static Error readOptions(ReplayOptions &O) {
+  if (Error E = readTunables(O))
+    return E;
+  setIfGiven(O.RecordId, RecordId);
+  O.IRFile = IRFile;
+  O.Arch = Arch;
+  O.CompareWithApp = CompareWithApp;
+  O.OutputIR = OutputIR;
+  O.OutputAsm = OutputAsm;
+  O.OutputObject = OutputObject;
+  O.Resources = Resources;
   if (Error E = readIterations(O))
-    return std::move(E);
+    return E;
   setIfGiven(O.Warmup, Warmup);
   O.Compared = Compared;
   O.App = App;
@@ -277,23 +290,22 @@ static Expected<ReplayOptions> readOptions() {
   O.Execute = !NoExecute;
   O.Isolate = !NoIsolation;
   O.Verify = !NoVerify;
-  if (Error E = CommonFlags.apply(O))
-    return std::move(E);
-  return O;
+  return CommonFlags.apply(O);
 }
 
 /// Positional arguments are the database, unless -rdb gave it, then the
 /// pipeline.
 static Error readPositional(std::string &Path, ReplayOptions &O) {
   Path = Database;
+  bool HasPasses = Passes.getNumOccurrences() != 0;
   for (const std::string &Argument : Positional) {
     if (Path.empty())
       Path = Argument;
-    else if (!O.Passes)
-      O.Passes = Argument;
-    else
+    else if (std::exchange(HasPasses, true))
       return createStringError(
           formatv("unexpected argument '{0}'", Argument).str());
+    else
+      O.Passes = Argument;
   }
   if (Path.empty())
     return createStringError(
@@ -301,15 +313,33 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
   return Error::success();
 }
 
-static Expected<int> run() {
-  Expected<ReplayOptions> Options = readOptions();
-  if (!Options)
-    return Options.takeError();
+static Expected<std::unique_ptr<ReplayPlan>> makePlan() {
+  ReplayOptions O;
+  std::optional<ConfigFile> File;
+  if (!Config.empty()) {
+    Expected<ConfigFile> Read = readConfigFile(Config);
+    if (!Read)
+      return Read.takeError();
+    File = std::move(*Read);
+    O.RecordId = File->RecordId;
+    if (Error E = applyConfig(File->Config, O))
+      return createFileError(Config, std::move(E));
+  }
+  if (Error E = readOptions(O))
+    return std::move(E);
   std::string Path;
-  if (Error E = readPositional(Path, *Options))
+  if (Error E = readPositional(Path, O))
     return std::move(E);
   Expected<std::unique_ptr<ReplayPlan>> Plan =
-      ReplayPlan::create(Path, std::move(*Options));
+      ReplayPlan::create(Path, std::move(O));
+  if (Plan && File)
+    if (Error E = checkConfigFile(*File, **Plan))
+      return std::move(E);
+  return Plan;
+}
+
+static Expected<int> run() {
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan();
   if (!Plan)
     return Plan.takeError();
   Expected<ReplayResult> Result = replay(**Plan);
@@ -333,7 +363,6 @@ int main(int argc, char **argv) {
     listDevices(outs());
     return 0;
   }
-  CommonFlags.parseLLVMOptions(ToolName);
   Expected<int> Status = run();
   if (Status)
     return *Status;

@@ -11,6 +11,7 @@
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -169,9 +170,8 @@ KernelCompiler::KernelCompiler() = default;
 KernelCompiler::KernelCompiler(KernelCompiler &&) = default;
 KernelCompiler::~KernelCompiler() = default;
 
-Expected<KernelCompiler> KernelCompiler::create(const Module &M,
-                                                CompileOptions Options) {
-  initializeTargets();
+Expected<KernelCompiler> KernelCompiler::describe(const Module &M,
+                                                  CompileOptions Options) {
   const Function *Kernel = M.getFunction(Options.Kernel);
   if (!Kernel || Kernel->isDeclaration())
     return createStringError(
@@ -180,67 +180,153 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
   if (!TT.isNVPTX() && !TT.isAMDGCN())
     return createStringError(
         formatv("'{0}' is not a GPU triple", TT.str()).str());
-
-  std::string Message;
-  const Target *T = TargetRegistry::lookupTarget(TT, Message);
-  if (!T)
-    return createStringError(Message);
-
-  KernelCompiler C;
   if (Error E = checkOptions(TT, Options))
     return std::move(E);
+
+  KernelCompiler C;
   C.Arch = Options.Arch;
   if (C.Arch.empty() && TT.isAMDGCN())
     C.Arch = Options.TargetCPU;
   if (C.Arch.empty())
     C.Arch = Kernel->getFnAttribute("target-cpu").getValueAsString().str();
   C.CPU = Options.TargetCPU.empty() ? C.Arch : Options.TargetCPU;
-  std::string Features = Options.TargetFeatures.value_or("");
+  C.Features = Options.TargetFeatures.value_or("");
   // NVPTX has one subtarget a module; AMDGPU reads each function's own.
   if (TT.isNVPTX() && !Options.TargetFeatures && Options.Arch.empty() &&
       Options.TargetCPU.empty())
-    Features =
+    C.Features =
         Kernel->getFnAttribute("target-features").getValueAsString().str();
   if (C.Arch.empty())
     return createStringError(
         formatv("kernel '{0}' has no target-cpu; say which with --arch",
                 Options.Kernel)
             .str());
-
   C.CodeGenLevel =
       Options.CodeGenLevel.value_or(getDefaultCodeGenLevel(Options.OptLevel));
-  C.FuseFP = TT.isNVPTX() && hasContractFlags(M);
   C.Pipeline = Options.Passes.value_or(getClangPipeline(Options.OptLevel));
   C.Options = std::move(Options);
+  return std::move(C);
+}
+
+Expected<KernelCompiler> KernelCompiler::create(const Module &M,
+                                                CompileOptions Options) {
+  initializeTargets();
+  Expected<KernelCompiler> C = describe(M, std::move(Options));
+  if (C)
+    if (Error E = C->setUp(M))
+      return std::move(E);
+  return C;
+}
+
+/// All that takes longer than a look at the options.
+Error KernelCompiler::setUp(const Module &M) {
+  LLVMOptionScope Scope;
+  if (Error E = Scope.enter(Options.LLVMOptions))
+    return E;
+  const Triple &TT = M.getTargetTriple();
+  std::string Message;
+  const Target *T = TargetRegistry::lookupTarget(TT, Message);
+  if (!T)
+    return createStringError(Message);
+  FuseFP = TT.isNVPTX() && hasContractFlags(M);
 
   // As clang's EmitAssemblyHelper does for a device compilation.
   TargetOptions TO;
-  TO.AllowFPOpFusion = C.FuseFP ? FPOpFusion::Fast : FPOpFusion::Standard;
+  TO.AllowFPOpFusion = FuseFP ? FPOpFusion::Fast : FPOpFusion::Standard;
   TO.MCOptions.AsmVerbose = true;
   TO.DebuggerTuning = DebuggerKind::GDB;
-  std::optional<CodeGenOptLevel> Level = CodeGenOpt::getLevel(C.CodeGenLevel);
+  std::optional<CodeGenOptLevel> Level = CodeGenOpt::getLevel(CodeGenLevel);
   if (!Level)
     return createStringError(formatv("invalid code generation level {0}: "
                                      "must be 0, 1, 2 or 3",
-                                     C.CodeGenLevel)
+                                     CodeGenLevel)
                                  .str());
   // An invalid CPU is only a warning of the subtarget, printed at each use.
   std::unique_ptr<MCSubtargetInfo> STI(T->createMCSubtargetInfo(TT, "", ""));
-  if (Error E = checkProcessor(STI.get(), TT, C.Arch, ""))
-    return std::move(E);
-  if (Error E = checkProcessor(STI.get(), TT, C.CPU,
-                               C.Options.TargetFeatures.value_or("")))
-    return std::move(E);
-  C.TM.reset(T->createTargetMachine(TT, C.CPU, Features, TO,
-                                    TT.isNVPTX() ? Reloc::Static : Reloc::PIC_,
-                                    std::nullopt, *Level));
-  if (!C.TM)
+  if (Error E = checkProcessor(STI.get(), TT, Arch, ""))
+    return E;
+  if (Error E = checkProcessor(STI.get(), TT, CPU,
+                               Options.TargetFeatures.value_or("")))
+    return E;
+  TM.reset(T->createTargetMachine(TT, CPU, Features, TO,
+                                  TT.isNVPTX() ? Reloc::Static : Reloc::PIC_,
+                                  std::nullopt, *Level));
+  if (!TM)
     return createStringError(
         formatv("no code generator for {0}", TT.str()).str());
-  if (Error E = checkPipeline(*C.TM, C.Pipeline, C.Options.Plugins))
-    return std::move(E);
-  return std::move(C);
+  return checkPipeline(*TM, Pipeline, Options.Plugins);
 }
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A text that tells all lists of fields apart.
+class KeyBuilder {
+public:
+  KeyBuilder &add(StringRef Text) {
+    OS << Text.size() << ':' << Text;
+    return *this;
+  }
+  KeyBuilder &add(uint64_t Number) {
+    OS << Number << ';';
+    return *this;
+  }
+  KeyBuilder &add(const Dim3 &D) { return add(D.X).add(D.Y).add(D.Z); }
+  KeyBuilder &add(const LLVMOption &O) { return add(O.Name).add(O.Value); }
+  template <typename T> KeyBuilder &add(const std::optional<T> &V) {
+    add(uint64_t(V.has_value()));
+    return V ? add(*V) : *this;
+  }
+  template <typename T> KeyBuilder &add(const std::vector<T> &List) {
+    add(List.size());
+    for (const T &V : List)
+      add(V);
+    return *this;
+  }
+  std::string take() { return std::move(Text); }
+
+private:
+  std::string Text;
+  raw_string_ostream OS{Text};
+};
+} // namespace
+
+std::string mneme::getKey(const CompileOptions &O) {
+  KeyBuilder K;
+  K.add(O.Kernel).add(O.Passes).add(O.OptLevel);
+  K.add(O.CodeGenLevel ? std::optional<uint64_t>(*O.CodeGenLevel)
+                       : std::nullopt);
+  K.add(O.Arch).add(O.TargetCPU).add(O.TargetFeatures).add(O.MaxRegisters);
+  const SpecializeOptions &S = O.Specialize;
+  K.add(S.Args.size());
+  for (auto [Index, Value] : S.Args)
+    K.add(uint64_t(Index)).add(Value);
+  K.add(S.Block).add(S.Grid).add(uint64_t(S.Constants)).add(uint64_t(S.Ranges));
+  K.add(S.MaxThreads).add(S.MinBlocks);
+  K.add(O.Plugins).add(O.PtxasOptions).add(O.LLVMOptions);
+  K.add(uint64_t(O.Assembler)).add(O.CudaPath);
+  return K.take();
+}
+
+std::string KernelCompiler::codegenKey() const {
+  KeyBuilder K;
+  K.add(LLVM_VERSION_STRING).add(Options.Kernel).add(CPU).add(Features);
+  K.add(uint64_t(FuseFP)).add(Options.LLVMOptions);
+  return K.take() + assembleKey();
+}
+
+std::string KernelCompiler::assembleKey() const {
+  KeyBuilder K;
+  K.add(Arch).add(uint64_t(CodeGenLevel)).add(Options.PtxasOptions);
+  K.add(uint64_t(Options.Assembler)).add(Options.CudaPath);
+  return K.take();
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
 
 /// Makes all functions of \p M ones of the architecture asked for.
 void KernelCompiler::retarget(Module &M) const {
@@ -268,6 +354,9 @@ void KernelCompiler::limitRegisters(Module &M) const {
 }
 
 Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
+  LLVMOptionScope Scope;
+  if (Error E = Scope.enter(Options.LLVMOptions))
+    return E;
   DiagnosticScope Diagnostics(M.getContext());
   Stopwatch Preprocess;
   retarget(M);
@@ -345,7 +434,11 @@ static void addOtherKernel(Module &M) {
 
 Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
                                                     bool Object) const {
+  LLVMOptionScope Scope;
+  if (Error E = Scope.enter(Options.LLVMOptions))
+    return std::move(E);
   LLVMContext Context;
+  Context.setDiscardValueNames(true);
   std::unique_ptr<Module> Copy = copyModule(M, Context);
   if (Copy->getTargetTriple().isNVPTX()) {
     placeVariables(*Copy);
@@ -381,17 +474,25 @@ Expected<std::string> KernelCompiler::emitAssembly(const Module &M) const {
   return std::string(Text->begin(), Text->end());
 }
 
-Error KernelCompiler::emitImage(const Module &M, CompileResult &Result) const {
+Error KernelCompiler::emitImage(
+    const Module &M, CompileResult &Result,
+    function_ref<bool(StringRef PTX)> IsKnown) const {
   Stopwatch Codegen;
   bool IsNVPTX = M.getTargetTriple().isNVPTX();
   Expected<SmallVector<char, 0>> Emitted = emit(M, /*Object=*/!IsNVPTX);
   if (!Emitted)
     return Emitted.takeError();
 
+  if (IsNVPTX)
+    Result.Assembly.assign(Emitted->begin(), Emitted->end());
+  if (IsNVPTX && IsKnown && IsKnown(Result.Assembly)) {
+    Result.CodegenTime = Codegen.seconds();
+    return Error::success();
+  }
+
   std::string PtxasLog;
   Stopwatch Assemble;
   if (IsNVPTX) {
-    Result.Assembly.assign(Emitted->begin(), Emitted->end());
     AssembleOptions AO;
     AO.Arch = Arch;
     AO.Level = CodeGenLevel;

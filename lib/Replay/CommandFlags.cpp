@@ -130,8 +130,29 @@ static Error parseAll(std::vector<T> &Out, const cl::list<std::string> &Texts,
   return Error::success();
 }
 
+/// "-name=value", or, as the driver of clang takes them, "-name" and "value".
+static Error parseLLVMOptions(std::vector<LLVMOption> &Out,
+                              const cl::list<std::string> &Texts) {
+  std::vector<LLVMOption> Given;
+  for (StringRef Text : Texts) {
+    if (!Text.starts_with("-") && !Given.empty() &&
+        Given.back().Value.empty()) {
+      Given.back().Value = Text.str();
+      continue;
+    }
+    Expected<LLVMOption> Option = parseLLVMOption(Text);
+    if (!Option)
+      return Option.takeError();
+    Given.push_back(std::move(*Option));
+  }
+  overrideLLVMOptions(Out, Given);
+  return Error::success();
+}
+
 Error ReplayFlags::apply(ReplayOptions &R) const {
   R.Plugins.assign(O->Plugins.begin(), O->Plugins.end());
+  if (Error E = parseLLVMOptions(R.LLVMOptions, O->LLVMOptions))
+    return E;
   R.Assembler = O->Assembler;
   R.CudaPath = O->CudaPath;
   R.Device = O->Device;
@@ -155,14 +176,4 @@ Error ReplayFlags::apply(ReplayOptions &R) const {
     return NaN.takeError();
   R.NaN = *NaN;
   return Error::success();
-}
-
-void ReplayFlags::parseLLVMOptions(StringRef ToolName) const {
-  if (O->LLVMOptions.empty())
-    return;
-  std::string Name = (ToolName + " (LLVM option parsing)").str();
-  SmallVector<const char *, 8> Args = {Name.c_str()};
-  for (const std::string &Option : O->LLVMOptions)
-    Args.push_back(Option.c_str());
-  cl::ParseCommandLineOptions(Args.size(), Args.data());
 }

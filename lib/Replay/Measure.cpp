@@ -8,11 +8,14 @@
 
 #include "llvm/Mneme/Replay/Measure.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
+#include <random>
 #include <thread>
 
 using namespace llvm;
@@ -77,7 +80,9 @@ public:
   MeasureRun(Measurer &Owner, ArrayRef<SampleSource *> Sources,
              const MeasureRules &Rules)
       : Owner(Owner), Machine(Owner.Machine), Sources(Sources), Rules(Rules),
-        Results(Sources.size()) {}
+        Results(Sources.size()), Random(Rules.Seed.value_or(0)) {
+    append_range(Order, seq(Sources.size()));
+  }
 
   Expected<bool> run();
 
@@ -91,6 +96,8 @@ private:
   std::vector<Measurement> Results;
 
   unsigned Repeat = 1;
+  SmallVector<size_t> Order; ///< Of the sources in the last round.
+  std::mt19937_64 Random;
   size_t Rounds = 0;        ///< That are kept.
   size_t CheckedRounds = 0; ///< Of them, those whose clock was right.
   SmallVector<double> GoodClocks;
@@ -102,9 +109,11 @@ private:
   Expected<bool> warmUpSource(size_t Source, bool IsWarm,
                               SmallVectorImpl<double> &Shortest);
   void chooseRepeat(ArrayRef<double> Nanoseconds);
+  void chooseOrder();
   Expected<bool> takeRound();
   std::optional<StopReason> shouldStop() const;
   bool isPrecise() const;
+  bool isSlower() const;
   double spentSeconds() const;
   Error noteClock();
   void acceptClock(double Clock);
@@ -176,9 +185,24 @@ void MeasureRun::chooseRepeat(ArrayRef<double> Nanoseconds) {
     M.Repeat = Repeat;
 }
 
+/// Two rounds that mirror each other cancel what changes steadily, an order
+/// by chance what comes and goes.
+void MeasureRun::chooseOrder() {
+  if (Rounds % 2) {
+    std::reverse(Order.begin(), Order.end());
+    return;
+  }
+  std::iota(Order.begin(), Order.end(), 0);
+  if (!Rules.Seed)
+    return;
+  // std::shuffle() is another one with each library.
+  for (size_t I = Order.size(); I > 1; --I)
+    std::swap(Order[I - 1], Order[Random() % I]);
+}
+
 Expected<bool> MeasureRun::takeRound() {
-  for (size_t I = 0; I != Sources.size(); ++I) {
-    size_t Source = Rounds % 2 ? Sources.size() - 1 - I : I;
+  chooseOrder();
+  for (size_t Source : Order) {
     Expected<std::optional<double>> Nanoseconds = launch(Source, Repeat);
     if (!Nanoseconds)
       return Nanoseconds.takeError();
@@ -197,6 +221,13 @@ bool MeasureRun::isPrecise() const {
   });
 }
 
+/// Of one source: is it clear that its median is above the limit?
+bool MeasureRun::isSlower() const {
+  return Rules.StopAbove > 0 && Sources.size() == 1 &&
+         Rounds >= Rules.MinSamplesToStop &&
+         summarize(Results[0].Nanoseconds).Low > Rules.StopAbove;
+}
+
 /// Of the source that took longest.
 double MeasureRun::spentSeconds() const {
   double Longest = 0;
@@ -210,6 +241,8 @@ double MeasureRun::spentSeconds() const {
 }
 
 std::optional<StopReason> MeasureRun::shouldStop() const {
+  if (isSlower())
+    return StopReason::Slower;
   if (Rules.Samples) {
     if (Rounds >= *Rules.Samples)
       return StopReason::Fixed;

@@ -96,7 +96,7 @@ bool ReplayPlan::canReadWhatItWrites() const {
   LLVMContext Context;
   std::unique_ptr<Module> Copy = cloneModule(Context);
   inferAttributes(*Copy);
-  const Function &F = *Copy->getFunction(Kernel.KernelName);
+  const Function &F = *Copy->getFunction(Kernel->KernelName);
   ModRefInfo Others =
       F.getMemoryEffects().getWithoutLoc(IRMemLocation::ArgMem).getModRef();
   if (isModSet(Others))
@@ -105,7 +105,7 @@ bool ReplayPlan::canReadWhatItWrites() const {
     return true;
   DenseSet<size_t> Read, Written;
   for (auto [I, Bytes] : enumerate(State->args())) {
-    if (Kernel.Args[I].Kind != MNEME_ARG_POINTER)
+    if (Kernel->Args[I].Kind != MNEME_ARG_POINTER)
       continue;
     const Argument &A = *F.getArg(I);
     if (A.hasAttribute(Attribute::ReadNone))

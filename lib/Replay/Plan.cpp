@@ -71,12 +71,12 @@ ReplayPlan::create(StringRef Database, ReplayOptions Options) {
 
   auto Start = std::chrono::steady_clock::now();
   Expected<RecordedState> State =
-      RecordedState::load(Plan->Dir, Plan->Kernel, Plan->Instance);
+      RecordedState::load(Plan->Dir, *Plan->Kernel, Plan->Instance);
   if (!State)
     return State.takeError();
   Plan->State = std::make_shared<RecordedState>(std::move(*State));
   Plan->ReadTime = secondsSince(Start);
-  if (Error E = Plan->planVariant())
+  if (Error E = Plan->planVariant(nullptr))
     return std::move(E);
   return std::move(Plan);
 }
@@ -86,6 +86,7 @@ ReplayPlan::vary(ReplayOptions Other, bool WillCompile) const {
   std::unique_ptr<ReplayPlan> Plan(new ReplayPlan());
   Plan->Options = std::move(Other);
   Plan->Options.RecordId = Options.RecordId;
+  Plan->WillCompile = WillCompile;
   Plan->Dir = Dir;
   Plan->Kernel = Kernel;
   Plan->Instance = Instance;
@@ -93,21 +94,30 @@ ReplayPlan::vary(ReplayOptions Other, bool WillCompile) const {
   if (Plan->Options.IRFile == Options.IRFile) {
     Plan->Context = Context;
     Plan->M = M;
+    Plan->Bitcode = Bitcode;
   } else if (Error E = Plan->loadModule()) {
     return std::move(E);
   }
-  if (Error E = Plan->planVariant())
+  if (Error E = Plan->planVariant(this))
     return std::move(E);
   return std::move(Plan);
 }
 
+/// Do they say the same of what is compared, and how?
+static bool compareAlike(const ReplayOptions &A, const ReplayOptions &B) {
+  return A.Norm == B.Norm && A.NaN == B.NaN && A.Tolerances == B.Tolerances &&
+         A.ElementTypes == B.ElementTypes;
+}
+
 /// All that the options decide.
-Error ReplayPlan::planVariant() {
+Error ReplayPlan::planVariant(const ReplayPlan *Other) {
   if (Error E = planLaunch())
     return E;
-  if (Error E = planCompilation())
+  if (Error E = planCompilation(Other))
     return E;
-  if (Error E = planComparison())
+  if (Other && compareAlike(Options, Other->Options))
+    Parts = Other->Parts;
+  else if (Error E = planComparison())
     return E;
   return planMeasurement();
 }
@@ -166,7 +176,7 @@ Error ReplayPlan::chooseInstance(StringRef Database) {
   if (Found.size() > 1)
     return Refuse("several kernels have a record '" + Id +
                   "', name the kernel's file:" + listRecords(Kernels));
-  Kernel = *Found[0].first;
+  Kernel = std::make_shared<RecordedKernel>(*Found[0].first);
   Instance = *Found[0].second;
   return Error::success();
 }
@@ -175,7 +185,7 @@ Error ReplayPlan::loadModule() {
   auto Start = std::chrono::steady_clock::now();
   Context = std::make_shared<LLVMContext>();
   bool Own = !Options.IRFile.empty();
-  std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel.Modules.front());
+  std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel->Modules.front());
   // Text, too: that is what people edit.
   SMDiagnostic Diagnostic;
   // Text by hand often has no data layout, which decides where arguments lie.
@@ -200,34 +210,35 @@ Error ReplayPlan::loadModule() {
   if (verifyModule(*M, &OS))
     return createFileError(
         Path, createStringError("invalid IR: " + StringRef(Broken).rtrim()));
-  const Function *F = M->getFunction(Kernel.KernelName);
+  const Function *F = M->getFunction(Kernel->KernelName);
   if (!F || F->isDeclaration() || !isKernel(*F))
     return createFileError(
-        Path, createStringError("has no kernel '" + Kernel.KernelName + "'"));
-  if (Own && M->getTargetTriple().getArch() != Triple(Kernel.Triple).getArch())
+        Path, createStringError("has no kernel '" + Kernel->KernelName + "'"));
+  if (Own && M->getTargetTriple().getArch() != Triple(Kernel->Triple).getArch())
     return createFileError(
         Path, createStringError("is for " + M->getTargetTriple().str() +
-                                ", the recording for " + Kernel.Triple));
+                                ", the recording for " + Kernel->Triple));
+  Bitcode = std::make_shared<SmallVector<char, 0>>(writeExactBitcode(*M));
   ParseTime = secondsSince(Start);
   return checkSignature();
 }
 
 Error ReplayPlan::checkSignature() const {
-  std::vector<KernelArg> Args = describeArgs(*M, Kernel.KernelName);
+  std::vector<KernelArg> Args = describeArgs(*M, Kernel->KernelName);
   std::string Where = Options.IRFile.empty() ? std::string("the recorded IR")
                                              : "'" + Options.IRFile + "'";
-  if (Args.size() != Kernel.Args.size())
+  if (Args.size() != Kernel->Args.size())
     return createStringError(
         formatv("kernel '{0}' has {1} arguments in {2}, {3} in the recording",
-                Kernel.KernelName, Args.size(), Where, Kernel.Args.size())
+                Kernel->KernelName, Args.size(), Where, Kernel->Args.size())
             .str());
-  for (auto [I, Pair] : enumerate(zip(Args, Kernel.Args))) {
+  for (auto [I, Pair] : enumerate(zip(Args, Kernel->Args))) {
     const auto &[Here, Recorded] = Pair;
     if (Here.Size != Recorded.Size || Here.Offset != Recorded.Offset)
       return createStringError(
           formatv("argument {0} of kernel '{1}' has {2} bytes at offset {3} in "
                   "{4}, {5} at {6} in the recording",
-                  I, Kernel.KernelName, Here.Size, Here.Offset, Where,
+                  I, Kernel->KernelName, Here.Size, Here.Offset, Where,
                   Recorded.Size, Recorded.Offset)
               .str());
     bool IsPointer = Here.Kind == MNEME_ARG_POINTER;
@@ -235,7 +246,7 @@ Error ReplayPlan::checkSignature() const {
       return createStringError(
           formatv("argument {0} of kernel '{1}' is {2} in {3}, but {4} in the "
                   "recording",
-                  I, Kernel.KernelName, IsPointer ? "a pointer" : "a value",
+                  I, Kernel->KernelName, IsPointer ? "a pointer" : "a value",
                   Where, IsPointer ? "a value" : "a pointer")
               .str());
   }
@@ -283,6 +294,13 @@ Error ReplayPlan::planLaunch() {
         formatv("invalid --timeout={0}: must be from 0 to {1} seconds",
                 Options.Timeout, MaxTimeout)
             .str());
+  double Limit = Options.launchTimeout();
+  if (!(Limit >= 0 && Limit <= MaxTimeout))
+    return createStringError(
+        formatv("invalid time limit of a launch, {0} seconds: must be from 0 "
+                "to {1}",
+                Limit, MaxTimeout)
+            .str());
   if (!Options.SetLaunchBounds && (Options.MaxThreads || Options.MinBlocks))
     return createStringError("--max-threads and --min-blocks-per-sm need "
                              "--set-launch-bounds");
@@ -310,10 +328,10 @@ std::vector<KernelGlobal> ReplayPlan::globals() const {
 
 SpecializeOptions ReplayPlan::getSpecialization() const {
   SpecializeOptions SO;
-  SO.Kernel = Kernel.KernelName;
+  SO.Kernel = Kernel->KernelName;
   if (Options.Specialize)
     for (auto [I, Bytes] : enumerate(State->args())) {
-      if (Kernel.Args[I].Kind != MNEME_ARG_VALUE || Bytes.size() > 8)
+      if (Kernel->Args[I].Kind != MNEME_ARG_VALUE || Bytes.size() > 8)
         continue;
       char Raw[8] = {};
       std::copy(Bytes.begin(), Bytes.end(), Raw);
@@ -332,42 +350,67 @@ SpecializeOptions ReplayPlan::getSpecialization() const {
   return SO;
 }
 
-Error ReplayPlan::planCompilation() {
+CompileOptions ReplayPlan::getCompileOptions() const {
   CompileOptions CO;
-  CO.Kernel = Kernel.KernelName;
+  CO.Kernel = Kernel->KernelName;
   CO.Passes = Options.Passes;
-  CO.OptLevel = Kernel.OptLevel.empty() ? "2" : Kernel.OptLevel;
+  CO.OptLevel = Kernel->OptLevel.empty() ? "2" : Kernel->OptLevel;
   CO.CodeGenLevel = Options.CodeGenLevel;
   CO.Arch = Options.Arch;
   CO.TargetCPU = Options.TargetCPU;
   CO.TargetFeatures = Options.TargetFeatures;
   CO.MaxRegisters = Options.MaxRegisters;
   CO.PtxasOptions = Options.PtxasOptions;
+  CO.LLVMOptions = Options.LLVMOptions;
   CO.Assembler = Options.Assembler;
   CO.Plugins = Options.Plugins;
   CO.CudaPath = Options.CudaPath;
   CO.Specialize = getSpecialization();
-  Expected<KernelCompiler> C = KernelCompiler::create(*M, std::move(CO));
-  if (!C)
-    return C.takeError();
-  Compiler.emplace(std::move(*C));
+  return CO;
+}
+
+Error ReplayPlan::planCompilation(const ReplayPlan *Other) {
+  CompileOptions CO = getCompileOptions();
+  bool IsKnown = Other && M == Other->M &&
+                 (!WillCompile || Other->WillCompile) &&
+                 getKey(CO) == getKey(Other->Compiler->options());
+  if (IsKnown) {
+    Compiler = Other->Compiler;
+  } else {
+    Expected<KernelCompiler> C =
+        WillCompile ? KernelCompiler::create(*M, std::move(CO))
+                    : KernelCompiler::describe(*M, std::move(CO));
+    if (!C)
+      return C.takeError();
+    Compiler = std::make_shared<KernelCompiler>(std::move(*C));
+  }
+  if (!WillCompile) {
+    AppImages = std::make_shared<std::vector<SmallVector<char, 0>>>();
+    return Error::success();
+  }
   // A missing tool is no compile error.
   if (Options.wantsGPUImage() && M->getTargetTriple().isNVPTX())
     if (Error E = checkPTXCompiler(Options.Assembler, Options.CudaPath))
       return E;
+  return planAppImages();
+}
+
+Error ReplayPlan::planAppImages() {
+  auto Images = std::make_shared<std::vector<SmallVector<char, 0>>>();
+  AppImages = Images;
   if (Options.CompareWithApp.empty())
     return Error::success();
   if (!M->getTargetTriple().isNVPTX())
     return createStringError("--compare-with-app knows only code for NVIDIA "
                              "GPUs, the kernel is for " +
                              M->getTargetTriple().str());
-  return findKernelImages(Options.CompareWithApp, Kernel.KernelName,
+  return findKernelImages(Options.CompareWithApp, Kernel->KernelName,
                           Compiler->arch())
-      .moveInto(AppImages);
+      .moveInto(*Images);
 }
 
 std::unique_ptr<Module> ReplayPlan::cloneModule(LLVMContext &Context) const {
-  return copyModule(*M, Context);
+  return readExactBitcode(*Bitcode, M->getModuleIdentifier(), Context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -384,6 +427,8 @@ static bool means(StringRef Spec, const RecordedRegion &R,
 }
 
 Error ReplayPlan::planComparison() {
+  auto Planned = std::make_shared<std::vector<ComparePart>>();
+  std::vector<ComparePart> &Parts = *Planned;
   // Annotated ranges split regions into parts; what is between them is exact.
   for (size_t Index = 0; Index != State->regions().size(); ++Index) {
     const RecordedRegion &R = State->regions()[Index];
@@ -467,6 +512,7 @@ Error ReplayPlan::planComparison() {
       }))
     return createStringError("--norm: no buffer has a tolerance, say it with "
                              "--tolerance");
+  this->Parts = std::move(Planned);
   return Error::success();
 }
 

@@ -56,6 +56,23 @@ static constexpr std::pair<StringLiteral, double ReplayTimes::*> TimeKeys[] = {
     {"baseline", &ReplayTimes::Baseline},
 };
 
+json::Value mneme::toJSON(const ReplayTimes &T) {
+  json::Object O;
+  for (auto [Key, Member] : TimeKeys)
+    O[Key] = T.*Member;
+  return O;
+}
+
+bool mneme::fromJSON(const json::Value &V, ReplayTimes &T, json::Path P) {
+  json::ObjectMapper O(V, P);
+  if (!O)
+    return false;
+  for (auto [Key, Member] : TimeKeys)
+    if (!O.map(Key, T.*Member))
+      return false;
+  return true;
+}
+
 static json::Value orNull(StringRef Text) {
   return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
 }
@@ -183,9 +200,6 @@ bool mneme::fromJSON(const json::Value &V, BaselineResult &R, json::Path P) {
 }
 
 json::Value mneme::toJSON(const ReplayResult &R) {
-  json::Object Times;
-  for (auto [Key, Member] : TimeKeys)
-    Times[Key] = R.Times.*Member;
   bool Compiled = R.ObjectSize != 0;
   json::Object O{
       {"verdict", getVerdictName(R.V)},
@@ -200,6 +214,8 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"opt_time", R.Times.Optimize},
       {"codegen_time", R.Times.Codegen + R.Times.Assemble},
       {"obj_size", Compiled ? json::Value(R.ObjectSize) : json::Value(nullptr)},
+      {"ir_hash", orNull(R.IRHash)},
+      {"assembly_hash", orNull(R.AssemblyHash)},
       {"code_hash", orNull(R.CodeHash)},
       {"toolchain", json::Object{{"mneme", getVersion()},
                                  {"llvm", LLVM_VERSION_STRING},
@@ -212,7 +228,7 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"gpu", R.GPU},
       {"host_strategy", orNull(R.HostStrategy)},
       {"host_strategy_reason", orNull(R.HostReason)},
-      {"times", std::move(Times)},
+      {"times", toJSON(R.Times)},
       {"verification", json::Array(R.Buffers)}};
   KernelResources None;
   const KernelResources &Resources = R.Resources ? *R.Resources : None;
@@ -227,12 +243,14 @@ json::Value mneme::toJSON(const ReplayResult &R) {
 bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   json::ObjectMapper O(V, P);
   std::string Name;
-  std::optional<std::string> Error, Device, Strategy, Reason, Hash, Ptxas;
+  std::optional<std::string> Error, Device, Strategy, Reason, Ptxas;
+  std::optional<std::string> IRHash, AssemblyHash, CodeHash;
   std::optional<uint64_t> Size;
   if (!O || !O.map("verdict", Name) || !O.map("executed", R.Executed) ||
       !O.map("error", Error) || !O.map("start_time", R.StartTime) ||
-      !O.map("end_time", R.EndTime) || !O.map("obj_size", Size) ||
-      !O.map("code_hash", Hash) ||
+      !O.map("end_time", R.EndTime) || !O.map("times", R.Times) || !O.map("obj_size", Size) ||
+      !O.map("ir_hash", IRHash) || !O.map("assembly_hash", AssemblyHash) ||
+      !O.map("code_hash", CodeHash) ||
       !mapMeasurement(O, R.Measured) || !O.map("baseline", R.Compared) ||
       !O.map("gpu", R.GPU) || !O.map("device", Device) ||
       !O.map("host_strategy", Strategy) ||
@@ -247,18 +265,14 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   R.HostStrategy = Strategy.value_or("");
   R.HostReason = Reason.value_or("");
   R.ObjectSize = Size.value_or(0);
-  R.CodeHash = Hash.value_or("");
+  R.IRHash = IRHash.value_or("");
+  R.AssemblyHash = AssemblyHash.value_or("");
+  R.CodeHash = CodeHash.value_or("");
   json::ObjectMapper Tools(*V.getAsObject()->get("toolchain"),
                            P.field("toolchain"));
   if (!Tools || !Tools.map("ptxas", Ptxas))
     return false;
   R.Assembler = Ptxas.value_or("");
-  json::ObjectMapper Times(*V.getAsObject()->get("times"), P.field("times"));
-  if (!Times)
-    return false;
-  for (auto [Key, Member] : TimeKeys)
-    if (!Times.map(Key, R.Times.*Member))
-      return false;
   return true;
 }
 

@@ -6,19 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One evaluation: compile, load, verify, measure; and the session that many of
-// them share.
+// One evaluation: load, verify, measure; and the session that many of them
+// share.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScopedTimer.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Replay/Session.h"
-#include "llvm/Mneme/Support/Digest.h"
-#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
 #include <chrono>
 
 using namespace llvm;
@@ -32,22 +30,6 @@ static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
 static constexpr uint64_t MaxKeptBytes = uint64_t(1) << 30;
 
 namespace {
-/// Adds the time of its scope to a figure.
-class ScopedTimer {
-public:
-  explicit ScopedTimer(double &Sum)
-      : Sum(Sum), Start(std::chrono::steady_clock::now()) {}
-  ~ScopedTimer() {
-    Sum +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - Start)
-            .count();
-  }
-
-private:
-  double &Sum;
-  std::chrono::steady_clock::time_point Start;
-};
-
 /// Time that passes, and a GPU's clock.
 class DeviceMachine final : public SampleMachine {
 public:
@@ -66,173 +48,6 @@ static double now() {
   return std::chrono::duration<double>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-//===----------------------------------------------------------------------===//
-// Compilation
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// One compilation of a plan's kernel.
-class Compilation {
-public:
-  Compilation(const ReplayPlan &Plan, bool ForGPU,
-              ReplaySession::StageFn Report)
-      : Plan(Plan), Options(Plan.options()), ForGPU(ForGPU), Report(Report) {}
-
-  Expected<CompiledKernel> run();
-
-private:
-  const ReplayPlan &Plan;
-  const ReplayOptions &Options;
-  bool ForGPU;
-  ReplaySession::StageFn Report;
-  CompiledKernel Code;
-
-  Error emitForGPU(const Module &M, CompileResult &Compiled);
-  Error emitForHost(Module &M);
-  Error compareWithApp(StringRef Image);
-  Error writeIR(const Module &M);
-  Error writeFiles(const CompileResult &Compiled);
-
-  /// What the compiler says about the code is a result.
-  CompiledKernel fail(Error E) {
-    Code.V = Verdict::CompileError;
-    Code.Error = toString(std::move(E));
-    return std::move(Code);
-  }
-};
-} // namespace
-
-Expected<CompiledKernel> Compilation::run() {
-  Report(ReplayStage::Optimize);
-  LLVMContext Context;
-  std::unique_ptr<Module> M = [&] {
-    ScopedTimer Timer(Code.Times.Specialize);
-    return Plan.cloneModule(Context);
-  }();
-  CompileResult Compiled;
-  Error E = Plan.compiler().optimize(*M, Compiled);
-  Code.Times.Specialize += Compiled.PreprocessTime;
-  Code.Times.Optimize = Compiled.OptimizeTime;
-  if (E)
-    return fail(std::move(E));
-  if (Error Failed = writeIR(*M))
-    return std::move(Failed);
-
-  Report(ReplayStage::Codegen);
-  if (Error E = emitForGPU(*M, Compiled))
-    return fail(std::move(E));
-  if (Error Failed = writeFiles(Compiled))
-    return std::move(Failed);
-  if (Error Failed = compareWithApp(
-          StringRef(Compiled.Image.data(), Compiled.Image.size())))
-    return std::move(Failed);
-  if (Options.Execute && !ForGPU)
-    if (Error E = emitForHost(*M))
-      return fail(std::move(E));
-  return std::move(Code);
-}
-
-Error Compilation::writeIR(const Module &M) {
-  if (Options.OutputIR.empty())
-    return Error::success();
-  return writeFileAtomically(Options.OutputIR, [&](raw_ostream &OS) {
-    M.print(OS, nullptr);
-    return Error::success();
-  });
-}
-
-/// As far as anybody wants to know: the assembly, the image and its resources.
-Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
-  bool RunsThere = Options.Execute && ForGPU;
-  if (RunsThere || Options.wantsGPUImage()) {
-    if (Error E = Plan.compiler().emitImage(M, Compiled))
-      return E;
-    Code.Resources = Compiled.Resources;
-    Code.ObjectSize = Compiled.Image.size();
-    StringRef Bytes(Compiled.Image.data(), Compiled.Image.size());
-    Code.CodeHash = toHexString(digest128(Bytes));
-    Code.Assembler = readPtxasBuild(Bytes);
-    if (Options.Execute && !ForGPU) {
-      Code.Times.GPUCodegen = Compiled.CodegenTime;
-    } else {
-      Code.Times.Codegen = Compiled.CodegenTime - Compiled.AssembleTime;
-      Code.Times.Assemble = Compiled.AssembleTime;
-    }
-  }
-  if (RunsThere) {
-    DeviceImage &Image = Code.Image;
-    Image.Triple = M.getTargetTriple().str();
-    Image.Arch = Plan.compiler().arch().str();
-    Image.KernelName = Plan.kernel().KernelName;
-    Image.Object = Compiled.Image;
-    Image.Args = Plan.kernel().Args;
-    for (const KernelGlobal &G : Plan.globals()) {
-      const GlobalVariable *Variable = M.getNamedGlobal(G.Name);
-      if (Variable && !Variable->isDeclaration())
-        Image.Globals.push_back(G.Name);
-    }
-  }
-  if (Options.OutputAsm.empty() || !Compiled.Assembly.empty())
-    return Error::success();
-  return Plan.compiler().emitAssembly(M).moveInto(Compiled.Assembly);
-}
-
-Error Compilation::writeFiles(const CompileResult &Compiled) {
-  if (!Options.OutputAsm.empty())
-    if (Error E = writeFileAtomically(Options.OutputAsm, Compiled.Assembly))
-      return E;
-  if (Options.OutputObject.empty())
-    return Error::success();
-  return writeFileAtomically(
-      Options.OutputObject,
-      StringRef(Compiled.Image.data(), Compiled.Image.size()));
-}
-
-/// An application may have several kernels of that name; the one that is the
-/// same counts, else the first.
-Error Compilation::compareWithApp(StringRef Image) {
-  for (const SmallVector<char, 0> &Theirs : Plan.appImages()) {
-    StringRef Other(Theirs.data(), Theirs.size());
-    StringRef Kernel = Plan.kernel().KernelName;
-    Expected<CodeComparison> Compared = compareKernelCode(Image, Other, Kernel);
-    if (!Compared)
-      return createFileError(Options.CompareWithApp, Compared.takeError());
-    if (Code.App && !Compared->Identical)
-      continue;
-    Expected<KernelResources> Resources = readResources(Other, Kernel);
-    if (!Resources)
-      return createFileError(Options.CompareWithApp, Resources.takeError());
-    Code.App.emplace();
-    Code.App->App = Options.CompareWithApp;
-    Code.App->Copies = Plan.appImages().size();
-    Code.App->Options = readPtxasOptions(Other);
-    Code.App->Code = std::move(*Compared);
-    Code.App->Resources = *Resources;
-    if (Code.App->Code.Identical)
-      break;
-  }
-  return Error::success();
-}
-
-Error Compilation::emitForHost(Module &M) {
-  Expected<DeviceImage> Image = [&] {
-    ScopedTimer Timer(Code.Times.Codegen);
-    return compileKernelForHost(M, Plan.kernel().KernelName, Options.Host);
-  }();
-  if (!Image)
-    return Image.takeError();
-  const HostKernelInfo &Info = getHostKernelInfo(*Image);
-  Code.HostStrategy = getHostStrategyName(Info.Strategy).str();
-  Code.HostReason = Info.Reason;
-  if (!Code.Resources) {
-    Code.ObjectSize = Image->Object.size();
-    Code.CodeHash = toHexString(
-        digest128(StringRef(Image->Object.data(), Image->Object.size())));
-  }
-  Code.Image = std::move(*Image);
-  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,7 +95,8 @@ static std::string describeMismatch(ArrayRef<BufferReport> Buffers) {
   return Text;
 }
 
-namespace {
+namespace llvm {
+namespace mneme {
 /// A loaded kernel with its launch, to be verified and measured.
 class Contender final : public SampleSource {
 public:
@@ -323,7 +139,8 @@ private:
 
   Expected<std::vector<std::vector<char>>> readFailures();
 };
-} // namespace
+} // namespace mneme
+} // namespace llvm
 
 Contender::Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
                      ReplayTimes &Times, ReplaySession::StageFn Report)
@@ -331,7 +148,7 @@ Contender::Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
   Config.Grid = Plan.grid();
   Config.Block = Plan.block();
   Config.DynamicShared = Plan.sharedMem();
-  Config.TimeoutSeconds = Plan.options().Timeout;
+  Config.TimeoutSeconds = Plan.options().launchTimeout();
   Config.Cooperative = Plan.instance().Cooperative;
 }
 
@@ -482,18 +299,29 @@ private:
 } // namespace mneme
 } // namespace llvm
 
-Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
-  R.StartTime = now();
-  R.Device = D.getName();
+static void describeCode(const CompiledKernel &Code, ReplayResult &R) {
   R.HostStrategy = Code.HostStrategy;
   R.HostReason = Code.HostReason;
   R.Resources = Code.Resources;
   R.App = Code.App;
   R.ObjectSize = Code.ObjectSize;
+  R.IRHash = Code.IRHash;
+  R.AssemblyHash = Code.AssemblyHash;
   R.CodeHash = Code.CodeHash;
   R.Assembler = Code.Assembler;
   R.V = Code.V;
   R.Error = Code.Error;
+  R.Times.Specialize = Code.Times.Specialize;
+  R.Times.Optimize = Code.Times.Optimize;
+  R.Times.Codegen = Code.Times.Codegen;
+  R.Times.Assemble = Code.Times.Assemble;
+  R.Times.GPUCodegen = Code.Times.GPUCodegen;
+}
+
+Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
+  R.StartTime = now();
+  R.Device = D.getName();
+  describeCode(Code, R);
   if (GPU)
     describeGPU();
   if (R.V != Verdict::CompileError)
@@ -579,6 +407,7 @@ MeasureRules ReplayRun::getRules() const {
   MeasureRules Rules;
   Rules.Samples = Options.Iterations;
   Rules.Warmup = Options.Warmup;
+  Rules.StopAbove = Options.StopAbove;
   if (GPU || Options.Adaptive)
     return Rules;
   Rules.Samples = Options.Iterations.value_or(Options.HostIterations);
@@ -586,32 +415,51 @@ MeasureRules ReplayRun::getRules() const {
   return Rules;
 }
 
-Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
+/// Measures loaded kernels side by side on the session's device.
+/// \returns none when one of them fails.
+static Expected<std::vector<Measurement>>
+measureAll(Measurer &M, Device &D, ArrayRef<Contender *> Contenders,
+           std::optional<CacheMode> WantedCache, bool Restore,
+           MeasureRules Rules) {
+  GPUDevice *GPU = D.asGPU();
   CacheMode Cache =
-      Options.Cache.value_or(GPU ? CacheMode::Cold : CacheMode::Warm);
-  bool Restore = Session.needsRestoring(Plan);
+      WantedCache.value_or(GPU ? CacheMode::Cold : CacheMode::Warm);
   SmallVector<SampleSource *, 2> Sources;
-  for (Contender *C : {&Candidate, Other})
-    if (C) {
-      C->Cache = Cache;
-      C->Restore = Restore;
-      Sources.push_back(C);
-    }
-  MeasureRules Rules = getRules();
+  for (Contender *C : Contenders) {
+    C->Cache = Cache;
+    C->Restore = Restore;
+    Sources.push_back(C);
+  }
   Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
-  double Run = R.Times.Run, Restored = R.Times.Restore;
-  auto MeasureAll = [&] {
-    ScopedTimer Timer(Run);
-    return Session.TheMeasurer->measure(Sources, Rules);
-  };
   auto TimerName = [&]() -> StringRef {
     return GPU ? GPU->getTimerName() : "host";
   };
   StringRef TimerBefore = TimerName();
-  Expected<std::vector<Measurement>> Measured = MeasureAll();
+  Expected<std::vector<Measurement>> Measured = M.measure(Sources, Rules);
   // Where CUPTI stops reporting kernels, events go on: no samples of both.
   if (Measured && !Measured->empty() && TimerName() != TimerBefore)
-    Measured = MeasureAll();
+    Measured = M.measure(Sources, Rules);
+  if (!Measured)
+    return Measured.takeError();
+  for (Measurement &One : *Measured) {
+    One.Timer = TimerName().str();
+    One.Cache = Cache;
+    One.Restored = Restore;
+  }
+  return Measured;
+}
+
+Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
+  SmallVector<Contender *, 2> Contenders = {&Candidate};
+  if (Other)
+    Contenders.push_back(Other);
+  bool Restore = Session.needsRestoring(Plan);
+  double Run = R.Times.Run, Restored = R.Times.Restore;
+  Expected<std::vector<Measurement>> Measured = [&] {
+    ScopedTimer Timer(Run);
+    return measureAll(*Session.TheMeasurer, D, Contenders, Options.Cache,
+                      Restore, getRules());
+  }();
   R.Times.Run = Run - (R.Times.Restore - Restored);
   if (!Measured)
     return Measured.takeError();
@@ -622,11 +470,6 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
       Session.Lost |= losesDevice(*Other, GPU);
     }
     return Error::success();
-  }
-  for (Measurement &M : *Measured) {
-    M.Timer = TimerName().str();
-    M.Cache = Cache;
-    M.Restored = Restore;
   }
   R.Measured = std::move(Measured->front());
   if (Other)
@@ -643,44 +486,11 @@ void ReplayRun::compareWithBaseline(Measurement Other) {
   R.Compared->Measured = std::move(Other);
 }
 
-ReplayOptions mneme::getBaselineOptions(const ReplayOptions &O) {
-  ReplayOptions B;
-  B.Arch = O.Arch;
-  B.CudaPath = O.CudaPath;
-  B.Assembler = O.Assembler;
-  B.Device = O.Device;
-  B.Host = O.Host;
-  B.Verify = O.Verify;
-  B.Timeout = O.Timeout;
-  B.Tolerances = O.Tolerances;
-  B.ElementTypes = O.ElementTypes;
-  B.Norm = O.Norm;
-  B.NaN = O.NaN;
-  return B;
-}
-
 Expected<CompiledKernel> ReplayRun::makeBaselineCode() {
-  if (Options.Compared == Baseline::Recompiled)
-    return Compilation(*BaselinePlan, GPU != nullptr, Report).run();
-  const RecordedKernel &K = Plan.kernel();
-  Expected<SmallVector<char, 0>> Cubin =
-      extractKernelImage(Options.appFile(), K.KernelName, K.Arch);
-  if (!Cubin)
-    return Cubin.takeError();
-  CompiledKernel Code;
-  Expected<KernelResources> Resources =
-      readResources(StringRef(Cubin->data(), Cubin->size()), K.KernelName);
-  if (!Resources)
-    return Resources.takeError();
-  Code.Resources = *Resources;
-  Code.Image.Triple = K.Triple;
-  Code.Image.Arch = K.Arch;
-  Code.Image.KernelName = K.KernelName;
-  Code.Image.Object = std::move(*Cubin);
-  Code.Image.Args = K.Args;
-  for (const KernelGlobal &G : Plan.globals())
-    Code.Image.Globals.push_back(G.Name);
-  return std::move(Code);
+  if (Options.Compared == Baseline::App)
+    return readAppCode(Plan, Options.appFile());
+  return compileVariant(*BaselinePlan,
+                        GPU ? CodeTarget::GPU : CodeTarget::Host, Report);
 }
 
 /// \returns null when there is none, or when it is not as good as the recorded
@@ -831,31 +641,142 @@ bool ReplaySession::needsRestoring(const ReplayPlan &Variant) {
 Expected<CompiledKernel> ReplaySession::compile(const ReplayPlan &Variant,
                                                 StageFn Report,
                                                 KnownCodeFn Known) {
-  bool ForGPU = D && D->asGPU();
   if (Error E = checkVariant(Variant))
     return std::move(E);
-  // A missing tool is no compile error.
-  if (ForGPU)
-    if (Error E = checkPTXCompiler(Variant.options().Assembler,
-                                   Variant.options().CudaPath))
-      return std::move(E);
-  return Compilation(Variant, ForGPU, Report).run();
+  CodeTarget Target = !D           ? CodeTarget::None
+                      : D->asGPU() ? CodeTarget::GPU
+                                   : CodeTarget::Host;
+  return compileVariant(Variant, Target, Report, Known);
+}
+
+/// Can this code run here?
+Error ReplaySession::checkRun(const ReplayPlan &Variant,
+                              const CompiledKernel &Code) const {
+  if (Error E = checkVariant(Variant))
+    return E;
+  if (Lost)
+    return createStringError(D->getName() + " is lost");
+  if (Code.StoppedAt)
+    return createStringError("kernel '" + Variant.kernel().KernelName +
+                             "' was not compiled to the end");
+  return Error::success();
 }
 
 Expected<ReplayResult> ReplaySession::run(const ReplayPlan &Variant,
                                           const CompiledKernel &Code,
                                           StageFn Report) {
-  if (Error E = checkVariant(Variant))
+  if (Error E = checkRun(Variant, Code))
     return std::move(E);
-  if (Lost)
-    return createStringError(D->getName() + " is lost");
   Expected<ReplayResult> R = ReplayRun(*this, Variant, Report).run(Code);
-  // Whatever went wrong, it may have taken the device with it.
-  if (GPUDevice *GPU = D->asGPU(); GPU && !R)
+  if (!R)
+    noteFailure();
+  return R;
+}
+
+/// Whatever went wrong, it may have taken the device with it.
+void ReplaySession::noteFailure() {
+  if (GPUDevice *GPU = D->asGPU())
     if (Error E = GPU->synchronize()) {
       consumeError(std::move(E));
       Lost = true;
     }
+}
+
+/// Loads all and launches each once; notes the first that is not good.
+Error ReplaySession::verifyAll(ArrayRef<Contestant> Contestants,
+                               ArrayRef<std::unique_ptr<Contender>> Contenders,
+                               PairedResult &Result) {
+  Result.V = Verdict::Match;
+  for (auto [I, C] : enumerate(Contestants)) {
+    Contender &One = *Contenders[I];
+    if (C.Code->V == Verdict::CompileError) {
+      One.V = C.Code->V;
+      One.Message = C.Code->Error;
+      noteFailed(I, One, Result);
+      return Error::success();
+    }
+    bool Verify = C.Variant->options().Verify;
+    if (!Verify)
+      Memory->markAllDirty();
+    One.load(C.Code->Image);
+    if (Verify && One.isGood())
+      if (Error E = One.verify())
+        return E;
+    if (!One.isGood()) {
+      noteFailed(I, One, Result);
+      return Error::success();
+    }
+    if (One.V != Verdict::Match)
+      Result.V = One.V;
+  }
+  return Error::success();
+}
+
+void ReplaySession::noteFailed(size_t Index, const Contender &C,
+                               PairedResult &Result) {
+  Result.Failed = Index;
+  Result.V = C.V;
+  Result.Error = C.Message;
+  Lost |= losesDevice(C, D->asGPU());
+}
+
+Expected<PairedResult>
+ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
+                             uint64_t Seed, StageFn Report) {
+  if (Error E = prepare(Report))
+    return std::move(E);
+  PairedResult Result;
+  ReplayTimes Times; // of all together: nobody asks
+  std::vector<std::unique_ptr<Contender>> Contenders;
+  bool Restore = false;
+  for (const Contestant &C : Contestants) {
+    Contenders.push_back(std::make_unique<Contender>(*C.Variant, *D, *Memory,
+                                                     Times, Report));
+    Restore |= needsRestoring(*C.Variant);
+  }
+  if (Error E = verifyAll(Contestants, Contenders, Result))
+    return std::move(E);
+  if (Result.Failed)
+    return std::move(Result);
+
+  const ReplayOptions &O = Contestants.front().Variant->options();
+  MeasureRules Rules;
+  Rules.Seed = Seed;
+  Rules.Warmup = O.Warmup;
+  Rules.MinSamples = Rules.MinPairs = Rounds;
+  Rules.MaxSamples = std::max(Rules.MaxSamples, Rounds);
+  if (!D->asGPU() && !O.Adaptive) {
+    Rules.Samples = Rounds;
+    Rules.Warmup = O.Warmup.value_or(O.HostWarmup);
+  }
+  SmallVector<Contender *, 4> Pointers;
+  for (const std::unique_ptr<Contender> &C : Contenders)
+    Pointers.push_back(C.get());
+  Expected<std::vector<Measurement>> Measured =
+      measureAll(*TheMeasurer, *D, Pointers, O.Cache, Restore, Rules);
+  if (!Measured)
+    return Measured.takeError();
+  Result.Measured = std::move(*Measured);
+  if (Result.Measured.empty())
+    for (auto [I, C] : enumerate(Contenders))
+      if (C->failed()) {
+        noteFailed(I, *C, Result);
+        break;
+      }
+  return std::move(Result);
+}
+
+Expected<PairedResult>
+ReplaySession::compare(ArrayRef<Contestant> Contestants, unsigned Rounds,
+                       uint64_t Seed, StageFn Report) {
+  assert(!Contestants.empty() && "nothing to measure");
+  for (const Contestant &C : Contestants)
+    if (Error E = checkRun(*C.Variant, *C.Code))
+      return std::move(E);
+  Expected<PairedResult> R =
+      measurePaired(Contestants, Rounds, Seed, Report);
+  if (!R)
+    noteFailure();
   return R;
 }
 
@@ -869,23 +790,12 @@ Expected<ReplayResult> ReplaySession::evaluate(const ReplayPlan &Variant,
     if (D)
       return run(Variant, *Code, Report);
     ReplayResult Only;
-    Only.V = Code->V;
-    Only.Error = Code->Error;
-    Only.Resources = Code->Resources;
-    Only.App = Code->App;
-    Only.ObjectSize = Code->ObjectSize;
-    Only.CodeHash = Code->CodeHash;
-    Only.Assembler = Code->Assembler;
+    describeCode(*Code, Only);
     return Only;
   }();
   if (!Result)
     return Result.takeError();
   ReplayTimes &Times = Result->Times;
-  Times.Specialize = Code->Times.Specialize;
-  Times.Optimize = Code->Times.Optimize;
-  Times.Codegen = Code->Times.Codegen;
-  Times.Assemble = Code->Times.Assemble;
-  Times.GPUCodegen = Code->Times.GPUCodegen;
   Times.Parse = Variant.parseTime();
   Times.Read = Variant.readTime();
   Times.Open = std::exchange(OpenTime, 0);

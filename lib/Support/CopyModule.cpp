@@ -24,11 +24,16 @@ SmallVector<char, 0> mneme::writeExactBitcode(const Module &M) {
   return Buffer;
 }
 
+std::unique_ptr<Module> mneme::readExactBitcode(ArrayRef<char> Bitcode,
+                                                StringRef Identifier,
+                                                LLVMContext &Context) {
+  return cantFail(parseBitcodeFile(
+      MemoryBufferRef(StringRef(Bitcode.data(), Bitcode.size()), Identifier),
+      Context));
+}
+
 std::unique_ptr<Module> mneme::copyModule(const Module &M,
                                           LLVMContext &Context) {
-  SmallVector<char, 0> Buffer = writeExactBitcode(M);
-  return cantFail(parseBitcodeFile(
-      MemoryBufferRef(StringRef(Buffer.data(), Buffer.size()),
-                      M.getModuleIdentifier()),
-      Context));
+  return readExactBitcode(writeExactBitcode(M), M.getModuleIdentifier(),
+                          Context);
 }

@@ -419,7 +419,7 @@ Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
     return createStringError("cannot compile kernel '" + Info->Name +
                              "' for the host: " + Diagnostics.getError());
   Image.Arch = sys::getHostCPUName().str();
-  Image.HostInfo = std::make_shared<HostKernelInfo>(std::move(*Info));
+  setHostKernelInfo(Image, std::move(*Info));
   return std::move(Image);
 }
 
@@ -454,4 +454,45 @@ MnemeHostKernel mneme::toExecutorKernel(const HostKernelInfo &Info,
 const HostKernelInfo &mneme::getHostKernelInfo(const DeviceImage &Image) {
   assert(Image.HostInfo && "not an image for the host device");
   return *static_cast<const HostKernelInfo *>(Image.HostInfo.get());
+}
+
+void mneme::setHostKernelInfo(DeviceImage &Image, HostKernelInfo Info) {
+  Image.HostInfo = std::make_shared<HostKernelInfo>(std::move(Info));
+}
+
+json::Value mneme::toJSON(const HostKernelInfo &Info) {
+  return json::Object{{"name", json::fixUTF8(Info.Name)},
+                      {"entry", json::fixUTF8(Info.Entry)},
+                      {"strategy", getHostStrategyName(Info.Strategy)},
+                      {"reason", json::fixUTF8(Info.Reason)},
+                      {"static_shared", Info.StaticShared},
+                      {"wave_size", Info.WaveSize},
+                      {"cooperative", Info.Cooperative},
+                      {"ordered", Info.Ordered},
+                      {"context_size", Info.ContextSize},
+                      {"args", Info.NumArgs},
+                      {"globals", json::Array(Info.Globals)}};
+}
+
+bool mneme::fromJSON(const json::Value &V, HostKernelInfo &Info,
+                     json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::string Strategy;
+  if (!O || !O.map("name", Info.Name) || !O.map("entry", Info.Entry) ||
+      !O.map("strategy", Strategy) || !O.map("reason", Info.Reason) ||
+      !O.map("static_shared", Info.StaticShared) ||
+      !O.map("wave_size", Info.WaveSize) ||
+      !O.map("cooperative", Info.Cooperative) ||
+      !O.map("ordered", Info.Ordered) ||
+      !O.map("context_size", Info.ContextSize) ||
+      !O.map("args", Info.NumArgs) || !O.map("globals", Info.Globals))
+    return false;
+  Expected<HostStrategy> Known = parseHostStrategy(Strategy);
+  if (!Known) {
+    consumeError(Known.takeError());
+    P.field("strategy").report("unknown strategy");
+    return false;
+  }
+  Info.Strategy = *Known;
+  return true;
 }

@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_COMPILE_COMPILER_H
 #define LLVM_MNEME_COMPILE_COMPILER_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/Mneme/Compile/Resources.h"
@@ -69,6 +70,9 @@ struct CompileOptions {
   std::string CudaPath;
 };
 
+/// All that \p O has, as one text: equal texts, equal options.
+std::string getKey(const CompileOptions &O);
+
 /// Times are seconds of wall clock.
 struct CompileResult {
   double PreprocessTime = 0; ///< Specialization.
@@ -90,6 +94,11 @@ public:
   /// such kernel, a pipeline that LLVM cannot parse.
   static Expected<KernelCompiler> create(const Module &M,
                                          CompileOptions Options);
+  /// The same for questions about the options alone: nothing can be compiled.
+  /// Takes microseconds. Errors: options that contradict each other, no
+  /// architecture, no such kernel.
+  static Expected<KernelCompiler> describe(const Module &M,
+                                           CompileOptions Options);
   KernelCompiler(KernelCompiler &&);
   ~KernelCompiler();
 
@@ -105,16 +114,27 @@ public:
   /// The optimized module's assembly text. Leaves \p M as it is.
   Expected<std::string> emitAssembly(const Module &M) const;
   /// Machine code and resources of an optimized module. Leaves \p M as it is.
-  Error emitImage(const Module &M, CompileResult &Result) const;
+  /// \param IsKnown  NVPTX: is asked when there is PTX; if so, there will be no
+  /// image.
+  Error emitImage(const Module &M, CompileResult &Result,
+                  function_ref<bool(StringRef PTX)> IsKnown = nullptr) const;
+
+  /// Beside the optimized module, all that its PTX or object depends on; and
+  /// beside PTX, all that the image depends on. Equal texts mean the same, for
+  /// one version of LLVM and ptxas.
+  std::string codegenKey() const;
+  std::string assembleKey() const;
 
 private:
   KernelCompiler();
   CompileOptions Options;
   std::string Pipeline, Arch, CPU;
   unsigned CodeGenLevel = 2;
+  std::string Features;
   bool FuseFP = false;
   std::unique_ptr<TargetMachine> TM;
 
+  Error setUp(const Module &M);
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
   Expected<SmallVector<char, 0>> emit(const Module &M, bool Object) const;

@@ -65,6 +65,8 @@ public:
 
 private:
   SmallVector<cl::Option *, 4> Set;
+
+  void leave();
 };
 
 /// Says what enter() would say.

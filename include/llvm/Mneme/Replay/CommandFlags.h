@@ -31,12 +31,11 @@ public:
                        HostFinish DefaultFinish = HostFinish::O3);
   ~ReplayFlags();
 
-  /// Sets what the user gave. Error: a value that makes no sense.
+  /// Sets what the user gave. Options of LLVM (-mllvm) take the place of those
+  /// of that name in \p O. Error: a value that makes no sense.
   Error apply(ReplayOptions &O) const;
   /// Was --host-finish given?
   bool hasHostFinish() const;
-  /// Hands -mllvm options to LLVM, whose own parser complains and exits.
-  void parseLLVMOptions(StringRef ToolName) const;
 
 private:
   struct Options;

@@ -44,6 +44,10 @@ struct ToleranceSpec {
   uint32_t Kind = MNEME_TOLERANCE_EXACT;
   double Value = 0;
   std::string Buffer; ///< Number, variable's name or annotation's tag.
+
+  bool operator==(const ToleranceSpec &O) const {
+    return Kind == O.Kind && Value == O.Value && Buffer == O.Buffer;
+  }
 };
 Expected<ToleranceSpec> parseTolerance(StringRef Text);
 
@@ -51,6 +55,10 @@ Expected<ToleranceSpec> parseTolerance(StringRef Text);
 struct ElementTypeSpec {
   uint32_t DType = MNEME_DTYPE_BYTES;
   std::string Buffer;
+
+  bool operator==(const ElementTypeSpec &O) const {
+    return DType == O.DType && Buffer == O.Buffer;
+  }
 };
 Expected<ElementTypeSpec> parseElementType(StringRef Text);
 

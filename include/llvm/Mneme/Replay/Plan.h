@@ -178,19 +178,21 @@ public:
                                              bool WillCompile = true) const;
 
   const ReplayOptions &options() const { return Options; }
-  const RecordedKernel &kernel() const { return Kernel; }
+  const RecordedKernel &kernel() const { return *Kernel; }
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
+  /// Only described when the plan was made to run code (vary()).
   const KernelCompiler &compiler() const { return *Compiler; }
+  bool willCompile() const { return WillCompile; }
   /// The cubins with the kernel in the application that the replay's code is
   /// compared with.
-  ArrayRef<SmallVector<char, 0>> appImages() const { return AppImages; }
+  ArrayRef<SmallVector<char, 0>> appImages() const { return *AppImages; }
   Dim3 grid() const { return Grid; }
   Dim3 block() const { return Block; }
   uint64_t sharedMem() const { return SharedMem; }
   /// Where each variable lives.
   std::vector<KernelGlobal> globals() const;
-  ArrayRef<ComparePart> compareParts() const { return Parts; }
+  ArrayRef<ComparePart> compareParts() const { return *Parts; }
   /// Could the recorded launch see what it has written itself, so that it needs
   /// its memory restored to do the same again? Decided by the IR, and true
   /// whenever in doubt. Takes as long as a small pipeline.
@@ -205,28 +207,34 @@ private:
   ReplayPlan();
   ReplayOptions Options;
   std::string Dir; ///< Of the recording.
-  RecordedKernel Kernel;
+  bool WillCompile = true;
   RecordedInstance Instance;
   Dim3 Grid, Block;
   uint64_t SharedMem = 0;
-  /// Shared with the plans that vary this one.
-  std::shared_ptr<RecordedState> State;
+  // Shared with the plans that vary this one, where they are the same.
+  std::shared_ptr<const RecordedKernel> Kernel;
+  std::shared_ptr<const RecordedState> State;
   std::shared_ptr<LLVMContext> Context;
   std::shared_ptr<Module> M;
-  std::optional<KernelCompiler> Compiler;
-  std::vector<SmallVector<char, 0>> AppImages;
-  std::vector<ComparePart> Parts;
+  /// Of the module, to be copied.
+  std::shared_ptr<const SmallVector<char, 0>> Bitcode;
+  std::shared_ptr<const KernelCompiler> Compiler;
+  std::shared_ptr<const std::vector<SmallVector<char, 0>>> AppImages;
+  std::shared_ptr<const std::vector<ComparePart>> Parts;
   double ParseTime = 0, ReadTime = 0;
 
   Error chooseInstance(StringRef Database);
   Error loadModule();
   Error checkSignature() const;
-  Error planVariant();
+  /// \param Other  the plan that this one varies; may be null.
+  Error planVariant(const ReplayPlan *Other);
   Error planLaunch();
-  Error planCompilation();
+  Error planCompilation(const ReplayPlan *Other);
+  Error planAppImages();
   Error planComparison();
   Error planMeasurement() const;
   SpecializeOptions getSpecialization() const;
+  CompileOptions getCompileOptions() const;
 };
 
 } // namespace mneme

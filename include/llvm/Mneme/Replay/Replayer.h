@@ -66,6 +66,9 @@ struct ReplayTimes {
   double Baseline = 0; ///< To compile, load and verify it.
 };
 
+json::Value toJSON(const ReplayTimes &T);
+bool fromJSON(const json::Value &V, ReplayTimes &T, json::Path P);
+
 /// What was measured beside the replayed kernel, and how that compares.
 struct BaselineResult {
   Baseline Kind = Baseline::None;
@@ -104,7 +107,8 @@ struct ReplayResult {
   double StartTime = 0, EndTime = 0; ///< Seconds since the epoch.
   ReplayTimes Times;
   uint64_t ObjectSize = 0; ///< Bytes; 0 when there is no object.
-  std::string CodeHash;    ///< Of the object: its XXH3-128.
+  /// CompiledKernel says of what.
+  std::string IRHash, AssemblyHash, CodeHash;
   std::string Assembler;   ///< The build of ptxas that made it; may be empty.
   std::optional<Measurement> Measured;
   std::optional<BaselineResult> Compared;

@@ -37,6 +37,8 @@ struct PairedResult {
   std::string Error;
 };
 
+class Contender;
+
 /// Evaluates variants of one plan (ReplayPlan::vary()).
 class ReplaySession {
 public:
@@ -65,7 +67,8 @@ public:
   Expected<CompiledKernel> compile(const ReplayPlan &Variant, StageFn Report,
                                    KnownCodeFn Known = nullptr);
   /// Runs, verifies, times what compile() made for \p Variant, or for one that
-  /// differs in the launch alone.
+  /// differs in the launch alone. The times of the compilation are the code's,
+  /// whenever that was made.
   Expected<ReplayResult> run(const ReplayPlan &Variant,
                              const CompiledKernel &Code, StageFn Report);
 
@@ -98,6 +101,15 @@ private:
   bool Lost = false;
 
   Error checkVariant(const ReplayPlan &Variant) const;
+  Error checkRun(const ReplayPlan &Variant, const CompiledKernel &Code) const;
+  void noteFailure();
+  Error verifyAll(ArrayRef<Contestant> Contestants,
+                  ArrayRef<std::unique_ptr<Contender>> Contenders,
+                  PairedResult &Result);
+  void noteFailed(size_t Index, const Contender &C, PairedResult &Result);
+  Expected<PairedResult> measurePaired(ArrayRef<Contestant> Contestants,
+                                       unsigned Rounds, uint64_t Seed,
+                                       StageFn Report);
   Error prepare(StageFn Report);
   bool needsRestoring(const ReplayPlan &Variant);
   friend class ReplayRun;

@@ -24,6 +24,7 @@
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include <functional>
 #include <memory>
@@ -84,6 +85,10 @@ Expected<DeviceImage> compileKernelForHost(Module &M, StringRef Kernel,
 
 /// The HostKernelInfo of an image that compileKernelForHost made.
 const HostKernelInfo &getHostKernelInfo(const DeviceImage &Image);
+void setHostKernelInfo(DeviceImage &Image, HostKernelInfo Info);
+
+json::Value toJSON(const HostKernelInfo &Info);
+bool fromJSON(const json::Value &V, HostKernelInfo &Info, json::Path P);
 
 /// Variables of \p M that live in device memory (mutable, or visible to the
 /// host), as opposed to constants that stay in the image. Names and sizes.

@@ -1,0 +1,162 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "llvm/Mneme/Compile/LLVMOptions.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/Targets.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// "Did you mean" is said of names that differ in so many letters at most.
+static constexpr unsigned MaxEditDistance = 3;
+
+Expected<LLVMOption> mneme::parseLLVMOption(StringRef Text) {
+  auto [Name, Value] = Text.ltrim('-').split('=');
+  if (Name.empty())
+    return createStringError(
+        formatv("invalid LLVM option '{0}': must be -NAME or -NAME=VALUE", Text)
+            .str());
+  return LLVMOption{Name.str(), Value.str()};
+}
+
+std::string mneme::toString(const LLVMOption &O) {
+  return "-" + O.Name + (O.Value.empty() ? "" : "=" + O.Value);
+}
+
+void mneme::overrideLLVMOptions(std::vector<LLVMOption> &Options,
+                                ArrayRef<LLVMOption> New) {
+  erase_if(Options, [&](const LLVMOption &Old) {
+    return any_of(New, [&](const LLVMOption &O) { return O.Name == Old.Name; });
+  });
+  append_range(Options, New);
+}
+
+/// --help, --version and the like, which print and end the process.
+static bool isGeneric(const cl::Option &O) {
+  return any_of(O.Categories, [](const cl::OptionCategory *C) {
+    return C->getName() == "Generic Options";
+  });
+}
+
+static Error refuseUnknown(StringRef Name) {
+  StringRef Nearest;
+  unsigned Best = MaxEditDistance + 1;
+  for (const auto &[Known, Option] : cl::getRegisteredOptions()) {
+    unsigned Distance = Name.edit_distance(Known, true, Best);
+    // The map has no order.
+    if (isGeneric(*Option) || Distance > Best ||
+        (Distance == Best && Known >= Nearest))
+      continue;
+    Best = Distance;
+    Nearest = Known;
+  }
+  std::string Hint =
+      Nearest.empty() ? "" : ("; did you mean '" + Nearest + "'?").str();
+  return createStringError("LLVM has no option '" + Name + "'" + Hint);
+}
+
+static Expected<cl::Option *> findOption(StringRef Name) {
+  initializeTargets(); // they have options of their own
+  cl::Option *Option = cl::getRegisteredOptions().lookup(Name);
+  if (!Option)
+    return refuseUnknown(Name);
+  if (isGeneric(*Option))
+    return createStringError("'" + Name + "' is no option for a compilation");
+  return Option;
+}
+
+static bool isList(const cl::Option &O) {
+  return O.getNumOccurrencesFlag() == cl::ZeroOrMore ||
+         O.getNumOccurrencesFlag() == cl::OneOrMore;
+}
+
+/// All options that were given.
+static SmallPtrSet<cl::Option *, 8> findGivenOptions() {
+  SmallPtrSet<cl::Option *, 8> Given;
+  for (const auto &[Name, Option] : cl::getRegisteredOptions())
+    if (Option->getNumOccurrences())
+      Given.insert(Option);
+  return Given;
+}
+
+/// As the command line's parser would.
+static Error setOption(cl::Option &Option, const LLVMOption &O) {
+  bool HasValue = !O.Value.empty();
+  if (HasValue && Option.getValueExpectedFlag() == cl::ValueDisallowed)
+    return createStringError("LLVM's option '" + O.Name +
+                             "' takes no value, '" + O.Value + "' was given");
+  if (!HasValue && Option.getValueExpectedFlag() == cl::ValueRequired)
+    return createStringError("LLVM's option '" + O.Name + "' needs a value");
+  SmallVector<StringRef, 4> Values = {O.Value};
+  if (HasValue && Option.getMiscFlags() & cl::CommaSeparated) {
+    Values.clear();
+    StringRef(O.Value).split(Values, ',');
+  }
+  for (StringRef Value : Values)
+    if (Option.addOccurrence(0, O.Name, Value, &Value != Values.begin()))
+      return createStringError("invalid value '" + O.Value +
+                               "' for LLVM's option '" + O.Name + "'");
+  return Error::success();
+}
+
+using FoundOption = std::pair<cl::Option *, const LLVMOption *>;
+
+static Error setOptions(ArrayRef<FoundOption> Options) {
+  for (size_t I = 0; I != Options.size(); ++I) {
+    cl::Option *Option = Options[I].first;
+    bool Again =
+        any_of(Options.drop_front(I + 1),
+               [&](const FoundOption &Later) { return Later.first == Option; });
+    if (Again && !isList(*Option))
+      continue;
+    if (Error E = setOption(*Option, *Options[I].second))
+      return E;
+  }
+  return Error::success();
+}
+
+LLVMOptionScope::~LLVMOptionScope() { leave(); }
+
+void LLVMOptionScope::leave() {
+  for (cl::Option *Option : Set)
+    Option->reset();
+  Set.clear();
+}
+
+Error LLVMOptionScope::enter(ArrayRef<LLVMOption> Options) {
+  if (Options.empty())
+    return Error::success();
+  SmallVector<FoundOption, 4> Found;
+  for (const LLVMOption &O : Options) {
+    Expected<cl::Option *> Option = findOption(O.Name);
+    if (!Option)
+      return Option.takeError();
+    if ((*Option)->getNumOccurrences())
+      return createStringError("LLVM's option '" + O.Name +
+                               "' was set on the command line already");
+    Found.push_back({*Option, &O});
+  }
+  SmallPtrSet<cl::Option *, 8> Before = findGivenOptions();
+  Error Result = setOptions(Found);
+  // Not what was asked for but what was set: that may be by an alias.
+  for (cl::Option *Option : findGivenOptions())
+    if (!Before.contains(Option))
+      Set.push_back(Option);
+  if (Result)
+    leave();
+  return Result;
+}
+
+Error mneme::checkLLVMOptions(ArrayRef<LLVMOption> Options) {
+  LLVMOptionScope Scope;
+  return Scope.enter(Options);
+}

@@ -1,0 +1,306 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScopedTimer.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Compile/Fatbin.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+/// One compilation of a plan's kernel.
+class Compilation {
+public:
+  Compilation(const ReplayPlan &Plan, CodeTarget Target,
+              function_ref<void(ReplayStage)> Report, KnownCodeFn Known)
+      : Plan(Plan), Options(Plan.options()), Target(Target), Report(Report),
+        Known(Known) {}
+
+  Expected<CompiledKernel> run();
+
+private:
+  const ReplayPlan &Plan;
+  const ReplayOptions &Options;
+  CodeTarget Target;
+  function_ref<void(ReplayStage)> Report;
+  KnownCodeFn Known;
+  CompiledKernel Code;
+
+  /// Notes a hash. \returns true when the rest is known.
+  bool stopsAt(CodeStage Stage, std::string Hash);
+  std::string hashIR(const Module &M) const;
+  std::string hashAssembly(const Module &M, StringRef PTX) const;
+  void hashImage(StringRef Bytes);
+  Error emitForGPU(const Module &M, CompileResult &Compiled);
+  Error emitForHost(Module &M);
+  Error compareWithApp(StringRef Image);
+  Error writeIR(const Module &M);
+  Error writeFiles(const CompileResult &Compiled);
+
+  bool wantsGPUImage() const {
+    return Target == CodeTarget::GPU || Options.wantsGPUImage();
+  }
+
+  /// What the compiler says about the code is a result.
+  CompiledKernel fail(Error E) {
+    Code.V = Verdict::CompileError;
+    Code.Error = toString(std::move(E));
+    return std::move(Code);
+  }
+};
+} // namespace
+
+Expected<CompiledKernel> Compilation::run() {
+  Report(ReplayStage::Optimize);
+  LLVMContext Context;
+  // Names of values cost time, and make equal code look different.
+  Context.setDiscardValueNames(Options.OutputIR.empty());
+  std::unique_ptr<Module> M = [&] {
+    ScopedTimer Timer(Code.Times.Specialize);
+    return Plan.cloneModule(Context);
+  }();
+  CompileResult Compiled;
+  Error E = Plan.compiler().optimize(*M, Compiled);
+  Code.Times.Specialize += Compiled.PreprocessTime;
+  Code.Times.Optimize = Compiled.OptimizeTime;
+  if (E)
+    return fail(std::move(E));
+  if (Error Failed = writeIR(*M))
+    return std::move(Failed);
+  if (stopsAt(CodeStage::IR, hashIR(*M)))
+    return std::move(Code);
+
+  Report(ReplayStage::Codegen);
+  if (Error E = emitForGPU(*M, Compiled))
+    return fail(std::move(E));
+  if (Code.StoppedAt)
+    return std::move(Code);
+  if (Error Failed = writeFiles(Compiled))
+    return std::move(Failed);
+  if (Error Failed = compareWithApp(
+          StringRef(Compiled.Image.data(), Compiled.Image.size())))
+    return std::move(Failed);
+  if (Target == CodeTarget::Host)
+    if (Error E = emitForHost(*M))
+      return fail(std::move(E));
+  return std::move(Code);
+}
+
+bool Compilation::stopsAt(CodeStage Stage, std::string Hash) {
+  std::string &Noted = Stage == CodeStage::IR ? Code.IRHash : Code.AssemblyHash;
+  Noted = std::move(Hash);
+  // What is to be written must be made.
+  bool Writes = !Options.OutputAsm.empty() || !Options.OutputObject.empty() ||
+                !Options.CompareWithApp.empty();
+  if (!Known || Writes || !Known(Stage, Noted))
+    return false;
+  Code.StoppedAt = Stage;
+  return true;
+}
+
+std::string Compilation::hashIR(const Module &M) const {
+  SmallVector<char, 0> Bytes = writeExactBitcode(M);
+  raw_svector_ostream OS(Bytes);
+  OS << '\0' << Plan.compiler().codegenKey() << '\0'
+     << static_cast<int>(Target) << wantsGPUImage();
+  if (Target == CodeTarget::Host)
+    OS << getHostStrategyName(Options.Host.Strategy)
+       << getHostFinishName(Options.Host.Finish);
+  return toHexString(digest128(OS.str()));
+}
+
+std::string Compilation::hashAssembly(const Module &M, StringRef PTX) const {
+  std::string Text = PTX.str();
+  raw_string_ostream(Text) << '\0' << Plan.compiler().assembleKey() << '\0'
+                           << M.debug_compile_units().empty();
+  return toHexString(digest128(Text));
+}
+
+/// What runs and what resources were read from, where that is not the same.
+void Compilation::hashImage(StringRef Bytes) {
+  std::string Hash = toHexString(digest128(Bytes));
+  Code.CodeHash = Code.CodeHash.empty()
+                      ? Hash
+                      : toHexString(digest128(Code.CodeHash + Hash));
+}
+
+Error Compilation::writeIR(const Module &M) {
+  if (Options.OutputIR.empty())
+    return Error::success();
+  return writeFileAtomically(Options.OutputIR, [&](raw_ostream &OS) {
+    M.print(OS, nullptr);
+    return Error::success();
+  });
+}
+
+/// As far as anybody wants to know: the assembly, the image and its resources.
+Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
+  bool RunsThere = Target == CodeTarget::GPU;
+  if (wantsGPUImage()) {
+    // What the host runs is made of the IR, and may differ where PTX does not.
+    auto IsKnown = [&](StringRef PTX) {
+      return Target != CodeTarget::Host &&
+             stopsAt(CodeStage::Assembly, hashAssembly(M, PTX));
+    };
+    if (Error E = Plan.compiler().emitImage(M, Compiled, IsKnown))
+      return E;
+    if (Code.StoppedAt) {
+      Code.Times.Codegen = Compiled.CodegenTime;
+      return Error::success();
+    }
+    Code.Resources = Compiled.Resources;
+    Code.ObjectSize = Compiled.Image.size();
+    StringRef Bytes(Compiled.Image.data(), Compiled.Image.size());
+    hashImage(Bytes);
+    Code.Assembler = readPtxasBuild(Bytes);
+    if (Target == CodeTarget::Host) {
+      Code.Times.GPUCodegen = Compiled.CodegenTime;
+    } else {
+      Code.Times.Codegen = Compiled.CodegenTime - Compiled.AssembleTime;
+      Code.Times.Assemble = Compiled.AssembleTime;
+    }
+  }
+  if (RunsThere) {
+    DeviceImage &Image = Code.Image;
+    Image.Triple = M.getTargetTriple().str();
+    Image.Arch = Plan.compiler().arch().str();
+    Image.KernelName = Plan.kernel().KernelName;
+    Image.Object = Compiled.Image;
+    Image.Args = Plan.kernel().Args;
+    for (const KernelGlobal &G : Plan.globals()) {
+      const GlobalVariable *Variable = M.getNamedGlobal(G.Name);
+      if (Variable && !Variable->isDeclaration())
+        Image.Globals.push_back(G.Name);
+    }
+  }
+  if (Options.OutputAsm.empty() || !Compiled.Assembly.empty())
+    return Error::success();
+  return Plan.compiler().emitAssembly(M).moveInto(Compiled.Assembly);
+}
+
+Error Compilation::writeFiles(const CompileResult &Compiled) {
+  if (!Options.OutputAsm.empty())
+    if (Error E = writeFileAtomically(Options.OutputAsm, Compiled.Assembly))
+      return E;
+  if (Options.OutputObject.empty())
+    return Error::success();
+  return writeFileAtomically(
+      Options.OutputObject,
+      StringRef(Compiled.Image.data(), Compiled.Image.size()));
+}
+
+/// An application may have several kernels of that name; the one that is the
+/// same counts, else the first.
+Error Compilation::compareWithApp(StringRef Image) {
+  for (const SmallVector<char, 0> &Theirs : Plan.appImages()) {
+    StringRef Other(Theirs.data(), Theirs.size());
+    StringRef Kernel = Plan.kernel().KernelName;
+    Expected<CodeComparison> Compared = compareKernelCode(Image, Other, Kernel);
+    if (!Compared)
+      return createFileError(Options.CompareWithApp, Compared.takeError());
+    if (Code.App && !Compared->Identical)
+      continue;
+    Expected<KernelResources> Resources = readResources(Other, Kernel);
+    if (!Resources)
+      return createFileError(Options.CompareWithApp, Resources.takeError());
+    Code.App.emplace();
+    Code.App->App = Options.CompareWithApp;
+    Code.App->Copies = Plan.appImages().size();
+    Code.App->Options = readPtxasOptions(Other);
+    Code.App->Code = std::move(*Compared);
+    Code.App->Resources = *Resources;
+    if (Code.App->Code.Identical)
+      break;
+  }
+  return Error::success();
+}
+
+Error Compilation::emitForHost(Module &M) {
+  LLVMOptionScope Scope;
+  if (Error E = Scope.enter(Options.LLVMOptions))
+    return E;
+  Expected<DeviceImage> Image = [&] {
+    ScopedTimer Timer(Code.Times.Codegen);
+    return compileKernelForHost(M, Plan.kernel().KernelName, Options.Host);
+  }();
+  if (!Image)
+    return Image.takeError();
+  const HostKernelInfo &Info = getHostKernelInfo(*Image);
+  Code.HostStrategy = getHostStrategyName(Info.Strategy).str();
+  Code.HostReason = Info.Reason;
+  if (!Code.Resources)
+    Code.ObjectSize = Image->Object.size();
+  hashImage(StringRef(Image->Object.data(), Image->Object.size()));
+  Code.Image = std::move(*Image);
+  return Error::success();
+}
+
+Expected<CompiledKernel>
+mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
+                      function_ref<void(ReplayStage)> Report,
+                      KnownCodeFn Known) {
+  // A missing tool is no compile error.
+  const ReplayOptions &O = Variant.options();
+  if (Target == CodeTarget::GPU)
+    if (Error E = checkPTXCompiler(O.Assembler, O.CudaPath))
+      return std::move(E);
+  return Compilation(Variant, Target, Report, Known).run();
+}
+
+//===----------------------------------------------------------------------===//
+// What others are compared with
+//===----------------------------------------------------------------------===//
+
+ReplayOptions mneme::getBaselineOptions(const ReplayOptions &O) {
+  ReplayOptions B;
+  B.Arch = O.Arch;
+  B.CudaPath = O.CudaPath;
+  B.Assembler = O.Assembler;
+  B.Device = O.Device;
+  B.Host = O.Host;
+  B.Verify = O.Verify;
+  B.Timeout = O.Timeout;
+  B.Tolerances = O.Tolerances;
+  B.ElementTypes = O.ElementTypes;
+  B.Norm = O.Norm;
+  B.NaN = O.NaN;
+  return B;
+}
+
+Expected<CompiledKernel> mneme::readAppCode(const ReplayPlan &Plan,
+                                            StringRef App) {
+  const RecordedKernel &K = Plan.kernel();
+  Expected<SmallVector<char, 0>> Cubin =
+      extractKernelImage(App, K.KernelName, K.Arch);
+  if (!Cubin)
+    return Cubin.takeError();
+  StringRef Bytes(Cubin->data(), Cubin->size());
+  CompiledKernel Code;
+  Expected<KernelResources> Resources = readResources(Bytes, K.KernelName);
+  if (!Resources)
+    return Resources.takeError();
+  Code.Resources = *Resources;
+  Code.ObjectSize = Bytes.size();
+  Code.CodeHash = toHexString(digest128(Bytes));
+  Code.Assembler = readPtxasBuild(Bytes);
+  Code.Image.Triple = K.Triple;
+  Code.Image.Arch = K.Arch;
+  Code.Image.KernelName = K.KernelName;
+  Code.Image.Object = std::move(*Cubin);
+  Code.Image.Args = K.Args;
+  for (const KernelGlobal &G : Plan.globals())
+    Code.Image.Globals.push_back(G.Name);
+  return std::move(Code);
+}
