@@ -8,7 +8,7 @@ from lit.llvm.subst import ToolSubst
 
 config.name = "Mneme"
 config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
-config.suffixes = [".ll", ".test", ".cu", ".cpp", ".c"]
+config.suffixes = [".ll", ".test", ".cu", ".cpp", ".c", ".mlir"]
 config.excludes = ["Inputs", "CMakeLists.txt", "tools"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.mneme_obj_root, "test")
@@ -20,6 +20,8 @@ llvm_config.with_system_environment(["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"])
 
 for arch in config.targets_to_build.split():
     config.available_features.add(arch.lower() + "-registered-target")
+if config.mneme_enable_mlir:
+    config.available_features.add("mneme-mlir")
 if config.mneme_have_nvptxcompiler:
     config.available_features.add("nvptxcompiler")
 if config.mneme_use_sanitizer:
@@ -100,7 +102,13 @@ config.substitutions.append(
 if config.mneme_have_offload:
     config.available_features.add("offload")
 
-tools = ["llvm-mneme-record", "llvm-mneme-replay", "mneme-pass-opt", "mneme-record-fuzzer"]
+tools = [
+    "llvm-mneme-record",
+    "llvm-mneme-replay",
+    "mneme-opt",
+    "mneme-pass-opt",
+    "mneme-record-fuzzer",
+]
 # LLVM can be configured to build no fuzzers.
 if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-record-fuzzer")):
     config.available_features.add("record-fuzzer")

@@ -1,8 +1,8 @@
 # Sourced by check.sh and quickstart.sh: installs what Mneme needs on Debian 12.
 # Everything comes from apt; nothing is touched when all of it is there.
 MNEME_PACKAGES="llvm-22-dev clang-22 clang-tools-22 llvm-22-tools libclang-rt-22-dev
-lld-22 libpolly-22-dev liboffload-22-dev libzstd-dev libxxhash-dev zlib1g-dev
-googletest libbenchmark-dev ninja-build cmake g++ python3 file"
+lld-22 libmlir-22-dev mlir-22-tools libpolly-22-dev liboffload-22-dev libzstd-dev
+libxxhash-dev zlib1g-dev googletest libbenchmark-dev ninja-build cmake g++ python3 file"
 
 mneme_install_packages() {
   local missing="" package

@@ -16,3 +16,32 @@ endmacro()
 function(add_mneme_unittest name)
   add_unittest(MnemeUnitTests ${name} ${ARGN})
 endfunction()
+
+# Adds to the list what the MLIR libraries there say they are linked with.
+function(mneme_close_over_mlir list)
+  set(todo ${${list}})
+  set(closure "")
+  while(todo)
+    list(POP_FRONT todo library)
+    if(library MATCHES "^MLIR" AND NOT library IN_LIST closure)
+      list(APPEND closure ${library})
+      get_target_property(more ${library} INTERFACE_LINK_LIBRARIES)
+      list(APPEND todo ${more})
+    endif()
+  endwhile()
+  set(${list} ${closure} PARENT_SCOPE)
+endfunction()
+
+# mneme_link_mlir(target libraries...): MLIR's component libraries, never
+# libMLIR, which is a hundred megabytes that a machine with a GPU has not.
+function(mneme_link_mlir target)
+  set(libraries ${ARGN})
+  if(MNEME_STANDALONE_BUILD AND NOT LLVM_LINK_LLVM_DYLIB)
+    # The imported targets would bring libLLVM.so beside the static libraries:
+    # name the archives. They need each other in no particular order.
+    mneme_close_over_mlir(libraries)
+    list(TRANSFORM libraries REPLACE "(.+)" "$<TARGET_FILE:\\1>")
+    set(libraries -Wl,--start-group ${libraries} -Wl,--end-group)
+  endif()
+  target_link_libraries(${target} PUBLIC ${libraries})
+endfunction()

@@ -1,0 +1,257 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Folding and canonicalization.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Tables.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Mneme/Dialect/Mneme.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::mneme;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+OpFoldResult TextOp::fold(FoldAdaptor) { return getValueAttr(); }
+
+/// Unset: not known.
+static std::optional<bool> areEqual(Value A, Attribute AConstant, Value B,
+                                    Attribute BConstant) {
+  if (A == B)
+    return true;
+  if (!AConstant || !BConstant)
+    return std::nullopt;
+  return AConstant == BConstant;
+}
+
+OpFoldResult TextEqOp::fold(FoldAdaptor A) {
+  auto Equal = areEqual(getLhs(), A.getLhs(), getRhs(), A.getRhs());
+  return Equal ? BoolAttr::get(getContext(), *Equal) : OpFoldResult();
+}
+
+OpFoldResult TextNeOp::fold(FoldAdaptor A) {
+  auto Equal = areEqual(getLhs(), A.getLhs(), getRhs(), A.getRhs());
+  return Equal ? BoolAttr::get(getContext(), !*Equal) : OpFoldResult();
+}
+
+OpFoldResult Pow2Op::fold(FoldAdaptor A) {
+  auto Operand = dyn_cast_or_null<IntegerAttr>(A.getOperand());
+  if (!Operand || Operand.getInt() < 0 || Operand.getInt() > 62)
+    return {};
+  return IntegerAttr::get(getType(), int64_t(1) << Operand.getInt());
+}
+
+OpFoldResult Log2Op::fold(FoldAdaptor A) {
+  auto Operand = dyn_cast_or_null<IntegerAttr>(A.getOperand());
+  if (!Operand || Operand.getInt() < 1)
+    return {};
+  return IntegerAttr::get(getType(), llvm::Log2_64(Operand.getInt()));
+}
+
+//===----------------------------------------------------------------------===//
+// Operands that are constants become literals
+//===----------------------------------------------------------------------===//
+
+template <typename AttrT>
+static bool foldOperand(Attribute Constant, MutableOperandRange Operand,
+                        llvm::function_ref<void(AttrT)> Set) {
+  auto Typed = dyn_cast_or_null<AttrT>(Constant);
+  if (!Typed)
+    return false;
+  Set(Typed);
+  Operand.clear();
+  return true;
+}
+
+template <typename AttrT, typename OpT, typename AdaptorT>
+static bool foldDefault(OpT Op, AdaptorT A) {
+  return foldOperand<AttrT>(
+      A.getDefaultValue(), Op.getDefaultValueMutable(),
+      [&](AttrT C) { Op.setDefaultConstantAttr(C); });
+}
+
+template <typename AttrT, typename OpT, typename AdaptorT>
+static bool foldRange(OpT Op, AdaptorT A) {
+  bool Changed = foldDefault<AttrT>(Op, A);
+  Changed |= foldOperand<AttrT>(A.getLow(), Op.getLowMutable(),
+                                [&](AttrT C) { Op.setLowConstantAttr(C); });
+  Changed |= foldOperand<AttrT>(A.getHigh(), Op.getHighMutable(),
+                                [&](AttrT C) { Op.setHighConstantAttr(C); });
+  return Changed;
+}
+
+OpFoldResult IntOp::fold(FoldAdaptor A) {
+  bool Changed = foldRange<IntegerAttr>(*this, A);
+  Changed |=
+      foldOperand<IntegerAttr>(A.getStep(), getStepMutable(),
+                               [&](auto C) { setStepConstantAttr(C); });
+  return Changed ? getResult() : OpFoldResult();
+}
+
+OpFoldResult RealOp::fold(FoldAdaptor A) {
+  return foldRange<FloatAttr>(*this, A) ? getResult() : OpFoldResult();
+}
+
+OpFoldResult BoolOp::fold(FoldAdaptor A) {
+  return foldDefault<BoolAttr>(*this, A) ? getResult() : OpFoldResult();
+}
+
+OpFoldResult PipelineOp::fold(FoldAdaptor A) {
+  return foldDefault<StringAttr>(*this, A) ? getResult() : OpFoldResult();
+}
+
+/// Constants that are known take the places of their operands.
+/// \returns whether there were any.
+static bool foldMixed(ArrayAttr Constants, ArrayRef<Attribute> Known,
+                      MutableOperandRange Operands,
+                      SmallVectorImpl<Attribute> &Folded) {
+  SmallVector<Value> Left;
+  unsigned Next = 0;
+  for (Attribute Constant : Constants) {
+    if (isa<UnitAttr>(Constant)) {
+      if (Known[Next])
+        Constant = Known[Next];
+      else
+        Left.push_back(Operands[Next].get());
+      ++Next;
+    }
+    Folded.push_back(Constant);
+  }
+  if (Left.size() == Operands.size())
+    return false;
+  Operands.assign(Left);
+  return true;
+}
+
+OpFoldResult ChoiceOp::fold(FoldAdaptor A) {
+  bool Changed = foldDefault<Attribute>(*this, A);
+  SmallVector<Attribute> Folded;
+  Changed |= foldMixed(getConstants(), A.getValues(), getValuesMutable(), Folded);
+
+  // Equal values count once.
+  llvm::SmallSetVector<void *, 8> Seen;
+  SmallVector<Attribute> Constants;
+  SmallVector<Value> Values;
+  auto Operand = getValues().begin();
+  for (Attribute Constant : Folded) {
+    Value V = isa<UnitAttr>(Constant) ? *Operand++ : nullptr;
+    if (!Seen.insert(V ? V.getAsOpaquePointer()
+                       : const_cast<void *>(Constant.getAsOpaquePointer())))
+      continue;
+    Constants.push_back(Constant);
+    if (V)
+      Values.push_back(V);
+  }
+  if (Constants.size() != Folded.size()) {
+    getValuesMutable().assign(Values);
+    Changed = true;
+  }
+  if (Changed)
+    setConstantsAttr(ArrayAttr::get(getContext(), Constants));
+  return Changed ? getResult() : OpFoldResult();
+}
+
+LogicalResult ConfigOp::fold(FoldAdaptor A, SmallVectorImpl<OpFoldResult> &) {
+  SmallVector<Attribute> Folded;
+  if (!foldMixed(getConstants(), A.getValues(), getValuesMutable(), Folded))
+    return failure();
+  setConstantsAttr(ArrayAttr::get(getContext(), Folded));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What a parameter is where it does not exist
+//===----------------------------------------------------------------------===//
+
+Attribute IntOp::getFallback() {
+  if (getDefaultValue())
+    return {};
+  return getDefaultConstantAttr() ? getDefaultConstantAttr()
+                                  : getLowConstantAttr();
+}
+
+Attribute RealOp::getFallback() {
+  if (getDefaultValue())
+    return {};
+  return getDefaultConstantAttr() ? getDefaultConstantAttr()
+                                  : getLowConstantAttr();
+}
+
+Attribute BoolOp::getFallback() {
+  if (getDefaultValue())
+    return {};
+  return getDefaultConstantAttr() ? getDefaultConstantAttr()
+                                  : BoolAttr::get(getContext(), false);
+}
+
+Attribute ChoiceOp::getFallback() {
+  if (getDefaultValue())
+    return {};
+  if (getDefaultConstantAttr())
+    return getDefaultConstantAttr();
+  Attribute First = *getConstants().begin();
+  return isa<UnitAttr>(First) ? Attribute() : First;
+}
+
+Attribute PipelineOp::getFallback() {
+  return getDefaultValue() ? StringAttr() : getDefaultConstantAttr();
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A parameter that always exists has no condition; one that never does is a
+/// constant.
+struct SimplifyCondition : OpInterfaceRewritePattern<ParameterOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(ParameterOpInterface Op,
+                                PatternRewriter &R) const override {
+    BoolAttr Holds;
+    if (!Op.getWhen() || !matchPattern(Op.getWhen(), m_Constant(&Holds)))
+      return failure();
+    if (Holds.getValue()) {
+      R.modifyOpInPlace(Op, [&] { Op.getWhenMutable().clear(); });
+      return success();
+    }
+    Attribute Fallback = Op.getFallback();
+    // An option sets a field, which its constant would not.
+    if (!Fallback || Op.getOption())
+      return failure();
+    Operation *Constant = Op->getDialect()->materializeConstant(
+        R, Fallback, Op->getResult(0).getType(), Op.getLoc());
+    R.replaceOp(Op, Constant);
+    return success();
+  }
+};
+} // namespace
+
+void MnemeDialect::getCanonicalizationPatterns(
+    RewritePatternSet &Patterns) const {
+  Patterns.add<SimplifyCondition>(getContext());
+}
+
+LogicalResult RequireOp::canonicalize(RequireOp Op, PatternRewriter &R) {
+  bool Holds = matchPattern(Op.getCondition(), m_One());
+  for (Operation *User : Op.getCondition().getUsers())
+    if (isa<RequireOp>(User) && User->isBeforeInBlock(Op))
+      Holds = true;
+  if (!Holds)
+    return failure();
+  R.eraseOp(Op);
+  return success();
+}

@@ -1,0 +1,629 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The dialect and the syntax of its operations.
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Dialect/Mneme.h"
+#include "Tables.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Mneme/Pipeline/PipelineSpace.h"
+#include "llvm/Mneme/Tune/Recorded.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace mlir::mneme;
+using llvm::mneme::PipelineSpace;
+using llvm::mneme::PipelineSpaceError;
+
+//===----------------------------------------------------------------------===//
+// Literals and values
+//===----------------------------------------------------------------------===//
+
+using UnresolvedOperand = OpAsmParser::UnresolvedOperand;
+
+static ParseResult parseConstant(OpAsmParser &P, IntegerAttr &Constant) {
+  SMLoc Loc = P.getCurrentLocation();
+  int64_t Value;
+  OptionalParseResult Result = P.parseOptionalInteger(Value);
+  if (!Result.has_value())
+    return P.emitError(Loc, "expected an integer or a value");
+  Constant = P.getBuilder().getI64IntegerAttr(Value);
+  return *Result;
+}
+
+static ParseResult parseConstant(OpAsmParser &P, FloatAttr &Constant) {
+  double Value;
+  if (P.parseFloat(Value))
+    return failure();
+  Constant = P.getBuilder().getF64FloatAttr(Value);
+  return success();
+}
+
+static ParseResult parseConstant(OpAsmParser &P, BoolAttr &Constant) {
+  SMLoc Loc = P.getCurrentLocation();
+  StringRef Word;
+  if (P.parseOptionalKeyword(&Word, {"true", "false"}))
+    return P.emitError(Loc, "expected 'true', 'false' or a value");
+  Constant = P.getBuilder().getBoolAttr(Word == "true");
+  return success();
+}
+
+static ParseResult parseConstant(OpAsmParser &P, StringAttr &Constant) {
+  std::string Text;
+  if (P.parseString(&Text))
+    return failure();
+  Constant = P.getBuilder().getStringAttr(Text);
+  return success();
+}
+
+/// A literal of any type that values have.
+static ParseResult parseConstant(OpAsmParser &P, Attribute &Constant) {
+  SMLoc Loc = P.getCurrentLocation();
+  OptionalParseResult Result = P.parseOptionalAttribute(Constant);
+  if (Result.has_value() && failed(*Result))
+    return failure();
+  if (!Result.has_value() || !getValueType(Constant))
+    return P.emitError(
+        Loc, "expected a number, 'true', 'false', a text or a value");
+  return success();
+}
+
+static ParseResult parseConstant(OpAsmParser &P, ValueType T,
+                                 Attribute &Constant) {
+  auto Parse = [&](auto Typed) {
+    if (parseConstant(P, Typed))
+      return failure();
+    Constant = Typed;
+    return success();
+  };
+  switch (T) {
+  case ValueType::Bool:
+    return Parse(BoolAttr());
+  case ValueType::Int:
+    return Parse(IntegerAttr());
+  case ValueType::Real:
+    return Parse(FloatAttr());
+  case ValueType::Text:
+    return Parse(StringAttr());
+  }
+  llvm_unreachable("a type of a value");
+}
+
+template <typename AttrT>
+static ParseResult parseOperandOr(OpAsmParser &P,
+                                  std::optional<UnresolvedOperand> &Value,
+                                  AttrT &Constant) {
+  UnresolvedOperand Operand;
+  OptionalParseResult Result = P.parseOptionalOperand(Operand);
+  if (!Result.has_value())
+    return parseConstant(P, Constant);
+  Value = Operand;
+  return *Result;
+}
+
+/// Reals as one writes them: 0.5, not 5.000000e-01.
+static void printConstant(OpAsmPrinter &P, Attribute Constant) {
+  auto Real = dyn_cast<FloatAttr>(Constant);
+  if (!Real || !Real.getValue().isFinite()) {
+    P.printAttributeWithoutType(Constant);
+    return;
+  }
+  const llvm::APFloat Value = Real.getValue();
+  SmallString<32> Digits;
+  unsigned Precision = 1;
+  do {
+    Digits.clear();
+    Value.toString(Digits, Precision++);
+  } while (llvm::APFloat(Value.getSemantics(), Digits) != Value);
+  // A point makes it a real.
+  if (!StringRef(Digits).contains('.'))
+    Digits.insert(Digits.begin() + std::min(Digits.find('E'), Digits.size()),
+                  {'.', '0'});
+  P << Digits;
+}
+
+static void printOperandOr(OpAsmPrinter &P, Value Operand,
+                           Attribute Constant) {
+  if (Operand)
+    P << Operand;
+  else
+    printConstant(P, Constant);
+}
+
+//===----------------------------------------------------------------------===//
+// Directives of the declarative syntax
+//===----------------------------------------------------------------------===//
+
+template <typename AttrT>
+static ParseResult parseDefault(OpAsmParser &P,
+                                std::optional<UnresolvedOperand> &Value,
+                                AttrT &Constant) {
+  if (P.parseOptionalKeyword("default"))
+    return success();
+  return parseOperandOr(P, Value, Constant);
+}
+
+static void printDefault(OpAsmPrinter &P, Operation *, Value Default,
+                         Attribute Constant) {
+  if (!Default && !Constant)
+    return;
+  P << " default ";
+  printOperandOr(P, Default, Constant);
+}
+
+static ParseResult parseIntRange(OpAsmParser &P,
+                                 std::optional<UnresolvedOperand> &Low,
+                                 IntegerAttr &LowConstant,
+                                 std::optional<UnresolvedOperand> &High,
+                                 IntegerAttr &HighConstant,
+                                 std::optional<UnresolvedOperand> &Step,
+                                 IntegerAttr &StepConstant, UnitAttr &Log) {
+  if (P.parseLSquare() || parseOperandOr(P, Low, LowConstant) ||
+      P.parseKeyword("to") || parseOperandOr(P, High, HighConstant))
+    return failure();
+  if (succeeded(P.parseOptionalKeyword("step")) &&
+      parseOperandOr(P, Step, StepConstant))
+    return failure();
+  if (succeeded(P.parseOptionalKeyword("log")))
+    Log = P.getBuilder().getUnitAttr();
+  return P.parseRSquare();
+}
+
+static void printIntRange(OpAsmPrinter &P, Operation *, Value Low,
+                          Attribute LowConstant, Value High,
+                          Attribute HighConstant, Value Step,
+                          Attribute StepConstant, UnitAttr Log) {
+  P << " [";
+  printOperandOr(P, Low, LowConstant);
+  P << " to ";
+  printOperandOr(P, High, HighConstant);
+  if (Step || StepConstant) {
+    P << " step ";
+    printOperandOr(P, Step, StepConstant);
+  }
+  P << (Log ? " log]" : "]");
+}
+
+static ParseResult parseRealRange(OpAsmParser &P,
+                                  std::optional<UnresolvedOperand> &Low,
+                                  FloatAttr &LowConstant,
+                                  std::optional<UnresolvedOperand> &High,
+                                  FloatAttr &HighConstant, UnitAttr &Log) {
+  if (P.parseLSquare() || parseOperandOr(P, Low, LowConstant) ||
+      P.parseKeyword("to") || parseOperandOr(P, High, HighConstant))
+    return failure();
+  if (succeeded(P.parseOptionalKeyword("log")))
+    Log = P.getBuilder().getUnitAttr();
+  return P.parseRSquare();
+}
+
+static void printRealRange(OpAsmPrinter &P, Operation *Op, Value Low,
+                           Attribute LowConstant, Value High,
+                           Attribute HighConstant, UnitAttr Log) {
+  printIntRange(P, Op, Low, LowConstant, High, HighConstant, Value(),
+                Attribute(), Log);
+}
+
+namespace {
+/// A text in pieces, as it stands in the source.
+class SplitText {
+  struct Piece {
+    SMLoc Quote;
+    size_t Offset; ///< In Text.
+    size_t Size;
+  };
+  SmallVector<Piece> Pieces;
+
+public:
+  std::string Text;
+
+  ParseResult parse(OpAsmParser &P) {
+    std::string Next;
+    SMLoc Loc = P.getCurrentLocation();
+    if (P.parseString(&Next))
+      return failure();
+    do {
+      Pieces.push_back({Loc, Text.size(), Next.size()});
+      Text += Next;
+      Loc = P.getCurrentLocation();
+    } while (succeeded(P.parseOptionalString(&Next)));
+    return success();
+  }
+
+  /// Where a line and a column of the text are in the source.
+  SMLoc locate(unsigned Line, unsigned Column) const {
+    size_t Offset = 0;
+    while (--Line)
+      Offset = Text.find('\n', Offset) + 1;
+    Offset += Column - 1;
+    const Piece *At = Pieces.begin();
+    while (At + 1 != Pieces.end() && At[1].Offset <= Offset)
+      ++At;
+    // Behind escapes columns are others.
+    const char *Source = At->Quote.getPointer() + 1;
+    StringRef Before = StringRef(Text).slice(At->Offset, Offset);
+    if (StringRef(Source, Before.size()) != Before)
+      return At->Quote;
+    return SMLoc::getFromPointer(Source + Before.size());
+  }
+};
+} // namespace
+
+static ParseResult parseSpace(OpAsmParser &P, StringAttr &Space) {
+  SplitText Source;
+  if (Source.parse(P))
+    return failure();
+  Space = P.getBuilder().getStringAttr(Source.Text);
+  llvm::Expected<PipelineSpace> Parsed = PipelineSpace::parse(Source.Text);
+  if (Parsed)
+    return success();
+  handleAllErrors(Parsed.takeError(), [&](const PipelineSpaceError &E) {
+    P.emitError(Source.locate(E.Line, E.Column)) << E.Message;
+  });
+  return failure();
+}
+
+/// Pieces of some 64 characters that end where an element of a pipeline does.
+static SmallVector<StringRef> splitSpace(StringRef Space) {
+  constexpr size_t Width = 64;
+  SmallVector<StringRef> Pieces;
+  while (Space.size() > Width) {
+    size_t Cut = Space.find_last_of(",|", Width - 1);
+    if (Cut == StringRef::npos)
+      Cut = Space.find_first_of(",|", Width);
+    if (Cut == StringRef::npos)
+      break;
+    Pieces.push_back(Space.take_front(Cut + 1));
+    Space = Space.drop_front(Cut + 1);
+  }
+  if (!Space.empty() || Pieces.empty())
+    Pieces.push_back(Space);
+  return Pieces;
+}
+
+static void printSpace(OpAsmPrinter &P, Operation *, StringAttr Space) {
+  SmallVector<StringRef> Pieces = splitSpace(Space.getValue());
+  if (Pieces.size() == 1) {
+    P << ' ' << Space;
+    return;
+  }
+  P.increaseIndent();
+  P.increaseIndent();
+  for (StringRef Piece : Pieces) {
+    P.printNewline();
+    P.printString(Piece);
+  }
+  P.decreaseIndent();
+  P.decreaseIndent();
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+/// A literal, or unit and an operand.
+static ParseResult parseMixed(OpAsmParser &P, Attribute &Constant,
+                              SmallVectorImpl<UnresolvedOperand> &Operands,
+                              std::optional<ValueType> T = std::nullopt) {
+  UnresolvedOperand Operand;
+  OptionalParseResult Result = P.parseOptionalOperand(Operand);
+  if (!Result.has_value())
+    return T ? parseConstant(P, *T, Constant) : parseConstant(P, Constant);
+  Operands.push_back(Operand);
+  Constant = P.getBuilder().getUnitAttr();
+  return *Result;
+}
+
+ParseResult ChoiceOp::parse(OpAsmParser &P, OperationState &State) {
+  Properties &Prop = State.getOrAddProperties<Properties>();
+  Builder &B = P.getBuilder();
+  if (succeeded(P.parseOptionalKeyword("option")))
+    Prop.setOption(B.getUnitAttr());
+  StringAttr Name;
+  if (parseConstant(P, Name) || P.parseKeyword("in"))
+    return failure();
+  Prop.setParamName(Name);
+
+  SmallVector<UnresolvedOperand> Values, Defaults, Whens;
+  SmallVector<Attribute> Constants;
+  if (P.parseCommaSeparatedList(OpAsmParser::Delimiter::Braces, [&] {
+        return parseMixed(P, Constants.emplace_back(), Values);
+      }))
+    return failure();
+  Prop.setConstants(B.getArrayAttr(Constants));
+
+  Type T;
+  SMLoc TypeLoc = P.getCurrentLocation();
+  const Attribute *Typed =
+      llvm::find_if(Constants, [](Attribute A) { return !isa<UnitAttr>(A); });
+  if (Typed != Constants.end())
+    T = mlir::mneme::getType(P.getContext(), *getValueType(*Typed));
+  else if (P.parseColonType(T))
+    return failure();
+  std::optional<ValueType> VT = getValueType(T);
+  if (!VT)
+    return P.emitError(TypeLoc) << "values of " << T << " cannot be chosen";
+
+  if (succeeded(P.parseOptionalKeyword("default"))) {
+    Attribute Default;
+    if (parseMixed(P, Default, Defaults, *VT))
+      return failure();
+    if (!isa<UnitAttr>(Default))
+      Prop.setDefaultConstant(Default);
+  }
+  if (succeeded(P.parseOptionalKeyword("when")) &&
+      P.parseOperand(Whens.emplace_back()))
+    return failure();
+  if (P.parseOptionalAttrDict(State.attributes) ||
+      P.resolveOperands(Values, T, State.operands) ||
+      P.resolveOperands(Defaults, T, State.operands) ||
+      P.resolveOperands(Whens, B.getI1Type(), State.operands))
+    return failure();
+  Prop.setOperandSegmentSizes({static_cast<int32_t>(Values.size()),
+                               static_cast<int32_t>(Defaults.size()),
+                               static_cast<int32_t>(Whens.size())});
+  State.addTypes(T);
+  return success();
+}
+
+void ChoiceOp::print(OpAsmPrinter &P) {
+  if (getOption())
+    P << " option";
+  P << ' ' << getParamNameAttr() << " in {";
+  auto Value = getValues().begin();
+  llvm::interleaveComma(getConstants(), P, [&](Attribute Constant) {
+    if (isa<UnitAttr>(Constant))
+      P << *Value++;
+    else
+      printConstant(P, Constant);
+  });
+  P << '}';
+  if (llvm::all_of(getConstants(), [](Attribute A) { return isa<UnitAttr>(A); }))
+    P << " : " << getType();
+  printDefault(P, *this, getDefaultValue(), getDefaultConstantAttr());
+  if (getWhen())
+    P << " when " << getWhen();
+  P.printOptionalAttrDict(llvm::to_vector((*this)->getDiscardableAttrs()));
+}
+
+//===----------------------------------------------------------------------===//
+// Configurations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The groups of fields, in the order in which they are printed.
+enum class Group { Compile, Launch, Option };
+} // namespace
+static constexpr StringRef GroupNames[] = {"compile", "launch", "llvm"};
+
+static Group getGroup(StringRef Key) {
+  if (Key.starts_with(OptionPrefix))
+    return Group::Option;
+  const Field *F = findField(Key);
+  return !F || F->Compiles ? Group::Compile : Group::Launch;
+}
+
+namespace {
+class ConfigParser {
+  OpAsmParser &P;
+  OperationState &State;
+  llvm::StringSet<> Seen;
+  SmallVector<Attribute> Keys, Constants;
+
+public:
+  ConfigParser(OpAsmParser &P, OperationState &State) : P(P), State(State) {}
+  ParseResult parse();
+
+private:
+  ParseResult parseGroup();
+  ParseResult parseKey(Group G, std::string &Key, std::optional<ValueType> &T);
+  ParseResult parseField(Group G);
+};
+} // namespace
+
+ParseResult ConfigParser::parseKey(Group G, std::string &Key,
+                                   std::optional<ValueType> &T) {
+  SMLoc Loc = P.getCurrentLocation();
+  if (G == Group::Option) {
+    if (P.parseString(&Key))
+      return failure();
+    Key = OptionPrefix.str() + Key;
+  } else {
+    StringRef Word;
+    if (P.parseKeyword(&Word))
+      return failure();
+    Key = Word.str();
+    const Field *F = findField(Key);
+    if (!F)
+      return P.emitError(Loc)
+             << "unknown field '" << Key << "'" << suggestField(Key);
+    if (getGroup(Key) != G)
+      return P.emitError(Loc)
+             << "'" << Key << "' is a field of '"
+             << GroupNames[static_cast<int>(getGroup(Key))] << "'";
+    T = F->Type;
+  }
+  if (!Seen.insert(Key).second)
+    return P.emitError(Loc) << "'" << Key << "' is set twice";
+  return success();
+}
+
+ParseResult ConfigParser::parseField(Group G) {
+  std::string Key;
+  std::optional<ValueType> T;
+  SmallVector<UnresolvedOperand, 1> Operands;
+  if (parseKey(G, Key, T) || P.parseEqual() ||
+      parseMixed(P, Constants.emplace_back(), Operands, T))
+    return failure();
+  Keys.push_back(P.getBuilder().getStringAttr(Key));
+  if (Operands.empty())
+    return success();
+  Type OperandType;
+  if (T)
+    OperandType = getType(P.getContext(), *T);
+  else if (P.parseColonType(OperandType))
+    return failure();
+  return P.resolveOperands(Operands, OperandType, State.operands);
+}
+
+ParseResult ConfigParser::parseGroup() {
+  SMLoc Loc = P.getCurrentLocation();
+  StringRef Word;
+  if (P.parseKeyword(&Word))
+    return failure();
+  const StringRef *Name = llvm::find(GroupNames, Word);
+  if (Name == std::end(GroupNames))
+    return P.emitError(Loc) << "expected 'compile', 'launch' or 'llvm', not '"
+                            << Word << "'";
+  if (P.parseLBrace())
+    return failure();
+  while (failed(P.parseOptionalRBrace()))
+    if (parseField(static_cast<Group>(Name - std::begin(GroupNames))))
+      return failure();
+  return success();
+}
+
+ParseResult ConfigParser::parse() {
+  if (P.parseLBrace())
+    return failure();
+  while (failed(P.parseOptionalRBrace()))
+    if (parseGroup())
+      return failure();
+  auto &Prop = State.getOrAddProperties<ConfigOp::Properties>();
+  Prop.setKeys(P.getBuilder().getArrayAttr(Keys));
+  Prop.setConstants(P.getBuilder().getArrayAttr(Constants));
+  return P.parseOptionalAttrDict(State.attributes);
+}
+
+ParseResult ConfigOp::parse(OpAsmParser &P, OperationState &State) {
+  return ConfigParser(P, State).parse();
+}
+
+void ConfigOp::print(OpAsmPrinter &P) {
+  P << " {";
+  P.increaseIndent();
+  for (Group G : {Group::Compile, Group::Launch, Group::Option}) {
+    bool Any = false;
+    auto Value = getValues().begin();
+    for (auto [KeyAttr, Constant] : llvm::zip(getKeys(), getConstants())) {
+      mlir::Value Operand = isa<UnitAttr>(Constant) ? *Value++ : nullptr;
+      StringRef Key = cast<StringAttr>(KeyAttr).getValue();
+      if (getGroup(Key) != G)
+        continue;
+      if (!std::exchange(Any, true)) {
+        P.printNewline();
+        P << GroupNames[static_cast<int>(G)] << " {";
+        P.increaseIndent();
+      }
+      P.printNewline();
+      if (Key.consume_front(OptionPrefix))
+        P.printString(Key);
+      else
+        P << Key;
+      P << " = ";
+      printOperandOr(P, Operand, Constant);
+      if (Operand && G == Group::Option)
+        P << " : " << Operand.getType();
+    }
+    if (Any) {
+      P.decreaseIndent();
+      P.printNewline();
+      P << '}';
+    }
+  }
+  P.decreaseIndent();
+  P.printNewline();
+  P << '}';
+  P.printOptionalAttrDict(llvm::to_vector((*this)->getDiscardableAttrs()));
+}
+
+//===----------------------------------------------------------------------===//
+// Names and types of results
+//===----------------------------------------------------------------------===//
+
+void RecordedOp::getAsmResultNames(OpAsmSetValueNameFn Set) {
+  Set(getResult(), ("recorded." + getFact()).str());
+}
+
+LogicalResult RecordedOp::inferReturnTypes(
+    MLIRContext *Context, std::optional<Location> Loc, ValueRange Operands,
+    DictionaryAttr Attributes, OpaqueProperties Prop, RegionRange Regions,
+    SmallVectorImpl<Type> &Types) {
+  StringRef Fact =
+      Adaptor(Operands, Attributes, Prop, Regions).getFact();
+  std::optional<ValueType> T = llvm::mneme::getRecordedType(Fact);
+  if (!T)
+    return emitOptionalError(Loc, "unknown recorded fact '", Fact, "'",
+                             suggestRecorded(Fact));
+  Types.push_back(mlir::mneme::getType(Context, *T));
+  return success();
+}
+
+void TextOp::getAsmResultNames(OpAsmSetValueNameFn Set) {
+  Set(getResult(), "text");
+}
+
+void DerivedOp::getAsmResultNames(OpAsmSetValueNameFn Set) {
+  Set(getResult(), getValueName());
+}
+
+void IntOp::getAsmResultNames(OpAsmSetValueNameFn Set) {
+  Set(getResult(), getParamName());
+}
+
+void RealOp::getAsmResultNames(OpAsmSetValueNameFn Set) {
+  Set(getResult(), getParamName());
+}
+
+void BoolOp::getAsmResultNames(OpAsmSetValueNameFn Set) {
+  Set(getResult(), getParamName());
+}
+
+void ChoiceOp::getAsmResultNames(OpAsmSetValueNameFn Set) {
+  Set(getResult(), getParamName());
+}
+
+void PipelineOp::getAsmResultNames(OpAsmSetValueNameFn Set) {
+  Set(getResult(), getParamName());
+}
+
+//===----------------------------------------------------------------------===//
+// The dialect
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Dialect/MnemeDialect.cpp.inc"
+#include "llvm/Mneme/Dialect/MnemeEnums.cpp.inc"
+#include "llvm/Mneme/Dialect/MnemeInterfaces.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "llvm/Mneme/Dialect/MnemeTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "llvm/Mneme/Dialect/MnemeOps.cpp.inc"
+
+void MnemeDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "llvm/Mneme/Dialect/MnemeTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "llvm/Mneme/Dialect/MnemeOps.cpp.inc"
+      >();
+}
+
+Operation *MnemeDialect::materializeConstant(OpBuilder &B, Attribute Value,
+                                             Type T, Location Loc) {
+  if (auto Text = dyn_cast<StringAttr>(Value))
+    return TextOp::create(B, Loc, T, Text);
+  return arith::ConstantOp::materialize(B, Value, T, Loc);
+}

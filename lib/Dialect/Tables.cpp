@@ -1,0 +1,101 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tables.h"
+#include "llvm/Mneme/Tune/Recorded.h"
+
+using namespace mlir;
+using namespace mlir::mneme;
+using llvm::StringLiteral;
+
+static constexpr Field Fields[] = {
+#define CONFIG_FIELD(Key, Type, Compiles, Description)                         \
+  {StringLiteral(Key), ValueType::Type, Compiles},
+#include "llvm/Mneme/Replay/Config.def"
+};
+
+static constexpr StringLiteral Metrics[] = {
+#define METRIC(Name, Unit, BetterWhen, Description) StringLiteral(Name),
+#include "llvm/Mneme/Tune/Metrics.def"
+};
+
+const Field *mlir::mneme::findField(StringRef Key) {
+  const Field *F =
+      llvm::find_if(Fields, [&](const Field &F) { return F.Key == Key; });
+  return F == std::end(Fields) ? nullptr : F;
+}
+
+bool mlir::mneme::isMetric(StringRef Name) {
+  return llvm::is_contained(Metrics, Name);
+}
+
+std::string mlir::mneme::getFullName(ParameterOpInterface Op) {
+  StringRef Prefix = Op.getOption() ? OptionPrefix : StringLiteral("");
+  return (Prefix + Op.getParamName()).str();
+}
+
+template <typename RangeT>
+static std::string suggest(StringRef Wrong, const RangeT &Names) {
+  StringRef Best;
+  unsigned Distance = Wrong.size() / 3 + 2;
+  for (StringRef Name : Names)
+    if (unsigned D = Wrong.edit_distance(Name, true, Distance); D < Distance) {
+      Best = Name;
+      Distance = D;
+    }
+  if (Best.empty())
+    return "";
+  return ("; did you mean '" + Best + "'?").str();
+}
+
+std::string mlir::mneme::suggestField(StringRef Key) {
+  return suggest(
+      Key, llvm::map_range(Fields, [](const Field &F) { return F.Key; }));
+}
+
+std::string mlir::mneme::suggestMetric(StringRef Name) {
+  return suggest(Name, Metrics);
+}
+
+std::string mlir::mneme::suggestRecorded(StringRef Name) {
+  return suggest(Name, llvm::mneme::getRecordedNames());
+}
+
+Type mlir::mneme::getType(MLIRContext *Context, ValueType T) {
+  switch (T) {
+  case ValueType::Bool:
+    return IntegerType::get(Context, 1);
+  case ValueType::Int:
+    return IntegerType::get(Context, 64);
+  case ValueType::Real:
+    return Float64Type::get(Context);
+  case ValueType::Text:
+    return TextType::get(Context);
+  }
+  llvm_unreachable("a type of a value");
+}
+
+std::optional<ValueType> mlir::mneme::getValueType(Type T) {
+  if (T.isSignlessInteger(1))
+    return ValueType::Bool;
+  if (T.isSignlessInteger(64))
+    return ValueType::Int;
+  if (T.isF64())
+    return ValueType::Real;
+  if (isa<TextType>(T))
+    return ValueType::Text;
+  return std::nullopt;
+}
+
+std::optional<ValueType> mlir::mneme::getValueType(Attribute Constant) {
+  if (isa<StringAttr>(Constant))
+    return ValueType::Text;
+  if (isa<IntegerAttr, FloatAttr>(Constant))
+    return getValueType(cast<TypedAttr>(Constant).getType());
+  return std::nullopt;
+}
