@@ -584,6 +584,29 @@ StringMap<Value> SearchSpace::values(const Point &P) const {
   return Values;
 }
 
+Value SearchSpace::dimensionValue(unsigned Dim, double X) const {
+  const Dimension &D = I->Dimensions[Dim];
+  if (!D.Decision) {
+    Point P = I->makeEmpty();
+    P[Dim] = X;
+    return I->getValue(P, D.Parameter);
+  }
+  const PipelineDecision &Decision =
+      I->Parameters[D.Parameter].Space->decisions()[*D.Decision];
+  auto Index = static_cast<uint64_t>(X);
+  switch (Decision.Kind) {
+  case PipelineDecision::Alternative:
+    return Decision.Labels[Index];
+  case PipelineDecision::Optional:
+    return Index != 0;
+  case PipelineDecision::Integer:
+  case PipelineDecision::Rank:
+  case PipelineDecision::Length:
+    break;
+  }
+  return static_cast<int64_t>(Decision.Low + Index * Decision.Step);
+}
+
 Expected<json::Object> SearchSpace::configure(const Point &P) const {
   PointView View(*I, P);
   for (const Check &C : I->Checks)
