@@ -49,22 +49,22 @@ static constexpr double ExitSeconds = 2;
 /// time.
 static constexpr std::chrono::milliseconds MessageInterval(100);
 
-/// \p Timeout is for what is evaluated; 0: none.
-static double getLimit(ReplayStage S, double Timeout) {
+double mneme::getStageLimit(const ReplayOptions &O, ReplayStage S) {
   switch (S) {
   case ReplayStage::Optimize:
   case ReplayStage::Codegen:
+    return O.Timeout;
   case ReplayStage::Launch:
-    return Timeout;
+    return O.launchTimeout();
   case ReplayStage::Open:
   case ReplayStage::Prepare:
   case ReplayStage::Compare:
-    return std::max(Timeout, SetupSeconds);
+    return std::max(O.Timeout, SetupSeconds);
   }
   llvm_unreachable("unknown stage");
 }
 
-static StringRef describeStage(ReplayStage S) {
+StringRef mneme::describeStage(ReplayStage S) {
   switch (S) {
   case ReplayStage::Open:
     return "opening the device";
@@ -141,7 +141,8 @@ namespace {
 /// Reads a child's lines under a time limit that each stage starts anew.
 class WorkerMonitor {
 public:
-  WorkerMonitor(int FD, double Timeout) : FD(FD), Timeout(Timeout) {
+  WorkerMonitor(int FD, const ReplayOptions &Options)
+      : FD(FD), Options(Options) {
     restart();
   }
 
@@ -154,7 +155,7 @@ public:
 
 private:
   int FD;
-  double Timeout;
+  const ReplayOptions &Options;
   std::chrono::steady_clock::time_point Deadline;
   std::string Pending;
 
@@ -168,11 +169,11 @@ private:
 void WorkerMonitor::restart() {
   Deadline = std::chrono::steady_clock::now() +
              std::chrono::milliseconds(static_cast<int64_t>(
-                 (getLimit(Stage, Timeout) + GraceSeconds) * 1000));
+                 (getStageLimit(Options, Stage) + GraceSeconds) * 1000));
 }
 
 int WorkerMonitor::remainingMilliseconds() const {
-  if (Timeout <= 0)
+  if (Options.Timeout <= 0)
     return -1;
   auto Left = std::chrono::duration_cast<std::chrono::milliseconds>(
                   Deadline - std::chrono::steady_clock::now())
@@ -209,7 +210,7 @@ WorkerMonitor::End WorkerMonitor::wait() {
     int Ready = ::poll(&P, 1, remainingMilliseconds());
     if (Ready < 0 && errno == EINTR)
       continue;
-    if (Ready == 0 && Timeout > 0)
+    if (Ready == 0 && Options.Timeout > 0)
       return End::TimedOut;
     char Buffer[1 << 16];
     ssize_t N = sys::RetryAfterSignal(
@@ -277,7 +278,7 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
   }
   ::close(Pipe[1]);
 
-  WorkerMonitor Monitor(Pipe[0], Plan.options().Timeout);
+  WorkerMonitor Monitor(Pipe[0], Plan.options());
   WorkerMonitor::End End = Monitor.wait();
   if (End == WorkerMonitor::End::TimedOut)
     ::kill(Child, SIGKILL);
@@ -303,7 +304,7 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
     R = makeDeadResult(
         Plan, Monitor, Verdict::Timeout,
         formatv("{0} did not end within {1} s", Where,
-                getLimit(Monitor.Stage, Plan.options().Timeout))
+                getStageLimit(Plan.options(), Monitor.Stage))
             .str());
   else if (!Monitor.Fatal.empty())
     R = makeDeadResult(Plan, Monitor, Verdict::Crash, Monitor.Fatal);

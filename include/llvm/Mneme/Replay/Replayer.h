@@ -41,6 +41,10 @@ std::optional<Verdict> parseVerdict(StringRef Name);
 
 /// Where a replay is; what its process was doing if it dies.
 enum class ReplayStage { Open, Optimize, Codegen, Prepare, Launch, Compare };
+/// In words, for "... did not end within 5 s".
+StringRef describeStage(ReplayStage S);
+/// Seconds that it may take.
+double getStageLimit(const ReplayOptions &O, ReplayStage S);
 
 /// Seconds of wall clock, none of them in two figures.
 struct ReplayTimes {
