@@ -59,14 +59,16 @@ static json::Value instanceToJSON(const RecordedInstance &I, int64_t Index) {
   return O;
 }
 
+json::Value mneme::toJSON(const KernelArg &A) {
+  return json::Object{{"Name", json::fixUTF8(A.Name)},
+                      {"Type", json::fixUTF8(A.Type)},
+                      {"Size", A.Size},
+                      {"Offset", A.Offset},
+                      {"Kind", ArgKinds[A.Kind]}};
+}
+
 json::Value mneme::toJSON(const RecordedKernel &K) {
-  json::Array Args, Globals;
-  for (const KernelArg &A : K.Args)
-    Args.push_back(json::Object{{"Name", json::fixUTF8(A.Name)},
-                                {"Type", json::fixUTF8(A.Type)},
-                                {"Size", A.Size},
-                                {"Offset", A.Offset},
-                                {"Kind", ArgKinds[A.Kind]}});
+  json::Array Args(K.Args), Globals;
   for (const KernelGlobal &G : K.Globals)
     Globals.push_back(json::Object{{"Name", json::fixUTF8(G.Name)},
                                    {"Size", G.Size},
@@ -193,7 +195,16 @@ static bool fromJSON(const json::Value &V, RecordedDevice &Out, json::Path P) {
          O.finish();
 }
 
-static bool fromJSON(const json::Value &V, KernelArg &Out, json::Path P) {
+static bool fromJSON(const json::Value &V, KernelGlobal &Out, json::Path P) {
+  StrictMapper O(V, P);
+  return O && O.map("Name", Out.Name) && O.map("Size", Out.Size) &&
+         O.map("Address", Out.Address) && O.finish();
+}
+
+} // namespace mneme
+} // namespace llvm
+
+bool mneme::fromJSON(const json::Value &V, KernelArg &Out, json::Path P) {
   StrictMapper O(V, P);
   std::string Kind;
   if (!O || !O.map("Name", Out.Name) || !O.map("Type", Out.Type) ||
@@ -208,15 +219,6 @@ static bool fromJSON(const json::Value &V, KernelArg &Out, json::Path P) {
   Out.Kind = It - std::begin(ArgKinds);
   return O.finish();
 }
-
-static bool fromJSON(const json::Value &V, KernelGlobal &Out, json::Path P) {
-  StrictMapper O(V, P);
-  return O && O.map("Name", Out.Name) && O.map("Size", Out.Size) &&
-         O.map("Address", Out.Address) && O.finish();
-}
-
-} // namespace mneme
-} // namespace llvm
 
 namespace {
 /// An instance with its place in the order of recording, which objects lose.

@@ -42,25 +42,6 @@ static std::optional<CodeStage> parseCodeStage(StringRef Name) {
   return std::nullopt;
 }
 
-namespace llvm {
-namespace mneme {
-static json::Value toJSON(const KernelArg &A) {
-  return json::Object{{"size", A.Size},
-                      {"offset", A.Offset},
-                      {"kind", A.Kind},
-                      {"name", json::fixUTF8(A.Name)},
-                      {"type", json::fixUTF8(A.Type)}};
-}
-
-static bool fromJSON(const json::Value &V, KernelArg &A, json::Path P) {
-  json::ObjectMapper O(V, P);
-  return O && O.map("size", A.Size) && O.map("offset", A.Offset) &&
-         O.map("kind", A.Kind) && O.map("name", A.Name) &&
-         O.map("type", A.Type);
-}
-} // namespace mneme
-} // namespace llvm
-
 static json::Value imageToJSON(const DeviceImage &Image) {
   json::Object O{{"triple", Image.Triple},
                  {"arch", Image.Arch},

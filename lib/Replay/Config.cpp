@@ -295,6 +295,8 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
     return createFileError(Path, createStringError(Why));
   };
   json::Object *O = V->getAsObject();
+  if (json::Object *Report = O ? O->getObject("Replay-config") : nullptr)
+    O = Report;
   json::Object *Config = O ? O->getObject("config") : nullptr;
   if (!Config)
     return Refuse("has no configuration: expected {\"config\": {...}}");

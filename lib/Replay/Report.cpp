@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Occupancy.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Mneme/Support/Version.h"
@@ -284,7 +285,8 @@ static json::Value dimsToJSON(const Dim3 &D) {
   return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
 }
 
-static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
+static json::Object describeConfig(const ReplayPlan &Plan,
+                                   const ReplayResult &R) {
   const ReplayOptions &O = Plan.options();
   // What died has not told.
   bool RanOnHost =
@@ -303,6 +305,7 @@ static json::Object makeConfig(const ReplayPlan &Plan, const ReplayResult &R) {
       {"grid", dimsToJSON(Plan.grid())},
       {"block", dimsToJSON(Plan.block())},
       {"shared_mem", Plan.sharedMem()},
+      {"config", makeConfig(O)},
       {"passes", Plan.compiler().pipeline()},
       {"codegen_opt", Plan.compiler().codeGenLevel()},
       {"arch", Plan.compiler().arch()},
@@ -356,7 +359,7 @@ json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
   std::optional<Occupancy> O = getOccupancy(Plan, R);
   (*Result.getAsObject())["occupancy"] =
       O ? toJSON(*O) : json::Value(nullptr);
-  return json::Object{{"Replay-config", makeConfig(Plan, R)},
+  return json::Object{{"Replay-config", describeConfig(Plan, R)},
                       {"Result", std::move(Result)}};
 }
 

@@ -71,6 +71,8 @@ struct RecordedKernel {
   const RecordedInstance *findInstance(StringRef DynamicHash) const;
 };
 
+json::Value toJSON(const KernelArg &A);
+bool fromJSON(const json::Value &V, KernelArg &A, json::Path P);
 json::Value toJSON(const RecordedKernel &K);
 bool fromJSON(const json::Value &V, RecordedKernel &K, json::Path P);
 

@@ -40,7 +40,8 @@ json::Object makeConfig(const ReplayOptions &O);
 std::string getCompileDigest(const ReplayPlan &Plan);
 
 /// A file with a configuration: {"config": {...}}, and with "static_hash" and
-/// "record_id" where it says what it was made for. Other keys are skipped.
+/// "record_id" where it says what it was made for. Other keys are skipped. A
+/// report of a replay is one, too.
 struct ConfigFile {
   std::string Path;
   json::Object Config;
