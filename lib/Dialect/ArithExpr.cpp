@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArithExpr.h"
-#include "Tables.h"
+#include "Names.h"
 #include "llvm/Mneme/Dialect/Mneme.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -11,7 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "Tables.h"
+#include "Names.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Mneme/Dialect/Mneme.h"
 #include "llvm/Support/MathExtras.h"

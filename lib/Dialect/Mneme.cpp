@@ -12,11 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Dialect/Mneme.h"
-#include "Tables.h"
+#include "Context.h"
+#include "Names.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Tune/Recorded.h"
+#include "llvm/Mneme/Tune/Study.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -407,11 +409,16 @@ enum class Group { Compile, Launch, Option };
 } // namespace
 static constexpr StringRef GroupNames[] = {"compile", "launch", "llvm"};
 
+static constexpr llvm::StringLiteral LaunchFields[] = {
+#define CONFIG_FIELD(Key, Type, Compiles, Description)                         \
+  Compiles ? llvm::StringLiteral("") : llvm::StringLiteral(Key),
+#include "llvm/Mneme/Replay/Config.def"
+};
+
 static Group getGroup(StringRef Key) {
   if (Key.starts_with(OptionPrefix))
     return Group::Option;
-  const Field *F = findField(Key);
-  return !F || F->Compiles ? Group::Compile : Group::Launch;
+  return llvm::is_contained(LaunchFields, Key) ? Group::Launch : Group::Compile;
 }
 
 namespace {
@@ -444,15 +451,15 @@ ParseResult ConfigParser::parseKey(Group G, std::string &Key,
     if (P.parseKeyword(&Word))
       return failure();
     Key = Word.str();
-    const Field *F = findField(Key);
-    if (!F)
-      return P.emitError(Loc)
-             << "unknown field '" << Key << "'" << suggestField(Key);
+    llvm::Expected<std::optional<ValueType>> FieldType =
+        llvm::mneme::getFieldType(Key);
+    if (!FieldType)
+      return P.emitError(Loc) << llvm::toString(FieldType.takeError());
     if (getGroup(Key) != G)
       return P.emitError(Loc)
              << "'" << Key << "' is a field of '"
              << GroupNames[static_cast<int>(getGroup(Key))] << "'";
-    T = F->Type;
+    T = *FieldType;
   }
   if (!Seen.insert(Key).second)
     return P.emitError(Loc) << "'" << Key << "' is set twice";
@@ -619,6 +626,10 @@ void MnemeDialect::initialize() {
 #define GET_OP_LIST
 #include "llvm/Mneme/Dialect/MnemeOps.cpp.inc"
       >();
+}
+
+void mlir::mneme::loadDialects(MLIRContext &Context) {
+  Context.loadDialect<arith::ArithDialect, MnemeDialect>();
 }
 
 Operation *MnemeDialect::materializeConstant(OpBuilder &B, Attribute Value,

@@ -12,12 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArithExpr.h"
-#include "Tables.h"
+#include "Names.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Dialect/Mneme.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
+#include "llvm/Mneme/Tune/Study.h"
 
 using namespace mlir;
 using namespace mlir::mneme;
@@ -60,11 +61,9 @@ static LogicalResult verifyBound(Operation *Op, StringRef What, Value Operand,
 
 /// What all parameters have.
 static LogicalResult verifyParameter(ParameterOpInterface Op) {
-  if (Op.getParamName().empty())
-    return Op->emitOpError("needs a name");
-  if (Op.getParamName().starts_with(OptionPrefix))
-    return Op->emitOpError() << "has a name that begins with '" << OptionPrefix
-                             << "', as those of options do; say 'option'";
+  if (llvm::Error E = llvm::mneme::checkName(Op.getParamName()))
+    return Op->emitOpError() << "has a wrong name: "
+                             << llvm::toString(std::move(E));
   return verifyBound(Op, "default", Op.getDefaultValue(),
                      Op.getDefaultConstantAttr(), false);
 }
@@ -205,17 +204,14 @@ LogicalResult ConfigOp::verify() {
     return emitOpError("has not as many values as keys");
   llvm::StringSet<> Seen;
   for (StringRef Key : getKeys().getAsValueRange<StringAttr>()) {
-    if (!Key.starts_with(OptionPrefix) && !findField(Key))
-      return emitOpError() << "sets an unknown field '" << Key << "'"
-                           << suggestField(Key);
-    if (Key == OptionPrefix)
-      return emitOpError("sets an option without a name");
+    if (auto T = llvm::mneme::getFieldType(Key); !T)
+      return emitOpError() << "is wrong: " << llvm::toString(T.takeError());
     if (!Seen.insert(Key).second)
       return emitOpError() << "sets '" << Key << "' twice";
   }
-  auto TypeOf = [&](size_t I) -> std::optional<ValueType> {
-    const Field *F = findField(cast<StringAttr>(getKeys()[I]).getValue());
-    return F ? std::optional(F->Type) : std::nullopt;
+  auto TypeOf = [&](size_t I) {
+    return llvm::cantFail(llvm::mneme::getFieldType(
+        cast<StringAttr>(getKeys()[I]).getValue()));
   };
   if (failed(verifyMixed(*this, getConstants(), getValues().size(), TypeOf)))
     return failure();
@@ -234,10 +230,9 @@ LogicalResult ConfigOp::verify() {
 }
 
 LogicalResult ObjectiveOp::verify() {
-  if (isMetric(getMetric()))
-    return success();
-  return emitOpError() << "has an unknown metric '" << getMetric() << "'"
-                       << suggestMetric(getMetric());
+  if (llvm::Error E = llvm::mneme::checkMetric(getMetric()))
+    return emitOpError() << "is wrong: " << llvm::toString(std::move(E));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,8 +277,9 @@ private:
       return add(Names, getFullName(Parameter), "parameter or derived value",
                  Op);
     if (auto Derived = dyn_cast<DerivedOp>(Op)) {
-      if (Derived.getValueName().empty())
-        return Op.emitOpError("needs a name");
+      if (llvm::Error E = llvm::mneme::checkName(Derived.getValueName()))
+        return Op.emitOpError()
+               << "has a wrong name: " << llvm::toString(std::move(E));
       return add(Names, Derived.getValueName(), "parameter or derived value",
                  Op);
     }
@@ -303,7 +299,10 @@ private:
   LogicalResult verifyOptions() {
     for (StringRef Key : Config.getKeys().getAsValueRange<StringAttr>()) {
       auto It = Names.find(Key);
-      if (It == Names.end() || !Key.starts_with(OptionPrefix))
+      if (It == Names.end())
+        continue;
+      auto Parameter = dyn_cast<ParameterOpInterface>(It->second);
+      if (!Parameter || !Parameter.getOption())
         continue;
       return (Config.emitOpError()
               << "sets '" << Key << "', which a parameter sets")

@@ -113,6 +113,17 @@ Expected<std::optional<ValueType>> mneme::getFieldType(StringRef Key) {
 // Checks
 //===----------------------------------------------------------------------===//
 
+Error mneme::checkName(StringRef Name) {
+  if (Name.empty())
+    return createStringError("it has no name");
+  for (char C : Name)
+    if (!isPrint(C) || C == ' ' || C == '`' || C == '/')
+      return createStringError("a name may not contain '" + Twine(C) + "'");
+  if (Name.starts_with("recorded."))
+    return createStringError("names with 'recorded.' are of recorded facts");
+  return Error::success();
+}
+
 namespace {
 class Checker {
 public:
@@ -194,13 +205,8 @@ Error Checker::checkExpr(StringRef What, const Expr &E,
 }
 
 Error Checker::declare(StringRef Name, ValueType Type) {
-  if (Name.empty())
-    return createStringError("it has no name");
-  for (char C : Name)
-    if (!isPrint(C) || C == ' ' || C == '`' || C == '/')
-      return createStringError("a name may not contain '" + Twine(C) + "'");
-  if (Name.starts_with("recorded."))
-    return createStringError("names with 'recorded.' are of recorded facts");
+  if (Error E = checkName(Name))
+    return E;
   if (!Types.try_emplace(Name, Type).second)
     return createStringError("the name is used twice");
   return Error::success();

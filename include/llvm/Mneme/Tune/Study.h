@@ -94,6 +94,9 @@ Error checkMetric(StringRef Metric);
 /// of any. Error: there is no such field.
 Expected<std::optional<ValueType>> getFieldType(StringRef Key);
 
+/// Error: not the name of a parameter or derived value.
+Error checkName(StringRef Name);
+
 /// Everything that can be wrong with a study before a recording is known:
 /// names that are twice or not there, types, an unknown key or metric, a space
 /// that does not parse. The first mistake.

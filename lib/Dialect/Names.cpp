@@ -6,44 +6,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tables.h"
+#include "Names.h"
 #include "llvm/Mneme/Tune/Recorded.h"
 
 using namespace mlir;
 using namespace mlir::mneme;
-using llvm::StringLiteral;
-
-static constexpr Field Fields[] = {
-#define CONFIG_FIELD(Key, Type, Compiles, Description)                         \
-  {StringLiteral(Key), ValueType::Type, Compiles},
-#include "llvm/Mneme/Replay/Config.def"
-};
-
-static constexpr StringLiteral Metrics[] = {
-#define METRIC(Name, Unit, BetterWhen, Description) StringLiteral(Name),
-#include "llvm/Mneme/Tune/Metrics.def"
-};
-
-const Field *mlir::mneme::findField(StringRef Key) {
-  const Field *F =
-      llvm::find_if(Fields, [&](const Field &F) { return F.Key == Key; });
-  return F == std::end(Fields) ? nullptr : F;
-}
-
-bool mlir::mneme::isMetric(StringRef Name) {
-  return llvm::is_contained(Metrics, Name);
-}
 
 std::string mlir::mneme::getFullName(ParameterOpInterface Op) {
-  StringRef Prefix = Op.getOption() ? OptionPrefix : StringLiteral("");
+  StringRef Prefix = Op.getOption() ? OptionPrefix : llvm::StringLiteral("");
   return (Prefix + Op.getParamName()).str();
 }
 
-template <typename RangeT>
-static std::string suggest(StringRef Wrong, const RangeT &Names) {
+std::string mlir::mneme::suggestRecorded(StringRef Wrong) {
   StringRef Best;
   unsigned Distance = Wrong.size() / 3 + 2;
-  for (StringRef Name : Names)
+  for (StringRef Name : llvm::mneme::getRecordedNames())
     if (unsigned D = Wrong.edit_distance(Name, true, Distance); D < Distance) {
       Best = Name;
       Distance = D;
@@ -51,19 +28,6 @@ static std::string suggest(StringRef Wrong, const RangeT &Names) {
   if (Best.empty())
     return "";
   return ("; did you mean '" + Best + "'?").str();
-}
-
-std::string mlir::mneme::suggestField(StringRef Key) {
-  return suggest(
-      Key, llvm::map_range(Fields, [](const Field &F) { return F.Key; }));
-}
-
-std::string mlir::mneme::suggestMetric(StringRef Name) {
-  return suggest(Name, Metrics);
-}
-
-std::string mlir::mneme::suggestRecorded(StringRef Name) {
-  return suggest(Name, llvm::mneme::getRecordedNames());
 }
 
 Type mlir::mneme::getType(MLIRContext *Context, ValueType T) {

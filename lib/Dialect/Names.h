@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The tables of studies as the dialect sees them: fields, metrics, types.
+/// Types and names of studies as the dialect sees them.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_DIALECT_TABLES_H
-#define LLVM_MNEME_LIB_DIALECT_TABLES_H
+#ifndef LLVM_MNEME_LIB_DIALECT_NAMES_H
+#define LLVM_MNEME_LIB_DIALECT_NAMES_H
 
 #include "llvm/Mneme/Dialect/Mneme.h"
 #include "llvm/Mneme/Tune/Expr.h"
@@ -23,25 +23,13 @@ namespace mneme {
 
 using llvm::mneme::ValueType;
 
-/// A line of Replay/Config.def.
-struct Field {
-  llvm::StringLiteral Key;
-  ValueType Type;
-  bool Compiles;
-};
-/// Null: there is no field of that name.
-const Field *findField(llvm::StringRef Key);
-bool isMetric(llvm::StringRef Name);
-
 /// What LLVM's options are called in configurations: "llvm.NAME".
 inline constexpr llvm::StringLiteral OptionPrefix = "llvm.";
 
 /// The name of a parameter in studies: that of an option has its prefix.
 std::string getFullName(ParameterOpInterface Op);
 
-/// "; did you mean 'X'?", or nothing if no name is near.
-std::string suggestField(llvm::StringRef Key);
-std::string suggestMetric(llvm::StringRef Name);
+/// "; did you mean 'X'?", or nothing if no recorded fact has a near name.
 std::string suggestRecorded(llvm::StringRef Name);
 
 Type getType(MLIRContext *Context, ValueType T);
@@ -53,4 +41,4 @@ std::optional<ValueType> getValueType(Attribute Constant);
 } // namespace mneme
 } // namespace mlir
 
-#endif // LLVM_MNEME_LIB_DIALECT_TABLES_H
+#endif // LLVM_MNEME_LIB_DIALECT_NAMES_H
