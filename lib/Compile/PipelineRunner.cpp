@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PipelineParser.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -126,14 +128,47 @@ static Error parsePipeline(PassBuilder &PB, ModulePassManager &MPM,
   return Passes.empty() ? Error::success() : PB.parsePassPipeline(MPM, Passes);
 }
 
+struct PipelineParser::Impl {
+  PipelineContext C;
+  explicit Impl(TargetMachine &TM) : C(TM, PipelineTuningOptions()) {}
+};
+
+PipelineParser::PipelineParser(std::unique_ptr<Impl> I) : I(std::move(I)) {}
+PipelineParser::PipelineParser(PipelineParser &&) = default;
+PipelineParser::~PipelineParser() = default;
+
+Expected<PipelineParser> PipelineParser::create(TargetMachine &TM,
+                                                ArrayRef<std::string> Plugins) {
+  auto I = std::make_unique<Impl>(TM);
+  if (Error E = I->C.loadPlugins(Plugins))
+    return E;
+  return PipelineParser(std::move(I));
+}
+
+Error PipelineParser::parse(StringRef Passes) {
+  ModulePassManager MPM;
+  return parsePipeline(I->C.PB, MPM, Passes, parseClangPipeline(Passes));
+}
+
+std::vector<std::string> PipelineParser::passNames() {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  I->C.PB.printPassNames(OS);
+  // Headings, and passes below them: "  gvn<no-pre;pre>".
+  StringSet<> Known;
+  std::vector<std::string> Names;
+  for (StringRef Line : split(Text, '\n'))
+    if (Line.consume_front("  ") && Known.insert(Line.split('<').first).second)
+      Names.push_back(Line.split('<').first.str());
+  return Names;
+}
+
 Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
                            ArrayRef<std::string> Plugins) {
-  std::optional<OptimizationLevel> Clang = parseClangPipeline(Passes);
-  PipelineContext C(TM, getTuningOptions(Clang));
-  if (Error E = C.loadPlugins(Plugins))
-    return E;
-  ModulePassManager MPM;
-  return parsePipeline(C.PB, MPM, Passes, Clang);
+  Expected<PipelineParser> Parser = PipelineParser::create(TM, Plugins);
+  if (!Parser)
+    return Parser.takeError();
+  return Parser->parse(Passes);
 }
 
 Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,

@@ -45,6 +45,31 @@ bool PipelineTree::isPartOfName(const PipelineNode &N,
   llvm_unreachable("all kinds");
 }
 
+bool PipelineTree::canBeEmpty(const PipelineNode &N) const {
+  auto Child = [&](const auto &C) { return canBeEmpty(*C); };
+  switch (N.Kind) {
+  case PipelineNode::Optional:
+    return true;
+  case PipelineNode::Choice:
+  case PipelineNode::Seq:
+    return (N.Kind == PipelineNode::Seq && N.Low == 0) ||
+           any_of(N.Children, Child);
+  case PipelineNode::Adaptor:
+    return canBeEmpty(N.child(1));
+  case PipelineNode::Use:
+    return canBeEmpty(definition(N));
+  case PipelineNode::Text:
+  case PipelineNode::Range:
+    return false;
+  case PipelineNode::Word:
+  case PipelineNode::List:
+  case PipelineNode::Params:
+  case PipelineNode::Perm:
+    return all_of(N.Children, Child);
+  }
+  llvm_unreachable("all kinds");
+}
+
 static void printNode(const PipelineTree &T, const PipelineNode &N,
                       raw_ostream &OS) {
   auto PrintAll = [&](StringRef Separator) {

@@ -118,6 +118,8 @@ struct PipelineTree {
   }
   /// Can the node be a part of a name? Else \p Not is what cannot.
   bool isPartOfName(const PipelineNode &N, const PipelineNode *&Not) const;
+  /// Can the node print as nothing?
+  bool canBeEmpty(const PipelineNode &N) const;
   /// As it is written, in the normal form.
   std::string print(const PipelineNode &N) const;
 };

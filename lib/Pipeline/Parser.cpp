@@ -73,7 +73,6 @@ private:
   Error parseNumbers(PipelineNode &N, StringRef What);
 
   bool isPiece() const;
-  bool canBeEmpty(const PipelineNode &N) const;
   Error checkPartOfName(const PipelineNode &N) const;
 };
 } // namespace
@@ -354,24 +353,6 @@ Expected<NodePtr> Parser::parseBinding(char Separator) {
   return Use;
 }
 
-bool Parser::canBeEmpty(const PipelineNode &N) const {
-  auto Child = [&](const NodePtr &C) { return canBeEmpty(*C); };
-  switch (N.Kind) {
-  case PipelineNode::Optional:
-    return true;
-  case PipelineNode::Choice:
-    return any_of(N.Children, Child);
-  case PipelineNode::Word:
-  case PipelineNode::List:
-  case PipelineNode::Params:
-    return all_of(N.Children, Child);
-  case PipelineNode::Use:
-    return canBeEmpty(Tree.definition(N));
-  default:
-    return false;
-  }
-}
-
 Expected<NodePtr> Parser::parseAdaptor(NodePtr Name) {
   auto Adaptor =
       std::make_unique<PipelineNode>(PipelineNode::Adaptor, Name->Pos);
@@ -379,7 +360,7 @@ Expected<NodePtr> Parser::parseAdaptor(NodePtr Name) {
     return expected("',' or the end of the passes");
   if (Error E = checkPartOfName(*Name))
     return E;
-  if (canBeEmpty(*Name))
+  if (Tree.canBeEmpty(*Name))
     return makeError(Name->Pos, "the name before '(' can be empty");
   Level L(*this);
   if (Error E = checkDepth(Tok.Pos, Depth))

@@ -83,6 +83,19 @@ using PipelinePoint = std::vector<uint64_t>;
 
 using RandomEngine = std::mt19937_64;
 
+/// A pipeline that has one pass of a space in its place.
+struct PipelineProbe {
+  struct Place {
+    unsigned Line, Column;
+    std::string Text; ///< "gvn<no-pre>", "function<eager-inv>".
+  };
+  std::string Pipeline;
+  std::vector<Place> Path; ///< The adaptors from the outermost; the pass last.
+  /// The pass stands behind something else at the top, which tells LLVM what
+  /// kind of passes the pipeline has.
+  std::string First;
+};
+
 class PipelineSpace {
 public:
   /// Errors are PipelineSpaceErrors.
@@ -115,6 +128,12 @@ public:
   /// A point that prints as \p Pipeline does without its spaces; unset: there
   /// is none, or finding it takes more than a great many steps.
   std::optional<PipelinePoint> find(StringRef Pipeline) const;
+
+  /// Pipelines for somebody who knows passes, in the order of the text: each
+  /// pass of each alternative in its place, an integer at its ends, alone
+  /// before it is behind others. Of a pass with many alternatives in its name
+  /// and parameters not all combinations.
+  std::vector<PipelineProbe> probes() const;
 
   /// Each canonical point is as likely as any other.
   PipelinePoint sample(RandomEngine &Random) const;

@@ -1,0 +1,115 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Compile/PipelineSpaceCheck.h"
+#include "PipelineParser.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// What LLVM does not list among its passes.
+static constexpr StringLiteral Adaptors[] = {
+    "module",    "cgscc",            "function", "loop",
+    "loop-mssa", "machine-function", "devirt",   "coro-cond"};
+
+/// The level of a pass, by the innermost adaptor that takes it: LLVM adds those
+/// that are left out, but only inwards.
+struct PipelineLevel {
+  StringLiteral Name, Before, After;
+};
+static constexpr PipelineLevel Levels[] = {
+    {"a loop pass", "function(loop-mssa(", "))"},
+    {"a machine function pass", "function(machine-function(", "))"},
+    {"a function pass", "function(", ")"},
+    {"a CGSCC pass", "cgscc(", ")"},
+    {"a module pass", "module(", ")"},
+};
+
+namespace {
+class SpaceChecker {
+public:
+  explicit SpaceChecker(PipelineParser &Parser) : Parser(Parser) {}
+  Error check(const PipelineProbe &P);
+
+private:
+  PipelineParser &Parser;
+
+  bool parses(const Twine &Passes) {
+    return !errorToBool(Parser.parse(Passes.str()));
+  }
+  /// What may have been meant, as the end of a message.
+  std::string explain(const PipelineProbe &P, StringRef Pass);
+  std::string findSimilar(StringRef Name);
+};
+} // namespace
+
+static StringRef nameOf(StringRef Pass) { return Pass.split('<').first; }
+
+std::string SpaceChecker::findSimilar(StringRef Name) {
+  // A third of the letters may be wrong, as in clang.
+  unsigned Best = (Name.size() + 2) / 3 + 1;
+  std::string Found;
+  auto Try = [&](StringRef Candidate) {
+    unsigned Distance =
+        Name.edit_distance(Candidate, /*AllowReplacements=*/true, Best);
+    if (Distance < Best) {
+      Best = Distance;
+      Found = Candidate.str();
+    }
+  };
+  for (StringRef Candidate : Adaptors)
+    Try(Candidate);
+  for (StringRef Candidate : Parser.passNames())
+    Try(Candidate);
+  return Found;
+}
+
+std::string SpaceChecker::explain(const PipelineProbe &P, StringRef Pass) {
+  for (const PipelineLevel &L : Levels) {
+    if (!parses(L.Before + Pass + L.After))
+      continue;
+    std::string Text = (": it is " + L.Name).str();
+    if (!P.First.empty())
+      Text += ", and '" + P.First + "' comes first";
+    return Text;
+  }
+  std::string Similar = findSimilar(nameOf(Pass));
+  if (Similar.empty() || Similar == nameOf(Pass))
+    return "";
+  return "; did you mean '" + Similar + "'?";
+}
+
+Error SpaceChecker::check(const PipelineProbe &P) {
+  Error E = Parser.parse(P.Pipeline);
+  if (!E)
+    return Error::success();
+  std::string Message = toString(std::move(E));
+  // The pass, unless LLVM says that it is something around it.
+  const PipelineProbe::Place *At = &P.Path.back();
+  for (const PipelineProbe::Place &Outer : P.Path)
+    if (Message.find("'" + Outer.Text + "'") != std::string::npos) {
+      At = &Outer;
+      break;
+    }
+  if (Message.find("'" + At->Text + "'") == std::string::npos)
+    Message = "'" + At->Text + "': " + Message;
+  return make_error<PipelineSpaceError>(At->Line, At->Column,
+                                        Message + explain(P, At->Text));
+}
+
+Error mneme::checkPipelineSpace(TargetMachine &TM, const PipelineSpace &Space,
+                                ArrayRef<std::string> Plugins) {
+  Expected<PipelineParser> Parser = PipelineParser::create(TM, Plugins);
+  if (!Parser)
+    return Parser.takeError();
+  SpaceChecker Checker(*Parser);
+  for (const PipelineProbe &P : Space.probes())
+    if (Error E = Checker.check(P))
+      return E;
+  return Error::success();
+}
