@@ -45,6 +45,17 @@ std::optional<StopReason> mneme::parseStopReason(StringRef Name) {
   return std::nullopt;
 }
 
+MeasureRules MeasureRules::quick() {
+  MeasureRules Rules;
+  Rules.Precision = 0.02;
+  Rules.MaxSamples = 21;
+  Rules.MaxSeconds = 0.1;
+  Rules.WarmupLaunches = 1;
+  Rules.ShortWarmupLaunches = 2;
+  Rules.ClockAtEnd = false;
+  return Rules;
+}
+
 unsigned Measurement::countOutliers() const {
   SampleSummary S = summarize(Nanoseconds);
   // Where the timer ticks coarsely, the quartiles are one value.
@@ -115,6 +126,7 @@ private:
   bool isPrecise() const;
   bool isSlower() const;
   double spentSeconds() const;
+  bool isClockDue(bool AtEnd) const;
   Error noteClock();
   void acceptClock(double Clock);
   /// \returns whether samples had to be dropped.
@@ -264,6 +276,13 @@ std::optional<StopReason> MeasureRun::shouldStop() const {
 // The clock
 //===----------------------------------------------------------------------===//
 
+bool MeasureRun::isClockDue(bool AtEnd) const {
+  if (AtEnd && (Rules.ClockAtEnd ||
+                Machine.now() - Owner.LastClockTime > Rules.ClockSeconds))
+    return true;
+  return (Rounds - CheckedRounds) * Sources.size() >= Rules.ClockInterval;
+}
+
 /// There must be one before there are samples that it could judge.
 Error MeasureRun::noteClock() {
   if (Machine.now() - Owner.LastClockTime > Rules.ClockSeconds) {
@@ -337,9 +356,7 @@ Expected<bool> MeasureRun::run() {
     if (!Ok || !*Ok)
       return Ok;
     std::optional<StopReason> Stop = shouldStop();
-    bool IsDue =
-        (Rounds - CheckedRounds) * Sources.size() >= Rules.ClockInterval;
-    if (IsGuarded && (Stop || IsDue)) {
+    if (IsGuarded && isClockDue(Stop.has_value())) {
       Expected<bool> Dropped = checkClock();
       if (!Dropped)
         return Dropped.takeError();

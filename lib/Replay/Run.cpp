@@ -51,6 +51,27 @@ static double now() {
 }
 
 //===----------------------------------------------------------------------===//
+// Loaded kernels
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<DeviceKernel> LoadedKernels::find(StringRef CodeHash) {
+  auto It = find_if(List, [&](const Entry &E) { return E.Hash == CodeHash; });
+  if (CodeHash.empty() || It == List.end())
+    return nullptr;
+  std::rotate(List.begin(), It, std::next(It)); // the last one used is first
+  return List.front().Kernel;
+}
+
+void LoadedKernels::add(StringRef CodeHash,
+                        std::shared_ptr<DeviceKernel> Kernel) {
+  if (CodeHash.empty())
+    return;
+  List.insert(List.begin(), {CodeHash.str(), std::move(Kernel)});
+  if (List.size() > MaxCount)
+    List.pop_back();
+}
+
+//===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
 
@@ -103,8 +124,9 @@ public:
   Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
             ReplayTimes &Times, ReplaySession::StageFn Report);
 
-  /// What cannot be loaded is Unsupported.
-  void load(const DeviceImage &Image);
+  /// Takes the kernel from \p Kernels, or loads it. What cannot be loaded is
+  /// Unsupported.
+  void load(const CompiledKernel &Code, LoadedKernels &Kernels);
   /// The first launch is the one that is verified; a wrong kernel is not
   /// timed.
   Error verify();
@@ -125,7 +147,7 @@ public:
   std::string Message; ///< Why not; empty when it matches.
   bool Executed = false;
   std::vector<BufferReport> Buffers;
-  std::unique_ptr<DeviceKernel> Kernel;
+  std::shared_ptr<DeviceKernel> Kernel;
   CacheMode Cache = CacheMode::Warm;
   bool Restore = true;
 
@@ -152,12 +174,16 @@ Contender::Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
   Config.Cooperative = Plan.instance().Cooperative;
 }
 
-void Contender::load(const DeviceImage &Image) {
+void Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
   ScopedTimer Timer(Times.Load);
+  Kernel = Kernels.find(Code.CodeHash);
+  if (Kernel)
+    return;
   Expected<std::unique_ptr<DeviceKernel>> Loaded =
-      D.load(Image, Plan.globals());
+      D.load(Code.Image, Plan.globals());
   if (Loaded) {
     Kernel = std::move(*Loaded);
+    Kernels.add(Code.CodeHash, Kernel);
     return;
   }
   // A function that the pipeline or the user's IR calls and nobody has.
@@ -342,7 +368,7 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   if (!Options.Verify)
     Memory.markAllDirty();
   Contender Candidate(Plan, D, Memory, R.Times, Report);
-  Candidate.load(Code.Image);
+  Candidate.load(Code, Session.Kernels);
   if (Candidate.isGood() && Options.Verify)
     if (Error E = Candidate.verify())
       return E;
@@ -404,11 +430,11 @@ Error ReplayRun::describeOnGPU(DeviceKernel &Kernel) {
 //===----------------------------------------------------------------------===//
 
 MeasureRules ReplayRun::getRules() const {
-  MeasureRules Rules;
+  MeasureRules Rules = Options.Quick ? MeasureRules::quick() : MeasureRules();
   Rules.Samples = Options.Iterations;
   Rules.Warmup = Options.Warmup;
   Rules.StopAbove = Options.StopAbove;
-  if (GPU || Options.Adaptive)
+  if (GPU || Options.Adaptive || Options.Quick)
     return Rules;
   Rules.Samples = Options.Iterations.value_or(Options.HostIterations);
   Rules.Warmup = Options.Warmup.value_or(Options.HostWarmup);
@@ -490,7 +516,8 @@ Expected<CompiledKernel> ReplayRun::makeBaselineCode() {
   if (Options.Compared == Baseline::App)
     return readAppCode(Plan, Options.appFile());
   return compileVariant(*BaselinePlan,
-                        GPU ? CodeTarget::GPU : CodeTarget::Host, Report);
+                        GPU ? CodeTarget::GPU : CodeTarget::Host,
+                        [&](ReplayStage) { Report(ReplayStage::Baseline); });
 }
 
 /// \returns null when there is none, or when it is not as good as the recorded
@@ -516,7 +543,7 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
     return nullptr;
   auto Other = std::make_unique<Contender>(*BaselinePlan, D, *Session.Memory,
                                            OtherTimes, Report);
-  Other->load(Code->Image);
+  Other->load(*Code, Session.Kernels);
   if (Other->isGood() && Options.Verify)
     if (Error E = Other->verify())
       return std::move(E);
@@ -698,7 +725,7 @@ Error ReplaySession::verifyAll(ArrayRef<Contestant> Contestants,
     bool Verify = C.Variant->options().Verify;
     if (!Verify)
       Memory->markAllDirty();
-    One.load(C.Code->Image);
+    One.load(*C.Code, Kernels);
     if (Verify && One.isGood())
       if (Error E = One.verify())
         return E;
@@ -745,7 +772,7 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
   Rules.Warmup = O.Warmup;
   Rules.MinSamples = Rules.MinPairs = Rounds;
   Rules.MaxSamples = std::max(Rules.MaxSamples, Rounds);
-  if (!D->asGPU() && !O.Adaptive) {
+  if (!D->asGPU() && !O.Adaptive && !O.Quick) {
     Rules.Samples = Rounds;
     Rules.Warmup = O.Warmup.value_or(O.HostWarmup);
   }

@@ -53,13 +53,14 @@ double mneme::getStageLimit(const ReplayOptions &O, ReplayStage S) {
   switch (S) {
   case ReplayStage::Optimize:
   case ReplayStage::Codegen:
+  case ReplayStage::Baseline:
     return O.Timeout;
   case ReplayStage::Launch:
     return O.launchTimeout();
   case ReplayStage::Open:
   case ReplayStage::Prepare:
   case ReplayStage::Compare:
-    return std::max(O.Timeout, SetupSeconds);
+    return O.Timeout > 0 ? std::max(O.Timeout, SetupSeconds) : 0;
   }
   llvm_unreachable("unknown stage");
 }
@@ -78,6 +79,8 @@ StringRef mneme::describeStage(ReplayStage S) {
     return "the launch";
   case ReplayStage::Compare:
     return "the comparison";
+  case ReplayStage::Baseline:
+    return "the compilation of the baseline";
   }
   llvm_unreachable("unknown stage");
 }
@@ -173,7 +176,7 @@ void WorkerMonitor::restart() {
 }
 
 int WorkerMonitor::remainingMilliseconds() const {
-  if (Options.Timeout <= 0)
+  if (getStageLimit(Options, Stage) <= 0)
     return -1;
   auto Left = std::chrono::duration_cast<std::chrono::milliseconds>(
                   Deadline - std::chrono::steady_clock::now())
@@ -210,7 +213,7 @@ WorkerMonitor::End WorkerMonitor::wait() {
     int Ready = ::poll(&P, 1, remainingMilliseconds());
     if (Ready < 0 && errno == EINTR)
       continue;
-    if (Ready == 0 && Options.Timeout > 0)
+    if (Ready == 0)
       return End::TimedOut;
     char Buffer[1 << 16];
     ssize_t N = sys::RetryAfterSignal(
@@ -258,7 +261,9 @@ static ReplayResult makeDeadResult(const ReplayPlan &Plan,
   return R;
 }
 
-Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
+/// \p Last is set to the stage in which the process ended.
+static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
+                                         ReplayStage &Last) {
   double Start = std::chrono::duration<double>(
                      std::chrono::system_clock::now().time_since_epoch())
                      .count();
@@ -291,6 +296,7 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
   }
 
   ReplayResult R;
+  Last = Monitor.Stage;
   if (Monitor.Result) {
     json::Path::Root Root("result");
     if (!fromJSON(*Monitor.Result, R, Root))
@@ -324,6 +330,36 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
                   std::chrono::system_clock::now().time_since_epoch())
                   .count();
   return std::move(R);
+}
+
+/// The same without the baseline that \p Died of its compilation.
+static Expected<ReplayResult> runAlone(const ReplayPlan &Plan,
+                                       const ReplayResult &Died) {
+  ReplayOptions Options = Plan.options();
+  Baseline Kind = std::exchange(Options.Compared, Baseline::None);
+  Options.App.clear();
+  Expected<std::unique_ptr<ReplayPlan>> Alone = Plan.vary(std::move(Options));
+  if (!Alone)
+    return Alone.takeError();
+  ReplayStage Last;
+  Expected<ReplayResult> R = runInChild(**Alone, Last);
+  if (!R)
+    return R;
+  R->Compared.emplace();
+  R->Compared->Kind = Kind;
+  R->Compared->V =
+      Died.V == Verdict::Crash ? Verdict::CompileError : Died.V;
+  R->Compared->Error = Died.Error;
+  return R;
+}
+
+Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
+  ReplayStage Last = ReplayStage::Open;
+  Expected<ReplayResult> R = runInChild(Plan, Last);
+  bool Died = R && R->failed() && !R->Compared;
+  if (Died && Last == ReplayStage::Baseline)
+    return runAlone(Plan, *R);
+  return R;
 }
 
 Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {

@@ -88,6 +88,12 @@ struct MeasureRules {
   double PauseSeconds = 0.05;
   /// After so many pauses the clock is what it is.
   unsigned MaxPauses = 3;
+  /// When not, the clock is not measured after the last samples if it was
+  /// right as recently as ClockSeconds ago.
+  bool ClockAtEnd = true;
+
+  /// For a search: a launch is measured in about ten, whatever they say.
+  static MeasureRules quick();
 };
 
 enum class StopReason { Precision, Samples, Time, Fixed, Slower };

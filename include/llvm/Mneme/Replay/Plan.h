@@ -89,6 +89,9 @@ struct ReplayOptions {
       300; ///< Seconds, for the compilation and for each launch; 0 = none.
   /// Seconds, for each launch; unset: Timeout.
   std::optional<double> LaunchTimeout;
+  /// Measure as is enough to find what is worth to be measured well
+  /// (MeasureRules::quick()), on any device.
+  bool Quick = false;
   /// Nanoseconds: a kernel that is slower is not measured further than to be
   /// sure of that. 0: any is.
   double StopAbove = 0;

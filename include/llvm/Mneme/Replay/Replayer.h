@@ -40,7 +40,16 @@ StringRef getVerdictName(Verdict V);
 std::optional<Verdict> parseVerdict(StringRef Name);
 
 /// Where a replay is; what its process was doing if it dies.
-enum class ReplayStage { Open, Optimize, Codegen, Prepare, Launch, Compare };
+/// Baseline is its compilation.
+enum class ReplayStage {
+  Open,
+  Optimize,
+  Codegen,
+  Prepare,
+  Launch,
+  Compare,
+  Baseline,
+};
 /// In words, for "... did not end within 5 s".
 StringRef describeStage(ReplayStage S);
 /// Seconds that it may take.

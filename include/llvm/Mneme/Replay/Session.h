@@ -39,6 +39,24 @@ struct PairedResult {
 
 class Contender;
 
+/// The kernels that ran last, by the hash of their code: another launch of one
+/// need not load it again.
+class LoadedKernels {
+public:
+  /// Null when it is not there, or has no hash.
+  std::shared_ptr<DeviceKernel> find(StringRef CodeHash);
+  void add(StringRef CodeHash, std::shared_ptr<DeviceKernel> Kernel);
+
+private:
+  /// A baseline and a few candidates.
+  static constexpr size_t MaxCount = 8;
+  struct Entry {
+    std::string Hash;
+    std::shared_ptr<DeviceKernel> Kernel;
+  };
+  std::vector<Entry> List;
+};
+
 /// Evaluates variants of one plan (ReplayPlan::vary()).
 class ReplaySession {
 public:
@@ -95,6 +113,7 @@ private:
   std::unique_ptr<SampleMachine> Machine;
   std::unique_ptr<Measurer> TheMeasurer;
   std::optional<Replayer> Memory; ///< From the first run on.
+  LoadedKernels Kernels;
   /// Of the plan's kernel; unset until a GPU wants to know.
   std::optional<bool> NeedsRestoring;
   double OpenTime = 0, PrepareTime = 0;
