@@ -445,8 +445,9 @@ Error Journal::addTrial(const Trial &T) {
     return E;
   if (It != I->Unfinished.end())
     I->Unfinished.erase(It);
-  // They are many, and nobody will ask for them again.
-  I->Log.Trials[Id].UserAttrs.clear();
+  // They are many, and nobody will ask for them again. (Once cleared, LLVM's
+  // objects cannot be copied.)
+  I->Log.Trials[Id].UserAttrs = json::Object();
   I->Log.Trials[Id].Params.clear();
   return Error::success();
 }

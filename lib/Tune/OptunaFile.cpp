@@ -29,7 +29,8 @@ static double now() {
 }
 
 OptunaFile::OptunaFile(StringRef Path, int FD, JournalOptions O)
-    : Path(Path), LockPath((Path + ".lock").str()), FD(FD), O(O) {}
+    : Path(Path), LockPath((Path + ".lock").str()), FD(FD), O(O),
+      LastSync(now()) {}
 
 OptunaFile::~OptunaFile() { ::close(FD); }
 

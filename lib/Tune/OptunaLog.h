@@ -22,6 +22,7 @@
 #include "llvm/Mneme/Tune/Journal.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -78,7 +79,7 @@ public:
   Error apply(StringRef Line);
 
   std::vector<OptunaStudy> Studies;
-  std::vector<OptunaTrial> Trials;
+  std::deque<OptunaTrial> Trials; ///< They are large, and never moved.
 
 private:
   /// Null: \p Line is of a study, or trial, that is not (or no more) there, or
@@ -146,7 +147,7 @@ private:
   uint64_t Offset = 0; ///< Up to which the file was read.
   uint64_t Line = 0;
   uint64_t Dropped = 0;
-  double LastSync = 0;
+  double LastSync;
 };
 
 } // namespace mneme
