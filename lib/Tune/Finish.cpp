@@ -93,29 +93,55 @@ void Tuner::Impl::chooseBest() {
     Outcome.Best.push_back(Ranked[0]->Number);
 }
 
+/// Where each instance alone is fastest, one an instance.
+std::vector<const Trial *> Tuner::Impl::getBestOfInstances() const {
+  std::vector<const Trial *> Best;
+  for (unsigned I = 0; Instances.size() > 1 && I != Instances.size(); ++I) {
+    const Trial *Fastest = nullptr;
+    double Least = 0;
+    for (const Trial *T : rank()) {
+      double Ratio = T->Metrics.lookup("time." + Instances[I].Id) /
+                     Track.at(I, T->Ended);
+      if (Ratio > 0 && (!Fastest || Ratio < Least)) {
+        Fastest = T;
+        Least = Ratio;
+      }
+    }
+    if (Fastest)
+      Best.push_back(Fastest);
+  }
+  return Best;
+}
+
 /// Where time is no objective, there is only one, and its time is told.
 std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
   std::vector<TestCase> Cases;
-  double Reference = 0;
   std::vector<double> References;
   for (unsigned I = 0; I != Instances.size(); ++I)
     References.push_back(Track.reference(I));
-  Reference = weightedMean(References, Weights, true);
+  double Reference = weightedMean(References, Weights, true);
+  auto GetRawSpeedup = [&](const Trial &T) {
+    double Time = getCorrectedTime(T);
+    return Time > 0 ? Reference / Time : 1;
+  };
+  auto Add = [&](const Trial &T) {
+    if (any_of(Cases, [&](const TestCase &C) { return C.Number == T.Number; }))
+      return;
+    if (Expected<InstanceConfigs> Configs = configure(T.P))
+      Cases.push_back({T.Number, std::move(*Configs), GetRawSpeedup(T)});
+    else
+      consumeError(Configs.takeError());
+  };
   unsigned Limit = TimeObjective ? O.FinalCandidates : O.FinalCandidates != 0;
   for (const Trial *T : rank()) {
     if (Cases.size() == Limit)
       break;
-    double Time = getCorrectedTime(*T);
-    double RawSpeedup = Time > 0 ? Reference / Time : 1;
-    if (isBaselineCode(*T) || (TimeObjective && RawSpeedup <= 1))
-      continue;
-    Expected<InstanceConfigs> Configs = configure(T->P);
-    if (!Configs) {
-      consumeError(Configs.takeError());
-      continue;
-    }
-    Cases.push_back({T->Number, std::move(*Configs), RawSpeedup});
+    if (!isBaselineCode(*T) && (!TimeObjective || GetRawSpeedup(*T) > 1))
+      Add(*T);
   }
+  if (!Cases.empty())
+    for (const Trial *T : getBestOfInstances())
+      Add(*T);
   return Cases;
 }
 

@@ -148,6 +148,7 @@ private:
   double getCorrectedTime(const Trial &T) const;
   bool isBaselineCode(const Trial &T) const;
   std::vector<const Trial *> rank() const;
+  std::vector<const Trial *> getBestOfInstances() const;
   std::vector<TestCase> chooseCandidates() const;
   void chooseBest();
   bool isBetterThanBaseline(const Trial &T) const;

@@ -1,0 +1,641 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/Tuner.h"
+#include "FakeEvaluator.h"
+#include "llvm/Testing/Support/Error.h"
+#include "gtest/gtest.h"
+#include <set>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+
+/// All valid points in order.
+class InOrder : public Sampler {
+public:
+  explicit InOrder(const SamplerContext &C) : Sampler(C) {}
+  Expected<std::vector<Point>> ask(unsigned N) override {
+    std::vector<Point> Points;
+    for (uint64_t I = 0; I != Context.Space.count()->getZExtValue(); ++I) {
+      Point P = Context.Space.at(APInt(64, I));
+      if (Points.size() == N)
+        break;
+      if (Context.Space.isValid(P) &&
+          !Context.Proposed.contains(Context.Space.digest(P)))
+        Points.push_back(P);
+    }
+    return Points;
+  }
+};
+
+/// Calls a function after each change.
+class Watcher : public StudyObserver {
+public:
+  std::function<void(const StudyProgress &)> Fn;
+  std::vector<std::string> Notes;
+  void update(const StudyProgress &P) override {
+    if (Fn)
+      Fn(P);
+  }
+  void note(StringRef Text) override { Notes.push_back(Text.str()); }
+};
+
+Parameter makeParameter(StringRef Name, int64_t Low, int64_t High) {
+  Parameter P;
+  P.Name = Name.str();
+  P.Low = Expr::constant(Low);
+  P.High = Expr::constant(High);
+  return P;
+}
+
+/// Two integers from 0 to 9, "llvm.x" and "llvm.y".
+SearchSpace makeSpace(std::vector<Objective> Objectives = {{"time"}},
+                      int64_t High = 9) {
+  Study S;
+  S.Name = "test";
+  for (StringRef Name : {"x", "y"}) {
+    S.Parameters.push_back(makeParameter(Name, 0, High));
+    S.Fields.push_back({("llvm." + Name).str(),
+                        Expr::parameter(Name, ValueType::Int)});
+  }
+  S.Objectives = std::move(Objectives);
+  return cantFail(SearchSpace::create(
+      std::move(S), makeRecordedFacts({1, 1, 1}, {32, 1, 1}, 0, false, "2",
+                                      "sm_90", "kernel")));
+}
+
+int64_t get(const json::Object &Config, StringRef Key) {
+  return Config.getInteger(Key).value_or(-1);
+}
+
+struct TunerTest : testing::Test {
+  SearchSpace Space = makeSpace();
+  FakeEvaluator E;
+  Watcher Observer;
+  MemoryLog Log;
+  TunerOptions O;
+  std::vector<Trial> Trials;
+
+  TunerTest() {
+    use("");
+    O.MinBaselineSeconds = 0;
+    O.ExplainLimit = 0;
+  }
+
+  /// Empty: in order.
+  void use(std::string Name) {
+    O.MakeSampler = [Name](const SamplerContext &C)
+        -> Expected<std::unique_ptr<Sampler>> {
+      if (Name.empty())
+        return std::make_unique<InOrder>(C);
+      return createSampler(Name, C);
+    };
+  }
+
+  /// Another study.
+  void restart() { Log = MemoryLog(); }
+
+  Expected<StudyOutcome> tryRun() {
+    E.forget();
+    Tuner T(StudyInstance{"one", 1, Space}, E, &Log, &Observer, O);
+    Expected<StudyOutcome> Outcome = T.run();
+    Trials = T.trials();
+    return Outcome;
+  }
+  StudyOutcome run() { return cantFail(tryRun()); }
+
+  bool hasNote(StringRef Part) const {
+    return any_of(Observer.Notes,
+                  [&](StringRef N) { return N.contains(Part); });
+  }
+};
+
+/// Two histories with the same trials.
+void expectEqual(ArrayRef<Trial> A, ArrayRef<Trial> B) {
+  ASSERT_EQ(A.size(), B.size());
+  for (size_t I = 0; I != A.size(); ++I) {
+    SCOPED_TRACE(I);
+    EXPECT_EQ(A[I].Number, B[I].Number);
+    EXPECT_EQ(A[I].Kind, B[I].Kind);
+    EXPECT_EQ(A[I].State, B[I].State);
+    EXPECT_EQ(A[I].P, B[I].P);
+    EXPECT_EQ(A[I].Values, B[I].Values);
+    EXPECT_EQ(A[I].DuplicateOf, B[I].DuplicateOf);
+    EXPECT_EQ(printConfig(A[I].Config), printConfig(B[I].Config));
+  }
+}
+
+TEST_F(TunerTest, TriesEverythingAndFindsTheBest) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 1000 + 10 * get(C, "llvm.x") -
+                                  30 * (get(C, "llvm.y") == 7);
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.End, StudyEnd::Exhausted);
+  EXPECT_EQ(R.Complete + R.Pruned, 100u);
+  EXPECT_EQ(Log.Ended.size(), Trials.size());
+  EXPECT_TRUE(Log.Begun.empty());
+  ASSERT_TRUE(R.winner());
+  const Trial &Best = Trials[*R.winner()];
+  EXPECT_EQ(get(Best.Config, "llvm.x"), 0);
+  EXPECT_EQ(get(Best.Config, "llvm.y"), 7);
+  EXPECT_DOUBLE_EQ(R.Final.Confirmed->Speedup.Value, 1000 / 970.);
+  EXPECT_EQ(R.Best.front(), *R.winner());
+  std::set<std::string> Configs;
+  for (const Trial &T : Trials)
+    if (T.Kind != TrialKind::Canary) {
+      EXPECT_TRUE(Configs.insert(printConfig(T.Config)).second);
+    }
+}
+
+TEST_F(TunerTest, BeginsWithTheDefaultAndWhatWasEnqueued) {
+  O.Trials = 3;
+  O.Enqueued = {{4, 5}, {0, 0}, {6, 6}};
+  run();
+  ASSERT_EQ(Trials.size(), 3u);
+  EXPECT_EQ(Trials[0].Kind, TrialKind::Start);
+  EXPECT_EQ(Trials[0].P, Space.defaultPoint());
+  EXPECT_EQ(Trials[1].Kind, TrialKind::Enqueued);
+  EXPECT_EQ(Trials[1].P, Point({4, 5}));
+  EXPECT_EQ(Trials[2].P, Point({6, 6})) << "the default point comes once";
+}
+
+TEST_F(TunerTest, TakesWhatSomebodyEnqueuesMeanwhile) {
+  O.Trials = 10;
+  bool Done = false;
+  Observer.Fn = [&](const StudyProgress &P) {
+    if (P.Trials == 4 && !Done)
+      Log.Enqueued = {{9, 9}};
+    Done |= P.Trials == 4;
+  };
+  run();
+  EXPECT_TRUE(any_of(Trials, [](const Trial &T) {
+    return T.Kind == TrialKind::Enqueued && T.P == Point({9, 9});
+  }));
+}
+
+TEST_F(TunerTest, CountsTrialsAndKeepsTheEvaluatorBusy) {
+  E.Capacity = 8;
+  O.Trials = 60;
+  O.CanaryTrials = 20;
+  StudyOutcome R = run();
+  EXPECT_EQ(R.End, StudyEnd::Trials);
+  EXPECT_EQ(R.Complete + R.Pruned + R.Failed, 60u);
+  EXPECT_GE(E.MostUnderWay, 8u);
+  EXPECT_LE(E.MostUnderWay, 10u) << "and a canary, and a baseline";
+  for (size_t I = 0; I != Trials.size(); ++I)
+    EXPECT_EQ(Trials[I].Number, I);
+}
+
+TEST_F(TunerTest, EndsWithTheBudget) {
+  O.Budget = 1e-9;
+  StudyOutcome R = run();
+  EXPECT_EQ(R.End, StudyEnd::Budget);
+  EXPECT_LT(Trials.size(), 3u);
+}
+
+TEST_F(TunerTest, RacesAgainstTheBest) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 900 + 100 * get(C, "llvm.x");
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Complete, 10u);
+  EXPECT_EQ(R.Pruned, 90u);
+  for (const EvaluationRequest &Q : E.Requests)
+    if (get(Q.Config, "llvm.x") > 0) {
+      EXPECT_DOUBLE_EQ(Q.StopAbove, 1.05 * 900);
+      EXPECT_GE(Q.LaunchTimeout, 2);
+    }
+  O.RaceFactor = 0;
+  restart();
+  EXPECT_EQ(run().Pruned, 0u);
+}
+
+TEST_F(TunerTest, FailuresAreData) {
+  E.Fails = [](const json::Object &C) -> std::string {
+    if (get(C, "llvm.x") == 3)
+      return "Crash";
+    return get(C, "llvm.y") == 5 ? "Mismatch" : "";
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Failed, 19u);
+  EXPECT_EQ(R.Failures["Crash"], 10u);
+  EXPECT_EQ(R.Failures["Mismatch"], 9u);
+  for (const Trial &T : Trials)
+    if (get(T.Config, "llvm.x") == 3) {
+      EXPECT_EQ(T.State, TrialState::Failed);
+      EXPECT_EQ(T.Failure, "Crash");
+      EXPECT_EQ(T.Error, "as planned");
+      EXPECT_TRUE(T.Values.empty());
+    }
+}
+
+TEST_F(TunerTest, NeedsABaseline) {
+  E.Fails = [](const json::Object &) { return std::string("Mismatch"); };
+  Expected<StudyOutcome> R = tryRun();
+  ASSERT_FALSE(R);
+  Error Err = R.takeError();
+  EXPECT_TRUE(Err.isA<BaselineError>());
+  EXPECT_EQ(toString(std::move(Err)),
+            "the recorded configuration of instance 'one' does not verify, so "
+            "nothing can be tuned (Mismatch: as planned)");
+}
+
+TEST_F(TunerTest, NeedsTheMetric) {
+  Space = makeSpace({{"occupancy", Direction::Maximize}});
+  EXPECT_THAT_EXPECTED(
+      tryRun(), FailedWithMessage(
+                    "the objective 'occupancy' cannot be measured here"));
+}
+
+TEST_F(TunerTest, ComparesWithTheApplicationsCode) {
+  O.AppCode = true;
+  E.CanRunAppCode = true;
+  E.AppTime = 500;
+  StudyOutcome R = run();
+  EXPECT_TRUE(R.AppCode);
+  EXPECT_FALSE(R.winner()) << "everything is slower";
+  EXPECT_TRUE(E.Requests[0].AppCode);
+
+  E.CanRunAppCode = false;
+  restart();
+  R = run();
+  EXPECT_FALSE(R.AppCode);
+  EXPECT_TRUE(hasNote("cannot be the baseline (Unsupported"));
+}
+
+TEST_F(TunerTest, NamesDuplicates) {
+  E.Code = [](const json::Object &C) {
+    return C.empty() ? "base" : "code" + std::to_string(get(C, "llvm.x"));
+  };
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 900 - 10 * get(C, "llvm.x");
+  };
+  O.RaceFactor = 0;
+  O.CanaryTrials = 0;
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Duplicates, 90u);
+  std::map<int64_t, uint64_t> First;
+  for (const Trial &T : Trials) {
+    auto [It, New] = First.try_emplace(get(T.Config, "llvm.x"), T.Number);
+    EXPECT_EQ(T.DuplicateOf.has_value(), !New);
+    if (!New) {
+      EXPECT_EQ(*T.DuplicateOf, It->second);
+      EXPECT_EQ(T.BaselineNanoseconds, Trials[It->second].BaselineNanoseconds);
+    }
+  }
+  ASSERT_EQ(R.Final.Candidates.size(), 5u);
+  std::set<int64_t> Codes;
+  for (const RetestedTrial &T : R.Final.Candidates)
+    EXPECT_TRUE(Codes.insert(get(T.Config, "llvm.x")).second);
+}
+
+TEST_F(TunerTest, BaselinesCodeIsNoCandidate) {
+  E.Code = [](const json::Object &C) {
+    return C.empty() || get(C, "llvm.x") == 0 ? "base" : printConfig(C);
+  };
+  E.Noise = 0.05;
+  StudyOutcome R = run();
+  for (const RetestedTrial &T : R.Final.Candidates)
+    EXPECT_NE(get(T.Config, "llvm.x"), 0);
+}
+
+TEST_F(TunerTest, DriftDoesNotHideTheBest) {
+  E.Drift = [](uint64_t N) { return 1 + N / 100.; };
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 9 && get(C, "llvm.y") == 9 ? 900 : 1000;
+  };
+  O.RaceFactor = 0;
+  O.BaselineTrials = 5;
+  StudyOutcome R = run();
+  EXPECT_GT(Trials.back().Metrics.lookup("time"), 1700);
+  ASSERT_TRUE(R.winner());
+  EXPECT_EQ(Trials[*R.winner()].P, Point({9, 9}));
+  EXPECT_EQ(R.Final.Candidates[0].Number, *R.winner());
+  EXPECT_NEAR(R.Final.Candidates[0].RawSpeedup, 1 / 0.9, 0.03);
+}
+
+TEST_F(TunerTest, CanaryFindsABadWindow) {
+  E.Noise = 0.005;
+  O.BaselineTrials = 1000;
+  O.CanaryTrials = 20;
+  // From the middle of the second window to its end.
+  E.Drift = [](uint64_t N) { return N > 35 && N < 50 ? 1.5 : 1; };
+  O.RaceFactor = 0;
+  StudyOutcome R = run();
+  EXPECT_TRUE(hasNote("took 1."));
+  EXPECT_EQ(R.Suspect, 20u);
+  std::vector<uint64_t> Canaries;
+  for (const Trial &T : Trials)
+    if (T.Kind == TrialKind::Canary)
+      Canaries.push_back(T.Number);
+  EXPECT_EQ(Canaries, std::vector<uint64_t>({20, 41, 62, 83, 104}));
+  for (const Trial &T : Trials)
+    EXPECT_EQ(T.Suspect, T.Number > 20 && T.Number <= 41) << T.Number;
+
+  // A study that goes on knows it too.
+  StudyOutcome Again = run();
+  EXPECT_EQ(Again.Resumed, 105u);
+  EXPECT_EQ(Again.Suspect, 20u);
+}
+
+TEST_F(TunerTest, CanaryIsQuietWhereNothingHappens) {
+  E.Noise = 0.02;
+  O.CanaryTrials = 10;
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Suspect, 0u);
+}
+
+TEST_F(TunerTest, FinalTestFindsTheTrueBest) {
+  E.Noise = 0.03;
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() || C != json::Object{{"llvm.x", 6}, {"llvm.y", 3}} ? 1000
+                                                                      : 930;
+  };
+  O.RaceFactor = 0;
+  for (uint64_t Seed = 1; Seed != 6; ++Seed) {
+    E.Seed = Seed;
+    restart();
+    StudyOutcome R = run();
+    ASSERT_TRUE(R.winner());
+    EXPECT_EQ(Trials[*R.winner()].P, Point({6, 3}));
+    EXPECT_LT(R.Final.countSurvivors(), R.Final.Candidates.size())
+        << "the others were lucky";
+    EXPECT_EQ(R.Final.Rounds, 30u);
+    EXPECT_GT(R.Final.Confirmed->Speedup.Low, 1);
+    EXPECT_LT(R.Final.Confirmed->Speedup.Low, 1 / 0.93);
+    EXPECT_GT(R.Final.Confirmed->Speedup.High, 1.03);
+  }
+}
+
+TEST_F(TunerTest, FindsNoDifferenceWhereThereIsNone) {
+  E.Noise = 0.05;
+  O.RaceFactor = 0;
+  for (uint64_t Seed = 1; Seed != 9; ++Seed) {
+    E.Seed = Seed;
+    restart();
+    StudyOutcome R = run();
+    ASSERT_EQ(R.Final.Candidates.size(), 5u);
+    EXPECT_GT(R.Final.Candidates[0].RawSpeedup, 1.02) << "it looks faster";
+    EXPECT_FALSE(R.Final.isSignificant());
+    EXPECT_FALSE(R.winner());
+  }
+}
+
+TEST_F(TunerTest, OneThatFailsInTheFinalTestDoesSoAlone) {
+  bool Flaky = false;
+  Observer.Fn = [&](const StudyProgress &P) {
+    Flaky |= P.Phase == StudyProgress::FinalTest;
+  };
+  E.Time = [](const json::Object &C, unsigned) {
+    return 1000 - 10 * get(C, "llvm.x") - get(C, "llvm.y");
+  };
+  E.Fails = [&](const json::Object &C) {
+    return Flaky && get(C, "llvm.x") == 9 && get(C, "llvm.y") == 9 ? "Crash"
+                                                                   : "";
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Final.Candidates[0].Failure, "Crash");
+  ASSERT_TRUE(R.winner());
+  EXPECT_EQ(Trials[*R.winner()].P, Point({9, 8}));
+}
+
+TEST_F(TunerTest, InterruptedStudiesGoOnAsIfNothingHadHappened) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000
+                     : 800 + 10 * std::abs(get(C, "llvm.x") - 3) +
+                           7 * std::abs(get(C, "llvm.y") - 6);
+  };
+  E.Code = [](const json::Object &C) {
+    int64_t Y = get(C, "llvm.y");
+    return C.empty() ? "base"
+                     : formatv("{0} {1}", get(C, "llvm.x"), Y - Y % 2).str();
+  };
+  O.Trials = 60;
+  O.CanaryTrials = 10;
+  O.Seed = 7;
+  for (const char *Name : {"random", "lfbo", "tpe", "ils"}) {
+    SCOPED_TRACE(Name);
+    use(Name);
+    restart();
+    Observer.Fn = nullptr;
+    run();
+    std::vector<Trial> Whole = Trials;
+    ASSERT_EQ(Whole.size(), 65u);
+
+    // Ctrl-C after 23, again after 40.
+    restart();
+    for (uint64_t Stop : {23u, 40u, 60u}) {
+      std::atomic<int> Interrupts{0};
+      O.Interrupts = &Interrupts;
+      Observer.Fn = [&](const StudyProgress &P) {
+        if (P.Trials == Stop && Stop != O.Trials)
+          Interrupts = 2;
+      };
+      StudyOutcome R = run();
+      EXPECT_EQ(R.End, Stop == O.Trials ? StudyEnd::Trials
+                                        : StudyEnd::Interrupted);
+      O.Interrupts = nullptr;
+    }
+    expectEqual(Whole, Trials);
+  }
+}
+
+TEST_F(TunerTest, KilledStudiesGoOn) {
+  O.Trials = 50;
+  O.CanaryTrials = 10;
+  use("random");
+  run();
+  std::vector<Trial> Whole = Trials;
+  // The log as it is in the middle of each trial: what it was on disk when the
+  // process died.
+  restart();
+  std::vector<MemoryLog> Moments;
+  E.Time = [&](const json::Object &, unsigned) {
+    if (Moments.empty() || Moments.back().Ended.size() != Log.Ended.size())
+      Moments.push_back(Log);
+    return 1000;
+  };
+  run();
+  E.Time = [](const json::Object &, unsigned) { return 1000; };
+  ASSERT_GT(Moments.size(), 50u);
+  for (size_t I = 0; I < Moments.size(); I += 7) {
+    SCOPED_TRACE(I);
+    Log = Moments[I];
+    run();
+    expectEqual(Whole, Trials);
+    EXPECT_EQ(Log.Ended.size(), Whole.size());
+    EXPECT_TRUE(Log.Begun.empty());
+  }
+}
+
+TEST_F(TunerTest, FillsNumbersThatALogLacks) {
+  O.Trials = 30;
+  O.CanaryTrials = 0;
+  run();
+  llvm::erase_if(Log.Ended, [](const Trial &T) { return T.Number % 7 == 3; });
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Resumed, 26u);
+  ASSERT_EQ(Trials.size(), 30u);
+  for (size_t I = 0; I != Trials.size(); ++I)
+    EXPECT_EQ(Trials[I].Number, I);
+}
+
+TEST_F(TunerTest, MeasuresNoCodeTwiceWhenItGoesOn) {
+  E.Code = [](const json::Object &C) {
+    return C.empty() ? "base" : "code" + std::to_string(get(C, "llvm.y"));
+  };
+  O.Trials = 50;
+  O.CanaryTrials = 0;
+  run();
+  EXPECT_EQ(Trials.back().Number, 49u);
+  O.Trials = 100;
+  O.BaselineTrials = 1000;
+  run();
+  EXPECT_EQ(Trials.size(), 100u);
+  EXPECT_EQ(E.Measured, 2u) << "baselines, first and last";
+}
+
+TEST_F(TunerTest, InterruptedOnceItStillTests) {
+  std::atomic<int> Interrupts{0};
+  O.Interrupts = &Interrupts;
+  Observer.Fn = [&](const StudyProgress &P) {
+    if (P.Trials == 20)
+      Interrupts = 1;
+  };
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 900 + get(C, "llvm.x");
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.End, StudyEnd::Interrupted);
+  EXPECT_EQ(Trials.size(), 20u);
+  EXPECT_TRUE(R.winner());
+}
+
+TEST_F(TunerTest, AFullDiskDoesNotEndTheSearch) {
+  Observer.Fn = [&](const StudyProgress &P) {
+    Log.Full = P.Trials >= 10 && P.Trials < 30;
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(Log.Ended.size(), Trials.size());
+  EXPECT_EQ(R.Unlogged, 0u);
+  EXPECT_TRUE(hasNote("trials cannot be logged now: no space left"));
+  EXPECT_TRUE(hasNote("trials are logged again"));
+
+  restart();
+  Observer.Fn = [&](const StudyProgress &P) { Log.Full = P.Trials >= 90; };
+  R = run();
+  EXPECT_EQ(R.Unlogged, Trials.size() - Log.Ended.size());
+  EXPECT_GT(R.Unlogged, 0u);
+}
+
+TEST_F(TunerTest, KeepsWhatItHasWhenTheEvaluatorIsLost) {
+  E.LostAfter = 40;
+  StudyOutcome R = run();
+  EXPECT_EQ(R.End, StudyEnd::Lost);
+  EXPECT_EQ(R.EndReason, "the fake is lost");
+  EXPECT_GT(Log.Ended.size(), 30u);
+  EXPECT_FALSE(R.Best.empty());
+  EXPECT_FALSE(R.winner());
+}
+
+TEST_F(TunerTest, RefusesASamplerThatThereIsNot) {
+  use("annealing");
+  EXPECT_THAT_EXPECTED(tryRun(), Failed());
+}
+
+TEST_F(TunerTest, SeveralObjectivesHaveAParetoSet) {
+  Space = makeSpace({{"time"}, {"reg_usage"}});
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 990 - 20 * get(C, "llvm.x");
+  };
+  E.Metrics = [](const json::Object &C, StringMap<double> &M) {
+    M["reg_usage"] =
+        C.empty() ? 32 : 32 + 4 * get(C, "llvm.x") + get(C, "llvm.y");
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Pruned, 0u) << "what is slow can need few registers";
+  ASSERT_EQ(R.Best.size(), 10u);
+  for (uint64_t Number : R.Best)
+    EXPECT_EQ(get(Trials[Number].Config, "llvm.y"), 0);
+  ASSERT_EQ(R.Final.Candidates.size(), 5u);
+  EXPECT_EQ(get(R.Final.Candidates[0].Config, "llvm.x"), 9);
+  EXPECT_EQ(get(R.Final.Candidates[4].Config, "llvm.x"), 5);
+}
+
+TEST_F(TunerTest, OtherObjectivesThanTime) {
+  Space = makeSpace({{"obj_size"}});
+  E.Metrics = [](const json::Object &C, StringMap<double> &M) {
+    M["obj_size"] = C.empty() ? 500 : 400 + std::abs(get(C, "llvm.x") - 4);
+  };
+  StudyOutcome R = run();
+  ASSERT_TRUE(R.winner());
+  EXPECT_EQ(get(Trials[*R.winner()].Config, "llvm.x"), 4);
+  EXPECT_EQ(R.Final.Candidates.size(), 1u) << "its time is told";
+  EXPECT_FALSE(R.Final.isSignificant());
+}
+
+TEST_F(TunerTest, SeveralInstances) {
+  SearchSpace Other = makeSpace();
+  // The first one likes a large x, the second a small one; the second counts
+  // three times.
+  E.Time = [](const json::Object &C, unsigned Instance) {
+    if (C.empty())
+      return Instance == 0 ? 1000. : 5000.;
+    double X = get(C, "llvm.x");
+    return Instance == 0 ? 1000 - 20 * X : 5000 - 100 * (9 - X);
+  };
+  StudyInstance Instances[] = {{"a", 1, Space}, {"b", 3, Other}};
+  O.ExplainLimit = 20;
+  Tuner T(Instances, E, &Log, &Observer, O);
+  StudyOutcome R = cantFail(T.run());
+  ASSERT_EQ(R.Instances.size(), 2u);
+  EXPECT_DOUBLE_EQ(R.Instances[1].Weight, 0.75);
+  EXPECT_EQ(R.Instances[1].Id, "b");
+  ASSERT_TRUE(R.winner());
+  EXPECT_EQ(get(T.trials()[*R.winner()].Config, "llvm.x"), 0);
+  const Trial &Best = T.trials()[*R.winner()];
+  EXPECT_DOUBLE_EQ(Best.Metrics.lookup("time.a"), 1000);
+  EXPECT_DOUBLE_EQ(Best.Metrics.lookup("time.b"), 4100);
+  EXPECT_NEAR(Best.Values[0], std::pow(1000, 0.25) * std::pow(4100, 0.75),
+              1e-6);
+  ASSERT_EQ(R.Final.Confirmed->PerInstance.size(), 2u);
+  EXPECT_NEAR(R.Final.Confirmed->Speedup.Value,
+              std::pow(5000 / 4100., 0.75), 1e-9);
+  // What each could have had is measured too.
+  ASSERT_EQ(R.Regrets.size(), 2u);
+  EXPECT_NEAR(R.Regrets[0].BestSpeedup, 1000 / 820., 1e-9);
+  EXPECT_NEAR(R.Regrets[0].CommonSpeedup, 1, 1e-9);
+  EXPECT_NEAR(R.Regrets[0].regret(), 0.18, 1e-9);
+  EXPECT_EQ(R.Regrets[1].regret(), 0);
+}
+
+TEST_F(TunerTest, ExplainsTheWinner) {
+  O.ExplainLimit = 50;
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 7 ? 700 : 1000;
+  };
+  E.Metrics = [](const json::Object &C, StringMap<double> &M) {
+    M["reg_usage"] = get(C, "llvm.x") == 7 ? 40 : 64;
+  };
+  StudyOutcome R = run();
+  ASSERT_TRUE(R.Why);
+  EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":7}");
+  EXPECT_EQ(R.Why->Dropped, std::vector<std::string>{"llvm.y"});
+  EXPECT_TRUE(R.Why->Complete);
+  EXPECT_NEAR(R.Why->Kept, 1, 1e-9);
+  EXPECT_NEAR(R.Why->Speedup->Value, 10 / 7., 1e-9);
+  EXPECT_EQ(R.Why->Before.lookup("reg_usage"), 64);
+  EXPECT_EQ(R.Why->After.lookup("reg_usage"), 40);
+  ASSERT_EQ(R.Why->Changes.size(), 1u);
+  EXPECT_EQ(R.Why->Changes[0].Key, "llvm.x");
+}
+
+} // namespace
