@@ -231,7 +231,7 @@ void SearchSpace::Impl::buildTable(Part &Into) const {
 }
 
 /// Tries before a part without a table counts as one without valid points.
-static constexpr unsigned MaxTries = 20000, MaxFirstTries = 500000;
+static constexpr unsigned MaxTries = 200000, MaxFirstTries = 1000000;
 
 Error SearchSpace::Impl::findParts() {
   for (unsigned K = 0; K != Parameters.size(); ++K) {
