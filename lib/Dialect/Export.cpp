@@ -50,7 +50,6 @@ private:
   Value value(const Expr &E);
   Value build(const Expr &E);
   Bound bound(const Expr &E);
-  ArrayAttr mixed(llvm::ArrayRef<Expr> Exprs, SmallVectorImpl<Value> &Operands);
 
   bool isOption(const tune::Parameter &P) const;
   Value addParameter(const tune::Parameter &P);
@@ -94,25 +93,17 @@ Exporter::Bound Exporter::bound(const Expr &E) {
   return {value(E), Attribute()};
 }
 
-ArrayAttr Exporter::mixed(llvm::ArrayRef<Expr> Exprs,
-                          SmallVectorImpl<Value> &Operands) {
-  SmallVector<Attribute> Constants;
-  for (const Expr &E : Exprs) {
-    Bound X = bound(E);
-    if (X.Operand)
-      Operands.push_back(X.Operand);
-    Constants.push_back(X.Operand ? B.getUnitAttr() : X.Constant);
-  }
-  return B.getArrayAttr(Constants);
+static bool areEqual(const Expr &A, const Expr &B) {
+  return !A || !B ? !A && !B : A.print() == B.print();
 }
 
-/// Does the parameter set the option that it is named after?
+/// Does the parameter set the option that it is named after, where it exists?
 bool Exporter::isOption(const tune::Parameter &P) const {
   return StringRef(P.Name).starts_with(OptionPrefix) &&
          P.Kind != tune::Parameter::Pipeline &&
          llvm::any_of(S.Fields, [&](const tune::ConfigField &F) {
            return F.Key == P.Name && F.Is.kind() == Expr::Parameter &&
-                  F.Is.name() == P.Name;
+                  F.Is.name() == P.Name && areEqual(F.When, P.When);
          });
 }
 
@@ -142,9 +133,16 @@ Value Exporter::addParameter(const tune::Parameter &P) {
                           Default.constant<BoolAttr>(), When);
   case tune::Parameter::Choice: {
     SmallVector<Value> Operands;
-    ArrayAttr Constants = mixed(P.Choices, Operands);
-    return ChoiceOp::create(B, T, Name, Option, Operands, Constants,
-                            Default.Operand, Default.Constant, When);
+    SmallVector<Attribute> Constants;
+    for (const Expr &E : P.Choices) {
+      Bound Choice = bound(E);
+      if (Choice.Operand)
+        Operands.push_back(Choice.Operand);
+      Constants.push_back(Choice.Operand ? B.getUnitAttr() : Choice.Constant);
+    }
+    return ChoiceOp::create(B, T, Name, Option, Operands,
+                            B.getArrayAttr(Constants), Default.Operand,
+                            Default.Constant, When);
   }
   case tune::Parameter::Pipeline:
     return PipelineOp::create(B, T, Name, P.Space, Default.Operand,
@@ -154,18 +152,19 @@ Value Exporter::addParameter(const tune::Parameter &P) {
 }
 
 void Exporter::addConfig() {
-  SmallVector<Attribute> Keys;
-  SmallVector<Expr> Exprs;
+  SmallVector<ConfigOp::Field> Fields;
   for (const tune::ConfigField &F : S.Fields) {
     const tune::Parameter *P = S.findParameter(F.Key);
     if (P && isOption(*P))
       continue;
-    Keys.push_back(B.getStringAttr(F.Key));
-    Exprs.push_back(F.Is);
+    Bound Is = bound(F.Is);
+    Fields.push_back({B.getStringAttr(F.Key),
+                      Is.Operand ? B.getUnitAttr() : Is.Constant, Is.Operand,
+                      F.When ? value(F.When) : Value()});
   }
-  SmallVector<Value> Operands;
-  ArrayAttr Constants = mixed(Exprs, Operands);
-  ConfigOp::create(B, B.getArrayAttr(Keys), Constants, Operands);
+  ConfigOp::create(B, B.getArrayAttr({}), B.getArrayAttr({}),
+                   B.getDenseBoolArrayAttr({}), ValueRange(), ValueRange())
+      .setFields(Fields);
 }
 
 void Exporter::run() {

@@ -163,12 +163,32 @@ OpFoldResult ChoiceOp::fold(FoldAdaptor A) {
   return Changed ? getResult() : OpFoldResult();
 }
 
+/// Values that are constants become literals; conditions that are constants go,
+/// and with those that never hold their fields.
 LogicalResult ConfigOp::fold(FoldAdaptor A, SmallVectorImpl<OpFoldResult> &) {
-  SmallVector<Attribute> Folded;
-  if (!foldMixed(getConstants(), A.getValues(), getValuesMutable(), Folded))
-    return failure();
-  setConstantsAttr(ArrayAttr::get(getContext(), Folded));
-  return success();
+  SmallVector<Field> Fields;
+  bool Changed = false;
+  const Attribute *Known = A.getValues().begin();
+  const Attribute *KnownCondition = A.getConditions().begin();
+  for (Field F : getFields()) {
+    if (F.Value)
+      if (Attribute Constant = *Known++) {
+        F.Constant = Constant;
+        F.Value = nullptr;
+        Changed = true;
+      }
+    if (F.When)
+      if (auto Holds = dyn_cast_or_null<BoolAttr>(*KnownCondition++)) {
+        F.When = nullptr;
+        Changed = true;
+        if (!Holds.getValue())
+          continue;
+      }
+    Fields.push_back(F);
+  }
+  if (Changed)
+    setFields(Fields);
+  return success(Changed);
 }
 
 //===----------------------------------------------------------------------===//

@@ -98,8 +98,6 @@ private:
   void define(Value V, Expr E) { Values[V] = {E, E}; }
   /// A bound: an operand or a literal; unset if neither.
   Expr bound(Value Operand, Attribute Constant) const;
-  std::vector<Expr> mixed(ArrayAttr Constants, ValueRange Operands,
-                          Expr Known::*Form) const;
 
   LogicalResult add(Operation &Op);
   LogicalResult addExpr(Operation &Op);
@@ -113,17 +111,6 @@ Expr Importer::bound(Value Operand, Attribute Constant) const {
   if (Operand)
     return Values.lookup(Operand).Inline;
   return Constant ? Expr::constant(toValue(Constant)) : Expr();
-}
-
-std::vector<Expr> Importer::mixed(ArrayAttr Constants, ValueRange Operands,
-                                  Expr Known::*Form) const {
-  std::vector<Expr> Result;
-  auto Operand = Operands.begin();
-  for (Attribute Constant : Constants)
-    Result.push_back(isa<UnitAttr>(Constant)
-                         ? Values.lookup(*Operand++).*Form
-                         : Expr::constant(toValue(Constant)));
-  return Result;
 }
 
 void Importer::addParameter(ParameterOpInterface Op) {
@@ -142,8 +129,10 @@ void Importer::addParameter(ParameterOpInterface Op) {
     P.Scale = Real.getLog() ? tune::Parameter::Log : tune::Parameter::Linear;
   } else if (auto Choice = dyn_cast<ChoiceOp>(*Op)) {
     P.Kind = tune::Parameter::Choice;
-    P.Choices =
-        mixed(Choice.getConstants(), Choice.getValues(), &Known::Inline);
+    auto Next = Choice.getValues().begin();
+    for (Attribute Constant : Choice.getConstants())
+      P.Choices.push_back(isa<UnitAttr>(Constant) ? bound(*Next++, nullptr)
+                                                  : bound(nullptr, Constant));
   } else if (auto Pipeline = dyn_cast<PipelineOp>(*Op)) {
     P.Kind = tune::Parameter::Pipeline;
     P.Space = Pipeline.getSpace().str();
@@ -151,12 +140,12 @@ void Importer::addParameter(ParameterOpInterface Op) {
     P.Kind = tune::Parameter::Bool;
   }
   P.Default = bound(Op.getDefaultValue(), Op.getDefaultConstantAttr());
-  P.When = bound(Op.getWhen(), Attribute());
+  P.When = bound(Op.getWhen(), nullptr);
 
   Expr E = Expr::parameter(P.Name, P.type());
   define(Op->getResult(0), E);
   if (Op.getOption())
-    Options.push_back({P.Name, E});
+    Options.push_back({P.Name, E, P.When});
   S.Parameters.push_back(std::move(P));
 }
 
@@ -168,11 +157,12 @@ void Importer::addDerived(DerivedOp Op) {
 }
 
 void Importer::addConfig(ConfigOp Op) {
-  std::vector<Expr> Exprs =
-      mixed(Op.getConstants(), Op.getValues(), &Known::Named);
-  for (auto [Key, E] :
-       llvm::zip(Op.getKeys().getAsValueRange<StringAttr>(), Exprs))
-    S.Fields.push_back({Key.str(), E});
+  for (const ConfigOp::Field &F : Op.getFields())
+    S.Fields.push_back(
+        {F.Key.str(),
+         F.Value ? Values.lookup(F.Value).Named
+                 : Expr::constant(toValue(F.Constant)),
+         F.When ? Values.lookup(F.When).Named : Expr()});
 }
 
 LogicalResult Importer::addExpr(Operation &Op) {
@@ -230,6 +220,7 @@ llvm::Expected<tune::Study> llvm::mneme::parseStudy(StringRef Text,
                                                     StringRef FileName) {
   MLIRContext Context(MLIRContext::Threading::DISABLED);
   loadDialects(Context);
+  Context.printOpOnDiagnostic(false);
   FirstError Errors(&Context, FileName);
   OwningOpRef<ModuleOp> Module =
       parseSourceString<ModuleOp>(Text, ParserConfig(&Context), FileName);

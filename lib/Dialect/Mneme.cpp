@@ -427,6 +427,9 @@ class ConfigParser {
   OperationState &State;
   llvm::StringSet<> Seen;
   SmallVector<Attribute> Keys, Constants;
+  SmallVector<bool> Conditional;
+  SmallVector<Value> Conditions;
+  int32_t NumValues = 0;
 
 public:
   ConfigParser(OpAsmParser &P, OperationState &State) : P(P), State(State) {}
@@ -474,14 +477,22 @@ ParseResult ConfigParser::parseField(Group G) {
       parseMixed(P, Constants.emplace_back(), Operands, T))
     return failure();
   Keys.push_back(P.getBuilder().getStringAttr(Key));
-  if (Operands.empty())
+  if (!Operands.empty()) {
+    Type OperandType;
+    if (T)
+      OperandType = getType(P.getContext(), *T);
+    else if (P.parseColonType(OperandType))
+      return failure();
+    if (P.resolveOperands(Operands, OperandType, State.operands))
+      return failure();
+    ++NumValues;
+  }
+  Conditional.push_back(succeeded(P.parseOptionalKeyword("when")));
+  UnresolvedOperand When;
+  if (!Conditional.back())
     return success();
-  Type OperandType;
-  if (T)
-    OperandType = getType(P.getContext(), *T);
-  else if (P.parseColonType(OperandType))
-    return failure();
-  return P.resolveOperands(Operands, OperandType, State.operands);
+  return failure(P.parseOperand(When) ||
+                 P.resolveOperand(When, P.getBuilder().getI1Type(), Conditions));
 }
 
 ParseResult ConfigParser::parseGroup() {
@@ -510,6 +521,10 @@ ParseResult ConfigParser::parse() {
   auto &Prop = State.getOrAddProperties<ConfigOp::Properties>();
   Prop.setKeys(P.getBuilder().getArrayAttr(Keys));
   Prop.setConstants(P.getBuilder().getArrayAttr(Constants));
+  Prop.setConditional(P.getBuilder().getDenseBoolArrayAttr(Conditional));
+  Prop.setOperandSegmentSizes(
+      {NumValues, static_cast<int32_t>(Conditions.size())});
+  State.addOperands(Conditions);
   return P.parseOptionalAttrDict(State.attributes);
 }
 
@@ -517,42 +532,81 @@ ParseResult ConfigOp::parse(OpAsmParser &P, OperationState &State) {
   return ConfigParser(P, State).parse();
 }
 
+static void printField(OpAsmPrinter &P, const ConfigOp::Field &F) {
+  StringRef Key = F.Key.getValue();
+  bool IsOption = Key.consume_front(OptionPrefix);
+  P.printNewline();
+  if (IsOption)
+    P.printString(Key);
+  else
+    P << Key;
+  P << " = ";
+  printOperandOr(P, F.Value, F.Constant);
+  if (F.Value && IsOption)
+    P << " : " << F.Value.getType();
+  if (F.When)
+    P << " when " << F.When;
+}
+
 void ConfigOp::print(OpAsmPrinter &P) {
   P << " {";
   P.increaseIndent();
+  SmallVector<Field> Fields = getFields();
   for (Group G : {Group::Compile, Group::Launch, Group::Option}) {
-    bool Any = false;
-    auto Value = getValues().begin();
-    for (auto [KeyAttr, Constant] : llvm::zip(getKeys(), getConstants())) {
-      mlir::Value Operand = isa<UnitAttr>(Constant) ? *Value++ : nullptr;
-      StringRef Key = cast<StringAttr>(KeyAttr).getValue();
-      if (getGroup(Key) != G)
-        continue;
-      if (!std::exchange(Any, true)) {
-        P.printNewline();
-        P << GroupNames[static_cast<int>(G)] << " {";
-        P.increaseIndent();
-      }
-      P.printNewline();
-      if (Key.consume_front(OptionPrefix))
-        P.printString(Key);
-      else
-        P << Key;
-      P << " = ";
-      printOperandOr(P, Operand, Constant);
-      if (Operand && G == Group::Option)
-        P << " : " << Operand.getType();
-    }
-    if (Any) {
-      P.decreaseIndent();
-      P.printNewline();
-      P << '}';
-    }
+    auto IsOther = [&](const Field &F) { return getGroup(F.Key) != G; };
+    if (llvm::all_of(Fields, IsOther))
+      continue;
+    P.printNewline();
+    P << GroupNames[static_cast<int>(G)] << " {";
+    P.increaseIndent();
+    for (const Field &F : Fields)
+      if (!IsOther(F))
+        printField(P, F);
+    P.decreaseIndent();
+    P.printNewline();
+    P << '}';
   }
   P.decreaseIndent();
   P.printNewline();
   P << '}';
   P.printOptionalAttrDict(llvm::to_vector((*this)->getDiscardableAttrs()));
+}
+
+SmallVector<ConfigOp::Field> ConfigOp::getFields() {
+  SmallVector<Field> Fields;
+  auto NextValue = getValues().begin();
+  auto NextCondition = getConditions().begin();
+  for (auto [Key, Constant, IsConditional] :
+       llvm::zip(getKeys().getAsRange<StringAttr>(), getConstants(),
+                 getConditional())) {
+    Field F = {Key, Constant, nullptr, nullptr};
+    if (isa<UnitAttr>(Constant))
+      F.Value = *NextValue++;
+    if (IsConditional)
+      F.When = *NextCondition++;
+    Fields.push_back(F);
+  }
+  return Fields;
+}
+
+void ConfigOp::setFields(llvm::ArrayRef<Field> Fields) {
+  SmallVector<Attribute> Keys, Constants;
+  SmallVector<bool> Conditional;
+  SmallVector<mlir::Value> Values, Conditions;
+  for (const Field &F : Fields) {
+    Keys.push_back(F.Key);
+    Constants.push_back(F.Constant);
+    Conditional.push_back(F.When != nullptr);
+    if (F.Value)
+      Values.push_back(F.Value);
+    if (F.When)
+      Conditions.push_back(F.When);
+  }
+  setKeysAttr(ArrayAttr::get(getContext(), Keys));
+  setConstantsAttr(ArrayAttr::get(getContext(), Constants));
+  setConditional(Conditional);
+  getValuesMutable().assign(Values);
+  getConditionsMutable().assign(Conditions);
 }
 
 //===----------------------------------------------------------------------===//

@@ -200,8 +200,13 @@ LogicalResult PipelineOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ConfigOp::verify() {
-  if (getKeys().size() != getConstants().size())
-    return emitOpError("has not as many values as keys");
+  if (getKeys().size() != getConstants().size() ||
+      getKeys().size() != getConditional().size())
+    return emitOpError("has not as many constants or conditions as keys");
+  size_t NumConditional = llvm::count(getConditional(), true);
+  if (NumConditional != getConditions().size())
+    return emitOpError() << "has " << getConditions().size()
+                         << " conditions for " << NumConditional << " fields";
   llvm::StringSet<> Seen;
   for (StringRef Key : getKeys().getAsValueRange<StringAttr>()) {
     if (auto T = llvm::mneme::getFieldType(Key); !T)
@@ -215,15 +220,11 @@ LogicalResult ConfigOp::verify() {
   };
   if (failed(verifyMixed(*this, getConstants(), getValues().size(), TypeOf)))
     return failure();
-  auto Operand = getValues().begin();
-  for (auto [I, Constant] : llvm::enumerate(getConstants())) {
-    if (!isa<UnitAttr>(Constant))
-      continue;
+  for (auto [I, F] : llvm::enumerate(getFields())) {
     std::optional<ValueType> Wanted = TypeOf(I);
-    Type T = (*Operand++).getType();
-    if (Wanted && getValueType(T) != Wanted)
-      return emitOpError() << "sets " << getKeys()[I] << " to a value of " << T
-                           << "; it is of "
+    if (F.Value && Wanted && getValueType(F.Value.getType()) != Wanted)
+      return emitOpError() << "sets " << F.Key << " to a value of "
+                           << F.Value.getType() << "; it is of "
                            << mneme::getType(getContext(), *Wanted);
   }
   return success();

@@ -325,8 +325,12 @@ Error SearchSpace::Impl::bindChecks() {
       return createStringError("no point is valid for this recording: " +
                                What);
   }
-  for (auto [F, E] : zip(S.Fields, Fields))
-    if (canFail(E))
+  for (auto [F, E, When] : zip(S.Fields, Fields, FieldWhens))
+    if (When && (canFail(When) || canFail(E)))
+      // Computes the value where it is set.
+      Add(Expr::op(ExprOp::Select, {When, Expr::op(ExprOp::Eq, {E, E}), When}),
+          false, "field '" + F.Key + "'");
+    else if (!When && canFail(E))
       Add(E, false, "field '" + F.Key + "'");
   return Error::success();
 }
@@ -345,8 +349,10 @@ Error SearchSpace::Impl::bind() {
     Slots[D.Name] = Parameters.size() + Derived.size();
     Derived.push_back(foldRecorded(D.Is));
   }
-  for (const ConfigField &F : S.Fields)
+  for (const ConfigField &F : S.Fields) {
     Fields.push_back(foldRecorded(F.Is));
+    FieldWhens.push_back(F.When ? foldRecorded(F.When) : Expr());
+  }
   if (Error E = bindChecks())
     return E;
   return findParts();
@@ -613,7 +619,14 @@ Expected<json::Object> SearchSpace::configure(const Point &P) const {
     if (Error E = View.check(C))
       return E;
   json::Object Config;
-  for (auto [F, E] : zip(I->S.Fields, I->Fields)) {
+  for (auto [F, E, When] : zip(I->S.Fields, I->Fields, I->FieldWhens)) {
+    if (When) {
+      Expected<Value> Holds = View.evaluate(When);
+      if (!Holds)
+        return addContext("field '" + F.Key + "'", Holds.takeError());
+      if (!std::get<bool>(*Holds))
+        continue;
+    }
     Expected<Value> V = View.evaluate(E);
     if (!V)
       return addContext("field '" + F.Key + "'", V.takeError());

@@ -73,6 +73,7 @@ struct SearchSpace::Impl {
   std::vector<Dimension> Dimensions;
   std::vector<BoundParameter> Parameters;
   std::vector<Expr> Derived, Fields; ///< With recorded facts put in.
+  std::vector<Expr> FieldWhens;      ///< Likewise; perhaps unset.
   std::vector<Check> Checks;
   StringMap<unsigned> Slots; ///< Parameters, then derived values.
   unsigned Width = 1;        ///< Bits that hold any number of points.

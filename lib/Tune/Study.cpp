@@ -303,6 +303,9 @@ Error Checker::checkField(const ConfigField &F) {
   Expected<std::optional<ValueType>> Type = getFieldType(F.Key);
   if (!Type)
     return Type.takeError();
+  if (F.When)
+    if (Error E = checkExpr("condition", F.When, ValueType::Bool, false))
+      return E;
   return checkExpr("value", F.Is, *Type, /*Fixed=*/false);
 }
 

@@ -77,7 +77,7 @@ mneme.study @all {
   // CHECK-NEXT: mneme.config {
   // CHECK-NEXT:   compile {
   // CHECK-NEXT:     passes = %passes
-  // CHECK-NEXT:     target_cpu = "sm_90"
+  // CHECK-NEXT:     target_cpu = "sm_90" when %flag
   // CHECK-NEXT:     specialize = true
   // CHECK-NEXT:   }
   // CHECK-NEXT:   launch {
@@ -85,7 +85,7 @@ mneme.study @all {
   // CHECK-NEXT:     grid.x = %grid
   // CHECK-NEXT:   }
   // CHECK-NEXT:   llvm {
-  // CHECK-NEXT:     "inline-threshold" = %two : i64
+  // CHECK-NEXT:     "inline-threshold" = %two : i64 when %[[OK]]
   // CHECK-NEXT:     "a" = 1
   // CHECK-NEXT:     "b" = 1.0
   // CHECK-NEXT:     "c" = "x"
@@ -97,12 +97,12 @@ mneme.study @all {
       grid.x = %20
     }
     llvm {
-      "inline-threshold" = %2 : i64
+      "inline-threshold" = %2 : i64 when %1
       "a" = 1
       "b" = 1.0
       "c" = "x"
     }
-    compile { passes = %13 target_cpu = "sm_90" specialize = true }
+    compile { passes = %13 target_cpu = "sm_90" when %7 specialize = true }
   }
   // CHECK-NEXT: mneme.objective minimize "time"
   mneme.objective minimize "time"

@@ -253,6 +253,36 @@ TEST(SearchSpaceTest, Configure) {
   EXPECT_FALSE(S.isValid(At(896)));
 }
 
+TEST(SearchSpaceTest, FieldsThatAreNotAlwaysSet) {
+  StudyBuilder B;
+  B.range("registers", "0", "4")
+      .boolean("limit")
+      .field("specialize", "limit")
+      .field("maxnreg", "64 / registers", "limit")
+      .field("block.x", "32", "128 / registers > 32");
+  SearchSpace S = create(B);
+  auto At = [&](int64_t Registers, bool Limit) {
+    StringMap<Value> V = {{"registers", Registers}, {"limit", Limit}};
+    return cantFail(S.makePoint(V));
+  };
+  EXPECT_EQ(configOf(S, At(2, true)),
+            R"({"block.x":32,"maxnreg":32,"specialize":true})");
+  EXPECT_EQ(configOf(S, At(4, false)), R"({"specialize":false})");
+  EXPECT_TRUE(S.isValid(At(4, false)));
+  EXPECT_EQ(configOf(S, At(0, false)),
+            "field 'block.x': division by zero in '128 / registers'");
+  EXPECT_FALSE(S.isValid(At(0, false)));
+}
+
+TEST(SearchSpaceTest, AFieldIsComputedOnlyWhereItIsSet) {
+  StudyBuilder B;
+  B.range("registers", "0", "4")
+      .field("maxnreg", "64 / registers", "registers > 0");
+  SearchSpace S = create(B);
+  EXPECT_EQ(configOf(S, S.defaultPoint()), "{}");
+  EXPECT_TRUE(S.isValid(S.defaultPoint()));
+}
+
 TEST(SearchSpaceTest, DefaultsAreAsRecorded) {
   StudyBuilder B;
   B.range("x", "32", "1024", "32")

@@ -96,8 +96,9 @@ public:
     S.Constraints.push_back({expr(Text), Message.str()});
     return *this;
   }
-  StudyBuilder &field(StringRef Key, StringRef Text) {
-    S.Fields.push_back({Key.str(), expr(Text)});
+  StudyBuilder &field(StringRef Key, StringRef Text, StringRef When = "") {
+    S.Fields.push_back(
+        {Key.str(), expr(Text), When.empty() ? Expr() : expr(When)});
     return *this;
   }
   StudyBuilder &objective(StringRef Metric,

@@ -183,6 +183,8 @@ TEST(StudyTest, Mistakes) {
        [](Study &S) {
          S.Fields[0].Is = Expr::parameter("blocks", ValueType::Int);
        }},
+      {"field 'block.x': condition must be bool, not int",
+       [](Study &S) { S.Fields[0].When = S.Fields[0].Is; }},
       {"field 'block.x': it is set twice",
        [](Study &S) { S.Fields[1].Key = "block.x"; }},
       // Objectives.

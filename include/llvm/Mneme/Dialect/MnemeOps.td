@@ -96,7 +96,8 @@ def Mneme_IntOp : Mneme_ParameterOp<"int"> {
     it.
 
     `option` makes it an option of LLVM in the compilation, of the parameter's
-    name. All kinds of parameters but pipelines can be options.
+    name. Where it does not exist the option is not set. All kinds of parameters
+    but pipelines can be options.
 
     ```mlir
     %x = mneme.int "x" in [32 to 1024 step 32] default 256
@@ -291,17 +292,20 @@ def Mneme_RequireOp : Mneme_Op<"require", [HasParent<"StudyOp">]> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Mneme_ConfigOp : Mneme_Op<"config", [HasParent<"StudyOp">]> {
+def Mneme_ConfigOp
+    : Mneme_Op<"config", [HasParent<"StudyOp">, AttrSizedOperandSegments]> {
   let summary = "what a configuration sets";
   let description = [{
     Fields of the compilation and of the launch, and options of LLVM, which
-    need a type. What is not set is as recorded. Values are literals too.
+    need a type. What is not set is as recorded. Values are literals too. With
+    `when` a field is set only where that holds.
 
     ```mlir
     mneme.config {
       compile {
         passes = %passes
         codegen_opt = 3
+        maxnreg = %registers when %limit_registers
       }
       launch {
         block.x = %block
@@ -313,11 +317,24 @@ def Mneme_ConfigOp : Mneme_Op<"config", [HasParent<"StudyOp">]> {
     }
     ```
 
-    In the generic form keys of LLVM's options begin with `llvm.`, and a
-    constant that is `unit` stands for the next operand.
+    In the generic form keys of LLVM's options begin with `llvm.`, a constant
+    that is `unit` stands for the next value, and fields that are `conditional`
+    have a condition.
   }];
   let arguments = (ins StrArrayAttr:$keys, ArrayAttr:$constants,
-                       Variadic<Mneme_Value>:$values);
+                       DenseBoolArrayAttr:$conditional,
+                       Variadic<Mneme_Value>:$values,
+                       Variadic<I1>:$conditions);
+  let extraClassDeclaration = [{
+    struct Field {
+      ::mlir::StringAttr Key;
+      ::mlir::Attribute Constant; ///< Unit if there is a value.
+      ::mlir::Value Value;        ///< May be null.
+      ::mlir::Value When;         ///< May be null.
+    };
+    ::llvm::SmallVector<Field> getFields();
+    void setFields(::llvm::ArrayRef<Field> Fields);
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -64,6 +64,8 @@ struct Constraint {
 struct ConfigField {
   std::string Key;
   Expr Is;
+  /// Where this does not hold the field is not set; unset: it always is.
+  Expr When = {};
 };
 
 enum class Direction { Minimize, Maximize };
