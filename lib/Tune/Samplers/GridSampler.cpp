@@ -7,19 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "grid": every valid point, in the order of the space's numbers.
+/// "grid": every valid point, in the order of their numbers.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "SamplerSupport.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// So many points one after the other that no constraint lets pass: the search
-/// might not come to an end.
-static constexpr uint64_t MaxInvalid = 10'000'000;
 
 namespace {
 class GridSampler : public Sampler {
@@ -30,30 +25,18 @@ public:
 
   Expected<std::vector<Point>> ask(unsigned N) override {
     Batch B(Context, N);
-    uint64_t Invalid = 0;
     for (APInt I = Next; !B.isFull() && I.ult(Count); ++I) {
-      Point P = Context.Space.at(I);
-      bool Valid = Context.Space.isValid(P);
-      Invalid = Valid ? 0 : Invalid + 1;
-      if (Invalid == MaxInvalid)
-        return createStringError(
-            "grid: no constraint lets any of the " + Twine(MaxInvalid) +
-            " points up to number " + toString(I, 10, /*Signed=*/false) +
-            " pass; random finds valid ones faster");
-      bool Passed =
-          !Valid || Context.Proposed.contains(Context.Space.digest(P));
-      // What is passed now stays so: do not look there again.
-      if (Passed && I == Next)
+      bool New = B.add(Context.Space.validAt(I));
+      // What was proposed stays so: do not look there again.
+      if (!New && I == Next)
         ++Next;
-      if (!Passed)
-        B.add(std::move(P));
     }
     return B.take();
   }
 
 private:
   APInt Count;
-  APInt Next; ///< All points before it are invalid or proposed.
+  APInt Next; ///< All points before it were proposed.
 };
 } // namespace
 
@@ -61,7 +44,7 @@ namespace llvm {
 namespace mneme {
 Expected<std::unique_ptr<Sampler>>
 createGridSampler(const SamplerContext &Context, StringRef) {
-  std::optional<APInt> Count = Context.Space.count();
+  std::optional<APInt> Count = Context.Space.countValid();
   if (Count) // One bit more, so that the number after the last one exists.
     return std::make_unique<GridSampler>(Context,
                                          Count->zext(Count->getBitWidth() + 1));
@@ -69,7 +52,8 @@ createGridSampler(const SamplerContext &Context, StringRef) {
     if (D.Kind == Dimension::Real)
       return createStringError("grid: '" + D.Name +
                                "' is real and has no end of values");
-  llvm_unreachable("only real dimensions are not countable");
+  return createStringError("grid: the constraints are on too many combinations "
+                           "of parameters to number the valid points");
 }
 } // namespace mneme
 } // namespace llvm

@@ -8,8 +8,9 @@
 ///
 /// \file
 /// "ils": iterated local search. First improvement: as soon as a neighbour is
-/// better the search goes on from there. Where no neighbour is better it starts
-/// again, near the best point or anywhere.
+/// better the search goes on from there. It begins at the best one of a few
+/// points; where no neighbour is better it starts again, near the best point or
+/// anywhere.
 ///
 /// Nothing is remembered but what follows from the history: it is walked
 /// through at each ask().
@@ -23,6 +24,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+static constexpr unsigned NumStart = 10;
 /// Restarts take turns: so many random steps from the best point, or anywhere.
 static constexpr unsigned NumKicks = 4;
 static constexpr double KickShare = 0.5;
@@ -32,7 +34,7 @@ namespace {
 class ILSSampler : public Sampler {
 public:
   explicit ILSSampler(const SamplerContext &Context)
-      : Sampler(Context), Unseen(Context) {}
+      : Sampler(Context), Start(Context, NumStart), Unseen(Context) {}
 
   Expected<std::vector<Point>> ask(unsigned N) override;
 
@@ -49,6 +51,7 @@ private:
     DenseSet<uint64_t> Around;
   };
 
+  StartPoints Start;
   UnseenPoints Unseen;
   /// By the number of the trial; a cache.
   std::map<uint64_t, Neighbourhood> Neighbourhoods;
@@ -87,15 +90,15 @@ ILSSampler::retrace(const Observations &History) {
   };
   const Observation *BestStart = nullptr;
   for (const Observation &O : History.Done) {
-    // Of what the tuner began with only the best is climbed from.
-    if (O.T->Kind == TrialKind::Start) {
+    uint64_t Digest = Context.Space.digest(O.T->P);
+    // Of those to begin with only the best is climbed from.
+    if (O.T->Kind == TrialKind::Start || Start.contains(Digest)) {
       if (!O.failed() && (!BestStart || O.Score < BestStart->Score))
         BestStart = &O;
       continue;
     }
     if (Climbs.empty() && BestStart)
       MoveTo(Climbs.emplace_back(), *BestStart);
-    uint64_t Digest = Context.Space.digest(O.T->P);
     auto Near = find_if(llvm::reverse(Climbs), [&](const Climb &C) {
       return C.Around.contains(Digest);
     });
@@ -114,6 +117,9 @@ ILSSampler::retrace(const Observations &History) {
 Expected<std::vector<Point>> ILSSampler::ask(unsigned N) {
   RandomEngine Random = makeRandom();
   Batch B(Context, N);
+  Start.fill(B);
+  if (B.isFull())
+    return B.take();
   Observations History(Context);
   std::vector<Climb> Climbs = retrace(History);
 

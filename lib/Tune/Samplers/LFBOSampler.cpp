@@ -87,12 +87,8 @@ std::vector<float> LFBOSampler::encode(const Point &P) const {
   for (auto [I, D] : enumerate(Context.Space.dimensions())) {
     if (!Context.Space.isActive(P, I))
       Features.push_back(-1);
-    else if (D.Kind != Dimension::Real)
-      Features.push_back(P[I]);
-    else if (D.Log)
-      Features.push_back(std::log(P[I] / D.Low) / std::log(D.High / D.Low));
     else
-      Features.push_back((P[I] - D.Low) / (D.High - D.Low));
+      Features.push_back(D.Kind == Dimension::Real ? toUnit(D, P[I]) : P[I]);
   }
   return Features;
 }

@@ -15,7 +15,6 @@
 
 #include "SamplerSupport.h"
 #include "llvm/ADT/STLExtras.h"
-#include <cmath>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -43,25 +42,31 @@ private:
 };
 } // namespace
 
+static double drawNumber(const Dimension &D, RandomEngine &Random) {
+  return D.Kind == Dimension::Real ? fromUnit(D, randomUnit(Random))
+                                   : randomBelow(Random, D.Count);
+}
+
 /// Each dimension that matters is drawn again with a probability of one in
-/// their number: uniformly, so that no value is out of reach. A pipeline's
-/// elements move, too.
+/// their number: uniformly, so that no value is out of reach. Pipelines change
+/// in their own way.
 static std::optional<Point> mutateUniformly(const SearchSpace &Space, Point P,
                                             RandomEngine &Random) {
-  unsigned NumActive = 0;
+  std::vector<bool> Active;
   for (size_t I = 0; I != P.size(); ++I)
-    NumActive += Space.isActive(P, I);
+    Active.push_back(Space.isActive(P, I));
+  unsigned NumActive = llvm::count(Active, true);
   unsigned Steps = 0;
   for (auto [I, D] : enumerate(Space.dimensions())) {
-    if (!Space.isActive(P, I) || randomBelow(Random, NumActive))
+    // What begins to matter by this has some value or other.
+    if (!Active[I])
+      P[I] = drawNumber(D, Random);
+    else if (randomBelow(Random, NumActive))
       continue;
-    if (D.Decision)
+    else if (D.Decision)
       ++Steps;
-    else if (D.Kind == Dimension::Real)
-      P[I] = D.Log ? D.Low * std::pow(D.High / D.Low, randomUnit(Random))
-                   : D.Low + randomUnit(Random) * (D.High - D.Low);
     else
-      P[I] = randomBelow(Random, D.Count);
+      P[I] = drawNumber(D, Random);
   }
   Space.canonicalize(P);
   if (Steps)

@@ -207,16 +207,11 @@ static constexpr unsigned MaxTries = 200;
 bool UnseenPoints::findLeft() {
   if (Left)
     return true;
-  std::optional<APInt> Count = Context.Space.count();
+  std::optional<APInt> Count = Context.Space.countValid();
   if (!Count || Count->ugt(MaxEnumerated))
     return false;
-  Left.emplace();
-  for (uint64_t I = 0, E = Count->getZExtValue(); I != E; ++I) {
-    Point P = Context.Space.at(APInt(64, I));
-    if (Context.Space.isValid(P) &&
-        !Context.Proposed.contains(Context.Space.digest(P)))
-      Left->push_back(I);
-  }
+  Left.emplace(Count->getZExtValue());
+  std::iota(Left->begin(), Left->end(), 0);
   return true;
 }
 
@@ -230,14 +225,14 @@ std::optional<Point> UnseenPoints::draw(const Batch &B, RandomEngine &Random) {
   }
   if (!findLeft())
     return std::nullopt;
+  auto At = [&](uint64_t I) { return Context.Space.validAt(APInt(64, I)); };
   erase_if(*Left, [&](uint64_t I) {
-    return Context.Proposed.contains(
-        Context.Space.digest(Context.Space.at(APInt(64, I))));
+    return Context.Proposed.contains(Context.Space.digest(At(I)));
   });
   std::vector<uint64_t> Numbers = *Left;
   while (!Numbers.empty()) {
     uint64_t &Chosen = Numbers[randomBelow(Random, Numbers.size())];
-    Point P = Context.Space.at(APInt(64, Chosen));
+    Point P = At(Chosen);
     if (B.isNew(P))
       return P;
     Chosen = Numbers.back();
@@ -254,11 +249,22 @@ void UnseenPoints::fill(Batch &B, RandomEngine &Random) {
   }
 }
 
+void StartPoints::make() {
+  if (!Points.empty())
+    return;
+  RandomEngine Random(mixSeed(Context.Seed, 0));
+  Points = Context.Space.stratified(N, Random);
+  for (const Point &P : Points)
+    Digests.insert(Context.Space.digest(P));
+}
+
 void StartPoints::fill(Batch &B) {
-  if (!Points) {
-    RandomEngine Random(mixSeed(Context.Seed, 0));
-    Points = Context.Space.stratified(N, Random);
-  }
-  for (const Point &P : *Points)
+  make();
+  for (const Point &P : Points)
     B.add(P);
+}
+
+bool StartPoints::contains(uint64_t Digest) {
+  make();
+  return Digests.contains(Digest);
 }

@@ -111,11 +111,14 @@ public:
       : Context(Context), N(N) {}
   /// Adds those that were not proposed yet.
   void fill(Batch &B);
+  bool contains(uint64_t Digest);
 
 private:
   const SamplerContext &Context;
   unsigned N;
-  std::optional<std::vector<Point>> Points;
+  std::vector<Point> Points;
+  DenseSet<uint64_t> Digests;
+  void make();
 };
 
 } // namespace mneme
