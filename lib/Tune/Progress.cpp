@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Tune/Progress.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -34,13 +35,19 @@ std::string mneme::formatNanoseconds(double Nanoseconds) {
   return formatv("{0:f2} {1}", Nanoseconds, Units[Unit]).str();
 }
 
+std::string mneme::formatNumber(double V) {
+  std::string Text;
+  raw_string_ostream(Text) << format("%.6g", V);
+  return Text;
+}
+
 static std::string formatBest(const StudyProgress &P) {
   if (!P.BestTrial)
     return "";
   std::string Text = P.BestSpeedup ? formatSpeedup(*P.BestSpeedup)
                      : P.Metric == "time"
                          ? formatNanoseconds(P.BestValue)
-                         : formatv("{0} {1:g}", P.Metric, P.BestValue).str();
+                         : P.Metric + " " + formatNumber(P.BestValue);
   return formatv("best {0} (#{1})", Text, *P.BestTrial).str();
 }
 

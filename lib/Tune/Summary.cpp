@@ -1,0 +1,223 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/Summary.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Tune/Progress.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static std::string formatValue(const json::Value &V) {
+  if (std::optional<StringRef> Text = V.getAsString())
+    return "'" + Text->str() + "'";
+  return formatv("{0}", V).str();
+}
+
+std::string mneme::formatConfig(const json::Object &Config) {
+  if (Config.empty())
+    return "as recorded";
+  std::vector<std::string> Parts;
+  for (const auto &KV : Config)
+    Parts.push_back(KV.first.str() + "=" + formatValue(KV.second));
+  llvm::sort(Parts);
+  return join(Parts, " ");
+}
+
+namespace {
+class SummaryPrinter {
+public:
+  SummaryPrinter(raw_ostream &OS, const StudyRecord &R)
+      : OS(OS), R(R), O(R.Outcome) {}
+  void print();
+
+private:
+  raw_ostream &OS;
+  const StudyRecord &R;
+  const StudyOutcome &O;
+
+  /// Begins a line; its words come behind a column of labels.
+  raw_ostream &line(StringRef Label = "") {
+    return OS << formatv("{0,-12}  ", Label);
+  }
+  void printSearch();
+  void printBaseline();
+  void printBest();
+  void printTrial(const RetestedTrial &T);
+  void printParetoSet();
+  void printFinalTest();
+  void printRegrets();
+  void printExplanation();
+};
+} // namespace
+
+void SummaryPrinter::printSearch() {
+  auto &Out = line("search");
+  Out << formatv("{0} trials", O.Complete + O.Pruned + O.Failed);
+  if (O.Resumed)
+    Out << formatv(" ({0} of them in earlier runs)", O.Resumed);
+  Out << formatv(" in {0:f1} s: {1} complete, {2} stopped early, {3} failed",
+                 O.SearchSeconds, O.Complete, O.Pruned, O.Failed);
+  StringRef Separator = " (";
+  for (const auto &[Kind, Count] : O.Failures) {
+    Out << Separator << Count << ' ' << Kind;
+    Separator = ", ";
+  }
+  if (!O.Failures.empty())
+    Out << ')';
+  Out << formatv("; {0} duplicates", O.Duplicates);
+  if (O.Suspect)
+    Out << formatv("; {0} suspect", O.Suspect);
+  Out << '\n';
+  if (O.End == StudyEnd::Interrupted)
+    line() << "interrupted; --resume goes on\n";
+  if (O.End == StudyEnd::Lost)
+    line() << "ended early: " << O.EndReason << '\n';
+  if (O.Unlogged)
+    line() << formatv("{0} trials could not be logged\n", O.Unlogged);
+}
+
+void SummaryPrinter::printBaseline() {
+  for (const InstanceOutcome &I : O.Instances) {
+    SampleSummary S = summarize(I.Samples);
+    line("baseline") << formatNanoseconds(S.Median) << " ["
+                     << formatNanoseconds(S.Low) << ", "
+                     << formatNanoseconds(S.High) << "]  "
+                     << (O.AppCode ? "the application's own code"
+                                   : "the recorded configuration");
+    if (O.Instances.size() > 1)
+      OS << formatv("  {0}, weight {1:f3}", I.Id, I.Weight);
+    OS << '\n';
+  }
+}
+
+void SummaryPrinter::printTrial(const RetestedTrial &T) {
+  OS << formatNanoseconds(T.Nanoseconds) << "  "
+     << formatSpeedup(T.Speedup) << "  trial " << T.Number << '\n';
+}
+
+void SummaryPrinter::printBest() {
+  if (!O.TimeIsObjective) {
+    const Trial *T = R.winner();
+    auto &Out = line("best");
+    if (!T) {
+      Out << "nothing is better than the baseline\n";
+      return;
+    }
+    Out << R.Space.study().Objectives[0].Metric << ' '
+        << formatNumber(T->Values[0]) << "  trial " << T->Number << '\n';
+    line() << formatConfig(T->Config) << '\n';
+    return;
+  }
+  if (O.Final.isSignificant()) {
+    line("best");
+    printTrial(*O.Final.Confirmed);
+    line() << formatConfig(O.Final.Confirmed->Config) << '\n';
+    return;
+  }
+  auto &Out = line("best");
+  if (O.Final.Candidates.empty()) {
+    Out << "no configuration was tested against the baseline\n";
+    return;
+  }
+  Out << "no significant difference from the baseline";
+  const std::optional<RetestedTrial> &C = O.Final.Confirmed;
+  if (C || O.Final.Winner) {
+    const RetestedTrial &T = C ? *C : O.Final.Candidates[*O.Final.Winner];
+    OS << formatv(": {0} (trial {1})", formatSpeedup(T.Speedup), T.Number);
+  }
+  OS << '\n';
+}
+
+void SummaryPrinter::printParetoSet() {
+  ArrayRef<Objective> Objectives = R.Space.study().Objectives;
+  if (Objectives.size() < 2)
+    return;
+  line("Pareto set") << formatv("{0} trials\n", O.Best.size());
+  for (uint64_t Number : O.Best) {
+    const Trial *T = R.findTrial(Number);
+    if (!T)
+      continue;
+    line() << "trial " << Number;
+    for (const auto &[Obj, V] : zip_equal(Objectives, T->Values))
+      OS << "  " << Obj.Metric << ' '
+         << (Obj.Metric == "time" ? formatNanoseconds(V)
+                                  : formatNumber(V));
+    OS << "  " << formatConfig(T->Config) << '\n';
+  }
+}
+
+/// What a search believes is mostly luck; say how much of it was.
+void SummaryPrinter::printFinalTest() {
+  const FinalTestResult &F = O.Final;
+  if (F.Candidates.empty() || !O.TimeIsObjective)
+    return;
+  line("re-test") << formatv(
+      "{0} of the {1} best of the search are faster than the baseline for "
+      "sure ({2} pairs each)\n",
+      F.countSurvivors(), F.Candidates.size(), F.Rounds);
+  for (const RetestedTrial &T : F.Candidates) {
+    line() << formatv("trial {0}: searched {1:f3}x, ", T.Number, T.RawSpeedup);
+    if (T.Failure.empty())
+      OS << "re-tested " << formatSpeedup(T.Speedup) << '\n';
+    else
+      OS << "failed: " << T.Failure << '\n';
+  }
+}
+
+void SummaryPrinter::printRegrets() {
+  for (const InstanceRegret &G : O.Regrets)
+    line(&G == &O.Regrets.front() ? "instances" : "")
+        << formatv("{0}: {1:f3}x with the common best, {2:f3}x with its own "
+                   "(trial {3}), regret {4:f1} %\n",
+                   O.Instances[G.Instance].Id, G.CommonSpeedup, G.BestSpeedup,
+                   G.BestTrial, 100 * G.regret());
+}
+
+void SummaryPrinter::printExplanation() {
+  if (!O.Why)
+    return;
+  const Explanation &W = *O.Why;
+  line("reason") << formatConfig(W.Config);
+  if (W.Speedup)
+    OS << formatv("  {0}, {1:f0} % of the win", formatSpeedup(*W.Speedup),
+                  100 * W.Kept);
+  OS << '\n';
+  if (!W.Dropped.empty())
+    line() << "does not matter: " << join(W.Dropped, " ") << '\n';
+  for (StringRef Metric : {"reg_usage", "spills", "local_mem_usage",
+                           "shared_mem_usage", "occupancy", "code_size"}) {
+    auto Before = W.Before.find(Metric), After = W.After.find(Metric);
+    if (Before != W.Before.end() && After != W.After.end())
+      line() << Metric << ' ' << formatNumber(Before->second) << " -> "
+             << formatNumber(After->second) << '\n';
+  }
+  line() << formatv("{0} configurations asked for, {1} measured{2}\n",
+                    W.Evaluations, W.Measured,
+                    W.Complete ? "" : "; not the smallest: the limit was "
+                                      "reached");
+}
+
+void SummaryPrinter::print() {
+  line("kernel") << (R.DemangledName.empty() ? R.Kernel : R.DemangledName)
+                 << '\n';
+  line("device") << R.Device << '\n';
+  printSearch();
+  printBaseline();
+  printBest();
+  printParetoSet();
+  printFinalTest();
+  printRegrets();
+  printExplanation();
+}
+
+void mneme::printSummary(raw_ostream &OS, const StudyRecord &R) {
+  SummaryPrinter(OS, R).print();
+}
