@@ -22,6 +22,7 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Compile/PipelineSpaceCheck.h"
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/ImageVariables.h"
@@ -351,6 +352,10 @@ void KernelCompiler::limitRegisters(Module &M) const {
   Function &F = *M.getFunction(Options.Kernel);
   F.addFnAttr("nvvm.maxnreg", utostr(Options.MaxRegisters));
   F.removeFnAttr("nvvm.minctasm");
+}
+
+Error KernelCompiler::checkSpace(const PipelineSpace &Space) const {
+  return checkPipelineSpace(*TM, Space, Options.Plugins);
 }
 
 Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {

@@ -30,6 +30,7 @@ namespace llvm {
 class Module;
 class TargetMachine;
 namespace mneme {
+class PipelineSpace;
 
 /// What assembles PTX.
 enum class PTXCompiler {
@@ -107,6 +108,10 @@ public:
   StringRef pipeline() const { return Pipeline; }
   unsigned codeGenLevel() const { return CodeGenLevel; }
   StringRef arch() const { return Arch; }
+
+  /// Asks whether LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
+  /// of describe()'s.
+  Error checkSpace(const PipelineSpace &Space) const;
 
   /// Specializes \p M and runs the pipeline on it. An Error is what the
   /// compiler says about the code, or about the pipeline's result.
