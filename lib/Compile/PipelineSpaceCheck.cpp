@@ -43,16 +43,15 @@ private:
     return !errorToBool(Parser.parse(Passes.str()));
   }
   /// What may have been meant, as the end of a message.
-  std::string explain(const PipelineProbe &P, StringRef Pass);
+  std::string explainPlace(const PipelineProbe &P);
+  std::string explainName(StringRef Pass);
   std::string findSimilar(StringRef Name);
 };
 } // namespace
 
-static StringRef nameOf(StringRef Pass) { return Pass.split('<').first; }
-
 std::string SpaceChecker::findSimilar(StringRef Name) {
-  // A third of the letters may be wrong, as in clang.
-  unsigned Best = (Name.size() + 2) / 3 + 1;
+  // A third of the letters may be wrong, and two be swapped.
+  unsigned Best = (Name.size() + 3) / 3 + 1;
   std::string Found;
   auto Try = [&](StringRef Candidate) {
     unsigned Distance =
@@ -69,7 +68,9 @@ std::string SpaceChecker::findSimilar(StringRef Name) {
   return Found;
 }
 
-std::string SpaceChecker::explain(const PipelineProbe &P, StringRef Pass) {
+/// The pass is known but not where it stands.
+std::string SpaceChecker::explainPlace(const PipelineProbe &P) {
+  StringRef Pass = P.Path.back().Text;
   for (const PipelineLevel &L : Levels) {
     if (!parses(L.Before + Pass + L.After))
       continue;
@@ -78,9 +79,18 @@ std::string SpaceChecker::explain(const PipelineProbe &P, StringRef Pass) {
       Text += ", and '" + P.First + "' comes first";
     return Text;
   }
-  std::string Similar = findSimilar(nameOf(Pass));
-  if (Similar.empty() || Similar == nameOf(Pass))
+  return "";
+}
+
+std::string SpaceChecker::explainName(StringRef Pass) {
+  auto [Name, Params] = Pass.split('<');
+  bool OfAnalysis = Name == "require" || Name == "invalidate";
+  StringRef Wrong = OfAnalysis ? Params.drop_back() : Name;
+  std::string Similar = findSimilar(Wrong);
+  if (Similar.empty() || Similar == Wrong)
     return "";
+  if (OfAnalysis)
+    Similar = (Name + "<" + Similar + ">").str();
   return "; did you mean '" + Similar + "'?";
 }
 
@@ -98,8 +108,11 @@ Error SpaceChecker::check(const PipelineProbe &P) {
     }
   if (Message.find("'" + At->Text + "'") == std::string::npos)
     Message = "'" + At->Text + "': " + Message;
+  std::string Explanation = At == &P.Path.back() ? explainPlace(P) : "";
+  if (Explanation.empty())
+    Explanation = explainName(At->Text);
   return make_error<PipelineSpaceError>(At->Line, At->Column,
-                                        Message + explain(P, At->Text));
+                                        Message + Explanation);
 }
 
 Error mneme::checkPipelineSpace(TargetMachine &TM, const PipelineSpace &Space,
