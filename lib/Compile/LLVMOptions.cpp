@@ -101,8 +101,8 @@ static Error setOption(cl::Option &Option, const LLVMOption &O) {
     Values.clear();
     StringRef(O.Value).split(Values, ',');
   }
-  for (StringRef Value : Values)
-    if (Option.addOccurrence(0, O.Name, Value, &Value != Values.begin()))
+  for (auto [I, Value] : enumerate(Values))
+    if (Option.addOccurrence(0, O.Name, Value, /*MultiArg=*/I != 0))
       return createStringError("invalid value '" + O.Value +
                                "' for LLVM's option '" + O.Name + "'");
   return Error::success();

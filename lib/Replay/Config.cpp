@@ -111,7 +111,7 @@ static std::optional<json::Value> writeField(const std::optional<T> &Field) {
 }
 
 static std::string quoteWord(StringRef Word) {
-  if (!Word.empty() && Word.find_first_of(" \t\n'\"\\") == StringRef::npos)
+  if (Word.find_first_of(" \t\n'\"\\") == StringRef::npos)
     return Word.str();
   std::string Quoted = "\"";
   for (char C : Word) {

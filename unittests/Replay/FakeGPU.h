@@ -17,6 +17,7 @@
 
 #include "HostKernels.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
+#include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Support/MathExtras.h"
 #include "gtest/gtest.h"
 #include <cstdlib>

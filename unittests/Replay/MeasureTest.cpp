@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <functional>
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -351,6 +352,100 @@ TEST(MeasureTest, PairsRepeatAlike) {
 //===----------------------------------------------------------------------===//
 // What goes wrong
 //===----------------------------------------------------------------------===//
+
+TEST(MeasureTest, ASeedShufflesRoundsAndMirrorsThem) {
+  auto Order = [](std::optional<uint64_t> Seed) {
+    FakeMachine Machine;
+    FakeSource A(Machine, 'a', [](unsigned) { return 1e5; });
+    FakeSource B(Machine, 'b', [](unsigned) { return 1e5; });
+    FakeSource C(Machine, 'c', [](unsigned) { return 1e5; });
+    MeasureRules Rules;
+    Rules.Warmup = 0;
+    Rules.Samples = 20;
+    Rules.Seed = Seed;
+    SampleSource *Sources[] = {&A, &B, &C};
+    cantFail(Measurer(Machine).measure(Sources, Rules));
+    return Machine.Log;
+  };
+  std::string Log = Order(7);
+  EXPECT_EQ(Log, Order(7));
+  EXPECT_NE(Log, Order(8));
+  ASSERT_EQ(Log.size(), 60u);
+  std::set<std::string> Rounds;
+  for (size_t I = 0; I != Log.size(); I += 6) {
+    std::string Round = Log.substr(I, 3), Next = Log.substr(I + 3, 3);
+    EXPECT_EQ(std::string(Round.rbegin(), Round.rend()), Next);
+    Rounds.insert(Round);
+  }
+  EXPECT_GT(Rounds.size(), 1u);
+  EXPECT_EQ(Order(std::nullopt).substr(0, 12), "abccbaabccba");
+}
+
+//===----------------------------------------------------------------------===//
+// Racing
+//===----------------------------------------------------------------------===//
+
+TEST(MeasureTest, StopsOnceItIsClearlySlower) {
+  FakeMachine Machine;
+  FakeSource Source(Machine, 'a',
+                    [](unsigned I) { return I % 2 ? 2e5 : 3e5; });
+  MeasureRules Rules;
+  Rules.StopAbove = 1.5e5;
+  Measurement M = measureOne(Machine, Source, Rules);
+  EXPECT_EQ(M.Stop, StopReason::Slower);
+  EXPECT_EQ(M.Nanoseconds.size(), 3u);
+  EXPECT_EQ(getStopReasonName(M.Stop), "slower");
+  EXPECT_EQ(parseStopReason("slower"), StopReason::Slower);
+  // Also where a number was asked for.
+  Rules.Samples = 100;
+  EXPECT_EQ(measureOne(Machine, Source, Rules).Nanoseconds.size(), 3u);
+}
+
+TEST(MeasureTest, OneSampleBelowTheLimitIsEnoughForMore) {
+  FakeMachine Machine;
+  // As long as there are too few samples for an interval, the smallest counts;
+  // then it is no longer in the way.
+  FakeSource Source(Machine, 'a',
+                    [](unsigned I) { return I == 0 ? 1e5 : 2e5; });
+  MeasureRules Rules;
+  Rules.Warmup = 0;
+  Rules.StopAbove = 1.5e5;
+  Rules.Precision = 0;
+  Measurement M = measureOne(Machine, Source, Rules);
+  EXPECT_EQ(M.Stop, StopReason::Slower);
+  EXPECT_GE(M.Nanoseconds.size(), 6u);
+  EXPECT_LT(M.Nanoseconds.size(), 20u);
+}
+
+TEST(MeasureTest, WhatIsFastOrComparedIsNotStopped) {
+  FakeMachine Machine;
+  FakeSource A(Machine, 1e5), B(Machine, 3e5);
+  MeasureRules Rules;
+  Rules.StopAbove = 1.5e5;
+  EXPECT_EQ(measureOne(Machine, A, Rules).Stop, StopReason::Precision);
+  SampleSource *Both[] = {&A, &B};
+  for (const Measurement &M :
+       cantFail(Measurer(Machine).measure(Both, Rules)))
+    EXPECT_EQ(M.Stop, StopReason::Precision);
+}
+
+TEST(MeasureTest, ASearchLooksAtTheClockNowAndThen) {
+  FakeMachine Machine;
+  Machine.Clock = [] { return 1000.0; };
+  FakeSource Source(Machine, 1e6);
+  Measurer M(Machine);
+  MeasureRules Rules = MeasureRules::quick();
+  SampleSource *Sources[] = {&Source};
+  for (unsigned I = 0; I != 4; ++I) {
+    Measurement Measured = cantFail(M.measure(Sources, Rules)).front();
+    EXPECT_EQ(Measured.Nanoseconds.size(), Rules.MinSamples);
+    EXPECT_EQ(Measured.Stop, StopReason::Precision);
+  }
+  EXPECT_EQ(Machine.ClockCalls, 1u);
+  Machine.Now += 2 * Rules.ClockSeconds;
+  cantFail(M.measure(Sources, Rules));
+  EXPECT_EQ(Machine.ClockCalls, 2u);
+}
 
 TEST(MeasureTest, EndsWithTheLaunchThatWentWrong) {
   for (unsigned Bad : {0u, 1u, 25u}) {

@@ -49,7 +49,9 @@ std::string toString(const LLVMOption &O);
 void overrideLLVMOptions(std::vector<LLVMOption> &Options,
                          ArrayRef<LLVMOption> New);
 
-/// Sets options; its destructor makes them what they were.
+/// Sets options; its destructor makes them what they were. What an option's
+/// callback has done besides stays (-opt-bisect-limit, -debug-only): such ones
+/// want a process of their own.
 class LLVMOptionScope {
 public:
   LLVMOptionScope() = default;
