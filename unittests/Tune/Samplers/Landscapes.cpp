@@ -178,9 +178,10 @@ static Landscape makeLaunch() {
                 double InFlight = Warps * (1 + Items / 4);
                 double Hidden = 1 + 3 * std::exp(-InFlight / 20);
                 double Start = 1 + 40 / (Block * Items) + 2 / Block;
-                return {{50 * Spills * Tail * Hidden * Start *
-                         (Special ? 0.94 : 1) *
-                         ruggedness(0.01, {Block, Items, Min, double(Special)})},
+                double Time = 50 * Spills * Tail * Hidden * Start;
+                Time *= Special ? 0.94 : 1;
+                return {{Time * ruggedness(0.01, {Block, Items, Min,
+                                                  double(Special)})},
                         ""};
               });
 }
