@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What is left of the dialect where Mneme was built without MLIR.
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Dialect/Import.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static Error makeError() {
+  return createStringError(
+      "this tool was built without MLIR: it reads and prints no studies");
+}
+
+Expected<Study> mneme::parseStudy(StringRef, StringRef) { return makeError(); }
+
+Expected<std::string> mneme::printStudy(const Study &) { return makeError(); }
+
+StringRef Preset::summary() const { return ""; }
+
+ArrayRef<Preset> mneme::getPresets() { return {}; }
+
+Expected<Study> mneme::getPreset(StringRef) { return makeError(); }
