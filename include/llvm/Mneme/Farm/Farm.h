@@ -26,19 +26,18 @@ namespace mneme {
 
 /// What a compile process made.
 struct FarmCode {
-  std::string Failure; ///< A verdict's name; empty: there is an image.
+  std::string Failure; ///< A verdict's name; empty: there is code.
   std::string Error;
   std::string IRHash, AssemblyHash, CodeHash; ///< Those that are known.
+  bool Stopped = false; ///< It was known: there is no code here.
   double CompileSeconds = 0;
-  /// Of compile process and run process alone; small.
-  json::Value Header = nullptr;
-  std::string Bytes; ///< The image.
+  std::string Bytes; ///< The code, which only run processes look at.
 };
 
-/// What the coordinator says about code that has the hash of a step.
-enum class FarmAnswer {
-  GoOn, ///< Nobody has made it.
-  Stop, ///< The coordinator has it, or will have it.
+/// Requests with equal texts are compiled to the same code, and launch the same
+/// way.
+struct FarmKeys {
+  std::string Compile, Launch;
 };
 
 /// The work in the processes of a farm.
@@ -48,18 +47,16 @@ public:
 
   //===--- In the coordinator: pure computation on the request. ----------===//
 
-  /// Requests with equal texts are compiled to the same code.
-  virtual std::string compileKey(const EvaluationRequest &R) const = 0;
-  /// Requests with equal texts launch the same way.
-  virtual std::string launchKey(const EvaluationRequest &R) const = 0;
+  /// An Error is "Invalid": no such configuration.
+  virtual Expected<FarmKeys> keys(const EvaluationRequest &R) const = 0;
 
   //===--- In compile processes. -----------------------------------------===//
 
-  using AskFn = function_ref<FarmAnswer(Duplicate Level, StringRef Hash)>;
-  /// \p Ask is told the hash of IR and assembly, and says whether to go on.
+  using KnownFn = function_ref<bool(Duplicate Level, StringRef Hash)>;
+  /// \p Known is told the hash of IR and assembly, and says whether to stop.
   /// \p Stage: what begins, in words ("the pass pipeline"), for the message
-  /// should it never end. An Error is "Invalid": no such configuration.
-  virtual Expected<FarmCode> compile(const EvaluationRequest &R, AskFn Ask,
+  /// should it never end. An Error is "Invalid", as above.
+  virtual Expected<FarmCode> compile(const EvaluationRequest &R, KnownFn Known,
                                      function_ref<void(StringRef)> Stage) = 0;
 
   //===--- In run processes. ---------------------------------------------===//
@@ -92,7 +89,7 @@ struct FarmConfig {
   /// Cores of each device's run process; empty: all. As many as devices.
   std::vector<std::vector<unsigned>> Cores;
   double CompileTimeout = 60;   ///< Seconds of a candidate.
-  double LaunchTimeout = 0;     ///< Seconds; 0: of the first that verified.
+  double LaunchTimeout = 0;     ///< Seconds; 0: ten of the first that verify.
   uint64_t CompileMemory = 0;   ///< Bytes of a compile process; 0: no limit.
   int CompileNice = 10;
   uint64_t CodeBytes = uint64_t(512) << 20; ///< Kept; by each process, too.

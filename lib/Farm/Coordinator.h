@@ -1,0 +1,244 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Requests in, results out: hands them to compile and run processes of this
+/// machine, and to other machines; finds what is equal; replaces what dies. One
+/// thread, one poll loop, and nothing that could take long.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_FARM_COORDINATOR_H
+#define LLVM_MNEME_LIB_FARM_COORDINATOR_H
+
+#include "DeviceLock.h"
+#include "Process.h"
+#include "Tables.h"
+#include <chrono>
+#include <deque>
+#include <map>
+#include <poll.h>
+
+namespace llvm {
+namespace mneme {
+
+/// A request that is under way.
+struct Job {
+  uint64_t Ticket = 0; ///< Its number here, from 1.
+  EvaluationRequest Request;
+  FarmKeys Keys;
+  enum StateTy {
+    Waiting,   ///< For code that is to be compiled, or is being compiled.
+    Compiling, ///< It is its own configuration that is compiled.
+    Ready,     ///< To be run.
+    Sent,      ///< To a run process.
+    Following, ///< Another one that will have the same result.
+    Away,      ///< On another machine.
+    Held,      ///< To be compared; there is code.
+    Failed,    ///< To be compared; there is none.
+  };
+  StateTy State = Waiting;
+  bool ForPair = false;
+  CodeEntry *Code = nullptr;
+  ResultEntry *Result = nullptr; ///< Null: its result is nobody else's.
+  /// How its code was found to be another one's.
+  Duplicate Level = Duplicate::None;
+  std::string IRHash, AssemblyHash;
+  unsigned Losses = 0; ///< Processes that somebody killed under it.
+  double CompileSeconds = 0;
+  double Started = 0; ///< Seconds since the epoch; 0: not yet.
+  std::string Failure, Error; ///< If Failed.
+};
+
+/// Other machines.
+class Outside {
+public:
+  virtual ~Outside() = default;
+  virtual void addTo(std::vector<pollfd> &Waits) const = 0;
+  /// Does what there is to do; never waits.
+  virtual void serve() = 0;
+  /// Requests that could be under way there.
+  virtual unsigned capacity() const = 0;
+  /// \returns false when no machine has room.
+  virtual bool submit(uint64_t Ticket, const EvaluationRequest &R) = 0;
+  /// Results, by ticket. Null: it is lost, and wants to be done again.
+  virtual std::vector<std::pair<uint64_t, std::optional<Evaluation>>>
+  take() = 0;
+  /// \returns false when there is no machine, or it compares already.
+  virtual bool compare(ArrayRef<EvaluationRequest> Requests,
+                       unsigned Rounds) = 0;
+  /// Unset: not there yet. An Error: lost.
+  virtual Expected<std::optional<PairedEvaluation>> takeComparison() = 0;
+  virtual void addTo(FarmStatistics &S) const = 0;
+  virtual json::Array describe() const = 0;
+};
+
+class Coordinator {
+public:
+  /// \p Backend outlives it.
+  Coordinator(FarmBackend &Backend, FarmConfig Config);
+  ~Coordinator();
+
+  /// Starts the run processes.
+  Error start();
+  void setOutside(Outside *O) { Others = O; }
+
+  unsigned capacity() const;
+  Error submit(EvaluationRequest R);
+  /// \p Also: a descriptor; returns when it becomes readable. -1: none.
+  Expected<std::vector<Evaluation>> wait(double Seconds, int Also = -1);
+  Expected<PairedEvaluation> comparePaired(ArrayRef<EvaluationRequest> Requests,
+                                           unsigned Rounds);
+  void remember(const EvaluationRequest &R, const Evaluation &Known);
+  std::vector<uint64_t> cancel();
+  json::Object describe() const;
+  FarmStatistics statistics() const;
+  /// There is nothing under way.
+  bool isIdle() const { return Jobs.empty(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  using Time = Clock::time_point;
+
+  struct Worker {
+    std::unique_ptr<Process> P;
+    std::string Stage, Fatal;
+    std::string Complaint; ///< About what it sent.
+    double Limit = 0; ///< Seconds of the stage; 0: none.
+    std::optional<Time> Deadline;
+    bool TimedOut = false;
+    std::optional<Time> Ending; ///< It is to be gone by then.
+    std::optional<size_t> PollIndex; ///< In this turn.
+  };
+  struct Compiler : Worker {
+    bool Busy = false;
+    uint64_t Owner = 0; ///< Whose configuration it is; see Jobs.
+    uint64_t RequestId = 0;
+    CodeEntry *Code = nullptr; ///< Null: it was found to be another one's.
+    Time Begin;
+  };
+  struct Runner : Worker {
+    bool Opened = false, Spent = false, Begun = false;
+    std::string Exclusive, OpenError;
+    json::Object Description;
+    Time Since; ///< That it is open.
+    std::deque<uint64_t> Sent; ///< See Jobs.
+    bool Comparing = false;
+    /// Hashes of the code that it has, last used first.
+    std::list<std::pair<std::string, uint64_t>> Holds;
+    uint64_t HeldBytes = 0;
+  };
+  struct DeviceSlot {
+    std::string Name;
+    std::vector<unsigned> Cores;
+    std::unique_ptr<Runner> Active, Spare;
+    unsigned Failures = 0, SpareFailures = 0; ///< In a row.
+    std::string Reason; ///< Why there is none any more; else empty.
+    std::optional<DeviceLock> Lock;
+    std::string Locked;
+    bool Told = false; ///< That it waits for the lock.
+    Time NextTry;
+    uint64_t Runs = 0;
+    double Busy = 0, Open = 0; ///< Of those that are gone, too.
+  };
+  struct Comparison {
+    std::vector<uint64_t> Members;
+    DeviceSlot *Device = nullptr;
+    bool Sent = false;
+    std::optional<PairedEvaluation> Result;
+    unsigned Losses = 0;
+  };
+
+  FarmBackend &Backend;
+  FarmConfig Config;
+  Outside *Others = nullptr;
+  std::string Host;
+
+  std::map<uint64_t, std::unique_ptr<Job>> Jobs; ///< By ticket, in order.
+  uint64_t NextTicket = 1;
+  CodeTable Codes;
+  ResultTable Results;
+  std::deque<CodeEntry *> CompileQueue;
+  std::deque<uint64_t> ReadyQueue;
+  std::vector<Evaluation> Finished;
+  std::vector<std::unique_ptr<Compiler>> Compilers;
+  std::vector<std::unique_ptr<DeviceSlot>> Devices;
+  Comparison *Current = nullptr;
+  std::optional<Time> Paused; ///< Since then compile processes are.
+  std::vector<double> LaunchLimits; ///< By instance; 0: not known.
+  FarmStatistics Stats;
+  uint64_t BytesSent = 0, BytesReceived = 0; ///< Of processes that are gone.
+  unsigned CompileStartFailures = 0;
+
+  // Jobs.
+  Job *find(uint64_t Ticket);
+  void admit(Job &J);
+  void route(Job &J);
+  void waitForCode(Job &J, CodeEntry &C);
+  void finish(Job &J, Evaluation E);
+  void finishAs(Job &J, const ResultEntry &R, Duplicate Level);
+  void settle(ResultEntry &R, const EvaluationRequest &Leader,
+              const Evaluation &E);
+  void fail(Job &J, StringRef Failure, StringRef Error);
+  void leaveCode(Job &J);
+  std::vector<Job *> takeWaiting(CodeEntry &C);
+
+  // Compile processes.
+  Compiler *getCompiler();
+  void startCompile(Compiler &C, CodeEntry &Code);
+  Error handle(Compiler &C, Frame F);
+  Error ask(Compiler &C, const json::Object &Message);
+  void finishCompile(Compiler &C, FarmCode Code);
+  void end(Compiler &C);
+
+  // Run processes.
+  Expected<std::unique_ptr<Runner>> startRunner(DeviceSlot &D, bool Open);
+  void openDevice(DeviceSlot &D, Runner &R);
+  void fill(DeviceSlot &D);
+  bool isUsable(DeviceSlot &D);
+  bool isReserved(const DeviceSlot &D) const;
+  void sendCode(Runner &R, const CodeEntry &Code);
+  void sendJob(DeviceSlot &D, Job &J);
+  double getLaunchTimeout(const EvaluationRequest &R) const;
+  Error handle(DeviceSlot &D, Runner &R, Frame F);
+  Error finishRun(DeviceSlot &D, Runner &R, const json::Object &Message);
+  void end(DeviceSlot &D, bool IsSpare);
+  std::string describeEnd(const Worker &W, StringRef Nothing) const;
+  void takeLock(DeviceSlot &D);
+
+  // The loop.
+  void dispatch();
+  void dispatchRuns();
+  void dispatchCompiles();
+  void dispatchOutside();
+  void pump(double Seconds, int Also, bool &AlsoReady);
+  void serve(Worker &W, short Events, function_ref<Error(Frame)> Handle);
+  void setStage(Worker &W, StringRef Stage, double Limit);
+  void expectEnd(Worker &W);
+  void kill(Worker &W);
+  void checkTimes();
+  double untilNextTime(double Seconds) const;
+  bool canEvaluate() const;
+  Error checkAlive() const;
+  void tell(const Twine &Text) const;
+  template <typename FnT> void forEachWorker(FnT Fn);
+
+  // Comparisons.
+  Expected<PairedEvaluation> compareHere(ArrayRef<EvaluationRequest> Requests,
+                                         unsigned Rounds);
+  Expected<PairedEvaluation> compareOutside(
+      ArrayRef<EvaluationRequest> Requests, unsigned Rounds);
+  Error turn();
+  bool isQuiet() const;
+  void pauseCompilers(bool Stop);
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_FARM_COORDINATOR_H

@@ -1,0 +1,61 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceLock.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/Path.h"
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Others' files must be found, so no file is made where one is; and no link is
+/// followed, since the folder is everybody's. Nothing is ever written.
+static int openLockFile(const char *Path) {
+  int FD = -1;
+  for (int Try = 0; Try < 2 && FD < 0; ++Try) {
+    FD = ::open(Path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (FD >= 0 || errno != ENOENT)
+      break;
+    FD = ::open(Path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                0644);
+    if (FD < 0 && errno != EEXIST)
+      break;
+  }
+  return FD;
+}
+
+Expected<std::optional<DeviceLock>> DeviceLock::tryLock(StringRef Name) {
+  SmallString<128> Path;
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Path);
+  std::string File = "mneme-" + Name.str() + ".lock";
+  for (char &C : File)
+    if (!isAlnum(C) && C != '-' && C != '.')
+      C = '_';
+  sys::path::append(Path, File);
+  int FD = openLockFile(Path.c_str());
+  if (FD < 0)
+    return createFileError(Path, errnoAsErrorCode());
+  if (::flock(FD, LOCK_EX | LOCK_NB) == 0)
+    return DeviceLock(FD);
+  std::error_code EC = errnoAsErrorCode();
+  ::close(FD);
+  if (EC == std::errc::operation_would_block)
+    return std::nullopt;
+  return createFileError(Path, EC);
+}
+
+DeviceLock::~DeviceLock() {
+  if (FD >= 0)
+    ::close(FD);
+}

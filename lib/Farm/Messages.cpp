@@ -1,0 +1,179 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Messages.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Requests
+//===----------------------------------------------------------------------===//
+
+json::Value mneme::toJSON(const EvaluationRequest &R) {
+  return json::Object{{"id", R.Id},
+                      {"config", json::Object(R.Config)},
+                      {"fresh", R.Fresh},
+                      {"stop_above", R.StopAbove},
+                      {"launch_timeout", R.LaunchTimeout},
+                      {"instance", R.Instance},
+                      {"app", R.AppCode}};
+}
+
+/// A member that is an object, which LLVM's mapping does not know.
+static bool mapObject(const json::Value &V, StringRef Key, json::Object &Out,
+                      json::Path P) {
+  const json::Object *Whole = V.getAsObject();
+  const json::Object *O = Whole ? Whole->getObject(Key) : nullptr;
+  if (!O) {
+    P.field(Key).report("expected object");
+    return false;
+  }
+  Out = *O;
+  return true;
+}
+
+bool mneme::fromJSON(const json::Value &V, EvaluationRequest &R, json::Path P) {
+  json::ObjectMapper O(V, P);
+  return O && O.map("id", R.Id) && mapObject(V, "config", R.Config, P) &&
+         O.map("fresh", R.Fresh) && O.map("stop_above", R.StopAbove) &&
+         O.map("launch_timeout", R.LaunchTimeout) &&
+         O.map("instance", R.Instance) && O.map("app", R.AppCode);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+json::Value mneme::toJSON(const Evaluation &E) {
+  json::Object Metrics;
+  // JSON has no other numbers.
+  for (const auto &[Name, Value] : E.Metrics)
+    if (std::isfinite(Value))
+      Metrics[Name] = Value;
+  json::Object O{{"id", E.Id},
+                 {"failure", E.Failure},
+                 {"error", json::fixUTF8(E.Error)},
+                 {"stopped", E.Stopped},
+                 {"metrics", std::move(Metrics)},
+                 {"samples", json::Array(E.Samples)},
+                 {"ir", E.IRHash},
+                 {"assembly", E.AssemblyHash},
+                 {"code", E.CodeHash},
+                 {"compile_seconds", E.CompileSeconds},
+                 {"run_seconds", E.RunSeconds},
+                 {"started", E.Started},
+                 {"ended", E.Ended},
+                 {"worker", json::fixUTF8(E.Worker)},
+                 {"details", E.Details}};
+  if (E.DuplicateKind != Duplicate::None)
+    O["duplicate"] = getDuplicateName(E.DuplicateKind);
+  if (E.DuplicateOf)
+    O["duplicate_of"] = *E.DuplicateOf;
+  return std::move(O);
+}
+
+bool mneme::fromJSON(const json::Value &V, Evaluation &E, json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::optional<std::string> Kind;
+  json::Object Metrics;
+  if (!O || !O.map("id", E.Id) || !O.map("failure", E.Failure) ||
+      !O.map("error", E.Error) || !O.map("stopped", E.Stopped) ||
+      !mapObject(V, "metrics", Metrics, P) || !O.map("samples", E.Samples) ||
+      !O.map("ir", E.IRHash) || !O.map("assembly", E.AssemblyHash) ||
+      !O.map("code", E.CodeHash) ||
+      !O.map("compile_seconds", E.CompileSeconds) ||
+      !O.map("run_seconds", E.RunSeconds) || !O.map("started", E.Started) ||
+      !O.map("ended", E.Ended) || !O.map("worker", E.Worker) ||
+      !O.mapOptional("duplicate", Kind) ||
+      !O.map("duplicate_of", E.DuplicateOf))
+    return false;
+  for (const auto &[Name, Value] : Metrics) {
+    std::optional<double> Number = Value.getAsNumber();
+    if (!Number) {
+      P.field("metrics").field(Name).report("expected number");
+      return false;
+    }
+    E.Metrics[StringRef(Name)] = *Number;
+  }
+  if (Kind) {
+    std::optional<Duplicate> Known = parseDuplicate(*Kind);
+    if (!Known) {
+      P.field("duplicate").report("unknown kind");
+      return false;
+    }
+    E.DuplicateKind = *Known;
+  }
+  if (const json::Value *Details = V.getAsObject()->get("details"))
+    E.Details = *Details;
+  return true;
+}
+
+json::Value mneme::toJSON(const PairedEvaluation &E) {
+  json::Array Samples;
+  for (const std::vector<double> &S : E.Samples)
+    Samples.push_back(json::Array(S));
+  return json::Object{{"id", E.Id},
+                      {"failure", E.Failure},
+                      {"error", json::fixUTF8(E.Error)},
+                      {"samples", std::move(Samples)},
+                      {"worker", json::fixUTF8(E.Worker)}};
+}
+
+bool mneme::fromJSON(const json::Value &V, PairedEvaluation &E, json::Path P) {
+  json::ObjectMapper O(V, P);
+  return O && O.map("id", E.Id) && O.map("failure", E.Failure) &&
+         O.map("error", E.Error) && O.map("samples", E.Samples) &&
+         O.map("worker", E.Worker);
+}
+
+json::Value mneme::toJSON(const FarmCode &C) {
+  return json::Object{{"failure", C.Failure},
+                      {"error", json::fixUTF8(C.Error)},
+                      {"ir", C.IRHash},
+                      {"assembly", C.AssemblyHash},
+                      {"code", C.CodeHash},
+                      {"stopped", C.Stopped},
+                      {"compile_seconds", C.CompileSeconds}};
+}
+
+bool mneme::fromJSON(const json::Value &V, FarmCode &C, json::Path P) {
+  json::ObjectMapper O(V, P);
+  return O && O.map("failure", C.Failure) && O.map("error", C.Error) &&
+         O.map("ir", C.IRHash) && O.map("assembly", C.AssemblyHash) &&
+         O.map("code", C.CodeHash) && O.map("stopped", C.Stopped) &&
+         O.map("compile_seconds", C.CompileSeconds);
+}
+
+json::Value mneme::toJSON(const FarmStatistics &S) {
+  json::Array Runners;
+  for (const FarmStatistics::Runner &R : S.Runners)
+    Runners.push_back(json::Object{{"name", json::fixUTF8(R.Name)},
+                                   {"runs", R.Runs},
+                                   {"busy_seconds", R.BusySeconds},
+                                   {"open_seconds", R.OpenSeconds},
+                                   {"idle_share", R.idleShare()}});
+  return json::Object{{"requests", S.Requests},
+                      {"results", S.Results},
+                      {"compiles", S.Compiles},
+                      {"runs", S.Runs},
+                      {"same_config", S.SameConfig},
+                      {"same_ir", S.SameIR},
+                      {"same_assembly", S.SameAssembly},
+                      {"same_code", S.SameCode},
+                      {"reused", S.Reused},
+                      {"compiler_deaths", S.CompilerDeaths},
+                      {"runner_deaths", S.RunnerDeaths},
+                      {"starts", S.Starts},
+                      {"requeued", S.Requeued},
+                      {"bytes_sent", S.BytesSent},
+                      {"bytes_received", S.BytesReceived},
+                      {"compile_seconds", S.CompileSeconds},
+                      {"runners", std::move(Runners)}};
+}

@@ -1,0 +1,274 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Process.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Compiler.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// What is kept of what a process says.
+static constexpr size_t MessageBytes = 8192;
+
+/// How long a process that was killed may take to be gone: a driver may wait
+/// for a kernel that never ends.
+static constexpr double ExitSeconds = 2;
+
+/// Where the channel lies in the child.
+static constexpr int ChannelFD = 3;
+
+static Error systemError(const Twine &What) {
+  return createStringError(errnoAsErrorCode(), What);
+}
+
+//===----------------------------------------------------------------------===//
+// Child
+//===----------------------------------------------------------------------===//
+
+/// Bytes of private memory that can be written, as RLIMIT_DATA counts them.
+static uint64_t getDataBytes() {
+  std::FILE *File = std::fopen("/proc/self/statm", "re");
+  if (!File)
+    return 0;
+  unsigned long Pages = 0;
+  bool Read = std::fscanf(File, "%*u %*u %*u %*u %*u %lu", &Pages) == 1;
+  std::fclose(File);
+  return Read ? Pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+static void applyLimits(const ProcessLimits &Limits) {
+  if (Limits.Nice)
+    (void)!::nice(Limits.Nice);
+  rlimit NoCore = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &NoCore);
+  // A sanitizer's shadow memory is larger than any limit.
+  if (Limits.Bytes && !LLVM_ADDRESS_SANITIZER_BUILD) {
+    rlim_t Bytes = getDataBytes() + Limits.Bytes;
+    rlimit Data = {Bytes, Bytes};
+    ::setrlimit(RLIMIT_DATA, &Data);
+  }
+  if (!Limits.Cores.empty()) {
+    cpu_set_t Set;
+    CPU_ZERO(&Set);
+    for (unsigned Core : Limits.Cores)
+      if (Core < CPU_SETSIZE)
+        CPU_SET(Core, &Set);
+    ::sched_setaffinity(0, sizeof(Set), &Set);
+  }
+}
+
+/// What the parent handles is not ours to handle.
+static void resetSignals() {
+  sys::unregisterHandlers();
+  for (int S : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1,
+                SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGCONT})
+    ::signal(S, SIG_DFL);
+  sigset_t None;
+  sigemptyset(&None);
+  ::sigprocmask(SIG_SETMASK, &None, nullptr);
+}
+
+/// Leaves standard error and the channel. All else is the parent's: files with
+/// locks, connections whose end somebody waits for.
+static bool takeDescriptors(int Link, int Messages) {
+  int Null = ::open("/dev/null", O_RDWR);
+  if (Null < 0)
+    return false;
+  // None of them may lie where another one goes.
+  int FDs[] = {::fcntl(Null, F_DUPFD, 16), ::fcntl(Messages, F_DUPFD, 16),
+               ::fcntl(Link, F_DUPFD, 16)};
+  if (FDs[0] < 0 || FDs[1] < 0 || FDs[2] < 0)
+    return false;
+  // What a kernel prints is nobody's.
+  if (::dup2(FDs[0], STDIN_FILENO) < 0 || ::dup2(FDs[0], STDOUT_FILENO) < 0 ||
+      ::dup2(FDs[1], STDERR_FILENO) < 0 || ::dup2(FDs[2], ChannelFD) < 0)
+    return false;
+  ::fcntl(ChannelFD, F_SETFD, FD_CLOEXEC);
+#ifdef SYS_close_range
+  if (::syscall(SYS_close_range, ChannelFD + 1, ~0u, 0) == 0)
+    return true;
+#endif
+  long Most = ::sysconf(_SC_OPEN_MAX);
+  for (int FD = ChannelFD + 1; FD < Most; ++FD)
+    ::close(FD);
+  return true;
+}
+
+static void reportFatalError(void *Link, const char *Reason, bool) {
+  consumeError(static_cast<Channel *>(Link)->write(
+      json::Object{{"fatal", json::fixUTF8(Reason)}}));
+  ::_exit(1);
+}
+
+[[noreturn]] static void runChild(function_ref<void(Channel &)> Main,
+                                  pid_t Parent, int Link, int Messages,
+                                  const ProcessLimits &Limits) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != Parent)
+    ::_exit(1); // it died before that
+  resetSignals();
+  if (!takeDescriptors(Link, Messages))
+    ::_exit(1);
+  applyLimits(Limits);
+  // Never destroyed: the parent's objects are not ours to destroy.
+  auto *Connection = new Channel(ChannelFD);
+  remove_fatal_error_handler();
+  install_fatal_error_handler(reportFatalError, Connection);
+  Main(*Connection);
+  ::_exit(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Parent
+//===----------------------------------------------------------------------===//
+
+Process::Process(pid_t Pid, int FD, int Messages)
+    : Pid(Pid), Link(std::make_unique<Channel>(FD)), Messages(Messages) {}
+
+Expected<std::unique_ptr<Process>>
+Process::start(function_ref<void(Channel &)> Main,
+               const ProcessLimits &Limits) {
+  int Ends[2], Pipe[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, Ends) != 0)
+    return systemError("cannot make a connection");
+  if (::pipe2(Pipe, O_CLOEXEC) != 0) {
+    Error E = systemError("cannot make a pipe");
+    ::close(Ends[0]);
+    ::close(Ends[1]);
+    return std::move(E);
+  }
+  // What is buffered must not be written twice.
+  outs().flush();
+  errs().flush();
+  ::fflush(nullptr);
+  pid_t Parent = ::getpid();
+  pid_t Child = ::fork();
+  if (Child == 0)
+    runChild(Main, Parent, Ends[1], Pipe[1], Limits);
+  Error E = Child < 0 ? systemError("cannot create a process")
+                      : Error::success();
+  ::close(Ends[1]);
+  ::close(Pipe[1]);
+  if (E) {
+    ::close(Ends[0]);
+    ::close(Pipe[0]);
+    return std::move(E);
+  }
+  ::setpgid(Child, Child); // whoever is first
+  ::fcntl(Pipe[0], F_SETFL, O_NONBLOCK);
+  std::unique_ptr<Process> P(new Process(Child, Ends[0], Pipe[0]));
+  P->LimitBytes = Limits.Bytes;
+  if (Error E = P->Link->makeNonBlocking())
+    return std::move(E);
+  return std::move(P);
+}
+
+Process::~Process() {
+  if (!Gone) {
+    kill();
+    auto Deadline = std::chrono::steady_clock::now() +
+                    std::chrono::duration<double>(ExitSeconds);
+    // What does not die of that hangs in the kernel, and is not waited for.
+    while (!reap() && std::chrono::steady_clock::now() < Deadline)
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  ::close(Messages);
+}
+
+void Process::readMessages() {
+  char Chunk[4096];
+  ssize_t N;
+  while ((N = ::read(Messages, Chunk, sizeof(Chunk))) > 0) {
+    Written.append(Chunk, N);
+    if (Written.size() > 2 * MessageBytes)
+      Written.erase(0, Written.size() - MessageBytes);
+  }
+}
+
+void Process::kill() {
+  if (Gone)
+    return;
+  KilledIt = true;
+  // Before it had its group, the group is not there.
+  ::kill(-Pid, SIGKILL);
+  ::kill(Pid, SIGKILL);
+}
+
+void Process::pause(bool Stop) {
+  if (!Gone)
+    ::kill(-Pid, Stop ? SIGSTOP : SIGCONT);
+}
+
+bool Process::reap() {
+  if (Gone)
+    return true;
+  siginfo_t Info = {};
+  if (::waitid(P_PID, Pid, &Info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      Info.si_pid == 0)
+    return false;
+  // What it started dies with it. The number of its group is still its own.
+  ::kill(-Pid, SIGKILL);
+  sys::RetryAfterSignal(-1, ::waitpid, Pid, &Status, 0);
+  Gone = true;
+  readMessages();
+  return true;
+}
+
+bool Process::wasKilled() const {
+  return !KilledIt && WIFSIGNALED(Status) &&
+         (WTERMSIG(Status) == SIGKILL || WTERMSIG(Status) == SIGTERM);
+}
+
+/// What a dying compiler said: the line of an assertion, of report_fatal_error,
+/// of a sanitizer; else the last one.
+static std::string findLastWords(StringRef Text, uint64_t LimitBytes) {
+  SmallVector<StringRef> Lines;
+  Text.split(Lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef Line : Lines) {
+    if (Line.contains("std::bad_alloc") || Line.contains("out of memory"))
+      return LimitBytes ? formatv("out of memory: it may have {0} MiB",
+                                  LimitBytes >> 20)
+                              .str()
+                        : "out of memory";
+    if (Line.contains("Assertion `") || Line.contains("ERROR: "))
+      return Line.str();
+  }
+  return Lines.empty() ? "" : Lines.back().str();
+}
+
+std::string Process::describeEnd() const {
+  std::string Text =
+      WIFSIGNALED(Status)
+          ? formatv("died of signal {0} ({1})", WTERMSIG(Status),
+                    ::strsignal(WTERMSIG(Status)))
+                .str()
+          : formatv("ended the process with exit code {0}",
+                    WIFEXITED(Status) ? WEXITSTATUS(Status) : -1)
+                .str();
+  std::string Words = findLastWords(Written, LimitBytes);
+  return Words.empty() ? Text : Text + ": " + Words;
+}

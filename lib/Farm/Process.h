@@ -1,0 +1,77 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A process that was forked from this one, with a channel to it. What it holds
+/// was there when it was forked, so that it starts in milliseconds.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_FARM_PROCESS_H
+#define LLVM_MNEME_LIB_FARM_PROCESS_H
+
+#include "Frame.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+struct ProcessLimits {
+  int Nice = 0;
+  /// Bytes of memory that it may have beside what it inherits; 0: no limit.
+  uint64_t Bytes = 0;
+  std::vector<unsigned> Cores; ///< Empty: all.
+};
+
+class Process {
+public:
+  /// Forks; this process must have one thread. \p Main runs in the child, which
+  /// ends when it returns, when this process ends, or when it is killed, and
+  /// what it started with it. LLVM's fatal errors are sent as {"fatal": text}.
+  static Expected<std::unique_ptr<Process>>
+  start(function_ref<void(Channel &)> Main, const ProcessLimits &Limits);
+  /// Kills it if it still runs.
+  ~Process();
+
+  pid_t pid() const { return Pid; }
+  Channel &channel() { return *Link; }
+  /// What it writes to standard error; readable when there is something for
+  /// readMessages().
+  int messages() const { return Messages; }
+  void readMessages();
+  void forgetMessages() { Written.clear(); }
+
+  void kill();
+  /// Stops it, and what it started, until it is let go on.
+  void pause(bool Stop);
+  /// Is it gone? Never waits.
+  bool reap();
+  /// After reap(): how it ended, and what it said last, in words.
+  std::string describeEnd() const;
+  /// Did somebody else end it?
+  bool wasKilled() const;
+
+private:
+  Process(pid_t Pid, int FD, int Messages);
+  pid_t Pid;
+  std::unique_ptr<Channel> Link;
+  int Messages;
+  std::string Written; ///< The end of it.
+  bool Gone = false, KilledIt = false;
+  int Status = 0;
+  uint64_t LimitBytes = 0;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_FARM_PROCESS_H

@@ -1,0 +1,246 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReplayBackend.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Kernels that a run process keeps as it uses them; their number is small
+/// where only launches differ.
+static constexpr size_t MaxLoaded = 64;
+
+ReplayBackend::ReplayBackend(ReplayOptions Options,
+                             std::vector<std::unique_ptr<ReplayPlan>> P,
+                             CodeTarget Target)
+    : Base(std::move(Options)), Plans(std::move(P)), Target(Target) {}
+
+Expected<std::unique_ptr<ReplayPlan>>
+ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile) const {
+  if (R.Instance >= Plans.size())
+    return createStringError(
+        formatv("no recorded launch {0}", R.Instance).str());
+  ReplayOptions O = Base;
+  if (R.AppCode) {
+    O = getBaselineOptions(Base);
+    O.App = Base.App;
+    O.Cache = Base.Cache;
+    O.Timer = Base.Timer;
+    O.Iterations = Base.Iterations;
+    O.Warmup = Base.Warmup;
+    O.Adaptive = Base.Adaptive;
+  } else if (Error E = applyConfig(R.Config, O)) {
+    return std::move(E);
+  }
+  if (R.LaunchTimeout > 0)
+    O.LaunchTimeout = R.LaunchTimeout;
+  O.StopAbove = R.StopAbove;
+  return Plans[R.Instance]->vary(std::move(O), WillCompile);
+}
+
+static std::string printDims(const Dim3 &D) {
+  return formatv("{0},{1},{2}", D.X, D.Y, D.Z).str();
+}
+
+Expected<FarmKeys> ReplayBackend::keys(const EvaluationRequest &R) const {
+  Expected<std::unique_ptr<ReplayPlan>> V = vary(R, /*WillCompile=*/false);
+  if (!V)
+    return V.takeError();
+  FarmKeys K;
+  K.Compile = R.AppCode ? "app" : getCompileDigest(**V);
+  K.Launch = printDims((*V)->grid()) + ";" + printDims((*V)->block()) + ";" +
+             std::to_string((*V)->sharedMem());
+  return K;
+}
+
+//===----------------------------------------------------------------------===//
+// Compile processes
+//===----------------------------------------------------------------------===//
+
+Expected<FarmCode> ReplayBackend::compile(const EvaluationRequest &R,
+                                          KnownFn Known,
+                                          function_ref<void(StringRef)> Stage) {
+  auto Begin = std::chrono::steady_clock::now();
+  Expected<std::unique_ptr<ReplayPlan>> V = vary(R, /*WillCompile=*/!R.AppCode);
+  if (!V)
+    return V.takeError();
+  auto Report = [&](ReplayStage S) { Stage(describeStage(S)); };
+  auto Ask = [&](CodeStage S, StringRef Hash) {
+    return Known(S == CodeStage::IR ? Duplicate::IR : Duplicate::Assembly,
+                 Hash);
+  };
+  Expected<CompiledKernel> Made =
+      R.AppCode ? readAppCode(**V, Base.appFile())
+                : compileVariant(**V, Target, Report, Ask);
+  if (!Made)
+    return Made.takeError();
+  FarmCode Code;
+  Code.IRHash = Made->IRHash;
+  Code.AssemblyHash = Made->AssemblyHash;
+  Code.Stopped = Made->StoppedAt.has_value();
+  if (Made->V == Verdict::CompileError) {
+    Code.Failure = getVerdictName(Made->V).str();
+    Code.Error = std::move(Made->Error);
+  } else if (!Code.Stopped) {
+    Code.CodeHash = Made->CodeHash;
+    Code.Bytes = serialize(*Made);
+  }
+  Code.CompileSeconds = std::chrono::duration<double>(
+                            std::chrono::steady_clock::now() - Begin)
+                            .count();
+  return Code;
+}
+
+//===----------------------------------------------------------------------===//
+// Run processes
+//===----------------------------------------------------------------------===//
+
+Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
+                                                        StageFn Stage) {
+  Stage(describeStage(ReplayStage::Open),
+        getStageLimit(Base, ReplayStage::Open));
+  DeviceName = Name.str();
+  if (Error E = mneme::openDevice(Name).moveInto(Keeper))
+    return std::move(E);
+  if (Error E = openSession(0))
+    return std::move(E);
+  Opened Result;
+  Result.Description["name"] = json::fixUTF8(Keeper->getName());
+  Result.Description["arch"] = json::fixUTF8(Keeper->getArch());
+  if (GPUDevice *GPU = Keeper->asGPU()) {
+    const GPUInfo &Info = GPU->info();
+    Result.Description["gpu"] = json::fixUTF8(Info.Name);
+    Result.Description["driver"] = json::fixUTF8(Info.Driver);
+    Result.Description["uuid"] = json::fixUTF8(Info.UUID);
+    Result.Exclusive = "gpu-" + (Info.UUID.empty() ? DeviceName : Info.UUID);
+  }
+  return std::move(Result);
+}
+
+Error ReplayBackend::openSession(unsigned Instance) {
+  if (Session && SessionInstance == Instance)
+    return Error::success();
+  // The arena is free when the other one is gone.
+  Session.reset();
+  Expected<std::unique_ptr<Device>> D = mneme::openDevice(DeviceName);
+  if (!D)
+    return D.takeError();
+  Expected<std::unique_ptr<ReplaySession>> Created =
+      ReplaySession::create(*Plans[Instance], std::move(*D));
+  if (!Created)
+    return Created.takeError();
+  Session = std::move(*Created);
+  SessionInstance = Instance;
+  return Error::success();
+}
+
+Expected<const CompiledKernel *> ReplayBackend::load(const FarmCode &Code) {
+  auto Known = Loaded.find(Code.CodeHash);
+  if (Known != Loaded.end())
+    return &Known->second;
+  Expected<CompiledKernel> Kernel = deserializeCompiledKernel(Code.Bytes);
+  if (!Kernel)
+    return Kernel.takeError();
+  return &Loaded.emplace(Code.CodeHash, std::move(*Kernel)).first->second;
+}
+
+Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
+                                        const FarmCode &Code, StageFn Stage) {
+  Expected<std::unique_ptr<ReplayPlan>> V = vary(R, /*WillCompile=*/false);
+  if (!V)
+    return V.takeError();
+  if (Loaded.size() >= MaxLoaded)
+    Loaded.clear();
+  Expected<const CompiledKernel *> Kernel = load(Code);
+  if (!Kernel)
+    return Kernel.takeError();
+  auto Report = [&](ReplayStage S) {
+    Stage(describeStage(S), getStageLimit((*V)->options(), S));
+  };
+  Report(ReplayStage::Prepare);
+  if (Error E = openSession(R.Instance))
+    return std::move(E);
+  Expected<ReplayResult> Result = Session->run(**V, **Kernel, Report);
+  Evaluation E;
+  if (!Result) {
+    if (!Session->isLost())
+      return Result.takeError();
+    E.Failure = getVerdictName(Verdict::Crash).str();
+    E.Error = toString(Result.takeError());
+    return E;
+  }
+  if (Result->failed() || Result->V == Verdict::Mismatch) {
+    E.Failure = getVerdictName(Result->V).str();
+    E.Error = Result->Error;
+  }
+  E.Metrics = getMetrics(**V, *Result);
+  E.Samples = Result->nanoseconds();
+  E.Stopped = Result->Measured && Result->Measured->Stop == StopReason::Slower;
+  E.Details = toJSON(*Result);
+  return E;
+}
+
+Expected<PairedEvaluation>
+ReplayBackend::compare(ArrayRef<EvaluationRequest> Requests,
+                       ArrayRef<const FarmCode *> Codes, unsigned Rounds,
+                       StageFn Stage) {
+  Loaded.clear();
+  std::vector<std::unique_ptr<ReplayPlan>> Variants;
+  std::vector<Contestant> Contestants;
+  std::string Seed;
+  double Limit = 0;
+  for (size_t I = 0; I != Requests.size(); ++I) {
+    if (Requests[I].Instance != Requests.front().Instance)
+      return createStringError("launches of several recordings cannot be "
+                               "compared");
+    Expected<std::unique_ptr<ReplayPlan>> V =
+        vary(Requests[I], /*WillCompile=*/false);
+    if (!V)
+      return V.takeError();
+    Expected<const CompiledKernel *> Kernel = load(*Codes[I]);
+    if (!Kernel)
+      return Kernel.takeError();
+    Limit = std::max(Limit, (*V)->options().launchTimeout());
+    Seed += std::to_string(Requests[I].Id) + "," + Codes[I]->CodeHash + ";";
+    Variants.push_back(std::move(*V));
+    Contestants.push_back({Variants.back().get(), *Kernel});
+  }
+  auto Report = [&](ReplayStage S) {
+    Stage(describeStage(S), S == ReplayStage::Launch
+                                ? Limit
+                                : getStageLimit(Base, S));
+  };
+  Report(ReplayStage::Prepare);
+  if (Error E = openSession(Requests.front().Instance))
+    return std::move(E);
+  Expected<PairedResult> Result =
+      Session->compare(Contestants, Rounds, digest64(Seed), Report);
+  PairedEvaluation P;
+  if (!Result) {
+    if (!Session->isLost())
+      return Result.takeError();
+    P.Failure = getVerdictName(Verdict::Crash).str();
+    P.Error = toString(Result.takeError());
+    return P;
+  }
+  if (Result->Failed) {
+    P.Failure = getVerdictName(Result->V).str();
+    P.Error = Result->Error;
+    return P;
+  }
+  for (const Measurement &M : Result->Measured)
+    P.Samples.push_back(M.Nanoseconds);
+  return P;
+}
+
+bool ReplayBackend::isSpent() const { return Session && Session->isSpent(); }
