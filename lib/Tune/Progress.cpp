@@ -35,7 +35,7 @@ std::string mneme::formatNanoseconds(double Nanoseconds) {
   return formatv("{0:f2} {1}", Nanoseconds, Units[Unit]).str();
 }
 
-std::string mneme::formatNumber(double V) {
+std::string mneme::formatMetric(double V) {
   std::string Text;
   raw_string_ostream(Text) << format("%.6g", V);
   return Text;
@@ -47,7 +47,7 @@ static std::string formatBest(const StudyProgress &P) {
   std::string Text = P.BestSpeedup ? formatSpeedup(*P.BestSpeedup)
                      : P.Metric == "time"
                          ? formatNanoseconds(P.BestValue)
-                         : P.Metric + " " + formatNumber(P.BestValue);
+                         : P.Metric + " " + formatMetric(P.BestValue);
   return formatv("best {0} (#{1})", Text, *P.BestTrial).str();
 }
 

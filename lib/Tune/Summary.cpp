@@ -112,7 +112,7 @@ void SummaryPrinter::printBest() {
       return;
     }
     Out << R.Space.study().Objectives[0].Metric << ' '
-        << formatNumber(T->Values[0]) << "  trial " << T->Number << '\n';
+        << formatMetric(T->Values[0]) << "  trial " << T->Number << '\n';
     line() << formatConfig(T->Config) << '\n';
     return;
   }
@@ -149,7 +149,7 @@ void SummaryPrinter::printParetoSet() {
     for (const auto &[Obj, V] : zip_equal(Objectives, T->Values))
       OS << "  " << Obj.Metric << ' '
          << (Obj.Metric == "time" ? formatNanoseconds(V)
-                                  : formatNumber(V));
+                                  : formatMetric(V));
     OS << "  " << formatConfig(T->Config) << '\n';
   }
 }
@@ -196,8 +196,8 @@ void SummaryPrinter::printExplanation() {
                            "shared_mem_usage", "occupancy", "code_size"}) {
     auto Before = W.Before.find(Metric), After = W.After.find(Metric);
     if (Before != W.Before.end() && After != W.After.end())
-      line() << Metric << ' ' << formatNumber(Before->second) << " -> "
-             << formatNumber(After->second) << '\n';
+      line() << Metric << ' ' << formatMetric(Before->second) << " -> "
+             << formatMetric(After->second) << '\n';
   }
   line() << formatv("{0} configurations asked for, {1} measured{2}\n",
                     W.Evaluations, W.Measured,
@@ -220,4 +220,18 @@ void SummaryPrinter::print() {
 
 void mneme::printSummary(raw_ostream &OS, const StudyRecord &R) {
   SummaryPrinter(OS, R).print();
+}
+
+json::Value mneme::makeSummary(const StudyRecord &R) {
+  return json::Object{{"format", "mneme-summary"},
+                      {"version", 1},
+                      {"kernel", R.Kernel},
+                      {"demangled_name", R.DemangledName},
+                      {"static_hash", R.StaticHash},
+                      {"device", R.Device},
+                      {"sampler", R.Sampler},
+                      {"seed", std::to_string(R.Seed)},
+                      {"toolchain", json::Object(R.Toolchain)},
+                      {"farm", json::Object(R.Farm)},
+                      {"outcome", toJSON(R.Outcome)}};
 }

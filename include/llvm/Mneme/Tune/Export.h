@@ -26,21 +26,22 @@ struct StudyRecord {
   const SearchSpace &Space;
   ArrayRef<Trial> Trials; ///< By number; those that are running do not count.
   const StudyOutcome &Outcome;
-  std::string Name;          ///< As in the journal.
-  std::string Kernel;        ///< The symbol.
-  std::string DemangledName; ///< May be empty.
-  std::string StaticHash;
-  std::string Device;      ///< In words.
-  json::Object Toolchain;  ///< "mneme", "llvm", "ptxas", ...
-  std::string Sampler;
+  std::string Name = {};          ///< As in the journal.
+  std::string Kernel = {};        ///< The symbol.
+  std::string DemangledName = {}; ///< May be empty.
+  std::string StaticHash = {};
+  std::string Device = {};      ///< In words.
+  json::Object Toolchain = {};  ///< "mneme", "llvm", "ptxas", ...
+  std::string Sampler = {};
   uint64_t Seed = 0;
-  std::string StudyText; ///< May be empty.
+  std::string StudyText = {}; ///< May be empty.
   /// The pipeline of a configuration that names none.
-  std::string RecordedPipeline;
-  json::Object Farm; ///< FarmStatistics; may be empty.
+  std::string RecordedPipeline = {};
+  json::Object Farm = {}; ///< FarmStatistics; may be empty.
   /// Machine instructions by kind, if somebody counted; of the baseline and of
   /// the winner.
-  std::map<std::string, uint64_t> BaselineInstructions, BestInstructions;
+  std::map<std::string, uint64_t> BaselineInstructions = {},
+                                  BestInstructions = {};
 
   const Trial *findTrial(uint64_t Number) const;
   /// Outcome.winner(); null: nothing is better than the baseline.

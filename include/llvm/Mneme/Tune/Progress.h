@@ -30,7 +30,7 @@ std::string formatSpeedup(const RatioEstimate &R);
 /// "12.4 ns", "3.21 us", ...
 std::string formatNanoseconds(double Nanoseconds);
 /// "40", "0.75": six digits that count.
-std::string formatNumber(double V);
+std::string formatMetric(double V);
 
 class ProgressPrinter : public StudyObserver {
 public:

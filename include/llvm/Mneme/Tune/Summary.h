@@ -19,6 +19,8 @@
 namespace llvm {
 namespace mneme {
 
+/// For programs: the kernel, how it was searched, and the outcome.
+json::Value makeSummary(const StudyRecord &R);
 void printSummary(raw_ostream &OS, const StudyRecord &R);
 /// "block.x=256 passes='default<O3>'", in order of the keys; "as recorded" if
 /// there is none.
