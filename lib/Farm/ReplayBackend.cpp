@@ -45,6 +45,9 @@ ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile) const {
   if (R.LaunchTimeout > 0)
     O.LaunchTimeout = R.LaunchTimeout;
   O.StopAbove = R.StopAbove;
+  // What is good is measured again, in turns. The host takes few samples as it
+  // is.
+  O.Quick = Target == CodeTarget::GPU;
   return Plans[R.Instance]->vary(std::move(O), WillCompile);
 }
 
