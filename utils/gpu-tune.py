@@ -112,8 +112,11 @@ class Bench:
         if out is None:
             return None
         summary = json.load(open(os.path.join(results, "summary.json")))
+        outcome = summary["outcome"]
         summary["wall_seconds"] = time.monotonic() - start
         summary["results"] = results
+        # Verified ones, those included that were stopped because they are slower.
+        summary["rate"] = (outcome["complete"] + outcome["pruned"]) / max(outcome["search_seconds"], 1e-9)
         return summary
 
     def tried_pipelines(self, summary):
@@ -132,8 +135,8 @@ class Bench:
             json.dump(self.results, file, indent=1)
 
     def search(self, path, data, name, seconds, extra):
-        return self.tune(path, data, name, ["--sampler=random", "--budget=%d" % seconds, "--final-test=off",
-                                            "--explain=off", "--trials=1000000"] + extra, seconds + 90)
+        return self.tune(path, data, name, ["--sampler=random", "--budget=%d" % seconds, "--retest=0",
+                                            "--explain=off"] + extra, seconds + 90)
 
     def rates(self):
         for name, folder, words in (("saxpy", self.args.examples, ""),
@@ -191,7 +194,11 @@ class Bench:
                                 "--budget=%d" % self.args.budget], self.args.budget + 120)
             if summary:
                 self.results["speedups"].append({"program": name, "kernel": data["DemangledName"], "study": summary})
-                print("speedups: %-20s %s" % (name, json.dumps(summary.get("best"))[:200]), flush=True)
+                test = summary["outcome"]["final_test"]
+                confirmed = (test["confirmed"] or {}).get("speedup") or {}
+                print("speedups: %-20s %6.1f trials/s, %s of %d survive, %s [%s, %s] %s"
+                      % (name, summary["rate"], test["survivors"], len(test["candidates"]), confirmed.get("value"),
+                         confirmed.get("low"), confirmed.get("high"), test["significant"]), flush=True)
                 self.save()
 
     def scaling(self):
