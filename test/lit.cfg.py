@@ -107,11 +107,15 @@ tools = [
     "llvm-mneme-replay",
     "mneme-opt",
     "mneme-pass-opt",
+    "mneme-pipeline-fuzzer",
+    "mneme-pipeline-space",
+    "mneme-study-files",
     "mneme-record-fuzzer",
 ]
 # LLVM can be configured to build no fuzzers.
-if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-record-fuzzer")):
-    config.available_features.add("record-fuzzer")
+for fuzzer in ["pipeline-fuzzer", "record-fuzzer"]:
+    if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-" + fuzzer)):
+        config.available_features.add(fuzzer)
 
 llvm_config.add_tool_substitutions(
     [ToolSubst(t, unresolved="ignore") for t in tools],
@@ -124,6 +128,27 @@ llvm_config.add_tool_substitutions(
     ],
     [config.llvm_tools_dir],
 )
+
+# %optuna is a Python that has Optuna, which Debian gives to its own alone; %chromium
+# a browser without a window.
+if config.mneme_have_sqlite:
+    config.available_features.add("sqlite")
+for python in [config.python_executable, "/usr/bin/python3"]:
+    find = "import importlib.util as u, sys; sys.exit(u.find_spec('optuna') is None)"
+    if os.path.exists(python) and subprocess.run([python, "-c", find]).returncode == 0:
+        config.available_features.add("optuna")
+        config.substitutions.append(("%optuna", python))
+        break
+chromium = shutil.which("chromium") or shutil.which("google-chrome")
+if chromium:
+    config.available_features.add("chromium")
+    config.substitutions.append(
+        (
+            "%chromium",
+            chromium + " --headless --no-sandbox --disable-gpu "
+            "--disable-dev-shm-usage --user-data-dir=%t.profile",
+        )
+    )
 
 # What can run here is asked of the tool, never guessed at configure time, so that
 # one build tree runs the GPU tests when it is moved to a machine with a GPU.

@@ -289,8 +289,7 @@ static Expected<Value> evaluateReals(ExprOp Op, double A, double B) {
   }
 }
 
-/// What does not leave operands out.
-static Expected<Value> evaluateOp(ExprOp Op, const Value &A, const Value &B) {
+Expected<Value> mneme::computeOp(ExprOp Op, const Value &A, const Value &B) {
   if (Op == ExprOp::Eq)
     return A == B;
   if (Op == ExprOp::Ne)
@@ -343,7 +342,7 @@ Expected<Value> Expr::evaluate(LookupFn Lookup) const {
       return Second;
     B = std::move(*Second);
   }
-  Expected<Value> R = evaluateOp(N->Op, *A, B);
+  Expected<Value> R = computeOp(N->Op, *A, B);
   if (R)
     return R;
   return createStringError(toString(R.takeError()) + " in '" + print() + "'");

@@ -145,8 +145,11 @@ void Report::writeVerdict() {
   std::string Pairs = (Twine(O.Final.Rounds) + " fresh pairs").str();
   if (O.Final.isSignificant())
     Say(formatv("{0:f3} times as fast", C->Speedup.Value),
-        "than " + describeBaseline() + ": 95 % interval " +
-            formatRatio(C->Speedup) + ", re-tested in " + Pairs +
+        "than " + describeBaseline() +
+            formatv(": 95 % interval {0:f3} to {1:f3}, ", C->Speedup.Low,
+                    C->Speedup.High)
+                .str() +
+            "re-tested in " + Pairs +
             " side by side. The search itself had measured " +
             formatNumber(C->RawSpeedup) + ".");
   else if (C && C->Failure.empty())

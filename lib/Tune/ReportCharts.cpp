@@ -380,12 +380,12 @@ void mneme::drawParallelCoordinates(
   });
 
   Size S;
-  S.Height = 380;
-  S.Top = 46;
-  S.Bottom = 34;
+  S.Height = 410;
+  S.Top = 58;
+  S.Bottom = 46;
   S.Left = 60;
   S.Right = 70;
-  double Bottom = S.Height - S.Bottom, NotThere = S.Height - 14;
+  double Bottom = S.Height - S.Bottom, NotThere = S.Height - 10;
   Scale V = makeValueScale(Values, O.Dir);
   V.From = Bottom;
   V.To = S.Top;
@@ -401,7 +401,15 @@ void mneme::drawParallelCoordinates(
       return NotThere;
     Scale Y{D.Low, D.High, Bottom, S.Top};
     Y.Log = D.Log;
-    return D.High > D.Low ? Y(T.P[*A.Dim]) : (Bottom + S.Top) / 2;
+    if (D.Kind == Dimension::Real)
+      return D.High > D.Low ? Y(T.P[*A.Dim]) : Y.From;
+    // Lines that choose the same lie side by side, in the order of their
+    // trials: how many there are can be seen.
+    double Room = std::min(26.0, (Bottom - S.Top) / D.Count * 0.7);
+    double Beside = R.Trials.size() < 2
+                        ? 0
+                        : static_cast<double>(T.Number % 97) / 96 - 0.5;
+    return Y(T.P[*A.Dim]) + Beside * Room;
   };
 
   beginSVG(OS, S, "parallel", "choices and " + O.Metric + " of all trials");
@@ -437,7 +445,8 @@ void mneme::drawParallelCoordinates(
         Marks.push_back(K);
     for (double M : Marks)
       drawText(OS, X + 5, Y(M) + 4, "start",
-               shorten(formatValue(Space.dimensionValue(*A.Dim, M)), 14));
+               shorten(formatValue(Space.dimensionValue(*A.Dim, M)), 14),
+               "tick mark");
   }
   OS << "</svg>\n<p class=\"legend\">From the slowest fifth <span class=\"key "
         "fifth0\"></span> to the best <span class=\"key fifth4\"></span>; at the "

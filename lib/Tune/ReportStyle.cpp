@@ -64,6 +64,8 @@ details summary { cursor: pointer; color: var(--muted); }
 svg { display: block; width: 100%; height: auto; min-width: 640px; }
 svg text { fill: var(--muted); font-size: 11.5px; font-family: inherit; }
 svg text.strong { fill: var(--text); }
+svg text.mark { fill: var(--text); stroke: var(--card); stroke-width: 4px;
+  paint-order: stroke; pointer-events: none; }
 .grid { stroke: var(--line); } .axis { stroke: var(--muted); }
 .baseline { stroke: var(--muted); stroke-dasharray: 5 4; }
 .best { fill: none; stroke: var(--good); stroke-width: 2; }
@@ -71,7 +73,8 @@ svg text.strong { fill: var(--text); }
 .failed { fill: var(--bad); } .canary { fill: var(--warn); } .winner { fill: var(--good); }
 circle:hover { stroke: var(--text); stroke-width: 2; }
 .bar { fill: var(--accent); }
-polyline { fill: none; stroke-width: 1; stroke-opacity: .55; }
+polyline { fill: none; stroke-width: 1; stroke-opacity: .45; }
+polyline.fifth4 { stroke-width: 1.3; stroke-opacity: .8; }
 polyline:hover, polyline.on { stroke-width: 3; stroke-opacity: 1; stroke: var(--text); }
 circle.on { stroke: var(--text); stroke-width: 2; }
 .fifth0 { stroke: var(--f0); } .fifth1 { stroke: var(--f1); } .fifth2 { stroke: var(--f2); }

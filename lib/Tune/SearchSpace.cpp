@@ -401,7 +401,11 @@ Value SearchSpace::Impl::getValue(const Point &P, unsigned Parameter) const {
   double Number = P[B.FirstDim];
   if (B.Count == 0)
     return Number;
-  uint64_t Index = uint64_t(Number);
+  return getValue(B, uint64_t(Number));
+}
+
+Value SearchSpace::Impl::getValue(const BoundParameter &B,
+                                  uint64_t Index) const {
   if (!B.Choices.empty())
     return B.Choices[Index];
   // The product may not fit, the sum does.

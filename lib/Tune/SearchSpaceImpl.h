@@ -95,6 +95,8 @@ struct SearchSpace::Impl {
 
   // One parameter of a point.
   Value getValue(const Point &P, unsigned Parameter) const;
+  /// The value with this number, but of pipelines.
+  Value getValue(const BoundParameter &B, uint64_t Index) const;
   PipelinePoint getPipelinePoint(const Point &P, unsigned Parameter) const;
   void setPipelinePoint(Point &P, unsigned Parameter,
                         const PipelinePoint &PP) const;
@@ -144,6 +146,11 @@ private:
   SmallVector<int8_t, 16> Exists; ///< -1: not known.
   SmallVector<std::optional<Value>, 8> Derived;
 };
+
+/// Unset: there are too many rows, or it takes too long to find them, or real
+/// parameters decide.
+std::optional<PartTable> makePartTable(const SearchSpace::Impl &I,
+                                       const Part &Of);
 
 /// Evenly below \p N, which is not 0.
 uint64_t drawBelow(uint64_t N, RandomEngine &Random);

@@ -100,9 +100,6 @@ double mneme::toUnit(const Dimension &D, double Number) {
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// Rows of a table, and combinations that are tried for one.
-static constexpr unsigned MaxRows = 1u << 17;
-
 std::vector<Part> SearchSpace::Impl::makeParts(bool WithChecks) const {
   unsigned N = Parameters.size();
   IntEqClasses Classes(N);
@@ -134,83 +131,6 @@ std::vector<Part> SearchSpace::Impl::makeParts(bool WithChecks) const {
   return Parts;
 }
 
-namespace {
-/// Tries all combinations of what decides.
-class TableBuilder {
-public:
-  TableBuilder(const SearchSpace::Impl &I, const Part &Of)
-      : I(I), Of(Of), P(I.makeEmpty()), IsControl(I.Parameters.size()),
-        Row(I.Parameters.size(), PartTable::Absent), Total(I.Width, 0) {}
-
-  std::optional<PartTable> build();
-
-private:
-  bool visit(unsigned Position, APInt Weight);
-  bool addRow(const APInt &Weight);
-
-  const SearchSpace::Impl &I;
-  const Part &Of;
-  Point P;
-  BitVector IsControl;
-  std::vector<uint32_t> Row; ///< By parameter.
-  PartTable Table;
-  APInt Total;
-  unsigned Tried = 0;
-};
-} // namespace
-
-std::optional<PartTable> TableBuilder::build() {
-  for (unsigned K : Of.Parameters)
-    if (const Expr &When = I.Parameters[K].When)
-      IsControl |= I.getUses(When);
-  for (unsigned C : Of.Checks)
-    IsControl |= I.Checks[C].Uses;
-  for (unsigned K : Of.Parameters)
-    if (IsControl[K]) {
-      const BoundParameter &B = I.Parameters[K];
-      if ((!B.Count && !B.Space) || I.getCount(K).ugt(MaxRows))
-        return std::nullopt;
-      Table.Controls.push_back(K);
-    }
-  if (!visit(0, APInt(I.Width, 1)))
-    return std::nullopt;
-  return std::move(Table);
-}
-
-bool TableBuilder::addRow(const APInt &Weight) {
-  if (++Tried > MaxRows)
-    return false;
-  PointView View(I, P);
-  if (!all_of(Of.Checks, [&](unsigned C) { return View.holds(I.Checks[C]); }))
-    return true;
-  for (unsigned K : Table.Controls)
-    Table.Rows.push_back(Row[K]);
-  Total += Weight;
-  Table.End.push_back(Total);
-  return true;
-}
-
-bool TableBuilder::visit(unsigned Position, APInt Weight) {
-  if (Position == Of.Parameters.size())
-    return addRow(Weight);
-  unsigned K = Of.Parameters[Position];
-  if (I.Parameters[K].When && !PointView(I, P).exists(K)) {
-    Row[K] = PartTable::Absent;
-    I.clear(P, K);
-    return visit(Position + 1, std::move(Weight));
-  }
-  APInt Count = I.getCount(K);
-  if (!IsControl[K])
-    return visit(Position + 1, Weight * Count);
-  for (uint32_t V = 0, E = Count.getZExtValue(); V != E; ++V) {
-    Row[K] = V;
-    I.setChoice(P, K, APInt(I.Width, V));
-    if (!visit(Position + 1, Weight))
-      return false;
-  }
-  return true;
-}
-
 void SearchSpace::Impl::buildTable(Part &Into) const {
   bool IsReal = any_of(Into.Parameters, [&](unsigned K) {
     return !Parameters[K].Count && !Parameters[K].Space;
@@ -224,7 +144,7 @@ void SearchSpace::Impl::buildTable(Part &Into) const {
       return;
     }
   }
-  Into.Table = TableBuilder(*this, Into).build();
+  Into.Table = makePartTable(*this, Into);
   if (Into.Table && !IsReal)
     Into.Count =
         Into.Table->End.empty() ? APInt(Width, 0) : Into.Table->End.back();

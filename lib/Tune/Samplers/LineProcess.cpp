@@ -80,7 +80,7 @@ LineProcess::start(StringRef Command, std::chrono::milliseconds Timeout) {
 LineProcess::~LineProcess() {
   close(In);
   int Status;
-  if (Process && !reap(2s, Status)) {
+  if (Process && !reap(Hangs ? 0s : 2s, Status)) {
     kill(-Process, SIGKILL);
     reap(10s, Status);
   }
@@ -106,6 +106,14 @@ bool LineProcess::reap(std::chrono::milliseconds Patience, int &Status) {
   }
 }
 
+/// Has it, without waiting for it?
+bool LineProcess::hasEnded() const {
+  siginfo_t Info = {};
+  return !Process || (waitid(P_PID, Process, &Info,
+                             WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                      Info.si_pid == Process);
+}
+
 Error LineProcess::describeEnd() {
   int Status;
   if (!Process || !reap(2s, Status))
@@ -120,18 +128,26 @@ Error LineProcess::describeEnd() {
 
 Error LineProcess::waitFor(int File, short Events, Clock::time_point Until) {
   while (true) {
+    // A child of the program may keep its files open: look whether it lives,
+    // and after that whether it wrote something before it ended.
+    bool Ended = hasEnded();
     auto Left = std::chrono::duration_cast<std::chrono::milliseconds>(
         Until - Clock::now());
+    auto Slice = Ended ? 0ms : std::clamp(Left, 0ms, 200ms);
     pollfd Poll{File, Events, 0};
-    int N = Left.count() <= 0 ? 0 : poll(&Poll, 1, Left.count());
+    int N = poll(&Poll, 1, Slice.count());
     if (N > 0)
       return Error::success();
-    if (N == 0)
-      return createStringError(formatv("it did not {0} within {1} s",
+    if (N < 0 && errno != EINTR)
+      return systemError("cannot wait for it");
+    if (Ended)
+      return describeEnd();
+    if (Left <= 0ms) {
+      Hangs = true;
+      return createStringError(formatv("it did not {0} within {1:f1} s",
                                        Events == POLLIN ? "answer" : "read",
                                        Timeout.count() / 1000.0));
-    if (errno != EINTR)
-      return systemError("cannot wait for it");
+    }
   }
 }
 

@@ -46,11 +46,13 @@ private:
   pid_t Process; ///< 0: it ended and was waited for.
   int In, Out;
   std::chrono::milliseconds Timeout;
+  bool Hangs = false; ///< A time limit was exceeded.
   std::string Buffer; ///< Read, but not handed out yet.
 
   Error waitFor(int File, short Events,
                 std::chrono::steady_clock::time_point Until);
   Error describeEnd();
+  bool hasEnded() const;
   bool reap(std::chrono::milliseconds Patience, int &Status);
 };
 

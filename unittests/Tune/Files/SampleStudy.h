@@ -16,6 +16,7 @@
 #define LLVM_MNEME_UNITTESTS_TUNE_FILES_SAMPLESTUDY_H
 
 #include "../StudyBuilder.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Tune/Export.h"
 #include "llvm/Mneme/Tune/Journal.h"
@@ -130,6 +131,105 @@ inline Trial endSampleTrial(const SearchSpace &Space, Trial T) {
   }
   T.Suspect = N % 11 == 10;
   return T;
+}
+
+inline std::vector<Trial> makeSampleTrials(const SearchSpace &Space,
+                                           unsigned Count) {
+  std::vector<Trial> Trials;
+  for (unsigned I = 0; I < Count; ++I)
+    Trials.push_back(endSampleTrial(Space, makeSampleTrial(Space, I)));
+  return Trials;
+}
+
+/// What the study came to. \p Win: the best trial is better for sure.
+inline StudyOutcome makeSampleOutcome(ArrayRef<Trial> Trials, bool Win) {
+  StudyOutcome O;
+  O.End = StudyEnd::Trials;
+  InstanceOutcome I;
+  I.Id = "fedcba9876543210";
+  I.Metrics["time"] = 1500;
+  I.Metrics["reg_usage"] = 40;
+  I.Metrics["spills"] = 16;
+  I.Metrics["shared_mem_usage"] = 1024;
+  I.Metrics["occupancy"] = 0.5;
+  I.Samples = {1499, 1500, 1500, 1501, 1502, 1498, 1500};
+  I.CodeHash = "00ff";
+  O.Instances.push_back(I);
+  O.SearchSeconds = 12.5;
+  std::vector<const Trial *> Order;
+  for (const Trial &T : Trials) {
+    O.Complete += T.State == TrialState::Complete;
+    O.Pruned += T.State == TrialState::Pruned;
+    O.Duplicates += T.DuplicateKind != Duplicate::None;
+    O.Suspect += T.Suspect;
+    if (T.State == TrialState::Failed) {
+      ++O.Failed;
+      ++O.Failures[T.Failure];
+    }
+    if (T.State == TrialState::Complete)
+      Order.push_back(&T);
+    if (T.Number % 25 == 0)
+      O.Baselines.push_back({0, T.Started, 1500.0 + T.Number / 25, 1499, 1503});
+  }
+  sort(Order, [](const Trial *A, const Trial *B) {
+    return std::pair(A->Values[0], A->Number) <
+           std::pair(B->Values[0], B->Number);
+  });
+  Order.resize(std::min<size_t>(Order.size(), 3));
+  O.Final.Rounds = 30;
+  for (const Trial *T : Order) {
+    RetestedTrial R;
+    R.Number = T->Number;
+    R.Config = T->Config;
+    R.RawSpeedup = 1500 / T->Values[0];
+    double Value = Win ? R.RawSpeedup * 0.99 : 1.001;
+    R.Speedup = {Value, Value - 0.01, Value + 0.012};
+    R.Nanoseconds = 1500 / Value;
+    R.BaselineNanoseconds = 1500;
+    O.Final.Candidates.push_back(R);
+  }
+  if (Order.empty())
+    return O;
+  O.Best.push_back(Order[0]->Number);
+  O.Final.Winner = 0;
+  O.Final.Confirmed = O.Final.Candidates[0];
+  if (!Win)
+    return O;
+  Explanation E;
+  E.Config = json::Object{{"specialize", true},
+                          {"block.x", 128}};
+  E.Changes = {{"block.x", 128, 128}, {"specialize", true, true}};
+  E.Dropped = {"llvm.unroll-threshold", "passes", "target_cpu"};
+  E.Speedup = RatioEstimate{1.55, 1.54, 1.56};
+  E.Kept = 0.97;
+  E.Evaluations = 30;
+  E.Measured = 12;
+  O.Why = E;
+  O.Notes = {"the canary was off between trials 20 and 30"};
+  return O;
+}
+
+inline StudyRecord makeSampleRecord(const SearchSpace &Space,
+                                    ArrayRef<Trial> Trials,
+                                    const StudyOutcome &Outcome) {
+  StudyRecord R{Space, Trials, Outcome};
+  R.Name = "sample/0123456789abcdef";
+  R.Kernel = "_Z6kernelPfi";
+  R.DemangledName = "kernel(float*, int)";
+  R.StaticHash = "0123456789abcdef";
+  R.Device = "NVIDIA <H200>";
+  R.Toolchain = json::Object{{"llvm", "22.1.8"}, {"mneme", "0.1.0"}};
+  R.Sampler = "lfbo";
+  R.Seed = 7;
+  R.StudyText = "mneme.study @sample {\n  // </script><script>alert(1)\n}\n";
+  R.RecordedPipeline = "default<O3>";
+  R.Farm = json::Object{
+      {"compiles", 120},
+      {"runners",
+       json::Array{json::Object{{"name", "cuda:0"}, {"idle_share", 0.25}}}}};
+  R.BaselineInstructions = {{"FFMA", 100}, {"LDG", 20}, {"STL", 4}};
+  R.BestInstructions = {{"FFMA", 96}, {"LDG", 12}, {"LDG.128", 2}};
+  return R;
 }
 
 } // namespace mneme
