@@ -99,16 +99,23 @@ Error SpaceChecker::check(const PipelineProbe &P) {
   if (!E)
     return Error::success();
   std::string Message = toString(std::move(E));
+  const PipelineProbe::Place &Pass = P.Path.back();
+  // Only a whole pipeline: "clang<O2>".
+  if (!P.First.empty() && Message.find("'" + P.First + "'") != Message.npos)
+    return make_error<PipelineSpaceError>(Pass.Line, Pass.Column,
+                                          "'" + Pass.Text +
+                                              "' cannot stand behind '" +
+                                              P.First + "'");
   // The pass, unless LLVM says that it is something around it.
-  const PipelineProbe::Place *At = &P.Path.back();
+  const PipelineProbe::Place *At = &Pass;
   for (const PipelineProbe::Place &Outer : P.Path)
-    if (Message.find("'" + Outer.Text + "'") != std::string::npos) {
+    if (Message.find("'" + Outer.Text + "'") != Message.npos) {
       At = &Outer;
       break;
     }
-  if (Message.find("'" + At->Text + "'") == std::string::npos)
+  if (Message.find("'" + At->Text + "'") == Message.npos)
     Message = "'" + At->Text + "': " + Message;
-  std::string Explanation = At == &P.Path.back() ? explainPlace(P) : "";
+  std::string Explanation = At == &Pass ? explainPlace(P) : "";
   if (Explanation.empty())
     Explanation = explainName(At->Text);
   return make_error<PipelineSpaceError>(At->Line, At->Column,

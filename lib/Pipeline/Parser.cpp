@@ -110,7 +110,7 @@ Expected<PipelineTree> Parser::run() {
   if (!Root)
     return Root.takeError();
   if (Tok.Kind != PipelineToken::End)
-    return expected("',' or the end");
+    return expected((*Root)->size() ? "',' or the end" : "a pass");
   Tree.Root = std::move(*Root);
   return std::move(Tree);
 }
@@ -237,10 +237,12 @@ Error Parser::parseAlternatives(PipelineNode &Into, char Separator, char Close,
     Expected<NodePtr> List = parseList(Separator, MayBeEmpty);
     if (!List)
       return List.takeError();
+    StringRef More = (*List)->size()    ? Separator == ',' ? "','" : "';'"
+                     : Separator == ',' ? "a pass"
+                                        : "a parameter";
     Into.Children.push_back(std::move(*List));
     if (!Tok.is('|'))
-      return take(Close, Twine("'") + Twine(Separator) + "', '|' or '" +
-                             Twine(Close) + "'");
+      return take(Close, More + ", '|' or '" + Twine(Close) + "'");
     if (Error E = advance())
       return E;
   }
@@ -357,7 +359,7 @@ Expected<NodePtr> Parser::parseAdaptor(NodePtr Name) {
   auto Adaptor =
       std::make_unique<PipelineNode>(PipelineNode::Adaptor, Name->Pos);
   if (Name->Kind == PipelineNode::Perm || Name->Kind == PipelineNode::Seq)
-    return expected("',' or the end of the passes");
+    return expected("','");
   if (Error E = checkPartOfName(*Name))
     return E;
   if (Tree.canBeEmpty(*Name))

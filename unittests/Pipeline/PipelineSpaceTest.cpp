@@ -283,7 +283,7 @@ TEST(PipelineSpaceTest, ErrorsHavePlaces) {
   handleAllErrors(S.takeError(), [](const PipelineSpaceError &E) {
     EXPECT_EQ(E.Line, 3u);
     EXPECT_EQ(E.Column, 7u);
-    EXPECT_EQ(E.Message, "expected ',', '|' or '}', not ')'");
+    EXPECT_EQ(E.Message, "expected a pass, '|' or '}', not ')'");
   });
 }
 

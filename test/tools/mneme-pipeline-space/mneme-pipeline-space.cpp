@@ -11,7 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Compile/PipelineSpaceCheck.h"
@@ -29,6 +29,8 @@ static cl::opt<std::string> InputFile(cl::Positional, cl::init("-"),
                                       cl::desc("<file with a space>"));
 static cl::opt<std::string> Passes("passes", cl::desc("A space, not a file"));
 static cl::opt<bool> PrintSpace("print", cl::desc("The normal form"));
+static cl::opt<bool>
+    Lines("lines", cl::desc("Each line is a space; print what is wrong"));
 static cl::opt<bool> Count("count", cl::desc("How many points there are"));
 static cl::opt<bool> Decisions("decisions", cl::desc("What a point chooses"));
 static cl::opt<unsigned> Enumerate("enumerate", cl::desc("The first N points"));
@@ -86,6 +88,19 @@ static void printDecisions(const PipelineSpace &S) {
   }
 }
 
+/// What is not right in each line that is not a comment.
+static void printErrors(StringRef Text, TargetMachine *TM) {
+  for (StringRef Line : split(Text, '\n')) {
+    if (Line.empty() || Line.starts_with("#"))
+      continue;
+    Expected<PipelineSpace> S = PipelineSpace::parse(Line);
+    Error E = S ? Error::success() : S.takeError();
+    if (!E && TM)
+      E = checkPipelineSpace(*TM, *S);
+    outs() << (E ? toString(std::move(E)) : "no error") << '\n';
+  }
+}
+
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   cl::ParseCommandLineOptions(argc, argv, "pipeline spaces\n");
@@ -94,10 +109,14 @@ int main(int argc, char **argv) {
     Text = ExitOnErr(errorOrToExpected(MemoryBuffer::getFileOrSTDIN(InputFile)))
                ->getBuffer()
                .str();
-  PipelineSpace S = ExitOnErr(PipelineSpace::parse(Text));
   std::unique_ptr<TargetMachine> TM;
   if (Check || Parse)
     TM = createTargetMachine();
+  if (Lines) {
+    printErrors(Text, TM.get());
+    return 0;
+  }
+  PipelineSpace S = ExitOnErr(PipelineSpace::parse(Text));
 
   unsigned Parsed = 0;
   auto PrintPoint = [&](const PipelinePoint &P) {
