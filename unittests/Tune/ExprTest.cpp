@@ -346,6 +346,119 @@ TEST(ExprTest, WhatIsPrintedReadsAsTheSame) {
   EXPECT_GT(Computed, 1000u);
 }
 
+TEST(ExprTest, FoldsWhatIsKnown) {
+  const std::pair<const char *, const char *> Cases[] = {
+      {"1 + 2 * 3", "7"},
+      {"recorded.block.x * 2 + n", "512 + n"},
+      {"n + (recorded.grid.x - 1)", "n + 99"},
+      {"recorded.cooperative && on", "false"},
+      {"on && recorded.cooperative", "on && false"},
+      {"!recorded.cooperative && on", "on"},
+      {"recorded.cooperative || on", "on"},
+      {"recorded.block.x > 1 || on", "true"},
+      {"recorded.block.x > 1 ? n : n / zero", "n"},
+      {"1 / recorded.shared_mem", "1 / 0"}};
+  auto Known = [](StringRef Name,
+                  Expr::KindTy Kind) -> std::optional<Value> {
+    if (Kind != Expr::Recorded)
+      return std::nullopt;
+    return facts().lookup(Name);
+  };
+  for (const auto &[Text, Wanted] : Cases)
+    EXPECT_EQ(cantFail(parseExpr(Text, typeOf)).fold(Known).print(), Wanted);
+}
+
+TEST(ExprTest, ValuesAreInTheirRanges) {
+  std::mt19937_64 Random(3);
+  auto Below = [&](int64_t N) { return int64_t(Random() % N); };
+  unsigned Inside = 0, Narrow = 0;
+  for (unsigned I = 0; I != 4000; ++I) {
+    Expr E = makeTree(ValueType(I % 4), 1 + I % 4, Random);
+    StringMap<std::pair<Value, Value>> Ranges;
+    int64_t N = Below(20) - 10, U = Below(40);
+    double R = double(Below(100)) / 7 - 5;
+    Ranges["n"] = {N, N + Below(5)};
+    Ranges["loop-unroll"] = {U, U + Below(5)};
+    Ranges["r"] = {R, R + double(Below(3))};
+    Ranges["on"] = {Value(Below(2) == 1), Value(true)};
+    Ranges["off"] = {Value(false), Value(Below(2) == 1)};
+    Ranges["level"] = {std::string("O2"), std::string("O3")};
+    ValueRange Of =
+        getRange(E, [&](StringRef Name, Expr::KindTy) -> ValueRange {
+          return Ranges[Name];
+        });
+    if (!Of)
+      continue;
+    ASSERT_EQ(getType(Of->first), E.type());
+    ASSERT_EQ(getType(Of->second), E.type());
+    Narrow += Of->first == Of->second;
+    for (unsigned K = 0; K != 20; ++K) {
+      Expected<Value> V = E.evaluate([&](StringRef Name, Expr::KindTy)
+                                         -> Expected<Value> {
+        const auto &[Low, High] = Ranges[Name];
+        if (const int64_t *L = std::get_if<int64_t>(&Low))
+          return *L + Below(std::get<int64_t>(High) - *L + 1);
+        if (const double *L = std::get_if<double>(&Low))
+          return *L + (std::get<double>(High) - *L) * double(Below(11)) / 10;
+        return Below(2) ? Low : High;
+      });
+      if (!V) {
+        consumeError(V.takeError());
+        continue;
+      }
+      ++Inside;
+      EXPECT_GE(*V, Of->first) << E.print();
+      EXPECT_LE(*V, Of->second) << E.print();
+    }
+  }
+  EXPECT_GT(Inside, 20000u);
+  EXPECT_GT(Narrow, 200u);
+}
+
+TEST(ExprTest, RangesThatDecide) {
+  auto RangeOf = [](StringRef Text) {
+    Expr E = cantFail(parseExpr(Text, typeOf));
+    ValueRange R = getRange(E, [](StringRef Name, Expr::KindTy) -> ValueRange {
+      if (Name == "n")
+        return std::make_pair(Value(int64_t(4)), Value(int64_t(9)));
+      if (Name == "zero")
+        return std::make_pair(Value(int64_t(-1)), Value(int64_t(1)));
+      return std::nullopt;
+    });
+    return R ? print(R->first) + ".." + print(R->second) : "anything";
+  };
+  const std::pair<const char *, const char *> Cases[] = {
+      {"n * 2 - 1", "7..17"},
+      {"n * zero", "-9..9"},
+      {"ceildiv(100, n)", "12..25"},
+      {"100 / zero", "anything"},
+      {"n % 4", "0..3"},
+      {"n % 16", "4..9"},
+      {"n % 100 == 50", "false..false"},
+      {"zero % 4", "anything"},
+      {"n > 3", "true..true"},
+      {"n > 4", "false..true"},
+      {"n > 9 && on", "false..false"},
+      {"on || n < 10", "true..true"},
+      {"on || n < 9", "anything"},
+      {"n == 3", "false..false"},
+      {"n != 3", "true..true"},
+      {"n == 5", "anything"},
+      {"on ? n : 20", "4..20"},
+      {"n > 3 ? 1 : 2", "1..1"},
+      {"pow2(n)", "16..512"},
+      {"log2(n)", "2..3"},
+      {"log2(zero)", "anything"},
+      {"real(n) / 2", "2.0..4.5"},
+      {"int(real(n) * 0.5)", "2..4"},
+      {"max + n", "anything"},
+      {"min(n, 6)", "4..6"},
+      {"!(n < 10)", "false..false"},
+      {"-n", "-9..-4"}};
+  for (const auto &[Text, Wanted] : Cases)
+    EXPECT_EQ(RangeOf(Text), Wanted) << Text;
+}
+
 TEST(ExprTest, RealsReadAsTheSame) {
   std::mt19937_64 Random(2);
   for (unsigned I = 0; I != 1000; ++I) {

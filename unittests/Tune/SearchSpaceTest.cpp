@@ -385,7 +385,11 @@ TEST(SearchSpaceTest, ASpaceWithoutPoints) {
   EXPECT_EQ(errorOf(StudyBuilder()
                         .range("n", "1", "1000000000")
                         .require("n * 2 == 7", "odd")),
-            "no valid point was found in a great many tries: odd");
+            "no point is valid: odd");
+  EXPECT_EQ(errorOf(StudyBuilder()
+                        .range("r", "0.0", "1.0")
+                        .require("r * r > 2.0", "too small")),
+            "no valid point was found in a great many tries: too small");
 }
 
 //===----------------------------------------------------------------------===//
@@ -788,6 +792,28 @@ TEST(SearchSpaceTest, ATableForWhatConstraintsSpeakOf) {
     Seen.insert({P[0], P[1]});
   }
   EXPECT_EQ(Seen.size(), 9u);
+}
+
+TEST(SearchSpaceTest, BlocksOfEveryShape) {
+  // One of 2000, which would be many tries.
+  StudyBuilder B;
+  B.range("x", "1", "1024")
+      .range("y", "1", "1024")
+      .range("z", "1", "64")
+      .derive("threads", "x * y * z")
+      .require("threads <= 1024")
+      .require("threads % 32 == 0");
+  SearchSpace S = create(B);
+  uint64_t Wanted = 0;
+  for (uint64_t X = 1; X <= 1024; ++X)
+    for (uint64_t Y = 1; X * Y <= 1024; ++Y)
+      for (uint64_t Z = 1; Z <= 64 && X * Y * Z <= 1024; ++Z)
+        Wanted += X * Y * Z % 32 == 0;
+  ASSERT_TRUE(S.countValid());
+  EXPECT_EQ(*S.countValid(), Wanted);
+  EXPECT_EQ(*S.count(), 1024u * 1024 * 64);
+  for (uint64_t K = 0; K < Wanted; K += 97)
+    EXPECT_TRUE(S.isValid(S.validAt(APInt(64, K))));
 }
 
 TEST(SearchSpaceTest, LogarithmicRealsAreEvenOnTheirScale) {

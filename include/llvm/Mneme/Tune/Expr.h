@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -88,6 +89,19 @@ private:
   struct Node;
   std::shared_ptr<const Node> N;
 };
+
+/// The least and the greatest value; unset: not known.
+using ValueRange = std::optional<std::pair<Value, Value>>;
+
+/// What \p E is within, where it can be computed, when parameters and recorded
+/// facts are within what \p Of says.
+ValueRange
+getRange(const Expr &E,
+         function_ref<ValueRange(StringRef Name, Expr::KindTy Kind)> Of);
+
+/// The result of an operator but && || and ?:. Errors: as evaluate().
+/// \p B  of an operator with one operand: anything.
+Expected<Value> computeOp(ExprOp Op, const Value &A, const Value &B);
 
 /// \returns the type of the result, or what is wrong with the operands' types.
 Expected<ValueType> checkOp(ExprOp Op, ArrayRef<ValueType> Operands);
