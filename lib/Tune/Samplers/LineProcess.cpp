@@ -79,12 +79,12 @@ LineProcess::start(StringRef Command, std::chrono::milliseconds Timeout) {
 
 LineProcess::~LineProcess() {
   close(In);
+  close(Out);
   int Status;
   if (Process && !reap(Hangs ? 0s : 2s, Status)) {
     kill(-Process, SIGKILL);
     reap(10s, Status);
   }
-  close(Out);
 }
 
 /// Has the program ended, in time? Its group is killed then: nothing of it may
@@ -116,8 +116,10 @@ bool LineProcess::hasEnded() const {
 
 Error LineProcess::describeEnd() {
   int Status;
-  if (!Process || !reap(2s, Status))
+  if (!Process || !reap(2s, Status)) {
+    Hangs = true;
     return createStringError("it closed its output");
+  }
   if (WIFSIGNALED(Status))
     return createStringError("it was killed by signal " +
                              Twine(WTERMSIG(Status)) + ", " +

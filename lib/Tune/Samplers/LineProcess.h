@@ -46,7 +46,7 @@ private:
   pid_t Process; ///< 0: it ended and was waited for.
   int In, Out;
   std::chrono::milliseconds Timeout;
-  bool Hangs = false; ///< A time limit was exceeded.
+  bool Hangs = false; ///< There is no use in waiting for its end.
   std::string Buffer; ///< Read, but not handed out yet.
 
   Error waitFor(int File, short Events,
