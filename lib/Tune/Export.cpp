@@ -95,7 +95,7 @@ static json::Value orNull(StringRef Text) {
 static json::Object makeMetrics(const StringMap<double> &Metrics) {
   json::Object O;
   for (const auto &[Name, V] : Metrics)
-    O[Name] = V;
+    O[Name.str()] = V;
   return O;
 }
 

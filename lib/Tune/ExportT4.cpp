@@ -36,7 +36,7 @@ static double toMilliseconds(double Nanoseconds) { return Nanoseconds * 1e-6; }
 static json::Object makeResult(const StudyRecord &R, const Trial &T) {
   json::Object Configuration;
   for (const auto &[Name, V] : R.Space.values(T.P))
-    Configuration[Name] = toJSON(V);
+    Configuration[Name.str()] = toJSON(V);
   json::Array Runtimes;
   for (double S : T.Samples)
     Runtimes.push_back(toMilliseconds(S));

@@ -249,7 +249,7 @@ std::map<std::string, json::Value> mneme::makeAttributes(const Trial &T) {
   A.emplace("config", json::Object(T.Config));
   // As a text of its own it is easier to look at in a dashboard.
   if (std::optional<StringRef> Passes = T.Config.getString("passes"))
-    A.emplace("passes", *Passes);
+    A.emplace("passes", Passes->str());
   for (auto [Key, Member] : TextKeys)
     if (!(T.*Member).empty())
       A.emplace(Key.str(), json::fixUTF8(T.*Member));
@@ -259,7 +259,7 @@ std::map<std::string, json::Value> mneme::makeAttributes(const Trial &T) {
   json::Object Metrics;
   for (const auto &[Name, V] : T.Metrics)
     if (std::isfinite(V))
-      Metrics[Name] = V;
+      Metrics[Name.str()] = V;
   if (!Metrics.empty())
     A.emplace("metrics", std::move(Metrics));
   json::Array Samples;

@@ -60,7 +60,7 @@ private:
   StringMap<unsigned> ByName;
 };
 
-/// "time", ...: as the user attributes of a trial; sorted by key.
+/// The user attributes of a trial; nothing in them is borrowed from it.
 std::map<std::string, json::Value> makeAttributes(const Trial &T);
 /// The inverse; of a running trial only what it had when it began. Error: they
 /// make no sense.

@@ -35,7 +35,7 @@ static json::Value number(double V) {
 static json::Value toJSON(const StringMap<double> &Metrics) {
   json::Object O;
   for (const auto &M : Metrics)
-    O[M.first()] = number(M.second);
+    O[M.first().str()] = number(M.second);
   return O;
 }
 

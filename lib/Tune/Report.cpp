@@ -574,7 +574,7 @@ void Report::writeStudy() {
 static json::Object makeTrialData(const Trial &T) {
   json::Object Metrics;
   for (const auto &[Name, V] : T.Metrics)
-    Metrics[Name] = V;
+    Metrics[Name.str()] = V;
   json::Object O{{"number", T.Number},
                  {"kind", getTrialKindName(T.Kind)},
                  {"state", getTrialStateName(T.State)},
