@@ -75,7 +75,7 @@ private:
 
   int add(StringRef Text, int Parent, unsigned Depth, bool IsParameter) {
     PipelineParts::Part P;
-    P.Text = Text.trim().str();
+    P.Text = Text.str();
     P.IsParameter = IsParameter;
     P.Parent = Parent;
     P.Depth = Depth;
@@ -95,7 +95,7 @@ private:
     StringRef Name = Rest.take_until(
         [](char C) { return StringRef(",()<>").contains(C); });
     Rest = Rest.drop_front(Name.size());
-    if (Name.trim().empty())
+    if (Name.empty())
       return false;
     int Self = add(Name, Parent, Depth, false);
     if (Rest.starts_with("<") && !parseParameters(Self, Depth))
@@ -130,7 +130,9 @@ private:
 } // namespace llvm
 
 std::optional<PipelineParts> PipelineParts::parse(StringRef Text) {
-  return PipelinePartsParser(Text).run();
+  std::string Dense = Text.str();
+  llvm::erase_if(Dense, isSpace);
+  return PipelinePartsParser(Dense).run();
 }
 
 unsigned PipelineParts::numLevels() const {

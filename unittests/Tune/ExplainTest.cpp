@@ -1,0 +1,254 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/Explain.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Testing/Support/Error.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <set>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+
+/// Passes where all of \p Needed are.
+Expected<BitVector> minimize(size_t Size, std::set<unsigned> Needed,
+                             unsigned *Tests = nullptr) {
+  return minimizeSet(
+      Size,
+      [&](ArrayRef<BitVector> Sets) -> Expected<std::optional<size_t>> {
+        for (const auto &[I, Set] : enumerate(Sets)) {
+          if (Tests)
+            ++*Tests;
+          if (all_of(Needed, [&, &Set = Set](unsigned N) { return Set[N]; }))
+            return I;
+        }
+        return std::nullopt;
+      });
+}
+
+TEST(MinimizeSet, FindsWhatIsNeeded) {
+  for (const std::set<unsigned> &Needed :
+       {std::set<unsigned>{}, {0}, {15}, {3, 4}, {0, 7, 15}, {1, 2, 3, 4, 5}}) {
+    Expected<BitVector> Kept = minimize(16, Needed);
+    ASSERT_THAT_EXPECTED(Kept, Succeeded());
+    EXPECT_EQ(std::set<unsigned>(Kept->set_bits_begin(), Kept->set_bits_end()),
+              Needed);
+  }
+}
+
+TEST(MinimizeSet, TakesFewTests) {
+  unsigned Tests = 0;
+  EXPECT_EQ(cantFail(minimize(1024, {700}, &Tests)).count(), 1u);
+  EXPECT_LT(Tests, 50u);
+}
+
+TEST(MinimizeSet, OfOneAndOfNone) {
+  EXPECT_EQ(cantFail(minimize(0, {})).size(), 0u);
+  EXPECT_TRUE(cantFail(minimize(1, {0})).all());
+  EXPECT_TRUE(cantFail(minimize(1, {})).none());
+}
+
+TEST(MinimizeSet, HandsOnErrors) {
+  EXPECT_THAT_EXPECTED(
+      minimizeSet(3,
+                  [](ArrayRef<BitVector>) -> Expected<std::optional<size_t>> {
+                    return createStringError("lost");
+                  }),
+      FailedWithMessage("lost"));
+}
+
+TEST(PipelineParts, ParsesWhatItPrints) {
+  for (StringRef Text :
+       {"sroa", "default<O3>", "module(function(sroa,gvn),globaldce)",
+        "function<eager-inv>(simplifycfg<a;no-b;bonus-inst-threshold=3>,"
+        "loop-mssa(licm<allowspeculation>),mem2reg)",
+        "cgscc(devirt<4>(inline,function(sroa<modify-cfg>)))"}) {
+    std::optional<PipelineParts> P = PipelineParts::parse(Text);
+    ASSERT_TRUE(P) << Text.str();
+    EXPECT_EQ(P->print(), Text);
+  }
+  EXPECT_EQ(PipelineParts::parse(" function( sroa , gvn ) ")->print(),
+            "function(sroa,gvn)");
+}
+
+TEST(PipelineParts, RefusesWhatIsNone) {
+  for (StringRef Text : {"", "a,", "a,,b", "f(a", "f(a))", "f(", "a<b", "f()",
+                         "a>b", "(a)", "f(a)b"})
+    EXPECT_FALSE(PipelineParts::parse(Text)) << Text.str();
+}
+
+TEST(PipelineParts, LeavesOut) {
+  PipelineParts P =
+      *PipelineParts::parse("function(a<x;y>,b,loop(c,d)),module(e)");
+  EXPECT_EQ(P.numLevels(), 4u);
+  EXPECT_EQ(P.partsOfLevel(0).size(), 2u);
+  std::vector<unsigned> Level1 = P.partsOfLevel(1);
+  ASSERT_EQ(Level1.size(), 4u);
+  EXPECT_EQ(P.partsOfLevel(2).size(), 2u);
+  EXPECT_EQ(P.partsOfLevel(3).size(), 2u) << "parameters";
+  for (unsigned Part : P.partsOfLevel(2))
+    P.setKept(Part, false);
+  EXPECT_EQ(P.print(), "function(a<x;y>,b),module(e)") << "an empty nest";
+  P.setKept(P.partsOfLevel(3)[0], false);
+  EXPECT_EQ(P.print(), "function(a<y>,b),module(e)");
+  P.setKept(Level1[0], false);
+  EXPECT_TRUE(P.partsOfLevel(3).empty()) << "of what is left out";
+  P.setKept(P.partsOfLevel(0)[0], false);
+  EXPECT_EQ(P.print(), "module(e)");
+  P.setKept(P.partsOfLevel(0)[0], false);
+  EXPECT_EQ(P.print(), "");
+}
+
+/// Evaluates by a function of the configuration of instance 0 that says the
+/// speed-up, 0 for a failure.
+struct MinimalChangeTest : testing::Test {
+  std::function<double(const json::Object &)> Speedup;
+  unsigned Evaluated = 0, LargestBatch = 0;
+  std::set<std::string> Asked;
+  ExplainOptions O;
+
+  MinimalChange find(json::Object Winner) {
+    InstanceConfigs Configs;
+    Configs.push_back(std::move(Winner));
+    O.LogSpeedup = std::log(Speedup(Configs[0]));
+    return cantFail(findMinimalChange(
+        Configs,
+        [&](ArrayRef<InstanceConfigs> Some)
+            -> Expected<std::vector<std::optional<double>>> {
+          std::vector<std::optional<double>> Result;
+          LargestBatch = std::max<unsigned>(LargestBatch, Some.size());
+          for (const InstanceConfigs &C : Some) {
+            ++Evaluated;
+            EXPECT_TRUE(
+                Asked.insert(formatv("{0}", json::Value(json::Object(C[0]))))
+                    .second)
+                << "asked twice";
+            double S = Speedup(C[0]);
+            Result.push_back(S > 0 ? std::optional<double>(std::log(S))
+                                   : std::nullopt);
+          }
+          return Result;
+        },
+        O));
+  }
+
+  MinimalChange findOf(StringRef Passes) {
+    return find(json::Object{{"passes", Passes}});
+  }
+};
+
+std::string print(const json::Object &O) {
+  return formatv("{0}", json::Value(json::Object(O))).str();
+}
+
+TEST_F(MinimalChangeTest, FindsTheKeysThatMatter) {
+  Speedup = [](const json::Object &C) {
+    return (C.get("maxnreg") ? 1.2 : 1) * (C.get("llvm.unroll") ? 1.3 : 1);
+  };
+  MinimalChange M = find(
+      json::Object{{"maxnreg", 64}, {"llvm.unroll", 400}, {"specialize", true},
+       {"codegen_opt", 3}, {"passes", "default<O3>"}});
+  EXPECT_EQ(print(M.Why.Config), "{\"llvm.unroll\":400,\"maxnreg\":64}");
+  EXPECT_EQ(M.Why.Dropped,
+            (std::vector<std::string>{"codegen_opt", "passes", "specialize"}));
+  EXPECT_TRUE(M.Why.Complete);
+  EXPECT_EQ(M.Why.Evaluations, Evaluated);
+}
+
+TEST_F(MinimalChangeTest, KeepsALaunchTogether) {
+  // Half a launch is wrong.
+  Speedup = [](const json::Object &C) {
+    if (bool(C.get("block.x")) != bool(C.get("grid.x")))
+      return 0.;
+    return C.get("block.x") ? 1.5 : 1;
+  };
+  MinimalChange M = find(json::Object{
+      {"block.x", 64}, {"grid.x", 10}, {"block.y", 1}, {"specialize", true}});
+  EXPECT_EQ(print(M.Why.Config), "{\"block.x\":64,\"grid.x\":10}");
+}
+
+TEST_F(MinimalChangeTest, FindsThePassesThatMatter) {
+  Speedup = [](const json::Object &C) {
+    StringRef P = C.getString("passes").value_or("");
+    if (P.contains("function()") || P.starts_with(","))
+      return 0.;
+    return P.contains("licm<hoist>") && P.contains("gvn") ? 1.4 : 1;
+  };
+  MinimalChange M =
+      findOf("module(globaldce,function(sroa,early-cse<memssa>,"
+             "loop-mssa(licm<hoist;sink>,indvars),gvn<pre>,dce))");
+  EXPECT_EQ(M.Why.Config.getString("passes"),
+            "module(function(loop-mssa(licm<hoist>),gvn))");
+  ASSERT_EQ(M.Why.Changes.size(), 1u);
+  EXPECT_EQ(M.Why.Changes[0].Key, "passes");
+  EXPECT_NE(M.Why.Changes[0].Found, M.Why.Changes[0].Minimal);
+}
+
+TEST_F(MinimalChangeTest, KeepsTheShareThatItShould) {
+  // Without the second key 90 % of the win are left.
+  Speedup = [](const json::Object &C) {
+    double Win = (C.get("a") ? 0.9 : 0) + (C.get("b") ? 0.1 : 0);
+    return std::exp(0.5 * Win);
+  };
+  json::Object Both{{"a", 1}, {"b", 1}};
+  EXPECT_EQ(find(Both).Why.Config.size(), 2u);
+  O.Share = 0.85;
+  Asked.clear();
+  EXPECT_EQ(print(find(Both).Why.Config), "{\"a\":1}");
+}
+
+TEST_F(MinimalChangeTest, HowManyRunAtOnceChangesNothing) {
+  Speedup = [](const json::Object &C) {
+    StringRef P = C.getString("passes").value_or("");
+    return P.contains("b") && P.contains("g") ? 1.5 : 1;
+  };
+  std::string One = print(findOf("a,b,c,d,e,f,g,h").Why.Config);
+  EXPECT_EQ(LargestBatch, 1u);
+  O.BatchSize = 16;
+  Asked.clear();
+  EXPECT_EQ(print(findOf("a,b,c,d,e,f,g,h").Why.Config), One);
+  EXPECT_GT(LargestBatch, 1u);
+  EXPECT_EQ(One, "{\"passes\":\"b,g\"}");
+}
+
+TEST_F(MinimalChangeTest, EndsAtTheLimit) {
+  Speedup = [](const json::Object &C) {
+    return 1 + 0.1 * C.getString("passes").value_or("").count(',');
+  };
+  O.Limit = 5;
+  MinimalChange M = findOf("a,b,c,d,e,f,g,h");
+  EXPECT_FALSE(M.Why.Complete);
+  EXPECT_EQ(Evaluated, 5u);
+  EXPECT_EQ(M.Why.Config.getString("passes"), "a,b,c,d,e,f,g,h");
+}
+
+TEST_F(MinimalChangeTest, SeveralInstancesLoseTheSameKeys) {
+  InstanceConfigs Winner;
+  Winner.push_back(json::Object{{"block.x", 64}, {"grid.x", 10}, {"a", 1}});
+  Winner.push_back(json::Object{{"block.x", 64}, {"grid.x", 20}, {"a", 1}});
+  O.LogSpeedup = 1;
+  MinimalChange M = cantFail(findMinimalChange(
+      Winner,
+      [](ArrayRef<InstanceConfigs> Some)
+          -> Expected<std::vector<std::optional<double>>> {
+        std::vector<std::optional<double>> R;
+        for (const InstanceConfigs &C : Some) {
+          EXPECT_EQ(C[0].size(), C[1].size());
+          R.push_back(C[1].get("grid.x") ? 1 : 0);
+        }
+        return R;
+      },
+      O));
+  EXPECT_EQ(print(M.Configs[1]), "{\"grid.x\":20}");
+}
+
+} // namespace
