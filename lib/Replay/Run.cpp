@@ -391,9 +391,13 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   return Error::success();
 }
 
-/// A crash or a hang leaves nothing of a GPU's context.
-static bool losesDevice(const Contender &C, const GPUDevice *GPU) {
-  return GPU && (C.V == Verdict::Crash || C.V == Verdict::Timeout);
+/// A crash or a hang leaves nothing of a GPU's context; on the host it may have
+/// written into what is loaded.
+void ReplaySession::noteEnd(const Contender &C) {
+  if (C.V != Verdict::Crash && C.V != Verdict::Timeout)
+    return;
+  Lost |= D->asGPU() != nullptr;
+  Kernels = LoadedKernels();
 }
 
 void ReplayRun::take(Contender &C) {
@@ -401,7 +405,7 @@ void ReplayRun::take(Contender &C) {
   R.Error = C.Message;
   R.Executed = C.Executed;
   R.Buffers = std::move(C.Buffers);
-  Session.Lost |= losesDevice(C, GPU);
+  Session.noteEnd(C);
 }
 
 void ReplayRun::describeGPU() {
@@ -493,7 +497,7 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
     if (Other && Other->failed()) {
       R.Compared->V = Other->V;
       R.Compared->Error = Other->Message;
-      Session.Lost |= losesDevice(*Other, GPU);
+      Session.noteEnd(*Other);
     }
     return Error::success();
   }
@@ -551,7 +555,7 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
   R.Compared->Error = Other->Message;
   if (Other->isGood())
     return std::move(Other);
-  Session.Lost |= losesDevice(*Other, GPU);
+  Session.noteEnd(*Other);
   return nullptr;
 }
 
@@ -744,7 +748,7 @@ void ReplaySession::noteFailed(size_t Index, const Contender &C,
   Result.Failed = Index;
   Result.V = C.V;
   Result.Error = C.Message;
-  Lost |= losesDevice(C, D->asGPU());
+  noteEnd(C);
 }
 
 Expected<PairedResult>

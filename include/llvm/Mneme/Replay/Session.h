@@ -122,6 +122,7 @@ private:
   Error checkVariant(const ReplayPlan &Variant) const;
   Error checkRun(const ReplayPlan &Variant, const CompiledKernel &Code) const;
   void noteFailure();
+  void noteEnd(const Contender &C);
   Error verifyAll(ArrayRef<Contestant> Contestants,
                   ArrayRef<std::unique_ptr<Contender>> Contenders,
                   PairedResult &Result);
