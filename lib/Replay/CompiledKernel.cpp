@@ -91,7 +91,8 @@ static bool codeFromJSON(const json::Value &V, CompiledKernel &Code,
   json::ObjectMapper O(V, P);
   std::string Name;
   std::optional<std::string> Stage;
-  if (!O || !O.map("times", Code.Times) || !O.map("obj_size", Code.ObjectSize) ||
+  if (!O || !O.map("times", Code.Times) ||
+      !O.map("obj_size", Code.ObjectSize) ||
       !O.map("ir_hash", Code.IRHash) ||
       !O.map("assembly_hash", Code.AssemblyHash) ||
       !O.map("code_hash", Code.CodeHash) ||

@@ -249,9 +249,9 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   std::optional<uint64_t> Size;
   if (!O || !O.map("verdict", Name) || !O.map("executed", R.Executed) ||
       !O.map("error", Error) || !O.map("start_time", R.StartTime) ||
-      !O.map("end_time", R.EndTime) || !O.map("times", R.Times) || !O.map("obj_size", Size) ||
-      !O.map("ir_hash", IRHash) || !O.map("assembly_hash", AssemblyHash) ||
-      !O.map("code_hash", CodeHash) ||
+      !O.map("end_time", R.EndTime) || !O.map("times", R.Times) ||
+      !O.map("obj_size", Size) || !O.map("ir_hash", IRHash) ||
+      !O.map("assembly_hash", AssemblyHash) || !O.map("code_hash", CodeHash) ||
       !mapMeasurement(O, R.Measured) || !O.map("baseline", R.Compared) ||
       !O.map("gpu", R.GPU) || !O.map("device", Device) ||
       !O.map("host_strategy", Strategy) ||

@@ -105,7 +105,8 @@ TEST(LLVMOptionsTest, RefusesWhatLLVMWould) {
   EXPECT_EQ(check({{"mneme-test-limit", ""}}),
             "LLVM's option 'mneme-test-limit' needs a value");
   // It would end this process.
-  EXPECT_EQ(check({{"version", ""}}), "'version' is no option for a compilation");
+  EXPECT_EQ(check({{"version", ""}}),
+            "'version' is no option for a compilation");
 }
 
 TEST(LLVMOptionsTest, AnErrorLeavesNothingSet) {

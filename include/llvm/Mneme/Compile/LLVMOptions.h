@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// LLVM's own options (cl::opt) for the time of one compilation. They are global
-/// variables: a process has one compilation at a time that sets any, and none
-/// beside it.
+/// LLVM's own options (cl::opt) for the time of one compilation. They are
+/// global variables: a process has one compilation at a time that sets any, and
+/// none beside it.
 ///
 //===----------------------------------------------------------------------===//
 

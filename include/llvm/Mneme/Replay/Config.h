@@ -24,9 +24,9 @@ namespace llvm {
 namespace mneme {
 
 /// Sets what \p Config has; the rest of \p O stays. A value of "llvm.NAME" is a
-/// text, a number, true or false, or for an option that can be repeated an array
-/// of these; it takes the place of all of that name. Errors quote key and value:
-/// an unknown key, a value of another type, one that is no number of the field.
+/// text, a number, true or false, or for an option that can be repeated an
+/// array of these; it takes the place of all of that name. Errors quote key and
+/// value: an unknown key, a value of another type, a number out of range.
 /// Whether LLVM knows an option and takes its value is for the plan to say.
 Error applyConfig(const json::Object &Config, ReplayOptions &O);
 
