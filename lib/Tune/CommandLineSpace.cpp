@@ -121,7 +121,8 @@ static Expr substitute(const Expr &E, function_ref<Expr(const Expr &)> By) {
 //===----------------------------------------------------------------------===//
 
 static ConfigField *findField(Study &S, StringRef Key) {
-  auto It = find_if(S.Fields, [&](const ConfigField &F) { return F.Key == Key; });
+  auto It =
+      find_if(S.Fields, [&](const ConfigField &F) { return F.Key == Key; });
   return It == S.Fields.end() ? nullptr : &*It;
 }
 
@@ -404,8 +405,8 @@ static FieldValue makeTexts(ArrayRef<StringRef> Pieces) {
 }
 
 static bool isWord(StringRef Text) {
-  return !Text.empty() &&
-         all_of(Text, [](char C) { return isAlnum(C) || C == '-' || C == '_'; });
+  auto IsWordChar = [](char C) { return isAlnum(C) || C == '-' || C == '_'; };
+  return !Text.empty() && all_of(Text, IsWordChar);
 }
 
 /// What stands behind --opt=NAME=: numbers, on|off, or words.
@@ -511,8 +512,9 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
                              getTypeName(V.type()));
 
   if (ConfigField *F = findField(S, Key)) {
-    const Parameter *Old =
-        F->Is.kind() == Expr::Parameter ? S.findParameter(F->Is.name()) : nullptr;
+    const Parameter *Old = F->Is.kind() == Expr::Parameter
+                               ? S.findParameter(F->Is.name())
+                               : nullptr;
     // The parameter remains what constraints and other fields speak of.
     if (Old && V.Searched && Old->type() == V.type()) {
       Parameter &P = S.Parameters[Old - S.Parameters.data()];
@@ -556,7 +558,7 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
 Error Builder::addLLVMOption(StringRef Text) {
   auto [Name, Values] = Text.split('=');
   Name = Name.trim();
-  if (Name.size() == Text.size() || Name.empty())
+  if (Name.empty() || !Text.contains('='))
     return createStringError("expected NAME=values");
   Expected<FieldValue> V = parseLLVMValues(Values);
   if (!V)
@@ -569,7 +571,7 @@ Error Builder::addLLVMOption(StringRef Text) {
 Error Builder::addDerived(StringRef Text) {
   auto [Name, Value] = Text.split('=');
   Name = Name.trim();
-  if (Name.size() == Text.size() || Name.empty())
+  if (Name.empty() || !Text.contains('='))
     return createStringError("expected NAME=expression");
   if (Error E = checkName(Name))
     return E;

@@ -340,7 +340,8 @@ Error Checker::check() {
     if (Error E = checkMetric(O.Metric))
       return E;
     if (!Seen.try_emplace(O.Metric).second)
-      return createStringError("the objective '" + O.Metric + "' is there twice");
+      return createStringError("the objective '" + O.Metric +
+                               "' is there twice");
   }
   return Error::success();
 }

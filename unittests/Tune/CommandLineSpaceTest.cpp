@@ -83,7 +83,8 @@ TEST(CommandLineSpaceTest, Values) {
       // Numbers.
       {"--maxnreg=32..128:32", "maxnreg: 32..128:32\nmaxnreg = maxnreg\n"},
       {"--maxnreg=1..3", "maxnreg: 1..3\nmaxnreg = maxnreg\n"},
-      {"--maxnreg= 16 .. 128 : *2 ", "maxnreg: 16..128:*2\nmaxnreg = maxnreg\n"},
+      {"--maxnreg= 16 .. 128 : *2 ",
+       "maxnreg: 16..128:*2\nmaxnreg = maxnreg\n"},
       {"--maxnreg=0,32,64", "maxnreg: 0, 32, 64\nmaxnreg = maxnreg\n"},
       {"--maxnreg=64", "maxnreg = 64\n"},
       {"--maxnreg=recorded.block.x..max(256, recorded.block)",
@@ -320,7 +321,8 @@ TEST(CommandLineSpaceTest, WhatAPresetDoesNotNeedAnyMoreIsDropped) {
 
 TEST(CommandLineSpaceTest, Mistakes) {
   const std::pair<std::vector<StringRef>, const char *> Cases[] = {
-      {{"--maxnreg=64.."}, "--maxnreg='64..': column 5: expected an expression"},
+      {{"--maxnreg=64.."},
+       "--maxnreg='64..': column 5: expected an expression"},
       {{"--maxnreg=64..128:"},
        "--maxnreg='64..128:': column 9: expected an expression"},
       {{"--maxnreg=64..128:x"},
@@ -329,7 +331,8 @@ TEST(CommandLineSpaceTest, Mistakes) {
        "--maxnreg='1,,2': column 3: expected an expression"},
       {{"--maxnreg="}, "--maxnreg='': column 1: expected an expression"},
       {{"--maxnreg=1,'a'"}, "--maxnreg='1,'a'': '\"a\"' is no number"},
-      {{"--maxnreg=on"}, "--maxnreg='on': column 1: there is no parameter 'on'"},
+      {{"--maxnreg=on"},
+       "--maxnreg='on': column 1: there is no parameter 'on'"},
       {{"--maxnreg=0.5..2"},
        "--maxnreg='0.5..2': needs int, not real"},
       {{"--maxnreg=true"}, "--maxnreg='true': needs int, not bool"},
@@ -382,6 +385,44 @@ TEST(CommandLineSpaceTest, Mistakes) {
                                    "': 1:"))
           << apply(Arguments);
   }
+}
+
+TEST(CommandLineSpaceTest, AnyTextIsAStudyOrAnError) {
+  static constexpr StringLiteral Pieces[] = {
+      "1",  "64", "..", ":",  "*2", ",",     "|",       "(",      ")",
+      "'",  "\"", "`",  "x",  "=",  "on",    "both",    "block.x", "min(",
+      "-",  "?",  "<",  "&&", "\\", "0.5",   "recorded.block", " ", "{",
+      "}",  "a",  "maxnreg",  "time", "", "9223372036854775807", "/"};
+  static constexpr StringLiteral Names[] = {
+#define SPACE_OPTION(Name, Key, Kind, DependsOn, Description) Name,
+#include "llvm/Mneme/Tune/CommandLineSpace.def"
+  };
+  std::mt19937_64 R(1);
+  unsigned Good = 0, Bad = 0;
+  for (unsigned I = 0; I != 40000; ++I) {
+    CommandLineSpace Space;
+    for (unsigned N = 1 + R() % 2; N != 0; --N) {
+      std::string Text;
+      for (unsigned L = R() % 6; L != 0; --L)
+        Text += Pieces[R() % std::size(Pieces)].str();
+      Space.push_back({Names[R() % std::size(Names)].str(), Text});
+    }
+    Study S;
+    if (Error E = applyToStudy(Space, S)) {
+      ++Bad;
+      EXPECT_FALSE(toString(std::move(E)).empty());
+      continue;
+    }
+    ++Good;
+    // What is left to be wrong is about the recording.
+    Expected<SearchSpace> Bound = SearchSpace::create(S, makeFacts());
+    if (!Bound)
+      consumeError(Bound.takeError());
+    else if (!Bound->dimensions().empty())
+      EXPECT_TRUE(Bound->sample(R).has_value());
+  }
+  EXPECT_GT(Good, 1000u);
+  EXPECT_GT(Bad, 1000u);
 }
 
 //===----------------------------------------------------------------------===//
