@@ -104,8 +104,10 @@ mneme::computeImportance(const SearchSpace &Space, ArrayRef<Trial> Trials,
   double Sum = 0;
   for (double &H : Harm)
     Sum += H = std::max(H, 0.0);
-  // Who says one half always is off by a quarter each time.
-  if (Sum == 0 || TotalLoss > 0.95 * 0.25 * Examples.size())
+  // Is it better than to guess, knowing how many are good?
+  double Good = count_if(Examples, [](const auto &E) { return E.Good; });
+  double Guessed = Good * (1 - Good / Examples.size());
+  if (Sum == 0 || TotalLoss > 0.95 * Guessed)
     return {};
   std::vector<ParameterImportance> Result;
   for (auto [P, H] : zip(Space.study().Parameters, Harm))
