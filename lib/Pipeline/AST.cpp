@@ -70,6 +70,9 @@ bool PipelineTree::canBeEmpty(const PipelineNode &N) const {
   llvm_unreachable("all kinds");
 }
 
+static void printBinding(const PipelineTree &T, const PipelineBinding &B,
+                         raw_ostream &OS);
+
 static void printNode(const PipelineTree &T, const PipelineNode &N,
                       raw_ostream &OS) {
   auto PrintAll = [&](StringRef Separator) {
@@ -131,13 +134,28 @@ static void printNode(const PipelineTree &T, const PipelineNode &N,
     OS << ')';
     return;
   case PipelineNode::Use:
+    if (N.Binds)
+      return printBinding(T, T.Bindings[N.Binding], OS);
     OS << T.Bindings[N.Binding].Name;
-    if (!N.Binds)
-      return;
-    OS << '=';
-    printNode(T, T.definition(N), OS);
     return;
   }
+}
+
+static void printBinding(const PipelineTree &T, const PipelineBinding &B,
+                         raw_ostream &OS) {
+  OS << B.Name << '=';
+  printNode(T, *B.Definition, OS);
+}
+
+std::string PipelineTree::print() const {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  for (unsigned I : Definitions) {
+    printBinding(*this, Bindings[I], OS);
+    OS << ';';
+  }
+  printNode(*this, *Root, OS);
+  return Text;
 }
 
 std::string PipelineTree::print(const PipelineNode &N) const {

@@ -105,7 +105,8 @@ struct PipelineTree {
   std::unique_ptr<PipelineNode> Root;
   /// In the order in which their definitions end: each uses earlier ones only.
   std::vector<PipelineBinding> Bindings;
-  std::vector<unsigned> Shared; ///< Bindings, by bit.
+  std::vector<unsigned> Definitions; ///< Bindings before the pipeline: "$x={a};"
+  std::vector<unsigned> Shared;      ///< Bindings, by bit.
   unsigned NumDecisions = 0;
 
   const PipelineNode &definition(const PipelineNode &Use) const {
@@ -121,6 +122,7 @@ struct PipelineTree {
   /// Can the node print as nothing?
   bool canBeEmpty(const PipelineNode &N) const;
   /// As it is written, in the normal form.
+  std::string print() const;
   std::string print(const PipelineNode &N) const;
 };
 

@@ -40,6 +40,9 @@ private:
   unsigned Depth = 0;
   unsigned Deepest = 0; ///< Since somebody set it to Depth.
 
+  /// "$x={a|b};". False: what comes is no definition.
+  Expected<bool> parseDefinition();
+
   Error advance();
   Error expected(const Twine &What) const;
   Error take(char Symbol, const Twine &What);
@@ -106,13 +109,53 @@ Error Parser::checkDepth(SourcePos Pos, unsigned Depth) const {
 Expected<PipelineTree> Parser::run() {
   if (Error E = advance())
     return E;
+  while (true) {
+    Expected<bool> Defined = parseDefinition();
+    if (!Defined)
+      return Defined.takeError();
+    if (!*Defined)
+      break;
+  }
   Expected<NodePtr> Root = parseList(',', /*MayBeEmpty=*/true);
   if (!Root)
     return Root.takeError();
   if (Tok.Kind != PipelineToken::End)
     return expected((*Root)->size() ? "',' or the end" : "a pass");
+  for (const PipelineBinding &B : Tree.Bindings)
+    if (B.NumUses == 0)
+      return makeError(B.Pos, "'" + B.Name + "' is not used");
   Tree.Root = std::move(*Root);
   return std::move(Tree);
+}
+
+Expected<bool> Parser::parseDefinition() {
+  if (Tok.Kind != PipelineToken::Bind)
+    return false;
+  // Only its end tells it from a pass.
+  PipelineLexer LexerBefore = Lexer;
+  PipelineToken TokBefore = Tok;
+  StringMap<unsigned> BoundBefore = Bound;
+  SmallVector<unsigned> UsesBefore;
+  for (const PipelineBinding &B : Tree.Bindings)
+    UsesBefore.push_back(B.NumUses);
+  Expected<NodePtr> Use = parseBinding(',');
+  if (!Use)
+    return Use.takeError();
+  if (Tok.is(';')) {
+    Tree.Bindings.back().NumUses = 0;
+    Tree.Definitions.push_back((*Use)->Binding);
+    if (Error E = advance())
+      return E;
+    return true;
+  }
+  Lexer = LexerBefore;
+  Tok = std::move(TokBefore);
+  Bound = std::move(BoundBefore);
+  while (Tree.Bindings.size() > UsesBefore.size())
+    Tree.Bindings.pop_back();
+  for (auto [B, NumUses] : zip_equal(Tree.Bindings, UsesBefore))
+    B.NumUses = NumUses;
+  return false;
 }
 
 bool Parser::isPiece() const {

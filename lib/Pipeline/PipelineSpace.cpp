@@ -50,7 +50,7 @@ Expected<PipelineSpace> PipelineSpace::parse(StringRef Text) {
   return PipelineSpace(std::move(I));
 }
 
-std::string PipelineSpace::print() const { return I->Tree.print(*I->Tree.Root); }
+std::string PipelineSpace::print() const { return I->Tree.print(); }
 
 std::string PipelineSpace::print(const PipelinePoint &P) const {
   return printPoint(I->Tree, P);

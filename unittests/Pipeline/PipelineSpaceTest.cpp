@@ -122,6 +122,22 @@ TEST(PipelineSpaceTest, NamedChoicesAreOneDecision) {
   EXPECT_EQ(count("{$a={1|2|$b=[3..6]},{$a|$b}|$b}"), "22");
 }
 
+TEST(PipelineSpaceTest, DefinitionsComeBeforeThePipeline) {
+  EXPECT_THAT(pipelines("$n=[1..2]; x<$n>,y<$n>"),
+              ElementsAre("x<1>,y<1>", "x<2>,y<2>"));
+  EXPECT_THAT(pipelines("$p={a|b,c};$q={$p|d};f($q),$q"),
+              ElementsAre("f(a),a", "f(b,c),b,c", "f(d),d"));
+  EXPECT_THAT(pipelines("$p={a|b};seq<2>($p)"), ElementsAre("a,a", "b,b"));
+  EXPECT_EQ(parse(" $p={a|b} ;\n$q={$p|d}; $q,$p=").print(),
+            "$p={a|b};$q={$p|d};$q,$p=");
+  // The first use of a name makes the choice where there is no definition.
+  EXPECT_THAT(pipelines("$p={a|b};$q={$p|c},x"),
+              ElementsAre("a,x", "b,x", "c,x"));
+  EXPECT_EQ(parse("$p={a|b};$q={$p|c},x").decisions()[1].ActiveIf.size(), 1u);
+  EXPECT_EQ(errorOf("$p={a|b};x"), "1:1: '$p' is not used");
+  EXPECT_EQ(errorOf("$p={a|b};$q={$p|$p};x"), "1:10: '$q' is not used");
+}
+
 TEST(PipelineSpaceTest, DecisionsHaveConditionsAndNames) {
   PipelineSpace S = parse("a?,{b|c<[1..9:2]>},$n={p|q|},seq<1..2>(d|$n),"
                           "perm(e,f)");

@@ -29,7 +29,14 @@ public:
   explicit SpaceWriter(RandomEngine &Random) : Random(Random) {}
   std::string write(unsigned Size) {
     Budget = Size;
-    return list(',', 0);
+    std::string Text;
+    for (unsigned I = 0, E = below(3); I != E; ++I)
+      Text += name(/*Anywhere=*/true, below(2) ? range() : words(4)) + "; ";
+    std::string Pipeline = list(',', 0);
+    // They must be used.
+    for (const std::string &Name : Words)
+      Pipeline += ",z" + Name;
+    return Text + Pipeline;
   }
 
 private:

@@ -14,6 +14,7 @@
 ///                   simplifycfg<bonus-inst-threshold=[1..4]>))
 ///   function(perm(sroa,early-cse,instcombine))
 ///   function(seq<4..12>(gvn|licm?|dse|instcombine))
+///   $level={O2|O3}; default<$level>,function(loop-unroll<$level>)
 ///
 //===----------------------------------------------------------------------===//
 
