@@ -47,6 +47,9 @@ static constexpr unsigned MaxFailures = 3;
 /// How often a job may be begun again because somebody killed the process.
 static constexpr unsigned MaxLosses = 1;
 
+/// How many machines may be lost while they have a job.
+static constexpr unsigned MaxMachines = 3;
+
 /// A launch may take so many times as long as the first that verified, and no
 /// less than so many seconds; before there is one, so many.
 static constexpr double LaunchFactor = 10, MinLaunchSeconds = 1,
@@ -112,10 +115,9 @@ void Coordinator::tell(const Twine &Text) const {
     Config.Message(Text.str());
 }
 
-Error Coordinator::start() {
+void Coordinator::start() {
   for (auto &D : Devices)
     fill(*D);
-  return Error::success();
 }
 
 unsigned Coordinator::capacity() const {
@@ -361,7 +363,8 @@ void Coordinator::settle(ResultEntry &R, const EvaluationRequest &Leader,
   std::vector<Job *> Followers = std::move(R.Followers);
   R.Followers.clear();
   R.Leader = nullptr;
-  R.Done = true;
+  // That says nothing about the candidate.
+  R.Done = E.Failure != "WorkerLost";
   R.StopAbove = Leader.StopAbove;
   R.Result = E;
   R.Result.Details = nullptr; // it is with the one that was measured
@@ -1160,6 +1163,11 @@ void Coordinator::pump(double Seconds, int Also, bool &AlsoReady) {
         continue;
       }
       ++Stats.Requeued;
+      if (++J->Losses > MaxMachines) {
+        fail(*J, "WorkerLost", "every machine that it was sent to was lost");
+        continue;
+      }
+      J->State = Job::Waiting;
       route(*J);
     }
   }
@@ -1177,7 +1185,7 @@ Expected<std::vector<Evaluation>> Coordinator::wait(double Seconds, int Also) {
                  (!Jobs.empty() || Also >= 0);
     // Whatever has happened is looked at once, at least.
     pump(Waits ? Left : 0, Also, Stop);
-    if (Finished.empty() && !Jobs.empty())
+    if (Finished.empty())
       if (Error E = checkAlive())
         return std::move(E);
     if (!Waits || !Finished.empty())
@@ -1363,7 +1371,14 @@ json::Object Coordinator::describe() const {
       O["error"] = json::fixUTF8(D->Reason);
     List.push_back(std::move(O));
   }
+  std::string Names;
+  for (const json::Value &D : List) {
+    StringRef Name = D.getAsObject()->getString("gpu").value_or(
+        D.getAsObject()->getString("device").value_or(""));
+    Names += (Names.empty() ? "" : ", ") + Name.str();
+  }
   json::Object Result{{"host", json::fixUTF8(Host)},
+                      {"device", json::fixUTF8(Names)},
                       {"compile_jobs", Config.CompileJobs},
                       {"devices", std::move(List)}};
   if (Others)

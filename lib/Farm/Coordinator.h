@@ -49,7 +49,7 @@ struct Job {
   /// How its code was found to be another one's.
   Duplicate Level = Duplicate::None;
   std::string IRHash, AssemblyHash;
-  unsigned Losses = 0; ///< Processes that somebody killed under it.
+  unsigned Losses = 0; ///< Processes and machines that were lost under it.
   double CompileSeconds = 0;
   double Started = 0; ///< Seconds since the epoch; 0: not yet.
   std::string Failure, Error; ///< If Failed.
@@ -85,7 +85,7 @@ public:
   ~Coordinator();
 
   /// Starts the run processes.
-  Error start();
+  void start();
   void setOutside(Outside *O) { Others = O; }
 
   unsigned capacity() const;

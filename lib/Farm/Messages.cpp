@@ -151,29 +151,57 @@ bool mneme::fromJSON(const json::Value &V, FarmCode &C, json::Path P) {
          O.map("compile_seconds", C.CompileSeconds);
 }
 
+//===----------------------------------------------------------------------===//
+// Statistics
+//===----------------------------------------------------------------------===//
+
+namespace llvm {
+namespace mneme {
+static json::Value toJSON(const FarmStatistics::Runner &R) {
+  return json::Object{{"name", json::fixUTF8(R.Name)},
+                      {"runs", R.Runs},
+                      {"busy_seconds", R.BusySeconds},
+                      {"open_seconds", R.OpenSeconds},
+                      {"idle_share", R.idleShare()}};
+}
+
+static bool fromJSON(const json::Value &V, FarmStatistics::Runner &R,
+                     json::Path P) {
+  json::ObjectMapper O(V, P);
+  return O && O.map("name", R.Name) && O.map("runs", R.Runs) &&
+         O.map("busy_seconds", R.BusySeconds) &&
+         O.map("open_seconds", R.OpenSeconds);
+}
+} // namespace mneme
+} // namespace llvm
+
 json::Value mneme::toJSON(const FarmStatistics &S) {
   json::Array Runners;
   for (const FarmStatistics::Runner &R : S.Runners)
-    Runners.push_back(json::Object{{"name", json::fixUTF8(R.Name)},
-                                   {"runs", R.Runs},
-                                   {"busy_seconds", R.BusySeconds},
-                                   {"open_seconds", R.OpenSeconds},
-                                   {"idle_share", R.idleShare()}});
-  return json::Object{{"requests", S.Requests},
-                      {"results", S.Results},
-                      {"compiles", S.Compiles},
-                      {"runs", S.Runs},
-                      {"same_config", S.SameConfig},
-                      {"same_ir", S.SameIR},
-                      {"same_assembly", S.SameAssembly},
-                      {"same_code", S.SameCode},
-                      {"reused", S.Reused},
-                      {"compiler_deaths", S.CompilerDeaths},
-                      {"runner_deaths", S.RunnerDeaths},
-                      {"starts", S.Starts},
-                      {"requeued", S.Requeued},
-                      {"bytes_sent", S.BytesSent},
-                      {"bytes_received", S.BytesReceived},
-                      {"compile_seconds", S.CompileSeconds},
-                      {"runners", std::move(Runners)}};
+    Runners.push_back(toJSON(R));
+  json::Object O{{"compile_seconds", S.CompileSeconds},
+                 {"runners", std::move(Runners)}};
+#define FARM_COUNT(Name, Key, Description) O[Key] = S.Name;
+#include "llvm/Mneme/Farm/Counts.def"
+  return std::move(O);
+}
+
+bool mneme::fromJSON(const json::Value &V, FarmStatistics &S, json::Path P) {
+  json::ObjectMapper O(V, P);
+#define FARM_COUNT(Name, Key, Description) &&O.map(Key, S.Name)
+  return O && O.map("compile_seconds", S.CompileSeconds) &&
+         O.map("runners", S.Runners)
+#include "llvm/Mneme/Farm/Counts.def"
+      ;
+}
+
+FarmStatistics &FarmStatistics::operator+=(const FarmStatistics &Other) {
+  uint64_t OwnRequests = Requests, OwnResults = Results;
+#define FARM_COUNT(Name, Key, Description) Name += Other.Name;
+#include "llvm/Mneme/Farm/Counts.def"
+  Requests = OwnRequests;
+  Results = OwnResults;
+  CompileSeconds += Other.CompileSeconds;
+  Runners.insert(Runners.end(), Other.Runners.begin(), Other.Runners.end());
+  return *this;
 }

@@ -6,53 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Farm/ReplayFarm.h"
-#include "Coordinator.h"
-#include "ReplayBackend.h"
+#include "LocalFarm.h"
 #include "Resources.h"
+#include "Socket.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-namespace {
-class LocalReplayFarm final : public ReplayFarm {
-public:
-  LocalReplayFarm(std::unique_ptr<ReplayBackend> B, FarmConfig C)
-      : Backend(std::move(B)), TheCoordinator(*Backend, std::move(C)) {}
-
-  Coordinator &coordinator() { return TheCoordinator; }
-
-  unsigned capacity() const override { return TheCoordinator.capacity(); }
-  Error submit(EvaluationRequest R) override {
-    return TheCoordinator.submit(std::move(R));
-  }
-  Expected<std::vector<Evaluation>> wait(double Seconds) override {
-    return TheCoordinator.wait(Seconds);
-  }
-  Expected<PairedEvaluation>
-  comparePaired(ArrayRef<EvaluationRequest> Requests,
-                unsigned Rounds) override {
-    return TheCoordinator.comparePaired(Requests, Rounds);
-  }
-  void remember(const EvaluationRequest &R, const Evaluation &Known) override {
-    TheCoordinator.remember(R, Known);
-  }
-  std::vector<uint64_t> cancel() override { return TheCoordinator.cancel(); }
-  json::Object describe() const override { return TheCoordinator.describe(); }
-
-  ArrayRef<std::unique_ptr<ReplayPlan>> plans() const override {
-    return Backend->plans();
-  }
-  FarmStatistics statistics() const override {
-    return TheCoordinator.statistics();
-  }
-  std::string address() const override { return ""; }
-
-private:
-  std::unique_ptr<ReplayBackend> Backend;
-  Coordinator TheCoordinator;
-};
-} // namespace
 
 /// An evaluation is one of many: it writes no files, and is compared with
 /// others by the study.
@@ -68,7 +27,29 @@ static ReplayOptions makeBase(ReplayOptions O) {
   return O;
 }
 
-Expected<std::unique_ptr<ReplayFarm>> ReplayFarm::create(FarmOptions Options) {
+Error LocalFarm::listen(const FarmOptions &Options, const ReplayOptions &Base) {
+  if (Options.Token.empty())
+    return createStringError(
+        "workers need a token to connect: set MNEME_TOKEN, here and there");
+  MappedFiles Files;
+  Expected<RemoteStudy> Study =
+      makeRemoteStudy(Options.Database, Base, plans(), Files);
+  if (!Study)
+    return Study.takeError();
+  Study->CompileTimeout = Options.CompileTimeout;
+  Study->LaunchTimeout = Options.LaunchTimeout;
+  Expected<int> Listener = listenAt(Options.Listen);
+  if (!Listener)
+    return Listener.takeError();
+  Address = getLocalAddress(*Listener);
+  Nodes = std::make_unique<NodePool>(*Listener, Options.Token,
+                                     std::move(*Study), std::move(Files),
+                                     Options.Message);
+  TheCoordinator.setOutside(Nodes.get());
+  return Error::success();
+}
+
+Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   ReplayOptions Base = makeBase(std::move(Options.Base));
   std::vector<std::string> Ids = Options.RecordIds;
   if (Ids.empty())
@@ -87,14 +68,26 @@ Expected<std::unique_ptr<ReplayFarm>> ReplayFarm::create(FarmOptions Options) {
   Expected<FarmConfig> Config = makeFarmConfig(Options, *Plans.front(), IsGPU);
   if (!Config)
     return Config.takeError();
+  if (Config->Devices.empty() && Options.Listen.empty())
+    return createStringError("no device, and no other machine can connect");
   if (IsGPU)
     if (Error E = checkPTXCompiler(Base.Assembler, Base.CudaPath))
       return std::move(E);
   auto Backend = std::make_unique<ReplayBackend>(
       Base, std::move(Plans), IsGPU ? CodeTarget::GPU : CodeTarget::Host);
-  auto Farm = std::make_unique<LocalReplayFarm>(std::move(Backend),
-                                                std::move(*Config));
-  if (Error E = Farm->coordinator().start())
-    return std::move(E);
+  std::unique_ptr<LocalFarm> Farm(
+      new LocalFarm(std::move(Backend), std::move(*Config)));
+  if (!Options.Listen.empty())
+    if (Error E = Farm->listen(Options, Base))
+      return std::move(E);
+  Farm->TheCoordinator.start();
   return std::move(Farm);
+}
+
+Expected<std::unique_ptr<ReplayFarm>> ReplayFarm::create(FarmOptions Options) {
+  Expected<std::unique_ptr<LocalFarm>> Farm =
+      LocalFarm::create(std::move(Options));
+  if (!Farm)
+    return Farm.takeError();
+  return std::move(*Farm);
 }

@@ -100,19 +100,11 @@ struct FarmConfig {
   std::function<void(StringRef)> Message;
 };
 
-/// What has happened, from the beginning.
+/// What has happened, from the beginning. The counts are those of
+/// Counts.def.
 struct FarmStatistics {
-  uint64_t Requests = 0, Results = 0;
-  uint64_t Compiles = 0;       ///< Begun.
-  uint64_t Runs = 0;           ///< Launched, verified, measured.
-  /// Found equal to earlier ones: by configuration (launch-only variants), IR,
-  /// assembly, code; and those whose result was known, too.
-  uint64_t SameConfig = 0, SameIR = 0, SameAssembly = 0, SameCode = 0;
-  uint64_t Reused = 0;
-  uint64_t CompilerDeaths = 0, RunnerDeaths = 0; ///< Crashed or killed.
-  uint64_t Starts = 0;                           ///< Processes.
-  uint64_t Requeued = 0; ///< Of processes or machines that were lost.
-  uint64_t BytesSent = 0, BytesReceived = 0;
+#define FARM_COUNT(Name, Key, Description) uint64_t Name = 0;
+#include "llvm/Mneme/Farm/Counts.def"
   double CompileSeconds = 0; ///< Of all compile processes.
   struct Runner {
     std::string Name;
@@ -123,8 +115,12 @@ struct FarmStatistics {
     }
   };
   std::vector<Runner> Runners; ///< As Devices, then those of other machines.
+
+  /// Adds the work of another machine: all but requests and results.
+  FarmStatistics &operator+=(const FarmStatistics &Other);
 };
 json::Value toJSON(const FarmStatistics &S);
+bool fromJSON(const json::Value &V, FarmStatistics &S, json::Path P);
 
 } // namespace mneme
 } // namespace llvm

@@ -1,0 +1,74 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// A farm of this machine.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_FARM_LOCALFARM_H
+#define LLVM_MNEME_LIB_FARM_LOCALFARM_H
+
+#include "Coordinator.h"
+#include "NodePool.h"
+#include "ReplayBackend.h"
+#include "llvm/Mneme/Farm/ReplayFarm.h"
+
+namespace llvm {
+namespace mneme {
+
+class LocalFarm final : public ReplayFarm {
+public:
+  static Expected<std::unique_ptr<LocalFarm>> create(FarmOptions Options);
+
+  unsigned capacity() const override { return TheCoordinator.capacity(); }
+  Error submit(EvaluationRequest R) override {
+    return TheCoordinator.submit(std::move(R));
+  }
+  Expected<std::vector<Evaluation>> wait(double Seconds) override {
+    return TheCoordinator.wait(Seconds);
+  }
+  /// Also returns when \p FD becomes readable.
+  Expected<std::vector<Evaluation>> waitFor(double Seconds, int FD) {
+    return TheCoordinator.wait(Seconds, FD);
+  }
+  Expected<PairedEvaluation>
+  comparePaired(ArrayRef<EvaluationRequest> Requests,
+                unsigned Rounds) override {
+    return TheCoordinator.comparePaired(Requests, Rounds);
+  }
+  void remember(const EvaluationRequest &R, const Evaluation &Known) override {
+    TheCoordinator.remember(R, Known);
+  }
+  std::vector<uint64_t> cancel() override { return TheCoordinator.cancel(); }
+  json::Object describe() const override { return TheCoordinator.describe(); }
+
+  ArrayRef<std::unique_ptr<ReplayPlan>> plans() const override {
+    return Backend->plans();
+  }
+  FarmStatistics statistics() const override {
+    return TheCoordinator.statistics();
+  }
+  std::string address() const override { return Address; }
+
+private:
+  LocalFarm(std::unique_ptr<ReplayBackend> B, FarmConfig C)
+      : Backend(std::move(B)), TheCoordinator(*Backend, std::move(C)) {}
+
+  Error listen(const FarmOptions &Options, const ReplayOptions &Base);
+
+  std::unique_ptr<ReplayBackend> Backend;
+  std::unique_ptr<NodePool> Nodes;
+  std::string Address;
+  Coordinator TheCoordinator;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_FARM_LOCALFARM_H
