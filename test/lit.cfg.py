@@ -105,13 +105,17 @@ if config.mneme_have_offload:
 tools = [
     "llvm-mneme-record",
     "llvm-mneme-replay",
+    "llvm-mneme-tune",
     "mneme-opt",
     "mneme-pass-opt",
     "mneme-pipeline-fuzzer",
     "mneme-pipeline-space",
     "mneme-study-files",
     "mneme-record-fuzzer",
+    "mneme-sampler-bench",
 ]
+if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-sampler-bench")):
+    config.available_features.add("sampler-bench")
 # LLVM can be configured to build no fuzzers.
 for fuzzer in ["pipeline-fuzzer", "record-fuzzer"]:
     if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-" + fuzzer)):

@@ -52,7 +52,8 @@ protected:
                      {Direction::Minimize},
                      [](const StringMap<Value> &V) -> Outcome {
                        return {{1.5}, ""};
-                     }};
+                     },
+                     std::nullopt};
   }();
   SimulatedStudy Study{L, 7};
   SmallString<128> Folder;
@@ -72,12 +73,12 @@ protected:
                                  std::chrono::milliseconds Limit = 60s) {
     return cantFail(createExternalSampler(Study.Context, Command.str(), Limit));
   }
-  /// Reads the greeting; then each line read is answered with one of \p Answers.
+  /// Reads the greeting; then answers each line with one of \p Answers.
   std::unique_ptr<Sampler> startWith(ArrayRef<StringRef> Answers) {
     std::string Script = "read greeting; ";
     for (StringRef A : Answers)
-      Script += ("read -r line; printf '%s\\n' \"$line\" >> " + path("log") +
-                 "; echo '" + A + "'; ")
+      Script += ("read -r line; printf '%s\\n' \"$line\" >> " +
+                 path("log") + "; echo '" + A + "'; ")
                     .str();
     return start(Script + "cat >> " + path("log"));
   }
@@ -88,7 +89,8 @@ protected:
 };
 
 TEST_F(ExternalSampler, HearsWhatTheSpaceIs) {
-  start("read -r line; printf '%s\\n' \"$line\" > " + path("greeting") + "; cat");
+  start("read -r line; printf '%s\\n' \"$line\" > " + path("greeting") +
+        "; cat");
   // The destructor waited for the end of the program.
   auto V = json::parse(read("greeting"));
   ASSERT_THAT_EXPECTED(V, Succeeded());
@@ -130,8 +132,9 @@ TEST_F(ExternalSampler, TakesPoints) {
       Decision = D.Name;
   std::string ByDecision = "{\"point\": {\"" + Decision + "\": 1}}";
   auto S = startWith(
-      {R"json({"point": {"block.x": 64, "specialize": true, "ratio": 0.75, )json"
-       R"json("level": "O3", "passes": "function(gvn)"}, "id": {"n": 3}})json",
+      {R"json({"point": {"block.x": 64, "specialize": true, )json"
+       R"json("ratio": 0.75, "level": "O3", "passes": "function(gvn)"}, )json"
+       R"json("id": {"n": 3}})json",
        ByDecision, R"({"done": true})"});
   std::vector<Point> Points = cantFail(S->ask(5));
   ASSERT_EQ(Points.size(), 2u);

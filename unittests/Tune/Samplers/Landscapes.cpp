@@ -53,7 +53,7 @@ make(StringRef Name, StringRef Description, StudyBuilder B,
     Directions.push_back(O.Dir);
   return {Name.str(), Description.str(),
           cantFail(SearchSpace::create(B.S, makeFacts())), Directions,
-          std::move(Evaluate)};
+          std::move(Evaluate), std::nullopt};
 }
 
 /// Warps that a multiprocessor of 64 holds at once.
@@ -385,10 +385,13 @@ std::vector<Point> Landscape::points() const {
 }
 
 double Landscape::optimum() const {
+  if (Optimum)
+    return *Optimum;
   double Best = std::numeric_limits<double>::infinity();
   for (const Point &P : points())
     if (Outcome O = evaluate(P); !O.Values.empty())
       Best = std::min(Best, O.Values.front());
+  Optimum = Best;
   return Best;
 }
 

@@ -39,8 +39,9 @@ struct Landscape {
   Outcome evaluate(const Point &P) const { return Evaluate(Space.values(P)); }
   /// All valid points. Only for spaces that can be numbered.
   std::vector<Point> points() const;
-  /// The least value of the first objective.
+  /// The least value of the first objective. Looks at all points, once.
   double optimum() const;
+  mutable std::optional<double> Optimum;
 };
 
 /// Those with one objective, which is minimized.

@@ -36,7 +36,8 @@ Landscape makeLandscape(StudyBuilder B,
           [Cost](const StringMap<Value> &V) -> Outcome {
             double C = Cost(V);
             return C < 0 ? Outcome() : Outcome{{C}, ""};
-          }};
+          },
+          std::nullopt};
 }
 
 int64_t get(const StringMap<Value> &V, StringRef Name) {
