@@ -209,13 +209,14 @@ class Minimizer {
 public:
   Minimizer(const InstanceConfigs &Winner, SpeedupsFn Evaluate,
             const ExplainOptions &O)
-      : Current(Winner), Evaluate(Evaluate), O(O) {}
+      : Current(Winner), Steps({Winner}), Evaluate(Evaluate), O(O) {}
 
   Error minimizeGroups();
   Error minimizeKeys();
   Error minimizePipeline();
 
   InstanceConfigs Current;
+  std::vector<InstanceConfigs> Steps;
   unsigned Evaluations = 0;
   bool Complete = true;
 
@@ -287,8 +288,11 @@ Expected<std::optional<size_t>> Minimizer::findFirst(ArrayRef<BitVector> Sets,
       Complete = false;
       return std::nullopt;
     }
-    if (Found->second)
+    if (Found->second) {
+      if (*All[I] != Steps.back())
+        Steps.push_back(*All[I]);
       return I;
+    }
   }
   return std::nullopt;
 }
@@ -349,7 +353,7 @@ Error Minimizer::minimizeKeys() {
 InstanceConfigs Minimizer::withPipeline(StringRef Text) const {
   InstanceConfigs Configs = Current;
   for (json::Object &C : Configs)
-    C["passes"] = Text;
+    C["passes"] = Text.str();
   return Configs;
 }
 
@@ -393,14 +397,14 @@ Error Minimizer::minimizePipeline() {
   return Error::success();
 }
 
-static void describeChanges(Explanation &Why, const json::Object &Winner,
-                            const json::Object &Minimal) {
+void mneme::describeChange(Explanation &Why, const json::Object &Winner,
+                           const json::Object &Minimal) {
+  Why.Config = Minimal;
   std::set<std::string> Keys;
   for (const auto &KV : Winner)
     Keys.insert(KV.first.str());
   for (const std::string &Key : Keys) {
-    const json::Value *Value = Minimal.get(Key);
-    if (Value)
+    if (const json::Value *Value = Minimal.get(Key))
       Why.Changes.push_back({Key, *Winner.get(Key), *Value});
     else
       Why.Dropped.push_back(Key);
@@ -417,11 +421,5 @@ mneme::findMinimalChange(const InstanceConfigs &Winner, SpeedupsFn Evaluate,
     return std::move(E);
   if (Error E = M.minimizePipeline())
     return std::move(E);
-  MinimalChange R;
-  R.Configs = M.Current;
-  R.Why.Config = M.Current.front();
-  R.Why.Complete = M.Complete;
-  R.Why.Evaluations = M.Evaluations;
-  describeChanges(R.Why, Winner.front(), R.Why.Config);
-  return R;
+  return MinimalChange{std::move(M.Steps), M.Complete, M.Evaluations};
 }

@@ -15,6 +15,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// Of the winner's logarithmic speed-up, that the smallest change must keep.
+static constexpr double ExplainShare = 0.95;
+/// How many of the smallest changes are compared in the end.
+static constexpr size_t ConfirmedSteps = 5;
+
 /// In nanoseconds of the study's beginning. Now there are measurements of the
 /// baseline on both sides.
 double Tuner::Impl::getCorrectedTime(const Trial &T) const {
@@ -224,20 +229,30 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
   return Logs;
 }
 
-/// Winner and smallest change against the baseline, all in the same pairs.
-Error Tuner::Impl::compareMinimal(MinimalChange &M, const TestCase &Winner) {
-  TestCase Minimal{Winner.Number, M.Configs, 1};
-  Expected<std::vector<RetestedTrial>> Both =
-      retest(makeSetting(), {Winner, Minimal});
-  if (!Both)
-    return Both.takeError();
-  const RetestedTrial &Whole = (*Both)[0], &Part = (*Both)[1];
-  if (!Whole.Failure.empty() || !Part.Failure.empty())
-    return Error::success();
-  M.Why.Speedup = Part.Speedup;
+/// Winner and smaller changes against the baseline, all in the same pairs: one
+/// measurement each was enough to look for them, but not to claim anything.
+/// \returns the number of the smallest one that keeps the win.
+Expected<size_t> Tuner::Impl::confirmSteps(Explanation &Why,
+                                           ArrayRef<InstanceConfigs> Steps,
+                                           const RetestedTrial &Of) {
+  std::vector<TestCase> Cases;
+  for (const InstanceConfigs &Configs : Steps)
+    Cases.push_back({Of.Number, Configs, Of.RawSpeedup});
+  Expected<std::vector<RetestedTrial>> All = retest(makeSetting(), Cases);
+  if (!All)
+    return All.takeError();
+  const RetestedTrial &Whole = All->front();
   double Win = std::log(Whole.Speedup.Value);
-  M.Why.Kept = Win > 0 ? std::log(Part.Speedup.Value) / Win : 0;
-  return Error::success();
+  for (size_t I = All->size(); I-- != 0;) {
+    const RetestedTrial &Part = (*All)[I];
+    double Own = std::log(Part.Speedup.Value);
+    if (!Part.Failure.empty() || (I != 0 && Own < ExplainShare * Win))
+      continue;
+    Why.Speedup = Part.Speedup;
+    Why.Kept = Win > 0 ? Own / Win : 1;
+    return I;
+  }
+  return 0;
 }
 
 Error Tuner::Impl::explain() {
@@ -247,10 +262,9 @@ Error Tuner::Impl::explain() {
   Expected<InstanceConfigs> Configs = configure(Winner.P);
   if (!Configs)
     return Configs.takeError();
-  TestCase WinnerCase{Of.Number, *Configs, Of.RawSpeedup};
-
   ExplainOptions EO;
   EO.LogSpeedup = std::log(Of.Speedup.Value);
+  EO.Share = ExplainShare;
   EO.Limit = O.ExplainLimit;
   EO.BatchSize = std::max(1u, E.capacity());
   unsigned Measured = 0;
@@ -263,13 +277,24 @@ Error Tuner::Impl::explain() {
       EO);
   if (!M)
     return M.takeError();
-  M->Why.Measured = Measured;
-  M->Why.Complete &= !isInterrupted();
-  M->Why.Before = Baselines[0].Metrics;
-  M->Why.After = ExplainedMetrics[printConfig(M->Configs.front())];
-  if (Error Err = compareMinimal(*M, WinnerCase))
-    return Err;
-  Outcome.Why = std::move(M->Why);
+  // The winner and the smallest ones.
+  std::vector<InstanceConfigs> Steps = {M->Steps.front()};
+  size_t From = std::max<size_t>(
+      1, M->Steps.size() - std::min(M->Steps.size(), ConfirmedSteps));
+  Steps.insert(Steps.end(), M->Steps.begin() + From, M->Steps.end());
+
+  Explanation Why;
+  Why.Complete = M->Complete && !isInterrupted();
+  Why.Evaluations = M->Evaluations;
+  Why.Measured = Measured;
+  Why.Before = Baselines[0].Metrics;
+  Expected<size_t> Smallest = confirmSteps(Why, Steps, Of);
+  if (!Smallest)
+    return Smallest.takeError();
+  const json::Object &Config = Steps[*Smallest].front();
+  describeChange(Why, Configs->front(), Config);
+  Why.After = ExplainedMetrics[printConfig(Config)];
+  Outcome.Why = std::move(Why);
   return Error::success();
 }
 

@@ -157,8 +157,9 @@ private:
   Expected<std::vector<std::optional<double>>>
   measureSpeedups(ArrayRef<InstanceConfigs> Configs, const RetestedTrial &Of,
                   unsigned &Measured);
-  Error compareMinimal(MinimalChange &M, const TestCase &Winner);
-  void setAfterMetrics(Explanation &Why, StringRef Key);
+  Expected<size_t> confirmSteps(Explanation &Why,
+                                ArrayRef<InstanceConfigs> Steps,
+                                const RetestedTrial &Of);
   std::map<std::string, StringMap<double>> ExplainedMetrics;
 
   void note(std::string Text);

@@ -116,11 +116,17 @@ struct MinimalChangeTest : testing::Test {
   std::set<std::string> Asked;
   ExplainOptions O;
 
-  MinimalChange find(json::Object Winner) {
+  struct Found {
+    Explanation Why;
+    MinimalChange M;
+  };
+
+  Found find(json::Object Winner) {
     InstanceConfigs Configs;
     Configs.push_back(std::move(Winner));
     O.LogSpeedup = std::log(Speedup(Configs[0]));
-    return cantFail(findMinimalChange(
+    Found R;
+    R.M = cantFail(findMinimalChange(
         Configs,
         [&](ArrayRef<InstanceConfigs> Some)
             -> Expected<std::vector<std::optional<double>>> {
@@ -139,9 +145,18 @@ struct MinimalChangeTest : testing::Test {
           return Result;
         },
         O));
+    describeChange(R.Why, Configs[0], R.M.smallest()[0]);
+    EXPECT_EQ(R.M.Steps.front(), Configs);
+    EXPECT_EQ(R.M.Evaluations, Evaluated);
+    return R;
   }
 
-  MinimalChange findOf(StringRef Passes) {
+  void restart() {
+    Asked.clear();
+    Evaluated = 0;
+  }
+
+  Found findOf(StringRef Passes) {
     return find(json::Object{{"passes", Passes}});
   }
 };
@@ -154,14 +169,13 @@ TEST_F(MinimalChangeTest, FindsTheKeysThatMatter) {
   Speedup = [](const json::Object &C) {
     return (C.get("maxnreg") ? 1.2 : 1) * (C.get("llvm.unroll") ? 1.3 : 1);
   };
-  MinimalChange M = find(
+  Found M = find(
       json::Object{{"maxnreg", 64}, {"llvm.unroll", 400}, {"specialize", true},
        {"codegen_opt", 3}, {"passes", "default<O3>"}});
   EXPECT_EQ(print(M.Why.Config), "{\"llvm.unroll\":400,\"maxnreg\":64}");
   EXPECT_EQ(M.Why.Dropped,
             (std::vector<std::string>{"codegen_opt", "passes", "specialize"}));
-  EXPECT_TRUE(M.Why.Complete);
-  EXPECT_EQ(M.Why.Evaluations, Evaluated);
+  EXPECT_TRUE(M.M.Complete);
 }
 
 TEST_F(MinimalChangeTest, KeepsALaunchTogether) {
@@ -171,7 +185,7 @@ TEST_F(MinimalChangeTest, KeepsALaunchTogether) {
       return 0.;
     return C.get("block.x") ? 1.5 : 1;
   };
-  MinimalChange M = find(json::Object{
+  Found M = find(json::Object{
       {"block.x", 64}, {"grid.x", 10}, {"block.y", 1}, {"specialize", true}});
   EXPECT_EQ(print(M.Why.Config), "{\"block.x\":64,\"grid.x\":10}");
 }
@@ -183,7 +197,7 @@ TEST_F(MinimalChangeTest, FindsThePassesThatMatter) {
       return 0.;
     return P.contains("licm<hoist>") && P.contains("gvn") ? 1.4 : 1;
   };
-  MinimalChange M =
+  Found M =
       findOf("module(globaldce,function(sroa,early-cse<memssa>,"
              "loop-mssa(licm<hoist;sink>,indvars),gvn<pre>,dce))");
   EXPECT_EQ(M.Why.Config.getString("passes"),
@@ -202,7 +216,7 @@ TEST_F(MinimalChangeTest, KeepsTheShareThatItShould) {
   json::Object Both{{"a", 1}, {"b", 1}};
   EXPECT_EQ(find(Both).Why.Config.size(), 2u);
   O.Share = 0.85;
-  Asked.clear();
+  restart();
   EXPECT_EQ(print(find(Both).Why.Config), "{\"a\":1}");
 }
 
@@ -214,7 +228,7 @@ TEST_F(MinimalChangeTest, HowManyRunAtOnceChangesNothing) {
   std::string One = print(findOf("a,b,c,d,e,f,g,h").Why.Config);
   EXPECT_EQ(LargestBatch, 1u);
   O.BatchSize = 16;
-  Asked.clear();
+  restart();
   EXPECT_EQ(print(findOf("a,b,c,d,e,f,g,h").Why.Config), One);
   EXPECT_GT(LargestBatch, 1u);
   EXPECT_EQ(One, "{\"passes\":\"b,g\"}");
@@ -225,8 +239,8 @@ TEST_F(MinimalChangeTest, EndsAtTheLimit) {
     return 1 + 0.1 * C.getString("passes").value_or("").count(',');
   };
   O.Limit = 5;
-  MinimalChange M = findOf("a,b,c,d,e,f,g,h");
-  EXPECT_FALSE(M.Why.Complete);
+  Found M = findOf("a,b,c,d,e,f,g,h");
+  EXPECT_FALSE(M.M.Complete);
   EXPECT_EQ(Evaluated, 5u);
   EXPECT_EQ(M.Why.Config.getString("passes"), "a,b,c,d,e,f,g,h");
 }
@@ -248,7 +262,7 @@ TEST_F(MinimalChangeTest, SeveralInstancesLoseTheSameKeys) {
         return R;
       },
       O));
-  EXPECT_EQ(print(M.Configs[1]), "{\"grid.x\":20}");
+  EXPECT_EQ(print(M.smallest()[1]), "{\"grid.x\":20}");
 }
 
 } // namespace

@@ -78,16 +78,25 @@ struct ExplainOptions {
   unsigned BatchSize = 1; ///< Evaluations at once.
 };
 
-/// Finds the smallest part of \p Winner's keys, then of its pipeline, that
-/// keeps the speed-up. The result has Config (of instance 0), Changes, Dropped,
-/// Complete, Evaluations, and is otherwise for the caller to fill in.
 struct MinimalChange {
-  InstanceConfigs Configs;
-  Explanation Why;
+  /// What kept the speed-up, one smaller than the other: the winner first, the
+  /// smallest last.
+  std::vector<InstanceConfigs> Steps;
+  bool Complete = true; ///< False: the limit of evaluations ended it.
+  unsigned Evaluations = 0;
+
+  const InstanceConfigs &smallest() const { return Steps.back(); }
 };
+
+/// Finds the smallest part of \p Winner's keys, then of its pipeline, that
+/// keeps the speed-up.
 Expected<MinimalChange> findMinimalChange(const InstanceConfigs &Winner,
                                           SpeedupsFn Evaluate,
                                           const ExplainOptions &O);
+
+/// Fills in Config, Changes and Dropped.
+void describeChange(Explanation &Why, const json::Object &Winner,
+                    const json::Object &Minimal);
 
 } // namespace mneme
 } // namespace llvm

@@ -1,0 +1,380 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tune.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
+#include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static cl::OptionCategory Cat("Tuning options");
+static cl::OptionCategory SpaceCat("What is searched");
+static cl::OptionCategory ReplayCat("How it is replayed");
+
+//===----------------------------------------------------------------------===//
+// What is tuned
+//===----------------------------------------------------------------------===//
+
+static cl::list<std::string> Positional(cl::Positional, cl::desc("[database]"),
+                                        cl::cat(Cat));
+static cl::opt<std::string> Database(
+    "rdb",
+    cl::desc(
+        "Kernel's JSON file, or a folder that holds one (also positional)"),
+    cl::value_desc("path"), cl::cat(Cat));
+static cl::list<std::string>
+    RecordIds("record-id", cl::CommaSeparated,
+              cl::desc("Dynamic hash of a launch to tune for; several are "
+                       "tuned for together; may be left out when there is "
+                       "only one"),
+              cl::value_desc("id"), cl::cat(Cat));
+static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
+                               cl::aliasopt(RecordIds), cl::cat(Cat));
+static cl::opt<bool>
+    AllInstances("all-instances",
+                 cl::desc("Tune for all recorded launches of the kernel"),
+                 cl::cat(Cat));
+static cl::list<std::string>
+    Weights("weight", cl::CommaSeparated,
+            cl::desc("What a launch counts when there are several. Default: "
+                     "how often the application launched it"),
+            cl::value_desc("id:weight"), cl::cat(Cat));
+
+//===----------------------------------------------------------------------===//
+// What is searched
+//===----------------------------------------------------------------------===//
+
+static cl::opt<std::string>
+    Preset("preset",
+           cl::desc("A space that comes with the tool (--list-presets). "
+                    "Default: standard, if no other option says what is "
+                    "searched; those that do change it"),
+           cl::value_desc("name"), cl::cat(SpaceCat));
+static cl::opt<std::string>
+    StudyFile("study", cl::desc("The space in a file of the dialect mneme"),
+              cl::value_desc("file.mlir"), cl::cat(SpaceCat));
+
+namespace {
+/// An option of CommandLineSpace.def; all can be given more than once, so that
+/// those that must not be are refused in one place.
+struct SpaceFlag {
+  StringRef Name;
+  std::unique_ptr<cl::list<std::string>> Values;
+};
+} // namespace
+
+static std::vector<SpaceFlag> &getSpaceFlags() {
+  static std::vector<SpaceFlag> Flags;
+  return Flags;
+}
+
+static ReplayFlags *CommonFlags;
+
+void mneme::registerOptions() {
+  static ReplayFlags Flags(ReplayCat, HostFinish::None);
+  CommonFlags = &Flags;
+#define SPACE_OPTION(Name, Key, Kind, DependsOn, Description)                  \
+  getSpaceFlags().push_back(                                                   \
+      {Name, std::make_unique<cl::list<std::string>>(                          \
+                 Name, cl::desc(Description), cl::value_desc("space"),         \
+                 cl::cat(SpaceCat))});
+#include "llvm/Mneme/Tune/CommandLineSpace.def"
+  cl::HideUnrelatedOptions({&Cat, &SpaceCat, &ReplayCat, &getColorCategory()});
+}
+
+//===----------------------------------------------------------------------===//
+// How it is searched
+//===----------------------------------------------------------------------===//
+
+static cl::opt<std::string>
+    SamplerName("sampler",
+                cl::desc("Who decides what to try next (--list-samplers)"),
+                cl::value_desc("name"), cl::init("lfbo"), cl::cat(Cat));
+static cl::opt<uint64_t>
+    Seed("seed", cl::desc("Seed of the sampler's random numbers (default 0)"),
+         cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<uint64_t>
+    Trials("trials",
+           cl::desc("Configurations to try. Default: 200, unless --budget or "
+                    "--until-exhausted says when to end"),
+           cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<double> Budget("budget", cl::desc("Seconds to search"),
+                              cl::value_desc("seconds"), cl::cat(Cat));
+static cl::opt<bool>
+    UntilExhausted("until-exhausted",
+                   cl::desc("Search until there is nothing left to try"),
+                   cl::cat(Cat));
+static cl::opt<std::string> App(
+    "app",
+    cl::desc("The application; its own machine code is the baseline on a GPU. "
+             "Default: the recorded IR at the application's -O level"),
+    cl::value_desc("file"), cl::cat(Cat));
+static cl::opt<unsigned>
+    Retest("retest",
+           cl::desc("How many of the best are tested again (default 5); 0: "
+                    "none, and no winner"),
+           cl::value_desc("n"), cl::init(5), cl::cat(Cat));
+static cl::opt<unsigned>
+    Pairs("pairs",
+          cl::desc("Pairs with the baseline in that test (default 30)"),
+          cl::value_desc("n"), cl::init(30), cl::cat(Cat));
+enum class OnOff { Off, On };
+static cl::opt<OnOff> Explain(
+    "explain",
+    cl::desc("Look for the smallest change that is as fast as the winner"),
+    cl::init(OnOff::On),
+    cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
+               clEnumValN(OnOff::Off, "off", "no")),
+    cl::cat(Cat));
+static cl::opt<unsigned>
+    ExplainLimit("explain-limit",
+                 cl::desc("Configurations to try for that (default 200)"),
+                 cl::value_desc("n"), cl::init(200), cl::cat(Cat));
+static cl::opt<bool>
+    Resources("resources",
+              cl::desc("Also compile for the GPU on the host device, to tell "
+                       "registers, spills and memory"),
+              cl::cat(Cat));
+
+//===----------------------------------------------------------------------===//
+// Who works
+//===----------------------------------------------------------------------===//
+
+static cl::opt<unsigned>
+    HostWorkers("workers",
+                cl::desc("Processes that run kernels on the host device, which "
+                         "share its cores (default 1); a GPU has one"),
+                cl::value_desc("n"), cl::init(1), cl::cat(Cat));
+static cl::opt<unsigned>
+    CompileJobs("compile-jobs",
+                cl::desc("Processes that compile. Default: a core each, but "
+                         "for one a device"),
+                cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<double>
+    CompileTimeout("compile-timeout",
+                   cl::desc("Limit for the compilation of a candidate "
+                            "(default 60); 0: none"),
+                   cl::value_desc("seconds"), cl::init(60), cl::cat(Cat));
+static cl::opt<double>
+    LaunchTimeout("launch-timeout",
+                  cl::desc("Limit for a launch. Default: ten of the "
+                           "baseline's, at least 2 s"),
+                  cl::value_desc("seconds"), cl::cat(Cat));
+static cl::opt<uint64_t>
+    CompileMemory("compile-memory",
+                  cl::desc("Limit for the memory of a compilation; 0: none. "
+                           "Default: its share of the machine's"),
+                  cl::value_desc("MiB"), cl::cat(Cat));
+static cl::opt<std::string>
+    Listen("listen",
+           cl::desc("Let other machines evaluate too; they must know the "
+                    "token in MNEME_TOKEN. \":PORT\" is this machine alone"),
+           cl::value_desc("address:port"), cl::cat(Cat));
+static cl::opt<std::string>
+    Worker("worker",
+           cl::desc("Evaluate for the study that listens there, until it ends"),
+           cl::value_desc("host:port"), cl::cat(Cat));
+
+//===----------------------------------------------------------------------===//
+// What comes out
+//===----------------------------------------------------------------------===//
+
+static cl::opt<std::string>
+    ResultsDir("results-dir",
+               cl::desc("Folder of the results. Default: "
+                        "mneme-study.<kernel>"),
+               cl::value_desc("folder"), cl::cat(Cat));
+static cl::alias ResultsDirShort("o", cl::desc("Alias for --results-dir"),
+                                 cl::aliasopt(ResultsDir), cl::cat(Cat));
+static cl::opt<bool> Resume(
+    "resume", cl::desc("Go on with the study that is in the results' folder"),
+    cl::cat(Cat));
+static cl::opt<bool> Repair(
+    "repair",
+    cl::desc("Go on (--resume) without the lines of the journal that are "
+             "damaged; the old one stays as study.log.damaged"),
+    cl::cat(Cat));
+static cl::list<std::string>
+    Exports("export",
+            cl::desc("Write the study in another format too (--list-exports)"),
+            cl::value_desc("format[:file]"), cl::cat(Cat));
+static cl::opt<bool> Report("report", cl::desc("Write report.html (default)"),
+                            cl::init(true), cl::cat(Cat));
+static cl::opt<bool> Quiet("quiet", cl::desc("Do not say how far it is"),
+                           cl::cat(Cat));
+enum class OutputFormat { Text, JSON };
+static cl::opt<OutputFormat> Format(
+    "format", cl::desc("How to print what came out"),
+    cl::init(OutputFormat::Text),
+    cl::values(clEnumValN(OutputFormat::Text, "text", "for people (default)"),
+               clEnumValN(OutputFormat::JSON, "json", "for programs")),
+    cl::cat(Cat));
+static cl::opt<TuneMode> Mode(
+    cl::desc("Instead of tuning:"), cl::init(TuneMode::Run),
+    cl::values(
+        clEnumValN(TuneMode::PrintStudy, "print-study",
+                   "print what would be searched, for --study"),
+        clEnumValN(TuneMode::PrintSpace, "print-space",
+                   "print the dimensions, and how many points there are"),
+        clEnumValN(TuneMode::DryRun, "dry-run",
+                   "check everything, print what would be tried first"),
+        clEnumValN(TuneMode::ListSamplers, "list-samplers",
+                   "print the samplers"),
+        clEnumValN(TuneMode::ListPresets, "list-presets", "print the presets"),
+        clEnumValN(TuneMode::ListExports, "list-exports",
+                   "print the formats of --export"),
+        clEnumValN(TuneMode::ListDevices, "list-devices",
+                   "print the devices of this machine")),
+    cl::cat(Cat));
+
+//===----------------------------------------------------------------------===//
+// Reading them
+//===----------------------------------------------------------------------===//
+
+static Error readWeights(TuneOptions &O) {
+  for (const std::string &Text : Weights) {
+    auto [Id, Number] = StringRef(Text).rsplit(':');
+    double Weight = 0;
+    if (Id.empty() || Number.getAsDouble(Weight) || !(Weight > 0))
+      return createStringError(
+          formatv("invalid --weight={0}: must be id:weight", Text).str());
+    O.InstanceWeights[Id] = Weight;
+  }
+  return Error::success();
+}
+
+static Error readPositional(TuneOptions &O) {
+  O.Database = Database;
+  for (const std::string &Argument : Positional) {
+    if (!O.Database.empty())
+      return createStringError(
+          formatv("unexpected argument '{0}'", Argument).str());
+    O.Database = Argument;
+  }
+  bool NeedsNone = O.Mode >= TuneMode::ListSamplers ||
+                   O.Mode == TuneMode::Worker || O.Mode == TuneMode::PrintStudy;
+  if (O.Database.empty() && !NeedsNone)
+    return createStringError(
+        "no recording: give a kernel's JSON file or its folder");
+  return Error::success();
+}
+
+static void readSpace(TuneOptions &O) {
+  O.Preset = Preset;
+  O.StudyFile = StudyFile;
+  for (const SpaceFlag &Flag : getSpaceFlags())
+    for (const std::string &Text : *Flag.Values)
+      O.Space.push_back({Flag.Name.str(), Text});
+}
+
+static Error readFarm(TuneOptions &O) {
+  for (StringRef Name : split(O.Replay.Device, ','))
+    O.Resources.Devices.push_back(Name.str());
+  O.Resources.HostWorkers = HostWorkers;
+  if (CompileJobs.getNumOccurrences())
+    O.Resources.CompileJobs = CompileJobs;
+  O.Resources.CompileTimeout = CompileTimeout;
+  O.Resources.LaunchTimeout = LaunchTimeout;
+  if (CompileMemory.getNumOccurrences())
+    O.Resources.CompileMemory = CompileMemory << 20;
+  O.Resources.Message = [](StringRef Text) { printWarning(Text); };
+  O.Listen = Listen;
+  O.Worker = Worker;
+  O.Token = sys::Process::GetEnv("MNEME_TOKEN").value_or("");
+  if (O.Token.empty() && !(O.Listen.empty() && O.Worker.empty()))
+    return createStringError(formatv("--{0} needs a secret that both sides "
+                                     "know in the environment: MNEME_TOKEN",
+                                     O.Worker.empty() ? "listen" : "worker")
+                                 .str());
+  if (HostWorkers == 0)
+    return createStringError("impossible --workers=0");
+  if (CompileJobs.getNumOccurrences() && CompileJobs == 0)
+    return createStringError("impossible --compile-jobs=0");
+  return Error::success();
+}
+
+static Error readExports(TuneOptions &O) {
+  for (const std::string &Text : Exports) {
+    auto [Name, Path] = StringRef(Text).split(':');
+    if (!getExportExtension(Name)) {
+      std::string Formats;
+      raw_string_ostream OS(Formats);
+      listExports(OS);
+      return createStringError(
+          formatv("no format '{0}' for --export; there are:\n{1}", Name,
+                  StringRef(Formats).rtrim())
+              .str());
+    }
+    O.Exports.push_back({Name.str(), Path.str()});
+  }
+  return Error::success();
+}
+
+static Error readLimits(TunerOptions &T) {
+  if (Budget.getNumOccurrences() && !(Budget > 0))
+    return createStringError("impossible --budget: must be more than 0");
+  if (Trials.getNumOccurrences() && Trials == 0)
+    return createStringError("impossible --trials=0");
+  if (Pairs == 0)
+    return createStringError("impossible --pairs=0");
+  T.Budget = Budget;
+  T.Trials = Trials;
+  if (!Trials && !Budget.getNumOccurrences() && !UntilExhausted)
+    T.Trials = 200;
+  T.Seed = Seed;
+  T.AppCode = !App.empty();
+  if (LaunchTimeout > 0) {
+    T.MinLaunchTimeout = LaunchTimeout;
+    T.LaunchTimeoutFactor = 0;
+  }
+  T.FinalCandidates = Retest;
+  T.FinalRounds = Pairs;
+  T.ExplainLimit = Explain == OnOff::On ? ExplainLimit : 0;
+  return Error::success();
+}
+
+Expected<TuneOptions> mneme::readOptions() {
+  TuneOptions O;
+  O.Mode = Worker.empty() ? TuneMode(Mode) : TuneMode::Worker;
+  if (Error E = readPositional(O))
+    return std::move(E);
+  O.RecordIds.assign(RecordIds.begin(), RecordIds.end());
+  O.AllInstances = AllInstances;
+  if (AllInstances && !RecordIds.empty())
+    return createStringError("--all-instances and --record-id exclude each "
+                             "other");
+  if (Error E = readWeights(O))
+    return std::move(E);
+  readSpace(O);
+  O.Sampler = SamplerName;
+  O.SamplerGiven = SamplerName.getNumOccurrences();
+  O.SeedGiven = Seed.getNumOccurrences();
+  if (Error E = readLimits(O.Tuner))
+    return std::move(E);
+  if (Error E = CommonFlags->apply(O.Replay))
+    return std::move(E);
+  O.Replay.App = App;
+  O.Replay.Resources = Resources;
+  if (Error E = readFarm(O))
+    return std::move(E);
+  O.ResultsDir = ResultsDir;
+  O.Resume = Resume || Repair;
+  O.Repair = Repair;
+  if (Error E = readExports(O))
+    return std::move(E);
+  O.Report = Report;
+  O.Quiet = Quiet;
+  O.JSON = Format == OutputFormat::JSON;
+  return O;
+}

@@ -1,0 +1,196 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tune.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Tune/Recorded.h"
+#include "llvm/Mneme/Tune/Summary.h"
+#include "llvm/Support/FormatVariadic.h"
+#if MNEME_HAVE_DIALECT
+#include "llvm/Mneme/Dialect/Import.h"
+#endif
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// How many points --dry-run shows.
+static constexpr unsigned DryRunPoints = 10;
+
+//===----------------------------------------------------------------------===//
+// Studies as text, which MLIR reads
+//===----------------------------------------------------------------------===//
+
+#if MNEME_HAVE_DIALECT
+static Expected<Study> readStudyFile(StringRef Path) {
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  if (!Buffer)
+    return Buffer.takeError();
+  return parseStudy((*Buffer)->getBuffer(), Path);
+}
+
+Error mneme::printPresets(raw_ostream &OS) {
+  for (const Preset &P : getPresets())
+    OS << P.Name << "  " << P.summary() << '\n';
+  return Error::success();
+}
+
+std::string mneme::getStudyText(const Study &S) {
+  Expected<std::string> Text = printStudy(S);
+  if (Text)
+    return std::move(*Text);
+  consumeError(Text.takeError());
+  return "";
+}
+
+Error mneme::printStudyText(raw_ostream &OS, const Study &S) {
+  Expected<std::string> Text = printStudy(S);
+  if (!Text)
+    return Text.takeError();
+  OS << *Text;
+  return Error::success();
+}
+#else
+static Error refuse(StringRef Option) {
+  return createStringError(
+      Option + " needs MLIR, which Mneme was built without; say what is "
+               "searched with --block-x, --passes and the like");
+}
+
+static Expected<Study> readStudyFile(StringRef) { return refuse("--study"); }
+static Expected<Study> getPreset(StringRef Name) {
+  return refuse(("--preset=" + Name).str());
+}
+Error mneme::printPresets(raw_ostream &) { return refuse("--list-presets"); }
+std::string mneme::getStudyText(const Study &) { return ""; }
+Error mneme::printStudyText(raw_ostream &, const Study &) {
+  return refuse("--print-study");
+}
+#endif
+
+//===----------------------------------------------------------------------===//
+// Studies
+//===----------------------------------------------------------------------===//
+
+/// Does an option say what is searched, rather than for what?
+static bool isOfSpace(const SpaceOption &O) { return O.Name != "objective"; }
+
+static Expected<Study> makeBaseStudy(const TuneOptions &O) {
+  if (!O.StudyFile.empty() && !O.Preset.empty())
+    return createStringError("--study and --preset exclude each other");
+  if (!O.StudyFile.empty())
+    return readStudyFile(O.StudyFile);
+  if (!O.Preset.empty())
+    return getPreset(O.Preset);
+  if (none_of(O.Space, isOfSpace))
+    return getPreset("standard");
+  Study S;
+  S.Name = "study";
+  return S;
+}
+
+Expected<Study> mneme::makeStudy(const TuneOptions &O) {
+  Expected<Study> S = makeBaseStudy(O);
+  if (!S)
+    return S.takeError();
+  if (Error E = applyToStudy(O.Space, *S))
+    return std::move(E);
+  return S;
+}
+
+Expected<std::vector<std::unique_ptr<SearchSpace>>>
+mneme::bindStudy(const Study &S, const TunedKernel &K) {
+  std::vector<std::unique_ptr<SearchSpace>> Spaces;
+  for (const RecordedInstance &I : K.Instances) {
+    Expected<SearchSpace> Space = SearchSpace::create(
+        S, makeRecordedFacts(I.Grid, I.Block, I.SharedMem, I.Cooperative,
+                             K.Kernel.OptLevel, K.Kernel.Arch,
+                             K.Kernel.KernelName));
+    if (!Space)
+      return Space.takeError();
+    Spaces.push_back(std::make_unique<SearchSpace>(std::move(*Space)));
+  }
+  return Spaces;
+}
+
+Error mneme::checkSpaces(const Study &S, const KernelCompiler &Compiler) {
+  for (const Parameter &P : S.Parameters) {
+    if (P.Kind != Parameter::Pipeline)
+      continue;
+    Expected<PipelineSpace> Space = PipelineSpace::parse(P.Space);
+    if (!Space)
+      return Space.takeError();
+    if (Error E = Compiler.checkSpace(*Space))
+      return createStringError("pipelines of '" + P.Name +
+                               "': " + toString(std::move(E)));
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// What would be searched
+//===----------------------------------------------------------------------===//
+
+static std::string describeDimension(const Dimension &D) {
+  if (D.Kind == Dimension::Real)
+    return formatv("real from {0} to {1}{2}", D.Low, D.High,
+                   D.Log ? ", logarithmic" : "")
+        .str();
+  return formatv("{0} {1} values", D.Count,
+                 D.Kind == Dimension::Ordered ? "ordered" : "categorical")
+      .str();
+}
+
+void mneme::printSpace(raw_ostream &OS, const SearchSpace &Space) {
+  size_t Width = 0;
+  for (const Dimension &D : Space.dimensions())
+    Width = std::max(Width, D.Name.size());
+  for (const Dimension &D : Space.dimensions())
+    OS << left_justify(D.Name, Width) << "  " << describeDimension(D) << '\n';
+  OS << Space.dimensions().size() << " dimensions, ";
+  std::optional<APInt> Count = Space.count();
+  if (!Count) {
+    OS << "infinitely many points\n";
+    return;
+  }
+  SmallString<32> Number;
+  Count->toStringUnsigned(Number);
+  OS << Number << (*Count == 1 ? " point" : " points");
+  if (!Space.study().Constraints.empty())
+    OS << formatv(", {0} constraints", Space.study().Constraints.size());
+  OS << '\n';
+}
+
+Error mneme::printFirstPoints(raw_ostream &OS, const TuneOptions &O,
+                              const SearchSpace &Space) {
+  std::vector<Trial> History;
+  DenseSet<uint64_t> Proposed;
+  std::vector<Direction> Directions;
+  for (const Objective &Obj : Space.study().Objectives)
+    Directions.push_back(Obj.Dir);
+  SamplerContext Context{Space, Directions, O.Tuner.Seed, History, Proposed};
+  Expected<std::unique_ptr<Sampler>> S = createSampler(O.Sampler, Context);
+  if (!S)
+    return S.takeError();
+  auto Print = [&](StringRef Label, const Point &P) {
+    Expected<json::Object> Config = Space.configure(P);
+    OS << Label
+       << (Config ? formatConfig(*Config) : toString(Config.takeError()))
+       << '\n';
+  };
+  Print("default: ", Space.defaultPoint());
+  Proposed.insert(Space.digest(Space.defaultPoint()));
+  Expected<std::vector<Point>> Points = (*S)->ask(DryRunPoints);
+  if (!Points)
+    return Points.takeError();
+  for (const Point &P : *Points)
+    Print("then:    ", P);
+  return Error::success();
+}

@@ -1,0 +1,324 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tune.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/Version.h"
+#include "llvm/Mneme/Tune/Journal.h"
+#include "llvm/Mneme/Tune/Progress.h"
+#include "llvm/Mneme/Tune/Summary.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
+#include <chrono>
+#include <csignal>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Interrupts
+//===----------------------------------------------------------------------===//
+
+static std::atomic<int> Interrupts{0};
+
+/// At first the search ends, then the re-test, then the tool.
+static void handleInterrupt(int Signal) {
+  if (++Interrupts < 3)
+    return;
+  std::signal(Signal, SIG_DFL);
+  std::raise(Signal);
+}
+
+static void catchInterrupts() {
+  // LLVM sets its own handlers with the first temporary file; they must be
+  // there before ours.
+  sys::SetInterruptFunction([] {});
+  for (int Signal : {SIGINT, SIGTERM, SIGHUP})
+    std::signal(Signal, handleInterrupt);
+}
+
+//===----------------------------------------------------------------------===//
+// The parts of a study
+//===----------------------------------------------------------------------===//
+
+static double getSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// "KERNEL" of a symbol, without what a file's name should not have.
+static std::string makeFileName(StringRef Kernel) {
+  std::string Name = Kernel.take_front(64).str();
+  for (char &C : Name)
+    if (!isAlnum(C) && C != '_' && C != '-' && C != '.')
+      C = '_';
+  return Name;
+}
+
+static JournalHeader makeHeader(const TuneOptions &O, const TunedKernel &K,
+                                const Study &S, const SearchSpace &Space) {
+  JournalHeader H;
+  H.Name = K.Kernel.DemangledName.empty() ? K.Kernel.KernelName
+                                          : K.Kernel.DemangledName;
+  H.Objectives = S.Objectives;
+  json::Array Dimensions;
+  for (const Dimension &D : Space.dimensions())
+    Dimensions.push_back(formatv("{0}: {1} {2} {3} {4}", D.Name, int(D.Kind),
+                                 D.Count, D.Low, D.High)
+                             .str());
+  H.Identity = json::Object{{"static_hash", K.Kernel.StaticHash},
+                            {"record_ids", json::Array(K.recordIds())},
+                            {"dimensions", std::move(Dimensions)}};
+  H.Info = json::Object{{"sampler", O.Sampler},
+                        {"seed", std::to_string(O.Tuner.Seed)},
+                        {"mneme_version", getVersion()},
+                        {"study", getStudyText(S)}};
+  return H;
+}
+
+/// A study goes on with its own sampler and seed, unless there are others now.
+static Error takeSettings(TuneOptions &O, StringRef Path) {
+  Expected<JournalHeader> H = readJournalHeader(Path);
+  if (!H)
+    return H.takeError();
+  if (std::optional<StringRef> Name = H->Info.getString("sampler");
+      Name && !O.SamplerGiven)
+    O.Sampler = Name->str();
+  if (std::optional<StringRef> Seed = H->Info.getString("seed");
+      Seed && !O.SeedGiven)
+    Seed->getAsInteger(10, O.Tuner.Seed);
+  return Error::success();
+}
+
+static Expected<std::unique_ptr<Journal>>
+openJournal(TuneOptions &O, StringRef Dir, const TunedKernel &K, const Study &S,
+            const SearchSpace &Space) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, "study.log");
+  if (O.Repair) {
+    Expected<unsigned> Lines = repairJournal(Path);
+    if (!Lines)
+      return Lines.takeError();
+    if (*Lines)
+      printWarning(formatv("{0}: {1} damaged line(s) left out; the old file is "
+                           "{0}.damaged",
+                           Path, *Lines));
+  }
+  if (O.Resume)
+    if (Error E = takeSettings(O, Path))
+      return std::move(E);
+  JournalHeader Header = makeHeader(O, K, S, Space);
+  Expected<std::unique_ptr<Journal>> J =
+      O.Resume ? Journal::resume(Path, Header, Space)
+               : Journal::create(Path, Header, Space);
+  if (J)
+    for (const std::string &Text : (*J)->takeWarnings())
+      printWarning(Text);
+  return J;
+}
+
+static Expected<std::unique_ptr<ReplayFarm>>
+openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
+  FarmOptions F;
+  static_cast<FarmResources &>(F) = O.Resources;
+  F.Database = K.File;
+  F.RecordIds = K.recordIds();
+  F.Base = O.Replay;
+  for (const Objective &Obj : S.Objectives)
+    F.Base.Resources |= needsResources(Obj.Metric);
+  F.Listen = O.Listen;
+  F.Token = O.Token;
+  return ReplayFarm::create(std::move(F));
+}
+
+/// What was measured on: "cuda:0 NVIDIA H200, cuda:1 NVIDIA H200 of node7".
+static std::string describeDevice(const json::Object &Description) {
+  std::string Text;
+  if (const json::Array *Devices = Description.getArray("devices"))
+    for (const json::Value &V : *Devices) {
+      const json::Object &D = *V.getAsObject();
+      StringRef Device = D.getString("device").value_or("");
+      StringRef Name = D.getString("name").value_or("");
+      if (!Text.empty())
+        Text += ", ";
+      Text += Device;
+      if (Name != Device)
+        Text += (" " + Name).str();
+    }
+  if (std::optional<StringRef> Host = Description.getString("host"))
+    Text += (" of " + *Host).str();
+  return Text;
+}
+
+static ProgressPrinter::Style getProgressStyle(const TuneOptions &O) {
+  ProgressPrinter::Style Style;
+  Style.Terminal = sys::Process::StandardErrIsDisplayed();
+  Style.Quiet = O.Quiet;
+  if (unsigned Columns = sys::Process::StandardErrColumns())
+    Style.Columns = Columns;
+  return Style;
+}
+
+//===----------------------------------------------------------------------===//
+// Studies
+//===----------------------------------------------------------------------===//
+
+/// What can be said without a device.
+static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
+                            const Study &S, const SearchSpace &Space) {
+  printSpace(outs(), Space);
+  if (O.Mode == TuneMode::PrintSpace)
+    return 0;
+  ReplayOptions Replay = O.Replay;
+  Replay.RecordId = K.Instances.front().DynamicHash;
+  Expected<std::unique_ptr<ReplayPlan>> Plan =
+      ReplayPlan::create(K.File, std::move(Replay));
+  if (!Plan)
+    return Plan.takeError();
+  if (Error E = checkSpaces(S, (*Plan)->compiler()))
+    return std::move(E);
+  if (Error E = printFirstPoints(outs(), O, Space))
+    return std::move(E);
+  return 0;
+}
+
+static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
+                              const SearchSpace &Space, const Tuner &T,
+                              const StudyOutcome &Outcome,
+                              const ReplayFarm &Farm) {
+  StudyRecord R{Space, T.trials(), Outcome};
+  R.Kernel = K.Kernel.KernelName;
+  R.DemangledName = K.Kernel.DemangledName;
+  R.Name = R.DemangledName.empty() ? R.Kernel : R.DemangledName;
+  R.StaticHash = K.Kernel.StaticHash;
+  R.Device = describeDevice(Farm.describe());
+  R.Toolchain = json::Object{{"mneme", getVersion()},
+                             {"llvm", LLVM_VERSION_STRING},
+                             {"application", K.Kernel.Toolchain}};
+  R.Sampler = O.Sampler;
+  R.Seed = O.Tuner.Seed;
+  R.StudyText = getStudyText(Space.study());
+  R.RecordedPipeline = Farm.plans().front()->compiler().pipeline().str();
+  json::Value Statistics = toJSON(Farm.statistics());
+  R.Farm = std::move(*Statistics.getAsObject());
+  return R;
+}
+
+/// 1: not everything could be written; 2: nothing was verified.
+static int getExitCode(const StudyOutcome &O) {
+  if (O.Unlogged || O.End == StudyEnd::Lost)
+    return 1;
+  return O.Complete + O.Pruned == 0 && O.Failed != 0 ? 2 : 0;
+}
+
+static void printCommand(raw_ostream &OS, const TunedKernel &K,
+                         const TuneOptions &O, StringRef Dir) {
+  OS << formatv("{0,-12}  llvm-mneme-replay {1} --record-id={2}", "replay",
+                K.File, K.Instances.front().DynamicHash);
+  if (O.Resources.Devices.front() != "auto")
+    OS << " --device=" << O.Resources.Devices.front();
+  if (O.Replay.Host.Finish != HostFinish::O3)
+    OS << " --host-finish=" << getHostFinishName(O.Replay.Host.Finish);
+  OS << " --config=" << Dir << "/best.json\n";
+}
+
+static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
+                            StringRef Dir, const StudyRecord &R) {
+  Expected<std::vector<std::string>> Files = writeResults(O, Dir, R);
+  if (!Files)
+    return Files.takeError();
+  if (O.JSON) {
+    outs() << formatv("{0:2}\n", makeSummary(R));
+    return getExitCode(R.Outcome);
+  }
+  printSummary(outs(), R);
+  outs() << formatv("{0,-12}  {1}: study.log", "files", Dir);
+  for (const std::string &File : *Files)
+    outs() << ' ' << File;
+  outs() << '\n';
+  printCommand(outs(), K, O, Dir);
+  return getExitCode(R.Outcome);
+}
+
+/// Comparing pipelines on the host needs a CPU pipeline that does not repair
+/// what they left undone.
+static void warnOfHost(const TuneOptions &O, const json::Object &Description) {
+  if (StringRef(describeDevice(Description)).starts_with("host"))
+    printWarning(formatv(
+        "this is the host device with --host-finish={0}; what is faster here "
+        "is a reason to try it on a GPU, and no more",
+        getHostFinishName(O.Replay.Host.Finish)));
+}
+
+static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
+                          ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
+  std::string Dir = O.ResultsDir.empty()
+                        ? "mneme-study." + makeFileName(K.Kernel.KernelName)
+                        : O.ResultsDir;
+  if (Error E = prepareResults(O, Dir))
+    return std::move(E);
+  Expected<std::unique_ptr<ReplayFarm>> Farm = openFarm(O, K, S);
+  if (!Farm)
+    return Farm.takeError();
+  if (Error E = checkSpaces(S, (*Farm)->plans().front()->compiler()))
+    return std::move(E);
+  Expected<std::unique_ptr<Journal>> Log =
+      openJournal(O, Dir, K, S, *Spaces.front());
+  if (!Log)
+    return Log.takeError();
+  if (!O.Listen.empty())
+    printWarning("listening at " + (*Farm)->address());
+
+  std::vector<StudyInstance> Instances;
+  for (size_t I = 0; I != Spaces.size(); ++I)
+    Instances.push_back(
+        {K.Instances[I].DynamicHash, K.Weights[I], *Spaces[I]});
+  O.Tuner.MakeSampler = [&](const SamplerContext &Context) {
+    return createSampler(O.Sampler, Context);
+  };
+  O.Tuner.Interrupts = &Interrupts;
+  catchInterrupts();
+  ProgressPrinter Progress(errs(), getProgressStyle(O), getSeconds);
+  Tuner T(Instances, **Farm, Log->get(), &Progress, O.Tuner);
+  Expected<StudyOutcome> Outcome = T.run();
+  Progress.clear();
+  if (!Outcome)
+    return Outcome.takeError();
+  if (!O.Quiet)
+    warnOfHost(O, (*Farm)->describe());
+  if (Error E = (*Log)->sync())
+    return std::move(E);
+  return report(O, K, Dir,
+                makeRecord(O, K, *Spaces.front(), T, *Outcome, **Farm));
+}
+
+Expected<int> mneme::runStudy(TuneOptions O) {
+  Expected<Study> S = makeStudy(O);
+  if (!S)
+    return S.takeError();
+  if (O.Mode == TuneMode::PrintStudy) {
+    if (Error E = printStudyText(outs(), *S))
+      return std::move(E);
+    return 0;
+  }
+  Expected<TunedKernel> K = chooseRecording(O);
+  if (!K)
+    return K.takeError();
+  Expected<std::vector<std::unique_ptr<SearchSpace>>> Spaces =
+      bindStudy(*S, *K);
+  if (!Spaces)
+    return Spaces.takeError();
+  if (O.Mode != TuneMode::Run)
+    return runDry(O, *K, *S, *Spaces->front());
+  return tune(O, *K, *S, *Spaces);
+}

@@ -1,0 +1,79 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Searches for a configuration under which a recorded kernel is faster.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Tune.h"
+#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/Version.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr StringLiteral ToolName = "llvm-mneme-tune";
+
+void mneme::printWarning(const Twine &Text) {
+  WithColor::warning(errs(), ToolName) << Text << '\n';
+}
+
+static Error runWorker(const TuneOptions &O) {
+  FarmWorkerOptions W;
+  static_cast<FarmResources &>(W) = O.Resources;
+  W.Coordinator = O.Worker;
+  W.Token = O.Token;
+  return runFarmWorker(std::move(W));
+}
+
+static Expected<int> run() {
+  Expected<TuneOptions> O = readOptions();
+  if (!O)
+    return O.takeError();
+  switch (O->Mode) {
+  case TuneMode::ListSamplers:
+    listSamplers(outs());
+    return 0;
+  case TuneMode::ListExports:
+    listExports(outs());
+    return 0;
+  case TuneMode::ListDevices:
+    listDevices(outs());
+    return 0;
+  case TuneMode::ListPresets:
+    if (Error E = printPresets(outs()))
+      return std::move(E);
+    return 0;
+  case TuneMode::Worker:
+    if (Error E = runWorker(*O))
+      return std::move(E);
+    return 0;
+  default:
+    return runStudy(std::move(*O));
+  }
+}
+
+int main(int argc, char **argv) {
+  InitLLVM X(argc, argv);
+  registerOptions();
+  cl::AddExtraVersionPrinter(mneme::printVersion);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Mneme: tune a recorded kernel: pipelines, flags, launches\n");
+  Expected<int> Status = run();
+  if (Status)
+    return *Status;
+  Error E = Status.takeError();
+  int ExitCode = E.isA<BaselineError>() ? 2 : 1;
+  WithColor::error(errs(), ToolName) << toString(std::move(E)) << '\n';
+  return ExitCode;
+}
