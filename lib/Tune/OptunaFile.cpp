@@ -52,6 +52,8 @@ OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
   if (FD < 0)
     return createFileError(Path, errnoAsErrorCode());
   std::unique_ptr<OptunaFile> File(new OptunaFile(Path, FD, O));
+  if (std::error_code EC = sys::fs::real_path(Path, File->LockTarget))
+    return createFileError(Path, EC);
   // Where the file system has no such locks there is nothing to be done.
   if (::flock(FD, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return File->fail("in use by another llvm-mneme-tune");
@@ -63,14 +65,10 @@ OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
 //===----------------------------------------------------------------------===//
 
 Error OptunaFile::lock() {
-  // Optuna looks at the age of what the link leads to: it must lead somewhere.
-  SmallString<128> Target;
-  if (std::error_code EC = sys::fs::real_path(Path, Target))
-    return fail(EC);
   double Begin = now(), SeenSince = Begin;
   struct stat Seen = {};
   std::chrono::milliseconds Pause(1);
-  while (::symlink(Target.c_str(), LockPath.c_str()) != 0) {
+  while (::symlink(LockTarget.c_str(), LockPath.c_str()) != 0) {
     if (errno != EEXIST)
       return createFileError(LockPath, errnoAsErrorCode());
     struct stat Lock;

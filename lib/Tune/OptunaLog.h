@@ -17,6 +17,7 @@
 #define LLVM_MNEME_LIB_TUNE_OPTUNALOG_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Tune/Journal.h"
@@ -142,6 +143,8 @@ private:
   Error apply(StringRef Lines, LineFn Apply);
 
   std::string Path, LockPath;
+  /// Optuna looks at the age of what the lock leads to: it must lead somewhere.
+  SmallString<128> LockTarget;
   int FD;
   JournalOptions O;
   uint64_t Offset = 0; ///< Up to which the file was read.
