@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A database of Optuna. There is no table alembic_version: the Optuna that opens
-// the database first then makes it one of its own version, from 3.0 on.
+// A database of Optuna. There is no table alembic_version: the Optuna that
+// opens the database first then makes it one of its own version, from 3.0 on.
 //
 //===----------------------------------------------------------------------===//
 

@@ -49,10 +49,11 @@ static json::Object makeResult(const StudyRecord &R, const Trial &T) {
   json::Array Measurements;
   for (const auto &[Name, V] : Sorted) {
     bool IsTime = Name == "time";
+    StringRef Unit = IsTime ? "ms" : getMetricUnit(Name).value_or("");
     Measurements.push_back(
         json::Object{{"name", Name},
                      {"value", IsTime ? toMilliseconds(V) : V},
-                     {"unit", IsTime ? "ms" : getMetricUnit(Name).value_or("")}});
+                     {"unit", Unit}});
   }
   bool Correct = T.State != TrialState::Failed;
   return json::Object{
