@@ -120,17 +120,27 @@ mneme::bindStudy(const Study &S, const TunedKernel &K) {
   return Spaces;
 }
 
+static Error checkPipelines(StringRef Of, StringRef Text,
+                            const KernelCompiler &Compiler) {
+  Expected<PipelineSpace> Space = PipelineSpace::parse(Text);
+  Error E = Space ? Compiler.checkSpace(*Space) : Space.takeError();
+  if (!E)
+    return E;
+  return createStringError("pipelines of '" + Of +
+                           "': " + toString(std::move(E)));
+}
+
 Error mneme::checkSpaces(const Study &S, const KernelCompiler &Compiler) {
-  for (const Parameter &P : S.Parameters) {
-    if (P.Kind != Parameter::Pipeline)
-      continue;
-    Expected<PipelineSpace> Space = PipelineSpace::parse(P.Space);
-    if (!Space)
-      return Space.takeError();
-    if (Error E = Compiler.checkSpace(*Space))
-      return createStringError("pipelines of '" + P.Name +
-                               "': " + toString(std::move(E)));
-  }
+  for (const Parameter &P : S.Parameters)
+    if (P.Kind == Parameter::Pipeline)
+      if (Error E = checkPipelines(P.Name, P.Space, Compiler))
+        return E;
+  // A pipeline that is not searched.
+  for (const ConfigField &F : S.Fields)
+    if (F.Key == "passes" && F.Is.kind() == Expr::Constant)
+      if (const auto *Text = std::get_if<std::string>(&F.Is.value()))
+        if (Error E = checkPipelines(F.Key, *Text, Compiler))
+          return E;
   return Error::success();
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # From a fresh Debian 12 machine to kernels recorded and replayed: installs what is
 # missing, builds Mneme and the examples, records every example on the host device,
-# replays every kernel under several pipelines and prints a table.
+# replays every kernel under several pipelines, prints a table and tunes one kernel for
+# some seconds.
 #
 #   utils/quickstart.sh [--no-install] [--no-build] [output folder]
 #
@@ -45,7 +46,8 @@ if [ "$build" = 1 ]; then
 fi
 record=$BUILD/bin/llvm-mneme-record
 replay=$BUILD/bin/llvm-mneme-replay
-for file in "$record" "$replay" "$BUILD/lib/MnemePass.so"; do
+tune=$BUILD/bin/llvm-mneme-tune
+for file in "$record" "$replay" "$tune" "$BUILD/lib/MnemePass.so"; do
   [ -f "$file" ] || die "the build has not made $file"
 done
 
@@ -74,4 +76,9 @@ done
 
 say "replaying every recorded launch"
 python3 "$ROOT/utils/summarize.py" --replay="$replay" "${recorded[@]}" || failed=1
+
+say "tuning a kernel: shapes of its blocks, three pipelines"
+rm -rf "$out/tuned"
+"$tune" "$out/recordings/saxpy" --device=host --block-x=64..512:64 \
+  --passes='default<{O1|O2|O3}>' --trials=16 --quiet -o "$out/tuned" || failed=1
 exit $failed

@@ -1,4 +1,5 @@
 """documented.py HELP RST: fails unless every option of HELP stands in RST."""
+import os
 import re
 import sys
 
@@ -10,5 +11,6 @@ missing = sorted(options - documented)
 if missing:
     sys.exit("not documented: " + ", ".join(missing))
 title, rule = text.splitlines()[:2]
-if not title.startswith("llvm-mneme-replay - ") or len(rule) != len(title) or set(rule) != {"="}:
+tool = os.path.splitext(os.path.basename(sys.argv[2]))[0]
+if not title.startswith(tool + " - ") or len(rule) != len(title) or set(rule) != {"="}:
     sys.exit("the title is not that of a man page")
