@@ -34,6 +34,13 @@ config.substitutions.append(("%mneme_pass", plugin))
 config.substitutions.append(
     ("%mneme_rt", os.path.join(config.mneme_lib_dir, "libmneme_rt.so"))
 )
+# Passes that go wrong (test/tools/mneme-test-passes).
+config.substitutions.append(
+    (
+        "%test_passes",
+        os.path.join(config.mneme_lib_dir, "MnemeTestPasses" + config.llvm_plugin_ext),
+    )
+)
 config.substitutions.append(("%mneme_src", config.mneme_src_root))
 config.substitutions.append(("%mneme_obj", config.mneme_obj_root))
 
