@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Tune/Journal.h"
 #include "llvm/Mneme/Tune/Progress.h"
 #include "llvm/Mneme/Tune/Summary.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -235,13 +236,15 @@ static void printCommand(raw_ostream &OS, const TunedKernel &K,
 static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
                             StringRef Dir, const StudyRecord &R) {
   Expected<std::vector<std::string>> Files = writeResults(O, Dir, R);
+  // What was found is said even if it cannot be written.
+  if (O.JSON)
+    outs() << formatv("{0:2}\n", makeSummary(R));
+  else
+    printSummary(outs(), R);
   if (!Files)
     return Files.takeError();
-  if (O.JSON) {
-    outs() << formatv("{0:2}\n", makeSummary(R));
+  if (O.JSON)
     return getExitCode(R.Outcome);
-  }
-  printSummary(outs(), R);
   outs() << formatv("{0,-12}  {1}: study.log", "files", Dir);
   for (const std::string &File : *Files)
     outs() << ' ' << File;
@@ -260,11 +263,64 @@ static void warnOfHost(const TuneOptions &O, const json::Object &Description) {
         getHostFinishName(O.Replay.Host.Finish)));
 }
 
+/// Before anything is written: a sampler that cannot be made. Not of programs,
+/// which would begin to run.
+static Error checkSampler(const TuneOptions &O, const SearchSpace &Space) {
+  if (StringRef(O.Sampler).starts_with("external"))
+    return Error::success();
+  std::vector<Trial> History;
+  DenseSet<uint64_t> Proposed;
+  std::vector<Direction> Directions;
+  for (const Objective &Obj : Space.study().Objectives)
+    Directions.push_back(Obj.Dir);
+  SamplerContext Context{Space, Directions, O.Tuner.Seed, History, Proposed};
+  return createSampler(O.Sampler, Context).takeError();
+}
+
+/// A study that did not even begin is not one to go on with.
+static void discardJournal(std::unique_ptr<Journal> Log, StringRef Dir) {
+  Log.reset();
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, "study.log");
+  sys::fs::remove(Path);
+}
+
+static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
+                          ReplayFarm &Farm, std::unique_ptr<Journal> Log,
+                          ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
+  std::vector<StudyInstance> Instances;
+  for (size_t I = 0; I != Spaces.size(); ++I)
+    Instances.push_back(
+        {K.Instances[I].DynamicHash, K.Weights[I], *Spaces[I]});
+  O.Tuner.MakeSampler = [&](const SamplerContext &Context) {
+    return createSampler(O.Sampler, Context);
+  };
+  O.Tuner.Interrupts = &Interrupts;
+  catchInterrupts();
+  ProgressPrinter Progress(errs(), getProgressStyle(O), getSeconds);
+  Tuner T(Instances, Farm, Log.get(), &Progress, O.Tuner);
+  Expected<StudyOutcome> Outcome = T.run();
+  Progress.clear();
+  if (!Outcome) {
+    if (T.trials().empty())
+      discardJournal(std::move(Log), Dir);
+    return Outcome.takeError();
+  }
+  if (!O.Quiet)
+    warnOfHost(O, Farm.describe());
+  if (Error E = Log->sync())
+    printWarning(toString(std::move(E)));
+  return report(O, K, Dir,
+                makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm));
+}
+
 static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
                           ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
   std::string Dir = O.ResultsDir.empty()
                         ? "mneme-study." + makeFileName(K.Kernel.KernelName)
                         : O.ResultsDir;
+  if (Error E = checkSampler(O, *Spaces.front()))
+    return std::move(E);
   if (Error E = prepareResults(O, Dir))
     return std::move(E);
   Expected<std::unique_ptr<ReplayFarm>> Farm = openFarm(O, K, S);
@@ -278,28 +334,7 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
     return Log.takeError();
   if (!O.Listen.empty())
     printWarning("listening at " + (*Farm)->address());
-
-  std::vector<StudyInstance> Instances;
-  for (size_t I = 0; I != Spaces.size(); ++I)
-    Instances.push_back(
-        {K.Instances[I].DynamicHash, K.Weights[I], *Spaces[I]});
-  O.Tuner.MakeSampler = [&](const SamplerContext &Context) {
-    return createSampler(O.Sampler, Context);
-  };
-  O.Tuner.Interrupts = &Interrupts;
-  catchInterrupts();
-  ProgressPrinter Progress(errs(), getProgressStyle(O), getSeconds);
-  Tuner T(Instances, **Farm, Log->get(), &Progress, O.Tuner);
-  Expected<StudyOutcome> Outcome = T.run();
-  Progress.clear();
-  if (!Outcome)
-    return Outcome.takeError();
-  if (!O.Quiet)
-    warnOfHost(O, (*Farm)->describe());
-  if (Error E = (*Log)->sync())
-    return std::move(E);
-  return report(O, K, Dir,
-                makeRecord(O, K, *Spaces.front(), T, *Outcome, **Farm));
+  return tune(O, K, Dir, **Farm, std::move(*Log), Spaces);
 }
 
 Expected<int> mneme::runStudy(TuneOptions O) {

@@ -195,7 +195,7 @@ TEST_F(MinimalChangeTest, FindsThePassesThatMatter) {
     StringRef P = C.getString("passes").value_or("");
     if (P.contains("function()") || P.starts_with(","))
       return 0.;
-    return P.contains("licm<hoist>") && P.contains("gvn") ? 1.4 : 1;
+    return P.contains("licm<hoist") && P.contains("gvn") ? 1.4 : 1;
   };
   Found M =
       findOf("module(globaldce,function(sroa,early-cse<memssa>,"

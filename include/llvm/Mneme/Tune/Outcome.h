@@ -63,8 +63,8 @@ struct FinalTestResult {
   /// Index of the candidate that the re-test found to be the best; unset when
   /// none got through.
   std::optional<size_t> Winner;
-  /// The winner's speed-up in fresh pairs of its own, which had no part in
-  /// choosing it.
+  /// The winner's speed-up in fresh pairs of its own, twice as many, which had
+  /// no part in choosing it; unset if it did not survive.
   std::optional<RetestedTrial> Confirmed;
   /// Is the confirmed speed-up's interval above 1?
   bool isSignificant() const { return Confirmed && Confirmed->survived(); }
