@@ -27,6 +27,36 @@
 namespace llvm {
 namespace mneme {
 
+/// What may pass until a process says what it begins.
+constexpr double SetupSeconds = 300;
+
+/// How often a lock that somebody has is looked at.
+constexpr double LockSeconds = 0.1;
+
+/// How often a job may be begun again because somebody killed the process.
+constexpr unsigned MaxLosses = 1;
+
+/// Jobs that wait in a run process's connection, so that it never does.
+constexpr unsigned Prefetched = 2;
+
+/// Seconds since the epoch.
+inline double epochSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+inline double secondsSince(std::chrono::steady_clock::time_point T) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - T)
+      .count();
+}
+
+inline std::chrono::steady_clock::time_point inSeconds(double S) {
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+             std::chrono::duration<double>(S));
+}
+
 /// A request that is under way.
 struct Job {
   uint64_t Ticket = 0; ///< Its number here, from 1.
@@ -50,6 +80,7 @@ struct Job {
   Duplicate Level = Duplicate::None;
   std::string IRHash, AssemblyHash;
   unsigned Losses = 0; ///< Processes and machines that were lost under it.
+  unsigned Overtaken = 0; ///< By jobs of another recorded launch.
   double CompileSeconds = 0;
   double Started = 0; ///< Seconds since the epoch; 0: not yet.
   std::string Failure, Error; ///< If Failed.
@@ -128,6 +159,7 @@ private:
     json::Object Description;
     Time Since; ///< That it is open.
     std::deque<uint64_t> Sent; ///< See Jobs.
+    unsigned Instance = 0; ///< Of the job that was sent last.
     bool Comparing = false;
     /// Hashes of the code that it has, last used first.
     std::list<std::pair<std::string, uint64_t>> Holds;
@@ -203,6 +235,7 @@ private:
   bool isUsable(DeviceSlot &D);
   bool isReserved(const DeviceSlot &D) const;
   void sendCode(Runner &R, const CodeEntry &Code);
+  Job *takeReady(const Runner &R);
   void sendJob(DeviceSlot &D, Job &J);
   double getLaunchTimeout(const EvaluationRequest &R) const;
   Error handle(DeviceSlot &D, Runner &R, Frame F);

@@ -43,6 +43,7 @@ public:
   struct Shared {
     std::atomic<int> Compiled, Run, Opened, Running, MostRunning;
     std::atomic<int> OpenFails;
+    std::atomic<unsigned> Instance, Switches;
   };
   Shared *S;
 
@@ -158,6 +159,8 @@ public:
     int Running = ++S->Running;
     S->MostRunning = std::max<int>(S->MostRunning, Running);
     ++S->Run;
+    if (S->Instance.exchange(R.Instance) != R.Instance)
+      ++S->Switches;
     EXPECT_EQ(Code.Bytes.find("code " + Code.CodeHash), 0u);
     Stage("the launch", R.LaunchTimeout);
     act(R, "run");
@@ -366,6 +369,27 @@ TEST_F(FarmTest, LaunchesNeedNoCompilation) {
   EXPECT_EQ(S.Compiles, 1u);
   EXPECT_EQ(S.Runs, 20u);
   EXPECT_EQ(S.SameConfig, 19u);
+}
+
+TEST_F(FarmTest, StaysWithTheMemoryThatIsThere) {
+  start();
+  for (uint64_t I = 0; I != 20; ++I) {
+    EvaluationRequest R =
+        request(I, {{"code", "c"}, {"launch", std::to_string(I)}});
+    R.Instance = I % 2;
+    ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  }
+  EXPECT_EQ(collect().size(), 20u);
+  EXPECT_EQ(Backend.S->Switches, 1u);
+  // Nobody waits for ever.
+  for (uint64_t I = 100; I != 200; ++I) {
+    EvaluationRequest R =
+        request(I, {{"code", "d"}, {"launch", std::to_string(I)}});
+    R.Instance = I == 101 ? 2 : 0;
+    ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  }
+  EXPECT_EQ(collect().size(), 100u);
+  EXPECT_EQ(Backend.S->Switches, 4u);
 }
 
 TEST_F(FarmTest, FreshIsMeasuredAgain) {

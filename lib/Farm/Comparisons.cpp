@@ -1,0 +1,178 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The coordinator's comparisons: several candidates in one run process, while
+// nothing else runs there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Coordinator.h"
+#include "Messages.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+Error Coordinator::turn() {
+  bool Ignored = false;
+  pump(1, -1, Ignored);
+  return checkAlive();
+}
+
+/// Does nothing run where a comparison is to run?
+bool Coordinator::isQuiet() const {
+  for (const auto &D : Devices)
+    if (isReserved(*D) && D->Active && !D->Active->Sent.empty())
+      return false;
+  return true;
+}
+
+/// Their time does not go on, either.
+void Coordinator::pauseCompilers(bool Stop) {
+  if (!Config.PauseCompilesToCompare || Stop == Paused.has_value())
+    return;
+  for (auto &C : Compilers) {
+    if (!C->P || C->Ending)
+      continue;
+    C->P->pause(Stop);
+    if (!Stop && C->Deadline)
+      *C->Deadline += Clock::now() - *Paused;
+  }
+  Paused.reset();
+  if (Stop)
+    Paused = Clock::now();
+}
+
+Expected<PairedEvaluation>
+Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests,
+                         unsigned Rounds) {
+  Comparison Now;
+  PairedEvaluation Failure;
+  Failure.Id = Requests.front().Id;
+  for (const EvaluationRequest &R : Requests) {
+    Expected<FarmKeys> Keys = Backend.keys(R);
+    if (!Keys) {
+      Failure.Failure = "Invalid";
+      Failure.Error = toString(Keys.takeError());
+      break;
+    }
+    auto Owned = std::make_unique<Job>();
+    Job &J = *Owned;
+    J.Ticket = NextTicket++;
+    J.Request = R;
+    J.Keys = std::move(*Keys);
+    J.ForPair = true;
+    Jobs[J.Ticket] = std::move(Owned);
+    Now.Members.push_back(J.Ticket);
+    admit(J);
+  }
+  scope_exit Leave([&] {
+    Current = nullptr;
+    for (uint64_t Ticket : Now.Members) {
+      Job &J = *find(Ticket);
+      leaveCode(J);
+      if (J.State == Job::Waiting || J.State == Job::Compiling)
+        erase(CodeTable::resolve(*J.Code).Waiting, &J);
+      Jobs.erase(Ticket);
+    }
+    Codes.shrink();
+  });
+  auto Pending = [&](uint64_t Ticket) {
+    return find(Ticket)->State != Job::Held &&
+           find(Ticket)->State != Job::Failed;
+  };
+  while (Failure.Failure.empty() && any_of(Now.Members, Pending))
+    if (Error E = turn())
+      return std::move(E);
+  for (uint64_t Ticket : Now.Members)
+    if (Job &J = *find(Ticket);
+        J.State == Job::Failed && Failure.Failure.empty()) {
+      Failure.Failure = J.Failure;
+      Failure.Error = J.Error;
+    }
+  if (!Failure.Failure.empty())
+    return std::move(Failure);
+
+  Current = &Now;
+  while (!Now.Result) {
+    if (Now.Device && !Now.Device->Reason.empty())
+      Now.Device = nullptr;
+    if (!Now.Device)
+      for (auto &D : Devices)
+        if (D->Reason.empty() && !Now.Device)
+          Now.Device = D.get();
+    if (!Now.Device)
+      return compareOutside(Requests, Rounds);
+    if (!Now.Sent && isUsable(*Now.Device) && isQuiet()) {
+      Now.Sent = true;
+      pauseCompilers(true);
+      Runner &R = *Now.Device->Active;
+      json::Array List, Hashes;
+      double Limit = 0;
+      for (uint64_t Ticket : Now.Members) {
+        Job &J = *find(Ticket);
+        sendCode(R, *J.Code);
+        EvaluationRequest Request = J.Request;
+        Request.LaunchTimeout = getLaunchTimeout(Request);
+        Limit = std::max(Limit, Request.LaunchTimeout);
+        List.push_back(toJSON(Request));
+        Hashes.push_back(J.Code->Code.CodeHash);
+      }
+      R.Comparing = true;
+      setStage(R, "", SetupSeconds + Limit);
+      R.P->channel().queue(json::Object{{"do", "compare"},
+                                        {"number", Now.Members.front()},
+                                        {"requests", std::move(List)},
+                                        {"hashes", std::move(Hashes)},
+                                        {"rounds", Rounds}});
+    }
+    Error E = turn();
+    if (Now.Result || !Now.Sent || E)
+      pauseCompilers(false);
+    if (E)
+      return std::move(E);
+  }
+  Now.Result->Id = Requests.front().Id;
+  return std::move(*Now.Result);
+}
+
+Expected<PairedEvaluation>
+Coordinator::compareOutside(ArrayRef<EvaluationRequest> Requests,
+                            unsigned Rounds) {
+  bool Asked = false;
+  while (true) {
+    if (!Others)
+      return createStringError("there is no device to compare on");
+    Asked = Asked || Others->compare(Requests, Rounds);
+    if (Error E = turn())
+      return std::move(E);
+    if (!Asked)
+      continue;
+    Expected<std::optional<PairedEvaluation>> P = Others->takeComparison();
+    if (!P) {
+      tell(toString(P.takeError()));
+      Asked = false;
+    } else if (*P) {
+      (*P)->Id = Requests.front().Id;
+      return std::move(**P);
+    }
+  }
+}
+
+Expected<PairedEvaluation>
+Coordinator::comparePaired(ArrayRef<EvaluationRequest> Requests,
+                           unsigned Rounds) {
+  if (Requests.empty())
+    return PairedEvaluation();
+  if (Error E = checkAlive())
+    return std::move(E);
+  bool Here = any_of(Devices, [](const auto &D) { return D->Reason.empty(); });
+  return Here ? compareHere(Requests, Rounds)
+              : compareOutside(Requests, Rounds);
+}

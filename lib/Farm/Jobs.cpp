@@ -1,0 +1,314 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The coordinator's requests: what they wait for, and what their results are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Coordinator.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+Job *Coordinator::find(uint64_t Ticket) {
+  auto It = Jobs.find(Ticket);
+  return It == Jobs.end() ? nullptr : It->second.get();
+}
+
+static std::string makeResultKey(const FarmKeys &Keys, unsigned Instance) {
+  return Keys.Compile + "\n" + Keys.Launch + "\n" + std::to_string(Instance);
+}
+
+static std::string makeCodeKey(StringRef CodeHash, const Job &J) {
+  return makeResultKey({CodeHash.str(), J.Keys.Launch}, J.Request.Instance);
+}
+
+Error Coordinator::submit(EvaluationRequest R) {
+  ++Stats.Requests;
+  auto Owned = std::make_unique<Job>();
+  Job &J = *Owned;
+  J.Ticket = NextTicket++;
+  J.Request = std::move(R);
+  Jobs[J.Ticket] = std::move(Owned);
+  Expected<FarmKeys> Keys = Backend.keys(J.Request);
+  if (!Keys) {
+    fail(J, "Invalid", toString(Keys.takeError()));
+    return Error::success();
+  }
+  J.Keys = std::move(*Keys);
+  admit(J);
+  dispatch();
+  return Error::success();
+}
+
+/// Finds out whether its result is known, or will be, and else its code.
+void Coordinator::admit(Job &J) {
+  if (!J.Request.Fresh && !J.ForPair) {
+    std::string Key = makeResultKey(J.Keys, J.Request.Instance);
+    if (ResultEntry *R = Results.find(Key)) {
+      if (R->answers(J.Request))
+        return finishAs(J, *R, Duplicate::Config);
+      if (R->Leader) {
+        J.State = Job::Following;
+        J.Level = Duplicate::Config;
+        R->Followers.push_back(&J);
+        return;
+      }
+    }
+    J.Result = &Results.add(Key);
+    J.Result->Leader = &J;
+    J.Result->StopAbove = J.Request.StopAbove;
+  }
+  bool IsNew = false;
+  J.Code = &Codes.get(J.Keys.Compile, IsNew);
+  if (!IsNew) {
+    J.Level = Duplicate::Config;
+    ++Stats.SameConfig;
+  }
+  route(J);
+}
+
+void Coordinator::waitForCode(Job &J, CodeEntry &C) {
+  J.State = Job::Waiting;
+  bool Urgent = J.Request.Fresh || J.ForPair;
+  if (Urgent)
+    C.Waiting.insert(C.Waiting.begin(), &J);
+  else
+    C.Waiting.push_back(&J);
+  if (C.State != CodeEntry::Wanted || C.Queued)
+    return;
+  C.Queued = true;
+  if (Urgent)
+    CompileQueue.push_front(&C);
+  else
+    CompileQueue.push_back(&C);
+}
+
+/// Sends a job on to where its code lets it go.
+void Coordinator::route(Job &J) {
+  CodeEntry &C = CodeTable::resolve(*J.Code);
+  J.Code = &C;
+  if (C.State != CodeEntry::Made)
+    return waitForCode(J, C);
+  if (!C.Code.Failure.empty()) {
+    Evaluation E;
+    E.Failure = C.Code.Failure;
+    E.Error = C.Code.Error;
+    if (C.FirstId != J.Request.Id) {
+      E.DuplicateKind =
+          J.Level == Duplicate::None ? Duplicate::Config : J.Level;
+      E.DuplicateOf = C.FirstId;
+    }
+    return finish(J, std::move(E));
+  }
+  if (J.Result) {
+    ResultEntry *Other = Results.meet(
+        *J.Result, makeCodeKey(C.Code.CodeHash, J), J.Request);
+    if (Other) {
+      Duplicate Level =
+          J.Level == Duplicate::None ? Duplicate::Code : J.Level;
+      // Those that wait for this one wait for that one now.
+      std::vector<Job *> Followers = std::move(J.Result->Followers);
+      J.Result->Followers.clear();
+      J.Result = nullptr;
+      if (Other->Done) {
+        finishAs(J, *Other, Level);
+      } else {
+        J.State = Job::Following;
+        J.Level = Level;
+        Other->Followers.push_back(&J);
+      }
+      for (Job *F : Followers) {
+        F->Level = Level;
+        if (Other->answers(F->Request))
+          finishAs(*F, *Other, Level);
+        else if (Other->Done)
+          admit(*F);
+        else
+          Other->Followers.push_back(F);
+      }
+      return;
+    }
+  }
+  if (!C.Bytes) {
+    C.State = CodeEntry::Wanted; // once more
+    return waitForCode(J, C);
+  }
+  ++C.Users;
+  Codes.touch(C);
+  if (J.ForPair) {
+    J.State = Job::Held;
+    return;
+  }
+  J.State = Job::Ready;
+  if (J.Request.Fresh)
+    ReadyQueue.push_front(J.Ticket);
+  else
+    ReadyQueue.push_back(J.Ticket);
+}
+
+std::vector<Job *> Coordinator::takeWaiting(CodeEntry &C) {
+  std::vector<Job *> Taken = std::move(C.Waiting);
+  C.Waiting.clear();
+  return Taken;
+}
+
+/// It no longer needs the code's bytes.
+void Coordinator::leaveCode(Job &J) {
+  if (J.State == Job::Ready || J.State == Job::Sent || J.State == Job::Held)
+    --J.Code->Users;
+}
+
+void Coordinator::fail(Job &J, StringRef Failure, StringRef Error) {
+  Evaluation E;
+  E.Failure = Failure.str();
+  E.Error = Error.str();
+  finish(J, std::move(E));
+}
+
+void Coordinator::finishAs(Job &J, const ResultEntry &R, Duplicate Level) {
+  Evaluation E = R.Result;
+  E.DuplicateKind = Level;
+  if (!E.DuplicateOf)
+    E.DuplicateOf = R.Result.Id;
+  E.RunSeconds = E.CompileSeconds = E.Started = 0;
+  ++Stats.Reused;
+  finish(J, std::move(E));
+}
+
+/// Its result, and with that the job's end.
+void Coordinator::finish(Job &J, Evaluation E) {
+  leaveCode(J);
+  E.Id = J.Request.Id;
+  if (!J.IRHash.empty())
+    E.IRHash = J.IRHash;
+  if (!J.AssemblyHash.empty())
+    E.AssemblyHash = J.AssemblyHash;
+  if (J.Code && J.State != Job::Away) {
+    const FarmCode &C = CodeTable::resolve(*J.Code).Code;
+    for (auto [To, From] : {std::pair(&E.IRHash, &C.IRHash),
+                            std::pair(&E.AssemblyHash, &C.AssemblyHash),
+                            std::pair(&E.CodeHash, &C.CodeHash)})
+      if (To->empty())
+        *To = *From;
+    E.CompileSeconds = J.CompileSeconds;
+  }
+  E.Ended = epochSeconds();
+  if (E.Started == 0)
+    E.Started = J.Started ? J.Started : E.Ended;
+  if (J.ForPair) {
+    J.State = Job::Failed;
+    J.Failure = E.Failure;
+    J.Error = E.Error;
+    return;
+  }
+  ResultEntry *R = J.Result;
+  if (R && J.State == Job::Away && !E.CodeHash.empty())
+    Results.publish(*R, makeCodeKey(E.CodeHash, J));
+  EvaluationRequest Request = std::move(J.Request);
+  Jobs.erase(J.Ticket);
+  ++Stats.Results;
+  Finished.push_back(E);
+  if (R)
+    settle(*R, Request, E);
+}
+
+/// Those that waited for a result have it now.
+void Coordinator::settle(ResultEntry &R, const EvaluationRequest &Leader,
+                         const Evaluation &E) {
+  std::vector<Job *> Followers = std::move(R.Followers);
+  R.Followers.clear();
+  R.Leader = nullptr;
+  // That says nothing about the candidate.
+  R.Done = E.Failure != "WorkerLost";
+  R.StopAbove = Leader.StopAbove;
+  R.Result = E;
+  R.Result.Details = nullptr; // it is with the one that was measured
+  for (Job *F : Followers) {
+    if (R.answers(F->Request))
+      finishAs(*F, R, F->Level);
+    else
+      admit(*F);
+  }
+}
+
+void Coordinator::remember(const EvaluationRequest &R,
+                           const Evaluation &Known) {
+  if (Known.Failure == "WorkerLost" || Known.Failure == "Invalid")
+    return;
+  Expected<FarmKeys> Keys = Backend.keys(R);
+  if (!Keys) {
+    consumeError(Keys.takeError());
+    return;
+  }
+  std::string Key = makeResultKey(*Keys, R.Instance);
+  if (Results.find(Key))
+    return;
+  ResultEntry &E = Results.add(Key);
+  E.Done = true;
+  E.Result = Known;
+  E.Result.Id = Known.DuplicateOf.value_or(Known.Id);
+  E.Result.DuplicateOf.reset();
+  E.Result.Details = nullptr;
+  E.StopAbove = R.StopAbove;
+  bool IsNew = false;
+  CodeEntry &C = Codes.get(Keys->Compile, IsNew);
+  FarmCode Code;
+  Code.IRHash = Known.IRHash;
+  Code.AssemblyHash = Known.AssemblyHash;
+  Code.CodeHash = Known.CodeHash;
+  if (Known.CodeHash.empty()) {
+    Code.Failure = Known.Failure;
+    Code.Error = Known.Error;
+    if (Known.Failure.empty())
+      return;
+  } else {
+    Job Like;
+    Like.Keys = *Keys;
+    Like.Request.Instance = R.Instance;
+    Results.meet(E, makeCodeKey(Known.CodeHash, Like), R);
+  }
+  if (C.State != CodeEntry::Wanted || !C.Waiting.empty())
+    return;
+  CodeEntry *Root = &C;
+  for (auto [Level, Hash] :
+       {std::pair(Duplicate::IR, &Known.IRHash),
+        std::pair(Duplicate::Assembly, &Known.AssemblyHash)})
+    if (!Hash->empty() && Root == &C)
+      if (CodeEntry *Other = Codes.meet(C, Level, *Hash))
+        Root = Other;
+  if (Root == &C)
+    Codes.finish(C, std::move(Code), E.Result.Id);
+}
+
+std::vector<uint64_t> Coordinator::cancel() {
+  std::vector<uint64_t> Forgotten;
+  for (auto It = Jobs.begin(); It != Jobs.end();) {
+    Job &J = *It->second;
+    if (J.ForPair || J.State == Job::Compiling || J.State == Job::Sent ||
+        J.State == Job::Away) {
+      ++It;
+      continue;
+    }
+    leaveCode(J);
+    if (J.State == Job::Waiting)
+      erase(CodeTable::resolve(*J.Code).Waiting, &J);
+    if (J.Result)
+      Results.forget(*J.Result);
+    Forgotten.push_back(J.Request.Id);
+    It = Jobs.erase(It);
+  }
+  // Followers are gone, those of whom they waited for may not be.
+  for (auto &[Ticket, J] : Jobs)
+    if (J->Result)
+      J->Result->Followers.clear();
+  ReadyQueue.clear();
+  Stats.Requests -= Forgotten.size();
+  return Forgotten;
+}

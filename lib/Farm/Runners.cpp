@@ -1,0 +1,323 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The coordinator's run processes: one a device that is used, and one that
+// waits for that to die.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Coordinator.h"
+#include "Messages.h"
+#include "Workers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/Statistics.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Run processes that end before they have run anything, in a row, until there
+/// are no more.
+static constexpr unsigned MaxFailures = 3;
+
+/// Jobs that may overtake one.
+static constexpr unsigned MaxOvertaken = 16;
+
+/// A launch may take so many times as long as the first that verified, and no
+/// less than so many seconds; before there is one, so many.
+static constexpr double LaunchFactor = 10, MinLaunchSeconds = 1,
+                        FirstLaunchSeconds = 300;
+
+Expected<std::unique_ptr<Coordinator::Runner>>
+Coordinator::startRunner(DeviceSlot &D, bool Open) {
+  ProcessLimits Limits;
+  Limits.Cores = D.Cores;
+  Expected<std::unique_ptr<Process>> P = Process::start(
+      [&](Channel &Link) { runRunProcess(Backend, Link); }, Limits);
+  if (!P)
+    return P.takeError();
+  ++Stats.Starts;
+  auto R = std::make_unique<Runner>();
+  R->P = std::move(*P);
+  if (Open)
+    openDevice(D, *R);
+  return std::move(R);
+}
+
+void Coordinator::openDevice(DeviceSlot &D, Runner &R) {
+  setStage(R, "opening the device", SetupSeconds);
+  R.P->channel().queue(json::Object{{"do", "open"}, {"device", D.Name}});
+}
+
+/// Starts what a device lacks.
+void Coordinator::fill(DeviceSlot &D) {
+  while (D.Reason.empty() && !D.Active) {
+    if (D.Spare && !D.Spare->Ending) {
+      D.Active = std::move(D.Spare);
+      if (!Config.OpenSpare)
+        openDevice(D, *D.Active);
+      else if (D.Active->Opened)
+        D.Active->Since = Clock::now();
+      break;
+    }
+    Expected<std::unique_ptr<Runner>> R = startRunner(D, /*Open=*/true);
+    if (R) {
+      D.Active = std::move(*R);
+      break;
+    }
+    std::string Why = toString(R.takeError());
+    if (++D.Failures >= MaxFailures)
+      D.Reason = Why;
+  }
+  if (!D.Reason.empty() || !Config.Spare || D.Spare || !D.Active->Opened ||
+      D.SpareFailures >= MaxFailures)
+    return;
+  Expected<std::unique_ptr<Runner>> R = startRunner(D, Config.OpenSpare);
+  if (R) {
+    D.Spare = std::move(*R);
+  } else {
+    consumeError(R.takeError());
+    ++D.SpareFailures;
+  }
+}
+
+/// Nobody else times anything on the device.
+void Coordinator::takeLock(DeviceSlot &D) {
+  const std::string &Name = D.Active->Exclusive;
+  if (Name.empty() || D.Locked == Name || Clock::now() < D.NextTry)
+    return;
+  D.NextTry = inSeconds(LockSeconds);
+  Expected<std::optional<DeviceLock>> Lock = DeviceLock::tryLock(Name);
+  if (!Lock) {
+    // Better without than not at all.
+    tell(toString(Lock.takeError()));
+    D.Locked = Name;
+    return;
+  }
+  if (*Lock) {
+    D.Lock = std::move(*Lock);
+    D.Locked = Name;
+    return;
+  }
+  if (!D.Told)
+    tell(D.Name + ": in use by another program of Mneme; waiting for it");
+  D.Told = true;
+}
+
+bool Coordinator::isUsable(DeviceSlot &D) {
+  if (!D.Active || !D.Active->Opened || D.Active->Ending || D.Active->Spent)
+    return false;
+  takeLock(D);
+  return D.Active->Exclusive == D.Locked;
+}
+
+/// A comparison wants it for itself.
+bool Coordinator::isReserved(const DeviceSlot &D) const {
+  return Current && (Current->Device == &D || Config.PauseCompilesToCompare);
+}
+
+/// Sends the code if it is not there, and drops what was there for the longest
+/// time when that is too much.
+void Coordinator::sendCode(Runner &R, const CodeEntry &Code) {
+  const std::string &Hash = Code.Code.CodeHash;
+  auto Held = find_if(R.Holds, [&](const auto &H) { return H.first == Hash; });
+  if (Held != R.Holds.end()) {
+    R.Holds.splice(R.Holds.begin(), R.Holds, Held);
+    return;
+  }
+  R.P->channel().queue(
+      json::Object{{"do", "code"}, {"code", toJSON(Code.Code)}}, Code.Bytes);
+  R.Holds.emplace_front(Hash, Code.Bytes->size());
+  R.HeldBytes += Code.Bytes->size();
+  // Never what a comparison has just sent.
+  while (R.HeldBytes > Config.CodeBytes && R.Holds.size() > 1 && !Current) {
+    R.P->channel().queue(
+        json::Object{{"do", "drop"}, {"hash", R.Holds.back().first}});
+    R.HeldBytes -= R.Holds.back().second;
+    R.Holds.pop_back();
+  }
+}
+
+double Coordinator::getLaunchTimeout(const EvaluationRequest &R) const {
+  if (R.LaunchTimeout > 0)
+    return R.LaunchTimeout;
+  if (Config.LaunchTimeout > 0)
+    return Config.LaunchTimeout;
+  double Known =
+      R.Instance < LaunchLimits.size() ? LaunchLimits[R.Instance] : 0;
+  return Known > 0 ? Known : FirstLaunchSeconds;
+}
+
+/// The next job for a run process. Only the memory of one recorded launch is
+/// there, so one of that launch may overtake others, but not for ever. Null:
+/// there is none.
+Job *Coordinator::takeReady(const Runner &R) {
+  while (!ReadyQueue.empty() && !find(ReadyQueue.front()))
+    ReadyQueue.pop_front(); // it was cancelled
+  if (ReadyQueue.empty())
+    return nullptr;
+  auto Chosen = ReadyQueue.begin();
+  Job &First = *find(*Chosen);
+  if (First.Request.Instance != R.Instance && First.Overtaken < MaxOvertaken) {
+    auto Same = find_if(ReadyQueue, [&](uint64_t Ticket) {
+      Job *J = find(Ticket);
+      return J && J->Request.Instance == R.Instance;
+    });
+    if (Same != ReadyQueue.end()) {
+      ++First.Overtaken;
+      Chosen = Same;
+    }
+  }
+  Job &J = *find(*Chosen);
+  ReadyQueue.erase(Chosen);
+  return &J;
+}
+
+void Coordinator::sendJob(DeviceSlot &D, Job &J) {
+  Runner &R = *D.Active;
+  if (R.Sent.empty())
+    setStage(R, "", SetupSeconds);
+  J.State = Job::Sent;
+  R.Instance = J.Request.Instance;
+  if (!J.Started)
+    J.Started = epochSeconds();
+  sendCode(R, *J.Code);
+  EvaluationRequest Request = J.Request;
+  Request.LaunchTimeout = getLaunchTimeout(Request);
+  R.P->channel().queue(json::Object{{"do", "run"},
+                                    {"number", J.Ticket},
+                                    {"request", toJSON(Request)},
+                                    {"hash", J.Code->Code.CodeHash}});
+  R.Sent.push_back(J.Ticket);
+  ++Stats.Runs;
+}
+
+Error Coordinator::finishRun(DeviceSlot &D, Runner &R,
+                             const json::Object &Message) {
+  std::optional<int64_t> Number = Message.getInteger("done");
+  double Busy = Message.getNumber("busy").value_or(0);
+  D.Busy += Busy;
+  ++D.Runs;
+  R.Begun = false;
+  R.Spent = Message.getBoolean("spent").value_or(false);
+  R.Deadline.reset();
+  R.Stage.clear();
+  if (R.Comparing) {
+    R.Comparing = false;
+    Expected<PairedEvaluation> P =
+        readMember<PairedEvaluation>(Message, "paired");
+    if (!P)
+      return P.takeError();
+    P->Worker = formatv("{0}:{1}", Host, R.P->pid());
+    if (Current)
+      Current->Result = std::move(*P);
+    return Error::success();
+  }
+  if (R.Sent.empty() || !Number ||
+      static_cast<uint64_t>(*Number) != R.Sent.front())
+    return createStringError("a result that nobody asked for");
+  Expected<Evaluation> E = readMember<Evaluation>(Message, "evaluation");
+  if (!E)
+    return E.takeError();
+  Job &J = *find(R.Sent.front());
+  R.Sent.pop_front();
+  if (!R.Sent.empty())
+    setStage(R, "", SetupSeconds);
+  E->Worker = formatv("{0}:{1}", Host, R.P->pid());
+  unsigned Instance = J.Request.Instance;
+  if (E->Failure.empty() && !E->Samples.empty()) {
+    if (LaunchLimits.size() <= Instance)
+      LaunchLimits.resize(Instance + 1);
+    if (LaunchLimits[Instance] == 0)
+      LaunchLimits[Instance] = std::max(
+          MinLaunchSeconds, LaunchFactor * 1e-9 * summarize(E->Samples).Median);
+  }
+  finish(J, std::move(*E));
+  return Error::success();
+}
+
+Error Coordinator::handle(DeviceSlot &D, Runner &R, Frame F) {
+  if (std::optional<StringRef> Text = F.Head.getString("stage")) {
+    setStage(R, *Text, F.Head.getNumber("limit").value_or(0));
+    return Error::success();
+  }
+  if (std::optional<StringRef> Text = F.Head.getString("fatal")) {
+    R.Fatal = Text->str();
+    return Error::success();
+  }
+  if (json::Object *Opened = F.Head.getObject("opened")) {
+    R.Opened = true;
+    R.Since = Clock::now();
+    R.Description = std::move(*Opened);
+    R.Exclusive = F.Head.getString("exclusive").value_or("").str();
+    R.Deadline.reset();
+    R.Stage.clear();
+    fill(D); // a spare, now that this is done
+    return Error::success();
+  }
+  if (std::optional<StringRef> Text = F.Head.getString("failed")) {
+    R.OpenError = Text->str();
+    return createStringError(R.OpenError);
+  }
+  if (F.Head.get("begin")) {
+    R.Begun = true;
+    D.Failures = 0;
+    return Error::success();
+  }
+  if (F.Head.get("done"))
+    return finishRun(D, R, F.Head);
+  return createStringError("an unknown message");
+}
+
+/// A run process is gone: whose fault is it, and what happens to its jobs?
+void Coordinator::end(DeviceSlot &D, bool IsSpare) {
+  std::unique_ptr<Runner> R = std::move(IsSpare ? D.Spare : D.Active);
+  BytesSent += R->P->channel().sent();
+  BytesReceived += R->P->channel().received();
+  if (IsSpare) {
+    ++D.SpareFailures;
+    return;
+  }
+  if (R->Opened)
+    D.Open += secondsSince(R->Since);
+  bool Killed = R->P->wasKilled();
+  std::string Why = describeEnd(*R, "the run process");
+  bool Blamed = R->Begun;
+  if (!R->Spent) {
+    ++Stats.RunnerDeaths;
+    if (!Blamed && ++D.Failures >= MaxFailures) {
+      D.Reason = R->OpenError.empty() ? Why : R->OpenError;
+      tell(D.Name + ": " + D.Reason);
+    }
+  }
+  std::vector<uint64_t> Again(R->Sent.begin(), R->Sent.end());
+  if (R->Comparing && Current) {
+    if (Blamed && (!Killed || Current->Losses >= MaxLosses)) {
+      Current->Result.emplace();
+      Current->Result->Failure = R->TimedOut ? "Timeout" : "Crash";
+      Current->Result->Error = Why;
+    } else {
+      Current->Losses += Killed;
+      Current->Sent = false;
+    }
+  } else if (Blamed && !Again.empty()) {
+    Job &J = *find(Again.front());
+    if (Killed && J.Losses < MaxLosses) {
+      ++J.Losses;
+    } else {
+      Again.erase(Again.begin());
+      fail(J, R->TimedOut ? "Timeout" : "Crash", Why);
+    }
+  }
+  Stats.Requeued += Again.size();
+  for (uint64_t Ticket : reverse(Again)) {
+    find(Ticket)->State = Job::Ready;
+    ReadyQueue.push_front(Ticket);
+  }
+  fill(D);
+}
