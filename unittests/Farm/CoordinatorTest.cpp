@@ -15,6 +15,7 @@
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Testing/Support/Error.h"
 #include "llvm/Testing/Support/SupportHelpers.h"
 #include "gmock/gmock.h"
@@ -46,6 +47,7 @@ public:
     std::atomic<unsigned> Instance, Switches;
   };
   Shared *S;
+  std::string Exclusive;
 
   FakeBackend() {
     S = static_cast<Shared *>(::mmap(nullptr, sizeof(Shared),
@@ -151,6 +153,7 @@ public:
       return createStringError("no device '" + Name + "'");
     Opened O;
     O.Description["name"] = Name;
+    O.Exclusive = Exclusive;
     return std::move(O);
   }
 
@@ -722,4 +725,32 @@ TEST_F(FarmTest, WaitsNoLongerThanItShould) {
   R = Farm->wait(0.01);
   ASSERT_THAT_EXPECTED(R, Succeeded());
   EXPECT_TRUE(R->empty());
+}
+
+TEST_F(FarmTest, OneFarmAtATimeTimesADevice) {
+  Backend.Exclusive = "gpu-test-" + std::to_string(::getpid());
+  start();
+  EXPECT_EQ(evaluate({{"code", "0"}}).Failure, "");
+  std::vector<std::string> Said;
+  Config.Message = [&](StringRef Text) { Said.push_back(Text.str()); };
+  Coordinator Second(Backend, Config);
+  Second.start();
+  ASSERT_THAT_ERROR(Second.submit(request(1, {{"code", "1"}})), Succeeded());
+  while (Said.empty())
+    EXPECT_TRUE(cantFail(Second.wait(0.2)).empty());
+  EXPECT_THAT(Said, ElementsAre("fake: in use by another program of Mneme; "
+                                "waiting for it"));
+  // The first one goes on, with a process that takes over, too.
+  EXPECT_EQ(evaluate({{"code", "2"}, {"run", "crash"}}).Failure, "Crash");
+  EXPECT_EQ(evaluate({{"code", "3"}}).Failure, "");
+  Farm.reset();
+  std::vector<Evaluation> Done;
+  while (Done.empty())
+    Done = cantFail(Second.wait(1));
+  EXPECT_EQ(Done.front().Failure, "");
+  EXPECT_EQ(Said.size(), 1u);
+  SmallString<128> File;
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, File);
+  sys::path::append(File, "mneme-" + Backend.Exclusive + ".lock");
+  EXPECT_FALSE(sys::fs::remove(File, /*IgnoreNonExisting=*/false));
 }
