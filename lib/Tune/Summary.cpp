@@ -49,6 +49,7 @@ private:
   }
   void printSearch();
   void printBaseline();
+  std::string describeUntested() const;
   void printBest();
   void printTrial(const RetestedTrial &T);
   void printParetoSet();
@@ -103,6 +104,21 @@ void SummaryPrinter::printTrial(const RetestedTrial &T) {
      << formatSpeedup(T.Speedup) << "  trial " << T.Number << '\n';
 }
 
+/// Why there was no re-test: it was not wanted, or there was nothing to test.
+std::string SummaryPrinter::describeUntested() const {
+  const Trial *T = O.Best.empty() ? nullptr : R.findTrial(O.Best.front());
+  double Time = T ? T->Metrics.lookup("time") : 0;
+  if (Time == 0)
+    return "nothing was measured";
+  double Speedup = T->BaselineNanoseconds / Time;
+  if (Speedup <= 1)
+    return "nothing was faster than the baseline";
+  return formatv("trial {0} looked {1:f3} times as fast as the baseline, but "
+                 "was not tested again",
+                 T->Number, Speedup)
+      .str();
+}
+
 void SummaryPrinter::printBest() {
   if (!O.TimeIsObjective) {
     const Trial *T = R.winner();
@@ -124,7 +140,7 @@ void SummaryPrinter::printBest() {
   }
   auto &Out = line("best");
   if (O.Final.Candidates.empty()) {
-    Out << "no configuration was tested against the baseline\n";
+    Out << describeUntested() << '\n';
     return;
   }
   Out << "no significant difference from the baseline";
@@ -192,13 +208,16 @@ void SummaryPrinter::printExplanation() {
   OS << '\n';
   if (!W.Dropped.empty())
     line() << "does not matter: " << join(W.Dropped, " ") << '\n';
+  SmallVector<std::string> Resources;
   for (StringRef Metric : {"reg_usage", "spills", "local_mem_usage",
                            "shared_mem_usage", "occupancy", "code_size"}) {
     auto Before = W.Before.find(Metric), After = W.After.find(Metric);
     if (Before != W.Before.end() && After != W.After.end())
-      line() << Metric << ' ' << formatMetric(Before->second) << " -> "
-             << formatMetric(After->second) << '\n';
+      Resources.push_back(Metric.str() + " " + formatMetric(Before->second) +
+                          " -> " + formatMetric(After->second));
   }
+  if (!Resources.empty())
+    line() << llvm::join(Resources, ", ") << '\n';
   line() << formatv("{0} configurations asked for, {1} measured{2}\n",
                     W.Evaluations, W.Measured,
                     W.Complete ? "" : "; not the smallest: the limit was "
