@@ -19,6 +19,10 @@ using namespace llvm::mneme;
 static constexpr double Normal95 = 1.96;
 /// No measurement is better than this share.
 static constexpr double MinSigma = 0.002;
+/// A sample with a wider interval, or as far from the median of so many before
+/// it, is doubtful.
+static constexpr double DoubtfulShare = 0.1;
+static constexpr size_t DoubtfulWindow = 5;
 
 BaselineSample mneme::makeBaselineSample(unsigned Instance, double When,
                                          ArrayRef<double> Nanoseconds) {
@@ -84,6 +88,20 @@ double BaselineTrack::sigma(unsigned Instance) const {
   double Between =
       Steps.empty() ? 0 : 1.4826 * median(std::move(Steps)) / std::sqrt(2.0);
   return std::max({MinSigma, Between, median(std::move(Own))});
+}
+
+bool BaselineTrack::isDoubtful(const BaselineSample &S) const {
+  if (S.High - S.Low > DoubtfulShare * S.Nanoseconds)
+    return true;
+  ArrayRef<BaselineSample> Last = Series[S.Instance];
+  Last = Last.take_back(DoubtfulWindow);
+  if (Last.empty())
+    return false;
+  SmallVector<double> Before;
+  for (const BaselineSample &Other : Last)
+    Before.push_back(Other.Nanoseconds);
+  return std::fabs(std::log(S.Nanoseconds / median(std::move(Before)))) >
+         DoubtfulShare;
 }
 
 bool mneme::isCanaryOff(const BaselineTrack &Track, unsigned Instance,

@@ -50,13 +50,14 @@ bool Tuner::Impl::isBaselineCode(const Trial &T) const {
 }
 
 /// The complete trials, the best one by the first objective first; of several
-/// objectives those of the Pareto set, the fastest first.
+/// objectives those of the Pareto set, the fastest first. What is suspect comes
+/// after all others.
 std::vector<const Trial *> Tuner::Impl::rank() const {
   std::set<uint64_t> Front;
   if (Objectives.size() > 1)
     for (uint64_t Number : getParetoFront(History, Context.Directions))
       Front.insert(Number);
-  std::vector<std::pair<double, const Trial *>> Ranked;
+  std::vector<std::tuple<bool, double, uint64_t, const Trial *>> Ranked;
   bool ByTime = TimeObjective && (*TimeObjective == 0 || Objectives.size() > 1);
   for (const Trial &T : History) {
     if (T.State != TrialState::Complete || T.Kind == TrialKind::Canary ||
@@ -67,16 +68,12 @@ std::vector<const Trial *> Tuner::Impl::rank() const {
     double Key = ByTime ? getCorrectedTime(T)
                  : Objectives[0].Dir == Direction::Minimize ? T.Values[0]
                                                             : -T.Values[0];
-    Ranked.push_back({Key, &T});
+    Ranked.push_back({T.Suspect, Key, T.Number, &T});
   }
-  // By number where they are equal.
-  llvm::sort(Ranked, [](const auto &A, const auto &B) {
-    return std::pair(A.first, A.second->Number) <
-           std::pair(B.first, B.second->Number);
-  });
+  llvm::sort(Ranked);
   std::vector<const Trial *> Trials;
   for (const auto &R : Ranked)
-    Trials.push_back(R.second);
+    Trials.push_back(std::get<const Trial *>(R));
   return Trials;
 }
 
@@ -139,8 +136,9 @@ std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
   };
   unsigned Limit = TimeObjective ? O.FinalCandidates : O.FinalCandidates != 0;
   for (const Trial *T : rank()) {
-    if (Cases.size() == Limit)
-      break;
+    // A suspect one may be as good as it looks, but takes nobody's place.
+    if (Cases.size() >= Limit + (T->Suspect ? Limit / 2 : 0))
+      continue;
     if (!isBaselineCode(*T) && (!TimeObjective || GetRawSpeedup(*T) > 1))
       Add(*T);
   }

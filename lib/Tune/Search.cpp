@@ -9,6 +9,7 @@
 #include "TunerImpl.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -160,7 +161,8 @@ void Tuner::Impl::setValues(Trial &T) {
       weightedMean(References, Weights, true) / T.BaselineNanoseconds;
   for (const Objective &Obj : Objectives) {
     auto It = T.Metrics.find(Obj.Metric);
-    if (It == T.Metrics.end()) {
+    double Own = Obj.Metric == "time" ? Scale : 1;
+    if (It == T.Metrics.end() || !std::isfinite(It->second * Own)) {
       if (T.Kind == TrialKind::Canary) // The application's code has less.
         continue;
       T.Values.clear();
@@ -169,7 +171,7 @@ void Tuner::Impl::setValues(Trial &T) {
       T.Error = "the objective '" + Obj.Metric + "' was not measured";
       return;
     }
-    T.Values.push_back(It->second * (Obj.Metric == "time" ? Scale : 1));
+    T.Values.push_back(It->second * Own);
   }
   if (T.Values.size() != Objectives.size())
     T.Values.clear();
@@ -191,8 +193,10 @@ void Tuner::Impl::judgeCanary(Trial &T) {
              .str());
     T.Suspect = true;
   }
-  if (T.Suspect)
-    markSuspects(T.Number);
+  if (!T.Suspect)
+    return;
+  markSuspects(T.Number);
+  findBestAnew();
 }
 
 /// Those since the canary before it.
@@ -223,8 +227,10 @@ void Tuner::Impl::countTrial(const Trial &T) {
 }
 
 void Tuner::Impl::updateBest(const Trial &T) {
-  if (T.State != TrialState::Complete || T.Values.empty() || T.Suspect)
+  if (T.State != TrialState::Complete || T.Values.empty() || T.Suspect ||
+      T.Kind == TrialKind::Canary)
     return;
+  updateRace(T);
   double Value = T.Values[0];
   bool Less = Objectives[0].Dir == Direction::Minimize;
   if (Progress.BestTrial && !(Less ? Value < Progress.BestValue
@@ -244,6 +250,26 @@ void Tuner::Impl::updateBest(const Trial &T) {
     R.High = Speedup * Raw.High / Raw.Value;
   }
   Progress.BestSpeedup = R;
+}
+
+void Tuner::Impl::updateRace(const Trial &T) {
+  if (!TimeObjective || T.DuplicateOf)
+    return;
+  double Limit = T.Values[*TimeObjective];
+  if (SampleSummary S = summarize(T.Samples); S.Count && S.Median > 0)
+    Limit *= S.High / S.Median;
+  RaceLimits.insert(llvm::upper_bound(RaceLimits, Limit), Limit);
+  if (RaceLimits.size() > std::max(1u, O.FinalCandidates))
+    RaceLimits.pop_back();
+}
+
+/// Some trials have turned out to be suspect.
+void Tuner::Impl::findBestAnew() {
+  RaceLimits.clear();
+  Progress.BestTrial.reset();
+  Progress.BestSpeedup.reset();
+  for (const Trial &T : History)
+    updateBest(T);
 }
 
 Error Tuner::Impl::endTrial(Trial &T) {
@@ -296,25 +322,17 @@ Error Tuner::Impl::remeasureBaseline(bool Now) {
   LastBaseline = now();
   BaselineTakes = 0;
   for (unsigned I = 0; I != Instances.size(); ++I) {
-    auto Take = [this, I](Evaluation V) -> Error {
-      if (!V.Failure.empty() || V.Samples.empty()) {
-        note(formatv("the baseline failed when it was measured again ({0}: "
-                     "{1})",
-                     V.Failure, V.Error)
-                 .str());
+    auto Take = [this](Evaluation V, BaselineSample S) -> Error {
+      if (V.Failure.empty() && !V.Samples.empty()) {
+        consumeError(addBaseline(S)); // The next trial will say it.
         return Error::success();
       }
-      BaselineTakes += V.RunSeconds;
-      LastBaseline = now();
-      BaselineSample S = makeBaselineSample(I, V.Ended, V.Samples);
-      Track.add(S);
-      Outcome.Baselines.push_back(S);
-      if (Log && !LogFailed)
-        if (Error Err = Log->addBaseline(S))
-          consumeError(std::move(Err)); // The next trial will say it.
+      note(formatv("the baseline failed when it was measured again ({0}: {1})",
+                   V.Failure, V.Error)
+               .str());
       return Error::success();
     };
-    if (Error Err = submitBaseline(I, Take))
+    if (Error Err = measureBaseline(I, Take))
       return Err;
   }
   return Error::success();

@@ -147,14 +147,18 @@ double Tuner::Impl::getLaunchTimeout(unsigned Instance) const {
                                           Track.reference(Instance));
 }
 
-/// What cannot win is not measured to the end. Where there is more than the
+/// What cannot get into the final test is not measured to the end: what is
+/// slower than the baseline, or than as many others as that takes. The best one
+/// alone says little: the best of many is lucky. Where there is more than the
 /// time of one launch to win, nothing is known so early.
 double Tuner::Impl::getStopAbove() const {
   if (!TimeObjective || Objectives.size() > 1 || Instances.size() > 1 ||
-      !Progress.BestTrial || O.RaceFactor == 0)
+      RaceLimits.empty() || O.RaceFactor == 0)
     return 0;
-  return O.RaceFactor * Progress.BestValue * Track.at(0, now()) /
-         Track.reference(0);
+  double Reference = Track.reference(0), Limit = Reference;
+  if (RaceLimits.size() >= O.FinalCandidates)
+    Limit = std::min(Limit, RaceLimits.back());
+  return O.RaceFactor * Limit * Track.at(0, now()) / Reference;
 }
 
 EvaluationRequest Tuner::Impl::makeRequest(unsigned Instance,
@@ -176,6 +180,38 @@ Error Tuner::Impl::submitBaseline(unsigned Instance, Handler H) {
     --BaselinesUnderWay;
     return H(std::move(V));
   });
+}
+
+/// \p Take gets what was measured; of a doubtful measurement and two more the
+/// middle one. It gets a failure at once.
+Error Tuner::Impl::measureBaseline(unsigned Instance, BaselineHandler Take,
+                                   std::vector<Evaluation> Before) {
+  auto MakeSample = [Instance](const Evaluation &V) {
+    return makeBaselineSample(Instance, V.Ended, V.Samples);
+  };
+  return submitBaseline(Instance, [=, Take = std::move(Take),
+                                   All = std::move(Before)](
+                                      Evaluation V) mutable -> Error {
+    BaselineTakes += V.RunSeconds;
+    LastBaseline = now();
+    if (!V.Failure.empty() || V.Samples.empty())
+      return Take(std::move(V), BaselineSample());
+    All.push_back(std::move(V));
+    if (All.size() == 1 && !Track.isDoubtful(MakeSample(All[0])))
+      return Take(All[0], MakeSample(All[0]));
+    if (All.size() < 3)
+      return measureBaseline(Instance, std::move(Take), std::move(All));
+    llvm::sort(All, [&](const Evaluation &A, const Evaluation &B) {
+      return MakeSample(A).Nanoseconds < MakeSample(B).Nanoseconds;
+    });
+    return Take(All[1], MakeSample(All[1]));
+  });
+}
+
+Error Tuner::Impl::addBaseline(const BaselineSample &S) {
+  Track.add(S);
+  Outcome.Baselines.push_back(S);
+  return Log && !LogFailed ? Log->addBaseline(S) : Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,6 +239,7 @@ void Tuner::Impl::loadLog() {
     if (IsCanary && T.Suspect)
       markSuspects(T.Number);
   }
+  findBestAnew();
 }
 
 /// Of several instances a trial has only what all of them came to.
@@ -255,11 +292,13 @@ Error Tuner::Impl::measureFirstBaselines() {
   AppCode = O.AppCode;
   for (unsigned I = 0; I != Instances.size(); ++I) {
     Evaluation First;
-    auto Keep = [&](Evaluation V) {
+    BaselineSample S;
+    auto Keep = [&](Evaluation V, BaselineSample Sample) {
       First = std::move(V);
+      S = Sample;
       return Error::success();
     };
-    if (Error Err = submitBaseline(I, Keep))
+    if (Error Err = measureBaseline(I, Keep))
       return Err;
     while (BaselinesUnderWay)
       if (Error Err = pump(WaitSeconds))
@@ -275,14 +314,9 @@ Error Tuner::Impl::measureFirstBaselines() {
     }
     if (Error Err = checkFirstBaseline(I, First))
       return Err;
-    BaselineSample S = makeBaselineSample(I, First.Ended, First.Samples);
-    BaselineTakes += First.RunSeconds;
-    Track.add(S);
+    if (Error Err = addBaseline(S))
+      return Err;
     Known[First.Id] = {std::nullopt, S.Nanoseconds};
-    Outcome.Baselines.push_back(S);
-    if (Log)
-      if (Error Err = Log->addBaseline(S))
-        return Err;
     InstanceOutcome &Out = Outcome.Instances.emplace_back();
     Out.Id = Instances[I].Id;
     Out.Weight = Weights[I];
@@ -291,7 +325,6 @@ Error Tuner::Impl::measureFirstBaselines() {
     Out.CodeHash = First.CodeHash;
     Baselines[I] = std::move(First);
   }
-  LastBaseline = now();
   Outcome.AppCode = AppCode;
   return Error::success();
 }

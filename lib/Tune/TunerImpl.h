@@ -74,7 +74,6 @@ private:
   SamplerContext Context;
   std::unique_ptr<Sampler> TheSampler;
   std::deque<std::pair<Point, TrialKind>> Queue; ///< Before the sampler's.
-  bool NothingLeft = false;
 
   BaselineTrack Track;
   std::vector<Evaluation> Baselines; ///< The first of each instance.
@@ -94,6 +93,10 @@ private:
   std::deque<uint64_t> Unlogged;
   bool LogFailed = false;
 
+  /// What the best measurements, of different code, come to at most, in time
+  /// of the study's beginning; as many as the final test takes, in order.
+  std::vector<double> RaceLimits;
+
   StudyOutcome Outcome;
   StudyProgress Progress;
   double SearchBegan = 0;
@@ -107,6 +110,10 @@ private:
   Error submit(EvaluationRequest R, Handler H);
   Error pump(double Seconds);
   Error submitBaseline(unsigned Instance, Handler H);
+  using BaselineHandler = std::function<Error(Evaluation, BaselineSample)>;
+  Error measureBaseline(unsigned Instance, BaselineHandler Take,
+                        std::vector<Evaluation> Before = {});
+  Error addBaseline(const BaselineSample &S);
   EvaluationRequest makeRequest(unsigned Instance, json::Object Config);
   double getLaunchTimeout(unsigned Instance) const;
   double getStopAbove() const;
@@ -136,6 +143,8 @@ private:
   void judgeCanary(Trial &T);
   void countTrial(const Trial &T);
   void updateBest(const Trial &T);
+  void updateRace(const Trial &T);
+  void findBestAnew();
   void writeLog();
   Error remeasureBaseline(bool Now);
   Error drain();

@@ -68,6 +68,17 @@ TEST(Baseline, KnowsHowMuchItVaries) {
   EXPECT_NEAR(Noisy.sigma(0), 1.4826 * std::log(1.05) / std::sqrt(2), 1e-9);
 }
 
+TEST(Baseline, DoubtsWhatIsWideOrFarAway) {
+  BaselineTrack T(1);
+  EXPECT_FALSE(T.isDoubtful(sample(0, 100, 9)));
+  EXPECT_TRUE(T.isDoubtful(sample(0, 100, 11)));
+  for (int I = 0; I != 9; ++I)
+    T.add(sample(I, I < 4 ? 200 : 100));
+  EXPECT_FALSE(T.isDoubtful(sample(9, 109)));
+  EXPECT_TRUE(T.isDoubtful(sample(9, 112)));
+  EXPECT_TRUE(T.isDoubtful(sample(9, 89)));
+}
+
 TEST(Baseline, JudgesCanaries) {
   BaselineTrack T(1);
   for (int I = 0; I != 9; ++I)

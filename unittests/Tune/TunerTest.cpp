@@ -218,6 +218,56 @@ TEST_F(TunerTest, RacesAgainstTheBest) {
   EXPECT_EQ(run().Pruned, 0u);
 }
 
+TEST_F(TunerTest, RacesAgainstAsManyAsTheFinalTestTakes) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000
+                     : 800 + 20 * (10 * get(C, "llvm.x") + get(C, "llvm.y"));
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Complete, 7u) << "up to 1.05 times the fifth best, 880";
+  EXPECT_EQ(R.Final.Candidates.size(), 5u);
+}
+
+TEST_F(TunerTest, RacesAgainstTheBaseline) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() || get(C, "llvm.x") == 0 ? 1000 : 1100;
+  };
+  O.FinalCandidates = 50;
+  EXPECT_EQ(run().Complete, 10u);
+}
+
+TEST_F(TunerTest, WhatIsSuspectIsNoBest) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 9 && get(C, "llvm.y") == 9 ? 900 : 1000;
+  };
+  O.BaselineTrials = 1000;
+  O.CanaryTrials = 10;
+  // In the second window all seems fast.
+  E.Drift = [](uint64_t N) { return N >= 18 && N <= 23 ? 0.3 : 1; };
+  std::optional<uint64_t> Best;
+  Observer.Fn = [&](const StudyProgress &P) { Best = P.BestTrial; };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Suspect, 10u);
+  ASSERT_TRUE(R.winner());
+  EXPECT_EQ(Trials[*R.winner()].P, Point({9, 9}));
+  EXPECT_EQ(R.Best, std::vector<uint64_t>({*R.winner()}));
+  EXPECT_EQ(Best, R.winner());
+  // Nor when it goes on.
+  run();
+  EXPECT_EQ(Best, R.winner());
+}
+
+TEST_F(TunerTest, MeasuresADoubtfulBaselineAgain) {
+  O.BaselineTrials = 5;
+  // The second baseline, after five trials.
+  E.Drift = [](uint64_t N) { return N == 7 ? 10 : 1; };
+  StudyOutcome R = run();
+  for (const Trial &T : Trials)
+    EXPECT_NEAR(T.BaselineNanoseconds, 1000, 1e-6) << T.Number;
+  for (const BaselineSample &S : R.Baselines)
+    EXPECT_EQ(S.Nanoseconds, 1000);
+}
+
 TEST_F(TunerTest, FailuresAreData) {
   E.Fails = [](const json::Object &C) -> std::string {
     if (get(C, "llvm.x") == 3)

@@ -37,6 +37,9 @@ public:
   /// that follow each other, or from the intervals of the medians, whichever
   /// is larger.
   double sigma(unsigned Instance) const;
+  /// Should it be measured again before it counts: is its interval wide, or is
+  /// it far from the last ones?
+  bool isDoubtful(const BaselineSample &S) const;
 
 private:
   std::vector<std::vector<BaselineSample>> Series; ///< In order of time.
