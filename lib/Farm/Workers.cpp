@@ -200,6 +200,10 @@ void RunProcess::handle(Frame F) {
 
 void mneme::runRunProcess(FarmBackend &Backend, Channel &Link) {
   RunProcess Process(Backend, Link);
-  while (true)
-    Process.handle(readFrame(Link));
+  while (true) {
+    Frame F = readFrame(Link);
+    // What was sent ahead to a process that is spent is for the next one.
+    if (!Backend.isSpent())
+      Process.handle(std::move(F));
+  }
 }

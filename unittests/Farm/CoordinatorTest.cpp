@@ -170,7 +170,11 @@ public:
     if (get(R, "run") == "sleep")
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     Evaluation E;
-    if (get(R, "run") == "wrong") {
+    // It takes the device with it, and then nothing works there.
+    Spent |= get(R, "run") == "spend";
+    if (Spent) {
+      E.Failure = "Crash";
+    } else if (get(R, "run") == "wrong") {
       E.Failure = "Mismatch";
       E.Error = "all of it";
     } else {
@@ -198,7 +202,8 @@ public:
     return P;
   }
 
-  bool isSpent() const override { return false; }
+  bool isSpent() const override { return Spent; }
+  bool Spent = false;
 };
 
 /// An object that can be written as {{"key", value}, ...} in a call.
@@ -539,6 +544,17 @@ TEST_F(FarmTest, FailuresOfKernelsAreResults) {
     EXPECT_EQ(All[21].DuplicateOf, 0u);
     EXPECT_EQ(Farm->statistics().RunnerDeaths, 5u);
   }
+}
+
+TEST_F(FarmTest, WhatWasSentAheadIsNotToBlame) {
+  start();
+  submit(0, {{"code", "c0"}, {"run", "sleep"}});
+  submit(1, {{"code", "c1"}, {"run", "spend"}});
+  for (uint64_t I = 2; I != 12; ++I)
+    submit(I, {{"code", "c" + std::to_string(I)}});
+  for (auto &[Id, E] : collect())
+    EXPECT_EQ(E.Failure, Id == 1 ? "Crash" : "") << Id;
+  EXPECT_EQ(Farm->statistics().RunnerDeaths, 0u);
 }
 
 TEST_F(FarmTest, WhatSomebodyElseKilledIsDoneAgain) {
