@@ -229,7 +229,6 @@ void Coordinator::settle(ResultEntry &R, const EvaluationRequest &Leader,
   R.Done = E.Failure != "WorkerLost";
   R.StopAbove = Leader.StopAbove;
   R.Result = E;
-  R.Result.Details = nullptr; // it is with the one that was measured
   for (Job *F : Followers) {
     if (R.answers(F->Request))
       finishAs(*F, R, F->Level);
@@ -255,7 +254,6 @@ void Coordinator::remember(const EvaluationRequest &R,
   E.Result = Known;
   E.Result.Id = Known.DuplicateOf.value_or(Known.Id);
   E.Result.DuplicateOf.reset();
-  E.Result.Details = nullptr;
   E.StopAbove = R.StopAbove;
   bool IsNew = false;
   CodeEntry &C = Codes.get(Keys->Compile, IsNew);

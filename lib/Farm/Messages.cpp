@@ -70,8 +70,7 @@ json::Value mneme::toJSON(const Evaluation &E) {
                  {"run_seconds", E.RunSeconds},
                  {"started", E.Started},
                  {"ended", E.Ended},
-                 {"worker", json::fixUTF8(E.Worker)},
-                 {"details", E.Details}};
+                 {"worker", json::fixUTF8(E.Worker)}};
   if (E.DuplicateKind != Duplicate::None)
     O["duplicate"] = getDuplicateName(E.DuplicateKind);
   if (E.DuplicateOf)
@@ -110,8 +109,6 @@ bool mneme::fromJSON(const json::Value &V, Evaluation &E, json::Path P) {
     }
     E.DuplicateKind = *Known;
   }
-  if (const json::Value *Details = V.getAsObject()->get("details"))
-    E.Details = *Details;
   return true;
 }
 

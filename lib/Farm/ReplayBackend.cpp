@@ -189,7 +189,6 @@ Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
   E.Metrics = getMetrics(**V, *Result);
   E.Samples = Result->nanoseconds();
   E.Stopped = Result->Measured && Result->Measured->Stop == StopReason::Slower;
-  E.Details = toJSON(*Result);
   return E;
 }
 

@@ -182,7 +182,6 @@ public:
       E.Metrics["time"] = E.Samples[0];
       E.Stopped = R.StopAbove > 0 && E.Samples[0] > R.StopAbove;
     }
-    E.Details = "details";
     --S->Running;
     return E;
   }
@@ -289,7 +288,6 @@ TEST_F(FarmTest, EvaluatesAll) {
     EXPECT_GT(E.Started, 0);
     EXPECT_GE(E.Ended, E.Started);
     EXPECT_FALSE(E.Worker.empty());
-    EXPECT_EQ(E.Details, json::Value("details"));
   }
   FarmStatistics S = Farm->statistics();
   EXPECT_EQ(S.Results, 100u);

@@ -68,7 +68,7 @@ public:
   /// What begins, in words, and seconds that it may take.
   using StageFn = function_ref<void(StringRef, double)>;
   virtual Expected<Opened> openDevice(StringRef Name, StageFn Stage) = 0;
-  /// Sets Failure, Error, Stopped, Metrics, Samples, Details. An Error is
+  /// Sets Failure, Error, Stopped, Metrics, Samples. An Error is
   /// "Invalid": such a launch cannot be set up.
   virtual Expected<Evaluation> run(const EvaluationRequest &R,
                                    const FarmCode &Code, StageFn Stage) = 0;

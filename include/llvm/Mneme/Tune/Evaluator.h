@@ -58,8 +58,6 @@ struct Evaluation {
   double CompileSeconds = 0, RunSeconds = 0;
   double Started = 0, Ended = 0; ///< Seconds since the epoch.
   std::string Worker;
-  /// The result of the replay (Replayer.h); null if there is none.
-  json::Value Details = nullptr;
 };
 
 /// Samples of several configurations taken side by side, in turns.
