@@ -187,9 +187,21 @@ struct Journal::Impl {
   }
 };
 
+/// How a line begins that sets an attribute of a trial.
+static std::string getAttributeStart() {
+  return formatv("{{\"op_code\":{0},",
+                 static_cast<int>(OptunaOp::SetTrialUserAttr));
+}
+
 Error Journal::Impl::append(function_ref<void(LineWriter &)> Write) {
+  static const std::string AttributeStart = getAttributeStart();
   return File->append(
       [&](StringRef Line) { return Log.apply(Line); },
+      [&](StringRef Line) {
+        // These are most lines, and nobody will ask for what they say.
+        return Line.starts_with(AttributeStart) ? Error::success()
+                                                : Log.apply(Line);
+      },
       [&]() -> Expected<std::string> {
         if (Study < Log.Studies.size() && study().Deleted)
           return inFile(createStringError("somebody has deleted the study"));
@@ -423,32 +435,40 @@ Error Journal::beginTrials(ArrayRef<Trial> Trials) {
   return Error::success();
 }
 
-Error Journal::addTrial(const Trial &T) {
-  if (Error E = I->checkTrial(T))
-    return I->inFile(std::move(E));
-  if (!I->Unfinished.count(T.Number) && I->findTaken(T) != I->Taken.end())
-    if (Error E = beginTrials(T))
-      return E;
-  auto It = I->Unfinished.find(T.Number);
-  uint64_t Id = 0;
+Error Journal::addTrials(ArrayRef<const Trial *> Trials) {
+  for (const Trial *T : Trials)
+    if (Error E = I->checkTrial(*T))
+      return I->inFile(std::move(E));
+  for (const Trial *T : Trials)
+    if (!I->Unfinished.count(T->Number) && I->findTaken(*T) != I->Taken.end())
+      if (Error E = beginTrials(*T))
+        return E;
+  std::vector<uint64_t> Ids;
   Error E = I->append([&](LineWriter &W) {
-    Id = I->Log.Trials.size();
-    // Another program may have given up a trial that took too long.
-    if (It == I->Unfinished.end() ||
-        isFinished(I->Log.Trials[It->second.Id].State))
-      return I->writeNew(W, T);
-    Id = It->second.Id;
-    I->writeChange(W, It->second, T);
-    I->writeEnd(W, Id, T);
+    uint64_t NextId = I->Log.Trials.size();
+    for (const Trial *T : Trials) {
+      auto It = I->Unfinished.find(T->Number);
+      // Another program may have given up a trial that took too long.
+      if (It == I->Unfinished.end() ||
+          isFinished(I->Log.Trials[It->second.Id].State)) {
+        Ids.push_back(NextId++);
+        I->writeNew(W, *T);
+        continue;
+      }
+      Ids.push_back(It->second.Id);
+      I->writeChange(W, It->second, *T);
+      I->writeEnd(W, It->second.Id, *T);
+    }
   });
   if (E)
     return E;
-  if (It != I->Unfinished.end())
-    I->Unfinished.erase(It);
-  // They are many, and nobody will ask for them again. (Once cleared, LLVM's
-  // objects cannot be copied.)
-  I->Log.Trials[Id].UserAttrs = json::Object();
-  I->Log.Trials[Id].Params.clear();
+  for (auto [T, Id] : zip_equal(Trials, Ids)) {
+    I->Unfinished.erase(T->Number);
+    // They are many, and nobody will ask for them again. (Once cleared, LLVM's
+    // objects cannot be copied.)
+    I->Log.Trials[Id].UserAttrs = json::Object();
+    I->Log.Trials[Id].Params.clear();
+  }
   return Error::success();
 }
 

@@ -173,7 +173,7 @@ Error OptunaFile::write(StringRef Text) {
   return Error::success();
 }
 
-Error OptunaFile::append(LineFn Apply,
+Error OptunaFile::append(LineFn Apply, LineFn ApplyOwn,
                          function_ref<Expected<std::string>()> Make) {
   if (Error E = lock())
     return E;
@@ -189,7 +189,7 @@ Error OptunaFile::append(LineFn Apply,
     return Error::success();
   if (Error E = write(*Text))
     return E;
-  if (Error E = apply(*Text, Apply))
+  if (Error E = apply(*Text, ApplyOwn))
     return E;
   return now() - LastSync > O.SyncInterval ? sync() : Error::success();
 }

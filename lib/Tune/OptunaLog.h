@@ -124,8 +124,10 @@ public:
   /// one while it has no end. Errors name file and line.
   Error read(LineFn Apply);
   /// Under the lock: drops a torn last line, reads what is new, appends what
-  /// \p Make makes of the state then, if anything, and hands that to \p Apply.
-  Error append(LineFn Apply, function_ref<Expected<std::string>()> Make);
+  /// \p Make makes of the state then, if anything, and hands that to
+  /// \p ApplyOwn.
+  Error append(LineFn Apply, LineFn ApplyOwn,
+               function_ref<Expected<std::string>()> Make);
   Error sync();
 
   /// Bytes of a torn line that were dropped since the last time.

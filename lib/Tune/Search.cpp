@@ -14,6 +14,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// Trials that are made one piece of text.
+static constexpr size_t MaxLoggedAtOnce = 64;
+
 /// A study that goes on has the configurations of its running trials, but they
 /// are made anew, for all instances.
 Expected<InstanceConfigs> Tuner::Impl::configure(const Point &P) const {
@@ -279,10 +282,8 @@ Error Tuner::Impl::endTrial(Trial &T) {
     ++Progress.InThisRun;
   }
   TheSampler->tell(T);
-  if (Log) {
+  if (Log)
     Unlogged.push_back(T.Number);
-    writeLog();
-  }
   return Error::success();
 }
 
@@ -290,7 +291,13 @@ Error Tuner::Impl::endTrial(Trial &T) {
 /// written when there is room again.
 void Tuner::Impl::writeLog() {
   while (!Unlogged.empty()) {
-    if (Error Err = Log->addTrial(*findTrial(Unlogged.front()))) {
+    SmallVector<const Trial *> Some;
+    for (uint64_t Number : Unlogged) {
+      Some.push_back(findTrial(Number));
+      if (Some.size() == MaxLoggedAtOnce)
+        break;
+    }
+    if (Error Err = Log->addTrials(Some)) {
       if (!LogFailed)
         note("trials cannot be logged now: " + toString(std::move(Err)));
       else
@@ -298,7 +305,7 @@ void Tuner::Impl::writeLog() {
       LogFailed = true;
       return;
     }
-    Unlogged.pop_front();
+    Unlogged.erase(Unlogged.begin(), Unlogged.begin() + Some.size());
   }
   if (LogFailed)
     note("trials are logged again");

@@ -136,6 +136,8 @@ Error Tuner::Impl::pump(double Seconds) {
     if (Error Err = H(std::move(V)))
       return Err;
   }
+  // Of many results at once it is one access to the file.
+  writeLog();
   report();
   return Error::success();
 }
@@ -362,8 +364,7 @@ Expected<StudyOutcome> Tuner::Impl::run() {
     if (Outcome.Best.empty())
       chooseBest();
   }
-  if (LogFailed)
-    writeLog();
+  writeLog();
   if (LogFailed)
     Outcome.Unlogged = Unlogged.size();
   enter(StudyProgress::Done);

@@ -199,11 +199,13 @@ public:
   std::vector<Point> Enqueued;
   bool Full = false; ///< Nothing can be written.
 
-  Error addTrial(const Trial &T) override {
+  Error addTrials(ArrayRef<const Trial *> Trials) override {
     if (Full)
       return createStringError("no space left");
-    Begun.erase(T.Number);
-    Ended.push_back(T);
+    for (const Trial *T : Trials) {
+      Begun.erase(T->Number);
+      Ended.push_back(*T);
+    }
     return Error::success();
   }
   Error beginTrials(ArrayRef<Trial> Trials) override {

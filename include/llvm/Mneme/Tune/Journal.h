@@ -66,7 +66,7 @@ public:
 
   /// Error also: a value of an objective is not finite. Other numbers that are
   /// not finite are left out.
-  Error addTrial(const Trial &T) override;
+  Error addTrials(ArrayRef<const Trial *> Trials) override;
   Error beginTrials(ArrayRef<Trial> Trials) override;
   Error addBaseline(const BaselineSample &S) override;
   /// Also what other programs completed, if it fits the space

@@ -24,10 +24,11 @@ class StudyLog {
 public:
   virtual ~StudyLog() = default;
 
-  /// A trial that has ended. Trials come in the order in which they end, which
-  /// is not that of their numbers. Durable when it returns, as far as the
-  /// death of this process is concerned.
-  virtual Error addTrial(const Trial &T) = 0;
+  /// Trials that have ended, in the order in which they ended, which is not
+  /// that of their numbers: all of them, or none. Durable when it returns, as
+  /// far as the death of this process is concerned.
+  virtual Error addTrials(ArrayRef<const Trial *> Trials) = 0;
+  Error addTrial(const Trial &T) { return addTrials(&T); }
   virtual Error addBaseline(const BaselineSample &S) = 0;
   /// Trials that begin. A study that goes on finds those that did not end as
   /// running ones and can run them again under their numbers, as if nothing had
