@@ -286,6 +286,8 @@ static Error readOptions(ReplayOptions &O) {
   setIfGiven(O.Warmup, Warmup);
   O.Compared = Compared;
   O.App = App;
+  if (Compared != Baseline::App && !App.empty())
+    return createStringError("--app needs --baseline=app");
   O.Timeout = Timeout;
   O.Execute = !NoExecute;
   O.Isolate = !NoIsolation;

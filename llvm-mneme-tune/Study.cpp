@@ -149,12 +149,11 @@ static std::string describeDevice(const json::Object &Description) {
     for (const json::Value &V : *Devices) {
       const json::Object &D = *V.getAsObject();
       StringRef Device = D.getString("device").value_or("");
-      StringRef Name = D.getString("name").value_or("");
       if (!Text.empty())
         Text += ", ";
       Text += Device;
-      if (Name != Device)
-        Text += (" " + Name).str();
+      if (std::optional<StringRef> GPU = D.getString("gpu"))
+        Text += (" " + *GPU).str();
     }
   if (std::optional<StringRef> Host = Description.getString("host"))
     Text += (" of " + *Host).str();
@@ -223,12 +222,12 @@ static int getExitCode(const StudyOutcome &O) {
 }
 
 static void printCommand(raw_ostream &OS, const TunedKernel &K,
-                         const TuneOptions &O, StringRef Dir) {
+                         const TuneOptions &O, StringRef Dir, bool OnHost) {
   OS << formatv("{0,-12}  llvm-mneme-replay {1} --record-id={2}", "replay",
                 K.File, K.Instances.front().DynamicHash);
   if (O.Resources.Devices.front() != "auto")
     OS << " --device=" << O.Resources.Devices.front();
-  if (O.Replay.Host.Finish != HostFinish::O3)
+  if (OnHost && O.Replay.Host.Finish != HostFinish::O3)
     OS << " --host-finish=" << getHostFinishName(O.Replay.Host.Finish);
   OS << " --config=" << Dir << "/best.json\n";
 }
@@ -249,7 +248,7 @@ static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
   for (const std::string &File : *Files)
     outs() << ' ' << File;
   outs() << '\n';
-  printCommand(outs(), K, O, Dir);
+  printCommand(outs(), K, O, Dir, StringRef(R.Device).starts_with("host"));
   return getExitCode(R.Outcome);
 }
 

@@ -523,8 +523,6 @@ Error ReplayPlan::planComparison() {
 Error ReplayPlan::planMeasurement() const {
   if (Options.Compared == Baseline::App && Options.appFile().empty())
     return createStringError("--baseline=app needs the application: --app");
-  if (Options.Compared != Baseline::App && !Options.App.empty())
-    return createStringError("--app needs --baseline=app");
   if (Options.Compared != Baseline::None && !Options.Execute)
     return createStringError("--baseline is measured, which --no-execute "
                              "rules out");

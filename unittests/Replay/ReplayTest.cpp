@@ -480,9 +480,6 @@ TEST_F(ReplayTest, MeasuresBesideABaseline) {
 }
 
 TEST_F(ReplayTest, RefusesOptionsThatWouldDoNothing) {
-  ReplayOptions App;
-  App.App = "/nowhere/app";
-  EXPECT_THAT(planError(App), HasSubstr("--app needs --baseline=app"));
   ReplayOptions CompileOnly;
   CompileOnly.Execute = false;
   CompileOnly.Compared = Baseline::Recompiled;
@@ -501,7 +498,7 @@ TEST_F(ReplayTest, RefusesOptionsThatWouldDoNothing) {
 //===----------------------------------------------------------------------===//
 
 /// Notes what happens in order: R restores, F flushes the cache, L launches, 3L
-/// launches three times, C compares.
+/// launches three times, C compares; what is in brackets is waited for once.
 class LoggingGPU : public FakeGPU {
 public:
   std::string Log;
@@ -545,6 +542,16 @@ public:
     WasLaunched = true;
     Expected<LaunchOutcome> O = FakeGPU::launch(K, C, Args);
     O->Nanoseconds = Nanoseconds;
+    return O;
+  }
+  Expected<LaunchOutcome> launchMany(DeviceKernel &K, const LaunchConfig &C,
+                                     ArrayRef<void *> Args, unsigned Count,
+                                     function_ref<Error()> Prepare,
+                                     std::vector<double> &Times) override {
+    Log += '(';
+    Expected<LaunchOutcome> O =
+        FakeGPU::launchMany(K, C, Args, Count, Prepare, Times);
+    Log += ')';
     return O;
   }
 };
@@ -654,6 +661,59 @@ TEST_F(GPUSessionTest, RepeatsShortLaunchesOfSuchKernels) {
   EXPECT_EQ(GPU->Log, "LC"
                       "L5L5L");
   EXPECT_EQ(R.Measured->Repeat, 5u);
+}
+
+TEST_F(GPUSessionTest, ASearchLaunchesSeveralAtOnce) {
+  ReplayOptions O;
+  O.Quick = true;
+  O.Warmup = 1;
+  O.LaunchTimeout = 60;
+  open(O);
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Match) << R.Error;
+  EXPECT_EQ(GPU->Timer, GPUTimer::Events);
+  EXPECT_EQ(GPU->Log, "LC"
+                      "RFL(RFLRFLRFLRFLRFLRFLRFL)");
+  EXPECT_EQ(R.nanoseconds().size(), 7u);
+  // What is good is measured again, one launch at a time.
+  CompiledKernel Code;
+  GPU->Log.clear();
+  Expected<PairedResult> Pairs =
+      Session->compare({{Plan.get(), &Code}}, 7, 1, Report);
+  ASSERT_THAT_EXPECTED(Pairs, Succeeded());
+  EXPECT_EQ(GPU->Timer, GPUTimer::Auto);
+  EXPECT_EQ(GPU->Log.find('('), std::string::npos);
+}
+
+TEST_F(GPUSessionTest, LaunchesTogetherOnlyWhatTheTimeLimitOfOneAllows) {
+  ReplayOptions O;
+  O.Quick = true;
+  O.Warmup = 0;
+  O.Iterations = 2;
+  O.LaunchTimeout = 1e-9;
+  open(O);
+  EXPECT_EQ(run().V, Verdict::Match);
+  EXPECT_EQ(GPU->Log, "LC"
+                      "(RFL)(RFL)");
+}
+
+TEST_F(GPUSessionTest, ACrashAmongSeveralLaunchesIsACrash) {
+  ReplayOptions O;
+  O.Quick = true;
+  O.Warmup = 0;
+  open(O);
+  unsigned Launches = 0;
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) = 15;
+    if (++Launches < 4)
+      return LaunchStatus::Ok;
+    GPU->IsLost = true;
+    return LaunchStatus::IllegalAddress;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Crash);
+  EXPECT_FALSE(R.Measured);
+  EXPECT_TRUE(Session->isLost());
 }
 
 TEST_F(GPUSessionTest, DoesNotTimeWhatIsWrong) {
