@@ -31,10 +31,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 # Pipelines whose compilations differ in what they do, not in how much: short ones would say nothing
 # about the ceiling of a real search.
-PIPELINES = ("sroa,early-cse,function(seq<6..12>(instcombine|simplifycfg|gvn|early-cse<memssa>|reassociate|"
+PIPELINES = ("function(sroa,early-cse,seq<4..10>(instcombine|simplifycfg|gvn|early-cse<memssa>|reassociate|"
              "loop-mssa(licm)|loop(indvars)|loop-unroll<{O1|O2|O3}>|sink|dse|jump-threading|slsr|"
              "correlated-propagation|bdce|adce|nary-reassociate|separate-const-offset-from-gep|loop-vectorize|"
-             "speculative-execution|mem2reg)),default<{O1|O2|O3}>")
+             "speculative-execution)),default<{O1|O2|O3}>")
 
 
 def read_list(path):
