@@ -4,7 +4,8 @@
     utils/gpu-report.py RESULTS                       prints all
     utils/gpu-report.py RESULTS --update FILE.rst...  replaces them in documents
 
-RESULTS is the folder that gpu-test.sh leaves (hecbench.json, examples.json, bench.json). A document
+RESULTS is the folder that gpu-test.sh leaves (hecbench.json, examples.json, bench.json,
+tune.json). A document
 has a table between the lines ".. gpu-report: NAME" and ".. gpu-report: end". What RESULTS has no
 figures for stays as it is.
 """
@@ -161,8 +162,78 @@ def coverage(results):
     return text
 
 
+def config(values):
+    """What a configuration sets, short."""
+    words = ["%s=%s" % (k, v) for k, v in sorted((values or {}).items()) if v is not False]
+    return "``" + " ".join(words) + "``" if words else "as recorded"
+
+
+def idle(study):
+    runners = study["farm"]["runners"]
+    return "%.0f %%" % (100 * statistics.mean(r["idle_share"] for r in runners)) if runners else "-"
+
+
+def tuned(results, part):
+    """What gpu-tune.py found in a part; nothing is a part that was not run."""
+    rows = results["tune"][part]
+    if not rows:
+        raise KeyError(part)
+    return rows
+
+
+def tuning_rates(results):
+    rows = []
+    for row in tuned(results, "rates"):
+        study, farm = row["study"], row["study"]["farm"]
+        ceiling = row["ceiling"]["per_second"]
+        seconds = study["outcome"]["search_seconds"]
+        rows.append([row["program"], short(row["kernel"]), study["outcome"]["trials"], study["outcome"]["failed"],
+                     "%.1f" % study["rate"], "%.1f" % ceiling, "%.2f" % (study["rate"] / ceiling),
+                     "%.1f" % (farm["runs"] / seconds), "%d/%d/%d" % (farm["same_ir"], farm["same_assembly"], farm["same_code"]),
+                     idle(study)])
+    return rst.table(["program", "kernel", "trials", "failed", "per second", "ceiling", "ratio", "runs per second",
+                      "same IR/PTX/code", "GPU idle"], rows)
+
+
+def tuning_launches(results):
+    return rst.table(["program", "trials", "per second", "GPU idle"],
+                     [[row["program"], row["study"]["outcome"]["trials"], "%.0f" % row["study"]["rate"], idle(row["study"])]
+                      for row in tuned(results, "launches")])
+
+
+def tuning_speedups(results):
+    rows, survivors, candidates = [], 0, 0
+    for row in tuned(results, "speedups"):
+        outcome = row["study"]["outcome"]
+        test = outcome["final_test"]
+        survivors += test["survivors"]
+        candidates += len(test["candidates"])
+        best = test["confirmed"] or {}
+        speedup = best.get("speedup")
+        raw = max((c["raw_speedup"] for c in test["candidates"] if c.get("raw_speedup")), default=None)
+        why = (outcome["explanation"] or {}).get("config") if test["significant"] else None
+        rows.append([row["program"], short(row["kernel"]), outcome["trials"], "%.1f" % row["study"]["rate"],
+                     "%.2f" % (outcome["instances"][0]["metrics"]["time"] / 1e3), number(raw, "%.3f"),
+                     "%.3f [%.3f, %.3f]" % (speedup["value"], speedup["low"], speedup["high"]) if test["significant"]
+                     else "no difference", "%d/%d" % (test["survivors"], len(test["candidates"])), config(why) if why else "-"])
+    text = ("Of the %d configurations that searches believed to be the best, %d were faster than the application's own code "
+            "for sure\nwhen they were tested again." % (candidates, survivors))
+    return rst.table(["program", "kernel", "trials", "per second", "baseline, us", "raw", "re-tested", "survive",
+                      "smallest change"], rows) + "\n\n" + text
+
+
+def tuning_gpus(results):
+    first, rows = {}, []
+    for row in tuned(results, "scaling"):
+        base = first.setdefault(row["what"], row["study"]["rate"])
+        rows.append([row["what"], row["gpus"], "%.1f" % row["study"]["rate"], "%.2f" % (row["study"]["rate"] / base),
+                     idle(row["study"])])
+    return rst.table(["what", "GPUs", "per second", "of one", "GPUs idle"], sorted(rows))
+
+
 BLOCKS = {"programs": programs, "memory": memory, "evaluations": evaluations, "noise": noise, "launches": launches,
-          "coverage": coverage}
+          "coverage": coverage, "tuning_rates": tuning_rates, "tuning_launches": tuning_launches,
+          "tuning_speedups": tuning_speedups, "tuning_gpus": tuning_gpus}
 MARKED = re.compile(r"^\.\. gpu-report: (?!end)(\w+)\n.*?^\.\. gpu-report: end\n", re.M | re.S)
 
 
@@ -172,7 +243,7 @@ def main():
     parser.add_argument("--update", nargs="+", default=[], metavar="FILE")
     args = parser.parse_args()
     results = {}
-    for name in "hecbench", "examples", "bench":
+    for name in "hecbench", "examples", "bench", "tune":
         path = os.path.join(args.results, name + ".json")
         if os.path.exists(path):
             with open(path) as file:
