@@ -53,6 +53,7 @@ MeasureRules MeasureRules::quick() {
   Rules.WarmupLaunches = 1;
   Rules.ShortWarmupLaunches = 2;
   Rules.ClockAtEnd = false;
+  Rules.BatchSamples = 7;
   return Rules;
 }
 
@@ -66,6 +67,19 @@ unsigned Measurement::countOutliers() const {
 
 bool Measurement::isBimodal() const {
   return countOutliers() > BimodalShare * Nanoseconds.size();
+}
+
+Expected<bool> SampleSource::sampleMany(unsigned Count, unsigned Repeat,
+                                        std::vector<double> &Nanoseconds) {
+  for (unsigned I = 0; I != Count; ++I) {
+    Expected<std::optional<double>> One = sample(Repeat);
+    if (!One)
+      return One.takeError();
+    if (!*One)
+      return false;
+    Nanoseconds.push_back(**One);
+  }
+  return true;
 }
 
 double SampleMachine::now() {
@@ -107,6 +121,7 @@ private:
   std::vector<Measurement> Results;
 
   unsigned Repeat = 1;
+  unsigned DueWarmup = 0; ///< Launches, with the next batch.
   SmallVector<size_t> Order; ///< Of the sources in the last round.
   std::mt19937_64 Random;
   size_t Rounds = 0;        ///< That are kept.
@@ -117,11 +132,17 @@ private:
 
   Expected<std::optional<double>> launch(size_t Source, unsigned Times);
   Expected<bool> warmUp();
+  bool isBatched() const {
+    return Rules.BatchSamples > 1 && Sources.size() == 1;
+  }
+  unsigned countWarmup(double Nanoseconds) const;
   Expected<bool> warmUpSource(size_t Source, bool IsWarm,
                               SmallVectorImpl<double> &Shortest);
   void chooseRepeat(ArrayRef<double> Nanoseconds);
   void chooseOrder();
   Expected<bool> takeRound();
+  size_t countBatch() const;
+  Expected<bool> takeBatch();
   std::optional<StopReason> shouldStop() const;
   bool isPrecise() const;
   bool isSlower() const;
@@ -143,6 +164,13 @@ Expected<std::optional<double>> MeasureRun::launch(size_t Source,
   return Nanoseconds;
 }
 
+/// The launches that it takes at least, if one takes \p Nanoseconds.
+unsigned MeasureRun::countWarmup(double Nanoseconds) const {
+  return Nanoseconds < Rules.ShortNanoseconds
+             ? std::max(Rules.WarmupLaunches, Rules.ShortWarmupLaunches)
+             : Rules.WarmupLaunches;
+}
+
 Expected<bool> MeasureRun::warmUpSource(size_t Source, bool IsWarm,
                                         SmallVectorImpl<double> &Shortest) {
   double Seconds = 0;
@@ -150,9 +178,7 @@ Expected<bool> MeasureRun::warmUpSource(size_t Source, bool IsWarm,
   auto IsEnough = [&](unsigned Launches) {
     if (Rules.Warmup)
       return Launches >= *Rules.Warmup;
-    if (Launches < Rules.WarmupLaunches)
-      return false;
-    if (Best < Rules.ShortNanoseconds && Launches < Rules.ShortWarmupLaunches)
+    if (Launches < countWarmup(Best))
       return false;
     return IsWarm || Seconds >= Rules.WarmupSeconds;
   };
@@ -174,6 +200,13 @@ Expected<bool> MeasureRun::warmUpSource(size_t Source, bool IsWarm,
 Expected<bool> MeasureRun::warmUp() {
   bool IsWarm = Machine.now() - Owner.LastBusy <= Rules.IdleSeconds;
   SmallVector<double> Shortest;
+  if (IsWarm && isBatched() && !Rules.Warmup && Rounds == 0 &&
+      Rules.LaunchedNanoseconds > 0) {
+    unsigned Count = countWarmup(Rules.LaunchedNanoseconds);
+    DueWarmup = Count ? Count - 1 : 0;
+    chooseRepeat(Rules.LaunchedNanoseconds);
+    return true;
+  }
   for (size_t I = 0; I != Sources.size(); ++I) {
     Expected<bool> Ok = warmUpSource(I, IsWarm, Shortest);
     if (!Ok || !*Ok)
@@ -223,6 +256,36 @@ Expected<bool> MeasureRun::takeRound() {
     Results[Source].Nanoseconds.push_back(**Nanoseconds);
   }
   ++Rounds;
+  return true;
+}
+
+/// Up to where there may be something to decide.
+size_t MeasureRun::countBatch() const {
+  size_t End = Rules.Samples.value_or(Rules.MaxSamples);
+  if (Rules.StopAbove > 0 && Rounds < Rules.MinSamplesToStop)
+    End = std::min<size_t>(End, Rules.MinSamplesToStop);
+  else if (Rounds < Rules.MinSamples)
+    End = std::min<size_t>(End, Rules.MinSamples);
+  size_t Count = std::min<size_t>(End - Rounds, Rules.BatchSamples);
+  double Spent = spentSeconds();
+  if (Rules.Samples || Rounds < Rules.MinSamples || Spent <= 0)
+    return Count;
+  // Not many more than there is time for.
+  double InTime = std::ceil((Rules.MaxSeconds - Spent) / Spent * Rounds);
+  return std::clamp<double>(InTime, 1, Count);
+}
+
+Expected<bool> MeasureRun::takeBatch() {
+  size_t Count = countBatch();
+  std::vector<double> Taken;
+  Expected<bool> Ok =
+      Sources[0]->sampleMany(DueWarmup + Count, Repeat, Taken);
+  Owner.LastBusy = Machine.now();
+  if (!Ok || !*Ok)
+    return Ok;
+  append_range(Results[0].Nanoseconds, ArrayRef(Taken).drop_front(DueWarmup));
+  Results[0].Warmup += std::exchange(DueWarmup, 0);
+  Rounds += Count;
   return true;
 }
 
@@ -352,7 +415,7 @@ Expected<bool> MeasureRun::run() {
       if (!Ok || !*Ok)
         return Ok;
     }
-    Ok = takeRound();
+    Ok = isBatched() ? takeBatch() : takeRound();
     if (!Ok || !*Ok)
       return Ok;
     std::optional<StopReason> Stop = shouldStop();

@@ -114,13 +114,31 @@ Error Replayer::restore() {
   return Error::success();
 }
 
-Expected<LaunchOutcome> Replayer::launch(DeviceKernel &Kernel,
-                                         const LaunchConfig &Config) {
-  Clean = false;
+SmallVector<void *, 16> Replayer::getArgs() const {
   SmallVector<void *, 16> Args;
   for (const std::string &Bytes : State->args())
     Args.push_back(const_cast<char *>(Bytes.data()));
-  return D->launch(Kernel, Config, Args);
+  return Args;
+}
+
+Expected<LaunchOutcome> Replayer::launch(DeviceKernel &Kernel,
+                                         const LaunchConfig &Config) {
+  Clean = false;
+  return D->launch(Kernel, Config, getArgs());
+}
+
+Expected<LaunchOutcome>
+Replayer::launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
+                     unsigned Count, function_ref<Error()> Prepare,
+                     std::vector<double> &Nanoseconds) {
+  auto PrepareOne = [&]() -> Error {
+    if (Error E = Prepare())
+      return E;
+    Clean = false;
+    return Error::success();
+  };
+  return D->asGPU()->launchMany(Kernel, Config, getArgs(), Count, PrepareOne,
+                                Nanoseconds);
 }
 
 Expected<std::vector<BufferReport>>

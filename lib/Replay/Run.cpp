@@ -25,6 +25,10 @@ using namespace llvm::mneme;
 /// What a process may lose before it should be replaced.
 static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
 
+/// Launches that are enqueued together may take so long, and so large a share of
+/// the time limit of one, which is theirs.
+static constexpr double MaxBatchSeconds = 0.05, MaxBatchShare = 0.25;
+
 /// Buffers that are larger together are not kept to be compared with those of a
 /// second launch.
 static constexpr uint64_t MaxKeptBytes = uint64_t(1) << 30;
@@ -131,6 +135,8 @@ public:
   /// timed.
   Error verify();
   Expected<std::optional<double>> sample(unsigned Repeat) override;
+  Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
+                            std::vector<double> &Nanoseconds) override;
 
   /// After a mismatch: launches again, to see whether that leaves the same. If
   /// not, the kernel is to blame, or the recording, rather than the compiler.
@@ -146,6 +152,7 @@ public:
   Verdict V = Verdict::NotVerified;
   std::string Message; ///< Why not; empty when it matches.
   bool Executed = false;
+  double LastNanoseconds = 0; ///< Of the last launch; 0: there was none.
   std::vector<BufferReport> Buffers;
   std::shared_ptr<DeviceKernel> Kernel;
   CacheMode Cache = CacheMode::Warm;
@@ -158,7 +165,14 @@ private:
   ReplayTimes &Times;
   ReplaySession::StageFn Report;
   LaunchConfig Config;
+  /// To prepare and launch once took no longer than this.
+  double LongestSeconds = 0;
 
+  Error restore();
+  Error flushCache();
+  Expected<bool> sampleBatch(unsigned Count, unsigned Repeat,
+                             std::vector<double> &Nanoseconds);
+  bool noteOutcome(const LaunchOutcome &Outcome);
   Expected<std::vector<std::vector<char>>> readFailures();
 };
 } // namespace mneme
@@ -191,32 +205,93 @@ void Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
   Message = toString(Loaded.takeError());
 }
 
-Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
-  if (Restore) {
-    ScopedTimer Timer(Times.Restore);
-    if (Error E = Memory.restore())
-      return std::move(E);
-  }
-  Report(ReplayStage::Launch);
-  ScopedTimer Timer(Times.Run);
-  if (Cache == CacheMode::Cold)
-    if (Error E = D.asGPU()->flushCache())
-      return std::move(E);
-  Config.Repeat = Repeat;
-  Expected<LaunchOutcome> Outcome = Memory.launch(*Kernel, Config);
-  if (!Outcome)
-    return Outcome.takeError();
-  if (Outcome->Status == LaunchStatus::Ok) {
+/// On a GPU it is enqueued only.
+Error Contender::restore() {
+  if (!Restore)
+    return Error::success();
+  ScopedTimer Timer(Times.Restore);
+  return Memory.restore();
+}
+
+Error Contender::flushCache() {
+  return Cache == CacheMode::Cold ? D.asGPU()->flushCache() : Error::success();
+}
+
+/// \returns whether the launch went well.
+bool Contender::noteOutcome(const LaunchOutcome &Outcome) {
+  if (Outcome.Status == LaunchStatus::Ok) {
     Executed = true;
-    return Outcome->Nanoseconds;
+    return true;
   }
   // Nobody compares what it has written.
   Memory.markAllDirty();
-  V = getLaunchVerdict(Outcome->Status);
-  Message = getLaunchStatusName(Outcome->Status).str();
-  if (!Outcome->Message.empty())
-    Message += ": " + Outcome->Message;
-  return std::nullopt;
+  V = getLaunchVerdict(Outcome.Status);
+  Message = getLaunchStatusName(Outcome.Status).str();
+  if (!Outcome.Message.empty())
+    Message += ": " + Outcome.Message;
+  return false;
+}
+
+Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
+  double Seconds = 0;
+  Expected<LaunchOutcome> Outcome = [&]() -> Expected<LaunchOutcome> {
+    ScopedTimer Whole(Seconds);
+    if (Error E = restore())
+      return std::move(E);
+    Report(ReplayStage::Launch);
+    ScopedTimer Timer(Times.Run);
+    if (Error E = flushCache())
+      return std::move(E);
+    Config.Repeat = Repeat;
+    return Memory.launch(*Kernel, Config);
+  }();
+  if (!Outcome)
+    return Outcome.takeError();
+  LongestSeconds = std::max(LongestSeconds, Seconds);
+  if (!noteOutcome(*Outcome))
+    return std::nullopt;
+  LastNanoseconds = Outcome->Nanoseconds;
+  return Outcome->Nanoseconds;
+}
+
+Expected<bool> Contender::sampleMany(unsigned Count, unsigned Repeat,
+                                     std::vector<double> &Nanoseconds) {
+  if (!D.asGPU() || LongestSeconds == 0)
+    return SampleSource::sampleMany(Count, Repeat, Nanoseconds);
+  double Limit = MaxBatchSeconds;
+  if (Config.TimeoutSeconds > 0)
+    Limit = std::min(Limit, MaxBatchShare * Config.TimeoutSeconds);
+  unsigned Most =
+      std::clamp<double>(Limit / (LongestSeconds * Repeat), 1, Count);
+  while (Count) {
+    unsigned Some = std::min(Count, Most);
+    Count -= Some;
+    Expected<bool> Ok = sampleBatch(Some, Repeat, Nanoseconds);
+    if (!Ok || !*Ok)
+      return Ok;
+  }
+  return true;
+}
+
+/// Waits once.
+Expected<bool> Contender::sampleBatch(unsigned Count, unsigned Repeat,
+                                      std::vector<double> &Nanoseconds) {
+  Report(ReplayStage::Launch);
+  Config.Repeat = Repeat;
+  std::vector<double> Taken;
+  auto Prepare = [&]() -> Error {
+    if (Error E = restore())
+      return E;
+    return flushCache();
+  };
+  Expected<LaunchOutcome> Outcome =
+      Memory.launchMany(*Kernel, Config, Count, Prepare, Taken);
+  if (!Outcome)
+    return Outcome.takeError();
+  if (!noteOutcome(*Outcome))
+    return false;
+  append_range(Nanoseconds, Taken);
+  return true;
 }
 
 Error Contender::verify() {
@@ -360,8 +435,15 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   return std::move(R);
 }
 
+/// For a search: what several launches that are enqueued together can have.
+static GPUTimer getTimer(const ReplayOptions &O) {
+  return O.Quick && O.Timer == GPUTimer::Auto ? GPUTimer::Events : O.Timer;
+}
+
 Error ReplayRun::execute(const CompiledKernel &Code) {
   if (Error E = Session.prepare(Report))
+    return E;
+  if (Error E = Session.chooseTimer(getTimer(Options)))
     return E;
   Replayer &Memory = *Session.Memory;
   // Nothing will tell what a launch that is not the recorded one has changed.
@@ -461,6 +543,8 @@ measureAll(Measurer &M, Device &D, ArrayRef<Contender *> Contenders,
     Sources.push_back(C);
   }
   Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
+  if (Contenders.size() == 1)
+    Rules.LaunchedNanoseconds = Contenders.front()->LastNanoseconds;
   auto TimerName = [&]() -> StringRef {
     return GPU ? GPU->getTimerName() : "host";
   };
@@ -599,8 +683,10 @@ ReplaySession::create(const ReplayPlan &Plan, std::unique_ptr<Device> D) {
     return std::move(Session);
   Session->Machine = std::make_unique<DeviceMachine>(*Session->D);
   Session->TheMeasurer = std::make_unique<Measurer>(*Session->Machine);
-  if (GPUDevice *GPU = Session->D->asGPU())
-    if (Error E = GPU->setTimer(Plan.options().Timer))
+  // Whether there is the one that is asked for has to be told at once.
+  GPUTimer Timer = Plan.options().Timer;
+  if (Timer != GPUTimer::Auto)
+    if (Error E = Session->chooseTimer(Timer))
       return std::move(E);
   if (Error E = Session->checkVariant(Plan))
     return std::move(E);
@@ -651,6 +737,16 @@ Error ReplaySession::prepare(StageFn Report) {
   if (!Created)
     return Created.takeError();
   Memory.emplace(std::move(*Created));
+  return Error::success();
+}
+
+Error ReplaySession::chooseTimer(GPUTimer Wanted) {
+  GPUDevice *GPU = D->asGPU();
+  if (!GPU || Timer == Wanted)
+    return Error::success();
+  if (Error E = GPU->setTimer(Wanted))
+    return E;
+  Timer = Wanted;
   return Error::success();
 }
 
@@ -755,6 +851,8 @@ Expected<PairedResult>
 ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
                              uint64_t Seed, StageFn Report) {
   if (Error E = prepare(Report))
+    return std::move(E);
+  if (Error E = chooseTimer(Contestants.front().Variant->options().Timer))
     return std::move(E);
   PairedResult Result;
   ReplayTimes Times; // of all together: nobody asks

@@ -38,9 +38,14 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
+using testing::Gt;
 using testing::HasSubstr;
+using testing::Lt;
 using testing::Not;
+using testing::SizeIs;
 
 namespace {
 
@@ -859,6 +864,65 @@ TEST_P(GPUConformance, RepeatsLaunches) {
     EXPECT_LT(Outcome.Nanoseconds, 1e9);
     EXPECT_THAT(read<uint32_t>(Out, 1), ElementsAre(7 * 32));
   }
+}
+
+TEST_P(GPUConformance, LaunchesSeveralAtOnce) {
+  SKIP_WITHOUT_PTXAS();
+  for (GPUTimer Timer : {GPUTimer::Events, GPUTimer::Auto}) {
+    ASSERT_THAT_ERROR(GPU->setTimer(Timer), Succeeded());
+    auto K = load("count");
+    ASSERT_TRUE(K);
+    uint64_t Out = map(4), Copies = map(5 * 4);
+    void *Args[] = {&Out};
+    LaunchConfig Config;
+    Config.Block = {32, 1, 1};
+    std::vector<double> Nanoseconds;
+    unsigned Prepared = 0;
+    // What the launch before left; the fourth begins anew, behind a flush.
+    auto Prepare = [&]() -> Error {
+      if (Error E = GPU->copy(Copies + 4 * Prepared, Out, 4))
+        return E;
+      if (++Prepared != 4)
+        return Error::success();
+      if (Error E = GPU->fill(Out, 0, 4))
+        return E;
+      return GPU->flushCache();
+    };
+    Expected<LaunchOutcome> Outcome =
+        GPU->launchMany(*K, Config, Args, 5, Prepare, Nanoseconds);
+    ASSERT_THAT_EXPECTED(Outcome, Succeeded());
+    ASSERT_EQ(Outcome->Status, LaunchStatus::Ok) << Outcome->Message;
+    EXPECT_THAT(Nanoseconds, SizeIs(5));
+    EXPECT_THAT(Nanoseconds, Each(AllOf(Gt(0), Lt(1e9))));
+    EXPECT_THAT(read<uint32_t>(Copies, 5), ElementsAre(0, 32, 64, 96, 32));
+    EXPECT_THAT(read<uint32_t>(Out, 1), ElementsAre(64));
+  }
+}
+
+TEST_P(GPUConformance, OneOfSeveralLaunchesCanFail) {
+  SKIP_WITHOUT_PTXAS();
+  auto Expect = [&](StringRef Name, uint64_t Argument, unsigned Block,
+                    StringRef Status) {
+    auto K = load(Name);
+    ASSERT_TRUE(K);
+    auto Launch = [&] {
+      LaunchConfig Config;
+      Config.TimeoutSeconds = 0.5;
+      Config.Block = {Block, 1, 1};
+      void *Args[] = {&Argument};
+      std::vector<double> Nanoseconds;
+      LaunchOutcome Outcome = cantFail(GPU->launchMany(
+          *K, Config, Args, 3, [] { return Error::success(); }, Nanoseconds));
+      errs() << getLaunchStatusName(Outcome.Status) << '\n';
+      // Without destructors: a kernel may still run.
+      _exit(!Nanoseconds.empty());
+    };
+    EXPECT_EXIT(Launch(), testing::ExitedWithCode(0), Status.str());
+  };
+  Expect("store", 64, 1, getLaunchStatusName(LaunchStatus::IllegalAddress));
+  Expect("spin", map(4), 1, getLaunchStatusName(LaunchStatus::Timeout));
+  Expect("count", map(4), 4096,
+         getLaunchStatusName(LaunchStatus::InvalidConfiguration));
 }
 
 FakeCupti *Fake = nullptr;

@@ -60,11 +60,17 @@ public:
       Machine.Now += *Nanoseconds * Repeat * 1e-9;
     return Nanoseconds;
   }
+  Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
+                            std::vector<double> &Nanoseconds) override {
+    Batches.push_back(Count);
+    return SampleSource::sampleMany(Count, Repeat, Nanoseconds);
+  }
 
   FakeMachine &Machine;
   char Name;
   Body Run;
   std::vector<unsigned> Repeats; ///< Of each call.
+  std::vector<unsigned> Batches; ///< Samples that were taken at once.
 };
 
 /// One source, whose measurement succeeds.
@@ -445,6 +451,84 @@ TEST(MeasureTest, ASearchLooksAtTheClockNowAndThen) {
   Machine.Now += 2 * Rules.ClockSeconds;
   cantFail(M.measure(Sources, Rules));
   EXPECT_EQ(Machine.ClockCalls, 2u);
+}
+
+TEST(MeasureTest, ASearchTakesSamplesAtOnce) {
+  FakeMachine Machine;
+  MeasureRules Rules = MeasureRules::quick();
+  FakeSource Steady(Machine, 1e5);
+  Measurement M = measureOne(Machine, Steady, Rules);
+  EXPECT_EQ(M.Nanoseconds.size(), 7u);
+  EXPECT_THAT(Steady.Batches, ElementsAre(7u));
+  EXPECT_EQ(Steady.Repeats.size(), M.Warmup + 7);
+
+  FakeSource Varied(Machine, 'a', [](unsigned I) { return I % 2 ? 1e5 : 2e5; });
+  EXPECT_EQ(measureOne(Machine, Varied, Rules).Nanoseconds.size(), 21u);
+  EXPECT_THAT(Varied.Batches, ElementsAre(7u, 7u, 7u));
+
+  // After seven, which take 65 ms, there is time for four more.
+  FakeSource Slow(Machine, 'a', [](unsigned I) { return I % 2 ? 5e6 : 1.5e7; });
+  M = measureOne(Machine, Slow, Rules);
+  EXPECT_EQ(M.Stop, StopReason::Time);
+  EXPECT_THAT(Slow.Batches, ElementsAre(7u, 4u));
+
+  Rules.StopAbove = 1.5e5;
+  FakeSource Raced(Machine, 1e5), Loser(Machine, 2e5);
+  measureOne(Machine, Raced, Rules);
+  EXPECT_THAT(Raced.Batches, ElementsAre(3u, 4u));
+  EXPECT_EQ(measureOne(Machine, Loser, Rules).Stop, StopReason::Slower);
+  EXPECT_THAT(Loser.Batches, ElementsAre(3u));
+
+  Rules.StopAbove = 0;
+  Rules.Samples = 9;
+  FakeSource Fixed(Machine, 1e5);
+  EXPECT_EQ(measureOne(Machine, Fixed, Rules).Nanoseconds.size(), 9u);
+  EXPECT_THAT(Fixed.Batches, ElementsAre(7u, 2u));
+}
+
+TEST(MeasureTest, ALaunchBeforeWarmsUp) {
+  FakeMachine Machine;
+  Machine.Clock = [] { return 1980.0; };
+  Measurer TheMeasurer(Machine);
+  MeasureRules Rules = MeasureRules::quick();
+  auto Measure = [&](double Nanoseconds) {
+    // Shorter than the others: no sample.
+    FakeSource Source(Machine, 'a', [=](unsigned I) {
+      return I == 0 && Nanoseconds < 1e4 ? 1.0 : Nanoseconds;
+    });
+    Rules.LaunchedNanoseconds = Nanoseconds;
+    SampleSource *Sources[] = {&Source};
+    Measurement M =
+        cantFail(TheMeasurer.measure(Sources, Rules)).front();
+    EXPECT_THAT(M.Nanoseconds, Each(Nanoseconds));
+    EXPECT_EQ(M.Nanoseconds.size(), 7u);
+    EXPECT_EQ(Source.Repeats.size(), 7 + M.Warmup);
+    return std::make_pair(M.Warmup, Source.Batches.front());
+  };
+  // The machine is cold.
+  EXPECT_GT(Measure(1e5).first, 10u);
+  EXPECT_EQ(Measure(1e5), std::make_pair(0u, 7u));
+  EXPECT_EQ(Measure(5e3), std::make_pair(1u, 8u));
+  Machine.Now += 6e-3;
+  EXPECT_GT(Measure(1e5).first, 10u);
+  Rules.Warmup = 3;
+  EXPECT_EQ(Measure(1e5), std::make_pair(3u, 7u));
+}
+
+TEST(MeasureTest, DropsBatchesThatASlowClockMeasured) {
+  FakeMachine Machine;
+  Machine.Clock = [&] {
+    return Machine.Sleeps.empty() && Machine.ClockCalls > 1 ? 1800 : 1980;
+  };
+  FakeSource Source(Machine, 'a', [&](unsigned I) {
+    return Machine.Sleeps.empty() ? 1.5e5 : 1e5;
+  });
+  MeasureRules Rules = MeasureRules::quick();
+  Rules.Samples = 21;
+  Measurement M = measureOne(Machine, Source, Rules);
+  EXPECT_EQ(M.Nanoseconds.size(), 21u);
+  EXPECT_THAT(M.Nanoseconds, Each(1e5));
+  EXPECT_EQ(M.Dropped, 14u);
 }
 
 TEST(MeasureTest, EndsWithTheLaunchThatWentWrong) {

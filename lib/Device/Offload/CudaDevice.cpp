@@ -72,9 +72,7 @@ Error CudaDevice::open() {
   if (!B)
     return B.takeError();
   Backend = std::move(*B);
-  if (Error E = check(Driver.EventCreate(&Start, 0), "create an event"))
-    return E;
-  if (Error E = check(Driver.EventCreate(&Stop, 0), "create an event"))
+  if (Error E = openEvents(1))
     return E;
   return loadMemoryKernels();
 }
@@ -103,9 +101,10 @@ CudaDevice::~CudaDevice() {
       Driver.MemFree(Memory);
   if (MemoryKernels)
     Driver.ModuleUnload(MemoryKernels);
-  for (CUevent Event : {Start, Stop})
-    if (Event)
-      Driver.EventDestroy(Event);
+  for (const EventPair &E : Events)
+    for (CUevent Event : {E.Start, E.Stop})
+      if (Event)
+        Driver.EventDestroy(Event);
   Mapping.reset();
   Backend.reset();
   Driver.DevicePrimaryCtxRelease(Handle);
@@ -375,6 +374,7 @@ Error CudaDevice::flushCache() {
       return Area.takeError();
     FlushArea = *Area;
   }
+  Occupied = true;
   return fill(FlushArea, 0, Size);
 }
 

@@ -111,6 +111,11 @@ public:
   Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
                                  const LaunchConfig &Config,
                                  ArrayRef<void *> Args) override;
+  Expected<LaunchOutcome>
+  launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
+             ArrayRef<void *> Args, unsigned Count,
+             function_ref<Error()> Prepare,
+             std::vector<double> &Nanoseconds) override;
   Expected<GPUKernelInfo> describe(DeviceKernel &Kernel) override;
   Expected<unsigned> getOccupancy(DeviceKernel &Kernel, unsigned BlockThreads,
                                   uint64_t DynamicShared) override;
@@ -169,6 +174,23 @@ private:
   CUresult nextStagingSlot();
   Error readStaged(uint64_t Address, MutableArrayRef<char> Data);
 
+  /// The events around one launch.
+  struct EventPair {
+    CUevent Start = nullptr, Stop = nullptr;
+  };
+  /// Makes at least \p Count of Events.
+  Error openEvents(size_t Count);
+  /// Enqueues a launch that \p E times. Other than Ok: it was refused, or one
+  /// before it failed.
+  Expected<LaunchOutcome> enqueueLaunch(CudaKernel &K,
+                                        const LaunchConfig &Config,
+                                        ArrayRef<void *> Args,
+                                        const EventPair &E);
+  /// Waits for what was enqueued. Other than Ok: one of the launches failed.
+  LaunchOutcome finishLaunches(const CudaKernel &K,
+                               const LaunchConfig &Config);
+  LaunchOutcome failLaunch(const GPUResult &R, std::string Message);
+
   Error findGlobals(CudaKernel &K, const DeviceImage &Image,
                     ArrayRef<KernelGlobal> Globals);
   /// \returns the driver's answer.
@@ -187,7 +209,9 @@ private:
   CUcontext Context = nullptr;
   std::unique_ptr<GPUBackend> Backend;
   std::unique_ptr<CudaMapping> Mapping;
-  CUevent Start = nullptr, Stop = nullptr;
+  std::vector<EventPair> Events;
+  /// Has the device enough to do while the host enqueues a launch?
+  bool Occupied = false;
   bool UseCupti = false;
   std::string Lost; ///< Why the context is dead; empty while it lives.
 

@@ -226,39 +226,46 @@ std::string CudaDevice::explainRefusal(const CudaKernel &K,
   return describe(R);
 }
 
-Expected<LaunchOutcome> CudaDevice::launch(DeviceKernel &TheKernel,
-                                           const LaunchConfig &Config,
-                                           ArrayRef<void *> Args) {
+Error CudaDevice::openEvents(size_t Count) {
+  while (Events.size() < Count) {
+    EventPair &E = Events.emplace_back();
+    for (CUevent *Event : {&E.Start, &E.Stop})
+      if (Error Failed = check(Driver.EventCreate(Event, 0), "create an event"))
+        return Failed;
+  }
+  return Error::success();
+}
+
+LaunchOutcome CudaDevice::failLaunch(const GPUResult &R, std::string Message) {
+  LaunchOutcome Outcome;
+  Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/true);
+  Outcome.Message = std::move(Message);
+  lose(Outcome.Message);
+  return Outcome;
+}
+
+Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
+                                                  const LaunchConfig &Config,
+                                                  ArrayRef<void *> Args,
+                                                  const EventPair &E) {
   // While the host prepares a launch, the device is kept busy, so that it takes
   // the events and the kernel up one right after the other.
   constexpr uint64_t SpinNanoseconds = 10000;
-  if (Error E = enter())
-    return E;
-  auto &K = static_cast<CudaKernel &>(TheKernel);
-  if (Args.size() != K.Layout.size())
-    return createStringError("kernel '" + K.Name + "' takes " +
-                             Twine(K.Layout.size()) + " arguments, not " +
-                             Twine(Args.size()));
-  LaunchOutcome Outcome;
   auto Refuse = [&](const GPUResult &R) {
+    LaunchOutcome Outcome;
     Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/false);
     Outcome.Message = explainRefusal(K, Config, R);
-    return Outcome;
-  };
-  auto Fail = [&](const GPUResult &R, std::string Message) {
-    Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/true);
-    Outcome.Message = std::move(Message);
-    lose(Outcome.Message);
     return Outcome;
   };
   if (CUresult R = allowShared(K, Config.DynamicShared))
     return Refuse(R);
 
   for (const GlobalPlace &G : K.Globals)
-    if (Error E = copy(G.Image, G.Home, G.Size))
-      return E;
-  if (Error E = enqueueSpin(SpinNanoseconds))
-    return E;
+    if (Error Failed = copy(G.Image, G.Home, G.Size))
+      return Failed;
+  if (!std::exchange(Occupied, false))
+    if (Error Failed = enqueueSpin(SpinNanoseconds))
+      return Failed;
   GPULaunch L;
   L.Grid = Config.Grid;
   L.Block = Config.Block;
@@ -267,40 +274,98 @@ Expected<LaunchOutcome> CudaDevice::launch(DeviceKernel &TheKernel,
   L.Repeat = std::max(1u, Config.Repeat);
   L.Args = Args;
   L.Layout = K.Layout;
-  L.Start = Start;
-  L.Stop = Stop;
+  L.Start = E.Start;
+  L.Stop = E.Stop;
   if (GPUResult R = Backend->launch(K.Kernel, L)) {
     if (!isFatal(R.Code))
       return Refuse(R);
-    // An earlier launch of these may be what failed.
-    return Fail(R, describe(R));
+    // An earlier launch may be what failed.
+    return failLaunch(R, describe(R));
   }
   for (const GlobalPlace &G : K.Globals) {
     if (G.Constant)
       continue;
     // So may the kernel have by now.
     if (GPUResult R = Backend->copy(G.Home, G.Image, G.Size))
-      return Fail(R, describe(R));
+      return failLaunch(R, describe(R));
   }
+  return LaunchOutcome();
+}
 
-  if (GPUResult R = Backend->synchronize(Config.TimeoutSeconds)) {
-    if (R.Code != CUDA_ERROR_NOT_READY)
-      return Fail(R, describe(R));
-    return Fail(R, formatv("kernel '{0}' ran longer than {1} s", K.Name,
-                           format("%g", Config.TimeoutSeconds)));
-  }
-  float Milliseconds = 0;
-  if (Error E = check(Driver.EventElapsedTime(&Milliseconds, Start, Stop),
-                      "measure a launch"))
+LaunchOutcome CudaDevice::finishLaunches(const CudaKernel &K,
+                                         const LaunchConfig &Config) {
+  GPUResult R = Backend->synchronize(Config.TimeoutSeconds);
+  if (!R)
+    return LaunchOutcome();
+  if (R.Code != CUDA_ERROR_NOT_READY)
+    return failLaunch(R, describe(R));
+  return failLaunch(R, formatv("kernel '{0}' ran longer than {1} s", K.Name,
+                               format("%g", Config.TimeoutSeconds)));
+}
+
+Expected<LaunchOutcome>
+CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
+                       ArrayRef<void *> Args, unsigned Count,
+                       function_ref<Error()> Prepare,
+                       std::vector<double> &Nanoseconds) {
+  // Its records are of one launch at a time.
+  if (UseCupti && Count > 1)
+    return GPUDevice::launchMany(TheKernel, Config, Args, Count, Prepare,
+                                 Nanoseconds);
+  if (Error E = enter())
     return E;
-  double Total = Milliseconds * 1e6;
-  if (UseCupti) {
-    if (std::optional<double> Time = takeCuptiTime(Ordinal, K.Name, L.Repeat))
-      Total = *Time;
-    else if (Error E = setTimer(GPUTimer::Events))
+  auto &K = static_cast<CudaKernel &>(TheKernel);
+  if (Args.size() != K.Layout.size())
+    return createStringError("kernel '" + K.Name + "' takes " +
+                             Twine(K.Layout.size()) + " arguments, not " +
+                             Twine(Args.size()));
+  if (Error E = openEvents(Count))
+    return E;
+  Nanoseconds.clear();
+  for (unsigned I = 0; I != Count; ++I) {
+    if (Error E = Prepare())
       return E;
+    // The device has nothing to do when the host begins.
+    if (I == 0)
+      Occupied = false;
+    Expected<LaunchOutcome> Outcome =
+        enqueueLaunch(K, Config, Args, Events[I]);
+    if (!Outcome || Outcome->Status != LaunchStatus::Ok)
+      return Outcome;
   }
-  Outcome.Nanoseconds = Total / L.Repeat;
+  LaunchOutcome Outcome = finishLaunches(K, Config);
+  if (Outcome.Status != LaunchStatus::Ok)
+    return Outcome;
+  unsigned Repeat = std::max(1u, Config.Repeat);
+  for (const EventPair &E : ArrayRef(Events).take_front(Count)) {
+    float Milliseconds = 0;
+    if (Error Failed =
+            check(Driver.EventElapsedTime(&Milliseconds, E.Start, E.Stop),
+                  "measure a launch"))
+      return Failed;
+    Nanoseconds.push_back(Milliseconds * 1e6 / Repeat);
+  }
+  return Outcome;
+}
+
+Expected<LaunchOutcome> CudaDevice::launch(DeviceKernel &TheKernel,
+                                           const LaunchConfig &Config,
+                                           ArrayRef<void *> Args) {
+  std::vector<double> Nanoseconds;
+  Expected<LaunchOutcome> Outcome = launchMany(
+      TheKernel, Config, Args, /*Count=*/1, [] { return Error::success(); },
+      Nanoseconds);
+  if (!Outcome || Outcome->Status != LaunchStatus::Ok)
+    return Outcome;
+  Outcome->Nanoseconds = Nanoseconds.front();
+  if (!UseCupti)
+    return Outcome;
+  auto &K = static_cast<CudaKernel &>(TheKernel);
+  unsigned Repeat = std::max(1u, Config.Repeat);
+  if (std::optional<double> Time = takeCuptiTime(Ordinal, K.Name, Repeat))
+    Outcome->Nanoseconds = *Time / Repeat;
+  else if (Error E = setTimer(GPUTimer::Events))
+    return E;
   return Outcome;
 }
 

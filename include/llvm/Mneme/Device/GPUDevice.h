@@ -16,6 +16,7 @@
 #ifndef LLVM_MNEME_DEVICE_GPUDEVICE_H
 #define LLVM_MNEME_DEVICE_GPUDEVICE_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Device/MemoryKernels.h"
 #include <vector>
@@ -87,6 +88,15 @@ public:
   /// "cupti" or "events": where LaunchOutcome::Nanoseconds comes from.
   virtual StringRef getTimerName() const = 0;
 
+  /// Makes \p Count launches, each after what \p Prepare enqueues before it, and
+  /// waits once, where it can. All together have the time limit of one. What
+  /// went wrong with one of them is the outcome of all; \p Nanoseconds are of
+  /// each when nothing did.
+  virtual Expected<LaunchOutcome>
+  launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
+             ArrayRef<void *> Args, unsigned Count,
+             function_ref<Error()> Prepare, std::vector<double> &Nanoseconds);
+
   //===--- Memory outside the arena ---------------------------------------===//
 
   /// Bytes that allocate() could still give.
@@ -125,6 +135,23 @@ public:
   /// 0 when it cannot be.
   virtual Expected<double> measureClock() = 0;
 };
+
+inline Expected<LaunchOutcome>
+GPUDevice::launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
+                      ArrayRef<void *> Args, unsigned Count,
+                      function_ref<Error()> Prepare,
+                      std::vector<double> &Nanoseconds) {
+  LaunchOutcome Outcome;
+  Nanoseconds.clear();
+  for (unsigned I = 0; I != Count && Outcome.Status == LaunchStatus::Ok; ++I) {
+    if (Error E = Prepare())
+      return E;
+    if (Error E = launch(Kernel, Config, Args).moveInto(Outcome))
+      return E;
+    Nanoseconds.push_back(Outcome.Nanoseconds);
+  }
+  return Outcome;
+}
 
 /// One GPU of this machine.
 struct GPUDescription {

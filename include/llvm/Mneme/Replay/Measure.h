@@ -57,6 +57,13 @@ struct MeasureRules {
   double StopAbove = 0; ///< Nanoseconds.
   unsigned MinSamplesToStop = 3;
 
+  /// When one thing is measured: so many samples may be taken at once, before
+  /// the rules are looked at again.
+  unsigned BatchSamples = 1;
+  /// Nanoseconds of a launch that was made right before, and counts as the
+  /// first of a warm-up that is of launches only; 0: there was none.
+  double LaunchedNanoseconds = 0;
+
   /// Decides the order within rounds; unset: as given. Every second round has
   /// the order of the one before reversed.
   std::optional<uint64_t> Seed;
@@ -134,6 +141,10 @@ public:
   /// to back and waits. \returns the nanoseconds of one launch, or nothing when
   /// it went wrong, which ends the measurement.
   virtual Expected<std::optional<double>> sample(unsigned Repeat) = 0;
+  /// Takes \p Count samples, with as little in between as it can, and appends
+  /// them to \p Nanoseconds. False when a launch went wrong.
+  virtual Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
+                                    std::vector<double> &Nanoseconds);
 };
 
 /// The machine as the rules need it.

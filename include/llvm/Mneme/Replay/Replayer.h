@@ -173,6 +173,12 @@ public:
   Error restore();
   Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
                                  const LaunchConfig &Config);
+  /// GPUDevice::launchMany(), on a GPU. \p Prepare may restore().
+  Expected<LaunchOutcome> launchMany(DeviceKernel &Kernel,
+                                     const LaunchConfig &Config,
+                                     unsigned Count,
+                                     function_ref<Error()> Prepare,
+                                     std::vector<double> &Nanoseconds);
   /// Compares all recorded memory with what the recorded launch left.
   Expected<std::vector<BufferReport>> compare(ArrayRef<ComparePart> Parts);
 
@@ -204,6 +210,7 @@ private:
   bool Clean = true;
 
   Error fill();
+  SmallVector<void *, 16> getArgs() const;
   void setDirty(std::vector<Range> Ranges);
   Expected<std::vector<CompareStats>>
   compareOnDevice(ArrayRef<ComparePart> Parts);

@@ -114,6 +114,7 @@ private:
   std::unique_ptr<Measurer> TheMeasurer;
   std::optional<Replayer> Memory; ///< From the first run on.
   LoadedKernels Kernels;
+  std::optional<GPUTimer> Timer; ///< That was chosen last.
   /// Of the plan's kernel; unset until a GPU wants to know.
   std::optional<bool> NeedsRestoring;
   double OpenTime = 0, PrepareTime = 0;
@@ -131,6 +132,7 @@ private:
                                        unsigned Rounds, uint64_t Seed,
                                        StageFn Report);
   Error prepare(StageFn Report);
+  Error chooseTimer(GPUTimer Wanted);
   bool needsRestoring(const ReplayPlan &Variant);
   friend class ReplayRun;
 };
