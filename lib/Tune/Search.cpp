@@ -16,6 +16,8 @@ using namespace llvm::mneme;
 
 /// Trials that are made one piece of text.
 static constexpr size_t MaxLoggedAtOnce = 64;
+/// A sampler is asked for as many points as this share of the trials there are.
+static constexpr uint64_t AheadDivisor = 100;
 
 /// A study that goes on has the configurations of its running trials, but they
 /// are made anew, for all instances.
@@ -411,11 +413,20 @@ Expected<bool> Tuner::Impl::askMore() {
     Begin(std::move(P), Kind);
   }
   if (Begun.empty()) {
-    Expected<std::vector<Point>> Points = TheSampler->ask(Wanted);
+    // The more is known, the longer samplers think, and the less few more
+    // trials tell them.
+    uint64_t Ahead = std::max<uint64_t>(Wanted, NumTrials / AheadDivisor);
+    if (O.Trials)
+      Ahead = std::min<uint64_t>(Ahead, O.Trials - NumTrials);
+    Expected<std::vector<Point>> Points = TheSampler->ask(Ahead);
     if (!Points)
       return Points.takeError();
-    for (Point &P : *Points)
-      Begin(std::move(P), TrialKind::Search);
+    for (Point &P : *Points) {
+      if (Begun.size() < Wanted)
+        Begin(std::move(P), TrialKind::Search);
+      else
+        Queue.push_back({std::move(P), TrialKind::Search});
+    }
   }
   if (Begun.empty())
     return !Running.empty();

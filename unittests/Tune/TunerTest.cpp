@@ -10,6 +10,7 @@
 #include "FakeEvaluator.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
+#include <numeric>
 #include <set>
 
 using namespace llvm;
@@ -192,6 +193,27 @@ TEST_F(TunerTest, CountsTrialsAndKeepsTheEvaluatorBusy) {
   EXPECT_LE(E.MostUnderWay, 10u) << "and a canary, and a baseline";
   for (size_t I = 0; I != Trials.size(); ++I)
     EXPECT_EQ(Trials[I].Number, I);
+}
+
+TEST_F(TunerTest, AsksForMoreTheMoreIsKnown) {
+  Space = makeSpace({{"time"}}, 39);
+  std::vector<unsigned> Asked;
+  struct Counter : InOrder {
+    std::vector<unsigned> &Asked;
+    Counter(const SamplerContext &C, std::vector<unsigned> &Asked)
+        : InOrder(C), Asked(Asked) {}
+    Expected<std::vector<Point>> ask(unsigned N) override {
+      Asked.push_back(N);
+      return InOrder::ask(N);
+    }
+  };
+  O.MakeSampler = [&](const SamplerContext &C) {
+    return std::make_unique<Counter>(C, Asked);
+  };
+  O.Trials = 800;
+  run();
+  EXPECT_EQ(std::accumulate(Asked.begin(), Asked.end(), 0u), 799u);
+  EXPECT_EQ(*std::max_element(Asked.begin(), Asked.end()), 7u);
 }
 
 TEST_F(TunerTest, EndsWithTheBudget) {

@@ -51,6 +51,7 @@ public:
     Start.fill(B);
     if (!B.isFull()) {
       Observations History(Context);
+      History.thin();
       std::vector<size_t> Ranked = History.ranked();
       if (!Ranked.empty())
         fill(B, History, Ranked, Random);

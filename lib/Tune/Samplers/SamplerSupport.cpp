@@ -95,6 +95,29 @@ std::vector<size_t> Observations::ranked() const {
   return Order;
 }
 
+void Observations::thin(size_t Max) {
+  if (Done.size() <= Max)
+    return;
+  std::vector<size_t> Best = ranked();
+  Best.resize(std::min(Best.size(), Max / 4));
+  std::vector<bool> Kept(Done.size());
+  for (size_t I : Best)
+    Kept[I] = true;
+  size_t Others = Done.size() - Best.size(), Wanted = Max - Best.size();
+  std::vector<Observation> Few;
+  size_t Seen = 0;
+  for (size_t I = 0; I != Done.size(); ++I) {
+    bool IsNext = false;
+    if (!Kept[I]) {
+      IsNext = Seen * Wanted / Others != (Seen + 1) * Wanted / Others;
+      ++Seen;
+    }
+    if (Kept[I] || IsNext)
+      Few.push_back(std::move(Done[I]));
+  }
+  Done = std::move(Few);
+}
+
 static bool dominatesMinimized(ArrayRef<double> A, ArrayRef<double> B) {
   bool Better = false;
   for (auto [X, Y] : zip(A, B)) {

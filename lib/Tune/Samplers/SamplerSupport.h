@@ -52,6 +52,9 @@ struct Observations {
   /// The best first: indices into Done of what did not fail, of equal code
   /// only the first.
   std::vector<size_t> ranked() const;
+  /// For what takes longer the more there are: leaves \p Max of very many, a
+  /// quarter of which are the best, and the others evenly spread over time.
+  void thin(size_t Max = 1000);
 };
 
 /// The front of each point, from 0; none dominates another of its front.

@@ -298,6 +298,7 @@ Expected<std::vector<Point>> TPESampler::ask(unsigned N) {
   RandomEngine Random = makeRandom();
   Batch B(Context, N);
   Observations History(Context);
+  History.thin();
   std::vector<size_t> Ranked = History.ranked();
   if (History.Done.size() >= NumStart && !Ranked.empty()) {
     size_t NumGood = std::min<size_t>(

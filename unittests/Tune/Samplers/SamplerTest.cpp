@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "../../../lib/Tune/Samplers/SamplerSupport.h"
 #include "../StudyBuilder.h"
 #include "Landscapes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -441,6 +442,26 @@ TEST_F(FileSampler, NeedsAFile) {
   EXPECT_EQ(createError("file", L), "file: no file, say file=PATH");
   EXPECT_THAT(createError("file=/nowhere/points", L),
               HasSubstr("No such file or directory"));
+}
+
+TEST(Observations, AreThinnedToTheBestAndSomeOfAllTimes) {
+  Landscape L = makeReal();
+  SimulatedStudy Study(L, 0);
+  RandomEngine Random(1);
+  for (unsigned I = 0; I != 3000; ++I) {
+    Study.begin(*L.Space.sample(Random));
+    Study.finish(I);
+  }
+  Observations Whole(Study.Context), Few(Study.Context);
+  Few.thin(100);
+  ASSERT_EQ(Few.Done.size(), 100u);
+  std::vector<size_t> AllRanked = Whole.ranked(), Ranked = Few.ranked();
+  for (size_t I = 0; I != 25; ++I)
+    EXPECT_EQ(Few.Done[Ranked[I]].T, Whole.Done[AllRanked[I]].T) << I;
+  for (size_t I = 1; I != 100; ++I) {
+    EXPECT_LT(Few.Done[I - 1].T, Few.Done[I].T);
+    EXPECT_LE(Few.Done[I].T - Few.Done[I - 1].T, 50) << I;
+  }
 }
 
 TEST(EvolutionSampler, LeavesCodeThatIsAlwaysTheSame) {
