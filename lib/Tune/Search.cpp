@@ -383,6 +383,8 @@ Expected<bool> Tuner::Impl::askMore() {
   unsigned Wanted = Capacity - Running.size();
   if (O.Trials)
     Wanted = std::min<uint64_t>(Wanted, O.Trials - NumTrials);
+  if (Wanted == 0)
+    return true; // The canary has taken the place.
 
   std::vector<Trial> Begun;
   auto Begin = [&](Point P, TrialKind Kind) {
