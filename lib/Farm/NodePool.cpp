@@ -25,6 +25,10 @@ using namespace llvm::mneme;
 static constexpr unsigned MaxStrangers = 64;
 static constexpr double GreetingSeconds = 30;
 
+/// A worker says something every few seconds, unless it compares. One that does
+/// not is stopped, or hangs, while its machine keeps the connection.
+static constexpr double SilenceSeconds = 60;
+
 /// What may wait to be sent to one worker.
 static constexpr uint64_t MaxQueuedBytes = 16 * PieceBytes;
 
@@ -200,7 +204,10 @@ Error NodePool::handle(Node &N, Frame F) {
 }
 
 void NodePool::receive(Node &N) {
+  uint64_t Before = N.Link.received();
   Expected<bool> Open = N.Link.receive();
+  if (N.Link.received() != Before)
+    N.Heard = std::chrono::steady_clock::now();
   while (N.State != Node::Gone) {
     Expected<std::optional<Frame>> F = N.Link.Parser.next();
     if (F && !*F)
@@ -222,6 +229,9 @@ void NodePool::serve() {
     if (N->State == Node::Stranger &&
         Now - N->Since > std::chrono::duration<double>(GreetingSeconds))
       lose(*N, "it says nothing");
+    if (N->State == Node::Ready && !N->Comparing &&
+        Now - N->Heard > std::chrono::duration<double>(SilenceSeconds))
+      lose(*N, "it says nothing any more");
     if (N->State != Node::Gone)
       N->Link.flush();
   }

@@ -68,7 +68,7 @@ private:
     Channel Link;
     std::string From, Name, Challenge;
     enum StateTy { Stranger, Staging, Ready, Gone } State = Stranger;
-    std::chrono::steady_clock::time_point Since;
+    std::chrono::steady_clock::time_point Since, Heard;
     unsigned Capacity = 0;
     std::vector<uint64_t> Sent;
     bool Comparing = false;
