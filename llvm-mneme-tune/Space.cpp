@@ -10,13 +10,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Dialect/Import.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Tune/Recorded.h"
 #include "llvm/Mneme/Tune/Summary.h"
 #include "llvm/Support/FormatVariadic.h"
-#if MNEME_HAVE_DIALECT
-#include "llvm/Mneme/Dialect/Import.h"
-#endif
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -28,7 +26,6 @@ static constexpr unsigned DryRunPoints = 10;
 // Studies as text, which MLIR reads
 //===----------------------------------------------------------------------===//
 
-#if MNEME_HAVE_DIALECT
 static Expected<Study> readStudyFile(StringRef Path) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
   if (!Buffer)
@@ -37,6 +34,8 @@ static Expected<Study> readStudyFile(StringRef Path) {
 }
 
 Error mneme::printPresets(raw_ostream &OS) {
+  if (getPresets().empty())
+    return createStringError("no presets: this tool was built without MLIR");
   for (const Preset &P : getPresets())
     OS << P.Name << "  " << P.summary() << '\n';
   return Error::success();
@@ -57,23 +56,6 @@ Error mneme::printStudyText(raw_ostream &OS, const Study &S) {
   OS << *Text;
   return Error::success();
 }
-#else
-static Error refuse(StringRef Option) {
-  return createStringError(
-      Option + " needs MLIR, which Mneme was built without; say what is "
-               "searched with --block-x, --passes and the like");
-}
-
-static Expected<Study> readStudyFile(StringRef) { return refuse("--study"); }
-static Expected<Study> getPreset(StringRef Name) {
-  return refuse(("--preset=" + Name).str());
-}
-Error mneme::printPresets(raw_ostream &) { return refuse("--list-presets"); }
-std::string mneme::getStudyText(const Study &) { return ""; }
-Error mneme::printStudyText(raw_ostream &, const Study &) {
-  return refuse("--print-study");
-}
-#endif
 
 //===----------------------------------------------------------------------===//
 // Studies

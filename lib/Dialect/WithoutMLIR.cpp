@@ -18,7 +18,8 @@ using namespace llvm::mneme;
 
 static Error makeError() {
   return createStringError(
-      "this tool was built without MLIR: it reads and prints no studies");
+      "no presets and no studies as text: this tool was built without MLIR; "
+      "say what is searched, with --block-x, --passes and the like");
 }
 
 Expected<Study> mneme::parseStudy(StringRef, StringRef) { return makeError(); }
