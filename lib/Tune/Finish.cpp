@@ -17,6 +17,10 @@ using namespace llvm::mneme;
 
 /// Of the winner's logarithmic speed-up, that the smallest change must keep.
 static constexpr double ExplainShare = 0.95;
+/// Of it, that a change must have in one measurement to be looked at in pairs.
+static constexpr double ExplainHope = 0.5;
+/// Pairs then.
+static constexpr unsigned ExplainRounds = 10;
 /// How many of the smallest changes are compared in the end.
 static constexpr size_t ConfirmedSteps = 5;
 
@@ -182,12 +186,14 @@ static std::string printConfig(const json::Object &Config) {
 }
 
 /// Evaluates all; equal code has the winner's speed-up, whatever its one
-/// measurement said.
+/// measurement said. What seems good is measured in pairs. \returns logarithms;
+/// nothing where it fails or has not half of the win.
 Expected<std::vector<std::optional<double>>>
 Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
                              const RetestedTrial &Of, unsigned &Measured) {
   const Trial &Winner = *findTrial(Of.Number);
   std::vector<std::optional<double>> Logs(Configs.size());
+  std::vector<char> IsWinnersCode(Configs.size(), true);
   if (isInterrupted())
     return Logs;
   for (size_t Case = 0; Case != Configs.size(); ++Case) {
@@ -196,8 +202,8 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
     auto Left = std::make_shared<unsigned>(Instances.size());
     for (unsigned I = 0; I != Instances.size(); ++I) {
       EvaluationRequest R = makeRequest(I, json::Object(C[I]));
-      auto Take = [this, I, Case, Sum, Left, &Logs, &Winner, &Of, &Measured,
-                   &C](Evaluation V) {
+      auto Take = [this, I, Case, Sum, Left, &Logs, &IsWinnersCode, &Winner,
+                   &Of, &Measured, &C](Evaluation V) {
         Measured += V.Failure.empty() && V.DuplicateKind == Duplicate::None;
         if (!V.Failure.empty() || V.Samples.empty())
           return Error::success();
@@ -207,6 +213,7 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
                                           : KnownResult();
         bool IsWinner = First.Trial == Winner.Number ||
                         (First.Trial && First.Trial == Winner.DuplicateOf);
+        IsWinnersCode[Case] &= IsWinner;
         double Baseline = First.BaselineNanoseconds
                               ? First.BaselineNanoseconds
                               : Track.at(I, now());
@@ -224,11 +231,30 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
   while (!UnderWay.empty())
     if (Error Err = pump(WaitSeconds))
       return std::move(Err);
+  // One measurement is enough to give something up, not to believe in it.
+  double Win = std::log(Of.Speedup.Value);
+  TestSetting Setting = makeSetting();
+  Setting.Rounds = std::min(Setting.Rounds, ExplainRounds);
+  for (size_t Case = 0; Case != Configs.size(); ++Case) {
+    if (!Logs[Case] || IsWinnersCode[Case])
+      continue;
+    if (*Logs[Case] < ExplainHope * Win || isInterrupted()) {
+      Logs[Case].reset();
+      continue;
+    }
+    Expected<std::vector<RetestedTrial>> Pairs =
+        retest(Setting, TestCase{Of.Number, Configs[Case], 1});
+    if (!Pairs)
+      return Pairs.takeError();
+    Logs[Case].reset();
+    if (Pairs->front().Failure.empty())
+      Logs[Case] = std::log(Pairs->front().Speedup.Value);
+  }
   return Logs;
 }
 
-/// Winner and smaller changes against the baseline, all in the same pairs: one
-/// measurement each was enough to look for them, but not to claim anything.
+/// Winner and smaller changes against the baseline, all in the same pairs,
+/// since these had no part in finding them.
 /// \returns the number of the smallest one that keeps the win.
 Expected<size_t> Tuner::Impl::confirmSteps(Explanation &Why,
                                            ArrayRef<InstanceConfigs> Steps,
@@ -275,21 +301,27 @@ Error Tuner::Impl::explain() {
       EO);
   if (!M)
     return M.takeError();
-  // The winner and the smallest ones.
-  std::vector<InstanceConfigs> Steps = {M->Steps.front()};
-  size_t From = std::max<size_t>(
-      1, M->Steps.size() - std::min(M->Steps.size(), ConfirmedSteps));
-  Steps.insert(Steps.end(), M->Steps.begin() + From, M->Steps.end());
-
   Explanation Why;
   Why.Complete = M->Complete && !isInterrupted();
   Why.Evaluations = M->Evaluations;
   Why.Measured = Measured;
   Why.Before = Baselines[0].Metrics;
-  Expected<size_t> Smallest = confirmSteps(Why, Steps, Of);
-  if (!Smallest)
-    return Smallest.takeError();
-  const json::Object &Config = Steps[*Smallest].front();
+  // The winner and the smallest ones; if none of these will do, larger ones.
+  std::vector<InstanceConfigs> Steps;
+  size_t Smallest = 0;
+  for (size_t End = M->Steps.size(); Smallest == 0;) {
+    size_t From = std::max<size_t>(1, End - std::min(End, ConfirmedSteps));
+    Steps = {M->Steps.front()};
+    Steps.insert(Steps.end(), M->Steps.begin() + From, M->Steps.begin() + End);
+    Expected<size_t> Confirmed = confirmSteps(Why, Steps, Of);
+    if (!Confirmed)
+      return Confirmed.takeError();
+    Smallest = *Confirmed;
+    End = From;
+    if (From == 1)
+      break;
+  }
+  const json::Object &Config = Steps[Smallest].front();
   describeChange(Why, Configs->front(), Config);
   Why.After = ExplainedMetrics[printConfig(Config)];
   Outcome.Why = std::move(Why);

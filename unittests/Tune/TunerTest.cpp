@@ -710,4 +710,21 @@ TEST_F(TunerTest, ExplainsTheWinner) {
   EXPECT_EQ(R.Why->Changes[0].Key, "llvm.x");
 }
 
+TEST_F(TunerTest, ExplainsWhatIsTrueInPairs) {
+  O.ExplainLimit = 50;
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 7 ? 700 : 1000;
+  };
+  // When the search is over, single measurements flatter, or belittle.
+  for (double Lie : {0.5, 1.15}) {
+    restart();
+    E.Comparisons = 0;
+    E.Drift = [&](uint64_t) { return E.Comparisons ? Lie : 1.0; };
+    StudyOutcome R = run();
+    ASSERT_TRUE(R.Why);
+    EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":7}") << Lie;
+    EXPECT_EQ(R.Why->Dropped, std::vector<std::string>{"llvm.y"}) << Lie;
+  }
+}
+
 } // namespace
