@@ -228,23 +228,34 @@ void Tuner::Impl::countTrial(const Trial &T) {
   Outcome.Duplicates += T.DuplicateKind != Duplicate::None;
   if (!T.Failure.empty())
     ++Outcome.Failures[T.Failure];
-  updateBest(T);
+  if (updateBest(T))
+    estimateBest();
 }
 
-void Tuner::Impl::updateBest(const Trial &T) {
+/// \returns whether it is the best now.
+bool Tuner::Impl::updateBest(const Trial &T) {
+  // What has equal code has the first one's values, and that may be suspect.
   if (T.State != TrialState::Complete || T.Values.empty() || T.Suspect ||
-      T.Kind == TrialKind::Canary)
-    return;
+      T.DuplicateOf || T.Kind == TrialKind::Canary)
+    return false;
   updateRace(T);
   double Value = T.Values[0];
   bool Less = Objectives[0].Dir == Direction::Minimize;
   if (Progress.BestTrial && !(Less ? Value < Progress.BestValue
                                    : Value > Progress.BestValue))
-    return;
+    return false;
   Progress.BestTrial = T.Number;
   Progress.BestValue = Value;
+  return true;
+}
+
+/// How much faster the best is, for those who watch.
+void Tuner::Impl::estimateBest() {
   Progress.BestSpeedup.reset();
-  if (Objectives[0].Metric != "time" || T.BaselineNanoseconds == 0)
+  if (!Progress.BestTrial || Objectives[0].Metric != "time")
+    return;
+  const Trial &T = *findTrial(*Progress.BestTrial);
+  if (T.BaselineNanoseconds == 0)
     return;
   double Speedup = T.BaselineNanoseconds / T.Metrics.lookup("time");
   RatioEstimate R{Speedup, Speedup, Speedup};
@@ -258,13 +269,16 @@ void Tuner::Impl::updateBest(const Trial &T) {
 }
 
 void Tuner::Impl::updateRace(const Trial &T) {
-  if (!TimeObjective || T.DuplicateOf)
+  size_t Count = std::max(1u, O.FinalCandidates);
+  if (!TimeObjective)
     return;
   double Limit = T.Values[*TimeObjective];
+  if (RaceLimits.size() == Count && Limit >= RaceLimits.back())
+    return;
   if (SampleSummary S = summarize(T.Samples); S.Count && S.Median > 0)
     Limit *= S.High / S.Median;
   RaceLimits.insert(llvm::upper_bound(RaceLimits, Limit), Limit);
-  if (RaceLimits.size() > std::max(1u, O.FinalCandidates))
+  if (RaceLimits.size() > Count)
     RaceLimits.pop_back();
 }
 
@@ -272,9 +286,9 @@ void Tuner::Impl::updateRace(const Trial &T) {
 void Tuner::Impl::findBestAnew() {
   RaceLimits.clear();
   Progress.BestTrial.reset();
-  Progress.BestSpeedup.reset();
   for (const Trial &T : History)
     updateBest(T);
+  estimateBest();
 }
 
 Error Tuner::Impl::endTrial(Trial &T) {

@@ -142,7 +142,8 @@ private:
   Error endTrial(Trial &T);
   void judgeCanary(Trial &T);
   void countTrial(const Trial &T);
-  void updateBest(const Trial &T);
+  bool updateBest(const Trial &T);
+  void estimateBest();
   void updateRace(const Trial &T);
   void findBestAnew();
   void writeLog();
@@ -170,6 +171,8 @@ private:
                                 ArrayRef<InstanceConfigs> Steps,
                                 const RetestedTrial &Of);
   std::map<std::string, StringMap<double>> ExplainedMetrics;
+  /// What came to the winner's code on all instances.
+  std::vector<InstanceConfigs> EqualToWinner;
 
   void note(std::string Text);
   void enter(StudyProgress::PhaseTy Phase);

@@ -279,6 +279,27 @@ TEST_F(TunerTest, WhatIsSuspectIsNoBest) {
   EXPECT_EQ(Best, R.winner());
 }
 
+TEST_F(TunerTest, NorIsWhatHasItsCode) {
+  // Two values of x have equal code.
+  E.Code = [](const json::Object &C) {
+    return C.empty() ? "base"
+                     : formatv("{0} {1}", get(C, "llvm.x") / 2,
+                               get(C, "llvm.y"))
+                           .str();
+  };
+  O.BaselineTrials = 1000;
+  O.CanaryTrials = 10;
+  E.Drift = [](uint64_t N) { return N <= 12 && N > 1 ? 0.3 : 1; };
+  std::optional<uint64_t> Best;
+  Observer.Fn = [&](const StudyProgress &P) { Best = P.BestTrial; };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Suspect, 10u);
+  ASSERT_TRUE(Trials[11].DuplicateOf);
+  EXPECT_LT(Trials[11].Values[0], 400) << "as the first ten";
+  ASSERT_TRUE(Best);
+  EXPECT_NEAR(Trials[*Best].Values[0], 1000, 1e-6);
+}
+
 TEST_F(TunerTest, MeasuresADoubtfulBaselineAgain) {
   O.BaselineTrials = 5;
   // The second baseline, after five trials.
@@ -725,6 +746,21 @@ TEST_F(TunerTest, ExplainsWhatIsTrueInPairs) {
     EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":7}") << Lie;
     EXPECT_EQ(R.Why->Dropped, std::vector<std::string>{"llvm.y"}) << Lie;
   }
+}
+
+TEST_F(TunerTest, EqualCodeKeepsTheWinWhateverWasMeasured) {
+  O.ExplainLimit = 50;
+  // By chance: the code is the same with y and without.
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") != 7 ? 1000 : C.get("llvm.y") ? 700 : 720;
+  };
+  E.Code = [](const json::Object &C) {
+    return std::to_string(get(C, "llvm.x"));
+  };
+  StudyOutcome R = run();
+  ASSERT_TRUE(R.Why);
+  EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":7}");
+  EXPECT_NEAR(R.Why->Kept, 1, 1e-9);
 }
 
 } // namespace
