@@ -236,8 +236,12 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
   TestSetting Setting = makeSetting();
   Setting.Rounds = std::min(Setting.Rounds, ExplainRounds);
   for (size_t Case = 0; Case != Configs.size(); ++Case) {
-    if (!Logs[Case] || IsWinnersCode[Case])
+    if (!Logs[Case])
       continue;
+    if (IsWinnersCode[Case]) {
+      EqualToWinner.push_back(Configs[Case]);
+      continue;
+    }
     if (*Logs[Case] < ExplainHope * Win || isInterrupted()) {
       Logs[Case].reset();
       continue;
@@ -306,21 +310,23 @@ Error Tuner::Impl::explain() {
   Why.Evaluations = M->Evaluations;
   Why.Measured = Measured;
   Why.Before = Baselines[0].Metrics;
-  // The winner and the smallest ones; if none of these will do, larger ones.
+  // What has the winner's code is the winner; of the rest the smallest ones, and
+  // if none of these will do, larger ones.
+  size_t First = M->Steps.size() - 1;
+  while (First != 0 && !is_contained(EqualToWinner, M->Steps[First]))
+    --First;
   std::vector<InstanceConfigs> Steps;
-  size_t Smallest = 0;
-  for (size_t End = M->Steps.size(); Smallest == 0;) {
-    size_t From = std::max<size_t>(1, End - std::min(End, ConfirmedSteps));
-    Steps = {M->Steps.front()};
-    Steps.insert(Steps.end(), M->Steps.begin() + From, M->Steps.begin() + End);
+  size_t End = M->Steps.size(), Smallest = 0;
+  do {
+    size_t Begin = std::max(First + 1, End - std::min(End, ConfirmedSteps));
+    Steps = {M->Steps[First]};
+    Steps.insert(Steps.end(), M->Steps.begin() + Begin, M->Steps.begin() + End);
     Expected<size_t> Confirmed = confirmSteps(Why, Steps, Of);
     if (!Confirmed)
       return Confirmed.takeError();
     Smallest = *Confirmed;
-    End = From;
-    if (From == 1)
-      break;
-  }
+    End = Begin;
+  } while (Smallest == 0 && End != First + 1);
   const json::Object &Config = Steps[Smallest].front();
   describeChange(Why, Configs->front(), Config);
   Why.After = ExplainedMetrics[printConfig(Config)];
