@@ -16,6 +16,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static constexpr unsigned MinTrials = 20;
+/// More of them, evenly spread, tell nothing new.
+static constexpr size_t MaxTrials = 2000;
 static constexpr unsigned Folds = 5, Trees = 40, Permutations = 5;
 
 /// The trials that were measured, told apart at the median.
@@ -32,6 +34,11 @@ static std::vector<Forest::Example> makeExamples(const SearchSpace &Space,
     }
   if (Measured.size() < MinTrials)
     return {};
+  if (size_t Count = Measured.size(); Count > MaxTrials) {
+    for (size_t I = 0; I != MaxTrials; ++I)
+      Measured[I] = Measured[I * Count / MaxTrials];
+    Measured.resize(MaxTrials);
+  }
   llvm::sort(Sorted);
   double Median = getQuantile(Sorted, 0.5);
   bool Minimize =

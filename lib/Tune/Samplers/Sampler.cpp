@@ -78,11 +78,22 @@ std::vector<uint64_t> mneme::getParetoFront(ArrayRef<Trial> Trials,
     if (T.State == TrialState::Complete && T.Kind != TrialKind::Canary &&
         !T.DuplicateOf && T.Values.size() == Directions.size())
       Complete.push_back(&T);
-  std::vector<uint64_t> Front;
+  // In this order what dominates a trial comes before it.
+  llvm::stable_sort(Complete, [&](const Trial *A, const Trial *B) {
+    for (auto [X, Y, D] : zip_equal(A->Values, B->Values, Directions))
+      if (X != Y)
+        return D == Direction::Minimize ? X < Y : X > Y;
+    return false;
+  });
+  std::vector<const Trial *> Front;
   for (const Trial *T : Complete)
-    if (none_of(Complete, [&](const Trial *Other) {
+    if (none_of(Front, [&](const Trial *Other) {
           return dominates(Other->Values, T->Values, Directions);
         }))
-      Front.push_back(T->Number);
-  return Front;
+      Front.push_back(T);
+  std::vector<uint64_t> Numbers;
+  for (const Trial *T : Front)
+    Numbers.push_back(T->Number);
+  llvm::sort(Numbers);
+  return Numbers;
 }
