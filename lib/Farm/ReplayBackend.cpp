@@ -170,7 +170,9 @@ Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
   auto Report = [&](ReplayStage S) {
     Stage(describeStage(S), getStageLimit((*V)->options(), S));
   };
-  Report(ReplayStage::Prepare);
+  // Each stage that is told of wakes the coordinator up.
+  if (!Session || SessionInstance != R.Instance)
+    Report(ReplayStage::Prepare);
   if (Error E = openSession(R.Instance))
     return std::move(E);
   Expected<ReplayResult> Result = Session->run(**V, **Kernel, Report);
