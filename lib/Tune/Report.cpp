@@ -176,12 +176,18 @@ void Report::writeVerdict() {
             describeBaseline() + ".");
 
   OS << "<dl class=\"facts\">\n";
-  if (!O.Instances.empty())
+  // Times of different hours are not comparable.
+  bool InPairs = Metric == "time" && C && C->Failure.empty();
+  if (InPairs)
+    fact("baseline time", formatMetric(Metric, C->BaselineNanoseconds));
+  else if (!O.Instances.empty())
     if (auto It = O.Instances[0].Metrics.find(Metric);
         It != O.Instances[0].Metrics.end())
       fact("baseline " + Metric, formatMetric(Metric, It->second));
   if (Winner) {
-    if (!Winner->Values.empty())
+    if (InPairs)
+      fact("best time", formatMetric(Metric, C->Nanoseconds));
+    else if (!Winner->Values.empty())
       fact("best " + Metric, formatMetric(Metric, Winner->Values[0]));
     fact("trial", Twine(Winner->Number));
   }
@@ -341,8 +347,12 @@ static std::pair<std::string, StringRef> compare(StringRef Metric,
 void Report::writeResources() {
   if (!Winner || O.Instances.empty())
     return;
-  const StringMap<double> &Before = O.Instances[0].Metrics;
-  const StringMap<double> &After = Winner->Metrics;
+  StringMap<double> Before = O.Instances[0].Metrics;
+  StringMap<double> After = Winner->Metrics;
+  if (const auto &C = O.Final.Confirmed; C && C->Failure.empty()) {
+    Before["time"] = C->BaselineNanoseconds;
+    After["time"] = C->Nanoseconds;
+  }
   begin("Before and after", "resources");
   beginTable({"", "baseline", "best", "", ""});
   auto WriteRow = [&](StringRef Name, StringRef Description) {

@@ -11,9 +11,13 @@
 #include "llvm/Mneme/Tune/Progress.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+/// Characters of a failure's text that are printed.
+static constexpr size_t MaxError = 160;
 
 static std::string formatValue(const json::Value &V) {
   if (std::optional<StringRef> Text = V.getAsString())
@@ -48,6 +52,7 @@ private:
     return OS << formatv("{0,-12}  ", Label);
   }
   void printSearch();
+  void printFailures();
   void printBaseline();
   std::string describeUntested() const;
   void printBest();
@@ -85,6 +90,20 @@ void SummaryPrinter::printSearch() {
     line() << formatv("{0} trials could not be logged\n", O.Unlogged);
 }
 
+/// An example of each kind: most often all have the same reason.
+void SummaryPrinter::printFailures() {
+  std::set<StringRef> Seen;
+  for (const Trial &T : R.Trials) {
+    if (T.State != TrialState::Failed || T.Error.empty() ||
+        !Seen.insert(T.Failure).second)
+      continue;
+    StringRef Error = StringRef(T.Error).split('\n').first;
+    line() << T.Failure << ", as trial " << T.Number << ": "
+           << Error.take_front(MaxError)
+           << (Error.size() > MaxError ? "..." : "") << '\n';
+  }
+}
+
 void SummaryPrinter::printBaseline() {
   for (const InstanceOutcome &I : O.Instances) {
     SampleSummary S = summarize(I.Samples);
@@ -101,7 +120,9 @@ void SummaryPrinter::printBaseline() {
 
 void SummaryPrinter::printTrial(const RetestedTrial &T) {
   OS << formatNanoseconds(T.Nanoseconds) << "  "
-     << formatSpeedup(T.Speedup) << "  trial " << T.Number << '\n';
+     << formatSpeedup(T.Speedup) << "  trial " << T.Number
+     << ", in pairs with a baseline of "
+     << formatNanoseconds(T.BaselineNanoseconds) << '\n';
 }
 
 /// Why there was no re-test: it was not wanted, or there was nothing to test.
@@ -229,6 +250,7 @@ void SummaryPrinter::print() {
                  << '\n';
   line("device") << R.Device << '\n';
   printSearch();
+  printFailures();
   printBaseline();
   printBest();
   printParetoSet();
