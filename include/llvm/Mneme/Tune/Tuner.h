@@ -52,8 +52,8 @@ struct TunerOptions {
   /// ... but not within these, nor within five times what it takes.
   double MinBaselineSeconds = 1;
   unsigned CanaryTrials = 50; ///< A canary each so many trials; 0: none.
-  /// How many times as long as the best a trial may take until it is stopped;
-  /// 0: no racing.
+  /// How many times as long as the last of the final candidates so far, or the
+  /// baseline, a trial may take until it is stopped; 0: no racing.
   double RaceFactor = 1.05;
   /// A launch is killed after so many times the baseline's time, but not
   /// before the seconds below.
