@@ -428,7 +428,8 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   if (R.V != Verdict::CompileError)
     if (Error E = execute(Code))
       return std::move(E);
-  if (GPU && R.Executed)
+  // Not for each step of a search: to ask takes longer than a short kernel.
+  if (GPU && R.Executed && !Options.Quick)
     R.GPU->State = GPU->readState();
   R.Times.Prepare = std::exchange(Session.PrepareTime, 0);
   R.EndTime = now();
