@@ -25,8 +25,8 @@ using namespace llvm::mneme;
 /// What a process may lose before it should be replaced.
 static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
 
-/// Launches that are enqueued together may take so long, and so large a share of
-/// the time limit of one, which is theirs.
+/// Launches that are enqueued together may take so long, and so large a share
+/// of the time limit of one, which is theirs.
 static constexpr double MaxBatchSeconds = 0.05, MaxBatchShare = 0.25;
 
 /// Buffers that are larger together are not kept to be compared with those of a

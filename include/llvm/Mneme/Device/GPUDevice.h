@@ -88,7 +88,7 @@ public:
   /// "cupti" or "events": where LaunchOutcome::Nanoseconds comes from.
   virtual StringRef getTimerName() const = 0;
 
-  /// Makes \p Count launches, each after what \p Prepare enqueues before it, and
+  /// Makes \p Count launches, each after what \p Prepare enqueues for it, and
   /// waits once, where it can. All together have the time limit of one. What
   /// went wrong with one of them is the outcome of all; \p Nanoseconds are of
   /// each when nothing did.
