@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Dialect/Import.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Tune/Recorded.h"
 #include "llvm/Mneme/Tune/Summary.h"
@@ -112,7 +113,19 @@ static Error checkPipelines(StringRef Of, StringRef Text,
                            "': " + toString(std::move(E)));
 }
 
-Error mneme::checkSpaces(const Study &S, const KernelCompiler &Compiler) {
+static Error checkOptions(const SearchSpace &Space) {
+  Expected<json::Object> Config = Space.configure(Space.defaultPoint());
+  if (!Config)
+    return Config.takeError();
+  ReplayOptions O;
+  if (Error E = applyConfig(*Config, O))
+    return E;
+  return checkLLVMOptions(O.LLVMOptions);
+}
+
+Error mneme::checkSpaces(const SearchSpace &Space,
+                         const KernelCompiler &Compiler) {
+  const Study &S = Space.study();
   for (const Parameter &P : S.Parameters)
     if (P.Kind == Parameter::Pipeline)
       if (Error E = checkPipelines(P.Name, P.Space, Compiler))
@@ -123,7 +136,7 @@ Error mneme::checkSpaces(const Study &S, const KernelCompiler &Compiler) {
       if (const auto *Text = std::get_if<std::string>(&F.Is.value()))
         if (Error E = checkPipelines(F.Key, *Text, Compiler))
           return E;
-  return Error::success();
+  return checkOptions(Space);
 }
 
 //===----------------------------------------------------------------------===//

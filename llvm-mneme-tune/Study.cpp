@@ -185,7 +185,7 @@ static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
       ReplayPlan::create(K.File, std::move(Replay));
   if (!Plan)
     return Plan.takeError();
-  if (Error E = checkSpaces(S, (*Plan)->compiler()))
+  if (Error E = checkSpaces(Space, (*Plan)->compiler()))
     return std::move(E);
   if (Error E = printFirstPoints(outs(), O, Space))
     return std::move(E);
@@ -325,7 +325,8 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   Expected<std::unique_ptr<ReplayFarm>> Farm = openFarm(O, K, S);
   if (!Farm)
     return Farm.takeError();
-  if (Error E = checkSpaces(S, (*Farm)->plans().front()->compiler()))
+  if (Error E = checkSpaces(*Spaces.front(),
+                            (*Farm)->plans().front()->compiler()))
     return std::move(E);
   Expected<std::unique_ptr<Journal>> Log =
       openJournal(O, Dir, K, S, *Spaces.front());

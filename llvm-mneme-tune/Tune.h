@@ -89,8 +89,8 @@ Expected<Study> makeStudy(const TuneOptions &O);
 /// Bound to each of the instances.
 Expected<std::vector<std::unique_ptr<SearchSpace>>>
 bindStudy(const Study &S, const TunedKernel &K);
-/// Does LLVM know the passes?
-Error checkSpaces(const Study &S, const KernelCompiler &Compiler);
+/// Does LLVM know the passes, and the options of the default point?
+Error checkSpaces(const SearchSpace &Space, const KernelCompiler &Compiler);
 /// Also when there are none: why.
 Error printPresets(raw_ostream &OS);
 Error printStudyText(raw_ostream &OS, const Study &S);

@@ -310,8 +310,8 @@ Error Tuner::Impl::explain() {
   Why.Evaluations = M->Evaluations;
   Why.Measured = Measured;
   Why.Before = Baselines[0].Metrics;
-  // What has the winner's code is the winner; of the rest the smallest ones, and
-  // if none of these will do, larger ones.
+  // What has the winner's code is the winner; of the rest the smallest ones,
+  // and if none of these will do, larger ones.
   size_t First = M->Steps.size() - 1;
   while (First != 0 && !is_contained(EqualToWinner, M->Steps[First]))
     --First;
