@@ -60,6 +60,8 @@ static const OptionInfo *findOption(StringRef Name) {
 
 /// Every GPU's limit.
 static constexpr int64_t MaxBlockThreads = 1024;
+/// Stands for a parameter that has no name yet; none is called so.
+static constexpr StringLiteral Fresh = "";
 
 //===----------------------------------------------------------------------===//
 // Texts
@@ -113,6 +115,18 @@ static Expr substitute(const Expr &E, function_ref<Expr(const Expr &)> By) {
   SmallVector<Expr, 3> Operands;
   for (const Expr &O : E.operands())
     Operands.push_back(substitute(O, By));
+  return Expr::op(E.op(), Operands);
+}
+
+/// \p E with \p By wherever it computes what \p Old does.
+static Expr replaceExpr(const Expr &E, const Expr &Old, const Expr &By) {
+  if (!E || E.kind() != Expr::Op)
+    return E;
+  if (E.print() == Old.print())
+    return By;
+  SmallVector<Expr, 3> Operands;
+  for (const Expr &O : E.operands())
+    Operands.push_back(replaceExpr(O, Old, By));
   return Expr::op(E.op(), Operands);
 }
 
@@ -198,6 +212,7 @@ private:
                  StringRef DependsOn);
   Expected<Expr> getCondition(StringRef Key);
   void replaceParameter(StringRef Name, const Expr &By);
+  void replaceComputed(StringRef Key, const Expr &By);
   void dropUnused(const StringSet<> &Before);
   Error addLLVMOption(StringRef Text);
   Error addDerived(StringRef Text);
@@ -460,6 +475,22 @@ void Builder::replaceParameter(StringRef Name, const Expr &By) {
   }
 }
 
+/// Of a field that a study computes: constraints and other fields that compute
+/// it too speak of \p By then.
+void Builder::replaceComputed(StringRef Key, const Expr &By) {
+  StringSet<> Before = getUsed(S);
+  Expr Old = findField(S, Key)->Is;
+  for (DerivedValue &D : S.Derived)
+    D.Is = replaceExpr(D.Is, Old, By);
+  for (Constraint &C : S.Constraints)
+    C.Holds = replaceExpr(C.Holds, Old, By);
+  for (ConfigField &F : S.Fields) {
+    F.Is = replaceExpr(F.Is, Old, By);
+    F.When = replaceExpr(F.When, Old, By);
+  }
+  dropUnused(Before);
+}
+
 /// What was used before and is not any more, with the derived values of it.
 void Builder::dropUnused(const StringSet<> &Before) {
   StringSet<> Now = getUsed(S), Gone;
@@ -532,6 +563,13 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
   Expected<Expr> When = getCondition(DependsOn);
   if (!When)
     return When.takeError();
+  const ConfigField *Computed = findField(S, Key);
+  if (Computed && (Computed->Is.kind() != Expr::Op ||
+                   Computed->Is.type() != V.type()))
+    Computed = nullptr;
+  // The parameter's name may be one that goes when its use does.
+  if (Computed)
+    replaceComputed(Key, V.Searched ? Expr::parameter(Fresh, V.type()) : V.Is);
   if (V.Searched) {
     if (S.findParameter(Name) || findDerived(S, Name))
       return createStringError("the name '" + Name + "' is used already");
@@ -539,6 +577,8 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
     V.Searched->When = *When;
     V.Is = Expr::parameter(Name, V.type());
     S.Parameters.push_back(*V.Searched);
+    if (Computed)
+      replaceParameter(Fresh, V.Is);
   }
   if (ConfigField *F = findField(S, Key)) {
     StringSet<> Before = getUsed(S);
@@ -712,7 +752,10 @@ void Builder::addDefaults() {
       continue;
     Any = true;
     std::string Grid = ("grid." + D).str();
-    if (!isGiven(Grid) && !findField(S, Grid))
+    // A grid that a study computes for blocks that it computes does not fit.
+    const ConfigField *F = findField(S, ("block." + D).str());
+    bool IsComputed = F && F->Is.kind() == Expr::Op;
+    if (!isGiven(Grid) && (IsComputed || !findField(S, Grid)))
       Add("grid-" + D, "ceildiv(recorded.threads." + D + ", block." + D + ")",
           "");
   }

@@ -215,6 +215,36 @@ TEST(CommandLineSpaceTest, NamesMeanWhatTheConfigurationHas) {
             "least time\n");
 }
 
+/// As the preset "launch" does.
+Study makeComputedBlocks() {
+  return StudyBuilder()
+      .range("warps", "1", "32")
+      .range("block.x", "1", "64")
+      .require("min(warps * 32, block.x) <= 512")
+      .field("block.x", "min(warps * 32, block.x)")
+      .field("grid.x",
+             "ceildiv(recorded.threads.x, min(warps * 32, block.x)) + 1")
+      .S;
+}
+
+TEST(CommandLineSpaceTest, BlocksThatWereComputedHaveAnotherGrid) {
+  // What was computed is replaced wherever it was; parameters that nothing
+  // needs any more go, and with them their names.
+  EXPECT_EQ(apply({"--block-x=32,64"}, makeComputedBlocks()),
+            "block.x: 32, 64\n"
+            "require block.x <= 512\n"
+            "require block.x * recorded.block.y * recorded.block.z <= 1024\n"
+            "block.x = block.x\n"
+            "grid.x = ceildiv(recorded.threads.x, block.x)\n"
+            "least time\n");
+  EXPECT_EQ(apply({"--block-x=128", "--grid-x=7"}, makeComputedBlocks()),
+            "require 128 <= 512\n"
+            "require 128 * recorded.block.y * recorded.block.z <= 1024\n"
+            "block.x = 128\n"
+            "grid.x = 7\n"
+            "least time\n");
+}
+
 TEST(CommandLineSpaceTest, BoundsNeedTheirSwitch) {
   EXPECT_EQ(apply({"--min-blocks=1..4"}),
             "min_blocks_per_sm: 1..4\n"
