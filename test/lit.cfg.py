@@ -28,6 +28,10 @@ if config.mneme_use_sanitizer:
     config.available_features.add("sanitizer")
     # ASan's allocator takes terabytes where device memory lies otherwise.
     llvm_config.with_environment("MNEME_VA_BASE", "0x200000000000")
+    # LLVM and MLIR are not instrumented: what they take from an arena that the tools
+    # have poisoned stays poisoned.
+    asan_options = [config.environment.get("ASAN_OPTIONS"), "allow_user_poisoning=0"]
+    llvm_config.with_environment("ASAN_OPTIONS", ":".join(filter(None, asan_options)))
 
 plugin = os.path.join(config.mneme_lib_dir, "MnemePass" + config.llvm_plugin_ext)
 config.substitutions.append(("%mneme_pass", plugin))
