@@ -155,6 +155,8 @@ static std::string describeDevice(const json::Object &Description) {
       if (std::optional<StringRef> GPU = D.getString("gpu"))
         Text += (" " + *GPU).str();
     }
+  if (Text.empty())
+    return "other machines";
   if (std::optional<StringRef> Host = Description.getString("host"))
     Text += (" of " + *Host).str();
   return Text;
@@ -225,7 +227,8 @@ static void printCommand(raw_ostream &OS, const TunedKernel &K,
                          const TuneOptions &O, StringRef Dir, bool OnHost) {
   OS << formatv("{0,-12}  llvm-mneme-replay {1} --record-id={2}", "replay",
                 K.File, K.Instances.front().DynamicHash);
-  if (O.Resources.Devices.front() != "auto")
+  if (StringRef Device = O.Resources.Devices.front();
+      Device != "auto" && Device != "none")
     OS << " --device=" << O.Resources.Devices.front();
   if (OnHost && O.Replay.Host.Finish != HostFinish::O3)
     OS << " --host-finish=" << getHostFinishName(O.Replay.Host.Finish);
