@@ -14,10 +14,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How many times as many pairs the chosen one is measured in. It is one of
-/// few, and its interval is what the study says.
-static constexpr unsigned ConfirmFactor = 2;
-
 unsigned FinalTestResult::countSurvivors() const {
   return llvm::count_if(Candidates,
                         [](const RetestedTrial &T) { return T.survived(); });
@@ -145,7 +141,7 @@ Expected<FinalTestResult> mneme::runFinalTest(const TestSetting &S,
   // that had no part in the choice know nothing of that.
   if (R.Winner && R.Candidates[*R.Winner].survived()) {
     TestSetting More = S;
-    More.Rounds *= ConfirmFactor;
+    More.Rounds *= FinalTestResult::ConfirmFactor;
     Expected<std::vector<RetestedTrial>> Again =
         retest(More, Cases[*R.Winner]);
     if (!Again)

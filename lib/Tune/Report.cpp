@@ -142,7 +142,8 @@ void Report::writeVerdict() {
     OS << "<strong>" << escapeHTML(Large.str()) << "</strong>\n";
     paragraph(Small);
   };
-  std::string Pairs = (Twine(O.Final.Rounds) + " fresh pairs").str();
+  unsigned Rounds = O.Final.Rounds * FinalTestResult::ConfirmFactor;
+  std::string Pairs = (Twine(Rounds) + " fresh pairs").str();
   if (O.Final.isSignificant())
     Say(formatv("{0:f3} times as fast", C->Speedup.Value),
         "than " + describeBaseline() +

@@ -57,6 +57,9 @@ struct RetestedTrial {
 };
 
 struct FinalTestResult {
+  /// How many times as many pairs the winner is measured in. It is one of few,
+  /// and its interval is what the study says.
+  static constexpr unsigned ConfirmFactor = 2;
   unsigned Rounds = 0; ///< Pairs of each candidate.
   /// The best of the search, the best of it first.
   std::vector<RetestedTrial> Candidates;
