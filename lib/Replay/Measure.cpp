@@ -47,8 +47,8 @@ std::optional<StopReason> mneme::parseStopReason(StringRef Name) {
 
 MeasureRules MeasureRules::quick() {
   MeasureRules Rules;
-  Rules.Precision = 0.02;
-  Rules.MaxSamples = 21;
+  Rules.MinSamplesInTime = 3;
+  Rules.MaxSamples = Rules.MinSamples;
   Rules.MaxSeconds = 0.1;
   Rules.WarmupLaunches = 1;
   Rules.ShortWarmupLaunches = 2;
@@ -266,9 +266,13 @@ size_t MeasureRun::countBatch() const {
     End = std::min<size_t>(End, Rules.MinSamplesToStop);
   else if (Rounds < Rules.MinSamples)
     End = std::min<size_t>(End, Rules.MinSamples);
+  double Launched = Rules.LaunchedNanoseconds * 1e-9;
+  if (Rounds < Rules.MinSamplesInTime &&
+      Launched * Rules.MinSamples > Rules.MaxSeconds)
+    End = std::min<size_t>(End, Rules.MinSamplesInTime);
   size_t Count = std::min<size_t>(End - Rounds, Rules.BatchSamples);
   double Spent = spentSeconds();
-  if (Rules.Samples || Rounds < Rules.MinSamples || Spent <= 0)
+  if (Rules.Samples || Rounds < Rules.MinSamplesInTime || Spent <= 0)
     return Count;
   // Not many more than there is time for.
   double InTime = std::ceil((Rules.MaxSeconds - Spent) / Spent * Rounds);
@@ -325,6 +329,8 @@ std::optional<StopReason> MeasureRun::shouldStop() const {
   }
   if (Rounds >= Rules.MaxSamples)
     return StopReason::Samples;
+  if (Rounds >= Rules.MinSamplesInTime && spentSeconds() >= Rules.MaxSeconds)
+    return StopReason::Time;
   if (Rounds < Rules.MinSamples)
     return std::nullopt;
   bool HasPairs = Sources.size() == 1 || Rounds >= Rules.MinPairs;

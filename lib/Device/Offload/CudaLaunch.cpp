@@ -244,13 +244,14 @@ LaunchOutcome CudaDevice::failLaunch(const GPUResult &R, std::string Message) {
   return Outcome;
 }
 
+/// While the host prepares a launch, the device is kept busy for so long that it
+/// takes the events and the kernel up one right after the other.
+static constexpr uint64_t SpinNanoseconds = 10000;
+
 Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
                                                   const LaunchConfig &Config,
                                                   ArrayRef<void *> Args,
                                                   const EventPair &E) {
-  // While the host prepares a launch, the device is kept busy, so that it takes
-  // the events and the kernel up one right after the other.
-  constexpr uint64_t SpinNanoseconds = 10000;
   auto Refuse = [&](const GPUResult &R) {
     LaunchOutcome Outcome;
     Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/false);
@@ -322,6 +323,11 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
   if (Error E = openEvents(Count))
     return E;
   Nanoseconds.clear();
+  // The host's lead, which it would lose with each launch that it prepares for
+  // longer than the one before takes.
+  if (Count > 1)
+    if (Error E = enqueueSpin((Count - 1) * SpinNanoseconds))
+      return E;
   for (unsigned I = 0; I != Count; ++I) {
     if (Error E = Prepare())
       return E;

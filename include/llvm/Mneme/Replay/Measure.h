@@ -51,6 +51,8 @@ struct MeasureRules {
   unsigned MaxSamples = 200;
   /// ... and, past the smallest number, no longer than this in launches.
   double MaxSeconds = 0.5;
+  /// So many are enough when that time is over.
+  unsigned MinSamplesInTime = 7;
 
   /// When one thing is measured: not longer than until it is clear that its
   /// median is above this: 95 % interval and all, of so many samples. 0: never.
@@ -99,7 +101,7 @@ struct MeasureRules {
   /// right as recently as ClockSeconds ago.
   bool ClockAtEnd = true;
 
-  /// For a search: a launch is measured in about ten, whatever they say.
+  /// For a search: seven samples, or three of a launch that takes long.
   static MeasureRules quick();
 };
 
