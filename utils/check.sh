@@ -19,13 +19,12 @@ done
 # Runs the tests of build folder $1 and ends with one line that counts them.
 run_tests() {
   local status=0
-  "$1/bin/llvm-lit" -sv -o "$1/tests.json" "$1/test" || status=$?
-  python3 - "$1/tests.json" <<'END'
-import collections, json, sys
-codes = collections.Counter(t["code"] for t in json.load(open(sys.argv[1]))["tests"])
-passed = codes["PASS"] + codes["XFAIL"]
-skipped = codes["UNSUPPORTED"] + codes["SKIPPED"] + codes["EXCLUDED"]
-print("%d passed, %d failed, %d skipped" % (passed, sum(codes.values()) - passed - skipped, skipped))
+  "$1/bin/llvm-lit" -sv --xunit-xml-output="$1/tests.xml" "$1/test" || status=$?
+  python3 - "$1/tests.xml" <<'END'
+import sys, xml.etree.ElementTree as ET
+suites = list(ET.parse(sys.argv[1]).getroot().iter("testsuite"))
+total, failed, skipped = (sum(int(s.get(k)) for s in suites) for k in ("tests", "failures", "skipped"))
+print("%d passed, %d failed, %d skipped" % (total - failed - skipped, failed, skipped))
 END
   return $status
 }
