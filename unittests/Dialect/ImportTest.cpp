@@ -107,9 +107,9 @@ TEST(StudyTextTest, OneOfEverything) {
       .field("llvm.half", "half")
       .field("llvm.factor", "rate")
       .field("llvm.text", "opt", "specialize")
-      .field("llvm.unroll-threshold", "llvm_unroll")
-      .field("llvm.enable-x", "enable");
-  // Names that are no names of expressions.
+      .field("llvm.unroll-threshold", "0")
+      .field("llvm.enable-x", "true");
+  // These two are parameters, whose names are no names of expressions.
   B.S.Fields[B.S.Fields.size() - 2].Is =
       Expr::parameter("llvm.unroll-threshold", ValueType::Int);
   B.S.Fields.back().Is = Expr::parameter("llvm.enable-x", ValueType::Bool);
