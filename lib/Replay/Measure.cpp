@@ -51,7 +51,7 @@ MeasureRules MeasureRules::quick() {
   Rules.MaxSamples = Rules.MinSamples;
   Rules.MaxSeconds = 0.1;
   Rules.WarmupLaunches = 1;
-  Rules.ShortWarmupLaunches = 2;
+  Rules.ShortWarmupLaunches = 1;
   Rules.ClockAtEnd = false;
   Rules.BatchSamples = 7;
   return Rules;

@@ -323,10 +323,9 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
   if (Error E = openEvents(Count))
     return E;
   Nanoseconds.clear();
-  // The host's lead, which it would lose with each launch that it prepares for
-  // longer than the one before takes.
+  // The host's lead of a launch.
   if (Count > 1)
-    if (Error E = enqueueSpin((Count - 1) * SpinNanoseconds))
+    if (Error E = enqueueSpin(SpinNanoseconds))
       return E;
   for (unsigned I = 0; I != Count; ++I) {
     if (Error E = Prepare())
