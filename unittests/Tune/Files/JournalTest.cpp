@@ -301,11 +301,11 @@ TEST_F(JournalTest, RepairsDamage) {
   std::string Text = read();
   EXPECT_THAT_EXPECTED(repairJournal(Path), HasValue(0u));
   EXPECT_EQ(read(), Text);
-  // The line that begins trial 1, where it has a comma; a line that says
-  // nothing; a torn one.
+  // The line that begins trial 1, at its last comma; a line that says nothing;
+  // a torn one.
   size_t At = StringRef(Text).find("{\"op_code\":4", Text.find("\"op_code\":4") + 9);
   std::string Damaged = Text;
-  Damaged[Damaged.find(',', At)] = '"';
+  Damaged[Damaged.rfind(',', Damaged.find('\n', At))] = '"';
   Damaged += "nothing\n{\"op_code\":";
   write(Damaged);
   EXPECT_THAT_EXPECTED(repairJournal(Path), HasValue(3u));
