@@ -410,7 +410,6 @@ static void runOnPool(Pool &P, LaunchState &L) {
   if (L.Chunk == 0)
     L.Chunk = 1;
 
-  P.First->Thread = pthread_self();
   if (Workers > 1) {
     pthread_mutex_lock(&P.Lock);
     P.Launch = &L;
@@ -441,6 +440,8 @@ extern "C" int mneme_host_launch(const MnemeHostKernel *Kernel,
   if (checkConfig(L)) {
     pthread_mutex_lock(&LaunchLock);
     if (Pool *P = getPool()) {
+      // Before the deadline, which may pass at once.
+      P->First->Thread = pthread_self();
       prepareFaults();
       sigset_t Old;
       unblockSignals(Old);
