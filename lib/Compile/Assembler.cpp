@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The programs that turn what LLVM emits into what a GPU loads.
+// The programs that turn what LLVM emits into what a GPU loads, and back into
+// text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,10 +88,10 @@ static Error runProgram(ArrayRef<StringRef> Args, std::string &Log) {
           .str());
 }
 
-Expected<std::string> mneme::findPtxas(StringRef CudaPath) {
-  auto In = [](StringRef Root) -> std::optional<std::string> {
+static Expected<std::string> findProgram(StringRef Name, StringRef CudaPath) {
+  auto In = [&](StringRef Root) -> std::optional<std::string> {
     SmallString<128> Path(Root);
-    sys::path::append(Path, "bin", "ptxas");
+    sys::path::append(Path, "bin", Name);
     if (Root.empty() || !sys::fs::can_execute(Path))
       return std::nullopt;
     return std::string(Path);
@@ -98,19 +99,29 @@ Expected<std::string> mneme::findPtxas(StringRef CudaPath) {
   if (!CudaPath.empty()) {
     if (auto Path = In(CudaPath))
       return *Path;
-    return createStringError(formatv("no bin/ptxas in '{0}'", CudaPath).str());
+    return createStringError(
+        formatv("no bin/{0} in '{1}'", Name, CudaPath).str());
   }
   for (const char *Variable : {"CUDA_HOME", "CUDA_PATH"})
     if (std::optional<std::string> Root = sys::Process::GetEnv(Variable))
       if (auto Path = In(*Root))
         return *Path;
-  if (ErrorOr<std::string> Path = sys::findProgramByName("ptxas"))
+  if (ErrorOr<std::string> Path = sys::findProgramByName(Name))
     return *Path;
   if (auto Path = In("/usr/local/cuda"))
     return *Path;
   return createStringError(
-      "no ptxas: give --cuda-path, set CUDA_HOME, or put it "
-      "in PATH");
+      formatv("no {0}: give --cuda-path, set CUDA_HOME, or put it in PATH",
+              Name)
+          .str());
+}
+
+Expected<std::string> mneme::findPtxas(StringRef CudaPath) {
+  return findProgram("ptxas", CudaPath);
+}
+
+Expected<std::string> mneme::findNvdisasm(StringRef CudaPath) {
+  return findProgram("nvdisasm", CudaPath);
 }
 
 /// The options that clang's driver gives ptxas, then the user's.
@@ -183,6 +194,23 @@ mneme::assemblePTX(StringRef PTX, const AssembleOptions &O, std::string &Log) {
   if (*Ptxas)
     return runPtxas(PTX, O, **Ptxas, Log);
   return runPTXCompilerLibrary(PTX, getArguments(O), Log);
+}
+
+Expected<std::string> mneme::disassembleCubin(StringRef Image,
+                                              StringRef CudaPath) {
+  Expected<std::string> Program = findNvdisasm(CudaPath);
+  if (!Program)
+    return Program.takeError();
+  ScratchFile In;
+  if (Error E = ScratchFile::create("cubin", In))
+    return std::move(E);
+  if (Error E = writeFile(In.Path, Image))
+    return std::move(E);
+  StringRef Args[] = {*Program, "--print-code", In.Path};
+  std::string Text;
+  if (Error E = runProgram(Args, Text))
+    return std::move(E);
+  return std::move(Text);
 }
 
 Expected<std::optional<SmallVector<char, 0>>>

@@ -170,6 +170,13 @@ Error checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath);
 /// Finds ptxas: \p CudaPath, then CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda.
 Expected<std::string> findPtxas(StringRef CudaPath);
 
+/// Finds nvdisasm, in the same places.
+Expected<std::string> findNvdisasm(StringRef CudaPath);
+
+/// What `nvdisasm --print-code` prints of \p Image. An Error if there is none,
+/// or with its own message.
+Expected<std::string> disassembleCubin(StringRef Image, StringRef CudaPath);
+
 /// Links an AMDGPU object to a code object with ld.lld. Unset when there is
 /// none.
 Expected<std::optional<SmallVector<char, 0>>> linkAMDGPU(ArrayRef<char> Object);
