@@ -185,6 +185,16 @@ static std::string printConfig(const json::Object &Config) {
   return formatv("{0}", json::Value(json::Object(Config))).str();
 }
 
+/// What does not change the code: the shape of the launch.
+static std::string printLaunch(const json::Object &Config) {
+  json::Object Launch;
+  for (StringRef Key : {"block.x", "block.y", "block.z", "grid.x", "grid.y",
+                        "grid.z", "shared_mem"})
+    if (const json::Value *V = Config.get(Key))
+      Launch[Key] = *V;
+  return printConfig(Launch);
+}
+
 /// Evaluates all; equal code has the winner's speed-up, whatever its one
 /// measurement said. What seems good is measured in pairs. \returns logarithms;
 /// nothing where it fails or has not half of the win.
@@ -194,6 +204,8 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
   const Trial &Winner = *findTrial(Of.Number);
   std::vector<std::optional<double>> Logs(Configs.size());
   std::vector<char> IsWinnersCode(Configs.size(), true);
+  std::vector<std::vector<std::string>> Codes(
+      Configs.size(), std::vector<std::string>(Instances.size()));
   if (isInterrupted())
     return Logs;
   for (size_t Case = 0; Case != Configs.size(); ++Case) {
@@ -202,8 +214,8 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
     auto Left = std::make_shared<unsigned>(Instances.size());
     for (unsigned I = 0; I != Instances.size(); ++I) {
       EvaluationRequest R = makeRequest(I, json::Object(C[I]));
-      auto Take = [this, I, Case, Sum, Left, &Logs, &IsWinnersCode, &Winner,
-                   &Of, &Measured, &C](Evaluation V) {
+      auto Take = [this, I, Case, Sum, Left, &Logs, &IsWinnersCode, &Codes,
+                   &Winner, &Of, &Measured, &C](Evaluation V) {
         Measured += V.Failure.empty() && V.DuplicateKind == Duplicate::None;
         if (!V.Failure.empty() || V.Samples.empty())
           return Error::success();
@@ -214,6 +226,8 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
         bool IsWinner = First.Trial == Winner.Number ||
                         (First.Trial && First.Trial == Winner.DuplicateOf);
         IsWinnersCode[Case] &= IsWinner;
+        Codes[Case][I] = V.CodeHash.empty() ? printConfig(C[I])
+                                            : V.CodeHash + printLaunch(C[I]);
         double Baseline = First.BaselineNanoseconds
                               ? First.BaselineNanoseconds
                               : Track.at(I, now());
@@ -246,13 +260,16 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
       Logs[Case].reset();
       continue;
     }
-    Expected<std::vector<RetestedTrial>> Pairs =
-        retest(Setting, TestCase{Of.Number, Configs[Case], 1});
-    if (!Pairs)
-      return Pairs.takeError();
-    Logs[Case].reset();
-    if (Pairs->front().Failure.empty())
-      Logs[Case] = std::log(Pairs->front().Speedup.Value);
+    auto [Said, IsNew] = ExplainedCode.try_emplace(std::move(Codes[Case]));
+    if (IsNew) {
+      Expected<std::vector<RetestedTrial>> Pairs =
+          retest(Setting, TestCase{Of.Number, Configs[Case], 1});
+      if (!Pairs)
+        return Pairs.takeError();
+      if (Pairs->front().Failure.empty())
+        Said->second = std::log(Pairs->front().Speedup.Value);
+    }
+    Logs[Case] = Said->second;
   }
   return Logs;
 }

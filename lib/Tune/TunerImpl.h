@@ -173,6 +173,9 @@ private:
   std::map<std::string, StringMap<double>> ExplainedMetrics;
   /// What came to the winner's code on all instances.
   std::vector<InstanceConfigs> EqualToWinner;
+  /// What pairs said of codes with their launches, one an instance: so that
+  /// equal code is not believed once and not the next time.
+  std::map<std::vector<std::string>, std::optional<double>> ExplainedCode;
 
   void note(std::string Text);
   void enter(StudyProgress::PhaseTy Phase);

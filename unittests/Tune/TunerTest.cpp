@@ -58,10 +58,11 @@ Parameter makeParameter(StringRef Name, int64_t Low, int64_t High) {
 
 /// Two integers from 0 to 9, "llvm.x" and "llvm.y".
 SearchSpace makeSpace(std::vector<Objective> Objectives = {{"time"}},
-                      int64_t High = 9) {
+                      int64_t High = 9,
+                      ArrayRef<StringRef> Names = {"x", "y"}) {
   Study S;
   S.Name = "test";
-  for (StringRef Name : {"x", "y"}) {
+  for (StringRef Name : Names) {
     S.Parameters.push_back(makeParameter(Name, 0, High));
     S.Fields.push_back({("llvm." + Name).str(),
                         Expr::parameter(Name, ValueType::Int)});
@@ -761,6 +762,25 @@ TEST_F(TunerTest, EqualCodeKeepsTheWinWhateverWasMeasured) {
   ASSERT_TRUE(R.Why);
   EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":7}");
   EXPECT_NEAR(R.Why->Kept, 1, 1e-9);
+}
+
+TEST_F(TunerTest, EqualCodeIsJudgedOnce) {
+  O.ExplainLimit = 50;
+  Space = makeSpace({{"time"}}, 9, {"x", "y", "z"});
+  // By chance, x alone seems too slow, and x with z, which is no other code,
+  // does not.
+  E.Time = [](const json::Object &C, unsigned) {
+    if (get(C, "llvm.x") != 7)
+      return 1000;
+    return C.get("llvm.y") ? 700 : C.get("llvm.z") ? 703 : 725;
+  };
+  E.Code = [](const json::Object &C) {
+    return formatv("{0} {1}", get(C, "llvm.x"), C.get("llvm.y") != nullptr)
+        .str();
+  };
+  StudyOutcome R = run();
+  ASSERT_TRUE(R.Why);
+  EXPECT_FALSE(R.Why->Config.get("llvm.z")) << printConfig(R.Why->Config);
 }
 
 } // namespace
