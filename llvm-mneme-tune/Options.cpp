@@ -291,6 +291,7 @@ static Error readFarm(TuneOptions &O) {
   O.Resources.Message = [](StringRef Text) { printWarning(Text); };
   O.Listen = Listen;
   O.Worker = Worker;
+  O.Resources.Note = [](StringRef Text) { printNote(Text); };
   O.Token = sys::Process::GetEnv("MNEME_TOKEN").value_or("");
   if (O.Token.empty() && !(O.Listen.empty() && O.Worker.empty()))
     return createStringError(formatv("--{0} needs a secret that both sides "

@@ -336,7 +336,7 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   if (!Log)
     return Log.takeError();
   if (!O.Listen.empty())
-    printWarning("listening at " + (*Farm)->address());
+    printNote("listening at " + (*Farm)->address());
   return tune(O, K, Dir, **Farm, std::move(*Log), Spaces);
 }
 

@@ -118,3 +118,5 @@ void printWarning(const Twine &Text);
 } // namespace llvm
 
 #endif // LLVM_MNEME_TOOLS_TUNE_H
+/// The same of what is only good to know.
+void printNote(const Twine &Text);

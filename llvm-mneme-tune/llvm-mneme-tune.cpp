@@ -28,6 +28,10 @@ void mneme::printWarning(const Twine &Text) {
 }
 
 static Error runWorker(const TuneOptions &O) {
+void mneme::printNote(const Twine &Text) {
+  WithColor::note(errs(), ToolName) << Text << '\n';
+}
+
   FarmWorkerOptions W;
   static_cast<FarmResources &>(W) = O.Resources;
   W.Coordinator = O.Worker;

@@ -48,9 +48,9 @@ private:
   bool Ended = false;
   std::chrono::steady_clock::time_point LastState;
 
-  void tell(const Twine &Text) const {
-    if (Options.Message)
-      Options.Message(Text.str());
+  void note(const Twine &Text) const {
+    if (Options.Note)
+      Options.Note(Text.str());
   }
   Expected<Frame> readFrame();
   Error greet();
@@ -123,7 +123,7 @@ Error FarmWorker::greet() {
 Error FarmWorker::fetch(unsigned File,
                         function_ref<Error(StringRef)> Write) {
   uint64_t Size = Study.Files[File].Size, Asked = 0, Got = 0;
-  tell(formatv("fetching {0}, {1} bytes", Study.Files[File].Name, Size).str());
+  note(formatv("fetching {0}, {1} bytes", Study.Files[File].Name, Size).str());
   while (Got < Size) {
     for (; Asked < Size && Asked < Got + PiecesAhead * PieceBytes;
          Asked += std::min(PieceBytes, Size - Asked))

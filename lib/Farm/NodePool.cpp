@@ -37,9 +37,11 @@ std::string mneme::getProtocolVersion() {
 }
 
 NodePool::NodePool(int Listener, std::string Token, RemoteStudy Study,
-                   MappedFiles Files, std::function<void(StringRef)> Message)
+                   MappedFiles Files, std::function<void(StringRef)> Message,
+                   std::function<void(StringRef)> Note)
     : Listener(Listener), Token(std::move(Token)), Study(std::move(Study)),
-      Files(std::move(Files)), Message(std::move(Message)) {}
+      Files(std::move(Files)), Message(std::move(Message)),
+      Note(std::move(Note)) {}
 
 NodePool::~NodePool() {
   for (auto &N : Nodes) {
@@ -182,8 +184,8 @@ Error NodePool::handle(Node &N, Frame F) {
   if (std::optional<StringRef> Why = F.Head.getString("failed"))
     return createStringError(*Why);
   if (F.Head.get("capacity")) {
-    if (N.State == Node::Staging)
-      tell("worker " + N.Name + " at " + N.From);
+    if (N.State == Node::Staging && Note)
+      Note("worker " + N.Name + " at " + N.From);
     N.State = Node::Ready;
     return takeState(N, F.Head);
   }

@@ -48,7 +48,8 @@ class NodePool final : public Outside {
 public:
   /// Takes \p Listener.
   NodePool(int Listener, std::string Token, RemoteStudy Study,
-           MappedFiles Files, std::function<void(StringRef)> Message);
+           MappedFiles Files, std::function<void(StringRef)> Message,
+           std::function<void(StringRef)> Note);
   /// Tells all that it is over.
   ~NodePool() override;
 
@@ -80,7 +81,7 @@ private:
   std::string Token;
   RemoteStudy Study;
   MappedFiles Files;
-  std::function<void(StringRef)> Message;
+  std::function<void(StringRef)> Message, Note; ///< As FarmResources'.
   std::vector<std::unique_ptr<Node>> Nodes;
   std::vector<std::pair<uint64_t, std::optional<Evaluation>>> Results;
   std::optional<PairedEvaluation> Compared;

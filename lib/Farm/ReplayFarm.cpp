@@ -44,7 +44,7 @@ Error LocalFarm::listen(const FarmOptions &Options, const ReplayOptions &Base) {
   Address = getLocalAddress(*Listener);
   Nodes = std::make_unique<NodePool>(*Listener, Options.Token,
                                      std::move(*Study), std::move(Files),
-                                     Options.Message);
+                                     Options.Message, Options.Note);
   TheCoordinator.setOutside(Nodes.get());
   return Error::success();
 }

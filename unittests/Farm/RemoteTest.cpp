@@ -75,7 +75,7 @@ protected:
     Worker.Coordinator = Farm->address();
     Expected<std::unique_ptr<Process>> P = Process::start(
         [&](Channel &Link) {
-          Worker.Message = [&](StringRef Text) {
+          Worker.Note = [&](StringRef Text) {
             cantFail(Link.write(json::Object{{"said", Text}}));
           };
           Error E = runFarmWorker(Worker);

@@ -33,6 +33,7 @@ for line in study.stderr:
     match = re.search(r"listening at (\S+)", line)
     if match:
         address = match.group(1)
+        print("says:", line.strip())
         break
 if not address:
     study.kill()
@@ -54,3 +55,4 @@ text = study.communicate(timeout=120)[0] if study.stderr.closed else study.stdou
 print(text)
 print("study:", study.wait(timeout=60))
 print("worker:", workers[1].wait(timeout=60))
+print(workers[1].stderr.read())

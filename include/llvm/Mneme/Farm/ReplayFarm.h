@@ -41,8 +41,10 @@ struct FarmResources {
   int CompileNice = 10;
   uint64_t CodeBytes = uint64_t(512) << 20; ///< Machine code that is kept.
   bool Spare = true; ///< A second run process per device waits for a crash.
-  /// What the user should know now: a GPU is in use, a worker came or went.
+  /// What the user should know now: a GPU is in use, a worker was lost.
   std::function<void(StringRef)> Message;
+  /// What is as it should be: a worker came, a file is fetched.
+  std::function<void(StringRef)> Note;
 };
 
 struct FarmOptions : FarmResources {
