@@ -274,10 +274,13 @@ Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
                                       const Evaluation &V) const {
   if (!V.Failure.empty()) {
     std::string Why = V.Error.empty() ? "" : ": " + V.Error;
+    StringRef Hint = V.Failure == "Mismatch"
+                         ? "; --dtype and --tolerance say what is near enough"
+                         : "";
     return make_error<BaselineError>(
         formatv("the recorded configuration of instance '{0}' does not "
-                "verify, so nothing can be tuned ({1}{2})",
-                Instances[Instance].Id, V.Failure, Why)
+                "verify, so nothing can be tuned ({1}{2}){3}",
+                Instances[Instance].Id, V.Failure, Why, Hint)
             .str());
   }
   if (V.Samples.empty())
