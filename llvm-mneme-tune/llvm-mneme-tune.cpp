@@ -17,6 +17,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
+#include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -68,6 +69,8 @@ static Expected<int> run() {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  // Beyond `ulimit -f` a write is an error as any other.
+  std::signal(SIGXFSZ, SIG_IGN);
   registerOptions();
   cl::AddExtraVersionPrinter(mneme::printVersion);
   cl::ParseCommandLineOptions(
