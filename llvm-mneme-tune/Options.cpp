@@ -10,10 +10,12 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -289,9 +291,9 @@ static Error readFarm(TuneOptions &O) {
   if (CompileMemory.getNumOccurrences())
     O.Resources.CompileMemory = CompileMemory << 20;
   O.Resources.Message = [](StringRef Text) { printWarning(Text); };
+  O.Resources.Note = [](StringRef Text) { printNote(Text); };
   O.Listen = Listen;
   O.Worker = Worker;
-  O.Resources.Note = [](StringRef Text) { printNote(Text); };
   O.Token = sys::Process::GetEnv("MNEME_TOKEN").value_or("");
   if (O.Token.empty() && !(O.Listen.empty() && O.Worker.empty()))
     return createStringError(formatv("--{0} needs a secret that both sides "
@@ -319,6 +321,18 @@ static Error readExports(TuneOptions &O) {
     }
     O.Exports.push_back({Name.str(), Path.str()});
   }
+  return Error::success();
+}
+
+/// Before a study begins that would go without it.
+static Error readApp(TuneOptions &O) {
+  O.Replay.App = App;
+  if (App.empty())
+    return Error::success();
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(App);
+  if (!File)
+    return createStringError("--app: " + toString(File.takeError()));
+  O.AppDigest = utohexstr(xxh3_64bits((*File)->getBuffer()), true, 16);
   return Error::success();
 }
 
@@ -365,7 +379,9 @@ Expected<TuneOptions> mneme::readOptions() {
     return std::move(E);
   if (Error E = CommonFlags->apply(O.Replay))
     return std::move(E);
-  O.Replay.App = App;
+  if (Error E = readApp(O))
+    return std::move(E);
+  O.ReplayText = CommonFlags->describe();
   O.Replay.Resources = Resources;
   if (Error E = readFarm(O))
     return std::move(E);

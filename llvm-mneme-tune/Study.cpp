@@ -72,14 +72,7 @@ static JournalHeader makeHeader(const TuneOptions &O, const TunedKernel &K,
   H.Name = K.Kernel.DemangledName.empty() ? K.Kernel.KernelName
                                           : K.Kernel.DemangledName;
   H.Objectives = S.Objectives;
-  json::Array Dimensions;
-  for (const Dimension &D : Space.dimensions())
-    Dimensions.push_back(formatv("{0}: {1} {2} {3} {4}", D.Name, int(D.Kind),
-                                 D.Count, D.Low, D.High)
-                             .str());
-  H.Identity = json::Object{{"static_hash", K.Kernel.StaticHash},
-                            {"record_ids", json::Array(K.recordIds())},
-                            {"dimensions", std::move(Dimensions)}};
+  H.Identity = makeIdentity(O, K, Space);
   H.Info = json::Object{{"sampler", O.Sampler},
                         {"seed", std::to_string(O.Tuner.Seed)},
                         {"mneme_version", getVersion()},
@@ -92,12 +85,18 @@ static Error takeSettings(TuneOptions &O, StringRef Path) {
   Expected<JournalHeader> H = readJournalHeader(Path);
   if (!H)
     return H.takeError();
-  if (std::optional<StringRef> Name = H->Info.getString("sampler");
-      Name && !O.SamplerGiven)
-    O.Sampler = Name->str();
-  if (std::optional<StringRef> Seed = H->Info.getString("seed");
-      Seed && !O.SeedGiven)
-    Seed->getAsInteger(10, O.Tuner.Seed);
+  StringRef Name = H->Info.getString("sampler").value_or(O.Sampler);
+  uint64_t Seed = O.Tuner.Seed;
+  if (std::optional<StringRef> Text = H->Info.getString("seed"))
+    Text->getAsInteger(10, Seed);
+  if (!O.SamplerGiven)
+    O.Sampler = Name.str();
+  if (!O.SeedGiven)
+    O.Tuner.Seed = Seed;
+  if (O.Sampler != Name || O.Tuner.Seed != Seed)
+    printNote(formatv("goes on with --sampler={0} --seed={1}; so far it was "
+                      "--sampler={2} --seed={3}",
+                      O.Sampler, O.Tuner.Seed, Name, Seed));
   return Error::success();
 }
 
@@ -335,6 +334,10 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
       openJournal(O, Dir, K, S, *Spaces.front());
   if (!Log)
     return Log.takeError();
+  if (!O.Replay.App.empty() &&
+      StringRef(describeDevice((*Farm)->describe())).starts_with("host"))
+    printNote("--app has no effect on the host device: the baseline is the "
+              "recorded configuration");
   if (!O.Listen.empty())
     printNote("listening at " + (*Farm)->address());
   return tune(O, K, Dir, **Farm, std::move(*Log), Spaces);

@@ -54,6 +54,8 @@ struct TuneOptions {
   TunerOptions Tuner; ///< But for the sampler and interrupts.
 
   ReplayOptions Replay;
+  std::string ReplayText; ///< ReplayFlags::describe().
+  std::string AppDigest;  ///< Of the file Replay.App; empty: there is none.
   FarmResources Resources;
   std::string Listen, Worker, Token;
 
@@ -101,6 +103,10 @@ void printSpace(raw_ostream &OS, const SearchSpace &Space);
 Error printFirstPoints(raw_ostream &OS, const TuneOptions &O,
                        const SearchSpace &Space);
 
+/// What must be the same for a study to go on (JournalHeader::Identity).
+json::Object makeIdentity(const TuneOptions &O, const TunedKernel &K,
+                          const SearchSpace &Space);
+
 /// \returns the exit code.
 Expected<int> runStudy(TuneOptions O);
 
@@ -113,10 +119,10 @@ Expected<std::vector<std::string>> writeResults(const TuneOptions &O,
 
 /// "llvm-mneme-tune: warning: ..." on standard error.
 void printWarning(const Twine &Text);
+/// The same of what is only good to know.
+void printNote(const Twine &Text);
 
 } // namespace mneme
 } // namespace llvm
 
 #endif // LLVM_MNEME_TOOLS_TUNE_H
-/// The same of what is only good to know.
-void printNote(const Twine &Text);

@@ -28,11 +28,11 @@ void mneme::printWarning(const Twine &Text) {
   WithColor::warning(errs(), ToolName) << Text << '\n';
 }
 
-static Error runWorker(const TuneOptions &O) {
 void mneme::printNote(const Twine &Text) {
   WithColor::note(errs(), ToolName) << Text << '\n';
 }
 
+static Error runWorker(const TuneOptions &O) {
   FarmWorkerOptions W;
   static_cast<FarmResources &>(W) = O.Resources;
   W.Coordinator = O.Worker;

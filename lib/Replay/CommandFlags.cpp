@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/CommandFlags.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace llvm;
@@ -115,6 +116,37 @@ ReplayFlags::~ReplayFlags() = default;
 
 bool ReplayFlags::hasHostFinish() const {
   return O->Finish.getNumOccurrences() != 0;
+}
+
+template <typename T> static StringRef getName(const cl::opt<T> &Option) {
+  const auto &Parser = const_cast<cl::opt<T> &>(Option).getParser();
+  cl::OptionValue<T> Value(Option.getValue());
+  for (unsigned I = 0; I != Parser.getNumOptions(); ++I)
+    if (Parser.getOptionValue(I).compare(Value))
+      return Parser.getOption(I);
+  return "";
+}
+
+std::string ReplayFlags::describe() const {
+  std::string Text;
+  auto Add = [&](const cl::Option &Option, const Twine &Value) {
+    Text += ("--" + Option.ArgStr + "=" + Value + "\n").str();
+  };
+  Add(O->Finish, getName(O->Finish));
+  Add(O->Strategy, getName(O->Strategy));
+  Add(O->Cache, O->Cache.getNumOccurrences() ? getName(O->Cache) : "auto");
+  Add(O->Timer, getName(O->Timer));
+  Add(O->Assembler, getName(O->Assembler));
+  Add(O->Norm, O->Norm);
+  Add(O->NaN, O->NaN);
+  auto AddAll = [&](const cl::list<std::string> &List) {
+    Add(List, join(List, ","));
+  };
+  AddAll(O->Tolerances);
+  AddAll(O->ElementTypes);
+  AddAll(O->Plugins);
+  AddAll(O->LLVMOptions);
+  return Text;
 }
 
 /// Parses each of \p Texts behind what \p Out holds.

@@ -279,10 +279,12 @@ Error Journal::Impl::checkHeader(const JournalHeader &H) {
                              "' was not written by this version of Mneme");
   for (auto [Key, Here] : sorted(H.Identity)) {
     const json::Value *Found = S.UserAttrs.get(Key);
-    json::Value There = Found ? *Found : json::Value(nullptr);
-    if (There != *Here)
+    if (!Found)
+      return createStringError("the journal is another study's: it does not "
+                               "say '" + Key + "'");
+    if (*Found != *Here)
       return createStringError("the journal is another study's: '" + Key +
-                               "': " + describeDifference(There, *Here));
+                               "': " + describeDifference(*Found, *Here));
   }
   std::vector<bool> Maximize;
   for (const Objective &O : H.Objectives)

@@ -34,6 +34,9 @@ public:
   /// Sets what the user gave. Options of LLVM (-mllvm) take the place of those
   /// of that name in \p O. Error: a value that makes no sense.
   Error apply(ReplayOptions &O) const;
+  /// A line "--name=value" each, given or not, of what changes results or
+  /// times: of all but the device and where CUDA is.
+  std::string describe() const;
   /// Was --host-finish given?
   bool hasHostFinish() const;
 
