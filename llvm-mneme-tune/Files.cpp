@@ -58,6 +58,10 @@ mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
             Add("report.html", writeReport(R, inFolder(Dir, "report.html"))))
       return std::move(E);
   for (const TuneOptions::Export &X : O.Exports) {
+    if (exportsOnlyWinner(X.Format) && !R.winner()) {
+      printNote("there is no winner to export for " + X.Format);
+      continue;
+    }
     std::string Name =
         X.Path.empty() ? "study." + getExportExtension(X.Format)->str()
                        : X.Path;

@@ -31,16 +31,18 @@ const Trial *StudyRecord::winner() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
+enum class Exported { Study, Winner };
 struct ExportInfo {
   StringLiteral Name, Extension;
   Error (*Function)(const StudyRecord &R, StringRef Path);
+  Exported What;
   StringLiteral Description;
 };
 } // namespace
 
 static constexpr ExportInfo Infos[] = {
-#define EXPORT(Name, Extension, Function, Description)                         \
-  {Name, Extension, Function, Description},
+#define EXPORT(Name, Extension, Function, What, Description)                   \
+  {Name, Extension, Function, Exported::What, Description},
 #include "llvm/Mneme/Tune/Exports.def"
 };
 
@@ -62,6 +64,11 @@ Error mneme::exportStudy(StringRef Format, const StudyRecord &R,
 std::optional<StringRef> mneme::getExportExtension(StringRef Format) {
   const ExportInfo *Info = findExport(Format);
   return Info ? std::optional<StringRef>(Info->Extension) : std::nullopt;
+}
+
+bool mneme::exportsOnlyWinner(StringRef Format) {
+  const ExportInfo *Info = findExport(Format);
+  return Info && Info->What == Exported::Winner;
 }
 
 void mneme::listExports(raw_ostream &OS) {

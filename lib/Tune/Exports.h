@@ -14,7 +14,7 @@
 namespace llvm {
 namespace mneme {
 
-#define EXPORT(Name, Extension, Function, Description)                         \
+#define EXPORT(Name, Extension, Function, What, Description)                   \
   Error Function(const StudyRecord &R, StringRef Path);
 #include "llvm/Mneme/Tune/Exports.def"
 

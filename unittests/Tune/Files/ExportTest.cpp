@@ -112,6 +112,11 @@ TEST_F(ExportTest, LeavesNothingBehindOnErrors) {
   }
 }
 
+TEST_F(ExportTest, KnowsWhatNeedsAWinner) {
+  EXPECT_TRUE(exportsOnlyWinner("proteus"));
+  EXPECT_FALSE(exportsOnlyWinner("csv"));
+}
+
 TEST_F(ExportTest, HasAnExtensionForEachFormat) {
   EXPECT_EQ(getExportExtension("csv"), StringRef("csv"));
   EXPECT_EQ(getExportExtension("xls"), std::nullopt);

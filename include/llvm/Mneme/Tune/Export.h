@@ -54,6 +54,8 @@ struct StudyRecord {
 Error exportStudy(StringRef Format, const StudyRecord &R, StringRef Path);
 /// "csv" for "csv"; unset: there is no such format.
 std::optional<StringRef> getExportExtension(StringRef Format);
+/// Is there nothing to write without a winner?
+bool exportsOnlyWinner(StringRef Format);
 /// One line each: the name, two spaces, what it is.
 void listExports(raw_ostream &OS);
 
