@@ -215,6 +215,10 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   return R;
 }
 
+static bool isOnHost(const StudyRecord &R) {
+  return StringRef(R.Device).starts_with("host");
+}
+
 /// 1: not everything could be written; 2: nothing was verified.
 static int getExitCode(const StudyOutcome &O) {
   if (O.Unlogged || O.End == StudyEnd::Lost)
@@ -250,7 +254,7 @@ static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
   for (const std::string &File : *Files)
     outs() << ' ' << File;
   outs() << '\n';
-  printCommand(outs(), K, O, Dir, StringRef(R.Device).starts_with("host"));
+  printCommand(outs(), K, O, Dir, isOnHost(R));
   return getExitCode(R.Outcome);
 }
 
@@ -311,8 +315,11 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
     warnOfHost(O, Farm.describe());
   if (Error E = Log->sync())
     printWarning(toString(std::move(E)));
-  return report(O, K, Dir,
-                makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm));
+  StudyRecord R = makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm);
+  if (Error E = countInstructions(*Farm.plans().front(), isOnHost(R), R))
+    Outcome->Notes.push_back("instructions were not counted: " +
+                             toString(std::move(E)));
+  return report(O, K, Dir, R);
 }
 
 static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,

@@ -8,7 +8,8 @@
 ///
 /// \file
 /// The parts of llvm-mneme-tune: options, what is tuned (Recording.cpp), what
-/// is searched (Space.cpp), the study (Study.cpp), what it leaves (Files.cpp).
+/// is searched (Space.cpp), the study (Study.cpp), what it leaves (Files.cpp)
+/// and says of the winner's code (Instructions.cpp).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -109,6 +110,11 @@ json::Object makeIdentity(const TuneOptions &O, const TunedKernel &K,
 
 /// \returns the exit code.
 Expected<int> runStudy(TuneOptions O);
+
+/// Compiles baseline and winner of an NVIDIA GPU once more and counts their
+/// instructions in \p R, if there is a winner. Errors: why they cannot be
+/// counted; then none are.
+Error countInstructions(const ReplayPlan &Plan, bool OnHost, StudyRecord &R);
 
 /// Makes the folder; fails if it holds a study that is not to be resumed.
 Error prepareResults(const TuneOptions &O, StringRef Dir);

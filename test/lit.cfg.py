@@ -88,6 +88,8 @@ if have_clang and have_cuda:
 
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+if shutil.which("nvdisasm", path=config.environment["PATH"]):
+    config.available_features.add("nvdisasm")
 
 # %emulated_gpu [VAR=value...] COMMAND runs it with the emulated CUDA driver
 # (test/tools/emulated-cuda), also where there is a real one.

@@ -61,6 +61,7 @@ private:
   void printFinalTest();
   void printRegrets();
   void printExplanation();
+  void printInstructions();
 };
 } // namespace
 
@@ -245,6 +246,45 @@ void SummaryPrinter::printExplanation() {
                                       "reached");
 }
 
+/// What changed most, as code has many kinds.
+void SummaryPrinter::printInstructions() {
+  constexpr size_t MaxKinds = 6;
+  if (R.BaselineInstructions.empty() || R.BestInstructions.empty())
+    return;
+  struct Counts {
+    uint64_t Before = 0, After = 0;
+    uint64_t difference() const {
+      return std::max(Before, After) - std::min(Before, After);
+    }
+  };
+  std::map<StringRef, Counts> Kinds;
+  Counts Total;
+  for (const auto &[Name, Count] : R.BaselineInstructions) {
+    Kinds[Name].Before = Count;
+    Total.Before += Count;
+  }
+  for (const auto &[Name, Count] : R.BestInstructions) {
+    Kinds[Name].After = Count;
+    Total.After += Count;
+  }
+  std::vector<std::pair<StringRef, Counts>> Changed;
+  for (const auto &Kind : Kinds)
+    if (Kind.second.difference())
+      Changed.push_back(Kind);
+  llvm::sort(Changed, [](const auto &A, const auto &B) {
+    uint64_t ByA = A.second.difference(), ByB = B.second.difference();
+    return ByA != ByB ? ByA > ByB : A.first < B.first;
+  });
+  Changed.resize(std::min(Changed.size(), MaxKinds));
+  line("instructions") << formatv("{0} -> {1}", Total.Before, Total.After);
+  if (Changed.empty())
+    OS << ", as many of each kind";
+  for (const auto &[Name, C] : Changed)
+    OS << (Name == Changed.front().first ? ": " : ", ")
+       << formatv("{0} {1} -> {2}", Name, C.Before, C.After);
+  OS << '\n';
+}
+
 void SummaryPrinter::print() {
   line("kernel") << (R.DemangledName.empty() ? R.Kernel : R.DemangledName)
                  << '\n';
@@ -257,22 +297,36 @@ void SummaryPrinter::print() {
   printFinalTest();
   printRegrets();
   printExplanation();
+  printInstructions();
 }
 
 void mneme::printSummary(raw_ostream &OS, const StudyRecord &R) {
   SummaryPrinter(OS, R).print();
 }
 
+static json::Object
+makeCounts(const std::map<std::string, uint64_t> &Counts) {
+  json::Object O;
+  for (const auto &[Name, Count] : Counts)
+    O[Name] = Count;
+  return O;
+}
+
 json::Value mneme::makeSummary(const StudyRecord &R) {
-  return json::Object{{"format", "mneme-summary"},
-                      {"version", 1},
-                      {"kernel", R.Kernel},
-                      {"demangled_name", R.DemangledName},
-                      {"static_hash", R.StaticHash},
-                      {"device", R.Device},
-                      {"sampler", R.Sampler},
-                      {"seed", std::to_string(R.Seed)},
-                      {"toolchain", json::Object(R.Toolchain)},
-                      {"farm", json::Object(R.Farm)},
-                      {"outcome", toJSON(R.Outcome)}};
+  json::Object S{{"format", "mneme-summary"},
+                 {"version", 1},
+                 {"kernel", R.Kernel},
+                 {"demangled_name", R.DemangledName},
+                 {"static_hash", R.StaticHash},
+                 {"device", R.Device},
+                 {"sampler", R.Sampler},
+                 {"seed", std::to_string(R.Seed)},
+                 {"toolchain", json::Object(R.Toolchain)},
+                 {"farm", json::Object(R.Farm)},
+                 {"outcome", toJSON(R.Outcome)}};
+  if (!R.BaselineInstructions.empty() && !R.BestInstructions.empty())
+    S["instructions"] =
+        json::Object{{"baseline", makeCounts(R.BaselineInstructions)},
+                     {"best", makeCounts(R.BestInstructions)}};
+  return S;
 }

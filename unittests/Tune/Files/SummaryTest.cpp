@@ -1,0 +1,72 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Tune/Summary.h"
+#include "SampleStudy.h"
+#include "llvm/Support/raw_ostream.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+class SummaryTest : public testing::Test {
+protected:
+  std::string print() const {
+    std::string Text;
+    raw_string_ostream OS(Text);
+    printSummary(OS, R);
+    return Text;
+  }
+
+  SearchSpace Space = makeSampleSpace();
+  std::vector<Trial> Trials = makeSampleTrials(Space, 40);
+  StudyOutcome Outcome = makeSampleOutcome(Trials, /*Win=*/true);
+  StudyRecord R = makeSampleRecord(Space, Trials, Outcome);
+};
+
+TEST_F(SummaryTest, SaysWhichInstructionsChangedMost) {
+  R.BaselineInstructions = {{"FFMA", 10}, {"LDG", 8}, {"MOV", 4}};
+  R.BestInstructions = {{"BAR", 4}, {"FFMA", 40}, {"LDG", 4}, {"MOV", 4}};
+  EXPECT_THAT(print(), HasSubstr("instructions  22 -> 52: FFMA 10 -> 40, "
+                                 "BAR 0 -> 4, LDG 8 -> 4\n"));
+}
+
+TEST_F(SummaryTest, SaysSixKindsOfInstructions) {
+  R.BaselineInstructions.clear();
+  R.BestInstructions.clear();
+  for (StringRef Name : {"A", "B", "C", "D", "E", "F", "G"}) {
+    R.BaselineInstructions[Name.str()] = 1;
+    R.BestInstructions[Name.str()] = 2;
+  }
+  EXPECT_THAT(print(), HasSubstr(", E 1 -> 2, F 1 -> 2\n"));
+}
+
+TEST_F(SummaryTest, SaysThatNoInstructionsChanged) {
+  R.BestInstructions = R.BaselineInstructions;
+  EXPECT_THAT(print(),
+              HasSubstr("instructions  124 -> 124, as many of each kind\n"));
+}
+
+TEST_F(SummaryTest, HasNoInstructionsThatNobodyCounted) {
+  json::Value Counted = makeSummary(R);
+  const json::Object *Mix = Counted.getAsObject()->getObject("instructions");
+  ASSERT_TRUE(Mix);
+  EXPECT_EQ(Mix->getObject("baseline")->getInteger("LDG"), 20);
+  EXPECT_EQ(Mix->getObject("best")->getInteger("LDG"), 12);
+  R.BestInstructions.clear();
+  json::Value Uncounted = makeSummary(R);
+  EXPECT_FALSE(Uncounted.getAsObject()->get("instructions"));
+  EXPECT_THAT(print(), Not(HasSubstr("instructions")));
+}
+
+} // namespace
