@@ -334,7 +334,7 @@ TEST_F(JournalTest, RefusesAnotherStudy) {
   Header.Identity["record_ids"] = json::Array{"1"};
   Refused("'record_ids': [\"1\",\"2\"] in the journal, [\"1\"] now");
   Header.Identity["new"] = 1;
-  Refused("'new': null in the journal, 1 now");
+  Refused("another study's: it does not say 'new'");
   Header.Name = "other";
   Refused("there is no study 'other'");
   // What may differ does.
