@@ -88,8 +88,9 @@ Expected<Point> mneme::parsePoint(const SearchSpace &Space,
 
 json::Object mneme::printPoint(const SearchSpace &Space, const Point &P) {
   json::Object O;
+  // The keys are to outlive what has them now.
   for (const auto &Entry : Space.values(P))
-    O[Entry.getKey()] = toJSON(Entry.getValue());
+    O[Entry.getKey().str()] = toJSON(Entry.getValue());
   return O;
 }
 
