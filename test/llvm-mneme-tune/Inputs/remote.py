@@ -55,4 +55,4 @@ text = study.communicate(timeout=120)[0] if study.stderr.closed else study.stdou
 print(text)
 print("study:", study.wait(timeout=60))
 print("worker:", workers[1].wait(timeout=60))
-print(workers[1].stderr.read())
+print(workers[0].stderr.read() + workers[1].stderr.read())
