@@ -339,7 +339,8 @@ TEST_F(TunerTest, NeedsABaseline) {
   EXPECT_TRUE(Err.isA<BaselineError>());
   EXPECT_EQ(toString(std::move(Err)),
             "the recorded configuration of instance 'one' does not verify, so "
-            "nothing can be tuned (Mismatch: as planned)");
+            "nothing can be tuned (Mismatch: as planned); --dtype and "
+            "--tolerance say what is near enough");
 }
 
 TEST_F(TunerTest, NeedsTheMetric) {
