@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Frame.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -16,9 +17,6 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// LLVM's parser recurses; nothing of ours is deeper than a few levels.
-static constexpr unsigned MaxDepth = 64;
 
 static constexpr size_t ChunkBytes = size_t(1) << 18;
 
@@ -34,28 +32,8 @@ std::string mneme::printFrameHead(json::Object Head, uint64_t Bytes) {
   return Line;
 }
 
-static bool isTooDeep(StringRef Text) {
-  unsigned Depth = 0;
-  bool InString = false;
-  for (size_t I = 0; I < Text.size(); ++I) {
-    char C = Text[I];
-    if (InString) {
-      I += C == '\\';
-      InString = C != '"';
-    } else if (C == '"') {
-      InString = true;
-    } else if (C == '{' || C == '[') {
-      if (++Depth > MaxDepth)
-        return true;
-    } else if ((C == '}' || C == ']') && Depth) {
-      --Depth;
-    }
-  }
-  return false;
-}
-
 Error FrameParser::parseHead(StringRef Line) {
-  if (isTooDeep(Line))
+  if (isNestedTooDeep(Line))
     return createStringError("a message is nested too deeply");
   Expected<json::Value> Parsed = json::parse(Line);
   if (!Parsed)

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -20,7 +21,6 @@ using namespace llvm::mneme;
 /// Of the JSON files; readers refuse any other.
 static constexpr int64_t FormatVersion = 1;
 /// Deep enough for any recording; the JSON parser recurses once a level.
-static constexpr unsigned MaxNesting = 64;
 
 static constexpr StringLiteral ArgKinds[] = {"value", "pointer", "aggregate"};
 
@@ -318,27 +318,6 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
   }
   K.Instances = std::move(Instances.List);
   return true;
-}
-
-/// The JSON parser recurses, so a file of brackets would exhaust its stack.
-static bool isNestedTooDeep(StringRef Text) {
-  unsigned Depth = 0;
-  bool InString = false;
-  for (size_t I = 0; I < Text.size(); ++I) {
-    char C = Text[I];
-    if (InString) {
-      I += C == '\\';
-      InString = C != '"';
-    } else if (C == '"') {
-      InString = true;
-    } else if (C == '[' || C == '{') {
-      if (++Depth > MaxNesting)
-        return true;
-    } else if ((C == ']' || C == '}') && Depth) {
-      --Depth;
-    }
-  }
-  return false;
 }
 
 Expected<RecordedKernel> mneme::parseRecordedKernel(StringRef Text) {

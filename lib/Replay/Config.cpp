@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/StringSaver.h"
@@ -288,7 +289,7 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
   if (!Buffer)
     return Buffer.takeError();
-  Expected<json::Value> V = json::parse((*Buffer)->getBuffer());
+  Expected<json::Value> V = parseJSON((*Buffer)->getBuffer());
   if (!V)
     return createFileError(Path, V.takeError());
   auto Refuse = [&](const Twine &Why) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OptunaLog.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include <cmath>
@@ -48,8 +49,8 @@ static std::string replaceNonFinite(StringRef Text) {
 
 Expected<json::Value> mneme::parsePythonJSON(StringRef Line) {
   if (Line.contains("NaN") || Line.contains("Infinity"))
-    return json::parse(replaceNonFinite(Line));
-  return json::parse(Line);
+    return parseJSON(replaceNonFinite(Line));
+  return parseJSON(Line);
 }
 
 std::string mneme::formatOptunaTime(double SecondsSinceEpoch, char Separator) {

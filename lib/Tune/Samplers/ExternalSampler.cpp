@@ -18,6 +18,7 @@
 #include "SamplerSupport.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -155,7 +156,7 @@ Expected<ExternalSampler::Answer> ExternalSampler::askOne(Batch &B) {
     Expected<std::string> Line = Program->receive();
     if (!Line)
       return Line.takeError();
-    Expected<json::Value> V = json::parse(*Line);
+    Expected<json::Value> V = parseJSON(*Line);
     const json::Object *O = V ? V->getAsObject() : nullptr;
     if (!O) {
       consumeError(V.takeError());

@@ -13,6 +13,7 @@
 
 #include "SamplerSupport.h"
 #include "PointJSON.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/LineIterator.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -53,7 +54,7 @@ createFileSampler(const SamplerContext &Context, StringRef Path) {
       return createStringError(Path + ":" + Twine(Line.line_number()) + ": " +
                                toString(std::move(E)));
     };
-    Expected<json::Value> V = json::parse(*Line);
+    Expected<json::Value> V = parseJSON(*Line);
     if (!V)
       return Refuse(V.takeError());
     Expected<Point> P = parsePoint(Context.Space, *V);
