@@ -191,9 +191,7 @@ std::string PipelineParts::print() const { return printChildren(-1); }
 /// Keys that are kept or left out together: the shape of a launch makes sense
 /// as a whole only.
 static StringRef getGroup(StringRef Key) {
-  bool IsLaunch = Key.starts_with("block.") || Key.starts_with("grid.") ||
-                  Key == "shared_mem";
-  return IsLaunch ? "launch" : Key;
+  return isLaunchField(Key) ? "launch" : Key;
 }
 
 static std::string printKey(const InstanceConfigs &Configs) {

@@ -188,10 +188,9 @@ static std::string printConfig(const json::Object &Config) {
 /// What does not change the code: the shape of the launch.
 static std::string printLaunch(const json::Object &Config) {
   json::Object Launch;
-  for (StringRef Key : {"block.x", "block.y", "block.z", "grid.x", "grid.y",
-                        "grid.z", "shared_mem"})
-    if (const json::Value *V = Config.get(Key))
-      Launch[Key] = *V;
+  for (const auto &KV : Config)
+    if (isLaunchField(KV.first))
+      Launch[KV.first] = KV.second;
   return printConfig(Launch);
 }
 

@@ -47,11 +47,13 @@ namespace {
 struct FieldInfo {
   StringLiteral Key;
   ValueType Type;
+  bool Compiles;
 };
 } // namespace
 
 static constexpr FieldInfo ConfigFields[] = {
-#define CONFIG_FIELD(Key, Type, Compiles, Description) {Key, ValueType::Type},
+#define CONFIG_FIELD(Key, Type, Compiles, Description)                         \
+  {Key, ValueType::Type, Compiles},
 #include "llvm/Mneme/Replay/Config.def"
 };
 
@@ -95,6 +97,12 @@ Error mneme::checkMetric(StringRef Metric) {
     return Error::success();
   SmallVector<StringRef, 16> Names(std::begin(Metrics), std::end(Metrics));
   return unknownName("metric", Metric, Names);
+}
+
+bool mneme::isLaunchField(StringRef Key) {
+  return any_of(ConfigFields, [&](const FieldInfo &F) {
+    return F.Key == Key && !F.Compiles;
+  });
 }
 
 Expected<std::optional<ValueType>> mneme::getFieldType(StringRef Key) {

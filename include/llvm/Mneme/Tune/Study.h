@@ -96,6 +96,9 @@ Error checkMetric(StringRef Metric);
 /// of any. Error: there is no such field.
 Expected<std::optional<ValueType>> getFieldType(StringRef Key);
 
+/// Is it of the launch alone, so that another value makes no other code?
+bool isLaunchField(StringRef Key);
+
 /// Error: not the name of a parameter or derived value.
 Error checkName(StringRef Name);
 
