@@ -37,6 +37,10 @@ if(MNEME_ENABLE_MLIR)
   list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}")
   include(AddMLIR)
 endif()
+# LLVM's own CMakeLists.txt gives UBSan its flags, a package of LLVM none.
+set(LLVM_UBSAN_FLAGS
+    "-fsanitize=undefined -fno-sanitize=vptr,function -fno-sanitize-recover=all"
+    CACHE STRING "Compile flags set to enable UBSan")
 include(HandleLLVMOptions)
 set(LLVM_BUILD_TESTS OFF)
 include(MnemeGTest)
