@@ -126,17 +126,27 @@ static Error parseRegion(StringRef Payload, const MnemeSnapshotHeader &Header,
     return failure("too short");
   if (Record.NameSize != Payload.size())
     return failure("name of {0} bytes in {1}", Record.NameSize, Payload.size());
-  if (Record.Kind != MNEME_REGION_HEAP && Record.Kind != MNEME_REGION_GLOBAL)
+  if (Record.Kind < MNEME_REGION_HEAP || Record.Kind > MNEME_REGION_PINNED)
     return failure("unknown kind {0} of region", Record.Kind);
   bool IsGlobal = Record.Kind == MNEME_REGION_GLOBAL;
   if (IsGlobal == Payload.empty())
     return failure(IsGlobal ? "variable without a name" : "buffer with a name");
-  if (Record.Size == 0 || !contains(Header.ArenaBase, Header.ArenaSize,
-                                    Record.Address, Record.Size))
+  SnapshotRegion Region = {Record.Address, Record.Size,   IsGlobal,
+                           Record.Id,      Payload.str(), Record.Kind};
+  if (Region.isOutsideArena()) {
+    if (Record.Size == 0 || Record.Size > -Record.Address)
+      return failure("{0:x} bytes at {1:x} are no address range", Record.Size,
+                     Record.Address);
+    if (Record.Address < Header.ArenaBase + Header.ArenaSize &&
+        Header.ArenaBase < Record.Address + Record.Size)
+      return failure("{0:x} bytes at {1:x} are in the arena", Record.Size,
+                     Record.Address);
+  } else if (Record.Size == 0 || !contains(Header.ArenaBase, Header.ArenaSize,
+                                           Record.Address, Record.Size)) {
     return failure("{0:x} bytes at {1:x} are not in the arena", Record.Size,
                    Record.Address);
-  Regions.push_back(
-      {Record.Address, Record.Size, IsGlobal, Record.Id, Payload.str()});
+  }
+  Regions.push_back(std::move(Region));
   return Error::success();
 }
 

@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
+#include <tuple>
 #include <time.h>
 #include <unistd.h>
 
@@ -312,7 +313,11 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, uint64_t DynamicHash,
   // Buffers first, so that their numbers do not depend on where variables lie.
   std::sort(R->Regions.begin(), R->Regions.end(),
             [](const Recording::Region &A, const Recording::Region &B) {
-              return A.Kind != B.Kind ? A.Kind < B.Kind : A.Address < B.Address;
+              auto Key = [](const Recording::Region &R) {
+                return std::make_tuple(R.Kind == MNEME_REGION_GLOBAL, R.Kind,
+                                       R.Address);
+              };
+              return Key(A) < Key(B);
             });
   {
     std::lock_guard<std::mutex> Guard(Lock);

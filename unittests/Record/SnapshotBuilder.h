@@ -80,6 +80,13 @@ public:
     return record(MNEME_RECORD_REGION, bytes(R) + Name.str());
   }
 
+  /// Of any kind, without a name, at any address.
+  SnapshotBuilder &regionAt(uint64_t Address, uint64_t Size, uint32_t Id,
+                            uint32_t Kind) {
+    MnemeRegionRecord R = {Address, Size, Kind, Id, 0, 0};
+    return record(MNEME_RECORD_REGION, bytes(R));
+  }
+
   SnapshotBuilder &data(uint64_t Offset, uint64_t RawSize, uint32_t Encoding,
                         StringRef Stored) {
     MnemeDataRecord R = {Base + Offset, RawSize, Encoding, 0};

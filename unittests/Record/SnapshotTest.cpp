@@ -65,6 +65,35 @@ TEST(Snapshot, ReadsWhatWasWritten) {
   EXPECT_EQ(S->data()[0].Stored.str(), "first");
 }
 
+TEST(Snapshot, HasMemoryOutsideTheArena) {
+  constexpr uint64_t Base = SnapshotBuilder::Base;
+  constexpr uint64_t End = Base + MNEME_ARENA_SIZE;
+  Expected<Snapshot> S = parse(
+      prologue()
+          .region(0, 8, 0)
+          .regionAt(End, 64, 2, MNEME_REGION_MANAGED)
+          .regionAt(Base - 64, 64, 1, MNEME_REGION_PINNED)
+          .data(-64, "first")
+          .close());
+  ASSERT_THAT_EXPECTED(S, Succeeded());
+  ASSERT_EQ(S->regions().size(), 3u);
+  EXPECT_TRUE(S->regions()[0].isOutsideArena());
+  EXPECT_FALSE(S->regions()[1].isOutsideArena());
+  EXPECT_EQ(S->regions()[2].Kind, unsigned(MNEME_REGION_MANAGED));
+
+  auto Error = [](uint64_t Address, uint64_t Size) {
+    return errorOf(prologue()
+                       .regionAt(Address, Size, 0, MNEME_REGION_MANAGED)
+                       .close());
+  };
+  EXPECT_THAT(Error(Base - 8, 9), HasSubstr("are in the arena"));
+  EXPECT_THAT(Error(End - 1, 2), HasSubstr("are in the arena"));
+  EXPECT_THAT(Error(Base - 8, 2 * MNEME_ARENA_SIZE),
+              HasSubstr("are in the arena"));
+  EXPECT_THAT(Error(End, 0), HasSubstr("are no address range"));
+  EXPECT_THAT(Error(~0ull, 2), HasSubstr("are no address range"));
+}
+
 TEST(Snapshot, OverlaysOneRegion) {
   Expected<Snapshot> S = parse(epilogue()
                                    .region(0x1000, 8, 0)
@@ -225,8 +254,8 @@ TEST(Snapshot, RefusesWrongRegions) {
   R.NameSize = 1;
   R.Kind = MNEME_REGION_HEAP;
   EXPECT_THAT(Error("a"), HasSubstr("buffer with a name"));
-  R.Kind = 3;
-  EXPECT_THAT(Error("a"), HasSubstr("unknown kind 3 of region"));
+  R.Kind = 5;
+  EXPECT_THAT(Error("a"), HasSubstr("unknown kind 5 of region"));
 }
 
 TEST(Snapshot, RefusesWrongData) {

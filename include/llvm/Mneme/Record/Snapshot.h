@@ -35,6 +35,12 @@ struct SnapshotRegion {
   bool IsGlobal = false;
   uint32_t Id = 0;
   std::string Name; ///< Of a variable.
+  uint32_t Kind = MNEME_REGION_HEAP;
+
+  /// Whether it lies where the application's runtime had put it.
+  bool isOutsideArena() const {
+    return Kind == MNEME_REGION_MANAGED || Kind == MNEME_REGION_PINNED;
+  }
 };
 
 struct SnapshotAnnotation {
@@ -64,7 +70,7 @@ public:
   const MnemeSnapshotHeader &header() const { return Header; }
   Digest128 staticHash() const;
   bool isEpilogue() const { return Header.Kind == MNEME_SNAPSHOT_EPILOGUE; }
-  /// Sorted by address, not overlapping, inside the arena.
+  /// Sorted by address, not overlapping; inside the arena, or all outside.
   ArrayRef<SnapshotRegion> regions() const { return Regions; }
   ArrayRef<SnapshotAnnotation> annotations() const { return Annotations; }
   /// Each argument's bytes (prologue only).

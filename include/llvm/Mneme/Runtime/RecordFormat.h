@@ -51,7 +51,7 @@ typedef struct {
   uint32_t Kind;          ///< MNEME_SNAPSHOT_*.
   uint8_t StaticHash[16]; ///< The kernel's code.
   uint64_t DynamicHash;   ///< The launch's configuration.
-  uint64_t ArenaBase;     ///< Addresses in the file lie in
+  uint64_t ArenaBase;     ///< Heap and globals lie in
   uint64_t ArenaSize;     ///< [ArenaBase, ArenaBase + ArenaSize).
   uint64_t HeaderDigest;  ///< XXH3-64 of the bytes before this field.
 } MnemeSnapshotHeader;
@@ -85,7 +85,14 @@ typedef struct {
   uint32_t Offset; ///< In the kernel's parameter space.
 } MnemeArgEntry;
 
-enum { MNEME_REGION_HEAP = 1, MNEME_REGION_GLOBAL = 2 };
+/// Those of the arena, and memory that the device reads where the application's
+/// runtime has put it: managed, or pinned memory of the host.
+enum {
+  MNEME_REGION_HEAP = 1,
+  MNEME_REGION_GLOBAL = 2,
+  MNEME_REGION_MANAGED = 3,
+  MNEME_REGION_PINNED = 4,
+};
 
 /// MNEME_RECORD_REGION: this, then the name's bytes (globals; no NUL).
 typedef struct {
