@@ -30,9 +30,12 @@ Expected<Replayer> Replayer::create(const RecordedState &State, Device &D) {
   Replayer R(State, D);
   if (Error E = D.reserveArena(State.arenaBase(), State.arenaSize()))
     return std::move(E);
-  for (const RecordedRegion &Region : State.regions())
-    if (Error E = D.mapMemory(Region.Info.Address, Region.Info.Size))
+  for (const RecordedRegion &Region : State.regions()) {
+    const SnapshotRegion &R = Region.Info;
+    if (Error E = R.isOutsideArena() ? D.mapOutside(R.Address, R.Size)
+                                     : D.mapMemory(R.Address, R.Size))
       return std::move(E);
+  }
   if (Error E = R.fill())
     return std::move(E);
   for (const SnapshotData &Data : State.changed()) {

@@ -358,6 +358,31 @@ TEST_P(Conformance, HasOneArena) {
                     Failed());
 }
 
+TEST_P(Conformance, MapsMemoryOutsideTheArena) {
+  uint64_t Base = Open->Base + 16 * ArenaSize;
+  ASSERT_THAT_ERROR(D->mapOutside(Base + 1000, 100), Succeeded());
+  write<char>(Base + 1000, std::vector<char>(100, 1));
+  // In the same page; in a page before it and beyond it; between two.
+  ASSERT_THAT_ERROR(D->mapOutside(Base + 1100, 50), Succeeded());
+  ASSERT_THAT_ERROR(D->mapOutside(Base + 3 * GranuleSize, 50), Succeeded());
+  ASSERT_THAT_ERROR(D->mapOutside(Base + 1200, 3 * GranuleSize - 1200),
+                    Succeeded());
+  ASSERT_THAT_ERROR(D->mapOutside(Base - 100, 200), Succeeded());
+  ASSERT_THAT_ERROR(D->mapOutside(Base, 0), Succeeded());
+  EXPECT_THAT(read<char>(Base - 100, 200), testing::Each(0));
+  EXPECT_THAT(read<char>(Base + 1000, 100), testing::Each(1));
+  EXPECT_THAT(read<char>(Base + 1100, 50), testing::Each(0));
+  EXPECT_TRUE(all_of(read<char>(Base + 1200, 3 * GranuleSize - 1200),
+                     [](char C) { return C == 0; }));
+}
+
+TEST_P(Conformance, RefusesMemoryOutsideTheArenaWhereSomethingIs) {
+  static char Taken[3 * GranuleSize];
+  uint64_t Address = alignTo(reinterpret_cast<uint64_t>(Taken), GranuleSize);
+  EXPECT_THAT(toString(D->mapOutside(Address, 8)), HasSubstr("cannot reserve"));
+  EXPECT_THAT_ERROR(D->mapOutside(Open->Base, 8), Failed());
+}
+
 TEST_P(Conformance, RefusesAnArenaWhereSomethingIs) {
   std::unique_ptr<Device> Second;
   if (GPU) {

@@ -69,6 +69,9 @@ public:
     Mapped[Begin] = Bytes;
     return Error::success();
   }
+  Error mapOutside(uint64_t Address, uint64_t Size) override {
+    return mapMemory(Address, Size);
+  }
   Error write(uint64_t Address, ArrayRef<char> Data) override {
     Written += Data.size();
     std::memcpy(at(Address), Data.data(), Data.size());

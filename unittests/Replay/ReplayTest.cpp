@@ -46,6 +46,9 @@ public:
       Memory[Address + I] = 0;
     return Error::success();
   }
+  Error mapOutside(uint64_t Address, uint64_t Size) override {
+    return mapMemory(Address, Size);
+  }
   Error write(uint64_t Address, ArrayRef<char> Data) override {
     Written += Data.size();
     for (char C : Data)

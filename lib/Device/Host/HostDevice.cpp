@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <sys/mman.h>
 
 using namespace llvm;
@@ -97,17 +98,21 @@ public:
 
 class HostDevice final : public Device {
   uint64_t ArenaBase = 0, ArenaSize = 0;
+  std::map<uint64_t, uint64_t> Outside; ///< Pages of mapOutside(): to their end.
 
 public:
   ~HostDevice() override {
     if (ArenaSize)
       munmap(reinterpret_cast<void *>(ArenaBase), ArenaSize);
+    for (auto [Begin, End] : Outside)
+      munmap(reinterpret_cast<void *>(Begin), End - Begin);
   }
 
   std::string getName() const override { return "host"; }
   std::string getArch() const override { return {}; }
   Error reserveArena(uint64_t Base, uint64_t Size) override;
   Error mapMemory(uint64_t Address, uint64_t Size) override;
+  Error mapOutside(uint64_t Address, uint64_t Size) override;
   Error write(uint64_t Address, ArrayRef<char> Data) override;
   Error read(uint64_t Address, MutableArrayRef<char> Data) override;
   Expected<std::unique_ptr<DeviceKernel>>
@@ -122,12 +127,8 @@ public:
 // Memory
 //===----------------------------------------------------------------------===//
 
-Error HostDevice::reserveArena(uint64_t Base, uint64_t Size) {
-  if (ArenaSize)
-    return createStringError("the host device has an arena already");
-  if (Base % PageSize != 0 || Size % PageSize != 0 || Size == 0)
-    return createStringError("arena 0x" + utohexstr(Base) + " of " +
-                             Twine(Size) + " bytes is not made of pages");
+/// Reserves whole pages where nothing is.
+static Error reservePages(uint64_t Base, uint64_t Size) {
   void *Wanted = reinterpret_cast<void *>(Base);
   void *Got = mmap(
       Wanted, Size, PROT_NONE,
@@ -140,18 +141,11 @@ Error HostDevice::reserveArena(uint64_t Base, uint64_t Size) {
     return createStringError("cannot reserve " + Twine(Size) + " bytes at 0x" +
                              utohexstr(Base) + ": taken");
   }
-  ArenaBase = Base;
-  ArenaSize = Size;
   return Error::success();
 }
 
-Error HostDevice::mapMemory(uint64_t Address, uint64_t Size) {
-  if (Size == 0)
-    return Error::success();
-  if (Address < ArenaBase || Address - ArenaBase > ArenaSize ||
-      Size > ArenaSize - (Address - ArenaBase))
-    return createStringError("0x" + utohexstr(Address) + " of " + Twine(Size) +
-                             " bytes is outside the arena");
+/// Makes pages that are reserved accessible, and the range in them zero.
+static Error commitPages(uint64_t Address, uint64_t Size) {
   uint64_t Begin = alignDown(Address, PageSize);
   uint64_t End = alignTo(Address + Size, PageSize);
   if (mprotect(reinterpret_cast<void *>(Begin), End - Begin,
@@ -164,6 +158,50 @@ Error HostDevice::mapMemory(uint64_t Address, uint64_t Size) {
   std::memset(reinterpret_cast<void *>(Address), 0, Head - Address);
   std::memset(reinterpret_cast<void *>(Tail), 0, Address + Size - Tail);
   return Error::success();
+}
+
+Error HostDevice::reserveArena(uint64_t Base, uint64_t Size) {
+  if (ArenaSize)
+    return createStringError("the host device has an arena already");
+  if (Base % PageSize != 0 || Size % PageSize != 0 || Size == 0)
+    return createStringError("arena 0x" + utohexstr(Base) + " of " +
+                             Twine(Size) + " bytes is not made of pages");
+  if (Error E = reservePages(Base, Size))
+    return E;
+  ArenaBase = Base;
+  ArenaSize = Size;
+  return Error::success();
+}
+
+Error HostDevice::mapMemory(uint64_t Address, uint64_t Size) {
+  if (Size == 0)
+    return Error::success();
+  if (Address < ArenaBase || Address - ArenaBase > ArenaSize ||
+      Size > ArenaSize - (Address - ArenaBase))
+    return createStringError("0x" + utohexstr(Address) + " of " + Twine(Size) +
+                             " bytes is outside the arena");
+  return commitPages(Address, Size);
+}
+
+Error HostDevice::mapOutside(uint64_t Address, uint64_t Size) {
+  if (Size == 0)
+    return Error::success();
+  uint64_t End = alignTo(Address + Size, PageSize);
+  for (uint64_t At = alignDown(Address, PageSize); At < End;) {
+    auto Next = Outside.upper_bound(At);
+    if (Next != Outside.begin())
+      if (uint64_t Known = std::prev(Next)->second; Known > At) {
+        At = Known;
+        continue;
+      }
+    uint64_t Stop =
+        Next == Outside.end() ? End : std::min(End, Next->first);
+    if (Error E = reservePages(At, Stop - At))
+      return E;
+    Outside[At] = Stop;
+    At = Stop;
+  }
+  return commitPages(Address, Size);
 }
 
 Error HostDevice::write(uint64_t Address, ArrayRef<char> Data) {

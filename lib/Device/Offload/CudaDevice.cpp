@@ -86,6 +86,8 @@ CudaDevice::~CudaDevice() {
   if (!enterToFree()) {
     (void)Backend.release();
     (void)Mapping.release();
+    for (auto &Range : Outside)
+      (void)Range.second.release();
     return;
   }
   if (UseCupti)
@@ -105,6 +107,7 @@ CudaDevice::~CudaDevice() {
     for (CUevent Event : {E.Start, E.Stop})
       if (Event)
         Driver.EventDestroy(Event);
+  Outside.clear();
   Mapping.reset();
   Backend.reset();
   Driver.DevicePrimaryCtxRelease(Handle);
@@ -172,8 +175,40 @@ Error CudaDevice::mapMemory(uint64_t Address, uint64_t Size) {
     return E;
   if (!Mapping)
     return createStringError("device '" + Name + "' has no arena");
+  return mapIn(*Mapping, Address, Size);
+}
+
+Error CudaDevice::mapOutside(uint64_t Address, uint64_t Size) {
+  if (Error E = enter())
+    return E;
+  if (!Mapping)
+    return createStringError("device '" + Name + "' has no arena");
+  uint64_t Granule = Mapping->granularity();
+  for (uint64_t At = Address, End = Address + Size; At < End;) {
+    auto Next = Outside.upper_bound(At);
+    CudaMapping *M = Next == Outside.begin() ? nullptr
+                                             : std::prev(Next)->second.get();
+    if (!M || At - M->base() >= M->size()) {
+      uint64_t Begin = alignDown(At, Granule), Stop = alignTo(End, Granule);
+      if (Next != Outside.end())
+        Stop = std::min(Stop, Next->first);
+      auto New = std::make_unique<CudaMapping>(Driver, Handle);
+      std::string Text = New->reserve(Begin, Stop - Begin);
+      if (!Text.empty())
+        return createStringError(Text);
+      M = (Outside[Begin] = std::move(New)).get();
+    }
+    uint64_t Bytes = std::min(End, M->base() + M->size()) - At;
+    if (Error E = mapIn(*M, At, Bytes))
+      return E;
+    At += Bytes;
+  }
+  return Error::success();
+}
+
+Error CudaDevice::mapIn(CudaMapping &M, uint64_t Address, uint64_t Size) {
   CudaMapping::Ranges Fresh;
-  std::string Text = Mapping->map(Address, Size, &Fresh);
+  std::string Text = M.map(Address, Size, &Fresh);
   if (!Text.empty())
     return createStringError(Text);
   // What lies around the range in its granules is zero too, for kernels that

@@ -20,6 +20,7 @@
 #include "Nvml.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
 #include <chrono>
+#include <map>
 
 namespace llvm {
 namespace mneme {
@@ -85,6 +86,7 @@ public:
   // Memory
   Error reserveArena(uint64_t Base, uint64_t Size) override;
   Error mapMemory(uint64_t Address, uint64_t Size) override;
+  Error mapOutside(uint64_t Address, uint64_t Size) override;
   Error write(uint64_t Address, ArrayRef<char> Data) override;
   Error read(uint64_t Address, MutableArrayRef<char> Data) override;
   Expected<uint64_t> availableMemory() override;
@@ -167,6 +169,8 @@ private:
 
   /// Memory for tables and results, until the next call.
   Expected<uint64_t> getScratch(uint64_t Size);
+  /// Maps zeroed memory at [\p Address, +\p Size) of \p M.
+  Error mapIn(CudaMapping &M, uint64_t Address, uint64_t Size);
   Error launchMemoryKernel(const MemoryKernel &K, uint64_t Tiles,
                            MutableArrayRef<void *> Args);
   /// Keeps the device busy for so long.
@@ -209,6 +213,8 @@ private:
   CUcontext Context = nullptr;
   std::unique_ptr<GPUBackend> Backend;
   std::unique_ptr<CudaMapping> Mapping;
+  /// Of mapOutside(), by address.
+  std::map<uint64_t, std::unique_ptr<CudaMapping>> Outside;
   std::vector<EventPair> Events;
   /// Has the device enough to do while the host enqueues a launch?
   bool Occupied = false;

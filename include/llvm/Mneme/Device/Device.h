@@ -101,6 +101,10 @@ public:
   /// Puts zeroed memory at [\p Address, +\p Size) of the arena. The device may
   /// round to its pages; ranges of two calls may share a page.
   virtual Error mapMemory(uint64_t Address, uint64_t Size) = 0;
+  /// Puts zeroed memory at [\p Address, +\p Size), outside of the arena, which
+  /// is there already. Error when any page of it, rounded as above, is taken by
+  /// anything but an earlier call.
+  virtual Error mapOutside(uint64_t Address, uint64_t Size) = 0;
   virtual Error write(uint64_t Address, ArrayRef<char> Data) = 0;
   virtual Error read(uint64_t Address, MutableArrayRef<char> Data) = 0;
 
