@@ -40,6 +40,14 @@ Expected<int> runList();
 Expected<int> runShow();
 Expected<int> runCheck();
 
+/// Whether --print-config was given, and what it prints. \p Argv0 is the tool.
+bool isConfigWanted();
+Expected<int> runPrintConfig(const char *Argv0);
+
+/// The build or install tree that the tool \p Argv0 is in: its libraries are
+/// in lib, below.
+std::string getInstallPrefix(const char *Argv0);
+
 /// "error: …" on stderr; for commands that go on after it.
 void printError(Error E);
 

@@ -17,6 +17,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace llvm;
@@ -36,6 +37,12 @@ Expected<std::vector<std::string>> mneme::getKernelFiles(StringRef Path) {
   if (sys::fs::is_regular_file(Path))
     return std::vector<std::string>{Path.str()};
   return findKernelFiles(Path);
+}
+
+std::string mneme::getInstallPrefix(const char *Argv0) {
+  std::string Tool = sys::fs::getMainExecutable(
+      Argv0, reinterpret_cast<void *>(getInstallPrefix));
+  return sys::path::parent_path(sys::path::parent_path(Tool)).str();
 }
 
 std::string mneme::formatDims(const Dim3 &D) {
@@ -74,6 +81,8 @@ int main(int argc, char **argv) {
     for (const auto &[Command, Run] : Commands)
       if (*Command)
         return Run();
+    if (isConfigWanted())
+      return runPrintConfig(argv[0]);
     return runRecord(argv[0],
                      is_contained(ArrayRef(argv, argc), StringRef("--")));
   }();

@@ -1,0 +1,228 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// llvm-mneme-record --print-config=key,...: what a Makefile or a configure
+/// script wants to know.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Mneme/Support/Version.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/VersionTuple.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static cl::list<std::string>
+    PrintConfig("print-config", cl::CommaSeparated,
+                cl::desc("Print how to build programs that can be recorded, "
+                         "one value a line, and exit; 'help' lists the keys"),
+                cl::value_desc("key,..."), cl::cat(RecordCategory));
+
+bool mneme::isConfigWanted() { return PrintConfig.getNumOccurrences(); }
+
+using Value = Expected<std::string>;
+
+static std::string below(StringRef Folder, const Twine &A,
+                         const Twine &B = "") {
+  SmallString<128> Path(Folder);
+  sys::path::append(Path, A, B);
+  return std::string(Path);
+}
+
+/// \p Arg as a shell takes it for one word.
+static std::string quote(StringRef Arg) {
+  constexpr StringLiteral Plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
+                                  "STUVWXYZ0123456789_@%+=:,./-";
+  if (!Arg.empty() && Arg.find_first_not_of(Plain) == StringRef::npos)
+    return Arg.str();
+  std::string Quoted = "'";
+  for (char C : Arg)
+    Quoted += C == '\'' ? "'\\''" : std::string(1, C);
+  return Quoted + "'";
+}
+
+static std::string quoteAll(ArrayRef<std::string> Args) {
+  return llvm::join(map_range(Args, quote), " ");
+}
+
+/// The program's version of LLVM; empty when it is no clang or does not run.
+static VersionTuple askVersion(StringRef Clang) {
+  SmallString<128> Output;
+  if (sys::fs::createTemporaryFile("mneme-clang", "txt", Output))
+    return {};
+  std::optional<StringRef> Redirects[] = {"", Output.str(), ""};
+  constexpr unsigned Seconds = 30;
+  VersionTuple Version;
+  if (sys::ExecuteAndWait(Clang, {Clang, "--version"}, /*Env=*/std::nullopt,
+                          Redirects, Seconds) == 0)
+    if (auto Text = MemoryBuffer::getFile(Output)) {
+      StringRef Number =
+          (*Text)->getBuffer().split("clang version ").second.take_while(
+              [](char C) { return isDigit(C) || C == '.'; });
+      Version.tryParse(Number);
+    }
+  sys::fs::remove(Output);
+  return Version;
+}
+
+/// Releases of one minor version of LLVM load each other's plugins.
+static bool canLoadPass(StringRef Clang) {
+  VersionTuple Version = askVersion(Clang);
+  return Version.getMajor() == LLVM_VERSION_MAJOR &&
+         Version.getMinor() == LLVM_VERSION_MINOR;
+}
+
+static Value getBinDir(StringRef Prefix) { return below(Prefix, "bin"); }
+static Value getLibDir(StringRef Prefix) { return below(Prefix, "lib"); }
+static Value getIncludeDir(StringRef Prefix) {
+  return below(Prefix, "include");
+}
+static Value getMnemeVersion(StringRef) { return getVersion().str(); }
+static Value getLLVMVersion(StringRef) { return LLVM_VERSION_STRING; }
+
+static Value getCMakeDir(StringRef Prefix) {
+  return below(Prefix, "lib/cmake", "Mneme");
+}
+
+static Value getPlugin(StringRef Prefix) {
+  std::string Path = below(Prefix, "lib", "MnemePass.so");
+  if (!sys::fs::exists(Path))
+    return createStringError("no pass at '" + Path + "'");
+  return Path;
+}
+
+static Value getCxx(StringRef Prefix) {
+  const std::string OfLLVM = MNEME_LLVM_TOOLS_DIR;
+  const std::string Places[] = {below(Prefix, "bin"), OfLLVM, ""};
+  const std::string Names[] = {"clang++-" + utostr(LLVM_VERSION_MAJOR),
+                               "clang++"};
+  for (const std::string &Folder : Places)
+    for (const std::string &Name : Names) {
+      SmallVector<StringRef, 1> Folders;
+      if (!Folder.empty())
+        Folders.push_back(Folder);
+      // Without folders it looks in PATH.
+      ErrorOr<std::string> Clang = sys::findProgramByName(Name, Folders);
+      if (Clang && canLoadPass(*Clang))
+        return *Clang;
+    }
+  return createStringError(
+      "no clang++ " + Twine(LLVM_VERSION_MAJOR) + "." +
+      Twine(LLVM_VERSION_MINOR) +
+      ", which loads the pass: neither beside this tool nor in '" + OfLLVM +
+      "' nor in PATH");
+}
+
+static Value getCudaDir(StringRef) {
+  SmallVector<std::string, 4> Folders;
+  for (const char *Variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (std::optional<std::string> Folder = sys::Process::GetEnv(Variable);
+        Folder && !Folder->empty())
+      Folders.push_back(*Folder);
+  if (ErrorOr<std::string> Ptxas = sys::findProgramByName("ptxas"))
+    Folders.push_back(
+        sys::path::parent_path(sys::path::parent_path(*Ptxas)).str());
+  Folders.push_back("/usr/local/cuda");
+  for (const std::string &Folder : Folders)
+    if (sys::fs::exists(below(Folder, "include", "cuda_runtime.h")))
+      return Folder;
+  return createStringError("no CUDA toolkit: set CUDA_HOME to one");
+}
+
+static Value getCxxFlags(StringRef Prefix) {
+  Value Plugin = getPlugin(Prefix);
+  if (!Plugin)
+    return Plugin.takeError();
+  // ccache and sccache look into the file of -fplugin, which has no other
+  // effect, but not of -fpass-plugin.
+  return quoteAll({"-fplugin=" + *Plugin, "-fpass-plugin=" + *Plugin,
+                   "-I" + below(Prefix, "include")});
+}
+
+static Value getCudaFlags(StringRef Prefix) {
+  Value Cuda = getCudaDir(Prefix);
+  if (!Cuda)
+    return Cuda.takeError();
+  Value Cxx = getCxxFlags(Prefix);
+  if (!Cxx)
+    return Cxx.takeError();
+  std::vector<std::string> Flags = {"--cuda-path=" + *Cuda,
+                                    // Clang says so of each new toolkit.
+                                    "-Wno-unknown-cuda-version"};
+  // Where CUB and Thrust are since CUDA 13.
+  std::string CCCL = below(*Cuda, "include", "cccl");
+  if (sys::fs::is_directory(CCCL))
+    Flags.insert(Flags.end(), {"-isystem", CCCL});
+  return quoteAll(Flags) + " " + *Cxx;
+}
+
+static Value getLdFlags(StringRef Prefix) {
+  Value Cuda = getCudaDir(Prefix);
+  if (!Cuda)
+    return Cuda.takeError();
+  std::string Lib = below(*Cuda, "lib64");
+  return quoteAll({"-L" + Lib, "-Wl,-rpath," + Lib, "-lcudart"});
+}
+
+namespace {
+struct ConfigKey {
+  StringLiteral Name;
+  StringLiteral Description;
+  Value (*Get)(StringRef Prefix);
+};
+} // namespace
+
+static constexpr ConfigKey Keys[] = {
+#define CONFIG_KEY(NAME, DESCRIPTION, GET) {NAME, DESCRIPTION, GET},
+#include "PrintConfig.def"
+};
+
+static void printKeys() {
+  for (const ConfigKey &Key : Keys)
+    outs() << left_justify(Key.Name, 14) << Key.Description << '\n';
+}
+
+Expected<int> mneme::runPrintConfig(const char *Argv0) {
+  std::string Prefix = getInstallPrefix(Argv0);
+  SmallVector<std::string> Values;
+  for (const std::string &Name : PrintConfig) {
+    if (Name == "help") {
+      printKeys();
+      return 0;
+    }
+    const ConfigKey *Key =
+        find_if(Keys, [&](const ConfigKey &K) { return K.Name == Name; });
+    if (Key == std::end(Keys))
+      return createStringError(
+          "--print-config: no '" + Name + "', only " +
+          llvm::join(map_range(Keys, [](const ConfigKey &K) { return K.Name; }),
+                     ", "));
+    Value V = Key->Get(Prefix);
+    if (!V)
+      return createStringError("--print-config=" + Name + ": " +
+                               toString(V.takeError()));
+    Values.push_back(*V);
+  }
+  // All or nothing: half an answer would end up in a command line.
+  for (const std::string &V : Values)
+    outs() << V << '\n';
+  return 0;
+}
