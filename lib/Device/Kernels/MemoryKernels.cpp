@@ -303,7 +303,9 @@ static void compareElements(const MnemeComparePart &P, Findings &Found,
 }
 
 /// Adds up what the lanes of the wave have found, and forgets it.
-static void report(Findings &Found, MnemeCompareResult &Result) {
+static void report(Findings &Found, MnemeCompareResult *Results,
+                   uint32_t Part) {
+  // Without parts, there are no results either.
   if (!any(Found.Differences | Found.Mismatches))
     return;
   for (uint32_t Mask = numLanes() / 2; Mask; Mask /= 2) {
@@ -315,6 +317,7 @@ static void report(Findings &Found, MnemeCompareResult &Result) {
     Found.MaxUlp = max(Found.MaxUlp, shuffleXor(Found.MaxUlp, Mask));
   }
   if (lane() == 0) {
+    MnemeCompareResult &Result = Results[Part];
     atomicAdd(Result.Differences, Found.Differences);
     atomicAdd(Result.Mismatches, Found.Mismatches);
     atomicMin(Result.First, Found.First);
@@ -410,12 +413,12 @@ MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
        skipEqual(Parts, FirstTile, NumParts, Place);
        Place.Tile += numWaves()) {
     if (Place.Part != Now)
-      report(Found, Results[Now]);
+      report(Found, Results, Now);
     Now = Place.Part;
     compareTile(Parts[Now], Found, Place.Tile - Place.Begin,
                 Place.End - Place.Begin);
   }
-  report(Found, Results[Now]);
+  report(Found, Results, Now);
 }
 
 #endif // MNEME_WITHOUT_COMPARE

@@ -189,8 +189,7 @@ CUresult emulated::Module::addVariable(StringRef Name, StringRef Contents,
                                   V->Address))
     return R;
   std::memset(reinterpret_cast<void *>(V->Address), 0, Size);
-  std::memcpy(reinterpret_cast<void *>(V->Address), Contents.data(),
-              std::min<uint64_t>(Contents.size(), Size));
+  llvm::copy(Contents.take_front(Size), reinterpret_cast<char *>(V->Address));
   Variables.push_back(std::move(V));
   return CUDA_SUCCESS;
 }
