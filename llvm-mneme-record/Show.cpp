@@ -42,7 +42,10 @@ static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
 static std::string nameOf(const SnapshotRegion &R) {
   if (R.IsGlobal)
     return "variable '" + R.Name + "'";
-  return "buffer " + utostr(R.Id);
+  StringRef Where = R.Kind == MNEME_REGION_MANAGED  ? "managed "
+                    : R.Kind == MNEME_REGION_PINNED ? "pinned "
+                                                    : "";
+  return (Where + "buffer " + utostr(R.Id)).str();
 }
 
 /// "buffer 2 + 16" for an address of the recording, or an empty string.

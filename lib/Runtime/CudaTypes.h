@@ -159,6 +159,22 @@ struct CudaExtent {
   size_t Width, Height, Depth;
 };
 
+struct CudaMemLocation {
+  int Type; ///< 1: a device
+  int Id;
+};
+
+struct CudaMemPoolProps {
+  int Type; ///< 1: pinned
+  int HandleTypes;
+  CudaMemLocation Location;
+  void *SecurityAttributes;
+  size_t MaxSize;
+  unsigned short Usage;
+  unsigned char Reserved[54];
+};
+static_assert(sizeof(CudaMemPoolProps) == 88, "layout of CUDA 12 and 13");
+
 struct CudaPos {
   size_t X, Y, Z;
 };

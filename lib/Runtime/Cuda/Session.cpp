@@ -23,8 +23,6 @@
 
 using namespace mneme;
 
-static std::atomic<bool> Forked{false};
-
 Session &Session::get() {
   // Never destroyed: applications exit in any order.
   static Session &S = *new Session;
@@ -41,6 +39,7 @@ enum {
   AttributeMultiprocessors = 16,
   AttributeMajor = 75,
   AttributeMinor = 76,
+  AttributeConcurrentManagedAccess = 89,
 };
 
 bool Session::loadDriver() {
@@ -62,7 +61,7 @@ static std::string versionText(int V) {
 std::string Session::bindTo(CUcontext C, const CudaRuntime &R) {
   CUresult E = Driver->CtxGetDevice(&Device);
   char Name[128] = {};
-  int Major = 0, Minor = 0, Processors = 0, Version = 0;
+  int Major = 0, Minor = 0, Processors = 0, Version = 0, Shared = 0;
   if (!E)
     E = Driver->DeviceGetName(Name, sizeof(Name) - 1, Device);
   if (!E)
@@ -73,11 +72,15 @@ std::string Session::bindTo(CUcontext C, const CudaRuntime &R) {
     E = Driver->DeviceGetAttribute(&Processors, AttributeMultiprocessors,
                                    Device);
   if (!E)
+    E = Driver->DeviceGetAttribute(&Shared, AttributeConcurrentManagedAccess,
+                                   Device);
+  if (!E)
     E = Driver->DriverGetVersion(&Version);
   if (E)
     return "cannot ask the device what it is: " + Driver->describe(E);
   Context = C;
   Multiprocessors = Processors;
+  ManagedIsShared = Shared;
   Facts.Name = Name;
   Facts.Arch = "sm_" + std::to_string(Major * 10 + Minor);
   Facts.Driver = versionText(Version);
@@ -187,114 +190,6 @@ CUresult Session::waitFor(CUcontext C) const {
   if (Current != C)
     Driver->CtxSetCurrent(Current);
   return E;
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-int Session::allocate(const CudaRuntime &R, void **Ptr, size_t Size) {
-  if (!Ptr || !Size || Off)
-    return R.Malloc(Ptr, Size);
-  std::lock_guard<std::mutex> Guard(Lock);
-  if (!loadDriver())
-    return R.Malloc(Ptr, Size);
-  if (!currentContext())
-    if (int E = makeContext(R))
-      return E;
-  if (!bind(R) || currentContext() != Context)
-    return R.Malloc(Ptr, Size);
-
-  if (AddressMap::Allocation *A = Heap.allocate(Size, MNEME_REGION_HEAP)) {
-    uint64_t Address = A->Address;
-    bool Mapped = Mapping->map(Address, Size).empty();
-    if (!Mapped && releaseBuffers())
-      Mapped = Mapping->map(Address, Size).empty();
-    if (!Mapped) {
-      drain();
-      Mapped = releaseBuffers() && Mapping->map(Address, Size).empty();
-    }
-    if (Mapped) {
-      *Ptr = reinterpret_cast<void *>(Address);
-      return cudaSuccess;
-    }
-    Heap.release(Address);
-  }
-  // The runtime fails as well, so that its last error is what the application
-  // expects. If it does not, launches that use this memory are not recorded.
-  return R.Malloc(Ptr, Size);
-}
-
-bool Session::release(void *Ptr, int &Result) {
-  if (Forked)
-    return false;
-  uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
-  std::unique_lock<std::mutex> Guard(Lock);
-  AddressMap::Allocation *A = Heap.find(Ptr);
-  if (!A || A->Address != Address)
-    return false;
-  Result = cudaSuccess;
-  // Nobody may wait now. The memory stays.
-  if (Captures || isCapturing(LegacyStream))
-    return true;
-  // What this waits for may need another thread that launches or allocates.
-  CUcontext Owner = Context;
-  Guard.unlock();
-  CUresult E = waitFor(Owner);
-  if (isCaptureError(E))
-    return true;
-  if (E) // The runtime knows how it calls that.
-    return false;
-  Guard.lock();
-  A = Heap.find(Ptr);
-  if (!A || A->Address != Address || Context != Owner)
-    return false;
-  uint64_t Size = A->Size;
-  Notes.erase(Notes.lower_bound(Address), Notes.lower_bound(Address + Size));
-  Heap.release(Address);
-  Mapping->unmap(Address, Size);
-  if (Mapping->unusedBytes() > MaxUnused)
-    Mapping->trim();
-  return true;
-}
-
-void Session::trim() {
-  if (Off || Captures)
-    return;
-  std::lock_guard<std::mutex> Guard(Lock);
-  if (!Mapping || currentContext() != Context)
-    return;
-  drain();
-  releaseBuffers();
-  Mapping->trim();
-}
-
-void Session::reset() {
-  if (Forked)
-    return;
-  std::lock_guard<std::mutex> Guard(Lock);
-  if (!Context || currentContext() != Context)
-    return;
-  drain();
-  releaseBuffers();
-  Work.reset();
-  WriterWork.reset();
-  Kernels.reset();
-  ArenaBase = ArenaSize = 0;
-  Mapping.reset();
-  Heap.clear();
-  Notes.clear();
-  Context = nullptr;
-  Tried = false;
-  Unusable.clear();
-  Off = Finished;
-}
-
-void Session::annotate(Annotation A) {
-  if (Forked)
-    return;
-  std::lock_guard<std::mutex> Guard(Lock);
-  mneme::annotate(Notes, Heap, std::move(A));
 }
 
 //===----------------------------------------------------------------------===//

@@ -68,6 +68,16 @@ struct Launch {
   const char *Obstacle; ///< Why it cannot be recorded, or null.
 };
 
+/// Memory that the runtime has given, and the arena has not.
+struct ForeignMemory {
+  uint64_t Size;
+  uint64_t Host; ///< Its address for the host.
+  /// MNEME_REGION_MANAGED or MNEME_REGION_PINNED; 0 for what cannot be recorded.
+  uint32_t Kind;
+  /// Recorded memory has been seen to point to it.
+  bool Reached = false;
+};
+
 /// Waits for all streams but those that say otherwise.
 inline const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
 
@@ -78,15 +88,55 @@ class Session {
 public:
   static Session &get();
 
-  int allocate(const CudaRuntime &R, void **Ptr, size_t Size);
-  /// Frees memory that allocate() gave. \returns false when \p Ptr is none of
-  /// it; then \p Result is not set. \p Original frees it the runtime's way.
-  template <typename Fn> int release(void *Ptr, Fn Original) {
-    int Result;
-    if (!isOurs(Ptr) || !release(Ptr, Result))
-      return Original();
+  /// Gives memory from the arena, or what \p Original gives. With \p Stream,
+  /// in that stream's order.
+  template <typename Fn>
+  int allocate(const CudaRuntime &R, void **Ptr, size_t Size, Fn Original,
+               const CUstream *Stream = nullptr) {
+    int Result = cudaSuccess;
+    if (Ptr && Size && !Off && allocate(R, *Ptr, Size, Stream, Result))
+      return Result;
+    Result = Original();
+    if (!Result && Ptr)
+      note(*Ptr, Size, /*Kind=*/0);
     return Result;
   }
+  /// The bytes from one row to the next in memory of the runtime, which is
+  /// asked once: \p Ask(pointer, pitch) allocates such a row. \returns 0 when
+  /// it gives none.
+  template <typename Fn> size_t pitchOf(size_t Width, Fn Ask) {
+    size_t Pitch = 0;
+    void *Row = nullptr;
+    if (Off || findPitch(Width, Pitch))
+      return Pitch;
+    if (Ask(&Row, &Pitch))
+      return 0;
+    keepPitch(Width, Pitch, Row);
+    return Pitch;
+  }
+  /// Frees memory that allocate() gave, or does what \p Original does.
+  template <typename Fn> int release(void *Ptr, Fn Original) {
+    int Result;
+    if (isOurs(Ptr) && release(Ptr, Result))
+      return Result;
+    forget(Ptr);
+    return Original();
+  }
+  /// The same in the order of \p Stream.
+  template <typename Fn> int release(void *Ptr, CUstream Stream, Fn Original) {
+    int Result;
+    if (isOurs(Ptr) && releaseInOrder(Ptr, Stream, Result))
+      return Result;
+    forget(Ptr);
+    return Original();
+  }
+  /// The runtime has given this. \p Kind: that of ForeignMemory.
+  void note(void *Host, size_t Size, uint32_t Kind);
+  /// The runtime is going to take it back. Not while it is recorded.
+  void forget(const void *Host);
+  /// Other processes want to see memory of pools: it stays the runtime's.
+  void sharePools() { PoolsAreShared = true; }
+  bool arePoolsShared() const { return PoolsAreShared; }
   template <typename Fn> int launch(const Launch &L, Fn Original) {
     Target &T = targetOf(L);
     if (!T.Selected && !Busy.load(std::memory_order_relaxed)) {
@@ -136,6 +186,16 @@ private:
     uint64_t Size;
     CUdeviceptr Copy; ///< As it was before the launch.
   };
+  struct ForeignRange {
+    uint64_t Begin, End;
+    uint32_t Kind; ///< That of ForeignMemory.
+  };
+  /// Memory of the arena that was freed in the order of a stream.
+  struct PendingFree {
+    uint64_t Address;
+    CUstream Stream;
+    CUevent Reached; ///< Null: when the device has been waited for.
+  };
   /// A recording on its way to the disk.
   struct Job {
     std::unique_ptr<Recording> R;
@@ -145,6 +205,8 @@ private:
     CUdeviceptr Flags = 0, Table = 0;
     std::vector<DeviceWork::Piece> Changed;
     Buffer Gathered; ///< What Changed refers to, unless that is live memory.
+    /// What is not recorded, by address: nothing recorded may point there.
+    std::vector<ForeignRange> Unrecorded;
   };
 
   Session() = default;
@@ -153,7 +215,25 @@ private:
                ArenaBase.load(std::memory_order_relaxed) <
            ArenaSize.load(std::memory_order_relaxed);
   }
+  bool allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
+                const CUstream *Stream, int &Result);
+  bool mapPlace(uint64_t Address, uint64_t Size);
   bool release(void *Ptr, int &Result);
+  bool releaseInOrder(void *Ptr, CUstream Stream, int &Result);
+  AddressMap::Allocation *findLive(void *Ptr);
+  void releasePlace(uint64_t Address);
+  CUevent recordEvent(CUstream S);
+  bool reusePlace(size_t Size, CUstream S, void *&Ptr);
+  void finishFrees(bool All);
+  bool isElsewhere(CUstream S) const;
+  bool findPitch(size_t Width, size_t &Pitch);
+  void keepPitch(size_t Width, size_t Pitch, void *Row);
+  const std::pair<const uint64_t, ForeignMemory> *
+  findForeign(uint64_t Address) const;
+  bool canRecord(const ForeignMemory &M) const {
+    return M.Kind == MNEME_REGION_PINNED ||
+           (M.Kind == MNEME_REGION_MANAGED && ManagedIsShared);
+  }
 
   Target &targetOf(const Launch &L);
   Target &findTarget(const Launch &L);
@@ -176,8 +256,10 @@ private:
   std::string findObstacle(const Target &T, const Launch &L);
   int record(Target &T, const Launch &L, uint64_t DynamicHash, Call Original,
              void *Closure);
-  std::string locate(const Target &T, std::vector<Recording::Region> &Regions,
-                     std::vector<Part> &Parts);
+  std::string locate(const Target &T, const Launch &L, Job &J,
+                     std::vector<Recording::Region> &Regions);
+  std::string storePrologue(Job &J, const std::vector<DeviceWork::Piece> &Pages,
+                            DeviceWork &W);
   /// \returns false when the job has come to its end; \p Result is the
   /// launch's.
   bool run(Job &J, Call Original, void *Closure, int &Result);
@@ -197,10 +279,13 @@ private:
   void drain();
   static void *runWriter(void *Self);
 
+  /// In a child that was forked, which must leave everything alone.
+  inline static std::atomic<bool> Forked{false};
   std::atomic<uint64_t> ArenaBase{0}, ArenaSize{0};
   std::atomic<unsigned> Captures{0};
   std::atomic<bool> Busy{false}; ///< A launch is being recorded.
   std::atomic<bool> Off{false};  ///< Nothing more is recorded, or given out.
+  std::atomic<bool> PoolsAreShared{false};
 
   // Order: Lock, then WriterLock.
   std::mutex Lock; ///< All but what follows WriterLock.
@@ -216,6 +301,13 @@ private:
   /// than cudaMalloc allocate must find room.
   uint64_t MaxUnused = 0;
   AddressMap Heap{{512, 0, 1u << 20, 2u << 20}};
+  std::vector<PendingFree> Pending;
+  std::vector<CUevent> Events; ///< That nobody needs now.
+  std::map<size_t, size_t> Pitches; ///< By width.
+  /// By address on the device.
+  std::map<uint64_t, ForeignMemory> Foreign;
+  /// The device reads managed memory whatever the host does.
+  bool ManagedIsShared = false;
   /// Addresses that variables have in recordings. No memory.
   AddressMap Homes{{512, 0}};
   Annotations Notes;

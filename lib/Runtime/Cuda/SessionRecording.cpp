@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <signal.h>
 
 using namespace mneme;
@@ -81,21 +82,39 @@ std::string Session::findObstacle(const Target &T, const Launch &L) {
   std::string Obstacle;
   forEachPointer(T.K, L.Args, [&](uint64_t V) {
     int Type = 0;
-    if (V && !isOurs(reinterpret_cast<void *>(V)) &&
-        Driver->PointerGetAttribute &&
+    if (!V || isOurs(reinterpret_cast<void *>(V)))
+      return;
+    if (const auto *Found = findForeign(V); Found && canRecord(Found->second))
+      return;
+    if (Driver->PointerGetAttribute &&
         !Driver->PointerGetAttribute(&Type, PointerMemoryType, V))
-      Obstacle = "an argument points to memory that cudaMalloc did not give";
+      Obstacle = "an argument points to memory that cannot be recorded";
   });
   return Obstacle;
 }
 
 /// Finds all memory that a launch may use, in the order of its addresses.
-std::string Session::locate(const Target &T,
-                            std::vector<Recording::Region> &Regions,
-                            std::vector<Part> &Parts) {
+std::string Session::locate(const Target &T, const Launch &L, Job &J,
+                            std::vector<Recording::Region> &Regions) {
+  std::vector<Part> &Parts = J.Parts;
   for (const auto &[Address, A] : Heap.allocations()) {
     Regions.push_back({Address, A.Size, MNEME_REGION_HEAP, ""});
     Parts.push_back({Address, Address, A.Size, 0});
+  }
+  // Much pinned memory is for copies alone: it counts where it is pointed to.
+  std::set<uint64_t> Named;
+  forEachPointer(T.K, L.Args, [&](uint64_t V) {
+    if (const auto *Found = findForeign(V))
+      Named.insert(Found->first);
+  });
+  for (const auto &[Address, M] : Foreign) {
+    if (canRecord(M) && (M.Kind == MNEME_REGION_MANAGED || M.Reached ||
+                         Named.count(Address))) {
+      Regions.push_back({Address, M.Size, M.Kind, ""});
+      Parts.push_back({Address, Address, M.Size, 0});
+    } else {
+      J.Unrecorded.push_back({Address, Address + M.Size, M.Kind});
+    }
   }
   for (const ShadowedVariable *S : T.Variables) {
     if (!S->V.Size)
@@ -151,6 +170,7 @@ int Session::record(Target &T, const Launch &L, uint64_t DynamicHash,
                           Driver->describe(E));
     return Original(Closure);
   }
+  finishFrees(/*All=*/true);
   if (!Work) {
     Kernels = std::make_unique<DeviceKernels>(*Driver);
     Work = std::make_unique<DeviceWork>(*Driver, *Kernels, Multiprocessors);
@@ -161,7 +181,7 @@ int Session::record(Target &T, const Launch &L, uint64_t DynamicHash,
   if (Error.empty())
     Error = Work->prepare();
   if (Error.empty())
-    Error = locate(T, Regions, J.Parts);
+    Error = locate(T, L, J, Regions);
   if (!Error.empty()) {
     Records.skip(T.K, Error);
     return Original(Closure);
@@ -287,6 +307,70 @@ static std::string store(const std::vector<DeviceWork::Piece> &Pages,
       [&] { File.drain(); });
 }
 
+namespace {
+/// Looks for values that may be pointers to some ranges of memory.
+class PointerScan {
+public:
+  /// \p Ranges are sorted, and outlive this.
+  template <typename RangeT>
+  explicit PointerScan(const std::vector<RangeT> &Ranges) {
+    for (const RangeT &R : Ranges)
+      Starts.push_back({R.Begin, R.End});
+    if (!Starts.empty()) {
+      Begin = Starts.front().first;
+      Span = Starts.back().second - Begin;
+    }
+  }
+
+  /// \p Address: of the bytes, in the recording.
+  void scan(const char *Bytes, uint64_t Address, uint64_t Size) {
+    for (uint64_t At = -Address & 7; Span && At + 8 <= Size; At += 8) {
+      uint64_t V;
+      memcpy(&V, Bytes + At, 8);
+      if (V - Begin < Span)
+        look(V);
+    }
+  }
+
+  /// By number, the ranges that something points to.
+  const std::set<size_t> &found() const { return Found; }
+
+private:
+  void look(uint64_t V) {
+    auto I = std::upper_bound(Starts.begin(), Starts.end(),
+                              std::make_pair(V, UINT64_MAX));
+    if (I != Starts.begin() && V < std::prev(I)->second)
+      Found.insert(std::prev(I) - Starts.begin());
+  }
+
+  std::vector<std::pair<uint64_t, uint64_t>> Starts;
+  uint64_t Begin = 0, Span = 0;
+  std::set<size_t> Found;
+};
+} // namespace
+
+/// Brings what was before the launch to the file, unless it points to what is
+/// not recorded.
+std::string Session::storePrologue(Job &J,
+                                   const std::vector<DeviceWork::Piece> &Pages,
+                                   DeviceWork &W) {
+  SnapshotFile &File = J.R->Prologue;
+  PointerScan Scan(J.Unrecorded);
+  std::string Error = W.bring(
+      Pages,
+      [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+        Scan.scan(Bytes, Address, Size);
+        File.data(Bytes, Address, Size);
+      },
+      [&] { File.drain(); });
+  for (size_t I : Scan.found())
+    if (Error.empty())
+      Error = J.Unrecorded[I].Kind == MNEME_REGION_PINNED
+                  ? "memory points to pinned memory that no argument points to"
+                  : "memory points to memory that cannot be recorded";
+  return Error;
+}
+
 /// Records where the device has no room for a copy: all memory goes to the
 /// host, twice.
 int Session::recordThroughHost(Job J, Call Original, void *Closure) {
@@ -294,7 +378,7 @@ int Session::recordThroughHost(Job J, Call Original, void *Closure) {
   std::vector<DeviceWork::Piece> Pages;
   std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, *Work);
   if (Error.empty())
-    Error = store(Pages, Before, *Work);
+    Error = storePrologue(J, Pages, *Work);
   Before.close();
   if (Error.empty())
     Error = Before.error();
@@ -404,7 +488,7 @@ void Session::write(Job J, DeviceWork &W) {
   std::vector<DeviceWork::Piece> Pages;
   std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, W);
   if (Error.empty())
-    Error = store(Pages, Before, W);
+    Error = storePrologue(J, Pages, W);
   Before.close();
   giveBack(J.Copies);
   if (Error.empty()) {

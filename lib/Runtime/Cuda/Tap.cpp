@@ -84,27 +84,6 @@ static int missing(const char *Name) {
 // What becomes of the calls
 //===----------------------------------------------------------------------===//
 
-static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
-  return Session::get().allocate(R, Ptr, Size);
-}
-
-static int onFree(const CudaRuntime &R, void *Ptr) {
-  return Session::get().release(Ptr, [&] { return R.Free(Ptr); });
-}
-
-static int onFreeAsync(const CudaRuntime &R, void *Ptr, CudaStream *S) {
-  return Session::get().release(Ptr, [&] { return R.FreeAsync(Ptr, S); });
-}
-
-static int onFreeAsyncPtsz(const CudaRuntime &R, void *Ptr, CudaStream *S) {
-  return Session::get().release(Ptr, [&] { return R.FreeAsyncPtsz(Ptr, S); });
-}
-
-static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
-  Session::get().trim();
-  return R.MemGetInfo(Free, Total);
-}
-
 static CUstream toDriver(CudaStream *S) {
   return reinterpret_cast<CUstream>(S);
 }
@@ -112,6 +91,160 @@ static CUstream toDriver(CudaStream *S) {
 /// Where stream 0 is the thread's own.
 static CUstream toDriverPtsz(CudaStream *S) {
   return reinterpret_cast<CUstream>(S ? S : reinterpret_cast<CudaStream *>(2));
+}
+
+static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
+  return Session::get().allocate(R, Ptr, Size,
+                                 [&] { return R.Malloc(Ptr, Size); });
+}
+
+static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
+                         size_t Width, size_t Height) {
+  auto Original = [&] { return R.MallocPitch(Ptr, Pitch, Width, Height); };
+  if (!Ptr || !Pitch || !Width || !Height)
+    return Original();
+  size_t Bytes = Session::get().pitchOf(
+      Width,
+      [&](void **Row, size_t *P) { return R.MallocPitch(Row, P, Width, 1); });
+  size_t Size;
+  if (!Bytes || __builtin_mul_overflow(Bytes, Height, &Size))
+    return Original();
+  int E = Session::get().allocate(R, Ptr, Size, Original);
+  if (!E)
+    *Pitch = Bytes;
+  return E;
+}
+
+static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
+                      CudaExtent Extent) {
+  auto Original = [&] { return R.Malloc3D(Ptr, Extent); };
+  if (!Ptr || !Extent.Width || !Extent.Height || !Extent.Depth)
+    return Original();
+  size_t Bytes =
+      Session::get().pitchOf(Extent.Width, [&](void **Row, size_t *P) {
+        CudaPitchedPtr One = {};
+        int E = R.Malloc3D(&One, {Extent.Width, 1, 1});
+        *Row = One.Ptr;
+        *P = One.Pitch;
+        return E;
+      });
+  size_t Rows, Size;
+  if (!Bytes || __builtin_mul_overflow(Extent.Height, Extent.Depth, &Rows) ||
+      __builtin_mul_overflow(Bytes, Rows, &Size))
+    return Original();
+  void *Given = nullptr;
+  int E = Session::get().allocate(R, &Given, Size, [&] {
+    int E = Original();
+    Given = E ? nullptr : Ptr->Ptr;
+    return E;
+  });
+  if (!E)
+    *Ptr = {Given, Bytes, Extent.Width, Extent.Height};
+  return E;
+}
+
+/// From a pool: the arena is as good, unless its memory goes to other processes.
+template <typename Fn>
+static int allocateInOrder(const CudaRuntime &R, void **Ptr, size_t Size,
+                           CUstream S, Fn Original) {
+  Session &Self = Session::get();
+  return Self.allocate(R, Ptr, Self.arePoolsShared() ? 0 : Size, Original, &S);
+}
+
+static int onMallocAsync(const CudaRuntime &R, void **Ptr, size_t Size,
+                         CudaStream *S) {
+  return allocateInOrder(R, Ptr, Size, toDriver(S),
+                         [&] { return R.MallocAsync(Ptr, Size, S); });
+}
+
+static int onMallocAsyncPtsz(const CudaRuntime &R, void **Ptr, size_t Size,
+                             CudaStream *S) {
+  return allocateInOrder(R, Ptr, Size, toDriverPtsz(S),
+                         [&] { return R.MallocAsyncPtsz(Ptr, Size, S); });
+}
+
+static int onMallocFromPoolAsync(const CudaRuntime &R, void **Ptr, size_t Size,
+                                 CudaMemPool *Pool, CudaStream *S) {
+  return allocateInOrder(R, Ptr, Size, toDriver(S), [&] {
+    return R.MallocFromPoolAsync(Ptr, Size, Pool, S);
+  });
+}
+
+static int onMallocFromPoolAsyncPtsz(const CudaRuntime &R, void **Ptr,
+                                     size_t Size, CudaMemPool *Pool,
+                                     CudaStream *S) {
+  return allocateInOrder(R, Ptr, Size, toDriverPtsz(S), [&] {
+    return R.MallocFromPoolAsyncPtsz(Ptr, Size, Pool, S);
+  });
+}
+
+static int onMemPoolCreate(const CudaRuntime &R, CudaMemPool **Pool,
+                           const CudaMemPoolProps *Props) {
+  constexpr int OnDevice = 1;
+  if (Props && (Props->HandleTypes || Props->Location.Type != OnDevice))
+    Session::get().sharePools();
+  return R.MemPoolCreate(Pool, Props);
+}
+
+static int onMallocManaged(const CudaRuntime &R, void **Ptr, size_t Size,
+                           unsigned Flags) {
+  int E = R.MallocManaged(Ptr, Size, Flags);
+  if (!E)
+    Session::get().note(*Ptr, Size, MNEME_REGION_MANAGED);
+  return E;
+}
+
+static int onHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
+                       unsigned Flags) {
+  int E = R.HostAlloc(Ptr, Size, Flags);
+  if (!E)
+    Session::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onMallocHost(const CudaRuntime &R, void **Ptr, size_t Size) {
+  int E = R.MallocHost(Ptr, Size);
+  if (!E)
+    Session::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onFreeHost(const CudaRuntime &R, void *Ptr) {
+  Session::get().forget(Ptr);
+  return R.FreeHost(Ptr);
+}
+
+static int onHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
+                          unsigned Flags) {
+  constexpr unsigned IsDeviceIO = 4; // cudaHostRegisterIoMemory
+  int E = R.HostRegister(Ptr, Size, Flags);
+  if (!E && !(Flags & IsDeviceIO))
+    Session::get().note(Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onHostUnregister(const CudaRuntime &R, void *Ptr) {
+  Session::get().forget(Ptr);
+  return R.HostUnregister(Ptr);
+}
+
+static int onFree(const CudaRuntime &R, void *Ptr) {
+  return Session::get().release(Ptr, [&] { return R.Free(Ptr); });
+}
+
+static int onFreeAsync(const CudaRuntime &R, void *Ptr, CudaStream *S) {
+  return Session::get().release(Ptr, toDriver(S),
+                                [&] { return R.FreeAsync(Ptr, S); });
+}
+
+static int onFreeAsyncPtsz(const CudaRuntime &R, void *Ptr, CudaStream *S) {
+  return Session::get().release(Ptr, toDriverPtsz(S),
+                                [&] { return R.FreeAsyncPtsz(Ptr, S); });
+}
+
+static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
+  Session::get().trim();
+  return R.MemGetInfo(Free, Total);
 }
 
 static int onLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,

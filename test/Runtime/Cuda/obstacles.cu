@@ -7,13 +7,15 @@
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // ERR-DAG: warning: kernel '_Z8capturedPi' is not recorded: captured into a graph
-// ERR-DAG: warning: kernel '_Z7foreignPi' is not recorded: an argument points to memory that cudaMalloc did not give
+// ERR-DAG: warning: kernel '_Z7foreignPi' is not recorded: an argument points to memory that cannot be recorded
 // ERR-DAG: warning: kernel '_Z7clusterPi' is not recorded: launched with clusters of blocks
 // ERR-DAG: warning: kernel '_Z9elsewherePi' is not recorded: launched on another device than the first that was used
 // ERR-DAG: warning: kernel '_Z8private_Pi' is not recorded: variable '_ZL7Private' is known to the device's code alone
-// ERR: 8 launches seen, 2 recorded, 6 skipped
+// ERR-DAG: warning: kernel '_Z8indirectPPi' is not recorded: memory points to memory that cannot be recorded
+// ERR: 9 launches seen, 2 recorded, 7 skipped
 // ERR-DAG: 1 skipped: captured into a graph
-// ERR-DAG: 2 skipped: an argument points to memory that cudaMalloc did not give
+// ERR-DAG: 2 skipped: an argument points to memory that cannot be recorded
+// ERR-DAG: 1 skipped: memory points to memory that cannot be recorded
 // RUN: llvm-mneme-record show %t.rec | FileCheck %s --check-prefix=SHOW
 // SHOW: together(int*)
 // SHOW: grid 2x1x1, block 1x1x1, dynamic shared memory 0, launches 1, cooperative
@@ -23,6 +25,7 @@
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 struct Pair {
   int *A, *B;
@@ -33,6 +36,7 @@ static __device__ int Private;
 __global__ void captured(int *P) { ++*P; }
 __global__ void foreign(int *P) { ++*P; }
 __global__ void inside(Pair P) { ++*P.B; }
+__global__ void indirect(int **P) { ++**P; }
 __global__ void cluster(int *P) { ++*P; }
 __global__ void together(int *P) { ++P[blockIdx.x]; }
 __global__ void elsewhere(int *P) { ++*P; }
@@ -42,7 +46,12 @@ int main() {
   int *D, *Foreign, *Second;
   OK(cudaMalloc(&D, 100));
   OK(cudaMemset(D, 0, 100));
-  OK(cudaMallocManaged(&Foreign, 4));
+  // By the driver, past the runtime.
+  void *Driver = dlopen("libcuda.so.1", RTLD_NOW);
+  auto Alloc = reinterpret_cast<int (*)(int **, size_t)>(
+      dlsym(Driver, "cuMemAlloc_v2"));
+  auto Free = reinterpret_cast<int (*)(int *)>(dlsym(Driver, "cuMemFree_v2"));
+  CHECK(!Alloc(&Foreign, 4));
   OK(cudaMemset(Foreign, 0, 4));
 
   cudaStream_t S;
@@ -77,6 +86,15 @@ int main() {
   OK(cudaSetDevice(1));
   OK(cudaMalloc(&Second, 4));
   OK(cudaMemset(Second, 0, 4));
+  // The emulated devices may see each other's memory.
+  OK(cudaSetDevice(0));
+  int **Place;
+  OK(cudaMalloc(&Place, sizeof(Second)));
+  OK(cudaMemcpy(Place, &Second, sizeof(Second), cudaMemcpyHostToDevice));
+  indirect<<<1, 1>>>(Place);
+  OK(cudaDeviceSynchronize());
+  OK(cudaFree(Place));
+  OK(cudaSetDevice(1));
   elsewhere<<<1, 1>>>(Second);
   int There;
   OK(cudaMemcpy(&There, Second, 4, cudaMemcpyDeviceToHost));
@@ -87,7 +105,7 @@ int main() {
   OK(cudaMemcpy(H, D, 8, cudaMemcpyDeviceToHost));
   OK(cudaMemcpy(&F, Foreign, 4, cudaMemcpyDeviceToHost));
   OK(cudaFree(D));
-  OK(cudaFree(Foreign));
-  // CHECK: 4 1, 2, 1
+  CHECK(!Free(Foreign));
+  // CHECK: 4 1, 2, 2
   printf("%d %d, %d, %d\n", H[0], H[1], F, There);
 }

@@ -117,6 +117,7 @@ struct Stream {
   std::shared_ptr<Queue> Work;
   unsigned Flags = 0;
   bool Capturing = false;
+  CUcontext Owner = nullptr;
 };
 
 struct Event {
@@ -425,6 +426,8 @@ static int getDeviceAttribute(int Attribute) {
   case 31: // CONCURRENT_KERNELS
   case 41: // UNIFIED_ADDRESSING
   case 83: // MANAGED_MEMORY
+  case 89: // CONCURRENT_MANAGED_ACCESS
+  case 91: // CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
   case 95: // COOPERATIVE_LAUNCH
   case 102: // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
   case 115: // MEMORY_POOLS_SUPPORTED
@@ -629,11 +632,19 @@ CUresult cuMemsetD8Async(CUdeviceptr To, unsigned char Value, size_t Count,
 CUresult cuPointerGetAttribute(void *Data, int Attribute, CUdeviceptr Address) {
   constexpr int MemoryType = 2, Host = 1, Device = 2;
   CHECK_CONTEXT();
-  bool IsDevice = isDeviceMemory(Address, 1);
-  if (Attribute != MemoryType ||
-      (!IsDevice && !isPinned(reinterpret_cast<void *>(Address), 1)))
+  MemoryKind Kind = kindOf(Address);
+  if (Attribute != MemoryType || Kind == MemoryKind::None)
     return CUDA_ERROR_INVALID_VALUE;
-  *static_cast<int *>(Data) = IsDevice ? Device : Host;
+  *static_cast<int *>(Data) = Kind == MemoryKind::Pinned ? Host : Device;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *Address, void *P,
+                                      unsigned) {
+  CHECK_CONTEXT();
+  if (!isPinned(P, 1))
+    return CUDA_ERROR_INVALID_VALUE;
+  *Address = reinterpret_cast<CUdeviceptr>(P);
   return CUDA_SUCCESS;
 }
 
@@ -931,6 +942,7 @@ CUresult cuStreamCreate(CUstream *Result, unsigned Flags) {
   CHECK_CONTEXT();
   auto *S = new Stream;
   S->Flags = Flags;
+  S->Owner = reinterpret_cast<CUcontext>(Current);
   S->Work = Flags & NonBlocking ? Current->addQueue() : Current->Default;
   *Result = reinterpret_cast<CUstream>(driver().Streams.add(S));
   return CUDA_SUCCESS;
@@ -1129,16 +1141,67 @@ CUresult cuMemAllocHost_v2(void **Address, size_t Size) {
   return cuMemHostAlloc(Address, Size, 0);
 }
 
-CUresult cuMemAllocManaged(CUdeviceptr *Address, size_t Size, unsigned) {
+CUresult cuMemAllocManaged(CUdeviceptr *Address, size_t Size, unsigned Flags) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  if (!Size || (Flags != 1 && Flags != 2)) // attached to all, or to the host
+    return CUDA_ERROR_INVALID_VALUE;
+  return allocateManaged(Current->Device, Size, *Address);
+}
+
+CUresult cuMemAllocPitch_v2(CUdeviceptr *Address, size_t *Pitch, size_t Width,
+                            size_t Height, unsigned) {
+  constexpr size_t Alignment = 512;
+  size_t Size;
+  *Pitch = (Width + Alignment - 1) / Alignment * Alignment;
+  if (*Pitch < Width || __builtin_mul_overflow(*Pitch, Height, &Size))
+    return CUDA_ERROR_INVALID_VALUE;
   return cuMemAlloc_v2(Address, Size);
 }
 
-CUresult cuMemAllocAsync(CUdeviceptr *Address, size_t Size, CUstream) {
-  return cuMemAlloc_v2(Address, Size);
+CUresult cuMemHostRegister_v2(void *Address, size_t Size, unsigned) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  return registerHost(Address, Size);
 }
 
-CUresult cuMemFreeAsync(CUdeviceptr Address, CUstream) {
-  return cuMemFree_v2(Address);
+CUresult cuMemHostUnregister(void *Address) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  return unregisterHost(Address);
+}
+
+// One pool is as good as another here, and memory is there at once.
+CUresult cuMemAllocAsync(CUdeviceptr *Address, size_t Size, CUstream S) {
+  CHECK_CONTEXT();
+  if (!queueOf(S))
+    return CUDA_ERROR_INVALID_HANDLE;
+  return allocateMemory(Current->Device, Size, *Address);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *Address, size_t Size, void *,
+                                 CUstream S) {
+  return cuMemAllocAsync(Address, Size, S);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr Address, CUstream S) {
+  CHECK_CONTEXT();
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (!isAllocation(Address))
+    return CUDA_ERROR_INVALID_VALUE;
+  Q->enqueue([=] { return freeMemory(Address); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream S, CUcontext *C) {
+  CHECK_CONTEXT();
+  if (!queueOf(S))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *C = driver().Streams.has(S) ? reinterpret_cast<Stream *>(S)->Owner
+                               : reinterpret_cast<CUcontext>(Current);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext,

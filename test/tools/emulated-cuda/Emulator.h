@@ -51,6 +51,8 @@ using namespace mneme;
 enum : CUresult {
   CUDA_ERROR_ALREADY_MAPPED = 208,
   CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
+  CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
   CUDA_ERROR_NOT_SUPPORTED = 801,
 };
 
@@ -80,12 +82,22 @@ constexpr uint64_t Granularity = uint64_t(2) << 20;
 /// New memory holds a pattern, as nobody may count on zeros.
 CUresult allocateMemory(CUdevice Device, uint64_t Size, CUdeviceptr &Address);
 CUresult freeMemory(CUdeviceptr Address);
-/// Pinned memory of the host.
+/// Whether it can be freed.
+bool isAllocation(CUdeviceptr Address);
+/// Memory that kernels and the host share, at addresses where Linux maps
+/// nothing: a process after this one finds them free.
+CUresult allocateManaged(CUdevice Device, uint64_t Size, CUdeviceptr &Address);
 CUresult allocateHost(uint64_t Size, void *&Address);
 CUresult freeHost(void *Address);
+/// The application's own memory becomes pinned, until it is not any more.
+CUresult registerHost(void *Address, uint64_t Size);
+CUresult unregisterHost(void *Address);
 uint64_t usedMemory(CUdevice Device);
 
-/// Whether every byte of the range is memory of a device that may be accessed.
+enum class MemoryKind { None, Device, Managed, Pinned };
+/// What an address points to.
+MemoryKind kindOf(CUdeviceptr Address);
+/// Whether every byte of the range is memory that a kernel may access.
 bool isDeviceMemory(CUdeviceptr Address, uint64_t Size);
 bool isPinned(const void *Address, uint64_t Size);
 

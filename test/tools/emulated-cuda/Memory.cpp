@@ -12,9 +12,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "AddressMap.h"
 #include "Emulator.h"
 #include <cstring>
 #include <map>
+#include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -24,12 +26,14 @@ static constexpr uint64_t PageSize = 4096;
 static constexpr unsigned char FreshByte = 0xa5;
 /// The rest of a larger allocation stays uncommitted.
 static constexpr uint64_t FreshSize = uint64_t(16) << 20;
+static constexpr uint64_t SharedBase = 0x7c0000000000;
+static constexpr uint64_t SharedSize = uint64_t(1) << 38;
 
 namespace {
 struct Allocation {
   CUdevice Device;
   uint64_t Size;   ///< As asked for.
-  uint64_t Mapped; ///< With the guard page.
+  uint64_t Mapped; ///< With the guard page; 0 for managed memory.
 };
 
 /// Physical memory: lives until it is released and mapped nowhere.
@@ -51,6 +55,9 @@ struct Memory {
   std::mutex Lock;
   std::map<CUdeviceptr, Allocation> Allocations;
   std::map<uint64_t, uint64_t> Pinned; ///< Address, bytes.
+  /// Places of managed and of pinned memory, but not of what is registered.
+  AddressMap Shared{{512, 0}};
+  std::set<uint64_t> SharedGranules; ///< That are mapped.
   std::map<CUdeviceptr, uint64_t> Reserved;
   std::map<CUmemHandle, Physical> Handles;
   std::map<CUdeviceptr, Mapping> Mappings;
@@ -70,6 +77,16 @@ static uint64_t roundUp(uint64_t Size) {
 
 static void *toPointer(CUdeviceptr Address) {
   return reinterpret_cast<void *>(Address);
+}
+
+/// \returns the entry of \p Map that \p Address lies in, or end().
+template <typename MapT, typename SizeT>
+static auto findRange(MapT &Map, uint64_t Address, SizeT SizeOf) {
+  auto I = Map.upper_bound(Address);
+  if (I == Map.begin())
+    return Map.end();
+  --I;
+  return Address - I->first < SizeOf(I->second) ? I : Map.end();
 }
 
 /// Takes \p Size bytes of \p Device's memory.
@@ -95,6 +112,41 @@ static void *mapMemory(uint64_t Size) {
   return Base;
 }
 
+static void *reserveAt(CUdeviceptr Address, uint64_t Size) {
+  int Flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  if (Address)
+    Flags |= MAP_FIXED_NOREPLACE;
+  void *Base = mmap(toPointer(Address), Size, PROT_NONE, Flags, -1, 0);
+  return Base == MAP_FAILED ? nullptr : Base;
+}
+
+/// Maps what of the range is not mapped. \returns false where something else is.
+static bool mapShared(Memory &M, uint64_t Address, uint64_t Size) {
+  for (uint64_t At = Address / Granularity * Granularity; At < Address + Size;
+       At += Granularity) {
+    if (M.SharedGranules.count(At))
+      continue;
+    if (!reserveAt(At, Granularity))
+      return false;
+    mprotect(toPointer(At), Granularity, PROT_READ | PROT_WRITE);
+    M.SharedGranules.insert(At);
+  }
+  return true;
+}
+
+/// \returns null when there is no more.
+static void *allocateShared(Memory &M, uint64_t Size) {
+  if (!M.Shared.size())
+    M.Shared.assign(SharedBase, SharedSize);
+  // Places where something else is stay taken.
+  while (AddressMap::Allocation *A = M.Shared.allocate(Size))
+    if (mapShared(M, A->Address, Size)) {
+      std::memset(toPointer(A->Address), FreshByte, std::min(Size, FreshSize));
+      return toPointer(A->Address);
+    }
+  return nullptr;
+}
+
 CUresult emulated::allocateMemory(CUdevice Device, uint64_t Size,
                                   CUdeviceptr &Address) {
   Memory &M = memory();
@@ -113,6 +165,21 @@ CUresult emulated::allocateMemory(CUdevice Device, uint64_t Size,
   return CUDA_SUCCESS;
 }
 
+CUresult emulated::allocateManaged(CUdevice Device, uint64_t Size,
+                                   CUdeviceptr &Address) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  if (!takeMemory(M, Device, Size))
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  Address = reinterpret_cast<CUdeviceptr>(allocateShared(M, Size));
+  if (!Address) {
+    M.Used[Device] -= Size;
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  M.Allocations[Address] = {Device, Size, 0};
+  return CUDA_SUCCESS;
+}
+
 CUresult emulated::freeMemory(CUdeviceptr Address) {
   Memory &M = memory();
   std::lock_guard<std::mutex> Guard(M.Lock);
@@ -122,15 +189,24 @@ CUresult emulated::freeMemory(CUdeviceptr Address) {
   if (I == M.Allocations.end())
     return CUDA_ERROR_INVALID_VALUE;
   M.Used[I->second.Device] -= I->second.Size;
-  munmap(toPointer(Address), I->second.Mapped);
+  if (I->second.Mapped)
+    munmap(toPointer(Address), I->second.Mapped);
+  else
+    M.Shared.release(Address);
   M.Allocations.erase(I);
   return CUDA_SUCCESS;
+}
+
+bool emulated::isAllocation(CUdeviceptr Address) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  return M.Allocations.count(Address);
 }
 
 CUresult emulated::allocateHost(uint64_t Size, void *&Address) {
   Memory &M = memory();
   std::lock_guard<std::mutex> Guard(M.Lock);
-  Address = Size ? mapMemory(Size) : nullptr;
+  Address = Size ? allocateShared(M, Size) : nullptr;
   if (!Address)
     return Size ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;
   M.Pinned[reinterpret_cast<uint64_t>(Address)] = Size;
@@ -140,11 +216,35 @@ CUresult emulated::allocateHost(uint64_t Size, void *&Address) {
 CUresult emulated::freeHost(void *Address) {
   Memory &M = memory();
   std::lock_guard<std::mutex> Guard(M.Lock);
-  auto I = M.Pinned.find(reinterpret_cast<uint64_t>(Address));
-  if (I == M.Pinned.end())
+  auto Begin = reinterpret_cast<uint64_t>(Address);
+  if (!M.Pinned.count(Begin) || !M.Shared.release(Begin))
     return CUDA_ERROR_INVALID_VALUE;
-  munmap(Address, roundUp(I->second) + PageSize);
-  M.Pinned.erase(I);
+  M.Pinned.erase(Begin);
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::registerHost(void *Address, uint64_t Size) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto Begin = reinterpret_cast<uint64_t>(Address);
+  if (!Begin || !Size)
+    return CUDA_ERROR_INVALID_VALUE;
+  auto Next = M.Pinned.lower_bound(Begin);
+  if ((Next != M.Pinned.end() && Next->first < Begin + Size) ||
+      findRange(M.Pinned, Begin, [](uint64_t Bytes) { return Bytes; }) !=
+          M.Pinned.end())
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  M.Pinned[Begin] = Size;
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::unregisterHost(void *Address) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto Begin = reinterpret_cast<uint64_t>(Address);
+  if (!M.Pinned.count(Begin) || M.Shared.contains(Address))
+    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  M.Pinned.erase(Begin);
   return CUDA_SUCCESS;
 }
 
@@ -152,16 +252,6 @@ uint64_t emulated::usedMemory(CUdevice Device) {
   Memory &M = memory();
   std::lock_guard<std::mutex> Guard(M.Lock);
   return M.Used[Device];
-}
-
-/// \returns the entry of \p Map that \p Address lies in, or end().
-template <typename MapT, typename SizeT>
-static auto findRange(MapT &Map, uint64_t Address, SizeT SizeOf) {
-  auto I = Map.upper_bound(Address);
-  if (I == Map.begin())
-    return Map.end();
-  --I;
-  return Address - I->first < SizeOf(I->second) ? I : Map.end();
 }
 
 bool emulated::isPinned(const void *Address, uint64_t Size) {
@@ -172,7 +262,21 @@ bool emulated::isPinned(const void *Address, uint64_t Size) {
   return I != M.Pinned.end() && Size <= I->first + I->second - Begin;
 }
 
+MemoryKind emulated::kindOf(CUdeviceptr Address) {
+  if (isPinned(toPointer(Address), 1))
+    return MemoryKind::Pinned;
+  if (!isDeviceMemory(Address, 1))
+    return MemoryKind::None;
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  return M.Shared.contains(toPointer(Address)) ? MemoryKind::Managed
+                                               : MemoryKind::Device;
+}
+
 bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size) {
+  // Its address on the device is that on the host.
+  if (isPinned(toPointer(Address), Size))
+    return true;
   Memory &M = memory();
   std::lock_guard<std::mutex> Guard(M.Lock);
   auto A = findRange(M.Allocations, Address,
@@ -196,14 +300,6 @@ bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size) {
 //===----------------------------------------------------------------------===//
 // Virtual memory
 //===----------------------------------------------------------------------===//
-
-static void *reserveAt(CUdeviceptr Address, uint64_t Size) {
-  int Flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  if (Address)
-    Flags |= MAP_FIXED_NOREPLACE;
-  void *Base = mmap(toPointer(Address), Size, PROT_NONE, Flags, -1, 0);
-  return Base == MAP_FAILED ? nullptr : Base;
-}
 
 static bool isTaken(CUdeviceptr Address, uint64_t Size) {
   const Settings &S = settings();

@@ -231,9 +231,102 @@ API int cudaMalloc(void **Ptr, size_t Size) {
   return done(E);
 }
 
-/// Not managed, but not from cudaMalloc either.
-API int cudaMallocManaged(void **Ptr, size_t Size, unsigned) {
-  return cudaMalloc(Ptr, Size);
+/// Calls a function of the driver that Mneme does not.
+template <typename... Params>
+static int callDriver(const char *Name, Params... Args) {
+  void *Library = dlopen("libcuda.so.1", RTLD_NOW);
+  return reinterpret_cast<int (*)(Params...)>(dlsym(Library, Name))(Args...);
+}
+
+API int cudaMallocManaged(void **Ptr, size_t Size, unsigned Flags) {
+  START();
+  return done(callDriver("cuMemAllocManaged", Ptr, Size, Flags));
+}
+
+API int cudaMallocPitch(void **Ptr, size_t *Pitch, size_t Width,
+                        size_t Height) {
+  START();
+  if (!Width || !Height) {
+    *Ptr = nullptr;
+    *Pitch = 0;
+    return 0;
+  }
+  return done(
+      callDriver("cuMemAllocPitch_v2", Ptr, Pitch, Width, Height, /*Size=*/4u));
+}
+
+API int cudaMalloc3D(CudaPitchedPtr *P, CudaExtent E) {
+  P->XSize = E.Width;
+  P->YSize = E.Height;
+  return cudaMallocPitch(&P->Ptr, &P->Pitch, E.Width, E.Height * E.Depth);
+}
+
+API int cudaMallocAsync(void **Ptr, size_t Size, CUstream S) {
+  START();
+  if (Size)
+    return done(callDriver("cuMemAllocAsync", Ptr, Size, S));
+  *Ptr = nullptr;
+  return 0;
+}
+
+API int cudaMallocAsync_ptsz(void **Ptr, size_t Size, CUstream S) {
+  return cudaMallocAsync(Ptr, Size, S);
+}
+
+API int cudaMallocFromPoolAsync(void **Ptr, size_t Size, void *, CUstream S) {
+  return cudaMallocAsync(Ptr, Size, S);
+}
+
+API int cudaFreeAsync(void *Ptr, CUstream S) {
+  START();
+  return done(callDriver("cuMemFreeAsync", Ptr, S));
+}
+
+API int cudaFreeAsync_ptsz(void *Ptr, CUstream S) {
+  return cudaFreeAsync(Ptr, S);
+}
+
+API int cudaMemPoolCreate(void **Pool, const CudaMemPoolProps *) {
+  START();
+  *Pool = new char;
+  return 0;
+}
+
+API int cudaMemPoolDestroy(void *Pool) {
+  delete static_cast<char *>(Pool);
+  return 0;
+}
+
+API int cudaHostAlloc(void **Ptr, size_t Size, unsigned Flags) {
+  START();
+  return done(driver().MemHostAlloc(Ptr, Size, Flags));
+}
+
+API int cudaMallocHost(void **Ptr, size_t Size) {
+  return cudaHostAlloc(Ptr, Size, 0);
+}
+
+API int cudaFreeHost(void *Ptr) {
+  START();
+  if (int E = driver().CtxSynchronize())
+    return done(E);
+  return done(Ptr ? driver().MemFreeHost(Ptr) : 0);
+}
+
+API int cudaHostRegister(void *Ptr, size_t Size, unsigned Flags) {
+  START();
+  return done(callDriver("cuMemHostRegister_v2", Ptr, Size, Flags));
+}
+
+API int cudaHostUnregister(void *Ptr) {
+  START();
+  return done(callDriver("cuMemHostUnregister", Ptr));
+}
+
+API int cudaHostGetDevicePointer(void **Device, void *Host, unsigned Flags) {
+  START();
+  return done(driver().MemHostGetDevicePointer(
+      reinterpret_cast<CUdeviceptr *>(Device), Host, Flags));
 }
 
 API int cudaFree(void *Ptr) {
@@ -318,6 +411,16 @@ API int cudaStreamCreate(CUstream *S) {
   return done(driver().StreamCreate(S, 0));
 }
 
+API int cudaStreamCreateWithFlags(CUstream *S, unsigned Flags) {
+  START();
+  return done(driver().StreamCreate(S, Flags));
+}
+
+API int cudaLaunchHostFunc(CUstream S, void (*Function)(void *), void *Data) {
+  START();
+  return done(callDriver("cuLaunchHostFunc", S, Function, Data));
+}
+
 API int cudaStreamDestroy(CUstream S) {
   START();
   return done(driver().StreamDestroy(S));
@@ -326,12 +429,6 @@ API int cudaStreamDestroy(CUstream S) {
 API int cudaStreamSynchronize(CUstream S) {
   START();
   return done(driver().StreamSynchronize(S));
-}
-
-template <typename... Params>
-static int callDriver(const char *Name, Params... Args) {
-  void *Library = dlopen("libcuda.so.1", RTLD_NOW);
-  return reinterpret_cast<int (*)(Params...)>(dlsym(Library, Name))(Args...);
 }
 
 API int cudaStreamBeginCapture(CUstream S, int Mode) {

@@ -1,17 +1,19 @@
-"""replay-all.py REPLAY FOLDER: replays every recorded launch on the host device and
-prints kernel, grid, whether it was cooperative, and verdict."""
+"""replay-all.py REPLAY FOLDER [DEVICE]: replays every recorded launch (on the host
+device) and prints kernel, grid, whether it was cooperative, and verdict. REPLAY may
+be a command with arguments."""
 import glob
 import json
 import subprocess
 import sys
 
-replay, folder = sys.argv[1:]
+replay, folder = sys.argv[1:3]
+device = sys.argv[3] if len(sys.argv) > 3 else "host"
 lines = []
 for path in sorted(glob.glob(folder + "/*.json")):
     kernel = json.load(open(path))
     for name, launch in kernel["instances"].items():
         out = subprocess.run(
-            [replay, path, "--device=host", "--record-id=" + name],
+            replay.split() + [path, "--device=" + device, "--record-id=" + name],
             stdout=subprocess.PIPE,
         ).stdout
         lines.append(
