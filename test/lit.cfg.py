@@ -88,6 +88,10 @@ if have_clang and have_cuda:
 
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+# What programs are built with, besides clang and Ninja.
+for builder in ["make", "ccache", "g++", "ld.gold", "ld.lld"]:
+    if shutil.which(builder):
+        config.available_features.add(builder)
 if shutil.which("nvdisasm", path=config.environment["PATH"]):
     config.available_features.add("nvdisasm")
 

@@ -1,30 +1,154 @@
 include_guard(GLOBAL)
 
-# add_mneme(target): compile the CUDA, HIP and C++ sources of target with the Mneme
-# pass, so that llvm-mneme-record can record its kernels. Nothing is linked: the
-# recorder brings its runtime along.
+# add_mneme(target...): compile the CUDA, HIP and C++ sources of these targets with
+# the Mneme pass, so that llvm-mneme-record can record their kernels. Nothing is
+# linked: the recorder brings its runtime along.
 #
-# The compiler must be the clang of the LLVM that the plugin was built for: another
-# version may load it and then fail in ways that are hard to read.
-function(add_mneme target)
-  if(NOT TARGET ${target})
-    message(FATAL_ERROR "add_mneme: '${target}' is no target")
+# Executables and libraries of the project, also by their aliases. What the target's
+# sources are is looked at when all of the folder's CMakeLists.txt has been read, so
+# properties and target_sources() may come after this.
+function(add_mneme)
+  if(NOT ARGN)
+    message(FATAL_ERROR "add_mneme: no target")
   endif()
-  set(found FALSE)
-  foreach(lang CXX CUDA HIP)
-    if(NOT CMAKE_${lang}_COMPILER_ID STREQUAL "Clang")
+  foreach(name ${ARGN})
+    if(NOT TARGET ${name})
+      message(FATAL_ERROR "add_mneme: '${name}' is no target")
+    endif()
+    set(target ${name})
+    get_target_property(aliased ${name} ALIASED_TARGET)
+    if(aliased)
+      set(target ${aliased})
+    endif()
+    get_target_property(type ${target} TYPE)
+    get_target_property(imported ${target} IMPORTED)
+    if(imported)
+      message(FATAL_ERROR "add_mneme: '${name}' is imported, so it is not compiled here: "
+        "instrument it where it is built")
+    elseif(type STREQUAL "INTERFACE_LIBRARY")
+      message(FATAL_ERROR "add_mneme: '${name}' is an INTERFACE library, which has nothing "
+        "to compile: name the targets that use it")
+    elseif(type STREQUAL "UTILITY")
+      message(FATAL_ERROR "add_mneme: '${name}' is a custom target: add_mneme() is for "
+        "executables and libraries")
+    endif()
+    get_target_property(done ${target} MNEME_INSTRUMENTED)
+    if(done)
       continue()
     endif()
-    if(NOT CMAKE_${lang}_COMPILER_VERSION VERSION_EQUAL MNEME_LLVM_VERSION)
-      message(FATAL_ERROR "add_mneme: the ${lang} compiler is clang "
-        "${CMAKE_${lang}_COMPILER_VERSION}; the plugin needs clang ${MNEME_LLVM_VERSION}")
-    endif()
-    set(found TRUE)
-    target_compile_options(${target} PRIVATE
-      "$<$<COMPILE_LANGUAGE:${lang}>:-fpass-plugin=$<TARGET_FILE:Mneme::MnemePass>>")
+    set_target_properties(${target} PROPERTIES MNEME_INSTRUMENTED ON)
+    target_include_directories(${target} PRIVATE ${MNEME_INCLUDE_DIR})
+    cmake_language(EVAL CODE
+      "cmake_language(DEFER CALL _mneme_instrument [[${target}]])")
   endforeach()
-  if(NOT found)
-    message(FATAL_ERROR "add_mneme: no language of this project is compiled by clang")
+endfunction()
+
+function(_mneme_instrument target)
+  _mneme_languages(${target} languages)
+  get_target_property(plugin Mneme::MnemePass LOCATION)
+  set(instrumented "")
+  foreach(lang ${languages})
+    # C++ may be left to another compiler, kernels not.
+    if(CMAKE_${lang}_COMPILER_ID STREQUAL "Clang")
+      _mneme_check_version(${target} ${lang})
+      _mneme_instrument_language(${target} ${lang} ${plugin})
+      list(APPEND instrumented ${lang})
+    elseif(NOT lang STREQUAL "CXX")
+      message(FATAL_ERROR "add_mneme(${target}): the ${lang} compiler is "
+        "${CMAKE_${lang}_COMPILER_ID} (${CMAKE_${lang}_COMPILER}), which cannot load the "
+        "pass: configure with -DCMAKE_${lang}_COMPILER=clang++ of LLVM ${MNEME_LLVM_VERSION}")
+    endif()
+  endforeach()
+  if(NOT instrumented)
+    list(JOIN languages ", " used)
+    if(NOT used)
+      message(FATAL_ERROR "add_mneme(${target}): it has no C++, CUDA or HIP sources")
+    endif()
+    message(FATAL_ERROR "add_mneme(${target}): its sources (${used}) are not compiled by "
+      "clang: configure with -DCMAKE_CXX_COMPILER=clang++ of LLVM ${MNEME_LLVM_VERSION}")
   endif()
-  target_include_directories(${target} PRIVATE ${MNEME_INCLUDE_DIR})
+  if("CUDA" IN_LIST instrumented)
+    _mneme_link_device_code(${target})
+  endif()
+endfunction()
+
+# The languages among C++, CUDA and HIP that sources of the target have.
+function(_mneme_languages target out)
+  get_target_property(sources ${target} SOURCES)
+  set(languages "")
+  foreach(source ${sources})
+    if(source MATCHES "^\\$<")
+      # Which of them it is, is known when the build system is written.
+      set(languages CXX CUDA HIP)
+      break()
+    endif()
+    get_source_file_property(lang ${source} TARGET_DIRECTORY ${target} LANGUAGE)
+    if(NOT lang)
+      get_filename_component(extension ${source} LAST_EXT)
+      string(REGEX REPLACE "^[.]" "" extension "${extension}")
+      foreach(candidate CXX CUDA HIP)
+        if(extension AND extension IN_LIST CMAKE_${candidate}_SOURCE_FILE_EXTENSIONS)
+          set(lang ${candidate})
+        endif()
+      endforeach()
+    endif()
+    if(lang MATCHES "^(CXX|CUDA|HIP)$")
+      list(APPEND languages ${lang})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES languages)
+  # Languages that are not enabled compile nothing.
+  set(enabled "")
+  foreach(lang ${languages})
+    if(CMAKE_${lang}_COMPILER)
+      list(APPEND enabled ${lang})
+    endif()
+  endforeach()
+  set(${out} ${enabled} PARENT_SCOPE)
+endfunction()
+
+# Releases of one minor version of LLVM load each other's plugins; another version
+# may load this one and then fail in ways that are hard to read.
+function(_mneme_check_version target lang)
+  string(REGEX MATCH "^[0-9]+[.][0-9]+" wanted "${MNEME_LLVM_VERSION}")
+  string(REGEX MATCH "^[0-9]+[.][0-9]+" found "${CMAKE_${lang}_COMPILER_VERSION}")
+  if(NOT found STREQUAL wanted)
+    message(FATAL_ERROR "add_mneme(${target}): the ${lang} compiler is clang "
+      "${CMAKE_${lang}_COMPILER_VERSION} (${CMAKE_${lang}_COMPILER}), the pass was built "
+      "for clang ${MNEME_LLVM_VERSION}")
+  endif()
+endfunction()
+
+function(_mneme_instrument_language target lang plugin)
+  # A new pass must not find the objects of an old one: ccache and sccache look into
+  # the file of -fplugin, which has no other effect, but not of -fpass-plugin.
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:${lang}>:-fplugin=${plugin};-fpass-plugin=${plugin}>")
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    if(NOT source MATCHES "^\\$<")
+      set_property(SOURCE ${source} TARGET_DIRECTORY ${target} APPEND PROPERTY
+        OBJECT_DEPENDS ${plugin})
+    endif()
+  endforeach()
+endfunction()
+
+# CMake's own way to link the device code of CUDA_SEPARABLE_COMPILATION is made for
+# objects of nvcc and of clang's old driver: leave it to clang, which links the
+# host code, too.
+function(_mneme_link_device_code target)
+  get_target_property(separable ${target} CUDA_SEPARABLE_COMPILATION)
+  if(NOT separable OR CMAKE_CUDA_FLAGS MATCHES "--no-offload-new-driver")
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-fgpu-rdc>")
+  get_target_property(type ${target} TYPE)
+  # Whoever links a static library links its device code.
+  set(scope PRIVATE)
+  if(type MATCHES "^(STATIC|OBJECT)_LIBRARY$")
+    set(scope INTERFACE)
+  endif()
+  target_link_options(${target} ${scope} "$<$<LINK_LANGUAGE:CUDA>:--offload-link>")
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CUDA)
 endfunction()
