@@ -13,7 +13,9 @@
 
 #include "Commands.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Launch/Launcher.h"
+#include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -40,6 +42,11 @@ static cl::opt<std::string> KernelRegex(
 static cl::opt<uint64_t>
     Skip("skip", cl::desc("Do not record the first n launches of each kernel"),
          cl::value_desc("n"), cl::init(0), cl::cat(RecordCategory));
+static cl::opt<std::string>
+    Launches("launches",
+             cl::desc("Record only these launches of each kernel, which count "
+                      "from 1: 3,10-12,100-"),
+             cl::value_desc("list"), cl::cat(RecordCategory));
 static cl::opt<uint64_t> MaxRecordings(
     "max-recordings",
     cl::desc("Record at most n launches of each kernel, 0 for all (default 4); "
@@ -49,10 +56,41 @@ static cl::alias MaxRecordingsAlias("mr",
                                     cl::desc("Alias for --max-recordings"),
                                     cl::aliasopt(MaxRecordings),
                                     cl::cat(RecordCategory));
+static cl::opt<std::string>
+    RecordId("record-id",
+             cl::desc("What tells launches of a kernel apart:"
+#define RECORD_ID(Id, Name, Input, Help) "\n" Name ": " Help
+#include "llvm/Mneme/Runtime/Selection.def"
+                      ),
+             cl::value_desc("id"), cl::init("launch"), cl::cat(RecordCategory));
+static cl::opt<std::string>
+    Pick("pick",
+         cl::desc("Which are kept of launches that --record-id does not tell "
+                  "apart, and of more than --max-recordings:"
+#define PICK(Id, Name, Help) "\n" Name ": " Help
+#include "llvm/Mneme/Runtime/Selection.def"
+                  ),
+         cl::value_desc("which"), cl::init("first"), cl::cat(RecordCategory));
+static cl::opt<std::string>
+    Ranks("ranks",
+          cl::desc("Ranks of a distributed run to record: all, or a list such "
+                   "as 0,4-7 (default: the first)"),
+          cl::value_desc("list"), cl::cat(RecordCategory));
+static cl::opt<std::string> Regions(
+    "record-regions",
+    cl::desc("Record only launches between mneme_record_begin and _end of "
+             "<mneme/record.h>, where the region's name matches this POSIX "
+             "extended regular expression (default: any)"),
+    cl::value_desc("regex"), cl::ValueOptional, cl::cat(RecordCategory));
+static cl::opt<bool> Reachable(
+    "reachable",
+    cl::desc("Leave memory out that neither the arguments nor the variables of "
+             "a kernel lead to"),
+    cl::cat(RecordCategory));
 static cl::opt<uint64_t>
     VASize("va-size",
-           cl::desc("GiB of addresses to reserve for device memory, 1 to 512 "
-                    "(default 512); nothing is allocated up front"),
+           cl::desc("At most so many GiB of addresses for device memory, 1 to "
+                    "512 (default 512); nothing is allocated up front"),
            cl::value_desc("GiB"), cl::init(MNEME_ARENA_SIZE >> 30),
            cl::cat(RecordCategory));
 static cl::alias VASizeAlias("vass", cl::desc("Alias for --va-size"),
@@ -72,13 +110,13 @@ static cl::opt<std::string>
 static cl::opt<std::string> Strategy(
     "host-strategy",
     cl::desc("How the host device runs a block's threads: auto, loop, region, "
-             "coroutine or fiber (default: $MNEME_HOST_STRATEGY, then auto)"),
-    cl::value_desc("strategy"), cl::cat(RecordCategory));
+             "coroutine or fiber (default auto)"),
+    cl::value_desc("strategy"), cl::init("auto"), cl::cat(RecordCategory));
 static cl::opt<std::string> Finish(
     "host-finish",
     cl::desc("How much the CPU pipeline may still optimize on the host device: "
-             "O3, O1, min or none (default: $MNEME_HOST_FINISH, then O3)"),
-    cl::value_desc("finish"), cl::cat(RecordCategory));
+             "O3, O1, min or none (default O3)"),
+    cl::value_desc("finish"), cl::init("O3"), cl::cat(RecordCategory));
 static cl::opt<double>
     Timeout("timeout",
             cl::desc("End a launch that runs longer, 0 for never (default 0)"),
@@ -95,12 +133,53 @@ static cl::opt<bool> Quiet("quiet",
                            cl::desc("Print no warnings and no summary"),
                            cl::cat(RecordCategory));
 
-/// \p Option, else the environment's \p Variable, else \p Default.
-static std::string choose(const cl::opt<std::string> &Option,
-                          const char *Variable, const char *Default) {
-  if (Option.getNumOccurrences())
-    return Option;
-  return sys::Process::GetEnv(Variable).value_or(Default);
+//===----------------------------------------------------------------------===//
+// Defaults from the environment
+//===----------------------------------------------------------------------===//
+
+// How an option's value is written: what cl::opt would complain about in words
+// of the command line.
+static bool parse(StringRef, std::string &) { return true; }
+static bool parse(StringRef Text, uint64_t &N) {
+  return !Text.getAsInteger(10, N);
+}
+static bool parse(StringRef Text, double &N) { return to_float(Text, N); }
+static bool parse(StringRef Text, bool &B) {
+  B = Text == "1" || Text == "true";
+  return B || Text == "0" || Text == "false";
+}
+static bool parse(StringRef Text, LaunchDevice &) {
+  return DeviceKind.getParser().findOption(Text.str().c_str()) !=
+         DeviceKind.getParser().getNumOptions();
+}
+
+/// Gives \p Option the value of \p Variable where the command line gives none.
+/// An empty variable says nothing.
+template <typename T>
+static Error takeDefault(cl::opt<T> &Option, StringRef Variable) {
+  std::optional<std::string> Text = sys::Process::GetEnv(Variable);
+  if (Option.getNumOccurrences() || !Text || Text->empty())
+    return Error::success();
+  T Value;
+  if (!parse(*Text, Value))
+    return createStringError(Variable + "='" + *Text +
+                             "' in the environment is no value of --" +
+                             Option.ArgStr);
+  if constexpr (std::is_same_v<T, LaunchDevice>)
+    Option.addOccurrence(0, Option.ArgStr, *Text);
+  else if constexpr (std::is_same_v<T, std::string>)
+    Option.setValue(*Text);
+  else
+    Option.setValue(Value);
+  return Error::success();
+}
+
+static Error takeDefaults() {
+#define DEFAULT(Option, Variable)                                              \
+  if (Error E = takeDefault(Option, Variable))                                 \
+    return E;
+#include "RecordDefaults.def"
+  return Error::success();
 }
 
 /// A library of the same build or install tree.
@@ -112,12 +191,14 @@ static std::string findLibrary(const char *Argv0, StringRef Name) {
   return std::string(Path);
 }
 
-Expected<int> mneme::runRecord(const char *Argv0, bool HasSeparator) {
+Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   if (!HasSeparator && !Command.empty())
     return createStringError("unknown subcommand '" + Command.front() +
                              "' (an application comes after '--')");
   if (Command.empty())
     return createStringError("no application: give it after '--'");
+  if (Error E = takeDefaults())
+    return std::move(E);
   if (VASize < 1 || VASize > MNEME_ARENA_SIZE >> 30)
     return createStringError("--va-size=" + Twine(VASize) + ": expected 1 to " +
                              Twine(MNEME_ARENA_SIZE >> 30) + " GiB");
@@ -126,12 +207,10 @@ Expected<int> mneme::runRecord(const char *Argv0, bool HasSeparator) {
   if (OutputDir.empty())
     return createStringError("-o: expected the name of a folder");
   LaunchOptions Options;
-  Expected<HostStrategy> S =
-      parseHostStrategy(choose(Strategy, "MNEME_HOST_STRATEGY", "auto"));
+  Expected<HostStrategy> S = parseHostStrategy(Strategy);
   if (!S)
     return S.takeError();
-  Expected<HostFinish> F =
-      parseHostFinish(choose(Finish, "MNEME_HOST_FINISH", "O3"));
+  Expected<HostFinish> F = parseHostFinish(Finish);
   if (!F)
     return F.takeError();
   Options.Host = {*S, *F};
@@ -141,9 +220,18 @@ Expected<int> mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
   Options.Device = DeviceKind;
   Options.CudaNode = CudaNode;
-  Options.KernelRegex = KernelRegex;
-  Options.Skip = Skip;
-  Options.MaxRecordings = MaxRecordings;
+  LaunchSelection &Which = Options.Selection;
+  Which.KernelRegex = KernelRegex;
+  Which.Skip = Skip;
+  Which.Launches = Launches;
+  Which.MaxRecordings = MaxRecordings;
+  Which.RecordId = RecordId;
+  Which.Pick = Pick;
+  Which.Ranks = Ranks;
+  Which.RegionRegex = Regions.getNumOccurrences() && Regions.empty()
+                          ? ".*"
+                          : Regions.getValue();
+  Which.Reachable = Reachable;
   Options.VASize = VASize << 30;
   Options.TimeoutSeconds = Timeout;
   Options.Record = !NoRecord;

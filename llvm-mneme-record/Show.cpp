@@ -252,6 +252,10 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
     else
       outs() << "unchanged\n";
   }
+  if (L.I.OmittedRegions)
+    outs() << "    left out, because nothing leads there: "
+           << L.I.OmittedRegions << " buffers of "
+           << formatSize(L.I.OmittedBytes) << '\n';
   for (const SnapshotAnnotation &A : L.Prologue.annotations()) {
     outs() << "    annotation";
     if (!A.Tag.empty())

@@ -12,11 +12,11 @@
 #include "Server.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Regex.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
@@ -96,16 +96,22 @@ static Expected<Environment> makeEnvironment(const LaunchOptions &Options,
   const char *Preloaded = ::getenv("LD_PRELOAD");
   if (Preloaded && *Preloaded)
     Runtime += ":" + std::string(Preloaded);
-  uint64_t Limit = Options.MaxRecordings ? Options.MaxRecordings : UINT64_MAX;
-  return Environment{
-      {"LD_PRELOAD", Runtime},
-      {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
-      {MNEME_ENV_KERNELS, Options.KernelRegex},
-      {MNEME_ENV_SKIP, utostr(Options.Skip)},
-      {MNEME_ENV_MAX_RECORDINGS, utostr(Limit)},
-      {MNEME_ENV_VA_SIZE, utostr(Options.VASize)},
-      {MNEME_ENV_TIMEOUT, formatv("{0:f3}", Options.TimeoutSeconds).str()},
-  };
+  Environment Env = Options.Selection.environment();
+  Env.insert(Env.end(),
+             {{"LD_PRELOAD", Runtime},
+              {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
+              {MNEME_ENV_VA_SIZE, utostr(Options.VASize >> 30)},
+              {MNEME_ENV_TIMEOUT,
+               formatv("{0:f3}", Options.TimeoutSeconds).str()}});
+  return Env;
+}
+
+static std::vector<char *> makeArguments(ArrayRef<std::string> Command) {
+  std::vector<char *> Argv;
+  for (const std::string &Arg : Command)
+    Argv.push_back(const_cast<char *>(Arg.c_str()));
+  Argv.push_back(nullptr);
+  return Argv;
 }
 
 /// Starts the application with \p Mask as its signal mask.
@@ -113,10 +119,7 @@ static Expected<pid_t> startApplication(const std::string &Path,
                                         ArrayRef<std::string> Command,
                                         const Environment &Env,
                                         const sigset_t &Mask) {
-  std::vector<char *> Argv;
-  for (const std::string &Arg : Command)
-    Argv.push_back(const_cast<char *>(Arg.c_str()));
-  Argv.push_back(nullptr);
+  std::vector<char *> Argv = makeArguments(Command);
   // Closed by a successful exec, else tells why it failed.
   int Pipe[2];
   if (::pipe2(Pipe, O_CLOEXEC) != 0)
@@ -238,12 +241,29 @@ static Expected<bool> checkDevices(const LaunchOptions &Options,
   return true;
 }
 
-Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
-  std::string Problem;
-  if (!Options.KernelRegex.empty() &&
-      !Regex(Options.KernelRegex).isValid(Problem))
-    return createStringError("invalid regular expression '" +
-                             Options.KernelRegex + "': " + Problem);
+/// Becomes the application: of a rank that is not recorded, on a GPU.
+static Error becomeApplication(const std::string &Path,
+                               ArrayRef<std::string> Command) {
+  ::execv(Path.c_str(), makeArguments(Command).data());
+  return createFileError(Path, errnoAsErrorCode());
+}
+
+static bool includesThisRank(const LaunchSelection &Selection) {
+  ::mneme::RankChoice Choice;
+  Choice.parse(Selection.Ranks);
+  return Choice.includesThisProcess();
+}
+
+Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
+  if (Error E = Given.Selection.check())
+    return std::move(E);
+  LaunchOptions Options = Given;
+  // Where every rank has its launcher.
+  bool IsLeftAlone = !includesThisRank(Options.Selection);
+  if (IsLeftAlone) {
+    Options.Record = false;
+    Options.Quiet = true;
+  }
   std::optional<CudaProbe> Probe;
   if (Options.Device != LaunchDevice::Host) {
     Expected<CudaProbe> Started = CudaProbe::start();
@@ -264,13 +284,15 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
   // Most of the wait can be the application's own start, where the answer is
   // hardly in doubt.
   bool GoesAhead = Options.Device == LaunchDevice::Cuda &&
-                   sys::fs::exists(Options.CudaNode);
+                   (IsLeftAlone || sys::fs::exists(Options.CudaNode));
   if (UseCuda && *UseCuda && !GoesAhead)
     UseCuda = checkDevices(Options, *Path, *Facts, *Probe);
   if (!UseCuda)
     return UseCuda.takeError();
-  if (!GoesAhead)
+  if (!GoesAhead || IsLeftAlone)
     Probe.reset();
+  if (*UseCuda && IsLeftAlone)
+    return becomeApplication(*Path, Options.Command);
   const std::string &Runtime =
       *UseCuda ? Options.CudaRuntimePath : Options.RuntimePath;
   if (!sys::fs::exists(Runtime))
@@ -282,7 +304,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
     Dir = Options.OutputDir;
     sys::fs::make_absolute(Dir);
   }
-  Recorder Records(std::string(Dir.str()));
+  Recorder Records(std::string(Dir.str()), Options.Selection.hashInput());
   if (Error E = Records.prepare())
     return std::move(E);
   Expected<PrivateFolder> Folder = PrivateFolder::create();
@@ -336,5 +358,10 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Options) {
     return 1;
   if (!Options.Quiet)
     Records.print(errs());
+  if (!Options.Quiet && Options.Selection.Ranks.empty() &&
+      !S.rankVariable().empty())
+    errs() << "mneme: of the ranks of this distributed run ("
+           << S.rankVariable()
+           << "), only the first is recorded: --ranks=all records all\n";
   return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
 }

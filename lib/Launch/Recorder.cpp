@@ -31,6 +31,25 @@ static constexpr StringLiteral DynamicHashInputs[] = {"StaticHash", "GridDims",
 
 static constexpr StringLiteral StagingPrefix = ".recording-";
 
+Recorder::Recorder(std::string TheDir, StringRef HashInput)
+    : Dir(std::move(TheDir)), HashInputs(std::begin(DynamicHashInputs),
+                                         std::end(DynamicHashInputs)) {
+  if (!HashInput.empty())
+    HashInputs.push_back(HashInput.str());
+}
+
+/// One folder has one way to tell launches apart, so that each is there once.
+Error Recorder::checkHashInputs(const RecordedKernel &K) const {
+  if (K.Instances.empty() || K.DynamicHashInputs == HashInputs)
+    return Error::success();
+  return createFileError(
+      Dir, createStringError(
+               "holds launches that are told apart by " +
+               join(K.DynamicHashInputs, ", ") + ", not by " +
+               join(HashInputs, ", ") +
+               ": give the same --record-id, or another folder"));
+}
+
 std::string Recorder::pathOf(const Twine &File) const {
   SmallString<128> Path(Dir);
   sys::path::append(Path, File);
@@ -59,6 +78,19 @@ Error Recorder::prepare() {
   if (!Lock)
     return Lock.takeError();
   removeAbandoned();
+  Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
+  if (!Files) {
+    consumeError(Files.takeError()); // There is none yet.
+    Files = std::vector<std::string>();
+  }
+  for (const std::string &File : *Files) {
+    Expected<RecordedKernel> K = readKernelFile(File);
+    // A damaged one matters to its own kernel only.
+    if (!K)
+      consumeError(K.takeError());
+    else if (Error E = checkHashInputs(*K))
+      return E;
+  }
   std::string Path = pathOf(StagingPrefix + "XXXXXX");
   if (!::mkdtemp(Path.data()))
     return createFileError(Dir, errnoAsErrorCode());
@@ -107,8 +139,7 @@ void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
   F.Toolchain = K.Toolchain;
   F.Modules = {"RecordedIR_" + Hash + ".bc"};
   F.Args = K.Args;
-  F.DynamicHashInputs.assign(std::begin(DynamicHashInputs),
-                             std::end(DynamicHashInputs));
+  F.DynamicHashInputs = HashInputs;
   It->second.Bitcode = K.Bitcode;
 }
 
@@ -134,6 +165,8 @@ Recorder::update(Kernel &K,
     Expected<RecordedKernel> Old = readKernelFile(Path);
     if (!Old)
       return Old.takeError();
+    if (Error E = checkHashInputs(*Old))
+      return std::move(E);
     File.Instances = std::move(Old->Instances);
     File.Globals = std::move(Old->Globals);
     File.VAddr = Old->VAddr;
@@ -215,6 +248,8 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
   ++R.Instances;
   R.Stored += L.StoredBytes;
   R.Raw += L.RawBytes;
+  OmittedRegions += L.Instance.OmittedRegions;
+  OmittedBytes += L.Instance.OmittedBytes;
   return true;
 }
 
@@ -283,6 +318,10 @@ void Recorder::print(raw_ostream &OS) const {
   if (!Dir.empty())
     OS << "mneme: " << Instances << " instances of " << RecordedKernels
        << " kernels, " << formatBytes(Stored) << " in '" << Dir << "'\n";
+  if (OmittedRegions)
+    OS << "mneme: " << OmittedRegions << " buffers of "
+       << formatBytes(OmittedBytes)
+       << " left out of them, because nothing leads there\n";
   OS << formatv("mneme: {0:f3} s spent on recording, {1:f3} s on compiling\n",
                 seconds(RecordTime), seconds(CompileTime));
   if (Processes == 0)

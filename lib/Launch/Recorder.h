@@ -72,12 +72,14 @@ private:
 
 class Recorder {
 public:
-  /// \p Dir is empty when nothing is to be recorded.
-  explicit Recorder(std::string Dir) : Dir(std::move(Dir)) {}
+  /// \p Dir is empty when nothing is to be recorded. \p HashInput as in
+  /// LaunchSelection.
+  explicit Recorder(std::string Dir, StringRef HashInput = "");
   ~Recorder();
 
   /// Makes the folder and, in it, one for files that are not whole yet. Removes
-  /// such that launchers left that were killed.
+  /// such that launchers left that were killed. Error: also where the folder
+  /// holds launches that are told apart by other things.
   Error prepare();
   /// That second folder; it is removed at the end with all that is left there.
   const std::string &staging() const { return Staging; }
@@ -121,13 +123,17 @@ private:
                         function_ref<Expected<bool>(RecordedKernel &)> Edit);
   Error writeBitcode(Kernel &K);
 
+  Error checkHashInputs(const RecordedKernel &K) const;
+
   std::string Dir, Staging;
+  std::vector<std::string> HashInputs;
   FileDescriptor StagingLock{-1};
   StringMap<Kernel> Kernels; ///< By static hash.
   /// By symbol and static hash.
   std::map<std::pair<std::string, std::string>, Row> Rows;
   std::map<std::string, uint64_t> Reasons;
   uint64_t Seen = 0, Recorded = 0, Skipped = 0;
+  uint64_t OmittedRegions = 0, OmittedBytes = 0;
   uint64_t Processes = 0, Reports = 0;
   uint64_t RecordTime = 0, CompileTime = 0; ///< Nanoseconds.
 };

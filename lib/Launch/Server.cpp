@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <sys/socket.h>
@@ -25,6 +26,12 @@ using ::mneme::WireWriter;
 /// More than any message needs: a foreign client cannot make us wait for, or
 /// store, more.
 static constexpr uint64_t MaxBody = uint64_t(1) << 30;
+
+/// A launch in the staging folder, which may still be replaced.
+struct Server::TentativeLaunch {
+  RecordedLaunch Launch;
+  std::string Prologue, Epilogue;
+};
 
 struct Server::Connection {
   explicit Connection(int FD) : FD(FD) {}
@@ -44,6 +51,7 @@ struct Server::Connection {
   /// Addresses of the variables of each initialized module.
   std::map<Hash, StringMap<uint64_t>> Variables;
   StringSet<> Recorded; ///< "<static hash>.<dynamic hash>"
+  std::map<std::string, TentativeLaunch> Tentative; ///< Likewise.
 
   /// The request that is being worked on.
   std::optional<Worker> Job;
@@ -104,8 +112,13 @@ bool Server::serve() {
     takeMessages(*C);
     Busy |= send(*C);
   }
-  llvm::erase_if(Connections, [](const auto &C) {
-    return C->Out.empty() && !C->Job && (C->HasEnded || C->IsRefused);
+  llvm::erase_if(Connections, [&](const auto &C) {
+    bool IsOver = C->Out.empty() && !C->Job && (C->HasEnded || C->IsRefused);
+    // Without a summary: it was killed.
+    ProcessSummary S;
+    if (IsOver)
+      store(*C, S);
+    return IsOver;
   });
   return Busy;
 }
@@ -234,6 +247,8 @@ Error Server::handle(Connection &C, uint32_t Type, Reader &R) {
     return handleRecorded(C, R);
   case MNEME_WIRE_SUMMARY:
     return handleSummary(C, R);
+  case MNEME_WIRE_WITHDRAW:
+    return handleWithdraw(C, R);
   }
   return createStringError(formatv("unknown request {0}", Type).str());
 }
@@ -248,6 +263,7 @@ Error Server::handleHello(Connection &C, Reader &R) {
             .str());
   R.u32(); // The process.
   C.Device = R.str();
+  std::string Variable = R.str();
   C.CodeBase = R.u64();
   C.CodeSize = R.u64();
   for (uint32_t N = R.u32(); N && R.ok(); --N) {
@@ -259,6 +275,8 @@ Error Server::handleHello(Connection &C, Reader &R) {
   if (!C.HasGreeted)
     Records.addProcess();
   C.HasGreeted = true;
+  if (RankVariable.empty())
+    RankVariable = std::move(Variable);
   WireWriter W = success();
   W.str(IsRefusing ? "" : Records.staging());
   answer(C, W.body());
@@ -446,10 +464,12 @@ static bool readDims(WireReader &R, Dim3 &D) {
   return D.X && D.Y && D.Z;
 }
 
-/// Whether \p Name is \p Final, a period and digits: no path to elsewhere.
+/// Whether \p Name is \p Final, a period, digits and periods: no path to
+/// elsewhere.
 static bool isStagingName(StringRef Name, StringRef Final) {
   return Name.consume_front(Final) && Name.consume_front(".") &&
-         !Name.empty() && llvm::all_of(Name, isDigit);
+         !Name.empty() &&
+         llvm::all_of(Name, [](char C) { return isDigit(C) || C == '.'; });
 }
 
 Error Server::handleRecorded(Connection &C, Reader &R) {
@@ -465,6 +485,7 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
   I.SharedMem = R.u64();
   I.Cooperative = R.u32();
   std::string Prologue = R.str(), Epilogue = R.str();
+  bool IsTentative = R.u32();
   L.ArenaBase = R.u64();
   L.ArenaSize = R.u64();
   L.StoredBytes = R.u64();
@@ -480,6 +501,8 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
   I.Device.Arch = R.str();
   I.Device.Driver = R.str();
   I.Device.Runtime = R.str();
+  I.OmittedRegions = R.u64();
+  I.OmittedBytes = R.u64();
   if (!R.ok() || !R.atEnd() || !HasDims || L.ArenaSize == 0 ||
       L.ArenaBase + L.ArenaSize < L.ArenaBase)
     return malformed();
@@ -492,15 +515,62 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
       !isStagingName(Epilogue, I.Epilogue))
     return createStringError("unexpected names of snapshots: '" + Prologue +
                              "', '" + Epilogue + "'");
-  Expected<bool> Added = Records.addLaunch(L, Prologue, Epilogue);
-  if (!Added)
-    return Added.takeError();
+  std::string Key = L.StaticHash + "." + I.DynamicHash;
+  bool Taken = true;
+  if (IsTentative) {
+    TentativeLaunch &T = C.Tentative[Key];
+    drop(T);
+    T = {std::move(L), Prologue, Epilogue};
+  } else {
+    Expected<bool> Added = Records.addLaunch(L, Prologue, Epilogue);
+    if (!Added)
+      return Added.takeError();
+    Taken = *Added;
+    if (Taken)
+      C.Recorded.insert(Key);
+  }
   WireWriter W = success();
-  W.u32(*Added);
+  W.u32(Taken);
   answer(C, W.body());
-  if (*Added)
-    C.Recorded.insert(L.StaticHash + "." + I.DynamicHash);
   return Error::success();
+}
+
+void Server::drop(const TentativeLaunch &T) {
+  for (const std::string &File : {T.Prologue, T.Epilogue})
+    if (!File.empty())
+      sys::fs::remove(Records.staging() + "/" + File);
+}
+
+Error Server::handleWithdraw(Connection &C, Reader &R) {
+  Digest128 Static;
+  if (!readHash(R, Static))
+    return malformed();
+  std::string Dynamic = toHexString(R.u64());
+  if (!R.ok() || !R.atEnd())
+    return malformed();
+  auto It = C.Tentative.find(toHexString(Static) + "." + Dynamic);
+  if (It == C.Tentative.end())
+    return createStringError("there is no such launch to withdraw");
+  drop(It->second);
+  C.Tentative.erase(It);
+  answer(C, success().body());
+  return Error::success();
+}
+
+void Server::store(Connection &C, ProcessSummary &S) {
+  for (const auto &[Key, T] : C.Tentative) {
+    Expected<bool> Added = Records.addLaunch(T.Launch, T.Prologue, T.Epilogue);
+    if (Added && *Added) {
+      C.Recorded.insert(Key);
+      continue;
+    }
+    --S.Recorded;
+    ++S.Skipped;
+    // Another process may have been faster.
+    ++S.Reasons[Added ? MNEME_REASON_HELD : toString(Added.takeError())];
+    drop(T);
+  }
+  C.Tentative.clear();
 }
 
 Error Server::handleSummary(Connection &C, Reader &R) {
@@ -521,7 +591,6 @@ Error Server::handleSummary(Connection &C, Reader &R) {
     K.Name = R.str();
     K.DynamicHash = toHexString(R.u64());
     K.Occurrences = R.u64();
-    K.IsRecorded = C.Recorded.contains(K.StaticHash + "." + K.DynamicHash);
     S.Kernels.push_back(std::move(K));
   }
   for (uint32_t N = R.u32(); N && R.ok(); --N) {
@@ -531,6 +600,9 @@ Error Server::handleSummary(Connection &C, Reader &R) {
   S.Nanoseconds = R.u64();
   if (!R.ok() || !R.atEnd())
     return malformed();
+  store(C, S);
+  for (ProcessSummary::Kernel &K : S.Kernels)
+    K.IsRecorded = C.Recorded.contains(K.StaticHash + "." + K.DynamicHash);
   if (Error E = Records.addSummary(S))
     return E;
   answer(C, success().body());

@@ -46,6 +46,10 @@ public:
   /// From now on, processes are told that nothing is to be recorded.
   void refuseRecordings() { IsRefusing = true; }
 
+  /// Where a process has found that it is a rank of a distributed run; empty
+  /// when none has.
+  StringRef rankVariable() const { return RankVariable; }
+
 private:
   struct Connection;
   using Reader = ::mneme::WireReader;
@@ -65,8 +69,14 @@ private:
   Error handleInitialize(Connection &C, Reader &R);
   Error handleLoadKernel(Connection &C, Reader &R);
   Error handleRecorded(Connection &C, Reader &R);
+  Error handleWithdraw(Connection &C, Reader &R);
   Error handleSummary(Connection &C, Reader &R);
   Expected<std::string> finishLoadKernel(Connection &C, StringRef Result);
+
+  struct TentativeLaunch;
+  void drop(const TentativeLaunch &T);
+  /// Stores what is tentative; where that fails, \p S says so.
+  void store(Connection &C, ProcessSummary &S);
 
   void answer(Connection &C, StringRef Body);
   void refuse(Connection &C, Error E);
@@ -75,6 +85,7 @@ private:
   HostOptions Options;
   int Listener = -1;
   bool IsHeld = false, IsRefusing = false;
+  std::string RankVariable;
   std::vector<std::unique_ptr<Connection>> Connections;
   /// Payloads that LoadModule has accepted, with its answer.
   struct LoadedModule {

@@ -51,6 +51,9 @@ static json::Value instanceToJSON(const RecordedInstance &I, int64_t Index) {
                  {"Occurrences", I.Occurrences}};
   if (I.Cooperative)
     O["Cooperative"] = true;
+  if (I.OmittedRegions)
+    O["Omitted"] = json::Object{{"Regions", I.OmittedRegions},
+                                {"Bytes", I.OmittedBytes}};
   if (!I.Device.Name.empty())
     O["Device"] = json::Object{{"Name", json::fixUTF8(I.Device.Name)},
                                {"Arch", json::fixUTF8(I.Device.Arch)},
@@ -131,6 +134,13 @@ public:
     Known.push_back(Key);
     const json::Value *V = O->get(Key);
     return !V || fromJSON(*V, Out, P.field(Key));
+  }
+
+  /// The value itself, for those that map more than one thing.
+  bool mapOptional(StringLiteral Key, const json::Value *&Out) {
+    Known.push_back(Key);
+    Out = O->get(Key);
+    return true;
   }
 
   /// Call when all keys have been mapped.
@@ -220,6 +230,17 @@ bool mneme::fromJSON(const json::Value &V, KernelArg &Out, json::Path P) {
   return O.finish();
 }
 
+static bool readOmitted(StrictMapper &O, RecordedInstance &I, json::Path P) {
+  const json::Value *V = nullptr;
+  if (!O.mapOptional("Omitted", V))
+    return false;
+  if (!V)
+    return true;
+  StrictMapper Omitted(*V, P.field("Omitted"));
+  return Omitted && Omitted.map("Regions", I.OmittedRegions) &&
+         Omitted.map("Bytes", I.OmittedBytes) && Omitted.finish();
+}
+
 namespace {
 /// An instance with its place in the order of recording, which objects lose.
 struct OrderedInstance {
@@ -238,7 +259,8 @@ struct OrderedInstance {
            checkFileName(I.Epilogue, P.field("Epilogue")) &&
            O.map("Occurrences", I.Occurrences) &&
            O.mapOptional("Cooperative", I.Cooperative) &&
-           O.mapOptional("Device", I.Device) && O.finish();
+           O.mapOptional("Device", I.Device) && readOmitted(O, I, P) &&
+           O.finish();
   }
 };
 

@@ -77,15 +77,20 @@ CudaError Device::takeLastError() {
 // Memory
 //===----------------------------------------------------------------------===//
 
+static constexpr uint64_t MinArenaSize = 1ull << 30;
+
 bool Device::ensureArena() {
   if (Memory.size())
     return true;
   if (ArenaFailed)
     return false;
-  std::string Error =
-      Memory.reserve(integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE),
-                     integerFromEnv(MNEME_ENV_VA_SIZE, MNEME_ARENA_SIZE));
-  if (Error.empty())
+  uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
+  uint64_t Size = arenaSizeFromEnv();
+  std::string Error = Memory.reserve(Base, Size);
+  // A limit, not a wish: less will do where addresses are short.
+  while (!Memory.size() && Size > MinArenaSize)
+    Memory.reserve(Base, Size /= 2);
+  if (Memory.size())
     return true;
   fprintf(stderr, "mneme: error: no device memory: %s\n", Error.c_str());
   ArenaFailed = true;
@@ -570,19 +575,23 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   L.Args = Args;
 
   std::lock_guard<std::mutex> Guard(LaunchLock);
-  uint64_t DynamicHash;
+  LaunchId Id;
   CudaError E;
-  if (!Records.wants(*K, Shape, DynamicHash)) {
+  if (!Records.wants(*K, Shape, Args, Id)) {
     E = run(*K, L);
   } else {
     // No memory comes or goes between prologue and epilogue.
     std::lock_guard<std::mutex> MemoryGuard(MemoryLock);
     std::unique_ptr<Recording> R;
     if (K->Args.empty() || Args)
-      R = beginRecording(*K, Shape, DynamicHash, Args);
+      R = beginRecording(*K, Shape, Id, Args);
+    uint64_t Start = Recorder::now();
     E = run(*K, L);
+    uint64_t Time = Recorder::now() - Start;
     if (R && E)
       Records.abandon(std::move(R), "the launch failed");
+    else if (R && !Records.keeps(*R, Time))
+      Records.discard(std::move(R));
     else if (R)
       finishRecording(std::move(R));
   }

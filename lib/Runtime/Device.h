@@ -148,7 +148,7 @@ private:
   CudaError run(HostKernel &K, const MnemeHostLaunch &L);
   std::unique_ptr<Recording> beginRecording(HostKernel &K,
                                             const LaunchShape &Shape,
-                                            uint64_t DynamicHash, void **Args);
+                                            const LaunchId &Id, void **Args);
   void finishRecording(std::unique_ptr<Recording> R);
   bool validCopySide(const void *Ptr, uint64_t Size);
 

@@ -14,6 +14,9 @@
 #ifndef MNEME_LIB_RUNTIME_ENVIRONMENT_H
 #define MNEME_LIB_RUNTIME_ENVIRONMENT_H
 
+#include "llvm/Mneme/Runtime/RecordFormat.h"
+#include "llvm/Mneme/Runtime/Wire.h"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +35,14 @@ inline uint64_t integerFromEnv(const char *Name, uint64_t Default) {
     return V;
   fprintf(stderr, "mneme: warning: %s: '%s' is not an integer\n", Name, S);
   return Default;
+}
+
+/// Bytes of address space for device memory.
+inline uint64_t arenaSizeFromEnv() {
+  constexpr unsigned GiB = 30;
+  uint64_t Most = MNEME_ARENA_SIZE >> GiB;
+  uint64_t Size = integerFromEnv(MNEME_ENV_VA_SIZE, Most);
+  return (Size && Size < Most ? Size : Most) << GiB;
 }
 
 } // namespace mneme

@@ -45,5 +45,6 @@ void *mneme::lookupFunction(const char *Name) {
           {"__mneme_annotate", __mneme_annotate},
       };
   auto I = Table.find(Name);
-  return I == Table.end() ? nullptr : reinterpret_cast<void *>(I->second);
+  return I == Table.end() ? findRegionFunction(Name)
+                          : reinterpret_cast<void *>(I->second);
 }

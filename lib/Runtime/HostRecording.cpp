@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "Reachability.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,7 +29,7 @@ static bool inRanges(const std::map<uint64_t, uint64_t> &Ranges,
 
 std::unique_ptr<Recording>
 Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
-                       uint64_t DynamicHash, void **Args) {
+                       const LaunchId &Id, void **Args) {
   RecordingTime Time(Records);
   // Pinned host memory is staging space as a rule; record what the kernel was
   // given the address of.
@@ -63,11 +64,20 @@ Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
     if (Region.Size)
       Regions.push_back(std::move(Region));
   }
+  Omission Omitted;
+  if (Selection::get().reachableOnly()) {
+    Reachability Reached(Regions);
+    forEachPointer(K, Args, [&](uint64_t V) { Reached.addRoot(V); });
+    while (const Recording::Region *Next = Reached.next())
+      Reached.scan(reinterpret_cast<const char *>(Next->Address), Next->Size);
+    Reached.filter(Regions, Omitted);
+  }
   std::unique_ptr<Recording> R =
-      Records.begin(K, Shape, DynamicHash, Args, std::move(Regions),
+      Records.begin(K, Shape, Id, Args, std::move(Regions),
                     Memory.base(), Memory.size(), Notes);
   if (!R)
     return nullptr;
+  R->Omitted = Omitted;
   // Pages of zeros are not written.
   for (const Recording::Region &Region : R->Regions) {
     auto *Bytes = reinterpret_cast<const char *>(Region.Address);

@@ -8,6 +8,7 @@
 
 #include "Launcher.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
+#include "llvm/Mneme/Runtime/Ranks.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -121,6 +122,8 @@ std::string Launcher::connect() {
   Hello.u32(MNEME_WIRE_VERSION);
   Hello.u32(Pid);
   Hello.str(Facts.Device);
+  ProcessRank Rank;
+  Hello.str(findRank(Rank) ? Rank.Variable : "");
   Hello.u64(CodeBase);
   Hello.u64(CodeSize);
   Hello.u32(Facts.NumSymbols);

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Recorder.h"
-#include "Environment.h"
 #include "Kernel.h"
 #include "Launcher.h"
 
@@ -20,23 +19,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 #include <tuple>
 #include <time.h>
 #include <unistd.h>
 
 using namespace mneme;
 
-static uint64_t now() {
+uint64_t Recorder::now() {
   timespec T;
   clock_gettime(CLOCK_MONOTONIC, &T);
   return T.tv_sec * 1000000000ull + T.tv_nsec;
 }
 
 RecordingTime::RecordingTime(Recorder &Records)
-    : Records(Records), Start(now()) {}
+    : Records(Records), Start(Recorder::now()) {}
 
-RecordingTime::~RecordingTime() { Records.addTime(now() - Start); }
+RecordingTime::~RecordingTime() { Records.addTime(Recorder::now() - Start); }
 
 bool Recording::contains(uint64_t Address, uint64_t Size) const {
   return std::any_of(Regions.begin(), Regions.end(), [&](const Region &R) {
@@ -91,47 +89,37 @@ void mneme::annotate(Annotations &Notes, AddressMap &Memory, Annotation A) {
 // Which launches
 //===----------------------------------------------------------------------===//
 
-Recorder::Recorder() {
-  SkipFirst = integerFromEnv(MNEME_ENV_SKIP, 0);
-  MaxRecordings = integerFromEnv(MNEME_ENV_MAX_RECORDINGS, 4);
-  const char *Pattern = getenv(MNEME_ENV_KERNELS);
-  if (!Pattern || !*Pattern)
-    return;
-  HaveFilter = true;
-  if (int E = regcomp(&Filter, Pattern, REG_EXTENDED | REG_NOSUB)) {
-    char Message[128];
-    regerror(E, &Filter, Message, sizeof(Message));
-    fprintf(stderr, "mneme: error: invalid kernel pattern '%s': %s\n", Pattern,
-            Message);
-    BadFilter = true;
-  }
-}
-
-Recorder::~Recorder() {
-  if (HaveFilter && !BadFilter)
-    regfree(&Filter);
-}
-
-bool Recorder::matches(const std::string &Name) {
-  if (!HaveFilter)
-    return true;
-  if (BadFilter)
-    return false;
-  if (!regexec(&Filter, Name.c_str(), 0, nullptr, 0))
-    return true;
-  int Status;
-  char *Demangled =
-      abi::__cxa_demangle(Name.c_str(), nullptr, nullptr, &Status);
-  bool Match = Demangled && !regexec(&Filter, Demangled, 0, nullptr, 0);
-  free(Demangled);
-  return Match;
-}
-
 bool Recorder::selects(const std::string &Name) {
-  return !Launcher::get().directory().empty() && matches(Name);
+  const Selection &S = Selection::get();
+  return S.includesRank() && !Launcher::get().directory().empty() &&
+         S.matchesKernel(Name);
 }
 
-static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S) {
+/// Whether \p V can be an address, of the device or of the host: no double that
+/// is not tiny looks like that, and few integers do.
+static bool looksLikeAddress(uint64_t V) { return V >> 44 && V >> 44 < 8; }
+
+/// The bytes of all arguments, but for addresses, which differ from run to run
+/// where nothing else does.
+static std::string scalarBytes(const Kernel &K, void **Args) {
+  std::string Bytes;
+  for (size_t I = 0; I != K.Args.size(); ++I) {
+    const KernelArg &A = K.Args[I];
+    if (A.Kind == MNEME_ARG_POINTER)
+      continue;
+    size_t Begin = Bytes.size();
+    Bytes.append(static_cast<char *>(Args[I]), A.Size);
+    for (uint32_t At = 0; At + 8 <= A.Size; At += 8) {
+      uint64_t V;
+      memcpy(&V, &Bytes[Begin + At], 8);
+      if (looksLikeAddress(V))
+        memset(&Bytes[Begin + At], 0, 8);
+    }
+  }
+  return Bytes;
+}
+
+static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S, void **Args) {
   struct {
     char StaticHash[16];
     Dim3 Grid, Block;
@@ -140,7 +128,23 @@ static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S) {
   } Key = {{}, S.Grid, S.Block, S.DynamicShared, S.Cooperative};
   static_assert(sizeof(Key) == 56, "no padding in what is hashed");
   memcpy(Key.StaticHash, K.StaticHash.data(), sizeof(Key.StaticHash));
-  return XXH3_64bits(&Key, sizeof(Key));
+  std::string Rest;
+  if (Selection::get().recordId() == RecordId::Scalars && Args)
+    Rest = scalarBytes(K, Args);
+  if (Selection::get().recordId() == RecordId::Ordinal)
+    Rest = std::to_string(K.Records->Launches);
+  if (Rest.empty())
+    return XXH3_64bits(&Key, sizeof(Key));
+  Rest.insert(0, reinterpret_cast<const char *>(&Key), sizeof(Key));
+  return XXH3_64bits(Rest.data(), Rest.size());
+}
+
+/// A number from 0 up to 1: splitmix64.
+static double random(uint64_t &State) {
+  uint64_t V = State += 0x9e3779b97f4a7c15;
+  V = (V ^ V >> 30) * 0xbf58476d1ce4e5b9;
+  V = (V ^ V >> 27) * 0x94d049bb133111eb;
+  return double((V ^ V >> 31) >> 11) * 0x1p-53;
 }
 
 KernelRecords &Recorder::recordsOf(const Kernel &K,
@@ -155,36 +159,75 @@ KernelRecords &Recorder::recordsOf(const Kernel &K,
   return R;
 }
 
-bool Recorder::wants(Kernel &K, const LaunchShape &Shape,
-                     uint64_t &DynamicHash) {
+/// Whether \p Id would be kept if it came to its end now.
+bool Recorder::isBetter(const KernelRecords &R, const LaunchId &Id) const {
+  auto Old = R.Kept.find(Id.DynamicHash);
+  if (Old != R.Kept.end())
+    return Id.Priority > Old->second;
+  return R.Kept.size() < Selection::get().maxRecordings() ||
+         std::any_of(R.Kept.begin(), R.Kept.end(), [&](const auto &K) {
+           return Id.Priority > K.second;
+         });
+}
+
+bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
+                     LaunchId &Id) {
+  const Selection &S = Selection::get();
   std::lock_guard<std::mutex> Guard(Lock);
   ++Seen;
   KernelRecords &R = *K.Records;
-  ++R.Launches;
   if (!R.Known) {
     R.Known = true;
     R.Selected = selects(K.Name);
   }
-  if (!R.Selected) {
-    ++NotSelected;
+  auto No = [](uint64_t &Counter) {
+    ++Counter;
     return false;
-  }
-  DynamicHash = hashLaunch(K, Shape);
-  KernelRecords::Instance &I = R.Instances[DynamicHash];
+  };
+  bool Within = !R.Selected || S.inRegion();
+  if (Within)
+    ++R.Launches;
+  if (!R.Selected)
+    return No(S.includesRank() ? NotSelected : OtherRank);
+  Id.DynamicHash = hashLaunch(K, Shape, Args);
+  KernelRecords::Instance &I = R.Instances[Id.DynamicHash];
   ++I.Occurrences;
-  if (I.Done) {
-    ++(I.Held ? Held : Repeated);
-    return false;
+  if (!Within)
+    return No(OutsideRegions);
+  if (I.Done)
+    return No(I.Held ? Held : Repeated);
+  if (R.Launches <= S.skip())
+    return No(AmongFirst);
+  if (!S.includesLaunch(R.Launches))
+    return No(NotListed);
+  switch (S.pick()) {
+  case Pick::First:
+    return R.Recordings < S.maxRecordings() || No(OverLimit);
+  case Pick::Slowest:
+    Id.Priority = HUGE_VAL;
+    return true;
+  case Pick::Sample:
+    if (!RandomState)
+      RandomState = now() ^ uint64_t(getpid()) << 32;
+    Id.Priority = random(RandomState);
+    return isBetter(R, Id) || No(PassedOver);
   }
-  if (R.Launches <= SkipFirst) {
-    ++AmongFirst;
-    return false;
-  }
-  if (R.Recordings >= MaxRecordings) {
-    ++OverLimit;
-    return false;
-  }
-  return true;
+  return false;
+}
+
+bool Recorder::keeps(Recording &R, uint64_t Nanoseconds) {
+  if (!isCompetition())
+    return true;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (timesLaunches())
+    R.Id.Priority = Nanoseconds;
+  return isBetter(*R.K->Records, R.Id);
+}
+
+void Recorder::discard(std::unique_ptr<Recording> R) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  --R->K->Records->Recordings;
+  ++PassedOver;
 }
 
 void Recorder::countUnselected(const std::string &Name, uint64_t Launches) {
@@ -264,17 +307,21 @@ static std::string hexDigits(const void *Bytes, size_t Size) {
 
 static std::string snapshotName(const char *Kind, const Recording &R) {
   char Dynamic[17];
-  snprintf(Dynamic, sizeof(Dynamic), "%016" PRIx64, R.DynamicHash);
+  snprintf(Dynamic, sizeof(Dynamic), "%016" PRIx64, R.Id.DynamicHash);
   return std::string("DeviceState.") + Kind + "." +
          hexDigits(R.K->StaticHash.data(), R.K->StaticHash.size()) + "." +
          Dynamic + ".mneme";
 }
 
-/// What tells the files of this process from those of others.
-static std::string suffix() { return "." + std::to_string(getpid()); }
+/// The snapshot's name in the staging folder, which other processes, and other
+/// launches that this one is to replace, share.
+static std::string stagingName(const char *Kind, const Recording &R) {
+  return snapshotName(Kind, R) + "." + std::to_string(getpid()) + "." +
+         std::to_string(R.Serial);
+}
 
-static std::string inDirectory(const std::string &Name) {
-  return Launcher::get().directory() + "/" + Name + suffix();
+static std::string stagingPath(const char *Kind, const Recording &R) {
+  return Launcher::get().directory() + "/" + stagingName(Kind, R);
 }
 
 static void writeArgs(SnapshotFile &F, const Kernel &K, void **Args) {
@@ -301,14 +348,14 @@ void mneme::forEachPointer(const Kernel &K, void **Args,
 }
 
 std::unique_ptr<Recording>
-Recorder::begin(Kernel &K, const LaunchShape &Shape, uint64_t DynamicHash,
+Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
                 void **Args, std::vector<Recording::Region> Regions,
                 uint64_t ArenaBase, uint64_t ArenaSize,
                 const Annotations &Notes) {
   auto R = std::make_unique<Recording>();
   R->K = &K;
   R->Shape = Shape;
-  R->DynamicHash = DynamicHash;
+  R->Id = Id;
   R->Regions = std::move(Regions);
   // Buffers first, so that their numbers do not depend on where variables lie.
   std::sort(R->Regions.begin(), R->Regions.end(),
@@ -322,19 +369,20 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, uint64_t DynamicHash,
   {
     std::lock_guard<std::mutex> Guard(Lock);
     // Whatever happens, one attempt is enough for this configuration.
-    K.Records->Instances[DynamicHash].Done = true;
+    K.Records->Instances[Id.DynamicHash].Done = !isCompetition();
     ++K.Records->Recordings;
+    R->Serial = ++LastSerial;
   }
 
   MnemeSnapshotHeader &H = R->Header;
   memcpy(H.StaticHash, K.StaticHash.data(), sizeof(H.StaticHash));
-  H.DynamicHash = DynamicHash;
+  H.DynamicHash = Id.DynamicHash;
   // A launch without memory still has a place to be replayed in.
   H.ArenaBase = ArenaSize ? ArenaBase : MNEME_ARENA_BASE;
   H.ArenaSize = ArenaSize ? ArenaSize : MNEME_ARENA_SIZE;
   H.Kind = MNEME_SNAPSHOT_PROLOGUE;
   SnapshotFile &F = R->Prologue;
-  F.open(inDirectory(snapshotName("prologue", *R)), H);
+  F.open(stagingPath("prologue", *R), H);
   writeArgs(F, K, Args);
   writeRegions(F, *R);
   for (const auto &Entry : Notes) {
@@ -356,7 +404,7 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, uint64_t DynamicHash,
 
 void Recorder::openEpilogue(Recording &R) {
   R.Header.Kind = MNEME_SNAPSHOT_EPILOGUE;
-  R.Epilogue.open(inDirectory(snapshotName("epilogue", R)), R.Header);
+  R.Epilogue.open(stagingPath("epilogue", R), R.Header);
   writeRegions(R.Epilogue, R);
 }
 
@@ -364,23 +412,26 @@ void Recorder::abandon(std::unique_ptr<Recording> R,
                        const std::string &Reason) {
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
+  R->K->Records->Instances[R->Id.DynamicHash].Done = true;
   fail(R->K->Name, Reason);
 }
 
 /// \returns an empty string, or what went wrong; \p Added turns false when the
 /// output directory holds the launch already.
-static std::string tellLauncher(const Recording &R, bool &Added) {
+static std::string tellLauncher(const Recording &R, bool Tentative,
+                                bool &Added) {
   const Kernel &K = *R.K;
   WireWriter W;
   W.bytes(K.StaticHash.data(), K.StaticHash.size());
-  W.u64(R.DynamicHash);
+  W.u64(R.Id.DynamicHash);
   for (uint32_t V : {R.Shape.Grid.X, R.Shape.Grid.Y, R.Shape.Grid.Z,
                      R.Shape.Block.X, R.Shape.Block.Y, R.Shape.Block.Z})
     W.u32(V);
   W.u64(R.Shape.DynamicShared);
   W.u32(R.Shape.Cooperative);
-  W.str(snapshotName("prologue", R) + suffix());
-  W.str(snapshotName("epilogue", R) + suffix());
+  W.str(stagingName("prologue", R));
+  W.str(stagingName("epilogue", R));
+  W.u32(Tentative);
   W.u64(R.Header.ArenaBase);
   W.u64(R.Header.ArenaSize);
   W.u64(R.Prologue.storedBytes() + R.Epilogue.storedBytes());
@@ -394,6 +445,8 @@ static std::string tellLauncher(const Recording &R, bool &Added) {
   for (const std::string *S :
        {&R.Device.Name, &R.Device.Arch, &R.Device.Driver, &R.Device.Runtime})
     W.str(*S);
+  W.u64(R.Omitted.Regions);
+  W.u64(R.Omitted.Bytes);
   std::string Answer;
   std::string Error = Launcher::get().request(MNEME_WIRE_RECORDED, W, Answer);
   Added = Error.empty() && Launcher::reader(Answer).u32();
@@ -407,11 +460,16 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
       std::string Error = F->error();
       return abandon(std::move(R), Error);
     }
+  // Another thread's may have come to its end first.
+  if (!keeps(*R, R->Id.Priority))
+    return discard(std::move(R));
   bool Added;
-  std::string Error = tellLauncher(*R, Added);
+  std::string Error = tellLauncher(*R, isCompetition(), Added);
   if (!Error.empty())
     return abandon(std::move(R), Error);
   std::lock_guard<std::mutex> Guard(Lock);
+  if (isCompetition())
+    return keep(*R);
   if (Added) {
     ++Recorded;
     return;
@@ -419,6 +477,31 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   // Another process has been faster.
   ++Held;
   --R->K->Records->Recordings;
+}
+
+/// The launcher holds \p R, in place of the one with the same dynamic hash.
+void Recorder::keep(const Recording &R) {
+  KernelRecords &Records = *R.K->Records;
+  std::map<uint64_t, double> &Kept = Records.Kept;
+  bool Replaced = !Kept.insert_or_assign(R.Id.DynamicHash, R.Id.Priority).second;
+  if (!Replaced && Kept.size() > Selection::get().maxRecordings()) {
+    auto Worst = std::min_element(
+        Kept.begin(), Kept.end(),
+        [](const auto &A, const auto &B) { return A.second < B.second; });
+    WireWriter W;
+    W.bytes(R.K->StaticHash.data(), R.K->StaticHash.size());
+    W.u64(Worst->first);
+    std::string Answer;
+    Launcher::get().request(MNEME_WIRE_WITHDRAW, W, Answer);
+    Kept.erase(Worst);
+    Replaced = true;
+  }
+  if (!Replaced) {
+    ++Recorded;
+    return;
+  }
+  --Records.Recordings;
+  ++PassedOver;
 }
 
 void Recorder::summarize() {
@@ -441,12 +524,19 @@ void Recorder::summarize() {
   }
   // With nowhere to record to, nothing was to be recorded.
   if (Launcher::get().directory().empty())
-    NotSelected = 0;
+    NotSelected = OtherRank = 0;
   for (const auto &[Reason, Times] :
        {std::pair<const char *, uint64_t>{"not selected", NotSelected},
-        {"same launch configuration recorded before", Repeated},
-        {"already in the output directory", Held},
+        {"of a rank that is not recorded", OtherRank},
+        {Selection::get().recordId() == RecordId::Scalars
+             ? "same launch configuration and scalars recorded before"
+             : "same launch configuration recorded before",
+         Repeated},
+        {MNEME_REASON_HELD, Held},
+        {"outside the regions to be recorded", OutsideRegions},
         {"among the first launches, to be skipped", AmongFirst},
+        {"not one of the launches to be recorded", NotListed},
+        {"others were picked", PassedOver},
         {"limit of recordings per kernel reached", OverLimit}})
     if (Times)
       Skipped[Reason] += Times;

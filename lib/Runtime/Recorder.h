@@ -18,6 +18,7 @@
 
 #include "AddressMap.h"
 #include "CudaTypes.h"
+#include "Selection.h"
 #include "SnapshotFile.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
@@ -28,8 +29,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include <regex.h>
 
 namespace mneme {
 
@@ -78,6 +77,22 @@ struct KernelRecords {
     bool Done = false, Held = false;
   };
   std::map<uint64_t, Instance> Instances;
+  /// Where launches compete: the priorities of those that are kept so far, by
+  /// dynamic hash.
+  std::map<uint64_t, double> Kept;
+};
+
+/// What the recorder calls a launch.
+struct LaunchId {
+  uint64_t DynamicHash = 0;
+  /// Where launches compete, the highest are kept. In nanoseconds, or a random
+  /// number; infinite before it is known.
+  double Priority = 0;
+};
+
+/// Memory that a recording leaves out.
+struct Omission {
+  uint64_t Regions = 0, Bytes = 0;
 };
 
 /// A recording under way: from the prologue to the epilogue.
@@ -94,10 +109,12 @@ struct Recording {
 
   Kernel *K = nullptr;
   LaunchShape Shape = {};
-  uint64_t DynamicHash = 0;
+  LaunchId Id;
+  unsigned Serial = 0; ///< Of this process.
   SnapshotFile Prologue, Epilogue;
   MnemeSnapshotHeader Header = {};
   std::vector<Region> Regions;
+  Omission Omitted;
   DeviceFacts Device;
 };
 
@@ -109,12 +126,10 @@ void forEachPointer(const Kernel &K, void **Args,
 /// on how the device's memory is read. Thread-safe.
 ///
 /// A recording: begin(), pages into Prologue and its close(), the launch,
-/// openEpilogue(), pages into Epilogue, finish(); or abandon() at any point.
+/// keeps(), openEpilogue(), pages into Epilogue, finish(); or abandon() at any
+/// point, or discard() where it is not kept.
 class Recorder {
 public:
-  Recorder();
-  ~Recorder();
-
   /// Whether launches of a kernel of this name are to be recorded at all.
   bool selects(const std::string &Name);
 
@@ -122,9 +137,14 @@ public:
   /// output directory holds launches with the dynamic hashes \p Held.
   KernelRecords &recordsOf(const Kernel &K, const std::vector<uint64_t> &Held);
 
-  /// Counts a launch. \returns whether it is to be recorded, and its dynamic
-  /// hash.
-  bool wants(Kernel &K, const LaunchShape &Shape, uint64_t &DynamicHash);
+  /// Counts a launch. \returns whether it is to be recorded, and what it is
+  /// called. Its arguments may be unknown: \p Args is null.
+  bool wants(Kernel &K, const LaunchShape &Shape, void **Args, LaunchId &Id);
+
+  /// Whether keeps() wants to know how long launches take.
+  static bool timesLaunches() {
+    return Selection::get().pick() == Pick::Slowest;
+  }
 
   /// Counts launches of a kernel that is not selected.
   void countUnselected(const std::string &Name, uint64_t Launches);
@@ -139,10 +159,20 @@ public:
   /// Opens the prologue of a launch whose memory is \p Regions of the arena.
   /// \returns null, with the reason counted, when that fails.
   std::unique_ptr<Recording> begin(Kernel &K, const LaunchShape &Shape,
-                                   uint64_t DynamicHash, void **Args,
+                                   const LaunchId &Id, void **Args,
                                    std::vector<Recording::Region> Regions,
                                    uint64_t ArenaBase, uint64_t ArenaSize,
                                    const Annotations &Notes);
+
+  /// The launch has happened, and took so long. \returns false when others are
+  /// to be kept instead.
+  bool keeps(Recording &R, uint64_t Nanoseconds);
+
+  /// Nanoseconds of a clock that never goes back.
+  static uint64_t now();
+
+  /// Counts a launch in place of which others are kept.
+  void discard(std::unique_ptr<Recording> R);
 
   static void openEpilogue(Recording &R);
 
@@ -163,20 +193,21 @@ public:
   void summarize();
 
 private:
-  bool matches(const std::string &Name);
+  static bool isCompetition() { return Selection::get().pick() != Pick::First; }
+  bool isBetter(const KernelRecords &R, const LaunchId &Id) const;
+  void keep(const Recording &R);
   void fail(const std::string &Name, const std::string &Reason);
 
   std::mutex Lock;
   std::map<std::string, KernelRecords> Kernels; ///< By static hash.
   /// Launches of those whose static hash nobody asked for.
   std::map<std::string, uint64_t> OtherKernels;
-  bool HaveFilter = false, BadFilter = false;
-  regex_t Filter;
-  uint64_t SkipFirst = 0;
-  unsigned MaxRecordings = 4;
+  unsigned LastSerial = 0;
+  uint64_t RandomState = 0;
   uint64_t Seen = 0, Recorded = 0, Nanoseconds = 0;
   // Why launches are not recorded: counters where that is frequent.
-  uint64_t NotSelected = 0, Repeated = 0, AmongFirst = 0, OverLimit = 0,
+  uint64_t NotSelected = 0, OtherRank = 0, Repeated = 0, AmongFirst = 0,
+           NotListed = 0, OutsideRegions = 0, OverLimit = 0, PassedOver = 0,
            Held = 0;
   std::map<std::string, uint64_t> Skipped;
   std::set<std::string> Told;

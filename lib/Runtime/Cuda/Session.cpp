@@ -92,7 +92,7 @@ std::string Session::bindTo(CUcontext C, const CudaRuntime &R) {
 
 std::string Session::reserve() {
   uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
-  uint64_t Size = integerFromEnv(MNEME_ENV_VA_SIZE, MNEME_ARENA_SIZE);
+  uint64_t Size = arenaSizeFromEnv();
   size_t Total = 0;
   if (CUresult E = Driver->DeviceTotalMem(&Total, Device))
     return "cannot ask for the size of device memory: " + Driver->describe(E);
@@ -227,6 +227,8 @@ Target &Session::targetOf(const Launch &L) {
 
 /// Whether launches of kernels with this name are to be recorded.
 bool Session::selects(const std::string &Name) {
+  if (!Selection::get().includesRank())
+    return false;
   std::string Error = Launcher::get().connect();
   if (Error.empty())
     return Records.selects(Name);

@@ -199,6 +199,7 @@ private:
   /// A recording on its way to the disk.
   struct Job {
     std::unique_ptr<Recording> R;
+    CUstream Stream = nullptr;
     std::vector<Part> Parts;
     /// Memory as it was before the launch, then room for flags and a table.
     Buffer Copies;
@@ -254,7 +255,7 @@ private:
   using Call = int (*)(void *);
   int launch(Target &T, const Launch &L, Call Original, void *Closure);
   std::string findObstacle(const Target &T, const Launch &L);
-  int record(Target &T, const Launch &L, uint64_t DynamicHash, Call Original,
+  int record(Target &T, const Launch &L, const LaunchId &Id, Call Original,
              void *Closure);
   std::string locate(const Target &T, const Launch &L, Job &J,
                      std::vector<Recording::Region> &Regions);
@@ -284,7 +285,8 @@ private:
   std::atomic<uint64_t> ArenaBase{0}, ArenaSize{0};
   std::atomic<unsigned> Captures{0};
   std::atomic<bool> Busy{false}; ///< A launch is being recorded.
-  std::atomic<bool> Off{false};  ///< Nothing more is recorded, or given out.
+  /// Nothing more is recorded, or given out.
+  std::atomic<bool> Off{!Selection::get().includesRank()};
   std::atomic<bool> PoolsAreShared{false};
 
   // Order: Lock, then WriterLock.

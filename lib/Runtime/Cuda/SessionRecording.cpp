@@ -53,8 +53,8 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
     Records.countUnknown(T.Name, T.Problem);
     return Forward();
   }
-  uint64_t DynamicHash;
-  if (!Records.wants(T.K, L.Shape, DynamicHash))
+  LaunchId Id;
+  if (!Records.wants(T.K, L.Shape, L.Args, Id))
     return Forward();
   std::string Obstacle = findObstacle(T, L);
   if (!Obstacle.empty()) {
@@ -62,7 +62,7 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
     return Forward();
   }
   // No memory comes or goes meanwhile, and nothing else is launched.
-  return record(T, L, DynamicHash, Original, Closure);
+  return record(T, L, Id, Original, Closure);
 }
 
 std::string Session::findObstacle(const Target &T, const Launch &L) {
@@ -159,7 +159,7 @@ private:
 };
 } // namespace
 
-int Session::record(Target &T, const Launch &L, uint64_t DynamicHash,
+int Session::record(Target &T, const Launch &L, const LaunchId &Id,
                     Call Original, void *Closure) {
   RecordingTime Time(Records);
   Flagged Recording(Busy);
@@ -186,11 +186,12 @@ int Session::record(Target &T, const Launch &L, uint64_t DynamicHash,
     Records.skip(T.K, Error);
     return Original(Closure);
   }
-  J.R = Records.begin(T.K, L.Shape, DynamicHash, L.Args, std::move(Regions),
+  J.R = Records.begin(T.K, L.Shape, Id, L.Args, std::move(Regions),
                       ArenaBase, ArenaSize, Notes);
   if (!J.R)
     return Original(Closure);
   J.R->Device = Facts;
+  J.Stream = L.Stream;
 
   uint64_t Memory = 0, NumFlags = 0;
   for (const Part &P : J.Parts) {
@@ -237,8 +238,44 @@ int Session::record(Target &T, const Launch &L, uint64_t DynamicHash,
   return Result;
 }
 
+namespace {
+/// Events around a launch, where its time matters.
+class LaunchTimer {
+public:
+  LaunchTimer(const CudaDriver &Driver, CUstream Stream)
+      : Driver(Driver), Stream(Stream) {
+    if (Recorder::timesLaunches() && !Driver.EventCreate(&Begin, 0) &&
+        !Driver.EventCreate(&End, 0))
+      Driver.EventRecord(Begin, Stream);
+  }
+  void stop() {
+    if (End)
+      Driver.EventRecord(End, Stream);
+  }
+  /// Once the device has done all. 0 where that is not known.
+  uint64_t nanoseconds() const {
+    float Milliseconds = 0;
+    if (!End || Driver.EventElapsedTime(&Milliseconds, Begin, End))
+      return 0;
+    return uint64_t(double(Milliseconds) * 1e6);
+  }
+  ~LaunchTimer() {
+    for (CUevent E : {Begin, End})
+      if (E)
+        Driver.EventDestroy(E);
+  }
+
+private:
+  const CudaDriver &Driver;
+  CUstream Stream;
+  CUevent Begin = nullptr, End = nullptr;
+};
+} // namespace
+
 bool Session::run(Job &J, Call Original, void *Closure, int &Result) {
+  LaunchTimer Timer(*Driver, J.Stream);
   Result = Original(Closure);
+  Timer.stop();
   if (Result) {
     abandon(J, "the launch failed");
     return false;
@@ -249,7 +286,11 @@ bool Session::run(Job &J, Call Original, void *Closure, int &Result) {
     abandon(J, "the launch failed: " + Driver->describe(E));
     return false;
   }
-  return true;
+  if (Records.keeps(*J.R, Timer.nanoseconds()))
+    return true;
+  giveBack(J.Copies);
+  Records.discard(std::move(J.R));
+  return false;
 }
 
 /// The pages of the copies that are not zero, or the live ones that differ from

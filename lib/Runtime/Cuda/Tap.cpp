@@ -419,11 +419,25 @@ static size_t numberOf(const MnemeHook *Object) {
   return NumObjects++;
 }
 
+/// What mneme/annotate.h and mneme/record.h call by name.
+static void *findInterface(const char *Name) {
+  return strcmp(Name, "__mneme_annotate")
+             ? findRegionFunction(Name)
+             : reinterpret_cast<void *>(__mneme_annotate);
+}
+
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
+  // A rank that is not recorded is left alone.
+  if (!Selection::get().includesRank())
+    return;
   for (MnemeHook *H = Begin; H < End; ++H) {
     // Zeros pad sections that linkers put together.
-    if (!H->Name || !H->Fn)
+    if (!H->Name)
       continue;
+    if (!H->Fn) {
+      H->Fn = findInterface(H->Name);
+      continue;
+    }
     auto Number = [&]() -> size_t {
       return leadsHere(*H) ? 0 : numberOf(Begin);
     };

@@ -3,7 +3,7 @@ import os
 import socket
 import struct
 
-HELLO, MODULE, INITIALIZE, KERNEL, RECORDED, SUMMARY = range(1, 7)
+HELLO, MODULE, INITIALIZE, KERNEL, RECORDED, SUMMARY, WITHDRAW = range(1, 8)
 
 
 def u32(value):
@@ -42,12 +42,13 @@ class Client:
 
 
 HASH = string(bytes(16))
-GREETING = u32(3) + u32(1) + string(b"host") + u64(1 << 40) + u64(1 << 20)
+VERSION = 4
+GREETING = u32(VERSION) + u32(1) + string(b"host") + string(b"") + u64(1 << 40) + u64(1 << 20)
 Client().ask("magic", HELLO, b"", magic=0)
 Client().ask("size", HELLO, b"", size=1 << 50)
 Client().ask("no greeting", SUMMARY, b"")
-Client().ask("version", HELLO, u32(99) + u32(1) + string(b"") + u64(0) + u64(0) + u32(0))
-Client().ask("short hello", HELLO, u32(3))
+Client().ask("version", HELLO, u32(99) + u32(1) + string(b"") + string(b"") + u64(0) + u64(0) + u32(0))
+Client().ask("short hello", HELLO, u32(VERSION))
 Client().ask("endless hello", HELLO, GREETING + u32(0xFFFFFFFF))
 client = Client()
 client.ask("hello", HELLO, GREETING + u32(1) + string(b"f") + u64(4096))
@@ -61,17 +62,19 @@ client.ask("short kernel", KERNEL, HASH)
 
 def recorded(name, prologue, grid=1):
     body = HASH + u64(0) + u32(grid) + 5 * u32(1) + u64(0) + u32(0)
-    body += string(prologue) + string(b"e") + u64(4096) + u64(4096) + u64(0) + u64(0)
-    client.ask(name, RECORDED, body + u32(0) + 4 * string(b""))
+    body += string(prologue) + string(b"e") + u32(0) + u64(4096) + u64(4096) + u64(0) + u64(0)
+    client.ask(name, RECORDED, body + u32(0) + 4 * string(b"") + 2 * u64(0))
 
 
 zeros = b"." + b"0" * 32 + b"." + b"0" * 16 + b".mneme"
 body = HASH + u64(0) + 6 * u32(1) + u64(0) + u32(0)
 body += string(b"DeviceState.prologue" + zeros + b".1")
-body += string(b"DeviceState.epilogue" + zeros + b".1") + u64(4096) + u64(4096) + u64(0) + u64(0)
-client.ask("no kernel", RECORDED, body + u32(0) + 4 * string(b""))
+body += string(b"DeviceState.epilogue" + zeros + b".1.2") + u32(0) + u64(4096) + u64(4096) + u64(0) + u64(0)
+client.ask("no kernel", RECORDED, body + u32(0) + 4 * string(b"") + 2 * u64(0))
 recorded("wrong names", b"../p")
 recorded("zero grid", b"p", grid=0)
+client.ask("short withdrawal", WITHDRAW, HASH)
+client.ask("nothing to withdraw", WITHDRAW, HASH + u64(0))
 client.ask("short summary", SUMMARY, u64(0))
 client.ask("summary", SUMMARY, 3 * u64(0) + u32(0) + u32(0) + u64(0))
 

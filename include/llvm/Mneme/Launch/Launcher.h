@@ -20,12 +20,43 @@
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace llvm {
 namespace mneme {
 
 enum class LaunchDevice { Auto, Host, Cuda };
+
+/// Which launches are recorded, and what of them; in the words of the options
+/// of llvm-mneme-record.
+struct LaunchSelection {
+  /// POSIX extended regular expression on the symbol or the demangled name;
+  /// empty selects every kernel.
+  std::string KernelRegex;
+  uint64_t Skip = 0; ///< First launches of each kernel not to record.
+  /// The only launches of each kernel to record, from 1 ("3,10-12,100-"); empty
+  /// for all.
+  std::string Launches;
+  uint64_t MaxRecordings = 4;       ///< Of each kernel; 0 = no limit.
+  std::string RecordId = "launch";  ///< What tells launches apart.
+  std::string Pick = "first";       ///< Which of too many.
+  /// Of a distributed run: "all", or a list; empty for the first one.
+  std::string Ranks;
+  /// Only within regions (mneme/record.h) whose name matches this; empty where
+  /// regions do not matter.
+  std::string RegionRegex;
+  /// Leave memory out that neither arguments nor globals lead to.
+  bool Reachable = false;
+
+  /// Error when something is not what it should be, by the option's name.
+  Error check() const;
+  /// What tells the runtime: names and values.
+  std::vector<std::pair<std::string, std::string>> environment() const;
+  /// What the dynamic hash covers besides the launch's configuration, as in
+  /// DynamicHashInputs; empty for nothing.
+  StringRef hashInput() const;
+};
 
 struct LaunchOptions {
   /// Program, looked up in PATH, and its arguments.
@@ -39,11 +70,7 @@ struct LaunchOptions {
   /// application starts while the driver still tells which GPUs there are.
   std::string CudaNode = "/dev/nvidiactl";
   HostOptions Host;
-  /// POSIX extended regular expression on the symbol or the demangled name;
-  /// empty selects every kernel.
-  std::string KernelRegex;
-  uint64_t Skip = 0;          ///< First launches of each kernel not to record.
-  uint64_t MaxRecordings = 4; ///< Of each kernel; 0 = no limit.
+  LaunchSelection Selection;
   uint64_t VASize = MNEME_ARENA_SIZE; ///< Bytes of address space for the arena.
   double TimeoutSeconds = 0;          ///< Of one launch; 0 = none.
   bool Record = true;                 ///< False: only run on the device.

@@ -47,6 +47,8 @@ struct RecordedInstance {
       1; ///< Launches with this dynamic hash, recorded or not.
   bool Cooperative = false; ///< All blocks at once, for grid.sync().
   RecordedDevice Device = {};
+  /// Memory that is not in the snapshots, because nothing led to it.
+  uint64_t OmittedRegions = 0, OmittedBytes = 0;
 };
 
 /// One kernel: the contents of <static hash>.json.

@@ -18,9 +18,11 @@
 ///
 /// Every answer begins with a string: empty, or what went wrong. Then:
 ///
-///   Hello       u32 version, u32 pid, string device ("host", "cuda"), u64 code
-///               base, u64 code size, u32 count, {string name, u64 address} of
-///               mneme_host_symbols; zeros but for the host
+///   Hello       u32 version, u32 pid, string device ("host", "cuda"), string
+///               environment variable that holds the rank in a distributed run,
+///               else empty; u64 code base, u64 code size, u32 count, {string
+///               name, u64 address} of mneme_host_symbols; zeros but for the
+///               host
 ///     answer    string staging folder, on the file system of the output
 ///               directory; empty when nothing is to be recorded
 ///   LoadModule  bytes hash(16), bytes payload (whole, as in the executable)
@@ -41,12 +43,17 @@
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
 ///               block[3], u64 dynamic shared, u32 cooperative, string prologue,
 ///               string epilogue (file names in the staging folder: the final
-///               names, a period, digits), u64 arena base, u64 arena size, u64
+///               names, a period, digits and periods), u32 tentative (1: may
+///               still be replaced, by another Recorded with the same hashes, or
+///               withdrawn), u64 arena base, u64 arena size, u64
 ///               stored bytes, u64 raw bytes, u32 count, {string name, u64
 ///               address, u64 size} of variables; string device, string
-///               architecture, string driver, string runtime (empty: host)
+///               architecture, string driver, string runtime (empty: host);
+///               u64 number and u64 bytes of regions left out
 ///     answer    u32 1, or 0 when the output directory holds that launch
 ///               already
+///   Withdraw    bytes static hash, u64 dynamic hash of a tentative launch
+///     answer    nothing more
 ///   Summary     at exit: u64 launches seen, recorded, skipped; u32 count,
 ///               {bytes static hash or empty, string kernel, u64 dynamic hash,
 ///               u64 occurrences}; u32 count, {string reason, u64 times}; u64
@@ -66,19 +73,32 @@
 #include <string>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 3u
+#define MNEME_WIRE_VERSION 4u
 
 /// What the launcher tells the runtime in its environment; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
+/// The rest has the form of llvm-mneme-record's options, whose defaults they
+/// are, too.
 /* POSIX extended regular expression, searched in the symbol and in the
    demangled name; empty selects every kernel */
 #define MNEME_ENV_KERNELS "MNEME_KERNELS"
 #define MNEME_ENV_SKIP                                                         \
   "MNEME_SKIP" /* first launches of each kernel not recorded */
-#define MNEME_ENV_MAX_RECORDINGS "MNEME_MAX_RECORDINGS" /* per kernel */
-#define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"               /* arena, bytes */
+#define MNEME_ENV_LAUNCHES "MNEME_LAUNCHES" /* numbers from 1; empty: all */
+#define MNEME_ENV_MAX_RECORDINGS                                               \
+  "MNEME_MAX_RECORDINGS" /* per kernel; 0: no limit */
+#define MNEME_ENV_RECORD_ID "MNEME_RECORD_ID" /* a word of Selection.def */
+#define MNEME_ENV_PICK "MNEME_PICK"           /* a word of Selection.def */
+#define MNEME_ENV_RANKS "MNEME_RANKS"         /* empty: the first */
+#define MNEME_ENV_REGIONS                                                      \
+  "MNEME_RECORD_REGIONS" /* like MNEME_KERNELS; empty: regions do not matter */
+#define MNEME_ENV_REACHABLE "MNEME_REACHABLE" /* 1: leave other memory out */
+#define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"     /* arena, GiB */
 #define MNEME_ENV_TIMEOUT                                                      \
   "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
+
+/// Why a launch is skipped, where the launcher knows it better.
+#define MNEME_REASON_HELD "already in the output directory"
 
 enum MnemeWireType : uint32_t {
   MNEME_WIRE_HELLO = 1,
@@ -87,6 +107,7 @@ enum MnemeWireType : uint32_t {
   MNEME_WIRE_LOAD_KERNEL = 4,
   MNEME_WIRE_RECORDED = 5,
   MNEME_WIRE_SUMMARY = 6,
+  MNEME_WIRE_WITHDRAW = 7,
 };
 
 struct MnemeWireHeader {

@@ -1,0 +1,175 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Selection.h"
+#include "Environment.h"
+#include "llvm/Mneme/Runtime/Wire.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cxxabi.h>
+
+using namespace mneme;
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+Pattern::~Pattern() {
+  if (Compiled)
+    regfree(&Regex);
+}
+
+void Pattern::compile(const char *Text, const char *What) {
+  int E = regcomp(&Regex, Text, REG_EXTENDED | REG_NOSUB);
+  Compiled = !E;
+  Bad = E;
+  if (!E)
+    return;
+  char Message[128];
+  regerror(E, &Regex, Message, sizeof(Message));
+  fprintf(stderr, "mneme: error: invalid pattern '%s' of %s: %s\n", Text, What,
+          Message);
+}
+
+bool Pattern::matches(const char *Text) const {
+  return !Compiled ? !Bad : !regexec(&Regex, Text, 0, nullptr, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// The environment
+//===----------------------------------------------------------------------===//
+
+static std::string textFromEnv(const char *Name) {
+  const char *S = getenv(Name);
+  return S ? S : "";
+}
+
+/// \returns \p Default where \p Name is not set, or no word of \p Words, which
+/// is told.
+template <size_t N>
+static unsigned wordFromEnv(const char *Name, const char *const (&Words)[N]) {
+  std::string Text = textFromEnv(Name);
+  for (unsigned I = 0; I != N; ++I)
+    if (Text == Words[I])
+      return I;
+  if (!Text.empty())
+    fprintf(stderr, "mneme: warning: %s: unknown word '%s'\n", Name,
+            Text.c_str());
+  return 0;
+}
+
+static const char *const RecordIdNames[] = {
+#define RECORD_ID(Id, Name, Input, Help) Name,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
+static const char *const PickNames[] = {
+#define PICK(Id, Name, Help) Name,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
+static void warnOf(const char *Variable, const std::string &Problem) {
+  if (!Problem.empty())
+    fprintf(stderr, "mneme: warning: %s: %s\n", Variable, Problem.c_str());
+}
+
+Selection::Selection() {
+  RankChoice Ranks;
+  warnOf(MNEME_ENV_RANKS, Ranks.parse(textFromEnv(MNEME_ENV_RANKS)));
+  IncludesRank = Ranks.includesThisProcess();
+  std::string Text = textFromEnv(MNEME_ENV_KERNELS);
+  if (!Text.empty())
+    Kernels.compile(Text.c_str(), "kernels");
+  Text = textFromEnv(MNEME_ENV_REGIONS);
+  OnlyRegions = !Text.empty();
+  if (OnlyRegions)
+    Regions.compile(Text.c_str(), "regions");
+  Text = textFromEnv(MNEME_ENV_LAUNCHES);
+  ListsLaunches = !Text.empty();
+  if (ListsLaunches)
+    warnOf(MNEME_ENV_LAUNCHES, Launches.parse(Text));
+  Skip = integerFromEnv(MNEME_ENV_SKIP, 0);
+  MaxRecordings = integerFromEnv(MNEME_ENV_MAX_RECORDINGS, 4);
+  if (!MaxRecordings)
+    MaxRecordings = UINT64_MAX;
+  Id = RecordId(wordFromEnv(MNEME_ENV_RECORD_ID, RecordIdNames));
+  TheirPick = Pick(wordFromEnv(MNEME_ENV_PICK, PickNames));
+  ReachableOnly = integerFromEnv(MNEME_ENV_REACHABLE, 0);
+}
+
+const Selection &Selection::get() {
+  // Never destroyed: applications exit in any order.
+  static const Selection &S = *new Selection;
+  return S;
+}
+
+bool Selection::matchesKernel(const std::string &Name) const {
+  if (Kernels.matches(Name.c_str()))
+    return true;
+  int Status;
+  char *Demangled =
+      abi::__cxa_demangle(Name.c_str(), nullptr, nullptr, &Status);
+  bool Match = Demangled && Kernels.matches(Demangled);
+  free(Demangled);
+  return Match;
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The regions that a thread is in.
+struct OpenRegions {
+  /// Deeper ones count as part of the one that they are in.
+  static constexpr unsigned MaxDepth = 64;
+  unsigned Depth = 0;
+  uint64_t Matching = 0; ///< One bit per depth.
+};
+} // namespace
+
+static thread_local OpenRegions Open;
+
+bool Selection::inRegion() const { return !OnlyRegions || Open.Matching; }
+
+extern "C" __attribute__((visibility("default"))) void
+__mneme_record_begin(const char *Name) {
+  const Pattern *Wanted = Selection::get().regions();
+  if (!Wanted)
+    return;
+  if (Open.Depth < OpenRegions::MaxDepth &&
+      Wanted->matches(Name ? Name : ""))
+    Open.Matching |= uint64_t(1) << Open.Depth;
+  ++Open.Depth;
+}
+
+extern "C" __attribute__((visibility("default"))) void __mneme_record_end() {
+  if (!Selection::get().regions())
+    return;
+  if (!Open.Depth) {
+    static bool Told = false;
+    if (!Told)
+      fprintf(stderr, "mneme: warning: mneme_record_end without a "
+                      "mneme_record_begin in the same thread\n");
+    Told = true;
+    return;
+  }
+  --Open.Depth;
+  if (Open.Depth < OpenRegions::MaxDepth)
+    Open.Matching &= ~(uint64_t(1) << Open.Depth);
+}
+
+void *mneme::findRegionFunction(const char *Name) {
+  if (!strcmp(Name, "__mneme_record_begin"))
+    return reinterpret_cast<void *>(__mneme_record_begin);
+  if (!strcmp(Name, "__mneme_record_end"))
+    return reinterpret_cast<void *>(__mneme_record_end);
+  return nullptr;
+}

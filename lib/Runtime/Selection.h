@@ -1,0 +1,93 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Which launches are to be recorded, as far as the user has said: what the
+/// launcher has put into the environment, and the regions of mneme/record.h.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_SELECTION_H
+#define MNEME_LIB_RUNTIME_SELECTION_H
+
+#include "llvm/Mneme/Runtime/Ranks.h"
+
+#include <cstdint>
+#include <string>
+
+#include <regex.h>
+
+namespace mneme {
+
+enum class RecordId {
+#define RECORD_ID(Id, Name, Input, Help) Id,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
+enum class Pick {
+#define PICK(Id, Name, Help) Id,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
+/// An extended regular expression; without one, everything matches.
+class Pattern {
+public:
+  Pattern() = default;
+  Pattern(const Pattern &) = delete;
+  Pattern &operator=(const Pattern &) = delete;
+  ~Pattern();
+  /// \p What it is of, for the error message when it is none: then nothing
+  /// matches.
+  void compile(const char *Text, const char *What);
+  bool matches(const char *Text) const;
+
+private:
+  bool Compiled = false, Bad = false;
+  regex_t Regex;
+};
+
+class Selection {
+public:
+  static const Selection &get();
+
+  /// Whether this process is a rank that is recorded.
+  bool includesRank() const { return IncludesRank; }
+  /// Whether \p Name, or what it reads as, matches the kernels' pattern.
+  bool matchesKernel(const std::string &Name) const;
+  /// Whether the calling thread is where launches are to be recorded.
+  bool inRegion() const;
+  /// Whether the \p Number-th launch of a kernel, from 1, is one to be recorded.
+  bool includesLaunch(uint64_t Number) const {
+    return !ListsLaunches || Launches.contains(Number);
+  }
+
+  uint64_t skip() const { return Skip; }
+  uint64_t maxRecordings() const { return MaxRecordings; }
+  RecordId recordId() const { return Id; }
+  Pick pick() const { return TheirPick; }
+  bool reachableOnly() const { return ReachableOnly; }
+  const Pattern *regions() const { return OnlyRegions ? &Regions : nullptr; }
+
+private:
+  Selection();
+
+  bool IncludesRank = true, ListsLaunches = false, OnlyRegions = false,
+       ReachableOnly = false;
+  Pattern Kernels, Regions;
+  NumberList Launches;
+  uint64_t Skip = 0, MaxRecordings = 0;
+  RecordId Id = RecordId::Launch;
+  Pick TheirPick = Pick::First;
+};
+
+/// What mneme/record.h calls by name: \returns the function, or null.
+void *findRegionFunction(const char *Name);
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_SELECTION_H
