@@ -113,10 +113,12 @@ Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
   Stage(describeStage(ReplayStage::Open),
         getStageLimit(Base, ReplayStage::Open));
   DeviceName = Name.str();
+  HeldAddresses Held(Plans[0]->state().regions());
   if (Error E = mneme::openDevice(Name).moveInto(Keeper))
     return std::move(E);
   if (Error E = openSession(0))
     return std::move(E);
+  Session->hold(std::move(Held));
   Opened Result;
   Result.Description["name"] = json::fixUTF8(Keeper->getName());
   Result.Description["arch"] = json::fixUTF8(Keeper->getArch());

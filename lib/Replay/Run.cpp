@@ -661,6 +661,7 @@ ReplaySession::create(const ReplayPlan &Plan, StageFn Report) {
   if (!Plan.options().Execute)
     return create(Plan, std::unique_ptr<Device>());
   Report(ReplayStage::Open);
+  HeldAddresses Held(Plan.state().regions());
   double OpenTime = 0;
   Expected<std::unique_ptr<Device>> D = [&] {
     ScopedTimer Timer(OpenTime);
@@ -671,8 +672,10 @@ ReplaySession::create(const ReplayPlan &Plan, StageFn Report) {
     return D.takeError();
   Expected<std::unique_ptr<ReplaySession>> Session =
       create(Plan, std::move(*D));
-  if (Session)
+  if (Session) {
     (*Session)->OpenTime = OpenTime;
+    (*Session)->hold(std::move(Held));
+  }
   return Session;
 }
 
@@ -734,6 +737,7 @@ Error ReplaySession::prepare(StageFn Report) {
     return Error::success();
   Report(ReplayStage::Prepare);
   ScopedTimer Timer(PrepareTime);
+  Held.release();
   Expected<Replayer> Created = Replayer::create(Plan.state(), *D);
   if (!Created)
     return Created.takeError();

@@ -25,6 +25,7 @@
 #include "gtest/gtest.h"
 #include <functional>
 #include <map>
+#include <sys/mman.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -154,6 +155,41 @@ TEST_F(ReplayTest, WithoutComparisonEverythingIsRestored) {
   ASSERT_THAT_EXPECTED(R->launch(Kernel, {}), Succeeded());
   ASSERT_THAT_ERROR(R->restore(), Succeeded());
   EXPECT_EQ(D.Memory[Base + Page + 1], 0);
+}
+
+TEST(HeldAddresses, KeepsThemFreeUntilTheyAreWanted) {
+  constexpr uint64_t Outside = 0x6f0000200000, Granule = 2 << 20;
+  std::vector<RecordedRegion> Regions(4);
+  Regions[0].Info.Address = Outside - Granule; // of the arena
+  Regions[1].Info.Address = Outside + 1000;
+  Regions[2].Info.Address = Outside + Granule - 4;
+  Regions[3].Info.Address = Outside + 8 * Granule;
+  for (RecordedRegion &R : Regions) {
+    R.Info.Size = 8;
+    R.Info.Kind = MNEME_REGION_PINNED;
+  }
+  Regions[0].Info.Kind = MNEME_REGION_HEAP;
+  auto IsFree = [](uint64_t Address) {
+    void *Wanted = reinterpret_cast<void *>(Address);
+    void *Got = mmap(Wanted, Page, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (Got != MAP_FAILED)
+      munmap(Got, Page);
+    return Got == Wanted;
+  };
+  HeldAddresses Held(Regions);
+  EXPECT_TRUE(IsFree(Outside - Page));
+  EXPECT_FALSE(IsFree(Outside));
+  EXPECT_FALSE(IsFree(Outside + 2 * Granule - Page));
+  EXPECT_TRUE(IsFree(Outside + 2 * Granule));
+  EXPECT_FALSE(IsFree(Outside + 8 * Granule));
+  // What is there already stays as it is.
+  HeldAddresses Others(Regions);
+  Others = HeldAddresses();
+  EXPECT_FALSE(IsFree(Outside));
+  Held.release();
+  EXPECT_TRUE(IsFree(Outside));
+  EXPECT_TRUE(IsFree(Outside + 8 * Granule));
 }
 
 TEST_F(ReplayTest, PlanFollowsTheRecording) {

@@ -16,6 +16,7 @@
 #define LLVM_MNEME_REPLAY_SESSION_H
 
 #include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Replay/HeldAddresses.h"
 
 namespace llvm {
 namespace mneme {
@@ -72,6 +73,9 @@ public:
   create(const ReplayPlan &Plan, std::unique_ptr<Device> D);
   ~ReplaySession();
 
+  /// What was held while the device opened, until its memory is made.
+  void hold(HeldAddresses Addresses) { Held = std::move(Addresses); }
+
   /// Null when the plan only compiles.
   Device *device() const { return D.get(); }
 
@@ -112,6 +116,7 @@ private:
   std::unique_ptr<Device> D;
   std::unique_ptr<SampleMachine> Machine;
   std::unique_ptr<Measurer> TheMeasurer;
+  HeldAddresses Held; ///< Until then:
   std::optional<Replayer> Memory; ///< From the first run on.
   LoadedKernels Kernels;
   std::optional<GPUTimer> Timer; ///< That was chosen last.
