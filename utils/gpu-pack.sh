@@ -66,10 +66,22 @@ examples examples
 examples examples-static -DCMAKE_CXX_FLAGS=--no-offload-new-driver \
   "-DCUDART:STRING=$CUDA_PATH/lib64/libcudart_static.a;dl;rt;pthread"
 
+# Programs of the tests that check themselves, whatever the GPU.
+rm -rf "$work/memory"
+mkdir -p "$work/memory"
+for name in pools host-memory; do
+  clang=(clang++-22 -O2 --cuda-path="$CUDA_PATH" --offload-arch=sm_90 -Wno-unknown-cuda-version
+    -isystem "$CUDA_PATH/include/cccl" -fpass-plugin="$BUILD/lib/MnemePass.so"
+    "$ROOT/test/Runtime/Cuda/$name.cu")
+  "${clang[@]}" -L"$CUDA_PATH/lib64" -lcudart -o "$work/memory/$name"
+  "${clang[@]}" "$CUDA_PATH/lib64/libcudart_static.a" -ldl -lrt -lpthread \
+    -o "$work/memory/$name-static"
+done
+
 # One folder, laid out as the build folder is.
 pack=$work/mneme-gpu libs=$work/mneme-gpu-libs
 rm -rf "$pack" "$libs"
-mkdir -p "$pack"/{bin,lib,tests,examples,examples-static,programs,utils,benchmarks} \
+mkdir -p "$pack"/{bin,lib,tests,examples,examples-static,memory,programs,utils,benchmarks} \
   "$libs"/{lib,lib-fallback}
 cp "$BUILD"/bin/llvm-mneme-* "$pack/bin/"
 for file in "$BUILD"/bin/mneme-bench-*; do
@@ -84,13 +96,14 @@ for variant in examples examples-static; do
     cp "$work/$variant/$name" "$pack/$variant/"
   done
 done
+cp "$work"/memory/* "$pack/memory/"
 # The programs that benchmarks/run.py starts.
 (cd "$BUILD/benchmarks" && find . -type f -executable ! -name '*.so' ! -path '*/CMakeFiles/*') |
   while read -r file; do
     install -D "$BUILD/benchmarks/$file" "$pack/benchmarks/$file"
   done
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
-cp "$ROOT"/utils/{gpu-*,rst.py} "$pack/utils/"
+cp "$ROOT"/utils/{gpu-*,rst.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" "$pack/utils/"
 if [ -n "$programs" ]; then
   find "$programs" -maxdepth 1 -type f -executable -exec cp -t "$pack/programs" {} +
 fi

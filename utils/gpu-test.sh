@@ -4,8 +4,8 @@
 #   utils/gpu-test.sh [options] <folder of the archives>
 #
 #   --limit=S         seconds for everything (default: 540)
-#   --steps=A,B,...   of smoke, examples, hecbench, bench, tune (default: all but tune,
-#                     in this order)
+#   --steps=A,B,...   of smoke, memory, examples, hecbench, bench, tune (default: all but
+#                     tune, in this order)
 #   --output=DIR      results: report.txt, log.txt, JSON (default: mneme-gpu-results)
 #   --work=DIR        where to unpack and to record (default: /tmp/mneme-gpu)
 #   --device=NAME     cuda:0 (default); what else replays is found by the tools
@@ -16,7 +16,7 @@
 #
 # Exits with 0 when every step did, with 1 when one failed or there was no time for it.
 set -uo pipefail
-limit=540 steps=smoke,examples,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
+limit=540 steps=smoke,memory,examples,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
 device=cuda:0 only= bench=gpu tune=rates,launches,speedups tune_options= archives=
 die() {
   echo "gpu-test: error: $*" >&2
@@ -114,6 +114,31 @@ smoke() {
   return $status
 }
 
+# Programs with memory of every kind: alone, recorded, replayed here and on the host.
+memory() {
+  local status=0 program name folder out device_name
+  say "== memory"
+  for program in "$work"/memory/*; do
+    name=$(basename "$program") folder=$work/run-memory/$name
+    rm -rf "$folder"
+    out=$(limited 60 "$program" 2>&1) || status=1
+    say "$name: ${out##*$'\n'}"
+    out=$(limited 60 "$work/bin/llvm-mneme-record" --device=cuda -o "$folder" -- \
+      "$program" arena 2>&1) || status=1
+    printf '%s\n' "$out" >>"$log"
+    printf '%s\n' "$out" | grep -v '^mneme: .* s spent' | grep '^all is well\|^mneme\|\.cu:' |
+      sed 's/^/    /' | tee -a "$report"
+    for device_name in "$device" "offload:${device#*:}" host; do
+      out=$(limited 120 python3 "$work/utils/replay-all.py" "$work/bin/llvm-mneme-replay" \
+        "$folder" "$device_name" 2>&1) || status=1
+      printf '%s\n' "$out" >>"$log"
+      say "    $device_name: $(printf '%s\n' "$out" | sed 's/.*: //' | sort | uniq -c | tr -s ' \n' ' ')"
+      printf '%s\n' "$out" | grep -qv ': Match$' && status=1
+    done
+  done
+  return $status
+}
+
 examples() {
   local status=0 devices
   devices=$device,offload:${device#*:},host
@@ -155,7 +180,7 @@ tune() {
 
 failed=
 for step in ${steps//,/ }; do
-  case $step in smoke | examples | hecbench | bench | tune) ;; *) die "unknown step '$step'" ;; esac
+  case $step in smoke | memory | examples | hecbench | bench | tune) ;; *) die "unknown step '$step'" ;; esac
   start=$SECONDS
   "$step" || failed="$failed $step"
   say "-- $step: $((SECONDS - start)) s"

@@ -12,17 +12,21 @@ lines = []
 for path in sorted(glob.glob(folder + "/*.json")):
     kernel = json.load(open(path))
     for name, launch in kernel["instances"].items():
-        out = subprocess.run(
+        run = subprocess.run(
             replay.split() + [path, "--device=" + device, "--record-id=" + name],
             stdout=subprocess.PIPE,
-        ).stdout
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
         lines.append(
             "%s grid %d%s: %s"
             % (
                 kernel["DemangledName"].split("(")[0],
                 launch["GridDims"]["x"],
                 " cooperative" if launch.get("Cooperative") else "",
-                json.loads(out)["Result"]["verdict"],
+                json.loads(run.stdout)["Result"]["verdict"]
+                if run.stdout
+                else run.stderr.strip().splitlines()[-1],
             )
         )
 print("\n".join(sorted(lines)))
