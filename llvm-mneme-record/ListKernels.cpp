@@ -14,8 +14,9 @@
 #include "Commands.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Demangle/Demangle.h"
-#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -37,12 +38,61 @@ static cl::opt<std::string>
                cl::desc("Write each module's bitcode to dir/<IR hash>.bc"),
                cl::value_desc("dir"), cl::sub(ListKernelsCommand),
                cl::cat(RecordCategory));
+static cl::opt<bool> StaticHash(
+    "static-hash",
+    cl::desc("Link and cut out each kernel as a recording does, and print its "
+             "static hash, or why it cannot be recorded"),
+    cl::sub(ListKernelsCommand), cl::cat(RecordCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(ListKernelsCommand),
                                cl::cat(RecordCategory));
 
-static void printKernel(const Payload &P, const PayloadKernel &K) {
-  outs() << "  " << demangle(K.Name) << '\n'
+namespace {
+/// A kernel as a recording would have it.
+struct KernelCode {
+  std::string StaticHash;
+  std::string Problem; ///< Why there is none.
+};
+} // namespace
+
+static Expected<std::string> computeHash(const DeviceLink &Link, size_t Unit,
+                                         StringRef Kernel) {
+  Expected<std::unique_ptr<Module>> M = Link.extract(Unit, Kernel);
+  if (!M)
+    return M.takeError();
+  if (Link.units()[Unit].IsRDC)
+    if (Error E = checkComplete(**M))
+      return std::move(E);
+  return computeStaticHash(**M);
+}
+
+/// The kernels of all of \p Payloads, in their order.
+static std::vector<KernelCode> findCode(ArrayRef<Payload> Payloads) {
+  std::vector<KernelCode> All;
+  for (size_t I = 0; I != Payloads.size(); ++I) {
+    LLVMContext Context;
+    size_t Unit = 0;
+    Expected<DeviceLink> Link = DeviceLink::create(
+        selectUnits(Payloads, I, Unit), Context);
+    std::string Problem = Link ? "" : toString(Link.takeError());
+    for (const PayloadKernel &K : Payloads[I].Kernels) {
+      KernelCode Code = {"", Problem};
+      if (Problem.empty()) {
+        Expected<std::string> Hash = computeHash(*Link, Unit, K.Name);
+        if (Hash)
+          Code.StaticHash = *Hash;
+        else
+          Code.Problem = toString(Hash.takeError());
+      }
+      All.push_back(std::move(Code));
+    }
+  }
+  return All;
+}
+
+static void printKernel(const Payload &P, const PayloadKernel &K,
+                        const KernelCode *Code) {
+  outs() << "  " << demangleSymbol(K.Name) << '\n'
          << "    symbol:    " << K.Name << '\n'
          << "    arguments: ";
   if (K.Args.empty())
@@ -54,25 +104,34 @@ static void printKernel(const Payload &P, const PayloadKernel &K) {
          << "    source:    " << P.Source << ", -O" << P.OptLevel
          << (P.IsRDC ? ", relocatable" : "") << '\n'
          << "    IR hash:   " << P.Hash << '\n';
+  if (Code && Code->Problem.empty())
+    outs() << "    static:    " << Code->StaticHash << '\n';
+  else if (Code)
+    outs() << "    static:    none, " << Code->Problem << '\n';
 }
 
 static json::Value makeJSON(StringRef File, const Payload &P,
-                            const PayloadKernel &K) {
+                            const PayloadKernel &K, const KernelCode *Code) {
   static constexpr StringLiteral Kinds[] = {"value", "pointer", "aggregate"};
   json::Array Args;
   for (const KernelArg &A : K.Args)
     Args.push_back(json::Object{
         {"Size", A.Size}, {"Offset", A.Offset}, {"Kind", Kinds[A.Kind]}});
-  return json::Object{{"File", json::fixUTF8(File)},
-                      {"KernelName", json::fixUTF8(K.Name)},
-                      {"DemangledName", json::fixUTF8(demangle(K.Name))},
-                      {"Args", std::move(Args)},
-                      {"Triple", json::fixUTF8(P.Triple)},
-                      {"Arch", json::fixUTF8(P.Arch)},
-                      {"OptLevel", std::string(1, P.OptLevel)},
-                      {"RDC", P.IsRDC},
-                      {"Source", json::fixUTF8(P.Source)},
-                      {"IRHash", P.Hash}};
+  json::Object O{{"File", json::fixUTF8(File)},
+                 {"KernelName", json::fixUTF8(K.Name)},
+                 {"DemangledName", json::fixUTF8(demangleSymbol(K.Name))},
+                 {"Args", std::move(Args)},
+                 {"Triple", json::fixUTF8(P.Triple)},
+                 {"Arch", json::fixUTF8(P.Arch)},
+                 {"OptLevel", std::string(1, P.OptLevel)},
+                 {"RDC", P.IsRDC},
+                 {"Source", json::fixUTF8(P.Source)},
+                 {"IRHash", P.Hash}};
+  if (Code && Code->Problem.empty())
+    O["StaticHash"] = Code->StaticHash;
+  else if (Code)
+    O["Problem"] = json::fixUTF8(Code->Problem);
+  return O;
 }
 
 static Error extract(const Payload &P) {
@@ -100,12 +159,19 @@ Expected<int> mneme::runListKernels() {
     if (!PrintJSON)
       outs() << File << ": " << Count << (Count == 1 ? " kernel" : " kernels")
              << '\n';
+    std::vector<KernelCode> Code;
+    if (StaticHash)
+      Code = findCode(*Payloads);
+    const KernelCode *Next = StaticHash ? Code.data() : nullptr;
     for (const Payload &P : *Payloads) {
-      for (const PayloadKernel &K : P.Kernels)
+      for (const PayloadKernel &K : P.Kernels) {
         if (PrintJSON)
-          All.push_back(makeJSON(File, P, K));
+          All.push_back(makeJSON(File, P, K, Next));
         else
-          printKernel(P, K);
+          printKernel(P, K, Next);
+        if (Next)
+          ++Next;
+      }
       if (!ExtractDir.empty())
         if (Error E = extract(P))
           return std::move(E);

@@ -9,7 +9,7 @@
 #include "Recorder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Demangle/Demangle.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
@@ -130,7 +130,7 @@ void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
     return;
   RecordedKernel &F = It->second.File;
   F.KernelName = K.Name;
-  F.DemangledName = demangle(K.Name);
+  F.DemangledName = demangleSymbol(K.Name);
   F.StaticHash = Hash;
   F.Triple = K.Triple;
   F.Arch = K.Arch;
@@ -301,7 +301,7 @@ void Recorder::print(raw_ostream &OS) const {
     OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", "kernel", "instances",
                   "launches", "memory", "on disk");
     for (const auto &[Key, R] : Rows)
-      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", demangle(Key.first),
+      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", demangleSymbol(Key.first),
                     R.Instances, R.Launches, formatBytes(R.Raw),
                     formatBytes(R.Stored));
   }

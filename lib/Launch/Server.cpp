@@ -48,8 +48,8 @@ struct Server::Connection {
   uint64_t CodeBase = 0, CodeSize = 0;
   uint64_t CodeUsed = 0;
   StringMap<uint64_t> Symbols;
-  /// Addresses of the variables of each initialized module.
-  std::map<Hash, StringMap<uint64_t>> Variables;
+  /// Addresses of the variables of each initialized copy of a module.
+  std::map<std::pair<Hash, uint32_t>, StringMap<uint64_t>> Variables;
   StringSet<> Recorded; ///< "<static hash>.<dynamic hash>"
   std::map<std::string, TentativeLaunch> Tentative; ///< Likewise.
 
@@ -57,9 +57,8 @@ struct Server::Connection {
   std::optional<Worker> Job;
   uint32_t JobType = 0;
   Hash JobModule = {};
-  std::string JobKernel;
-  bool JobForHost = false;
-  std::string JobPayload;
+  KernelKey JobKernel;
+  std::vector<std::string> JobPayloads;
 };
 
 Server::Server(Recorder &Records, const HostOptions &Options)
@@ -286,7 +285,9 @@ Error Server::handleHello(Connection &C, Reader &R) {
 Error Server::handleLoadModule(Connection &C, Reader &R) {
   if (!readHash(R, C.JobModule))
     return malformed();
-  C.JobPayload = R.str();
+  C.JobPayloads.clear();
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    C.JobPayloads.push_back(R.str());
   if (!R.ok() || !R.atEnd())
     return malformed();
   auto It = Modules.find(C.JobModule);
@@ -295,7 +296,7 @@ Error Server::handleLoadModule(Connection &C, Reader &R) {
     return Error::success();
   }
   Expected<Worker> Job =
-      Worker::start([&] { return loadModule(C.JobPayload, C.JobModule); });
+      Worker::start([&] { return loadModule(C.JobPayloads, C.JobModule); });
   if (!Job)
     return Job.takeError();
   C.Job = std::move(*Job);
@@ -305,6 +306,7 @@ Error Server::handleLoadModule(Connection &C, Reader &R) {
 Error Server::handleInitialize(Connection &C, Reader &R) {
   if (!readHash(R, C.JobModule))
     return malformed();
+  uint32_t Copy = R.u32();
   std::vector<std::string> Names;
   StringMap<uint64_t> Addresses;
   for (uint32_t N = R.u32(); N && R.ok(); --N) {
@@ -318,22 +320,24 @@ Error Server::handleInitialize(Connection &C, Reader &R) {
     return createStringError("module " + toHexString(C.JobModule) +
                              " was never loaded");
   Expected<Worker> Job = Worker::start(
-      [&] { return initializeModule(It->second->Payload, Names, Addresses); });
+      [&] { return initializeModule(It->second->Payloads, Names, Addresses); });
   if (!Job)
     return Job.takeError();
-  C.Variables[C.JobModule] = std::move(Addresses);
+  C.Variables[{C.JobModule, Copy}] = std::move(Addresses);
   C.Job = std::move(*Job);
   return Error::success();
 }
 
 /// LoadKernel in the worker: the encoded kernel, and where its code goes.
 static Expected<std::string>
-loadKernel(StringRef Cached, const std::string &Payload, StringRef Kernel,
-           const HostOptions *Options, uint64_t CodeBase, uint64_t CodeSize,
+loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
+           const Digest128 &Unit, StringRef Kernel, const HostOptions *Options,
+           uint64_t CodeBase, uint64_t CodeSize,
            function_ref<uint64_t(StringRef)> Lookup) {
   std::string Encoded = Cached.str();
   if (Cached.empty()) {
-    Expected<CompiledKernel> K = compileKernel(Payload, Kernel, Options);
+    Expected<CompiledKernel> K =
+        compileKernel(Payloads, Unit, Kernel, Options);
     if (!K)
       return K.takeError();
     Encoded = K->encode();
@@ -361,24 +365,29 @@ loadKernel(StringRef Cached, const std::string &Payload, StringRef Kernel,
 Error Server::handleLoadKernel(Connection &C, Reader &R) {
   if (!readHash(R, C.JobModule))
     return malformed();
-  C.JobKernel = R.str();
-  C.JobForHost = R.u32();
+  uint32_t Copy = R.u32();
+  Hash Unit;
+  if (!readHash(R, Unit))
+    return malformed();
+  std::string Kernel = R.str();
+  bool ForHost = R.u32();
+  C.JobKernel = {C.JobModule, Unit, Kernel, ForHost};
   if (!R.ok() || !R.atEnd())
     return malformed();
   auto Module = Modules.find(C.JobModule);
   if (Module == Modules.end())
     return createStringError("module " + toHexString(C.JobModule) +
                              " was never loaded");
-  const StringMap<uint64_t> &Variables = C.Variables[C.JobModule];
+  const StringMap<uint64_t> &Variables = C.Variables[{C.JobModule, Copy}];
   auto Lookup = [&](StringRef Name) -> uint64_t {
     auto It = Variables.find(Name);
     return It != Variables.end() ? It->second : C.Symbols.lookup(Name);
   };
-  auto Cached = Compiled.find({C.JobModule, C.JobKernel, C.JobForHost});
+  auto Cached = Compiled.find(C.JobKernel);
   Expected<Worker> Job = Worker::start([&] {
     return loadKernel(Cached == Compiled.end() ? "" : Cached->second,
-                      Module->second->Payload, C.JobKernel,
-                      C.JobForHost ? &Options : nullptr,
+                      Module->second->Payloads, Unit, Kernel,
+                      ForHost ? &Options : nullptr,
                       C.CodeBase + C.CodeUsed, C.CodeSize - C.CodeUsed, Lookup);
   });
   if (!Job)
@@ -412,7 +421,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   W.u32(Held.size());
   for (const std::string &Hash : Held)
     W.u64(*parseDigest64(Hash));
-  if (C.JobForHost) {
+  if (std::get<bool>(C.JobKernel)) {
     K->Host.Entry = reinterpret_cast<void *>(R.u64());
     ::mneme::writeHostKernel(W, K->Host);
     uint32_t Count = R.u32();
@@ -430,7 +439,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   }
   if (!R.ok() || !R.atEnd())
     return malformed();
-  Compiled[{C.JobModule, C.JobKernel, C.JobForHost}] = std::move(Encoded);
+  Compiled[C.JobKernel] = std::move(Encoded);
   return W.body();
 }
 
@@ -440,7 +449,7 @@ void Server::finishJob(Connection &C) {
   C.Job.reset();
   if (Result && C.JobType == MNEME_WIRE_LOAD_MODULE) {
     auto M = std::make_shared<LoadedModule>();
-    M->Payload = std::move(C.JobPayload);
+    M->Payloads = std::move(C.JobPayloads);
     M->Answer = *Result;
     Modules[C.JobModule] = std::move(M);
   }

@@ -89,11 +89,13 @@ private:
   std::vector<std::unique_ptr<Connection>> Connections;
   /// Payloads that LoadModule has accepted, with its answer.
   struct LoadedModule {
-    std::string Payload, Answer;
+    std::vector<std::string> Payloads;
+    std::string Answer;
   };
   std::map<Hash, std::shared_ptr<LoadedModule>> Modules;
-  /// Encoded CompiledKernels by payload, kernel and whether for the host.
-  std::map<std::tuple<Hash, std::string, bool>, std::string> Compiled;
+  /// Module, payload, kernel, and whether for the host.
+  using KernelKey = std::tuple<Hash, Hash, std::string, bool>;
+  std::map<KernelKey, std::string> Compiled; ///< Encoded CompiledKernels.
 };
 
 } // namespace mneme

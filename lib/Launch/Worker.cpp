@@ -13,7 +13,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Support/Errno.h"
@@ -239,16 +239,39 @@ std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
 // The work
 //===----------------------------------------------------------------------===//
 
-Expected<std::string> llvm::mneme::loadModule(const std::string &Bytes,
+static Expected<DeviceLink> parseModule(ArrayRef<std::string> Payloads,
+                                        LLVMContext &Context) {
+  std::vector<Payload> Units;
+  for (const std::string &Bytes : Payloads) {
+    Expected<Payload> P = parsePayload(Bytes, "payload");
+    if (!P)
+      return P.takeError();
+    Units.push_back(std::move(*P));
+  }
+  return DeviceLink::create(std::move(Units), Context);
+}
+
+/// As the runtime makes it.
+static std::string computeModuleHash(ArrayRef<Payload> Units) {
+  if (Units.size() == 1)
+    return Units.front().Hash;
+  std::string Hashes;
+  for (const Payload &P : Units)
+    Hashes += toStringRef(*parseDigest128(P.Hash));
+  return toHexString(digest128(Hashes));
+}
+
+Expected<std::string> llvm::mneme::loadModule(ArrayRef<std::string> Payloads,
                                               const Digest128 &Hash) {
-  Expected<Payload> P = parsePayload(Bytes, "payload");
-  if (!P)
-    return P.takeError();
-  if (P->Hash != toHexString(Hash))
-    return createStringError("payload " + toHexString(Hash) + " has hash " +
-                             P->Hash);
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M = parsePayloadModule(*P, Context);
+  Expected<DeviceLink> Link = parseModule(Payloads, Context);
+  if (!Link)
+    return Link.takeError();
+  std::string Found = computeModuleHash(Link->units());
+  if (Found != toHexString(Hash))
+    return createStringError("payload " + toHexString(Hash) + " has hash " +
+                             Found);
+  Expected<std::unique_ptr<Module>> M = Link->linkVariables();
   if (!M)
     return M.takeError();
   std::vector<HostVariable> Variables = findHostVariables(**M);
@@ -264,14 +287,14 @@ Expected<std::string> llvm::mneme::loadModule(const std::string &Bytes,
 }
 
 Expected<std::string>
-llvm::mneme::initializeModule(const std::string &Bytes,
+llvm::mneme::initializeModule(ArrayRef<std::string> Payloads,
                               ArrayRef<std::string> Names,
                               const StringMap<uint64_t> &Addresses) {
-  Expected<Payload> P = parsePayload(Bytes, "payload");
-  if (!P)
-    return P.takeError();
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M = parsePayloadModule(*P, Context);
+  Expected<DeviceLink> Link = parseModule(Payloads, Context);
+  if (!Link)
+    return Link.takeError();
+  Expected<std::unique_ptr<Module>> M = Link->linkVariables();
   if (!M)
     return M.takeError();
   Expected<std::vector<std::string>> Contents = evaluateInitializers(
@@ -307,19 +330,22 @@ static std::string findToolchain(const Module &M) {
   return "LLVM " LLVM_VERSION_STRING;
 }
 
-Expected<CompiledKernel> llvm::mneme::compileKernel(const std::string &Bytes,
-                                                    StringRef Kernel,
-                                                    const HostOptions *Host) {
-  Expected<Payload> P = parsePayload(Bytes, "payload");
-  if (!P)
-    return P.takeError();
+Expected<CompiledKernel>
+llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
+                           const Digest128 &Unit, StringRef Kernel,
+                           const HostOptions *Host) {
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> Whole = parsePayloadModule(*P, Context);
-  if (!Whole)
-    return Whole.takeError();
-  std::string Toolchain = findToolchain(**Whole);
+  Expected<DeviceLink> Link = parseModule(Payloads, Context);
+  if (!Link)
+    return Link.takeError();
+  const Payload *P = llvm::find_if(Link->units(), [&](const Payload &P) {
+    return P.Hash == toHexString(Unit);
+  });
+  if (P == Link->units().end())
+    return createStringError("payload " + toHexString(Unit) +
+                             " was never loaded");
   Expected<std::unique_ptr<Module>> M =
-      extractKernel(std::move(*Whole), Kernel);
+      Link->extract(P - Link->units().begin(), Kernel);
   if (!M)
     return M.takeError();
   // The host device only minds when they are called.
@@ -333,7 +359,7 @@ Expected<CompiledKernel> llvm::mneme::compileKernel(const std::string &Bytes,
   K.Triple = P->Triple;
   K.Arch = P->Arch;
   K.OptLevel = std::string(1, P->OptLevel);
-  K.Toolchain = std::move(Toolchain);
+  K.Toolchain = findToolchain(**M);
   K.Args = describeArgs(**M, Kernel);
   K.Globals = findReachedVariables(**M, Kernel);
   SmallVector<char, 0> Bitcode = writeExactBitcode(**M);

@@ -76,18 +76,19 @@ struct CompiledKernel {
   static std::optional<CompiledKernel> decode(StringRef Text);
 };
 
-/// LoadModule's answer, after checking that \p Payload is the one with \p Hash.
-Expected<std::string> loadModule(const std::string &Payload,
+/// LoadModule's answer, after checking that \p Payloads are those with \p Hash.
+Expected<std::string> loadModule(ArrayRef<std::string> Payloads,
                                  const Digest128 &Hash);
 
 /// Initialize's answer. \p Names in the order of the answer.
-Expected<std::string> initializeModule(const std::string &Payload,
+Expected<std::string> initializeModule(ArrayRef<std::string> Payloads,
                                        ArrayRef<std::string> Names,
                                        const StringMap<uint64_t> &Addresses);
 
-/// Extracts \p Kernel and, with \p Host, compiles it.
-Expected<CompiledKernel> compileKernel(const std::string &Payload,
-                                       StringRef Kernel,
+/// Extracts \p Kernel of the payload with hash \p Unit and, with \p Host,
+/// compiles it.
+Expected<CompiledKernel> compileKernel(ArrayRef<std::string> Payloads,
+                                       const Digest128 &Unit, StringRef Kernel,
                                        const HostOptions *Host);
 
 } // namespace mneme

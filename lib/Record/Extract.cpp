@@ -6,17 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Extract.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/TypeFinder.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
-#include "llvm/Mneme/Support/ImageVariables.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -131,8 +132,7 @@ static void dropDeadDeclarations(Module &M) {
       G.eraseFromParent();
 }
 
-/// Makes a definition that nobody needs a declaration.
-static void dropDefinition(GlobalValue &G) {
+void mneme::dropDefinition(GlobalValue &G) {
   if (auto *F = dyn_cast<Function>(&G))
     F->deleteBody();
   else if (auto *V = dyn_cast<GlobalVariable>(&G))
@@ -155,38 +155,60 @@ static void eraseDeadAliases(Module &M, const GlobalSet &Closure) {
   Erase(M.ifuncs());
 }
 
-Expected<std::unique_ptr<Module>>
-mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
-  const Function *Root = M->getFunction(Kernel);
-  if (!Root || !isKernel(*Root))
-    return createStringError(inconvertibleErrorCode(),
-                             "no kernel named '" + Kernel + "'");
-  std::vector<ImageVariable> Variables = listVariables(*M);
-  bool HasOthers = any_of(
-      *M, [&](const Function &F) { return &F != Root && isKernel(F); });
+ImageNotes mneme::describeImage(const Module &M, StringRef Kernel) {
+  ImageNotes Notes;
+  Notes.Variables = listVariables(M);
+  Notes.HasOtherKernels = any_of(M, [&](const Function &F) {
+    return F.getName() != Kernel && isKernel(F);
+  });
+  return Notes;
+}
+
+void mneme::writeNotes(Module &M, const ImageNotes &Notes) {
+  if (any_of(Notes.Variables, [&](const ImageVariable &V) {
+        return !M.getNamedGlobal(V.Name);
+      }))
+    setImageVariables(M, Notes.Variables);
+  if (Notes.HasOtherKernels && M.getTargetTriple().isNVPTX())
+    setHasOtherKernels(M);
+}
+
+void mneme::pruneTo(Module &M, const Function &Root) {
   // What remains is what it was, in the same order: a clone of it would be
   // compiled to other code now and then.
-  GlobalSet Closure = findClosure({Root});
-  SmallVector<GlobalValue *> Used = collectKeptUsed(*M, false, Closure);
-  SmallVector<GlobalValue *> CompilerUsed = collectKeptUsed(*M, true, Closure);
+  GlobalSet Closure = findClosure({&Root});
+  SmallVector<GlobalValue *> Used = collectKeptUsed(M, false, Closure);
+  SmallVector<GlobalValue *> CompilerUsed = collectKeptUsed(M, true, Closure);
   for (StringRef Name : {"llvm.used", "llvm.compiler.used", "llvm.global_ctors",
                          "llvm.global_dtors"})
-    if (GlobalVariable *G = M->getNamedGlobal(Name))
+    if (GlobalVariable *G = M.getNamedGlobal(Name))
       G->eraseFromParent();
-  for (GlobalValue &G : M->global_values())
+  for (GlobalValue &G : M.global_values())
     if (!Closure.contains(&G) && !G.isDeclaration())
       dropDefinition(G);
-  eraseDeadAliases(*M, Closure);
-  appendToUsed(*M, Used);
-  appendToCompilerUsed(*M, CompilerUsed);
-  dropDanglingMetadata(*M);
-  dropDeadDeclarations(*M);
-  if (any_of(Variables, [&](const ImageVariable &V) {
-        return !M->getNamedGlobal(V.Name);
-      }))
-    setImageVariables(*M, Variables);
-  if (HasOthers && M->getTargetTriple().isNVPTX())
-    setHasOtherKernels(*M);
+  eraseDeadAliases(M, Closure);
+  appendToUsed(M, Used);
+  appendToCompilerUsed(M, CompilerUsed);
+  dropDanglingMetadata(M);
+  dropDeadDeclarations(M);
+}
+
+Expected<const Function *> mneme::findKernel(const Module &M,
+                                             StringRef Kernel) {
+  const Function *Root = M.getFunction(Kernel);
+  if (Root && isKernel(*Root))
+    return Root;
+  return createStringError("no kernel named '" + Kernel + "'");
+}
+
+Expected<std::unique_ptr<Module>>
+mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
+  Expected<const Function *> Root = findKernel(*M, Kernel);
+  if (!Root)
+    return Root.takeError();
+  ImageNotes Notes = describeImage(*M, Kernel);
+  pruneTo(*M, **Root);
+  writeNotes(*M, Notes);
   return std::move(M);
 }
 
@@ -203,17 +225,23 @@ Error mneme::checkComplete(const Module &Extracted) {
 }
 
 /// "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which clang makes
-/// of the source's path and the command line.
-static StringRef withoutCompileId(StringRef Name) {
+/// of the source's path and the command line, and without what DeviceLink adds.
+static StringRef withoutCompileId(StringRef Name, bool KeepInfix = true) {
+  if (size_t At = Name.rfind(UnitInfix); At != StringRef::npos)
+    return Name.take_front(At);
   for (StringRef Infix : {"__intern__", ".intern.", "__static__", ".static."}) {
     size_t At = Name.rfind(Infix);
     if (At == StringRef::npos)
       continue;
     size_t End = At + Infix.size();
     if (End != Name.size() && all_of(Name.drop_front(End), isHexDigit))
-      return Name.take_front(End);
+      return Name.take_front(KeepInfix ? End : At);
   }
   return Name;
+}
+
+std::string mneme::demangleSymbol(StringRef Symbol) {
+  return demangle(withoutCompileId(Symbol, /*KeepInfix=*/false));
 }
 
 /// Leaves nothing in \p M that does not concern the code.

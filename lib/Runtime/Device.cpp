@@ -264,27 +264,27 @@ static void printError(const std::string &What, const std::string &Why) {
   fprintf(stderr, "mneme: error: %s: %s\n", What.c_str(), Why.c_str());
 }
 
-Module *Device::loadModule(const MnemePayloadHeader *Payload) {
-  std::string Hash = hashOf(*Payload);
-  std::unique_ptr<Module> &Slot = Modules[Hash];
+Module *Device::loadModule(const DeviceModule &Code) {
+  std::unique_ptr<Module> &Slot = Modules[Code.key()];
   if (Slot)
     return Slot.get();
   Slot = std::make_unique<Module>();
   Module &M = *Slot;
-  const char *Source =
-      reinterpret_cast<const char *>(Payload) + Payload->SourceOffset;
+  const MnemePayloadHeader *First = Code.Payloads.front();
+  std::string Source =
+      reinterpret_cast<const char *>(First) + First->SourceOffset;
 
   std::vector<ModuleVariable> Told;
-  M.Error = loadPayload(*Payload, Told);
+  M.Error = bringModule(Code, Told);
   if (!M.Error.empty()) {
-    printError(std::string("cannot load device code of '") + Source + "'",
-               M.Error);
+    printError("cannot load device code of '" + Source + "'", M.Error);
     return &M;
   }
 
   std::vector<Variable *> Order;
   WireWriter Initialize;
-  Initialize.bytes(Hash.data(), Hash.size());
+  Initialize.str(Code.Hash);
+  Initialize.u32(Code.Copy);
   Initialize.u32(Told.size());
   for (const ModuleVariable &T : Told) {
     Variable V = {T.Name, 0, T.Size};
@@ -308,8 +308,7 @@ Module *Device::loadModule(const MnemePayloadHeader *Payload) {
     M.Error =
         Launcher::get().request(MNEME_WIRE_INITIALIZE, Initialize, Answer);
   if (!M.Error.empty()) {
-    printError(std::string("cannot load device code of '") + Source + "'",
-               M.Error);
+    printError("cannot load device code of '" + Source + "'", M.Error);
     return &M;
   }
   WireReader Contents = Launcher::reader(Answer);
@@ -329,7 +328,7 @@ CudaError Device::findVariable(const void *Shadow, Variable &V) {
   if (!Program::get().find(Shadow, MNEME_INDEX_VARIABLE, Entry))
     return cudaErrorInvalidSymbol;
   std::lock_guard<std::mutex> Guard(LaunchLock);
-  Module *M = loadModule(Entry.Payload);
+  Module *M = loadModule(Program::get().moduleOf(Entry));
   auto I = M->Variables.find(Entry.Name);
   if (I == M->Variables.end())
     return cudaErrorInvalidSymbol;
@@ -369,7 +368,8 @@ bool Device::placeSegments(WireReader &R, std::string &Error) {
 }
 
 CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
-  Module *M = loadModule(Entry.Payload);
+  DeviceModule Code = Program::get().moduleOf(Entry);
+  Module *M = loadModule(Code);
   if (!M->Error.empty()) // loadModule said so.
     return cudaErrorInvalidDeviceFunction;
 
@@ -377,7 +377,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   std::string Answer;
   WireReader R(nullptr, 0);
   std::string Error =
-      requestKernel(Entry, /*ForHost=*/true, Facts, Answer, R);
+      requestKernel(Code, Entry, /*ForHost=*/true, Facts, Answer, R);
   if (!Error.empty()) {
     printError("kernel '" + Entry.Name + "'", Error);
     return cudaErrorInvalidDeviceFunction;
@@ -418,7 +418,8 @@ HostKernel *Device::findKernel(const void *Stub) {
   if (Name.empty())
     return nullptr;
   std::string Code = Indexed ? hashOf(*Entry.Payload) : "";
-  std::unique_ptr<HostKernel> &K = Kernels[{Code, Name}];
+  uint32_t Copy = Indexed ? Entry.Number : 0;
+  std::unique_ptr<HostKernel> &K = Kernels[{Code, Copy, Name}];
   if (!K) {
     K = std::make_unique<HostKernel>();
     K->Name = Name;

@@ -29,6 +29,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -46,7 +47,7 @@ enum : uint32_t {
 /// memory, so kernels may use it.
 enum : uint32_t { FlagMapped = 1 };
 
-/// One payload, loaded: its variables have their addresses and initial values.
+/// A module, loaded: its variables have their addresses and initial values.
 struct Module {
   std::string Error; ///< Why it could not be loaded.
   std::map<std::string, Variable> Variables;
@@ -142,7 +143,7 @@ public:
 private:
   Device();
   bool ensureArena();
-  Module *loadModule(const MnemePayloadHeader *Payload);
+  Module *loadModule(const DeviceModule &Code);
   CudaError loadKernel(const IndexEntry &Entry, HostKernel &K);
   bool placeSegments(WireReader &R, std::string &Error);
   CudaError run(HostKernel &K, const MnemeHostLaunch &L);
@@ -159,9 +160,10 @@ private:
   bool ArenaFailed = false;
   std::map<uint64_t, uint64_t> RegisteredHost; ///< Address -> bytes.
   Annotations Notes;
-  std::map<std::string, std::unique_ptr<Module>> Modules; ///< By payload hash.
-  /// By payload hash and name.
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<HostKernel>>
+  std::map<DeviceModule::Key, std::unique_ptr<Module>> Modules;
+  /// By payload, its object and the name.
+  std::map<std::tuple<std::string, uint32_t, std::string>,
+           std::unique_ptr<HostKernel>>
       Kernels;
   std::unordered_map<const void *, HostKernel *> KernelsByStub;
   unsigned Generation = 0; ///< Of the program, when KernelsByStub was right.

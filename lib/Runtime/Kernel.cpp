@@ -13,16 +13,13 @@ using namespace mneme;
 
 static const char CutShort[] = "the launcher's answer is cut short";
 
-std::string mneme::hashOf(const MnemePayloadHeader &Payload) {
-  return std::string(reinterpret_cast<const char *>(Payload.Hash),
-                     sizeof(Payload.Hash));
-}
-
-std::string mneme::loadPayload(const MnemePayloadHeader &Payload,
+std::string mneme::bringModule(const DeviceModule &Module,
                                std::vector<ModuleVariable> &Variables) {
   WireWriter Request;
-  Request.bytes(Payload.Hash, sizeof(Payload.Hash));
-  Request.bytes(&Payload, Payload.TotalSize);
+  Request.str(Module.Hash);
+  Request.u32(Module.Payloads.size());
+  for (const MnemePayloadHeader *P : Module.Payloads)
+    Request.bytes(P, P->TotalSize);
   std::string Answer;
   std::string Error =
       Launcher::get().request(MNEME_WIRE_LOAD_MODULE, Request, Answer);
@@ -40,10 +37,13 @@ std::string mneme::loadPayload(const MnemePayloadHeader &Payload,
   return R.ok() ? "" : CutShort;
 }
 
-std::string mneme::requestKernel(const IndexEntry &Entry, bool ForHost,
+std::string mneme::requestKernel(const DeviceModule &Module,
+                                 const IndexEntry &Entry, bool ForHost,
                                  KernelFacts &Facts, std::string &Answer,
                                  WireReader &Rest) {
   WireWriter Request;
+  Request.str(Module.Hash);
+  Request.u32(Module.Copy);
   Request.bytes(Entry.Payload->Hash, sizeof(Entry.Payload->Hash));
   Request.str(Entry.Name);
   Request.u32(ForHost);

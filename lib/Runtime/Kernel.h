@@ -62,20 +62,17 @@ struct ModuleVariable {
   bool Constant;
 };
 
-/// Brings a payload to the launcher. \returns an empty string, or what went
+/// Brings a module to the launcher. \returns an empty string, or what went
 /// wrong.
-std::string loadPayload(const MnemePayloadHeader &Payload,
+std::string bringModule(const DeviceModule &Module,
                         std::vector<ModuleVariable> &Variables);
 
-/// Asks for a kernel of a payload that loadPayload() has brought. \p Answer
+/// Asks for a kernel of a module that bringModule() has brought. \p Answer
 /// holds, and \p Rest reads, what comes behind the facts. \returns an empty
 /// string, or what went wrong.
-std::string requestKernel(const IndexEntry &Entry, bool ForHost,
-                          KernelFacts &Facts, std::string &Answer,
+std::string requestKernel(const DeviceModule &Module, const IndexEntry &Entry,
+                          bool ForHost, KernelFacts &Facts, std::string &Answer,
                           WireReader &Rest);
-
-/// The payload's hash, 16 bytes.
-std::string hashOf(const MnemePayloadHeader &Payload);
 
 } // namespace mneme
 

@@ -76,12 +76,14 @@ void Program::setDevice(unsigned Architecture) {
 }
 
 void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
-                       const MnemeHook *Object) {
+                       const MnemeHook *Object, uint64_t Unloads) {
   uint64_t Digest = XXH3_64bits(Begin, (End - Begin) * sizeof(*Begin));
-  uint64_t &Seen = SeenIndex[Begin];
-  if (Seen == Digest)
+  LoadedObject &Loaded = Objects[Begin];
+  // A library that was unloaded may be back at its place.
+  if (Loaded.Number && Loaded.Digest == Digest && Loaded.Unloads == Unloads)
     return;
-  Seen = Digest;
+  Units.erase(Loaded.Number);
+  Loaded = {Digest, Unloads, ++NumObjects};
 
   std::set<const void *> Added;
   for (const MnemeIndexEntry *E = Begin; E < End; ++E) {
@@ -90,13 +92,18 @@ void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
     const char *Arch = archOf(E->Payload);
     if (!Arch || !*Arch)
       continue;
+    if (E->Kind == MNEME_INDEX_UNIT) {
+      Units[Loaded.Number].push_back(E->Payload);
+      continue;
+    }
     // The first word of this object on an address replaces what an earlier one
     // said: a library was loaded where one had been unloaded. (Or both define
     // one template, equally.)
     std::vector<IndexEntry> &All = Entries[E->HostPtr];
     if (Added.insert(E->HostPtr).second)
       All.clear();
-    All.push_back({E->Payload, E->Name, E->Size, E->Kind, E->Flags, Object});
+    All.push_back({E->Payload, E->Name, E->Size, E->Kind, E->Flags, Object,
+                   Loaded.Number});
     ++Generation;
     AMD |= startsWith(Arch, "gfx");
     unsigned N = parseArchitecture(Arch);
@@ -105,14 +112,27 @@ void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
   }
 }
 
+/// How many objects have been unloaded so far.
+static uint64_t countUnloads() {
+  uint64_t Unloads = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info *Info, size_t, void *Count) {
+        *static_cast<uint64_t *>(Count) = Info->dlpi_subs;
+        return 1;
+      },
+      &Unloads);
+  return Unloads;
+}
+
 void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
                      const MnemeIndexEntry *IndexBegin,
                      const MnemeIndexEntry *IndexEnd) {
+  uint64_t Unloads = countUnloads();
   std::lock_guard<std::mutex> Guard(Lock);
   if (HooksBegin < HooksEnd)
     patchSlots(HooksBegin, HooksEnd);
   if (IndexBegin < IndexEnd)
-    addIndex(IndexBegin, IndexEnd, HooksBegin);
+    addIndex(IndexBegin, IndexEnd, HooksBegin, Unloads);
 }
 
 /// Reads the section headers of one loaded object from its file.
@@ -183,13 +203,53 @@ bool Program::find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry) {
   return true;
 }
 
-const void *Program::findShadow(const MnemePayloadHeader *Payload,
+std::string mneme::hashOf(const MnemePayloadHeader &Payload) {
+  return std::string(reinterpret_cast<const char *>(Payload.Hash),
+                     sizeof(Payload.Hash));
+}
+
+static const char *tripleOf(const MnemePayloadHeader *P) {
+  return P->TripleOffset < P->TotalSize
+             ? reinterpret_cast<const char *>(P) + P->TripleOffset
+             : "";
+}
+
+DeviceModule Program::moduleOf(const IndexEntry &Entry) {
+  DeviceModule Module;
+  Module.Copy = Entry.Number;
+  if (Entry.Payload->Flags & MNEME_PAYLOAD_RDC) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    auto I = Units.find(Entry.Number);
+    if (I != Units.end())
+      for (const MnemePayloadHeader *P : I->second)
+        if (!strcmp(archOf(P), archOf(Entry.Payload)) &&
+            !strcmp(tripleOf(P), tripleOf(Entry.Payload)))
+          Module.Payloads.push_back(P);
+  }
+  if (Module.Payloads.size() < 2) {
+    Module.Payloads = {Entry.Payload};
+    Module.Hash = hashOf(*Entry.Payload);
+    return Module;
+  }
+  std::string Hashes;
+  for (const MnemePayloadHeader *P : Module.Payloads)
+    Hashes += hashOf(*P);
+  XXH128_canonical_t Digest;
+  XXH128_canonicalFromHash(&Digest, XXH3_128bits(Hashes.data(), Hashes.size()));
+  Module.Hash.assign(reinterpret_cast<const char *>(Digest.digest),
+                     sizeof(Digest.digest));
+  return Module;
+}
+
+const void *Program::findShadow(const DeviceModule &Module,
                                 const std::string &Name, IndexEntry &Entry) {
   std::lock_guard<std::mutex> Guard(Lock);
   for (const auto &[HostPtr, All] : Entries)
     for (const IndexEntry &E : All)
-      if (E.Payload == Payload && E.Kind == MNEME_INDEX_VARIABLE &&
-          E.Name == Name) {
+      if (E.Number == Module.Copy && E.Kind == MNEME_INDEX_VARIABLE &&
+          E.Name == Name &&
+          std::count(Module.Payloads.begin(), Module.Payloads.end(),
+                     E.Payload)) {
         Entry = E;
         return HostPtr;
       }

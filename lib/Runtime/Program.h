@@ -24,6 +24,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace mneme {
@@ -36,6 +37,19 @@ struct IndexEntry {
   uint32_t Kind;           ///< MNEME_INDEX_*.
   uint32_t Flags;          ///< MNEME_VARIABLE_*.
   const MnemeHook *Object; ///< The slots of the object that says so.
+  uint32_t Number;         ///< Tells apart all that was ever loaded.
+};
+
+/// Device code that is linked before it runs: one translation unit or, with
+/// -fgpu-rdc, all of one loaded object for one architecture.
+struct DeviceModule {
+  std::vector<const MnemePayloadHeader *> Payloads; ///< In the link's order.
+  std::string Hash;                                 ///< 16 bytes.
+  /// The object's number: two that hold the same code have their own variables.
+  uint32_t Copy;
+
+  using Key = std::pair<std::string, uint32_t>;
+  Key key() const { return {Hash, Copy}; }
 };
 
 class Program {
@@ -56,10 +70,13 @@ public:
   /// setDevice() said more. \returns false when there is none of that kind.
   bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry);
 
-  /// Looks up a variable of a payload by its device symbol. \returns its
-  /// shadow, or null.
-  const void *findShadow(const MnemePayloadHeader *Payload,
-                         const std::string &Name, IndexEntry &Entry);
+  /// The code that \p Entry is part of.
+  DeviceModule moduleOf(const IndexEntry &Entry);
+
+  /// Looks up a variable of a module by its device symbol. \returns its shadow,
+  /// or null.
+  const void *findShadow(const DeviceModule &Module, const std::string &Name,
+                         IndexEntry &Entry);
 
   /// The device's compute capability times ten.
   void setDevice(unsigned Architecture);
@@ -80,19 +97,30 @@ public:
 
 private:
   void addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
-                const MnemeHook *Object);
+                const MnemeHook *Object, uint64_t Unloads);
   int64_t rank(const MnemePayloadHeader *Payload) const;
 
   std::mutex Lock;
   /// One entry per architecture.
   std::unordered_map<const void *, std::vector<IndexEntry>> Entries;
   std::unordered_map<const void *, std::string> Names;
-  std::map<const void *, uint64_t>
-      SeenIndex; ///< Begin -> digest of the entries.
+  /// An object whose index has been taken in.
+  struct LoadedObject {
+    uint64_t Digest = 0;  ///< Of its index.
+    uint64_t Unloads = 0; ///< How many objects had been unloaded before.
+    uint32_t Number = 0;
+  };
+  std::map<const void *, LoadedObject> Objects; ///< By begin of the index.
+  /// Payloads for the device linker, by the object's number.
+  std::map<uint32_t, std::vector<const MnemePayloadHeader *>> Units;
+  uint32_t NumObjects = 0;
   std::atomic<unsigned> Generation{0};
   unsigned Newest = 0, DeviceArch = 0;
   bool AMD = false;
 };
+
+/// The payload's hash, 16 bytes.
+std::string hashOf(const MnemePayloadHeader &Payload);
 
 /// Fills the slots of one loaded object. Each runtime has its own. Repeats.
 void patchSlots(MnemeHook *Begin, MnemeHook *End);

@@ -110,12 +110,24 @@ const Selection &Selection::get() {
   return S;
 }
 
+/// Without what clang puts behind the mangled name of a static kernel that
+/// -fgpu-rdc makes global.
+static std::string mangledName(const std::string &Symbol) {
+  static const char Infix[] = "__intern__";
+  size_t At = Symbol.rfind(Infix);
+  if (At == std::string::npos ||
+      Symbol.find_first_not_of("0123456789abcdef", At + strlen(Infix)) !=
+          std::string::npos)
+    return Symbol;
+  return Symbol.substr(0, At);
+}
+
 bool Selection::matchesKernel(const std::string &Name) const {
   if (Kernels.matches(Name.c_str()))
     return true;
   int Status;
-  char *Demangled =
-      abi::__cxa_demangle(Name.c_str(), nullptr, nullptr, &Status);
+  char *Demangled = abi::__cxa_demangle(mangledName(Name).c_str(), nullptr,
+                                        nullptr, &Status);
   bool Match = Demangled && Kernels.matches(Demangled);
   free(Demangled);
   return Match;

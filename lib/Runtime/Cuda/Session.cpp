@@ -250,18 +250,19 @@ Target &Session::findTarget(const Launch &L) {
     Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry);
   if (!Indexed)
     return Unknown;
-  std::unique_ptr<Target> &T = Targets[{hashOf(*Entry.Payload), Entry.Name}];
+  std::unique_ptr<Target> &T =
+      Targets[{hashOf(*Entry.Payload), Entry.Number, Entry.Name}];
   if (!T) {
     T = std::make_unique<Target>();
     T->Name = Entry.Name;
     T->Selected = Selected;
+    T->Entry = Entry;
   }
-  // A library may have been loaded anew.
-  T->Entry = Entry;
   return *T;
 }
 
-bool Session::loadVariables(Target &T, const std::vector<std::string> &Names,
+bool Session::loadVariables(Target &T, const DeviceModule &Code,
+                            const std::vector<std::string> &Names,
                             const std::vector<ModuleVariable> &Known) {
   for (const std::string &Name : Names) {
     auto Fail = [&](const char *Why) {
@@ -273,11 +274,10 @@ bool Session::loadVariables(Target &T, const std::vector<std::string> &Names,
     if (V == Known.end())
       return Fail("is of another translation unit");
     std::unique_ptr<ShadowedVariable> &S =
-        Variables[{hashOf(*T.Entry.Payload), Name}];
+        Variables[{Code.Hash, Code.Copy, Name}];
     if (!S) {
       IndexEntry E;
-      const void *Shadow =
-          Program::get().findShadow(T.Entry.Payload, Name, E);
+      const void *Shadow = Program::get().findShadow(Code, Name, E);
       if (!Shadow)
         return Fail("is known to the device's code alone");
       if (E.Flags & MNEME_VARIABLE_MANAGED)
@@ -299,18 +299,19 @@ void Session::load(Target &T) {
   if (T.Loaded)
     return;
   T.Loaded = true;
-  auto [P, New] = Payloads.try_emplace(hashOf(*T.Entry.Payload));
+  DeviceModule Code = Program::get().moduleOf(T.Entry);
+  auto [M, New] = Modules.try_emplace(Code.key());
   if (New)
-    P->second.Error = loadPayload(*T.Entry.Payload, P->second.Variables);
-  T.Problem = P->second.Error;
+    M->second.Error = bringModule(Code, M->second.Variables);
+  T.Problem = M->second.Error;
   if (!T.Problem.empty())
     return;
   KernelFacts F;
   std::string Answer;
   WireReader Rest(nullptr, 0);
-  T.Problem = requestKernel(T.Entry, /*ForHost=*/false, F, Answer, Rest);
+  T.Problem = requestKernel(Code, T.Entry, /*ForHost=*/false, F, Answer, Rest);
   if (!T.Problem.empty() ||
-      !loadVariables(T, F.Reached, P->second.Variables))
+      !loadVariables(T, Code, F.Reached, M->second.Variables))
     return;
   T.K.Name = T.Name;
   T.K.StaticHash = std::move(F.StaticHash);

@@ -33,6 +33,7 @@
 #include <memory>
 #include <mutex>
 #include <pthread.h>
+#include <tuple>
 
 namespace mneme {
 
@@ -240,7 +241,8 @@ private:
   Target &findTarget(const Launch &L);
   bool selects(const std::string &Name);
   void load(Target &T);
-  bool loadVariables(Target &T, const std::vector<std::string> &Names,
+  bool loadVariables(Target &T, const DeviceModule &Code,
+                     const std::vector<std::string> &Names,
                      const std::vector<ModuleVariable> &Variables);
 
   bool loadDriver();
@@ -316,14 +318,15 @@ private:
   std::unique_ptr<DeviceKernels> Kernels;
   std::unique_ptr<DeviceWork> Work; ///< For the threads of the application.
 
-  struct LoadedPayload {
+  struct LoadedModule {
     std::string Error;
     std::vector<ModuleVariable> Variables;
   };
-  std::map<std::string, LoadedPayload> Payloads; ///< By hash.
-  using PayloadSymbol = std::pair<std::string, std::string>;
-  std::map<PayloadSymbol, std::unique_ptr<ShadowedVariable>> Variables;
-  std::map<PayloadSymbol, std::unique_ptr<Target>> Targets;
+  std::map<DeviceModule::Key, LoadedModule> Modules;
+  /// Hash of the module, or of the payload; object; name.
+  using Symbol = std::tuple<std::string, uint32_t, std::string>;
+  std::map<Symbol, std::unique_ptr<ShadowedVariable>> Variables;
+  std::map<Symbol, std::unique_ptr<Target>> Targets;
   Target Unknown;
   bool Finished = false;
   Recorder Records;

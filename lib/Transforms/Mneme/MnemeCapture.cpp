@@ -39,8 +39,10 @@ static bool isWorthKeeping(const Module &M, const CaptureOptions &Options) {
     return false;
   if (any_of(M, isKernel) || any_of(M.globals(), isHostVisible))
     return true;
-  return Options.IsRDC && any_of(M, [](const Function &F) {
-           return !F.isDeclaration() && !F.hasLocalLinkage();
+  // What other translation units may refer to.
+  return Options.IsRDC && any_of(M.global_values(), [](const GlobalValue &G) {
+           return !G.isDeclaration() && !G.hasLocalLinkage() &&
+                  !G.hasAppendingLinkage();
          });
 }
 

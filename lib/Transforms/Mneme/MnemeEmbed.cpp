@@ -154,6 +154,13 @@ static std::optional<StringSet<>> readKernelNames(StringRef Payload) {
   return Names;
 }
 
+/// Of a payload that readKernelNames() took: compiled with -fgpu-rdc.
+static bool isRelocatable(StringRef Payload) {
+  MnemePayloadHeader Header;
+  memcpy(&Header, Payload.data(), sizeof(Header));
+  return Header.Flags & MNEME_PAYLOAD_RDC;
+}
+
 /// The payload as a global that folds with its equals at link time.
 static GlobalVariable *emitPayload(Module &M, StringRef Payload) {
   std::string Name = "__mneme_payload_" + toHexString(digest128(Payload));
@@ -242,6 +249,9 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
     if (!Seen.insert(Payload).second)
       continue;
     Used.push_back(Payload);
+    if (isRelocatable(Bytes))
+      Used.push_back(emitIndexEntry(M, {Payload, "", 0, MNEME_INDEX_UNIT, 0},
+                                    Payload, getNameString(M, Strings, "")));
     for (const HostSymbol &S : Symbols)
       if (S.Kind == MNEME_INDEX_VARIABLE || Kernels->contains(S.Name))
         Used.push_back(

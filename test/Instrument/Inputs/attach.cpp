@@ -19,9 +19,10 @@ static int fakeFree(void *Pointer) {
 }
 
 static void describe(const MnemeIndexEntry &E) {
+  static const char *const Kinds[] = {"kernel", "variable", "unit"};
   const char *Payload = reinterpret_cast<const char *>(E.Payload);
   printf("index %s %s for %s from %s: size %llu flags %u host %s\n",
-         E.Kind == MNEME_INDEX_KERNEL ? "kernel" : "variable", E.Name,
+         Kinds[E.Kind], E.Name,
          Payload + E.Payload->ArchOffset, Payload + E.Payload->SourceOffset,
          static_cast<unsigned long long>(E.Size), E.Flags,
          E.HostPtr ? "set" : "null");

@@ -1,21 +1,34 @@
-// With -fgpu-rdc, kernels may need what other translation units have, which nothing
-// links. These are not recorded, all others are.
+// With -fgpu-rdc, kernels may need what other translation units have: it is linked, and
+// variables are where the runtime has them. What is not in the executable is named.
 //
 // DEFINE: %{ir} = %cuda_cc_plain -O2 -fgpu-rdc --cuda-device-only -emit-llvm -c %s
+// DEFINE: %{record} = rm -rf %t.rec && %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t 2>&1
+// DEFINE: %{replay} = %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec
 // RUN: %{ir} -o %t.main.bc && %{ir} -DOTHER -o %t.other.bc
 // RUN: llvm-link %t.main.bc %t.other.bc -o %t.bc
 // RUN: %cuda_cc -O2 -fgpu-rdc -DOTHER -c %s -o %t.o
 // RUN: %cuda_cc -O2 -fgpu-rdc -c %s -o %t.main.o
 // RUN: %cuda_cc -O2 --offload-link %t.main.o %t.o -o %t
-// RUN: rm -rf %t.rec
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t 2>&1 | FileCheck %s
-// CHECK-DAG: warning: kernel '_Z5callsPf' is not recorded: function '_Z5otherf' is of another translation unit
-// CHECK-DAG: warning: kernel '_Z5readsPf' is not recorded: variable 'Factor' is of another translation unit
-// CHECK-DAG: result 33, no error
-// CHECK: 4 launches seen, 2 recorded, 2 skipped
-// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
+// RUN: %{record} | FileCheck %s
+// CHECK: result 33, no error
+// CHECK: 4 launches seen, 4 recorded, 0 skipped
+// RUN: %{replay} | FileCheck %s --check-prefixes=REPLAY,LINKED
 // REPLAY-DAG: alone grid 1: Match
 // REPLAY-DAG: prints grid 1: Match
+// LINKED-DAG: calls grid 1: Match
+// LINKED-DAG: reads grid 1: Match
+// RUN: llvm-mneme-record show %t.rec | FileCheck %s --check-prefix=SHOW
+// SHOW: variable 'Factor': 4 bytes
+
+// Another compiler's unit.
+// RUN: %cuda_cc_plain -O2 -fgpu-rdc -DOTHER -c %s -o %t.o
+// RUN: %cuda_cc -O2 --offload-link %t.main.o %t.o -o %t
+// RUN: %{record} | FileCheck %s --check-prefix=MISSING
+// MISSING-DAG: warning: kernel '_Z5callsPf' is not recorded: function '_Z5otherf' is of another translation unit
+// MISSING-DAG: warning: kernel '_Z5readsPf' is not recorded: variable 'Factor' is of another translation unit
+// MISSING-DAG: result 33, no error
+// MISSING: 4 launches seen, 2 recorded, 2 skipped
+// RUN: %{replay} | FileCheck %s --check-prefix=REPLAY
 
 #ifdef OTHER
 

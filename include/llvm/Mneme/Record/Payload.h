@@ -64,7 +64,7 @@ Expected<std::unique_ptr<Module>> extractKernel(std::unique_ptr<Module> M,
                                                 StringRef Kernel);
 
 /// Refuses a kernel that calls functions that neither \p Extracted nor NVIDIA's
-/// system has: with -fgpu-rdc, those of other translation units.
+/// system has: with -fgpu-rdc, those of translation units that are not linked.
 Error checkComplete(const Module &Extracted);
 
 /// The static hash: XXH3-128 of the extracted module's text, 32 hexadecimal
@@ -73,6 +73,14 @@ Error checkComplete(const Module &Extracted);
 /// names. So it does not depend on the path of the source or the build folder,
 /// nor on what else the module's context has seen.
 std::string computeStaticHash(const Module &Extracted);
+
+/// Behind the name of a local that several linked units have, and before digits
+/// that tell the units apart.
+inline constexpr StringLiteral UnitInfix = "__unit__";
+
+/// \p Symbol as its programmer knows it, also where -fgpu-rdc has made a static
+/// kernel's symbol unique.
+std::string demangleSymbol(StringRef Symbol);
 
 /// A definition that a host can launch.
 bool isKernel(const Function &F);

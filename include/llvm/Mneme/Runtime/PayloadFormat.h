@@ -79,6 +79,9 @@ typedef struct {
 enum {
   MNEME_INDEX_KERNEL = 0,
   MNEME_INDEX_VARIABLE = 1, ///< __device__ or __constant__ variable.
+  /// No symbol, but the payload of a translation unit that was compiled with
+  /// -fgpu-rdc: others may need it. HostPtr is the payload, Name is empty.
+  MNEME_INDEX_UNIT = 2,
 };
 
 enum {
@@ -91,9 +94,9 @@ typedef struct {
   const void *HostPtr; ///< Launch stub (CUDA), handle (HIP) or shadow variable.
   const MnemePayloadHeader *Payload;
   const char *Name; ///< Device symbol.
-  uint64_t Size;    ///< Bytes of a variable; 0 for a kernel.
+  uint64_t Size;    ///< Bytes of a variable; else 0.
   uint32_t Kind;    ///< MNEME_INDEX_*.
-  uint32_t Flags;   ///< MNEME_VARIABLE_*; 0 for a kernel.
+  uint32_t Flags;   ///< MNEME_VARIABLE_*; 0 for others.
 } MnemeIndexEntry;
 
 /// Instrumented code calls the runtime function \c Name through \c Fn, which

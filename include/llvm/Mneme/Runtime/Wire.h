@@ -25,13 +25,17 @@
 ///               host
 ///     answer    string staging folder, on the file system of the output
 ///               directory; empty when nothing is to be recorded
-///   LoadModule  bytes hash(16), bytes payload (whole, as in the executable)
+///   LoadModule  bytes hash(16), u32 count, {bytes payload} (whole, as in the
+///               executable): one translation unit, and the hash of its payload;
+///               or all that one device link takes, in its order, and the
+///               XXH3-128 of their hashes
 ///     answer    u32 count of device variables, {string name, u64 size, u64
 ///               alignment, u32 flags (1 constant)}
-///   Initialize  bytes hash, u32 count, {string name, u64 address} for all of
-///               the module's variables
+///   Initialize  bytes hash, u32 copy, u32 count, {string name, u64 address}
+///               for all variables of this copy of the module in the process
 ///     answer    {bytes initial contents} in the same order
-///   LoadKernel  bytes hash, string name, u32 compile for the host (0 or 1)
+///   LoadKernel  bytes hash, u32 copy, bytes hash(16) of the payload that has
+///               the kernel, string name, u32 compile for the host (0 or 1)
 ///     answer    bytes static hash(16), u32 count of arguments, {u32 size, u32
 ///               offset, u32 kind}, u32 count of variables reached, {string
 ///               name}, u32 count of launches that the output directory holds,
