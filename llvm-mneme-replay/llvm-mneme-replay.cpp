@@ -113,6 +113,11 @@ static cl::opt<unsigned>
               cl::desc("Launch bounds: blocks of a multiprocessor (AMDGPU: "
                        "waves of an execution unit)"),
               cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<uint32_t>
+    Fill("fill",
+         cl::desc("Fill local and shared memory with this byte before the "
+                  "kernel can read it"),
+         cl::value_desc("byte"), cl::cat(Cat));
 static cl::opt<std::string> CompareWithApp(
     "compare-with-app",
     cl::desc("Compare the machine code with that of the application"),
@@ -281,6 +286,11 @@ static Error readOptions(ReplayOptions &O) {
   O.OutputAsm = OutputAsm;
   O.OutputObject = OutputObject;
   O.Resources = Resources;
+  if (Fill > UINT8_MAX)
+    return createStringError(
+        formatv("invalid --fill={0}: must be a byte, 0 to 255", Fill.getValue())
+            .str());
+  setIfGiven(O.Fill, Fill);
   if (Error E = readIterations(O))
     return E;
   setIfGiven(O.Warmup, Warmup);

@@ -306,6 +306,9 @@ std::string mneme::getKey(const CompileOptions &O) {
     K.add(uint64_t(Index)).add(Value);
   K.add(S.Block).add(S.Grid).add(uint64_t(S.Constants)).add(uint64_t(S.Ranges));
   K.add(S.MaxThreads).add(S.MinBlocks);
+  K.add(uint64_t(O.Fill.has_value()));
+  if (O.Fill)
+    K.add(uint64_t(O.Fill->Byte)).add(O.Fill->DynamicShared);
   K.add(O.Plugins).add(O.PtxasOptions).add(O.LLVMOptions);
   K.add(uint64_t(O.Assembler)).add(O.CudaPath);
   return K.take();
@@ -388,8 +391,10 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   Stopwatch Preprocess;
   retarget(M);
   limitRegisters(M);
+  ModuleAnalysisManager MAM;
+  if (Options.Fill)
+    FillPass(*Options.Fill).run(M, MAM);
   if (!Options.Specialize.empty()) {
-    ModuleAnalysisManager MAM;
     SpecializeOptions SO = Options.Specialize;
     SO.Kernel = Options.Kernel;
     SpecializePass(std::move(SO)).run(M, MAM);

@@ -19,6 +19,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/StandardInstrumentations.h"
@@ -94,6 +95,7 @@ struct PipelineContext {
       Plugin->registerPassBuilderCallbacks(PB);
     }
     registerSpecializePass(PB);
+    registerFillPass(PB);
     return Error::success();
   }
 };

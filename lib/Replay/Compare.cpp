@@ -326,7 +326,8 @@ json::Value mneme::toJSON(const BufferReport &R) {
       {"max_ulp_error", numberToJSON(S.MaxUlp)},
       {"norm_error",
        S.NormError ? numberToJSON(*S.NormError) : json::Value(nullptr)},
-      {"reproducible", R.Reproducible}};
+      {"reproducible", R.Reproducible},
+      {"digest", R.Digest.empty() ? json::Value(nullptr) : json::Value(R.Digest)}};
   O["expected"] = S.First ? json::Value(S.Expected) : json::Value(nullptr);
   O["actual"] = S.First ? json::Value(S.Actual) : json::Value(nullptr);
   return O;
@@ -335,7 +336,7 @@ json::Value mneme::toJSON(const BufferReport &R) {
 bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
   json::ObjectMapper O(V, P);
   std::string Kind, DType, Tolerance, Norm, Address;
-  std::optional<std::string> Name, Expected, Actual;
+  std::optional<std::string> Name, Expected, Actual, Digest;
   CompareStats &S = R.Stats;
   if (!O || !O.map("buffer", R.Id) || !O.map("kind", Kind) ||
       !O.map("name", Name) || !O.map("address", Address) ||
@@ -345,7 +346,7 @@ bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
       !O.map("differences", S.Differences) ||
       !O.map("mismatches", S.Mismatches) || !O.map("first_mismatch", S.First) ||
       !O.map("expected", Expected) || !O.map("actual", Actual) ||
-      !O.map("reproducible", R.Reproducible))
+      !O.map("reproducible", R.Reproducible) || !O.map("digest", Digest))
     return false;
   auto Fail = [&](const char *Field, llvm::Error E) {
     P.field(Field).report("unknown value");
@@ -367,6 +368,7 @@ bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
   R.Rule.Norm = *NormKind;
   R.IsGlobal = Kind == "global";
   R.Name = Name.value_or("");
+  R.Digest = Digest.value_or("");
   if (StringRef(Address).getAsInteger(0, R.Address)) {
     P.field("address").report("expected an address");
     return false;

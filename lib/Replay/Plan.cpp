@@ -366,6 +366,8 @@ CompileOptions ReplayPlan::getCompileOptions() const {
   CO.Plugins = Options.Plugins;
   CO.CudaPath = Options.CudaPath;
   CO.Specialize = getSpecialization();
+  if (Options.Fill)
+    CO.Fill = {*Options.Fill, SharedMem};
   return CO;
 }
 

@@ -229,6 +229,7 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"gpu", R.GPU},
       {"host_strategy", orNull(R.HostStrategy)},
       {"host_strategy_reason", orNull(R.HostReason)},
+      {"reads_uninitialized", R.ReadsUninitialized},
       {"times", toJSON(R.Times)},
       {"verification", json::Array(R.Buffers)}};
   KernelResources None;
@@ -256,6 +257,7 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
       !O.map("gpu", R.GPU) || !O.map("device", Device) ||
       !O.map("host_strategy", Strategy) ||
       !O.map("host_strategy_reason", Reason) ||
+      !O.map("reads_uninitialized", R.ReadsUninitialized) ||
       !O.map("resources", R.Resources) ||
       !O.map("compare_with_app", R.App) || !O.map("verification", R.Buffers))
     return false;
@@ -324,6 +326,7 @@ static json::Object describeConfig(const ReplayPlan &Plan,
        O.SetLaunchBounds ? json::Value(SO.MaxThreads) : json::Value(nullptr)},
       {"min_blocks_per_sm",
        O.SetLaunchBounds ? json::Value(SO.MinBlocks) : json::Value(nullptr)},
+      {"fill", O.Fill ? json::Value(*O.Fill) : json::Value(nullptr)},
       {"ir", orNull(O.IRFile)},
       {"compare_with_app", orNull(O.CompareWithApp)},
       {"device", O.Execute ? json::Value(O.Device) : json::Value(nullptr)},

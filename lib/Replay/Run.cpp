@@ -14,6 +14,7 @@
 #include "ScopedTimer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Session.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
@@ -354,6 +355,8 @@ Error Contender::checkReproducibility() {
   for (BufferReport &B : Buffers)
     if (!B.Stats.Pass) {
       B.Reproducible = (*First)[I] == (*Second)[I];
+      B.Digest = toHexString(digest128(
+          StringRef((*First)[I].data(), (*First)[I].size())));
       AllSame &= *B.Reproducible;
       ++I;
     }

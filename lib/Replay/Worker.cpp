@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Uninitialized.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -363,7 +364,10 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
 }
 
 Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {
-  if (Plan.options().Isolate)
-    return runIsolatedReplay(Plan);
-  return runReplay(Plan, [](ReplayStage) {});
+  if (!Plan.options().Isolate)
+    return runReplay(Plan, [](ReplayStage) {});
+  Expected<ReplayResult> R = runIsolatedReplay(Plan);
+  if (R && R->V == Verdict::Mismatch)
+    checkInitialization(Plan, *R);
+  return R;
 }

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/TargetParser/Triple.h"
@@ -89,4 +90,5 @@ void mneme::registerMnemePasses(PassBuilder &PB) {
                parseCapturing<InstrumentPass>(Name, "mneme-instrument", MPM);
       });
   registerSpecializePass(PB);
+  registerFillPass(PB);
 }

@@ -19,6 +19,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/Mneme/Compile/Resources.h"
+#include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Support/Error.h"
 #include <memory>
@@ -60,6 +61,8 @@ struct CompileOptions {
   /// Registers of a thread at most, NVPTX only; 0: as recorded.
   unsigned MaxRegisters = 0;
   SpecializeOptions Specialize;
+  /// Give what the program has not written a value, before all else.
+  std::optional<FillOptions> Fill;
   std::vector<std::string> Plugins;
   /// Options for what assembles PTX, behind our own.
   std::vector<std::string> PtxasOptions;

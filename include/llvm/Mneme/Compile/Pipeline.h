@@ -32,7 +32,7 @@ std::string getClangPipeline(StringRef Level);
 
 /// Runs \p Passes: a text for `opt -passes=`, or "clang<O...>". \p Plugins are
 /// pass plugins (shared libraries) whose passes the text may name;
-/// mneme-specialize is always known. The result is verified. Errors are LLVM's
+/// mneme-specialize and mneme-fill are always known. The result is verified. Errors are LLVM's
 /// own messages.
 Error runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                   ArrayRef<std::string> Plugins = {});

@@ -117,6 +117,9 @@ struct BufferReport {
   /// Of a buffer that fails: whether a second launch of the same code left the
   /// same bytes there. Unset: nobody looked.
   std::optional<bool> Reproducible;
+  /// Of a buffer that fails: of what the launch left there, in hexadecimal.
+  /// Empty: nobody looked.
+  std::string Digest;
 };
 
 json::Value toJSON(const BufferReport &R);

@@ -54,6 +54,9 @@ struct ReplayOptions {
   bool SetLaunchBounds = false;
   uint32_t MaxThreads = 0; ///< 0: the block's threads.
   uint32_t MinBlocks = 0;
+  /// What the kernel's own memory is made of before it is written
+  /// (Transforms/Fill.h); unset: as it comes.
+  std::optional<uint8_t> Fill;
   std::optional<unsigned> CodeGenLevel;
   std::string Arch, TargetCPU;
   std::optional<std::string> TargetFeatures;

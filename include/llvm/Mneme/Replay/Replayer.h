@@ -130,6 +130,9 @@ struct ReplayResult {
   std::string Device;               ///< That ran it.
   std::optional<ReplayGPU> GPU;
   std::string HostStrategy, HostReason;
+  /// After a mismatch: does the recorded kernel give two results where what it
+  /// has not written is filled with two values? Unset: nobody could tell.
+  std::optional<bool> ReadsUninitialized;
   std::vector<BufferReport> Buffers;
 
   /// Of each timed launch.
@@ -237,7 +240,8 @@ Expected<ReplayResult> runReplay(const ReplayPlan &Plan,
 /// process has one thread.
 Expected<ReplayResult> runIsolatedReplay(const ReplayPlan &Plan);
 
-/// By the plan's options: isolated or not.
+/// By the plan's options: isolated or not. Isolated, a mismatch is followed by
+/// replays that tell ReadsUninitialized.
 Expected<ReplayResult> replay(const ReplayPlan &Plan);
 
 /// {"Replay-config": ..., "Result": ...}

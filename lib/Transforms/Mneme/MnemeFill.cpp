@@ -1,0 +1,235 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Transforms/Fill.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Of NVPTX and AMDGPU.
+static constexpr unsigned SharedAddressSpace = 3;
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+Expected<FillOptions> mneme::parseFillOptions(StringRef Text) {
+  FillOptions Options;
+  while (!Text.empty()) {
+    StringRef Param;
+    std::tie(Param, Text) = Text.split(';');
+    auto [Name, Value] = Param.split('=');
+    bool Bad = Name == "byte" ? Value.getAsInteger(0, Options.Byte)
+               : Name == "dynamic-shared"
+                   ? Value.getAsInteger(0, Options.DynamicShared)
+                   : true;
+    if (Bad)
+      return createStringError(
+          formatv("invalid mneme-fill pass parameter '{0}'", Param).str());
+  }
+  return Options;
+}
+
+void FillPass::printPipeline(
+    raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName2PassName) {
+  OS << "mneme-fill<byte=" << format_hex(Options.Byte, 4);
+  if (Options.DynamicShared)
+    OS << ";dynamic-shared=" << Options.DynamicShared;
+  OS << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Undefined constants
+//===----------------------------------------------------------------------===//
+
+/// A value of type \p Ty made of \p Byte; null where there is none.
+static Constant *makeFilled(Type *Ty, uint8_t Byte, const DataLayout &DL) {
+  if (auto *Vector = dyn_cast<FixedVectorType>(Ty)) {
+    Constant *Element = makeFilled(Vector->getElementType(), Byte, DL);
+    return Element ? ConstantVector::getSplat(Vector->getElementCount(),
+                                              Element)
+                   : nullptr;
+  }
+  if (!Ty->isIntegerTy() && !Ty->isFloatingPointTy() && !Ty->isPointerTy())
+    return nullptr;
+  unsigned Bits = DL.getTypeSizeInBits(Ty).getFixedValue();
+  APInt Pattern =
+      APInt::getSplat(alignTo(Bits, 8), APInt(8, Byte)).trunc(Bits);
+  if (Ty->isFloatingPointTy())
+    return ConstantFP::get(Ty, APFloat(Ty->getFltSemantics(), Pattern));
+  Constant *Number = ConstantInt::get(Ty->getContext(), Pattern);
+  return Ty->isPointerTy() ? ConstantExpr::getIntToPtr(Number, Ty) : Number;
+}
+
+static bool fillUndefined(Function &F, uint8_t Byte) {
+  bool Changed = false;
+  for (Instruction &I : instructions(F)) {
+    if (I.isLifetimeStartOrEnd())
+      continue; // of nothing: no value
+    for (Use &U : I.operands())
+      if (isa<UndefValue>(U))
+        if (Constant *C = makeFilled(U->getType(), Byte, F.getDataLayout())) {
+          U = C;
+          Changed = true;
+        }
+  }
+  return Changed;
+}
+
+//===----------------------------------------------------------------------===//
+// Local variables
+//===----------------------------------------------------------------------===//
+
+/// Where \p A begins to hold nothing: each start of its lifetime.
+static SmallVector<Instruction *, 2> findStarts(AllocaInst &A) {
+  SmallVector<Instruction *, 2> Starts;
+  for (User *U : A.users())
+    if (auto *II = dyn_cast<IntrinsicInst>(U);
+        II && II->getIntrinsicID() == Intrinsic::lifetime_start)
+      Starts.push_back(II);
+  if (Starts.empty())
+    Starts.push_back(&A);
+  return Starts;
+}
+
+static bool fillLocals(Function &F, uint8_t Byte) {
+  SmallVector<AllocaInst *, 16> Locals;
+  for (Instruction &I : instructions(F))
+    if (auto *A = dyn_cast<AllocaInst>(&I))
+      Locals.push_back(A);
+  for (AllocaInst *A : Locals)
+    for (Instruction *Start : findStarts(*A)) {
+      BasicBlock::iterator Next = std::next(Start->getIterator());
+      while (isa<AllocaInst>(*Next))
+        ++Next;
+      IRBuilder<> B(Start->getParent(), Next);
+      Value *Size = B.CreateTypeSize(
+          B.getInt64Ty(), F.getDataLayout().getTypeAllocSize(
+                              A->getAllocatedType()));
+      if (A->isArrayAllocation())
+        Size = B.CreateMul(
+            Size, B.CreateZExtOrTrunc(A->getArraySize(), B.getInt64Ty()));
+      B.CreateMemSet(A, B.getInt8(Byte), Size, A->getAlign());
+    }
+  return !Locals.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+/// Is this thread (0, 0, 0) of its block?
+static Value *isFirstThread(IRBuilder<> &B, bool IsAMDGPU) {
+  static constexpr Intrinsic::ID Axes[][3] = {
+      {Intrinsic::nvvm_read_ptx_sreg_tid_x, Intrinsic::nvvm_read_ptx_sreg_tid_y,
+       Intrinsic::nvvm_read_ptx_sreg_tid_z},
+      {Intrinsic::amdgcn_workitem_id_x, Intrinsic::amdgcn_workitem_id_y,
+       Intrinsic::amdgcn_workitem_id_z}};
+  Value *Any = B.getInt32(0);
+  for (Intrinsic::ID Axis : Axes[IsAMDGPU])
+    Any = B.CreateOr(Any, B.CreateIntrinsic(Axis, {}));
+  return B.CreateIsNull(Any);
+}
+
+static void createBarrier(IRBuilder<> &B, bool IsAMDGPU) {
+  if (!IsAMDGPU) {
+    B.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all,
+                      {B.getInt32(0)});
+    return;
+  }
+  SyncScope::ID Block = B.getContext().getOrInsertSyncScopeID("workgroup");
+  B.CreateFence(AtomicOrdering::Release, Block);
+  B.CreateIntrinsic(Intrinsic::amdgcn_s_barrier, {});
+  B.CreateFence(AtomicOrdering::Acquire, Block);
+}
+
+/// Variables with their sizes.
+using SharedVariables = SmallVector<std::pair<GlobalVariable *, uint64_t>, 4>;
+
+static SharedVariables findShared(Module &M, uint64_t DynamicShared) {
+  SharedVariables Found;
+  for (GlobalVariable &G : M.globals()) {
+    if (G.getAddressSpace() != SharedAddressSpace || G.use_empty())
+      continue;
+    uint64_t Size = M.getDataLayout().getTypeAllocSize(G.getValueType());
+    if (Size == 0) // extern: as large as the launch says
+      Size = DynamicShared;
+    if (Size)
+      Found.push_back({&G, Size});
+  }
+  return Found;
+}
+
+static void fillShared(Function &Kernel, const SharedVariables &Shared,
+                       uint8_t Byte) {
+  bool IsAMDGPU = Kernel.getCallingConv() == CallingConv::AMDGPU_KERNEL;
+  // Local variables of a fixed size stay in the entry block.
+  BasicBlock &Entry = Kernel.getEntryBlock();
+  for (Instruction &I : make_early_inc_range(Entry))
+    if (auto *A = dyn_cast<AllocaInst>(&I); A && A->isStaticAlloca())
+      A->moveBefore(Entry, Entry.begin());
+  BasicBlock::iterator First = Entry.begin();
+  while (isa<AllocaInst>(*First))
+    ++First;
+  IRBuilder<> B(&Entry, First);
+  Instruction *Then =
+      SplitBlockAndInsertIfThen(isFirstThread(B, IsAMDGPU), First, false);
+  B.SetInsertPoint(&*First);
+  createBarrier(B, IsAMDGPU);
+  B.SetInsertPoint(Then);
+  for (auto [Variable, Size] : Shared)
+    B.CreateMemSet(Variable, B.getInt8(Byte), Size, Variable->getAlign());
+}
+
+PreservedAnalyses FillPass::run(Module &M, ModuleAnalysisManager &) {
+  bool Changed = false;
+  SmallVector<Function *, 4> Kernels;
+  for (Function &F : M) {
+    if (F.isDeclaration())
+      continue;
+    Changed |= fillUndefined(F, Options.Byte);
+    Changed |= fillLocals(F, Options.Byte);
+    if (isKernel(F))
+      Kernels.push_back(&F);
+  }
+  SharedVariables Shared = findShared(M, Options.DynamicShared);
+  if (!Shared.empty())
+    for (Function *Kernel : Kernels) {
+      fillShared(*Kernel, Shared, Options.Byte);
+      Changed = true;
+    }
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+void mneme::registerFillPass(PassBuilder &PB) {
+  PB.registerPipelineParsingCallback(
+      [](StringRef Name, ModulePassManager &MPM,
+         ArrayRef<PassBuilder::PipelineElement>) {
+        if (!PassBuilder::checkParametrizedPassName(Name, "mneme-fill"))
+          return false;
+        Expected<FillOptions> Options = PassBuilder::parsePassParameters(
+            parseFillOptions, Name, "mneme-fill");
+        if (!Options) {
+          // The callback cannot return an error; LLVM's own plugins print too.
+          errs() << toString(Options.takeError()) << '\n';
+          return false;
+        }
+        MPM.addPass(FillPass(*Options));
+        return true;
+      });
+}
