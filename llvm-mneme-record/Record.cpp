@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Launch/Launcher.h"
@@ -182,11 +183,27 @@ static Error takeDefaults() {
   return Error::success();
 }
 
+/// An option without effect beside another one was meant otherwise.
+static Error checkTogether() {
+  const cl::Option *OfRecordings[] = {
+      &KernelRegex, &Skip,  &Launches, &MaxRecordings, &RecordId,
+      &Pick,        &Ranks, &Regions,  &Reachable};
+  const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout};
+  auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
+  if (auto It = find_if(OfRecordings, Given);
+      Given(&NoRecord) && NoRecord && It != std::end(OfRecordings))
+    return createStringError("--" + (*It)->ArgStr +
+                             " and --no-record: nothing is recorded");
+  if (auto It = find_if(OfHost, Given);
+      DeviceKind == LaunchDevice::Cuda && It != std::end(OfHost))
+    return createStringError("--" + (*It)->ArgStr +
+                             " and --device=cuda: it is for the host device");
+  return Error::success();
+}
+
 /// A library of the same build or install tree.
 static std::string findLibrary(const char *Argv0, StringRef Name) {
-  SmallString<128> Path(
-      sys::path::parent_path(sys::path::parent_path(sys::fs::getMainExecutable(
-          Argv0, reinterpret_cast<void *>(findLibrary)))));
+  SmallString<128> Path(getInstallPrefix(Argv0));
   sys::path::append(Path, "lib", Name);
   return std::string(Path);
 }
@@ -198,6 +215,8 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   if (Command.empty())
     return createStringError("no application: give it after '--'");
   if (Error E = takeDefaults())
+    return std::move(E);
+  if (Error E = checkTogether())
     return std::move(E);
   if (VASize < 1 || VASize > MNEME_ARENA_SIZE >> 30)
     return createStringError("--va-size=" + Twine(VASize) + ": expected 1 to " +

@@ -9,14 +9,16 @@
 #include "Application.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -47,24 +49,27 @@ static bool hasPayloadSection(StringRef Path) {
   return false;
 }
 
-/// Whether the dynamic loader takes part in starting \p Path.
-static bool hasInterpreter(StringRef Path) {
-  Expected<OwningBinary<ObjectFile>> File = ObjectFile::createObjectFile(Path);
-  if (!File) {
-    consumeError(File.takeError());
+/// Whether somebody meant \p Path to be an ELF file, damaged or not.
+static bool isELF(StringRef Path) {
+  constexpr StringLiteral Magic = "\177ELF";
+  auto Start = MemoryBuffer::getFileSlice(Path, Magic.size(), /*Offset=*/0);
+  return Start && (*Start)->getBuffer() == Magic;
+}
+
+/// Whether \p Path runs with more rights than ours: the loader then takes no
+/// library from us.
+static bool hasOtherRights(const std::string &Path) {
+  struct stat S;
+  if (::stat(Path.c_str(), &S) != 0)
     return false;
-  }
-  auto *ELF = dyn_cast<ELF64LEObjectFile>(File->getBinary());
-  if (!ELF)
-    return false;
-  auto Headers = ELF->getELFFile().program_headers();
-  if (!Headers) {
-    consumeError(Headers.takeError());
-    return false;
-  }
-  return llvm::any_of(*Headers, [](const ELF64LE::Phdr &H) {
-    return H.p_type == ELF::PT_INTERP;
-  });
+  if ((S.st_mode & S_ISUID) && S.st_uid != ::getuid())
+    return true;
+  // Without leave for the group to execute it, the bit is of a lock.
+  if ((S.st_mode & S_ISGID) && (S.st_mode & S_IXGRP) &&
+      S.st_gid != ::getgid())
+    return true;
+  return ::getuid() != 0 &&
+         ::getxattr(Path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
 /// Those of the libraries that the loader finds for \p Path that have a
@@ -128,20 +133,21 @@ Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
   if (sys::fs::exists(Path) && !sys::fs::can_execute(Path))
     return createFileError(Path,
                            std::make_error_code(std::errc::permission_denied));
-  file_magic Magic;
-  if (std::error_code EC = identify_magic(Path, Magic))
-    return createFileError(Path, EC);
-  if (Magic != file_magic::elf_executable &&
-      Magic != file_magic::elf_shared_object)
+  if (auto Readable = MemoryBuffer::getFileSlice(Path, 0, 0); !Readable)
+    return createFileError(Path, Readable.getError());
+  if (!isELF(Path))
     Facts.Warning =
         "'" + Path +
         "' is no ELF file: cannot tell whether it starts instrumented code";
   if (!Facts.Warning.empty() || AnyExecutable)
     return Facts;
-  if (!hasInterpreter(Path))
+  if (Error E = checkExecutable(Path))
+    return std::move(E);
+  if (hasOtherRights(Path))
     return createFileError(
-        Path, createStringError("statically linked: the recording runtime "
-                                "cannot be loaded into it"));
+        Path, createStringError("runs with the rights of another user or with "
+                                "capabilities: the recording runtime cannot "
+                                "be loaded into it"));
   if (hasPayloadSection(Path)) {
     if (Error E = addArchs(Path, Facts.Archs))
       return std::move(E);

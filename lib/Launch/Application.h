@@ -35,6 +35,10 @@ struct ApplicationFacts {
   std::vector<std::string> Archs;
 };
 
+/// Error when the ELF file \p Path is no program of this machine, or one that
+/// the dynamic loader does not start.
+Error checkExecutable(StringRef Path);
+
 /// Error when \p Path cannot be recorded: an ELF executable that holds no
 /// payload, loads no library that does, or into which nothing can be preloaded.
 Expected<ApplicationFacts> checkApplication(const std::string &Path,

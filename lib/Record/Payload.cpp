@@ -62,6 +62,17 @@ private:
 
 #define HEADER(FIELD) offsetof(MnemePayloadHeader, FIELD)
 
+/// The format's name, if \p Bytes begin with that of another version of it;
+/// else an empty string.
+static StringRef findOtherFormat(StringRef Bytes) {
+  constexpr StringLiteral Magic = MNEME_PAYLOAD_MAGIC;
+  StringRef Found = Bytes.take_front(Magic.size());
+  return Found != Magic && Found.size() == Magic.size() &&
+                 Found.starts_with(Magic.drop_back())
+             ? Found
+             : "";
+}
+
 Error PayloadParser::readString(uint32_t Offset, const Twine &What,
                                 std::string &Out) const {
   size_t End = Offset < Bytes.size() ? Bytes.find('\0', Offset) : Bytes.npos;
@@ -203,6 +214,11 @@ Error PayloadCollector::addSection(StringRef Contents, StringRef Where) {
       Contents = Contents.ltrim('\0');
       continue;
     }
+    if (StringRef Format = findOtherFormat(Contents); !Format.empty())
+      return createStringError("'" + Where + "': its payload has the format " +
+                               Format + ", this tool reads " +
+                               MNEME_PAYLOAD_MAGIC +
+                               ": pass and tool must be of one version");
     constexpr size_t SizeEnd = HEADER(TotalSize) + sizeof(uint64_t);
     if (!Contents.starts_with(MNEME_PAYLOAD_MAGIC) || Contents.size() < SizeEnd)
       return createStringError(inconvertibleErrorCode(),
@@ -309,6 +325,7 @@ Expected<std::vector<Payload>> mneme::readPayloads(StringRef Path) {
 
 Expected<std::unique_ptr<Module>>
 mneme::parsePayloadModule(const Payload &P, LLVMContext &Context) {
+  // LLVM's message names the version that wrote it, and its own.
   Expected<std::unique_ptr<Module>> M =
       parseBitcodeFile(MemoryBufferRef(P.Bitcode, P.Source), Context);
   if (!M)
