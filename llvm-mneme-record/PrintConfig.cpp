@@ -109,6 +109,10 @@ static Value getPlugin(StringRef Prefix) {
   return Path;
 }
 
+static Value getNvcc(StringRef Prefix) {
+  return below(Prefix, "bin", "nvcc-as-clang");
+}
+
 static Value getCxx(StringRef Prefix) {
   const std::string OfLLVM = MNEME_LLVM_TOOLS_DIR;
   const std::string Places[] = {below(Prefix, "bin"), OfLLVM, ""};
