@@ -12,12 +12,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/StringSaver.h"
+#include <cstdio>
 
 using namespace llvm;
 
@@ -60,7 +62,31 @@ static void registerPlugin(PassBuilder &PB) {
       });
 }
 
+// Of the compiler that loads us. One that is linked statically may be without.
+extern "C" LLVM_ATTRIBUTE_WEAK void LLVMGetVersion(unsigned *, unsigned *,
+                                                   unsigned *);
+
+/// Whether the compiler is of the LLVM that we were built for: the interface of
+/// plugins seldom changes, the classes behind it with every minor version. Hence
+/// no class of LLVM in here.
+static bool fitsHost() {
+  if (!LLVMGetVersion)
+    return true;
+  unsigned Major, Minor, Patch;
+  LLVMGetVersion(&Major, &Minor, &Patch);
+  if (Major == LLVM_VERSION_MAJOR && Minor == LLVM_VERSION_MINOR)
+    return true;
+  fprintf(stderr,
+          "error: MnemePass was built for LLVM " LLVM_VERSION_STRING
+          ", this is LLVM %u.%u.%u ('llvm-mneme-record --print-config=cxx' "
+          "names a compiler that loads it)\n",
+          Major, Minor, Patch);
+  return false;
+}
+
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {LLVM_PLUGIN_API_VERSION, "Mneme", MNEME_VERSION_STRING,
+  // There is no other way to decline.
+  const uint32_t Version = fitsHost() ? LLVM_PLUGIN_API_VERSION : 0;
+  return {Version, "Mneme", MNEME_VERSION_STRING,
           registerPlugin};
 }
