@@ -19,6 +19,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
+#include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -62,6 +63,9 @@ std::string mneme::formatSize(uint64_t Bytes) {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  // Beyond `ulimit -f` a write is an error as any other. Not SIG_IGN, which the
+  // application would inherit.
+  std::signal(SIGXFSZ, [](int) {});
   cl::AddExtraVersionPrinter(printVersion);
   const std::pair<cl::SubCommand *, Expected<int> (*)()> Commands[] = {
       {&ListKernelsCommand, runListKernels},
