@@ -198,6 +198,23 @@ std::vector<std::string> Recorder::heldLaunches(StringRef StaticHash) const {
   return Hashes;
 }
 
+/// Named by content: it does not matter whose it is, nor whether it is replaced.
+Error Recorder::movePages(const std::string &File) {
+  std::error_code EC = sys::fs::rename(Staging + "/" + File, pathOf(File));
+  if (EC && !sys::fs::exists(pathOf(File)))
+    return createFileError(pathOf(File), EC);
+  return Error::success();
+}
+
+/// What has been renamed is there after a crash of the machine, too.
+static Error syncFolder(const std::string &Dir) {
+  FileDescriptor FD(::open(Dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // EINVAL: not a folder that can be synced.
+  if (FD.get() < 0 || (::fsync(FD.get()) != 0 && errno != EINVAL))
+    return createFileError(Dir, errnoAsErrorCode());
+  return Error::success();
+}
+
 Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
                                    StringRef Epilogue) {
   auto It = Kernels.find(L.StaticHash);
@@ -225,9 +242,14 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
                                        "output directory's recordings at {1:x}",
                                        L.ArenaBase, File.VAddr)
                                    .str());
+    for (const std::string &Name : L.PageFiles)
+      if (Error E = movePages(Name))
+        return std::move(E);
     if (Error E = MoveIn(Epilogue, L.Instance.Epilogue))
       return std::move(E);
     if (Error E = MoveIn(Prologue, L.Instance.Prologue))
+      return std::move(E);
+    if (Error E = syncFolder(Dir))
       return std::move(E);
     File.Globals = L.Globals;
     File.VAddr = L.ArenaBase;

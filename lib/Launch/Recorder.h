@@ -35,6 +35,7 @@ struct RecordedLaunch {
   uint64_t ArenaBase = 0, ArenaSize = 0;
   uint64_t StoredBytes = 0, RawBytes = 0;
   std::vector<KernelGlobal> Globals;
+  std::vector<std::string> PageFiles; ///< Names.
 };
 
 /// What one process of the application reports at its end.
@@ -83,15 +84,16 @@ public:
   Error prepare();
   /// That second folder; it is removed at the end with all that is left there.
   const std::string &staging() const { return Staging; }
+  const std::string &directory() const { return Dir; }
 
   /// Remembers what a kernel file and its bitcode will hold. \p Device: "host",
   /// "cuda".
   void addKernel(const CompiledKernel &K, StringRef Device);
   /// Dynamic hashes of the launches that the folder holds for a kernel.
   std::vector<std::string> heldLaunches(StringRef StaticHash) const;
-  /// Moves the snapshots \p Prologue and \p Epilogue from the staging folder
-  /// into place and puts \p L into the kernel's file. \returns false, with
-  /// nothing done, when the folder holds that launch already.
+  /// Moves the snapshots \p Prologue and \p Epilogue, and the page files that
+  /// are not in the folder yet, from the staging folder into place and puts \p
+  /// L into the kernel's file. \returns false, with nothing done, when the folder holds that launch already.
   Expected<bool> addLaunch(const RecordedLaunch &L, StringRef Prologue,
                            StringRef Epilogue);
   /// Adds the launches that were not recorded to Occurrences.
@@ -122,6 +124,7 @@ private:
   Expected<bool> update(Kernel &K,
                         function_ref<Expected<bool>(RecordedKernel &)> Edit);
   Error writeBitcode(Kernel &K);
+  Error movePages(const std::string &File);
 
   Error checkHashInputs(const RecordedKernel &K) const;
 

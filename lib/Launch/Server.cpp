@@ -278,6 +278,7 @@ Error Server::handleHello(Connection &C, Reader &R) {
     RankVariable = std::move(Variable);
   WireWriter W = success();
   W.str(IsRefusing ? "" : Records.staging());
+  W.str(IsRefusing ? "" : Records.directory());
   answer(C, W.body());
   return Error::success();
 }
@@ -512,6 +513,12 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
   I.Device.Runtime = R.str();
   I.OmittedRegions = R.u64();
   I.OmittedBytes = R.u64();
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    Digest128 Id;
+    if (!readHash(R, Id))
+      return malformed();
+    L.PageFiles.push_back(PageFile::nameOf(Id));
+  }
   if (!R.ok() || !R.atEnd() || !HasDims || L.ArenaSize == 0 ||
       L.ArenaBase + L.ArenaSize < L.ArenaBase)
     return malformed();

@@ -26,7 +26,9 @@ namespace {
 /// Collects what is wrong with one kernel's recordings.
 class Checker {
 public:
-  Checker(StringRef Dir, const RecordedKernel &K) : Dir(Dir), K(K) {}
+  Checker(StringRef Dir, const RecordedKernel &K,
+          std::shared_ptr<PageStore> Pages)
+      : Dir(Dir), K(K), Pages(std::move(Pages)) {}
   std::vector<std::string> run();
 
 private:
@@ -42,6 +44,7 @@ private:
                            .str());
   }
   void checkModule(StringRef File);
+  void checkPages(StringRef File, const Snapshot &S);
   std::optional<Snapshot> checkSnapshot(bool Epilogue,
                                         const RecordedInstance &I);
   void checkArgs(StringRef File, const Snapshot &S);
@@ -49,6 +52,7 @@ private:
 
   StringRef Dir;
   const RecordedKernel &K;
+  std::shared_ptr<PageStore> Pages;
   std::vector<std::string> Problems;
 };
 } // namespace
@@ -88,7 +92,7 @@ void Checker::checkModule(StringRef File) {
 std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
                                                const RecordedInstance &I) {
   StringRef File = Epilogue ? I.Epilogue : I.Prologue;
-  Expected<Snapshot> S = Snapshot::open(pathOf(File));
+  Expected<Snapshot> S = Snapshot::open(pathOf(File), Pages);
   if (!S) {
     Problems.push_back(toString(S.takeError()));
     return std::nullopt;
@@ -108,13 +112,30 @@ std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
   if (!Fit.Arena)
     report(File, "arena of {0:x} bytes at {1:x} is not the recording's",
            H.ArenaSize, H.ArenaBase);
-  std::vector<char> Raw;
-  for (const SnapshotData &D : S->data()) {
-    Raw.resize(D.RawSize);
-    if (Error E = S->decode(D, Raw))
-      Problems.push_back(toString(std::move(E)));
-  }
+  checkPages(File, *S);
   return std::move(*S);
+}
+
+/// Reads page files as a whole, once each; then what of a damaged one the
+/// snapshot needs.
+void Checker::checkPages(StringRef File, const Snapshot &S) {
+  bool IsDamaged = false;
+  for (const PageFile *F : S.pageFiles()) {
+    auto [State, IsNew] = Pages->check(*F);
+    IsDamaged |= !State.empty();
+    if (IsNew)
+      llvm::append_range(Problems, State);
+  }
+  if (!IsDamaged)
+    return;
+  std::vector<char> Raw;
+  for (const SnapshotData &D : S.data()) {
+    Raw.resize(D.RawSize);
+    if (Error E = S.decode(D, Raw)) {
+      consumeError(std::move(E));
+      report(File, "data at {0:x} is lost", D.Address);
+    }
+  }
 }
 
 void Checker::checkArgs(StringRef File, const Snapshot &S) {
@@ -158,6 +179,9 @@ std::vector<std::string> Checker::run() {
 }
 
 std::vector<std::string> mneme::checkKernel(StringRef Dir,
-                                            const RecordedKernel &K) {
-  return Checker(Dir, K).run();
+                                            const RecordedKernel &K,
+                                            std::shared_ptr<PageStore> Pages) {
+  if (!Pages)
+    Pages = std::make_shared<PageStore>(Dir);
+  return Checker(Dir, K, std::move(Pages)).run();
 }

@@ -13,7 +13,6 @@
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Support/Compression.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -28,11 +27,17 @@ static_assert(sizeof(MnemeSnapshotHeader) == 64 &&
                   sizeof(MnemeRecordHeader) == 24 &&
                   sizeof(MnemeArgEntry) == 8 &&
                   sizeof(MnemeRegionRecord) == 32 &&
-                  sizeof(MnemeDataRecord) == 24 &&
+                  sizeof(MnemePageRun) == 24 && sizeof(MnemePageFileId) == 16 &&
                   sizeof(MnemeAnnotationRecord) == 40 &&
                   sizeof(MnemeEndRecord) == 16,
               "the snapshot format has no padding");
 static_assert(sys::IsLittleEndianHost, "snapshots are little-endian");
+
+static constexpr size_t Page = MNEME_SNAPSHOT_PAGE;
+/// Bytes of a SnapshotData.
+static constexpr uint64_t MaxData = MNEME_FRAME_PAGES * Page;
+/// More than any device has, 1 TiB; parts of runs take memory.
+static constexpr uint64_t MaxPages = uint64_t(1) << 28;
 
 template <typename... Ts> static Error failure(const char *Fmt, Ts &&...Vals) {
   return createStringError(formatv(Fmt, std::forward<Ts>(Vals)...).str());
@@ -60,10 +65,12 @@ static StringRef recordName(uint32_t Type) {
     return "arguments";
   case MNEME_RECORD_REGION:
     return "region";
-  case MNEME_RECORD_DATA:
-    return "data";
   case MNEME_RECORD_ANNOTATION:
     return "annotation";
+  case MNEME_RECORD_PAGE_FILES:
+    return "page files";
+  case MNEME_RECORD_PAGES:
+    return "pages";
   case MNEME_RECORD_END:
     return "end";
   }
@@ -172,58 +179,71 @@ static Error parseAnnotation(StringRef Payload,
   return Error::success();
 }
 
-static Error parseData(StringRef Payload, std::vector<SnapshotData> &Data) {
-  MnemeDataRecord Record;
-  if (!take(Payload, Record))
-    return failure("too short");
-  if (Record.RawSize == 0 || Record.RawSize > MNEME_DATA_CHUNK)
-    return failure("covers {0} bytes, the limit is {1}", Record.RawSize,
-                   MNEME_DATA_CHUNK);
-  if (Record.Encoding != MNEME_ENCODING_RAW &&
-      Record.Encoding != MNEME_ENCODING_ZSTD)
-    return failure("unknown encoding {0}", Record.Encoding);
-  if (Record.Encoding == MNEME_ENCODING_RAW && Payload.size() != Record.RawSize)
-    return failure("stores {0} bytes of {1}", Payload.size(), Record.RawSize);
-  Data.push_back({Record.Address, Record.RawSize, Record.Encoding, Payload});
+/// A payload of nothing but Ts, at least one.
+template <typename T>
+static Error parseList(StringRef Payload, std::vector<T> &Out) {
+  if (!Out.empty())
+    return failure("there is one already");
+  if (Payload.empty() || Payload.size() % sizeof(T) != 0)
+    return failure("{0} bytes are no multiple of {1}", Payload.size(),
+                   sizeof(T));
+  Out.resize(Payload.size() / sizeof(T));
+  memcpy(Out.data(), Payload.data(), Payload.size());
+  return Error::success();
+}
+
+static Error checkRuns(ArrayRef<MnemePageRun> Runs, uint64_t &NumPages) {
+  for (const MnemePageRun &R : Runs) {
+    NumPages += R.NumPages;
+    if (R.NumPages == 0 || NumPages > MaxPages)
+      return failure("run of {0} pages, the limit of all is {1}", R.NumPages,
+                     MaxPages);
+    if (R.Step > 1)
+      return failure("unknown step {0}", R.Step);
+  }
   return Error::success();
 }
 
 static Error parseEnd(StringRef Payload, uint64_t NumRecords,
-                      uint64_t RawBytes) {
+                      uint64_t NumPages) {
   MnemeEndRecord End;
   if (!take(Payload, End) || !Payload.empty())
     return failure("not of {0} bytes", sizeof(End));
   if (End.NumRecords != NumRecords)
     return failure("counts {0} records where there are {1}", End.NumRecords,
                    NumRecords);
-  if (End.RawBytes != RawBytes)
-    return failure("counts {0} bytes where there are {1}", End.RawBytes,
-                   RawBytes);
+  if (End.NumPages != NumPages)
+    return failure("counts {0} pages where there are {1}", End.NumPages,
+                   NumPages);
   return Error::success();
 }
 
-/// The region that holds [\p Address, +\p Size), or null. \p Regions are
+/// The last region that begins at or below \p Address, or null. \p Regions are
 /// sorted.
 static const SnapshotRegion *findRegion(ArrayRef<SnapshotRegion> Regions,
-                                        uint64_t Address, uint64_t Size) {
+                                        uint64_t Address) {
   const SnapshotRegion *It = llvm::upper_bound(
       Regions, Address,
       [](uint64_t A, const SnapshotRegion &R) { return A < R.Address; });
-  if (It == Regions.begin())
-    return nullptr;
-  --It;
-  return contains(It->Address, It->Size, Address, Size) ? It : nullptr;
+  return It == Regions.begin() ? nullptr : std::prev(It);
+}
+
+/// Whether the pages of \p Run are pages of \p R.
+static bool holdsRun(const SnapshotRegion &R, const MnemePageRun &Run) {
+  uint64_t Offset = Run.Address - R.Address;
+  return Offset < R.Size && Offset % Page == 0 &&
+         Run.NumPages <= divideCeil(R.Size - Offset, Page);
 }
 
 /// Sorts everything by address and checks what no record can know alone.
 static Error checkLayout(std::vector<SnapshotRegion> &Regions,
                          ArrayRef<SnapshotAnnotation> Annotations,
-                         std::vector<SnapshotData> &Data) {
+                         std::vector<MnemePageRun> &Runs, size_t NumFiles) {
   auto ByAddress = [](const auto &A, const auto &B) {
     return A.Address < B.Address;
   };
   llvm::sort(Regions, ByAddress);
-  llvm::sort(Data, ByAddress);
+  llvm::sort(Runs, ByAddress);
 
   std::vector<bool> Seen(Regions.size());
   for (const SnapshotRegion &R : Regions) {
@@ -235,29 +255,42 @@ static Error checkLayout(std::vector<SnapshotRegion> &Regions,
     if (Regions[I].Address - Regions[I - 1].Address < Regions[I - 1].Size)
       return failure("regions {0} and {1} overlap", Regions[I - 1].Id,
                      Regions[I].Id);
-  for (const SnapshotAnnotation &A : Annotations)
-    if (A.Size == 0 || !findRegion(Regions, A.Address, A.Size))
+  for (const SnapshotAnnotation &A : Annotations) {
+    const SnapshotRegion *R = findRegion(Regions, A.Address);
+    if (A.Size == 0 || !R || !contains(R->Address, R->Size, A.Address, A.Size))
       return failure("annotation of {0:x} bytes at {1:x} is in no region",
                      A.Size, A.Address);
-  for (const SnapshotData &D : Data)
-    if (!findRegion(Regions, D.Address, D.RawSize))
-      return failure("data of {0:x} bytes at {1:x} is in no region", D.RawSize,
-                     D.Address);
-  for (size_t I = 1; I < Data.size(); ++I)
-    if (Data[I].Address - Data[I - 1].Address < Data[I - 1].RawSize)
-      return failure("data overlaps at {0:x}", Data[I].Address);
+  }
+  const SnapshotRegion *LastRegion = nullptr;
+  uint64_t End = 0;
+  for (const MnemePageRun &Run : Runs) {
+    const SnapshotRegion *R = findRegion(Regions, Run.Address);
+    if (!R || !holdsRun(*R, Run))
+      return failure("{0} pages at {1:x} are not pages of one region",
+                     Run.NumPages, Run.Address);
+    // Where regions meet, the last page of one is filled up.
+    if (R == LastRegion && Run.Address < End)
+      return failure("pages overlap at {0:x}", Run.Address);
+    LastRegion = R;
+    End = Run.Address + Run.NumPages * Page;
+    if (Run.File >= NumFiles)
+      return failure("pages at {0:x} are in page file {1} of {2}", Run.Address,
+                     Run.File, NumFiles);
+  }
   return Error::success();
 }
 
-Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer) {
+Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
+                                   std::shared_ptr<PageStore> Pages) {
   Snapshot S;
-  S.Buffer = std::move(Buffer);
-  std::string Name = S.Buffer->getBufferIdentifier().str();
-  StringRef File = S.Buffer->getBuffer();
+  S.Pages = std::move(Pages);
+  std::string Name = Buffer->getBufferIdentifier().str();
+  StringRef File = Buffer->getBuffer();
   if (Error E = parseHeader(File, S.Header))
     return createFileError(Name, std::move(E));
 
-  uint64_t NumRecords = 0, RawBytes = 0;
+  uint64_t NumRecords = 0, NumPages = 0;
+  std::vector<MnemePageFileId> Ids;
   bool HasArgs = false, HasEnd = false;
   auto ParseRecord = [&](const MnemeRecordHeader &Record,
                          StringRef Payload) -> Error {
@@ -275,14 +308,15 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer) {
       return parseRegion(Payload, S.Header, S.Regions);
     case MNEME_RECORD_ANNOTATION:
       return parseAnnotation(Payload, S.Annotations);
-    case MNEME_RECORD_DATA:
-      if (Error E = parseData(Payload, S.Data))
+    case MNEME_RECORD_PAGE_FILES:
+      return parseList(Payload, Ids);
+    case MNEME_RECORD_PAGES:
+      if (Error E = parseList(Payload, S.Runs))
         return E;
-      RawBytes += S.Data.back().RawSize;
-      return Error::success();
+      return checkRuns(S.Runs, NumPages);
     case MNEME_RECORD_END:
       HasEnd = true;
-      return parseEnd(Payload, NumRecords, RawBytes);
+      return parseEnd(Payload, NumRecords, NumPages);
     }
     if (Record.Flags & MNEME_RECORD_OPTIONAL)
       return Error::success();
@@ -317,39 +351,143 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer) {
         Name, failure("{0} bytes after the end record", Rest.size()));
   if (!HasArgs && !S.isEpilogue())
     return createFileError(Name, failure("prologue without arguments record"));
-  if (Error E = checkLayout(S.Regions, S.Annotations, S.Data))
+  if (Error E = checkLayout(S.Regions, S.Annotations, S.Runs, Ids.size()))
     return createFileError(Name, std::move(E));
+  if (Error E = S.openPageFiles(Ids))
+    return std::move(E);
+  for (const MnemePageRun &R : S.Runs)
+    if (!contains(0, S.Files[R.File]->numPages(), R.FirstPage,
+                  R.Step ? R.NumPages : 1))
+      return createFileError(
+          Name, failure("{0} pages from {1} on are not in '{2}', which has {3}",
+                        R.NumPages, R.FirstPage, S.Files[R.File]->path(),
+                        S.Files[R.File]->numPages()));
+  S.layOutData();
   return std::move(S);
 }
 
 Expected<Snapshot> Snapshot::open(StringRef Path) {
+  StringRef Folder = sys::path::parent_path(Path);
+  return open(Path, std::make_shared<PageStore>(Folder));
+}
+
+Expected<Snapshot> Snapshot::open(StringRef Path,
+                                  std::shared_ptr<PageStore> Pages) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
   if (!Buffer)
     return Buffer.takeError();
-  return parse(std::move(*Buffer));
+  return parse(std::move(*Buffer), std::move(Pages));
+}
+
+Error Snapshot::openPageFiles(ArrayRef<MnemePageFileId> Ids) {
+  for (const MnemePageFileId &Id : Ids) {
+    Digest128 Digest;
+    llvm::copy(Id.Id, Digest.begin());
+    Expected<const PageFile *> File = Pages->get(Digest);
+    if (!File)
+      return File.takeError();
+    Files.push_back(*File);
+  }
+  return Error::success();
+}
+
+/// Cuts runs into parts, one a frame at most, and puts neighbours together to
+/// ranges of data. A part is not cut again, so that as a rule a range is a
+/// frame.
+void Snapshot::layOutData() {
+  Data.clear();
+  Parts.clear();
+  for (const MnemePageRun &R : Runs) {
+    const SnapshotRegion &Region = *findRegion(Regions, R.Address);
+    for (uint32_t At = 0; At != R.NumPages;) {
+      Part P = {Files[R.File], 0, R.FirstPage + R.Step * At, 0, R.Step};
+      P.Frame = P.File->findFrame(P.FirstPage);
+      const PageFile::Frame &F = P.File->frames()[P.Frame];
+      uint32_t InFrame = F.FirstPage + F.NumPages - P.FirstPage;
+      P.NumPages =
+          std::min(R.Step ? InFrame : MNEME_FRAME_PAGES, R.NumPages - At);
+      uint64_t Address = R.Address + At * Page;
+      uint64_t Size = std::min<uint64_t>(
+          P.NumPages * Page, Region.Address + Region.Size - Address);
+      SnapshotData *Last = Data.empty() ? nullptr : &Data.back();
+      // Only the last page of a region is not whole.
+      if (Last && Last->Address + Last->RawSize == Address &&
+          Address != Region.Address && Last->RawSize + Size <= MaxData) {
+        Last->RawSize += Size;
+        ++Last->NumParts;
+      } else {
+        Data.push_back({Address, Size, Parts.size(), 1});
+      }
+      Parts.push_back(P);
+      At += P.NumPages;
+    }
+  }
+}
+
+Error Snapshot::decode(const Part &P, MutableArrayRef<char> Out) const {
+  const PageFile::Frame &F = P.File->frames()[P.Frame];
+  // Straight to where it belongs.
+  if (P.Step && P.NumPages == F.NumPages && Out.size() == F.size())
+    return P.File->readFrame(P.Frame, Out);
+  Expected<PageStore::Contents> Bytes = Pages->readFrame(*P.File, P.Frame);
+  if (!Bytes)
+    return Bytes.takeError();
+  const char *First = (*Bytes)->data() + (P.FirstPage - F.FirstPage) * Page;
+  if (P.Step) {
+    std::memcpy(Out.data(), First, Out.size());
+    return Error::success();
+  }
+  for (; !Out.empty(); Out = Out.drop_front(std::min(Page, Out.size())))
+    std::memcpy(Out.data(), First, std::min(Page, Out.size()));
+  return Error::success();
 }
 
 Error Snapshot::decode(const SnapshotData &D, MutableArrayRef<char> Out) const {
   assert(Out.size() == D.RawSize && "output of another size");
-  if (D.Encoding == MNEME_ENCODING_RAW) {
-    llvm::copy(D.Stored, Out.begin());
-    return Error::success();
+  for (const Part &P : ArrayRef(Parts).slice(D.FirstPart, D.NumParts)) {
+    size_t Size = std::min<size_t>(Out.size(), P.NumPages * Page);
+    if (Error E = decode(P, Out.take_front(Size)))
+      return E;
+    Out = Out.drop_front(Size);
   }
-  auto Fail = [&](Error E) {
-    return createFileError(
-        Buffer->getBufferIdentifier(),
-        failure("data at {0:x}: {1}", D.Address, toString(std::move(E))));
-  };
-  if (!compression::zstd::isAvailable())
-    return Fail(failure("zstd is not in this build of LLVM"));
-  size_t Size = Out.size();
-  if (Error E = compression::zstd::decompress(
-          arrayRefFromStringRef(D.Stored),
-          reinterpret_cast<uint8_t *>(Out.data()), Size))
-    return Fail(std::move(E));
-  if (Size != Out.size())
-    return Fail(failure("{0} bytes instead of {1}", Size, Out.size()));
   return Error::success();
+}
+
+void Snapshot::dropUnchanged(const Snapshot &Prologue) {
+  std::vector<MnemePageRun> Changed;
+  // The pages of a run from \p From to \p To.
+  auto Keep = [&](MnemePageRun R, uint32_t From, uint32_t To) {
+    if (From == To)
+      return;
+    R.Address += From * Page;
+    R.NumPages = To - From;
+    R.FirstPage += R.Step * From;
+    Changed.push_back(R);
+  };
+  auto Old = Prologue.Runs.begin(), OldEnd = Prologue.Runs.end();
+  for (const MnemePageRun &R : Runs) {
+    uint64_t End = R.Address + R.NumPages * Page;
+    uint32_t Kept = 0; // Pages of R that are dealt with.
+    while (Old != OldEnd && Old->Address + Old->NumPages * Page <= R.Address)
+      ++Old;
+    for (auto O = Old; O != OldEnd && O->Address < End; ++O) {
+      uint64_t From = std::max(R.Address, O->Address);
+      uint64_t To = std::min(End, O->Address + O->NumPages * Page);
+      uint32_t AtR = (From - R.Address) / Page,
+               AtO = (From - O->Address) / Page;
+      bool Same = (R.Address - O->Address) % Page == 0 &&
+                  Files[R.File] == Prologue.Files[O->File] &&
+                  R.Step == O->Step &&
+                  R.FirstPage + R.Step * AtR == O->FirstPage + O->Step * AtO;
+      if (!Same)
+        continue;
+      Keep(R, Kept, AtR);
+      Kept = (To - R.Address) / Page;
+    }
+    Keep(R, Kept, R.NumPages);
+  }
+  Runs = std::move(Changed);
+  layOutData();
 }
 
 Digest128 Snapshot::staticHash() const {
@@ -388,10 +526,13 @@ SnapshotFit mneme::findSnapshotFit(const Snapshot &S, bool Epilogue,
 
 Expected<Snapshot> mneme::openSnapshot(StringRef Dir, bool Epilogue,
                                        const RecordedKernel &K,
-                                       const RecordedInstance &I) {
+                                       const RecordedInstance &I,
+                                       std::shared_ptr<PageStore> Pages) {
   SmallString<128> Path(Dir);
   sys::path::append(Path, Epilogue ? I.Epilogue : I.Prologue);
-  Expected<Snapshot> S = Snapshot::open(Path);
+  if (!Pages)
+    Pages = std::make_shared<PageStore>(Dir);
+  Expected<Snapshot> S = Snapshot::open(Path, std::move(Pages));
   if (!S)
     return S.takeError();
   auto Refuse = [&](const Twine &Why) {

@@ -18,12 +18,13 @@ Expected<RecordedState> RecordedState::load(StringRef Dir,
                                             const RecordedKernel &Kernel,
                                             const RecordedInstance &Instance) {
   RecordedState State;
+  auto Pages = std::make_shared<PageStore>(Dir);
   Expected<Snapshot> Before =
-      openSnapshot(Dir, /*Epilogue=*/false, Kernel, Instance);
+      openSnapshot(Dir, /*Epilogue=*/false, Kernel, Instance, Pages);
   if (!Before)
     return Before.takeError();
   Expected<Snapshot> After =
-      openSnapshot(Dir, /*Epilogue=*/true, Kernel, Instance);
+      openSnapshot(Dir, /*Epilogue=*/true, Kernel, Instance, Pages);
   if (!After)
     return After.takeError();
 
@@ -48,6 +49,7 @@ Expected<RecordedState> RecordedState::load(StringRef Dir,
         Instance.Prologue,
         createStringError("its arguments are not those of the kernel"));
 
+  After->dropUnchanged(*Before);
   for (const SnapshotRegion &Info : Before->regions())
     State.Regions.push_back({Info});
   State.Prologue = std::move(*Before);
@@ -71,8 +73,6 @@ public:
       : S(S), Ranges(Ranges), Bytes(Ranges.size()), Failures(Ranges.size()) {}
 
   void unpack(size_t I) {
-    if (Ranges[I].Encoding == MNEME_ENCODING_RAW)
-      return;
     Bytes[I].resize(Ranges[I].RawSize);
     if (Error E = S.decode(Ranges[I], Bytes[I]))
       Failures[I] = toString(std::move(E));
@@ -80,13 +80,9 @@ public:
 
   Error hand(RecordedState::DataFn Fn) const {
     for (size_t I = 0; I != Ranges.size(); ++I) {
-      const SnapshotData &Data = Ranges[I];
       if (!Failures[I].empty())
         return createStringError(Failures[I]);
-      ArrayRef<char> Contents = Bytes[I];
-      if (Data.Encoding == MNEME_ENCODING_RAW)
-        Contents = {Data.Stored.data(), Data.Stored.size()};
-      if (Error E = Fn(Data, Contents))
+      if (Error E = Fn(Ranges[I], Bytes[I]))
         return E;
     }
     return Error::success();

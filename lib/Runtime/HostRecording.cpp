@@ -104,9 +104,7 @@ void Device::finishRecording(std::unique_ptr<Recording> R) {
     forEachRun(
         Region.Size,
         [&](uint64_t At, uint64_t Size) {
-          const char *Before = R->Prologue.page(Region.Address + At);
-          return Before ? memcmp(Bytes + At, Before, Size) != 0
-                        : !isZero(Bytes + At, Size);
+          return R->Prologue.differs(Bytes + At, Region.Address + At, Size);
         },
         [&](uint64_t At, uint64_t Size) {
           R->Epilogue.data(Bytes + At, Region.Address + At, Size);

@@ -135,7 +135,9 @@ std::string Launcher::connect() {
   std::string Error = exchange(MNEME_WIRE_HELLO, Hello, Answer);
   if (!Error.empty())
     return fail(Error);
-  Directory = reader(Answer).str();
+  WireReader R = reader(Answer);
+  Directory = R.str();
+  Database = R.str();
   return "";
 }
 

@@ -60,6 +60,9 @@ public:
   /// be recorded. After connect().
   const std::string &directory() const { return Directory; }
 
+  /// Where the launcher takes them to.
+  const std::string &database() const { return Database; }
+
   /// Whether [Address, Address + Size) lies where compiled kernels may be put.
   bool ownsCode(uint64_t Address, uint64_t Size) const {
     return Address >= CodeBase && Size <= CodeSize &&
@@ -77,7 +80,7 @@ private:
   int Fd = -1;
   int Pid = 0; ///< Of the process that connected.
   std::string Broken;
-  std::string Directory;
+  std::string Directory, Database;
   uint64_t CodeBase = 0, CodeSize = 0;
 };
 

@@ -272,25 +272,12 @@ void Recorder::addTime(uint64_t Time) {
 // Snapshots
 //===----------------------------------------------------------------------===//
 
-bool mneme::isZero(const char *P, uint64_t Size) {
-  uint64_t Or = 0, I = 0;
-  for (; I + 8 <= Size; I += 8) {
-    uint64_t V;
-    memcpy(&V, P + I, 8);
-    Or |= V;
-  }
-  for (; I != Size; ++I)
-    Or |= static_cast<unsigned char>(P[I]);
-  return !Or;
-}
-
 static void writeRegions(SnapshotFile &F, const Recording &Of) {
   uint32_t Id = 0;
   for (const Recording::Region &R : Of.Regions) {
     MnemeRegionRecord Rec = {
         R.Address, R.Size, R.Kind, Id++, uint32_t(R.Name.size()), 0};
-    F.record(MNEME_RECORD_REGION, &Rec, sizeof(Rec), R.Name.data(),
-             R.Name.size());
+    F.region(Rec, R.Name);
   }
 }
 
@@ -382,7 +369,9 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   H.ArenaSize = ArenaSize ? ArenaSize : MNEME_ARENA_SIZE;
   H.Kind = MNEME_SNAPSHOT_PROLOGUE;
   SnapshotFile &F = R->Prologue;
-  F.open(stagingPath("prologue", *R), H);
+  KnownPages.readFolder(Launcher::get().database());
+  R->Pages.open(Launcher::get().directory(), KnownPages);
+  F.open(stagingPath("prologue", *R), H, R->Pages);
   writeArgs(F, K, Args);
   writeRegions(F, *R);
   for (const auto &Entry : Notes) {
@@ -404,7 +393,7 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
 
 void Recorder::openEpilogue(Recording &R) {
   R.Header.Kind = MNEME_SNAPSHOT_EPILOGUE;
-  R.Epilogue.open(stagingPath("epilogue", R), R.Header);
+  R.Epilogue.open(stagingPath("epilogue", R), R.Header, R.Pages);
   writeRegions(R.Epilogue, R);
 }
 
@@ -434,7 +423,8 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
   W.u32(Tentative);
   W.u64(R.Header.ArenaBase);
   W.u64(R.Header.ArenaSize);
-  W.u64(R.Prologue.storedBytes() + R.Epilogue.storedBytes());
+  W.u64(R.Prologue.storedBytes() + R.Epilogue.storedBytes() +
+        R.Pages.storedBytes());
   W.u64(R.Prologue.rawBytes() + R.Epilogue.rawBytes());
   W.u32(K.Reached.size());
   for (const Variable *V : K.Reached) {
@@ -447,10 +437,33 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
     W.str(*S);
   W.u64(R.Omitted.Regions);
   W.u64(R.Omitted.Bytes);
+  // Launchers want to know all that must be there.
+  std::set<std::string> Files;
+  for (const SnapshotFile *F : {&R.Prologue, &R.Epilogue})
+    for (const MnemePageFileId &Id : F->pageFiles())
+      Files.insert(std::string(std::begin(Id.Id), std::end(Id.Id)));
+  W.u32(Files.size());
+  for (const std::string &Id : Files)
+    W.str(Id);
   std::string Answer;
   std::string Error = Launcher::get().request(MNEME_WIRE_RECORDED, W, Answer);
   Added = Error.empty() && Launcher::reader(Answer).u32();
   return Error;
+}
+
+/// \returns an empty string, or what went wrong.
+std::string Recorder::writeFiles(Recording &R) {
+  R.Pages.close();
+  if (!R.Pages.error().empty())
+    return R.Pages.error();
+  if (!R.Pages.empty())
+    KnownPages.add(R.Pages.id(), R.Pages.digests());
+  for (SnapshotFile *F : {&R.Prologue, &R.Epilogue}) {
+    F->write();
+    if (!F->error().empty())
+      return F->error();
+  }
+  return "";
 }
 
 void Recorder::finish(std::unique_ptr<Recording> R) {
@@ -463,8 +476,14 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   // Another thread's may have come to its end first.
   if (!keeps(*R, R->Id.Priority))
     return discard(std::move(R));
+  std::string Error = writeFiles(*R);
+  if (!Error.empty())
+    return abandon(std::move(R), Error);
   bool Added;
-  std::string Error = tellLauncher(*R, isCompetition(), Added);
+  Error = tellLauncher(*R, isCompetition(), Added);
+  // Perhaps somebody has taken away what this process counts on.
+  if (!Error.empty())
+    KnownPages.clear();
   if (!Error.empty())
     return abandon(std::move(R), Error);
   std::lock_guard<std::mutex> Guard(Lock);

@@ -111,6 +111,7 @@ struct Recording {
   LaunchShape Shape = {};
   LaunchId Id;
   unsigned Serial = 0; ///< Of this process.
+  PageFile Pages;
   SnapshotFile Prologue, Epilogue;
   MnemeSnapshotHeader Header = {};
   std::vector<Region> Regions;
@@ -198,7 +199,10 @@ private:
   void keep(const Recording &R);
   void fail(const std::string &Name, const std::string &Reason);
 
+  std::string writeFiles(Recording &R);
+
   std::mutex Lock;
+  PageIndex KnownPages;
   std::map<std::string, KernelRecords> Kernels; ///< By static hash.
   /// Launches of those whose static hash nobody asked for.
   std::map<std::string, uint64_t> OtherKernels;
@@ -242,9 +246,6 @@ void forEachRun(uint64_t Size, WantedFn Wanted, RunFn Run) {
   if (Open)
     Run(Begin, Size - Begin);
 }
-
-/// Whether \p Size bytes are all zero.
-bool isZero(const char *P, uint64_t Size);
 
 } // namespace mneme
 

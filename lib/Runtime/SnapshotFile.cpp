@@ -7,82 +7,48 @@
 //===----------------------------------------------------------------------===//
 
 #include "SnapshotFile.h"
+#include "FileSize.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-#include <zstd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
+#include <map>
 #include <unistd.h>
 
 using namespace mneme;
 
-static constexpr size_t BufferSize = 1u << 20;
-static constexpr int CompressionLevel = 1;
-static constexpr size_t MaxThreads = 16;
+static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 // So much memory is compressed before any of it is written.
 static constexpr uint64_t BatchBytes = 64u << 20;
+// In one run, whose count has 32 bits.
+static constexpr uint32_t MaxRun = 1u << 31;
 
 SnapshotFile::~SnapshotFile() {
-  if (Fd < 0)
-    return;
-  ::close(Fd);
-  unlink(Path.c_str());
+  if (IsCreated)
+    unlink(Path.c_str());
 }
 
 void SnapshotFile::fail(const char *What) {
+  // Not which file: what is wrong with one is with the next, and is said once.
   if (Error.empty())
-    Error =
-        std::string("cannot ") + What + " '" + Path + "': " + strerror(errno);
+    Error = std::string("cannot ") + What + " a file in '" +
+            Path.substr(0, Path.rfind('/')) + "': " + strerror(errno);
 }
 
-void SnapshotFile::write(const char *P, size_t Size) {
-  while (Size && Error.empty()) {
-    ssize_t N = ::write(Fd, P, Size);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N <= 0)
-      return fail("write");
-    P += N;
-    Size -= N;
-  }
-}
-
-void SnapshotFile::flush() {
-  write(Buffer.data(), Buffer.size());
-  Buffer.clear();
-}
-
-void SnapshotFile::add(const void *P, size_t Size) {
-  Stored += Size;
-  // What goes around the buffer must not overtake what is in it.
-  bool Direct = Size > BufferSize / 2;
-  if (Direct || Buffer.size() + Size > BufferSize)
-    flush();
-  if (Direct)
-    write(static_cast<const char *>(P), Size);
-  else
-    Buffer.append(static_cast<const char *>(P), Size);
-}
-
-void SnapshotFile::open(std::string ThePath, MnemeSnapshotHeader Header) {
+void SnapshotFile::open(std::string ThePath, MnemeSnapshotHeader Header,
+                        PageFile &ThePages) {
   Path = std::move(ThePath);
-  Fd = ::open(Path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (Fd < 0)
-    return fail("create");
+  Pages = &ThePages;
   memcpy(Header.Magic, MNEME_SNAPSHOT_MAGIC, sizeof(Header.Magic));
   Header.Major = MNEME_SNAPSHOT_MAJOR;
   Header.Minor = MNEME_SNAPSHOT_MINOR;
   Header.HeaderDigest =
       XXH3_64bits(&Header, offsetof(MnemeSnapshotHeader, HeaderDigest));
-  add(&Header, sizeof(Header));
+  Bytes.assign(reinterpret_cast<const char *>(&Header), sizeof(Header));
 }
 
 void SnapshotFile::record(uint32_t Type, const void *A, size_t SizeA,
@@ -93,153 +59,190 @@ void SnapshotFile::record(uint32_t Type, const void *A, size_t SizeA,
   if (SizeB)
     XXH3_64bits_update(&State, B, SizeB);
   MnemeRecordHeader H = {Type, 0, SizeA + SizeB, XXH3_64bits_digest(&State)};
-  add(&H, sizeof(H));
-  add(A, SizeA);
+  Bytes.append(reinterpret_cast<const char *>(&H), sizeof(H));
+  Bytes.append(static_cast<const char *>(A), SizeA);
   if (SizeB)
-    add(B, SizeB);
-  static const char Zeros[8] = {};
-  add(Zeros, -H.Size & 7);
+    Bytes.append(static_cast<const char *>(B), SizeB);
+  Bytes.append(-H.Size & 7, '\0');
   if (Type != MNEME_RECORD_END)
     ++End.NumRecords;
 }
 
-/// Shares chunks out among threads. Without exceptions std::thread would end
-/// the application where no thread can be had, hence POSIX.
-class SnapshotFile::Compressor {
-public:
-  Compressor(Chunk *Begin, Chunk *End) : Next(Begin), End(End) {}
-
-  /// Compresses chunks until there are none left.
-  static void *work(void *Self) {
-    auto *This = static_cast<Compressor *>(Self);
-    ZSTD_CCtx *Context = ZSTD_createCCtx();
-    size_t Capacity = ZSTD_compressBound(MNEME_DATA_CHUNK);
-    char *Space = static_cast<char *>(malloc(Capacity));
-    for (Chunk *C; (C = This->Next++) < This->End;) {
-      // Raw, unless that comes out shorter.
-      size_t N = C->Record.RawSize;
-      if (Context && Space)
-        N = ZSTD_compressCCtx(Context, Space, Capacity, C->Bytes,
-                              C->Record.RawSize, CompressionLevel);
-      if (ZSTD_isError(N) || N >= C->Record.RawSize)
-        continue;
-      C->Record.Encoding = MNEME_ENCODING_ZSTD;
-      C->Compressed.assign(Space, N);
-    }
-    free(Space);
-    ZSTD_freeCCtx(Context);
-    return nullptr;
-  }
-
-private:
-  std::atomic<Chunk *> Next;
-  Chunk *End;
-};
-
-void SnapshotFile::compress() {
-  Compressor C(Chunks.data() + Drained, Chunks.data() + Chunks.size());
-  static const uint64_t Cores = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t Helpers =
-      std::min<uint64_t>({Waiting / MNEME_DATA_CHUNK, Cores - 1, MaxThreads});
-  pthread_t Threads[MaxThreads];
-  size_t Started = 0;
-  if (Helpers) {
-    // The application's signal handlers do not belong on our threads.
-    sigset_t All, Old;
-    sigfillset(&All);
-    pthread_sigmask(SIG_SETMASK, &All, &Old);
-    while (Started != Helpers &&
-           !pthread_create(&Threads[Started], nullptr, Compressor::work, &C))
-      ++Started;
-    pthread_sigmask(SIG_SETMASK, &Old, nullptr);
-  }
-  Compressor::work(&C);
-  for (size_t I = 0; I != Started; ++I)
-    pthread_join(Threads[I], nullptr);
+void SnapshotFile::region(const MnemeRegionRecord &R, const std::string &Name) {
+  record(MNEME_RECORD_REGION, &R, sizeof(R), Name.data(), Name.size());
+  RegionStarts.insert(R.Address);
 }
 
-void SnapshotFile::drain() {
-  if (Error.empty())
-    compress();
-  for (; Drained != Chunks.size() && Error.empty(); ++Drained) {
-    Chunk &C = Chunks[Drained];
-    bool Raw = C.Record.Encoding == MNEME_ENCODING_RAW;
-    C.StoredSize = Raw ? C.Record.RawSize : C.Compressed.size();
-    C.Offset = Stored + sizeof(MnemeRecordHeader) + sizeof(C.Record);
-    record(MNEME_RECORD_DATA, &C.Record, sizeof(C.Record),
-           Raw ? C.Bytes : C.Compressed.data(), C.StoredSize);
-    End.RawBytes += C.Record.RawSize;
-    std::string().swap(C.Compressed);
-  }
-  Waiting = 0;
-}
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
 
-void SnapshotFile::data(const void *Bytes, uint64_t Address, uint64_t Size) {
-  auto *P = static_cast<const char *>(Bytes);
+void SnapshotFile::data(const void *From, uint64_t Address, uint64_t Size) {
+  auto *P = static_cast<const char *>(From);
+  RawBytes += Size;
   while (Size && Error.empty()) {
-    uint64_t N = std::min<uint64_t>(Size, MNEME_DATA_CHUNK);
-    Chunks.push_back({P, {Address, N, MNEME_ENCODING_RAW, 0}, 0, 0, {}});
+    uint64_t N = std::min(Size, BatchBytes - WaitingBytes);
+    Waiting.push_back({P, N});
+    WaitingAt.push_back(Address);
+    WaitingBytes += (N + Page - 1) & -Page;
     P += N;
     Address += N;
     Size -= N;
-    Waiting += N;
-    if (Waiting >= BatchBytes)
+    if (WaitingBytes >= BatchBytes)
       drain();
   }
 }
 
+/// Adds \p R behind, or to the last one, where that goes on with it in the same
+/// region.
+void SnapshotFile::append(std::vector<Run> &Runs, const Run &R) const {
+  if (!Runs.empty()) {
+    Run &L = Runs.back();
+    bool IsNext = L.Address + L.NumPages * Page == R.Address &&
+                  L.File == R.File && L.NumPages <= MaxRun - R.NumPages &&
+                  !RegionStarts.count(R.Address);
+    // A single page is a run of either step.
+    for (uint32_t Step : {1u, 0u})
+      if (IsNext && (L.NumPages == 1 || L.Step == Step) &&
+          (R.NumPages == 1 || R.Step == Step) &&
+          L.FirstPage + Step * uint64_t(L.NumPages) == R.FirstPage) {
+        L.NumPages += R.NumPages;
+        L.Step = Step;
+        return;
+      }
+  }
+  Runs.push_back(R);
+}
+
+void SnapshotFile::drain() {
+  size_t First = Digests.size();
+  std::vector<PageRef> Refs;
+  if (Error.empty() && !Waiting.empty()) {
+    Pages->add(Waiting, Digests, Refs);
+    Error = Pages->error();
+  }
+  const PageRef *Ref = Refs.data();
+  for (size_t I = 0; I != Waiting.size() && Error.empty(); ++I) {
+    Stretches.push_back({WaitingAt[I], Waiting[I].Size, First});
+    for (uint64_t At = 0; At < Waiting[I].Size; At += Page, ++Ref, ++First)
+      append(Runs, {WaitingAt[I] + At, 1, Ref->File, Ref->Page, 1});
+  }
+  Waiting.clear();
+  WaitingAt.clear();
+  WaitingBytes = 0;
+}
+
 void SnapshotFile::close() {
   drain();
+  auto ByAddress = [](const auto &A, const auto &B) {
+    return A.Address < B.Address;
+  };
+  std::sort(Stretches.begin(), Stretches.end(), ByAddress);
+  std::sort(Runs.begin(), Runs.end(), ByAddress);
+}
+
+bool SnapshotFile::differs(const char *Now, uint64_t Address, uint64_t Size) {
+  auto Holds = [&](size_t I) {
+    return I < Stretches.size() && Stretches[I].holds(Address);
+  };
+  if (!Holds(Last)) {
+    size_t I = std::upper_bound(
+                   Stretches.begin(), Stretches.end(), Address,
+                   [](uint64_t A, const Stretch &S) { return A < S.Address; }) -
+               Stretches.begin() - 1;
+    if (!Holds(I))
+      return !isZero(Now, Size);
+    Last = I;
+  }
+  const Stretch &S = Stretches[Last];
+  return !(Digests[S.First + (Address - S.Address) / Page] ==
+           digestOfPage(Now, Size));
+}
+
+/// The runs here, and what \p Before has beside them.
+std::vector<MnemePageRun>
+SnapshotFile::merge(const SnapshotFile &Before) const {
+  std::vector<Run> All;
+  size_t Next = 0;
+  for (const Run &R : Before.Runs) {
+    uint64_t At = R.Address, End = R.Address + R.NumPages * Page;
+    while (At != End) {
+      while (Next != Runs.size() && Runs[Next].Address <= At)
+        append(All, Runs[Next++]);
+      uint64_t Covered =
+          Next ? Runs[Next - 1].Address + Runs[Next - 1].NumPages * Page : 0;
+      // Elsewhere in a page begins another region's last one, filled up.
+      if (Covered > At && (Covered - At) % Page == 0) {
+        At = std::min(Covered, End);
+        continue;
+      }
+      uint64_t Stop =
+          Next == Runs.size() ? End : std::min(End, Runs[Next].Address);
+      uint32_t Skipped = (At - R.Address) / Page;
+      uint32_t NumPages = (Stop - At + Page - 1) / Page;
+      append(All,
+             {At, NumPages, R.File, R.FirstPage + R.Step * Skipped, R.Step});
+      At += NumPages * Page;
+    }
+  }
+  All.insert(All.end(), Runs.begin() + Next, Runs.end());
+  return All;
+}
+
+size_t SnapshotFile::numRunsCompleted(const SnapshotFile &Before) const {
+  return merge(Before).size();
+}
+
+void SnapshotFile::complete(const SnapshotFile &Before) {
+  Runs = merge(Before);
+}
+
+//===----------------------------------------------------------------------===//
+// The file
+//===----------------------------------------------------------------------===//
+
+void SnapshotFile::writeRuns() {
+  if (Runs.empty())
+    return;
+  std::map<uint32_t, uint32_t> Places;
+  for (Run &R : Runs) {
+    auto New = Places.insert({R.File, uint32_t(Ids.size())});
+    if (New.second)
+      Ids.push_back(R.File == OwnFile ? Pages->id()
+                                      : Pages->known().idOf(R.File));
+    R.File = New.first->second;
+    End.NumPages += R.NumPages;
+  }
+  record(MNEME_RECORD_PAGE_FILES, Ids.data(), Ids.size() * sizeof(Ids[0]));
+  record(MNEME_RECORD_PAGES, Runs.data(), Runs.size() * sizeof(Runs[0]));
+}
+
+void SnapshotFile::write() {
+  if (Error.empty())
+    Error = Pages->error();
+  if (!Error.empty())
+    return;
+  writeRuns();
   MnemeEndRecord E = End;
   record(MNEME_RECORD_END, &E, sizeof(E));
-  flush();
+  int Fd = ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (Fd < 0)
+    return fail("create");
+  IsCreated = true;
+  const char *P = Bytes.data();
+  for (size_t Rest = Bytes.size(); Rest && Error.empty();) {
+    ssize_t N = writeWithinLimit(Fd, P, Rest);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0)
+      fail("write");
+    else {
+      P += N;
+      Rest -= N;
+    }
+  }
   // EINVAL: not a file that can be synced.
   if (Error.empty() && fsync(Fd) && errno != EINVAL)
     fail("write");
-  std::sort(Chunks.begin(), Chunks.end(), [](const Chunk &A, const Chunk &B) {
-    return A.Record.Address < B.Record.Address;
-  });
-}
-
-bool SnapshotFile::load(const Chunk &C) {
-  std::string Bytes(C.StoredSize, '\0');
-  for (uint64_t At = 0; At != C.StoredSize;) {
-    ssize_t N = pread(Fd, &Bytes[At], C.StoredSize - At, C.Offset + At);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N <= 0) {
-      fail("read");
-      return false;
-    }
-    At += N;
-  }
-  if (C.Record.Encoding == MNEME_ENCODING_RAW) {
-    Contents.swap(Bytes);
-    return true;
-  }
-  Contents.resize(C.Record.RawSize);
-  if (ZSTD_decompress(&Contents[0], Contents.size(), Bytes.data(),
-                      Bytes.size()) == Contents.size())
-    return true;
-  errno = EIO;
-  fail("read");
-  return false;
-}
-
-const char *SnapshotFile::page(uint64_t Address) {
-  auto Holds = [&](size_t I) {
-    return I < Chunks.size() &&
-           Address - Chunks[I].Record.Address < Chunks[I].Record.RawSize;
-  };
-  size_t I = Loaded;
-  if (!Holds(I)) {
-    I = std::upper_bound(
-            Chunks.begin(), Chunks.end(), Address,
-            [](uint64_t A, const Chunk &C) { return A < C.Record.Address; }) -
-        Chunks.begin() - 1;
-    if (!Holds(I) || !load(Chunks[I]))
-      return nullptr;
-    Loaded = I;
-  }
-  return Contents.data() + (Address - Chunks[I].Record.Address);
+  ::close(Fd);
 }

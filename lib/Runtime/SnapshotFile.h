@@ -14,17 +14,20 @@
 #ifndef MNEME_LIB_RUNTIME_SNAPSHOTFILE_H
 #define MNEME_LIB_RUNTIME_SNAPSHOTFILE_H
 
+#include "PageFile.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace mneme {
 
-/// The first failure sticks: later calls do nothing, and error() says what it
-/// was.
+/// open(), records and data, close(), and when the page file is closed too,
+/// write(). The first failure sticks: later calls do nothing, and error() says
+/// what it was.
 class SnapshotFile {
 public:
   SnapshotFile() = default;
@@ -33,61 +36,82 @@ public:
   /// Deletes the file, unless somebody has moved it away.
   ~SnapshotFile();
 
-  void open(std::string Path, MnemeSnapshotHeader Header);
+  /// What the data is made of goes to \p Pages, which must live as long.
+  void open(std::string Path, MnemeSnapshotHeader Header, PageFile &Pages);
 
   /// Adds a record of the bytes \p A and then \p B.
   void record(uint32_t Type, const void *A, size_t SizeA,
               const void *B = nullptr, size_t SizeB = 0);
 
-  /// Adds Data records for \p Size bytes of memory that lie at \p Address,
-  /// above all that were added before. The bytes must stay as they are until
-  /// drain() or close().
+  /// Adds a region.
+  void region(const MnemeRegionRecord &R, const std::string &Name);
+
+  /// Adds \p Size bytes of memory that lie at \p Address: a region's, plus a
+  /// multiple of the page. The bytes must stay as they are until drain() or
+  /// close().
   void data(const void *Bytes, uint64_t Address, uint64_t Size);
 
-  /// Compresses and writes what data() was given.
+  /// Brings what data() was given into the page file.
   void drain();
 
-  /// Ends the file and forces it to the disk.
+  /// Nothing more will be added.
   void close();
 
-  /// After close(): the page-aligned page that was added for \p Address, valid
-  /// until the next call, or null where nothing was. Quick for rising
+  /// After close(): whether \p Bytes are others than those that were added for
+  /// the page at \p Address; not being added means zero. Quick for rising
   /// addresses.
-  const char *page(uint64_t Address);
+  bool differs(const char *Bytes, uint64_t Address, uint64_t Size);
+
+  /// After both are closed: adds all of \p Before that is not here.
+  void complete(const SnapshotFile &Before);
+  /// Runs of pages that complete() makes of this file.
+  size_t numRunsCompleted(const SnapshotFile &Before) const;
+  size_t numRuns() const { return Runs.size(); }
+
+  /// Writes the file and forces it to the disk.
+  void write();
+  /// Somebody else is going to move the file, or to delete it.
+  void leave() { IsCreated = false; }
+
+  /// After write(): those that it refers to.
+  const std::vector<MnemePageFileId> &pageFiles() const { return Ids; }
 
   const std::string &error() const { return Error; }
   const std::string &path() const { return Path; }
-  uint64_t storedBytes() const { return Stored; }
-  uint64_t rawBytes() const { return End.RawBytes; }
+  uint64_t storedBytes() const { return Bytes.size(); }
+  uint64_t rawBytes() const { return RawBytes; }
 
 private:
-  /// A piece of memory, on its way into a Data record or there.
-  struct Chunk {
-    const char *Bytes;
-    MnemeDataRecord Record;
-    uint64_t Offset; ///< Of the stored bytes in the file.
-    uint64_t StoredSize;
-    std::string Compressed; ///< Empty if that does not pay.
-  };
-  class Compressor;
+  /// Memory that was added at once.
+  struct Stretch {
+    uint64_t Address, Size;
+    size_t First; ///< Of Digests.
 
-  void compress();
-  bool load(const Chunk &C);
-  void add(const void *P, size_t Size);
-  void flush();
-  void write(const char *P, size_t Size);
+    bool holds(uint64_t A) const { return A - Address < Size; }
+  };
+  /// File is a PageRef's.
+  using Run = MnemePageRun;
+
+  void append(std::vector<Run> &Runs, const Run &R) const;
+  std::vector<Run> merge(const SnapshotFile &Before) const;
+  void writeRuns();
   void fail(const char *What);
 
   std::string Path, Error;
-  std::string Buffer;        ///< Not written yet.
-  std::vector<Chunk> Chunks; ///< By address.
-  size_t Drained = 0;        ///< So many of them are in the file.
-  uint64_t Waiting = 0;      ///< Bytes in the others.
-  size_t Loaded = SIZE_MAX;  ///< The chunk that is in Contents.
-  std::string Contents;
-  int Fd = -1;
-  uint64_t Stored = 0;
+  PageFile *Pages = nullptr;
+  std::string Bytes; ///< Of the file.
+  std::set<uint64_t> RegionStarts;
+  std::vector<PageFile::Part> Waiting;
+  std::vector<uint64_t> WaitingAt; ///< Their addresses.
+  uint64_t WaitingBytes = 0;
+  std::vector<Stretch> Stretches;  ///< By address, once closed.
+  std::vector<PageDigest> Digests; ///< Of all pages that were added.
+  std::vector<Run> Runs;           ///< By address, once closed.
+  std::vector<MnemePageFileId> Ids;
+  size_t Last = 0; ///< The stretch that was asked for.
+  uint64_t RawBytes = 0;
   MnemeEndRecord End = {};
+  bool IsCreated = false;
 };
 
 } // namespace mneme

@@ -8,7 +8,7 @@
 // RUN: llvm-mneme-record --device=host -o %t.rec -- %t crash > %t.out 2> %t.err
 // RUN: FileCheck %s --check-prefix=CRASH < %t.err
 // RUN: FileCheck %s --check-prefix=GOESON < %t.out
-// RUN: find %t.rec -name 'DeviceState*' | count 0
+// RUN: find %t.rec -name 'DeviceState*' -o -name '*Pages*' | count 0
 // CRASH: mneme: error: kernel '_Z5storePi' {{.*}}illegal
 // CRASH: mneme: warning: kernel '_Z5storePi' is not recorded: the launch failed
 // CRASH: 1 launches seen, 0 recorded, 1 skipped
@@ -18,20 +18,30 @@
 // RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- sh -c 'trap "" XFSZ; ulimit -f 8; exec %t fill' > %t.out 2> %t.err
 // RUN: FileCheck %s --check-prefix=FULL < %t.err
 // RUN: FileCheck %s --check-prefix=GOESON < %t.out
-// RUN: find %t.rec -name 'DeviceState*' | count 0
-// FULL: mneme: warning: kernel '_Z5storePi' is not recorded: cannot write '{{.*}}DeviceState.prologue.{{.*}}.mneme.{{[0-9]+}}': File too large
+// RUN: find %t.rec -name 'DeviceState*' -o -name '*Pages*' | count 0
+// FULL: mneme: warning: kernel '_Z5storePi' is not recorded: cannot write a file in '{{.*}}': File too large
 
 // The folder is gone.
 // RUN: rm -rf %t.rec
 // RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- sh -c 'rm -rf %t.rec; exec %t fill' > %t.out 2> %t.err
 // RUN: FileCheck %s --check-prefix=GONE < %t.err
 // RUN: FileCheck %s --check-prefix=GOESON < %t.out
-// GONE: mneme: warning: kernel '_Z5storePi' is not recorded: cannot create '{{.*}}': No such file or directory
+// GONE: mneme: warning: kernel '_Z5storePi' is not recorded: cannot create a file in '{{.*}}': No such file or directory
+
+// It goes while the program runs: said once, and counted.
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host --max-recordings=0 -o %t.rec -- %t gone %t.rec > %t.out 2> %t.err
+// RUN: FileCheck %s --check-prefix=MIDWAY --implicit-check-not=warning: < %t.err
+// RUN: FileCheck %s --check-prefix=GOESON < %t.out
+// MIDWAY: mneme: warning: kernel '_Z5storePi' is not recorded: cannot create a file in '{{.*}}': No such file or directory
+// MIDWAY: mneme: 21 launches seen, 1 recorded, 20 skipped
+// MIDWAY-NEXT: mneme: 20 skipped: cannot create a file in '{{.*}}': No such file or directory
 
 // GOESON: the program goes on
 
 #include "Inputs/check.h"
 #include <cuda_runtime.h>
+#include <string>
 #include <vector>
 
 __global__ void store(int *P) { *P = 1; }
@@ -46,5 +56,11 @@ int main(int, char **Argv) {
   OK(cudaMemcpy(D, H.data(), 4 << 20, cudaMemcpyHostToDevice));
   store<<<1, 1>>>(strcmp(Argv[1], "crash") ? D : nullptr);
   cudaDeviceSynchronize();
+  if (!strcmp(Argv[1], "gone")) {
+    CHECK(!system((std::string("rm -rf ") + Argv[2]).c_str()));
+    for (int Blocks = 2; Blocks <= 21; ++Blocks)
+      store<<<Blocks, 1>>>(D);
+    cudaDeviceSynchronize();
+  }
   printf("the program goes on\n");
 }

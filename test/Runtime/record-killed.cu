@@ -6,7 +6,7 @@
 // RUN: rm -rf %t.rec %t.log
 // RUN: for ms in 1 3 6 10 15 20 30 40 60 80; do \
 // RUN:   llvm-mneme-record --device=host --quiet --max-recordings=0 -o %t.rec -- %t $ms; echo exit $?; \
-// RUN:   ls -A %t.rec | grep -v -x -E -e '.*[.]json|.*[.]bc|.lock' -e 'DeviceState[.].*[.]mneme'; \
+// RUN:   ls -A %t.rec | grep -v -x -E -e '.*[.]json|.*[.]bc|.lock' -e '(DeviceState|Pages)[.].*[.]mneme'; \
 // RUN:   if ls %t.rec/*.json > %t.ls; then llvm-mneme-record check %t.rec; fi; \
 // RUN:   done > %t.log 2>&1
 // RUN: FileCheck %s --input-file=%t.log --implicit-check-not=error: --implicit-check-not=warning: --implicit-check-not=recording-

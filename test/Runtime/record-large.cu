@@ -11,8 +11,8 @@
 // REPLAY: "verified": true
 
 // Half a MiB of changes is not much of 6 MiB.
-// RUN: find %t.rec -name 'DeviceState.prologue.*' -size +5900k -size -6300k | count 1
-// RUN: find %t.rec -name 'DeviceState.epilogue.*' -size -40k | count 1
+// RUN: find %t.rec -name 'Pages.*' -size +5900k -size -6300k | count 1
+// RUN: find %t.rec -name 'DeviceState.*' -size -2k | count 2
 
 #include "Inputs/check.h"
 #include <cuda_runtime.h>

@@ -13,7 +13,7 @@
 
 // Only pages that hold something are in a prologue, only changed ones in an
 // epilogue: a sparse buffer of 64 MiB takes a few hundred bytes.
-// RUN: find %t.rec -name 'DeviceState.*' -size +20k | count 0
+// RUN: find %t.rec -name '*.mneme' -size +20k | count 0
 
 // The pattern is searched in the symbol and in the demangled name.
 // RUN: llvm-mneme-record --device=host --kernel='^sparse\(' -o %t.byname.rec -- %t 2>&1 | FileCheck %s --check-prefix=BYNAME

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Feeds anything to the readers of snapshots, kernel files, payloads and of an
-/// application's machine code.
-/// Digests are made right first: behind them is what there is to be found.
+/// Feeds anything to the readers of snapshots, page files, kernel files,
+/// payloads and of an application's machine code. Digests are made right first:
+/// behind them is what there is to be found.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +50,50 @@ static void repairSnapshot(std::string &Bytes) {
   }
 }
 
+/// An input of both is a page file and a snapshot that has it as its first one,
+/// with "MNEMEALL" between them.
+static constexpr StringLiteral Separator = "MNEMEALL";
+
+static void repairPageFile(std::string &Bytes) {
+  MnemePageFileFooter Footer;
+  if (Bytes.size() < sizeof(MnemePageFileHeader) + sizeof(Footer))
+    return;
+  size_t FooterAt = Bytes.size() - sizeof(Footer);
+  memcpy(&Footer, Bytes.data() + FooterAt, sizeof(Footer));
+  uint64_t Room = FooterAt - sizeof(MnemePageFileHeader);
+  if (Footer.NumPages > Room / 16 || Footer.NumFrames > Room / 16)
+    return;
+  uint64_t Index =
+      Footer.NumPages * 16 + Footer.NumFrames * sizeof(MnemePageFrame);
+  if (Index > Room)
+    return;
+  Digest128 Id = digest128(
+      StringRef(Bytes).substr(FooterAt - Index, Footer.NumPages * 16));
+  memcpy(Footer.Id.Id, Id.data(), Id.size());
+  memcpy(&Bytes[FooterAt], &Footer, sizeof(Footer));
+  std::string Signed = Bytes.substr(0, sizeof(MnemePageFileHeader));
+  Signed += StringRef(Bytes).slice(
+      FooterAt - Index, FooterAt + offsetof(MnemePageFileFooter, IndexDigest));
+  Footer.IndexDigest = digest64(Signed);
+  memcpy(&Bytes[FooterAt], &Footer, sizeof(Footer));
+}
+
+/// Makes the first page file of a snapshot \p Id.
+static void nameFirstPageFile(std::string &Bytes, const Digest128 &Id) {
+  MnemeRecordHeader Record;
+  for (uint64_t At = sizeof(MnemeSnapshotHeader);
+       Bytes.size() >= At && Bytes.size() - At >= sizeof(Record) + Id.size();) {
+    memcpy(&Record, Bytes.data() + At, sizeof(Record));
+    if (Record.Type == MNEME_RECORD_PAGE_FILES) {
+      memcpy(&Bytes[At + sizeof(Record)], Id.data(), Id.size());
+      return;
+    }
+    if (Record.Size > Bytes.size())
+      return;
+    At += sizeof(Record) + ((Record.Size + 7) & ~uint64_t(7));
+  }
+}
+
 static void repairPayload(std::string &Bytes) {
   MnemePayloadHeader Header;
   if (Bytes.size() < sizeof(Header))
@@ -64,9 +108,28 @@ static void repairPayload(std::string &Bytes) {
   memcpy(Bytes.data(), &Header, sizeof(Header));
 }
 
-static void readSnapshot(StringRef Bytes) {
+static std::unique_ptr<PageFile> readPageFile(StringRef Bytes) {
+  Expected<std::unique_ptr<PageFile>> F =
+      PageFile::parse(MemoryBuffer::getMemBuffer(Bytes, "input", false));
+  if (!F) {
+    consumeError(F.takeError());
+    return nullptr;
+  }
+  std::vector<char> Contents;
+  for (size_t I = 0; I != (*F)->frames().size(); ++I) {
+    Contents.resize((*F)->frames()[I].size());
+    consumeError((*F)->readFrame(I, Contents));
+  }
+  return std::move(*F);
+}
+
+static void readSnapshot(StringRef Bytes,
+                         std::unique_ptr<PageFile> Pages = nullptr) {
+  auto Store = std::make_shared<PageStore>("/nowhere");
+  if (Pages)
+    Store->add(std::move(Pages));
   Expected<Snapshot> S =
-      Snapshot::parse(MemoryBuffer::getMemBuffer(Bytes, "input", false));
+      Snapshot::parse(MemoryBuffer::getMemBuffer(Bytes, "input", false), Store);
   if (!S)
     return consumeError(S.takeError());
   std::vector<char> Contents;
@@ -76,6 +139,23 @@ static void readSnapshot(StringRef Bytes) {
     Contents.assign(S->regions()[I].Size, 0);
     consumeError(S->overlay(I, Contents));
   }
+  S->dropUnchanged(*S);
+  if (!S->runs().empty())
+    report_fatal_error("a snapshot differs from itself");
+}
+
+/// A page file, or one and a snapshot.
+static void readPages(std::string Bytes) {
+  auto [File, Rest] = StringRef(Bytes).split(Separator);
+  std::string PageBytes = File.str(), SnapshotBytes = Rest.str();
+  readPageFile(PageBytes);
+  repairPageFile(PageBytes);
+  std::unique_ptr<PageFile> Pages = readPageFile(PageBytes);
+  if (!Pages)
+    return;
+  nameFirstPageFile(SnapshotBytes, Pages->id());
+  repairSnapshot(SnapshotBytes);
+  readSnapshot(SnapshotBytes, std::move(Pages));
 }
 
 static void readKernel(StringRef Bytes) {
@@ -121,6 +201,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   if (StringRef(Bytes).starts_with(MNEME_SNAPSHOT_MAGIC)) {
     repairSnapshot(Bytes);
     readSnapshot(Bytes);
+  } else if (StringRef(Bytes).starts_with(MNEME_PAGES_MAGIC)) {
+    readPages(Bytes);
   } else if (StringRef(Bytes).starts_with(MNEME_PAYLOAD_MAGIC)) {
     repairPayload(Bytes);
     if (Expected<Payload> P = parsePayload(Bytes, "input"); !P)

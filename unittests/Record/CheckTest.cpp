@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Testing/Support/Error.h"
 #include "llvm/Testing/Support/SupportHelpers.h"
@@ -48,18 +49,18 @@ protected:
     write("e.mneme", epilogue().close());
   }
 
-  SnapshotBuilder builder(uint32_t Kind) const {
-    SnapshotBuilder B(Kind);
+  SnapshotBuilder builder(uint32_t Kind) {
+    SnapshotBuilder B(Kind, &PageFiles);
     llvm::copy(*parseDigest128(K.StaticHash), B.Header.StaticHash);
     return B;
   }
-  SnapshotBuilder prologue() const {
+  SnapshotBuilder prologue() {
     return builder(MNEME_SNAPSHOT_PROLOGUE)
         .args({"1234"})
         .region(0, 4, 0, "g")
         .region(64, 16, 1);
   }
-  SnapshotBuilder epilogue() const {
+  SnapshotBuilder epilogue() {
     return builder(MNEME_SNAPSHOT_EPILOGUE)
         .region(0, 4, 0, "g")
         .region(64, 16, 1)
@@ -82,8 +83,13 @@ protected:
     write("ir.bc", Bitcode);
     return computeStaticHash(*M);
   }
-  std::vector<std::string> check() { return checkKernel(Dir.path(), K); }
+  std::vector<std::string> check() {
+    for (const auto &[Name, Contents] : PageFiles)
+      write(Name, Contents);
+    return checkKernel(Dir.path(), K);
+  }
 
+  SnapshotBuilder::FileMap PageFiles;
   unittest::TempDir Dir;
   RecordedKernel K;
 };
@@ -163,11 +169,31 @@ TEST_F(CheckKernel, OtherRegions) {
               ElementsAre(HasSubstr("e.mneme': other regions than in")));
 }
 
-TEST_F(CheckKernel, UndecodableData) {
-  write("e.mneme",
-        epilogue().data(72, 8, MNEME_ENCODING_ZSTD, "no frame").close());
-  EXPECT_THAT(check(),
-              ElementsAre(HasSubstr("e.mneme': data at 0x200000000048")));
+TEST_F(CheckKernel, DamagedPages) {
+  SnapshotBuilder B = epilogue();
+  std::string Raw(MNEME_SNAPSHOT_PAGE, 'r');
+  uint32_t First = B.Pages.frame(Raw, MNEME_ENCODING_ZSTD, "no frame");
+  std::string Name = B.Pages.name();
+  write("e.mneme", B.run(64, 1, First).close());
+  EXPECT_THAT(check(), ElementsAre(HasSubstr(Name + "': pages 1 to 1: "),
+                                   HasSubstr("e.mneme': data at "
+                                             "0x200000000040 is lost")));
+}
+
+TEST_F(CheckKernel, DamagedPagesElsewhere) {
+  SnapshotBuilder B = epilogue();
+  std::string Raw(MNEME_SNAPSHOT_PAGE, 'r'), Other(MNEME_SNAPSHOT_PAGE, 's');
+  B.Pages.frame(Raw, MNEME_ENCODING_RAW, Other);
+  write("e.mneme", B.close());
+  EXPECT_THAT(check(), ElementsAre(HasSubstr("wrong digest of page 1")));
+}
+
+TEST_F(CheckKernel, MissingPages) {
+  std::string Name = epilogue().Pages.name();
+  check();
+  PageFiles.clear();
+  ASSERT_FALSE(sys::fs::remove(Dir.path(Name)));
+  EXPECT_THAT(check(), ElementsAre(HasSubstr(Name + "': ")));
 }
 
 TEST_F(CheckKernel, NoInstances) {

@@ -9,7 +9,6 @@
 #include "llvm/Mneme/Record/Snapshot.h"
 #include "SnapshotBuilder.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Compression.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,8 +17,27 @@ using namespace llvm;
 using namespace llvm::mneme;
 using testing::HasSubstr;
 
+/// The page files of what has been built.
+static SnapshotBuilder::FileMap PageFiles;
+
 static Expected<Snapshot> parse(StringRef Bytes) {
-  return Snapshot::parse(MemoryBuffer::getMemBufferCopy(Bytes, "x.mneme"));
+  auto Pages = std::make_shared<PageStore>("/nowhere");
+  for (const auto &[Name, Contents] : PageFiles)
+    Pages->add(cantFail(
+        PageFile::parse(MemoryBuffer::getMemBufferCopy(Contents, Name))));
+  return Snapshot::parse(MemoryBuffer::getMemBufferCopy(Bytes, "x.mneme"),
+                         std::move(Pages));
+}
+
+/// What a range of data holds.
+static std::string contents(const Snapshot &S, const SnapshotData &D) {
+  std::string Out(D.RawSize, '.');
+  EXPECT_THAT_ERROR(S.decode(D, {Out.data(), Out.size()}), Succeeded());
+  return Out;
+}
+
+static std::string pageOf(char C) {
+  return std::string(MNEME_SNAPSHOT_PAGE, C);
 }
 
 /// The error's text, or "no error".
@@ -29,13 +47,13 @@ static std::string errorOf(StringRef Bytes) {
 }
 
 static SnapshotBuilder prologue() {
-  SnapshotBuilder B(MNEME_SNAPSHOT_PROLOGUE);
+  SnapshotBuilder B(MNEME_SNAPSHOT_PROLOGUE, &PageFiles);
   B.args({"abcd", "efghijkl"});
   return B;
 }
 
 static SnapshotBuilder epilogue() {
-  return SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE);
+  return SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE, &PageFiles);
 }
 
 TEST(Snapshot, ReadsWhatWasWritten) {
@@ -61,20 +79,23 @@ TEST(Snapshot, ReadsWhatWasWritten) {
   ASSERT_EQ(S->annotations().size(), 1u);
   EXPECT_EQ(S->annotations()[0].Tag, "y");
   EXPECT_EQ(S->annotations()[0].Value, 0.5);
+  // The last page of a region is not whole.
   ASSERT_EQ(S->data().size(), 2u);
-  EXPECT_EQ(S->data()[0].Stored.str(), "first");
+  EXPECT_EQ(contents(*S, S->data()[0]), "first" + std::string(59, '\0'));
+  EXPECT_EQ(contents(*S, S->data()[1]),
+            std::string(16, '\0') + "later" + std::string(79, '\0'));
 }
 
 TEST(Snapshot, HasMemoryOutsideTheArena) {
   constexpr uint64_t Base = SnapshotBuilder::Base;
   constexpr uint64_t End = Base + MNEME_ARENA_SIZE;
-  Expected<Snapshot> S = parse(
-      prologue()
-          .region(0, 8, 0)
-          .regionAt(End, 64, 2, MNEME_REGION_MANAGED)
-          .regionAt(Base - 64, 64, 1, MNEME_REGION_PINNED)
-          .data(-64, "first")
-          .close());
+  Expected<Snapshot> S =
+      parse(prologue()
+                .region(0, 8, 0)
+                .regionAt(End, 64, 2, MNEME_REGION_MANAGED)
+                .regionAt(Base - 64, 64, 1, MNEME_REGION_PINNED)
+                .data(-64, "first")
+                .close());
   ASSERT_THAT_EXPECTED(S, Succeeded());
   ASSERT_EQ(S->regions().size(), 3u);
   EXPECT_TRUE(S->regions()[0].isOutsideArena());
@@ -82,9 +103,8 @@ TEST(Snapshot, HasMemoryOutsideTheArena) {
   EXPECT_EQ(S->regions()[2].Kind, unsigned(MNEME_REGION_MANAGED));
 
   auto Error = [](uint64_t Address, uint64_t Size) {
-    return errorOf(prologue()
-                       .regionAt(Address, Size, 0, MNEME_REGION_MANAGED)
-                       .close());
+    return errorOf(
+        prologue().regionAt(Address, Size, 0, MNEME_REGION_MANAGED).close());
   };
   EXPECT_THAT(Error(Base - 8, 9), HasSubstr("are in the arena"));
   EXPECT_THAT(Error(End - 1, 2), HasSubstr("are in the arena"));
@@ -95,53 +115,100 @@ TEST(Snapshot, HasMemoryOutsideTheArena) {
 }
 
 TEST(Snapshot, OverlaysOneRegion) {
+  // The second region begins where the first one's last page has its filling.
   Expected<Snapshot> S = parse(epilogue()
-                                   .region(0x1000, 8, 0)
-                                   .region(0x1008, 8, 1)
-                                   .data(0x1006, "AB")
-                                   .data(0x1008, "CD")
-                                   .data(0x100c, "E")
+                                   .region(0x1000, 0x1008, 0)
+                                   .region(0x2008, 8, 1)
+                                   .data(0x2000, "ABCDEFGH")
+                                   .data(0x2008, "IJ")
                                    .close());
   ASSERT_THAT_EXPECTED(S, Succeeded());
-  std::string First(8, '.'), Second(8, '.');
-  EXPECT_THAT_ERROR(S->overlay(0, {First.data(), 8}), Succeeded());
+  std::string First(0x1008, '.'), Second(8, '.');
+  EXPECT_THAT_ERROR(S->overlay(0, {First.data(), First.size()}), Succeeded());
   EXPECT_THAT_ERROR(S->overlay(1, {Second.data(), 8}), Succeeded());
-  EXPECT_EQ(First, "......AB");
-  EXPECT_EQ(Second, "CD..E...");
+  EXPECT_EQ(First, pageOf('.') + "ABCDEFGH");
+  EXPECT_EQ(Second, StringRef("IJ\0\0\0\0\0\0", 8).str());
 }
 
-TEST(Snapshot, DecodesZstd) {
-  if (!compression::zstd::isAvailable())
-    GTEST_SKIP() << "LLVM without zstd";
-  std::string Raw(5000, 'z');
-  SmallVector<uint8_t> Stored;
-  compression::zstd::compress(arrayRefFromStringRef(Raw), Stored);
-  Expected<Snapshot> S =
-      parse(epilogue()
-                .region(0, 5000, 0)
-                .data(0, 5000, MNEME_ENCODING_ZSTD, toStringRef(Stored))
-                .close());
+TEST(Snapshot, PutsRunsTogether) {
+  SnapshotBuilder B = prologue();
+  B.region(0, 10 * MNEME_SNAPSHOT_PAGE, 0);
+  uint32_t First = B.Pages.pages(pageOf('a') + pageOf('b') + pageOf('c'));
+  uint32_t Other = B.Pages.pages(pageOf('d'));
+  Expected<Snapshot> S = parse(B.run(4 * MNEME_SNAPSHOT_PAGE, 3, Other, 0)
+                                   .run(0, 2, First + 1)
+                                   .run(2 * MNEME_SNAPSHOT_PAGE, 1, First)
+                                   .run(9 * MNEME_SNAPSHOT_PAGE, 1, First)
+                                   .close());
   ASSERT_THAT_EXPECTED(S, Succeeded());
-  std::string Out(5000, '.');
-  EXPECT_THAT_ERROR(S->overlay(0, {Out.data(), Out.size()}), Succeeded());
-  EXPECT_EQ(Out, Raw);
+  ASSERT_EQ(S->data().size(), 3u);
+  EXPECT_EQ(contents(*S, S->data()[0]),
+            pageOf('b') + pageOf('c') + pageOf('a'));
+  EXPECT_EQ(contents(*S, S->data()[1]),
+            pageOf('d') + pageOf('d') + pageOf('d'));
+  EXPECT_EQ(contents(*S, S->data()[2]), pageOf('a'));
 }
 
-TEST(Snapshot, RefusesWrongZstd) {
-  if (!compression::zstd::isAvailable())
-    GTEST_SKIP() << "LLVM without zstd";
-  SmallVector<uint8_t> Short;
-  compression::zstd::compress(arrayRefFromStringRef("short"), Short);
-  for (StringRef Stored : {toStringRef(Short), StringRef("no zstd at all")}) {
-    Expected<Snapshot> S = parse(epilogue()
-                                     .region(0, 100, 0)
-                                     .data(0, 100, MNEME_ENCODING_ZSTD, Stored)
-                                     .close());
-    ASSERT_THAT_EXPECTED(S, Succeeded());
-    std::vector<char> Out(100);
-    EXPECT_THAT(toString(S->decode(S->data()[0], Out)),
-                HasSubstr("'x.mneme': data at 0x200000000000: "));
-  }
+TEST(Snapshot, RangesAreNotLongerThanAFrame) {
+  SnapshotBuilder B = prologue();
+  constexpr uint32_t NumPages = 2 * MNEME_FRAME_PAGES + 7;
+  B.region(0, NumPages * MNEME_SNAPSHOT_PAGE - 5, 0);
+  std::string All;
+  for (uint32_t I = 0; I != NumPages; ++I)
+    All += std::string(MNEME_SNAPSHOT_PAGE, 'a' + I % 26);
+  Expected<Snapshot> S = parse(B.data(0, All).close());
+  ASSERT_THAT_EXPECTED(S, Succeeded());
+  ASSERT_EQ(S->data().size(), 3u);
+  EXPECT_EQ(contents(*S, S->data()[0]) + contents(*S, S->data()[1]) +
+                contents(*S, S->data()[2]),
+            All.substr(0, All.size() - 5));
+
+  // Not where the frames are.
+  SnapshotBuilder C = prologue();
+  C.region(0, 300 * MNEME_SNAPSHOT_PAGE, 0);
+  C.Pages.pages(All);
+  S = parse(C.run(0, 300, 100).close());
+  ASSERT_THAT_EXPECTED(S, Succeeded());
+  std::string Out;
+  for (const SnapshotData &D : S->data())
+    Out += contents(*S, D);
+  EXPECT_EQ(Out,
+            All.substr(100 * MNEME_SNAPSHOT_PAGE, 300 * MNEME_SNAPSHOT_PAGE));
+}
+
+TEST(Snapshot, DropsWhatIsUnchanged) {
+  auto Build = [](SnapshotBuilder B, bool Epilogue) {
+    B.region(0, 8 * MNEME_SNAPSHOT_PAGE, 0).region(1 << 20, 16, 1);
+    B.Pages.pages(pageOf('a') + pageOf('b') + pageOf('c') + pageOf('d') +
+                  pageOf('e'));
+    if (Epilogue)
+      // c has become e; what was repeated still is.
+      B.run(0, 2, 0).run(2 * MNEME_SNAPSHOT_PAGE, 1, 4);
+    else
+      B.run(0, 3, 0);
+    return B.run(3 * MNEME_SNAPSHOT_PAGE, 1, 3)
+        .run(4 * MNEME_SNAPSHOT_PAGE, 3, 1, 0)
+        .run(1 << 20, 1, 2)
+        .close();
+  };
+  std::string OldBytes = Build(prologue(), false);
+  std::string NewBytes = Build(epilogue(), true);
+  auto Pages = std::make_shared<PageStore>("/nowhere");
+  for (const auto &[Name, Contents] : PageFiles)
+    Pages->add(cantFail(
+        PageFile::parse(MemoryBuffer::getMemBufferCopy(Contents, Name))));
+  auto Parse = [&](StringRef Text) {
+    return cantFail(
+        Snapshot::parse(MemoryBuffer::getMemBufferCopy(Text, "x"), Pages));
+  };
+  Snapshot Old = Parse(OldBytes), New = Parse(NewBytes);
+  EXPECT_EQ(New.runs().size(), 5u);
+  New.dropUnchanged(Old);
+  ASSERT_EQ(New.runs().size(), 1u);
+  ASSERT_EQ(New.data().size(), 1u);
+  EXPECT_EQ(New.data()[0].Address,
+            SnapshotBuilder::Base + 2 * MNEME_SNAPSHOT_PAGE);
+  EXPECT_EQ(contents(New, New.data()[0]), pageOf('e'));
 }
 
 TEST(Snapshot, IgnoresUnknownOptionalRecord) {
@@ -166,9 +233,9 @@ TEST(Snapshot, RefusesForeignHeader) {
   EXPECT_EQ(errorOf("ELF, or whatever"),
             "'x.mneme': not a snapshot: does not begin with 'MNEMESNP'");
   SnapshotBuilder Major = prologue();
-  Major.Header.Major = 2;
+  Major.Header.Major = 1;
   EXPECT_EQ(errorOf(Major.close()),
-            "'x.mneme': format version 2.0, this reader knows 1.x");
+            "'x.mneme': format version 1.0, this reader knows 2.x");
   SnapshotBuilder Kind = prologue();
   Kind.Header.Kind = 9;
   EXPECT_EQ(errorOf(Kind.close()), "'x.mneme': unknown kind 9 of snapshot");
@@ -200,7 +267,7 @@ TEST(Snapshot, RefusesEveryFlippedBit) {
     Expected<Snapshot> S = parse(Damaged);
     ASSERT_THAT_EXPECTED(S, Succeeded());
     EXPECT_EQ(S->regions().size(), 1u) << "bit " << I;
-    EXPECT_EQ(S->data()[0].Stored.str(), "bytes") << "bit " << I;
+    EXPECT_EQ(contents(*S, S->data()[0]).substr(3, 5), "bytes") << "bit " << I;
   }
 }
 
@@ -242,7 +309,8 @@ TEST(Snapshot, RefusesWrongRegions) {
               HasSubstr("region number 0 is out of range or repeated"));
   EXPECT_THAT(errorOf(prologue().region(0, 8, 5).close()),
               HasSubstr("region number 5 is out of range or repeated"));
-  MnemeRegionRecord R = {SnapshotBuilder::Base, 8, MNEME_REGION_GLOBAL, 0, 0, 0};
+  MnemeRegionRecord R = {
+      SnapshotBuilder::Base, 8, MNEME_REGION_GLOBAL, 0, 0, 0};
   auto Error = [&](StringRef Name) {
     return errorOf(
         prologue()
@@ -258,29 +326,57 @@ TEST(Snapshot, RefusesWrongRegions) {
   EXPECT_THAT(Error("a"), HasSubstr("unknown kind 5 of region"));
 }
 
-TEST(Snapshot, RefusesWrongData) {
-  auto Error = [](uint64_t Offset, uint64_t RawSize, uint32_t Encoding,
-                  StringRef Stored) {
-    return errorOf(prologue()
-                       .region(0, 2 << 20, 0)
-                       .data(Offset, RawSize, Encoding, Stored)
-                       .close());
+TEST(Snapshot, RefusesWrongPages) {
+  constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
+  auto Error = [](uint64_t Offset, uint32_t NumPages, uint32_t First,
+                  uint32_t Step = 1, uint32_t File = 0) {
+    SnapshotBuilder B = prologue();
+    B.region(0, 5 * Page + 8, 0).region(8 * Page, Page, 1);
+    B.Pages.pages(std::string(4 * Page, 'x'));
+    return errorOf(B.run(Offset, NumPages, First, Step, File).close());
   };
-  EXPECT_THAT(Error(0, 0, MNEME_ENCODING_RAW, ""), HasSubstr("covers 0 bytes"));
-  EXPECT_THAT(Error(0, MNEME_DATA_CHUNK + 1, MNEME_ENCODING_ZSTD, ""),
-              HasSubstr("covers 1048577 bytes, the limit is 1048576"));
-  EXPECT_THAT(Error(0, 4, 2, "abcd"), HasSubstr("unknown encoding 2"));
-  EXPECT_THAT(Error(0, 4, MNEME_ENCODING_RAW, "abc"),
-              HasSubstr("stores 3 bytes of 4"));
-  EXPECT_THAT(Error((2 << 20) - 1, 2, MNEME_ENCODING_RAW, "ab"),
-              HasSubstr("is in no region"));
-  EXPECT_THAT(errorOf(prologue().data(0, "ab").close()),
-              HasSubstr("is in no region"));
+  EXPECT_EQ(Error(0, 4, 0), "no error");
+  EXPECT_EQ(Error(5 * Page, 1, 0), "no error");
+  EXPECT_EQ(Error(0, 6, 3, 0), "no error");
+  EXPECT_THAT(Error(0, 0, 0),
+              HasSubstr("run of 0 pages, the limit of all is "));
+  EXPECT_THAT(Error(0, ~0u, 0), HasSubstr("run of 4294967295 pages"));
+  EXPECT_THAT(Error(0, 1, 0, 2), HasSubstr("unknown step 2"));
+  EXPECT_THAT(Error(0, 5, 0),
+              HasSubstr("5 pages from 0 on are not in 'Pages."));
+  EXPECT_THAT(Error(0, 1, 4), HasSubstr(", which has 4"));
+  EXPECT_THAT(Error(0, 2, 4, 0), HasSubstr("2 pages from 4 on are not in "));
+  EXPECT_THAT(Error(0, 1, 0, 1, 1), HasSubstr("are in page file 1 of 1"));
   EXPECT_THAT(
-      errorOf(prologue().region(0, 8, 0).data(0, "abc").data(2, "d").close()),
-      HasSubstr("data overlaps at 0x200000000002"));
-  EXPECT_THAT(errorOf(prologue().record(MNEME_RECORD_DATA, "few").close()),
-              HasSubstr("too short"));
+      Error(5 * Page, 2, 0),
+      HasSubstr("2 pages at 0x200000005000 are not pages of one region"));
+  EXPECT_THAT(Error(6 * Page, 1, 0), HasSubstr("are not pages of one region"));
+  EXPECT_THAT(Error(8, 1, 0), HasSubstr("are not pages of one region"));
+  EXPECT_THAT(Error(-Page, 1, 0), HasSubstr("are not pages of one region"));
+  SnapshotBuilder Twice = prologue();
+  Twice.region(0, 4 * Page, 0).data(0, pageOf('a') + pageOf('b'));
+  EXPECT_EQ(errorOf(Twice.data(Page, "c").close()),
+            "'x.mneme': pages overlap at 0x200000001000");
+  EXPECT_THAT(errorOf(prologue().record(MNEME_RECORD_PAGES, "few").close()),
+              HasSubstr("pages record at offset "));
+  EXPECT_THAT(errorOf(prologue().record(MNEME_RECORD_PAGES, "").close()),
+              HasSubstr("0 bytes are no multiple of 24"));
+  EXPECT_THAT(
+      errorOf(prologue().record(MNEME_RECORD_PAGE_FILES, "few").close()),
+      HasSubstr("3 bytes are no multiple of 16"));
+  std::string Id(16, 'i');
+  EXPECT_THAT(errorOf(prologue()
+                          .record(MNEME_RECORD_PAGE_FILES, Id)
+                          .record(MNEME_RECORD_PAGE_FILES, Id)
+                          .close()),
+              HasSubstr("there is one already"));
+}
+
+TEST(Snapshot, RefusesAMissingPageFile) {
+  SnapshotBuilder B(MNEME_SNAPSHOT_PROLOGUE);
+  std::string Bytes = B.args({}).region(0, 8, 0).data(0, "only here").close();
+  EXPECT_THAT(errorOf(Bytes),
+              testing::StartsWith("'/nowhere/" + B.Pages.name() + "': "));
 }
 
 TEST(Snapshot, RefusesWrongAnnotations) {
@@ -310,12 +406,12 @@ TEST(Snapshot, RefusesWrongEnd) {
   EXPECT_THAT(Error(SnapshotBuilder::bytes(MnemeEndRecord{2, 0})),
               HasSubstr("counts 2 records where there are 1"));
   EXPECT_THAT(Error(SnapshotBuilder::bytes(MnemeEndRecord{1, 5})),
-              HasSubstr("counts 5 bytes where there are 0"));
+              HasSubstr("counts 5 pages where there are 0"));
   EXPECT_THAT(Error("x"), HasSubstr("not of 16 bytes"));
 }
 
 TEST(Snapshot, RefusesHugeRecordSize) {
-  MnemeRecordHeader R = {MNEME_RECORD_DATA, 0, ~0ull - 3, 0};
+  MnemeRecordHeader R = {MNEME_RECORD_PAGES, 0, ~0ull - 3, 0};
   EXPECT_THAT(errorOf(prologue().open() + SnapshotBuilder::bytes(R)),
               HasSubstr("is cut off"));
 }

@@ -74,8 +74,8 @@ protected:
       std::memcpy(&Old[I * 4], &Before, 4);
       std::memcpy(&New[I * 4], &After, 4);
     }
-    auto WithRegions = [](uint32_t Kind) {
-      return SnapshotBuilder(Kind)
+    auto WithRegions = [&](uint32_t Kind) {
+      return SnapshotBuilder(Kind, &PageFiles)
           .region(Small, 100, 0)
           .region(Next, 9, 1, "counter")
           .region(Floats, NumFloats * 4, 2)
@@ -104,6 +104,8 @@ protected:
       sys::path::append(Path, Name);
       cantFail(writeFileAtomically(Path, Bytes));
     };
+    for (const auto &[Name, Contents] : PageFiles)
+      Write(Name, Contents);
     Write("p", Before);
     Write("e", After);
     return cantFail(RecordedState::load(Dir.path(), K, K.Instances[0]));
@@ -190,6 +192,7 @@ protected:
   unittest::TempDir Dir;
   RecordedKernel K;
   std::string Before, After;
+  SnapshotBuilder::FileMap PageFiles;
 };
 
 CompareRule floatRule(uint32_t Tolerance, double Value,
@@ -269,7 +272,7 @@ TEST_F(ResidentTest, NaNIsForbiddenWhereNothingDiffers) {
     float V = I == 4321 ? NaN : 2 * I;
     std::memcpy(&New[I * 4], &V, 4);
   }
-  After = SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE)
+  After = SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE, &PageFiles)
               .region(Small, 100, 0)
               .region(Next, 9, 1, "counter")
               .region(Floats, NumFloats * 4, 2)
@@ -385,29 +388,31 @@ TEST_F(ResidentTest, PackedDataComesInOrder) {
     GTEST_SKIP();
   // More than is unpacked at once, and some that is not packed.
   constexpr unsigned NumRanges = 1000;
-  constexpr uint64_t Size = 64;
-  auto Contents = [](unsigned I) { return std::string(Size, 'a' + I % 26); };
+  constexpr uint64_t Distance = 2 * Page;
+  auto Contents = [](unsigned I) { return std::string(Page, 'a' + I % 26); };
   auto Build = [&](unsigned Damaged) {
-    SnapshotBuilder B(MNEME_SNAPSHOT_PROLOGUE);
+    SnapshotBuilder B(MNEME_SNAPSHOT_PROLOGUE, &PageFiles);
     B.args({SnapshotBuilder::bytes(uint32_t(5))})
-        .region(0, NumRanges * Size, 0);
-    for (unsigned I = 0; I != NumRanges; ++I)
-      if (I == Damaged)
-        B.data(I * Size, Size, MNEME_ENCODING_ZSTD, "no frame");
-      else if (I % 7 == 0)
-        B.data(I * Size, Contents(I));
-      else
-        B.data(I * Size, Size, MNEME_ENCODING_ZSTD, pack(Contents(I)));
+        .region(0, NumRanges * Distance, 0);
+    for (unsigned I = 0; I != NumRanges; ++I) {
+      bool Raw = I % 7 == 0 && I != Damaged;
+      std::string Stored = I == Damaged ? "no frame"
+                           : Raw        ? Contents(I)
+                                        : pack(Contents(I));
+      uint32_t First = B.Pages.frame(
+          Contents(I), Raw ? MNEME_ENCODING_RAW : MNEME_ENCODING_ZSTD, Stored);
+      B.run(I * Distance, 1, First);
+    }
     return B.close();
   };
   After = SnapshotBuilder(MNEME_SNAPSHOT_EPILOGUE)
-              .region(0, NumRanges * Size, 0)
+              .region(0, NumRanges * Distance, 0)
               .close();
   Before = Build(NumRanges);
   RecordedState S = state();
   unsigned Next = 0;
   auto Read = [&](const SnapshotData &Data, ArrayRef<char> Bytes) {
-    EXPECT_EQ(Data.Address, Base + Next * Size);
+    EXPECT_EQ(Data.Address, Base + Next * Distance);
     EXPECT_EQ(StringRef(Bytes.data(), Bytes.size()), Contents(Next));
     ++Next;
     return Error::success();

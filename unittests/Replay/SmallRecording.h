@@ -57,8 +57,8 @@ protected:
                 .data(0, std::string(1, 15) + std::string(Page - 1, 0))
                 .close();
   }
-  static SnapshotBuilder Builder(uint32_t Kind) {
-    return SnapshotBuilder(Kind);
+  SnapshotBuilder Builder(uint32_t Kind) {
+    return SnapshotBuilder(Kind, &PageFiles);
   }
 
   std::string path(StringRef Name) {
@@ -66,10 +66,15 @@ protected:
     sys::path::append(P, Name);
     return std::string(P);
   }
+  void writePageFiles() {
+    for (const auto &[Name, Contents] : PageFiles)
+      ASSERT_THAT_ERROR(writeFileAtomically(path(Name), Contents), Succeeded());
+  }
   void writeAll() {
     ASSERT_THAT_ERROR(writeKernelFile(path(K.StaticHash + ".json"), K),
                       Succeeded());
     ASSERT_THAT_ERROR(writeFileAtomically(path(K.Modules[0]), IR), Succeeded());
+    writePageFiles();
     ASSERT_THAT_ERROR(writeFileAtomically(path("p"), Before), Succeeded());
     ASSERT_THAT_ERROR(writeFileAtomically(path("e"), After), Succeeded());
   }
@@ -90,6 +95,7 @@ protected:
   unittest::TempDir Dir;
   RecordedKernel K;
   std::string Before, After;
+  SnapshotBuilder::FileMap PageFiles;
   std::string IR = R"(
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @add(ptr %p, i32 %n) "target-cpu"="sm_90" {

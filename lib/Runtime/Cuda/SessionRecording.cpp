@@ -440,9 +440,7 @@ int Session::recordThroughHost(Job J, Call Original, void *Closure) {
         forEachRun(
             Size,
             [&](uint64_t At, uint64_t N) {
-              const char *Old = Before.page(Address + At);
-              return Old ? memcmp(Bytes + At, Old, N) != 0
-                         : !isZero(Bytes + At, N);
+              return Before.differs(Bytes + At, Address + At, N);
             },
             [&](uint64_t At, uint64_t N) {
               After.data(Bytes + At, Address + At, N);

@@ -25,6 +25,8 @@ seeds = {
     "json": first("*.json"),
     "prologue": first("DeviceState.prologue.*"),
     "epilogue": first("DeviceState.epilogue.*"),
+    "pages": first("Pages.*"),
+    "both": first("Pages.*") + b"MNEMEALL" + first("DeviceState.prologue.*"),
     "payload": section(payload),
     "fatbin": section(fatbin),
     "cubin": cubin.read_bytes(),
@@ -37,6 +39,8 @@ for name, seed in seeds.items():
     for i in range(50):
         # Headers come first, and most can go wrong there.
         at = generator.randrange(min(len(seed), 400) if i % 2 else len(seed))
+        if name in ("pages", "both") and i % 4 == 0:
+            at = len(seed) - 1 - generator.randrange(min(len(seed), 400))
         value = generator.choice([0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256)])
         end = at + generator.choice([1, 2, 4, 8])
         (corpus / f"{name}-cut-{i}").write_bytes(seed[:at])

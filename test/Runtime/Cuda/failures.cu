@@ -41,7 +41,7 @@
 // RUN: FileCheck %s --check-prefix=GONEERR < %t.err
 // GONE: launch: no error, then: no error
 // GONE: value 1
-// GONEERR: warning: kernel '_Z5storePii' is not recorded: cannot create '{{.*}}DeviceState.prologue.{{.*}}': No such file or directory
+// GONEERR: warning: kernel '_Z5storePii' is not recorded: cannot create a file in '{{.*}}': No such file or directory
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>

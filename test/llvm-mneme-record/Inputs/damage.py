@@ -18,8 +18,8 @@ def flip(data):
     return data
 
 
-def version2(data):
-    data[8] = 2
+def version1(data):
+    data[8] = 1
     return data
 
 
@@ -27,7 +27,7 @@ first, second = sorted(glob.glob(os.path.join(folder, "DeviceState.prologue.*"))
 edit(first, lambda data: data[: -(24 + 16)])  # the end record
 edit(second, flip)
 first, second = sorted(glob.glob(os.path.join(folder, "DeviceState.epilogue.*")))
-edit(first, version2)
+edit(first, version1)
 os.remove(second)
 (module,) = glob.glob(os.path.join(folder, "RecordedIR_*"))
 edit(module, lambda data: data[: len(data) // 2])

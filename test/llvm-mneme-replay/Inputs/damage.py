@@ -61,6 +61,7 @@ def rename(kernel):
 
 
 prologue, epilogue = "DeviceState.prologue.*", "DeviceState.epilogue.*"
+pages = "Pages.*"
 table = [
     (remove(prologue), "prologue.*[Nn]o such file"),
     (remove(epilogue), "epilogue.*[Nn]o such file"),
@@ -71,6 +72,12 @@ table = [
     (flip(prologue, 0.0), "prologue"),
     (flip(prologue, 0.5), "prologue"),
     (flip(epilogue, 0.7), "epilogue"),
+    (remove(pages), r"Pages\.[0-9a-f]+\.mneme': [Nn]o such file"),
+    (truncate(pages, 0), r"Pages\.[0-9a-f]+\.mneme': truncated"),
+    (truncate(pages, 0.5), r"Pages\.[0-9a-f]+\.mneme': truncated"),
+    (flip(pages, 0.0), r"Pages\.[0-9a-f]+\.mneme': not a page file"),
+    (flip(pages, 0.1), r"Pages\.[0-9a-f]+\.mneme': pages 0 to "),
+    (flip(pages, 0.99), r"Pages\.[0-9a-f]+\.mneme': "),
     (truncate("*.bc", 0.5), r"\.bc"),
     (truncate("*.bc", 0), r"\.bc"),
     (truncate("*.json", 0.5), r"\.json"),

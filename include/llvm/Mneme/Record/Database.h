@@ -95,8 +95,11 @@ Expected<std::vector<std::string>> findKernelFiles(StringRef Dir);
 Expected<std::vector<RecordedKernel>> readDatabase(StringRef Dir);
 
 /// Reads everything a kernel's recordings consist of, snapshots included, and
-/// returns all that is wrong, one message each.
-std::vector<std::string> checkKernel(StringRef Dir, const RecordedKernel &K);
+/// returns all that is wrong, one message each. Page files are read once for
+/// all that share \p Pages.
+std::vector<std::string>
+checkKernel(StringRef Dir, const RecordedKernel &K,
+            std::shared_ptr<PageStore> Pages = nullptr);
 
 } // namespace mneme
 } // namespace llvm

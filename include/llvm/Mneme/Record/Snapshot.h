@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reading a snapshot file (Runtime/RecordFormat.h). Everything is checked
-/// before it is handed out: a truncated, damaged or foreign file is one Error.
+/// Reading a snapshot file (Runtime/RecordFormat.h) and the page files that it
+/// refers to. Everything is checked before it is handed out: a truncated,
+/// damaged or foreign file is one Error.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Record/PageStore.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
@@ -52,20 +54,23 @@ struct SnapshotAnnotation {
   std::string Tag;
 };
 
-/// A range of bytes that the file stores.
+/// A range of bytes whose contents are known, of at most 1 MiB.
 struct SnapshotData {
   uint64_t Address = 0;
   uint64_t RawSize = 0;
-  uint32_t Encoding = MNEME_ENCODING_RAW;
-  StringRef Stored; ///< In the file's buffer.
+  size_t FirstPart = 0, NumParts = 0; ///< Where they are: Snapshot's.
 };
 
 class Snapshot {
 public:
-  /// Reads \p Path. Errors name the file.
+  /// Reads \p Path, and opens its page files, which lie beside it. Errors name
+  /// the file.
   static Expected<Snapshot> open(StringRef Path);
+  static Expected<Snapshot> open(StringRef Path,
+                                 std::shared_ptr<PageStore> Pages);
   /// Reads a buffer; \p Buffer's identifier names it in errors.
-  static Expected<Snapshot> parse(std::unique_ptr<MemoryBuffer> Buffer);
+  static Expected<Snapshot> parse(std::unique_ptr<MemoryBuffer> Buffer,
+                                  std::shared_ptr<PageStore> Pages);
 
   const MnemeSnapshotHeader &header() const { return Header; }
   Digest128 staticHash() const;
@@ -78,21 +83,45 @@ public:
   /// Sorted by address, each inside one region.
   ArrayRef<SnapshotData> data() const { return Data; }
 
-  /// Decodes one range into \p Out, of RawSize bytes.
+  /// The page files that it refers to.
+  ArrayRef<const PageFile *> pageFiles() const { return Files; }
+  /// Sorted by address, none in two regions; File is an index of pageFiles().
+  ArrayRef<MnemePageRun> runs() const { return Runs; }
+
+  /// Decodes one range into \p Out, of RawSize bytes. Thread-safe.
   Error decode(const SnapshotData &D, MutableArrayRef<char> Out) const;
   /// Overlays this file's bytes of region \p Index on \p Contents, of the
   /// region's size: on zeros for a prologue, on the prologue's contents for an
   /// epilogue.
   Error overlay(size_t Index, MutableArrayRef<char> Contents) const;
 
+  /// Leaves out of an epilogue what is the same page in \p Prologue: not all
+  /// were written as changes only.
+  void dropUnchanged(const Snapshot &Prologue);
+
 private:
+  /// Pages of one frame that lie behind each other in memory.
+  struct Part {
+    const PageFile *File;
+    size_t Frame;
+    uint32_t FirstPage, NumPages; ///< In the file.
+    uint32_t Step;
+  };
+
   Snapshot() = default;
-  std::unique_ptr<MemoryBuffer> Buffer;
+  Error openPageFiles(ArrayRef<MnemePageFileId> Ids);
+  void layOutData();
+  Error decode(const Part &P, MutableArrayRef<char> Out) const;
+
+  std::shared_ptr<PageStore> Pages;
   MnemeSnapshotHeader Header;
   std::vector<SnapshotRegion> Regions;
   std::vector<SnapshotAnnotation> Annotations;
   std::vector<std::string> Args;
+  std::vector<const PageFile *> Files;
+  std::vector<MnemePageRun> Runs;
   std::vector<SnapshotData> Data;
+  std::vector<Part> Parts;
 };
 
 struct RecordedKernel;
@@ -111,10 +140,12 @@ SnapshotFit findSnapshotFit(const Snapshot &S, bool Epilogue,
                             const RecordedKernel &K, const RecordedInstance &I);
 
 /// Reads the prologue or epilogue of \p I in folder \p Dir; one that does not
-/// fit is an error.
+/// fit is an error. \p Pages: the folder's, where they are used for more than
+/// this.
 Expected<Snapshot> openSnapshot(StringRef Dir, bool Epilogue,
                                 const RecordedKernel &K,
-                                const RecordedInstance &I);
+                                const RecordedInstance &I,
+                                std::shared_ptr<PageStore> Pages = nullptr);
 
 } // namespace mneme
 } // namespace llvm

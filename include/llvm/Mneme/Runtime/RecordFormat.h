@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The snapshot file, DeviceState.{prologue,epilogue}.<static>.<dynamic>.mneme.
-/// Written by the runtime inside the application, read by the tools, so: C, no
-/// LLVM, no STL. Little-endian.
+/// The snapshot file, DeviceState.{prologue,epilogue}.<static>.<dynamic>.mneme,
+/// and the page file, Pages.<id>.mneme, which holds the bytes that snapshots
+/// refer to. Written by the runtime inside the application and by the tools,
+/// so: C, no LLVM, no STL. Little-endian.
 ///
 ///   MnemeSnapshotHeader
 ///   { MnemeRecordHeader, payload of Size bytes, zeros up to 8 bytes }*
@@ -20,9 +21,15 @@
 /// digest is not that of its payload. Files are written under a temporary name,
 /// renamed when whole, and never changed afterwards.
 ///
-/// In a prologue, bytes of a region that no Data record covers are zero. An
-/// epilogue lists the same regions; bytes that no Data record covers are those
-/// of the prologue.
+/// In a prologue, bytes of a region that no run of pages covers are zero. An
+/// epilogue lists the same regions; bytes that no run covers are those of the
+/// prologue. The page files that a snapshot names lie in its own folder.
+///
+///   MnemePageFileHeader
+///   frames, back to back
+///   digest of each page, 16 bytes: XXH3-128, canonical (big-endian)
+///   MnemePageFrame for each frame
+///   MnemePageFileFooter, which ends the file
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +39,7 @@
 #include <stdint.h>
 
 #define MNEME_SNAPSHOT_MAGIC "MNEMESNP" /* 8 characters, no NUL stored */
-#define MNEME_SNAPSHOT_MAJOR 1          /* readers refuse another major */
+#define MNEME_SNAPSHOT_MAJOR 2          /* readers refuse another major */
 #define MNEME_SNAPSHOT_MINOR 0
 
 /// Where device memory lives in a recorded application and in its replay. Half
@@ -59,8 +66,9 @@ typedef struct {
 enum {
   MNEME_RECORD_ARGS = 1,
   MNEME_RECORD_REGION = 2,
-  MNEME_RECORD_DATA = 3,
   MNEME_RECORD_ANNOTATION = 4,
+  MNEME_RECORD_PAGE_FILES = 5,
+  MNEME_RECORD_PAGES = 6,
   MNEME_RECORD_END = 255,
 };
 
@@ -104,19 +112,23 @@ typedef struct {
   uint32_t Reserved;
 } MnemeRegionRecord;
 
-enum { MNEME_ENCODING_RAW = 0, MNEME_ENCODING_ZSTD = 1 };
+#define MNEME_SNAPSHOT_PAGE 4096u /* bytes of a page */
 
-/// MNEME_RECORD_DATA: this, then the stored bytes. Covers at most
-/// MNEME_DATA_CHUNK bytes of one region.
+/// MNEME_RECORD_PAGE_FILES (one at most): these, of the page files that runs
+/// refer to.
 typedef struct {
-  uint64_t Address;
-  uint64_t RawSize;
-  uint32_t Encoding; ///< MNEME_ENCODING_*.
-  uint32_t Reserved;
-} MnemeDataRecord;
+  uint8_t Id[16];
+} MnemePageFileId;
 
-#define MNEME_DATA_CHUNK (1u << 20)
-#define MNEME_SNAPSHOT_PAGE 4096u /* unit of change in an epilogue */
+/// MNEME_RECORD_PAGES (one at most): these. Contents of consecutive pages of a
+/// region; the last page of a region is stored filled up with zeros.
+typedef struct {
+  uint64_t Address;   ///< A region's, plus a multiple of MNEME_SNAPSHOT_PAGE.
+  uint32_t NumPages;  ///< Of memory.
+  uint32_t File;      ///< Which of the snapshot's page files.
+  uint32_t FirstPage; ///< In that file.
+  uint32_t Step;      ///< 1, or 0: all have the contents of FirstPage.
+} MnemePageRun;
 
 /// Element types of annotations and of comparisons. Keep in step with
 /// include/mneme/annotate.h.
@@ -164,7 +176,38 @@ typedef struct {
 /// MNEME_RECORD_END.
 typedef struct {
   uint64_t NumRecords; ///< Records before this one.
-  uint64_t RawBytes;   ///< Sum of RawSize over Data records.
+  uint64_t NumPages;   ///< Sum of NumPages over all runs.
 } MnemeEndRecord;
+
+#define MNEME_PAGES_MAGIC "MNEMEPAG" /* 8 characters, no NUL stored */
+#define MNEME_PAGES_MAJOR 1          /* readers refuse another major */
+#define MNEME_PAGES_MINOR 0
+#define MNEME_FRAME_PAGES 256u /* in a frame, at most: 1 MiB */
+
+typedef struct {
+  char Magic[8];
+  uint16_t Major;
+  uint16_t Minor;
+  uint32_t PageSize; ///< MNEME_SNAPSHOT_PAGE.
+} MnemePageFileHeader;
+
+enum { MNEME_ENCODING_RAW = 0, MNEME_ENCODING_ZSTD = 1 };
+
+typedef struct {
+  uint32_t StoredSize; ///< Bytes in the file.
+  uint16_t NumPages;   ///< 1 to MNEME_FRAME_PAGES.
+  uint16_t Encoding;   ///< MNEME_ENCODING_*.
+} MnemePageFrame;
+
+typedef struct {
+  uint64_t NumPages;
+  uint64_t NumFrames;
+  /// XXH3-128, canonical, of the digests of the pages: what snapshots call the
+  /// file. Says nothing of how it is packed.
+  MnemePageFileId Id;
+  /// XXH3-64 of the header, the digests, the frames and the fields above.
+  uint64_t IndexDigest;
+  char Magic[8];
+} MnemePageFileFooter;
 
 #endif // LLVM_MNEME_RUNTIME_RECORDFORMAT_H

@@ -24,7 +24,8 @@
 ///               name, u64 address} of mneme_host_symbols; zeros but for the
 ///               host
 ///     answer    string staging folder, on the file system of the output
-///               directory; empty when nothing is to be recorded
+///               directory, string output directory; empty when nothing is to
+///               be recorded
 ///   LoadModule  bytes hash(16), u32 count, {bytes payload} (whole, as in the
 ///               executable): one translation unit, and the hash of its payload;
 ///               or all that one device link takes, in its order, and the
@@ -53,7 +54,10 @@
 ///               stored bytes, u64 raw bytes, u32 count, {string name, u64
 ///               address, u64 size} of variables; string device, string
 ///               architecture, string driver, string runtime (empty: host);
-///               u64 number and u64 bytes of regions left out
+///               u64 number and u64 bytes of regions left out; u32 count,
+///               {bytes id(16)} of the page files that the snapshots refer to,
+///               each in the output directory, or else in the staging folder,
+///               under its name
 ///     answer    u32 1, or 0 when the output directory holds that launch
 ///               already
 ///   Withdraw    bytes static hash, u64 dynamic hash of a tentative launch
@@ -77,7 +81,7 @@
 #include <string>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 4u
+#define MNEME_WIRE_VERSION 5u
 
 /// What the launcher tells the runtime in its environment; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */

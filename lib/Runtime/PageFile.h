@@ -1,0 +1,80 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Writes one page file (llvm/Mneme/Runtime/RecordFormat.h).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_PAGEFILE_H
+#define MNEME_LIB_RUNTIME_PAGEFILE_H
+
+#include "PageIndex.h"
+
+#include <string>
+#include <vector>
+
+namespace mneme {
+
+/// A file for the pages that a database does not have yet; there is none where
+/// it has them all. The first failure sticks: later calls do nothing, and
+/// error() says what it was. One thread at a time.
+class PageFile {
+public:
+  PageFile() : Own(PageIndex::DefaultMaxPages) {}
+  PageFile(const PageFile &) = delete;
+  PageFile &operator=(const PageFile &) = delete;
+  /// Deletes the file, unless it is whole: then others may already count on it.
+  ~PageFile();
+
+  /// \p Known are the pages that the database has. The file will be in \p
+  /// Folder, under its own name.
+  void open(std::string Folder, const PageIndex &Known);
+
+  struct Part {
+    const char *Bytes;
+    uint64_t Size; ///< Of the last page of a part, the rest is zeros.
+  };
+  /// Appends the digest of every page, and where it is. Writes those that are
+  /// nowhere yet.
+  void add(const std::vector<Part> &Parts, std::vector<PageDigest> &Digests,
+           std::vector<PageRef> &Refs);
+
+  /// Ends the file, forces it to the disk and gives it its name.
+  void close();
+
+  bool empty() const { return Digests.empty(); }
+  /// After close(), when not empty.
+  const MnemePageFileId &id() const { return Id; }
+  const std::vector<PageDigest> &digests() const { return Digests; }
+  const PageIndex &known() const { return *Known; }
+  const std::string &error() const { return Error; }
+  uint64_t storedBytes() const { return Stored; }
+
+private:
+  struct Frame;
+  class Packer;
+
+  void create();
+  void store(const std::vector<Part> &Pages);
+  void write(const void *P, size_t Size);
+  void fail(const char *What);
+
+  std::string Folder, Path, Error;
+  const PageIndex *Known = nullptr;
+  PageTable Own;                   ///< Of this file's pages.
+  std::vector<PageDigest> Digests; ///< The same, in order.
+  std::vector<MnemePageFrame> Frames;
+  MnemePageFileId Id = {};
+  uint64_t Stored = 0;
+  int Fd = -1;
+};
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_PAGEFILE_H

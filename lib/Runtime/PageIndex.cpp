@@ -1,0 +1,231 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PageIndex.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <new>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace mneme;
+
+static_assert(sizeof(PageDigest) == sizeof(XXH128_canonical_t),
+              "a digest is what files hold");
+
+PageDigest mneme::digestOfPage(const char *Bytes, size_t Size) {
+  char Filled[MNEME_SNAPSHOT_PAGE];
+  if (Size != MNEME_SNAPSHOT_PAGE) {
+    memcpy(Filled, Bytes, Size);
+    memset(Filled + Size, 0, MNEME_SNAPSHOT_PAGE - Size);
+    Bytes = Filled;
+  }
+  XXH128_canonical_t Canonical;
+  XXH128_canonicalFromHash(&Canonical,
+                           XXH3_128bits(Bytes, MNEME_SNAPSHOT_PAGE));
+  PageDigest D;
+  memcpy(&D, &Canonical, sizeof(D));
+  return D;
+}
+
+bool mneme::isZero(const char *P, uint64_t Size) {
+  uint64_t Or = 0, I = 0;
+  for (; I + 8 <= Size; I += 8) {
+    uint64_t V;
+    memcpy(&V, P + I, 8);
+    Or |= V;
+  }
+  for (; I != Size; ++I)
+    Or |= static_cast<unsigned char>(P[I]);
+  return !Or;
+}
+
+std::string mneme::pageFileName(const MnemePageFileId &Id) {
+  static const char Digits[] = "0123456789abcdef";
+  std::string Name = "Pages.";
+  for (uint8_t Byte : Id.Id) {
+    Name += Digits[Byte >> 4];
+    Name += Digits[Byte & 15];
+  }
+  return Name + ".mneme";
+}
+
+//===----------------------------------------------------------------------===//
+// PageTable
+//===----------------------------------------------------------------------===//
+
+/// Where the page is, or would be. At least one slot must be free.
+PageTable::Slot *PageTable::slotOf(const PageDigest &D) const {
+  for (size_t I = D.A & (NumSlots - 1);; I = (I + 1) & (NumSlots - 1))
+    if (Slots[I].isFree() || Slots[I].Digest == D)
+      return &Slots[I];
+}
+
+const PageRef *PageTable::find(const PageDigest &D) const {
+  if (!NumSlots)
+    return nullptr;
+  const Slot *S = slotOf(D);
+  return S->isFree() ? nullptr : &S->Ref;
+}
+
+bool PageTable::grow() {
+  size_t OldSize = NumSlots;
+  size_t NewSize = OldSize ? 2 * OldSize : 1024;
+  std::unique_ptr<Slot[]> Old(new (std::nothrow) Slot[NewSize]);
+  if (!Old)
+    return false;
+  for (size_t I = 0; I != NewSize; ++I)
+    Old[I].Ref.Page = UINT32_MAX;
+  Slots.swap(Old);
+  NumSlots = NewSize;
+  for (size_t I = 0; I != OldSize; ++I)
+    if (!Old[I].isFree())
+      *slotOf(Old[I].Digest) = Old[I];
+  return true;
+}
+
+void PageTable::insert(const PageDigest &D, PageRef R) {
+  if (Count == MaxPages)
+    return;
+  // Three quarters full at most.
+  if (Count >= NumSlots / 4 * 3 && !grow())
+    return;
+  Slot *S = slotOf(D);
+  if (!S->isFree())
+    return;
+  *S = {D, R};
+  ++Count;
+}
+
+void PageTable::clear() {
+  Slots.reset();
+  NumSlots = Count = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// PageIndex
+//===----------------------------------------------------------------------===//
+
+static bool readAt(int Fd, void *To, size_t Size, uint64_t Offset) {
+  char *P = static_cast<char *>(To);
+  while (Size) {
+    ssize_t N = pread(Fd, P, Size, Offset);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0)
+      return false;
+    P += N;
+    Offset += N;
+    Size -= N;
+  }
+  return true;
+}
+
+void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
+  int Fd = open((Folder + "/" + Name).c_str(), O_RDONLY | O_CLOEXEC);
+  if (Fd < 0)
+    return;
+  MnemePageFileHeader Header;
+  MnemePageFileFooter Footer;
+  struct stat Status;
+  uint64_t Least = sizeof(Header) + sizeof(Footer), Index = 0;
+  bool Ok =
+      !fstat(Fd, &Status) && uint64_t(Status.st_size) >= Least &&
+      readAt(Fd, &Header, sizeof(Header), 0) &&
+      readAt(Fd, &Footer, sizeof(Footer), Status.st_size - sizeof(Footer)) &&
+      !memcmp(Header.Magic, MNEME_PAGES_MAGIC, sizeof(Header.Magic)) &&
+      Header.Major == MNEME_PAGES_MAJOR &&
+      Header.PageSize == MNEME_SNAPSHOT_PAGE &&
+      // Snapshots refer to it by its name.
+      pageFileName(Footer.Id) == Name && Footer.NumPages <= Table.room() &&
+      Footer.NumFrames <= Footer.NumPages;
+  if (Ok) {
+    Index = Footer.NumPages * sizeof(PageDigest) +
+            Footer.NumFrames * sizeof(MnemePageFrame);
+    Ok = Index <= Status.st_size - Least;
+  }
+  std::unique_ptr<char[]> Bytes;
+  if (Ok)
+    Bytes.reset(new (std::nothrow) char[Index]);
+  if (Bytes &&
+      readAt(Fd, Bytes.get(), Index, Status.st_size - sizeof(Footer) - Index)) {
+    XXH3_state_t State;
+    XXH3_64bits_reset(&State);
+    XXH3_64bits_update(&State, &Header, sizeof(Header));
+    XXH3_64bits_update(&State, Bytes.get(), Index);
+    XXH3_64bits_update(&State, &Footer,
+                       offsetof(MnemePageFileFooter, IndexDigest));
+    if (XXH3_64bits_digest(&State) == Footer.IndexDigest)
+      addLocked(Footer.Id, reinterpret_cast<PageDigest *>(Bytes.get()),
+                Footer.NumPages);
+  }
+  close(Fd);
+}
+
+void PageIndex::readFolder(const std::string &Folder) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  DIR *Entries = opendir(Folder.c_str());
+  if (!Entries)
+    return;
+  std::set<std::string> New;
+  while (const dirent *Entry = readdir(Entries))
+    if (!strncmp(Entry->d_name, "Pages.", 6) && !Names.count(Entry->d_name))
+      New.insert(Entry->d_name);
+  closedir(Entries);
+  for (const std::string &Name : New) {
+    readFile(Folder, Name);
+    Names.insert(Name);
+  }
+}
+
+void PageIndex::addLocked(const MnemePageFileId &Id, const PageDigest *Digests,
+                          size_t NumPages) {
+  uint32_t File = Files.size();
+  Files.push_back(Id);
+  Names.insert(pageFileName(Id));
+  for (size_t I = 0; I != NumPages; ++I)
+    Table.insert(Digests[I], {File, uint32_t(I)});
+}
+
+void PageIndex::add(const MnemePageFileId &Id,
+                    const std::vector<PageDigest> &Digests) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (!Names.count(pageFileName(Id)))
+    addLocked(Id, Digests.data(), Digests.size());
+}
+
+void PageIndex::clear() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Table.clear();
+  Names.clear();
+}
+
+void PageIndex::find(const std::vector<PageDigest> &Digests,
+                     std::vector<PageRef> &Refs,
+                     std::vector<char> &Found) const {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Refs.resize(Digests.size());
+  Found.assign(Digests.size(), false);
+  for (size_t I = 0; I != Digests.size(); ++I)
+    if (const PageRef *R = Table.find(Digests[I])) {
+      Refs[I] = *R;
+      Found[I] = true;
+    }
+}
+
+MnemePageFileId PageIndex::idOf(uint32_t File) const {
+  std::lock_guard<std::mutex> Guard(Lock);
+  return Files[File];
+}
