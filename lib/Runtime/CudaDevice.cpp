@@ -202,6 +202,38 @@ MNEME_API rt_hipGetDevicePropertiesR0600(HipDeviceProp6 *P, int Id) {
   return cudaSuccess;
 }
 
+MNEME_API rt_hipDeviceGet(int *Device, int Id) {
+  if (!Device || validDevice(Id))
+    return answered(Device ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *Device = Id;
+  return cudaSuccess;
+}
+
+MNEME_API rt_hipDeviceGetName(char *Name, int Size, int Id) {
+  if (!Name || Size <= 0 || validDevice(Id))
+    return answered(cudaErrorInvalidDevice);
+  CudaDeviceProp13 P;
+  fill(P);
+  snprintf(Name, Size, "%s", P.name);
+  return cudaSuccess;
+}
+
+MNEME_API rt_hipDeviceTotalMem(size_t *Bytes, int Id) {
+  if (!Bytes || validDevice(Id))
+    return answered(Bytes ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  CudaDeviceProp13 P;
+  fill(P);
+  *Bytes = P.totalGlobalMem;
+  return cudaSuccess;
+}
+
+MNEME_API rt_hipDeviceComputeCapability(int *Major, int *Minor, int Id) {
+  if (!Major || !Minor || validDevice(Id))
+    return answered(cudaErrorInvalidDevice);
+  Device::get().computeCapability(*Major, *Minor);
+  return cudaSuccess;
+}
+
 /// The attribute's value in \p P; false when there is no such attribute.
 static bool attribute(int Number, const CudaDeviceProp13 &P, int &Value) {
   switch (Number) {
