@@ -9,6 +9,9 @@
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Bitcode/LLVMBitCodes.h"
+#include "llvm/Bitstream/BitstreamWriter.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -24,6 +27,7 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+using testing::AllOf;
 using testing::HasSubstr;
 
 static std::string makeBitcode() {
@@ -257,6 +261,38 @@ TEST(PayloadTest, RefusesWhatIsNoObject) {
                          "': holds no device code; compile with "
                          "-fpass-plugin=MnemePass.so")
                             .str()));
+}
+
+/// The begin of a module as a later LLVM may write it.
+static std::string makeLaterBitcode() {
+  SmallVector<char, 0> Bytes;
+  {
+    BitstreamWriter Writer(Bytes);
+    for (unsigned char C : {'B', 'C', '\xC0', '\xDE'})
+      Writer.Emit(C, 8);
+    Writer.EnterSubblock(bitc::IDENTIFICATION_BLOCK_ID, 5);
+    const StringRef Producer = "LLVM99.1.0";
+    Writer.EmitRecord(bitc::IDENTIFICATION_CODE_STRING,
+                      SmallVector<unsigned>(Producer.begin(), Producer.end()));
+    Writer.EmitRecord(bitc::IDENTIFICATION_CODE_EPOCH,
+                      SmallVector<unsigned>{bitc::BITCODE_CURRENT_EPOCH});
+    Writer.ExitBlock();
+    Writer.EnterSubblock(bitc::MODULE_BLOCK_ID, 3);
+    Writer.EmitRecord(bitc::MODULE_CODE_VERSION, SmallVector<unsigned>{99});
+    Writer.ExitBlock();
+  }
+  return std::string(Bytes.begin(), Bytes.end());
+}
+
+TEST(PayloadTest, NamesTheLLVMThatWroteWhatItCannotRead) {
+  Payload P;
+  P.Source = "x.cu";
+  P.Bitcode = makeLaterBitcode();
+  LLVMContext Context;
+  EXPECT_THAT_EXPECTED(
+      parsePayloadModule(P, Context),
+      FailedWithMessage(AllOf(HasSubstr("x.cu"), HasSubstr("LLVM99.1.0"),
+                              HasSubstr(LLVM_VERSION_STRING))));
 }
 
 TEST(PayloadTest, RefusesBadBitcode) {
