@@ -343,6 +343,11 @@ MNEME_API rt_cudaDeviceDisablePeerAccess(int) {
   return done(cudaErrorInvalidDevice);
 }
 
+/// Of a pair of devices: there is none.
+MNEME_API rt_cudaDeviceGetP2PAttribute(int *Value, int, int, int) {
+  return done(Value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+}
+
 //===----------------------------------------------------------------------===//
 // Versions, tools
 //===----------------------------------------------------------------------===//
@@ -408,14 +413,14 @@ rt___cudaRegisterFunction(void **, const void *Stub, char *,
   Program::get().registerName(Stub, DeviceName);
 }
 
-/// The compiler makes the host's side a pointer that the runtime should set.
+/// The compiler makes the variable a pointer on both sides, for the runtime to
+/// set.
 extern "C" __attribute__((visibility("hidden"), used)) void
-rt___hipRegisterManagedVar(void *, void **, void *, const char *Name) {
-  fprintf(
-      stderr,
-      "mneme: error: __managed__ variable '%s' is not available on the host "
-      "device\n",
-      Name);
+rt___hipRegisterManagedVar(void *, void **Pointer, const void *Initial,
+                           const char *Name, size_t Size) {
+  if (Device::get().registerManaged(Pointer, Initial, Name, Size))
+    fprintf(stderr, "mneme: error: no memory for __managed__ variable '%s'\n",
+            Name);
 }
 
 MNEME_API rt___cudaInitModule(void **) { return 0; }

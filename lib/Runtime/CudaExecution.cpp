@@ -18,6 +18,7 @@
 #include <mutex>
 #include <set>
 #include <time.h>
+#include <utility>
 #include <vector>
 
 using namespace mneme;
@@ -175,6 +176,36 @@ MNEME_API rt_cudaStreamAttachMemAsync(CudaStream *S, void *Ptr, size_t,
   return done(Device::get().find(Ptr, A) && A.Kind == KindManaged
                   ? cudaSuccess
                   : cudaErrorInvalidValue);
+}
+
+/// Attributes are hints about caches and priorities.
+MNEME_API rt_cudaStreamSetAttribute(CudaStream *S, int, const void *Value) {
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  return done(Value ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+MNEME_API rt_cudaStreamGetAttribute(CudaStream *S, int, void *Value) {
+  constexpr size_t Size = 64; // Of every attribute's union.
+  if (!isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (!Value)
+    return done(cudaErrorInvalidValue);
+  memset(Value, 0, Size);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaStreamCopyAttributes(CudaStream *To, CudaStream *From) {
+  return done(isStream(To) && isStream(From) ? cudaSuccess
+                                             : cudaErrorInvalidResourceHandle);
+}
+
+MNEME_API rt_cudaThreadExchangeStreamCaptureMode(int *Mode) {
+  static thread_local int Current = 0; // cudaStreamCaptureModeGlobal
+  if (!Mode || *Mode < 0 || *Mode > 2)
+    return answered(cudaErrorInvalidValue);
+  std::swap(*Mode, Current);
+  return cudaSuccess;
 }
 
 MNEME_API rt_cudaDeviceGetStreamPriorityRange(int *Least, int *Greatest) {

@@ -91,8 +91,9 @@ MNEME_API rt_cudaFreeHost(void *Ptr) {
   return done(Device::get().release(Ptr, 1u << KindPinned));
 }
 
-MNEME_API rt_cudaHostRegister(void *Ptr, size_t Size, unsigned) {
-  return done(Device::get().registerHost(Ptr, Size));
+MNEME_API rt_cudaHostRegister(void *Ptr, size_t Size, unsigned Flags) {
+  constexpr unsigned Mapped = 2; // cudaHostRegisterMapped
+  return done(Device::get().registerHost(Ptr, Size, Flags & Mapped));
 }
 
 MNEME_API rt_cudaHostUnregister(void *Ptr) {
@@ -104,10 +105,10 @@ MNEME_API rt_cudaHostGetDevicePointer(void **DevicePtr, void *HostPtr,
   Arena::Allocation A;
   if (!DevicePtr)
     return done(cudaErrorInvalidValue);
-  if (Device::get().find(HostPtr, A) && A.Kind == KindPinned)
-    Device::get().markMapped(HostPtr);
-  else if (!Device::get().isRegisteredHost(HostPtr))
+  if ((!Device::get().find(HostPtr, A) || A.Kind != KindPinned) &&
+      !Device::get().isRegisteredHost(HostPtr))
     return done(cudaErrorInvalidValue);
+  Device::get().markMapped(HostPtr);
   *DevicePtr = HostPtr;
   return done(cudaSuccess);
 }
@@ -173,6 +174,17 @@ MNEME_API rt_cudaMemPrefetchAsync(const void *Ptr, size_t) {
   Arena::Allocation A;
   if (!Device::get().find(Ptr, A) || A.Kind == KindPinned)
     return done(cudaErrorInvalidValue);
+  return done(cudaSuccess);
+}
+
+/// The same for many at once.
+MNEME_API rt_cudaMemPrefetchBatchAsync(void **Ptrs, const size_t *Sizes,
+                                       size_t Count) {
+  if (!Ptrs || !Sizes || !Count)
+    return done(cudaErrorInvalidValue);
+  for (size_t I = 0; I != Count; ++I)
+    if (int E = rt_cudaMemPrefetchAsync(Ptrs[I], Sizes[I]))
+      return E;
   return done(cudaSuccess);
 }
 
@@ -243,6 +255,26 @@ MNEME_API rt_cudaMemPoolSetAccess(CudaMemPool *Pool, const void *, size_t) {
   return done(Pool ? cudaSuccess : cudaErrorInvalidValue);
 }
 
+MNEME_API rt_cudaMemPoolGetAccess(int *Flags, CudaMemPool *Pool, const void *) {
+  constexpr int ReadWrite = 3;
+  if (!Flags || !Pool)
+    return done(cudaErrorInvalidValue);
+  *Flags = ReadWrite;
+  return done(cudaSuccess);
+}
+
+/// Of CUDA 13, for a place and a kind of memory.
+MNEME_API rt_cudaMemGetDefaultMemPool(CudaMemPool **Pool, const void *Where,
+                                      int) {
+  if (!Where)
+    return done(cudaErrorInvalidValue);
+  return rt_cudaDeviceGetDefaultMemPool(Pool, 0);
+}
+
+MNEME_API rt_cudaMemSetMemPool(const void *Where, int, CudaMemPool *Pool) {
+  return done(Where && Pool ? cudaSuccess : cudaErrorInvalidValue);
+}
+
 MNEME_API rt_cudaMallocFromPoolAsync(void **Ptr, size_t Size, CudaMemPool *Pool,
                                      CudaStream *S) {
   if (!Pool)
@@ -263,6 +295,18 @@ MNEME_API rt_cudaMemcpyAsync(void *Dst, const void *Src, size_t Size, int Kind,
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
   return rt_cudaMemcpy(Dst, Src, Size, Kind);
+}
+
+/// What follows the four parameters differs between CUDA 12 and 13, and says
+/// when the sources may be read.
+MNEME_API rt_cudaMemcpyBatchAsync(void *const *Dsts, const void *const *Srcs,
+                                  const size_t *Sizes, size_t Count) {
+  if (!Count || !Dsts || !Srcs || !Sizes)
+    return done(cudaErrorInvalidValue);
+  for (size_t I = 0; I != Count; ++I)
+    if (int E = rt_cudaMemcpy(Dsts[I], Srcs[I], Sizes[I], cudaMemcpyDefault))
+      return E;
+  return cudaSuccess;
 }
 
 MNEME_API rt_cudaMemcpyPeer(void *Dst, int DstDevice, const void *Src,

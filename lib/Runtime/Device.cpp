@@ -143,6 +143,18 @@ void Device::markMapped(const void *Ptr) {
   std::lock_guard<std::mutex> Guard(MemoryLock);
   if (Arena::Allocation *A = Memory.find(Ptr))
     A->Flags |= FlagMapped;
+  auto I = findRegistered(reinterpret_cast<uint64_t>(Ptr));
+  if (I != RegisteredHost.end())
+    I->second.IsMapped = true;
+}
+
+std::map<uint64_t, Device::Registered>::iterator
+Device::findRegistered(uint64_t Address) {
+  auto I = RegisteredHost.upper_bound(Address);
+  if (I == RegisteredHost.begin() ||
+      Address - std::prev(I)->first >= std::prev(I)->second.Size)
+    return RegisteredHost.end();
+  return std::prev(I);
 }
 
 /// Whether [Ptr, Ptr + Size) may be the device side of a copy: within one
@@ -154,12 +166,9 @@ bool Device::validCopySide(const void *Ptr, uint64_t Size) {
     uint64_t Left = A->Size - (Address - A->Address);
     return Size <= Left;
   }
-  auto I = RegisteredHost.upper_bound(Address);
-  if (I == RegisteredHost.begin())
-    return false;
-  --I;
-  return Address - I->first < I->second &&
-         Size <= I->second - (Address - I->first);
+  auto I = findRegistered(Address);
+  return I != RegisteredHost.end() &&
+         Size <= I->second.Size - (Address - I->first);
 }
 
 CudaError Device::copy(void *Dst, const void *Src, uint64_t Size, int Kind) {
@@ -230,13 +239,17 @@ void Device::memoryInfo(uint64_t &Free, uint64_t &Total) {
   Free = Available - std::min(Available, Memory.bytesInUse());
 }
 
-CudaError Device::registerHost(void *Ptr, uint64_t Size) {
-  if (!Ptr || !Size)
+CudaError Device::registerHost(void *Ptr, uint64_t Size, bool IsMapped) {
+  uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
+  if (!Ptr || !Size || Address + Size < Address)
     return cudaErrorInvalidValue;
   std::lock_guard<std::mutex> Guard(MemoryLock);
-  uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
-  if (!RegisteredHost.emplace(Address, Size).second)
+  auto Next = RegisteredHost.lower_bound(Address);
+  bool Overlaps = Next != RegisteredHost.end() && Next->first - Address < Size;
+  if (Overlaps || Memory.contains(Ptr) ||
+      findRegistered(Address) != RegisteredHost.end())
     return cudaErrorHostMemoryAlreadyRegistered;
+  RegisteredHost[Address] = {Size, IsMapped};
   return cudaSuccess;
 }
 
@@ -249,6 +262,18 @@ CudaError Device::unregisterHost(void *Ptr) {
 
 bool Device::isRegisteredHost(const void *Ptr) {
   return !Memory.contains(Ptr) && validCopySide(Ptr, 1);
+}
+
+CudaError Device::registerManaged(void **Pointer, const void *Initial,
+                                  const char *Name, uint64_t Size) {
+  void *Ptr = nullptr;
+  if (CudaError E = allocate(&Ptr, std::max<uint64_t>(Size, 1), KindManaged))
+    return E;
+  memcpy(Ptr, Initial, Size);
+  *Pointer = Ptr;
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  ManagedVariables[Name] = reinterpret_cast<uint64_t>(Ptr);
+  return cudaSuccess;
 }
 
 void Device::annotate(Annotation A) {
@@ -317,6 +342,11 @@ Module *Device::loadModule(const DeviceModule &Code) {
     const char *Bytes = Contents.bytes(Size);
     memcpy(reinterpret_cast<void *>(V->Address), Bytes,
            std::min<uint64_t>(Size, V->Size));
+    std::lock_guard<std::mutex> Guard(MemoryLock);
+    auto Managed = ManagedVariables.find(V->Name);
+    if (Managed != ManagedVariables.end() && V->Size == sizeof(void *))
+      memcpy(reinterpret_cast<void *>(V->Address), &Managed->second,
+             sizeof(void *));
   }
   return &M;
 }

@@ -110,9 +110,14 @@ public:
   CudaError set(void *Dst, int Value, uint64_t Size);
   void memoryInfo(uint64_t &Free, uint64_t &Total);
 
-  CudaError registerHost(void *Ptr, uint64_t Size);
+  CudaError registerHost(void *Ptr, uint64_t Size, bool IsMapped);
   CudaError unregisterHost(void *Ptr);
   bool isRegisteredHost(const void *Ptr);
+
+  /// Makes memory that both sides use for a __managed__ variable, which is a
+  /// pointer to it on both.
+  CudaError registerManaged(void **Pointer, const void *Initial,
+                            const char *Name, uint64_t Size);
 
   /// Warns of an annotation that makes no sense, and forgets it.
   void annotate(Annotation A);
@@ -147,6 +152,8 @@ private:
   CudaError loadKernel(const IndexEntry &Entry, HostKernel &K);
   bool placeSegments(WireReader &R, std::string &Error);
   CudaError run(HostKernel &K, const MnemeHostLaunch &L);
+  std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,
+                                             Omission &Omitted);
   std::unique_ptr<Recording> beginRecording(HostKernel &K,
                                             const LaunchShape &Shape,
                                             const LaunchId &Id, void **Args);
@@ -158,7 +165,15 @@ private:
   std::mutex MemoryLock; ///< The arena and what is known about its contents.
   Arena Memory;
   bool ArenaFailed = false;
-  std::map<uint64_t, uint64_t> RegisteredHost; ///< Address -> bytes.
+  /// Memory of the application's own that was page-locked.
+  struct Registered {
+    uint64_t Size;
+    bool IsMapped; ///< The device was given its address.
+  };
+  std::map<uint64_t, Registered> RegisteredHost; ///< By address.
+  std::map<uint64_t, Registered>::iterator findRegistered(uint64_t Address);
+  /// By the device symbol of the pointer.
+  std::map<std::string, uint64_t> ManagedVariables;
   Annotations Notes;
   std::map<DeviceModule::Key, std::unique_ptr<Module>> Modules;
   /// By payload, its object and the name.

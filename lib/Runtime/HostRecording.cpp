@@ -16,68 +16,79 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <iterator>
+#include <sys/mman.h>
 
 using namespace mneme;
 
-static bool inRanges(const std::map<uint64_t, uint64_t> &Ranges,
-                     uint64_t Address) {
-  auto I = Ranges.upper_bound(Address);
-  return I != Ranges.begin() &&
-         Address - std::prev(I)->first < std::prev(I)->second;
+/// Whether all pages of a range are there. The application may have given back
+/// memory that it had registered.
+static bool isThere(uint64_t Address, uint64_t Size) {
+  uint64_t Begin = Address & -Arena::PageSize;
+  return !msync(reinterpret_cast<void *>(Begin), Address + Size - Begin,
+                MS_ASYNC);
+}
+
+/// Finds all memory that a launch may use. Memory of the host is staging space
+/// as a rule: it counts where the device was given its address, in whatever way;
+/// so do variables that the kernel does not name.
+std::vector<Recording::Region>
+Device::findRegions(const HostKernel &K, void **Args, Omission &Omitted) {
+  std::vector<Recording::Region> Regions, OnlyIfReached;
+  for (const auto &Entry : Memory.allocations()) {
+    const Arena::Allocation &A = Entry.second;
+    Recording::Region Region = {A.Address, A.Size, MNEME_REGION_HEAP, ""};
+    bool MayMatter = A.Kind == KindPinned && !(A.Flags & FlagMapped);
+    if (A.Kind == KindVariable) {
+      auto *V = static_cast<const Variable *>(A.Owner);
+      Region.Size = V->Size;
+      MayMatter = !std::count(K.Reached.begin(), K.Reached.end(), V);
+      if (!MayMatter) {
+        Region.Kind = MNEME_REGION_GLOBAL;
+        Region.Name = V->Name;
+      }
+    }
+    if (Region.Size)
+      (MayMatter ? OnlyIfReached : Regions).push_back(std::move(Region));
+  }
+  for (const auto &[Address, M] : RegisteredHost)
+    if (isThere(Address, M.Size))
+      (M.IsMapped ? Regions : OnlyIfReached)
+          .push_back({Address, M.Size, MNEME_REGION_PINNED, ""});
+
+  bool Everything = !Selection::get().reachableOnly();
+  if (Everything && OnlyIfReached.empty())
+    return Regions;
+  size_t NumWanted = Regions.size();
+  std::move(OnlyIfReached.begin(), OnlyIfReached.end(),
+            std::back_inserter(Regions));
+  Reachability Reached(Regions);
+  for (size_t I = 0; Everything && I != NumWanted; ++I)
+    Reached.addRoot(Regions[I].Address);
+  forEachPointer(K, Args, [&](uint64_t V) { Reached.addRoot(V); });
+  while (const Recording::Region *Next = Reached.next()) {
+    // The application's own memory may begin anywhere.
+    uint64_t Skip = std::min(-Next->Address & 7, Next->Size);
+    Reached.scan(reinterpret_cast<const char *>(Next->Address + Skip),
+                 Next->Size - Skip);
+  }
+  Omitted = Reached.filter(Regions, NumWanted);
+  return Regions;
 }
 
 std::unique_ptr<Recording>
 Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
                        const LaunchId &Id, void **Args) {
   RecordingTime Time(Records);
-  // Pinned host memory is staging space as a rule; record what the kernel was
-  // given the address of.
-  std::set<uint64_t> Given;
-  bool GivenRegistered = false;
-  forEachPointer(K, Args, [&](uint64_t V) {
-    if (Arena::Allocation *A = Memory.find(V))
-      Given.insert(A->Address);
-    else
-      GivenRegistered |= inRanges(RegisteredHost, V);
-  });
-  if (GivenRegistered) {
-    Records.skip(K, "an argument points to registered host memory");
-    return nullptr;
-  }
-
-  std::vector<Recording::Region> Regions;
-  for (const auto &Entry : Memory.allocations()) {
-    const Arena::Allocation &A = Entry.second;
-    Recording::Region Region = {A.Address, A.Size, MNEME_REGION_HEAP, ""};
-    if (A.Kind == KindVariable) {
-      auto *V = static_cast<const Variable *>(A.Owner);
-      if (!std::count(K.Reached.begin(), K.Reached.end(), V))
-        continue;
-      Region.Kind = MNEME_REGION_GLOBAL;
-      Region.Name = V->Name;
-      Region.Size = V->Size;
-    } else if (A.Kind == KindPinned && !(A.Flags & FlagMapped) &&
-               !Given.count(A.Address)) {
-      continue;
-    }
-    if (Region.Size)
-      Regions.push_back(std::move(Region));
-  }
   Omission Omitted;
-  if (Selection::get().reachableOnly()) {
-    Reachability Reached(Regions);
-    forEachPointer(K, Args, [&](uint64_t V) { Reached.addRoot(V); });
-    while (const Recording::Region *Next = Reached.next())
-      Reached.scan(reinterpret_cast<const char *>(Next->Address), Next->Size);
-    Reached.filter(Regions, Omitted);
-  }
+  std::vector<Recording::Region> Regions = findRegions(K, Args, Omitted);
   std::unique_ptr<Recording> R =
       Records.begin(K, Shape, Id, Args, std::move(Regions),
                     Memory.base(), Memory.size(), Notes);
   if (!R)
     return nullptr;
   R->Omitted = Omitted;
+  Recorder::describeMemory(*R);
   // Pages of zeros are not written.
   for (const Recording::Region &Region : R->Regions) {
     auto *Bytes = reinterpret_cast<const char *>(Region.Address);

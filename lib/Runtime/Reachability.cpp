@@ -62,18 +62,20 @@ void Reachability::scan(const char *Bytes, uint64_t Size) {
   }
 }
 
-void Reachability::filter(std::vector<Recording::Region> &Regions,
-                          Omission &Omitted) const {
+Omission Reachability::filter(std::vector<Recording::Region> &Regions,
+                              size_t NumCounted) const {
+  Omission Omitted;
   size_t Kept = 0;
   for (size_t I = 0; I != Reached.size(); ++I) {
     if (Reached[I]) {
       if (Kept != I)
         Regions[Kept] = std::move(Regions[I]);
       ++Kept;
-    } else {
+    } else if (I < NumCounted) {
       ++Omitted.Regions;
       Omitted.Bytes += Regions[I].Size;
     }
   }
   Regions.resize(Kept);
+  return Omitted;
 }

@@ -32,12 +32,14 @@ public:
   /// \returns a region that is reached and whose contents were not scanned yet,
   /// or null.
   const Recording::Region *next();
-  /// Looks for pointers in \p Size bytes at \p Bytes, of a multiple of 8 in their
-  /// region.
+  /// Looks for pointers in \p Size bytes at \p Bytes, which are at a multiple of
+  /// 8 in the recording.
   void scan(const char *Bytes, uint64_t Size);
 
-  /// Takes what is not reached out of \p Regions, and counts it.
-  void filter(std::vector<Recording::Region> &Regions, Omission &Omitted) const;
+  /// Takes what is not reached out of \p Regions. \returns what that is of the
+  /// first \p NumCounted.
+  Omission filter(std::vector<Recording::Region> &Regions,
+                  size_t NumCounted) const;
 
 private:
   struct Place {

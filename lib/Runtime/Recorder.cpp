@@ -344,6 +344,7 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   R->Shape = Shape;
   R->Id = Id;
   R->Regions = std::move(Regions);
+  R->Notes = Notes;
   // Buffers first, so that their numbers do not depend on where variables lie.
   std::sort(R->Regions.begin(), R->Regions.end(),
             [](const Recording::Region &A, const Recording::Region &B) {
@@ -373,10 +374,19 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   R->Pages.open(Launcher::get().directory(), KnownPages);
   F.open(stagingPath("prologue", *R), H, R->Pages);
   writeArgs(F, K, Args);
-  writeRegions(F, *R);
-  for (const auto &Entry : Notes) {
+  if (F.error().empty())
+    return R;
+  std::string Error = F.error();
+  abandon(std::move(R), Error);
+  return nullptr;
+}
+
+void Recorder::describeMemory(Recording &R) {
+  SnapshotFile &F = R.Prologue;
+  writeRegions(F, R);
+  for (const auto &Entry : R.Notes) {
     const Annotation &A = Entry.second;
-    if (!R->contains(A.Address, A.Size))
+    if (!R.contains(A.Address, A.Size))
       continue;
     MnemeAnnotationRecord Rec = {A.Address,   A.Size, A.DType,
                                  A.Tolerance, A.Norm, uint32_t(A.Tag.size()),
@@ -384,11 +394,6 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
     F.record(MNEME_RECORD_ANNOTATION, &Rec, sizeof(Rec), A.Tag.data(),
              A.Tag.size());
   }
-  if (F.error().empty())
-    return R;
-  std::string Error = F.error();
-  abandon(std::move(R), Error);
-  return nullptr;
 }
 
 void Recorder::openEpilogue(Recording &R) {
@@ -499,7 +504,9 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
 }
 
 /// The launcher holds \p R, in place of the one with the same dynamic hash.
-void Recorder::keep(const Recording &R) {
+void Recorder::keep(Recording &R) {
+  R.Prologue.leave();
+  R.Epilogue.leave();
   KernelRecords &Records = *R.K->Records;
   std::map<uint64_t, double> &Kept = Records.Kept;
   bool Replaced = !Kept.insert_or_assign(R.Id.DynamicHash, R.Id.Priority).second;

@@ -116,6 +116,7 @@ struct Recording {
   MnemeSnapshotHeader Header = {};
   std::vector<Region> Regions;
   Omission Omitted;
+  Annotations Notes;
   DeviceFacts Device;
 };
 
@@ -126,7 +127,7 @@ void forEachPointer(const Kernel &K, void **Args,
 /// Which launches are recorded, and the parts of a recording that do not depend
 /// on how the device's memory is read. Thread-safe.
 ///
-/// A recording: begin(), pages into Prologue and its close(), the launch,
+/// A recording: begin(), describeMemory(), pages into Prologue and its close(), the launch,
 /// keeps(), openEpilogue(), pages into Epilogue, finish(); or abandon() at any
 /// point, or discard() where it is not kept.
 class Recorder {
@@ -165,6 +166,9 @@ public:
                                    uint64_t ArenaBase, uint64_t ArenaSize,
                                    const Annotations &Notes);
 
+  /// Says which regions there are, once nothing more is taken out of them.
+  static void describeMemory(Recording &R);
+
   /// The launch has happened, and took so long. \returns false when others are
   /// to be kept instead.
   bool keeps(Recording &R, uint64_t Nanoseconds);
@@ -196,7 +200,7 @@ public:
 private:
   static bool isCompetition() { return Selection::get().pick() != Pick::First; }
   bool isBetter(const KernelRecords &R, const LaunchId &Id) const;
-  void keep(const Recording &R);
+  void keep(Recording &R);
   void fail(const std::string &Name, const std::string &Reason);
 
   std::string writeFiles(Recording &R);

@@ -201,6 +201,7 @@ private:
   struct Job {
     std::unique_ptr<Recording> R;
     CUstream Stream = nullptr;
+    std::vector<uint64_t> Pointers; ///< In the arguments, with --reachable.
     std::vector<Part> Parts;
     /// Memory as it was before the launch, then room for flags and a table.
     Buffer Copies;
@@ -261,8 +262,10 @@ private:
              void *Closure);
   std::string locate(const Target &T, const Launch &L, Job &J,
                      std::vector<Recording::Region> &Regions);
-  std::string storePrologue(Job &J, const std::vector<DeviceWork::Piece> &Pages,
+  std::string storePrologue(Job &J, std::vector<DeviceWork::Piece> &Pages,
                             DeviceWork &W);
+  std::string leaveOutUnreached(Job &J, std::vector<DeviceWork::Piece> &Pages,
+                                DeviceWork &W);
   /// \returns false when the job has come to its end; \p Result is the
   /// launch's.
   bool run(Job &J, Call Original, void *Closure, int &Result);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "Reachability.h"
 
 #include <algorithm>
 #include <cstring>
@@ -192,6 +193,8 @@ int Session::record(Target &T, const Launch &L, const LaunchId &Id,
     return Original(Closure);
   J.R->Device = Facts;
   J.Stream = L.Stream;
+  if (Selection::get().reachableOnly())
+    forEachPointer(T.K, L.Args, [&](uint64_t V) { J.Pointers.push_back(V); });
 
   uint64_t Memory = 0, NumFlags = 0;
   for (const Part &P : J.Parts) {
@@ -390,11 +393,61 @@ private:
 };
 } // namespace
 
+/// Takes what neither arguments nor variables lead to out of a job, and out of
+/// \p Pages, which are sorted.
+std::string
+Session::leaveOutUnreached(Job &J, std::vector<DeviceWork::Piece> &Pages,
+                           DeviceWork &W) {
+  Reachability Reached(J.R->Regions);
+  for (uint64_t V : J.Pointers)
+    Reached.addRoot(V);
+  auto IsBefore = [](const DeviceWork::Piece &P, uint64_t Address) {
+    return P.Address < Address;
+  };
+  while (const Recording::Region *Next = Reached.next()) {
+    auto PagesFrom = [&](uint64_t Address) {
+      return std::lower_bound(Pages.begin(), Pages.end(), Address, IsBefore);
+    };
+    std::string Error = W.bring(
+        {PagesFrom(Next->Address), PagesFrom(Next->Address + Next->Size)},
+        [&](const char *Bytes, uint64_t, uint64_t Size) {
+          Reached.scan(Bytes, Size);
+        },
+        [] {});
+    if (!Error.empty())
+      return Error;
+  }
+  J.R->Omitted = Reached.filter(J.R->Regions, J.R->Regions.size());
+  std::map<uint64_t, uint64_t> Kept;
+  for (const Recording::Region &R : J.R->Regions)
+    Kept[R.Address] = R.Size;
+  auto Filter = [&](auto &Pieces) {
+    Pieces.erase(std::remove_if(Pieces.begin(), Pieces.end(),
+                                [&](const auto &P) {
+                                  auto I = Kept.upper_bound(P.Address);
+                                  return I == Kept.begin() ||
+                                         P.Address - std::prev(I)->first >=
+                                             std::prev(I)->second;
+                                }),
+                 Pieces.end());
+  };
+  Filter(Pages);
+  Filter(J.Changed);
+  Filter(J.Parts);
+  return "";
+}
+
 /// Brings what was before the launch to the file, unless it points to what is
 /// not recorded.
 std::string Session::storePrologue(Job &J,
-                                   const std::vector<DeviceWork::Piece> &Pages,
+                                   std::vector<DeviceWork::Piece> &Pages,
                                    DeviceWork &W) {
+  if (Selection::get().reachableOnly()) {
+    std::string Error = leaveOutUnreached(J, Pages, W);
+    if (!Error.empty())
+      return Error;
+  }
+  Recorder::describeMemory(*J.R);
   SnapshotFile &File = J.R->Prologue;
   PointerScan Scan(J.Unrecorded);
   std::string Error = W.bring(
