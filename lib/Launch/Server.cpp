@@ -417,6 +417,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   W.u32(K->Globals.size());
   for (const std::string &Name : K->Globals)
     W.str(Name);
+  W.str(K->Obstacle);
   std::vector<std::string> Held =
       Records.heldLaunches(toHexString(K->StaticHash));
   W.u32(Held.size());

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Worker.h"
+#include "Obstacles.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -197,6 +198,7 @@ std::string CompiledKernel::encode() const {
     W.str(A.Type);
   }
   writeNames(W, Globals);
+  W.str(Obstacle);
   W.str(Bitcode);
   W.str(Object);
   W.str(Entry);
@@ -226,6 +228,7 @@ std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
     K.Args.push_back(std::move(A));
   }
   K.Globals = readNames(R);
+  K.Obstacle = R.str();
   K.Bitcode = R.str();
   K.Object = R.str();
   K.Entry = R.str();
@@ -362,6 +365,7 @@ llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
   K.Toolchain = findToolchain(**M);
   K.Args = describeArgs(**M, Kernel);
   K.Globals = findReachedVariables(**M, Kernel);
+  K.Obstacle = findObstacle(**M, Kernel);
   SmallVector<char, 0> Bitcode = writeExactBitcode(**M);
   K.Bitcode.assign(Bitcode.begin(), Bitcode.end());
   if (!Host)

@@ -66,7 +66,8 @@ struct CompiledKernel {
   std::string Triple, Arch, OptLevel, Toolchain;
   std::vector<KernelArg> Args;
   std::vector<std::string> Globals; ///< Variables that it can reach.
-  std::string Bitcode;              ///< Of the extracted kernel.
+  std::string Obstacle; ///< Why launches cannot be replayed, or empty.
+  std::string Bitcode;  ///< Of the extracted kernel.
   /// Host object, the symbol of its entry function and what the executor must
   /// know, without addresses; empty if not asked for.
   std::string Object, Entry;

@@ -414,6 +414,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   }
   K.StaticHash = std::move(Facts.StaticHash);
   K.Args = std::move(Facts.Args);
+  K.Obstacle = std::move(Facts.Obstacle);
   for (const std::string &Name : Facts.Reached) {
     auto I = M->Variables.find(Name);
     if (I != M->Variables.end())

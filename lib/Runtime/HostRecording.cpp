@@ -80,6 +80,10 @@ std::unique_ptr<Recording>
 Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
                        const LaunchId &Id, void **Args) {
   RecordingTime Time(Records);
+  if (!K.Obstacle.empty()) {
+    Records.skip(K, K.Obstacle);
+    return nullptr;
+  }
   Omission Omitted;
   std::vector<Recording::Region> Regions = findRegions(K, Args, Omitted);
   std::unique_ptr<Recording> R =

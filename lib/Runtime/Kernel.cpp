@@ -62,6 +62,7 @@ std::string mneme::requestKernel(const DeviceModule &Module,
   }
   for (uint32_t N = R.u32(); N && R.ok(); --N)
     Facts.Reached.push_back(R.str());
+  Facts.Obstacle = R.str();
   for (uint32_t N = R.u32(); N && R.ok(); --N)
     Facts.HeldLaunches.push_back(R.u64());
   Rest = R;

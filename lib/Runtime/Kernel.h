@@ -44,6 +44,7 @@ struct Kernel {
   std::string StaticHash; ///< 16 bytes.
   std::vector<KernelArg> Args;
   std::vector<const Variable *> Reached;
+  std::string Obstacle; ///< Why launches cannot be replayed, or empty.
   KernelRecords *Records = nullptr; ///< Null until the launcher has told.
 };
 
@@ -52,6 +53,7 @@ struct KernelFacts {
   std::string StaticHash;
   std::vector<KernelArg> Args;
   std::vector<std::string> Reached;   ///< Names of variables.
+  std::string Obstacle;               ///< Why launches cannot be replayed.
   std::vector<uint64_t> HeldLaunches; ///< Dynamic hashes.
 };
 

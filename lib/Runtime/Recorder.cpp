@@ -402,11 +402,11 @@ void Recorder::openEpilogue(Recording &R) {
   writeRegions(R.Epilogue, R);
 }
 
-void Recorder::abandon(std::unique_ptr<Recording> R,
-                       const std::string &Reason) {
+void Recorder::abandon(std::unique_ptr<Recording> R, const std::string &Reason,
+                       bool Again) {
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
-  R->K->Records->Instances[R->Id.DynamicHash].Done = true;
+  R->K->Records->Instances[R->Id.DynamicHash].Done = !Again;
   fail(R->K->Name, Reason);
 }
 

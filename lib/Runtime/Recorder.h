@@ -184,8 +184,9 @@ public:
   /// Closes the epilogue and tells the launcher.
   void finish(std::unique_ptr<Recording> R);
 
-  /// Gives up a recording.
-  void abandon(std::unique_ptr<Recording> R, const std::string &Reason);
+  /// Gives up a recording. \p Again: the same launch is worth another attempt.
+  void abandon(std::unique_ptr<Recording> R, const std::string &Reason,
+               bool Again = false);
 
   /// Counts a selected launch that is not recorded, and tells the user the
   /// first time.

@@ -278,6 +278,9 @@ bool Session::loadVariables(Target &T, const DeviceModule &Code,
     if (!S) {
       IndexEntry E;
       const void *Shadow = Program::get().findShadow(Code, Name, E);
+      // Nobody can have changed it: the code brings it along.
+      if (!Shadow && V->Constant)
+        continue;
       if (!Shadow)
         return Fail("is known to the device's code alone");
       if (E.Flags & MNEME_VARIABLE_MANAGED)
@@ -310,6 +313,8 @@ void Session::load(Target &T) {
   std::string Answer;
   WireReader Rest(nullptr, 0);
   T.Problem = requestKernel(Code, T.Entry, /*ForHost=*/false, F, Answer, Rest);
+  if (T.Problem.empty())
+    T.Problem = F.Obstacle;
   if (!T.Problem.empty() ||
       !loadVariables(T, Code, F.Reached, M->second.Variables))
     return;

@@ -33,6 +33,7 @@
 #include <memory>
 #include <mutex>
 #include <pthread.h>
+#include <set>
 #include <tuple>
 
 namespace mneme {
@@ -75,8 +76,6 @@ struct ForeignMemory {
   uint64_t Host; ///< Its address for the host.
   /// MNEME_REGION_MANAGED or MNEME_REGION_PINNED; 0 for what cannot be recorded.
   uint32_t Kind;
-  /// Recorded memory has been seen to point to it.
-  bool Reached = false;
 };
 
 /// Waits for all streams but those that say otherwise.
@@ -95,7 +94,8 @@ public:
   int allocate(const CudaRuntime &R, void **Ptr, size_t Size, Fn Original,
                const CUstream *Stream = nullptr) {
     int Result = cudaSuccess;
-    if (Ptr && Size && !Off && allocate(R, *Ptr, Size, Stream, Result))
+    if (Ptr && Size && !Off && Selection::get().includesRank() &&
+        allocate(R, *Ptr, Size, Stream, Result))
       return Result;
     Result = Original();
     if (!Result && Ptr)
@@ -210,6 +210,7 @@ private:
     Buffer Gathered; ///< What Changed refers to, unless that is live memory.
     /// What is not recorded, by address: nothing recorded may point there.
     std::vector<ForeignRange> Unrecorded;
+    bool Again = false; ///< The next attempt has better chances.
   };
 
   Session() = default;
@@ -337,6 +338,8 @@ private:
   std::mutex WriterLock;
   std::condition_variable HasJob, HasRoom;
   bool WriterStarted = false, WriterBusy = false;
+  /// Addresses of pinned memory that recorded memory was seen to point to.
+  std::set<uint64_t> PointedTo;
   std::deque<Job> Jobs;
   std::vector<Buffer> Spare;
   std::unique_ptr<DeviceWork> WriterWork; ///< The writer's while it is busy.

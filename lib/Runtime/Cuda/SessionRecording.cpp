@@ -108,9 +108,13 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
     if (const auto *Found = findForeign(V))
       Named.insert(Found->first);
   });
+  {
+    std::lock_guard<std::mutex> Guard(WriterLock);
+    Named.insert(PointedTo.begin(), PointedTo.end());
+  }
   for (const auto &[Address, M] : Foreign) {
-    if (canRecord(M) && (M.Kind == MNEME_REGION_MANAGED || M.Reached ||
-                         Named.count(Address))) {
+    if (canRecord(M) &&
+        (M.Kind == MNEME_REGION_MANAGED || Named.count(Address))) {
       Regions.push_back({Address, M.Size, M.Kind, ""});
       Parts.push_back({Address, Address, M.Size, 0});
     } else {
@@ -145,7 +149,7 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
 void Session::abandon(Job &J, const std::string &Reason) {
   giveBack(J.Copies);
   giveBack(J.Gathered);
-  Records.abandon(std::move(J.R), Reason);
+  Records.abandon(std::move(J.R), Reason, J.Again);
 }
 
 namespace {
@@ -457,11 +461,18 @@ std::string Session::storePrologue(Job &J,
         File.data(Bytes, Address, Size);
       },
       [&] { File.drain(); });
-  for (size_t I : Scan.found())
-    if (Error.empty())
-      Error = J.Unrecorded[I].Kind == MNEME_REGION_PINNED
-                  ? "memory points to pinned memory that no argument points to"
-                  : "memory points to memory that cannot be recorded";
+  if (!Error.empty())
+    return Error;
+  std::lock_guard<std::mutex> Guard(WriterLock);
+  for (size_t I : Scan.found()) {
+    if (J.Unrecorded[I].Kind != MNEME_REGION_PINNED) {
+      J.Again = false;
+      return "memory points to memory that cannot be recorded";
+    }
+    J.Again = PointedTo.insert(J.Unrecorded[I].Begin).second;
+    Error = "memory points to pinned memory, which launches are recorded with "
+            "from now on";
+  }
   return Error;
 }
 
@@ -591,7 +602,7 @@ void Session::write(Job J, DeviceWork &W) {
   if (Error.empty())
     Records.finish(std::move(J.R));
   else
-    Records.abandon(std::move(J.R), Error);
+    Records.abandon(std::move(J.R), Error, J.Again);
 }
 
 void *Session::runWriter(void *Self) {

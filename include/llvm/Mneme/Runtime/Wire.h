@@ -39,7 +39,8 @@
 ///               the kernel, string name, u32 compile for the host (0 or 1)
 ///     answer    bytes static hash(16), u32 count of arguments, {u32 size, u32
 ///               offset, u32 kind}, u32 count of variables reached, {string
-///               name}, u32 count of launches that the output directory holds,
+///               name}, string why launches cannot be replayed, or empty; u32
+///               count of launches that the output directory holds,
 ///               {u64 dynamic hash}; and if compiled for the host: u32
 ///               strategy, u32 static shared, u32 wave size, u32 cooperative,
 ///               u64 context size, u32 ordered, u64 entry address, u32 count of

@@ -1,0 +1,144 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Obstacles.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Textures and surfaces
+//===----------------------------------------------------------------------===//
+
+/// As PTX and, behind "llvm.nvvm.", the intrinsics call the instructions.
+static constexpr StringLiteral TextureInstructions[] = {
+    "tex.", "tld4.", "txq.", "suld.", "sust.", "sured.", "suq."};
+
+static bool usesTexture(const CallBase &Call) {
+  if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
+    return any_of(TextureInstructions, [&](StringRef Name) {
+      return Asm->getAsmString().contains(Name);
+    });
+  const Function *F = Call.getCalledFunction();
+  StringRef Name = F ? F->getName() : "";
+  return Name.consume_front("llvm.nvvm.") &&
+         any_of(TextureInstructions, [&](StringRef Prefix) {
+           return Name.starts_with(Prefix);
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses of code
+//===----------------------------------------------------------------------===//
+
+static bool isIndirect(const CallBase &Call) {
+  return !Call.isInlineAsm() &&
+         !isa<Function>(Call.getCalledOperand()->stripPointerCastsAndAliases());
+}
+
+static const CallBase *findCall(const Module &M,
+                                function_ref<bool(const CallBase &)> Wanted) {
+  for (const Function &F : M)
+    for (const Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallBase>(&I); Call && Wanted(*Call))
+        return Call;
+  return nullptr;
+}
+
+/// Whether what lies at \p P is there before the launch.
+static bool isFromBefore(const Value *P) {
+  const Value *Object = getUnderlyingObject(P, /*MaxLookup=*/0);
+  if (isa<AllocaInst>(Object))
+    return false;
+  // Code that is compiled anew brings these along.
+  auto *G = dyn_cast<GlobalVariable>(Object);
+  return !G || !G->isConstant() || G->isExternallyInitialized();
+}
+
+/// Whether the address \p V was not made by the launch itself, as far as one
+/// can see.
+static bool isAddressFromBefore(const Value *V, const Function *Kernel) {
+  SmallPtrSet<const Value *, 16> Seen;
+  SmallVector<const Value *, 8> Open = {V};
+  while (!Open.empty()) {
+    const Value *Next = Open.pop_back_val();
+    if (!Seen.insert(Next).second)
+      continue;
+    if (auto *Load = dyn_cast<LoadInst>(Next)) {
+      if (isFromBefore(Load->getPointerOperand()))
+        return true;
+    } else if (auto *A = dyn_cast<Argument>(Next)) {
+      if (A->getParent() == Kernel)
+        return true;
+    } else if (isa<PHINode, SelectInst, CastInst, FreezeInst>(Next)) {
+      append_range(Open, cast<User>(Next)->operands());
+    }
+  }
+  return false;
+}
+
+/// Stores the address of a function or a vtable where it may outlive the launch.
+static bool storesCodeAddress(const StoreInst &Store) {
+  const Value *V = Store.getValueOperand()->stripInBoundsConstantOffsets();
+  auto *G = dyn_cast<GlobalVariable>(V);
+  bool IsCode = isa<Function>(V) || (G && G->getName().starts_with("_ZTV"));
+  return IsCode &&
+         !isa<AllocaInst>(getUnderlyingObject(Store.getPointerOperand(),
+                                              /*MaxLookup=*/0));
+}
+
+static bool storesCodeAddress(const Module &M) {
+  return any_of(M, [](const Function &F) {
+    return any_of(instructions(F), [](const Instruction &I) {
+      auto *Store = dyn_cast<StoreInst>(&I);
+      return Store && storesCodeAddress(*Store);
+    });
+  });
+}
+
+/// What is left of calls through pointers when the code is optimized a bit.
+static std::unique_ptr<Module> simplify(const Module &M) {
+  std::unique_ptr<Module> Copy = CloneModule(M);
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CGAM;
+  ModuleAnalysisManager MAM;
+  PassBuilder PB;
+  PB.registerModuleAnalyses(MAM);
+  PB.registerCGSCCAnalyses(CGAM);
+  PB.registerFunctionAnalyses(FAM);
+  PB.registerLoopAnalyses(LAM);
+  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  PB.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(*Copy, MAM);
+  return Copy;
+}
+
+std::string mneme::findObstacle(const Module &M, StringRef Kernel) {
+  if (findCall(M, usesTexture))
+    return "its code reads or writes textures or surfaces";
+  if (!findCall(M, isIndirect) && !storesCodeAddress(M))
+    return "";
+  std::unique_ptr<Module> Simple = simplify(M);
+  const Function *F = Simple->getFunction(Kernel);
+  if (findCall(*Simple, [&](const CallBase &Call) {
+        return isIndirect(Call) &&
+               isAddressFromBefore(Call.getCalledOperand(), F);
+      }))
+    return "its code calls functions whose addresses are in memory";
+  if (storesCodeAddress(*Simple))
+    return "its code stores addresses of functions";
+  return "";
+}

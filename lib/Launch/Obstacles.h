@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What in a kernel's code a recording of memory cannot bring back.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_LAUNCH_OBSTACLES_H
+#define LLVM_MNEME_LIB_LAUNCH_OBSTACLES_H
+
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace llvm {
+class Module;
+namespace mneme {
+
+/// Why launches of \p Kernel, of an extracted module, cannot be replayed; empty
+/// as a rule. Takes as long as a small pipeline where there are calls through
+/// pointers.
+std::string findObstacle(const Module &M, StringRef Kernel);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_LAUNCH_OBSTACLES_H
