@@ -927,7 +927,7 @@ TEST_P(GPUConformance, LaunchesSeveralAtOnce) {
 TEST_P(GPUConformance, OneOfSeveralLaunchesCanFail) {
   SKIP_WITHOUT_PTXAS();
   auto Expect = [&](StringRef Name, uint64_t Argument, unsigned Block,
-                    StringRef Status) {
+                    StringRef Status, bool Wait = false) {
     auto K = load(Name);
     ASSERT_TRUE(K);
     auto Launch = [&] {
@@ -936,8 +936,11 @@ TEST_P(GPUConformance, OneOfSeveralLaunchesCanFail) {
       Config.Block = {Block, 1, 1};
       void *Args[] = {&Argument};
       std::vector<double> Nanoseconds;
-      LaunchOutcome Outcome = cantFail(GPU->launchMany(
-          *K, Config, Args, 3, [] { return Error::success(); }, Nanoseconds));
+      auto Prepare = [&] {
+        return Wait ? GPU->synchronize() : Error::success();
+      };
+      LaunchOutcome Outcome = cantFail(
+          GPU->launchMany(*K, Config, Args, 3, Prepare, Nanoseconds));
       errs() << getLaunchStatusName(Outcome.Status) << '\n';
       // Without destructors: a kernel may still run.
       _exit(!Nanoseconds.empty());
@@ -945,6 +948,9 @@ TEST_P(GPUConformance, OneOfSeveralLaunchesCanFail) {
     EXPECT_EXIT(Launch(), testing::ExitedWithCode(0), Status.str());
   };
   Expect("store", 64, 1, getLaunchStatusName(LaunchStatus::IllegalAddress));
+  // The first launch has failed when the second one is prepared.
+  Expect("store", 64, 1, getLaunchStatusName(LaunchStatus::IllegalAddress),
+         /*Wait=*/true);
   Expect("spin", map(4), 1, getLaunchStatusName(LaunchStatus::Timeout));
   Expect("count", map(4), 4096,
          getLaunchStatusName(LaunchStatus::InvalidConfiguration));

@@ -328,14 +328,26 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
     if (Error E = enqueueSpin(SpinNanoseconds))
       return E;
   for (unsigned I = 0; I != Count; ++I) {
+    // An earlier launch may be what failed.
+    auto Explain = [&](Error E) -> Expected<LaunchOutcome> {
+      LaunchOutcome Outcome;
+      if (I != 0)
+        Outcome = finishLaunches(K, Config);
+      if (Outcome.Status == LaunchStatus::Ok)
+        return std::move(E);
+      consumeError(std::move(E));
+      return Outcome;
+    };
     if (Error E = Prepare())
-      return E;
+      return Explain(std::move(E));
     // The device has nothing to do when the host begins.
     if (I == 0)
       Occupied = false;
     Expected<LaunchOutcome> Outcome =
         enqueueLaunch(K, Config, Args, Events[I]);
-    if (!Outcome || Outcome->Status != LaunchStatus::Ok)
+    if (!Outcome)
+      return Explain(Outcome.takeError());
+    if (Outcome->Status != LaunchStatus::Ok)
       return Outcome;
   }
   LaunchOutcome Outcome = finishLaunches(K, Config);
