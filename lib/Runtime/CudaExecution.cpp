@@ -15,11 +15,11 @@
 #include "CudaApi.h"
 
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <time.h>
 #include <utility>
-#include <vector>
 
 using namespace mneme;
 
@@ -348,35 +348,34 @@ struct CallConfiguration {
   Dim3 Grid, Block;
   size_t DynamicShared;
   CudaStream *Stream;
+  CallConfiguration *Outer;
 };
 } // namespace
 
 /// What <<<...>>> leaves for the launch stub, which pops it. Nests: arguments
-/// of a launch may launch.
-static std::vector<CallConfiguration> &configurations() {
-  static thread_local std::vector<CallConfiguration> V;
-  return V;
-}
+/// of a launch may launch. Has no destructor: those of the program's static
+/// objects may launch, and come later.
+static thread_local CallConfiguration *InnermostConfiguration;
 
 MNEME_API rt___cudaPushCallConfiguration(Dim3 Grid, Dim3 Block,
                                          size_t DynamicShared,
                                          CudaStream *Stream) {
-  configurations().push_back({Grid, Block, DynamicShared, Stream});
+  InnermostConfiguration = new CallConfiguration{
+      Grid, Block, DynamicShared, Stream, InnermostConfiguration};
   return 0;
 }
 
 MNEME_API rt___cudaPopCallConfiguration(Dim3 *Grid, Dim3 *Block,
                                         size_t *DynamicShared,
                                         CudaStream **Stream) {
-  std::vector<CallConfiguration> &All = configurations();
-  if (All.empty())
+  std::unique_ptr<CallConfiguration> C(InnermostConfiguration);
+  if (!C)
     return answered(cudaErrorMissingConfiguration);
-  const CallConfiguration &C = All.back();
-  *Grid = C.Grid;
-  *Block = C.Block;
-  *DynamicShared = C.DynamicShared;
-  *Stream = C.Stream;
-  All.pop_back();
+  InnermostConfiguration = C->Outer;
+  *Grid = C->Grid;
+  *Block = C->Block;
+  *DynamicShared = C->DynamicShared;
+  *Stream = C->Stream;
   return cudaSuccess;
 }
 

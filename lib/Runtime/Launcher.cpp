@@ -12,8 +12,10 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -21,6 +23,9 @@ using namespace mneme;
 
 // Compiled kernels live in this much address space; nothing of it is committed.
 static constexpr uint64_t CodeRegionSize = 1ull << 30;
+
+// Programs that give their descriptors numbers choose small ones.
+static constexpr int FirstDescriptor = 500;
 
 // No answer is larger than this: a size beyond it means a broken peer, and must
 // not make us allocate.
@@ -60,8 +65,26 @@ static bool receiveAll(int Fd, void *Data, size_t Size) {
   return true;
 }
 
+/// Programs close descriptors that they do not know, and open files under their
+/// numbers.
+bool Launcher::isOurs() const {
+  struct stat S;
+  return Fd >= 0 && !fstat(Fd, &S) && S.st_dev == Socket.Device &&
+         S.st_ino == Socket.File;
+}
+
+/// \returns -1, with errno, where there is none.
+static int openSocket() {
+  int Fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int High = Fd < 0 ? -1 : fcntl(Fd, F_DUPFD_CLOEXEC, FirstDescriptor);
+  if (High < 0)
+    return Fd;
+  close(Fd);
+  return High;
+}
+
 std::string Launcher::fail(std::string Why) {
-  if (Fd >= 0)
+  if (isOurs())
     close(Fd);
   Fd = -1;
   return Broken = std::move(Why);
@@ -101,7 +124,10 @@ std::string Launcher::connect() {
   if (strlen(Path) >= sizeof(Addr.sun_path))
     return fail(std::string("socket path '") + Path + "' is too long");
   strcpy(Addr.sun_path, Path);
-  Fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  Fd = openSocket();
+  struct stat S = {};
+  if (Fd >= 0 && !fstat(Fd, &S))
+    Socket = {S.st_dev, S.st_ino};
   if (Fd < 0 ||
       ::connect(Fd, reinterpret_cast<sockaddr *>(&Addr), sizeof(Addr)))
     return fail(std::string("cannot connect to the launcher at '") + Path +
@@ -151,5 +177,7 @@ std::string Launcher::request(uint32_t Type, const WireWriter &Body,
     return Broken;
   if (getpid() != Pid)
     return "the process was forked after its first use of the device";
+  if (!isOurs())
+    return fail("the program has closed the connection to the launcher");
   return exchange(Type, Body, Answer);
 }

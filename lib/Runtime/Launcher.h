@@ -21,6 +21,7 @@
 
 #include <mutex>
 #include <string>
+#include <sys/types.h>
 
 namespace mneme {
 
@@ -75,9 +76,14 @@ private:
   std::string exchange(uint32_t Type, const WireWriter &Body,
                        std::string &Answer);
   std::string fail(std::string Why);
+  bool isOurs() const;
 
   std::mutex Lock;
   int Fd = -1;
+  struct {
+    dev_t Device;
+    ino_t File;
+  } Socket = {};
   int Pid = 0; ///< Of the process that connected.
   std::string Broken;
   std::string Directory, Database;
