@@ -84,6 +84,22 @@ Expected<PrivateFolder> PrivateFolder::create() {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+/// What is preloaded besides the runtimes of a launcher that started this one:
+/// two of them in one process record each other.
+static std::string getOtherPreloads(const LaunchOptions &Options) {
+  SmallVector<StringRef, 4> Paths;
+  const char *Preloaded = ::getenv("LD_PRELOAD");
+  SplitString(Preloaded ? Preloaded : "", Paths, " :");
+  std::string Others;
+  for (StringRef Path : Paths) {
+    StringRef Name = sys::path::filename(Path);
+    if (Name != sys::path::filename(Options.RuntimePath) &&
+        Name != sys::path::filename(Options.CudaRuntimePath))
+      Others += (":" + Path).str();
+  }
+  return Others;
+}
+
 static Expected<Environment> makeEnvironment(const LaunchOptions &Options,
                                              const std::string &RuntimePath,
                                              const PrivateFolder &Folder) {
@@ -93,9 +109,7 @@ static Expected<Environment> makeEnvironment(const LaunchOptions &Options,
     if (std::error_code EC = sys::fs::create_link(RuntimePath, Runtime))
       return createFileError(Runtime, EC);
   }
-  const char *Preloaded = ::getenv("LD_PRELOAD");
-  if (Preloaded && *Preloaded)
-    Runtime += ":" + std::string(Preloaded);
+  Runtime += getOtherPreloads(Options);
   Environment Env = Options.Selection.environment();
   Env.insert(Env.end(),
              {{"LD_PRELOAD", Runtime},
@@ -305,6 +319,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     sys::fs::make_absolute(Dir);
   }
   Recorder Records(std::string(Dir.str()), Options.Selection.hashInput());
+  Records.limit(Options.Selection.MaxBytes);
   if (Error E = Records.prepare())
     return std::move(E);
   Expected<PrivateFolder> Folder = PrivateFolder::create();
