@@ -8,6 +8,13 @@
 // RUN: %cuda_cc -O1 %s -o %t/app -ldl
 // RUN: llvm-mneme-record --device=host --any-executable --no-record -- %t/app %t/a.so %t/b.so %t/a.so %t/b.so %t/b.so | FileCheck %s
 // CHECK: 3 104 3 104 104
+// RUN: llvm-mneme-record --device=host --any-executable -o %t/rec -- %t/app %t/a.so %t/b.so %t/a.so %t/b.so > %t/out 2> %t/err
+// RUN: FileCheck %s --check-prefix=RECORD < %t/out
+// RECORD: 3 104 3 104
+// RUN: FileCheck %s --check-prefix=COUNT < %t/err
+// COUNT: mneme: 4 launches seen, 2 recorded, 2 skipped
+// RUN: llvm-mneme-record check %t/rec | FileCheck %s --check-prefix=WHOLE
+// WHOLE: 2 kernels, 2 instances, 0 problems
 
 #include "Inputs/check.h"
 #include <cuda_runtime.h>
