@@ -17,6 +17,8 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,9 +32,12 @@ cl::SubCommand mneme::CheckCommand(
 static cl::opt<std::string> Dir(cl::Positional, cl::Required,
                                 cl::desc("<folder or static hash.json>"),
                                 cl::sub(CheckCommand), cl::cat(RecordCategory));
+static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
+                               cl::sub(CheckCommand), cl::cat(RecordCategory));
 
 /// Artifacts that no kernel file names: a launcher that was killed leaves such.
-static void warnOfOrphans(StringRef Folder, const StringSet<> &Known) {
+static std::vector<std::string> findOrphans(StringRef Folder,
+                                            const StringSet<> &Known) {
   std::vector<std::string> Orphans;
   std::error_code EC;
   for (sys::fs::directory_iterator It(Folder, EC), End; !EC && It != End;
@@ -40,35 +45,39 @@ static void warnOfOrphans(StringRef Folder, const StringSet<> &Known) {
     StringRef Name = sys::path::filename(It->path());
     bool IsArtifact =
         Name.starts_with("DeviceState.") || Name.starts_with(".recording-") ||
+        PageFile::idOf(Name) ||
         (Name.starts_with("RecordedIR_") && Name.ends_with(".bc"));
     if (IsArtifact && !Known.contains(Name))
       Orphans.push_back(It->path());
   }
   llvm::sort(Orphans);
-  for (const std::string &Path : Orphans)
-    WithColor::warning(errs(), "llvm-mneme-record")
-        << "'" << Path << "': belongs to no recording\n";
+  return Orphans;
 }
 
 Expected<int> mneme::runCheck() {
   Expected<std::vector<std::string>> Files = getKernelFiles(Dir);
   if (!Files)
     return Files.takeError();
-  size_t Instances = 0, Problems = 0, Unreadable = 0;
+  size_t Instances = 0;
+  std::vector<std::string> Problems, Orphans;
+  auto Report = [&](std::string Problem) {
+    printError(createStringError(Problem));
+    Problems.push_back(std::move(Problem));
+  };
   StringSet<> Known;
+  StringRef Folder = Dir;
+  if (!sys::fs::is_directory(Folder))
+    Folder = sys::path::parent_path(Folder);
+  auto Pages = std::make_shared<PageStore>(Folder);
   for (const std::string &File : *Files) {
     Expected<RecordedKernel> K = readKernelFile(File);
     if (!K) {
-      printError(K.takeError());
-      ++Unreadable;
+      Report(toString(K.takeError()));
       continue;
     }
-    StringRef Folder = sys::path::parent_path(File);
-    for (const std::string &Problem :
-         checkKernel(Folder.empty() ? "." : Folder, *K)) {
-      printError(createStringError(Problem));
-      ++Problems;
-    }
+    for (std::string &Problem :
+         checkKernel(Folder.empty() ? "." : Folder, *K, Pages))
+      Report(std::move(Problem));
     Instances += K->Instances.size();
     Known.insert_range(K->Modules);
     for (const RecordedInstance &I : K->Instances) {
@@ -76,10 +85,29 @@ Expected<int> mneme::runCheck() {
       Known.insert(I.Epilogue);
     }
   }
-  Problems += Unreadable;
-  if (sys::fs::is_directory(Dir) && !Unreadable)
-    warnOfOrphans(Dir, Known);
-  outs() << Files->size() << " kernels, " << Instances << " instances, "
-         << Problems << " problems\n";
-  return Problems ? 1 : 0;
+  // What a file that cannot be read needs is not known.
+  for (const Digest128 &Id : Pages->opened())
+    Known.insert(PageFile::nameOf(Id));
+  if (sys::fs::is_directory(Dir) && Problems.empty())
+    Orphans = findOrphans(Dir, Known);
+  for (const std::string &Path : Orphans)
+    WithColor::warning(errs(), "llvm-mneme-record")
+        << "'" << Path << "': belongs to no recording\n";
+  if (PrintJSON) {
+    auto Strings = [](ArrayRef<std::string> Texts) {
+      json::Array A;
+      for (const std::string &Text : Texts)
+        A.push_back(json::fixUTF8(Text));
+      return A;
+    };
+    json::Object Result{{"Kernels", Files->size()},
+                        {"Instances", Instances},
+                        {"Problems", Strings(Problems)},
+                        {"Orphans", Strings(Orphans)}};
+    outs() << formatv("{0:2}\n", json::Value(std::move(Result)));
+  } else {
+    outs() << Files->size() << " kernels, " << Instances << " instances, "
+           << Problems.size() << " problems\n";
+  }
+  return Problems.empty() ? 0 : 1;
 }

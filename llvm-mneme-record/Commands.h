@@ -30,6 +30,11 @@ extern cl::SubCommand ListKernelsCommand;
 extern cl::SubCommand ListCommand;
 extern cl::SubCommand ShowCommand;
 extern cl::SubCommand CheckCommand;
+extern cl::SubCommand CopyCommand;
+extern cl::SubCommand MoveCommand;
+extern cl::SubCommand PruneCommand;
+extern cl::SubCommand ExportCommand;
+extern cl::SubCommand ImportCommand;
 
 // Each returns the tool's exit code. An Error makes it 1.
 /// No subcommand: \p Argv0 is the tool, \p HasSeparator tells whether "--" was
@@ -39,6 +44,11 @@ Expected<int> runListKernels();
 Expected<int> runList();
 Expected<int> runShow();
 Expected<int> runCheck();
+Expected<int> runCopy();
+Expected<int> runMove();
+Expected<int> runPrune();
+Expected<int> runExport();
+Expected<int> runImport();
 
 /// Whether --print-config was given, and what it prints. \p Argv0 is the tool.
 bool isConfigWanted();

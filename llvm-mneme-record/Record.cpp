@@ -73,6 +73,18 @@ static cl::opt<std::string>
                   ),
          cl::value_desc("which"), cl::init("first"), cl::cat(RecordCategory));
 static cl::opt<std::string>
+    Epilogue("epilogue",
+             cl::desc("What is written of memory after a launch:"
+#define EPILOGUE(Id, Name, Help) "\n" Name ": " Help
+#include "llvm/Mneme/Runtime/Selection.def"
+                      ),
+             cl::value_desc("mode"), cl::init("diff"), cl::cat(RecordCategory));
+static cl::opt<uint64_t> MaxBytes(
+    "max-bytes",
+    cl::desc("Record as long as the folder holds no more than this, 0 for no "
+             "limit (default 0)"),
+    cl::value_desc("n"), cl::init(0), cl::cat(RecordCategory));
+static cl::opt<std::string>
     Ranks("ranks",
           cl::desc("Ranks of a distributed run to record: all, or a list such "
                    "as 0,4-7 (default: the first)"),
@@ -187,7 +199,8 @@ static Error takeDefaults() {
 static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
       &KernelRegex, &Skip,  &Launches, &MaxRecordings, &RecordId,
-      &Pick,        &Ranks, &Regions,  &Reachable};
+      &Pick,        &Ranks, &Regions,  &Reachable,     &Epilogue,
+      &MaxBytes};
   const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
@@ -246,6 +259,8 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Which.MaxRecordings = MaxRecordings;
   Which.RecordId = RecordId;
   Which.Pick = Pick;
+  Which.Epilogue = Epilogue;
+  Which.MaxBytes = MaxBytes;
   Which.Ranks = Ranks;
   Which.RegionRegex = Regions.getNumOccurrences() && Regions.empty()
                           ? ".*"

@@ -72,6 +72,11 @@ int main(int argc, char **argv) {
       {&ListCommand, runList},
       {&ShowCommand, runShow},
       {&CheckCommand, runCheck},
+      {&CopyCommand, runCopy},
+      {&MoveCommand, runMove},
+      {&PruneCommand, runPrune},
+      {&ExportCommand, runExport},
+      {&ImportCommand, runImport},
   };
   cl::HideUnrelatedOptions({&RecordCategory, &getColorCategory()});
   for (const auto &[Command, Run] : Commands)

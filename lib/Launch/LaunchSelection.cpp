@@ -31,6 +31,11 @@ static constexpr StringLiteral PickNames[] = {
 #include "llvm/Mneme/Runtime/Selection.def"
 };
 
+static constexpr StringLiteral EpilogueNames[] = {
+#define EPILOGUE(Id, Name, Help) Name,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
 static Error checkWord(StringRef Option, StringRef Word,
                        ArrayRef<StringLiteral> Known) {
   if (is_contained(Known, Word))
@@ -63,6 +68,8 @@ Error LaunchSelection::check() const {
     return E;
   if (Error E = checkWord("--pick", Pick, PickNames))
     return E;
+  if (Error E = checkWord("--epilogue", Epilogue, EpilogueNames))
+    return E;
   ::mneme::RankChoice RankList;
   if (Error E = checkList("--ranks", Ranks, RankList.parse(Ranks)))
     return E;
@@ -85,6 +92,8 @@ LaunchSelection::environment() const {
       {MNEME_ENV_MAX_RECORDINGS, utostr(MaxRecordings)},
       {MNEME_ENV_RECORD_ID, RecordId},
       {MNEME_ENV_PICK, Pick},
+      {MNEME_ENV_EPILOGUE, Epilogue},
+      {MNEME_ENV_MAX_BYTES, utostr(MaxBytes)},
       {MNEME_ENV_RANKS, Ranks},
       {MNEME_ENV_REGIONS, RegionRegex},
       {MNEME_ENV_REACHABLE, utostr(Reachable)},

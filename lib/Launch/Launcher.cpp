@@ -320,6 +320,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   }
   Recorder Records(std::string(Dir.str()), Options.Selection.hashInput());
   Records.limit(Options.Selection.MaxBytes);
+  Records.limit(Options.Selection.MaxBytes);
   if (Error E = Records.prepare())
     return std::move(E);
   Expected<PrivateFolder> Folder = PrivateFolder::create();

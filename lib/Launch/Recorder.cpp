@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
@@ -206,6 +207,28 @@ Error Recorder::movePages(const std::string &File) {
   return Error::success();
 }
 
+Error Recorder::checkRoom(const RecordedLaunch &L, StringRef Prologue,
+                          StringRef Epilogue) const {
+  if (!MaxBytes)
+    return Error::success();
+  uint64_t Total = 0, Size;
+  std::error_code EC;
+  for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
+       It.increment(EC))
+    if (sys::fs::is_regular_file(It->path()) &&
+        !sys::fs::file_size(It->path(), Size))
+      Total += Size;
+  SmallVector<StringRef> New = {Prologue, Epilogue};
+  for (const std::string &File : L.PageFiles)
+    if (!sys::fs::exists(pathOf(File)))
+      New.push_back(File);
+  for (StringRef File : New)
+    if (!sys::fs::file_size(Staging + "/" + File, Size))
+      Total += Size;
+  return Total > MaxBytes ? createStringError(MNEME_REASON_FULL)
+                          : Error::success();
+}
+
 /// What has been renamed is there after a crash of the machine, too.
 static Error syncFolder(const std::string &Dir) {
   FileDescriptor FD(::open(Dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -242,6 +265,8 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
                                        "output directory's recordings at {1:x}",
                                        L.ArenaBase, File.VAddr)
                                    .str());
+    if (Error E = checkRoom(L, Prologue, Epilogue))
+      return std::move(E);
     for (const std::string &Name : L.PageFiles)
       if (Error E = movePages(Name))
         return std::move(E);

@@ -78,6 +78,10 @@ public:
   explicit Recorder(std::string Dir, StringRef HashInput = "");
   ~Recorder();
 
+  /// From now on, addLaunch() fails, and says so, where the folder would hold
+  /// more than \p Bytes of recordings; 0: no limit.
+  void limit(uint64_t Bytes) { MaxBytes = Bytes; }
+
   /// Makes the folder and, in it, one for files that are not whole yet. Removes
   /// such that launchers left that were killed. Error: also where the folder
   /// holds launches that are told apart by other things.
@@ -93,7 +97,8 @@ public:
   std::vector<std::string> heldLaunches(StringRef StaticHash) const;
   /// Moves the snapshots \p Prologue and \p Epilogue, and the page files that
   /// are not in the folder yet, from the staging folder into place and puts \p
-  /// L into the kernel's file. \returns false, with nothing done, when the folder holds that launch already.
+  /// L into the kernel's file. \returns false, with nothing done, when the
+  /// folder holds that launch already.
   Expected<bool> addLaunch(const RecordedLaunch &L, StringRef Prologue,
                            StringRef Epilogue);
   /// Adds the launches that were not recorded to Occurrences.
@@ -125,10 +130,13 @@ private:
                         function_ref<Expected<bool>(RecordedKernel &)> Edit);
   Error writeBitcode(Kernel &K);
   Error movePages(const std::string &File);
+  Error checkRoom(const RecordedLaunch &L, StringRef Prologue,
+                  StringRef Epilogue) const;
 
   Error checkHashInputs(const RecordedKernel &K) const;
 
   std::string Dir, Staging;
+  uint64_t MaxBytes = 0;
   std::vector<std::string> HashInputs;
   FileDescriptor StagingLock{-1};
   StringMap<Kernel> Kernels; ///< By static hash.

@@ -203,6 +203,15 @@ Expected<const PageFile *> PageStore::get(const Digest128 &Id) {
   return Slot.get();
 }
 
+std::vector<Digest128> PageStore::opened() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  std::vector<Digest128> Ids;
+  for (const auto &[Id, File] : Files)
+    if (File)
+      Ids.push_back(Id);
+  return Ids;
+}
+
 void PageStore::add(std::unique_ptr<PageFile> File) {
   std::lock_guard<std::mutex> Guard(Lock);
   std::unique_ptr<PageFile> &Slot = Files[File->id()];

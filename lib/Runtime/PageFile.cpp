@@ -45,6 +45,8 @@ void PageFile::fail(const char *What) {
 }
 
 void PageFile::write(const void *From, size_t Size) {
+  if (Error.empty() && Size > Limit - Stored)
+    Error = LimitReason;
   auto *P = static_cast<const char *>(From);
   while (Size && Error.empty()) {
     ssize_t N = writeWithinLimit(Fd, P, Size);
@@ -61,6 +63,11 @@ void PageFile::write(const void *From, size_t Size) {
 void PageFile::open(std::string TheFolder, const PageIndex &TheKnown) {
   Folder = std::move(TheFolder);
   Known = &TheKnown;
+}
+
+void PageFile::limit(uint64_t Bytes, std::string Reason) {
+  Limit = Bytes;
+  LimitReason = std::move(Reason);
 }
 
 static constexpr MnemePageFileHeader header() {

@@ -35,6 +35,8 @@ public:
   /// \p Known are the pages that the database has. The file will be in \p
   /// Folder, under its own name.
   void open(std::string Folder, const PageIndex &Known);
+  /// More than \p Bytes is an error, \p Reason.
+  void limit(uint64_t Bytes, std::string Reason);
 
   struct Part {
     const char *Bytes;
@@ -71,7 +73,8 @@ private:
   std::vector<PageDigest> Digests; ///< The same, in order.
   std::vector<MnemePageFrame> Frames;
   MnemePageFileId Id = {};
-  uint64_t Stored = 0;
+  uint64_t Stored = 0, Limit = UINT64_MAX;
+  std::string LimitReason;
   int Fd = -1;
 };
 

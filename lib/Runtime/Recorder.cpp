@@ -194,6 +194,8 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
   ++I.Occurrences;
   if (!Within)
     return No(OutsideRegions);
+  if (IsFull)
+    return No(BeyondFull);
   if (I.Done)
     return No(I.Held ? Held : Repeated);
   if (R.Launches <= S.skip())
@@ -372,6 +374,7 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   SnapshotFile &F = R->Prologue;
   KnownPages.readFolder(Launcher::get().database());
   R->Pages.open(Launcher::get().directory(), KnownPages);
+  R->Pages.limit(Selection::get().maxBytes(), MNEME_REASON_FULL);
   F.open(stagingPath("prologue", *R), H, R->Pages);
   writeArgs(F, K, Args);
   if (F.error().empty())
@@ -407,6 +410,7 @@ void Recorder::abandon(std::unique_ptr<Recording> R, const std::string &Reason,
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
   R->K->Records->Instances[R->Id.DynamicHash].Done = !Again;
+  IsFull |= Reason == MNEME_REASON_FULL;
   fail(R->K->Name, Reason);
 }
 
@@ -458,6 +462,11 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
 
 /// \returns an empty string, or what went wrong.
 std::string Recorder::writeFiles(Recording &R) {
+  EpilogueMode Mode = Selection::get().epilogue();
+  if (Mode == EpilogueMode::Full ||
+      (Mode == EpilogueMode::Best &&
+       R.Epilogue.numRunsCompleted(R.Prologue) < R.Epilogue.numRuns()))
+    R.Epilogue.complete(R.Prologue);
   R.Pages.close();
   if (!R.Pages.error().empty())
     return R.Pages.error();
@@ -559,6 +568,7 @@ void Recorder::summarize() {
              : "same launch configuration recorded before",
          Repeated},
         {MNEME_REASON_HELD, Held},
+        {MNEME_REASON_FULL, BeyondFull},
         {"outside the regions to be recorded", OutsideRegions},
         {"among the first launches, to be skipped", AmongFirst},
         {"not one of the launches to be recorded", NotListed},

@@ -208,6 +208,7 @@ private:
 
   std::mutex Lock;
   PageIndex KnownPages;
+  bool IsFull = false; ///< The output directory.
   std::map<std::string, KernelRecords> Kernels; ///< By static hash.
   /// Launches of those whose static hash nobody asked for.
   std::map<std::string, uint64_t> OtherKernels;
@@ -217,7 +218,7 @@ private:
   // Why launches are not recorded: counters where that is frequent.
   uint64_t NotSelected = 0, OtherRank = 0, Repeated = 0, AmongFirst = 0,
            NotListed = 0, OutsideRegions = 0, OverLimit = 0, PassedOver = 0,
-           Held = 0;
+           Held = 0, BeyondFull = 0;
   std::map<std::string, uint64_t> Skipped;
   std::set<std::string> Told;
 };

@@ -75,6 +75,11 @@ static const char *const PickNames[] = {
 #include "llvm/Mneme/Runtime/Selection.def"
 };
 
+static const char *const EpilogueNames[] = {
+#define EPILOGUE(Id, Name, Help) Name,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
 static void warnOf(const char *Variable, const std::string &Problem) {
   if (!Problem.empty())
     fprintf(stderr, "mneme: warning: %s: %s\n", Variable, Problem.c_str());
@@ -101,6 +106,10 @@ Selection::Selection() {
     MaxRecordings = UINT64_MAX;
   Id = RecordId(wordFromEnv(MNEME_ENV_RECORD_ID, RecordIdNames));
   TheirPick = Pick(wordFromEnv(MNEME_ENV_PICK, PickNames));
+  Epilogue = EpilogueMode(wordFromEnv(MNEME_ENV_EPILOGUE, EpilogueNames));
+  MaxBytes = integerFromEnv(MNEME_ENV_MAX_BYTES, 0);
+  if (!MaxBytes)
+    MaxBytes = UINT64_MAX;
   ReachableOnly = integerFromEnv(MNEME_ENV_REACHABLE, 0);
 }
 

@@ -34,6 +34,11 @@ enum class Pick {
 #include "llvm/Mneme/Runtime/Selection.def"
 };
 
+enum class EpilogueMode {
+#define EPILOGUE(Id, Name, Help) Id,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
 /// An extended regular expression; without one, everything matches.
 class Pattern {
 public:
@@ -70,6 +75,10 @@ public:
   uint64_t maxRecordings() const { return MaxRecordings; }
   RecordId recordId() const { return Id; }
   Pick pick() const { return TheirPick; }
+  EpilogueMode epilogue() const { return Epilogue; }
+  /// That a database may take, as far as it is known here; UINT64_MAX for no
+  /// limit.
+  uint64_t maxBytes() const { return MaxBytes; }
   bool reachableOnly() const { return ReachableOnly; }
   const Pattern *regions() const { return OnlyRegions ? &Regions : nullptr; }
 
@@ -80,7 +89,8 @@ private:
        ReachableOnly = false;
   Pattern Kernels, Regions;
   NumberList Launches;
-  uint64_t Skip = 0, MaxRecordings = 0;
+  uint64_t Skip = 0, MaxRecordings = 0, MaxBytes = 0;
+  EpilogueMode Epilogue = EpilogueMode::Diff;
   RecordId Id = RecordId::Launch;
   Pick TheirPick = Pick::First;
 };

@@ -52,13 +52,14 @@ void SnapshotFile::open(std::string ThePath, MnemeSnapshotHeader Header,
 }
 
 void SnapshotFile::record(uint32_t Type, const void *A, size_t SizeA,
-                          const void *B, size_t SizeB) {
+                          const void *B, size_t SizeB, uint32_t Flags) {
   XXH3_state_t State;
   XXH3_64bits_reset(&State);
   XXH3_64bits_update(&State, A, SizeA);
   if (SizeB)
     XXH3_64bits_update(&State, B, SizeB);
-  MnemeRecordHeader H = {Type, 0, SizeA + SizeB, XXH3_64bits_digest(&State)};
+  MnemeRecordHeader H = {Type, Flags, SizeA + SizeB,
+                         XXH3_64bits_digest(&State)};
   Bytes.append(reinterpret_cast<const char *>(&H), sizeof(H));
   Bytes.append(static_cast<const char *>(A), SizeA);
   if (SizeB)

@@ -41,7 +41,7 @@ public:
 
   /// Adds a record of the bytes \p A and then \p B.
   void record(uint32_t Type, const void *A, size_t SizeA,
-              const void *B = nullptr, size_t SizeB = 0);
+              const void *B = nullptr, size_t SizeB = 0, uint32_t Flags = 0);
 
   /// Adds a region.
   void region(const MnemeRegionRecord &R, const std::string &Name);

@@ -41,6 +41,8 @@ struct LaunchSelection {
   uint64_t MaxRecordings = 4;       ///< Of each kernel; 0 = no limit.
   std::string RecordId = "launch";  ///< What tells launches apart.
   std::string Pick = "first";       ///< Which of too many.
+  std::string Epilogue = "diff";    ///< What is written of memory afterwards.
+  uint64_t MaxBytes = 0;            ///< That the folder may hold; 0 = no limit.
   /// Of a distributed run: "all", or a list; empty for the first one.
   std::string Ranks;
   /// Only within regions (mneme/record.h) whose name matches this; empty where

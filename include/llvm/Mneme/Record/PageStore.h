@@ -82,6 +82,8 @@ public:
 
   /// The error names the file.
   Expected<const PageFile *> get(const Digest128 &Id);
+  /// Those that have been asked for, and were there.
+  std::vector<Digest128> opened();
   /// Has \p File beside those of the folder.
   void add(std::unique_ptr<PageFile> File);
 

@@ -98,6 +98,8 @@
   "MNEME_MAX_RECORDINGS" /* per kernel; 0: no limit */
 #define MNEME_ENV_RECORD_ID "MNEME_RECORD_ID" /* a word of Selection.def */
 #define MNEME_ENV_PICK "MNEME_PICK"           /* a word of Selection.def */
+#define MNEME_ENV_EPILOGUE "MNEME_EPILOGUE"   /* a word of Selection.def */
+#define MNEME_ENV_MAX_BYTES "MNEME_MAX_BYTES" /* 0: no limit */
 #define MNEME_ENV_RANKS "MNEME_RANKS"         /* empty: the first */
 #define MNEME_ENV_REGIONS                                                      \
   "MNEME_RECORD_REGIONS" /* like MNEME_KERNELS; empty: regions do not matter */
@@ -108,6 +110,8 @@
 
 /// Why a launch is skipped, where the launcher knows it better.
 #define MNEME_REASON_HELD "already in the output directory"
+#define MNEME_REASON_FULL                                                      \
+  "the output directory would hold more than --max-bytes"
 
 enum MnemeWireType : uint32_t {
   MNEME_WIRE_HELLO = 1,

@@ -1,0 +1,696 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Record/Manage.h"
+#include "SnapshotFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Object/Archive.h"
+#include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr StringLiteral StagingPrefix = ".recording-";
+
+static std::string pathIn(StringRef Dir, const Twine &File) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, File);
+  return std::string(Path);
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+Error RecordingFilter::check() const {
+  std::string Problem;
+  if (!KernelRegex.empty() && !Regex(KernelRegex).isValid(Problem))
+    return createStringError("invalid regular expression '" + KernelRegex +
+                             "': " + Problem);
+  auto IsBeginning = [](StringRef Text, size_t Digits) {
+    return !Text.empty() && Text.size() <= Digits &&
+           Text.find_first_not_of("0123456789abcdef") == StringRef::npos;
+  };
+  for (const std::string &Hash : StaticHashes)
+    if (!IsBeginning(Hash, 32))
+      return createStringError("'" + Hash +
+                               "' is not the beginning of a static hash");
+  for (const std::string &Hash : DynamicHashes)
+    if (!IsBeginning(Hash, 16))
+      return createStringError("'" + Hash +
+                               "' is not the beginning of a dynamic hash");
+  return Error::success();
+}
+
+static bool fits(ArrayRef<std::string> Beginnings, StringRef Hash) {
+  return Beginnings.empty() || llvm::any_of(Beginnings, [&](StringRef B) {
+           return Hash.starts_with(B);
+         });
+}
+
+Expected<std::vector<RecordedKernel>>
+RecordingFilter::choose(ArrayRef<RecordedKernel> Kernels, StringRef Dir) const {
+  if (Error E = check())
+    return std::move(E);
+  Regex Pattern(KernelRegex);
+  std::vector<RecordedKernel> Chosen;
+  for (const RecordedKernel &K : Kernels) {
+    if (!fits(StaticHashes, K.StaticHash) ||
+        (!KernelRegex.empty() && !Pattern.match(K.KernelName) &&
+         !Pattern.match(K.DemangledName)))
+      continue;
+    RecordedKernel Some = K;
+    llvm::erase_if(Some.Instances, [&](const RecordedInstance &I) {
+      return !fits(DynamicHashes, I.DynamicHash);
+    });
+    if (!Some.Instances.empty())
+      Chosen.push_back(std::move(Some));
+  }
+  if (Chosen.empty())
+    return createFileError(Dir, createStringError("holds no such recording"));
+  return Chosen;
+}
+
+//===----------------------------------------------------------------------===//
+// Folders
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An open file; closing it gives its lock back.
+class LockedFile {
+public:
+  LockedFile() = default;
+  LockedFile(LockedFile &&Other) : FD(std::exchange(Other.FD, -1)) {}
+  LockedFile &operator=(LockedFile &&Other) {
+    std::swap(FD, Other.FD);
+    return *this;
+  }
+  ~LockedFile() {
+    if (FD >= 0)
+      ::close(FD);
+  }
+  /// \returns false, with errno, where that cannot be. \p Operation: of flock.
+  bool open(const std::string &Path, int Flags, int Operation) {
+    FD = ::open(Path.c_str(), Flags | O_CLOEXEC, 0666);
+    if (FD < 0)
+      return false;
+    while (::flock(FD, Operation) != 0)
+      if (errno != EINTR)
+        return false;
+    return true;
+  }
+
+private:
+  int FD = -1;
+};
+
+/// A folder below another one for what is not whole yet; launchers know such,
+/// and leave it alone while it is locked.
+class StagingFolder {
+public:
+  static Expected<StagingFolder> create(StringRef Below) {
+    StagingFolder F;
+    std::string Path = pathIn(Below, StagingPrefix + "XXXXXX");
+    if (!::mkdtemp(Path.data()))
+      return createFileError(Below, errnoAsErrorCode());
+    F.Path = std::move(Path);
+    // Some file systems cannot lock folders.
+    F.Lock.open(F.Path, O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB);
+    return std::move(F);
+  }
+  StagingFolder(StagingFolder &&Other) : Lock(std::move(Other.Lock)) {
+    std::swap(Path, Other.Path);
+  }
+  ~StagingFolder() {
+    if (!Path.empty())
+      sys::fs::remove_directories(Path);
+  }
+  const std::string &path() const { return Path; }
+
+private:
+  StagingFolder() = default;
+  std::string Path;
+  LockedFile Lock;
+};
+} // namespace
+
+/// As launchers lock a folder while they change what kernel files say.
+static Expected<LockedFile> lockFolder(StringRef Dir) {
+  LockedFile Lock;
+  if (!Lock.open(pathIn(Dir, ".lock"), O_RDWR | O_CREAT, LOCK_EX))
+    return createFileError(Dir, errnoAsErrorCode());
+  return std::move(Lock);
+}
+
+/// The folder \p Name's, or the one that its kernel file is in, which then is
+/// the only one.
+static Expected<std::vector<RecordedKernel>> readKernels(StringRef &Name) {
+  if (!sys::fs::is_regular_file(Name))
+    return readDatabase(Name);
+  Expected<RecordedKernel> K = readKernelFile(Name);
+  if (!K)
+    return K.takeError();
+  Name = sys::path::parent_path(Name);
+  if (Name.empty())
+    Name = ".";
+  return std::vector<RecordedKernel>{std::move(*K)};
+}
+
+//===----------------------------------------------------------------------===//
+// Copying
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Writes launches of one folder into another one.
+class Copier {
+public:
+  Copier(StringRef From, StringRef To, StringRef Staging)
+      : From(From), To(To), Staging(Staging),
+        Pages(std::make_shared<PageStore>(From)) {}
+
+  Error copy(const RecordedKernel &K);
+  ManageStats Stats;
+
+private:
+  Error copySnapshot(bool Epilogue, const RecordedKernel &K,
+                     const RecordedInstance &I, ::mneme::PageFile &NewPages,
+                     ::mneme::SnapshotFile &Out);
+  Error copyInstance(const RecordedKernel &K, const RecordedInstance &I);
+  Error copyModule(StringRef Name);
+  /// Gives a file that is whole its place.
+  Error moveIn(StringRef Name);
+
+  StringRef From, To, Staging;
+  std::shared_ptr<PageStore> Pages;
+  ::mneme::PageIndex Known;
+};
+} // namespace
+
+/// Copies all records but those about pages, which are the ones that depend on
+/// the folder. The file has been read before, so it is as it must be.
+static void copyRecords(StringRef File, ::mneme::SnapshotFile &Out) {
+  for (size_t At = sizeof(MnemeSnapshotHeader); At < File.size();) {
+    MnemeRecordHeader R;
+    std::memcpy(&R, File.data() + At, sizeof(R));
+    StringRef Payload = File.substr(At + sizeof(R), R.Size);
+    if (R.Type == MNEME_RECORD_REGION) {
+      MnemeRegionRecord Region;
+      std::memcpy(&Region, Payload.data(), sizeof(Region));
+      Out.region(Region, Payload.drop_front(sizeof(Region)).str());
+    } else if (R.Type != MNEME_RECORD_PAGE_FILES &&
+               R.Type != MNEME_RECORD_PAGES && R.Type != MNEME_RECORD_END) {
+      Out.record(R.Type, Payload.data(), Payload.size(), nullptr, 0, R.Flags);
+    }
+    At += sizeof(R) + alignTo(R.Size, 8);
+  }
+}
+
+Error Copier::copySnapshot(bool Epilogue, const RecordedKernel &K,
+                           const RecordedInstance &I,
+                           ::mneme::PageFile &NewPages,
+                           ::mneme::SnapshotFile &Out) {
+  // So much is unpacked before it is packed again.
+  constexpr size_t BatchSize = 64;
+  Expected<Snapshot> S = openSnapshot(From, Epilogue, K, I, Pages);
+  if (!S)
+    return S.takeError();
+  StringRef Name = Epilogue ? I.Epilogue : I.Prologue;
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(pathIn(From, Name));
+  if (!File)
+    return File.takeError();
+  Out.open(pathIn(Staging, Name), S->header(), NewPages);
+  copyRecords((*File)->getBuffer(), Out);
+  std::vector<std::vector<char>> Batch;
+  for (const SnapshotData &D : S->data()) {
+    if (Batch.size() == BatchSize) {
+      Out.drain();
+      Batch.clear();
+    }
+    Batch.emplace_back(D.RawSize);
+    if (Error E = S->decode(D, Batch.back()))
+      return E;
+    Out.data(Batch.back().data(), D.Address, D.RawSize);
+  }
+  Out.close();
+  return Out.error().empty() ? Error::success()
+                             : createStringError(Out.error());
+}
+
+Error Copier::moveIn(StringRef Name) {
+  std::string Source = pathIn(Staging, Name), Target = pathIn(To, Name);
+  uint64_t Size = 0;
+  if (!sys::fs::file_size(Source, Size))
+    Stats.Bytes += Size;
+  if (std::error_code EC = sys::fs::rename(Source, Target))
+    return createFileError(Target, EC);
+  return Error::success();
+}
+
+Error Copier::copyInstance(const RecordedKernel &K, const RecordedInstance &I) {
+  ::mneme::PageFile NewPages;
+  NewPages.open(Staging.str(), Known);
+  ::mneme::SnapshotFile Prologue, Epilogue;
+  if (Error E = copySnapshot(/*Epilogue=*/false, K, I, NewPages, Prologue))
+    return E;
+  if (Error E = copySnapshot(/*Epilogue=*/true, K, I, NewPages, Epilogue))
+    return E;
+  NewPages.close();
+  Prologue.write();
+  Epilogue.write();
+  for (const std::string &Problem :
+       {NewPages.error(), Prologue.error(), Epilogue.error()})
+    if (!Problem.empty())
+      return createStringError(Problem);
+  if (!NewPages.empty()) {
+    if (Error E = moveIn(::mneme::pageFileName(NewPages.id())))
+      return E;
+    Known.add(NewPages.id(), NewPages.digests());
+  }
+  if (Error E = moveIn(I.Epilogue))
+    return E;
+  return moveIn(I.Prologue);
+}
+
+/// Named by content: one that is there is the same.
+Error Copier::copyModule(StringRef Name) {
+  if (sys::fs::exists(pathIn(To, Name)))
+    return Error::success();
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(pathIn(From, Name));
+  if (!File)
+    return File.takeError();
+  Stats.Bytes += (*File)->getBufferSize();
+  return writeFileAtomically(pathIn(To, Name), (*File)->getBuffer());
+}
+
+Error Copier::copy(const RecordedKernel &K) {
+  std::string KernelFile = pathIn(To, K.StaticHash + ".json");
+  RecordedKernel There = K;
+  There.Instances.clear();
+  if (sys::fs::exists(KernelFile)) {
+    Expected<RecordedKernel> Old = readKernelFile(KernelFile);
+    if (!Old)
+      return Old.takeError();
+    auto Refuse = [&](StringRef What) {
+      return createFileError(KernelFile,
+                             createStringError("has another " + What));
+    };
+    if (Old->KernelName != K.KernelName)
+      return Refuse("kernel");
+    if (!Old->Instances.empty() && Old->VAddr != K.VAddr)
+      return Refuse("address of device memory");
+    if (!Old->Instances.empty() &&
+        Old->DynamicHashInputs != K.DynamicHashInputs)
+      return Refuse("way to tell launches apart (DynamicHashInputs)");
+    There.Instances = std::move(Old->Instances);
+    There.VASize = std::max(There.VASize, Old->VASize);
+  }
+  Known.readFolder(To.str());
+  ++Stats.Kernels;
+  for (const RecordedInstance &I : K.Instances) {
+    if (There.findInstance(I.DynamicHash)) {
+      ++Stats.AlreadyThere;
+      continue;
+    }
+    if (Error E = copyInstance(K, I))
+      return E;
+    There.Instances.push_back(I);
+    ++Stats.Instances;
+  }
+  for (const std::string &Name : K.Modules)
+    if (Error E = copyModule(Name))
+      return E;
+  return writeKernelFile(KernelFile, There);
+}
+
+/// Holds the lock of \p To while it copies.
+static Expected<ManageStats>
+copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To) {
+  if (std::error_code EC = sys::fs::create_directories(To))
+    return createFileError(To, EC);
+  if (sys::fs::equivalent(From, To))
+    return createFileError(To, createStringError("is where it comes from"));
+  Expected<LockedFile> Lock = lockFolder(To);
+  if (!Lock)
+    return Lock.takeError();
+  Expected<StagingFolder> Staging = StagingFolder::create(To);
+  if (!Staging)
+    return Staging.takeError();
+  Copier C(From, To, Staging->path());
+  for (const RecordedKernel &K : Kernels)
+    if (Error E = C.copy(K))
+      return std::move(E);
+  return std::move(C.Stats);
+}
+
+Expected<ManageStats> llvm::mneme::copyRecordings(StringRef From,
+                                                  const RecordingFilter &Which,
+                                                  StringRef To) {
+  Expected<std::vector<RecordedKernel>> All = readKernels(From);
+  if (!All)
+    return All.takeError();
+  Expected<std::vector<RecordedKernel>> Chosen = Which.choose(*All, From);
+  if (!Chosen)
+    return Chosen.takeError();
+  return copyKernels(From, *Chosen, To);
+}
+
+//===----------------------------------------------------------------------===//
+// Removing
+//===----------------------------------------------------------------------===//
+
+/// Files that recording makes, but for kernel files.
+static bool isArtifact(StringRef Name) {
+  return (Name.starts_with("DeviceState.") && Name.ends_with(".mneme")) ||
+         PageFile::idOf(Name) ||
+         (Name.starts_with("RecordedIR_") && Name.ends_with(".bc")) ||
+         (Name.starts_with(".") && Name.ends_with(".tmp") &&
+          (Name.contains("RecordedIR_") || Name.contains(".json.") ||
+           Name.starts_with(".Pages.")));
+}
+
+/// All files that the kernel files \p Kernels lead to.
+static Expected<StringSet<>> findNeeded(StringRef Dir,
+                                        ArrayRef<RecordedKernel> Kernels) {
+  StringSet<> Needed;
+  auto Pages = std::make_shared<PageStore>(Dir);
+  for (const RecordedKernel &K : Kernels) {
+    if (!K.Instances.empty())
+      Needed.insert_range(K.Modules);
+    for (const RecordedInstance &I : K.Instances)
+      for (bool Epilogue : {false, true}) {
+        Expected<Snapshot> S = openSnapshot(Dir, Epilogue, K, I, Pages);
+        if (!S)
+          return S.takeError();
+        Needed.insert(Epilogue ? I.Epilogue : I.Prologue);
+        for (const PageFile *F : S->pageFiles())
+          Needed.insert(PageFile::nameOf(F->id()));
+      }
+  }
+  return Needed;
+}
+
+/// Folders that killed launchers have left. Error when one is in use.
+static Expected<std::vector<std::string>> findAbandoned(StringRef Dir) {
+  std::vector<std::string> Folders;
+  std::error_code EC;
+  for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
+       It.increment(EC)) {
+    if (!sys::path::filename(It->path()).starts_with(StagingPrefix))
+      continue;
+    LockedFile Lock;
+    if (!Lock.open(It->path(), O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB))
+      return createFileError(
+          Dir, createStringError("is being recorded into, or copied to"));
+    Folders.push_back(sys::path::filename(It->path()).str());
+  }
+  if (EC)
+    return createFileError(Dir, EC);
+  return Folders;
+}
+
+static Expected<std::vector<std::string>>
+findArtifactsBut(const StringSet<> &Needed, StringRef Dir) {
+  std::vector<std::string> Names;
+  std::error_code EC;
+  for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
+       It.increment(EC)) {
+    StringRef Name = sys::path::filename(It->path());
+    if (isArtifact(Name) && !Needed.contains(Name))
+      Names.push_back(Name.str());
+  }
+  if (EC)
+    return createFileError(Dir, EC);
+  llvm::sort(Names);
+  return Names;
+}
+
+namespace {
+/// Removes files of a folder, or counts what it would remove.
+class Remover {
+public:
+  Remover(StringRef Dir, bool IsDryRun, ManageStats &Stats)
+      : Dir(Dir), IsDryRun(IsDryRun), Stats(Stats) {}
+
+  Error remove(StringRef Name) {
+    std::string Path = pathIn(Dir, Name);
+    bool IsFolder = sys::fs::is_directory(Path);
+    uint64_t Size = 0;
+    if (!IsFolder && !sys::fs::file_size(Path, Size))
+      Stats.Bytes += Size;
+    Stats.Files.push_back(Name.str());
+    if (IsDryRun)
+      return Error::success();
+    std::error_code EC = IsFolder ? sys::fs::remove_directories(Path, false)
+                                  : sys::fs::remove(Path);
+    return EC ? createFileError(Path, EC) : Error::success();
+  }
+
+private:
+  StringRef Dir;
+  bool IsDryRun;
+  ManageStats &Stats;
+};
+} // namespace
+
+/// What is left of \p All without \p Gone.
+static std::vector<RecordedKernel> subtract(ArrayRef<RecordedKernel> All,
+                                            ArrayRef<RecordedKernel> Gone) {
+  StringSet<> Names;
+  for (const RecordedKernel &K : Gone)
+    for (const RecordedInstance &I : K.Instances)
+      Names.insert(K.StaticHash + "." + I.DynamicHash);
+  std::vector<RecordedKernel> Rest(All);
+  for (RecordedKernel &K : Rest)
+    llvm::erase_if(K.Instances, [&](const RecordedInstance &I) {
+      return Names.contains(K.StaticHash + "." + I.DynamicHash);
+    });
+  return Rest;
+}
+
+Expected<ManageStats> llvm::mneme::pruneRecordings(StringRef Dir,
+                                                   const RecordingFilter &Which,
+                                                   bool IsDryRun) {
+  Expected<std::vector<RecordedKernel>> All = readDatabase(Dir);
+  if (!All)
+    return All.takeError();
+  Expected<LockedFile> Lock = lockFolder(Dir);
+  if (!Lock)
+    return Lock.takeError();
+  // Once more: somebody may have been waiting with us.
+  All = readDatabase(Dir);
+  if (!All)
+    return All.takeError();
+  std::vector<RecordedKernel> Chosen;
+  if (!Which.isEmpty()) {
+    Expected<std::vector<RecordedKernel>> Some = Which.choose(*All, Dir);
+    if (!Some)
+      return Some.takeError();
+    Chosen = std::move(*Some);
+  }
+  std::vector<RecordedKernel> Rest = subtract(*All, Chosen);
+  Expected<StringSet<>> Needed = findNeeded(Dir, Rest);
+  if (!Needed)
+    return createStringError(toString(Needed.takeError()) +
+                             ": nothing is removed, as not all is known that "
+                             "is needed; choose the damaged launch, too");
+  Expected<std::vector<std::string>> Folders = findAbandoned(Dir);
+  if (!Folders)
+    return Folders.takeError();
+
+  ManageStats Stats;
+  Remover R(Dir, IsDryRun, Stats);
+  // First what leads to the others.
+  for (const auto &[Before, After] : llvm::zip_equal(*All, Rest)) {
+    size_t NumGone = Before.Instances.size() - After.Instances.size();
+    Stats.Instances += NumGone;
+    std::string KernelFile = Before.StaticHash + ".json";
+    if (After.Instances.empty()) {
+      ++Stats.Kernels;
+      if (Error E = R.remove(KernelFile))
+        return std::move(E);
+    } else if (NumGone && !IsDryRun) {
+      if (Error E = writeKernelFile(pathIn(Dir, KernelFile), After))
+        return std::move(E);
+    }
+  }
+  Expected<std::vector<std::string>> Others = findArtifactsBut(*Needed, Dir);
+  if (!Others)
+    return Others.takeError();
+  for (const std::string &Name : llvm::concat<std::string>(*Others, *Folders))
+    if (Error E = R.remove(Name))
+      return std::move(E);
+  return Stats;
+}
+
+Expected<ManageStats> llvm::mneme::moveRecordings(StringRef From,
+                                                  const RecordingFilter &Which,
+                                                  StringRef To) {
+  Expected<std::vector<RecordedKernel>> All = readKernels(From);
+  if (!All)
+    return All.takeError();
+  Expected<std::vector<RecordedKernel>> Chosen = Which.choose(*All, From);
+  if (!Chosen)
+    return Chosen.takeError();
+  Expected<ManageStats> Stats = copyKernels(From, *Chosen, To);
+  if (!Stats)
+    return Stats.takeError();
+  // One kernel file after the other: those that are named now are copied.
+  for (const RecordedKernel &K : *Chosen) {
+    RecordingFilter Copied;
+    Copied.StaticHashes = {K.StaticHash};
+    for (const RecordedInstance &I : K.Instances)
+      Copied.DynamicHashes.push_back(I.DynamicHash);
+    Expected<ManageStats> Pruned =
+        pruneRecordings(From, Copied, /*IsDryRun=*/false);
+    if (!Pruned)
+      return Pruned.takeError();
+  }
+  return Stats;
+}
+
+//===----------------------------------------------------------------------===//
+// Archives
+//===----------------------------------------------------------------------===//
+
+/// The size of a member has ten decimal digits.
+static constexpr uint64_t MaxMember = 9999999999;
+
+Expected<ManageStats>
+llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
+                              StringRef File) {
+  SmallString<128> Folder(File);
+  sys::path::remove_filename(Folder);
+  if (Folder.empty())
+    Folder = ".";
+  Expected<StagingFolder> Staging = StagingFolder::create(Folder);
+  if (!Staging)
+    return Staging.takeError();
+  Expected<ManageStats> Stats = copyRecordings(From, Which, Staging->path());
+  if (!Stats)
+    return Stats.takeError();
+  std::vector<std::string> Names;
+  std::error_code EC;
+  for (sys::fs::directory_iterator It(Staging->path(), EC), End;
+       !EC && It != End; It.increment(EC))
+    if (StringRef Name = sys::path::filename(It->path()); Name != ".lock")
+      Names.push_back(Name.str());
+  if (EC)
+    return createFileError(Staging->path(), EC);
+  llvm::sort(Names);
+  std::vector<NewArchiveMember> Members;
+  for (const std::string &Name : Names) {
+    Expected<NewArchiveMember> Member = NewArchiveMember::getFile(
+        pathIn(Staging->path(), Name), /*Deterministic=*/true);
+    if (!Member)
+      return Member.takeError();
+    if (Member->Buf->getBufferSize() > MaxMember)
+      return createFileError(
+          File, createStringError(formatv("'{0}' has {1} bytes, an archive's "
+                                          "member has at most {2}",
+                                          Name, Member->Buf->getBufferSize(),
+                                          MaxMember)));
+    Member->MemberName = Name;
+    Members.push_back(std::move(*Member));
+  }
+  if (Error E = writeFileAtomically(File, [&](raw_ostream &OS) {
+        return writeArchiveToStream(OS, Members, SymtabWritingMode::NoSymtab,
+                                    object::Archive::K_GNU,
+                                    /*Deterministic=*/true, /*Thin=*/false);
+      }))
+    return std::move(E);
+  sys::fs::file_size(File, Stats->Bytes);
+  return Stats;
+}
+
+/// Names that exportRecordings() gives: none leads out of the folder.
+static bool isExported(StringRef Name) {
+  if (Name.empty() || Name.starts_with(".") || Name.contains('/') ||
+      Name.contains('\0'))
+    return false;
+  return isArtifact(Name) || (Name.size() == 37 && Name.ends_with(".json") &&
+                              parseDigest128(Name.take_front(32)));
+}
+
+static Error unpack(StringRef File, StringRef Dir) {
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(File);
+  if (!Buffer)
+    return Buffer.takeError();
+  Expected<std::unique_ptr<object::Archive>> Archive =
+      object::Archive::create((*Buffer)->getMemBufferRef());
+  if (!Archive)
+    return createFileError(File, Archive.takeError());
+  if ((*Archive)->isThin())
+    return createFileError(File, createStringError("a thin archive"));
+  Error Broken = Error::success();
+  auto Unpack = [&]() -> Error {
+    for (const object::Archive::Child &C : (*Archive)->children(Broken)) {
+      Expected<StringRef> Name = C.getName();
+      if (!Name)
+        return Name.takeError();
+      if (!isExported(*Name))
+        return createStringError("'" + *Name + "' is not part of a recording");
+      Expected<StringRef> Bytes = C.getBuffer();
+      if (!Bytes)
+        return Bytes.takeError();
+      if (sys::fs::exists(pathIn(Dir, *Name)))
+        return createStringError("'" + *Name + "' is there twice");
+      if (Error E = writeFileAtomically(pathIn(Dir, *Name), *Bytes))
+        return E;
+    }
+    return Error::success();
+  };
+  if (Error E = joinErrors(Unpack(), std::move(Broken)))
+    return createFileError(File, std::move(E));
+  return Error::success();
+}
+
+Expected<ManageStats> llvm::mneme::importRecordings(StringRef File,
+                                                    StringRef To) {
+  bool IsNew = !sys::fs::exists(To);
+  if (std::error_code EC = sys::fs::create_directories(To))
+    return createFileError(To, EC);
+  scope_exit RemoveNew([&] {
+    if (IsNew)
+      sys::fs::remove(To);
+  });
+  Expected<StagingFolder> Staging = StagingFolder::create(To);
+  if (!Staging)
+    return Staging.takeError();
+  if (Error E = unpack(File, Staging->path()))
+    return std::move(E);
+  Expected<std::vector<RecordedKernel>> Kernels = readDatabase(Staging->path());
+  if (!Kernels) {
+    consumeError(Kernels.takeError());
+    return createFileError(
+        File, createStringError("holds no recordings that can be read"));
+  }
+  auto Pages = std::make_shared<PageStore>(Staging->path());
+  for (const RecordedKernel &K : *Kernels) {
+    std::vector<std::string> Problems = checkKernel(Staging->path(), K, Pages);
+    if (!Problems.empty())
+      return createFileError(File, createStringError(Problems.front()));
+  }
+  Expected<ManageStats> Stats = copyKernels(Staging->path(), *Kernels, To);
+  if (Stats)
+    RemoveNew.release();
+  return Stats;
+}

@@ -1,0 +1,132 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// llvm-mneme-record copy, move, prune, export, import.
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Record/Manage.h"
+#include "Commands.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+cl::SubCommand mneme::CopyCommand("copy", "Copy recordings to another folder");
+cl::SubCommand mneme::MoveCommand("move", "Move recordings to another folder");
+cl::SubCommand
+    mneme::PruneCommand("prune",
+                        "Remove recordings, and files that no recording needs");
+cl::SubCommand mneme::ExportCommand("export", "Write recordings to one file");
+cl::SubCommand
+    mneme::ImportCommand("import",
+                         "Add the recordings of an exported file to a folder");
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+static cl::opt<std::string> Source(cl::Positional, cl::Required,
+                                   cl::desc("<folder or static hash.json>"),
+                                   cl::sub(CopyCommand), cl::sub(MoveCommand),
+                                   cl::sub(ExportCommand),
+                                   cl::cat(RecordCategory));
+static cl::opt<std::string> Target(cl::Positional, cl::Required,
+                                   cl::desc("<target folder>"),
+                                   cl::sub(CopyCommand), cl::sub(MoveCommand),
+                                   cl::cat(RecordCategory));
+static cl::opt<std::string> Pruned(cl::Positional, cl::Required,
+                                   cl::desc("<folder>"), cl::sub(PruneCommand),
+                                   cl::cat(RecordCategory));
+static cl::opt<std::string> Imported(cl::Positional, cl::Required,
+                                     cl::desc("<exported file>"),
+                                     cl::sub(ImportCommand),
+                                     cl::cat(RecordCategory));
+static cl::opt<std::string> ImportTarget(cl::Positional, cl::Required,
+                                         cl::desc("<target folder>"),
+                                         cl::sub(ImportCommand),
+                                         cl::cat(RecordCategory));
+static cl::opt<std::string> ExportFile("o", cl::desc("File to write"),
+                                       cl::value_desc("file"), cl::Required,
+                                       cl::sub(ExportCommand),
+                                       cl::cat(RecordCategory));
+static cl::opt<bool> DryRun("dry-run",
+                            cl::desc("Only say what would be removed"),
+                            cl::sub(PruneCommand), cl::cat(RecordCategory));
+
+// What is chosen.
+static cl::opt<std::string>
+    Kernel("kernel",
+           cl::desc("Kernels whose symbol or demangled name matches this POSIX "
+                    "extended regular expression"),
+           cl::value_desc("regex"), cl::sub(CopyCommand), cl::sub(MoveCommand),
+           cl::sub(PruneCommand), cl::sub(ExportCommand),
+           cl::cat(RecordCategory));
+static cl::list<std::string>
+    Hashes("hash",
+           cl::desc("Kernels whose static hash begins like one of these"),
+           cl::value_desc("hash"), cl::CommaSeparated, cl::sub(CopyCommand),
+           cl::sub(MoveCommand), cl::sub(PruneCommand), cl::sub(ExportCommand),
+           cl::cat(RecordCategory));
+static cl::list<std::string>
+    Instances("instance",
+              cl::desc("Launches whose dynamic hash begins like one of these"),
+              cl::value_desc("hash"), cl::CommaSeparated, cl::sub(CopyCommand),
+              cl::sub(MoveCommand), cl::sub(PruneCommand),
+              cl::sub(ExportCommand), cl::cat(RecordCategory));
+
+static RecordingFilter filter() {
+  RecordingFilter F;
+  F.KernelRegex = Kernel;
+  F.StaticHashes.assign(Hashes.begin(), Hashes.end());
+  F.DynamicHashes.assign(Instances.begin(), Instances.end());
+  return F;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+static Expected<int> report(StringRef What, Expected<ManageStats> Stats) {
+  if (!Stats)
+    return Stats.takeError();
+  outs() << formatv("{0} {1} instances of {2} kernels, {3}", What,
+                    Stats->Instances, Stats->Kernels, formatSize(Stats->Bytes));
+  if (Stats->AlreadyThere)
+    outs() << formatv("; {0} instances were there already",
+                      Stats->AlreadyThere);
+  outs() << '\n';
+  return 0;
+}
+
+Expected<int> mneme::runCopy() {
+  return report("copied", copyRecordings(Source, filter(), Target));
+}
+
+Expected<int> mneme::runMove() {
+  return report("moved", moveRecordings(Source, filter(), Target));
+}
+
+Expected<int> mneme::runPrune() {
+  Expected<ManageStats> Stats = pruneRecordings(Pruned, filter(), DryRun);
+  if (!Stats)
+    return Stats.takeError();
+  for (const std::string &File : Stats->Files)
+    outs() << (DryRun ? "would remove '" : "removed '") << File << "'\n";
+  return report(DryRun ? "would remove" : "removed", std::move(Stats));
+}
+
+Expected<int> mneme::runExport() {
+  return report("exported", exportRecordings(Source, filter(), ExportFile));
+}
+
+Expected<int> mneme::runImport() {
+  return report("imported", importRecordings(Imported, ImportTarget));
+}

@@ -1,0 +1,106 @@
+"""manage-errors.py TOOL RECORDING EXPORTED SCRATCH: what managing refuses. Each
+time exit code 1, one error that matches, and nothing lost."""
+import fcntl
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+tool, recording, exported, scratch = sys.argv[1:]
+
+
+def path(name):
+    return os.path.join(scratch, name)
+
+
+def contents(folder):
+    return {
+        name: open(os.path.join(folder, name), "rb").read()
+        for name in sorted(os.listdir(folder))
+        if name != ".lock" and not os.path.isdir(os.path.join(folder, name))
+    }
+
+
+def refuse(expected, *arguments):
+    run = subprocess.run([tool, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         universal_newlines=True)
+    said = [line for line in run.stderr.splitlines() if "error: " in line]
+    if run.returncode != 1 or len(said) != 1 or not re.search(expected, run.stderr):
+        sys.exit("%s: exit code %d, expected one '%s', got: %s%s"
+                 % (" ".join(arguments), run.returncode, expected, run.stderr, run.stdout))
+
+
+def damaged(pattern, change):
+    folder = path("damaged")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(recording, folder)
+    name = sorted(glob.glob(os.path.join(folder, pattern)))[0]
+    data = bytearray(open(name, "rb").read())
+    open(name, "wb").write(change(data))
+    return folder
+
+
+def flip(data):
+    data[len(data) // 3] ^= 0x10
+    return data
+
+
+before = contents(recording)
+refuse("nosuch': [Nn]o such file", "copy", path("nosuch"), path("to"))
+refuse("is where it comes from", "copy", recording, recording)
+refuse("holds no such recording", "copy", "--kernel=nobody", recording, path("to"))
+refuse("holds no such recording", "move", "--instance=0000", recording, path("to"))
+refuse("holds no such recording", "prune", "--hash=00000000", recording)
+refuse("holds no such recording", "export", "--kernel=nobody", "-o", path("x"), recording)
+refuse(r"invalid regular expression '\('", "copy", "--kernel=(", recording, path("to"))
+refuse("'xyz' is not the beginning of a static hash", "copy", "--hash=xyz", recording, path("to"))
+refuse("'g' is not the beginning of a dynamic hash", "prune", "--instance=g", recording)
+refuse("[Nn]ot a directory|[Ff]ile exists", "copy", recording, exported)
+refuse("[Nn]o such file", "export", "-o", path("no/where"), recording)
+refuse("nosuch': [Nn]o such file", "prune", path("nosuch"))
+refuse("nosuch': [Nn]o such file", "import", path("nosuch"), path("to"))
+assert contents(recording) == before
+assert not os.path.exists(path("to")), os.listdir(path("to"))
+assert not os.path.exists(path("x"))
+
+# Damaged recordings are not copied, and not pruned as if nobody needed them.
+for pattern in ["DeviceState.prologue.*", "Pages.*", "*.json"]:
+    folder = damaged(pattern, lambda data: data[: len(data) // 2])
+    whole = contents(folder)
+    refuse("truncated|rror|xpected", "copy", folder, path("copies"))
+    refuse("truncated.*nothing is removed|xpected|JSON", "prune", folder)
+    assert contents(folder) == whole
+folder = damaged("Pages.*", flip)
+refuse("Pages.*: pages 0 to", "export", "-o", path("x"), folder)
+assert not os.path.exists(path("x"))
+if os.path.exists(path("copies")):
+    for name in glob.glob(path("copies/*.json")):
+        subprocess.check_call([tool, "check", name], stdout=subprocess.DEVNULL)
+
+# Somebody records into it.
+folder = path("busy")
+shutil.copytree(recording, folder)
+staging = os.path.join(folder, ".recording-XYZXYZ")
+os.mkdir(staging)
+lock = os.open(staging, os.O_RDONLY)
+fcntl.flock(lock, fcntl.LOCK_EX)
+refuse("busy': is being recorded into, or copied to", "prune", folder)
+assert contents(folder) == before and os.path.exists(staging)
+os.close(lock)
+
+# What was not exported is not imported.
+data = open(exported, "rb").read()
+for change in range(0, len(data), max(1, len(data) // 60)):
+    name = path("cut")
+    open(name, "wb").write(data[:change])
+    refuse("cut'", "import", name, path("to"))
+    assert not os.path.exists(path("to"))
+open(path("foreign"), "wb").write(b"ELF, or whatever")
+refuse("foreign'", "import", path("foreign"), path("to"))
+escape = data.replace(b"RecordedIR_", b"../ordedIR_", 1)
+assert escape != data
+open(path("escape"), "wb").write(escape)
+refuse("is not part of a recording", "import", path("escape"), path("to"))
+assert not os.path.exists(path("to"))
