@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "llvm/Mneme/Compile/LLVMOptions.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
@@ -127,4 +128,9 @@ TEST(LLVMOptionsTest, LeavesTheCommandLineAlone) {
   EXPECT_EQ(check({{"mneme-test-flag", "false"}}), "");
   EXPECT_EQ(Limit, 9u);
   Limit.reset();
+}
+
+TEST(LLVMOptionsTest, CheckingSetsNothing) {
+  EXPECT_EQ(check({{"opt-bisect-limit", "0"}}), "");
+  EXPECT_FALSE(getGlobalPassGate().isEnabled());
 }

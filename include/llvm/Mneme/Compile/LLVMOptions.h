@@ -50,8 +50,9 @@ void overrideLLVMOptions(std::vector<LLVMOption> &Options,
                          ArrayRef<LLVMOption> New);
 
 /// Sets options; its destructor makes them what they were. What an option's
-/// callback has done besides stays (-opt-bisect-limit, -debug-only): such ones
-/// want a process of their own.
+/// callback has done besides stays (-opt-bisect-limit, -debug-only), and what
+/// LLVM has looked at once (-regalloc) is not looked at again: other options
+/// want another process.
 class LLVMOptionScope {
 public:
   LLVMOptionScope() = default;
@@ -71,7 +72,7 @@ private:
   void leave();
 };
 
-/// Says what enter() would say.
+/// Says what enter() would say, in a process of its own: here nothing is set.
 Error checkLLVMOptions(ArrayRef<LLVMOption> Options);
 
 } // namespace mneme
