@@ -187,6 +187,11 @@ static cl::opt<std::string>
     Worker("worker",
            cl::desc("Evaluate for the study that listens there, until it ends"),
            cl::value_desc("host:port"), cl::cat(Cat));
+static cl::opt<double>
+    WorkerTimeout("worker-timeout",
+                  cl::desc("Give up another machine that says nothing for so "
+                           "long. Default: 60; of a worker, 600 for its study"),
+                  cl::value_desc("seconds"), cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
 // What comes out
@@ -288,6 +293,8 @@ static Error readFarm(TuneOptions &O) {
     O.Resources.CompileJobs = CompileJobs;
   O.Resources.CompileTimeout = CompileTimeout;
   O.Resources.LaunchTimeout = LaunchTimeout;
+  if (WorkerTimeout.getNumOccurrences())
+    O.Resources.SilenceSeconds = WorkerTimeout;
   if (CompileMemory.getNumOccurrences())
     O.Resources.CompileMemory = CompileMemory << 20;
   O.Resources.Message = [](StringRef Text) { printWarning(Text); };

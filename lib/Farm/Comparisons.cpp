@@ -19,10 +19,27 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-Error Coordinator::turn() {
+/// \returns false when the comparison is to be broken off.
+Expected<bool> Coordinator::turn(function_ref<bool()> Stop) {
   bool Ignored = false;
   pump(1, -1, Ignored);
-  return checkAlive();
+  if (Error E = checkAlive())
+    return std::move(E);
+  return !Stop || !Stop();
+}
+
+static PairedEvaluation makeFailure(ArrayRef<EvaluationRequest> Requests,
+                                    StringRef Failure, StringRef Error) {
+  PairedEvaluation P;
+  P.Id = Requests.front().Id;
+  P.Failure = Failure.str();
+  P.Error = Error.str();
+  return P;
+}
+
+static PairedEvaluation makeInterrupted(ArrayRef<EvaluationRequest> Requests) {
+  return makeFailure(Requests, PairedEvaluation::Interrupted,
+                     "the comparison was broken off");
 }
 
 /// Does nothing run where a comparison is to run?
@@ -49,29 +66,35 @@ void Coordinator::pauseCompilers(bool Stop) {
     Paused = Clock::now();
 }
 
-Expected<PairedEvaluation>
-Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests,
-                         unsigned Rounds) {
-  Comparison Now;
-  PairedEvaluation Failure;
-  Failure.Id = Requests.front().Id;
-  for (const EvaluationRequest &R : Requests) {
-    Expected<FarmKeys> Keys = Backend.keys(R);
-    if (!Keys) {
-      Failure.Failure = "Invalid";
-      Failure.Error = toString(Keys.takeError());
-      break;
-    }
-    auto Owned = std::make_unique<Job>();
-    Job &J = *Owned;
-    J.Ticket = NextTicket++;
-    J.Request = R;
-    J.Keys = std::move(*Keys);
-    J.ForPair = true;
-    Jobs[J.Ticket] = std::move(Owned);
-    Now.Members.push_back(J.Ticket);
-    admit(J);
+/// Its code is there, and nothing else runs.
+void Coordinator::sendComparison(Comparison &C, unsigned Rounds) {
+  C.Sent = true;
+  pauseCompilers(true);
+  Runner &R = *C.Device->Active;
+  json::Array List, Hashes;
+  double Limit = 0;
+  for (uint64_t Ticket : C.Members) {
+    Job &J = *find(Ticket);
+    sendCode(R, *J.Code);
+    EvaluationRequest Request = J.Request;
+    Request.LaunchTimeout = getLaunchTimeout(*C.Device, Request);
+    Limit = std::max(Limit, Request.LaunchTimeout);
+    List.push_back(toJSON(Request));
+    Hashes.push_back(J.Code->Code.CodeHash);
   }
+  R.Comparing = true;
+  setStage(R, "", SetupSeconds + Limit);
+  R.P->channel().queue(json::Object{{"do", "compare"},
+                                    {"number", C.Members.front()},
+                                    {"requests", std::move(List)},
+                                    {"hashes", std::move(Hashes)},
+                                    {"rounds", Rounds}});
+}
+
+Expected<PairedEvaluation>
+Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
+                         function_ref<bool()> Stop) {
+  Comparison Now;
   scope_exit Leave([&] {
     Current = nullptr;
     for (uint64_t Ticket : Now.Members) {
@@ -83,21 +106,38 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests,
     }
     Codes.shrink();
   });
+  for (const EvaluationRequest &R : Requests) {
+    Expected<FarmKeys> Keys = Backend.keys(R);
+    if (!Keys)
+      return makeFailure(Requests, "Invalid", toString(Keys.takeError()));
+    auto Owned = std::make_unique<Job>();
+    Job &J = *Owned;
+    J.Ticket = NextTicket++;
+    J.Request = R;
+    J.Keys = std::move(*Keys);
+    J.ForPair = true;
+    Jobs[J.Ticket] = std::move(Owned);
+    Now.Members.push_back(J.Ticket);
+    admit(J);
+  }
+  auto IsHere = [&] {
+    return any_of(Devices, [](const auto &D) { return D->Reason.empty(); });
+  };
   auto Pending = [&](uint64_t Ticket) {
     return find(Ticket)->State != Job::Held &&
            find(Ticket)->State != Job::Failed;
   };
-  while (Failure.Failure.empty() && any_of(Now.Members, Pending))
-    if (Error E = turn())
-      return std::move(E);
+  // Where no device is left, nothing is compiled either.
+  while (IsHere() && any_of(Now.Members, Pending)) {
+    Expected<bool> Goes = turn(Stop);
+    if (!Goes)
+      return Goes.takeError();
+    if (!*Goes)
+      return makeInterrupted(Requests);
+  }
   for (uint64_t Ticket : Now.Members)
-    if (Job &J = *find(Ticket);
-        J.State == Job::Failed && Failure.Failure.empty()) {
-      Failure.Failure = J.Failure;
-      Failure.Error = J.Error;
-    }
-  if (!Failure.Failure.empty())
-    return std::move(Failure);
+    if (Job &J = *find(Ticket); J.State == Job::Failed)
+      return makeFailure(Requests, J.Failure, J.Error);
 
   Current = &Now;
   while (!Now.Result) {
@@ -108,35 +148,22 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests,
         if (D->Reason.empty() && !Now.Device)
           Now.Device = D.get();
     if (!Now.Device)
-      return compareOutside(Requests, Rounds);
-    if (!Now.Sent && isUsable(*Now.Device) && isQuiet()) {
-      Now.Sent = true;
-      pauseCompilers(true);
-      Runner &R = *Now.Device->Active;
-      json::Array List, Hashes;
-      double Limit = 0;
-      for (uint64_t Ticket : Now.Members) {
-        Job &J = *find(Ticket);
-        sendCode(R, *J.Code);
-        EvaluationRequest Request = J.Request;
-        Request.LaunchTimeout = getLaunchTimeout(Request);
-        Limit = std::max(Limit, Request.LaunchTimeout);
-        List.push_back(toJSON(Request));
-        Hashes.push_back(J.Code->Code.CodeHash);
-      }
-      R.Comparing = true;
-      setStage(R, "", SetupSeconds + Limit);
-      R.P->channel().queue(json::Object{{"do", "compare"},
-                                        {"number", Now.Members.front()},
-                                        {"requests", std::move(List)},
-                                        {"hashes", std::move(Hashes)},
-                                        {"rounds", Rounds}});
-    }
-    Error E = turn();
-    if (Now.Result || !Now.Sent || E)
+      return compareOutside(Requests, Rounds, Stop);
+    if (!Now.Sent && isUsable(*Now.Device) && isQuiet())
+      sendComparison(Now, Rounds);
+    Expected<bool> Goes = turn(Stop);
+    if (Now.Result || !Now.Sent || !Goes || !*Goes)
       pauseCompilers(false);
-    if (E)
-      return std::move(E);
+    if (!Goes)
+      return Goes.takeError();
+    if (*Goes || Now.Result)
+      continue;
+    // Its process is in the middle of it, and knows nothing of us.
+    if (Now.Sent && Now.Device->Active) {
+      Now.Device->Active->Spent = true;
+      kill(*Now.Device->Active);
+    }
+    return makeInterrupted(Requests);
   }
   Now.Result->Id = Requests.front().Id;
   return std::move(*Now.Result);
@@ -144,14 +171,19 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests,
 
 Expected<PairedEvaluation>
 Coordinator::compareOutside(ArrayRef<EvaluationRequest> Requests,
-                            unsigned Rounds) {
+                            unsigned Rounds, function_ref<bool()> Stop) {
   bool Asked = false;
   while (true) {
     if (!Others)
       return createStringError("there is no device to compare on");
     Asked = Asked || Others->compare(Requests, Rounds);
-    if (Error E = turn())
-      return std::move(E);
+    Expected<bool> Goes = turn(Stop);
+    if (!Goes)
+      return Goes.takeError();
+    if (!*Goes) {
+      Others->stopComparison();
+      return makeInterrupted(Requests);
+    }
     if (!Asked)
       continue;
     Expected<std::optional<PairedEvaluation>> P = Others->takeComparison();
@@ -167,12 +199,12 @@ Coordinator::compareOutside(ArrayRef<EvaluationRequest> Requests,
 
 Expected<PairedEvaluation>
 Coordinator::comparePaired(ArrayRef<EvaluationRequest> Requests,
-                           unsigned Rounds) {
+                           unsigned Rounds, function_ref<bool()> Stop) {
   if (Requests.empty())
     return PairedEvaluation();
   if (Error E = checkAlive())
     return std::move(E);
   bool Here = any_of(Devices, [](const auto &D) { return D->Reason.empty(); });
-  return Here ? compareHere(Requests, Rounds)
-              : compareOutside(Requests, Rounds);
+  return Here ? compareHere(Requests, Rounds, Stop)
+              : compareOutside(Requests, Rounds, Stop);
 }

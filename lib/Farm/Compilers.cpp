@@ -18,16 +18,28 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// One that has nothing to do; null when all are at work.
-Coordinator::Compiler *Coordinator::getCompiler() {
+/// One that has nothing to do; null when all are at work. One that has served
+/// others makes room for a new one.
+Coordinator::Compiler *Coordinator::getCompiler(StringRef Serves) {
   unsigned Alive = 0;
+  Compiler *New = nullptr, *Others = nullptr;
   for (auto &C : Compilers) {
-    if (C->P && !C->Ending && !C->Busy)
+    if (!C->P || C->Ending)
+      continue;
+    ++Alive;
+    if (C->Busy)
+      continue;
+    if (C->Serves == Serves)
       return C.get();
-    Alive += C->P != nullptr;
+    (C->Serves ? Others : New) = C.get();
   }
-  if (Alive >= Config.CompileJobs)
-    return nullptr;
+  if (New)
+    return New;
+  if (Alive >= Config.CompileJobs) {
+    if (!Others)
+      return nullptr;
+    kill(*Others);
+  }
   auto Slot = find_if(Compilers, [](const auto &C) { return !C->P; });
   if (Slot == Compilers.end()) {
     Compilers.push_back(std::make_unique<Compiler>());
@@ -57,6 +69,7 @@ void Coordinator::startCompile(Compiler &C, CodeEntry &Code) {
   J.State = Job::Compiling;
   J.Started = epochSeconds();
   C.Busy = true;
+  C.Serves = J.Keys.Process;
   C.Owner = J.Ticket;
   C.RequestId = J.Request.Id;
   C.Code = &Code;

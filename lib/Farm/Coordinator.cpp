@@ -39,6 +39,7 @@ Coordinator::Coordinator(FarmBackend &Backend, FarmConfig C)
   for (size_t I = 0; I != Config.Devices.size(); ++I) {
     auto D = std::make_unique<DeviceSlot>();
     D->Name = Config.Devices[I];
+    D->Id = Host + "/" + D->Name;
     if (I < Config.Cores.size())
       D->Cores = Config.Cores[I];
     Devices.push_back(std::move(D));
@@ -57,7 +58,7 @@ template <typename FnT> void Coordinator::forEachWorker(FnT Fn) {
   for (auto &C : Compilers)
     Fn(*C);
   for (auto &D : Devices)
-    for (Runner *R : {D->Active.get(), D->Spare.get()})
+    for (Runner *R : {D->Active.get(), D->Spare.get(), D->Leaving.get()})
       if (R)
         Fn(*R);
 }
@@ -130,16 +131,21 @@ void Coordinator::kill(Worker &W) {
 
 void Coordinator::dispatchRuns() {
   while (!ReadyQueue.empty()) {
-    DeviceSlot *Best = nullptr;
-    for (auto &D : Devices)
+    // The one with least to do that there is something for.
+    SmallVector<std::pair<size_t, size_t>> Free;
+    for (const auto &[I, D] : enumerate(Devices))
       if (isUsable(*D) && !isReserved(*D) &&
-          D->Active->Sent.size() <= Prefetched &&
-          (!Best || D->Active->Sent.size() < Best->Active->Sent.size()))
-        Best = D.get();
-    if (!Best)
+          D->Active->Sent.size() <= Prefetched)
+        Free.emplace_back(D->Active->Sent.size(), I);
+    llvm::sort(Free);
+    Job *J = nullptr;
+    for (auto [Sent, I] : Free)
+      if ((J = takeReady(*Devices[I]))) {
+        sendJob(*Devices[I], *J);
+        break;
+      }
+    if (!J)
       return;
-    if (Job *J = takeReady(*Best->Active))
-      sendJob(*Best, *J);
   }
 }
 
@@ -156,7 +162,7 @@ void Coordinator::dispatchCompiles() {
       CompileQueue.pop_front();
       continue;
     }
-    Compiler *C = getCompiler();
+    Compiler *C = getCompiler(Code.Waiting.front()->Keys.Process);
     if (!C)
       return;
     Code.Queued = false;
@@ -169,8 +175,11 @@ void Coordinator::dispatchCompiles() {
 void Coordinator::dispatchOutside() {
   if (!Others)
     return;
+  auto Stays = [](const Job &J) {
+    return J.ForPair || !J.Request.Device.empty();
+  };
   auto GoesAway = [&](Job &J) {
-    if (J.ForPair || !Others->submit(J.Ticket, J.Request))
+    if (!Others->submit(J.Ticket, J.Request))
       return false;
     if (!J.Started)
       J.Started = epochSeconds();
@@ -180,22 +189,55 @@ void Coordinator::dispatchOutside() {
   };
   for (size_t I = 0; I < CompileQueue.size();) {
     CodeEntry &Code = *CompileQueue[I];
-    while (!Code.Waiting.empty() && GoesAway(*Code.Waiting.front()))
-      Code.Waiting.erase(Code.Waiting.begin());
-    if (Code.Waiting.empty()) {
-      Code.Queued = false;
-      CompileQueue.erase(CompileQueue.begin() + I);
-    } else if (Code.Waiting.front()->ForPair) {
-      ++I;
-    } else {
-      return; // no room
+    for (size_t N = 0; N < Code.Waiting.size();) {
+      if (Stays(*Code.Waiting[N]))
+        ++N;
+      else if (GoesAway(*Code.Waiting[N]))
+        Code.Waiting.erase(Code.Waiting.begin() + N);
+      else
+        return; // no room
     }
+    if (!Code.Waiting.empty()) {
+      ++I;
+      continue;
+    }
+    Code.Queued = false;
+    CompileQueue.erase(CompileQueue.begin() + I);
   }
-  while (!ReadyQueue.empty()) {
-    Job *J = find(ReadyQueue.front());
-    if (J && !GoesAway(*J))
+  for (size_t I = 0; I < ReadyQueue.size();) {
+    Job *J = find(ReadyQueue[I]);
+    if (J && Stays(*J))
+      ++I;
+    else if (!J || GoesAway(*J))
+      ReadyQueue.erase(ReadyQueue.begin() + I);
+    else
       return;
-    ReadyQueue.pop_front();
+  }
+}
+
+/// What other machines have said.
+void Coordinator::serveOutside() {
+  Others->serve();
+  for (auto &[Ticket, E] : Others->take()) {
+    Job *J = find(Ticket);
+    if (!J)
+      continue;
+    if (E) {
+      finish(*J, std::move(*E));
+      continue;
+    }
+    ++Stats.Requeued;
+    if (++J->Losses > MaxMachines) {
+      fail(*J, "WorkerLost", "every machine that it was sent to was lost");
+      continue;
+    }
+    J->State = Job::Waiting;
+    if (!J->Request.Device.empty() && !isHere(J->Request.Device))
+      sendThere(*J);
+    else if (J->Code)
+      route(*J);
+    else
+      admit(*J);
   }
 }
 
@@ -264,9 +306,13 @@ void Coordinator::checkTimes() {
       end(*D, /*IsSpare=*/true);
     if (D->Active && IsGone(*D->Active))
       end(*D, /*IsSpare=*/false);
-    // It has done all that it can.
-    if (D->Active && D->Active->Spent && !D->Active->Ending) {
-      kill(*D->Active);
+    if (D->Active && D->Active->Spent && !D->Active->Ending)
+      replace(*D);
+    if (D->Leaving && IsGone(*D->Leaving)) {
+      BytesSent += D->Leaving->P->channel().sent();
+      BytesReceived += D->Leaving->P->channel().received();
+      D->Leaving.reset();
+      fill(*D);
     }
   }
 }
@@ -292,6 +338,8 @@ double Coordinator::untilNextTime(double Seconds) const {
       Consider(*D->Active);
     if (D->Spare)
       Consider(*D->Spare);
+    if (D->Leaving)
+      Consider(*D->Leaving);
     if (D->Active && D->Active->Opened && D->Active->Exclusive != D->Locked)
       Seconds = std::min(Seconds, LockSeconds);
   }
@@ -344,25 +392,8 @@ void Coordinator::pump(double Seconds, int Also, bool &AlsoReady) {
           serve(*R, TakeEvents(*R),
                 [&](Frame F) { return handle(*D, *R, std::move(F)); });
   }
-  if (Others) {
-    Others->serve();
-    for (auto &[Ticket, E] : Others->take()) {
-      Job *J = find(Ticket);
-      if (!J)
-        continue;
-      if (E) {
-        finish(*J, std::move(*E));
-        continue;
-      }
-      ++Stats.Requeued;
-      if (++J->Losses > MaxMachines) {
-        fail(*J, "WorkerLost", "every machine that it was sent to was lost");
-        continue;
-      }
-      J->State = Job::Waiting;
-      route(*J);
-    }
-  }
+  if (Others)
+    serveOutside();
   checkTimes();
   dispatch();
 }
@@ -419,6 +450,7 @@ json::Object Coordinator::describe() const {
     if (D->Active)
       O = D->Active->Description;
     O["device"] = D->Name;
+    O["id"] = json::fixUTF8(D->Id);
     if (!D->Reason.empty())
       O["error"] = json::fixUTF8(D->Reason);
     List.push_back(std::move(O));
@@ -456,6 +488,9 @@ FarmStatistics Coordinator::statistics() const {
     R.Runs = D->Runs;
     R.BusySeconds = D->Busy;
     R.OpenSeconds = D->Open;
+    for (const Runner *Other : {D->Spare.get(), D->Leaving.get()})
+      if (Other)
+        Count(*Other);
     if (D->Active) {
       Count(*D->Active);
       if (D->Active->Opened)

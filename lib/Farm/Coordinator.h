@@ -95,8 +95,11 @@ public:
   virtual void serve() = 0;
   /// Requests that could be under way there.
   virtual unsigned capacity() const = 0;
-  /// \returns false when no machine has room.
+  /// \returns false when no machine has room, or none has the device that is
+  /// asked for.
   virtual bool submit(uint64_t Ticket, const EvaluationRequest &R) = 0;
+  /// The results of what is not begun there will be Cancelled.
+  virtual void cancel() = 0;
   /// Results, by ticket. Null: it is lost, and wants to be done again.
   virtual std::vector<std::pair<uint64_t, std::optional<Evaluation>>>
   take() = 0;
@@ -105,6 +108,8 @@ public:
                        unsigned Rounds) = 0;
   /// Unset: not there yet. An Error: lost.
   virtual Expected<std::optional<PairedEvaluation>> takeComparison() = 0;
+  /// Nobody waits for the comparison any more.
+  virtual void stopComparison() = 0;
   virtual void addTo(FarmStatistics &S) const = 0;
   virtual json::Array describe() const = 0;
 };
@@ -123,8 +128,9 @@ public:
   Error submit(EvaluationRequest R);
   /// \p Also: a descriptor; returns when it becomes readable. -1: none.
   Expected<std::vector<Evaluation>> wait(double Seconds, int Also = -1);
-  Expected<PairedEvaluation> comparePaired(ArrayRef<EvaluationRequest> Requests,
-                                           unsigned Rounds);
+  Expected<PairedEvaluation>
+  comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
+                function_ref<bool()> Stop = nullptr);
   void remember(const EvaluationRequest &R, const Evaluation &Known);
   std::vector<uint64_t> cancel();
   json::Object describe() const;
@@ -148,6 +154,7 @@ private:
   };
   struct Compiler : Worker {
     bool Busy = false;
+    std::optional<std::string> Serves; ///< FarmKeys::Process; unset: nothing.
     uint64_t Owner = 0; ///< Whose configuration it is; see Jobs.
     uint64_t RequestId = 0;
     CodeEntry *Code = nullptr; ///< Null: it was found to be another one's.
@@ -166,9 +173,11 @@ private:
     uint64_t HeldBytes = 0;
   };
   struct DeviceSlot {
-    std::string Name;
+    std::string Name, Id; ///< Id: Evaluation::Device.
     std::vector<unsigned> Cores;
     std::unique_ptr<Runner> Active, Spare;
+    /// It was of no use any more, and is not gone yet.
+    std::unique_ptr<Runner> Leaving;
     unsigned Failures = 0, SpareFailures = 0; ///< In a row.
     std::string Reason; ///< Why there is none any more; else empty.
     std::optional<DeviceLock> Lock;
@@ -177,6 +186,7 @@ private:
     Time NextTry;
     uint64_t Runs = 0;
     double Busy = 0, Open = 0; ///< Of those that are gone, too.
+    std::vector<double> LaunchLimits; ///< By instance; 0: not known.
   };
   struct Comparison {
     std::vector<uint64_t> Members;
@@ -202,7 +212,6 @@ private:
   std::vector<std::unique_ptr<DeviceSlot>> Devices;
   Comparison *Current = nullptr;
   std::optional<Time> Paused; ///< Since then compile processes are.
-  std::vector<double> LaunchLimits; ///< By instance; 0: not known.
   FarmStatistics Stats;
   uint64_t BytesSent = 0, BytesReceived = 0; ///< Of processes that are gone.
   unsigned CompileStartFailures = 0;
@@ -212,6 +221,9 @@ private:
   void admit(Job &J);
   void route(Job &J);
   void waitForCode(Job &J, CodeEntry &C);
+  bool isHere(StringRef Device) const;
+  void sendThere(Job &J);
+  void moveTargeted();
   void finish(Job &J, Evaluation E);
   void finishAs(Job &J, const ResultEntry &R, Duplicate Level);
   void settle(ResultEntry &R, const EvaluationRequest &Leader,
@@ -221,7 +233,7 @@ private:
   std::vector<Job *> takeWaiting(CodeEntry &C);
 
   // Compile processes.
-  Compiler *getCompiler();
+  Compiler *getCompiler(StringRef Serves);
   void startCompile(Compiler &C, CodeEntry &Code);
   Error handle(Compiler &C, Frame F);
   Error ask(Compiler &C, const json::Object &Message);
@@ -235,12 +247,15 @@ private:
   bool isUsable(DeviceSlot &D);
   bool isReserved(const DeviceSlot &D) const;
   void sendCode(Runner &R, const CodeEntry &Code);
-  Job *takeReady(const Runner &R);
+  Job *takeReady(const DeviceSlot &D);
   void sendJob(DeviceSlot &D, Job &J);
-  double getLaunchTimeout(const EvaluationRequest &R) const;
+  double getLaunchTimeout(const DeviceSlot &D,
+                          const EvaluationRequest &R) const;
   Error handle(DeviceSlot &D, Runner &R, Frame F);
   Error finishRun(DeviceSlot &D, Runner &R, const json::Object &Message);
   void end(DeviceSlot &D, bool IsSpare);
+  void replace(DeviceSlot &D);
+  void requeue(Runner &R);
   std::string describeEnd(const Worker &W, StringRef Nothing) const;
   void takeLock(DeviceSlot &D);
 
@@ -249,6 +264,7 @@ private:
   void dispatchRuns();
   void dispatchCompiles();
   void dispatchOutside();
+  void serveOutside();
   void pump(double Seconds, int Also, bool &AlsoReady);
   void serve(Worker &W, short Events, function_ref<Error(Frame)> Handle);
   void setStage(Worker &W, StringRef Stage, double Limit);
@@ -263,10 +279,13 @@ private:
 
   // Comparisons.
   Expected<PairedEvaluation> compareHere(ArrayRef<EvaluationRequest> Requests,
-                                         unsigned Rounds);
+                                         unsigned Rounds,
+                                         function_ref<bool()> Stop);
   Expected<PairedEvaluation> compareOutside(
-      ArrayRef<EvaluationRequest> Requests, unsigned Rounds);
-  Error turn();
+      ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
+      function_ref<bool()> Stop);
+  Expected<bool> turn(function_ref<bool()> Stop);
+  void sendComparison(Comparison &C, unsigned Rounds);
   bool isQuiet() const;
   void pauseCompilers(bool Stop);
 };

@@ -16,6 +16,7 @@
 #include "Messages.h"
 #include "Socket.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <deque>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +26,9 @@ using namespace llvm::mneme;
 
 /// How often the coordinator hears how things are.
 static constexpr double StateSeconds = 2;
+
+/// What a coordinator may be silent: it says nothing while its sampler thinks.
+static constexpr double DefaultSilenceSeconds = 600;
 
 /// What a coordinator may take to answer before the study begins; it looks at
 /// its connections when it waits for results.
@@ -46,7 +50,9 @@ private:
   /// The study's, by ticket.
   std::map<uint64_t, uint64_t> Ids;
   bool Ended = false;
-  std::chrono::steady_clock::time_point LastState;
+  bool Closed = false; ///< By the coordinator; what it said may be there yet.
+  std::deque<Frame> Later; ///< What came while it compared.
+  std::chrono::steady_clock::time_point LastState, Heard;
 
   void note(const Twine &Text) const {
     if (Options.Note)
@@ -58,8 +64,13 @@ private:
   Error open();
   Error evaluate();
   Error handle(Frame F);
+  Error compare(const json::Object &Message);
+  Expected<bool> goesOn(uint64_t Number);
+  Error readLink();
+  Expected<std::optional<Frame>> takeFrame();
   Error receive();
   Error sendState();
+  Error sendStateIfDue();
   Error sendResult(Evaluation E);
 };
 } // namespace
@@ -173,10 +184,102 @@ Error FarmWorker::sendState() {
                                  {"capacity", Farm->capacity()}});
 }
 
+Error FarmWorker::sendStateIfDue() {
+  bool Due = std::chrono::steady_clock::now() - LastState >=
+             std::chrono::duration<double>(StateSeconds);
+  return Due ? sendState() : Error::success();
+}
+
+/// What is there by now. Error: nobody is.
+Error FarmWorker::readLink() {
+  auto Now = std::chrono::steady_clock::now();
+  pollfd Wait = {Link.fd(), POLLIN, 0};
+  if (!Closed && ::poll(&Wait, 1, 0) > 0) {
+    Expected<bool> Open = Link.receive();
+    if (!Open)
+      return Open.takeError();
+    Closed = !*Open;
+    Heard = Now;
+  }
+  if (Now - Heard > std::chrono::duration<double>(
+                        Options.SilenceSeconds.value_or(DefaultSilenceSeconds)))
+    return createStringError("the coordinator says nothing any more");
+  return Error::success();
+}
+
+Expected<std::optional<Frame>> FarmWorker::takeFrame() {
+  if (Later.empty())
+    return Link.Parser.next();
+  Frame F = std::move(Later.front());
+  Later.pop_front();
+  return std::move(F);
+}
+
+/// While it compares: says that it is alive, and \returns whether somebody still
+/// wants to know. All else waits.
+Expected<bool> FarmWorker::goesOn(uint64_t Number) {
+  if (Error E = sendStateIfDue())
+    return std::move(E);
+  if (Error E = readLink())
+    return std::move(E);
+  while (true) {
+    Expected<std::optional<Frame>> F = Link.Parser.next();
+    if (!F)
+      return F.takeError();
+    if (!*F)
+      return !Closed;
+    if ((*F)->Head.getInteger("stop") == static_cast<int64_t>(Number))
+      return false;
+    bool IsEnd = (*F)->Head.get("end");
+    Later.push_back(std::move(**F));
+    if (IsEnd)
+      return false;
+  }
+}
+
+Error FarmWorker::compare(const json::Object &Message) {
+  uint64_t Number = Message.getInteger("compare").value_or(0);
+  auto Requests =
+      readMember<std::vector<EvaluationRequest>>(Message, "requests");
+  if (!Requests)
+    return Requests.takeError();
+  Error Lost = Error::success();
+  auto Stop = [&] {
+    if (Lost)
+      return true;
+    Expected<bool> Goes = goesOn(Number);
+    if (Goes)
+      return !*Goes;
+    Lost = Goes.takeError();
+    return true;
+  };
+  Expected<PairedEvaluation> P = Farm->comparePaired(
+      *Requests, Message.getInteger("rounds").value_or(1), Stop);
+  if (Lost) {
+    if (!P)
+      consumeError(P.takeError());
+    return Lost;
+  }
+  if (!P)
+    return P.takeError();
+  if (P->Failure == PairedEvaluation::Interrupted)
+    return Error::success();
+  return Link.write(
+      json::Object{{"compared", Number}, {"paired", toJSON(*P)}});
+}
+
 Error FarmWorker::handle(Frame F) {
   if (F.Head.get("end")) {
     Ended = true;
     return Error::success();
+  }
+  if (F.Head.get("heard") || F.Head.get("stop")) // that it heard is enough
+    return Error::success();
+  if (F.Head.get("cancel")) {
+    json::Array Tickets;
+    for (uint64_t Ticket : Farm->cancel())
+      Tickets.push_back(Ticket);
+    return Link.write(json::Object{{"cancelled", std::move(Tickets)}});
   }
   if (std::optional<int64_t> Ticket = F.Head.getInteger("evaluate")) {
     Expected<EvaluationRequest> R =
@@ -188,33 +291,17 @@ Error FarmWorker::handle(Frame F) {
     R->Id = *Ticket;
     return Farm->submit(std::move(*R));
   }
-  std::optional<int64_t> Number = F.Head.getInteger("compare");
-  if (!Number)
-    return createStringError("an unknown message");
-  auto Requests =
-      readMember<std::vector<EvaluationRequest>>(F.Head, "requests");
-  if (!Requests)
-    return Requests.takeError();
-  Expected<PairedEvaluation> P = Farm->comparePaired(
-      *Requests, F.Head.getInteger("rounds").value_or(1));
-  if (!P)
-    return P.takeError();
-  return Link.write(
-      json::Object{{"compared", *Number}, {"paired", toJSON(*P)}});
+  if (F.Head.getInteger("compare"))
+    return compare(F.Head);
+  return createStringError("an unknown message");
 }
 
 /// Takes what there is.
 Error FarmWorker::receive() {
-  pollfd Wait = {Link.fd(), POLLIN, 0};
-  bool Closed = false;
-  if (::poll(&Wait, 1, 0) > 0) {
-    Expected<bool> Open = Link.receive();
-    if (!Open)
-      return Open.takeError();
-    Closed = !*Open;
-  }
+  if (Error E = readLink())
+    return E;
   while (!Ended) {
-    Expected<std::optional<Frame>> F = Link.Parser.next();
+    Expected<std::optional<Frame>> F = takeFrame();
     if (!F)
       return F.takeError();
     if (!*F)
@@ -237,6 +324,7 @@ Error FarmWorker::sendResult(Evaluation E) {
 }
 
 Error FarmWorker::evaluate() {
+  Heard = std::chrono::steady_clock::now();
   if (Error E = sendState())
     return E;
   while (!Ended) {
@@ -252,10 +340,8 @@ Error FarmWorker::evaluate() {
         return Failed;
     if (Error E = receive())
       return E;
-    if (std::chrono::steady_clock::now() - LastState >=
-        std::chrono::duration<double>(StateSeconds))
-      if (Error E = sendState())
-        return E;
+    if (Error E = sendStateIfDue())
+      return E;
   }
   return Error::success();
 }

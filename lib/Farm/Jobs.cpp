@@ -21,12 +21,17 @@ Job *Coordinator::find(uint64_t Ticket) {
   return It == Jobs.end() ? nullptr : It->second.get();
 }
 
+static std::string makeResultKey(StringRef Code, StringRef Launch,
+                                 unsigned Instance) {
+  return (Code + "\n" + Launch + "\n" + Twine(Instance)).str();
+}
+
 static std::string makeResultKey(const FarmKeys &Keys, unsigned Instance) {
-  return Keys.Compile + "\n" + Keys.Launch + "\n" + std::to_string(Instance);
+  return makeResultKey(Keys.Compile, Keys.Launch, Instance);
 }
 
 static std::string makeCodeKey(StringRef CodeHash, const Job &J) {
-  return makeResultKey({CodeHash.str(), J.Keys.Launch}, J.Request.Instance);
+  return makeResultKey(CodeHash, J.Keys.Launch, J.Request.Instance);
 }
 
 Error Coordinator::submit(EvaluationRequest R) {
@@ -42,14 +47,51 @@ Error Coordinator::submit(EvaluationRequest R) {
     return Error::success();
   }
   J.Keys = std::move(*Keys);
-  admit(J);
+  if (!J.Request.Device.empty() && !isHere(J.Request.Device))
+    sendThere(J);
+  else
+    admit(J);
   dispatch();
   return Error::success();
 }
 
+bool Coordinator::isHere(StringRef Device) const {
+  return any_of(Devices, [&](const auto &D) {
+    return D->Reason.empty() && D->Id == Device;
+  });
+}
+
+/// It wants a device that is not here, and goes to where it is.
+void Coordinator::sendThere(Job &J) {
+  if (!Others || !Others->submit(J.Ticket, J.Request))
+    return fail(J, "WorkerLost", "'" + J.Request.Device + "' is gone");
+  J.State = Job::Away;
+  if (!J.Started)
+    J.Started = epochSeconds();
+}
+
+/// A device is gone: what wants it cannot be run here.
+void Coordinator::moveTargeted() {
+  std::vector<Job *> Moved;
+  for (auto &[Ticket, J] : Jobs)
+    if (!J->Request.Device.empty() && !J->ForPair &&
+        (J->State == Job::Waiting || J->State == Job::Ready) &&
+        !isHere(J->Request.Device))
+      Moved.push_back(J.get());
+  for (Job *J : Moved) {
+    if (J->State == Job::Waiting)
+      erase(CodeTable::resolve(*J->Code).Waiting, J);
+    else
+      erase(ReadyQueue, J->Ticket);
+    leaveCode(*J);
+    J->State = Job::Waiting;
+    sendThere(*J);
+  }
+}
+
 /// Finds out whether its result is known, or will be, and else its code.
 void Coordinator::admit(Job &J) {
-  if (!J.Request.Fresh && !J.ForPair) {
+  if (!J.Request.Fresh && !J.ForPair && J.Request.Device.empty()) {
     std::string Key = makeResultKey(J.Keys, J.Request.Instance);
     if (ResultEntry *R = Results.find(Key)) {
       if (R->answers(J.Request))
@@ -63,7 +105,6 @@ void Coordinator::admit(Job &J) {
     }
     J.Result = &Results.add(Key);
     J.Result->Leader = &J;
-    J.Result->StopAbove = J.Request.StopAbove;
   }
   bool IsNew = false;
   J.Code = &Codes.get(J.Keys.Compile, IsNew);
@@ -136,6 +177,8 @@ void Coordinator::route(Job &J) {
       return;
     }
   }
+  if (!J.Request.Device.empty() && !J.ForPair && !isHere(J.Request.Device))
+    return sendThere(J);
   if (!C.Bytes) {
     C.State = CodeEntry::Wanted; // once more
     return waitForCode(J, C);
@@ -213,7 +256,10 @@ void Coordinator::finish(Job &J, Evaluation E) {
     Results.publish(*R, makeCodeKey(E.CodeHash, J));
   EvaluationRequest Request = std::move(J.Request);
   Jobs.erase(J.Ticket);
-  ++Stats.Results;
+  if (E.Failure == Evaluation::Cancelled)
+    --Stats.Requests;
+  else
+    ++Stats.Results;
   Finished.push_back(E);
   if (R)
     settle(*R, Request, E);
@@ -226,8 +272,8 @@ void Coordinator::settle(ResultEntry &R, const EvaluationRequest &Leader,
   R.Followers.clear();
   R.Leader = nullptr;
   // That says nothing about the candidate.
-  R.Done = E.Failure != "WorkerLost";
-  R.StopAbove = Leader.StopAbove;
+  R.Done = E.Failure != "WorkerLost" && E.Failure != Evaluation::Cancelled;
+  R.StopAbove = Leader.stopAbove(E.Device);
   R.Result = E;
   for (Job *F : Followers) {
     if (R.answers(F->Request))
@@ -254,7 +300,7 @@ void Coordinator::remember(const EvaluationRequest &R,
   E.Result = Known;
   E.Result.Id = Known.DuplicateOf.value_or(Known.Id);
   E.Result.DuplicateOf.reset();
-  E.StopAbove = R.StopAbove;
+  E.StopAbove = R.stopAbove(Known.Device);
   bool IsNew = false;
   CodeEntry &C = Codes.get(Keys->Compile, IsNew);
   FarmCode Code;
@@ -307,6 +353,8 @@ std::vector<uint64_t> Coordinator::cancel() {
     if (J->Result)
       J->Result->Followers.clear();
   ReadyQueue.clear();
+  if (Others)
+    Others->cancel();
   Stats.Requests -= Forgotten.size();
   return Forgotten;
 }

@@ -38,9 +38,9 @@ public:
     return TheCoordinator.wait(Seconds, FD);
   }
   Expected<PairedEvaluation>
-  comparePaired(ArrayRef<EvaluationRequest> Requests,
-                unsigned Rounds) override {
-    return TheCoordinator.comparePaired(Requests, Rounds);
+  comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
+                function_ref<bool()> Stop) override {
+    return TheCoordinator.comparePaired(Requests, Rounds, Stop);
   }
   void remember(const EvaluationRequest &R, const Evaluation &Known) override {
     TheCoordinator.remember(R, Known);

@@ -17,13 +17,18 @@ using namespace llvm::mneme;
 //===----------------------------------------------------------------------===//
 
 json::Value mneme::toJSON(const EvaluationRequest &R) {
+  json::Object StopAboveOn;
+  for (const auto &[Device, Nanoseconds] : R.StopAboveOn)
+    StopAboveOn[Device] = Nanoseconds;
   return json::Object{{"id", R.Id},
                       {"config", json::Object(R.Config)},
                       {"fresh", R.Fresh},
                       {"stop_above", R.StopAbove},
+                      {"stop_above_on", std::move(StopAboveOn)},
                       {"launch_timeout", R.LaunchTimeout},
                       {"instance", R.Instance},
-                      {"app", R.AppCode}};
+                      {"app", R.AppCode},
+                      {"device", R.Device}};
 }
 
 /// A member that is an object, which LLVM's mapping does not know.
@@ -39,12 +44,31 @@ static bool mapObject(const json::Value &V, StringRef Key, json::Object &Out,
   return true;
 }
 
+/// A member that is an object of numbers.
+static bool mapNumbers(const json::Value &V, StringRef Key,
+                       StringMap<double> &Out, json::Path P) {
+  json::Object Numbers;
+  if (!mapObject(V, Key, Numbers, P))
+    return false;
+  for (const auto &[Name, Value] : Numbers) {
+    std::optional<double> Number = Value.getAsNumber();
+    if (!Number) {
+      P.field(Key).field(Name).report("expected number");
+      return false;
+    }
+    Out[StringRef(Name)] = *Number;
+  }
+  return true;
+}
+
 bool mneme::fromJSON(const json::Value &V, EvaluationRequest &R, json::Path P) {
   json::ObjectMapper O(V, P);
   return O && O.map("id", R.Id) && mapObject(V, "config", R.Config, P) &&
          O.map("fresh", R.Fresh) && O.map("stop_above", R.StopAbove) &&
+         mapNumbers(V, "stop_above_on", R.StopAboveOn, P) &&
          O.map("launch_timeout", R.LaunchTimeout) &&
-         O.map("instance", R.Instance) && O.map("app", R.AppCode);
+         O.map("instance", R.Instance) && O.map("app", R.AppCode) &&
+         O.map("device", R.Device);
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,7 +94,8 @@ json::Value mneme::toJSON(const Evaluation &E) {
                  {"run_seconds", E.RunSeconds},
                  {"started", E.Started},
                  {"ended", E.Ended},
-                 {"worker", json::fixUTF8(E.Worker)}};
+                 {"worker", json::fixUTF8(E.Worker)},
+                 {"device", json::fixUTF8(E.Device)}};
   if (E.DuplicateKind != Duplicate::None)
     O["duplicate"] = getDuplicateName(E.DuplicateKind);
   if (E.DuplicateOf)
@@ -81,26 +106,18 @@ json::Value mneme::toJSON(const Evaluation &E) {
 bool mneme::fromJSON(const json::Value &V, Evaluation &E, json::Path P) {
   json::ObjectMapper O(V, P);
   std::optional<std::string> Kind;
-  json::Object Metrics;
   if (!O || !O.map("id", E.Id) || !O.map("failure", E.Failure) ||
       !O.map("error", E.Error) || !O.map("stopped", E.Stopped) ||
-      !mapObject(V, "metrics", Metrics, P) || !O.map("samples", E.Samples) ||
+      !mapNumbers(V, "metrics", E.Metrics, P) || !O.map("samples", E.Samples) ||
       !O.map("ir", E.IRHash) || !O.map("assembly", E.AssemblyHash) ||
       !O.map("code", E.CodeHash) ||
       !O.map("compile_seconds", E.CompileSeconds) ||
       !O.map("run_seconds", E.RunSeconds) || !O.map("started", E.Started) ||
       !O.map("ended", E.Ended) || !O.map("worker", E.Worker) ||
+      !O.map("device", E.Device) ||
       !O.mapOptional("duplicate", Kind) ||
       !O.map("duplicate_of", E.DuplicateOf))
     return false;
-  for (const auto &[Name, Value] : Metrics) {
-    std::optional<double> Number = Value.getAsNumber();
-    if (!Number) {
-      P.field("metrics").field(Name).report("expected number");
-      return false;
-    }
-    E.Metrics[StringRef(Name)] = *Number;
-  }
   if (Kind) {
     std::optional<Duplicate> Known = parseDuplicate(*Kind);
     if (!Known) {
@@ -120,14 +137,15 @@ json::Value mneme::toJSON(const PairedEvaluation &E) {
                       {"failure", E.Failure},
                       {"error", json::fixUTF8(E.Error)},
                       {"samples", std::move(Samples)},
-                      {"worker", json::fixUTF8(E.Worker)}};
+                      {"worker", json::fixUTF8(E.Worker)},
+                      {"device", json::fixUTF8(E.Device)}};
 }
 
 bool mneme::fromJSON(const json::Value &V, PairedEvaluation &E, json::Path P) {
   json::ObjectMapper O(V, P);
   return O && O.map("id", E.Id) && O.map("failure", E.Failure) &&
          O.map("error", E.Error) && O.map("samples", E.Samples) &&
-         O.map("worker", E.Worker);
+         O.map("worker", E.Worker) && O.map("device", E.Device);
 }
 
 json::Value mneme::toJSON(const FarmCode &C) {

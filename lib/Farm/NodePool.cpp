@@ -25,10 +25,6 @@ using namespace llvm::mneme;
 static constexpr unsigned MaxStrangers = 64;
 static constexpr double GreetingSeconds = 30;
 
-/// A worker says something every few seconds, unless it compares. One that does
-/// not is stopped, or hangs, while its machine keeps the connection.
-static constexpr double SilenceSeconds = 60;
-
 /// What may wait to be sent to one worker.
 static constexpr uint64_t MaxQueuedBytes = 16 * PieceBytes;
 
@@ -37,10 +33,12 @@ std::string mneme::getProtocolVersion() {
 }
 
 NodePool::NodePool(int Listener, std::string Token, RemoteStudy Study,
-                   MappedFiles Files, std::function<void(StringRef)> Message,
+                   MappedFiles Files, double SilenceSeconds,
+                   std::function<void(StringRef)> Message,
                    std::function<void(StringRef)> Note)
     : Listener(Listener), Token(std::move(Token)), Study(std::move(Study)),
-      Files(std::move(Files)), Message(std::move(Message)),
+      Files(std::move(Files)), SilenceSeconds(SilenceSeconds),
+      Message(std::move(Message)),
       Note(std::move(Note)) {}
 
 NodePool::~NodePool() {
@@ -101,7 +99,7 @@ void NodePool::lose(Node &N, StringRef Why) {
   N.Sent.clear();
   if (N.Comparing)
     ComparisonLost = ("the worker " + N.Name + " was lost: " + Why).str();
-  N.Comparing = false;
+  N.Comparing = 0;
 }
 
 /// Who is it?
@@ -153,8 +151,16 @@ Error NodePool::takeState(Node &N, const json::Object &Message) {
   if (!Capacity || *Capacity < 0 || *Capacity > 100000)
     return createStringError("a worker of an impossible size");
   N.Capacity = *Capacity;
-  if (const json::Value *About = Message.get("state"))
+  N.Devices.clear();
+  if (const json::Value *About = Message.get("state")) {
     N.About = *About;
+    const json::Object *State = About->getAsObject();
+    const json::Array *List = State ? State->getArray("devices") : nullptr;
+    for (const json::Value &D : List ? *List : json::Array())
+      if (const json::Object *O = D.getAsObject(); O && !O->get("error"))
+        N.Devices.push_back(O->getString("id").value_or("").str());
+  }
+  N.Link.queue(json::Object{{"heard", true}});
   Expected<FarmStatistics> S =
       readMember<FarmStatistics>(Message, "statistics");
   if (!S)
@@ -176,6 +182,34 @@ Error NodePool::takeResult(Node &N, const json::Object &Message) {
   return Error::success();
 }
 
+Error NodePool::takeCancelled(Node &N, const json::Array &Tickets) {
+  for (const json::Value &T : Tickets) {
+    std::optional<int64_t> Ticket = T.getAsInteger();
+    auto Sent = find(N.Sent, static_cast<uint64_t>(Ticket.value_or(0)));
+    if (Sent == N.Sent.end())
+      return createStringError("something else was cancelled");
+    Evaluation E;
+    E.Failure = Evaluation::Cancelled.str();
+    Results.emplace_back(*Sent, std::move(E));
+    N.Sent.erase(Sent);
+  }
+  return Error::success();
+}
+
+Error NodePool::takeCompared(Node &N, const json::Object &Message) {
+  Expected<PairedEvaluation> P =
+      readMember<PairedEvaluation>(Message, "paired");
+  if (!P)
+    return P.takeError();
+  // It can have been at its end when it was stopped.
+  if (!N.Comparing ||
+      Message.getInteger("compared") != static_cast<int64_t>(N.Comparing))
+    return Error::success();
+  N.Comparing = 0;
+  Compared = std::move(*P);
+  return Error::success();
+}
+
 Error NodePool::handle(Node &N, Frame F) {
   if (N.State == Node::Stranger)
     return greet(N, F.Head);
@@ -193,15 +227,10 @@ Error NodePool::handle(Node &N, Frame F) {
     return createStringError("an unknown message");
   if (F.Head.get("result"))
     return takeResult(N, F.Head);
-  if (F.Head.get("compared") && N.Comparing) {
-    Expected<PairedEvaluation> P =
-        readMember<PairedEvaluation>(F.Head, "paired");
-    if (!P)
-      return P.takeError();
-    N.Comparing = false;
-    Compared = std::move(*P);
-    return Error::success();
-  }
+  if (const json::Array *Tickets = F.Head.getArray("cancelled"))
+    return takeCancelled(N, *Tickets);
+  if (F.Head.get("compared"))
+    return takeCompared(N, F.Head);
   return createStringError("an unknown message");
 }
 
@@ -231,7 +260,9 @@ void NodePool::serve() {
     if (N->State == Node::Stranger &&
         Now - N->Since > std::chrono::duration<double>(GreetingSeconds))
       lose(*N, "it says nothing");
-    if (N->State == Node::Ready && !N->Comparing &&
+    // It is stopped, or hangs, while its machine keeps the connection; or the
+    // network does.
+    if (N->State == Node::Ready &&
         Now - N->Heard > std::chrono::duration<double>(SilenceSeconds))
       lose(*N, "it says nothing any more");
     if (N->State != Node::Gone)
@@ -252,11 +283,17 @@ unsigned NodePool::capacity() const {
 }
 
 bool NodePool::submit(uint64_t Ticket, const EvaluationRequest &R) {
-  // To the one with the most room.
+  // To the one with the most room; a device that is asked for has none beside
+  // it.
   Node *Best = nullptr;
+  auto MayHave = [&](const Node &N) {
+    if (N.State != Node::Ready)
+      return false;
+    return R.Device.empty() ? !N.Comparing && N.Sent.size() < N.Capacity
+                            : is_contained(N.Devices, R.Device);
+  };
   for (auto &N : Nodes)
-    if (N->State == Node::Ready && !N->Comparing &&
-        N->Sent.size() < N->Capacity &&
+    if (MayHave(*N) &&
         (!Best || N->Sent.size() * Best->Capacity <
                       Best->Sent.size() * N->Capacity))
       Best = N.get();
@@ -268,6 +305,15 @@ bool NodePool::submit(uint64_t Ticket, const EvaluationRequest &R) {
   return true;
 }
 
+void NodePool::cancel() {
+  for (auto &N : Nodes) {
+    if (N->State != Node::Ready || N->Sent.empty())
+      continue;
+    N->Link.queue(json::Object{{"cancel", true}});
+    N->Link.flush();
+  }
+}
+
 std::vector<std::pair<uint64_t, std::optional<Evaluation>>> NodePool::take() {
   return std::exchange(Results, {});
 }
@@ -276,11 +322,11 @@ bool NodePool::compare(ArrayRef<EvaluationRequest> Requests, unsigned Rounds) {
   for (auto &N : Nodes) {
     if (N->State != Node::Ready)
       continue;
-    N->Comparing = true;
+    N->Comparing = ++Comparisons;
     json::Array List;
     for (const EvaluationRequest &R : Requests)
       List.push_back(toJSON(R));
-    N->Link.queue(json::Object{{"compare", ++Comparisons},
+    N->Link.queue(json::Object{{"compare", N->Comparing},
                                {"requests", std::move(List)},
                                {"rounds", Rounds}});
     N->Link.flush();
@@ -293,6 +339,17 @@ Expected<std::optional<PairedEvaluation>> NodePool::takeComparison() {
   if (!ComparisonLost.empty())
     return createStringError(std::exchange(ComparisonLost, ""));
   return std::exchange(Compared, std::nullopt);
+}
+
+void NodePool::stopComparison() {
+  for (auto &N : Nodes) {
+    if (!N->Comparing)
+      continue;
+    N->Link.queue(json::Object{{"stop", std::exchange(N->Comparing, 0)}});
+    N->Link.flush();
+  }
+  Compared.reset();
+  ComparisonLost.clear();
 }
 
 void NodePool::addTo(FarmStatistics &S) const {

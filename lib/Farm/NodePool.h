@@ -15,14 +15,18 @@
 ///   c {"proof": hex, "study": {...}}, or {"refused": text}
 ///   w {"get": file, "offset": n, "size": n}
 ///   c {"data": file, "offset": n} and the bytes
-///   w {"ready": {...}, "capacity": n}
+///   w {"state": {...}, "statistics": {...}, "capacity": n}: it is ready
 /// and then, any number of times:
 ///   c {"evaluate": n, "request": {...}}
 ///   w {"result": n, "evaluation": {...}}
+///   c {"cancel": true}: what is not begun is not to be
+///   w {"cancelled": [n, ...]}
 ///   c {"compare": n, "requests": [...], "rounds": n}
 ///   w {"compared": n, "paired": {...}}
+///   c {"stop": n}: nobody waits for that comparison
 ///   w {"state": {...}, "statistics": {...}, "capacity": n}
-/// At the end one of
+///   c {"heard": true}, each time
+/// Who is silent for too long is gone. At the end one of
 ///   c {"end": true}
 ///   w {"failed": text}
 ///
@@ -48,7 +52,8 @@ class NodePool final : public Outside {
 public:
   /// Takes \p Listener.
   NodePool(int Listener, std::string Token, RemoteStudy Study,
-           MappedFiles Files, std::function<void(StringRef)> Message,
+           MappedFiles Files, double SilenceSeconds,
+           std::function<void(StringRef)> Message,
            std::function<void(StringRef)> Note);
   /// Tells all that it is over.
   ~NodePool() override;
@@ -57,9 +62,11 @@ public:
   void serve() override;
   unsigned capacity() const override;
   bool submit(uint64_t Ticket, const EvaluationRequest &R) override;
+  void cancel() override;
   std::vector<std::pair<uint64_t, std::optional<Evaluation>>> take() override;
   bool compare(ArrayRef<EvaluationRequest> Requests, unsigned Rounds) override;
   Expected<std::optional<PairedEvaluation>> takeComparison() override;
+  void stopComparison() override;
   void addTo(FarmStatistics &S) const override;
   json::Array describe() const override;
 
@@ -72,7 +79,8 @@ private:
     std::chrono::steady_clock::time_point Since, Heard;
     unsigned Capacity = 0;
     std::vector<uint64_t> Sent;
-    bool Comparing = false;
+    uint64_t Comparing = 0; ///< Number of the comparison; 0: none.
+    std::vector<std::string> Devices; ///< Evaluation::Device.
     json::Value About = nullptr;
     FarmStatistics Stats;
   };
@@ -81,6 +89,7 @@ private:
   std::string Token;
   RemoteStudy Study;
   MappedFiles Files;
+  double SilenceSeconds;
   std::function<void(StringRef)> Message, Note; ///< As FarmResources'.
   std::vector<std::unique_ptr<Node>> Nodes;
   std::vector<std::pair<uint64_t, std::optional<Evaluation>>> Results;
@@ -96,6 +105,8 @@ private:
   Error sendPiece(Node &N, const json::Object &Message);
   Error takeState(Node &N, const json::Object &Message);
   Error takeResult(Node &N, const json::Object &Message);
+  Error takeCancelled(Node &N, const json::Array &Tickets);
+  Error takeCompared(Node &N, const json::Object &Message);
   void lose(Node &N, StringRef Why);
   void tell(const Twine &Text) const;
 };

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Process.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Compiler.h"
@@ -146,6 +147,18 @@ static void reportFatalError(void *Link, const char *Reason, bool) {
 // Parent
 //===----------------------------------------------------------------------===//
 
+/// Processes that were killed but hung in the kernel.
+static std::vector<pid_t> &getUndead() {
+  static std::vector<pid_t> Pids;
+  return Pids;
+}
+
+/// Those that have died since.
+static void bury() {
+  erase_if(getUndead(),
+           [](pid_t Pid) { return ::waitpid(Pid, nullptr, WNOHANG) != 0; });
+}
+
 Process::Process(pid_t Pid, int FD, int Messages)
     : Pid(Pid), Link(std::make_unique<Channel>(FD)), Messages(Messages) {}
 
@@ -161,6 +174,7 @@ Process::start(function_ref<void(Channel &)> Main,
     ::close(Ends[1]);
     return std::move(E);
   }
+  bury();
   // What is buffered must not be written twice.
   outs().flush();
   errs().flush();
@@ -195,6 +209,8 @@ Process::~Process() {
     // What does not die of that hangs in the kernel, and is not waited for.
     while (!reap() && std::chrono::steady_clock::now() < Deadline)
       std::this_thread::sleep_for(std::chrono::microseconds(200));
+    if (!Gone)
+      getUndead().push_back(Pid);
   }
   ::close(Messages);
 }
@@ -207,6 +223,7 @@ void Process::readMessages() {
     if (Written.size() > 2 * MessageBytes)
       Written.erase(0, Written.size() - MessageBytes);
   }
+  Silent |= N == 0;
 }
 
 void Process::kill() {

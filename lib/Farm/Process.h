@@ -45,8 +45,8 @@ public:
   pid_t pid() const { return Pid; }
   Channel &channel() { return *Link; }
   /// What it writes to standard error; readable when there is something for
-  /// readMessages().
-  int messages() const { return Messages; }
+  /// readMessages(). -1: nothing will come any more.
+  int messages() const { return Silent ? -1 : Messages; }
   void readMessages();
   void forgetMessages() { Written.clear(); }
 
@@ -66,6 +66,7 @@ private:
   std::unique_ptr<Channel> Link;
   int Messages;
   std::string Written; ///< The end of it.
+  bool Silent = false; ///< It has closed its standard error.
   bool Gone = false, KilledIt = false;
   int Status = 0;
   uint64_t LimitBytes = 0;

@@ -13,6 +13,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// A worker says something every few seconds.
+static constexpr double DefaultWorkerSilence = 60;
+
 /// An evaluation is one of many: it writes no files, and is compared with
 /// others by the study.
 static ReplayOptions makeBase(ReplayOptions O) {
@@ -44,6 +47,8 @@ Error LocalFarm::listen(const FarmOptions &Options, const ReplayOptions &Base) {
   Address = getLocalAddress(*Listener);
   Nodes = std::make_unique<NodePool>(*Listener, Options.Token,
                                      std::move(*Study), std::move(Files),
+                                     Options.SilenceSeconds.value_or(
+                                         DefaultWorkerSilence),
                                      Options.Message, Options.Note);
   TheCoordinator.setOutside(Nodes.get());
   return Error::success();

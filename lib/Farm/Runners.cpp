@@ -59,6 +59,7 @@ void Coordinator::fill(DeviceSlot &D) {
   while (D.Reason.empty() && !D.Active) {
     if (D.Spare && !D.Spare->Ending) {
       D.Active = std::move(D.Spare);
+      D.SpareFailures = 0;
       if (!Config.OpenSpare)
         openDevice(D, *D.Active);
       else if (D.Active->Opened)
@@ -74,8 +75,9 @@ void Coordinator::fill(DeviceSlot &D) {
     if (++D.Failures >= MaxFailures)
       D.Reason = Why;
   }
-  if (!D.Reason.empty() || !Config.Spare || D.Spare || !D.Active->Opened ||
-      D.SpareFailures >= MaxFailures)
+  // Memory of the device is for two of them at a time.
+  if (!D.Reason.empty() || !Config.Spare || D.Spare || D.Leaving ||
+      !D.Active->Opened || D.SpareFailures >= MaxFailures)
     return;
   Expected<std::unique_ptr<Runner>> R = startRunner(D, Config.OpenSpare);
   if (R) {
@@ -143,30 +145,35 @@ void Coordinator::sendCode(Runner &R, const CodeEntry &Code) {
   }
 }
 
-double Coordinator::getLaunchTimeout(const EvaluationRequest &R) const {
+double Coordinator::getLaunchTimeout(const DeviceSlot &D,
+                                     const EvaluationRequest &R) const {
   if (R.LaunchTimeout > 0)
     return R.LaunchTimeout;
   if (Config.LaunchTimeout > 0)
     return Config.LaunchTimeout;
   double Known =
-      R.Instance < LaunchLimits.size() ? LaunchLimits[R.Instance] : 0;
+      R.Instance < D.LaunchLimits.size() ? D.LaunchLimits[R.Instance] : 0;
   return Known > 0 ? Known : FirstLaunchSeconds;
 }
 
-/// The next job for a run process. Only the memory of one recorded launch is
-/// there, so one of that launch may overtake others, but not for ever. Null:
-/// there is none.
-Job *Coordinator::takeReady(const Runner &R) {
+/// The next job for a device. Only the memory of one recorded launch is there,
+/// so one of that launch may overtake others, but not for ever. Null: there is
+/// none.
+Job *Coordinator::takeReady(const DeviceSlot &D) {
   while (!ReadyQueue.empty() && !find(ReadyQueue.front()))
     ReadyQueue.pop_front(); // it was cancelled
-  if (ReadyQueue.empty())
+  unsigned Instance = D.Active->Instance;
+  auto MayRun = [&](uint64_t Ticket) {
+    Job *J = find(Ticket);
+    return J && (J->Request.Device.empty() || J->Request.Device == D.Id);
+  };
+  auto Chosen = find_if(ReadyQueue, MayRun);
+  if (Chosen == ReadyQueue.end())
     return nullptr;
-  auto Chosen = ReadyQueue.begin();
   Job &First = *find(*Chosen);
-  if (First.Request.Instance != R.Instance && First.Overtaken < MaxOvertaken) {
+  if (First.Request.Instance != Instance && First.Overtaken < MaxOvertaken) {
     auto Same = find_if(ReadyQueue, [&](uint64_t Ticket) {
-      Job *J = find(Ticket);
-      return J && J->Request.Instance == R.Instance;
+      return MayRun(Ticket) && find(Ticket)->Request.Instance == Instance;
     });
     if (Same != ReadyQueue.end()) {
       ++First.Overtaken;
@@ -188,7 +195,9 @@ void Coordinator::sendJob(DeviceSlot &D, Job &J) {
     J.Started = epochSeconds();
   sendCode(R, *J.Code);
   EvaluationRequest Request = J.Request;
-  Request.LaunchTimeout = getLaunchTimeout(Request);
+  Request.LaunchTimeout = getLaunchTimeout(D, Request);
+  Request.StopAbove = Request.stopAbove(D.Id);
+  Request.StopAboveOn.clear();
   R.P->channel().queue(json::Object{{"do", "run"},
                                     {"number", J.Ticket},
                                     {"request", toJSON(Request)},
@@ -214,6 +223,7 @@ Error Coordinator::finishRun(DeviceSlot &D, Runner &R,
     if (!P)
       return P.takeError();
     P->Worker = formatv("{0}:{1}", Host, R.P->pid());
+    P->Device = D.Id;
     if (Current)
       Current->Result = std::move(*P);
     return Error::success();
@@ -229,12 +239,13 @@ Error Coordinator::finishRun(DeviceSlot &D, Runner &R,
   if (!R.Sent.empty())
     setStage(R, "", SetupSeconds);
   E->Worker = formatv("{0}:{1}", Host, R.P->pid());
+  E->Device = D.Id;
   unsigned Instance = J.Request.Instance;
   if (E->Failure.empty() && !E->Samples.empty()) {
-    if (LaunchLimits.size() <= Instance)
-      LaunchLimits.resize(Instance + 1);
-    if (LaunchLimits[Instance] == 0)
-      LaunchLimits[Instance] = std::max(
+    if (D.LaunchLimits.size() <= Instance)
+      D.LaunchLimits.resize(Instance + 1);
+    if (D.LaunchLimits[Instance] == 0)
+      D.LaunchLimits[Instance] = std::max(
           MinLaunchSeconds, LaunchFactor * 1e-9 * summarize(E->Samples).Median);
   }
   finish(J, std::move(*E));
@@ -254,6 +265,9 @@ Error Coordinator::handle(DeviceSlot &D, Runner &R, Frame F) {
     R.Opened = true;
     R.Since = Clock::now();
     R.Description = std::move(*Opened);
+    // "cuda:0" is another one for whoever sees others.
+    D.Id = Host + "/" +
+           R.Description.getString("uuid").value_or(D.Name).str();
     R.Exclusive = F.Head.getString("exclusive").value_or("").str();
     R.Deadline.reset();
     R.Stage.clear();
@@ -272,6 +286,29 @@ Error Coordinator::handle(DeviceSlot &D, Runner &R, Frame F) {
   if (F.Head.get("done"))
     return finishRun(D, R, F.Head);
   return createStringError("an unknown message");
+}
+
+/// What it was sent is for another one.
+void Coordinator::requeue(Runner &R) {
+  Stats.Requeued += R.Sent.size();
+  for (uint64_t Ticket : reverse(R.Sent)) {
+    find(Ticket)->State = Job::Ready;
+    ReadyQueue.push_front(Ticket);
+  }
+  R.Sent.clear();
+}
+
+/// It has done all that it can. Nothing of it runs on the device any more, so
+/// one that has opened the device already need not wait until it is gone: its
+/// driver takes its time.
+void Coordinator::replace(DeviceSlot &D) {
+  kill(*D.Active);
+  if (!D.Spare || !D.Spare->Opened || D.Spare->Ending || D.Leaving)
+    return;
+  D.Open += secondsSince(D.Active->Since);
+  requeue(*D.Active);
+  D.Leaving = std::move(D.Active);
+  fill(D);
 }
 
 /// A run process is gone: whose fault is it, and what happens to its jobs?
@@ -295,7 +332,6 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
       tell(D.Name + ": " + D.Reason);
     }
   }
-  std::vector<uint64_t> Again(R->Sent.begin(), R->Sent.end());
   if (R->Comparing && Current) {
     if (Blamed && (!Killed || Current->Losses >= MaxLosses)) {
       Current->Result.emplace();
@@ -305,19 +341,22 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
       Current->Losses += Killed;
       Current->Sent = false;
     }
-  } else if (Blamed && !Again.empty()) {
-    Job &J = *find(Again.front());
+  } else if (Blamed && !R->Sent.empty()) {
+    Job &J = *find(R->Sent.front());
     if (Killed && J.Losses < MaxLosses) {
       ++J.Losses;
     } else {
-      Again.erase(Again.begin());
-      fail(J, R->TimedOut ? "Timeout" : "Crash", Why);
+      R->Sent.pop_front();
+      Evaluation E;
+      E.Failure = R->TimedOut ? "Timeout" : "Crash";
+      E.Error = Why;
+      E.Worker = formatv("{0}:{1}", Host, R->P->pid());
+      E.Device = D.Id;
+      finish(J, std::move(E));
     }
   }
-  Stats.Requeued += Again.size();
-  for (uint64_t Ticket : reverse(Again)) {
-    find(Ticket)->State = Job::Ready;
-    ReadyQueue.push_front(Ticket);
-  }
+  requeue(*R);
   fill(D);
+  if (!D.Reason.empty())
+    moveTargeted();
 }

@@ -88,12 +88,12 @@ struct ResultEntry {
   std::vector<Job *> Followers;
   bool Done = false;
   Evaluation Result;
-  double StopAbove = 0; ///< Of the leader.
+  double StopAbove = 0; ///< Of the leader, where it was measured.
 
   /// Does it tell a request what it wants to know?
   bool answers(const EvaluationRequest &R) const {
-    return Done && (!Result.Stopped ||
-                    (R.StopAbove > 0 && R.StopAbove <= StopAbove));
+    double Wanted = R.stopAbove(Result.Device);
+    return Done && (!Result.Stopped || (Wanted > 0 && Wanted <= StopAbove));
   }
 
 private:

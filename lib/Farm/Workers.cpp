@@ -8,7 +8,9 @@
 
 #include "Workers.h"
 #include "Messages.h"
+#include "llvm/ADT/STLExtras.h"
 #include <chrono>
+#include <cmath>
 #include <unistd.h>
 
 using namespace llvm;
@@ -71,6 +73,18 @@ void mneme::runCompileProcess(FarmBackend &Backend, Channel &Link) {
 //===----------------------------------------------------------------------===//
 // Run processes
 //===----------------------------------------------------------------------===//
+
+/// A timer can be broken, too; JSON has no such numbers, and nothing can be said
+/// of them.
+static bool areTimes(ArrayRef<double> Samples) {
+  return all_of(Samples, [](double S) { return S > 0 && std::isfinite(S); });
+}
+
+template <typename T> static void refuseTimes(T &Result) {
+  Result.Failure = "Unsupported";
+  Result.Error = "a measured time is no positive number";
+  Result.Samples.clear();
+}
 
 namespace {
 class RunProcess {
@@ -139,6 +153,10 @@ void RunProcess::run(const json::Object &Message) {
     Invalid.Error = toString(E.takeError());
     E = std::move(Invalid);
   }
+  if (!areTimes(E->Samples)) {
+    refuseTimes(*E);
+    E->Metrics.clear();
+  }
   double Busy = std::chrono::duration<double>(
                     std::chrono::steady_clock::now() - Begin)
                     .count();
@@ -169,6 +187,8 @@ void RunProcess::compare(const json::Object &Message) {
     Invalid.Error = toString(P.takeError());
     P = std::move(Invalid);
   }
+  if (!all_of(P->Samples, areTimes))
+    refuseTimes(*P);
   double Busy = std::chrono::duration<double>(
                     std::chrono::steady_clock::now() - Begin)
                     .count();

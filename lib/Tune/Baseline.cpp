@@ -25,9 +25,10 @@ static constexpr double DoubtfulShare = 0.1;
 static constexpr size_t DoubtfulWindow = 5;
 
 BaselineSample mneme::makeBaselineSample(unsigned Instance, double When,
-                                         ArrayRef<double> Nanoseconds) {
+                                         ArrayRef<double> Nanoseconds,
+                                         StringRef Device) {
   SampleSummary S = summarize(Nanoseconds);
-  return {Instance, When, S.Median, S.Low, S.High};
+  return {Instance, When, S.Median, S.Low, S.High, Device.str()};
 }
 
 void BaselineTrack::add(const BaselineSample &S) {
@@ -67,10 +68,6 @@ double BaselineTrack::at(unsigned Instance, double When) const {
   return A + Part * (B - A);
 }
 
-double BaselineTrack::reference(unsigned Instance) const {
-  return Series[Instance].front().Nanoseconds;
-}
-
 /// Of the logarithm of a median with this interval.
 static double sigmaOfMedian(double Median, double Low, double High) {
   return Median > 0 ? (High - Low) / (2 * Normal95 * Median) : 0;
@@ -102,6 +99,25 @@ bool BaselineTrack::isDoubtful(const BaselineSample &S) const {
     Before.push_back(Other.Nanoseconds);
   return std::fabs(std::log(S.Nanoseconds / median(std::move(Before)))) >
          DoubtfulShare;
+}
+
+void BaselineTracks::add(const BaselineSample &S) {
+  ByDevice.try_emplace(S.Device, None).first->second.add(S);
+  if (!First[S.Instance] || S.When < First[S.Instance]->When)
+    First[S.Instance] = S;
+}
+
+const BaselineTrack &BaselineTracks::on(StringRef Device) const {
+  auto It = ByDevice.find(Device);
+  return It == ByDevice.end() ? None : It->second;
+}
+
+double BaselineTracks::longest(unsigned Instance) const {
+  double Longest = 0;
+  for (const auto &[Device, Track] : ByDevice)
+    if (Track.count(Instance))
+      Longest = std::max(Longest, Track.first(Instance).Nanoseconds);
+  return Longest;
 }
 
 bool mneme::isCanaryOff(const BaselineTrack &Track, unsigned Instance,

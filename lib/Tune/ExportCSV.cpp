@@ -81,7 +81,8 @@ Error mneme::exportCSV(const StudyRecord &R, StringRef Path) {
     for (StringRef Column :
          {"baseline_ns", "samples", "duplicate", "duplicate_of", "suspect",
           "ir_hash", "assembly_hash", "code_hash", "compile_seconds",
-          "run_seconds", "started", "ended", "worker", "config", "error"})
+          "run_seconds", "started", "ended", "worker", "device", "config",
+          "error"})
       Line.text(Column);
   };
   auto WriteTrial = [&](raw_ostream &OS, const Trial &T) {
@@ -118,6 +119,7 @@ Error mneme::exportCSV(const StudyRecord &R, StringRef Path) {
     Line.known(T.Started);
     Line.known(T.Ended);
     Line.text(T.Worker);
+    Line.text(T.Device);
     Line.value(json::Object(T.Config));
     Line.text(T.Error);
   };

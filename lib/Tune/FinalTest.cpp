@@ -19,6 +19,15 @@ unsigned FinalTestResult::countSurvivors() const {
                         [](const RetestedTrial &T) { return T.survived(); });
 }
 
+static bool isInterrupted(const RetestedTrial &T) {
+  return T.Failure == PairedEvaluation::Interrupted;
+}
+
+bool FinalTestResult::isBrokenOff() const {
+  return any_of(Candidates, isInterrupted) ||
+         (Confirmed && isInterrupted(*Confirmed));
+}
+
 double InstanceRegret::regret() const {
   return BestSpeedup > CommonSpeedup ? 1 - CommonSpeedup / BestSpeedup : 0;
 }
@@ -57,13 +66,16 @@ makeRequests(const TestSetting &S, ArrayRef<const TestCase *> Cases,
   return Requests;
 }
 
+/// The ratio of one of the cases, which are numbered from 0.
 static void addRatio(RetestedTrial &T, unsigned Instance,
-                     ArrayRef<double> Baseline, ArrayRef<double> Samples) {
+                     const PairedEvaluation &P, size_t Case) {
+  ArrayRef<double> Baseline = P.Samples[0], Samples = P.Samples[Case + 1];
   T.PerInstance.push_back(estimatePairedRatio(Baseline, Samples));
   if (Instance != 0)
     return;
   T.BaselineNanoseconds = summarize(Baseline).Median;
   T.Nanoseconds = summarize(Samples).Median;
+  T.Device = P.Device;
 }
 
 /// One instance. Where the whole comparison fails, each case is compared alone
@@ -79,18 +91,25 @@ static Error retestOn(const TestSetting &S, unsigned Instance,
       LeftResults.push_back(&R);
     }
   auto Compare = [&](ArrayRef<const TestCase *> Some) {
-    return S.E.comparePaired(makeRequests(S, Some, Instance), S.Rounds);
+    function_ref<bool()> Stop;
+    if (S.Stop)
+      Stop = S.Stop;
+    return S.E.comparePaired(makeRequests(S, Some, Instance), S.Rounds, Stop);
   };
   auto Take = [&](PairedEvaluation &P, ArrayRef<RetestedTrial *> Some) {
-    for (auto [I, R] : enumerate(Some))
-      addRatio(*R, Instance, P.Samples[0], P.Samples[I + 1]);
+    for (auto [I, R] : enumerate(Some)) {
+      R->Failure = P.Failure;
+      R->Error = P.Error;
+      if (P.Failure.empty())
+        addRatio(*R, Instance, P, I);
+    }
   };
   if (Left.empty())
     return Error::success();
   Expected<PairedEvaluation> All = Compare(Left);
   if (!All)
     return All.takeError();
-  if (All->Failure.empty()) {
+  if (All->Failure.empty() || All->Failure == PairedEvaluation::Interrupted) {
     Take(*All, LeftResults);
     return Error::success();
   }
@@ -98,10 +117,7 @@ static Error retestOn(const TestSetting &S, unsigned Instance,
     Expected<PairedEvaluation> One = Compare(C);
     if (!One)
       return One.takeError();
-    R->Failure = One->Failure;
-    R->Error = One->Error;
-    if (One->Failure.empty())
-      Take(*One, R);
+    Take(*One, R);
   }
   return Error::success();
 }

@@ -29,16 +29,13 @@ static constexpr size_t ConfirmedSteps = 5;
 double Tuner::Impl::getCorrectedTime(const Trial &T) const {
   if (!T.Metrics.count("time"))
     return TimeObjective ? T.Values[*TimeObjective] : 0;
-  if (Instances.size() > 1 || T.DuplicateKind != Duplicate::None ||
-      T.Ended == 0) {
-    double Scale = T.BaselineNanoseconds;
-    std::vector<double> References;
-    for (unsigned I = 0; I != Instances.size(); ++I)
-      References.push_back(Track.reference(I));
-    return T.Metrics.lookup("time") *
-           (Scale ? weightedMean(References, Weights, true) / Scale : 1);
-  }
-  return T.Metrics.lookup("time") * Track.reference(0) / Track.at(0, T.Ended);
+  double Baseline = T.BaselineNanoseconds;
+  const BaselineTrack &Track = Tracks.on(T.Device);
+  if (Instances.size() == 1 && T.DuplicateKind == Duplicate::None &&
+      T.Ended != 0 && Track.count(0))
+    Baseline = Track.at(0, T.Ended);
+  double Scale = Baseline ? weightedReference() / Baseline : 1;
+  return T.Metrics.lookup("time") * Scale;
 }
 
 /// Is it the code and the launch of the baseline?
@@ -107,7 +104,7 @@ std::vector<const Trial *> Tuner::Impl::getBestOfInstances() const {
     double Least = 0;
     for (const Trial *T : rank()) {
       double Ratio = T->Metrics.lookup("time." + Instances[I].Id) /
-                     Track.at(I, T->Ended);
+                     Tracks.reference(I);
       if (Ratio > 0 && (!Fastest || Ratio < Least)) {
         Fastest = T;
         Least = Ratio;
@@ -122,10 +119,7 @@ std::vector<const Trial *> Tuner::Impl::getBestOfInstances() const {
 /// Where time is no objective, there is only one, and its time is told.
 std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
   std::vector<TestCase> Cases;
-  std::vector<double> References;
-  for (unsigned I = 0; I != Instances.size(); ++I)
-    References.push_back(Track.reference(I));
-  double Reference = weightedMean(References, Weights, true);
+  double Reference = weightedReference();
   auto GetRawSpeedup = [&](const Trial &T) {
     double Time = getCorrectedTime(T);
     return Time > 0 ? Reference / Time : 1;
@@ -153,7 +147,8 @@ std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
 }
 
 TestSetting Tuner::Impl::makeSetting() {
-  TestSetting S{E, Weights, AppCode, O.FinalRounds, {}, NextId};
+  TestSetting S{E, Weights, AppCode, O.FinalRounds, {}, NextId, {}};
+  S.Stop = [this] { return isInterrupted(2); };
   for (unsigned I = 0; I != Instances.size(); ++I)
     S.LaunchTimeouts.push_back(getLaunchTimeout(I));
   return S;
@@ -174,6 +169,8 @@ Error Tuner::Impl::finish() {
   if (!Final)
     return Final.takeError();
   Outcome.Final = std::move(*Final);
+  if (Outcome.Final.isBrokenOff())
+    note("the re-test was broken off");
   Outcome.Regrets = computeRegrets(Outcome.Final, Instances.size());
   if (O.ExplainLimit && Outcome.Final.isSignificant() && !isInterrupted())
     return explain();
@@ -214,10 +211,12 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
     for (unsigned I = 0; I != Instances.size(); ++I) {
       EvaluationRequest R = makeRequest(I, json::Object(C[I]));
       auto Take = [this, I, Case, Sum, Left, &Logs, &IsWinnersCode, &Codes,
-                   &Winner, &Of, &Measured, &C](Evaluation V) {
+                   &Winner, &Of, &Measured, &C](const Evaluation &V) {
         Measured += V.Failure.empty() && V.DuplicateKind == Duplicate::None;
-        if (!V.Failure.empty() || V.Samples.empty())
+        double Baseline = getBaselineOf(V, I);
+        if (!V.Failure.empty() || V.Samples.empty() || Baseline == 0)
           return Error::success();
+        Known[V.Id].BaselineNanoseconds = Baseline;
         if (I == 0)
           ExplainedMetrics[printConfig(C[I])] = V.Metrics;
         KnownResult First = V.DuplicateOf ? Known[*V.DuplicateOf]
@@ -227,9 +226,6 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
         IsWinnersCode[Case] &= IsWinner;
         Codes[Case][I] = V.CodeHash.empty() ? printConfig(C[I])
                                             : V.CodeHash + printLaunch(C[I]);
-        double Baseline = First.BaselineNanoseconds
-                              ? First.BaselineNanoseconds
-                              : Track.at(I, now());
         *Sum += Weights[I] *
                 std::log(IsWinner ? Of.PerInstance[I].Value
                                   : Baseline / summarize(V.Samples).Median);
@@ -237,7 +233,14 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
           Logs[Case] = *Sum;
         return Error::success();
       };
-      if (Error Err = submit(std::move(R), std::move(Take)))
+      auto TakeOrWait = [this, I, Take](Evaluation V) -> Error {
+        if (!V.Failure.empty() || V.Samples.empty() || getBaselineOf(V, I))
+          return Take(V);
+        std::string Device = V.Device;
+        return waitForBaseline(Device, I,
+                               [Take, V = std::move(V)] { return Take(V); });
+      };
+      if (Error Err = submit(std::move(R), std::move(TakeOrWait)))
         return std::move(Err);
     }
   }

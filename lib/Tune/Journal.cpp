@@ -478,11 +478,7 @@ Error Journal::addBaseline(const BaselineSample &S) {
   // In the order of their names they are in the order of time.
   std::string Key =
       formatv("{0}{1,0+6}", BaselinePrefix, I->BaselineCount).str();
-  if (Error E = setAttribute(Key, json::Object{{"instance", S.Instance},
-                                               {"when", S.When},
-                                               {"ns", S.Nanoseconds},
-                                               {"low", S.Low},
-                                               {"high", S.High}}))
+  if (Error E = setAttribute(Key, toJSON(S)))
     return E;
   ++I->BaselineCount;
   return Error::success();
@@ -646,6 +642,7 @@ void Journal::Impl::readBaselines() {
     S.Nanoseconds = O->getNumber("ns").value_or(0);
     S.Low = O->getNumber("low").value_or(0);
     S.High = O->getNumber("high").value_or(0);
+    S.Device = O->getString("device").value_or("").str();
     Baselines.push_back(S);
   }
   BaselineCount = Baselines.size();

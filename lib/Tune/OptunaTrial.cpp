@@ -230,6 +230,7 @@ static constexpr std::pair<StringLiteral, std::string Trial::*> TextKeys[] = {
     {"failure", &Trial::Failure},     {"error", &Trial::Error},
     {"ir_hash", &Trial::IRHash},      {"assembly_hash", &Trial::AssemblyHash},
     {"code_hash", &Trial::CodeHash},  {"worker", &Trial::Worker},
+    {"device", &Trial::Device},
 };
 static constexpr std::pair<StringLiteral, double Trial::*> NumberKeys[] = {
     {"baseline_ns", &Trial::BaselineNanoseconds},

@@ -53,10 +53,13 @@ static json::Value toJSON(const InstanceOutcome &I) {
                       {"code_hash", I.CodeHash}};
 }
 
-static json::Value toJSON(const BaselineSample &S) {
-  return json::Object{{"instance", S.Instance}, {"when", S.When},
-                      {"ns", S.Nanoseconds},    {"low", S.Low},
-                      {"high", S.High}};
+json::Value mneme::toJSON(const BaselineSample &S) {
+  json::Object O{{"instance", S.Instance}, {"when", S.When},
+                 {"ns", S.Nanoseconds},    {"low", S.Low},
+                 {"high", S.High}};
+  if (!S.Device.empty())
+    O["device"] = json::fixUTF8(S.Device);
+  return std::move(O);
 }
 
 static json::Value toJSON(const RetestedTrial &T) {
@@ -72,6 +75,8 @@ static json::Value toJSON(const RetestedTrial &T) {
   O["speedup"] = toJSON(T.Speedup);
   O["ns"] = T.Nanoseconds;
   O["baseline_ns"] = T.BaselineNanoseconds;
+  if (!T.Device.empty())
+    O["device"] = json::fixUTF8(T.Device);
   if (T.PerInstance.size() > 1) {
     json::Array All;
     for (const RatioEstimate &R : T.PerInstance)

@@ -14,6 +14,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// How often a trial is measured again because a device is gone.
+static constexpr unsigned MaxTrialLosses = 3;
 /// Trials that are made one piece of text.
 static constexpr size_t MaxLoggedAtOnce = 64;
 /// A sampler is asked for as many points as this share of the trials there are.
@@ -40,7 +42,7 @@ Expected<InstanceConfigs> Tuner::Impl::configure(const Point &P) const {
 }
 
 /// \p T is in the history and, if it is to be, in the log.
-Error Tuner::Impl::startTrial(Trial T) {
+Error Tuner::Impl::startTrial(const Trial &T) {
   uint64_t Number = T.Number;
   InstanceConfigs Configs;
   if (T.Kind == TrialKind::Canary) {
@@ -67,18 +69,58 @@ Error Tuner::Impl::submitNextInstance(uint64_t Number) {
   unsigned Instance = R.Done.size();
   EvaluationRequest Request =
       makeRequest(Instance, json::Object(R.Configs[Instance]));
-  Request.Fresh = IsCanary;
+  Request.Fresh = IsCanary || R.Fresh;
   Request.AppCode = IsCanary && AppCode;
-  if (!IsCanary)
-    Request.StopAbove = getStopAbove();
+  if (IsCanary)
+    Request.Device = findTrial(Number)->Device;
+  else
+    Request.StopAboveOn = getStopAbove();
   return submit(std::move(Request), [this, Number](Evaluation V) {
     return takeEvaluation(Number, std::move(V));
   });
 }
 
+/// It was measured on a device that was gone before the baseline was measured
+/// there, so that its time says nothing.
+Error Tuner::Impl::submitAgain(uint64_t Number, Evaluation V) {
+  RunningTrial &R = Running[Number];
+  R.Fresh = true;
+  if (++R.Losses <= MaxTrialLosses)
+    return submitNextInstance(Number);
+  V.Failure = "WorkerLost";
+  V.Error = "each device that measured it was gone before the baseline was "
+            "measured there";
+  return takeEvaluation(Number, std::move(V));
+}
+
+/// Is it the measurement of a trial that has turned out to be suspect?
+bool Tuner::Impl::isSuspect(const Evaluation &V) {
+  if (!V.DuplicateOf)
+    return false;
+  std::optional<uint64_t> First = Known[*V.DuplicateOf].Trial;
+  const Trial *T = First ? findTrial(*First) : nullptr;
+  return T && T->Suspect;
+}
+
 Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
   RunningTrial &R = Running[Number];
+  if (isSuspect(V) && !R.Fresh) {
+    R.Fresh = true;
+    return submitNextInstance(Number);
+  }
   bool Verified = V.Failure.empty();
+  if (Verified) {
+    unsigned Instance = R.Done.size();
+    double Baseline = getBaselineOf(V, Instance);
+    if (Baseline == 0) {
+      std::string Device = V.Device;
+      return waitForBaseline(Device, Instance, [=, V = std::move(V)] {
+        return getBaselineOf(V, Instance) ? takeEvaluation(Number, V)
+                                          : submitAgain(Number, V);
+      });
+    }
+    Known[V.Id].BaselineNanoseconds = Baseline;
+  }
   R.Done.push_back(std::move(V));
   if (Verified && R.Done.size() < Instances.size())
     return submitNextInstance(Number);
@@ -95,6 +137,8 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
   T.Started = Done.front().Started;
   T.Ended = Last.Ended ? Last.Ended : now();
   T.Worker = Last.Worker;
+  if (!Done.front().Device.empty())
+    T.Device = Done.front().Device;
   for (const Evaluation &One : Done) {
     T.CompileSeconds += One.CompileSeconds;
     T.RunSeconds += One.RunSeconds;
@@ -113,7 +157,7 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
 }
 
 /// A trial whose code and launch are another one's has that one's measurement,
-/// and is compared with the baseline of that time.
+/// and is compared with the baseline of that time and device.
 void Tuner::Impl::setDuplicate(Trial &T, const Evaluation &V) {
   T.BaselineNanoseconds = 0;
   KnownResult &Own = Known[V.Id];
@@ -126,21 +170,19 @@ void Tuner::Impl::setDuplicate(Trial &T, const Evaluation &V) {
     T.DuplicateOf = First.Trial;
   else
     First.Trial = T.Number; // The baseline, which is no trial.
-  T.BaselineNanoseconds = First.BaselineNanoseconds;
-  Own = First;
+  Own.Trial = First.Trial;
 }
 
 /// Of several instances: the weighted geometric mean of times, the weighted
-/// mean of other metrics, and each instance's own time as "time.ID".
+/// mean of other metrics, and as "time.ID" each instance's own time, as it
+/// would have been when the study began, where that did.
 void Tuner::Impl::setMetrics(Trial &T, ArrayRef<Evaluation> Done) {
   std::vector<double> AtThatTime;
-  for (unsigned I = 0; I != Done.size(); ++I)
-    AtThatTime.push_back(Track.at(I, T.Ended));
-  if (T.BaselineNanoseconds == 0 || Done.size() > 1)
-    T.BaselineNanoseconds = weightedMean(AtThatTime, Weights, true);
-  if (auto Own = Known.find(Done.front().Id); Own != Known.end())
-    Own->second.BaselineNanoseconds = T.BaselineNanoseconds;
-
+  for (const Evaluation &V : Done)
+    AtThatTime.push_back(Known[V.Id].BaselineNanoseconds);
+  T.BaselineNanoseconds = Done.size() == 1
+                              ? AtThatTime.front()
+                              : weightedMean(AtThatTime, Weights, true);
   T.Metrics = Done.front().Metrics;
   if (Done.size() == 1) {
     T.Samples = Done.front().Samples;
@@ -152,18 +194,15 @@ void Tuner::Impl::setMetrics(Trial &T, ArrayRef<Evaluation> Done) {
       All.push_back(V.Metrics.lookup(M.first()));
     M.second = weightedMean(All, Weights, M.first() == "time");
   }
-  for (auto [I, V] : zip_equal(Instances, Done))
-    T.Metrics[("time." + I.Id)] = V.Metrics.lookup("time");
+  for (unsigned I = 0; I != Done.size(); ++I)
+    T.Metrics[("time." + Instances[I].Id)] =
+        Done[I].Metrics.lookup("time") * Tracks.reference(I) / AtThatTime[I];
 }
 
 /// Times as they would have been when the study began, so that a machine that
 /// gets slower does not make trials look worse.
 void Tuner::Impl::setValues(Trial &T) {
-  std::vector<double> References;
-  for (unsigned I = 0; I != Instances.size(); ++I)
-    References.push_back(Track.reference(I));
-  double Scale =
-      weightedMean(References, Weights, true) / T.BaselineNanoseconds;
+  double Scale = weightedReference() / T.BaselineNanoseconds;
   for (const Objective &Obj : Objectives) {
     auto It = T.Metrics.find(Obj.Metric);
     double Own = Obj.Metric == "time" ? Scale : 1;
@@ -183,6 +222,10 @@ void Tuner::Impl::setValues(Trial &T) {
 }
 
 void Tuner::Impl::judgeCanary(Trial &T) {
+  if (T.Failure == "WorkerLost") {
+    leave(T.Device);
+    return;
+  }
   if (T.State != TrialState::Complete) {
     note(formatv("the baseline failed when it was run again as trial {0} "
                  "({1}): trials before it are suspect",
@@ -190,7 +233,7 @@ void Tuner::Impl::judgeCanary(Trial &T) {
              .str());
     T.Suspect = true;
   } else if (Instances.size() == 1 &&
-             isCanaryOff(Track, 0, T.Ended, T.Samples)) {
+             isCanaryOff(Tracks.on(T.Device), 0, T.Ended, T.Samples)) {
     note(formatv("the baseline, run again as trial {0}, took {1:f3} times what "
                  "it should: trials before it are suspect",
                  T.Number,
@@ -200,18 +243,19 @@ void Tuner::Impl::judgeCanary(Trial &T) {
   }
   if (!T.Suspect)
     return;
-  markSuspects(T.Number);
+  markSuspects(T);
   findBestAnew();
 }
 
-/// Those since the canary before it.
-void Tuner::Impl::markSuspects(uint64_t Canary) {
+/// Those there since the canary before it.
+void Tuner::Impl::markSuspects(const Trial &Canary) {
   for (Trial &T : reverse(History)) {
-    if (T.Number >= Canary)
+    if (T.Number >= Canary.Number || T.Device != Canary.Device)
       continue;
     if (T.Kind == TrialKind::Canary)
       return;
-    if (T.Suspect || T.State == TrialState::Running)
+    // What ends later is not known to be bad, whoever looks at it when.
+    if (T.Suspect || T.State == TrialState::Running || T.Ended > Canary.Ended)
       continue;
     T.Suspect = true;
     ++Outcome.Suspect;
@@ -294,8 +338,12 @@ void Tuner::Impl::findBestAnew() {
 Error Tuner::Impl::endTrial(Trial &T) {
   countTrial(T);
   if (T.Kind != TrialKind::Canary) {
-    ++TrialsSinceBaseline;
     ++Progress.InThisRun;
+    if (auto P = Places.find(T.Device); P != Places.end()) {
+      ++P->second.TrialsSinceBaseline;
+      ++P->second.TrialsSinceCanary;
+      P->second.Gone = false;
+    }
   }
   TheSampler->tell(T);
   if (Log)
@@ -335,32 +383,24 @@ void Tuner::Impl::beginInLog(ArrayRef<Trial> Begun) {
 }
 
 Error Tuner::Impl::remeasureBaseline(bool Now) {
-  double Since = now() - LastBaseline;
-  bool Due = TrialsSinceBaseline >= O.BaselineTrials ||
-             Since >= O.BaselineSeconds;
-  bool Early = Since < std::max(O.MinBaselineSeconds, 5 * BaselineTakes);
-  if (BaselinesUnderWay || (!Now && (!Due || Early)))
-    return Error::success();
-  TrialsSinceBaseline = 0;
-  LastBaseline = now();
-  BaselineTakes = 0;
-  for (unsigned I = 0; I != Instances.size(); ++I) {
-    auto Take = [this](Evaluation V, BaselineSample S) -> Error {
-      if (V.Failure.empty() && !V.Samples.empty()) {
-        consumeError(addBaseline(S)); // The next trial will say it.
-        return Error::success();
-      }
-      note(formatv("the baseline failed when it was measured again ({0}: {1})",
-                   V.Failure, V.Error)
-               .str());
-      return Error::success();
-    };
-    if (Error Err = measureBaseline(I, Take))
-      return Err;
+  for (auto &[Device, P] : Places) {
+    double Since = now() - P.LastBaseline;
+    bool Due = P.TrialsSinceBaseline >= O.BaselineTrials ||
+               Since >= O.BaselineSeconds;
+    bool Early = Since < std::max(O.MinBaselineSeconds, 5 * P.BaselineTakes);
+    if (P.Gone || P.BaselinesUnderWay || (!Now && (!Due || Early)))
+      continue;
+    P.TrialsSinceBaseline = 0;
+    P.LastBaseline = now();
+    P.BaselineTakes = 0;
+    for (unsigned I = 0; I != Instances.size(); ++I)
+      if (Error Err = remeasureBaselineOn(Device, I))
+        return Err;
   }
   return Error::success();
 }
 
+/// Where most trials have been since the last one.
 Error Tuner::Impl::startCanary() {
   TrialsSinceCanary = 0;
   Trial T;
@@ -368,15 +408,24 @@ Error Tuner::Impl::startCanary() {
   T.Kind = TrialKind::Canary;
   T.P = Space.defaultPoint();
   T.Started = now();
+  Place *Most = nullptr;
+  for (auto &[Device, P] : Places) {
+    if (P.Gone || (Most && P.TrialsSinceCanary <= Most->TrialsSinceCanary))
+      continue;
+    Most = &P;
+    T.Device = Device;
+  }
+  if (Most)
+    Most->TrialsSinceCanary = 0;
   Trial Added = addTrial(std::move(T));
   beginInLog(Added);
-  return startTrial(std::move(Added));
+  return startTrial(Added);
 }
 
 std::optional<StudyEnd> Tuner::Impl::getReasonToStop() const {
   if (isInterrupted())
     return StudyEnd::Interrupted;
-  if (O.Trials && NumTrials >= O.Trials)
+  if (O.Trials && NumTrials >= O.Trials && Ahead.empty())
     return StudyEnd::Trials;
   if (O.Budget > 0 && now() - SearchBegan >= O.Budget)
     return StudyEnd::Budget;
@@ -385,21 +434,41 @@ std::optional<StudyEnd> Tuner::Impl::getReasonToStop() const {
 
 /// Starts trials until the evaluator has enough to do. \returns whether any
 /// was, or could be if others were not running.
-Expected<bool> Tuner::Impl::askMore() {
+Expected<bool> Tuner::Impl::startMore() {
   unsigned Capacity = std::max(1u, E.capacity());
   // Samplers take their time; one call for some trials is enough.
   unsigned Batch = std::max(1u, Capacity / 4);
   if (Running.size() + Batch > Capacity)
     return true;
-  if (O.CanaryTrials && TrialsSinceCanary >= O.CanaryTrials)
+  // Not among those that were asked for together: a study that goes on does not
+  // know when they began.
+  if (O.CanaryTrials && TrialsSinceCanary >= O.CanaryTrials && Ahead.empty())
     if (Error Err = startCanary())
       return std::move(Err);
-  unsigned Wanted = Capacity - Running.size();
-  if (O.Trials)
-    Wanted = std::min<uint64_t>(Wanted, O.Trials - NumTrials);
-  if (Wanted == 0)
+  if (Running.size() >= Capacity)
     return true; // The canary has taken the place.
+  if (Ahead.empty())
+    if (Error Err = askMore(Capacity - Running.size()))
+      return std::move(Err);
+  if (Ahead.empty())
+    return !Running.empty();
+  while (Running.size() < Capacity && !Ahead.empty()) {
+    Trial &T = *findTrial(Ahead.front());
+    Ahead.pop_front();
+    T.Started = now();
+    if (Error Err = startTrial(T))
+      return std::move(Err);
+  }
+  return true;
+}
 
+/// Makes trials of what is enqueued, or else of what the sampler proposes:
+/// \p Wanted, perhaps more, perhaps fewer. All of them are in the log at once.
+/// Were those that wait for their turn not there, a study that goes on would
+/// ask for others.
+Error Tuner::Impl::askMore(unsigned Wanted) {
+  if (O.Trials)
+    Wanted = std::min<uint64_t>(Wanted, O.Trials - std::min(O.Trials, NumTrials));
   std::vector<Trial> Begun;
   auto Begin = [&](Point P, TrialKind Kind) {
     Space.canonicalize(P);
@@ -428,50 +497,41 @@ Expected<bool> Tuner::Impl::askMore() {
     Queue.pop_front();
     Begin(std::move(P), Kind);
   }
-  if (Begun.empty()) {
+  if (Begun.empty() && Wanted) {
     // The more is known, the longer samplers think, and the less few more
     // trials tell them.
-    uint64_t Ahead = std::max<uint64_t>(Wanted, NumTrials / AheadDivisor);
+    uint64_t N = std::max<uint64_t>(Wanted, NumTrials / AheadDivisor);
     if (O.Trials)
-      Ahead = std::min<uint64_t>(Ahead, O.Trials - NumTrials);
-    Expected<std::vector<Point>> Points = TheSampler->ask(Ahead);
+      N = std::min<uint64_t>(N, O.Trials - NumTrials);
+    Expected<std::vector<Point>> Points = TheSampler->ask(N);
     if (!Points)
       return Points.takeError();
-    for (Point &P : *Points) {
-      if (Begun.size() < Wanted)
-        Begin(std::move(P), TrialKind::Search);
-      else
-        Queue.push_back({std::move(P), TrialKind::Search});
-    }
+    for (Point &P : *Points)
+      Begin(std::move(P), TrialKind::Search);
   }
   if (Begun.empty())
-    return !Running.empty();
+    return Error::success();
   beginInLog(Begun);
   TrialsSinceCanary += Begun.size();
-  for (Trial &T : Begun)
-    if (Error Err = startTrial(std::move(T)))
-      return std::move(Err);
-  return true;
+  for (const Trial &T : Begun)
+    Ahead.push_back(T.Number);
+  return Error::success();
 }
 
 Error Tuner::Impl::search() {
   SearchBegan = now();
   enter(StudyProgress::Search);
-  // What ran when an earlier run ended, as if nothing had happened.
-  std::vector<Trial> Again;
+  // What ran or waited when an earlier run ended, as if nothing had happened.
   for (const Trial &T : History)
     if (T.State == TrialState::Running)
-      Again.push_back(T);
-  for (Trial &T : Again)
-    if (Error Err = startTrial(std::move(T)))
-      return Err;
+      Ahead.push_back(T.Number);
 
   while (true) {
     if (std::optional<StudyEnd> Reason = getReasonToStop()) {
       Outcome.End = *Reason;
       break;
     }
-    Expected<bool> More = askMore();
+    Expected<bool> More = startMore();
     if (!More)
       return More.takeError();
     if (!*More) {
@@ -503,7 +563,12 @@ Error Tuner::Impl::drain() {
   }
   UnderWay.clear();
   BaselinesUnderWay = 0;
+  for (auto &[Device, P] : Places) {
+    P.BaselinesUnderWay = 0;
+    P.Waiting.clear();
+  }
   Running.clear();
+  Ahead.clear();
   // They are not lost: whoever goes on with the study runs them.
   llvm::erase_if(History, [](const Trial &T) {
     return T.State == TrialState::Running;

@@ -47,7 +47,7 @@ Tuner::Impl::Impl(ArrayRef<StudyInstance> TheInstances, Evaluator &E,
       Observer(Observer), O(std::move(Options)), Space(Instances[0].Space),
       Objectives(Space.study().Objectives),
       Context{Space, getDirections(Objectives), O.Seed, History, Proposed},
-      Track(Instances.size()), Baselines(Instances.size()) {
+      Tracks(Instances.size()), Baselines(Instances.size()) {
   for (const auto &[I, Obj] : enumerate(Objectives))
     if (Obj.Metric == "time")
       TimeObjective = I;
@@ -133,6 +133,8 @@ Error Tuner::Impl::pump(double Seconds) {
       continue;
     Handler H = std::move(It->second);
     UnderWay.erase(It);
+    if (V.Failure == Evaluation::Cancelled)
+      continue;
     if (Error Err = H(std::move(V)))
       return Err;
   }
@@ -142,25 +144,31 @@ Error Tuner::Impl::pump(double Seconds) {
   return Error::success();
 }
 
+/// Nobody knows on which device it will run.
 double Tuner::Impl::getLaunchTimeout(unsigned Instance) const {
-  if (Track.count(Instance) == 0)
+  double Longest = Tracks.longest(Instance);
+  if (Longest == 0)
     return 0;
-  return std::max(O.MinLaunchTimeout, O.LaunchTimeoutFactor * 1e-9 *
-                                          Track.reference(Instance));
+  return std::max(O.MinLaunchTimeout, O.LaunchTimeoutFactor * 1e-9 * Longest);
 }
 
 /// What cannot get into the final test is not measured to the end: what is
 /// slower than the baseline, or than as many others as that takes. The best one
 /// alone says little: the best of many is lucky. Where there is more than the
 /// time of one launch to win, nothing is known so early.
-double Tuner::Impl::getStopAbove() const {
+StringMap<double> Tuner::Impl::getStopAbove() const {
+  StringMap<double> Limits;
   if (!TimeObjective || Objectives.size() > 1 || Instances.size() > 1 ||
       RaceLimits.empty() || O.RaceFactor == 0)
-    return 0;
-  double Reference = Track.reference(0), Limit = Reference;
+    return Limits;
+  double Reference = Tracks.reference(0), Limit = Reference;
   if (RaceLimits.size() >= O.FinalCandidates)
     Limit = std::min(Limit, RaceLimits.back());
-  return O.RaceFactor * Limit * Track.at(0, now()) / Reference;
+  for (const auto &[Device, P] : Places)
+    if (P.Known[0])
+      Limits[Device] = O.RaceFactor * Limit *
+                       Tracks.on(Device).at(0, now()) / Reference;
+  return Limits;
 }
 
 EvaluationRequest Tuner::Impl::makeRequest(unsigned Instance,
@@ -173,10 +181,22 @@ EvaluationRequest Tuner::Impl::makeRequest(unsigned Instance,
   return R;
 }
 
-Error Tuner::Impl::submitBaseline(unsigned Instance, Handler H) {
+//===----------------------------------------------------------------------===//
+// Baselines
+//===----------------------------------------------------------------------===//
+
+Place &Tuner::Impl::getPlace(StringRef Device) {
+  Place &P = Places[Device.str()];
+  P.Known.resize(Instances.size());
+  return P;
+}
+
+Error Tuner::Impl::submitBaseline(StringRef Device, unsigned Instance,
+                                  Handler H) {
   EvaluationRequest R = makeRequest(Instance, {});
   R.Fresh = true;
   R.AppCode = AppCode;
+  R.Device = Device.str();
   ++BaselinesUnderWay;
   return submit(std::move(R), [this, H = std::move(H)](Evaluation V) -> Error {
     --BaselinesUnderWay;
@@ -184,36 +204,111 @@ Error Tuner::Impl::submitBaseline(unsigned Instance, Handler H) {
   });
 }
 
-/// \p Take gets what was measured; of a doubtful measurement and two more the
-/// middle one. It gets a failure at once.
-Error Tuner::Impl::measureBaseline(unsigned Instance, BaselineHandler Take,
+/// \p Device: empty: anywhere. \p Take gets what was measured; of a doubtful
+/// measurement and two more there the middle one. It gets a failure at once.
+Error Tuner::Impl::measureBaseline(StringRef Device, unsigned Instance,
+                                   BaselineHandler Take,
                                    std::vector<Evaluation> Before) {
   auto MakeSample = [Instance](const Evaluation &V) {
-    return makeBaselineSample(Instance, V.Ended, V.Samples);
+    return makeBaselineSample(Instance, V.Ended, V.Samples, V.Device);
   };
-  return submitBaseline(Instance, [=, Take = std::move(Take),
-                                   All = std::move(Before)](
-                                      Evaluation V) mutable -> Error {
-    BaselineTakes += V.RunSeconds;
-    LastBaseline = now();
-    if (!V.Failure.empty() || V.Samples.empty())
-      return Take(std::move(V), BaselineSample());
-    All.push_back(std::move(V));
-    if (All.size() == 1 && !Track.isDoubtful(MakeSample(All[0])))
-      return Take(All[0], MakeSample(All[0]));
-    if (All.size() < 3)
-      return measureBaseline(Instance, std::move(Take), std::move(All));
-    llvm::sort(All, [&](const Evaluation &A, const Evaluation &B) {
-      return MakeSample(A).Nanoseconds < MakeSample(B).Nanoseconds;
-    });
-    return Take(All[1], MakeSample(All[1]));
-  });
+  return submitBaseline(
+      Device, Instance,
+      [=, Take = std::move(Take),
+       All = std::move(Before)](Evaluation V) mutable -> Error {
+        // Of a device that is gone there is what it said before.
+        if (V.Failure == "WorkerLost" && !All.empty())
+          return Take(All[0], MakeSample(All[0]));
+        if (!V.Failure.empty() || V.Samples.empty())
+          return Take(std::move(V), BaselineSample());
+        Place &P = getPlace(V.Device);
+        P.BaselineTakes += V.RunSeconds;
+        P.LastBaseline = now();
+        All.push_back(std::move(V));
+        std::string Where = All[0].Device;
+        if (All.size() == 1 &&
+            !Tracks.on(Where).isDoubtful(MakeSample(All[0])))
+          return Take(All[0], MakeSample(All[0]));
+        if (All.size() < 3)
+          return measureBaseline(Where, Instance, std::move(Take),
+                                 std::move(All));
+        llvm::sort(All, [&](const Evaluation &A, const Evaluation &B) {
+          return MakeSample(A).Nanoseconds < MakeSample(B).Nanoseconds;
+        });
+        return Take(All[1], MakeSample(All[1]));
+      });
 }
 
 Error Tuner::Impl::addBaseline(const BaselineSample &S) {
-  Track.add(S);
+  Tracks.add(S);
+  getPlace(S.Device).Known[S.Instance] = true;
   Outcome.Baselines.push_back(S);
   return Log && !LogFailed ? Log->addBaseline(S) : Error::success();
+}
+
+/// What the baseline took where and when that was measured; 0: it is not known
+/// there yet.
+double Tuner::Impl::getBaselineOf(const Evaluation &V, unsigned Instance) {
+  if (V.DuplicateOf)
+    if (double Then = Known[*V.DuplicateOf].BaselineNanoseconds)
+      return Then;
+  auto P = Places.find(V.Device);
+  if (P == Places.end() || !P->second.Known[Instance])
+    return 0;
+  return Tracks.on(V.Device).at(Instance, V.Ended);
+}
+
+/// \p Then is called when it was measured there, or cannot be.
+Error Tuner::Impl::waitForBaseline(StringRef Device, unsigned Instance,
+                                   std::function<Error()> Then) {
+  Place &P = getPlace(Device);
+  bool IsAsked = P.Waiting.count(Instance);
+  P.Waiting.emplace(Instance, std::move(Then));
+  return IsAsked ? Error::success() : remeasureBaselineOn(Device, Instance);
+}
+
+/// Should it come back, nobody knows as what.
+void Tuner::Impl::leave(StringRef Device) {
+  Place &P = getPlace(Device);
+  P.Gone = true;
+  P.Known.assign(Instances.size(), false);
+  Tracks.forget(Device);
+}
+
+Error Tuner::Impl::remeasureBaselineOn(StringRef Device, unsigned Instance) {
+  ++getPlace(Device).BaselinesUnderWay;
+  auto Take = [this, Instance, Device = Device.str()](
+                  Evaluation V, BaselineSample S) -> Error {
+    Place &P = getPlace(Device);
+    --P.BaselinesUnderWay;
+    if (V.Failure.empty() && !V.Samples.empty())
+      consumeError(addBaseline(S)); // The next trial will say it.
+    else if (V.Failure == "WorkerLost")
+      leave(Device);
+    else
+      note(formatv("the baseline failed when it was measured again ({0}: {1})",
+                   V.Failure, V.Error)
+               .str());
+    std::vector<std::function<Error()>> Waiting;
+    auto [Begin, End] = P.Waiting.equal_range(Instance);
+    for (auto It = Begin; It != End; ++It)
+      Waiting.push_back(std::move(It->second));
+    P.Waiting.erase(Begin, End);
+    for (const std::function<Error()> &Then : Waiting)
+      if (Error Err = Then())
+        return Err;
+    return Error::success();
+  };
+  return measureBaseline(Device, Instance, Take);
+}
+
+double Tuner::Impl::weightedReference() const {
+  if (Instances.size() == 1)
+    return Tracks.reference(0);
+  std::vector<double> References;
+  for (unsigned I = 0; I != Instances.size(); ++I)
+    References.push_back(Tracks.reference(I));
+  return weightedMean(References, Weights, true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,7 +320,7 @@ void Tuner::Impl::loadLog() {
     return;
   for (const BaselineSample &S : Log->takeBaselines())
     if (S.Instance < Instances.size()) {
-      Track.add(S);
+      Tracks.add(S);
       Outcome.Baselines.push_back(S);
     }
   for (Trial &T : Log->takeTrials()) {
@@ -239,7 +334,7 @@ void Tuner::Impl::loadLog() {
     bool IsCanary = T.Kind == TrialKind::Canary;
     TrialsSinceCanary = IsCanary ? 0 : TrialsSinceCanary + 1;
     if (IsCanary && T.Suspect)
-      markSuspects(T.Number);
+      markSuspects(T);
   }
   findBestAnew();
 }
@@ -250,7 +345,8 @@ void Tuner::Impl::rememberTrials() {
     return;
   for (const Trial &T : History) {
     if (T.State == TrialState::Running || T.CodeHash.empty() ||
-        T.DuplicateKind != Duplicate::None || T.Kind == TrialKind::Canary)
+        T.DuplicateKind != Duplicate::None || T.Kind == TrialKind::Canary ||
+        T.Suspect)
       continue;
     EvaluationRequest R = makeRequest(0, json::Object(T.Config));
     Evaluation V;
@@ -265,6 +361,7 @@ void Tuner::Impl::rememberTrials() {
     V.CodeHash = T.CodeHash;
     V.Started = T.Started;
     V.Ended = T.Ended;
+    V.Device = T.Device;
     Known[R.Id] = {T.Number, T.BaselineNanoseconds};
     E.remember(R, V);
   }
@@ -303,7 +400,7 @@ Error Tuner::Impl::measureFirstBaselines() {
       S = Sample;
       return Error::success();
     };
-    if (Error Err = measureBaseline(I, Keep))
+    if (Error Err = measureBaseline(/*Device=*/"", I, Keep))
       return Err;
     while (BaselinesUnderWay)
       if (Error Err = pump(WaitSeconds))

@@ -38,6 +38,19 @@ inline double now() {
 struct RunningTrial {
   InstanceConfigs Configs;
   std::vector<Evaluation> Done;
+  unsigned Losses = 0; ///< Measurements that nothing can be compared with.
+  bool Fresh = false;  ///< What is known of equal code is no good.
+};
+
+/// A device that results come from.
+struct Place {
+  std::vector<bool> Known; ///< Is the baseline, by instance, in this run?
+  double LastBaseline = 0, BaselineTakes = 0;
+  uint64_t TrialsSinceBaseline = 0, TrialsSinceCanary = 0;
+  unsigned BaselinesUnderWay = 0;
+  /// What waits for the baseline of an instance.
+  std::multimap<unsigned, std::function<Error()>> Waiting;
+  bool Gone = false; ///< As far as anybody knows.
 };
 
 /// Equal code, launched equally, is known by the first trial that had it.
@@ -74,12 +87,15 @@ private:
   SamplerContext Context;
   std::unique_ptr<Sampler> TheSampler;
   std::deque<std::pair<Point, TrialKind>> Queue; ///< Before the sampler's.
+  /// Numbers of trials that are in history and log as running ones, and wait
+  /// until the evaluator has room for them.
+  std::deque<uint64_t> Ahead;
 
-  BaselineTrack Track;
+  BaselineTracks Tracks;
+  std::map<std::string, Place> Places; ///< By Evaluation::Device.
   std::vector<Evaluation> Baselines; ///< The first of each instance.
   bool AppCode = false;
-  double LastBaseline = 0, BaselineTakes = 0;
-  uint64_t TrialsSinceBaseline = 0, TrialsSinceCanary = 0;
+  uint64_t TrialsSinceCanary = 0;
   unsigned BaselinesUnderWay = 0;
 
   /// What is to be done with a result, by request.
@@ -109,19 +125,27 @@ private:
   // Talking to the evaluator.
   Error submit(EvaluationRequest R, Handler H);
   Error pump(double Seconds);
-  Error submitBaseline(unsigned Instance, Handler H);
+  Error submitBaseline(StringRef Device, unsigned Instance, Handler H);
   using BaselineHandler = std::function<Error(Evaluation, BaselineSample)>;
-  Error measureBaseline(unsigned Instance, BaselineHandler Take,
+  Error measureBaseline(StringRef Device, unsigned Instance,
+                        BaselineHandler Take,
                         std::vector<Evaluation> Before = {});
   Error addBaseline(const BaselineSample &S);
+  Place &getPlace(StringRef Device);
+  void leave(StringRef Device);
+  double getBaselineOf(const Evaluation &V, unsigned Instance);
+  Error waitForBaseline(StringRef Device, unsigned Instance,
+                        std::function<Error()> Then);
+  Error remeasureBaselineOn(StringRef Device, unsigned Instance);
+  double weightedReference() const;
   EvaluationRequest makeRequest(unsigned Instance, json::Object Config);
   double getLaunchTimeout(unsigned Instance) const;
-  double getStopAbove() const;
+  StringMap<double> getStopAbove() const;
 
   // The beginning.
   void loadLog();
   void rememberTrials();
-  void markSuspects(uint64_t Canary);
+  void markSuspects(const Trial &Canary);
   Error measureFirstBaselines();
   Error checkFirstBaseline(unsigned Instance, const Evaluation &V) const;
   void fillQueue();
@@ -129,13 +153,16 @@ private:
   // The search.
   Error search();
   std::optional<StudyEnd> getReasonToStop() const;
-  Expected<bool> askMore();
-  Error startTrial(Trial T);
+  Expected<bool> startMore();
+  Error askMore(unsigned Wanted);
+  Error startTrial(const Trial &T);
   Error startCanary();
   void beginInLog(ArrayRef<Trial> Begun);
   Expected<InstanceConfigs> configure(const Point &P) const;
   Error submitNextInstance(uint64_t Number);
   Error takeEvaluation(uint64_t Number, Evaluation V);
+  Error submitAgain(uint64_t Number, Evaluation V);
+  bool isSuspect(const Evaluation &V);
   void setMetrics(Trial &T, ArrayRef<Evaluation> Done);
   void setDuplicate(Trial &T, const Evaluation &V);
   void setValues(Trial &T);

@@ -21,8 +21,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <fcntl.h>
+#include <set>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -31,6 +33,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -43,7 +46,7 @@ public:
   /// Of all processes.
   struct Shared {
     std::atomic<int> Compiled, Run, Opened, Running, MostRunning;
-    std::atomic<int> OpenFails;
+    std::atomic<int> OpenFails, LastIsGone;
     std::atomic<unsigned> Instance, Switches;
   };
   Shared *S;
@@ -66,6 +69,7 @@ public:
     if (get(R, "key") == "bad")
       return createStringError("a bad key");
     FarmKeys K;
+    K.Process = get(R, "process");
     json::Object Code = R.Config;
     Code.erase("launch");
     Code.erase("time");
@@ -118,9 +122,20 @@ public:
     }
   }
 
+  /// As a timer says it, which can be broken.
+  static double getTime(const EvaluationRequest &R, StringRef Key) {
+    double Time = R.Config.getNumber("time").value_or(100);
+    return get(R, Key) == "nan"   ? std::nan("")
+           : get(R, Key) == "inf" ? std::numeric_limits<double>::infinity()
+                                  : Time;
+  }
+
   Expected<FarmCode> compile(const EvaluationRequest &R, KnownFn Known,
                              function_ref<void(StringRef)> Stage) override {
     ++S->Compiled;
+    if (Served && *Served != get(R, "process"))
+      report_fatal_error("a process for all");
+    Served = get(R, "process");
     if (get(R, "compile") == "invalid")
       return createStringError("no such pass");
     FarmCode C;
@@ -153,8 +168,11 @@ public:
     ++S->Opened;
     if (S->OpenFails-- > 0)
       return createStringError("no device '" + Name + "'");
+    if (S->LastIsGone && Name == "b")
+      return createStringError("no device any more");
     Opened O;
     O.Description["name"] = Name;
+    O.Description["uuid"] = ("GPU-" + Name).str();
     O.Exclusive = Exclusive;
     return std::move(O);
   }
@@ -180,7 +198,7 @@ public:
       E.Failure = "Mismatch";
       E.Error = "all of it";
     } else {
-      E.Samples = {R.Config.getNumber("time").value_or(100)};
+      E.Samples = {getTime(R, "run")};
       E.Metrics["time"] = E.Samples[0];
       E.Stopped = R.StopAbove > 0 && E.Samples[0] > R.StopAbove;
     }
@@ -197,14 +215,14 @@ public:
     for (size_t I = 0; I != Requests.size(); ++I) {
       act(Requests[I], "compare");
       EXPECT_EQ(Codes[I]->CodeHash, get(Requests[I], "code"));
-      P.Samples.emplace_back(
-          Rounds, Requests[I].Config.getNumber("time").value_or(100));
+      P.Samples.emplace_back(Rounds, getTime(Requests[I], "compare"));
     }
     return P;
   }
 
   bool isSpent() const override { return Spent; }
   bool Spent = false;
+  std::optional<std::string> Served; ///< In this compile process.
 };
 
 /// An object that can be written as {{"key", value}, ...} in a call.
@@ -314,6 +332,91 @@ TEST_F(FarmTest, UsesAllDevices) {
   EXPECT_GT(S.Runners[1].Runs, 2u);
 }
 
+TEST_F(FarmTest, ResultsSayWhereTheyAreFrom) {
+  Config.Devices = {"a", "b"};
+  start();
+  std::set<std::string> Seen;
+  for (uint64_t I = 0; I != 12; ++I)
+    submit(I, {{"code", std::to_string(I)}, {"run", "sleep"}});
+  for (auto &[Id, E] : collect())
+    Seen.insert(E.Device);
+  EXPECT_THAT(Seen, ElementsAre(testing::EndsWith("/GPU-a"),
+                                testing::EndsWith("/GPU-b")));
+  EXPECT_THAT(*Seen.begin(), Not(testing::StartsWith("/"))) << "no machine";
+  // Whoever wants a device gets it, whatever is known.
+  uint64_t Id = 100;
+  std::map<uint64_t, std::string> Wanted;
+  for (unsigned I = 0; I != 6; ++I)
+    for (const std::string &Device : Seen) {
+      EvaluationRequest R = request(Id, {{"code", "1"}, {"run", "sleep"}});
+      R.Device = Wanted[Id] = Device;
+      ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+      ++Id;
+    }
+  for (auto &[Id, E] : collect()) {
+    EXPECT_EQ(E.Failure, "");
+    EXPECT_EQ(E.Device, Wanted[Id]);
+    EXPECT_FALSE(E.DuplicateOf);
+  }
+  EvaluationRequest R = request(1, {{"code", "1"}});
+  R.Device = "elsewhere/GPU-c";
+  ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  Evaluation E = collect()[1];
+  EXPECT_EQ(E.Failure, "WorkerLost");
+  EXPECT_EQ(E.Error, "'elsewhere/GPU-c' is gone");
+}
+
+TEST_F(FarmTest, WhatWantsALostDeviceDoesNotWait) {
+  Config.Devices = {"a", "b"};
+  Config.Spare = false;
+  start();
+  std::string Last;
+  for (uint64_t I = 0; !StringRef(Last).ends_with("GPU-b"); ++I) {
+    submit(I, {{"code", std::to_string(I)}, {"run", "sleep"}});
+    submit(1000 + I, {{"code", std::to_string(1000 + I)}, {"run", "sleep"}});
+    for (auto &[Id, E] : collect())
+      Last = std::max(Last, E.Device);
+  }
+  Backend.S->LastIsGone = 1;
+  for (uint64_t I = 5000; I != 5010; ++I) {
+    EvaluationRequest R = request(I, {{"code", std::to_string(I)},
+                                      {"run", I == 5000 ? "crash" : "ok"},
+                                      {"compile", "sleep"}});
+    R.Device = Last;
+    ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  }
+  auto All = collect();
+  ASSERT_EQ(All.size(), 10u);
+  EXPECT_EQ(All[5000].Failure, "Crash");
+  EXPECT_EQ(All[5000].Device, Last);
+  EXPECT_EQ(All[5009].Failure, "WorkerLost");
+  for (uint64_t I = 5001; I != 5009; ++I)
+    EXPECT_TRUE(All[I].Failure.empty() || All[I].Failure == "WorkerLost") << I;
+  EXPECT_EQ(evaluate({{"code", "after"}}).Failure, "");
+}
+
+TEST_F(FarmTest, EachDeviceHasItsLimit) {
+  Config.Devices = {"a", "b"};
+  start();
+  std::set<std::string> Seen;
+  for (uint64_t I = 0; Seen.size() < 2; I += 2) {
+    submit(I, {{"code", std::to_string(I)}, {"run", "sleep"}});
+    submit(I + 1, {{"code", std::to_string(I + 1)}, {"run", "sleep"}});
+    for (auto &[Id, E] : collect())
+      Seen.insert(E.Device);
+  }
+  uint64_t Id = 100;
+  for (const std::string &Device : Seen) {
+    EvaluationRequest R = request(Id++, {{"code", "1"}, {"time", 100}});
+    R.StopAboveOn[*Seen.begin()] = 50;
+    R.Device = Device;
+    ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  }
+  auto All = collect();
+  EXPECT_TRUE(All[100].Stopped);
+  EXPECT_FALSE(All[101].Stopped);
+}
+
 TEST_F(FarmTest, FindsDuplicatesAtEachLevel) {
   start();
   submit(0, {{"ir", "i"}, {"assembly", "a"}, {"code", "c"}, {"x", "0"}});
@@ -362,6 +465,19 @@ TEST_F(FarmTest, FindsDuplicatesOfWhatIsOnItsWay) {
     }
   }
   EXPECT_EQ(Farm->statistics().Runs, 4u);
+}
+
+TEST_F(FarmTest, ProcessesAreNotSharedByThoseWhoMustNot) {
+  Config.CompileJobs = 3;
+  start();
+  for (uint64_t I = 0; I != 40; ++I)
+    submit(I, {{"code", std::to_string(I)},
+               {"process", std::to_string(I / 4 % 5)}});
+  for (auto &[Id, E] : collect())
+    EXPECT_EQ(E.Failure, "") << E.Error;
+  FarmStatistics S = Farm->statistics();
+  EXPECT_EQ(S.CompilerDeaths, 0u);
+  EXPECT_LT(S.Starts, 35u) << "those who may do";
 }
 
 TEST_F(FarmTest, LaunchesNeedNoCompilation) {
@@ -542,6 +658,30 @@ TEST_F(FarmTest, FailuresOfKernelsAreResults) {
   }
 }
 
+TEST_F(FarmTest, TimesThatAreNoneAreRefused) {
+  start();
+  submit(0, {{"code", "0"}, {"run", "nan"}});
+  submit(1, {{"code", "1"}, {"run", "inf"}});
+  submit(2, {{"code", "2"}, {"time", 0}});
+  submit(3, {{"code", "3"}, {"time", -1}});
+  submit(4, {{"code", "4"}});
+  auto All = collect();
+  for (uint64_t Id : {0, 1, 2, 3}) {
+    EXPECT_EQ(All[Id].Failure, "Unsupported") << Id;
+    EXPECT_EQ(All[Id].Error, "a measured time is no positive number");
+    EXPECT_TRUE(All[Id].Samples.empty());
+    EXPECT_TRUE(All[Id].Metrics.empty());
+  }
+  EXPECT_EQ(All[4].Failure, "");
+  Expected<PairedEvaluation> P = Farm->comparePaired(
+      {request(5, {{"code", "4"}}),
+       request(6, {{"code", "6"}, {"compare", "nan"}})},
+      3);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_EQ(P->Failure, "Unsupported");
+  EXPECT_EQ(Farm->statistics().RunnerDeaths, 0u);
+}
+
 TEST_F(FarmTest, WhatWasSentAheadIsNotToBlame) {
   start();
   submit(0, {{"code", "c0"}, {"run", "sleep"}});
@@ -664,6 +804,30 @@ TEST_F(FarmTest, ComparisonsFailAsEvaluationsDo) {
             "");
   EXPECT_EQ(Compare({{"code", "5"}}).Samples.size(), 2u);
   EXPECT_EQ(collect().size(), 1u);
+}
+
+TEST_F(FarmTest, ComparisonsCanBeBrokenOff) {
+  for (bool Pause : {true, false}) {
+    Config.PauseCompilesToCompare = Pause;
+    start();
+    submit(7, {{"code", "7"}, {"compile", "sleep"}});
+    for (StringRef Where : {"compare", "compile"}) {
+      unsigned Asked = 0;
+      Expected<PairedEvaluation> P = Farm->comparePaired(
+          {request(1, {{"code", "x"}}),
+           request(2, {{"code", ("y" + Where).str()}, {Where, "hang"}})},
+          2, [&] { return Backend.S->Running == 0 && ++Asked > 5; });
+      ASSERT_THAT_EXPECTED(P, Succeeded());
+      EXPECT_EQ(P->Failure, PairedEvaluation::Interrupted);
+      EXPECT_EQ(P->Id, 1u);
+    }
+    EXPECT_EQ(collect().size(), 1u);
+    Expected<PairedEvaluation> P =
+        Farm->comparePaired({request(1, {{"code", "x"}})}, 2);
+    ASSERT_THAT_EXPECTED(P, Succeeded());
+    EXPECT_EQ(P->Failure, "") << P->Error;
+    EXPECT_EQ(Farm->statistics().RunnerDeaths, 0u);
+  }
 }
 
 TEST_F(FarmTest, CancelForgetsWhatIsNotBegun) {

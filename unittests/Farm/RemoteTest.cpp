@@ -288,6 +288,136 @@ TEST_F(RemoteTest, NothingIsLostWithAWorker) {
   EXPECT_EQ(Farm->statistics().Results, 40u);
 }
 
+TEST_F(RemoteTest, ASilentWorkerIsGivenUp) {
+  Options.SilenceSeconds = 6;
+  start();
+  std::unique_ptr<Process> First = startWorker();
+  waitForWorkers(1);
+  First->pause(true);
+  for (uint64_t I = 0; I != 20; ++I)
+    submit(I, {{"maxnreg", 16 + I}});
+  std::unique_ptr<Process> Second = startWorker();
+  collectAll(20);
+  for (auto &[Id, E] : Done)
+    EXPECT_EQ(E.Failure, "") << E.Error;
+  EXPECT_THAT(Said, Contains(HasSubstr("says nothing any more")));
+  // It learns that when it goes on.
+  First->pause(false);
+  EXPECT_THAT(getEnd(*First), Not(HasSubstr("well")));
+}
+
+TEST_F(RemoteTest, ASilentCoordinatorIsGivenUp) {
+  Worker.SilenceSeconds = 4;
+  start();
+  std::unique_ptr<Process> W = startWorker();
+  waitForWorkers(1);
+  // Nobody looks at the connection.
+  std::unique_ptr<ReplayFarm> Silent = std::move(Farm);
+  EXPECT_EQ(getEnd(*W), "the coordinator says nothing any more");
+}
+
+TEST_F(RemoteTest, AWorkerMayHangInAComparison) {
+  Options.SilenceSeconds = 6;
+  start();
+  std::unique_ptr<Process> First = startWorker();
+  waitForWorkers(1);
+  std::unique_ptr<Process> Second = startWorker();
+  waitForWorkers(2);
+  First->pause(true);
+  Expected<PairedEvaluation> P = Farm->comparePaired(
+      {request(1, {}), request(2, {{"codegen_opt", 0}})}, 5);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_EQ(P->Failure, "") << P->Error;
+  EXPECT_EQ(P->Samples.size(), 2u);
+  EXPECT_THAT(P->Device, testing::EndsWith("/host"));
+  EXPECT_THAT(Said, Contains(HasSubstr("says nothing any more")));
+}
+
+TEST_F(RemoteTest, RemoteComparisonsCanBeBrokenOff) {
+  start();
+  std::unique_ptr<Process> W = startWorker();
+  waitForWorkers(1);
+  for (bool Hangs : {true, false}) {
+    W->pause(Hangs);
+    unsigned Asked = 0;
+    Expected<PairedEvaluation> P = Farm->comparePaired(
+        {request(1, {}), request(2, {{"codegen_opt", 0}})}, 1000000,
+        [&] { return ++Asked > 2; });
+    ASSERT_THAT_EXPECTED(P, Succeeded());
+    EXPECT_EQ(P->Failure, PairedEvaluation::Interrupted);
+    W->pause(false);
+  }
+  submit(0, {});
+  collectAll(1);
+  EXPECT_EQ(Done[0].Failure, "");
+  EXPECT_TRUE(Said.empty()) << Said.front();
+}
+
+TEST_F(RemoteTest, CancelReachesWorkers) {
+  start();
+  std::unique_ptr<Process> W = startWorker();
+  waitForWorkers(1);
+  W->pause(true);
+  for (uint64_t I = 0; I != 30; ++I)
+    submit(I, {{"maxnreg", 16 + I}});
+  collectSome(0.05);
+  size_t Forgotten = Farm->cancel().size();
+  EXPECT_GT(Forgotten, 10u);
+  W->pause(false);
+  collectAll(30 - Forgotten);
+  size_t Cancelled = 0;
+  for (auto &[Id, E] : Done)
+    Cancelled += E.Failure == Evaluation::Cancelled;
+  EXPECT_GT(Cancelled, 0u);
+  EXPECT_LT(Cancelled, Done.size()) << "what was begun is done";
+  FarmStatistics S = Farm->statistics();
+  EXPECT_EQ(S.Requests, Done.size() - Cancelled);
+  EXPECT_EQ(S.Results, Done.size() - Cancelled);
+  // All can be asked for again.
+  Done.clear();
+  for (uint64_t I = 0; I != 30; ++I)
+    submit(I, {{"maxnreg", 16 + I}});
+  collectAll(30);
+  for (auto &[Id, E] : Done)
+    EXPECT_EQ(E.Failure, "") << E.Error;
+}
+
+TEST_F(RemoteTest, DevicesOfWorkersCanBeAskedFor) {
+  Options.Devices = {"host"};
+  start();
+  std::unique_ptr<Process> W = startWorker();
+  waitForWorkers(1);
+  EvaluationRequest R = request(0, {});
+  R.Device = "elsewhere/host";
+  ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  collectAll(1);
+  EXPECT_EQ(Done[0].Failure, "WorkerLost");
+  submit(1, {});
+  collectAll(2);
+  EXPECT_THAT(Done[1].Device, testing::EndsWith("/host"));
+
+  // Only the worker has it.
+  Options.Devices = {"none"};
+  Done.clear();
+  Farm.reset();
+  getEnd(*W);
+  start();
+  W = startWorker();
+  submit(2, {});
+  collectAll(1);
+  R = request(3, {});
+  R.Device = Done[2].Device;
+  ASSERT_THAT_ERROR(Farm->submit(R), Succeeded());
+  collectAll(2);
+  EXPECT_EQ(Done[3].Failure, "") << Done[3].Error;
+  EXPECT_FALSE(Done[3].DuplicateOf);
+  W->kill();
+  W.reset();
+  ASSERT_THAT_ERROR(Farm->submit((R.Id = 4, R)), Succeeded());
+  collectAll(3);
+  EXPECT_EQ(Done[4].Failure, "WorkerLost");
+}
+
 TEST_F(RemoteTest, AWorkerWithoutDevicesSaysSo) {
   start();
   Worker.Devices = {"cuda:77"};

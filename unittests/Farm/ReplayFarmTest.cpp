@@ -79,6 +79,26 @@ TEST_F(ReplayFarmTest, CompilersMayCrash) {
   EXPECT_EQ(All[1].Failure, "") << All[1].Error;
 }
 
+TEST_F(ReplayFarmTest, OptionsOfLLVMDoNotStayInForce) {
+  Options.CompileJobs = 1;
+  start();
+  submit(0, {{"passes", "default<O3>"}});
+  std::string Whole = collect()[0].IRHash;
+  // No pass that can be left out is run; LLVM's own reset knows nothing of it.
+  Farm.reset();
+  start();
+  submit(1, {{"passes", "default<O3>"}, {"llvm.opt-bisect-limit", 0}});
+  submit(2, {{"passes", "default<O3>"}});
+  submit(3, {{"passes", "default<O3>"}, {"llvm.opt-bisect-limit", 0},
+             {"codegen_opt", 1}});
+  auto All = collect();
+  for (auto &[Id, E] : All)
+    EXPECT_EQ(E.Failure, "") << E.Error;
+  EXPECT_NE(All[1].IRHash, Whole);
+  EXPECT_EQ(All[2].IRHash, Whole);
+  EXPECT_EQ(All[3].IRHash, All[1].IRHash);
+}
+
 TEST_F(ReplayFarmTest, ComparesSideBySide) {
   start();
   submit(9, {{"passes", "default<O1>"}});
@@ -118,6 +138,7 @@ TEST_F(ReplayFarmTest, SeveralRecordedLaunches) {
       B.data(0, std::string(1, 27) + std::string(Page - 1, 0));
     ASSERT_THAT_ERROR(writeFileAtomically(path(Name), B.close()), Succeeded());
   }
+  writePageFiles();
   Options.RecordIds = {"0000000000000022", "0000000000000023"};
   start();
   ASSERT_EQ(Farm->plans().size(), 2u);

@@ -17,7 +17,7 @@ namespace {
 
 BaselineSample sample(double When, double Nanoseconds, double Width = 0) {
   return {0, When, Nanoseconds, Nanoseconds - Width / 2,
-          Nanoseconds + Width / 2};
+          Nanoseconds + Width / 2, ""};
 }
 
 TEST(Baseline, InterpolatesBetweenMeasurements) {
@@ -29,7 +29,7 @@ TEST(Baseline, InterpolatesBetweenMeasurements) {
   EXPECT_EQ(T.at(0, 10), 100);
   EXPECT_EQ(T.at(0, 15), 150);
   EXPECT_EQ(T.at(0, 99), 200);
-  EXPECT_EQ(T.reference(0), 100);
+  EXPECT_EQ(T.first(0).Nanoseconds, 100);
 }
 
 TEST(Baseline, OneBadMeasurementChangesNothing) {
@@ -52,7 +52,7 @@ TEST(Baseline, TakesSamplesInAnyOrder) {
   T.add(sample(30, 300));
   T.add(sample(10, 100));
   EXPECT_EQ(T.at(0, 20), 200);
-  EXPECT_EQ(T.reference(0), 100);
+  EXPECT_EQ(T.first(0).Nanoseconds, 100);
   EXPECT_EQ(T.count(1), 0u);
 }
 
@@ -77,6 +77,32 @@ TEST(Baseline, DoubtsWhatIsWideOrFarAway) {
   EXPECT_FALSE(T.isDoubtful(sample(9, 109)));
   EXPECT_TRUE(T.isDoubtful(sample(9, 112)));
   EXPECT_TRUE(T.isDoubtful(sample(9, 89)));
+}
+
+TEST(Baseline, EachDeviceHasItsOwn) {
+  BaselineTracks T(2);
+  EXPECT_EQ(T.reference(0), 0);
+  EXPECT_EQ(T.longest(0), 0);
+  EXPECT_EQ(T.on("a").count(0), 0u);
+  auto Add = [&](StringRef Device, double When, double Nanoseconds) {
+    BaselineSample S = sample(When, Nanoseconds);
+    S.Device = Device.str();
+    T.add(S);
+  };
+  Add("fast", 20, 100);
+  Add("slow", 10, 1000);
+  Add("slow", 30, 2000);
+  EXPECT_EQ(T.on("fast").at(0, 30), 100);
+  EXPECT_EQ(T.on("slow").at(0, 20), 1500);
+  EXPECT_EQ(T.on("slow").count(0), 2u);
+  EXPECT_EQ(T.on("other").count(0), 0u);
+  EXPECT_EQ(T.reference(0), 1000) << "the first of all";
+  EXPECT_EQ(T.longest(0), 1000);
+  EXPECT_EQ(T.longest(1), 0);
+  T.forget("slow");
+  EXPECT_EQ(T.on("slow").count(0), 0u);
+  EXPECT_EQ(T.longest(0), 100);
+  EXPECT_EQ(T.reference(0), 1000) << "values are scaled to it";
 }
 
 TEST(Baseline, JudgesCanaries) {

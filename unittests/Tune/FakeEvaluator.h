@@ -54,6 +54,10 @@ public:
   uint64_t Seed = 1;
   bool CanRunAppCode = false;
   double AppTime = 1000;
+  /// Devices, which take turns, and how many times as long each takes.
+  std::map<std::string, double> Devices = {{"", 1}};
+  /// Called before an evaluation, with its number.
+  std::function<void(uint64_t)> Before = [](uint64_t) {};
   /// The evaluator is lost after so many results.
   uint64_t LostAfter = ~0ull;
 
@@ -84,7 +88,8 @@ public:
   }
 
   Expected<PairedEvaluation> comparePaired(ArrayRef<EvaluationRequest> Some,
-                                           unsigned Rounds) override {
+                                           unsigned Rounds,
+                                           function_ref<bool()> Stop) override {
     PairedEvaluation P;
     P.Samples.resize(Some.size());
     ++Comparisons;
@@ -94,9 +99,14 @@ public:
         P.Error = "as planned";
         return P;
       }
-    for (unsigned I = 0; I != Rounds; ++I)
+    for (unsigned I = 0; I != Rounds; ++I) {
+      if (Stop && Stop()) {
+        P.Failure = PairedEvaluation::Interrupted.str();
+        return P;
+      }
       for (auto [R, S] : zip_equal(Some, P.Samples))
         S.push_back(sample(R, Comparisons, I));
+    }
     return P;
   }
 
@@ -145,7 +155,7 @@ private:
 
   Evaluation evaluate(const EvaluationRequest &R) {
     Evaluation V;
-    ++Evaluations;
+    Before(++Evaluations);
     auto It = R.Fresh ? Known.end() : Known.find(getKey(R));
     if (It != Known.end()) {
       V = It->second;
@@ -154,8 +164,16 @@ private:
       V.Id = R.Id;
       return V;
     }
-    ++Measured;
     V.Id = R.Id;
+    if (!R.Device.empty() && !Devices.count(R.Device)) {
+      V.Failure = "WorkerLost";
+      return V;
+    }
+    ++Measured;
+    V.Device = R.Device.empty() ? std::next(Devices.begin(),
+                                            Measured % Devices.size())
+                                      ->first
+                                : R.Device;
     V.Failure = getFailure(R);
     V.CodeHash = R.AppCode ? "app" : Code(R.Config);
     V.IRHash = V.AssemblyHash = V.CodeHash;
@@ -174,9 +192,10 @@ private:
 
   void measure(const EvaluationRequest &R, Evaluation &V) {
     for (unsigned I = 0; I != 7; ++I)
-      V.Samples.push_back(sample(R, Evaluations, I) * Drift(Evaluations));
+      V.Samples.push_back(sample(R, Evaluations, I) * Drift(Evaluations) *
+                          Devices.at(V.Device));
     double Median = summarize(V.Samples).Median;
-    if (R.StopAbove > 0 && Median > R.StopAbove) {
+    if (R.stopAbove(V.Device) > 0 && Median > R.stopAbove(V.Device)) {
       V.Stopped = true;
       V.Samples.resize(3);
       Median = summarize(V.Samples).Median;

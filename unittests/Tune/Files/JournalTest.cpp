@@ -105,6 +105,7 @@ void expectEqual(const Trial &A, const Trial &B) {
   EXPECT_EQ(A.Started, B.Started);
   EXPECT_EQ(A.Ended, B.Ended);
   EXPECT_EQ(A.Worker, B.Worker);
+  EXPECT_EQ(A.Device, B.Device);
   EXPECT_EQ(A.Suspect, B.Suspect);
 }
 
@@ -200,7 +201,8 @@ TEST_F(JournalTest, KeepsBaselinesAndAttributes) {
   {
     std::unique_ptr<Journal> J = create();
     for (unsigned I = 0; I < 12; ++I)
-      cantFail(J->addBaseline({I % 2, 1e9 + I, 100.0 / 3 + I, 33, 34}));
+      cantFail(J->addBaseline({I % 2, 1e9 + I, 100.0 / 3 + I, 33, 34,
+                               I % 3 ? "node/GPU-1" : ""}));
     cantFail(J->setAttribute("outcome", json::Object{{"a", 1}}));
     cantFail(J->setAttribute("outcome", json::Object{{"a", 2}}));
   }
@@ -211,6 +213,7 @@ TEST_F(JournalTest, KeepsBaselinesAndAttributes) {
     EXPECT_EQ(B[I].Instance, I % 2);
     EXPECT_EQ(B[I].When, 1e9 + I);
     EXPECT_EQ(B[I].Nanoseconds, 100.0 / 3 + I);
+    EXPECT_EQ(B[I].Device, I % 3 ? "node/GPU-1" : "");
   }
   ASSERT_TRUE(J->getAttribute("outcome"));
   EXPECT_EQ(print(*J->getAttribute("outcome")), "{\"a\":2}");

@@ -103,6 +103,7 @@ inline Trial endSampleTrial(const SearchSpace &Space, Trial T) {
   T.Ended = T.Started + 0.7;
   T.CompileSeconds = 0.1 + N / 7.0;
   T.Worker = "node1:" + std::to_string(4000 + N % 2);
+  T.Device = "node1/GPU-" + std::to_string(N % 2);
   T.IRHash = toHexString(digest128("ir" + std::to_string(N)));
   if (N % 5 == 4) {
     static constexpr const char *Failures[] = {"Mismatch", "CompileError",

@@ -38,6 +38,9 @@ struct FarmCode {
 /// way.
 struct FarmKeys {
   std::string Compile, Launch;
+  /// A compile process serves requests with one such text: what is set in it
+  /// for one might stay in force for others.
+  std::string Process;
 };
 
 /// The work in the processes of a farm.

@@ -41,6 +41,9 @@ struct FarmResources {
   int CompileNice = 10;
   uint64_t CodeBytes = uint64_t(512) << 20; ///< Machine code that is kept.
   bool Spare = true; ///< A second run process per device waits for a crash.
+  /// Who says nothing for so many seconds is gone; unset: 60 of a worker; 600
+  /// of a coordinator, which says nothing while its sampler thinks.
+  std::optional<double> SilenceSeconds;
   /// What the user should know now: a GPU is in use, a worker was lost.
   std::function<void(StringRef)> Message;
   /// What is as it should be: a worker came, a file is fetched.

@@ -8,18 +8,20 @@
 ///
 /// \file
 /// What the baseline took at any time of a study: it is measured again and
-/// again, and interpolated between.
+/// again on each device, and interpolated between.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_TUNE_BASELINE_H
 #define LLVM_MNEME_TUNE_BASELINE_H
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Tune/Outcome.h"
 
 namespace llvm {
 namespace mneme {
 
+/// On one device.
 class BaselineTrack {
 public:
   explicit BaselineTrack(unsigned NumInstances) : Series(NumInstances) {}
@@ -31,8 +33,9 @@ public:
   /// of itself and its own neighbours, so that one bad measurement changes
   /// nothing. There is at least one.
   double at(unsigned Instance, double When) const;
-  /// The first one, to which values of a study are scaled.
-  double reference(unsigned Instance) const;
+  const BaselineSample &first(unsigned Instance) const {
+    return Series[Instance].front();
+  }
   /// Standard deviation of the logarithm of one measurement of it: from those
   /// that follow each other, or from the intervals of the medians, whichever
   /// is larger.
@@ -47,8 +50,36 @@ private:
 };
 
 /// Makes a sample of a measurement.
+/// A track for each device: ratios are taken within one.
+class BaselineTracks {
+public:
+  explicit BaselineTracks(unsigned NumInstances)
+      : None(NumInstances), First(NumInstances) {}
+
+  void add(const BaselineSample &S);
+  /// It is gone; should one of its name come, that may be another one, or have
+  /// other work besides.
+  void forget(StringRef Device) { ByDevice.erase(Device); }
+  /// An empty one where there was no measurement.
+  const BaselineTrack &on(StringRef Device) const;
+  /// The first one of all devices, to which values of a study are scaled;
+  /// nanoseconds, 0: there is none.
+  double reference(unsigned Instance) const {
+    return First[Instance] ? First[Instance]->Nanoseconds : 0;
+  }
+  /// What it took at first where that was longest; nanoseconds, 0: there is
+  /// none.
+  double longest(unsigned Instance) const;
+
+private:
+  StringMap<BaselineTrack> ByDevice; ///< Evaluation::Device.
+  const BaselineTrack None;
+  std::vector<std::optional<BaselineSample>> First; ///< Of each instance.
+};
+
 BaselineSample makeBaselineSample(unsigned Instance, double When,
-                                  ArrayRef<double> Nanoseconds);
+                                  ArrayRef<double> Nanoseconds,
+                                  StringRef Device = "");
 
 /// Is a canary so far from the baseline at that time that it is no accident
 /// (three standard deviations)?

@@ -17,6 +17,7 @@
 
 #include "llvm/Mneme/Tune/Evaluator.h"
 #include "llvm/Mneme/Tune/Outcome.h"
+#include <functional>
 
 namespace llvm {
 namespace mneme {
@@ -36,10 +37,13 @@ struct TestSetting {
   unsigned Rounds = 30;
   std::vector<double> LaunchTimeouts; ///< Seconds, one an instance.
   uint64_t &NextId;
+  /// Is it to be broken off? Empty: never.
+  std::function<bool()> Stop;
 };
 
 /// Measures all of \p Cases in turns with the baseline. One that fails does so
-/// alone. Error: the evaluator is lost, or the baseline fails.
+/// alone; those that it was broken off for are PairedEvaluation::Interrupted.
+/// Error: the evaluator is lost, or the baseline fails.
 Expected<std::vector<RetestedTrial>> retest(const TestSetting &S,
                                             ArrayRef<TestCase> Cases);
 

@@ -28,6 +28,7 @@ struct BaselineSample {
   unsigned Instance = 0;
   double When = 0; ///< Seconds since the epoch.
   double Nanoseconds = 0, Low = 0, High = 0; ///< Median, 95 % interval.
+  std::string Device; ///< Evaluation::Device.
 };
 
 /// One of the recorded launches that a study is about.
@@ -50,6 +51,7 @@ struct RetestedTrial {
   RatioEstimate Speedup;
   std::vector<RatioEstimate> PerInstance;
   double Nanoseconds = 0, BaselineNanoseconds = 0; ///< Medians; instance 0.
+  std::string Device; ///< Where; instance 0.
   std::string Failure, Error; ///< It did not get through the re-test.
 
   /// Is it faster than the baseline for sure?
@@ -71,6 +73,8 @@ struct FinalTestResult {
   std::optional<RetestedTrial> Confirmed;
   /// Is the confirmed speed-up's interval above 1?
   bool isSignificant() const { return Confirmed && Confirmed->survived(); }
+  /// Did somebody not want to wait for the end?
+  bool isBrokenOff() const;
   unsigned countSurvivors() const;
 };
 
@@ -133,6 +137,7 @@ struct StudyOutcome {
   std::optional<uint64_t> winner() const;
 };
 
+json::Value toJSON(const BaselineSample &S);
 json::Value toJSON(const RatioEstimate &R);
 json::Value toJSON(const StudyOutcome &O);
 

@@ -60,7 +60,7 @@ struct Trial {
   /// Everything that was measured, by metric, "time" in nanoseconds (median).
   StringMap<double> Metrics;
   std::vector<double> Samples; ///< Nanoseconds.
-  /// Time of the baseline at that moment, interpolated; 0: not known.
+  /// Time of the baseline there and then, interpolated; 0: not known.
   double BaselineNanoseconds = 0;
   std::string IRHash, AssemblyHash, CodeHash; ///< Empty when not known.
   Duplicate DuplicateKind = Duplicate::None;
@@ -68,6 +68,7 @@ struct Trial {
   double CompileSeconds = 0, RunSeconds = 0;
   double Started = 0, Ended = 0; ///< Seconds since the epoch.
   std::string Worker;            ///< "host:pid of the runner"; may be empty.
+  std::string Device;            ///< Where it was measured: Evaluation::Device.
   /// Measured while the canary was off.
   bool Suspect = false;
 };
