@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Frontend/Offloading/Utility.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -21,6 +22,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Object/OffloadBinary.h"
+#include "llvm/Support/Compression.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -208,6 +210,103 @@ static GlobalVariable *emitIndexEntry(Module &M, const HostSymbol &S,
   return G;
 }
 
+//===----------------------------------------------------------------------===//
+// Static libraries
+//===----------------------------------------------------------------------===//
+//
+// Where a member of a static library has nothing but device functions, only the
+// device linker takes it. So that the host's linker brings its payload, too,
+// there is a host symbol for each device symbol, and references to them. These
+// must not be errors where nothing defines the symbol.
+
+static std::string makeSymbolName(const GlobalValue &Device) {
+  return ("__mneme_device_" + Device.getName()).str();
+}
+
+static bool isDeviceSymbol(const GlobalValue &G) {
+  constexpr unsigned Shared = 3;
+  return !G.hasLocalLinkage() && !G.hasAppendingLinkage() &&
+         !G.hasAvailableExternallyLinkage() &&
+         !G.getName().starts_with("llvm.") &&
+         (isa<Function>(G) || G.getAddressSpace() != Shared);
+}
+
+/// Whether bringing the host's side of \p M into a program changes nothing in
+/// it: there are only variables that stand for device variables, \p Symbols.
+static bool isForDeviceOnly(const Module &M, ArrayRef<HostSymbol> Symbols) {
+  SmallPtrSet<const Value *, 8> Shadows;
+  for (const HostSymbol &S : Symbols)
+    Shadows.insert(S.Pointer);
+  return !M.getNamedGlobal("llvm.global_ctors") &&
+         none_of(M.global_values(), [&](const GlobalValue &G) {
+           return !G.isDeclaration() && !G.isDiscardableIfUnused() &&
+                  !G.hasAppendingLinkage() && !Shadows.contains(&G) &&
+                  !G.getName().starts_with("__mneme_") &&
+                  !G.getName().starts_with(".offloading.");
+         });
+}
+
+/// \p Plain holds it where it is compressed. Empty when it cannot be had.
+static StringRef getBitcode(StringRef Payload, SmallVectorImpl<uint8_t> &Plain) {
+  MnemePayloadHeader Header;
+  memcpy(&Header, Payload.data(), sizeof(Header));
+  StringRef Stored = Payload.substr(Header.BitcodeOffset, Header.StoredSize);
+  if (!(Header.Flags & MNEME_PAYLOAD_ZSTD))
+    return Stored;
+  if (Error E = compression::zstd::decompress(arrayRefFromStringRef(Stored),
+                                              Plain, Header.BitcodeSize)) {
+    consumeError(std::move(E));
+    return "";
+  }
+  return toStringRef(Plain);
+}
+
+/// Makes linkers look into archives for \p Name.
+static void emitReference(Module &M, StringRef Name) {
+  // Undefined, and no relocation needs it. Only in executables: a library that
+  // lists undefined symbols cannot be linked with.
+  if (M.getPICLevel() == PICLevel::NotPIC ||
+      M.getPIELevel() != PIELevel::Default) {
+    M.appendModuleInlineAsm((".globl \"" + Name + "\"").str());
+    return;
+  }
+  // A common symbol, of which many linkers, not lld, seek a definition.
+  Type *I8 = Type::getInt8Ty(M.getContext());
+  auto *Symbol = new GlobalVariable(M, I8, /*isConstant=*/false,
+                                    GlobalValue::CommonLinkage,
+                                    Constant::getNullValue(I8), Name);
+  Symbol->setVisibility(GlobalValue::HiddenVisibility);
+}
+
+static void emitDeviceSymbols(Module &M, StringRef Bytes, bool MayDefine,
+                              StringSet<> &Referred) {
+  LLVMContext Scratch;
+  SmallVector<uint8_t, 0> Plain;
+  Expected<std::unique_ptr<Module>> Device = getLazyBitcodeModule(
+      MemoryBufferRef(getBitcode(Bytes, Plain), ""), Scratch);
+  if (!Device)
+    return consumeError(Device.takeError());
+  Type *I8 = Type::getInt8Ty(M.getContext());
+  for (const GlobalValue &G : (*Device)->global_values()) {
+    std::string Name = makeSymbolName(G);
+    if (!isDeviceSymbol(G) || M.getNamedValue(Name))
+      continue;
+    if (G.isDeclaration()) {
+      if (Referred.insert(Name).second)
+        emitReference(M, Name);
+      continue;
+    }
+    if (!MayDefine)
+      continue;
+    auto *Symbol = new GlobalVariable(
+        M, I8, /*isConstant=*/false,
+        G.isWeakForLinker() ? GlobalValue::WeakODRLinkage
+                            : GlobalValue::ExternalLinkage,
+        Constant::getNullValue(I8), Name);
+    Symbol->setVisibility(GlobalValue::HiddenVisibility);
+  }
+}
+
 static void warn(Module &M, const Twine &Message) {
   M.getContext().diagnose(DiagnosticInfoGeneric(Message, DS_Warning));
 }
@@ -235,6 +334,8 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
     return PreservedAnalyses::all();
   }
 
+  bool IsForDeviceOnly = isForDeviceOnly(M, Symbols);
+  StringSet<> Referred;
   SmallVector<GlobalValue *> Used;
   SmallPtrSet<GlobalVariable *, 4> Seen;
   StringMap<Constant *> Strings;
@@ -249,9 +350,11 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
     if (!Seen.insert(Payload).second)
       continue;
     Used.push_back(Payload);
-    if (isRelocatable(Bytes))
+    if (isRelocatable(Bytes)) {
       Used.push_back(emitIndexEntry(M, {Payload, "", 0, MNEME_INDEX_UNIT, 0},
                                     Payload, getNameString(M, Strings, "")));
+      emitDeviceSymbols(M, Bytes, IsForDeviceOnly, Referred);
+    }
     for (const HostSymbol &S : Symbols)
       if (S.Kind == MNEME_INDEX_VARIABLE || Kernels->contains(S.Name))
         Used.push_back(

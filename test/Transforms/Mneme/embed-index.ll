@@ -8,6 +8,7 @@
 ; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-embed -S %t/entries.ll | FileCheck %s --check-prefix=ENTRIES
 
 ; CALLS: @__mneme_payload_[[A:[0-9a-f]+]] = linkonce_odr hidden
+; CALLS: { ptr @__mneme_payload_[[A]], ptr @__mneme_payload_[[A]], ptr @{{.*}}, i64 0, i32 2, i32 0 }
 ; CALLS: { ptr @k, ptr @__mneme_payload_[[A]], ptr @[[K:.mneme.name[.0-9]*]], i64 0, i32 0, i32 0 }
 ; CALLS: { ptr @m, ptr @__mneme_payload_[[A]], ptr @[[M:.mneme.name[.0-9]*]], i64 12, i32 1, i32 2 }
 ; CALLS: @__mneme_payload_[[B:[0-9a-f]+]] = linkonce_odr hidden
