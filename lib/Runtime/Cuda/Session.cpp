@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "DriverTap.h"
 #include "Environment.h"
 #include "Launcher.h"
 
@@ -345,8 +346,13 @@ void Session::finish() {
   Off = true;
   drain();
   // Most processes under the launcher, like shells, never launch anything.
+  std::map<std::string, uint64_t> Foreign = foreignLaunches();
+  if (!Foreign.empty())
+    Launcher::get().connect();
   if (!Launcher::get().connected())
     return;
+  for (const auto &[Reason, N] : Foreign)
+    Records.countSkipped(Reason, N);
   for (const auto &[Key, T] : Targets)
     if (uint64_t N = T->Launches)
       T->Selected ? Records.countSkipped("the device had failed before", N)

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "DriverTap.h"
 #include "Session.h"
 
 #include <array>
@@ -320,6 +321,20 @@ static int onLaunchKernelExCPtsz(const CudaRuntime &R,
   return !Config ? Original()
                  : launchWithAttributes(R, *Config, Stub, Args,
                                         toDriverPtsz(Config->Stream), Original);
+}
+
+static int countGraph(int Error) {
+  if (!Error)
+    countForeignLaunch("launched as a graph");
+  return Error;
+}
+
+static int onGraphLaunch(const CudaRuntime &R, void *Graph, CudaStream *S) {
+  return countGraph(R.GraphLaunch(Graph, S));
+}
+
+static int onGraphLaunchPtsz(const CudaRuntime &R, void *Graph, CudaStream *S) {
+  return countGraph(R.GraphLaunchPtsz(Graph, S));
 }
 
 static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {

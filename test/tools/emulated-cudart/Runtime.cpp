@@ -208,6 +208,12 @@ API int cudaLaunchCooperativeKernel(const void *Stub, Dim3 Grid, Dim3 Block,
   return launch(Stub, Grid, Block, Args, Shared, S, true);
 }
 
+API int cudaLaunchCooperativeKernel_ptsz(const void *Stub, Dim3 Grid,
+                                         Dim3 Block, void **Args, size_t Shared,
+                                         CUstream S) {
+  return launch(Stub, Grid, Block, Args, Shared, S, true);
+}
+
 API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
                             void **Args) {
   bool Cooperative = false;
@@ -216,6 +222,11 @@ API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
       Cooperative = C->Attributes[I].Words[0];
   return launch(Stub, C->Grid, C->Block, Args, C->DynamicShared,
                 reinterpret_cast<CUstream>(C->Stream), Cooperative);
+}
+
+API int cudaLaunchKernelExC_ptsz(const CudaLaunchConfig *C, const void *Stub,
+                                 void **Args) {
+  return cudaLaunchKernelExC(C, Stub, Args);
 }
 
 //===----------------------------------------------------------------------===//
@@ -359,12 +370,20 @@ API int cudaMemcpy(void *To, const void *From, size_t Size, int Kind) {
   return done(21); // cudaErrorInvalidMemcpyDirection
 }
 
+API int cudaMemcpy_ptds(void *To, const void *From, size_t Size, int Kind) {
+  return cudaMemcpy(To, From, Size, Kind);
+}
+
 API int cudaMemset(void *To, int Value, size_t Size) {
   START();
   if (int E = driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(To), Value,
                                      Size, nullptr))
     return done(E);
   return done(driver().StreamSynchronize(nullptr));
+}
+
+API int cudaMemset_ptds(void *To, int Value, size_t Size) {
+  return cudaMemset(To, Value, Size);
 }
 
 static int findVariable(const void *Shadow, CUdeviceptr &Address) {
@@ -439,6 +458,18 @@ API int cudaStreamBeginCapture(CUstream S, int Mode) {
 API int cudaStreamEndCapture(CUstream S, void **Graph) {
   START();
   return done(callDriver("cuStreamEndCapture", S, Graph));
+}
+
+/// Of what was forgotten, nothing is left to do.
+API int cudaGraphInstantiate(void **Exec, void *, unsigned long long) {
+  START();
+  *Exec = nullptr;
+  return done(0);
+}
+
+API int cudaGraphLaunch(void *, CUstream) {
+  START();
+  return done(0);
 }
 
 API int cudaDeviceSynchronize() {

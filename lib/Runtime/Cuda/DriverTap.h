@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Launches that go past the CUDA runtime, or are of whole graphs: they are not
+/// recorded, but counted.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_CUDA_DRIVERTAP_H
+#define MNEME_LIB_RUNTIME_CUDA_DRIVERTAP_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace mneme {
+
+/// Counts a launch that happened.
+void countForeignLaunch(const char *Reason);
+
+/// How many there were, by why they are not recorded.
+std::map<std::string, uint64_t> foreignLaunches();
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_CUDA_DRIVERTAP_H
