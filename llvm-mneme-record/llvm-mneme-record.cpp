@@ -18,6 +18,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 #include <csignal>
 
@@ -63,6 +64,9 @@ std::string mneme::formatSize(uint64_t Bytes) {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  // What we open must not become standard output or error.
+  if (sys::Process::FixupStandardFileDescriptors())
+    return 1;
   // Beyond `ulimit -f` a write is an error as any other. Not SIG_IGN, which the
   // application would inherit.
   std::signal(SIGXFSZ, [](int) {});

@@ -18,6 +18,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/StringSaver.h"
 #include "llvm/Support/WithColor.h"
 
@@ -366,6 +367,9 @@ static Expected<int> run() {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  // What we open must not become standard output or error.
+  if (sys::Process::FixupStandardFileDescriptors())
+    return 1;
   cl::AddExtraVersionPrinter(mneme::printVersion);
   cl::HideUnrelatedOptions({&Cat, &getColorCategory()});
   cl::ParseCommandLineOptions(

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 #include <csignal>
 
@@ -69,6 +70,9 @@ static Expected<int> run() {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  // What we open must not become standard output or error.
+  if (sys::Process::FixupStandardFileDescriptors())
+    return 1;
   // Beyond `ulimit -f` a write is an error as any other.
   std::signal(SIGXFSZ, SIG_IGN);
   registerOptions();

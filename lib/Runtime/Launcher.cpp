@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launcher.h"
+#include "Descriptor.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 
 #include <cerrno>
 #include <cstdlib>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,9 +23,6 @@ using namespace mneme;
 
 // Compiled kernels live in this much address space; nothing of it is committed.
 static constexpr uint64_t CodeRegionSize = 1ull << 30;
-
-// Programs that give their descriptors numbers choose small ones.
-static constexpr int FirstDescriptor = 500;
 
 // No answer is larger than this: a size beyond it means a broken peer, and must
 // not make us allocate.
@@ -73,16 +70,6 @@ bool Launcher::isOurs() const {
          S.st_ino == Socket.File;
 }
 
-/// \returns -1, with errno, where there is none.
-static int openSocket() {
-  int Fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  int High = Fd < 0 ? -1 : fcntl(Fd, F_DUPFD_CLOEXEC, FirstDescriptor);
-  if (High < 0)
-    return Fd;
-  close(Fd);
-  return High;
-}
-
 std::string Launcher::fail(std::string Why) {
   if (isOurs())
     close(Fd);
@@ -124,7 +111,7 @@ std::string Launcher::connect() {
   if (strlen(Path) >= sizeof(Addr.sun_path))
     return fail(std::string("socket path '") + Path + "' is too long");
   strcpy(Addr.sun_path, Path);
-  Fd = openSocket();
+  Fd = moveAway(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   struct stat S = {};
   if (Fd >= 0 && !fstat(Fd, &S))
     Socket = {S.st_dev, S.st_ino};

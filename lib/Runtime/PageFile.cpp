@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PageFile.h"
+#include "Descriptor.h"
 #include "Crew.h"
 #include "FileSize.h"
 
@@ -82,7 +83,8 @@ void PageFile::create() {
   static std::atomic<unsigned> Number{0};
   Path = Folder + "/.Pages." + std::to_string(getpid()) + "." +
          std::to_string(Number++) + ".tmp";
-  Fd = ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  Fd = moveAway(
+      ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (Fd < 0) {
     fail("create");
     Path.clear();

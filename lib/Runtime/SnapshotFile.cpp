@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SnapshotFile.h"
+#include "Descriptor.h"
 #include "FileSize.h"
 
 #define XXH_INLINE_ALL
@@ -226,7 +227,8 @@ void SnapshotFile::write() {
   writeRuns();
   MnemeEndRecord E = End;
   record(MNEME_RECORD_END, &E, sizeof(E));
-  int Fd = ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int Fd = moveAway(
+      ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (Fd < 0)
     return fail("create");
   IsCreated = true;

@@ -16,6 +16,19 @@
 // ERR: mneme: 1 instances of 1 kernels
 // RUN: llvm-mneme-record check %t.rec
 
+// One that has closed its own output, and writes there all the same.
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host -o %t.rec -- %t %t.file silent 2> %t.err
+// RUN: FileCheck %s --check-prefix=SILENT < %t.err
+// SILENT: mneme: 2 launches seen, 2 recorded, 0 skipped
+// RUN: llvm-mneme-record check %t.rec
+
+// Nor does the launcher take what it opens for its output.
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host -o %t.rec -- %t %t.file silent <&- >&- 2>&-
+// RUN: llvm-mneme-record check %t.rec 2>&- | FileCheck %s --check-prefix=WHOLE
+// WHOLE: 1 kernels, 2 instances, 0 problems
+
 #include "Inputs/check.h"
 #include <cuda_runtime.h>
 #include <fcntl.h>
@@ -32,7 +45,16 @@ static int use(int Blocks) {
   return H;
 }
 
-int main(int, char **Argv) {
+int main(int Argc, char **Argv) {
+  if (Argc > 2) {
+    for (int Fd : {0, 1, 2})
+      close(Fd);
+    int First = use(1);
+    for (int Fd : {0, 1, 2})
+      if (write(Fd, "noise", 5) != -1)
+        return 1;
+    return First != 1 || use(2) != 2;
+  }
   CHECK(use(1) == 1);
   struct rlimit Limit;
   CHECK(!getrlimit(RLIMIT_NOFILE, &Limit));
