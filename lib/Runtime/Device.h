@@ -184,6 +184,7 @@ private:
   unsigned Generation = 0; ///< Of the program, when KernelsByStub was right.
   std::atomic<int> Sticky{0};
   std::atomic<bool> Forked{false};
+  bool Finished = false; ///< Has said what it recorded; under LaunchLock.
   unsigned Cores;
   unsigned Workers = 0;
   double TimeoutSeconds = 0;
