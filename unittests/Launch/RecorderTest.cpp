@@ -62,6 +62,30 @@ protected:
 };
 } // namespace
 
+TEST_F(RecorderTest, OneWayToTellLaunchesApart) {
+  Recorder First{std::string(Dir.path())};
+  Recorder Second{std::string(Dir.path()), "Scalars"};
+  // Both begin before there is anything in the folder.
+  ASSERT_THAT_ERROR(First.prepare(), Succeeded());
+  ASSERT_THAT_ERROR(Second.prepare(), Succeeded());
+  First.addKernel(K, "host");
+  Second.addKernel(K, "host");
+  ASSERT_THAT_EXPECTED(add(First), HasValue(true));
+  Launch.Instance.DynamicHash = "0000000000000033";
+  EXPECT_THAT_EXPECTED(
+      add(Second),
+      FailedWithMessage(HasSubstr("Cooperative, not by StaticHash, GridDims, "
+                                  "BlockDims, SharedMem, Cooperative, "
+                                  "Scalars")));
+  EXPECT_EQ(read().Instances.size(), 1u);
+  // Later ones are told at once.
+  Recorder Third{std::string(Dir.path()), "Ordinal"};
+  EXPECT_THAT_ERROR(Third.prepare(),
+                    FailedWithMessage(HasSubstr("give the same --record-id")));
+  Recorder Fourth{std::string(Dir.path())};
+  EXPECT_THAT_ERROR(Fourth.prepare(), Succeeded());
+}
+
 TEST_F(RecorderTest, WritesKernelAndBitcode) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());

@@ -116,6 +116,37 @@ TEST(Database, SaysWhatALaunchOnAGPUWas) {
   EXPECT_EQ(R->Instances[1].Device.Name, "");
 }
 
+TEST(Database, SaysWhatWasLeftOut) {
+  RecordedKernel K = makeKernel();
+  K.Instances[0].OmittedRegions = 3;
+  K.Instances[0].OmittedBytes = uint64_t(1) << 40;
+  Expected<RecordedKernel> R = parseRecordedKernel(textOf(toJSON(K)));
+  ASSERT_THAT_EXPECTED(R, Succeeded());
+  EXPECT_EQ(R->Instances[0].OmittedRegions, 3u);
+  EXPECT_EQ(R->Instances[0].OmittedBytes, uint64_t(1) << 40);
+  EXPECT_EQ(R->Instances[1].OmittedRegions, 0u);
+  // Nothing left out is not mentioned.
+  K.Instances[0].OmittedRegions = 0;
+  EXPECT_EQ(textOf(toJSON(K)).find("Omitted"), std::string::npos);
+}
+
+TEST(Database, RefusesWrongOmissions) {
+  auto ErrorOf = [](json::Value Omitted) {
+    return errorAfter([&](json::Object &O) {
+      (*O.getObject("instances")->getObject("ff00000000000000"))["Omitted"] =
+          std::move(Omitted);
+    });
+  };
+  std::string At = "recording.instances.ff00000000000000.Omitted";
+  EXPECT_EQ(ErrorOf(3), "expected object at " + At);
+  EXPECT_EQ(ErrorOf(json::Object{{"Regions", 1}}),
+            "missing key at " + At + ".Bytes");
+  EXPECT_THAT(ErrorOf(json::Object{{"Regions", -1}, {"Bytes", 1}}),
+              HasSubstr(At + ".Regions"));
+  EXPECT_EQ(ErrorOf(json::Object{{"Regions", 1}, {"Bytes", 1}, {"Size", 1}}),
+            "unknown key at " + At + ".Size");
+}
+
 TEST(Database, EveryKeyIsRequired) {
   json::Value V = toJSON(makeKernel());
   for (const auto &[Key, Value] : *V.getAsObject()) {
