@@ -10,6 +10,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Record/PageStore.h"
+#include "llvm/Mneme/Record/Snapshot.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -256,11 +258,20 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
                    : sys::path::filename(Database).str();
   std::vector<std::string> Names = {S.Database};
   append_range(Names, K.Modules);
+  auto Pages = std::make_shared<PageStore>(Dir);
   for (const std::unique_ptr<ReplayPlan> &P : Plans) {
     S.RecordIds.push_back(P->instance().DynamicHash);
-    Names.push_back(P->instance().Prologue);
-    Names.push_back(P->instance().Epilogue);
+    for (const std::string &Name :
+         {P->instance().Prologue, P->instance().Epilogue}) {
+      // It knows which files its pages are in.
+      Expected<Snapshot> Opened = Snapshot::open(inFolder(Dir, Name), Pages);
+      if (!Opened)
+        return Opened.takeError();
+      Names.push_back(Name);
+    }
   }
+  for (const Digest128 &Id : Pages->opened())
+    Names.push_back(PageFile::nameOf(Id));
   for (const std::string &Name : Names)
     if (Error E = addFile(S, Files, Name, inFolder(Dir, Name)))
       return std::move(E);
