@@ -15,6 +15,7 @@
 #ifndef MNEME_LIB_RUNTIME_CUDA_CUDARUNTIME_H
 #define MNEME_LIB_RUNTIME_CUDA_CUDARUNTIME_H
 
+#include "CudaDriver.h"
 #include "CudaTypes.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 

@@ -102,6 +102,8 @@ public:
       note(*Ptr, Size, /*Kind=*/0);
     return Result;
   }
+  /// Whether a context is current.
+  bool hasContext();
   /// The bytes from one row to the next in memory of the runtime, which is
   /// asked once: \p Ask(pointer, pitch) allocates such a row. \returns 0 when
   /// it gives none.

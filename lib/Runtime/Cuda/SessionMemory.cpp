@@ -27,6 +27,13 @@ static constexpr uint32_t Freed = 1;
 // Giving
 //===----------------------------------------------------------------------===//
 
+bool Session::hasContext() {
+  if (Off)
+    return false;
+  std::lock_guard<std::mutex> Guard(Lock);
+  return loadDriver() && currentContext();
+}
+
 /// Whether the stream's memory is not the arena's device's.
 bool Session::isElsewhere(CUstream S) const {
   CUcontext C = nullptr;

@@ -248,6 +248,112 @@ static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
   return R.MemGetInfo(Free, Total);
 }
 
+//===----------------------------------------------------------------------===//
+// The driver's functions
+//===----------------------------------------------------------------------===//
+
+static void *toPointer(CUdeviceptr P) { return reinterpret_cast<void *>(P); }
+
+/// Memory in the context that is current, which the runtime shares.
+template <typename Fn>
+static int allocateForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
+                             size_t Size, Fn Original,
+                             const CUstream *Stream = nullptr) {
+  Session &Self = Session::get();
+  // Without a context there is an error, where the runtime would make one.
+  if (!Ptr || !Self.hasContext())
+    return Original();
+  return Self.allocate(R, reinterpret_cast<void **>(Ptr), Size, Original,
+                       Stream);
+}
+
+static int onDriverMemAlloc(const CudaRuntime &R, CUdeviceptr *Ptr,
+                            size_t Size) {
+  return allocateForDriver(R, Ptr, Size,
+                           [&] { return R.DriverMemAlloc(Ptr, Size); });
+}
+
+static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                 size_t *Pitch, size_t Width, size_t Height,
+                                 unsigned Element) {
+  // Seldom, and its pitch depends on more: launches that use it are skipped.
+  int E = R.DriverMemAllocPitch(Ptr, Pitch, Width, Height, Element);
+  if (!E)
+    Session::get().note(toPointer(*Ptr), *Pitch * Height, /*Kind=*/0);
+  return E;
+}
+
+static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                 size_t Size, CUstream S) {
+  return allocateForDriver(
+      R, Ptr, Session::get().arePoolsShared() ? 0 : Size,
+      [&] { return R.DriverMemAllocAsync(Ptr, Size, S); }, &S);
+}
+
+static int onDriverMemAllocManaged(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                   size_t Size, unsigned Flags) {
+  int E = R.DriverMemAllocManaged(Ptr, Size, Flags);
+  if (!E)
+    Session::get().note(toPointer(*Ptr), Size, MNEME_REGION_MANAGED);
+  return E;
+}
+
+static int onDriverMemHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
+                                unsigned Flags) {
+  int E = R.DriverMemHostAlloc(Ptr, Size, Flags);
+  if (!E)
+    Session::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onDriverMemAllocHost(const CudaRuntime &R, void **Ptr,
+                                size_t Size) {
+  int E = R.DriverMemAllocHost(Ptr, Size);
+  if (!E)
+    Session::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onDriverMemHostRegister(const CudaRuntime &R, void *Ptr,
+                                   size_t Size, unsigned Flags) {
+  constexpr unsigned IsDeviceIO = 4; // CU_MEMHOSTREGISTER_IOMEMORY
+  int E = R.DriverMemHostRegister(Ptr, Size, Flags);
+  if (!E && !(Flags & IsDeviceIO))
+    Session::get().note(Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onDriverMemHostUnregister(const CudaRuntime &R, void *Ptr) {
+  Session::get().forget(Ptr);
+  return R.DriverMemHostUnregister(Ptr);
+}
+
+static int onDriverMemFree(const CudaRuntime &R, CUdeviceptr Ptr) {
+  return Session::get().release(toPointer(Ptr),
+                                [&] { return R.DriverMemFree(Ptr); });
+}
+
+static int onDriverMemFreeAsync(const CudaRuntime &R, CUdeviceptr Ptr,
+                                CUstream S) {
+  return Session::get().release(toPointer(Ptr), S,
+                                [&] { return R.DriverMemFreeAsync(Ptr, S); });
+}
+
+static int onDriverMemFreeHost(const CudaRuntime &R, void *Ptr) {
+  Session::get().forget(Ptr);
+  return R.DriverMemFreeHost(Ptr);
+}
+
+static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
+                              size_t *Total) {
+  Session::get().trim();
+  return R.DriverMemGetInfo(Free, Total);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
 static int onLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
                           Dim3 Block, void **Args, size_t Shared,
                           CudaStream *S) {
