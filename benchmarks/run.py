@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
-run.py --build=BUILD [--only=host,replay,record] [--json] [--output=FILE]
+run.py --build=BUILD [--only=host,replay,record,pages] [--json] [--output=FILE]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
 
 host    kernels on the host device beside plain C++ on one core
 replay  replays of one kernel in one process: how many a second, and where the time goes
 record  what recording costs an application, per launch and per GiB
+pages   rates of hashing, compressing and writing memory beside those of zstd alone
 gpu     the parts that need a GPU, below, as far as --seconds go
 
 launches     what a launch and a whole application cost with and without a recorder
@@ -85,6 +86,11 @@ class Runner:
             runs = [json.loads(run(command)) for _ in range(5)]
         # The run that other load on the machine disturbed least.
         return max(runs, key=lambda r: sum(c["replays_per_second"] for c in r["cases"]))
+
+    def pages(self):
+        with tempfile.TemporaryDirectory() as directory:
+            command = [self.tool("mneme-bench-pages"), "--mib=%d" % self.options.mib]
+            return json.loads(run(command + ["--folder=" + directory]))
 
     def record_cost(self):
         result = {}
@@ -422,12 +428,23 @@ def print_record(result):
         )
 
 
+def print_pages(result):
+    print("data      hash GB/s  zstd GB/s  stored GB/s  pages/s  of zstd  of zstd and write  known GB/s  size")
+    for c in result["cases"]:
+        print(
+            "%-8s %10.1f %10.2f %12.2f %8d %8.2f %18.2f %11.1f %5.2f"
+            % (c["data"], c["hash_gb_per_s_one_core"], c["zstd_gb_per_s"], c["store_gb_per_s"],
+               c["store_pages_per_s"], c["store_of_zstd"], c["store_of_zstd_and_write"],
+               c["store_known_gb_per_s"], c["stored_bytes"] / c["raw_bytes"])
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--build", default="build", help="the build folder")
-    parser.add_argument("--only", default="host,replay,record")
+    parser.add_argument("--only", default="host,replay,record,pages")
     parser.add_argument("--mib", type=int, default=256, help="size of the snapshots")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--output", metavar="FILE", help="also write JSON there, part by part")
@@ -441,6 +458,7 @@ def main():
         "host": (runner.host, print_host),
         "replay": (runner.replay, print_replay),
         "record": (runner.record_cost, print_record),
+        "pages": (runner.pages, print_pages),
     }
     printers = {"launches": print_launches, "memory": print_memory, "evaluations": print_evaluations, "noise": print_noise}
     result = {"machine": machine()}

@@ -1,0 +1,202 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How fast pages are hashed, found, compressed and written, beside zstd alone
+// on the same data with the same level and threads, and beside writing alone.
+//
+// Each case repeats in turns, and its fastest run counts. One JSON object goes
+// to standard output.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Crew.h"
+#include "PageFile.h"
+#include "SnapshotFile.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <random>
+#include <unistd.h>
+#include <vector>
+#include <zstd.h>
+
+using namespace llvm;
+
+static cl::opt<unsigned> MiB("mib", cl::desc("Memory of each kind of data"),
+                             cl::init(512));
+static cl::opt<unsigned> Rounds("rounds", cl::desc("Runs of each case"),
+                                cl::init(5));
+static cl::opt<std::string>
+    Folder("folder", cl::desc("Where files are written"), cl::init("."));
+
+static constexpr int Level = 1; // As PageFile.cpp has it.
+static constexpr size_t FrameBytes = MNEME_FRAME_PAGES * MNEME_SNAPSHOT_PAGE;
+
+static double timeOf(function_ref<void()> Work) {
+  auto Start = std::chrono::steady_clock::now();
+  Work();
+  std::chrono::duration<double> Time = std::chrono::steady_clock::now() - Start;
+  return Time.count();
+}
+
+[[noreturn]] static void fail(const Twine &Why) {
+  errs() << "error: " << Why << '\n';
+  exit(1);
+}
+
+namespace {
+/// Compresses a buffer's frames on all cores, and keeps nothing.
+class ZstdAlone {
+public:
+  explicit ZstdAlone(ArrayRef<char> Bytes) : Bytes(Bytes) {
+    mneme::Crew Helpers(SIZE_MAX, work, this);
+    work(this);
+  }
+  size_t packed() const { return Packed; }
+
+private:
+  static void *work(void *Self) {
+    auto *This = static_cast<ZstdAlone *>(Self);
+    ZSTD_CCtx *Context = ZSTD_createCCtx();
+    std::vector<char> Out(ZSTD_compressBound(FrameBytes));
+    size_t At;
+    while ((At = This->Next.fetch_add(FrameBytes)) < This->Bytes.size()) {
+      ArrayRef<char> Frame =
+          This->Bytes.slice(At, std::min(FrameBytes, This->Bytes.size() - At));
+      This->Packed += ZSTD_compressCCtx(Context, Out.data(), Out.size(),
+                                        Frame.data(), Frame.size(), Level);
+    }
+    ZSTD_freeCCtx(Context);
+    return nullptr;
+  }
+
+  ArrayRef<char> Bytes;
+  std::atomic<size_t> Next{0}, Packed{0};
+};
+
+/// What recording one launch does with its memory.
+class Storing {
+public:
+  Storing(ArrayRef<char> Bytes, mneme::PageIndex &Known) {
+    Pages.open(Folder, Known);
+    mneme::SnapshotFile Prologue;
+    Prologue.open(Folder + "/prologue", {}, Pages);
+    Prologue.data(Bytes.data(), MNEME_ARENA_BASE, Bytes.size());
+    Prologue.close();
+    Pages.close();
+    Prologue.write();
+    for (const std::string &Problem : {Pages.error(), Prologue.error()})
+      if (!Problem.empty())
+        fail(Problem);
+    Stored = Pages.storedBytes() + Prologue.storedBytes();
+  }
+
+  mneme::PageFile Pages;
+  uint64_t Stored = 0;
+};
+} // namespace
+
+static void writeAlone(ArrayRef<char> Bytes, size_t Size) {
+  SmallString<128> Path(Folder);
+  sys::path::append(Path, "plain");
+  int FD = open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  for (size_t At = 0; At < Size; At += FrameBytes)
+    if (write(FD, Bytes.data() + At, std::min(FrameBytes, Size - At)) < 0)
+      fail("cannot write '" + Path + "'");
+  fsync(FD);
+  close(FD);
+  sys::fs::remove(Path);
+}
+
+static std::vector<char> makeData(StringRef Kind) {
+  std::vector<char> Bytes(size_t(MiB) << 20);
+  std::mt19937_64 Random(1);
+  if (Kind == "noise") {
+    for (size_t I = 0; I != Bytes.size(); I += 8) {
+      uint64_t V = Random();
+      memcpy(&Bytes[I], &V, 8);
+    }
+  } else if (Kind == "doubles") {
+    // A smooth field with a few significant digits.
+    for (size_t I = 0; I != Bytes.size(); I += 8) {
+      double V = std::round(1e4 * std::sin(I * 1e-6)) * 1e-4;
+      memcpy(&Bytes[I], &V, 8);
+    }
+  } else {
+    // Indices with small steps, as of a sparse matrix.
+    uint32_t V = 0;
+    for (size_t I = 0; I != Bytes.size(); I += 4) {
+      V += Random() % 16;
+      memcpy(&Bytes[I], &V, 4);
+    }
+  }
+  return Bytes;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM X(argc, argv);
+  cl::ParseCommandLineOptions(argc, argv, "rates of storing pages\n");
+  json::Array Cases;
+  for (StringRef Kind : {"noise", "doubles", "indices"}) {
+    std::vector<char> Bytes = makeData(Kind);
+    double Hash = HUGE_VAL, Zstd = HUGE_VAL, Store = HUGE_VAL, Again = HUGE_VAL,
+           Write = HUGE_VAL;
+    size_t Packed = 0;
+    uint64_t Stored = 0, StoredAgain = 0;
+    for (unsigned I = 0; I != Rounds; ++I) {
+      Zstd =
+          std::min(Zstd, timeOf([&] { Packed = ZstdAlone(Bytes).packed(); }));
+      mneme::PageIndex Known;
+      std::unique_ptr<Storing> First;
+      Store = std::min(Store, timeOf([&] {
+                         First = std::make_unique<Storing>(Bytes, Known);
+                       }));
+      Stored = First->Stored;
+      Known.add(First->Pages.id(), First->Pages.digests());
+      Again = std::min(
+          Again, timeOf([&] { StoredAgain = Storing(Bytes, Known).Stored; }));
+      Write = std::min(Write, timeOf([&] { writeAlone(Bytes, Stored); }));
+      Hash = std::min(
+          Hash, timeOf([&] {
+            volatile uint64_t Sum = 0;
+            for (size_t At = 0; At != Bytes.size(); At += MNEME_SNAPSHOT_PAGE)
+              Sum =
+                  Sum + mneme::digestOfPage(&Bytes[At], MNEME_SNAPSHOT_PAGE).A;
+          }));
+      sys::fs::remove(Folder + "/" + mneme::pageFileName(First->Pages.id()));
+    }
+    double GB = Bytes.size() * 1e-9;
+    double PagesPerSecond = Bytes.size() / double(MNEME_SNAPSHOT_PAGE) / Store;
+    Cases.push_back(
+        json::Object{{"data", Kind},
+                     {"hash_gb_per_s_one_core", GB / Hash},
+                     {"zstd_gb_per_s", GB / Zstd},
+                     {"write_of_stored_s", Write},
+                     {"store_gb_per_s", GB / Store},
+                     {"store_pages_per_s", PagesPerSecond},
+                     {"store_known_gb_per_s", GB / Again},
+                     {"raw_bytes", Bytes.size()},
+                     {"zstd_bytes", Packed},
+                     {"stored_bytes", Stored},
+                     {"stored_bytes_known", StoredAgain},
+                     {"store_of_zstd", Zstd / Store},
+                     {"store_of_zstd_and_write", (Zstd + Write) / Store}});
+  }
+  outs() << formatv("{0:2}\n",
+                    json::Value(json::Object{{"mib", unsigned(MiB)},
+                                             {"cases", std::move(Cases)}}));
+}
