@@ -40,6 +40,7 @@ enum {
   AttributeMultiprocessors = 16,
   AttributeMajor = 75,
   AttributeMinor = 76,
+  AttributePageableMemoryAccess = 88,
   AttributeConcurrentManagedAccess = 89,
 };
 
@@ -62,7 +63,8 @@ static std::string versionText(int V) {
 std::string Session::bindTo(CUcontext C, const CudaRuntime &R) {
   CUresult E = Driver->CtxGetDevice(&Device);
   char Name[128] = {};
-  int Major = 0, Minor = 0, Processors = 0, Version = 0, Shared = 0;
+  int Major = 0, Minor = 0, Processors = 0, Version = 0, Shared = 0,
+      Pageable = 0;
   if (!E)
     E = Driver->DeviceGetName(Name, sizeof(Name) - 1, Device);
   if (!E)
@@ -76,12 +78,16 @@ std::string Session::bindTo(CUcontext C, const CudaRuntime &R) {
     E = Driver->DeviceGetAttribute(&Shared, AttributeConcurrentManagedAccess,
                                    Device);
   if (!E)
+    E = Driver->DeviceGetAttribute(&Pageable, AttributePageableMemoryAccess,
+                                   Device);
+  if (!E)
     E = Driver->DriverGetVersion(&Version);
   if (E)
     return "cannot ask the device what it is: " + Driver->describe(E);
   Context = C;
   Multiprocessors = Processors;
   ManagedIsShared = Shared;
+  ReadsHost = Pageable;
   Facts.Name = Name;
   Facts.Arch = "sm_" + std::to_string(Major * 10 + Minor);
   Facts.Driver = versionText(Version);

@@ -318,6 +318,7 @@ private:
   std::map<uint64_t, ForeignMemory> Foreign;
   /// The device reads managed memory whatever the host does.
   bool ManagedIsShared = false;
+  bool ReadsHost = false; ///< Kernels may read all memory of the host.
   /// Addresses that variables have in recordings. No memory.
   AddressMap Homes{{512, 0}};
   Annotations Notes;

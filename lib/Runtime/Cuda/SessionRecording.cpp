@@ -18,6 +18,7 @@
 #include <cstring>
 #include <set>
 #include <signal.h>
+#include <sys/mman.h>
 
 using namespace mneme;
 
@@ -66,6 +67,13 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
   return record(T, L, Id, Original, Closure);
 }
 
+/// Whether something is mapped there in this process.
+static bool isHostMemory(uint64_t Address) {
+  unsigned char Resident;
+  void *Page = reinterpret_cast<void *>(Address & ~uint64_t(4095));
+  return !mincore(Page, 1, &Resident);
+}
+
 std::string Session::findObstacle(const Target &T, const Launch &L) {
   constexpr int PointerMemoryType = 2;
   if (L.Obstacle)
@@ -91,7 +99,18 @@ std::string Session::findObstacle(const Target &T, const Launch &L) {
         !Driver->PointerGetAttribute(&Type, PointerMemoryType, V))
       Obstacle = "an argument points to memory that cannot be recorded";
   });
-  return Obstacle;
+  if (!Obstacle.empty() || !ReadsHost)
+    return Obstacle;
+  for (size_t I = 0; I != T.K.Args.size(); ++I) {
+    if (T.K.Args[I].Kind != MNEME_ARG_POINTER || T.K.Args[I].Size != 8)
+      continue;
+    uint64_t V;
+    memcpy(&V, L.Args[I], sizeof(V));
+    if (!isOurs(reinterpret_cast<void *>(V)) && !findForeign(V) &&
+        isHostMemory(V))
+      return "an argument points to memory of the host that CUDA does not know";
+  }
+  return "";
 }
 
 /// Finds all memory that a launch may use, in the order of its addresses.

@@ -12,7 +12,8 @@
 // ERR-DAG: warning: kernel '_Z9elsewherePi' is not recorded: launched on another device than the first that was used
 // ERR-DAG: warning: kernel '_Z8private_Pi' is not recorded: variable '_ZL7Private' is known to the device's code alone
 // ERR-DAG: warning: kernel '_Z8indirectPPi' is not recorded: memory points to memory that cannot be recorded
-// ERR: 9 launches seen, 2 recorded, 7 skipped
+// ERR-DAG: warning: kernel '_Z8pageablePi' is not recorded: an argument points to memory of the host that CUDA does not know
+// ERR: 10 launches seen, 2 recorded, 8 skipped
 // ERR-DAG: 1 skipped: captured into a graph
 // ERR-DAG: 2 skipped: an argument points to memory that cannot be recorded
 // ERR-DAG: 1 skipped: memory points to memory that cannot be recorded
@@ -37,6 +38,7 @@ __global__ void captured(int *P) { ++*P; }
 __global__ void foreign(int *P) { ++*P; }
 __global__ void inside(Pair P) { ++*P.B; }
 __global__ void indirect(int **P) { ++**P; }
+__global__ void pageable(int *P) { ++*P; }
 __global__ void cluster(int *P) { ++*P; }
 __global__ void together(int *P) { ++P[blockIdx.x]; }
 __global__ void elsewhere(int *P) { ++*P; }
@@ -82,6 +84,10 @@ int main() {
   OK(cudaLaunchKernelEx(&C, together, D));
 
   private_<<<1, 1>>>(D);
+  static int OnHost;
+  pageable<<<1, 1>>>(&OnHost);
+  OK(cudaDeviceSynchronize());
+  CHECK(OnHost == 1);
 
   OK(cudaSetDevice(1));
   OK(cudaMalloc(&Second, 4));

@@ -426,6 +426,7 @@ static int getDeviceAttribute(int Attribute) {
   case 31: // CONCURRENT_KERNELS
   case 41: // UNIFIED_ADDRESSING
   case 83: // MANAGED_MEMORY
+  case 88: // PAGEABLE_MEMORY_ACCESS
   case 89: // CONCURRENT_MANAGED_ACCESS
   case 91: // CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
   case 95: // COOPERATIVE_LAUNCH
