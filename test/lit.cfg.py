@@ -89,7 +89,7 @@ if have_clang and have_cuda:
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
 # What programs are built with, besides clang and Ninja.
-for builder in ["make", "ccache", "clang-14"]:
+for builder in ["make", "ccache", "g++", "clang-14"]:
     if shutil.which(builder):
         config.available_features.add(builder)
 if shutil.which("nvdisasm", path=config.environment["PATH"]):
