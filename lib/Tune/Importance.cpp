@@ -58,8 +58,7 @@ static std::vector<Forest::Example> makeExamples(const SearchSpace &Space,
 /// How wrong the forest is about the example.
 static double getLoss(const Forest &F, const Forest::Example &E,
                       ArrayRef<float> Features) {
-  std::vector<uint32_t> Leaves;
-  double Miss = F.predict(Features, Leaves) - E.Good;
+  double Miss = F.predict(F.findLeaves(Features)) - E.Good;
   return Miss * Miss;
 }
 

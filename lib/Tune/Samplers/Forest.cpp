@@ -160,10 +160,9 @@ Forest::Forest(unsigned NumTrees, std::vector<bool> Categorical,
     B.growTree();
 }
 
-double Forest::predict(ArrayRef<float> Features,
-                       std::vector<uint32_t> &Leaves) const {
-  Leaves.clear();
-  double Sum = 0;
+std::vector<uint32_t> Forest::findLeaves(ArrayRef<float> Features) const {
+  std::vector<uint32_t> Leaves;
+  Leaves.reserve(Roots.size());
   for (uint32_t Root : Roots) {
     uint32_t I = Root;
     while (Nodes[I].Left) {
@@ -173,9 +172,23 @@ double Forest::predict(ArrayRef<float> Features,
       I = N.Left + !Left;
     }
     Leaves.push_back(I);
-    Sum += Nodes[I].Good;
   }
-  return Sum / Roots.size();
+  return Leaves;
+}
+
+double Forest::predict(ArrayRef<uint32_t> Leaves) const {
+  double Sum = 0;
+  for (uint32_t Leaf : Leaves)
+    Sum += Nodes[Leaf].Good;
+  return Sum / Leaves.size();
+}
+
+double Forest::predict(ArrayRef<uint32_t> Leaves,
+                       ArrayRef<unsigned> Trees) const {
+  double Sum = 0;
+  for (unsigned Tree : Trees)
+    Sum += Nodes[Leaves[Tree]].Good;
+  return Sum / Trees.size();
 }
 
 double Forest::similarity(ArrayRef<uint32_t> LeavesA,

@@ -38,8 +38,12 @@ public:
   Forest(unsigned NumTrees, std::vector<bool> Categorical,
          ArrayRef<Example> Examples, std::mt19937_64 &Random);
 
-  /// How likely \p Features are good; \p Leaves gets the leaf of each tree.
-  double predict(ArrayRef<float> Features, std::vector<uint32_t> &Leaves) const;
+  /// The leaf of each tree.
+  std::vector<uint32_t> findLeaves(ArrayRef<float> Features) const;
+  /// How likely what has these leaves is good, to all trees.
+  double predict(ArrayRef<uint32_t> Leaves) const;
+  /// To some of them, by number; one may be there more than once.
+  double predict(ArrayRef<uint32_t> Leaves, ArrayRef<unsigned> Trees) const;
   /// In how large a part of the trees are both in one leaf?
   static double similarity(ArrayRef<uint32_t> LeavesA,
                            ArrayRef<uint32_t> LeavesB);

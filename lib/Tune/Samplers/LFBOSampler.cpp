@@ -17,6 +17,7 @@
 #include "SamplerSupport.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <numeric>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -31,19 +32,29 @@ static constexpr size_t LateTrials = 200;
 /// one dimension, points two steps away, and valid points from anywhere.
 static constexpr size_t NumBest = 5;
 static constexpr unsigned MaxValues = 16; ///< Of one dimension of one point.
-static constexpr unsigned NumTwoSteps = 20; ///< Of each.
+static constexpr unsigned NumTwoSteps = 40; ///< Of each.
 static constexpr unsigned NumAnywhere = 200;
+/// The forest sees the products of each two of so many integer parameters,
+/// those that come first. More would hide what else there is.
+static constexpr size_t MaxFactors = 8;
 /// Of points that are asked for this share is random.
 static constexpr double Epsilon = 0.1;
 /// How much being in the same leaves as a point that is asked for or runs
 /// counts against a candidate.
-static constexpr double SimilarityPenalty = 0.75;
+static constexpr double SimilarityPenalty = 0.1;
+/// One point listens to all trees; those beside it to this share of them, drawn
+/// anew for each: forests that could have been as well.
+static constexpr double ListenedShare = 0.5;
 
 namespace {
 class LFBOSampler : public Sampler {
 public:
   explicit LFBOSampler(const SamplerContext &Context)
-      : Sampler(Context), Start(Context, NumStart), Unseen(Context) {}
+      : Sampler(Context), Start(Context, NumStart), Unseen(Context) {
+    for (auto [I, D] : enumerate(Context.Space.dimensions()))
+      if (isInteger(D) && Factors.size() != MaxFactors)
+        Factors.push_back(I);
+  }
 
   Expected<std::vector<Point>> ask(unsigned N) override {
     RandomEngine Random = makeRandom();
@@ -63,16 +74,23 @@ public:
 private:
   StartPoints Start;
   UnseenPoints Unseen;
+  SmallVector<unsigned> Factors; ///< Dimensions.
+
+  bool isInteger(const Dimension &D) const {
+    return D.Kind == Dimension::Ordered && !D.Decision &&
+           Context.Space.study().Parameters[D.Parameter].Kind ==
+               Parameter::Int;
+  }
 
   struct Candidate {
     Point P;
-    double Score = 0;
     std::vector<uint32_t> Leaves;
+    double Penalty = 0;
+    double Score = 0; ///< To the trees that are listened to.
   };
 
   std::vector<float> encode(const Point &P) const;
-  Forest learn(const Observations &History, ArrayRef<size_t> Ranked,
-               RandomEngine &Random) const;
+  Forest learn(const Observations &History, RandomEngine &Random) const;
   std::vector<Candidate> findCandidates(const Batch &B,
                                         const Observations &History,
                                         ArrayRef<size_t> Ranked,
@@ -82,9 +100,29 @@ private:
 };
 } // namespace
 
-/// What does not matter has a value of its own, below all others.
+/// The logarithm of an integer parameter's value; unset where it has none.
+static std::optional<float> getLog(const SearchSpace &Space, const Point &P,
+                                   unsigned Dim) {
+  if (!Space.isActive(P, Dim))
+    return std::nullopt;
+  Value V = Space.dimensionValue(Dim, P[Dim]);
+  const int64_t *N = std::get_if<int64_t>(&V);
+  if (!N || *N <= 0)
+    return std::nullopt;
+  return std::log2(static_cast<float>(*N));
+}
+
+/// What does not matter has a value of its own, below all others. Threads of a
+/// block, elements of a tile and work of a thread are products: what depends on
+/// one is a single split there, and many along its factors.
 std::vector<float> LFBOSampler::encode(const Point &P) const {
   std::vector<float> Features;
+  std::vector<std::optional<float>> Logs;
+  for (unsigned Dim : Factors)
+    Logs.push_back(getLog(Context.Space, P, Dim));
+  for (size_t I = 0; I != Logs.size(); ++I)
+    for (size_t J = 0; J != I; ++J)
+      Features.push_back(Logs[I] && Logs[J] ? *Logs[I] + *Logs[J] : -1);
   for (auto [I, D] : enumerate(Context.Space.dimensions())) {
     if (!Context.Space.isActive(P, I))
       Features.push_back(-1);
@@ -94,13 +132,20 @@ std::vector<float> LFBOSampler::encode(const Point &P) const {
   return Features;
 }
 
-Forest LFBOSampler::learn(const Observations &History, ArrayRef<size_t> Ranked,
+Forest LFBOSampler::learn(const Observations &History,
                           RandomEngine &Random) const {
   double Share = History.Done.size() > LateTrials ? LateGoodShare : GoodShare;
+  // Of all that did not fail: were equal code counted once, few codes in many
+  // trials would all be good.
+  std::vector<double> Scores;
+  for (const Observation &O : History.Done)
+    if (!O.failed())
+      Scores.push_back(O.Score);
+  llvm::sort(Scores);
   size_t NumGood = std::ceil(Share * History.Done.size());
-  NumGood = std::clamp<size_t>(NumGood, 1, Ranked.size());
-  double Threshold = History.Done[Ranked[NumGood - 1]].Score;
-  double Best = History.Done[Ranked.front()].Score;
+  NumGood = std::clamp<size_t>(NumGood, 1, Scores.size());
+  double Threshold = Scores[NumGood - 1];
+  double Best = Scores.front();
 
   // A good one weighs as much as it is better than the threshold; the one at
   // the threshold still a little.
@@ -116,7 +161,8 @@ Forest LFBOSampler::learn(const Observations &History, ArrayRef<size_t> Ranked,
   for (Forest::Example &E : Examples)
     E.Weight /= E.Good ? Good : Bad;
 
-  std::vector<bool> Categorical;
+  // The products come first.
+  std::vector<bool> Categorical(Factors.size() * (Factors.size() - 1) / 2);
   for (const Dimension &D : Context.Space.dimensions())
     Categorical.push_back(D.Kind == Dimension::Categorical);
   return Forest(NumTrees, std::move(Categorical), Examples, Random);
@@ -130,7 +176,7 @@ LFBOSampler::findCandidates(const Batch &B, const Observations &History,
   DenseSet<uint64_t> Seen;
   auto Add = [&](std::optional<Point> P) {
     if (P && B.isNew(*P) && Seen.insert(Context.Space.digest(*P)).second)
-      Candidates.push_back({std::move(*P)});
+      Candidates.emplace_back().P = std::move(*P);
   };
   for (size_t I : Ranked.take_front(NumBest)) {
     const Point &P = History.Done[I].T->P;
@@ -148,25 +194,36 @@ LFBOSampler::findCandidates(const Batch &B, const Observations &History,
   return Candidates;
 }
 
+/// The trees that a point listens to which others are beside.
+static std::vector<unsigned> drawTrees(RandomEngine &Random) {
+  std::vector<unsigned> Trees;
+  for (unsigned K = 0; K != unsigned(ListenedShare * NumTrees); ++K)
+    Trees.push_back(randomBelow(Random, NumTrees));
+  return Trees;
+}
+
 void LFBOSampler::fill(Batch &B, const Observations &History,
                        ArrayRef<size_t> Ranked, RandomEngine &Random) {
-  Forest F = learn(History, Ranked, Random);
+  Forest F = learn(History, Random);
   std::vector<Candidate> Candidates =
       findCandidates(B, History, Ranked, Random);
   for (Candidate &C : Candidates)
-    C.Score = F.predict(encode(C.P), C.Leaves);
+    C.Leaves = F.findLeaves(encode(C.P));
 
+  bool IsAlone = true;
   auto Penalize = [&](const Point &P) {
-    std::vector<uint32_t> Leaves;
-    F.predict(encode(P), Leaves);
+    IsAlone = false;
+    std::vector<uint32_t> Leaves = F.findLeaves(encode(P));
     for (Candidate &C : Candidates)
-      C.Score -= SimilarityPenalty * Forest::similarity(C.Leaves, Leaves);
+      C.Penalty += SimilarityPenalty * Forest::similarity(C.Leaves, Leaves);
   };
   for (const Trial *T : History.Running)
     Penalize(T->P);
   for (const Point &P : B.points())
     Penalize(P);
 
+  std::vector<unsigned> AllTrees(NumTrees);
+  std::iota(AllTrees.begin(), AllTrees.end(), 0);
   while (!B.isFull()) {
     if (randomUnit(Random) < Epsilon)
       if (std::optional<Point> P = Unseen.draw(B, Random)) {
@@ -174,12 +231,15 @@ void LFBOSampler::fill(Batch &B, const Observations &History,
         Penalize(*P);
         continue;
       }
+    if (Candidates.empty())
+      return;
+    std::vector<unsigned> Trees = IsAlone ? AllTrees : drawTrees(Random);
+    for (Candidate &C : Candidates)
+      C.Score = F.predict(C.Leaves, Trees) - C.Penalty;
     auto Best = llvm::max_element(
         Candidates, [](const Candidate &X, const Candidate &Y) {
           return X.Score < Y.Score;
         });
-    if (Best == Candidates.end())
-      return;
     Point P = std::move(Best->P);
     Candidates.erase(Best);
     // A random one may have been the same.

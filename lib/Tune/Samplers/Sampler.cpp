@@ -76,7 +76,7 @@ std::vector<uint64_t> mneme::getParetoFront(ArrayRef<Trial> Trials,
   std::vector<const Trial *> Complete;
   for (const Trial &T : Trials)
     if (T.State == TrialState::Complete && T.Kind != TrialKind::Canary &&
-        !T.DuplicateOf && T.Values.size() == Directions.size())
+        !T.DuplicateOf && !T.Suspect && T.Values.size() == Directions.size())
       Complete.push_back(&T);
   // In this order what dominates a trial comes before it.
   llvm::stable_sort(Complete, [&](const Trial *A, const Trial *B) {

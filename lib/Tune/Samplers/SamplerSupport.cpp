@@ -62,6 +62,8 @@ Observations::Observations(const SamplerContext &Context) {
       Running.push_back(&T);
       continue;
     }
+    if (T.Suspect)
+      continue;
     std::vector<double> Y = getMinimized(T, Context.Directions);
     double Score =
         Y.empty() ? std::numeric_limits<double>::infinity() : Y.front();

@@ -32,7 +32,7 @@ template <typename T> void shuffle(std::vector<T> &V, RandomEngine &Random) {
     std::swap(V[I - 1], V[randomBelow(Random, I)]);
 }
 
-/// A finished trial, without canaries.
+/// A finished trial that is neither a canary nor suspect.
 struct Observation {
   const Trial *T;
   /// With signs, so that less is better. Empty: failed.

@@ -15,8 +15,7 @@ using namespace llvm::mneme;
 namespace {
 
 double predict(const Forest &F, ArrayRef<float> Features) {
-  std::vector<uint32_t> Leaves;
-  return F.predict(Features, Leaves);
+  return F.predict(F.findLeaves(Features));
 }
 
 TEST(Forest, LearnsAnInteraction) {
@@ -75,12 +74,27 @@ TEST(Forest, SimilarPointsShareLeaves) {
     Examples.push_back({{float(I)}, I % 10 < 5, 1});
   std::mt19937_64 Random(1);
   Forest F(30, {false}, Examples, Random);
-  std::vector<uint32_t> A, B, C;
-  F.predict({21}, A);
-  F.predict({22}, B);
-  F.predict({27}, C);
+  std::vector<uint32_t> A = F.findLeaves({21});
+  std::vector<uint32_t> B = F.findLeaves({22});
+  std::vector<uint32_t> C = F.findLeaves({27});
   EXPECT_EQ(Forest::similarity(A, A), 1);
   EXPECT_GT(Forest::similarity(A, B), Forest::similarity(A, C));
+}
+
+TEST(Forest, SomeTreesHaveTheirOwnOpinion) {
+  std::vector<Forest::Example> Examples;
+  for (int I = 0; I != 100; ++I)
+    Examples.push_back({{float(I)}, I % 10 < 5, 1});
+  std::mt19937_64 Random(1);
+  Forest F(3, {false}, Examples, Random);
+  for (float X : {4, 5, 6}) {
+    std::vector<uint32_t> Leaves = F.findLeaves({X});
+    double Sum = 0;
+    for (unsigned Tree : {0, 1, 2})
+      Sum += F.predict(Leaves, {Tree});
+    EXPECT_DOUBLE_EQ(Sum / 3, F.predict(Leaves));
+    EXPECT_DOUBLE_EQ(F.predict(Leaves, {0, 0, 1, 1, 2, 2}), F.predict(Leaves));
+  }
 }
 
 TEST(Forest, OneExampleIsEnough) {

@@ -12,6 +12,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -337,6 +338,119 @@ static Landscape makePasses() {
               });
 }
 
+static Landscape makeReduction() {
+  StudyBuilder B;
+  B.choice("combine", {"'tree'", "'shuffle'", "'atomic'"})
+      .range("block", "32", "1024", "32")
+      .range("items", "1", "32")
+      .log()
+      .range("vector", "1", "4")
+      .log()
+      .range("unroll", "0", "8");
+  return make("reduction", "three ways to combine; only one has a long tail", B,
+              [](const StringMap<Value> &V) -> Outcome {
+                Get G{V};
+                StringRef Combine = G.text("combine");
+                double Block = G.integer("block"), Items = G.integer("items");
+                double Vector = G.integer("vector");
+                double Unroll = G.integer("unroll");
+                double Registers = 16 + 2 * Vector * (1 + Unroll);
+                double Warps = residentWarps(Block, Registers, Block * 4);
+                // The compiler gives up.
+                if (Warps == 0 || Unroll * Vector > 28)
+                  return {};
+                double Blocks = ceilDiv(1 << 24, Block * Items * Vector);
+                double Bytes = Warps * Vector * (1 + std::min(Unroll, Items));
+                double Read = 60 * (1 + 40 / Bytes);
+                if (Unroll > 0 && int(Items) % int(Unroll))
+                  Read *= 1.04; // What is left over.
+                double Steps = std::log2(Block);
+                double Merge = Combine == "tree"      ? 1.5 * Steps
+                               : Combine == "shuffle" ? 5 + 0.5 * Steps
+                                                      : 2 + Block / 100;
+                double Last = Combine == "atomic" ? Blocks / 4000 : 9;
+                double Time = Read + Merge * 20 / std::sqrt(Items) + Last +
+                              Blocks / 3000;
+                return {{Time * ruggedness(0.01, {Block, Items, Vector, Unroll,
+                                                  double(Combine.size())})},
+                        ""};
+              });
+}
+
+static Landscape makeSkewed() {
+  StudyBuilder B;
+  B.range("block.x", "8", "256").log();
+  B.range("block.y", "1", "32").log();
+  B.range("tile.x", "1", "8")
+      .range("tile.y", "1", "8")
+      .range("prefetch", "0", "3")
+      .require("block.x * block.y >= 32 && block.x * block.y <= 512");
+  return make("skewed", "a narrow valley along which two sizes rise and fall",
+              B, [](const StringMap<Value> &V) -> Outcome {
+                Get G{V};
+                double X = G.integer("block.x"), Y = G.integer("block.y");
+                double TX = G.integer("tile.x"), TY = G.integer("tile.y");
+                double Prefetch = G.integer("prefetch");
+                // Lines fit together with cache lines and pages.
+                double Width = std::fabs(std::log2(X * TX / 192));
+                double Height = std::fabs(std::log2(Y * TY / 20));
+                double Registers = 18 + 4 * TX * TY + 12 * Prefetch;
+                if (Registers > 255)
+                  return {};
+                double Warps = residentWarps(X * Y, Registers, 0);
+                double Late = 1 + 2.5 * std::exp(-Warps * (1 + Prefetch) / 14);
+                double Time = (30 + 14 * Width + 9 * Height * (1 + Width)) *
+                              Late * (1 + 0.2 / (TX * TY));
+                return {{Time *
+                         ruggedness(0.01, {X, Y, TX, TY, Prefetch})},
+                        ""};
+              });
+}
+
+Landscape mneme::makeOrder() {
+  StudyBuilder B;
+  B.pipeline("passes", "function(mem2reg?,seq<2..5>(early-cse|gvn|licm|"
+                       "instcombine|reassociate),simplifycfg?)")
+      .range("threshold", "0", "3");
+  return make(
+      "order", "what a pass gains depends on those before it", B,
+      [](const StringMap<Value> &V) -> Outcome {
+        Get G{V};
+        StringRef Pipeline = G.text("passes");
+        double Threshold = G.integer("threshold");
+        double Time = 120;
+        bool Promoted = false;
+        std::map<StringRef, unsigned> Runs;
+        StringRef Last;
+        Pipeline.consume_front("function(");
+        SmallVector<StringRef> Passes;
+        Pipeline.drop_back().split(Passes, ',');
+        for (StringRef P : Passes) {
+          double Gain = 0;
+          if (P == "mem2reg")
+            Promoted = true, Gain = 3;
+          else if (P == "simplifycfg")
+            Gain = Last == "instcombine" ? 6 : 2;
+          else if (P == "early-cse")
+            Gain = Last == "reassociate" ? 9 : 5;
+          else if (P == "gvn")
+            Gain = (Promoted ? 10 : 2) + (Runs.count("early-cse") ? -3 : 2);
+          else if (P == "licm")
+            Gain = Runs.count("gvn") ? 9 + Threshold : 4 - Threshold;
+          else if (P == "instcombine")
+            Gain = Last == "licm" ? 8 : 3;
+          else
+            Gain = Runs.count("instcombine") ? 4 : -1;
+          // Again there is less to be done.
+          Time -= Gain / (1 << 2 * Runs[P]++);
+          Last = P;
+        }
+        if (Runs["reassociate"] > 2)
+          return {};
+        return {{Time}, ""};
+      });
+}
+
 std::vector<Landscape> mneme::makeLandscapes() {
   std::vector<Landscape> L;
   L.push_back(makeStencil());
@@ -346,6 +460,8 @@ std::vector<Landscape> mneme::makeLandscapes() {
   L.push_back(makeConditional());
   L.push_back(makeFlags());
   L.push_back(makePasses());
+  L.push_back(makeReduction());
+  L.push_back(makeSkewed());
   return L;
 }
 

@@ -444,6 +444,25 @@ TEST_F(FileSampler, NeedsAFile) {
               HasSubstr("No such file or directory"));
 }
 
+TEST(Observations, AreWithoutSuspects) {
+  StudyBuilder B;
+  B.range("a", "0", "9");
+  Landscape L = makeLandscape(B, [](const StringMap<Value> &V) {
+    return get(V, "a");
+  });
+  SimulatedStudy Study(L, 0);
+  for (unsigned I = 0; I != 10; ++I) {
+    Study.begin({double(I)});
+    Study.finish(I);
+    Study.History[I].Suspect = I < 4;
+  }
+  Observations O(Study.Context);
+  ASSERT_EQ(O.Done.size(), 6u);
+  EXPECT_EQ(O.Done[O.ranked().front()].T->Number, 4u);
+  EXPECT_EQ(getParetoFront(Study.History, L.Directions),
+            std::vector<uint64_t>({4}));
+}
+
 TEST(Observations, AreThinnedToTheBestAndSomeOfAllTimes) {
   Landscape L = makeReal();
   SimulatedStudy Study(L, 0);

@@ -35,6 +35,8 @@ static cl::opt<unsigned> Seeds("seeds", cl::init(15),
                                cl::desc("Runs to take the median of"));
 static cl::opt<unsigned> BatchSize("batch", cl::init(1),
                                    cl::desc("Points asked for at once"));
+static cl::opt<double> Within("within", cl::init(0.99),
+                              cl::desc("Also how many runs come so near"));
 static cl::opt<bool> Time("time", cl::desc("Also milliseconds a trial"));
 
 static double median(std::vector<double> V) {
@@ -52,7 +54,9 @@ int main(int argc, char **argv) {
     for (unsigned N : {50, 100, 200})
       At.push_back(N);
 
-  for (const Landscape &L : makeLandscapes()) {
+  std::vector<Landscape> Landscapes = makeLandscapes();
+  Landscapes.push_back(makeOrder());
+  for (const Landscape &L : Landscapes) {
     if (!Names.empty() && !is_contained(Names, L.Name))
       continue;
     std::vector<Point> Points = L.points();
@@ -92,6 +96,9 @@ int main(int argc, char **argv) {
       outs() << "  " << Name;
       for (unsigned N : At)
         outs() << "  " << N << ": " << format("%.3f", median(Ratios[N]));
+      unsigned Near = llvm::count_if(
+          Ratios.rbegin()->second, [](double R) { return R >= Within; });
+      outs() << "  near: " << Near << " of " << Seeds;
       if (Time)
         outs() << format("  %.2f ms", Seconds * 1000 / Seeds);
       outs() << '\n';

@@ -72,8 +72,8 @@ void listSamplers(raw_ostream &OS);
 /// Is \p A better than \p B in all objectives, or in some and equal in others?
 bool dominates(ArrayRef<double> A, ArrayRef<double> B,
                ArrayRef<Direction> Directions);
-/// Numbers of the trials that no other one dominates, complete ones only, of
-/// equal code only the first.
+/// Numbers of the trials that no other one dominates, complete ones only that
+/// are not suspect, of equal code only the first.
 std::vector<uint64_t> getParetoFront(ArrayRef<Trial> Trials,
                                      ArrayRef<Direction> Directions);
 
