@@ -69,7 +69,7 @@ examples examples-static -DCMAKE_CXX_FLAGS=--no-offload-new-driver \
 # Programs of the tests that check themselves, whatever the GPU.
 rm -rf "$work/memory"
 mkdir -p "$work/memory"
-for name in pools host-memory; do
+for name in pools host-memory code-addresses; do
   clang=(clang++-22 -O2 --cuda-path="$CUDA_PATH" --offload-arch=sm_90 -Wno-unknown-cuda-version
     -isystem "$CUDA_PATH/include/cccl" -fpass-plugin="$BUILD/lib/MnemePass.so"
     "$ROOT/test/Runtime/Cuda/$name.cu")
