@@ -155,8 +155,8 @@ static Value getCxxFlags(StringRef Prefix) {
   Value Plugin = getPlugin(Prefix);
   if (!Plugin)
     return Plugin.takeError();
-  // ccache and sccache look into the file of -fplugin, which has no other
-  // effect, but not of -fpass-plugin.
+  // ccache looks into the file of -fplugin, which has no other effect, but not
+  // into that of -fpass-plugin.
   return quoteAll({"-fplugin=" + *Plugin, "-fpass-plugin=" + *Plugin,
                    "-I" + below(Prefix, "include")});
 }

@@ -160,8 +160,8 @@ function(_mneme_check_version target lang)
 endfunction()
 
 function(_mneme_instrument_language target lang plugin)
-  # A new pass must not find the objects of an old one: ccache and sccache look into
-  # the file of -fplugin, which has no other effect, but not of -fpass-plugin.
+  # A new pass must not find the objects of an old one: ccache looks into the file of
+  # -fplugin, which has no other effect, but not into that of -fpass-plugin.
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:${lang}>:-fplugin=${plugin};-fpass-plugin=${plugin}>")
   get_target_property(sources ${target} SOURCES)
