@@ -2,7 +2,7 @@
 //
 // REQUIRES: cuda-toolkit, device-host
 // RUN: %cuda_cc -O1 --offload-arch=sm_80 %s -o %t
-// RUN: llvm-mneme-record --device=host -o %t.rec -- %t | FileCheck %s
+// RUN: rm -rf %t.rec && llvm-mneme-record --device=host -o %t.rec -- %t | FileCheck %s
 // RUN: llvm-mneme-record list-kernels %t | FileCheck %s --check-prefix=LIST
 // LIST-DAG: sm_80
 // LIST-DAG: sm_90
