@@ -300,14 +300,18 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
   return true;
 }
 
+void Recorder::addReasons(const std::map<std::string, uint64_t> &Why) {
+  for (const auto &[Reason, Times] : Why)
+    Reasons[Reason] += Times;
+}
+
 Error Recorder::addSummary(const ProcessSummary &S) {
   ++Reports;
   Seen += S.Seen;
   Recorded += S.Recorded;
   Skipped += S.Skipped;
   RecordTime += S.Nanoseconds;
-  for (const auto &[Reason, Times] : S.Reasons)
-    Reasons[Reason] += Times;
+  addReasons(S.Reasons);
   Error Result = Error::success();
   for (const ProcessSummary::Kernel &K : S.Kernels) {
     Rows[{K.Name, K.StaticHash}].Launches += K.Occurrences;

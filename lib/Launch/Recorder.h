@@ -103,6 +103,8 @@ public:
                            StringRef Epilogue);
   /// Adds the launches that were not recorded to Occurrences.
   Error addSummary(const ProcessSummary &S);
+  /// Adds why launches of a process that gave no summary are not there.
+  void addReasons(const std::map<std::string, uint64_t> &Why);
   void addProcess() { ++Processes; }
   void addCompilation(uint64_t Nanoseconds) { CompileTime += Nanoseconds; }
 

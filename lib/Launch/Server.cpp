@@ -117,6 +117,7 @@ bool Server::serve() {
     ProcessSummary S;
     if (IsOver)
       store(*C, S);
+    Records.addReasons(S.Reasons);
     return IsOver;
   });
   return Busy;
