@@ -327,7 +327,8 @@ json::Value mneme::toJSON(const BufferReport &R) {
       {"norm_error",
        S.NormError ? numberToJSON(*S.NormError) : json::Value(nullptr)},
       {"reproducible", R.Reproducible},
-      {"digest", R.Digest.empty() ? json::Value(nullptr) : json::Value(R.Digest)}};
+      {"digest",
+       R.Digest.empty() ? json::Value(nullptr) : json::Value(R.Digest)}};
   O["expected"] = S.First ? json::Value(S.Expected) : json::Value(nullptr);
   O["actual"] = S.First ? json::Value(S.Actual) : json::Value(nullptr);
   return O;
