@@ -38,6 +38,52 @@ Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
   return Error::success();
 }
 
+namespace {
+struct ExportName {
+  StringRef Format, Extension;
+};
+} // namespace
+static constexpr ExportName ExportNames[] = {
+#define EXPORT(Name, Extension, Function, What, Description) {Name, Extension},
+#include "llvm/Mneme/Tune/Exports.def"
+};
+
+/// Those that are asked for, and those that the folder has of an earlier run:
+/// not to be left as if they were of this one.
+static std::vector<TuneOptions::Export> getExports(const TuneOptions &O,
+                                                   StringRef Dir) {
+  std::vector<TuneOptions::Export> Exports = O.Exports;
+  for (const ExportName &N : ExportNames)
+    if (sys::fs::exists(inFolder(Dir, ("study." + N.Extension).str())) &&
+        none_of(Exports, [&](const TuneOptions::Export &X) {
+          return X.Format == N.Format && X.Path.empty();
+        }))
+      Exports.push_back({N.Format.str(), ""});
+  return Exports;
+}
+
+/// What was written of an earlier winner is none any more.
+static Error sayNoWinner(const TuneOptions::Export &X, StringRef Path) {
+  printNote("there is no winner to export for " + X.Format);
+  if (!X.Path.empty()) {
+    if (sys::fs::exists(Path))
+      printNote("'" + Path + "' is left as it was: not of this study's end");
+    return Error::success();
+  }
+  if (std::error_code EC = sys::fs::remove(Path))
+    return createFileError(Path, EC);
+  return Error::success();
+}
+
+Error mneme::writeSummary(const TuneOptions &O, StringRef Dir,
+                          const StudyRecord &R) {
+  if (Error E = writeFileAtomically(inFolder(Dir, "summary.json"),
+                                    formatv("{0:2}\n", makeSummary(R)).str()))
+    return E;
+  return O.Report ? writeReport(R, inFolder(Dir, "report.html"))
+                  : Error::success();
+}
+
 Expected<std::vector<std::string>>
 mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
   std::vector<std::string> Written;
@@ -48,26 +94,22 @@ mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
   };
   if (Error E = Add("best.json", writeBest(R, inFolder(Dir, "best.json"))))
     return std::move(E);
-  if (Error E = Add("summary.json",
-                    writeFileAtomically(
-                        inFolder(Dir, "summary.json"),
-                        formatv("{0:2}\n", makeSummary(R)).str())))
+  if (Error E = writeSummary(O, Dir, R))
     return std::move(E);
+  Written.push_back("summary.json");
   if (O.Report)
-    if (Error E =
-            Add("report.html", writeReport(R, inFolder(Dir, "report.html"))))
-      return std::move(E);
-  for (const TuneOptions::Export &X : O.Exports) {
-    if (exportsOnlyWinner(X.Format) && !R.winner()) {
-      printNote("there is no winner to export for " + X.Format);
-      continue;
-    }
+    Written.push_back("report.html");
+  for (const TuneOptions::Export &X : getExports(O, Dir)) {
     std::string Name =
         X.Path.empty() ? "study." + getExportExtension(X.Format)->str()
                        : X.Path;
-    if (Error E = Add(Name, exportStudy(X.Format, R,
-                                        X.Path.empty() ? inFolder(Dir, Name)
-                                                       : X.Path)))
+    std::string Path = X.Path.empty() ? inFolder(Dir, Name) : X.Path;
+    if (exportsOnlyWinner(X.Format) && !R.winner()) {
+      if (Error E = sayNoWinner(X, Path))
+        return std::move(E);
+      continue;
+    }
+    if (Error E = Add(Name, exportStudy(X.Format, R, Path)))
       return std::move(E);
   }
   return Written;

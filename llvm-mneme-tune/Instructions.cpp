@@ -43,17 +43,14 @@ static Expected<InstructionMix> countWith(const ReplayPlan &Plan,
                                            [](ReplayStage) {}));
 }
 
-/// Only of what ran: not where a study on the host asks for no GPU's code.
-static bool canCount(const ReplayPlan &Plan, bool OnHost) {
-  return Triple(Plan.kernel().Triple).isNVPTX() &&
+bool mneme::canCountInstructions(const ReplayPlan &Plan, bool OnHost,
+                                 const StudyRecord &R) {
+  return R.winner() && Triple(Plan.kernel().Triple).isNVPTX() &&
          (!OnHost || Plan.options().Resources);
 }
 
-Error mneme::countInstructions(const ReplayPlan &Plan, bool OnHost,
-                               StudyRecord &R) {
+Error mneme::countInstructions(const ReplayPlan &Plan, StudyRecord &R) {
   const Trial *Winner = R.winner();
-  if (!Winner || !canCount(Plan, OnHost))
-    return Error::success();
   // Before it is compiled for nothing.
   if (Error E = findNvdisasm(Plan.options().CudaPath).takeError())
     return E;

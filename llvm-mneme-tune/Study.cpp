@@ -238,9 +238,26 @@ static void printCommand(raw_ostream &OS, const TunedKernel &K,
   OS << " --config=" << Dir << "/best.json\n";
 }
 
-static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
-                            StringRef Dir, const StudyRecord &R) {
+/// What can still go wrong comes when the results are there.
+static Expected<std::vector<std::string>>
+writeAndCount(const TuneOptions &O, StringRef Dir, const ReplayPlan &Plan,
+              StudyRecord &R, StudyOutcome &Outcome) {
   Expected<std::vector<std::string>> Files = writeResults(O, Dir, R);
+  if (!Files || Interrupts > 1 || !canCountInstructions(Plan, isOnHost(R), R))
+    return Files;
+  if (Error E = countInstructions(Plan, R))
+    Outcome.Notes.push_back("instructions were not counted: " +
+                            toString(std::move(E)));
+  if (Error E = writeSummary(O, Dir, R))
+    return std::move(E);
+  return Files;
+}
+
+static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
+                            StringRef Dir, const ReplayPlan &Plan,
+                            StudyRecord &R, StudyOutcome &Outcome) {
+  Expected<std::vector<std::string>> Files =
+      writeAndCount(O, Dir, Plan, R, Outcome);
   // What was found is said even if it cannot be written.
   if (O.JSON)
     outs() << formatv("{0:2}\n", makeSummary(R));
@@ -316,10 +333,7 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
   if (Error E = Log->sync())
     printWarning(toString(std::move(E)));
   StudyRecord R = makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm);
-  if (Error E = countInstructions(*Farm.plans().front(), isOnHost(R), R))
-    Outcome->Notes.push_back("instructions were not counted: " +
-                             toString(std::move(E)));
-  return report(O, K, Dir, R);
+  return report(O, K, Dir, *Farm.plans().front(), R, *Outcome);
 }
 
 static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,

@@ -111,10 +111,13 @@ json::Object makeIdentity(const TuneOptions &O, const TunedKernel &K,
 /// \returns the exit code.
 Expected<int> runStudy(TuneOptions O);
 
-/// Compiles baseline and winner of an NVIDIA GPU once more and counts their
-/// instructions in \p R, if there is a winner. Errors: why they cannot be
-/// counted; then none are.
-Error countInstructions(const ReplayPlan &Plan, bool OnHost, StudyRecord &R);
+/// Is there a winner, and is it code of an NVIDIA GPU? Only of what ran: not
+/// where a study on the host asks for no GPU's code.
+bool canCountInstructions(const ReplayPlan &Plan, bool OnHost,
+                          const StudyRecord &R);
+/// Compiles baseline and winner once more, in this process, and counts their
+/// instructions in \p R. Errors: why they cannot be counted; then none are.
+Error countInstructions(const ReplayPlan &Plan, StudyRecord &R);
 
 /// Makes the folder; fails if it holds a study that is not to be resumed.
 Error prepareResults(const TuneOptions &O, StringRef Dir);
@@ -122,6 +125,9 @@ Error prepareResults(const TuneOptions &O, StringRef Dir);
 Expected<std::vector<std::string>> writeResults(const TuneOptions &O,
                                                 StringRef Dir,
                                                 const StudyRecord &R);
+
+/// Of these summary.json and the report alone.
+Error writeSummary(const TuneOptions &O, StringRef Dir, const StudyRecord &R);
 
 /// "llvm-mneme-tune: warning: ..." on standard error.
 void printWarning(const Twine &Text);
