@@ -162,6 +162,18 @@ Error LLVMOptionScope::enter(ArrayRef<LLVMOption> Options) {
   return Result;
 }
 
+bool mneme::isLasting(const LLVMOption &O) {
+  static constexpr StringLiteral Known[] = {
+#define LASTING_OPTION(Name) Name,
+#include "llvm/Mneme/Compile/LastingOptions.def"
+  };
+  if (is_contained(Known, O.Name))
+    return true;
+  initializeTargets();
+  const cl::Option *Option = cl::getRegisteredOptions().lookup(O.Name);
+  return Option && isList(*Option);
+}
+
 /// Writes what is wrong, if anything is.
 [[noreturn]] static void checkInChild(ArrayRef<LLVMOption> Options, int FD) {
   LLVMOptionScope Scope;

@@ -61,10 +61,9 @@ Expected<FarmKeys> ReplayBackend::keys(const EvaluationRequest &R) const {
     return V.takeError();
   FarmKeys K;
   K.Compile = R.AppCode ? "app" : getCompileDigest(**V);
-  // LLVM keeps some of its options in force, or has looked at them once and for
-  // all.
   for (const LLVMOption &O : (*V)->options().LLVMOptions)
-    K.Process += toString(O) + "\n";
+    if (isLasting(O))
+      K.Process += toString(O) + "\n";
   K.Launch = printDims((*V)->grid()) + ";" + printDims((*V)->block()) + ";" +
              std::to_string((*V)->sharedMem());
   return K;

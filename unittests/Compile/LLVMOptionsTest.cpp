@@ -130,6 +130,21 @@ TEST(LLVMOptionsTest, LeavesTheCommandLineAlone) {
   Limit.reset();
 }
 
+TEST(LLVMOptionsTest, SomeLast) {
+  for (StringRef Name : {"opt-bisect-limit", "regalloc", "debug-only"})
+    EXPECT_TRUE(isLasting({Name.str(), "x"})) << Name.str();
+  EXPECT_TRUE(isLasting({"mneme-test-names", "a,b"}));
+  for (StringRef Name : {"mneme-test-limit", "unroll-threshold", "nothing"})
+    EXPECT_FALSE(isLasting({Name.str(), "1"})) << Name.str();
+  // Another LLVM may have renamed them.
+  for (StringRef Name : {
+#define LASTING_OPTION(Name) Name,
+#include "llvm/Mneme/Compile/LastingOptions.def"
+       })
+    if (Name != "debug-only") // with assertions only
+      EXPECT_TRUE(cl::getRegisteredOptions().count(Name)) << Name.str();
+}
+
 TEST(LLVMOptionsTest, CheckingSetsNothing) {
   EXPECT_EQ(check({{"opt-bisect-limit", "0"}}), "");
   EXPECT_FALSE(getGlobalPassGate().isEnabled());

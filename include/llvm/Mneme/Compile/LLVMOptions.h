@@ -51,8 +51,7 @@ void overrideLLVMOptions(std::vector<LLVMOption> &Options,
 
 /// Sets options; its destructor makes them what they were. What an option's
 /// callback has done besides stays (-opt-bisect-limit, -debug-only), and what
-/// LLVM has looked at once (-regalloc) is not looked at again: other options
-/// want another process.
+/// LLVM has looked at once (-regalloc) is not looked at again: isLasting().
 class LLVMOptionScope {
 public:
   LLVMOptionScope() = default;
@@ -71,6 +70,11 @@ private:
 
   void leave();
 };
+
+/// Can it have effects after LLVMOptionScope, or none because of what was
+/// compiled before? Such a one wants a process of its own. It is in
+/// LastingOptions.def, or a list, which may be anything.
+bool isLasting(const LLVMOption &O);
 
 /// Says what enter() would say, in a process of its own: here nothing is set.
 Error checkLLVMOptions(ArrayRef<LLVMOption> Options);
