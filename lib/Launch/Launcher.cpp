@@ -320,7 +320,6 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   }
   Recorder Records(std::string(Dir.str()), Options.Selection.hashInput());
   Records.limit(Options.Selection.MaxBytes);
-  Records.limit(Options.Selection.MaxBytes);
   if (Error E = Records.prepare())
     return std::move(E);
   Expected<PrivateFolder> Folder = PrivateFolder::create();
@@ -369,6 +368,9 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
       serveApplication(S, *App, SignalFD, Probe ? &*Probe : nullptr, Check);
   ::close(SignalFD);
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
+  if (Error E = Records.sync())
+    WithColor::error(errs(), "llvm-mneme-record")
+        << toString(std::move(E)) << '\n';
 
   if (!HasDevice)
     return 1;

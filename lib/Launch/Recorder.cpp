@@ -175,8 +175,9 @@ Recorder::update(Kernel &K,
   }
   Expected<bool> Changed = Edit(File);
   if (Changed && *Changed)
-    if (Error E = writeKernelFile(Path, File))
+    if (Error E = writeKernelFile(Path, File, /*Sync=*/false))
       return std::move(E);
+  NotSynced.insert(Path);
   return Changed;
 }
 
@@ -204,6 +205,8 @@ Error Recorder::movePages(const std::string &File) {
   std::error_code EC = sys::fs::rename(Staging + "/" + File, pathOf(File));
   if (EC && !sys::fs::exists(pathOf(File)))
     return createFileError(pathOf(File), EC);
+  if (!EC)
+    NotSynced.insert(pathOf(File));
   return Error::success();
 }
 
@@ -229,13 +232,15 @@ Error Recorder::checkRoom(const RecordedLaunch &L, StringRef Prologue,
                           : Error::success();
 }
 
-/// What has been renamed is there after a crash of the machine, too.
-static Error syncFolder(const std::string &Dir) {
-  FileDescriptor FD(::open(Dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // EINVAL: not a folder that can be synced.
-  if (FD.get() < 0 || (::fsync(FD.get()) != 0 && errno != EINVAL))
-    return createFileError(Dir, errnoAsErrorCode());
-  return Error::success();
+Error Recorder::sync() {
+  Error Result = Error::success();
+  for (const std::string &Path : NotSynced)
+    if (sys::fs::exists(Path)) // Nobody has pruned it meanwhile.
+      Result = joinErrors(std::move(Result), syncFile(Path));
+  if (!NotSynced.empty())
+    Result = joinErrors(std::move(Result), syncFile(Dir));
+  NotSynced.clear();
+  return Result;
 }
 
 Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
@@ -251,6 +256,7 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
     if (std::error_code EC =
             sys::fs::rename(Staging + "/" + File, pathOf(Name)))
       return createFileError(pathOf(Name), EC);
+    NotSynced.insert(pathOf(Name));
     return Error::success();
   };
   auto Edit = [&](RecordedKernel &File) -> Expected<bool> {
@@ -273,8 +279,6 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
     if (Error E = MoveIn(Epilogue, L.Instance.Epilogue))
       return std::move(E);
     if (Error E = MoveIn(Prologue, L.Instance.Prologue))
-      return std::move(E);
-    if (Error E = syncFolder(Dir))
       return std::move(E);
     File.Globals = L.Globals;
     File.VAddr = L.ArenaBase;

@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Support/Error.h"
 #include <map>
+#include <set>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -106,6 +107,9 @@ public:
   /// Adds why launches of a process that gave no summary are not there.
   void addReasons(const std::map<std::string, uint64_t> &Why);
   void addProcess() { ++Processes; }
+  /// Waits until all that was added is on the disk. While the application runs,
+  /// it would wait, too.
+  Error sync();
   void addCompilation(uint64_t Nanoseconds) { CompileTime += Nanoseconds; }
 
   /// The table at the end.
@@ -138,6 +142,7 @@ private:
   Error checkHashInputs(const RecordedKernel &K) const;
 
   std::string Dir, Staging;
+  std::set<std::string> NotSynced; ///< Paths.
   uint64_t MaxBytes = 0;
   std::vector<std::string> HashInputs;
   FileDescriptor StagingLock{-1};

@@ -367,11 +367,15 @@ Expected<RecordedKernel> mneme::readKernelFile(StringRef Path) {
   return K;
 }
 
-Error mneme::writeKernelFile(StringRef Path, const RecordedKernel &K) {
-  return writeFileAtomically(Path, [&](raw_ostream &OS) {
-    OS << formatv("{0:2}\n", toJSON(K));
-    return Error::success();
-  });
+Error mneme::writeKernelFile(StringRef Path, const RecordedKernel &K,
+                             bool Sync) {
+  return writeFileAtomically(
+      Path,
+      [&](raw_ostream &OS) {
+        OS << formatv("{0:2}\n", toJSON(K));
+        return Error::success();
+      },
+      Sync);
 }
 
 Expected<std::vector<std::string>> mneme::findKernelFiles(StringRef Dir) {

@@ -260,6 +260,8 @@ Error Copier::moveIn(StringRef Name) {
   uint64_t Size = 0;
   if (!sys::fs::file_size(Source, Size))
     Stats.Bytes += Size;
+  if (Error E = syncFile(Source))
+    return E;
   if (std::error_code EC = sys::fs::rename(Source, Target))
     return createFileError(Target, EC);
   return Error::success();

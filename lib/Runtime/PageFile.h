@@ -47,7 +47,8 @@ public:
   void add(const std::vector<Part> &Parts, std::vector<PageDigest> &Digests,
            std::vector<PageRef> &Refs);
 
-  /// Ends the file, forces it to the disk and gives it its name.
+  /// Ends the file and gives it its name. To force it to the disk would take
+  /// longer than all else; that is for whoever takes it over.
   void close();
 
   bool empty() const { return Digests.empty(); }

@@ -68,7 +68,7 @@ public:
   size_t numRunsCompleted(const SnapshotFile &Before) const;
   size_t numRuns() const { return Runs.size(); }
 
-  /// Writes the file and forces it to the disk.
+  /// Writes the file, which is not forced to the disk.
   void write();
   /// Somebody else is going to move the file, or to delete it.
   void leave() { IsCreated = false; }

@@ -11,13 +11,15 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fcntl.h>
 #include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 Error mneme::writeFileAtomically(StringRef Path,
-                                 function_ref<Error(raw_ostream &)> Write) {
+                                 function_ref<Error(raw_ostream &)> Write,
+                                 bool Sync) {
   SmallString<128> Model(sys::path::parent_path(Path));
   // A leading dot: an interrupted run's leftover is not taken for an artifact.
   sys::path::append(Model, "." + sys::path::filename(Path) + ".%%%%%%%%.tmp");
@@ -30,7 +32,7 @@ Error mneme::writeFileAtomically(StringRef Path,
   if (!E && OS.has_error())
     E = errorCodeToError(OS.error());
   OS.clear_error();
-  if (!E && ::fsync(Temp->FD) != 0)
+  if (!E && Sync && ::fsync(Temp->FD) != 0)
     E = errorCodeToError(errnoAsErrorCode());
   if (!E)
     E = Temp->keep(Path);
@@ -44,6 +46,18 @@ Error mneme::writeFileAtomically(StringRef Path, StringRef Contents) {
     OS << Contents;
     return Error::success();
   });
+}
+
+Error llvm::mneme::syncFile(StringRef Path) {
+  int FD = ::open(Path.str().c_str(), O_RDONLY | O_CLOEXEC);
+  if (FD < 0)
+    return createFileError(Path, errnoAsErrorCode());
+  // EINVAL: not a file that can be synced.
+  std::error_code EC;
+  if (::fsync(FD) != 0 && errno != EINVAL)
+    EC = errnoAsErrorCode();
+  ::close(FD);
+  return EC ? createFileError(Path, EC) : Error::success();
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> mneme::readFile(StringRef Path) {

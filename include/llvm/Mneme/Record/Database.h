@@ -84,8 +84,9 @@ Expected<RecordedKernel> parseRecordedKernel(StringRef Text);
 /// Reads <static hash>.json and checks it: format version, keys, and that the
 /// files it names lie in its own folder. Errors name the file and the key.
 Expected<RecordedKernel> readKernelFile(StringRef Path);
-/// Writes to a temporary name and renames.
-Error writeKernelFile(StringRef Path, const RecordedKernel &K);
+/// Writes to a temporary name and renames; see writeFileAtomically.
+Error writeKernelFile(StringRef Path, const RecordedKernel &K,
+                      bool Sync = true);
 
 /// The <static hash>.json files of a folder, in order. Error when there is
 /// none.

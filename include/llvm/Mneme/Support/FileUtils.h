@@ -24,11 +24,16 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// Writes a temporary file beside \p Path, syncs it and renames it over \p
-/// Path. On any error \p Path is as it was and the Error names it.
+/// Writes a temporary file beside \p Path, syncs it, unless \p Sync is false,
+/// and renames it over \p Path. On any error \p Path is as it was and the Error
+/// names it.
 Error writeFileAtomically(StringRef Path,
-                          function_ref<Error(raw_ostream &)> Write);
+                          function_ref<Error(raw_ostream &)> Write,
+                          bool Sync = true);
 Error writeFileAtomically(StringRef Path, StringRef Contents);
+
+/// Waits until a file, or what a folder has in it, is on the disk.
+Error syncFile(StringRef Path);
 
 /// The whole file; the Error names it.
 Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef Path);
