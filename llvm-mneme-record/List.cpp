@@ -50,6 +50,23 @@ static void print(StringRef File, const RecordedKernel &K) {
            << '\n';
 }
 
+/// The page files of a folder belong to all launches.
+static void printPages(StringRef Folder) {
+  uint64_t NumFiles = 0, Bytes = 0;
+  std::error_code EC;
+  for (sys::fs::directory_iterator It(Folder, EC), End; !EC && It != End;
+       It.increment(EC)) {
+    uint64_t Size = 0;
+    if (!PageFile::idOf(sys::path::filename(It->path())) ||
+        sys::fs::file_size(It->path(), Size))
+      continue;
+    ++NumFiles;
+    Bytes += Size;
+  }
+  outs() << "memory of all: " << NumFiles << " page files, "
+         << formatSize(Bytes) << '\n';
+}
+
 Expected<int> mneme::runList() {
   Expected<std::vector<std::string>> Files = getKernelFiles(Dir);
   if (!Files)
@@ -69,5 +86,7 @@ Expected<int> mneme::runList() {
   }
   if (PrintJSON)
     outs() << formatv("{0:2}\n", json::Value(std::move(All)));
+  else if (sys::fs::is_directory(Dir))
+    printPages(Dir);
   return ExitCode;
 }
