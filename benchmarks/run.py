@@ -429,13 +429,15 @@ def print_record(result):
 
 
 def print_pages(result):
-    print("data      hash GB/s  zstd GB/s  stored GB/s  pages/s  of zstd  of zstd and write  known GB/s  size")
+    print("           GB/s of                           of zstd's  processor time:")
+    print("data       hash   zstd  store  known  pages/s    rate     of zstd  and write    size")
     for c in result["cases"]:
         print(
-            "%-8s %10.1f %10.2f %12.2f %8d %8.2f %18.2f %11.1f %5.2f"
+            "%-8s %6.1f %6.2f %6.2f %6.1f %8d %7.2f %11.2f %10.2f %7.3f"
             % (c["data"], c["hash_gb_per_s_one_core"], c["zstd_gb_per_s"], c["store_gb_per_s"],
-               c["store_pages_per_s"], c["store_of_zstd"], c["store_of_zstd_and_write"],
-               c["store_known_gb_per_s"], c["stored_bytes"] / c["raw_bytes"])
+               c["store_known_gb_per_s"], c["store_pages_per_s"], c["store_of_zstd"],
+               c["store_of_zstd_processor"], c["store_of_zstd_and_write_processor"],
+               c["stored_bytes"] / c["raw_bytes"])
         )
 
 
