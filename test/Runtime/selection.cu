@@ -82,6 +82,11 @@
 // RUN: llvm-mneme-record check %t/killed
 // RUN: llvm-mneme-record show %t/killed | FileCheck %s --check-prefix=KILLED7
 // KILLED7: argument 1: i32 = 7
+// Where that cannot be stored any more, it is said.
+// RUN: not llvm-mneme-record --device=host -o %t/lost --pick=slowest -- %t/app kill %t/lost 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=LOST
+// LOST: 1 skipped: '{{.*}}lost{{.*}}': No such file or directory
+// LOST: 0 instances of 0 kernels
 
 // Three of all launches.
 // REDEFINE: %{dir} = sample
@@ -97,6 +102,7 @@
 #include "Inputs/check.h"
 #include <csignal>
 #include <cuda_runtime.h>
+#include <string>
 
 struct State {
   int *Where;
@@ -111,7 +117,7 @@ __global__ void step(int *P, int Number, State S) {
   *S.Where = Spin;
 }
 
-int main(int Argc, char **) {
+int main(int Argc, char **Argv) {
   int *D, *E;
   OK(cudaMalloc(&D, 8));
   OK(cudaMalloc(&E, 8));
@@ -120,6 +126,8 @@ int main(int Argc, char **) {
   for (int *P : {D, E})
     for (int I = 1; I <= 12; ++I)
       step<<<1, 1>>>(P, I, {P + 1, I == 7 ? 50000000 : 10});
+  if (Argc > 2)
+    CHECK(!system(("rm -rf " + std::string(Argv[2])).c_str()));
   if (Argc > 1)
     raise(SIGKILL);
   int H[2];
