@@ -12,6 +12,18 @@
 // RUN: FileCheck %s --input-file=%t.log --implicit-check-not=error: --implicit-check-not=warning: --implicit-check-not=recording-
 // CHECK: exit 137
 //
+// The launcher is asked to end, passes that on, and ends after the application; or
+// the application aborts.
+// RUN: rm -rf %t.rec
+// RUN: for ms in 2 8 20 50; do for signal in 15 6; do \
+// RUN:   llvm-mneme-record --device=host --quiet --max-recordings=0 -o %t.rec -- %t $ms $signal; echo exit $?; \
+// RUN:   ls -A %t.rec | grep -v -x -E -e '.*[.]json|.*[.]bc|.lock' -e '(DeviceState|Pages)[.].*[.]mneme'; \
+// RUN:   if ls %t.rec/*.json > %t.ls; then llvm-mneme-record check %t.rec; fi; \
+// RUN:   done; done > %t.log 2>&1
+// RUN: FileCheck %s --check-prefix=ENDED --input-file=%t.log --implicit-check-not=error: --implicit-check-not=warning: --implicit-check-not=recording-
+// ENDED: exit 143
+// ENDED: exit 134
+//
 // RUN: llvm-mneme-record --device=host --max-recordings=0 -o %t.rec -- %t
 // RUN: llvm-mneme-record check %t.rec | FileCheck %s --check-prefix=WHOLE
 // WHOLE: 1 kernels, 6 instances, 0 problems
@@ -21,6 +33,7 @@
 #include <csignal>
 #include <cuda_runtime.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 __global__ void increment(unsigned *P, size_t N) {
@@ -43,7 +56,8 @@ int main(int Argc, char **Argv) {
   if (Argc > 1)
     std::thread([=] {
       std::this_thread::sleep_for(std::chrono::milliseconds(atoi(Argv[1])));
-      raise(SIGKILL);
+      int Signal = Argc > 2 ? atoi(Argv[2]) : SIGKILL;
+      kill(Signal == SIGTERM ? getppid() : getpid(), Signal);
     }).detach();
   for (int Blocks = 1; Blocks <= 4; ++Blocks)
     increment<<<Blocks, 64>>>(P, N);

@@ -22,6 +22,12 @@
 // RUN:   assert two - one < 192 << 10, two - one" %t.one.rec %t.two.rec
 // RUN: llvm-mneme-record check %t.two.rec
 
+// Several launchers at once.
+// RUN: for i in 1 2 3; do llvm-mneme-record --device=host --quiet -o %t.race.rec -- %t & done; wait
+// RUN: llvm-mneme-record check %t.race.rec 2>&1 | FileCheck %s --check-prefix=RACE --implicit-check-not=warning
+// RACE: 2 kernels, 3 instances, 0 problems
+// RUN: ls -A %t.race.rec | not grep -e recording- -e tmp
+
 // All pages after the launch: as many runs, no more bytes, and the same replay.
 // RUN: llvm-mneme-record --device=host --kernel=touch --epilogue=full -o %t.full.rec -- %t
 // RUN: env MNEME_EPILOGUE=best llvm-mneme-record --device=host --kernel=touch -o %t.best.rec -- %t
