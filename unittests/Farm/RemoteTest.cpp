@@ -289,7 +289,7 @@ TEST_F(RemoteTest, NothingIsLostWithAWorker) {
 }
 
 TEST_F(RemoteTest, ASilentWorkerIsGivenUp) {
-  Options.SilenceSeconds = 6;
+  Options.SilenceSeconds = 10;
   start();
   std::unique_ptr<Process> First = startWorker();
   waitForWorkers(1);
@@ -317,7 +317,7 @@ TEST_F(RemoteTest, ASilentCoordinatorIsGivenUp) {
 }
 
 TEST_F(RemoteTest, AWorkerMayHangInAComparison) {
-  Options.SilenceSeconds = 6;
+  Options.SilenceSeconds = 10;
   start();
   std::unique_ptr<Process> First = startWorker();
   waitForWorkers(1);
