@@ -22,8 +22,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The names of the CUDA and HIP runtimes, and of the CUDA driver's memory. What the translation unit defines
-/// itself is not the runtime's.
+/// The names of the CUDA and HIP runtimes, and of the CUDA driver's memory. What
+/// the translation unit defines itself is not the runtime's.
 static bool isRuntimeFunction(const Function &F) {
   if (!F.isDeclaration())
     return false;

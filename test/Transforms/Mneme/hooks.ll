@@ -22,8 +22,8 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-DAG: @mneme.hook.cudaFreeHost =
 ; CHECK-DAG: @mneme.hook.cudaAbort =
 ; Names that only look like it, functions of our own, ones that nothing calls.
-; CHECK-NOT: @mneme.hook.{{(cudart|hippo|cuda |cudaOurs|cudaUnused|cudaMaybe|cuMemAlloc)}}
-; CHECK:     @llvm.compiler.used = appending global [7 x ptr]
+; CHECK-NOT: @mneme.hook.{{(cudart|hippo|cuda |cudaOurs|cudaUnused|cudaMaybe|cuLaunchKernel)}}
+; CHECK:     @llvm.compiler.used = appending global [8 x ptr]
 ; CHECK-NOT: @llvm.used
 ; CHECK:     @llvm.global_ctors = appending global [1 x {{.*}} { i32 0, ptr @mneme.attach, ptr null }
 
@@ -41,7 +41,8 @@ declare ptr @__hipRegisterFatBinary(ptr)
 declare i32 @cudart()
 declare i32 @hippo()
 declare i32 @cuda()
-declare i32 @cuMemAlloc()
+declare i32 @cuLaunchKernel()
+declare i32 @cuMemFree_v2()
 declare i32 @__gxx_personality_v0(...)
 define i32 @cudaOurs() {
   ret i32 0
@@ -55,8 +56,11 @@ define i32 @cudaOurs() {
 ; CHECK:         call i32 @cudart()
 ; CHECK-NEXT:    call i32 @hippo()
 ; CHECK-NEXT:    call i32 @cuda()
-; CHECK-NEXT:    call i32 @cuMemAlloc()
+; CHECK-NEXT:    call i32 @cuLaunchKernel()
 ; CHECK-NEXT:    call i32 @cudaOurs()
+; What the driver gives out as memory, though.
+; CHECK:         %[[F:.*]] = load ptr, ptr @mneme.hook.cuMemFree_v2
+; CHECK-NEXT:    call i32 %[[F]]()
 ; OPT-LABEL:   define i32 @calls(
 ; OPT:           %[[F:.*]] = load ptr, ptr @mneme.hook.cudaMalloc, align 8
 ; OPT-NEXT:      call i32 %[[F]](ptr nonnull %p, i64 4)
@@ -68,8 +72,9 @@ define i32 @calls(ptr %p) {
   %5 = call i32 @cudart()
   %6 = call i32 @hippo()
   %7 = call i32 @cuda()
-  %8 = call i32 @cuMemAlloc()
+  %8 = call i32 @cuLaunchKernel()
   %9 = call i32 @cudaOurs()
+  %10 = call i32 @cuMemFree_v2()
   ret i32 %1
 }
 
