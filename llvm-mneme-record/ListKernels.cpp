@@ -72,8 +72,8 @@ static std::vector<KernelCode> findCode(ArrayRef<Payload> Payloads) {
   for (size_t I = 0; I != Payloads.size(); ++I) {
     LLVMContext Context;
     size_t Unit = 0;
-    Expected<DeviceLink> Link = DeviceLink::create(
-        selectUnits(Payloads, I, Unit), Context);
+    Expected<DeviceLink> Link =
+        DeviceLink::create(selectUnits(Payloads, I, Unit), Context);
     std::string Problem = Link ? "" : toString(Link.takeError());
     for (const PayloadKernel &K : Payloads[I].Kernels) {
       KernelCode Code = {"", Problem};

@@ -93,8 +93,8 @@ Error DeviceLink::addSymbols(size_t Unit) {
     if (G.isDeclaration() || G.hasLocalLinkage())
       continue;
     bool IsWeak = G.isWeakForLinker();
-    auto [It, IsNew] = Definitions.try_emplace(
-        G.getName(), Definition{Unit, IsWeak, Unit});
+    auto [It, IsNew] =
+        Definitions.try_emplace(G.getName(), Definition{Unit, IsWeak, Unit});
     if (IsNew)
       continue;
     if (It->second.IsWeak && !IsWeak)
@@ -130,14 +130,13 @@ void DeviceLink::prepare(Module &M, size_t Unit) const {
   }
 }
 
-Error DeviceLink::checkUnique(const Definition &D,
-                              const GlobalValue &G) const {
+Error DeviceLink::checkUnique(const Definition &D, const GlobalValue &G) const {
   if (D.Other == D.Unit)
     return Error::success();
-  return createStringError(
-      Twine(isa<Function>(G) ? "function" : "variable") + " '" + G.getName() +
-      "' is defined in '" + Units[D.Unit].Source + "' and in '" +
-      Units[D.Other].Source + "'");
+  return createStringError(Twine(isa<Function>(G) ? "function" : "variable") +
+                           " '" + G.getName() + "' is defined in '" +
+                           Units[D.Unit].Source + "' and in '" +
+                           Units[D.Other].Source + "'");
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,8 +228,7 @@ Error DeviceLink::addNeeded(Module &M) const {
   Hidden.publish(M);
   auto FindNeeded = [&]() -> const GlobalValue * {
     for (const GlobalValue &G : M.global_values())
-      if (isSymbol(G) && G.isDeclaration() &&
-          Definitions.contains(G.getName()))
+      if (isSymbol(G) && G.isDeclaration() && Definitions.contains(G.getName()))
         return &G;
     return nullptr;
   };
@@ -280,8 +278,8 @@ Expected<std::unique_ptr<Module>> DeviceLink::extract(size_t Unit,
   std::string Message;
   raw_string_ostream OS(Message);
   if (verifyModule(**M, &OS))
-    return createStringError("'" + Kernel + "': invalid device code: " +
-                             StringRef(Message).rtrim());
+    return createStringError(
+        "'" + Kernel + "': invalid device code: " + StringRef(Message).rtrim());
   return M;
 }
 
@@ -302,9 +300,8 @@ Expected<std::unique_ptr<Module>> DeviceLink::linkVariables() const {
     for (GlobalValue &G : (*M)->global_values()) {
       // Whoever needs one of two strong definitions is refused.
       auto It = Definitions.find(G.getName());
-      if (isDefinition(G) &&
-          (isa<Function>(G) ||
-           (It != Definitions.end() && It->second.Unit != I)))
+      if (isDefinition(G) && (isa<Function>(G) || (It != Definitions.end() &&
+                                                   It->second.Unit != I)))
         dropDefinition(G);
       else if (isDefinition(G)) // The linker leaves out what nobody uses.
         G.setLinkage(GlobalValue::ExternalLinkage);

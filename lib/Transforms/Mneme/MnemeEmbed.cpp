@@ -237,17 +237,22 @@ static bool isForDeviceOnly(const Module &M, ArrayRef<HostSymbol> Symbols) {
   SmallPtrSet<const Value *, 8> Shadows;
   for (const HostSymbol &S : Symbols)
     Shadows.insert(S.Pointer);
+  // Ours, and clang's own.
+  auto IsCompilers = [](StringRef Name) {
+    return Name.starts_with("__mneme_") || Name.starts_with(".offloading.") ||
+           Name.starts_with("__hip_cuid_");
+  };
   return !M.getNamedGlobal("llvm.global_ctors") &&
          none_of(M.global_values(), [&](const GlobalValue &G) {
            return !G.isDeclaration() && !G.isDiscardableIfUnused() &&
                   !G.hasAppendingLinkage() && !Shadows.contains(&G) &&
-                  !G.getName().starts_with("__mneme_") &&
-                  !G.getName().starts_with(".offloading.");
+                  !IsCompilers(G.getName());
          });
 }
 
 /// \p Plain holds it where it is compressed. Empty when it cannot be had.
-static StringRef getBitcode(StringRef Payload, SmallVectorImpl<uint8_t> &Plain) {
+static StringRef getBitcode(StringRef Payload,
+                            SmallVectorImpl<uint8_t> &Plain) {
   MnemePayloadHeader Header;
   memcpy(&Header, Payload.data(), sizeof(Header));
   StringRef Stored = Payload.substr(Header.BitcodeOffset, Header.StoredSize);
@@ -298,11 +303,11 @@ static void emitDeviceSymbols(Module &M, StringRef Bytes, bool MayDefine,
     }
     if (!MayDefine)
       continue;
-    auto *Symbol = new GlobalVariable(
-        M, I8, /*isConstant=*/false,
-        G.isWeakForLinker() ? GlobalValue::WeakODRLinkage
-                            : GlobalValue::ExternalLinkage,
-        Constant::getNullValue(I8), Name);
+    auto *Symbol =
+        new GlobalVariable(M, I8, /*isConstant=*/false,
+                           G.isWeakForLinker() ? GlobalValue::WeakODRLinkage
+                                               : GlobalValue::ExternalLinkage,
+                           Constant::getNullValue(I8), Name);
     Symbol->setVisibility(GlobalValue::HiddenVisibility);
   }
 }

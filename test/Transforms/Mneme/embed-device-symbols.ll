@@ -55,6 +55,7 @@ target triple = "x86_64-pc-linux-gnu"
 @variable = global i32 undef
 @0 = private constant [9 x i8] c"variable\00"
 @.offloading.entry.variable = weak constant { i64, i16, i16, i32, ptr, ptr, i64, i64, ptr } { i64 0, i16 1, i16 2, i32 1, ptr @variable, ptr @0, i64 4, i64 0, ptr null }, section "llvm_offload_entries"
+@__hip_cuid_1234 = global i8 0
 define linkonce_odr i32 @inline() { ret i32 1 }
 define internal i32 @unused() { ret i32 1 }
 ;--- shared.ll
