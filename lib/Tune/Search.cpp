@@ -468,7 +468,8 @@ Expected<bool> Tuner::Impl::startMore() {
 /// ask for others.
 Error Tuner::Impl::askMore(unsigned Wanted) {
   if (O.Trials)
-    Wanted = std::min<uint64_t>(Wanted, O.Trials - std::min(O.Trials, NumTrials));
+    Wanted = std::min<uint64_t>(Wanted,
+                                O.Trials - std::min(O.Trials, NumTrials));
   std::vector<Trial> Begun;
   auto Begin = [&](Point P, TrialKind Kind) {
     Space.canonicalize(P);

@@ -74,7 +74,8 @@ std::string getName(const testing::TestParamInfo<LandscapeTest::ParamType> &I) {
 
 INSTANTIATE_TEST_SUITE_P(
     Samplers, LandscapeTest,
-    testing::Combine(testing::Values(Bound{"lfbo", 0.99}, Bound{"lfbo", 0.99, 4},
+    testing::Combine(testing::Values(Bound{"lfbo", 0.99},
+                                     Bound{"lfbo", 0.99, 4},
                                      Bound{"lfbo", 0.99, 16},
                                      Bound{"tpe", 0.98},
                                      Bound{"ils", 0.93},
