@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/HeldAddresses.h"
+#include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/MathExtras.h"
 #include <sys/mman.h>
@@ -14,27 +15,37 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// In which GPUs map memory.
-static constexpr uint64_t Granule = uint64_t(2) << 20;
+/// A host device needs no more than these.
+static constexpr uint64_t SmallGranule = uint64_t(2) << 20;
+
+static bool reserve(uint64_t Begin, uint64_t Size) {
+  void *Wanted = reinterpret_cast<void *>(Begin);
+  void *Got = mmap(Wanted, Size, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+                       MAP_FIXED_NOREPLACE,
+                   -1, 0);
+  if (Got != Wanted && Got != MAP_FAILED) // a kernel that has no such flag
+    munmap(Got, Size);
+  return Got == Wanted;
+}
 
 void HeldAddresses::hold(ArrayRef<RecordedRegion> Regions) {
   uint64_t Held = 0; // Up to here; regions are sorted.
   for (const RecordedRegion &Region : Regions) {
     const SnapshotRegion &R = Region.Info;
-    uint64_t Begin = std::max(alignDown(R.Address, Granule), Held);
-    uint64_t End = alignTo(R.Address + R.Size, Granule);
-    if (!R.isOutsideArena() || End <= Begin)
+    if (!R.isOutsideArena())
       continue;
-    Held = End;
-    void *Wanted = reinterpret_cast<void *>(Begin);
-    void *Got = mmap(Wanted, End - Begin, PROT_NONE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                         MAP_FIXED_NOREPLACE,
-                     -1, 0);
-    if (Got == Wanted)
+    for (uint64_t Granule : {OutsideGranule, SmallGranule}) {
+      uint64_t Begin = std::max(alignDown(R.Address, Granule), Held);
+      uint64_t End = alignTo(R.Address + R.Size, Granule);
+      if (End <= Begin)
+        break;
+      if (!reserve(Begin, End - Begin))
+        continue;
       Ranges.emplace_back(Begin, End - Begin);
-    else if (Got != MAP_FAILED) // a kernel that does not know the flag
-      munmap(Got, End - Begin);
+      Held = End;
+      break;
+    }
   }
 }
 

@@ -158,7 +158,7 @@ TEST_F(ReplayTest, WithoutComparisonEverythingIsRestored) {
 }
 
 TEST(HeldAddresses, KeepsThemFreeUntilTheyAreWanted) {
-  constexpr uint64_t Outside = 0x6f0000200000, Granule = 2 << 20;
+  constexpr uint64_t Granule = OutsideGranule, Outside = 0x6f0000000000;
   std::vector<RecordedRegion> Regions(4);
   Regions[0].Info.Address = Outside - Granule; // of the arena
   Regions[1].Info.Address = Outside + 1000;

@@ -183,7 +183,7 @@ Error CudaDevice::mapOutside(uint64_t Address, uint64_t Size) {
     return E;
   if (!Mapping)
     return createStringError("device '" + Name + "' has no arena");
-  uint64_t Granule = Mapping->granularity();
+  uint64_t Granule = std::max<uint64_t>(Mapping->granularity(), OutsideGranule);
   for (uint64_t At = Address, End = Address + Size; At < End;) {
     auto Next = Outside.upper_bound(At);
     CudaMapping *M = Next == Outside.begin() ? nullptr

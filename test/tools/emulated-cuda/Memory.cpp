@@ -312,9 +312,11 @@ CUresult emulated::reserveAddresses(CUdeviceptr Hint, uint64_t Size,
     return CUDA_ERROR_INVALID_VALUE;
   Memory &M = memory();
   std::lock_guard<std::mutex> Guard(M.Lock);
-  void *Base =
-      Hint && !isTaken(Hint, Size) ? reserveAt(Hint, Size) : nullptr;
-  if (!Base) { // The address is a hint only.
+  // The address is a hint only: one that driver 580 ignores below 32 MiB.
+  void *Base = Hint && Size >= 32u << 20 && !isTaken(Hint, Size)
+                   ? reserveAt(Hint, Size)
+                   : nullptr;
+  if (!Base) {
     Base = reserveAt(0, Size + Granularity);
     if (!Base)
       return CUDA_ERROR_OUT_OF_MEMORY;

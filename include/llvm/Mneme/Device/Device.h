@@ -84,6 +84,10 @@ public:
   virtual ~DeviceKernel() = default;
 };
 
+/// A GPU outside of the arena reserves addresses in multiples of this, in bytes:
+/// the driver puts what is smaller where it likes (seen with 580.159).
+constexpr uint64_t OutsideGranule = uint64_t(32) << 20;
+
 class Device {
 public:
   virtual ~Device() = default;
