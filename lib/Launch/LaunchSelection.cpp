@@ -85,7 +85,7 @@ Error LaunchSelection::check() const {
 
 std::vector<std::pair<std::string, std::string>>
 LaunchSelection::environment() const {
-  return {
+  std::vector<std::pair<std::string, std::string>> Env = {
       {MNEME_ENV_KERNELS, KernelRegex},
       {MNEME_ENV_SKIP, utostr(Skip)},
       {MNEME_ENV_LAUNCHES, Launches},
@@ -98,6 +98,10 @@ LaunchSelection::environment() const {
       {MNEME_ENV_REGIONS, RegionRegex},
       {MNEME_ENV_REACHABLE, utostr(Reachable)},
   };
+  // Else a kernel's first launch takes as long as the driver needs to load it.
+  if (Pick == "slowest")
+    Env.emplace_back("CUDA_MODULE_LOADING", "EAGER");
+  return Env;
 }
 
 StringRef LaunchSelection::hashInput() const {

@@ -73,6 +73,10 @@
 // SHOWS7: instance {{.*}} launches 24
 // SHOWS7: argument 1: i32 = 7
 // RUN: ls %t/slowest/*.json | xargs llvm-mneme-replay --passes='default<O2>'
+// A GPU's driver is not to load kernels when they are launched.
+// RUN: llvm-mneme-record --device=host -o %t/none --any-executable --pick=slowest -- \
+// RUN:   sh -c 'echo loading: $CUDA_MODULE_LOADING' | FileCheck %s --check-prefix=LOADING
+// LOADING: loading: EAGER
 
 // What is picked so far outlives the application.
 // RUN: not llvm-mneme-record --device=host -o %t/killed --pick=slowest -- %t/app kill 2>&1 \
@@ -101,6 +105,7 @@
 
 #include "Inputs/check.h"
 #include <csignal>
+#include <cstdlib>
 #include <cuda_runtime.h>
 #include <string>
 
@@ -123,9 +128,11 @@ int main(int Argc, char **Argv) {
   OK(cudaMalloc(&E, 8));
   OK(cudaMemset(D, 0, 8));
   OK(cudaMemset(E, 0, 8));
+  const char *Much = getenv("MUCH_WORK");
+  int Work = Much ? atoi(Much) : 50000000;
   for (int *P : {D, E})
     for (int I = 1; I <= 12; ++I)
-      step<<<1, 1>>>(P, I, {P + 1, I == 7 ? 50000000 : 10});
+      step<<<1, 1>>>(P, I, {P + 1, I == 7 ? Work : 10});
   if (Argc > 2)
     CHECK(!system(("rm -rf " + std::string(Argv[2])).c_str()));
   if (Argc > 1)
