@@ -116,8 +116,9 @@ Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
   Stage(describeStage(ReplayStage::Open),
         getStageLimit(Base, ReplayStage::Open));
   DeviceName = Name.str();
-  HeldAddresses Held(Plans[0]->state().regions());
-  if (Error E = mneme::openDevice(Name).moveInto(Keeper))
+  HeldAddresses Held;
+  if (Error E = mneme::openDevice(Name, Plans[0]->state().regions(), Held)
+                    .moveInto(Keeper))
     return std::move(E);
   if (Error E = openSession(0))
     return std::move(E);

@@ -38,6 +38,17 @@ Expected<std::unique_ptr<Device>> mneme::openDevice(StringRef Name) {
       formatv("no device '{0}': this machine has {1}", Name, Known).str());
 }
 
+Expected<std::unique_ptr<Device>>
+mneme::openDevice(StringRef Name, ArrayRef<RecordedRegion> Regions,
+                  HeldAddresses &Held) {
+  // What CUDA's driver finds taken when it starts it gives to nobody later (seen
+  // with 580.159). It takes most of what it takes when it makes a context.
+  if (isGPUDeviceName(Name))
+    findGPUsIfAny();
+  Held.hold(Regions);
+  return openDevice(Name);
+}
+
 std::string mneme::chooseDevice(const ReplayPlan &Plan) {
   if (Triple(Plan.kernel().Triple).isNVPTX())
     for (const GPUDescription &GPU : findGPUsIfAny())

@@ -664,12 +664,13 @@ ReplaySession::create(const ReplayPlan &Plan, StageFn Report) {
   if (!Plan.options().Execute)
     return create(Plan, std::unique_ptr<Device>());
   Report(ReplayStage::Open);
-  HeldAddresses Held(Plan.state().regions());
+  HeldAddresses Held;
   double OpenTime = 0;
   Expected<std::unique_ptr<Device>> D = [&] {
     ScopedTimer Timer(OpenTime);
     const std::string &Name = Plan.options().Device;
-    return openDevice(Name == "auto" ? chooseDevice(Plan) : Name);
+    return openDevice(Name == "auto" ? chooseDevice(Plan) : Name,
+                      Plan.state().regions(), Held);
   }();
   if (!D)
     return D.takeError();

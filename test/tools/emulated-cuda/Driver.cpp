@@ -275,9 +275,11 @@ static Function *functionOf(CUfunction F) {
 CUresult cuInit(unsigned) {
   Driver &D = driver();
   std::lock_guard<std::mutex> Guard(D.Lock);
-  if (!D.Initialized)
+  if (!D.Initialized) {
     std::this_thread::sleep_for(
         std::chrono::milliseconds(settings().InitMilliseconds));
+    noteMappings();
+  }
   if (settings().InitResult)
     return settings().InitResult;
   if (settings().NumDevices <= 0)

@@ -101,6 +101,8 @@ MemoryKind kindOf(CUdeviceptr Address);
 bool isDeviceMemory(CUdeviceptr Address, uint64_t Size);
 bool isPinned(const void *Address, uint64_t Size);
 
+/// When the driver starts.
+void noteMappings();
 CUresult reserveAddresses(CUdeviceptr Hint, uint64_t Size, CUdeviceptr &Got);
 CUresult freeAddresses(CUdeviceptr Address, uint64_t Size);
 CUresult createHandle(CUdevice Device, uint64_t Size, CUmemHandle &Handle);

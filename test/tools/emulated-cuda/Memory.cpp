@@ -14,7 +14,9 @@
 
 #include "AddressMap.h"
 #include "Emulator.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <set>
 #include <sys/mman.h>
@@ -301,9 +303,26 @@ bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size) {
 // Virtual memory
 //===----------------------------------------------------------------------===//
 
+/// What was mapped when the driver started, which it gives to nobody: address and
+/// end.
+static std::vector<std::pair<uint64_t, uint64_t>> Mapped;
+
+void emulated::noteMappings() {
+  std::ifstream Maps("/proc/self/maps");
+  for (std::string Line; std::getline(Maps, Line);) {
+    unsigned long long Begin, End;
+    if (sscanf(Line.c_str(), "%llx-%llx", &Begin, &End) == 2)
+      Mapped.emplace_back(Begin, End);
+  }
+}
+
 static bool isTaken(CUdeviceptr Address, uint64_t Size) {
   const Settings &S = settings();
-  return Address < S.TakenBase + S.TakenSize && S.TakenBase < Address + Size;
+  return (Address < S.TakenBase + S.TakenSize &&
+          S.TakenBase < Address + Size) ||
+         llvm::any_of(Mapped, [&](const std::pair<uint64_t, uint64_t> &Range) {
+           return Address < Range.second && Range.first < Address + Size;
+         });
 }
 
 CUresult emulated::reserveAddresses(CUdeviceptr Hint, uint64_t Size,

@@ -19,6 +19,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Mneme/Compile/CompareCode.h"
 #include "llvm/Mneme/Device/Device.h"
+#include "llvm/Mneme/Replay/HeldAddresses.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Mneme/Support/Statistics.h"
 
@@ -223,6 +224,11 @@ private:
 
 /// Opens "host", or a GPU ("cuda:0", "offload:0", with or without the number).
 Expected<std::unique_ptr<Device>> openDevice(StringRef Name);
+/// The same for a recording with \p Regions, for which \p Held holds addresses
+/// meanwhile.
+Expected<std::unique_ptr<Device>> openDevice(StringRef Name,
+                                             ArrayRef<RecordedRegion> Regions,
+                                             HeldAddresses &Held);
 /// What "auto" means for a plan: the first GPU that runs its code, else the
 /// host. Initializes the driver, as opening a GPU does.
 std::string chooseDevice(const ReplayPlan &Plan);
