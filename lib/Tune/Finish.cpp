@@ -24,15 +24,29 @@ static constexpr unsigned ExplainRounds = 10;
 /// How many of the smallest changes are compared in the end.
 static constexpr size_t ConfirmedSteps = 5;
 
+/// A key for what was measured.
+static std::string printConfig(const json::Object &Config) {
+  return formatv("{0}", json::Value(json::Object(Config))).str();
+}
+
+/// What does not change the code: the shape of the launch.
+static std::string printLaunch(const json::Object &Config) {
+  json::Object Launch;
+  for (const auto &KV : Config)
+    if (isLaunchField(KV.first))
+      Launch[KV.first] = KV.second;
+  return printConfig(Launch);
+}
+
 /// In nanoseconds of the study's beginning. Now there are measurements of the
-/// baseline on both sides.
+/// baseline on both sides; not of a device that was gone since and came back.
 double Tuner::Impl::getCorrectedTime(const Trial &T) const {
   if (!T.Metrics.count("time"))
     return TimeObjective ? T.Values[*TimeObjective] : 0;
   double Baseline = T.BaselineNanoseconds;
   const BaselineTrack &Track = Tracks.on(T.Device);
   if (Instances.size() == 1 && T.DuplicateKind == Duplicate::None &&
-      T.Ended != 0 && Track.count(0))
+      Track.count(0) && Track.first(0).When <= T.Ended)
     Baseline = Track.at(0, T.Ended);
   double Scale = Baseline ? weightedReference() / Baseline : 1;
   return T.Metrics.lookup("time") * Scale;
@@ -116,21 +130,33 @@ std::vector<const Trial *> Tuner::Impl::getBestOfInstances() const {
   return Best;
 }
 
+/// Are they the same program? Each of them was measured if the first one's
+/// measurement was suspect.
+static bool haveEqualCode(const Trial &A, const Trial &B) {
+  return !A.CodeHash.empty() && A.CodeHash == B.CodeHash &&
+         printLaunch(A.Config) == printLaunch(B.Config);
+}
+
 /// Where time is no objective, there is only one, and its time is told.
 std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
   std::vector<TestCase> Cases;
+  std::vector<const Trial *> Chosen;
   double Reference = weightedReference();
   auto GetRawSpeedup = [&](const Trial &T) {
     double Time = getCorrectedTime(T);
     return Time > 0 ? Reference / Time : 1;
   };
   auto Add = [&](const Trial &T) {
-    if (any_of(Cases, [&](const TestCase &C) { return C.Number == T.Number; }))
+    if (any_of(Chosen, [&](const Trial *Other) {
+          return Other == &T ||
+                 (Instances.size() == 1 && haveEqualCode(*Other, T));
+        }))
       return;
-    if (Expected<InstanceConfigs> Configs = configure(T.P))
-      Cases.push_back({T.Number, std::move(*Configs), GetRawSpeedup(T)});
-    else
-      consumeError(Configs.takeError());
+    Expected<InstanceConfigs> Configs = configure(T.P);
+    if (!Configs)
+      return consumeError(Configs.takeError());
+    Chosen.push_back(&T);
+    Cases.push_back({T.Number, std::move(*Configs), GetRawSpeedup(T)});
   };
   unsigned Limit = TimeObjective ? O.FinalCandidates : O.FinalCandidates != 0;
   for (const Trial *T : rank()) {
@@ -175,20 +201,6 @@ Error Tuner::Impl::finish() {
   if (O.ExplainLimit && Outcome.Final.isSignificant() && !isInterrupted())
     return explain();
   return Error::success();
-}
-
-/// A key for what was measured.
-static std::string printConfig(const json::Object &Config) {
-  return formatv("{0}", json::Value(json::Object(Config))).str();
-}
-
-/// What does not change the code: the shape of the launch.
-static std::string printLaunch(const json::Object &Config) {
-  json::Object Launch;
-  for (const auto &KV : Config)
-    if (isLaunchField(KV.first))
-      Launch[KV.first] = KV.second;
-  return printConfig(Launch);
 }
 
 /// Evaluates all; equal code has the winner's speed-up, whatever its one
@@ -244,9 +256,10 @@ Tuner::Impl::measureSpeedups(ArrayRef<InstanceConfigs> Configs,
         return std::move(Err);
     }
   }
-  while (!UnderWay.empty())
+  while (!UnderWay.empty() && !isInterrupted(2))
     if (Error Err = pump(WaitSeconds))
       return std::move(Err);
+  forgetUnderWay(); // All of it refers to this call.
   // One measurement is enough to give something up, not to believe in it.
   double Win = std::log(Of.Speedup.Value);
   TestSetting Setting = makeSetting();
@@ -324,6 +337,13 @@ Error Tuner::Impl::explain() {
       EO);
   if (!M)
     return M.takeError();
+  auto IsBrokenOff = [&] {
+    if (isInterrupted(2))
+      note("the explanation was broken off");
+    return isInterrupted(2);
+  };
+  if (IsBrokenOff())
+    return Error::success();
   Explanation Why;
   Why.Complete = M->Complete && !isInterrupted();
   Why.Evaluations = M->Evaluations;
@@ -343,6 +363,8 @@ Error Tuner::Impl::explain() {
     Expected<size_t> Confirmed = confirmSteps(Why, Steps, Of);
     if (!Confirmed)
       return Confirmed.takeError();
+    if (IsBrokenOff())
+      return Error::success();
     Smallest = *Confirmed;
     End = Begin;
   } while (Smallest == 0 && End != First + 1);

@@ -80,16 +80,15 @@ Error Tuner::Impl::submitNextInstance(uint64_t Number) {
   });
 }
 
-/// It was measured on a device that was gone before the baseline was measured
-/// there, so that its time says nothing.
+/// It was measured on a device where the baseline was not, so that its time says
+/// nothing: the device is gone, or the baseline fails there.
 Error Tuner::Impl::submitAgain(uint64_t Number, Evaluation V) {
   RunningTrial &R = Running[Number];
   R.Fresh = true;
-  if (++R.Losses <= MaxTrialLosses)
+  if (!getPlace(V.Device).BaselineFails && ++R.Losses <= MaxTrialLosses)
     return submitNextInstance(Number);
   V.Failure = "WorkerLost";
-  V.Error = "each device that measured it was gone before the baseline was "
-            "measured there";
+  V.Error = "the baseline could not be measured on any device that measured it";
   return takeEvaluation(Number, std::move(V));
 }
 
@@ -247,15 +246,20 @@ void Tuner::Impl::judgeCanary(Trial &T) {
   findBestAnew();
 }
 
-/// Those there since the canary before it.
+/// Those that ended there after the canary before it: what runs beside a canary
+/// may have a lower number, and end later.
 void Tuner::Impl::markSuspects(const Trial &Canary) {
-  for (Trial &T : reverse(History)) {
-    if (T.Number >= Canary.Number || T.Device != Canary.Device)
-      continue;
-    if (T.Kind == TrialKind::Canary)
-      return;
-    // What ends later is not known to be bad, whoever looks at it when.
-    if (T.Suspect || T.State == TrialState::Running || T.Ended > Canary.Ended)
+  auto IsBefore = [&](const Trial &T) {
+    return T.Number != Canary.Number && T.State != TrialState::Running &&
+           T.Device == Canary.Device && T.Ended <= Canary.Ended;
+  };
+  double Since = 0;
+  for (const Trial &T : History)
+    if (T.Kind == TrialKind::Canary && IsBefore(T) && T.Failure != "WorkerLost")
+      Since = std::max(Since, T.Ended);
+  for (Trial &T : History) {
+    if (T.Kind == TrialKind::Canary || !IsBefore(T) || T.Ended <= Since ||
+        T.Suspect)
       continue;
     T.Suspect = true;
     ++Outcome.Suspect;
@@ -339,7 +343,9 @@ Error Tuner::Impl::endTrial(Trial &T) {
   countTrial(T);
   if (T.Kind != TrialKind::Canary) {
     ++Progress.InThisRun;
-    if (auto P = Places.find(T.Device); P != Places.end()) {
+    // A duplicate was not measured there now.
+    if (auto P = Places.find(T.Device);
+        P != Places.end() && T.DuplicateKind == Duplicate::None) {
       ++P->second.TrialsSinceBaseline;
       ++P->second.TrialsSinceCanary;
       P->second.Gone = false;
@@ -549,6 +555,16 @@ Error Tuner::Impl::search() {
   return drain();
 }
 
+/// Nobody waits for it any more.
+void Tuner::Impl::forgetUnderWay() {
+  UnderWay.clear();
+  BaselinesUnderWay = 0;
+  for (auto &[Device, P] : Places) {
+    P.BaselinesUnderWay = 0;
+    P.Waiting.clear();
+  }
+}
+
 /// Waits for what runs: to the end, or, when somebody is in a hurry, a while.
 Error Tuner::Impl::drain() {
   enter(StudyProgress::Drain);
@@ -562,12 +578,7 @@ Error Tuner::Impl::drain() {
     if (Error Err = pump(WaitSeconds))
       return Err;
   }
-  UnderWay.clear();
-  BaselinesUnderWay = 0;
-  for (auto &[Device, P] : Places) {
-    P.BaselinesUnderWay = 0;
-    P.Waiting.clear();
-  }
+  forgetUnderWay();
   Running.clear();
   Ahead.clear();
   // They are not lost: whoever goes on with the study runs them.

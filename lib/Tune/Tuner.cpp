@@ -239,9 +239,19 @@ Error Tuner::Impl::measureBaseline(StringRef Device, unsigned Instance,
       });
 }
 
+/// The first one of a run that goes on counts twice, so that two of the run
+/// before do not outvote it, and so does the only one of that run. That is not
+/// logged.
 Error Tuner::Impl::addBaseline(const BaselineSample &S) {
+  Place &P = getPlace(S.Device);
+  const BaselineTrack &Before = Tracks.on(S.Device);
+  if (!P.Known[S.Instance] && Before.count(S.Instance)) {
+    if (Before.count(S.Instance) == 1)
+      Tracks.add(BaselineSample(Before.first(S.Instance)));
+    Tracks.add(S);
+  }
   Tracks.add(S);
-  getPlace(S.Device).Known[S.Instance] = true;
+  P.Known[S.Instance] = true;
   Outcome.Baselines.push_back(S);
   return Log && !LogFailed ? Log->addBaseline(S) : Error::success();
 }
@@ -281,6 +291,7 @@ Error Tuner::Impl::remeasureBaselineOn(StringRef Device, unsigned Instance) {
                   Evaluation V, BaselineSample S) -> Error {
     Place &P = getPlace(Device);
     --P.BaselinesUnderWay;
+    P.BaselineFails = !V.Failure.empty() && V.Failure != "WorkerLost";
     if (V.Failure.empty() && !V.Samples.empty())
       consumeError(addBaseline(S)); // The next trial will say it.
     else if (V.Failure == "WorkerLost")
@@ -402,9 +413,13 @@ Error Tuner::Impl::measureFirstBaselines() {
     };
     if (Error Err = measureBaseline(/*Device=*/"", I, Keep))
       return Err;
-    while (BaselinesUnderWay)
+    while (BaselinesUnderWay) {
+      if (isInterrupted())
+        return make_error<BaselineError>(
+            "interrupted before the baseline was measured");
       if (Error Err = pump(WaitSeconds))
         return Err;
+    }
     if (AppCode && !First.Failure.empty() && I == 0) {
       note(formatv("the application's own code cannot be the baseline ({0}: "
                    "{1}); it is the recorded configuration instead",

@@ -51,6 +51,7 @@ struct Place {
   /// What waits for the baseline of an instance.
   std::multimap<unsigned, std::function<Error()>> Waiting;
   bool Gone = false; ///< As far as anybody knows.
+  bool BaselineFails = false; ///< It did, when it was measured last.
 };
 
 /// Equal code, launched equally, is known by the first trial that had it.
@@ -176,6 +177,7 @@ private:
   void writeLog();
   Error remeasureBaseline(bool Now);
   Error drain();
+  void forgetUnderWay();
   bool isInterrupted(int Times = 1) const {
     return O.Interrupts && *O.Interrupts >= Times;
   }

@@ -58,6 +58,11 @@ public:
   std::map<std::string, double> Devices = {{"", 1}};
   /// Called before an evaluation, with its number.
   std::function<void(uint64_t)> Before = [](uint64_t) {};
+  /// Which of so many that wait is evaluated next: the newest one, so that
+  /// results come in another order.
+  std::function<size_t(size_t)> Next = [](size_t Waiting) {
+    return Waiting - 1;
+  };
   /// The evaluator is lost after so many results.
   uint64_t LostAfter = ~0ull;
 
@@ -75,15 +80,15 @@ public:
     return Error::success();
   }
 
-  /// The newest first, so that results come in another order.
   Expected<std::vector<Evaluation>> wait(double) override {
     if (Evaluations >= LostAfter)
       return createStringError("the fake is lost");
     std::vector<Evaluation> Results;
     if (Pending.empty())
       return Results;
-    Results.push_back(evaluate(Pending.back()));
-    Pending.pop_back();
+    auto It = Pending.begin() + Next(Pending.size());
+    Results.push_back(evaluate(*It));
+    Pending.erase(It);
     return Results;
   }
 
@@ -185,7 +190,11 @@ private:
       measure(R, V);
     else
       V.Error = "as planned";
-    if (!R.Fresh || !R.Config.empty() || !Known.count(getKey(R)))
+    // What is measured anew replaces what was known, but what stands for a
+    // device does not.
+    if (R.Fresh && R.Device.empty() && !R.AppCode && Known.count(getKey(R)))
+      Known[getKey(R)] = V;
+    else if (!R.Fresh || !R.Config.empty() || !Known.count(getKey(R)))
       Known.try_emplace(getKey(R), V);
     return V;
   }

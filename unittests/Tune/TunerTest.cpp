@@ -303,6 +303,35 @@ TEST_F(TunerTest, WhatHasItsCodeIsMeasuredAnew) {
   EXPECT_NEAR(Trials[*Best].Values[0], 1000, 1e-6);
 }
 
+TEST_F(TunerTest, WhatWasMeasuredAnewIsKnown) {
+  // Five values of x have equal code, the first of them in a bad window.
+  E.Code = [](const json::Object &C) {
+    return C.empty() ? "base"
+                     : formatv("{0} {1}", get(C, "llvm.x") / 5,
+                               get(C, "llvm.y"))
+                           .str();
+  };
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 800;
+  };
+  O.BaselineTrials = 1000;
+  O.CanaryTrials = 10;
+  O.FinalCandidates = 100;
+  E.Drift = [](uint64_t N) { return N <= 12 && N > 1 ? 0.3 : 1; };
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Suspect, 10u);
+  unsigned Anew = 0;
+  for (const Trial &T : Trials)
+    if (T.Number > 10 && T.Kind != TrialKind::Canary &&
+        get(T.Config, "llvm.x") < 5) {
+      Anew += !T.DuplicateOf;
+      EXPECT_NEAR(T.Values[0], 800, 1e-6) << T.Number;
+    }
+  EXPECT_EQ(Anew, 10u) << "each code once";
+  // Each program is tested once: 10 of these, 10 of the others.
+  EXPECT_EQ(R.Final.Candidates.size(), 20u);
+}
+
 TEST_F(TunerTest, MeasuresADoubtfulBaselineAgain) {
   O.BaselineTrials = 5;
   // The second baseline, after five trials.
@@ -388,7 +417,7 @@ TEST_F(TunerTest, DevicesMayComeBack) {
   O.BaselineTrials = 5;
   bool IsGone = false;
   E.Before = [&](uint64_t N) {
-    if (!IsGone && E.Requests.back().Device == "b") {
+    if (!IsGone && N > 20 && E.Requests.back().Device == "b") {
       IsGone = true;
       E.Devices.erase("b");
     }
@@ -398,15 +427,60 @@ TEST_F(TunerTest, DevicesMayComeBack) {
   StudyOutcome R = run();
   EXPECT_EQ(R.Complete + R.Pruned, 100u);
   double Reference = R.Baselines.front().Nanoseconds;
-  std::set<std::string> Late;
+  std::set<std::string> Early, Late;
   for (const Trial &T : Trials) {
     EXPECT_NEAR(T.Values[0], Reference, Reference * 1e-6)
         << T.Number << " on " << T.Device;
+    if (T.Number < 15)
+      Early.insert(T.Device);
     if (T.Number > 70)
       Late.insert(T.Device);
   }
   EXPECT_TRUE(IsGone);
+  EXPECT_EQ(Early.size(), 2u);
   EXPECT_EQ(Late.size(), 2u);
+  // All took as long as the baseline of their time.
+  EXPECT_TRUE(R.Final.Candidates.empty());
+}
+
+TEST_F(TunerTest, EarlierRunsDoNotOutvoteABaseline) {
+  // So many baselines in the first run; in the second all takes twice as long.
+  O.RaceFactor = 0;
+  for (unsigned Trials : {5, 20}) {
+    restart();
+    O.Trials = Trials;
+    O.BaselineTrials = 10;
+    E.Evaluations = 0;
+    E.Drift = [](uint64_t) { return 1; };
+    size_t Before = run().Baselines.size();
+    O.Trials = Trials + 5;
+    E.Drift = [](uint64_t) { return 2; };
+    StudyOutcome R = run();
+    for (const Trial &T : this->Trials)
+      EXPECT_NEAR(T.BaselineNanoseconds, T.Number < Trials ? 1000 : 2000, 1e-6)
+          << T.Number;
+    EXPECT_TRUE(R.Final.Candidates.empty());
+    EXPECT_EQ(Log.Baselines.size(), R.Baselines.size());
+    EXPECT_EQ(R.Baselines.size(), Before + 2) << "none counts twice there";
+  }
+}
+
+TEST_F(TunerTest, WhereTheBaselineFailsNothingIsKnown) {
+  E.Devices = {{"a", 1}, {"b", 1}};
+  O.CanaryTrials = 0;
+  E.Fails = [&](const json::Object &C) {
+    return C.empty() && E.Requests.back().Device == "a" ? "Mismatch" : "";
+  };
+  StudyOutcome R = run();
+  EXPECT_GT(R.Complete, 0u);
+  EXPECT_GT(R.Failed, 0u);
+  for (const Trial &T : Trials)
+    if (T.State == TrialState::Failed) {
+      EXPECT_EQ(T.Failure, "WorkerLost");
+      EXPECT_EQ(T.Error, "the baseline could not be measured on any device "
+                         "that measured it");
+    }
+  EXPECT_TRUE(hasNote("the baseline failed"));
 }
 
 TEST_F(TunerTest, SuspectsAreThoseOfTheDevice) {
@@ -550,6 +624,33 @@ TEST_F(TunerTest, CanaryFindsABadWindow) {
   StudyOutcome Again = run();
   EXPECT_EQ(Again.Resumed, 105u);
   EXPECT_EQ(Again.Suspect, 20u);
+}
+
+TEST_F(TunerTest, CanariesJudgeByTime) {
+  E.Capacity = 8;
+  E.Next = [&](size_t Waiting) { return 5 * E.Evaluations % Waiting; };
+  O.BaselineTrials = 1000;
+  O.CanaryTrials = 20;
+  O.RaceFactor = 0;
+  E.Drift = [](uint64_t N) { return N > 1 && N < 60 ? 1.5 : 1; };
+  StudyOutcome R = run();
+  std::map<double, const Trial *> Canaries;
+  for (const Trial &T : Trials)
+    if (T.Kind == TrialKind::Canary)
+      Canaries[T.Ended] = &T;
+  unsigned Suspect = 0, Overtaken = 0;
+  for (const Trial &T : Trials) {
+    if (T.Kind == TrialKind::Canary)
+      continue;
+    auto Next = Canaries.upper_bound(T.Ended);
+    EXPECT_EQ(T.Suspect, Next != Canaries.end() && Next->second->Suspect)
+        << T.Number;
+    Suspect += T.Suspect;
+    Overtaken += T.Suspect && Next != Canaries.begin() &&
+                 std::prev(Next)->second->Number > T.Number;
+  }
+  EXPECT_EQ(R.Suspect, Suspect);
+  EXPECT_GT(Overtaken, 0u) << "by the canary before";
 }
 
 TEST_F(TunerTest, CanaryIsQuietWhereNothingHappens) {
@@ -791,6 +892,49 @@ TEST_F(TunerTest, InterruptedTwiceItBreaksTheTestOff) {
     for (const RetestedTrial &T : R.Final.Candidates)
       EXPECT_EQ(T.survived(), Comparison == 2);
     EXPECT_EQ(R.Final.Confirmed.has_value(), Comparison == 2);
+  }
+}
+
+TEST_F(TunerTest, InterruptedBeforeTheBaselineItEnds) {
+  std::atomic<int> Interrupts{1};
+  O.Interrupts = &Interrupts;
+  Expected<StudyOutcome> R = tryRun();
+  ASSERT_FALSE(static_cast<bool>(R));
+  Error Err = R.takeError();
+  EXPECT_TRUE(Err.isA<BaselineError>());
+  EXPECT_EQ(toString(std::move(Err)),
+            "interrupted before the baseline was measured");
+  EXPECT_EQ(E.Evaluations, 0u);
+}
+
+TEST_F(TunerTest, InterruptedTwiceItBreaksTheExplanationOff) {
+  O.ExplainLimit = 50;
+  std::atomic<int> Interrupts{0};
+  O.Interrupts = &Interrupts;
+  // In the measurements, and in the pairs.
+  for (bool InPairs : {false, true}) {
+    restart();
+    Interrupts = 0;
+    bool Explains = false;
+    uint64_t Comparisons = 0;
+    Observer.Fn = [&](const StudyProgress &P) {
+      if (P.Phase != StudyProgress::Explain || Explains)
+        return;
+      Explains = true;
+      Comparisons = E.Comparisons;
+      if (!InPairs)
+        Interrupts = 2;
+    };
+    E.Time = [&](const json::Object &C, unsigned) {
+      if (Explains && E.Comparisons != Comparisons)
+        Interrupts = 2;
+      return get(C, "llvm.x") == 7 ? 700 : 1000;
+    };
+    StudyOutcome R = run();
+    EXPECT_TRUE(Explains);
+    EXPECT_TRUE(R.winner());
+    EXPECT_FALSE(R.Why);
+    EXPECT_EQ(R.Notes.back(), "the explanation was broken off");
   }
 }
 

@@ -49,7 +49,6 @@ private:
   double smoothed(unsigned Instance, size_t I) const;
 };
 
-/// Makes a sample of a measurement.
 /// A track for each device: ratios are taken within one.
 class BaselineTracks {
 public:
@@ -77,6 +76,7 @@ private:
   std::vector<std::optional<BaselineSample>> First; ///< Of each instance.
 };
 
+/// Makes a sample of a measurement.
 BaselineSample makeBaselineSample(unsigned Instance, double When,
                                   ArrayRef<double> Nanoseconds,
                                   StringRef Device = "");
