@@ -66,6 +66,20 @@ void Coordinator::pauseCompilers(bool Stop) {
     Paused = Clock::now();
 }
 
+/// Null: there is none here, or somebody else has it while other machines have
+/// theirs; that may be a worker of this study.
+Coordinator::DeviceSlot *Coordinator::chooseDevice() const {
+  DeviceSlot *Locked = nullptr;
+  for (const auto &D : Devices) {
+    if (!D->Reason.empty())
+      continue;
+    if (D->Owned)
+      return D.get();
+    Locked = D.get();
+  }
+  return Others && Others->capacity() ? nullptr : Locked;
+}
+
 /// Its code is there, and nothing else runs.
 void Coordinator::sendComparison(Comparison &C, unsigned Rounds) {
   C.Sent = true;
@@ -120,15 +134,12 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
     Now.Members.push_back(J.Ticket);
     admit(J);
   }
-  auto IsHere = [&] {
-    return any_of(Devices, [](const auto &D) { return D->Reason.empty(); });
-  };
   auto Pending = [&](uint64_t Ticket) {
     return find(Ticket)->State != Job::Held &&
            find(Ticket)->State != Job::Failed;
   };
   // Where no device is left, nothing is compiled either.
-  while (IsHere() && any_of(Now.Members, Pending)) {
+  while (hasDevice() && any_of(Now.Members, Pending)) {
     Expected<bool> Goes = turn(Stop);
     if (!Goes)
       return Goes.takeError();
@@ -141,12 +152,8 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
 
   Current = &Now;
   while (!Now.Result) {
-    if (Now.Device && !Now.Device->Reason.empty())
-      Now.Device = nullptr;
-    if (!Now.Device)
-      for (auto &D : Devices)
-        if (D->Reason.empty() && !Now.Device)
-          Now.Device = D.get();
+    if (!Now.Device || !Now.Device->Reason.empty() || !Now.Device->Owned)
+      Now.Device = chooseDevice();
     if (!Now.Device)
       return compareOutside(Requests, Rounds, Stop);
     if (!Now.Sent && isUsable(*Now.Device) && isQuiet())
@@ -177,6 +184,8 @@ Coordinator::compareOutside(ArrayRef<EvaluationRequest> Requests,
     if (!Others)
       return createStringError("there is no device to compare on");
     Asked = Asked || Others->compare(Requests, Rounds);
+    if (!Asked && chooseDevice())
+      return compareHere(Requests, Rounds, Stop);
     Expected<bool> Goes = turn(Stop);
     if (!Goes)
       return Goes.takeError();
@@ -204,7 +213,6 @@ Coordinator::comparePaired(ArrayRef<EvaluationRequest> Requests,
     return PairedEvaluation();
   if (Error E = checkAlive())
     return std::move(E);
-  bool Here = any_of(Devices, [](const auto &D) { return D->Reason.empty(); });
-  return Here ? compareHere(Requests, Rounds, Stop)
-              : compareOutside(Requests, Rounds, Stop);
+  return hasDevice() ? compareHere(Requests, Rounds, Stop)
+                     : compareOutside(Requests, Rounds, Stop);
 }

@@ -73,24 +73,35 @@ void Coordinator::start() {
     fill(*D);
 }
 
-unsigned Coordinator::capacity() const {
-  unsigned N = 0;
-  for (const auto &D : Devices)
-    if (D->Reason.empty())
-      N += 1 + Prefetched;
+/// Of some devices.
+static unsigned getCapacity(unsigned Devices, unsigned CompileJobs) {
   // Two a compile process: one is at work, one is there for it.
-  if (N)
-    N += 2 * Config.CompileJobs;
+  return Devices ? Devices * (1 + Prefetched) + 2 * CompileJobs : 0;
+}
+
+unsigned Coordinator::capacity() const {
+  unsigned N = getCapacity(
+      count_if(Devices, [](const auto &D) { return D->Reason.empty(); }),
+      Config.CompileJobs);
   if (Others)
     N += Others->capacity();
   return std::max(N, 1u);
 }
 
-bool Coordinator::canEvaluate() const {
-  return Others || any_of(Devices, [](const auto &D) {
-           return D->Reason.empty();
-         });
+unsigned Coordinator::offer() const {
+  return getCapacity(count_if(Devices,
+                              [](const auto &D) {
+                                return D->Reason.empty() && D->Owned;
+                              }),
+                     Config.CompileJobs);
 }
+
+/// Is there one that is not lost?
+bool Coordinator::hasDevice() const {
+  return any_of(Devices, [](const auto &D) { return D->Reason.empty(); });
+}
+
+bool Coordinator::canEvaluate() const { return Others || hasDevice(); }
 
 Error Coordinator::checkAlive() const {
   if (canEvaluate())
@@ -151,9 +162,7 @@ void Coordinator::dispatchRuns() {
 
 void Coordinator::dispatchCompiles() {
   // Where nothing runs, others will compile it, too.
-  if (Paused || none_of(Devices, [](const auto &D) {
-        return D->Reason.empty();
-      }))
+  if (Paused || !hasDevice())
     return;
   while (!CompileQueue.empty()) {
     CodeEntry &Code = *CompileQueue.front();
@@ -242,6 +251,9 @@ void Coordinator::serveOutside() {
 }
 
 void Coordinator::dispatch() {
+  // Locks are taken before there is anything to do: see offer().
+  for (auto &D : Devices)
+    isUsable(*D);
   dispatchRuns();
   dispatchCompiles();
   dispatchOutside();
@@ -453,6 +465,8 @@ json::Object Coordinator::describe() const {
     O["id"] = json::fixUTF8(D->Id);
     if (!D->Reason.empty())
       O["error"] = json::fixUTF8(D->Reason);
+    else if (!D->Owned)
+      O["waiting"] = true;
     List.push_back(std::move(O));
   }
   std::string Names;

@@ -103,7 +103,7 @@ public:
   /// Results, by ticket. Null: it is lost, and wants to be done again.
   virtual std::vector<std::pair<uint64_t, std::optional<Evaluation>>>
   take() = 0;
-  /// \returns false when there is no machine, or it compares already.
+  /// \returns false when there is no machine that has a device.
   virtual bool compare(ArrayRef<EvaluationRequest> Requests,
                        unsigned Rounds) = 0;
   /// Unset: not there yet. An Error: lost.
@@ -125,6 +125,9 @@ public:
   void setOutside(Outside *O) { Others = O; }
 
   unsigned capacity() const;
+  /// The same without other machines, of devices that nobody else can have: 0
+  /// until one is open, and locked if it must be.
+  unsigned offer() const;
   Error submit(EvaluationRequest R);
   /// \p Also: a descriptor; returns when it becomes readable. -1: none.
   Expected<std::vector<Evaluation>> wait(double Seconds, int Also = -1);
@@ -183,6 +186,7 @@ private:
     std::optional<DeviceLock> Lock;
     std::string Locked;
     bool Told = false; ///< That it waits for the lock.
+    bool Owned = false; ///< It was open and, if it must be, locked.
     Time NextTry;
     uint64_t Runs = 0;
     double Busy = 0, Open = 0; ///< Of those that are gone, too.
@@ -244,6 +248,7 @@ private:
   Expected<std::unique_ptr<Runner>> startRunner(DeviceSlot &D, bool Open);
   void openDevice(DeviceSlot &D, Runner &R);
   void fill(DeviceSlot &D);
+  bool hasDevice() const;
   bool isUsable(DeviceSlot &D);
   bool isReserved(const DeviceSlot &D) const;
   void sendCode(Runner &R, const CodeEntry &Code);
@@ -285,6 +290,7 @@ private:
       ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
       function_ref<bool()> Stop);
   Expected<bool> turn(function_ref<bool()> Stop);
+  DeviceSlot *chooseDevice() const;
   void sendComparison(Comparison &C, unsigned Rounds);
   bool isQuiet() const;
   void pauseCompilers(bool Stop);

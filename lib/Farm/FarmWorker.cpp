@@ -27,6 +27,9 @@ using namespace llvm::mneme;
 /// How often the coordinator hears how things are.
 static constexpr double StateSeconds = 2;
 
+/// How often it is looked whether there is a device by now.
+static constexpr double OpenSeconds = 0.05;
+
 /// What a coordinator may be silent: it says nothing while its sampler thinks.
 static constexpr double DefaultSilenceSeconds = 600;
 
@@ -52,6 +55,7 @@ private:
   bool Ended = false;
   bool Closed = false; ///< By the coordinator; what it said may be there yet.
   std::deque<Frame> Later; ///< What came while it compared.
+  unsigned Offered = 0;    ///< In the last state.
   std::chrono::steady_clock::time_point LastState, Heard;
 
   void note(const Twine &Text) const {
@@ -181,12 +185,13 @@ Error FarmWorker::sendState() {
   LastState = std::chrono::steady_clock::now();
   return Link.write(json::Object{{"state", Farm->describe()},
                                  {"statistics", toJSON(Farm->statistics())},
-                                 {"capacity", Farm->capacity()}});
+                                 {"capacity", Offered = Farm->offer()}});
 }
 
 Error FarmWorker::sendStateIfDue() {
-  bool Due = std::chrono::steady_clock::now() - LastState >=
-             std::chrono::duration<double>(StateSeconds);
+  bool Due = Farm->offer() != Offered ||
+             std::chrono::steady_clock::now() - LastState >=
+                 std::chrono::duration<double>(StateSeconds);
   return Due ? sendState() : Error::success();
 }
 
@@ -329,7 +334,7 @@ Error FarmWorker::evaluate() {
     return E;
   while (!Ended) {
     Expected<std::vector<Evaluation>> Some =
-        Farm->waitFor(StateSeconds, Link.fd());
+        Farm->waitFor(Offered ? StateSeconds : OpenSeconds, Link.fd());
     if (!Some) {
       std::string Why = toString(Some.takeError());
       consumeError(Link.write(json::Object{{"failed", json::fixUTF8(Why)}}));

@@ -55,9 +55,10 @@ Error Coordinator::submit(EvaluationRequest R) {
   return Error::success();
 }
 
+/// One that a worker on this machine has is there, not here.
 bool Coordinator::isHere(StringRef Device) const {
   return any_of(Devices, [&](const auto &D) {
-    return D->Reason.empty() && D->Id == Device;
+    return D->Reason.empty() && D->Id == Device && (D->Owned || !Others);
   });
 }
 
@@ -254,6 +255,12 @@ void Coordinator::finish(Job &J, Evaluation E) {
   ResultEntry *R = J.Result;
   if (R && J.State == Job::Away && !E.CodeHash.empty())
     Results.publish(*R, makeCodeKey(E.CodeHash, J));
+  // What is measured of a device, or of the application's code, is no result of
+  // a configuration.
+  if (J.Request.Fresh && J.Request.Device.empty() && !J.Request.AppCode &&
+      !E.Samples.empty() && !E.CodeHash.empty())
+    Results.replace(makeCodeKey(E.CodeHash, J), E,
+                    J.Request.stopAbove(E.Device));
   EvaluationRequest Request = std::move(J.Request);
   Jobs.erase(J.Ticket);
   if (E.Failure == Evaluation::Cancelled)

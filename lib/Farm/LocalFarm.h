@@ -27,6 +27,7 @@ public:
   static Expected<std::unique_ptr<LocalFarm>> create(FarmOptions Options);
 
   unsigned capacity() const override { return TheCoordinator.capacity(); }
+  unsigned offer() const { return TheCoordinator.offer(); }
   Error submit(EvaluationRequest R) override {
     return TheCoordinator.submit(std::move(R));
   }

@@ -157,7 +157,8 @@ Error NodePool::takeState(Node &N, const json::Object &Message) {
     const json::Object *State = About->getAsObject();
     const json::Array *List = State ? State->getArray("devices") : nullptr;
     for (const json::Value &D : List ? *List : json::Array())
-      if (const json::Object *O = D.getAsObject(); O && !O->get("error"))
+      if (const json::Object *O = D.getAsObject();
+          O && !O->get("error") && !O->get("waiting"))
         N.Devices.push_back(O->getString("id").value_or("").str());
   }
   N.Link.queue(json::Object{{"heard", true}});
@@ -320,7 +321,7 @@ std::vector<std::pair<uint64_t, std::optional<Evaluation>>> NodePool::take() {
 
 bool NodePool::compare(ArrayRef<EvaluationRequest> Requests, unsigned Rounds) {
   for (auto &N : Nodes) {
-    if (N->State != Node::Ready)
+    if (N->State != Node::Ready || N->Capacity == 0)
       continue;
     N->Comparing = ++Comparisons;
     json::Array List;

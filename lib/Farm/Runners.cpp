@@ -115,7 +115,9 @@ bool Coordinator::isUsable(DeviceSlot &D) {
   if (!D.Active || !D.Active->Opened || D.Active->Ending || D.Active->Spent)
     return false;
   takeLock(D);
-  return D.Active->Exclusive == D.Locked;
+  bool IsFree = D.Active->Exclusive == D.Locked;
+  D.Owned |= IsFree;
+  return IsFree;
 }
 
 /// A comparison wants it for itself.

@@ -136,6 +136,18 @@ void ResultTable::publish(ResultEntry &E, StringRef CodeKey) {
   Slot = &E;
 }
 
+void ResultTable::replace(StringRef CodeKey, const Evaluation &E,
+                          double StopAbove) {
+  auto It = ByCode.find(CodeKey);
+  if (It == ByCode.end())
+    return;
+  ResultEntry &Known = resolve(*It->second);
+  if (!Known.Done)
+    return;
+  Known.Result = E;
+  Known.StopAbove = StopAbove;
+}
+
 void ResultTable::forget(ResultEntry &E) {
   E.Leader = nullptr;
   E.Done = false;

@@ -114,6 +114,9 @@ public:
   /// \p E, which is done, has that code and launch, unless another one has
   /// them already.
   void publish(ResultEntry &E, StringRef CodeKey);
+  /// What was measured anew is what is known of that code and launch from now
+  /// on, if anything was.
+  void replace(StringRef CodeKey, const Evaluation &E, double StopAbove);
   /// Nobody measures it.
   void forget(ResultEntry &E);
   static ResultEntry &resolve(ResultEntry &E);

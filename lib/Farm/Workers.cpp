@@ -9,6 +9,7 @@
 #include "Workers.h"
 #include "Messages.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cmath>
 #include <unistd.h>
@@ -76,13 +77,17 @@ void mneme::runCompileProcess(FarmBackend &Backend, Channel &Link) {
 
 /// A timer can be broken, too; JSON has no such numbers, and nothing can be said
 /// of them.
-static bool areTimes(ArrayRef<double> Samples) {
-  return all_of(Samples, [](double S) { return S > 0 && std::isfinite(S); });
+/// \returns the first sample that is none.
+static const double *findBadTime(ArrayRef<double> Samples) {
+  const double *Bad = find_if(
+      Samples, [](double S) { return !(S > 0 && std::isfinite(S)); });
+  return Bad == Samples.end() ? nullptr : Bad;
 }
 
-template <typename T> static void refuseTimes(T &Result) {
+template <typename T> static void refuseTimes(T &Result, double Bad) {
   Result.Failure = "Unsupported";
-  Result.Error = "a measured time is no positive number";
+  Result.Error =
+      formatv("a measured time is no positive number: '{0}'", Bad).str();
   Result.Samples.clear();
 }
 
@@ -153,8 +158,8 @@ void RunProcess::run(const json::Object &Message) {
     Invalid.Error = toString(E.takeError());
     E = std::move(Invalid);
   }
-  if (!areTimes(E->Samples)) {
-    refuseTimes(*E);
+  if (const double *Bad = findBadTime(E->Samples)) {
+    refuseTimes(*E, *Bad);
     E->Metrics.clear();
   }
   double Busy = std::chrono::duration<double>(
@@ -187,8 +192,11 @@ void RunProcess::compare(const json::Object &Message) {
     Invalid.Error = toString(P.takeError());
     P = std::move(Invalid);
   }
-  if (!all_of(P->Samples, areTimes))
-    refuseTimes(*P);
+  for (size_t I = 0; I != P->Samples.size(); ++I)
+    if (const double *Bad = findBadTime(P->Samples[I])) {
+      refuseTimes(*P, *Bad);
+      break;
+    }
   double Busy = std::chrono::duration<double>(
                     std::chrono::steady_clock::now() - Begin)
                     .count();

@@ -15,6 +15,7 @@
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Testing/Support/Error.h"
 #include "llvm/Testing/Support/SupportHelpers.h"
@@ -527,6 +528,19 @@ TEST_F(FarmTest, FreshIsMeasuredAgain) {
   EXPECT_EQ(E.DuplicateKind, Duplicate::None);
   EXPECT_EQ(Farm->statistics().Runs, 2u);
   EXPECT_EQ(Farm->statistics().Compiles, 1u);
+  // From now on that counts.
+  submit(2, {{"code", "c"}});
+  EXPECT_EQ(collect()[2].DuplicateOf, 1u);
+  submit(3, {{"code", "c"}, {"x", "1"}});
+  EXPECT_EQ(collect()[3].DuplicateOf, 1u);
+  // What is measured of a device does not.
+  R = request(4, {{"code", "c"}});
+  R.Fresh = true;
+  R.Device = E.Device;
+  ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  EXPECT_EQ(collect()[4].DuplicateKind, Duplicate::None);
+  submit(5, {{"code", "c"}});
+  EXPECT_EQ(collect()[5].DuplicateOf, 1u);
 }
 
 TEST_F(FarmTest, WhatWasStoppedIsMeasuredForThoseWhoWantMore) {
@@ -666,9 +680,12 @@ TEST_F(FarmTest, TimesThatAreNoneAreRefused) {
   submit(3, {{"code", "3"}, {"time", -1}});
   submit(4, {{"code", "4"}});
   auto All = collect();
-  for (uint64_t Id : {0, 1, 2, 3}) {
+  StringRef Times[] = {"nan", "inf", "0.00", "-1.00"};
+  for (auto [Id, Time] : enumerate(Times)) {
     EXPECT_EQ(All[Id].Failure, "Unsupported") << Id;
-    EXPECT_EQ(All[Id].Error, "a measured time is no positive number");
+    EXPECT_EQ(StringRef(All[Id].Error).lower(),
+              formatv("a measured time is no positive number: '{0}'", Time)
+                  .str());
     EXPECT_TRUE(All[Id].Samples.empty());
     EXPECT_TRUE(All[Id].Metrics.empty());
   }
@@ -909,22 +926,35 @@ TEST_F(FarmTest, OneFarmAtATimeTimesADevice) {
   EXPECT_EQ(evaluate({{"code", "0"}}).Failure, "");
   std::vector<std::string> Said;
   Config.Message = [&](StringRef Text) { Said.push_back(Text.str()); };
-  Coordinator Second(Backend, Config);
-  Second.start();
-  ASSERT_THAT_ERROR(Second.submit(request(1, {{"code", "1"}})), Succeeded());
+  EXPECT_GT(Farm->offer(), 0u);
+  std::optional<Coordinator> Second(std::in_place, Backend, Config);
+  Second->start();
+  EXPECT_EQ(Second->offer(), 0u);
+  ASSERT_THAT_ERROR(Second->submit(request(1, {{"code", "1"}})), Succeeded());
   while (Said.empty())
-    EXPECT_TRUE(cantFail(Second.wait(0.2)).empty());
+    EXPECT_TRUE(cantFail(Second->wait(0.2)).empty());
   EXPECT_THAT(Said, ElementsAre("fake: in use by another program of Mneme; "
                                 "waiting for it"));
+  EXPECT_EQ(Second->offer(), 0u);
   // The first one goes on, with a process that takes over, too.
   EXPECT_EQ(evaluate({{"code", "2"}, {"run", "crash"}}).Failure, "Crash");
   EXPECT_EQ(evaluate({{"code", "3"}}).Failure, "");
   Farm.reset();
   std::vector<Evaluation> Done;
   while (Done.empty())
-    Done = cantFail(Second.wait(1));
+    Done = cantFail(Second->wait(1));
   EXPECT_EQ(Done.front().Failure, "");
   EXPECT_EQ(Said.size(), 1u);
+  EXPECT_GT(Second->offer(), 0u);
+  // Nothing must wait for a device for it to be locked.
+  Coordinator Third(Backend, Config);
+  Third.start();
+  while (Said.size() == 1)
+    EXPECT_TRUE(cantFail(Third.wait(0)).empty());
+  EXPECT_EQ(Third.offer(), 0u);
+  Second.reset();
+  while (Third.offer() == 0)
+    EXPECT_TRUE(cantFail(Third.wait(0)).empty());
   SmallString<128> File;
   sys::path::system_temp_directory(/*ErasedOnReboot=*/true, File);
   sys::path::append(File, "mneme-" + Backend.Exclusive + ".lock");

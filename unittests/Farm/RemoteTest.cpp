@@ -125,12 +125,20 @@ protected:
       collectSome(0.5);
     ASSERT_EQ(Done.size(), N);
   }
+  /// Has it a device to itself?
+  static bool isReady(const json::Value &Worker) {
+    const json::Object *State = Worker.getAsObject()->getObject("farm");
+    return all_of(*State->getArray("devices"), [](const json::Value &D) {
+      return !D.getAsObject()->get("waiting");
+    });
+  }
   void waitForWorkers(size_t N) {
     auto Deadline = std::chrono::steady_clock::now() + std::chrono::minutes(3);
     while (std::chrono::steady_clock::now() < Deadline) {
       collectSome(0.05);
       json::Object About = Farm->describe();
-      if (About.getArray("workers") && About.getArray("workers")->size() == N)
+      const json::Array *List = About.getArray("workers");
+      if (List && List->size() == N && all_of(*List, isReady))
         return;
       ::usleep(20000);
     }
