@@ -215,8 +215,13 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   return R;
 }
 
+/// Is it the host device that the winner was found on, or else the baseline was
+/// measured on? It may be another machine's.
 static bool isOnHost(const StudyRecord &R) {
-  return StringRef(R.Device).starts_with("host");
+  if (const Trial *Winner = R.winner())
+    return StringRef(Winner->Device).ends_with("/host");
+  return !R.Outcome.Baselines.empty() &&
+         StringRef(R.Outcome.Baselines.back().Device).ends_with("/host");
 }
 
 /// 1: not everything could be written; 2: nothing was verified.

@@ -120,7 +120,11 @@ json::Object mneme::makeBest(const StudyRecord &R) {
       R.Outcome.Instances.empty() ? nullptr : &R.Outcome.Instances.front();
   json::Object Expected{
       {"time_ns", nullptr}, {"baseline_ns", nullptr}, {"speedup", nullptr}};
-  if (Instance)
+  // The winner's may be that of another device, or of an earlier run.
+  if (Winner && R.Outcome.Instances.size() == 1 && Winner->BaselineNanoseconds)
+    Expected["baseline_ns"] =
+        json::Object{{"median", Winner->BaselineNanoseconds}};
+  else if (Instance)
     Expected["baseline_ns"] = summarizeTime(Instance->Samples, 0);
   Expected["time_ns"] = Winner ? summarizeTime(Winner->Samples, 0)
                                : json::Value(*Expected.get("baseline_ns"));

@@ -200,7 +200,13 @@ void mneme::drawHistory(raw_ostream &OS, const StudyRecord &R) {
     return;
   }
   std::optional<double> Baseline;
-  if (!R.Outcome.Instances.empty()) {
+  const BaselineSample *First = nullptr;
+  for (const BaselineSample &B : R.Outcome.Baselines)
+    if (B.Instance == 0 && (!First || B.When < First->When))
+      First = &B;
+  if (O.Metric == "time" && First) {
+    Baseline = First->Nanoseconds; // Values are of that time.
+  } else if (!R.Outcome.Instances.empty()) {
     const StringMap<double> &M = R.Outcome.Instances[0].Metrics;
     if (auto It = M.find(O.Metric); It != M.end())
       Baseline = It->second;

@@ -56,9 +56,21 @@ TEST_F(ExportTest, WritesTheBest) {
   const json::Object *Expected = O.getObject("expected");
   EXPECT_EQ(Expected->getObject("speedup")->getNumber("low"),
             Outcome.Final.Confirmed->Speedup.Low);
-  EXPECT_EQ(Expected->getObject("baseline_ns")->getNumber("median"), 1500);
+  EXPECT_EQ(Expected->getObject("baseline_ns")->getNumber("median"),
+            Winner.BaselineNanoseconds);
   EXPECT_LE(*Expected->getObject("time_ns")->getNumber("low"),
             *Expected->getObject("time_ns")->getNumber("median"));
+}
+
+TEST_F(ExportTest, TimesOfTheBestAreOfOneDevice) {
+  StudyRecord R = record();
+  for (Trial &T : Trials)
+    if (&T == R.winner())
+      T.BaselineNanoseconds = 1234; // As it was there.
+  json::Object O = makeBest(R);
+  EXPECT_EQ(
+      O.getObject("expected")->getObject("baseline_ns")->getNumber("median"),
+      1234);
 }
 
 TEST_F(ExportTest, RecordsTheBaselineWhenNothingIsBetter) {
