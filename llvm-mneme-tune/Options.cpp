@@ -309,6 +309,10 @@ static Error readFarm(TuneOptions &O) {
                                  .str());
   if (HostWorkers == 0)
     return createStringError("impossible --workers=0");
+  if (WorkerTimeout.getNumOccurrences() && !(WorkerTimeout > 0))
+    return createStringError(
+        formatv("impossible --worker-timeout={0}", WorkerTimeout.getValue())
+            .str());
   if (CompileJobs.getNumOccurrences() && CompileJobs == 0)
     return createStringError("impossible --compile-jobs=0");
   return Error::success();
