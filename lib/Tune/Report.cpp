@@ -319,7 +319,7 @@ void Report::writeExplanation() {
                   E.Evaluations, E.Measured)
               .str();
   if (!E.Complete)
-    Text += " The limit of evaluations ended it: there may be a smaller one.";
+    Text += " It was ended before all was tried: there may be a smaller one.";
   paragraph(Text);
   if (!E.Dropped.empty())
     paragraph("Does not matter: " + join(E.Dropped, ", ") + ".");

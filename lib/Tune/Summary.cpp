@@ -242,8 +242,7 @@ void SummaryPrinter::printExplanation() {
     line() << llvm::join(Resources, ", ") << '\n';
   line() << formatv("{0} configurations asked for, {1} measured{2}\n",
                     W.Evaluations, W.Measured,
-                    W.Complete ? "" : "; not the smallest: the limit was "
-                                      "reached");
+                    W.Complete ? "" : "; ended before all was tried");
 }
 
 /// What changed most, as code has many kinds.

@@ -103,7 +103,7 @@ struct Explanation {
   /// Over the baseline, in pairs; unset when it could not be measured.
   std::optional<RatioEstimate> Speedup;
   double Kept = 0;     ///< Share of the winner's logarithmic speed-up.
-  bool Complete = true; ///< False: the limit of evaluations ended it.
+  bool Complete = true; ///< False: a limit or an interrupt ended it.
   unsigned Evaluations = 0; ///< Configurations asked for,
   unsigned Measured = 0;    ///< of which so many were no duplicates.
   StringMap<double> Before, After; ///< Metrics of baseline and smallest change.
