@@ -63,6 +63,9 @@ bool medianReaches(const Landscape &L, const Bound &B) {
 TEST_P(LandscapeTest, MedianReachesBound) {
   auto [B, Index] = GetParam();
   Landscape L = std::move(makeLandscapes()[Index]);
+  // Whoever climbs stays on a hill there.
+  if (B.Sampler == StringRef("ils") && L.Name == "skewed")
+    B.Share = 0.93;
   EXPECT_TRUE(medianReaches(L, B)) << L.Name;
 }
 
@@ -78,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      Bound{"lfbo", 0.99, 4},
                                      Bound{"lfbo", 0.99, 16},
                                      Bound{"tpe", 0.98},
-                                     Bound{"ils", 0.93},
+                                     Bound{"ils", 0.98},
                                      Bound{"evolution", 0.97},
                                      Bound{"nsga2", 0.93},
                                      Bound{"random", 0.8}),
@@ -89,6 +92,7 @@ TEST(Landscapes, SecondBestIsFoundWhereTheBestIsAlone) {
   Landscape L = makeOrder();
   EXPECT_TRUE(medianReaches(L, {"lfbo", 0.985}));
   EXPECT_TRUE(medianReaches(L, {"lfbo", 0.985, 4}));
+  EXPECT_TRUE(medianReaches(L, {"lfbo", 0.985, 16}));
 }
 
 TEST(Landscapes, AreAsDescribed) {
