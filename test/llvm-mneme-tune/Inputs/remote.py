@@ -1,5 +1,6 @@
 """remote.py TUNE OUT ARGUMENTS...: a study that only workers evaluate, and two workers, of
-which one is killed in the middle. Prints what the study says."""
+which one is killed in the middle. Prints what the study says. The workers' device is
+WORKER_DEVICE of the environment, or host."""
 import os
 import re
 import subprocess
@@ -8,12 +9,13 @@ import threading
 import time
 
 tune, out, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+device = os.environ.get("WORKER_DEVICE", "host")
 env = dict(os.environ, MNEME_TOKEN="secret of a test")
 
 
 def start_worker(address, **kwargs):
     return subprocess.Popen(
-        [tune, "--worker=" + address, "--device=host", "--compile-jobs=1"],
+        [tune, "--worker=" + address, "--device=" + device, "--compile-jobs=1"],
         env=dict(env, XDG_CACHE_HOME=out + ".cache", **kwargs),
         stderr=subprocess.PIPE,
         text=True,
