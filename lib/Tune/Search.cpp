@@ -80,8 +80,8 @@ Error Tuner::Impl::submitNextInstance(uint64_t Number) {
   });
 }
 
-/// It was measured on a device where the baseline was not, so that its time says
-/// nothing: the device is gone, or the baseline fails there.
+/// It was measured on a device where the baseline was not, so that its time
+/// says nothing: the device is gone, or the baseline fails there.
 Error Tuner::Impl::submitAgain(uint64_t Number, Evaluation V) {
   RunningTrial &R = Running[Number];
   R.Fresh = true;
