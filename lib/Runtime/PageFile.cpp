@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <unistd.h>
 
 using namespace mneme;
@@ -102,26 +103,67 @@ namespace {
 /// Shares pages out among threads.
 class Hasher {
 public:
-  Hasher(const std::vector<PageFile::Part> &Pages, PageDigest *Digests)
-      : Pages(Pages), Digests(Digests) {}
+  /// \p Copies, unless it is null, has room for all pages: they are put there,
+  /// filled up with zeros, before they are hashed.
+  Hasher(const std::vector<PageFile::Part> &Pages, PageDigest *Digests,
+         char *Copies)
+      : Pages(Pages), Digests(Digests), Copies(Copies) {
+    Crew Helpers(Pages.size() / PagesPerHasher, work, this);
+    work(this);
+  }
 
+private:
   static void *work(void *Self) {
     auto *This = static_cast<Hasher *>(Self);
     size_t Count = This->Pages.size();
     for (size_t I; (I = This->Next.fetch_add(Batch)) < Count;)
       for (size_t End = std::min(Count, I + Batch); I != End; ++I)
-        This->Digests[I] =
-            digestOfPage(This->Pages[I].Bytes, This->Pages[I].Size);
+        This->Digests[I] = This->hash(I);
     return nullptr;
   }
 
-private:
+  PageDigest hash(size_t I) const {
+    const PageFile::Part &P = Pages[I];
+    if (!Copies)
+      return digestOfPage(P.Bytes, P.Size);
+    char *Copy = Copies + I * Page;
+    memcpy(Copy, P.Bytes, P.Size);
+    memset(Copy + P.Size, 0, Page - P.Size);
+    return digestOfPage(Copy, Page);
+  }
+
   static constexpr size_t Batch = 64;
   std::atomic<size_t> Next{0};
   const std::vector<PageFile::Part> &Pages;
   PageDigest *Digests;
+  char *Copies;
 };
 } // namespace
+
+/// Copies the pages that are not \p Found, makes \p Pages say where to, and
+/// hashes the copies: \p Digests are of what the application cannot change.
+/// \returns the copies, or null when there is no memory.
+static std::unique_ptr<char[]> copyNew(std::vector<PageFile::Part> &Pages,
+                                       std::vector<PageDigest> &Digests,
+                                       const std::vector<char> &Found) {
+  std::vector<size_t> Places;
+  std::vector<PageFile::Part> New;
+  for (size_t I = 0; I != Pages.size(); ++I)
+    if (!Found[I]) {
+      Places.push_back(I);
+      New.push_back(Pages[I]);
+    }
+  std::unique_ptr<char[]> Copies(new (std::nothrow) char[New.size() * Page]);
+  if (!Copies)
+    return Copies;
+  std::vector<PageDigest> NewDigests(New.size());
+  Hasher(New, NewDigests.data(), Copies.get());
+  for (size_t I = 0; I != Places.size(); ++I) {
+    Pages[Places[I]] = {Copies.get() + I * Page, Page};
+    Digests[Places[I]] = NewDigests[I];
+  }
+  return Copies;
+}
 
 void PageFile::add(const std::vector<Part> &Parts,
                    std::vector<PageDigest> &AllDigests,
@@ -134,15 +176,16 @@ void PageFile::add(const std::vector<Part> &Parts,
     return;
 
   std::vector<PageDigest> Hashes(Pages.size());
-  Hasher H(Pages, Hashes.data());
-  {
-    Crew Helpers(Pages.size() / PagesPerHasher, Hasher::work, &H);
-    Hasher::work(&H);
-  }
+  Hasher(Pages, Hashes.data(), /*Copies=*/nullptr);
 
   std::vector<PageRef> Refs;
   std::vector<char> Found;
   Known->find(Hashes, Refs, Found);
+  std::unique_ptr<char[]> Copies;
+  if (CopiesFirst && !(Copies = copyNew(Pages, Hashes, Found))) {
+    errno = ENOMEM;
+    return fail("write");
+  }
   std::vector<Part> New;
   for (size_t I = 0; I != Pages.size(); ++I) {
     if (Found[I])

@@ -42,6 +42,9 @@ public:
     const char *Bytes;
     uint64_t Size; ///< Of the last page of a part, the rest is zeros.
   };
+  /// Other threads may change the parts while they are added: what is stored is
+  /// what was hashed.
+  void copyFirst() { CopiesFirst = true; }
   /// Appends the digest of every page, and where it is. Writes those that are
   /// nowhere yet.
   void add(const std::vector<Part> &Parts, std::vector<PageDigest> &Digests,
@@ -77,6 +80,7 @@ private:
   uint64_t Stored = 0, Limit = UINT64_MAX;
   std::string LimitReason;
   int Fd = -1;
+  bool CopiesFirst = false;
 };
 
 } // namespace mneme
