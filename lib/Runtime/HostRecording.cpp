@@ -17,16 +17,19 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <sys/mman.h>
 
 using namespace mneme;
 
-/// Whether all pages of a range are there. The application may have given back
-/// memory that it had registered.
-static bool isThere(uint64_t Address, uint64_t Size) {
-  uint64_t Begin = Address & -Arena::PageSize;
-  return !msync(reinterpret_cast<void *>(Begin), Address + Size - Begin,
-                MS_ASYNC);
+/// Whether all pages of a range can be read. The application may have given back
+/// memory that it had registered, or protected it.
+static bool isReadable(uint64_t Address, uint64_t Size) {
+  for (uint64_t At = Address, End = Address + Size; At < End;
+       At = (At | (Arena::PageSize - 1)) + 1) {
+    char Byte;
+    if (mneme_host_copy(&Byte, reinterpret_cast<const void *>(At), 1))
+      return false;
+  }
+  return true;
 }
 
 /// Finds all memory that a launch may use. Memory of the host is staging space
@@ -52,7 +55,7 @@ Device::findRegions(const HostKernel &K, void **Args, Omission &Omitted) {
       (MayMatter ? OnlyIfReached : Regions).push_back(std::move(Region));
   }
   for (const auto &[Address, M] : RegisteredHost)
-    if (isThere(Address, M.Size))
+    if (isReadable(Address, M.Size))
       (M.IsMapped ? Regions : OnlyIfReached)
           .push_back({Address, M.Size, MNEME_REGION_PINNED, ""});
 
@@ -66,12 +69,9 @@ Device::findRegions(const HostKernel &K, void **Args, Omission &Omitted) {
   for (size_t I = 0; Everything && I != NumWanted; ++I)
     Reached.addRoot(Regions[I].Address);
   forEachPointer(K, Args, [&](uint64_t V) { Reached.addRoot(V); });
-  while (const Recording::Region *Next = Reached.next()) {
-    // The application's own memory may begin anywhere.
-    uint64_t Skip = std::min(-Next->Address & 7, Next->Size);
-    Reached.scan(reinterpret_cast<const char *>(Next->Address + Skip),
-                 Next->Size - Skip);
-  }
+  while (const Recording::Region *Next = Reached.next())
+    Reached.scan(reinterpret_cast<const char *>(Next->Address), Next->Address,
+                 Next->Size);
   Omitted = Reached.filter(Regions, NumWanted);
   return Regions;
 }
@@ -92,6 +92,8 @@ Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
   if (!R)
     return nullptr;
   R->Omitted = Omitted;
+  // Other threads of the application go on.
+  R->Pages.copyFirst();
   Recorder::describeMemory(*R);
   // Pages of zeros are not written.
   for (const Recording::Region &Region : R->Regions) {

@@ -53,8 +53,8 @@ const Recording::Region *Reachability::next() {
   return &Regions[I];
 }
 
-void Reachability::scan(const char *Bytes, uint64_t Size) {
-  for (uint64_t At = 0; At + 8 <= Size; At += 8) {
+void Reachability::scan(const char *Bytes, uint64_t Address, uint64_t Size) {
+  for (uint64_t At = -Address & 7; At + 8 <= Size; At += 8) {
     uint64_t Word;
     memcpy(&Word, Bytes + At, 8);
     if (Word - Low < High - Low)

@@ -32,9 +32,9 @@ public:
   /// \returns a region that is reached and whose contents were not scanned yet,
   /// or null.
   const Recording::Region *next();
-  /// Looks for pointers in \p Size bytes at \p Bytes, which are at a multiple of
-  /// 8 in the recording.
-  void scan(const char *Bytes, uint64_t Size);
+  /// Looks for pointers in \p Size bytes, which are at \p Address in the
+  /// recording: the application's own memory may begin anywhere.
+  void scan(const char *Bytes, uint64_t Address, uint64_t Size);
 
   /// Takes what is not reached out of \p Regions. \returns what that is of the
   /// first \p NumCounted.

@@ -47,7 +47,7 @@ public:
   void region(const MnemeRegionRecord &R, const std::string &Name);
 
   /// Adds \p Size bytes of memory that lie at \p Address: a region's, plus a
-  /// multiple of the page. The bytes must stay as they are until drain() or
+  /// multiple of the page. The bytes must be there until drain() or
   /// close().
   void data(const void *Bytes, uint64_t Address, uint64_t Size);
 

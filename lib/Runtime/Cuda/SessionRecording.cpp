@@ -433,8 +433,8 @@ Session::leaveOutUnreached(Job &J, std::vector<DeviceWork::Piece> &Pages,
     };
     std::string Error = W.bring(
         {PagesFrom(Next->Address), PagesFrom(Next->Address + Next->Size)},
-        [&](const char *Bytes, uint64_t, uint64_t Size) {
-          Reached.scan(Bytes, Size);
+        [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+          Reached.scan(Bytes, Address, Size);
         },
         [] {});
     if (!Error.empty())
@@ -455,7 +455,10 @@ Session::leaveOutUnreached(Job &J, std::vector<DeviceWork::Piece> &Pages,
                  Pieces.end());
   };
   Filter(Pages);
+  size_t NumChanged = J.Changed.size();
   Filter(J.Changed);
+  if (J.Changed.size() != NumChanged)
+    return "it changes memory that --reachable leaves out";
   Filter(J.Parts);
   return "";
 }
@@ -488,7 +491,9 @@ std::string Session::storePrologue(Job &J,
       J.Again = false;
       return "memory points to memory that cannot be recorded";
     }
-    J.Again = PointedTo.insert(J.Unrecorded[I].Begin).second;
+    // Another job may have said so already, after this one was launched.
+    PointedTo.insert(J.Unrecorded[I].Begin);
+    J.Again = true;
     Error = "memory points to pinned memory, which launches are recorded with "
             "from now on";
   }
