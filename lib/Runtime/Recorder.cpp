@@ -190,6 +190,15 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
   if (!R.Selected)
     return No(S.includesRank() ? NotSelected : OtherRank);
   Id.DynamicHash = hashLaunch(K, Shape, Args);
+  uint64_t *LeftOut = !Within                         ? &OutsideRegions
+                      : R.Launches <= S.skip()        ? &AmongFirst
+                      : !S.includesLaunch(R.Launches) ? &NotListed
+                                                      : nullptr;
+  // By number, none is like another: too many to remember.
+  if (LeftOut && S.recordId() == RecordId::Ordinal) {
+    ++R.LeftOut;
+    return No(*LeftOut);
+  }
   KernelRecords::Instance &I = R.Instances[Id.DynamicHash];
   ++I.Occurrences;
   if (!Within)
@@ -197,11 +206,9 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
   if (IsFull)
     return No(BeyondFull);
   if (I.Done)
-    return No(I.Held ? Held : Repeated);
-  if (R.Launches <= S.skip())
-    return No(AmongFirst);
-  if (!S.includesLaunch(R.Launches))
-    return No(NotListed);
+    return No(I.Held ? Held : I.Failed ? FailedBefore : Repeated);
+  if (LeftOut)
+    return No(*LeftOut);
   switch (S.pick()) {
   case Pick::First:
     return R.Recordings < S.maxRecordings() || No(OverLimit);
@@ -409,7 +416,8 @@ void Recorder::abandon(std::unique_ptr<Recording> R, const std::string &Reason,
                        bool Again) {
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
-  R->K->Records->Instances[R->Id.DynamicHash].Done = !Again;
+  KernelRecords::Instance &I = R->K->Records->Instances[R->Id.DynamicHash];
+  I.Done = I.Failed = !Again;
   IsFull |= Reason == MNEME_REASON_FULL;
   fail(R->K->Name, Reason);
 }
@@ -549,12 +557,13 @@ void Recorder::summarize() {
   for (const auto &[Name, Launches] : OtherKernels)
     Lines.push_back({"", Name, 0, Launches});
   for (const auto &[Hash, K] : Kernels) {
-    if (K.Selected)
-      for (const auto &[DynamicHash, I] : K.Instances) {
+    if (K.Selected) {
+      for (const auto &[DynamicHash, I] : K.Instances)
         if (I.Occurrences)
           Lines.push_back({Hash, K.Name, DynamicHash, I.Occurrences});
-      }
-    else if (K.Launches)
+      if (K.LeftOut)
+        Lines.push_back({Hash, K.Name, 0, K.LeftOut});
+    } else if (K.Launches)
       Lines.push_back({Hash, K.Name, 0, K.Launches});
   }
   // With nowhere to record to, nothing was to be recorded.
@@ -567,6 +576,8 @@ void Recorder::summarize() {
              ? "same launch configuration and scalars recorded before"
              : "same launch configuration recorded before",
          Repeated},
+        {"same launch configuration failed to be recorded before",
+         FailedBefore},
         {MNEME_REASON_HELD, Held},
         {MNEME_REASON_FULL, BeyondFull},
         {"outside the regions to be recorded", OutsideRegions},

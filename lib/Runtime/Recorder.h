@@ -69,12 +69,13 @@ struct KernelRecords {
   bool Known = false; ///< Selected is decided.
   bool Selected = false;
   uint64_t Launches = 0;
+  uint64_t LeftOut = 0; ///< Launches of which nothing else is remembered.
   unsigned Recordings = 0; ///< Done or under way.
   /// Launches by dynamic hash, and whether that hash is done with, because the
   /// output directory held it already or since this process has tried.
   struct Instance {
     uint64_t Occurrences = 0;
-    bool Done = false, Held = false;
+    bool Done = false, Held = false, Failed = false;
   };
   std::map<uint64_t, Instance> Instances;
   /// Where launches compete: the priorities of those that are kept so far, by
@@ -218,7 +219,7 @@ private:
   // Why launches are not recorded: counters where that is frequent.
   uint64_t NotSelected = 0, OtherRank = 0, Repeated = 0, AmongFirst = 0,
            NotListed = 0, OutsideRegions = 0, OverLimit = 0, PassedOver = 0,
-           Held = 0, BeyondFull = 0;
+           Held = 0, BeyondFull = 0, FailedBefore = 0;
   std::map<std::string, uint64_t> Skipped;
   std::set<std::string> Told;
 };

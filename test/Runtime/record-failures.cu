@@ -37,6 +37,13 @@
 // MIDWAY: mneme: 21 launches seen, 1 recorded, 20 skipped
 // MIDWAY-NEXT: mneme: 20 skipped: cannot create a file in '{{.*}}': No such file or directory
 
+// One attempt is enough for a configuration, and nobody is told that it succeeded.
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- sh -c 'ulimit -f 0; exec %t same' 2>&1 | FileCheck %s --check-prefix=SAME
+// SAME: mneme: 5 launches seen, 0 recorded, 5 skipped
+// SAME-DAG: mneme: 1 skipped: cannot write a file in '{{.*}}': File too large
+// SAME-DAG: mneme: 4 skipped: same launch configuration failed to be recorded before
+
 // GOESON: the program goes on
 
 #include "Inputs/check.h"
@@ -54,7 +61,8 @@ int main(int, char **Argv) {
     V = Random = Random * 1664525 + 1013904223;
   OK(cudaMalloc(&D, 4 << 20));
   OK(cudaMemcpy(D, H.data(), 4 << 20, cudaMemcpyHostToDevice));
-  store<<<1, 1>>>(strcmp(Argv[1], "crash") ? D : nullptr);
+  if (strcmp(Argv[1], "same"))
+    store<<<1, 1>>>(strcmp(Argv[1], "crash") ? D : nullptr);
   cudaDeviceSynchronize();
   if (!strcmp(Argv[1], "gone")) {
     CHECK(!system((std::string("rm -rf ") + Argv[2]).c_str()));
@@ -62,5 +70,8 @@ int main(int, char **Argv) {
       store<<<Blocks, 1>>>(D);
     cudaDeviceSynchronize();
   }
+  for (int I = 0; !strcmp(Argv[1], "same") && I != 5; ++I)
+    store<<<2, 1>>>(D);
+  cudaDeviceSynchronize();
   printf("the program goes on\n");
 }
