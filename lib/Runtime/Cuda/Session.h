@@ -137,6 +137,8 @@ public:
   void note(void *Host, size_t Size, uint32_t Kind);
   /// The runtime is going to take it back. Not while it is recorded.
   void forget(const void *Host);
+  /// The driver has taken back all that lies there.
+  void forgetAll(const void *Ptr, size_t Size);
   /// Other processes want to see memory of pools: it stays the runtime's.
   void sharePools() { PoolsAreShared = true; }
   bool arePoolsShared() const { return PoolsAreShared; }
@@ -234,6 +236,7 @@ private:
   bool isElsewhere(CUstream S) const;
   bool findPitch(size_t Width, size_t &Pitch);
   void keepPitch(size_t Width, size_t Pitch, void *Row);
+  void eraseForeign(uint64_t Address, uint64_t Size);
   const std::pair<const uint64_t, ForeignMemory> *
   findForeign(uint64_t Address) const;
   bool canRecord(const ForeignMemory &M) const {

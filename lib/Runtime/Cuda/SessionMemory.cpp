@@ -288,6 +288,8 @@ void Session::note(void *Host, size_t Size, uint32_t Kind) {
   if (Kind == MNEME_REGION_PINNED && Driver->MemHostGetDevicePointer &&
       Driver->MemHostGetDevicePointer(&OnDevice, Host, 0))
     return;
+  // What was there is gone, and nobody has said so.
+  eraseForeign(OnDevice, Size);
   Foreign[OnDevice] = {Size, Address, Kind};
 }
 
@@ -302,6 +304,22 @@ void Session::forget(const void *Host) {
                      [&](const auto &M) { return M.second.Host == Address; });
   if (I != Foreign.end())
     Foreign.erase(I);
+}
+
+void Session::forgetAll(const void *Ptr, size_t Size) {
+  if (Forked)
+    return;
+  std::lock_guard<std::mutex> Guard(Lock);
+  eraseForeign(reinterpret_cast<uint64_t>(Ptr), Size);
+}
+
+/// Forgets all that intersects a range.
+void Session::eraseForeign(uint64_t Address, uint64_t Size) {
+  auto I = Foreign.upper_bound(Address);
+  if (findForeign(Address))
+    --I;
+  while (I != Foreign.end() && I->first < Address + Size)
+    I = Foreign.erase(I);
 }
 
 const std::pair<const uint64_t, ForeignMemory> *

@@ -149,7 +149,12 @@ template <typename Fn>
 static int allocateInOrder(const CudaRuntime &R, void **Ptr, size_t Size,
                            CUstream S, Fn Original) {
   Session &Self = Session::get();
-  return Self.allocate(R, Ptr, Self.arePoolsShared() ? 0 : Size, Original, &S);
+  if (!Self.arePoolsShared())
+    return Self.allocate(R, Ptr, Size, Original, &S);
+  int E = Original();
+  if (!E)
+    Self.note(*Ptr, Size, /*Kind=*/0);
+  return E;
 }
 
 static int onMallocAsync(const CudaRuntime &R, void **Ptr, size_t Size,
@@ -267,6 +272,13 @@ static int allocateForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
                        Stream);
 }
 
+/// The driver has given memory that is not recorded, unless \p E is an error.
+static int noteForeign(int E, const CUdeviceptr *Ptr, size_t Size) {
+  if (!E)
+    Session::get().note(toPointer(*Ptr), Size, /*Kind=*/0);
+  return E;
+}
+
 static int onDriverMemAlloc(const CudaRuntime &R, CUdeviceptr *Ptr,
                             size_t Size) {
   return allocateForDriver(R, Ptr, Size,
@@ -278,16 +290,37 @@ static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
                                  unsigned Element) {
   // Seldom, and its pitch depends on more: launches that use it are skipped.
   int E = R.DriverMemAllocPitch(Ptr, Pitch, Width, Height, Element);
-  if (!E)
-    Session::get().note(toPointer(*Ptr), *Pitch * Height, /*Kind=*/0);
-  return E;
+  return noteForeign(E, Ptr, E ? 0 : *Pitch * Height);
 }
 
 static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
                                  size_t Size, CUstream S) {
-  return allocateForDriver(
-      R, Ptr, Session::get().arePoolsShared() ? 0 : Size,
-      [&] { return R.DriverMemAllocAsync(Ptr, Size, S); }, &S);
+  auto Original = [&] { return R.DriverMemAllocAsync(Ptr, Size, S); };
+  if (!Session::get().arePoolsShared())
+    return allocateForDriver(R, Ptr, Size, Original, &S);
+  return noteForeign(Original(), Ptr, Size);
+}
+
+static int onDriverMemAllocFromPoolAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                         size_t Size, void *Pool, CUstream S) {
+  // Who made the pool, and for whom, is not known.
+  return noteForeign(R.DriverMemAllocFromPoolAsync(Ptr, Size, Pool, S), Ptr,
+                     Size);
+}
+
+static int onDriverMemMap(const CudaRuntime &R, CUdeviceptr Ptr, size_t Size,
+                          size_t Offset, unsigned long long Handle,
+                          unsigned long long Flags) {
+  return noteForeign(R.DriverMemMap(Ptr, Size, Offset, Handle, Flags), &Ptr,
+                     Size);
+}
+
+static int onDriverMemUnmap(const CudaRuntime &R, CUdeviceptr Ptr,
+                            size_t Size) {
+  int E = R.DriverMemUnmap(Ptr, Size);
+  if (!E)
+    Session::get().forgetAll(toPointer(Ptr), Size);
+  return E;
 }
 
 static int onDriverMemAllocManaged(const CudaRuntime &R, CUdeviceptr *Ptr,
