@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -43,11 +44,8 @@ static std::vector<std::string> findOrphans(StringRef Folder,
   for (sys::fs::directory_iterator It(Folder, EC), End; !EC && It != End;
        It.increment(EC)) {
     StringRef Name = sys::path::filename(It->path());
-    bool IsArtifact =
-        Name.starts_with("DeviceState.") || Name.starts_with(".recording-") ||
-        PageFile::idOf(Name) ||
-        (Name.starts_with("RecordedIR_") && Name.ends_with(".bc"));
-    if (IsArtifact && !Known.contains(Name))
+    if ((isArtifact(Name) || StagingFolder::isName(Name)) &&
+        !Known.contains(Name))
       Orphans.push_back(It->path());
   }
   llvm::sort(Orphans);

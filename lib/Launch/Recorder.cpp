@@ -12,15 +12,11 @@
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -29,8 +25,6 @@ using namespace llvm::mneme;
 static constexpr StringLiteral DynamicHashInputs[] = {"StaticHash", "GridDims",
                                                       "BlockDims", "SharedMem",
                                                       "Cooperative"};
-
-static constexpr StringLiteral StagingPrefix = ".recording-";
 
 Recorder::Recorder(std::string TheDir, StringRef HashInput)
     : Dir(std::move(TheDir)), HashInputs(std::begin(DynamicHashInputs),
@@ -57,25 +51,12 @@ std::string Recorder::pathOf(const Twine &File) const {
   return std::string(Path);
 }
 
-Expected<FileDescriptor> Recorder::lock() const {
-  int FD;
-  std::error_code EC = sys::fs::openFileForReadWrite(
-      pathOf(".lock"), FD, sys::fs::CD_OpenAlways, sys::fs::OF_None);
-  if (EC)
-    return createFileError(Dir, EC);
-  FileDescriptor Lock(FD);
-  EC = sys::fs::lockFile(FD);
-  if (EC)
-    return createFileError(Dir, EC);
-  return std::move(Lock);
-}
-
 Error Recorder::prepare() {
   if (Dir.empty())
     return Error::success();
   if (std::error_code EC = sys::fs::create_directories(Dir))
     return createFileError(Dir, EC);
-  Expected<FileDescriptor> Lock = lock();
+  Expected<LockedFile> Lock = lockFolder(Dir);
   if (!Lock)
     return Lock.takeError();
   removeAbandoned();
@@ -92,36 +73,16 @@ Error Recorder::prepare() {
     else if (Error E = checkHashInputs(*K))
       return E;
   }
-  std::string Path = pathOf(StagingPrefix + "XXXXXX");
-  if (!::mkdtemp(Path.data()))
-    return createFileError(Dir, errnoAsErrorCode());
-  Staging = std::move(Path);
-  StagingLock = tryLock(Staging);
-  return Error::success();
-}
-
-Recorder::~Recorder() {
-  if (!Staging.empty())
-    sys::fs::remove_directories(Staging);
-}
-
-/// Locks a folder for as long as the result lives. The result is invalid when
-/// another process has locked it, or the file system cannot lock folders.
-FileDescriptor Recorder::tryLock(StringRef Folder) {
-  FileDescriptor FD(
-      ::open(Folder.str().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (FD.get() >= 0 && ::flock(FD.get(), LOCK_EX | LOCK_NB) != 0)
-    return FileDescriptor(-1);
-  return FD;
+  return StagingFolder::create(Dir).moveInto(Staging);
 }
 
 void Recorder::removeAbandoned() {
   std::error_code EC;
   for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
        It.increment(EC))
-    if (sys::path::filename(It->path()).starts_with(StagingPrefix) &&
-        tryLock(It->path()).get() >= 0)
-      sys::fs::remove_directories(It->path());
+    if (StagingFolder::isName(sys::path::filename(It->path())))
+      if (LockedFile Lock = StagingFolder::tryLock(It->path()))
+        sys::fs::remove_directories(It->path());
 }
 
 void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
@@ -138,7 +99,7 @@ void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
   F.OptLevel = K.OptLevel;
   F.Device = Device.str();
   F.Toolchain = K.Toolchain;
-  F.Modules = {"RecordedIR_" + Hash + ".bc"};
+  F.Modules = {moduleName(Hash)};
   F.Args = K.Args;
   F.DynamicHashInputs = HashInputs;
   It->second.Bitcode = K.Bitcode;
@@ -157,7 +118,7 @@ Error Recorder::writeBitcode(Kernel &K) {
 Expected<bool>
 Recorder::update(Kernel &K,
                  function_ref<Expected<bool>(RecordedKernel &)> Edit) {
-  Expected<FileDescriptor> Lock = lock();
+  Expected<LockedFile> Lock = lockFolder(Dir);
   if (!Lock)
     return Lock.takeError();
   std::string Path = pathOf(K.File.StaticHash + ".json");
@@ -168,10 +129,9 @@ Recorder::update(Kernel &K,
       return Old.takeError();
     if (Error E = checkHashInputs(*Old))
       return std::move(E);
-    File.Instances = std::move(Old->Instances);
-    File.Globals = std::move(Old->Globals);
-    File.VAddr = Old->VAddr;
-    File.VASize = Old->VASize;
+    // Of how launches were recorded, the file says the first one's.
+    if (!Old->Instances.empty())
+      File = std::move(*Old);
   }
   Expected<bool> Changed = Edit(File);
   if (Changed && *Changed)
@@ -202,7 +162,7 @@ std::vector<std::string> Recorder::heldLaunches(StringRef StaticHash) const {
 
 /// Named by content: it does not matter whose it is, nor whether it is replaced.
 Error Recorder::movePages(const std::string &File) {
-  std::error_code EC = sys::fs::rename(Staging + "/" + File, pathOf(File));
+  std::error_code EC = sys::fs::rename(staging() + "/" + File, pathOf(File));
   if (EC && !sys::fs::exists(pathOf(File)))
     return createFileError(pathOf(File), EC);
   if (!EC)
@@ -226,7 +186,7 @@ Error Recorder::checkRoom(const RecordedLaunch &L, StringRef Prologue,
     if (!sys::fs::exists(pathOf(File)))
       New.push_back(File);
   for (StringRef File : New)
-    if (!sys::fs::file_size(Staging + "/" + File, Size))
+    if (!sys::fs::file_size(staging() + "/" + File, Size))
       Total += Size;
   return Total > MaxBytes ? createStringError(MNEME_REASON_FULL)
                           : Error::success();
@@ -254,7 +214,7 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
   auto MoveIn = [&](StringRef File, StringRef Name) -> Error {
     // Replaces what a launcher that was killed has left.
     if (std::error_code EC =
-            sys::fs::rename(Staging + "/" + File, pathOf(Name)))
+            sys::fs::rename(staging() + "/" + File, pathOf(Name)))
       return createFileError(pathOf(Name), EC);
     NotSynced.insert(pathOf(Name));
     return Error::success();
@@ -280,8 +240,10 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
       return std::move(E);
     if (Error E = MoveIn(Prologue, L.Instance.Prologue))
       return std::move(E);
-    File.Globals = L.Globals;
-    File.VAddr = L.ArenaBase;
+    if (IsNew && File.Instances.empty()) {
+      File.Globals = L.Globals;
+      File.VAddr = L.ArenaBase;
+    }
     File.VASize = std::max(File.VASize, L.ArenaSize);
     if (IsNew) {
       File.Instances.push_back(L.Instance);
@@ -309,6 +271,22 @@ void Recorder::addReasons(const std::map<std::string, uint64_t> &Why) {
     Reasons[Reason] += Times;
 }
 
+Error Recorder::addOccurrences(Kernel &K, const StringMap<uint64_t> &Times) {
+  if (!sys::fs::exists(pathOf(K.File.StaticHash + ".json")))
+    return Error::success();
+  return update(K,
+                [&](RecordedKernel &File) {
+                  bool Changed = false;
+                  for (RecordedInstance &I : File.Instances) {
+                    uint64_t More = Times.lookup(I.DynamicHash);
+                    I.Occurrences += More;
+                    Changed |= More != 0;
+                  }
+                  return Changed;
+                })
+      .takeError();
+}
+
 Error Recorder::addSummary(const ProcessSummary &S) {
   ++Reports;
   Seen += S.Seen;
@@ -316,27 +294,20 @@ Error Recorder::addSummary(const ProcessSummary &S) {
   Skipped += S.Skipped;
   RecordTime += S.Nanoseconds;
   addReasons(S.Reasons);
-  Error Result = Error::success();
+  // Each kernel's file is written once: there can be a line for every launch.
+  std::map<std::string, StringMap<uint64_t>> Times;
   for (const ProcessSummary::Kernel &K : S.Kernels) {
     Rows[{K.Name, K.StaticHash}].Launches += K.Occurrences;
     if (Dir.empty() || !Kernels.contains(K.StaticHash))
       continue;
     // addLaunch has counted the one that was recorded.
-    uint64_t Rest = K.Occurrences - (K.IsRecorded && K.Occurrences);
-    if (!Rest || !sys::fs::exists(pathOf(K.StaticHash + ".json")))
-      continue;
-    Expected<bool> Added =
-        update(Kernels[K.StaticHash], [&](RecordedKernel &File) {
-          for (RecordedInstance &I : File.Instances)
-            if (I.DynamicHash == K.DynamicHash) {
-              I.Occurrences += Rest;
-              return true;
-            }
-          return false;
-        });
-    if (!Added)
-      Result = joinErrors(std::move(Result), Added.takeError());
+    if (uint64_t Rest = K.Occurrences - (K.IsRecorded && K.Occurrences))
+      Times[K.StaticHash][K.DynamicHash] += Rest;
   }
+  Error Result = Error::success();
+  for (const auto &[StaticHash, OfKernel] : Times)
+    Result = joinErrors(std::move(Result),
+                        addOccurrences(Kernels[StaticHash], OfKernel));
   return Result;
 }
 

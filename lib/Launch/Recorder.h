@@ -18,11 +18,11 @@
 #include "Worker.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Support/Error.h"
 #include <map>
 #include <set>
 #include <string>
-#include <unistd.h>
 #include <utility>
 
 namespace llvm {
@@ -53,31 +53,11 @@ struct ProcessSummary {
   uint64_t Nanoseconds = 0;
 };
 
-/// Closes a file when it goes.
-class FileDescriptor {
-public:
-  explicit FileDescriptor(int FD) : FD(FD) {}
-  FileDescriptor(FileDescriptor &&Other) : FD(std::exchange(Other.FD, -1)) {}
-  FileDescriptor &operator=(FileDescriptor &&Other) {
-    std::swap(FD, Other.FD);
-    return *this;
-  }
-  ~FileDescriptor() {
-    if (FD >= 0)
-      ::close(FD);
-  }
-  int get() const { return FD; }
-
-private:
-  int FD;
-};
-
 class Recorder {
 public:
   /// \p Dir is empty when nothing is to be recorded. \p HashInput as in
   /// LaunchSelection.
   explicit Recorder(std::string Dir, StringRef HashInput = "");
-  ~Recorder();
 
   /// From now on, addLaunch() fails, and says so, where the folder would hold
   /// more than \p Bytes of recordings; 0: no limit.
@@ -88,7 +68,7 @@ public:
   /// holds launches that are told apart by other things.
   Error prepare();
   /// That second folder; it is removed at the end with all that is left there.
-  const std::string &staging() const { return Staging; }
+  const std::string &staging() const { return Staging.path(); }
   const std::string &directory() const { return Dir; }
 
   /// Remembers what a kernel file and its bitcode will hold. \p Device: "host",
@@ -125,15 +105,13 @@ private:
   };
 
   std::string pathOf(const Twine &File) const;
-  /// Waits for the folder's lock.
-  Expected<FileDescriptor> lock() const;
-  static FileDescriptor tryLock(StringRef Folder);
   void removeAbandoned();
   bool holds(const RecordedInstance &I) const;
   /// Reads and edits a kernel's file while holding the folder's lock, and
   /// writes it if \p Edit says so. \returns what that said.
   Expected<bool> update(Kernel &K,
                         function_ref<Expected<bool>(RecordedKernel &)> Edit);
+  Error addOccurrences(Kernel &K, const StringMap<uint64_t> &Times);
   Error writeBitcode(Kernel &K);
   Error movePages(const std::string &File);
   Error checkRoom(const RecordedLaunch &L, StringRef Prologue,
@@ -141,11 +119,11 @@ private:
 
   Error checkHashInputs(const RecordedKernel &K) const;
 
-  std::string Dir, Staging;
+  std::string Dir;
+  StagingFolder Staging;
   std::set<std::string> NotSynced; ///< Paths.
   uint64_t MaxBytes = 0;
   std::vector<std::string> HashInputs;
-  FileDescriptor StagingLock{-1};
   StringMap<Kernel> Kernels; ///< By static hash.
   /// By symbol and static hash.
   std::map<std::pair<std::string, std::string>, Row> Rows;

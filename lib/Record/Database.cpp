@@ -20,7 +20,6 @@ using namespace llvm::mneme;
 
 /// Of the JSON files; readers refuse any other.
 static constexpr int64_t FormatVersion = 1;
-/// Deep enough for any recording; the JSON parser recurses once a level.
 
 static constexpr StringLiteral ArgKinds[] = {"value", "pointer", "aggregate"};
 

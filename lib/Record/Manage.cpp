@@ -13,23 +13,17 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
-#include <cstdlib>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static constexpr StringLiteral StagingPrefix = ".recording-";
 
 static std::string pathIn(StringRef Dir, const Twine &File) {
   SmallString<128> Path(Dir);
@@ -94,73 +88,6 @@ RecordingFilter::choose(ArrayRef<RecordedKernel> Kernels, StringRef Dir) const {
 // Folders
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// An open file; closing it gives its lock back.
-class LockedFile {
-public:
-  LockedFile() = default;
-  LockedFile(LockedFile &&Other) : FD(std::exchange(Other.FD, -1)) {}
-  LockedFile &operator=(LockedFile &&Other) {
-    std::swap(FD, Other.FD);
-    return *this;
-  }
-  ~LockedFile() {
-    if (FD >= 0)
-      ::close(FD);
-  }
-  /// \returns false, with errno, where that cannot be. \p Operation: of flock.
-  bool open(const std::string &Path, int Flags, int Operation) {
-    FD = ::open(Path.c_str(), Flags | O_CLOEXEC, 0666);
-    if (FD < 0)
-      return false;
-    while (::flock(FD, Operation) != 0)
-      if (errno != EINTR)
-        return false;
-    return true;
-  }
-
-private:
-  int FD = -1;
-};
-
-/// A folder below another one for what is not whole yet; launchers know such,
-/// and leave it alone while it is locked.
-class StagingFolder {
-public:
-  static Expected<StagingFolder> create(StringRef Below) {
-    StagingFolder F;
-    std::string Path = pathIn(Below, StagingPrefix + "XXXXXX");
-    if (!::mkdtemp(Path.data()))
-      return createFileError(Below, errnoAsErrorCode());
-    F.Path = std::move(Path);
-    // Some file systems cannot lock folders.
-    F.Lock.open(F.Path, O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB);
-    return std::move(F);
-  }
-  StagingFolder(StagingFolder &&Other) : Lock(std::move(Other.Lock)) {
-    std::swap(Path, Other.Path);
-  }
-  ~StagingFolder() {
-    if (!Path.empty())
-      sys::fs::remove_directories(Path);
-  }
-  const std::string &path() const { return Path; }
-
-private:
-  StagingFolder() = default;
-  std::string Path;
-  LockedFile Lock;
-};
-} // namespace
-
-/// As launchers lock a folder while they change what kernel files say.
-static Expected<LockedFile> lockFolder(StringRef Dir) {
-  LockedFile Lock;
-  if (!Lock.open(pathIn(Dir, ".lock"), O_RDWR | O_CREAT, LOCK_EX))
-    return createFileError(Dir, errnoAsErrorCode());
-  return std::move(Lock);
-}
-
 /// The folder \p Name's, or the one that its kernel file is in, which then is
 /// the only one.
 static Expected<std::vector<RecordedKernel>> readKernels(StringRef &Name) {
@@ -189,19 +116,24 @@ public:
 
   Error copy(const RecordedKernel &K);
   ManageStats Stats;
+  std::vector<RecordedKernel> Copied; ///< With what was not there already.
 
 private:
+  /// What the target has of \p K, or will have: perhaps no launches.
+  Expected<RecordedKernel> readTarget(const RecordedKernel &K) const;
+  /// Gives everything that is in the staging folder its place.
+  Error moveIn(const RecordedKernel &K);
   Error copySnapshot(bool Epilogue, const RecordedKernel &K,
                      const RecordedInstance &I, ::mneme::PageFile &NewPages,
                      ::mneme::SnapshotFile &Out);
   Error copyInstance(const RecordedKernel &K, const RecordedInstance &I);
-  Error copyModule(StringRef Name);
-  /// Gives a file that is whole its place.
-  Error moveIn(StringRef Name);
+  Error copyModule(const RecordedKernel &Target);
+  Error moveFile(StringRef Name);
 
   StringRef From, To, Staging;
   std::shared_ptr<PageStore> Pages;
   ::mneme::PageIndex Known;
+  std::vector<std::string> NewPageFiles; ///< In the staging folder, names.
 };
 } // namespace
 
@@ -255,18 +187,17 @@ Error Copier::copySnapshot(bool Epilogue, const RecordedKernel &K,
                              : createStringError(Out.error());
 }
 
-Error Copier::moveIn(StringRef Name) {
+Error Copier::moveFile(StringRef Name) {
   std::string Source = pathIn(Staging, Name), Target = pathIn(To, Name);
   uint64_t Size = 0;
   if (!sys::fs::file_size(Source, Size))
     Stats.Bytes += Size;
-  if (Error E = syncFile(Source))
-    return E;
   if (std::error_code EC = sys::fs::rename(Source, Target))
     return createFileError(Target, EC);
   return Error::success();
 }
 
+/// To the staging folder.
 Error Copier::copyInstance(const RecordedKernel &K, const RecordedInstance &I) {
   ::mneme::PageFile NewPages;
   NewPages.open(Staging.str(), Known);
@@ -282,77 +213,151 @@ Error Copier::copyInstance(const RecordedKernel &K, const RecordedInstance &I) {
        {NewPages.error(), Prologue.error(), Epilogue.error()})
     if (!Problem.empty())
       return createStringError(Problem);
+  std::vector<std::string> Files = {I.Prologue, I.Epilogue};
   if (!NewPages.empty()) {
-    if (Error E = moveIn(::mneme::pageFileName(NewPages.id())))
-      return E;
+    Files.push_back(::mneme::pageFileName(NewPages.id()));
+    NewPageFiles.push_back(Files.back());
     Known.add(NewPages.id(), NewPages.digests());
   }
-  if (Error E = moveIn(I.Epilogue))
-    return E;
-  return moveIn(I.Prologue);
+  for (const std::string &Name : Files)
+    if (Error E = syncFile(pathIn(Staging, Name)))
+      return E;
+  Prologue.leave();
+  Epilogue.leave();
+  return Error::success();
 }
 
-/// Named by content: one that is there is the same.
-Error Copier::copyModule(StringRef Name) {
-  if (sys::fs::exists(pathIn(To, Name)))
-    return Error::success();
+/// What is there may be damaged, or of another compiler: then the launches that
+/// are there keep it.
+Error Copier::copyModule(const RecordedKernel &Target) {
+  StringRef Name = Target.Modules.front();
+  std::string Path = pathIn(To, Name);
   Expected<std::unique_ptr<MemoryBuffer>> File = readFile(pathIn(From, Name));
   if (!File)
     return File.takeError();
+  if (sys::fs::exists(Path)) {
+    Expected<std::unique_ptr<MemoryBuffer>> There = readFile(Path);
+    if (!There)
+      return There.takeError();
+    if ((*There)->getBuffer() == (*File)->getBuffer())
+      return Error::success();
+    if (!Target.Instances.empty())
+      return createFileError(
+          Path, createStringError("is not the same as in '" + From + "'"));
+  }
   Stats.Bytes += (*File)->getBufferSize();
-  return writeFileAtomically(pathIn(To, Name), (*File)->getBuffer());
+  return writeFileAtomically(Path, (*File)->getBuffer());
 }
 
-Error Copier::copy(const RecordedKernel &K) {
+/// Names are what files of the target are replaced by: with any other ones a
+/// foreign recording could replace whatever it likes.
+static Error checkNames(const RecordedKernel &K) {
+  auto Refuse = [&](StringRef Name, StringRef Expected) {
+    return createStringError("kernel " + K.StaticHash + ": file '" + Name +
+                             "' where '" + Expected + "' is expected");
+  };
+  std::string Module = moduleName(K.StaticHash);
+  for (const std::string &Name : K.Modules)
+    if (Name != Module)
+      return Refuse(Name, Module);
+  for (const RecordedInstance &I : K.Instances)
+    for (bool Epilogue : {false, true}) {
+      StringRef Name = Epilogue ? I.Epilogue : I.Prologue;
+      std::string Expected = snapshotName(Epilogue, K.StaticHash, I.DynamicHash);
+      if (Name != Expected)
+        return Refuse(Name, Expected);
+    }
+  return Error::success();
+}
+
+Expected<RecordedKernel> Copier::readTarget(const RecordedKernel &K) const {
   std::string KernelFile = pathIn(To, K.StaticHash + ".json");
-  RecordedKernel There = K;
-  There.Instances.clear();
-  if (sys::fs::exists(KernelFile)) {
-    Expected<RecordedKernel> Old = readKernelFile(KernelFile);
-    if (!Old)
-      return Old.takeError();
-    auto Refuse = [&](StringRef What) {
-      return createFileError(KernelFile,
-                             createStringError("has another " + What));
-    };
-    if (Old->KernelName != K.KernelName)
-      return Refuse("kernel");
-    if (!Old->Instances.empty() && Old->VAddr != K.VAddr)
-      return Refuse("address of device memory");
-    if (!Old->Instances.empty() &&
-        Old->DynamicHashInputs != K.DynamicHashInputs)
-      return Refuse("way to tell launches apart (DynamicHashInputs)");
-    There.Instances = std::move(Old->Instances);
-    There.VASize = std::max(There.VASize, Old->VASize);
-  }
-  Known.readFolder(To.str());
-  ++Stats.Kernels;
+  RecordedKernel New = K;
+  New.Instances.clear();
+  if (!sys::fs::exists(KernelFile))
+    return New;
+  Expected<RecordedKernel> Old = readKernelFile(KernelFile);
+  if (!Old)
+    return Old.takeError();
+  auto Refuse = [&](StringRef What) {
+    return createFileError(KernelFile,
+                           createStringError("has another " + What));
+  };
+  if (Old->KernelName != K.KernelName)
+    return Refuse("kernel");
+  if (Old->Instances.empty())
+    return New;
+  if (Old->VAddr != K.VAddr)
+    return Refuse("address of device memory");
+  if (Old->DynamicHashInputs != K.DynamicHashInputs)
+    return Refuse("way to tell launches apart (DynamicHashInputs)");
+  if (Error E = checkNames(*Old))
+    return createFileError(KernelFile, std::move(E));
+  // Of how launches were recorded, the file says the first one's.
+  return Old;
+}
+
+Error Copier::moveIn(const RecordedKernel &K) {
+  Expected<LockedFile> Lock = lockFolder(To);
+  if (!Lock)
+    return Lock.takeError();
+  // Once more: launchers may have added something meanwhile.
+  Expected<RecordedKernel> Target = readTarget(K);
+  if (!Target)
+    return Target.takeError();
+  if (Error E = copyModule(*Target))
+    return E;
+  for (const std::string &Name : NewPageFiles)
+    if (Error E = moveFile(Name))
+      return E;
+  NewPageFiles.clear();
+  RecordedKernel Added = K;
+  Added.Instances.clear();
   for (const RecordedInstance &I : K.Instances) {
-    if (There.findInstance(I.DynamicHash)) {
+    if (Target->findInstance(I.DynamicHash)) {
       ++Stats.AlreadyThere;
       continue;
     }
-    if (Error E = copyInstance(K, I))
+    if (Error E = moveFile(I.Epilogue))
       return E;
-    There.Instances.push_back(I);
-    ++Stats.Instances;
+    if (Error E = moveFile(I.Prologue))
+      return E;
+    Added.Instances.push_back(I);
   }
-  for (const std::string &Name : K.Modules)
-    if (Error E = copyModule(Name))
-      return E;
-  return writeKernelFile(KernelFile, There);
+  ++Stats.Kernels;
+  if (Added.Instances.empty())
+    return Error::success();
+  llvm::append_range(Target->Instances, Added.Instances);
+  Target->VASize = std::max(Target->VASize, K.VASize);
+  if (Error E = writeKernelFile(pathIn(To, K.StaticHash + ".json"), *Target))
+    return E;
+  Stats.Instances += Added.Instances.size();
+  Copied.push_back(std::move(Added));
+  return Error::success();
 }
 
-/// Holds the lock of \p To while it copies.
+Error Copier::copy(const RecordedKernel &K) {
+  if (Error E = checkNames(K))
+    return createFileError(From, std::move(E));
+  Expected<RecordedKernel> Target = readTarget(K);
+  if (!Target)
+    return Target.takeError();
+  Known.readFolder(To.str());
+  for (const RecordedInstance &I : K.Instances)
+    if (!Target->findInstance(I.DynamicHash))
+      if (Error E = copyInstance(K, I))
+        return E;
+  return moveIn(K);
+}
+
+/// \p Copied becomes what was not there already.
 static Expected<ManageStats>
-copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To) {
+copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To,
+            std::vector<RecordedKernel> *Copied = nullptr) {
   if (std::error_code EC = sys::fs::create_directories(To))
     return createFileError(To, EC);
   if (sys::fs::equivalent(From, To))
     return createFileError(To, createStringError("is where it comes from"));
-  Expected<LockedFile> Lock = lockFolder(To);
-  if (!Lock)
-    return Lock.takeError();
   Expected<StagingFolder> Staging = StagingFolder::create(To);
   if (!Staging)
     return Staging.takeError();
@@ -360,6 +365,8 @@ copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To) {
   for (const RecordedKernel &K : Kernels)
     if (Error E = C.copy(K))
       return std::move(E);
+  if (Copied)
+    *Copied = std::move(C.Copied);
   return std::move(C.Stats);
 }
 
@@ -378,16 +385,6 @@ Expected<ManageStats> llvm::mneme::copyRecordings(StringRef From,
 //===----------------------------------------------------------------------===//
 // Removing
 //===----------------------------------------------------------------------===//
-
-/// Files that recording makes, but for kernel files.
-static bool isArtifact(StringRef Name) {
-  return (Name.starts_with("DeviceState.") && Name.ends_with(".mneme")) ||
-         PageFile::idOf(Name) ||
-         (Name.starts_with("RecordedIR_") && Name.ends_with(".bc")) ||
-         (Name.starts_with(".") && Name.ends_with(".tmp") &&
-          (Name.contains("RecordedIR_") || Name.contains(".json.") ||
-           Name.starts_with(".Pages.")));
-}
 
 /// All files that the kernel files \p Kernels lead to.
 static Expected<StringSet<>> findNeeded(StringRef Dir,
@@ -410,23 +407,32 @@ static Expected<StringSet<>> findNeeded(StringRef Dir,
   return Needed;
 }
 
-/// Folders that killed launchers have left. Error when one is in use.
-static Expected<std::vector<std::string>> findAbandoned(StringRef Dir) {
-  std::vector<std::string> Folders;
+namespace {
+/// A folder that a killed launcher has left, and that nobody uses from now on.
+struct AbandonedFolder {
+  std::string Name;
+  LockedFile Lock;
+};
+} // namespace
+
+/// Error when a folder is in use.
+static Expected<std::vector<AbandonedFolder>> findAbandoned(StringRef Dir) {
+  std::vector<AbandonedFolder> Folders;
   std::error_code EC;
   for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
        It.increment(EC)) {
-    if (!sys::path::filename(It->path()).starts_with(StagingPrefix))
+    StringRef Name = sys::path::filename(It->path());
+    if (!StagingFolder::isName(Name))
       continue;
-    LockedFile Lock;
-    if (!Lock.open(It->path(), O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB))
+    LockedFile Lock = StagingFolder::tryLock(It->path());
+    if (!Lock)
       return createFileError(
           Dir, createStringError("is being recorded into, or copied to"));
-    Folders.push_back(sys::path::filename(It->path()).str());
+    Folders.push_back({Name.str(), std::move(Lock)});
   }
   if (EC)
     return createFileError(Dir, EC);
-  return Folders;
+  return std::move(Folders);
 }
 
 static Expected<std::vector<std::string>>
@@ -488,33 +494,32 @@ static std::vector<RecordedKernel> subtract(ArrayRef<RecordedKernel> All,
   return Rest;
 }
 
-Expected<ManageStats> llvm::mneme::pruneRecordings(StringRef Dir,
-                                                   const RecordingFilter &Which,
-                                                   bool IsDryRun) {
-  Expected<std::vector<RecordedKernel>> All = readDatabase(Dir);
-  if (!All)
-    return All.takeError();
+/// \p Choose is called with the folder's lock.
+static Expected<ManageStats> removeRecordings(
+    StringRef Dir, bool IsDryRun,
+    function_ref<
+        Expected<std::vector<RecordedKernel>>(ArrayRef<RecordedKernel>)>
+        Choose) {
+  // Before there is a lock file in what may be no folder of recordings.
+  Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
+  if (!Files)
+    return Files.takeError();
   Expected<LockedFile> Lock = lockFolder(Dir);
   if (!Lock)
     return Lock.takeError();
-  // Once more: somebody may have been waiting with us.
-  All = readDatabase(Dir);
+  Expected<std::vector<RecordedKernel>> All = readDatabase(Dir);
   if (!All)
     return All.takeError();
-  std::vector<RecordedKernel> Chosen;
-  if (!Which.isEmpty()) {
-    Expected<std::vector<RecordedKernel>> Some = Which.choose(*All, Dir);
-    if (!Some)
-      return Some.takeError();
-    Chosen = std::move(*Some);
-  }
-  std::vector<RecordedKernel> Rest = subtract(*All, Chosen);
+  Expected<std::vector<RecordedKernel>> Chosen = Choose(*All);
+  if (!Chosen)
+    return Chosen.takeError();
+  std::vector<RecordedKernel> Rest = subtract(*All, *Chosen);
   Expected<StringSet<>> Needed = findNeeded(Dir, Rest);
   if (!Needed)
     return createStringError(toString(Needed.takeError()) +
                              ": nothing is removed, as not all is known that "
                              "is needed; choose the damaged launch, too");
-  Expected<std::vector<std::string>> Folders = findAbandoned(Dir);
+  Expected<std::vector<AbandonedFolder>> Folders = findAbandoned(Dir);
   if (!Folders)
     return Folders.takeError();
 
@@ -537,10 +542,41 @@ Expected<ManageStats> llvm::mneme::pruneRecordings(StringRef Dir,
   Expected<std::vector<std::string>> Others = findArtifactsBut(*Needed, Dir);
   if (!Others)
     return Others.takeError();
-  for (const std::string &Name : llvm::concat<std::string>(*Others, *Folders))
+  for (const AbandonedFolder &F : *Folders)
+    Others->push_back(F.Name);
+  for (const std::string &Name : *Others)
     if (Error E = R.remove(Name))
       return std::move(E);
   return Stats;
+}
+
+Expected<ManageStats> llvm::mneme::pruneRecordings(StringRef Dir,
+                                                   const RecordingFilter &Which,
+                                                   bool IsDryRun) {
+  using Kernels = std::vector<RecordedKernel>;
+  return removeRecordings(
+      Dir, IsDryRun, [&](ArrayRef<RecordedKernel> All) -> Expected<Kernels> {
+        return Which.isEmpty() ? Kernels() : Which.choose(All, Dir);
+      });
+}
+
+/// Reads all of the launches \p Copied, as they are in folder \p To.
+static Error checkCopies(StringRef To, ArrayRef<RecordedKernel> Copied) {
+  auto Pages = std::make_shared<PageStore>(To);
+  for (const RecordedKernel &K : Copied) {
+    Expected<RecordedKernel> There =
+        readKernelFile(pathIn(To, K.StaticHash + ".json"));
+    if (!There)
+      return There.takeError();
+    llvm::erase_if(There->Instances, [&](const RecordedInstance &I) {
+      return !K.findInstance(I.DynamicHash);
+    });
+    std::vector<std::string> Problems = checkKernel(To, *There, Pages);
+    if (!Problems.empty())
+      return createStringError(Problems.front() +
+                               ": nothing is removed from where it comes from");
+  }
+  return Error::success();
 }
 
 Expected<ManageStats> llvm::mneme::moveRecordings(StringRef From,
@@ -552,20 +588,21 @@ Expected<ManageStats> llvm::mneme::moveRecordings(StringRef From,
   Expected<std::vector<RecordedKernel>> Chosen = Which.choose(*All, From);
   if (!Chosen)
     return Chosen.takeError();
-  Expected<ManageStats> Stats = copyKernels(From, *Chosen, To);
-  if (!Stats)
-    return Stats.takeError();
-  // One kernel file after the other: those that are named now are copied.
-  for (const RecordedKernel &K : *Chosen) {
-    RecordingFilter Copied;
-    Copied.StaticHashes = {K.StaticHash};
-    for (const RecordedInstance &I : K.Instances)
-      Copied.DynamicHashes.push_back(I.DynamicHash);
-    Expected<ManageStats> Pruned =
-        pruneRecordings(From, Copied, /*IsDryRun=*/false);
-    if (!Pruned)
-      return Pruned.takeError();
-  }
+  // Before all the work.
+  if (Error E = findAbandoned(From).takeError())
+    return std::move(E);
+  std::vector<RecordedKernel> Copied;
+  Expected<ManageStats> Stats = copyKernels(From, *Chosen, To, &Copied);
+  if (!Stats || Copied.empty())
+    return Stats;
+  if (Error E = checkCopies(To, Copied))
+    return std::move(E);
+  Expected<ManageStats> Removed = removeRecordings(
+      From, /*IsDryRun=*/false, [&](ArrayRef<RecordedKernel>) {
+        return Expected<std::vector<RecordedKernel>>(Copied);
+      });
+  if (!Removed)
+    return Removed.takeError();
   return Stats;
 }
 

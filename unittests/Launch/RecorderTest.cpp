@@ -12,6 +12,9 @@
 #include "llvm/Testing/Support/SupportHelpers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -209,6 +212,70 @@ TEST_F(RecorderTest, KeepsADamagedFile) {
   auto File = readFile(Dir.path(Hash + ".json"));
   ASSERT_THAT_EXPECTED(File, Succeeded());
   EXPECT_EQ((*File)->getBuffer().str(), "{}");
+}
+
+TEST_F(RecorderTest, KeepsHowTheFirstWasRecorded) {
+  Recorder GPU{std::string(Dir.path())}, Host{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(GPU.prepare(), Succeeded());
+  K.Toolchain = "first";
+  GPU.addKernel(K, "cuda");
+  Launch.Globals = {{"g", 4, MNEME_ARENA_BASE}};
+  ASSERT_THAT_EXPECTED(add(GPU), HasValue(true));
+  ASSERT_THAT_ERROR(Host.prepare(), Succeeded());
+  K.Toolchain = "second";
+  Host.addKernel(K, "host");
+  Launch.Globals = {{"g", 4, MNEME_ARENA_BASE + 64}};
+  Launch.Instance.DynamicHash = "0000000000000033";
+  ASSERT_THAT_EXPECTED(add(Host), HasValue(true));
+  RecordedKernel File = read();
+  EXPECT_EQ(File.Instances.size(), 2u);
+  EXPECT_EQ(File.Device, "cuda");
+  EXPECT_EQ(File.Toolchain, "first");
+  ASSERT_EQ(File.Globals.size(), 1u);
+  EXPECT_EQ(File.Globals[0].Address, MNEME_ARENA_BASE);
+}
+
+TEST_F(RecorderTest, WaitsForTheLockOfOtherTools) {
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K, "host");
+  std::atomic<bool> IsHeld = true, WasHeld = true;
+  Expected<LockedFile> Lock = lockFolder(Dir.path());
+  ASSERT_THAT_EXPECTED(Lock, Succeeded());
+  std::thread Recording([&] {
+    EXPECT_THAT_EXPECTED(add(R), HasValue(true));
+    WasHeld = IsHeld.load();
+  });
+  // Time enough to go wrong, not to be right.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(sys::fs::exists(Dir.path(Hash + ".json")));
+  IsHeld = false;
+  *Lock = LockedFile();
+  Recording.join();
+  EXPECT_FALSE(WasHeld);
+}
+
+TEST_F(RecorderTest, WritesAKernelsFileOnceForASummary) {
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K, "host");
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  Launch.Instance.DynamicHash = "0000000000000033";
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  ProcessSummary S = summary(10, /*IsRecorded=*/true);
+  S.Kernels.push_back({Hash, "_Z1kv", "0000000000000033", 7, false});
+  S.Kernels.push_back({Hash, "_Z1kv", "0000000000000044", 3, false});
+  ASSERT_THAT_ERROR(R.addSummary(S), Succeeded());
+  RecordedKernel File = read();
+  ASSERT_EQ(File.Instances.size(), 2u);
+  EXPECT_EQ(File.Instances[0].Occurrences, 10u);
+  EXPECT_EQ(File.Instances[1].Occurrences, 8u);
+  // One error, not one a line.
+  ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Hash + ".json"), "{}"),
+                    Succeeded());
+  std::string Problem = toString(R.addSummary(S));
+  EXPECT_THAT(Problem, HasSubstr("missing key"));
+  EXPECT_EQ(StringRef(Problem).count("missing key"), 1u);
 }
 
 TEST_F(RecorderTest, PrintsTheSummary) {

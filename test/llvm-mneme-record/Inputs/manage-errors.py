@@ -2,6 +2,7 @@
 time exit code 1, one error that matches, and nothing lost."""
 import fcntl
 import glob
+import json
 import os
 import re
 import shutil
@@ -89,6 +90,85 @@ fcntl.flock(lock, fcntl.LOCK_EX)
 refuse("busy': is being recorded into, or copied to", "prune", folder)
 assert contents(folder) == before and os.path.exists(staging)
 os.close(lock)
+
+# The lock that launchers take, too: while somebody holds it nothing changes.
+folder = path("locked")
+shutil.copytree(recording, folder)
+lock = os.open(os.path.join(folder, ".lock"), os.O_RDWR | os.O_CREAT)
+fcntl.flock(lock, fcntl.LOCK_EX)
+waiting = subprocess.Popen([tool, "prune", "--kernel=.", folder], stdout=subprocess.DEVNULL)
+try:
+    waiting.wait(0.2)
+    sys.exit("prune did not wait for the lock")
+except subprocess.TimeoutExpired:
+    pass
+assert contents(folder) == before
+os.close(lock)
+assert waiting.wait() == 0
+assert contents(folder) == {}
+
+# Nothing is moved away that the target does not have whole.
+module = os.path.basename(sorted(glob.glob(os.path.join(recording, "RecordedIR_*")))[0])
+static = module[len("RecordedIR_"):-len(".bc")]
+folder, target = path("source"), path("target")
+shutil.copytree(recording, folder)
+shutil.copytree(recording, target)
+open(os.path.join(target, module), "wb").close()
+refuse("is not the same as in", "move", folder, target)
+assert contents(folder) == before
+shutil.rmtree(target)
+os.mkdir(target)
+open(os.path.join(target, module), "wb").close()
+subprocess.check_call([tool, "copy", recording, target], stdout=subprocess.DEVNULL)
+subprocess.check_call([tool, "check", target], stdout=subprocess.DEVNULL)
+
+# What was there already stays where it is.
+said = subprocess.check_output([tool, "move", folder, target], universal_newlines=True)
+assert re.search("moved 0 instances .*; 3 instances were there already", said), said
+assert contents(folder) == before
+# Pages that the target has, as far as it knows, but damaged.
+pages = sorted(glob.glob(os.path.join(target, "Pages.*")))
+for name in pages:
+    data = flip(bytearray(open(name, "rb").read()))
+    open(name, "wb").write(data)
+for name in glob.glob(os.path.join(target, "*.json")):
+    os.remove(name)
+refuse("Pages.*: nothing is removed from where it comes from", "move", folder, target)
+assert contents(folder) == before
+
+# A foreign recording replaces its own files only.
+def renamed(change):
+    folder = path("renamed")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(recording, folder)
+    name = os.path.join(folder, static + ".json")
+    kernel = json.load(open(name))
+    change(folder, kernel)
+    json.dump(kernel, open(name, "w"))
+    return folder
+
+
+def overwrite_pages(folder, kernel):
+    dynamic = sorted(kernel["instances"])[0]
+    old = kernel["instances"][dynamic]["Prologue"]
+    new = os.path.basename(sorted(glob.glob(os.path.join(recording, "Pages.*")))[0])
+    os.rename(os.path.join(folder, old), os.path.join(folder, new))
+    kernel["instances"][dynamic]["Prologue"] = new
+
+
+def overwrite_module(folder, kernel):
+    os.rename(os.path.join(folder, module), os.path.join(folder, "RecordedIR_0.bc"))
+    kernel["Modules"] = ["RecordedIR_0.bc"]
+
+
+for change, expected in [(overwrite_pages, "file 'Pages.* where 'DeviceState.prologue"),
+                         (overwrite_module, "file 'RecordedIR_0.bc' where 'RecordedIR_")]:
+    shutil.rmtree(target)
+    shutil.copytree(recording, target)
+    os.remove(os.path.join(target, static + ".json"))
+    whole = contents(target)
+    refuse(expected, "copy", renamed(change), target)
+    assert contents(target) == whole
 
 # What was not exported is not imported.
 data = open(exported, "rb").read()

@@ -64,7 +64,8 @@ copyRecordings(StringRef From, const RecordingFilter &Which, StringRef To);
 Expected<ManageStats>
 pruneRecordings(StringRef Dir, const RecordingFilter &Which, bool IsDryRun);
 
-/// Copies, and then removes from \p From what was copied.
+/// Copies, and then, if the copies are whole, removes from \p From what was
+/// copied. What is in \p To already stays in both.
 Expected<ManageStats>
 moveRecordings(StringRef From, const RecordingFilter &Which, StringRef To);
 
