@@ -28,7 +28,8 @@ static constexpr uint64_t PageSize = 4096;
 static constexpr unsigned char FreshByte = 0xa5;
 /// The rest of a larger allocation stays uncommitted.
 static constexpr uint64_t FreshSize = uint64_t(16) << 20;
-static constexpr uint64_t SharedBase = 0x7c0000000000;
+/// Where AddressSanitizer has nothing either.
+static constexpr uint64_t SharedBase = 0x300000000000;
 static constexpr uint64_t SharedSize = uint64_t(1) << 38;
 
 namespace {
