@@ -159,16 +159,26 @@ static Expected<pid_t> startApplication(const std::string &Path,
   return App;
 }
 
-/// Passes on what was sent to us. A terminal's signals reach the application
-/// without us: it is in the same process group.
-static void forwardSignals(int SignalFD, pid_t App) {
+/// Takes what was sent to us and passes it on to the application while that
+/// runs. A terminal's signals reach it without us: it is in the same process
+/// group. \returns whether we are to end, which is for us alone once the
+/// application has ended.
+static bool takeSignals(int SignalFD, std::optional<pid_t> App) {
+  bool IsToEnd = false;
   signalfd_siginfo Info;
-  while (::read(SignalFD, &Info, sizeof(Info)) == sizeof(Info))
-    if (Info.ssi_signo != SIGCHLD && Info.ssi_code <= 0)
-      ::kill(App, Info.ssi_signo);
+  while (::read(SignalFD, &Info, sizeof(Info)) == sizeof(Info)) {
+    if (Info.ssi_signo == SIGCHLD)
+      continue;
+    if (!App)
+      IsToEnd |= Info.ssi_signo != SIGUSR1 && Info.ssi_signo != SIGUSR2;
+    else if (Info.ssi_code <= 0)
+      ::kill(*App, Info.ssi_signo);
+  }
+  return IsToEnd;
 }
 
-/// Serves until the application and the processes it left have ended. Calls
+/// Serves until the application and the processes it left have ended, or those
+/// are not to be waited for. Calls
 /// \p Check once \p Probe, where there is one, has its answer.
 /// \returns the application's wait status.
 static int serveApplication(Server &S, pid_t App, int SignalFD,
@@ -184,8 +194,8 @@ static int serveApplication(Server &S, pid_t App, int SignalFD,
                   : Probe || S.hasConnections() ? GraceMilliseconds
                                                 : 0;
     int Ready = ::poll(Waits.data(), Waits.size(), Timeout);
-    if (!HasEnded)
-      forwardSignals(SignalFD, App);
+    if (takeSignals(SignalFD, HasEnded ? std::nullopt : std::optional(App)))
+      return Status;
     if (Probe && Probe->poll()) {
       Check();
       Probe = nullptr;
@@ -367,15 +377,17 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   int Status =
       serveApplication(S, *App, SignalFD, Probe ? &*Probe : nullptr, Check);
   ::close(SignalFD);
-  ::sigprocmask(SIG_SETMASK, &Original, nullptr);
+  S.storeRest();
   if (Error E = Records.sync())
     WithColor::error(errs(), "llvm-mneme-record")
         << toString(std::move(E)) << '\n';
 
+  if (HasDevice && !Options.Quiet)
+    Records.print(errs());
+  // Nothing is lost from here on.
+  ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)
     return 1;
-  if (!Options.Quiet)
-    Records.print(errs());
   if (!Options.Quiet && Options.Selection.Ranks.empty() &&
       !S.rankVariable().empty())
     errs() << "mneme: of the ranks of this distributed run ("

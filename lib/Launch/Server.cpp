@@ -526,9 +526,8 @@ Error Server::handleRecorded(Connection &C, Reader &R) {
     return malformed();
   if (Records.staging().empty())
     return createStringError("nothing is to be recorded");
-  std::string Suffix = L.StaticHash + "." + I.DynamicHash + ".mneme";
-  I.Prologue = "DeviceState.prologue." + Suffix;
-  I.Epilogue = "DeviceState.epilogue." + Suffix;
+  I.Prologue = snapshotName(/*Epilogue=*/false, L.StaticHash, I.DynamicHash);
+  I.Epilogue = snapshotName(/*Epilogue=*/true, L.StaticHash, I.DynamicHash);
   if (!isStagingName(Prologue, I.Prologue) ||
       !isStagingName(Epilogue, I.Epilogue))
     return createStringError("unexpected names of snapshots: '" + Prologue +
@@ -589,6 +588,14 @@ void Server::store(Connection &C, ProcessSummary &S) {
     drop(T);
   }
   C.Tentative.clear();
+}
+
+void Server::storeRest() {
+  for (auto &C : Connections) {
+    ProcessSummary S;
+    store(*C, S);
+    Records.addReasons(S.Reasons);
+  }
 }
 
 Error Server::handleSummary(Connection &C, Reader &R) {

@@ -46,6 +46,10 @@ public:
   /// From now on, processes are told that nothing is to be recorded.
   void refuseRecordings() { IsRefusing = true; }
 
+  /// Stores what processes that are still connected might have replaced: call
+  /// when they are no longer served.
+  void storeRest();
+
   /// Where a process has found that it is a rank of a distributed run; empty
   /// when none has.
   StringRef rankVariable() const { return RankVariable; }
