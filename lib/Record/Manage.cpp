@@ -560,8 +560,11 @@ Expected<ManageStats> llvm::mneme::pruneRecordings(StringRef Dir,
       });
 }
 
-/// Reads all of the launches \p Copied, as they are in folder \p To.
+/// Waits until the launches \p Copied are on the disk, and reads all of them, as
+/// they are in folder \p To.
 static Error checkCopies(StringRef To, ArrayRef<RecordedKernel> Copied) {
+  if (Error E = syncFile(To))
+    return E;
   auto Pages = std::make_shared<PageStore>(To);
   for (const RecordedKernel &K : Copied) {
     Expected<RecordedKernel> There =

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 tool, recording, exported, scratch = sys.argv[1:]
 
@@ -106,6 +107,25 @@ assert contents(folder) == before
 os.close(lock)
 assert waiting.wait() == 0
 assert contents(folder) == {}
+
+# Copying needs it only at the end, and then looks again at what is there.
+folder = path("shared")
+os.mkdir(folder)
+lock = os.open(os.path.join(folder, ".lock"), os.O_RDWR | os.O_CREAT)
+fcntl.flock(lock, fcntl.LOCK_EX)
+waiting = subprocess.Popen([tool, "copy", recording, folder], stdout=subprocess.PIPE,
+                           universal_newlines=True)
+while not glob.glob(os.path.join(folder, ".recording-*", "DeviceState.*")):
+    assert waiting.poll() is None
+    time.sleep(0.01)
+assert contents(folder) == {}
+for name in before:
+    shutil.copy(os.path.join(recording, name), folder)
+os.close(lock)
+said = waiting.communicate()[0]
+assert re.search("copied 0 instances .*; 3 instances were there already", said), said
+assert {name: data for name, data in contents(folder).items() if name in before} == before
+subprocess.check_call([tool, "check", folder], stdout=subprocess.DEVNULL)
 
 # Nothing is moved away that the target does not have whole.
 module = os.path.basename(sorted(glob.glob(os.path.join(recording, "RecordedIR_*")))[0])
