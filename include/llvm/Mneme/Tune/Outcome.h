@@ -28,7 +28,7 @@ struct BaselineSample {
   unsigned Instance = 0;
   double When = 0; ///< Seconds since the epoch.
   double Nanoseconds = 0, Low = 0, High = 0; ///< Median, 95 % interval.
-  std::string Device; ///< Evaluation::Device.
+  std::string Device = {}; ///< Evaluation::Device.
 };
 
 /// One of the recorded launches that a study is about.
