@@ -231,6 +231,8 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
     outs() << "    device: " << D.Name << " (" << D.Arch << "), driver "
            << D.Driver << ", runtime "
            << (D.Runtime.empty() ? "unknown" : D.Runtime) << '\n';
+  else if (K.Device != "host")
+    outs() << "    device: host\n";
   for (const auto &[Index, Arg] : llvm::enumerate(K.Args)) {
     StringRef Bytes = L.Prologue.args()[Index];
     outs() << "    argument " << Index << ": " << Arg.Type;
