@@ -107,8 +107,11 @@ void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
 
 Error Recorder::writeBitcode(Kernel &K) {
   std::string Path = pathOf(K.File.Modules.front());
-  // Named by content: one that is there is the same.
-  if (!K.Bitcode.empty() && !sys::fs::exists(Path))
+  // Named by content: one that launches have is the same. Without any, it is
+  // something that was left, whole or not.
+  bool IsThere = sys::fs::exists(Path) &&
+                 sys::fs::exists(pathOf(K.File.StaticHash + ".json"));
+  if (!K.Bitcode.empty() && !IsThere)
     if (Error E = writeFileAtomically(Path, K.Bitcode))
       return E;
   K.Bitcode.clear();

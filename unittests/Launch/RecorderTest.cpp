@@ -163,6 +163,16 @@ TEST_F(RecorderTest, ReplacesWhatIsNotWhole) {
   EXPECT_EQ(read().Instances.size(), 1u);
 }
 
+TEST_F(RecorderTest, ReplacesBitcodeThatIsLeft) {
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K, "host");
+  std::string Bitcode = moduleName(Hash);
+  ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Bitcode), ""), Succeeded());
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  EXPECT_EQ(contents(Bitcode), "bitcode");
+}
+
 TEST_F(RecorderTest, RemovesWhatIsLeft) {
   std::string Staging;
   {
