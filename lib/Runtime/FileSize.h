@@ -7,16 +7,21 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Writing in an application that has a limit on the size of its files.
+/// Writing files in an application, which may have a limit on their size.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_LIB_RUNTIME_FILESIZE_H
 #define LLVM_MNEME_LIB_RUNTIME_FILESIZE_H
 
+#include "Descriptor.h"
+
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <ctime>
+#include <fcntl.h>
+#include <string>
 #include <unistd.h>
 
 namespace mneme {
@@ -40,6 +45,43 @@ inline ssize_t writeWithinLimit(int Fd, const void *From, size_t Size) {
   pthread_sigmask(SIG_SETMASK, &Before, nullptr);
   errno = Error;
   return N;
+}
+
+/// Writes all of it. \returns false, with errno, when that fails.
+inline bool writeAll(int Fd, const char *P, size_t Size) {
+  while (Size) {
+    ssize_t N = writeWithinLimit(Fd, P, Size);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0)
+      return false;
+    P += N;
+    Size -= N;
+  }
+  return true;
+}
+
+/// Creates \p Path + \p Ending, or another file where that is taken: processes
+/// in several containers may share a folder, and have the same number. \p Path
+/// becomes that file's. \returns the descriptor, or -1 with errno.
+inline int createNew(std::string &Path, const char *Ending = "") {
+  const std::string Stem = std::move(Path);
+  Path = Stem + Ending;
+  for (unsigned Number = 1;; ++Number) {
+    int Fd =
+        ::open(Path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (Fd >= 0 || errno != EEXIST)
+      return moveAway(Fd);
+    Path = Stem + "." + std::to_string(Number) + Ending;
+  }
+}
+
+/// What went wrong, as errno says. Not with which file: what is wrong with one
+/// is with the next, and is said once.
+inline std::string describeFailure(const char *What,
+                                   const std::string &Folder) {
+  return std::string("cannot ") + What + " a file in '" + Folder +
+         "': " + strerror(errno);
 }
 
 } // namespace mneme

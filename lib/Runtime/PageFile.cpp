@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "PageFile.h"
-#include "Descriptor.h"
 #include "Crew.h"
 #include "FileSize.h"
 
@@ -19,7 +18,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <new>
 #include <unistd.h>
 
@@ -40,26 +38,18 @@ PageFile::~PageFile() {
 }
 
 void PageFile::fail(const char *What) {
-  // Not which file: what is wrong with one is with the next, and is said once.
   if (Error.empty())
-    Error = std::string("cannot ") + What + " a file in '" + Folder +
-            "': " + strerror(errno);
+    Error = describeFailure(What, Folder);
 }
 
 void PageFile::write(const void *From, size_t Size) {
   if (Error.empty() && Size > Limit - Stored)
     Error = LimitReason;
-  auto *P = static_cast<const char *>(From);
-  while (Size && Error.empty()) {
-    ssize_t N = writeWithinLimit(Fd, P, Size);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N <= 0)
-      return fail("write");
-    P += N;
-    Stored += N;
-    Size -= N;
-  }
+  if (!Error.empty())
+    return;
+  if (!writeAll(Fd, static_cast<const char *>(From), Size))
+    return fail("write");
+  Stored += Size;
 }
 
 void PageFile::open(std::string TheFolder, const PageIndex &TheKnown) {
@@ -83,9 +73,8 @@ void PageFile::create() {
   // The leading dot: what is left of it is not taken for a page file.
   static std::atomic<unsigned> Number{0};
   Path = Folder + "/.Pages." + std::to_string(getpid()) + "." +
-         std::to_string(Number++) + ".tmp";
-  Fd = moveAway(
-      ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+         std::to_string(Number++);
+  Fd = createNew(Path, ".tmp");
   if (Fd < 0) {
     fail("create");
     Path.clear();

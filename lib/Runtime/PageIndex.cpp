@@ -52,14 +52,19 @@ bool mneme::isZero(const char *P, uint64_t Size) {
   return !Or;
 }
 
-std::string mneme::pageFileName(const MnemePageFileId &Id) {
+std::string mneme::hexDigits(const void *Bytes, size_t Size) {
   static const char Digits[] = "0123456789abcdef";
-  std::string Name = "Pages.";
-  for (uint8_t Byte : Id.Id) {
-    Name += Digits[Byte >> 4];
-    Name += Digits[Byte & 15];
+  std::string S;
+  for (size_t I = 0; I != Size; ++I) {
+    unsigned char C = static_cast<const unsigned char *>(Bytes)[I];
+    S += Digits[C >> 4];
+    S += Digits[C & 15];
   }
-  return Name + ".mneme";
+  return S;
+}
+
+std::string mneme::pageFileName(const MnemePageFileId &Id) {
+  return "Pages." + hexDigits(Id.Id, sizeof(Id.Id)) + ".mneme";
 }
 
 //===----------------------------------------------------------------------===//

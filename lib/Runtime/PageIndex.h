@@ -49,6 +49,9 @@ struct PageRef {
 /// Of a PageRef: the page file that is being written.
 constexpr uint32_t OwnFile = UINT32_MAX;
 
+/// Two lower-case digits a byte.
+std::string hexDigits(const void *Bytes, size_t Size);
+
 /// "Pages.<id>.mneme"
 std::string pageFileName(const MnemePageFileId &Id);
 

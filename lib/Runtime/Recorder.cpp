@@ -290,17 +290,6 @@ static void writeRegions(SnapshotFile &F, const Recording &Of) {
   }
 }
 
-static std::string hexDigits(const void *Bytes, size_t Size) {
-  static const char Digits[] = "0123456789abcdef";
-  std::string S;
-  for (size_t I = 0; I != Size; ++I) {
-    unsigned char C = static_cast<const unsigned char *>(Bytes)[I];
-    S += Digits[C >> 4];
-    S += Digits[C & 15];
-  }
-  return S;
-}
-
 static std::string snapshotName(const char *Kind, const Recording &R) {
   char Dynamic[17];
   snprintf(Dynamic, sizeof(Dynamic), "%016" PRIx64, R.Id.DynamicHash);
@@ -309,15 +298,16 @@ static std::string snapshotName(const char *Kind, const Recording &R) {
          Dynamic + ".mneme";
 }
 
-/// The snapshot's name in the staging folder, which other processes, and other
+/// The snapshot's path in the staging folder, which other processes, and other
 /// launches that this one is to replace, share.
-static std::string stagingName(const char *Kind, const Recording &R) {
-  return snapshotName(Kind, R) + "." + std::to_string(getpid()) + "." +
-         std::to_string(R.Serial);
+static std::string stagingPath(const char *Kind, const Recording &R) {
+  return Launcher::get().directory() + "/" + snapshotName(Kind, R) + "." +
+         std::to_string(getpid()) + "." + std::to_string(R.Serial);
 }
 
-static std::string stagingPath(const char *Kind, const Recording &R) {
-  return Launcher::get().directory() + "/" + stagingName(Kind, R);
+/// What is called so in the staging folder, once it is written.
+static std::string stagingName(const SnapshotFile &F) {
+  return F.path().substr(F.path().rfind('/') + 1);
 }
 
 static void writeArgs(SnapshotFile &F, const Kernel &K, void **Args) {
@@ -435,8 +425,8 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
     W.u32(V);
   W.u64(R.Shape.DynamicShared);
   W.u32(R.Shape.Cooperative);
-  W.str(stagingName("prologue", R));
-  W.str(stagingName("epilogue", R));
+  W.str(stagingName(R.Prologue));
+  W.str(stagingName(R.Epilogue));
   W.u32(Tentative);
   W.u64(R.Header.ArenaBase);
   W.u64(R.Header.ArenaSize);

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "SnapshotFile.h"
-#include "Descriptor.h"
 #include "FileSize.h"
 
 #define XXH_INLINE_ALL
@@ -16,7 +15,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <map>
 #include <unistd.h>
 
@@ -34,10 +32,8 @@ SnapshotFile::~SnapshotFile() {
 }
 
 void SnapshotFile::fail(const char *What) {
-  // Not which file: what is wrong with one is with the next, and is said once.
   if (Error.empty())
-    Error = std::string("cannot ") + What + " a file in '" +
-            Path.substr(0, Path.rfind('/')) + "': " + strerror(errno);
+    Error = describeFailure(What, Path.substr(0, Path.rfind('/')));
 }
 
 void SnapshotFile::open(std::string ThePath, MnemeSnapshotHeader Header,
@@ -227,23 +223,12 @@ void SnapshotFile::write() {
   writeRuns();
   MnemeEndRecord E = End;
   record(MNEME_RECORD_END, &E, sizeof(E));
-  int Fd = moveAway(
-      ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  int Fd = createNew(Path);
   if (Fd < 0)
     return fail("create");
   IsCreated = true;
-  const char *P = Bytes.data();
-  for (size_t Rest = Bytes.size(); Rest && Error.empty();) {
-    ssize_t N = writeWithinLimit(Fd, P, Rest);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N <= 0)
-      fail("write");
-    else {
-      P += N;
-      Rest -= N;
-    }
-  }
+  if (!writeAll(Fd, Bytes.data(), Bytes.size()))
+    fail("write");
   // Some file systems say here that there is no room.
   if (::close(Fd) && errno != EINTR)
     fail("write");

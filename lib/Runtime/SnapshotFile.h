@@ -68,7 +68,8 @@ public:
   size_t numRunsCompleted(const SnapshotFile &Before) const;
   size_t numRuns() const { return Runs.size(); }
 
-  /// Writes the file, which is not forced to the disk.
+  /// Writes the file, which is not forced to the disk. Where there is one of
+  /// its name, path() is another then.
   void write();
   /// Somebody else is going to move the file, or to delete it.
   void leave() { IsCreated = false; }
