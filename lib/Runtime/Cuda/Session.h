@@ -152,21 +152,30 @@ public:
                   &Original);
   }
   /// While anything is captured into a graph, nobody may wait for the device.
-  template <typename Fn> int beginCapture(Fn Original) {
+  template <typename Fn> int beginCapture(CUstream S, Fn Original) {
     // Not while a launch is recorded.
     std::unique_lock<std::mutex> Guard(Lock, std::defer_lock);
     if (!Off)
       Guard.lock();
     int Result = Original();
-    if (!Result)
-      ++Captures;
+    if (!Result && !Forked) {
+      std::lock_guard<std::mutex> Guard(CaptureLock);
+      Capturing.insert(S);
+      Captures = Capturing.size();
+    }
     return Result;
   }
-  template <typename Fn> int endCapture(Fn Original) {
+  /// For all that ends a capture, if there is one that began in \p S.
+  template <typename Fn> int endCapture(CUstream S, Fn Original) {
     int Result = Original();
+    if (Forked || !Captures)
+      return Result;
     // Whatever it says, the capture is over.
-    for (unsigned N = Captures; N && !Captures.compare_exchange_weak(N, N - 1);)
-      ;
+    std::lock_guard<std::mutex> Guard(CaptureLock);
+    auto I = Capturing.find(S);
+    if (I != Capturing.end())
+      Capturing.erase(I);
+    Captures = Capturing.size();
     return Result;
   }
   /// Gives device memory back that the application does not know of, before it
@@ -294,13 +303,16 @@ private:
   /// In a child that was forked, which must leave everything alone.
   inline static std::atomic<bool> Forked{false};
   std::atomic<uint64_t> ArenaBase{0}, ArenaSize{0};
-  std::atomic<unsigned> Captures{0};
+  std::mutex CaptureLock;
+  /// Where captures have begun; threads call their own streams the same.
+  std::multiset<CUstream> Capturing;
+  std::atomic<size_t> Captures{0}; ///< How many these are.
   std::atomic<bool> Busy{false}; ///< A launch is being recorded.
   /// Nothing more is recorded, or given out.
   std::atomic<bool> Off{!Selection::get().includesRank()};
   std::atomic<bool> PoolsAreShared{false};
 
-  // Order: Lock, then WriterLock.
+  // Order: Lock, then WriterLock or CaptureLock.
   std::mutex Lock; ///< All but what follows WriterLock.
   const CudaDriver *Driver = nullptr;
   bool Tried = false;

@@ -259,6 +259,11 @@ void Session::reset() {
   Events.clear();
   Foreign.clear();
   Notes.clear();
+  {
+    std::lock_guard<std::mutex> CaptureGuard(CaptureLock);
+    Capturing.clear();
+    Captures = 0;
+  }
   Context = nullptr;
   Tried = false;
   Unusable.clear();

@@ -478,25 +478,48 @@ static int onGraphLaunchPtsz(const CudaRuntime &R, void *Graph, CudaStream *S) {
 
 static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {
   return Session::get().beginCapture(
-      [&] { return R.StreamBeginCapture(S, Mode); });
+      toDriver(S), [&] { return R.StreamBeginCapture(S, Mode); });
 }
 
 static int onStreamBeginCapturePtsz(const CudaRuntime &R, CudaStream *S,
                                     int Mode) {
   return Session::get().beginCapture(
-      [&] { return R.StreamBeginCapturePtsz(S, Mode); });
+      toDriverPtsz(S), [&] { return R.StreamBeginCapturePtsz(S, Mode); });
+}
+
+static int onStreamBeginCaptureToGraph(const CudaRuntime &R, CudaStream *S,
+                                       void *Graph, const void *Nodes,
+                                       const void *Edges, size_t Count,
+                                       int Mode) {
+  return Session::get().beginCapture(toDriver(S), [&] {
+    return R.StreamBeginCaptureToGraph(S, Graph, Nodes, Edges, Count, Mode);
+  });
+}
+
+static int onStreamBeginCaptureToGraphPtsz(const CudaRuntime &R, CudaStream *S,
+                                           void *Graph, const void *Nodes,
+                                           const void *Edges, size_t Count,
+                                           int Mode) {
+  return Session::get().beginCapture(toDriverPtsz(S), [&] {
+    return R.StreamBeginCaptureToGraphPtsz(S, Graph, Nodes, Edges, Count, Mode);
+  });
 }
 
 static int onStreamEndCapture(const CudaRuntime &R, CudaStream *S,
                               void **Graph) {
   return Session::get().endCapture(
-      [&] { return R.StreamEndCapture(S, Graph); });
+      toDriver(S), [&] { return R.StreamEndCapture(S, Graph); });
 }
 
 static int onStreamEndCapturePtsz(const CudaRuntime &R, CudaStream *S,
                                   void **Graph) {
   return Session::get().endCapture(
-      [&] { return R.StreamEndCapturePtsz(S, Graph); });
+      toDriverPtsz(S), [&] { return R.StreamEndCapturePtsz(S, Graph); });
+}
+
+static int onStreamDestroy(const CudaRuntime &R, CudaStream *S) {
+  return Session::get().endCapture(toDriver(S),
+                                   [&] { return R.StreamDestroy(S); });
 }
 
 static int onDeviceReset(const CudaRuntime &R) {

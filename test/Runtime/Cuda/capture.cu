@@ -8,9 +8,10 @@
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // ERR: warning: kernel '_Z6besidePi' is not recorded: launched while another stream is captured into a graph
-// ERR: 3 launches seen, 2 recorded, 1 skipped
+// ERR: 5 launches seen, 3 recorded, 2 skipped
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // REPLAY: beside grid 1: Match
+// REPLAY-NEXT: beside grid 2: Match
 // REPLAY-NEXT: fill grid 64: Match
 
 #include "../Inputs/check.h"
@@ -18,7 +19,7 @@
 #include <unistd.h>
 
 __global__ void fill(int *P) { P[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
-__global__ void beside(int *P) { ++*P; }
+__global__ void beside(int *P) { atomicAdd(P, 1); }
 
 int main() {
   int *D, *E, *F, H[2];
@@ -46,8 +47,17 @@ int main() {
   OK(cudaStreamSynchronize(Other));
   beside<<<1, 1, 0, Other>>>(E);
   OK(cudaStreamSynchronize(Other));
+
+  // A capture into a graph that is there, which ends with its stream.
+  OK(cudaStreamBeginCaptureToGraph(S, nullptr, nullptr, nullptr, 0,
+                                   cudaStreamCaptureModeGlobal));
+  beside<<<2, 1, 0, Other>>>(E);
+  OK(cudaStreamDestroy(S));
+  OK(cudaStreamSynchronize(Other));
+  beside<<<2, 1, 0, Other>>>(E);
+  OK(cudaStreamSynchronize(Other));
   OK(cudaMemcpy(H, D, 4, cudaMemcpyDeviceToHost));
   OK(cudaMemcpy(H + 1, E, 4, cudaMemcpyDeviceToHost));
-  // CHECK: 1 2
+  // CHECK: 1 6
   printf("%d %d\n", H[0], H[1]);
 }

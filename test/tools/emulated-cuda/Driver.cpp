@@ -955,6 +955,8 @@ CUresult cuStreamDestroy_v2(CUstream Handle) {
   CHECK_CONTEXT();
   if (!driver().Streams.remove(Handle))
     return CUDA_ERROR_INVALID_HANDLE;
+  if (reinterpret_cast<Stream *>(Handle)->Capturing && GlobalCaptures)
+    --GlobalCaptures;
   delete reinterpret_cast<Stream *>(Handle);
   return CUDA_SUCCESS;
 }

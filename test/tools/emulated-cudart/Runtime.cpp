@@ -455,6 +455,11 @@ API int cudaStreamBeginCapture(CUstream S, int Mode) {
   return done(callDriver("cuStreamBeginCapture_v2", S, Mode));
 }
 
+API int cudaStreamBeginCaptureToGraph(CUstream S, void *, const void *,
+                                      const void *, size_t, int Mode) {
+  return cudaStreamBeginCapture(S, Mode);
+}
+
 API int cudaStreamEndCapture(CUstream S, void **Graph) {
   START();
   return done(callDriver("cuStreamEndCapture", S, Graph));
