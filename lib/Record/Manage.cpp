@@ -693,6 +693,9 @@ static Error unpack(StringRef File, StringRef Dir) {
       Expected<StringRef> Bytes = C.getBuffer();
       if (!Bytes)
         return Bytes.takeError();
+      // object::Archive believes what the last member says of its size.
+      if (Bytes->end() > (*Buffer)->getBufferEnd())
+        return createStringError("'" + *Name + "' is cut off");
       if (sys::fs::exists(pathIn(Dir, *Name)))
         return createStringError("'" + *Name + "' is there twice");
       if (Error E = writeFileAtomically(pathIn(Dir, *Name), *Bytes))
