@@ -13,7 +13,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Mneme/Support/RunPasses.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
@@ -112,17 +112,7 @@ static bool storesCodeAddress(const Module &M) {
 /// What is left of calls through pointers when the code is optimized a bit.
 static std::unique_ptr<Module> simplify(const Module &M) {
   std::unique_ptr<Module> Copy = CloneModule(M);
-  LoopAnalysisManager LAM;
-  FunctionAnalysisManager FAM;
-  CGSCCAnalysisManager CGAM;
-  ModuleAnalysisManager MAM;
-  PassBuilder PB;
-  PB.registerModuleAnalyses(MAM);
-  PB.registerCGSCCAnalyses(CGAM);
-  PB.registerFunctionAnalyses(FAM);
-  PB.registerLoopAnalyses(LAM);
-  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-  PB.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(*Copy, MAM);
+  runPasses(*Copy, "default<O2>");
   return Copy;
 }
 

@@ -16,10 +16,12 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Replay/Plan.h"
-#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Mneme/Support/RunPasses.h"
 #include "llvm/Support/Endian.h"
 
 using namespace llvm;
@@ -34,20 +36,7 @@ static void inferAttributes(Module &M) {
       F.setComdat(nullptr);
       F.setLinkage(GlobalValue::ExternalLinkage);
     }
-  LoopAnalysisManager LAM;
-  FunctionAnalysisManager FAM;
-  CGSCCAnalysisManager CGAM;
-  ModuleAnalysisManager MAM;
-  PassBuilder PB;
-  PB.registerModuleAnalyses(MAM);
-  PB.registerCGSCCAnalyses(CGAM);
-  PB.registerFunctionAnalyses(FAM);
-  PB.registerLoopAnalyses(LAM);
-  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-  ModulePassManager MPM;
-  cantFail(PB.parsePassPipeline(
-      MPM, "function(sroa,early-cse),cgscc(function-attrs)"));
-  MPM.run(M, MAM);
+  runPasses(M, "function(sroa,early-cse),cgscc(function-attrs)");
 }
 
 static bool holdsPointer(const Type *T) {
