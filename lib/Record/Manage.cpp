@@ -370,13 +370,19 @@ copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To,
   return std::move(C.Stats);
 }
 
-Expected<ManageStats> llvm::mneme::copyRecordings(StringRef From,
-                                                  const RecordingFilter &Which,
-                                                  StringRef To) {
+/// \p From becomes the name of the folder.
+static Expected<std::vector<RecordedKernel>>
+readChosen(StringRef &From, const RecordingFilter &Which) {
   Expected<std::vector<RecordedKernel>> All = readKernels(From);
   if (!All)
     return All.takeError();
-  Expected<std::vector<RecordedKernel>> Chosen = Which.choose(*All, From);
+  return Which.choose(*All, From);
+}
+
+Expected<ManageStats> llvm::mneme::copyRecordings(StringRef From,
+                                                  const RecordingFilter &Which,
+                                                  StringRef To) {
+  Expected<std::vector<RecordedKernel>> Chosen = readChosen(From, Which);
   if (!Chosen)
     return Chosen.takeError();
   return copyKernels(From, *Chosen, To);
@@ -585,10 +591,7 @@ static Error checkCopies(StringRef To, ArrayRef<RecordedKernel> Copied) {
 Expected<ManageStats> llvm::mneme::moveRecordings(StringRef From,
                                                   const RecordingFilter &Which,
                                                   StringRef To) {
-  Expected<std::vector<RecordedKernel>> All = readKernels(From);
-  if (!All)
-    return All.takeError();
-  Expected<std::vector<RecordedKernel>> Chosen = Which.choose(*All, From);
+  Expected<std::vector<RecordedKernel>> Chosen = readChosen(From, Which);
   if (!Chosen)
     return Chosen.takeError();
   // Before all the work.
