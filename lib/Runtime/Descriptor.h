@@ -15,10 +15,26 @@
 #define MNEME_LIB_RUNTIME_DESCRIPTOR_H
 
 #include <cerrno>
+#include <cstddef>
 #include <fcntl.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace mneme {
+
+/// Calls \p Once(bytes done, bytes left), which does as write(2) or read(2), until
+/// all are done. \returns false, with errno, when it fails or does nothing.
+template <typename Fn> bool transferAll(size_t Size, Fn Once) {
+  for (size_t Done = 0; Done != Size;) {
+    ssize_t N = Once(Done, Size - Done);
+    if (N < 0 && errno == EINTR)
+      continue;
+    if (N <= 0)
+      return false;
+    Done += N;
+  }
+  return true;
+}
 
 /// Small numbers are the program's: it chooses them itself, and prints to 1 and
 /// 2 although it has closed them.

@@ -49,16 +49,9 @@ inline ssize_t writeWithinLimit(int Fd, const void *From, size_t Size) {
 
 /// Writes all of it. \returns false, with errno, when that fails.
 inline bool writeAll(int Fd, const char *P, size_t Size) {
-  while (Size) {
-    ssize_t N = writeWithinLimit(Fd, P, Size);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N <= 0)
-      return false;
-    P += N;
-    Size -= N;
-  }
-  return true;
+  return transferAll(Size, [&](size_t Done, size_t Left) {
+    return writeWithinLimit(Fd, P + Done, Left);
+  });
 }
 
 /// Creates \p Path + \p Ending, or another file where that is taken: processes

@@ -35,31 +35,15 @@ Launcher &Launcher::get() {
 }
 
 static bool sendAll(int Fd, const void *Data, size_t Size) {
-  const char *P = static_cast<const char *>(Data);
-  while (Size) {
-    ssize_t N = send(Fd, P, Size, MSG_NOSIGNAL);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N <= 0)
-      return false;
-    P += N;
-    Size -= N;
-  }
-  return true;
+  return transferAll(Size, [&](size_t Done, size_t Left) {
+    return send(Fd, static_cast<const char *>(Data) + Done, Left, MSG_NOSIGNAL);
+  });
 }
 
 static bool receiveAll(int Fd, void *Data, size_t Size) {
-  char *P = static_cast<char *>(Data);
-  while (Size) {
-    ssize_t N = recv(Fd, P, Size, 0);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N <= 0)
-      return false;
-    P += N;
-    Size -= N;
-  }
-  return true;
+  return transferAll(Size, [&](size_t Done, size_t Left) {
+    return recv(Fd, static_cast<char *>(Data) + Done, Left, 0);
+  });
 }
 
 /// Programs close descriptors that they do not know, and open files under their
