@@ -543,11 +543,21 @@ TEST(HostExecTest, IllegalAddressEndsTheLaunchOnly) {
 }
 
 TEST(HostExecTest, SharedMemoryEndsInAGuardPage) {
-  MnemeHostResult R = runLoop([](MnemeHostBlock &B) {
-    static_cast<volatile uint8_t *>(B.Shared)[MNEME_HOST_SHARED_SIZE + 4096] =
-        1;
-  });
+  // The most a block can have: a block's memory may be left over from a launch
+  // that had more, but never from one that had more than this.
+  constexpr size_t End = (MNEME_HOST_SHARED_SIZE + 4095) / 4096 * 4096;
+  bool Last = false;
+  Body = [&](MnemeHostThread &T) {
+    volatile uint8_t *Shared = static_cast<uint8_t *>(T.Block->Shared);
+    Shared[End - 1] = 1;
+    Last = true;
+    Shared[End] = 1;
+  };
+  MnemeHostKernel K =
+      kernel(reinterpret_cast<void *>(fiberEntry), MNEME_HOST_FIBER);
+  MnemeHostResult R = launch(K, 1, 1, nullptr, 1, 0, MNEME_HOST_SHARED_SIZE);
   EXPECT_EQ(R.Status, MNEME_HOST_ILLEGAL_ADDRESS);
+  EXPECT_TRUE(Last);
 }
 
 static int recurse(volatile int *Depth) {
