@@ -67,6 +67,16 @@ static cl::opt<std::string>
            cl::desc("Pass pipeline, as for opt (also positional). Default: "
                     "what clang runs at the application's -O level"),
            cl::value_desc("pipeline"), cl::cat(Cat));
+static cl::opt<std::string>
+    RunPasses("run-passes",
+              cl::desc("Of the pass executions that can be skipped, run only "
+                       "these: 1-40,57 or gvn,licm@kernel (--list-passes)"),
+              cl::value_desc("set"), cl::cat(Cat));
+static cl::opt<std::string>
+    SkipPasses("skip-passes",
+               cl::desc("Of the pass executions that can be skipped, run all "
+                        "but these"),
+               cl::value_desc("set"), cl::cat(Cat));
 static cl::opt<unsigned>
     CodeGenOpt("codegen-opt",
                cl::desc("Level of the code generator and of ptxas, 0 to 3. "
@@ -252,6 +262,8 @@ splitLikeShell(const cl::list<std::string> &Texts) {
 /// What can be tuned: only what was given, since a configuration may say more.
 static Error readTunables(ReplayOptions &O) {
   setIfGiven(O.Passes, Passes);
+  setIfGiven(O.RunPasses, RunPasses);
+  setIfGiven(O.SkipPasses, SkipPasses);
   setIfGiven(O.CodeGenLevel, CodeGenOpt);
   setIfGiven(O.TargetCPU, TargetCPU);
   setIfGiven(O.TargetFeatures, TargetFeatures);

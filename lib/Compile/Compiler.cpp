@@ -110,8 +110,22 @@ static unsigned getDefaultCodeGenLevel(StringRef Level) {
   return std::min(Number, 3u);
 }
 
+static Error checkPassSet(StringRef Option,
+                          const std::optional<std::string> &Text) {
+  if (!Text)
+    return Error::success();
+  Expected<PassSet> Set = PassSet::parse(*Text);
+  return Set ? Error::success()
+             : createStringError("invalid --" + Option + "=" + *Text + ": " +
+                                 toString(Set.takeError()));
+}
+
 /// What contradicts itself or the target.
 static Error checkOptions(const Triple &TT, const CompileOptions &O) {
+  if (Error E = checkPassSet("run-passes", O.RunPasses))
+    return E;
+  if (Error E = checkPassSet("skip-passes", O.SkipPasses))
+    return E;
   constexpr unsigned MaxRegisters = 255;
   if (!TT.isNVPTX() && (O.MaxRegisters || !O.PtxasOptions.empty()))
     return createStringError(
@@ -297,6 +311,7 @@ private:
 std::string mneme::getKey(const CompileOptions &O) {
   KeyBuilder K;
   K.add(O.Kernel).add(O.Passes).add(O.OptLevel);
+  K.add(O.RunPasses).add(O.SkipPasses);
   K.add(O.CodeGenLevel ? std::optional<uint64_t>(*O.CodeGenLevel)
                        : std::nullopt);
   K.add(O.Arch).add(O.TargetCPU).add(O.TargetFeatures).add(O.MaxRegisters);

@@ -145,6 +145,8 @@ struct FieldInfo {
    [](const ReplayOptions &O) { return writeField(O.Member); }}
 static const FieldInfo Fields[] = {
     FIELD("passes", Passes),
+    FIELD("run_passes", RunPasses),
+    FIELD("skip_passes", SkipPasses),
     FIELD("codegen_opt", CodeGenLevel),
     FIELD("target_cpu", TargetCPU),
     FIELD("target_features", TargetFeatures),

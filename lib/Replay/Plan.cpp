@@ -354,6 +354,8 @@ CompileOptions ReplayPlan::getCompileOptions() const {
   CompileOptions CO;
   CO.Kernel = Kernel->KernelName;
   CO.Passes = Options.Passes;
+  CO.RunPasses = Options.RunPasses;
+  CO.SkipPasses = Options.SkipPasses;
   CO.OptLevel = Kernel->OptLevel.empty() ? "2" : Kernel->OptLevel;
   CO.CodeGenLevel = Options.CodeGenLevel;
   CO.Arch = Options.Arch;

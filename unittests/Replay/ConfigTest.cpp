@@ -140,7 +140,9 @@ TEST_F(ConfigTest, EqualCodeHasAnEqualDigest) {
             Recorded);
   std::set<std::string> Different = {Recorded};
   for (StringRef Config :
-       {R"({"passes": "default<O3>"})", R"({"codegen_opt": 1})",
+       {R"({"passes": "default<O3>"})", R"({"run_passes": "none"})",
+        R"({"run_passes": "gvn"})", R"({"skip_passes": "gvn"})",
+        R"({"codegen_opt": 1})",
         R"({"target_cpu": "sm_80"})", R"({"target_features": "+ptx88"})",
         R"({"maxnreg": 32})", R"({"ptxas_options": "-O1"})",
         R"({"specialize": true})", R"({"specialize_dims": true})",

@@ -18,6 +18,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Mneme/Compile/LLVMOptions.h"
+#include "llvm/Mneme/Compile/PassGate.h"
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
@@ -45,6 +46,9 @@ struct CompileOptions {
   std::string Kernel;
   /// A pipeline text; unset: what clang runs at OptLevel.
   std::optional<std::string> Passes;
+  /// Of the pass executions that can be skipped, only these run; all but these
+  /// do (PassGate.h). Unset: all.
+  std::optional<std::string> RunPasses, SkipPasses;
   /// The application's own -O: "0" to "3", "s", "z".
   std::string OptLevel = "2";
   /// 0 to 3, of LLVM's code generator and of ptxas; unset: what clang uses at

@@ -46,6 +46,8 @@ StringRef getBaselineName(Baseline B);
 struct ReplayOptions {
   std::string RecordId; ///< Dynamic hash; empty when there is only one.
   std::optional<std::string> Passes;
+  /// Only these, all but these of its executions (Compile/PassGate.h).
+  std::optional<std::string> RunPasses, SkipPasses;
   std::optional<uint32_t> Grid[3], Block[3];
   std::optional<uint64_t> SharedMem; ///< Bytes of dynamic shared memory.
   bool Specialize = false;           ///< Scalar arguments become constants.
