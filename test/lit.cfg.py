@@ -45,6 +45,13 @@ config.substitutions.append(
         os.path.join(config.mneme_lib_dir, "MnemeTestPasses" + config.llvm_plugin_ext),
     )
 )
+# Faults to be found by bisection (test/tools/faults).
+config.substitutions.append(
+    (
+        "%fault_passes",
+        os.path.join(config.mneme_lib_dir, "FaultPasses" + config.llvm_plugin_ext),
+    )
+)
 config.substitutions.append(("%mneme_src", config.mneme_src_root))
 config.substitutions.append(("%mneme_obj", config.mneme_obj_root))
 

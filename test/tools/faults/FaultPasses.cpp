@@ -1,0 +1,428 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Faults to be found by bisection: passes that do nothing, but for one of
+/// their executions, which harms one function.
+///
+///   planted<LEVEL;FAULT...>      a whole pipeline, as default<LEVEL>, with
+///                                the faults' passes at each of its extension
+///                                points
+///   fault-NAME<FUNCTION[=N]>     a function pass for any pipeline
+///
+/// FAULT is NAME@FUNCTION[=N][#PLACE]: what is done to which function, how much
+/// of it, and by which of the passes, counted from 1 in the order in which they
+/// run. At all other places the pass leaves everything as it is. The names are
+/// those of the table Faults below.
+///
+//===----------------------------------------------------------------------===//
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Plugins/PassPlugin.h"
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <random>
+#include <thread>
+#include <utility>
+
+using namespace llvm;
+
+//===----------------------------------------------------------------------===//
+// What faults do
+//===----------------------------------------------------------------------===//
+
+/// Where new code of \p F may begin: behind its variables.
+static BasicBlock::iterator findBegin(Function &F) {
+  return F.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+}
+
+/// A local array that no pass can look into.
+static AllocaInst *makeArray(Function &F, unsigned Elements) {
+  BasicBlock &Entry = F.getEntryBlock();
+  IRBuilder<> B(&Entry, Entry.getFirstInsertionPt());
+  return B.CreateAlloca(ArrayType::get(B.getInt32Ty(), Elements));
+}
+
+static Value *getElement(IRBuilder<> &B, AllocaInst *Array, unsigned I) {
+  return B.CreateConstInBoundsGEP2_32(Array->getAllocatedType(), Array, 0, I);
+}
+
+/// Stores of numbers to memory that somebody may look at.
+static SmallVector<StoreInst *> findStores(Function &F) {
+  SmallVector<StoreInst *> Stores;
+  for (Instruction &I : instructions(F))
+    if (auto *S = dyn_cast<StoreInst>(&I))
+      if (!isa<AllocaInst>(S->getPointerOperand()->stripPointerCasts()) &&
+          !S->getValueOperand()->getType()->isPtrOrPtrVectorTy())
+        Stores.push_back(S);
+  return Stores;
+}
+
+static SmallVector<Instruction *> findAll(Function &F, unsigned Opcode) {
+  SmallVector<Instruction *> All;
+  for (Instruction &I : instructions(F))
+    if (I.getOpcode() == Opcode)
+      All.push_back(&I);
+  return All;
+}
+
+/// Differences of floating-point numbers the other way round; where there are
+/// none, sums become differences; else the lowest bit of what is stored or
+/// returned is wrong.
+static void miscompile(Function &F, unsigned) {
+  SmallVector<Instruction *> Subs = findAll(F, Instruction::FSub);
+  for (Instruction *Sub : Subs) {
+    Value *Left = Sub->getOperand(0);
+    Sub->setOperand(0, Sub->getOperand(1));
+    Sub->setOperand(1, Left);
+  }
+  if (!Subs.empty())
+    return;
+  SmallVector<Instruction *> Adds = findAll(F, Instruction::FAdd);
+  for (Instruction *Add : Adds) {
+    IRBuilder<> B(Add);
+    Value *Sub = B.CreateFSubFMF(Add->getOperand(0), Add->getOperand(1), Add);
+    Add->replaceAllUsesWith(Sub);
+    Add->eraseFromParent();
+  }
+  if (!Adds.empty())
+    return;
+  SmallVector<Instruction *> Ends = findAll(F, Instruction::Ret);
+  for (StoreInst *S : findStores(F))
+    Ends.push_back(S);
+  for (Instruction *I : Ends) {
+    Value *V = I->getNumOperands() ? I->getOperand(0) : nullptr;
+    IRBuilder<> B(I);
+    if (V && V->getType()->isIntOrIntVectorTy())
+      I->setOperand(0, B.CreateXor(V, ConstantInt::get(V->getType(), 1)));
+    else if (V && V->getType()->isFPOrFPVectorTy())
+      I->setOperand(0, B.CreateFNeg(V));
+  }
+}
+
+/// As a fact that a pass derives, and gets wrong, and that is nobody's harm
+/// until another pass believes it.
+static constexpr StringLiteral WrongFact = "wrong-fact";
+
+static void assume(Function &F, unsigned) { F.addFnAttr(WrongFact); }
+
+static void exploit(Function &F, unsigned) {
+  for (Function &Other : *F.getParent())
+    if (Other.hasFnAttribute(WrongFact)) {
+      miscompile(F, 0);
+      return;
+    }
+}
+
+/// Another coin at each compilation.
+static void miscompileAtRandom(Function &F, unsigned Percent) {
+  std::random_device Coin;
+  if (Coin() % 100 < Percent)
+    miscompile(F, 0);
+}
+
+/// The same code each time, which is right or wrong by the clock: for 17 ms
+/// all that is stored is as it should be, for the next 17 ms it is not.
+static void makeFlaky(Function &F, unsigned) {
+  IRBuilder<> B(F.getContext());
+  B.SetInsertPoint(&F.getEntryBlock(), findBegin(F));
+  Value *Clock =
+      B.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_globaltimer, {});
+  Value *Bad = B.CreateTrunc(B.CreateLShr(Clock, 24), B.getInt1Ty());
+  for (StoreInst *S : findStores(F)) {
+    Value *V = S->getValueOperand();
+    B.SetInsertPoint(S);
+    Value *Wrong =
+        V->getType()->isFPOrFPVectorTy() ? B.CreateFNeg(V) : B.CreateNot(V);
+    S->setOperand(0, B.CreateSelect(Bad, Wrong, V));
+  }
+}
+
+/// A loop of \p Rounds that is not for anything, and cannot be removed.
+static void slowDown(Function &F, unsigned Rounds) {
+  AllocaInst *Array = makeArray(F, 1);
+  BasicBlock *Entry = &F.getEntryBlock();
+  BasicBlock *Rest = Entry->splitBasicBlock(findBegin(F), "rest");
+  BasicBlock *Loop = BasicBlock::Create(F.getContext(), "delay", &F, Rest);
+  Entry->getTerminator()->setSuccessor(0, Loop);
+  IRBuilder<> B(Loop);
+  PHINode *Round = B.CreatePHI(B.getInt32Ty(), 2);
+  B.CreateStore(Round, getElement(B, Array, 0), /*isVolatile=*/true);
+  Value *Next = B.CreateAdd(Round, B.getInt32(1));
+  Round->addIncoming(B.getInt32(0), Entry);
+  Round->addIncoming(Next, Loop);
+  Instruction *Again =
+      B.CreateCondBr(B.CreateICmpULT(Next, B.getInt32(Rounds)), Loop, Rest);
+  // Copies would only make the code larger.
+  LLVMContext &C = F.getContext();
+  Metadata *NoUnroll =
+      MDNode::get(C, MDString::get(C, "llvm.loop.unroll.disable"));
+  MDNode *ID = MDNode::getDistinct(C, {nullptr, NoUnroll});
+  ID->replaceOperandWith(0, ID);
+  Again->setMetadata(LLVMContext::MD_loop, ID);
+}
+
+/// \p Values live from the beginning to each end. More than 255 are spilled.
+static void keepAlive(Function &F, unsigned Values) {
+  AllocaInst *Array = makeArray(F, Values);
+  IRBuilder<> B(F.getContext());
+  B.SetInsertPoint(&F.getEntryBlock(), findBegin(F));
+  SmallVector<Value *> Live;
+  for (unsigned I = 0; I != Values; ++I)
+    Live.push_back(B.CreateLoad(B.getInt32Ty(), getElement(B, Array, I),
+                                /*isVolatile=*/true));
+  for (BasicBlock &BB : F) {
+    if (!isa<ReturnInst>(BB.getTerminator()))
+      continue;
+    B.SetInsertPoint(BB.getTerminator());
+    for (unsigned I = 0; I != Values; ++I)
+      B.CreateStore(Live[I], getElement(B, Array, I), /*isVolatile=*/true);
+  }
+}
+
+/// \p Stores more than needed.
+static void grow(Function &F, unsigned Stores) {
+  AllocaInst *Array = makeArray(F, 1);
+  IRBuilder<> B(F.getContext());
+  B.SetInsertPoint(&F.getEntryBlock(), findBegin(F));
+  for (unsigned I = 0; I != Stores; ++I)
+    B.CreateStore(B.getInt32(I), getElement(B, Array, 0),
+                  /*isVolatile=*/true);
+}
+
+static void breakIR(Function &F, unsigned) {
+  IRBuilder<> B(F.getContext());
+  B.SetInsertPoint(&F.getEntryBlock(), findBegin(F));
+  B.CreateUnreachable();
+}
+
+static void crash(Function &, unsigned) { std::raise(SIGSEGV); }
+
+static void hang(Function &, unsigned) {
+  while (true)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+//===----------------------------------------------------------------------===//
+// The passes
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct FaultInfo {
+  StringLiteral Name, Class;
+  void (*Act)(Function &, unsigned N);
+  unsigned Default; ///< N, where the text does not say.
+};
+} // namespace
+
+static constexpr FaultInfo Faults[] = {
+    {"fault-wrong", "FaultWrongPass", miscompile, 0},
+    {"fault-assume", "FaultAssumePass", assume, 0},
+    {"fault-exploit", "FaultExploitPass", exploit, 0},
+    {"fault-random", "FaultRandomPass", miscompileAtRandom, 50},
+    {"fault-flaky", "FaultFlakyPass", makeFlaky, 0},
+    {"fault-slow", "FaultSlowPass", slowDown, 20000},
+    {"fault-registers", "FaultRegistersPass", keepAlive, 64},
+    {"fault-size", "FaultSizePass", grow, 500},
+    {"fault-invalid", "FaultInvalidPass", breakIR, 0},
+    {"fault-crash", "FaultCrashPass", crash, 0},
+    {"fault-hang", "FaultHangPass", hang, 0},
+};
+
+namespace {
+struct Fault {
+  size_t Kind = 0; ///< In Faults.
+  std::string Function;
+  unsigned N = 0;
+  unsigned Place = 1;
+};
+
+/// A class of its own for each fault, since passes are named by their class.
+template <size_t Kind> class FaultPass : public PassInfoMixin<FaultPass<Kind>> {
+public:
+  /// Does nothing if \p What is null.
+  explicit FaultPass(std::shared_ptr<const Fault> What)
+      : What(std::move(What)) {}
+
+  static StringRef name() { return Faults[Kind].Class; }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    if (!What || F.getName() != What->Function)
+      return PreservedAnalyses::all();
+    Faults[Kind].Act(F, What->N);
+    return PreservedAnalyses::none();
+  }
+
+private:
+  std::shared_ptr<const Fault> What;
+};
+
+template <size_t... Kinds>
+void addFaultOf(FunctionPassManager &PM, size_t Kind,
+                std::shared_ptr<const Fault> What,
+                std::index_sequence<Kinds...>) {
+  ((Kind == Kinds ? PM.addPass(FaultPass<Kinds>(What)) : void()), ...);
+}
+} // namespace
+
+static void addFault(FunctionPassManager &PM, size_t Kind,
+                     std::shared_ptr<const Fault> What) {
+  addFaultOf(PM, Kind, std::move(What),
+             std::make_index_sequence<std::size(Faults)>());
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+static std::optional<size_t> findKind(StringRef Name) {
+  for (size_t I = 0; I != std::size(Faults); ++I)
+    if (Faults[I].Name == Name)
+      return I;
+  return std::nullopt;
+}
+
+/// Cuts "<Separator>NUMBER" off the end of \p Text, if it is there.
+static bool consumeNumber(StringRef &Text, char Separator, unsigned &Number) {
+  auto [Rest, Digits] = Text.rsplit(Separator);
+  if (Rest.size() == Text.size())
+    return true;
+  Text = Rest;
+  return !Digits.getAsInteger(10, Number);
+}
+
+/// NAME@FUNCTION[=N][#PLACE]
+static std::optional<Fault> parseFault(StringRef Text) {
+  auto [Name, Rest] = Text.split('@');
+  std::optional<size_t> Kind = findKind(("fault-" + Name).str());
+  if (!Kind)
+    return std::nullopt;
+  Fault F;
+  F.Kind = *Kind;
+  F.N = Faults[*Kind].Default;
+  if (!consumeNumber(Rest, '#', F.Place) || !consumeNumber(Rest, '=', F.N) ||
+      Rest.empty() || F.Place == 0)
+    return std::nullopt;
+  F.Function = Rest.str();
+  return F;
+}
+
+namespace {
+/// Adds the passes while PassBuilder makes a pipeline.
+class Planter {
+public:
+  explicit Planter(PassBuilder &PB) : PB(PB) {
+    auto OnFunction = [this](FunctionPassManager &PM, OptimizationLevel) {
+      plant(PM);
+    };
+    PB.registerPeepholeEPCallback(OnFunction);
+    PB.registerScalarOptimizerLateEPCallback(OnFunction);
+    PB.registerVectorizerStartEPCallback(OnFunction);
+    PB.registerVectorizerEndEPCallback(OnFunction);
+    auto OnModule = [this](ModulePassManager &PM) {
+      FunctionPassManager FPM;
+      plant(FPM);
+      if (!FPM.isEmpty())
+        PM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
+    };
+    PB.registerPipelineStartEPCallback(
+        [=](ModulePassManager &PM, OptimizationLevel) { OnModule(PM); });
+    auto OnPhase = [=](ModulePassManager &PM, OptimizationLevel,
+                       ThinOrFullLTOPhase) { OnModule(PM); };
+    PB.registerPipelineEarlySimplificationEPCallback(OnPhase);
+    PB.registerOptimizerEarlyEPCallback(OnPhase);
+    PB.registerOptimizerLastEPCallback(OnPhase);
+  }
+
+  /// planted<LEVEL;FAULT...>
+  bool parse(StringRef Text, ModulePassManager &PM) {
+    if (!Text.consume_front("planted<") || !Text.consume_back(">"))
+      return false;
+    SmallVector<StringRef> Parts;
+    Text.split(Parts, ';');
+    std::optional<OptimizationLevel> Level =
+        StringSwitch<std::optional<OptimizationLevel>>(Parts[0])
+            .Case("O1", OptimizationLevel::O1)
+            .Case("O2", OptimizationLevel::O2)
+            .Case("O3", OptimizationLevel::O3)
+            .Default(std::nullopt);
+    if (!Level)
+      return false;
+    Planted.clear();
+    for (StringRef Part : drop_begin(Parts)) {
+      std::optional<Fault> F = parseFault(Part);
+      if (!F)
+        return false;
+      Planted.push_back(std::make_shared<Fault>(*F));
+    }
+    Place = 0;
+    ModulePassManager Whole = PB.buildPerModuleDefaultPipeline(*Level);
+    // No place but one of the pipeline's.
+    bool Found = all_of(Planted, [&](const std::shared_ptr<const Fault> &F) {
+      return F->Place <= Place;
+    });
+    Planted.clear();
+    if (Found)
+      PM.addPass(std::move(Whole));
+    return Found;
+  }
+
+private:
+  void plant(FunctionPassManager &PM) {
+    ++Place;
+    for (const std::shared_ptr<const Fault> &F : Planted)
+      addFault(PM, F->Kind, F->Place == Place ? F : nullptr);
+  }
+
+  PassBuilder &PB;
+  /// Of the pipeline that is being made.
+  SmallVector<std::shared_ptr<const Fault>> Planted;
+  unsigned Place = 0;
+};
+} // namespace
+
+/// fault-NAME<FUNCTION[=N]>
+static bool parseFunctionPass(StringRef Text, FunctionPassManager &PM) {
+  auto [Name, Rest] = Text.split('<');
+  std::optional<size_t> Kind = findKind(Name);
+  if (!Kind || !Rest.consume_back(">"))
+    return false;
+  std::optional<Fault> F =
+      parseFault((Name.drop_front(strlen("fault-")) + "@" + Rest).str());
+  if (F)
+    addFault(PM, *Kind, std::make_shared<Fault>(*F));
+  return F.has_value();
+}
+
+static void registerFaults(PassBuilder &PB) {
+  if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks())
+    for (const FaultInfo &F : Faults)
+      PIC->addClassToPassName(F.Class, F.Name);
+  auto P = std::make_shared<Planter>(PB);
+  PB.registerPipelineParsingCallback(
+      [P](StringRef Name, ModulePassManager &PM,
+          ArrayRef<PassBuilder::PipelineElement>) {
+        return P->parse(Name, PM);
+      });
+  PB.registerPipelineParsingCallback(
+      [](StringRef Name, FunctionPassManager &PM,
+         ArrayRef<PassBuilder::PipelineElement>) {
+        return parseFunctionPass(Name, PM);
+      });
+}
+
+extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "FaultPasses", "1", registerFaults};
+}
