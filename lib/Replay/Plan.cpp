@@ -104,6 +104,14 @@ ReplayPlan::vary(ReplayOptions Other, bool WillCompile) const {
 }
 
 /// Do they say the same of what is compared, and how?
+std::unique_ptr<ReplayPlan>
+ReplayPlan::withOutcome(std::vector<MemoryRange> Changed) const {
+  std::unique_ptr<ReplayPlan> Plan(new ReplayPlan(*this));
+  Plan->State = std::make_shared<const RecordedState>(
+      State->withOutcome(std::move(Changed)));
+  return Plan;
+}
+
 static bool compareAlike(const ReplayOptions &A, const ReplayOptions &B) {
   return A.Norm == B.Norm && A.NaN == B.NaN && A.Tolerances == B.Tolerances &&
          A.ElementTypes == B.ElementTypes;

@@ -52,8 +52,8 @@ Expected<RecordedState> RecordedState::load(StringRef Dir,
   After->dropUnchanged(*Before);
   for (const SnapshotRegion &Info : Before->regions())
     State.Regions.push_back({Info});
-  State.Prologue = std::move(*Before);
-  State.Epilogue = std::move(*After);
+  State.Prologue = std::make_shared<Snapshot>(std::move(*Before));
+  State.Epilogue = std::make_shared<Snapshot>(std::move(*After));
   return std::move(State);
 }
 
@@ -130,10 +130,32 @@ Error RecordedState::readStored(DataFn Fn) const {
 }
 
 Error RecordedState::readChanged(DataFn Fn) const {
-  return readData(*Epilogue, Fn);
+  if (!Outcome)
+    return readData(*Epilogue, Fn);
+  for (auto [Range, Memory] : zip_equal(OutcomeRanges, *Outcome))
+    if (Error E = Fn(Range, Memory.Bytes))
+      return E;
+  return Error::success();
 }
 
 Error RecordedState::applyChanges(size_t Region,
                                   MutableArrayRef<char> Contents) const {
-  return Epilogue->overlay(Region, Contents);
+  if (!Outcome)
+    return Epilogue->overlay(Region, Contents);
+  uint64_t Begin = Regions[Region].Info.Address;
+  for (const MemoryRange &R : *Outcome)
+    if (findRegion(R.Address) == Region)
+      llvm::copy(R.Bytes, Contents.begin() + (R.Address - Begin));
+  return Error::success();
+}
+
+RecordedState
+RecordedState::withOutcome(std::vector<MemoryRange> Changed) const {
+  RecordedState State = *this;
+  State.OutcomeRanges.clear();
+  for (const MemoryRange &R : Changed)
+    State.OutcomeRanges.push_back({R.Address, R.Bytes.size(), 0, 0});
+  State.Outcome =
+      std::make_shared<const std::vector<MemoryRange>>(std::move(Changed));
+  return State;
 }

@@ -109,7 +109,7 @@ static void reportFatalError(void *FD, const char *Reason, bool) {
   ::_exit(1);
 }
 
-[[noreturn]] static void runChild(const ReplayPlan &Plan, int FD) {
+[[noreturn]] static void runChild(ReplayBody Body, int FD) {
 #ifdef __linux__
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
@@ -118,7 +118,7 @@ static void reportFatalError(void *FD, const char *Reason, bool) {
   install_fatal_error_handler(reportFatalError, &FD);
   std::optional<ReplayStage> Last;
   std::chrono::steady_clock::time_point Sent;
-  Expected<ReplayResult> R = runReplay(Plan, [&](ReplayStage S) {
+  Expected<ReplayResult> R = Body([&](ReplayStage S) {
     // A message wakes the parent, which should not happen at each timed launch.
     auto Now = std::chrono::steady_clock::now();
     if (S == Last && Now - Sent < MessageInterval)
@@ -264,7 +264,7 @@ static ReplayResult makeDeadResult(const ReplayPlan &Plan,
 
 /// \p Last is set to the stage in which the process ended.
 static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
-                                         ReplayStage &Last) {
+                                         ReplayBody Body, ReplayStage &Last) {
   double Start = std::chrono::duration<double>(
                      std::chrono::system_clock::now().time_since_epoch())
                      .count();
@@ -280,7 +280,7 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
     return createStringError(errnoAsErrorCode(), "cannot create a process");
   if (Child == 0) {
     ::close(Pipe[0]);
-    runChild(Plan, Pipe[1]);
+    runChild(Body, Pipe[1]);
   }
   ::close(Pipe[1]);
 
@@ -333,6 +333,14 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
   return std::move(R);
 }
 
+static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
+                                         ReplayStage &Last) {
+  auto Body = [&](function_ref<void(ReplayStage)> Report) {
+    return runReplay(Plan, Report);
+  };
+  return runInChild(Plan, Body, Last);
+}
+
 /// The same without the baseline that \p Died of its compilation.
 static Expected<ReplayResult> runAlone(const ReplayPlan &Plan,
                                        const ReplayResult &Died) {
@@ -361,6 +369,12 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
   if (Died && Last == ReplayStage::Baseline)
     return runAlone(Plan, *R);
   return R;
+}
+
+Expected<ReplayResult> mneme::runIsolated(const ReplayPlan &Plan,
+                                          ReplayBody Body) {
+  ReplayStage Last = ReplayStage::Open;
+  return runInChild(Plan, Body, Last);
 }
 
 Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {

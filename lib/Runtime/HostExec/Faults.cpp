@@ -36,6 +36,7 @@ static constexpr size_t SignalStackSize = 64u << 10;
 static thread_local FaultFrame *ActiveFrame
     __attribute__((tls_model("initial-exec")));
 static std::atomic<LaunchState *> TimedLaunch;
+static std::atomic<int (*)(uint64_t)> FaultFilter;
 
 /// Takes the frame away before leaving: AddressSanitizer works between a call
 /// that does not return and the jump, and a second signal must not leave again
@@ -44,6 +45,16 @@ static FaultFrame &takeFrame() {
   FaultFrame &Frame = *ActiveFrame;
   ActiveFrame = nullptr;
   return Frame;
+}
+
+extern "C" void mneme_host_set_fault_filter(int (*Filter)(uint64_t)) {
+  FaultFilter.store(Filter);
+}
+
+/// Is the access to be made again?
+static bool isFiltered(int Signal, uint64_t Address) {
+  int (*Filter)(uint64_t) = Signal == SIGSEGV ? FaultFilter.load() : nullptr;
+  return Filter && Filter(Address);
 }
 
 [[noreturn]] static void leaveFrame(FaultFrame &Frame, int Signal,
@@ -110,10 +121,13 @@ static void handleSignal(int Signal, siginfo_t *Info, void *Context) {
   if (Signal == SIGURG)
     handleInterrupt(Info, Context);
   // si_code <= 0: sent by someone, not caused by the code that runs here.
-  else if (ActiveFrame && Info->si_code > 0)
-    leaveFrame(takeFrame(), Signal, reinterpret_cast<uint64_t>(Info->si_addr));
-  else
+  else if (ActiveFrame && Info->si_code > 0) {
+    uint64_t Address = reinterpret_cast<uint64_t>(Info->si_addr);
+    if (!isFiltered(Signal, Address))
+      leaveFrame(takeFrame(), Signal, Address);
+  } else {
     chain(Signal, Info, Context);
+  }
   errno = SavedErrno;
 }
 

@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Device/GPUDevice.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Record/NewRecording.h"
 #include "llvm/Mneme/Record/Snapshot.h"
 #include "llvm/Mneme/Replay/Compare.h"
 #include "llvm/Mneme/Replay/Measure.h"
@@ -144,7 +145,9 @@ public:
   }
   /// The ranges that are not zero before the launch, and those that it changed.
   ArrayRef<SnapshotData> stored() const { return Prologue->data(); }
-  ArrayRef<SnapshotData> changed() const { return Epilogue->data(); }
+  ArrayRef<SnapshotData> changed() const {
+    return Outcome ? ArrayRef(OutcomeRanges) : Epilogue->data();
+  }
   /// The region that holds an address of one of these.
   size_t findRegion(uint64_t Address) const;
 
@@ -157,9 +160,17 @@ public:
 
 private:
   std::optional<Snapshot> Prologue, Epilogue;
+  /// The same memory before the launch, which is to change it to \p Changed,
+  /// instead of what the recorded launch left. Ranges as a NewRecording's,
+  /// sorted by address.
+  RecordedState withOutcome(std::vector<MemoryRange> Changed) const;
+
   std::vector<RecordedRegion> Regions;
 };
 
+  /// Instead of what the epilogue has; null: that.
+  std::shared_ptr<const std::vector<MemoryRange>> Outcome;
+  std::vector<SnapshotData> OutcomeRanges;
 /// A part of one region that is compared under one rule.
 struct ComparePart {
   size_t Region;
@@ -187,6 +198,11 @@ public:
 
   const ReplayOptions &options() const { return Options; }
   const RecordedKernel &kernel() const { return *Kernel; }
+  /// The same plan with what the launch is to do to the memory
+  /// (RecordedState::withOutcome()).
+  std::unique_ptr<ReplayPlan>
+  withOutcome(std::vector<MemoryRange> Changed) const;
+
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
   /// Only described when the plan was made to run code (vary()).

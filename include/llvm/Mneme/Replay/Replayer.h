@@ -246,6 +246,14 @@ Expected<ReplayResult> runReplay(const ReplayPlan &Plan,
 /// process has one thread.
 Expected<ReplayResult> runIsolatedReplay(const ReplayPlan &Plan);
 
+/// What a forked process does under the time limits of a plan. It tells of each
+/// stage before it begins.
+using ReplayBody =
+    function_ref<Expected<ReplayResult>(function_ref<void(ReplayStage)>)>;
+/// \p Body instead of runReplay(), isolated; what else it finds out it has to
+/// leave in a file.
+Expected<ReplayResult> runIsolated(const ReplayPlan &Plan, ReplayBody Body);
+
 /// By the plan's options: isolated or not. Isolated, a mismatch is followed by
 /// replays that tell ReadsUninitialized.
 Expected<ReplayResult> replay(const ReplayPlan &Plan);

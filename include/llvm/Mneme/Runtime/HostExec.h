@@ -143,6 +143,11 @@ typedef struct MnemeHostResult {
 int mneme_host_launch(const MnemeHostKernel *Kernel,
                       const MnemeHostLaunch *Launch, MnemeHostResult *Result);
 
+/// Asked about the address of each access of a kernel or a copy that faults:
+/// where it returns non-zero, the access is made again. Called in a signal
+/// handler, on any thread. Null: nobody is asked. Not while a launch runs.
+void mneme_host_set_fault_filter(int (*Filter)(uint64_t Address));
+
 /// Copies, unless that faults. \returns 0, or -1 when either range is not
 /// mapped.
 int mneme_host_copy(void *Dst, const void *Src, size_t Size);

@@ -1,0 +1,145 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Record/NewRecording.h"
+#include "SnapshotFile.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Mneme/Record/Folder.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cstring>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static std::string pathIn(StringRef Dir, StringRef Name) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, Name);
+  return std::string(Path);
+}
+
+/// As the runtime makes it of a launch (Runtime/Recorder.cpp). What else it may
+/// be made of, only the application knows.
+static uint64_t hashLaunch(const Digest128 &StaticHash,
+                           const RecordedInstance &I) {
+  struct {
+    Digest128 StaticHash;
+    uint32_t Grid[3], Block[3];
+    uint64_t SharedMem, Cooperative;
+  } Key = {StaticHash,
+           {I.Grid.X, I.Grid.Y, I.Grid.Z},
+           {I.Block.X, I.Block.Y, I.Block.Z},
+           I.SharedMem,
+           I.Cooperative};
+  static_assert(sizeof(Key) == 56, "no padding in what is hashed");
+  return digest64(StringRef(reinterpret_cast<char *>(&Key), sizeof(Key)));
+}
+
+static void writeArgs(::mneme::SnapshotFile &F, const NewRecording &R) {
+  MnemeArgsRecord Record = {static_cast<uint32_t>(R.Args.size()), 0};
+  std::string Bytes;
+  for (const KernelArg &A : R.Kernel.Args) {
+    MnemeArgEntry Entry = {A.Size, A.Offset};
+    Bytes.append(reinterpret_cast<char *>(&Entry), sizeof(Entry));
+  }
+  for (const std::string &A : R.Args)
+    Bytes += A;
+  F.record(MNEME_RECORD_ARGS, &Record, sizeof(Record), Bytes.data(),
+           Bytes.size());
+}
+
+static void writeRegions(::mneme::SnapshotFile &F, const NewRecording &R) {
+  for (const SnapshotRegion &Region : R.Regions)
+    F.region({Region.Address, Region.Size, Region.Kind, Region.Id,
+              static_cast<uint32_t>(Region.Name.size()), 0},
+             Region.Name);
+}
+
+static void writeAnnotations(::mneme::SnapshotFile &F, const NewRecording &R) {
+  for (const SnapshotAnnotation &A : R.Annotations) {
+    MnemeAnnotationRecord Record = {
+        A.Address,   A.Size, A.DType,
+        A.Tolerance, A.Norm, static_cast<uint32_t>(A.Tag.size()),
+        A.Value};
+    F.record(MNEME_RECORD_ANNOTATION, &Record, sizeof(Record), A.Tag.data(),
+             A.Tag.size());
+  }
+}
+
+static void writeMemory(::mneme::SnapshotFile &F,
+                        ArrayRef<MemoryRange> Ranges) {
+  for (const MemoryRange &R : Ranges)
+    F.data(R.Bytes.data(), R.Address, R.Bytes.size());
+  F.close();
+}
+
+static Error writeSnapshots(StringRef Dir, const NewRecording &R,
+                            const Digest128 &StaticHash, uint64_t DynamicHash) {
+  const RecordedInstance &I = R.Kernel.Instances.front();
+  MnemeSnapshotHeader Header = {};
+  llvm::copy(StaticHash, Header.StaticHash);
+  Header.DynamicHash = DynamicHash;
+  Header.ArenaBase = R.ArenaBase;
+  Header.ArenaSize = R.ArenaSize;
+  ::mneme::PageIndex Known;
+  ::mneme::PageFile Pages;
+  Pages.open(Dir.str(), Known);
+  ::mneme::SnapshotFile Before, After;
+  Header.Kind = MNEME_SNAPSHOT_PROLOGUE;
+  Before.open(pathIn(Dir, I.Prologue), Header, Pages);
+  writeArgs(Before, R);
+  writeRegions(Before, R);
+  writeAnnotations(Before, R);
+  writeMemory(Before, R.Before);
+  Header.Kind = MNEME_SNAPSHOT_EPILOGUE;
+  After.open(pathIn(Dir, I.Epilogue), Header, Pages);
+  writeRegions(After, R);
+  writeMemory(After, R.After);
+  Pages.close();
+  Before.write();
+  After.write();
+  for (const std::string &Problem :
+       {Pages.error(), Before.error(), After.error()})
+    if (!Problem.empty())
+      return createStringError(Problem);
+  Before.leave();
+  After.leave();
+  return Error::success();
+}
+
+Expected<RecordedKernel>
+llvm::mneme::writeRecording(StringRef Dir, const Module &M, NewRecording R) {
+  if (std::error_code EC = sys::fs::create_directories(Dir))
+    return createFileError(Dir, EC);
+  RecordedKernel &K = R.Kernel;
+  assert(K.Instances.size() == 1 && "one launch");
+  RecordedInstance &I = K.Instances.front();
+  K.StaticHash = computeStaticHash(M);
+  Digest128 StaticHash = *parseDigest128(K.StaticHash);
+  uint64_t DynamicHash = hashLaunch(StaticHash, I);
+  I.DynamicHash = toHexString(DynamicHash);
+  I.Prologue = snapshotName(/*Epilogue=*/false, K.StaticHash, I.DynamicHash);
+  I.Epilogue = snapshotName(/*Epilogue=*/true, K.StaticHash, I.DynamicHash);
+  K.Modules = {moduleName(K.StaticHash)};
+
+  Error E =
+      writeFileAtomically(pathIn(Dir, K.Modules.front()), [&](raw_ostream &OS) {
+        WriteBitcodeToFile(M, OS);
+        return Error::success();
+      });
+  if (E)
+    return std::move(E);
+  if (Error E = writeSnapshots(Dir, R, StaticHash, DynamicHash))
+    return std::move(E);
+  if (Error E = writeKernelFile(pathIn(Dir, K.StaticHash + ".json"), K))
+    return std::move(E);
+  return std::move(K);
+}
