@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Runs the commands that a page of the documentation shows.
+
+    utils/transcript.py run PAGE [--replace OLD=NEW]...      what they print, after each command
+    utils/transcript.py checks PAGE                          the same as the page has it, for FileCheck
+    utils/transcript.py update PAGE [--replace OLD=NEW]...   put what they print into the page
+
+Commands are the lines behind "$ " in the page's blocks "code-block:: console", with the lines that
+"\\" continues, run one after another by one bash where the script was started; what follows them
+is what they print, to standard error too. A line "…" stands for any number of lines, a "…" in a line
+for any text. Times, hashes and load addresses are never the same; behind a comment ".. numbers vary"
+no number of the next block is.
+
+The pages want to be run in the root of a checkout, with the tools in PATH:
+
+    PATH=$PWD/build/bin:$PATH utils/transcript.py run docs/HowTo/BisectMiscompile.rst
+"""
+import argparse
+import re
+import subprocess
+import sys
+
+ANY = "…"
+BLOCK = re.compile(r"^(\s*)\.\. code-block:: console\s*$")
+# What differs from run to run, most specific first.
+VARIABLE = [
+    (r"\b[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)? (ns|us|ms|s|seconds)\b", "{{[0-9.e+-]+ (ns|us|ms|s|seconds)}}"),
+    (r"\b[0-9a-f]{16,32}\b", "{{[0-9a-f]+}}"),
+    (r"\b0x[0-9a-f]{8,16}\b", "0x{{[0-9a-f]+}}"),
+]
+NUMBERS = VARIABLE + [(r"[0-9]+(\.[0-9]+)?", "{{[0-9.]+}}")]
+
+
+class Step:
+    """A command and where the page has its output."""
+
+    def __init__(self, command, vary):
+        self.command, self.vary = command, vary
+        self.first = self.end = 0  # lines of the output
+        self.output = []
+
+
+def parse(lines):
+    """All steps of a page, in order."""
+    steps, number, vary = [], 0, False
+    while number < len(lines):
+        vary = vary or lines[number].strip() == ".. numbers vary"
+        block = BLOCK.match(lines[number])
+        number += 1
+        if not block:
+            continue
+        first = len(steps)
+        text = next((line for line in lines[number:] if line.strip()), "")
+        indent = len(text) - len(text.lstrip())
+        if indent <= len(block.group(1)):
+            continue
+        prefix = " " * indent
+        while number < len(lines) and (not lines[number].strip() or lines[number].startswith(prefix)):
+            line = lines[number][indent:]
+            number += 1
+            if line.startswith("$ "):
+                command = [line[2:]]
+                while command[-1].endswith("\\"):
+                    command.append(lines[number][indent:])
+                    number += 1
+                step = Step(command, vary)
+                step.first = step.end = number
+                steps.append(step)
+            elif len(steps) > first:
+                steps[-1].output.append(line)
+                steps[-1].end = number
+        # The empty lines behind a block are not printed by its last command.
+        if len(steps) > first:
+            while steps[-1].output and not steps[-1].output[-1].strip():
+                steps[-1].output.pop()
+                steps[-1].end -= 1
+        vary = False
+    return steps
+
+
+def run(steps, replacements):
+    """Lines that each command prints. One shell, so that variables and folders last."""
+    marker = "--transcript-end-of-command--"
+    script = "exec 2>&1\n"
+    for step in steps:
+        command = "\n".join(step.command)
+        for old, new in replacements:
+            command = command.replace(old, new)
+        script += command + "\nstatus=$?; echo; echo " + marker + "; (exit $status)\n"
+    done = subprocess.run(["bash"], input=script, stdout=subprocess.PIPE, text=True, errors="replace")
+    outputs = done.stdout.split("\n" + marker + "\n")
+    if len(outputs) != len(steps) + 1:
+        sys.exit("transcript.py: error: the shell ended early:\n" + done.stdout)
+    result = []
+    for output in outputs[:-1]:
+        for old, new in replacements:
+            output = output.replace(new, old)
+        result.append([line.rstrip() for line in output.splitlines()])
+        while result[-1] and not result[-1][-1]:
+            result[-1].pop()
+    return result
+
+
+def pattern(line, vary):
+    """What FileCheck is to find."""
+    # Literal text and expressions in turns; only the former are replaced further.
+    parts = [(False, line)]
+    for expression, replacement in NUMBERS if vary else VARIABLE:
+        split = []
+        for done, text in parts:
+            if done:
+                split.append((done, text))
+                continue
+            at = 0
+            for match in re.finditer(expression, text):
+                split += [(False, text[at : match.start()]), (True, replacement)]
+                at = match.end()
+            split.append((False, text[at:]))
+        parts = split
+    text = ""
+    for done, part in parts:
+        if not done:
+            part = part.replace("{{", "{{[{][{]}}").replace("[[", r"{{\[\[}}").replace(ANY, "{{.*}}")
+        text += part
+    return text
+
+
+def checks(steps):
+    lines = []
+    for step in steps:
+        lines.append("CHECK: $ " + pattern(step.command[0], False))
+        kind = "CHECK-NEXT"
+        for line in step.command[1:] + step.output:
+            if line.strip() == ANY:
+                kind = "CHECK"
+            elif not line.strip():
+                lines.append("CHECK-EMPTY:")
+                kind = "CHECK-NEXT"
+            else:
+                lines.append(kind + ": " + pattern(line, step.vary))
+                kind = "CHECK-NEXT"
+    return lines
+
+
+def replacement(text):
+    old, separator, new = text.partition("=")
+    if not separator or not old or not new:
+        raise argparse.ArgumentTypeError("'%s' is not OLD=NEW" % text)
+    return old, new
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("mode", choices=["run", "checks", "update"])
+    parser.add_argument("page")
+    parser.add_argument("--replace", metavar="OLD=NEW", type=replacement, action="append", default=[])
+    args = parser.parse_args()
+    with open(args.page, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    steps = parse(lines)
+    if not steps:
+        sys.exit("transcript.py: error: '%s' shows no commands" % args.page)
+    if args.mode == "checks":
+        print("\n".join(checks(steps)))
+        return
+    outputs = run(steps, args.replace)
+    if args.mode == "run":
+        for step, output in zip(steps, outputs):
+            print("\n".join(["$ " + step.command[0]] + step.command[1:] + output))
+        return
+    for step, output in reversed(list(zip(steps, outputs))):
+        indent = len(lines[step.first - 1]) - len(lines[step.first - 1].lstrip())
+        if len(step.command) > 1:
+            first = lines[step.first - len(step.command)]
+            indent = len(first) - len(first.lstrip())
+        lines[step.first : step.end] = [(" " * indent + line).rstrip() for line in output]
+    with open(args.page, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
