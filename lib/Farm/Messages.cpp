@@ -23,6 +23,7 @@ json::Value mneme::toJSON(const EvaluationRequest &R) {
   return json::Object{{"id", R.Id},
                       {"config", json::Object(R.Config)},
                       {"fresh", R.Fresh},
+                      {"attempt", R.Attempt},
                       {"stop_above", R.StopAbove},
                       {"stop_above_on", std::move(StopAboveOn)},
                       {"launch_timeout", R.LaunchTimeout},
@@ -64,7 +65,8 @@ static bool mapNumbers(const json::Value &V, StringRef Key,
 bool mneme::fromJSON(const json::Value &V, EvaluationRequest &R, json::Path P) {
   json::ObjectMapper O(V, P);
   return O && O.map("id", R.Id) && mapObject(V, "config", R.Config, P) &&
-         O.map("fresh", R.Fresh) && O.map("stop_above", R.StopAbove) &&
+         O.map("fresh", R.Fresh) && O.map("attempt", R.Attempt) &&
+         O.map("stop_above", R.StopAbove) &&
          mapNumbers(V, "stop_above_on", R.StopAboveOn, P) &&
          O.map("launch_timeout", R.LaunchTimeout) &&
          O.map("instance", R.Instance) && O.map("app", R.AppCode) &&

@@ -61,6 +61,8 @@ Expected<FarmKeys> ReplayBackend::keys(const EvaluationRequest &R) const {
     return V.takeError();
   FarmKeys K;
   K.Compile = R.AppCode ? "app" : getCompileDigest(**V);
+  if (R.Attempt)
+    K.Compile += "#" + std::to_string(R.Attempt);
   for (const LLVMOption &O : (*V)->options().LLVMOptions)
     if (isLasting(O))
       K.Process += toString(O) + "\n";

@@ -33,6 +33,9 @@ struct EvaluationRequest {
   json::Object Config; ///< Keys of Replay/Config.def.
   /// Measure even if the same code was measured before: baseline, canary.
   bool Fresh = false;
+  /// Requests with different numbers share no compilation: a compiler may do
+  /// something else each time.
+  uint64_t Attempt = 0;
   /// Stop measuring once it is clear that the median is above this; 0: never.
   double StopAbove = 0; ///< Nanoseconds.
   /// The same by Evaluation::Device: where there is any, a device that is not
