@@ -1,0 +1,736 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Bisect/Bisect.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Testing/Support/Error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <deque>
+#include <map>
+#include <random>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+std::string print(const json::Object &Config) {
+  return formatv("{0}", json::Value(json::Object(Config))).str();
+}
+
+/// A compiler with so many pass executions, and code that fails, or takes its
+/// time, as the executions that ran say. As a farm does, it measures equal code
+/// once.
+class FakeCompiler : public Evaluator {
+public:
+  explicit FakeCompiler(unsigned N) : N(N), Changes(N + 1, true) {}
+
+  unsigned N;
+  BitVector Changes; ///< Executions that do something.
+  unsigned Capacity = 1;
+  /// What runs, and the settings; a failure or "".
+  std::function<std::string(const BitVector &, const json::Object &)> Fails =
+      [](const BitVector &, const json::Object &) { return std::string(); };
+  std::function<double(const BitVector &, const json::Object &)> Time =
+      [](const BitVector &, const json::Object &) { return 1000; };
+  std::function<void(const BitVector &, const json::Object &,
+                     StringMap<double> &)>
+      Metrics =
+          [](const BitVector &, const json::Object &, StringMap<double> &) {};
+  /// Share of compilations (or of launches) in which what fails does so.
+  double CompileRate = 1, LaunchRate = 1;
+  double Noise = 0; ///< Of a sample's logarithm.
+
+  unsigned Compilations = 0, Launches = 0, Listings = 0;
+  std::map<std::string, unsigned> Asked; ///< By configuration.
+
+  BitVector getRunning(const json::Object &Config) const {
+    BitVector Running(N + 1, true);
+    Running.reset(0);
+    for (bool Skip : {false, true}) {
+      std::optional<StringRef> Text =
+          Config.getString(Skip ? "skip_passes" : "run_passes");
+      if (!Text)
+        continue;
+      Expected<PassSet> Set = PassSet::parse(*Text);
+      if (!Set) {
+        ADD_FAILURE() << toString(Set.takeError());
+        continue;
+      }
+      for (unsigned I = 1; I <= N; ++I)
+        if (Set->contains(I) == Skip)
+          Running.reset(I);
+    }
+    return Running;
+  }
+
+  Expected<PassListing> list(const json::Object &Config) {
+    ++Listings;
+    PassListing L;
+    BitVector Running = getRunning(Config);
+    PassExecution Required;
+    Required.Pass = "verify";
+    Required.Required = true;
+    L.Executions.push_back(Required);
+    for (unsigned I = 1; I <= N; ++I) {
+      PassExecution E;
+      E.Number = I;
+      E.Pass = "p" + std::to_string(I % 37);
+      E.Unit = E.Function = "f" + std::to_string(I % 10);
+      E.Ran = Running[I];
+      E.Changed = Changes[I] && Running[I];
+      L.Executions.push_back(E);
+    }
+    L.NumIR = L.NumAll = N;
+    return L;
+  }
+
+  unsigned capacity() const override { return Capacity; }
+
+  Error submit(EvaluationRequest R) override {
+    EXPECT_LT(Pending.size(), Capacity);
+    Pending.push_back(std::move(R));
+    return Error::success();
+  }
+
+  Expected<std::vector<Evaluation>> wait(double) override {
+    std::vector<Evaluation> Results;
+    if (Pending.empty())
+      return Results;
+    Results.push_back(evaluate(Pending.back()));
+    Pending.pop_back();
+    return Results;
+  }
+
+  Expected<PairedEvaluation> comparePaired(ArrayRef<EvaluationRequest> Some,
+                                           unsigned Rounds,
+                                           function_ref<bool()>) override {
+    PairedEvaluation P;
+    P.Samples.resize(Some.size());
+    for (unsigned I = 0; I != Rounds; ++I)
+      for (auto [R, S] : zip_equal(Some, P.Samples))
+        S.push_back(sample(R.Config));
+    return P;
+  }
+
+  std::vector<uint64_t> cancel() override { return {}; }
+
+private:
+  std::deque<EvaluationRequest> Pending;
+  std::map<std::string, Evaluation> Known;  ///< By code.
+  std::map<std::string, std::string> Codes; ///< By compilation.
+  std::mt19937_64 Random{1};
+
+  bool happens(double Rate) {
+    return Rate >= 1 || std::uniform_real_distribution<>(0, 1)(Random) < Rate;
+  }
+
+  double sample(const json::Object &Config) {
+    return Time(getRunning(Config), Config) *
+           std::exp(std::normal_distribution<>(0, Noise)(Random));
+  }
+
+  Evaluation evaluate(const EvaluationRequest &R) {
+    BitVector Running = getRunning(R.Config);
+    ++Asked[print(R.Config)];
+    json::Object Settings = R.Config;
+    Settings.erase("run_passes");
+    Settings.erase("skip_passes");
+    std::string Failure = Fails(Running, Settings);
+    std::string &Code =
+        Codes[print(R.Config) + "#" + std::to_string(R.Attempt)];
+    bool IsNew = Code.empty();
+    if (IsNew) {
+      ++Compilations;
+      BitVector Changed = Running;
+      Changed &= Changes;
+      Code = print(Settings) + printNumbers(Changed);
+      // A fault in the compiler leaves other code.
+      if (!Failure.empty() && happens(CompileRate))
+        Code += "!";
+    }
+    if (!StringRef(Code).ends_with("!"))
+      Failure = "";
+    auto It = R.Fresh ? Known.end() : Known.find(Code);
+    Evaluation V;
+    if (It != Known.end()) {
+      V = It->second;
+      V.DuplicateKind = IsNew ? Duplicate::Code : Duplicate::Config;
+      V.DuplicateOf = V.Id;
+      V.Id = R.Id;
+      return V;
+    }
+    ++Launches;
+    V.Id = R.Id;
+    V.CodeHash = Code;
+    if (!Failure.empty() && happens(LaunchRate))
+      V.Failure = Failure;
+    V.Samples = {sample(R.Config)};
+    V.Metrics["time"] = V.Samples.front();
+    Metrics(Running, Settings, V.Metrics);
+    Known[Code] = V;
+    return V;
+  }
+};
+
+struct BisectTest : testing::Test {
+  BisectOptions O;
+  BisectSubject Subject;
+  std::vector<std::string> Lines;
+
+  static BisectSides noPass() {
+    return {json::Object{{"run_passes", "none"}}, json::Object(), true};
+  }
+
+  Expected<BisectOutcome> run(FakeCompiler &C, const BisectSides &Sides) {
+    if (!Subject.ListPasses)
+      Subject.ListPasses = [&](const json::Object &Config) {
+        return C.list(Config);
+      };
+    Subject.Say = [&](StringRef Line) { Lines.push_back(Line.str()); };
+    return bisect(C, Sides, Subject, O);
+  }
+
+  BisectOutcome succeed(FakeCompiler &C, const BisectSides &Sides = noPass()) {
+    Expected<BisectOutcome> Out = run(C, Sides);
+    if (Out)
+      return std::move(*Out);
+    ADD_FAILURE() << toString(Out.takeError());
+    return BisectOutcome();
+  }
+
+  void setMetric(StringRef Name, double Threshold = 0.02) {
+    Expected<Criterion> What = Criterion::parse(Name, Threshold);
+    ASSERT_THAT_EXPECTED(What, Succeeded());
+    O.Judge.What = *What;
+  }
+
+  /// Fails where all of some run.
+  static auto whenAll(std::vector<unsigned> Faulty,
+                      StringRef Failure = "Mismatch") {
+    return [=](const BitVector &Running, const json::Object &) {
+      return all_of(Faulty, [&](unsigned F) { return Running[F]; })
+                 ? Failure.str()
+                 : "";
+    };
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+TEST_F(BisectTest, OneOfAThousand) {
+  for (unsigned Culprit : {1, 2, 500, 777, 999, 1000}) {
+    FakeCompiler C(1000);
+    C.Fails = whenAll({Culprit});
+    BisectOutcome Out = succeed(C);
+    EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+    EXPECT_THAT(Out.SkipSet, ElementsAre(Culprit));
+    EXPECT_THAT(Out.RunSet, ElementsAre(Culprit));
+    EXPECT_EQ(Out.FirstBad, Culprit);
+    EXPECT_EQ(Out.LastGood, Culprit - 1);
+    ASSERT_EQ(Out.Culprits.size(), 1u);
+    EXPECT_EQ(Out.Culprits[0].Execution.Number, Culprit);
+    EXPECT_EQ(Out.Culprits[0].HealsAlone, true);
+    EXPECT_EQ(Out.Healed.A, Answer::Good);
+    EXPECT_EQ(Out.Smallest.A, Answer::Bad);
+    EXPECT_EQ(Out.HealedConfig->getString("skip_passes"),
+              std::to_string(Culprit));
+    // Both sides, log2(1000), skip it alone, run it alone, and the prefix that
+    // is cut down to it.
+    EXPECT_LE(Out.Counts.Steps, 2u + 10 + 3);
+    EXPECT_FALSE(Out.Random);
+    EXPECT_EQ(C.Listings, 1u);
+  }
+}
+
+TEST_F(BisectTest, WideBatchesTakeFewerRounds) {
+  FakeCompiler C(1000);
+  C.Capacity = 6;
+  C.Fails = whenAll({345});
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(345));
+  EXPECT_THAT(Out.RunSet, ElementsAre(345));
+}
+
+TEST_F(BisectTest, TwoThatAreWrongOnlyTogether) {
+  FakeCompiler C(1000);
+  C.Fails = whenAll({123, 801});
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.RunSet, ElementsAre(123, 801));
+  EXPECT_THAT(Out.SkipSet, ElementsAre(801));
+  ASSERT_EQ(Out.Culprits.size(), 2u);
+  EXPECT_EQ(Out.Culprits[0].HealsAlone, true);
+  EXPECT_FALSE(Out.Culprits[0].InSkipSet);
+  EXPECT_TRUE(Out.Culprits[1].InSkipSet);
+  EXPECT_LE(Out.Counts.Steps, 50u);
+}
+
+TEST_F(BisectTest, ThreeThatAreWrongOnlyTogether) {
+  FakeCompiler C(1000);
+  C.Fails = whenAll({5, 430, 990});
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.RunSet, ElementsAre(5, 430, 990));
+  EXPECT_THAT(Out.SkipSet, ElementsAre(990));
+  EXPECT_LE(Out.Counts.Steps, 90u);
+}
+
+TEST_F(BisectTest, TwoThatAreWrongEachForItself) {
+  FakeCompiler C(1000);
+  C.Fails = [](const BitVector &Running, const json::Object &) {
+    return Running[200] || Running[700] ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.RunSet, ElementsAre(200));
+  EXPECT_THAT(Out.SkipSet, ElementsAre(200, 700));
+  ASSERT_EQ(Out.Culprits.size(), 2u);
+  EXPECT_EQ(Out.Culprits[0].HealsAlone, false);
+  EXPECT_EQ(Out.Culprits[1].HealsAlone, false);
+  EXPECT_LE(Out.Counts.Steps, 40u);
+}
+
+/// A fault that shows only if something else has run before, and that something
+/// later repairs, before something breaks it again.
+TEST_F(BisectTest, WhatIsNotMonotone) {
+  FakeCompiler C(400);
+  C.Fails = [](const BitVector &R, const json::Object &) {
+    return (R[50] && !R[120]) || (R[50] && R[120] && R[300]) ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  ASSERT_TRUE(Out.HealedConfig && Out.SmallestConfig);
+  EXPECT_EQ(C.Fails(C.getRunning(*Out.HealedConfig), {}), "");
+  EXPECT_EQ(C.Fails(C.getRunning(*Out.SmallestConfig), {}), "Mismatch");
+  EXPECT_LE(Out.SkipSet.size(), 2u);
+  EXPECT_LE(Out.RunSet.size(), 3u);
+}
+
+TEST_F(BisectTest, WhatChangesNothingIsNotAskedAbout) {
+  FakeCompiler C(2000);
+  C.Changes.reset();
+  for (unsigned I = 7; I <= 2000; I += 10)
+    C.Changes.set(I);
+  C.Fails = whenAll({1507});
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(1507));
+  EXPECT_THAT(Out.RunSet, ElementsAre(1507));
+  EXPECT_EQ(Out.NumCandidates, 200u);
+  EXPECT_LE(Out.Counts.Steps, 2u + 8 + 3);
+}
+
+/// The listing says that it does nothing, and it did nothing then.
+TEST_F(BisectTest, ACulpritThatSeemedToChangeNothing) {
+  FakeCompiler C(300);
+  C.Fails = whenAll({150});
+  Subject.ListPasses = [&](const json::Object &Config) {
+    Expected<PassListing> L = C.list(Config);
+    if (L)
+      for (PassExecution &E : L->Executions)
+        E.Changed = E.Number % 7 == 0;
+    return L;
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(150));
+}
+
+TEST_F(BisectTest, EqualCodeIsLaunchedOnce) {
+  FakeCompiler C(1000);
+  // Nothing but the culprit and its neighbours does anything.
+  C.Changes.reset();
+  C.Changes.set(600, 610);
+  C.Fails = whenAll({605});
+  Subject.ListPasses = [&](const json::Object &Config) {
+    Expected<PassListing> L = C.list(Config);
+    if (L)
+      for (PassExecution &E : L->Executions)
+        E.Changed.reset(); // nobody looked
+    return L;
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(605));
+  EXPECT_GT(Out.Counts.Duplicates, 3u);
+  EXPECT_LT(Out.Counts.Launches, Out.Counts.Compilations);
+  EXPECT_EQ(Out.Counts.Launches, C.Launches);
+  EXPECT_EQ(Out.Counts.Compilations, C.Compilations);
+}
+
+TEST_F(BisectTest, AnotherFailureIsNoAnswer) {
+  FakeCompiler C(1000);
+  C.Fails = [](const BitVector &R, const json::Object &) {
+    // Without 610, what 400 leaves crashes.
+    if (R[400] && !R[610])
+      return "Crash";
+    return R[700] ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(700));
+  EXPECT_THAT(Out.RunSet, ElementsAre(700));
+}
+
+TEST_F(BisectTest, ACulpritAmongTheUnresolved) {
+  FakeCompiler C(1000);
+  C.Fails = [](const BitVector &R, const json::Object &) {
+    if (R[400] && !R[410])
+      return "Crash";
+    return R[405] ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_EQ(Out.LastGood, 399u);
+  EXPECT_EQ(Out.FirstBad, 410u);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(405));
+  EXPECT_THAT(Out.RunSet, ElementsAre(405));
+}
+
+TEST_F(BisectTest, NoneOfThem) {
+  FakeCompiler C(100);
+  C.Fails = [](const BitVector &, const json::Object &Settings) {
+    return Settings.get("ptxas_options") ? "" : "Mismatch";
+  };
+  Subject.Probes = {{json::Object{{"codegen_opt", 0}}, "the code generator"},
+                    {json::Object{{"ptxas_options", "-O0"}}, "ptxas"}};
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::NotFound);
+  EXPECT_THAT(Out.Reason, HasSubstr("without any optional pass, too"));
+  EXPECT_THAT(Out.Blamed, ElementsAre("ptxas"));
+  // The same with a good side of one's own.
+  BisectSides Sides{json::Object{{"ptxas_options", "-O0"}}, json::Object()};
+  Out = succeed(C, Sides);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundSettings);
+  EXPECT_THAT(Out.Reason, HasSubstr("acts on no pass"));
+  Sides.Good = json::Object{{"ptxas_options", "x"}, {"passes", "y"}};
+  Out = succeed(C, Sides);
+  ASSERT_EQ(Out.Settings.size(), 1u);
+  EXPECT_EQ(Out.Settings[0].Key, "ptxas_options");
+}
+
+TEST_F(BisectTest, WhatIsNothingToBisect) {
+  FakeCompiler C(100);
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::NothingToFind);
+  EXPECT_THAT(Out.Reason, HasSubstr("nothing to bisect: "));
+  EXPECT_THAT_EXPECTED(run(C, {json::Object(), json::Object()}),
+                       FailedWithMessage("both sides are the same"));
+  EXPECT_THAT_EXPECTED(
+      run(C, {json::Object(), json::Object{{"skip_passes", "1"}}}),
+      FailedWithMessage("the bad side chooses its passes already"));
+  C.Fails = whenAll({4});
+  EXPECT_THAT_EXPECTED(
+      run(C, {json::Object{{"passes", "x"}}, json::Object()}),
+      FailedWithMessage(HasSubstr("the good side is not good: 3 of 3")));
+}
+
+TEST_F(BisectTest, StopsAtTheLimit) {
+  FakeCompiler C(1000);
+  C.Fails = whenAll({5, 430, 990});
+  O.MaxSteps = 20;
+  BisectOutcome Out = succeed(C);
+  EXPECT_FALSE(Out.Complete);
+  EXPECT_LE(Out.Counts.Steps, 20u);
+  // What was found until then: it is healed, if not explained.
+  EXPECT_THAT(Out.SkipSet, ElementsAre(990));
+}
+
+//===----------------------------------------------------------------------===//
+// What comes at random
+//===----------------------------------------------------------------------===//
+
+TEST_F(BisectTest, APassThatFailsAtRandom) {
+  FakeCompiler C(300);
+  C.Fails = whenAll({123});
+  C.CompileRate = 0.4;
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(123));
+  EXPECT_THAT(Out.RunSet, ElementsAre(123));
+  EXPECT_TRUE(Out.Random);
+  EXPECT_NEAR(Out.Rate, 0.4, 0.25);
+  EXPECT_GE(Out.Repeats, 6u);
+  EXPECT_LE(Out.Repeats, 40u);
+  EXPECT_GE(Out.Healed.Replays, Out.Repeats);
+  EXPECT_EQ(Out.Healed.Failures, 0u);
+}
+
+TEST_F(BisectTest, CodeThatFailsAtRandom) {
+  FakeCompiler C(300);
+  C.Fails = whenAll({123, 250});
+  C.LaunchRate = 0.5;
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(250));
+  EXPECT_THAT(Out.RunSet, ElementsAre(123, 250));
+  EXPECT_TRUE(Out.Random);
+}
+
+/// So often that it seems to happen always; the answer does not hold then.
+TEST_F(BisectTest, AlmostAlways) {
+  unsigned Found = 0;
+  for (unsigned Culprit = 10; Culprit <= 300; Culprit += 29) {
+    FakeCompiler C(300);
+    C.Fails = whenAll({Culprit});
+    C.CompileRate = 0.9;
+    BisectOutcome Out = succeed(C);
+    Found += Out.SkipSet == std::vector<unsigned>{Culprit};
+  }
+  EXPECT_GE(Found, 10u);
+}
+
+//===----------------------------------------------------------------------===//
+// Times and metrics
+//===----------------------------------------------------------------------===//
+
+using List = std::vector<unsigned>;
+
+/// Unoptimized code is slow, each pass makes it a bit faster, one does not.
+double optimize(const BitVector &Running, ArrayRef<unsigned> Slow,
+                double Factor) {
+  double Time = 1000;
+  for (unsigned I : Running.set_bits())
+    Time *= is_contained(Slow, I) ? Factor : 0.995;
+  return Time;
+}
+
+TEST_F(BisectTest, OneThatMakesItSlow) {
+  setMetric("time");
+  FakeCompiler C(200);
+  C.Noise = 0.01;
+  C.Time = [](const BitVector &R, const json::Object &S) {
+    return optimize(R, S.get("passes") ? List{77} : List(), 1.2);
+  };
+  BisectOutcome Out =
+      succeed(C, {json::Object(), json::Object{{"passes", "slow"}}});
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(77));
+  EXPECT_EQ(Out.Healed.A, Answer::Good);
+  EXPECT_NEAR(Out.Bad.Ratio->Value, 1.21, 0.02);
+  EXPECT_GT(Out.Bad.Ratio->Low, 1.02);
+  EXPECT_EQ(Out.Settings.size(), 1u);
+}
+
+TEST_F(BisectTest, TwoThatMakeItSlow) {
+  setMetric("time");
+  FakeCompiler C(150);
+  C.Capacity = 4;
+  C.Time = [](const BitVector &R, const json::Object &S) {
+    return optimize(R, S.get("passes") ? List{20, 141} : List(), 1.3);
+  };
+  BisectOutcome Out =
+      succeed(C, {json::Object(), json::Object{{"passes", "slow"}}});
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(20, 141));
+}
+
+TEST_F(BisectTest, ADifferenceBelowTheThreshold) {
+  setMetric("time", 0.05);
+  FakeCompiler C(50);
+  C.Noise = 0.005;
+  C.Time = [](const BitVector &, const json::Object &S) {
+    return S.get("passes") ? 1030 : 1000;
+  };
+  BisectOutcome Out =
+      succeed(C, {json::Object(), json::Object{{"passes", "slow"}}});
+  EXPECT_EQ(Out.End, BisectOutcome::NothingToFind);
+  EXPECT_THAT(Out.Reason, HasSubstr("times as long as the good side"));
+  // A difference at the threshold is not clear, and is said to be so.
+  O.Judge.What.Threshold = 0.03;
+  Out = succeed(C, {json::Object(), json::Object{{"passes", "slow"}}});
+  EXPECT_FALSE(Out.Bad.Certain);
+  EXPECT_GE(Out.Counts.Rounds, O.Judge.MaxRounds);
+}
+
+TEST_F(BisectTest, TheSameCode) {
+  setMetric("time");
+  FakeCompiler C(50);
+  C.Changes.reset();
+  C.Noise = 0.3;
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::NothingToFind);
+  EXPECT_EQ(Out.Reason, "nothing to bisect: both sides have the same machine "
+                        "code");
+  EXPECT_EQ(Out.Counts.Rounds, 0u);
+}
+
+TEST_F(BisectTest, OneThatTakesRegisters) {
+  setMetric("regs");
+  FakeCompiler C(500);
+  C.Metrics = [](const BitVector &R, const json::Object &,
+                 StringMap<double> &M) { M["reg_usage"] = R[321] ? 40 : 32; };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(321));
+  EXPECT_THAT(Out.RunSet, ElementsAre(321));
+  EXPECT_EQ(Out.Bad.Value, 40);
+  EXPECT_EQ(Out.Healed.Value, 32);
+  EXPECT_DOUBLE_EQ(Out.Bad.Ratio->Value, 1.25);
+}
+
+TEST_F(BisectTest, SpillsWhereThereWereNone) {
+  setMetric("spills");
+  FakeCompiler C(100);
+  C.Metrics = [](const BitVector &R, const json::Object &,
+                 StringMap<double> &M) { M["spills"] = R[31] ? 4 : 0; };
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(31));
+}
+
+TEST_F(BisectTest, WhereMoreIsBetter) {
+  setMetric("occupancy");
+  FakeCompiler C(100);
+  C.Metrics = [](const BitVector &R, const json::Object &,
+                 StringMap<double> &M) { M["occupancy"] = R[31] ? 0.5 : 1; };
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(31));
+}
+
+TEST_F(BisectTest, ManyThatTakeALittle) {
+  setMetric("size");
+  FakeCompiler C(100);
+  // Each adds 1 to 100; six of them are over 5 %.
+  C.Metrics = [](const BitVector &R, const json::Object &,
+                 StringMap<double> &M) {
+    unsigned Size = 100;
+    for (unsigned I : {10, 20, 30, 40, 50, 60, 70})
+      Size += R[I];
+    M["code_size"] = Size;
+  };
+  O.Judge.What.Threshold = 0.05;
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_EQ(Out.SkipSet.size(), 2u);
+  EXPECT_EQ(Out.RunSet.size(), 6u);
+}
+
+TEST_F(BisectTest, WhatNobodyMeasured) {
+  setMetric("spills");
+  FakeCompiler C(10);
+  EXPECT_THAT_EXPECTED(run(C, noPass()),
+                       FailedWithMessage("nobody measured 'spills' here"));
+  EXPECT_THAT_EXPECTED(
+      Criterion::parse("speed", 0),
+      FailedWithMessage(HasSubstr("nothing to bisect by 'speed'")));
+  EXPECT_THAT_EXPECTED(Criterion::parse("compile_time", 0),
+                       FailedWithMessage(HasSubstr("--list-passes")));
+}
+
+//===----------------------------------------------------------------------===//
+// Settings and halves
+//===----------------------------------------------------------------------===//
+
+TEST_F(BisectTest, TwoOfManySettings) {
+  FakeCompiler C(100);
+  C.Fails = [](const BitVector &R, const json::Object &S) {
+    return S.get("llvm.b") && S.getInteger("maxnreg") == 32 && R[44]
+               ? "Mismatch"
+               : "";
+  };
+  BisectSides Sides;
+  Sides.Good = json::Object{{"maxnreg", 64}, {"passes", "x"}};
+  Sides.Bad =
+      json::Object{{"maxnreg", 32}, {"passes", "y"}, {"llvm.a", "1"},
+                   {"llvm.b", "1"}, {"llvm.c", "1"}, {"specialize", true},
+                   {"block.x", 1},  {"grid.x", 2},   {"codegen_opt", 1}};
+  BisectOutcome Out = succeed(C, Sides);
+  EXPECT_EQ(Out.NumSettings, 9u);
+  ASSERT_EQ(Out.Settings.size(), 2u);
+  EXPECT_EQ(Out.Settings[0].Key, "llvm.b");
+  EXPECT_EQ(Out.Settings[0].Good, std::nullopt);
+  EXPECT_EQ(Out.Settings[1].Key, "maxnreg");
+  EXPECT_EQ(Out.Settings[1].Good, json::Value(64));
+  EXPECT_EQ(Out.Settings[1].Bad, json::Value(32));
+  // The good side but for these.
+  EXPECT_EQ(Out.BadConfig.getString("passes"), "x");
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(44));
+}
+
+TEST_F(BisectTest, TheShapeOfALaunchIsOneSetting) {
+  FakeCompiler C(10);
+  C.Fails = [](const BitVector &, const json::Object &S) {
+    // One without the other is another launch altogether.
+    return bool(S.get("block.x")) != bool(S.get("grid.x")) || S.get("block.x")
+               ? "Mismatch"
+               : "";
+  };
+  BisectOutcome Out = succeed(
+      C, {json::Object(), json::Object{{"block.x", 64}, {"grid.x", 2}}});
+  EXPECT_EQ(Out.End, BisectOutcome::FoundSettings);
+  EXPECT_EQ(Out.Settings.size(), 2u);
+}
+
+TEST_F(BisectTest, HalvesOfACompiler) {
+  // 1 to 60 are of the pipeline, the rest of the code generator.
+  for (auto [Culprit, HostIsWrong] : {std::pair(20u, true), {80u, false}}) {
+    FakeCompiler C(100);
+    C.Fails = whenAll({Culprit});
+    Subject.ListPasses = [&](const json::Object &Config) {
+      Expected<PassListing> L = C.list(Config);
+      if (L)
+        for (PassExecution &E : L->Executions)
+          if (E.Number > 60)
+            E.Stage = PassStage::CodeGen;
+      return L;
+    };
+    Subject.RunOnHost =
+        [&, Wrong = HostIsWrong](
+            const json::Object &Config) -> Expected<Evaluation> {
+      Evaluation V;
+      if (Wrong && !Config.get("run_passes"))
+        V.Failure = "Mismatch";
+      return V;
+    };
+    BisectOutcome Out = succeed(C);
+    EXPECT_EQ(Out.Half,
+              HostIsWrong ? FaultyHalf::Pipeline : FaultyHalf::BackEnd);
+    EXPECT_THAT(Out.SkipSet, ElementsAre(Culprit));
+    // The other half is left alone.
+    EXPECT_LE(Out.NumCandidates, HostIsWrong ? 60u : 40u);
+  }
+}
+
+TEST_F(BisectTest, AHostThatCannotSay) {
+  FakeCompiler C(100);
+  C.Fails = whenAll({20});
+  Subject.RunOnHost = [](const json::Object &) -> Expected<Evaluation> {
+    Evaluation V;
+    V.Failure = "Unsupported";
+    V.Error = "no textures";
+    return V;
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
+  EXPECT_THAT(Out.HalfReason, HasSubstr("no textures"));
+  EXPECT_THAT(Out.SkipSet, ElementsAre(20));
+  // One that says the wrong half does not hide the culprit.
+  Subject.RunOnHost = [](const json::Object &Config) -> Expected<Evaluation> {
+    return Evaluation();
+  };
+  Out = succeed(C);
+  EXPECT_EQ(Out.Half, FaultyHalf::BackEnd);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(20));
+}
+
+TEST(BisectNumbers, ArePrintedAsRanges) {
+  BitVector Numbers(12);
+  EXPECT_EQ(printNumbers(Numbers), "none");
+  Numbers.set(1);
+  EXPECT_EQ(printNumbers(Numbers), "1");
+  Numbers.set(3, 6);
+  Numbers.set(11);
+  EXPECT_EQ(printNumbers(Numbers), "1,3-5,11");
+}
+
+} // namespace
