@@ -101,6 +101,18 @@ static cl::list<std::string>
                  cl::desc("Options for ptxas, behind our own; quoted as in a "
                           "shell"),
                  cl::value_desc("options"), cl::cat(Cat));
+static cl::opt<std::string> OptProgram(
+    "opt-tool",
+    cl::desc("Run the pipeline in this opt (or clang), of another version"),
+    cl::value_desc("program"), cl::cat(Cat));
+static cl::opt<std::string>
+    LlcProgram("llc-tool",
+               cl::desc("Generate the GPU's code with this llc, of another "
+                        "version"),
+               cl::value_desc("program"), cl::cat(Cat));
+static cl::opt<std::string>
+    PtxasProgram("ptxas", cl::desc("Assemble PTX with this ptxas"),
+                 cl::value_desc("program"), cl::cat(Cat));
 static cl::opt<bool>
     Specialize("specialize", cl::desc("Turn scalar arguments into constants"),
                cl::cat(Cat));
@@ -272,6 +284,11 @@ static Error readTunables(ReplayOptions &O) {
     return createStringError("impossible --maxnreg=0");
   if (PtxasOptions.getNumOccurrences())
     O.PtxasOptions = splitLikeShell(PtxasOptions);
+  setIfGiven(O.OptTool, OptProgram);
+  setIfGiven(O.LlcTool, LlcProgram);
+  setIfGiven(O.Ptxas, PtxasProgram);
+  setIfGiven(O.Arch, Arch);
+  setIfGiven(O.IRFile, IRFile);
   setIfGiven(O.Specialize, Specialize);
   setIfGiven(O.SpecializeDims, SpecializeDims);
   setIfGiven(O.SpecializeRanges, SpecializeRanges);
@@ -292,8 +309,6 @@ static Error readOptions(ReplayOptions &O) {
   if (Error E = readTunables(O))
     return E;
   setIfGiven(O.RecordId, RecordId);
-  O.IRFile = IRFile;
-  O.Arch = Arch;
   O.CompareWithApp = CompareWithApp;
   O.OutputIR = OutputIR;
   O.OutputAsm = OutputAsm;

@@ -12,10 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "PTXCompilerLibrary.h"
+#include "Programs.h"
 #include "llvm/Mneme/Compile/Compiler.h"
-#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -23,70 +23,6 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-namespace {
-/// A temporary file that goes away with its scope.
-struct ScratchFile {
-  SmallString<128> Path;
-  FileRemover Remover;
-
-  static Error create(StringRef Suffix, ScratchFile &F) {
-    if (std::error_code EC =
-            sys::fs::createTemporaryFile("mneme", Suffix, F.Path))
-      return createStringError(EC, "cannot create a temporary file");
-    F.Remover.setFile(F.Path);
-    return Error::success();
-  }
-};
-} // namespace
-
-static Error writeFile(StringRef Path, StringRef Contents) {
-  std::error_code EC;
-  raw_fd_ostream OS(Path, EC);
-  if (EC)
-    return createFileError(Path, EC);
-  OS << Contents;
-  OS.close();
-  if (!OS.has_error())
-    return Error::success();
-  EC = OS.error();
-  OS.clear_error();
-  return createFileError(Path, EC);
-}
-
-static Expected<SmallVector<char, 0>> readBytes(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
-  if (!Buffer)
-    return Buffer.takeError();
-  return SmallVector<char, 0>((*Buffer)->getBufferStart(),
-                              (*Buffer)->getBufferEnd());
-}
-
-/// Runs \p Args; what it prints goes to \p Log. An Error holds that text.
-static Error runProgram(ArrayRef<StringRef> Args, std::string &Log) {
-  ScratchFile Out;
-  if (Error E = ScratchFile::create("log", Out))
-    return E;
-  std::optional<StringRef> Redirects[] = {StringRef(), StringRef(Out.Path),
-                                          StringRef(Out.Path)};
-  std::string Message;
-  int Status =
-      sys::ExecuteAndWait(Args[0], Args, std::nullopt, Redirects,
-                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &Message);
-  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Out.Path);
-  if (!Text)
-    return Text.takeError();
-  Log = (*Text)->getBuffer().str();
-  if (Status == 0)
-    return Error::success();
-  StringRef Said = StringRef(Log).trim();
-  return createStringError(
-      formatv("{0} failed{1}: {2}", sys::path::filename(Args[0]),
-              Status < 0 ? " (" + Message + ")" : "",
-              Said.empty() ? formatv("exit code {0}", Status).str()
-                           : Said.str())
-          .str());
-}
 
 static Expected<std::string> findProgram(StringRef Name, StringRef CudaPath) {
   auto In = [&](StringRef Root) -> std::optional<std::string> {
@@ -149,21 +85,30 @@ static Expected<SmallVector<char, 0>> runPtxas(StringRef PTX,
     return std::move(E);
   if (Error E = ScratchFile::create("cubin", Out))
     return std::move(E);
-  if (Error E = writeFile(In.Path, PTX))
+  if (Error E = writeScratch(In.Path, PTX))
     return std::move(E);
 
   std::vector<std::string> Own = getArguments(O);
   SmallVector<StringRef, 16> Args = {Ptxas};
   Args.append(Own.begin(), Own.end());
   Args.append({"--output-file", Out.Path, In.Path});
-  if (Error E = runProgram(Args, Log))
+  if (Error E = runProgram(Args, Log, O.ToolSeconds))
     return std::move(E);
-  return readBytes(Out.Path);
+  return readScratch(Out.Path);
 }
 
 /// The ptxas to run; unset for the library.
 static Expected<std::optional<std::string>>
-choosePTXCompiler(PTXCompiler Compiler, StringRef CudaPath) {
+choosePTXCompiler(PTXCompiler Compiler, StringRef CudaPath, StringRef Named) {
+  if (!Named.empty() && Compiler == PTXCompiler::Library)
+    return createStringError("--ptxas and --ptx-compiler=nvptxcompiler "
+                             "contradict each other");
+  if (!Named.empty()) {
+    Expected<ToolInfo> Tool = identifyTool(Named, {ToolKind::Ptxas}, "--ptxas");
+    if (!Tool)
+      return Tool.takeError();
+    return std::move(Tool->Path);
+  }
   if (Compiler == PTXCompiler::Library) {
     if (hasPTXCompilerLibrary())
       return std::nullopt;
@@ -181,14 +126,15 @@ choosePTXCompiler(PTXCompiler Compiler, StringRef CudaPath) {
   return std::nullopt;
 }
 
-Error mneme::checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath) {
-  return choosePTXCompiler(Compiler, CudaPath).takeError();
+Error mneme::checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath,
+                              StringRef Ptxas) {
+  return choosePTXCompiler(Compiler, CudaPath, Ptxas).takeError();
 }
 
 Expected<SmallVector<char, 0>>
 mneme::assemblePTX(StringRef PTX, const AssembleOptions &O, std::string &Log) {
   Expected<std::optional<std::string>> Ptxas =
-      choosePTXCompiler(O.Compiler, O.CudaPath);
+      choosePTXCompiler(O.Compiler, O.CudaPath, O.Ptxas);
   if (!Ptxas)
     return Ptxas.takeError();
   if (*Ptxas)
@@ -204,7 +150,7 @@ Expected<std::string> mneme::disassembleCubin(StringRef Image,
   ScratchFile In;
   if (Error E = ScratchFile::create("cubin", In))
     return std::move(E);
-  if (Error E = writeFile(In.Path, Image))
+  if (Error E = writeScratch(In.Path, Image))
     return std::move(E);
   StringRef Args[] = {*Program, "--print-code", In.Path};
   std::string Text;
@@ -225,14 +171,14 @@ mneme::linkAMDGPU(ArrayRef<char> Object) {
     return std::move(E);
   if (Error E = ScratchFile::create("hsaco", Out))
     return std::move(E);
-  if (Error E = writeFile(In.Path, StringRef(Object.data(), Object.size())))
+  if (Error E = writeScratch(In.Path, StringRef(Object.data(), Object.size())))
     return std::move(E);
   std::string Log;
   StringRef Args[] = {*Lld,      "-m",    "elf64_amdgpu", "--no-undefined",
                       "-shared", In.Path, "-o",           Out.Path};
   if (Error E = runProgram(Args, Log))
     return std::move(E);
-  Expected<SmallVector<char, 0>> Image = readBytes(Out.Path);
+  Expected<SmallVector<char, 0>> Image = readScratch(Out.Path);
   if (!Image)
     return Image.takeError();
   return std::move(*Image);

@@ -122,6 +122,9 @@ static Error checkPassSet(StringRef Option,
 
 /// What contradicts itself or the target.
 static Error checkOptions(const Triple &TT, const CompileOptions &O) {
+  if (!TT.isNVPTX() && !O.Ptxas.empty())
+    return createStringError(
+        formatv("--ptxas is for NVIDIA GPUs, not {0}", TT.getArchName()).str());
   if (Error E = checkPassSet("run-passes", O.RunPasses))
     return E;
   if (Error E = checkPassSet("skip-passes", O.SkipPasses))
@@ -269,7 +272,21 @@ Error KernelCompiler::setUp(const Module &M) {
   if (!TM)
     return createStringError(
         formatv("no code generator for {0}", TT.str()).str());
-  return checkPipeline(*TM, Pipeline, Options.Plugins);
+  if (!Options.LlcTool.empty())
+    if (Expected<ToolInfo> Llc =
+            identifyTool(Options.LlcTool, {ToolKind::Llc}, "--llc-tool");
+        !Llc)
+      return Llc.takeError();
+  if (Options.OptTool.empty())
+    return checkPipeline(*TM, Pipeline, Options.Plugins);
+  return OptTool::create(Options.OptTool, M, Pipeline, Options.Plugins,
+                         getToolTarget())
+      .moveInto(ExternalOpt);
+}
+
+ToolTarget KernelCompiler::getToolTarget() const {
+  return {CPU,    Features,            CodeGenLevel,
+          FuseFP, Options.LLVMOptions, Options.ToolSeconds};
 }
 
 //===----------------------------------------------------------------------===//
@@ -308,6 +325,10 @@ private:
 };
 } // namespace
 
+static std::string getToolKey(StringRef Program) {
+  return Program.empty() ? "" : getToolIdentity(Program);
+}
+
 std::string mneme::getKey(const CompileOptions &O) {
   KeyBuilder K;
   K.add(O.Kernel).add(O.Passes).add(O.OptLevel);
@@ -326,6 +347,11 @@ std::string mneme::getKey(const CompileOptions &O) {
     K.add(uint64_t(O.Fill->Byte)).add(O.Fill->DynamicShared);
   K.add(O.Plugins).add(O.PtxasOptions).add(O.LLVMOptions);
   K.add(uint64_t(O.Assembler)).add(O.CudaPath);
+  if (O.hasTools())
+    K.add(getToolKey(O.OptTool))
+        .add(getToolKey(O.LlcTool))
+        .add(getToolKey(O.Ptxas))
+        .add(std::to_string(O.ToolSeconds));
   return K.take();
 }
 
@@ -333,6 +359,8 @@ std::string KernelCompiler::codegenKey() const {
   KeyBuilder K;
   K.add(LLVM_VERSION_STRING).add(Options.Kernel).add(CPU).add(Features);
   K.add(uint64_t(FuseFP)).add(Options.LLVMOptions);
+  if (!Options.LlcTool.empty())
+    K.add(getToolKey(Options.LlcTool));
   return K.take() + assembleKey();
 }
 
@@ -340,6 +368,8 @@ std::string KernelCompiler::assembleKey() const {
   KeyBuilder K;
   K.add(Arch).add(uint64_t(CodeGenLevel)).add(Options.PtxasOptions);
   K.add(uint64_t(Options.Assembler)).add(Options.CudaPath);
+  if (!Options.Ptxas.empty())
+    K.add(getToolKey(Options.Ptxas));
   return K.take();
 }
 
@@ -382,12 +412,15 @@ namespace {
 /// pipelines do not look. To whoever tries pipelines it is as good as any.
 class FixpointsDoNotMatter {
 public:
-  explicit FixpointsDoNotMatter(Module &M) : M(M) {
+  explicit FixpointsDoNotMatter(Module &M) : M(M) { allow(M); }
+  ~FixpointsDoNotMatter() { forget(M); }
+
+  static void allow(Module &M) {
     for (Function &F : M)
       if (!F.isDeclaration())
         F.addFnAttr(Attribute);
   }
-  ~FixpointsDoNotMatter() {
+  static void forget(Module &M) {
     for (Function &F : M)
       F.removeFnAttr(Attribute);
   }
@@ -398,12 +431,8 @@ private:
 };
 } // namespace
 
-Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
-  LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Options.LLVMOptions))
-    return E;
-  DiagnosticScope Diagnostics(M.getContext());
-  Stopwatch Preprocess;
+/// All that comes before the pipeline.
+void KernelCompiler::preprocess(Module &M) const {
   retarget(M);
   limitRegisters(M);
   ModuleAnalysisManager MAM;
@@ -414,6 +443,15 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
     SO.Kernel = Options.Kernel;
     SpecializePass(std::move(SO)).run(M, MAM);
   }
+}
+
+Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
+  LLVMOptionScope Scope;
+  if (Error E = Scope.enter(Options.LLVMOptions))
+    return E;
+  DiagnosticScope Diagnostics(M.getContext());
+  Stopwatch Preprocess;
+  preprocess(M);
   Result.PreprocessTime = Preprocess.seconds();
 
   Stopwatch Optimize;
@@ -425,6 +463,31 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   if (E)
     return E;
   return Diagnostics.take();
+}
+
+Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
+                               CompileResult &Result) const {
+  if (!ExternalOpt)
+    return optimize(*M, Result);
+  Stopwatch Preprocess;
+  preprocess(*M);
+  Result.PreprocessTime = Preprocess.seconds();
+
+  Stopwatch Optimize;
+  // The module that it leaves is another one.
+  FixpointsDoNotMatter::allow(*M);
+  Error E = ExternalOpt->run(M);
+  FixpointsDoNotMatter::forget(*M);
+  Result.OptimizeTime = Optimize.seconds();
+  if (E)
+    return E;
+  const Function *Kernel = M->getFunction(Options.Kernel);
+  if (!Kernel || Kernel->isDeclaration())
+    return createStringError(
+        formatv("'{0}' left no kernel '{1}'", ExternalOpt->program().Path,
+                Options.Kernel)
+            .str());
+  return Error::success();
 }
 
 /// A variable in the place of one that the kernel does not need: in constant
@@ -494,6 +557,8 @@ Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
     placeVariables(*Copy);
     addOtherKernel(*Copy);
   }
+  if (!Options.LlcTool.empty())
+    return runLlcTool(Options.LlcTool, *Copy, Object, getToolTarget());
   DiagnosticScope Diagnostics(Context);
   const Triple &TT = Copy->getTargetTriple();
   const TargetOptions &TO = TM->Options;
@@ -550,6 +615,8 @@ Error KernelCompiler::emitImage(
     AO.Extra = Options.PtxasOptions;
     AO.Compiler = Options.Assembler;
     AO.CudaPath = Options.CudaPath;
+    AO.Ptxas = Options.Ptxas;
+    AO.ToolSeconds = Options.ToolSeconds;
     Expected<SmallVector<char, 0>> Cubin =
         assemblePTX(Result.Assembly, AO, PtxasLog);
     if (!Cubin)

@@ -76,7 +76,7 @@ Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   if (Config->Devices.empty() && Options.Listen.empty())
     return createStringError("no device, and no other machine can connect");
   if (IsGPU)
-    if (Error E = checkPTXCompiler(Base.Assembler, Base.CudaPath))
+    if (Error E = checkPTXCompiler(Base.Assembler, Base.CudaPath, Base.Ptxas))
       return std::move(E);
   auto Backend = std::make_unique<ReplayBackend>(
       Base, std::move(Plans), IsGPU ? CodeTarget::GPU : CodeTarget::Host);

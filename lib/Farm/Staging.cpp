@@ -75,8 +75,11 @@ static json::Value printOptions(const ReplayOptions &O) {
         {"kind", T.Kind}, {"value", T.Value}, {"buffer", T.Buffer}});
   for (const ElementTypeSpec &T : O.ElementTypes)
     Types.push_back(json::Object{{"type", T.DType}, {"buffer", T.Buffer}});
+  // Other IR travels with the recording.
+  json::Object Config = makeConfig(O);
+  Config.erase("ir");
   json::Object Object{
-      {"config", makeConfig(O)},
+      {"config", std::move(Config)},
       {"arch", O.Arch},
       {"plugins", json::Array(O.Plugins)},
       {"assembler", static_cast<int>(O.Assembler)},

@@ -55,7 +55,7 @@ private:
 
   /// What the compiler says about the code is a result.
   CompiledKernel fail(Error E) {
-    Code.V = Verdict::CompileError;
+    Code.V = E.isA<ToolTimeout>() ? Verdict::Timeout : Verdict::CompileError;
     Code.Error = toString(std::move(E));
     return std::move(Code);
   }
@@ -72,7 +72,7 @@ Expected<CompiledKernel> Compilation::run() {
     return Plan.cloneModule(Context);
   }();
   CompileResult Compiled;
-  Error E = Plan.compiler().optimize(*M, Compiled);
+  Error E = Plan.compiler().optimize(M, Compiled);
   Code.Times.Specialize += Compiled.PreprocessTime;
   Code.Times.Optimize = Compiled.OptimizeTime;
   if (E)
@@ -254,7 +254,7 @@ mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
   // A missing tool is no compile error.
   const ReplayOptions &O = Variant.options();
   if (Target == CodeTarget::GPU)
-    if (Error E = checkPTXCompiler(O.Assembler, O.CudaPath))
+    if (Error E = checkPTXCompiler(O.Assembler, O.CudaPath, O.Ptxas))
       return std::move(E);
   return Compilation(Variant, Target, Report, Known).run();
 }

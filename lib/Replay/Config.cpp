@@ -152,6 +152,11 @@ static const FieldInfo Fields[] = {
     FIELD("target_features", TargetFeatures),
     FIELD("maxnreg", MaxRegisters),
     FIELD("ptxas_options", PtxasOptions),
+    FIELD("opt_tool", OptTool),
+    FIELD("llc_tool", LlcTool),
+    FIELD("ptxas", Ptxas),
+    FIELD("arch", Arch),
+    FIELD("ir", IRFile),
     FIELD("specialize", Specialize),
     FIELD("specialize_dims", SpecializeDims),
     FIELD("specialize_ranges", SpecializeRanges),
@@ -277,7 +282,7 @@ json::Object mneme::makeConfig(const ReplayOptions &O) {
 std::string mneme::getCompileDigest(const ReplayPlan &Plan) {
   const ReplayOptions &O = Plan.options();
   std::string Text = getKey(Plan.compiler().options());
-  raw_string_ostream(Text) << '\0' << O.IRFile << '\0' << O.wantsGPUImage()
+  raw_string_ostream(Text) << '\0' << Plan.irDigest() << '\0' << O.wantsGPUImage()
                            << getHostStrategyName(O.Host.Strategy)
                            << getHostFinishName(O.Host.Finish);
   return toHexString(digest128(Text));

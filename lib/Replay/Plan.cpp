@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -103,7 +104,6 @@ ReplayPlan::vary(ReplayOptions Other, bool WillCompile) const {
   return std::move(Plan);
 }
 
-/// Do they say the same of what is compared, and how?
 std::unique_ptr<ReplayPlan>
 ReplayPlan::withOutcome(std::vector<MemoryRange> Changed) const {
   std::unique_ptr<ReplayPlan> Plan(new ReplayPlan(*this));
@@ -112,6 +112,7 @@ ReplayPlan::withOutcome(std::vector<MemoryRange> Changed) const {
   return Plan;
 }
 
+/// Do they say the same of what is compared, and how?
 static bool compareAlike(const ReplayOptions &A, const ReplayOptions &B) {
   return A.Norm == B.Norm && A.NaN == B.NaN && A.Tolerances == B.Tolerances &&
          A.ElementTypes == B.ElementTypes;
@@ -375,6 +376,11 @@ CompileOptions ReplayPlan::getCompileOptions() const {
   CO.Assembler = Options.Assembler;
   CO.Plugins = Options.Plugins;
   CO.CudaPath = Options.CudaPath;
+  CO.OptTool = Options.OptTool;
+  CO.LlcTool = Options.LlcTool;
+  CO.Ptxas = Options.Ptxas;
+  if (CO.hasTools())
+    CO.ToolSeconds = Options.Timeout;
   CO.Specialize = getSpecialization();
   if (Options.Fill)
     CO.Fill = {*Options.Fill, SharedMem};
@@ -401,8 +407,10 @@ Error ReplayPlan::planCompilation(const ReplayPlan *Other) {
     return Error::success();
   }
   // A missing tool is no compile error.
-  if (Options.wantsGPUImage() && M->getTargetTriple().isNVPTX())
-    if (Error E = checkPTXCompiler(Options.Assembler, Options.CudaPath))
+  if ((Options.wantsGPUImage() || !Options.Ptxas.empty()) &&
+      M->getTargetTriple().isNVPTX())
+    if (Error E = checkPTXCompiler(Options.Assembler, Options.CudaPath,
+                                   Options.Ptxas))
       return E;
   return planAppImages();
 }
@@ -419,6 +427,13 @@ Error ReplayPlan::planAppImages() {
   return findKernelImages(Options.CompareWithApp, Kernel->KernelName,
                           Compiler->arch())
       .moveInto(*Images);
+}
+
+std::string ReplayPlan::irDigest() const {
+  return Options.IRFile.empty()
+             ? ""
+             : toHexString(
+                   digest128(StringRef(Bitcode->data(), Bitcode->size())));
 }
 
 std::unique_ptr<Module> ReplayPlan::cloneModule(LLVMContext &Context) const {

@@ -357,8 +357,26 @@ static std::optional<Occupancy> getOccupancy(const ReplayPlan &Plan,
                           Plan.block().count(), Plan.sharedMem());
 }
 
+/// A program that took the place of a stage.
+static json::Value describeTool(StringRef Program) {
+  if (Program.empty())
+    return nullptr;
+  Expected<ToolInfo> Tool = identifyTool(Program);
+  if (!Tool) {
+    consumeError(Tool.takeError());
+    return nullptr;
+  }
+  return json::Object{{"kind", getToolKindName(Tool->Kind)},
+                      {"program", json::fixUTF8(Tool->Path)},
+                      {"version", json::fixUTF8(Tool->Version)}};
+}
+
 json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
   json::Value Result = toJSON(R);
+  const ReplayOptions &Options = Plan.options();
+  json::Object &Tools = *Result.getAsObject()->getObject("toolchain");
+  Tools["opt_tool"] = describeTool(Options.OptTool);
+  Tools["llc_tool"] = describeTool(Options.LlcTool);
   std::optional<Occupancy> O = getOccupancy(Plan, R);
   (*Result.getAsObject())["occupancy"] =
       O ? toJSON(*O) : json::Value(nullptr);

@@ -17,6 +17,7 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/Mneme/Compile/PassGate.h"
 #include "llvm/Mneme/Compile/Resources.h"
@@ -76,6 +77,15 @@ struct CompileOptions {
   /// Where the CUDA toolkit is; empty: CUDA_HOME, CUDA_PATH, PATH,
   /// /usr/local/cuda.
   std::string CudaPath;
+  /// Programs of other versions (ExternalTools.h) that run the pipeline,
+  /// generate the GPU's code and assemble it. Empty: this LLVM; CudaPath's.
+  std::string OptTool, LlcTool, Ptxas;
+  /// The time that each of these may take; 0: any.
+  double ToolSeconds = 0;
+
+  bool hasTools() const {
+    return !OptTool.empty() || !LlcTool.empty() || !Ptxas.empty();
+  }
 };
 
 /// All that \p O has, as one text: equal texts, equal options.
@@ -123,6 +133,9 @@ public:
   /// Specializes \p M and runs the pipeline on it. An Error is what the
   /// compiler says about the code, or about the pipeline's result.
   Error optimize(Module &M, CompileResult &Result) const;
+  /// The same where another program may do it (CompileOptions::OptTool): what
+  /// that leaves is another Module.
+  Error optimize(std::unique_ptr<Module> &M, CompileResult &Result) const;
   /// The optimized module's assembly text. Leaves \p M as it is.
   Expected<std::string> emitAssembly(const Module &M) const;
   /// Machine code and resources of an optimized module. Leaves \p M as it is.
@@ -145,10 +158,13 @@ private:
   std::string Features;
   bool FuseFP = false;
   std::unique_ptr<TargetMachine> TM;
+  std::optional<OptTool> ExternalOpt;
 
   Error setUp(const Module &M);
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
+  void preprocess(Module &M) const;
+  ToolTarget getToolTarget() const;
   Expected<SmallVector<char, 0>> emit(const Module &M, bool Object) const;
 };
 
@@ -159,6 +175,8 @@ struct AssembleOptions {
   std::vector<std::string> Extra; ///< Behind our own options.
   PTXCompiler Compiler = PTXCompiler::Auto;
   std::string CudaPath;
+  std::string Ptxas;      ///< The program; empty: CudaPath's.
+  double ToolSeconds = 0; ///< It may take so long; 0: any time.
 };
 
 /// Assembles \p PTX.
@@ -172,7 +190,8 @@ Expected<SmallVector<char, 0>> assemblePTX(StringRef PTX,
 bool hasPTXCompilerLibrary();
 
 /// Says why \p Compiler cannot be had, if so.
-Error checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath);
+Error checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath,
+                       StringRef Ptxas = "");
 
 /// Finds ptxas: \p CudaPath, then CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda.
 Expected<std::string> findPtxas(StringRef CudaPath);

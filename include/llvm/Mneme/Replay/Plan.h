@@ -69,6 +69,8 @@ struct ReplayOptions {
   PTXCompiler Assembler = PTXCompiler::Auto;
   std::string IRFile; ///< Replay this IR instead of the recorded one.
   std::string CudaPath;
+  /// Programs of other versions (Compile/ExternalTools.h).
+  std::string OptTool, LlcTool, Ptxas;
   /// An ELF file whose machine code of the kernel is compared with the
   /// replay's; empty: none.
   std::string CompareWithApp;
@@ -158,19 +160,19 @@ public:
   /// Makes of a region's contents before the recorded launch those after it.
   Error applyChanges(size_t Region, MutableArrayRef<char> Contents) const;
 
-private:
-  std::optional<Snapshot> Prologue, Epilogue;
   /// The same memory before the launch, which is to change it to \p Changed,
   /// instead of what the recorded launch left. Ranges as a NewRecording's,
   /// sorted by address.
   RecordedState withOutcome(std::vector<MemoryRange> Changed) const;
 
+private:
+  std::shared_ptr<const Snapshot> Prologue, Epilogue;
   std::vector<RecordedRegion> Regions;
-};
-
   /// Instead of what the epilogue has; null: that.
   std::shared_ptr<const std::vector<MemoryRange>> Outcome;
   std::vector<SnapshotData> OutcomeRanges;
+};
+
 /// A part of one region that is compared under one rule.
 struct ComparePart {
   size_t Region;
@@ -196,13 +198,13 @@ public:
   Expected<std::unique_ptr<ReplayPlan>> vary(ReplayOptions Options,
                                              bool WillCompile = true) const;
 
-  const ReplayOptions &options() const { return Options; }
-  const RecordedKernel &kernel() const { return *Kernel; }
   /// The same plan with what the launch is to do to the memory
   /// (RecordedState::withOutcome()).
   std::unique_ptr<ReplayPlan>
   withOutcome(std::vector<MemoryRange> Changed) const;
 
+  const ReplayOptions &options() const { return Options; }
+  const RecordedKernel &kernel() const { return *Kernel; }
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
   /// Only described when the plan was made to run code (vary()).
@@ -221,6 +223,8 @@ public:
   /// its memory restored to do the same again? Decided by the IR, and true
   /// whenever in doubt. Takes as long as a small pipeline.
   bool canReadWhatItWrites() const;
+  /// In hexadecimal, of Options.IRFile's contents; empty for the recorded IR.
+  std::string irDigest() const;
   /// A fresh copy of the module to compile, best in a context of its own.
   std::unique_ptr<Module> cloneModule(LLVMContext &Context) const;
   /// Seconds that parsing the IR and reading the snapshots took.

@@ -1,0 +1,614 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Compile/ExternalTools.h"
+#include "Programs.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+#include <mutex>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// A program that says no more than its name within this time will not.
+static constexpr double AnswerSeconds = 30;
+
+/// The first LLVM whose -opt-bisect takes intervals.
+static constexpr unsigned FirstWithIntervals = 22;
+
+char ToolTimeout::ID;
+
+void ToolTimeout::log(raw_ostream &OS) const {
+  OS << formatv("'{0}' did not end within {1} s", Program, Seconds);
+}
+
+//===----------------------------------------------------------------------===//
+// What a program is
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct KindInfo {
+  ToolKind Kind;
+  StringLiteral Name, WithArticle, ConfigKey;
+};
+} // namespace
+
+static constexpr KindInfo Kinds[] = {
+    {ToolKind::Opt, "opt", "an opt", "opt_tool"},
+    {ToolKind::Clang, "clang", "a clang", "opt_tool"},
+    {ToolKind::Llc, "llc", "an llc", "llc_tool"},
+    {ToolKind::Ptxas, "ptxas", "a ptxas", "ptxas"},
+};
+
+static const KindInfo &getKindInfo(ToolKind K) {
+  return *find_if(Kinds, [&](const KindInfo &I) { return I.Kind == K; });
+}
+
+StringRef mneme::getToolKindName(ToolKind K) { return getKindInfo(K).Name; }
+
+StringRef mneme::getToolConfigKey(ToolKind K) {
+  return getKindInfo(K).ConfigKey;
+}
+
+namespace {
+/// What \p Program has to say for itself, and how that is to be understood.
+struct Signature {
+  StringLiteral Option;  ///< Asks for it.
+  StringLiteral Pattern; ///< The version is the first group, if there is one.
+  ToolKind Kind;
+};
+} // namespace
+
+// opt and llc say the same of their version: LLVM's.
+static constexpr Signature VersionSignatures[] = {
+    {"--version", "Ptx optimizing assembler", ToolKind::Ptxas},
+    {"--version", "clang version ([0-9][^ \n]*)", ToolKind::Clang},
+    {"--version", "LLVM version ([0-9][^ \n]*)", ToolKind::Opt},
+};
+static constexpr StringLiteral PtxasVersion = ", V([0-9.]+)";
+static constexpr Signature HelpSignatures[] = {
+    {"--help", "OVERVIEW: llvm system compiler", ToolKind::Llc},
+    {"--help", "OVERVIEW: llvm [^\n]*optimizer", ToolKind::Opt},
+};
+
+static std::optional<Signature> match(ArrayRef<Signature> Signatures,
+                                      StringRef Text,
+                                      SmallVectorImpl<StringRef> &Groups) {
+  for (const Signature &S : Signatures)
+    if (Regex(S.Pattern).match(Text, &Groups))
+      return S;
+  return std::nullopt;
+}
+
+/// An absolute path, links and all.
+static Expected<std::string> findProgram(StringRef Program) {
+  SmallString<128> Path(Program);
+  if (Program.find('/') == StringRef::npos) {
+    ErrorOr<std::string> Found = sys::findProgramByName(Program);
+    if (!Found)
+      return createStringError("no program '" + Program + "' in PATH");
+    Path = *Found;
+  }
+  if (std::error_code EC = sys::fs::make_absolute(Path))
+    return createFileError(Program, EC);
+  sys::fs::file_status Status;
+  if (std::error_code EC = sys::fs::status(Path, Status))
+    return createFileError(Program, EC);
+  if (!sys::fs::is_regular_file(Status) || !sys::fs::can_execute(Path))
+    return createStringError("'" + Program + "' is no program");
+  return std::string(Path);
+}
+
+static Expected<std::string> ask(StringRef Path, StringRef Option) {
+  std::string Log;
+  StringRef Args[] = {Path, Option};
+  if (Error E = runProgram(Args, Log, AnswerSeconds))
+    return std::move(E);
+  return std::move(Log);
+}
+
+static Expected<ToolInfo> askForInfo(StringRef Path) {
+  auto Refuse = [&] {
+    return createStringError(
+        "'" + Path + "' is neither an opt, a clang, an llc nor a ptxas");
+  };
+  Expected<std::string> Text = ask(Path, "--version");
+  if (!Text)
+    return Text.takeError();
+  SmallVector<StringRef, 2> Groups;
+  std::optional<Signature> Found = match(VersionSignatures, *Text, Groups);
+  if (!Found)
+    return Refuse();
+  ToolInfo Info;
+  Info.Path = Path.str();
+  Info.Kind = Found->Kind;
+  if (Info.Kind == ToolKind::Ptxas)
+    Regex(PtxasVersion).match(*Text, &Groups);
+  Info.Version = Groups.size() > 1 ? Groups[1].str() : "unknown";
+  StringRef(Info.Version).split('.').first.getAsInteger(10, Info.Major);
+  if (Info.Kind != ToolKind::Opt)
+    return std::move(Info);
+  Expected<std::string> Help = ask(Path, "--help");
+  if (!Help)
+    return Help.takeError();
+  Found = match(HelpSignatures, *Help, Groups);
+  if (!Found)
+    return Refuse();
+  Info.Kind = Found->Kind;
+  return std::move(Info);
+}
+
+namespace {
+/// What this process knows of programs, by their file as it was then.
+class KnownTools {
+public:
+  struct Entry {
+    ToolInfo Info;
+    std::string Identity;
+  };
+
+  Expected<Entry> get(StringRef Path) {
+    sys::fs::file_status S;
+    if (std::error_code EC = sys::fs::status(Path, S))
+      return createFileError(Path, EC);
+    Stamp Now{S.getUniqueID(), S.getSize(),
+              S.getLastModificationTime().time_since_epoch().count()};
+    std::lock_guard<std::mutex> Lock(M);
+    auto It = Known.find(Path.str());
+    if (It != Known.end() && It->second.first == Now)
+      return It->second.second;
+    Expected<ToolInfo> Info = askForInfo(Path);
+    if (!Info)
+      return Info.takeError();
+    Expected<std::unique_ptr<MemoryBuffer>> Bytes = readFile(Path);
+    if (!Bytes)
+      return Bytes.takeError();
+    Entry E{*Info, formatv("{0}\n{1}\n{2}", Path, Info->Version,
+                           toHexString(digest128((*Bytes)->getBuffer())))
+                       .str()};
+    Known.insert_or_assign(Path.str(), std::pair(Now, E));
+    return E;
+  }
+
+private:
+  struct Stamp {
+    sys::fs::UniqueID ID;
+    uint64_t Size;
+    int64_t Modified;
+    bool operator==(const Stamp &O) const {
+      return ID == O.ID && Size == O.Size && Modified == O.Modified;
+    }
+  };
+  std::mutex M;
+  std::map<std::string, std::pair<Stamp, Entry>> Known;
+};
+} // namespace
+
+static KnownTools &getKnownTools() {
+  static KnownTools Tools;
+  return Tools;
+}
+
+Expected<ToolInfo> mneme::identifyTool(StringRef Program) {
+  Expected<std::string> Path = findProgram(Program);
+  if (!Path)
+    return Path.takeError();
+  Expected<KnownTools::Entry> Found = getKnownTools().get(*Path);
+  if (!Found)
+    return Found.takeError();
+  return std::move(Found->Info);
+}
+
+Expected<ToolInfo> mneme::identifyTool(StringRef Program,
+                                       ArrayRef<ToolKind> Kinds,
+                                       StringRef Option) {
+  Expected<ToolInfo> Tool = identifyTool(Program);
+  if (!Tool)
+    return createStringError(Option + ": " + toString(Tool.takeError()));
+  if (is_contained(Kinds, Tool->Kind))
+    return Tool;
+  return createStringError(
+      formatv("{0}: '{1}' is {2}, of version {3}", Option, Program,
+              getKindInfo(Tool->Kind).WithArticle, Tool->Version)
+          .str());
+}
+
+/// The clang beside \p Tool, which is of the same version.
+static std::optional<ToolInfo> findClangBeside(const ToolInfo &Tool) {
+  SmallString<128> Real;
+  if (sys::fs::real_path(Tool.Path, Real))
+    return std::nullopt;
+  for (StringRef Folder : {sys::path::parent_path(Real),
+                           sys::path::parent_path(Tool.Path)})
+    for (const std::string &Name :
+         {std::string("clang"), "clang-" + utostr(Tool.Major)}) {
+      SmallString<128> Path(Folder);
+      sys::path::append(Path, Name);
+      if (!sys::fs::can_execute(Path))
+        continue;
+      Expected<ToolInfo> Clang = identifyTool(Path);
+      if (Clang && Clang->Kind == ToolKind::Clang &&
+          Clang->Version == Tool.Version)
+        return *Clang;
+      consumeError(Clang.takeError());
+    }
+  return std::nullopt;
+}
+
+std::string mneme::getToolIdentity(StringRef Program) {
+  Expected<std::string> Path = findProgram(Program);
+  if (!Path) {
+    consumeError(Path.takeError());
+    return Program.str();
+  }
+  Expected<KnownTools::Entry> Found = getKnownTools().get(*Path);
+  if (!Found) {
+    consumeError(Found.takeError());
+    return *Path;
+  }
+  if (Found->Info.Kind == ToolKind::Opt)
+    if (std::optional<ToolInfo> Clang = findClangBeside(Found->Info))
+      return Found->Identity + '\n' + getToolIdentity(Clang->Path);
+  return std::move(Found->Identity);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+/// LLVMs of several versions do not always understand each other.
+static Error explainVersions(const ToolInfo &Tool, Error E) {
+  if (Tool.Major == LLVM_VERSION_MAJOR || E.isA<ToolTimeout>())
+    return E;
+  return createStringError(toString(std::move(E)) + " ('" + Tool.Path +
+                           "' is of LLVM " + Tool.Version +
+                           ", the IR of LLVM " LLVM_VERSION_STRING ")");
+}
+
+//===----------------------------------------------------------------------===//
+// opt, and clang in its place
+//===----------------------------------------------------------------------===//
+
+/// The letter of "clang<O2>".
+static std::optional<char> getClangLevel(StringRef Passes) {
+  if (Passes.consume_front("clang<O") && Passes.consume_back(">") &&
+      Passes.size() == 1)
+    return Passes[0];
+  return std::nullopt;
+}
+
+Expected<OptTool> OptTool::create(StringRef Program, const Module &M,
+                                  StringRef Passes,
+                                  std::vector<std::string> Plugins,
+                                  ToolTarget Target) {
+  Expected<ToolInfo> Tool =
+      identifyTool(Program, {ToolKind::Opt, ToolKind::Clang}, "--opt-tool");
+  if (!Tool)
+    return Tool.takeError();
+  bool IsClangs = getClangLevel(Passes).has_value();
+  if (Tool->Kind == ToolKind::Clang && !IsClangs)
+    return createStringError(
+        formatv("--opt-tool: '{0}' is a clang, which runs clang<O0> to "
+                "clang<O3>, clang<Os> and clang<Oz>, but not '{1}'",
+                Program, Passes)
+            .str());
+  if (Tool->Kind == ToolKind::Opt && IsClangs) {
+    std::optional<ToolInfo> Clang = findClangBeside(*Tool);
+    if (!Clang)
+      return createStringError(
+          formatv("--opt-tool: '{0}' cannot run {1}, and no clang {2} lies "
+                  "beside it; name a clang, or pipelines of opt with --passes",
+                  Program, Passes, Tool->Version)
+              .str());
+    Tool = std::move(*Clang);
+  }
+  OptTool T;
+  T.Tool = std::move(*Tool);
+  T.Passes = Passes.str();
+  T.Plugins = std::move(Plugins);
+  T.Target = std::move(Target);
+  if (Error E = T.check(M))
+    return std::move(E);
+  return std::move(T);
+}
+
+/// Of LLVM's own options, as the program takes them.
+void OptTool::addOption(std::vector<std::string> &Args,
+                        const Twine &Option) const {
+  if (Tool.Kind == ToolKind::Clang)
+    Args.push_back("-mllvm");
+  Args.push_back(Option.str());
+}
+
+std::vector<std::string> OptTool::getOptArguments() const {
+  std::vector<std::string> Args = {
+      "-passes=" + Passes, "-mcpu=" + Target.CPU,
+      "-codegen-opt-level=" + utostr(Target.Level),
+      std::string("-fp-contract=") + (Target.FuseFP ? "fast" : "on")};
+  if (!Target.Features.empty())
+    Args.push_back("-mattr=" + Target.Features);
+  for (const std::string &Plugin : Plugins)
+    Args.push_back("-load-pass-plugin=" + Plugin);
+  return Args;
+}
+
+/// What clang's driver tells clang.
+std::vector<std::string> OptTool::getClangArguments(const Module &M) const {
+  char Level = *getClangLevel(Passes);
+  const Triple &TT = M.getTargetTriple();
+  std::vector<std::string> Args = {
+      "-cc1", "-triple", TT.str(), "-target-cpu", Target.CPU};
+  for (StringRef Feature : split(Target.Features, ','))
+    if (!Feature.empty())
+      Args.insert(Args.end(), {"-target-feature", Feature.str()});
+  Args.push_back(std::string("-O") + Level);
+  bool Above1 = Level != '0' && Level != '1';
+  if (Above1 && Level != 'z')
+    Args.push_back("-vectorize-loops");
+  if (Above1)
+    Args.push_back("-vectorize-slp");
+  Args.push_back(std::string("-ffp-contract=") +
+                 (Target.FuseFP ? "fast" : "on"));
+  for (const std::string &Plugin : Plugins)
+    Args.push_back("-fpass-plugin=" + Plugin);
+  Args.insert(Args.end(), {"-emit-llvm-bc", "-emit-llvm-uselists"});
+  if (TT.isNVPTX())
+    addOption(Args, "-enable-memcpyopt-without-libcalls");
+  Args.insert(Args.end(), {"-x", "ir"});
+  return Args;
+}
+
+std::vector<std::string> OptTool::getArguments(const Module &M) const {
+  std::vector<std::string> Args = {Tool.Path};
+  append_range(Args, Tool.Kind == ToolKind::Clang ? getClangArguments(M)
+                                                  : getOptArguments());
+  for (const LLVMOption &O : Target.LLVMOptions)
+    addOption(Args, toString(O));
+  return Args;
+}
+
+static SmallVector<StringRef, 32> getRefs(ArrayRef<std::string> Texts) {
+  return SmallVector<StringRef, 32>(Texts.begin(), Texts.end());
+}
+
+static Error writeModule(const Module &M, ScratchFile &File) {
+  if (Error E = ScratchFile::create("bc", File))
+    return E;
+  SmallVector<char, 0> Bytes = writeExactBitcode(M);
+  return writeScratch(File.Path, StringRef(Bytes.data(), Bytes.size()));
+}
+
+/// Runs nothing but the reader of IR and the parsers of options and pipelines.
+Error OptTool::check(const Module &M) const {
+  ScratchFile In;
+  if (Error E = writeModule(M, In))
+    return E;
+  std::vector<std::string> Args = getArguments(M);
+  if (Tool.Kind == ToolKind::Clang)
+    Args.insert(Args.end(), {"-disable-llvm-passes", "-o", "/dev/null"});
+  else
+    Args.insert(Args.end(), {"-print-pipeline-passes", "-disable-output"});
+  Args.push_back(In.Path.str().str());
+  std::string Log;
+  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
+    return explainVersions(Tool, std::move(E));
+  return Error::success();
+}
+
+/// opt makes all functions ones of -mcpu and -mattr, where they are nothing
+/// else, before it runs a pass.
+static void removeAttributesOfOpt(Module &M, const Module &Before,
+                                  const ToolTarget &Target) {
+  static constexpr StringLiteral CPU = "target-cpu",
+                                 Features = "target-features";
+  for (Function &F : M) {
+    const Function *Old = Before.getFunction(F.getName());
+    if (Old && !Old->hasFnAttribute(CPU))
+      F.removeFnAttr(CPU);
+    StringRef Value = F.getFnAttribute(Features).getValueAsString();
+    if (Target.Features.empty() || !Value.consume_back(Target.Features))
+      continue;
+    std::string Rest = Value.str();
+    F.removeFnAttr(Features);
+    if (StringRef(Rest).ends_with(","))
+      F.addFnAttr(Features, StringRef(Rest).drop_back());
+  }
+}
+
+Expected<SmallVector<char, 0>> OptTool::runOn(const Module &M,
+                                              StringRef Bisection,
+                                              std::string &Log) const {
+  ScratchFile In, Out;
+  if (Error E = writeModule(M, In))
+    return std::move(E);
+  if (Error E = ScratchFile::create("bc", Out))
+    return std::move(E);
+  std::vector<std::string> Args = getArguments(M);
+  if (!Bisection.empty())
+    addOption(Args, Bisection);
+  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
+  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
+    return explainVersions(Tool, std::move(E));
+  return readScratch(Out.Path);
+}
+
+static Expected<std::unique_ptr<Module>> readResult(const ToolInfo &Tool,
+                                                    ArrayRef<char> Bytes,
+                                                    const Module &M) {
+  Expected<std::unique_ptr<Module>> Result = parseBitcodeFile(
+      MemoryBufferRef(StringRef(Bytes.data(), Bytes.size()),
+                      M.getModuleIdentifier()),
+      M.getContext());
+  if (!Result)
+    return createStringError(
+        formatv("what '{0}' of LLVM {1} wrote cannot be read by LLVM {2}: {3}",
+                Tool.Path, Tool.Version, LLVM_VERSION_STRING,
+                toString(Result.takeError()))
+            .str());
+  std::string Broken;
+  raw_string_ostream OS(Broken);
+  if (verifyModule(**Result, &OS))
+    return createStringError(
+        formatv("'{0}' of LLVM {1} left invalid IR: {2}", Tool.Path,
+                Tool.Version, StringRef(Broken).rtrim())
+            .str());
+  if ((*Result)->getTargetTriple() != M.getTargetTriple())
+    return createStringError(
+        formatv("'{0}' of LLVM {1} left IR for '{2}'", Tool.Path, Tool.Version,
+                (*Result)->getTargetTriple().str())
+            .str());
+  return Result;
+}
+
+static constexpr StringLiteral BisectPrefix = "BISECT: ";
+
+Error OptTool::run(std::unique_ptr<Module> &M, const PassSet *Run,
+                   const PassSet *Skip) const {
+  std::string Bisection;
+  if (Run || Skip)
+    if (Error E = getBisection(*M, Run, Skip).moveInto(Bisection))
+      return E;
+  std::string Log;
+  Expected<SmallVector<char, 0>> Bytes = runOn(*M, Bisection, Log);
+  if (!Bytes)
+    return Bytes.takeError();
+  for (StringRef Line : split(Log, '\n'))
+    if (!Line.empty() && !Line.starts_with(BisectPrefix))
+      errs() << Line << '\n';
+  Expected<std::unique_ptr<Module>> Result = readResult(Tool, *Bytes, *M);
+  if (!Result)
+    return Result.takeError();
+  if (Tool.Kind == ToolKind::Opt)
+    removeAttributesOfOpt(**Result, *M, Target);
+  M = std::move(*Result);
+  return Error::success();
+}
+
+/// "BISECT: running pass (12) licm on loop %3 in function f".
+static std::optional<PassExecution> parseExecution(StringRef Line) {
+  static const Regex Pattern(
+      "^BISECT: (NOT )?running pass \\(([0-9]+)\\) (.*) on (.*)$");
+  SmallVector<StringRef, 5> Groups;
+  PassExecution E;
+  if (!Pattern.match(Line, &Groups) || Groups[2].getAsInteger(10, E.Number))
+    return std::nullopt;
+  E.Ran = Groups[1].empty();
+  E.Pass = Groups[3].str();
+  E.Unit = Groups[4].str();
+  return E;
+}
+
+Expected<PassListing> OptTool::list(const Module &M) const {
+  std::string Log;
+  Expected<SmallVector<char, 0>> Bytes = runOn(M, "-opt-bisect-limit=-1", Log);
+  if (!Bytes)
+    return Bytes.takeError();
+  PassListing Listing;
+  std::map<std::pair<std::string, std::string>, unsigned> Seen;
+  for (StringRef Line : split(Log, '\n')) {
+    std::optional<PassExecution> E = parseExecution(Line);
+    if (!E)
+      continue;
+    E->Occurrence = ++Seen[{E->Pass, E->Unit}];
+    if (M.getFunction(E->Unit))
+      E->Function = E->Unit;
+    Listing.Executions.push_back(std::move(*E));
+  }
+  Listing.NumIR = Listing.NumAll = Listing.Executions.size();
+  return std::move(Listing);
+}
+
+/// "-opt-bisect=1-40,57", or for an older LLVM a prefix.
+Expected<std::string> OptTool::getBisection(const Module &M,
+                                            const PassSet *Run,
+                                            const PassSet *Skip) const {
+  Expected<PassListing> Listing = list(M);
+  if (!Listing)
+    return Listing.takeError();
+  auto Means = [](const PassSet &S, const PassExecution &E) {
+    return S.contains(E.Number) || S.names(E);
+  };
+  SmallVector<std::pair<unsigned, unsigned>, 16> Ranges;
+  for (const PassExecution &E : Listing->Executions) {
+    if ((Run && !Means(*Run, E)) || (Skip && Means(*Skip, E)))
+      continue;
+    if (!Ranges.empty() && Ranges.back().second + 1 == E.Number)
+      Ranges.back().second = E.Number;
+    else
+      Ranges.push_back({E.Number, E.Number});
+  }
+  if (Ranges.empty())
+    return "-opt-bisect-limit=0";
+  if (Ranges.size() == 1 && Ranges[0].first == 1)
+    return "-opt-bisect-limit=" + utostr(Ranges[0].second);
+  if (Tool.Major < FirstWithIntervals)
+    return createStringError(
+        formatv("'{0}' of LLVM {1} can only run the first of its {2} pass "
+                "executions, as in 1-{2}",
+                Tool.Path, Tool.Version, Listing->Executions.size())
+            .str());
+  return "-opt-bisect=" +
+         join(map_range(Ranges,
+                        [](const auto &R) {
+                          return utostr(R.first) + "-" + utostr(R.second);
+                        }),
+              ",");
+}
+
+//===----------------------------------------------------------------------===//
+// llc
+//===----------------------------------------------------------------------===//
+
+Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
+                                                 const Module &M, bool Object,
+                                                 const ToolTarget &Target) {
+  Expected<ToolInfo> Tool = identifyTool(Program, {ToolKind::Llc}, "--llc-tool");
+  if (!Tool)
+    return Tool.takeError();
+  ScratchFile In, Out;
+  if (Error E = writeModule(M, In))
+    return std::move(E);
+  if (Error E = ScratchFile::create(Object ? "o" : "s", Out))
+    return std::move(E);
+  std::vector<std::string> Args = {
+      Tool->Path,
+      "-mcpu=" + Target.CPU,
+      "-O" + utostr(Target.Level),
+      std::string("-fp-contract=") + (Target.FuseFP ? "fast" : "on"),
+      std::string("-relocation-model=") +
+          (M.getTargetTriple().isNVPTX() ? "static" : "pic"),
+      std::string("-filetype=") + (Object ? "obj" : "asm"),
+      "-debugger-tune=gdb",
+      "-discard-value-names",
+      "-disable-verify"};
+  if (!Target.Features.empty())
+    Args.push_back("-mattr=" + Target.Features);
+  for (const LLVMOption &O : Target.LLVMOptions)
+    Args.push_back(toString(O));
+  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
+  std::string Log;
+  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
+    return explainVersions(*Tool, std::move(E));
+  if (!Log.empty())
+    errs() << Log;
+  return readScratch(Out.Path);
+}

@@ -1,0 +1,183 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Programs.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/ExternalTools.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+Error ScratchFile::create(StringRef Suffix, ScratchFile &F) {
+  if (std::error_code EC =
+          sys::fs::createTemporaryFile("mneme", Suffix, F.Path))
+    return createStringError(EC, "cannot create a temporary file");
+  F.Remover.setFile(F.Path);
+  return Error::success();
+}
+
+Error mneme::writeScratch(StringRef Path, StringRef Contents) {
+  std::error_code EC;
+  raw_fd_ostream OS(Path, EC);
+  if (EC)
+    return createFileError(Path, EC);
+  OS << Contents;
+  OS.close();
+  if (!OS.has_error())
+    return Error::success();
+  EC = OS.error();
+  OS.clear_error();
+  return createFileError(Path, EC);
+}
+
+Expected<SmallVector<char, 0>> mneme::readScratch(StringRef Path) {
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  if (!Buffer)
+    return Buffer.takeError();
+  return SmallVector<char, 0>((*Buffer)->getBufferStart(),
+                              (*Buffer)->getBufferEnd());
+}
+
+//===----------------------------------------------------------------------===//
+// Processes
+//===----------------------------------------------------------------------===//
+
+/// The exit code of a child that could not become the program.
+static constexpr int CannotExecute = 127;
+
+/// Starts \p Argv with \p In as standard input and \p Out as standard output
+/// and error.
+static Expected<pid_t> start(char *const *Argv, int In, int Out) {
+  pid_t Parent = ::getpid();
+  // Written by the child, which has our memory until it is the program.
+  volatile int Failure = 0;
+  // Unlike fork(), it does not get slower with the size of the process.
+  pid_t Child = ::vfork();
+  if (Child == 0) {
+    ::setpgid(0, 0);
+#ifdef __linux__
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    if (::getppid() != Parent || ::dup2(In, STDIN_FILENO) < 0 ||
+        ::dup2(Out, STDOUT_FILENO) < 0 || ::dup2(Out, STDERR_FILENO) < 0)
+      ::_exit(CannotExecute);
+    ::execv(Argv[0], Argv);
+    Failure = errno;
+    ::_exit(CannotExecute);
+  }
+  if (Child < 0)
+    return createStringError(errnoAsErrorCode(), "cannot create a process");
+  if (Failure == 0)
+    return Child;
+  int Status;
+  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+  return createStringError(std::error_code(Failure, std::generic_category()),
+                           "cannot run '" + Twine(Argv[0]) + "'");
+}
+
+/// \returns the status, or nothing when \p Child, killed now, did not end.
+static std::optional<int> waitFor(pid_t Child, double Seconds) {
+  int Status = 0;
+  auto Deadline = std::chrono::steady_clock::now() +
+                  std::chrono::duration<double>(Seconds);
+  std::chrono::microseconds Pause(20);
+  while (Seconds > 0) {
+    if (sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, WNOHANG) == Child)
+      return Status;
+    if (std::chrono::steady_clock::now() >= Deadline) {
+      ::kill(-Child, SIGKILL);
+      sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(Pause);
+    Pause = std::min(Pause * 2, std::chrono::microseconds(2000));
+  }
+  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+  return Status;
+}
+
+/// What a program that failed said, without the frames of LLVM's stack trace
+/// and what stands around them.
+static std::string getMessage(StringRef Log) {
+  std::string Text;
+  for (StringRef Line : split(Log.trim(), '\n')) {
+    bool IsFrame = Line.ltrim().starts_with("#") ||
+                   Line.starts_with("PLEASE submit a bug report") ||
+                   Line.starts_with("Stack dump without symbol names");
+    if (!IsFrame)
+      Text += (Line + "\n").str();
+  }
+  return StringRef(Text).trim().str();
+}
+
+Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
+                        double Seconds) {
+  ScratchFile Out;
+  if (Error E = ScratchFile::create("log", Out))
+    return E;
+  int In = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int LogFD = ::open(Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  std::error_code EC = errnoAsErrorCode();
+  scope_exit Close([&] {
+    ::close(In);
+    ::close(LogFD);
+  });
+  if (In < 0 || LogFD < 0)
+    return createFileError(Out.Path, EC);
+
+  std::vector<std::string> Texts(Args.begin(), Args.end());
+  std::vector<char *> Argv;
+  for (std::string &Text : Texts)
+    Argv.push_back(Text.data());
+  Argv.push_back(nullptr);
+  Expected<pid_t> Child = start(Argv.data(), In, LogFD);
+  if (!Child)
+    return Child.takeError();
+  std::optional<int> Status = waitFor(*Child, Seconds);
+  if (!Status)
+    return make_error<ToolTimeout>(Args[0], Seconds);
+
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Out.Path);
+  if (!Text)
+    return Text.takeError();
+  Log = (*Text)->getBuffer().str();
+  if (WIFEXITED(*Status) && WEXITSTATUS(*Status) == 0)
+    return Error::success();
+  std::string Said = getMessage(Log);
+  StringRef Name = sys::path::filename(Args[0]);
+  if (WIFSIGNALED(*Status))
+    return createStringError(
+        formatv("{0} died of signal {1} ({2}){3}{4}", Name, WTERMSIG(*Status),
+                ::strsignal(WTERMSIG(*Status)), Said.empty() ? "" : ": ", Said)
+            .str());
+  if (Said.empty())
+    Said = formatv("exit code {0}", WEXITSTATUS(*Status)).str();
+  return createStringError(formatv("{0} failed: {1}", Name, Said).str());
+}

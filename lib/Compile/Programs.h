@@ -1,0 +1,52 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Running other programs on files that go away.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_COMPILE_PROGRAMS_H
+#define LLVM_MNEME_LIB_COMPILE_PROGRAMS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileUtilities.h"
+#include <string>
+
+namespace llvm {
+namespace mneme {
+
+/// A temporary file that goes away with its scope.
+struct ScratchFile {
+  SmallString<128> Path;
+  FileRemover Remover;
+
+  static Error create(StringRef Suffix, ScratchFile &F);
+};
+
+Error writeScratch(StringRef Path, StringRef Contents);
+Expected<SmallVector<char, 0>> readScratch(StringRef Path);
+
+/// Runs \p Args, whose first is the program's file, with an empty standard
+/// input, in a process group of its own that does not outlive this process or
+/// the time limit.
+/// \param Log      what it prints.
+/// \param Seconds  it may take so long; 0: forever.
+/// \returns an Error with the program's own words when it fails, a ToolTimeout
+/// (ExternalTools.h) when it does not end.
+Error runProgram(ArrayRef<StringRef> Args, std::string &Log,
+                 double Seconds = 0);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_COMPILE_PROGRAMS_H
