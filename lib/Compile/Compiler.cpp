@@ -110,25 +110,15 @@ static unsigned getDefaultCodeGenLevel(StringRef Level) {
   return std::min(Number, 3u);
 }
 
-static Error checkPassSet(StringRef Option,
-                          const std::optional<std::string> &Text) {
-  if (!Text)
-    return Error::success();
-  Expected<PassSet> Set = PassSet::parse(*Text);
-  return Set ? Error::success()
-             : createStringError("invalid --" + Option + "=" + *Text + ": " +
-                                 toString(Set.takeError()));
-}
-
 /// What contradicts itself or the target.
 static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   if (!TT.isNVPTX() && !O.Ptxas.empty())
     return createStringError(
         formatv("--ptxas is for NVIDIA GPUs, not {0}", TT.getArchName()).str());
-  if (Error E = checkPassSet("run-passes", O.RunPasses))
-    return E;
-  if (Error E = checkPassSet("skip-passes", O.SkipPasses))
-    return E;
+  if ((O.RunPasses || O.SkipPasses) &&
+      (!O.OptTool.empty() || !O.LlcTool.empty()))
+    return createStringError("--run-passes and --skip-passes cannot be had "
+                             "with --opt-tool or --llc-tool");
   constexpr unsigned MaxRegisters = 255;
   if (!TT.isNVPTX() && (O.MaxRegisters || !O.PtxasOptions.empty()))
     return createStringError(
@@ -202,6 +192,9 @@ Expected<KernelCompiler> KernelCompiler::describe(const Module &M,
     return std::move(E);
 
   KernelCompiler C;
+  if (Error E = PassSelection::parse(Options.RunPasses, Options.SkipPasses)
+                    .moveInto(C.Selection))
+    return std::move(E);
   C.Arch = Options.Arch;
   if (C.Arch.empty() && TT.isAMDGCN())
     C.Arch = Options.TargetCPU;
@@ -289,6 +282,12 @@ ToolTarget KernelCompiler::getToolTarget() const {
           FuseFP, Options.LLVMOptions, Options.ToolSeconds};
 }
 
+/// What numbers mean, where there are any.
+static const PassListing &getNumbers(const CompileResult *Optimized) {
+  static const PassListing None;
+  return Optimized && Optimized->Numbers ? *Optimized->Numbers : None;
+}
+
 //===----------------------------------------------------------------------===//
 // Keys
 //===----------------------------------------------------------------------===//
@@ -355,10 +354,11 @@ std::string mneme::getKey(const CompileOptions &O) {
   return K.take();
 }
 
-std::string KernelCompiler::codegenKey() const {
+std::string KernelCompiler::codegenKey(const CompileResult *Optimized) const {
   KeyBuilder K;
   K.add(LLVM_VERSION_STRING).add(Options.Kernel).add(CPU).add(Features);
   K.add(uint64_t(FuseFP)).add(Options.LLVMOptions);
+  K.add(Selection.codeGenKey(getNumbers(Optimized)));
   if (!Options.LlcTool.empty())
     K.add(getToolKey(Options.LlcTool));
   return K.take() + assembleKey();
@@ -449,6 +449,17 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   LLVMOptionScope Scope;
   if (Error E = Scope.enter(Options.LLVMOptions))
     return E;
+  if (Selection.empty())
+    return runGated(M, Result, nullptr);
+  if (Error E = findNumbers(M).moveInto(Result.Numbers))
+    return E;
+  PassGate Gate({Selection, Result.Numbers});
+  return runGated(M, Result, &Gate);
+}
+
+/// optimize(), with LLVM's options set. \p Gate may be null: all run.
+Error KernelCompiler::runGated(Module &M, CompileResult &Result,
+                               PassGate *Gate) const {
   DiagnosticScope Diagnostics(M.getContext());
   Stopwatch Preprocess;
   preprocess(M);
@@ -457,7 +468,7 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   Stopwatch Optimize;
   Error E = [&] {
     FixpointsDoNotMatter Scope(M);
-    return runPipeline(M, *TM, Pipeline, Options.Plugins);
+    return runPipeline(M, *TM, Pipeline, Options.Plugins, Gate);
   }();
   Result.OptimizeTime = Optimize.seconds();
   if (E)
@@ -545,11 +556,26 @@ static void addOtherKernel(Module &M) {
   ReturnInst::Create(Context, BasicBlock::Create(Context, "", F));
 }
 
-Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
-                                                    bool Object) const {
+/// As far as options select what runs.
+Expected<SmallVector<char, 0>>
+KernelCompiler::emitSelected(const Module &M, bool Object,
+                             const CompileResult *Optimized) const {
   LLVMOptionScope Scope;
   if (Error E = Scope.enter(Options.LLVMOptions))
     return std::move(E);
+  if (Selection.needsNumbers() && !(Optimized && Optimized->Numbers))
+    return createStringError("the numbers of pass executions are unknown: "
+                             "optimize the module first");
+  const PassListing &Numbers = getNumbers(Optimized);
+  if (Selection.codeGenKey(Numbers).empty())
+    return emit(M, Object, nullptr);
+  PassGate Gate({Selection, std::make_shared<PassListing>(Numbers)});
+  return emit(M, Object, &Gate);
+}
+
+/// With LLVM's options set. \p Gate may be null: all run.
+Expected<SmallVector<char, 0>>
+KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate) const {
   LLVMContext Context;
   Context.setDiscardValueNames(true);
   std::unique_ptr<Module> Copy = copyModule(M, Context);
@@ -562,7 +588,10 @@ Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
   DiagnosticScope Diagnostics(Context);
   const Triple &TT = Copy->getTargetTriple();
   const TargetOptions &TO = TM->Options;
-  legacy::PassManager PM;
+  std::unique_ptr<legacy::PassManager> Manager =
+      Gate ? Gate->createPassManager(Context)
+           : std::make_unique<legacy::PassManager>();
+  legacy::PassManager &PM = *Manager;
   PM.add(createTargetTransformInfoWrapperPass(TM->getTargetIRAnalysis()));
   PM.add(
       new TargetLibraryInfoWrapperPass(TargetLibraryInfoImpl(TT, TO.VecLib)));
@@ -577,13 +606,18 @@ Expected<SmallVector<char, 0>> KernelCompiler::emit(const Module &M,
     return createStringError(
         formatv("{0} cannot emit this kind of file", TT.str()).str());
   PM.run(*Copy);
+  if (Gate)
+    Gate->finishCodeGen();
   if (Error E = Diagnostics.take())
     return std::move(E);
   return Out;
 }
 
-Expected<std::string> KernelCompiler::emitAssembly(const Module &M) const {
-  Expected<SmallVector<char, 0>> Text = emit(M, /*Object=*/false);
+Expected<std::string>
+KernelCompiler::emitAssembly(const Module &M,
+                             const CompileResult *Optimized) const {
+  Expected<SmallVector<char, 0>> Text =
+      emitSelected(M, /*Object=*/false, Optimized);
   if (!Text)
     return Text.takeError();
   return std::string(Text->begin(), Text->end());
@@ -594,7 +628,8 @@ Error KernelCompiler::emitImage(
     function_ref<bool(StringRef PTX)> IsKnown) const {
   Stopwatch Codegen;
   bool IsNVPTX = M.getTargetTriple().isNVPTX();
-  Expected<SmallVector<char, 0>> Emitted = emit(M, /*Object=*/!IsNVPTX);
+  Expected<SmallVector<char, 0>> Emitted =
+      emitSelected(M, /*Object=*/!IsNVPTX, &Result);
   if (!Emitted)
     return Emitted.takeError();
 

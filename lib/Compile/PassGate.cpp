@@ -9,8 +9,21 @@
 #include "llvm/Mneme/Compile/PassGate.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Analysis/LazyCallGraph.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
+#include "llvm/IR/PassInstrumentation.h"
+#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Pass.h"
+#include "llvm/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <chrono>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -84,6 +97,78 @@ json::Value mneme::toJSON(const PassListing &L) {
                       {"failure", L.Failure.empty()
                                       ? json::Value(nullptr)
                                       : json::Value(json::fixUTF8(L.Failure))}};
+}
+
+namespace {
+/// A table of which the columns are as wide as need be. Numbers stand right.
+class TextTable {
+public:
+  using Row = SmallVector<std::string, 8>;
+  explicit TextTable(Row Heads) { Rows.push_back(std::move(Heads)); }
+  void add(Row R) { Rows.push_back(std::move(R)); }
+  bool empty() const { return Rows.size() == 1; }
+
+  /// \p Right  has an 'r' for each column that stands right.
+  void print(raw_ostream &OS, StringRef Right) const {
+    SmallVector<size_t, 8> Widths(Rows[0].size(), 0);
+    for (const Row &R : Rows)
+      for (auto [Width, Cell] : zip(Widths, R))
+        Width = std::max(Width, Cell.size());
+    for (const Row &R : Rows) {
+      std::string Line;
+      for (auto [Cell, Width, Side] : zip(R, Widths, Right)) {
+        std::string Space(Width - Cell.size(), ' ');
+        Line += Side == 'r' ? Space + Cell : Cell + Space;
+        Line += "  ";
+      }
+      OS << StringRef(Line).rtrim() << '\n';
+    }
+  }
+
+private:
+  std::vector<Row> Rows;
+};
+} // namespace
+
+/// What an execution did, for people.
+static StringRef describeEffect(const PassExecution &E) {
+  if (!E.Ran)
+    return "skipped";
+  if (!E.Changed)
+    return "-";
+  return *E.Changed ? "yes" : "no";
+}
+
+static TextTable::Row makeRow(const PassExecution &E) {
+  // Of what was not looked at, nothing is known.
+  bool IsKnown = E.Ran && E.Changed;
+  return {E.Number ? utostr(E.Number) : "-",
+          E.Stage == PassStage::IR ? "" : "codegen",
+          E.Pass,
+          E.Unit.empty() ? "-" : E.Unit,
+          describeEffect(E).str(),
+          IsKnown ? formatv("{0}{1}", E.InstructionDelta > 0 ? "+" : "",
+                            E.InstructionDelta)
+                        .str()
+                  : "-",
+          IsKnown ? formatv("{0:F3}", E.Seconds * 1000).str() : "-"};
+}
+
+void mneme::printPasses(raw_ostream &OS, const PassListing &L) {
+  TextTable::Row Heads = {"number",       "",  "pass", "on", "changed",
+                          "instructions", "ms"};
+  TextTable Optional(Heads), Required(Heads);
+  for (const PassExecution &E : L.Executions)
+    (E.Required ? Required : Optional).add(makeRow(E));
+  constexpr StringLiteral Sides = "rllllrr";
+  if (!Optional.empty())
+    Optional.print(OS, Sides);
+  if (!Required.empty()) {
+    OS << "\nCannot be skipped:\n";
+    Required.print(OS, Sides);
+  }
+  if (!L.Failure.empty())
+    OS << "\nThe compilation failed: " << L.Failure << '\n';
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,4 +269,485 @@ bool PassSet::matches(const Name &N, const PassExecution &E) {
 
 bool PassSet::names(const PassExecution &E) const {
   return any_of(Names, [&](const Name &N) { return matches(N, E); });
+}
+
+//===----------------------------------------------------------------------===//
+// Selections
+//===----------------------------------------------------------------------===//
+
+char PassSetError::ID = 0;
+
+static Error parseOption(StringRef Option,
+                         const std::optional<std::string> &Text,
+                         std::optional<PassSet> &Out) {
+  if (!Text)
+    return Error::success();
+  Expected<PassSet> Set = PassSet::parse(*Text);
+  if (!Set)
+    return make_error<PassSetError>("invalid " + Option + "=" + *Text + ": " +
+                                    toString(Set.takeError()));
+  Out = std::move(*Set);
+  return Error::success();
+}
+
+Expected<PassSelection>
+PassSelection::parse(const std::optional<std::string> &Run,
+                     const std::optional<std::string> &Skip) {
+  PassSelection S;
+  if (Error E = parseOption("--run-passes", Run, S.Run))
+    return std::move(E);
+  if (Error E = parseOption("--skip-passes", Skip, S.Skip))
+    return std::move(E);
+  return std::move(S);
+}
+
+bool PassSelection::runs(unsigned Number) const {
+  return (!Run || Run->contains(Number)) && !(Skip && Skip->contains(Number));
+}
+
+bool PassSelection::needsCodeGen(const PassListing &Listing) const {
+  auto Needs = [&](const std::optional<PassSet> &Set) {
+    if (!Set)
+      return false;
+    return any_of(Set->Ranges,
+                  [&](const PassSet::Range &R) {
+                    return R.First > Listing.NumIR ||
+                           (R.Last > Listing.NumIR && R.Last != UINT_MAX);
+                  }) ||
+           any_of(Set->Names, [&](const PassSet::Name &N) {
+             return none_of(Listing.Executions, [&](const PassExecution &E) {
+               return !E.Required && PassSet::matches(N, E);
+             });
+           });
+  };
+  return Needs(Run) || Needs(Skip);
+}
+
+/// How it can be said where it went wrong.
+static std::string describeEnd(const PassListing &L) {
+  return L.Failure.empty() ? "" : " before the compilation failed";
+}
+
+Error PassSelection::check(const PassListing &Listing) const {
+  auto Check = [&](StringRef Option, const PassSet &Set) -> Error {
+    for (const PassSet::Range &R : Set.Ranges) {
+      unsigned Last = R.Last == UINT_MAX ? R.First : R.Last;
+      bool IsAll = R.First == 1 && R.Last == UINT_MAX;
+      if (Last > Listing.NumAll && !IsAll)
+        return make_error<PassSetError>(
+            formatv("{0}: there is no pass execution {1}, the last one{2} is "
+                    "{3}",
+                    Option, Last, describeEnd(Listing), Listing.NumAll)
+                .str());
+    }
+    for (const PassSet::Name &N : Set.Names) {
+      auto Means = [&](const PassExecution &E) {
+        return PassSet::matches(N, E);
+      };
+      auto It = find_if(Listing.Executions, [&](const PassExecution &E) {
+        return Means(E) && !E.Required;
+      });
+      if (It != Listing.Executions.end() || !Listing.Failure.empty())
+        continue;
+      bool Required = any_of(Listing.Executions, Means);
+      return make_error<PassSetError>(
+          formatv("{0}: '{1}' {2}", Option, N.Text,
+                  Required ? "always runs: it cannot be skipped"
+                           : "names no pass execution of this compilation")
+              .str());
+    }
+    return Error::success();
+  };
+  if (Run)
+    if (Error E = Check("--run-passes", *Run))
+      return E;
+  return Skip ? Check("--skip-passes", *Skip) : Error::success();
+}
+
+std::string PassSelection::codeGenKey(const PassListing &Listing) const {
+  std::string Names, Numbers;
+  for (const std::optional<PassSet> *Set : {&Run, &Skip}) {
+    Names += Set == &Run ? "run" : "skip";
+    if (*Set)
+      for (const PassSet::Name &N : (*Set)->Names)
+        Names += " " + N.Text;
+  }
+  if (Names == "runskip")
+    Names.clear();
+  // All that there are and, behind them, those that nobody knows.
+  for (unsigned N = Listing.NumIR + 1; N <= Listing.NumAll + 1; ++N)
+    Numbers += runs(N) ? '1' : '0';
+  if (StringRef(Numbers).drop_front().find_first_not_of(Numbers[0]) ==
+      StringRef::npos)
+    Numbers.resize(1);
+  if (Names.empty() && Numbers == "1")
+    return "";
+  return Names + " " + Numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// The gate
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral ModuleUnit = "[module]";
+
+namespace {
+/// Asks the code generator's passes, besides LLVM's own gate.
+class CodeGenGate : public OptPassGate {
+public:
+  /// \param IsAllowed  by LLVM's own gate.
+  using AskFn = std::function<bool(StringRef Pass, StringRef Description,
+                                   bool IsAllowed)>;
+  explicit CodeGenGate(AskFn Ask) : Ask(std::move(Ask)) {}
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(StringRef Pass, StringRef Description) const override {
+    OptPassGate &LLVMs = getGlobalPassGate();
+    return Ask(Pass, Description,
+               !LLVMs.isEnabled() || LLVMs.shouldRunPass(Pass, Description));
+  }
+
+private:
+  AskFn Ask;
+};
+
+class GatedPassManager : public legacy::PassManager {
+public:
+  explicit GatedPassManager(std::function<void(Pass &)> Note)
+      : Note(std::move(Note)) {}
+  void add(Pass *P) override {
+    Note(*P);
+    legacy::PassManager::add(P);
+  }
+
+private:
+  std::function<void(Pass &)> Note;
+};
+
+/// What an execution is about.
+struct Unit {
+  std::string Name, Function;
+};
+} // namespace
+
+/// Passes that run others. Nobody skips them, and they are not listed.
+static bool isManager(StringRef Class) {
+  return isSpecialPass(Class,
+                       {"PassManager", "PassAdaptor", "AnalysisManagerProxy",
+                        "DevirtSCCRepeatedPass", "ModuleInlinerWrapperPass"});
+}
+
+struct PassGate::Impl {
+  Options O;
+  PassListing Listing;
+  StringMap<unsigned> Numbers, Occurrences;
+  /// The last decisions that numbers made.
+  bool LastRun = true;
+
+  // The pipeline.
+  PassInstrumentationCallbacks *PIC = nullptr;
+  const Module *M = nullptr;
+  /// Of the loops that a loop pass manager has come to.
+  DenseMap<const Loop *, unsigned> Loops;
+  struct Running {
+    size_t Index;
+    uint64_t Instructions;
+    std::chrono::steady_clock::time_point Start;
+  };
+  std::vector<Running> Stack;
+  std::optional<size_t> Asked;
+  uint64_t Instructions = 0;
+  Digest128 Digest{};
+
+  // Code generation.
+  std::unique_ptr<CodeGenGate> Gate;
+  struct AddedPass {
+    std::string Name, Argument;
+    bool HasAsked = false;
+  };
+  std::vector<AddedPass> Added;
+
+  explicit Impl(Options Opts);
+
+  size_t begin(PassExecution E);
+  bool decide(const PassExecution &E);
+  void tell(size_t Index) {
+    if (O.Observe)
+      O.Observe(Index, Listing.Executions[Index]);
+  }
+
+  std::string getPassName(StringRef Class);
+  Unit describe(const Any &IR);
+  bool ask(StringRef Class, const Any &IR);
+  void skip();
+  void start(StringRef Class, const Any &IR);
+  void end(bool ClaimsNoChange);
+
+  bool askCodeGen(StringRef Pass, StringRef Description, bool IsAllowed);
+};
+
+/// What an execution is known by.
+static std::string getKey(const PassExecution &E) {
+  return formatv("{0} {1}", getPassStageName(E.Stage), E.spec()).str();
+}
+
+PassGate::Impl::Impl(Options Opts) : O(std::move(Opts)) {
+  if (!O.Numbers)
+    return;
+  for (const PassExecution &E : O.Numbers->Executions)
+    if (E.Number)
+      Numbers[getKey(E)] = E.Number;
+  Listing.NumIR = O.Numbers->NumIR;
+  Listing.NumAll = O.Numbers->NumAll;
+  LastRun = O.Selection.runs(1);
+}
+
+/// Writes down what begins; all of it but its occurrence is known.
+size_t PassGate::Impl::begin(PassExecution E) {
+  E.Occurrence = ++Occurrences[formatv("{0} {1}@{2}", getPassStageName(E.Stage),
+                                       E.Pass, E.Unit)
+                                   .str()];
+  if (!E.Required && O.Numbers) {
+    E.Number = Numbers.lookup(getKey(E));
+  } else if (!E.Required) {
+    E.Number = ++Listing.NumAll;
+    if (E.Stage == PassStage::IR)
+      Listing.NumIR = Listing.NumAll;
+  }
+  E.Ran = E.Required || decide(E);
+  Listing.Executions.push_back(std::move(E));
+  return Listing.Executions.size() - 1;
+}
+
+/// Names first; what has no number does as the last one that had one.
+bool PassGate::Impl::decide(const PassExecution &E) {
+  const PassSelection &S = O.Selection;
+  if (E.Number)
+    LastRun = S.runs(E.Number);
+  if (S.Skip && S.Skip->names(E))
+    return false;
+  if (S.Run && S.Run->names(E))
+    return !(S.Skip && E.Number && S.Skip->contains(E.Number));
+  return LastRun;
+}
+
+//===----------------------------------------------------------------------===//
+// The pipeline
+//===----------------------------------------------------------------------===//
+
+/// "require<globals-aa>" of RequireAnalysisPass<llvm::GlobalsAA, llvm::Module>.
+static std::string getAnalysisPassName(PassInstrumentationCallbacks &PIC,
+                                       StringRef Class) {
+  for (auto [Template, Verb] :
+       {std::pair("RequireAnalysisPass<", "require"),
+        std::pair("InvalidateAnalysisPass<", "invalidate")}) {
+    StringRef Argument = Class;
+    if (!Argument.consume_front(Template))
+      continue;
+    Argument = Argument.take_until([](char C) { return C == ',' || C == '>'; });
+    Argument.consume_front("llvm::");
+    StringRef Name = PIC.getPassNameForClassName(Argument);
+    return (Verb + Twine("<") + (Name.empty() ? Argument : Name) + ">").str();
+  }
+  return Class.str();
+}
+
+std::string PassGate::Impl::getPassName(StringRef Class) {
+  StringRef Name = PIC->getPassNameForClassName(Class);
+  return Name.empty() ? getAnalysisPassName(*PIC, Class) : Name.str();
+}
+
+/// Without the names of values, which a compilation may have dropped.
+Unit PassGate::Impl::describe(const Any &IR) {
+  if (const auto *F = any_cast<const Function *>(&IR))
+    return {(*F)->getName().str(), (*F)->getName().str()};
+  if (const auto *C = any_cast<const LazyCallGraph::SCC *>(&IR)) {
+    if ((*C)->size() != 1)
+      return {(*C)->getName(), ""};
+    std::string Name = (*C)->begin()->getFunction().getName().str();
+    return {Name, Name};
+  }
+  if (const auto *L = any_cast<const Loop *>(&IR)) {
+    std::string F = (*L)->getHeader()->getParent()->getName().str();
+    unsigned Number = Loops.try_emplace(*L, Loops.size() + 1).first->second;
+    return {formatv("loop {0} of {1}", Number, F).str(), F};
+  }
+  return {ModuleUnit.str(), ""};
+}
+
+bool PassGate::Impl::ask(StringRef Class, const Any &IR) {
+  if (isManager(Class))
+    return true;
+  PassExecution E;
+  E.Pass = getPassName(Class);
+  std::tie(E.Unit, E.Function) = [&] {
+    Unit U = describe(IR);
+    return std::pair(std::move(U.Name), std::move(U.Function));
+  }();
+  Asked = begin(std::move(E));
+  return Listing.Executions[*Asked].Ran;
+}
+
+void PassGate::Impl::skip() {
+  // Perhaps by somebody else.
+  Listing.Executions[*Asked].Ran = false;
+  tell(*Asked);
+  Asked.reset();
+}
+
+void PassGate::Impl::start(StringRef Class, const Any &IR) {
+  // The loops of one loop pass manager, in its order.
+  if (Class.contains("FunctionToLoopPassAdaptor"))
+    Loops.clear();
+  if (isManager(Class))
+    return;
+  if (!Asked) {
+    PassExecution E;
+    E.Pass = getPassName(Class);
+    Unit U = describe(IR);
+    E.Unit = std::move(U.Name);
+    E.Function = std::move(U.Function);
+    E.Required = true;
+    Asked = begin(std::move(E));
+  }
+  size_t Index = *Asked;
+  Asked.reset();
+  tell(Index);
+  Stack.push_back({Index, Instructions, std::chrono::steady_clock::now()});
+}
+
+static Digest128 hashModule(const Module &M) {
+  SmallVector<char, 0> Bytes = writeExactBitcode(M);
+  return digest128(StringRef(Bytes.data(), Bytes.size()));
+}
+
+void PassGate::Impl::end(bool ClaimsNoChange) {
+  std::chrono::duration<double> Time =
+      std::chrono::steady_clock::now() - Stack.back().Start;
+  PassExecution &E = Listing.Executions[Stack.back().Index];
+  uint64_t Before = Stack.back().Instructions;
+  if (O.Details) {
+    E.Seconds = Time.count();
+    Instructions = M->getInstructionCount();
+    E.InstructionDelta = Instructions - Before;
+    // What passes say of themselves is too much as a rule; not less.
+    E.Changed = false;
+    if (!ClaimsNoChange || E.InstructionDelta) {
+      Digest128 Now = hashModule(*M);
+      E.Changed = Now != Digest;
+      Digest = Now;
+    }
+  }
+  tell(Stack.back().Index);
+  Stack.pop_back();
+}
+
+//===----------------------------------------------------------------------===//
+// Code generation
+//===----------------------------------------------------------------------===//
+
+/// "function (f)", "module (id)", "SCC (f, g)", "loop": what LLVM's passes say.
+static Unit parseDescription(StringRef Text) {
+  if (Text.starts_with("module"))
+    return {ModuleUnit.str(), ""};
+  StringRef Name = Text;
+  if (Name.consume_front("function (") && Name.consume_back(")"))
+    return {Name.str(), Name.str()};
+  Name = Text;
+  if (Name.consume_front("SCC "))
+    return {Name.str(), ""};
+  return {Text.str(), ""};
+}
+
+bool PassGate::Impl::askCodeGen(StringRef Pass, StringRef Description,
+                                bool IsAllowed) {
+  PassExecution E;
+  E.Stage = PassStage::CodeGen;
+  E.Pass = Pass.str();
+  for (AddedPass &A : Added)
+    if (A.Name == Pass) {
+      A.HasAsked = true;
+      E.Pass = A.Argument;
+    }
+  Unit U = parseDescription(Description);
+  E.Unit = std::move(U.Name);
+  E.Function = std::move(U.Function);
+  size_t Index = begin(std::move(E));
+  Listing.Executions[Index].Ran &= IsAllowed;
+  tell(Index);
+  return Listing.Executions[Index].Ran;
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+PassGate::PassGate(Options O) : I(std::make_unique<Impl>(std::move(O))) {}
+PassGate::~PassGate() = default;
+
+const PassListing &PassGate::listing() const { return I->Listing; }
+
+void PassGate::instrument(PassInstrumentationCallbacks &PIC, const Module &M) {
+  Impl *Self = I.get();
+  Self->PIC = &PIC;
+  Self->M = &M;
+  if (Self->O.Details) {
+    Self->Instructions = M.getInstructionCount();
+    Self->Digest = hashModule(M);
+  }
+  PIC.registerShouldRunOptionalPassCallback(
+      [Self](StringRef Class, Any IR) { return Self->ask(Class, IR); });
+  PIC.registerBeforeSkippedPassCallback([Self](StringRef Class, Any) {
+    if (!isManager(Class))
+      Self->skip();
+  });
+  PIC.registerBeforeNonSkippedPassCallback(
+      [Self](StringRef Class, Any IR) { Self->start(Class, IR); });
+  auto End = [Self](StringRef Class, const PreservedAnalyses &PA) {
+    if (!isManager(Class))
+      Self->end(PA.areAllPreserved());
+  };
+  // In front of those that print.
+  PIC.registerAfterPassCallback(
+      [End](StringRef Class, Any, const PreservedAnalyses &PA) {
+        End(Class, PA);
+      },
+      /*ToFront=*/true);
+  PIC.registerAfterPassInvalidatedCallback(
+      [End](StringRef Class, const PreservedAnalyses &PA) { End(Class, PA); },
+      /*ToFront=*/true);
+}
+
+std::unique_ptr<legacy::PassManager>
+PassGate::createPassManager(LLVMContext &Context) {
+  Impl *Self = I.get();
+  // What appears before the first one that is known.
+  Self->LastRun = Self->O.Selection.runs(Self->Listing.NumIR + 1);
+  Self->Gate = std::make_unique<CodeGenGate>(
+      [Self](StringRef Pass, StringRef Description, bool IsAllowed) {
+        return Self->askCodeGen(Pass, Description, IsAllowed);
+      });
+  Context.setOptPassGate(*Self->Gate);
+  return std::make_unique<GatedPassManager>([Self](Pass &P) {
+    const PassInfo *Info =
+        PassRegistry::getPassRegistry()->getPassInfo(P.getPassID());
+    if (P.getAsImmutablePass() || (Info && Info->isAnalysis()))
+      return;
+    std::string Name = P.getPassName().str();
+    std::string Argument = Info ? Info->getPassArgument().str() : "";
+    Self->Added.push_back({Name, Argument.empty() ? Name : Argument});
+  });
+}
+
+void PassGate::finishCodeGen() {
+  if (!I->O.Details)
+    return;
+  for (const Impl::AddedPass &A : I->Added) {
+    if (A.HasAsked)
+      continue;
+    PassExecution E;
+    E.Stage = PassStage::CodeGen;
+    E.Pass = A.Argument;
+    E.Required = true;
+    I->tell(I->begin(std::move(E)));
+  }
 }

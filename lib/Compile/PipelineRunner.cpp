@@ -18,6 +18,7 @@
 #include "llvm/CodeGen/LibcallLoweringInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Mneme/Compile/PassGate.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
@@ -174,7 +175,7 @@ Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
 }
 
 Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
-                         ArrayRef<std::string> Plugins) {
+                         ArrayRef<std::string> Plugins, PassGate *Gate) {
   std::optional<OptimizationLevel> Clang = parseClangPipeline(Passes);
   MemCpyOptWithoutLibcalls Scope(Clang && M.getTargetTriple().isNVPTX());
   PipelineContext C(TM, getTuningOptions(Clang));
@@ -183,6 +184,8 @@ Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
 
   StandardInstrumentations SI(M.getContext(), /*DebugLogging=*/false);
   SI.registerCallbacks(C.PIC, &C.MAM);
+  if (Gate)
+    Gate->instrument(C.PIC, M);
 
   // opt registers these by hand before PassBuilder's defaults, which know
   // neither the triple nor the options of the target.

@@ -40,7 +40,7 @@ private:
 
   /// Notes a hash. \returns true when the rest is known.
   bool stopsAt(CodeStage Stage, std::string Hash);
-  std::string hashIR(const Module &M) const;
+  std::string hashIR(const Module &M, const CompileResult &Optimized) const;
   std::string hashAssembly(const Module &M, StringRef PTX) const;
   void hashImage(StringRef Bytes);
   Error emitForGPU(const Module &M, CompileResult &Compiled);
@@ -75,11 +75,14 @@ Expected<CompiledKernel> Compilation::run() {
   Error E = Plan.compiler().optimize(M, Compiled);
   Code.Times.Specialize += Compiled.PreprocessTime;
   Code.Times.Optimize = Compiled.OptimizeTime;
+  // What does not say what to compile says nothing about the code.
+  if (E.isA<PassSetError>())
+    return std::move(E);
   if (E)
     return fail(std::move(E));
   if (Error Failed = writeIR(*M))
     return std::move(Failed);
-  if (stopsAt(CodeStage::IR, hashIR(*M)))
+  if (stopsAt(CodeStage::IR, hashIR(*M, Compiled)))
     return std::move(Code);
 
   Report(ReplayStage::Codegen);
@@ -110,10 +113,11 @@ bool Compilation::stopsAt(CodeStage Stage, std::string Hash) {
   return true;
 }
 
-std::string Compilation::hashIR(const Module &M) const {
+std::string Compilation::hashIR(const Module &M,
+                                const CompileResult &Optimized) const {
   SmallVector<char, 0> Bytes = writeExactBitcode(M);
   raw_svector_ostream OS(Bytes);
-  OS << '\0' << Plan.compiler().codegenKey() << '\0'
+  OS << '\0' << Plan.compiler().codegenKey(&Optimized) << '\0'
      << static_cast<int>(Target) << wantsGPUImage();
   if (Target == CodeTarget::Host)
     OS << getHostStrategyName(Options.Host.Strategy)
@@ -187,7 +191,7 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
   }
   if (Options.OutputAsm.empty() || !Compiled.Assembly.empty())
     return Error::success();
-  return Plan.compiler().emitAssembly(M).moveInto(Compiled.Assembly);
+  return Plan.compiler().emitAssembly(M, &Compiled).moveInto(Compiled.Assembly);
 }
 
 Error Compilation::writeFiles(const CompileResult &Compiled) {
@@ -257,6 +261,13 @@ mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
     if (Error E = checkPTXCompiler(O.Assembler, O.CudaPath, O.Ptxas))
       return std::move(E);
   return Compilation(Variant, Target, Report, Known).run();
+}
+
+Expected<PassListing> mneme::listPasses(const ReplayPlan &Plan,
+                                        const PassListOptions &O) {
+  LLVMContext Context;
+  Context.setDiscardValueNames(true);
+  return Plan.compiler().listPasses(*Plan.cloneModule(Context), O);
 }
 
 //===----------------------------------------------------------------------===//

@@ -365,6 +365,8 @@ CompileOptions ReplayPlan::getCompileOptions() const {
   CO.Passes = Options.Passes;
   CO.RunPasses = Options.RunPasses;
   CO.SkipPasses = Options.SkipPasses;
+  // The compilation itself needs some of the time, too.
+  CO.NumberingLimit = Options.Timeout / 2;
   CO.OptLevel = Kernel->OptLevel.empty() ? "2" : Kernel->OptLevel;
   CO.CodeGenLevel = Options.CodeGenLevel;
   CO.Arch = Options.Arch;

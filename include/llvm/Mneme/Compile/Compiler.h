@@ -50,6 +50,10 @@ struct CompileOptions {
   /// Of the pass executions that can be skipped, only these run; all but these
   /// do (PassGate.h). Unset: all.
   std::optional<std::string> RunPasses, SkipPasses;
+  /// Seconds that a compilation in which all run may take to find out what
+  /// their numbers mean; 0: any. Where it crashes or takes longer, those until
+  /// then are known. Not part of the key.
+  double NumberingLimit = 0;
   /// The application's own -O: "0" to "3", "s", "z".
   std::string OptLevel = "2";
   /// 0 to 3, of LLVM's code generator and of ptxas; unset: what clang uses at
@@ -101,6 +105,17 @@ struct CompileResult {
   SmallVector<char, 0>
       Image; ///< cubin, or code object (without lld: the object).
   KernelResources Resources;
+  /// What the numbers in RunPasses and SkipPasses mean; null without these.
+  std::shared_ptr<const PassListing> Numbers;
+};
+
+/// How to list a compilation's pass executions.
+struct PassListOptions {
+  bool CodeGen = true; ///< The code generator's, too.
+  /// What changed, times, and what the code generator does not ask for.
+  bool Details = true;
+  bool Isolate = true; ///< In a process of its own, which may crash.
+  double Limit = 0;    ///< Seconds, for that process; 0: any.
 };
 
 /// Compiles modules of one target. Modules must be of the triple and
@@ -131,14 +146,24 @@ public:
   Error checkSpace(const PipelineSpace &Space) const;
 
   /// Specializes \p M and runs the pipeline on it. An Error is what the
-  /// compiler says about the code, or about the pipeline's result.
+  /// compiler says about the code, or about the pipeline's result, or a
+  /// PassSetError.
   Error optimize(Module &M, CompileResult &Result) const;
   /// The same where another program may do it (CompileOptions::OptTool): what
   /// that leaves is another Module.
   Error optimize(std::unique_ptr<Module> &M, CompileResult &Result) const;
+  /// The pass executions of optimize() and, if wanted, of the GPU's code
+  /// generator (no assembler, no linker). Leaves \p M as it is. A compilation
+  /// that fails has a list until there. Errors: a PassSetError.
+  Expected<PassListing> listPasses(const Module &M,
+                                   const PassListOptions &O = {}) const;
   /// The optimized module's assembly text. Leaves \p M as it is.
-  Expected<std::string> emitAssembly(const Module &M) const;
-  /// Machine code and resources of an optimized module. Leaves \p M as it is.
+  /// \param Optimized  what optimize() said of \p M; needed where RunPasses or
+  /// SkipPasses have numbers.
+  Expected<std::string>
+  emitAssembly(const Module &M, const CompileResult *Optimized = nullptr) const;
+  /// Machine code and resources of an optimized module, with the result of
+  /// optimize(). Leaves \p M as it is.
   /// \param IsKnown  NVPTX: is asked when there is PTX; if so, there will be no
   /// image.
   Error emitImage(const Module &M, CompileResult &Result,
@@ -147,7 +172,8 @@ public:
   /// Beside the optimized module, all that its PTX or object depends on; and
   /// beside PTX, all that the image depends on. Equal texts mean the same, for
   /// one version of LLVM and ptxas.
-  std::string codegenKey() const;
+  /// \param Optimized  as for emitAssembly().
+  std::string codegenKey(const CompileResult *Optimized = nullptr) const;
   std::string assembleKey() const;
 
 private:
@@ -157,6 +183,7 @@ private:
   unsigned CodeGenLevel = 2;
   std::string Features;
   bool FuseFP = false;
+  PassSelection Selection;
   std::unique_ptr<TargetMachine> TM;
   std::optional<OptTool> ExternalOpt;
 
@@ -165,7 +192,17 @@ private:
   void limitRegisters(Module &M) const;
   void preprocess(Module &M) const;
   ToolTarget getToolTarget() const;
-  Expected<SmallVector<char, 0>> emit(const Module &M, bool Object) const;
+  Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
+  Expected<std::shared_ptr<const PassListing>>
+  findNumbers(const Module &M, bool CodeGen = false) const;
+  PassListing collectPasses(const Module &M, PassGate::Options GO,
+                            const PassListOptions &O) const;
+  std::string compileForListing(const Module &M, PassGate &Gate,
+                                const PassListOptions &O) const;
+  Expected<SmallVector<char, 0>> emit(const Module &M, bool Object,
+                                      PassGate *Gate) const;
+  Expected<SmallVector<char, 0>> emitSelected(const Module &M, bool Object,
+                                              const CompileResult *R) const;
 };
 
 struct AssembleOptions {

@@ -23,12 +23,20 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace llvm {
+class LLVMContext;
+class Module;
+class PassInstrumentationCallbacks;
 class raw_ostream;
+namespace legacy {
+class PassManager;
+} // namespace legacy
 namespace mneme {
 
 enum class PassStage {
@@ -113,7 +121,71 @@ private:
   Error parseRange(StringRef Item);
   Error parseName(StringRef Item);
   static bool matches(const Name &N, const PassExecution &E);
-  friend class PassGate;
+  friend struct PassSelection;
+};
+
+/// What of a compilation is to run: of Run, if it is set, all but Skip.
+struct PassSelection {
+  std::optional<PassSet> Run, Skip;
+
+  /// Error: quotes option and item.
+  static Expected<PassSelection> parse(const std::optional<std::string> &Run,
+                                       const std::optional<std::string> &Skip);
+
+  bool empty() const { return !Run && !Skip; }
+  bool needsNumbers() const {
+    return (Run && Run->hasNumbers()) || (Skip && Skip->hasNumbers());
+  }
+  /// Does an execution with this number run, as far as numbers decide?
+  bool runs(unsigned Number) const;
+  /// Does it mean something that \p Listing, of the pipeline alone, does not
+  /// have?
+  bool needsCodeGen(const PassListing &Listing) const;
+  /// A PassSetError when it means something that is not in \p Listing.
+  Error check(const PassListing &Listing) const;
+  /// A text that is equal where the same of the code generator runs; empty when
+  /// all of it does.
+  std::string codeGenKey(const PassListing &Listing) const;
+};
+
+/// A set of executions that means something that is not there.
+class PassSetError : public ErrorInfo<PassSetError, StringError> {
+public:
+  static char ID;
+  explicit PassSetError(const Twine &Message)
+      : ErrorInfo(Message, inconvertibleErrorCode()) {}
+};
+
+/// Decides which executions of one compilation run, and writes them down.
+class PassGate {
+public:
+  struct Options {
+    PassSelection Selection;
+    /// What numbers mean; null: all run, and are numbered.
+    std::shared_ptr<const PassListing> Numbers;
+    /// Find out what changed and how long it took, and list what the code
+    /// generator does not ask for. Takes much longer than the compilation.
+    bool Details = false;
+    /// Is told of each execution when it begins, or is skipped, and again when
+    /// it has ended. Executions keep their index.
+    std::function<void(size_t Index, const PassExecution &E)> Observe;
+  };
+  explicit PassGate(Options O);
+  ~PassGate();
+
+  /// Watches a pipeline on \p M.
+  void instrument(PassInstrumentationCallbacks &PIC, const Module &M);
+  /// A pass manager for a code generator on a module of \p Context alone. The
+  /// gate outlives the context's compilations.
+  std::unique_ptr<legacy::PassManager> createPassManager(LLVMContext &Context);
+  /// Call when the code generator has run.
+  void finishCodeGen();
+
+  const PassListing &listing() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> I;
 };
 
 } // namespace mneme

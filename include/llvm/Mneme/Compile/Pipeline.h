@@ -23,6 +23,7 @@ namespace llvm {
 class Module;
 class TargetMachine;
 namespace mneme {
+class PassGate;
 
 /// The pipeline that clang itself runs at -O\p Level ("0" to "3", "s", "z"),
 /// spelled as a pipeline text: "clang<O2>". It differs from opt's default<O2>
@@ -32,10 +33,10 @@ std::string getClangPipeline(StringRef Level);
 
 /// Runs \p Passes: a text for `opt -passes=`, or "clang<O...>". \p Plugins are
 /// pass plugins (shared libraries) whose passes the text may name;
-/// mneme-specialize and mneme-fill are always known. The result is verified. Errors are LLVM's
-/// own messages.
+/// mneme-specialize and mneme-fill are always known. \p Gate, if any, decides
+/// what runs. The result is verified. Errors are LLVM's own messages.
 Error runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
-                  ArrayRef<std::string> Plugins = {});
+                  ArrayRef<std::string> Plugins = {}, PassGate *Gate = nullptr);
 
 /// Only parses \p Passes.
 Error checkPipeline(TargetMachine &TM, StringRef Passes,

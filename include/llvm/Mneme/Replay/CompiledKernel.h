@@ -73,6 +73,11 @@ Expected<CompiledKernel> compileVariant(const ReplayPlan &Variant,
                                         function_ref<void(ReplayStage)> Report,
                                         KnownCodeFn Known = nullptr);
 
+/// The pass executions of a plan's compilation (KernelCompiler::listPasses()):
+/// the pipeline's, and those of the code generator of the recorded GPU.
+Expected<PassListing> listPasses(const ReplayPlan &Plan,
+                                 const PassListOptions &O = {});
+
 /// The application's own machine code of the plan's kernel, from the ELF file
 /// \p App (fat binaries of CUDA). Launch it as recorded (getBaselineOptions()).
 Expected<CompiledKernel> readAppCode(const ReplayPlan &Plan, StringRef App);
