@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Version.h"
@@ -77,6 +78,15 @@ static cl::opt<std::string>
                cl::desc("Of the pass executions that can be skipped, run all "
                         "but these"),
                cl::value_desc("set"), cl::cat(Cat));
+enum class OutputFormat { JSON, Text };
+static cl::opt<OutputFormat> ListPasses(
+    "list-passes",
+    cl::desc("Print the pass executions of the compilation and exit"),
+    cl::ValueOptional,
+    cl::values(clEnumValN(OutputFormat::Text, "", ""),
+               clEnumValN(OutputFormat::Text, "text", "for people (default)"),
+               clEnumValN(OutputFormat::JSON, "json", "for programs")),
+    cl::cat(Cat));
 static cl::opt<unsigned>
     CodeGenOpt("codegen-opt",
                cl::desc("Level of the code generator and of ptxas, 0 to 3. "
@@ -233,7 +243,6 @@ static cl::opt<bool>
 static cl::opt<bool> NoVerify("no-verify",
                               cl::desc("Do not compare the memory afterwards"),
                               cl::cat(Cat));
-enum class OutputFormat { JSON, Text };
 static cl::opt<OutputFormat> Format(
     "format", cl::desc("How to print the report"), cl::init(OutputFormat::JSON),
     cl::values(clEnumValN(OutputFormat::JSON, "json", "for programs (default)"),
@@ -378,10 +387,32 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan() {
   return Plan;
 }
 
+static Expected<int> listPassExecutions(const ReplayPlan &Plan) {
+  PassListOptions O;
+  O.Isolate = Plan.options().Isolate;
+  O.Limit = Plan.options().Timeout;
+  Expected<PassListing> L = listPasses(Plan, O);
+  if (!L)
+    return L.takeError();
+  if (ListPasses == OutputFormat::Text)
+    printPasses(outs(), *L);
+  else
+    outs() << formatv("{0:2}\n", json::Value(json::Object{
+                                     {"kernel", Plan.kernel().KernelName},
+                                     {"static_hash", Plan.kernel().StaticHash},
+                                     {"record_id", Plan.instance().DynamicHash},
+                                     {"config", makeConfig(Plan.options())},
+                                     {"passes", Plan.compiler().pipeline()},
+                                     {"listing", toJSON(*L)}}));
+  return L->Failure.empty() ? 0 : 2;
+}
+
 static Expected<int> run() {
   Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan();
   if (!Plan)
     return Plan.takeError();
+  if (ListPasses.getNumOccurrences())
+    return listPassExecutions(**Plan);
   Expected<ReplayResult> Result = replay(**Plan);
   if (!Result)
     return Result.takeError();
