@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Modes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
@@ -28,7 +29,12 @@ using namespace llvm::mneme;
 
 static constexpr char ToolName[] = "llvm-mneme-replay";
 
-static cl::OptionCategory Cat("Replay options");
+cl::OptionCategory &mneme::getReplayCategory() {
+  static cl::OptionCategory Category("Replay options");
+  return Category;
+}
+
+static cl::OptionCategory &Cat = getReplayCategory();
 static ReplayFlags CommonFlags(Cat);
 
 //===----------------------------------------------------------------------===//
@@ -407,12 +413,15 @@ static Expected<int> listPassExecutions(const ReplayPlan &Plan) {
   return L->Failure.empty() ? 0 : 2;
 }
 
-static Expected<int> run() {
+static Expected<int> run(const char *Argv0) {
   Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan();
   if (!Plan)
     return Plan.takeError();
   if (ListPasses.getNumOccurrences())
     return listPassExecutions(**Plan);
+  if (std::optional<Expected<int>> Code = runReduceModes(
+          **Plan, Argv0, Format == OutputFormat::Text))
+    return std::move(*Code);
   Expected<ReplayResult> Result = replay(**Plan);
   if (!Result)
     return Result.takeError();
@@ -420,7 +429,7 @@ static Expected<int> run() {
     printReport(outs(), **Plan, *Result);
   else
     outs() << formatv("{0:2}\n", makeReport(**Plan, *Result));
-  return getExitCode(**Plan, *Result);
+  return translateExitCode(getExitCode(**Plan, *Result), Result->V);
 }
 
 int main(int argc, char **argv) {
@@ -437,9 +446,9 @@ int main(int argc, char **argv) {
     listDevices(outs());
     return 0;
   }
-  Expected<int> Status = run();
+  Expected<int> Status = run(argv[0]);
   if (Status)
     return *Status;
   WithColor::error(errs(), ToolName) << toString(Status.takeError()) << '\n';
-  return 1;
+  return getErrorExitCode();
 }

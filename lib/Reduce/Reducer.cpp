@@ -1,0 +1,553 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Reduce/Reducer.h"
+#include "Parts.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Reduce/Promises.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// A smaller kernel takes no longer: so many times as long as the whole
+/// comparison took is a hang. Seconds at least.
+static constexpr double SlowerThan = 10, MinTimeout = 5;
+
+/// Of llvm-reduce, what would change the kernel's signature, and what makes
+/// results depend on what is undefined.
+static constexpr StringLiteral SkippedPasses =
+    "arguments,arguments-to-return,instructions-to-return,operands-to-args,"
+    "operands-poison";
+
+static std::string inDir(StringRef Dir, StringRef Name) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, Name);
+  return std::string(Path);
+}
+
+Expected<std::string> mneme::findLLVMReduce(StringRef Wanted) {
+  if (!Wanted.empty()) {
+    if (ErrorOr<std::string> Path = sys::findProgramByName(Wanted))
+      return *Path;
+    return createStringError("cannot find --llvm-reduce=" + Wanted);
+  }
+  std::string Short = "llvm-reduce-" + std::to_string(LLVM_VERSION_MAJOR);
+  StringRef Tools(MNEME_LLVM_TOOLS_DIR);
+  ArrayRef<StringRef> Beside(Tools);
+  for (StringRef Name : {StringRef(Short), StringRef("llvm-reduce")})
+    for (ArrayRef<StringRef> Folders : {ArrayRef<StringRef>(), Beside})
+      if (ErrorOr<std::string> Path = sys::findProgramByName(Name, Folders))
+        return *Path;
+  return createStringError("cannot find " + Short +
+                           ", which reduces the IR: say where with "
+                           "--llvm-reduce");
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Reduction {
+public:
+  Reduction(const ReplayPlan &Plan, ReduceOptions Options)
+      : Start(Plan), O(std::move(Options)), Side(Plan.options()) {}
+  ~Reduction();
+
+  Expected<ReduceOutcome> run();
+
+private:
+  const ReplayPlan &Start;
+  ReduceOptions O;
+  /// What is reduced: the bad side as it is now, on the plan as it is now.
+  ReplayOptions Side;
+  std::unique_ptr<ReplayPlan> Plan;
+  std::string Reducer, Work;
+  ReduceOutcome Outcome;
+
+  Error prepareFolder();
+  Error confirm();
+  Error shrinkLaunch();
+  Error dropAllPromises();
+  Error shrinkMemory(StringRef Dir);
+  Error reduceIR();
+
+  Expected<bool> tryPlan(std::unique_ptr<ReplayPlan> Candidate);
+  Expected<bool> tryOptions(ReplayOptions Candidate);
+  Expected<bool> tryDimension(std::optional<uint32_t> (ReplayOptions::*Dims)[3],
+                              unsigned I, uint32_t Value);
+  Error shrinkDimension(std::optional<uint32_t> (ReplayOptions::*Dims)[3],
+                        unsigned I, uint32_t Now);
+  Expected<std::optional<std::vector<uint64_t>>> findTouched();
+  Expected<bool> tryMemory(StringRef Dir,
+                           std::optional<ArrayRef<uint64_t>> Touched);
+  void useLaunch(const ReplayOptions &Of);
+  Error writeScript(StringRef Path, StringRef Recording);
+  Expected<unsigned> countTests() const;
+  std::string workFile(StringRef Name) const { return inDir(Work, Name); }
+  void say(const Twine &Text) {
+    if (O.Say)
+      O.Say(Text.str());
+  }
+  void note(const Twine &Text) { Outcome.Notes.push_back(Text.str()); }
+};
+} // namespace
+
+Reduction::~Reduction() {
+  if (!Work.empty())
+    (void)sys::fs::remove_directories(Work);
+}
+
+Error Reduction::prepareFolder() {
+  if (sys::fs::exists(O.Output)) {
+    std::error_code EC;
+    sys::fs::directory_iterator It(O.Output, EC);
+    if (EC)
+      return createFileError(O.Output, EC);
+    if (It != sys::fs::directory_iterator())
+      return createFileError(O.Output,
+                             createStringError("the folder is not empty"));
+  } else if (std::error_code EC = sys::fs::create_directories(O.Output)) {
+    return createFileError(O.Output, EC);
+  }
+  SmallString<128> Absolute(O.Output);
+  if (std::error_code EC = sys::fs::make_absolute(Absolute))
+    return createFileError(O.Output, EC);
+  Work = inDir(Absolute, ".work");
+  if (std::error_code EC = sys::fs::create_directory(Work))
+    return createFileError(Work, EC);
+  return Error::success();
+}
+
+/// What both sides and the one without the culprit have in common.
+void Reduction::useLaunch(const ReplayOptions &Of) {
+  auto Use = [&](ReplayOptions &To) {
+    llvm::copy(Of.Grid, To.Grid);
+    llvm::copy(Of.Block, To.Block);
+    To.SharedMem = Of.SharedMem;
+    To.Timeout = Of.Timeout;
+    To.Device = Of.Device;
+    To.Tolerances = Of.Tolerances;
+    To.ElementTypes = Of.ElementTypes;
+  };
+  Use(O.Difference.Good);
+  if (O.Difference.Cured)
+    Use(*O.Difference.Cured);
+}
+
+/// Do the sides differ at all, and which cross-checks does the kernel pass as
+/// it was recorded?
+Error Reduction::confirm() {
+  auto Begin = std::chrono::steady_clock::now();
+  if (!O.Culprit.empty()) {
+    O.Difference.Cured = Start.options();
+    O.Difference.Cured->SkipPasses = O.Culprit;
+  }
+  while (true) {
+    if (Error E =
+            compareSides(Start, O.Difference).moveInto(Outcome.Difference))
+      return E;
+    const DifferentialResult &R = Outcome.Difference;
+    if (R.D == Difference::Present)
+      break;
+    if (!R.Failed)
+      return createStringError("nothing to reduce: " + R.Reason);
+    note("not checked: " + R.Reason +
+         ". So does the recorded kernel, which may read what it has not "
+         "written or depend on rounding (--tolerance)");
+    llvm::erase(O.Difference.Checks, *R.Failed);
+  }
+  say("the sides differ: " + Outcome.Difference.Reason);
+  if (O.Difference.By == "verify")
+    O.Difference.Expected = Outcome.Difference.Bad.V;
+  double Seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
+          .count();
+  Side.Device = Outcome.Difference.Good.Device;
+  double Limit = std::max(MinTimeout, SlowerThan * Seconds);
+  bool IsHang = Outcome.Difference.Bad.V == Verdict::Timeout;
+  if (!IsHang && (Side.Timeout <= 0 || Side.Timeout > Limit))
+    Side.Timeout = std::ceil(Limit);
+  useLaunch(Side);
+  if (Error E = Start.vary(Side).moveInto(Plan))
+    return E;
+  Outcome.Before = measureSize(*Plan);
+  return Error::success();
+}
+
+/// Takes \p Candidate when it is as interesting as the plan.
+Expected<bool> Reduction::tryPlan(std::unique_ptr<ReplayPlan> Candidate) {
+  Expected<DifferentialResult> R = compareSides(*Candidate, O.Difference);
+  if (!R)
+    return R.takeError();
+  if (R->D != Difference::Present)
+    return false;
+  Outcome.Difference = std::move(*R);
+  Side = Candidate->options();
+  Plan = std::move(Candidate);
+  return true;
+}
+
+Expected<bool> Reduction::tryOptions(ReplayOptions Candidate) {
+  Expected<std::unique_ptr<ReplayPlan>> New = Plan->vary(Candidate);
+  if (!New) {
+    // An impossible launch, say.
+    consumeError(New.takeError());
+    return false;
+  }
+  ReplayOptions Old = Side;
+  useLaunch(Candidate);
+  Expected<bool> Taken = tryPlan(std::move(*New));
+  if (!Taken || !*Taken)
+    useLaunch(Old);
+  return Taken;
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+Expected<bool>
+Reduction::tryDimension(std::optional<uint32_t> (ReplayOptions::*Dims)[3],
+                        unsigned I, uint32_t Value) {
+  ReplayOptions Candidate = Side;
+  (Candidate.*Dims)[I] = Value;
+  return tryOptions(std::move(Candidate));
+}
+
+/// One, or half as many as long as that is enough.
+Error Reduction::shrinkDimension(
+    std::optional<uint32_t> (ReplayOptions::*Dims)[3], unsigned I,
+    uint32_t Now) {
+  bool One = false;
+  if (Now == 1)
+    return Error::success();
+  if (Error E = tryDimension(Dims, I, 1).moveInto(One))
+    return E;
+  for (bool Half = !One; Half && Now > 2; Now = (Now + 1) / 2)
+    if (Error E = tryDimension(Dims, I, (Now + 1) / 2).moveInto(Half))
+      return E;
+  return Error::success();
+}
+
+Error Reduction::shrinkLaunch() {
+  for (unsigned I = 0; I != 3; ++I) {
+    const Dim3 &D = Plan->grid();
+    if (Error E = shrinkDimension(&ReplayOptions::Grid, I,
+                                  I == 0   ? D.X
+                                  : I == 1 ? D.Y
+                                           : D.Z))
+      return E;
+  }
+  for (unsigned I = 0; I != 3; ++I) {
+    const Dim3 &D = Plan->block();
+    if (Error E = shrinkDimension(&ReplayOptions::Block, I,
+                                  I == 0   ? D.X
+                                  : I == 1 ? D.Y
+                                           : D.Z))
+      return E;
+  }
+  const Dim3 &G = Plan->grid(), &B = Plan->block();
+  say(formatv("launch: {0}x{1}x{2} blocks of {3}x{4}x{5} threads", G.X, G.Y,
+              G.Z, B.X, B.Y, B.Z)
+          .str());
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The IR
+//===----------------------------------------------------------------------===//
+
+/// One kind after the other: each is gone, or is needed.
+Error Reduction::dropAllPromises() {
+  unsigned Kept = 0, Count = 0;
+  for (auto [Kind, Name] :
+       {std::pair(Promises::Attributes, StringRef("attributes")),
+        std::pair(Promises::Flags, StringRef("flags"))}) {
+    LLVMContext Context;
+    std::unique_ptr<Module> M = Plan->cloneModule(Context);
+    if (!dropPromises(*M, Kind))
+      continue;
+    ReplayOptions Candidate = Side;
+    Candidate.IRFile = workFile(("without-" + Name + ".bc").str());
+    Error E = writeFileAtomically(
+        Candidate.IRFile,
+        [&](raw_ostream &OS) {
+          WriteBitcodeToFile(*M, OS);
+          return Error::success();
+        },
+        /*Sync=*/false);
+    if (E)
+      return E;
+    Expected<bool> Taken = tryOptions(std::move(Candidate));
+    if (!Taken)
+      return Taken.takeError();
+    ++Count;
+    if (*Taken)
+      continue;
+    ++Kept;
+    note(Name +
+         (Kind == Promises::Flags
+              ? " of instructions (nsw, inbounds, ...) are needed: without any "
+                "the sides do not differ. Make sure that the kernel keeps what "
+                "they promise"
+              : " and metadata that promise something (noalias, !tbaa, ...) "
+                "are needed: without any the sides do not differ. Make sure "
+                "that the kernel keeps what they promise"));
+  }
+  if (Count)
+    say(formatv("promises: {0} of {1} kinds are needed", Kept, Count).str());
+  return Error::success();
+}
+
+static std::string quoteWord(StringRef Word) {
+  return quoteCommand({Word.str()});
+}
+
+/// Called with a file of IR; succeeds when that is interesting.
+Error Reduction::writeScript(StringRef Path, StringRef Recording) {
+  Expected<std::vector<std::string>> Command =
+      makeTestCommand(*Plan, O, O.Tool, Recording);
+  if (!Command)
+    return Command.takeError();
+  std::string Text =
+      formatv("#!/bin/sh\n"
+              "echo >> {0}\n"
+              "exec {1} --ir=\"$1\" > /dev/null 2>&1\n",
+              quoteWord(workFile("tests")), quoteCommand(*Command))
+          .str();
+  if (Error E = writeFileAtomically(Path, Text))
+    return E;
+  if (std::error_code EC = sys::fs::setPermissions(
+          Path, sys::fs::perms::all_read | sys::fs::perms::owner_write |
+                    sys::fs::perms::owner_exe))
+    return createFileError(Path, EC);
+  return Error::success();
+}
+
+Expected<unsigned> Reduction::countTests() const {
+  Expected<std::unique_ptr<MemoryBuffer>> Lines = readFile(workFile("tests"));
+  if (!Lines)
+    return Lines.takeError();
+  return (*Lines)->getBufferSize();
+}
+
+static std::string lastLine(StringRef File) {
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(File);
+  if (!Text) {
+    consumeError(Text.takeError());
+    return "";
+  }
+  return (*Text)->getBuffer().rtrim().rsplit('\n').second.str();
+}
+
+Error Reduction::reduceIR() {
+  std::string IR = workFile("kernel.bc"), Script = workFile("interesting.sh"),
+              Log = workFile("llvm-reduce.log");
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan->cloneModule(Context);
+  Error E = writeFileAtomically(
+      IR,
+      [&](raw_ostream &OS) {
+        WriteBitcodeToFile(*M, OS);
+        return Error::success();
+      },
+      /*Sync=*/false);
+  if (E)
+    return E;
+  if (Error E = writeScript(Script, workFile("recording")))
+    return E;
+
+  std::string Test = "--test=" + Script,
+              Skip = ("--skip-delta-passes=" + SkippedPasses).str(),
+              Jobs = "-j=" + std::to_string(O.Jobs);
+  StringRef Args[] = {Reducer,
+                      Test,
+                      Skip,
+                      Jobs,
+                      "--in-place",
+                      IR,
+                      "--write-tmp-files-as-bitcode"};
+  std::optional<StringRef> Redirects[] = {StringRef(), StringRef(Log),
+                                          StringRef(Log)};
+  say("llvm-reduce: " + Twine(Plan->kernel().KernelName));
+  std::string Message;
+  int Status = sys::ExecuteAndWait(Reducer, Args, std::nullopt, Redirects, 0, 0,
+                                   &Message);
+  if (Status != 0)
+    return createStringError(formatv("'{0}' failed with exit code {1}: {2}",
+                                     Reducer, Status,
+                                     Message.empty() ? lastLine(Log) : Message)
+                                 .str());
+  if (Error E = countTests().moveInto(Outcome.Tests))
+    return E;
+  ReplayOptions Candidate = Side;
+  Candidate.IRFile = IR;
+  Expected<bool> Taken = tryOptions(std::move(Candidate));
+  if (!Taken)
+    return Taken.takeError();
+  if (!*Taken)
+    return createStringError("what llvm-reduce left does not show the "
+                             "difference any more: it comes at random");
+  ReducedSize Size = measureSize(*Plan);
+  say(formatv("IR: {0} instructions in {1} functions after {2} tests",
+              Size.Instructions, Size.Functions, Outcome.Tests)
+          .str());
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The memory
+//===----------------------------------------------------------------------===//
+
+/// The pages that either side accesses. Unset: nobody can tell.
+Expected<std::optional<std::vector<uint64_t>>> Reduction::findTouched() {
+  std::vector<uint64_t> Touched;
+  auto Trace = [&](ReplayOptions One) -> Expected<bool> {
+    One.Device = "host";
+    One.IRFile = Side.IRFile;
+    One.Iterations = 1;
+    One.Warmup = 0;
+    Expected<std::unique_ptr<ReplayPlan>> Traced = Plan->vary(std::move(One));
+    if (!Traced)
+      return Traced.takeError();
+    Expected<CapturedReplay> R = captureReplay(**Traced, /*Trace=*/true);
+    if (!R)
+      return R.takeError();
+    llvm::append_range(Touched, R->Touched);
+    return !R->Result.failed();
+  };
+  Expected<bool> Ran = Trace(O.Difference.Good);
+  if (!Ran)
+    return Ran.takeError();
+  if (!*Ran)
+    return std::nullopt;
+  // That it crashes or hangs is tested then.
+  if (Error E = Trace(Side).moveInto(*Ran))
+    return std::move(E);
+  llvm::sort(Touched);
+  Touched.erase(llvm::unique(Touched), Touched.end());
+  return Touched;
+}
+
+/// Writes the recording to \p Dir and takes it when it is interesting.
+Expected<bool> Reduction::tryMemory(StringRef Dir,
+                                    std::optional<ArrayRef<uint64_t>> Touched) {
+  if (std::error_code EC = sys::fs::remove_directories(Dir))
+    return createFileError(Dir, EC);
+  Expected<RecordedKernel> Written =
+      writeReduced(*Plan, Dir, Outcome.Difference.Expectation, Touched);
+  if (!Written)
+    return Written.takeError();
+  // The recording has this launch and this IR.
+  ReplayOptions Candidate = Side;
+  Candidate.IRFile.clear();
+  Candidate.RecordId = Written->Instances.front().DynamicHash;
+  for (unsigned I = 0; I != 3; ++I)
+    Candidate.Grid[I] = Candidate.Block[I] = std::nullopt;
+  Candidate.SharedMem.reset();
+  ReplayOptions ForReading = Candidate;
+  ForReading.Tolerances.clear();
+  ForReading.ElementTypes.clear();
+  ForReading.Norm.reset();
+  Expected<std::unique_ptr<ReplayPlan>> Read =
+      ReplayPlan::create(Dir, std::move(ForReading));
+  if (!Read)
+    return Read.takeError();
+  renumberBuffers(Candidate, *Plan, **Read);
+  Expected<std::unique_ptr<ReplayPlan>> New = (*Read)->vary(Candidate);
+  if (!New)
+    return New.takeError();
+  ReplayOptions Old = Side;
+  useLaunch(Candidate);
+  Expected<bool> Taken = tryPlan(std::move(*New));
+  if (!Taken || !*Taken)
+    useLaunch(Old);
+  return Taken;
+}
+
+Error Reduction::shrinkMemory(StringRef Dir) {
+  Expected<std::optional<std::vector<uint64_t>>> Touched = findTouched();
+  if (!Touched)
+    return Touched.takeError();
+  bool Taken = false;
+  if (*Touched)
+    if (Error E = tryMemory(Dir, ArrayRef(**Touched)).moveInto(Taken))
+      return E;
+  if (!Taken) {
+    note("all recorded memory is kept: the pages that the kernel accesses " +
+         Twine(*Touched ? "on the host device are not enough"
+                        : "could not be told, since it does not run on the "
+                          "host device"));
+    if (Error E = tryMemory(Dir, std::nullopt).moveInto(Taken))
+      return E;
+  }
+  if (!Taken)
+    return createStringError("the difference does not show in a copy of the "
+                             "recording: it comes at random");
+  ReducedSize Size = measureSize(*Plan);
+  say(formatv("memory: {0} bytes in {1} buffers, {2} of them not zero",
+              Size.RegionBytes, Size.Regions, Size.StoredBytes)
+          .str());
+  return Error::success();
+}
+
+Expected<ReduceOutcome> Reduction::run() {
+  auto Begin = std::chrono::steady_clock::now();
+  if (Error E = checkCriterion(O.Difference.By))
+    return std::move(E);
+  if (Error E = findLLVMReduce(O.LLVMReduce).moveInto(Reducer))
+    return std::move(E);
+  if (Error E = prepareFolder())
+    return std::move(E);
+  std::string Recording = inDir(O.Output, "recording");
+  auto Steps = [&]() -> Error {
+    if (Error E = confirm())
+      return E;
+    if (Error E = shrinkLaunch())
+      return E;
+    if (Error E = dropAllPromises())
+      return E;
+    if (Error E = shrinkMemory(workFile("recording")))
+      return E;
+    if (Error E = reduceIR())
+      return E;
+    if (Error E = shrinkLaunch())
+      return E;
+    if (Error E = shrinkMemory(Recording))
+      return E;
+    Outcome.After = measureSize(*Plan);
+    Outcome.Seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
+            .count();
+    return writeReport(*Plan, O, Outcome);
+  };
+  if (Error E = Steps()) {
+    // What is there of it would be taken for a report.
+    (void)sys::fs::remove_directories(Recording);
+    return std::move(E);
+  }
+  return std::move(Outcome);
+}
+
+Expected<ReduceOutcome> mneme::reduce(const ReplayPlan &Plan,
+                                      ReduceOptions Options) {
+  return Reduction(Plan, std::move(Options)).run();
+}

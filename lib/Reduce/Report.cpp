@@ -1,0 +1,251 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Parts.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Version.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Of the recording, as scripts and people in the report's folder say it.
+static constexpr char Tool[] = "llvm-mneme-replay", Recording[] = "recording";
+
+namespace {
+class ReportWriter {
+public:
+  ReportWriter(const ReplayPlan &Plan, const ReduceOptions &O,
+               const ReduceOutcome &Outcome)
+      : Plan(Plan), O(O), Outcome(Outcome) {}
+
+  Error write();
+
+private:
+  const ReplayPlan &Plan;
+  const ReduceOptions &O;
+  const ReduceOutcome &Outcome;
+  std::string Good, Bad, Test; ///< Command lines.
+  ReplayResult GoodResult, BadResult;
+
+  std::string path(StringRef Name) const {
+    SmallString<128> Path(O.Output);
+    sys::path::append(Path, Name);
+    return std::string(Path);
+  }
+  Error makeCommands();
+  Error replaySide(StringRef Name, ReplayOptions Side, ReplayResult &R);
+  Error writeIR();
+  Error writeScript(StringRef Name, const Twine &Text);
+  std::string makeReadme() const;
+  void describeResults(raw_ostream &OS) const;
+  void describeVersions(raw_ostream &OS) const;
+  void describeSizes(raw_ostream &OS) const;
+};
+} // namespace
+
+Error ReportWriter::makeCommands() {
+  auto Make = [&](const ReplayOptions &Side) {
+    std::vector<std::string> Words = {Tool, Recording};
+    llvm::append_range(Words, makeArguments(Side));
+    return quoteCommand(Words);
+  };
+  Good = Make(O.Difference.Good);
+  Bad = Make(Plan.options());
+  Expected<std::vector<std::string>> Words =
+      makeTestCommand(Plan, O, Tool, Recording);
+  if (!Words)
+    return Words.takeError();
+  Test = quoteCommand(*Words);
+  return Error::success();
+}
+
+/// Writes NAME.json, what the tool reports, and NAME.ll, what the pipeline
+/// leaves.
+Error ReportWriter::replaySide(StringRef Name, ReplayOptions Side,
+                               ReplayResult &R) {
+  Side.IRFile.clear();
+  Side.OutputIR = path((Name + ".ll").str());
+  Expected<std::unique_ptr<ReplayPlan>> One = Plan.vary(std::move(Side));
+  if (!One)
+    return One.takeError();
+  if (Error E = runIsolatedReplay(**One).moveInto(R))
+    return E;
+  return writeFileAtomically(path((Name + ".json").str()),
+                             formatv("{0:2}\n", makeReport(**One, R)).str());
+}
+
+Error ReportWriter::writeIR() {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  return writeFileAtomically(path("reduced.ll"), [&](raw_ostream &OS) {
+    M->print(OS, /*AAW=*/nullptr);
+    return Error::success();
+  });
+}
+
+Error ReportWriter::writeScript(StringRef Name, const Twine &Text) {
+  std::string Path = path(Name);
+  if (Error E = writeFileAtomically(Path, ("#!/bin/sh\n" + Text).str()))
+    return E;
+  if (std::error_code EC = sys::fs::setPermissions(
+          Path, sys::fs::perms::all_read | sys::fs::perms::all_exe |
+                    sys::fs::perms::owner_write))
+    return createFileError(Path, EC);
+  return Error::success();
+}
+
+static void describeBuffers(raw_ostream &OS, const ReplayResult &R) {
+  for (const BufferReport &B : R.Buffers) {
+    if (B.Stats.Pass)
+      continue;
+    OS << formatv("- buffer {0}{1}: {2} of {3} elements ({4}) differ", B.Id,
+                  B.Name.empty() ? "" : " (" + B.Name + ")", B.Stats.Mismatches,
+                  B.Stats.Elements, getDTypeName(B.Rule.DType));
+    if (B.Stats.First)
+      OS << formatv(", first at {0}: expected `{1}`, is `{2}`", *B.Stats.First,
+                    B.Stats.Expected, B.Stats.Actual);
+    OS << '\n';
+  }
+}
+
+void ReportWriter::describeResults(raw_ostream &OS) const {
+  OS << "Expected, and what the good side does: "
+     << getVerdictName(GoodResult.V) << "\n\n    " << Good << "\n\n";
+  OS << "Actual, what the bad side does: " << getVerdictName(BadResult.V);
+  if (!BadResult.Error.empty())
+    OS << ": " << BadResult.Error;
+  OS << "\n\n    " << Bad << "\n\n";
+  describeBuffers(OS, BadResult);
+  if (O.Difference.By != "verify")
+    OS << "\nCompared by `" << O.Difference.By
+       << "`: " << Outcome.Difference.Reason << '\n';
+  if (!O.Culprit.empty())
+    OS << "\nWithout these pass executions the bad side is good: `" << O.Culprit
+       << "`\n";
+}
+
+void ReportWriter::describeSizes(raw_ostream &OS) const {
+  const ReducedSize &A = Outcome.Before, &B = Outcome.After;
+  auto Row = [&](StringRef What, const Twine &Before, const Twine &After) {
+    OS << "| " << What << " | " << Before << " | " << After << " |\n";
+  };
+  auto Dim = [](const Dim3 &D) {
+    return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
+  };
+  OS << "| | recorded | reduced |\n|---|---|---|\n";
+  Row("instructions of the kernel", Twine(A.KernelInstructions),
+      Twine(B.KernelInstructions));
+  Row("instructions in all", Twine(A.Instructions), Twine(B.Instructions));
+  Row("functions", Twine(A.Functions), Twine(B.Functions));
+  Row("blocks", Dim(A.Grid), Dim(B.Grid));
+  Row("threads of a block", Dim(A.Block), Dim(B.Block));
+  Row("buffers and variables", Twine(A.Regions), Twine(B.Regions));
+  Row("their bytes", Twine(A.RegionBytes), Twine(B.RegionBytes));
+  Row("bytes that are not zero", Twine(A.StoredBytes), Twine(B.StoredBytes));
+}
+
+void ReportWriter::describeVersions(raw_ostream &OS) const {
+  const RecordedKernel &K = Plan.kernel();
+  printVersion(OS);
+  OS << "recorded kernel: "
+     << (K.DemangledName.empty() ? K.KernelName : K.DemangledName) << " for "
+     << K.Triple << ", " << K.Arch << ", -O" << K.OptLevel << ", by "
+     << K.Toolchain << '\n';
+  OS << "replayed on: " << BadResult.Device;
+  if (BadResult.GPU)
+    OS << ", " << BadResult.GPU->Info.Name << ", driver "
+       << BadResult.GPU->Info.Driver;
+  OS << '\n';
+  if (!BadResult.Assembler.empty())
+    OS << "ptxas: " << BadResult.Assembler << '\n';
+  OS << "machine: " << sys::getProcessTriple() << ", " << sys::getHostCPUName()
+     << '\n';
+}
+
+std::string ReportWriter::makeReadme() const {
+  const RecordedKernel &K = Plan.kernel();
+  std::string Text;
+  raw_string_ostream OS(Text);
+  OS << "# " << (K.DemangledName.empty() ? K.KernelName : K.DemangledName)
+     << ": two compilations, two results\n\n";
+  OS << "A GPU kernel, reduced until nothing could be taken away without "
+        "losing "
+        "the difference.\n`sh reproduce.sh` shows it; it needs `"
+     << Tool
+     << "` in PATH,\nor its place in the environment variable "
+        "LLVM_MNEME_REPLAY.\n\n";
+  OS << "## Expected and actual\n\n";
+  describeResults(OS);
+  OS << "\n## Files\n\n"
+        "| file | contents |\n|---|---|\n"
+        "| `reduced.ll` | the kernel; the same as in `recording` |\n"
+        "| `good.ll`, `bad.ll` | what the two sides' pipelines make of it |\n"
+        "| `good.json`, `bad.json` | what the two commands above report |\n"
+        "| `recording` | launch, arguments and memory; what is expected of the "
+        "memory is what the good side leaves |\n"
+        "| `reproduce.sh` | runs both sides; succeeds when they differ |\n"
+        "| `interesting.sh` | the same for a file of IR: a test for "
+        "`llvm-reduce` and the like |\n\n";
+  OS << "## Size\n\n";
+  describeSizes(OS);
+  OS << "\n## Versions\n\n```\n";
+  describeVersions(OS);
+  OS << "```\n";
+  if (!Outcome.Notes.empty())
+    OS << "\n## Notes\n\n";
+  for (const std::string &Note : Outcome.Notes)
+    OS << "- " << Note << ".\n";
+  return Text;
+}
+
+Error ReportWriter::write() {
+  if (Error E = makeCommands())
+    return E;
+  if (Error E = replaySide("good", O.Difference.Good, GoodResult))
+    return E;
+  if (Error E = replaySide("bad", Plan.options(), BadResult))
+    return E;
+  if (Error E = writeIR())
+    return E;
+  const char *Find = "replay() { \"${LLVM_MNEME_REPLAY:-llvm-mneme-replay}\" "
+                     "\"$@\"; }\n";
+  auto Call = [](StringRef Command) {
+    return "replay" + Command.drop_front(strlen(Tool)).str();
+  };
+  if (Error E = writeScript(
+          "reproduce.sh",
+          "# Shows what the two sides do; succeeds when they differ.\n"
+          "cd \"$(dirname \"$0\")\" || exit\n" +
+              Twine(Find) + "echo '== the good side'\n" + Call(Good) +
+              " --format=text\necho '== the bad side'\n" + Call(Bad) +
+              " --format=text\necho '== both'\n" + Call(Test) + "\n"))
+    return E;
+  if (Error E = writeScript("interesting.sh",
+                            "# interesting.sh FILE: succeeds when the two "
+                            "sides differ about this "
+                            "IR.\n"
+                            "IR=$(realpath \"$1\") || exit\n"
+                            "cd \"$(dirname \"$0\")\" || exit\n" +
+                                Twine(Find) + Call(Test) + " --ir=\"$IR\"\n"))
+    return E;
+  return writeFileAtomically(path("README.md"), makeReadme());
+}
+
+Error mneme::writeReport(const ReplayPlan &Bad, const ReduceOptions &O,
+                         const ReduceOutcome &Outcome) {
+  return ReportWriter(Bad, O, Outcome).write();
+}

@@ -1,0 +1,307 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two sides compared, and what they differ about reduced.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Modes.h"
+#include "llvm/Mneme/Bisect/Judge.h"
+#include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Reduce/Reducer.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <thread>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+cl::opt<std::string> mneme::GoodSide(
+    "good",
+    cl::desc("The good side of --bisect and --reduce: options, a pipeline or "
+             "a file as of --config, on top of the command line. Default: no "
+             "pass that can be skipped runs"),
+    cl::value_desc("side"), cl::cat(getReplayCategory()));
+cl::opt<std::string> mneme::ThresholdText(
+    "threshold",
+    cl::desc("How much worse than the good side is bad, for all but verify "
+             "(default: 2%)"),
+    cl::value_desc("share"), cl::init("2%"), cl::cat(getReplayCategory()));
+
+static cl::opt<std::string>
+    DiffersFrom("differs-from",
+                cl::desc("Replay this side, too, and compare with what it does "
+                         "rather than with the recorded launch"),
+                cl::value_desc("side"), cl::cat(getReplayCategory()));
+static cl::opt<std::string>
+    DiffersBy("differs-by",
+              cl::desc("What --differs-from compares: verify (default), time, "
+                       "reg_usage or another metric"),
+              cl::value_desc("criterion"), cl::init("verify"),
+              cl::cat(getReplayCategory()));
+static cl::opt<std::string>
+    DiffersAs("differs-as",
+              cl::desc("The verdict that makes a difference. Default: "
+                       "Mismatch, Crash or Timeout"),
+              cl::value_desc("verdict"), cl::cat(getReplayCategory()));
+static cl::opt<std::string> Culprit(
+    "culprit",
+    cl::desc("Pass executions without which the bad side has to be good: a "
+             "text as for --skip-passes"),
+    cl::value_desc("set"), cl::cat(getReplayCategory()));
+static cl::opt<std::string> CrossChecks(
+    "cross-checks",
+    cl::desc("How else the good side has to give the same: fill0, fill255, "
+             "no-passes, O1, finish (default: all), or none"),
+    cl::value_desc("list"), cl::cat(getReplayCategory()));
+
+static cl::opt<std::string>
+    Reduce("reduce",
+           cl::desc("Reduce the kernel as long as the good side and this one "
+                    "differ by this: verify, time, reg_usage, ..."),
+           cl::value_desc("criterion"), cl::cat(getReplayCategory()));
+cl::opt<std::string> mneme::OutputFolder("output",
+                                         cl::desc("Folder for a report"),
+                                         cl::value_desc("dir"),
+                                         cl::cat(getReplayCategory()));
+static cl::opt<std::string>
+    LLVMReduce("llvm-reduce",
+               cl::desc("The llvm-reduce of --reduce. Default: that of this "
+                        "LLVM"),
+               cl::value_desc("file"), cl::cat(getReplayCategory()));
+static cl::opt<unsigned>
+    ReduceJobs("reduce-jobs",
+               cl::desc("Tests of --reduce at once. Default: as many as there "
+                        "are cores, one for a GPU and for times"),
+               cl::value_desc("n"), cl::cat(getReplayCategory()));
+
+namespace {
+enum class ExitCodes { Default, Interesting, Bisect };
+} // namespace
+static cl::opt<ExitCodes> ExitCode(
+    "exit-code", cl::desc("What exit codes mean"), cl::init(ExitCodes::Default),
+    cl::values(
+        clEnumValN(ExitCodes::Default, "default",
+                   "0 good, 2 bad, 3 cannot be told, 1 error (default)"),
+        clEnumValN(ExitCodes::Interesting, "interesting",
+                   "for llvm-reduce: 0 bad, 1 anything else"),
+        clEnumValN(ExitCodes::Bisect, "bisect",
+                   "for git bisect run: 0 good, 1 bad, 125 cannot be told")),
+    cl::cat(getReplayCategory()));
+
+//===----------------------------------------------------------------------===//
+// Exit codes
+//===----------------------------------------------------------------------===//
+
+static int makeExitCode(Difference D) {
+  switch (ExitCode) {
+  case ExitCodes::Default:
+    return D == Difference::None ? 0 : D == Difference::Present ? 2 : 3;
+  case ExitCodes::Interesting:
+    return D == Difference::Present ? 0 : 1;
+  case ExitCodes::Bisect:
+    return D == Difference::None ? 0 : D == Difference::Present ? 1 : 125;
+  }
+  llvm_unreachable("unknown meaning of exit codes");
+}
+
+int mneme::translateExitCode(int Code, Verdict V) {
+  if (ExitCode == ExitCodes::Default)
+    return Code;
+  bool CannotTell = V == Verdict::CompileError || V == Verdict::Unsupported;
+  return makeExitCode(Code == 0    ? Difference::None
+                      : CannotTell ? Difference::Untestable
+                                   : Difference::Present);
+}
+
+int mneme::getErrorExitCode() {
+  return ExitCode == ExitCodes::Bisect ? 125 : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Sides
+//===----------------------------------------------------------------------===//
+
+Expected<double> mneme::readThreshold() {
+  StringRef Text = ThresholdText;
+  bool Percent = Text.consume_back("%");
+  double Value;
+  if (Text.trim().getAsDouble(Value) || !(Value >= 0))
+    return createStringError("invalid --threshold=" + ThresholdText +
+                             ": must be a share like 2% or 0.02");
+  return Percent ? Value / 100 : Value;
+}
+
+Expected<ReplayOptions> mneme::makeGoodSide(const ReplayOptions &Base,
+                                            StringRef Text) {
+  json::Object Config{{"run_passes", "none"}};
+  if (!Text.empty())
+    if (Error E = parseSide(Text).moveInto(Config))
+      return std::move(E);
+  ReplayOptions Good = Base;
+  if (Error E = applyConfig(Config, Good))
+    return std::move(E);
+  return Good;
+}
+
+static Error readVerdict(std::optional<Verdict> &Out) {
+  if (DiffersAs.empty())
+    return Error::success();
+  Out = parseVerdict(DiffersAs);
+  if (Out)
+    return Error::success();
+  return createStringError("unknown verdict in --differs-as=" + DiffersAs);
+}
+
+static Expected<DifferentialOptions>
+readDifference(const ReplayPlan &Plan, StringRef Side, StringRef By) {
+  DifferentialOptions D;
+  if (!Plan.options().Execute || !Plan.options().Verify)
+    return createStringError("two sides are compared by what they do, which "
+                             "--no-execute and --no-verify rule out");
+  if (Error E = readThreshold().moveInto(D.Threshold))
+    return std::move(E);
+  Expected<Criterion> What = Criterion::parse(By, D.Threshold);
+  if (!What)
+    return What.takeError();
+  if (!What->isVerify())
+    D.By = What->Metric;
+  if (Error E = makeGoodSide(Plan.options(), Side).moveInto(D.Good))
+    return std::move(E);
+  if (!Culprit.empty()) {
+    D.Cured = Plan.options();
+    D.Cured->SkipPasses = Culprit;
+  }
+  if (Error E = readVerdict(D.Expected))
+    return std::move(E);
+  if (CrossChecks.getNumOccurrences())
+    if (Error E = parseCrossChecks(CrossChecks).moveInto(D.Checks))
+      return std::move(E);
+  return D;
+}
+
+//===----------------------------------------------------------------------===//
+// --differs-from
+//===----------------------------------------------------------------------===//
+
+static json::Value toJSON(const DifferentialResult &R) {
+  json::Object O{{"difference", getDifferenceName(R.D)},
+                 {"reason", R.Reason},
+                 {"good", R.GoodValue},
+                 {"bad", R.BadValue},
+                 {"ratio", nullptr}};
+  if (R.Ratio)
+    O["ratio"] = json::Array{R.Ratio->Value, R.Ratio->Low, R.Ratio->High};
+  return O;
+}
+
+static Expected<int> runDifference(const ReplayPlan &Plan, bool Text) {
+  Expected<DifferentialOptions> D =
+      readDifference(Plan, DiffersFrom, DiffersBy);
+  if (!D)
+    return D.takeError();
+  Expected<DifferentialResult> R = compareSides(Plan, *D);
+  if (!R)
+    return R.takeError();
+  if (Text)
+    outs() << "difference      " << getDifferenceName(R->D)
+           << "\nreason          " << R->Reason << '\n';
+  else
+    outs() << formatv("{0:2}\n", toJSON(*R));
+  return makeExitCode(R->D);
+}
+
+//===----------------------------------------------------------------------===//
+// --reduce
+//===----------------------------------------------------------------------===//
+
+static json::Value toJSON(const ReducedSize &S) {
+  auto Dim = [](const Dim3 &D) { return json::Array{D.X, D.Y, D.Z}; };
+  return json::Object{{"kernel_instructions", S.KernelInstructions},
+                      {"instructions", S.Instructions},
+                      {"functions", S.Functions},
+                      {"grid", Dim(S.Grid)},
+                      {"block", Dim(S.Block)},
+                      {"buffers", S.Regions},
+                      {"buffer_bytes", S.RegionBytes},
+                      {"stored_bytes", S.StoredBytes}};
+}
+
+static void printOutcome(const ReduceOutcome &Outcome, bool Text) {
+  const ReducedSize &A = Outcome.Before, &B = Outcome.After;
+  if (!Text) {
+    json::Array Notes;
+    for (const std::string &Note : Outcome.Notes)
+      Notes.push_back(Note);
+    outs() << formatv("{0:2}\n", json::Value(json::Object{
+                                     {"output", OutputFolder.getValue()},
+                                     {"difference", toJSON(Outcome.Difference)},
+                                     {"before", toJSON(A)},
+                                     {"after", toJSON(B)},
+                                     {"tests", Outcome.Tests},
+                                     {"seconds", Outcome.Seconds},
+                                     {"notes", std::move(Notes)}}));
+    return;
+  }
+  outs() << "report          " << OutputFolder << "\ndifference      "
+         << Outcome.Difference.Reason
+         << formatv("\ninstructions    {0} -> {1} in the kernel, {2} -> {3} in "
+                    "all\nthreads         {4} -> {5}\nmemory          {6} -> "
+                    "{7} bytes, {8} -> {9} not zero\ntests           {10} in "
+                    "{11:f1} s\n",
+                    A.KernelInstructions, B.KernelInstructions, A.Instructions,
+                    B.Instructions, A.Grid.count() * A.Block.count(),
+                    B.Grid.count() * B.Block.count(), A.RegionBytes,
+                    B.RegionBytes, A.StoredBytes, B.StoredBytes, Outcome.Tests,
+                    Outcome.Seconds);
+  for (const std::string &Note : Outcome.Notes)
+    outs() << "note            " << Note << '\n';
+}
+
+static Expected<int> runReduction(const ReplayPlan &Plan, const char *Argv0,
+                                  bool Text) {
+  if (OutputFolder.empty())
+    return createStringError("--reduce needs a folder for its report: "
+                             "--output");
+  ReduceOptions O;
+  Expected<DifferentialOptions> D = readDifference(Plan, GoodSide, Reduce);
+  if (!D)
+    return D.takeError();
+  O.Difference = std::move(*D);
+  O.Output = OutputFolder;
+  O.LLVMReduce = LLVMReduce;
+  O.Culprit = Culprit;
+  O.Tool = sys::fs::getMainExecutable(
+      Argv0, reinterpret_cast<void *>(&mneme::runReduceModes));
+  // Who measures wants to be alone.
+  bool Alone = Plan.options().Device != "host" || Reduce == "time";
+  O.Jobs = ReduceJobs ? ReduceJobs.getValue()
+           : Alone    ? 1
+                      : std::max(std::thread::hardware_concurrency(), 1u);
+  O.Say = [](StringRef Line) { errs() << "reduce: " << Line << '\n'; };
+  Expected<ReduceOutcome> Outcome = reduce(Plan, std::move(O));
+  if (!Outcome)
+    return Outcome.takeError();
+  printOutcome(*Outcome, Text);
+  return 0;
+}
+
+std::optional<Expected<int>>
+mneme::runReduceModes(const ReplayPlan &Plan, const char *Argv0, bool Text) {
+  bool Reduces = Reduce.getNumOccurrences() != 0;
+  bool Compares = DiffersFrom.getNumOccurrences() != 0;
+  if (Reduces && Compares)
+    return createStringError("--reduce and --differs-from rule each other out");
+  if (Reduces)
+    return runReduction(Plan, Argv0, Text);
+  if (Compares)
+    return runDifference(Plan, Text);
+  return std::nullopt;
+}
