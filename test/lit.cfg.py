@@ -56,6 +56,7 @@ config.substitutions.append(("%mneme_src", config.mneme_src_root))
 config.substitutions.append(("%mneme_obj", config.mneme_obj_root))
 
 config.substitutions.append(("%llvm_cmake_dir", config.mneme_llvm_cmake_dir))
+config.substitutions.append(("%llvm_tools", config.llvm_tools_dir))
 config.substitutions.append(("%cxx", config.mneme_cxx))
 config.substitutions.append(("%cc", config.mneme_cc))
 if config.mneme_llvm_source:

@@ -96,7 +96,7 @@ Expected<FarmCode> ReplayBackend::compile(const EvaluationRequest &R,
   Code.IRHash = Made->IRHash;
   Code.AssemblyHash = Made->AssemblyHash;
   Code.Stopped = Made->StoppedAt.has_value();
-  if (Made->V == Verdict::CompileError) {
+  if (Made->failed()) {
     Code.Failure = getVerdictName(Made->V).str();
     Code.Error = std::move(Made->Error);
   } else if (!Code.Stopped) {

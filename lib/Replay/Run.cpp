@@ -428,7 +428,7 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   describeCode(Code, R);
   if (GPU)
     describeGPU();
-  if (R.V != Verdict::CompileError)
+  if (!Code.failed())
     if (Error E = execute(Code))
       return std::move(E);
   // Not for each step of a search: to ask takes longer than a short kernel.
@@ -631,7 +631,7 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
   R.Compared->Resources = Code->Resources;
   R.Compared->V = Code->V;
   R.Compared->Error = Code->Error;
-  if (Code->V == Verdict::CompileError)
+  if (Code->failed())
     return nullptr;
   auto Other = std::make_unique<Contender>(*BaselinePlan, D, *Session.Memory,
                                            OtherTimes, Report);
@@ -825,7 +825,7 @@ Error ReplaySession::verifyAll(ArrayRef<Contestant> Contestants,
   Result.V = Verdict::Match;
   for (auto [I, C] : enumerate(Contestants)) {
     Contender &One = *Contenders[I];
-    if (C.Code->V == Verdict::CompileError) {
+    if (C.Code->failed()) {
       One.V = C.Code->V;
       One.Message = C.Code->Error;
       noteFailed(I, One, Result);

@@ -50,10 +50,15 @@ struct CompiledKernel {
   std::optional<KernelResources> Resources;
   std::optional<AppComparison> App;
   std::string HostStrategy, HostReason;
-  Verdict V = Verdict::NotVerified; ///< CompileError when there is no image.
+  /// CompileError or Timeout when it could not be made.
+  Verdict V = Verdict::NotVerified;
   std::string Error;
   /// Where the code was known: there is no image, nor hashes of later stages.
   std::optional<CodeStage> StoppedAt;
+
+  bool failed() const {
+    return V == Verdict::CompileError || V == Verdict::Timeout;
+  }
 };
 
 /// What runs the code; it need not be here.
