@@ -453,7 +453,7 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
     return runGated(M, Result, nullptr);
   if (Error E = findNumbers(M).moveInto(Result.Numbers))
     return E;
-  PassGate Gate({Selection, Result.Numbers});
+  PassGate Gate(Selection, Result.Numbers);
   return runGated(M, Result, &Gate);
 }
 
@@ -569,7 +569,7 @@ KernelCompiler::emitSelected(const Module &M, bool Object,
   const PassListing &Numbers = getNumbers(Optimized);
   if (Selection.codeGenKey(Numbers).empty())
     return emit(M, Object, nullptr);
-  PassGate Gate({Selection, std::make_shared<PassListing>(Numbers)});
+  PassGate Gate(Selection, std::make_shared<PassListing>(Numbers));
   return emit(M, Object, &Gate);
 }
 
@@ -589,7 +589,7 @@ KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate) const {
   const Triple &TT = Copy->getTargetTriple();
   const TargetOptions &TO = TM->Options;
   std::unique_ptr<legacy::PassManager> Manager =
-      Gate ? Gate->createPassManager(Context)
+      Gate ? Gate->createPassManager(*Copy)
            : std::make_unique<legacy::PassManager>();
   legacy::PassManager &PM = *Manager;
   PM.add(createTargetTransformInfoWrapperPass(TM->getTargetIRAnalysis()));

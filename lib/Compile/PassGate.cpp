@@ -10,8 +10,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/CodeGen/MachineBasicBlock.h"
+#include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -410,17 +414,65 @@ private:
   AskFn Ask;
 };
 
+/// Looks at what the pass before it has done, and does nothing.
+template <typename BaseT, typename UnitT> class Observer : public BaseT {
+public:
+  using Fn = std::function<void(UnitT &)>;
+  explicit Observer(Fn Look) : BaseT(ID), Look(std::move(Look)) {}
+  StringRef getPassName() const override { return "Observe passes"; }
+  void getAnalysisUsage(AnalysisUsage &AU) const override {
+    BaseT::getAnalysisUsage(AU);
+    AU.setPreservesAll();
+  }
+
+protected:
+  Fn Look;
+  static char ID;
+};
+template <typename BaseT, typename UnitT> char Observer<BaseT, UnitT>::ID = 0;
+
+struct ModuleObserver : Observer<ModulePass, Module> {
+  using Observer::Observer;
+  bool runOnModule(Module &M) override {
+    Look(M);
+    return false;
+  }
+};
+
+struct FunctionObserver : Observer<FunctionPass, Function> {
+  using Observer::Observer;
+  bool runOnFunction(Function &F) override {
+    Look(F);
+    return false;
+  }
+};
+
+struct MachineObserver : Observer<MachineFunctionPass, MachineFunction> {
+  using Observer::Observer;
+  bool runOnMachineFunction(MachineFunction &MF) override {
+    Look(MF);
+    return false;
+  }
+};
+
+/// Has somebody see each pass that is added.
 class GatedPassManager : public legacy::PassManager {
 public:
-  explicit GatedPassManager(std::function<void(Pass &)> Note)
-      : Note(std::move(Note)) {}
+  using AddFn = function_ref<void(Pass *)>;
+  explicit GatedPassManager(std::function<void(Pass *, AddFn)> See)
+      : See(std::move(See)) {}
   void add(Pass *P) override {
-    Note(*P);
-    legacy::PassManager::add(P);
+    See(P, [&](Pass *One) { legacy::PassManager::add(One); });
   }
 
 private:
-  std::function<void(Pass &)> Note;
+  std::function<void(Pass *, AddFn)> See;
+};
+
+/// How much code there is, and which.
+struct CodeState {
+  uint64_t Instructions = 0;
+  Digest128 Digest{};
 };
 
 /// What an execution is about.
@@ -455,16 +507,22 @@ struct PassGate::Impl {
   };
   std::vector<Running> Stack;
   std::optional<size_t> Asked;
-  uint64_t Instructions = 0;
-  Digest128 Digest{};
+  CodeState Now;
 
   // Code generation.
   std::unique_ptr<CodeGenGate> Gate;
-  struct AddedPass {
-    std::string Name, Argument;
-    bool HasAsked = false;
-  };
-  std::vector<AddedPass> Added;
+  /// As llc calls the passes, by their names.
+  StringMap<std::string> Arguments;
+  /// The last pass that asked, until somebody has looked at what it did.
+  std::optional<size_t> Unobserved;
+  std::chrono::steady_clock::time_point LastLook;
+  /// The function in machine code that was looked at last.
+  std::string MachineFunctionName;
+  CodeState MachineNow;
+  /// Were passes added that nobody can look behind, and for machine code?
+  bool IsBlind = false, IsMachine = false;
+  std::vector<std::string> Unwatched;
+  StringSet<> HaveAsked;
 
   explicit Impl(Options Opts);
 
@@ -483,6 +541,12 @@ struct PassGate::Impl {
   void end(bool ClaimsNoChange);
 
   bool askCodeGen(StringRef Pass, StringRef Description, bool IsAllowed);
+  void addPass(Pass *P, GatedPassManager::AddFn Add);
+  Pass *createObserver(Pass &P, std::string Argument);
+  void observe(StringRef Argument, StringRef Unit, const Module &M);
+  void observe(StringRef Argument, const MachineFunction &MF);
+  void note(StringRef Argument, StringRef Unit, double Seconds, bool Changed,
+            int64_t Delta);
 };
 
 /// What an execution is known by.
@@ -612,12 +676,16 @@ void PassGate::Impl::start(StringRef Class, const Any &IR) {
   size_t Index = *Asked;
   Asked.reset();
   tell(Index);
-  Stack.push_back({Index, Instructions, std::chrono::steady_clock::now()});
+  Stack.push_back({Index, Now.Instructions, std::chrono::steady_clock::now()});
 }
 
 static Digest128 hashModule(const Module &M) {
   SmallVector<char, 0> Bytes = writeExactBitcode(M);
   return digest128(StringRef(Bytes.data(), Bytes.size()));
+}
+
+static CodeState getState(const Module &M) {
+  return {M.getInstructionCount(), hashModule(M)};
 }
 
 void PassGate::Impl::end(bool ClaimsNoChange) {
@@ -627,14 +695,14 @@ void PassGate::Impl::end(bool ClaimsNoChange) {
   uint64_t Before = Stack.back().Instructions;
   if (O.Details) {
     E.Seconds = Time.count();
-    Instructions = M->getInstructionCount();
-    E.InstructionDelta = Instructions - Before;
+    Now.Instructions = M->getInstructionCount();
+    E.InstructionDelta = Now.Instructions - Before;
     // What passes say of themselves is too much as a rule; not less.
     E.Changed = false;
     if (!ClaimsNoChange || E.InstructionDelta) {
-      Digest128 Now = hashModule(*M);
-      E.Changed = Now != Digest;
-      Digest = Now;
+      Digest128 Digest = hashModule(*M);
+      E.Changed = Digest != Now.Digest;
+      Now.Digest = Digest;
     }
   }
   tell(Stack.back().Index);
@@ -662,19 +730,124 @@ bool PassGate::Impl::askCodeGen(StringRef Pass, StringRef Description,
                                 bool IsAllowed) {
   PassExecution E;
   E.Stage = PassStage::CodeGen;
-  E.Pass = Pass.str();
-  for (AddedPass &A : Added)
-    if (A.Name == Pass) {
-      A.HasAsked = true;
-      E.Pass = A.Argument;
-    }
+  HaveAsked.insert(Pass);
+  auto It = Arguments.find(Pass);
+  E.Pass = It == Arguments.end() ? Pass.str() : It->second;
   Unit U = parseDescription(Description);
   E.Unit = std::move(U.Name);
   E.Function = std::move(U.Function);
   size_t Index = begin(std::move(E));
   Listing.Executions[Index].Ran &= IsAllowed;
+  Unobserved = Index;
   tell(Index);
   return Listing.Executions[Index].Ran;
+}
+
+/// Of LLVM's kinds of passes it is the one that says nothing about itself.
+static bool isMachinePass(const Pass &P) {
+  std::unique_ptr<Pass> Printer(P.createPrinterPass(nulls(), ""));
+  return Printer && Printer->getPassName().contains("Machine");
+}
+
+/// Adds a pass, and where details are wanted one behind it that looks. Loop
+/// passes run together, which must stay so.
+void PassGate::Impl::addPass(Pass *P, GatedPassManager::AddFn Add) {
+  const PassInfo *Info =
+      PassRegistry::getPassRegistry()->getPassInfo(P->getPassID());
+  std::string Name = P->getPassName().str();
+  std::string Argument = Info ? Info->getPassArgument().str() : "";
+  if (Argument.empty())
+    Argument = Name;
+  Arguments[Name] = Argument;
+  if (!O.Details || P->getAsImmutablePass() || (Info && Info->isAnalysis()))
+    return Add(P);
+
+  PassKind Kind = P->getPassKind();
+  IsMachine |= Kind == PT_Function && isMachinePass(*P);
+  bool IsWatched = IsMachine ? Kind == PT_Function && isMachinePass(*P)
+                             : Kind == PT_Function || Kind == PT_Module;
+  if (!IsWatched) {
+    IsBlind = true;
+    Unwatched.push_back(Name);
+    return Add(P);
+  }
+  // What others did is not this one's.
+  if (std::exchange(IsBlind, false))
+    Add(createObserver(*P, ""));
+  Pass *Behind = createObserver(*P, std::move(Argument));
+  Add(P);
+  Add(Behind);
+}
+
+/// One of the kind of \p P.
+Pass *PassGate::Impl::createObserver(Pass &P, std::string Argument) {
+  if (IsMachine)
+    return new MachineObserver(
+        [this, Argument](MachineFunction &MF) { observe(Argument, MF); });
+  if (P.getPassKind() == PT_Module)
+    return new ModuleObserver(
+        [this, Argument](Module &M) { observe(Argument, ModuleUnit, M); });
+  return new FunctionObserver([this, Argument](Function &F) {
+    observe(Argument, F.getName(), *F.getParent());
+  });
+}
+
+/// Of what runs before an observer without a pass, nothing is told.
+void PassGate::Impl::note(StringRef Argument, StringRef Unit, double Seconds,
+                          bool Changed, int64_t Delta) {
+  std::optional<size_t> Index = std::exchange(Unobserved, std::nullopt);
+  if (Argument.empty())
+    return;
+  if (!Index || Listing.Executions[*Index].Pass != Argument) {
+    PassExecution E;
+    E.Stage = PassStage::CodeGen;
+    E.Pass = Argument.str();
+    E.Unit = Unit.str();
+    if (Unit != ModuleUnit)
+      E.Function = Unit.str();
+    E.Required = true;
+    Index = begin(std::move(E));
+  }
+  PassExecution &E = Listing.Executions[*Index];
+  E.Seconds = Seconds;
+  E.Changed = Changed;
+  E.InstructionDelta = Delta;
+  tell(*Index);
+}
+
+void PassGate::Impl::observe(StringRef Argument, StringRef Unit,
+                             const Module &M) {
+  std::chrono::duration<double> Time =
+      std::chrono::steady_clock::now() - LastLook;
+  CodeState S = getState(M);
+  note(Argument, Unit, Time.count(), S.Digest != Now.Digest,
+       S.Instructions - Now.Instructions);
+  Now = S;
+  LastLook = std::chrono::steady_clock::now();
+}
+
+static CodeState getState(const MachineFunction &MF) {
+  CodeState S;
+  for (const MachineBasicBlock &MBB : MF)
+    S.Instructions += MBB.size();
+  std::string Text;
+  raw_string_ostream OS(Text);
+  MF.print(OS);
+  S.Digest = digest128(Text);
+  return S;
+}
+/// Instructions of the machine begin with their selection.
+void PassGate::Impl::observe(StringRef Argument, const MachineFunction &MF) {
+  std::chrono::duration<double> Time =
+      std::chrono::steady_clock::now() - LastLook;
+  CodeState S = getState(MF);
+  bool IsFirst = MachineFunctionName != MF.getName();
+  note(Argument, MF.getName(), Time.count(),
+       IsFirst || S.Digest != MachineNow.Digest,
+       IsFirst ? 0 : S.Instructions - MachineNow.Instructions);
+  MachineFunctionName = MF.getName().str();
+  MachineNow = S;
+  LastLook = std::chrono::steady_clock::now();
 }
 
 //===----------------------------------------------------------------------===//
@@ -682,6 +855,15 @@ bool PassGate::Impl::askCodeGen(StringRef Pass, StringRef Description,
 //===----------------------------------------------------------------------===//
 
 PassGate::PassGate(Options O) : I(std::make_unique<Impl>(std::move(O))) {}
+
+PassGate::PassGate(PassSelection Selection,
+                   std::shared_ptr<const PassListing> Numbers) {
+  Options O;
+  O.Selection = std::move(Selection);
+  O.Numbers = std::move(Numbers);
+  I = std::make_unique<Impl>(std::move(O));
+}
+
 PassGate::~PassGate() = default;
 
 const PassListing &PassGate::listing() const { return I->Listing; }
@@ -690,10 +872,8 @@ void PassGate::instrument(PassInstrumentationCallbacks &PIC, const Module &M) {
   Impl *Self = I.get();
   Self->PIC = &PIC;
   Self->M = &M;
-  if (Self->O.Details) {
-    Self->Instructions = M.getInstructionCount();
-    Self->Digest = hashModule(M);
-  }
+  if (Self->O.Details)
+    Self->Now = getState(M);
   PIC.registerShouldRunOptionalPassCallback(
       [Self](StringRef Class, Any IR) { return Self->ask(Class, IR); });
   PIC.registerBeforeSkippedPassCallback([Self](StringRef Class, Any) {
@@ -717,8 +897,7 @@ void PassGate::instrument(PassInstrumentationCallbacks &PIC, const Module &M) {
       /*ToFront=*/true);
 }
 
-std::unique_ptr<legacy::PassManager>
-PassGate::createPassManager(LLVMContext &Context) {
+std::unique_ptr<legacy::PassManager> PassGate::createPassManager(Module &M) {
   Impl *Self = I.get();
   // What appears before the first one that is known.
   Self->LastRun = Self->O.Selection.runs(Self->Listing.NumIR + 1);
@@ -726,27 +905,21 @@ PassGate::createPassManager(LLVMContext &Context) {
       [Self](StringRef Pass, StringRef Description, bool IsAllowed) {
         return Self->askCodeGen(Pass, Description, IsAllowed);
       });
-  Context.setOptPassGate(*Self->Gate);
-  return std::make_unique<GatedPassManager>([Self](Pass &P) {
-    const PassInfo *Info =
-        PassRegistry::getPassRegistry()->getPassInfo(P.getPassID());
-    if (P.getAsImmutablePass() || (Info && Info->isAnalysis()))
-      return;
-    std::string Name = P.getPassName().str();
-    std::string Argument = Info ? Info->getPassArgument().str() : "";
-    Self->Added.push_back({Name, Argument.empty() ? Name : Argument});
-  });
+  M.getContext().setOptPassGate(*Self->Gate);
+  if (Self->O.Details)
+    Self->Now = getState(M);
+  Self->LastLook = std::chrono::steady_clock::now();
+  return std::make_unique<GatedPassManager>(
+      [Self](Pass *P, GatedPassManager::AddFn Add) { Self->addPass(P, Add); });
 }
 
 void PassGate::finishCodeGen() {
-  if (!I->O.Details)
-    return;
-  for (const Impl::AddedPass &A : I->Added) {
-    if (A.HasAsked)
+  for (StringRef Name : I->Unwatched) {
+    if (I->HaveAsked.contains(Name))
       continue;
     PassExecution E;
     E.Stage = PassStage::CodeGen;
-    E.Pass = A.Argument;
+    E.Pass = I->Arguments[Name];
     E.Required = true;
     I->tell(I->begin(std::move(E)));
   }

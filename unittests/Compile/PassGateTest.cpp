@@ -75,11 +75,41 @@ exit:
 attributes #0 = { "target-cpu"="sm_90" "target-features"="+ptx80" }
 )";
 
+const char AMDGPU[] = R"(
+target triple = "amdgcn-amd-amdhsa"
+@lds = internal addrspace(3) global [64 x i32] undef
+declare i32 @llvm.amdgcn.workitem.id.x()
+define void @fill(ptr addrspace(1) %p, i32 %n) #1 {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %q = getelementptr i32, ptr addrspace(1) %p, i32 %i
+  store i32 %i, ptr addrspace(1) %q
+  %next = add i32 %i, 1
+  %more = icmp slt i32 %next, %n
+  br i1 %more, label %loop, label %exit
+exit:
+  ret void
+}
+define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %n) #0 {
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %b = getelementptr [64 x i32], ptr addrspace(3) @lds, i32 0, i32 %t
+  store volatile i32 %n, ptr addrspace(3) %b
+  call void @fill(ptr addrspace(1) %p, i32 %t)
+  ret void
+}
+attributes #0 = { "target-cpu"="gfx90a" "amdgpu-flat-work-group-size"="1,256" }
+attributes #1 = { noinline "target-cpu"="gfx90a" }
+)";
+
 class PassGateTest : public testing::Test {
 protected:
+  StringRef Text = NVPTX;
+
   std::unique_ptr<Module> parse(LLVMContext &Context) {
     SMDiagnostic Err;
-    std::unique_ptr<Module> M = parseAssemblyString(NVPTX, Err, Context);
+    std::unique_ptr<Module> M = parseAssemblyString(Text, Err, Context);
     EXPECT_TRUE(M) << Err.getMessage().str();
     return M;
   }
@@ -283,6 +313,39 @@ TEST_F(PassGateTest, IsolatedOrNotIsTheSame) {
     EXPECT_EQ(toJSON(X), toJSON(Y));
   }
   EXPECT_EQ(A->NumAll, B->NumAll);
+}
+
+// To look changes nothing, least of all what is numbered how.
+TEST_F(PassGateTest, DetailsChangeNothing) {
+  for (StringRef Target : {NVPTX, AMDGPU}) {
+    Text = Target;
+    PassListOptions Short;
+    Short.Details = false;
+    auto A = list(options()), B = list(options(), Short);
+    ASSERT_THAT_EXPECTED(A, Succeeded());
+    ASSERT_THAT_EXPECTED(B, Succeeded());
+    EXPECT_EQ(A->Failure, "");
+    EXPECT_EQ(B->Failure, "");
+    EXPECT_GT(A->NumAll, A->NumIR + 10);
+    auto Specs = [](const PassListing &L) {
+      std::vector<std::string> Specs;
+      for (const PassExecution &E : L.Executions)
+        if (E.Number)
+          Specs.push_back(utostr(E.Number) + " " + E.spec());
+      return Specs;
+    };
+    EXPECT_EQ(Specs(*A), Specs(*B));
+    // Code generation is listed whole: what can be skipped and what cannot.
+    bool Removed = false, Kept = false, Required = false;
+    for (const PassExecution &E : A->Executions) {
+      if (E.Stage != PassStage::CodeGen || !E.Changed)
+        continue;
+      Removed |= E.InstructionDelta < 0;
+      Kept |= !*E.Changed;
+      Required |= E.Required && E.Function == "k";
+    }
+    EXPECT_TRUE(Removed && Kept && Required);
+  }
 }
 
 TEST_F(PassGateTest, NothingSkippedIsTheSameCode) {

@@ -30,7 +30,6 @@
 #include <vector>
 
 namespace llvm {
-class LLVMContext;
 class Module;
 class PassInstrumentationCallbacks;
 class raw_ostream;
@@ -64,7 +63,8 @@ struct PassExecution {
   bool Ran = true;
   /// Is the module another one now? Unset: not looked at.
   std::optional<bool> Changed;
-  int64_t InstructionDelta = 0; ///< Of the whole module.
+  /// Of the whole module; of a function where it is in machine code.
+  int64_t InstructionDelta = 0;
   double Seconds = 0;           ///< Wall clock.
 
   /// "gvn@f#2": a text for --run-passes that means this execution alone.
@@ -171,13 +171,14 @@ public:
     std::function<void(size_t Index, const PassExecution &E)> Observe;
   };
   explicit PassGate(Options O);
+  PassGate(PassSelection Selection, std::shared_ptr<const PassListing> Numbers);
   ~PassGate();
 
   /// Watches a pipeline on \p M.
   void instrument(PassInstrumentationCallbacks &PIC, const Module &M);
-  /// A pass manager for a code generator on a module of \p Context alone. The
-  /// gate outlives the context's compilations.
-  std::unique_ptr<legacy::PassManager> createPassManager(LLVMContext &Context);
+  /// A pass manager for the code generation of \p M, which is alone in its
+  /// context. The gate outlives that.
+  std::unique_ptr<legacy::PassManager> createPassManager(Module &M);
   /// Call when the code generator has run.
   void finishCodeGen();
 
