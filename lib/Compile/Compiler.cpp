@@ -115,10 +115,6 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   if (!TT.isNVPTX() && !O.Ptxas.empty())
     return createStringError(
         formatv("--ptxas is for NVIDIA GPUs, not {0}", TT.getArchName()).str());
-  if ((O.RunPasses || O.SkipPasses) &&
-      (!O.OptTool.empty() || !O.LlcTool.empty()))
-    return createStringError("--run-passes and --skip-passes cannot be had "
-                             "with --opt-tool or --llc-tool");
   constexpr unsigned MaxRegisters = 255;
   if (!TT.isNVPTX() && (O.MaxRegisters || !O.PtxasOptions.empty()))
     return createStringError(
@@ -358,7 +354,8 @@ std::string KernelCompiler::codegenKey(const CompileResult *Optimized) const {
   KeyBuilder K;
   K.add(LLVM_VERSION_STRING).add(Options.Kernel).add(CPU).add(Features);
   K.add(uint64_t(FuseFP)).add(Options.LLVMOptions);
-  K.add(Selection.codeGenKey(getNumbers(Optimized)));
+  if (canSelectCodeGen())
+    K.add(Selection.codeGenKey(getNumbers(Optimized)));
   if (!Options.LlcTool.empty())
     K.add(getToolKey(Options.LlcTool));
   return K.take() + assembleKey();
@@ -487,7 +484,13 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
   Stopwatch Optimize;
   // The module that it leaves is another one.
   FixpointsDoNotMatter::allow(*M);
-  Error E = ExternalOpt->run(M);
+  Error E = [&]() -> Error {
+    if (Selection.empty())
+      return ExternalOpt->run(M, Selection, PassListing());
+    if (Error Failed = findNumbersOfTool(*M).moveInto(Result.Numbers))
+      return Failed;
+    return ExternalOpt->run(M, Selection, *Result.Numbers);
+  }();
   FixpointsDoNotMatter::forget(*M);
   Result.OptimizeTime = Optimize.seconds();
   if (E)
@@ -567,7 +570,7 @@ KernelCompiler::emitSelected(const Module &M, bool Object,
     return createStringError("the numbers of pass executions are unknown: "
                              "optimize the module first");
   const PassListing &Numbers = getNumbers(Optimized);
-  if (Selection.codeGenKey(Numbers).empty())
+  if (!canSelectCodeGen() || Selection.codeGenKey(Numbers).empty())
     return emit(M, Object, nullptr);
   PassGate Gate(Selection, std::make_shared<PassListing>(Numbers));
   return emit(M, Object, &Gate);

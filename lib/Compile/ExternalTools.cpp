@@ -23,6 +23,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
+#include <climits>
 #include <map>
 #include <mutex>
 
@@ -481,11 +482,11 @@ static Expected<std::unique_ptr<Module>> readResult(const ToolInfo &Tool,
 
 static constexpr StringLiteral BisectPrefix = "BISECT: ";
 
-Error OptTool::run(std::unique_ptr<Module> &M, const PassSet *Run,
-                   const PassSet *Skip) const {
+Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
+                   const PassListing &Numbers) const {
   std::string Bisection;
-  if (Run || Skip)
-    if (Error E = getBisection(*M, Run, Skip).moveInto(Bisection))
+  if (!Selection.empty())
+    if (Error E = getBisection(Selection, Numbers).moveInto(Bisection))
       return E;
   std::string Log;
   Expected<SmallVector<char, 0>> Bytes = runOn(*M, Bisection, Log);
@@ -517,59 +518,80 @@ static std::optional<PassExecution> parseExecution(StringRef Line) {
   return E;
 }
 
-Expected<PassListing> OptTool::list(const Module &M) const {
+Expected<PassListing> OptTool::list(const Module &M,
+                                    StringRef Bisection) const {
   std::string Log;
-  Expected<SmallVector<char, 0>> Bytes = runOn(M, "-opt-bisect-limit=-1", Log);
-  if (!Bytes)
-    return Bytes.takeError();
   PassListing Listing;
+  Error E = runOn(M, Bisection, Log).takeError();
+  if (E && !StringRef(Log).contains(BisectPrefix))
+    return std::move(E);
+  if (E)
+    Listing.Failure = toString(std::move(E));
   std::map<std::pair<std::string, std::string>, unsigned> Seen;
   for (StringRef Line : split(Log, '\n')) {
-    std::optional<PassExecution> E = parseExecution(Line);
-    if (!E)
+    std::optional<PassExecution> Execution = parseExecution(Line);
+    if (!Execution)
       continue;
-    E->Occurrence = ++Seen[{E->Pass, E->Unit}];
-    if (M.getFunction(E->Unit))
-      E->Function = E->Unit;
-    Listing.Executions.push_back(std::move(*E));
+    Execution->Occurrence = ++Seen[{Execution->Pass, Execution->Unit}];
+    if (M.getFunction(Execution->Unit))
+      Execution->Function = Execution->Unit;
+    Listing.Executions.push_back(std::move(*Execution));
   }
   Listing.NumIR = Listing.NumAll = Listing.Executions.size();
   return std::move(Listing);
 }
 
+Expected<PassListing> OptTool::list(const Module &M) const {
+  return list(M, "-opt-bisect-limit=-1");
+}
+
+Expected<PassListing> OptTool::list(const Module &M,
+                                    const PassSelection &Selection,
+                                    const PassListing &Numbers) const {
+  Expected<std::string> Bisection = getBisection(Selection, Numbers);
+  if (!Bisection)
+    return Bisection.takeError();
+  return list(M, *Bisection);
+}
+
 /// "-opt-bisect=1-40,57", or for an older LLVM a prefix.
-Expected<std::string> OptTool::getBisection(const Module &M,
-                                            const PassSet *Run,
-                                            const PassSet *Skip) const {
-  Expected<PassListing> Listing = list(M);
-  if (!Listing)
-    return Listing.takeError();
+Expected<std::string>
+OptTool::getBisection(const PassSelection &Selection,
+                      const PassListing &Numbers) const {
   auto Means = [](const PassSet &S, const PassExecution &E) {
     return S.contains(E.Number) || S.names(E);
   };
   SmallVector<std::pair<unsigned, unsigned>, 16> Ranges;
-  for (const PassExecution &E : Listing->Executions) {
-    if ((Run && !Means(*Run, E)) || (Skip && Means(*Skip, E)))
+  for (const PassExecution &E : Numbers.Executions) {
+    if ((Selection.Run && !Means(*Selection.Run, E)) ||
+        (Selection.Skip && Means(*Selection.Skip, E)))
       continue;
     if (!Ranges.empty() && Ranges.back().second + 1 == E.Number)
       Ranges.back().second = E.Number;
     else
       Ranges.push_back({E.Number, E.Number});
   }
+  unsigned Last = Numbers.Executions.size();
   if (Ranges.empty())
     return "-opt-bisect-limit=0";
+  // More of them may appear behind the last one.
+  if (Ranges.back().second == Last && Selection.runs(Last + 1))
+    Ranges.back().second = INT_MAX;
   if (Ranges.size() == 1 && Ranges[0].first == 1)
     return "-opt-bisect-limit=" + utostr(Ranges[0].second);
   if (Tool.Major < FirstWithIntervals)
     return createStringError(
         formatv("'{0}' of LLVM {1} can only run the first of its {2} pass "
-                "executions, as in 1-{2}",
-                Tool.Path, Tool.Version, Listing->Executions.size())
+                "executions, as with --run-passes=1-{2}",
+                Tool.Path, Tool.Version, Last)
             .str());
   return "-opt-bisect=" +
          join(map_range(Ranges,
                         [](const auto &R) {
-                          return utostr(R.first) + "-" + utostr(R.second);
+                          return R.first == R.second
+                                     ? utostr(R.first)
+                                     : utostr(R.first) + "-" +
+                                           utostr(R.second);
                         }),
               ",");
 }

@@ -262,8 +262,50 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   return Last;
 }
 
+/// The same for what another program counts. \p M is ready for the pipeline.
+Expected<std::shared_ptr<const PassListing>>
+KernelCompiler::findNumbersOfTool(const Module &M) const {
+  SmallVector<char, 0> Bitcode = writeExactBitcode(M);
+  CompileOptions All = Options;
+  All.RunPasses.reset();
+  All.SkipPasses.reset();
+  std::string Key =
+      getKey(All) +
+      toHexString(digest128(StringRef(Bitcode.data(), Bitcode.size())));
+
+  static std::mutex Mutex;
+  static std::string LastKey;
+  static std::shared_ptr<const PassListing> Last;
+  std::lock_guard<std::mutex> Lock(Mutex);
+  if (Key != LastKey) {
+    Expected<PassListing> Listing = ExternalOpt->list(M);
+    if (!Listing)
+      return Listing.takeError();
+    Last = std::make_shared<const PassListing>(std::move(*Listing));
+    LastKey = std::move(Key);
+  }
+  if (Error E = Selection.check(*Last))
+    return std::move(E);
+  return Last;
+}
+
+Expected<PassListing> KernelCompiler::listPassesOfTool(const Module &M) const {
+  LLVMContext Context;
+  std::unique_ptr<Module> Copy = copyModule(M, Context);
+  preprocess(*Copy);
+  if (Selection.empty())
+    return ExternalOpt->list(*Copy);
+  Expected<std::shared_ptr<const PassListing>> Numbers =
+      findNumbersOfTool(*Copy);
+  if (!Numbers)
+    return Numbers.takeError();
+  return ExternalOpt->list(*Copy, Selection, **Numbers);
+}
+
 Expected<PassListing>
 KernelCompiler::listPasses(const Module &M, const PassListOptions &O) const {
+  if (ExternalOpt)
+    return listPassesOfTool(M);
   LLVMOptionScope Scope;
   if (Error E = Scope.enter(Options.LLVMOptions))
     return std::move(E);

@@ -192,6 +192,13 @@ private:
   void limitRegisters(Module &M) const;
   void preprocess(Module &M) const;
   ToolTarget getToolTarget() const;
+  /// Another program's are not counted, and cannot be skipped.
+  bool canSelectCodeGen() const {
+    return Options.OptTool.empty() && Options.LlcTool.empty();
+  }
+  Expected<std::shared_ptr<const PassListing>>
+  findNumbersOfTool(const Module &M) const;
+  Expected<PassListing> listPassesOfTool(const Module &M) const;
   Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
   Expected<std::shared_ptr<const PassListing>>
   findNumbers(const Module &M, bool CodeGen = false) const;

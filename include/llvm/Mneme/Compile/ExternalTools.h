@@ -102,15 +102,17 @@ public:
 
   /// Puts the optimized module in the place of \p M. What the program prints
   /// goes to standard error.
-  /// \param Run   of the executions that the program itself counts, run those
-  /// that it means; null: all.
-  /// \param Skip  but not these; may be null.
-  Error run(std::unique_ptr<Module> &M, const PassSet *Run = nullptr,
-            const PassSet *Skip = nullptr) const;
+  /// \param Selection  of the executions in \p Numbers, which list() found.
+  /// May be empty.
+  Error run(std::unique_ptr<Module> &M, const PassSelection &Selection,
+            const PassListing &Numbers) const;
 
-  /// The executions that the program counts: those that -opt-bisect-limit can
-  /// skip. What takes long on \p M does here, too.
+  /// The executions that the program itself counts: those that its -opt-bisect
+  /// can skip. What takes long on \p M does here, too; where it fails, the
+  /// list ends there. With a selection, the list says what it skips.
   Expected<PassListing> list(const Module &M) const;
+  Expected<PassListing> list(const Module &M, const PassSelection &Selection,
+                             const PassListing &Numbers) const;
 
 private:
   ToolInfo Tool;
@@ -123,8 +125,9 @@ private:
   std::vector<std::string> getClangArguments(const Module &M) const;
   void addOption(std::vector<std::string> &Args, const Twine &Option) const;
   Error check(const Module &M) const;
-  Expected<std::string> getBisection(const Module &M, const PassSet *Run,
-                                     const PassSet *Skip) const;
+  Expected<std::string> getBisection(const PassSelection &Selection,
+                                     const PassListing &Numbers) const;
+  Expected<PassListing> list(const Module &M, StringRef Bisection) const;
   Expected<SmallVector<char, 0>> runOn(const Module &M, StringRef Bisection,
                                        std::string &Log) const;
 };
