@@ -100,6 +100,12 @@ static cl::opt<bool> Reachable(
     cl::desc("Leave memory out that neither the arguments nor the variables of "
              "a kernel lead to"),
     cl::cat(RecordCategory));
+static cl::opt<double> WaitLimit(
+    "wait-limit",
+    cl::desc("Leave a launch on a GPU out whose recording would have to wait "
+             "longer for other work, or for the launch, 0 for never (default "
+             "10)"),
+    cl::value_desc("seconds"), cl::init(10), cl::cat(RecordCategory));
 static cl::opt<uint64_t>
     VASize("va-size",
            cl::desc("At most so many GiB of addresses for device memory, 1 to "
@@ -200,7 +206,7 @@ static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
       &KernelRegex, &Skip,  &Launches, &MaxRecordings, &RecordId,
       &Pick,        &Ranks, &Regions,  &Reachable,     &Epilogue,
-      &MaxBytes};
+      &MaxBytes,    &WaitLimit};
   const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
@@ -211,6 +217,9 @@ static Error checkTogether() {
       DeviceKind == LaunchDevice::Cuda && It != std::end(OfHost))
     return createStringError("--" + (*It)->ArgStr +
                              " and --device=cuda: it is for the host device");
+  if (DeviceKind == LaunchDevice::Host && Given(&WaitLimit))
+    return createStringError(
+        "--wait-limit and --device=host: it is for GPUs");
   return Error::success();
 }
 
@@ -236,6 +245,8 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
                              Twine(MNEME_ARENA_SIZE >> 30) + " GiB");
   if (!(Timeout >= 0) || std::isinf(Timeout))
     return createStringError("--timeout: expected seconds from 0 up");
+  if (!(WaitLimit >= 0) || std::isinf(WaitLimit))
+    return createStringError("--wait-limit: expected seconds from 0 up");
   if (OutputDir.empty())
     return createStringError("-o: expected the name of a folder");
   LaunchOptions Options;
@@ -266,6 +277,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
                           ? ".*"
                           : Regions.getValue();
   Which.Reachable = Reachable;
+  Which.WaitLimit = WaitLimit;
   Options.VASize = VASize << 30;
   Options.TimeoutSeconds = Timeout;
   Options.Record = !NoRecord;

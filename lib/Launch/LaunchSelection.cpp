@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Launch/Launcher.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
 
 using namespace llvm;
@@ -97,6 +98,7 @@ LaunchSelection::environment() const {
       {MNEME_ENV_RANKS, Ranks},
       {MNEME_ENV_REGIONS, RegionRegex},
       {MNEME_ENV_REACHABLE, utostr(Reachable)},
+      {MNEME_ENV_WAIT_LIMIT, formatv("{0:f3}", WaitLimit).str()},
   };
   // Else a kernel's first launch takes as long as the driver needs to load it.
   if (Pick == "slowest")

@@ -229,11 +229,6 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
     bool IsNew = Old == File.Instances.end();
     if (!IsNew && holds(*Old))
       return false;
-    if (!File.Instances.empty() && File.VAddr != L.ArenaBase)
-      return createStringError(formatv("device memory is at {0:x}, in the "
-                                       "output directory's recordings at {1:x}",
-                                       L.ArenaBase, File.VAddr)
-                                   .str());
     if (Error E = checkRoom(L, Prologue, Epilogue))
       return std::move(E);
     for (const std::string &Name : L.PageFiles)
@@ -245,9 +240,9 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
       return std::move(E);
     if (IsNew && File.Instances.empty()) {
       File.Globals = L.Globals;
-      File.VAddr = L.ArenaBase;
+      File.VASize = 0;
     }
-    File.VASize = std::max(File.VASize, L.ArenaSize);
+    File.addArena(L.ArenaBase, L.ArenaSize);
     if (IsNew) {
       File.Instances.push_back(L.Instance);
       return true;

@@ -31,6 +31,16 @@ RecordedKernel::findInstance(StringRef DynamicHash) const {
   return It == Instances.end() ? nullptr : &*It;
 }
 
+void RecordedKernel::addArena(uint64_t Base, uint64_t Size) {
+  uint64_t End = Base + Size;
+  if (VASize) {
+    End = std::max(End, VAddr + VASize);
+    Base = std::min(Base, VAddr);
+  }
+  VAddr = Base;
+  VASize = End - Base;
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//

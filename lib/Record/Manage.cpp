@@ -287,8 +287,6 @@ Expected<RecordedKernel> Copier::readTarget(const RecordedKernel &K) const {
     return Refuse("kernel");
   if (Old->Instances.empty())
     return New;
-  if (Old->VAddr != K.VAddr)
-    return Refuse("address of device memory");
   if (Old->DynamicHashInputs != K.DynamicHashInputs)
     return Refuse("way to tell launches apart (DynamicHashInputs)");
   if (Error E = checkNames(*Old))
@@ -328,7 +326,7 @@ Error Copier::moveIn(const RecordedKernel &K) {
   if (Added.Instances.empty())
     return Error::success();
   llvm::append_range(Target->Instances, Added.Instances);
-  Target->VASize = std::max(Target->VASize, K.VASize);
+  Target->addArena(K.VAddr, K.VASize);
   if (Error E = writeKernelFile(pathIn(To, K.StaticHash + ".json"), *Target))
     return E;
   Stats.Instances += Added.Instances.size();

@@ -521,7 +521,7 @@ SnapshotFit mneme::findSnapshotFit(const Snapshot &S, bool Epilogue,
   return {S.isEpilogue() == Epilogue,
           toHexString(S.staticHash()) == K.StaticHash,
           toHexString(H.DynamicHash) == I.DynamicHash,
-          H.ArenaBase == K.VAddr && H.ArenaSize <= K.VASize};
+          contains(K.VAddr, K.VASize, H.ArenaBase, H.ArenaSize)};
 }
 
 Expected<Snapshot> mneme::openSnapshot(StringRef Dir, bool Epilogue,

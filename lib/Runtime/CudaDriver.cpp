@@ -110,6 +110,17 @@ std::string CudaMapping::reserve(uint64_t NewBase, uint64_t NewSize) {
   return "";
 }
 
+CUresult CudaMapping::allow(CUdevice Who, uint64_t Address, uint64_t Bytes) {
+  CUmemAccessDesc Access = {{1, Who}, 3};
+  return Driver.MemSetAccess(Address, Bytes, &Access, 1);
+}
+
+void CudaMapping::share(CUdevice Peer) {
+  Peers.push_back(Peer);
+  for (const auto &[Address, C] : Chunks)
+    allow(Peer, Address, C.Size);
+}
+
 std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
   CUmemAllocationProp P = describeMemory(Device);
   CUmemHandle Handle = 0;
@@ -121,8 +132,7 @@ std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
     return "cannot map device memory at " + Range + ": " + Driver.describe(R);
   R = Driver.MemMap(Address, Bytes, 0, Handle, 0);
   if (!R) {
-    CUmemAccessDesc Access = {{1, Device}, 3};
-    R = Driver.MemSetAccess(Address, Bytes, &Access, 1);
+    R = allow(Device, Address, Bytes);
     if (R)
       Driver.MemUnmap(Address, Bytes);
   }
@@ -130,6 +140,8 @@ std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
     Driver.MemRelease(Handle);
     return "cannot map device memory at " + Range + ": " + Driver.describe(R);
   }
+  for (CUdevice Peer : Peers)
+    allow(Peer, Address, Bytes);
   Chunks[Address] = {Bytes, Handle, 0};
   Mapped += Bytes;
   Unused += Bytes;

@@ -127,6 +127,9 @@ public:
   /// \p Fresh, where given, gets the ranges (address, size) of whole granules
   /// that came new from the device.
   std::string map(uint64_t Address, uint64_t Size, Ranges *Fresh = nullptr);
+  /// Lets another device access the memory, what comes later included, as far
+  /// as it can.
+  void share(CUdevice Peer);
   /// Takes back one map(). Granules without a range stay mapped, for the next
   /// map() there, until trim().
   void unmap(uint64_t Address, uint64_t Size);
@@ -149,11 +152,13 @@ private:
   };
 
   std::string createChunk(uint64_t Address, uint64_t Bytes);
+  CUresult allow(CUdevice Who, uint64_t Address, uint64_t Bytes);
   void dropChunk(std::map<uint64_t, Chunk>::iterator I);
 
   const CudaDriver &Driver;
   CUdevice Device;
   uint64_t Base = 0, Size = 0, Granularity = 0, Mapped = 0, Unused = 0;
+  std::vector<CUdevice> Peers;
   std::map<uint64_t, Chunk> Chunks; ///< By address; whole granules.
 };
 

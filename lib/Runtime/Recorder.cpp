@@ -433,8 +433,12 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
   W.u64(R.Prologue.storedBytes() + R.Epilogue.storedBytes() +
         R.Pages.storedBytes());
   W.u64(R.Prologue.rawBytes() + R.Epilogue.rawBytes());
-  W.u32(K.Reached.size());
-  for (const Variable *V : K.Reached) {
+  std::vector<const Recording::Region *> Variables;
+  for (const Recording::Region &Region : R.Regions)
+    if (Region.Kind == MNEME_REGION_GLOBAL)
+      Variables.push_back(&Region);
+  W.u32(Variables.size());
+  for (const Recording::Region *V : Variables) {
     W.str(V->Name);
     W.u64(V->Address);
     W.u64(V->Size);

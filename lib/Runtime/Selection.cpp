@@ -10,6 +10,7 @@
 #include "Environment.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -85,6 +86,18 @@ static void warnOf(const char *Variable, const std::string &Problem) {
     fprintf(stderr, "mneme: warning: %s: %s\n", Variable, Problem.c_str());
 }
 
+/// Of decimal seconds; \returns 0 where \p Name is not set, or no such number,
+/// which is told.
+static uint64_t nanosecondsFromEnv(const char *Name) {
+  std::string Text = textFromEnv(Name);
+  char *End;
+  double Seconds = strtod(Text.c_str(), &End);
+  if (!*End && Seconds >= 0)
+    return uint64_t(std::min(Seconds, 1e9) * 1e9);
+  warnOf(Name, "'" + Text + "' are no seconds");
+  return 0;
+}
+
 Selection::Selection() {
   RankChoice Ranks;
   warnOf(MNEME_ENV_RANKS, Ranks.parse(textFromEnv(MNEME_ENV_RANKS)));
@@ -111,6 +124,7 @@ Selection::Selection() {
   if (!MaxBytes)
     MaxBytes = UINT64_MAX;
   ReachableOnly = integerFromEnv(MNEME_ENV_REACHABLE, 0);
+  WaitLimit = nanosecondsFromEnv(MNEME_ENV_WAIT_LIMIT);
 }
 
 const Selection &Selection::get() {

@@ -80,6 +80,8 @@ public:
   /// limit.
   uint64_t maxBytes() const { return MaxBytes; }
   bool reachableOnly() const { return ReachableOnly; }
+  /// Nanoseconds that a launch may have to wait to be recorded; 0: any time.
+  uint64_t waitLimit() const { return WaitLimit; }
   const Pattern *regions() const { return OnlyRegions ? &Regions : nullptr; }
 
 private:
@@ -89,7 +91,7 @@ private:
        ReachableOnly = false;
   Pattern Kernels, Regions;
   NumberList Launches;
-  uint64_t Skip = 0, MaxRecordings = 0, MaxBytes = 0;
+  uint64_t Skip = 0, MaxRecordings = 0, MaxBytes = 0, WaitLimit = 0;
   EpilogueMode Epilogue = EpilogueMode::Diff;
   RecordId Id = RecordId::Launch;
   Pick TheirPick = Pick::First;

@@ -197,7 +197,7 @@ TEST_F(RecorderTest, RemovesWhatAKilledLauncherLeft) {
   EXPECT_TRUE(sys::fs::exists(Running.staging()));
 }
 
-TEST_F(RecorderTest, RefusesAnotherArena) {
+TEST_F(RecorderTest, HoldsLaunchesOfSeveralArenas) {
   Recorder R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());
   R.addKernel(K, "host");
@@ -205,11 +205,13 @@ TEST_F(RecorderTest, RefusesAnotherArena) {
   Launch.Instance.DynamicHash = "0000000000000033";
   Launch.Instance.Prologue = "other prologue";
   Launch.Instance.Epilogue = "other epilogue";
-  Launch.ArenaBase += 4096;
-  EXPECT_THAT_EXPECTED(add(R),
-                       FailedWithMessage(HasSubstr("device memory is at")));
-  EXPECT_EQ(read().Instances.size(), 1u);
-  EXPECT_FALSE(sys::fs::exists(Dir.path("other prologue")));
+  uint64_t Base = Launch.ArenaBase, Size = Launch.ArenaSize;
+  Launch.ArenaBase = Base - 2 * Size;
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  RecordedKernel File = read();
+  EXPECT_EQ(File.Instances.size(), 2u);
+  EXPECT_EQ(File.VAddr, Base - 2 * Size);
+  EXPECT_EQ(File.VASize, 3 * Size);
 }
 
 TEST_F(RecorderTest, KeepsADamagedFile) {

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DriverTap.h"
+#include "Session.h"
 
 #include <dlfcn.h>
 #include <mutex>
@@ -44,7 +45,9 @@ std::map<std::string, uint64_t> mneme::foreignLaunches() {
     constexpr int NotInitialized = 3; /* CUDA_ERROR_NOT_INITIALIZED */         \
     static auto Original =                                                     \
         reinterpret_cast<int(*) Parameters>(dlsym(RTLD_NEXT, #Symbol));        \
-    int E = Original ? Original(__VA_ARGS__) : NotInitialized;                 \
+    int E = NotInitialized;                                                    \
+    if (Original)                                                              \
+      E = Session::get().change([&] { return Original(__VA_ARGS__); });        \
     if (!E)                                                                    \
       countForeignLaunch(Reason);                                              \
     return E;                                                                  \

@@ -45,8 +45,10 @@ enum {
 };
 
 bool Session::loadDriver() {
-  if (!Driver && Unusable.empty())
-    Driver = CudaDriver::load(Unusable);
+  if (!Driver && NoDriver.empty())
+    Driver = CudaDriver::load(NoDriver);
+  if (Driver && !Waiting)
+    Waiting = std::make_unique<Waiter>(*Driver);
   return Driver;
 }
 
@@ -59,72 +61,163 @@ static std::string versionText(int V) {
   return std::to_string(V / 1000) + "." + std::to_string(V % 1000 / 10);
 }
 
-/// \p C is current.
-std::string Session::bindTo(CUcontext C, const CudaRuntime &R) {
-  CUresult E = Driver->CtxGetDevice(&Device);
+Gpu *Session::gpuOf(CUcontext C) const {
+  auto I = std::find_if(Gpus.begin(), Gpus.end(),
+                        [C](const auto &G) { return G->Context == C; });
+  return C && I != Gpus.end() ? I->get() : nullptr;
+}
+
+Gpu *Session::ownerOf(uint64_t Address) const {
+  auto I = std::find_if(Gpus.begin(), Gpus.end(), [&](const auto &G) {
+    return Address >= G->begin() && Address < G->end();
+  });
+  return I != Gpus.end() ? I->get() : nullptr;
+}
+
+/// Whether \p C is the context of a device that the runtime uses. Others come
+/// and go, and nobody says when.
+bool Session::isPrimary(CUcontext C) const {
+  CUdevice Device;
+  CUcontext Primary = nullptr;
+  if (Driver->CtxGetDevice(&Device) ||
+      Driver->DevicePrimaryCtxRetain(&Primary, Device))
+    return false;
+  Driver->DevicePrimaryCtxRelease(Device);
+  return C == Primary;
+}
+
+/// \p G.Context is current.
+std::string Session::bindTo(Gpu &G, const CudaRuntime &R) {
+  CUresult E = Driver->CtxGetDevice(&G.Device);
   char Name[128] = {};
   int Major = 0, Minor = 0, Processors = 0, Version = 0, Shared = 0,
       Pageable = 0;
   if (!E)
-    E = Driver->DeviceGetName(Name, sizeof(Name) - 1, Device);
+    E = Driver->DeviceGetName(Name, sizeof(Name) - 1, G.Device);
   if (!E)
-    E = Driver->DeviceGetAttribute(&Major, AttributeMajor, Device);
+    E = Driver->DeviceGetAttribute(&Major, AttributeMajor, G.Device);
   if (!E)
-    E = Driver->DeviceGetAttribute(&Minor, AttributeMinor, Device);
+    E = Driver->DeviceGetAttribute(&Minor, AttributeMinor, G.Device);
   if (!E)
     E = Driver->DeviceGetAttribute(&Processors, AttributeMultiprocessors,
-                                   Device);
+                                   G.Device);
   if (!E)
     E = Driver->DeviceGetAttribute(&Shared, AttributeConcurrentManagedAccess,
-                                   Device);
+                                   G.Device);
   if (!E)
     E = Driver->DeviceGetAttribute(&Pageable, AttributePageableMemoryAccess,
-                                   Device);
+                                   G.Device);
   if (!E)
     E = Driver->DriverGetVersion(&Version);
   if (E)
     return "cannot ask the device what it is: " + Driver->describe(E);
-  Context = C;
-  Multiprocessors = Processors;
-  ManagedIsShared = Shared;
-  ReadsHost = Pageable;
-  Facts.Name = Name;
-  Facts.Arch = "sm_" + std::to_string(Major * 10 + Minor);
-  Facts.Driver = versionText(Version);
+  G.Multiprocessors = Processors;
+  G.ManagedIsShared = Shared;
+  G.ReadsHost = Pageable;
+  G.Arch = Major * 10 + Minor;
+  G.Facts.Name = Name;
+  G.Facts.Arch = "sm_" + std::to_string(G.Arch);
+  G.Facts.Driver = versionText(Version);
   if (R.RuntimeGetVersion && !R.RuntimeGetVersion(&Version))
-    Facts.Runtime = versionText(Version);
-  Program::get().setDevice(Major * 10 + Minor);
-  return reserve();
+    G.Facts.Runtime = versionText(Version);
+  const Gpu &First = *Gpus.front();
+  if (&G == &First)
+    Program::get().setDevice(G.Arch);
+  else if (!isPrimary(G.Context))
+    return "launched in another context than the device's primary one";
+  else if (First.Arch && G.Arch != First.Arch)
+    return "launched on a device of " + G.Facts.Arch + ": the first was of " +
+           First.Facts.Arch;
+  return reserve(G);
 }
 
-std::string Session::reserve() {
+// Beside the first arena, so many places are tried for another one.
+static constexpr unsigned MaxPlaces = 16;
+
+std::string Session::reserveFirst(CudaMapping &M, uint64_t Total) const {
   uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
   uint64_t Size = arenaSizeFromEnv();
-  size_t Total = 0;
-  if (CUresult E = Driver->DeviceTotalMem(&Total, Device))
-    return "cannot ask for the size of device memory: " + Driver->describe(E);
-  auto M = std::make_unique<CudaMapping>(*Driver, Device);
   // Less will do where buffers could still take all of the device's memory.
-  std::string Error = M->reserve(Base, Size);
-  while (!M->size() && Size / 8 * 3 >= Total) {
+  std::string Error = M.reserve(Base, Size);
+  while (!M.size() && Size / 8 * 3 >= Total) {
     Size /= 2;
-    M->reserve(Base, Size);
+    M.reserve(Base, Size);
   }
-  if (!M->size())
+  return M.size() ? "" : Error;
+}
+
+/// Below the first arena: above it is what Linux maps.
+std::string Session::reserveBeside(CudaMapping &M) const {
+  uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
+  uint64_t Size = arenaSizeFromEnv();
+  std::string Error = "there are no addresses for another device's memory";
+  for (unsigned I = 0; !M.size() && I != MaxPlaces && Base > Size; ++I) {
+    if (!ownerOf(Base))
+      Error = M.reserve(Base, Size);
+    Base -= Size;
+  }
+  return M.size() ? "" : Error;
+}
+
+std::string Session::reserve(Gpu &G) {
+  size_t Total = 0;
+  if (CUresult E = Driver->DeviceTotalMem(&Total, G.Device))
+    return "cannot ask for the size of device memory: " + Driver->describe(E);
+  auto M = std::make_unique<CudaMapping>(*Driver, G.Device);
+  std::string Error =
+      &G == Gpus.front().get() ? reserveFirst(*M, Total) : reserveBeside(*M);
+  if (!Error.empty())
     return Error;
   // Variables have their places at the end, so that those of buffers do not
   // depend on which kernels are recorded.
-  uint64_t Buffers = Size / 4 * 3;
+  uint64_t Buffers = M->size() / 4 * 3;
   if (!Homes.size())
-    Homes.assign(Base + Buffers, Size - Buffers);
-  else if (Homes.base() != Base + Buffers)
-    return "device addresses are not those of before cudaDeviceReset";
-  Heap.assign(Base, Buffers);
-  MaxUnused = Total / 32;
-  Mapping = std::move(M);
-  ArenaSize = Size;
-  ArenaBase = Base;
+    Homes.assign(0, M->size() - Buffers);
+  G.Homes = M->base() + Buffers;
+  G.Heap.assign(M->base(), Buffers);
+  G.MaxUnused = Total / 32;
+  G.Mapping = std::move(M);
+  shareMemory(G);
+  noteRange(G);
   return "";
+}
+
+/// Memory of arenas is for those devices that could access what the runtime
+/// gives: the runtime cannot tell the driver so when the program asks for it.
+void Session::shareMemory(Gpu &New) {
+  auto Share = [&](const Gpu &Of, const Gpu &With) {
+    int Can = 0;
+    if (!Driver->DeviceCanAccessPeer(&Can, With.Device, Of.Device) && Can)
+      Of.Mapping->share(With.Device);
+  };
+  for (const auto &G : Gpus)
+    if (Driver->DeviceCanAccessPeer && G.get() != &New && G->Mapping &&
+        G->Device != New.Device) {
+      Share(*G, New);
+      Share(New, *G);
+    }
+}
+
+/// The range only grows: what lies in it is looked up.
+void Session::noteRange(const Gpu &G) {
+  uint64_t Begin = ArenasBegin, End = Begin + ArenasSize;
+  Begin = ArenasSize ? std::min(Begin, G.begin()) : G.begin();
+  End = std::max(End, G.end());
+  // In this order, nobody takes memory of an arena for other memory meanwhile.
+  ArenasSize = End - Begin;
+  ArenasBegin = Begin;
+}
+
+/// Frees memory that the runtime has given us. That waits for all streams, which
+/// may wait for the application: not now, if there will be another time.
+void Session::freeLater(CUdeviceptr P) {
+  Gpu *G = gpuOf(currentContext());
+  if (!G) {
+    Driver->MemFree(P);
+    return;
+  }
+  std::lock_guard<std::mutex> Guard(WriterLock);
+  G->Spare.push_back({P, 1});
 }
 
 /// Lets the runtime make its context, for the device that the thread has
@@ -134,7 +227,7 @@ int Session::makeContext(const CudaRuntime &R) {
     void *Any;
     if (int E = R.Malloc(&Any, 1))
       return E;
-    Driver->MemFree(reinterpret_cast<CUdeviceptr>(Any));
+    freeLater(reinterpret_cast<CUdeviceptr>(Any));
     return cudaSuccess;
   }
   // An object that allocates nothing itself has the first device, as a rule.
@@ -149,23 +242,28 @@ int Session::makeContext(const CudaRuntime &R) {
 }
 
 /// Finds out about the device that the calling thread uses, the first time.
-/// \returns whether there is an arena.
-bool Session::bind(const CudaRuntime &R) {
-  if (Tried || !loadDriver())
-    return Mapping != nullptr;
+/// \returns null when it has no arena.
+Gpu *Session::bind(const CudaRuntime &R) {
+  if (!loadDriver())
+    return nullptr;
   if (!currentContext() && makeContext(R)) // The runtime will say so, too.
-    return false;
+    return nullptr;
   CUcontext C = currentContext();
-  Tried = true;
-  Unusable = bindTo(C, R);
-  if (!Unusable.empty()) {
+  if (Gpu *G = gpuOf(C))
+    return G->isUsable() ? G : nullptr;
+  Gpus.push_back(std::make_unique<Gpu>());
+  Gpu &G = *Gpus.back();
+  G.Context = C;
+  G.Unusable = bindTo(G, R);
+  // Of others, the launches say it.
+  if (!G.Unusable.empty() && Gpus.size() == 1)
     fprintf(stderr, "mneme: error: nothing is recorded: %s\n",
-            Unusable.c_str());
-    return false;
-  }
+            G.Unusable.c_str());
+  if (!G.isUsable())
+    return nullptr;
   static bool Registered = false;
   if (Registered)
-    return true;
+    return &G;
   Registered = true;
   pthread_atfork(nullptr, nullptr, [] {
     Forked = true;
@@ -173,7 +271,7 @@ bool Session::bind(const CudaRuntime &R) {
   });
   // After the driver was initialized, hence before it ends.
   atexit([] { Session::get().finish(); });
-  return true;
+  return &G;
 }
 
 bool mneme::isCaptureError(CUresult E) {
@@ -253,7 +351,7 @@ Target &Session::findTarget(const Launch &L) {
   bool Indexed = Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry);
   bool Selected = Indexed && selects(Entry.Name);
   // Which payload is the right one depends on the device.
-  if (Selected && !Tried && bind(L.Runtime))
+  if (Selected && Gpus.empty() && bind(L.Runtime))
     Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry);
   if (!Indexed)
     return Unknown;
@@ -350,7 +448,7 @@ void Session::finish() {
   if (std::exchange(Finished, true))
     return;
   Off = true;
-  drain();
+  drain(deadline());
   // Most processes under the launcher, like shells, never launch anything.
   std::map<std::string, uint64_t> Foreign = foreignLaunches();
   if (!Foreign.empty())

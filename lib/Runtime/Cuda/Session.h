@@ -24,9 +24,12 @@
 #include "CudaDriver.h"
 #include "CudaRuntime.h"
 #include "DeviceWork.h"
+#include "Gpu.h"
 #include "Kernel.h"
 #include "Recorder.h"
+#include "Waiter.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -38,9 +41,9 @@
 
 namespace mneme {
 
-/// A variable of the program's own module.
+/// A variable of the program's own modules, one on each device.
 struct ShadowedVariable {
-  Variable V; ///< V.Address is where recordings have it.
+  Variable V; ///< V.Address: in recordings, from the device's homes on.
   const void *Shadow;
   const CudaRuntime *Runtime; ///< Knows where it really is.
 };
@@ -76,6 +79,9 @@ struct ForeignMemory {
   uint64_t Host; ///< Its address for the host.
   /// MNEME_REGION_MANAGED or MNEME_REGION_PINNED; 0 for what cannot be recorded.
   uint32_t Kind;
+  /// What was current then, and goes with it.
+  CUcontext Owner = nullptr;
+  bool IsPortable = false; ///< All devices can access it.
 };
 
 /// Waits for all streams but those that say otherwise.
@@ -133,8 +139,9 @@ public:
     forget(Ptr);
     return Original();
   }
-  /// The runtime has given this. \p Kind: that of ForeignMemory.
-  void note(void *Host, size_t Size, uint32_t Kind);
+  /// The runtime has given this. \p Kind and \p IsPortable: those of
+  /// ForeignMemory.
+  void note(void *Host, size_t Size, uint32_t Kind, bool IsPortable = true);
   /// The runtime is going to take it back. Not while it is recorded.
   void forget(const void *Host);
   /// The driver has taken back all that lies there.
@@ -144,12 +151,20 @@ public:
   bool arePoolsShared() const { return PoolsAreShared; }
   template <typename Fn> int launch(const Launch &L, Fn Original) {
     Target &T = targetOf(L);
-    if (!T.Selected && !Busy.load(std::memory_order_relaxed)) {
-      T.Launches.fetch_add(1, std::memory_order_relaxed);
-      return Original();
-    }
+    if (!T.Selected)
+      if (Gate::Pass Pass{Calls}) {
+        T.Launches.fetch_add(1, std::memory_order_relaxed);
+        return Original();
+      }
     return launch(T, L, [](void *F) { return (*static_cast<Fn *>(F))(); },
                   &Original);
+  }
+  /// Calls what may change device memory, but not while a launch is recorded.
+  template <typename Fn> int change(Fn Original) {
+    if (Gate::Pass Pass{Calls})
+      return Original();
+    Gate::Pass Pass = passLater();
+    return Original();
   }
   /// While anything is captured into a graph, nobody may wait for the device.
   template <typename Fn> int beginCapture(CUstream S, Fn Original) {
@@ -158,11 +173,8 @@ public:
     if (!Off)
       Guard.lock();
     int Result = Original();
-    if (!Result && !Forked) {
-      std::lock_guard<std::mutex> Guard(CaptureLock);
-      Capturing.insert(S);
-      Captures = Capturing.size();
-    }
+    if (!Result && !Forked)
+      noteCapture(S);
     return Result;
   }
   /// For all that ends a capture, if there is one that began in \p S.
@@ -172,7 +184,8 @@ public:
       return Result;
     // Whatever it says, the capture is over.
     std::lock_guard<std::mutex> Guard(CaptureLock);
-    auto I = Capturing.find(S);
+    auto I = std::find_if(Capturing.begin(), Capturing.end(),
+                          [S](const auto &C) { return C.first == S; });
     if (I != Capturing.end())
       Capturing.erase(I);
     Captures = Capturing.size();
@@ -188,11 +201,6 @@ public:
   void finish();
 
 private:
-  /// Device memory of ours.
-  struct Buffer {
-    CUdeviceptr Address = 0;
-    uint64_t Size = 0;
-  };
   /// Memory that a launch may use.
   struct Part {
     uint64_t Address; ///< In the recording.
@@ -204,15 +212,10 @@ private:
     uint64_t Begin, End;
     uint32_t Kind; ///< That of ForeignMemory.
   };
-  /// Memory of the arena that was freed in the order of a stream.
-  struct PendingFree {
-    uint64_t Address;
-    CUstream Stream;
-    CUevent Reached; ///< Null: when the device has been waited for.
-  };
   /// A recording on its way to the disk.
   struct Job {
     std::unique_ptr<Recording> R;
+    Gpu *On = nullptr;
     CUstream Stream = nullptr;
     std::vector<uint64_t> Pointers; ///< In the arguments, with --reachable.
     std::vector<Part> Parts;
@@ -227,30 +230,34 @@ private:
   };
 
   Session() = default;
+  /// Whether \p Ptr may be of an arena.
   bool isOurs(const void *Ptr) const {
-    return reinterpret_cast<uint64_t>(Ptr) -
-               ArenaBase.load(std::memory_order_relaxed) <
-           ArenaSize.load(std::memory_order_relaxed);
+    uint64_t Begin = ArenasBegin.load(std::memory_order_acquire);
+    return reinterpret_cast<uint64_t>(Ptr) - Begin <
+           ArenasSize.load(std::memory_order_relaxed);
   }
   bool allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
                 const CUstream *Stream, int &Result);
-  bool mapPlace(uint64_t Address, uint64_t Size);
+  bool mapPlace(Gpu &G, uint64_t Address, uint64_t Size);
   bool release(void *Ptr, int &Result);
   bool releaseInOrder(void *Ptr, CUstream Stream, int &Result);
-  AddressMap::Allocation *findLive(void *Ptr);
-  void releasePlace(uint64_t Address);
-  CUevent recordEvent(CUstream S);
-  bool reusePlace(size_t Size, CUstream S, void *&Ptr);
-  void finishFrees(bool All);
-  bool isElsewhere(CUstream S) const;
+  AddressMap::Allocation *findLive(void *Ptr, Gpu *&G);
+  void releasePlace(Gpu &G, uint64_t Address);
+  CUevent recordEvent(Gpu &G, CUstream S);
+  bool reusePlace(Gpu &G, size_t Size, CUstream S, void *&Ptr);
+  void finishFrees(Gpu &G, bool All);
+  bool isElsewhere(const Gpu &G, CUstream S) const;
+  void noteCapture(CUstream S);
+  Gate::Pass passLater();
   bool findPitch(size_t Width, size_t &Pitch);
   void keepPitch(size_t Width, size_t Pitch, void *Row);
   void eraseForeign(uint64_t Address, uint64_t Size);
   const std::pair<const uint64_t, ForeignMemory> *
   findForeign(uint64_t Address) const;
-  bool canRecord(const ForeignMemory &M) const {
-    return M.Kind == MNEME_REGION_PINNED ||
-           (M.Kind == MNEME_REGION_MANAGED && ManagedIsShared);
+  bool canRecord(const Gpu &G, const ForeignMemory &M) const {
+    return (M.Kind == MNEME_REGION_PINNED &&
+            (M.IsPortable || M.Owner == G.Context)) ||
+           (M.Kind == MNEME_REGION_MANAGED && G.ManagedIsShared);
   }
 
   Target &targetOf(const Launch &L);
@@ -262,19 +269,33 @@ private:
                      const std::vector<ModuleVariable> &Variables);
 
   bool loadDriver();
-  bool bind(const CudaRuntime &R);
-  std::string bindTo(CUcontext C, const CudaRuntime &R);
-  std::string reserve();
+  Gpu *bind(const CudaRuntime &R);
+  std::string bindTo(Gpu &G, const CudaRuntime &R);
+  std::string reserve(Gpu &G);
+  std::string reserveFirst(CudaMapping &M, uint64_t Total) const;
+  std::string reserveBeside(CudaMapping &M) const;
+  void shareMemory(Gpu &New);
+  void noteRange(const Gpu &G);
+  bool isPrimary(CUcontext C) const;
+  /// Null where \p C is not bound.
+  Gpu *gpuOf(CUcontext C) const;
+  /// The one with the arena that \p Address is in, or null.
+  Gpu *ownerOf(uint64_t Address) const;
   CUcontext currentContext() const;
   int makeContext(const CudaRuntime &R);
+  void freeLater(CUdeviceptr P);
+  bool isIdle(const Gpu &G);
   CUresult waitFor(CUcontext C) const;
+  std::string waitForDevices(Gpu &G, Deadline Until);
+  void giveUp(Gpu &G);
   bool isCapturing(CUstream S) const;
 
   using Call = int (*)(void *);
   int launch(Target &T, const Launch &L, Call Original, void *Closure);
-  std::string findObstacle(const Target &T, const Launch &L);
-  int record(Target &T, const Launch &L, const LaunchId &Id, Call Original,
-             void *Closure);
+  std::string findObstacle(const Target &T, const Launch &L, const Gpu *G);
+  /// \returns false when the launch was not made; \p Result is the launch's.
+  bool record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
+              Call Original, void *Closure, int &Result);
   std::string locate(const Target &T, const Launch &L, Job &J,
                      std::vector<Recording::Region> &Regions);
   std::string storePrologue(Job &J, std::vector<DeviceWork::Piece> &Pages,
@@ -284,30 +305,34 @@ private:
   /// \returns false when the job has come to its end; \p Result is the
   /// launch's.
   bool run(Job &J, Call Original, void *Closure, int &Result);
-  int recordThroughHost(Job J, Call Original, void *Closure);
+  bool recordThroughHost(Job J, Call Original, void *Closure, int &Result);
   std::string findPages(Job &J, bool BeforeLaunch,
                         std::vector<DeviceWork::Piece> &Pages, DeviceWork &W);
   std::string gather(Job &J);
-  void abandon(Job &J, const std::string &Reason);
+  void abandon(Job &J, const std::string &Reason, bool Keep = false);
 
   /// \p Scratch: little, without which nothing can be recorded.
-  bool acquire(uint64_t Size, Buffer &B, bool Scratch = false);
-  void giveBack(Buffer &B);
-  bool releaseBuffers();
+  bool acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch = false);
+  /// \p Keep: nobody may wait now, as the driver does to free memory.
+  void giveBack(Gpu &G, Buffer &B, bool Keep = false);
+  bool releaseBuffers(Gpu &G);
 
   void enqueue(Job J);
   void write(Job J, DeviceWork &W);
-  void drain();
+  /// Waits until everything is written. \returns false when \p Until has come.
+  bool drain(Deadline Until = UINT64_MAX);
   static void *runWriter(void *Self);
 
   /// In a child that was forked, which must leave everything alone.
   inline static std::atomic<bool> Forked{false};
-  std::atomic<uint64_t> ArenaBase{0}, ArenaSize{0};
+  /// The addresses from the first arena's beginning to the last one's end.
+  std::atomic<uint64_t> ArenasBegin{0}, ArenasSize{0};
   std::mutex CaptureLock;
-  /// Where captures have begun; threads call their own streams the same.
-  std::multiset<CUstream> Capturing;
+  /// Where captures have begun, and the context of that; threads call their own
+  /// streams the same.
+  std::vector<std::pair<CUstream, CUcontext>> Capturing;
   std::atomic<size_t> Captures{0}; ///< How many these are.
-  std::atomic<bool> Busy{false}; ///< A launch is being recorded.
+  Gate Calls; ///< Closed while a launch is recorded.
   /// Nothing more is recorded, or given out.
   std::atomic<bool> Off{!Selection::get().includesRank()};
   std::atomic<bool> PoolsAreShared{false};
@@ -315,30 +340,16 @@ private:
   // Order: Lock, then WriterLock or CaptureLock.
   std::mutex Lock; ///< All but what follows WriterLock.
   const CudaDriver *Driver = nullptr;
-  bool Tried = false;
-  std::string Unusable; ///< Why there is no arena.
-  CUcontext Context = nullptr;
-  CUdevice Device = 0;
-  unsigned Multiprocessors = 0;
-  DeviceFacts Facts;
-  std::unique_ptr<CudaMapping> Mapping;
-  /// So much memory may be mapped for nothing, in bytes: what other functions
-  /// than cudaMalloc allocate must find room.
-  uint64_t MaxUnused = 0;
-  AddressMap Heap{{512, 0, 1u << 20, 2u << 20}};
-  std::vector<PendingFree> Pending;
-  std::vector<CUevent> Events; ///< That nobody needs now.
-  std::map<size_t, size_t> Pitches; ///< By width.
+  std::string NoDriver; ///< Why there is none.
+  /// In the order of their first use. The first one's arena is where
+  /// MNEME_VA_BASE says.
+  std::vector<std::unique_ptr<Gpu>> Gpus;
+  std::unique_ptr<Waiter> Waiting;
   /// By address on the device.
   std::map<uint64_t, ForeignMemory> Foreign;
-  /// The device reads managed memory whatever the host does.
-  bool ManagedIsShared = false;
-  bool ReadsHost = false; ///< Kernels may read all memory of the host.
-  /// Addresses that variables have in recordings. No memory.
+  /// Offsets of variables in all Homes. No memory.
   AddressMap Homes{{512, 0}};
   Annotations Notes;
-  std::unique_ptr<DeviceKernels> Kernels;
-  std::unique_ptr<DeviceWork> Work; ///< For the threads of the application.
 
   struct LoadedModule {
     std::string Error;
@@ -359,8 +370,6 @@ private:
   /// Addresses of pinned memory that recorded memory was seen to point to.
   std::set<uint64_t> PointedTo;
   std::deque<Job> Jobs;
-  std::vector<Buffer> Spare;
-  std::unique_ptr<DeviceWork> WriterWork; ///< The writer's while it is busy.
 };
 
 } // namespace mneme

@@ -34,19 +34,20 @@ bool Session::hasContext() {
   return loadDriver() && currentContext();
 }
 
-/// Whether the stream's memory is not the arena's device's.
-bool Session::isElsewhere(CUstream S) const {
+/// Whether the stream is another device's.
+bool Session::isElsewhere(const Gpu &G, CUstream S) const {
   CUcontext C = nullptr;
-  return Driver->StreamGetCtx && !Driver->StreamGetCtx(S, &C) && C != Context;
+  return Driver->StreamGetCtx && !Driver->StreamGetCtx(S, &C) &&
+         C != G.Context;
 }
 
-bool Session::mapPlace(uint64_t Address, uint64_t Size) {
-  if (Mapping->map(Address, Size).empty())
+bool Session::mapPlace(Gpu &G, uint64_t Address, uint64_t Size) {
+  if (G.Mapping->map(Address, Size).empty())
     return true;
-  if (releaseBuffers() && Mapping->map(Address, Size).empty())
+  if (releaseBuffers(G) && G.Mapping->map(Address, Size).empty())
     return true;
   drain();
-  return releaseBuffers() && Mapping->map(Address, Size).empty();
+  return releaseBuffers(G) && G.Mapping->map(Address, Size).empty();
 }
 
 /// \returns false when the runtime is to give it; it has an error for every
@@ -59,51 +60,53 @@ bool Session::allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
   if (!currentContext())
     if ((Result = makeContext(R)))
       return true;
-  if (!bind(R) || currentContext() != Context)
+  Gpu *G = bind(R);
+  if (!G)
     return false;
   if (Stream) {
     // While something is captured, memory may be the graph's.
-    if (isElsewhere(*Stream) || isCapturing(*Stream))
+    if (isElsewhere(*G, *Stream) || isCapturing(*Stream))
       return false;
-    if (reusePlace(Size, *Stream, Ptr))
+    if (reusePlace(*G, Size, *Stream, Ptr))
       return true;
   }
-  if (!Pending.empty() && !Captures)
-    finishFrees(/*All=*/false);
+  if (!G->Pending.empty() && !Captures)
+    finishFrees(*G, /*All=*/false);
 
   for (unsigned Attempt = 0;; ++Attempt) {
-    if (AddressMap::Allocation *A = Heap.allocate(Size, MNEME_REGION_HEAP)) {
+    if (AddressMap::Allocation *A = G->Heap.allocate(Size, MNEME_REGION_HEAP)) {
       uint64_t Address = A->Address;
-      if (mapPlace(Address, Size)) {
+      if (mapPlace(*G, Address, Size)) {
         Ptr = reinterpret_cast<void *>(Address);
         return true;
       }
-      Heap.release(Address);
+      G->Heap.release(Address);
     }
-    if (Attempt || Pending.empty() || Captures)
+    if (Attempt || G->Pending.empty() || Captures)
       return false;
     // What this waits for may need another thread that launches or allocates.
-    CUcontext Owner = Context;
+    CUcontext Owner = G->Context;
     Guard.unlock();
     CUresult E = waitFor(Owner);
     Guard.lock();
-    if (E || Context != Owner)
+    G = gpuOf(Owner); // Somebody may have reset it.
+    if (E || !G || !G->isUsable())
       return false;
-    finishFrees(/*All=*/true);
-    Mapping->trim();
+    finishFrees(*G, /*All=*/true);
+    G->Mapping->trim();
   }
 }
 
 /// Memory that was freed in the same stream is free for what comes later in it.
-bool Session::reusePlace(size_t Size, CUstream S, void *&Ptr) {
-  for (auto I = Pending.begin(); I != Pending.end(); ++I) {
-    AddressMap::Allocation *A = Heap.find(I->Address);
+bool Session::reusePlace(Gpu &G, size_t Size, CUstream S, void *&Ptr) {
+  for (auto I = G.Pending.begin(); I != G.Pending.end(); ++I) {
+    AddressMap::Allocation *A = G.Heap.find(I->Address);
     if (I->Stream != S || !I->Reached || A->Size != Size)
       continue;
     Ptr = reinterpret_cast<void *>(I->Address);
     A->Flags &= ~Freed;
-    Events.push_back(I->Reached);
-    Pending.erase(I);
+    G.Events.push_back(I->Reached);
+    G.Pending.erase(I);
     return true;
   }
   return false;
@@ -111,8 +114,11 @@ bool Session::reusePlace(size_t Size, CUstream S, void *&Ptr) {
 
 bool Session::findPitch(size_t Width, size_t &Pitch) {
   std::lock_guard<std::mutex> Guard(Lock);
-  auto I = Pitches.find(Width);
-  if (I == Pitches.end())
+  const Gpu *G = loadDriver() ? gpuOf(currentContext()) : nullptr;
+  if (!G)
+    return false;
+  auto I = G->Pitches.find(Width);
+  if (I == G->Pitches.end())
     return false;
   Pitch = I->second;
   return true;
@@ -120,76 +126,78 @@ bool Session::findPitch(size_t Width, size_t &Pitch) {
 
 void Session::keepPitch(size_t Width, size_t Pitch, void *Row) {
   std::lock_guard<std::mutex> Guard(Lock);
-  if (loadDriver())
-    Driver->MemFree(reinterpret_cast<CUdeviceptr>(Row));
-  Pitches[Width] = Pitch;
+  if (!loadDriver())
+    return;
+  freeLater(reinterpret_cast<CUdeviceptr>(Row));
+  if (Gpu *G = gpuOf(currentContext()))
+    G->Pitches[Width] = Pitch;
 }
 
 //===----------------------------------------------------------------------===//
 // Taking back
 //===----------------------------------------------------------------------===//
 
-/// The allocation that begins at \p Ptr, unless it was freed.
-AddressMap::Allocation *Session::findLive(void *Ptr) {
-  AddressMap::Allocation *A = Heap.find(Ptr);
-  return A && A->Address == reinterpret_cast<uint64_t>(Ptr) &&
-                 !(A->Flags & Freed)
-             ? A
-             : nullptr;
+/// The allocation that begins at \p Ptr, unless it was freed, and its device.
+AddressMap::Allocation *Session::findLive(void *Ptr, Gpu *&G) {
+  auto Address = reinterpret_cast<uint64_t>(Ptr);
+  G = ownerOf(Address);
+  AddressMap::Allocation *A = G ? G->Heap.find(Ptr) : nullptr;
+  return A && A->Address == Address && !(A->Flags & Freed) ? A : nullptr;
 }
 
-void Session::releasePlace(uint64_t Address) {
-  uint64_t Size = Heap.find(Address)->Size;
+void Session::releasePlace(Gpu &G, uint64_t Address) {
+  uint64_t Size = G.Heap.find(Address)->Size;
   Notes.erase(Notes.lower_bound(Address), Notes.lower_bound(Address + Size));
-  Heap.release(Address);
-  Mapping->unmap(Address, Size);
-  if (Mapping->unusedBytes() > MaxUnused)
-    Mapping->trim();
+  G.Heap.release(Address);
+  G.Mapping->unmap(Address, Size);
+  if (G.Mapping->unusedBytes() > G.MaxUnused)
+    G.Mapping->trim();
 }
 
 bool Session::release(void *Ptr, int &Result) {
   if (Forked)
     return false;
   std::unique_lock<std::mutex> Guard(Lock);
-  AddressMap::Allocation *A = findLive(Ptr);
+  Gpu *G;
+  AddressMap::Allocation *A = findLive(Ptr, G);
   if (!A)
     return false;
   Result = cudaSuccess;
   auto Postpone = [&] {
     A->Flags |= Freed;
-    Pending.push_back({A->Address, LegacyStream, nullptr});
+    G->Pending.push_back({A->Address, LegacyStream, nullptr});
     return true;
   };
   // Nobody may wait now.
   if (Captures || isCapturing(LegacyStream))
     return Postpone();
   // What this waits for may need another thread that launches or allocates.
-  CUcontext Owner = Context;
+  CUcontext Owner = G->Context;
   Guard.unlock();
   CUresult E = waitFor(Owner);
   Guard.lock();
-  A = findLive(Ptr);
-  if (!A || Context != Owner)
+  A = findLive(Ptr, G);
+  if (!A || G->Context != Owner)
     return false;
   if (isCaptureError(E))
     return Postpone();
   if (E) // The runtime knows how it calls that.
     return false;
-  releasePlace(A->Address);
+  releasePlace(*G, A->Address);
   return true;
 }
 
-CUevent Session::recordEvent(CUstream S) {
+CUevent Session::recordEvent(Gpu &G, CUstream S) {
   CUevent E = nullptr;
-  if (!Events.empty()) {
-    E = Events.back();
-    Events.pop_back();
+  if (!G.Events.empty()) {
+    E = G.Events.back();
+    G.Events.pop_back();
   } else if (Driver->EventCreate(&E, DisableTiming)) {
     return nullptr;
   }
   if (!Driver->EventRecord(E, S))
     return E;
-  Events.push_back(E);
+  G.Events.push_back(E);
   return nullptr;
 }
 
@@ -198,75 +206,85 @@ bool Session::releaseInOrder(void *Ptr, CUstream S, int &Result) {
   if (Forked)
     return false;
   std::lock_guard<std::mutex> Guard(Lock);
-  AddressMap::Allocation *A = findLive(Ptr);
+  Gpu *G;
+  AddressMap::Allocation *A = findLive(Ptr, G);
   if (!A || isCapturing(S))
     return false;
   CUevent Reached = nullptr;
   // Events are of the context that is current.
-  if (!Captures && currentContext() == Context && !isElsewhere(S)) {
-    Reached = recordEvent(S);
+  if (!Captures && currentContext() == G->Context && !isElsewhere(*G, S)) {
+    Reached = recordEvent(*G, S);
     if (!Reached)
       return false;
   }
   Result = cudaSuccess;
   A->Flags |= Freed;
-  Pending.push_back({A->Address, S, Reached});
+  G->Pending.push_back({A->Address, S, Reached});
   return true;
 }
 
 /// Takes back what streams have come to free. \p All: the device has been
 /// waited for.
-void Session::finishFrees(bool All) {
+void Session::finishFrees(Gpu &G, bool All) {
   auto IsDone = [&](const PendingFree &P) {
     if (!All && (!P.Reached || Driver->EventQuery(P.Reached)))
       return false;
     if (P.Reached)
-      Events.push_back(P.Reached);
-    releasePlace(P.Address);
+      G.Events.push_back(P.Reached);
+    releasePlace(G, P.Address);
     return true;
   };
-  Pending.erase(std::remove_if(Pending.begin(), Pending.end(), IsDone),
-                Pending.end());
+  G.Pending.erase(std::remove_if(G.Pending.begin(), G.Pending.end(), IsDone),
+                  G.Pending.end());
+}
+
+/// Whether a device has nothing to do, or soon will have. No matter otherwise.
+bool Session::isIdle(const Gpu &G) {
+  constexpr uint64_t Soon = 100000000; // Nanoseconds.
+  CUcontext Failed;
+  return !Waiting->wait({G.Context}, Recorder::now() + Soon, Failed,
+                        /*GiveUp=*/false);
 }
 
 void Session::trim() {
   if (Off || Captures)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
-  if (!Mapping || currentContext() != Context)
+  Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
+  if (!G || !G->isUsable())
     return;
-  finishFrees(/*All=*/false);
-  drain();
-  releaseBuffers();
-  Mapping->trim();
+  finishFrees(*G, /*All=*/false);
+  // To free memory is to wait.
+  if (isIdle(*G)) {
+    drain();
+    releaseBuffers(*G);
+  }
+  G->Mapping->trim();
 }
 
 void Session::reset() {
   if (Forked)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
-  if (!Context || currentContext() != Context)
+  Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
+  if (!G)
     return;
   drain();
-  releaseBuffers();
-  Work.reset();
-  WriterWork.reset();
-  Kernels.reset();
-  ArenaBase = ArenaSize = 0;
-  Mapping.reset();
-  Heap.clear();
-  Pending.clear();
-  Events.clear();
-  Foreign.clear();
-  Notes.clear();
+  releaseBuffers(*G);
+  Notes.erase(Notes.lower_bound(G->begin()), Notes.lower_bound(G->end()));
+  CUcontext Gone = G->Context;
+  for (auto I = Foreign.begin(); I != Foreign.end();)
+    I = I->second.Owner == Gone ? Foreign.erase(I) : std::next(I);
   {
     std::lock_guard<std::mutex> CaptureGuard(CaptureLock);
-    Capturing.clear();
-    Captures = 0;
+    Capturing.erase(std::remove_if(
+                        Capturing.begin(), Capturing.end(),
+                        [&](const auto &C) { return C.second == Gone; }),
+                    Capturing.end());
+    Captures = Capturing.size();
   }
-  Context = nullptr;
-  Tried = false;
-  Unusable.clear();
+  Gpus.erase(std::find_if(Gpus.begin(), Gpus.end(),
+                          [&](const auto &Other) { return Other.get() == G; }));
   Off = Finished;
 }
 
@@ -274,14 +292,16 @@ void Session::annotate(Annotation A) {
   if (Forked)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
-  mneme::annotate(Notes, Heap, std::move(A));
+  AddressMap Nothing{{512, 0}};
+  Gpu *G = ownerOf(A.Address);
+  mneme::annotate(Notes, G ? G->Heap : Nothing, std::move(A));
 }
 
 //===----------------------------------------------------------------------===//
 // The runtime's memory
 //===----------------------------------------------------------------------===//
 
-void Session::note(void *Host, size_t Size, uint32_t Kind) {
+void Session::note(void *Host, size_t Size, uint32_t Kind, bool IsPortable) {
   if (Off || !Host || !Size)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
@@ -295,7 +315,7 @@ void Session::note(void *Host, size_t Size, uint32_t Kind) {
     return;
   // What was there is gone, and nobody has said so.
   eraseForeign(OnDevice, Size);
-  Foreign[OnDevice] = {Size, Address, Kind};
+  Foreign[OnDevice] = {Size, Address, Kind, currentContext(), IsPortable};
 }
 
 void Session::forget(const void *Host) {

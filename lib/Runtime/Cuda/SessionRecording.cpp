@@ -15,15 +15,19 @@
 #include "Reachability.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <set>
 #include <signal.h>
 #include <sys/mman.h>
+#include <utility>
 
 using namespace mneme;
 
 static constexpr int CaptureModeRelaxed = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
 static constexpr uint64_t CopyAlignment = 256; // For wide loads.
+/// Beside the kinds of regions: of another device's arena.
+static constexpr uint32_t OfOtherDevice = UINT32_MAX;
 
 static uint64_t roundUp(uint64_t V) {
   return (V + CopyAlignment - 1) & ~(CopyAlignment - 1);
@@ -36,6 +40,7 @@ static uint64_t roundUp(uint64_t V) {
 int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
   std::unique_lock<std::mutex> Guard(Lock, std::defer_lock);
   auto Forward = [&] {
+    Gate::Pass Pass(Calls, /*Closed=*/true);
     if (Guard)
       Guard.unlock();
     return Original(Closure);
@@ -58,13 +63,32 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
   LaunchId Id;
   if (!Records.wants(T.K, L.Shape, L.Args, Id))
     return Forward();
-  std::string Obstacle = findObstacle(T, L);
+  // To bind a device is no work for it, but to make its context is.
+  if (!Captures)
+    bind(L.Runtime);
+  Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
+  std::string Obstacle = findObstacle(T, L, G);
   if (!Obstacle.empty()) {
     Records.skip(T.K, Obstacle);
     return Forward();
   }
   // No memory comes or goes meanwhile, and nothing else is launched.
-  return record(T, L, Id, Original, Closure);
+  int Result;
+  return record(*G, T, L, Id, Original, Closure, Result) ? Result : Forward();
+}
+
+Gate::Pass Session::passLater() {
+  std::unique_lock<std::mutex> Guard(Lock, std::defer_lock);
+  if (!Off) // Nor must it here.
+    Guard.lock();
+  return Gate::Pass(Calls, /*Closed=*/true);
+}
+
+void Session::noteCapture(CUstream S) {
+  CUcontext C = Driver ? currentContext() : nullptr;
+  std::lock_guard<std::mutex> Guard(CaptureLock);
+  Capturing.push_back({S, C});
+  Captures = Capturing.size();
 }
 
 /// Whether something is mapped there in this process.
@@ -74,14 +98,15 @@ static bool isHostMemory(uint64_t Address) {
   return !mincore(Page, 1, &Resident);
 }
 
-std::string Session::findObstacle(const Target &T, const Launch &L) {
+std::string Session::findObstacle(const Target &T, const Launch &L,
+                                  const Gpu *G) {
   constexpr int PointerMemoryType = 2;
   if (L.Obstacle)
     return L.Obstacle;
-  if (!Mapping)
-    return Unusable.empty() ? "there is no device" : Unusable;
-  if (currentContext() != Context)
-    return "launched on another device than the first that was used";
+  if (!G)
+    return NoDriver.empty() ? "there is no device" : NoDriver;
+  if (!G->isUsable())
+    return G->Unusable;
   if (isCapturing(L.Stream))
     return "captured into a graph";
   if (Captures || isCapturing(LegacyStream))
@@ -91,23 +116,30 @@ std::string Session::findObstacle(const Target &T, const Launch &L) {
   std::string Obstacle;
   forEachPointer(T.K, L.Args, [&](uint64_t V) {
     int Type = 0;
-    if (!V || isOurs(reinterpret_cast<void *>(V)))
+    const Gpu *Owner = ownerOf(V);
+    if (!V || Owner == G)
       return;
-    if (const auto *Found = findForeign(V); Found && canRecord(Found->second))
+    if (Owner) {
+      // Many numbers are addresses, too.
+      if (std::as_const(Owner->Heap).find(V))
+        Obstacle = "an argument points to memory of another device";
+      return;
+    }
+    if (const auto *Found = findForeign(V);
+        Found && canRecord(*G, Found->second))
       return;
     if (Driver->PointerGetAttribute &&
         !Driver->PointerGetAttribute(&Type, PointerMemoryType, V))
       Obstacle = "an argument points to memory that cannot be recorded";
   });
-  if (!Obstacle.empty() || !ReadsHost)
+  if (!Obstacle.empty() || !G->ReadsHost)
     return Obstacle;
   for (size_t I = 0; I != T.K.Args.size(); ++I) {
     if (T.K.Args[I].Kind != MNEME_ARG_POINTER || T.K.Args[I].Size != 8)
       continue;
     uint64_t V;
     memcpy(&V, L.Args[I], sizeof(V));
-    if (!isOurs(reinterpret_cast<void *>(V)) && !findForeign(V) &&
-        isHostMemory(V))
+    if (!ownerOf(V) && !findForeign(V) && isHostMemory(V))
       return "an argument points to memory of the host that CUDA does not know";
   }
   return "";
@@ -116,11 +148,17 @@ std::string Session::findObstacle(const Target &T, const Launch &L) {
 /// Finds all memory that a launch may use, in the order of its addresses.
 std::string Session::locate(const Target &T, const Launch &L, Job &J,
                             std::vector<Recording::Region> &Regions) {
+  const Gpu &G = *J.On;
   std::vector<Part> &Parts = J.Parts;
-  for (const auto &[Address, A] : Heap.allocations()) {
+  for (const auto &[Address, A] : G.Heap.allocations()) {
     Regions.push_back({Address, A.Size, MNEME_REGION_HEAP, ""});
     Parts.push_back({Address, Address, A.Size, 0});
   }
+  for (const auto &Other : Gpus)
+    if (Other.get() != &G)
+      for (const auto &[Address, A] : Other->Heap.allocations())
+        J.Unrecorded.push_back(
+            {Address, Address + std::max<uint64_t>(A.Size, 1), OfOtherDevice});
   // Much pinned memory is for copies alone: it counts where it is pointed to.
   std::set<uint64_t> Named;
   forEachPointer(T.K, L.Args, [&](uint64_t V) {
@@ -132,7 +170,7 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
     Named.insert(PointedTo.begin(), PointedTo.end());
   }
   for (const auto &[Address, M] : Foreign) {
-    if (canRecord(M) &&
+    if (canRecord(G, M) &&
         (M.Kind == MNEME_REGION_MANAGED || Named.count(Address))) {
       Regions.push_back({Address, M.Size, M.Kind, ""});
       Parts.push_back({Address, Address, M.Size, 0});
@@ -150,14 +188,20 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
     if (E)
       return "the CUDA runtime does not find variable '" + S->V.Name +
              "' (error " + std::to_string(E) + ")";
-    Regions.push_back(
-        {S->V.Address, S->V.Size, MNEME_REGION_GLOBAL, S->V.Name});
+    uint64_t Home = G.Homes + S->V.Address;
+    if (Home + S->V.Size > G.end())
+      return "variable '" + S->V.Name + "' has no address left for it";
+    Regions.push_back({Home, S->V.Size, MNEME_REGION_GLOBAL, S->V.Name});
     Parts.push_back(
-        {S->V.Address, reinterpret_cast<CUdeviceptr>(Live), S->V.Size, 0});
+        {Home, reinterpret_cast<CUdeviceptr>(Live), S->V.Size, 0});
   }
   std::sort(Parts.begin(), Parts.end(), [](const Part &A, const Part &B) {
     return A.Address < B.Address;
   });
+  std::sort(J.Unrecorded.begin(), J.Unrecorded.end(),
+            [](const ForeignRange &A, const ForeignRange &B) {
+              return A.Begin < B.Begin;
+            });
   return "";
 }
 
@@ -165,56 +209,101 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
 // Recording
 //===----------------------------------------------------------------------===//
 
-void Session::abandon(Job &J, const std::string &Reason) {
-  giveBack(J.Copies);
-  giveBack(J.Gathered);
+void Session::abandon(Job &J, const std::string &Reason, bool Keep) {
+  giveBack(*J.On, J.Copies, Keep);
+  giveBack(*J.On, J.Gathered, Keep);
   Records.abandon(std::move(J.R), Reason, J.Again);
 }
 
+/// Nothing works there any more.
+void Session::giveUp(Gpu &G) {
+  G.Unusable = "the device had failed before";
+  if (Gpus.size() == 1)
+    Off = true;
+}
+
+static std::string tooLong(const char *What) {
+  char Text[96];
+  snprintf(Text, sizeof(Text), "%s did not end within %g s (--wait-limit)",
+           What, double(Selection::get().waitLimit()) * 1e-9);
+  return Text;
+}
+
+/// Other devices may write here, too, and to memory of the host.
+std::string Session::waitForDevices(Gpu &G, Deadline Until) {
+  while (true) {
+    std::vector<CUcontext> All;
+    for (const auto &Each : Gpus)
+      if (Each->isUsable())
+        All.push_back(Each->Context);
+    CUcontext Failed = nullptr;
+    CUresult E = Waiting->wait(All, Until, Failed);
+    if (!E)
+      return "";
+    if (E == CUDA_ERROR_NOT_READY)
+      return tooLong("other work of the device");
+    if (isCaptureError(E))
+      return "the device cannot be waited for: " + Driver->describe(E);
+    Gpu *One = gpuOf(Failed);
+    if (!One || One == &G) {
+      giveUp(G);
+      return "an earlier launch failed: " + Driver->describe(E);
+    }
+    giveUp(*One);
+  }
+}
+
 namespace {
-/// Sets a flag for as long as it lives.
-class Flagged {
+/// Opens a gate at its end.
+class OpenLater {
 public:
-  explicit Flagged(std::atomic<bool> &Flag) : Flag(Flag) { Flag = true; }
-  ~Flagged() { Flag = false; }
+  explicit OpenLater(Gate &G) : G(G) {}
+  OpenLater(const OpenLater &) = delete;
+  OpenLater &operator=(const OpenLater &) = delete;
+  ~OpenLater() { G.open(); }
 
 private:
-  std::atomic<bool> &Flag;
+  Gate &G;
 };
 } // namespace
 
-int Session::record(Target &T, const Launch &L, const LaunchId &Id,
-                    Call Original, void *Closure) {
+bool Session::record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
+                     Call Original, void *Closure, int &Result) {
   RecordingTime Time(Records);
-  Flagged Recording(Busy);
-  if (CUresult E = Driver->CtxSynchronize()) {
-    Off = !isCaptureError(E);
-    Records.skip(T.K, (Off ? "an earlier launch failed: "
-                           : "the device cannot be waited for: ") +
-                          Driver->describe(E));
-    return Original(Closure);
+  Deadline Until = deadline();
+  if (!Calls.close(Until)) {
+    Records.skip(T.K, tooLong("a call of another thread"));
+    return false;
   }
-  finishFrees(/*All=*/true);
-  if (!Work) {
-    Kernels = std::make_unique<DeviceKernels>(*Driver);
-    Work = std::make_unique<DeviceWork>(*Driver, *Kernels, Multiprocessors);
+  OpenLater Opener(Calls);
+  std::string Error = waitForDevices(G, Until);
+  if (!Error.empty()) {
+    Records.skip(T.K, Error);
+    return false;
+  }
+  finishFrees(G, /*All=*/true);
+  if (!G.Work) {
+    G.Kernels = std::make_unique<DeviceKernels>(*Driver);
+    G.Work =
+        std::make_unique<DeviceWork>(*Driver, *G.Kernels, G.Multiprocessors);
   }
   Job J;
+  J.On = &G;
   std::vector<Recording::Region> Regions;
-  std::string Error = Kernels->load();
+  Error = G.Kernels->load();
   if (Error.empty())
-    Error = Work->prepare();
+    Error = G.Work->prepare();
   if (Error.empty())
     Error = locate(T, L, J, Regions);
   if (!Error.empty()) {
     Records.skip(T.K, Error);
-    return Original(Closure);
+    return false;
   }
-  J.R = Records.begin(T.K, L.Shape, Id, L.Args, std::move(Regions),
-                      ArenaBase, ArenaSize, Notes);
+  J.R = Records.begin(T.K, L.Shape, Id, L.Args, std::move(Regions), G.begin(),
+                      G.end() - G.begin(), Notes);
   if (!J.R)
-    return Original(Closure);
-  J.R->Device = Facts;
+    return false;
+  J.R->Device = G.Facts;
   J.Stream = L.Stream;
   if (Selection::get().reachableOnly())
     forEachPointer(T.K, L.Args, [&](uint64_t V) { J.Pointers.push_back(V); });
@@ -225,14 +314,14 @@ int Session::record(Target &T, const Launch &L, const LaunchId &Id,
     NumFlags += flagsOf(P.Size);
   }
   uint64_t Scratch = roundUp(NumFlags) + tableSize(J.Parts.size());
-  if (!acquire(Memory + Scratch, J.Copies)) {
-    if (acquire(Scratch, J.Copies, /*Scratch=*/true)) {
+  if (!acquire(G, Memory + Scratch, J.Copies)) {
+    if (acquire(G, Scratch, J.Copies, /*Scratch=*/true)) {
       J.Flags = J.Copies.Address;
       J.Table = J.Flags + roundUp(NumFlags);
-      return recordThroughHost(std::move(J), Original, Closure);
+      return recordThroughHost(std::move(J), Original, Closure, Result);
     }
     abandon(J, "no device memory is left to record with");
-    return Original(Closure);
+    return false;
   }
   J.Flags = J.Copies.Address + Memory;
   J.Table = J.Flags + roundUp(NumFlags);
@@ -243,16 +332,15 @@ int Session::record(Target &T, const Launch &L, const LaunchId &Id,
     Copies.push_back({P.Copy, P.Live, P.Size});
     To += roundUp(P.Size);
   }
-  Error = Work->copy(Copies, J.Table);
+  Error = G.Work->copy(Copies, J.Table);
   if (!Error.empty()) {
     abandon(J, Error);
-    return Original(Closure);
+    return false;
   }
 
-  int Result;
   if (!run(J, Original, Closure, Result))
-    return Result;
-  Error = findPages(J, /*BeforeLaunch=*/false, J.Changed, *Work);
+    return true;
+  Error = findPages(J, /*BeforeLaunch=*/false, J.Changed, *G.Work);
   if (Error.empty())
     Error = gather(J);
   if (!Error.empty())
@@ -260,8 +348,8 @@ int Session::record(Target &T, const Launch &L, const LaunchId &Id,
   else if (J.Gathered.Size || J.Changed.empty())
     enqueue(std::move(J));
   else // Live memory is going to change.
-    write(std::move(J), *Work);
-  return Result;
+    write(std::move(J), *G.Work);
+  return true;
 }
 
 namespace {
@@ -306,15 +394,21 @@ bool Session::run(Job &J, Call Original, void *Closure, int &Result) {
     abandon(J, "the launch failed");
     return false;
   }
-  if (CUresult E = Driver->CtxSynchronize()) {
-    // Nothing works in this context any more.
-    Off = true;
+  CUcontext Failed = nullptr;
+  CUresult E = Waiting->wait({J.On->Context}, deadline(), Failed);
+  if (E == CUDA_ERROR_NOT_READY) {
+    // It may wait for what the application does next.
+    abandon(J, tooLong("the launch"), /*Keep=*/true);
+    return false;
+  }
+  if (E) {
+    giveUp(*J.On);
     abandon(J, "the launch failed: " + Driver->describe(E));
     return false;
   }
   if (Records.keeps(*J.R, Timer.nanoseconds()))
     return true;
-  giveBack(J.Copies);
+  giveBack(*J.On, J.Copies);
   Records.discard(std::move(J.R));
   return false;
 }
@@ -351,7 +445,8 @@ std::string Session::gather(Job &J) {
   uint64_t Bytes = 0;
   for (const DeviceWork::Piece &P : J.Changed)
     Bytes += roundUp(P.Size);
-  if (!Bytes || !acquire(Bytes + tableSize(J.Changed.size()), J.Gathered))
+  if (!Bytes ||
+      !acquire(*J.On, Bytes + tableSize(J.Changed.size()), J.Gathered))
     return "";
   std::vector<MnemeCopyPart> Copies;
   CUdeviceptr To = J.Gathered.Address;
@@ -360,7 +455,7 @@ std::string Session::gather(Job &J) {
     P.From = To;
     To += roundUp(P.Size);
   }
-  return Work->copy(Copies, To);
+  return J.On->Work->copy(Copies, To);
 }
 
 /// Brings pages from the device into a snapshot.
@@ -489,7 +584,9 @@ std::string Session::storePrologue(Job &J,
   for (size_t I : Scan.found()) {
     if (J.Unrecorded[I].Kind != MNEME_REGION_PINNED) {
       J.Again = false;
-      return "memory points to memory that cannot be recorded";
+      return J.Unrecorded[I].Kind == OfOtherDevice
+                 ? "memory points to memory of another device"
+                 : "memory points to memory that cannot be recorded";
     }
     // Another job may have said so already, after this one was launched.
     PointedTo.insert(J.Unrecorded[I].Begin);
@@ -502,27 +599,28 @@ std::string Session::storePrologue(Job &J,
 
 /// Records where the device has no room for a copy: all memory goes to the
 /// host, twice.
-int Session::recordThroughHost(Job J, Call Original, void *Closure) {
+bool Session::recordThroughHost(Job J, Call Original, void *Closure,
+                                int &Result) {
+  DeviceWork &Work = *J.On->Work;
   SnapshotFile &Before = J.R->Prologue, &After = J.R->Epilogue;
   std::vector<DeviceWork::Piece> Pages;
-  std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, *Work);
+  std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, Work);
   if (Error.empty())
-    Error = storePrologue(J, Pages, *Work);
+    Error = storePrologue(J, Pages, Work);
   Before.close();
   if (Error.empty())
     Error = Before.error();
   if (!Error.empty()) {
     abandon(J, Error);
-    return Original(Closure);
+    return false;
   }
-  int Result;
   if (!run(J, Original, Closure, Result))
-    return Result;
+    return true;
   Recorder::openEpilogue(*J.R);
   Pages.clear();
   for (const Part &P : J.Parts)
     Pages.push_back({P.Address, P.Live, P.Size});
-  Error = Work->bring(
+  Error = Work.bring(
       Pages,
       [&](const char *Bytes, uint64_t Address, uint64_t Size) {
         forEachRun(
@@ -537,18 +635,19 @@ int Session::recordThroughHost(Job J, Call Original, void *Closure) {
       [&] { After.drain(); });
   if (!Error.empty()) {
     abandon(J, Error);
-    return Result;
+    return true;
   }
-  giveBack(J.Copies);
+  giveBack(*J.On, J.Copies);
   Records.finish(std::move(J.R));
-  return Result;
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
 // Memory for copies
 //===----------------------------------------------------------------------===//
 
-bool Session::acquire(uint64_t Size, Buffer &B, bool Scratch) {
+bool Session::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
+  std::vector<Buffer> &Spare = G.Spare;
   std::unique_lock<std::mutex> Guard(WriterLock);
   while (true) {
     // The smallest that is large enough, but no giant for a dwarf.
@@ -582,14 +681,14 @@ bool Session::acquire(uint64_t Size, Buffer &B, bool Scratch) {
   }
 }
 
-void Session::giveBack(Buffer &B) {
+void Session::giveBack(Gpu &G, Buffer &B, bool Keep) {
   if (!B.Size)
     return;
   std::lock_guard<std::mutex> Guard(WriterLock);
   size_t Free = 0, Total = 0;
   // Kept for the next recording, unless it is much.
-  if (!Driver->MemGetInfo(&Free, &Total) && Free >= Total / 4)
-    Spare.push_back(B);
+  if (Keep || (!Driver->MemGetInfo(&Free, &Total) && Free >= Total / 4))
+    G.Spare.push_back(B);
   else
     Driver->MemFree(B.Address);
   B = {};
@@ -597,12 +696,12 @@ void Session::giveBack(Buffer &B) {
 }
 
 /// \returns whether there was something to release.
-bool Session::releaseBuffers() {
+bool Session::releaseBuffers(Gpu &G) {
   std::lock_guard<std::mutex> Guard(WriterLock);
-  bool Any = !Spare.empty();
-  for (const Buffer &S : Spare)
+  bool Any = !G.Spare.empty();
+  for (const Buffer &S : G.Spare)
     Driver->MemFree(S.Address);
-  Spare.clear();
+  G.Spare.clear();
   return Any;
 }
 
@@ -617,12 +716,12 @@ void Session::write(Job J, DeviceWork &W) {
   if (Error.empty())
     Error = storePrologue(J, Pages, W);
   Before.close();
-  giveBack(J.Copies);
+  giveBack(*J.On, J.Copies);
   if (Error.empty()) {
     Recorder::openEpilogue(*J.R);
     Error = store(J.Changed, After, W);
   }
-  giveBack(J.Gathered);
+  giveBack(*J.On, J.Gathered);
   if (Error.empty())
     Records.finish(std::move(J.R));
   else
@@ -643,13 +742,14 @@ void *Session::runWriter(void *Self) {
     S.WriterBusy = true;
     Guard.unlock();
 
-    S.Driver->CtxSetCurrent(S.Context);
-    if (!S.WriterWork)
-      S.WriterWork = std::make_unique<DeviceWork>(*S.Driver, *S.Kernels,
-                                                  S.Multiprocessors);
-    std::string Error = S.WriterWork->prepare();
+    Gpu &G = *J.On;
+    S.Driver->CtxSetCurrent(G.Context);
+    if (!G.WriterWork)
+      G.WriterWork = std::make_unique<DeviceWork>(*S.Driver, *G.Kernels,
+                                                  G.Multiprocessors);
+    std::string Error = G.WriterWork->prepare();
     if (Error.empty())
-      S.write(std::move(J), *S.WriterWork);
+      S.write(std::move(J), *G.WriterWork);
     else
       S.abandon(J, Error);
 
@@ -671,7 +771,8 @@ void Session::enqueue(Job J) {
     pthread_sigmask(SIG_SETMASK, &Old, nullptr);
     if (!WriterStarted) {
       Guard.unlock();
-      return write(std::move(J), *Work);
+      DeviceWork &Work = *J.On->Work;
+      return write(std::move(J), Work);
     }
     pthread_detach(Thread);
   }
@@ -679,8 +780,8 @@ void Session::enqueue(Job J) {
   HasJob.notify_one();
 }
 
-/// Waits until everything is written.
-void Session::drain() {
+bool Session::drain(Deadline Until) {
   std::unique_lock<std::mutex> Guard(WriterLock);
-  HasRoom.wait(Guard, [&] { return Jobs.empty() && !WriterBusy; });
+  return waitUntil(HasRoom, Guard, Until,
+                   [&] { return Jobs.empty() && !WriterBusy; });
 }

@@ -220,12 +220,16 @@ static int onFreeHost(const CudaRuntime &R, void *Ptr) {
   return R.FreeHost(Ptr);
 }
 
+/// cudaHostRegisterPortable, CU_MEMHOSTREGISTER_PORTABLE.
+static constexpr unsigned RegisterPortable = 1;
+
 static int onHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
                           unsigned Flags) {
   constexpr unsigned IsDeviceIO = 4; // cudaHostRegisterIoMemory
   int E = R.HostRegister(Ptr, Size, Flags);
   if (!E && !(Flags & IsDeviceIO))
-    Session::get().note(Ptr, Size, MNEME_REGION_PINNED);
+    Session::get().note(Ptr, Size, MNEME_REGION_PINNED,
+                        Flags & RegisterPortable);
   return E;
 }
 
@@ -352,7 +356,8 @@ static int onDriverMemHostRegister(const CudaRuntime &R, void *Ptr,
   constexpr unsigned IsDeviceIO = 4; // CU_MEMHOSTREGISTER_IOMEMORY
   int E = R.DriverMemHostRegister(Ptr, Size, Flags);
   if (!E && !(Flags & IsDeviceIO))
-    Session::get().note(Ptr, Size, MNEME_REGION_PINNED);
+    Session::get().note(Ptr, Size, MNEME_REGION_PINNED,
+                        Flags & RegisterPortable);
   return E;
 }
 
@@ -382,6 +387,18 @@ static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
   Session::get().trim();
   return R.DriverMemGetInfo(Free, Total);
 }
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+#define CHANGE(Name, Symbol, Parameters, ...)                                  \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    return Session::get().change([&] { return R.Name(P...); });                \
+  }
+#define TAP(Name, Symbol, Parameters, ...)
+#include "RuntimeFunctions.def"
 
 //===----------------------------------------------------------------------===//
 // Launches
@@ -469,11 +486,13 @@ static int countGraph(int Error) {
 }
 
 static int onGraphLaunch(const CudaRuntime &R, void *Graph, CudaStream *S) {
-  return countGraph(R.GraphLaunch(Graph, S));
+  return countGraph(
+      Session::get().change([&] { return R.GraphLaunch(Graph, S); }));
 }
 
 static int onGraphLaunchPtsz(const CudaRuntime &R, void *Graph, CudaStream *S) {
-  return countGraph(R.GraphLaunchPtsz(Graph, S));
+  return countGraph(
+      Session::get().change([&] { return R.GraphLaunchPtsz(Graph, S); }));
 }
 
 static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {

@@ -9,19 +9,19 @@
 // ERR-DAG: warning: kernel '_Z8capturedPi' is not recorded: captured into a graph
 // ERR-DAG: warning: kernel '_Z7foreignPi' is not recorded: an argument points to memory that cannot be recorded
 // ERR-DAG: warning: kernel '_Z7clusterPi' is not recorded: launched with clusters of blocks
-// ERR-DAG: warning: kernel '_Z9elsewherePi' is not recorded: launched on another device than the first that was used
 // ERR-DAG: warning: kernel '_Z8private_Pi' is not recorded: variable '_ZL7Private' is known to the device's code alone
-// ERR-DAG: warning: kernel '_Z8indirectPPi' is not recorded: memory points to memory that cannot be recorded
+// ERR-DAG: warning: kernel '_Z8indirectPPi' is not recorded: memory points to memory of another device
 // ERR-DAG: warning: kernel '_Z8pageablePi' is not recorded: an argument points to memory of the host that CUDA does not know
-// ERR: 10 launches seen, 2 recorded, 8 skipped
+// ERR: 10 launches seen, 3 recorded, 7 skipped
 // ERR-DAG: 1 skipped: captured into a graph
 // ERR-DAG: 2 skipped: an argument points to memory that cannot be recorded
-// ERR-DAG: 1 skipped: memory points to memory that cannot be recorded
+// ERR-DAG: 1 skipped: memory points to memory of another device
 // RUN: llvm-mneme-record show %t.rec | FileCheck %s --check-prefix=SHOW
 // SHOW: together(int*)
 // SHOW: grid 2x1x1, block 1x1x1, dynamic shared memory 0, launches 1, cooperative
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // REPLAY: captured grid 1: Match
+// REPLAY-NEXT: elsewhere grid 1: Match
 // REPLAY-NEXT: together grid 2 cooperative: Match
 
 #include "../Inputs/check.h"

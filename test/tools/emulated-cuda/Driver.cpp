@@ -80,6 +80,7 @@ static Settings readSettings() {
     std::abort();
   }
   S.NumDevices = readNumber("MNEME_EMULATED_DEVICES", S.NumDevices);
+  S.HavePeers = readNumber("MNEME_EMULATED_PEERS", 0);
   S.MemoryBytes = readNumber("MNEME_EMULATED_MEMORY", S.MemoryBytes);
   S.Version = readNumber("MNEME_EMULATED_VERSION", S.Version);
   S.InitResult = readNumber("MNEME_EMULATED_INIT", S.InitResult);
@@ -458,6 +459,13 @@ CUresult cuDeviceGetAttribute(int *Value, int Attribute, CUdevice Device) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceCanAccessPeer(int *Can, CUdevice Device, CUdevice Peer) {
+  CHECK_DEVICE(Device);
+  CHECK_DEVICE(Peer);
+  *Can = Device != Peer && settings().HavePeers;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *Result, CUdevice Device) {
   CHECK_DEVICE(Device);
   Context &C = *driver().Contexts[Device];
@@ -590,7 +598,8 @@ CUresult cuMemcpyDtoHAsync_v2(void *To, CUdeviceptr From, size_t Size,
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr To, CUdeviceptr From, size_t Size,
                               CUstream S) {
   CHECK_CONTEXT();
-  if (!isDeviceMemory(To, Size) || !isDeviceMemory(From, Size))
+  if (!isDeviceMemory(To, Size, Current->Device) ||
+      !isDeviceMemory(From, Size, Current->Device))
     return CUDA_ERROR_INVALID_VALUE;
   return copyMemory(To, From, Size, S, false);
 }
@@ -703,7 +712,10 @@ CUresult cuMemSetAccess(CUdeviceptr Address, size_t Size,
     if (Access[I].Location.Type != 1 || !isDevice(Access[I].Location.Id) ||
         Access[I].Flags != 3)
       return CUDA_ERROR_NOT_SUPPORTED;
-  return allowAccess(Address, Size);
+  for (size_t I = 0; I != Count; ++I)
+    if (CUresult R = allowAccess(Address, Size, Access[I].Location.Id))
+      return R;
+  return CUDA_SUCCESS;
 }
 
 //===----------------------------------------------------------------------===//
@@ -1117,11 +1129,6 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice Device, unsigned Flags) {
   return cuDevicePrimaryCtxSetFlags_v2(Device, Flags);
 }
 
-CUresult cuDeviceCanAccessPeer(int *Can, CUdevice, CUdevice) {
-  *Can = 0;
-  return CUDA_SUCCESS;
-}
-
 CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
@@ -1209,9 +1216,13 @@ CUresult cuStreamGetCtx(CUstream S, CUcontext *C) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext,
-                           size_t, CUstream) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+// Goes through the host where devices have no way to each other.
+CUresult cuMemcpyPeerAsync(CUdeviceptr To, CUcontext, CUdeviceptr From,
+                           CUcontext, size_t Size, CUstream S) {
+  CHECK_CONTEXT();
+  if (!isDeviceMemory(To, Size) || !isDeviceMemory(From, Size))
+    return CUDA_ERROR_INVALID_VALUE;
+  return copyMemory(To, From, Size, S, false);
 }
 
 CUresult cuMemsetD16Async(CUdeviceptr To, unsigned short Value, size_t Count,

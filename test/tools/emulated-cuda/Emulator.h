@@ -17,6 +17,7 @@
 ///   MNEME_EMULATED_KERNELS   .bc and .ll files, or folders of .bc, ':' between
 ///   MNEME_EMULATED_ARCH      sm_90
 ///   MNEME_EMULATED_DEVICES   their number: 1
+///   MNEME_EMULATED_PEERS     1: devices can access each other's memory
 ///   MNEME_EMULATED_MEMORY    bytes of a device: 8 GiB
 ///   MNEME_EMULATED_VERSION   the CUDA version, as cuDriverGetVersion has it
 ///   MNEME_EMULATED_INIT      what cuInit returns
@@ -60,6 +61,7 @@ struct Settings {
   std::vector<std::string> Kernels;
   unsigned Arch = 90; ///< sm_90
   int NumDevices = 1;
+  bool HavePeers = false;
   uint64_t MemoryBytes = uint64_t(8) << 30;
   int Version = 13000;
   CUresult InitResult = CUDA_SUCCESS;
@@ -97,8 +99,9 @@ uint64_t usedMemory(CUdevice Device);
 enum class MemoryKind { None, Device, Managed, Pinned };
 /// What an address points to.
 MemoryKind kindOf(CUdeviceptr Address);
-/// Whether every byte of the range is memory that a kernel may access.
-bool isDeviceMemory(CUdeviceptr Address, uint64_t Size);
+/// Whether every byte of the range is memory that a kernel may access, on
+/// \p Device where that is given.
+bool isDeviceMemory(CUdeviceptr Address, uint64_t Size, CUdevice Device = -1);
 bool isPinned(const void *Address, uint64_t Size);
 
 /// When the driver starts.
@@ -110,7 +113,7 @@ CUresult releaseHandle(CUmemHandle Handle);
 CUresult mapHandle(CUdeviceptr Address, uint64_t Size, uint64_t Offset,
                    CUmemHandle Handle);
 CUresult unmapHandle(CUdeviceptr Address, uint64_t Size);
-CUresult allowAccess(CUdeviceptr Address, uint64_t Size);
+CUresult allowAccess(CUdeviceptr Address, uint64_t Size, CUdevice Device);
 
 //===----------------------------------------------------------------------===//
 // Queue.cpp

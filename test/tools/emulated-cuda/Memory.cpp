@@ -51,7 +51,7 @@ struct Physical {
 struct Mapping {
   uint64_t Size;
   CUmemHandle Handle;
-  bool Accessible;
+  std::set<CUdevice> Accessible = {}; ///< On these devices.
 };
 
 struct Memory {
@@ -276,7 +276,8 @@ MemoryKind emulated::kindOf(CUdeviceptr Address) {
                                                : MemoryKind::Device;
 }
 
-bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size) {
+bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size,
+                              CUdevice Device) {
   // Its address on the device is that on the host.
   if (isPinned(toPointer(Address), Size))
     return true;
@@ -290,7 +291,8 @@ bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size) {
   while (Size) {
     auto I = findRange(M.Mappings, Address,
                        [](const Mapping &Mapped) { return Mapped.Size; });
-    if (I == M.Mappings.end() || !I->second.Accessible)
+    if (I == M.Mappings.end() || I->second.Accessible.empty() ||
+        (Device >= 0 && !I->second.Accessible.count(Device)))
       return false;
     uint64_t End = I->first + I->second.Size;
     uint64_t Here = std::min<uint64_t>(Size, End - Address);
@@ -438,7 +440,7 @@ CUresult emulated::mapHandle(CUdeviceptr Address, uint64_t Size,
            H->second.File, 0) == MAP_FAILED)
     return CUDA_ERROR_OUT_OF_MEMORY;
   ++H->second.Mappings;
-  M.Mappings[Address] = {Size, Handle, false};
+  M.Mappings[Address] = {Size, Handle};
   return CUDA_SUCCESS;
 }
 
@@ -459,7 +461,8 @@ CUresult emulated::unmapHandle(CUdeviceptr Address, uint64_t Size) {
   return CUDA_SUCCESS;
 }
 
-CUresult emulated::allowAccess(CUdeviceptr Address, uint64_t Size) {
+CUresult emulated::allowAccess(CUdeviceptr Address, uint64_t Size,
+                               CUdevice Device) {
   Memory &M = memory();
   std::lock_guard<std::mutex> Guard(M.Lock);
   for (uint64_t End = Address + Size; Address < End;) {
@@ -468,7 +471,10 @@ CUresult emulated::allowAccess(CUdeviceptr Address, uint64_t Size) {
       return CUDA_ERROR_INVALID_VALUE;
     if (mprotect(toPointer(Address), I->second.Size, PROT_READ | PROT_WRITE))
       return CUDA_ERROR_INVALID_VALUE;
-    I->second.Accessible = true;
+    if (!settings().HavePeers &&
+        M.Handles[I->second.Handle].Device != Device)
+      return CUDA_ERROR_INVALID_DEVICE;
+    I->second.Accessible.insert(Device);
     Address += I->second.Size;
   }
   return CUDA_SUCCESS;

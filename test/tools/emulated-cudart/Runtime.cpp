@@ -37,7 +37,7 @@ using namespace mneme;
 namespace {
 struct FatBinary {
   const void *Image;
-  CUmodule Module = nullptr;
+  std::map<CUcontext, CUmodule> Modules = {};
 };
 
 struct Symbol {
@@ -49,7 +49,7 @@ struct Symbol {
 struct State {
   const CudaDriver *Driver = nullptr;
   int StartError = 0;
-  CUcontext Context = nullptr;
+  std::map<int, CUcontext> Contexts; ///< By device.
   std::vector<FatBinary *> Binaries;
   std::map<const void *, Symbol> Symbols;
   std::mutex Lock;
@@ -76,6 +76,17 @@ static int done(int E) {
   return E;
 }
 
+static thread_local int ChosenDevice = 0;
+
+/// With S.Lock.
+static int makeCurrent(State &S, int Device) {
+  CUcontext &C = S.Contexts[Device];
+  if (!C)
+    if (int E = S.Driver->DevicePrimaryCtxRetain(&C, Device))
+      return E;
+  return S.Driver->CtxSetCurrent(C);
+}
+
 /// Makes the context current, as every function does first that needs one.
 static int start() {
   State &S = state();
@@ -91,10 +102,7 @@ static int start() {
   S.Driver->CtxGetCurrent(&C);
   if (C)
     return 0;
-  if (!S.Context)
-    if (int E = S.Driver->DevicePrimaryCtxRetain(&S.Context, 0))
-      return E;
-  return S.Driver->CtxSetCurrent(S.Context);
+  return makeCurrent(S, ChosenDevice);
 }
 
 #define START()                                                                \
@@ -105,16 +113,21 @@ static int start() {
 
 static const CudaDriver &driver() { return *state().Driver; }
 
-static int load(const void *HostPtr, Symbol *&S) {
+/// Finds what \p HostPtr stands for, and its module in the current context.
+static int load(const void *HostPtr, Symbol *&S, CUmodule &M) {
   State &All = state();
   std::lock_guard<std::mutex> Guard(All.Lock);
   auto I = All.Symbols.find(HostPtr);
   if (I == All.Symbols.end())
     return -1;
   S = &I->second;
-  if (S->Binary->Module)
-    return 0;
-  return driver().ModuleLoadData(&S->Binary->Module, S->Binary->Image);
+  CUcontext C = nullptr;
+  if (int E = driver().CtxGetCurrent(&C))
+    return E;
+  CUmodule &Loaded = S->Binary->Modules[C];
+  int E = Loaded ? 0 : driver().ModuleLoadData(&Loaded, S->Binary->Image);
+  M = Loaded;
+  return E;
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,11 +190,11 @@ static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
                   size_t Shared, CUstream Stream, bool Cooperative) {
   START();
   Symbol *S;
-  if (int E = load(Stub, S))
+  CUmodule M;
+  if (int E = load(Stub, S, M))
     return done(E < 0 ? 98 : E); // cudaErrorInvalidDeviceFunction
   CUfunction F;
-  if (int E = driver().ModuleGetFunction(&F, S->Binary->Module,
-                                         S->Name.c_str()))
+  if (int E = driver().ModuleGetFunction(&F, M, S->Name.c_str()))
     return done(E);
   int E = Cooperative ? driver().LaunchCooperativeKernel(
                             F, Grid.X, Grid.Y, Grid.Z, Block.X, Block.Y,
@@ -389,11 +402,11 @@ API int cudaMemset_ptds(void *To, int Value, size_t Size) {
 static int findVariable(const void *Shadow, CUdeviceptr &Address) {
   START();
   Symbol *S;
-  if (int E = load(Shadow, S))
+  CUmodule M;
+  if (int E = load(Shadow, S, M))
     return done(E < 0 ? 13 : E); // cudaErrorInvalidSymbol
   size_t Size;
-  return done(driver().ModuleGetGlobal(&Address, &Size, S->Binary->Module,
-                                       S->Name.c_str()));
+  return done(driver().ModuleGetGlobal(&Address, &Size, M, S->Name.c_str()));
 }
 
 API int cudaGetSymbolAddress(void **Ptr, const void *Shadow) {
@@ -485,13 +498,16 @@ API int cudaDeviceSynchronize() {
 API int cudaDeviceReset() {
   State &S = state();
   std::lock_guard<std::mutex> Guard(S.Lock);
-  if (!S.Context)
+  CUcontext C = nullptr;
+  CUdevice Device = 0;
+  if (!S.Driver || S.Driver->CtxGetCurrent(&C) || !C ||
+      S.Driver->CtxGetDevice(&Device))
     return 0;
   for (FatBinary *B : S.Binaries)
-    B->Module = nullptr;
-  S.Context = nullptr;
+    B->Modules.erase(C);
+  S.Contexts.erase(Device);
   S.Driver->CtxSetCurrent(nullptr);
-  return done(S.Driver->DevicePrimaryCtxRelease(0));
+  return done(S.Driver->DevicePrimaryCtxRelease(Device));
 }
 
 API int cudaGetDeviceCount(int *Count) {
@@ -500,16 +516,33 @@ API int cudaGetDeviceCount(int *Count) {
 }
 
 API int cudaGetDevice(int *Device) {
-  *Device = 0;
-  return 0;
+  START();
+  return done(driver().CtxGetDevice(Device));
 }
 
 API int cudaSetDevice(int Device) {
   START();
-  CUcontext C;
-  if (int E = driver().DevicePrimaryCtxRetain(&C, Device))
-    return done(E);
-  return done(driver().CtxSetCurrent(C));
+  State &S = state();
+  std::lock_guard<std::mutex> Guard(S.Lock);
+  int E = makeCurrent(S, Device);
+  if (!E)
+    ChosenDevice = Device;
+  return done(E);
+}
+
+API int cudaDeviceCanAccessPeer(int *Can, int Device, int Peer) {
+  START();
+  return done(driver().DeviceCanAccessPeer(Can, Device, Peer));
+}
+
+API int cudaMemcpyPeer(void *To, int ToDevice, const void *From, int FromDevice,
+                       size_t Size) {
+  START();
+  State &S = state();
+  CUstream Legacy = nullptr;
+  int E = callDriver("cuMemcpyPeerAsync", To, S.Contexts[ToDevice], From,
+                     S.Contexts[FromDevice], Size, Legacy);
+  return done(E ? E : driver().StreamSynchronize(Legacy));
 }
 
 API int cudaRuntimeGetVersion(int *Version) {

@@ -50,6 +50,8 @@ struct LaunchSelection {
   std::string RegionRegex;
   /// Leave memory out that neither arguments nor globals lead to.
   bool Reachable = false;
+  /// Seconds that a launch on a GPU may have to wait to be recorded; 0 = any.
+  double WaitLimit = 10;
 
   /// Error when something is not what it should be, by the option's name.
   Error check() const;

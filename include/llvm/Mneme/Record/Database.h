@@ -62,7 +62,7 @@ struct RecordedKernel {
   std::string Toolchain;    ///< "clang 22.1.8".
   std::vector<std::string>
       Modules;                    ///< Bitcode files in the folder; one for now.
-  uint64_t VAddr = 0, VASize = 0; ///< The arena.
+  uint64_t VAddr = 0, VASize = 0; ///< What the instances' arenas lie in.
   std::vector<KernelArg> Args;
   std::vector<KernelGlobal> Globals;
   /// What of a launch the dynamic hash is made of.
@@ -71,6 +71,9 @@ struct RecordedKernel {
   std::vector<RecordedInstance> Instances;
 
   const RecordedInstance *findInstance(StringRef DynamicHash) const;
+  /// Makes [VAddr, VAddr + VASize) hold another arena; VASize is 0 before the
+  /// first.
+  void addArena(uint64_t Base, uint64_t Size);
 };
 
 json::Value toJSON(const KernelArg &A);

@@ -104,6 +104,8 @@
 #define MNEME_ENV_REGIONS                                                      \
   "MNEME_RECORD_REGIONS" /* like MNEME_KERNELS; empty: regions do not matter */
 #define MNEME_ENV_REACHABLE "MNEME_REACHABLE" /* 1: leave other memory out */
+#define MNEME_ENV_WAIT_LIMIT                                                   \
+  "MNEME_WAIT_LIMIT" /* seconds, decimal; 0: none */
 #define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"     /* arena, GiB */
 #define MNEME_ENV_TIMEOUT                                                      \
   "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */

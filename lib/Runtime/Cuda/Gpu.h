@@ -1,0 +1,80 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What recording knows of one device: the memory that it gives out there, and
+/// what works on it.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_CUDA_GPU_H
+#define MNEME_LIB_RUNTIME_CUDA_GPU_H
+
+#include "AddressMap.h"
+#include "CudaDriver.h"
+#include "DeviceWork.h"
+#include "Recorder.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace mneme {
+
+/// Device memory of ours.
+struct Buffer {
+  CUdeviceptr Address = 0;
+  uint64_t Size = 0;
+};
+
+/// Memory of an arena that was freed in the order of a stream.
+struct PendingFree {
+  uint64_t Address;
+  CUstream Stream;
+  CUevent Reached; ///< Null: when the device has been waited for.
+};
+
+/// A device, or rather its primary context; for the first that the application
+/// uses, whichever context that has.
+struct Gpu {
+  CUcontext Context = nullptr;
+  CUdevice Device = 0;
+  std::string Unusable; ///< Why nothing is recorded there.
+  unsigned Multiprocessors = 0;
+  DeviceFacts Facts;
+  int Arch = 0; ///< 90 for sm_90.
+  /// It reads managed memory whatever the host does.
+  bool ManagedIsShared = false;
+  bool ReadsHost = false; ///< Kernels may read all memory of the host.
+
+  /// The arena: what recordings have at the same addresses. Null when there is
+  /// none.
+  std::unique_ptr<CudaMapping> Mapping;
+  AddressMap Heap{{512, 0, 1u << 20, 2u << 20}};
+  uint64_t Homes = 0; ///< Where recordings have variables, up to the end.
+  /// So much memory may be mapped for nothing, in bytes: what other functions
+  /// than cudaMalloc allocate must find room.
+  uint64_t MaxUnused = 0;
+  std::vector<PendingFree> Pending;
+  std::vector<CUevent> Events;      ///< That nobody needs now.
+  std::map<size_t, size_t> Pitches; ///< By width.
+
+  std::unique_ptr<DeviceKernels> Kernels;
+  std::unique_ptr<DeviceWork> Work;       ///< For the application's threads.
+  std::unique_ptr<DeviceWork> WriterWork; ///< The writer's while it is busy.
+  std::vector<Buffer> Spare;              ///< With the writer's lock.
+
+  bool isUsable() const { return Mapping && Unusable.empty(); }
+  uint64_t begin() const { return Mapping ? Mapping->base() : 0; }
+  uint64_t end() const { return begin() + (Mapping ? Mapping->size() : 0); }
+};
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_CUDA_GPU_H

@@ -1,0 +1,180 @@
+// Recording waits for other work, but not for ever: what waits for something that the
+// program does later goes on when the limit is reached.
+//
+// RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
+// RUN: %cuda_cc -O2 %s -o %t
+// RUN: rm -rf %t.*rec
+// DEFINE: %{how} =
+// DEFINE: %{limit} = 0.5
+// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=%{limit} --max-recordings=0 -o %t.%{how}.rec -- %t %{how}
+
+// A stream is blocked by a function of the host that waits for what comes after the
+// launches. Only the first of them waits; when all is over, launches are recorded.
+// REDEFINE: %{how} = stream
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=STREAM
+// STREAM: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 0.5 s (--wait-limit)
+// STREAM-NOT: warning
+// STREAM: all is well
+// STREAM: 110 launches seen, 1 recorded, 109 skipped
+// STREAM: {{10[0-9]}} skipped: other work of the device did not end within 0.5 s (--wait-limit)
+// RUN: llvm-mneme-record check %t.stream.rec
+// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.stream.rec | FileCheck %s --check-prefix=REPLAY
+// REPLAY: add grid 101: Match
+// REPLAY-NOT: {{.}}
+
+// It waits for what another thread launches meanwhile, which must wait itself.
+// REDEFINE: %{how} = thread
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=THREAD
+// THREAD: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 0.5 s (--wait-limit)
+// THREAD: all is well
+// THREAD: 12 launches seen, 1 recorded, 11 skipped
+
+// A kernel that waits for what the program does when it was launched.
+// REDEFINE: %{how} = kernel
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=KERNEL
+// KERNEL: warning: kernel '_Z4spinPVi' is not recorded: the launch did not end within 0.5 s (--wait-limit)
+// KERNEL: all is well
+// KERNEL: 2 launches seen, 1 recorded, 1 skipped
+
+// Another thread is in a copy that waits for what this thread does next.
+// REDEFINE: %{how} = copy
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=COPY
+// COPY: warning: kernel '_Z3addPii' is not recorded: a call of another thread did not end within 0.5 s (--wait-limit)
+// COPY: all is well
+// COPY: 3 launches seen, 1 recorded, 2 skipped
+// COPY-NEXT: 2 skipped: a call of another thread did not end within 0.5 s (--wait-limit)
+
+// The limit comes from the environment, too, and ends no launch that has the time.
+// REDEFINE: %{how} = slow
+// REDEFINE: %{limit} = 0
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=SLOW
+// SLOW-NOT: warning
+// SLOW: all is well
+// SLOW: 1 launches seen, 1 recorded, 0 skipped
+// RUN: rm -rf %t.slow.rec
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc MNEME_WAIT_LIMIT=0.25 llvm-mneme-record --device=cuda -o %t.slow.rec -- %t slow 2>&1 | FileCheck %s --check-prefix=ENV
+// ENV: is not recorded: other work of the device did not end within 0.25 s (--wait-limit)
+// ENV: all is well
+
+#include "../Inputs/check.h"
+#include <atomic>
+#include <cuda_runtime.h>
+#include <thread>
+#include <unistd.h>
+
+__global__ void add(int *P, int V) {
+  if (blockIdx.x == 0)
+    *P += V;
+}
+
+__global__ void spin(volatile int *P) {
+  while (!*P)
+    ;
+}
+
+static std::atomic<bool> Ready{false};
+
+static void wait(void *) {
+  while (!Ready)
+    usleep(100);
+}
+
+static int *D, H;
+static cudaStream_t S;
+
+/// It may take a while until it is known that the device has come to rest.
+static void launchSoon(int Blocks) {
+  for (int I = 0; I != 10; ++I) {
+    usleep(I * 10000);
+    add<<<Blocks, 1>>>(D, 1);
+  }
+}
+
+static void stream() {
+  OK(cudaLaunchHostFunc(S, wait, nullptr));
+  for (int I = 1; I <= 100; ++I)
+    add<<<I, 1>>>(D, 1);
+  // Memory comes and goes meanwhile.
+  int *P;
+  OK(cudaMalloc(&P, 4 << 20));
+  Ready = true;
+  OK(cudaDeviceSynchronize());
+  OK(cudaFree(P));
+  launchSoon(101);
+  OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
+  CHECK(H == 110);
+}
+
+static void thread() {
+  OK(cudaLaunchHostFunc(S, wait, nullptr));
+  std::atomic<bool> Begins{false};
+  std::thread Other([&] {
+    Begins = true;
+    usleep(100000);
+    add<<<2, 1>>>(D, 10);
+    Ready = true;
+  });
+  while (!Begins)
+    ;
+  add<<<1, 1>>>(D, 1);
+  Other.join();
+  OK(cudaDeviceSynchronize());
+  launchSoon(3);
+  OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
+  CHECK(H == 21);
+}
+
+static void kernel() {
+  int *Flag;
+  OK(cudaMallocHost((void **)&Flag, 4));
+  *Flag = 0;
+  spin<<<1, 1, 0, S>>>(Flag);
+  *(volatile int *)Flag = 1;
+  OK(cudaStreamSynchronize(S));
+  add<<<1, 1>>>(D, 7);
+  OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
+  CHECK(H == 7);
+}
+
+static void copy() {
+  OK(cudaLaunchHostFunc(0, wait, nullptr));
+  std::thread Other([] { OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost)); });
+  // It cannot be seen from outside that the copy has begun.
+  usleep(300000);
+  add<<<1, 1, 0, S>>>(D, 1);
+  add<<<2, 1, 0, S>>>(D, 1);
+  Ready = true;
+  Other.join();
+  OK(cudaDeviceSynchronize());
+  add<<<3, 1>>>(D, 1);
+  OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
+  CHECK(H == 3);
+}
+
+static void slow() {
+  OK(cudaLaunchHostFunc(S, [](void *) { usleep(1000000); }, nullptr));
+  add<<<1, 1>>>(D, 5);
+  OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
+  CHECK(H == 5);
+  OK(cudaDeviceSynchronize());
+}
+
+int main(int, char **Argv) {
+  OK(cudaMalloc(&D, 4));
+  OK(cudaMemset(D, 0, 4));
+  OK(cudaStreamCreateWithFlags(&S, cudaStreamNonBlocking));
+  struct {
+    const char *Name;
+    void (*Run)();
+  } Modes[] = {{"stream", stream},
+               {"thread", thread},
+               {"kernel", kernel},
+               {"copy", copy},
+               {"slow", slow}};
+  for (const auto &M : Modes)
+    if (!strcmp(M.Name, Argv[1]))
+      M.Run();
+  OK(cudaStreamDestroy(S));
+  OK(cudaFree(D));
+  printf("all is well\n");
+}
