@@ -43,6 +43,13 @@ int translateExitCode(int Code, Verdict V);
 /// When nothing could be replayed at all.
 int getErrorExitCode();
 
+/// --bisect. Unset: it is not given. \p Database: the plan's; \p Args: all
+/// words of the command line.
+std::optional<Expected<int>> runBisectMode(const ReplayPlan &Plan,
+                                           StringRef Database,
+                                           ArrayRef<const char *> Args,
+                                           bool Text);
+
 /// --differs-from, --reduce. Unset: neither is given.
 std::optional<Expected<int>> runReduceModes(const ReplayPlan &Plan,
                                             const char *Argv0, bool Text);

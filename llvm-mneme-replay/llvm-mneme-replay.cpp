@@ -231,6 +231,9 @@ static cl::opt<double>
             cl::desc("Limit for each step of the compilation and for each "
                      "launch; 0 for none (default 300)"),
             cl::value_desc("seconds"), cl::init(300), cl::cat(Cat));
+static cl::opt<double> LaunchTimeout(
+    "launch-timeout", cl::desc("Limit for each launch; default: --timeout"),
+    cl::value_desc("seconds"), cl::cat(Cat));
 static cl::opt<bool>
     NoExecute("no-execute", cl::desc("Compile for the GPU only"), cl::cat(Cat));
 static cl::opt<bool>
@@ -342,6 +345,7 @@ static Error readOptions(ReplayOptions &O) {
   if (Compared != Baseline::App && !App.empty())
     return createStringError("--app needs --baseline=app");
   O.Timeout = Timeout;
+  setIfGiven(O.LaunchTimeout, LaunchTimeout);
   O.Execute = !NoExecute;
   O.Isolate = !NoIsolation;
   O.Verify = !NoVerify;
@@ -368,7 +372,8 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
   return Error::success();
 }
 
-static Expected<std::unique_ptr<ReplayPlan>> makePlan() {
+/// \param Path  where the recording is.
+static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
   ReplayOptions O;
   std::optional<ConfigFile> File;
   if (!Config.empty()) {
@@ -382,7 +387,6 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan() {
   }
   if (Error E = readOptions(O))
     return std::move(E);
-  std::string Path;
   if (Error E = readPositional(Path, O))
     return std::move(E);
   Expected<std::unique_ptr<ReplayPlan>> Plan =
@@ -413,14 +417,19 @@ static Expected<int> listPassExecutions(const ReplayPlan &Plan) {
   return L->Failure.empty() ? 0 : 2;
 }
 
-static Expected<int> run(const char *Argv0) {
-  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan();
+static Expected<int> run(ArrayRef<const char *> Args) {
+  std::string Path;
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(Path);
   if (!Plan)
     return Plan.takeError();
   if (ListPasses.getNumOccurrences())
     return listPassExecutions(**Plan);
+  bool Text = Format == OutputFormat::Text;
+  if (std::optional<Expected<int>> Code =
+          runBisectMode(**Plan, Path, Args, Text))
+    return std::move(*Code);
   if (std::optional<Expected<int>> Code = runReduceModes(
-          **Plan, Argv0, Format == OutputFormat::Text))
+          **Plan, Args.front(), Format == OutputFormat::Text))
     return std::move(*Code);
   Expected<ReplayResult> Result = replay(**Plan);
   if (!Result)
@@ -446,7 +455,7 @@ int main(int argc, char **argv) {
     listDevices(outs());
     return 0;
   }
-  Expected<int> Status = run(argv[0]);
+  Expected<int> Status = run({argv, static_cast<size_t>(argc)});
   if (Status)
     return *Status;
   WithColor::error(errs(), ToolName) << toString(Status.takeError()) << '\n';

@@ -94,7 +94,7 @@ private:
 
   // Halves.
   Error findHalf();
-  Expected<bool> isRightOnHost(const json::Object &Config, std::string &Why);
+  Expected<std::optional<bool>> isRightOnHost(const json::Object &Config);
 
   // Passes.
   Error findPasses();
@@ -303,41 +303,50 @@ bool Bisector::actsOnPasses() {
 // Halves
 //===----------------------------------------------------------------------===//
 
-/// Unset \p Why: it is clear.
-Expected<bool> Bisector::isRightOnHost(const json::Object &Config,
-                                       std::string &Why) {
-  Expected<Evaluation> V = Subject.RunOnHost(Config);
-  if (!V)
-    return V.takeError();
-  if (V->Failure.empty())
+/// Unset: it cannot be told, and HalfReason says why, if there is a reason.
+Expected<std::optional<bool>>
+Bisector::isRightOnHost(const json::Object &Config) {
+  Expected<std::optional<Evaluation>> Result = Subject.RunOnHost(Config);
+  if (!Result)
+    return Result.takeError();
+  if (!*Result)
+    return std::nullopt;
+  const Evaluation &V = **Result;
+  if (V.Failure.empty())
     return true;
-  if (V->Failure != "Mismatch" && V->Failure != "Crash")
-    Why = "the host device cannot say (" + V->Failure +
-          (V->Error.empty() ? "" : ": " + V->Error) + ")";
-  return false;
+  if (V.Failure == "Mismatch" || V.Failure == "Crash")
+    return false;
+  Out.HalfReason = "the host device cannot say (" + V.Failure +
+                   (V.Error.empty() ? "" : ": " + V.Error) + ")";
+  return std::nullopt;
 }
 
 Error Bisector::findHalf() {
   if (!Subject.RunOnHost || !J.what().isVerify())
     return Error::success();
-  Expected<bool> Good = isRightOnHost(Sides.Good, Out.HalfReason);
-  if (!Good)
-    return Good.takeError();
-  if (!*Good) {
-    if (Out.HalfReason.empty())
+  // With no good side, the recorded memory alone says what is right.
+  if (Out.Good.A == Answer::Good) {
+    Expected<std::optional<bool>> Good = isRightOnHost(Sides.Good);
+    if (!Good)
+      return Good.takeError();
+    if (*Good == false)
       Out.HalfReason = "the good side does not verify on the host device";
-    say(Out.HalfReason);
-    return Error::success();
+    if (*Good != true) {
+      if (!Out.HalfReason.empty())
+        say(Out.HalfReason);
+      return Error::success();
+    }
   }
-  Expected<bool> Bad = isRightOnHost(Out.BadConfig, Out.HalfReason);
+  Expected<std::optional<bool>> Bad = isRightOnHost(Out.BadConfig);
   if (!Bad)
     return Bad.takeError();
-  if (Out.HalfReason.empty()) {
-    Out.Half = *Bad ? FaultyHalf::BackEnd : FaultyHalf::Pipeline;
-    Out.HalfReason = *Bad ? "the host device is right with the same IR"
-                          : "the host device is wrong with the same IR";
+  if (*Bad) {
+    Out.Half = **Bad ? FaultyHalf::BackEnd : FaultyHalf::Pipeline;
+    Out.HalfReason = **Bad ? "the host device is right with the same IR"
+                           : "the host device is wrong with the same IR";
   }
-  say(Out.HalfReason);
+  if (!Out.HalfReason.empty())
+    say(Out.HalfReason);
   return Error::success();
 }
 

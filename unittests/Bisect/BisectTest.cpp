@@ -686,7 +686,7 @@ TEST_F(BisectTest, HalvesOfACompiler) {
     };
     Subject.RunOnHost =
         [&, Wrong = HostIsWrong](
-            const json::Object &Config) -> Expected<Evaluation> {
+            const json::Object &Config) -> Expected<std::optional<Evaluation>> {
       Evaluation V;
       if (Wrong && !Config.get("run_passes"))
         V.Failure = "Mismatch";
@@ -704,7 +704,8 @@ TEST_F(BisectTest, HalvesOfACompiler) {
 TEST_F(BisectTest, AHostThatCannotSay) {
   FakeCompiler C(100);
   C.Fails = whenAll({20});
-  Subject.RunOnHost = [](const json::Object &) -> Expected<Evaluation> {
+  Subject.RunOnHost =
+      [](const json::Object &) -> Expected<std::optional<Evaluation>> {
     Evaluation V;
     V.Failure = "Unsupported";
     V.Error = "no textures";
@@ -715,7 +716,8 @@ TEST_F(BisectTest, AHostThatCannotSay) {
   EXPECT_THAT(Out.HalfReason, HasSubstr("no textures"));
   EXPECT_THAT(Out.SkipSet, ElementsAre(20));
   // One that says the wrong half does not hide the culprit.
-  Subject.RunOnHost = [](const json::Object &Config) -> Expected<Evaluation> {
+  Subject.RunOnHost =
+      [](const json::Object &Config) -> Expected<std::optional<Evaluation>> {
     return Evaluation();
   };
   Out = succeed(C);

@@ -39,8 +39,9 @@ struct BisectProbe {
 struct BisectSubject {
   /// All pass executions of a configuration. Empty: passes cannot be chosen.
   std::function<Expected<PassListing>(const json::Object &)> ListPasses;
-  /// Evaluates on the host device. Empty: it is the device.
-  std::function<Expected<Evaluation>(const json::Object &)> RunOnHost;
+  /// Evaluates on the host device. Empty, or unset: it is the device.
+  std::function<Expected<std::optional<Evaluation>>(const json::Object &)>
+      RunOnHost;
   std::vector<BisectProbe> Probes;
   /// Is told of each step, a line each.
   std::function<void(StringRef)> Say;

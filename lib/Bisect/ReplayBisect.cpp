@@ -1,0 +1,417 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Bisect/ReplayBisect.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/TargetParser/Triple.h"
+#include <chrono>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+class ReplayBisection {
+public:
+  ReplayBisection(const ReplayPlan &Plan, const ReplayBisectOptions &O)
+      : Plan(Plan), O(O) {}
+
+  Expected<BisectReport> run();
+
+private:
+  const ReplayPlan &Plan;
+  const ReplayBisectOptions &O;
+  std::unique_ptr<ReplayFarm> Farm, HostFarm;
+  BisectReport R;
+
+  const Criterion &what() const { return O.Bisect.Judge.What; }
+  void say(const Twine &Text) const {
+    if (O.Say)
+      O.Say(Text.str());
+  }
+  FarmOptions makeFarmOptions() const;
+  Expected<ReplayOptions> applyTo(const json::Object &Config) const;
+  BisectSubject makeSubject();
+  bool isOnHost() const;
+  Expected<PassListing> listPassesOf(const json::Object &Config);
+  Expected<std::optional<Evaluation>> runOnHost(const json::Object &Config);
+
+  // What shows it.
+  Error addEvidence(const BisectCulprit &C);
+  Error emitTo(json::Object Config, StringRef Run, bool Assembly,
+               StringRef Path);
+  Expected<BisectCommand> makeCommand(StringRef Name, const Twine &What,
+                                      const json::Object &Config,
+                                      Answer Wanted) const;
+  Error check(BisectCommand &C, const json::Object &Config) const;
+  Error addCommand(StringRef Name, const Twine &What,
+                   const json::Object &Config, Answer Wanted);
+  Error addCommands();
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Evaluating
+//===----------------------------------------------------------------------===//
+
+FarmOptions ReplayBisection::makeFarmOptions() const {
+  FarmOptions F;
+  static_cast<FarmResources &>(F) = O.Resources;
+  F.Database = O.Database;
+  F.RecordIds = {Plan.instance().DynamicHash};
+  F.Base = Plan.options();
+  F.Base.Resources |= needsResources(what().Metric);
+  return F;
+}
+
+Expected<ReplayOptions>
+ReplayBisection::applyTo(const json::Object &Config) const {
+  ReplayOptions Options = Plan.options();
+  if (Error E = applyConfig(Config, Options))
+    return std::move(E);
+  return Options;
+}
+
+/// Known when something has run.
+bool ReplayBisection::isOnHost() const {
+  json::Object Description = Farm->describe();
+  const json::Array *Devices = Description.getArray("devices");
+  return Devices && any_of(*Devices, [](const json::Value &V) {
+           const json::Object *D = V.getAsObject();
+           return D && D->getString("device") == "host";
+         });
+}
+
+Expected<PassListing>
+ReplayBisection::listPassesOf(const json::Object &Config) {
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  PassListOptions L;
+  // Where the host runs it, only the image that is looked at depends on them.
+  L.CodeGen =
+      !isOnHost() || Options->Resources || needsResources(what().Metric);
+  L.Limit = Options->Timeout;
+  Expected<std::unique_ptr<ReplayPlan>> Variant =
+      Plan.vary(std::move(*Options));
+  if (!Variant)
+    return Variant.takeError();
+  return listPasses(**Variant, L);
+}
+
+Expected<std::optional<Evaluation>>
+ReplayBisection::runOnHost(const json::Object &Config) {
+  if (isOnHost())
+    return std::nullopt;
+  if (!HostFarm) {
+    FarmOptions F = makeFarmOptions();
+    F.Devices = {"host"};
+    F.HostWorkers = 1;
+    if (Error E = ReplayFarm::create(std::move(F)).moveInto(HostFarm)) {
+      Evaluation V;
+      V.Failure = "Unsupported";
+      V.Error = toString(std::move(E));
+      return V;
+    }
+  }
+  EvaluationRequest Request;
+  Request.Config = Config;
+  if (Error E = HostFarm->submit(std::move(Request)))
+    return std::move(E);
+  while (true) {
+    Expected<std::vector<Evaluation>> Some = HostFarm->wait(1);
+    if (!Some) {
+      // It cannot run there at all.
+      Evaluation V;
+      V.Failure = "Unsupported";
+      V.Error = toString(Some.takeError());
+      return V;
+    }
+    if (!Some->empty())
+      return std::move(Some->front());
+  }
+}
+
+BisectSubject ReplayBisection::makeSubject() {
+  BisectSubject S;
+  if (Plan.options().OptTool.empty())
+    S.ListPasses = [this](const json::Object &Config) {
+      return listPassesOf(Config);
+    };
+  S.RunOnHost = [this](const json::Object &Config) {
+    return runOnHost(Config);
+  };
+  S.Say = O.Say;
+  if (!Triple(Plan.kernel().Triple).isNVPTX())
+    return S;
+  // Behind what is given already.
+  std::vector<std::string> Unoptimized = Plan.options().PtxasOptions;
+  Unoptimized.push_back("-O0");
+  ReplayOptions Only;
+  Only.PtxasOptions = std::move(Unoptimized);
+  S.Probes.push_back({makeConfig(Only), "the optimizations of ptxas"});
+  S.Probes.push_back({json::Object{{"codegen_opt", 0}},
+                      "the optimizations of code generator and ptxas"});
+  return S;
+}
+
+//===----------------------------------------------------------------------===//
+// What shows it
+//===----------------------------------------------------------------------===//
+
+/// Compiles with some of the passes and writes IR or assembly.
+Error ReplayBisection::emitTo(json::Object Config, StringRef Run, bool Assembly,
+                              StringRef Path) {
+  Config["run_passes"] = Run;
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  Options->Resources = false;
+  (Assembly ? Options->OutputAsm : Options->OutputIR) = Path.str();
+  Expected<std::unique_ptr<ReplayPlan>> Variant =
+      Plan.vary(std::move(*Options));
+  if (!Variant)
+    return Variant.takeError();
+  Expected<CompiledKernel> Code =
+      compileVariant(**Variant, CodeTarget::None, [](ReplayStage) {});
+  if (!Code)
+    return Code.takeError();
+  if (Code->V == Verdict::CompileError)
+    return createStringError(Code->Error);
+  return Error::success();
+}
+
+static std::string makeFileName(const PassExecution &E, StringRef When,
+                                bool Assembly) {
+  std::string Name =
+      formatv("{0}-{1}.{2}.{3}", E.Number, E.Pass, When, Assembly ? "s" : "ll")
+          .str();
+  for (char &C : Name)
+    if (!isAlnum(C) && C != '-' && C != '_' && C != '.')
+      C = '_';
+  return Name;
+}
+
+static Expected<std::string> readText(StringRef Path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(Path);
+  if (!Buffer)
+    return createFileError(Path, Buffer.getError());
+  return (*Buffer)->getBuffer().str();
+}
+
+/// The code when one execution has run, and when it has not, of those up to it.
+Error ReplayBisection::addEvidence(const BisectCulprit &C) {
+  const PassExecution &E = C.Execution;
+  PassEvidence Out;
+  Out.Number = E.Number;
+  Out.IsAssembly = E.Stage == PassStage::CodeGen;
+  SmallString<128> Folder(O.Output);
+  bool IsKept = !O.Output.empty();
+  if (!IsKept)
+    if (std::error_code EC =
+            sys::fs::createUniqueDirectory("mneme-bisect", Folder))
+      return createFileError(Folder, EC);
+  scope_exit Remove([&] {
+    if (!IsKept)
+      sys::fs::remove_directories(Folder);
+  });
+  std::string Texts[2];
+  for (bool After : {false, true}) {
+    // What the compiler dies of leaves nothing to look at.
+    bool Dies = R.Outcome.Bad.Failure == "CompileError" ||
+                R.Outcome.Bad.Failure == "Timeout";
+    if (After && Dies) {
+      Out.Missing = "nothing comes after it";
+      break;
+    }
+    unsigned Last = E.Number - !After;
+    SmallString<128> Path(Folder);
+    sys::path::append(
+        Path, makeFileName(E, After ? "after" : "before", Out.IsAssembly));
+    std::string Run = Last ? "1-" + std::to_string(Last) : "none";
+    if (Error Failed = emitTo(R.Outcome.BadConfig, Run, Out.IsAssembly, Path)) {
+      Out.Missing = toString(std::move(Failed));
+      break;
+    }
+    if (IsKept)
+      (After ? Out.AfterFile : Out.BeforeFile) = Path.str().str();
+    Expected<std::string> Text = readText(Path);
+    if (!Text)
+      return Text.takeError();
+    StringRef Part = findFunction(*Text, E.Function);
+    Texts[After] = Part.empty() ? *Text : Part.str();
+  }
+  if (Out.Missing.empty())
+    Out.Diff = makeDiff(Texts[0], Texts[1]);
+  if (Out.Missing.empty() && Out.Diff.empty())
+    Out.Missing = "it changes nothing where those after it do not run";
+  R.Evidence.push_back(std::move(Out));
+  return Error::success();
+}
+
+static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
+                                          const ReplayOptions &Options) {
+  std::vector<std::string> Words = Common.vec();
+  append_range(Words, makeOptions(makeConfig(Options)));
+  return Words;
+}
+
+/// Runs it, as often as a fault needs that comes at random, and looks at how
+/// it ends.
+Error ReplayBisection::check(BisectCommand &C,
+                             const json::Object &Config) const {
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  std::vector<std::string> Words = makeWords(O.CommonWords, *Options);
+  std::vector<StringRef> Args{O.Program};
+  append_range(Args, Words);
+  Args.push_back("--format=json");
+  SmallString<128> Path;
+  if (std::error_code EC =
+          sys::fs::createTemporaryFile("mneme-bisect", "json", Path))
+    return createFileError("a temporary file", EC);
+  scope_exit Remove([&] { sys::fs::remove(Path); });
+  std::optional<StringRef> Redirects[] = {StringRef(""), StringRef(Path),
+                                          StringRef("")};
+  unsigned Limit = Options->Timeout > 0 ? 10 * Options->Timeout : 0;
+  for (unsigned Run = 0; Run != R.Outcome.Repeats; ++Run) {
+    std::string Message;
+    bool Failed = false;
+    int Code = sys::ExecuteAndWait(O.Program, Args, std::nullopt, Redirects,
+                                   Limit, 0, &Message, &Failed);
+    ++C.Runs;
+    if (Failed || Code < 0)
+      continue;
+    C.ExitCode = Code;
+    if (Code != 0)
+      break;
+  }
+  Expected<std::string> Text = readText(Path);
+  if (!Text)
+    return Text.takeError();
+  Expected<json::Value> Report = json::parse(*Text);
+  if (!Report) {
+    consumeError(Report.takeError()); // the exit code says enough
+    return Error::success();
+  }
+  const json::Object *Whole = Report->getAsObject();
+  const json::Object *Result = Whole ? Whole->getObject("Result") : nullptr;
+  if (Result && !what().isVerify())
+    if (std::optional<double> Value = Result->getNumber(what().Metric))
+      C.Value = *Value;
+  return Error::success();
+}
+
+Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
+                                  const json::Object &Config, Answer Wanted) {
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  BisectCommand C;
+  C.Name = Name.str();
+  C.What = What.str();
+  // What a metric's bad side does is no failure.
+  C.Expected = what().isVerify() ? Wanted : Answer::Good;
+  C.Text =
+      "llvm-mneme-replay " + quoteCommand(makeWords(O.CommonWords, *Options));
+  if (!O.Program.empty())
+    if (Error E = check(C, Config))
+      return E;
+  if (!O.Program.empty() && !C.shows())
+    R.Outcome.Notes.push_back("the command of '" + C.What +
+                              "' did not show it when it was run");
+  R.Commands.push_back(std::move(C));
+  return Error::success();
+}
+
+Error ReplayBisection::addCommands() {
+  const BisectOutcome &Out = R.Outcome;
+  if (!Out.found())
+    return Error::success();
+  say("running the commands that show it");
+  if (Error E = addCommand("bad", "bad", Out.BadConfig, Answer::Bad))
+    return E;
+  if (Out.End == BisectOutcome::FoundSettings)
+    return addCommand("good", "good: the good side", Out.Sides.Good,
+                      Answer::Good);
+  if (Error E = addCommand("healed", "good: without what was found",
+                           *Out.HealedConfig, Answer::Good))
+    return E;
+  if (Out.SmallestConfig)
+    return addCommand("smallest", "bad: with nothing else", *Out.SmallestConfig,
+                      Answer::Bad);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+/// Executions whose code is shown.
+static constexpr size_t MaxEvidence = 8;
+
+Expected<BisectReport> ReplayBisection::run() {
+  auto Begin = std::chrono::steady_clock::now();
+  if (!O.Output.empty())
+    if (std::error_code EC = sys::fs::create_directories(O.Output))
+      return createFileError(O.Output, EC);
+  for (const json::Object *Side : {&O.Sides.Good, &O.Sides.Bad}) {
+    Expected<ReplayOptions> Options = applyTo(*Side);
+    if (!Options)
+      return Options.takeError();
+    if (Error E = Plan.vary(std::move(*Options)).takeError())
+      return std::move(E);
+  }
+  if (Error E = ReplayFarm::create(makeFarmOptions()).moveInto(Farm))
+    return std::move(E);
+  Expected<BisectOutcome> Outcome =
+      bisect(*Farm, O.Sides, makeSubject(), O.Bisect);
+  if (!Outcome)
+    return Outcome.takeError();
+  R.Outcome = std::move(*Outcome);
+  R.What = what();
+  R.Kernel = Plan.kernel().DemangledName.empty() ? Plan.kernel().KernelName
+                                                 : Plan.kernel().DemangledName;
+  R.StaticHash = Plan.kernel().StaticHash;
+  R.RecordId = Plan.instance().DynamicHash;
+  json::Object Description = Farm->describe();
+  if (const json::Array *Devices = Description.getArray("devices"))
+    for (const json::Value &V : *Devices)
+      if (const json::Object *D = V.getAsObject())
+        R.Device = D->getString("device").value_or("").str();
+  // They hold the device.
+  Farm.reset();
+  HostFarm.reset();
+  if (R.Outcome.End == BisectOutcome::FoundPasses)
+    for (const BisectCulprit &C :
+         ArrayRef(R.Outcome.Culprits).take_front(MaxEvidence))
+      if (Error E = addEvidence(C))
+        return std::move(E);
+  if (Error E = addCommands())
+    return std::move(E);
+  R.Seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
+          .count();
+  return std::move(R);
+}
+
+Expected<BisectReport> mneme::bisectReplay(const ReplayPlan &Plan,
+                                           const ReplayBisectOptions &O) {
+  return ReplayBisection(Plan, O).run();
+}

@@ -1,0 +1,469 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Bisect/Report.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <set>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+const BisectCommand *BisectReport::findCommand(StringRef Name) const {
+  auto It = find_if(Commands, [&](const auto &C) { return C.Name == Name; });
+  return It == Commands.end() ? nullptr : &*It;
+}
+
+//===----------------------------------------------------------------------===//
+// Texts
+//===----------------------------------------------------------------------===//
+
+StringRef mneme::findFunction(StringRef IR, StringRef Function) {
+  if (Function.empty())
+    return "";
+  for (const std::string &Text :
+       {("@" + Function + "(").str(), ("@\"" + Function + "\"(").str()}) {
+    for (size_t At = IR.find(Text); At != StringRef::npos;
+         At = IR.find(Text, At + 1)) {
+      size_t Begin = IR.rfind('\n', At);
+      Begin = Begin == StringRef::npos ? 0 : Begin + 1;
+      if (!IR.substr(Begin).starts_with("define "))
+        continue;
+      size_t End = IR.find("\n}\n", At);
+      return IR.slice(Begin, End == StringRef::npos ? End : End + 3);
+    }
+  }
+  return "";
+}
+
+namespace {
+struct DiffLine {
+  char Kind; ///< ' ', '-', '+'
+  StringRef Text;
+};
+} // namespace
+
+/// Of a function, not of a program.
+static constexpr size_t MaxDiffCells = 25'000'000;
+
+/// All lines of both, in order. Unset: too much work.
+static std::optional<std::vector<DiffLine>>
+compareLines(ArrayRef<StringRef> A, ArrayRef<StringRef> B) {
+  std::vector<DiffLine> Lines;
+  size_t First = 0, Last = 0;
+  while (First < std::min(A.size(), B.size()) && A[First] == B[First])
+    Lines.push_back({' ', A[First++]});
+  while (Last < std::min(A.size(), B.size()) - First &&
+         A[A.size() - 1 - Last] == B[B.size() - 1 - Last])
+    ++Last;
+  ArrayRef<StringRef> End = A.take_back(Last);
+  A = A.drop_back(Last).drop_front(First);
+  B = B.drop_back(Last).drop_front(First);
+  if ((A.size() + 1) * (B.size() + 1) > MaxDiffCells)
+    return std::nullopt;
+  // Length of the longest common sequence of the ends that begin at I and K.
+  std::vector<uint32_t> Length((A.size() + 1) * (B.size() + 1));
+  auto At = [&](size_t I, size_t K) -> uint32_t & {
+    return Length[I * (B.size() + 1) + K];
+  };
+  for (size_t I = A.size(); I-- > 0;)
+    for (size_t K = B.size(); K-- > 0;)
+      At(I, K) = A[I] == B[K] ? At(I + 1, K + 1) + 1
+                              : std::max(At(I + 1, K), At(I, K + 1));
+  for (size_t I = 0, K = 0; I < A.size() || K < B.size();) {
+    if (I < A.size() && K < B.size() && A[I] == B[K]) {
+      Lines.push_back({' ', A[I++]});
+      ++K;
+    } else if (K == B.size() ||
+               (I < A.size() && At(I + 1, K) >= At(I, K + 1))) {
+      Lines.push_back({'-', A[I++]});
+    } else {
+      Lines.push_back({'+', B[K++]});
+    }
+  }
+  for (StringRef Text : End)
+    Lines.push_back({' ', Text});
+  return Lines;
+}
+
+static std::vector<StringRef> splitLines(StringRef Text) {
+  SmallVector<StringRef, 0> Lines;
+  Text.split(Lines, '\n');
+  if (!Lines.empty() && Lines.back().empty())
+    Lines.pop_back();
+  return {Lines.begin(), Lines.end()};
+}
+
+std::string mneme::makeDiff(StringRef Before, StringRef After,
+                            unsigned Context) {
+  if (Before == After)
+    return "";
+  std::vector<StringRef> A = splitLines(Before), B = splitLines(After);
+  std::optional<std::vector<DiffLine>> Lines = compareLines(A, B);
+  if (!Lines)
+    return formatv("{0} lines before, {1} after: too many for a comparison\n",
+                   A.size(), B.size());
+  std::vector<bool> Shown(Lines->size());
+  for (auto [I, L] : enumerate(*Lines))
+    if (L.Kind != ' ')
+      for (size_t K = I - std::min<size_t>(I, Context);
+           K != std::min(I + Context + 1, Lines->size()); ++K)
+        Shown[K] = true;
+  std::string Text;
+  raw_string_ostream OS(Text);
+  size_t LineA = 1, LineB = 1;
+  for (size_t I = 0; I != Lines->size();) {
+    if (!Shown[I]) {
+      ++LineA, ++LineB, ++I;
+      continue;
+    }
+    size_t End = I, CountA = 0, CountB = 0;
+    for (; End != Lines->size() && Shown[End]; ++End) {
+      CountA += (*Lines)[End].Kind != '+';
+      CountB += (*Lines)[End].Kind != '-';
+    }
+    OS << formatv("@@ -{0},{1} +{2},{3} @@\n", LineA, CountA, LineB, CountB);
+    for (; I != End; ++I)
+      OS << (*Lines)[I].Kind << (*Lines)[I].Text << '\n';
+    LineA += CountA;
+    LineB += CountB;
+  }
+  return Text;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static StringRef getEndName(BisectOutcome::EndKind End) {
+  switch (End) {
+  case BisectOutcome::FoundPasses:
+    return "passes";
+  case BisectOutcome::FoundSettings:
+    return "settings";
+  case BisectOutcome::NothingToFind:
+    return "nothing";
+  case BisectOutcome::NotFound:
+    return "not_found";
+  }
+  llvm_unreachable("no such end");
+}
+
+static json::Value getHalfName(FaultyHalf Half) {
+  switch (Half) {
+  case FaultyHalf::Unknown:
+    return nullptr;
+  case FaultyHalf::Pipeline:
+    return "pipeline";
+  case FaultyHalf::BackEnd:
+    return "back_end";
+  }
+  llvm_unreachable("no such half");
+}
+
+template <typename T> static json::Value orNull(const std::optional<T> &V) {
+  return V ? json::Value(*V) : json::Value(nullptr);
+}
+
+static json::Value orNull(const std::optional<json::Object> &V) {
+  return V ? json::Value(json::Object(*V)) : json::Value(nullptr);
+}
+
+json::Value mneme::toJSON(const Judgement &J) {
+  json::Object Metrics;
+  for (const auto &M : J.Metrics)
+    Metrics[M.first()] = M.second;
+  json::Object O{{"answer", getAnswerName(J.A)},
+                 {"failure", J.Failure},
+                 {"error", json::fixUTF8(J.Error)},
+                 {"value", orNull(J.Value)},
+                 {"certain", J.Certain},
+                 {"replays", J.Replays},
+                 {"failures", J.Failures},
+                 {"metrics", std::move(Metrics)},
+                 {"code", J.CodeHash}};
+  if (J.Ratio)
+    O["ratio"] = json::Object{{"value", J.Ratio->Value},
+                              {"low", J.Ratio->Low},
+                              {"high", J.Ratio->High}};
+  return std::move(O);
+}
+
+static json::Value toJSON(const JudgeCounts &C) {
+  return json::Object{{"steps", C.Steps},
+                      {"compilations", C.Compilations},
+                      {"launches", C.Launches},
+                      {"duplicates", C.Duplicates},
+                      {"rounds", C.Rounds}};
+}
+
+static json::Value toJSON(const BisectSetting &S) {
+  return json::Object{
+      {"key", S.Key}, {"good", orNull(S.Good)}, {"bad", orNull(S.Bad)}};
+}
+
+static json::Value toJSON(const BisectCommand &C) {
+  return json::Object{{"name", C.Name},
+                      {"what", C.What},
+                      {"command", json::fixUTF8(C.Text)},
+                      {"exit_code", orNull(C.ExitCode)},
+                      {"value", orNull(C.Value)},
+                      {"runs", C.Runs},
+                      {"shows", C.shows()}};
+}
+
+static json::Value toJSON(const PassEvidence &E) {
+  return json::Object{{"number", E.Number},
+                      {"of", E.IsAssembly ? "assembly" : "ir"},
+                      {"before", json::fixUTF8(E.BeforeFile)},
+                      {"after", json::fixUTF8(E.AfterFile)},
+                      {"diff", json::fixUTF8(E.Diff)},
+                      {"missing", json::fixUTF8(E.Missing)}};
+}
+
+static json::Value culpritToJSON(const BisectCulprit &C) {
+  json::Value V = toJSON(C.Execution);
+  json::Object &O = *V.getAsObject();
+  O["spec"] = C.Execution.spec();
+  O["in_skip_set"] = C.InSkipSet;
+  O["in_run_set"] = C.InRunSet;
+  O["heals_alone"] = orNull(C.HealsAlone);
+  return V;
+}
+
+template <typename T> static json::Array listToJSON(ArrayRef<T> List) {
+  json::Array A;
+  for (const T &V : List)
+    A.push_back(::toJSON(V));
+  return A;
+}
+
+json::Value mneme::toJSON(const BisectReport &R) {
+  const BisectOutcome &Out = R.Outcome;
+  json::Array Culprits;
+  for (const BisectCulprit &C : Out.Culprits)
+    Culprits.push_back(culpritToJSON(C));
+  bool HasPasses = Out.End == BisectOutcome::FoundPasses;
+  json::Object Passes{{"executions", Out.NumExecutions},
+                      {"candidates", Out.NumCandidates},
+                      {"last_good", orNull(Out.LastGood)},
+                      {"first_bad", orNull(Out.FirstBad)},
+                      {"skip_set", json::Array(Out.SkipSet)},
+                      {"run_set", json::Array(Out.RunSet)},
+                      {"culprits", std::move(Culprits)},
+                      {"healed_config", orNull(Out.HealedConfig)},
+                      {"smallest_config", orNull(Out.SmallestConfig)},
+                      {"evidence", listToJSON<PassEvidence>(R.Evidence)}};
+  if (HasPasses)
+    Passes["healed"] = toJSON(Out.Healed);
+  if (HasPasses && Out.SmallestConfig)
+    Passes["smallest"] = toJSON(Out.Smallest);
+  return json::Object{
+      {"kernel", json::fixUTF8(R.Kernel)},
+      {"static_hash", R.StaticHash},
+      {"record_id", R.RecordId},
+      {"device", json::fixUTF8(R.Device)},
+      {"by", R.What.isVerify() ? "verify" : R.What.Metric},
+      {"threshold", R.What.isVerify() ? json::Value(nullptr)
+                                      : json::Value(R.What.Threshold)},
+      {"found", getEndName(Out.End)},
+      {"reason", json::fixUTF8(Out.Reason)},
+      {"good", json::Object{{"config", json::Object(Out.Sides.Good)},
+                            {"result", toJSON(Out.Good)}}},
+      {"bad", json::Object{{"config", json::Object(Out.Sides.Bad)},
+                           {"result", toJSON(Out.Bad)}}},
+      {"bad_config", json::Object(Out.BadConfig)},
+      {"settings",
+       json::Object{{"differ", Out.NumSettings},
+                    {"responsible", listToJSON<BisectSetting>(Out.Settings)}}},
+      {"passes", std::move(Passes)},
+      {"half", getHalfName(Out.Half)},
+      {"half_reason", json::fixUTF8(Out.HalfReason)},
+      {"blamed", json::Array(Out.Blamed)},
+      {"random", Out.Random ? json::Value(json::Object{
+                                  {"rate", Out.Rate}, {"repeats", Out.Repeats}})
+                            : json::Value(nullptr)},
+      {"complete", Out.Complete},
+      {"counts", ::toJSON(Out.Counts)},
+      {"seconds", R.Seconds},
+      {"notes", json::Array(Out.Notes)},
+      {"commands", listToJSON<BisectCommand>(R.Commands)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static raw_ostream &printName(raw_ostream &OS, StringRef Name) {
+  return OS << left_justify(Name, 15) << ' ';
+}
+
+static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
+                      const Criterion &What) {
+  printName(OS, Name) << getAnswerName(J.A);
+  if (!J.Failure.empty())
+    OS << ": " << J.Failure;
+  if (!J.Error.empty())
+    OS << ": " << StringRef(J.Error).split('\n').first;
+  if (J.Replays > 1)
+    OS << formatv(" ({0} of {1} replays failed)", J.Failures, J.Replays);
+  if (!What.isVerify() && J.Value)
+    OS << formatv(", {0} {1}", What.Metric, *J.Value);
+  if (!What.isVerify() && J.Ratio && Name != "good side") {
+    OS << formatv(", {0:f3} times the good side's", J.Ratio->Value);
+    if (J.Ratio->Low != J.Ratio->High)
+      OS << formatv(" (95 %: {0:f3} to {1:f3})", J.Ratio->Low, J.Ratio->High);
+  }
+  if (!J.Certain)
+    OS << ", not for sure";
+  OS << '\n';
+}
+
+static std::string printSetting(const std::optional<json::Value> &V) {
+  return V ? formatv("{0}", *V).str() : "as given";
+}
+
+static void printCulprit(raw_ostream &OS, const BisectCulprit &C) {
+  const PassExecution &E = C.Execution;
+  OS << formatv("  {0,5}  {1} on {2}", E.Number, E.Pass,
+                E.Unit.empty() ? "?" : E.Unit);
+  if (E.Stage == PassStage::CodeGen)
+    OS << ", code generator";
+  if (C.HealsAlone)
+    OS << (*C.HealsAlone ? "; good without it" : "; bad without it alone");
+  if (C.InRunSet && !C.InSkipSet)
+    OS << "; takes part";
+  if (C.InSkipSet && !C.InRunSet)
+    OS << "; at fault for itself";
+  OS << '\n';
+}
+
+static std::string printList(ArrayRef<unsigned> Numbers) {
+  return join(map_range(Numbers, [](unsigned N) { return std::to_string(N); }),
+              ",");
+}
+
+static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
+  const BisectOutcome &Out = R.Outcome;
+  printName(OS, "passes") << formatv(
+      "{0} of {1} executions that can be skipped ({2} changed something)\n",
+      Out.Culprits.size(), Out.NumExecutions, Out.NumCandidates);
+  for (const BisectCulprit &C : Out.Culprits)
+    printCulprit(OS, C);
+  if (Out.FirstBad)
+    printName(OS, "prefix") << formatv("1-{0} is good, 1-{1} is bad\n",
+                                       *Out.LastGood, *Out.FirstBad);
+  printSide(OS, "without " + printList(Out.SkipSet), Out.Healed, R.What);
+  if (Out.SmallestConfig)
+    printSide(OS, "only " + printList(Out.RunSet), Out.Smallest, R.What);
+}
+
+/// Metrics of both sides and without what was found, where they differ.
+static void printMetrics(raw_ostream &OS, const BisectReport &R) {
+  const BisectOutcome &Out = R.Outcome;
+  std::set<std::string> Names;
+  for (const Judgement *J : {&Out.Good, &Out.Bad, &Out.Healed})
+    for (const auto &M : J->Metrics)
+      Names.insert(M.first().str());
+  Names.erase("compile_time");
+  if (Names.empty())
+    return;
+  OS << '\n';
+  printName(OS, "") << formatv("{0,14} {1,14} {2,14}\n", "good side",
+                               "bad side", "without them");
+  for (const std::string &Name : Names) {
+    printName(OS, Name);
+    for (const Judgement *J : {&Out.Good, &Out.Bad, &Out.Healed}) {
+      auto It = J->Metrics.find(Name);
+      OS << (It == J->Metrics.end() ? right_justify("-", 14)
+                                    : right_justify("", 0));
+      if (It != J->Metrics.end())
+        OS << format("%14.6g", It->second);
+      OS << ' ';
+    }
+    OS << '\n';
+  }
+}
+
+static void printEvidence(raw_ostream &OS, const PassEvidence &E) {
+  static constexpr size_t MaxLines = 60;
+  OS << formatv("\nexecution {0}, {1} before and after", E.Number,
+                E.IsAssembly ? "assembly" : "IR");
+  if (!E.BeforeFile.empty() && !E.AfterFile.empty())
+    OS << ": " << E.BeforeFile << ", " << E.AfterFile;
+  else if (!E.BeforeFile.empty())
+    OS << ": " << E.BeforeFile;
+  OS << '\n';
+  if (!E.Missing.empty())
+    OS << E.Missing << '\n';
+  std::vector<StringRef> Lines = splitLines(E.Diff);
+  for (StringRef Line : ArrayRef(Lines).take_front(MaxLines))
+    OS << Line << '\n';
+  if (Lines.size() > MaxLines)
+    OS << formatv("... {0} more lines\n", Lines.size() - MaxLines);
+}
+
+void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
+  const BisectOutcome &Out = R.Outcome;
+  printName(OS, "kernel") << R.Kernel << '\n';
+  printName(OS, "device") << R.Device << '\n';
+  printName(OS, "bisected by")
+      << (R.What.isVerify() ? std::string("verify")
+                            : formatv("{0}, worse by {1} %", R.What.Metric,
+                                      100 * R.What.Threshold)
+                                  .str())
+      << '\n';
+  printSide(OS, "good side", Out.Good, R.What);
+  printSide(OS, "bad side", Out.Bad, R.What);
+  if (Out.Random)
+    printName(OS, "at random")
+        << formatv("in {0:f0} % of replays; good is what did not fail in {1}\n",
+                   100 * Out.Rate, Out.Repeats);
+  if (!Out.Settings.empty()) {
+    printName(OS, "settings") << formatv("{0} of {1} that differ\n",
+                                         Out.Settings.size(), Out.NumSettings);
+    for (const BisectSetting &S : Out.Settings)
+      OS << formatv("  {0}: good {1}, bad {2}\n", S.Key, printSetting(S.Good),
+                    printSetting(S.Bad));
+  }
+  if (!Out.HalfReason.empty())
+    printName(OS, "half") << (Out.Half == FaultyHalf::Unknown ? "unknown: "
+                              : Out.Half == FaultyHalf::Pipeline
+                                  ? "the IR passes: "
+                                  : "the back end: ")
+                          << Out.HalfReason << '\n';
+  if (Out.End == BisectOutcome::FoundPasses)
+    printFoundPasses(OS, R);
+  if (!Out.Reason.empty())
+    printName(OS, "found") << Out.Reason << '\n';
+  for (const std::string &Name : Out.Blamed)
+    printName(OS, "good without") << Name << '\n';
+  for (const std::string &Note : Out.Notes)
+    printName(OS, "note") << Note << '\n';
+  printName(OS, "effort") << formatv(
+      "{0} steps: {1} compilations, {2} of known code, {3} launched, {4} pairs "
+      "timed; {5:f1} s\n",
+      Out.Counts.Steps, Out.Counts.Compilations, Out.Counts.Duplicates,
+      Out.Counts.Launches, Out.Counts.Rounds, R.Seconds);
+  if (Out.End == BisectOutcome::FoundPasses)
+    printMetrics(OS, R);
+  for (const PassEvidence &E : R.Evidence)
+    printEvidence(OS, E);
+  for (const BisectCommand &C : R.Commands) {
+    OS << "\n# " << C.What;
+    if (C.ExitCode)
+      OS << "; exit code " << *C.ExitCode;
+    if (!C.shows())
+      OS << "; NOT CONFIRMED";
+    OS << '\n' << C.Text << '\n';
+  }
+}

@@ -1,0 +1,221 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a kernel that is wrong or slow to what is responsible.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Modes.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Bisect/ReplayBisect.h"
+#include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static cl::OptionCategory &Cat = getReplayCategory();
+
+static cl::opt<std::string>
+    Bisect("bisect",
+           cl::desc("Find what makes this replay worse than the good side: "
+                    "verify, time, regs, size, spills, or another metric"),
+           cl::value_desc("criterion"), cl::cat(Cat));
+static cl::opt<std::string>
+    BadSide("bad",
+            cl::desc("The bad side of --bisect, on top of the command line. "
+                     "Default: the command line"),
+            cl::value_desc("side"), cl::cat(Cat));
+static cl::opt<std::string>
+    GoodTool("good-tool",
+             cl::desc("An opt, clang, llc or ptxas, or a folder with them, for "
+                      "the good side of --bisect"),
+             cl::value_desc("path"), cl::cat(Cat));
+static cl::opt<std::string> BadTool("bad-tool",
+                                    cl::desc("The same for the bad side"),
+                                    cl::value_desc("path"), cl::cat(Cat));
+static cl::opt<unsigned>
+    Workers("workers",
+            cl::desc("Processes that run kernels on the host device for "
+                     "--bisect, which share its cores (default 1)"),
+            cl::value_desc("n"), cl::init(1), cl::cat(Cat));
+static cl::opt<unsigned>
+    CompileJobs("compile-jobs",
+                cl::desc("Processes that compile for --bisect. Default: a core "
+                         "each, but for one a device"),
+                cl::value_desc("n"), cl::cat(Cat));
+static cl::opt<unsigned>
+    MaxSteps("max-steps",
+             cl::desc("Steps of --bisect; then what was found so far is the "
+                      "answer (default 2000)"),
+             cl::value_desc("n"), cl::init(2000), cl::cat(Cat));
+
+//===----------------------------------------------------------------------===//
+// Sides
+//===----------------------------------------------------------------------===//
+
+static Expected<json::Object> readSide(const cl::opt<std::string> &Side,
+                                       const cl::opt<std::string> &Tool) {
+  auto Name = [](const cl::opt<std::string> &O, Error E) {
+    return createStringError(
+        formatv("--{0}: {1}", O.ArgStr, toString(std::move(E))).str());
+  };
+  Expected<json::Object> Config = parseSide(Side);
+  if (!Config)
+    return Name(Side, Config.takeError());
+  if (Tool.empty())
+    return Config;
+  Expected<json::Object> Program = parseTool(Tool);
+  if (!Program)
+    return Name(Tool, Program.takeError());
+  for (const auto &KV : *Program)
+    (*Config)[KV.first] = KV.second;
+  return Config;
+}
+
+static Expected<BisectSides> readSides() {
+  BisectSides Sides;
+  if (Error E = readSide(BadSide, BadTool).moveInto(Sides.Bad))
+    return std::move(E);
+  if (Error E = readSide(GoodSide, GoodTool).moveInto(Sides.Good))
+    return std::move(E);
+  Sides.GoodIsNoPass = GoodSide.empty() && GoodTool.empty();
+  if (!Sides.GoodIsNoPass)
+    return Sides;
+  Sides.Good = Sides.Bad;
+  Sides.Good["run_passes"] = "none";
+  return Sides;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+/// Of a bisection, not of a replay.
+static bool isOfBisection(StringRef Option) {
+  static const StringSet<> Names = {
+      Bisect.ArgStr,   GoodSide.ArgStr,      BadSide.ArgStr,
+      GoodTool.ArgStr, BadTool.ArgStr,       Workers.ArgStr,
+      MaxSteps.ArgStr, CompileJobs.ArgStr,   OutputFolder.ArgStr,
+      "format",        ThresholdText.ArgStr, "config",
+      "rdb",           "record-id",          "rid"};
+  return Names.contains(Option);
+}
+
+/// The options of \p Arguments that are neither settings nor of a bisection,
+/// behind what is replayed.
+static std::vector<std::string>
+makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
+                StringRef RecordId) {
+  std::vector<std::string> Words{Database.str(),
+                                 ("--record-id=" + RecordId).str()};
+  const auto &Options = cl::getRegisteredOptions();
+  for (size_t I = 0; I != Arguments.size(); ++I) {
+    StringRef Word = Arguments[I];
+    if (!Word.starts_with("-"))
+      continue; // the database, the pipeline
+    auto [Name, Value] = Word.ltrim('-').split('=');
+    auto It = Options.find(Name);
+    bool Separate = It != Options.end() && !Word.contains('=') &&
+                    It->second->getValueExpectedFlag() == cl::ValueRequired &&
+                    I + 1 != Arguments.size();
+    bool IsKept = !isOfBisection(Name) && getOptionKey(Name).empty();
+    if (IsKept)
+      Words.push_back(Word.str());
+    if (Separate)
+      ++I;
+    if (Separate && IsKept)
+      Words.push_back(Arguments[I]);
+  }
+  return Words;
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
+                                                 StringRef Database,
+                                                 ArrayRef<const char *> Args) {
+  ReplayBisectOptions O;
+  O.Database = Database.str();
+  Expected<double> Threshold = readThreshold();
+  if (!Threshold)
+    return Threshold.takeError();
+  if (Error E =
+          Criterion::parse(Bisect, *Threshold).moveInto(O.Bisect.Judge.What))
+    return std::move(E);
+  if (Error E = readSides().moveInto(O.Sides))
+    return std::move(E);
+  const ReplayOptions &Base = Plan.options();
+  if (!Base.Execute)
+    return createStringError("--bisect replays: it goes without --no-execute");
+  if (!Base.Verify && O.Bisect.Judge.What.isVerify())
+    return createStringError("--bisect=verify goes without --no-verify");
+  if (Base.RunPasses || Base.SkipPasses)
+    return createStringError("--bisect chooses passes itself: it goes without "
+                             "--run-passes and --skip-passes");
+  if (Workers == 0)
+    return createStringError("impossible --workers=0");
+  if (CompileJobs.getNumOccurrences() && CompileJobs == 0)
+    return createStringError("impossible --compile-jobs=0");
+  if (MaxSteps == 0)
+    return createStringError("impossible --max-steps=0");
+  O.Bisect.MaxSteps = MaxSteps;
+  // The limit is for what hangs; a bisection that waits for it at each step
+  // would not end today.
+  if (Base.LaunchTimeout || Base.Timeout != ReplayOptions().Timeout)
+    O.Bisect.Judge.LaunchTimeout = Base.launchTimeout();
+  O.Resources.Devices = {Base.Device};
+  O.Resources.HostWorkers = Workers;
+  if (CompileJobs.getNumOccurrences())
+    O.Resources.CompileJobs = CompileJobs;
+  O.Resources.CompileTimeout = Base.Timeout;
+  O.Resources.Message = [](StringRef Text) {
+    WithColor::warning(errs(), "llvm-mneme-replay") << Text << '\n';
+  };
+  O.Output = OutputFolder;
+  static int Anchor;
+  O.Program = sys::fs::getMainExecutable(Args.front(), &Anchor);
+  O.CommonWords =
+      makeCommonWords(Args.drop_front(), Database, Plan.instance().DynamicHash);
+  if (needsResources(O.Bisect.Judge.What.Metric) && !Base.Resources)
+    O.CommonWords.push_back("--resources");
+  O.Say = [](StringRef Text) { errs() << "bisect: " << Text << '\n'; };
+  return std::move(O);
+}
+
+std::optional<Expected<int>> mneme::runBisectMode(const ReplayPlan &Plan,
+                                                  StringRef Database,
+                                                  ArrayRef<const char *> Args,
+                                                  bool Text) {
+  if (Bisect.empty()) {
+    for (const cl::Option *O : std::initializer_list<const cl::Option *>{
+             &BadSide, &GoodTool, &BadTool})
+      if (O->getNumOccurrences())
+        return Expected<int>(
+            createStringError("--" + O->ArgStr + " needs --bisect"));
+    return std::nullopt;
+  }
+  Expected<ReplayBisectOptions> O = readOptions(Plan, Database, Args);
+  if (!O)
+    return Expected<int>(O.takeError());
+  Expected<BisectReport> R = bisectReplay(Plan, *O);
+  if (!R)
+    return Expected<int>(R.takeError());
+  if (Text)
+    printReport(outs(), *R);
+  else
+    outs() << formatv("{0:2}\n", toJSON(*R));
+  return Expected<int>(R->Outcome.found() ? 0 : 2);
+}
