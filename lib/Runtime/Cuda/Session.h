@@ -316,6 +316,8 @@ private:
   /// \p Keep: nobody may wait now, as the driver does to free memory.
   void giveBack(Gpu &G, Buffer &B, bool Keep = false);
   bool releaseBuffers(Gpu &G);
+  /// Or may have some soon.
+  bool hasBuffers(const Gpu &G);
 
   void enqueue(Job J);
   void write(Job J, DeviceWork &W);

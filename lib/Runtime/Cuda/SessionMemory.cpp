@@ -238,7 +238,7 @@ void Session::finishFrees(Gpu &G, bool All) {
                   G.Pending.end());
 }
 
-/// Whether a device has nothing to do, or soon will have. No matter otherwise.
+/// Whether a device has nothing to do, or soon will have.
 bool Session::isIdle(const Gpu &G) {
   constexpr uint64_t Soon = 100000000; // Nanoseconds.
   CUcontext Failed;
@@ -255,7 +255,7 @@ void Session::trim() {
     return;
   finishFrees(*G, /*All=*/false);
   // To free memory is to wait.
-  if (isIdle(*G)) {
+  if (hasBuffers(*G) && isIdle(*G)) {
     drain();
     releaseBuffers(*G);
   }

@@ -695,6 +695,11 @@ void Session::giveBack(Gpu &G, Buffer &B, bool Keep) {
   HasRoom.notify_all();
 }
 
+bool Session::hasBuffers(const Gpu &G) {
+  std::lock_guard<std::mutex> Guard(WriterLock);
+  return !G.Spare.empty() || !Jobs.empty() || WriterBusy;
+}
+
 /// \returns whether there was something to release.
 bool Session::releaseBuffers(Gpu &G) {
   std::lock_guard<std::mutex> Guard(WriterLock);

@@ -7,8 +7,10 @@
 // RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --max-recordings=9 -o %t.rec -- %t > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
-// What other threads copy meanwhile may be in the recordings; they are whole.
 // RUN: llvm-mneme-record check %t.rec
+// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
+// REPLAY-COUNT-5: Match
+// REPLAY-NOT: {{.}}
 // CHECK: all is well
 // ERR: 240 launches seen, 5 recorded, 235 skipped
 

@@ -383,6 +383,28 @@ API int cudaMemcpy(void *To, const void *From, size_t Size, int Kind) {
   return done(21); // cudaErrorInvalidMemcpyDirection
 }
 
+API int cudaMemcpyAsync(void *To, const void *From, size_t Size, int Kind,
+                        CUstream Stream) {
+  START();
+  auto D = reinterpret_cast<CUdeviceptr>(To);
+  auto S = reinterpret_cast<CUdeviceptr>(From);
+  switch (Kind) {
+  case cudaMemcpyHostToDevice:
+    return done(driver().MemcpyHtoDAsync(D, From, Size, Stream));
+  case cudaMemcpyDeviceToHost:
+    return done(driver().MemcpyDtoHAsync(To, S, Size, Stream));
+  case cudaMemcpyDeviceToDevice:
+    return done(driver().MemcpyDtoDAsync(D, S, Size, Stream));
+  }
+  return done(21); // cudaErrorInvalidMemcpyDirection
+}
+
+API int cudaMemsetAsync(void *To, int Value, size_t Size, CUstream S) {
+  START();
+  return done(driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(To), Value,
+                                     Size, S));
+}
+
 API int cudaMemcpy_ptds(void *To, const void *From, size_t Size, int Kind) {
   return cudaMemcpy(To, From, Size, Kind);
 }
