@@ -86,6 +86,8 @@ static std::vector<std::string> makeFlags(const ReplayOptions &O) {
   if (O.Iterations)
     Add("iterations", Twine(*O.Iterations));
   Add("timeout", printNumber(O.Timeout));
+  if (O.LaunchTimeout)
+    Add("launch-timeout", printNumber(*O.LaunchTimeout));
   return Flags;
 }
 

@@ -16,6 +16,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Reduce/Promises.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -29,6 +30,8 @@ using namespace llvm::mneme;
 /// A smaller kernel takes no longer: so many times as long as the whole
 /// comparison took is a hang. Seconds at least.
 static constexpr double SlowerThan = 10, MinTimeout = 5;
+/// The same for the launch alone, whose time is known.
+static constexpr double LaunchSlowerThan = 20, MinLaunchTimeout = 0.5;
 
 /// Of llvm-reduce, what would change the kernel's signature, and what makes
 /// results depend on what is undefined.
@@ -83,8 +86,10 @@ private:
   ReduceOutcome Outcome;
 
   Error prepareFolder();
+  void limitTime(double Seconds);
   Error confirm();
   Error shrinkLaunch();
+  Error simplify();
   Error dropAllPromises();
   Error shrinkMemory(StringRef Dir);
   Error reduceIR();
@@ -143,6 +148,7 @@ void Reduction::useLaunch(const ReplayOptions &Of) {
     llvm::copy(Of.Block, To.Block);
     To.SharedMem = Of.SharedMem;
     To.Timeout = Of.Timeout;
+    To.LaunchTimeout = Of.LaunchTimeout;
     To.Device = Of.Device;
     To.Tolerances = Of.Tolerances;
     To.ElementTypes = Of.ElementTypes;
@@ -150,6 +156,17 @@ void Reduction::useLaunch(const ReplayOptions &Of) {
   Use(O.Difference.Good);
   if (O.Difference.Cured)
     Use(*O.Difference.Cured);
+}
+
+/// What was reduced often hangs, the good side too: a loop that counts nothing.
+void Reduction::limitTime(double Seconds) {
+  double Limit = std::ceil(std::max(MinTimeout, SlowerThan * Seconds));
+  if (Side.Timeout <= 0 || Side.Timeout > Limit)
+    Side.Timeout = Limit;
+  double Launch = std::max(
+      MinLaunchTimeout, LaunchSlowerThan * Outcome.Difference.Good.Times.Run);
+  if (Side.launchTimeout() <= 0 || Side.launchTimeout() > Launch)
+    Side.LaunchTimeout = Launch;
 }
 
 /// Do the sides differ at all, and which cross-checks does the kernel pass as
@@ -177,14 +194,10 @@ Error Reduction::confirm() {
   say("the sides differ: " + Outcome.Difference.Reason);
   if (O.Difference.By == "verify")
     O.Difference.Expected = Outcome.Difference.Bad.V;
-  double Seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
-          .count();
   Side.Device = Outcome.Difference.Good.Device;
-  double Limit = std::max(MinTimeout, SlowerThan * Seconds);
-  bool IsHang = Outcome.Difference.Bad.V == Verdict::Timeout;
-  if (!IsHang && (Side.Timeout <= 0 || Side.Timeout > Limit))
-    Side.Timeout = std::ceil(Limit);
+  limitTime(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
+          .count());
   useLaunch(Side);
   if (Error E = Start.vary(Side).moveInto(Plan))
     return E;
@@ -314,6 +327,46 @@ Error Reduction::dropAllPromises() {
   }
   if (Count)
     say(formatv("promises: {0} of {1} kinds are needed", Kept, Count).str());
+  return Error::success();
+}
+
+/// What LLVM's own passes make of the IR is a fraction of it; often the fault
+/// does not mind.
+Error Reduction::simplify() {
+  for (StringRef Passes :
+       {"default<O1>", "function(sroa,instcombine,simplifycfg)",
+        "function(sroa)"}) {
+    ReplayOptions Simplifier = getBaselineOptions(Side);
+    Simplifier.IRFile = Side.IRFile;
+    Simplifier.LaunchTimeout = Side.LaunchTimeout;
+    llvm::copy(Side.Grid, Simplifier.Grid);
+    llvm::copy(Side.Block, Simplifier.Block);
+    Simplifier.SharedMem = Side.SharedMem;
+    Simplifier.Passes = Passes.str();
+    Simplifier.OutputIR = workFile("simplified.ll");
+    Simplifier.Verify = false;
+    Simplifier.Iterations = 1;
+    Simplifier.Warmup = 0;
+    Expected<std::unique_ptr<ReplayPlan>> Simple =
+        Plan->vary(std::move(Simplifier));
+    if (!Simple)
+      return Simple.takeError();
+    Expected<ReplayResult> R = runIsolatedReplay(**Simple);
+    if (!R)
+      return R.takeError();
+    if (R->failed())
+      continue;
+    ReplayOptions Candidate = Side;
+    Candidate.IRFile = workFile("simplified.ll");
+    Expected<bool> Taken = tryOptions(std::move(Candidate));
+    if (!Taken)
+      return Taken.takeError();
+    if (!*Taken)
+      continue;
+    say("IR: " + Twine(measureSize(*Plan).Instructions) +
+        " instructions after '" + Passes + "'");
+    return Error::success();
+  }
   return Error::success();
 }
 
@@ -522,6 +575,8 @@ Expected<ReduceOutcome> Reduction::run() {
     if (Error E = confirm())
       return E;
     if (Error E = shrinkLaunch())
+      return E;
+    if (Error E = simplify())
       return E;
     if (Error E = dropAllPromises())
       return E;
