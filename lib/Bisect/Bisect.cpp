@@ -27,6 +27,9 @@ static constexpr unsigned MaxCulprits = 16;
 /// does.
 static constexpr unsigned MaxSingles = 16;
 
+/// Times that an answer which does not hold is looked for again.
+static constexpr unsigned MaxTries = 3;
+
 /// What must be gained for a set to be skipped on the way to another, as a
 /// share of what there is to gain.
 static constexpr double MinGain = 0.1;
@@ -288,10 +291,6 @@ bool Bisector::actsOnPasses() {
   bool Acts = false;
   for (const BisectSetting &S : Out.Settings) {
     SettingStage Stage = getSettingStage(S.Key);
-    if (Stage == SettingStage::Tool) {
-      Out.Reason = "the passes of another program cannot be chosen";
-      return false;
-    }
     Acts |= Stage == SettingStage::Pipeline || Stage == SettingStage::CodeGen;
   }
   if (!Acts)
@@ -452,6 +451,9 @@ Expected<std::optional<BitVector>> Bisector::findSkipSet(BitVector Skip) {
     if (*A == Answer::Good)
       return minimize(Skip, BitVector(All.size()), Answer::Good, J.width(),
                       Ask);
+    // Not any set can be chosen of what another program runs.
+    if (J.get(withSkip(Skip)).Failure == "Invalid")
+      return std::nullopt;
     if (*A == Answer::Unresolved)
       break;
     // What others left undone may be done by those that had nothing to do.
@@ -494,7 +496,18 @@ Error Bisector::searchPrefix(bool &Found) {
   Expected<std::optional<BitVector>> Skip = findSkipSet(First);
   if (!Skip)
     return Skip.takeError();
-  if (*Skip && (*Skip)->any()) {
+  if (!*Skip) {
+    Found = true;
+    Out.PrefixOnly = true;
+    Out.SkipSet = toList(First);
+    BitVector Prefix(All.size());
+    Prefix.set(1, Last + 1);
+    Out.SmallestConfig = withRun(Prefix);
+    Prefix.reset(First.find_first(), Last + 1);
+    Out.HealedConfig = withRun(Prefix);
+    return Error::success();
+  }
+  if ((*Skip)->any()) {
     Found = true;
     Out.SkipSet = toList(**Skip);
     Out.HealedConfig = withSkip(**Skip);
@@ -647,7 +660,7 @@ Error Bisector::findPasses() {
 Error Bisector::askSingles(const BitVector &Members) {
   std::vector<unsigned> Numbers = toList(Members);
   std::vector<BitVector> Sets;
-  if (Numbers.size() <= MaxSingles)
+  if (Numbers.size() <= MaxSingles && !Out.PrefixOnly)
     for (unsigned Number : Numbers) {
       BitVector One(All.size());
       One.set(Number);
@@ -765,14 +778,18 @@ Expected<BisectOutcome> Bisector::run() {
       return std::move(E);
     if (Holds)
       break;
-    if (Try || !J.what().isVerify()) {
+    if (Try == MaxTries || !J.what().isVerify()) {
       Out.Reason = "the answer did not hold when it was checked";
       return Finish();
     }
-    say("the answer did not hold when it was checked: once more, as of a "
-        "fault that comes at random");
-    if (Error E = J.becomeRandom())
+    if (Error E =
+            J.becomeRandom(Out.Healed.A == Answer::Good ? *Out.SmallestConfig
+                                                        : *Out.HealedConfig))
       return std::move(E);
+    say(formatv("the answer did not hold when it was checked: once more, as of "
+                "a fault that comes at random; what looks good is replayed {0} "
+                "times",
+                J.repeats()));
     Out.SkipSet.clear();
     Out.RunSet.clear();
     Out.HealedConfig.reset();

@@ -279,16 +279,21 @@ void Judge::noteRandomness(ArrayRef<Evaluation> All) {
     Repeats = 1;
     return;
   }
-  double Least = getLowerBound(Most->second, All.size());
+  setRepeats(Most->second, All.size());
+}
+
+void Judge::setRepeats(double Failures, double Of) {
+  double Least = getLowerBound(Failures, Of);
   double Wanted = std::ceil(std::log(1 - O.Sure) / std::log(1 - Least));
   Repeats = std::clamp<double>(Wanted, 2, MaxRepeats);
 }
 
-/// Replays the bad side until there are so many results.
-Error Judge::sampleBad(unsigned Replays, std::vector<Evaluation> &All) {
+/// Replays until there are so many results.
+Error Judge::sample(const json::Object &Config, unsigned Replays,
+                    std::vector<Evaluation> &All) {
   std::vector<EvaluationRequest> Requests;
   while (All.size() + Requests.size() < Replays) {
-    Requests.push_back(makeReplay(BadConfig));
+    Requests.push_back(makeReplay(Config));
     Requests.back().Fresh = true;
   }
   Expected<std::vector<Evaluation>> More = evaluate(std::move(Requests));
@@ -298,13 +303,20 @@ Error Judge::sampleBad(unsigned Replays, std::vector<Evaluation> &All) {
   return Error::success();
 }
 
-Error Judge::becomeRandom() {
+Error Judge::becomeRandom(const json::Object &Config) {
   std::vector<Evaluation> All;
-  if (Error Lost = sampleBad(O.RandomReplays, All))
+  if (Error Lost = sample(Config, O.RandomReplays, All))
     return Lost;
-  noteRandomness(All);
+  // It failed when it was the reason to come here.
+  double Failures = 1 + count_if(All, [&](const Evaluation &V) {
+                      return V.Failure == BadFailure;
+                    });
+  double Of = All.size() + 1;
+  unsigned Before = Repeats;
+  setRepeats(Failures, Of);
+  Repeats = std::max(Repeats, Before);
+  Rate = std::min(Rate, Failures / Of);
   Rerun = true;
-  Repeats = std::max(Repeats, 2u);
   for (auto It = Known.begin(); It != Known.end();)
     It = It->second.A == Answer::Good ? Known.erase(It) : std::next(It);
   return Error::success();
@@ -392,11 +404,11 @@ Expected<Judge::Sides> Judge::beginVerify() {
   for (const Evaluation &V : *GoodRuns)
     setLaunchLimit(V);
   std::vector<Evaluation> BadRuns;
-  if (Error Lost = sampleBad(std::max(O.Replays, 1u), BadRuns))
+  if (Error Lost = sample(BadConfig, std::max(O.Replays, 1u), BadRuns))
     return std::move(Lost);
   noteRandomness(BadRuns);
   if (isRandom()) {
-    if (Error Lost = sampleBad(O.RandomReplays, BadRuns))
+    if (Error Lost = sample(BadConfig, O.RandomReplays, BadRuns))
       return std::move(Lost);
     noteRandomness(BadRuns);
   }

@@ -53,11 +53,8 @@ private:
 
   // What shows it.
   Error addEvidence(const BisectCulprit &C);
-  Error emitTo(json::Object Config, StringRef Run, bool Assembly,
-               StringRef Path);
-  Expected<BisectCommand> makeCommand(StringRef Name, const Twine &What,
-                                      const json::Object &Config,
-                                      Answer Wanted) const;
+  Expected<std::string> emitTo(const PassExecution &E, bool After,
+                               StringRef Path);
   Error check(BisectCommand &C, const json::Object &Config) const;
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
@@ -149,10 +146,9 @@ ReplayBisection::runOnHost(const json::Object &Config) {
 
 BisectSubject ReplayBisection::makeSubject() {
   BisectSubject S;
-  if (Plan.options().OptTool.empty())
-    S.ListPasses = [this](const json::Object &Config) {
-      return listPassesOf(Config);
-    };
+  S.ListPasses = [this](const json::Object &Config) {
+    return listPassesOf(Config);
+  };
   S.RunOnHost = [this](const json::Object &Config) {
     return runOnHost(Config);
   };
@@ -174,10 +170,21 @@ BisectSubject ReplayBisection::makeSubject() {
 // What shows it
 //===----------------------------------------------------------------------===//
 
-/// Compiles with some of the passes and writes IR or assembly.
-Error ReplayBisection::emitTo(json::Object Config, StringRef Run, bool Assembly,
-                              StringRef Path) {
-  Config["run_passes"] = Run;
+static Expected<std::string> readText(StringRef Path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(Path);
+  if (!Buffer)
+    return createFileError(Path, Buffer.getError());
+  return (*Buffer)->getBuffer().str();
+}
+
+/// IR or assembly of the bad side with the executions up to \p E, with it or
+/// without.
+Expected<std::string> ReplayBisection::emitTo(const PassExecution &E,
+                                              bool After, StringRef Path) {
+  bool Assembly = E.Stage == PassStage::CodeGen;
+  unsigned Last = E.Number - !After;
+  json::Object Config = R.Outcome.BadConfig;
+  Config["run_passes"] = Last ? "1-" + std::to_string(Last) : "none";
   Expected<ReplayOptions> Options = applyTo(Config);
   if (!Options)
     return Options.takeError();
@@ -193,7 +200,7 @@ Error ReplayBisection::emitTo(json::Object Config, StringRef Run, bool Assembly,
     return Code.takeError();
   if (Code->V == Verdict::CompileError)
     return createStringError(Code->Error);
-  return Error::success();
+  return readText(Path);
 }
 
 static std::string makeFileName(const PassExecution &E, StringRef When,
@@ -205,13 +212,6 @@ static std::string makeFileName(const PassExecution &E, StringRef When,
     if (!isAlnum(C) && C != '-' && C != '_' && C != '.')
       C = '_';
   return Name;
-}
-
-static Expected<std::string> readText(StringRef Path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(Path);
-  if (!Buffer)
-    return createFileError(Path, Buffer.getError());
-  return (*Buffer)->getBuffer().str();
 }
 
 /// The code when one execution has run, and when it has not, of those up to it.
@@ -231,30 +231,33 @@ Error ReplayBisection::addEvidence(const BisectCulprit &C) {
       sys::fs::remove_directories(Folder);
   });
   std::string Texts[2];
+  // What the compiler dies of leaves nothing to look at.
+  bool Dies = R.Outcome.Bad.Failure == "CompileError" ||
+              R.Outcome.Bad.Failure == "Timeout";
   for (bool After : {false, true}) {
-    // What the compiler dies of leaves nothing to look at.
-    bool Dies = R.Outcome.Bad.Failure == "CompileError" ||
-                R.Outcome.Bad.Failure == "Timeout";
     if (After && Dies) {
       Out.Missing = "nothing comes after it";
       break;
     }
-    unsigned Last = E.Number - !After;
     SmallString<128> Path(Folder);
     sys::path::append(
         Path, makeFileName(E, After ? "after" : "before", Out.IsAssembly));
-    std::string Run = Last ? "1-" + std::to_string(Last) : "none";
-    if (Error Failed = emitTo(R.Outcome.BadConfig, Run, Out.IsAssembly, Path)) {
-      Out.Missing = toString(std::move(Failed));
-      break;
+    // What comes at random may not come at once.
+    for (unsigned Try = 0; Try != (After ? R.Outcome.Repeats : 1); ++Try) {
+      Expected<std::string> Text = emitTo(E, After, Path);
+      if (!Text) {
+        Out.Missing = toString(Text.takeError());
+        break;
+      }
+      StringRef Part = findFunction(*Text, E.Function);
+      Texts[After] = Part.empty() ? *Text : Part.str();
+      if (Texts[true] != Texts[false])
+        break;
     }
+    if (!Out.Missing.empty())
+      break;
     if (IsKept)
       (After ? Out.AfterFile : Out.BeforeFile) = Path.str().str();
-    Expected<std::string> Text = readText(Path);
-    if (!Text)
-      return Text.takeError();
-    StringRef Part = findFunction(*Text, E.Function);
-    Texts[After] = Part.empty() ? *Text : Part.str();
   }
   if (Out.Missing.empty())
     Out.Diff = makeDiff(Texts[0], Texts[1]);
@@ -350,12 +353,17 @@ Error ReplayBisection::addCommands() {
   if (Out.End == BisectOutcome::FoundSettings)
     return addCommand("good", "good: the good side", Out.Sides.Good,
                       Answer::Good);
-  if (Error E = addCommand("healed", "good: without what was found",
-                           *Out.HealedConfig, Answer::Good))
+  if (Error E =
+          addCommand("healed",
+                     Out.PrefixOnly ? "good: with nothing but what is before it"
+                                    : "good: without what was found",
+                     *Out.HealedConfig, Answer::Good))
     return E;
   if (Out.SmallestConfig)
-    return addCommand("smallest", "bad: with nothing else", *Out.SmallestConfig,
-                      Answer::Bad);
+    return addCommand("smallest",
+                      Out.PrefixOnly ? "bad: with nothing behind it"
+                                     : "bad: with nothing else",
+                      *Out.SmallestConfig, Answer::Bad);
   return Error::success();
 }
 

@@ -257,6 +257,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
                       {"candidates", Out.NumCandidates},
                       {"last_good", orNull(Out.LastGood)},
                       {"first_bad", orNull(Out.FirstBad)},
+                      {"prefix_only", Out.PrefixOnly},
                       {"skip_set", json::Array(Out.SkipSet)},
                       {"run_set", json::Array(Out.RunSet)},
                       {"culprits", std::move(Culprits)},
@@ -362,6 +363,8 @@ static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
   if (Out.FirstBad)
     printName(OS, "prefix") << formatv("1-{0} is good, 1-{1} is bad\n",
                                        *Out.LastGood, *Out.FirstBad);
+  if (Out.PrefixOnly)
+    return;
   printSide(OS, "without " + printList(Out.SkipSet), Out.Healed, R.What);
   if (Out.SmallestConfig)
     printSide(OS, "only " + printList(Out.RunSet), Out.Smallest, R.What);

@@ -48,9 +48,12 @@ public:
                      StringMap<double> &)>
       Metrics =
           [](const BitVector &, const json::Object &, StringMap<double> &) {};
+  std::function<bool(const json::Object &)> IsInvalid =
+      [](const json::Object &) { return false; };
   /// Share of compilations (or of launches) in which what fails does so.
   double CompileRate = 1, LaunchRate = 1;
-  double Noise = 0; ///< Of a sample's logarithm.
+  std::function<double(const BitVector &)> RateOf; ///< Of launches.
+  double Noise = 0;                                ///< Of a sample's logarithm.
 
   unsigned Compilations = 0, Launches = 0, Listings = 0;
   std::map<std::string, unsigned> Asked; ///< By configuration.
@@ -144,6 +147,12 @@ private:
   Evaluation evaluate(const EvaluationRequest &R) {
     BitVector Running = getRunning(R.Config);
     ++Asked[print(R.Config)];
+    if (IsInvalid(R.Config)) {
+      Evaluation V;
+      V.Id = R.Id;
+      V.Failure = "Invalid";
+      return V;
+    }
     json::Object Settings = R.Config;
     Settings.erase("run_passes");
     Settings.erase("skip_passes");
@@ -174,7 +183,7 @@ private:
     ++Launches;
     V.Id = R.Id;
     V.CodeHash = Code;
-    if (!Failure.empty() && happens(LaunchRate))
+    if (!Failure.empty() && happens(RateOf ? RateOf(Running) : LaunchRate))
       V.Failure = Failure;
     V.Samples = {sample(R.Config)};
     V.Metrics["time"] = V.Samples.front();
@@ -434,6 +443,24 @@ TEST_F(BisectTest, WhatIsNothingToBisect) {
       FailedWithMessage(HasSubstr("the good side is not good: 3 of 3")));
 }
 
+/// As of another program, of which only the first passes can be run.
+TEST_F(BisectTest, OnlyPrefixes) {
+  FakeCompiler C(300);
+  C.Fails = whenAll({20, 123});
+  C.IsInvalid = [](const json::Object &Config) {
+    return Config.get("skip_passes") ||
+           Config.getString("run_passes").value_or("").contains(',');
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_TRUE(Out.PrefixOnly);
+  ASSERT_EQ(Out.Culprits.size(), 1u);
+  EXPECT_EQ(Out.Culprits[0].Execution.Number, 123u);
+  EXPECT_EQ(Out.HealedConfig->getString("run_passes"), "1-122");
+  EXPECT_EQ(Out.SmallestConfig->getString("run_passes"), "1-123");
+  EXPECT_LE(Out.Counts.Steps, 2u + 9 + 1);
+}
+
 TEST_F(BisectTest, StopsAtTheLimit) {
   FakeCompiler C(1000);
   C.Fails = whenAll({5, 430, 990});
@@ -474,6 +501,20 @@ TEST_F(BisectTest, CodeThatFailsAtRandom) {
   EXPECT_THAT(Out.SkipSet, ElementsAre(250));
   EXPECT_THAT(Out.RunSet, ElementsAre(123, 250));
   EXPECT_TRUE(Out.Random);
+}
+
+/// One that always fails hides one that does so at random.
+TEST_F(BisectTest, AlwaysAndAtRandom) {
+  FakeCompiler C(300);
+  C.Fails = [](const BitVector &R, const json::Object &) {
+    return R[100] || R[200] ? "Mismatch" : "";
+  };
+  C.RateOf = [](const BitVector &R) { return R[200] ? 1 : 0.3; };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(100, 200));
+  EXPECT_TRUE(Out.Random);
+  EXPECT_LT(Out.Rate, 0.7);
 }
 
 /// So often that it seems to happen always; the answer does not hold then.

@@ -100,6 +100,8 @@ struct BisectOutcome {
   std::vector<unsigned> SkipSet, RunSet; ///< Numbers, in order.
   /// Executions 1 to this are good, one more makes it bad.
   std::optional<unsigned> LastGood, FirstBad;
+  /// Only how many of the executions run can be chosen, not which.
+  bool PrefixOnly = false;
   std::vector<BisectCulprit> Culprits; ///< Of both sets, in order.
   unsigned NumExecutions = 0, NumCandidates = 0;
 

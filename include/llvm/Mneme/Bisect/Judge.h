@@ -119,9 +119,10 @@ public:
   double rate() const { return Rate; }
   /// Replays of what looks good.
   unsigned repeats() const { return Repeats; }
-  /// What failed each time so far did not now: from now on it is repeated, and
-  /// what was found good is not known any more.
-  Error becomeRandom();
+  /// \p Config was good and bad: finds out how often, and repeats from now on
+  /// what looks good as often as that takes. What was good is not known any
+  /// more.
+  Error becomeRandom(const json::Object &Config);
 
   ProgressFn Progress; ///< Is told of each step.
 
@@ -147,8 +148,10 @@ private:
   Expected<std::vector<Evaluation>>
   evaluate(std::vector<EvaluationRequest> Requests);
   Expected<Sides> beginVerify();
-  Error sampleBad(unsigned Replays, std::vector<Evaluation> &All);
+  Error sample(const json::Object &Config, unsigned Replays,
+               std::vector<Evaluation> &All);
   void noteRandomness(ArrayRef<Evaluation> All);
+  void setRepeats(double Failures, double Of);
   Expected<Sides> beginMetric();
   void setLaunchLimit(const Evaluation &V);
   Expected<Judgement> judge(const json::Object &Config, const Evaluation &V);

@@ -25,7 +25,7 @@ namespace llvm {
 namespace mneme {
 
 /// What a setting changes first.
-enum class SettingStage { Pipeline, CodeGen, Assembler, Launch, Tool };
+enum class SettingStage { Pipeline, CodeGen, Assembler, Launch, BackEnd };
 /// Of "llvm.NAME", and of a key that nobody knows: Pipeline.
 SettingStage getSettingStage(StringRef Key);
 
