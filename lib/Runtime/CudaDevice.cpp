@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaApi.h"
+#include "Message.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -419,8 +420,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void
 rt___hipRegisterManagedVar(void *, void **Pointer, const void *Initial,
                            const char *Name, size_t Size) {
   if (Device::get().registerManaged(Pointer, Initial, Name, Size))
-    fprintf(stderr, "mneme: error: no memory for __managed__ variable '%s'\n",
-            Name);
+    tell("mneme: error: no memory for __managed__ variable '%s'\n", Name);
 }
 
 MNEME_API rt___cudaInitModule(void **) { return 0; }

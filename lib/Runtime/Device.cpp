@@ -9,6 +9,7 @@
 #include "Device.h"
 #include "Environment.h"
 #include "Launcher.h"
+#include "Message.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -92,7 +93,7 @@ bool Device::ensureArena() {
     Memory.reserve(Base, Size /= 2);
   if (Memory.size())
     return true;
-  fprintf(stderr, "mneme: error: no device memory: %s\n", Error.c_str());
+  tell("mneme: error: no device memory: %s\n", Error.c_str());
   ArenaFailed = true;
   return false;
 }
@@ -286,7 +287,7 @@ void Device::annotate(Annotation A) {
 //===----------------------------------------------------------------------===//
 
 static void printError(const std::string &What, const std::string &Why) {
-  fprintf(stderr, "mneme: error: %s: %s\n", What.c_str(), Why.c_str());
+  tell("mneme: error: %s: %s\n", What.c_str(), Why.c_str());
 }
 
 Module *Device::loadModule(const DeviceModule &Code) {
@@ -562,10 +563,9 @@ CudaError Device::run(HostKernel &K, const MnemeHostLaunch &L) {
   if (!E)
     return E;
   Result.Message[sizeof(Result.Message) - 1] = 0;
-  fprintf(stderr,
-          "mneme: error: kernel '%s' <<<(%u,%u,%u), (%u,%u,%u)>>>: %s\n",
-          K.Name.c_str(), L.Grid[0], L.Grid[1], L.Grid[2], L.Block[0],
-          L.Block[1], L.Block[2], Result.Message);
+  tell("mneme: error: kernel '%s' <<<(%u,%u,%u), (%u,%u,%u)>>>: %s\n",
+       K.Name.c_str(), L.Grid[0], L.Grid[1], L.Grid[2], L.Block[0], L.Block[1],
+       L.Block[2], Result.Message);
   return E;
 }
 

@@ -14,6 +14,7 @@
 #ifndef MNEME_LIB_RUNTIME_ENVIRONMENT_H
 #define MNEME_LIB_RUNTIME_ENVIRONMENT_H
 
+#include "Message.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
@@ -33,7 +34,7 @@ inline uint64_t integerFromEnv(const char *Name, uint64_t Default) {
   uint64_t V = strtoull(S, &End, 0);
   if (!*End)
     return V;
-  fprintf(stderr, "mneme: warning: %s: '%s' is not an integer\n", Name, S);
+  tell("mneme: warning: %s: '%s' is not an integer\n", Name, S);
   return Default;
 }
 

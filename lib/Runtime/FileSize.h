@@ -27,19 +27,27 @@
 namespace mneme {
 
 /// write(2), but beyond the limit it is EFBIG and no SIGXFSZ: the application,
-/// whose own files may all be small, would end.
+/// whose own files may all be small, would end. Nor is it SIGPIPE where nobody
+/// reads.
 inline ssize_t writeWithinLimit(int Fd, const void *From, size_t Size) {
-  sigset_t Limit, Before;
-  sigemptyset(&Limit);
-  sigaddset(&Limit, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &Limit, &Before);
+  sigset_t Ours, Before;
+  sigemptyset(&Ours);
+  sigaddset(&Ours, SIGXFSZ);
+  sigaddset(&Ours, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &Ours, &Before);
   ssize_t N = ::write(Fd, From, Size);
   int Error = errno;
   // The signal is for the thread that wrote. Where the application blocks it,
   // it may wait for its own.
-  if (N < 0 && Error == EFBIG && !sigismember(&Before, SIGXFSZ)) {
+  int Signal = N >= 0           ? 0
+               : Error == EFBIG ? SIGXFSZ
+               : Error == EPIPE ? SIGPIPE
+                                : 0;
+  if (Signal && !sigismember(&Before, Signal)) {
     timespec Now = {};
-    while (sigtimedwait(&Limit, nullptr, &Now) < 0 && errno == EINTR)
+    sigemptyset(&Ours);
+    sigaddset(&Ours, Signal);
+    while (sigtimedwait(&Ours, nullptr, &Now) < 0 && errno == EINTR)
       ;
   }
   pthread_sigmask(SIG_SETMASK, &Before, nullptr);

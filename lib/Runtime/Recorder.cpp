@@ -9,6 +9,7 @@
 #include "Recorder.h"
 #include "Kernel.h"
 #include "Launcher.h"
+#include "Message.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -81,8 +82,8 @@ void mneme::annotate(Annotations &Notes, AddressMap &Memory, Annotation A) {
   if (Problem.empty())
     Notes[A.Address] = std::move(A);
   else
-    fprintf(stderr, "mneme: warning: annotation '%s': %s\n", A.Tag.c_str(),
-            Problem.c_str());
+    tell("mneme: warning: annotation '%s': %s\n", A.Tag.c_str(),
+         Problem.c_str());
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,8 +264,8 @@ void Recorder::countUnknown(const std::string &Name,
 void Recorder::fail(const std::string &Name, const std::string &Reason) {
   ++Skipped[Reason];
   if (Told.insert(Reason).second)
-    fprintf(stderr, "mneme: warning: kernel '%s' is not recorded: %s\n",
-            Name.c_str(), Reason.c_str());
+    tell("mneme: warning: kernel '%s' is not recorded: %s\n", Name.c_str(),
+         Reason.c_str());
 }
 
 void Recorder::skip(const Kernel &K, const std::string &Reason) {

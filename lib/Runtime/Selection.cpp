@@ -8,6 +8,7 @@
 
 #include "Selection.h"
 #include "Environment.h"
+#include "Message.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
 #include <algorithm>
@@ -35,8 +36,7 @@ void Pattern::compile(const char *Text, const char *What) {
     return;
   char Message[128];
   regerror(E, &Regex, Message, sizeof(Message));
-  fprintf(stderr, "mneme: error: invalid pattern '%s' of %s: %s\n", Text, What,
-          Message);
+  tell("mneme: error: invalid pattern '%s' of %s: %s\n", Text, What, Message);
 }
 
 bool Pattern::matches(const char *Text) const {
@@ -61,8 +61,7 @@ static unsigned wordFromEnv(const char *Name, const char *const (&Words)[N]) {
     if (Text == Words[I])
       return I;
   if (!Text.empty())
-    fprintf(stderr, "mneme: warning: %s: unknown word '%s'\n", Name,
-            Text.c_str());
+    tell("mneme: warning: %s: unknown word '%s'\n", Name, Text.c_str());
   return 0;
 }
 
@@ -83,7 +82,7 @@ static const char *const EpilogueNames[] = {
 
 static void warnOf(const char *Variable, const std::string &Problem) {
   if (!Problem.empty())
-    fprintf(stderr, "mneme: warning: %s: %s\n", Variable, Problem.c_str());
+    tell("mneme: warning: %s: %s\n", Variable, Problem.c_str());
 }
 
 /// Of decimal seconds; \returns 0 where \p Name is not set, or no such number,
@@ -191,8 +190,8 @@ extern "C" __attribute__((visibility("default"))) void __mneme_record_end() {
   if (!Open.Depth) {
     static bool Told = false;
     if (!Told)
-      fprintf(stderr, "mneme: warning: mneme_record_end without a "
-                      "mneme_record_begin in the same thread\n");
+      tell("mneme: warning: mneme_record_end without a "
+           "mneme_record_begin in the same thread\n");
     Told = true;
     return;
   }

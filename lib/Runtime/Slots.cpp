@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "Message.h"
 
 #include <array>
 #include <cstdio>
@@ -47,8 +48,8 @@ static int reportMissing(size_t I) {
   std::lock_guard<std::mutex> Guard(missingLock());
   MissingFunction &F = missingFunctions()[I];
   if (!std::exchange(F.Reported, true))
-    fprintf(stderr, "mneme: error: %s is not available on the host device\n",
-            F.Name.c_str());
+    tell("mneme: error: %s is not available on the host device\n",
+         F.Name.c_str());
   return Device::get().setError(cudaErrorNotSupported);
 }
 

@@ -44,6 +44,14 @@
 // SAME-DAG: mneme: 1 skipped: cannot write a file in '{{.*}}': File too large
 // SAME-DAG: mneme: 4 skipped: same launch configuration failed to be recorded before
 
+// Nor does it end where stderr is a file that may not grow, or nobody reads it.
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- sh -c 'ulimit -f 0; exec %t same 2> %t.stderr' 2>&1 | FileCheck %s --check-prefix=MUTE
+// RUN: rm -rf %t.rec
+// RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- %python %S/Inputs/unread.py sh -c 'ulimit -f 0; exec %t same' 2>&1 | FileCheck %s --check-prefix=MUTE
+// MUTE: the program goes on
+// MUTE: mneme: 5 launches seen, 0 recorded, 5 skipped
+
 // GOESON: the program goes on
 
 #include "Inputs/check.h"

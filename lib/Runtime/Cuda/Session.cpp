@@ -15,6 +15,7 @@
 #include "DriverTap.h"
 #include "Environment.h"
 #include "Launcher.h"
+#include "Message.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -257,8 +258,7 @@ Gpu *Session::bind(const CudaRuntime &R) {
   G.Unusable = bindTo(G, R);
   // Of others, the launches say it.
   if (!G.Unusable.empty() && Gpus.size() == 1)
-    fprintf(stderr, "mneme: error: nothing is recorded: %s\n",
-            G.Unusable.c_str());
+    tell("mneme: error: nothing is recorded: %s\n", G.Unusable.c_str());
   if (!G.isUsable())
     return nullptr;
   static bool Registered = false;
@@ -339,7 +339,7 @@ bool Session::selects(const std::string &Name) {
     return Records.selects(Name);
   static bool Told = false;
   if (!std::exchange(Told, true))
-    fprintf(stderr, "mneme: error: nothing is recorded: %s\n", Error.c_str());
+    tell("mneme: error: nothing is recorded: %s\n", Error.c_str());
   return false;
 }
 

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DriverTap.h"
+#include "Message.h"
 #include "Session.h"
 
 #include <array>
@@ -76,8 +77,7 @@ const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
 static int missing(const char *Name) {
   static std::atomic<bool> Told{false};
   if (!Told.exchange(true))
-    fprintf(stderr, "mneme: error: the program has no CUDA runtime with %s\n",
-            Name);
+    tell("mneme: error: the program has no CUDA runtime with %s\n", Name);
   return cudaErrorInitializationError;
 }
 
