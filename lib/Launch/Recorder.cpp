@@ -126,20 +126,33 @@ Recorder::update(Kernel &K,
     return Lock.takeError();
   std::string Path = pathOf(K.File.StaticHash + ".json");
   RecordedKernel File = K.File;
-  if (sys::fs::exists(Path)) {
+  bool Replaces = sys::fs::exists(Path);
+  size_t NumInstances = 0;
+  if (Replaces) {
     Expected<RecordedKernel> Old = readKernelFile(Path);
     if (!Old)
       return Old.takeError();
     if (Error E = checkHashInputs(*Old))
       return std::move(E);
     // Of how launches were recorded, the file says the first one's.
+    NumInstances = Old->Instances.size();
     if (!Old->Instances.empty())
       File = std::move(*Old);
   }
   Expected<bool> Changed = Edit(File);
-  if (Changed && *Changed)
-    if (Error E = writeKernelFile(Path, File, /*Sync=*/false))
+  if (!Changed || !*Changed)
+    return Changed;
+  // A new file can wait for sync(). What replaces one that others rely on must
+  // be on the disk before, and so must what it names.
+  auto Own = Created.find(Path);
+  bool Sync = Replaces && (Own == Created.end() || Own->second != NumInstances);
+  if (Sync)
+    if (Error E = sync())
       return std::move(E);
+  if (Error E = writeKernelFile(Path, File, Sync))
+    return std::move(E);
+  if (!Sync)
+    Created[Path] = File.Instances.size();
   NotSynced.insert(Path);
   return Changed;
 }

@@ -122,6 +122,9 @@ private:
   std::string Dir;
   StagingFolder Staging;
   std::set<std::string> NotSynced; ///< Paths.
+  /// Kernels' files that no other launcher has a part in, by path, and how many
+  /// launches they hold.
+  std::map<std::string, size_t> Created;
   uint64_t MaxBytes = 0;
   std::vector<std::string> HashInputs;
   StringMap<Kernel> Kernels; ///< By static hash.
