@@ -327,9 +327,11 @@ bool PassSelection::needsCodeGen(const PassListing &Listing) const {
   return Needs(Run) || Needs(Skip);
 }
 
-/// How it can be said where it went wrong.
+/// Why there are no more.
 static std::string describeEnd(const PassListing &L) {
-  return L.Failure.empty() ? "" : " before the compilation failed";
+  return L.Failure.empty()
+             ? ""
+             : " before the compilation failed (" + L.Failure + ")";
 }
 
 Error PassSelection::check(const PassListing &Listing) const {
@@ -567,6 +569,10 @@ PassGate::Impl::Impl(Options Opts) : O(std::move(Opts)) {
 
 /// Writes down what begins; all of it but its occurrence is known.
 size_t PassGate::Impl::begin(PassExecution E) {
+  // As others read it.
+  for (std::string *Text : {&E.Pass, &E.Unit, &E.Function})
+    if (!json::isUTF8(*Text))
+      *Text = json::fixUTF8(*Text);
   E.Occurrence = ++Occurrences[formatv("{0} {1}@{2}", getPassStageName(E.Stage),
                                        E.Pass, E.Unit)
                                    .str()];
