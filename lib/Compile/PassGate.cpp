@@ -644,10 +644,17 @@ Unit PassGate::Impl::describe(const Any &IR) {
   return {ModuleUnit.str(), ""};
 }
 
+/// LLVM would skip it, but what comes after it relies on what it does: loop
+/// passes miscompile what is not in the form that they are promised.
+static bool isReliedOn(StringRef Class) {
+  return Class == "LCSSAPass" || Class == "LoopSimplifyPass";
+}
+
 bool PassGate::Impl::ask(StringRef Class, const Any &IR) {
   if (isManager(Class))
     return true;
   PassExecution E;
+  E.Required = isReliedOn(Class);
   E.Pass = getPassName(Class);
   std::tie(E.Unit, E.Function) = [&] {
     Unit U = describe(IR);
