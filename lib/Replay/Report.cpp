@@ -539,6 +539,10 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
                       Dims(Plan.block()) + ", shared " +
                       Twine(Plan.sharedMem()) + " B");
   T.row("pipeline", Plan.compiler().pipeline());
+  if (Plan.options().RunPasses)
+    T.row("run passes", *Plan.options().RunPasses);
+  if (Plan.options().SkipPasses)
+    T.row("skip passes", *Plan.options().SkipPasses);
   T.row("target", Plan.compiler().arch() + ", code generation level " +
                       Twine(Plan.compiler().codeGenLevel()));
   if (!R.Device.empty())
