@@ -8,8 +8,8 @@
 ///
 /// \file
 /// Feeds anything to the readers of snapshots, page files, kernel files,
-/// payloads and of an application's machine code. Digests are made right first:
-/// behind them is what there is to be found.
+/// payloads, exported recordings and of an application's machine code. Digests
+/// are made right first: behind them is what there is to be found.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,14 @@
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Record/Manage.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Record/Snapshot.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -190,6 +194,42 @@ static void readImage(StringRef Bytes) {
   readPtxasOptions(Bytes);
 }
 
+/// What is read as a file: the payload sections of objects and of libraries,
+/// and exported recordings.
+static void readAsFile(StringRef Bytes) {
+  SmallString<128> Folder;
+  if (std::error_code EC =
+          sys::fs::createUniqueDirectory("mneme-record-fuzzer", Folder))
+    report_fatal_error(Twine("no temporary folder: ") + EC.message());
+  SmallString<128> File(Folder), Target(Folder);
+  sys::path::append(File, "input");
+  sys::path::append(Target, "target");
+  if (Error E = writeFileAtomically(
+          File,
+          [&](raw_ostream &OS) {
+            OS << Bytes;
+            return Error::success();
+          },
+          /*Sync=*/false))
+    report_fatal_error(std::move(E));
+  if (Expected<std::vector<Payload>> P = readPayloads(File); !P)
+    consumeError(P.takeError());
+  Expected<ManageStats> Stats = importRecordings(File, Target);
+  if (!Stats) {
+    consumeError(Stats.takeError());
+    if (sys::fs::exists(Target))
+      report_fatal_error("a refused import has left something");
+  } else if (Expected<std::vector<RecordedKernel>> Kernels =
+                 readDatabase(Target)) {
+    for (const RecordedKernel &K : *Kernels)
+      if (!checkKernel(Target, K).empty())
+        report_fatal_error("what was imported has problems");
+  } else {
+    report_fatal_error("what was imported cannot be read");
+  }
+  sys::fs::remove_directories(Folder);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   std::string Bytes(reinterpret_cast<const char *>(Data), Size);
   readKernel(Bytes);
@@ -207,6 +247,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
     repairPayload(Bytes);
     if (Expected<Payload> P = parsePayload(Bytes, "input"); !P)
       consumeError(P.takeError());
+  } else if (StringRef(Bytes).starts_with("!<arch>") ||
+             StringRef(Bytes).starts_with("\177ELF")) {
+    readAsFile(Bytes);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
-"""mutate.py PAYLOAD FATBIN CUBIN RECORDING CORPUS: files of a recording, an
-application's fat binary and a cubin, cut off and changed.
+"""mutate.py PAYLOAD FATBIN CUBIN UNIT LIBRARY EXPORT RECORDING CORPUS: files of a
+recording, an application's fat binary, a cubin, an object file and a library with
+payloads, and an exported recording, cut off and changed.
 
 PAYLOAD and FATBIN are what llvm-readelf -x printed of an executable's sections.
 """
@@ -8,7 +9,9 @@ import random
 import re
 import sys
 
-payload, fatbin, cubin, recording, corpus = map(pathlib.Path, sys.argv[1:])
+payload, fatbin, cubin, unit, library, export, recording, corpus = map(
+    pathlib.Path, sys.argv[1:]
+)
 corpus.mkdir()
 
 
@@ -30,6 +33,9 @@ seeds = {
     "payload": section(payload),
     "fatbin": section(fatbin),
     "cubin": cubin.read_bytes(),
+    "object": unit.read_bytes(),
+    "library": library.read_bytes(),
+    "export": export.read_bytes(),
 }
 assert seeds["payload"].startswith(b"MNEMEPL1")
 assert seeds["fatbin"].startswith(b"\x50\xed\x55\xba")
@@ -39,7 +45,7 @@ for name, seed in seeds.items():
     for i in range(50):
         # Headers come first, and most can go wrong there.
         at = generator.randrange(min(len(seed), 400) if i % 2 else len(seed))
-        if name in ("pages", "both") and i % 4 == 0:
+        if name in ("pages", "both", "object") and i % 4 == 0:
             at = len(seed) - 1 - generator.randrange(min(len(seed), 400))
         value = generator.choice([0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256)])
         end = at + generator.choice([1, 2, 4, 8])
