@@ -407,7 +407,8 @@ Expected<Judge::Sides> Judge::beginVerify() {
   if (Error Lost = sample(BadConfig, std::max(O.Replays, 1u), BadRuns))
     return std::move(Lost);
   noteRandomness(BadRuns);
-  if (isRandom()) {
+  // Or so rarely that it has not been seen yet.
+  if (isRandom() || BadFailure.empty()) {
     if (Error Lost = sample(BadConfig, O.RandomReplays, BadRuns))
       return std::move(Lost);
     noteRandomness(BadRuns);

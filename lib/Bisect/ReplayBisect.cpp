@@ -59,6 +59,7 @@ private:
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
   Error addCommands();
+  BisectSides makeSides() const;
 };
 } // namespace
 
@@ -371,6 +372,20 @@ Error ReplayBisection::addCommands() {
 // All of it
 //===----------------------------------------------------------------------===//
 
+/// With what the command line says where one side says something else.
+BisectSides ReplayBisection::makeSides() const {
+  BisectSides Sides = O.Sides;
+  json::Object Base = makeConfig(Plan.options());
+  auto Complete = [&](json::Object &Side, const json::Object &Other) {
+    for (const auto &KV : Other)
+      if (const json::Value *V = Base.get(KV.first); V && !Side.get(KV.first))
+        Side[KV.first] = *V;
+  };
+  Complete(Sides.Good, O.Sides.Bad);
+  Complete(Sides.Bad, O.Sides.Good);
+  return Sides;
+}
+
 /// Executions whose code is shown.
 static constexpr size_t MaxEvidence = 8;
 
@@ -389,7 +404,7 @@ Expected<BisectReport> ReplayBisection::run() {
   if (Error E = ReplayFarm::create(makeFarmOptions()).moveInto(Farm))
     return std::move(E);
   Expected<BisectOutcome> Outcome =
-      bisect(*Farm, O.Sides, makeSubject(), O.Bisect);
+      bisect(*Farm, makeSides(), makeSubject(), O.Bisect);
   if (!Outcome)
     return Outcome.takeError();
   R.Outcome = std::move(*Outcome);

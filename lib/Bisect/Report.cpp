@@ -318,7 +318,7 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
   if (J.Replays > 1)
     OS << formatv(" ({0} of {1} replays failed)", J.Failures, J.Replays);
   if (!What.isVerify() && J.Value)
-    OS << formatv(", {0} {1}", What.Metric, *J.Value);
+    OS << ", " << What.Metric << format(" %.6g", *J.Value);
   if (!What.isVerify() && J.Ratio && Name != "good side") {
     OS << formatv(", {0:f3} times the good side's", J.Ratio->Value);
     if (J.Ratio->Low != J.Ratio->High)
@@ -330,7 +330,7 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
 }
 
 static std::string printSetting(const std::optional<json::Value> &V) {
-  return V ? formatv("{0}", *V).str() : "as given";
+  return V ? formatv("{0}", *V).str() : "not given";
 }
 
 static void printCulprit(raw_ostream &OS, const BisectCulprit &C) {
@@ -420,11 +420,10 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
   printName(OS, "kernel") << R.Kernel << '\n';
   printName(OS, "device") << R.Device << '\n';
   printName(OS, "bisected by")
-      << (R.What.isVerify() ? std::string("verify")
-                            : formatv("{0}, worse by {1} %", R.What.Metric,
-                                      100 * R.What.Threshold)
-                                  .str())
-      << '\n';
+      << (R.What.isVerify() ? "verify" : R.What.Metric);
+  if (!R.What.isVerify())
+    OS << format(", worse by more than %g %%", 100 * R.What.Threshold);
+  OS << '\n';
   printSide(OS, "good side", Out.Good, R.What);
   printSide(OS, "bad side", Out.Bad, R.What);
   if (Out.Random)
