@@ -54,6 +54,15 @@ std::optional<Expected<int>> runBisectMode(const ReplayPlan &Plan,
 std::optional<Expected<int>> runReduceModes(const ReplayPlan &Plan,
                                             const char *Argv0, bool Text);
 
+/// Lists those of LLVM's own options that print how code is made among the
+/// tool's. Call it before the command line is parsed.
+void showLLVMPrinters();
+/// What was asked for of those and the tool's own instruments. LLVM's are as if
+/// they had not been given from then on.
+InstrumentOptions takeInstruments();
+/// An Error if there are any; \p Mode, an option, does many replays or none.
+Error refuseInstruments(const InstrumentOptions &I, StringRef Mode);
+
 } // namespace mneme
 } // namespace llvm
 

@@ -373,6 +373,18 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
 }
 
 /// \param Path  where the recording is.
+/// The instruments that are given, which are for one replay alone.
+static Expected<InstrumentOptions> readInstruments() {
+  InstrumentOptions I = takeInstruments();
+  for (StringRef Mode : {"list-passes", "bisect", "reduce", "differs-from"}) {
+    const cl::Option *O = cl::getRegisteredOptions().lookup(Mode);
+    if (O && O->getNumOccurrences())
+      if (Error E = refuseInstruments(I, ("--" + Mode).str()))
+        return std::move(E);
+  }
+  return I;
+}
+
 static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
   ReplayOptions O;
   std::optional<ConfigFile> File;
@@ -386,6 +398,8 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
       return createFileError(Config, std::move(E));
   }
   if (Error E = readOptions(O))
+    return std::move(E);
+  if (Error E = readInstruments().moveInto(O.Instruments))
     return std::move(E);
   if (Error E = readPositional(Path, O))
     return std::move(E);
@@ -434,6 +448,8 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   Expected<ReplayResult> Result = replay(**Plan);
   if (!Result)
     return Result.takeError();
+  if (Error E = appendToDataset(**Plan, *Result))
+    return std::move(E);
   if (Format == OutputFormat::Text)
     printReport(outs(), **Plan, *Result);
   else
@@ -447,6 +463,7 @@ int main(int argc, char **argv) {
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;
   cl::AddExtraVersionPrinter(mneme::printVersion);
+  showLLVMPrinters();
   cl::HideUnrelatedOptions({&Cat, &getColorCategory()});
   cl::ParseCommandLineOptions(
       argc, argv,

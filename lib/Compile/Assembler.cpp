@@ -13,6 +13,8 @@
 
 #include "PTXCompilerLibrary.h"
 #include "Programs.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Support/FileSystem.h"
@@ -157,6 +159,26 @@ Expected<std::string> mneme::disassembleCubin(StringRef Image,
   if (Error E = runProgram(Args, Text))
     return std::move(E);
   return std::move(Text);
+}
+
+Expected<std::string> mneme::disassembleObject(StringRef Object) {
+  ErrorOr<std::string> Program =
+      sys::findProgramByName("llvm-objdump-" + utostr(LLVM_VERSION_MAJOR));
+  if (!Program)
+    Program = sys::findProgramByName("llvm-objdump");
+  if (!Program)
+    return createStringError("no llvm-objdump in PATH");
+  ScratchFile In;
+  if (Error E = ScratchFile::create("o", In))
+    return std::move(E);
+  if (Error E = writeScratch(In.Path, Object))
+    return std::move(E);
+  StringRef Args[] = {*Program, "-d", "-r", In.Path};
+  std::string Text;
+  if (Error E = runProgram(Args, Text))
+    return std::move(E);
+  // Its second line has the name of a file that is gone.
+  return StringRef(Text).ltrim().split('\n').second.str();
 }
 
 Expected<std::optional<SmallVector<char, 0>>>

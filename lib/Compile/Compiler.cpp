@@ -19,6 +19,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/IR/PassTimingInfo.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
@@ -26,6 +27,7 @@
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/ImageVariables.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Target/TargetMachine.h"
 #include <chrono>
@@ -274,8 +276,10 @@ Error KernelCompiler::setUp(const Module &M) {
 }
 
 ToolTarget KernelCompiler::getToolTarget() const {
-  return {CPU,    Features,            CodeGenLevel,
-          FuseFP, Options.LLVMOptions, Options.ToolSeconds};
+  ToolTarget T = {CPU,    Features,            CodeGenLevel,
+                  FuseFP, Options.LLVMOptions, Options.ToolSeconds};
+  append_range(T.LLVMOptions, Options.Instruments.Printing);
+  return T;
 }
 
 /// What numbers mean, where there are any.
@@ -446,10 +450,15 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   LLVMOptionScope Scope;
   if (Error E = Scope.enter(Options.LLVMOptions))
     return E;
+  if (!Selection.empty())
+    if (Error E = findNumbers(M).moveInto(Result.Numbers))
+      return E;
+  // Not while others compile for us.
+  LLVMOptionScope Printing;
+  if (Error E = Printing.enter(Options.Instruments.Printing))
+    return E;
   if (Selection.empty())
     return runGated(M, Result, nullptr);
-  if (Error E = findNumbers(M).moveInto(Result.Numbers))
-    return E;
   PassGate Gate(Selection, Result.Numbers);
   return runGated(M, Result, &Gate);
 }
@@ -465,7 +474,8 @@ Error KernelCompiler::runGated(Module &M, CompileResult &Result,
   Stopwatch Optimize;
   Error E = [&] {
     FixpointsDoNotMatter Scope(M);
-    return runPipeline(M, *TM, Pipeline, Options.Plugins, Gate);
+    return runPipeline(M, *TM, Pipeline, Options.Plugins, Gate,
+                       Options.Instruments.VerifyEach);
   }();
   Result.OptimizeTime = Optimize.seconds();
   if (E)
@@ -569,6 +579,9 @@ KernelCompiler::emitSelected(const Module &M, bool Object,
   if (Selection.needsNumbers() && !(Optimized && Optimized->Numbers))
     return createStringError("the numbers of pass executions are unknown: "
                              "optimize the module first");
+  LLVMOptionScope Printing;
+  if (Error E = Printing.enter(Options.Instruments.Printing))
+    return std::move(E);
   const PassListing &Numbers = getNumbers(Optimized);
   if (!canSelectCodeGen() || Selection.codeGenKey(Numbers).empty())
     return emit(M, Object, nullptr);
@@ -609,6 +622,8 @@ KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate) const {
     return createStringError(
         formatv("{0} cannot emit this kind of file", TT.str()).str());
   PM.run(*Copy);
+  if (TimePassesIsEnabled)
+    reportAndResetTimings();
   if (Gate)
     Gate->finishCodeGen();
   if (Error E = Diagnostics.take())

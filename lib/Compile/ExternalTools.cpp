@@ -227,10 +227,10 @@ Expected<ToolInfo> mneme::identifyTool(StringRef Program,
     return createStringError(Option + ": " + toString(Tool.takeError()));
   if (is_contained(Kinds, Tool->Kind))
     return Tool;
-  return createStringError(
-      formatv("{0}: '{1}' is {2}, of version {3}", Option, Program,
-              getKindInfo(Tool->Kind).WithArticle, Tool->Version)
-          .str());
+  return createStringError(formatv("{0}: '{1}' is {2}, of version {3}", Option,
+                                   Program, getKindInfo(Tool->Kind).WithArticle,
+                                   Tool->Version)
+                               .str());
 }
 
 /// The clang beside \p Tool, which is of the same version.
@@ -238,8 +238,8 @@ static std::optional<ToolInfo> findClangBeside(const ToolInfo &Tool) {
   SmallString<128> Real;
   if (sys::fs::real_path(Tool.Path, Real))
     return std::nullopt;
-  for (StringRef Folder : {sys::path::parent_path(Real),
-                           sys::path::parent_path(Tool.Path)})
+  for (StringRef Folder :
+       {sys::path::parent_path(Real), sys::path::parent_path(Tool.Path)})
     for (const std::string &Name :
          {std::string("clang"), "clang-" + utostr(Tool.Major)}) {
       SmallString<128> Path(Folder);
@@ -341,10 +341,10 @@ void OptTool::addOption(std::vector<std::string> &Args,
 }
 
 std::vector<std::string> OptTool::getOptArguments() const {
-  std::vector<std::string> Args = {
-      "-passes=" + Passes, "-mcpu=" + Target.CPU,
-      "-codegen-opt-level=" + utostr(Target.Level),
-      std::string("-fp-contract=") + (Target.FuseFP ? "fast" : "on")};
+  std::vector<std::string> Args = {"-passes=" + Passes, "-mcpu=" + Target.CPU,
+                                   "-codegen-opt-level=" + utostr(Target.Level),
+                                   std::string("-fp-contract=") +
+                                       (Target.FuseFP ? "fast" : "on")};
   if (!Target.Features.empty())
     Args.push_back("-mattr=" + Target.Features);
   for (const std::string &Plugin : Plugins)
@@ -356,8 +356,8 @@ std::vector<std::string> OptTool::getOptArguments() const {
 std::vector<std::string> OptTool::getClangArguments(const Module &M) const {
   char Level = *getClangLevel(Passes);
   const Triple &TT = M.getTargetTriple();
-  std::vector<std::string> Args = {
-      "-cc1", "-triple", TT.str(), "-target-cpu", Target.CPU};
+  std::vector<std::string> Args = {"-cc1", "-triple", TT.str(), "-target-cpu",
+                                   Target.CPU};
   for (StringRef Feature : split(Target.Features, ','))
     if (!Feature.empty())
       Args.insert(Args.end(), {"-target-feature", Feature.str()});
@@ -435,9 +435,8 @@ static void removeAttributesOfOpt(Module &M, const Module &Before,
   }
 }
 
-Expected<SmallVector<char, 0>> OptTool::runOn(const Module &M,
-                                              StringRef Bisection,
-                                              std::string &Log) const {
+Expected<SmallVector<char, 0>>
+OptTool::runOn(const Module &M, StringRef Bisection, std::string &Log) const {
   ScratchFile In, Out;
   if (Error E = writeModule(M, In))
     return std::move(E);
@@ -452,13 +451,12 @@ Expected<SmallVector<char, 0>> OptTool::runOn(const Module &M,
   return readScratch(Out.Path);
 }
 
-static Expected<std::unique_ptr<Module>> readResult(const ToolInfo &Tool,
-                                                    ArrayRef<char> Bytes,
-                                                    const Module &M) {
-  Expected<std::unique_ptr<Module>> Result = parseBitcodeFile(
-      MemoryBufferRef(StringRef(Bytes.data(), Bytes.size()),
-                      M.getModuleIdentifier()),
-      M.getContext());
+static Expected<std::unique_ptr<Module>>
+readResult(const ToolInfo &Tool, ArrayRef<char> Bytes, const Module &M) {
+  Expected<std::unique_ptr<Module>> Result =
+      parseBitcodeFile(MemoryBufferRef(StringRef(Bytes.data(), Bytes.size()),
+                                       M.getModuleIdentifier()),
+                       M.getContext());
   if (!Result)
     return createStringError(
         formatv("what '{0}' of LLVM {1} wrote cannot be read by LLVM {2}: {3}",
@@ -468,15 +466,15 @@ static Expected<std::unique_ptr<Module>> readResult(const ToolInfo &Tool,
   std::string Broken;
   raw_string_ostream OS(Broken);
   if (verifyModule(**Result, &OS))
-    return createStringError(
-        formatv("'{0}' of LLVM {1} left invalid IR: {2}", Tool.Path,
-                Tool.Version, StringRef(Broken).rtrim())
-            .str());
+    return createStringError(formatv("'{0}' of LLVM {1} left invalid IR: {2}",
+                                     Tool.Path, Tool.Version,
+                                     StringRef(Broken).rtrim())
+                                 .str());
   if ((*Result)->getTargetTriple() != M.getTargetTriple())
-    return createStringError(
-        formatv("'{0}' of LLVM {1} left IR for '{2}'", Tool.Path, Tool.Version,
-                (*Result)->getTargetTriple().str())
-            .str());
+    return createStringError(formatv("'{0}' of LLVM {1} left IR for '{2}'",
+                                     Tool.Path, Tool.Version,
+                                     (*Result)->getTargetTriple().str())
+                                 .str());
   return Result;
 }
 
@@ -555,9 +553,8 @@ Expected<PassListing> OptTool::list(const Module &M,
 }
 
 /// "-opt-bisect=1-40,57", or for an older LLVM a prefix.
-Expected<std::string>
-OptTool::getBisection(const PassSelection &Selection,
-                      const PassListing &Numbers) const {
+Expected<std::string> OptTool::getBisection(const PassSelection &Selection,
+                                            const PassListing &Numbers) const {
   auto Means = [](const PassSet &S, const PassExecution &E) {
     return S.contains(E.Number) || S.names(E);
   };
@@ -585,15 +582,14 @@ OptTool::getBisection(const PassSelection &Selection,
                 "executions, as with --run-passes=1-{2}",
                 Tool.Path, Tool.Version, Last)
             .str());
-  return "-opt-bisect=" +
-         join(map_range(Ranges,
-                        [](const auto &R) {
-                          return R.first == R.second
-                                     ? utostr(R.first)
-                                     : utostr(R.first) + "-" +
-                                           utostr(R.second);
-                        }),
-              ",");
+  return "-opt-bisect=" + join(map_range(Ranges,
+                                         [](const auto &R) {
+                                           return R.first == R.second
+                                                      ? utostr(R.first)
+                                                      : utostr(R.first) + "-" +
+                                                            utostr(R.second);
+                                         }),
+                               ",");
 }
 
 //===----------------------------------------------------------------------===//
@@ -603,7 +599,8 @@ OptTool::getBisection(const PassSelection &Selection,
 Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
                                                  const Module &M, bool Object,
                                                  const ToolTarget &Target) {
-  Expected<ToolInfo> Tool = identifyTool(Program, {ToolKind::Llc}, "--llc-tool");
+  Expected<ToolInfo> Tool =
+      identifyTool(Program, {ToolKind::Llc}, "--llc-tool");
   if (!Tool)
     return Tool.takeError();
   ScratchFile In, Out;

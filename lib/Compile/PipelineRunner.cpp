@@ -175,14 +175,16 @@ Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
 }
 
 Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
-                         ArrayRef<std::string> Plugins, PassGate *Gate) {
+                         ArrayRef<std::string> Plugins, PassGate *Gate,
+                         bool VerifyEach) {
   std::optional<OptimizationLevel> Clang = parseClangPipeline(Passes);
   MemCpyOptWithoutLibcalls Scope(Clang && M.getTargetTriple().isNVPTX());
   PipelineContext C(TM, getTuningOptions(Clang));
   if (Error E = C.loadPlugins(Plugins))
     return E;
 
-  StandardInstrumentations SI(M.getContext(), /*DebugLogging=*/false);
+  StandardInstrumentations SI(M.getContext(), /*DebugLogging=*/false,
+                              VerifyEach);
   SI.registerCallbacks(C.PIC, &C.MAM);
   if (Gate)
     Gate->instrument(C.PIC, M);

@@ -105,8 +105,8 @@ static Expected<pid_t> start(char *const *Argv, int In, int Out) {
 /// \returns the status, or nothing when \p Child, killed now, did not end.
 static std::optional<int> waitFor(pid_t Child, double Seconds) {
   int Status = 0;
-  auto Deadline = std::chrono::steady_clock::now() +
-                  std::chrono::duration<double>(Seconds);
+  auto Deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(Seconds);
   std::chrono::microseconds Pause(20);
   while (Seconds > 0) {
     if (sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, WNOHANG) == Child)

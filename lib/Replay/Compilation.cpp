@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Instruments.h"
 #include "ScopedTimer.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -31,6 +32,8 @@ public:
   Expected<CompiledKernel> run();
 
 private:
+  Expected<CompiledKernel> compile(LLVMContext &Context,
+                                   Instruments &Watching);
   const ReplayPlan &Plan;
   const ReplayOptions &Options;
   CodeTarget Target;
@@ -66,11 +69,28 @@ Expected<CompiledKernel> Compilation::run() {
   Report(ReplayStage::Optimize);
   LLVMContext Context;
   // Names of values cost time, and make equal code look different.
-  Context.setDiscardValueNames(Options.OutputIR.empty());
+  Context.setDiscardValueNames(Options.OutputIR.empty() &&
+                               !Options.Instruments.showsIR());
+  Instruments Watching(Plan, Context);
+  if (Error E = Watching.begin())
+    return std::move(E);
+  Expected<CompiledKernel> Made = compile(Context, Watching);
+  if (!Made)
+    return Made;
+  if (Error E = Watching.end())
+    return std::move(E);
+  Made->Features = Watching.takeFeatures();
+  return Made;
+}
+
+Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
+                                              Instruments &Watching) {
   std::unique_ptr<Module> M = [&] {
     ScopedTimer Timer(Code.Times.Specialize);
     return Plan.cloneModule(Context);
   }();
+  if (Error Failed = Watching.seeRecorded(*M))
+    return std::move(Failed);
   CompileResult Compiled;
   Error E = Plan.compiler().optimize(M, Compiled);
   Code.Times.Specialize += Compiled.PreprocessTime;
@@ -82,6 +102,8 @@ Expected<CompiledKernel> Compilation::run() {
     return fail(std::move(E));
   if (Error Failed = writeIR(*M))
     return std::move(Failed);
+  if (Error Failed = Watching.seeOptimized(*M))
+    return std::move(Failed);
   if (stopsAt(CodeStage::IR, hashIR(*M, Compiled)))
     return std::move(Code);
 
@@ -92,12 +114,18 @@ Expected<CompiledKernel> Compilation::run() {
     return std::move(Code);
   if (Error Failed = writeFiles(Compiled))
     return std::move(Failed);
+  if (Error Failed = Watching.seeGPUCode(Compiled))
+    return std::move(Failed);
   if (Error Failed = compareWithApp(
           StringRef(Compiled.Image.data(), Compiled.Image.size())))
     return std::move(Failed);
   if (Target == CodeTarget::Host)
     if (Error E = emitForHost(*M))
       return fail(std::move(E));
+  if (Target == CodeTarget::Host)
+    if (Error Failed = Watching.seeHostCode(
+            StringRef(Code.Image.Object.data(), Code.Image.Object.size())))
+      return std::move(Failed);
   return std::move(Code);
 }
 
@@ -106,7 +134,8 @@ bool Compilation::stopsAt(CodeStage Stage, std::string Hash) {
   Noted = std::move(Hash);
   // What is to be written must be made.
   bool Writes = !Options.OutputAsm.empty() || !Options.OutputObject.empty() ||
-                !Options.CompareWithApp.empty();
+                !Options.CompareWithApp.empty() ||
+                !Options.Instruments.empty();
   if (!Known || Writes || !Known(Stage, Noted))
     return false;
   Code.StoppedAt = Stage;
@@ -189,7 +218,9 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
         Image.Globals.push_back(G.Name);
     }
   }
-  if (Options.OutputAsm.empty() || !Compiled.Assembly.empty())
+  bool WantsAssembly =
+      !Options.OutputAsm.empty() || !Options.Instruments.SaveTemps.empty();
+  if (!WantsAssembly || !Compiled.Assembly.empty())
     return Error::success();
   return Plan.compiler().emitAssembly(M, &Compiled).moveInto(Compiled.Assembly);
 }

@@ -22,6 +22,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
 
@@ -127,6 +128,8 @@ Error ReplayPlan::planVariant(const ReplayPlan *Other) {
   if (Other && compareAlike(Options, Other->Options))
     Parts = Other->Parts;
   else if (Error E = planComparison())
+    return E;
+  if (Error E = planInstruments())
     return E;
   return planMeasurement();
 }
@@ -378,6 +381,7 @@ CompileOptions ReplayPlan::getCompileOptions() const {
   CO.Assembler = Options.Assembler;
   CO.Plugins = Options.Plugins;
   CO.CudaPath = Options.CudaPath;
+  CO.Instruments = Options.Instruments;
   CO.OptTool = Options.OptTool;
   CO.LlcTool = Options.LlcTool;
   CO.Ptxas = Options.Ptxas;
@@ -393,6 +397,7 @@ Error ReplayPlan::planCompilation(const ReplayPlan *Other) {
   CompileOptions CO = getCompileOptions();
   bool IsKnown = Other && M == Other->M &&
                  (!WillCompile || Other->WillCompile) &&
+                 CO.Instruments == Other->Compiler->options().Instruments &&
                  getKey(CO) == getKey(Other->Compiler->options());
   if (IsKnown) {
     Compiler = Other->Compiler;
@@ -430,6 +435,8 @@ Error ReplayPlan::planAppImages() {
                           Compiler->arch())
       .moveInto(*Images);
 }
+
+bool ReplayPlan::isNVPTX() const { return M->getTargetTriple().isNVPTX(); }
 
 std::string ReplayPlan::irDigest() const {
   return Options.IRFile.empty()
@@ -555,5 +562,35 @@ Error ReplayPlan::planMeasurement() const {
   if (Options.Compared != Baseline::None && !Options.Execute)
     return createStringError("--baseline is measured, which --no-execute "
                              "rules out");
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Instruments
+//===----------------------------------------------------------------------===//
+
+Error ReplayPlan::planInstruments() const {
+  const InstrumentOptions &I = Options.Instruments;
+  if (!I.RemarksFilter.empty() && I.Remarks.empty())
+    return createStringError("--remarks-filter needs --remarks");
+  std::string Message;
+  if (!I.RemarksFilter.empty() && !Regex(I.RemarksFilter).isValid(Message))
+    return createStringError(
+        formatv("invalid --remarks-filter={0}: {1}", I.RemarksFilter, Message)
+            .str());
+  if (!I.Vocabulary.empty() && I.Dataset.empty())
+    return createStringError("--ir2vec-vocab-path needs --dataset");
+  if (Options.OptTool.empty())
+    return Error::success();
+  for (auto [Given, Name] :
+       {std::pair(I.VerifyEach, "--verify-each"),
+        std::pair(!I.Remarks.empty(), "--remarks"),
+        std::pair(!I.TimeTrace.empty(), "--ftime-trace")})
+    if (Given)
+      return createStringError(
+          formatv("{0} looks at the pipeline of this LLVM, which --opt-tool "
+                  "replaces",
+                  Name)
+              .str());
   return Error::success();
 }

@@ -239,6 +239,8 @@ json::Value mneme::toJSON(const ReplayResult &R) {
   O["const_mem_usage"] = Resources.Constant;
   O["resources"] = R.Resources ? toJSON(*R.Resources) : json::Value(nullptr);
   O["compare_with_app"] = R.App ? toJSON(*R.App) : json::Value(nullptr);
+  if (R.Features.kind() != json::Value::Null)
+    O["features"] = R.Features;
   return O;
 }
 
@@ -276,6 +278,8 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   if (!Tools || !Tools.map("ptxas", Ptxas))
     return false;
   R.Assembler = Ptxas.value_or("");
+  if (const json::Value *Features = V.getAsObject()->get("features"))
+    R.Features = *Features;
   return true;
 }
 

@@ -415,6 +415,7 @@ static void describeCode(const CompiledKernel &Code, ReplayResult &R) {
   R.Assembler = Code.Assembler;
   R.V = Code.V;
   R.Error = Code.Error;
+  R.Features = Code.Features;
   R.Times.Specialize = Code.Times.Specialize;
   R.Times.Optimize = Code.Times.Optimize;
   R.Times.Codegen = Code.Times.Codegen;

@@ -39,6 +39,7 @@ static std::optional<ReplayResult> replayFilled(const ReplayPlan &Plan,
                                                 uint8_t Fill) {
   ReplayOptions O = getBaselineOptions(Plan.options());
   O.Fill = Fill;
+  O.Instruments = {};
   O.LaunchTimeout = getLaunchLimit(Plan.options(), R);
   O.Iterations = 1;
   O.Warmup = 0;

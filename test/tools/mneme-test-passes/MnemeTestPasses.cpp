@@ -105,6 +105,11 @@ static void makeTrap(Function &F) {
   B.CreateIntrinsic(Intrinsic::trap, {});
 }
 
+/// Leaves a block without an end, which only the verifier survives.
+static void makeInvalid(Function &F) {
+  F.getEntryBlock().getTerminator()->eraseFromParent();
+}
+
 /// Writes where nothing is mapped.
 static void makeOutOfBounds(Function &F) {
   IRBuilder<> B(&*F.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
@@ -176,6 +181,7 @@ static const KernelPassInfo KernelPasses[] = {
     {"test-endless", makeEndless},
     {"test-trap", makeTrap},
     {"test-out-of-bounds", makeOutOfBounds},
+    {"test-invalid", makeInvalid},
 };
 
 static bool addPass(StringRef Name, ModulePassManager &PM,

@@ -18,6 +18,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
+#include "llvm/Mneme/Compile/Instruments.h"
 #include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/Mneme/Compile/PassGate.h"
 #include "llvm/Mneme/Compile/Resources.h"
@@ -87,6 +88,9 @@ struct CompileOptions {
   /// The time that each of these may take; 0: any.
   double ToolSeconds = 0;
 
+  /// Changes nothing in the code, and is not part of the key.
+  InstrumentOptions Instruments;
+
   bool hasTools() const {
     return !OptTool.empty() || !LlcTool.empty() || !Ptxas.empty();
   }
@@ -145,6 +149,8 @@ public:
   /// of describe()'s.
   Error checkSpace(const PipelineSpace &Space) const;
 
+  /// All that optimize() does before it runs the pipeline.
+  void preprocess(Module &M) const;
   /// Specializes \p M and runs the pipeline on it. An Error is what the
   /// compiler says about the code, or about the pipeline's result, or a
   /// PassSetError.
@@ -190,7 +196,6 @@ private:
   Error setUp(const Module &M);
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
-  void preprocess(Module &M) const;
   ToolTarget getToolTarget() const;
   /// Another program's are not counted, and cannot be skipped.
   bool canSelectCodeGen() const {
@@ -246,6 +251,10 @@ Expected<std::string> findNvdisasm(StringRef CudaPath);
 /// What `nvdisasm --print-code` prints of \p Image. An Error if there is none,
 /// or with its own message.
 Expected<std::string> disassembleCubin(StringRef Image, StringRef CudaPath);
+
+/// What llvm-objdump prints of an object of any target. An Error if there is
+/// none, or with its own message.
+Expected<std::string> disassembleObject(StringRef Object);
 
 /// Links an AMDGPU object to a code object with ld.lld. Unset when there is
 /// none.

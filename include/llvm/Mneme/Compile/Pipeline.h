@@ -34,9 +34,11 @@ std::string getClangPipeline(StringRef Level);
 /// Runs \p Passes: a text for `opt -passes=`, or "clang<O...>". \p Plugins are
 /// pass plugins (shared libraries) whose passes the text may name;
 /// mneme-specialize and mneme-fill are always known. \p Gate, if any, decides
-/// what runs. The result is verified. Errors are LLVM's own messages.
+/// what runs. The result is verified, and with \p VerifyEach what each pass
+/// leaves: LLVM ends the process at the first that leaves invalid IR. Errors are LLVM's own messages.
 Error runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
-                  ArrayRef<std::string> Plugins = {}, PassGate *Gate = nullptr);
+                  ArrayRef<std::string> Plugins = {}, PassGate *Gate = nullptr,
+                  bool VerifyEach = false);
 
 /// Only parses \p Passes.
 Error checkPipeline(TargetMachine &TM, StringRef Passes,

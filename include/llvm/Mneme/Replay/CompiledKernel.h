@@ -49,6 +49,8 @@ struct CompiledKernel {
   std::string Assembler;
   std::optional<KernelResources> Resources;
   std::optional<AppComparison> App;
+  /// For InstrumentOptions::Dataset. Not serialized.
+  json::Value Features = nullptr;
   std::string HostStrategy, HostReason;
   /// CompileError or Timeout when it could not be made.
   Verdict V = Verdict::NotVerified;

@@ -103,13 +103,15 @@ struct ReplayOptions {
   /// Nanoseconds: a kernel that is slower is not measured further than to be
   /// sure of that. 0: any is.
   double StopAbove = 0;
+  /// What shows how the code is made; of one replay.
+  InstrumentOptions Instruments;
   /// Files to write; empty = none.
   std::string OutputIR, OutputAsm, OutputObject;
 
   /// Is the kernel compiled for its GPU, all the way?
   bool wantsGPUImage() const {
     return Resources || !Execute || !OutputObject.empty() ||
-           !CompareWithApp.empty();
+           !CompareWithApp.empty() || !Instruments.SaveTemps.empty();
   }
 
   double launchTimeout() const { return LaunchTimeout.value_or(Timeout); }
@@ -223,6 +225,7 @@ public:
   /// its memory restored to do the same again? Decided by the IR, and true
   /// whenever in doubt. Takes as long as a small pipeline.
   bool canReadWhatItWrites() const;
+  bool isNVPTX() const;
   /// In hexadecimal, of Options.IRFile's contents; empty for the recorded IR.
   std::string irDigest() const;
   /// A fresh copy of the module to compile, best in a context of its own.
@@ -261,6 +264,7 @@ private:
   Error planAppImages();
   Error planComparison();
   Error planMeasurement() const;
+  Error planInstruments() const;
   SpecializeOptions getSpecialization() const;
   CompileOptions getCompileOptions() const;
 };

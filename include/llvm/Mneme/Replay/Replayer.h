@@ -135,6 +135,7 @@ struct ReplayResult {
   /// has not written is filled with two values? Unset: nobody could tell.
   std::optional<bool> ReadsUninitialized;
   std::vector<BufferReport> Buffers;
+  json::Value Features = nullptr; ///< For InstrumentOptions::Dataset.
 
   /// Of each timed launch.
   ArrayRef<double> nanoseconds() const {
@@ -263,6 +264,9 @@ json::Value makeReport(const ReplayPlan &Plan, const ReplayResult &R);
 /// The same for people.
 void printReport(raw_ostream &OS, const ReplayPlan &Plan,
                  const ReplayResult &R);
+
+/// Appends a line to InstrumentOptions::Dataset, if that is set.
+Error appendToDataset(const ReplayPlan &Plan, const ReplayResult &R);
 
 /// 0 when verified, or when nothing was to be verified; 2 else.
 int getExitCode(const ReplayPlan &Plan, const ReplayResult &R);

@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What looks at one compilation while it goes on, and writes that down.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_REPLAY_INSTRUMENTS_H
+#define LLVM_MNEME_LIB_REPLAY_INSTRUMENTS_H
+
+#include "llvm/IR/LLVMRemarkStreamer.h"
+#include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Support/JSON.h"
+
+namespace llvm {
+namespace mneme {
+
+class Instruments {
+public:
+  Instruments(const ReplayPlan &Plan, LLVMContext &Context)
+      : Plan(Plan), O(Plan.options().Instruments), Context(Context) {}
+  ~Instruments();
+
+  // Call each once, in this order, as far as the compilation comes. Errors are
+  // files that cannot be written.
+  Error begin();
+  Error seeRecorded(const Module &M);
+  Error seeOptimized(const Module &M);
+  Error seeGPUCode(const CompileResult &Compiled);
+  Error seeHostCode(StringRef Object);
+  Error end();
+
+  /// What Dataset wants to know; null where it wants nothing.
+  json::Value takeFeatures();
+
+private:
+  const ReplayPlan &Plan;
+  const InstrumentOptions &O;
+  LLVMContext &Context;
+  std::unique_ptr<ToolOutputFile> RemarksFile;
+  bool Traces = false;
+  json::Object Features;
+
+  Error describe(StringRef Stage, const Module &M);
+  Error embed(const Module &M, json::Object &Out);
+  Error save(StringRef Name, StringRef Contents);
+  Error saveIR(StringRef Name, const Module &M);
+  void note(const Twine &Text);
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_REPLAY_INSTRUMENTS_H

@@ -1,0 +1,173 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Options that show how the code of one replay is made. Those that print are
+// LLVM's own: they are taken off the command line's global state at once, and
+// set while the replay's code is made.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Modes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/PrintPasses.h"
+#include "llvm/Pass.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static cl::OptionCategory &Cat = getReplayCategory();
+
+static cl::opt<bool>
+    VerifyEach("verify-each",
+               cl::desc("Verify the IR after each pass of the pipeline"),
+               cl::cat(Cat));
+static cl::opt<std::string>
+    TimeTrace("ftime-trace",
+              cl::desc("Write where the compilation's time goes, for "
+                       "chrome://tracing (default: time-trace.json)"),
+              cl::value_desc("file"), cl::ValueOptional, cl::cat(Cat));
+static cl::opt<std::string>
+    SaveTemps("save-temps",
+              cl::desc("Write what lies between the stages of the compilation "
+                       "(default: into mneme-temps)"),
+              cl::value_desc("dir"), cl::ValueOptional, cl::cat(Cat));
+static cl::opt<std::string>
+    Remarks("remarks",
+            cl::desc("Write the pipeline's optimization remarks as YAML"),
+            cl::value_desc("file"), cl::cat(Cat));
+static cl::opt<std::string>
+    RemarksFilter("remarks-filter",
+                  cl::desc("Only remarks of passes whose name matches"),
+                  cl::value_desc("regex"), cl::cat(Cat));
+static cl::opt<std::string>
+    Dataset("dataset",
+            cl::desc("Append the replay to a file as one line of JSON"),
+            cl::value_desc("file"), cl::cat(Cat));
+
+namespace {
+/// An option of LLVM, by the type of what holds its value.
+struct LLVMPrinter {
+  enum Type { Flag, Timing, Texts, Text, Change };
+  StringLiteral Name;
+  Type T;
+};
+} // namespace
+
+static constexpr LLVMPrinter Printers[] = {
+    {"print-changed", LLVMPrinter::Change},
+    {"print-before", LLVMPrinter::Texts},
+    {"print-after", LLVMPrinter::Texts},
+    {"print-before-all", LLVMPrinter::Flag},
+    {"print-after-all", LLVMPrinter::Flag},
+    {"print-module-scope", LLVMPrinter::Flag},
+    {"filter-print-funcs", LLVMPrinter::Texts},
+    {"filter-passes", LLVMPrinter::Texts},
+    {"time-passes", LLVMPrinter::Timing},
+};
+
+static constexpr StringLiteral VocabularyOption = "ir2vec-vocab-path";
+
+static StringRef getChangeName(ChangePrinter C) {
+  switch (C) {
+  case ChangePrinter::None:
+  case ChangePrinter::Verbose:
+    return "";
+  case ChangePrinter::Quiet:
+    return "quiet";
+  case ChangePrinter::DiffVerbose:
+    return "diff";
+  case ChangePrinter::DiffQuiet:
+    return "diff-quiet";
+  case ChangePrinter::ColourDiffVerbose:
+    return "cdiff";
+  case ChangePrinter::ColourDiffQuiet:
+    return "cdiff-quiet";
+  case ChangePrinter::DotCfgVerbose:
+    return "dot-cfg";
+  case ChangePrinter::DotCfgQuiet:
+    return "dot-cfg-quiet";
+  }
+  llvm_unreachable("unknown printer of changes");
+}
+
+void mneme::showLLVMPrinters() {
+  auto &Options = cl::getRegisteredOptions();
+  for (const LLVMPrinter &P : Printers)
+    if (cl::Option *O = Options.lookup(P.Name)) {
+      O->addCategory(Cat);
+      O->setHiddenFlag(cl::NotHidden);
+    }
+  if (cl::Option *O = Options.lookup(VocabularyOption)) {
+    O->addCategory(Cat);
+    O->setHiddenFlag(cl::NotHidden);
+  }
+}
+
+static std::string getText(cl::Option *O, LLVMPrinter::Type T) {
+  switch (T) {
+  case LLVMPrinter::Flag:
+    return *static_cast<cl::opt<bool> *>(O) ? "true" : "false";
+  case LLVMPrinter::Timing:
+    return TimePassesIsEnabled ? "true" : "false";
+  case LLVMPrinter::Texts:
+    return join(*static_cast<cl::list<std::string> *>(O), ",");
+  case LLVMPrinter::Text:
+    return *static_cast<cl::opt<std::string> *>(O);
+  case LLVMPrinter::Change:
+    return getChangeName(PrintChanged).str();
+  }
+  llvm_unreachable("unknown type of option");
+}
+
+/// What was given of an option, which is then as if it were not.
+static std::optional<std::string> take(StringRef Name, LLVMPrinter::Type T) {
+  cl::Option *O = cl::getRegisteredOptions().lookup(Name);
+  if (!O || !O->getNumOccurrences())
+    return std::nullopt;
+  std::string Text = getText(O, T);
+  O->reset();
+  return Text;
+}
+
+InstrumentOptions mneme::takeInstruments() {
+  InstrumentOptions I;
+  for (const LLVMPrinter &P : Printers)
+    if (std::optional<std::string> Text = take(P.Name, P.T))
+      I.Printing.push_back({P.Name.str(), std::move(*Text)});
+  I.Vocabulary = take(VocabularyOption, LLVMPrinter::Text).value_or("");
+  I.VerifyEach = VerifyEach;
+  auto OrDefault = [](const cl::opt<std::string> &O, StringRef Default) {
+    if (!O.getNumOccurrences())
+      return std::string();
+    return O.empty() ? Default.str() : O.getValue();
+  };
+  I.TimeTrace = OrDefault(TimeTrace, "time-trace.json");
+  I.SaveTemps = OrDefault(SaveTemps, "mneme-temps");
+  I.Remarks = Remarks;
+  I.RemarksFilter = RemarksFilter;
+  I.Dataset = Dataset;
+  return I;
+}
+
+Error mneme::refuseInstruments(const InstrumentOptions &I, StringRef Mode) {
+  if (I.empty())
+    return Error::success();
+  std::string Name = !I.Printing.empty()     ? I.Printing.front().Name
+                     : I.VerifyEach          ? "verify-each"
+                     : !I.TimeTrace.empty()  ? "ftime-trace"
+                     : !I.SaveTemps.empty()  ? "save-temps"
+                     : !I.Remarks.empty()    ? "remarks"
+                     : !I.Dataset.empty()    ? "dataset"
+                     : !I.Vocabulary.empty() ? VocabularyOption.str()
+                                             : "remarks-filter";
+  return createStringError(
+      formatv("--{0} looks at one replay, not at those of {1}", Name, Mode)
+          .str());
+}
