@@ -35,6 +35,14 @@
 // SECOND: mneme: 10 launches seen, 1 recorded, 9 skipped
 // RUN: llvm-mneme-record list %t/second | FileCheck %s --check-prefix=GRID3
 
+// So are their numbers, also where those are all that tells them apart.
+// RUN: llvm-mneme-record --device=host -o %t/numbers --record-regions=outer --record-id=ordinal --launches=2 -- %t/app 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NUMBERS
+// NUMBERS: mneme: 10 launches seen, 1 recorded, 9 skipped
+// NUMBERS-DAG: {{[0-9]}} skipped: outside the regions to be recorded
+// NUMBERS-DAG: {{[0-9]}} skipped: not one of the launches to be recorded
+// RUN: llvm-mneme-record list %t/numbers | FileCheck %s --check-prefix=GRID3
+
 // Otherwise regions do not matter.
 // RUN: llvm-mneme-record --device=host -o %t/all --max-recordings=0 -- %t/app 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=ALL

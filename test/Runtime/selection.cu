@@ -23,6 +23,8 @@
 // REDEFINE: %{dir} = ordinal
 // REDEFINE: %{what} = --launches=3,10-11,20- --record-id=ordinal --max-recordings=6
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=ORDINAL
+// What is left out is counted all the same.
+// ORDINAL: step(int*, int, State) 6 24
 // ORDINAL: mneme: 24 launches seen, 6 recorded, 18 skipped
 // ORDINAL-DAG: 16 skipped: not one of the launches to be recorded
 // ORDINAL-DAG: 2 skipped: limit of recordings per kernel reached
@@ -39,6 +41,21 @@
 // INPUTS: "Cooperative"
 // INPUTS-NEXT: "Ordinal"
 // RUN: %python %S/Cuda/Inputs/replay-all.py llvm-mneme-replay %t/ordinal | grep -c Match | grep -x 6
+
+// What the first launches were left out of has the others under their numbers.
+// REDEFINE: %{dir} = numbers
+// REDEFINE: %{what} = --record-id=ordinal --max-recordings=0 --skip=20
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=LAST
+// LAST: step(int*, int, State) 4 24
+// LAST: mneme: 24 launches seen, 4 recorded, 20 skipped
+// LAST-NEXT: 20 skipped: among the first launches, to be skipped
+// RUN: llvm-mneme-record list %t/numbers | grep -c 'launches 1$' | grep -x 4
+// REDEFINE: %{what} = --record-id=ordinal --max-recordings=0
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=REST
+// REST: mneme: 24 launches seen, 20 recorded, 4 skipped
+// REST-NEXT: 4 skipped: already in the output directory
+// RUN: llvm-mneme-record list %t/numbers | grep -c 'launches 2$' | grep -x 4
+// RUN: llvm-mneme-record list %t/numbers | grep -c 'launches 1$' | grep -x 20
 
 // Values of arguments, also those in structs, but no addresses: the second buffer is
 // another one.
