@@ -372,6 +372,14 @@ Error ReplayBisection::addCommands() {
 // All of it
 //===----------------------------------------------------------------------===//
 
+/// "cuda:0 (NVIDIA H200)"
+static std::string describeDevice(const json::Object &D) {
+  std::string Text = D.getString("device").value_or("").str();
+  if (std::optional<StringRef> GPU = D.getString("gpu"))
+    Text += (" (" + *GPU + ")").str();
+  return Text;
+}
+
 /// With what the command line says where one side says something else.
 BisectSides ReplayBisection::makeSides() const {
   BisectSides Sides = O.Sides;
@@ -417,7 +425,7 @@ Expected<BisectReport> ReplayBisection::run() {
   if (const json::Array *Devices = Description.getArray("devices"))
     for (const json::Value &V : *Devices)
       if (const json::Object *D = V.getAsObject())
-        R.Device = D->getString("device").value_or("").str();
+        R.Device = describeDevice(*D);
   // They hold the device.
   Farm.reset();
   HostFarm.reset();
