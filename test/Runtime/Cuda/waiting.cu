@@ -5,18 +5,18 @@
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.*rec
 // DEFINE: %{how} =
-// DEFINE: %{limit} = 0.5
+// DEFINE: %{limit} = 1
 // DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=%{limit} --max-recordings=0 -o %t.%{how}.rec -- %t %{how}
 
 // A stream is blocked by a function of the host that waits for what comes after the
 // launches. Only the first of them waits; when all is over, launches are recorded.
 // REDEFINE: %{how} = stream
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=STREAM
-// STREAM: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 0.5 s (--wait-limit)
+// STREAM: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 1 s (--wait-limit)
 // STREAM-NOT: warning
 // STREAM: all is well
 // STREAM: 110 launches seen, 1 recorded, 109 skipped
-// STREAM: {{10[0-9]}} skipped: other work of the device did not end within 0.5 s (--wait-limit)
+// STREAM: {{10[0-9]}} skipped: other work of the device did not end within 1 s (--wait-limit)
 // RUN: llvm-mneme-record check %t.stream.rec
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.stream.rec | FileCheck %s --check-prefix=REPLAY
 // REPLAY: add grid 101: Match
@@ -25,24 +25,24 @@
 // It waits for what another thread launches meanwhile, which must wait itself.
 // REDEFINE: %{how} = thread
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=THREAD
-// THREAD: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 0.5 s (--wait-limit)
+// THREAD: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 1 s (--wait-limit)
 // THREAD: all is well
 // THREAD: 12 launches seen, 1 recorded, 11 skipped
 
 // A kernel that waits for what the program does when it was launched.
 // REDEFINE: %{how} = kernel
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=KERNEL
-// KERNEL: warning: kernel '_Z4spinPVi' is not recorded: the launch did not end within 0.5 s (--wait-limit)
+// KERNEL: warning: kernel '_Z4spinPVi' is not recorded: the launch did not end within 1 s (--wait-limit)
 // KERNEL: all is well
 // KERNEL: 2 launches seen, 1 recorded, 1 skipped
 
 // Another thread is in a copy that waits for what this thread does next.
 // REDEFINE: %{how} = copy
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=COPY
-// COPY: warning: kernel '_Z3addPii' is not recorded: a call of another thread did not end within 0.5 s (--wait-limit)
+// COPY: warning: kernel '_Z3addPii' is not recorded: a call of another thread did not end within 1 s (--wait-limit)
 // COPY: all is well
 // COPY: 3 launches seen, 1 recorded, 2 skipped
-// COPY-NEXT: 2 skipped: a call of another thread did not end within 0.5 s (--wait-limit)
+// COPY-NEXT: 2 skipped: a call of another thread did not end within 1 s (--wait-limit)
 
 // The limit comes from the environment, too, and ends no launch that has the time.
 // REDEFINE: %{how} = slow
@@ -110,7 +110,7 @@ static void thread() {
   std::atomic<bool> Begins{false};
   std::thread Other([&] {
     Begins = true;
-    usleep(100000);
+    usleep(500000);
     add<<<2, 1>>>(D, 10);
     Ready = true;
   });
@@ -140,7 +140,7 @@ static void copy() {
   OK(cudaLaunchHostFunc(0, wait, nullptr));
   std::thread Other([] { OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost)); });
   // It cannot be seen from outside that the copy has begun.
-  usleep(300000);
+  usleep(1000000);
   add<<<1, 1, 0, S>>>(D, 1);
   add<<<2, 1, 0, S>>>(D, 1);
   Ready = true;
