@@ -504,7 +504,7 @@ struct PassGate::Impl {
   DenseMap<const Loop *, unsigned> Loops;
   struct Running {
     size_t Index;
-    uint64_t Instructions;
+    CodeState Before;
     std::chrono::steady_clock::time_point Start;
   };
   std::vector<Running> Stack;
@@ -540,7 +540,7 @@ struct PassGate::Impl {
   bool ask(StringRef Class, const Any &IR);
   void skip();
   void start(StringRef Class, const Any &IR);
-  void end(bool ClaimsNoChange);
+  void end();
 
   bool askCodeGen(StringRef Pass, StringRef Description, bool IsAllowed);
   void addPass(Pass *P, GatedPassManager::AddFn Add);
@@ -689,7 +689,7 @@ void PassGate::Impl::start(StringRef Class, const Any &IR) {
   size_t Index = *Asked;
   Asked.reset();
   tell(Index);
-  Stack.push_back({Index, Now.Instructions, std::chrono::steady_clock::now()});
+  Stack.push_back({Index, Now, std::chrono::steady_clock::now()});
 }
 
 static Digest128 hashModule(const Module &M) {
@@ -701,22 +701,19 @@ static CodeState getState(const Module &M) {
   return {M.getInstructionCount(), hashModule(M)};
 }
 
-void PassGate::Impl::end(bool ClaimsNoChange) {
+void PassGate::Impl::end() {
   std::chrono::duration<double> Time =
       std::chrono::steady_clock::now() - Stack.back().Start;
   PassExecution &E = Listing.Executions[Stack.back().Index];
-  uint64_t Before = Stack.back().Instructions;
+  const CodeState &Before = Stack.back().Before;
   if (O.Details) {
     E.Seconds = Time.count();
-    Now.Instructions = M->getInstructionCount();
-    E.InstructionDelta = Now.Instructions - Before;
-    // What passes say of themselves is too much as a rule; not less.
-    E.Changed = false;
-    if (!ClaimsNoChange || E.InstructionDelta) {
-      Digest128 Digest = hashModule(*M);
-      E.Changed = Digest != Now.Digest;
-      Now.Digest = Digest;
-    }
+    // What passes say of that is too much as a rule, and now and then too
+    // little.
+    CodeState After = getState(*M);
+    E.Changed = After.Digest != Before.Digest;
+    E.InstructionDelta = After.Instructions - Before.Instructions;
+    Now = After;
   }
   tell(Stack.back().Index);
   Stack.pop_back();
@@ -895,18 +892,16 @@ void PassGate::instrument(PassInstrumentationCallbacks &PIC, const Module &M) {
   });
   PIC.registerBeforeNonSkippedPassCallback(
       [Self](StringRef Class, Any IR) { Self->start(Class, IR); });
-  auto End = [Self](StringRef Class, const PreservedAnalyses &PA) {
+  auto End = [Self](StringRef Class) {
     if (!isManager(Class))
-      Self->end(PA.areAllPreserved());
+      Self->end();
   };
   // In front of those that print.
   PIC.registerAfterPassCallback(
-      [End](StringRef Class, Any, const PreservedAnalyses &PA) {
-        End(Class, PA);
-      },
+      [End](StringRef Class, Any, const PreservedAnalyses &) { End(Class); },
       /*ToFront=*/true);
   PIC.registerAfterPassInvalidatedCallback(
-      [End](StringRef Class, const PreservedAnalyses &PA) { End(Class, PA); },
+      [End](StringRef Class, const PreservedAnalyses &) { End(Class); },
       /*ToFront=*/true);
 }
 
