@@ -100,6 +100,9 @@ if shutil.which("ptxas", path=config.environment["PATH"]):
 for builder in ["make", "ccache", "g++", "clang-14"]:
     if shutil.which(builder):
         config.available_features.add(builder)
+for reducer in ["llvm-reduce-22", "llvm-reduce"]:
+    if shutil.which(reducer, path=config.environment["PATH"]):
+        config.available_features.add("llvm-reduce")
 if shutil.which("nvdisasm", path=config.environment["PATH"]):
     config.available_features.add("nvdisasm")
 

@@ -288,7 +288,8 @@ void Comparison::judgeMetric(const ReplayPlan &Good, const ReplayPlan &Bad) {
                    ? B > G && B >= G * (1 + O.Threshold)
                    : B < G && B <= G / (1 + O.Threshold);
   set(Worse ? Difference::Present : Difference::None,
-      formatv("{0}: {1} on the bad side, {2} on the good one", O.By, B, G)
+      formatv("{0}: {1} on the bad side, {2} on the good one", O.By,
+              json::Value(B), json::Value(G))
           .str());
 }
 

@@ -47,7 +47,9 @@ static std::string inDir(StringRef Dir, StringRef Name) {
 
 Expected<std::string> mneme::findLLVMReduce(StringRef Wanted) {
   if (!Wanted.empty()) {
-    if (ErrorOr<std::string> Path = sys::findProgramByName(Wanted))
+    // A path is not looked at there.
+    ErrorOr<std::string> Path = sys::findProgramByName(Wanted);
+    if (Path && sys::fs::can_execute(*Path))
       return *Path;
     return createStringError("cannot find --llvm-reduce=" + Wanted);
   }
@@ -83,6 +85,7 @@ private:
   ReplayOptions Side;
   std::unique_ptr<ReplayPlan> Plan;
   std::string Reducer, Work;
+  bool IsNew = false; ///< The folder of the report.
   ReduceOutcome Outcome;
 
   Error prepareFolder();
@@ -131,6 +134,8 @@ Error Reduction::prepareFolder() {
                              createStringError("the folder is not empty"));
   } else if (std::error_code EC = sys::fs::create_directories(O.Output)) {
     return createFileError(O.Output, EC);
+  } else {
+    IsNew = true;
   }
   SmallString<128> Absolute(O.Output);
   if (std::error_code EC = sys::fs::make_absolute(Absolute))
@@ -597,6 +602,9 @@ Expected<ReduceOutcome> Reduction::run() {
   if (Error E = Steps()) {
     // What is there of it would be taken for a report.
     (void)sys::fs::remove_directories(Recording);
+    (void)sys::fs::remove_directories(Work);
+    if (IsNew)
+      (void)sys::fs::remove(O.Output); // where it is empty
     return std::move(E);
   }
   return std::move(Outcome);
