@@ -27,7 +27,8 @@ struct FakeDevice {
   std::map<CUdeviceptr, size_t> Reserved;
   std::map<CUmemHandle, size_t> Handles;
   std::map<CUdeviceptr, std::pair<size_t, CUmemHandle>> Mapped;
-  std::set<CUdeviceptr> Accessible;
+  /// By address, the devices.
+  std::map<CUdeviceptr, std::set<CUdevice>> Accessible;
   CUmemHandle NextHandle = 1;
   bool RefuseAccess = false;
 };
@@ -95,11 +96,11 @@ CUresult allowAccess(CUdeviceptr Address, size_t Size,
                      const CUmemAccessDesc *Access, size_t Count) {
   EXPECT_EQ(Fake.Mapped.at(Address).first, Size);
   EXPECT_EQ(Count, 1u);
-  EXPECT_EQ(Access->Location.Id, 3);
   EXPECT_EQ(Access->Flags, 3);
-  if (Fake.RefuseAccess)
+  // Device 5 has no way to this one.
+  if (Fake.RefuseAccess || Access->Location.Id == 5)
     return CUDA_ERROR_INVALID_VALUE;
-  Fake.Accessible.insert(Address);
+  Fake.Accessible[Address].insert(Access->Location.Id);
   return CUDA_SUCCESS;
 }
 
@@ -245,6 +246,20 @@ TEST_F(CudaMappingTest, FailsAsAWhole) {
             "cannot map device memory at [0x500000000000, 0x500000200000): "
             "CUDA error 1");
   EXPECT_EQ(Mapping->mappedBytes(), 4 * MiB);
+}
+
+TEST_F(CudaMappingTest, SharesWhatItHasAndWillHave) {
+  ASSERT_EQ(Mapping->reserve(Base, 128 * MiB), "");
+  EXPECT_EQ(Mapping->map(Base, Granule), "");
+  Mapping->share(4);
+  Mapping->share(5);
+  EXPECT_EQ(Mapping->map(Base + 8 * MiB, Granule), "");
+  std::map<CUdeviceptr, std::set<CUdevice>> Both = {{Base, {3, 4}},
+                                                    {Base + 8 * MiB, {3, 4}}};
+  EXPECT_EQ(Fake.Accessible, Both);
+  Mapping->unmap(Base, Granule);
+  Mapping->trim();
+  EXPECT_EQ(Fake.Accessible.count(Base), 0u);
 }
 
 TEST_F(CudaMappingTest, StaysInside) {
