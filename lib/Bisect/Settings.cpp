@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Support/CommandLine.h"
@@ -222,6 +223,15 @@ static bool isProgram(StringRef Name, StringRef Program) {
 
 Expected<json::Object> mneme::parseTool(StringRef Path) {
   json::Object Config;
+  // Whatever it is called, it can say what it is.
+  if (!sys::fs::is_directory(Path)) {
+    Expected<ToolInfo> Tool = identifyTool(Path);
+    if (Tool) {
+      Config[getToolConfigKey(Tool->Kind)] = json::fixUTF8(Path);
+      return Config;
+    }
+    consumeError(Tool.takeError());
+  }
   if (!sys::fs::exists(Path))
     return createStringError(formatv("no such tool: '{0}'", Path).str());
   bool IsFolder = sys::fs::is_directory(Path);

@@ -145,6 +145,7 @@ TEST_F(ConfigTest, EqualCodeHasAnEqualDigest) {
         R"({"codegen_opt": 1})",
         R"({"target_cpu": "sm_80"})", R"({"target_features": "+ptx88"})",
         R"({"maxnreg": 32})", R"({"ptxas_options": "-O1"})",
+        R"({"arch": "sm_80"})",
         R"({"specialize": true})", R"({"specialize_dims": true})",
         // ... unless it is put there.
         R"({"specialize_dims": true, "block.x": 64})",
