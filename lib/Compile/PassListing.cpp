@@ -30,6 +30,7 @@
 #include <mutex>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,9 +99,9 @@ static void writeLine(raw_ostream &OS, json::Object O) {
   OS << Line;
 }
 
-/// In the child: a crash is the parent's to tell, and what the compiler prints
-/// the compilation that counts prints, too.
-static void becomeQuiet() {
+/// In the child of \p Parent: a crash is the parent's to tell, and what the
+/// compiler prints the compilation that counts prints, too.
+static void becomeQuiet(pid_t Parent) {
   for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGTERM,
                      SIGINT, SIGHUP, SIGQUIT})
     std::signal(Signal, SIG_DFL);
@@ -108,7 +109,10 @@ static void becomeQuiet() {
   sigemptyset(&None);
   sigprocmask(SIG_SETMASK, &None, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_DUMPABLE, 0);
+  if (::getppid() != Parent)
+    ::_exit(1);
+  rlimit NoCore = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &NoCore);
   int Null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(Null, STDIN_FILENO);
   ::dup2(Null, STDOUT_FILENO);
@@ -204,9 +208,9 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
     return L;
   }
   outs().flush(); // not to be written twice
-  pid_t Child = ::fork();
+  pid_t Parent = ::getpid(), Child = ::fork();
   if (Child == 0) {
-    becomeQuiet();
+    becomeQuiet(Parent);
     raw_fd_ostream OS(Pipe[1], /*shouldClose=*/false, /*unbuffered=*/true);
     GO.Observe = [&](size_t Index, const PassExecution &E) {
       writeLine(OS, json::Object{{"index", int64_t(Index)},
