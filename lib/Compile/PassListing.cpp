@@ -242,7 +242,7 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   All.SkipPasses.reset();
   SmallVector<char, 0> Bitcode = writeExactBitcode(M);
   std::string Key =
-      getKey(All) + codegenKey() +
+      getKey(All) +
       toHexString(digest128(StringRef(Bitcode.data(), Bitcode.size())));
 
   static std::mutex Mutex;

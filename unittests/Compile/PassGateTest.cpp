@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include <map>
 #include <numeric>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -498,6 +499,30 @@ TEST_F(PassGateTest, Refuses) {
                     "' always runs: it cannot be skipped");
       break;
     }
+}
+
+/// Of all processes that this one has created, and that are over.
+long countChildrensFaults() {
+  rusage Usage;
+  ::getrusage(RUSAGE_CHILDREN, &Usage);
+  return Usage.ru_minflt;
+}
+
+// Hundreds of variants are compiled in one process, one after another.
+TEST_F(PassGateTest, NumbersAreFoundOnce) {
+  EXPECT_THAT_EXPECTED(compile(skipping("2")), Succeeded());
+  long Faults = countChildrensFaults();
+  EXPECT_GT(Faults, 0);
+  for (const CompileOptions &O :
+       {skipping("1"), running("7"), running("1-5"), running("sroa"),
+        skipping("gvn,9"), running("none")})
+    EXPECT_THAT_EXPECTED(compile(O), Succeeded());
+  EXPECT_EQ(countChildrensFaults(), Faults);
+  // In another compilation, they mean something else.
+  CompileOptions O = skipping("2");
+  O.OptLevel = "1";
+  EXPECT_THAT_EXPECTED(compile(O), Succeeded());
+  EXPECT_GT(countChildrensFaults(), Faults);
 }
 
 TEST_F(PassGateTest, NumbersNeedOptimize) {
