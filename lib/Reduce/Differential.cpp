@@ -262,7 +262,8 @@ void Comparison::judgeVerdict() {
                                     : Difference::Untestable,
                std::move(Text));
   bool HasRun = Bad.V == Verdict::Mismatch || Bad.V == Verdict::Crash ||
-                Bad.V == Verdict::Timeout;
+                Bad.V == Verdict::Timeout ||
+                (O.AnyFailure && Bad.V == Verdict::CompileError);
   set(HasRun ? Difference::Present : Difference::Untestable, std::move(Text));
 }
 

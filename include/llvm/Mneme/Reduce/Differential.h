@@ -55,6 +55,8 @@ struct DifferentialOptions {
   /// The verdict that the bad side has to get; unset: Mismatch, Crash, Timeout.
   /// Does not matter to a metric: then it has to verify.
   std::optional<Verdict> Expected;
+  /// CompileError counts, too, where Expected is unset.
+  bool AnyFailure = false;
   std::vector<CrossCheck> Checks = getAllCrossChecks();
 };
 
