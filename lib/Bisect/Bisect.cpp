@@ -112,6 +112,7 @@ private:
   Error climb(bool &Found);
   double badness(const json::Object &Config) const;
   Error probe();
+  Error listRequired();
   Error askSingles(const BitVector &Members);
   Error checkAnswer(bool &Holds);
   void describeCulprits();
@@ -512,6 +513,9 @@ Error Bisector::searchPrefix(bool &Found) {
     Out.SkipSet = toList(**Skip);
     Out.HealedConfig = withSkip(**Skip);
   }
+  // What made a number worse for a while need not be what it is in the end.
+  if (*Skip && !J.what().isVerify() && !First.anyCommon(**Skip))
+    return Error::success();
   return findRunSet(First, Last);
 }
 
@@ -613,6 +617,21 @@ Error Bisector::searchPasses(bool &Found) {
   return climb(Found);
 }
 
+/// What runs where nothing does that can be skipped.
+Error Bisector::listRequired() {
+  if (!J.what().isVerify() || !Subject.ListPasses)
+    return Error::success();
+  json::Object Config = Out.BadConfig;
+  Config["run_passes"] = "none";
+  Expected<PassListing> L = Subject.ListPasses(Config);
+  if (!L)
+    return L.takeError();
+  for (const PassExecution &E : L->Executions)
+    if (E.Required && E.Ran && E.Changed == true)
+      Out.Required.push_back(E);
+  return Error::success();
+}
+
 static std::string getRemainder(FaultyHalf Half) {
   if (Half == FaultyHalf::BackEnd)
     return "required passes of the code generator, those of it that never "
@@ -653,6 +672,8 @@ Error Bisector::findPasses() {
                  getRemainder(Out.Half);
   else
     Out.Reason = "no set of passes was found without which it is good";
+  if (Error E = listRequired())
+    return E;
   return probe();
 }
 
@@ -757,6 +778,8 @@ Expected<BisectOutcome> Bisector::run() {
     Out.Reason = ("it fails without any optional pass, too: " + J.text() +
                   "; what remains are " + getRemainder(Out.Half))
                      .str();
+    if (Error E = listRequired())
+      return std::move(E);
     if (Error E = probe())
       return std::move(E);
     return Finish();

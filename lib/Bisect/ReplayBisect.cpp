@@ -154,7 +154,7 @@ BisectSubject ReplayBisection::makeSubject() {
     return runOnHost(Config);
   };
   S.Say = O.Say;
-  if (!Triple(Plan.kernel().Triple).isNVPTX())
+  if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost())
     return S;
   // Behind what is given already.
   std::vector<std::string> Unoptimized = Plan.options().PtxasOptions;

@@ -243,7 +243,7 @@ static json::Value culpritToJSON(const BisectCulprit &C) {
 template <typename T> static json::Array listToJSON(ArrayRef<T> List) {
   json::Array A;
   for (const T &V : List)
-    A.push_back(::toJSON(V));
+    A.push_back(toJSON(V));
   return A;
 }
 
@@ -290,6 +290,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"half", getHalfName(Out.Half)},
       {"half_reason", json::fixUTF8(Out.HalfReason)},
       {"blamed", json::Array(Out.Blamed)},
+      {"required", listToJSON<PassExecution>(Out.Required)},
       {"random", Out.Random ? json::Value(json::Object{
                                   {"rate", Out.Rate}, {"repeats", Out.Repeats}})
                             : json::Value(nullptr)},
@@ -447,6 +448,9 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
     printFoundPasses(OS, R);
   if (!Out.Reason.empty())
     printName(OS, "found") << Out.Reason << '\n';
+  for (const PassExecution &E : Out.Required)
+    printName(OS, "required")
+        << E.Pass << " on " << E.Unit << ", which changed something\n";
   for (const std::string &Name : Out.Blamed)
     printName(OS, "good without") << Name << '\n';
   for (const std::string &Note : Out.Notes)

@@ -85,6 +85,7 @@ public:
     PassExecution Required;
     Required.Pass = "verify";
     Required.Required = true;
+    Required.Changed = true;
     L.Executions.push_back(Required);
     for (unsigned I = 1; I <= N; ++I) {
       PassExecution E;
@@ -416,6 +417,8 @@ TEST_F(BisectTest, NoneOfThem) {
   EXPECT_EQ(Out.End, BisectOutcome::NotFound);
   EXPECT_THAT(Out.Reason, HasSubstr("without any optional pass, too"));
   EXPECT_THAT(Out.Blamed, ElementsAre("ptxas"));
+  ASSERT_EQ(Out.Required.size(), 1u);
+  EXPECT_EQ(Out.Required[0].Pass, "verify");
   // The same with a good side of one's own.
   BisectSides Sides{json::Object{{"ptxas_options", "-O0"}}, json::Object()};
   Out = succeed(C, Sides);
@@ -653,6 +656,19 @@ TEST_F(BisectTest, ManyThatTakeALittle) {
   EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
   EXPECT_EQ(Out.SkipSet.size(), 2u);
   EXPECT_EQ(Out.RunSet.size(), 6u);
+}
+
+/// Worse for a while, then better, then worse by something else.
+TEST_F(BisectTest, WorseForAWhile) {
+  setMetric("size");
+  FakeCompiler C(100);
+  C.Metrics = [](const BitVector &R, const json::Object &,
+                 StringMap<double> &M) {
+    M["code_size"] = 100 + 20 * (R[20] && !R[60]) + 30 * R[80];
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(80));
 }
 
 TEST_F(BisectTest, WhatNobodyMeasured) {

@@ -108,6 +108,9 @@ struct BisectOutcome {
   FaultyHalf Half = FaultyHalf::Unknown;
   std::string HalfReason; ///< Why it is unknown, or what the host said.
   std::vector<std::string> Blamed; ///< Of the probes.
+  /// Passes that nobody can skip and that changed something, where it is none
+  /// of the others.
+  std::vector<PassExecution> Required;
 
   bool Random = false;
   double Rate = 1;
