@@ -11,9 +11,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Judge.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Reduce/Reducer.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -265,6 +267,52 @@ static void printOutcome(const ReduceOutcome &Outcome, bool Text) {
     outs() << "note            " << Note << '\n';
 }
 
+/// \p Text without numbers, which shift as soon as the IR is another one.
+static Expected<std::string> namePasses(const ReplayPlan &Plan,
+                                        StringRef Text) {
+  Expected<PassSet> Set = PassSet::parse(Text);
+  if (!Set)
+    return Set.takeError();
+  if (!Set->hasNumbers())
+    return Text.str();
+  // They are those of a compilation in which all run.
+  ReplayOptions All = Plan.options();
+  All.RunPasses.reset();
+  All.SkipPasses.reset();
+  Expected<std::unique_ptr<ReplayPlan>> Numbered = Plan.vary(std::move(All));
+  if (!Numbered)
+    return Numbered.takeError();
+  PassListOptions Wanted;
+  Wanted.Details = false;
+  Wanted.Limit = Plan.options().Timeout;
+  Expected<PassListing> Listing = listPasses(**Numbered, Wanted);
+  if (!Listing)
+    return Listing.takeError();
+  std::vector<std::string> Names;
+  for (const PassExecution &E : Listing->Executions)
+    if (E.Number && (Set->contains(E.Number) || Set->names(E)))
+      Names.push_back(E.spec());
+  if (Names.empty())
+    return createStringError("no pass execution is '" + Text + "'");
+  return join(Names, ",");
+}
+
+/// Numbers are refused where they say what runs: too many of them.
+static Error checkPassNames(const ReplayOptions &O) {
+  for (const std::optional<std::string> &Text : {O.RunPasses, O.SkipPasses}) {
+    if (!Text)
+      continue;
+    Expected<PassSet> Set = PassSet::parse(*Text);
+    if (!Set)
+      return Set.takeError();
+    if (Set->hasNumbers())
+      return createStringError("numbers of pass executions shift when the IR "
+                               "is reduced: name those of '" +
+                               *Text + "', as in gvn@kernel#2");
+  }
+  return Error::success();
+}
+
 static Expected<int> runReduction(const ReplayPlan &Plan, const char *Argv0,
                                   bool Text) {
   if (OutputFolder.empty())
@@ -277,7 +325,13 @@ static Expected<int> runReduction(const ReplayPlan &Plan, const char *Argv0,
   O.Difference = std::move(*D);
   O.Output = OutputFolder;
   O.LLVMReduce = LLVMReduce;
-  O.Culprit = Culprit;
+  if (!Culprit.empty())
+    if (Error E = namePasses(Plan, Culprit).moveInto(O.Culprit))
+      return std::move(E);
+  if (Error E = checkPassNames(Plan.options()))
+    return std::move(E);
+  if (Error E = checkPassNames(O.Difference.Good))
+    return std::move(E);
   O.Tool = sys::fs::getMainExecutable(
       Argv0, reinterpret_cast<void *>(&mneme::runReduceModes));
   // Who measures wants to be alone.
