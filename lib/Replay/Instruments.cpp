@@ -29,7 +29,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/TimeProfiler.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fcntl.h>
 #include <map>
@@ -64,15 +63,15 @@ Error Instruments::begin() {
       return createFileError(O.SaveTemps, EC);
   if (!O.Remarks.empty()) {
     std::error_code EC;
-    RemarksFile = std::make_unique<ToolOutputFile>(O.Remarks, EC,
-                                                   sys::fs::OF_TextWithCRLF);
+    // What a compilation that dies has said stays: no ToolOutputFile.
+    RemarksFile =
+        std::make_unique<raw_fd_ostream>(O.Remarks, EC, sys::fs::OF_Text);
     if (EC) {
       RemarksFile.reset();
       return createFileError(O.Remarks, EC);
     }
-    // A compilation that dies leaves what there was until then.
-    RemarksFile->keep();
-    if (Error E = setupLLVMOptimizationRemarks(Context, RemarksFile->os(),
+    RemarksFile->SetUnbuffered();
+    if (Error E = setupLLVMOptimizationRemarks(Context, *RemarksFile,
                                                O.RemarksFilter, "yaml",
                                                /*RemarksWithHotness=*/false))
       return createFileError(O.Remarks, std::move(E));
@@ -87,9 +86,8 @@ Error Instruments::begin() {
 Error Instruments::end() {
   if (RemarksFile) {
     finalizeLLVMOptimizationRemarks(Context);
-    RemarksFile->os().flush();
-    std::error_code EC = RemarksFile->os().error();
-    RemarksFile->os().clear_error();
+    std::error_code EC = RemarksFile->error();
+    RemarksFile->clear_error();
     RemarksFile.reset();
     if (EC)
       return createFileError(O.Remarks, EC);

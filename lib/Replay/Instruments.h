@@ -17,6 +17,7 @@
 #include "llvm/IR/LLVMRemarkStreamer.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace llvm {
 namespace mneme {
@@ -43,7 +44,7 @@ private:
   const ReplayPlan &Plan;
   const InstrumentOptions &O;
   LLVMContext &Context;
-  std::unique_ptr<ToolOutputFile> RemarksFile;
+  std::unique_ptr<raw_fd_ostream> RemarksFile;
   bool Traces = false;
   json::Object Features;
 
