@@ -209,8 +209,8 @@ void Session::noteRange(const Gpu &G) {
   ArenasBegin = Begin;
 }
 
-/// Frees memory that the runtime has given us. That waits for all streams, which
-/// may wait for the application: not now, if there will be another time.
+/// Frees memory that the runtime has given us. That waits for all streams,
+/// which may wait for the application: not now, if there will be another time.
 void Session::freeLater(CUdeviceptr P) {
   Gpu *G = gpuOf(currentContext());
   if (!G) {
