@@ -453,7 +453,7 @@ Expected<std::optional<BitVector>> Bisector::findSkipSet(BitVector Skip) {
       return minimize(Skip, BitVector(All.size()), Answer::Good, J.width(),
                       Ask);
     // Not any set can be chosen of what another program runs.
-    if (J.get(withSkip(Skip)).Failure == "Invalid")
+    if (Out.Complete && J.get(withSkip(Skip)).Failure == "Invalid")
       return std::nullopt;
     if (*A == Answer::Unresolved)
       break;

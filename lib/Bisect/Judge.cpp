@@ -10,7 +10,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Tune/Study.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <set>
 
@@ -491,8 +493,9 @@ Expected<Judge::Sides> Judge::beginMetric() {
                    "interval {1:f3} to {2:f3}",
                    Bad.Ratio->Value, Bad.Ratio->Low, Bad.Ratio->High);
   else
-    Text = formatv("its {0} is {1}, the good side's {2}", O.What.Metric,
-                   *Bad.Value, *Good.Value);
+    raw_string_ostream(Text)
+        << "its " << O.What.Metric
+        << format(" is %g, the good side's %g", *Bad.Value, *Good.Value);
   return Sides::NotBad;
 }
 

@@ -21,6 +21,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Triple.h"
 #include <chrono>
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -73,6 +74,7 @@ FarmOptions ReplayBisection::makeFarmOptions() const {
   F.Database = O.Database;
   F.RecordIds = {Plan.instance().DynamicHash};
   F.Base = Plan.options();
+  F.Base.Instruments = InstrumentOptions();
   F.Base.Resources |= needsResources(what().Metric);
   return F;
 }
@@ -178,6 +180,37 @@ static Expected<std::string> readText(StringRef Path) {
   return (*Buffer)->getBuffer().str();
 }
 
+static std::string getRemarksPath(StringRef Path) {
+  return (Path + ".yaml").str();
+}
+
+/// The remarks of compilations that wrote to these paths: those of the second
+/// that the first one does not have.
+static std::vector<std::string> readNewRemarks(StringRef Before,
+                                               StringRef After) {
+  std::multiset<std::string> Known;
+  std::vector<std::string> New;
+  for (StringRef Path : {Before, After}) {
+    Expected<std::string> Text = readText(getRemarksPath(Path));
+    if (!Text) {
+      consumeError(Text.takeError()); // there are none
+      continue;
+    }
+    for (StringRef Remark : split(*Text, "--- ")) {
+      Remark = Remark.split("\n...").first.trim();
+      if (Remark.empty())
+        continue;
+      if (Path == Before)
+        Known.insert(Remark.str());
+      else if (auto It = Known.find(Remark.str()); It != Known.end())
+        Known.erase(It);
+      else
+        New.push_back(Remark.str());
+    }
+  }
+  return New;
+}
+
 /// IR or assembly of the bad side with the executions up to \p E, with it or
 /// without.
 Expected<std::string> ReplayBisection::emitTo(const PassExecution &E,
@@ -190,6 +223,9 @@ Expected<std::string> ReplayBisection::emitTo(const PassExecution &E,
   if (!Options)
     return Options.takeError();
   Options->Resources = false;
+  Options->Instruments = InstrumentOptions();
+  if (Options->OptTool.empty() && !Assembly)
+    Options->Instruments.Remarks = getRemarksPath(Path);
   (Assembly ? Options->OutputAsm : Options->OutputIR) = Path.str();
   Expected<std::unique_ptr<ReplayPlan>> Variant =
       Plan.vary(std::move(*Options));
@@ -231,7 +267,7 @@ Error ReplayBisection::addEvidence(const BisectCulprit &C) {
     if (!IsKept)
       sys::fs::remove_directories(Folder);
   });
-  std::string Texts[2];
+  std::string Texts[2], Paths[2];
   // What the compiler dies of leaves nothing to look at.
   bool Dies = R.Outcome.Bad.Failure == "CompileError" ||
               R.Outcome.Bad.Failure == "Timeout";
@@ -243,6 +279,7 @@ Error ReplayBisection::addEvidence(const BisectCulprit &C) {
     SmallString<128> Path(Folder);
     sys::path::append(
         Path, makeFileName(E, After ? "after" : "before", Out.IsAssembly));
+    Paths[After] = Path.str().str();
     // What comes at random may not come at once.
     for (unsigned Try = 0; Try != (After ? R.Outcome.Repeats : 1); ++Try) {
       Expected<std::string> Text = emitTo(E, After, Path);
@@ -250,8 +287,7 @@ Error ReplayBisection::addEvidence(const BisectCulprit &C) {
         Out.Missing = toString(Text.takeError());
         break;
       }
-      StringRef Part = findFunction(*Text, E.Function);
-      Texts[After] = Part.empty() ? *Text : Part.str();
+      Texts[After] = std::move(*Text);
       if (Texts[true] != Texts[false])
         break;
     }
@@ -260,8 +296,16 @@ Error ReplayBisection::addEvidence(const BisectCulprit &C) {
     if (IsKept)
       (After ? Out.AfterFile : Out.BeforeFile) = Path.str().str();
   }
-  if (Out.Missing.empty())
-    Out.Diff = makeDiff(Texts[0], Texts[1]);
+  if (Out.Missing.empty()) {
+    Out.Diff = makeDiff(findFunction(Texts[0], E.Function),
+                        findFunction(Texts[1], E.Function));
+    // What it says of a function may stand elsewhere.
+    if (Out.Diff.empty())
+      Out.Diff = makeDiff(Texts[0], Texts[1]);
+    Out.Remarks = readNewRemarks(Paths[0], Paths[1]);
+  }
+  for (StringRef Path : Paths)
+    sys::fs::remove(getRemarksPath(Path));
   if (Out.Missing.empty() && Out.Diff.empty())
     Out.Missing = "it changes nothing where those after it do not run";
   R.Evidence.push_back(std::move(Out));
@@ -429,11 +473,12 @@ Expected<BisectReport> ReplayBisection::run() {
   // They hold the device.
   Farm.reset();
   HostFarm.reset();
-  if (R.Outcome.End == BisectOutcome::FoundPasses)
-    for (const BisectCulprit &C :
-         ArrayRef(R.Outcome.Culprits).take_front(MaxEvidence))
-      if (Error E = addEvidence(C))
-        return std::move(E);
+  // First what must not run, then what else takes part.
+  for (bool InSkipSet : {true, false})
+    for (const BisectCulprit &C : R.Outcome.Culprits)
+      if (C.InSkipSet == InSkipSet && R.Evidence.size() < MaxEvidence)
+        if (Error E = addEvidence(C))
+          return std::move(E);
   if (Error E = addCommands())
     return std::move(E);
   R.Seconds =

@@ -227,7 +227,8 @@ static json::Value toJSON(const PassEvidence &E) {
                       {"before", json::fixUTF8(E.BeforeFile)},
                       {"after", json::fixUTF8(E.AfterFile)},
                       {"diff", json::fixUTF8(E.Diff)},
-                      {"missing", json::fixUTF8(E.Missing)}};
+                      {"missing", json::fixUTF8(E.Missing)},
+                      {"remarks", json::Array(E.Remarks)}};
 }
 
 static json::Value culpritToJSON(const BisectCulprit &C) {
@@ -399,7 +400,7 @@ static void printMetrics(raw_ostream &OS, const BisectReport &R) {
 }
 
 static void printEvidence(raw_ostream &OS, const PassEvidence &E) {
-  static constexpr size_t MaxLines = 60;
+  static constexpr size_t MaxLines = 60, MaxRemarks = 10;
   OS << formatv("\nexecution {0}, {1} before and after", E.Number,
                 E.IsAssembly ? "assembly" : "IR");
   if (!E.BeforeFile.empty() && !E.AfterFile.empty())
@@ -414,6 +415,10 @@ static void printEvidence(raw_ostream &OS, const PassEvidence &E) {
     OS << Line << '\n';
   if (Lines.size() > MaxLines)
     OS << formatv("... {0} more lines\n", Lines.size() - MaxLines);
+  for (StringRef Remark : ArrayRef(E.Remarks).take_front(MaxRemarks))
+    OS << "remark: " << Remark << '\n';
+  if (E.Remarks.size() > MaxRemarks)
+    OS << formatv("... {0} more remarks\n", E.Remarks.size() - MaxRemarks);
 }
 
 void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
@@ -462,12 +467,15 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
       Out.Counts.Launches, Out.Counts.Rounds, R.Seconds);
   if (Out.End == BisectOutcome::FoundPasses)
     printMetrics(OS, R);
-  for (const PassEvidence &E : R.Evidence)
+  static constexpr size_t MaxShown = 3;
+  for (const PassEvidence &E : ArrayRef(R.Evidence).take_front(MaxShown))
     printEvidence(OS, E);
   for (const BisectCommand &C : R.Commands) {
     OS << "\n# " << C.What;
     if (C.ExitCode)
       OS << "; exit code " << *C.ExitCode;
+    if (C.Value)
+      OS << ", " << R.What.Metric << format(" %.6g", *C.Value);
     if (!C.shows())
       OS << "; NOT CONFIRMED";
     OS << '\n' << C.Text << '\n';

@@ -44,6 +44,8 @@ struct PassEvidence {
   std::string BeforeFile, AfterFile; ///< Empty: not kept.
   std::string Diff;    ///< Unified; of the function, if there is one.
   std::string Missing; ///< Why there is none.
+  /// Its optimization remarks, YAML without the document's marks.
+  std::vector<std::string> Remarks;
 };
 
 struct BisectReport {
