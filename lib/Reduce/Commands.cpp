@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Parts.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -20,11 +22,27 @@ static bool isOfRecording(StringRef Key) {
   return Key.starts_with("grid.") || Key.starts_with("block.") || Key == "ir";
 }
 
+/// Scripts of a report run in its folder.
+static std::string makeAbsolute(StringRef File) {
+  SmallString<128> Path(File);
+  return sys::fs::make_absolute(Path) ? File.str() : std::string(Path);
+}
+
+/// A name without a folder is looked for in PATH.
+static bool isPathOfProgram(StringRef Key, const json::Value &V) {
+  return (Key == "opt_tool" || Key == "llc_tool" || Key == "ptxas") &&
+         V.getAsString().value_or("").contains('/');
+}
+
 static json::Object makeSettings(const ReplayOptions &O) {
   json::Object Config = makeConfig(O), Kept;
-  for (auto &KV : Config)
-    if (!isOfRecording(KV.first))
-      Kept[KV.first] = std::move(KV.second);
+  for (auto &KV : Config) {
+    if (isOfRecording(KV.first))
+      continue;
+    if (isPathOfProgram(KV.first, KV.second))
+      KV.second = makeAbsolute(*KV.second.getAsString());
+    Kept[KV.first] = std::move(KV.second);
+  }
   return Kept;
 }
 
@@ -57,7 +75,7 @@ static std::vector<std::string> makeFlags(const ReplayOptions &O) {
   };
   Add("device", O.Device);
   for (const std::string &Plugin : O.Plugins)
-    Add("load-pass-plugin", Plugin);
+    Add("load-pass-plugin", makeAbsolute(Plugin));
   if (O.Host.Finish != HostFinish::O3)
     Add("host-finish", getHostFinishName(O.Host.Finish));
   if (O.Host.Strategy != HostStrategy::Auto)
@@ -68,7 +86,7 @@ static std::vector<std::string> makeFlags(const ReplayOptions &O) {
     Add("ptx-compiler",
         O.Assembler == PTXCompiler::Ptxas ? "ptxas" : "nvptxcompiler");
   if (!O.CudaPath.empty())
-    Add("cuda-path", O.CudaPath);
+    Add("cuda-path", makeAbsolute(O.CudaPath));
   for (const ElementTypeSpec &S : O.ElementTypes)
     Add("dtype", getDTypeName(S.DType) + atBuffer(S.Buffer));
   for (const ToleranceSpec &S : O.Tolerances)

@@ -39,6 +39,10 @@ static constexpr StringLiteral SkippedPasses =
     "arguments,arguments-to-return,instructions-to-return,operands-to-args,"
     "operands-poison";
 
+/// What one round of llvm-reduce leaves is rarely made smaller by others. More
+/// than so many instructions are worth the time.
+static constexpr unsigned FewInstructions = 20, MoreRounds = 4;
+
 static std::string inDir(StringRef Dir, StringRef Name) {
   SmallString<128> Path(Dir);
   sys::path::append(Path, Name);
@@ -97,6 +101,7 @@ private:
   Error dropAllPromises();
   Error shrinkMemory(StringRef Dir);
   Error reduceIR();
+  Error runLLVMReduce(StringRef Name, unsigned Rounds);
 
   Expected<bool> tryPlan(std::unique_ptr<ReplayPlan> Candidate);
   Expected<bool> tryOptions(ReplayOptions Candidate);
@@ -430,8 +435,10 @@ static std::string lastLine(StringRef File) {
   return (*Text)->getBuffer().rtrim().rsplit('\n').second.str();
 }
 
-Error Reduction::reduceIR() {
-  std::string IR = workFile("kernel.bc"), Script = workFile("interesting.sh"),
+/// Reduces the plan's IR in up to \p Rounds rounds. A plan knows IR by the name
+/// of its file, so that has to be \p Name's alone.
+Error Reduction::runLLVMReduce(StringRef Name, unsigned Rounds) {
+  std::string IR = workFile(Name), Script = workFile("interesting.sh"),
               Log = workFile("llvm-reduce.log");
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan->cloneModule(Context);
@@ -449,17 +456,19 @@ Error Reduction::reduceIR() {
 
   std::string Test = "--test=" + Script,
               Skip = ("--skip-delta-passes=" + SkippedPasses).str(),
-              Jobs = "-j=" + std::to_string(O.Jobs);
+              Jobs = "-j=" + std::to_string(O.Jobs),
+              Iterations = "--max-pass-iterations=" + std::to_string(Rounds);
   StringRef Args[] = {Reducer,
                       Test,
                       Skip,
                       Jobs,
+                      Iterations,
                       "--in-place",
                       IR,
-                      "--write-tmp-files-as-bitcode"};
+                      "--write-tmp-files-as-bitcode",
+                      "--skip-verify-interesting-after-counting-chunks"};
   std::optional<StringRef> Redirects[] = {StringRef(), StringRef(Log),
                                           StringRef(Log)};
-  say("llvm-reduce: " + Twine(Plan->kernel().KernelName));
   std::string Message;
   int Status = sys::ExecuteAndWait(Reducer, Args, std::nullopt, Redirects, 0, 0,
                                    &Message);
@@ -475,9 +484,19 @@ Error Reduction::reduceIR() {
   Expected<bool> Taken = tryOptions(std::move(Candidate));
   if (!Taken)
     return Taken.takeError();
-  if (!*Taken)
-    return createStringError("what llvm-reduce left does not show the "
-                             "difference any more: it comes at random");
+  if (*Taken)
+    return Error::success();
+  return createStringError("what llvm-reduce left does not show the "
+                           "difference any more: it comes at random");
+}
+
+Error Reduction::reduceIR() {
+  say("llvm-reduce: " + Twine(Plan->kernel().KernelName));
+  if (Error E = runLLVMReduce("reduced.bc", 1))
+    return E;
+  if (measureSize(*Plan).Instructions > FewInstructions)
+    if (Error E = runLLVMReduce("reduced-again.bc", MoreRounds))
+      return E;
   ReducedSize Size = measureSize(*Plan);
   say(formatv("IR: {0} instructions in {1} functions after {2} tests",
               Size.Instructions, Size.Functions, Outcome.Tests)
