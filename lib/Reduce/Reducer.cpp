@@ -101,7 +101,7 @@ private:
   Error dropAllPromises();
   Error shrinkMemory(StringRef Dir);
   Error reduceIR();
-  Error runLLVMReduce(StringRef Name, unsigned Rounds);
+  Error runLLVMReduce(StringRef Name, StringRef Passes, unsigned Rounds);
 
   Expected<bool> tryPlan(std::unique_ptr<ReplayPlan> Candidate);
   Expected<bool> tryOptions(ReplayOptions Candidate);
@@ -435,9 +435,10 @@ static std::string lastLine(StringRef File) {
   return (*Text)->getBuffer().rtrim().rsplit('\n').second.str();
 }
 
-/// Reduces the plan's IR in up to \p Rounds rounds. A plan knows IR by the name
-/// of its file, so that has to be \p Name's alone.
-Error Reduction::runLLVMReduce(StringRef Name, unsigned Rounds) {
+/// Reduces the plan's IR in up to \p Rounds rounds of what \p Passes says. A
+/// plan knows IR by the name of its file, so that has to be \p Name's alone.
+Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
+                               unsigned Rounds) {
   std::string IR = workFile(Name), Script = workFile("interesting.sh"),
               Log = workFile("llvm-reduce.log");
   LLVMContext Context;
@@ -454,13 +455,11 @@ Error Reduction::runLLVMReduce(StringRef Name, unsigned Rounds) {
   if (Error E = writeScript(Script, workFile("recording")))
     return E;
 
-  std::string Test = "--test=" + Script,
-              Skip = ("--skip-delta-passes=" + SkippedPasses).str(),
-              Jobs = "-j=" + std::to_string(O.Jobs),
+  std::string Test = "--test=" + Script, Jobs = "-j=" + std::to_string(O.Jobs),
               Iterations = "--max-pass-iterations=" + std::to_string(Rounds);
   StringRef Args[] = {Reducer,
                       Test,
-                      Skip,
+                      Passes,
                       Jobs,
                       Iterations,
                       "--in-place",
@@ -492,11 +491,17 @@ Error Reduction::runLLVMReduce(StringRef Name, unsigned Rounds) {
 
 Error Reduction::reduceIR() {
   say("llvm-reduce: " + Twine(Plan->kernel().KernelName));
-  if (Error E = runLLVMReduce("reduced.bc", 1))
+  std::string All = ("--skip-delta-passes=" + SkippedPasses).str();
+  if (Error E = runLLVMReduce("reduced.bc", All, 1))
     return E;
   if (measureSize(*Plan).Instructions > FewInstructions)
-    if (Error E = runLLVMReduce("reduced-again.bc", MoreRounds))
+    if (Error E = runLLVMReduce("reduced-again.bc", All, MoreRounds))
       return E;
+  // What later passes have left without a use.
+  if (Error E = runLLVMReduce(
+          "cleaned.bc", "--delta-passes=functions,basic-blocks,instructions",
+          MoreRounds))
+    return E;
   ReducedSize Size = measureSize(*Plan);
   say(formatv("IR: {0} instructions in {1} functions after {2} tests",
               Size.Instructions, Size.Functions, Outcome.Tests)
