@@ -2,12 +2,14 @@
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
 run.py --build=BUILD [--only=host,replay,record,pages] [--json] [--output=FILE]
+run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
 
 host    kernels on the host device beside plain C++ on one core
 replay  replays of one kernel in one process: how many a second, and where the time goes
 record  what recording costs an application, per launch and per GiB
 pages   rates of hashing, compressing and writing memory beside those of zstd alone
+bisect  steps and seconds of bisections of faults that are planted at random places
 gpu     the parts that need a GPU, below, as far as --seconds go
 
 launches     what a launch and a whole application cost with and without a recorder
@@ -16,9 +18,10 @@ evaluations  replays a second of one process, and where the time goes
 noise        how much two measurements of the same code differ
 
 A part that cannot be measured has an "error" in its place. DIR has the programs that
-utils/gpu-programs.py has built; wsm5 is the huge kernel of "evaluations".
+utils/gpu-programs.py has built; wsm5 is the huge kernel of "evaluations". "bisect" takes md, wsm5 and
+lulesh of them.
 
-Build them first: cmake --build BUILD --target mneme-benchmarks
+Build them first: cmake --build BUILD --target mneme-benchmarks (for "bisect": FaultPasses)
 """
 
 import argparse
@@ -27,6 +30,7 @@ import glob
 import json
 import os
 import platform
+import random
 import subprocess
 import sys
 import tempfile
@@ -162,6 +166,70 @@ class Runner:
             )
         result["snapshots"] = snapshots
         return result
+
+
+class BisectRunner:
+    """Plants one fault at a time in default<O3> and bisects it."""
+
+    # Arguments that keep the host device busy for seconds at most; the kernel; what is planted,
+    # and by what it is found. wsm5 reads local memory that it has not written, so nothing
+    # verifies; this md has no forces that could be wrong. Of lulesh, all kernels are compiled, not
+    # only the one that is replayed.
+    PROGRAMS = [
+        ("md", ["0", "1"], "^_Z2md", "registers", "regs", False),
+        ("wsm5", ["1"], "wsm", "registers=300", "spills", False),
+        ("lulesh", "-i 1 -s 8 -r 2 -b 1 -c 1".split(), "calcKinematicsForElems", "wrong", "verify", True),
+    ]
+    PLACES = 11  # in planted<O3>
+
+    def __init__(self, options):
+        self.options = options
+        self.record_tool = os.path.join(options.build, "bin", "llvm-mneme-record")
+        self.replay_tool = os.path.join(options.build, "bin", "llvm-mneme-replay")
+        self.plugin = os.path.join(options.build, "lib", "FaultPasses.so")
+        self.random = random.Random(options.seed)
+
+    def measure(self):
+        if not self.options.programs:
+            raise Failure("bisect needs --programs")
+        with tempfile.TemporaryDirectory() as directory:
+            names = self.options.bisect.split(",")
+            return {"programs": [self.program(directory, *p) for p in self.PROGRAMS if p[0] in names]}
+
+    def program(self, directory, name, args, kernel, fault, criterion, whole):
+        program = os.path.join(self.options.programs, name)
+        folder = os.path.join(directory, name)
+        run([self.record_tool, "--device=host", "--max-recordings=1", "--kernel=" + kernel,
+             "-o", folder, "--", program, *args])
+        replay = [self.replay_tool, folder, "--device=host", "--load-pass-plugin=" + self.plugin]
+        if whole:
+            run([self.record_tool, "list-kernels", "--extract=" + folder + ".ir", program])
+            replay.append("--ir=" + glob.glob(folder + ".ir/*.bc")[0])
+        listing = json.loads(run(replay + ["--passes=default<O3>", "--list-passes=json"]))["listing"]
+        symbol = json.load(open(glob.glob(folder + "/*.json")[0]))["KernelName"]
+        row = {"program": name, "criterion": criterion, "fault": fault, "bisections": [],
+               "executions": sum(1 for e in listing["executions"] if e["number"] and e["stage"] == "ir")}
+        for _ in range(self.options.places):
+            place = self.random.randint(1, self.PLACES)
+            what, _, amount = fault.partition("=")
+            text = "planted<O3;%s@%s%s#%d>" % (what, symbol, amount and "=" + amount, place)
+            row["bisections"].append({"place": place, **self.bisect(replay, text, criterion, what, symbol)})
+        return row
+
+    def bisect(self, replay, text, criterion, fault, symbol):
+        command = replay + ["--passes=" + text, "--bisect=" + criterion, "--iterations=1", "--warmup=0"]
+        if criterion != "verify":
+            command += ["--good=--passes=default<O3>", "--threshold=10%", "--no-verify"]
+        start = time.monotonic()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        seconds = time.monotonic() - start
+        if done.returncode == 1:
+            raise Failure("'%s' failed" % " ".join(command))
+        report = json.loads(done.stdout)
+        passes = report.get("passes") or {"culprits": [], "executions": 0, "candidates": 0}
+        named = [(c["pass"], c["function"]) for c in passes["culprits"]]
+        return {"seconds": seconds, "found": ("fault-" + fault, symbol) in named, "named": len(named),
+                "executions": passes["executions"], "candidates": passes["candidates"], **report["counts"]}
 
 
 def median(values):
@@ -428,6 +496,22 @@ def print_record(result):
         )
 
 
+def print_bisect(result):
+    print("                             executions             found,         steps  compila- launched  seconds,")
+    print("program by      of default<O3>  planted changing   alone   median (most)    tions           median (most)")
+    for row in result["programs"]:
+        b = row["bisections"]
+
+        def of(key):
+            return median([x[key] for x in b])
+
+        print("%-7s %-7s %14d %8d %8d %3d/%d, %d %8g (%d) %8g %8g %9.1f (%.1f)" % (
+            row["program"], row["criterion"], row["executions"], of("executions"), of("candidates"),
+            sum(x["found"] for x in b), len(b), sum(x["found"] and x["named"] == 1 for x in b),
+            of("steps"), max(x["steps"] for x in b), of("compilations"), of("launches"),
+            of("seconds"), max(x["seconds"] for x in b)))
+
+
 def print_pages(result):
     print("           GB/s of                           of zstd's  processor time:")
     print("data       hash   zstd  store  known  pages/s    rate     of zstd  and write    size")
@@ -451,7 +535,11 @@ def main():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--output", metavar="FILE", help="also write JSON there, part by part")
     parser.add_argument("--device", default="cuda:0", help="GPU of the parts that need one")
-    parser.add_argument("--programs", metavar="DIR", help="other programs for the parts of a GPU")
+    parser.add_argument("--programs", metavar="DIR", help="other programs, for bisect and the parts of a GPU")
+    parser.add_argument("--places", type=int, default=7, help="places of faults in each program")
+    parser.add_argument("--bisect", metavar="NAMES", default="md,lulesh,wsm5",
+                        help="programs of bisect; wsm5 is launched at each step, which takes minutes")
+    parser.add_argument("--seed", type=int, default=1, help="of these places")
     parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
@@ -461,6 +549,7 @@ def main():
         "replay": (runner.replay, print_replay),
         "record": (runner.record_cost, print_record),
         "pages": (runner.pages, print_pages),
+        "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
     }
     printers = {"launches": print_launches, "memory": print_memory, "evaluations": print_evaluations, "noise": print_noise}
     result = {"machine": machine()}
