@@ -158,8 +158,10 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   if (Error E = readSides().moveInto(O.Sides))
     return std::move(E);
   const ReplayOptions &Base = Plan.options();
-  if (!Base.Execute)
-    return createStringError("--bisect replays: it goes without --no-execute");
+  bool OfCode = needsResources(O.Bisect.Judge.What.Metric);
+  if (!Base.Execute && !OfCode)
+    return createStringError("--bisect=" + Bisect +
+                             " replays: it goes without --no-execute");
   if (!Base.Verify && O.Bisect.Judge.What.isVerify())
     return createStringError("--bisect=verify goes without --no-verify");
   if (Base.RunPasses || Base.SkipPasses)
@@ -189,8 +191,8 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   O.Program = sys::fs::getMainExecutable(Args.front(), &Anchor);
   O.CommonWords =
       makeCommonWords(Args.drop_front(), Database, Plan.instance().DynamicHash);
-  if (needsResources(O.Bisect.Judge.What.Metric) && !Base.Resources)
-    O.CommonWords.push_back("--resources");
+  if (OfCode && Base.Execute)
+    O.CommonWords.push_back("--no-execute");
   O.Say = [](StringRef Text) { errs() << "bisect: " << Text << '\n'; };
   return std::move(O);
 }

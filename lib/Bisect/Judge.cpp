@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Bisect/Judge.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Tune/Study.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -142,7 +143,8 @@ Judge::evaluate(std::vector<EvaluationRequest> Requests) {
       Counts.Duplicates += V.DuplicateKind != Duplicate::None &&
                            V.DuplicateKind != Duplicate::Config;
       Counts.Launches +=
-          V.DuplicateKind == Duplicate::None && !V.CodeHash.empty();
+          V.DuplicateKind == Duplicate::None && !V.CodeHash.empty() &&
+          !needsResources(O.What.Metric); // those are of the code alone
       Results[I] = std::move(V);
     }
   }

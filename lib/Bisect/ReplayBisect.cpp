@@ -75,7 +75,9 @@ FarmOptions ReplayBisection::makeFarmOptions() const {
   F.RecordIds = {Plan.instance().DynamicHash};
   F.Base = Plan.options();
   F.Base.Instruments = InstrumentOptions();
-  F.Base.Resources |= needsResources(what().Metric);
+  // The code alone says it.
+  if (needsResources(what().Metric))
+    F.Base.Execute = false;
   return F;
 }
 
@@ -466,7 +468,9 @@ Expected<BisectReport> ReplayBisection::run() {
   R.StaticHash = Plan.kernel().StaticHash;
   R.RecordId = Plan.instance().DynamicHash;
   json::Object Description = Farm->describe();
-  if (const json::Array *Devices = Description.getArray("devices"))
+  if (needsResources(what().Metric))
+    R.Device = "none: nothing is launched";
+  else if (const json::Array *Devices = Description.getArray("devices"))
     for (const json::Value &V : *Devices)
       if (const json::Object *D = V.getAsObject())
         R.Device = describeDevice(*D);

@@ -118,6 +118,11 @@ Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
   Stage(describeStage(ReplayStage::Open),
         getStageLimit(Base, ReplayStage::Open));
   DeviceName = Name.str();
+  if (!Base.Execute) {
+    Opened Nothing;
+    Nothing.Description["name"] = "none";
+    return std::move(Nothing);
+  }
   HeldAddresses Held;
   if (Error E = mneme::openDevice(Name, Plans[0]->state().regions(), Held)
                     .moveInto(Keeper))
@@ -175,6 +180,13 @@ Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
   Expected<const CompiledKernel *> Kernel = load(Code);
   if (!Kernel)
     return Kernel.takeError();
+  if (!Base.Execute) {
+    ReplayResult Described;
+    describeCode(**Kernel, Described);
+    Evaluation E;
+    E.Metrics = getMetrics(**V, Described);
+    return std::move(E);
+  }
   auto Report = [&](ReplayStage S) {
     Stage(describeStage(S), getStageLimit((*V)->options(), S));
   };

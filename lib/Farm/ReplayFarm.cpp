@@ -25,7 +25,6 @@ static ReplayOptions makeBase(ReplayOptions O) {
   O.OutputAsm.clear();
   O.OutputObject.clear();
   O.Compared = Baseline::None;
-  O.Execute = true;
   O.Isolate = false;
   return O;
 }
@@ -75,11 +74,14 @@ Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
     return Config.takeError();
   if (Config->Devices.empty() && Options.Listen.empty())
     return createStringError("no device, and no other machine can connect");
+  CodeTarget Target = !Base.Execute ? CodeTarget::None
+                      : IsGPU       ? CodeTarget::GPU
+                                    : CodeTarget::Host;
   if (IsGPU)
     if (Error E = checkPTXCompiler(Base.Assembler, Base.CudaPath, Base.Ptxas))
       return std::move(E);
-  auto Backend = std::make_unique<ReplayBackend>(
-      Base, std::move(Plans), IsGPU ? CodeTarget::GPU : CodeTarget::Host);
+  auto Backend =
+      std::make_unique<ReplayBackend>(Base, std::move(Plans), Target);
   std::unique_ptr<LocalFarm> Farm(
       new LocalFarm(std::move(Backend), std::move(*Config)));
   if (!Options.Listen.empty())

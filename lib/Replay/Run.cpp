@@ -403,7 +403,7 @@ private:
 } // namespace mneme
 } // namespace llvm
 
-static void describeCode(const CompiledKernel &Code, ReplayResult &R) {
+void mneme::describeCode(const CompiledKernel &Code, ReplayResult &R) {
   R.HostStrategy = Code.HostStrategy;
   R.HostReason = Code.HostReason;
   R.Resources = Code.Resources;

@@ -57,7 +57,8 @@ struct FarmOptions : FarmResources {
   /// that Base.RecordId says.
   std::vector<std::string> RecordIds;
   /// What configurations do not set. Base.Resources: also compile for the GPU
-  /// where the host runs the kernel. Its Device is not looked at.
+  /// where the host runs the kernel. Without Base.Execute nothing is launched:
+  /// there are metrics of the code alone. Its Device is not looked at.
   ReplayOptions Base;
   /// "ADDRESS:PORT", or ":PORT" of the loopback device; port 0: any. Empty:
   /// other machines cannot connect.

@@ -85,6 +85,9 @@ Expected<CompiledKernel> compileVariant(const ReplayPlan &Variant,
 Expected<PassListing> listPasses(const ReplayPlan &Plan,
                                  const PassListOptions &O = {});
 
+/// What \p Code says by itself, as the result of a replay.
+void describeCode(const CompiledKernel &Code, ReplayResult &R);
+
 /// The application's own machine code of the plan's kernel, from the ELF file
 /// \p App (fat binaries of CUDA). Launch it as recorded (getBaselineOptions()).
 Expected<CompiledKernel> readAppCode(const ReplayPlan &Plan, StringRef App);
