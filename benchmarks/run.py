@@ -213,7 +213,9 @@ class BisectRunner:
             place = self.random.randint(1, self.PLACES)
             what, _, amount = fault.partition("=")
             text = "planted<O3;%s@%s%s#%d>" % (what, symbol, amount and "=" + amount, place)
-            row["bisections"].append({"place": place, **self.bisect(replay, text, criterion, what, symbol)})
+            found = self.bisect(replay, text, criterion, what, symbol)
+            found["without_reuse"] = self.bisect(replay + ["--no-reuse"], text, criterion, what, symbol)
+            row["bisections"].append({"place": place, **found})
         return row
 
     def bisect(self, replay, text, criterion, fault, symbol):
@@ -497,19 +499,21 @@ def print_record(result):
 
 
 def print_bisect(result):
-    print("                             executions             found,         steps  compila- launched  seconds,")
-    print("program by      of default<O3>  planted changing   alone   median (most)    tions           median (most)")
+    print("                             executions             found,         steps  compila- launched  seconds,       without reuse:")
+    print("program by      of default<O3>  planted changing   alone   median (most)    tions           median (most)  launched, seconds")
     for row in result["programs"]:
         b = row["bisections"]
 
         def of(key):
             return median([x[key] for x in b])
 
-        print("%-7s %-7s %14d %8d %8d %3d/%d, %d %8g (%d) %8g %8g %9.1f (%.1f)" % (
+        without = [x["without_reuse"] for x in b]
+        print("%-7s %-7s %14d %8d %8d %3d/%d, %d %8g (%d) %8g %8g %9.1f (%.1f) %12g %8.1f" % (
             row["program"], row["criterion"], row["executions"], of("executions"), of("candidates"),
             sum(x["found"] for x in b), len(b), sum(x["found"] and x["named"] == 1 for x in b),
             of("steps"), max(x["steps"] for x in b), of("compilations"), of("launches"),
-            of("seconds"), max(x["seconds"] for x in b)))
+            of("seconds"), max(x["seconds"] for x in b),
+            median([x["launches"] for x in without]), median([x["seconds"] for x in without])))
 
 
 def print_pages(result):

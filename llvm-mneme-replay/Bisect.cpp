@@ -59,6 +59,11 @@ static cl::opt<unsigned>
              cl::desc("Steps of --bisect; then what was found so far is the "
                       "answer (default 2000)"),
              cl::value_desc("n"), cl::init(2000), cl::cat(Cat));
+static cl::opt<bool>
+    NoReuse("no-reuse",
+            cl::desc("Let --bisect launch code again that an earlier step "
+                     "launched: to see what that costs"),
+            cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
 // Sides
@@ -108,7 +113,8 @@ static bool isOfBisection(StringRef Option) {
       GoodTool.ArgStr, BadTool.ArgStr,       Workers.ArgStr,
       MaxSteps.ArgStr, CompileJobs.ArgStr,   OutputFolder.ArgStr,
       "format",        ThresholdText.ArgStr, "config",
-      "rdb",           "record-id",          "rid"};
+      "rdb",           "record-id",          "rid",
+      NoReuse.ArgStr};
   return Names.contains(Option);
 }
 
@@ -174,6 +180,7 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   if (MaxSteps == 0)
     return createStringError("impossible --max-steps=0");
   O.Bisect.MaxSteps = MaxSteps;
+  O.Bisect.Judge.Reuse = !NoReuse;
   // The limit is for what hangs; a bisection that waits for it at each step
   // would not end today.
   if (Base.LaunchTimeout || Base.Timeout != ReplayOptions().Timeout)
@@ -203,7 +210,7 @@ std::optional<Expected<int>> mneme::runBisectMode(const ReplayPlan &Plan,
                                                   bool Text) {
   if (Bisect.empty()) {
     for (const cl::Option *O : std::initializer_list<const cl::Option *>{
-             &BadSide, &GoodTool, &BadTool})
+             &BadSide, &GoodTool, &BadTool, &NoReuse})
       if (O->getNumOccurrences())
         return Expected<int>(
             createStringError("--" + O->ArgStr + " needs --bisect"));

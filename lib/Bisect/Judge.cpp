@@ -99,6 +99,7 @@ EvaluationRequest Judge::makeRequest(const json::Object &Config) {
   R.Id = NextId++;
   R.Config = Config;
   R.LaunchTimeout = LaunchLimit;
+  R.Fresh = !O.Reuse;
   return R;
 }
 
@@ -106,7 +107,7 @@ EvaluationRequest Judge::makeRequest(const json::Object &Config) {
 EvaluationRequest Judge::makeReplay(const json::Object &Config) {
   EvaluationRequest R = makeRequest(Config);
   R.Attempt = NextAttempt++;
-  R.Fresh = Rerun;
+  R.Fresh |= Rerun;
   return R;
 }
 
@@ -197,7 +198,7 @@ Error Judge::measure(const json::Object &Config, Judgement &J) {
     J.Value = Time->second;
   std::string Key = makeCodeKey(J.CodeHash, Config);
   auto Same = ByCode.find(Key);
-  if (Same != ByCode.end() && !J.CodeHash.empty()) {
+  if (O.Reuse && Same != ByCode.end() && !J.CodeHash.empty()) {
     J.A = Same->second.A;
     J.Ratio = Same->second.Ratio;
     J.Certain = Same->second.Certain;

@@ -76,6 +76,8 @@ struct JudgeOptions {
   unsigned Replays = 5, RandomReplays = 30;
   unsigned GoodReplays = 3;
   double Sure = 0.99; ///< That a good answer is not luck.
+  /// Code that was judged before is not judged again.
+  bool Reuse = true;
 };
 
 /// Answers questions about configurations.
