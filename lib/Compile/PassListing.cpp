@@ -257,9 +257,17 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
     O.CodeGen = CodeGen;
     O.Details = false;
     O.Limit = Options.NumberingLimit;
+    auto Start = std::chrono::steady_clock::now();
     Last = std::make_shared<const PassListing>(
         collectPasses(M, PassGate::Options(), O));
-    LastKey = std::move(Key);
+    // Other limits, or a machine with less to do, may see its end.
+    std::chrono::duration<double> Spent =
+        std::chrono::steady_clock::now() - Start;
+    bool MayBeLate = O.Limit > 0 && Spent.count() >= O.Limit;
+    if (MayBeLate && !Last->Failure.empty())
+      LastKey.clear();
+    else
+      LastKey = std::move(Key);
   }
   if (Error E = Selection.check(*Last))
     return std::move(E);

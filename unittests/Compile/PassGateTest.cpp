@@ -570,4 +570,12 @@ TEST_F(PassGateTest, LLVMsOwnBisectionStillWorks) {
   EXPECT_EXIT(ListUnderIt(), testing::ExitedWithCode(0), "");
 }
 
+TEST_F(PassGateTest, ListingsThatCameTooLateAreNotKept) {
+  CompileOptions O = skipping("1");
+  O.NumberingLimit = 1e-9;
+  EXPECT_THAT(failure(O), HasSubstr("did not end within"));
+  O.NumberingLimit = 0;
+  EXPECT_EQ(failure(O), "no error");
+}
+
 } // namespace
