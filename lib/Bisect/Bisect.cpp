@@ -543,7 +543,9 @@ Error Bisector::climb(bool &Found) {
   llvm::append_range(Groups, makeChunks(Candidates));
   BitVector Skip(All.size());
   double Now = badness(Out.BadConfig);
-  double Start = Now, Goal = J.what().isTime() ? 1 : badness(Sides.Good);
+  double Start = Now, Goal = J.what().isVerify() ? 0
+                             : J.what().isTime() ? 1
+                                                 : badness(Sides.Good);
   auto Ask = [&](ArrayRef<BitVector> Sets) { return askSkip(Sets); };
   for (unsigned Round = 0; Round != MaxCulprits && Out.Complete; ++Round) {
     std::vector<BitVector> Sets;
@@ -817,6 +819,10 @@ Expected<BisectOutcome> Bisector::run() {
     Out.RunSet.clear();
     Out.HealedConfig.reset();
     Out.SmallestConfig.reset();
+    Out.FirstBad.reset();
+    Out.LastGood.reset();
+    Out.PrefixOnly = false;
+    Out.Notes.clear();
   }
   BitVector Members(All.size());
   for (ArrayRef<unsigned> Set : {ArrayRef(Out.SkipSet), ArrayRef(Out.RunSet)})

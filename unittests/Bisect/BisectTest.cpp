@@ -533,6 +533,28 @@ TEST_F(BisectTest, AlmostAlways) {
   EXPECT_GE(Found, 10u);
 }
 
+/// The same where nothing can be said of what no pass has run on: what was good
+/// is forgotten, the good side too.
+TEST_F(BisectTest, AlmostAlwaysWithoutAPrefix) {
+  unsigned Found = 0;
+  for (unsigned Culprit = 10; Culprit <= 300; Culprit += 29) {
+    FakeCompiler C(300);
+    C.Fails = [=](const BitVector &R, const json::Object &S) {
+      if (!S.get("passes"))
+        return "";
+      return R.count() < 150 ? "Timeout" : R[Culprit] ? "Mismatch" : "";
+    };
+    C.RateOf = [](const BitVector &R) { return R.count() < 150 ? 1 : 0.9; };
+    BisectOutcome Out =
+        succeed(C, {json::Object(), json::Object{{"passes", "x"}}});
+    Found += Out.SkipSet == std::vector<unsigned>{Culprit};
+  }
+  EXPECT_GE(Found, 10u);
+  EXPECT_TRUE(any_of(Lines, [](StringRef Line) {
+    return Line.contains("the answer did not hold");
+  }));
+}
+
 //===----------------------------------------------------------------------===//
 // Times and metrics
 //===----------------------------------------------------------------------===//
