@@ -12,11 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "PTXCompilerLibrary.h"
-#include "Programs.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Programs.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
@@ -71,6 +71,15 @@ Expected<SmallVector<char, 0>> mneme::readScratch(StringRef Path) {
 
 /// The exit code of a child that could not become the program.
 static constexpr int CannotExecute = 127;
+
+static thread_local const std::function<void()> *Observer;
+
+ProgramObserver::ProgramObserver(std::function<void()> Begins)
+    : Begins(std::move(Begins)), Outer(Observer) {
+  Observer = &this->Begins;
+}
+
+ProgramObserver::~ProgramObserver() { Observer = Outer; }
 
 /// Starts \p Argv with \p In as standard input and \p Out as standard output
 /// and error.
@@ -157,6 +166,8 @@ Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
   for (std::string &Text : Texts)
     Argv.push_back(Text.data());
   Argv.push_back(nullptr);
+  if (Observer)
+    (*Observer)();
   Expected<pid_t> Child = start(Argv.data(), In, LogFD);
   if (!Child)
     return Child.takeError();

@@ -11,6 +11,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -27,7 +28,7 @@ public:
   Compilation(const ReplayPlan &Plan, CodeTarget Target,
               function_ref<void(ReplayStage)> Report, KnownCodeFn Known)
       : Plan(Plan), Options(Plan.options()), Target(Target), Report(Report),
-        Known(Known) {}
+        Known(Known), Programs([this] { this->Report(Stage); }) {}
 
   Expected<CompiledKernel> run();
 
@@ -40,6 +41,14 @@ private:
   function_ref<void(ReplayStage)> Report;
   KnownCodeFn Known;
   CompiledKernel Code;
+  ReplayStage Stage = ReplayStage::Optimize;
+  /// A stage may run several programs, each of which has the stage's time.
+  ProgramObserver Programs;
+
+  void begin(ReplayStage S) {
+    Stage = S;
+    Report(S);
+  }
 
   /// Notes a hash. \returns true when the rest is known.
   bool stopsAt(CodeStage Stage, std::string Hash);
@@ -66,7 +75,7 @@ private:
 } // namespace
 
 Expected<CompiledKernel> Compilation::run() {
-  Report(ReplayStage::Optimize);
+  begin(ReplayStage::Optimize);
   LLVMContext Context;
   // Names of values cost time, and make equal code look different.
   Context.setDiscardValueNames(Options.OutputIR.empty() &&
@@ -107,7 +116,7 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
   if (stopsAt(CodeStage::IR, hashIR(*M, Compiled)))
     return std::move(Code);
 
-  Report(ReplayStage::Codegen);
+  begin(ReplayStage::Codegen);
   if (Error E = emitForGPU(*M, Compiled))
     return fail(std::move(E));
   if (Code.StoppedAt)

@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_COMPILE_PROGRAMS_H
-#define LLVM_MNEME_LIB_COMPILE_PROGRAMS_H
+#ifndef LLVM_MNEME_COMPILE_PROGRAMS_H
+#define LLVM_MNEME_COMPILE_PROGRAMS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallString.h"
@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileUtilities.h"
+#include <functional>
 #include <string>
 
 namespace llvm {
@@ -46,7 +47,21 @@ Expected<SmallVector<char, 0>> readScratch(StringRef Path);
 Error runProgram(ArrayRef<StringRef> Args, std::string &Log,
                  double Seconds = 0);
 
+/// While it lives, hears of each program that this thread begins to run, just
+/// before it does: each has a time limit of its own.
+class ProgramObserver {
+public:
+  explicit ProgramObserver(std::function<void()> Begins);
+  ~ProgramObserver();
+  ProgramObserver(const ProgramObserver &) = delete;
+  ProgramObserver &operator=(const ProgramObserver &) = delete;
+
+private:
+  std::function<void()> Begins;
+  const std::function<void()> *Outer;
+};
+
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_COMPILE_PROGRAMS_H
+#endif // LLVM_MNEME_COMPILE_PROGRAMS_H
