@@ -75,6 +75,8 @@ private:
   BitVector All;        ///< Numbers that there are.
   BitVector Scope;      ///< Those that may be skipped here; the rest runs.
   BitVector Candidates; ///< Those of Scope that changed something.
+  /// What it is when nothing of Scope runs.
+  Answer WithoutScope = Answer::Unresolved;
 
   void say(const Twine &Text) const {
     if (Subject.Say)
@@ -612,6 +614,7 @@ Error Bisector::searchPasses(bool &Found) {
   Expected<Answer> None = ask(withSkip(Scope));
   if (!None)
     return None.takeError();
+  WithoutScope = *None;
   if (*None == Answer::Good)
     return searchPrefix(Found);
   if (*None == Answer::Bad && J.what().isVerify())
@@ -668,7 +671,7 @@ Error Bisector::findPasses() {
     return Error::success();
   if (!Out.Complete)
     Out.Reason = "the limit of steps was reached";
-  else if (J.what().isVerify())
+  else if (J.what().isVerify() && WithoutScope == Answer::Bad)
     Out.Reason = "it is none of the passes that can be skipped; what remains "
                  "are " +
                  getRemainder(Out.Half);
@@ -768,6 +771,11 @@ Expected<BisectOutcome> Bisector::run() {
   }
   if (*Begin == Judge::Sides::NotGood && !Sides.GoodIsNoPass)
     return createStringError("the good side is not good: " + J.text());
+  if (*Begin == Judge::Sides::NotGood && Out.Bad.A != Answer::Bad) {
+    Out.End = BisectOutcome::NothingToFind;
+    Out.Reason = "nothing to bisect: the bad side is not bad: it verifies";
+    return Finish();
+  }
   if (J.isRandom())
     say(formatv("the fault comes at random, in {0:f0} % of {1} replays; what "
                 "looks good is replayed {2} times",
@@ -776,7 +784,8 @@ Expected<BisectOutcome> Bisector::run() {
     return std::move(E);
   if (Error E = findHalf())
     return std::move(E);
-  if (*Begin == Judge::Sides::NotGood) {
+  // Another failure than the bad side's says nothing of what runs.
+  if (*Begin == Judge::Sides::NotGood && Out.Good.A == Answer::Bad) {
     Out.Reason = ("it fails without any optional pass, too: " + J.text() +
                   "; what remains are " + getRemainder(Out.Half))
                      .str();

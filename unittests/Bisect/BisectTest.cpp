@@ -430,6 +430,33 @@ TEST_F(BisectTest, NoneOfThem) {
   EXPECT_EQ(Out.Settings[0].Key, "ptxas_options");
 }
 
+/// Code that no pass has run on does not end, which is another failure: it says
+/// nothing of the passes.
+TEST_F(BisectTest, FailsInAnotherWayWithoutPasses) {
+  FakeCompiler C(300);
+  C.Fails = [](const BitVector &R, const json::Object &) {
+    return R.count() < 150 ? "Timeout" : R[123] ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(123));
+  // Nor that it is none of them.
+  FakeCompiler Always(300);
+  Always.Fails = [](const BitVector &R, const json::Object &) {
+    return R.count() < 150 ? "Timeout" : "Mismatch";
+  };
+  Out = succeed(Always);
+  EXPECT_EQ(Out.End, BisectOutcome::NotFound);
+  EXPECT_EQ(Out.Reason, "no set of passes was found without which it is good");
+  // Is it good with all of them, there is nothing to find.
+  FakeCompiler Never(300);
+  Never.Fails = [](const BitVector &R, const json::Object &) {
+    return R.count() < 150 ? "Timeout" : "";
+  };
+  Out = succeed(Never);
+  EXPECT_EQ(Out.End, BisectOutcome::NothingToFind);
+}
+
 TEST_F(BisectTest, WhatIsNothingToBisect) {
   FakeCompiler C(100);
   BisectOutcome Out = succeed(C);
