@@ -116,7 +116,8 @@ private:
   Error probe();
   Error listRequired();
   Error askSingles(const BitVector &Members);
-  Error checkAnswer(bool &Holds);
+  Error checkAnswer(std::optional<json::Object> &Wrong);
+  Error checkRunSet(unsigned Replays, std::optional<json::Object> &Wrong);
   void describeCulprits();
 };
 } // namespace
@@ -428,12 +429,23 @@ Error Bisector::findRunSet(const BitVector &First, unsigned Last) {
       return A.takeError();
     if (A->front() != Answer::Bad)
       continue;
-    BitVector Always = First.count() == 1 ? First : BitVector(All.size());
+    const BitVector None(All.size());
+    BitVector Always = First.count() == 1 ? First : None;
+    auto Ask = [&](ArrayRef<BitVector> Sets) { return askRun(Sets); };
     Expected<BitVector> Least =
-        minimize(Start, Always, Answer::Bad, J.width(),
-                 [&](ArrayRef<BitVector> Sets) { return askRun(Sets); });
+        minimize(Start, Always, Answer::Bad, J.width(), Ask);
     if (!Least)
       return Least.takeError();
+    // What it took behind others may be of no use without them.
+    if (BitVector Rest = without(*Least, Always); Always.any() && Rest.any()) {
+      Expected<std::vector<Answer>> OfRest = askRun(Rest);
+      if (!OfRest)
+        return OfRest.takeError();
+      if (OfRest->front() == Answer::Bad)
+        Least = minimize(Rest, None, Answer::Bad, J.width(), Ask);
+      if (!Least)
+        return Least.takeError();
+    }
     Out.RunSet = toList(*Least);
     Out.SmallestConfig = withRun(*Least);
     return Error::success();
@@ -710,22 +722,46 @@ Error Bisector::askSingles(const BitVector &Members) {
   return Error::success();
 }
 
-/// Everything that is said of the answer, once more and afresh.
-Error Bisector::checkAnswer(bool &Holds) {
+/// Does it take each of RunSet to make it bad?
+Error Bisector::checkRunSet(unsigned Replays,
+                            std::optional<json::Object> &Wrong) {
+  if (!J.what().isVerify() || Out.RunSet.size() > MaxSingles)
+    return Error::success();
+  BitVector Whole(All.size());
+  for (unsigned Number : Out.RunSet)
+    Whole.set(Number);
+  for (unsigned Number : Out.RunSet) {
+    json::Object Config = withRun(BitVector(Whole).reset(Number));
+    Expected<Judgement> Rest = J.askAgain(Config, Replays);
+    if (!Rest)
+      return Rest.takeError();
+    if (Rest->A != Answer::Bad)
+      continue;
+    Wrong = std::move(Config);
+    break;
+  }
+  return Error::success();
+}
+
+/// Everything that is said of the answer, once more and afresh. \p Wrong: what
+/// is not as it was.
+Error Bisector::checkAnswer(std::optional<json::Object> &Wrong) {
   unsigned Replays = std::max(J.repeats(), O.Judge.GoodReplays);
   Expected<Judgement> Healed = J.askAgain(*Out.HealedConfig, Replays);
   if (!Healed)
     return Healed.takeError();
   Out.Healed = std::move(*Healed);
-  Holds = Out.Healed.A == Answer::Good;
+  if (Out.Healed.A != Answer::Good)
+    Wrong = *Out.HealedConfig;
   if (!Out.SmallestConfig)
     return Error::success();
   Expected<Judgement> Smallest = J.askAgain(*Out.SmallestConfig, Replays);
   if (!Smallest)
     return Smallest.takeError();
   Out.Smallest = std::move(*Smallest);
-  Holds &= Out.Smallest.A == Answer::Bad;
-  return Error::success();
+  if (Out.Smallest.A != Answer::Bad && !Wrong)
+    Wrong = *Out.SmallestConfig;
+  return Wrong ? Error::success() : checkRunSet(Replays, Wrong);
 }
 
 void Bisector::describeCulprits() {
@@ -807,18 +843,16 @@ Expected<BisectOutcome> Bisector::run() {
         Out.End = BisectOutcome::FoundSettings;
       return Finish();
     }
-    bool Holds = false;
-    if (Error E = checkAnswer(Holds))
+    std::optional<json::Object> Wrong;
+    if (Error E = checkAnswer(Wrong))
       return std::move(E);
-    if (Holds)
+    if (!Wrong)
       break;
     if (Try == MaxTries || !J.what().isVerify()) {
       Out.Reason = "the answer did not hold when it was checked";
       return Finish();
     }
-    if (Error E =
-            J.becomeRandom(Out.Healed.A == Answer::Good ? *Out.SmallestConfig
-                                                        : *Out.HealedConfig))
+    if (Error E = J.becomeRandom(*Wrong))
       return std::move(E);
     say(formatv("the answer did not hold when it was checked: once more, as of "
                 "a fault that comes at random; what looks good is replayed {0} "
