@@ -21,11 +21,13 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 
 using namespace llvm;
@@ -35,11 +37,17 @@ using namespace llvm::mneme;
 // Files
 //===----------------------------------------------------------------------===//
 
+/// Those of this thread that are there.
+static thread_local std::vector<ScratchFile *> LiveFiles;
+
+ScratchFile::~ScratchFile() { llvm::erase(LiveFiles, this); }
+
 Error ScratchFile::create(StringRef Suffix, ScratchFile &F) {
   if (std::error_code EC =
           sys::fs::createTemporaryFile("mneme", Suffix, F.Path))
     return createStringError(EC, "cannot create a temporary file");
   F.Remover.setFile(F.Path);
+  LiveFiles.push_back(&F);
   return Error::success();
 }
 
@@ -80,6 +88,88 @@ ProgramObserver::ProgramObserver(std::function<void()> Begins)
 }
 
 ProgramObserver::~ProgramObserver() { Observer = Outer; }
+
+/// Leaves \p FD alone, as standard input.
+static void keepOnly(int FD) {
+  ::dup2(FD, STDIN_FILENO);
+#ifdef SYS_close_range
+  if (::syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0) == 0)
+    return;
+#endif
+  long Most = ::sysconf(_SC_OPEN_MAX);
+  for (int Other = STDIN_FILENO + 1; Other < Most; ++Other)
+    ::close(Other);
+}
+
+namespace {
+/// A process that sees the end of this one, be it by a signal that nobody can
+/// handle. It ends the program then, and what that has started: a script's
+/// compiler does not hear of it otherwise.
+class Guard {
+public:
+  Guard() = default;
+  Guard(const Guard &) = delete;
+  Guard &operator=(const Guard &) = delete;
+  ~Guard();
+
+  Error start();
+  void watch(pid_t Program) {
+    ::send(FD, &Program, sizeof(Program), MSG_NOSIGNAL);
+  }
+
+private:
+  pid_t Pid = -1;
+  int FD = -1;
+
+  [[noreturn]] static void run(int FD);
+};
+} // namespace
+
+/// As little as can be done in the copy of one of several threads.
+void Guard::run(int FD) {
+  ::setpgid(0, 0); // what ends us is not meant for it
+  keepOnly(FD);
+  pid_t Program = 0, Told;
+  while (sys::RetryAfterSignal(-1, ::read, STDIN_FILENO,
+                               static_cast<void *>(&Told),
+                               sizeof(Told)) == sizeof(Told))
+    Program = Told;
+  if (Program > 0)
+    ::kill(-Program, SIGKILL);
+  for (ScratchFile *F : LiveFiles)
+    ::unlink(F->Path.data());
+  ::_exit(0);
+}
+
+Error Guard::start() {
+  int Ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, Ends) != 0)
+    return createStringError(errnoAsErrorCode(), "cannot make a connection");
+  FD = Ends[0];
+  for (ScratchFile *F : LiveFiles)
+    (void)F->Path.c_str(); // puts its end there
+  Pid = ::fork();
+  if (Pid == 0) {
+    ::close(FD);
+    run(Ends[1]);
+  }
+  std::error_code EC = errnoAsErrorCode();
+  ::close(Ends[1]);
+  if (Pid < 0)
+    return createStringError(EC, "cannot create a process");
+  return Error::success();
+}
+
+Guard::~Guard() {
+  // Before it sees the connection's end.
+  if (Pid > 0) {
+    int Status;
+    ::kill(Pid, SIGKILL);
+    sys::RetryAfterSignal(-1, ::waitpid, Pid, &Status, 0);
+  }
+  if (FD >= 0)
+    ::close(FD);
+}
 
 /// Starts \p Argv with \p In as standard input and \p Out as standard output
 /// and error.
@@ -168,9 +258,13 @@ Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
   Argv.push_back(nullptr);
   if (Observer)
     (*Observer)();
+  Guard Watching;
+  if (Error E = Watching.start())
+    return E;
   Expected<pid_t> Child = start(Argv.data(), In, LogFD);
   if (!Child)
     return Child.takeError();
+  Watching.watch(*Child);
   std::optional<int> Status = waitFor(*Child, Seconds);
   if (!Status)
     return make_error<ToolTimeout>(Args[0], Seconds);

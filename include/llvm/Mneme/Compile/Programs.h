@@ -31,6 +31,8 @@ struct ScratchFile {
   SmallString<128> Path;
   FileRemover Remover;
 
+  ScratchFile() = default;
+  ~ScratchFile();
   static Error create(StringRef Suffix, ScratchFile &F);
 };
 
@@ -39,7 +41,8 @@ Expected<SmallVector<char, 0>> readScratch(StringRef Path);
 
 /// Runs \p Args, whose first is the program's file, with an empty standard
 /// input, in a process group of its own that does not outlive this process or
-/// the time limit.
+/// the time limit. The scratch files of this thread do not either, however this
+/// process ends.
 /// \param Log      what it prints.
 /// \param Seconds  it may take so long; 0: forever.
 /// \returns an Error with the program's own words when it fails, a ToolTimeout
