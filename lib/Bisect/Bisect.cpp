@@ -117,6 +117,7 @@ private:
   Error listRequired();
   Error askSingles(const BitVector &Members);
   Error checkAnswer(std::optional<json::Object> &Wrong);
+  Error finishSettings();
   Error checkRunSet(unsigned Replays, std::optional<json::Object> &Wrong);
   void describeCulprits();
 };
@@ -764,6 +765,25 @@ Error Bisector::checkAnswer(std::optional<json::Object> &Wrong) {
   return Wrong ? Error::success() : checkRunSet(Replays, Wrong);
 }
 
+/// Settings are the answer, if both sides are as they were.
+Error Bisector::finishSettings() {
+  if (J.what().isVerify()) {
+    unsigned Replays = std::max(J.repeats(), O.Judge.GoodReplays);
+    for (auto [Config, Wanted] : {std::pair(&Sides.Good, Answer::Good),
+                                  {&Out.BadConfig, Answer::Bad}}) {
+      Expected<Judgement> V = J.askAgain(*Config, Replays);
+      if (!V)
+        return V.takeError();
+      if (V->A == Wanted)
+        continue;
+      Out.Reason = "the answer did not hold when it was checked";
+      return Error::success();
+    }
+  }
+  Out.End = BisectOutcome::FoundSettings;
+  return Error::success();
+}
+
 void Bisector::describeCulprits() {
   for (const BisectCulprit &C : Out.Culprits)
     say(formatv("execution {0}: {1} on {2}", C.Execution.Number,
@@ -832,7 +852,8 @@ Expected<BisectOutcome> Bisector::run() {
     return Finish();
   }
   if (!actsOnPasses()) {
-    Out.End = BisectOutcome::FoundSettings;
+    if (Error E = finishSettings())
+      return std::move(E);
     return Finish();
   }
   for (unsigned Try = 0;; ++Try) {
@@ -840,7 +861,8 @@ Expected<BisectOutcome> Bisector::run() {
       return std::move(E);
     if (!Out.HealedConfig) {
       if (!Out.Settings.empty())
-        Out.End = BisectOutcome::FoundSettings;
+        if (Error E = finishSettings())
+          return std::move(E);
       return Finish();
     }
     std::optional<json::Object> Wrong;

@@ -434,6 +434,10 @@ Expected<Judge::Sides> Judge::beginVerify() {
   };
   Good = Summarize(*GoodRuns);
   Bad = Summarize(BadRuns);
+  // As sure as of anything else that looks good.
+  if (isRandom())
+    if (Error Lost = repeat(Good, &GoodConfig, Repeats))
+      return std::move(Lost);
   if (Good.A != Answer::Good) {
     Text = formatv("{0} of {1} replays: {2}", Good.Failures, Good.Replays,
                    describe(Good.Failure, Good.Error));

@@ -560,6 +560,24 @@ TEST_F(BisectTest, AlmostAlways) {
   EXPECT_GE(Found, 10u);
 }
 
+/// Both sides fail at random, of which the good one's replays know nothing yet.
+TEST_F(BisectTest, AGoodSideThatIsNone) {
+  unsigned Found = 0;
+  for (unsigned Seed = 1; Seed <= 40; ++Seed) {
+    FakeCompiler C(100);
+    C.Random.seed(Seed);
+    C.Fails = whenAll({});
+    C.LaunchRate = 0.3;
+    Expected<BisectOutcome> Out =
+        run(C, {json::Object(), json::Object{{"grid.x", 2}}});
+    if (Out)
+      Found += Out->found();
+    else
+      EXPECT_THAT(toString(Out.takeError()), HasSubstr("is not good"));
+  }
+  EXPECT_LE(Found, 2u);
+}
+
 /// What looked good by luck names nobody who is innocent.
 TEST_F(BisectTest, MoreOftenThanNot) {
   unsigned Wrong = 0;
