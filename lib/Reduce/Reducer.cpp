@@ -15,14 +15,17 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Reduce/Promises.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include <chrono>
+#include <cstdlib>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -42,6 +45,9 @@ static constexpr StringLiteral SkippedPasses =
 /// What one round of llvm-reduce leaves is rarely made smaller by others. More
 /// than so many instructions are worth the time.
 static constexpr unsigned FewInstructions = 20, MoreRounds = 4;
+
+/// In the folder of the report, until that is done.
+static constexpr StringLiteral WorkFolder = ".work";
 
 static std::string inDir(StringRef Dir, StringRef Name) {
   SmallString<128> Path(Dir);
@@ -89,10 +95,12 @@ private:
   ReplayOptions Side;
   std::unique_ptr<ReplayPlan> Plan;
   std::string Reducer, Work;
-  bool IsNew = false; ///< The folder of the report.
+  std::optional<int> Lock; ///< On the folder of the work, while it is ours.
+  bool IsNew = false;      ///< The folder of the report.
   ReduceOutcome Outcome;
 
   Error prepareFolder();
+  Error takeWorkFolder();
   void limitTime(double Seconds);
   Error dropHostFinish();
   Error confirm();
@@ -125,8 +133,33 @@ private:
 } // namespace
 
 Reduction::~Reduction() {
-  if (!Work.empty())
+  if (Lock) {
     (void)sys::fs::remove_directories(Work);
+    (void)sys::Process::SafelyCloseFileDescriptor(*Lock);
+  }
+}
+
+/// Makes the folder of the work, or takes that of a reduction that was killed.
+Error Reduction::takeWorkFolder() {
+  if (std::error_code EC = sys::fs::create_directory(Work))
+    return createFileError(Work, EC);
+  std::string Path = workFile("lock");
+  int FD;
+  if (std::error_code EC = sys::fs::openFileForReadWrite(
+          Path, FD, sys::fs::CD_OpenAlways, sys::fs::OF_None))
+    return createFileError(Path, EC);
+  if (sys::fs::tryLockFile(FD)) {
+    (void)sys::Process::SafelyCloseFileDescriptor(FD);
+    return createFileError(
+        O.Output, createStringError("another reduction is at work there"));
+  }
+  Lock = FD;
+  std::error_code EC;
+  for (sys::fs::directory_iterator It(Work, EC), End; !EC && It != End;
+       It.increment(EC))
+    if (It->path() != Path)
+      (void)sys::fs::remove_directories(It->path());
+  return EC ? createFileError(Work, EC) : Error::success();
 }
 
 Error Reduction::prepareFolder() {
@@ -135,9 +168,12 @@ Error Reduction::prepareFolder() {
     sys::fs::directory_iterator It(O.Output, EC);
     if (EC)
       return createFileError(O.Output, EC);
-    if (It != sys::fs::directory_iterator())
-      return createFileError(O.Output,
-                             createStringError("the folder is not empty"));
+    for (sys::fs::directory_iterator End; !EC && It != End; It.increment(EC))
+      if (sys::path::filename(It->path()) != WorkFolder)
+        return createFileError(O.Output,
+                               createStringError("the folder is not empty"));
+    if (EC)
+      return createFileError(O.Output, EC);
   } else if (std::error_code EC = sys::fs::create_directories(O.Output)) {
     return createFileError(O.Output, EC);
   } else {
@@ -146,10 +182,8 @@ Error Reduction::prepareFolder() {
   SmallString<128> Absolute(O.Output);
   if (std::error_code EC = sys::fs::make_absolute(Absolute))
     return createFileError(O.Output, EC);
-  Work = inDir(Absolute, ".work");
-  if (std::error_code EC = sys::fs::create_directory(Work))
-    return createFileError(Work, EC);
-  return Error::success();
+  Work = inDir(Absolute, WorkFolder);
+  return takeWorkFolder();
 }
 
 /// What both sides and the one without the culprit have in common.
@@ -426,21 +460,41 @@ Expected<unsigned> Reduction::countTests() const {
   return (*Lines)->getBufferSize();
 }
 
-static std::string lastLine(StringRef File) {
-  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(File);
-  if (!Text) {
-    consumeError(Text.takeError());
-    return "";
+namespace {
+/// A variable of the environment.
+class ScopedVariable {
+public:
+  ScopedVariable(const char *Name, const std::string &Value)
+      : Name(Name), Old(sys::Process::GetEnv(Name)) {
+    ::setenv(Name, Value.c_str(), 1);
   }
-  return (*Text)->getBuffer().rtrim().rsplit('\n').second.str();
+  ~ScopedVariable() {
+    if (Old)
+      ::setenv(Name, Old->c_str(), 1);
+    else
+      ::unsetenv(Name);
+  }
+
+private:
+  const char *Name;
+  std::optional<std::string> Old;
+};
+} // namespace
+
+/// How llvm-reduce ended, and the last that it said.
+static Error explainEnd(Error E, StringRef Log) {
+  std::string How = toString(std::move(E));
+  StringRef Last = Log.rtrim().rsplit('\n').second;
+  if (!Log.rtrim().contains('\n'))
+    return createStringError(How);
+  return createStringError(StringRef(How).split(": ").first + ": " + Last);
 }
 
 /// Reduces the plan's IR in up to \p Rounds rounds of what \p Passes says. A
 /// plan knows IR by the name of its file, so that has to be \p Name's alone.
 Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
                                unsigned Rounds) {
-  std::string IR = workFile(Name), Script = workFile("interesting.sh"),
-              Log = workFile("llvm-reduce.log");
+  std::string IR = workFile(Name), Script = workFile("interesting.sh");
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan->cloneModule(Context);
   Error E = writeFileAtomically(
@@ -466,16 +520,11 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
                       IR,
                       "--write-tmp-files-as-bitcode",
                       "--skip-verify-interesting-after-counting-chunks"};
-  std::optional<StringRef> Redirects[] = {StringRef(), StringRef(Log),
-                                          StringRef(Log)};
-  std::string Message;
-  int Status = sys::ExecuteAndWait(Reducer, Args, std::nullopt, Redirects, 0, 0,
-                                   &Message);
-  if (Status != 0)
-    return createStringError(formatv("'{0}' failed with exit code {1}: {2}",
-                                     Reducer, Status,
-                                     Message.empty() ? lastLine(Log) : Message)
-                                 .str());
+  // It ends with us, and has its own files where ours are.
+  ScopedVariable TempDir("TMPDIR", Work);
+  std::string Log;
+  if (Error E = runProgram(Args, Log))
+    return explainEnd(std::move(E), Log);
   if (Error E = countTests().moveInto(Outcome.Tests))
     return E;
   ReplayOptions Candidate = Side;
