@@ -110,6 +110,7 @@ private:
                                   const BitVector &Skipped);
   Error searchPrefix(bool &Found);
   Expected<std::optional<BitVector>> findSkipSet(BitVector Skip);
+  void noteBehind(StringRef Failure, StringRef Spec);
   Error findRunSet(const BitVector &First, unsigned Last);
   Error climb(bool &Found);
   double badness(const json::Object &Config) const;
@@ -456,6 +457,15 @@ Error Bisector::findRunSet(const BitVector &First, unsigned Last) {
   return Error::success();
 }
 
+/// What the compiler came to behind what it died of: nobody has numbered that.
+void Bisector::noteBehind(StringRef Failure, StringRef Spec) {
+  Out.Notes.push_back(
+      formatv("without it the compiler gets further, and it fails behind it "
+              "({0}{1}), where no execution has a number: that is not searched",
+              Failure, Spec.empty() ? "" : (" in " + Spec).str())
+          .str());
+}
+
 /// Adds to \p Skip what is at fault beside it, until it is good without all of
 /// that, and takes away what need not be skipped. Unset: not found.
 Expected<std::optional<BitVector>> Bisector::findSkipSet(BitVector Skip) {
@@ -470,12 +480,21 @@ Expected<std::optional<BitVector>> Bisector::findSkipSet(BitVector Skip) {
     // Not any set can be chosen of what another program runs.
     if (Out.Complete && J.get(withSkip(Skip)).Failure == "Invalid")
       return std::nullopt;
+    if (*A == Answer::Unresolved && Out.Complete && !Listing.Failure.empty()) {
+      noteBehind(J.get(withSkip(Skip)).Failure, "");
+      return std::nullopt;
+    }
     if (*A == Answer::Unresolved)
       break;
     // What others left undone may be done by those that had nothing to do.
     Expected<PassListing> L = Subject.ListPasses(withSkip(Skip));
     if (!L)
       return L.takeError();
+    if (!Listing.Failure.empty() && !L->Failure.empty() &&
+        !L->Executions.empty() && !L->Executions.back().Number) {
+      noteBehind("CompileError", L->Executions.back().spec());
+      return std::nullopt;
+    }
     BitVector Rest = without(J.isRandom() ? Scope : chooseCandidates(*L), Skip);
     std::vector<unsigned> Ends = toList(Rest);
     if (Ends.empty())

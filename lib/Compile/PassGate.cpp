@@ -588,11 +588,15 @@ size_t PassGate::Impl::begin(PassExecution E) {
   return Listing.Executions.size() - 1;
 }
 
-/// Names first; what has no number does as the last one that had one.
+/// Names first; what has no number does as the last one that had one. Behind
+/// what the numbering died of nothing has a number: it runs, unless it is said
+/// what does, or the numbers to skip have no end.
 bool PassGate::Impl::decide(const PassExecution &E) {
   const PassSelection &S = O.Selection;
   if (E.Number)
     LastRun = S.runs(E.Number);
+  else if (O.Numbers && !O.Numbers->Failure.empty() && !S.Run)
+    LastRun = S.runs(O.Numbers->NumAll + 1);
   if (S.Skip && S.Skip->names(E))
     return false;
   if (S.Run && S.Run->names(E))
