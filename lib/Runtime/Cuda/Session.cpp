@@ -448,7 +448,7 @@ void Session::finish() {
   if (std::exchange(Finished, true))
     return;
   Off = true;
-  drain(deadline());
+  drain(/*GiveUp=*/true);
   // Most processes under the launcher, like shells, never launch anything.
   std::map<std::string, uint64_t> Foreign = foreignLaunches();
   if (!Foreign.empty())

@@ -321,8 +321,14 @@ private:
 
   void enqueue(Job J);
   void write(Job J, DeviceWork &W);
-  /// Waits until everything is written. \returns false when \p Until has come.
-  bool drain(Deadline Until = UINT64_MAX);
+  std::string store(const std::vector<DeviceWork::Piece> &Pages,
+                    SnapshotFile &File, DeviceWork &W);
+  void noteOnHost(bool Is);
+  void claim();
+  /// Waits until everything is written. \returns false when the driver has kept
+  /// the writer for longer than --wait-limit; with \p GiveUp, what is not
+  /// written then never will be, and counts as skipped.
+  bool drain(bool GiveUp = false);
   static void *runWriter(void *Self);
 
   /// In a child that was forked, which must leave everything alone.
@@ -372,6 +378,11 @@ private:
   /// Addresses of pinned memory that recorded memory was seen to point to.
   std::set<uint64_t> PointedTo;
   std::deque<Job> Jobs;
+  const Kernel *Writing = nullptr; ///< Of the job that the writer has.
+  bool Lost = false;               ///< That one is counted as skipped.
+  /// When the writer last came to the host, or left it, and whether it is there.
+  std::atomic<uint64_t> LastSign{0};
+  std::atomic<bool> OnHost{false};
 };
 
 } // namespace mneme

@@ -269,7 +269,9 @@ void Session::reset() {
   Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
   if (!G)
     return;
-  drain();
+  // The writer works with what goes now.
+  while (!drain())
+    ;
   releaseBuffers(*G);
   Notes.erase(Notes.lower_bound(G->begin()), Notes.lower_bound(G->end()));
   CUcontext Gone = G->Context;

@@ -20,6 +20,7 @@
 #include <set>
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 using namespace mneme;
@@ -209,9 +210,14 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
 // Recording
 //===----------------------------------------------------------------------===//
 
+// The runtime is preloaded, so there is room in the static block.
+static thread_local bool IsWriter
+    __attribute__((tls_model("initial-exec"))) = false;
+
 void Session::abandon(Job &J, const std::string &Reason, bool Keep) {
   giveBack(*J.On, J.Copies, Keep);
   giveBack(*J.On, J.Gathered, Keep);
+  claim();
   Records.abandon(std::move(J.R), Reason, J.Again);
 }
 
@@ -459,14 +465,18 @@ std::string Session::gather(Job &J) {
 }
 
 /// Brings pages from the device into a snapshot.
-static std::string store(const std::vector<DeviceWork::Piece> &Pages,
-                         SnapshotFile &File, DeviceWork &W) {
+std::string Session::store(const std::vector<DeviceWork::Piece> &Pages,
+                           SnapshotFile &File, DeviceWork &W) {
   return W.bring(
       Pages,
       [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+        noteOnHost(true);
         File.data(Bytes, Address, Size);
       },
-      [&] { File.drain(); });
+      [&] {
+        File.drain();
+        noteOnHost(false);
+      });
 }
 
 namespace {
@@ -531,7 +541,7 @@ Session::leaveOutUnreached(Job &J, std::vector<DeviceWork::Piece> &Pages,
         [&](const char *Bytes, uint64_t Address, uint64_t Size) {
           Reached.scan(Bytes, Address, Size);
         },
-        [] {});
+        [&] { noteOnHost(false); });
     if (!Error.empty())
       return Error;
   }
@@ -574,10 +584,14 @@ std::string Session::storePrologue(Job &J,
   std::string Error = W.bring(
       Pages,
       [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+        noteOnHost(true);
         Scan.scan(Bytes, Address, Size);
         File.data(Bytes, Address, Size);
       },
-      [&] { File.drain(); });
+      [&] {
+        File.drain();
+        noteOnHost(false);
+      });
   if (!Error.empty())
     return Error;
   std::lock_guard<std::mutex> Guard(WriterLock);
@@ -720,13 +734,18 @@ void Session::write(Job J, DeviceWork &W) {
   std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, W);
   if (Error.empty())
     Error = storePrologue(J, Pages, W);
+  noteOnHost(true);
   Before.close();
+  noteOnHost(false);
   giveBack(*J.On, J.Copies);
   if (Error.empty()) {
+    noteOnHost(true);
     Recorder::openEpilogue(*J.R);
+    noteOnHost(false);
     Error = store(J.Changed, After, W);
   }
   giveBack(*J.On, J.Gathered);
+  claim();
   if (Error.empty())
     Records.finish(std::move(J.R));
   else
@@ -735,6 +754,7 @@ void Session::write(Job J, DeviceWork &W) {
 
 void *Session::runWriter(void *Self) {
   Session &S = *static_cast<Session *>(Self);
+  IsWriter = true;
   // What the thread allocates must not disturb what others capture.
   int Mode = CaptureModeRelaxed;
   if (S.Driver->ThreadExchangeStreamCaptureMode)
@@ -745,6 +765,8 @@ void *Session::runWriter(void *Self) {
     Job J = std::move(S.Jobs.front());
     S.Jobs.pop_front();
     S.WriterBusy = true;
+    S.Writing = J.R->K;
+    S.noteOnHost(false);
     Guard.unlock();
 
     Gpu &G = *J.On;
@@ -785,8 +807,47 @@ void Session::enqueue(Job J) {
   HasJob.notify_one();
 }
 
-bool Session::drain(Deadline Until) {
+/// The writer's time on the host has no limit: it ends with the disk's work.
+void Session::noteOnHost(bool Is) {
+  if (!IsWriter)
+    return;
+  LastSign = Recorder::now();
+  OnHost = Is;
+}
+
+/// The writer comes back from the driver for the last time with this job.
+/// Does not return when drain() has given it up.
+void Session::claim() {
+  if (!IsWriter)
+    return;
   std::unique_lock<std::mutex> Guard(WriterLock);
-  return waitUntil(HasRoom, Guard, Until,
-                   [&] { return Jobs.empty() && !WriterBusy; });
+  noteOnHost(true);
+  bool IsLost = Lost;
+  Guard.unlock();
+  while (IsLost)
+    pause();
+}
+
+bool Session::drain(bool GiveUp) {
+  constexpr uint64_t Step = 100000000; // Nanoseconds.
+  uint64_t Limit = Selection::get().waitLimit();
+  auto IsDone = [&] { return Jobs.empty() && !WriterBusy; };
+  std::unique_lock<std::mutex> Guard(WriterLock);
+  LastSign = Recorder::now();
+  while (!waitUntil(HasRoom, Guard, Recorder::now() + Step, IsDone)) {
+    uint64_t Last = LastSign;
+    if (!Limit || OnHost || Recorder::now() - Last < Limit)
+      continue;
+    if (!GiveUp)
+      return false;
+    Lost = true;
+    std::string Why = tooLong("the device's part in writing it");
+    if (WriterBusy)
+      Records.skip(*Writing, Why);
+    for (Job &J : Jobs)
+      Records.abandon(std::move(J.R), Why);
+    Jobs.clear();
+    return false;
+  }
+  return true;
 }

@@ -44,12 +44,20 @@
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefixes=CHECK,LATE
 // LATE: late free: no error
 
+// The disk is slower than any launch may be.
+// REDEFINE: %{how} = disk
+// RUN: env MNEME_WAIT_LIMIT=2 %{record} 2>&1 | FileCheck %s --check-prefixes=CHECK,DISK,SUMMARY
+// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.disk.rec | FileCheck %s --check-prefix=REPLAY
+// DISK: the disk is slow
+
 // A child that was forked may end as it likes.
 // REDEFINE: %{how} = fork
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefixes=CHECK,SUMMARY
 
 #include "../Inputs/check.h"
+#include <atomic>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -57,6 +65,8 @@
 __device__ int Count;
 
 __global__ void bump(int *P) { P[blockIdx.x] = ++Count; }
+
+static std::atomic<bool> DiskIsSlow{false};
 
 struct Late {
   int *Memory = nullptr;
@@ -66,8 +76,20 @@ struct Late {
   }
 } Late;
 
+/// Instead of the C library's, for the threads that record.
+extern "C" ssize_t write(int File, const void *From, size_t Size) {
+  static auto Original = reinterpret_cast<decltype(&write)>(dlsym(RTLD_NEXT, "write"));
+  static std::atomic<bool> Told{false};
+  if (DiskIsSlow && gettid() != getpid() && !Told.exchange(true)) {
+    dprintf(1, "the disk is slow\n");
+    usleep(4500000);
+  }
+  return Original(File, From, Size);
+}
+
 int main(int, char **Argv) {
   const char *How = Argv[1];
+  DiskIsSlow = !strcmp(How, "disk");
   int *D, *E, H;
   OK(cudaMalloc(&D, 4000));
   OK(cudaMemset(D, 0, 4000));
