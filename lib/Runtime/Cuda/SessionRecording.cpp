@@ -684,9 +684,12 @@ bool Session::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
       return true;
     }
     if (!Spare.empty()) {
-      for (const Buffer &S : Spare)
+      std::vector<Buffer> Old;
+      Old.swap(Spare);
+      Guard.unlock();
+      for (const Buffer &S : Old)
         Driver->MemFree(S.Address);
-      Spare.clear();
+      Guard.lock();
       continue;
     }
     if (Jobs.empty() && !WriterBusy)
@@ -698,13 +701,16 @@ bool Session::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
 void Session::giveBack(Gpu &G, Buffer &B, bool Keep) {
   if (!B.Size)
     return;
-  std::lock_guard<std::mutex> Guard(WriterLock);
   size_t Free = 0, Total = 0;
   // Kept for the next recording, unless it is much.
-  if (Keep || (!Driver->MemGetInfo(&Free, &Total) && Free >= Total / 4))
-    G.Spare.push_back(B);
-  else
+  bool IsKept =
+      Keep || (!Driver->MemGetInfo(&Free, &Total) && Free >= Total / 4);
+  // This may wait for a kernel that waits for the application: without a lock.
+  if (!IsKept)
     Driver->MemFree(B.Address);
+  std::lock_guard<std::mutex> Guard(WriterLock);
+  if (IsKept)
+    G.Spare.push_back(B);
   B = {};
   HasRoom.notify_all();
 }
@@ -716,12 +722,14 @@ bool Session::hasBuffers(const Gpu &G) {
 
 /// \returns whether there was something to release.
 bool Session::releaseBuffers(Gpu &G) {
-  std::lock_guard<std::mutex> Guard(WriterLock);
-  bool Any = !G.Spare.empty();
-  for (const Buffer &S : G.Spare)
+  std::vector<Buffer> Old;
+  {
+    std::lock_guard<std::mutex> Guard(WriterLock);
+    Old.swap(G.Spare);
+  }
+  for (const Buffer &S : Old)
     Driver->MemFree(S.Address);
-  G.Spare.clear();
-  return Any;
+  return !Old.empty();
 }
 
 //===----------------------------------------------------------------------===//

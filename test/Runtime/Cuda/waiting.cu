@@ -1,6 +1,9 @@
 // Recording waits for other work, but not for ever: what waits for something that the
 // program does later goes on when the limit is reached.
 //
+// With a real GPU set CUDA_MODULE_LOADING=EAGER: else the driver waits for all streams
+// to load the first kernel, and the program does not end, recorded or not.
+//
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.*rec
@@ -43,6 +46,12 @@
 // COPY: all is well
 // COPY: 3 launches seen, 1 recorded, 2 skipped
 // COPY-NEXT: 2 skipped: a call of another thread did not end within 1 s (--wait-limit)
+
+// The program ends while a kernel of its own keeps the device from giving memory back.
+// REDEFINE: %{how} = end
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=1 --kernel=add -o %t.end.rec -- %t end 2>&1 | FileCheck %s --check-prefix=END
+// END: warning: kernel '_Z3addPii' is not recorded: the device's part in writing it did not end within 1 s (--wait-limit)
+// END: 2 launches seen, 0 recorded, 2 skipped
 
 // The limit comes from the environment, too, and ends no launch that has the time.
 // REDEFINE: %{how} = slow
@@ -151,6 +160,16 @@ static void copy() {
   CHECK(H == 3);
 }
 
+static void end() {
+  int *Flag;
+  OK(cudaMallocHost((void **)&Flag, 4));
+  *Flag = 0;
+  OK(cudaMalloc(&D, 24 << 20));
+  add<<<1, 1>>>(D, 1);
+  spin<<<1, 1, 0, S>>>(Flag);
+  exit(0);
+}
+
 static void slow() {
   OK(cudaLaunchHostFunc(S, [](void *) { usleep(1000000); }, nullptr));
   add<<<1, 1>>>(D, 5);
@@ -170,6 +189,7 @@ int main(int, char **Argv) {
                {"thread", thread},
                {"kernel", kernel},
                {"copy", copy},
+               {"end", end},
                {"slow", slow}};
   for (const auto &M : Modes)
     if (!strcmp(M.Name, Argv[1]))
