@@ -119,7 +119,7 @@ public:
   };
 
   /// Keeps calls out from now on. \returns whether those that were under way
-  /// have ended by \p Until; at once, where some were given up before.
+  /// have ended by \p Until; soon, where some were given up before.
   bool close(Deadline Until);
   void open() { Closed = false; }
 
