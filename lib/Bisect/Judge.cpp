@@ -179,10 +179,7 @@ void Judge::judgeValue(Judgement &J) const {
     return;
   double Value = It->second, Reference = *Good.Value;
   J.Value = Value;
-  // Of nothing at all, anything is more than any share.
-  bool Worse = O.What.Maximize ? Value * (1 + O.What.Threshold) < Reference
-                               : Value > Reference * (1 + O.What.Threshold);
-  J.A = Worse ? Answer::Bad : Answer::Good;
+  J.A = O.What.isWorse(Value, Reference) ? Answer::Bad : Answer::Good;
   if (Reference > 0) {
     double Ratio = Value / Reference;
     J.Ratio = RatioEstimate{Ratio, Ratio, Ratio};

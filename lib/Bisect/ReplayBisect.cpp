@@ -376,14 +376,13 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
   BisectCommand C;
   C.Name = Name.str();
   C.What = What.str();
-  // What a metric's bad side does is no failure.
-  C.Expected = what().isVerify() ? Wanted : Answer::Good;
+  C.Expected = Wanted;
   C.Text =
       "llvm-mneme-replay " + quoteCommand(makeWords(O.CommonWords, *Options));
   if (!O.Program.empty())
     if (Error E = check(C, Config))
       return E;
-  if (!O.Program.empty() && !C.shows())
+  if (!O.Program.empty() && !C.shows(what(), R.Outcome.Good.Value))
     R.Outcome.Notes.push_back("the command of '" + C.What +
                               "' did not show it when it was run");
   R.Commands.push_back(std::move(C));

@@ -211,14 +211,14 @@ static json::Value toJSON(const BisectSetting &S) {
       {"key", S.Key}, {"good", orNull(S.Good)}, {"bad", orNull(S.Bad)}};
 }
 
-static json::Value toJSON(const BisectCommand &C) {
+static json::Value toJSON(const BisectCommand &C, const BisectReport &R) {
   return json::Object{{"name", C.Name},
                       {"what", C.What},
                       {"command", json::fixUTF8(C.Text)},
                       {"exit_code", orNull(C.ExitCode)},
                       {"value", orNull(C.Value)},
                       {"runs", C.Runs},
-                      {"shows", C.shows()}};
+                      {"shows", C.shows(R.What, R.Outcome.Good.Value)}};
 }
 
 static json::Value toJSON(const PassEvidence &E) {
@@ -253,6 +253,9 @@ json::Value mneme::toJSON(const BisectReport &R) {
   json::Array Culprits;
   for (const BisectCulprit &C : Out.Culprits)
     Culprits.push_back(culpritToJSON(C));
+  json::Array Commands;
+  for (const BisectCommand &C : R.Commands)
+    Commands.push_back(::toJSON(C, R));
   bool HasPasses = Out.End == BisectOutcome::FoundPasses;
   json::Object Passes{{"executions", Out.NumExecutions},
                       {"candidates", Out.NumCandidates},
@@ -299,7 +302,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"counts", ::toJSON(Out.Counts)},
       {"seconds", R.Seconds},
       {"notes", json::Array(Out.Notes)},
-      {"commands", listToJSON<BisectCommand>(R.Commands)}};
+      {"commands", std::move(Commands)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,6 +358,12 @@ static std::string printList(ArrayRef<unsigned> Numbers) {
               ",");
 }
 
+static void printPrefix(raw_ostream &OS, const BisectOutcome &Out) {
+  if (Out.FirstBad)
+    printName(OS, "prefix") << formatv("1-{0} is good, 1-{1} is bad\n",
+                                       *Out.LastGood, *Out.FirstBad);
+}
+
 static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
   const BisectOutcome &Out = R.Outcome;
   printName(OS, "passes") << formatv(
@@ -362,9 +371,7 @@ static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
       Out.Culprits.size(), Out.NumExecutions, Out.NumCandidates);
   for (const BisectCulprit &C : Out.Culprits)
     printCulprit(OS, C);
-  if (Out.FirstBad)
-    printName(OS, "prefix") << formatv("1-{0} is good, 1-{1} is bad\n",
-                                       *Out.LastGood, *Out.FirstBad);
+  printPrefix(OS, Out);
   if (Out.PrefixOnly)
     return;
   printSide(OS, "without " + printList(Out.SkipSet), Out.Healed, R.What);
@@ -451,6 +458,8 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
                           << Out.HalfReason << '\n';
   if (Out.End == BisectOutcome::FoundPasses)
     printFoundPasses(OS, R);
+  else
+    printPrefix(OS, Out);
   if (!Out.Reason.empty())
     printName(OS, "found") << Out.Reason << '\n';
   for (const PassExecution &E : Out.Required)
@@ -476,7 +485,7 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
       OS << "; exit code " << *C.ExitCode;
     if (C.Value)
       OS << ", " << R.What.Metric << format(" %.6g", *C.Value);
-    if (!C.shows())
+    if (!C.shows(R.What, Out.Good.Value))
       OS << "; NOT CONFIRMED";
     OS << '\n' << C.Text << '\n';
   }

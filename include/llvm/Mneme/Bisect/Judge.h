@@ -36,6 +36,12 @@ struct Criterion {
 
   bool isVerify() const { return Metric.empty(); }
   bool isTime() const { return Metric == "time"; }
+  /// By more than the threshold. Of nothing at all, anything is more than any
+  /// share.
+  bool isWorse(double Value, double Reference) const {
+    return Maximize ? Value * (1 + Threshold) < Reference
+                    : Value > Reference * (1 + Threshold);
+  }
 
   /// "verify", a metric, or one of its short names ("regs", "size"). Error: no
   /// such thing, or one that cannot be bisected.

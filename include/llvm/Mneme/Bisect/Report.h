@@ -31,9 +31,17 @@ struct BisectCommand {
   std::optional<double> Value; ///< The metric, where its report had it.
   unsigned Runs = 0;           ///< Of a fault that comes at random.
 
-  /// Was it run, and did it show what it is to show?
-  bool shows() const {
-    return ExitCode && (Expected == Answer::Good) == (*ExitCode == 0);
+  /// Was it run, and did it show what it is to show? \p Good: the metric of the
+  /// good side. One replay is no measurement of times: of these only the exit
+  /// code counts.
+  bool shows(const Criterion &What, std::optional<double> Good) const {
+    if (!ExitCode)
+      return false;
+    if (What.isVerify())
+      return *ExitCode == (Expected == Answer::Good ? 0 : 2);
+    if (Value && Good && !What.isTime())
+      return What.isWorse(*Value, *Good) == (Expected == Answer::Bad);
+    return *ExitCode == 0;
   }
 };
 
