@@ -448,11 +448,15 @@ Error Bisector::findRunSet(const BitVector &First, unsigned Last) {
       if (!Least)
         return Least.takeError();
     }
+    // It may be all there is.
+    if (!Out.Complete)
+      return Error::success();
     Out.RunSet = toList(*Least);
     Out.SmallestConfig = withRun(*Least);
     return Error::success();
   }
-  Out.Notes.push_back("no set of executions alone makes it bad: it also takes "
+  if (Out.Complete)
+    Out.Notes.push_back("no set of executions alone makes it bad: it also takes "
                       "some that seemed to change nothing");
   return Error::success();
 }
@@ -505,6 +509,8 @@ Expected<std::optional<BitVector>> Bisector::findSkipSet(BitVector Skip) {
     for (size_t I = B->LastGood; I != B->FirstBad; ++I)
       Skip.set(Ends[I]);
   }
+  if (!Out.Complete)
+    return std::nullopt;
   // Good is only what nearly nothing is left of: from there.
   Expected<BitVector> Least =
       minimize(Scope, BitVector(All.size()), Answer::Good, J.width(), Ask);
@@ -531,6 +537,9 @@ Error Bisector::searchPrefix(bool &Found) {
   Expected<std::optional<BitVector>> Skip = findSkipSet(First);
   if (!Skip)
     return Skip.takeError();
+  // The place is all that is known.
+  if (!*Skip && !Out.Complete)
+    return Error::success();
   if (!*Skip) {
     Found = true;
     Out.PrefixOnly = true;
@@ -702,13 +711,16 @@ Error Bisector::findPasses() {
   if (Found)
     return Error::success();
   if (!Out.Complete)
-    Out.Reason = "the limit of steps was reached";
+    Out.Reason =
+        formatv("the limit of {0} steps was reached", O.MaxSteps).str();
   else if (J.what().isVerify() && WithoutScope == Answer::Bad)
     Out.Reason = "it is none of the passes that can be skipped; what remains "
                  "are " +
                  getRemainder(Out.Half);
   else
     Out.Reason = "no set of passes was found without which it is good";
+  if (!Out.Complete)
+    return Error::success();
   if (Error E = listRequired())
     return E;
   return probe();
@@ -915,6 +927,11 @@ Expected<BisectOutcome> Bisector::run() {
   if (Error E = askSingles(Members))
     return std::move(E);
   describeCulprits();
+  if (!Out.Complete)
+    Out.Notes.push_back(formatv("the limit of {0} steps was reached: not each "
+                                "of these need be at fault",
+                                O.MaxSteps)
+                            .str());
   Out.End = BisectOutcome::FoundPasses;
   return Finish();
 }

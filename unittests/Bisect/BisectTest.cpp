@@ -500,6 +500,20 @@ TEST_F(BisectTest, StopsAtTheLimit) {
   EXPECT_LE(Out.Counts.Steps, 20u);
   // What was found until then: it is healed, if not explained.
   EXPECT_THAT(Out.SkipSet, ElementsAre(990));
+  EXPECT_TRUE(Out.RunSet.empty());
+  ASSERT_EQ(Out.Culprits.size(), 1u);
+  EXPECT_THAT(Out.Notes,
+              ElementsAre(HasSubstr("the limit of 20 steps was reached")));
+  // Before that, it is known where.
+  O.MaxSteps = 6;
+  Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::NotFound);
+  EXPECT_EQ(Out.Reason, "the limit of 6 steps was reached");
+  EXPECT_TRUE(Out.SkipSet.empty());
+  EXPECT_TRUE(Out.Notes.empty());
+  ASSERT_TRUE(Out.LastGood && Out.FirstBad);
+  EXPECT_LT(*Out.LastGood, 990u);
+  EXPECT_GE(*Out.FirstBad, 990u);
 }
 
 //===----------------------------------------------------------------------===//
