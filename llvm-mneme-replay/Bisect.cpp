@@ -114,7 +114,7 @@ static bool isOfBisection(StringRef Option) {
       MaxSteps.ArgStr, CompileJobs.ArgStr,   OutputFolder.ArgStr,
       "format",        ThresholdText.ArgStr, "config",
       "rdb",           "record-id",          "rid",
-      NoReuse.ArgStr};
+      NoReuse.ArgStr,  "exit-code"};
   return Names.contains(Option);
 }
 
@@ -204,6 +204,18 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   return std::move(O);
 }
 
+/// Other modes, and files that each of its replays would write.
+static Error refuseOthers() {
+  for (StringRef Name :
+       {"list-passes", "reduce", "differs-from", "differs-by", "differs-as",
+        "output-ll", "output-asm", "output-obj"})
+    if (const cl::Option *O = cl::getRegisteredOptions().lookup(Name);
+        O && O->getNumOccurrences())
+      return createStringError("--bisect and --" + Name +
+                               " rule each other out");
+  return Error::success();
+}
+
 std::optional<Expected<int>> mneme::runBisectMode(const ReplayPlan &Plan,
                                                   StringRef Database,
                                                   ArrayRef<const char *> Args,
@@ -216,6 +228,8 @@ std::optional<Expected<int>> mneme::runBisectMode(const ReplayPlan &Plan,
             createStringError("--" + O->ArgStr + " needs --bisect"));
     return std::nullopt;
   }
+  if (Error E = refuseOthers())
+    return Expected<int>(std::move(E));
   Expected<ReplayBisectOptions> O = readOptions(Plan, Database, Args);
   if (!O)
     return Expected<int>(O.takeError());

@@ -436,12 +436,12 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(Path);
   if (!Plan)
     return Plan.takeError();
-  if (ListPasses.getNumOccurrences())
-    return listPassExecutions(**Plan);
   bool Text = Format == OutputFormat::Text;
   if (std::optional<Expected<int>> Code =
           runBisectMode(**Plan, Path, Args, Text))
     return std::move(*Code);
+  if (ListPasses.getNumOccurrences())
+    return listPassExecutions(**Plan);
   if (std::optional<Expected<int>> Code = runReduceModes(
           **Plan, Args.front(), Format == OutputFormat::Text))
     return std::move(*Code);
