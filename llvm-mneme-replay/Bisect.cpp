@@ -206,9 +206,8 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
 
 /// Other modes, and files that each of its replays would write.
 static Error refuseOthers() {
-  for (StringRef Name :
-       {"list-passes", "reduce", "differs-from", "differs-by", "differs-as",
-        "output-ll", "output-asm", "output-obj"})
+  for (StringRef Name : {"list-passes", "reduce", "differs-from", "differs-by",
+                         "differs-as", "output-ll", "output-asm", "output-obj"})
     if (const cl::Option *O = cl::getRegisteredOptions().lookup(Name);
         O && O->getNumOccurrences())
       return createStringError("--bisect and --" + Name +

@@ -456,8 +456,9 @@ Error Bisector::findRunSet(const BitVector &First, unsigned Last) {
     return Error::success();
   }
   if (Out.Complete)
-    Out.Notes.push_back("no set of executions alone makes it bad: it also takes "
-                      "some that seemed to change nothing");
+    Out.Notes.push_back(
+        "no set of executions alone makes it bad: it also takes "
+        "some that seemed to change nothing");
   return Error::success();
 }
 
