@@ -394,7 +394,11 @@ private:
 
 bool Session::run(Job &J, Call Original, void *Closure, int &Result) {
   LaunchTimer Timer(*Driver, J.Stream);
-  Result = Original(Closure);
+  {
+    // What is behind us may call us: that is part of the launch.
+    Gate::Pass Inside(Calls, /*Closed=*/true);
+    Result = Original(Closure);
+  }
   Timer.stop();
   if (Result) {
     abandon(J, "the launch failed");
