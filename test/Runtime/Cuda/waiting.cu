@@ -8,18 +8,18 @@
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.*rec
 // DEFINE: %{how} =
-// DEFINE: %{limit} = 1
+// DEFINE: %{limit} = 3
 // DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=%{limit} --max-recordings=0 -o %t.%{how}.rec -- %t %{how}
 
 // A stream is blocked by a function of the host that waits for what comes after the
 // launches. Only the first of them waits; when all is over, launches are recorded.
 // REDEFINE: %{how} = stream
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=STREAM
-// STREAM: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 1 s (--wait-limit)
+// STREAM: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 3 s (--wait-limit)
 // STREAM-NOT: warning
 // STREAM: all is well
 // STREAM: 110 launches seen, 1 recorded, 109 skipped
-// STREAM: {{10[0-9]}} skipped: other work of the device did not end within 1 s (--wait-limit)
+// STREAM: {{10[0-9]}} skipped: other work of the device did not end within 3 s (--wait-limit)
 // RUN: llvm-mneme-record check %t.stream.rec
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.stream.rec | FileCheck %s --check-prefix=REPLAY
 // REPLAY: add grid 101: Match
@@ -28,29 +28,29 @@
 // It waits for what another thread launches meanwhile, which must wait itself.
 // REDEFINE: %{how} = thread
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=THREAD
-// THREAD: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 1 s (--wait-limit)
+// THREAD: warning: kernel '_Z3addPii' is not recorded: other work of the device did not end within 3 s (--wait-limit)
 // THREAD: all is well
 // THREAD: 12 launches seen, 1 recorded, 11 skipped
 
 // A kernel that waits for what the program does when it was launched.
 // REDEFINE: %{how} = kernel
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=KERNEL
-// KERNEL: warning: kernel '_Z4spinPVi' is not recorded: the launch did not end within 1 s (--wait-limit)
+// KERNEL: warning: kernel '_Z4spinPVi' is not recorded: the launch did not end within 3 s (--wait-limit)
 // KERNEL: all is well
-// KERNEL: 2 launches seen, 1 recorded, 1 skipped
+// KERNEL: 11 launches seen, 1 recorded, 10 skipped
 
 // Another thread is in a copy that waits for what this thread does next.
 // REDEFINE: %{how} = copy
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=COPY
-// COPY: warning: kernel '_Z3addPii' is not recorded: a call of another thread did not end within 1 s (--wait-limit)
+// COPY: warning: kernel '_Z3addPii' is not recorded: a call of another thread did not end within 3 s (--wait-limit)
 // COPY: all is well
 // COPY: 3 launches seen, 1 recorded, 2 skipped
-// COPY-NEXT: 2 skipped: a call of another thread did not end within 1 s (--wait-limit)
+// COPY-NEXT: 2 skipped: a call of another thread did not end within 3 s (--wait-limit)
 
 // The program ends while a kernel of its own keeps the device from giving memory back.
 // REDEFINE: %{how} = end
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=1 --kernel=add -o %t.end.rec -- %t end 2>&1 | FileCheck %s --check-prefix=END
-// END: warning: kernel '_Z3addPii' is not recorded: the device's part in writing it did not end within 1 s (--wait-limit)
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=3 --kernel=add -o %t.end.rec -- %t end 2>&1 | FileCheck %s --check-prefix=END
+// END: warning: kernel '_Z3addPii' is not recorded: the device's part in writing it did not end within 3 s (--wait-limit)
 // END: 2 launches seen, 0 recorded, 2 skipped
 
 // The limit comes from the environment, too, and ends no launch that has the time.
@@ -59,7 +59,7 @@
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=SLOW
 // SLOW-NOT: warning
 // SLOW: all is well
-// SLOW: 1 launches seen, 1 recorded, 0 skipped
+// SLOW: 2 launches seen, 2 recorded, 0 skipped
 // RUN: rm -rf %t.slow.rec
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc MNEME_WAIT_LIMIT=0.25 llvm-mneme-record --device=cuda -o %t.slow.rec -- %t slow 2>&1 | FileCheck %s --check-prefix=ENV
 // ENV: is not recorded: other work of the device did not end within 0.25 s (--wait-limit)
@@ -140,9 +140,9 @@ static void kernel() {
   spin<<<1, 1, 0, S>>>(Flag);
   *(volatile int *)Flag = 1;
   OK(cudaStreamSynchronize(S));
-  add<<<1, 1>>>(D, 7);
+  launchSoon(1);
   OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
-  CHECK(H == 7);
+  CHECK(H == 10);
 }
 
 static void copy() {
@@ -171,10 +171,12 @@ static void end() {
 }
 
 static void slow() {
+  // The first one takes its time.
+  add<<<2, 1>>>(D, 2);
   OK(cudaLaunchHostFunc(S, [](void *) { usleep(1000000); }, nullptr));
   add<<<1, 1>>>(D, 5);
   OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
-  CHECK(H == 5);
+  CHECK(H == 7);
   OK(cudaDeviceSynchronize());
 }
 
