@@ -37,7 +37,8 @@ struct Buffer {
 struct PendingFree {
   uint64_t Address;
   CUstream Stream;
-  CUevent Reached; ///< Null: when the device has been waited for.
+  CUevent Reached; ///< Null: when the devices have been waited for.
+  uint64_t Number; ///< In the order of frees.
 };
 
 /// A device, or rather its primary context; for the first that the application

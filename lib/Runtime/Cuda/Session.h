@@ -245,7 +245,8 @@ private:
   void releasePlace(Gpu &G, uint64_t Address);
   CUevent recordEvent(Gpu &G, CUstream S);
   bool reusePlace(Gpu &G, size_t Size, CUstream S, void *&Ptr);
-  void finishFrees(Gpu &G, bool All);
+  void finishFrees(Gpu &G, uint64_t WaitedFor = 0);
+  std::vector<CUcontext> usableContexts() const;
   bool isElsewhere(const Gpu &G, CUstream S) const;
   void noteCapture(CUstream S);
   Gate::Pass passLater();
@@ -352,6 +353,7 @@ private:
   /// In the order of their first use. The first one's arena is where
   /// MNEME_VA_BASE says.
   std::vector<std::unique_ptr<Gpu>> Gpus;
+  uint64_t NumFrees = 0; ///< In the order of streams, so far.
   std::unique_ptr<Waiter> Waiting;
   /// By address on the device.
   std::map<uint64_t, ForeignMemory> Foreign;

@@ -71,7 +71,7 @@ bool Session::allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
       return true;
   }
   if (!G->Pending.empty() && !Captures)
-    finishFrees(*G, /*All=*/false);
+    finishFrees(*G);
 
   for (unsigned Attempt = 0;; ++Attempt) {
     if (AddressMap::Allocation *A = G->Heap.allocate(Size, MNEME_REGION_HEAP)) {
@@ -86,15 +86,27 @@ bool Session::allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
       return false;
     // What this waits for may need another thread that launches or allocates.
     CUcontext Owner = G->Context;
+    uint64_t WaitedFor = NumFrees;
+    std::vector<CUcontext> Contexts = usableContexts();
     Guard.unlock();
-    CUresult E = waitFor(Owner);
+    bool Failed = false;
+    for (CUcontext C : Contexts)
+      Failed |= waitFor(C) != 0;
     Guard.lock();
     G = gpuOf(Owner); // Somebody may have reset it.
-    if (E || !G || !G->isUsable())
+    if (Failed || !G || !G->isUsable())
       return false;
-    finishFrees(*G, /*All=*/true);
+    finishFrees(*G, WaitedFor);
     G->Mapping->trim();
   }
+}
+
+std::vector<CUcontext> Session::usableContexts() const {
+  std::vector<CUcontext> Contexts;
+  for (const auto &G : Gpus)
+    if (G->isUsable())
+      Contexts.push_back(G->Context);
+  return Contexts;
 }
 
 /// Memory that was freed in the same stream is free for what comes later in it.
@@ -165,7 +177,7 @@ bool Session::release(void *Ptr, int &Result) {
   Result = cudaSuccess;
   auto Postpone = [&] {
     A->Flags |= Freed;
-    G->Pending.push_back({A->Address, LegacyStream, nullptr});
+    G->Pending.push_back({A->Address, LegacyStream, nullptr, NumFrees++});
     return true;
   };
   // Nobody may wait now.
@@ -219,15 +231,15 @@ bool Session::releaseInOrder(void *Ptr, CUstream S, int &Result) {
   }
   Result = cudaSuccess;
   A->Flags |= Freed;
-  G->Pending.push_back({A->Address, S, Reached});
+  G->Pending.push_back({A->Address, S, Reached, NumFrees++});
   return true;
 }
 
-/// Takes back what streams have come to free. \p All: the device has been
-/// waited for.
-void Session::finishFrees(Gpu &G, bool All) {
+/// Takes back what streams have come to free, and the first \p WaitedFor of all
+/// that was freed: all devices have been waited for since.
+void Session::finishFrees(Gpu &G, uint64_t WaitedFor) {
   auto IsDone = [&](const PendingFree &P) {
-    if (!All && (!P.Reached || Driver->EventQuery(P.Reached)))
+    if (P.Number >= WaitedFor && (!P.Reached || Driver->EventQuery(P.Reached)))
       return false;
     if (P.Reached)
       G.Events.push_back(P.Reached);
@@ -253,7 +265,7 @@ void Session::trim() {
   Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
   if (!G || !G->isUsable())
     return;
-  finishFrees(*G, /*All=*/false);
+  finishFrees(*G);
   // To free memory is to wait.
   if (hasBuffers(*G) && isIdle(*G)) {
     drain();

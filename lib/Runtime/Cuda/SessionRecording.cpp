@@ -238,12 +238,8 @@ static std::string tooLong(const char *What) {
 /// Other devices may write here, too, and to memory of the host.
 std::string Session::waitForDevices(Gpu &G, Deadline Until) {
   while (true) {
-    std::vector<CUcontext> All;
-    for (const auto &Each : Gpus)
-      if (Each->isUsable())
-        All.push_back(Each->Context);
     CUcontext Failed = nullptr;
-    CUresult E = Waiting->wait(All, Until, Failed);
+    CUresult E = Waiting->wait(usableContexts(), Until, Failed);
     if (!E)
       return "";
     if (E == CUDA_ERROR_NOT_READY)
@@ -287,7 +283,7 @@ bool Session::record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
     Records.skip(T.K, Error);
     return false;
   }
-  finishFrees(G, /*All=*/true);
+  finishFrees(G, NumFrees);
   if (!G.Work) {
     G.Kernels = std::make_unique<DeviceKernels>(*Driver);
     G.Work =
