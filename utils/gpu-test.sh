@@ -4,20 +4,21 @@
 #   utils/gpu-test.sh [options] <folder of the archives>
 #
 #   --limit=S         seconds for everything (default: 540)
-#   --steps=A,B,...   of smoke, memory, examples, hecbench, bench, tune (default: all but
-#                     tune, in this order)
+#   --steps=A,B,...   of smoke, memory, examples, bisect, hecbench, bench, tune (default:
+#                     all but tune, in this order)
 #   --output=DIR      results: report.txt, log.txt, JSON (default: mneme-gpu-results)
 #   --work=DIR        where to unpack and to record (default: /tmp/mneme-gpu)
 #   --device=NAME     cuda:0 (default); what else replays is found by the tools
 #   --only=A,B,...    of the programs of hecbench
+#   --bisect=A,B,...  parts of utils/gpu-bisect.py (default: planted,reduce,programs)
 #   --bench=A,B,...   parts of benchmarks/run.py (default: gpu)
 #   --tune=A,B,...    parts of utils/gpu-tune.py (default: rates,launches,speedups)
 #   --tune-options=S  more options of it, as for a shell
 #
 # Exits with 0 when every step did, with 1 when one failed or there was no time for it.
 set -uo pipefail
-limit=540 steps=smoke,memory,examples,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
-device=cuda:0 only= bench=gpu tune=rates,launches,speedups tune_options= archives=
+limit=540 steps=smoke,memory,examples,bisect,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
+device=cuda:0 only= bisect=planted,reduce,programs bench=gpu tune=rates,launches,speedups tune_options= archives=
 die() {
   echo "gpu-test: error: $*" >&2
   exit 1
@@ -30,6 +31,7 @@ for arg in "$@"; do
     --work=*) work=${arg#*=} ;;
     --device=*) device=${arg#*=} ;;
     --only=*) only=${arg#*=} ;;
+    --bisect=*) bisect=${arg#*=} ;;
     --bench=*) bench=${arg#*=} ;;
     --tune=*) tune=${arg#*=} ;;
     --tune-options=*) tune_options=${arg#*=} ;;
@@ -153,6 +155,14 @@ examples() {
   return $status
 }
 
+bisect() {
+  say "== bisection"
+  limited 240 python3 "$work/utils/gpu-bisect.py" --tools="$work/bin" --plugin="$work/lib/FaultPasses.so" \
+    --examples="$work/examples" --programs="$work/programs" --list="$work/utils/gpu-bisect.txt" \
+    --work="$work/run-bisect" --device="$device" --parts="$bisect" --json="$output/bisect.json" \
+    --seconds="$(($(left) < 240 ? $(left) - 10 : 230))" 2>>"$log" | tee -a "$report"
+}
+
 hecbench() {
   local most=600
   # Benchmarks have to get theirs.
@@ -180,7 +190,7 @@ tune() {
 
 failed=
 for step in ${steps//,/ }; do
-  case $step in smoke | memory | examples | hecbench | bench | tune) ;; *) die "unknown step '$step'" ;; esac
+  case $step in smoke | memory | examples | bisect | hecbench | bench | tune) ;; *) die "unknown step '$step'" ;; esac
   start=$SECONDS
   "$step" || failed="$failed $step"
   say "-- $step: $((SECONDS - start)) s"
