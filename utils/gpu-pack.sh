@@ -69,13 +69,15 @@ examples examples-static -DCMAKE_CXX_FLAGS=--no-offload-new-driver \
 # Programs of the tests that check themselves, whatever the GPU.
 rm -rf "$work/memory"
 mkdir -p "$work/memory"
-for name in pools host-memory code-addresses; do
+for name in $(sed 's/#.*//; s/|.*//; s/-static//' "$ROOT/utils/gpu-memory.txt" | sort -u); do
   clang=(clang++-22 -O2 --cuda-path="$CUDA_PATH" --offload-arch=sm_90 -Wno-unknown-cuda-version
     -isystem "$CUDA_PATH/include/cccl" -fpass-plugin="$BUILD/lib/MnemePass.so"
     "$ROOT/test/Runtime/Cuda/$name.cu")
-  "${clang[@]}" -L"$CUDA_PATH/lib64" -lcudart -o "$work/memory/$name"
-  "${clang[@]}" "$CUDA_PATH/lib64/libcudart_static.a" -ldl -lrt -lpthread \
-    -o "$work/memory/$name-static"
+  "${clang[@]}" -L"$CUDA_PATH/lib64" -lcudart -L"$CUDA_PATH/lib64/stubs" -lcuda -o "$work/memory/$name"
+  if grep -q "^$name-static" "$ROOT/utils/gpu-memory.txt"; then
+    "${clang[@]}" "$CUDA_PATH/lib64/libcudart_static.a" -ldl -lrt -lpthread \
+      -o "$work/memory/$name-static"
+  fi
 done
 
 # One folder, laid out as the build folder is.

@@ -116,28 +116,41 @@ smoke() {
   return $status
 }
 
-# Programs with memory of every kind: alone, recorded, replayed here and on the host.
+# Programs of the tests, by the lines of gpu-memory.txt: alone, recorded, replayed on every
+# device and the host.
 memory() {
-  local status=0 program name folder out device_name
-  say "== memory"
-  for program in "$work"/memory/*; do
-    name=$(basename "$program") folder=$work/run-memory/$name
+  local status=0 program gpus alone recorded options folder out name device_name devices lines=0
+  gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
+  say "== memory, on $gpus GPUs"
+  devices="$device offload:${device#*:}"
+  if [ "$gpus" -gt 1 ]; then devices="$devices cuda:1"; fi
+  while IFS="|" read -r program need alone recorded options <&3; do
+    read -r program <<<"$program"
+    [ "$gpus" -ge "$need" ] || continue
+    lines=$((lines + 1)) folder=$work/run-memory/$lines
     rm -rf "$folder"
-    out=$(limited 60 "$program" 2>&1) || status=1
+    # shellcheck disable=SC2086
+    out=$(limited 60 env CUDA_MODULE_LOADING=EAGER "$work/memory/$program" $alone 2>&1) || status=1
+    read -r recorded <<<"$recorded"
+    name="$program $recorded"
     say "$name: ${out##*$'\n'}"
-    out=$(limited 60 "$work/bin/llvm-mneme-record" --device=cuda -o "$folder" -- \
-      "$program" arena 2>&1) || status=1
+    # shellcheck disable=SC2086
+    out=$(limited 60 env CUDA_MODULE_LOADING=EAGER "$work/bin/llvm-mneme-record" --device=cuda \
+      -o "$folder" $options -- "$work/memory/$program" $recorded 2>&1) || {
+      status=1
+      say "    FAILED"
+    }
     printf '%s\n' "$out" >>"$log"
     printf '%s\n' "$out" | grep -v '^mneme: .* s spent' | grep '^all is well\|^mneme\|\.cu:' |
       sed 's/^/    /' | tee -a "$report"
-    for device_name in "$device" "offload:${device#*:}" host; do
+    for device_name in $devices host; do
       out=$(limited 120 python3 "$work/utils/replay-all.py" "$work/bin/llvm-mneme-replay" \
         "$folder" "$device_name" 2>&1) || status=1
       printf '%s\n' "$out" >>"$log"
       say "    $device_name: $(printf '%s\n' "$out" | sed 's/.*: //' | sort | uniq -c | tr -s ' \n' ' ')"
       printf '%s\n' "$out" | grep -qv ': Match$' && status=1
     done
-  done
+  done 3< <(grep -v "^#" "$work/utils/gpu-memory.txt")
   return $status
 }
 
