@@ -17,11 +17,11 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Version.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace llvm;
@@ -279,16 +279,6 @@ static Error readIterations(ReplayOptions &O) {
   return Error::success();
 }
 
-static std::vector<std::string>
-splitLikeShell(const cl::list<std::string> &Texts) {
-  BumpPtrAllocator Allocator;
-  StringSaver Saver(Allocator);
-  SmallVector<const char *, 8> Words;
-  for (const std::string &Text : Texts)
-    cl::TokenizeGNUCommandLine(Text, Saver, Words);
-  return {Words.begin(), Words.end()};
-}
-
 /// What can be tuned: only what was given, since a configuration may say more.
 static Error readTunables(ReplayOptions &O) {
   setIfGiven(O.Passes, Passes);
@@ -301,7 +291,9 @@ static Error readTunables(ReplayOptions &O) {
   if (MaxRegisters.getNumOccurrences() && MaxRegisters == 0)
     return createStringError("impossible --maxnreg=0");
   if (PtxasOptions.getNumOccurrences())
-    O.PtxasOptions = splitLikeShell(PtxasOptions);
+    O.PtxasOptions.clear();
+  for (const std::string &Text : PtxasOptions)
+    append_range(O.PtxasOptions, splitWords(Text));
   setIfGiven(O.OptTool, OptProgram);
   setIfGiven(O.LlcTool, LlcProgram);
   setIfGiven(O.Ptxas, PtxasProgram);

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Mneme/Tune/Study.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

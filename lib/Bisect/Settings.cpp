@@ -12,11 +12,10 @@
 #include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/Mneme/Replay/Config.h"
-#include "llvm/Support/CommandLine.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/StringSaver.h"
 #include <set>
 
 using namespace llvm;
@@ -82,14 +81,6 @@ static FieldType getType(StringRef Key) {
 //===----------------------------------------------------------------------===//
 // Sides
 //===----------------------------------------------------------------------===//
-
-static std::vector<std::string> splitWords(StringRef Text) {
-  BumpPtrAllocator Allocator;
-  StringSaver Saver(Allocator);
-  SmallVector<const char *, 8> Words;
-  cl::TokenizeGNUCommandLine(Text, Saver, Words);
-  return {Words.begin(), Words.end()};
-}
 
 static Error refuse(StringRef Option, StringRef Value) {
   return createStringError(formatv("invalid --{0}={1}", Option, Value).str());
@@ -288,22 +279,4 @@ std::vector<std::string> mneme::makeOptions(const json::Object &Config) {
           toString(LLVMOption{Key.substr(LLVMPrefix.size()), toText(Value)}));
   }
   return Options;
-}
-
-static std::string quote(StringRef Word) {
-  if (!Word.empty() && all_of(Word, [](char C) {
-        return isAlnum(C) || StringRef("-_=+:,./@%").contains(C);
-      }))
-    return Word.str();
-  std::string Quoted = "'";
-  for (char C : Word)
-    if (C == '\'')
-      Quoted += "'\\''";
-    else
-      Quoted += C;
-  return Quoted + "'";
-}
-
-std::string mneme::quoteCommand(ArrayRef<std::string> Words) {
-  return join(map_range(Words, [](StringRef W) { return quote(W); }), " ");
 }

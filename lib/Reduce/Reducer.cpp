@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Reduce/Promises.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -426,10 +427,6 @@ Error Reduction::simplify() {
     return Error::success();
   }
   return Error::success();
-}
-
-static std::string quoteWord(StringRef Word) {
-  return quoteCommand({Word.str()});
 }
 
 /// Called with a file of IR; succeeds when that is interesting.

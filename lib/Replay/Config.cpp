@@ -11,9 +11,8 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
-#include "llvm/Support/CommandLine.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/StringSaver.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -81,11 +80,7 @@ static Error readField(StringRef Key, const json::Value &V,
   std::string Text;
   if (Error E = readField(Key, V, Text))
     return E;
-  BumpPtrAllocator Allocator;
-  StringSaver Saver(Allocator);
-  SmallVector<const char *, 8> Words;
-  cl::TokenizeGNUCommandLine(Text, Saver, Words);
-  Field.assign(Words.begin(), Words.end());
+  Field = splitWords(Text);
   return Error::success();
 }
 
@@ -111,21 +106,9 @@ static std::optional<json::Value> writeField(const std::optional<T> &Field) {
     return Field ? std::optional<json::Value>(*Field) : std::nullopt;
 }
 
-static std::string quoteWord(StringRef Word) {
-  if (Word.find_first_of(" \t\n'\"\\") == StringRef::npos)
-    return Word.str();
-  std::string Quoted = "\"";
-  for (char C : Word) {
-    if (C == '"' || C == '\\')
-      Quoted += '\\';
-    Quoted += C;
-  }
-  return Quoted + '"';
-}
-
 static std::optional<json::Value>
 writeField(const std::vector<std::string> &Field) {
-  return writeField(join(map_range(Field, quoteWord), " "));
+  return writeField(quoteCommand(Field));
 }
 
 namespace {

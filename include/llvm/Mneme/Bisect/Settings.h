@@ -47,9 +47,6 @@ StringRef getOptionName(StringRef Key);
 /// none.
 StringRef getOptionKey(StringRef Option);
 
-/// As a shell takes them.
-std::string quoteCommand(ArrayRef<std::string> Words);
-
 } // namespace mneme
 } // namespace llvm
 

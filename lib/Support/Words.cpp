@@ -1,0 +1,45 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Support/Words.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/StringSaver.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+std::vector<std::string> mneme::splitWords(StringRef Text) {
+  BumpPtrAllocator Allocator;
+  StringSaver Saver(Allocator);
+  SmallVector<const char *, 8> Words;
+  cl::TokenizeGNUCommandLine(Text, Saver, Words);
+  return {Words.begin(), Words.end()};
+}
+
+std::string mneme::quoteWord(StringRef Word) {
+  if (!Word.empty() && all_of(Word, [](char C) {
+        return isAlnum(C) || StringRef("-_=+:,./@%").contains(C);
+      }))
+    return Word.str();
+  // Between these a backslash is one to a shell, but not to LLVM.
+  if (Word.find_first_of("'\\") == StringRef::npos)
+    return ("'" + Word + "'").str();
+  std::string Quoted = "\"";
+  for (char C : Word) {
+    if (StringRef("\"\\$`").contains(C))
+      Quoted += '\\';
+    Quoted += C;
+  }
+  return Quoted + '"';
+}
+
+std::string mneme::quoteCommand(ArrayRef<std::string> Words) {
+  return join(map_range(Words, [](StringRef W) { return quoteWord(W); }), " ");
+}
