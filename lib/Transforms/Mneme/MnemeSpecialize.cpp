@@ -23,10 +23,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static uint32_t axis(const Dim3 &D, unsigned I) {
-  return I == 0 ? D.X : I == 1 ? D.Y : D.Z;
-}
-
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
@@ -176,15 +172,15 @@ static std::optional<uint64_t> implicitValue(bool Dispatch, int64_t Offset,
   };
   if (Dispatch) {
     if (auto A = InBlock(4, 2); A && O.Block) // workgroup_size_{x,y,z}
-      return axis(*O.Block, *A);
+      return (*O.Block)[*A];
     if (auto A = InBlock(12, 4); A && O.Block && O.Grid) // grid_size: threads
-      return uint64_t(axis(*O.Block, *A)) * axis(*O.Grid, *A);
+      return uint64_t((*O.Block)[*A]) * (*O.Grid)[*A];
     return std::nullopt;
   }
   if (auto A = InBlock(0, 4); A && O.Grid) // hidden_block_count
-    return axis(*O.Grid, *A);
+    return (*O.Grid)[*A];
   if (auto A = InBlock(12, 2); A && O.Block) // hidden_group_size
-    return axis(*O.Block, *A);
+    return (*O.Block)[*A];
   // HIP grids are whole numbers of blocks.
   if (auto A = InBlock(18, 2); A && O.Block && O.Grid) // hidden_remainder
     return 0;
@@ -256,10 +252,10 @@ static bool specializeCall(CallBase &Call, const SpecializeOptions &O) {
   if (!Dim)
     return false;
   if (IsIndex)
-    return O.Ranges && addRange(Call, axis(*Dim, Axis));
+    return O.Ranges && addRange(Call, (*Dim)[Axis]);
   if (!O.Constants)
     return false;
-  replaceWith(Call, axis(*Dim, Axis));
+  replaceWith(Call, (*Dim)[Axis]);
   Call.eraseFromParent();
   return true;
 }

@@ -16,6 +16,7 @@
 #define LLVM_MNEME_SUPPORT_LAUNCH_H
 
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include <cassert>
 #include <cstdint>
 #include <string>
 
@@ -26,6 +27,11 @@ namespace mneme {
 struct Dim3 {
   uint32_t X = 1, Y = 1, Z = 1;
   uint64_t count() const { return uint64_t(X) * Y * Z; }
+  /// X, Y or Z.
+  uint32_t operator[](unsigned I) const {
+    assert(I < 3 && "no such dimension");
+    return I == 0 ? X : I == 1 ? Y : Z;
+  }
   bool operator==(const Dim3 &O) const {
     return X == O.X && Y == O.Y && Z == O.Z;
   }
