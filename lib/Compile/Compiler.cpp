@@ -497,7 +497,7 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
   Error E = [&]() -> Error {
     if (Selection.empty())
       return ExternalOpt->run(M, Selection, PassListing());
-    if (Error Failed = findNumbersOfTool(*M).moveInto(Result.Numbers))
+    if (Error Failed = findNumbers(*M).moveInto(Result.Numbers))
       return Failed;
     return ExternalOpt->run(M, Selection, *Result.Numbers);
   }();

@@ -232,9 +232,33 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
   return L;
 }
 
+/// Counts the executions of a compilation of \p M that skips none.
+/// \param IsLate  is set where another attempt may see more of it.
+PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
+                                        bool &IsLate) const {
+  PassListOptions O;
+  O.CodeGen = CodeGen;
+  O.Details = false;
+  O.Limit = Options.NumberingLimit;
+  auto Start = std::chrono::steady_clock::now();
+  PassListing L = collectPasses(M, PassGate::Options(), O);
+  std::chrono::duration<double> Spent =
+      std::chrono::steady_clock::now() - Start;
+  IsLate = O.Limit > 0 && Spent.count() >= O.Limit && !L.Failure.empty();
+  return L;
+}
+
+/// Is \p L all that can be known, or does it lack code generation that is
+/// wanted?
+bool KernelCompiler::isSufficient(const PassListing &L, bool CodeGen) const {
+  return ExternalOpt || !L.Failure.empty() || L.NumAll != L.NumIR ||
+         (!CodeGen && !Selection.needsCodeGen(L));
+}
+
 /// What numbers mean in a compilation of \p M, its code generation included if
-/// \p CodeGen is set or the selection says something about it. The last one is
-/// kept, since a process compiles one module again and again as a rule.
+/// \p CodeGen is set or the selection says something about it. Where another
+/// program counts, \p M is ready for the pipeline, and there is no code
+/// generation.
 Expected<std::shared_ptr<const PassListing>>
 KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   CompileOptions All = Options;
@@ -245,56 +269,19 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
       getKey(All) +
       toHexString(digest128(StringRef(Bitcode.data(), Bitcode.size())));
 
+  // A process compiles one module again and again as a rule.
   static std::mutex Mutex;
   static std::string LastKey;
   static std::shared_ptr<const PassListing> Last;
   std::lock_guard<std::mutex> Lock(Mutex);
-  bool WantsMore = Last && Last->Failure.empty() &&
-                   Last->NumAll == Last->NumIR &&
-                   (CodeGen || Selection.needsCodeGen(*Last));
-  if (WantsMore || !Last || Key != LastKey) {
-    PassListOptions O;
-    O.CodeGen = CodeGen;
-    O.Details = false;
-    O.Limit = Options.NumberingLimit;
-    auto Start = std::chrono::steady_clock::now();
-    Last = std::make_shared<const PassListing>(
-        collectPasses(M, PassGate::Options(), O));
-    // Other limits, or a machine with less to do, may see its end.
-    std::chrono::duration<double> Spent =
-        std::chrono::steady_clock::now() - Start;
-    bool MayBeLate = O.Limit > 0 && Spent.count() >= O.Limit;
-    if (MayBeLate && !Last->Failure.empty())
-      LastKey.clear();
-    else
-      LastKey = std::move(Key);
-  }
-  if (Error E = Selection.check(*Last))
-    return std::move(E);
-  return Last;
-}
-
-/// The same for what another program counts. \p M is ready for the pipeline.
-Expected<std::shared_ptr<const PassListing>>
-KernelCompiler::findNumbersOfTool(const Module &M) const {
-  SmallVector<char, 0> Bitcode = writeExactBitcode(M);
-  CompileOptions All = Options;
-  All.RunPasses.reset();
-  All.SkipPasses.reset();
-  std::string Key =
-      getKey(All) +
-      toHexString(digest128(StringRef(Bitcode.data(), Bitcode.size())));
-
-  static std::mutex Mutex;
-  static std::string LastKey;
-  static std::shared_ptr<const PassListing> Last;
-  std::lock_guard<std::mutex> Lock(Mutex);
-  if (Key != LastKey) {
-    Expected<PassListing> Listing = ExternalOpt->list(M);
-    if (!Listing)
-      return Listing.takeError();
-    Last = std::make_shared<const PassListing>(std::move(*Listing));
-    LastKey = std::move(Key);
+  if (Key != LastKey || !isSufficient(*Last, CodeGen)) {
+    bool IsLate = false;
+    Expected<PassListing> L =
+        ExternalOpt ? ExternalOpt->list(M) : countPasses(M, CodeGen, IsLate);
+    if (!L)
+      return L.takeError();
+    Last = std::make_shared<const PassListing>(std::move(*L));
+    LastKey = IsLate ? "" : std::move(Key);
   }
   if (Error E = Selection.check(*Last))
     return std::move(E);
@@ -307,8 +294,7 @@ Expected<PassListing> KernelCompiler::listPassesOfTool(const Module &M) const {
   preprocess(*Copy);
   if (Selection.empty())
     return ExternalOpt->list(*Copy);
-  Expected<std::shared_ptr<const PassListing>> Numbers =
-      findNumbersOfTool(*Copy);
+  Expected<std::shared_ptr<const PassListing>> Numbers = findNumbers(*Copy);
   if (!Numbers)
     return Numbers.takeError();
   return ExternalOpt->list(*Copy, Selection, **Numbers);

@@ -201,12 +201,12 @@ private:
   bool canSelectCodeGen() const {
     return Options.OptTool.empty() && Options.LlcTool.empty();
   }
-  Expected<std::shared_ptr<const PassListing>>
-  findNumbersOfTool(const Module &M) const;
   Expected<PassListing> listPassesOfTool(const Module &M) const;
   Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
   Expected<std::shared_ptr<const PassListing>>
   findNumbers(const Module &M, bool CodeGen = false) const;
+  PassListing countPasses(const Module &M, bool CodeGen, bool &IsLate) const;
+  bool isSufficient(const PassListing &L, bool CodeGen) const;
   PassListing collectPasses(const Module &M, PassGate::Options GO,
                             const PassListOptions &O) const;
   std::string compileForListing(const Module &M, PassGate &Gate,
