@@ -6,16 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Compile/Compiler.h"
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
+#include "CompileTest.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/Testing/Support/Error.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -65,14 +57,10 @@ attributes #0 = { "target-cpu"="gfx90a" "amdgpu-flat-work-group-size"="1,256" }
 class CompilerTest : public testing::Test {
 protected:
   std::unique_ptr<Module> parse(StringRef Text) {
-    SMDiagnostic Err;
-    std::unique_ptr<Module> M = parseAssemblyString(Text, Err, Context);
-    EXPECT_TRUE(M) << Err.getMessage().str();
-    return M;
+    return parseModule(Text, Context);
   }
   static CompileOptions options(std::optional<std::string> Passes = {}) {
-    CompileOptions O;
-    O.Kernel = "k";
+    CompileOptions O = makeOptions();
     O.Passes = std::move(Passes);
     return O;
   }

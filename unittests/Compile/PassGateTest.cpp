@@ -7,17 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/PassGate.h"
+#include "CompileTest.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Support/CopyModule.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/Testing/Support/Error.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include <map>
 #include <numeric>
 #include <sys/resource.h>
@@ -110,14 +102,10 @@ protected:
   StringRef Text = NVPTX;
 
   std::unique_ptr<Module> parse(LLVMContext &Context) {
-    SMDiagnostic Err;
-    std::unique_ptr<Module> M = parseAssemblyString(Text, Err, Context);
-    EXPECT_TRUE(M) << Err.getMessage().str();
-    return M;
+    return parseModule(Text, Context);
   }
   static CompileOptions options() {
-    CompileOptions O;
-    O.Kernel = "k";
+    CompileOptions O = makeOptions();
     O.OptLevel = "3";
     return O;
   }

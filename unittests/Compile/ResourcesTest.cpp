@@ -7,17 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/Resources.h"
-#include "llvm/AsmParser/Parser.h"
+#include "CompileTest.h"
 #include "llvm/BinaryFormat/ELF.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Mneme/Compile/Compiler.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/Testing/Support/Error.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -69,12 +61,9 @@ static void expectNoCrash(const CompileResult &R) {
 
 static void compile(StringRef IR, CompileResult &R) {
   LLVMContext Context;
-  SMDiagnostic Err;
-  std::unique_ptr<Module> M = parseAssemblyString(IR, Err, Context);
+  std::unique_ptr<Module> M = parseModule(IR, Context);
   ASSERT_TRUE(M);
-  CompileOptions O;
-  O.Kernel = "k";
-  auto C = KernelCompiler::create(*M, O);
+  auto C = KernelCompiler::create(*M, makeOptions());
   ASSERT_THAT_EXPECTED(C, Succeeded());
   ASSERT_THAT_ERROR(C->optimize(*M, R), Succeeded());
   ASSERT_THAT_ERROR(C->emitImage(*M, R), Succeeded());
