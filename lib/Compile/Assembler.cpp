@@ -83,11 +83,9 @@ static Expected<SmallVector<char, 0>> runPtxas(StringRef PTX,
                                                StringRef Ptxas,
                                                std::string &Log) {
   ScratchFile In, Out;
-  if (Error E = ScratchFile::create("ptx", In))
+  if (Error E = ScratchFile::create("ptx", In, PTX))
     return std::move(E);
   if (Error E = ScratchFile::create("cubin", Out))
-    return std::move(E);
-  if (Error E = writeScratch(In.Path, PTX))
     return std::move(E);
 
   std::vector<std::string> Own = getArguments(O);
@@ -96,7 +94,7 @@ static Expected<SmallVector<char, 0>> runPtxas(StringRef PTX,
   Args.append({"--output-file", Out.Path, In.Path});
   if (Error E = runProgram(Args, Log, O.ToolSeconds))
     return std::move(E);
-  return readScratch(Out.Path);
+  return Out.read();
 }
 
 /// The ptxas to run; unset for the library.
@@ -150,9 +148,7 @@ Expected<std::string> mneme::disassembleCubin(StringRef Image,
   if (!Program)
     return Program.takeError();
   ScratchFile In;
-  if (Error E = ScratchFile::create("cubin", In))
-    return std::move(E);
-  if (Error E = writeScratch(In.Path, Image))
+  if (Error E = ScratchFile::create("cubin", In, Image))
     return std::move(E);
   StringRef Args[] = {*Program, "--print-code", In.Path};
   std::string Text;
@@ -169,9 +165,7 @@ Expected<std::string> mneme::disassembleObject(StringRef Object) {
   if (!Program)
     return createStringError("no llvm-objdump in PATH");
   ScratchFile In;
-  if (Error E = ScratchFile::create("o", In))
-    return std::move(E);
-  if (Error E = writeScratch(In.Path, Object))
+  if (Error E = ScratchFile::create("o", In, Object))
     return std::move(E);
   StringRef Args[] = {*Program, "-d", "-r", In.Path};
   std::string Text;
@@ -189,18 +183,16 @@ mneme::linkAMDGPU(ArrayRef<char> Object) {
   if (!Lld)
     return std::nullopt;
   ScratchFile In, Out;
-  if (Error E = ScratchFile::create("o", In))
+  if (Error E = ScratchFile::create("o", In, toStringRef(Object)))
     return std::move(E);
   if (Error E = ScratchFile::create("hsaco", Out))
-    return std::move(E);
-  if (Error E = writeScratch(In.Path, StringRef(Object.data(), Object.size())))
     return std::move(E);
   std::string Log;
   StringRef Args[] = {*Lld,      "-m",    "elf64_amdgpu", "--no-undefined",
                       "-shared", In.Path, "-o",           Out.Path};
   if (Error E = runProgram(Args, Log))
     return std::move(E);
-  Expected<SmallVector<char, 0>> Image = readScratch(Out.Path);
+  Expected<SmallVector<char, 0>> Image = Out.read();
   if (!Image)
     return Image.takeError();
   return std::move(*Image);

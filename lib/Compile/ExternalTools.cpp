@@ -392,10 +392,8 @@ static SmallVector<StringRef, 32> getRefs(ArrayRef<std::string> Texts) {
 }
 
 static Error writeModule(const Module &M, ScratchFile &File) {
-  if (Error E = ScratchFile::create("bc", File))
-    return E;
   SmallVector<char, 0> Bytes = writeExactBitcode(M);
-  return writeScratch(File.Path, StringRef(Bytes.data(), Bytes.size()));
+  return ScratchFile::create("bc", File, toStringRef(Bytes));
 }
 
 /// Runs nothing but the reader of IR and the parsers of options and pipelines.
@@ -448,7 +446,7 @@ OptTool::runOn(const Module &M, StringRef Bisection, std::string &Log) const {
   Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
   if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
     return explainVersions(Tool, std::move(E));
-  return readScratch(Out.Path);
+  return Out.read();
 }
 
 static Expected<std::unique_ptr<Module>>
@@ -629,5 +627,5 @@ Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
     return explainVersions(*Tool, std::move(E));
   if (!Log.empty())
     errs() << Log;
-  return readScratch(Out.Path);
+  return Out.read();
 }

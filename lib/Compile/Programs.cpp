@@ -42,30 +42,23 @@ static thread_local std::vector<ScratchFile *> LiveFiles;
 
 ScratchFile::~ScratchFile() { llvm::erase(LiveFiles, this); }
 
-Error ScratchFile::create(StringRef Suffix, ScratchFile &F) {
+Error ScratchFile::create(StringRef Suffix, ScratchFile &F,
+                          StringRef Contents) {
+  int FD;
   if (std::error_code EC =
-          sys::fs::createTemporaryFile("mneme", Suffix, F.Path))
+          sys::fs::createTemporaryFile("mneme", Suffix, FD, F.Path))
     return createStringError(EC, "cannot create a temporary file");
   F.Remover.setFile(F.Path);
   LiveFiles.push_back(&F);
-  return Error::success();
-}
-
-Error mneme::writeScratch(StringRef Path, StringRef Contents) {
-  std::error_code EC;
-  raw_fd_ostream OS(Path, EC);
-  if (EC)
-    return createFileError(Path, EC);
+  raw_fd_ostream OS(FD, /*shouldClose=*/true);
   OS << Contents;
   OS.close();
-  if (!OS.has_error())
-    return Error::success();
-  EC = OS.error();
+  std::error_code EC = OS.error();
   OS.clear_error();
-  return createFileError(Path, EC);
+  return EC ? createFileError(F.Path, EC) : Error::success();
 }
 
-Expected<SmallVector<char, 0>> mneme::readScratch(StringRef Path) {
+Expected<SmallVector<char, 0>> ScratchFile::read() const {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
   if (!Buffer)
     return Buffer.takeError();

@@ -236,10 +236,9 @@ static Error addFile(RemoteStudy &S, MappedFiles &Files, StringRef Name,
                      StringRef Path) {
   if (any_of(S.Files, [&](const StagedFile &F) { return F.Name == Name; }))
     return Error::success(); // launches can share files
-  ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(
-      Path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
   if (!Buffer)
-    return createFileError(Path, Buffer.getError());
+    return Buffer.takeError();
   S.Files.push_back({Name.str(), (*Buffer)->getBufferSize(),
                      toHexString(digest128((*Buffer)->getBuffer()))});
   Files.push_back(std::move(*Buffer));

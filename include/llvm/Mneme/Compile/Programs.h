@@ -33,11 +33,11 @@ struct ScratchFile {
 
   ScratchFile() = default;
   ~ScratchFile();
-  static Error create(StringRef Suffix, ScratchFile &F);
+  static Error create(StringRef Suffix, ScratchFile &F,
+                      StringRef Contents = "");
+  /// All that is in it by now.
+  Expected<SmallVector<char, 0>> read() const;
 };
-
-Error writeScratch(StringRef Path, StringRef Contents);
-Expected<SmallVector<char, 0>> readScratch(StringRef Path);
 
 /// Runs \p Args, whose first is the program's file, with an empty standard
 /// input, in a process group of its own that does not outlive this process or
