@@ -11,6 +11,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Targets.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -207,8 +208,7 @@ Error mneme::checkLLVMOptions(ArrayRef<LLVMOption> Options) {
                                     static_cast<void *>(Chunk),
                                     sizeof(Chunk))) > 0)
     Text.append(Chunk, N);
-  int Status = 0;
-  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+  int Status = waitForChild(Child);
   if (!Text.empty())
     return createStringError(Text);
   if (!WIFEXITED(Status) || WEXITSTATUS(Status) != 0)

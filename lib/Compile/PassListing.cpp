@@ -17,6 +17,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Errno.h"
@@ -25,13 +26,11 @@
 #include "llvm/Target/TargetMachine.h"
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <mutex>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -119,16 +118,6 @@ static void becomeQuiet(pid_t Parent) {
   ::dup2(Null, STDERR_FILENO);
 }
 
-static std::string describeDeath(int Status) {
-  if (WIFSIGNALED(Status))
-    return formatv("the compiler died of signal {0}: {1}", WTERMSIG(Status),
-                   ::strsignal(WTERMSIG(Status)))
-        .str();
-  return formatv("the compiler ended the process with status {0}",
-                 WEXITSTATUS(Status))
-      .str();
-}
-
 /// Reads what \p Child writes to \p FD until its end, or until \p Limit seconds
 /// are over.
 /// \returns why it did not come to its end; empty when it did.
@@ -161,12 +150,11 @@ static std::string readListing(int FD, pid_t Child, double Limit,
   // It may hang where nothing but that ends it.
   if (!Reader.hasEnded())
     ::kill(Child, IsLate ? SIGKILL : SIGCONT);
-  int Status = 0;
-  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+  int Status = waitForChild(Child);
   if (Reader.hasEnded())
     return L.Failure;
   return IsLate ? formatv("the compiler did not end within {0} s", Limit).str()
-                : describeDeath(Status);
+                : "the compiler " + describeExit(Status);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,20 +10,17 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -156,9 +153,8 @@ Error Guard::start() {
 Guard::~Guard() {
   // Before it sees the connection's end.
   if (Pid > 0) {
-    int Status;
     ::kill(Pid, SIGKILL);
-    sys::RetryAfterSignal(-1, ::waitpid, Pid, &Status, 0);
+    waitForChild(Pid);
   }
   if (FD >= 0)
     ::close(FD);
@@ -188,31 +184,22 @@ static Expected<pid_t> start(char *const *Argv, int In, int Out) {
     return createStringError(errnoAsErrorCode(), "cannot create a process");
   if (Failure == 0)
     return Child;
-  int Status;
-  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+  waitForChild(Child);
   return createStringError(std::error_code(Failure, std::generic_category()),
                            "cannot run '" + Twine(Argv[0]) + "'");
 }
 
 /// \returns the status, or nothing when \p Child, killed now, did not end.
 static std::optional<int> waitFor(pid_t Child, double Seconds) {
-  int Status = 0;
-  auto Deadline =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(Seconds);
-  std::chrono::microseconds Pause(20);
-  while (Seconds > 0) {
-    if (sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, WNOHANG) == Child)
-      return Status;
-    if (std::chrono::steady_clock::now() >= Deadline) {
-      ::kill(-Child, SIGKILL);
-      sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
-      return std::nullopt;
-    }
-    std::this_thread::sleep_for(Pause);
-    Pause = std::min(Pause * 2, std::chrono::microseconds(2000));
-  }
-  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
-  return Status;
+  if (Seconds <= 0)
+    return waitForChild(Child);
+  std::optional<int> Status = waitForChild(Child, Seconds);
+  if (Status)
+    return Status;
+  ::kill(-Child, SIGKILL);
+  ::kill(Child, SIGKILL); // it may have left its group
+  waitForChild(Child);
+  return std::nullopt;
 }
 
 /// What a program that failed said, without the frames of LLVM's stack trace
@@ -271,10 +258,10 @@ Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
   std::string Said = getMessage(Log);
   StringRef Name = sys::path::filename(Args[0]);
   if (WIFSIGNALED(*Status))
-    return createStringError(
-        formatv("{0} died of signal {1} ({2}){3}{4}", Name, WTERMSIG(*Status),
-                ::strsignal(WTERMSIG(*Status)), Said.empty() ? "" : ": ", Said)
-            .str());
+    return createStringError(formatv("{0} {1}{2}{3}", Name,
+                                     describeExit(*Status),
+                                     Said.empty() ? "" : ": ", Said)
+                                 .str());
   if (Said.empty())
     Said = formatv("exit code {0}", WEXITSTATUS(*Status)).str();
   return createStringError(formatv("{0} failed: {1}", Name, Said).str());

@@ -10,13 +10,13 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
-#include <chrono>
 #include <csignal>
 #include <fcntl.h>
 #include <sched.h>
@@ -25,7 +25,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace llvm;
@@ -204,12 +203,8 @@ Process::start(function_ref<void(Channel &)> Main,
 Process::~Process() {
   if (!Gone) {
     kill();
-    auto Deadline = std::chrono::steady_clock::now() +
-                    std::chrono::duration<double>(ExitSeconds);
     // What does not die of that hangs in the kernel, and is not waited for.
-    while (!reap() && std::chrono::steady_clock::now() < Deadline)
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
-    if (!Gone)
+    if (!waitUntil([this] { return reap(); }, ExitSeconds))
       getUndead().push_back(Pid);
   }
   ::close(Messages);
@@ -249,7 +244,7 @@ bool Process::reap() {
     return false;
   // What it started dies with it. The number of its group is still its own.
   ::kill(-Pid, SIGKILL);
-  sys::RetryAfterSignal(-1, ::waitpid, Pid, &Status, 0);
+  Status = waitForChild(Pid);
   Gone = true;
   readMessages();
   return true;
@@ -278,14 +273,7 @@ static std::string findLastWords(StringRef Text, uint64_t LimitBytes) {
 }
 
 std::string Process::describeEnd() const {
-  std::string Text =
-      WIFSIGNALED(Status)
-          ? formatv("died of signal {0} ({1})", WTERMSIG(Status),
-                    ::strsignal(WTERMSIG(Status)))
-                .str()
-          : formatv("ended the process with exit code {0}",
-                    WIFEXITED(Status) ? WEXITSTATUS(Status) : -1)
-                .str();
+  std::string Text = describeExit(Status);
   std::string Words = findLastWords(Written, LimitBytes);
   return Words.empty() ? Text : Text + ": " + Words;
 }

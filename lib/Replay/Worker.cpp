@@ -15,6 +15,7 @@
 
 #include "Uninitialized.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -23,8 +24,6 @@
 #include <chrono>
 #include <csignal>
 #include <poll.h>
-#include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -231,23 +230,6 @@ WorkerMonitor::End WorkerMonitor::wait() {
   }
 }
 
-/// Waits for \p Child to end. \returns false when it did not in time.
-static bool reap(pid_t Child, int &Status) {
-  auto Deadline = std::chrono::steady_clock::now() +
-                  std::chrono::duration<double>(ExitSeconds);
-  std::chrono::microseconds Pause(20);
-  while (true) {
-    pid_t Ended =
-        sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, WNOHANG);
-    if (Ended != 0)
-      return Ended == Child;
-    if (std::chrono::steady_clock::now() >= Deadline)
-      return false;
-    std::this_thread::sleep_for(Pause);
-    Pause = std::min(Pause * 2, std::chrono::microseconds(5000));
-  }
-}
-
 /// The result of a child that did not deliver one.
 static ReplayResult makeDeadResult(const ReplayPlan &Plan,
                                    const WorkerMonitor &Monitor, Verdict V,
@@ -289,11 +271,11 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
   if (End == WorkerMonitor::End::TimedOut)
     ::kill(Child, SIGKILL);
   ::close(Pipe[0]);
-  int Status = 0;
-  if (!reap(Child, Status)) {
+  std::optional<int> Status = waitForChild(Child, ExitSeconds);
+  if (!Status) {
     ::kill(Child, SIGKILL);
     // What does not die of that hangs in the kernel, and is not waited for.
-    reap(Child, Status);
+    Status = waitForChild(Child, ExitSeconds);
   }
 
   ReplayResult R;
@@ -315,17 +297,9 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
             .str());
   else if (!Monitor.Fatal.empty())
     R = makeDeadResult(Plan, Monitor, Verdict::Crash, Monitor.Fatal);
-  else if (WIFSIGNALED(Status))
-    R = makeDeadResult(Plan, Monitor, Verdict::Crash,
-                       formatv("{0} died of signal {1} ({2})", Where,
-                               WTERMSIG(Status), ::strsignal(WTERMSIG(Status)))
-                           .str());
   else
     R = makeDeadResult(Plan, Monitor, Verdict::Crash,
-                       formatv("{0} ended the process with exit code {1}",
-                               Where,
-                               WIFEXITED(Status) ? WEXITSTATUS(Status) : -1)
-                           .str());
+                       (Where + " " + describeExit(Status.value_or(0))).str());
   R.StartTime = Start;
   R.EndTime = std::chrono::duration<double>(
                   std::chrono::system_clock::now().time_since_epoch())

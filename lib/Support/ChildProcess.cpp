@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <sys/wait.h>
+#include <thread>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+std::string mneme::describeExit(int Status) {
+  if (WIFSIGNALED(Status))
+    return formatv("died of signal {0} ({1})", WTERMSIG(Status),
+                   ::strsignal(WTERMSIG(Status)))
+        .str();
+  return formatv("ended the process with exit code {0}",
+                 WIFEXITED(Status) ? WEXITSTATUS(Status) : -1)
+      .str();
+}
+
+int mneme::waitForChild(pid_t Child) {
+  int Status = 0;
+  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+  return Status;
+}
+
+std::optional<int> mneme::waitForChild(pid_t Child, double Seconds) {
+  int Status = 0;
+  pid_t Ended = 0;
+  waitUntil(
+      [&] {
+        Ended = sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, WNOHANG);
+        return Ended != 0;
+      },
+      Seconds);
+  return Ended == Child ? std::optional<int>(Status) : std::nullopt;
+}
+
+bool mneme::waitUntil(function_ref<bool()> IsOver, double Seconds) {
+  auto Deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(Seconds);
+  std::chrono::microseconds Pause(20);
+  while (!IsOver()) {
+    if (std::chrono::steady_clock::now() >= Deadline)
+      return false;
+    std::this_thread::sleep_for(Pause);
+    Pause = std::min(Pause * 2, std::chrono::microseconds(2000));
+  }
+  return true;
+}
