@@ -75,7 +75,7 @@ for name in $(sed 's/#.*//; s/|.*//; s/-static//' "$ROOT/utils/gpu-memory.txt" |
     "$ROOT/test/Runtime/Cuda/$name.cu")
   "${clang[@]}" -L"$CUDA_PATH/lib64" -lcudart -L"$CUDA_PATH/lib64/stubs" -lcuda -o "$work/memory/$name"
   if grep -q "^$name-static" "$ROOT/utils/gpu-memory.txt"; then
-    "${clang[@]}" "$CUDA_PATH/lib64/libcudart_static.a" -ldl -lrt -lpthread \
+    "${clang[@]}" "$CUDA_PATH/lib64/libcudart_static.a" -ldl -lrt -lpthread -L"$CUDA_PATH/lib64/stubs" -lcuda \
       -o "$work/memory/$name-static"
   fi
 done

@@ -119,24 +119,20 @@ smoke() {
 # Programs of the tests, by the lines of gpu-memory.txt: alone, recorded, replayed on every
 # device and the host.
 memory() {
-  local status=0 program gpus alone recorded options folder out name device_name devices lines=0
+  local status=0 program gpus options folder out device_name devices lines=0
   gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
   say "== memory, on $gpus GPUs"
   devices="$device offload:${device#*:}"
   if [ "$gpus" -gt 1 ]; then devices="$devices cuda:1"; fi
-  while IFS="|" read -r program need alone recorded options <&3; do
+  while IFS="|" read -r program options <&3; do
     read -r program <<<"$program"
-    [ "$gpus" -ge "$need" ] || continue
     lines=$((lines + 1)) folder=$work/run-memory/$lines
     rm -rf "$folder"
+    out=$(limited 60 "$work/memory/$program" 2>&1) || status=1
+    say "$program$options: ${out##*$'\n'}"
     # shellcheck disable=SC2086
-    out=$(limited 60 env CUDA_MODULE_LOADING=EAGER "$work/memory/$program" $alone 2>&1) || status=1
-    read -r recorded <<<"$recorded"
-    name="$program $recorded"
-    say "$name: ${out##*$'\n'}"
-    # shellcheck disable=SC2086
-    out=$(limited 60 env CUDA_MODULE_LOADING=EAGER "$work/bin/llvm-mneme-record" --device=cuda \
-      -o "$folder" $options -- "$work/memory/$program" $recorded 2>&1) || {
+    out=$(limited 90 "$work/bin/llvm-mneme-record" --device=cuda -o "$folder" $options -- \
+      "$work/memory/$program" arena 2>&1) || {
       status=1
       say "    FAILED"
     }
