@@ -405,7 +405,11 @@ Error OptTool::check(const Module &M) const {
   if (Tool.Kind == ToolKind::Clang)
     Args.insert(Args.end(), {"-disable-llvm-passes", "-o", "/dev/null"});
   else
-    Args.insert(Args.end(), {"-print-pipeline-passes", "-disable-output"});
+    // What it prints need not be parsed again: passes of plugins have no names
+    // there.
+    Args.insert(Args.end(),
+                {"-print-pipeline-passes", "-disable-pipeline-verification",
+                 "-disable-output"});
   Args.push_back(In.Path.str().str());
   std::string Log;
   if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
