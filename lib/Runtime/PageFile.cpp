@@ -14,10 +14,11 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <new>
 #include <unistd.h>
 
@@ -26,9 +27,9 @@ using namespace mneme;
 static constexpr int CompressionLevel = 1;
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 static constexpr size_t FrameBytes = MNEME_FRAME_PAGES * Page;
-// A thread is worth starting for so many pages to hash: a megabyte takes
-// longer than the start.
-static constexpr size_t PagesPerHasher = 1024;
+static constexpr size_t BufferBytes = 1 << 20;
+// A thread is worth starting for so many: to hash them takes longer.
+static constexpr size_t PagesPerThread = 512;
 
 PageFile::~PageFile() {
   if (Fd >= 0)
@@ -47,9 +48,24 @@ void PageFile::write(const void *From, size_t Size) {
     Error = LimitReason;
   if (!Error.empty())
     return;
-  if (!writeAll(Fd, static_cast<const char *>(From), Size))
-    return fail("write");
   Stored += Size;
+  // Small writes cost several times as much as large ones.
+  if (Size >= BufferBytes / 4) {
+    flush();
+    if (Error.empty() && !writeAll(Fd, static_cast<const char *>(From), Size))
+      fail("write");
+    return;
+  }
+  Buffer.reserve(BufferBytes);
+  Buffer.append(static_cast<const char *>(From), Size);
+  if (Buffer.size() >= BufferBytes / 4 * 3)
+    flush();
+}
+
+void PageFile::flush() {
+  if (Error.empty() && !writeAll(Fd, Buffer.data(), Buffer.size()))
+    fail("write");
+  Buffer.clear();
 }
 
 void PageFile::open(std::string TheFolder, const PageIndex &TheKnown) {
@@ -85,74 +101,310 @@ void PageFile::create() {
 }
 
 //===----------------------------------------------------------------------===//
-// Hashing
+// Hashing, compressing and writing
 //===----------------------------------------------------------------------===//
 
+/// A thread's compressor and its memory; what there is no memory for is null.
+struct PageFile::Tools {
+  ZSTD_CCtx *Context = ZSTD_createCCtx();
+  size_t Capacity = ZSTD_compressBound(FrameBytes);
+  std::unique_ptr<char[]> Raw{new (std::nothrow) char[FrameBytes]};
+  std::unique_ptr<char[]> Packed{new (std::nothrow) char[Capacity]};
+
+  Tools() = default;
+  Tools(const Tools &) = delete;
+  Tools &operator=(const Tools &) = delete;
+  ~Tools() { ZSTD_freeCCtx(Context); }
+};
+
+PageFile::PageFile() : Own(PageIndex::DefaultMaxPages) {}
+
+/// Whether \p P lies behind \p Before.
+static bool goesOn(const PageFile::Part &Before, const PageFile::Part &P) {
+  return Before.Size == Page && P.Size == Page &&
+         Before.Bytes + Page == P.Bytes;
+}
+
 namespace {
-/// Shares pages out among threads.
-class Hasher {
-public:
-  /// \p Copies, unless it is null, has room for all pages: they are put there,
-  /// filled up with zeros, before they are hashed.
-  Hasher(const std::vector<PageFile::Part> &Pages, PageDigest *Digests,
-         char *Copies)
-      : Pages(Pages), Digests(Digests), Copies(Copies) {
-    Crew Helpers(Pages.size() / PagesPerHasher, work, this);
-    work(this);
-  }
+/// Pages on their way into the file.
+struct Frame {
+  explicit Frame(std::vector<PageFile::Part> Pages) : Pages(std::move(Pages)) {}
 
-private:
-  static void *work(void *Self) {
-    auto *This = static_cast<Hasher *>(Self);
-    size_t Count = This->Pages.size();
-    for (size_t I; (I = This->Next.fetch_add(Batch)) < Count;)
-      for (size_t End = std::min(Count, I + Batch); I != End; ++I)
-        This->Digests[I] = This->hash(I);
-    return nullptr;
-  }
+  std::vector<PageFile::Part> Pages;
+  /// What goes into the file: Stored's, or the application's own memory. Null
+  /// when there was no memory.
+  const char *Bytes = nullptr;
+  size_t Size = 0;
+  uint16_t Encoding = MNEME_ENCODING_RAW;
+  std::unique_ptr<char[]> Stored;
+  bool IsDone = false;
 
-  PageDigest hash(size_t I) const {
-    const PageFile::Part &P = Pages[I];
-    if (!Copies)
-      return digestOfPage(P.Bytes, P.Size);
-    char *Copy = Copies + I * Page;
-    memcpy(Copy, P.Bytes, P.Size);
-    memset(Copy + P.Size, 0, Page - P.Size);
-    return digestOfPage(Copy, Page);
+  /// Where the pages lie one behind the other, or null.
+  const char *contiguous() const {
+    if (Pages[0].Size != Page)
+      return nullptr;
+    for (size_t I = 1; I != Pages.size(); ++I)
+      if (!goesOn(Pages[I - 1], Pages[I]))
+        return nullptr;
+    return Pages[0].Bytes;
   }
-
-  static constexpr size_t Batch = 64;
-  std::atomic<size_t> Next{0};
-  const std::vector<PageFile::Part> &Pages;
-  PageDigest *Digests;
-  char *Copies;
 };
 } // namespace
 
-/// Copies the pages that are not \p Found, makes \p Pages say where to, and
-/// hashes the copies: \p Digests are of what the application cannot change.
-/// \returns the copies, or null when there is no memory.
-static std::unique_ptr<char[]> copyNew(std::vector<PageFile::Part> &Pages,
-                                       std::vector<PageDigest> &Digests,
-                                       const std::vector<char> &Found) {
-  std::vector<size_t> Places;
-  std::vector<PageFile::Part> New;
-  for (size_t I = 0; I != Pages.size(); ++I)
-    if (!Found[I]) {
-      Places.push_back(I);
-      New.push_back(Pages[I]);
-    }
-  std::unique_ptr<char[]> Copies(new (std::nothrow) char[New.size() * Page]);
-  if (!Copies)
-    return Copies;
-  std::vector<PageDigest> NewDigests(New.size());
-  Hasher(New, NewDigests.data(), Copies.get());
-  for (size_t I = 0; I != Places.size(); ++I) {
-    Pages[Places[I]] = {Copies.get() + I * Page, Page};
-    Digests[Places[I]] = NewDigests[I];
-  }
-  return Copies;
+static void copyPage(char *To, const PageFile::Part &P) {
+  memcpy(To, P.Bytes, P.Size);
+  memset(To + P.Size, 0, Page - P.Size);
 }
+
+/// Brings pages into the file. Threads take them by the chunk, and hash and
+/// compress a chunk while it is in the processor's cache. In between they give
+/// numbers to its pages, in order, so that the file does not depend on how many
+/// they are. The caller's also writes.
+class PageFile::Packer {
+public:
+  /// Fills in \p Digests and \p Refs, of as many as there are \p Pages.
+  Packer(PageFile &File, std::vector<Part> Pages, PageDigest *Digests,
+         PageRef *Refs)
+      : File(File), Pages(std::move(Pages)), Digests(Digests), Refs(Refs),
+        FramesBefore(File.Frames.size()),
+        Chunks((this->Pages.size() + ChunkPages - 1) / ChunkPages) {
+    pthread_mutex_init(&Lock, nullptr);
+    pthread_cond_init(&Changed, nullptr);
+  }
+  ~Packer() {
+    pthread_cond_destroy(&Changed);
+    pthread_mutex_destroy(&Lock);
+  }
+
+  void run() {
+    Crew Helpers(Pages.size() / PagesPerThread, work, this);
+    std::unique_ptr<Tools> Mine = takeTools();
+    pthread_mutex_lock(&Lock);
+    for (size_t Written = 0;;) {
+      if (Written != Frames.size() && Frames[Written].IsDone) {
+        Frame &F = Frames[Written++];
+        pthread_mutex_unlock(&Lock);
+        write(F);
+        pthread_mutex_lock(&Lock);
+      } else if (Next != Chunks.size()) {
+        packNext(*Mine);
+      } else if (NumNumbered != Chunks.size() || Written != Frames.size()) {
+        pthread_cond_wait(&Changed, &Lock);
+      } else {
+        break;
+      }
+    }
+    pthread_mutex_unlock(&Lock);
+    giveBack(std::move(Mine));
+    if (Failure)
+      fail(Failure);
+  }
+
+private:
+  struct Chunk {
+    std::vector<char> Found; ///< Of its pages, in the database.
+    /// Where other threads may change the pages: of those that are not found.
+    std::unique_ptr<char[]> Copies;
+    bool IsOutOfMemory = false;
+  };
+
+  static void *work(void *Self) {
+    auto *This = static_cast<Packer *>(Self);
+    std::unique_ptr<Tools> Mine = This->takeTools();
+    pthread_mutex_lock(&This->Lock);
+    while (This->Next != This->Chunks.size())
+      This->packNext(*Mine);
+    pthread_mutex_unlock(&This->Lock);
+    This->giveBack(std::move(Mine));
+    return nullptr;
+  }
+
+  std::unique_ptr<Tools> takeTools() {
+    std::unique_ptr<Tools> T;
+    pthread_mutex_lock(&Lock);
+    if (!File.Spare.empty()) {
+      T = std::move(File.Spare.back());
+      File.Spare.pop_back();
+    }
+    pthread_mutex_unlock(&Lock);
+    return T ? std::move(T) : std::make_unique<Tools>();
+  }
+
+  void giveBack(std::unique_ptr<Tools> T) {
+    pthread_mutex_lock(&Lock);
+    File.Spare.push_back(std::move(T));
+    pthread_mutex_unlock(&Lock);
+  }
+
+  /// All that becomes of the next chunk, but for writing. Called, and returns,
+  /// with the lock.
+  void packNext(Tools &T) {
+    size_t I = Next++;
+    pthread_mutex_unlock(&Lock);
+    hash(I);
+    pthread_mutex_lock(&Lock);
+    while (NumNumbered != I)
+      pthread_cond_wait(&Changed, &Lock);
+    size_t First = Frames.size();
+    number(I);
+    size_t End = Frames.size();
+    ++NumNumbered;
+    pthread_cond_broadcast(&Changed);
+    for (; First != End; ++First) {
+      Frame &F = Frames[First];
+      pthread_mutex_unlock(&Lock);
+      pack(F, T);
+      pthread_mutex_lock(&Lock);
+      F.IsDone = true;
+      pthread_cond_broadcast(&Changed);
+    }
+  }
+
+  size_t begin(size_t I) const { return I * ChunkPages; }
+  size_t end(size_t I) const {
+    return std::min(Pages.size(), (I + 1) * ChunkPages);
+  }
+
+  void hash(size_t I) {
+    Chunk &C = Chunks[I];
+    C.Found.resize(end(I) - begin(I));
+    for (size_t P = begin(I); P != end(I); ++P)
+      Digests[P] = digestOfPage(Pages[P].Bytes, Pages[P].Size);
+    File.Known->find(Digests + begin(I), C.Found.size(), Refs + begin(I),
+                     C.Found.data());
+    if (File.CopiesFirst)
+      copyNew(I);
+  }
+
+  /// Copies the pages that are not known, and hashes the copies: digests are of
+  /// what the application cannot change.
+  void copyNew(size_t I) {
+    Chunk &C = Chunks[I];
+    size_t NumNew = std::count(C.Found.begin(), C.Found.end(), false);
+    C.Copies.reset(new (std::nothrow) char[NumNew * Page]);
+    C.IsOutOfMemory = !C.Copies;
+    char *Copy = C.Copies.get();
+    for (size_t P = begin(I); P != end(I) && Copy; ++P) {
+      if (C.Found[P - begin(I)])
+        continue;
+      copyPage(Copy, Pages[P]);
+      Pages[P] = {Copy, Page};
+      Digests[P] = digestOfPage(Copy, Page);
+      Copy += Page;
+    }
+  }
+
+  /// Numbers the pages that are nowhere yet, and makes frames of them.
+  void number(size_t I) {
+    const Chunk &C = Chunks[I];
+    if (C.IsOutOfMemory)
+      Failure = ENOMEM;
+    if (Failure)
+      return;
+    for (size_t P = begin(I); P != end(I); ++P) {
+      if (P + 16 < end(I))
+        File.Own.prefetch(Digests[P + 16]);
+      if (C.Found[P - begin(I)])
+        continue;
+      uint32_t Number = File.Own.find(
+          Digests[P], [&](uint32_t N) { return File.Digests[N]; });
+      if (Number != PageTable::None) {
+        Refs[P] = {OwnFile, Number};
+        continue;
+      }
+      if (File.Digests.size() == PageTable::None) {
+        Failure = EFBIG;
+        return;
+      }
+      Refs[P] = {OwnFile, uint32_t(File.Digests.size())};
+      File.Own.insert(Digests[P], Refs[P].Page);
+      File.Digests.push_back(Digests[P]);
+      if (endsFrame(Pages[P]))
+        cutFrame();
+      New.push_back(Pages[P]);
+    }
+    if (I + 1 == Chunks.size() && !New.empty())
+      cutFrame();
+  }
+
+  /// Whether \p P, the last that has a number, is for the next frame. Where the
+  /// memory does not go on, that saves copying it together, as long as frames
+  /// remain large enough, on the average, to compress well.
+  bool endsFrame(const Part &P) const {
+    return New.size() == MNEME_FRAME_PAGES ||
+           (!New.empty() && !goesOn(New.back(), P) &&
+            File.Digests.size() / 128 > FramesBefore + Frames.size());
+  }
+
+  void cutFrame() {
+    Frames.emplace_back(std::move(New));
+    New.clear();
+    New.reserve(MNEME_FRAME_PAGES);
+  }
+
+  static void pack(Frame &F, Tools &T) {
+    size_t RawSize = F.Pages.size() * Page;
+    const char *Raw = F.contiguous();
+    bool IsGathered = !Raw;
+    if (IsGathered) {
+      char *To = T.Raw.get();
+      if (!To)
+        return;
+      for (size_t I = 0; I != F.Pages.size(); ++I)
+        copyPage(To + I * Page, F.Pages[I]);
+      Raw = To;
+    }
+    // Raw, unless that comes out shorter.
+    size_t N = RawSize;
+    if (T.Context && T.Packed)
+      N = ZSTD_compressCCtx(T.Context, T.Packed.get(), T.Capacity, Raw, RawSize,
+                            CompressionLevel);
+    bool IsPacked = !ZSTD_isError(N) && N < RawSize;
+    F.Encoding = IsPacked ? MNEME_ENCODING_ZSTD : MNEME_ENCODING_RAW;
+    F.Size = IsPacked ? N : RawSize;
+    if (IsPacked || IsGathered) {
+      F.Stored.reset(new (std::nothrow) char[F.Size]);
+      if (F.Stored)
+        memcpy(F.Stored.get(), IsPacked ? T.Packed.get() : Raw, F.Size);
+      Raw = F.Stored.get();
+    }
+    F.Bytes = Raw;
+  }
+
+  void write(Frame &F) {
+    if (!F.Bytes)
+      return fail(ENOMEM);
+    if (File.Fd < 0 && File.Error.empty())
+      File.create();
+    File.write(F.Bytes, F.Size);
+    F.Stored.reset();
+    File.Frames.push_back(
+        {uint32_t(F.Size), uint16_t(F.Pages.size()), F.Encoding});
+  }
+
+  /// The caller's thread only.
+  void fail(int Number) {
+    errno = Number;
+    File.fail("write");
+  }
+
+  PageFile &File;
+  std::vector<Part> Pages;
+  PageDigest *Digests;
+  PageRef *Refs;
+  size_t FramesBefore; ///< In the file.
+  std::vector<Chunk> Chunks;
+
+  static constexpr size_t ChunkPages = MNEME_FRAME_PAGES;
+  /// For the file's tools and pages, and for all below.
+  pthread_mutex_t Lock;
+  pthread_cond_t Changed;
+  size_t Next = 0;          ///< Chunk that nobody has taken.
+  size_t NumNumbered = 0;   ///< Chunks.
+  int Failure = 0;          ///< What stopped that, as errno.
+  std::vector<Part> New;    ///< Pages that have a number, but no frame.
+  std::deque<Frame> Frames; ///< In the order of the file.
+};
 
 void PageFile::add(const std::vector<Part> &Parts,
                    std::vector<PageDigest> &AllDigests,
@@ -163,187 +415,15 @@ void PageFile::add(const std::vector<Part> &Parts,
       Pages.push_back({P.Bytes + At, std::min(Page, P.Size - At)});
   if (!Error.empty() || Pages.empty())
     return;
-
-  std::vector<PageDigest> Hashes(Pages.size());
-  Hasher(Pages, Hashes.data(), /*Copies=*/nullptr);
-
-  std::vector<PageRef> Refs;
-  std::vector<char> Found;
-  Known->find(Hashes, Refs, Found);
-  std::unique_ptr<char[]> Copies;
-  if (CopiesFirst && !(Copies = copyNew(Pages, Hashes, Found))) {
-    errno = ENOMEM;
-    return fail("write");
-  }
-  std::vector<Part> New;
-  for (size_t I = 0; I != Pages.size(); ++I) {
-    if (Found[I])
-      continue;
-    if (const PageRef *R = Own.find(Hashes[I])) {
-      Refs[I] = *R;
-      continue;
-    }
-    if (Digests.size() == UINT32_MAX) {
-      errno = EFBIG;
-      return fail("write");
-    }
-    Refs[I] = {OwnFile, uint32_t(Digests.size())};
-    Own.insert(Hashes[I], Refs[I]);
-    Digests.push_back(Hashes[I]);
-    New.push_back(Pages[I]);
-  }
-  store(New);
-  AllDigests.insert(AllDigests.end(), Hashes.begin(), Hashes.end());
-  AllRefs.insert(AllRefs.end(), Refs.begin(), Refs.end());
-}
-
-//===----------------------------------------------------------------------===//
-// Compressing and writing
-//===----------------------------------------------------------------------===//
-
-struct PageFile::Frame {
-  const Part *Pages;
-  size_t NumPages;
-  /// What goes into the file: Stored's, or the application's own memory.
-  const char *Bytes = nullptr;
-  size_t Size = 0;
-  uint16_t Encoding = MNEME_ENCODING_RAW;
-  std::unique_ptr<char[]> Stored;
-  bool IsDone = false;
-
-  /// Where the pages lie one behind the other, or null.
-  const char *contiguous() const {
-    for (size_t I = 0; I != NumPages; ++I)
-      if (Pages[I].Bytes != Pages[0].Bytes + I * Page || Pages[I].Size != Page)
-        return nullptr;
-    return Pages[0].Bytes;
-  }
-
-  void gather(char *To) const {
-    for (size_t I = 0; I != NumPages; ++I, To += Page) {
-      memcpy(To, Pages[I].Bytes, Pages[I].Size);
-      memset(To + Pages[I].Size, 0, Page - Pages[I].Size);
-    }
-  }
-};
-
-/// Compresses frames on several threads, of which the caller's writes them in
-/// order.
-class PageFile::Packer {
-public:
-  Packer(std::vector<Frame> &Frames) : Frames(Frames) {
-    pthread_mutex_init(&Lock, nullptr);
-    pthread_cond_init(&HasDone, nullptr);
-  }
-  ~Packer() {
-    pthread_cond_destroy(&HasDone);
-    pthread_mutex_destroy(&Lock);
-  }
-
-  /// A thread's compressor and its memory.
-  struct Tools {
-    ZSTD_CCtx *Context = ZSTD_createCCtx();
-    size_t Capacity = ZSTD_compressBound(FrameBytes);
-    std::unique_ptr<char[]> Raw{new char[FrameBytes]};
-    std::unique_ptr<char[]> Packed{new char[Capacity]};
-
-    ~Tools() { ZSTD_freeCCtx(Context); }
-  };
-
-  static void *work(void *Self) {
-    auto *This = static_cast<Packer *>(Self);
-    Tools T;
-    while (This->packNext(T))
-      ;
-    return nullptr;
-  }
-
-  /// \returns false when none is left.
-  bool packNext(Tools &T) {
-    size_t I = Next++;
-    if (I >= Frames.size())
-      return false;
-    pack(Frames[I], T);
-    pthread_mutex_lock(&Lock);
-    Frames[I].IsDone = true;
-    pthread_cond_signal(&HasDone);
-    pthread_mutex_unlock(&Lock);
-    return true;
-  }
-
-  bool isDone(size_t I) {
-    pthread_mutex_lock(&Lock);
-    bool Is = Frames[I].IsDone;
-    pthread_mutex_unlock(&Lock);
-    return Is;
-  }
-
-  void waitFor(size_t I) {
-    pthread_mutex_lock(&Lock);
-    while (!Frames[I].IsDone)
-      pthread_cond_wait(&HasDone, &Lock);
-    pthread_mutex_unlock(&Lock);
-  }
-
-private:
-  static void pack(Frame &F, Tools &T) {
-    size_t RawSize = F.NumPages * Page;
-    const char *Raw = F.contiguous();
-    bool IsGathered = !Raw;
-    if (IsGathered) {
-      F.gather(T.Raw.get());
-      Raw = T.Raw.get();
-    }
-    // Raw, unless that comes out shorter.
-    size_t N = RawSize;
-    if (T.Context)
-      N = ZSTD_compressCCtx(T.Context, T.Packed.get(), T.Capacity, Raw, RawSize,
-                            CompressionLevel);
-    bool IsPacked = !ZSTD_isError(N) && N < RawSize;
-    F.Encoding = IsPacked ? MNEME_ENCODING_ZSTD : MNEME_ENCODING_RAW;
-    F.Size = IsPacked ? N : RawSize;
-    F.Bytes = Raw;
-    if (!IsPacked && !IsGathered)
-      return;
-    F.Stored.reset(new char[F.Size]);
-    memcpy(F.Stored.get(), IsPacked ? T.Packed.get() : Raw, F.Size);
-    F.Bytes = F.Stored.get();
-  }
-
-  std::vector<Frame> &Frames;
-  std::atomic<size_t> Next{0};
-  pthread_mutex_t Lock;
-  pthread_cond_t HasDone;
-};
-
-void PageFile::store(const std::vector<Part> &Pages) {
-  if (Pages.empty())
-    return;
-  if (Fd < 0)
-    create();
-  std::vector<Frame> Batch;
-  for (size_t At = 0; At != Pages.size();) {
-    size_t N = std::min<size_t>(MNEME_FRAME_PAGES, Pages.size() - At);
-    Batch.emplace_back();
-    Batch.back().Pages = &Pages[At];
-    Batch.back().NumPages = N;
-    At += N;
-  }
-  Packer P(Batch);
-  Packer::Tools Mine;
-  Crew Helpers(Batch.size() - 1, Packer::work, &P);
-  for (size_t I = 0; I != Batch.size(); ++I) {
-    while (!P.isDone(I) && P.packNext(Mine))
-      ;
-    P.waitFor(I);
-    Frame &F = Batch[I];
-    write(F.Bytes, F.Size);
-    F.Stored.reset();
-    Frames.push_back({uint32_t(F.Size), uint16_t(F.NumPages), F.Encoding});
-  }
+  size_t First = AllDigests.size();
+  size_t FirstRef = AllRefs.size();
+  AllDigests.resize(First + Pages.size());
+  AllRefs.resize(FirstRef + Pages.size());
+  Packer(*this, std::move(Pages), &AllDigests[First], &AllRefs[FirstRef]).run();
 }
 
 void PageFile::close() {
+  Spare.clear();
   if (Fd < 0)
     return;
   MnemePageFileHeader H = header();
@@ -366,6 +446,8 @@ void PageFile::close() {
   write(Digests.data(), DigestBytes);
   write(Frames.data(), FrameBytes);
   write(&Footer, sizeof(Footer));
+  flush();
+  Buffer = {};
   // Some file systems say here that there is no room.
   if (::close(Fd) && errno != EINTR)
     fail("write");

@@ -26,7 +26,7 @@ namespace mneme {
 /// error() says what it was. One thread at a time.
 class PageFile {
 public:
-  PageFile() : Own(PageIndex::DefaultMaxPages) {}
+  PageFile();
   PageFile(const PageFile &) = delete;
   PageFile &operator=(const PageFile &) = delete;
   /// Deletes the file, unless it is whole: then others may already count on it.
@@ -63,19 +63,21 @@ public:
   uint64_t storedBytes() const { return Stored; }
 
 private:
-  struct Frame;
+  struct Tools;
   class Packer;
 
   void create();
-  void store(const std::vector<Part> &Pages);
+  void flush();
   void write(const void *P, size_t Size);
   void fail(const char *What);
 
   std::string Folder, Path, Error;
   const PageIndex *Known = nullptr;
-  PageTable Own;                   ///< Of this file's pages.
-  std::vector<PageDigest> Digests; ///< The same, in order.
+  PageTable Own;                   ///< Numbers of this file's pages.
+  std::vector<PageDigest> Digests; ///< Of the same, by number.
   std::vector<MnemePageFrame> Frames;
+  std::vector<std::unique_ptr<Tools>> Spare; ///< Used by no thread now.
+  std::string Buffer;                        ///< Not yet in the file.
   MnemePageFileId Id = {};
   uint64_t Stored = 0, Limit = UINT64_MAX;
   std::string LimitReason;

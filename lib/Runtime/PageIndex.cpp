@@ -11,6 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -71,18 +72,11 @@ std::string mneme::pageFileName(const MnemePageFileId &Id) {
 // PageTable
 //===----------------------------------------------------------------------===//
 
-/// Where the page is, or would be. At least one slot must be free.
-PageTable::Slot *PageTable::slotOf(const PageDigest &D) const {
-  for (size_t I = D.A & (NumSlots - 1);; I = (I + 1) & (NumSlots - 1))
-    if (Slots[I].isFree() || Slots[I].Digest == D)
-      return &Slots[I];
-}
-
-const PageRef *PageTable::find(const PageDigest &D) const {
-  if (!NumSlots)
-    return nullptr;
-  const Slot *S = slotOf(D);
-  return S->isFree() ? nullptr : &S->Ref;
+void PageTable::put(Slot S) {
+  size_t I = home(S.Tag);
+  while (Slots[I].Number != None)
+    I = next(I);
+  Slots[I] = S;
 }
 
 bool PageTable::grow() {
@@ -92,25 +86,22 @@ bool PageTable::grow() {
   if (!Old)
     return false;
   for (size_t I = 0; I != NewSize; ++I)
-    Old[I].Ref.Page = UINT32_MAX;
+    Old[I].Number = None;
   Slots.swap(Old);
   NumSlots = NewSize;
   for (size_t I = 0; I != OldSize; ++I)
-    if (!Old[I].isFree())
-      *slotOf(Old[I].Digest) = Old[I];
+    if (Old[I].Number != None)
+      put(Old[I]);
   return true;
 }
 
-void PageTable::insert(const PageDigest &D, PageRef R) {
+void PageTable::insert(const PageDigest &D, uint32_t Number) {
   if (Count == MaxPages)
     return;
   // Three quarters full at most.
   if (Count >= NumSlots / 4 * 3 && !grow())
     return;
-  Slot *S = slotOf(D);
-  if (!S->isFree())
-    return;
-  *S = {D, R};
+  put({tag(D), Number});
   ++Count;
 }
 
@@ -166,6 +157,7 @@ void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
     Bytes.reset(new (std::nothrow) char[Index]);
   if (Bytes &&
       readAt(Fd, Bytes.get(), Index, Status.st_size - sizeof(Footer) - Index)) {
+    auto *Digests = reinterpret_cast<const PageDigest *>(Bytes.get());
     XXH3_state_t State;
     XXH3_64bits_reset(&State);
     XXH3_64bits_update(&State, &Header, sizeof(Header));
@@ -173,8 +165,7 @@ void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
     XXH3_64bits_update(&State, &Footer,
                        offsetof(MnemePageFileFooter, IndexDigest));
     if (XXH3_64bits_digest(&State) == Footer.IndexDigest)
-      addLocked(Footer.Id, reinterpret_cast<PageDigest *>(Bytes.get()),
-                Footer.NumPages);
+      addLocked(Footer.Id, {Digests, Digests + Footer.NumPages});
   }
   close(Fd);
 }
@@ -195,42 +186,66 @@ void PageIndex::readFolder(const std::string &Folder) {
   }
 }
 
-void PageIndex::addLocked(const MnemePageFileId &Id, const PageDigest *Digests,
-                          size_t NumPages) {
-  uint32_t File = Files.size();
-  Files.push_back(Id);
+void PageIndex::addLocked(const MnemePageFileId &Id,
+                          std::vector<PageDigest> Digests) {
   Names.insert(pageFileName(Id));
-  for (size_t I = 0; I != NumPages; ++I)
-    Table.insert(Digests[I], {File, uint32_t(I)});
+  if (Digests.size() > Table.room() ||
+      Digests.size() > PageTable::None - NextNumber)
+    return;
+  uint32_t Number = NextNumber;
+  NextNumber += Digests.size();
+  Files.push_back({Id, Number, std::move(Digests)});
+  for (const PageDigest &D : Files.back().Digests) {
+    if (lookUp(D) == PageTable::None)
+      Table.insert(D, Number);
+    ++Number;
+  }
 }
 
 void PageIndex::add(const MnemePageFileId &Id,
                     const std::vector<PageDigest> &Digests) {
   std::lock_guard<std::mutex> Guard(Lock);
   if (!Names.count(pageFileName(Id)))
-    addLocked(Id, Digests.data(), Digests.size());
+    addLocked(Id, Digests);
 }
 
 void PageIndex::clear() {
   std::lock_guard<std::mutex> Guard(Lock);
   Table.clear();
   Names.clear();
+  for (File &F : Files)
+    F.Digests = {};
 }
 
-void PageIndex::find(const std::vector<PageDigest> &Digests,
-                     std::vector<PageRef> &Refs,
-                     std::vector<char> &Found) const {
+uint32_t PageIndex::lookUp(const PageDigest &D) const {
+  return Table.find(D, [&](uint32_t Number) {
+    PageRef R = pageOf(Number);
+    return Files[R.File].Digests[R.Page];
+  });
+}
+
+PageRef PageIndex::pageOf(uint32_t Number) const {
+  auto F = std::upper_bound(
+      Files.begin(), Files.end(), Number,
+      [](uint32_t N, const File &F) { return N < F.FirstNumber; });
+  --F;
+  return {uint32_t(F - Files.begin()), Number - F->FirstNumber};
+}
+
+void PageIndex::find(const PageDigest *Digests, size_t Count, PageRef *Refs,
+                     char *Found) const {
   std::lock_guard<std::mutex> Guard(Lock);
-  Refs.resize(Digests.size());
-  Found.assign(Digests.size(), false);
-  for (size_t I = 0; I != Digests.size(); ++I)
-    if (const PageRef *R = Table.find(Digests[I])) {
-      Refs[I] = *R;
-      Found[I] = true;
-    }
+  for (size_t I = 0; I != Count; ++I) {
+    if (I + 16 < Count)
+      Table.prefetch(Digests[I + 16]);
+    uint32_t Number = lookUp(Digests[I]);
+    Found[I] = Number != PageTable::None;
+    if (Found[I])
+      Refs[I] = pageOf(Number);
+  }
 }
 
 MnemePageFileId PageIndex::idOf(uint32_t File) const {
   std::lock_guard<std::mutex> Guard(Lock);
-  return Files[File];
+  return Files[File].Id;
 }

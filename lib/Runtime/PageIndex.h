@@ -55,27 +55,49 @@ std::string hexDigits(const void *Bytes, size_t Size);
 /// "Pages.<id>.mneme"
 std::string pageFileName(const MnemePageFileId &Id);
 
-/// From digests to pages. Takes 32 to 64 bytes a page; where there is no
-/// memory, or the limit is reached, pages are not remembered.
+/// From digests of pages to numbers. Takes 11 to 22 bytes a page beside the
+/// digests, which are where the numbers say; where there is no memory, or the
+/// limit is reached, pages are not remembered.
 class PageTable {
 public:
+  static constexpr uint32_t None = UINT32_MAX;
+
   explicit PageTable(size_t MaxPages) : MaxPages(MaxPages) {}
 
-  /// Null when the page is not known.
-  const PageRef *find(const PageDigest &D) const;
-  /// A page that is known already stays where it is.
-  void insert(const PageDigest &D, PageRef R);
+  /// The number that was given to the page, or None. \p DigestOf(N) is what
+  /// page N was inserted with.
+  template <typename T> uint32_t find(const PageDigest &D, T DigestOf) const {
+    if (!NumSlots)
+      return None;
+    for (size_t I = home(tag(D)); Slots[I].Number != None; I = next(I))
+      if (Slots[I].Tag == tag(D) && DigestOf(Slots[I].Number) == D)
+        return Slots[I].Number;
+    return None;
+  }
+
+  /// A page that find() does not find.
+  void insert(const PageDigest &D, uint32_t Number);
+
+  /// Soon find() or insert() will be called for it: to wait for memory takes
+  /// longer than all else that they do.
+  void prefetch(const PageDigest &D) const {
+    if (NumSlots)
+      __builtin_prefetch(&Slots[home(tag(D))]);
+  }
+
   size_t room() const { return MaxPages - Count; }
   void clear();
 
 private:
   struct Slot {
-    PageDigest Digest;
-    PageRef Ref;
-
-    bool isFree() const { return Ref.Page == UINT32_MAX; }
+    uint32_t Tag, Number;
   };
-  Slot *slotOf(const PageDigest &D) const;
+  static uint32_t tag(const PageDigest &D) { return D.A >> 32; }
+  /// Slots are in the order of the tags, but for collisions: to grow is a walk
+  /// through both tables.
+  size_t home(uint32_t Tag) const { return uint64_t(Tag) * NumSlots >> 32; }
+  size_t next(size_t I) const { return (I + 1) & (NumSlots - 1); }
+  void put(Slot S);
   bool grow();
 
   std::unique_ptr<Slot[]> Slots;
@@ -86,8 +108,8 @@ private:
 /// The pages of a database, as far as a process knows. Thread-safe.
 class PageIndex {
 public:
-  /// 24 GiB of different memory, which takes 192 MiB to remember; what lies
-  /// beyond is stored again.
+  /// 24 GiB of different memory, which takes 160 MiB to remember; what
+  /// lies beyond is stored again.
   static constexpr size_t DefaultMaxPages = 6u << 20;
 
   explicit PageIndex(size_t MaxPages = DefaultMaxPages) : Table(MaxPages) {}
@@ -104,20 +126,30 @@ public:
   /// found stays valid.
   void clear();
 
-  /// Fills in \p Refs where the page is known. \p Found says where.
-  void find(const std::vector<PageDigest> &Digests, std::vector<PageRef> &Refs,
-            std::vector<char> &Found) const;
+  /// Of \p Count pages, fills in \p Refs where the page is known. \p Found says
+  /// where.
+  void find(const PageDigest *Digests, size_t Count, PageRef *Refs,
+            char *Found) const;
 
   MnemePageFileId idOf(uint32_t File) const;
 
 private:
-  void addLocked(const MnemePageFileId &Id, const PageDigest *Digests,
-                 size_t NumPages);
+  /// What is known of a page file.
+  struct File {
+    MnemePageFileId Id;
+    uint32_t FirstNumber; ///< In the table, of its first page.
+    std::vector<PageDigest> Digests;
+  };
+
+  void addLocked(const MnemePageFileId &Id, std::vector<PageDigest> Digests);
+  uint32_t lookUp(const PageDigest &D) const;
+  PageRef pageOf(uint32_t Number) const;
   void readFile(const std::string &Folder, const std::string &Name);
 
   mutable std::mutex Lock;
   PageTable Table;
-  std::vector<MnemePageFileId> Files;
+  std::vector<File> Files;
+  uint32_t NextNumber = 0;
   std::set<std::string> Names; ///< Of files that have been read, or added.
 };
 
