@@ -39,8 +39,7 @@ static cl::opt<std::string>
                        "(default: into mneme-temps)"),
               cl::value_desc("dir"), cl::ValueOptional, cl::cat(Cat));
 static cl::opt<std::string>
-    Remarks("remarks",
-            cl::desc("Write the pipeline's optimization remarks as YAML"),
+    Remarks("remarks", cl::desc("Write optimization remarks as YAML"),
             cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<std::string>
     RemarksFilter("remarks-filter",

@@ -16,6 +16,7 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LLVMRemarkStreamer.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
@@ -70,6 +71,31 @@ private:
   LLVMContext &Context;
   std::unique_ptr<DiagnosticHandler> Previous;
   std::string Text;
+};
+
+/// Writes what is remarked on the IR of a context.
+class RemarkScope {
+public:
+  explicit RemarkScope(LLVMContext &Context) : Context(Context) {}
+  ~RemarkScope() {
+    if (Entered)
+      finalizeLLVMOptimizationRemarks(Context);
+  }
+
+  /// \p OS may be null.
+  Error enter(raw_ostream *OS, StringRef Filter) {
+    if (!OS)
+      return Error::success();
+    if (Error E = setupLLVMOptimizationRemarks(Context, *OS, Filter, "yaml",
+                                               /*RemarksWithHotness=*/false))
+      return E;
+    Entered = true;
+    return Error::success();
+  }
+
+private:
+  LLVMContext &Context;
+  bool Entered = false;
 };
 
 class Stopwatch {
@@ -279,6 +305,8 @@ ToolTarget KernelCompiler::getToolTarget() const {
   ToolTarget T = {CPU,    Features,            CodeGenLevel,
                   FuseFP, Options.LLVMOptions, Options.ToolSeconds};
   append_range(T.LLVMOptions, Options.Instruments.Printing);
+  T.VerifyEach = Options.Instruments.VerifyEach;
+  T.RemarksFilter = Options.Instruments.RemarksFilter;
   return T;
 }
 
@@ -457,6 +485,10 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   LLVMOptionScope Printing;
   if (Error E = Printing.enter(Options.Instruments.Printing))
     return E;
+  RemarkScope Remarks(M.getContext());
+  if (Error E =
+          Remarks.enter(Result.Remarks, Options.Instruments.RemarksFilter))
+    return E;
   if (Selection.empty())
     return runGated(M, Result, nullptr);
   PassGate Gate(Selection, Result.Numbers);
@@ -496,10 +528,10 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
   FixpointsDoNotMatter::allow(*M);
   Error E = [&]() -> Error {
     if (Selection.empty())
-      return ExternalOpt->run(M, Selection, PassListing());
+      return ExternalOpt->run(M, Selection, PassListing(), Result.Remarks);
     if (Error Failed = findNumbers(*M).moveInto(Result.Numbers))
       return Failed;
-    return ExternalOpt->run(M, Selection, *Result.Numbers);
+    return ExternalOpt->run(M, Selection, *Result.Numbers, Result.Remarks);
   }();
   FixpointsDoNotMatter::forget(*M);
   Result.OptimizeTime = Optimize.seconds();
@@ -582,16 +614,20 @@ KernelCompiler::emitSelected(const Module &M, bool Object,
   LLVMOptionScope Printing;
   if (Error E = Printing.enter(Options.Instruments.Printing))
     return std::move(E);
+  // An image has had them.
+  raw_ostream *Remarks =
+      Optimized && Optimized->Image.empty() ? Optimized->Remarks : nullptr;
   const PassListing &Numbers = getNumbers(Optimized);
   if (!canSelectCodeGen() || Selection.codeGenKey(Numbers).empty())
-    return emit(M, Object, nullptr);
+    return emit(M, Object, nullptr, Remarks);
   PassGate Gate(Selection, std::make_shared<PassListing>(Numbers));
-  return emit(M, Object, &Gate);
+  return emit(M, Object, &Gate, Remarks);
 }
 
 /// With LLVM's options set. \p Gate may be null: all run.
 Expected<SmallVector<char, 0>>
-KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate) const {
+KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate,
+                     raw_ostream *Remarks) const {
   LLVMContext Context;
   Context.setDiscardValueNames(true);
   std::unique_ptr<Module> Copy = copyModule(M, Context);
@@ -600,8 +636,11 @@ KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate) const {
     addOtherKernel(*Copy);
   }
   if (!Options.LlcTool.empty())
-    return runLlcTool(Options.LlcTool, *Copy, Object, getToolTarget());
+    return runLlcTool(Options.LlcTool, *Copy, Object, getToolTarget(), Remarks);
   DiagnosticScope Diagnostics(Context);
+  RemarkScope Remarking(Context);
+  if (Error E = Remarking.enter(Remarks, Options.Instruments.RemarksFilter))
+    return std::move(E);
   const Triple &TT = Copy->getTargetTriple();
   const TargetOptions &TO = TM->Options;
   std::unique_ptr<legacy::PassManager> Manager =

@@ -286,6 +286,63 @@ static Error explainVersions(const ToolInfo &Tool, Error E) {
 }
 
 //===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where a program of some kind is to write remarks, and takes its filter.
+struct RemarkOptions {
+  ToolKind Kind;
+  StringLiteral File, Filter;
+};
+
+/// The remarks of one run of a program.
+class ToolRemarks {
+public:
+  explicit ToolRemarks(raw_ostream *OS) : OS(OS) {}
+
+  /// Does nothing where nobody wants any.
+  Error request(ToolKind Kind, StringRef Filter,
+                std::vector<std::string> &Args);
+  Error deliver() const;
+
+private:
+  raw_ostream *OS;
+  ScratchFile File;
+};
+} // namespace
+
+static constexpr RemarkOptions RemarkOptionsOfKinds[] = {
+    {ToolKind::Opt, "-pass-remarks-output", "-pass-remarks-filter"},
+    {ToolKind::Clang, "-opt-record-file", "-opt-record-passes"},
+    {ToolKind::Llc, "-pass-remarks-output", "-pass-remarks-filter"},
+};
+
+Error ToolRemarks::request(ToolKind Kind, StringRef Filter,
+                           std::vector<std::string> &Args) {
+  if (!OS)
+    return Error::success();
+  if (Error E = ScratchFile::create("yaml", File))
+    return E;
+  const RemarkOptions &O = *find_if(
+      RemarkOptionsOfKinds, [&](const auto &R) { return R.Kind == Kind; });
+  Args.insert(Args.end(), {O.File.str(), File.Path.str().str()});
+  if (!Filter.empty())
+    Args.insert(Args.end(), {O.Filter.str(), Filter.str()});
+  return Error::success();
+}
+
+Error ToolRemarks::deliver() const {
+  if (!OS)
+    return Error::success();
+  Expected<SmallVector<char, 0>> Text = File.read();
+  if (!Text)
+    return Text.takeError();
+  *OS << toStringRef(*Text);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
 // opt, and clang in its place
 //===----------------------------------------------------------------------===//
 
@@ -347,6 +404,8 @@ std::vector<std::string> OptTool::getOptArguments() const {
                                        (Target.FuseFP ? "fast" : "on")};
   if (!Target.Features.empty())
     Args.push_back("-mattr=" + Target.Features);
+  if (Target.VerifyEach)
+    Args.push_back("-verify-each");
   for (const std::string &Plugin : Plugins)
     Args.push_back("-load-pass-plugin=" + Plugin);
   return Args;
@@ -369,6 +428,8 @@ std::vector<std::string> OptTool::getClangArguments(const Module &M) const {
     Args.push_back("-vectorize-slp");
   Args.push_back(std::string("-ffp-contract=") +
                  (Target.FuseFP ? "fast" : "on"));
+  if (Target.VerifyEach)
+    Args.push_back("-llvm-verify-each");
   for (const std::string &Plugin : Plugins)
     Args.push_back("-fpass-plugin=" + Plugin);
   Args.insert(Args.end(), {"-emit-llvm-bc", "-emit-llvm-uselists"});
@@ -437,8 +498,10 @@ static void removeAttributesOfOpt(Module &M, const Module &Before,
   }
 }
 
-Expected<SmallVector<char, 0>>
-OptTool::runOn(const Module &M, StringRef Bisection, std::string &Log) const {
+Expected<SmallVector<char, 0>> OptTool::runOn(const Module &M,
+                                              StringRef Bisection,
+                                              std::string &Log,
+                                              raw_ostream *RemarksOut) const {
   ScratchFile In, Out;
   if (Error E = writeModule(M, In))
     return std::move(E);
@@ -447,9 +510,14 @@ OptTool::runOn(const Module &M, StringRef Bisection, std::string &Log) const {
   std::vector<std::string> Args = getArguments(M);
   if (!Bisection.empty())
     addOption(Args, Bisection);
+  ToolRemarks Remarks(RemarksOut);
+  if (Error E = Remarks.request(Tool.Kind, Target.RemarksFilter, Args))
+    return std::move(E);
   Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
   if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
     return explainVersions(Tool, std::move(E));
+  if (Error E = Remarks.deliver())
+    return std::move(E);
   return Out.read();
 }
 
@@ -483,13 +551,13 @@ readResult(const ToolInfo &Tool, ArrayRef<char> Bytes, const Module &M) {
 static constexpr StringLiteral BisectPrefix = "BISECT: ";
 
 Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
-                   const PassListing &Numbers) const {
+                   const PassListing &Numbers, raw_ostream *Remarks) const {
   std::string Bisection;
   if (!Selection.empty())
     if (Error E = getBisection(Selection, Numbers).moveInto(Bisection))
       return E;
   std::string Log;
-  Expected<SmallVector<char, 0>> Bytes = runOn(*M, Bisection, Log);
+  Expected<SmallVector<char, 0>> Bytes = runOn(*M, Bisection, Log, Remarks);
   if (!Bytes)
     return Bytes.takeError();
   for (StringRef Line : split(Log, '\n'))
@@ -522,7 +590,7 @@ Expected<PassListing> OptTool::list(const Module &M,
                                     StringRef Bisection) const {
   std::string Log;
   PassListing Listing;
-  Error E = runOn(M, Bisection, Log).takeError();
+  Error E = runOn(M, Bisection, Log, /*Remarks=*/nullptr).takeError();
   if (E && !StringRef(Log).contains(BisectPrefix))
     return std::move(E);
   if (E)
@@ -600,7 +668,8 @@ Expected<std::string> OptTool::getBisection(const PassSelection &Selection,
 
 Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
                                                  const Module &M, bool Object,
-                                                 const ToolTarget &Target) {
+                                                 const ToolTarget &Target,
+                                                 raw_ostream *RemarksOut) {
   Expected<ToolInfo> Tool =
       identifyTool(Program, {ToolKind::Llc}, "--llc-tool");
   if (!Tool)
@@ -625,10 +694,15 @@ Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
     Args.push_back("-mattr=" + Target.Features);
   for (const LLVMOption &O : Target.LLVMOptions)
     Args.push_back(toString(O));
+  ToolRemarks Remarks(RemarksOut);
+  if (Error E = Remarks.request(Tool->Kind, Target.RemarksFilter, Args))
+    return std::move(E);
   Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
   std::string Log;
   if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
     return explainVersions(*Tool, std::move(E));
+  if (Error E = Remarks.deliver())
+    return std::move(E);
   if (!Log.empty())
     errs() << Log;
   return Out.read();

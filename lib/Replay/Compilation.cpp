@@ -80,7 +80,7 @@ Expected<CompiledKernel> Compilation::run() {
   // Names of values cost time, and make equal code look different.
   Context.setDiscardValueNames(Options.OutputIR.empty() &&
                                !Options.Instruments.showsIR());
-  Instruments Watching(Plan, Context);
+  Instruments Watching(Plan);
   if (Error E = Watching.begin())
     return std::move(E);
   Expected<CompiledKernel> Made = compile(Context, Watching);
@@ -101,6 +101,7 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
   if (Error Failed = Watching.seeRecorded(*M))
     return std::move(Failed);
   CompileResult Compiled;
+  Compiled.Remarks = Watching.remarks();
   Error E = Plan.compiler().optimize(M, Compiled);
   Code.Times.Specialize += Compiled.PreprocessTime;
   Code.Times.Optimize = Compiled.OptimizeTime;

@@ -42,8 +42,6 @@ using namespace llvm::mneme;
 static constexpr unsigned TraceGranularity = 0;
 
 Instruments::~Instruments() {
-  if (RemarksFile)
-    finalizeLLVMOptimizationRemarks(Context);
   if (Traces)
     timeTraceProfilerCleanup();
 }
@@ -71,10 +69,6 @@ Error Instruments::begin() {
       return createFileError(O.Remarks, EC);
     }
     RemarksFile->SetUnbuffered();
-    if (Error E = setupLLVMOptimizationRemarks(Context, *RemarksFile,
-                                               O.RemarksFilter, "yaml",
-                                               /*RemarksWithHotness=*/false))
-      return createFileError(O.Remarks, std::move(E));
   }
   if (!O.TimeTrace.empty()) {
     timeTraceProfilerInitialize(TraceGranularity, "llvm-mneme-replay");
@@ -85,7 +79,6 @@ Error Instruments::begin() {
 
 Error Instruments::end() {
   if (RemarksFile) {
-    finalizeLLVMOptimizationRemarks(Context);
     std::error_code EC = RemarksFile->error();
     RemarksFile->clear_error();
     RemarksFile.reset();

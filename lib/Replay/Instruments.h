@@ -14,7 +14,6 @@
 #ifndef LLVM_MNEME_LIB_REPLAY_INSTRUMENTS_H
 #define LLVM_MNEME_LIB_REPLAY_INSTRUMENTS_H
 
-#include "llvm/IR/LLVMRemarkStreamer.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -24,13 +23,15 @@ namespace mneme {
 
 class Instruments {
 public:
-  Instruments(const ReplayPlan &Plan, LLVMContext &Context)
-      : Plan(Plan), O(Plan.options().Instruments), Context(Context) {}
+  explicit Instruments(const ReplayPlan &Plan)
+      : Plan(Plan), O(Plan.options().Instruments) {}
   ~Instruments();
 
   // Call each once, in this order, as far as the compilation comes. Errors are
   // files that cannot be written.
   Error begin();
+  /// Where the compiler's remarks go; null where nobody wants any.
+  raw_ostream *remarks() { return RemarksFile.get(); }
   Error seeRecorded(const Module &M);
   Error seeOptimized(const Module &M);
   Error seeGPUCode(const CompileResult &Compiled);
@@ -43,7 +44,6 @@ public:
 private:
   const ReplayPlan &Plan;
   const InstrumentOptions &O;
-  LLVMContext &Context;
   std::unique_ptr<raw_fd_ostream> RemarksFile;
   bool Traces = false;
   json::Object Features;

@@ -580,17 +580,8 @@ Error ReplayPlan::planInstruments() const {
             .str());
   if (!I.Vocabulary.empty() && I.Dataset.empty())
     return createStringError("--ir2vec-vocab-path needs --dataset");
-  if (Options.OptTool.empty())
-    return Error::success();
-  for (auto [Given, Name] :
-       {std::pair(I.VerifyEach, "--verify-each"),
-        std::pair(!I.Remarks.empty(), "--remarks"),
-        std::pair(!I.TimeTrace.empty(), "--ftime-trace")})
-    if (Given)
-      return createStringError(
-          formatv("{0} looks at the pipeline of this LLVM, which --opt-tool "
-                  "replaces",
-                  Name)
-              .str());
+  if (!Options.OptTool.empty() && !I.TimeTrace.empty())
+    return createStringError("--ftime-trace looks at the pipeline of this "
+                             "LLVM, which --opt-tool replaces");
   return Error::success();
 }

@@ -266,6 +266,31 @@ TEST_F(CompilerTest, AMDGPUResources) {
       FailedWithMessage("the GPU image has no kernel 'other'"));
 }
 
+TEST_F(CompilerTest, RemarksOfAllStagesOnce) {
+  CompileOptions O = options("default<O2>");
+  // Of the pipeline that is run to number its passes there are none.
+  O.SkipPasses = "1";
+  auto M = parse(AMDGPU);
+  auto C = KernelCompiler::create(*M, O);
+  ASSERT_THAT_EXPECTED(C, Succeeded());
+  std::string Text;
+  raw_string_ostream OS(Text);
+  CompileResult R;
+  R.Remarks = &OS;
+  ASSERT_THAT_ERROR(C->optimize(*M, R), Succeeded());
+  EXPECT_EQ(StringRef(Text).count("asm-printer"), 0u);
+  size_t OfPipeline = Text.size();
+  ASSERT_THAT_ERROR(C->emitImage(*M, R), Succeeded());
+  EXPECT_EQ(StringRef(Text).count("InstructionCount"), 1u);
+  size_t OfAll = Text.size();
+  // The same code again.
+  ASSERT_THAT_EXPECTED(C->emitAssembly(*M, &R), Succeeded());
+  EXPECT_EQ(Text.size(), OfAll);
+  R.Image.clear();
+  ASSERT_THAT_EXPECTED(C->emitAssembly(*M, &R), Succeeded());
+  EXPECT_EQ(Text.size() - OfAll, OfAll - OfPipeline);
+}
+
 TEST_F(CompilerTest, NVPTXResources) {
   if (auto Ptxas = findPtxas(""); !Ptxas)
     GTEST_SKIP() << toString(Ptxas.takeError());

@@ -109,6 +109,10 @@ struct CompileResult {
   SmallVector<char, 0>
       Image; ///< cubin, or code object (without lld: the object).
   KernelResources Resources;
+  /// Gets what the pipeline and the GPU's code generator remark, as YAML;
+  /// unbuffered, where remarks of a compiler that dies are wanted, too. Null:
+  /// nobody wants any.
+  raw_ostream *Remarks = nullptr;
   /// What the numbers in RunPasses and SkipPasses mean; null without these.
   std::shared_ptr<const PassListing> Numbers;
 };
@@ -165,7 +169,7 @@ public:
                                    const PassListOptions &O = {}) const;
   /// The optimized module's assembly text. Leaves \p M as it is.
   /// \param Optimized  what optimize() said of \p M; needed where RunPasses or
-  /// SkipPasses have numbers.
+  /// SkipPasses have numbers, or remarks are wanted.
   Expected<std::string>
   emitAssembly(const Module &M, const CompileResult *Optimized = nullptr) const;
   /// Machine code and resources of an optimized module, with the result of
@@ -212,7 +216,8 @@ private:
   std::string compileForListing(const Module &M, PassGate &Gate,
                                 const PassListOptions &O) const;
   Expected<SmallVector<char, 0>> emit(const Module &M, bool Object,
-                                      PassGate *Gate) const;
+                                      PassGate *Gate,
+                                      raw_ostream *Remarks = nullptr) const;
   Expected<SmallVector<char, 0>> emitSelected(const Module &M, bool Object,
                                               const CompileResult *R) const;
 };

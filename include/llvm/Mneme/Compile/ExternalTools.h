@@ -85,6 +85,8 @@ struct ToolTarget {
   bool FuseFP = false;
   std::vector<LLVMOption> LLVMOptions;
   double Seconds = 0; ///< Time limit; 0: none.
+  bool VerifyEach = false;   ///< After each pass of a pipeline.
+  std::string RemarksFilter; ///< A regular expression for names of passes.
 };
 
 /// Runs a pipeline in another opt, or in the clang beside it: only clang knows
@@ -104,8 +106,10 @@ public:
   /// goes to standard error.
   /// \param Selection  of the executions in \p Numbers, which list() found.
   /// May be empty.
+  /// \param Remarks    gets the program's remarks as YAML, unless it fails or
+  /// that is null.
   Error run(std::unique_ptr<Module> &M, const PassSelection &Selection,
-            const PassListing &Numbers) const;
+            const PassListing &Numbers, raw_ostream *Remarks) const;
 
   /// The executions that the program itself counts: those that its -opt-bisect
   /// can skip. What takes long on \p M does here, too; where it fails, the
@@ -129,13 +133,15 @@ private:
                                      const PassListing &Numbers) const;
   Expected<PassListing> list(const Module &M, StringRef Bisection) const;
   Expected<SmallVector<char, 0>> runOn(const Module &M, StringRef Bisection,
-                                       std::string &Log) const;
+                                       std::string &Log,
+                                       raw_ostream *Remarks) const;
 };
 
 /// Generates code for \p M with another llc: assembly or an object.
+/// \param Remarks  gets its remarks as YAML; may be null.
 Expected<SmallVector<char, 0>> runLlcTool(StringRef Program, const Module &M,
-                                          bool Object,
-                                          const ToolTarget &Target);
+                                          bool Object, const ToolTarget &Target,
+                                          raw_ostream *Remarks = nullptr);
 
 } // namespace mneme
 } // namespace llvm

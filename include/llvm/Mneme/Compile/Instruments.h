@@ -29,7 +29,7 @@ struct InstrumentOptions {
   bool VerifyEach = false; ///< Verify the IR after each pass.
   std::string TimeTrace;   ///< For chrome://tracing, of the whole compilation.
   std::string SaveTemps;   ///< A folder for what lies between the stages.
-  std::string Remarks;     ///< Optimization remarks of the pipeline, YAML.
+  std::string Remarks;     ///< Optimization remarks, YAML.
   std::string RemarksFilter; ///< A regular expression for names of passes.
   std::string Dataset;       ///< Gets one line of JSON a replay.
   std::string Vocabulary;    ///< Of IR2Vec, for Dataset.
