@@ -320,22 +320,13 @@ Error Reduction::shrinkDimension(
 }
 
 Error Reduction::shrinkLaunch() {
-  for (unsigned I = 0; I != 3; ++I) {
-    const Dim3 &D = Plan->grid();
-    if (Error E = shrinkDimension(&ReplayOptions::Grid, I,
-                                  I == 0   ? D.X
-                                  : I == 1 ? D.Y
-                                           : D.Z))
+  // The plan is another one after each of them.
+  for (unsigned I = 0; I != 3; ++I)
+    if (Error E = shrinkDimension(&ReplayOptions::Grid, I, Plan->grid()[I]))
       return E;
-  }
-  for (unsigned I = 0; I != 3; ++I) {
-    const Dim3 &D = Plan->block();
-    if (Error E = shrinkDimension(&ReplayOptions::Block, I,
-                                  I == 0   ? D.X
-                                  : I == 1 ? D.Y
-                                           : D.Z))
+  for (unsigned I = 0; I != 3; ++I)
+    if (Error E = shrinkDimension(&ReplayOptions::Block, I, Plan->block()[I]))
       return E;
-  }
   const Dim3 &G = Plan->grid(), &B = Plan->block();
   say(formatv("launch: {0}x{1}x{2} blocks of {3}x{4}x{5} threads", G.X, G.Y,
               G.Z, B.X, B.Y, B.Z)
