@@ -498,8 +498,8 @@ Expected<Judge::Sides> Judge::beginMetric() {
                    Bad.Ratio->Value, Bad.Ratio->Low, Bad.Ratio->High);
   else
     raw_string_ostream(Text)
-        << "its " << O.What.Metric
-        << format(" is %g, the good side's %g", *Bad.Value, *Good.Value);
+        << O.What.Metric
+        << format(" %g, the good side's %g", *Bad.Value, *Good.Value);
   return Sides::NotBad;
 }
 

@@ -7,22 +7,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
+#include "Evidence.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Triple.h"
 #include <chrono>
-#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -51,12 +51,11 @@ private:
   BisectSubject makeSubject();
   bool isOnHost() const;
   Expected<PassListing> listPassesOf(const json::Object &Config);
-  Expected<std::optional<Evaluation>> runOnHost(const json::Object &Config);
+  Expected<std::optional<Evaluation>> runOnHost(const json::Object &Config,
+                                                unsigned Attempt);
 
   // What shows it.
-  Error addEvidence(const BisectCulprit &C);
-  Expected<std::string> emitTo(const PassExecution &E, bool After,
-                               StringRef Path);
+  Error addEvidence();
   Error check(BisectCommand &C, const json::Object &Config) const;
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
@@ -118,7 +117,7 @@ ReplayBisection::listPassesOf(const json::Object &Config) {
 }
 
 Expected<std::optional<Evaluation>>
-ReplayBisection::runOnHost(const json::Object &Config) {
+ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
   if (isOnHost())
     return std::nullopt;
   if (!HostFarm) {
@@ -134,6 +133,8 @@ ReplayBisection::runOnHost(const json::Object &Config) {
   }
   EvaluationRequest Request;
   Request.Config = Config;
+  Request.Attempt = Attempt;
+  Request.Fresh = true;
   if (Error E = HostFarm->submit(std::move(Request)))
     return std::move(E);
   while (true) {
@@ -155,8 +156,8 @@ BisectSubject ReplayBisection::makeSubject() {
   S.ListPasses = [this](const json::Object &Config) {
     return listPassesOf(Config);
   };
-  S.RunOnHost = [this](const json::Object &Config) {
-    return runOnHost(Config);
+  S.RunOnHost = [this](const json::Object &Config, unsigned Attempt) {
+    return runOnHost(Config, Attempt);
   };
   S.Say = O.Say;
   if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost())
@@ -176,142 +177,28 @@ BisectSubject ReplayBisection::makeSubject() {
 // What shows it
 //===----------------------------------------------------------------------===//
 
-static Expected<std::string> readText(StringRef Path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(Path);
-  if (!Buffer)
-    return createFileError(Path, Buffer.getError());
-  return (*Buffer)->getBuffer().str();
-}
-
-static std::string getRemarksPath(StringRef Path) {
-  return (Path + ".yaml").str();
-}
-
-/// The remarks of compilations that wrote to these paths: those of the second
-/// that the first one does not have.
-static std::vector<std::string> readNewRemarks(StringRef Before,
-                                               StringRef After) {
-  std::multiset<std::string> Known;
-  std::vector<std::string> New;
-  for (StringRef Path : {Before, After}) {
-    Expected<std::string> Text = readText(getRemarksPath(Path));
-    if (!Text) {
-      consumeError(Text.takeError()); // there are none
-      continue;
-    }
-    for (StringRef Remark : split(*Text, "--- ")) {
-      Remark = Remark.split("\n...").first.trim();
-      if (Remark.empty())
-        continue;
-      if (Path == Before)
-        Known.insert(Remark.str());
-      else if (auto It = Known.find(Remark.str()); It != Known.end())
-        Known.erase(It);
-      else
-        New.push_back(Remark.str());
-    }
-  }
-  return New;
-}
-
-/// IR or assembly of the bad side with the executions up to \p E, with it or
-/// without.
-Expected<std::string> ReplayBisection::emitTo(const PassExecution &E,
-                                              bool After, StringRef Path) {
-  bool Assembly = E.Stage == PassStage::CodeGen;
-  unsigned Last = E.Number - !After;
-  json::Object Config = R.Outcome.BadConfig;
-  Config["run_passes"] = Last ? "1-" + std::to_string(Last) : "none";
-  Expected<ReplayOptions> Options = applyTo(Config);
+/// Of each execution, up to a limit: first what must not run, then what else
+/// takes part.
+Error ReplayBisection::addEvidence() {
+  static constexpr size_t MaxEvidence = 8;
+  if (R.Outcome.Culprits.empty())
+    return Error::success();
+  Expected<ReplayOptions> Options = applyTo(R.Outcome.BadConfig);
   if (!Options)
     return Options.takeError();
-  Options->Resources = false;
-  Options->Instruments = InstrumentOptions();
-  if (Options->OptTool.empty() && !Assembly)
-    Options->Instruments.Remarks = getRemarksPath(Path);
-  (Assembly ? Options->OutputAsm : Options->OutputIR) = Path.str();
-  Expected<std::unique_ptr<ReplayPlan>> Variant =
-      Plan.vary(std::move(*Options));
-  if (!Variant)
-    return Variant.takeError();
-  Expected<CompiledKernel> Code =
-      compileVariant(**Variant, CodeTarget::None, [](ReplayStage) {});
-  if (!Code)
-    return Code.takeError();
-  if (Code->V == Verdict::CompileError)
-    return createStringError(Code->Error);
-  return readText(Path);
-}
-
-static std::string makeFileName(const PassExecution &E, StringRef When,
-                                bool Assembly) {
-  std::string Name =
-      formatv("{0}-{1}.{2}.{3}", E.Number, E.Pass, When, Assembly ? "s" : "ll")
-          .str();
-  for (char &C : Name)
-    if (!isAlnum(C) && C != '-' && C != '_' && C != '.')
-      C = '_';
-  return Name;
-}
-
-/// The code when one execution has run, and when it has not, of those up to it.
-Error ReplayBisection::addEvidence(const BisectCulprit &C) {
-  const PassExecution &E = C.Execution;
-  PassEvidence Out;
-  Out.Number = E.Number;
-  Out.IsAssembly = E.Stage == PassStage::CodeGen;
-  SmallString<128> Folder(O.Output);
-  bool IsKept = !O.Output.empty();
-  if (!IsKept)
-    if (std::error_code EC =
-            sys::fs::createUniqueDirectory("mneme-bisect", Folder))
-      return createFileError(Folder, EC);
-  scope_exit Remove([&] {
-    if (!IsKept)
-      sys::fs::remove_directories(Folder);
-  });
-  std::string Texts[2], Paths[2];
-  // What the compiler dies of leaves nothing to look at.
-  bool Dies = R.Outcome.Bad.Failure == "CompileError" ||
-              R.Outcome.Bad.Failure == "Timeout";
-  for (bool After : {false, true}) {
-    if (After && Dies) {
-      Out.Missing = "nothing comes after it";
-      break;
+  Expected<std::unique_ptr<ReplayPlan>> Bad = Plan.vary(std::move(*Options));
+  if (!Bad)
+    return Bad.takeError();
+  for (bool InSkipSet : {true, false})
+    for (const BisectCulprit &C : R.Outcome.Culprits) {
+      if (C.InSkipSet != InSkipSet || R.Evidence.size() == MaxEvidence)
+        continue;
+      Expected<PassEvidence> One =
+          makeEvidence(**Bad, C.Execution, R.Outcome.Repeats, O.Output);
+      if (!One)
+        return One.takeError();
+      R.Evidence.push_back(std::move(*One));
     }
-    SmallString<128> Path(Folder);
-    sys::path::append(
-        Path, makeFileName(E, After ? "after" : "before", Out.IsAssembly));
-    Paths[After] = Path.str().str();
-    // What comes at random may not come at once.
-    for (unsigned Try = 0; Try != (After ? R.Outcome.Repeats : 1); ++Try) {
-      Expected<std::string> Text = emitTo(E, After, Path);
-      if (!Text) {
-        Out.Missing = toString(Text.takeError());
-        break;
-      }
-      Texts[After] = std::move(*Text);
-      if (Texts[true] != Texts[false])
-        break;
-    }
-    if (!Out.Missing.empty())
-      break;
-    if (IsKept)
-      (After ? Out.AfterFile : Out.BeforeFile) = Path.str().str();
-  }
-  if (Out.Missing.empty()) {
-    Out.Diff = makeDiff(findFunction(Texts[0], E.Function),
-                        findFunction(Texts[1], E.Function));
-    // What it says of a function may stand elsewhere.
-    if (Out.Diff.empty())
-      Out.Diff = makeDiff(Texts[0], Texts[1]);
-    Out.Remarks = readNewRemarks(Paths[0], Paths[1]);
-  }
-  for (StringRef Path : Paths)
-    sys::fs::remove(getRemarksPath(Path));
-  if (Out.Missing.empty() && Out.Diff.empty())
-    Out.Missing = "it changes nothing where those after it do not run";
-  R.Evidence.push_back(std::move(Out));
   return Error::success();
 }
 
@@ -353,10 +240,10 @@ Error ReplayBisection::check(BisectCommand &C,
     if (Code != 0)
       break;
   }
-  Expected<std::string> Text = readText(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Path);
   if (!Text)
     return Text.takeError();
-  Expected<json::Value> Report = json::parse(*Text);
+  Expected<json::Value> Report = json::parse((*Text)->getBuffer());
   if (!Report) {
     consumeError(Report.takeError()); // the exit code says enough
     return Error::success();
@@ -440,9 +327,6 @@ BisectSides ReplayBisection::makeSides() const {
   return Sides;
 }
 
-/// Executions whose code is shown.
-static constexpr size_t MaxEvidence = 8;
-
 Expected<BisectReport> ReplayBisection::run() {
   auto Begin = std::chrono::steady_clock::now();
   if (!O.Output.empty())
@@ -477,12 +361,8 @@ Expected<BisectReport> ReplayBisection::run() {
   // They hold the device.
   Farm.reset();
   HostFarm.reset();
-  // First what must not run, then what else takes part.
-  for (bool InSkipSet : {true, false})
-    for (const BisectCulprit &C : R.Outcome.Culprits)
-      if (C.InSkipSet == InSkipSet && R.Evidence.size() < MaxEvidence)
-        if (Error E = addEvidence(C))
-          return std::move(E);
+  if (Error E = addEvidence())
+    return std::move(E);
   if (Error E = addCommands())
     return std::move(E);
   R.Seconds =

@@ -338,18 +338,25 @@ static std::string printSetting(const std::optional<json::Value> &V) {
   return V ? formatv("{0}", *V).str() : "not given";
 }
 
-static void printCulprit(raw_ostream &OS, const BisectCulprit &C) {
+static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
+                         const BisectCulprit &C) {
   const PassExecution &E = C.Execution;
   OS << formatv("  {0,5}  {1} on {2}", E.Number, E.Pass,
                 E.Unit.empty() ? "?" : E.Unit);
   if (E.Stage == PassStage::CodeGen)
     OS << ", code generator";
+  if (Out.PrefixOnly)
+    OS << (Out.SkipSet.size() == 1
+               ? "; good with all before it, bad with it"
+               : "; one of these: good with all before them, bad with them");
   if (C.HealsAlone)
     OS << (*C.HealsAlone ? "; good without it" : "; bad without it alone");
   if (C.InRunSet && !C.InSkipSet)
     OS << "; takes part";
-  if (C.InSkipSet && !C.InRunSet)
-    OS << "; at fault for itself";
+  // The smallest set does not need it.
+  if (C.InSkipSet && !C.InRunSet && Out.SkipSet.size() > 1 &&
+      !Out.RunSet.empty())
+    OS << "; not good with it, even without the others";
   OS << '\n';
 }
 
@@ -370,7 +377,7 @@ static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
       "{0} of {1} executions that can be skipped ({2} changed something)\n",
       Out.Culprits.size(), Out.NumExecutions, Out.NumCandidates);
   for (const BisectCulprit &C : Out.Culprits)
-    printCulprit(OS, C);
+    printCulprit(OS, Out, C);
   printPrefix(OS, Out);
   if (Out.PrefixOnly)
     return;

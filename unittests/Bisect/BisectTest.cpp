@@ -226,6 +226,32 @@ struct BisectTest : testing::Test {
     O.Judge.What = *What;
   }
 
+  /// Those behind \p Last are of the code generator.
+  static auto listInHalves(FakeCompiler &C, unsigned Last) {
+    return [&C, Last](const json::Object &Config) {
+      Expected<PassListing> L = C.list(Config);
+      if (L)
+        for (PassExecution &E : L->Executions)
+          if (E.Number > Last)
+            E.Stage = PassStage::CodeGen;
+      return L;
+    };
+  }
+
+  void
+  runOnHost(std::function<Evaluation(const json::Object &, unsigned)> Run) {
+    Subject.RunOnHost = [Run](const json::Object &Config, unsigned Attempt)
+        -> Expected<std::optional<Evaluation>> { return Run(Config, Attempt); };
+  }
+
+  static Evaluation makeHostResult(bool Wrong, StringRef Code = "code") {
+    Evaluation V;
+    V.CodeHash = Code.str();
+    if (Wrong)
+      V.Failure = "Mismatch";
+    return V;
+  }
+
   /// Fails where all of some run.
   static auto whenAll(std::vector<unsigned> Faulty,
                       StringRef Failure = "Mismatch") {
@@ -754,6 +780,31 @@ TEST_F(BisectTest, ManyThatTakeALittle) {
   EXPECT_EQ(Out.RunSet.size(), 6u);
 }
 
+/// Where one is skipped, another one does as much harm, which had nothing to
+/// do.
+TEST_F(BisectTest, OneThatStepsIn) {
+  setMetric("size");
+  FakeCompiler C(100);
+  C.Metrics = [](const BitVector &R, const json::Object &S,
+                 StringMap<double> &M) {
+    bool Worse = S.get("passes") && (R[30] || R[60]);
+    M["code_size"] = 1000 - R.count() + 100 * Worse;
+  };
+  Subject.ListPasses = [&](const json::Object &Config) {
+    Expected<PassListing> L = C.list(Config);
+    BitVector Running = C.getRunning(Config);
+    if (L)
+      for (PassExecution &E : L->Executions)
+        if (E.Number == 60)
+          E.Changed = Running[60] && !Running[30];
+    return L;
+  };
+  BisectOutcome Out =
+      succeed(C, {json::Object(), json::Object{{"passes", "large"}}});
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(30, 60));
+}
+
 /// Worse for a while, then better, then worse by something else.
 TEST_F(BisectTest, WorseForAWhile) {
   setMetric("size");
@@ -829,22 +880,10 @@ TEST_F(BisectTest, HalvesOfACompiler) {
   for (auto [Culprit, HostIsWrong] : {std::pair(20u, true), {80u, false}}) {
     FakeCompiler C(100);
     C.Fails = whenAll({Culprit});
-    Subject.ListPasses = [&](const json::Object &Config) {
-      Expected<PassListing> L = C.list(Config);
-      if (L)
-        for (PassExecution &E : L->Executions)
-          if (E.Number > 60)
-            E.Stage = PassStage::CodeGen;
-      return L;
-    };
-    Subject.RunOnHost =
-        [&, Wrong = HostIsWrong](
-            const json::Object &Config) -> Expected<std::optional<Evaluation>> {
-      Evaluation V;
-      if (Wrong && !Config.get("run_passes"))
-        V.Failure = "Mismatch";
-      return V;
-    };
+    Subject.ListPasses = listInHalves(C, 60);
+    runOnHost([Wrong = HostIsWrong](const json::Object &Config, unsigned) {
+      return makeHostResult(Wrong && !Config.get("run_passes"));
+    });
     BisectOutcome Out = succeed(C);
     EXPECT_EQ(Out.Half,
               HostIsWrong ? FaultyHalf::Pipeline : FaultyHalf::BackEnd);
@@ -857,25 +896,100 @@ TEST_F(BisectTest, HalvesOfACompiler) {
 TEST_F(BisectTest, AHostThatCannotSay) {
   FakeCompiler C(100);
   C.Fails = whenAll({20});
-  Subject.RunOnHost =
-      [](const json::Object &) -> Expected<std::optional<Evaluation>> {
+  runOnHost([](const json::Object &, unsigned) {
     Evaluation V;
     V.Failure = "Unsupported";
     V.Error = "no textures";
     return V;
-  };
+  });
   BisectOutcome Out = succeed(C);
   EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
   EXPECT_THAT(Out.HalfReason, HasSubstr("no textures"));
   EXPECT_THAT(Out.SkipSet, ElementsAre(20));
-  // One that says the wrong half does not hide the culprit.
-  Subject.RunOnHost =
-      [](const json::Object &Config) -> Expected<std::optional<Evaluation>> {
-    return Evaluation();
-  };
-  Out = succeed(C);
+}
+
+/// The half that is named does not hide what the other one has.
+TEST_F(BisectTest, TheWrongHalf) {
+  FakeCompiler C(100);
+  Subject.ListPasses = listInHalves(C, 60);
+  // A pass may lead to what the back end gets wrong.
+  C.Fails = whenAll({20});
+  runOnHost([](const json::Object &, unsigned) { return Evaluation(); });
+  BisectOutcome Out = succeed(C);
   EXPECT_EQ(Out.Half, FaultyHalf::BackEnd);
   EXPECT_THAT(Out.SkipSet, ElementsAre(20));
+  EXPECT_THAT(Out.Notes, ElementsAre(HasSubstr("may only lead to")));
+  // The code generator cannot be what is wrong where it does not run.
+  FakeCompiler Other(100);
+  Subject.ListPasses = listInHalves(Other, 60);
+  Other.Fails = whenAll({80});
+  runOnHost([](const json::Object &Config, unsigned) {
+    return makeHostResult(!Config.get("run_passes"));
+  });
+  Out = succeed(Other);
+  EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
+  EXPECT_THAT(Out.HalfReason, HasSubstr("cannot tell: "));
+  EXPECT_THAT(Out.SkipSet, ElementsAre(80));
+}
+
+/// One replay on the host says nothing of what comes at random.
+TEST_F(BisectTest, HalvesOfWhatComesAtRandom) {
+  for (unsigned Seed = 1; Seed <= 20; ++Seed) {
+    FakeCompiler C(100);
+    C.Random.seed(Seed);
+    Subject.ListPasses = listInHalves(C, 60);
+    C.Fails = whenAll({20});
+    C.CompileRate = 0.4;
+    // Other code each time, and wrong as often as on the device.
+    unsigned Replays = 0;
+    runOnHost([&](const json::Object &Config, unsigned Attempt) {
+      ++Replays;
+      bool Wrong = std::bernoulli_distribution(C.CompileRate)(C.Random);
+      return makeHostResult(Wrong && !Config.get("run_passes"),
+                            Wrong ? "wrong" : "right");
+    });
+    BisectOutcome Out = succeed(C);
+    EXPECT_EQ(Out.Half, FaultyHalf::Pipeline);
+    EXPECT_THAT(Out.SkipSet, ElementsAre(20));
+    EXPECT_THAT(Out.HalfReason, HasSubstr(" replays"));
+    EXPECT_GE(Replays, 2 * Out.Repeats);
+  }
+}
+
+/// A host that says now this, now that of one and the same code.
+TEST_F(BisectTest, AHostThatWavers) {
+  for (double Rate : {1.0, 0.5}) {
+    FakeCompiler C(100);
+    C.Fails = whenAll({20});
+    C.LaunchRate = Rate;
+    runOnHost([](const json::Object &Config, unsigned Attempt) {
+      return makeHostResult(Attempt % 2 && !Config.get("run_passes"));
+    });
+    BisectOutcome Out = succeed(C);
+    EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
+    EXPECT_EQ(Out.HalfReason, "cannot tell: the host device is wrong in 1 of 2 "
+                              "replays of the same code");
+    EXPECT_THAT(Out.SkipSet, ElementsAre(20));
+    // Of the good side that says as much.
+    runOnHost([](const json::Object &, unsigned Attempt) {
+      return makeHostResult(Attempt == 2);
+    });
+    Out = succeed(C);
+    EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
+    EXPECT_EQ(Out.HalfReason,
+              "the good side does not verify on the host device");
+  }
+  // Other code, though nothing comes at random.
+  FakeCompiler C(100);
+  C.Fails = whenAll({20});
+  runOnHost([](const json::Object &Config, unsigned Attempt) {
+    bool Wrong = Attempt && !Config.get("run_passes");
+    return makeHostResult(Wrong, Wrong ? "wrong" : "right");
+  });
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
+  EXPECT_EQ(Out.HalfReason,
+            "cannot tell: the host device is wrong in 2 of 3 replays");
 }
 
 TEST(BisectNumbers, ArePrintedAsRanges) {

@@ -208,8 +208,27 @@ static void breakIR(Function &F, unsigned) {
   B.CreateUnreachable();
 }
 
+/// A kernel that does not end.
+static void loop(Function &F, unsigned) {
+  AllocaInst *Array = makeArray(F, 1);
+  BasicBlock *Entry = &F.getEntryBlock();
+  Entry->splitBasicBlock(findBegin(F), "rest");
+  BasicBlock *Loop = BasicBlock::Create(F.getContext(), "forever", &F);
+  Entry->getTerminator()->setSuccessor(0, Loop);
+  IRBuilder<> B(Loop);
+  B.CreateStore(B.getInt32(1), getElement(B, Array, 0), /*isVolatile=*/true);
+  B.CreateBr(Loop);
+}
+
 /// As a failed assertion does; sanitizers catch other signals.
 static void crash(Function &, unsigned) { std::raise(SIGABRT); }
+
+/// Wrong; where somebody looks on, by way of remarks, the compiler dies.
+static void miscompileUnseen(Function &F, unsigned) {
+  if (F.getContext().getLLVMRemarkStreamer())
+    crash(F, 0);
+  miscompile(F, 0);
+}
 
 static void hang(Function &, unsigned) {
   while (true)
@@ -237,6 +256,8 @@ static constexpr FaultInfo Faults[] = {
     {"fault-slow", "FaultSlowPass", slowDown, 20000},
     {"fault-registers", "FaultRegistersPass", keepAlive, 64},
     {"fault-size", "FaultSizePass", grow, 500},
+    {"fault-loop", "FaultLoopPass", loop, 0},
+    {"fault-unseen", "FaultUnseenPass", miscompileUnseen, 0},
     {"fault-invalid", "FaultInvalidPass", breakIR, 0},
     {"fault-crash", "FaultCrashPass", crash, 0},
     {"fault-hang", "FaultHangPass", hang, 0},

@@ -39,8 +39,10 @@ struct BisectProbe {
 struct BisectSubject {
   /// All pass executions of a configuration. Empty: passes cannot be chosen.
   std::function<Expected<PassListing>(const json::Object &)> ListPasses;
-  /// Evaluates on the host device. Empty, or unset: it is the device.
-  std::function<Expected<std::optional<Evaluation>>(const json::Object &)>
+  /// Evaluates on the host device; attempts are compiled anew. Empty, or unset:
+  /// it is the device.
+  std::function<Expected<std::optional<Evaluation>>(const json::Object &,
+                                                    unsigned Attempt)>
       RunOnHost;
   std::vector<BisectProbe> Probes;
   /// Is told of each step, a line each.
@@ -74,7 +76,21 @@ enum class FaultyHalf {
   BackEnd,  ///< The host is right.
 };
 
-struct BisectOutcome {
+/// What a search of the pass executions found.
+struct PassAnswer {
+  std::vector<unsigned> SkipSet, RunSet; ///< Numbers, in order.
+  /// The bad configuration without SkipSet; and with RunSet alone, where there
+  /// is one.
+  std::optional<json::Object> HealedConfig, SmallestConfig;
+  /// Executions 1 to this are good, one more makes it bad.
+  std::optional<unsigned> LastGood, FirstBad;
+  /// Only how many of the executions run can be chosen, not which.
+  bool PrefixOnly = false;
+  unsigned NumExecutions = 0, NumCandidates = 0;
+  std::vector<std::string> Notes; ///< What somebody should know, in words.
+};
+
+struct BisectOutcome : PassAnswer {
   enum EndKind {
     FoundPasses,
     FoundSettings, ///< That act on no pass, or on none that can be skipped.
@@ -94,16 +110,8 @@ struct BisectOutcome {
   /// The good side with the responsible settings alone: its passes were
   /// searched.
   json::Object BadConfig;
-  /// The same without SkipSet; and with RunSet alone, where there is one.
-  std::optional<json::Object> HealedConfig, SmallestConfig;
-  Judgement Healed, Smallest;
-  std::vector<unsigned> SkipSet, RunSet; ///< Numbers, in order.
-  /// Executions 1 to this are good, one more makes it bad.
-  std::optional<unsigned> LastGood, FirstBad;
-  /// Only how many of the executions run can be chosen, not which.
-  bool PrefixOnly = false;
+  Judgement Healed, Smallest;          ///< Of PassAnswer's configurations.
   std::vector<BisectCulprit> Culprits; ///< Of both sets, in order.
-  unsigned NumExecutions = 0, NumCandidates = 0;
 
   FaultyHalf Half = FaultyHalf::Unknown;
   std::string HalfReason; ///< Why it is unknown, or what the host said.
@@ -117,7 +125,6 @@ struct BisectOutcome {
   unsigned Repeats = 1;
   bool Complete = true; ///< False: the limit of steps ended it.
   JudgeCounts Counts;
-  std::vector<std::string> Notes; ///< What somebody should know, in words.
 
   bool found() const { return End == FoundPasses || End == FoundSettings; }
 };

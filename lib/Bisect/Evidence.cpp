@@ -1,0 +1,186 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evidence.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Transforms/Utils/InstructionNamer.h"
+#include <set>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static std::string inDir(StringRef Dir, const Twine &Name) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, Name);
+  return Path.str().str();
+}
+
+static std::string getRemarksPath(StringRef Path) {
+  return (Path + ".yaml").str();
+}
+
+/// The remarks of compilations that wrote to these paths: those of the second
+/// that the first one does not have.
+static std::vector<std::string> readNewRemarks(StringRef Before,
+                                               StringRef After) {
+  std::multiset<std::string> Known;
+  std::vector<std::string> New;
+  for (StringRef Path : {Before, After}) {
+    Expected<std::unique_ptr<MemoryBuffer>> Text =
+        readFile(getRemarksPath(Path));
+    if (!Text) {
+      consumeError(Text.takeError()); // there are none
+      continue;
+    }
+    for (StringRef Remark : split((*Text)->getBuffer(), "--- ")) {
+      Remark = Remark.split("\n...").first.trim();
+      if (Remark.empty())
+        continue;
+      if (Path == Before)
+        Known.insert(Remark.str());
+      else if (auto It = Known.find(Remark.str()); It != Known.end())
+        Known.erase(It);
+      else
+        New.push_back(Remark.str());
+    }
+  }
+  return New;
+}
+
+static std::string makeFileName(const PassExecution &E, StringRef When,
+                                bool Assembly) {
+  std::string Name =
+      formatv("{0}-{1}.{2}.{3}", E.Number, E.Pass, When, Assembly ? "s" : "ll")
+          .str();
+  for (char &C : Name)
+    if (!isAlnum(C) && C != '-' && C != '_' && C != '.')
+      C = '_';
+  return Name;
+}
+
+/// The plan's IR with a name for each value: a diff of numbers shows that all
+/// behind the first change have another one.
+static Error writeNamedIR(const ReplayPlan &Plan, StringRef Path) {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  FunctionAnalysisManager NotUsed;
+  for (Function &F : *M)
+    InstructionNamerPass().run(F, NotUsed);
+  SmallVector<char, 0> Bitcode = writeExactBitcode(*M);
+  return writeFileAtomically(
+      Path,
+      [&](raw_ostream &OS) {
+        OS << StringRef(Bitcode.data(), Bitcode.size());
+        return Error::success();
+      },
+      /*Sync=*/false);
+}
+
+/// IR or assembly when the first \p Last executions have run. The compiler has
+/// a process of its own.
+static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
+                                  unsigned Last, bool Assembly,
+                                  StringRef Path) {
+  ReplayOptions Options = Plan.options();
+  Options.RunPasses = Last ? "1-" + std::to_string(Last) : "none";
+  // No further than that.
+  Options.Resources = false;
+  Options.Execute = true;
+  Options.Instruments = InstrumentOptions();
+  if (Options.OptTool.empty() && !Assembly)
+    Options.Instruments.Remarks = getRemarksPath(Path);
+  if (!Assembly)
+    Options.IRFile = NamedIR.str();
+  (Assembly ? Options.OutputAsm : Options.OutputIR) = Path.str();
+  Expected<std::unique_ptr<ReplayPlan>> Variant = Plan.vary(std::move(Options));
+  if (!Variant)
+    return Variant.takeError();
+  auto Compile =
+      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
+    Expected<CompiledKernel> Code =
+        compileVariant(**Variant, CodeTarget::None, Report);
+    if (!Code)
+      return Code.takeError();
+    ReplayResult Result;
+    Result.V = Code->V;
+    Result.Error = std::move(Code->Error);
+    return Result;
+  };
+  Expected<ReplayResult> Made = runIsolated(**Variant, Compile);
+  if (!Made)
+    return Made.takeError();
+  if (Made->failed())
+    return createStringError(Made->Error);
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Path);
+  if (!Text)
+    return Text.takeError();
+  return (*Text)->getBuffer().str();
+}
+
+Expected<PassEvidence> mneme::makeEvidence(const ReplayPlan &Plan,
+                                           const PassExecution &E,
+                                           unsigned Tries, StringRef Folder) {
+  PassEvidence Out;
+  Out.Number = E.Number;
+  Out.IsAssembly = E.Stage == PassStage::CodeGen;
+  SmallString<128> Work;
+  if (std::error_code EC = sys::fs::createUniqueDirectory("mneme-bisect", Work))
+    return createFileError(Work, EC);
+  scope_exit Remove([&] { sys::fs::remove_directories(Work); });
+  std::string NamedIR = inDir(Work, "named.bc");
+  if (Error Failed = writeNamedIR(Plan, NamedIR))
+    return std::move(Failed);
+  std::string Texts[2], Paths[2];
+  for (bool After : {false, true}) {
+    std::string Name =
+        makeFileName(E, After ? "after" : "before", Out.IsAssembly);
+    Paths[After] = inDir(Work, Name);
+    // What comes at random may not come at once.
+    for (unsigned Try = 0; Try != (After ? Tries : 1); ++Try) {
+      Expected<std::string> Text =
+          emit(Plan, NamedIR, E.Number - !After, Out.IsAssembly, Paths[After]);
+      if (!Text) {
+        Out.Missing =
+            (After ? "nothing comes after it: " : "nothing comes before it: ") +
+            toString(Text.takeError());
+        break;
+      }
+      Texts[After] = std::move(*Text);
+      if (Texts[true] != Texts[false])
+        break;
+    }
+    if (!Out.Missing.empty())
+      break;
+    if (Folder.empty())
+      continue;
+    std::string Kept = inDir(Folder, Name);
+    if (Error Failed = writeFileAtomically(Kept, Texts[After]))
+      return std::move(Failed);
+    (After ? Out.AfterFile : Out.BeforeFile) = std::move(Kept);
+  }
+  if (!Out.Missing.empty())
+    return Out;
+  Out.Diff = makeDiff(findFunction(Texts[0], E.Function),
+                      findFunction(Texts[1], E.Function));
+  // What it says of a function may stand elsewhere.
+  if (Out.Diff.empty())
+    Out.Diff = makeDiff(Texts[0], Texts[1]);
+  if (Out.Diff.empty())
+    Out.Missing = "it changes nothing where those after it do not run";
+  Out.Remarks = readNewRemarks(Paths[0], Paths[1]);
+  return Out;
+}

@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_BISECT_EVIDENCE_H
+#define LLVM_MNEME_LIB_BISECT_EVIDENCE_H
+
+#include "llvm/Mneme/Bisect/Report.h"
+#include "llvm/Mneme/Replay/Plan.h"
+
+namespace llvm {
+namespace mneme {
+
+/// What an execution does where those up to it run, and none behind it. Nothing
+/// is launched, and the compiler may die, or not end: that is what is Missing
+/// then.
+/// \param Plan    of the configuration; run_passes is set here.
+/// \param Tries   compilations, of a pass that acts at random.
+/// \param Folder  gets the code; empty: it is not kept.
+/// Error: a file that cannot be written.
+Expected<PassEvidence> makeEvidence(const ReplayPlan &Plan,
+                                    const PassExecution &E, unsigned Tries,
+                                    StringRef Folder);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_BISECT_EVIDENCE_H

@@ -1,0 +1,446 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PassSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <map>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Sets of executions that are independently at fault, until the search goes
+/// the other way round.
+static constexpr unsigned MaxCulprits = 16;
+
+/// What must be gained for a set to be skipped on the way to another, as a
+/// share of what there is to gain.
+static constexpr double MinGain = 0.1;
+
+std::string mneme::printNumbers(const BitVector &Numbers) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  for (int First = Numbers.find_first(); First >= 0;) {
+    int End = Numbers.find_next_unset(First);
+    int Last = (End < 0 ? static_cast<int>(Numbers.size()) : End) - 1;
+    OS << (Text.empty() ? "" : ",") << First;
+    if (Last > First)
+      OS << '-' << Last;
+    First = Numbers.find_next(Last);
+  }
+  return Text.empty() ? "none" : Text;
+}
+
+static BitVector without(BitVector A, const BitVector &B) { return A.reset(B); }
+
+static BitVector unite(BitVector A, const BitVector &B) { return A |= B; }
+
+static std::vector<unsigned> toList(const BitVector &Numbers) {
+  return {Numbers.set_bits_begin(), Numbers.set_bits_end()};
+}
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+json::Object PassSearch::withRun(const BitVector &Run) const {
+  json::Object Config = BadConfig;
+  Config["run_passes"] = printNumbers(unite(Run, without(All, Scope)));
+  return Config;
+}
+
+json::Object PassSearch::withSkip(const BitVector &Skip) const {
+  json::Object Config = BadConfig;
+  if (Skip == All)
+    Config["run_passes"] = "none";
+  else if (Skip.any())
+    Config["skip_passes"] = printNumbers(Skip);
+  return Config;
+}
+
+Expected<std::vector<Answer>> PassSearch::askRun(ArrayRef<BitVector> Sets) {
+  std::vector<json::Object> Configs;
+  for (const BitVector &Set : Sets)
+    Configs.push_back(withRun(Set));
+  return Q.ask(Configs);
+}
+
+Expected<std::vector<Answer>> PassSearch::askSkip(ArrayRef<BitVector> Sets) {
+  std::vector<json::Object> Configs;
+  for (const BitVector &Set : Sets)
+    Configs.push_back(withSkip(Set));
+  return Q.ask(Configs);
+}
+
+BitVector PassSearch::makeSet(ArrayRef<unsigned> Numbers) const {
+  BitVector Set(All.size());
+  for (unsigned Number : Numbers)
+    Set.set(Number);
+  return Set;
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Those that changed something, of what may be skipped.
+BitVector PassSearch::chooseCandidates(const PassListing &L) const {
+  BitVector Changed(All.size());
+  for (const PassExecution &E : L.Executions)
+    if (E.Number && E.Number < All.size() && E.Changed.value_or(true))
+      Changed.set(E.Number);
+  // What the last one did before the compiler died, nobody has seen.
+  if (!L.Failure.empty() && !L.Executions.empty() &&
+      L.Executions.back().Number < All.size())
+    Changed.set(L.Executions.back().Number);
+  Changed.reset(0);
+  return Changed &= Scope;
+}
+
+Error PassSearch::listPasses() {
+  Expected<PassListing> L = Subject.ListPasses(BadConfig);
+  if (!L)
+    return L.takeError();
+  Listing = std::move(*L);
+  unsigned Last = 0;
+  for (const PassExecution &E : Listing.Executions)
+    Last = std::max(Last, E.Number);
+  All = BitVector(Last + 1);
+  InHalf = BitVector(Last + 1);
+  for (const PassExecution &E : Listing.Executions) {
+    if (!E.Number)
+      continue;
+    All.set(E.Number);
+    PassStage Wanted =
+        Half == FaultyHalf::BackEnd ? PassStage::CodeGen : PassStage::IR;
+    if (Half == FaultyHalf::Unknown || E.Stage == Wanted)
+      InHalf.set(E.Number);
+  }
+  Scope = InHalf;
+  Candidates = chooseCandidates(Listing);
+  Out.NumExecutions = All.count();
+  Out.NumCandidates = Candidates.count();
+  Q.say(formatv("{0} pass executions that can be skipped, {1} of them changed "
+                "something",
+                Out.NumExecutions, Out.NumCandidates));
+  return Error::success();
+}
+
+bool PassSearch::isOfOtherHalf() const {
+  return !makeSet(Out.SkipSet).anyCommon(InHalf) &&
+         !makeSet(Out.RunSet).anyCommon(InHalf);
+}
+
+//===----------------------------------------------------------------------===//
+// Good if nothing runs
+//===----------------------------------------------------------------------===//
+
+/// Where it turns bad if the scope's executions run up to one of \p Ends only,
+/// without \p Skipped. All of them run: bad; none: good.
+Expected<Boundary> PassSearch::findFirstBad(ArrayRef<unsigned> Ends,
+                                            const BitVector &Skipped) {
+  auto Ask = [&](ArrayRef<size_t> Positions) {
+    std::vector<BitVector> Sets;
+    for (size_t Position : Positions) {
+      BitVector Run(All.size());
+      Run.set(1, Ends[Position - 1] + 1);
+      Sets.push_back(without(Run &= Scope, Skipped));
+    }
+    return askRun(Sets);
+  };
+  // A question more than there are processors for is a question too many.
+  return findBoundary(Ends.size(), (J.width() + 1) / 2, Ask);
+}
+
+/// Members of the smallest set that is enough, given that \p First, the last
+/// ones of the first bad prefix, belong to it.
+Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
+  BitVector Prefix(All.size());
+  Prefix.set(1, Last + 1);
+  for (const BitVector &Among : {Candidates, Scope}) {
+    BitVector Start = unite(BitVector(Prefix) &= Among, First);
+    Expected<std::vector<Answer>> A = askRun(Start);
+    if (!A)
+      return A.takeError();
+    if (A->front() != Answer::Bad)
+      continue;
+    const BitVector None(All.size());
+    BitVector Always = First.count() == 1 ? First : None;
+    auto Ask = [&](ArrayRef<BitVector> Sets) { return askRun(Sets); };
+    Expected<BitVector> Least =
+        minimize(Start, Always, Answer::Bad, J.width(), Ask);
+    if (!Least)
+      return Least.takeError();
+    // What it took behind others may be of no use without them.
+    if (BitVector Rest = without(*Least, Always); Always.any() && Rest.any()) {
+      Expected<std::vector<Answer>> OfRest = askRun(Rest);
+      if (!OfRest)
+        return OfRest.takeError();
+      if (OfRest->front() == Answer::Bad)
+        Least = minimize(Rest, None, Answer::Bad, J.width(), Ask);
+      if (!Least)
+        return Least.takeError();
+    }
+    // It may be all there is.
+    if (!Q.complete())
+      return Error::success();
+    Out.RunSet = toList(*Least);
+    Out.SmallestConfig = withRun(*Least);
+    return Error::success();
+  }
+  if (Q.complete())
+    Out.Notes.push_back(
+        "no set of executions alone makes it bad: it also takes "
+        "some that seemed to change nothing");
+  return Error::success();
+}
+
+/// What the compiler came to behind what it died of: nobody has numbered that.
+void PassSearch::noteBehind(StringRef Failure, StringRef Spec) {
+  Out.Notes.push_back(
+      formatv("without it the compiler gets further, and it fails behind it "
+              "({0}{1}), where no execution has a number: that is not searched",
+              Failure, Spec.empty() ? "" : (" in " + Spec).str())
+          .str());
+}
+
+/// Adds to \p Skip what is at fault beside it, until it is good without all of
+/// that, and takes away what need not be skipped. Unset: not found.
+Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
+  auto Ask = [&](ArrayRef<BitVector> Sets) { return askSkip(Sets); };
+  for (unsigned Round = 0; Round != MaxCulprits; ++Round) {
+    Expected<Answer> A = Q.ask(withSkip(Skip));
+    if (!A)
+      return A.takeError();
+    if (*A == Answer::Good)
+      return minimize(Skip, BitVector(All.size()), Answer::Good, J.width(),
+                      Ask);
+    // Not any set can be chosen of what another program runs.
+    if (Q.complete() && J.get(withSkip(Skip)).Failure == "Invalid")
+      return std::nullopt;
+    if (*A == Answer::Unresolved && Q.complete() && !Listing.Failure.empty()) {
+      noteBehind(J.get(withSkip(Skip)).Failure, "");
+      return std::nullopt;
+    }
+    if (*A == Answer::Unresolved)
+      break;
+    // What others left undone may be done by those that had nothing to do.
+    Expected<PassListing> L = Subject.ListPasses(withSkip(Skip));
+    if (!L)
+      return L.takeError();
+    if (!Listing.Failure.empty() && !L->Failure.empty() &&
+        !L->Executions.empty() && !L->Executions.back().Number) {
+      noteBehind("CompileError", L->Executions.back().spec());
+      return std::nullopt;
+    }
+    BitVector Rest = without(J.isRandom() ? Scope : chooseCandidates(*L), Skip);
+    std::vector<unsigned> Ends = toList(Rest);
+    if (Ends.empty())
+      break;
+    Expected<Boundary> B = findFirstBad(Ends, Skip);
+    if (!B)
+      return B.takeError();
+    for (size_t I = B->LastGood; I != B->FirstBad; ++I)
+      Skip.set(Ends[I]);
+  }
+  if (!Q.complete())
+    return std::nullopt;
+  // Good is only what nearly nothing is left of: from there.
+  Expected<BitVector> Least =
+      minimize(Scope, BitVector(All.size()), Answer::Good, J.width(), Ask);
+  if (!Least)
+    return Least.takeError();
+  return *Least;
+}
+
+/// Only how many run can be chosen: the place is all that can be known.
+void PassSearch::usePrefix(const BitVector &First, unsigned Last) {
+  Out.PrefixOnly = true;
+  Out.SkipSet = toList(First);
+  BitVector Prefix(All.size());
+  Prefix.set(1, Last + 1);
+  Out.SmallestConfig = withRun(Prefix);
+  Prefix.reset(First.find_first(), Last + 1);
+  Out.HealedConfig = withRun(Prefix);
+}
+
+void PassSearch::useSkipSet(const BitVector &Skip) {
+  Out.SkipSet = toList(Skip);
+  Out.HealedConfig = withSkip(Skip);
+}
+
+/// It is good if nothing of the scope runs.
+Error PassSearch::searchPrefix() {
+  std::vector<unsigned> Ends = toList(Candidates);
+  if (Ends.empty())
+    return Error::success();
+  Expected<Boundary> B = findFirstBad(Ends, BitVector(All.size()));
+  if (!B)
+    return B.takeError();
+  unsigned Last = Ends[B->FirstBad - 1];
+  Out.FirstBad = Last;
+  Out.LastGood = B->LastGood ? Ends[B->LastGood - 1] : 0;
+  BitVector First(All.size());
+  for (size_t I = B->LastGood; I != B->FirstBad; ++I)
+    First.set(Ends[I]);
+  Q.say(formatv("bad from execution {0} on", Last));
+  Expected<std::optional<BitVector>> Skip = findSkipSet(First);
+  if (!Skip)
+    return Skip.takeError();
+  if (!*Skip) {
+    if (Q.complete())
+      usePrefix(First, Last);
+    return Error::success();
+  }
+  if ((*Skip)->any())
+    useSkipSet(**Skip);
+  // What made a number worse for a while need not be what it is in the end.
+  if (!J.what().isVerify() && !First.anyCommon(**Skip))
+    return Error::success();
+  return findRunSet(First, Last);
+}
+
+//===----------------------------------------------------------------------===//
+// Not good if nothing runs
+//===----------------------------------------------------------------------===//
+
+double PassSearch::badness(const json::Object &Config) const {
+  const Judgement &V = J.get(Config);
+  if (V.A == Answer::Unresolved)
+    return HUGE_VAL;
+  if (J.what().isTime())
+    return V.Ratio ? V.Ratio->Value : HUGE_VAL;
+  double Value = V.Value.value_or(V.A == Answer::Bad);
+  return J.what().Maximize ? -Value : Value;
+}
+
+/// Each of \p Groups with those that find something to do where it is skipped,
+/// beside \p Skip: runtime unrolling where a loop is not unrolled as a whole.
+Expected<std::vector<BitVector>>
+PassSearch::addSubstitutes(ArrayRef<BitVector> Groups, const BitVector &Skip) {
+  std::vector<BitVector> Larger;
+  if (Candidates == Scope)
+    return Larger;
+  for (const BitVector &Group : Groups) {
+    Expected<PassListing> L = Subject.ListPasses(withSkip(unite(Skip, Group)));
+    if (!L)
+      return L.takeError();
+    BitVector New = without(chooseCandidates(*L), Candidates);
+    if (New.any())
+      Larger.push_back(unite(Group, New));
+  }
+  return Larger;
+}
+
+/// It is not good if nothing runs, but it may be if something does not: skips
+/// all of one pass, or what follows each other; where none of that is enough,
+/// goes on from what helped most.
+Error PassSearch::climb() {
+  std::map<std::string, BitVector> ByPass;
+  for (const PassExecution &E : Listing.Executions)
+    if (E.Number && Candidates[E.Number])
+      ByPass.try_emplace(E.Pass, All.size()).first->second.set(E.Number);
+  std::vector<BitVector> OfPasses;
+  for (auto &[Pass, Group] : ByPass)
+    OfPasses.push_back(std::move(Group));
+  std::vector<BitVector> Groups = OfPasses;
+  llvm::append_range(Groups, makeChunks(Candidates));
+  BitVector Skip(All.size());
+  double Now = badness(BadConfig);
+  double Start = Now, Goal = J.what().isVerify() ? 0
+                             : J.what().isTime() ? 1
+                                                 : badness(GoodConfig);
+  auto Ask = [&](ArrayRef<BitVector> Sets) { return askSkip(Sets); };
+  bool HasSubstitutes = false;
+  for (unsigned Round = 0; Round != MaxCulprits && Q.complete(); ++Round) {
+    std::vector<BitVector> Sets;
+    for (const BitVector &G : Groups)
+      if (BitVector More = unite(Skip, G); More != Skip)
+        Sets.push_back(std::move(More));
+    Expected<std::optional<size_t>> First =
+        findFirst(Sets, Answer::Good, J.width(), Ask);
+    if (!First)
+      return First.takeError();
+    if (*First) {
+      Expected<BitVector> Least = minimize(Sets[**First], BitVector(All.size()),
+                                           Answer::Good, J.width(), Ask);
+      if (!Least)
+        return Least.takeError();
+      useSkipSet(*Least);
+      return Error::success();
+    }
+    if (!Q.complete() || Sets.empty())
+      break;
+    auto Best = llvm::min_element(Sets, [&](const auto &A, const auto &B) {
+      return badness(withSkip(A)) < badness(withSkip(B));
+    });
+    double Better = badness(withSkip(*Best));
+    if (Now - Better > MinGain * (Now - Goal)) {
+      Skip = *Best;
+      Now = Better;
+      continue;
+    }
+    if (std::exchange(HasSubstitutes, true))
+      break;
+    Expected<std::vector<BitVector>> More = addSubstitutes(OfPasses, Skip);
+    if (!More)
+      return More.takeError();
+    if (More->empty())
+      break;
+    llvm::append_range(Groups, *More);
+  }
+  if (Skip.any())
+    Out.Notes.push_back(
+        formatv("without executions {0} it is better, but not good: {1} {2:g} "
+                "instead of {3:g}",
+                printNumbers(Skip),
+                J.what().isTime() ? "times the good side's" : J.what().Metric,
+                Now, Start)
+            .str());
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+Error PassSearch::searchScope() {
+  Expected<Answer> None = Q.ask(withSkip(Scope));
+  if (!None)
+    return None.takeError();
+  WithoutScope = *None;
+  if (*None == Answer::Good)
+    return searchPrefix();
+  if (*None == Answer::Bad && J.what().isVerify())
+    return Error::success();
+  return climb();
+}
+
+Error PassSearch::run() {
+  if (Error E = listPasses())
+    return E;
+  if (J.isRandom())
+    Candidates = Scope;
+  if (Error E = searchScope())
+    return E;
+  // What seemed to do nothing may do something when others do not run.
+  if (!found() && Candidates != Scope && Q.complete() &&
+      Half == FaultyHalf::Unknown) {
+    Candidates = Scope;
+    if (Error E = searchScope())
+      return E;
+  }
+  if (found() || Scope == All || !Q.complete())
+    return Error::success();
+  Q.say("it is none of this half; all passes");
+  Scope = All;
+  Candidates = chooseCandidates(Listing);
+  return searchScope();
+}

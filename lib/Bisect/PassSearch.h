@@ -1,0 +1,88 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_BISECT_PASSSEARCH_H
+#define LLVM_MNEME_LIB_BISECT_PASSSEARCH_H
+
+#include "Questions.h"
+#include "llvm/Mneme/Bisect/Bisect.h"
+
+namespace llvm {
+namespace mneme {
+
+/// One search for the pass executions that make a configuration bad.
+class PassSearch {
+public:
+  /// \param Good  the good side, which J knows.
+  /// \param Bad   chooses no passes itself.
+  /// \param Half  is searched first.
+  PassSearch(Questions &Q, const BisectSubject &Subject,
+             const json::Object &Good, const json::Object &Bad, FaultyHalf Half)
+      : Q(Q), J(Q.judge()), Subject(Subject), GoodConfig(Good), BadConfig(Bad),
+        Half(Half) {}
+
+  /// Found: PassAnswer::HealedConfig is set. Error: the judge's, or passes
+  /// cannot be listed.
+  Error run();
+
+  PassAnswer &answer() { return Out; }
+  const PassListing &listing() const { return Listing; }
+  /// What it is when nothing runs of what was searched.
+  Answer withoutAny() const { return WithoutScope; }
+  /// Is nothing of what was found of the half that was searched first?
+  bool isOfOtherHalf() const;
+
+  /// The bad side, only these executions of the scope run.
+  json::Object withRun(const BitVector &Run) const;
+  json::Object withSkip(const BitVector &Skip) const;
+  /// As a set of this search.
+  BitVector makeSet(ArrayRef<unsigned> Numbers) const;
+
+private:
+  Questions &Q;
+  Judge &J;
+  const BisectSubject &Subject;
+  const json::Object &GoodConfig, &BadConfig;
+  FaultyHalf Half;
+  PassAnswer Out;
+  PassListing Listing;  ///< Of BadConfig.
+  BitVector All;        ///< Numbers that there are.
+  BitVector InHalf;     ///< Those of the half; all, if there is none.
+  BitVector Scope;      ///< Those that may be skipped here; the rest runs.
+  BitVector Candidates; ///< Those of Scope that changed something.
+  Answer WithoutScope = Answer::Unresolved;
+
+  Expected<std::vector<Answer>> askRun(ArrayRef<BitVector> Sets);
+  Expected<std::vector<Answer>> askSkip(ArrayRef<BitVector> Sets);
+
+  Error listPasses();
+  BitVector chooseCandidates(const PassListing &L) const;
+  Error searchScope();
+  bool found() const { return Out.HealedConfig.has_value(); }
+
+  // Where it is good if nothing runs.
+  Error searchPrefix();
+  Expected<Boundary> findFirstBad(ArrayRef<unsigned> Ends,
+                                  const BitVector &Skipped);
+  Expected<std::optional<BitVector>> findSkipSet(BitVector Skip);
+  void noteBehind(StringRef Failure, StringRef Spec);
+  void usePrefix(const BitVector &First, unsigned Last);
+  void useSkipSet(const BitVector &Skip);
+  Error findRunSet(const BitVector &First, unsigned Last);
+
+  // Where it is not.
+  Error climb();
+  Expected<std::vector<BitVector>> addSubstitutes(ArrayRef<BitVector> Groups,
+                                                  const BitVector &Skip);
+  double badness(const json::Object &Config) const;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_BISECT_PASSSEARCH_H
