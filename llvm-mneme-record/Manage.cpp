@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Record/Manage.h"
 #include "Commands.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -60,6 +61,10 @@ static cl::opt<std::string> ExportFile("o", cl::desc("File to write"),
 static cl::opt<bool> DryRun("dry-run",
                             cl::desc("Only say what would be removed"),
                             cl::sub(PruneCommand), cl::cat(RecordCategory));
+static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
+                               cl::sub(CopyCommand), cl::sub(MoveCommand),
+                               cl::sub(PruneCommand), cl::sub(ExportCommand),
+                               cl::sub(ImportCommand), cl::cat(RecordCategory));
 
 // What is chosen.
 static cl::opt<std::string>
@@ -94,9 +99,27 @@ static RecordingFilter filter() {
 // Commands
 //===----------------------------------------------------------------------===//
 
+static void printJSON(const ManageStats &Stats) {
+  json::Array Files;
+  for (const std::string &File : Stats.Files)
+    Files.push_back(json::fixUTF8(File));
+  outs() << formatv(
+      "{0:2}\n", json::Value(json::Object{{"Kernels", Stats.Kernels},
+                                          {"Instances", Stats.Instances},
+                                          {"AlreadyThere", Stats.AlreadyThere},
+                                          {"Bytes", Stats.Bytes},
+                                          {"Removed", std::move(Files)}}));
+}
+
 static Expected<int> report(StringRef What, Expected<ManageStats> Stats) {
   if (!Stats)
     return Stats.takeError();
+  if (PrintJSON) {
+    printJSON(*Stats);
+    return 0;
+  }
+  for (const std::string &File : Stats->Files)
+    outs() << What << " '" << File << "'\n";
   outs() << formatv("{0} {1} instances of {2} kernels, {3}", What,
                     Stats->Instances, Stats->Kernels, formatSize(Stats->Bytes));
   if (Stats->AlreadyThere)
@@ -115,12 +138,8 @@ Expected<int> mneme::runMove() {
 }
 
 Expected<int> mneme::runPrune() {
-  Expected<ManageStats> Stats = pruneRecordings(Pruned, filter(), DryRun);
-  if (!Stats)
-    return Stats.takeError();
-  for (const std::string &File : Stats->Files)
-    outs() << (DryRun ? "would remove '" : "removed '") << File << "'\n";
-  return report(DryRun ? "would remove" : "removed", std::move(Stats));
+  return report(DryRun ? "would remove" : "removed",
+                pruneRecordings(Pruned, filter(), DryRun));
 }
 
 Expected<int> mneme::runExport() {
