@@ -617,9 +617,22 @@ Expected<ManageStats> llvm::mneme::moveRecordings(StringRef From,
 /// The size of a member has ten decimal digits.
 static constexpr uint64_t MaxMember = 9999999999;
 
+/// Names that exportRecordings() gives: none leads out of the folder.
+static bool isExported(StringRef Name) {
+  if (Name.empty() || Name.starts_with(".") || Name.contains('/') ||
+      Name.contains('\0'))
+    return false;
+  return isArtifact(Name) || (Name.size() == 37 && Name.ends_with(".json") &&
+                              parseDigest128(Name.take_front(32)));
+}
+
 Expected<ManageStats>
 llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
                               StringRef File) {
+  // It would take the place of a recording's file, or be removed as one.
+  if (isExported(sys::path::filename(File)))
+    return createFileError(
+        File, createStringError("is a name of files of recordings"));
   SmallString<128> Folder(File);
   sys::path::remove_filename(Folder);
   if (Folder.empty())
@@ -662,15 +675,6 @@ llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
     return std::move(E);
   sys::fs::file_size(File, Stats->Bytes);
   return Stats;
-}
-
-/// Names that exportRecordings() gives: none leads out of the folder.
-static bool isExported(StringRef Name) {
-  if (Name.empty() || Name.starts_with(".") || Name.contains('/') ||
-      Name.contains('\0'))
-    return false;
-  return isArtifact(Name) || (Name.size() == 37 && Name.ends_with(".json") &&
-                              parseDigest128(Name.take_front(32)));
 }
 
 static Error unpack(StringRef File, StringRef Dir) {

@@ -61,6 +61,9 @@ refuse("'xyz' is not the beginning of a static hash", "copy", "--hash=xyz", reco
 refuse("'g' is not the beginning of a dynamic hash", "prune", "--instance=g", recording)
 refuse("[Nn]ot a directory|[Ff]ile exists", "copy", recording, exported)
 refuse("[Nn]o such file", "export", "-o", path("no/where"), recording)
+for name in before:
+    refuse("is a name of files of recordings", "export", "-o", os.path.join(recording, name),
+           recording)
 refuse("nosuch': [Nn]o such file", "prune", path("nosuch"))
 refuse("nosuch': [Nn]o such file", "import", path("nosuch"), path("to"))
 assert contents(recording) == before
