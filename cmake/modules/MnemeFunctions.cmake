@@ -72,6 +72,7 @@ function(_mneme_instrument target)
       "clang: configure with -DCMAKE_CXX_COMPILER=clang++ of LLVM ${MNEME_LLVM_VERSION}")
   endif()
   if("CUDA" IN_LIST instrumented)
+    _mneme_find_cub(${target})
     _mneme_link_device_code(${target})
     if(NOT "CXX" IN_LIST instrumented)
       _mneme_warn_of_calls(${target})
@@ -171,6 +172,19 @@ function(_mneme_instrument_language target lang plugin)
         OBJECT_DEPENDS ${plugin})
     endif()
   endforeach()
+endfunction()
+
+# Since CUDA 13 CUB and Thrust lie beside the headers that clang finds by itself. What it
+# says of a toolkit that is newer than itself it would say for every file.
+function(_mneme_find_cub target)
+  foreach(dir ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
+    if(EXISTS "${dir}/cccl")
+      target_include_directories(${target} SYSTEM PRIVATE
+        "$<$<COMPILE_LANGUAGE:CUDA>:${dir}/cccl>")
+    endif()
+  endforeach()
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Wno-unknown-cuda-version>")
 endfunction()
 
 # CMake's own way to link the device code of CUDA_SEPARABLE_COMPILATION is made for

@@ -1,3 +1,4 @@
+#include <cub/version.cuh>
 template <typename T> __global__ void count(T *Sum) { atomicAdd(Sum, T(1)); }
 
 bool more() {
