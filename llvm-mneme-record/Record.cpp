@@ -100,6 +100,13 @@ static cl::opt<bool> Reachable(
     cl::desc("Leave memory out that neither the arguments nor the variables of "
              "a kernel lead to"),
     cl::cat(RecordCategory));
+static cl::opt<std::string>
+    Wait("wait",
+         cl::desc("What a launch on a GPU waits for before it is recorded:"
+#define WAIT(Id, Name, Help) "\n" Name ": " Help
+#include "llvm/Mneme/Runtime/Selection.def"
+                  ),
+         cl::value_desc("what"), cl::init("device"), cl::cat(RecordCategory));
 static cl::opt<double> WaitLimit(
     "wait-limit",
     cl::desc("Leave a launch on a GPU out whose recording would have to wait "
@@ -206,7 +213,7 @@ static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
       &KernelRegex, &Skip,  &Launches, &MaxRecordings, &RecordId,
       &Pick,        &Ranks, &Regions,  &Reachable,     &Epilogue,
-      &MaxBytes,    &WaitLimit};
+      &MaxBytes,    &Wait,  &WaitLimit};
   const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
@@ -217,9 +224,11 @@ static Error checkTogether() {
       DeviceKind == LaunchDevice::Cuda && It != std::end(OfHost))
     return createStringError("--" + (*It)->ArgStr +
                              " and --device=cuda: it is for the host device");
-  if (DeviceKind == LaunchDevice::Host && Given(&WaitLimit))
-    return createStringError(
-        "--wait-limit and --device=host: it is for GPUs");
+  const cl::Option *OfGPUs[] = {&Wait, &WaitLimit};
+  if (auto It = find_if(OfGPUs, Given);
+      DeviceKind == LaunchDevice::Host && It != std::end(OfGPUs))
+    return createStringError("--" + (*It)->ArgStr +
+                             " and --device=host: it is for GPUs");
   return Error::success();
 }
 
@@ -277,6 +286,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
                           ? ".*"
                           : Regions.getValue();
   Which.Reachable = Reachable;
+  Which.Wait = Wait;
   Which.WaitLimit = WaitLimit;
   Options.VASize = VASize << 30;
   Options.TimeoutSeconds = Timeout;

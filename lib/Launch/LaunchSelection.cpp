@@ -36,6 +36,10 @@ static constexpr StringLiteral EpilogueNames[] = {
 #define EPILOGUE(Id, Name, Help) Name,
 #include "llvm/Mneme/Runtime/Selection.def"
 };
+static constexpr StringLiteral WaitNames[] = {
+#define WAIT(Id, Name, Help) Name,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
 
 static Error checkWord(StringRef Option, StringRef Word,
                        ArrayRef<StringLiteral> Known) {
@@ -71,6 +75,8 @@ Error LaunchSelection::check() const {
     return E;
   if (Error E = checkWord("--epilogue", Epilogue, EpilogueNames))
     return E;
+  if (Error E = checkWord("--wait", Wait, WaitNames))
+    return E;
   ::mneme::RankChoice RankList;
   if (Error E = checkList("--ranks", Ranks, RankList.parse(Ranks)))
     return E;
@@ -98,10 +104,12 @@ LaunchSelection::environment() const {
       {MNEME_ENV_RANKS, Ranks},
       {MNEME_ENV_REGIONS, RegionRegex},
       {MNEME_ENV_REACHABLE, utostr(Reachable)},
+      {MNEME_ENV_WAIT, Wait},
       {MNEME_ENV_WAIT_LIMIT, formatv("{0:f3}", WaitLimit).str()},
   };
-  // Else a kernel's first launch takes as long as the driver needs to load it.
-  if (Pick == "slowest")
+  // Else a kernel's first launch takes as long as the driver needs to load it,
+  // which waits for all streams.
+  if (Pick == "slowest" || Wait != "device")
     Env.emplace_back("CUDA_MODULE_LOADING", "EAGER");
   return Env;
 }

@@ -80,6 +80,11 @@ static const char *const EpilogueNames[] = {
 #include "llvm/Mneme/Runtime/Selection.def"
 };
 
+static const char *const WaitNames[] = {
+#define WAIT(Id, Name, Help) Name,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
 static void warnOf(const char *Variable, const std::string &Problem) {
   if (!Problem.empty())
     tell("mneme: warning: %s: %s\n", Variable, Problem.c_str());
@@ -123,6 +128,7 @@ Selection::Selection() {
   if (!MaxBytes)
     MaxBytes = UINT64_MAX;
   ReachableOnly = integerFromEnv(MNEME_ENV_REACHABLE, 0);
+  TheirWait = WaitFor(wordFromEnv(MNEME_ENV_WAIT, WaitNames));
   WaitLimit = nanosecondsFromEnv(MNEME_ENV_WAIT_LIMIT);
 }
 

@@ -39,6 +39,11 @@ enum class EpilogueMode {
 #include "llvm/Mneme/Runtime/Selection.def"
 };
 
+enum class WaitFor {
+#define WAIT(Id, Name, Help) Id,
+#include "llvm/Mneme/Runtime/Selection.def"
+};
+
 /// An extended regular expression; without one, everything matches.
 class Pattern {
 public:
@@ -79,7 +84,13 @@ public:
   /// That a database may take, as far as it is known here; UINT64_MAX for no
   /// limit.
   uint64_t maxBytes() const { return MaxBytes; }
-  bool reachableOnly() const { return ReachableOnly; }
+  /// What has to be done before a launch on a GPU is recorded.
+  WaitFor waitFor() const { return TheirWait; }
+  /// Whether memory counts only that the launch can find. Where others may work
+  /// meanwhile, what they change must not be taken for the launch's work.
+  bool reachableOnly() const {
+    return ReachableOnly || TheirWait == WaitFor::Stream;
+  }
   /// Nanoseconds that a launch may have to wait to be recorded; 0: any time.
   uint64_t waitLimit() const { return WaitLimit; }
   const Pattern *regions() const { return OnlyRegions ? &Regions : nullptr; }
@@ -95,6 +106,7 @@ private:
   EpilogueMode Epilogue = EpilogueMode::Diff;
   RecordId Id = RecordId::Launch;
   Pick TheirPick = Pick::First;
+  WaitFor TheirWait = WaitFor::Device;
 };
 
 /// What mneme/record.h calls by name: \returns the function, or null.

@@ -50,6 +50,7 @@ struct LaunchSelection {
   std::string RegionRegex;
   /// Leave memory out that neither arguments nor globals lead to.
   bool Reachable = false;
+  std::string Wait = "device"; ///< What a launch on a GPU waits for.
   /// Seconds that a launch on a GPU may have to wait to be recorded; 0 = any.
   double WaitLimit = 10;
 
