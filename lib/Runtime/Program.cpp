@@ -53,7 +53,7 @@ static const char *archOf(const MnemePayloadHeader *P) {
 }
 
 /// Orders the payloads of one kernel by how well the device runs them.
-int64_t Program::rank(const MnemePayloadHeader *Payload) const {
+int64_t Program::rank(const MnemePayloadHeader *Payload, unsigned DeviceArch) {
   const char *Arch = archOf(Payload);
   int64_t N = parseArchitecture(Arch);
   // sm_90a runs what sm_90 runs and more, so a suffix breaks the tie.
@@ -188,15 +188,19 @@ static int attachObject(dl_phdr_info *Info, size_t, void *) {
 
 void Program::attachLoadedObjects() { dl_iterate_phdr(attachObject, nullptr); }
 
-bool Program::find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry) {
+bool Program::find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry,
+                   unsigned Arch) {
   std::lock_guard<std::mutex> Guard(Lock);
+  if (!Arch)
+    Arch = DeviceArch;
   auto I = Entries.find(HostPtr);
   if (I == Entries.end())
     return false;
-  auto Best = std::max_element(I->second.begin(), I->second.end(),
-                               [&](const IndexEntry &A, const IndexEntry &B) {
-                                 return rank(A.Payload) < rank(B.Payload);
-                               });
+  auto Best =
+      std::max_element(I->second.begin(), I->second.end(),
+                       [&](const IndexEntry &A, const IndexEntry &B) {
+                         return rank(A.Payload, Arch) < rank(B.Payload, Arch);
+                       });
   if (Best->Kind != Kind)
     return false;
   Entry = *Best;

@@ -67,8 +67,10 @@ public:
 
   /// Looks up a launch stub, handle or shadow variable. Of several
   /// architectures the one answers that the device runs: the highest, unless
-  /// setDevice() said more. \returns false when there is none of that kind.
-  bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry);
+  /// \p Arch or setDevice() say more. \returns false when there is none of that
+  /// kind.
+  bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry,
+            unsigned Arch = 0);
 
   /// The code that \p Entry is part of.
   DeviceModule moduleOf(const IndexEntry &Entry);
@@ -78,7 +80,7 @@ public:
   const void *findShadow(const DeviceModule &Module, const std::string &Name,
                          IndexEntry &Entry);
 
-  /// The device's compute capability times ten.
+  /// The compute capability times ten of the device, or of the first.
   void setDevice(unsigned Architecture);
 
   /// Changes when what find() answered before may no longer hold.
@@ -98,7 +100,7 @@ public:
 private:
   void addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
                 const MnemeHook *Object, uint64_t Unloads);
-  int64_t rank(const MnemePayloadHeader *Payload) const;
+  static int64_t rank(const MnemePayloadHeader *Payload, unsigned DeviceArch);
 
   std::mutex Lock;
   /// One entry per architecture.

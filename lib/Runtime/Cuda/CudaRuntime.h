@@ -21,6 +21,9 @@
 
 namespace mneme {
 
+/// A stream in some versions of a function, and something else in others.
+struct CudaMaybeStream;
+
 /// One copy of the CUDA runtime, as far as one loaded object calls it: other
 /// functions are null.
 struct CudaRuntime {

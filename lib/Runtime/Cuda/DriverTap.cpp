@@ -47,7 +47,8 @@ std::map<std::string, uint64_t> mneme::foreignLaunches() {
         reinterpret_cast<int(*) Parameters>(dlsym(RTLD_NEXT, #Symbol));        \
     int E = NotInitialized;                                                    \
     if (Original)                                                              \
-      E = Session::get().change([&] { return Original(__VA_ARGS__); });        \
+      E = Session::get().change(AnyStream,                                     \
+                                [&] { return Original(__VA_ARGS__); });        \
     if (!E)                                                                    \
       countForeignLaunch(Reason);                                              \
     return E;                                                                  \

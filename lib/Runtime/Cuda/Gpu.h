@@ -64,6 +64,8 @@ struct Gpu {
   uint64_t MaxUnused = 0;
   std::vector<PendingFree> Pending;
   std::vector<CUevent> Events;      ///< That nobody needs now.
+  /// Streams that were waited for in vain, up to here.
+  std::map<CUstream, CUevent> Blocked;
   std::map<size_t, size_t> Pitches; ///< By width.
 
   std::unique_ptr<DeviceKernels> Kernels;

@@ -87,6 +87,30 @@ bool Session::isPrimary(CUcontext C) const {
   return C == Primary;
 }
 
+/// All contexts that may have work under way in this process, as far as they
+/// are ours to wait for: whoever launches and copies there has told nobody.
+std::vector<CUcontext> Session::activeContexts() const {
+  std::vector<CUcontext> Contexts;
+  if (!Gpus.empty())
+    Contexts.push_back(Gpus.front()->Context);
+  int Count = 0;
+  Driver->DeviceGetCount(&Count);
+  for (int I = 0; I != Count; ++I) {
+    CUdevice Device;
+    unsigned Flags;
+    int IsActive = 0;
+    CUcontext C = nullptr;
+    if (Driver->DeviceGet(&Device, I) ||
+        Driver->DevicePrimaryCtxGetState(Device, &Flags, &IsActive) ||
+        !IsActive || Driver->DevicePrimaryCtxRetain(&C, Device))
+      continue;
+    Driver->DevicePrimaryCtxRelease(Device);
+    if (std::find(Contexts.begin(), Contexts.end(), C) == Contexts.end())
+      Contexts.push_back(C);
+  }
+  return Contexts;
+}
+
 /// \p G.Context is current.
 std::string Session::bindTo(Gpu &G, const CudaRuntime &R) {
   CUresult E = Driver->CtxGetDevice(&G.Device);
@@ -126,9 +150,6 @@ std::string Session::bindTo(Gpu &G, const CudaRuntime &R) {
     Program::get().setDevice(G.Arch);
   else if (!isPrimary(G.Context))
     return "launched in another context than the device's primary one";
-  else if (First.Arch && G.Arch != First.Arch)
-    return "launched on a device of " + G.Facts.Arch + ": the first was of " +
-           First.Facts.Arch;
   return reserve(G);
 }
 
@@ -178,7 +199,6 @@ std::string Session::reserve(Gpu &G) {
   G.Heap.assign(M->base(), Buffers);
   G.MaxUnused = Total / 32;
   G.Mapping = std::move(M);
-  shareMemory(G);
   noteRange(G);
   return "";
 }
@@ -188,15 +208,33 @@ std::string Session::reserve(Gpu &G) {
 void Session::shareMemory(Gpu &New) {
   auto Share = [&](const Gpu &Of, const Gpu &With) {
     int Can = 0;
-    if (!Driver->DeviceCanAccessPeer(&Can, With.Device, Of.Device) && Can)
+    if (Of.Mapping &&
+        !Driver->DeviceCanAccessPeer(&Can, With.Device, Of.Device) && Can)
       Of.Mapping->share(With.Device);
   };
   for (const auto &G : Gpus)
-    if (Driver->DeviceCanAccessPeer && G.get() != &New && G->Mapping &&
-        G->Device != New.Device) {
+    if (Driver->DeviceCanAccessPeer && G->Device != New.Device) {
       Share(*G, New);
       Share(New, *G);
     }
+}
+
+/// Those that have allocated nothing are not known yet.
+void Session::connectDevices(const CudaRuntime &R) {
+  if (Off)
+    return;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (!loadDriver() || !currentContext())
+    return;
+  CUcontext Current = currentContext();
+  bind(R);
+  for (CUcontext C : activeContexts())
+    if (!gpuOf(C)) {
+      Driver->CtxSetCurrent(C);
+      bind(R);
+    }
+  if (currentContext() != Current)
+    Driver->CtxSetCurrent(Current);
 }
 
 /// The range only grows: what lies in it is looked up.
@@ -256,11 +294,16 @@ Gpu *Session::bind(const CudaRuntime &R) {
   Gpu &G = *Gpus.back();
   G.Context = C;
   G.Unusable = bindTo(G, R);
+  shareMemory(G);
   // Of others, the launches say it.
   if (!G.Unusable.empty() && Gpus.size() == 1)
     tell("mneme: error: nothing is recorded: %s\n", G.Unusable.c_str());
   if (!G.isUsable())
     return nullptr;
+  // To load code may be to wait for all streams, later. What is wrong, the
+  // first launch says.
+  if (!WaitsForAll)
+    prepare(G);
   static bool Registered = false;
   if (Registered)
     return &G;
@@ -274,6 +317,17 @@ Gpu *Session::bind(const CudaRuntime &R) {
   return &G;
 }
 
+/// So that the device can be worked with.
+std::string Session::prepare(Gpu &G) {
+  if (!G.Work) {
+    G.Kernels = std::make_unique<DeviceKernels>(*Driver);
+    G.Work =
+        std::make_unique<DeviceWork>(*Driver, *G.Kernels, G.Multiprocessors);
+  }
+  std::string Error = G.Kernels->load();
+  return Error.empty() ? G.Work->prepare() : Error;
+}
+
 bool mneme::isCaptureError(CUresult E) {
   return E >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
          E <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
@@ -284,17 +338,6 @@ bool Session::isCapturing(CUstream S) const {
   int Status = 0;
   CUresult E = Driver->StreamIsCapturing(S, &Status);
   return E ? isCaptureError(E) : Status != 0;
-}
-
-/// Waits for all work of a context.
-CUresult Session::waitFor(CUcontext C) const {
-  CUcontext Current = currentContext();
-  if (Current != C)
-    Driver->CtxSetCurrent(C);
-  CUresult E = Driver->CtxSynchronize();
-  if (Current != C)
-    Driver->CtxSetCurrent(Current);
-  return E;
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,8 +396,10 @@ Target &Session::findTarget(const Launch &L) {
   // Which payload is the right one depends on the device.
   if (Selected && Gpus.empty() && bind(L.Runtime))
     Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry);
-  if (!Indexed)
-    return Unknown;
+  return Indexed ? targetFor(Entry, Selected) : Unknown;
+}
+
+Target &Session::targetFor(const IndexEntry &Entry, bool Selected) {
   std::unique_ptr<Target> &T =
       Targets[{hashOf(*Entry.Payload), Entry.Number, Entry.Name}];
   if (!T) {

@@ -48,7 +48,7 @@ struct ShadowedVariable {
   const CudaRuntime *Runtime; ///< Knows where it really is.
 };
 
-/// What launches of one kernel go to.
+/// What launches of one kernel go to, or of its code for one architecture.
 struct Target {
   std::string Name; ///< Empty for stubs that no payload describes.
   IndexEntry Entry;
@@ -86,6 +86,10 @@ struct ForeignMemory {
 
 /// Waits for all streams but those that say otherwise.
 inline const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
+/// The calling thread's own.
+inline const CUstream ThreadStream = reinterpret_cast<CUstream>(2);
+/// Nobody has said which.
+inline const CUstream AnyStream = reinterpret_cast<CUstream>(~uintptr_t(0));
 
 /// Whether \p E says that a call is not allowed while something is captured.
 bool isCaptureError(CUresult E);
@@ -152,18 +156,19 @@ public:
   template <typename Fn> int launch(const Launch &L, Fn Original) {
     Target &T = targetOf(L);
     if (!T.Selected)
-      if (Gate::Pass Pass{Calls}) {
+      if (Gate::Pass Pass{Calls, lineOf(L.Stream)}) {
         T.Launches.fetch_add(1, std::memory_order_relaxed);
         return Original();
       }
     return launch(T, L, [](void *F) { return (*static_cast<Fn *>(F))(); },
                   &Original);
   }
-  /// Calls what may change device memory, but not while a launch is recorded.
-  template <typename Fn> int change(Fn Original) {
-    if (Gate::Pass Pass{Calls})
+  /// Calls what may change device memory in a stream, but not while a launch is
+  /// recorded that has to do with it.
+  template <typename Fn> int change(CUstream S, Fn Original) {
+    if (Gate::Pass Pass{Calls, lineOf(S)})
       return Original();
-    Gate::Pass Pass = passLater();
+    Gate::Pass Pass = passLater(S);
     return Original();
   }
   /// While anything is captured into a graph, nobody may wait for the device.
@@ -194,6 +199,8 @@ public:
   /// Gives device memory back that the application does not know of, before it
   /// asks how much is free.
   void trim();
+  /// Some devices are going to access memory of others.
+  void connectDevices(const CudaRuntime &R);
   /// Before cudaDeviceReset.
   void reset();
   void annotate(Annotation A);
@@ -238,18 +245,18 @@ private:
   }
   bool allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
                 const CUstream *Stream, int &Result);
-  bool mapPlace(Gpu &G, uint64_t Address, uint64_t Size);
+  bool regainMemory(Gpu *&G, std::unique_lock<std::mutex> &Guard);
   bool release(void *Ptr, int &Result);
   bool releaseInOrder(void *Ptr, CUstream Stream, int &Result);
   AddressMap::Allocation *findLive(void *Ptr, Gpu *&G);
   void releasePlace(Gpu &G, uint64_t Address);
-  CUevent recordEvent(Gpu &G, CUstream S);
+  CUresult recordEvent(Gpu &G, CUstream S, CUevent &E);
   bool reusePlace(Gpu &G, size_t Size, CUstream S, void *&Ptr);
   void finishFrees(Gpu &G, uint64_t WaitedFor = 0);
-  std::vector<CUcontext> usableContexts() const;
+  std::vector<CUcontext> activeContexts() const;
   bool isElsewhere(const Gpu &G, CUstream S) const;
   void noteCapture(CUstream S);
-  Gate::Pass passLater();
+  Gate::Pass passLater(CUstream S);
   bool findPitch(size_t Width, size_t &Pitch);
   void keepPitch(size_t Width, size_t Pitch, void *Row);
   void eraseForeign(uint64_t Address, uint64_t Size);
@@ -263,6 +270,7 @@ private:
 
   Target &targetOf(const Launch &L);
   Target &findTarget(const Launch &L);
+  Target &targetFor(const IndexEntry &Entry, bool Selected);
   bool selects(const std::string &Name);
   void load(Target &T);
   bool loadVariables(Target &T, const DeviceModule &Code,
@@ -286,13 +294,19 @@ private:
   int makeContext(const CudaRuntime &R);
   void freeLater(CUdeviceptr P);
   bool isIdle(const Gpu &G);
-  CUresult waitFor(CUcontext C) const;
+  bool canFreeMemory(const Gpu &G);
   std::string waitForDevices(Gpu &G, Deadline Until);
   void giveUp(Gpu &G);
   bool isCapturing(CUstream S) const;
+  std::string prepare(Gpu &G);
+  unsigned lineOf(CUstream S) const;
+  Gate::Lines linesOf(CUstream S) const;
+  CUresult waitForStream(Gpu &G, CUstream S, Deadline Until);
+  std::string waitBefore(Gpu &G, CUstream S, Deadline Until);
+  CUresult waitAfter(Gpu &G, CUstream S, Deadline Until);
 
   using Call = int (*)(void *);
-  int launch(Target &T, const Launch &L, Call Original, void *Closure);
+  int launch(Target &First, const Launch &L, Call Original, void *Closure);
   std::string findObstacle(const Target &T, const Launch &L, const Gpu *G);
   /// \returns false when the launch was not made; \p Result is the launch's.
   bool record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
@@ -341,6 +355,9 @@ private:
   /// streams the same.
   std::vector<std::pair<CUstream, CUcontext>> Capturing;
   std::atomic<size_t> Captures{0}; ///< How many these are.
+  /// For work on all streams, before a launch is recorded; else for what the
+  /// launch's own depends on.
+  const bool WaitsForAll = Selection::get().waitFor() == WaitFor::Device;
   Gate Calls; ///< Closed while a launch is recorded.
   /// Nothing more is recorded, or given out.
   std::atomic<bool> Off{!Selection::get().includesRank()};

@@ -41,13 +41,32 @@ bool Session::isElsewhere(const Gpu &G, CUstream S) const {
          C != G.Context;
 }
 
-bool Session::mapPlace(Gpu &G, uint64_t Address, uint64_t Size) {
-  if (G.Mapping->map(Address, Size).empty())
-    return true;
-  if (releaseBuffers(G) && G.Mapping->map(Address, Size).empty())
-    return true;
-  drain();
-  return releaseBuffers(G) && G.Mapping->map(Address, Size).empty();
+/// Gives everything back that is not the application's any more. \returns false
+/// when there is nothing, or when the device keeps it for longer than
+/// --wait-limit.
+bool Session::regainMemory(Gpu *&G, std::unique_lock<std::mutex> &Guard) {
+  // To free memory is to wait for the device. Nobody may wait now.
+  if (Captures || (G->Pending.empty() && !hasBuffers(*G)))
+    return false;
+  CUcontext Owner = G->Context;
+  uint64_t WaitedFor = NumFrees;
+  std::vector<CUcontext> Contexts = activeContexts();
+  // What this waits for may need another thread that launches or allocates.
+  Guard.unlock();
+  Waiter::Failures Failed;
+  bool InTime =
+      Waiting->wait(Contexts, deadline(), Failed, /*GiveUp=*/false) && drain();
+  Guard.lock();
+  G = gpuOf(Owner); // Somebody may have reset it.
+  // A device that has failed writes nothing any more.
+  if (!InTime || !G || !G->isUsable() ||
+      std::any_of(Failed.begin(), Failed.end(),
+                  [&](const auto &F) { return F.first == Owner; }))
+    return false;
+  finishFrees(*G, WaitedFor);
+  releaseBuffers(*G);
+  G->Mapping->trim();
+  return true;
 }
 
 /// \returns false when the runtime is to give it; it has an error for every
@@ -73,40 +92,19 @@ bool Session::allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
   if (!G->Pending.empty() && !Captures)
     finishFrees(*G);
 
-  for (unsigned Attempt = 0;; ++Attempt) {
-    if (AddressMap::Allocation *A = G->Heap.allocate(Size, MNEME_REGION_HEAP)) {
-      uint64_t Address = A->Address;
-      if (mapPlace(*G, Address, Size)) {
-        Ptr = reinterpret_cast<void *>(Address);
-        return true;
-      }
+  auto Place = [&] {
+    AddressMap::Allocation *A = G->Heap.allocate(Size, MNEME_REGION_HEAP);
+    if (!A)
+      return false;
+    uint64_t Address = A->Address;
+    if (!G->Mapping->map(Address, Size).empty()) {
       G->Heap.release(Address);
+      return false;
     }
-    if (Attempt || G->Pending.empty() || Captures)
-      return false;
-    // What this waits for may need another thread that launches or allocates.
-    CUcontext Owner = G->Context;
-    uint64_t WaitedFor = NumFrees;
-    std::vector<CUcontext> Contexts = usableContexts();
-    Guard.unlock();
-    bool Failed = false;
-    for (CUcontext C : Contexts)
-      Failed |= waitFor(C) != 0;
-    Guard.lock();
-    G = gpuOf(Owner); // Somebody may have reset it.
-    if (Failed || !G || !G->isUsable())
-      return false;
-    finishFrees(*G, WaitedFor);
-    G->Mapping->trim();
-  }
-}
-
-std::vector<CUcontext> Session::usableContexts() const {
-  std::vector<CUcontext> Contexts;
-  for (const auto &G : Gpus)
-    if (G->isUsable())
-      Contexts.push_back(G->Context);
-  return Contexts;
+    Ptr = reinterpret_cast<void *>(Address);
+    return true;
+  };
+  return Place() || (regainMemory(G, Guard) && Place());
 }
 
 /// Memory that was freed in the same stream is free for what comes later in it.
@@ -186,31 +184,34 @@ bool Session::release(void *Ptr, int &Result) {
   // What this waits for may need another thread that launches or allocates.
   CUcontext Owner = G->Context;
   Guard.unlock();
-  CUresult E = waitFor(Owner);
+  // As long as it takes: so would the runtime.
+  Waiter::Failures Failed;
+  Waiting->wait({Owner}, UINT64_MAX, Failed);
   Guard.lock();
   A = findLive(Ptr, G);
   if (!A || G->Context != Owner)
     return false;
-  if (isCaptureError(E))
+  if (!Failed.empty() && isCaptureError(Failed[0].second))
     return Postpone();
-  if (E) // The runtime knows how it calls that.
+  if (!Failed.empty()) // The runtime knows how it calls that.
     return false;
   releasePlace(*G, A->Address);
   return true;
 }
 
-CUevent Session::recordEvent(Gpu &G, CUstream S) {
-  CUevent E = nullptr;
-  if (!G.Events.empty()) {
-    E = G.Events.back();
-    G.Events.pop_back();
-  } else if (Driver->EventCreate(&E, DisableTiming)) {
-    return nullptr;
+/// \p E gets an event, unless there is an error.
+CUresult Session::recordEvent(Gpu &G, CUstream S, CUevent &E) {
+  if (G.Events.empty()) {
+    CUevent New;
+    if (CUresult R = Driver->EventCreate(&New, DisableTiming))
+      return R;
+    G.Events.push_back(New);
   }
-  if (!Driver->EventRecord(E, S))
-    return E;
-  G.Events.push_back(E);
-  return nullptr;
+  if (CUresult R = Driver->EventRecord(G.Events.back(), S))
+    return R;
+  E = G.Events.back();
+  G.Events.pop_back();
+  return CUDA_SUCCESS;
 }
 
 /// \returns false when the runtime is to answer: with an error, as a rule.
@@ -225,8 +226,7 @@ bool Session::releaseInOrder(void *Ptr, CUstream S, int &Result) {
   CUevent Reached = nullptr;
   // Events are of the context that is current.
   if (!Captures && currentContext() == G->Context && !isElsewhere(*G, S)) {
-    Reached = recordEvent(*G, S);
-    if (!Reached)
+    if (recordEvent(*G, S, Reached))
       return false;
   }
   Result = cudaSuccess;
@@ -253,10 +253,15 @@ void Session::finishFrees(Gpu &G, uint64_t WaitedFor) {
 /// Whether a device has nothing to do, or soon will have.
 bool Session::isIdle(const Gpu &G) {
   constexpr uint64_t Soon = 100000000; // Nanoseconds.
-  CUcontext Failed;
-  return !Waiting->wait({G.Context}, Recorder::now() + Soon, Failed,
-                        /*GiveUp=*/false);
+  Waiter::Failures Failed;
+  return Waiting->wait({G.Context}, Recorder::now() + Soon, Failed,
+                       /*GiveUp=*/false) &&
+         Failed.empty();
 }
+
+/// Whether freeing memory, which waits for all streams, keeps nobody waiting
+/// who has not been waited for. Of the device of a launch that is recorded.
+bool Session::canFreeMemory(const Gpu &G) { return WaitsForAll || isIdle(G); }
 
 void Session::trim() {
   if (Off || Captures)

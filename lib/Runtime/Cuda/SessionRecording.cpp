@@ -38,10 +38,12 @@ static uint64_t roundUp(uint64_t V) {
 // Which launches
 //===----------------------------------------------------------------------===//
 
-int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
+/// \p First: what the launch would go to on the first device.
+int Session::launch(Target &First, const Launch &L, Call Original,
+                    void *Closure) {
   std::unique_lock<std::mutex> Guard(Lock, std::defer_lock);
   auto Forward = [&] {
-    Gate::Pass Pass(Calls, /*Closed=*/true);
+    Gate::Pass Pass(Calls, lineOf(L.Stream), /*Closed=*/true);
     if (Guard)
       Guard.unlock();
     return Original(Closure);
@@ -52,10 +54,16 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
     Guard.lock();
     IsOff = Off;
   }
-  if (!T.Selected || IsOff) {
-    T.Launches.fetch_add(1, std::memory_order_relaxed);
+  if (!First.Selected || IsOff) {
+    First.Launches.fetch_add(1, std::memory_order_relaxed);
     return Forward();
   }
+  Gpu *G = Captures ? nullptr : bind(L.Runtime);
+  IndexEntry Entry;
+  bool IsOther =
+      G && G->Arch != Gpus.front()->Arch &&
+      Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry, G->Arch);
+  Target &T = IsOther ? targetFor(Entry, /*Selected=*/true) : First;
   load(T);
   if (!T.Problem.empty()) {
     Records.countUnknown(T.Name, T.Problem);
@@ -64,10 +72,8 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
   LaunchId Id;
   if (!Records.wants(T.K, L.Shape, L.Args, Id))
     return Forward();
-  // To bind a device is no work for it, but to make its context is.
-  if (!Captures)
-    bind(L.Runtime);
-  Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
+  // What cannot be used has a reason.
+  G = Driver ? gpuOf(currentContext()) : nullptr;
   std::string Obstacle = findObstacle(T, L, G);
   if (!Obstacle.empty()) {
     Records.skip(T.K, Obstacle);
@@ -78,11 +84,40 @@ int Session::launch(Target &T, const Launch &L, Call Original, void *Closure) {
   return record(*G, T, L, Id, Original, Closure, Result) ? Result : Forward();
 }
 
-Gate::Pass Session::passLater() {
+Gate::Pass Session::passLater(CUstream S) {
   std::unique_lock<std::mutex> Guard(Lock, std::defer_lock);
   if (!Off) // Nor must it here.
     Guard.lock();
-  return Gate::Pass(Calls, /*Closed=*/true);
+  return Gate::Pass(Calls, lineOf(S), /*Closed=*/true);
+}
+
+// What may be in any stream, and the stream that others wait for.
+static constexpr unsigned AnyLine = 0, LegacyLine = 1, FirstLine = 2;
+
+/// The line of the gate for what happens in a stream.
+unsigned Session::lineOf(CUstream S) const {
+  if (WaitsForAll)
+    return Gate::ownLine();
+  if (S == AnyStream)
+    return AnyLine;
+  if (!S || S == LegacyStream)
+    return LegacyLine;
+  uint64_t Key =
+      S == ThreadStream ? Gate::ownLine() : reinterpret_cast<uint64_t>(S) >> 4;
+  Key ^= Key >> 8;
+  return FirstLine + Key % (Gate::NumLines - FirstLine);
+}
+
+/// What must not happen while a launch in \p S is recorded.
+Gate::Lines Session::linesOf(CUstream S) const {
+  constexpr unsigned NonBlocking = 1; // CU_STREAM_NON_BLOCKING
+  unsigned Flags = 0;
+  if (WaitsForAll || !S || S == LegacyStream)
+    return Gate::AllLines;
+  Gate::Lines Which = 1u << AnyLine | 1u << lineOf(S);
+  if (Driver->StreamGetFlags(S, &Flags) || !(Flags & NonBlocking))
+    Which |= 1u << LegacyLine;
+  return Which;
 }
 
 void Session::noteCapture(CUstream S) {
@@ -237,22 +272,74 @@ static std::string tooLong(const char *What) {
 
 /// Other devices may write here, too, and to memory of the host.
 std::string Session::waitForDevices(Gpu &G, Deadline Until) {
-  while (true) {
-    CUcontext Failed = nullptr;
-    CUresult E = Waiting->wait(usableContexts(), Until, Failed);
-    if (!E)
-      return "";
-    if (E == CUDA_ERROR_NOT_READY)
-      return tooLong("other work of the device");
+  Waiter::Failures Failed;
+  if (!Waiting->wait(activeContexts(), Until, Failed))
+    return tooLong("other work of the device");
+  std::string Error;
+  for (const auto &[Context, E] : Failed) {
     if (isCaptureError(E))
       return "the device cannot be waited for: " + Driver->describe(E);
-    Gpu *One = gpuOf(Failed);
-    if (!One || One == &G) {
-      giveUp(G);
-      return "an earlier launch failed: " + Driver->describe(E);
-    }
-    giveUp(*One);
+    Gpu *One = gpuOf(Context);
+    if (One)
+      giveUp(*One);
+    if (One == &G)
+      Error = "an earlier launch failed: " + Driver->describe(E);
   }
+  return Error;
+}
+
+/// Waits for all that was enqueued in a stream, and what that waits for.
+/// \returns CUDA_ERROR_NOT_READY when \p Until has come first: at once, while
+/// what was given up then is not done.
+CUresult Session::waitForStream(Gpu &G, CUstream S, Deadline Until) {
+  if (auto Old = G.Blocked.find(S); Old != G.Blocked.end()) {
+    if (Driver->EventQuery(Old->second) == CUDA_ERROR_NOT_READY)
+      return CUDA_ERROR_NOT_READY;
+    G.Events.push_back(Old->second);
+    G.Blocked.erase(Old);
+  }
+  CUevent Reached;
+  if (CUresult E = recordEvent(G, S, Reached))
+    return E;
+  for (unsigned I = 0;; ++I) {
+    CUresult E = Driver->EventQuery(Reached);
+    if (E != CUDA_ERROR_NOT_READY) {
+      G.Events.push_back(Reached);
+      return E;
+    }
+    if (Recorder::now() >= Until) {
+      G.Blocked[S] = Reached;
+      return E;
+    }
+    pauseBriefly(I);
+  }
+}
+
+/// Waits until a launch in \p S can be recorded.
+std::string Session::waitBefore(Gpu &G, CUstream S, Deadline Until) {
+  if (WaitsForAll)
+    return waitForDevices(G, Until);
+  CUresult E = waitForStream(G, S, Until);
+  if (!E)
+    return "";
+  if (E == CUDA_ERROR_NOT_READY)
+    return tooLong("other work of the stream");
+  constexpr CUresult InvalidHandle = 400; // CUDA_ERROR_INVALID_HANDLE
+  if (E == InvalidHandle || isCaptureError(E))
+    return "its stream cannot be waited for: " + Driver->describe(E);
+  giveUp(G);
+  return "an earlier launch failed: " + Driver->describe(E);
+}
+
+/// Waits until a launch in \p S is done. \returns CUDA_ERROR_NOT_READY when
+/// \p Until has come first.
+CUresult Session::waitAfter(Gpu &G, CUstream S, Deadline Until) {
+  if (!WaitsForAll)
+    return waitForStream(G, S, Until);
+  Waiter::Failures Failed;
+  if (!Waiting->wait({G.Context}, Until, Failed))
+    return CUDA_ERROR_NOT_READY;
+  return Failed.empty() ? CUDA_SUCCESS : Failed[0].second;
 }
 
 namespace {
@@ -273,28 +360,21 @@ bool Session::record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
                      Call Original, void *Closure, int &Result) {
   RecordingTime Time(Records);
   Deadline Until = deadline();
-  if (!Calls.close(Until)) {
+  if (!Calls.close(linesOf(L.Stream), Until)) {
     Records.skip(T.K, tooLong("a call of another thread"));
     return false;
   }
   OpenLater Opener(Calls);
-  std::string Error = waitForDevices(G, Until);
+  std::string Error = waitBefore(G, L.Stream, Until);
   if (!Error.empty()) {
     Records.skip(T.K, Error);
     return false;
   }
-  finishFrees(G, NumFrees);
-  if (!G.Work) {
-    G.Kernels = std::make_unique<DeviceKernels>(*Driver);
-    G.Work =
-        std::make_unique<DeviceWork>(*Driver, *G.Kernels, G.Multiprocessors);
-  }
+  finishFrees(G, WaitsForAll ? NumFrees : 0);
   Job J;
   J.On = &G;
   std::vector<Recording::Region> Regions;
-  Error = G.Kernels->load();
-  if (Error.empty())
-    Error = G.Work->prepare();
+  Error = prepare(G);
   if (Error.empty())
     Error = locate(T, L, J, Regions);
   if (!Error.empty()) {
@@ -392,7 +472,7 @@ bool Session::run(Job &J, Call Original, void *Closure, int &Result) {
   LaunchTimer Timer(*Driver, J.Stream);
   {
     // What is behind us may call us: that is part of the launch.
-    Gate::Pass Inside(Calls, /*Closed=*/true);
+    Gate::Pass Inside(Calls, lineOf(J.Stream), /*Closed=*/true);
     Result = Original(Closure);
   }
   Timer.stop();
@@ -400,8 +480,7 @@ bool Session::run(Job &J, Call Original, void *Closure, int &Result) {
     abandon(J, "the launch failed");
     return false;
   }
-  CUcontext Failed = nullptr;
-  CUresult E = Waiting->wait({J.On->Context}, deadline(), Failed);
+  CUresult E = waitAfter(*J.On, J.Stream, deadline());
   if (E == CUDA_ERROR_NOT_READY) {
     // It may wait for what the application does next.
     abandon(J, tooLong("the launch"), /*Keep=*/true);
@@ -562,7 +641,7 @@ Session::leaveOutUnreached(Job &J, std::vector<DeviceWork::Piece> &Pages,
   Filter(Pages);
   size_t NumChanged = J.Changed.size();
   Filter(J.Changed);
-  if (J.Changed.size() != NumChanged)
+  if (J.Changed.size() != NumChanged && WaitsForAll)
     return "it changes memory that --reachable leaves out";
   Filter(J.Parts);
   return "";
@@ -684,13 +763,11 @@ bool Session::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
       return true;
     }
     if (!Spare.empty()) {
-      std::vector<Buffer> Old;
-      Old.swap(Spare);
       Guard.unlock();
-      for (const Buffer &S : Old)
-        Driver->MemFree(S.Address);
+      bool IsFreed = canFreeMemory(G) && releaseBuffers(G);
       Guard.lock();
-      continue;
+      if (IsFreed)
+        continue;
     }
     if (Jobs.empty() && !WriterBusy)
       return false;
@@ -703,8 +780,8 @@ void Session::giveBack(Gpu &G, Buffer &B, bool Keep) {
     return;
   size_t Free = 0, Total = 0;
   // Kept for the next recording, unless it is much.
-  bool IsKept =
-      Keep || (!Driver->MemGetInfo(&Free, &Total) && Free >= Total / 4);
+  bool IsKept = Keep || !WaitsForAll ||
+                (!Driver->MemGetInfo(&Free, &Total) && Free >= Total / 4);
   // This may wait for a kernel that waits for the application: without a lock.
   if (!IsKept)
     Driver->MemFree(B.Address);

@@ -21,6 +21,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+#include <type_traits>
 #include <utility>
 
 using namespace mneme;
@@ -91,7 +92,28 @@ static CUstream toDriver(CudaStream *S) {
 
 /// Where stream 0 is the thread's own.
 static CUstream toDriverPtsz(CudaStream *S) {
-  return reinterpret_cast<CUstream>(S ? S : reinterpret_cast<CudaStream *>(2));
+  return S ? toDriver(S) : ThreadStream;
+}
+
+/// What \p Parameters of a function say of its stream.
+template <typename... Params>
+static CUstream streamAmong(const char *Symbol, Params... Parameters) {
+  CUstream S = nullptr;
+  auto Look = [&](auto P) {
+    using T = decltype(P);
+    if constexpr (std::is_same_v<T, CUstream> ||
+                  std::is_same_v<T, CudaStream *>)
+      S = reinterpret_cast<CUstream>(P);
+    else if constexpr (std::is_same_v<T, CudaMaybeStream *>)
+      S = AnyStream;
+  };
+  (Look(Parameters), ...);
+  if (S)
+    return S;
+  const char *Suffix = strrchr(Symbol, '_');
+  bool IsOfThread =
+      Suffix && (!strcmp(Suffix, "_ptsz") || !strcmp(Suffix, "_ptds"));
+  return IsOfThread ? ThreadStream : LegacyStream;
 }
 
 static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
@@ -395,7 +417,15 @@ static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
 #define CHANGE(Name, Symbol, Parameters, ...)                                  \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
-    return Session::get().change([&] { return R.Name(P...); });                \
+    return Session::get().change(streamAmong(#Symbol, P...),                   \
+                                 [&] { return R.Name(P...); });                \
+  }
+#define PEER(Name, Symbol, Parameters, ...)                                    \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    Session::get().connectDevices(R);                                          \
+    return Session::get().change(streamAmong(#Symbol, P...),                   \
+                                 [&] { return R.Name(P...); });                \
   }
 #define TAP(Name, Symbol, Parameters, ...)
 #include "RuntimeFunctions.def"
@@ -486,13 +516,13 @@ static int countGraph(int Error) {
 }
 
 static int onGraphLaunch(const CudaRuntime &R, void *Graph, CudaStream *S) {
-  return countGraph(
-      Session::get().change([&] { return R.GraphLaunch(Graph, S); }));
+  return countGraph(Session::get().change(
+      AnyStream, [&] { return R.GraphLaunch(Graph, S); }));
 }
 
 static int onGraphLaunchPtsz(const CudaRuntime &R, void *Graph, CudaStream *S) {
-  return countGraph(
-      Session::get().change([&] { return R.GraphLaunchPtsz(Graph, S); }));
+  return countGraph(Session::get().change(
+      AnyStream, [&] { return R.GraphLaunchPtsz(Graph, S); }));
 }
 
 static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {
@@ -539,6 +569,21 @@ static int onStreamEndCapturePtsz(const CudaRuntime &R, CudaStream *S,
 static int onStreamDestroy(const CudaRuntime &R, CudaStream *S) {
   return Session::get().endCapture(toDriver(S),
                                    [&] { return R.StreamDestroy(S); });
+}
+
+static int onDeviceEnablePeerAccess(const CudaRuntime &R, int Peer,
+                                    unsigned Flags) {
+  int E = R.DeviceEnablePeerAccess(Peer, Flags);
+  // Now both have contexts.
+  Session::get().connectDevices(R);
+  return E;
+}
+
+static int onDriverCtxEnablePeerAccess(const CudaRuntime &R, CUcontext Peer,
+                                       unsigned Flags) {
+  int E = R.DriverCtxEnablePeerAccess(Peer, Flags);
+  Session::get().connectDevices(R);
+  return E;
 }
 
 static int onDeviceReset(const CudaRuntime &R) {

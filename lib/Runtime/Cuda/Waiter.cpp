@@ -21,44 +21,46 @@ Deadline mneme::deadline() {
   return Limit ? Recorder::now() + Limit : UINT64_MAX;
 }
 
+void mneme::pauseBriefly(unsigned Tries) {
+  if (Tries < 100)
+    sched_yield();
+  else
+    usleep(Tries < 1000 ? 50 : 1000);
+}
+
 //===----------------------------------------------------------------------===//
 // Devices
 //===----------------------------------------------------------------------===//
 
-CUresult Waiter::waitForAll(const std::vector<CUcontext> &Contexts,
-                            CUcontext &Failed) const {
+Waiter::Failures
+Waiter::waitForAll(const std::vector<CUcontext> &Contexts) const {
+  Failures Failed;
   CUcontext Before = nullptr, Current;
   Driver.CtxGetCurrent(&Before);
   Current = Before;
-  CUresult E = CUDA_SUCCESS;
   for (CUcontext C : Contexts) {
     if (Current != C)
       Driver.CtxSetCurrent(C);
     Current = C;
-    E = Driver.CtxSynchronize();
-    if (E) {
-      Failed = C;
-      break;
-    }
+    if (CUresult E = Driver.CtxSynchronize())
+      Failed.push_back({C, E});
   }
   if (Current != Before)
     Driver.CtxSetCurrent(Before);
-  return E;
+  return Failed;
 }
 
 void *Waiter::run(void *Self) {
   Waiter &W = *static_cast<Waiter *>(Self);
   std::unique_lock<std::mutex> Guard(W.Lock);
   while (true) {
-    W.Asked.wait(Guard, [&] { return W.Busy; });
-    std::vector<CUcontext> Contexts = W.Of;
+    W.Asked.wait(Guard, [&] { return W.Now != nullptr; });
+    std::shared_ptr<Question> Q = W.Now;
     Guard.unlock();
-    CUcontext Failed = nullptr;
-    CUresult E = W.waitForAll(Contexts, Failed);
+    Q->Answer = W.waitForAll(Q->Contexts);
     Guard.lock();
-    W.Result = E;
-    W.FailedOne = Failed;
-    W.Busy = false;
+    Q->IsAnswered = true;
+    W.Now = nullptr;
     W.Answered.notify_all();
   }
 }
@@ -78,31 +80,30 @@ bool Waiter::start() {
   return Started;
 }
 
-CUresult Waiter::wait(const std::vector<CUcontext> &Contexts, Deadline Until,
-                      CUcontext &Failed, bool GiveUp) {
+bool Waiter::wait(const std::vector<CUcontext> &Contexts, Deadline Until,
+                  Failures &Failed, bool GiveUp) {
   std::unique_lock<std::mutex> Guard(Lock);
   if (Until == UINT64_MAX || !start()) {
     Guard.unlock();
-    return waitForAll(Contexts, Failed);
+    Failed = waitForAll(Contexts);
+    return true;
   }
-  auto IsDone = [&] { return !Busy; };
-  auto Wait = [&] {
-    if (!(Busy && GaveUp) && waitUntil(Answered, Guard, Until, IsDone))
-      return true;
-    GaveUp |= GiveUp;
-    return false;
-  };
+  auto Mine = std::make_shared<Question>(Question{Contexts});
   // Somebody may have asked before, and not waited for the answer.
-  if (!Wait())
-    return CUDA_ERROR_NOT_READY;
-  Of = Contexts;
-  Busy = true;
-  GaveUp = false;
-  Asked.notify_one();
-  if (!Wait())
-    return CUDA_ERROR_NOT_READY;
-  Failed = FailedOne;
-  return Result;
+  bool InTime = !(GiveUp && GaveUp && Now) &&
+                waitUntil(Answered, Guard, Until, [&] { return !Now; });
+  if (InTime) {
+    Now = Mine;
+    GaveUp = false;
+    Asked.notify_one();
+    InTime =
+        waitUntil(Answered, Guard, Until, [&] { return Mine->IsAnswered; });
+  }
+  if (InTime)
+    Failed = std::move(Mine->Answer);
+  else
+    GaveUp |= GiveUp;
+  return InTime;
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,39 +113,37 @@ CUresult Waiter::wait(const std::vector<CUcontext> &Contexts, Deadline Until,
 Gate::Thread &Gate::own() {
   // The runtime is preloaded, so there is room in the static block.
   static thread_local Thread Own
-      __attribute__((tls_model("initial-exec"))) = {NumLines, 0};
+      __attribute__((tls_model("initial-exec"))) = {NumLines, 0, {}};
   static std::atomic<unsigned> Last{0};
   if (Own.Line == NumLines)
     Own.Line = Last.fetch_add(1, std::memory_order_relaxed) % NumLines;
   return Own;
 }
 
-bool Gate::isEmpty() const {
-  unsigned Calls = 0;
-  for (const Counter &C : Inside)
-    Calls += C.Calls.load();
-  return Calls <= own().Calls;
+bool Gate::isEmpty(Lines Which) const {
+  const Thread &Own = own();
+  for (unsigned I = 0; I != NumLines; ++I)
+    if (Which >> I & 1 && Inside[I].Calls.load() > Own.CallsOf[I])
+      return false;
+  return true;
 }
 
-bool Gate::close(Deadline Until) {
+bool Gate::close(Lines Which, Deadline Until) {
   // What was given up may still be there. While the gate is open, calls that
   // come and go look the same.
   constexpr uint64_t Short = 10000000; // Nanoseconds.
-  if (GaveUp)
+  if (GaveUp & Which)
     Until = std::min(Until, Recorder::now() + Short);
-  GaveUp = false;
-  Closed = true;
+  GaveUp &= ~Which;
+  Closed = Which;
   // Calls are short, but for those that wait for the device.
-  for (unsigned I = 0; !isEmpty(); ++I) {
+  for (unsigned I = 0; !isEmpty(Which); ++I) {
     if (Recorder::now() >= Until) {
-      GaveUp = true;
-      Closed = false;
+      GaveUp |= Which;
+      Closed = 0;
       return false;
     }
-    if (I < 100)
-      sched_yield();
-    else
-      usleep(I < 1000 ? 50 : 1000);
+    pauseBriefly(I);
   }
   return true;
 }

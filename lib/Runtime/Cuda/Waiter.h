@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Waiting that ends, whatever the application does: for devices, and for calls
-/// that its other threads are in.
+/// that its other threads are in. And what keeps those out meanwhile.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace mneme {
@@ -32,6 +34,9 @@ using Deadline = uint64_t;
 
 /// When a launch that is to be recorded now has waited long enough.
 Deadline deadline();
+
+/// Before the next look at something that takes microseconds, or for ever.
+void pauseBriefly(unsigned Tries);
 
 /// Waits for a condition. \returns whether it holds at \p Until, if not before.
 template <typename Fn>
@@ -50,41 +55,53 @@ bool waitUntil(std::condition_variable &Changed,
 }
 
 /// Waits for all work of devices. The driver's own function for that does not
-/// come back before it is done, so another thread calls it.
+/// come back before it is done, so another thread calls it. Thread-safe.
 class Waiter {
 public:
+  /// Devices that cannot be waited for, and what they say.
+  using Failures = std::vector<std::pair<CUcontext, CUresult>>;
+
   explicit Waiter(const CudaDriver &Driver) : Driver(Driver) {}
 
-  /// \returns what the devices say, or CUDA_ERROR_NOT_READY when \p Until has
-  /// come first: at once, while what was given up then is not done, by calls
-  /// with \p GiveUp. \p Failed gets the context that an error is of.
-  CUresult wait(const std::vector<CUcontext> &Contexts, Deadline Until,
-                CUcontext &Failed, bool GiveUp = true);
+  /// \returns false when \p Until has come first. With \p GiveUp, that ends
+  /// other such calls at once, until what was waited for is done.
+  bool wait(const std::vector<CUcontext> &Contexts, Deadline Until,
+            Failures &Failed, bool GiveUp = true);
 
 private:
+  struct Question {
+    std::vector<CUcontext> Contexts;
+    Failures Answer = {};
+    bool IsAnswered = false;
+  };
+
   static void *run(void *Self);
   bool start();
-  CUresult waitForAll(const std::vector<CUcontext> &Contexts,
-                      CUcontext &Failed) const;
+  Failures waitForAll(const std::vector<CUcontext> &Contexts) const;
 
   const CudaDriver &Driver;
   std::mutex Lock;
   std::condition_variable Asked, Answered;
   bool Started = false;
-  bool Busy = false;
-  bool GaveUp = false; ///< Waiting for what it is busy with.
-  std::vector<CUcontext> Of;
-  CUresult Result = CUDA_SUCCESS;
-  CUcontext FailedOne = nullptr;
+  std::shared_ptr<Question> Now; ///< What the thread is busy with.
+  bool GaveUp = false;           ///< Waiting for that.
 };
 
 /// Lets calls of the application through, which may change device memory, or
-/// keeps them out. Counts those that are under way: on several cache lines, as
-/// this is in the way of every launch.
+/// keeps them out. Counts those that are under way, in lines: on one cache line
+/// each, as this is in the way of every launch. Who calls chooses the line, by
+/// thread or by what the call has to do with others: each can be closed alone.
 class Gate {
+public:
+  static constexpr unsigned NumLines = 16;
+  using Lines = uint32_t; ///< One bit each.
+  static constexpr Lines AllLines = (Lines(1) << NumLines) - 1;
+
+private:
   struct Thread {
-    unsigned Line;
-    unsigned Calls; ///< That it is in.
+    unsigned Line;              ///< That is as good as any.
+    unsigned Calls;             ///< That it is in.
+    uint16_t CallsOf[NumLines]; ///< By line.
   };
 
 public:
@@ -92,15 +109,17 @@ public:
   class Pass {
   public:
     /// \p Closed: even so.
-    explicit Pass(Gate &G, bool Closed = false)
-        : Own(own()), Inside(G.Inside[Own.Line].Calls) {
+    Pass(Gate &G, unsigned Line, bool Closed = false)
+        : Own(own()), Line(Line), Inside(G.Inside[Line].Calls) {
       Inside.fetch_add(1);
       // A call within a call is part of it.
-      Open = Closed || Own.Calls || !G.Closed.load();
-      if (Open)
-        ++Own.Calls;
-      else
+      Open = Closed || Own.Calls || !(G.Closed.load() >> Line & 1);
+      if (!Open) {
         Inside.fetch_sub(1, std::memory_order_release);
+        return;
+      }
+      ++Own.Calls;
+      ++Own.CallsOf[Line];
     }
     Pass(const Pass &) = delete;
     Pass &operator=(const Pass &) = delete;
@@ -108,33 +127,37 @@ public:
       if (!Open)
         return;
       --Own.Calls;
+      --Own.CallsOf[Line];
       Inside.fetch_sub(1, std::memory_order_release);
     }
     explicit operator bool() const { return Open; }
 
   private:
     Thread &Own;
+    unsigned Line;
     std::atomic<unsigned> &Inside;
     bool Open;
   };
 
+  /// That of the calling thread.
+  static unsigned ownLine() { return own().Line; }
+
   /// Keeps calls out from now on. \returns whether those that were under way
   /// have ended by \p Until; soon, where some were given up before.
-  bool close(Deadline Until);
-  void open() { Closed = false; }
+  bool close(Lines Which, Deadline Until);
+  void open() { Closed = 0; }
 
 private:
-  static constexpr unsigned NumLines = 16;
   struct alignas(64) Counter {
     std::atomic<unsigned> Calls{0};
   };
   static Thread &own();
   /// But for the calling thread.
-  bool isEmpty() const;
+  bool isEmpty(Lines Which) const;
 
   Counter Inside[NumLines];
-  std::atomic<bool> Closed{false};
-  bool GaveUp = false; ///< Somebody was still inside.
+  std::atomic<Lines> Closed{0};
+  Lines GaveUp = 0; ///< Somebody was still inside.
 };
 
 } // namespace mneme

@@ -22,17 +22,18 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The names of the CUDA and HIP runtimes, and of the CUDA driver's memory. What
-/// the translation unit defines itself is not the runtime's.
+/// The names of the CUDA and HIP runtimes, and of what the CUDA driver does
+/// with memory. What the translation unit defines itself is not the runtime's.
 static bool isRuntimeFunction(const Function &F) {
   if (!F.isDeclaration())
     return false;
   StringRef Name = F.getName();
   if (Name.starts_with("__cuda") || Name.starts_with("__hip"))
     return true;
-  // Of the driver, what gives memory.
-  if (Name.starts_with("cuMem"))
-    return true;
+  for (StringRef OfDriver : {"cuMem", "cuStreamWriteValue",
+                             "cuStreamBatchMemOp", "cuCtxEnablePeerAccess"})
+    if (Name.starts_with(OfDriver))
+      return true;
   return (Name.consume_front("cuda") || Name.consume_front("hip")) &&
          !Name.empty() && isUpper(Name.front());
 }

@@ -38,7 +38,7 @@ __global__ void fill(int *P, int N, int V) {
     P[I] = V;
 }
 
-static constexpr int N = 3000;
+static constexpr int N = 3000, NumThreads = 7;
 static std::atomic<bool> Done{false};
 static std::atomic<int> NumWorking{0};
 
@@ -75,6 +75,30 @@ static void work(int Thread) {
       fill<<<1, 1, 0, S>>>(P, N, Round);
       fill<<<1, 1, 0, S>>>(P, 25, 0);
       break;
+    case 4: {
+      void *To[] = {P, Q};
+      const void *From[] = {Pinned, Pinned};
+      size_t Sizes[] = {N * sizeof(int), N * sizeof(int)}, Index = 0;
+      cudaMemcpyAttributes Attributes = {};
+      Attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+      OK(cudaMemcpyBatchAsync(To, From, Sizes, 2, &Attributes, &Index, 1, S));
+      OK(cudaMemsetAsync(P, 0, 100, S));
+      break;
+    }
+    case 5:
+      OK(cudaMemcpyAsync(P, Pinned, N * sizeof(int), cudaMemcpyHostToDevice, S));
+      for (int I = 0; I != 25; ++I)
+        CHECK(!cuStreamWriteValue32(S, D + I * sizeof(int), 0, 0));
+      break;
+    case 6:
+      OK(cudaMemcpyAsync(P, Pinned, N * sizeof(int), cudaMemcpyHostToDevice, S));
+      for (int I = 0; I != 25; ++I) {
+        CUstreamBatchMemOpParams Write = {};
+        Write.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        Write.writeValue.address = D + I * sizeof(int);
+        CHECK(!cuStreamBatchMemOp(S, 1, &Write, 0));
+      }
+      break;
     }
     OK(cudaStreamSynchronize(S));
     if (Round == 1)
@@ -93,9 +117,9 @@ int main() {
   OK(cudaMalloc(&P, N * sizeof(int)));
   OK(cudaMemset(P, 0, N * sizeof(int)));
   std::vector<std::thread> Threads;
-  for (int I = 0; I != 4; ++I)
+  for (int I = 0; I != NumThreads; ++I)
     Threads.emplace_back(work, I);
-  while (NumWorking != 4)
+  while (NumWorking != NumThreads)
     usleep(100);
   for (int I = 0; I != 12; ++I)
     add<<<2, 1>>>(P, N);

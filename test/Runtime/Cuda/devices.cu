@@ -39,6 +39,16 @@
 // RUN: llvm-mneme-record copy %t/threads.app %t/copy
 // RUN: llvm-mneme-record check %t/copy
 
+// Of several architectures, each has its own code.
+// RUN: %cuda_cc -O2 --offload-arch=sm_80 %s -o %t/fat
+// RUN: %{gpu} MNEME_EMULATED_ARCH=sm_90,sm_80 llvm-mneme-record --device=cuda --max-recordings=9 -o %t/fat.rec -- %t/fat threads 2>&1 | FileCheck %s --check-prefix=THREADS
+// RUN: llvm-mneme-record check %t/fat.rec
+// RUN: %{replay} llvm-mneme-replay %t/fat.rec | FileCheck %s --check-prefix=REPLAY
+// RUN: %python -c "import glob, json, sys; \
+// RUN:   kernels = [json.load(open(f)) for f in glob.glob(sys.argv[1] + '/*.json')]; \
+// RUN:   print(sorted((k['DemangledName'][:5], i['GridDims']['x'], i['Device']['Arch']) for k in kernels for i in k['instances'].values()), len(kernels))" %t/fat.rec | FileCheck %s --check-prefix=ARCHES
+// ARCHES: ('count', 1, 'sm_90'), ('count', 2, 'sm_80'), ('count', 3, 'sm_80'), ('walk(', 1, 'sm_90'), ('walk(', 2, 'sm_80'), ('walk(', 3, 'sm_80')] 4
+
 // What belongs to another device, in an argument and in memory.
 // REDEFINE: %{mode} = peers
 // RUN: %{gpu} MNEME_EMULATED_PEERS=1 %t/app peers | FileCheck %s --check-prefix=WELL
@@ -50,6 +60,18 @@
 // RUN: %{replay} llvm-mneme-replay %t/peers | FileCheck %s --check-prefix=PEERSREPLAY
 // PEERSREPLAY: count grid 1: Match
 // PEERSREPLAY-NOT: {{.}}
+
+// A device that allocates nothing and launches nothing that is recorded works in
+// another's memory: it can access it, and is waited for.
+// REDEFINE: %{mode} = guests
+// RUN: %{gpu} MNEME_EMULATED_PEERS=1 %t/app guests | FileCheck %s --check-prefix=WELL
+// RUN: %{gpu} MNEME_EMULATED_PEERS=1 llvm-mneme-record --device=cuda --kernel=count -o %t/guests -- %t/app guests 2>&1 | FileCheck %s --check-prefix=GUESTS
+// RUN: %{gpu} MNEME_EMULATED_PEERS=1 llvm-mneme-record --device=cuda --kernel=count -o %t/guests.static -- %t/static guests 2>&1 | FileCheck %s --check-prefix=GUESTS
+// GUESTS-NOT: warning
+// GUESTS: all is well
+// GUESTS: 301 launches seen, 1 recorded, 300 skipped
+// RUN: %{replay} llvm-mneme-replay %t/guests | FileCheck %s --check-prefix=PEERSREPLAY
+// RUN: %{replay} llvm-mneme-replay %t/guests.static | FileCheck %s --check-prefix=PEERSREPLAY
 
 // Where they have no way to each other, copies go through the host.
 // REDEFINE: %{mode} = copy
@@ -67,6 +89,15 @@
 // RESETREPLAY: count grid 1: Match
 // RESETREPLAY-NEXT: count grid 2: Match
 // RESETREPLAY-NEXT: count grid 3: Match
+
+// All of that one after the other, as far as the machine has devices for it: what runs on
+// real ones, too.
+// REDEFINE: %{mode} = arena
+// RUN: %{gpu} MNEME_EMULATED_PEERS=1 %t/app | FileCheck %s --check-prefix=WELL
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t/app.bc %t/app | FileCheck %s --check-prefix=WELL
+// RUN: %{gpu} MNEME_EMULATED_PEERS=1 llvm-mneme-record --device=cuda -o %t/arena -- %t/app arena 2>&1 | FileCheck %s --check-prefix=WELL
+// RUN: %{replay} llvm-mneme-replay %t/arena | FileCheck %s --check-prefix=ARENAREPLAY
+// ARENAREPLAY-NOT: {{: [^M]|: Mis}}
 
 // One fails: the other goes on, where the driver lets it. The emulated one does; CUDA on
 // real devices then fails calls for all devices of the process, recorded or not.
@@ -95,6 +126,11 @@ __global__ void count(int *P, int N) {
     P[I] += Total;
 }
 
+__global__ void bump(int *P, int N) {
+  for (int I = 0; I != N; ++I)
+    ++P[I];
+}
+
 __global__ void walk(Node *First) {
   if (blockIdx.x == 0)
     for (Node *N = First; N; N = N->Next)
@@ -103,6 +139,15 @@ __global__ void walk(Node *First) {
 
 __global__ void adds(int *P, int *Q) { *P += *Q; }
 __global__ void wild(int *P) { *P = 1; }
+
+static int NumDevices;
+
+/// Chooses a device on which Total is as it was at the beginning.
+static void choose(int Device) {
+  const int Seven = 7;
+  OK(cudaSetDevice(Device));
+  OK(cudaMemcpyToSymbol(Total, &Seven, sizeof(Seven)));
+}
 
 static Node *makeList(int Device, int Length) {
   Node *First = nullptr;
@@ -139,6 +184,18 @@ static void work(int Device) {
   OK(cudaFree(P));
 }
 
+static bool canAccess(int Device, int Peer) {
+  int Can;
+  OK(cudaDeviceCanAccessPeer(&Can, Device, Peer));
+  return Can;
+}
+
+static void enable(int Peer) {
+  cudaError_t E = cudaDeviceEnablePeerAccess(Peer, 0);
+  CHECK(!E || E == cudaErrorPeerAccessAlreadyEnabled);
+  cudaGetLastError();
+}
+
 static void peers() {
   int *P, *Q, H = 1;
   Node *Near, *Far, N = {nullptr, 5};
@@ -148,6 +205,7 @@ static void peers() {
   OK(cudaMalloc(&Far, sizeof(N)));
   OK(cudaMemcpy(Far, &N, sizeof(N), cudaMemcpyHostToDevice));
   OK(cudaSetDevice(0));
+  enable(1);
   OK(cudaMalloc(&P, 4));
   OK(cudaMemcpy(P, &H, 4, cudaMemcpyHostToDevice));
   adds<<<1, 1>>>(P, Q);
@@ -164,17 +222,40 @@ static void peers() {
   CHECK(H == 9);
 }
 
+static void guests() {
+  constexpr int N = 1 << 14, Rounds = 300;
+  int *P, H[2];
+  choose(0);
+  OK(cudaMalloc(&P, 2 * N * sizeof(int)));
+  OK(cudaMemset(P, 0, 2 * N * sizeof(int)));
+  OK(cudaDeviceSynchronize());
+  OK(cudaSetDevice(1));
+  enable(0);
+  for (int I = 0; I != Rounds; ++I)
+    bump<<<1, 1>>>(P + N, N);
+  OK(cudaSetDevice(0));
+  count<<<1, 1>>>(P, N);
+  OK(cudaDeviceSynchronize());
+  OK(cudaSetDevice(1));
+  OK(cudaDeviceSynchronize());
+  OK(cudaSetDevice(0));
+  OK(cudaMemcpy(H, P + N - 1, sizeof(H), cudaMemcpyDeviceToHost));
+  CHECK(H[0] == 7 && H[1] == Rounds);
+  OK(cudaFree(P));
+}
+
 static void copy() {
   std::vector<int> From(1000, 3), To(1000);
   int *P, *Q;
-  OK(cudaSetDevice(1));
+  const int Here = NumDevices - 2, There = NumDevices - 1;
+  choose(Here);
   OK(cudaMalloc(&Q, 4000));
   OK(cudaMemcpy(Q, From.data(), 4000, cudaMemcpyHostToDevice));
   count<<<1, 1>>>(Q, 1000);
   OK(cudaDeviceSynchronize());
-  OK(cudaSetDevice(2));
+  OK(cudaSetDevice(There));
   OK(cudaMalloc(&P, 4000));
-  OK(cudaMemcpyPeer(P, 2, Q, 1, 4000));
+  OK(cudaMemcpyPeer(P, There, Q, Here, 4000));
   OK(cudaMemcpy(To.data(), P, 4000, cudaMemcpyDeviceToHost));
   CHECK(To[0] == 10 && To[999] == 10);
   // Another device's memory can be freed from anywhere.
@@ -185,7 +266,7 @@ static void copy() {
 static void reset() {
   int *P[2], H;
   for (int Device = 0; Device != 2; ++Device) {
-    OK(cudaSetDevice(Device));
+    choose(Device);
     OK(cudaMalloc(&P[Device], 4));
     OK(cudaMemset(P[Device], 0, 4));
     count<<<1 + Device, 1>>>(P[Device], 1);
@@ -224,26 +305,39 @@ static void failure() {
   CHECK(H == 7);
 }
 
-int main(int, char **Argv) {
-  const char *Mode = Argv[1];
-  if (!strcmp(Mode, "threads")) {
-    OK(cudaSetDevice(1));
-    int *First;
-    OK(cudaMalloc(&First, 4));
-    std::vector<std::thread> Threads;
-    for (int I = 0; I != 3; ++I)
-      Threads.emplace_back(work, I);
-    for (std::thread &T : Threads)
-      T.join();
-    OK(cudaFree(First));
-  } else if (!strcmp(Mode, "peers")) {
-    peers();
-  } else if (!strcmp(Mode, "copy")) {
+static void threads() {
+  OK(cudaSetDevice(NumDevices > 1));
+  int *First;
+  OK(cudaMalloc(&First, 4));
+  std::vector<std::thread> Threads;
+  for (int I = 0; I != NumDevices && I != 3; ++I)
+    Threads.emplace_back(work, I);
+  for (std::thread &T : Threads)
+    T.join();
+  OK(cudaFree(First));
+}
+
+static void all() {
+  threads();
+  if (NumDevices > 1)
     copy();
-  } else if (!strcmp(Mode, "reset")) {
+  if (NumDevices > 1 && canAccess(1, 0))
+    guests();
+  if (NumDevices > 1)
     reset();
-  } else {
-    failure();
-  }
+}
+
+int main(int Argc, char **Argv) {
+  OK(cudaGetDeviceCount(&NumDevices));
+  const char *Mode = Argc > 1 ? Argv[1] : "arena";
+  struct {
+    const char *Name;
+    void (*Run)();
+  } Modes[] = {{"arena", all},   {"threads", threads}, {"peers", peers},
+               {"guests", guests}, {"copy", copy},     {"reset", reset},
+               {"failure", failure}};
+  for (const auto &M : Modes)
+    if (!strcmp(M.Name, Mode))
+      M.Run();
   printf("all is well\n");
 }

@@ -1,12 +1,11 @@
 // Recording waits for other work, but not for ever: what waits for something that the
 // program does later goes on when the limit is reached.
 //
-// With a real GPU set CUDA_MODULE_LOADING=EAGER: else the driver waits for all streams
-// to load the first kernel, and the program does not end, recorded or not.
-//
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.*rec
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc %t | FileCheck %s --check-prefix=WELL
+// WELL: all is well
 // DEFINE: %{how} =
 // DEFINE: %{limit} = 3
 // DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=%{limit} --max-recordings=0 -o %t.%{how}.rec -- %t %{how}
@@ -52,6 +51,50 @@
 // RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=3 --kernel=add -o %t.end.rec -- %t end 2>&1 | FileCheck %s --check-prefix=END
 // END: warning: kernel '_Z3addPii' is not recorded: the device's part in writing it did not end within 3 s (--wait-limit)
 // END: 2 launches seen, 0 recorded, 2 skipped
+
+// Memory that copies take, which can only be freed when all is done: there is none as
+// long as that takes.
+// REDEFINE: %{how} = memory
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait-limit=3 --kernel=add -o %t.memory.rec -- %t memory 2>&1 | FileCheck %s --check-prefix=MEMORY
+// MEMORY-NOT: warning
+// MEMORY: all is well
+// MEMORY: 3 launches seen, 1 recorded, 2 skipped
+
+// What is said of streams only: what the launch's own does not wait for goes on.
+// REDEFINE: %{how} = stream
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait=stream --max-recordings=3 -o %t.stream2.rec -- %t stream 2>&1 | FileCheck %s --check-prefix=STREAM2
+// STREAM2-NOT: warning
+// STREAM2: all is well
+// STREAM2: 110 launches seen, 3 recorded, 107 skipped
+// STREAM2-NOT: did not end
+// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.stream2.rec | FileCheck %s --check-prefix=REPLAY2
+// REPLAY2: add grid 1: Match
+// REPLAY2-NEXT: add grid 2: Match
+// REPLAY2-NEXT: add grid 3: Match
+// REDEFINE: %{how} = copy
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc MNEME_WAIT=stream llvm-mneme-record --device=cuda -o %t.copy2.rec -- %t copy 2>&1 | FileCheck %s --check-prefix=COPY2
+// COPY2-NOT: warning
+// COPY2: 3 launches seen, 3 recorded, 0 skipped
+// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.copy2.rec | FileCheck %s --check-prefix=REPLAY2
+
+// What it does wait for has the time that there is.
+// REDEFINE: %{how} = own
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait=stream --wait-limit=3 -o %t.own.rec -- %t own 2>&1 | FileCheck %s --check-prefix=OWN
+// OWN: warning: kernel '_Z3addPii' is not recorded: other work of the stream did not end within 3 s (--wait-limit)
+// OWN: all is well
+// OWN: 4 launches seen, 2 recorded, 2 skipped
+// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.own.rec | FileCheck %s --check-prefix=OWNREPLAY
+// OWNREPLAY: add grid 3: Match
+// OWNREPLAY-NEXT: add grid 4: Match
+// RUN: rm -rf %t.kernel2.rec
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait=stream --wait-limit=3 --kernel=spin -o %t.kernel2.rec -- %t kernel 2>&1 | FileCheck %s --check-prefix=KERNEL2
+// KERNEL2: warning: kernel '_Z4spinPVi' is not recorded: the launch did not end within 3 s (--wait-limit)
+// KERNEL2: all is well
+
+// RUN: not llvm-mneme-record --wait=all -o %t.x -- %t 2>&1 | FileCheck %s --check-prefix=WORD
+// WORD: error: --wait='all': expected one of device, stream
+// RUN: not llvm-mneme-record --device=host --wait=stream -o %t.x -- %t 2>&1 | FileCheck %s --check-prefix=FORGPUS
+// FORGPUS: error: --wait and --device=host: it is for GPUs
 
 // The limit comes from the environment, too, and ends no launch that has the time.
 // REDEFINE: %{how} = slow
@@ -170,6 +213,44 @@ static void end() {
   exit(0);
 }
 
+static void memory() {
+  int *Flag, *P;
+  OK(cudaMallocHost((void **)&Flag, 4));
+  *Flag = 0;
+  OK(cudaMalloc(&P, 24 << 20));
+  add<<<1, 1>>>(D, 1);
+  spin<<<1, 1, 0, S>>>(Flag);
+  void *More = nullptr;
+  EXPECT(cudaErrorMemoryAllocation, cudaMalloc(&More, 30 << 20));
+  EXPECT(cudaErrorMemoryAllocation, cudaGetLastError());
+  *(volatile int *)Flag = 1;
+  OK(cudaDeviceSynchronize());
+  OK(cudaMalloc(&More, 30 << 20));
+  OK(cudaFree(More));
+  OK(cudaFree(P));
+  OK(cudaFreeHost(Flag));
+  add<<<1, 1>>>(D, 1);
+  OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
+  CHECK(H == 2);
+}
+
+static void own() {
+  OK(cudaLaunchHostFunc(S, wait, nullptr));
+  add<<<1, 1, 0, S>>>(D, 1);
+  add<<<2, 1, 0, S>>>(D, 1);
+  int *P;
+  OK(cudaMalloc(&P, 4));
+  OK(cudaMemset(P, 0, 4));
+  add<<<3, 1>>>(P, 1);
+  Ready = true;
+  OK(cudaStreamSynchronize(S));
+  add<<<4, 1, 0, S>>>(D, 1);
+  OK(cudaDeviceSynchronize());
+  OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
+  CHECK(H == 3);
+  OK(cudaFree(P));
+}
+
 static void slow() {
   // The first one takes its time.
   add<<<2, 1>>>(D, 2);
@@ -180,7 +261,27 @@ static void slow() {
   OK(cudaDeviceSynchronize());
 }
 
-int main(int, char **Argv) {
+/// What any GPU can do, recorded or not.
+static void all() {
+  auto Again = [] {
+    Ready = false;
+    OK(cudaMemset(D, 0, 4));
+    OK(cudaDeviceSynchronize());
+  };
+  stream();
+  Again();
+  thread();
+  Again();
+  copy();
+  Again();
+  own();
+  Again();
+  slow();
+}
+
+int main(int Argc, char **Argv) {
+  // Else the driver waits for all streams to load the first kernel.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   OK(cudaMalloc(&D, 4));
   OK(cudaMemset(D, 0, 4));
   OK(cudaStreamCreateWithFlags(&S, cudaStreamNonBlocking));
@@ -192,9 +293,12 @@ int main(int, char **Argv) {
                {"kernel", kernel},
                {"copy", copy},
                {"end", end},
-               {"slow", slow}};
+               {"memory", memory},
+               {"own", own},
+               {"slow", slow},
+               {"arena", all}};
   for (const auto &M : Modes)
-    if (!strcmp(M.Name, Argv[1]))
+    if (!strcmp(M.Name, Argc > 1 ? Argv[1] : "arena"))
       M.Run();
   OK(cudaStreamDestroy(S));
   OK(cudaFree(D));

@@ -217,9 +217,9 @@ static void readParameters(StringRef Info, std::vector<Parameter> &Result) {
 }
 
 /// As the driver: the same major architecture, of the same or a later minor.
-static bool runsHere(unsigned Arch) {
-  unsigned Device = settings().Arch;
-  return Arch / 10 == Device / 10 && Arch % 10 <= Device % 10;
+static bool runsOn(CUdevice Device, unsigned Arch) {
+  unsigned Own = archOf(Device);
+  return Arch / 10 == Own / 10 && Arch % 10 <= Own % 10;
 }
 
 CUresult emulated::Module::readCubin(StringRef Image) {
@@ -234,7 +234,7 @@ CUresult emulated::Module::readCubin(StringRef Image) {
   unsigned Arch = Header.e_ident[ELF::EI_ABIVERSION] >= 8
                       ? (Header.e_flags >> 8) & 0xff
                       : Header.e_flags & 0xff;
-  if (!runsHere(Arch))
+  if (!runsOn(Device, Arch))
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 
   auto Fail = [](Error E) {
@@ -321,7 +321,7 @@ CUresult emulated::Module::readPTX(StringRef Text) {
       !Regex("\\.target[ \t]+sm_([0-9]+)").match(Text, &Match) ||
       Match[1].getAsInteger(10, Arch))
     return CUDA_ERROR_INVALID_PTX;
-  if (Arch > settings().Arch)
+  if (Arch > archOf(Device))
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   Regex Entry("\\.entry[ \t]+([A-Za-z_$%][A-Za-z0-9_$]*)");
   while (Entry.match(Text, &Match)) {

@@ -73,11 +73,16 @@ static Settings readSettings() {
   Text("MNEME_EMULATED_KERNELS").split(Paths, ':', -1, /*KeepEmpty=*/false);
   for (StringRef Path : Paths)
     S.Kernels.push_back(Path.str());
-  StringRef Arch = Text("MNEME_EMULATED_ARCH");
-  Arch.consume_front("sm_");
-  if (!Arch.empty() && Arch.getAsInteger(10, S.Arch)) {
-    complain("MNEME_EMULATED_ARCH: 'sm_" + Arch + "' is no architecture");
-    std::abort();
+  SmallVector<StringRef, 4> Arches;
+  Text("MNEME_EMULATED_ARCH").split(Arches, ',', -1, /*KeepEmpty=*/false);
+  if (!Arches.empty())
+    S.Arches.clear();
+  for (StringRef Arch : Arches) {
+    Arch.consume_front("sm_");
+    if (Arch.getAsInteger(10, S.Arches.emplace_back())) {
+      complain("MNEME_EMULATED_ARCH: 'sm_" + Arch + "' is no architecture");
+      std::abort();
+    }
   }
   S.NumDevices = readNumber("MNEME_EMULATED_DEVICES", S.NumDevices);
   S.HavePeers = readNumber("MNEME_EMULATED_PEERS", 0);
@@ -98,6 +103,11 @@ static Settings readSettings() {
 const Settings &emulated::settings() {
   static const Settings &S = *new Settings(readSettings());
   return S;
+}
+
+unsigned emulated::archOf(CUdevice Device) {
+  const std::vector<unsigned> &Arches = settings().Arches;
+  return Arches[std::min<size_t>(Device, Arches.size() - 1)];
 }
 
 // Half an H100's shape, in small: what waits for all multiprocessors is quick.
@@ -393,7 +403,7 @@ CUresult cuDeviceTotalMem_v2(size_t *Bytes, CUdevice Device) {
   return CUDA_SUCCESS;
 }
 
-static int getDeviceAttribute(int Attribute) {
+static int getDeviceAttribute(int Attribute, CUdevice Device) {
   switch (Attribute) {
   case 1: // MAX_THREADS_PER_BLOCK
   case 2: // MAX_BLOCK_DIM_X
@@ -437,9 +447,9 @@ static int getDeviceAttribute(int Attribute) {
   case 115: // MEMORY_POOLS_SUPPORTED
     return 1;
   case 75: // COMPUTE_CAPABILITY_MAJOR
-    return settings().Arch / 10;
+    return archOf(Device) / 10;
   case 76: // COMPUTE_CAPABILITY_MINOR
-    return settings().Arch % 10;
+    return archOf(Device) % 10;
   case 81: // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
     return SharedPerMultiprocessor;
   case 97: // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
@@ -455,7 +465,7 @@ static int getDeviceAttribute(int Attribute) {
 
 CUresult cuDeviceGetAttribute(int *Value, int Attribute, CUdevice Device) {
   CHECK_DEVICE(Device);
-  *Value = getDeviceAttribute(Attribute);
+  *Value = getDeviceAttribute(Attribute, Device);
   return CUDA_SUCCESS;
 }
 
@@ -482,6 +492,16 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice Device) {
   if (!C.References)
     return CUDA_ERROR_INVALID_CONTEXT;
   --C.References;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice Device, unsigned *Flags,
+                                    int *Active) {
+  CHECK_DEVICE(Device);
+  Context &C = *driver().Contexts[Device];
+  std::lock_guard<std::mutex> Guard(C.Lock);
+  *Flags = C.Flags;
+  *Active = C.References != 0;
   return CUDA_SUCCESS;
 }
 
@@ -795,7 +815,7 @@ CUresult cuFuncGetAttribute(int *Value, int Attribute, CUfunction Handle) {
     return CUDA_SUCCESS;
   case 5: // PTX_VERSION
   case 6: // BINARY_VERSION
-    *Value = settings().Arch;
+    *Value = archOf(Current->Device);
     return CUDA_SUCCESS;
   case 8: // MAX_DYNAMIC_SHARED_SIZE_BYTES
     *Value = F->MaxDynamicShared;
@@ -913,10 +933,18 @@ static CUresult launch(CUfunction Handle, const LaunchConfig &Config,
     return R;
   if (isCapturing(S))
     return CUDA_SUCCESS;
-  Q->enqueue([=] {
+  CUdevice Device = Current->Device;
+  Q->enqueue([=]() -> CUresult {
     SmallVector<void *, 16> Pointers;
-    for (const Parameter &P : F->Parameters)
+    for (const Parameter &P : F->Parameters) {
       Pointers.push_back(Bytes->data() + P.Offset);
+      uint64_t Address = 0;
+      if (P.Size == sizeof(Address))
+        std::memcpy(&Address, Pointers.back(), sizeof(Address));
+      // As most kernels use what they are given.
+      if (Address && isOutOfReach(Address, Device))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
     return F->run(Config, Pointers);
   });
   return CUDA_SUCCESS;
@@ -990,6 +1018,14 @@ CUresult cuStreamQuery(CUstream S) {
   if (!Q->isIdle())
     return CUDA_ERROR_NOT_READY;
   return Current->Failure;
+}
+
+CUresult cuStreamGetFlags(CUstream S, unsigned *Flags) {
+  CHECK_CONTEXT();
+  if (!queueOf(S))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *Flags = driver().Streams.has(S) ? reinterpret_cast<Stream *>(S)->Flags : 0;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuStreamIsCapturing(CUstream S, int *Status) {
@@ -1107,16 +1143,6 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice Device) {
   return cuDevicePrimaryCtxRelease_v2(Device);
 }
 
-CUresult cuDevicePrimaryCtxGetState(CUdevice Device, unsigned *Flags,
-                                    int *Active) {
-  CHECK_DEVICE(Device);
-  Context &C = *driver().Contexts[Device];
-  std::lock_guard<std::mutex> Guard(C.Lock);
-  *Flags = C.Flags;
-  *Active = C.References != 0;
-  return CUDA_SUCCESS;
-}
-
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice Device, unsigned Flags) {
   CHECK_DEVICE(Device);
   Context &C = *driver().Contexts[Device];
@@ -1129,8 +1155,18 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice Device, unsigned Flags) {
   return cuDevicePrimaryCtxSetFlags_v2(Device, Flags);
 }
 
-CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+CUresult cuCtxEnablePeerAccess(CUcontext C, unsigned Flags) {
+  CHECK_CONTEXT();
+  auto *Peer = reinterpret_cast<Context *>(C);
+  if (Flags)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!Peer || Peer == Current)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (!settings().HavePeers)
+    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  return enablePeer(Current->Device, Peer->Device)
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 
 CUresult cuCtxGetLimit(size_t *Value, int Limit) {
@@ -1223,6 +1259,52 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr To, CUcontext, CUdeviceptr From,
   if (!isDeviceMemory(To, Size) || !isDeviceMemory(From, Size))
     return CUDA_ERROR_INVALID_VALUE;
   return copyMemory(To, From, Size, S, false);
+}
+
+CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *To, CUdeviceptr *From,
+                               size_t *Sizes, size_t Count, void *,
+                               size_t *Indices, size_t NumAttributes,
+                               CUstream S) {
+  CHECK_CONTEXT();
+  if (!S || !Count || !NumAttributes || Indices[0])
+    return CUDA_ERROR_INVALID_VALUE;
+  for (size_t I = 0; I != Count; ++I)
+    if (CUresult R = copyMemory(To[I], From[I], Sizes[I], S, false))
+      return R;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream S, CUdeviceptr To, uint32_t Value,
+                                 unsigned) {
+  return fillMemory(To, 0, Value, 1, 1, S);
+}
+
+CUresult cuStreamWriteValue64_v2(CUstream S, CUdeviceptr To, uint64_t Value,
+                                 unsigned) {
+  return fillMemory(To, 0, Value, 1, 1, S);
+}
+
+/// Of the operations only those that write.
+CUresult cuStreamBatchMemOp_v2(CUstream S, unsigned Count, void *Operations,
+                               unsigned) {
+  constexpr uint32_t Write32 = 2, Write64 = 5;
+  struct Operation {
+    uint32_t Kind;
+    CUdeviceptr To;
+    uint64_t Value;
+    uint64_t Rest[3];
+  };
+  for (unsigned I = 0; I != Count; ++I) {
+    const Operation &O = static_cast<Operation *>(Operations)[I];
+    CUresult R = CUDA_ERROR_NOT_SUPPORTED;
+    if (O.Kind == Write32)
+      R = cuStreamWriteValue32_v2(S, O.To, O.Value, 0);
+    else if (O.Kind == Write64)
+      R = cuStreamWriteValue64_v2(S, O.To, O.Value, 0);
+    if (R)
+      return R;
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult cuMemsetD16Async(CUdeviceptr To, unsigned short Value, size_t Count,

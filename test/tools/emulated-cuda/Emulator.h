@@ -15,9 +15,11 @@
 ///
 /// The environment decides what machine it is:
 ///   MNEME_EMULATED_KERNELS   .bc and .ll files, or folders of .bc, ':' between
-///   MNEME_EMULATED_ARCH      sm_90
+///   MNEME_EMULATED_ARCH      sm_90; of several devices, with ',' between
 ///   MNEME_EMULATED_DEVICES   their number: 1
-///   MNEME_EMULATED_PEERS     1: devices can access each other's memory
+///   MNEME_EMULATED_PEERS     1: devices can access each other's memory, once
+///   the
+///                            program enables it
 ///   MNEME_EMULATED_MEMORY    bytes of a device: 8 GiB
 ///   MNEME_EMULATED_VERSION   the CUDA version, as cuDriverGetVersion has it
 ///   MNEME_EMULATED_INIT      what cuInit returns
@@ -51,7 +53,9 @@ using namespace mneme;
 // Those of cuda.h that CudaDriver.h has no use for.
 enum : CUresult {
   CUDA_ERROR_ALREADY_MAPPED = 208,
+  CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
   CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
   CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
   CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
   CUDA_ERROR_NOT_SUPPORTED = 801,
@@ -59,7 +63,7 @@ enum : CUresult {
 
 struct Settings {
   std::vector<std::string> Kernels;
-  unsigned Arch = 90; ///< sm_90
+  std::vector<unsigned> Arches = {90}; ///< By device, then as the last: sm_90
   int NumDevices = 1;
   bool HavePeers = false;
   uint64_t MemoryBytes = uint64_t(8) << 30;
@@ -71,6 +75,9 @@ struct Settings {
 
 /// What the environment said when the driver was first asked.
 const Settings &settings();
+
+/// The architecture of a device: 90 for sm_90.
+unsigned archOf(CUdevice Device);
 
 /// Says on stderr why the emulation cannot go on.
 void complain(const llvm::Twine &Message);
@@ -103,6 +110,12 @@ MemoryKind kindOf(CUdeviceptr Address);
 /// \p Device where that is given.
 bool isDeviceMemory(CUdeviceptr Address, uint64_t Size, CUdevice Device = -1);
 bool isPinned(const void *Address, uint64_t Size);
+/// Lets kernels of \p Device access what is allocated on \p Peer, but not what
+/// is mapped there. \returns false when they could before.
+bool enablePeer(CUdevice Device, CUdevice Peer);
+/// Whether \p Address is memory that kernels of \p Device must not access, as
+/// it is of another device.
+bool isOutOfReach(CUdeviceptr Address, CUdevice Device);
 
 /// When the driver starts.
 void noteMappings();

@@ -65,6 +65,7 @@ struct Memory {
   std::map<CUmemHandle, Physical> Handles;
   std::map<CUdeviceptr, Mapping> Mappings;
   std::map<CUdevice, uint64_t> Used;
+  std::set<std::pair<CUdevice, CUdevice>> Peers; ///< Who may access whose.
   CUmemHandle NextHandle = 1;
 };
 } // namespace
@@ -300,6 +301,26 @@ bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size,
     Size -= Here;
   }
   return true;
+}
+
+bool emulated::enablePeer(CUdevice Device, CUdevice Peer) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  return M.Peers.insert({Device, Peer}).second;
+}
+
+bool emulated::isOutOfReach(CUdeviceptr Address, CUdevice Device) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto A = findRange(M.Allocations, Address,
+                     [](const Allocation &A) { return A.Size; });
+  // Managed memory is everybody's.
+  if (A != M.Allocations.end())
+    return A->second.Mapped && A->second.Device != Device &&
+           !M.Peers.count({Device, A->second.Device});
+  auto I = findRange(M.Mappings, Address,
+                     [](const Mapping &Mapped) { return Mapped.Size; });
+  return I != M.Mappings.end() && !I->second.Accessible.count(Device);
 }
 
 //===----------------------------------------------------------------------===//

@@ -399,6 +399,15 @@ API int cudaMemcpyAsync(void *To, const void *From, size_t Size, int Kind,
   return done(21); // cudaErrorInvalidMemcpyDirection
 }
 
+API int cudaMemcpyBatchAsync(void *const *To, const void *const *From,
+                             const size_t *Sizes, size_t Count,
+                             void *Attributes, size_t *Indices,
+                             size_t NumAttributes, CUstream S) {
+  START();
+  return done(callDriver("cuMemcpyBatchAsync_v2", To, From, Sizes, Count,
+                         Attributes, Indices, NumAttributes, S));
+}
+
 API int cudaMemsetAsync(void *To, int Value, size_t Size, CUstream S) {
   START();
   return done(driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(To), Value,
@@ -485,6 +494,13 @@ API int cudaStreamSynchronize(CUstream S) {
   return done(driver().StreamSynchronize(S));
 }
 
+API int cudaStreamQuery(CUstream S) {
+  START();
+  int E = driver().StreamQuery(S);
+  // That is no error to remember.
+  return E == CUDA_ERROR_NOT_READY ? E : done(E);
+}
+
 API int cudaStreamBeginCapture(CUstream S, int Mode) {
   START();
   return done(callDriver("cuStreamBeginCapture_v2", S, Mode));
@@ -555,6 +571,14 @@ API int cudaSetDevice(int Device) {
 API int cudaDeviceCanAccessPeer(int *Can, int Device, int Peer) {
   START();
   return done(driver().DeviceCanAccessPeer(Can, Device, Peer));
+}
+
+API int cudaDeviceEnablePeerAccess(int Peer, unsigned Flags) {
+  START();
+  CUcontext C = nullptr;
+  if (int E = driver().DevicePrimaryCtxRetain(&C, Peer))
+    return done(E);
+  return done(callDriver("cuCtxEnablePeerAccess", C, Flags));
 }
 
 API int cudaMemcpyPeer(void *To, int ToDevice, const void *From, int FromDevice,
