@@ -256,7 +256,8 @@ static void printOutcome(const ReduceOutcome &Outcome, bool Text) {
          << Outcome.Difference.Reason
          << formatv("\ninstructions    {0} -> {1} in the kernel, {2} -> {3} in "
                     "all\nthreads         {4} -> {5}\nmemory          {6} -> "
-                    "{7} bytes, {8} -> {9} not zero\ntests           {10} in "
+                    "{7} bytes, {8} -> {9} in pages that are not zero\n"
+                    "tests           {10} in "
                     "{11:f1} s\n",
                     A.KernelInstructions, B.KernelInstructions, A.Instructions,
                     B.Instructions, A.Grid.count() * A.Block.count(),

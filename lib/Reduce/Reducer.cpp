@@ -26,6 +26,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 
 using namespace llvm;
@@ -210,8 +211,10 @@ void Reduction::limitTime(double Seconds) {
   double Limit = std::ceil(std::max(MinTimeout, SlowerThan * Seconds));
   if (Side.Timeout <= 0 || Side.Timeout > Limit)
     Side.Timeout = Limit;
+  // Halves are short numbers in any command.
   double Launch = std::max(
-      MinLaunchTimeout, LaunchSlowerThan * Outcome.Difference.Good.Times.Run);
+      MinLaunchTimeout,
+      std::ceil(2 * LaunchSlowerThan * Outcome.Difference.Good.Times.Run) / 2);
   if (Side.launchTimeout() <= 0 || Side.launchTimeout() > Launch)
     Side.LaunchTimeout = Launch;
 }
@@ -536,7 +539,8 @@ Error Reduction::reduceIR() {
       return E;
   // What later passes have left without a use.
   if (Error E = runLLVMReduce(
-          "cleaned.bc", "--delta-passes=functions,basic-blocks,instructions",
+          "cleaned.bc",
+          "--delta-passes=functions,global-variables,basic-blocks,instructions",
           MoreRounds))
     return E;
   ReducedSize Size = measureSize(*Plan);
@@ -636,8 +640,9 @@ Error Reduction::shrinkMemory(StringRef Dir) {
     return createStringError("the difference does not show in a copy of the "
                              "recording: it comes at random");
   ReducedSize Size = measureSize(*Plan);
-  say(formatv("memory: {0} bytes in {1} buffers, {2} of them not zero",
-              Size.RegionBytes, Size.Regions, Size.StoredBytes)
+  say(formatv(
+          "memory: {0} bytes in {1} buffers, {2} in pages that are not zero",
+          Size.RegionBytes, Size.Regions, Size.StoredBytes)
           .str());
   return Error::success();
 }

@@ -156,7 +156,7 @@ void ReportWriter::describeSizes(raw_ostream &OS) const {
   Row("threads of a block", Dim(A.Block), Dim(B.Block));
   Row("buffers and variables", Twine(A.Regions), Twine(B.Regions));
   Row("their bytes", Twine(A.RegionBytes), Twine(B.RegionBytes));
-  Row("bytes that are not zero", Twine(A.StoredBytes), Twine(B.StoredBytes));
+  Row("bytes of pages that are not zero", Twine(A.StoredBytes), Twine(B.StoredBytes));
 }
 
 void ReportWriter::describeVersions(raw_ostream &OS) const {
