@@ -499,8 +499,8 @@ def print_record(result):
 
 
 def print_bisect(result):
-    print("                             executions             found,         steps  compila- launched  seconds,       without reuse:")
-    print("program by      of default<O3>  planted changing   alone   median (most)    tions           median (most)  launched, seconds")
+    print("                             executions             found,         steps  compila-    known                seconds,       without reuse:")
+    print("program by      of default<O3>  planted changing   alone   median (most)    tions     code launched  median (most)  launched, seconds")
     for row in result["programs"]:
         b = row["bisections"]
 
@@ -508,10 +508,10 @@ def print_bisect(result):
             return median([x[key] for x in b])
 
         without = [x["without_reuse"] for x in b]
-        print("%-7s %-7s %14d %8d %8d %3d/%d, %d %8g (%d) %8g %8g %9.1f (%.1f) %12g %8.1f" % (
+        print("%-7s %-7s %14d %8d %8d %3d/%d, %d %8g (%d) %8g %8g %8g %9.1f (%.1f) %12g %8.1f" % (
             row["program"], row["criterion"], row["executions"], of("executions"), of("candidates"),
             sum(x["found"] for x in b), len(b), sum(x["found"] and x["named"] == 1 for x in b),
-            of("steps"), max(x["steps"] for x in b), of("compilations"), of("launches"),
+            of("steps"), max(x["steps"] for x in b), of("compilations"), of("duplicates"), of("launches"),
             of("seconds"), max(x["seconds"] for x in b),
             median([x["launches"] for x in without]), median([x["seconds"] for x in without])))
 
@@ -542,7 +542,7 @@ def main():
     parser.add_argument("--programs", metavar="DIR", help="other programs, for bisect and the parts of a GPU")
     parser.add_argument("--places", type=int, default=7, help="places of faults in each program")
     parser.add_argument("--bisect", metavar="NAMES", default="md,lulesh,wsm5",
-                        help="programs of bisect; wsm5 is launched at each step, which takes minutes")
+                        help="programs of bisect; of wsm5 each place takes a minute")
     parser.add_argument("--seed", type=int, default=1, help="of these places")
     parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU")
     options = parser.parse_args()
