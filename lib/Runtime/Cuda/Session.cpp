@@ -87,30 +87,6 @@ bool Session::isPrimary(CUcontext C) const {
   return C == Primary;
 }
 
-/// All contexts that may have work under way in this process, as far as they
-/// are ours to wait for: whoever launches and copies there has told nobody.
-std::vector<CUcontext> Session::activeContexts() const {
-  std::vector<CUcontext> Contexts;
-  if (!Gpus.empty())
-    Contexts.push_back(Gpus.front()->Context);
-  int Count = 0;
-  Driver->DeviceGetCount(&Count);
-  for (int I = 0; I != Count; ++I) {
-    CUdevice Device;
-    unsigned Flags;
-    int IsActive = 0;
-    CUcontext C = nullptr;
-    if (Driver->DeviceGet(&Device, I) ||
-        Driver->DevicePrimaryCtxGetState(Device, &Flags, &IsActive) ||
-        !IsActive || Driver->DevicePrimaryCtxRetain(&C, Device))
-      continue;
-    Driver->DevicePrimaryCtxRelease(Device);
-    if (std::find(Contexts.begin(), Contexts.end(), C) == Contexts.end())
-      Contexts.push_back(C);
-  }
-  return Contexts;
-}
-
 /// \p G.Context is current.
 std::string Session::bindTo(Gpu &G, const CudaRuntime &R) {
   CUresult E = Driver->CtxGetDevice(&G.Device);

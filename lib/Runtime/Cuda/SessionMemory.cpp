@@ -250,19 +250,6 @@ void Session::finishFrees(Gpu &G, uint64_t WaitedFor) {
                   G.Pending.end());
 }
 
-/// Whether a device has nothing to do, or soon will have.
-bool Session::isIdle(const Gpu &G) {
-  constexpr uint64_t Soon = 100000000; // Nanoseconds.
-  Waiter::Failures Failed;
-  return Waiting->wait({G.Context}, Recorder::now() + Soon, Failed,
-                       /*GiveUp=*/false) &&
-         Failed.empty();
-}
-
-/// Whether freeing memory, which waits for all streams, keeps nobody waiting
-/// who has not been waited for. Of the device of a launch that is recorded.
-bool Session::canFreeMemory(const Gpu &G) { return WaitsForAll || isIdle(G); }
-
 void Session::trim() {
   if (Off || Captures)
     return;

@@ -15,7 +15,6 @@
 #include "Reachability.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <set>
 #include <signal.h>
@@ -89,35 +88,6 @@ Gate::Pass Session::passLater(CUstream S) {
   if (!Off) // Nor must it here.
     Guard.lock();
   return Gate::Pass(Calls, lineOf(S), /*Closed=*/true);
-}
-
-// What may be in any stream, and the stream that others wait for.
-static constexpr unsigned AnyLine = 0, LegacyLine = 1, FirstLine = 2;
-
-/// The line of the gate for what happens in a stream.
-unsigned Session::lineOf(CUstream S) const {
-  if (WaitsForAll)
-    return Gate::ownLine();
-  if (S == AnyStream)
-    return AnyLine;
-  if (!S || S == LegacyStream)
-    return LegacyLine;
-  uint64_t Key =
-      S == ThreadStream ? Gate::ownLine() : reinterpret_cast<uint64_t>(S) >> 4;
-  Key ^= Key >> 8;
-  return FirstLine + Key % (Gate::NumLines - FirstLine);
-}
-
-/// What must not happen while a launch in \p S is recorded.
-Gate::Lines Session::linesOf(CUstream S) const {
-  constexpr unsigned NonBlocking = 1; // CU_STREAM_NON_BLOCKING
-  unsigned Flags = 0;
-  if (WaitsForAll || !S || S == LegacyStream)
-    return Gate::AllLines;
-  Gate::Lines Which = 1u << AnyLine | 1u << lineOf(S);
-  if (Driver->StreamGetFlags(S, &Flags) || !(Flags & NonBlocking))
-    Which |= 1u << LegacyLine;
-  return Which;
 }
 
 void Session::noteCapture(CUstream S) {
@@ -261,85 +231,6 @@ void Session::giveUp(Gpu &G) {
   G.Unusable = "the device had failed before";
   if (Gpus.size() == 1)
     Off = true;
-}
-
-static std::string tooLong(const char *What) {
-  char Text[96];
-  snprintf(Text, sizeof(Text), "%s did not end within %g s (--wait-limit)",
-           What, double(Selection::get().waitLimit()) * 1e-9);
-  return Text;
-}
-
-/// Other devices may write here, too, and to memory of the host.
-std::string Session::waitForDevices(Gpu &G, Deadline Until) {
-  Waiter::Failures Failed;
-  if (!Waiting->wait(activeContexts(), Until, Failed))
-    return tooLong("other work of the device");
-  std::string Error;
-  for (const auto &[Context, E] : Failed) {
-    if (isCaptureError(E))
-      return "the device cannot be waited for: " + Driver->describe(E);
-    Gpu *One = gpuOf(Context);
-    if (One)
-      giveUp(*One);
-    if (One == &G)
-      Error = "an earlier launch failed: " + Driver->describe(E);
-  }
-  return Error;
-}
-
-/// Waits for all that was enqueued in a stream, and what that waits for.
-/// \returns CUDA_ERROR_NOT_READY when \p Until has come first: at once, while
-/// what was given up then is not done.
-CUresult Session::waitForStream(Gpu &G, CUstream S, Deadline Until) {
-  if (auto Old = G.Blocked.find(S); Old != G.Blocked.end()) {
-    if (Driver->EventQuery(Old->second) == CUDA_ERROR_NOT_READY)
-      return CUDA_ERROR_NOT_READY;
-    G.Events.push_back(Old->second);
-    G.Blocked.erase(Old);
-  }
-  CUevent Reached;
-  if (CUresult E = recordEvent(G, S, Reached))
-    return E;
-  for (unsigned I = 0;; ++I) {
-    CUresult E = Driver->EventQuery(Reached);
-    if (E != CUDA_ERROR_NOT_READY) {
-      G.Events.push_back(Reached);
-      return E;
-    }
-    if (Recorder::now() >= Until) {
-      G.Blocked[S] = Reached;
-      return E;
-    }
-    pauseBriefly(I);
-  }
-}
-
-/// Waits until a launch in \p S can be recorded.
-std::string Session::waitBefore(Gpu &G, CUstream S, Deadline Until) {
-  if (WaitsForAll)
-    return waitForDevices(G, Until);
-  CUresult E = waitForStream(G, S, Until);
-  if (!E)
-    return "";
-  if (E == CUDA_ERROR_NOT_READY)
-    return tooLong("other work of the stream");
-  constexpr CUresult InvalidHandle = 400; // CUDA_ERROR_INVALID_HANDLE
-  if (E == InvalidHandle || isCaptureError(E))
-    return "its stream cannot be waited for: " + Driver->describe(E);
-  giveUp(G);
-  return "an earlier launch failed: " + Driver->describe(E);
-}
-
-/// Waits until a launch in \p S is done. \returns CUDA_ERROR_NOT_READY when
-/// \p Until has come first.
-CUresult Session::waitAfter(Gpu &G, CUstream S, Deadline Until) {
-  if (!WaitsForAll)
-    return waitForStream(G, S, Until);
-  Waiter::Failures Failed;
-  if (!Waiting->wait({G.Context}, Until, Failed))
-    return CUDA_ERROR_NOT_READY;
-  return Failed.empty() ? CUDA_SUCCESS : Failed[0].second;
 }
 
 namespace {

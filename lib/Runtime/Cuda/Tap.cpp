@@ -21,6 +21,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -97,7 +98,7 @@ static CUstream toDriverPtsz(CudaStream *S) {
 
 /// What \p Parameters of a function say of its stream.
 template <typename... Params>
-static CUstream streamAmong(const char *Symbol, Params... Parameters) {
+static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
   CUstream S = nullptr;
   auto Look = [&](auto P) {
     using T = decltype(P);
@@ -110,10 +111,14 @@ static CUstream streamAmong(const char *Symbol, Params... Parameters) {
   (Look(Parameters), ...);
   if (S)
     return S;
-  const char *Suffix = strrchr(Symbol, '_');
-  bool IsOfThread =
-      Suffix && (!strcmp(Suffix, "_ptsz") || !strcmp(Suffix, "_ptds"));
   return IsOfThread ? ThreadStream : LegacyStream;
+}
+
+/// Whether stream 0 is the thread's own for a function of this name.
+static constexpr bool isOfThread(std::string_view Symbol) {
+  std::string_view Suffix =
+      Symbol.substr(Symbol.size() < 5 ? 0 : Symbol.size() - 5);
+  return Suffix == "_ptsz" || Suffix == "_ptds";
 }
 
 static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
@@ -417,14 +422,14 @@ static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
 #define CHANGE(Name, Symbol, Parameters, ...)                                  \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
-    return Session::get().change(streamAmong(#Symbol, P...),                   \
+    return Session::get().change(streamAmong(isOfThread(#Symbol), P...),       \
                                  [&] { return R.Name(P...); });                \
   }
 #define PEER(Name, Symbol, Parameters, ...)                                    \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
     Session::get().connectDevices(R);                                          \
-    return Session::get().change(streamAmong(#Symbol, P...),                   \
+    return Session::get().change(streamAmong(isOfThread(#Symbol), P...),       \
                                  [&] { return R.Name(P...); });                \
   }
 #define TAP(Name, Symbol, Parameters, ...)

@@ -24,6 +24,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,9 @@ using Deadline = uint64_t;
 
 /// When a launch that is to be recorded now has waited long enough.
 Deadline deadline();
+
+/// Why a launch is not recorded: \p What did not end in time.
+std::string tooLong(const char *What);
 
 /// Before the next look at something that takes microseconds, or for ever.
 void pauseBriefly(unsigned Tries);

@@ -61,7 +61,7 @@ __global__ void fill(int *P, int V) {
     P[I] = V;
 }
 
-static std::atomic<bool> Done{false};
+static std::atomic<bool> Works{false}, Done{false};
 static volatile int *Flag;
 
 static void wait(void *) {
@@ -83,6 +83,7 @@ static void work() {
     OK(cudaMemcpyAsync(H, Q, N * sizeof(int), cudaMemcpyDeviceToHost, S));
     OK(cudaStreamSynchronize(S));
     CHECK(H[0] == Round && H[N - 1] == Round);
+    Works = true;
   }
   OK(cudaStreamDestroy(S));
 }
@@ -105,11 +106,13 @@ int main(int Argc, char **Argv) {
   OK(cudaMemcpy(PP, &P, sizeof(P), cudaMemcpyHostToDevice));
   OK(cudaDeviceSynchronize());
   *Flag = 0;
+  std::thread Other(work);
+  while (!Works)
+    usleep(100);
   if (IsFunction)
     OK(cudaLaunchHostFunc(A, wait, nullptr));
   else
     spin<<<1, 1, 0, A>>>(Flag, Q);
-  std::thread Other(work);
   for (int I = 1; I <= 4; ++I)
     add<<<I, 1, 0, B>>>(PP, I);
   OK(cudaMemcpyAsync(H, P, N * sizeof(int), cudaMemcpyDeviceToHost, B));
