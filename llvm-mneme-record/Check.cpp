@@ -58,7 +58,10 @@ Expected<int> mneme::runCheck() {
     return Files.takeError();
   size_t Instances = 0;
   std::vector<std::string> Problems, Orphans;
+  StringSet<> Reported; // A page file is all its snapshots' problem.
   auto Report = [&](std::string Problem) {
+    if (!Reported.insert(Problem).second)
+      return;
     printError(createStringError(Problem));
     Problems.push_back(std::move(Problem));
   };

@@ -373,6 +373,12 @@ Expected<RecordedKernel> mneme::readKernelFile(StringRef Path) {
   Expected<RecordedKernel> K = parseRecordedKernel((*Buffer)->getBuffer());
   if (!K)
     return createFileError(Path, K.takeError());
+  // Whoever replaces or removes a kernel's file knows it by this name.
+  StringRef Name = sys::path::filename(Path);
+  if (isHash(sys::path::stem(Name), 32) && Name != K->StaticHash + ".json")
+    return createFileError(
+        Path, createStringError("has the name of another kernel, not '" +
+                                K->StaticHash + ".json'"));
   return K;
 }
 
