@@ -30,6 +30,7 @@ public:
           std::shared_ptr<PageStore> Pages)
       : Dir(Dir), K(K), Pages(std::move(Pages)) {}
   std::vector<std::string> run();
+  std::vector<std::string> runOnModules();
 
 private:
   std::string pathOf(StringRef File) const {
@@ -168,9 +169,14 @@ void Checker::checkInstance(const RecordedInstance &I) {
     report(I.Epilogue, "other regions than in '{0}'", I.Prologue);
 }
 
-std::vector<std::string> Checker::run() {
+std::vector<std::string> Checker::runOnModules() {
   for (const std::string &File : K.Modules)
     checkModule(File);
+  return std::move(Problems);
+}
+
+std::vector<std::string> Checker::run() {
+  Problems = runOnModules();
   if (K.Instances.empty())
     report(K.StaticHash + ".json", "no instances");
   for (const RecordedInstance &I : K.Instances)
@@ -184,4 +190,9 @@ std::vector<std::string> mneme::checkKernel(StringRef Dir,
   if (!Pages)
     Pages = std::make_shared<PageStore>(Dir);
   return Checker(Dir, K, std::move(Pages)).run();
+}
+
+std::vector<std::string> mneme::checkModules(StringRef Dir,
+                                             const RecordedKernel &K) {
+  return Checker(Dir, K, nullptr).runOnModules();
 }

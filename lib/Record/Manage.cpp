@@ -340,6 +340,9 @@ Error Copier::copy(const RecordedKernel &K) {
   Expected<RecordedKernel> Target = readTarget(K);
   if (!Target)
     return Target.takeError();
+  std::vector<std::string> Problems = checkModules(From, K);
+  if (!Problems.empty())
+    return createStringError(Problems.front());
   Known.readFolder(To.str());
   for (const RecordedInstance &I : K.Instances)
     if (!Target->findInstance(I.DynamicHash))

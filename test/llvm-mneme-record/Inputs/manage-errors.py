@@ -77,6 +77,8 @@ for pattern in ["DeviceState.prologue.*", "Pages.*", "*.json"]:
     refuse("truncated|rror|xpected", "copy", folder, path("copies"))
     refuse("truncated.*nothing is removed|xpected|JSON", "prune", folder)
     assert contents(folder) == whole
+folder = damaged("*.bc", lambda data: data[: len(data) // 2])
+refuse(r"RecordedIR_.*\.bc': ", "copy", folder, path("copies"))
 folder = damaged("Pages.*", flip)
 refuse("Pages.*: pages 0 to", "export", "-o", path("x"), folder)
 assert not os.path.exists(path("x"))

@@ -105,6 +105,9 @@ std::vector<std::string>
 checkKernel(StringRef Dir, const RecordedKernel &K,
             std::shared_ptr<PageStore> Pages = nullptr);
 
+/// The same of a kernel's IR alone.
+std::vector<std::string> checkModules(StringRef Dir, const RecordedKernel &K);
+
 } // namespace mneme
 } // namespace llvm
 
