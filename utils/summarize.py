@@ -3,7 +3,8 @@
 
 summarize.py --replay=.../llvm-mneme-replay [--json] DIR...
 
-Columns: instances recorded; bytes of their files; how many replays were verified of how
+Columns: instances recorded; bytes of their own files, without the pages of memory, which
+kernels share and the last line counts; how many replays were verified of how
 many; median milliseconds under the application's own pipeline and under others;
 registers and bytes of the GPU's machine code. The exit code is 0 only when every replay
 was verified.
@@ -92,7 +93,7 @@ def human_bytes(count):
     return "%.4g GiB" % count
 
 
-def print_table(rows, finish):
+def print_table(rows, finish, pages):
     head = ["program", "kernel", "inst.", "recorded", "verified"]
     head += ["baseline", "O1", "O3", "Oz", "regs", "code"]
     table = [head]
@@ -113,6 +114,7 @@ def print_table(rows, finish):
             print("  ".join("-" * w for w in widths))
     print("\ntimes in ms on the host device, --host-finish=%s" % finish)
     print("registers and bytes of the GPU's machine code under the baseline")
+    print("recorded: files of the kernel alone; memory of all: %s" % human_bytes(pages))
 
 
 def main():
@@ -136,7 +138,9 @@ def main():
         json.dump(rows, sys.stdout, indent=2)
         print()
     else:
-        print_table(rows, options.host_finish)
+        directories = {os.path.dirname(path) for path in paths}
+        pages = [page for d in directories for page in glob.glob(os.path.join(d, "Pages.*"))]
+        print_table(rows, options.host_finish, sum(map(os.path.getsize, pages)))
     for row in rows:
         for problem in row["problems"]:
             print("%s: %s: %s" % (row["program"], row["kernel"], problem), file=sys.stderr)
