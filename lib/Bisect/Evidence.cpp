@@ -131,20 +131,17 @@ static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
   return (*Text)->getBuffer().str();
 }
 
-Expected<PassEvidence> mneme::makeEvidence(const ReplayPlan &Plan,
-                                           const PassExecution &E,
-                                           unsigned Tries, StringRef Folder) {
-  PassEvidence Out;
-  Out.Number = E.Number;
-  Out.IsAssembly = E.Stage == PassStage::CodeGen;
+/// Error: the code cannot be written where it is compared.
+static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
+                         unsigned Tries, StringRef Folder, PassEvidence &Out) {
   SmallString<128> Work;
   if (std::error_code EC = sys::fs::createUniqueDirectory("mneme-bisect", Work))
     return createFileError(Work, EC);
   scope_exit Remove([&] { sys::fs::remove_directories(Work); });
   std::string NamedIR = inDir(Work, "named.bc");
   if (Error Failed = writeNamedIR(Plan, NamedIR))
-    return std::move(Failed);
-  std::string Texts[2], Paths[2];
+    return Failed;
+  std::string Texts[2], Paths[2], NotKept;
   for (bool After : {false, true}) {
     std::string Name =
         makeFileName(E, After ? "after" : "before", Out.IsAssembly);
@@ -169,11 +166,12 @@ Expected<PassEvidence> mneme::makeEvidence(const ReplayPlan &Plan,
       continue;
     std::string Kept = inDir(Folder, Name);
     if (Error Failed = writeFileAtomically(Kept, Texts[After]))
-      return std::move(Failed);
-    (After ? Out.AfterFile : Out.BeforeFile) = std::move(Kept);
+      NotKept = "not kept: " + toString(std::move(Failed));
+    else
+      (After ? Out.AfterFile : Out.BeforeFile) = std::move(Kept);
   }
   if (!Out.Missing.empty())
-    return Out;
+    return Error::success();
   Out.Diff = makeDiff(findFunction(Texts[0], E.Function),
                       findFunction(Texts[1], E.Function));
   // What it says of a function may stand elsewhere.
@@ -181,6 +179,19 @@ Expected<PassEvidence> mneme::makeEvidence(const ReplayPlan &Plan,
     Out.Diff = makeDiff(Texts[0], Texts[1]);
   if (Out.Diff.empty())
     Out.Missing = "it changes nothing where those after it do not run";
+  else
+    Out.Missing = std::move(NotKept);
   Out.Remarks = readNewRemarks(Paths[0], Paths[1]);
+  return Error::success();
+}
+
+PassEvidence mneme::makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
+                                 unsigned Tries, StringRef Folder) {
+  PassEvidence Out;
+  Out.Number = E.Number;
+  Out.IsAssembly = E.Stage == PassStage::CodeGen;
+  // An answer stands without an illustration.
+  if (Error Failed = compareCode(Plan, E, Tries, Folder, Out))
+    Out.Missing = "cannot be shown: " + toString(std::move(Failed));
   return Out;
 }

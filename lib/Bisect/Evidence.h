@@ -16,15 +16,13 @@ namespace llvm {
 namespace mneme {
 
 /// What an execution does where those up to it run, and none behind it. Nothing
-/// is launched, and the compiler may die, or not end: that is what is Missing
-/// then.
+/// is launched, and the compiler may die, or not end, or a file cannot be
+/// written: that is what is Missing then.
 /// \param Plan    of the configuration; run_passes is set here.
 /// \param Tries   compilations, of a pass that acts at random.
 /// \param Folder  gets the code; empty: it is not kept.
-/// Error: a file that cannot be written.
-Expected<PassEvidence> makeEvidence(const ReplayPlan &Plan,
-                                    const PassExecution &E, unsigned Tries,
-                                    StringRef Folder);
+PassEvidence makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
+                          unsigned Tries, StringRef Folder);
 
 } // namespace mneme
 } // namespace llvm

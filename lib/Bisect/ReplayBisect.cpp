@@ -193,11 +193,8 @@ Error ReplayBisection::addEvidence() {
     for (const BisectCulprit &C : R.Outcome.Culprits) {
       if (C.InSkipSet != InSkipSet || R.Evidence.size() == MaxEvidence)
         continue;
-      Expected<PassEvidence> One =
-          makeEvidence(**Bad, C.Execution, R.Outcome.Repeats, O.Output);
-      if (!One)
-        return One.takeError();
-      R.Evidence.push_back(std::move(*One));
+      R.Evidence.push_back(
+          makeEvidence(**Bad, C.Execution, R.Outcome.Repeats, O.Output));
     }
   return Error::success();
 }
@@ -267,9 +264,12 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
   C.Expected = Wanted;
   C.Text =
       "llvm-mneme-replay " + quoteCommand(makeWords(O.CommonWords, *Options));
+  // What cannot be run here is an answer all the same.
   if (!O.Program.empty())
     if (Error E = check(C, Config))
-      return E;
+      R.Outcome.Notes.push_back("the command of '" + C.What +
+                                "' could not be run: " +
+                                toString(std::move(E)));
   if (!O.Program.empty() && !C.shows(what(), R.Outcome.Good.Value))
     R.Outcome.Notes.push_back("the command of '" + C.What +
                               "' did not show it when it was run");
