@@ -466,11 +466,11 @@ Error OptTool::check(const Module &M) const {
   if (Tool.Kind == ToolKind::Clang)
     Args.insert(Args.end(), {"-disable-llvm-passes", "-o", "/dev/null"});
   else
-    // What it prints need not be parsed again: passes of plugins have no names
-    // there.
-    Args.insert(Args.end(),
-                {"-print-pipeline-passes", "-disable-pipeline-verification",
-                 "-disable-output"});
+    Args.insert(Args.end(), {"-print-pipeline-passes", "-disable-output"});
+  // What it prints need not be parsed again: passes of plugins have no names
+  // there. Old versions do not know the option.
+  if (Tool.Kind != ToolKind::Clang && !Plugins.empty())
+    Args.push_back("-disable-pipeline-verification");
   Args.push_back(In.Path.str().str());
   std::string Log;
   if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
