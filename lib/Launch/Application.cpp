@@ -16,6 +16,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
@@ -78,7 +79,7 @@ static bool hasOtherRights(const std::string &Path) {
 static std::vector<std::string>
 findInstrumentedLibraries(const std::string &Path) {
   int Pipe[2];
-  if (::pipe(Pipe) != 0)
+  if (::pipe2(Pipe, O_CLOEXEC) != 0)
     return {};
   pid_t Child = ::fork();
   if (Child == 0) {

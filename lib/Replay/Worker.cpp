@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -251,7 +252,7 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
                      std::chrono::system_clock::now().time_since_epoch())
                      .count();
   int Pipe[2];
-  if (::pipe(Pipe) != 0)
+  if (::pipe2(Pipe, O_CLOEXEC) != 0)
     return createStringError(errnoAsErrorCode(), "cannot create a pipe");
   // What is buffered must not be written twice.
   outs().flush();
