@@ -13,6 +13,7 @@
 
 #include "Commands.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -64,6 +65,7 @@ std::string mneme::formatSize(uint64_t Bytes) {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  mneme::expectChildren();
   // What we open must not become standard output or error.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
@@ -451,6 +452,7 @@ static Expected<int> run(ArrayRef<const char *> Args) {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  mneme::expectChildren();
   // What we open must not become standard output or error.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

@@ -13,6 +13,7 @@
 
 #include "Tune.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -70,6 +71,7 @@ static Expected<int> run() {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  mneme::expectChildren();
   // What we open must not become standard output or error.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

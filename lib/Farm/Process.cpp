@@ -239,11 +239,13 @@ bool Process::reap() {
   if (Gone)
     return true;
   siginfo_t Info = {};
-  if (::waitid(P_PID, Pid, &Info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-      Info.si_pid == 0)
+  bool IsChild =
+      ::waitid(P_PID, Pid, &Info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  if (IsChild && Info.si_pid == 0)
     return false;
   // What it started dies with it. The number of its group is still its own.
-  ::kill(-Pid, SIGKILL);
+  if (IsChild)
+    ::kill(-Pid, SIGKILL);
   Status = waitForChild(Pid);
   Gone = true;
   readMessages();

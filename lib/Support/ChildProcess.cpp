@@ -11,6 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <sys/wait.h>
 #include <thread>
@@ -18,7 +19,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+void mneme::expectChildren() { ::signal(SIGCHLD, SIG_DFL); }
+
 std::string mneme::describeExit(int Status) {
+  if (Status == UnknownStatus)
+    return "ended, but how is not known";
   if (WIFSIGNALED(Status))
     return formatv("died of signal {0} ({1})", WTERMSIG(Status),
                    ::strsignal(WTERMSIG(Status)))
@@ -30,8 +35,8 @@ std::string mneme::describeExit(int Status) {
 
 int mneme::waitForChild(pid_t Child) {
   int Status = 0;
-  sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
-  return Status;
+  pid_t Ended = sys::RetryAfterSignal(-1, ::waitpid, Child, &Status, 0);
+  return Ended == Child ? Status : UnknownStatus;
 }
 
 std::optional<int> mneme::waitForChild(pid_t Child, double Seconds) {
@@ -43,7 +48,9 @@ std::optional<int> mneme::waitForChild(pid_t Child, double Seconds) {
         return Ended != 0;
       },
       Seconds);
-  return Ended == Child ? std::optional<int>(Status) : std::nullopt;
+  if (Ended == 0)
+    return std::nullopt;
+  return Ended == Child ? Status : UnknownStatus;
 }
 
 bool mneme::waitUntil(function_ref<bool()> IsOver, double Seconds) {

@@ -52,7 +52,22 @@ TEST(ChildProcess, WaitingHasALimit) {
   ASSERT_TRUE(Status);
   EXPECT_TRUE(WIFSIGNALED(*Status));
   // It is none now, which does not take forever to find out.
-  EXPECT_EQ(waitForChild(Child, Forever), std::nullopt);
+  EXPECT_EQ(waitForChild(Child, Forever), UnknownStatus);
+  EXPECT_EQ(waitForChild(Child), UnknownStatus);
+  EXPECT_EQ(describeExit(UnknownStatus), "ended, but how is not known");
+}
+
+TEST(ChildProcess, EndsAreKnownWhereTheyWereIgnored) {
+  // It is inherited from a daemon.
+  struct sigaction Ignore = {}, Old;
+  Ignore.sa_handler = SIG_IGN;
+  ASSERT_EQ(::sigaction(SIGCHLD, &Ignore, &Old), 0);
+  EXPECT_EQ(waitForChild(start([] { return 3; })), UnknownStatus);
+  expectChildren();
+  pid_t Child = start([] { return 3; });
+  EXPECT_EQ(describeExit(waitForChild(Child)),
+            "ended the process with exit code 3");
+  ::sigaction(SIGCHLD, &Old, nullptr);
 }
 
 static volatile sig_atomic_t NumSignals;

@@ -22,16 +22,24 @@
 namespace llvm {
 namespace mneme {
 
+/// Lets this process wait for its children, even where what started it ignores
+/// the ends of its own, as daemons do: that is inherited, and then nobody can
+/// tell how a child ended.
+void expectChildren();
+
+/// The status of what is no child, or no more: it has ended somehow.
+constexpr int UnknownStatus = -1;
+
 /// How a process with the status of waitpid() has ended, as what follows its
 /// name: "died of signal 11 (Segmentation fault)", "ended the process with exit
 /// code 3".
 std::string describeExit(int Status);
 
-/// Waits until \p Child has ended, whatever signals come. \returns its status.
+/// Waits until \p Child has ended, whatever signals come. \returns its status,
+/// or UnknownStatus; its number may be another process's then.
 int waitForChild(pid_t Child);
 
-/// The same for at most \p Seconds. Unset if it has not ended then, or is no
-/// child.
+/// The same for at most \p Seconds. Unset if it has not ended then.
 std::optional<int> waitForChild(pid_t Child, double Seconds);
 
 /// Asks \p IsOver, at least once, until it says so or \p Seconds are over; with
