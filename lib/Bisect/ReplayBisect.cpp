@@ -9,8 +9,8 @@
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
 #include "Evidence.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
@@ -19,8 +19,6 @@
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Triple.h"
 #include <chrono>
 
@@ -206,6 +204,9 @@ static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
   return Words;
 }
 
+/// A command runs several stages that each have the replay's limit.
+static constexpr double CheckSlowerThan = 10;
+
 /// Runs it, as often as a fault needs that comes at random, and looks at how
 /// it ends.
 Error ReplayBisection::check(BisectCommand &C,
@@ -217,30 +218,20 @@ Error ReplayBisection::check(BisectCommand &C,
   std::vector<StringRef> Args{O.Program};
   append_range(Args, Words);
   Args.push_back("--format=json");
-  SmallString<128> Path;
-  if (std::error_code EC =
-          sys::fs::createTemporaryFile("mneme-bisect", "json", Path))
-    return createFileError("a temporary file", EC);
-  scope_exit Remove([&] { sys::fs::remove(Path); });
-  std::optional<StringRef> Redirects[] = {StringRef(""), StringRef(Path),
-                                          StringRef("")};
-  unsigned Limit = Options->Timeout > 0 ? 10 * Options->Timeout : 0;
+  double Limit = CheckSlowerThan * std::max(0.0, Options->Timeout);
+  std::string Text;
   for (unsigned Run = 0; Run != R.Outcome.Repeats; ++Run) {
-    std::string Message;
-    bool Failed = false;
-    int Code = sys::ExecuteAndWait(O.Program, Args, std::nullopt, Redirects,
-                                   Limit, 0, &Message, &Failed);
+    Expected<std::optional<int>> Code = askProgram(Args, Text, Limit);
     ++C.Runs;
-    if (Failed || Code < 0)
+    if (!Code)
+      return Code.takeError();
+    if (!*Code)
       continue;
-    C.ExitCode = Code;
-    if (Code != 0)
+    C.ExitCode = **Code;
+    if (**Code != 0)
       break;
   }
-  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Path);
-  if (!Text)
-    return Text.takeError();
-  Expected<json::Value> Report = json::parse((*Text)->getBuffer());
+  Expected<json::Value> Report = json::parse(Text);
   if (!Report) {
     consumeError(Report.takeError()); // the exit code says enough
     return Error::success();

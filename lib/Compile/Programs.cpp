@@ -160,9 +160,8 @@ Guard::~Guard() {
     ::close(FD);
 }
 
-/// Starts \p Argv with \p In as standard input and \p Out as standard output
-/// and error.
-static Expected<pid_t> start(char *const *Argv, int In, int Out) {
+/// Starts \p Argv with these as standard input, output and error.
+static Expected<pid_t> start(char *const *Argv, int In, int Out, int Err) {
   pid_t Parent = ::getpid();
   // Written by the child, which has our memory until it is the program.
   volatile int Failure = 0;
@@ -174,7 +173,7 @@ static Expected<pid_t> start(char *const *Argv, int In, int Out) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     if (::getppid() != Parent || ::dup2(In, STDIN_FILENO) < 0 ||
-        ::dup2(Out, STDOUT_FILENO) < 0 || ::dup2(Out, STDERR_FILENO) < 0)
+        ::dup2(Out, STDOUT_FILENO) < 0 || ::dup2(Err, STDERR_FILENO) < 0)
       ::_exit(CannotExecute);
     ::execv(Argv[0], Argv);
     Failure = errno;
@@ -216,19 +215,20 @@ static std::string getMessage(StringRef Log) {
   return StringRef(Text).trim().str();
 }
 
-Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
-                        double Seconds) {
-  ScratchFile Out;
-  if (Error E = ScratchFile::create("log", Out))
-    return E;
+/// With \p Err as standard error; empty: \p Out.
+static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
+                              const char *Err, double Seconds) {
   int In = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  int LogFD = ::open(Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  int OutFD = ::open(Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  int ErrFD =
+      ::open(Err ? Err : Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   std::error_code EC = errnoAsErrorCode();
   scope_exit Close([&] {
     ::close(In);
-    ::close(LogFD);
+    ::close(OutFD);
+    ::close(ErrFD);
   });
-  if (In < 0 || LogFD < 0)
+  if (In < 0 || OutFD < 0 || ErrFD < 0)
     return createFileError(Out.Path, EC);
 
   std::vector<std::string> Texts(Args.begin(), Args.end());
@@ -241,14 +241,42 @@ Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
   Guard Watching;
   if (Error E = Watching.start())
     return E;
-  Expected<pid_t> Child = start(Argv.data(), In, LogFD);
+  Expected<pid_t> Child = start(Argv.data(), In, OutFD, ErrFD);
   if (!Child)
     return Child.takeError();
   Watching.watch(*Child);
   std::optional<int> Status = waitFor(*Child, Seconds);
   if (!Status)
     return make_error<ToolTimeout>(Args[0], Seconds);
+  return *Status;
+}
 
+Expected<std::optional<int>> mneme::askProgram(ArrayRef<StringRef> Args,
+                                               std::string &Output,
+                                               double Seconds) {
+  ScratchFile Out;
+  if (Error E = ScratchFile::create("out", Out))
+    return std::move(E);
+  Expected<int> Status = runToEnd(Args, Out, "/dev/null", Seconds);
+  if (!Status)
+    return Status.takeError();
+  Expected<SmallVector<char, 0>> Text = Out.read();
+  if (!Text)
+    return Text.takeError();
+  Output.assign(Text->begin(), Text->end());
+  if (!WIFEXITED(*Status))
+    return std::nullopt;
+  return WEXITSTATUS(*Status);
+}
+
+Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
+                        double Seconds) {
+  ScratchFile Out;
+  if (Error E = ScratchFile::create("log", Out))
+    return E;
+  Expected<int> Status = runToEnd(Args, Out, /*Err=*/nullptr, Seconds);
+  if (!Status)
+    return Status.takeError();
   Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Out.Path);
   if (!Text)
     return Text.takeError();
@@ -257,7 +285,7 @@ Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
     return Error::success();
   std::string Said = getMessage(Log);
   StringRef Name = sys::path::filename(Args[0]);
-  if (WIFSIGNALED(*Status))
+  if (!WIFEXITED(*Status))
     return createStringError(formatv("{0} {1}{2}{3}", Name,
                                      describeExit(*Status),
                                      Said.empty() ? "" : ": ", Said)

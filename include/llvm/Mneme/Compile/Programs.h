@@ -21,6 +21,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileUtilities.h"
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace llvm {
@@ -49,6 +50,13 @@ struct ScratchFile {
 /// (ExternalTools.h) when it does not end.
 Error runProgram(ArrayRef<StringRef> Args, std::string &Log,
                  double Seconds = 0);
+
+/// The same where an exit code is an answer: what is printed as an error is
+/// dropped.
+/// \returns the exit code; unset: a signal ended it.
+Expected<std::optional<int>> askProgram(ArrayRef<StringRef> Args,
+                                        std::string &Output,
+                                        double Seconds = 0);
 
 /// While it lives, hears of each program that this thread begins to run, just
 /// before it does: each has a time limit of its own.
