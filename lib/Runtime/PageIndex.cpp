@@ -99,8 +99,11 @@ void PageTable::insert(const PageDigest &D, uint32_t Number) {
   if (Count == MaxPages)
     return;
   // Three quarters full at most.
-  if (Count >= NumSlots / 4 * 3 && !grow())
+  if (Count >= NumSlots / 4 * 3 && !grow()) {
+    // To try again for each page takes long.
+    MaxPages = Count;
     return;
+  }
   put({tag(D), Number});
   ++Count;
 }
@@ -129,13 +132,28 @@ static bool readAt(int Fd, void *To, size_t Size, uint64_t Offset) {
   return true;
 }
 
+/// Hashes \p Size bytes at \p Offset.
+static bool hashAt(XXH3_state_t &State, int Fd, uint64_t Size,
+                   uint64_t Offset) {
+  char Bytes[4096];
+  while (Size) {
+    size_t N = std::min<uint64_t>(Size, sizeof(Bytes));
+    if (!readAt(Fd, Bytes, N, Offset))
+      return false;
+    XXH3_64bits_update(&State, Bytes, N);
+    Offset += N;
+    Size -= N;
+  }
+  return true;
+}
+
 void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
   int Fd = open((Folder + "/" + Name).c_str(), O_RDONLY | O_CLOEXEC);
   if (Fd < 0)
     return;
   MnemePageFileHeader Header;
   MnemePageFileFooter Footer;
-  struct stat Status;
+  struct stat Status = {};
   uint64_t Least = sizeof(Header) + sizeof(Footer), Index = 0;
   bool Ok =
       !fstat(Fd, &Status) && uint64_t(Status.st_size) >= Least &&
@@ -145,27 +163,30 @@ void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
       Header.Major == MNEME_PAGES_MAJOR &&
       Header.PageSize == MNEME_SNAPSHOT_PAGE &&
       // Snapshots refer to it by its name.
-      pageFileName(Footer.Id) == Name && Footer.NumPages <= Table.room() &&
+      pageFileName(Footer.Id) == Name && Footer.NumPages <= PageTable::None &&
       Footer.NumFrames <= Footer.NumPages;
   if (Ok) {
     Index = Footer.NumPages * sizeof(PageDigest) +
             Footer.NumFrames * sizeof(MnemePageFrame);
     Ok = Index <= Status.st_size - Least;
   }
-  std::unique_ptr<char[]> Bytes;
-  if (Ok)
-    Bytes.reset(new (std::nothrow) char[Index]);
-  if (Bytes &&
-      readAt(Fd, Bytes.get(), Index, Status.st_size - sizeof(Footer) - Index)) {
-    auto *Digests = reinterpret_cast<const PageDigest *>(Bytes.get());
+  // No more than can be remembered.
+  size_t Count = Ok ? std::min<uint64_t>(Footer.NumPages, Table.room()) : 0;
+  size_t Size = Count * sizeof(PageDigest);
+  uint64_t Begin = Status.st_size - sizeof(Footer) - Index;
+  std::unique_ptr<PageDigest[]> Digests;
+  if (Count)
+    Digests.reset(new (std::nothrow) PageDigest[Count]);
+  if (Digests && readAt(Fd, Digests.get(), Size, Begin)) {
     XXH3_state_t State;
     XXH3_64bits_reset(&State);
     XXH3_64bits_update(&State, &Header, sizeof(Header));
-    XXH3_64bits_update(&State, Bytes.get(), Index);
+    XXH3_64bits_update(&State, Digests.get(), Size);
+    Ok = hashAt(State, Fd, Index - Size, Begin + Size);
     XXH3_64bits_update(&State, &Footer,
                        offsetof(MnemePageFileFooter, IndexDigest));
-    if (XXH3_64bits_digest(&State) == Footer.IndexDigest)
-      addLocked(Footer.Id, {Digests, Digests + Footer.NumPages});
+    if (Ok && XXH3_64bits_digest(&State) == Footer.IndexDigest)
+      addLocked(Footer.Id, std::move(Digests), Count);
   }
   close(Fd);
 }
@@ -187,26 +208,29 @@ void PageIndex::readFolder(const std::string &Folder) {
 }
 
 void PageIndex::addLocked(const MnemePageFileId &Id,
-                          std::vector<PageDigest> Digests) {
-  Names.insert(pageFileName(Id));
-  if (Digests.size() > Table.room() ||
-      Digests.size() > PageTable::None - NextNumber)
+                          std::unique_ptr<PageDigest[]> Digests, size_t Count) {
+  if (Count > PageTable::None - NextNumber)
     return;
   uint32_t Number = NextNumber;
-  NextNumber += Digests.size();
+  NextNumber += Count;
   Files.push_back({Id, Number, std::move(Digests)});
-  for (const PageDigest &D : Files.back().Digests) {
-    if (lookUp(D) == PageTable::None)
-      Table.insert(D, Number);
-    ++Number;
-  }
+  const File &F = Files.back();
+  for (size_t I = 0; I != Count && Table.room(); ++I, ++Number)
+    if (lookUp(F.Digests[I]) == PageTable::None)
+      Table.insert(F.Digests[I], Number);
 }
 
 void PageIndex::add(const MnemePageFileId &Id,
                     const std::vector<PageDigest> &Digests) {
   std::lock_guard<std::mutex> Guard(Lock);
-  if (!Names.count(pageFileName(Id)))
-    addLocked(Id, Digests);
+  size_t Count = std::min(Digests.size(), Table.room());
+  if (!Names.insert(pageFileName(Id)).second || !Count)
+    return;
+  std::unique_ptr<PageDigest[]> Copy(new (std::nothrow) PageDigest[Count]);
+  if (!Copy)
+    return;
+  std::copy_n(Digests.begin(), Count, Copy.get());
+  addLocked(Id, std::move(Copy), Count);
 }
 
 void PageIndex::clear() {
@@ -214,7 +238,7 @@ void PageIndex::clear() {
   Table.clear();
   Names.clear();
   for (File &F : Files)
-    F.Digests = {};
+    F.Digests.reset();
 }
 
 uint32_t PageIndex::lookUp(const PageDigest &D) const {

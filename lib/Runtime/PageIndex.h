@@ -138,10 +138,11 @@ private:
   struct File {
     MnemePageFileId Id;
     uint32_t FirstNumber; ///< In the table, of its first page.
-    std::vector<PageDigest> Digests;
+    std::unique_ptr<PageDigest[]> Digests;
   };
 
-  void addLocked(const MnemePageFileId &Id, std::vector<PageDigest> Digests);
+  void addLocked(const MnemePageFileId &Id,
+                 std::unique_ptr<PageDigest[]> Digests, size_t Count);
   uint32_t lookUp(const PageDigest &D) const;
   PageRef pageOf(uint32_t Number) const;
   void readFile(const std::string &Folder, const std::string &Name);

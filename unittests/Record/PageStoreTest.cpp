@@ -17,11 +17,15 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Testing/Support/Error.h"
 #include "llvm/Testing/Support/SupportHelpers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <fstream>
 #include <random>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -403,6 +407,49 @@ TEST_F(PageStoreTest, WithoutRoomToRemember) {
   EXPECT_EQ(Find(1), 1u);
   EXPECT_EQ(Find(2), ::mneme::PageTable::None);
   EXPECT_EQ(Table.room(), 0u);
+}
+
+/// The process has \p Bytes more, then allocations fail.
+[[maybe_unused]] void limitMemory(uint64_t Bytes) {
+  std::ifstream Statm("/proc/self/statm");
+  uint64_t NumPages = 0;
+  Statm >> NumPages;
+  rlim_t Most = NumPages * sys::Process::getPageSizeEstimate() + Bytes;
+  rlimit Limit = {Most, Most};
+  setrlimit(RLIMIT_AS, &Limit);
+}
+
+#if LLVM_ADDRESS_SANITIZER_BUILD || LLVM_THREAD_SANITIZER_BUILD
+#define SKIP_WITHOUT_LIMIT_OF_MEMORY                                           \
+  GTEST_SKIP() << "the sanitizer's allocator ends the process"
+#else
+#define SKIP_WITHOUT_LIMIT_OF_MEMORY
+#endif
+
+TEST_F(PageStoreTest, WithoutMemoryToRemember) {
+  SKIP_WITHOUT_LIMIT_OF_MEMORY;
+  // An application that is recorded goes on all the same.
+  std::vector<::mneme::PageDigest> Many(2 << 20);
+  PageFileBuilder B;
+  B.Digests.assign(reinterpret_cast<const char *>(Many.data()),
+                   Many.size() * sizeof(Many[0]));
+  B.Footer.NumPages = Many.size();
+  cantFail(writeFileAtomically(path(B.name()), B.close()));
+  roundTrip({{Base, std::string(Page, 'a'), std::string(Page, 'b')}});
+  EXPECT_EXIT(
+      {
+        limitMemory(48 << 20); // Of the digests, once.
+        ::mneme::PageIndex Other;
+        Other.readFolder(path());
+        Other.add({{1}}, Many);
+        ::mneme::PageDigest Known =
+            ::mneme::digestOfPage(std::string(Page, 'b').data(), Page);
+        ::mneme::PageRef Ref;
+        char Found;
+        Other.find(&Known, 1, &Ref, &Found);
+        _exit(Found ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST_F(PageStoreTest, RemembersMany) {
