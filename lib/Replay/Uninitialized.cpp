@@ -40,6 +40,10 @@ static std::optional<ReplayResult> replayFilled(const ReplayPlan &Plan,
   ReplayOptions O = getBaselineOptions(Plan.options());
   O.Fill = Fill;
   O.Instruments = {};
+  // Where a vectorizer has made lanes of threads, they are in lock-step, and
+  // none is ahead of what another one writes.
+  if (R.Device == "host")
+    O.Host.Finish = HostFinish::None;
   O.LaunchTimeout = getLaunchLimit(Plan.options(), R);
   O.Iterations = 1;
   O.Warmup = 0;
