@@ -18,6 +18,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <new>
+#include <numeric>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,8 +186,9 @@ void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
     Ok = hashAt(State, Fd, Index - Size, Begin + Size);
     XXH3_64bits_update(&State, &Footer,
                        offsetof(MnemePageFileFooter, IndexDigest));
+    const PageDigest *First = Digests.get();
     if (Ok && XXH3_64bits_digest(&State) == Footer.IndexDigest)
-      addLocked(Footer.Id, std::move(Digests), Count);
+      addLocked(Footer.Id, First, Count, std::move(Digests));
   }
   close(Fd);
 }
@@ -207,53 +209,90 @@ void PageIndex::readFolder(const std::string &Folder) {
   }
 }
 
-void PageIndex::addLocked(const MnemePageFileId &Id,
-                          std::unique_ptr<PageDigest[]> Digests, size_t Count) {
-  if (Count > PageTable::None - NextNumber)
+/// Gives back what lies behind the first \p Count, where that can be.
+template <typename T>
+static void shrink(std::unique_ptr<T[]> &Array, size_t Count) {
+  std::unique_ptr<T[]> Less(new (std::nothrow) T[Count]);
+  if (!Less)
     return;
-  uint32_t Number = NextNumber;
-  NextNumber += Count;
-  Files.push_back({Id, Number, std::move(Digests)});
-  const File &F = Files.back();
-  for (size_t I = 0; I != Count && Table.room(); ++I, ++Number)
-    if (lookUp(F.Digests[I]) == PageTable::None)
-      Table.insert(F.Digests[I], Number);
+  std::copy_n(Array.get(), Count, Less.get());
+  Array = std::move(Less);
+}
+
+void PageIndex::addLocked(const MnemePageFileId &Id, const PageDigest *Digests,
+                          size_t Count, std::unique_ptr<PageDigest[]> Kept) {
+  size_t Capacity = std::min(Count, Table.room());
+  Files.push_back({Id, NextNumber, std::move(Kept), nullptr});
+  File &F = Files.back();
+  size_t NumKept = 0;
+  for (size_t I = 0; I != Count && Table.room(); ++I) {
+    if (I + 16 < Count)
+      Table.prefetch(Digests[I + 16]);
+    PageDigest D = Digests[I];
+    if (NextNumber == PageTable::None)
+      break;
+    if (lookUp(D) != PageTable::None)
+      continue;
+    if (I != NumKept && !F.Places) {
+      F.Places.reset(new (std::nothrow) uint32_t[Capacity]);
+      if (!F.Places)
+        break;
+      std::iota(F.Places.get(), F.Places.get() + NumKept, 0);
+    }
+    F.Digests[NumKept] = D;
+    if (F.Places)
+      F.Places[NumKept] = I;
+    ++NumKept;
+    Table.insert(D, NextNumber++);
+  }
+  if (!NumKept)
+    return Files.pop_back();
+  if (NumKept == Capacity)
+    return;
+  shrink(F.Digests, NumKept);
+  if (F.Places)
+    shrink(F.Places, NumKept);
 }
 
 void PageIndex::add(const MnemePageFileId &Id,
                     const std::vector<PageDigest> &Digests) {
   std::lock_guard<std::mutex> Guard(Lock);
-  size_t Count = std::min(Digests.size(), Table.room());
-  if (!Names.insert(pageFileName(Id)).second || !Count)
+  size_t Capacity = std::min(Digests.size(), Table.room());
+  if (!Names.insert(pageFileName(Id)).second || !Capacity)
     return;
-  std::unique_ptr<PageDigest[]> Copy(new (std::nothrow) PageDigest[Count]);
-  if (!Copy)
-    return;
-  std::copy_n(Digests.begin(), Count, Copy.get());
-  addLocked(Id, std::move(Copy), Count);
+  std::unique_ptr<PageDigest[]> Kept(new (std::nothrow) PageDigest[Capacity]);
+  if (Kept)
+    addLocked(Id, Digests.data(), Digests.size(), std::move(Kept));
 }
 
 void PageIndex::clear() {
   std::lock_guard<std::mutex> Guard(Lock);
   Table.clear();
   Names.clear();
-  for (File &F : Files)
+  for (File &F : Files) {
     F.Digests.reset();
+    F.Places.reset();
+  }
 }
 
 uint32_t PageIndex::lookUp(const PageDigest &D) const {
   return Table.find(D, [&](uint32_t Number) {
-    PageRef R = pageOf(Number);
-    return Files[R.File].Digests[R.Page];
+    const File &F = fileOf(Number);
+    return F.Digests[Number - F.FirstNumber];
   });
 }
 
-PageRef PageIndex::pageOf(uint32_t Number) const {
+const PageIndex::File &PageIndex::fileOf(uint32_t Number) const {
   auto F = std::upper_bound(
       Files.begin(), Files.end(), Number,
       [](uint32_t N, const File &F) { return N < F.FirstNumber; });
-  --F;
-  return {uint32_t(F - Files.begin()), Number - F->FirstNumber};
+  return *--F;
+}
+
+PageRef PageIndex::pageOf(uint32_t Number) const {
+  const File &F = fileOf(Number);
+  uint32_t I = Number - F.FirstNumber;
+  return {uint32_t(&F - Files.data()), F.Places ? F.Places[I] : I};
 }
 
 void PageIndex::find(const PageDigest *Digests, size_t Count, PageRef *Refs,

@@ -108,8 +108,8 @@ private:
 /// The pages of a database, as far as a process knows. Thread-safe.
 class PageIndex {
 public:
-  /// 24 GiB of different memory, which takes 160 MiB to remember; what
-  /// lies beyond is stored again.
+  /// 24 GiB of different memory, which takes 160 MiB to remember, or 184 MiB
+  /// where page files have pages of others; what lies beyond is stored again.
   static constexpr size_t DefaultMaxPages = 6u << 20;
 
   explicit PageIndex(size_t MaxPages = DefaultMaxPages) : Table(MaxPages) {}
@@ -134,16 +134,21 @@ public:
   MnemePageFileId idOf(uint32_t File) const;
 
 private:
-  /// What is known of a page file.
+  /// What is known of a page file: those pages that no earlier one has.
   struct File {
     MnemePageFileId Id;
-    uint32_t FirstNumber; ///< In the table, of its first page.
+    uint32_t FirstNumber; ///< In the table, of the first one.
     std::unique_ptr<PageDigest[]> Digests;
+    /// Where they are in the file. Null: they are its first ones.
+    std::unique_ptr<uint32_t[]> Places;
   };
 
-  void addLocked(const MnemePageFileId &Id,
-                 std::unique_ptr<PageDigest[]> Digests, size_t Count);
+  /// Of \p Count pages. \p Kept is memory for as many of them as may be
+  /// remembered, and may be where they are.
+  void addLocked(const MnemePageFileId &Id, const PageDigest *Digests,
+                 size_t Count, std::unique_ptr<PageDigest[]> Kept);
   uint32_t lookUp(const PageDigest &D) const;
+  const File &fileOf(uint32_t Number) const;
   PageRef pageOf(uint32_t Number) const;
   void readFile(const std::string &Folder, const std::string &Name);
 

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Record/Snapshot.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Testing/Support/Error.h"
@@ -452,18 +453,90 @@ TEST_F(PageStoreTest, WithoutMemoryToRemember) {
       testing::ExitedWithCode(0), "");
 }
 
+/// Of a page that nobody has: only its digest is wanted.
+::mneme::PageDigest digestOf(uint32_t I) { return {I * 0x9E3779B97F4A7C15, I}; }
+
+std::vector<::mneme::PageDigest> digestsOf(uint32_t First, size_t Count) {
+  std::vector<::mneme::PageDigest> Digests;
+  for (size_t I = 0; I != Count; ++I)
+    Digests.push_back(digestOf(First + I));
+  return Digests;
+}
+
+/// "file:page", or "" where it is not known.
+std::string find(const ::mneme::PageIndex &Index, uint32_t I) {
+  ::mneme::PageDigest Digest = digestOf(I);
+  ::mneme::PageRef Ref;
+  char Found;
+  Index.find(&Digest, 1, &Ref, &Found);
+  return Found ? formatv("{0}:{1}", Index.idOf(Ref.File).Id[0], Ref.Page).str()
+               : "";
+}
+
+TEST_F(PageStoreTest, RemembersAsManyAsFit) {
+  std::vector<::mneme::PageDigest> Five = digestsOf(0, 5);
+  ::mneme::PageIndex Small(3);
+  Small.add({{1}}, Five);
+  EXPECT_EQ(find(Small, 2), "1:2");
+  EXPECT_EQ(find(Small, 3), "");
+  // From a folder, too.
+  PageFileBuilder B;
+  for (const ::mneme::PageDigest &D : Five)
+    B.Digests += PageFileBuilder::bytes(D);
+  B.Footer.NumPages = Five.size();
+  cantFail(writeFileAtomically(path(B.name()), B.close()));
+  ::mneme::PageIndex Read(3);
+  Read.readFolder(path());
+  EXPECT_NE(find(Read, 2), "");
+  EXPECT_EQ(find(Read, 3), "");
+}
+
+TEST_F(PageStoreTest, RemembersNoPageTwice) {
+  ::mneme::PageIndex Small(20);
+  Small.add({{1}}, digestsOf(0, 10));
+  for (uint8_t I = 2; I != 12; ++I) {
+    std::vector<::mneme::PageDigest> Digests = digestsOf(0, 10);
+    Digests.insert(Digests.begin() + 4, digestOf(100 + I));
+    Small.add({{I}}, Digests);
+  }
+  EXPECT_EQ(find(Small, 7), "1:7");
+  for (unsigned I = 2; I != 12; ++I)
+    EXPECT_EQ(find(Small, 100 + I), formatv("{0}:4", I).str());
+  Small.add({{12}}, digestsOf(200, 1));
+  EXPECT_EQ(find(Small, 200), "");
+  Small.clear();
+  EXPECT_EQ(find(Small, 7), "");
+  // After one that is known, and before.
+  Small.add({{13}}, digestsOf(0, 1));
+  Small.add({{14}}, digestsOf(0, 3));
+  EXPECT_EQ(find(Small, 0), "13:0");
+  EXPECT_EQ(find(Small, 1), "14:1");
+  EXPECT_EQ(find(Small, 2), "14:2");
+}
+
+TEST_F(PageStoreTest, ForgetsMemoryOfKnownPages) {
+  SKIP_WITHOUT_LIMIT_OF_MEMORY;
+  EXPECT_EXIT(
+      {
+        std::vector<::mneme::PageDigest> Digests = digestsOf(0, 1 << 20);
+        limitMemory(128 << 20); // Of the digests, eight times.
+        ::mneme::PageIndex Other;
+        for (uint8_t I = 0; I != 40; ++I) {
+          Digests.back() = digestOf((2 << 20) + I);
+          Other.add({{I}}, Digests);
+        }
+        _exit(find(Other, (2 << 20) + 39) == "39:1048575" ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST_F(PageStoreTest, RemembersMany) {
   ::mneme::PageTable Table(100000);
-  auto DigestOf = [](uint32_t I) {
-    char Bytes[4];
-    memcpy(Bytes, &I, 4);
-    return ::mneme::digestOfPage(Bytes, 4);
-  };
   for (uint32_t I = 0; I != 50000; ++I)
-    Table.insert(DigestOf(I), I);
+    Table.insert(digestOf(I), I);
   for (uint32_t I = 0; I != 50000; ++I)
-    ASSERT_EQ(Table.find(DigestOf(I), DigestOf), I);
-  EXPECT_EQ(Table.find(DigestOf(50000), DigestOf), ::mneme::PageTable::None);
+    ASSERT_EQ(Table.find(digestOf(I), digestOf), I);
+  EXPECT_EQ(Table.find(digestOf(50000), digestOf), ::mneme::PageTable::None);
 }
 
 TEST_F(PageStoreTest, PassesOverWhatIsNoPageFile) {
