@@ -629,6 +629,14 @@ static bool isExported(StringRef Name) {
                               parseDigest128(Name.take_front(32)));
 }
 
+static bool hasKernelFiles(StringRef Dir) {
+  Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
+  if (Files)
+    return true;
+  consumeError(Files.takeError());
+  return false;
+}
+
 Expected<ManageStats>
 llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
                               StringRef File) {
@@ -640,6 +648,11 @@ llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
   sys::path::remove_filename(Folder);
   if (Folder.empty())
     Folder = ".";
+  // Such as its lock, which others hold under this name.
+  if (sys::path::filename(File).starts_with(".") && hasKernelFiles(Folder))
+    return createFileError(
+        File,
+        createStringError("a recording's folder has such names for itself"));
   Expected<StagingFolder> Staging = StagingFolder::create(Folder);
   if (!Staging)
     return Staging.takeError();

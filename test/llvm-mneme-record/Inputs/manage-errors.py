@@ -64,6 +64,11 @@ refuse("[Nn]o such file", "export", "-o", path("no/where"), recording)
 for name in before:
     refuse("is a name of files of recordings", "export", "-o", os.path.join(recording, name),
            recording)
+# The lock, say.
+for name in [".lock", ".x"]:
+    refuse("a recording's folder has such names for itself", "export", "-o",
+           os.path.join(recording, name), recording)
+    assert not os.path.exists(os.path.join(recording, ".x"))
 refuse("nosuch': [Nn]o such file", "prune", path("nosuch"))
 refuse("nosuch': [Nn]o such file", "import", path("nosuch"), path("to"))
 assert contents(recording) == before
