@@ -21,6 +21,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -693,8 +694,59 @@ llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
   return Stats;
 }
 
+/// Fills \p Beginning, unless the file has less.
+static Error readBeginning(sys::fs::file_t FD,
+                           SmallVectorImpl<char> &Beginning) {
+  for (size_t At = 0; At != Beginning.size();) {
+    Expected<size_t> N =
+        sys::fs::readNativeFile(FD, MutableArrayRef(Beginning).drop_front(At));
+    if (!N)
+      return N.takeError();
+    if (!*N)
+      Beginning.truncate(At);
+    At += *N;
+  }
+  return Error::success();
+}
+
+/// A file, or what comes through a pipe, if it begins as an archive: what does
+/// not may have no end.
+static Expected<std::unique_ptr<MemoryBuffer>> readArchive(StringRef File) {
+  Expected<sys::fs::file_t> FD = sys::fs::openNativeFileForRead(File);
+  if (!FD)
+    return createFileError(File, FD.takeError());
+  scope_exit Close([&] { sys::fs::closeFile(*FD); });
+  sys::fs::file_status Status;
+  if (std::error_code EC = sys::fs::status(*FD, Status))
+    return createFileError(File, EC);
+  bool IsPipe = Status.type() == sys::fs::file_type::fifo_file ||
+                Status.type() == sys::fs::file_type::socket_file;
+  if (!IsPipe && Status.type() != sys::fs::file_type::regular_file)
+    return createFileError(File,
+                           createStringError("neither a file nor a pipe"));
+  StringRef Magic = object::ArchiveMagic;
+  SmallString<0> Bytes;
+  Bytes.resize(Magic.size());
+  if (Error E = readBeginning(*FD, Bytes))
+    return createFileError(File, std::move(E));
+  if (Bytes != Magic && Bytes != object::ThinArchiveMagic)
+    return createFileError(File, createStringError("not an archive"));
+  if (!IsPipe) {
+    ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer =
+        MemoryBuffer::getOpenFile(*FD, File, /*FileSize=*/-1,
+                                  /*RequiresNullTerminator=*/false);
+    if (!Buffer)
+      return createFileError(File, Buffer.getError());
+    return std::move(*Buffer);
+  }
+  if (Error E = sys::fs::readNativeFileToEOF(*FD, Bytes))
+    return createFileError(File, std::move(E));
+  return std::make_unique<SmallVectorMemoryBuffer>(
+      std::move(Bytes), File, /*RequiresNullTerminator=*/false);
+}
+
 static Error unpack(StringRef File, StringRef Dir) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(File);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readArchive(File);
   if (!Buffer)
     return Buffer.takeError();
   Expected<std::unique_ptr<object::Archive>> Archive =
