@@ -12,7 +12,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Tune/Study.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -67,6 +69,7 @@ private:
 
   // Passes.
   Error findPasses();
+  void noteAccepted();
   Error finishPasses(PassSearch &Search);
   Error checkAnswer(const PassSearch &Search,
                     std::optional<json::Object> &Wrong);
@@ -426,7 +429,28 @@ Error Bisector::describeCulprits(const PassSearch &Search) {
   return Error::success();
 }
 
+/// Which part of the difference it is.
+void Bisector::noteAccepted() {
+  if (!Out.Accepted)
+    return;
+  double Good = *Out.Good.Value, Bad = *Out.Bad.Value, Now = *Out.Accepted;
+  double Share = J.what().Maximize ? Good / Now - 1 : Now / Good - 1;
+  std::string Note;
+  raw_string_ostream OS(Note);
+  OS << format("explains %g of %g: ", std::abs(Bad - Now), std::abs(Bad - Good))
+     << J.what().Metric
+     << format(" is %g without them, %g on the good side and %g on the bad "
+               "side. ",
+               Now, Good, Bad)
+     << "No set of passes was found without which it is as good as the "
+        "threshold asks for";
+  if (std::isfinite(Share))
+    OS << "; --threshold=" << printThreshold(Share) << " takes this for good";
+  Out.Notes.push_back(std::move(Note));
+}
+
 Error Bisector::finishPasses(PassSearch &Search) {
+  noteAccepted();
   if (Search.isOfOtherHalf())
     noteOtherHalf();
   if (Error E = describeCulprits(Search))

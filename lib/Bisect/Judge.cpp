@@ -186,6 +186,12 @@ void Judge::judgeValue(Judgement &J) const {
   }
 }
 
+void Judge::accept(double Value) {
+  O.What.Accepted = Value;
+  for (auto &[Config, J] : Known)
+    judgeValue(J);
+}
+
 Error Judge::measure(const json::Object &Config, Judgement &J) {
   J.A = Answer::Unresolved;
   if (!J.Failure.empty())

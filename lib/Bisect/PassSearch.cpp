@@ -10,7 +10,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 #include <map>
 
 using namespace llvm;
@@ -36,6 +35,11 @@ std::string mneme::printNumbers(const BitVector &Numbers) {
     First = Numbers.find_next(Last);
   }
   return Text.empty() ? "none" : Text;
+}
+
+std::string mneme::printThreshold(double Share) {
+  constexpr double Rounding = 1e-6;
+  return formatv("{0:f0}%", std::ceil(100 * Share - Rounding)).str();
 }
 
 static BitVector without(BitVector A, const BitVector &B) { return A.reset(B); }
@@ -396,14 +400,35 @@ Error PassSearch::climb() {
       break;
     llvm::append_range(Groups, *More);
   }
-  if (Skip.any())
+  if (Skip.any() && J.what().isTime())
     Out.Notes.push_back(
-        formatv("without executions {0} it is better, but not good: {1} {2:g} "
-                "instead of {3:g}",
-                printNumbers(Skip),
-                J.what().isTime() ? "times the good side's" : J.what().Metric,
-                Now, Start)
+        formatv("without executions {0} it is better, but not good: {1:f3} "
+                "times the good side's time instead of {2:f3}; --threshold={3} "
+                "takes that for good",
+                printNumbers(Skip), Now, Start, printThreshold(Now - 1))
             .str());
+  if (Skip.any() && Now < BestBadness) {
+    Best = std::move(Skip);
+    BestBadness = Now;
+  }
+  return Error::success();
+}
+
+/// Nothing makes it good: the answer is what does most for it. Not of times,
+/// where each candidate would have to be measured against that again.
+Error PassSearch::useBest() {
+  if (Best.none() || J.what().isVerify() || J.what().isTime())
+    return Error::success();
+  Out.Accepted = J.what().Maximize ? -BestBadness : BestBadness;
+  J.accept(*Out.Accepted);
+  Q.say(formatv("nothing makes it good; the best is {0} of {1}", *Out.Accepted,
+                J.what().Metric));
+  Expected<BitVector> Least =
+      minimize(Best, BitVector(All.size()), Answer::Good, J.width(),
+               [&](ArrayRef<BitVector> Sets) { return askSkip(Sets); });
+  if (!Least)
+    return Least.takeError();
+  useSkipSet(*Least);
   return Error::success();
 }
 
@@ -423,9 +448,7 @@ Error PassSearch::searchScope() {
   return climb();
 }
 
-Error PassSearch::run() {
-  if (Error E = listPasses())
-    return E;
+Error PassSearch::searchAll() {
   if (J.isRandom())
     Candidates = Scope;
   if (Error E = searchScope())
@@ -443,4 +466,12 @@ Error PassSearch::run() {
   Scope = All;
   Candidates = chooseCandidates(Listing);
   return searchScope();
+}
+
+Error PassSearch::run() {
+  if (Error E = listPasses())
+    return E;
+  if (Error E = searchAll())
+    return E;
+  return found() ? Error::success() : useBest();
 }

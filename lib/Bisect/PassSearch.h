@@ -11,9 +11,13 @@
 
 #include "Questions.h"
 #include "llvm/Mneme/Bisect/Bisect.h"
+#include <cmath>
 
 namespace llvm {
 namespace mneme {
+
+/// As --threshold has it, rounded up: "7%".
+std::string printThreshold(double Share);
 
 /// One search for the pass executions that make a configuration bad.
 class PassSearch {
@@ -56,12 +60,16 @@ private:
   BitVector Scope;      ///< Those that may be skipped here; the rest runs.
   BitVector Candidates; ///< Those of Scope that changed something.
   Answer WithoutScope = Answer::Unresolved;
+  /// What helped most of what is not good, and how bad it is without that.
+  BitVector Best;
+  double BestBadness = HUGE_VAL;
 
   Expected<std::vector<Answer>> askRun(ArrayRef<BitVector> Sets);
   Expected<std::vector<Answer>> askSkip(ArrayRef<BitVector> Sets);
 
   Error listPasses();
   BitVector chooseCandidates(const PassListing &L) const;
+  Error searchAll();
   Error searchScope();
   bool found() const { return Out.HealedConfig.has_value(); }
 
@@ -79,6 +87,7 @@ private:
   Error climb();
   Expected<std::vector<BitVector>> addSubstitutes(ArrayRef<BitVector> Groups,
                                                   const BitVector &Skip);
+  Error useBest();
   double badness(const json::Object &Config) const;
 };
 

@@ -261,7 +261,7 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
       R.Outcome.Notes.push_back("the command of '" + C.What +
                                 "' could not be run: " +
                                 toString(std::move(E)));
-  if (!O.Program.empty() && !C.shows(what(), R.Outcome.Good.Value))
+  if (!O.Program.empty() && !C.shows(R.What, R.Outcome.Good.Value))
     R.Outcome.Notes.push_back("the command of '" + C.What +
                               "' did not show it when it was run");
   R.Commands.push_back(std::move(C));
@@ -281,6 +281,7 @@ Error ReplayBisection::addCommands() {
   if (Error E =
           addCommand("healed",
                      Out.PrefixOnly ? "good: with nothing but what is before it"
+                     : Out.Accepted ? "better: without what was found"
                                     : "good: without what was found",
                      *Out.HealedConfig, Answer::Good))
     return E;
@@ -338,6 +339,7 @@ Expected<BisectReport> ReplayBisection::run() {
     return Outcome.takeError();
   R.Outcome = std::move(*Outcome);
   R.What = what();
+  R.What.Accepted = R.Outcome.Accepted;
   R.Kernel = Plan.kernel().DemangledName.empty() ? Plan.kernel().KernelName
                                                  : Plan.kernel().DemangledName;
   R.StaticHash = Plan.kernel().StaticHash;

@@ -262,6 +262,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
                       {"last_good", orNull(Out.LastGood)},
                       {"first_bad", orNull(Out.FirstBad)},
                       {"prefix_only", Out.PrefixOnly},
+                      {"accepted", orNull(Out.Accepted)},
                       {"skip_set", json::Array(Out.SkipSet)},
                       {"run_set", json::Array(Out.RunSet)},
                       {"culprits", std::move(Culprits)},
@@ -315,7 +316,8 @@ static raw_ostream &printName(raw_ostream &OS, StringRef Name) {
 
 static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
                       const Criterion &What) {
-  printName(OS, Name) << getAnswerName(J.A);
+  bool IsPart = What.Accepted && J.A == Answer::Good && Name != "good side";
+  printName(OS, Name) << (IsPart ? "better" : getAnswerName(J.A));
   if (!J.Failure.empty())
     OS << ": " << J.Failure;
   if (!J.Error.empty())
@@ -350,7 +352,9 @@ static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
                ? "; good with all before it, bad with it"
                : "; one of these: good with all before them, bad with them");
   if (C.HealsAlone)
-    OS << (*C.HealsAlone ? "; good without it" : "; bad without it alone");
+    OS << (!*C.HealsAlone ? "; bad without it alone"
+           : Out.Accepted ? "; as much better without it"
+                          : "; good without it");
   if (C.InRunSet && !C.InSkipSet)
     OS << "; takes part";
   // The smallest set does not need it.

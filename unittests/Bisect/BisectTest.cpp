@@ -818,6 +818,48 @@ TEST_F(BisectTest, WorseForAWhile) {
   EXPECT_THAT(Out.SkipSet, ElementsAre(80));
 }
 
+/// The good side has what no pass of the bad one gives up: what can be had is
+/// the answer.
+TEST_F(BisectTest, OnlyAPartIsExplained) {
+  setMetric("regs");
+  FakeCompiler C(100);
+  C.Metrics = [](const BitVector &R, const json::Object &S,
+                 StringMap<double> &M) {
+    M["reg_usage"] = S.get("passes") ? 26 + 10 * R[30] + 12 * R[60] : 20;
+  };
+  BisectSides Sides{json::Object(), json::Object{{"passes", "x"}}};
+  BisectOutcome Out = succeed(C, Sides);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(30, 60));
+  EXPECT_EQ(Out.Accepted, 26);
+  EXPECT_EQ(Out.Healed.Value, 26);
+  ASSERT_EQ(Out.Notes.size(), 1u);
+  EXPECT_THAT(Out.Notes[0], HasSubstr("explains 22 of 28: reg_usage is 26"));
+  EXPECT_THAT(Out.Notes[0], HasSubstr("--threshold=30% takes this for good"));
+  // So it does.
+  O.Judge.What.Threshold = 0.3;
+  Out = succeed(C, Sides);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(30, 60));
+  EXPECT_EQ(Out.Accepted, std::nullopt);
+  EXPECT_TRUE(Out.Notes.empty());
+}
+
+TEST_F(BisectTest, OnlyAPartWhereMoreIsBetter) {
+  setMetric("occupancy");
+  FakeCompiler C(100);
+  C.Metrics = [](const BitVector &R, const json::Object &S,
+                 StringMap<double> &M) {
+    M["occupancy"] = S.get("passes") ? (R[31] ? 0.25 : 0.75) : 1;
+  };
+  BisectOutcome Out =
+      succeed(C, {json::Object(), json::Object{{"passes", "x"}}});
+  EXPECT_THAT(Out.SkipSet, ElementsAre(31));
+  EXPECT_EQ(Out.Accepted, 0.75);
+  ASSERT_EQ(Out.Notes.size(), 1u);
+  EXPECT_THAT(Out.Notes[0], HasSubstr("explains 0.5 of 0.75"));
+  EXPECT_THAT(Out.Notes[0], HasSubstr("--threshold=34% takes this for good"));
+}
+
 TEST_F(BisectTest, WhatNobodyMeasured) {
   setMetric("spills");
   FakeCompiler C(10);

@@ -86,6 +86,9 @@ struct PassAnswer {
   std::optional<unsigned> LastGood, FirstBad;
   /// Only how many of the executions run can be chosen, not which.
   bool PrefixOnly = false;
+  /// Set where nothing was found without which it is good: the value of the
+  /// metric that was reached, which is taken for good then.
+  std::optional<double> Accepted;
   unsigned NumExecutions = 0, NumCandidates = 0;
   std::vector<std::string> Notes; ///< What somebody should know, in words.
 };

@@ -38,7 +38,13 @@ struct Criterion {
   bool isTime() const { return Metric == "time"; }
   /// By more than the threshold. Of nothing at all, anything is more than any
   /// share.
+  /// Good, too, where the threshold asks for more than can be had: this value,
+  /// and what is better.
+  std::optional<double> Accepted = std::nullopt;
+
   bool isWorse(double Value, double Reference) const {
+    if (Accepted && (Maximize ? Value >= *Accepted : Value <= *Accepted))
+      return false;
     return Maximize ? Value * (1 + Threshold) < Reference
                     : Value > Reference * (1 + Threshold);
   }
@@ -131,6 +137,10 @@ public:
   /// what looks good as often as that takes. What was good is not known any
   /// more.
   Error becomeRandom(const json::Object &Config);
+
+  /// Takes this value of the metric, of which one measurement is enough, for
+  /// good from now on.
+  void accept(double Value);
 
   ProgressFn Progress; ///< Is told of each step.
 
