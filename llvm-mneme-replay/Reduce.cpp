@@ -83,6 +83,11 @@ static cl::opt<unsigned>
                cl::desc("Tests of --reduce at once. Default: as many as there "
                         "are cores, one for a GPU and for times"),
                cl::value_desc("n"), cl::cat(getReplayCategory()));
+static cl::opt<double> ReduceLimit(
+    "reduce-limit",
+    cl::desc("Seconds of --reduce; then the report is of the smallest kernel "
+             "that was found so far (default: no limit)"),
+    cl::value_desc("seconds"), cl::cat(getReplayCategory()));
 
 namespace {
 enum class ExitCodes { Default, Interesting, Bisect };
@@ -340,6 +345,10 @@ static Expected<int> runReduction(const ReplayPlan &Plan, const char *Argv0,
   O.Jobs = ReduceJobs ? ReduceJobs.getValue()
            : Alone    ? 1
                       : std::max(std::thread::hardware_concurrency(), 1u);
+  if (ReduceLimit.getNumOccurrences() && !(ReduceLimit > 0))
+    return createStringError(
+        formatv("impossible --reduce-limit={0}", ReduceLimit.getValue()).str());
+  O.Limit = ReduceLimit;
   O.Say = [](StringRef Line) { errs() << "reduce: " << Line << '\n'; };
   Expected<ReduceOutcome> Outcome = reduce(Plan, std::move(O));
   if (!Outcome)

@@ -10,11 +10,13 @@
 #include "Parts.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Reduce/Promises.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
@@ -22,12 +24,16 @@
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -47,6 +53,12 @@ static constexpr StringLiteral SkippedPasses =
 /// What one round of llvm-reduce leaves is rarely made smaller by others. More
 /// than so many instructions are worth the time.
 static constexpr unsigned FewInstructions = 20, MoreRounds = 4;
+
+/// Between two words on how far llvm-reduce is.
+static constexpr std::chrono::seconds ProgressInterval(5);
+
+/// What is left of a limit is not nothing, which would be no limit.
+static constexpr double MinSeconds = 0.1;
 
 /// In the folder of the report, until that is done.
 static constexpr StringLiteral WorkFolder = ".work";
@@ -101,6 +113,16 @@ private:
   bool IsNew = false;      ///< The folder of the report.
   ReduceOutcome Outcome;
 
+  std::chrono::steady_clock::time_point Begin =
+      std::chrono::steady_clock::now();
+  bool IsLate = false; ///< Something was left out, or ended, for the limit.
+
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         Begin)
+        .count();
+  }
+  bool isOver();
   Error prepareFolder();
   Error takeWorkFolder();
   void limitTime(double Seconds);
@@ -125,6 +147,7 @@ private:
   void useLaunch(const ReplayOptions &Of);
   Error writeScript(StringRef Path, StringRef Recording);
   Expected<unsigned> countTests() const;
+  void sayProgress(StringRef IR);
   std::string workFile(StringRef Name) const { return inDir(Work, Name); }
   void say(const Twine &Text) {
     if (O.Say)
@@ -139,6 +162,12 @@ Reduction::~Reduction() {
     (void)sys::fs::remove_directories(Work);
     (void)sys::Process::SafelyCloseFileDescriptor(*Lock);
   }
+}
+
+/// Is there no time for another step?
+bool Reduction::isOver() {
+  IsLate |= O.Limit > 0 && seconds() >= O.Limit;
+  return IsLate;
 }
 
 /// Makes the folder of the work, or takes that of a reduction that was killed.
@@ -312,11 +341,11 @@ Error Reduction::shrinkDimension(
     std::optional<uint32_t> (ReplayOptions::*Dims)[3], unsigned I,
     uint32_t Now) {
   bool One = false;
-  if (Now == 1)
+  if (Now == 1 || isOver())
     return Error::success();
   if (Error E = tryDimension(Dims, I, 1).moveInto(One))
     return E;
-  for (bool Half = !One; Half && Now > 2; Now = (Now + 1) / 2)
+  for (bool Half = !One; Half && Now > 2 && !isOver(); Now = (Now + 1) / 2)
     if (Error E = tryDimension(Dims, I, (Now + 1) / 2).moveInto(Half))
       return E;
   return Error::success();
@@ -349,7 +378,7 @@ Error Reduction::dropAllPromises() {
         std::pair(Promises::Flags, StringRef("flags"))}) {
     LLVMContext Context;
     std::unique_ptr<Module> M = Plan->cloneModule(Context);
-    if (!dropPromises(*M, Kind))
+    if (isOver() || !dropPromises(*M, Kind))
       continue;
     ReplayOptions Candidate = Side;
     Candidate.IRFile = workFile(("without-" + Name + ".bc").str());
@@ -389,6 +418,8 @@ Error Reduction::simplify() {
   for (StringRef Passes :
        {"default<O1>", "function(sroa,instcombine,simplifycfg)",
         "function(sroa)"}) {
+    if (isOver())
+      break;
     ReplayOptions Simplifier = getBaselineOptions(Side);
     Simplifier.IRFile = Side.IRFile;
     Simplifier.LaunchTimeout = Side.LaunchTimeout;
@@ -472,6 +503,49 @@ private:
 };
 } // namespace
 
+/// Instructions of what llvm-reduce has come to; empty while it writes that.
+static std::string countInstructions(StringRef File) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Bitcode =
+      MemoryBuffer::getFile(File, /*IsText=*/false,
+                            /*RequiresNullTerminator=*/false,
+                            /*IsVolatile=*/true);
+  if (!Bitcode)
+    return "";
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> M = parseBitcodeFile(**Bitcode, Context);
+  if (M)
+    return (", " + Twine((*M)->getInstructionCount()) + " instructions").str();
+  consumeError(M.takeError());
+  return "";
+}
+
+namespace {
+/// Calls a function again and again while it lives, in a thread of its own.
+class Repeater {
+public:
+  Repeater(std::chrono::seconds Interval, std::function<void()> Do)
+      : Thread([this, Interval, Do = std::move(Do)] {
+          std::unique_lock<std::mutex> Hold(Mutex);
+          while (!Changed.wait_for(Hold, Interval, [&] { return IsOver; }))
+            Do();
+        }) {}
+  ~Repeater() {
+    {
+      std::lock_guard<std::mutex> Hold(Mutex);
+      IsOver = true;
+    }
+    Changed.notify_one();
+    Thread.join();
+  }
+
+private:
+  std::mutex Mutex;
+  std::condition_variable Changed;
+  bool IsOver = false;
+  std::thread Thread;
+};
+} // namespace
+
 /// How llvm-reduce ended, and the last that it said.
 static Error explainEnd(Error E, StringRef Log) {
   std::string How = toString(std::move(E));
@@ -481,10 +555,24 @@ static Error explainEnd(Error E, StringRef Log) {
   return createStringError(StringRef(How).split(": ").first + ": " + Last);
 }
 
+/// Called while llvm-reduce runs, from another thread.
+void Reduction::sayProgress(StringRef IR) {
+  Expected<unsigned> Tests = countTests();
+  if (!Tests) {
+    consumeError(Tests.takeError());
+    return;
+  }
+  say(formatv("llvm-reduce: {0} tests{1} after {2:f0} s", *Tests,
+              countInstructions(IR), seconds())
+          .str());
+}
+
 /// Reduces the plan's IR in up to \p Rounds rounds of what \p Passes says. A
 /// plan knows IR by the name of its file, so that has to be \p Name's alone.
 Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
                                unsigned Rounds) {
+  if (isOver())
+    return Error::success();
   std::string IR = workFile(Name), Script = workFile("interesting.sh");
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan->cloneModule(Context);
@@ -514,8 +602,17 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
   // It ends with us, and has its own files where ours are.
   ScopedVariable TempDir("TMPDIR", Work);
   std::string Log;
-  if (Error E = runProgram(Args, Log))
-    return explainEnd(std::move(E), Log);
+  Error Failed = [&] {
+    Repeater Progress(ProgressInterval, [&] { sayProgress(IR); });
+    double Left = O.Limit > 0 ? std::max(O.Limit - seconds(), MinSeconds) : 0;
+    return runProgram(Args, Log, Left);
+  }();
+  // It keeps the best so far in the file.
+  IsLate |= Failed.isA<ToolTimeout>();
+  if (IsLate)
+    consumeError(std::move(Failed));
+  else if (Failed)
+    return explainEnd(std::move(Failed), Log);
   if (Error E = countTests().moveInto(Outcome.Tests))
     return E;
   ReplayOptions Candidate = Side;
@@ -523,7 +620,8 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
   Expected<bool> Taken = tryOptions(std::move(Candidate));
   if (!Taken)
     return Taken.takeError();
-  if (*Taken)
+  // It may have been ended while it wrote that.
+  if (*Taken || IsLate)
     return Error::success();
   return createStringError("what llvm-reduce left does not show the "
                            "difference any more: it comes at random");
@@ -531,6 +629,8 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
 
 Error Reduction::reduceIR() {
   say("llvm-reduce: " + Twine(Plan->kernel().KernelName));
+  if (Error E = writeFileAtomically(workFile("tests"), ""))
+    return E;
   std::string All = ("--skip-delta-passes=" + SkippedPasses).str();
   if (Error E = runLLVMReduce("reduced.bc", All, 1))
     return E;
@@ -648,7 +748,6 @@ Error Reduction::shrinkMemory(StringRef Dir) {
 }
 
 Expected<ReduceOutcome> Reduction::run() {
-  auto Begin = std::chrono::steady_clock::now();
   if (Error E = checkCriterion(O.Difference.By))
     return std::move(E);
   if (Error E = findLLVMReduce(O.LLVMReduce).moveInto(Reducer))
@@ -674,9 +773,11 @@ Expected<ReduceOutcome> Reduction::run() {
     if (Error E = shrinkMemory(Recording))
       return E;
     Outcome.After = measureSize(*Plan);
-    Outcome.Seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
-            .count();
+    Outcome.Seconds = seconds();
+    if (IsLate)
+      note(
+          formatv("the limit of {0} s was reached: it may get smaller", O.Limit)
+              .str());
     return writeReport(*Plan, O, Outcome);
   };
   if (Error E = Steps()) {

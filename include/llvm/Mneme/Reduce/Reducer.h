@@ -33,6 +33,9 @@ struct ReduceOptions {
   /// Difference.Cured.
   std::string Culprit;
   unsigned Jobs = 1; ///< Tests at once.
+  /// Seconds; then the report is of the smallest that was found so far. 0:
+  /// none.
+  double Limit = 0;
   /// Is told what is done, a line each.
   std::function<void(StringRef)> Say;
 };
