@@ -720,7 +720,8 @@ static Expected<std::unique_ptr<MemoryBuffer>> readArchive(StringRef File) {
   if (std::error_code EC = sys::fs::status(*FD, Status))
     return createFileError(File, EC);
   if (sys::fs::is_directory(Status))
-    return createFileError(File, std::make_error_code(std::errc::is_a_directory));
+    return createFileError(File,
+                           std::make_error_code(std::errc::is_a_directory));
   bool IsPipe = Status.type() == sys::fs::file_type::fifo_file ||
                 Status.type() == sys::fs::file_type::socket_file;
   if (!IsPipe && Status.type() != sys::fs::file_type::regular_file)
