@@ -23,6 +23,7 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -162,6 +163,12 @@ Reduction::~Reduction() {
     (void)sys::fs::remove_directories(Work);
     (void)sys::Process::SafelyCloseFileDescriptor(*Lock);
   }
+}
+
+static std::string printSeconds(double Seconds) {
+  std::string Text;
+  raw_string_ostream(Text) << format("%g", Seconds);
+  return Text;
 }
 
 /// Is there no time for another step?
@@ -775,9 +782,8 @@ Expected<ReduceOutcome> Reduction::run() {
     Outcome.After = measureSize(*Plan);
     Outcome.Seconds = seconds();
     if (IsLate)
-      note(
-          formatv("the limit of {0} s was reached: it may get smaller", O.Limit)
-              .str());
+      note("the limit of " + printSeconds(O.Limit) +
+           " s was reached: it may get smaller");
     return writeReport(*Plan, O, Outcome);
   };
   if (Error E = Steps()) {
