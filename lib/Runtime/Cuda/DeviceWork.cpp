@@ -11,12 +11,17 @@
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace mneme;
 
 // Each of the two buffers: enough for the bus to be busy, and no more of the
 // machine's memory.
 static constexpr uint64_t MaxPinned = 32u << 20;
+
+// For tables and flags, a piece at a time. There from the start: while others'
+// kernels run, such memory may not be had.
+static constexpr uint64_t StageSize = 256u << 10;
 
 // Up to so many copies are enqueued one by one.
 static constexpr size_t FewParts = 8;
@@ -63,7 +68,10 @@ DeviceWork::DeviceWork(const CudaDriver &Driver, DeviceKernels &Kernels,
       MaxBlocks(std::max(Multiprocessors, 1u) * BlocksPerMultiprocessor) {}
 
 DeviceWork::~DeviceWork() {
-  releasePinned();
+  Outgrown.insert(Outgrown.end(), {Stage, Pinned[0], Pinned[1]});
+  for (char *P : Outgrown)
+    if (P)
+      Driver.MemFreeHost(P);
   if (Stream)
     Driver.StreamDestroy(Stream);
 }
@@ -72,7 +80,42 @@ std::string DeviceWork::prepare() {
   if (!Stream)
     if (CUresult R = Driver.StreamCreate(&Stream, NonBlocking))
       return fail("create a stream", R);
+  if (!Stage)
+    if (CUresult R = Driver.MemHostAlloc(reinterpret_cast<void **>(&Stage),
+                                         StageSize, /*Flags=*/0))
+      return fail("allocate pinned memory", R);
   return "";
+}
+
+// The driver copies memory that is not pinned when it sees fit: a kernel of
+// another stream that waits for the host keeps it waiting, and with it all
+// threads that call the driver.
+
+CUresult DeviceWork::send(CUdeviceptr To, const void *From, uint64_t Size) {
+  CUresult R = CUDA_SUCCESS;
+  for (uint64_t Done = 0; !R && Done != Size;) {
+    uint64_t N = std::min(Size - Done, StageSize);
+    std::memcpy(Stage, static_cast<const char *>(From) + Done, N);
+    R = Driver.MemcpyHtoDAsync(To + Done, Stage, N, Stream);
+    if (!R)
+      R = Driver.StreamSynchronize(Stream);
+    Done += N;
+  }
+  return R;
+}
+
+CUresult DeviceWork::receive(void *To, CUdeviceptr From, uint64_t Size) {
+  CUresult R = CUDA_SUCCESS;
+  for (uint64_t Done = 0; !R && Done != Size;) {
+    uint64_t N = std::min(Size - Done, StageSize);
+    R = Driver.MemcpyDtoHAsync(Stage, From + Done, N, Stream);
+    if (!R)
+      R = Driver.StreamSynchronize(Stream);
+    if (!R)
+      std::memcpy(static_cast<char *>(To) + Done, Stage, N);
+    Done += N;
+  }
+  return R;
 }
 
 std::string DeviceWork::launch(CUfunction F, const void *Parts, size_t PartSize,
@@ -82,11 +125,9 @@ std::string DeviceWork::launch(CUfunction F, const void *Parts, size_t PartSize,
   if (!NumTiles)
     return "";
   CUdeviceptr Tiles = Table + NumParts * PartSize;
-  CUresult R =
-      Driver.MemcpyHtoDAsync(Table, Parts, NumParts * PartSize, Stream);
+  CUresult R = send(Table, Parts, NumParts * PartSize);
   if (!R)
-    R = Driver.MemcpyHtoDAsync(Tiles, FirstTile.data(),
-                               FirstTile.size() * sizeof(uint64_t), Stream);
+    R = send(Tiles, FirstTile.data(), FirstTile.size() * sizeof(uint64_t));
   if (R)
     return fail("copy a table to the device", R);
   void *Args[] = {&Table, &Tiles, &NumParts, &Flags};
@@ -137,31 +178,24 @@ std::string DeviceWork::diff(std::vector<MnemeDiffPart> Parts,
                              countTiles(Parts), Table, DeviceFlags);
   if (!Error.empty())
     return Error;
-  CUresult R =
-      Driver.MemcpyDtoHAsync(Flags.data(), DeviceFlags, NumFlags, Stream);
-  if (!R)
-    R = Driver.StreamSynchronize(Stream);
+  CUresult R = receive(Flags.data(), DeviceFlags, NumFlags);
   return R ? fail("read device memory", R) : "";
-}
-
-void DeviceWork::releasePinned() {
-  for (char *&P : Pinned) {
-    if (P)
-      Driver.MemFreeHost(P);
-    P = nullptr;
-  }
-  PinnedSize = 0;
 }
 
 std::string DeviceWork::reservePinned(uint64_t Bytes) {
   Bytes = std::min(flagsOf(Bytes) * MNEME_SNAPSHOT_PAGE, MaxPinned);
   if (Bytes <= PinnedSize)
     return "";
-  releasePinned();
-  for (char *&P : Pinned)
+  Bytes = std::min(std::max(Bytes, 2 * PinnedSize), MaxPinned);
+  PinnedSize = 0;
+  for (char *&P : Pinned) {
+    if (P)
+      Outgrown.push_back(P);
+    P = nullptr;
     if (CUresult R = Driver.MemHostAlloc(reinterpret_cast<void **>(&P), Bytes,
                                          /*Flags=*/0))
       return fail("allocate pinned memory", R);
+  }
   PinnedSize = Bytes;
   return "";
 }

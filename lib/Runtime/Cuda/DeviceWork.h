@@ -90,15 +90,18 @@ private:
   std::string launch(CUfunction F, const void *Parts, size_t PartSize,
                      const std::vector<uint64_t> &FirstTile, CUdeviceptr Table,
                      CUdeviceptr Flags);
+  CUresult send(CUdeviceptr To, const void *From, uint64_t Size);
+  CUresult receive(void *To, CUdeviceptr From, uint64_t Size);
   std::string reservePinned(uint64_t Bytes);
-  void releasePinned();
   std::string fail(const char *What, CUresult R) const;
 
   const CudaDriver &Driver;
   DeviceKernels &Kernels;
   CUstream Stream = nullptr;
   unsigned MaxBlocks;
+  char *Stage = nullptr; ///< Pinned, for what is small.
   char *Pinned[2] = {};
+  std::vector<char *> Outgrown; ///< Freeing would wait for all kernels.
   uint64_t PinnedSize = 0; ///< Of each.
 };
 

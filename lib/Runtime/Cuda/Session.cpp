@@ -297,11 +297,14 @@ Gpu *Session::bind(const CudaRuntime &R) {
 std::string Session::prepare(Gpu &G) {
   if (!G.Work) {
     G.Kernels = std::make_unique<DeviceKernels>(*Driver);
-    G.Work =
-        std::make_unique<DeviceWork>(*Driver, *G.Kernels, G.Multiprocessors);
+    for (std::unique_ptr<DeviceWork> *Work : {&G.Work, &G.WriterWork})
+      *Work =
+          std::make_unique<DeviceWork>(*Driver, *G.Kernels, G.Multiprocessors);
   }
   std::string Error = G.Kernels->load();
-  return Error.empty() ? G.Work->prepare() : Error;
+  if (Error.empty())
+    Error = G.Work->prepare();
+  return Error.empty() ? G.WriterWork->prepare() : Error;
 }
 
 bool mneme::isCaptureError(CUresult E) {

@@ -747,14 +747,7 @@ void *Session::runWriter(void *Self) {
 
     Gpu &G = *J.On;
     S.Driver->CtxSetCurrent(G.Context);
-    if (!G.WriterWork)
-      G.WriterWork = std::make_unique<DeviceWork>(*S.Driver, *G.Kernels,
-                                                  G.Multiprocessors);
-    std::string Error = G.WriterWork->prepare();
-    if (Error.empty())
-      S.write(std::move(J), *G.WriterWork);
-    else
-      S.abandon(J, Error);
+    S.write(std::move(J), *G.WriterWork);
 
     Guard.lock();
     S.WriterBusy = false;

@@ -189,8 +189,12 @@ static void kernel() {
 }
 
 static void copy() {
+  // A driver that copies to other memory may let nobody else call it meanwhile.
+  int *Copied;
+  OK(cudaMallocHost((void **)&Copied, 4));
   OK(cudaLaunchHostFunc(0, wait, nullptr));
-  std::thread Other([] { OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost)); });
+  std::thread Other(
+      [=] { OK(cudaMemcpy(Copied, D, 4, cudaMemcpyDeviceToHost)); });
   // It cannot be seen from outside that the copy has begun.
   usleep(1000000);
   add<<<1, 1, 0, S>>>(D, 1);
@@ -198,6 +202,7 @@ static void copy() {
   Ready = true;
   Other.join();
   OK(cudaDeviceSynchronize());
+  OK(cudaFreeHost(Copied));
   add<<<3, 1>>>(D, 1);
   OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
   CHECK(H == 3);

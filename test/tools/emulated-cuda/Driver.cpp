@@ -596,7 +596,9 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr To, const void *From, size_t Size,
     return CUDA_ERROR_INVALID_HANDLE;
   if (isPinned(From, Size))
     return copyMemory(To, reinterpret_cast<uint64_t>(From), Size, S, false);
-  // The driver keeps a copy of memory that is not pinned.
+  // The driver keeps a copy of memory that is not pinned. On a GPU this has been
+  // seen to wait for a kernel of another stream.
+  Current->waitForAll();
   auto Staged = std::make_shared<std::string>(static_cast<const char *>(From),
                                               Size);
   Q->enqueue([=]() -> CUresult {
@@ -611,6 +613,8 @@ CUresult cuMemcpyDtoHAsync_v2(void *To, CUdeviceptr From, size_t Size,
   CHECK_CONTEXT();
   if (!isDeviceMemory(From, Size))
     return CUDA_ERROR_INVALID_VALUE;
+  if (!isPinned(To, Size))
+    Current->waitForAll();
   return copyMemory(reinterpret_cast<uint64_t>(To), From, Size, S,
                     /*Wait=*/!isPinned(To, Size));
 }
