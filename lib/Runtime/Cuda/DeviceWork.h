@@ -102,7 +102,7 @@ private:
   char *Stage = nullptr; ///< Pinned, for what is small.
   char *Pinned[2] = {};
   std::vector<char *> Outgrown; ///< Freeing would wait for all kernels.
-  uint64_t PinnedSize = 0; ///< Of each.
+  uint64_t PinnedSize = 0;      ///< Of each.
 };
 
 } // namespace mneme
