@@ -258,9 +258,9 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
   // What cannot be run here is an answer all the same.
   if (!O.Program.empty())
     if (Error E = check(C, Config))
-      R.Outcome.Notes.push_back("the command of '" + C.What +
-                                "' could not be run: " +
-                                toString(std::move(E)));
+      R.Outcome.Notes.push_back(
+          "the command of '" + C.What +
+          "' could not be run: " + toString(std::move(E)));
   if (!O.Program.empty() && !C.shows(R.What, R.Outcome.Good.Value))
     R.Outcome.Notes.push_back("the command of '" + C.What +
                               "' did not show it when it was run");
