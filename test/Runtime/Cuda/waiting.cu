@@ -189,12 +189,8 @@ static void kernel() {
 }
 
 static void copy() {
-  // A driver that copies to other memory may let nobody else call it meanwhile.
-  int *Copied;
-  OK(cudaMallocHost((void **)&Copied, 4));
   OK(cudaLaunchHostFunc(0, wait, nullptr));
-  std::thread Other(
-      [=] { OK(cudaMemcpy(Copied, D, 4, cudaMemcpyDeviceToHost)); });
+  std::thread Other([] { OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost)); });
   // It cannot be seen from outside that the copy has begun.
   usleep(1000000);
   add<<<1, 1, 0, S>>>(D, 1);
@@ -202,7 +198,6 @@ static void copy() {
   Ready = true;
   Other.join();
   OK(cudaDeviceSynchronize());
-  OK(cudaFreeHost(Copied));
   add<<<3, 1>>>(D, 1);
   OK(cudaMemcpy(&H, D, 4, cudaMemcpyDeviceToHost));
   CHECK(H == 3);
@@ -266,7 +261,8 @@ static void slow() {
   OK(cudaDeviceSynchronize());
 }
 
-/// What any GPU can do, recorded or not.
+/// What any GPU can do, recorded or not. No copy() is: while a copy waits for a
+/// function of the host, NVIDIA's driver lets no other thread launch anything.
 static void all() {
   auto Again = [] {
     Ready = false;
@@ -276,8 +272,6 @@ static void all() {
   stream();
   Again();
   thread();
-  Again();
-  copy();
   Again();
   own();
   Again();
