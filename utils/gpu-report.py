@@ -5,8 +5,7 @@
     utils/gpu-report.py RESULTS --update FILE.rst...  replaces them in documents
 
 RESULTS is the folder that gpu-test.sh leaves (hecbench.json, examples.json, bench.json,
-tune.json). A document
-has a table between the lines ".. gpu-report: NAME" and ".. gpu-report: end". What RESULTS has no
+tune.json, bisect.json). A document has a table between the lines ".. gpu-report: NAME" and ".. gpu-report: end". What RESULTS has no
 figures for stays as it is.
 """
 import argparse
@@ -231,7 +230,27 @@ def tuning_gpus(results):
     return rst.table(["what", "GPUs", "per second", "of one", "GPUs idle"], sorted(rows))
 
 
-BLOCKS = {"programs": programs, "memory": memory, "evaluations": evaluations, "noise": noise, "launches": launches,
+def bisections(results):
+    rows = []
+    for row in results["bisect"]["planted"] + results["bisect"]["programs"]:
+        found = [spec.split("@")[0] for spec in row.get("found", [])]
+        counts = row.get("counts", {})
+        rows.append([row["name"], "%.1f" % row["seconds"], row.get("executions") or "-", counts.get("steps", "-"),
+                     counts.get("compilations", "-"), counts.get("launches", "-"),
+                     row.get("error", "").split("\n")[0] or
+                     ("%d passes" % len(found) if len(found) > 2 else ", ".join(found) or "nothing"),
+                     (row.get("half") or "-").replace("back_end", "code generator")])
+    text = rst.table(["fault, or O3 against O1", "seconds", "executions", "steps", "compilations", "launches", "found",
+                      "half"], rows)
+    for row in results["bisect"]["reduce"]:
+        report = row["report"]
+        text += "\n\nReduction of a planted miscompile: %d instructions and %d KiB to %d and %d KiB, %d tests, %.0f s." % (
+            report["before"]["instructions"], report["before"]["buffer_bytes"] >> 10, report["after"]["instructions"],
+            report["after"]["buffer_bytes"] >> 10, report["tests"], report["seconds"])
+    return text
+
+
+BLOCKS = {"bisections": bisections, "programs": programs, "memory": memory, "evaluations": evaluations, "noise": noise, "launches": launches,
           "coverage": coverage, "tuning_rates": tuning_rates, "tuning_launches": tuning_launches,
           "tuning_speedups": tuning_speedups, "tuning_gpus": tuning_gpus}
 MARKED = re.compile(r"^\.\. gpu-report: (?!end)(\w+)\n.*?^\.\. gpu-report: end\n", re.M | re.S)
@@ -243,7 +262,7 @@ def main():
     parser.add_argument("--update", nargs="+", default=[], metavar="FILE")
     args = parser.parse_args()
     results = {}
-    for name in "hecbench", "examples", "bench", "tune":
+    for name in "hecbench", "examples", "bench", "tune", "bisect":
         path = os.path.join(args.results, name + ".json")
         if os.path.exists(path):
             with open(path) as file:
