@@ -54,8 +54,11 @@ bool Session::regainMemory(Gpu *&G, std::unique_lock<std::mutex> &Guard) {
   // What this waits for may need another thread that launches or allocates.
   Guard.unlock();
   Waiter::Failures Failed;
-  bool InTime =
-      Waiting->wait(Contexts, deadline(), Failed, /*GiveUp=*/false) && drain();
+  auto Wait = [&] {
+    return Waiting->wait(Contexts, deadline(), Failed, /*GiveUp=*/false);
+  };
+  // Others may have launched something while the writer worked.
+  bool InTime = Wait() && drain() && Wait();
   Guard.lock();
   G = gpuOf(Owner); // Somebody may have reset it.
   // A device that has failed writes nothing any more.
@@ -109,6 +112,9 @@ bool Session::allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
 
 /// Memory that was freed in the same stream is free for what comes later in it.
 bool Session::reusePlace(Gpu &G, size_t Size, CUstream S, void *&Ptr) {
+  // That is another one in each thread.
+  if (S == ThreadStream)
+    return false;
   for (auto I = G.Pending.begin(); I != G.Pending.end(); ++I) {
     AddressMap::Allocation *A = G.Heap.find(I->Address);
     if (I->Stream != S || !I->Reached || A->Size != Size)
@@ -258,11 +264,9 @@ void Session::trim() {
   if (!G || !G->isUsable())
     return;
   finishFrees(*G);
-  // To free memory is to wait.
-  if (hasBuffers(*G) && isIdle(*G)) {
-    drain();
+  // To free memory is to wait. Others may have launched something meanwhile.
+  if (hasBuffers(*G) && isIdle(*G) && drain() && isIdle(*G))
     releaseBuffers(*G);
-  }
   G->Mapping->trim();
 }
 

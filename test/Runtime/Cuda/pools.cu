@@ -25,6 +25,7 @@
 #include "../Inputs/check.h"
 #include <cstdint>
 #include <cuda_runtime.h>
+#include <thread>
 #include <unistd.h>
 
 __global__ void add(int *P, int N) { P[blockIdx.x] += N; }
@@ -62,7 +63,17 @@ static void checkOrder(bool Arena) {
   // In its own stream it is free.
   OK(cudaMallocAsync((void **)&C, 5000, S));
   CHECK(!Arena || C == A);
+  // A thread's own stream is another one in each thread.
+  char *Mine, *Others;
+  OK(cudaMallocAsync((void **)&Mine, 7000, cudaStreamPerThread));
+  OK(cudaLaunchHostFunc(cudaStreamPerThread, waitUntilOpen, nullptr));
+  OK(cudaFreeAsync(Mine, cudaStreamPerThread));
+  std::thread([&] {
+    OK(cudaMallocAsync((void **)&Others, 7000, cudaStreamPerThread));
+  }).join();
+  CHECK(Others != Mine);
   IsOpen = true;
+  OK(cudaFreeAsync(Others, S));
   OK(cudaFreeAsync(C, S));
   OK(cudaFreeAsync(B, Other));
   OK(cudaDeviceSynchronize());
