@@ -75,6 +75,11 @@ void Program::setDevice(unsigned Architecture) {
   ++Generation;
 }
 
+unsigned Program::deviceArchitecture() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  return DeviceArch;
+}
+
 void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
                        const MnemeHook *Object, uint64_t Unloads) {
   uint64_t Digest = XXH3_64bits(Begin, (End - Begin) * sizeof(*Begin));

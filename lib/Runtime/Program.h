@@ -94,6 +94,8 @@ public:
   /// Compute capability times ten of the newest architecture in the program (90
   /// for sm_90), or the gfx number (0x90a for gfx90a); 0 without payloads.
   unsigned architecture();
+  /// That of the device, as setDevice() said; 0 before.
+  unsigned deviceArchitecture();
   /// Whether payloads are for AMD GPUs.
   bool isAMD();
 

@@ -197,7 +197,8 @@ void Session::shareMemory(Gpu &New) {
 
 /// Those that have allocated nothing are not known yet.
 void Session::connectDevices(const CudaRuntime &R) {
-  if (Off)
+  // Within a launch that is recorded, all that can be done is.
+  if (Off || Gate::isInside())
     return;
   std::lock_guard<std::mutex> Guard(Lock);
   if (!loadDriver() || !currentContext())

@@ -84,8 +84,6 @@ struct ForeignMemory {
   bool IsPortable = false; ///< All devices can access it.
 };
 
-/// Waits for all streams but those that say otherwise.
-inline const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
 /// The calling thread's own.
 inline const CUstream ThreadStream = reinterpret_cast<CUstream>(2);
 /// Nobody has said which.

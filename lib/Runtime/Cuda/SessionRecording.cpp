@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "Session.h"
 #include "Reachability.h"
+#include "Session.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,7 +24,7 @@
 
 using namespace mneme;
 
-static constexpr int CaptureModeRelaxed = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
+static constexpr int CaptureModeRelaxed = 2;   // CU_STREAM_CAPTURE_MODE_RELAXED
 static constexpr uint64_t CopyAlignment = 256; // For wide loads.
 /// Beside the kinds of regions: of another device's arena.
 static constexpr uint32_t OfOtherDevice = UINT32_MAX;
@@ -60,7 +60,7 @@ int Session::launch(Target &First, const Launch &L, Call Original,
   Gpu *G = Captures ? nullptr : bind(L.Runtime);
   IndexEntry Entry;
   bool IsOther =
-      G && G->Arch != Gpus.front()->Arch &&
+      G && unsigned(G->Arch) != Program::get().deviceArchitecture() &&
       Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry, G->Arch);
   Target &T = IsOther ? targetFor(Entry, /*Selected=*/true) : First;
   load(T);
@@ -198,12 +198,10 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
     if (Home + S->V.Size > G.end())
       return "variable '" + S->V.Name + "' has no address left for it";
     Regions.push_back({Home, S->V.Size, MNEME_REGION_GLOBAL, S->V.Name});
-    Parts.push_back(
-        {Home, reinterpret_cast<CUdeviceptr>(Live), S->V.Size, 0});
+    Parts.push_back({Home, reinterpret_cast<CUdeviceptr>(Live), S->V.Size, 0});
   }
-  std::sort(Parts.begin(), Parts.end(), [](const Part &A, const Part &B) {
-    return A.Address < B.Address;
-  });
+  std::sort(Parts.begin(), Parts.end(),
+            [](const Part &A, const Part &B) { return A.Address < B.Address; });
   std::sort(J.Unrecorded.begin(), J.Unrecorded.end(),
             [](const ForeignRange &A, const ForeignRange &B) {
               return A.Begin < B.Begin;
@@ -216,8 +214,8 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
 //===----------------------------------------------------------------------===//
 
 // The runtime is preloaded, so there is room in the static block.
-static thread_local bool IsWriter
-    __attribute__((tls_model("initial-exec"))) = false;
+static thread_local bool IsWriter __attribute__((tls_model("initial-exec"))) =
+    false;
 
 void Session::abandon(Job &J, const std::string &Reason, bool Keep) {
   giveBack(*J.On, J.Copies, Keep);
@@ -493,9 +491,9 @@ private:
 
 /// Takes what neither arguments nor variables lead to out of a job, and out of
 /// \p Pages, which are sorted.
-std::string
-Session::leaveOutUnreached(Job &J, std::vector<DeviceWork::Piece> &Pages,
-                           DeviceWork &W) {
+std::string Session::leaveOutUnreached(Job &J,
+                                       std::vector<DeviceWork::Piece> &Pages,
+                                       DeviceWork &W) {
   Reachability Reached(J.R->Regions);
   for (uint64_t V : J.Pointers)
     Reached.addRoot(V);

@@ -127,6 +127,7 @@ CUresult Session::waitForStream(Gpu &G, CUstream S, Deadline Until) {
     }
     if (Recorder::now() >= Until) {
       G.Blocked[S] = Reached;
+      noteVainWait();
       return E;
     }
     pauseBriefly(I);

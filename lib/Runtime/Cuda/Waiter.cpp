@@ -16,10 +16,22 @@
 
 using namespace mneme;
 
+static std::atomic<unsigned> VainWaits{0};
+
 Deadline mneme::deadline() {
+  // A program in which work waits for the launch each time would never end.
+  constexpr unsigned Patience = 4;
+  constexpr uint64_t Least = 1000000; // Nanoseconds.
   uint64_t Limit = Selection::get().waitLimit();
-  return Limit ? Recorder::now() + Limit : UINT64_MAX;
+  if (!Limit)
+    return UINT64_MAX;
+  if (unsigned N = VainWaits.load(); N > Patience)
+    Limit = std::max(Limit >> std::min(N - Patience, 30u),
+                     std::min(Limit, Least));
+  return Recorder::now() + Limit;
 }
+
+void mneme::noteVainWait() { ++VainWaits; }
 
 void mneme::pauseBriefly(unsigned Tries) {
   if (Tries < 100)
@@ -42,7 +54,12 @@ Waiter::waitForAll(const std::vector<CUcontext> &Contexts) const {
     if (Current != C)
       Driver.CtxSetCurrent(C);
     Current = C;
-    if (CUresult E = Driver.CtxSynchronize())
+    // To wait would end a capture.
+    int Status = 0;
+    CUresult E = Driver.StreamIsCapturing(LegacyStream, &Status);
+    if (!E)
+      E = Driver.CtxSynchronize();
+    if (E)
       Failed.push_back({C, E});
   }
   if (Current != Before)
@@ -92,6 +109,7 @@ bool Waiter::wait(const std::vector<CUcontext> &Contexts, Deadline Until,
   // Somebody may have asked before, and not waited for the answer.
   bool InTime = !(GiveUp && GaveUp && Now) &&
                 waitUntil(Answered, Guard, Until, [&] { return !Now; });
+  bool HasWaited = InTime || !(GiveUp && GaveUp && Now);
   if (InTime) {
     Now = Mine;
     GaveUp = false;
@@ -103,6 +121,8 @@ bool Waiter::wait(const std::vector<CUcontext> &Contexts, Deadline Until,
     Failed = std::move(Mine->Answer);
   else
     GaveUp |= GiveUp;
+  if (!InTime && HasWaited && GiveUp)
+    noteVainWait();
   return InTime;
 }
 
@@ -132,7 +152,8 @@ bool Gate::close(Lines Which, Deadline Until) {
   // What was given up may still be there. While the gate is open, calls that
   // come and go look the same.
   constexpr uint64_t Short = 10000000; // Nanoseconds.
-  if (GaveUp & Which)
+  bool IsShort = GaveUp & Which;
+  if (IsShort)
     Until = std::min(Until, Recorder::now() + Short);
   GaveUp &= ~Which;
   Closed = Which;
@@ -141,6 +162,8 @@ bool Gate::close(Lines Which, Deadline Until) {
     if (Recorder::now() >= Until) {
       GaveUp |= Which;
       Closed = 0;
+      if (!IsShort)
+        noteVainWait();
       return false;
     }
     pauseBriefly(I);

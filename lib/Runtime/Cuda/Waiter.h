@@ -33,8 +33,15 @@ namespace mneme {
 /// Nanoseconds of Recorder::now() after which waiting is given up.
 using Deadline = uint64_t;
 
-/// When a launch that is to be recorded now has waited long enough.
+/// Waits for all streams but those that say otherwise.
+inline const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
+
+/// When a launch that is to be recorded now has waited long enough: less and
+/// less, the more often that was in vain.
 Deadline deadline();
+
+/// Somebody has waited in vain until deadline().
+void noteVainWait();
 
 /// Why a launch is not recorded: \p What did not end in time.
 std::string tooLong(const char *What);
@@ -109,6 +116,9 @@ private:
   };
 
 public:
+  /// Whether the calling thread is in a call.
+  static bool isInside() { return own().Calls != 0; }
+
   /// One call, which is under way as long as it lives.
   class Pass {
   public:
