@@ -13,6 +13,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -143,6 +144,7 @@ static Expected<pid_t> startApplication(const std::string &Path,
     for (const auto &[Name, Value] : Env)
       ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
     ::sigprocmask(SIG_SETMASK, &Mask, nullptr);
+    restoreChildSignals();
     ::execv(Path.c_str(), Argv.data());
     int Reason = errno;
     [[maybe_unused]] ssize_t N = ::write(Pipe[1], &Reason, sizeof(Reason));
@@ -268,6 +270,7 @@ static Expected<bool> checkDevices(const LaunchOptions &Options,
 /// Becomes the application: of a rank that is not recorded, on a GPU.
 static Error becomeApplication(const std::string &Path,
                                ArrayRef<std::string> Command) {
+  restoreChildSignals();
   ::execv(Path.c_str(), makeArguments(Command).data());
   return createFileError(Path, errnoAsErrorCode());
 }

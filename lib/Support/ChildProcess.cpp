@@ -19,7 +19,16 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-void mneme::expectChildren() { ::signal(SIGCHLD, SIG_DFL); }
+static bool IgnoresChildren = false;
+
+void mneme::expectChildren() {
+  IgnoresChildren = ::signal(SIGCHLD, SIG_DFL) == SIG_IGN;
+}
+
+void mneme::restoreChildSignals() {
+  if (IgnoresChildren)
+    ::signal(SIGCHLD, SIG_IGN);
+}
 
 std::string mneme::describeExit(int Status) {
   if (Status == UnknownStatus)

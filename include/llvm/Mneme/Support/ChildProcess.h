@@ -27,6 +27,9 @@ namespace mneme {
 /// tell how a child ended.
 void expectChildren();
 
+/// Takes that back, in a process that becomes another program.
+void restoreChildSignals();
+
 /// The status of what is no child, or no more: it has ended somehow.
 constexpr int UnknownStatus = -1;
 
