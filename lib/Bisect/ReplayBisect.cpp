@@ -223,6 +223,10 @@ Error ReplayBisection::check(BisectCommand &C,
   for (unsigned Run = 0; Run != R.Outcome.Repeats; ++Run) {
     Expected<std::optional<int>> Code = askProgram(Args, Text, Limit);
     ++C.Runs;
+    if (!Code && Code.errorIsA<ToolTimeout>()) {
+      consumeError(Code.takeError()); // the next one may end
+      continue;
+    }
     if (!Code)
       return Code.takeError();
     if (!*Code)
