@@ -204,12 +204,13 @@ struct BisectTest : testing::Test {
   }
 
   Expected<BisectOutcome> run(FakeCompiler &C, const BisectSides &Sides) {
-    if (!Subject.ListPasses)
-      Subject.ListPasses = [&](const json::Object &Config) {
+    BisectSubject S = Subject; // of this compiler, which goes
+    if (!S.ListPasses)
+      S.ListPasses = [&](const json::Object &Config) {
         return C.list(Config);
       };
-    Subject.Say = [&](StringRef Line) { Lines.push_back(Line.str()); };
-    return bisect(C, Sides, Subject, O);
+    S.Say = [&](StringRef Line) { Lines.push_back(Line.str()); };
+    return bisect(C, Sides, S, O);
   }
 
   BisectOutcome succeed(FakeCompiler &C, const BisectSides &Sides = noPass()) {
