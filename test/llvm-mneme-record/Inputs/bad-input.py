@@ -2,31 +2,16 @@
 recording, or no application, as it should be. Each time exit code 1, one error a problem that
 matches, and nothing changed."""
 import glob
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "Inputs"))
+from recordings import edit, epilogue, find, flip, instance, kernel, module, pages, prologue
+
 tool, recording, application, scratch = sys.argv[1:]
-prologue, epilogue = "DeviceState.prologue.*", "DeviceState.epilogue.*"
-pages, module = "Pages.*", "*.bc"
-
-
-def find(folder, pattern):
-    return sorted(glob.glob(os.path.join(folder, pattern)))[0]
-
-
-def edit(pattern, change):
-    """change(data) is what becomes of the first such file."""
-
-    def do(folder):
-        path = find(folder, pattern)
-        data = change(bytearray(open(path, "rb").read()))
-        open(path, "wb").write(data)
-
-    return do
 
 
 def cut(pattern, size):
@@ -42,26 +27,6 @@ def put(pattern, position, new):
     return edit(pattern, change)
 
 
-def flip(pattern, position):
-    def change(data):
-        data[position] ^= 0x40
-        return data
-
-    return edit(pattern, change)
-
-
-def kernel(change):
-    """Of the JSON file."""
-
-    def do(folder):
-        path = find(folder, "*.json")
-        contents = json.load(open(path))
-        change(contents)
-        json.dump(contents, open(path, "w"))
-
-    return do
-
-
 def without(key):
     return kernel(lambda k: k.pop(key))
 
@@ -71,7 +36,7 @@ def having(key, value):
 
 
 def launch(change):
-    return kernel(lambda k: change(next(iter(k["instances"].values()))))
+    return kernel(lambda k: change(instance(k)))
 
 
 def move(old, new):

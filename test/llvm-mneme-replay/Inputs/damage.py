@@ -1,18 +1,15 @@
 """damage.py RECORDING SCRATCH REPLAY: damages copies of a recording in many ways.
 Every replay must exit with 1, say something that matches, and name the file."""
-import glob
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "Inputs"))
+from recordings import epilogue, find, flip, instance, kernel, pages, prologue
+
 recording, scratch, replay = sys.argv[1:]
-
-
-def find(folder, what):
-    return glob.glob(os.path.join(folder, what))[0]
 
 
 def truncate(pattern, keep):
@@ -23,32 +20,13 @@ def truncate(pattern, keep):
     return do
 
 
-def flip(pattern, position):
-    def do(folder):
-        path = find(folder, pattern)
-        data = bytearray(open(path, "rb").read())
-        data[int(len(data) * position)] ^= 0x40
-        open(path, "wb").write(data)
-
-    return do
+def flip_at(pattern, position):
+    """position: a share of the file."""
+    return flip(pattern, lambda size: int(size * position))
 
 
 def remove(pattern):
     return lambda folder: os.remove(find(folder, pattern))
-
-
-def edit(change):
-    def do(folder):
-        path = find(folder, "*.json")
-        kernel = json.load(open(path))
-        change(kernel)
-        json.dump(kernel, open(path, "w"))
-
-    return do
-
-
-def instance(kernel):
-    return next(iter(kernel["instances"].values()))
 
 
 def swap(kernel):
@@ -60,8 +38,6 @@ def rename(kernel):
     kernel["instances"]["0123456789abcdef"] = kernel["instances"].popitem()[1]
 
 
-prologue, epilogue = "DeviceState.prologue.*", "DeviceState.epilogue.*"
-pages = "Pages.*"
 table = [
     (remove(prologue), "prologue.*[Nn]o such file"),
     (remove(epilogue), "epilogue.*[Nn]o such file"),
@@ -69,30 +45,30 @@ table = [
     (truncate(prologue, 0), "prologue"),
     (truncate(prologue, 0.5), "prologue"),
     (truncate(epilogue, 0.9), "epilogue"),
-    (flip(prologue, 0.0), "prologue"),
-    (flip(prologue, 0.5), "prologue"),
-    (flip(epilogue, 0.7), "epilogue"),
+    (flip_at(prologue, 0.0), "prologue"),
+    (flip_at(prologue, 0.5), "prologue"),
+    (flip_at(epilogue, 0.7), "epilogue"),
     (remove(pages), r"Pages\.[0-9a-f]+\.mneme': [Nn]o such file"),
     (truncate(pages, 0), r"Pages\.[0-9a-f]+\.mneme': truncated"),
     (truncate(pages, 0.5), r"Pages\.[0-9a-f]+\.mneme': truncated"),
-    (flip(pages, 0.0), r"Pages\.[0-9a-f]+\.mneme': not a page file"),
-    (flip(pages, 0.1), r"Pages\.[0-9a-f]+\.mneme': pages 0 to "),
-    (flip(pages, 0.99), r"Pages\.[0-9a-f]+\.mneme': "),
+    (flip_at(pages, 0.0), r"Pages\.[0-9a-f]+\.mneme': not a page file"),
+    (flip_at(pages, 0.1), r"Pages\.[0-9a-f]+\.mneme': pages 0 to "),
+    (flip_at(pages, 0.99), r"Pages\.[0-9a-f]+\.mneme': "),
     (truncate("*.bc", 0.5), r"\.bc"),
     (truncate("*.bc", 0), r"\.bc"),
     (truncate("*.json", 0.5), r"\.json"),
     (truncate("*.json", 0), r"\.json"),
-    (edit(lambda k: k.update(FormatVersion=99)), r"\.json.*99|\.json.*version"),
-    (edit(lambda k: k.pop("KernelName")), r"\.json.*KernelName"),
-    (edit(lambda k: k.pop("Modules")), r"\.json.*Modules"),
-    (edit(lambda k: k.update(KernelName="nobody")), "no kernel 'nobody'"),
-    (edit(lambda k: k.update(StaticHash="0" * 32)), "belongs to kernel|StaticHash|name"),
-    (edit(lambda k: k.update(VASize=4096)), "arena|VASize"),
-    (edit(lambda k: k["Args"].pop()), "3 in the recording"),
-    (edit(lambda k: k["instances"].clear()), "holds no recorded launch|no instance"),
-    (edit(lambda k: instance(k).update(Prologue="../x")), "Prologue"),
-    (edit(swap), "is an epilogue, not a prologue|is a prologue, not an epilogue"),
-    (edit(rename), "belongs to record|name"),
+    (kernel(lambda k: k.update(FormatVersion=99)), r"\.json.*99|\.json.*version"),
+    (kernel(lambda k: k.pop("KernelName")), r"\.json.*KernelName"),
+    (kernel(lambda k: k.pop("Modules")), r"\.json.*Modules"),
+    (kernel(lambda k: k.update(KernelName="nobody")), "no kernel 'nobody'"),
+    (kernel(lambda k: k.update(StaticHash="0" * 32)), "belongs to kernel|StaticHash|name"),
+    (kernel(lambda k: k.update(VASize=4096)), "arena|VASize"),
+    (kernel(lambda k: k["Args"].pop()), "3 in the recording"),
+    (kernel(lambda k: k["instances"].clear()), "holds no recorded launch|no instance"),
+    (kernel(lambda k: instance(k).update(Prologue="../x")), "Prologue"),
+    (kernel(swap), "is an epilogue, not a prologue|is a prologue, not an epilogue"),
+    (kernel(rename), "belongs to record|name"),
 ]
 for number, (damage, expected) in enumerate(table):
     folder = os.path.join(scratch, str(number))
