@@ -16,6 +16,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -137,9 +138,7 @@ static std::string lastWords(int Messages) {
 }
 
 Expected<std::string> Worker::finish() {
-  int Status = 0;
-  while (::waitpid(Process, &Status, 0) < 0 && errno == EINTR)
-    ;
+  int Status = waitForChild(Process);
   Process = -1;
   if (WIFEXITED(Status) && WEXITSTATUS(Status) == 0 && !Result.empty()) {
     StringRef Body = StringRef(Result).drop_front();

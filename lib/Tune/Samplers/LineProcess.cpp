@@ -8,6 +8,7 @@
 
 #include "LineProcess.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cerrno>
@@ -18,7 +19,6 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace llvm;
@@ -90,20 +90,14 @@ LineProcess::~LineProcess() {
 /// Has the program ended, in time? Its group is killed then: nothing of it may
 /// stay.
 bool LineProcess::reap(std::chrono::milliseconds Patience, int &Status) {
-  auto Until = Clock::now() + Patience;
-  for (auto Pause = 1ms;; Pause = std::min(Pause * 2, 100ms)) {
-    pid_t Ended = waitpid(Process, &Status, WNOHANG);
-    if (Ended == Process) {
-      kill(-Process, SIGKILL);
-      Process = 0;
-      return true;
-    }
-    if (Ended < 0 && errno != EINTR)
-      return false;
-    if (Clock::now() > Until)
-      return false;
-    std::this_thread::sleep_for(Pause);
-  }
+  std::optional<int> Ended =
+      waitForChild(Process, std::chrono::duration<double>(Patience).count());
+  if (!Ended || *Ended == UnknownStatus)
+    return false;
+  Status = *Ended;
+  kill(-Process, SIGKILL);
+  Process = 0;
+  return true;
 }
 
 /// Has it, without waiting for it?
