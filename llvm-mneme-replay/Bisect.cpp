@@ -60,6 +60,11 @@ static cl::opt<unsigned>
                       "answer (default 2000)"),
              cl::value_desc("n"), cl::init(2000), cl::cat(Cat));
 static cl::opt<bool>
+    AllowVacuous("allow-vacuous",
+                 cl::desc("Let --bisect=verify search in a launch whose "
+                          "verification an empty kernel would pass"),
+                 cl::cat(Cat));
+static cl::opt<bool>
     NoReuse("no-reuse",
             cl::desc("Let --bisect launch code again that an earlier step "
                      "launched: to see what that costs"),
@@ -114,7 +119,7 @@ static bool isOfBisection(StringRef Option) {
       MaxSteps.ArgStr, CompileJobs.ArgStr,   OutputFolder.ArgStr,
       "format",        ThresholdText.ArgStr, "config",
       "rdb",           "record-id",          "rid",
-      NoReuse.ArgStr,  "exit-code"};
+      NoReuse.ArgStr,  AllowVacuous.ArgStr,  "exit-code"};
   return Names.contains(Option);
 }
 
@@ -179,6 +184,7 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     return createStringError("impossible --compile-jobs=0");
   if (MaxSteps == 0)
     return createStringError("impossible --max-steps=0");
+  O.AllowVacuous = AllowVacuous;
   O.Bisect.MaxSteps = MaxSteps;
   O.Bisect.Judge.Reuse = !NoReuse;
   // The limit is for what hangs; a bisection that waits for it at each step
@@ -221,7 +227,7 @@ std::optional<Expected<int>> mneme::runBisectMode(const ReplayPlan &Plan,
                                                   bool Text) {
   if (Bisect.empty()) {
     for (const cl::Option *O : std::initializer_list<const cl::Option *>{
-             &BadSide, &GoodTool, &BadTool, &NoReuse})
+             &BadSide, &GoodTool, &BadTool, &NoReuse, &AllowVacuous})
       if (O->getNumOccurrences())
         return Expected<int>(
             createStringError("--" + O->ArgStr + " needs --bisect"));

@@ -43,6 +43,10 @@ int translateExitCode(int Code, Verdict V);
 /// When nothing could be replayed at all.
 int getErrorExitCode();
 
+/// --assess. Unset: it is not given. \p Database: the plan's.
+std::optional<Expected<int>> runAssessMode(const ReplayPlan &Plan,
+                                           StringRef Database, bool Text);
+
 /// --bisect. Unset: it is not given. \p Database: the plan's; \p Args: all
 /// words of the command line.
 std::optional<Expected<int>> runBisectMode(const ReplayPlan &Plan,

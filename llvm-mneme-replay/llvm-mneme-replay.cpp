@@ -369,7 +369,7 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
 /// The instruments that are given, which are for one replay alone.
 static Expected<InstrumentOptions> readInstruments() {
   InstrumentOptions I = takeInstruments();
-  for (StringRef Mode : {"list-passes", "bisect", "reduce", "differs-from"}) {
+  for (StringRef Mode : {"assess", "list-passes", "bisect", "reduce", "differs-from"}) {
     const cl::Option *O = cl::getRegisteredOptions().lookup(Mode);
     if (O && O->getNumOccurrences())
       if (Error E = refuseInstruments(I, ("--" + Mode).str()))
@@ -433,6 +433,8 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   if (std::optional<Expected<int>> Code =
           runBisectMode(**Plan, Path, Args, Text))
     return std::move(*Code);
+  if (std::optional<Expected<int>> Code = runAssessMode(**Plan, Path, Text))
+    return std::move(*Code);
   if (ListPasses.getNumOccurrences())
     return listPassExecutions(**Plan);
   if (std::optional<Expected<int>> Code = runReduceModes(
@@ -441,6 +443,9 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   Expected<ReplayResult> Result = replay(**Plan);
   if (!Result)
     return Result.takeError();
+  if (Result->Power.isVacuous() && Result->verified())
+    WithColor::warning(errs(), ToolName)
+        << describePower(Result->Power) << '\n';
   if (Error E = appendToDataset(**Plan, *Result))
     return std::move(E);
   if (Format == OutputFormat::Text)

@@ -337,6 +337,11 @@ Expected<BisectReport> ReplayBisection::run() {
   }
   if (Error E = ReplayFarm::create(makeFarmOptions()).moveInto(Farm))
     return std::move(E);
+  const VerificationPower &Power = Farm->powers().front();
+  if (what().isVerify() && Power.isVacuous() && !O.AllowVacuous)
+    return createStringError(describePower(Power) +
+                             "; bisect another launch, or allow this one with "
+                             "--allow-vacuous");
   Expected<BisectOutcome> Outcome =
       bisect(*Farm, makeSides(), makeSubject(), O.Bisect);
   if (!Outcome)

@@ -20,8 +20,10 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Mneme/Compile/PassGate.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
+#include "llvm/Mneme/Transforms/Trace.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Plugins/PassPlugin.h"
@@ -36,7 +38,7 @@ std::string mneme::getClangPipeline(StringRef Level) {
 }
 
 /// The level of "clang<O2>"; unset for any other text.
-static std::optional<OptimizationLevel> parseClangPipeline(StringRef Text) {
+static std::optional<OptimizationLevel> parseClangLevel(StringRef Text) {
   if (!Text.consume_front("clang<O") || !Text.consume_back(">"))
     return std::nullopt;
   if (Text == "0")
@@ -52,6 +54,33 @@ static std::optional<OptimizationLevel> parseClangPipeline(StringRef Text) {
   if (Text == "z")
     return OptimizationLevel::Oz;
   return std::nullopt;
+}
+
+/// Of the first such element of a pipeline: its options are all elements'.
+static std::optional<OptimizationLevel> findClangLevel(StringRef Passes) {
+  for (StringRef Element : split(Passes, ','))
+    if (std::optional<OptimizationLevel> Level = parseClangLevel(Element))
+      return Level;
+  return std::nullopt;
+}
+
+static ModulePassManager buildClangPipeline(PassBuilder &PB,
+                                            OptimizationLevel Level) {
+  return Level == OptimizationLevel::O0
+             ? PB.buildO0DefaultPipeline(Level)
+             : PB.buildPerModuleDefaultPipeline(Level);
+}
+
+/// For texts with other passes besides.
+static void registerClangPipelines(PassBuilder &PB) {
+  PB.registerPipelineParsingCallback(
+      [&PB](StringRef Name, ModulePassManager &MPM,
+            ArrayRef<PassBuilder::PipelineElement>) {
+        std::optional<OptimizationLevel> Level = parseClangLevel(Name);
+        if (Level)
+          MPM.addPass(buildClangPipeline(PB, *Level));
+        return Level.has_value();
+      });
 }
 
 namespace {
@@ -97,6 +126,9 @@ struct PipelineContext {
     }
     registerSpecializePass(PB);
     registerFillPass(PB);
+    registerTracePass(PB);
+    registerFaultPass(PB);
+    registerClangPipelines(PB);
     return Error::success();
   }
 };
@@ -118,14 +150,10 @@ getTuningOptions(std::optional<OptimizationLevel> Clang) {
 }
 
 static Error parsePipeline(PassBuilder &PB, ModulePassManager &MPM,
-                           StringRef Passes,
-                           std::optional<OptimizationLevel> Clang) {
-  if (Clang == OptimizationLevel::O0) {
-    MPM = PB.buildO0DefaultPipeline(*Clang);
-    return Error::success();
-  }
-  if (Clang) {
-    MPM = PB.buildPerModuleDefaultPipeline(*Clang);
+                           StringRef Passes) {
+  // Not by its name, which the parser has built twice, plugins' parts included.
+  if (std::optional<OptimizationLevel> Clang = parseClangLevel(Passes)) {
+    MPM = buildClangPipeline(PB, *Clang);
     return Error::success();
   }
   return Passes.empty() ? Error::success() : PB.parsePassPipeline(MPM, Passes);
@@ -150,7 +178,7 @@ Expected<PipelineParser> PipelineParser::create(TargetMachine &TM,
 
 Error PipelineParser::parse(StringRef Passes) {
   ModulePassManager MPM;
-  return parsePipeline(I->C.PB, MPM, Passes, parseClangPipeline(Passes));
+  return parsePipeline(I->C.PB, MPM, Passes);
 }
 
 std::vector<std::string> PipelineParser::passNames() {
@@ -177,7 +205,7 @@ Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
 Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                          ArrayRef<std::string> Plugins, PassGate *Gate,
                          bool VerifyEach) {
-  std::optional<OptimizationLevel> Clang = parseClangPipeline(Passes);
+  std::optional<OptimizationLevel> Clang = findClangLevel(Passes);
   MemCpyOptWithoutLibcalls Scope(Clang && M.getTargetTriple().isNVPTX());
   PipelineContext C(TM, getTuningOptions(Clang));
   if (Error E = C.loadPlugins(Plugins))
@@ -209,7 +237,7 @@ Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
   C.PB.crossRegisterProxies(C.LAM, C.FAM, C.CGAM, C.MAM);
 
   ModulePassManager MPM;
-  if (Error E = parsePipeline(C.PB, MPM, Passes, Clang))
+  if (Error E = parsePipeline(C.PB, MPM, Passes))
     return E;
   MPM.run(M, C.MAM);
 

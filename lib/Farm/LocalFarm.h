@@ -52,6 +52,7 @@ public:
   ArrayRef<std::unique_ptr<ReplayPlan>> plans() const override {
     return Backend->plans();
   }
+  ArrayRef<VerificationPower> powers() const override { return Powers; }
   FarmStatistics statistics() const override {
     return TheCoordinator.statistics();
   }
@@ -65,6 +66,7 @@ private:
 
   std::unique_ptr<ReplayBackend> Backend;
   std::unique_ptr<NodePool> Nodes;
+  std::vector<VerificationPower> Powers;
   std::string Address;
   Coordinator TheCoordinator;
 };

@@ -29,6 +29,7 @@ json::Value mneme::toJSON(const EvaluationRequest &R) {
                       {"launch_timeout", R.LaunchTimeout},
                       {"instance", R.Instance},
                       {"app", R.AppCode},
+                      {"measure", R.Measure},
                       {"device", R.Device}};
 }
 
@@ -70,6 +71,7 @@ bool mneme::fromJSON(const json::Value &V, EvaluationRequest &R, json::Path P) {
          mapNumbers(V, "stop_above_on", R.StopAboveOn, P) &&
          O.map("launch_timeout", R.LaunchTimeout) &&
          O.map("instance", R.Instance) && O.map("app", R.AppCode) &&
+         O.map("measure", R.Measure) &&
          O.map("device", R.Device);
 }
 

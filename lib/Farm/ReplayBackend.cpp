@@ -42,6 +42,8 @@ ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile) const {
   } else if (Error E = applyConfig(R.Config, O)) {
     return std::move(E);
   }
+  if (!R.Measure)
+    O.Iterations = 0;
   if (R.LaunchTimeout > 0)
     O.LaunchTimeout = R.LaunchTimeout;
   O.StopAbove = R.StopAbove;
@@ -68,6 +70,8 @@ Expected<FarmKeys> ReplayBackend::keys(const EvaluationRequest &R) const {
       K.Process += toString(O) + "\n";
   K.Launch = printDims((*V)->grid()) + ";" + printDims((*V)->block()) + ";" +
              std::to_string((*V)->sharedMem());
+  if (!R.Measure)
+    K.Launch += ";unmeasured";
   return K;
 }
 

@@ -8,6 +8,7 @@
 
 #include "LocalFarm.h"
 #include "Resources.h"
+#include "llvm/Mneme/Replay/Poison.h"
 #include "Socket.h"
 
 using namespace llvm;
@@ -53,6 +54,21 @@ Error LocalFarm::listen(const FarmOptions &Options, const ReplayOptions &Base) {
   return Error::success();
 }
 
+/// Finds out, once for all run processes, what they are to poison.
+static Expected<std::vector<VerificationPower>>
+poisonAll(MutableArrayRef<std::unique_ptr<ReplayPlan>> Plans,
+          StringRef Device) {
+  std::vector<VerificationPower> Powers(Plans.size());
+  for (auto [Plan, Power] : zip_equal(Plans, Powers)) {
+    Expected<std::unique_ptr<ReplayPlan>> Poisoned =
+        poisonIsolated(*Plan, Device, Power);
+    if (!Poisoned)
+      return Poisoned.takeError();
+    Plan = std::move(*Poisoned);
+  }
+  return Powers;
+}
+
 Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   ReplayOptions Base = makeBase(std::move(Options.Base));
   std::vector<std::string> Ids = Options.RecordIds;
@@ -80,10 +96,15 @@ Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   if (IsGPU)
     if (Error E = checkPTXCompiler(Base.Assembler, Base.CudaPath, Base.Ptxas))
       return std::move(E);
+  std::vector<VerificationPower> Powers(Plans.size());
+  if (Base.Execute && Base.Verify && !Config->Devices.empty())
+    if (Error E = poisonAll(Plans, Config->Devices.front()).moveInto(Powers))
+      return std::move(E);
   auto Backend =
       std::make_unique<ReplayBackend>(Base, std::move(Plans), Target);
   std::unique_ptr<LocalFarm> Farm(
       new LocalFarm(std::move(Backend), std::move(*Config)));
+  Farm->Powers = std::move(Powers);
   if (!Options.Listen.empty())
     if (Error E = Farm->listen(Options, Base))
       return std::move(E);

@@ -23,6 +23,7 @@ struct ReplayFlags::Options {
   cl::opt<GPUTimer> Timer;
   cl::list<std::string> Tolerances, ElementTypes;
   cl::opt<std::string> Norm, NaN;
+  cl::opt<bool> NoPoison;
 
   Options(cl::OptionCategory &Cat, HostFinish DefaultFinish);
 };
@@ -107,7 +108,11 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat,
       NaN("nan",
           cl::desc(
               "Where a NaN was recorded, a NaN is: equal (default), error"),
-          cl::value_desc("rule"), cl::init("equal"), cl::cat(Cat)) {}
+          cl::value_desc("rule"), cl::init("equal"), cl::cat(Cat)),
+      NoPoison("no-poison",
+               cl::desc("Let memory that the recorded kernel only writes begin "
+                        "with its recorded values instead of wrong ones"),
+               cl::cat(Cat)) {}
 
 ReplayFlags::ReplayFlags(cl::OptionCategory &Category, HostFinish DefaultFinish)
     : O(std::make_unique<Options>(Category, DefaultFinish)) {}
@@ -139,6 +144,8 @@ std::string ReplayFlags::describe() const {
   Add(O->Assembler, getName(O->Assembler));
   Add(O->Norm, O->Norm);
   Add(O->NaN, O->NaN);
+  if (O->NoPoison)
+    Add(O->NoPoison, "true");
   auto AddAll = [&](const cl::list<std::string> &List) {
     Add(List, join(List, ","));
   };
@@ -207,5 +214,6 @@ Error ReplayFlags::apply(ReplayOptions &R) const {
   if (!NaN)
     return NaN.takeError();
   R.NaN = *NaN;
+  R.Poison = !O->NoPoison;
   return Error::success();
 }

@@ -163,6 +163,19 @@ ElementPlace mneme::findElement(uint64_t Size, uint32_t DType, uint64_t Index) {
   return {Count * ElementSize + (Index - Count), MNEME_DTYPE_BYTES};
 }
 
+double mneme::findLargest(ArrayRef<char> Bytes, uint32_t DType) {
+  double Largest = 0;
+  unsigned Size = getDTypeSize(DType);
+  if (DType == MNEME_DTYPE_BYTES)
+    return 0;
+  for (size_t I = 0; I + Size <= Bytes.size(); I += Size) {
+    double Value = makeElement(loadBits(&Bytes[I], Size), DType).Value;
+    if (std::isfinite(Value))
+      Largest = std::max(Largest, std::fabs(Value));
+  }
+  return Largest;
+}
+
 //===----------------------------------------------------------------------===//
 // Ranges
 //===----------------------------------------------------------------------===//
@@ -382,5 +395,25 @@ bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
   S.MaxUlp = numberFromJSON(Object->get("max_ulp_error"));
   if (const json::Value *N = Object->get("norm_error"); N && !N->getAsNull())
     S.NormError = numberFromJSON(N);
+  return true;
+}
+
+json::Value mneme::toJSON(const StrayWrite &W) {
+  return json::Object{{"address", formatv("{0:x}", W.Address).str()},
+                      {"buffer", W.Buffer},
+                      {"distance", W.Distance},
+                      {"behind", W.IsBehind}};
+}
+
+bool mneme::fromJSON(const json::Value &V, StrayWrite &W, json::Path P) {
+  json::ObjectMapper O(V, P);
+  std::string Address;
+  if (!O || !O.map("address", Address) || !O.map("buffer", W.Buffer) ||
+      !O.map("distance", W.Distance) || !O.map("behind", W.IsBehind))
+    return false;
+  if (StringRef(Address).getAsInteger(0, W.Address)) {
+    P.field("address").report("expected an address");
+    return false;
+  }
   return true;
 }

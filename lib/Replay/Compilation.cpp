@@ -188,6 +188,13 @@ Error Compilation::writeIR(const Module &M) {
   });
 }
 
+/// Device memory that kernels can write.
+static bool isOwnVariable(const GlobalVariable &G) {
+  unsigned AS = G.getAddressSpace();
+  return (AS == 0 || AS == 1) && !G.isDeclaration() && !G.isConstant() &&
+         !G.getName().starts_with("llvm.");
+}
+
 /// As far as anybody wants to know: the assembly, the image and its resources.
 Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
   bool RunsThere = Target == CodeTarget::GPU;
@@ -227,6 +234,9 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
       if (Variable && !Variable->isDeclaration())
         Image.Globals.push_back(G.Name);
     }
+    for (const GlobalVariable &G : M.globals())
+      if (isOwnVariable(G) && !is_contained(Image.Globals, G.getName()))
+        Image.OwnVariables.push_back(G.getName().str());
   }
   bool WantsAssembly =
       !Options.OutputAsm.empty() || !Options.Instruments.SaveTemps.empty();

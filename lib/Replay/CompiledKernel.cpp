@@ -47,6 +47,7 @@ static json::Value imageToJSON(const DeviceImage &Image) {
                  {"arch", Image.Arch},
                  {"kernel", json::fixUTF8(Image.KernelName)},
                  {"globals", json::Array(Image.Globals)},
+                 {"own_variables", json::Array(Image.OwnVariables)},
                  {"args", json::Array(Image.Args)}};
   O["host"] = Image.HostInfo ? toJSON(getHostKernelInfo(Image))
                              : json::Value(nullptr);
@@ -59,6 +60,7 @@ static bool imageFromJSON(const json::Value &V, DeviceImage &Image,
   std::optional<HostKernelInfo> Host;
   if (!O || !O.map("triple", Image.Triple) || !O.map("arch", Image.Arch) ||
       !O.map("kernel", Image.KernelName) || !O.map("globals", Image.Globals) ||
+      !O.map("own_variables", Image.OwnVariables) ||
       !O.map("args", Image.Args) || !O.map("host", Host))
     return false;
   if (Host)

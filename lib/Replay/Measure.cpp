@@ -57,6 +57,13 @@ MeasureRules MeasureRules::quick() {
   return Rules;
 }
 
+MeasureRules MeasureRules::quickOnGPU() {
+  MeasureRules Rules = quick();
+  Rules.FirstSampleNanoseconds = 1e7;
+  Rules.OneSampleNanoseconds = Rules.MaxSeconds * 1e9;
+  return Rules;
+}
+
 unsigned Measurement::countOutliers() const {
   SampleSummary S = summarize(Nanoseconds);
   // Where the timer ticks coarsely, the quartiles are one value.
@@ -131,6 +138,7 @@ private:
   bool IsGuarded = true; ///< Is the clock still looked at?
 
   Expected<std::optional<double>> launch(size_t Source, unsigned Times);
+  bool takeFirst();
   Expected<bool> warmUp();
   bool isBatched() const {
     return Rules.BatchSamples > 1 && Sources.size() == 1;
@@ -143,6 +151,7 @@ private:
   Expected<bool> takeRound();
   size_t countBatch() const;
   Expected<bool> takeBatch();
+  Expected<bool> takeMore();
   std::optional<StopReason> shouldStop() const;
   bool isPrecise() const;
   bool isSlower() const;
@@ -162,6 +171,17 @@ Expected<std::optional<double>> MeasureRun::launch(size_t Source,
   Expected<std::optional<double>> Nanoseconds = Sources[Source]->sample(Times);
   Owner.LastBusy = Machine.now();
   return Nanoseconds;
+}
+
+/// \returns whether the launch that was made before is the first sample.
+bool MeasureRun::takeFirst() {
+  if (Sources.size() != 1 || Rules.Samples || Rules.Warmup ||
+      Rules.LaunchedNanoseconds < Rules.FirstSampleNanoseconds)
+    return false;
+  Results[0].Nanoseconds.push_back(Rules.LaunchedNanoseconds);
+  Rounds = 1;
+  Owner.LastBusy = Machine.now();
+  return true;
 }
 
 /// The launches that it takes at least, if one takes \p Nanoseconds.
@@ -302,9 +322,12 @@ bool MeasureRun::isPrecise() const {
 
 /// Of one source: is it clear that its median is above the limit?
 bool MeasureRun::isSlower() const {
-  return Rules.StopAbove > 0 && Sources.size() == 1 &&
-         Rounds >= Rules.MinSamplesToStop &&
-         summarize(Results[0].Nanoseconds).Low > Rules.StopAbove;
+  if (Rules.StopAbove <= 0 || Sources.size() != 1 || Rounds == 0)
+    return false;
+  SampleSummary S = summarize(Results[0].Nanoseconds);
+  return (Rounds >= Rules.MinSamplesToStop ||
+          S.Min >= Rules.FirstSampleNanoseconds) &&
+         S.Low > Rules.StopAbove;
 }
 
 /// Of the source that took longest.
@@ -330,6 +353,9 @@ std::optional<StopReason> MeasureRun::shouldStop() const {
   if (Rounds >= Rules.MaxSamples)
     return StopReason::Samples;
   if (Rounds >= Rules.MinSamplesInTime && spentSeconds() >= Rules.MaxSeconds)
+    return StopReason::Time;
+  if (Sources.size() == 1 && Rounds == 1 &&
+      Results[0].Nanoseconds[0] >= Rules.OneSampleNanoseconds)
     return StopReason::Time;
   if (Rounds < Rules.MinSamples)
     return std::nullopt;
@@ -407,23 +433,33 @@ void MeasureRun::dropUnchecked() {
   Rounds = CheckedRounds;
 }
 
+/// Samples, after a warm-up where the machine has been idle.
+Expected<bool> MeasureRun::takeMore() {
+  if (Machine.now() - Owner.LastBusy > Rules.IdleSeconds) {
+    Expected<bool> Ok = warmUp();
+    if (!Ok || !*Ok)
+      return Ok;
+  }
+  return isBatched() ? takeBatch() : takeRound();
+}
+
 Expected<bool> MeasureRun::run() {
   if (Rules.Samples == 0u)
     return true;
-  Expected<bool> Ok = warmUp();
-  if (!Ok || !*Ok)
-    return Ok;
+  bool IsTaken = takeFirst();
+  if (!IsTaken) {
+    Expected<bool> Ok = warmUp();
+    if (!Ok || !*Ok)
+      return Ok;
+  }
   if (Error E = noteClock())
     return std::move(E);
   while (true) {
-    if (Machine.now() - Owner.LastBusy > Rules.IdleSeconds) {
-      Ok = warmUp();
+    if (!std::exchange(IsTaken, false)) {
+      Expected<bool> Ok = takeMore();
       if (!Ok || !*Ok)
         return Ok;
     }
-    Ok = isBatched() ? takeBatch() : takeRound();
-    if (!Ok || !*Ok)
-      return Ok;
     std::optional<StopReason> Stop = shouldStop();
     if (IsGuarded && isClockDue(Stop.has_value())) {
       Expected<bool> Dropped = checkClock();

@@ -93,6 +93,7 @@ ReplayPlan::vary(ReplayOptions Other, bool WillCompile) const {
   Plan->Kernel = Kernel;
   Plan->Instance = Instance;
   Plan->State = State;
+  Plan->Poison = Poison;
   if (Plan->Options.IRFile == Options.IRFile) {
     Plan->Context = Context;
     Plan->M = M;
@@ -110,6 +111,13 @@ ReplayPlan::withOutcome(std::vector<MemoryRange> Changed) const {
   std::unique_ptr<ReplayPlan> Plan(new ReplayPlan(*this));
   Plan->State = std::make_shared<const RecordedState>(
       State->withOutcome(std::move(Changed)));
+  return Plan;
+}
+
+std::unique_ptr<ReplayPlan>
+ReplayPlan::withPoison(std::shared_ptr<const PoisonMask> Mask) const {
+  std::unique_ptr<ReplayPlan> Plan(new ReplayPlan(*this));
+  Plan->Poison = std::move(Mask);
   return Plan;
 }
 

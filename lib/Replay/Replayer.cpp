@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "ResidentMemory.h"
+#include "llvm/Mneme/Replay/Poison.h"
 #include <algorithm>
 #include <cstring>
 
@@ -36,15 +37,21 @@ Expected<Replayer> Replayer::create(const RecordedState &State, Device &D) {
                                      : D.mapMemory(R.Address, R.Size))
       return std::move(E);
   }
+  R.findPadding();
   if (Error E = R.fill())
     return std::move(E);
-  for (const SnapshotData &Data : State.changed()) {
-    size_t Region = State.findRegion(Data.Address);
-    uint64_t Begin = Data.Address - State.regions()[Region].Info.Address;
-    R.Changed.push_back({Region, Begin, Begin + Data.RawSize});
-  }
+  R.setChanged();
   R.setDirty(R.Changed);
   return std::move(R);
+}
+
+void Replayer::setChanged() {
+  Changed.clear();
+  for (const SnapshotData &Data : State->changed()) {
+    size_t Region = State->findRegion(Data.Address);
+    uint64_t Begin = Data.Address - State->regions()[Region].Info.Address;
+    Changed.push_back({Region, Begin, Begin + Data.RawSize});
+  }
 }
 
 Error Replayer::fill() {
@@ -55,7 +62,8 @@ Error Replayer::fill() {
           }))
     return E;
   if (GPUDevice *GPU = D->asGPU())
-    if (Error E = ResidentMemory::create(*State, *GPU).moveInto(Resident))
+    if (Error E =
+            ResidentMemory::create(*State, Paddings, *GPU).moveInto(Resident))
       return E;
   if (Resident)
     return Error::success();
@@ -65,6 +73,60 @@ Error Replayer::fill() {
       return E;
   }
   return Error::success();
+}
+
+void Replayer::findPadding() {
+  uint64_t Granule = D->mappingGranule();
+  ArrayRef<RecordedRegion> Regions = State->regions();
+  uint64_t Mapped = 0; // up to here
+  for (auto [I, Region] : enumerate(Regions)) {
+    uint64_t Begin = Region.Info.Address, End = Begin + Region.Info.Size;
+    uint64_t Low = std::max(Mapped, alignDown(Begin, Granule));
+    if (Low < Begin)
+      Paddings.push_back({I, Low, Begin - Low});
+    uint64_t High = alignTo(End, Granule);
+    if (I + 1 != Regions.size())
+      High = std::min(High, Regions[I + 1].Info.Address);
+    if (End < High)
+      Paddings.push_back({I, End, High - End});
+    Mapped = High;
+  }
+}
+
+Error Replayer::clearPadding() {
+  for (const Padding &P : Paddings)
+    if (GPUDevice *GPU = D->asGPU()) {
+      if (Error E = GPU->fill(P.Address, 0, P.Size))
+        return E;
+    } else if (Error E = D->write(P.Address, std::vector<char>(P.Size))) {
+      return E;
+    }
+  PaddingIsDirty = false;
+  return Error::success();
+}
+
+StrayWrite Replayer::describeStray(const Padding &P, uint64_t Offset) const {
+  const SnapshotRegion &Region = State->regions()[P.Region].Info;
+  StrayWrite W;
+  W.Address = P.Address + Offset;
+  W.Buffer = Region.Id;
+  W.IsBehind = P.Address > Region.Address;
+  W.Distance =
+      W.IsBehind ? Offset : Region.Address - W.Address - 1;
+  return W;
+}
+
+Expected<std::optional<StrayWrite>> Replayer::findStrayOnHost() {
+  std::vector<char> Bytes;
+  for (const Padding &P : Paddings) {
+    Bytes.resize(P.Size);
+    if (Error E = D->read(P.Address, Bytes))
+      return std::move(E);
+    auto Written = find_if(Bytes, [](char C) { return C != 0; });
+    if (Written != Bytes.end())
+      return describeStray(P, Written - Bytes.begin());
+  }
+  return std::nullopt;
 }
 
 /// Sorts, and joins ranges that touch.
@@ -98,11 +160,97 @@ void Replayer::markAllDirty() {
   for (size_t I = 0; I != State->regions().size(); ++I)
     All.push_back({I, 0, State->regions()[I].Info.Size});
   setDirty(std::move(All));
+  PaddingIsDirty = true;
+}
+
+//===----------------------------------------------------------------------===//
+// Poison
+//===----------------------------------------------------------------------===//
+
+Error Replayer::poison(std::shared_ptr<const PoisonMask> New) {
+  if (Mask)
+    if (Error E = removePoison())
+      return E;
+  Mask = nullptr;
+  setChanged();
+  if (New)
+    for (size_t I = 0; I != State->regions().size(); ++I)
+      if (Error E = poisonRegion(I, *New))
+        return E;
+  Mask = std::move(New);
+  Clean = false;
+  markAllDirty();
+  return Error::success();
+}
+
+/// Whole pages, as they are restored; as many at once as lie side by side.
+Error Replayer::poisonRegion(size_t Region, const PoisonMask &New) {
+  constexpr uint64_t MaxBytes = 1024 * RestorePage;
+  uint64_t Size = State->regions()[Region].Info.Size;
+  std::vector<char> After;
+  if (!Resident)
+    if (Error E = readOutcome(Region, After))
+      return E;
+  std::vector<char> Outcome, Bytes;
+  for (uint64_t Begin = 0, End; Begin < Size; Begin = End) {
+    End = std::min(Begin + RestorePage, Size);
+    if (!New.any(Region, Begin, End))
+      continue;
+    while (End < Size && End - Begin < MaxBytes) {
+      uint64_t Next = std::min(End + RestorePage, Size);
+      if (!New.any(Region, End, Next))
+        break;
+      End = Next;
+    }
+    Changed.push_back({Region, Begin, End});
+    if (!Resident) {
+      New.apply(Region, Begin, ArrayRef(After).slice(Begin, End - Begin),
+                MutableArrayRef(Before[Region]).slice(Begin, End - Begin));
+      continue;
+    }
+    Outcome.resize(End - Begin);
+    Bytes.resize(End - Begin);
+    if (Error E = Resident->read(Region, Begin, Bytes, Outcome))
+      return E;
+    New.apply(Region, Begin, Outcome, Bytes);
+    if (Error E = Resident->writeBefore(Region, Begin, Bytes))
+      return E;
+  }
+  return Error::success();
+}
+
+/// Takes what was recorded from the recording once more.
+Error Replayer::removePoison() {
+  auto IsPoisoned = [&](size_t Region) {
+    return Mask->any(Region, 0, State->regions()[Region].Info.Size);
+  };
+  for (auto [I, Region] : enumerate(State->regions())) {
+    if (!IsPoisoned(I))
+      continue;
+    if (!Resident)
+      llvm::fill(Before[I], 0);
+    else if (Error E = Resident->clearBefore(I))
+      return E;
+  }
+  return State->readStored(
+      [&](const SnapshotData &Data, ArrayRef<char> Bytes) -> Error {
+        size_t Region = State->findRegion(Data.Address);
+        uint64_t Begin = Data.Address - State->regions()[Region].Info.Address;
+        if (!IsPoisoned(Region))
+          return Error::success();
+        if (Resident)
+          return Resident->writeBefore(Region, Begin, Bytes);
+        llvm::copy(Bytes, Before[Region].begin() + Begin);
+        return Error::success();
+      });
 }
 
 Error Replayer::restore() {
   if (Clean)
     return Error::success();
+  if (PaddingIsDirty)
+    if (Error E = clearPadding())
+      return E;
   if (Resident) {
     if (Error E = Resident->restore())
       return E;
@@ -127,6 +275,7 @@ SmallVector<void *, 16> Replayer::getArgs() const {
 Expected<LaunchOutcome> Replayer::launch(DeviceKernel &Kernel,
                                          const LaunchConfig &Config) {
   Clean = false;
+  ++NumLaunches;
   return D->launch(Kernel, Config, getArgs());
 }
 
@@ -138,19 +287,23 @@ Replayer::launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
     if (Error E = Prepare())
       return E;
     Clean = false;
+    ++NumLaunches;
     return Error::success();
   };
   return D->asGPU()->launchMany(Kernel, Config, getArgs(), Count, PrepareOne,
                                 Nanoseconds);
 }
 
-Expected<std::vector<BufferReport>>
-Replayer::compare(ArrayRef<ComparePart> Parts) {
+Expected<MemoryComparison> Replayer::compare(ArrayRef<ComparePart> Parts) {
+  MemoryComparison Result;
   Expected<std::vector<CompareStats>> Stats =
-      Resident ? compareOnDevice(Parts) : compareOnHost(Parts);
+      Resident ? compareOnDevice(Parts, Result.Stray) : compareOnHost(Parts);
   if (!Stats)
     return Stats.takeError();
-  std::vector<BufferReport> Reports;
+  if (!Resident)
+    if (Error E = findStrayOnHost().moveInto(Result.Stray))
+      return std::move(E);
+  PaddingIsDirty = Result.Stray.has_value();
   for (auto [P, S] : zip_equal(Parts, *Stats)) {
     const RecordedRegion &Region = State->regions()[P.Region];
     BufferReport Report;
@@ -161,9 +314,30 @@ Replayer::compare(ArrayRef<ComparePart> Parts) {
     Report.Size = P.Size;
     Report.Rule = P.Rule;
     Report.Stats = std::move(S);
-    Reports.push_back(std::move(Report));
+    Result.Buffers.push_back(std::move(Report));
   }
-  return std::move(Reports);
+  return std::move(Result);
+}
+
+/// What the recorded launch left in a region.
+Error Replayer::readOutcome(size_t Region, std::vector<char> &After) const {
+  if (Resident) {
+    std::vector<char> OfBefore(State->regions()[Region].Info.Size);
+    After.resize(OfBefore.size());
+    return Resident->read(Region, 0, OfBefore, After);
+  }
+  After = Before[Region];
+  if (Mask)
+    Mask->apply(Region, 0, Before[Region], After);
+  return State->applyChanges(Region, After);
+}
+
+Expected<double> Replayer::findLargestOutcome(const ComparePart &P) const {
+  std::vector<char> After;
+  if (Error E = readOutcome(P.Region, After))
+    return std::move(E);
+  return findLargest(ArrayRef<char>(After).slice(P.Offset, P.Size),
+                     P.Rule.DType);
 }
 
 /// Whether parts, in order, leave nothing out.
@@ -184,10 +358,15 @@ static bool coverAll(ArrayRef<ComparePart> Parts,
 }
 
 Expected<std::vector<CompareStats>>
-Replayer::compareOnDevice(ArrayRef<ComparePart> Parts) {
-  Expected<std::vector<CompareStats>> Stats = Resident->compare(Parts);
+Replayer::compareOnDevice(ArrayRef<ComparePart> Parts,
+                          std::optional<StrayWrite> &Stray) {
+  std::optional<std::pair<size_t, uint64_t>> Written;
+  Expected<std::vector<CompareStats>> Stats =
+      Resident->compare(Parts, Written);
   if (!Stats)
     return Stats.takeError();
+  if (Written)
+    Stray = describeStray(Paddings[Written->first], Written->second);
   // When all is as the recorded launch left it, what that changed is dirty.
   // Else look at what is not as it was before.
   bool Same =
@@ -214,8 +393,7 @@ Replayer::compareOnHost(ArrayRef<ComparePart> Parts) {
   for (const ComparePart &P : Parts) {
     if (Loaded != P.Region) {
       Loaded = P.Region;
-      After = Before[P.Region];
-      if (Error E = State->applyChanges(P.Region, After))
+      if (Error E = readOutcome(P.Region, After))
         return std::move(E);
       Now.resize(After.size());
       if (Error E = D->read(State->regions()[P.Region].Info.Address, Now))

@@ -200,6 +200,26 @@ bool mneme::fromJSON(const json::Value &V, BaselineResult &R, json::Path P) {
   return true;
 }
 
+json::Value mneme::toJSON(const VerificationPower &P) {
+  return json::Object{{"vacuous", P.Vacuous},
+                      {"changed_bytes", P.ChangedBytes},
+                      {"poisoned_bytes", P.PoisonedBytes},
+                      {"no_poison", orNull(P.NoPoison)}};
+}
+
+bool mneme::fromJSON(const json::Value &V, VerificationPower &P,
+                     json::Path Path) {
+  json::ObjectMapper O(V, Path);
+  std::optional<std::string> NoPoison;
+  if (!O || !O.map("vacuous", P.Vacuous) ||
+      !O.map("changed_bytes", P.ChangedBytes) ||
+      !O.map("poisoned_bytes", P.PoisonedBytes) ||
+      !O.map("no_poison", NoPoison))
+    return false;
+  P.NoPoison = NoPoison.value_or("");
+  return true;
+}
+
 json::Value mneme::toJSON(const ReplayResult &R) {
   bool Compiled = R.ObjectSize != 0;
   json::Object O{
@@ -231,7 +251,9 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"host_strategy_reason", orNull(R.HostReason)},
       {"reads_uninitialized", R.ReadsUninitialized},
       {"times", toJSON(R.Times)},
-      {"verification", json::Array(R.Buffers)}};
+      {"verification", json::Array(R.Buffers)},
+      {"stray_write", R.Stray},
+      {"power", toJSON(R.Power)}};
   KernelResources None;
   const KernelResources &Resources = R.Resources ? *R.Resources : None;
   O["reg_usage"] = Resources.Registers;
@@ -261,7 +283,8 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
       !O.map("host_strategy_reason", Reason) ||
       !O.map("reads_uninitialized", R.ReadsUninitialized) ||
       !O.map("resources", R.Resources) ||
-      !O.map("compare_with_app", R.App) || !O.map("verification", R.Buffers))
+      !O.map("compare_with_app", R.App) || !O.map("verification", R.Buffers) ||
+      !O.map("stray_write", R.Stray) || !O.map("power", R.Power))
     return false;
   if (!readVerdict(Name, R.V, P))
     return false;
@@ -349,7 +372,8 @@ static json::Object describeConfig(const ReplayPlan &Plan,
                        : json::Value(getBaselineName(O.Compared))},
       {"timeout", O.Timeout},
       {"isolated", O.Isolate},
-      {"verify", O.Verify && O.Execute}};
+      {"verify", O.Verify && O.Execute},
+      {"poison", O.Poison && O.Verify && O.Execute}};
 }
 
 /// Of the replayed launch; unset without an image for an NVIDIA GPU.
@@ -530,6 +554,20 @@ static void printBaseline(Table &T, const BaselineResult &R) {
                        : "no significant difference" + Interval);
 }
 
+std::string mneme::describePower(const VerificationPower &P) {
+  std::string NoPoison =
+      P.NoPoison.empty() ? "" : " (nothing could be poisoned: " + P.NoPoison + ")";
+  if (P.isVacuous())
+    return "verification is vacuous: an empty kernel would match, as the "
+           "recorded launch changed no memory" +
+           NoPoison;
+  std::string Text =
+      formatv("{0} B in pages that the launch changed", P.ChangedBytes).str();
+  if (P.PoisonedBytes.value_or(0))
+    Text += formatv(", {0} B poisoned", *P.PoisonedBytes).str();
+  return Text + NoPoison;
+}
+
 void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
                         const ReplayResult &R) {
   Table T(OS);
@@ -552,6 +590,8 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   if (!R.Device.empty())
     T.row("device", describeDevice(Plan, R));
   T.row("verdict", getVerdictName(R.V));
+  if (R.Executed && R.Power.Vacuous)
+    T.row("verified by", describePower(R.Power));
   if (!R.Error.empty())
     T.row("error", R.Error);
   T.row("compile", "optimize " + formatSeconds(R.Times.Optimize) +

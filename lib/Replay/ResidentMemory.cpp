@@ -19,8 +19,9 @@ static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 static constexpr uint64_t Headroom = uint64_t(256) << 20;
 
 Expected<std::unique_ptr<ResidentMemory>>
-ResidentMemory::create(const RecordedState &State, GPUDevice &D) {
-  std::unique_ptr<ResidentMemory> M(new ResidentMemory(State, D));
+ResidentMemory::create(const RecordedState &State,
+                       ArrayRef<Replayer::Padding> Paddings, GPUDevice &D) {
+  std::unique_ptr<ResidentMemory> M(new ResidentMemory(State, Paddings, D));
   Expected<bool> HasRoom = M->allocate();
   if (!HasRoom)
     return HasRoom.takeError();
@@ -34,7 +35,7 @@ ResidentMemory::create(const RecordedState &State, GPUDevice &D) {
 ResidentMemory::~ResidentMemory() {
   Plan.reset();
   // On a device that is lost this fails, and matters no more.
-  for (uint64_t Address : Allocations)
+  for (uint64_t Address : {Allocations[0], Allocations[1], Zeros})
     if (Address)
       consumeError(D.release(Address));
 }
@@ -67,6 +68,17 @@ Expected<bool> ResidentMemory::allocate() {
       consumeError(std::move(E));
       return false;
     }
+  uint64_t Largest = 0;
+  for (const Replayer::Padding &P : Paddings)
+    Largest = std::max(Largest, P.Size);
+  if (Largest) {
+    if (Error E = D.allocate(Largest + Page).moveInto(Zeros)) {
+      consumeError(std::move(E));
+      return false;
+    }
+    if (Error E = D.fill(Zeros, 0, Largest + Page))
+      return std::move(E);
+  }
   After = Before;
   for (size_t I = 0; I != Before.size(); ++I) {
     Before[I] += alignTo(Allocations[0], Page);
@@ -113,6 +125,23 @@ void ResidentMemory::setDirty(ArrayRef<Replayer::Range> Ranges) {
   IsPlanned = false;
 }
 
+Error ResidentMemory::read(size_t Region, uint64_t Offset,
+                           MutableArrayRef<char> OfBefore,
+                           MutableArrayRef<char> OfAfter) {
+  if (Error E = D.read(Before[Region] + Offset, OfBefore))
+    return E;
+  return D.read(After[Region] + Offset, OfAfter);
+}
+
+Error ResidentMemory::writeBefore(size_t Region, uint64_t Offset,
+                                  ArrayRef<char> Bytes) {
+  return D.write(Before[Region] + Offset, Bytes);
+}
+
+Error ResidentMemory::clearBefore(size_t Region) {
+  return D.fill(Before[Region], 0, State.regions()[Region].Info.Size);
+}
+
 Error ResidentMemory::restore() {
   if (!IsPlanned) {
     // The old plan may be under way.
@@ -149,16 +178,28 @@ static CompareStats makeStats(const MnemeCompareResult &R,
 }
 
 Expected<std::vector<CompareStats>>
-ResidentMemory::compare(ArrayRef<ComparePart> Parts) {
+ResidentMemory::compare(
+    ArrayRef<ComparePart> Parts,
+    std::optional<std::pair<size_t, uint64_t>> &Written) {
   std::vector<MnemeComparePart> Table;
   for (const ComparePart &P : Parts)
     Table.push_back({After[P.Region] + P.Offset,
                      State.regions()[P.Region].Info.Address + P.Offset, P.Size,
                      P.Rule.Value, P.Rule.DType, P.Rule.Tolerance,
                      P.Rule.NaN == NaNRule::Error, 0});
+  for (const Replayer::Padding &P : Paddings)
+    // Kernels that compare want addresses that are equal modulo 16.
+    Table.push_back({alignTo(Zeros, Page, P.Address), P.Address, P.Size,
+                     /*Value=*/0, MNEME_DTYPE_BYTES, MNEME_TOLERANCE_EXACT,
+                     /*ForbidNaN=*/0, 0});
   Expected<std::vector<MnemeCompareResult>> Results = D.compare(Table);
   if (!Results)
     return Results.takeError();
+  for (size_t I = 0; I != Paddings.size() && !Written; ++I)
+    if (const MnemeCompareResult &R = (*Results)[Parts.size() + I];
+        R.Mismatches)
+      Written = {I, R.First};
+  Results->resize(Parts.size());
   std::vector<CompareStats> All;
   for (auto [P, R] : zip_equal(Parts, *Results)) {
     CompareStats S = makeStats(R, P);

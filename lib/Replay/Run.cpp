@@ -11,10 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementTypes.h"
 #include "ScopedTimer.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Device/CompareElement.h"
+#include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
@@ -33,6 +37,10 @@ static constexpr double MaxBatchSeconds = 0.05, MaxBatchShare = 0.25;
 /// Buffers that are larger together are not kept to be compared with those of a
 /// second launch.
 static constexpr uint64_t MaxKeptBytes = uint64_t(1) << 30;
+
+/// In a search, a launch that is shorter than this is compared when it was timed
+/// and not before, too: right candidates, which are most, are compared once.
+static constexpr double DeferredNanoseconds = 1e6;
 
 namespace {
 /// Time that passes, and a GPU's clock.
@@ -94,30 +102,52 @@ static Verdict getLaunchVerdict(LaunchStatus S) {
   }
 }
 
-static Verdict judge(ArrayRef<BufferReport> Buffers) {
-  if (any_of(Buffers, [](const BufferReport &B) { return !B.Stats.Pass; }))
+static bool fails(const BufferReport &B) { return !B.Stats.Pass; }
+
+static Verdict judge(const MemoryComparison &C) {
+  if (C.Stray || any_of(C.Buffers, fails))
     return Verdict::Mismatch;
-  if (any_of(Buffers,
+  if (any_of(C.Buffers,
              [](const BufferReport &B) { return B.Stats.Differences; }))
     return Verdict::MatchWithinTolerance;
   return Verdict::Match;
 }
 
-static std::string describeMismatch(ArrayRef<BufferReport> Buffers) {
+static std::string describeStray(const StrayWrite &W) {
+  return formatv("memory outside of all buffers was written, first {0} bytes "
+                 "{1} of buffer {2}",
+                 W.Distance, W.IsBehind ? "past the end" : "before the start",
+                 W.Buffer)
+      .str();
+}
+
+static std::string describeMismatch(const MemoryComparison &C) {
+  ArrayRef<BufferReport> Buffers = C.Buffers;
+  if (none_of(Buffers, fails))
+    return describeStray(*C.Stray);
   uint64_t Bad =
-      count_if(Buffers, [](const BufferReport &B) { return !B.Stats.Pass; });
-  const BufferReport &B =
-      *find_if(Buffers, [](const BufferReport &B) { return !B.Stats.Pass; });
+      count_if(Buffers, fails);
+  const BufferReport &B = *find_if(Buffers, fails);
   std::string Name = B.Name.empty() ? "" : " (" + B.Name + ")";
-  std::string Text = formatv("{0} of {1} elements of buffer {2}{3} differ",
-                             B.Stats.Mismatches, B.Stats.Elements, B.Id, Name)
+  bool IsNumber = B.Rule.DType != MNEME_DTYPE_BYTES;
+  std::string Type =
+      IsNumber ? (getDTypeName(B.Rule.DType) + " ").str() : std::string();
+  std::string Text = formatv("{0} of {1} {2}elements of buffer {3}{4} differ",
+                             B.Stats.Mismatches, B.Stats.Elements, Type, B.Id,
+                             Name)
                          .str();
   if (B.Stats.First)
     Text += formatv(", first at {0}: {1} instead of {2}", *B.Stats.First,
                     B.Stats.Actual, B.Stats.Expected)
                 .str();
+  if (isFloatDType(B.Rule.DType))
+    raw_string_ostream(Text)
+        << format(", largest error %.3g, %.3g of the value, %.3g ulp",
+                  B.Stats.MaxAbs, B.Stats.MaxRel, B.Stats.MaxUlp);
   if (Bad > 1)
     Text += formatv(", and {0} more buffers", Bad - 1).str();
+  if (C.Stray)
+    Text += "; " + describeStray(*C.Stray);
   return Text;
 }
 
@@ -126,15 +156,20 @@ namespace mneme {
 /// A loaded kernel with its launch, to be verified and measured.
 class Contender final : public SampleSource {
 public:
-  Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
-            ReplayTimes &Times, ReplaySession::StageFn Report);
+  /// The session is prepared.
+  Contender(ReplaySession &Session, const ReplayPlan &Plan, ReplayTimes &Times,
+            ReplaySession::StageFn Report);
 
   /// Takes the kernel from \p Kernels, or loads it. What cannot be loaded is
   /// Unsupported.
   void load(const CompiledKernel &Code, LoadedKernels &Kernels);
-  /// The first launch is the one that is verified; a wrong kernel is not
-  /// timed.
-  Error verify();
+  /// Launches once and compares what that leaves; a wrong kernel is not timed.
+  /// \param MayWait  a short launch may be compared by confirm() alone.
+  Error verify(bool MayWait = false);
+  /// After the last timed launch: compares once more, so that what was timed is
+  /// what was verified. Launches again where the last launch was another
+  /// kernel's, or did not begin with the recorded memory.
+  Error confirm();
   Expected<std::optional<double>> sample(unsigned Repeat) override;
   Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
                             std::vector<double> &Nanoseconds) override;
@@ -142,6 +177,12 @@ public:
   /// After a mismatch: launches again, to see whether that leaves the same. If
   /// not, the kernel is to blame, or the recording, rather than the compiler.
   Error checkReproducibility();
+
+  /// Can one of its launches see what the one before left, but in the recorded
+  /// memory? A launch that follows right behind another one can.
+  bool keepsState() const {
+    return Config.DynamicShared || Kernel->keepsState();
+  }
 
   bool isGood() const { return !failed() && V != Verdict::Mismatch; }
   /// Did the device stop it?
@@ -154,12 +195,13 @@ public:
   std::string Message; ///< Why not; empty when it matches.
   bool Executed = false;
   double LastNanoseconds = 0; ///< Of the last launch; 0: there was none.
-  std::vector<BufferReport> Buffers;
+  MemoryComparison Compared;
   std::shared_ptr<DeviceKernel> Kernel;
-  CacheMode Cache = CacheMode::Warm;
+  CacheMode Cache;
   bool Restore = true;
 
 private:
+  ReplaySession &Session;
   const ReplayPlan &Plan;
   Device &D;
   Replayer &Memory;
@@ -168,8 +210,13 @@ private:
   LaunchConfig Config;
   /// To prepare and launch once took no longer than this.
   double LongestSeconds = 0;
+  /// Replayer::numLaunches() after the last launch that began with the recorded
+  /// memory, and after the last one that was compared.
+  uint64_t LastRestored = 0, LastCompared = 0;
 
   Error restore();
+  Error compare();
+  Error describeElements();
   Error flushCache();
   Expected<bool> sampleBatch(unsigned Count, unsigned Repeat,
                              std::vector<double> &Nanoseconds);
@@ -179,14 +226,17 @@ private:
 } // namespace mneme
 } // namespace llvm
 
-Contender::Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
+Contender::Contender(ReplaySession &Session, const ReplayPlan &Plan,
                      ReplayTimes &Times, ReplaySession::StageFn Report)
-    : Plan(Plan), D(D), Memory(Memory), Times(Times), Report(Report) {
+    : Session(Session), Plan(Plan), D(*Session.D), Memory(*Session.Memory),
+      Times(Times), Report(Report) {
   Config.Grid = Plan.grid();
   Config.Block = Plan.block();
   Config.DynamicShared = Plan.sharedMem();
   Config.TimeoutSeconds = Plan.options().launchTimeout();
   Config.Cooperative = Plan.instance().Cooperative;
+  Cache = Plan.options().Cache.value_or(D.asGPU() ? CacheMode::Cold
+                                                  : CacheMode::Warm);
 }
 
 void Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
@@ -208,9 +258,8 @@ void Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
 
 /// On a GPU it is enqueued only.
 Error Contender::restore() {
-  if (!Restore)
-    return Error::success();
   ScopedTimer Timer(Times.Restore);
+  LastRestored = Memory.numLaunches() + 1;
   return Memory.restore();
 }
 
@@ -237,8 +286,9 @@ Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
   double Seconds = 0;
   Expected<LaunchOutcome> Outcome = [&]() -> Expected<LaunchOutcome> {
     ScopedTimer Whole(Seconds);
-    if (Error E = restore())
-      return std::move(E);
+    if (Restore)
+      if (Error E = restore())
+        return std::move(E);
     Report(ReplayStage::Launch);
     ScopedTimer Timer(Times.Run);
     if (Error E = flushCache())
@@ -280,9 +330,13 @@ Expected<bool> Contender::sampleBatch(unsigned Count, unsigned Repeat,
   Report(ReplayStage::Launch);
   Config.Repeat = Repeat;
   std::vector<double> Taken;
+  // A flushed cache does not tell whether memory was restored: the last launch
+  // can be the one that confirm() compares.
+  unsigned Left = Count;
   auto Prepare = [&]() -> Error {
-    if (Error E = restore())
-      return E;
+    if (Restore || (--Left == 0 && Cache == CacheMode::Cold))
+      if (Error E = restore())
+        return E;
     return flushCache();
   };
   Expected<LaunchOutcome> Outcome =
@@ -295,22 +349,86 @@ Expected<bool> Contender::sampleBatch(unsigned Count, unsigned Repeat,
   return true;
 }
 
-Error Contender::verify() {
+Error Contender::verify(bool MayWait) {
   Expected<std::optional<double>> Launched = sample(1);
   if (!Launched)
     return Launched.takeError();
-  if (!*Launched)
+  if (!*Launched || (MayWait && **Launched < DeferredNanoseconds))
     return Error::success();
+  return compare();
+}
+
+Error Contender::compare() {
   Report(ReplayStage::Compare);
   ScopedTimer Timer(Times.Compare);
-  Expected<std::vector<BufferReport>> Compared =
-      Memory.compare(Plan.compareParts());
-  if (!Compared)
-    return Compared.takeError();
-  Buffers = std::move(*Compared);
-  V = judge(Buffers);
-  if (V == Verdict::Mismatch)
-    Message = describeMismatch(Buffers);
+  if (Error E = Memory.compare(Plan.compareParts()).moveInto(Compared))
+    return E;
+  LastCompared = Memory.numLaunches();
+  V = judge(Compared);
+  if (V != Verdict::Mismatch)
+    return Error::success();
+  if (any_of(Compared.Buffers, fails))
+    return describeElements();
+  Message = describeMismatch(Compared);
+  return Error::success();
+}
+
+/// Says what differs in the elements that the IR tells of, where nothing else
+/// does, and how to accept what may be rounding errors.
+Error Contender::describeElements() {
+  const ElementTypes &Types = Session.elementTypes();
+  std::vector<ComparePart> Parts = Plan.compareParts().vec();
+  bool IsTyped = false;
+  for (auto [P, B] : zip_equal(Parts, Compared.Buffers)) {
+    uint32_t DType = Types.OfRegion[P.Region];
+    if (!fails(B) || P.Rule.DType != MNEME_DTYPE_BYTES ||
+        DType == MNEME_DTYPE_BYTES)
+      continue;
+    P.Rule.DType = DType;
+    IsTyped = true;
+  }
+  if (IsTyped)
+    if (Error E = Memory.compare(Parts).moveInto(Compared))
+      return E;
+  Message = describeMismatch(Compared);
+  if (Types.Rounding.empty())
+    return Error::success();
+  std::vector<BufferReport> Failing;
+  std::vector<double> Scales;
+  for (auto [P, B] : zip_equal(Parts, Compared.Buffers)) {
+    if (!fails(B))
+      continue;
+    Expected<double> Scale = Memory.findLargestOutcome(P);
+    if (!Scale)
+      return Scale.takeError();
+    Failing.push_back(B);
+    Scales.push_back(*Scale);
+  }
+  std::string Options = suggestTolerances(Failing, Scales);
+  if (!Options.empty())
+    Message += formatv("; the IR allows {0}, so these may be rounding errors: "
+                       "accept them with {1}",
+                       Types.Rounding, Options)
+                   .str();
+  return Error::success();
+}
+
+Error Contender::confirm() {
+  if (LastCompared == Memory.numLaunches())
+    return Error::success();
+  if (LastRestored != Memory.numLaunches()) {
+    Restore = true;
+    Expected<std::optional<double>> Launched = sample(1);
+    if (!Launched)
+      return Launched.takeError();
+    if (!*Launched)
+      return Error::success();
+  }
+  bool WasRight = V != Verdict::NotVerified;
+  if (Error E = compare())
+    return E;
+  if (WasRight && V == Verdict::Mismatch)
+    Message = "the first launch was right, a later one was not: " + Message;
   return Error::success();
 }
 
@@ -318,11 +436,11 @@ Error Contender::verify() {
 Expected<std::vector<std::vector<char>>> Contender::readFailures() {
   std::vector<std::vector<char>> Contents;
   uint64_t Bytes = 0;
-  for (const BufferReport &B : Buffers)
+  for (const BufferReport &B : Compared.Buffers)
     Bytes += B.Stats.Pass ? 0 : B.Size;
   if (Bytes > MaxKeptBytes)
     return Contents;
-  for (const BufferReport &B : Buffers) {
+  for (const BufferReport &B : Compared.Buffers) {
     if (B.Stats.Pass)
       continue;
     Contents.emplace_back(B.Size);
@@ -352,7 +470,7 @@ Error Contender::checkReproducibility() {
     return Second.takeError();
   bool AllSame = true;
   size_t I = 0;
-  for (BufferReport &B : Buffers)
+  for (BufferReport &B : Compared.Buffers)
     if (!B.Stats.Pass) {
       B.Reproducible = (*First)[I] == (*Second)[I];
       B.Digest = toHexString(digest128(
@@ -454,13 +572,10 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   // Nothing will tell what a launch that is not the recorded one has changed.
   if (!Options.Verify)
     Memory.markAllDirty();
-  Contender Candidate(Plan, D, Memory, R.Times, Report);
+  Contender Candidate(Session, Plan, R.Times, Report);
   Candidate.load(Code, Session.Kernels);
   if (Candidate.isGood() && Options.Verify)
-    if (Error E = Candidate.verify())
-      return E;
-  if (Candidate.V == Verdict::Mismatch)
-    if (Error E = Candidate.checkReproducibility())
+    if (Error E = Candidate.verify(/*MayWait=*/GPU && Options.Quick))
       return E;
   if (Candidate.isGood()) {
     if (GPU)
@@ -474,6 +589,9 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
       if (Error E = measure(Candidate, Other->get()))
         return E;
   }
+  if (Candidate.V == Verdict::Mismatch)
+    if (Error E = Candidate.checkReproducibility())
+      return E;
   take(Candidate);
   return Error::success();
 }
@@ -491,7 +609,9 @@ void ReplayRun::take(Contender &C) {
   R.V = C.V;
   R.Error = C.Message;
   R.Executed = C.Executed;
-  R.Buffers = std::move(C.Buffers);
+  R.Buffers = std::move(C.Compared.Buffers);
+  R.Stray = C.Compared.Stray;
+  R.Power = Session.Power;
   Session.noteEnd(C);
 }
 
@@ -521,7 +641,9 @@ Error ReplayRun::describeOnGPU(DeviceKernel &Kernel) {
 //===----------------------------------------------------------------------===//
 
 MeasureRules ReplayRun::getRules() const {
-  MeasureRules Rules = Options.Quick ? MeasureRules::quick() : MeasureRules();
+  MeasureRules Rules = !Options.Quick ? MeasureRules()
+                       : GPU          ? MeasureRules::quickOnGPU()
+                                      : MeasureRules::quick();
   Rules.Samples = Options.Iterations;
   Rules.Warmup = Options.Warmup;
   Rules.StopAbove = Options.StopAbove;
@@ -536,18 +658,17 @@ MeasureRules ReplayRun::getRules() const {
 /// \returns none when one of them fails.
 static Expected<std::vector<Measurement>>
 measureAll(Measurer &M, Device &D, ArrayRef<Contender *> Contenders,
-           std::optional<CacheMode> WantedCache, bool Restore,
-           MeasureRules Rules) {
+           bool Restore, MeasureRules Rules) {
   GPUDevice *GPU = D.asGPU();
-  CacheMode Cache =
-      WantedCache.value_or(GPU ? CacheMode::Cold : CacheMode::Warm);
+  CacheMode Cache = Contenders.front()->Cache;
+  Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
   SmallVector<SampleSource *, 2> Sources;
   for (Contender *C : Contenders) {
     C->Cache = Cache;
     C->Restore = Restore;
+    Rules.CanRepeat &= !C->keepsState();
     Sources.push_back(C);
   }
-  Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
   if (Contenders.size() == 1)
     Rules.LaunchedNanoseconds = Contenders.front()->LastNanoseconds;
   auto TimerName = [&]() -> StringRef {
@@ -576,8 +697,8 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
   double Run = R.Times.Run, Restored = R.Times.Restore;
   Expected<std::vector<Measurement>> Measured = [&] {
     ScopedTimer Timer(Run);
-    return measureAll(*Session.TheMeasurer, D, Contenders, Options.Cache,
-                      Restore, getRules());
+    return measureAll(*Session.TheMeasurer, D, Contenders, Restore,
+                      getRules());
   }();
   R.Times.Run = Run - (R.Times.Restore - Restored);
   if (!Measured)
@@ -590,6 +711,11 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
     }
     return Error::success();
   }
+  if (Options.Verify)
+    if (Error E = Candidate.confirm())
+      return E;
+  if (!Candidate.isGood())
+    return Error::success();
   R.Measured = std::move(Measured->front());
   if (Other)
     compareWithBaseline(std::move(Measured->back()));
@@ -634,8 +760,8 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
   R.Compared->Error = Code->Error;
   if (Code->failed())
     return nullptr;
-  auto Other = std::make_unique<Contender>(*BaselinePlan, D, *Session.Memory,
-                                           OtherTimes, Report);
+  auto Other = std::make_unique<Contender>(Session, *BaselinePlan, OtherTimes,
+                                           Report);
   Other->load(*Code, Session.Kernels);
   if (Other->isGood() && Options.Verify)
     if (Error E = Other->verify())
@@ -747,7 +873,49 @@ Error ReplaySession::prepare(StageFn Report) {
   if (!Created)
     return Created.takeError();
   Memory.emplace(std::move(*Created));
+  if (!Plan.options().Verify)
+    return Error::success();
+  for (const SnapshotData &Range : Plan.state().changed())
+    Power.ChangedBytes += Range.RawSize;
+  if (Error E = choosePoison(Report))
+    return E;
+  // What a launch that does nothing leaves.
+  Report(ReplayStage::Compare);
+  if (Error E = Memory->restore())
+    return E;
+  Expected<MemoryComparison> Nothing = Memory->compare(Plan.compareParts());
+  if (!Nothing)
+    return Nothing.takeError();
+  Power.Vacuous = judge(*Nothing) != Verdict::Mismatch;
   return Error::success();
+}
+
+Error ReplaySession::choosePoison(StageFn Report) {
+  Poison = Plan.poison();
+  if (Poison) {
+    Power.PoisonedBytes = Poison->count();
+    return *Power.PoisonedBytes ? Memory->poison(Poison) : Error::success();
+  }
+  if (!Plan.options().Poison)
+    return Error::success();
+  Power.PoisonedBytes = 0;
+  std::shared_ptr<PoisonMask> Mask = PoisonMask::create(Plan.state().regions());
+  if (!Mask) {
+    Power.NoPoison = "there is no memory for it";
+    return Error::success();
+  }
+  if (Error E =
+          findPoison(Plan, *D, *Memory, Mask, Report).moveInto(Power.NoPoison))
+    return E;
+  Power.PoisonedBytes = Mask->count();
+  Poison = std::move(Mask);
+  return Error::success();
+}
+
+const ElementTypes &ReplaySession::elementTypes() {
+  if (!Types)
+    Types = std::make_unique<ElementTypes>(inferElementTypes(Plan));
+  return *Types;
 }
 
 Error ReplaySession::chooseTimer(GPUTimer Wanted) {
@@ -869,8 +1037,8 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
   std::vector<std::unique_ptr<Contender>> Contenders;
   bool Restore = false;
   for (const Contestant &C : Contestants) {
-    Contenders.push_back(std::make_unique<Contender>(*C.Variant, *D, *Memory,
-                                                     Times, Report));
+    Contenders.push_back(
+        std::make_unique<Contender>(*this, *C.Variant, Times, Report));
     Restore |= needsRestoring(*C.Variant);
   }
   if (Error E = verifyAll(Contestants, Contenders, Result))
@@ -892,16 +1060,19 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
   for (const std::unique_ptr<Contender> &C : Contenders)
     Pointers.push_back(C.get());
   Expected<std::vector<Measurement>> Measured =
-      measureAll(*TheMeasurer, *D, Pointers, O.Cache, Restore, Rules);
+      measureAll(*TheMeasurer, *D, Pointers, Restore, Rules);
   if (!Measured)
     return Measured.takeError();
+  for (auto [I, C] : enumerate(Contenders)) {
+    if (!Measured->empty() && Contestants[I].Variant->options().Verify)
+      if (Error E = C->confirm())
+        return std::move(E);
+    if (C->isGood())
+      continue;
+    noteFailed(I, *C, Result);
+    return std::move(Result);
+  }
   Result.Measured = std::move(*Measured);
-  if (Result.Measured.empty())
-    for (auto [I, C] : enumerate(Contenders))
-      if (C->failed()) {
-        noteFailed(I, *C, Result);
-        break;
-      }
   return std::move(Result);
 }
 

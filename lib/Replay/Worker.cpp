@@ -14,7 +14,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Uninitialized.h"
-#include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Replay/Poison.h"
+#include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -52,6 +53,7 @@ static constexpr std::chrono::milliseconds MessageInterval(100);
 
 double mneme::getStageLimit(const ReplayOptions &O, ReplayStage S) {
   switch (S) {
+  case ReplayStage::Poison:
   case ReplayStage::Optimize:
   case ReplayStage::Codegen:
   case ReplayStage::Baseline:
@@ -70,6 +72,8 @@ StringRef mneme::describeStage(ReplayStage S) {
   switch (S) {
   case ReplayStage::Open:
     return "opening the device";
+  case ReplayStage::Poison:
+    return "tracing the recorded launch";
   case ReplayStage::Optimize:
     return "the pass pipeline";
   case ReplayStage::Codegen:
@@ -337,13 +341,73 @@ static Expected<ReplayResult> runAlone(const ReplayPlan &Plan,
   return R;
 }
 
+/// After the process has died because it looked for bytes to poison: without
+/// them.
+static Expected<ReplayResult> runUnpoisoned(const ReplayPlan &Plan,
+                                            StringRef Why, ReplayStage &Last) {
+  ReplayOptions Options = Plan.options();
+  Options.Poison = false;
+  Expected<std::unique_ptr<ReplayPlan>> Unpoisoned =
+      Plan.vary(std::move(Options));
+  if (!Unpoisoned)
+    return Unpoisoned.takeError();
+  Expected<ReplayResult> R = runInChild(**Unpoisoned, Last);
+  if (R) {
+    R->Power.PoisonedBytes = 0;
+    R->Power.NoPoison = Why.str();
+  }
+  return R;
+}
+
 Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
   ReplayStage Last = ReplayStage::Open;
   Expected<ReplayResult> R = runInChild(Plan, Last);
+  if (Last == ReplayStage::Poison && (!R || R->failed()))
+    R = runUnpoisoned(Plan, R ? R->Error : toString(R.takeError()), Last);
   bool Died = R && R->failed() && !R->Compared;
   if (Died && Last == ReplayStage::Baseline)
     return runAlone(Plan, *R);
   return R;
+}
+
+Expected<std::unique_ptr<ReplayPlan>>
+mneme::poisonIsolated(const ReplayPlan &Plan, StringRef Device,
+                      VerificationPower &Power) {
+  ReplayOptions Options = Plan.options();
+  Options.Device = Device.str();
+  Options.Instruments = {};
+  Expected<std::unique_ptr<ReplayPlan>> There = Plan.vary(std::move(Options));
+  if (!There)
+    return There.takeError();
+  std::shared_ptr<PoisonMask> Mask = PoisonMask::create(Plan.state().regions());
+  if (!Mask)
+    return createStringError("no memory to note the bytes to poison");
+  auto Body = [&](function_ref<void(ReplayStage)> Report)
+      -> Expected<ReplayResult> {
+    Expected<std::unique_ptr<ReplaySession>> Session =
+        ReplaySession::create(**There, Report);
+    if (!Session)
+      return Session.takeError();
+    if (Error E = (*Session)->prepare(Report))
+      return std::move(E);
+    ReplayResult R;
+    R.Power = (*Session)->power();
+    if (R.Power.PoisonedBytes.value_or(0))
+      Mask->assign(*(*Session)->poison());
+    return R;
+  };
+  ReplayStage Last = ReplayStage::Open;
+  Expected<ReplayResult> R = runInChild(**There, Body, Last);
+  if (R && !R->failed()) {
+    Power = R->Power;
+    return Plan.withPoison(std::move(Mask));
+  }
+  if (!R && Last != ReplayStage::Poison)
+    return R.takeError();
+  Power.PoisonedBytes = 0;
+  Power.NoPoison = R ? R->Error : toString(R.takeError());
+  Mask->clear();
+  return Plan.withPoison(std::move(Mask));
 }
 
 Expected<ReplayResult> mneme::runIsolated(const ReplayPlan &Plan,
@@ -356,7 +420,8 @@ Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {
   if (!Plan.options().Isolate)
     return runReplay(Plan, [](ReplayStage) {});
   Expected<ReplayResult> R = runIsolatedReplay(Plan);
-  if (R && R->V == Verdict::Mismatch)
+  if (R && any_of(R->Buffers,
+                  [](const BufferReport &B) { return !B.Stats.Pass; }))
     checkInitialization(Plan, *R);
   return R;
 }

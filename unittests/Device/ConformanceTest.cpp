@@ -845,6 +845,64 @@ TEST_P(Conformance, CarriesVariablesInAndOut) {
   EXPECT_THAT(read<int64_t>(Out, 4), ElementsAre(1, 1, 1, 1));
 }
 
+TEST_P(Conformance, ClearsSharedMemoryBeforeEachLaunch) {
+  SKIP_WITHOUT_PTXAS();
+  auto K = load("leave_notes");
+  ASSERT_TRUE(K);
+  EXPECT_TRUE(K->keepsState());
+  uint64_t Found = map(8);
+  void *Args[] = {&Found};
+  for (unsigned I = 0; I != 3; ++I)
+    run(*K, {1, 1, 1}, {1, 1, 1}, Args, /*DynamicShared=*/64);
+  EXPECT_THAT(read<uint32_t>(Found, 2), ElementsAre(0, 0));
+  if (!GPU)
+    return;
+  LaunchConfig Config;
+  Config.DynamicShared = 64;
+  std::vector<double> Nanoseconds;
+  Expected<LaunchOutcome> Outcome = GPU->launchMany(
+      *K, Config, Args, 3, [] { return Error::success(); }, Nanoseconds);
+  ASSERT_THAT_EXPECTED(Outcome, Succeeded());
+  EXPECT_EQ(Outcome->Status, LaunchStatus::Ok) << Outcome->Message;
+  EXPECT_THAT(read<uint32_t>(Found, 2), ElementsAre(0, 0));
+}
+
+TEST_P(GPUConformance, ResetsTheImagesOwnVariablesBeforeEachLaunch) {
+  SKIP_WITHOUT_PTXAS();
+  std::optional<DeviceImage> Image = compile("leave_note_in_variable");
+  ASSERT_TRUE(Image);
+  Image->OwnVariables = {"conformance_note"};
+  auto K = D->load(*Image, {});
+  ASSERT_THAT_EXPECTED(K, Succeeded());
+  EXPECT_TRUE((*K)->keepsState());
+  uint64_t Found = map(4);
+  void *Args[] = {&Found};
+  for (unsigned I = 0; I != 3; ++I)
+    run(**K, {1, 1, 1}, {1, 1, 1}, Args);
+  EXPECT_THAT(read<uint32_t>(Found, 1), ElementsAre(0));
+}
+
+/// Here the image is loaded anew, and what the recording has of it stays.
+TEST_P(GPUConformance, ResetsVariablesThatTheDriverDoesNotFind) {
+  SKIP_WITHOUT_PTXAS();
+  std::optional<DeviceImage> Image = compile("globals");
+  ASSERT_TRUE(Image);
+  uint64_t Counter = map(64), Out = map(64);
+  Image->Globals = {"conformance_counter"};
+  Image->OwnVariables = {"conformance_table", "hidden"};
+  auto K = D->load(*Image, {{"conformance_counter", 4, Counter}});
+  ASSERT_THAT_EXPECTED(K, Succeeded());
+  EXPECT_TRUE((*K)->keepsState());
+  write<int32_t>(Counter, std::vector<int32_t>{5});
+  void *Args[] = {&Out};
+  for (unsigned I = 0; I != 2; ++I) {
+    run(**K, {1, 1, 1}, {4, 1, 1}, Args);
+    // A table of zeros, constants that are all 1.
+    EXPECT_THAT(read<int64_t>(Out, 4), ElementsAre(1, 1, 1, 1));
+  }
+  EXPECT_THAT(read<int32_t>(Counter, 1), ElementsAre(25));
+}
+
 TEST_P(Conformance, LaunchesCooperatively) {
   SKIP_WITHOUT_PTXAS();
   auto K = load("count");

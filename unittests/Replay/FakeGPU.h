@@ -40,6 +40,8 @@ public:
   /// Runs a memory kernel, given the addresses of its arguments.
   std::function<void(StringRef Name, ArrayRef<void *> Args)> RunMemoryKernel;
   uint64_t Available = 1 << 30;
+  uint64_t Granule = 1;      ///< Of its mappings: 1 or 4096.
+  double Nanoseconds = 1000; ///< Of a launch.
   /// Bytes that crossed from the host, to it, and that were copied here.
   uint64_t Written = 0, Read = 0, Copied = 0;
   unsigned NumDiffs = 0, NumPlans = 0;
@@ -72,6 +74,7 @@ public:
   Error mapOutside(uint64_t Address, uint64_t Size) override {
     return mapMemory(Address, Size);
   }
+  uint64_t mappingGranule() const override { return Granule; }
   Error write(uint64_t Address, ArrayRef<char> Data) override {
     Written += Data.size();
     std::memcpy(at(Address), Data.data(), Data.size());
@@ -90,6 +93,7 @@ public:
                                  ArrayRef<void *> Args) override {
     LaunchOutcome O;
     O.Status = Run(Args);
+    O.Nanoseconds = Nanoseconds;
     return O;
   }
 

@@ -514,6 +514,39 @@ TEST(MeasureTest, ALaunchBeforeWarmsUp) {
   EXPECT_EQ(Measure(1e5), std::make_pair(3u, 7u));
 }
 
+TEST(MeasureTest, ALongLaunchBeforeIsASample) {
+  auto Measure = [](double Before, double Now, unsigned &Launches,
+                    double StopAbove = 0) {
+    MeasureRules Rules = MeasureRules::quickOnGPU();
+    Rules.LaunchedNanoseconds = Before;
+    Rules.StopAbove = StopAbove;
+    FakeMachine Machine;
+    FakeSource Source(Machine, Now);
+    Measurement M = measureOne(Machine, Source, Rules);
+    Launches = Source.Repeats.size();
+    return M;
+  };
+  unsigned Launches;
+  // One is enough of the longest, ...
+  Measurement M = Measure(1.5e8, 1, Launches);
+  EXPECT_EQ(Launches, 0u);
+  EXPECT_THAT(M.Nanoseconds, ElementsAre(1.5e8));
+  EXPECT_EQ(M.Stop, StopReason::Time);
+  EXPECT_EQ(M.Warmup, 0u);
+  // ... three of those that take as long together as is measured at most, ...
+  M = Measure(5e7, 4e7, Launches);
+  EXPECT_EQ(Launches, 2u);
+  EXPECT_THAT(M.Nanoseconds, ElementsAre(5e7, 4e7, 4e7));
+  // ... and one of what is slower than the limit.
+  M = Measure(5e7, 4e7, Launches, /*StopAbove=*/4.5e7);
+  EXPECT_EQ(Launches, 0u);
+  EXPECT_EQ(M.Stop, StopReason::Slower);
+  // A short one only warms up.
+  M = Measure(9e6, 9e6, Launches);
+  EXPECT_GE(Launches, 3u);
+  EXPECT_EQ(M.Nanoseconds.size() + M.Warmup, Launches);
+}
+
 TEST(MeasureTest, DropsBatchesThatASlowClockMeasured) {
   FakeMachine Machine;
   Machine.Clock = [&] {

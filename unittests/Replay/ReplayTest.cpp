@@ -50,6 +50,7 @@ public:
   Error mapOutside(uint64_t Address, uint64_t Size) override {
     return mapMemory(Address, Size);
   }
+  uint64_t mappingGranule() const override { return Granule; }
   Error write(uint64_t Address, ArrayRef<char> Data) override {
     Written += Data.size();
     for (char C : Data)
@@ -74,6 +75,7 @@ public:
 
   std::map<uint64_t, char> Memory;
   uint64_t Written = 0;
+  uint64_t Granule = 1;
   Body Run;
 };
 
@@ -112,7 +114,7 @@ TEST_F(ReplayTest, RestoresCompareAndRepeat) {
     ASSERT_THAT_EXPECTED(R->launch(Kernel, {}), Succeeded());
     auto Reports = R->compare(wholeRegions(S));
     ASSERT_THAT_EXPECTED(Reports, Succeeded());
-    for (const BufferReport &B : *Reports)
+    for (const BufferReport &B : Reports->Buffers)
       EXPECT_TRUE(B.Stats.Pass);
   }
 }
@@ -131,14 +133,38 @@ TEST_F(ReplayTest, StrayWritesAreFoundAndUndone) {
   ASSERT_THAT_EXPECTED(R->launch(Kernel, {}), Succeeded());
   auto Reports = R->compare(wholeRegions(S));
   ASSERT_THAT_EXPECTED(Reports, Succeeded());
-  EXPECT_EQ((*Reports)[0].Stats.Mismatches, 1u);
-  EXPECT_EQ((*Reports)[0].Stats.First, 2 * Page + 7);
-  EXPECT_EQ((*Reports)[1].Stats.Mismatches, 1u);
-  EXPECT_TRUE((*Reports)[1].IsGlobal);
+  EXPECT_EQ(Reports->Buffers[0].Stats.Mismatches, 1u);
+  EXPECT_EQ(Reports->Buffers[0].Stats.First, 2 * Page + 7);
+  EXPECT_EQ(Reports->Buffers[1].Stats.Mismatches, 1u);
+  EXPECT_TRUE(Reports->Buffers[1].IsGlobal);
   EXPECT_EQ(R->dirty().size(), 3u);
   ASSERT_THAT_ERROR(R->restore(), Succeeded());
   EXPECT_EQ(D.Memory[Base + 2 * Page + 7], 0);
   EXPECT_EQ(D.Memory[Base + 4 * Page], 1);
+}
+
+TEST_F(ReplayTest, WritesOutsideOfBuffersAreAMismatch) {
+  auto P = cantFail(plan());
+  auto D = std::make_unique<FakeDevice>();
+  FakeDevice &TheDevice = *D;
+  D->Granule = Page;
+  auto Session = cantFail(ReplaySession::create(*P, std::move(D)));
+  TheDevice.Run = [](FakeDevice &D, ArrayRef<void *> Args) {
+    D.Memory[Base + 4 * Page + 8 + 100] = 1;
+    return add(D, Args);
+  };
+  ReplayResult R =
+      cantFail(Session->run(*P, CompiledKernel(), [](ReplayStage) {}));
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_EQ(R.Error, "memory outside of all buffers was written, first 100 "
+                     "bytes past the end of buffer 1");
+  ASSERT_TRUE(R.Stray);
+  EXPECT_EQ(R.Stray->Address, Base + 4 * Page + 108);
+  // The next one finds nothing of that.
+  TheDevice.Run = add;
+  R = cantFail(Session->run(*P, CompiledKernel(), [](ReplayStage) {}));
+  EXPECT_EQ(R.V, Verdict::Match);
+  EXPECT_FALSE(R.Stray);
 }
 
 TEST_F(ReplayTest, WithoutComparisonEverythingIsRestored) {
@@ -155,6 +181,118 @@ TEST_F(ReplayTest, WithoutComparisonEverythingIsRestored) {
   ASSERT_THAT_EXPECTED(R->launch(Kernel, {}), Succeeded());
   ASSERT_THAT_ERROR(R->restore(), Succeeded());
   EXPECT_EQ(D.Memory[Base + Page + 1], 0);
+}
+
+//===----------------------------------------------------------------------===//
+// What is timed is what was verified
+//===----------------------------------------------------------------------===//
+
+/// The kernel works in its first launches only.
+template <typename Device>
+typename Device::Body workAtFirst(unsigned Launches, unsigned &Count,
+                                  typename Device::Body Work) {
+  Count = 0;
+  return [=, &Count](auto &&...Args) {
+    return Count++ < Launches ? Work(Args...) : LaunchStatus::Ok;
+  };
+}
+
+TEST_F(ReplayTest, AKernelThatStopsWorkingIsWrong) {
+  auto P = cantFail(plan());
+  auto D = std::make_unique<FakeDevice>();
+  FakeDevice &TheDevice = *D;
+  auto Session = cantFail(ReplaySession::create(*P, std::move(D)));
+  CompiledKernel Code;
+  auto Ignore = [](ReplayStage) {};
+  unsigned Count;
+  for (unsigned Works : {1, 2, 4}) {
+    TheDevice.Run = workAtFirst<FakeDevice>(Works, Count, add);
+    ReplayResult R = cantFail(Session->run(*P, Code, Ignore));
+    // One launch is verified, one warms up, three are timed.
+    EXPECT_EQ(Count >= 5, true);
+    EXPECT_EQ(R.V, Verdict::Mismatch);
+    EXPECT_THAT(R.Error, HasSubstr("the first launch was right, a later one "
+                                   "was not: 1 of "));
+    EXPECT_FALSE(R.Measured);
+  }
+  TheDevice.Run = add;
+  ReplayResult R = cantFail(Session->run(*P, Code, Ignore));
+  EXPECT_EQ(R.V, Verdict::Match);
+  EXPECT_EQ(R.nanoseconds().size(), 3u);
+  // Side by side, too.
+  TheDevice.Run = workAtFirst<FakeDevice>(6, Count, add);
+  PairedResult Paired = cantFail(Session->compare(
+      {{P.get(), &Code}, {P.get(), &Code}}, 4, 1, Ignore));
+  EXPECT_EQ(Paired.Failed, 0u);
+  EXPECT_EQ(Paired.V, Verdict::Mismatch);
+  EXPECT_TRUE(Paired.Measured.empty());
+}
+
+/// A search on a GPU.
+class SearchTest : public SmallRecording {
+protected:
+  void SetUp() override {
+    ReplayOptions O;
+    O.Quick = true;
+    P = cantFail(plan(O));
+    auto D = std::make_unique<FakeGPU>();
+    GPU = D.get();
+    Session = cantFail(ReplaySession::create(*P, std::move(D)));
+    Work = [](ArrayRef<void *> Args) {
+      *reinterpret_cast<char *>(*static_cast<uint64_t *>(Args[0])) +=
+          *static_cast<uint32_t *>(Args[1]);
+      return LaunchStatus::Ok;
+    };
+    workAtFirst(~0u);
+  }
+  void workAtFirst(unsigned Launches) {
+    GPU->Run = ::workAtFirst<FakeGPU>(Launches, Count, Work);
+  }
+  ReplayResult run() {
+    return cantFail(Session->run(*P, CompiledKernel(), [](ReplayStage) {}));
+  }
+
+  std::unique_ptr<ReplayPlan> P;
+  std::unique_ptr<ReplaySession> Session;
+  FakeGPU *GPU;
+  FakeGPU::Body Work;
+  unsigned Count = 0;
+};
+
+TEST_F(SearchTest, ComparesAShortLaunchAfterItWasTimed) {
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Match);
+  EXPECT_EQ(R.nanoseconds().size(), 7u);
+  for (unsigned Works : {0, 1, 4}) {
+    workAtFirst(Works);
+    R = run();
+    EXPECT_EQ(R.V, Verdict::Mismatch);
+    EXPECT_THAT(R.Error, HasSubstr(" differ, first at 0: 10 instead of 15"));
+    EXPECT_FALSE(R.Measured);
+  }
+}
+
+TEST_F(SearchTest, LaunchesALongKernelOnce) {
+  GPU->Nanoseconds = 2e8;
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Match);
+  EXPECT_EQ(Count, 1u);
+  ASSERT_TRUE(R.Measured);
+  EXPECT_EQ(R.Measured->Nanoseconds, std::vector<double>{2e8});
+  EXPECT_EQ(R.Measured->Stop, StopReason::Time);
+  // What is wrong is not launched again but to tell whether it is each time.
+  workAtFirst(0);
+  R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_EQ(Count, 2u);
+  EXPECT_FALSE(R.Measured);
+  // Two more launches of what takes less.
+  GPU->Nanoseconds = 4e7;
+  workAtFirst(~0u);
+  R = run();
+  EXPECT_EQ(R.V, Verdict::Match);
+  EXPECT_EQ(Count, 3u);
+  EXPECT_EQ(R.nanoseconds().size(), 3u);
 }
 
 TEST(HeldAddresses, KeepsThemFreeUntilTheyAreWanted) {
@@ -398,8 +536,8 @@ TEST_F(ReplayTest, RunsOnTheHostDevice) {
     Expected<ReplayResult> R = runIsolatedReplay(**P);
     ASSERT_THAT_EXPECTED(R, Succeeded());
     EXPECT_EQ(R->V, Verdict::Mismatch);
-    EXPECT_THAT(R->Error, HasSubstr("of buffer 0 differ, first at 0: 0x14 "
-                                    "instead of 0x0f"));
+    EXPECT_THAT(R->Error, HasSubstr("of buffer 0 differ, first at 0: 20 "
+                                    "instead of 15"));
   }
 }
 
@@ -537,7 +675,8 @@ TEST_F(ReplayTest, RefusesOptionsThatWouldDoNothing) {
 //===----------------------------------------------------------------------===//
 
 /// Notes what happens in order: R restores, F flushes the cache, L launches, 3L
-/// launches three times, C compares; what is in brackets is waited for once.
+/// launches three times, C compares; what is in brackets is waited for once. A
+/// session begins with a comparison, of memory that no launch has changed.
 class LoggingGPU : public FakeGPU {
 public:
   std::string Log;
@@ -637,8 +776,10 @@ TEST_F(GPUSessionTest, SamplesAreColdAndRestored) {
   EXPECT_EQ(GPU->Timer, GPUTimer::Events);
   ReplayResult R = run();
   EXPECT_EQ(R.V, Verdict::Match) << R.Error;
-  EXPECT_EQ(GPU->Log, "LC"
-                      "RFLRFLRFL");
+  EXPECT_EQ(GPU->Log, "C"
+                      "FLC"
+                      "RFLRFLRFL"
+                      "C");
   ASSERT_TRUE(R.Measured);
   EXPECT_EQ(R.Measured->Cache, CacheMode::Cold);
   EXPECT_TRUE(R.Measured->Restored);
@@ -647,8 +788,9 @@ TEST_F(GPUSessionTest, SamplesAreColdAndRestored) {
   EXPECT_EQ(R.GPU->Backend, "fake");
   // The next one finds memory as the last launch left it.
   EXPECT_EQ(run().V, Verdict::Match);
-  EXPECT_EQ(GPU->Log, "RLC"
-                      "RFLRFLRFL");
+  EXPECT_EQ(GPU->Log, "RFLC"
+                      "RFLRFLRFL"
+                      "C");
 }
 
 TEST_F(GPUSessionTest, WarmSamplesDoNotFlush) {
@@ -660,8 +802,10 @@ TEST_F(GPUSessionTest, WarmSamplesDoNotFlush) {
   GPU->Nanoseconds = 2000;
   EXPECT_EQ(run().V, Verdict::Match);
   // However short: the kernel reads what it wrote.
-  EXPECT_EQ(GPU->Log, "LC"
-                      "RLRL");
+  EXPECT_EQ(GPU->Log, "C"
+                      "LC"
+                      "RLRL"
+                      "C");
 }
 
 TEST_F(GPUSessionTest, RestoresOnlyForKernelsThatReadWhatTheyWrite) {
@@ -675,13 +819,16 @@ TEST_F(GPUSessionTest, RestoresOnlyForKernelsThatReadWhatTheyWrite) {
     return LaunchStatus::Ok;
   };
   ReplayResult R = run();
-  EXPECT_EQ(GPU->Log, "LC"
-                      "FLFL");
+  EXPECT_EQ(GPU->Log, "C"
+                      "FLC"
+                      "FLFL"
+                      "RFLC");
   EXPECT_FALSE(R.Measured->Restored);
   // But always before a launch that is verified.
   EXPECT_EQ(run().V, Verdict::Match);
-  EXPECT_EQ(GPU->Log, "RLC"
-                      "FLFL");
+  EXPECT_EQ(GPU->Log, "RFLC"
+                      "FLFL"
+                      "RFLC");
 }
 
 TEST_F(GPUSessionTest, RepeatsShortLaunchesOfSuchKernels) {
@@ -697,8 +844,10 @@ TEST_F(GPUSessionTest, RepeatsShortLaunchesOfSuchKernels) {
     return LaunchStatus::Ok;
   };
   ReplayResult R = run();
-  EXPECT_EQ(GPU->Log, "LC"
-                      "L5L5L");
+  EXPECT_EQ(GPU->Log, "C"
+                      "LC"
+                      "L5L5L"
+                      "RLC");
   EXPECT_EQ(R.Measured->Repeat, 5u);
 }
 
@@ -711,8 +860,11 @@ TEST_F(GPUSessionTest, ASearchLaunchesSeveralAtOnce) {
   ReplayResult R = run();
   EXPECT_EQ(R.V, Verdict::Match) << R.Error;
   EXPECT_EQ(GPU->Timer, GPUTimer::Events);
-  EXPECT_EQ(GPU->Log, "LC"
-                      "RFL(RFLRFLRFLRFLRFLRFLRFL)");
+  // Compared once, as it is short.
+  EXPECT_EQ(GPU->Log, "C"
+                      "FL"
+                      "RFL(RFLRFLRFLRFLRFLRFLRFL)"
+                      "C");
   EXPECT_EQ(R.nanoseconds().size(), 7u);
   // What is good is measured again, one launch at a time.
   CompiledKernel Code;
@@ -732,8 +884,10 @@ TEST_F(GPUSessionTest, LaunchesTogetherOnlyWhatTheTimeLimitOfOneAllows) {
   O.LaunchTimeout = 1e-9;
   open(O);
   EXPECT_EQ(run().V, Verdict::Match);
-  EXPECT_EQ(GPU->Log, "LC"
-                      "(RFL)(RFL)");
+  EXPECT_EQ(GPU->Log, "C"
+                      "FL"
+                      "(RFL)(RFL)"
+                      "C");
 }
 
 TEST_F(GPUSessionTest, ACrashAmongSeveralLaunchesIsACrash) {
@@ -760,9 +914,10 @@ TEST_F(GPUSessionTest, DoesNotTimeWhatIsWrong) {
   GPU->Run = [](ArrayRef<void *>) { return LaunchStatus::Ok; };
   ReplayResult R = run();
   EXPECT_EQ(R.V, Verdict::Mismatch);
-  // Launched again, to see whether it does the same.
-  EXPECT_EQ(GPU->Log, "LC"
-                      "RL");
+  // Compared in elements, and launched again, to see whether it does the same.
+  EXPECT_EQ(GPU->Log, "C"
+                      "FLCC"
+                      "RFL");
   EXPECT_FALSE(R.Measured);
   EXPECT_FALSE(Session->isSpent());
 }

@@ -47,6 +47,7 @@ struct Outcome {
   std::string Mode;
   std::vector<std::string> Reports;
   std::vector<CompareStats> Stats;
+  std::optional<StrayWrite> Stray;
   std::vector<Replayer::Range> Dirty;
   bool Restored = false;
 };
@@ -135,7 +136,8 @@ protected:
     EXPECT_THAT_EXPECTED(R.launch(Handle, {}), Succeeded());
     auto Reports = R.compare(parts(Rule));
     EXPECT_THAT_EXPECTED(Reports, Succeeded());
-    for (const BufferReport &B : *Reports) {
+    O.Stray = Reports->Stray;
+    for (const BufferReport &B : Reports->Buffers) {
       std::string Text;
       raw_string_ostream(Text) << toJSON(B);
       O.Reports.push_back(Text);
@@ -144,6 +146,8 @@ protected:
     O.Dirty = R.dirty().vec();
     EXPECT_THAT_ERROR(R.restore(), Succeeded());
     O.Restored = isAsBefore(S);
+    if (O.Stray)
+      EXPECT_EQ(*reinterpret_cast<char *>(O.Stray->Address), 0);
     return O;
   }
 
@@ -171,6 +175,7 @@ protected:
     Outcome O[2];
     for (bool OnHost : {false, true}) {
       FakeGPU D;
+      D.Granule = Page;
       if (OnHost)
         D.Available = 1000;
       Expected<Replayer> R = Replayer::create(S, D);
@@ -182,6 +187,10 @@ protected:
     EXPECT_EQ(O[1].Mode, "host");
     EXPECT_EQ(O[0].Reports, O[1].Reports);
     EXPECT_EQ(O[0].Dirty, O[1].Dirty);
+    EXPECT_EQ(O[0].Stray.has_value(), O[1].Stray.has_value());
+    if (O[0].Stray && O[1].Stray) {
+      EXPECT_EQ(toJSON(*O[0].Stray), toJSON(*O[1].Stray));
+    }
     return O[0];
   }
 
@@ -238,6 +247,29 @@ TEST_F(ResidentTest, StrayWritesAreFoundAndUndone) {
   EXPECT_EQ(O.Stats[5].Mismatches, 2u);
   EXPECT_THAT(O.Dirty, testing::Contains(
                            Replayer::Range{3, BigSize / Page * Page, BigSize}));
+}
+
+TEST_F(ResidentTest, WritesOutsideOfBuffersAreFoundAndUndone) {
+  Outcome O = replayInBothModes({}, [] {
+    runRight();
+    *at(Next + 9 + 3) = 1;
+    *at(Floats - 1) = 1;
+  });
+  EXPECT_TRUE(passes(O));
+  ASSERT_TRUE(O.Stray);
+  EXPECT_EQ(O.Stray->Address, Base + Next + 12);
+  EXPECT_EQ(O.Stray->Buffer, 1u);
+  EXPECT_EQ(O.Stray->Distance, 3u);
+  EXPECT_TRUE(O.Stray->IsBehind);
+
+  O = replayInBothModes({}, [] {
+    runRight();
+    *at(Floats - 8) = 1;
+  });
+  ASSERT_TRUE(O.Stray);
+  EXPECT_EQ(O.Stray->Buffer, 2u);
+  EXPECT_EQ(O.Stray->Distance, 7u);
+  EXPECT_FALSE(O.Stray->IsBehind);
 }
 
 TEST_F(ResidentTest, TheFirstMismatchHasItsTexts) {
@@ -375,7 +407,7 @@ TEST_F(ResidentTest, PartsThatLeaveSomethingOutDoNotHideWhatIsDirty) {
   ASSERT_THAT_EXPECTED(R->launch(Handle, {}), Succeeded());
   auto Reports = R->compare(ArrayRef(parts({})).drop_front());
   ASSERT_THAT_EXPECTED(Reports, Succeeded());
-  for (const BufferReport &B : *Reports)
+  for (const BufferReport &B : Reports->Buffers)
     EXPECT_TRUE(B.Stats.Pass);
   ASSERT_THAT_ERROR(R->restore(), Succeeded());
   EXPECT_TRUE(isAsBefore(S));

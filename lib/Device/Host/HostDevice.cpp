@@ -89,6 +89,12 @@ public:
   MnemeHostKernel Kernel = {};
   void *Code = nullptr;
   size_t CodeSize = 0;
+  /// The parts of the code that can be written, as they were linked.
+  std::vector<LinkedSegment> Writable;
+
+  bool keepsState() const override {
+    return Kernel.StaticShared || !Writable.empty();
+  }
 
   ~HostDeviceKernel() override {
     if (Code)
@@ -113,6 +119,7 @@ public:
   Error reserveArena(uint64_t Base, uint64_t Size) override;
   Error mapMemory(uint64_t Address, uint64_t Size) override;
   Error mapOutside(uint64_t Address, uint64_t Size) override;
+  uint64_t mappingGranule() const override { return PageSize; }
   Error write(uint64_t Address, ArrayRef<char> Data) override;
   Error read(uint64_t Address, MutableArrayRef<char> Data) override;
   Expected<std::unique_ptr<DeviceKernel>>
@@ -271,11 +278,13 @@ HostDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
       Lookup);
   if (!Linked)
     return Linked.takeError();
-  for (const LinkedSegment &S : Linked->Segments) {
+  for (LinkedSegment &S : Linked->Segments) {
     void *Address = reinterpret_cast<void *>(S.Address);
     std::memcpy(Address, S.Contents.data(), S.Contents.size());
     if (mprotect(Address, alignTo(S.Contents.size(), PageSize), S.Protection))
       return errnoError("cannot protect code");
+    if (S.Protection & PROT_WRITE)
+      Kernel->Writable.push_back(std::move(S));
   }
 
   Kernel->Kernel = toExecutorKernel(Kernel->Info, Linked->Entry);
@@ -300,6 +309,9 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
                           .str();
     return Outcome;
   }
+  for (const LinkedSegment &S : K.Writable)
+    std::memcpy(reinterpret_cast<void *>(S.Address), S.Contents.data(),
+                S.Contents.size());
   MnemeHostLaunch Launch = {};
   Launch.Grid[0] = Config.Grid.X;
   Launch.Grid[1] = Config.Grid.Y;

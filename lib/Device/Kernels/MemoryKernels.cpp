@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The kernels of llvm/Mneme/Device/MemoryKernels.h, freestanding. They wait for
-// memory and for nothing else: no barriers and no shared memory. A wave takes a
-// tile, which is a page, at a time, its lanes 16-byte words that lie side by
+// memory and for nothing else: no barriers, and no shared memory but what
+// mneme_clear_shared is there for. A wave takes a tile, which is a page, at a time, its lanes 16-byte words that lie side by
 // side, each with several loads under way.
 //
 //===----------------------------------------------------------------------===//
@@ -580,4 +580,24 @@ MNEME_KERNEL void mneme_clock(MnemeClockSample *Samples, uint64_t Ticks) {
   };
   Samples[0] = WaitFor(steadyTime() + 1);
   Samples[1] = WaitFor(Samples[0].Time + Ticks);
+}
+
+//===----------------------------------------------------------------------===//
+// mneme_clear_shared
+//===----------------------------------------------------------------------===//
+
+#if MNEME_ON_GPU
+alignas(WordSize) extern __gpu_local Word128 mneme_dynamic_shared[];
+#endif
+
+MNEME_KERNEL void mneme_clear_shared(uint64_t Bytes) {
+#if MNEME_ON_GPU
+  // Nothing reads it here, which must not make the stores go away.
+  volatile __gpu_local Word128 *Words = mneme_dynamic_shared;
+#pragma nounroll
+  for (uint64_t I = thread(); I < Bytes / WordSize; I += numThreads())
+    Words[I] = Word128{};
+#else
+  (void)Bytes;
+#endif
 }

@@ -37,6 +37,7 @@ Expected<GPUInfo> queryGPU(const CudaDriver &Driver, unsigned Ordinal);
 
 /// A variable of the recording that an image brings a place of its own for.
 struct GlobalPlace {
+  std::string Name;
   uint64_t Home;  ///< Where the recording has it.
   uint64_t Image; ///< Where the code has it.
   uint64_t Size;
@@ -61,6 +62,16 @@ public:
   std::vector<KernelArg> Layout;
   std::vector<GlobalPlace> Globals;
   uint64_t StaticShared = 0; ///< Bytes.
+  /// Variables that only this image has, as load() found them, and the copies
+  /// that bring that back; null: there are none.
+  uint64_t OwnContents = 0;
+  std::unique_ptr<CopyPlan> RestoreOwn;
+  /// The driver does not find all of them: instead the image is loaded anew.
+  SmallVector<char, 0> Reloaded;
+
+  bool keepsState() const override {
+    return StaticShared || RestoreOwn || !Reloaded.empty();
+  }
   /// Dynamic shared memory that the function is allowed now.
   uint64_t AllowedShared = 0;
 };
@@ -87,6 +98,9 @@ public:
   Error reserveArena(uint64_t Base, uint64_t Size) override;
   Error mapMemory(uint64_t Address, uint64_t Size) override;
   Error mapOutside(uint64_t Address, uint64_t Size) override;
+  uint64_t mappingGranule() const override {
+    return Mapping ? Mapping->granularity() : 1;
+  }
   Error write(uint64_t Address, ArrayRef<char> Data) override;
   Error read(uint64_t Address, MutableArrayRef<char> Data) override;
   Expected<uint64_t> availableMemory() override;
@@ -173,6 +187,8 @@ private:
   Error mapIn(CudaMapping &M, uint64_t Address, uint64_t Size);
   Error launchMemoryKernel(const MemoryKernel &K, uint64_t Tiles,
                            MutableArrayRef<void *> Args);
+  /// Zeroes the shared memory of all multiprocessors.
+  Error enqueueClearShared();
   /// Keeps the device busy for so long.
   Error enqueueSpin(uint64_t Nanoseconds);
   CUresult nextStagingSlot();
@@ -195,8 +211,12 @@ private:
                                const LaunchConfig &Config);
   LaunchOutcome failLaunch(const GPUResult &R, std::string Message);
 
+  Error findFunction(CudaKernel &K);
   Error findGlobals(CudaKernel &K, const DeviceImage &Image,
                     ArrayRef<KernelGlobal> Globals);
+  Error keepOwnVariables(CudaKernel &K, const DeviceImage &Image);
+  /// Makes what a launch could have left to the next one as it was after load().
+  Error resetState(CudaKernel &K, const LaunchConfig &Config);
   /// \returns the driver's answer.
   CUresult allowShared(CudaKernel &K, uint64_t DynamicShared);
   std::string explainRefusal(const CudaKernel &K, const LaunchConfig &Config,
@@ -222,7 +242,8 @@ private:
   std::string Lost; ///< Why the context is dead; empty while it lives.
 
   CUmodule MemoryKernels = nullptr;
-  MemoryKernel Compare, Diff, Copy, Clock;
+  MemoryKernel Compare, Diff, Copy, Clock, ClearShared;
+  unsigned SharedToClear = 0; ///< Bytes of a block of ClearShared.
 
   static constexpr unsigned NumStagingSlots = 2;
   StagingSlot Staging[NumStagingSlots];

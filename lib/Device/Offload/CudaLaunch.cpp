@@ -37,7 +37,12 @@ enum {
 //===----------------------------------------------------------------------===//
 
 CudaKernel::~CudaKernel() {
-  if (Program && Device.enterToFree())
+  RestoreOwn.reset();
+  if (!Device.enterToFree())
+    return;
+  if (OwnContents)
+    consumeError(Device.release(OwnContents));
+  if (Program)
     consumeError(Device.Backend->unload(Program));
 }
 
@@ -116,23 +121,31 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
     return Fail(toString(Program.takeError()) + "; the driver supports CUDA " +
                 Info.Driver);
   K->Program = *Program;
-  Expected<GPUBackend::Kernel> Kernel =
-      Backend->getKernel(K->Program, Image.KernelName);
-  if (!Kernel)
-    return Fail(toString(Kernel.takeError()));
-  K->Kernel = *Kernel;
-  K->Function = Backend->getFunction(K->Kernel);
-  int Shared = 0;
-  if (CUresult R =
-          Driver.FuncGetAttribute(&Shared, SharedSizeBytes, K->Function))
-    return Fail(Driver.describe(R));
-  K->StaticShared = Shared;
-  // What every function may have, with the static part of it.
-  constexpr uint64_t Default = 48 << 10;
-  K->AllowedShared = Default - std::min(K->StaticShared, Default);
+  if (Error E = findFunction(*K))
+    return Fail(toString(std::move(E)));
   if (Error E = findGlobals(*K, Image, Globals))
     return Fail(toString(std::move(E)));
+  if (Error E = keepOwnVariables(*K, Image))
+    return Fail(toString(std::move(E)));
   return K;
+}
+
+/// Of the program that is loaded.
+Error CudaDevice::findFunction(CudaKernel &K) {
+  Expected<GPUBackend::Kernel> Kernel = Backend->getKernel(K.Program, K.Name);
+  if (!Kernel)
+    return Kernel.takeError();
+  K.Kernel = *Kernel;
+  K.Function = Backend->getFunction(K.Kernel);
+  int Shared = 0;
+  if (CUresult R =
+          Driver.FuncGetAttribute(&Shared, SharedSizeBytes, K.Function))
+    return createStringError(Driver.describe(R));
+  K.StaticShared = Shared;
+  // What every function may have, with the static part of it.
+  constexpr uint64_t Default = 48 << 10;
+  K.AllowedShared = Default - std::min(K.StaticShared, Default);
+  return Error::success();
 }
 
 Error CudaDevice::findGlobals(CudaKernel &K, const DeviceImage &Image,
@@ -158,14 +171,63 @@ Error CudaDevice::findGlobals(CudaKernel &K, const DeviceImage &Image,
                                Twine(Size) + " bytes, and the recording's " +
                                Twine(G.Size));
     bool Constant = Variable != Variables->end() && Variable->second;
-    K.Globals.push_back({G.Address, Place, Size, Constant});
+    K.Globals.push_back({G.Name, G.Address, Place, Size, Constant});
   }
   return Error::success();
+}
+
+/// Keeps a copy of what they hold.
+Error CudaDevice::keepOwnVariables(CudaKernel &K, const DeviceImage &Image) {
+  std::vector<MnemeCopyPart> Parts;
+  uint64_t Bytes = 0;
+  for (const std::string &Variable : Image.OwnVariables) {
+    MnemeCopyPart P = {};
+    if (!Backend->getGlobal(K.Program, Variable, P.To, P.Size)) {
+      // Optimized away, or local to the image.
+      K.Reloaded = Image.Object;
+      return Error::success();
+    }
+    P.From = Bytes;
+    Bytes = alignTo(Bytes + P.Size, 16);
+    Parts.push_back(P);
+  }
+  if (Parts.empty())
+    return Error::success();
+  if (Error E = allocate(Bytes).moveInto(K.OwnContents))
+    return E;
+  for (MnemeCopyPart &P : Parts) {
+    P.From += K.OwnContents;
+    if (Error E = copy(P.From, P.To, P.Size))
+      return E;
+  }
+  return planCopies(Parts).moveInto(K.RestoreOwn);
 }
 
 //===----------------------------------------------------------------------===//
 // Launching
 //===----------------------------------------------------------------------===//
+
+Error CudaDevice::resetState(CudaKernel &K, const LaunchConfig &Config) {
+  if (K.StaticShared || Config.DynamicShared)
+    if (Error E = enqueueClearShared())
+      return E;
+  if (K.RestoreOwn)
+    return copy(*K.RestoreOwn);
+  if (K.Reloaded.empty())
+    return Error::success();
+  if (Error E = synchronize()) // it may be running
+    return E;
+  if (Error E = Backend->unload(K.Program))
+    return E;
+  K.Program = nullptr;
+  Expected<GPUBackend::Program> Program = Backend->load(K.Reloaded);
+  if (!Program)
+    return Program.takeError();
+  K.Program = *Program;
+  for (GlobalPlace &G : K.Globals)
+    Backend->getGlobal(K.Program, G.Name, G.Image, G.Size);
+  return findFunction(K);
+}
 
 /// \p Launched: the device reported it, rather than refusing the launch.
 static LaunchStatus toLaunchStatus(CUresult R, bool Launched) {
@@ -258,6 +320,8 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
     Outcome.Message = explainRefusal(K, Config, R);
     return Outcome;
   };
+  if (Error Failed = resetState(K, Config))
+    return Failed;
   if (CUresult R = allowShared(K, Config.DynamicShared))
     return Refuse(R);
 

@@ -32,6 +32,7 @@ Error CudaDevice::loadMemoryKernels() {
       {&Diff, MNEME_KERNEL_DIFF},
       {&Copy, MNEME_KERNEL_COPY},
       {&Clock, MNEME_KERNEL_CLOCK},
+      {&ClearShared, MNEME_KERNEL_CLEAR_SHARED},
   };
   for (auto [K, KernelName] : All) {
     if (Error E = check(
@@ -49,7 +50,22 @@ Error CudaDevice::loadMemoryKernels() {
   if (!Samples)
     return Samples.takeError();
   ClockSamples = *Samples;
-  return Error::success();
+  // All that a block can have: one fits on a multiprocessor.
+  SharedToClear = Info.SharedPerBlock;
+  constexpr int MaxDynamicSharedSizeBytes = 8; // CU_FUNC_ATTRIBUTE_*
+  return check(Driver.FuncSetAttribute(ClearShared.Function,
+                                       MaxDynamicSharedSizeBytes,
+                                       SharedToClear),
+               "allow a memory kernel its shared memory");
+}
+
+Error CudaDevice::enqueueClearShared() {
+  uint64_t Bytes = SharedToClear;
+  void *Args[] = {&Bytes};
+  return check(Driver.LaunchKernel(ClearShared.Function, Info.Multiprocessors,
+                                   1, 1, MNEME_KERNEL_BLOCK, 1, 1, SharedToClear,
+                                   Backend->getStream(), Args, nullptr),
+               "launch a memory kernel");
 }
 
 /// \p Tiles: how much there is to do, one tile for a wave; 0: for one thread.

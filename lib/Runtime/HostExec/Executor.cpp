@@ -213,6 +213,14 @@ static void updateMax(std::atomic<uint64_t> &A, uint64_t V) {
     ;
 }
 
+/// Zeroes the shared memory that the worker's blocks will have, as fresh memory
+/// is: what one launch leaves there another one must not find.
+static void clearShared(const Worker &W, const LaunchState &L) {
+  size_t Used = size_t(L.Kernel->StaticShared) + L.Config->DynamicShared;
+  for (BlockState *S = W.Free; S; S = S->Next)
+    memset(S->Block.Shared, 0, Used < S->SharedSize ? Used : S->SharedSize);
+}
+
 static void runLaunch(Worker &W, LaunchState &L) {
   W.Launch = &L;
   W.Active = nullptr;
@@ -225,6 +233,7 @@ static void runLaunch(Worker &W, LaunchState &L) {
   unsigned Rounding = _mm_getcsr();
   _mm_setcsr(0x1f80);
 #endif
+  clearShared(W, L);
   updateMin(L.FirstStart, nanoseconds());
   bool Ok = enterFaultFrame(
       W.Fault,

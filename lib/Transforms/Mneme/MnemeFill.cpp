@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/IR/IRBuilder.h"
+#include "DevicePlaces.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -20,9 +21,6 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// Of NVPTX and AMDGPU.
-static constexpr unsigned SharedAddressSpace = 3;
 
 //===----------------------------------------------------------------------===//
 // Parameters
@@ -133,19 +131,6 @@ static bool fillLocals(Function &F, uint8_t Byte) {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// Is this thread (0, 0, 0) of its block?
-static Value *isFirstThread(IRBuilder<> &B, bool IsAMDGPU) {
-  static constexpr Intrinsic::ID Axes[][3] = {
-      {Intrinsic::nvvm_read_ptx_sreg_tid_x, Intrinsic::nvvm_read_ptx_sreg_tid_y,
-       Intrinsic::nvvm_read_ptx_sreg_tid_z},
-      {Intrinsic::amdgcn_workitem_id_x, Intrinsic::amdgcn_workitem_id_y,
-       Intrinsic::amdgcn_workitem_id_z}};
-  Value *Any = B.getInt32(0);
-  for (Intrinsic::ID Axis : Axes[IsAMDGPU])
-    Any = B.CreateOr(Any, B.CreateIntrinsic(Axis, {}));
-  return B.CreateIsNull(Any);
-}
-
 static void createBarrier(IRBuilder<> &B, bool IsAMDGPU) {
   if (!IsAMDGPU) {
     B.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all,
@@ -178,17 +163,10 @@ static SharedVariables findShared(Module &M, uint64_t DynamicShared) {
 static void fillShared(Function &Kernel, const SharedVariables &Shared,
                        uint8_t Byte) {
   bool IsAMDGPU = Kernel.getCallingConv() == CallingConv::AMDGPU_KERNEL;
-  // Local variables of a fixed size stay in the entry block.
-  BasicBlock &Entry = Kernel.getEntryBlock();
-  for (Instruction &I : make_early_inc_range(Entry))
-    if (auto *A = dyn_cast<AllocaInst>(&I); A && A->isStaticAlloca())
-      A->moveBefore(Entry, Entry.begin());
-  BasicBlock::iterator First = Entry.begin();
-  while (isa<AllocaInst>(*First))
-    ++First;
-  IRBuilder<> B(&Entry, First);
+  BasicBlock::iterator First = moveLocalsToFront(Kernel);
+  IRBuilder<> B(&Kernel.getEntryBlock(), First);
   Instruction *Then =
-      SplitBlockAndInsertIfThen(isFirstThread(B, IsAMDGPU), First, false);
+      SplitBlockAndInsertIfThen(createIsFirstThread(B), First, false);
   B.SetInsertPoint(&*First);
   createBarrier(B, IsAMDGPU);
   B.SetInsertPoint(Then);

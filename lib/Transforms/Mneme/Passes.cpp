@@ -8,8 +8,10 @@
 
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
+#include "llvm/Mneme/Transforms/Trace.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -91,4 +93,6 @@ void mneme::registerMnemePasses(PassBuilder &PB) {
       });
   registerSpecializePass(PB);
   registerFillPass(PB);
+  registerTracePass(PB);
+  registerFaultPass(PB);
 }

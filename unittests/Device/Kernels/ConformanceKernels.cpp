@@ -114,6 +114,29 @@ KERNEL void globals(int64_t *Out) {
     conformance_counter += 10;
 }
 
+[[clang::loader_uninitialized]] static __gpu_local uint32_t SharedNote;
+extern "C" {
+__gpu_global uint32_t conformance_note = 0;
+}
+
+/// Counts the notes that are in static and in dynamic shared memory, and leaves
+/// one in each.
+KERNEL void leave_notes(uint32_t *Found) {
+  constexpr uint32_t Note = 0x6e6f7465;
+  volatile __gpu_local uint32_t *Static = &SharedNote;
+  volatile __gpu_local int32_t *Dynamic = DynamicShared;
+  Found[0] += *Static == Note;
+  Found[1] += *Dynamic == int32_t(Note);
+  *Static = Note;
+  *Dynamic = Note;
+}
+
+/// The same with a variable.
+KERNEL void leave_note_in_variable(uint32_t *Found) {
+  *Found += conformance_note;
+  conformance_note = 1;
+}
+
 KERNEL void count(uint32_t *Counter) {
   __scoped_atomic_fetch_add(Counter, 1, __ATOMIC_RELAXED,
                             __MEMORY_SCOPE_DEVICE);

@@ -25,6 +25,8 @@ struct ReplayBisectOptions {
   std::string Database; ///< Of the plan.
   FarmResources Resources;
   BisectSides Sides; ///< On top of the plan's options.
+  /// Search by verdicts although an empty kernel would be verified, too.
+  bool AllowVacuous = false;
   BisectOptions Bisect;
   /// Folder for the IR before and after what was found; empty: none is kept.
   std::string Output;

@@ -28,14 +28,15 @@ class PassGate;
 /// The pipeline that clang itself runs at -O\p Level ("0" to "3", "s", "z"),
 /// spelled as a pipeline text: "clang<O2>". It differs from opt's default<O2>
 /// in what clang's driver asks for: the SLP vectorizer, memcpyopt without
-/// libcalls.
+/// libcalls. Other passes may stand beside it, at the outermost level.
 std::string getClangPipeline(StringRef Level);
 
-/// Runs \p Passes: a text for `opt -passes=`, or "clang<O...>". \p Plugins are
-/// pass plugins (shared libraries) whose passes the text may name;
-/// mneme-specialize and mneme-fill are always known. \p Gate, if any, decides
-/// what runs. The result is verified, and with \p VerifyEach what each pass
-/// leaves: LLVM ends the process at the first that leaves invalid IR. Errors are LLVM's own messages.
+/// Runs \p Passes: a text for `opt -passes=`, also with "clang<O...>". \p
+/// Plugins are pass plugins (shared libraries) whose passes the text may name;
+/// Mneme's own passes for kernels (Transforms/) are always known. \p Gate, if
+/// any, decides what runs. The result is verified, and with \p VerifyEach what
+/// each pass leaves: LLVM ends the process at the first that leaves invalid IR.
+/// Errors are LLVM's own messages.
 Error runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                   ArrayRef<std::string> Plugins = {}, PassGate *Gate = nullptr,
                   bool VerifyEach = false);

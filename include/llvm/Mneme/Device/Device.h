@@ -59,7 +59,8 @@ struct LaunchConfig {
   uint64_t DynamicShared = 0; ///< Bytes.
   double TimeoutSeconds = 0;  ///< 0 = none.
   bool Cooperative = false;   ///< All blocks at once, for grid.sync().
-  /// GPUs: so many launches, back to back, measured together.
+  /// GPUs: number of launches, back to back, measured together. Only the first
+  /// begins as Device::launch() says.
   unsigned Repeat = 1;
 };
 
@@ -74,6 +75,9 @@ struct DeviceImage {
   std::shared_ptr<void> HostInfo;
   /// Device variables that the image refers to.
   std::vector<std::string> Globals;
+  /// GPU only: variables of the image that the recording does not have and that
+  /// the kernel can write.
+  std::vector<std::string> OwnVariables;
   /// GPU only: where the arguments lie.
   std::vector<KernelArg> Args;
 };
@@ -82,6 +86,9 @@ struct DeviceImage {
 class DeviceKernel {
 public:
   virtual ~DeviceKernel() = default;
+  /// Can a launch read what the launch before it left in static shared memory or
+  /// in the image's own variables?
+  virtual bool keepsState() const { return false; }
 };
 
 /// A GPU outside of the arena reserves addresses in multiples of this, in bytes:
@@ -109,6 +116,8 @@ public:
   /// is there already. Error when any page of it, rounded as above, is taken by
   /// anything but an earlier call.
   virtual Error mapOutside(uint64_t Address, uint64_t Size) = 0;
+  /// mapMemory() and mapOutside() map whole multiples of this, in bytes.
+  virtual uint64_t mappingGranule() const { return 1; }
   virtual Error write(uint64_t Address, ArrayRef<char> Data) = 0;
   virtual Error read(uint64_t Address, MutableArrayRef<char> Data) = 0;
 
@@ -119,7 +128,9 @@ public:
   load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) = 0;
 
   /// Launches and waits. \p Args: one pointer per kernel argument, to host
-  /// memory. Error only when the device itself is lost.
+  /// memory. The launch finds shared memory zeroed and the image's own variables
+  /// as load() left them, so that no launch can tell that there was another one
+  /// before it. Error only when the device itself is lost.
   virtual Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
                                          const LaunchConfig &Config,
                                          ArrayRef<void *> Args) = 0;

@@ -25,9 +25,12 @@
 ///   mneme_copy(const MnemeCopyPart *, const uint64_t *FirstTile,
 ///              uint64_t NumParts)
 ///   mneme_clock(MnemeClockSample Samples[2], uint64_t Ticks)
+///   mneme_clear_shared(uint64_t Bytes)
 ///
 /// mneme_clock is for one thread, not for a table of parts: it samples the
 /// clocks at a tick of the timer, spins for so many ticks and samples again.
+/// mneme_clear_shared takes no table either: each block zeroes the dynamic shared
+/// memory that it was launched with.
 ///
 /// As many blocks as the device can hold of them at once are best, for which
 /// eight for each multiprocessor will do, but not more than there are tiles.
@@ -47,6 +50,7 @@
 #define MNEME_KERNEL_DIFF "mneme_diff"
 #define MNEME_KERNEL_COPY "mneme_copy"
 #define MNEME_KERNEL_CLOCK "mneme_clock"
+#define MNEME_KERNEL_CLEAR_SHARED "mneme_clear_shared"
 
 /// Two ranges of equal size that are compared under one rule
 /// (llvm/Mneme/Replay/Compare.h). A tail shorter than an element is compared as

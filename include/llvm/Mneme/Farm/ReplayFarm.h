@@ -16,7 +16,7 @@
 #define LLVM_MNEME_FARM_REPLAYFARM_H
 
 #include "llvm/Mneme/Farm/Farm.h"
-#include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Mneme/Replay/Replayer.h"
 
 namespace llvm {
 namespace mneme {
@@ -78,6 +78,9 @@ public:
 
   /// The plans of the recorded launches, under Base; as RecordIds.
   virtual ArrayRef<std::unique_ptr<ReplayPlan>> plans() const = 0;
+  /// How much their verification can notice, as RecordIds. Nothing is known
+  /// where this machine launches nothing.
+  virtual ArrayRef<VerificationPower> powers() const = 0;
   virtual FarmStatistics statistics() const = 0;
   /// "ADDRESS:PORT" where it listens; empty if it does not.
   virtual std::string address() const = 0;

@@ -92,6 +92,9 @@ struct CompareStats {
 CompareStats compareMemory(ArrayRef<char> Expected, ArrayRef<char> Actual,
                            const CompareRule &Rule);
 
+/// The largest finite magnitude of the whole elements of a range; of bytes: 0.
+double findLargest(ArrayRef<char> Bytes, uint32_t DType);
+
 /// Elements of a range of \p Size bytes, the bytes of its tail included.
 uint64_t countElements(uint64_t Size, uint32_t DType);
 
@@ -124,6 +127,23 @@ struct BufferReport {
 
 json::Value toJSON(const BufferReport &R);
 bool fromJSON(const json::Value &V, BufferReport &R, json::Path P);
+
+/// Memory beside a buffer that holds no buffer and that a launch has written.
+struct StrayWrite {
+  uint64_t Address = 0;  ///< First byte that was written.
+  uint64_t Distance = 0; ///< Bytes between it and the buffer.
+  uint32_t Buffer = 0;   ///< BufferReport::Id.
+  bool IsBehind = true;  ///< Past the buffer's end, else before its beginning.
+};
+
+json::Value toJSON(const StrayWrite &W);
+bool fromJSON(const json::Value &V, StrayWrite &W, json::Path P);
+
+/// All that a launch left, compared with what the recorded launch left.
+struct MemoryComparison {
+  std::vector<BufferReport> Buffers;
+  std::optional<StrayWrite> Stray; ///< The one at the lowest address.
+};
 
 } // namespace mneme
 } // namespace llvm

@@ -65,6 +65,11 @@ struct MeasureRules {
   /// Nanoseconds of a launch that was made right before, and counts as the
   /// first of a warm-up that is of launches only; 0: there was none.
   double LaunchedNanoseconds = 0;
+  /// That launch was made as samples are, and is the first one if it took at
+  /// least this; it needs no warm-up then.
+  double FirstSampleNanoseconds = std::numeric_limits<double>::infinity();
+  /// One sample is enough of a launch that takes at least this.
+  double OneSampleNanoseconds = std::numeric_limits<double>::infinity();
 
   /// Decides the order within rounds; unset: as given. Every second round has
   /// the order of the one before reversed.
@@ -103,6 +108,10 @@ struct MeasureRules {
 
   /// For a search: seven samples, or three of a launch that takes long.
   static MeasureRules quick();
+  /// For a search on a GPU, where a launch that takes long hardly varies (a
+  /// standard deviation of 0.006 % at 0.8 ms): the launch that was verified is
+  /// the first sample, and may be the only one.
+  static MeasureRules quickOnGPU();
 };
 
 enum class StopReason { Precision, Samples, Time, Fixed, Slower };

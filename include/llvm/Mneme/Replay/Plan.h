@@ -34,6 +34,7 @@ namespace llvm {
 class LLVMContext;
 class Module;
 namespace mneme {
+class PoisonMask;
 
 /// What is measured beside the replayed kernel, to be compared with it.
 enum class Baseline {
@@ -81,6 +82,9 @@ struct ReplayOptions {
   bool Execute = true;
   bool Resources = false; ///< Also compile for the GPU when the host runs it.
   bool Verify = true;
+  /// Find out which bytes a launch writes and does not read before, and give
+  /// them a wrong value first (Poison.h).
+  bool Poison = false;
   bool Isolate = true; ///< Compile and run in a process of their own.
   /// Of the host device, whose launches are long and whose timer is exact.
   static constexpr unsigned HostIterations = 3, HostWarmup = 1;
@@ -205,7 +209,14 @@ public:
   std::unique_ptr<ReplayPlan>
   withOutcome(std::vector<MemoryRange> Changed) const;
 
+  /// The same plan with bytes to poison before each launch (Poison.h); variants
+  /// have them too.
+  std::unique_ptr<ReplayPlan>
+  withPoison(std::shared_ptr<const PoisonMask> Mask) const;
+
   const ReplayOptions &options() const { return Options; }
+  /// Null: nobody has looked for any.
+  const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
   const RecordedKernel &kernel() const { return *Kernel; }
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
@@ -252,6 +263,7 @@ private:
   std::shared_ptr<const KernelCompiler> Compiler;
   std::shared_ptr<const std::vector<SmallVector<char, 0>>> AppImages;
   std::shared_ptr<const std::vector<ComparePart>> Parts;
+  std::shared_ptr<const PoisonMask> Poison;
   double ParseTime = 0, ReadTime = 0;
 
   Error chooseInstance(StringRef Database);

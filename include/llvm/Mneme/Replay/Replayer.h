@@ -41,9 +41,10 @@ StringRef getVerdictName(Verdict V);
 std::optional<Verdict> parseVerdict(StringRef Name);
 
 /// Where a replay is; what its process was doing if it dies.
-/// Baseline is its compilation.
+/// Poison is all that it takes to find it, Baseline its compilation.
 enum class ReplayStage {
   Open,
+  Poison,
   Optimize,
   Codegen,
   Prepare,
@@ -114,6 +115,25 @@ struct ReplayGPU {
 json::Value toJSON(const ReplayGPU &R);
 bool fromJSON(const json::Value &V, ReplayGPU &R, json::Path P);
 
+/// How much a verification of a recorded launch can notice.
+struct VerificationPower {
+  /// Would a launch that does nothing be verified? Unset: nobody looked.
+  std::optional<bool> Vacuous;
+  /// Bytes that the recorded launch changed, in pages of which a part changed.
+  uint64_t ChangedBytes = 0;
+  /// Bytes that start with another value than the one they have to get
+  /// (Poison.h). Unset: nobody looked for any.
+  std::optional<uint64_t> PoisonedBytes;
+  std::string NoPoison; ///< Why there are none.
+
+  bool isVacuous() const { return Vacuous.value_or(false); }
+};
+/// In words.
+std::string describePower(const VerificationPower &P);
+
+json::Value toJSON(const VerificationPower &P);
+bool fromJSON(const json::Value &V, VerificationPower &P, json::Path Path);
+
 struct ReplayResult {
   Verdict V = Verdict::NotVerified;
   std::string Error; ///< Why not; empty when it matches.
@@ -135,6 +155,8 @@ struct ReplayResult {
   /// has not written is filled with two values? Unset: nobody could tell.
   std::optional<bool> ReadsUninitialized;
   std::vector<BufferReport> Buffers;
+  std::optional<StrayWrite> Stray;
+  VerificationPower Power;
   json::Value Features = nullptr; ///< For InstrumentOptions::Dataset.
 
   /// Of each timed launch.
@@ -155,6 +177,7 @@ struct ReplayResult {
 json::Value toJSON(const ReplayResult &R);
 bool fromJSON(const json::Value &V, ReplayResult &R, json::Path P);
 
+class PoisonMask;
 class ResidentMemory;
 
 /// A recording's memory on one device. The arena of the process is its own.
@@ -184,8 +207,20 @@ public:
                                      unsigned Count,
                                      function_ref<Error()> Prepare,
                                      std::vector<double> &Nanoseconds);
-  /// Compares all recorded memory with what the recorded launch left.
-  Expected<std::vector<BufferReport>> compare(ArrayRef<ComparePart> Parts);
+  /// How many launches there were; several at once are one by one.
+  uint64_t numLaunches() const { return NumLaunches; }
+  /// Compares all recorded memory with what the recorded launch left, and what
+  /// the device has mapped around it with zeros, which it was.
+  Expected<MemoryComparison> compare(ArrayRef<ComparePart> Parts);
+
+  /// The largest finite magnitude of the elements that the recorded launch left
+  /// in a part.
+  Expected<double> findLargestOutcome(const ComparePart &Part) const;
+
+  /// From the next restore() on, the bytes of \p Mask hold the complement of what
+  /// the recorded launch leaves there, instead of what was recorded. Null: none
+  /// do.
+  Error poison(std::shared_ptr<const PoisonMask> Mask);
 
   /// Makes restore() write everything, until the next compare(): for launches
   /// that nobody compares.
@@ -202,6 +237,13 @@ public:
   /// What restore() writes.
   ArrayRef<Range> dirty() const { return Dirty; }
 
+  /// Memory that is mapped with a region, before or behind it, and belongs to no
+  /// region.
+  struct Padding {
+    size_t Region;
+    uint64_t Address, Size;
+  };
+
 private:
   Replayer(const RecordedState &State, Device &D);
   const RecordedState *State;
@@ -210,15 +252,28 @@ private:
   std::unique_ptr<ResidentMemory> Resident;
   /// Each region before the launch, when the host keeps the memory.
   std::vector<std::vector<char>> Before;
-  std::vector<Range> Changed; ///< By the recorded launch.
+  std::vector<Range> Changed; ///< By the recorded launch, or poisoned.
   std::vector<Range> Dirty;
+  std::shared_ptr<const PoisonMask> Mask; ///< May be null.
+  std::vector<Padding> Paddings; ///< By address.
+  bool PaddingIsDirty = false;
   bool Clean = true;
+  uint64_t NumLaunches = 0;
 
+  void findPadding();
+  Error clearPadding();
+  Expected<std::optional<StrayWrite>> findStrayOnHost();
+  StrayWrite describeStray(const Padding &P, uint64_t Offset) const;
   Error fill();
   SmallVector<void *, 16> getArgs() const;
   void setDirty(std::vector<Range> Ranges);
+  void setChanged();
+  Error readOutcome(size_t Region, std::vector<char> &After) const;
+  Error poisonRegion(size_t Region, const PoisonMask &New);
+  Error removePoison();
   Expected<std::vector<CompareStats>>
-  compareOnDevice(ArrayRef<ComparePart> Parts);
+  compareOnDevice(ArrayRef<ComparePart> Parts,
+                  std::optional<StrayWrite> &Stray);
   Expected<std::vector<CompareStats>>
   compareOnHost(ArrayRef<ComparePart> Parts);
 };

@@ -39,6 +39,7 @@ struct PairedResult {
 };
 
 class Contender;
+struct ElementTypes;
 
 /// The kernels that ran last, by the hash of their code: another launch of one
 /// need not load it again.
@@ -72,6 +73,15 @@ public:
   static Expected<std::unique_ptr<ReplaySession>>
   create(const ReplayPlan &Plan, std::unique_ptr<Device> D);
   ~ReplaySession();
+
+  /// How much a verification of the recorded launch can notice. Before the first
+  /// run: nothing is known.
+  const VerificationPower &power() const { return Power; }
+  /// The bytes that are; null: nobody looked for any.
+  const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
+  /// Maps the memory, finds what is to be poisoned unless the plan says it, and
+  /// poisons it. The first run does it, too.
+  Error prepare(StageFn Report);
 
   /// What was held while the device opened, until its memory is made.
   void hold(HeldAddresses Addresses) { Held = std::move(Addresses); }
@@ -118,13 +128,18 @@ private:
   std::unique_ptr<Measurer> TheMeasurer;
   HeldAddresses Held; ///< Until then:
   std::optional<Replayer> Memory; ///< From the first run on.
+  VerificationPower Power;
+  std::shared_ptr<const PoisonMask> Poison;
   LoadedKernels Kernels;
   std::optional<GPUTimer> Timer; ///< That was chosen last.
   /// Of the plan's kernel; unset until a GPU wants to know.
   std::optional<bool> NeedsRestoring;
   double OpenTime = 0, PrepareTime = 0;
   bool Lost = false;
+  /// Of the plan's kernel; null until something differs.
+  std::unique_ptr<ElementTypes> Types;
 
+  const ElementTypes &elementTypes();
   Error checkVariant(const ReplayPlan &Variant) const;
   Error checkRun(const ReplayPlan &Variant, const CompiledKernel &Code) const;
   void noteFailure();
@@ -136,9 +151,10 @@ private:
   Expected<PairedResult> measurePaired(ArrayRef<Contestant> Contestants,
                                        unsigned Rounds, uint64_t Seed,
                                        StageFn Report);
-  Error prepare(StageFn Report);
+  Error choosePoison(StageFn Report);
   Error chooseTimer(GPUTimer Wanted);
   bool needsRestoring(const ReplayPlan &Variant);
+  friend class Contender;
   friend class ReplayRun;
 };
 

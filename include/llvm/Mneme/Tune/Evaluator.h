@@ -47,6 +47,8 @@ struct EvaluationRequest {
   unsigned Instance = 0;
   /// The application's own machine code instead of a compilation.
   bool AppCode = false;
+  /// Without it the launch is verified only, and the result has no samples.
+  bool Measure = true;
   /// Only there, as Evaluation::Device says it: "WorkerLost" if that is gone.
   /// Empty: anywhere.
   std::string Device;

@@ -1,0 +1,197 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementTypes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Mneme/Device/CompareElement.h"
+#include "llvm/Mneme/Support/RunPasses.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// MNEME_DTYPE_BYTES where there is none. Whether an integer has a sign the IR
+/// does not tell.
+static uint32_t getDType(Type *Ty) {
+  Ty = Ty->getScalarType();
+  if (Ty->isHalfTy())
+    return MNEME_DTYPE_F16;
+  if (Ty->isBFloatTy())
+    return MNEME_DTYPE_BF16;
+  if (Ty->isFloatTy())
+    return MNEME_DTYPE_F32;
+  if (Ty->isDoubleTy())
+    return MNEME_DTYPE_F64;
+  if (Ty->isIntegerTy(8))
+    return MNEME_DTYPE_I8;
+  if (Ty->isIntegerTy(16))
+    return MNEME_DTYPE_I16;
+  if (Ty->isIntegerTy(32))
+    return MNEME_DTYPE_I32;
+  if (Ty->isIntegerTy(64))
+    return MNEME_DTYPE_I64;
+  return MNEME_DTYPE_BYTES;
+}
+
+namespace {
+/// Which regions the pointers of a kernel lead to.
+class RegionFinder {
+public:
+  RegionFinder(const ReplayPlan &Plan, const DataLayout &DL)
+      : State(Plan.state()), DL(DL) {}
+
+  std::optional<size_t> find(const Value *Pointer) const {
+    const Value *Object = getUnderlyingObject(Pointer);
+    if (auto *A = dyn_cast<Argument>(Object))
+      return A->hasByValAttr() ? std::nullopt : findInArgument(*A, 0);
+    if (auto *G = dyn_cast<GlobalVariable>(Object))
+      return findVariable(G->getName());
+    // A pointer in a structure that is passed by value.
+    auto *Load = dyn_cast<LoadInst>(Object);
+    if (!Load)
+      return std::nullopt;
+    APInt Offset(DL.getIndexTypeSizeInBits(Load->getPointerOperandType()), 0);
+    auto *A = dyn_cast<Argument>(
+        Load->getPointerOperand()->stripAndAccumulateConstantOffsets(
+            DL, Offset, /*AllowNonInbounds=*/true));
+    if (!A || !A->hasByValAttr())
+      return std::nullopt;
+    return findInArgument(*A, Offset.getSExtValue());
+  }
+
+private:
+  const RecordedState &State;
+  const DataLayout &DL;
+
+  std::optional<size_t> findInArgument(const Argument &A,
+                                       uint64_t Offset) const {
+    StringRef Bytes = State.args()[A.getArgNo()];
+    if (Offset > Bytes.size() || Bytes.size() - Offset < 8)
+      return std::nullopt;
+    uint64_t Address = support::endian::read64le(Bytes.data() + Offset);
+    for (auto [I, R] : enumerate(State.regions()))
+      if (Address >= R.Info.Address && Address - R.Info.Address < R.Info.Size)
+        return I;
+    return std::nullopt;
+  }
+
+  std::optional<size_t> findVariable(StringRef Name) const {
+    for (auto [I, R] : enumerate(State.regions()))
+      if (R.Info.IsGlobal && R.Info.Name == Name)
+        return I;
+    return std::nullopt;
+  }
+};
+} // namespace
+
+/// What flags of \p M allow to round differently.
+static std::string describeRounding(const Module &M) {
+  bool Reassociates = false, Contracts = false, Approximates = false;
+  for (const Function &F : M)
+    for (const Instruction &I : instructions(F))
+      if (auto *FP = dyn_cast<FPMathOperator>(&I)) {
+        Reassociates |= FP->hasAllowReassoc();
+        Contracts |= FP->hasAllowContract();
+        Approximates |= FP->hasApproxFunc() || FP->hasAllowReciprocal();
+      }
+  SmallVector<StringRef, 3> Allowed;
+  if (Reassociates)
+    Allowed.push_back("reassociation");
+  if (Contracts)
+    Allowed.push_back("contraction");
+  if (Approximates)
+    Allowed.push_back("approximation");
+  return join(Allowed, " and ");
+}
+
+ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  ElementTypes Types;
+  Types.Rounding = describeRounding(*M);
+  runPasses(*M, "function(sroa,early-cse),cgscc(inline),function(sroa)");
+  Types.OfRegion.resize(Plan.state().regions().size(), MNEME_DTYPE_BYTES);
+  std::vector<bool> Seen(Types.OfRegion.size());
+  RegionFinder Regions(Plan, M->getDataLayout());
+  auto Note = [&](const Value *Pointer, Type *Ty) {
+    std::optional<size_t> Region = Regions.find(Pointer);
+    if (!Region)
+      return;
+    uint32_t DType = getDType(Ty);
+    uint32_t &Known = Types.OfRegion[*Region];
+    Known = !Seen[*Region] || Known == DType ? DType
+                                             : uint32_t(MNEME_DTYPE_BYTES);
+    Seen[*Region] = true;
+  };
+  for (Instruction &I : instructions(*M->getFunction(Plan.kernel().KernelName)))
+    if (auto *Store = dyn_cast<StoreInst>(&I))
+      Note(Store->getPointerOperand(), Store->getValueOperand()->getType());
+    else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
+      Note(RMW->getPointerOperand(), RMW->getType());
+  return Types;
+}
+
+//===----------------------------------------------------------------------===//
+// Tolerances
+//===----------------------------------------------------------------------===//
+
+/// The largest error, as a share of the values, that rounding may have made:
+/// about half of a type's digits.
+static double getRoundingShare(uint32_t DType) {
+  switch (DType) {
+  case MNEME_DTYPE_F64:
+    return 1e-7;
+  case MNEME_DTYPE_F32:
+    return 1e-3;
+  case MNEME_DTYPE_F16:
+  case MNEME_DTYPE_BF16:
+    return 5e-2;
+  default:
+    return 0;
+  }
+}
+
+/// Twice \p Error, with one digit.
+static std::string printLimit(double Error) {
+  double Unit = std::pow(10, std::floor(std::log10(2 * Error)));
+  return formatv("{0}", format("%g", std::ceil(2 * Error / Unit) * Unit)).str();
+}
+
+std::string mneme::suggestTolerances(ArrayRef<BufferReport> Failing,
+                                     ArrayRef<double> Scales) {
+  std::string Options;
+  for (auto [B, Scale] : zip_equal(Failing, Scales)) {
+    const CompareStats &S = B.Stats;
+    double Share = getRoundingShare(B.Rule.DType);
+    std::string Limit;
+    if (S.MaxRel > 0 && S.MaxRel <= Share)
+      Limit = "rel:" + printLimit(S.MaxRel);
+    else if (S.MaxAbs > 0 && S.MaxAbs <= Share * Scale)
+      Limit = "abs:" + printLimit(S.MaxAbs);
+    else
+      return "";
+    Options += formatv(" --dtype={0}@{1} --tolerance={2}@{1}",
+                       getDTypeName(B.Rule.DType), B.Id, Limit)
+                   .str();
+  }
+  return StringRef(Options).ltrim().str();
+}

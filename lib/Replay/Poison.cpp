@@ -1,0 +1,321 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Replay/Poison.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Transforms/Trace.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <cstring>
+#include <sys/mman.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Seconds of a launch that is traced: several to several dozen times as long as
+/// a plain one.
+static constexpr double TraceSeconds = 2;
+
+/// Marks are read in pieces of this many bytes.
+static constexpr uint64_t PieceBytes = uint64_t(4) << 20;
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<PoisonMask>
+PoisonMask::create(ArrayRef<RecordedRegion> Regions) {
+  std::shared_ptr<PoisonMask> Mask(new PoisonMask());
+  for (const RecordedRegion &R : Regions) {
+    Mask->Regions.push_back({R.Info.Size, nullptr});
+    Mask->MemorySize += divideCeil(R.Info.Size, 8);
+  }
+  if (Mask->MemorySize == 0)
+    return Mask;
+  void *Memory =
+      mmap(nullptr, Mask->MemorySize, PROT_READ | PROT_WRITE,
+           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (Memory == MAP_FAILED) {
+    Mask->MemorySize = 0;
+    return nullptr;
+  }
+  Mask->Memory = Memory;
+  auto *Bits = static_cast<uint8_t *>(Memory);
+  for (RegionBits &R : Mask->Regions) {
+    R.Bits = Bits;
+    Bits += divideCeil(R.Size, 8);
+  }
+  return Mask;
+}
+
+PoisonMask::~PoisonMask() {
+  if (Memory)
+    munmap(Memory, MemorySize);
+}
+
+void PoisonMask::clear() { std::memset(Memory, 0, MemorySize); }
+
+void PoisonMask::assign(const PoisonMask &Other) {
+  std::memcpy(Memory, Other.Memory, MemorySize);
+}
+
+uint64_t PoisonMask::count() const {
+  uint64_t Count = 0;
+  for (uint8_t Bits : ArrayRef(static_cast<uint8_t *>(Memory), MemorySize))
+    Count += llvm::popcount(Bits);
+  return Count;
+}
+
+bool PoisonMask::any(size_t Region, uint64_t Begin, uint64_t End) const {
+  for (; Begin != End; ++Begin)
+    if (Begin % 8 == 0 && End - Begin >= 8) {
+      if (Regions[Region].Bits[Begin / 8])
+        return true;
+      Begin += 7;
+    } else if (test(Region, Begin)) {
+      return true;
+    }
+  return false;
+}
+
+void PoisonMask::apply(size_t Region, uint64_t Begin, ArrayRef<char> Values,
+                       MutableArrayRef<char> Bytes) const {
+  for (size_t I = 0; I != Bytes.size(); ++I)
+    if (test(Region, Begin + I))
+      Bytes[I] = ~Values[I];
+}
+
+//===----------------------------------------------------------------------===//
+// Tracing
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Memory of the device that nothing recorded knows.
+class Scratch {
+public:
+  Scratch(Device &D, uint64_t Size) : D(D), Size(Size) {}
+  Scratch(const Scratch &) = delete;
+  ~Scratch() {
+    if (!Address)
+      return;
+    if (GPUDevice *GPU = D.asGPU())
+      consumeError(GPU->release(Address)); // fails where the device is lost
+    else
+      munmap(reinterpret_cast<void *>(Address), Size);
+  }
+
+  /// All zero.
+  Error allocate() {
+    if (GPUDevice *GPU = D.asGPU()) {
+      if (Error E = GPU->allocate(Size).moveInto(Address))
+        return E;
+      return GPU->fill(Address, 0, Size);
+    }
+    void *P = mmap(nullptr, Size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (P == MAP_FAILED)
+      return createStringError(errnoAsErrorCode(),
+                               "cannot map memory for the marks");
+    Address = reinterpret_cast<uint64_t>(P);
+    return Error::success();
+  }
+
+  uint64_t address() const { return Address; }
+
+private:
+  Device &D;
+  uint64_t Size, Address = 0;
+};
+
+/// Finds a mask by launches of the recorded kernel.
+class PoisonFinder {
+public:
+  PoisonFinder(const ReplayPlan &Plan, Device &D, Replayer &Memory,
+               std::shared_ptr<PoisonMask> Mask,
+               function_ref<void(ReplayStage)> Report)
+      : Plan(Plan), D(D), Memory(Memory), Mask(std::move(Mask)),
+        Report(Report), Marks(D, ControlBytes + 2 * countBytes(Plan)) {}
+
+  Expected<std::string> run();
+
+private:
+  /// In front of the marks.
+  static constexpr uint64_t ControlBytes = 16;
+
+  const ReplayPlan &Plan;
+  Device &D;
+  Replayer &Memory;
+  std::shared_ptr<PoisonMask> Mask;
+  function_ref<void(ReplayStage)> Report;
+  Scratch Marks;
+  std::unique_ptr<ReplayPlan> Traced;
+  std::unique_ptr<DeviceKernel> Kernel;
+
+  static uint64_t countBytes(const ReplayPlan &Plan) {
+    uint64_t Bytes = 0;
+    for (const RecordedRegion &R : Plan.state().regions())
+      Bytes += R.Info.Size;
+    return Bytes;
+  }
+  TraceOptions makeTrace() const;
+  Error compile();
+  Error launch();
+  Error readMarks();
+  Error verify(StringRef What);
+};
+} // namespace
+
+TraceOptions PoisonFinder::makeTrace() const {
+  TraceOptions O;
+  O.Control = Marks.address();
+  O.ReadFirst = countBytes(Plan);
+  if (D.asGPU())
+    O.Limit = TraceSeconds * 1e9;
+  uint64_t Mark = Marks.address() + ControlBytes;
+  for (const RecordedRegion &R : Plan.state().regions()) {
+    if (R.Info.Size)
+      O.Ranges.push_back(
+          {R.Info.Address, R.Info.Address + R.Info.Size, Mark});
+    Mark += R.Info.Size;
+  }
+  return O;
+}
+
+/// The recorded kernel as the application has it, with notes behind its
+/// pipeline: its floating-point code is the application's, and it has only the
+/// accesses that are left.
+Error PoisonFinder::compile() {
+  ReplayOptions O = getBaselineOptions(Plan.options());
+  O.LaunchTimeout = O.launchTimeout() > 0
+                        ? std::min(O.launchTimeout(), 10 * TraceSeconds)
+                        : 10 * TraceSeconds;
+  Expected<std::unique_ptr<ReplayPlan>> Base =
+      Plan.vary(O, /*WillCompile=*/false);
+  if (!Base)
+    return Base.takeError();
+  O.Passes = ((*Base)->compiler().pipeline() + "," + toString(makeTrace())).str();
+  if (Error E = Plan.vary(std::move(O)).moveInto(Traced))
+    return E;
+  Expected<CompiledKernel> Code = compileVariant(
+      *Traced, D.asGPU() ? CodeTarget::GPU : CodeTarget::Host,
+      [&](ReplayStage) { Report(ReplayStage::Poison); });
+  if (!Code)
+    return Code.takeError();
+  if (Code->failed())
+    return createStringError(Code->Error);
+  return D.load(Code->Image, Traced->globals()).moveInto(Kernel);
+}
+
+Error PoisonFinder::launch() {
+  Report(ReplayStage::Poison);
+  if (Error E = Memory.restore())
+    return E;
+  LaunchConfig Config;
+  Config.Grid = Traced->grid();
+  Config.Block = Traced->block();
+  Config.DynamicShared = Traced->sharedMem();
+  Config.Cooperative = Traced->instance().Cooperative;
+  Config.TimeoutSeconds = Traced->options().launchTimeout();
+  Expected<LaunchOutcome> Outcome = Memory.launch(*Kernel, Config);
+  if (!Outcome)
+    return Outcome.takeError();
+  if (Outcome->Status == LaunchStatus::Ok)
+    return Error::success();
+  Memory.markAllDirty();
+  return createStringError(Outcome->Message.empty()
+                               ? getLaunchStatusName(Outcome->Status).str()
+                               : Outcome->Message);
+}
+
+Error PoisonFinder::verify(StringRef What) {
+  Report(ReplayStage::Poison);
+  Expected<MemoryComparison> C = Memory.compare(Traced->compareParts());
+  if (!C)
+    return C.takeError();
+  if (C->Stray || any_of(C->Buffers, [](const BufferReport &B) {
+        return !B.Stats.Pass;
+      }))
+    return createStringError(What);
+  return Error::success();
+}
+
+/// A byte that was written, and not read before.
+Error PoisonFinder::readMarks() {
+  char Late = 0;
+  if (Error E = D.read(Marks.address(), {&Late, 1}))
+    return E;
+  if (Late)
+    return createStringError(
+        formatv("a traced launch takes longer than {0} s", TraceSeconds)
+            .str());
+  std::vector<char> Written, ReadFirst;
+  uint64_t Mark = Marks.address() + ControlBytes, Distance = countBytes(Plan);
+  for (auto [I, R] : enumerate(Plan.state().regions())) {
+    for (uint64_t Begin = 0; Begin < R.Info.Size; Begin += PieceBytes) {
+      uint64_t Bytes = std::min(PieceBytes, R.Info.Size - Begin);
+      Written.resize(Bytes);
+      ReadFirst.resize(Bytes);
+      if (Error E = D.read(Mark + Begin, Written))
+        return E;
+      if (Error E = D.read(Mark + Begin + Distance, ReadFirst))
+        return E;
+      for (uint64_t J = 0; J != Bytes; ++J)
+        if (Written[J] && !ReadFirst[J])
+          Mask->set(I, Begin + J);
+    }
+    Mark += R.Info.Size;
+  }
+  return Error::success();
+}
+
+Expected<std::string> PoisonFinder::run() {
+  auto Failed = [&](Error E) -> Expected<std::string> {
+    Mask->clear();
+    std::string Why = toString(std::move(E));
+    if (GPUDevice *GPU = D.asGPU())
+      if (Error Lost = GPU->synchronize())
+        return std::move(Lost);
+    return Why;
+  };
+  if (Error E = Marks.allocate())
+    return Failed(std::move(E));
+  if (Error E = compile())
+    return Failed(std::move(E));
+  if (Error E = launch())
+    return Failed(std::move(E));
+  if (Error E = readMarks())
+    return Failed(std::move(E));
+  if (Error E = verify("the recorded kernel does not repeat what it did"))
+    return Failed(std::move(E));
+  if (Mask->count() == 0)
+    return "the kernel writes nothing that it does not read before";
+  // Once more, from poison, with no notes.
+  char Off = 1;
+  if (Error E = D.write(Marks.address(), {&Off, 1}))
+    return Failed(std::move(E));
+  if (Error E = Memory.poison(Mask))
+    return std::move(E);
+  Error E = launch();
+  if (!E)
+    E = verify("what the kernel writes depends on what was there before, by a "
+               "way that is not traced");
+  if (!E)
+    return "";
+  if (Error Lost = Memory.poison(nullptr))
+    return joinErrors(std::move(E), std::move(Lost));
+  return Failed(std::move(E));
+}
+
+Expected<std::string>
+mneme::findPoison(const ReplayPlan &Plan, Device &D, Replayer &Memory,
+                  std::shared_ptr<PoisonMask> Mask,
+                  function_ref<void(ReplayStage)> Report) {
+  return PoisonFinder(Plan, D, Memory, std::move(Mask), Report).run();
+}

@@ -1,0 +1,91 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --assess: how much the verification of this launch notices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Modes.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Farm/Assess.h"
+#include "llvm/Mneme/Farm/ReplayFarm.h"
+#include "llvm/Mneme/Transforms/Fault.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static cl::opt<bool>
+    Assess("assess",
+           cl::desc("Plant faults in the recorded kernel and count those that "
+                    "verification catches"),
+           cl::cat(getReplayCategory()));
+
+static Error checkOptions(const ReplayPlan &Plan) {
+  if (!Plan.options().Execute || !Plan.options().Verify)
+    return createStringError("--assess goes without --no-execute and "
+                             "--no-verify");
+  for (StringRef Name : {"list-passes", "reduce", "differs-from", "output-ll",
+                         "output-asm", "output-obj", "passes", "run-passes",
+                         "skip-passes", "ir", "config"})
+    if (const cl::Option *O = cl::getRegisteredOptions().lookup(Name);
+        O && O->getNumOccurrences())
+      return createStringError("--assess and --" + Name +
+                               " rule each other out");
+  return Error::success();
+}
+
+static void printAssessment(raw_ostream &OS, const VerificationPower &P,
+                  const Assessment &A) {
+  for (auto [F, Info] : zip_equal(A.Faults, getFaults())) {
+    std::string Outcome = getFaultOutcomeName(F.Outcome).str();
+    if (!F.Reason.empty())
+      Outcome += " (" + F.Reason + ")";
+    OS << left_justify(F.Name, 18) << left_justify(Outcome, 20)
+       << Info.Description << '\n';
+  }
+  OS << '\n' << A.describe() << '\n' << describePower(P) << '\n';
+}
+
+std::optional<Expected<int>> mneme::runAssessMode(const ReplayPlan &Plan,
+                                                  StringRef Database,
+                                                  bool Text) {
+  if (!Assess)
+    return std::nullopt;
+  if (Error E = checkOptions(Plan))
+    return Expected<int>(std::move(E));
+  FarmOptions F;
+  F.Devices = {Plan.options().Device};
+  F.Message = [](StringRef Text) {
+    WithColor::warning(errs(), "llvm-mneme-replay") << Text << '\n';
+  };
+  F.Database = Database.str();
+  F.RecordIds = {Plan.instance().DynamicHash};
+  F.Base = Plan.options();
+  Expected<std::unique_ptr<ReplayFarm>> Farm = ReplayFarm::create(std::move(F));
+  if (!Farm)
+    return Expected<int>(Farm.takeError());
+  AssessOptions O;
+  O.Pipeline = getClangPipeline(Plan.kernel().OptLevel);
+  Expected<Assessment> A = assess(**Farm, O);
+  if (!A)
+    return Expected<int>(A.takeError());
+  const VerificationPower &P = (*Farm)->powers().front();
+  if (Text)
+    printAssessment(outs(), P, *A);
+  else
+    outs() << formatv("{0:2}\n", json::Value(json::Object{
+                                     {"kernel", Plan.kernel().KernelName},
+                                     {"static_hash", Plan.kernel().StaticHash},
+                                     {"record_id", Plan.instance().DynamicHash},
+                                     {"power", toJSON(P)},
+                                     {"assessment", toJSON(*A)}}));
+  return Expected<int>(A->caught() == A->planted() && !P.isVacuous() ? 0 : 2);
+}
