@@ -21,14 +21,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// What libmneme_rt hashes of a launch.
-static constexpr StringLiteral DynamicHashInputs[] = {"StaticHash", "GridDims",
-                                                      "BlockDims", "SharedMem",
-                                                      "Cooperative"};
-
 Recorder::Recorder(std::string TheDir, StringRef HashInput)
-    : Dir(std::move(TheDir)), HashInputs(std::begin(DynamicHashInputs),
-                                         std::end(DynamicHashInputs)) {
+    : Dir(std::move(TheDir)),
+      HashInputs(std::begin(LaunchInputs), std::end(LaunchInputs)) {
   if (!HashInput.empty())
     HashInputs.push_back(HashInput.str());
 }

@@ -113,6 +113,11 @@ std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
   if (!Fit.Arena)
     report(File, "arena of {0:x} bytes at {1:x} is not the recording's",
            H.ArenaSize, H.ArenaBase);
+  if (!Fit.Launch)
+    report(File,
+           "is of another launch configuration than '{0}.json' has for "
+           "{1}",
+           K.StaticHash, I.DynamicHash);
   checkPages(File, *S);
   return std::move(*S);
 }

@@ -26,23 +26,6 @@ static std::string pathIn(StringRef Dir, StringRef Name) {
   return std::string(Path);
 }
 
-/// As the runtime makes it of a launch (Runtime/Recorder.cpp). What else it may
-/// be made of, only the application knows.
-static uint64_t hashLaunch(const Digest128 &StaticHash,
-                           const RecordedInstance &I) {
-  struct {
-    Digest128 StaticHash;
-    uint32_t Grid[3], Block[3];
-    uint64_t SharedMem, Cooperative;
-  } Key = {StaticHash,
-           {I.Grid.X, I.Grid.Y, I.Grid.Z},
-           {I.Block.X, I.Block.Y, I.Block.Z},
-           I.SharedMem,
-           I.Cooperative};
-  static_assert(sizeof(Key) == 56, "no padding in what is hashed");
-  return digest64(StringRef(reinterpret_cast<char *>(&Key), sizeof(Key)));
-}
-
 static void writeArgs(::mneme::SnapshotFile &F, const NewRecording &R) {
   MnemeArgsRecord Record = {static_cast<uint32_t>(R.Args.size()), 0};
   std::string Bytes;
@@ -124,7 +107,9 @@ llvm::mneme::writeRecording(StringRef Dir, const Module &M, NewRecording R) {
   RecordedInstance &I = K.Instances.front();
   K.StaticHash = computeStaticHash(M);
   Digest128 StaticHash = *parseDigest128(K.StaticHash);
-  uint64_t DynamicHash = hashLaunch(StaticHash, I);
+  // What else it may be made of, only the application knows.
+  K.DynamicHashInputs.assign(std::begin(LaunchInputs), std::end(LaunchInputs));
+  uint64_t DynamicHash = computeDynamicHash(StaticHash, I);
   I.DynamicHash = toHexString(DynamicHash);
   I.Prologue = snapshotName(/*Epilogue=*/false, K.StaticHash, I.DynamicHash);
   I.Epilogue = snapshotName(/*Epilogue=*/true, K.StaticHash, I.DynamicHash);

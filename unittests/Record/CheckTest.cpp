@@ -14,6 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
@@ -117,6 +118,33 @@ TEST_F(CheckKernel, Module) {
   EXPECT_THAT(check(), ElementsAre(HasSubstr("ir.bc': ")));
   K.Modules = {"missing.bc"};
   EXPECT_THAT(check(), ElementsAre(HasSubstr("missing.bc': ")));
+}
+
+TEST_F(CheckKernel, ConfigurationOfTheLaunch) {
+  K.DynamicHashInputs.assign(std::begin(LaunchInputs), std::end(LaunchInputs));
+  auto IsOther = HasSubstr("is of another launch configuration than '" +
+                           K.StaticHash + ".json' has for ");
+  EXPECT_THAT(check(), ElementsAre(IsOther, IsOther));
+  auto Rename = [&](uint64_t Hash) {
+    K.Instances[0].DynamicHash = toHexString(Hash);
+    SnapshotBuilder P = prologue(), E = epilogue();
+    P.Header.DynamicHash = E.Header.DynamicHash = Hash;
+    write("p.mneme", P.close());
+    write("e.mneme", E.close());
+  };
+  Digest128 Static = *parseDigest128(K.StaticHash);
+  Rename(computeDynamicHash(Static, K.Instances[0]));
+  EXPECT_THAT(check(), IsEmpty());
+  K.Instances[0].Grid.Y = 2;
+  EXPECT_THAT(check(), ElementsAre(IsOther, IsOther));
+  // Only a prologue has the scalars.
+  K.DynamicHashInputs.push_back(ScalarsInput.str());
+  EXPECT_THAT(check(), ElementsAre(IsOther));
+  Rename(computeDynamicHash(Static, K.Instances[0], "1234"));
+  EXPECT_THAT(check(), IsEmpty());
+  // The number of a launch is not known.
+  K.DynamicHashInputs.back() = "Ordinal";
+  EXPECT_THAT(check(), IsEmpty());
 }
 
 TEST_F(CheckKernel, ReportsAllProblems) {

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -175,6 +176,18 @@ TEST(Database, UnknownKeys) {
 TEST(Database, RefusesAnotherVersion) {
   EXPECT_EQ(errorAfter([](json::Object &O) { O["FormatVersion"] = 2; }),
             "this reader knows version 1 only at recording.FormatVersion");
+}
+
+TEST(Database, DynamicHashes) {
+  Digest128 Static = *parseDigest128("00112233445566778899aabbccddeeff");
+  RecordedInstance I = {"", {4, 2, 1}, {256, 1, 1}, 1024, "p", "e"};
+  uint64_t Hash = computeDynamicHash(Static, I);
+  EXPECT_NE(Hash, computeDynamicHash(Static, I, "scalars"));
+  I.SharedMem = 0;
+  EXPECT_NE(Hash, computeDynamicHash(Static, I));
+  I.SharedMem = 1024;
+  I.Cooperative = true;
+  EXPECT_NE(Hash, computeDynamicHash(Static, I));
 }
 
 TEST(Database, RefusesFilesElsewhere) {

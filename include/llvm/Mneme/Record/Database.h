@@ -51,6 +51,13 @@ struct RecordedInstance {
   uint64_t OmittedRegions = 0, OmittedBytes = 0;
 };
 
+/// What the dynamic hash of every launch covers (DynamicHashInputs).
+inline constexpr StringLiteral LaunchInputs[] = {
+    "StaticHash", "GridDims", "BlockDims", "SharedMem", "Cooperative"};
+
+/// And with --record-id=scalars.
+inline constexpr StringLiteral ScalarsInput = "Scalars";
+
 /// One kernel: the contents of <static hash>.json.
 struct RecordedKernel {
   std::string KernelName; ///< The symbol in the IR.
@@ -97,6 +104,15 @@ Expected<std::vector<std::string>> findKernelFiles(StringRef Dir);
 
 /// All kernels of a folder, in order of file name. Error when there is none.
 Expected<std::vector<RecordedKernel>> readDatabase(StringRef Dir);
+
+/// The dynamic hash of a launch as the runtime computes it: of its
+/// configuration and its scalars, where these are covered.
+uint64_t computeDynamicHash(const Digest128 &StaticHash,
+                            const RecordedInstance &I, StringRef Scalars = "");
+/// What the hash covers with --record-id=scalars of arguments with these
+/// \p Bytes.
+std::string collectScalars(ArrayRef<KernelArg> Args,
+                           ArrayRef<std::string> Bytes);
 
 /// Reads everything a kernel's recordings consist of, snapshots included, and
 /// returns all that is wrong, one message each. Page files are read once for

@@ -135,6 +135,9 @@ struct SnapshotFit {
   /// The same base, and no larger than the kernel's, which is the largest of
   /// its launches'.
   bool Arena;
+  /// The launch's configuration is the one that its dynamic hash was computed
+  /// of, as far as that can be told.
+  bool Launch;
 };
 SnapshotFit findSnapshotFit(const Snapshot &S, bool Epilogue,
                             const RecordedKernel &K, const RecordedInstance &I);
