@@ -16,7 +16,9 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -142,6 +144,11 @@ Expected<std::string> llvm::mneme::loadModule(ArrayRef<std::string> Payloads,
   if (Found != toHexString(Hash))
     return createStringError("payload " + toHexString(Hash) + " has hash " +
                              Found);
+  uint64_t Bytes = 0;
+  for (const Payload &P : *Units)
+    Bytes += P.Bitcode.size();
+  // The first to read the bitcode: damaged bitcode goes no further.
+  limitMemory(getIRMemoryLimit(Bytes));
   LLVMContext Context;
   Expected<DeviceLink> Link = DeviceLink::create(std::move(*Units), Context);
   if (!Link)

@@ -147,6 +147,19 @@ TEST_F(CheckKernel, ConfigurationOfTheLaunch) {
   EXPECT_THAT(check(), IsEmpty());
 }
 
+TEST_F(CheckKernel, CrashingModule) {
+  // Bitcode whose reader is killed or refuses it, but does not end this
+  // process.
+  std::string Bytes =
+      (*cantFail(readFile(Dir.path("ir.bc")))).getBuffer().str();
+  for (size_t At = 8; At < Bytes.size(); At += 7) {
+    std::string Bad = Bytes;
+    Bad[At] ^= 0x10;
+    write("ir.bc", Bad);
+    check();
+  }
+}
+
 TEST_F(CheckKernel, ReportsAllProblems) {
   write("p.mneme", "");
   write("e.mneme", "foreign");
