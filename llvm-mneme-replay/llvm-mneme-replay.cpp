@@ -399,7 +399,11 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
     return std::move(E);
   Expected<std::unique_ptr<ReplayPlan>> Plan =
       ReplayPlan::create(Path, std::move(O));
-  if (Plan && File)
+  if (!Plan)
+    return Plan;
+  if (std::string Text = getFormatWarning((*Plan)->kernel()); !Text.empty())
+    WithColor::warning(errs(), ToolName) << Text << '\n';
+  if (File)
     if (Error E = checkConfigFile(*File, **Plan))
       return std::move(E);
   return Plan;

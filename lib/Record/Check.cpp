@@ -78,7 +78,7 @@ std::string Checker::inspectModule(const Module &M, StringRef Producer) const {
 
 void Checker::checkModule(size_t Index) {
   StringRef File = K.Modules[Index];
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(pathOf(File));
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readModule(Dir, K, Index);
   if (!Buffer) {
     Problems.push_back(toString(Buffer.takeError()));
     return;
@@ -129,6 +129,10 @@ std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
            "is of another launch configuration than '{0}.json' has for "
            "{1}",
            K.StaticHash, I.DynamicHash);
+  if (!Fit.Digest)
+    report(File, "has changed since it was recorded: digest {0}, not {1}",
+           toHexString(S->fileDigest()),
+           Epilogue ? I.EpilogueDigest : I.PrologueDigest);
   checkPages(File, *S);
   return std::move(*S);
 }

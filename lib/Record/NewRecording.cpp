@@ -12,6 +12,7 @@
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -115,14 +116,15 @@ llvm::mneme::writeRecording(StringRef Dir, const Module &M, NewRecording R) {
   I.Epilogue = snapshotName(/*Epilogue=*/true, K.StaticHash, I.DynamicHash);
   K.Modules = {moduleName(K.StaticHash)};
 
-  Error E =
-      writeFileAtomically(pathIn(Dir, K.Modules.front()), [&](raw_ostream &OS) {
-        WriteBitcodeToFile(M, OS);
-        return Error::success();
-      });
-  if (E)
+  std::string Bitcode;
+  raw_string_ostream OS(Bitcode);
+  WriteBitcodeToFile(M, OS);
+  K.ModuleDigests = {toHexString(digest128(Bitcode))};
+  if (Error E = writeFileAtomically(pathIn(Dir, K.Modules.front()), Bitcode))
     return std::move(E);
   if (Error E = writeSnapshots(Dir, R, StaticHash, DynamicHash))
+    return std::move(E);
+  if (Error E = I.seal(pathIn(Dir, I.Prologue), pathIn(Dir, I.Epilogue)))
     return std::move(E);
   if (Error E = writeKernelFile(pathIn(Dir, K.StaticHash + ".json"), K))
     return std::move(E);

@@ -286,6 +286,7 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
   S.Pages = std::move(Pages);
   std::string Name = Buffer->getBufferIdentifier().str();
   StringRef File = Buffer->getBuffer();
+  S.FileDigest = digest128(File);
   if (Error E = parseHeader(File, S.Header))
     return createFileError(Name, std::move(E));
 
@@ -538,11 +539,13 @@ SnapshotFit mneme::findSnapshotFit(const Snapshot &S, bool Epilogue,
                                    const RecordedKernel &K,
                                    const RecordedInstance &I) {
   const MnemeSnapshotHeader &H = S.header();
+  StringRef Digest = Epilogue ? I.EpilogueDigest : I.PrologueDigest;
   return {S.isEpilogue() == Epilogue,
           toHexString(S.staticHash()) == K.StaticHash,
           toHexString(H.DynamicHash) == I.DynamicHash,
           contains(K.VAddr, K.VASize, H.ArenaBase, H.ArenaSize),
-          fitsDynamicHash(S, K, I)};
+          fitsDynamicHash(S, K, I),
+          Digest.empty() || Digest == toHexString(S.fileDigest())};
 }
 
 Expected<Snapshot> mneme::openSnapshot(StringRef Dir, bool Epilogue,
@@ -574,5 +577,9 @@ Expected<Snapshot> mneme::openSnapshot(StringRef Dir, bool Epilogue,
   if (!Fit.Launch)
     return Refuse("is of another launch configuration than '" + K.StaticHash +
                   ".json' has for " + I.DynamicHash);
+  if (!Fit.Digest)
+    return Refuse("has changed since it was recorded: digest " +
+                  toHexString(S->fileDigest()) + ", not " +
+                  (Epilogue ? I.EpilogueDigest : I.PrologueDigest));
   return S;
 }

@@ -195,7 +195,8 @@ Error ReplayPlan::loadModule() {
   bool Own = !Options.IRFile.empty();
   std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel->Modules.front());
   // Text, too: that is what people edit.
-  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> File =
+      Own ? readFile(Path) : readModule(Dir, *Kernel);
   if (!File)
     return File.takeError();
   // A limit that is meant for launches may be too short to start a process.

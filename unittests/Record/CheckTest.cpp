@@ -120,6 +120,34 @@ TEST_F(CheckKernel, Module) {
   EXPECT_THAT(check(), ElementsAre(HasSubstr("missing.bc': ")));
 }
 
+TEST_F(CheckKernel, ChangedFiles) {
+  check();
+  auto Digest = [&](StringRef Name) {
+    return toHexString(
+        digest128((*cantFail(readFile(Dir.path(Name)))).getBuffer()));
+  };
+  K.ModuleDigests = {Digest("ir.bc")};
+  K.Instances[0].PrologueDigest = Digest("p.mneme");
+  K.Instances[0].EpilogueDigest = Digest("e.mneme");
+  EXPECT_THAT(check(), IsEmpty());
+  // Valid, and of this launch, but other ones.
+  write("p.mneme", prologue().data(64, "other").close());
+  write("e.mneme", builder(MNEME_SNAPSHOT_EPILOGUE)
+                       .region(0, 4, 0, "g")
+                       .region(64, 16, 1)
+                       .data(64, "other")
+                       .close());
+  EXPECT_THAT(
+      check(),
+      ElementsAre(HasSubstr("p.mneme': has changed since it was recorded: "
+                            "digest "),
+                  HasSubstr("e.mneme': has changed since it was recorded: "
+                            "digest ")));
+  K.ModuleDigests = {std::string(32, '0')};
+  EXPECT_THAT(check(),
+              testing::Contains(HasSubstr("ir.bc': has changed since")));
+}
+
 TEST_F(CheckKernel, ConfigurationOfTheLaunch) {
   K.DynamicHashInputs.assign(std::begin(LaunchInputs), std::end(LaunchInputs));
   auto IsOther = HasSubstr("is of another launch configuration than '" +
