@@ -85,6 +85,9 @@ TEST(ReadIR, CrashesAndEndlessLoopsAreErrors) {
                         ::pause();
                     }),
             "damaged IR: its reader did not end within 0.01 s");
+  // LLVM's parser of text recurses.
+  EXPECT_THAT(errorOf("%t = type " + std::string(1 << 20, '{')),
+              testing::HasSubstr("damaged IR: its reader "));
 }
 
 TEST(ReadIR, LargeModulesMayTakeMoreMemory) {

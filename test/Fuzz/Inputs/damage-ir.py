@@ -1,13 +1,15 @@
-"""damage-ir.py RECORDING SCRATCH LIBRARY [--files N] [--seed S] [--limit SECONDS] [--tools A,B...]:
-runs all tools that read IR on N damaged copies of the bitcode of a recording, which has no digests
-and so reaches LLVM's readers. LIBRARY is xxh3.c, for the digest of payloads. A tool may
-refuse a file, or accept one that is still valid IR. It must not die of a signal, take more than
-SECONDS, or leave files behind. Prints a table and exits with 1 when one does."""
+"""damage-ir.py RECORDING SCRATCH LIBRARY [--files N] [--seed S] [--limit SECONDS] [--tools A,B...]
+[--reader OPT]: runs all tools that read IR on N damaged copies of the bitcode of a recording, which has
+no digests and so reaches LLVM's readers. With --reader, only copies that kill OPT by a signal count.
+LIBRARY is xxh3.c, for the digest of payloads. A tool may refuse a file, or accept one that is still
+valid IR. It must not die of a signal, take more than SECONDS, or leave files behind. Prints a table and
+exits with 1 when one does."""
 import argparse
 import ctypes
 import json
 import os
 import random
+import resource
 import shutil
 import struct
 import subprocess
@@ -24,6 +26,7 @@ parser.add_argument("--files", type=int, default=2500)
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--limit", type=float, default=600)
 parser.add_argument("--tools")
+parser.add_argument("--reader")
 options = parser.parse_args()
 generator = random.Random(options.seed)
 xxh3 = ctypes.CDLL(options.library).xxh3_128
@@ -49,6 +52,17 @@ def damage(data):
         if len(data) < 4:
             return data
     return data
+
+
+def kills(reader, path):
+    """Whether the file makes a plain reader crash or exhaust 2 GiB of memory."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (1 << 31, 1 << 31))
+
+    done = subprocess.run([reader, "-passes=verify", "-disable-output", path], preexec_fn=limit,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return done.returncode < 0
 
 
 def makePayload(bitcode, facts):
@@ -127,12 +141,16 @@ os.makedirs(temporary)
 original = open(find(options.recording, module), "rb").read()
 facts = json.load(open(find(options.recording, "*.json")))
 failures, outcomes, slowest = 0, {}, {}
+damaged = os.path.join(scratch, "damaged.bc")
 for number in range(options.files):
+    while True:
+        data = damage(original)
+        open(damaged, "wb").write(data)
+        if not options.reader or kills(options.reader, damaged):
+            break
     shutil.rmtree(recording, ignore_errors=True)
     shutil.copytree(options.recording, recording)
-    data = damage(original)
-    open(find(recording, module), "wb").write(data)
-    open(os.path.join(scratch, "damaged.bc"), "wb").write(data)
+    shutil.copy(damaged, find(recording, module))
     kernel()(recording)
     open(archive, "wb").write(makeArchive(recording))
     open(program, "wb").write(makeObject(makePayload(data, facts)))
