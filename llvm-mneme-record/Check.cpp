@@ -33,6 +33,11 @@ cl::SubCommand mneme::CheckCommand(
 static cl::opt<std::string> Dir(cl::Positional, cl::Required,
                                 cl::desc("<folder or static hash.json>"),
                                 cl::sub(CheckCommand), cl::cat(RecordCategory));
+static cl::opt<bool>
+    Update("update",
+           cl::desc("Add digests to kernel files of format version 1 that have "
+                    "no problem"),
+           cl::sub(CheckCommand), cl::cat(RecordCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(CheckCommand), cl::cat(RecordCategory));
 
@@ -50,6 +55,21 @@ static std::vector<std::string> findOrphans(StringRef Folder,
   }
   llvm::sort(Orphans);
   return Orphans;
+}
+
+static void warn(const Twine &Text) {
+  WithColor::warning(errs(), "llvm-mneme-record") << Text << '\n';
+}
+
+/// Adds digests where that is wanted, or says that there are none.
+static Error updateFormat(StringRef File, const RecordedKernel &K) {
+  std::string Text = getFormatWarning(K);
+  if (Text.empty())
+    return Error::success();
+  if (Update)
+    return sealKernelFile(File, K);
+  warn(Text);
+  return Error::success();
 }
 
 Expected<int> mneme::runCheck() {
@@ -76,9 +96,14 @@ Expected<int> mneme::runCheck() {
       Report(toString(K.takeError()));
       continue;
     }
-    for (std::string &Problem :
-         checkKernel(Folder.empty() ? "." : Folder, *K, Pages))
+    std::vector<std::string> Found =
+        checkKernel(Folder.empty() ? "." : Folder, *K, Pages);
+    bool IsIntact = Found.empty();
+    for (std::string &Problem : Found)
       Report(std::move(Problem));
+    if (IsIntact)
+      if (Error E = updateFormat(File, *K))
+        Report(toString(std::move(E)));
     Instances += K->Instances.size();
     Known.insert_range(K->Modules);
     for (const RecordedInstance &I : K->Instances) {
@@ -92,8 +117,7 @@ Expected<int> mneme::runCheck() {
   if (sys::fs::is_directory(Dir) && Problems.empty())
     Orphans = findOrphans(Dir, Known);
   for (const std::string &Path : Orphans)
-    WithColor::warning(errs(), "llvm-mneme-record")
-        << "'" << Path << "': belongs to no recording\n";
+    warn("'" + Path + "': belongs to no recording");
   if (PrintJSON) {
     auto Strings = [](ArrayRef<std::string> Texts) {
       json::Array A;

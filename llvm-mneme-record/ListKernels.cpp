@@ -17,7 +17,9 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
+#include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -66,26 +68,64 @@ static Expected<std::string> computeHash(const DeviceLink &Link, size_t Unit,
   return computeStaticHash(**M);
 }
 
+/// In a child process: for each kernel of unit number \p Unit its static hash,
+/// or an object with why there is none, as JSON.
+static Expected<std::string> computeHashes(std::vector<Payload> Units,
+                                           size_t Unit) {
+  LLVMContext Context;
+  Expected<DeviceLink> Link = DeviceLink::create(std::move(Units), Context);
+  if (!Link)
+    return Link.takeError();
+  json::Array Hashes;
+  for (const PayloadKernel &K : Link->units()[Unit].Kernels) {
+    Expected<std::string> Hash = computeHash(*Link, Unit, K.Name);
+    if (Hash)
+      Hashes.push_back(*Hash);
+    else
+      Hashes.push_back(
+          json::Object{{"problem", json::fixUTF8(toString(Hash.takeError()))}});
+  }
+  return formatv("{0}", json::Value(std::move(Hashes))).str();
+}
+
+/// The kernels of payload number \p Index.
+static Expected<std::vector<KernelCode>> findCode(ArrayRef<Payload> Payloads,
+                                                  size_t Index) {
+  size_t Unit = 0;
+  std::vector<Payload> Units = selectUnits(Payloads, Index, Unit);
+  uint64_t Bytes = 0;
+  for (const Payload &P : Units)
+    Bytes += P.Bitcode.size();
+  // Each kernel is cut out of a module that is parsed for it.
+  double Seconds = DefaultIRSeconds * (1 + Payloads[Index].Kernels.size());
+  Expected<std::string> Text =
+      runInChild("damaged device code: its reader",
+                 [&] { return computeHashes(std::move(Units), Unit); },
+                 {Seconds, getIRMemoryLimit(Bytes)});
+  if (!Text)
+    return Text.takeError();
+  Expected<json::Value> Hashes = json::parse(*Text);
+  if (!Hashes)
+    return Hashes.takeError();
+  std::vector<KernelCode> Code;
+  for (const json::Value &V : *Hashes->getAsArray())
+    if (const json::Object *O = V.getAsObject())
+      Code.push_back({"", O->getString("problem")->str()});
+    else
+      Code.push_back({V.getAsString()->str(), ""});
+  return Code;
+}
+
 /// The kernels of all of \p Payloads, in their order.
 static std::vector<KernelCode> findCode(ArrayRef<Payload> Payloads) {
   std::vector<KernelCode> All;
   for (size_t I = 0; I != Payloads.size(); ++I) {
-    LLVMContext Context;
-    size_t Unit = 0;
-    Expected<DeviceLink> Link =
-        DeviceLink::create(selectUnits(Payloads, I, Unit), Context);
-    std::string Problem = Link ? "" : toString(Link.takeError());
-    for (const PayloadKernel &K : Payloads[I].Kernels) {
-      KernelCode Code = {"", Problem};
-      if (Problem.empty()) {
-        Expected<std::string> Hash = computeHash(*Link, Unit, K.Name);
-        if (Hash)
-          Code.StaticHash = *Hash;
-        else
-          Code.Problem = toString(Hash.takeError());
-      }
-      All.push_back(std::move(Code));
-    }
+    Expected<std::vector<KernelCode>> Code = findCode(Payloads, I);
+    if (Code)
+      append_range(All, *Code);
+    else
+      All.insert(All.end(), Payloads[I].Kernels.size(),
+                 {"", toString(Code.takeError())});
   }
   return All;
 }

@@ -229,8 +229,9 @@ static cl::opt<std::string>
         cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<double>
     Timeout("timeout",
-            cl::desc("Limit for each step of the compilation and for each "
-                     "launch; 0 for none (default 300)"),
+            cl::desc("Limit for reading the IR, for each step of the "
+                     "compilation and for each launch; 0 for none (default "
+                     "300)"),
             cl::value_desc("seconds"), cl::init(300), cl::cat(Cat));
 static cl::opt<double> LaunchTimeout(
     "launch-timeout", cl::desc("Limit for each launch; default: --timeout"),
@@ -398,7 +399,11 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
     return std::move(E);
   Expected<std::unique_ptr<ReplayPlan>> Plan =
       ReplayPlan::create(Path, std::move(O));
-  if (Plan && File)
+  if (!Plan)
+    return Plan;
+  if (std::string Text = getFormatWarning((*Plan)->kernel()); !Text.empty())
+    WithColor::warning(errs(), ToolName) << Text << '\n';
+  if (File)
     if (Error E = checkConfigFile(*File, **Plan))
       return std::move(E);
   return Plan;

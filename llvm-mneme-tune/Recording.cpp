@@ -102,6 +102,8 @@ Expected<TunedKernel> mneme::chooseRecording(const TuneOptions &O) {
   if (K.Kernel.Instances.size() > 1 && O.RecordIds.empty() && !O.AllInstances)
     return Refuse("holds several records, choose with --record-id, or take "
                   "--all-instances");
+  if (std::string Text = getFormatWarning(K.Kernel); !Text.empty())
+    printWarning(Text);
   selectInstances(K, O);
   for (const auto &W : O.InstanceWeights)
     if (!is_contained(K.recordIds(), W.first()))

@@ -11,7 +11,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
-#include "llvm/Support/Compiler.h"
+#include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -48,28 +48,13 @@ static Error systemError(const Twine &What) {
 // Child
 //===----------------------------------------------------------------------===//
 
-/// Bytes of private memory that can be written, as RLIMIT_DATA counts them.
-static uint64_t getDataBytes() {
-  std::FILE *File = std::fopen("/proc/self/statm", "re");
-  if (!File)
-    return 0;
-  unsigned long Pages = 0;
-  bool Read = std::fscanf(File, "%*u %*u %*u %*u %*u %lu", &Pages) == 1;
-  std::fclose(File);
-  return Read ? Pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
-}
-
 static void applyLimits(const ProcessLimits &Limits) {
   if (Limits.Nice)
     (void)!::nice(Limits.Nice);
   rlimit NoCore = {0, 0};
   ::setrlimit(RLIMIT_CORE, &NoCore);
-  // A sanitizer's shadow memory is larger than any limit.
-  if (Limits.Bytes && !LLVM_ADDRESS_SANITIZER_BUILD) {
-    rlim_t Bytes = getDataBytes() + Limits.Bytes;
-    rlimit Data = {Bytes, Bytes};
-    ::setrlimit(RLIMIT_DATA, &Data);
-  }
+  if (Limits.Bytes)
+    limitMemory(Limits.Bytes);
   if (!Limits.Cores.empty()) {
     cpu_set_t Set;
     CPU_ZERO(&Set);

@@ -14,9 +14,9 @@
 #ifndef LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
 #define LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
 
-#include "Worker.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -65,8 +65,8 @@ public:
   Expected<std::vector<CudaDeviceFacts>> finish();
 
 private:
-  explicit CudaProbe(Worker Driver) : Driver(std::move(Driver)) {}
-  Worker Driver;
+  explicit CudaProbe(ChildTask Driver) : Driver(std::move(Driver)) {}
+  ChildTask Driver;
   bool HasAnswered = false;
 };
 

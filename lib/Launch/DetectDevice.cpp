@@ -16,13 +16,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr unsigned DriverSeconds = 30;
+static constexpr double DriverSeconds = 30;
 
 /// Asks the driver and leaves it initialized, with its threads. \returns "+"
 /// and one line for each device, or "-" and what is wrong.
 static std::string askDriver() {
-  // A driver that never answers means no device.
-  ::alarm(DriverSeconds);
   Expected<std::vector<GPUDescription>> GPUs = findGPUs();
   if (!GPUs)
     return "-" + toString(GPUs.takeError());
@@ -33,8 +31,10 @@ static std::string askDriver() {
 }
 
 Expected<CudaProbe> CudaProbe::start() {
-  Expected<Worker> Driver =
-      Worker::start([]() -> Expected<std::string> { return askDriver(); });
+  // A driver that never answers means no device.
+  Expected<ChildTask> Driver = ChildTask::start(
+      "the CUDA driver", []() -> Expected<std::string> { return askDriver(); },
+      {DriverSeconds});
   if (!Driver)
     return Driver.takeError();
   return CudaProbe(std::move(*Driver));
@@ -47,7 +47,6 @@ Expected<std::vector<CudaDeviceFacts>> CudaProbe::finish() {
   }
   Expected<std::string> Answer = Driver.finish();
   if (!Answer) {
-    // Those are the words for a compiler.
     consumeError(Answer.takeError());
     return createStringError("the CUDA driver crashes or does not answer");
   }

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -21,14 +22,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// What libmneme_rt hashes of a launch.
-static constexpr StringLiteral DynamicHashInputs[] = {"StaticHash", "GridDims",
-                                                      "BlockDims", "SharedMem",
-                                                      "Cooperative"};
-
 Recorder::Recorder(std::string TheDir, StringRef HashInput)
-    : Dir(std::move(TheDir)), HashInputs(std::begin(DynamicHashInputs),
-                                         std::end(DynamicHashInputs)) {
+    : Dir(std::move(TheDir)),
+      HashInputs(std::begin(LaunchInputs), std::end(LaunchInputs)) {
   if (!HashInput.empty())
     HashInputs.push_back(HashInput.str());
 }
@@ -100,6 +96,7 @@ void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
   F.Device = Device.str();
   F.Toolchain = K.Toolchain;
   F.Modules = {moduleName(Hash)};
+  F.ModuleDigests = {toHexString(digest128(K.Bitcode))};
   F.Args = K.Args;
   F.DynamicHashInputs = HashInputs;
   It->second.Bitcode = K.Bitcode;
@@ -107,15 +104,14 @@ void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
 
 Error Recorder::writeBitcode(Kernel &K) {
   std::string Path = pathOf(K.File.Modules.front());
-  // Named by content: one that launches have is the same. Without any, it is
-  // something that was left, whole or not.
-  bool IsThere = sys::fs::exists(Path) &&
-                 sys::fs::exists(pathOf(K.File.StaticHash + ".json"));
-  if (!K.Bitcode.empty() && !IsThere)
-    if (Error E = writeFileAtomically(Path, K.Bitcode))
-      return E;
-  K.Bitcode.clear();
-  return Error::success();
+  NotSynced.insert(Path);
+  return writeFileAtomically(
+      Path,
+      [&](raw_ostream &OS) {
+        OS << K.Bitcode;
+        return Error::success();
+      },
+      /*Sync=*/false);
 }
 
 Expected<bool>
@@ -225,7 +221,9 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
   if (It == Kernels.end())
     return createStringError("kernel " + L.StaticHash + " was never loaded");
   Kernel &K = It->second;
-  if (Error E = writeBitcode(K))
+  RecordedInstance New = L.Instance;
+  if (Error E = New.seal(staging() + "/" + Prologue.str(),
+                         staging() + "/" + Epilogue.str()))
     return std::move(E);
   auto MoveIn = [&](StringRef File, StringRef Name) -> Error {
     // Replaces what a launcher that was killed has left.
@@ -242,6 +240,11 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
     bool IsNew = Old == File.Instances.end();
     if (!IsNew && holds(*Old))
       return false;
+    // Launches that are there keep their module, which may be another
+    // compiler's.
+    if (File.Instances.empty())
+      if (Error E = writeBitcode(K))
+        return std::move(E);
     if (Error E = checkRoom(L, Prologue, Epilogue))
       return std::move(E);
     for (const std::string &Name : L.PageFiles)
@@ -257,11 +260,11 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
     }
     File.addArena(L.ArenaBase, L.ArenaSize);
     if (IsNew) {
-      File.Instances.push_back(L.Instance);
+      File.Instances.push_back(New);
       return true;
     }
     uint64_t Before = Old->Occurrences;
-    *Old = L.Instance;
+    *Old = New;
     Old->Occurrences += Before;
     return true;
   };

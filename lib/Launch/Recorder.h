@@ -98,7 +98,7 @@ public:
 private:
   struct Kernel {
     RecordedKernel File; ///< Without instances.
-    std::string Bitcode; ///< Empty once written.
+    std::string Bitcode;
   };
   struct Row {
     uint64_t Instances = 0, Launches = 0, Stored = 0, Raw = 0;
@@ -112,6 +112,7 @@ private:
   Expected<bool> update(Kernel &K,
                         function_ref<Expected<bool>(RecordedKernel &)> Edit);
   Error addOccurrences(Kernel &K, const StringMap<uint64_t> &Times);
+  /// Call with the folder's lock.
   Error writeBitcode(Kernel &K);
   Error movePages(const std::string &File);
   Error checkRoom(const RecordedLaunch &L, StringRef Prologue,

@@ -27,6 +27,13 @@ using ::mneme::WireWriter;
 /// store, more.
 static constexpr uint64_t MaxBody = uint64_t(1) << 30;
 
+static constexpr StringLiteral CompilerName = "the compiler";
+
+/// The application waits for its device code: what takes longer to read, or to
+/// compile, or more memory, is damaged rather than large.
+static constexpr double ReadSeconds = 600, CompileSeconds = 3600;
+static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
+
 /// A launch in the staging folder, which may still be replaced.
 struct Server::TentativeLaunch {
   RecordedLaunch Launch;
@@ -54,7 +61,7 @@ struct Server::Connection {
   std::map<std::string, TentativeLaunch> Tentative; ///< Likewise.
 
   /// The request that is being worked on.
-  std::optional<Worker> Job;
+  std::optional<ChildTask> Job;
   uint32_t JobType = 0;
   Hash JobModule = {};
   KernelKey JobKernel;
@@ -297,8 +304,9 @@ Error Server::handleLoadModule(Connection &C, Reader &R) {
     answer(C, success(It->second->Answer));
     return Error::success();
   }
-  Expected<Worker> Job =
-      Worker::start([&] { return loadModule(C.JobPayloads, C.JobModule); });
+  Expected<ChildTask> Job = ChildTask::start(
+      CompilerName, [&] { return loadModule(C.JobPayloads, C.JobModule); },
+      {ReadSeconds});
   if (!Job)
     return Job.takeError();
   C.Job = std::move(*Job);
@@ -321,8 +329,10 @@ Error Server::handleInitialize(Connection &C, Reader &R) {
   if (It == Modules.end())
     return createStringError("module " + toHexString(C.JobModule) +
                              " was never loaded");
-  Expected<Worker> Job = Worker::start(
-      [&] { return initializeModule(It->second->Payloads, Names, Addresses); });
+  Expected<ChildTask> Job = ChildTask::start(
+      CompilerName,
+      [&] { return initializeModule(It->second->Payloads, Names, Addresses); },
+      {ReadSeconds});
   if (!Job)
     return Job.takeError();
   C.Variables[{C.JobModule, Copy}] = std::move(Addresses);
@@ -386,12 +396,15 @@ Error Server::handleLoadKernel(Connection &C, Reader &R) {
     return It != Variables.end() ? It->second : C.Symbols.lookup(Name);
   };
   auto Cached = Compiled.find(C.JobKernel);
-  Expected<Worker> Job = Worker::start([&] {
-    return loadKernel(Cached == Compiled.end() ? "" : Cached->second,
-                      Module->second->Payloads, Unit, Kernel,
-                      ForHost ? &Options : nullptr,
-                      C.CodeBase + C.CodeUsed, C.CodeSize - C.CodeUsed, Lookup);
-  });
+  Expected<ChildTask> Job = ChildTask::start(
+      CompilerName,
+      [&] {
+        return loadKernel(Cached == Compiled.end() ? "" : Cached->second,
+                          Module->second->Payloads, Unit, Kernel,
+                          ForHost ? &Options : nullptr, C.CodeBase + C.CodeUsed,
+                          C.CodeSize - C.CodeUsed, Lookup);
+      },
+      {CompileSeconds, CompileBytes});
   if (!Job)
     return Job.takeError();
   C.Job = std::move(*Job);

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// The launcher's end of the socket. One thread, one poll loop: whatever takes
-/// long runs in a Worker.
+/// long runs in a ChildTask.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,7 @@
 #include "Worker.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/ChildTask.h"
 #include <map>
 #include <memory>
 #include <poll.h>

@@ -16,152 +16,16 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Runtime/Wire.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/Mneme/Support/CopyModule.h"
-#include "llvm/Support/Errno.h"
+#include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
-#include <csignal>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
 using ::mneme::WireReader;
 using ::mneme::WireWriter;
-
-//===----------------------------------------------------------------------===//
-// Worker
-//===----------------------------------------------------------------------===//
-
-static void writeAll(int FD, StringRef Bytes) {
-  while (!Bytes.empty()) {
-    ssize_t N = ::write(FD, Bytes.data(), Bytes.size());
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N <= 0)
-      ::_exit(1);
-    Bytes = Bytes.drop_front(N);
-  }
-}
-
-/// The child: one byte that says whether it went well, then result or message.
-[[noreturn]] static void runWork(function_ref<Expected<std::string>()> Work,
-                                 int Pipe, int Messages) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // A crash here is told by the parent in one line; no stack trace for the
-  // user.
-  sys::unregisterHandlers();
-  ::dup2(Messages, STDERR_FILENO);
-  Expected<std::string> Result = Work();
-  if (Result) {
-    writeAll(Pipe, "+");
-    writeAll(Pipe, *Result);
-  } else {
-    writeAll(Pipe, "-");
-    writeAll(Pipe, toString(Result.takeError()));
-  }
-  ::_exit(0);
-}
-
-static Error systemError(const Twine &What) {
-  return createStringError(What + ": " + sys::StrError());
-}
-
-Expected<Worker> Worker::start(function_ref<Expected<std::string>()> Work) {
-  Worker W;
-  int Ends[2];
-  if (::pipe2(Ends, O_CLOEXEC) != 0)
-    return systemError("cannot make a pipe");
-  W.Pipe = Ends[0];
-  W.Messages = ::memfd_create("mneme-worker", MFD_CLOEXEC);
-  W.Start = std::chrono::steady_clock::now();
-  W.Process = ::fork();
-  if (W.Process == 0)
-    runWork(Work, Ends[1], W.Messages);
-  ::close(Ends[1]);
-  if (W.Process < 0)
-    return systemError("cannot start a process");
-  ::fcntl(W.Pipe, F_SETFL, O_NONBLOCK);
-  return std::move(W);
-}
-
-Worker &Worker::operator=(Worker &&Other) {
-  std::swap(Process, Other.Process);
-  std::swap(Pipe, Other.Pipe);
-  std::swap(Messages, Other.Messages);
-  std::swap(Result, Other.Result);
-  std::swap(Start, Other.Start);
-  return *this;
-}
-
-Worker::~Worker() {
-  if (Process > 0) {
-    ::kill(Process, SIGKILL);
-    ::waitpid(Process, nullptr, 0);
-  }
-  for (int FD : {Pipe, Messages})
-    if (FD >= 0)
-      ::close(FD);
-}
-
-bool Worker::poll() {
-  char Chunk[1 << 16];
-  while (true) {
-    ssize_t N = ::read(Pipe, Chunk, sizeof(Chunk));
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N < 0 && errno == EAGAIN)
-      return false;
-    if (N <= 0)
-      return true;
-    Result.append(Chunk, N);
-  }
-}
-
-/// What a dying compiler said: the line of report_fatal_error or of an
-/// assertion, or the first one.
-static std::string lastWords(int Messages) {
-  std::string Text(4096, '\0');
-  ssize_t N = ::pread(Messages, Text.data(), Text.size(), 0);
-  Text.resize(std::max<ssize_t>(N, 0));
-  SmallVector<StringRef> Lines;
-  StringRef(Text).split(Lines, '\n', -1, /*KeepEmpty=*/false);
-  for (StringRef Line : Lines)
-    if (Line.consume_front("LLVM ERROR: ") || Line.contains("Assertion `"))
-      return Line.str();
-  return Lines.empty() ? "" : Lines.front().str();
-}
-
-Expected<std::string> Worker::finish() {
-  int Status = waitForChild(Process);
-  Process = -1;
-  if (WIFEXITED(Status) && WEXITSTATUS(Status) == 0 && !Result.empty()) {
-    StringRef Body = StringRef(Result).drop_front();
-    if (Result[0] == '+')
-      return Body.str();
-    return createStringError(Body);
-  }
-  std::string Message =
-      WIFSIGNALED(Status)
-          ? formatv("the compiler crashed ({0})", ::strsignal(WTERMSIG(Status)))
-                .str()
-          : "the compiler gave up";
-  std::string Words = lastWords(Messages);
-  if (!Words.empty())
-    Message += ": " + Words;
-  return createStringError(Message);
-}
-
-uint64_t Worker::elapsedNanoseconds() const {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now() - Start)
-      .count();
-}
 
 //===----------------------------------------------------------------------===//
 // CompiledKernel
@@ -241,8 +105,8 @@ std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
 // The work
 //===----------------------------------------------------------------------===//
 
-static Expected<DeviceLink> parseModule(ArrayRef<std::string> Payloads,
-                                        LLVMContext &Context) {
+static Expected<std::vector<Payload>>
+readUnits(ArrayRef<std::string> Payloads) {
   std::vector<Payload> Units;
   for (const std::string &Bytes : Payloads) {
     Expected<Payload> P = parsePayload(Bytes, "payload");
@@ -250,7 +114,15 @@ static Expected<DeviceLink> parseModule(ArrayRef<std::string> Payloads,
       return P.takeError();
     Units.push_back(std::move(*P));
   }
-  return DeviceLink::create(std::move(Units), Context);
+  return Units;
+}
+
+static Expected<DeviceLink> parseModule(ArrayRef<std::string> Payloads,
+                                        LLVMContext &Context) {
+  Expected<std::vector<Payload>> Units = readUnits(Payloads);
+  if (!Units)
+    return Units.takeError();
+  return DeviceLink::create(std::move(*Units), Context);
 }
 
 /// As the runtime makes it.
@@ -265,14 +137,22 @@ static std::string computeModuleHash(ArrayRef<Payload> Units) {
 
 Expected<std::string> llvm::mneme::loadModule(ArrayRef<std::string> Payloads,
                                               const Digest128 &Hash) {
-  LLVMContext Context;
-  Expected<DeviceLink> Link = parseModule(Payloads, Context);
-  if (!Link)
-    return Link.takeError();
-  std::string Found = computeModuleHash(Link->units());
+  Expected<std::vector<Payload>> Units = readUnits(Payloads);
+  if (!Units)
+    return Units.takeError();
+  std::string Found = computeModuleHash(*Units);
   if (Found != toHexString(Hash))
     return createStringError("payload " + toHexString(Hash) + " has hash " +
                              Found);
+  uint64_t Bytes = 0;
+  for (const Payload &P : *Units)
+    Bytes += P.Bitcode.size();
+  // The first to read the bitcode: damaged bitcode goes no further.
+  limitMemory(getIRMemoryLimit(Bytes));
+  LLVMContext Context;
+  Expected<DeviceLink> Link = DeviceLink::create(std::move(*Units), Context);
+  if (!Link)
+    return Link.takeError();
   Expected<std::unique_ptr<Module>> M = Link->linkVariables();
   if (!M)
     return M.takeError();

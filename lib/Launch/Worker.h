@@ -7,57 +7,26 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the launcher does with IR, each in a process of its own: an IR that
-/// crashes the compiler, or ends it with a fatal error, costs one kernel, not
-/// the recording. Results are strings in the encoding of Runtime/Wire.h.
+/// What the launcher does with IR, each in a ChildTask: an IR that crashes the
+/// compiler, or ends it with a fatal error, costs one kernel, not the
+/// recording. Results are strings in the encoding of Runtime/Wire.h.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_LIB_LAUNCH_WORKER_H
 #define LLVM_MNEME_LIB_LAUNCH_WORKER_H
 
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
-#include <chrono>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace llvm {
 namespace mneme {
-
-/// A child process that computes one string.
-class Worker {
-public:
-  /// Forks; the calling process must have one thread only.
-  static Expected<Worker> start(function_ref<Expected<std::string>()> Work);
-  Worker(Worker &&Other) { *this = std::move(Other); }
-  Worker &operator=(Worker &&Other);
-  /// Kills it if it still runs.
-  ~Worker();
-
-  /// Becomes readable when there is something for poll() to do.
-  int fd() const { return Pipe; }
-  /// Takes what the pipe holds. \returns true at the end of the result.
-  bool poll();
-  /// After poll() returned true. Error: the work's own, or how the process
-  /// died.
-  Expected<std::string> finish();
-  uint64_t elapsedNanoseconds() const;
-
-private:
-  Worker() = default;
-  pid_t Process = -1;
-  int Pipe = -1;
-  int Messages = -1; ///< What it wrote to stderr.
-  std::string Result;
-  std::chrono::steady_clock::time_point Start;
-};
 
 /// What there is to know about one kernel of one payload, wherever it will run.
 struct CompiledKernel {

@@ -10,12 +10,12 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -44,7 +44,8 @@ private:
                                formatv(Fmt, std::forward<Ts>(Vals)...).str())
                            .str());
   }
-  void checkModule(StringRef File);
+  void checkModule(size_t Index);
+  std::string inspectModule(const Module &M, StringRef Producer) const;
   void checkPages(StringRef File, const Snapshot &S);
   std::optional<Snapshot> checkSnapshot(bool Epilogue,
                                         const RecordedInstance &I);
@@ -58,36 +59,46 @@ private:
 };
 } // namespace
 
-void Checker::checkModule(StringRef File) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(pathOf(File));
+/// Runs in a child process. \returns what is wrong, a line each.
+std::string Checker::inspectModule(const Module &M, StringRef Producer) const {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  const Function *F = M.getFunction(K.KernelName);
+  if (!F || F->isDeclaration())
+    OS << "does not define kernel '" << K.KernelName << "'\n";
+  else if (F->arg_size() != K.Args.size())
+    OS << "kernel '" << K.KernelName << "' takes " << F->arg_size()
+       << " arguments, the recording has " << K.Args.size() << '\n';
+  // The hash is of printed IR, which another LLVM may print differently.
+  if (Producer == "LLVM" LLVM_VERSION_STRING)
+    if (std::string Hash = computeStaticHash(M); Hash != K.StaticHash)
+      OS << "damaged: static hash " << Hash << ", not " << K.StaticHash << '\n';
+  return Text;
+}
+
+void Checker::checkModule(size_t Index) {
+  StringRef File = K.Modules[Index];
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readModule(Dir, K, Index);
   if (!Buffer) {
     Problems.push_back(toString(Buffer.takeError()));
     return;
   }
-  LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M =
-      parseBitcodeFile((*Buffer)->getMemBufferRef(), Context);
-  if (!M) {
-    report(File, "{0}", toString(M.takeError()));
+  MemoryBufferRef Bytes = (*Buffer)->getMemBufferRef();
+  Expected<std::string> Found = inspectIR(
+      Bytes, DefaultIRSeconds, [&](const Module &M) -> Expected<std::string> {
+        Expected<std::string> Producer = getBitcodeProducerString(Bytes);
+        if (!Producer)
+          return Producer.takeError();
+        return inspectModule(M, *Producer);
+      });
+  if (!Found) {
+    report(File, "{0}", toString(Found.takeError()));
     return;
   }
-  const Function *F = (*M)->getFunction(K.KernelName);
-  if (!F || F->isDeclaration())
-    report(File, "does not define kernel '{0}'", K.KernelName);
-  else if (F->arg_size() != K.Args.size())
-    report(File, "kernel '{0}' takes {1} arguments, the recording has {2}",
-           K.KernelName, F->arg_size(), K.Args.size());
-
-  // The hash is of printed IR, which another LLVM may print differently.
-  Expected<std::string> Producer =
-      getBitcodeProducerString((*Buffer)->getMemBufferRef());
-  if (!Producer)
-    report(File, "{0}", toString(Producer.takeError()));
-  else if (*Producer == "LLVM" LLVM_VERSION_STRING) {
-    std::string Hash = computeStaticHash(**M);
-    if (Hash != K.StaticHash)
-      report(File, "damaged: static hash {0}, not {1}", Hash, K.StaticHash);
-  }
+  SmallVector<StringRef> Lines;
+  StringRef(*Found).split(Lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef Line : Lines)
+    report(File, "{0}", Line);
 }
 
 std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
@@ -113,6 +124,15 @@ std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
   if (!Fit.Arena)
     report(File, "arena of {0:x} bytes at {1:x} is not the recording's",
            H.ArenaSize, H.ArenaBase);
+  if (!Fit.Launch)
+    report(File,
+           "is of another launch configuration than '{0}.json' has for "
+           "{1}",
+           K.StaticHash, I.DynamicHash);
+  if (!Fit.Digest)
+    report(File, "has changed since it was recorded: digest {0}, not {1}",
+           toHexString(S->fileDigest()),
+           Epilogue ? I.EpilogueDigest : I.PrologueDigest);
   checkPages(File, *S);
   return std::move(*S);
 }
@@ -170,8 +190,8 @@ void Checker::checkInstance(const RecordedInstance &I) {
 }
 
 std::vector<std::string> Checker::runOnModules() {
-  for (const std::string &File : K.Modules)
-    checkModule(File);
+  for (size_t I = 0; I != K.Modules.size(); ++I)
+    checkModule(I);
   return std::move(Problems);
 }
 

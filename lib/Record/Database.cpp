@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FileSystem.h"
@@ -18,8 +19,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Of the JSON files; readers refuse any other.
-static constexpr int64_t FormatVersion = 1;
+/// Of the JSON files. Version 1 has no digests.
+static constexpr int64_t Unsealed = 1, Sealed = 2;
+
+/// Keys of digests of what stands beside them.
+static constexpr StringLiteral DigestKey = "Digest";
 
 static constexpr StringLiteral ArgKinds[] = {"value", "pointer", "aggregate"};
 
@@ -41,6 +45,43 @@ void RecordedKernel::addArena(uint64_t Base, uint64_t Size) {
   VASize = End - Base;
 }
 
+bool RecordedKernel::isSealed() const {
+  return ModuleDigests.size() == Modules.size() &&
+         llvm::all_of(Instances, [](const RecordedInstance &I) {
+           return !I.PrologueDigest.empty() && !I.EpilogueDigest.empty();
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Digests
+//===----------------------------------------------------------------------===//
+
+static Expected<std::string> digestFile(StringRef Path) {
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  if (!Buffer)
+    return Buffer.takeError();
+  return toHexString(digest128((*Buffer)->getBuffer()));
+}
+
+Error RecordedInstance::seal(StringRef ProloguePath, StringRef EpiloguePath) {
+  if (Error E = digestFile(ProloguePath).moveInto(PrologueDigest))
+    return E;
+  return digestFile(EpiloguePath).moveInto(EpilogueDigest);
+}
+
+/// Printing sorts the keys, so that the order in the file does not matter.
+static std::string digestOf(const json::Object &Facts, StringRef Prefix = "") {
+  std::string Text = Prefix.str();
+  raw_string_ostream(Text) << json::Value(json::Object(Facts));
+  return toHexString(digest128(Text));
+}
+
+/// A launch of one kernel is not one of another.
+static std::string digestOf(const json::Object &Facts, StringRef StaticHash,
+                            StringRef DynamicHash) {
+  return digestOf(Facts, (StaticHash + "." + DynamicHash + " ").str());
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
@@ -50,7 +91,8 @@ static json::Value dimsToJSON(const Dim3 &D) {
 }
 
 /// Readers of before GPUs know no such keys: left out where they say nothing.
-static json::Value instanceToJSON(const RecordedInstance &I, int64_t Index) {
+static json::Object instanceToJSON(const RecordedInstance &I, int64_t Index,
+                                   bool IsSealed) {
   json::Object O{{"Index", Index},
                  {"GridDims", dimsToJSON(I.Grid)},
                  {"BlockDims", dimsToJSON(I.Block)},
@@ -68,6 +110,10 @@ static json::Value instanceToJSON(const RecordedInstance &I, int64_t Index) {
                                {"Arch", json::fixUTF8(I.Device.Arch)},
                                {"Driver", json::fixUTF8(I.Device.Driver)},
                                {"Runtime", json::fixUTF8(I.Device.Runtime)}};
+  if (IsSealed) {
+    O["PrologueDigest"] = I.PrologueDigest;
+    O["EpilogueDigest"] = I.EpilogueDigest;
+  }
   return O;
 }
 
@@ -79,31 +125,48 @@ json::Value mneme::toJSON(const KernelArg &A) {
                       {"Kind", ArgKinds[A.Kind]}};
 }
 
-json::Value mneme::toJSON(const RecordedKernel &K) {
+/// Everything but the launches.
+static json::Object kernelToJSON(const RecordedKernel &K, bool IsSealed) {
   json::Array Args(K.Args), Globals;
   for (const KernelGlobal &G : K.Globals)
     Globals.push_back(json::Object{{"Name", json::fixUTF8(G.Name)},
                                    {"Size", G.Size},
                                    {"Address", G.Address}});
+  json::Object O{{"FormatVersion", IsSealed ? Sealed : Unsealed},
+                 {"KernelName", json::fixUTF8(K.KernelName)},
+                 {"DemangledName", json::fixUTF8(K.DemangledName)},
+                 {"StaticHash", K.StaticHash},
+                 {"Triple", json::fixUTF8(K.Triple)},
+                 {"Arch", json::fixUTF8(K.Arch)},
+                 {"OptLevel", json::fixUTF8(K.OptLevel)},
+                 {"Device", K.Device},
+                 {"Toolchain", json::fixUTF8(K.Toolchain)},
+                 {"Modules", json::Array(K.Modules)},
+                 {"VAddr", K.VAddr},
+                 {"VASize", K.VASize},
+                 {"Args", std::move(Args)},
+                 {"Globals", std::move(Globals)},
+                 {"DynamicHashInputs", json::Array(K.DynamicHashInputs)}};
+  if (IsSealed)
+    O["ModuleDigests"] = json::Array(K.ModuleDigests);
+  return O;
+}
+
+json::Value mneme::toJSON(const RecordedKernel &K) {
+  bool IsSealed = K.isSealed();
+  json::Object Facts = kernelToJSON(K, IsSealed);
   json::Object Instances;
-  for (const auto &[Index, I] : llvm::enumerate(K.Instances))
-    Instances[I.DynamicHash] = instanceToJSON(I, static_cast<int64_t>(Index));
-  return json::Object{{"FormatVersion", FormatVersion},
-                      {"KernelName", json::fixUTF8(K.KernelName)},
-                      {"DemangledName", json::fixUTF8(K.DemangledName)},
-                      {"StaticHash", K.StaticHash},
-                      {"Triple", json::fixUTF8(K.Triple)},
-                      {"Arch", json::fixUTF8(K.Arch)},
-                      {"OptLevel", json::fixUTF8(K.OptLevel)},
-                      {"Device", K.Device},
-                      {"Toolchain", json::fixUTF8(K.Toolchain)},
-                      {"Modules", json::Array(K.Modules)},
-                      {"VAddr", K.VAddr},
-                      {"VASize", K.VASize},
-                      {"Args", std::move(Args)},
-                      {"Globals", std::move(Globals)},
-                      {"DynamicHashInputs", json::Array(K.DynamicHashInputs)},
-                      {"instances", std::move(Instances)}};
+  for (const auto &[Index, I] : llvm::enumerate(K.Instances)) {
+    json::Object Launch =
+        instanceToJSON(I, static_cast<int64_t>(Index), IsSealed);
+    if (IsSealed)
+      Launch[DigestKey] = digestOf(Launch, K.StaticHash, I.DynamicHash);
+    Instances[I.DynamicHash] = std::move(Launch);
+  }
+  if (IsSealed)
+    Facts[DigestKey] = digestOf(Facts);
+  Facts["instances"] = std::move(Instances);
+  return Facts;
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,6 +318,16 @@ namespace {
 struct OrderedInstance {
   uint64_t Index = 0;
   RecordedInstance Instance;
+  std::string Digest; ///< As the file has it; empty where it has none.
+
+  bool isSealed() const {
+    return isHash(Digest, 32) && isHash(Instance.PrologueDigest, 32) &&
+           isHash(Instance.EpilogueDigest, 32);
+  }
+  bool hasDigests() const {
+    return !Digest.empty() || !Instance.PrologueDigest.empty() ||
+           !Instance.EpilogueDigest.empty();
+  }
 
   friend bool fromJSON(const json::Value &V, OrderedInstance &Out,
                        json::Path P) {
@@ -269,13 +342,15 @@ struct OrderedInstance {
            O.map("Occurrences", I.Occurrences) &&
            O.mapOptional("Cooperative", I.Cooperative) &&
            O.mapOptional("Device", I.Device) && readOmitted(O, I, P) &&
-           O.finish();
+           O.mapOptional("PrologueDigest", I.PrologueDigest) &&
+           O.mapOptional("EpilogueDigest", I.EpilogueDigest) &&
+           O.mapOptional(DigestKey, Out.Digest) && O.finish();
   }
 };
 
 /// All instances, in order of recording.
 struct OrderedInstances {
-  std::vector<RecordedInstance> List;
+  std::vector<OrderedInstance> List;
 
   friend bool fromJSON(const json::Value &V, OrderedInstances &Out,
                        json::Path P) {
@@ -300,11 +375,64 @@ struct OrderedInstances {
     });
     Out.List.clear();
     for (OrderedInstance *I : Sorted)
-      Out.List.push_back(std::move(I->Instance));
+      Out.List.push_back(std::move(*I));
     return true;
   }
 };
 } // namespace
+
+/// Do the digests of a file of version 2 match what it says?
+static bool checkSeals(const json::Object &File, const RecordedKernel &K,
+                       StringRef Digest, ArrayRef<OrderedInstance> Instances,
+                       json::Path P) {
+  if (K.ModuleDigests.size() != K.Modules.size() ||
+      !llvm::all_of(K.ModuleDigests,
+                    [](StringRef D) { return isHash(D, 32); })) {
+    P.field("ModuleDigests").report("expected 32 hexadecimal digits a module");
+    return false;
+  }
+  if (Digest != digestOf(kernelToJSON(K, /*IsSealed=*/true))) {
+    P.field(DigestKey).report(
+        "the kernel's properties have changed since they were recorded; "
+        "restore "
+        "the file, and replay with other properties by options of "
+        "llvm-mneme-replay; wrong digest");
+    return false;
+  }
+  json::Path All = P.field("instances");
+  for (const OrderedInstance &O : Instances) {
+    // A path refers to the key it is given: take those of the document.
+    StringRef Hash =
+        File.getObject("instances")->find(O.Instance.DynamicHash)->first;
+    json::Path Here = All.field(Hash);
+    if (!O.isSealed()) {
+      Here.report("expected digests of 32 hexadecimal digits");
+      return false;
+    }
+    json::Object Facts = instanceToJSON(
+        O.Instance, static_cast<int64_t>(O.Index), /*IsSealed=*/true);
+    if (O.Digest == digestOf(Facts, K.StaticHash, Hash))
+      continue;
+    Here.field(DigestKey).report(
+        "the launch's properties have changed since they were recorded; "
+        "restore "
+        "the file, and replay other launches by options such as --grid-dim-x; "
+        "wrong digest");
+    return false;
+  }
+  return true;
+}
+
+/// A file of version 1 has no digests. One that has some has lost its version.
+static bool checkUnsealed(const RecordedKernel &K, StringRef Digest,
+                          ArrayRef<OrderedInstance> Instances, json::Path P) {
+  if (K.ModuleDigests.empty() && Digest.empty() &&
+      llvm::none_of(Instances,
+                    [](const OrderedInstance &O) { return O.hasDigests(); }))
+    return true;
+  P.field("FormatVersion").report("files of version 1 have no digests");
+  return false;
+}
 
 bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
   StrictMapper O(V, P);
@@ -312,11 +440,12 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
   uint64_t Version;
   if (!O || !O.map("FormatVersion", Version))
     return false;
-  if (Version != FormatVersion) {
-    P.field("FormatVersion").report("this reader knows version 1 only");
+  if (Version != Unsealed && Version != Sealed) {
+    P.field("FormatVersion").report("this reader knows versions 1 and 2");
     return false;
   }
   OrderedInstances Instances;
+  std::string Digest;
   if (!O.map("KernelName", K.KernelName) ||
       !O.map("DemangledName", K.DemangledName) ||
       !O.map("StaticHash", K.StaticHash) || !O.map("Triple", K.Triple) ||
@@ -326,7 +455,9 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
       !O.map("VASize", K.VASize) || !O.map("Args", K.Args) ||
       !O.map("Globals", K.Globals) ||
       !O.map("DynamicHashInputs", K.DynamicHashInputs) ||
-      !O.map("instances", Instances) || !O.finish())
+      !O.map("instances", Instances) ||
+      !O.mapOptional("ModuleDigests", K.ModuleDigests) ||
+      !O.mapOptional(DigestKey, Digest) || !O.finish())
     return false;
   if (K.KernelName.empty()) {
     P.field("KernelName").report("expected a name");
@@ -347,7 +478,13 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
     P.field("VASize").report("expected the size of an address range");
     return false;
   }
-  K.Instances = std::move(Instances.List);
+  if (Version == Sealed
+          ? !checkSeals(*V.getAsObject(), K, Digest, Instances.List, P)
+          : !checkUnsealed(K, Digest, Instances.List, P))
+    return false;
+  K.Instances.clear();
+  for (OrderedInstance &I : Instances.List)
+    K.Instances.push_back(std::move(I.Instance));
   return true;
 }
 
@@ -391,6 +528,66 @@ Error mneme::writeKernelFile(StringRef Path, const RecordedKernel &K,
         return Error::success();
       },
       Sync);
+}
+
+Expected<std::unique_ptr<MemoryBuffer>>
+mneme::readModule(StringRef Dir, const RecordedKernel &K, size_t Index) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, K.Modules[Index]);
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path);
+  if (!File)
+    return File.takeError();
+  // A mapped file may change between this check and its use.
+  std::unique_ptr<MemoryBuffer> Copy =
+      MemoryBuffer::getMemBufferCopy((*File)->getBuffer(), Path);
+  if (K.ModuleDigests.empty())
+    return std::move(Copy);
+  std::string Digest = toHexString(digest128(Copy->getBuffer()));
+  if (Digest == K.ModuleDigests[Index])
+    return std::move(Copy);
+  return createFileError(
+      Path, createStringError("has changed since it was recorded: digest " +
+                              Digest + ", not " + K.ModuleDigests[Index] +
+                              "; restore the file, and replay other IR with "
+                              "--ir"));
+}
+
+std::string mneme::getFormatWarning(const RecordedKernel &K) {
+  if (K.isSealed())
+    return "";
+  return "'" + K.StaticHash +
+         ".json' has format version 1, without digests: changes of the "
+         "recording are not noticed; 'llvm-mneme-record check --update' adds "
+         "digests";
+}
+
+Error mneme::sealKernelFile(StringRef Path, const RecordedKernel &K) {
+  StringRef Dir = sys::path::parent_path(Path);
+  if (Dir.empty())
+    Dir = ".";
+  auto InDir = [&](StringRef Name) {
+    SmallString<128> File(Dir);
+    sys::path::append(File, Name);
+    return std::string(File);
+  };
+  Expected<LockedFile> Lock = lockFolder(Dir);
+  if (!Lock)
+    return Lock.takeError();
+  Expected<RecordedKernel> Now = readKernelFile(Path);
+  if (!Now)
+    return Now.takeError();
+  if (toJSON(*Now) != toJSON(K))
+    return createFileError(Path,
+                           createStringError("has changed meanwhile: check it "
+                                             "again"));
+  for (const std::string &Module : K.Modules)
+    if (Error E = digestFile(InDir(Module))
+                      .moveInto(Now->ModuleDigests.emplace_back()))
+      return E;
+  for (RecordedInstance &I : Now->Instances)
+    if (Error E = I.seal(InDir(I.Prologue), InDir(I.Epilogue)))
+      return E;
+  return writeKernelFile(Path, *Now);
 }
 
 Expected<std::vector<std::string>> mneme::findKernelFiles(StringRef Dir) {

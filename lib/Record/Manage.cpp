@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Record/Folder.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ArchiveWriter.h"
@@ -115,7 +116,7 @@ public:
       : From(From), To(To), Staging(Staging),
         Pages(std::make_shared<PageStore>(From)) {}
 
-  Error copy(const RecordedKernel &K);
+  Error copy(RecordedKernel K);
   ManageStats Stats;
   std::vector<RecordedKernel> Copied; ///< With what was not there already.
 
@@ -127,8 +128,9 @@ private:
   Error copySnapshot(bool Epilogue, const RecordedKernel &K,
                      const RecordedInstance &I, ::mneme::PageFile &NewPages,
                      ::mneme::SnapshotFile &Out);
-  Error copyInstance(const RecordedKernel &K, const RecordedInstance &I);
-  Error copyModule(const RecordedKernel &Target);
+  /// Sets the digests of \p I to those of its copy.
+  Error copyInstance(const RecordedKernel &K, RecordedInstance &I);
+  Error copyModule(const RecordedKernel &K, RecordedKernel &Target);
   Error moveFile(StringRef Name);
 
   StringRef From, To, Staging;
@@ -199,7 +201,7 @@ Error Copier::moveFile(StringRef Name) {
 }
 
 /// To the staging folder.
-Error Copier::copyInstance(const RecordedKernel &K, const RecordedInstance &I) {
+Error Copier::copyInstance(const RecordedKernel &K, RecordedInstance &I) {
   ::mneme::PageFile NewPages;
   NewPages.open(Staging.str(), Known);
   ::mneme::SnapshotFile Prologue, Epilogue;
@@ -225,17 +227,18 @@ Error Copier::copyInstance(const RecordedKernel &K, const RecordedInstance &I) {
       return E;
   Prologue.leave();
   Epilogue.leave();
-  return Error::success();
+  return I.seal(pathIn(Staging, I.Prologue), pathIn(Staging, I.Epilogue));
 }
 
 /// What is there may be damaged, or of another compiler: then the launches that
 /// are there keep it.
-Error Copier::copyModule(const RecordedKernel &Target) {
-  StringRef Name = Target.Modules.front();
-  std::string Path = pathIn(To, Name);
-  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(pathIn(From, Name));
+Error Copier::copyModule(const RecordedKernel &K, RecordedKernel &Target) {
+  std::string Path = pathIn(To, Target.Modules.front());
+  Expected<std::unique_ptr<MemoryBuffer>> File = readModule(From, K);
   if (!File)
     return File.takeError();
+  if (Target.Instances.empty())
+    Target.ModuleDigests = {toHexString(digest128((*File)->getBuffer()))};
   if (sys::fs::exists(Path)) {
     Expected<std::unique_ptr<MemoryBuffer>> There = readFile(Path);
     if (!There)
@@ -304,7 +307,7 @@ Error Copier::moveIn(const RecordedKernel &K) {
   Expected<RecordedKernel> Target = readTarget(K);
   if (!Target)
     return Target.takeError();
-  if (Error E = copyModule(*Target))
+  if (Error E = copyModule(K, *Target))
     return E;
   for (const std::string &Name : NewPageFiles)
     if (Error E = moveFile(Name))
@@ -335,7 +338,7 @@ Error Copier::moveIn(const RecordedKernel &K) {
   return Error::success();
 }
 
-Error Copier::copy(const RecordedKernel &K) {
+Error Copier::copy(RecordedKernel K) {
   if (Error E = checkNames(K))
     return createFileError(From, std::move(E));
   Expected<RecordedKernel> Target = readTarget(K);
@@ -345,7 +348,7 @@ Error Copier::copy(const RecordedKernel &K) {
   if (!Problems.empty())
     return createStringError(Problems.front());
   Known.readFolder(To.str());
-  for (const RecordedInstance &I : K.Instances)
+  for (RecordedInstance &I : K.Instances)
     if (!Target->findInstance(I.DynamicHash))
       if (Error E = copyInstance(K, I))
         return E;

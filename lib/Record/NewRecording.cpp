@@ -12,6 +12,7 @@
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -24,23 +25,6 @@ static std::string pathIn(StringRef Dir, StringRef Name) {
   SmallString<128> Path(Dir);
   sys::path::append(Path, Name);
   return std::string(Path);
-}
-
-/// As the runtime makes it of a launch (Runtime/Recorder.cpp). What else it may
-/// be made of, only the application knows.
-static uint64_t hashLaunch(const Digest128 &StaticHash,
-                           const RecordedInstance &I) {
-  struct {
-    Digest128 StaticHash;
-    uint32_t Grid[3], Block[3];
-    uint64_t SharedMem, Cooperative;
-  } Key = {StaticHash,
-           {I.Grid.X, I.Grid.Y, I.Grid.Z},
-           {I.Block.X, I.Block.Y, I.Block.Z},
-           I.SharedMem,
-           I.Cooperative};
-  static_assert(sizeof(Key) == 56, "no padding in what is hashed");
-  return digest64(StringRef(reinterpret_cast<char *>(&Key), sizeof(Key)));
 }
 
 static void writeArgs(::mneme::SnapshotFile &F, const NewRecording &R) {
@@ -124,20 +108,23 @@ llvm::mneme::writeRecording(StringRef Dir, const Module &M, NewRecording R) {
   RecordedInstance &I = K.Instances.front();
   K.StaticHash = computeStaticHash(M);
   Digest128 StaticHash = *parseDigest128(K.StaticHash);
-  uint64_t DynamicHash = hashLaunch(StaticHash, I);
+  // What else it may be made of, only the application knows.
+  K.DynamicHashInputs.assign(std::begin(LaunchInputs), std::end(LaunchInputs));
+  uint64_t DynamicHash = computeDynamicHash(StaticHash, I);
   I.DynamicHash = toHexString(DynamicHash);
   I.Prologue = snapshotName(/*Epilogue=*/false, K.StaticHash, I.DynamicHash);
   I.Epilogue = snapshotName(/*Epilogue=*/true, K.StaticHash, I.DynamicHash);
   K.Modules = {moduleName(K.StaticHash)};
 
-  Error E =
-      writeFileAtomically(pathIn(Dir, K.Modules.front()), [&](raw_ostream &OS) {
-        WriteBitcodeToFile(M, OS);
-        return Error::success();
-      });
-  if (E)
+  std::string Bitcode;
+  raw_string_ostream OS(Bitcode);
+  WriteBitcodeToFile(M, OS);
+  K.ModuleDigests = {toHexString(digest128(Bitcode))};
+  if (Error E = writeFileAtomically(pathIn(Dir, K.Modules.front()), Bitcode))
     return std::move(E);
   if (Error E = writeSnapshots(Dir, R, StaticHash, DynamicHash))
+    return std::move(E);
+  if (Error E = I.seal(pathIn(Dir, I.Prologue), pathIn(Dir, I.Epilogue)))
     return std::move(E);
   if (Error E = writeKernelFile(pathIn(Dir, K.StaticHash + ".json"), K))
     return std::move(E);

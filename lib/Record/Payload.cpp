@@ -52,11 +52,14 @@ private:
     return Offset <= Bytes.size() && Count <= (Bytes.size() - Offset) / Size;
   }
   Error readString(uint32_t Offset, const Twine &What, std::string &Out) const;
-  Error readKernel(uint64_t Offset, PayloadKernel &Out) const;
+  Error readKernel(uint64_t Offset, PayloadKernel &Out);
   Error readBitcode(Payload &Out) const;
 
   StringRef Bytes;
   StringRef Where;
+  /// Bytes of names and arguments so far. Where tables overlap, a small payload
+  /// could claim more of them than there is memory.
+  uint64_t TableBytes = 0;
 };
 } // namespace
 
@@ -82,7 +85,7 @@ Error PayloadParser::readString(uint32_t Offset, const Twine &What,
   return Error::success();
 }
 
-Error PayloadParser::readKernel(uint64_t Offset, PayloadKernel &Out) const {
+Error PayloadParser::readKernel(uint64_t Offset, PayloadKernel &Out) {
   if (Error E =
           readString(read32(Offset + offsetof(MnemePayloadKernel, NameOffset)),
                      "name of a kernel", Out.Name))
@@ -91,6 +94,9 @@ Error PayloadParser::readKernel(uint64_t Offset, PayloadKernel &Out) const {
   uint64_t At = read32(Offset + offsetof(MnemePayloadKernel, ArgsOffset));
   if (!contains(At, NumArgs, sizeof(MnemePayloadArg)))
     return fail("the arguments of '" + Out.Name + "' lie outside of it");
+  TableBytes += Out.Name.size() + NumArgs * sizeof(MnemePayloadArg);
+  if (TableBytes > Bytes.size())
+    return fail("the names and arguments of its kernels overlap");
   for (uint32_t I = 0; I != NumArgs; ++I, At += sizeof(MnemePayloadArg)) {
     KernelArg Arg;
     Arg.Size = read32(At + offsetof(MnemePayloadArg, Size));

@@ -286,6 +286,7 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
   S.Pages = std::move(Pages);
   std::string Name = Buffer->getBufferIdentifier().str();
   StringRef File = Buffer->getBuffer();
+  S.FileDigest = digest128(File);
   if (Error E = parseHeader(File, S.Header))
     return createFileError(Name, std::move(E));
 
@@ -514,14 +515,37 @@ Error Snapshot::overlay(size_t Index, MutableArrayRef<char> Contents) const {
 // Whether it is the right one
 //===----------------------------------------------------------------------===//
 
+/// Whether the configuration of \p I is the one that its dynamic hash was
+/// computed of. The number of a launch is not known, nor are scalars where \p
+/// S is an epilogue: then it may be.
+static bool fitsDynamicHash(const Snapshot &S, const RecordedKernel &K,
+                            const RecordedInstance &I) {
+  ArrayRef<std::string> Inputs = K.DynamicHashInputs;
+  constexpr size_t NumKnown = std::size(LaunchInputs);
+  if (!llvm::equal(Inputs.take_front(NumKnown), LaunchInputs))
+    return true;
+  std::string Scalars;
+  if (Inputs.size() != NumKnown) {
+    if (S.isEpilogue() || Inputs.back() != ScalarsInput ||
+        S.args().size() != K.Args.size())
+      return true;
+    Scalars = collectScalars(K.Args, S.args());
+  }
+  return computeDynamicHash(S.staticHash(), I, Scalars) ==
+         S.header().DynamicHash;
+}
+
 SnapshotFit mneme::findSnapshotFit(const Snapshot &S, bool Epilogue,
                                    const RecordedKernel &K,
                                    const RecordedInstance &I) {
   const MnemeSnapshotHeader &H = S.header();
+  StringRef Digest = Epilogue ? I.EpilogueDigest : I.PrologueDigest;
   return {S.isEpilogue() == Epilogue,
           toHexString(S.staticHash()) == K.StaticHash,
           toHexString(H.DynamicHash) == I.DynamicHash,
-          contains(K.VAddr, K.VASize, H.ArenaBase, H.ArenaSize)};
+          contains(K.VAddr, K.VASize, H.ArenaBase, H.ArenaSize),
+          fitsDynamicHash(S, K, I),
+          Digest.empty() || Digest == toHexString(S.fileDigest())};
 }
 
 Expected<Snapshot> mneme::openSnapshot(StringRef Dir, bool Epilogue,
@@ -550,5 +574,12 @@ Expected<Snapshot> mneme::openSnapshot(StringRef Dir, bool Epilogue,
                   ", not to " + I.DynamicHash);
   if (!Fit.Arena)
     return Refuse("its arena is not the kernel's");
+  if (!Fit.Launch)
+    return Refuse("is of another launch configuration than '" + K.StaticHash +
+                  ".json' has for " + I.DynamicHash);
+  if (!Fit.Digest)
+    return Refuse("has changed since it was recorded: digest " +
+                  toHexString(S->fileDigest()) + ", not " +
+                  (Epilogue ? I.EpilogueDigest : I.PrologueDigest));
   return S;
 }

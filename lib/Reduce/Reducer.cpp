@@ -10,7 +10,6 @@
 #include "Parts.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
@@ -21,6 +20,7 @@
 #include "llvm/Mneme/Reduce/Promises.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -518,11 +518,14 @@ static std::string countInstructions(StringRef File) {
                             /*IsVolatile=*/true);
   if (!Bitcode)
     return "";
-  LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M = parseBitcodeFile(**Bitcode, Context);
-  if (M)
-    return (", " + Twine((*M)->getInstructionCount()) + " instructions").str();
-  consumeError(M.takeError());
+  Expected<std::string> Count =
+      inspectIR(**Bitcode, DefaultIRSeconds,
+                [](const Module &M) -> Expected<std::string> {
+                  return std::to_string(M.getInstructionCount());
+                });
+  if (Count)
+    return ", " + *Count + " instructions";
+  consumeError(Count.takeError());
   return "";
 }
 

@@ -8,22 +8,19 @@
 
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/IRReader/IRReader.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
-#include "llvm/Support/SourceMgr.h"
 #include <chrono>
 
 using namespace llvm;
@@ -203,33 +200,24 @@ Error ReplayPlan::chooseInstance(StringRef Database) {
 
 Error ReplayPlan::loadModule() {
   auto Start = std::chrono::steady_clock::now();
-  Context = std::make_shared<LLVMContext>();
   bool Own = !Options.IRFile.empty();
   std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel->Modules.front());
   // Text, too: that is what people edit.
-  SMDiagnostic Diagnostic;
-  // Text by hand often has no data layout, which decides where arguments lie.
-  ParserCallbacks Callbacks(
-      [](StringRef TT, StringRef DL) -> std::optional<std::string> {
-        if (!DL.empty())
-          return std::nullopt;
-        return Triple(TT).computeDataLayout();
-      });
-  M = parseIRFile(Path, Diagnostic, *Context, Callbacks);
-  if (!M) {
-    std::string Where = Diagnostic.getLineNo() > 0
-                            ? formatv("{0}:{1}: ", Diagnostic.getLineNo(),
-                                      Diagnostic.getColumnNo() + 1)
-                                  .str()
-                            : "";
-    return createFileError(Path,
-                           createStringError(Where + Diagnostic.getMessage()));
-  }
-  std::string Broken;
-  raw_string_ostream OS(Broken);
-  if (verifyModule(*M, &OS))
-    return createFileError(
-        Path, createStringError("invalid IR: " + StringRef(Broken).rtrim()));
+  Expected<std::unique_ptr<MemoryBuffer>> File =
+      Own ? readFile(Path) : readModule(Dir, *Kernel);
+  if (!File)
+    return File.takeError();
+  // A limit that is meant for launches may be too short to start a process.
+  constexpr double StartSeconds = 2;
+  Context = std::make_shared<LLVMContext>();
+  auto Sane = std::make_shared<SmallVector<char, 0>>();
+  Expected<std::unique_ptr<Module>> Read =
+      readIR((*File)->getMemBufferRef(),
+             Options.Timeout > 0 ? Options.Timeout + StartSeconds : 0, *Context,
+             *Sane);
+  if (!Read)
+    return createFileError(Path, Read.takeError());
+  M = std::move(*Read);
   const Function *F = M->getFunction(Kernel->KernelName);
   if (!F || F->isDeclaration() || !isKernel(*F))
     return createFileError(
@@ -238,7 +226,7 @@ Error ReplayPlan::loadModule() {
     return createFileError(
         Path, createStringError("is for " + M->getTargetTriple().str() +
                                 ", the recording for " + Kernel->Triple));
-  Bitcode = std::make_shared<SmallVector<char, 0>>(writeExactBitcode(*M));
+  Bitcode = std::move(Sane);
   ParseTime = secondsSince(Start);
   return checkSignature();
 }

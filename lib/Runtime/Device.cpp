@@ -460,8 +460,9 @@ HostKernel *Device::findKernel(const void *Stub) {
     } else {
       K->Error = cudaErrorInvalidDeviceFunction;
       printError("kernel '" + Name + "'",
-                 "its source was not compiled with MnemePass, so there is "
-                 "nothing to run on the host device");
+                 "its source was not compiled with MnemePass, or its device "
+                 "code is damaged, so there is nothing to run on the host "
+                 "device");
     }
   }
   return KernelsByStub[Stub] = K.get();

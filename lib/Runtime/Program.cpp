@@ -46,10 +46,74 @@ unsigned mneme::parseArchitecture(const char *Arch) {
 }
 
 static const char *archOf(const MnemePayloadHeader *P) {
-  if (memcmp(P->Magic, MNEME_PAYLOAD_MAGIC, sizeof(P->Magic)) ||
-      P->ArchOffset >= P->TotalSize)
-    return nullptr;
   return reinterpret_cast<const char *>(P) + P->ArchOffset;
+}
+
+namespace {
+/// Part of a file that the loader has mapped.
+struct Segment {
+  uint64_t Begin = 0, End = 0;
+
+  bool contains(uint64_t Address) const {
+    return Address >= Begin && Address < End;
+  }
+};
+} // namespace
+
+/// The segment that \p Address lies in; empty where there is none.
+static Segment findSegment(uint64_t Address) {
+  struct {
+    uint64_t Address;
+    Segment Found;
+  } Search = {Address, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info *Info, size_t, void *Data) {
+        auto &S = *static_cast<decltype(Search) *>(Data);
+        for (unsigned I = 0; I != Info->dlpi_phnum; ++I) {
+          const auto &P = Info->dlpi_phdr[I];
+          uint64_t Begin = Info->dlpi_addr + P.p_vaddr;
+          Segment Here = {Begin, Begin + P.p_filesz};
+          if (P.p_type == PT_LOAD && Here.contains(S.Address)) {
+            S.Found = Here;
+            return 1;
+          }
+        }
+        return 0;
+      },
+      &Search);
+  return Search.Found;
+}
+
+/// Whether \p P is a payload with \p Size bytes of its object from there on:
+/// what a damaged one says of its size must not lead out of them.
+static bool isIntact(const MnemePayloadHeader *P, uint64_t Size) {
+  if (Size < sizeof(*P) ||
+      memcmp(P->Magic, MNEME_PAYLOAD_MAGIC, sizeof(P->Magic)) ||
+      P->TotalSize < sizeof(*P) || P->TotalSize > Size)
+    return false;
+  for (uint64_t Offset : {P->TripleOffset, P->ArchOffset, P->SourceOffset})
+    if (Offset >= P->TotalSize ||
+        !memchr(reinterpret_cast<const char *>(P) + Offset, 0,
+                P->TotalSize - Offset))
+      return false;
+  return true;
+}
+
+/// The payloads that an index leads to, without the damaged ones.
+static PayloadSet findPayloads(const MnemeIndexEntry *Begin,
+                               const MnemeIndexEntry *End) {
+  PayloadSet Seen, Intact;
+  Segment Last;
+  for (const MnemeIndexEntry *E = Begin; E < End; ++E) {
+    if (!E->Payload || !Seen.insert(E->Payload).second)
+      continue;
+    auto Address = reinterpret_cast<uint64_t>(E->Payload);
+    if (!Last.contains(Address))
+      Last = findSegment(Address);
+    if (Last.contains(Address) && isIntact(E->Payload, Last.End - Address))
+      Intact.insert(E->Payload);
+  }
+  return Intact;
 }
 
 /// Orders the payloads of one kernel by how well the device runs them.
@@ -80,22 +144,32 @@ unsigned Program::deviceArchitecture() {
   return DeviceArch;
 }
 
-void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
-                       const MnemeHook *Object, uint64_t Unloads) {
-  uint64_t Digest = XXH3_64bits(Begin, (End - Begin) * sizeof(*Begin));
-  LoadedObject &Loaded = Objects[Begin];
+static uint64_t digestOf(const MnemeIndexEntry *Begin,
+                         const MnemeIndexEntry *End) {
+  return XXH3_64bits(Begin, (End - Begin) * sizeof(*Begin));
+}
+
+bool Program::isKnown(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
+                      uint64_t Unloads) const {
+  auto I = Objects.find(Begin);
   // A library that was unloaded may be back at its place.
-  if (Loaded.Number && Loaded.Digest == Digest && Loaded.Unloads == Unloads)
-    return;
+  return I != Objects.end() && I->second.Digest == digestOf(Begin, End) &&
+         I->second.Unloads == Unloads;
+}
+
+void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
+                       const MnemeHook *Object, uint64_t Unloads,
+                       const PayloadSet &Payloads) {
+  LoadedObject &Loaded = Objects[Begin];
   Units.erase(Loaded.Number);
-  Loaded = {Digest, Unloads, ++NumObjects};
+  Loaded = {digestOf(Begin, End), Unloads, ++NumObjects};
 
   std::set<const void *> Added;
   for (const MnemeIndexEntry *E = Begin; E < End; ++E) {
-    if (!E->HostPtr || !E->Payload || !E->Name)
+    if (!E->HostPtr || !E->Name || !Payloads.count(E->Payload))
       continue;
     const char *Arch = archOf(E->Payload);
-    if (!Arch || !*Arch)
+    if (!*Arch)
       continue;
     if (E->Kind == MNEME_INDEX_UNIT) {
       Units[Loaded.Number].push_back(E->Payload);
@@ -133,11 +207,18 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
                      const MnemeIndexEntry *IndexBegin,
                      const MnemeIndexEntry *IndexEnd) {
   uint64_t Unloads = countUnloads();
+  {
+    std::lock_guard<std::mutex> Guard(Lock);
+    if (HooksBegin < HooksEnd)
+      patchSlots(HooksBegin, HooksEnd);
+    if (IndexBegin >= IndexEnd || isKnown(IndexBegin, IndexEnd, Unloads))
+      return;
+  }
+  // Takes the loader's lock, for which a thread that has ours must not wait.
+  PayloadSet Payloads = findPayloads(IndexBegin, IndexEnd);
   std::lock_guard<std::mutex> Guard(Lock);
-  if (HooksBegin < HooksEnd)
-    patchSlots(HooksBegin, HooksEnd);
-  if (IndexBegin < IndexEnd)
-    addIndex(IndexBegin, IndexEnd, HooksBegin, Unloads);
+  if (!isKnown(IndexBegin, IndexEnd, Unloads))
+    addIndex(IndexBegin, IndexEnd, HooksBegin, Unloads, Payloads);
 }
 
 /// Reads the section headers of one loaded object from its file.
@@ -218,9 +299,7 @@ std::string mneme::hashOf(const MnemePayloadHeader &Payload) {
 }
 
 static const char *tripleOf(const MnemePayloadHeader *P) {
-  return P->TripleOffset < P->TotalSize
-             ? reinterpret_cast<const char *>(P) + P->TripleOffset
-             : "";
+  return reinterpret_cast<const char *>(P) + P->TripleOffset;
 }
 
 DeviceModule Program::moduleOf(const IndexEntry &Entry) {

@@ -52,6 +52,8 @@ struct DeviceModule {
   Key key() const { return {Hash, Copy}; }
 };
 
+using PayloadSet = std::set<const MnemePayloadHeader *>;
+
 class Program {
 public:
   static Program &get();
@@ -100,8 +102,13 @@ public:
   bool isAMD();
 
 private:
+  /// Whether the index has been taken in.
+  bool isKnown(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
+               uint64_t Unloads) const;
+  /// Leaves out what leads to other payloads than \p Payloads.
   void addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
-                const MnemeHook *Object, uint64_t Unloads);
+                const MnemeHook *Object, uint64_t Unloads,
+                const PayloadSet &Payloads);
   static int64_t rank(const MnemePayloadHeader *Payload, unsigned DeviceArch);
 
   std::mutex Lock;

@@ -10,6 +10,7 @@
 #include "Kernel.h"
 #include "Launcher.h"
 #include "Message.h"
+#include "llvm/Mneme/Runtime/LaunchHash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -96,38 +97,20 @@ bool Recorder::selects(const std::string &Name) {
          S.matchesKernel(Name);
 }
 
-/// Whether \p V can be an address, of the device or of the host: no double that
-/// is not tiny looks like that, and few integers do.
-static bool looksLikeAddress(uint64_t V) { return V >> 44 && V >> 44 < 8; }
-
-/// The bytes of all arguments, but for addresses, which differ from run to run
-/// where nothing else does.
 static std::string scalarBytes(const Kernel &K, void **Args) {
   std::string Bytes;
-  for (size_t I = 0; I != K.Args.size(); ++I) {
-    const KernelArg &A = K.Args[I];
-    if (A.Kind == MNEME_ARG_POINTER)
-      continue;
-    size_t Begin = Bytes.size();
-    Bytes.append(static_cast<char *>(Args[I]), A.Size);
-    for (uint32_t At = 0; At + 8 <= A.Size; At += 8) {
-      uint64_t V;
-      memcpy(&V, &Bytes[Begin + At], 8);
-      if (looksLikeAddress(V))
-        memset(&Bytes[Begin + At], 0, 8);
-    }
-  }
+  for (size_t I = 0; I != K.Args.size(); ++I)
+    if (K.Args[I].Kind != MNEME_ARG_POINTER)
+      appendScalar(Bytes, Args[I], K.Args[I].Size);
   return Bytes;
 }
 
 static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S, void **Args) {
-  struct {
-    char StaticHash[16];
-    Dim3 Grid, Block;
-    uint64_t DynamicShared;
-    uint64_t Cooperative;
-  } Key = {{}, S.Grid, S.Block, S.DynamicShared, S.Cooperative};
-  static_assert(sizeof(Key) == 56, "no padding in what is hashed");
+  LaunchKey Key = {{},
+                   {S.Grid.X, S.Grid.Y, S.Grid.Z},
+                   {S.Block.X, S.Block.Y, S.Block.Z},
+                   S.DynamicShared,
+                   S.Cooperative};
   memcpy(Key.StaticHash, K.StaticHash.data(), sizeof(Key.StaticHash));
   std::string Rest;
   if (Selection::get().recordId() == RecordId::Scalars && Args)

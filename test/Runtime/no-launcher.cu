@@ -9,7 +9,7 @@
 // NOWHERE: mneme: error: cannot load device code of 'no-launcher.cu': cannot connect to the launcher at '{{.*}}.nowhere': No such file or directory
 // RUN: %cuda_cc_plain %s -o %t.plain -lcudart
 // RUN: env LD_PRELOAD=%mneme_rt %t.plain 2>&1 | FileCheck %s --check-prefixes=CHECK,PLAIN
-// PLAIN: mneme: error: kernel '_Z6kernelv': its source was not compiled with MnemePass, so there is nothing to run on the host device
+// PLAIN: mneme: error: kernel '_Z6kernelv': its source was not compiled with MnemePass, or its device code is damaged, so there is nothing to run on the host device
 
 #include "Inputs/check.h"
 #include <cuda_runtime.h>

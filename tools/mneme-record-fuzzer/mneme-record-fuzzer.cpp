@@ -13,6 +13,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/CompareCode.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Compile/Resources.h"
@@ -23,6 +24,8 @@
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Support/Compression.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -106,10 +109,29 @@ static void repairPayload(std::string &Bytes) {
   if (Header.BitcodeOffset > Bytes.size() ||
       Header.StoredSize > Bytes.size() - Header.BitcodeOffset)
     return;
-  Digest128 Hash = digest128(
-      StringRef(Bytes).substr(Header.BitcodeOffset, Header.StoredSize));
+  StringRef Bitcode =
+      StringRef(Bytes).substr(Header.BitcodeOffset, Header.StoredSize);
+  SmallVector<uint8_t, 0> Plain;
+  if ((Header.Flags & MNEME_PAYLOAD_ZSTD) && compression::zstd::isAvailable() &&
+      Header.BitcodeSize <= MaxRegion) {
+    if (Error E = compression::zstd::decompress(arrayRefFromStringRef(Bitcode),
+                                                Plain, Header.BitcodeSize))
+      return consumeError(std::move(E));
+    Bitcode = toStringRef(Plain);
+  }
+  Digest128 Hash = digest128(Bitcode);
   memcpy(Header.Hash, Hash.data(), Hash.size());
   memcpy(Bytes.data(), &Header, sizeof(Header));
+}
+
+/// The same of each payload in an object file.
+static void repairPayloads(std::string &Bytes) {
+  for (size_t At = Bytes.find(MNEME_PAYLOAD_MAGIC); At != std::string::npos;
+       At = Bytes.find(MNEME_PAYLOAD_MAGIC, At + 1)) {
+    std::string Rest = Bytes.substr(At);
+    repairPayload(Rest);
+    Bytes.replace(At, std::string::npos, Rest);
+  }
 }
 
 static std::unique_ptr<PageFile> readPageFile(StringRef Bytes) {
@@ -169,7 +191,41 @@ static void readKernel(StringRef Bytes) {
   // What was read can be written, and read again.
   std::string Text;
   raw_string_ostream(Text) << toJSON(*K);
-  cantFail(parseRecordedKernel(Text));
+  RecordedKernel Again = cantFail(parseRecordedKernel(Text));
+  if (Again.isSealed() != K->isSealed())
+    report_fatal_error("digests come or go");
+}
+
+/// Takes the digests out of a kernel file, and with them what hides the rest of
+/// its reader. Then digests protect whatever it says.
+static void readWithoutDigests(StringRef Bytes) {
+  Expected<json::Value> V = parseJSON(Bytes);
+  if (!V)
+    return consumeError(V.takeError());
+  json::Object *O = V->getAsObject();
+  if (!O)
+    return;
+  (*O)["FormatVersion"] = 1;
+  O->erase("Digest");
+  O->erase("ModuleDigests");
+  if (json::Object *Instances = O->getObject("instances"))
+    for (auto &[Key, I] : *Instances)
+      if (json::Object *Launch = I.getAsObject())
+        for (StringRef Name : {"Digest", "PrologueDigest", "EpilogueDigest"})
+          Launch->erase(Name);
+  std::string Text;
+  raw_string_ostream(Text) << *V;
+  Expected<RecordedKernel> K = parseRecordedKernel(Text);
+  if (!K)
+    return consumeError(K.takeError());
+  K->ModuleDigests.assign(K->Modules.size(), std::string(32, '0'));
+  for (RecordedInstance &I : K->Instances)
+    I.PrologueDigest = I.EpilogueDigest = std::string(32, '1');
+  if (!K->isSealed())
+    report_fatal_error("a kernel with all digests is not sealed");
+  Text.clear();
+  raw_string_ostream(Text) << toJSON(*K);
+  readKernel(Text);
 }
 
 static void readFatbins(StringRef Bytes) {
@@ -233,6 +289,7 @@ static void readAsFile(StringRef Bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   std::string Bytes(reinterpret_cast<const char *>(Data), Size);
   readKernel(Bytes);
+  readWithoutDigests(Bytes);
   readSnapshot(Bytes);
   readFatbins(Bytes);
   readImage(Bytes);
@@ -250,6 +307,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   } else if (StringRef(Bytes).starts_with("!<arch>") ||
              StringRef(Bytes).starts_with("\177ELF")) {
     readAsFile(Bytes);
+    std::string Repaired = Bytes;
+    repairPayloads(Repaired);
+    if (Repaired != Bytes)
+      readAsFile(Repaired);
   }
   return 0;
 }

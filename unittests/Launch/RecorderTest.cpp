@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Recorder.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Testing/Support/Error.h"
 #include "llvm/Testing/Support/SupportHelpers.h"
@@ -104,6 +105,69 @@ TEST_F(RecorderTest, WritesKernelAndBitcode) {
   auto Bitcode = readFile(Dir.path(File.Modules[0]));
   ASSERT_THAT_EXPECTED(Bitcode, Succeeded());
   EXPECT_EQ((*Bitcode)->getBuffer().str(), "bitcode");
+}
+
+TEST_F(RecorderTest, SealsWhatItWrites) {
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K, "host");
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  RecordedKernel File = read();
+  EXPECT_TRUE(File.isSealed());
+  EXPECT_EQ(File.ModuleDigests[0], toHexString(digest128("bitcode")));
+  EXPECT_EQ(File.Instances[0].PrologueDigest, toHexString(digest128("new")));
+  EXPECT_EQ(File.Instances[0].EpilogueDigest, toHexString(digest128("new")));
+}
+
+TEST_F(RecorderTest, KeepsTheModuleOfEarlierLaunches) {
+  // Of another compiler: the same code, other bytes.
+  CompiledKernel Other = K;
+  Other.Bitcode = "other bitcode";
+  Recorder First{std::string(Dir.path())}, Second{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(First.prepare(), Succeeded());
+  ASSERT_THAT_ERROR(Second.prepare(), Succeeded());
+  First.addKernel(K, "host");
+  Second.addKernel(Other, "host");
+  ASSERT_THAT_EXPECTED(add(First), HasValue(true));
+  Launch.Instance.DynamicHash = "0000000000000033";
+  ASSERT_THAT_EXPECTED(add(Second), HasValue(true));
+  RecordedKernel File = read();
+  EXPECT_EQ(File.Instances.size(), 2u);
+  EXPECT_TRUE(File.isSealed());
+  EXPECT_EQ(contents(File.Modules[0]), "bitcode");
+  EXPECT_EQ(File.ModuleDigests[0], toHexString(digest128("bitcode")));
+}
+
+TEST_F(RecorderTest, ReplacesAModuleWithoutLaunches) {
+  // A launcher that was killed has left it.
+  std::string Module = "RecordedIR_" + Hash + ".bc";
+  ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Module), "left"), Succeeded());
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K, "host");
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  EXPECT_EQ(contents(Module), "bitcode");
+}
+
+TEST_F(RecorderTest, AddsToFilesWithoutDigests) {
+  {
+    Recorder R{std::string(Dir.path())};
+    ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+    R.addKernel(K, "host");
+    ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  }
+  RecordedKernel Old = read();
+  Old.ModuleDigests.clear();
+  ASSERT_THAT_ERROR(writeKernelFile(Dir.path(Hash + ".json"), Old),
+                    Succeeded());
+  Recorder R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K, "host");
+  Launch.Instance.DynamicHash = "0000000000000033";
+  ASSERT_THAT_EXPECTED(add(R), HasValue(true));
+  // What was there may be damaged: it is not sealed unseen.
+  EXPECT_EQ(read().Instances.size(), 2u);
+  EXPECT_FALSE(read().isSealed());
 }
 
 TEST_F(RecorderTest, RefusesUnknownKernel) {

@@ -7,80 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Worker.h"
-#include "llvm/Support/ErrorHandling.h"
-#include "llvm/Testing/Support/Error.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <csignal>
-#include <poll.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static Expected<std::string> run(function_ref<Expected<std::string>()> Work) {
-  Expected<Worker> W = Worker::start(Work);
-  if (!W)
-    return W.takeError();
-  pollfd Wait = {W->fd(), POLLIN, 0};
-  while (!W->poll())
-    ::poll(&Wait, 1, -1);
-  return W->finish();
-}
-
-static std::string errorOf(function_ref<Expected<std::string>()> Work) {
-  Expected<std::string> Result = run(Work);
-  return Result ? "no error" : toString(Result.takeError());
-}
-
-TEST(Worker, ReturnsItsResult) {
-  EXPECT_THAT_EXPECTED(run([] { return std::string("result"); }),
-                       HasValue("result"));
-  EXPECT_THAT_EXPECTED(run([] { return std::string(); }), HasValue(""));
-  // Much more than a pipe holds.
-  std::string Large(10 << 20, 'x');
-  EXPECT_THAT_EXPECTED(run([&] { return Large; }), HasValue(Large));
-}
-
-TEST(Worker, ReturnsItsError) {
-  EXPECT_EQ(errorOf([]() -> Expected<std::string> {
-              return createStringError("no such kernel");
-            }),
-            "no such kernel");
-}
-
-TEST(Worker, CrashIsAnError) {
-  EXPECT_EQ(errorOf([]() -> Expected<std::string> {
-              // Sanitizers turn SIGSEGV into a message of theirs.
-              ::raise(SIGILL);
-              return std::string();
-            }),
-            "the compiler crashed (Illegal instruction)");
-  EXPECT_EQ(errorOf([]() -> Expected<std::string> {
-              report_fatal_error("cannot select: this");
-            }),
-            "the compiler crashed (Aborted): cannot select: this");
-  EXPECT_EQ(errorOf([]() -> Expected<std::string> { ::_exit(0); }),
-            "the compiler gave up");
-  EXPECT_EQ(errorOf([]() -> Expected<std::string> {
-              (void)!::write(STDERR_FILENO, "last words\n", 11);
-              ::_exit(3);
-            }),
-            "the compiler gave up: last words");
-}
-
-TEST(Worker, EndsWithItsOwner) {
-  pid_t Before = ::getpid();
-  {
-    Expected<Worker> W = Worker::start([]() -> Expected<std::string> {
-      ::pause();
-      return std::string();
-    });
-    ASSERT_THAT_EXPECTED(W, Succeeded());
-    EXPECT_FALSE(W->poll());
-  }
-  EXPECT_EQ(::getpid(), Before);
-}
 
 TEST(CompiledKernel, RoundTrip) {
   CompiledKernel K;

@@ -14,6 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
@@ -117,6 +118,74 @@ TEST_F(CheckKernel, Module) {
   EXPECT_THAT(check(), ElementsAre(HasSubstr("ir.bc': ")));
   K.Modules = {"missing.bc"};
   EXPECT_THAT(check(), ElementsAre(HasSubstr("missing.bc': ")));
+}
+
+TEST_F(CheckKernel, ChangedFiles) {
+  check();
+  auto Digest = [&](StringRef Name) {
+    return toHexString(
+        digest128((*cantFail(readFile(Dir.path(Name)))).getBuffer()));
+  };
+  K.ModuleDigests = {Digest("ir.bc")};
+  K.Instances[0].PrologueDigest = Digest("p.mneme");
+  K.Instances[0].EpilogueDigest = Digest("e.mneme");
+  EXPECT_THAT(check(), IsEmpty());
+  // Valid, and of this launch, but other ones.
+  write("p.mneme", prologue().data(64, "other").close());
+  write("e.mneme", builder(MNEME_SNAPSHOT_EPILOGUE)
+                       .region(0, 4, 0, "g")
+                       .region(64, 16, 1)
+                       .data(64, "other")
+                       .close());
+  EXPECT_THAT(
+      check(),
+      ElementsAre(HasSubstr("p.mneme': has changed since it was recorded: "
+                            "digest "),
+                  HasSubstr("e.mneme': has changed since it was recorded: "
+                            "digest ")));
+  K.ModuleDigests = {std::string(32, '0')};
+  EXPECT_THAT(check(),
+              testing::Contains(HasSubstr("ir.bc': has changed since")));
+}
+
+TEST_F(CheckKernel, ConfigurationOfTheLaunch) {
+  K.DynamicHashInputs.assign(std::begin(LaunchInputs), std::end(LaunchInputs));
+  auto IsOther = HasSubstr("is of another launch configuration than '" +
+                           K.StaticHash + ".json' has for ");
+  EXPECT_THAT(check(), ElementsAre(IsOther, IsOther));
+  auto Rename = [&](uint64_t Hash) {
+    K.Instances[0].DynamicHash = toHexString(Hash);
+    SnapshotBuilder P = prologue(), E = epilogue();
+    P.Header.DynamicHash = E.Header.DynamicHash = Hash;
+    write("p.mneme", P.close());
+    write("e.mneme", E.close());
+  };
+  Digest128 Static = *parseDigest128(K.StaticHash);
+  Rename(computeDynamicHash(Static, K.Instances[0]));
+  EXPECT_THAT(check(), IsEmpty());
+  K.Instances[0].Grid.Y = 2;
+  EXPECT_THAT(check(), ElementsAre(IsOther, IsOther));
+  // Only a prologue has the scalars.
+  K.DynamicHashInputs.push_back(ScalarsInput.str());
+  EXPECT_THAT(check(), ElementsAre(IsOther));
+  Rename(computeDynamicHash(Static, K.Instances[0], "1234"));
+  EXPECT_THAT(check(), IsEmpty());
+  // The number of a launch is not known.
+  K.DynamicHashInputs.back() = "Ordinal";
+  EXPECT_THAT(check(), IsEmpty());
+}
+
+TEST_F(CheckKernel, CrashingModule) {
+  // Bitcode whose reader is killed or refuses it, but does not end this
+  // process.
+  std::string Bytes =
+      (*cantFail(readFile(Dir.path("ir.bc")))).getBuffer().str();
+  for (size_t At = 8; At < Bytes.size(); At += 7) {
+    std::string Bad = Bytes;
+    Bad[At] ^= 0x10;
+    write("ir.bc", Bad);
+    check();
+  }
 }
 
 TEST_F(CheckKernel, ReportsAllProblems) {

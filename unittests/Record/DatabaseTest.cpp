@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -173,9 +174,241 @@ TEST(Database, UnknownKeys) {
 }
 
 TEST(Database, RefusesAnotherVersion) {
-  EXPECT_EQ(errorAfter([](json::Object &O) { O["FormatVersion"] = 2; }),
-            "this reader knows version 1 only at recording.FormatVersion");
+  EXPECT_EQ(errorAfter([](json::Object &O) { O["FormatVersion"] = 3; }),
+            "this reader knows versions 1 and 2 at recording.FormatVersion");
 }
+
+//===----------------------------------------------------------------------===//
+// Digests
+//===----------------------------------------------------------------------===//
+
+static RecordedKernel makeSealedKernel() {
+  RecordedKernel K = makeKernel();
+  K.ModuleDigests = {std::string(32, 'a')};
+  for (RecordedInstance &I : K.Instances) {
+    I.PrologueDigest = std::string(32, 'b');
+    I.EpilogueDigest = std::string(32, 'c');
+  }
+  return K;
+}
+
+/// The same of a kernel with digests. \p Hash: the instance that \p Edit gets;
+/// empty for the kernel.
+static std::string errorAfterSealed(StringRef Hash,
+                                    function_ref<void(json::Object &)> Edit) {
+  json::Value V = toJSON(makeSealedKernel());
+  json::Object &O = *V.getAsObject();
+  Edit(Hash.empty() ? O : *O.getObject("instances")->getObject(Hash));
+  Expected<RecordedKernel> K = parseRecordedKernel(textOf(V));
+  return K ? "no error" : toString(K.takeError());
+}
+
+TEST(Database, SealedRoundTrip) {
+  RecordedKernel K = makeSealedKernel();
+  EXPECT_TRUE(K.isSealed());
+  EXPECT_EQ(*toJSON(K).getAsObject()->getInteger("FormatVersion"), 2);
+  // Neither white space nor the order of keys matters.
+  for (std::string Text :
+       {textOf(toJSON(K)), formatv("{0}", toJSON(K)).str()}) {
+    Expected<RecordedKernel> R = parseRecordedKernel(Text);
+    ASSERT_THAT_EXPECTED(R, Succeeded());
+    EXPECT_EQ(textOf(toJSON(*R)), textOf(toJSON(K)));
+    EXPECT_EQ(R->ModuleDigests, K.ModuleDigests);
+    EXPECT_EQ(R->Instances[0].EpilogueDigest, K.Instances[0].EpilogueDigest);
+  }
+  EXPECT_EQ(errorAfterSealed("", [](json::Object &O) { O["x-note"] = "mine"; }),
+            "no error");
+  EXPECT_EQ(getFormatWarning(K), "");
+}
+
+TEST(Database, OneMissingDigestMakesItVersion1) {
+  for (unsigned Missing = 0; Missing != 3; ++Missing) {
+    RecordedKernel K = makeSealedKernel();
+    (Missing == 0   ? K.ModuleDigests[0]
+     : Missing == 1 ? K.Instances[1].PrologueDigest
+                    : K.Instances[0].EpilogueDigest)
+        .clear();
+    if (Missing == 0)
+      K.ModuleDigests.clear();
+    EXPECT_FALSE(K.isSealed());
+    json::Value V = toJSON(K);
+    EXPECT_EQ(*V.getAsObject()->getInteger("FormatVersion"), 1);
+    EXPECT_EQ(textOf(V).find("Digest"), std::string::npos);
+    EXPECT_THAT_EXPECTED(parseRecordedKernel(textOf(V)), Succeeded());
+    EXPECT_THAT(getFormatWarning(K), HasSubstr("check --update"));
+  }
+}
+
+TEST(Database, EveryPropertyOfAKernelIsSealed) {
+  RecordedKernel K = makeSealedKernel();
+  json::Value V = toJSON(K);
+  auto IsChanged =
+      HasSubstr("properties have changed since they were recorded");
+  for (const auto &[Key, Value] : *V.getAsObject()) {
+    StringRef Name = Key;
+    if (Name == "FormatVersion" || Name == "instances" || Name == "StaticHash")
+      continue;
+    EXPECT_THAT(
+        errorAfterSealed("",
+                         [&](json::Object &O) {
+                           json::Value &Old = O[Name];
+                           if (auto S = Old.getAsString())
+                             Old = (*S + "x").str();
+                           else if (auto N = Old.getAsUINT64())
+                             Old = *N - 4096;
+                           else if (Name == "ModuleDigests")
+                             Old = json::Array{std::string(32, 'f')};
+                           else if (Name == "Args")
+                             (*(*Old.getAsArray())[0].getAsObject())["Type"] =
+                                 "double";
+                           else if (Name == "Globals")
+                             Old = json::Array();
+                           else
+                             Old = json::Array{"other"};
+                         }),
+        IsChanged)
+        << Name.str();
+  }
+  EXPECT_THAT(
+      errorAfterSealed(
+          "", [](json::Object &O) { O["StaticHash"] = std::string(32, '0'); }),
+      IsChanged);
+}
+
+TEST(Database, EveryPropertyOfALaunchIsSealed) {
+  RecordedKernel K = makeSealedKernel();
+  K.Instances[0].Cooperative = true;
+  StringRef Hash = K.Instances[0].DynamicHash;
+  json::Value V = toJSON(K);
+  for (const auto &[Key, Value] :
+       *V.getAsObject()->getObject("instances")->getObject(Hash)) {
+    StringRef Name = Key;
+    if (Name == "Cooperative")
+      continue;
+    EXPECT_THAT(
+        errorAfterSealed(Hash,
+                         [&](json::Object &O) {
+                           json::Value &Old = O[Name];
+                           if (Name == "Digest" || Name == "PrologueDigest" ||
+                               Name == "EpilogueDigest")
+                             Old = std::string(32, 'f');
+                           else if (auto S = Old.getAsString())
+                             Old = (*S + "x").str();
+                           else if (auto N = Old.getAsUINT64())
+                             Old = *N + 1;
+                           else
+                             Old = json::Object{{"x", 3}, {"y", 1}, {"z", 1}};
+                         }),
+        HasSubstr("the launch's properties have changed since they were "
+                  "recorded; restore the file, and replay other launches by "
+                  "options such as --grid-dim-x; wrong digest at "
+                  "recording.instances." +
+                  Hash.str() + ".Digest"))
+        << Name.str();
+  }
+  auto IsChanged = HasSubstr("properties have changed");
+  EXPECT_THAT(
+      errorAfterSealed(Hash, [](json::Object &O) { O["Cooperative"] = true; }),
+      IsChanged);
+  EXPECT_THAT(errorAfterSealed(Hash,
+                               [](json::Object &O) {
+                                 O["Omitted"] =
+                                     json::Object{{"Regions", 1}, {"Bytes", 1}};
+                               }),
+              IsChanged);
+  // The launches of another kernel, or each other's.
+  EXPECT_THAT(errorAfterSealed("",
+                               [](json::Object &O) {
+                                 json::Object &All = *O.getObject("instances");
+                                 std::swap(All["ff00000000000000"],
+                                           All["0000000000000001"]);
+                               }),
+              IsChanged);
+}
+
+TEST(Database, DigestsAreRequiredInVersion2Only) {
+  StringRef Hash = "ff00000000000000";
+  for (StringRef Key : {"PrologueDigest", "EpilogueDigest", "Digest"})
+    EXPECT_EQ(errorAfterSealed(Hash, [&](json::Object &O) { O.erase(Key); }),
+              "expected digests of 32 hexadecimal digits at "
+              "recording.instances." +
+                  Hash.str());
+  EXPECT_EQ(
+      errorAfterSealed("", [](json::Object &O) { O.erase("ModuleDigests"); }),
+      "expected 32 hexadecimal digits a module at recording.ModuleDigests");
+  EXPECT_THAT(errorAfterSealed("", [](json::Object &O) { O.erase("Digest"); }),
+              HasSubstr("wrong digest at recording.Digest"));
+  EXPECT_EQ(
+      errorAfterSealed("", [](json::Object &O) { O["FormatVersion"] = 1; }),
+      "files of version 1 have no digests at recording.FormatVersion");
+  EXPECT_EQ(errorAfter([](json::Object &O) { O["Digest"] = "0"; }),
+            "files of version 1 have no digests at recording.FormatVersion");
+}
+
+TEST(Database, ModulesAreThoseRecorded) {
+  unittest::TempDir Dir("mneme-database", /*Unique=*/true);
+  RecordedKernel K = makeKernel();
+  std::string Path = std::string(Dir.path(K.Modules[0]));
+  ASSERT_THAT_ERROR(writeFileAtomically(Path, "module"), Succeeded());
+  auto Read = [&]() -> Expected<std::string> {
+    Expected<std::unique_ptr<MemoryBuffer>> Bytes = readModule(Dir.path(), K);
+    if (!Bytes)
+      return Bytes.takeError();
+    return (*Bytes)->getBuffer().str();
+  };
+  EXPECT_THAT_EXPECTED(Read(), HasValue("module"));
+  K.ModuleDigests = {toHexString(digest128("module"))};
+  EXPECT_THAT_EXPECTED(Read(), HasValue("module"));
+  ASSERT_THAT_ERROR(writeFileAtomically(Path, "nodule"), Succeeded());
+  EXPECT_THAT_EXPECTED(
+      Read(),
+      FailedWithMessage(HasSubstr(
+          "has changed since it was recorded: digest " +
+          toHexString(digest128("nodule")) + ", not " + K.ModuleDigests[0] +
+          "; restore the file, and replay other IR with --ir")));
+}
+
+TEST(Database, SealsFilesOfVersion1) {
+  unittest::TempDir Dir("mneme-database", /*Unique=*/true);
+  RecordedKernel K = makeKernel();
+  std::string Path = std::string(Dir.path(K.StaticHash + ".json"));
+  ASSERT_THAT_ERROR(writeKernelFile(Path, K), Succeeded());
+  for (StringRef Name : {StringRef(K.Modules[0]), StringRef("p1"),
+                         StringRef("e1"), StringRef("p2")})
+    ASSERT_THAT_ERROR(writeFileAtomically(Dir.path(Name), Name), Succeeded());
+  // Not while a file is missing.
+  EXPECT_THAT_ERROR(sealKernelFile(Path, K),
+                    FailedWithMessage(HasSubstr("e2")));
+  EXPECT_FALSE(cantFail(readKernelFile(Path)).isSealed());
+  ASSERT_THAT_ERROR(writeFileAtomically(Dir.path("e2"), "e2"), Succeeded());
+  RecordedKernel Other = K;
+  Other.Arch = "sm_80";
+  EXPECT_THAT_ERROR(
+      sealKernelFile(Path, Other),
+      FailedWithMessage(HasSubstr("has changed meanwhile: check it again")));
+  ASSERT_THAT_ERROR(sealKernelFile(Path, K), Succeeded());
+  RecordedKernel Sealed = cantFail(readKernelFile(Path));
+  EXPECT_TRUE(Sealed.isSealed());
+  EXPECT_EQ(Sealed.ModuleDigests[0], toHexString(digest128(K.Modules[0])));
+  EXPECT_EQ(Sealed.Instances[0].PrologueDigest, toHexString(digest128("p1")));
+  EXPECT_EQ(Sealed.Instances[1].EpilogueDigest, toHexString(digest128("e2")));
+}
+
+TEST(Database, DynamicHashes) {
+  Digest128 Static = *parseDigest128("00112233445566778899aabbccddeeff");
+  RecordedInstance I = {"", {4, 2, 1}, {256, 1, 1}, 1024, "p", "e"};
+  uint64_t Hash = computeDynamicHash(Static, I);
+  EXPECT_NE(Hash, computeDynamicHash(Static, I, "scalars"));
+  I.SharedMem = 0;
+  EXPECT_NE(Hash, computeDynamicHash(Static, I));
+  I.SharedMem = 1024;
+  I.Cooperative = true;
+  EXPECT_NE(Hash, computeDynamicHash(Static, I));
+}
+
+//===----------------------------------------------------------------------===//
+// Files and folders
+//===----------------------------------------------------------------------===//
 
 TEST(Database, RefusesFilesElsewhere) {
   for (StringRef Name :

@@ -221,6 +221,22 @@ TEST(PayloadTest, RefusesDamagedCompression) {
 }
 
 // Any single wrong byte, and any truncation, is an error or harmless.
+TEST(PayloadTest, RefusesOverlappingTables) {
+  TestPayload T;
+  // All kernels of a table behind it have the same arguments.
+  constexpr uint32_t NumKernels = 1000;
+  std::string Table;
+  for (uint32_t I = 0; I != NumKernels; ++I)
+    Table.append(reinterpret_cast<const char *>(&T.Kernel), sizeof(T.Kernel));
+  T.Header.KernelsOffset = T.Header.TotalSize;
+  T.Header.TotalSize += Table.size();
+  T.Header.NumKernels = NumKernels;
+  EXPECT_THAT_EXPECTED(
+      parsePayload(T.str() + Table, "file"),
+      FailedWithMessage("'file': damaged payload: the names and arguments of "
+                        "its kernels overlap"));
+}
+
 TEST(PayloadTest, SurvivesAnyByte) {
   std::string Good = TestPayload().str();
   for (size_t I = 0; I != Good.size(); ++I)

@@ -10,6 +10,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "Inputs"))
+from recordings import unseal
+
 tool, recording, exported, scratch = sys.argv[1:]
 
 
@@ -80,7 +83,7 @@ for pattern in ["DeviceState.prologue.*", "Pages.*", "*.json"]:
     folder = damaged(pattern, lambda data: data[: len(data) // 2])
     whole = contents(folder)
     refuse("truncated|rror|xpected", "copy", folder, path("copies"))
-    refuse("truncated.*nothing is removed|xpected|JSON", "prune", folder)
+    refuse("truncated.*nothing is removed|xpected|nterminated|JSON", "prune", folder)
     assert contents(folder) == whole
 folder = damaged("*.bc", lambda data: data[: len(data) // 2])
 refuse(r"RecordedIR_.*\.bc': ", "copy", folder, path("copies"))
@@ -173,6 +176,7 @@ def renamed(change):
     shutil.copytree(recording, folder)
     name = os.path.join(folder, static + ".json")
     kernel = json.load(open(name))
+    unseal(kernel)
     change(folder, kernel)
     json.dump(kernel, open(name, "w"))
     return folder

@@ -49,7 +49,20 @@ struct RecordedInstance {
   RecordedDevice Device = {};
   /// Memory that is not in the snapshots, because nothing led to it.
   uint64_t OmittedRegions = 0, OmittedBytes = 0;
+  /// XXH3-128 of the snapshots' bytes, 32 hexadecimal digits; empty where a
+  /// file of version 1 says nothing.
+  std::string PrologueDigest, EpilogueDigest;
+
+  /// Sets the digests to those of these files.
+  Error seal(StringRef ProloguePath, StringRef EpiloguePath);
 };
+
+/// What the dynamic hash of every launch covers (DynamicHashInputs).
+inline constexpr StringLiteral LaunchInputs[] = {
+    "StaticHash", "GridDims", "BlockDims", "SharedMem", "Cooperative"};
+
+/// And with --record-id=scalars.
+inline constexpr StringLiteral ScalarsInput = "Scalars";
 
 /// One kernel: the contents of <static hash>.json.
 struct RecordedKernel {
@@ -61,7 +74,10 @@ struct RecordedKernel {
   std::string Device;       ///< What it ran on: "host", "cuda".
   std::string Toolchain;    ///< "clang 22.1.8".
   std::vector<std::string>
-      Modules;                    ///< Bitcode files in the folder; one for now.
+      Modules; ///< Bitcode files in the folder; one for now.
+  /// XXH3-128 of each module's bytes, 32 hexadecimal digits; empty where a file
+  /// of version 1 says nothing.
+  std::vector<std::string> ModuleDigests;
   uint64_t VAddr = 0, VASize = 0; ///< What the instances' arenas lie in.
   std::vector<KernelArg> Args;
   std::vector<KernelGlobal> Globals;
@@ -74,6 +90,9 @@ struct RecordedKernel {
   /// Makes [VAddr, VAddr + VASize) hold another arena; VASize is 0 before the
   /// first.
   void addArena(uint64_t Base, uint64_t Size);
+  /// Are the digests of all files known? If so, the kernel is written in
+  /// version 2 of the format, which protects all of it, else in version 1.
+  bool isSealed() const;
 };
 
 json::Value toJSON(const KernelArg &A);
@@ -84,8 +103,9 @@ bool fromJSON(const json::Value &V, RecordedKernel &K, json::Path P);
 /// Parses the contents of <static hash>.json.
 Expected<RecordedKernel> parseRecordedKernel(StringRef Text);
 
-/// Reads <static hash>.json and checks it: format version, keys, and that the
-/// files it names lie in its own folder. Errors name the file and the key.
+/// Reads <static hash>.json and checks it: format version, keys, digests, and
+/// that the files it names lie in its own folder. Errors name the file and the
+/// key.
 Expected<RecordedKernel> readKernelFile(StringRef Path);
 /// Writes to a temporary name and renames; see writeFileAtomically.
 Error writeKernelFile(StringRef Path, const RecordedKernel &K,
@@ -97,6 +117,29 @@ Expected<std::vector<std::string>> findKernelFiles(StringRef Dir);
 
 /// All kernels of a folder, in order of file name. Error when there is none.
 Expected<std::vector<RecordedKernel>> readDatabase(StringRef Dir);
+
+/// Reads a module of \p K in folder \p Dir. Error when the file is not the one
+/// that was recorded. The bytes stay as they are, whatever becomes of the file.
+Expected<std::unique_ptr<MemoryBuffer>>
+readModule(StringRef Dir, const RecordedKernel &K, size_t Index = 0);
+
+/// A warning for the user where nothing protects what is replayed of \p K; else
+/// an empty string.
+std::string getFormatWarning(const RecordedKernel &K);
+
+/// Makes a kernel file of version 1 one of version 2. Everything in \p K, which
+/// is what the file says, must have been checked. Error when the file or what
+/// it leads to has changed since.
+Error sealKernelFile(StringRef Path, const RecordedKernel &K);
+
+/// The dynamic hash of a launch as the runtime computes it: of its
+/// configuration and its scalars, where these are covered.
+uint64_t computeDynamicHash(const Digest128 &StaticHash,
+                            const RecordedInstance &I, StringRef Scalars = "");
+/// What the hash covers with --record-id=scalars of arguments with these
+/// \p Bytes.
+std::string collectScalars(ArrayRef<KernelArg> Args,
+                           ArrayRef<std::string> Bytes);
 
 /// Reads everything a kernel's recordings consist of, snapshots included, and
 /// returns all that is wrong, one message each. Page files are read once for

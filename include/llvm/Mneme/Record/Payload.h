@@ -51,7 +51,7 @@ Expected<Payload> parsePayload(StringRef Bytes, StringRef Where);
 /// the file cannot be read, is no such file, or holds none.
 Expected<std::vector<Payload>> readPayloads(StringRef Path);
 
-/// Parses the payload's bitcode.
+/// Parses the payload's bitcode, which may crash or hang: in a ChildTask.
 Expected<std::unique_ptr<Module>> parsePayloadModule(const Payload &P,
                                                      LLVMContext &Context);
 

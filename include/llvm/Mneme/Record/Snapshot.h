@@ -74,6 +74,8 @@ public:
 
   const MnemeSnapshotHeader &header() const { return Header; }
   Digest128 staticHash() const;
+  /// XXH3-128 of the file's bytes.
+  const Digest128 &fileDigest() const { return FileDigest; }
   bool isEpilogue() const { return Header.Kind == MNEME_SNAPSHOT_EPILOGUE; }
   /// Sorted by address, not overlapping; inside the arena, or all outside.
   ArrayRef<SnapshotRegion> regions() const { return Regions; }
@@ -115,6 +117,7 @@ private:
 
   std::shared_ptr<PageStore> Pages;
   MnemeSnapshotHeader Header;
+  Digest128 FileDigest = {};
   std::vector<SnapshotRegion> Regions;
   std::vector<SnapshotAnnotation> Annotations;
   std::vector<std::string> Args;
@@ -135,6 +138,10 @@ struct SnapshotFit {
   /// The same base, and no larger than the kernel's, which is the largest of
   /// its launches'.
   bool Arena;
+  /// The launch's configuration is the one that its dynamic hash was computed
+  /// of, as far as that can be told.
+  bool Launch;
+  bool Digest; ///< Of the file.
 };
 SnapshotFit findSnapshotFit(const Snapshot &S, bool Epilogue,
                             const RecordedKernel &K, const RecordedInstance &I);

@@ -1,0 +1,95 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Support/ReadIR.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Mneme/Support/ChildTask.h"
+#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+uint64_t mneme::getIRMemoryLimit(uint64_t Bytes) {
+  return (uint64_t(1) << 30) + 256 * Bytes;
+}
+
+/// Text written by hand often has no data layout, which decides where arguments
+/// lie.
+static std::optional<std::string> findDataLayout(StringRef TargetTriple,
+                                                 StringRef DataLayout) {
+  if (!DataLayout.empty())
+    return std::nullopt;
+  return Triple(TargetTriple).computeDataLayout();
+}
+
+static Expected<std::unique_ptr<Module>> parse(MemoryBufferRef IR,
+                                               LLVMContext &Context) {
+  // The parser of text needs a zero behind its end.
+  std::unique_ptr<MemoryBuffer> Copy =
+      MemoryBuffer::getMemBufferCopy(IR.getBuffer(), IR.getBufferIdentifier());
+  IR = *Copy;
+  SMDiagnostic Diagnostic;
+  std::unique_ptr<Module> M =
+      parseIR(IR, Diagnostic, Context, ParserCallbacks(findDataLayout));
+  if (!M) {
+    std::string Where = Diagnostic.getLineNo() > 0
+                            ? formatv("{0}:{1}: ", Diagnostic.getLineNo(),
+                                      Diagnostic.getColumnNo() + 1)
+                                  .str()
+                            : "";
+    return createStringError(Where + Diagnostic.getMessage());
+  }
+  std::string Broken;
+  raw_string_ostream OS(Broken);
+  if (verifyModule(*M, &OS))
+    return createStringError("invalid IR: " + StringRef(Broken).rtrim());
+  return std::move(M);
+}
+
+Expected<std::string>
+mneme::inspectIR(MemoryBufferRef IR, double Seconds,
+                 function_ref<Expected<std::string>(const Module &)> Inspect) {
+  auto Work = [&]() -> Expected<std::string> {
+    LLVMContext Context;
+    Expected<std::unique_ptr<Module>> M = parse(IR, Context);
+    if (!M)
+      return M.takeError();
+    return Inspect(**M);
+  };
+  return runInChild("damaged IR: its reader", Work,
+                    {Seconds, getIRMemoryLimit(IR.getBufferSize())});
+}
+
+Expected<std::unique_ptr<Module>> mneme::readIR(MemoryBufferRef IR,
+                                                double Seconds,
+                                                LLVMContext &Context,
+                                                SmallVector<char, 0> &Bitcode) {
+  Expected<std::string> Written =
+      inspectIR(IR, Seconds, [](const Module &M) -> Expected<std::string> {
+        return std::string(toStringRef(writeExactBitcode(M)));
+      });
+  if (!Written)
+    return Written.takeError();
+  Bitcode.assign(Written->begin(), Written->end());
+  // Not every valid module can be written: names of attributes with a zero are
+  // cut off.
+  Expected<std::unique_ptr<Module>> M = parseBitcodeFile(
+      {toStringRef(Bitcode), IR.getBufferIdentifier()}, Context);
+  if (!M)
+    return createStringError("damaged IR: " + toString(M.takeError()));
+  return M;
+}
