@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
-run.py --build=BUILD [--only=host,replay,record,pages] [--json] [--output=FILE]
+run.py --build=BUILD [--only=host,replay,record,pages,samplers] [--json] [--output=FILE]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
 
-host    kernels on the host device beside plain C++ on one core
-replay  replays of one kernel in one process: how many a second, and where the time goes
-record  what recording costs an application, per launch and per GiB
-pages   rates of hashing, compressing and writing memory beside those of zstd alone
-bisect  steps and seconds of bisections of faults that are planted at random places
-gpu     the parts that need a GPU, below, as far as --seconds go
+host      kernels on the host device beside plain C++ on one core
+replay    replays of one kernel in one process: how many a second, and where the time goes
+record    what recording costs an application, per launch and per GiB
+pages     rates of hashing, compressing and writing memory beside those of zstd alone
+samplers  processor time of a sampler's proposal, by trials and dimensions
+bisect    steps and seconds of bisections of faults that are planted at random places
+gpu       the parts that need a GPU, below, as far as --seconds go
 
 launches     what a launch and a whole application cost with and without a recorder
 memory       restoring and comparing memory beside the device's own copy
@@ -95,6 +96,9 @@ class Runner:
         with tempfile.TemporaryDirectory() as directory:
             command = [self.tool("mneme-bench-pages"), "--mib=%d" % self.options.mib]
             return json.loads(run(command + ["--folder=" + directory]))
+
+    def samplers(self):
+        return json.loads(run([self.tool("mneme-bench-samplers"), "--json"]))
 
     def record_cost(self):
         result = {}
@@ -529,12 +533,20 @@ def print_pages(result):
         )
 
 
+def print_samplers(result):
+    trials = sorted({r["trials"] for r in result})
+    print("ms a proposal                   after " + "".join("%9d" % t for t in trials) + " trials")
+    of = {(r["sampler"], r["space"], r["dimensions"], r["trials"]): r["milliseconds"] for r in result}
+    for case in dict.fromkeys(key[:3] for key in of):
+        print("%-10s %-11s %4d dimensions " % case + "".join("%9.2f" % of[case + (t,)] for t in trials))
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--build", default="build", help="the build folder")
-    parser.add_argument("--only", default="host,replay,record,pages")
+    parser.add_argument("--only", default="host,replay,record,pages,samplers")
     parser.add_argument("--mib", type=int, default=256, help="size of the snapshots")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--output", metavar="FILE", help="also write JSON there, part by part")
@@ -553,6 +565,7 @@ def main():
         "replay": (runner.replay, print_replay),
         "record": (runner.record_cost, print_record),
         "pages": (runner.pages, print_pages),
+        "samplers": (runner.samplers, print_samplers),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
     }
     printers = {"launches": print_launches, "memory": print_memory, "evaluations": print_evaluations, "noise": print_noise}

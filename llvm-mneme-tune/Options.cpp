@@ -131,6 +131,10 @@ static cl::opt<unsigned>
     Pairs("pairs",
           cl::desc("Pairs with the baseline in that test (default 30)"),
           cl::value_desc("n"), cl::init(30), cl::cat(Cat));
+static cl::opt<double>
+    MinEffect("min-effect",
+              cl::desc("Least speed-up of a winner, in percent (default 0.5)"),
+              cl::value_desc("percent"), cl::init(0.5), cl::cat(Cat));
 enum class OnOff { Off, On };
 static cl::opt<OnOff> Explain(
     "explain",
@@ -354,6 +358,11 @@ static Error readLimits(TunerOptions &T) {
     return createStringError("impossible --trials=0");
   if (Pairs == 0)
     return createStringError("impossible --pairs=0");
+  if (!(MinEffect >= 0 && MinEffect <= 100))
+    return createStringError(
+        formatv("invalid --min-effect={0}: must be from 0 to 100 percent",
+                MinEffect.getValue())
+            .str());
   T.Budget = Budget;
   T.Trials = Trials;
   if (!Trials && !Budget.getNumOccurrences() && !UntilExhausted)
@@ -366,6 +375,7 @@ static Error readLimits(TunerOptions &T) {
   }
   T.FinalCandidates = Retest;
   T.FinalRounds = Pairs;
+  T.MinEffect = MinEffect / 100;
   T.ExplainLimit = Explain == OnOff::On ? ExplainLimit : 0;
   return Error::success();
 }

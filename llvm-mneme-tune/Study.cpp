@@ -193,6 +193,22 @@ static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
   return 0;
 }
 
+/// Comparing pipelines on the host needs a CPU pipeline that does not repair
+/// what they left undone. Every device that measured has a baseline.
+static std::vector<std::string> getCaveats(const TuneOptions &O,
+                                           const StudyOutcome &Outcome) {
+  auto IsHost = [](const BaselineSample &S) {
+    return StringRef(S.Device).ends_with("/host");
+  };
+  if (none_of(Outcome.Baselines, IsHost))
+    return {};
+  return {formatv("times are those of CPU code, measured on the host device "
+                  "with --host-finish={0}; a speed-up here is a reason to "
+                  "measure on a GPU, and says nothing about a GPU's times",
+                  getHostFinishName(O.Replay.Host.Finish))
+              .str()};
+}
+
 static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
                               const SearchSpace &Space, const Tuner &T,
                               const StudyOutcome &Outcome,
@@ -212,6 +228,7 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.RecordedPipeline = Farm.plans().front()->compiler().pipeline().str();
   json::Value Statistics = toJSON(Farm.statistics());
   R.Farm = std::move(*Statistics.getAsObject());
+  R.Caveats = getCaveats(O, Outcome);
   return R;
 }
 
@@ -280,16 +297,6 @@ static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
   return getExitCode(R.Outcome);
 }
 
-/// Comparing pipelines on the host needs a CPU pipeline that does not repair
-/// what they left undone.
-static void warnOfHost(const TuneOptions &O, const json::Object &Description) {
-  if (StringRef(describeDevice(Description)).starts_with("host"))
-    printWarning(formatv(
-        "this is the host device with --host-finish={0}; what is faster here "
-        "is a reason to try it on a GPU, and no more",
-        getHostFinishName(O.Replay.Host.Finish)));
-}
-
 /// Before anything is written: a sampler that cannot be made. Not of programs,
 /// which would begin to run.
 static Error checkSampler(const TuneOptions &O, const SearchSpace &Space) {
@@ -333,11 +340,12 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
       discardJournal(std::move(Log), Dir);
     return Outcome.takeError();
   }
-  if (!O.Quiet)
-    warnOfHost(O, Farm.describe());
   if (Error E = Log->sync())
     printWarning(toString(std::move(E)));
   StudyRecord R = makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm);
+  if (!O.Quiet)
+    for (const std::string &Text : R.Caveats)
+      printWarning(Text);
   return report(O, K, Dir, *Farm.plans().front(), R, *Outcome);
 }
 

@@ -161,16 +161,18 @@ llvm_config.add_tool_substitutions(
     [config.llvm_tools_dir],
 )
 
-# %optuna is a Python that has Optuna, which Debian gives to its own alone; %chromium
-# a browser without a window.
+# %optuna is a Python that has Optuna: the system's, or that of a virtual environment named by
+# --param=optuna=PYTHON (utils/check-optuna.sh). Packages that the user has installed do not matter.
+# %chromium is a browser without a window.
 if config.mneme_have_sqlite:
     config.available_features.add("sqlite")
-for python in [config.python_executable, "/usr/bin/python3"]:
-    find = "import importlib.util as u, sys; sys.exit(u.find_spec('optuna') is None)"
-    if os.path.exists(python) and subprocess.run([python, "-c", find]).returncode == 0:
-        config.available_features.add("optuna")
-        config.substitutions.append(("%optuna", python))
-        break
+optuna = [lit_config.params.get("optuna", "/usr/bin/python3"), "-E", "-s"]
+find = "import importlib.util as u, sys; sys.exit(u.find_spec('optuna') is None)"
+if os.path.exists(optuna[0]) and subprocess.run(optuna + ["-c", find]).returncode == 0:
+    config.available_features.add("optuna")
+    config.substitutions.append(("%optuna", " ".join(optuna)))
+elif "optuna" in lit_config.params:
+    lit_config.fatal("no Optuna in '%s'" % optuna[0])
 chromium = shutil.which("chromium") or shutil.which("google-chrome")
 if chromium:
     config.available_features.add("chromium")

@@ -210,13 +210,15 @@ def tuning_speedups(results):
         best = test["confirmed"] or {}
         speedup = best.get("speedup")
         raw = max((c["raw_speedup"] for c in test["candidates"] if c.get("raw_speedup")), default=None)
-        why = (outcome["explanation"] or {}).get("config") if test["significant"] else None
+        explanation = outcome["explanation"] if test["significant"] else None
+        # What follows from other keys is no change of its own.
+        why = {c["key"]: c["minimal"] for c in (explanation or {}).get("changes", []) if not c.get("from")}
         rows.append([row["program"], short(row["kernel"]), outcome["trials"], "%.1f" % row["study"]["rate"],
                      "%.2f" % (outcome["instances"][0]["metrics"]["time"] / 1e3), number(raw, "%.3f"),
                      "%.3f [%.3f, %.3f]" % (speedup["value"], speedup["low"], speedup["high"]) if test["significant"]
-                     else "no difference", "%d/%d" % (test["survivors"], len(test["candidates"])), config(why) if why else "-"])
-    text = ("Of the %d configurations that searches believed to be the best, %d were faster than the application's own code "
-            "for sure\nwhen they were tested again." % (candidates, survivors))
+                     else "no difference", "%d/%d" % (test["survivors"], len(test["candidates"])), config(why) if explanation else "-"])
+    text = ("Of the %d configurations that searches believed to be the best, %d were significantly faster than the\n"
+            "application's own code in the re-test (95 %% CI above 1)." % (candidates, survivors))
     return rst.table(["program", "kernel", "trials", "per second", "baseline, us", "raw", "re-tested", "survive",
                       "smallest change"], rows) + "\n\n" + text
 

@@ -4,6 +4,8 @@
     utils/transcript.py run PAGE [--replace OLD=NEW]...      what they print, after each command
     utils/transcript.py checks PAGE                          the same as the page has it, for FileCheck
     utils/transcript.py update PAGE [--replace OLD=NEW]...   put what they print into the page
+    utils/transcript.py try PAGE... --folder=DIR --log=FILE [--skip=FILE] [--replace OLD=NEW]...
+                                                             do they succeed?
 
 Commands are the lines behind "$ " in the page's blocks "code-block:: console", with the lines that
 "\\" continues, run one after another by one bash where the script was started; what follows them
@@ -11,17 +13,34 @@ is what they print, to standard error too. A line "…" stands for any number of
 for any text. Times, hashes and load addresses are never the same; behind a comment ".. numbers vary"
 no number of the next block is.
 
+"try" also takes the commands of other blocks (behind "::", or "```console" in Markdown) that begin with
+a program. Each page is run in a copy of DIR of its own; its commands and what they print go to FILE, and
+those that fail to standard output. A line of the file for --skip is "PAGE: TEXT  # why": no command of the
+page that contains the text is run, and no command of the page at all where it says "PAGE: *". Commands with
+"…" or "..." in them are not whole, and left out.
+
 The pages want to be run in the root of a checkout, with the tools in PATH:
 
     PATH=$PWD/build/bin:$PATH utils/transcript.py run docs/HowTo/BisectMiscompile.rst
 """
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 ANY = "…"
+MARKER = "--transcript-end-of-command--"
 BLOCK = re.compile(r"^(\s*)\.\. code-block:: console\s*$")
+LITERAL = re.compile(r"^(\s*)(?!\.\.).*::\s*$|^(\s*)\.\. code-block:: console\s*$")
+FENCE = re.compile(r"^```console\s*$")
+# How a block begins that is not called a console but is one.
+PROGRAM = re.compile(
+    r"(llvm-|mneme-|utils/|cmake |clang|make |ninja |opt |for |printf |echo |exec |git |srun |flux |"
+    r"optuna-|[A-Za-z_]+=\S)"
+)
 # What differs from run to run, most specific first.
 VARIABLE = [
     (r"\b[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)? (ns|us|ms|s|seconds)\b", "{{[0-9.e+-]+ (ns|us|ms|s|seconds)}}"),
@@ -80,15 +99,14 @@ def parse(lines):
 
 def run(steps, replacements):
     """Lines that each command prints. One shell, so that variables and folders last."""
-    marker = "--transcript-end-of-command--"
     script = "exec 2>&1\n"
     for step in steps:
         command = "\n".join(step.command)
         for old, new in replacements:
             command = command.replace(old, new)
-        script += command + "\nstatus=$?; echo; echo " + marker + "; (exit $status)\n"
+        script += command + "\nstatus=$?; echo; echo " + MARKER + "; (exit $status)\n"
     done = subprocess.run(["bash"], input=script, stdout=subprocess.PIPE, text=True, errors="replace")
-    outputs = done.stdout.split("\n" + marker + "\n")
+    outputs = done.stdout.split("\n" + MARKER + "\n")
     if len(outputs) != len(steps) + 1:
         sys.exit("transcript.py: error: the shell ended early:\n" + done.stdout)
     result = []
@@ -142,6 +160,103 @@ def checks(steps):
     return lines
 
 
+def find_blocks(lines):
+    """(first line's number from 0, lines) of the literal blocks of a page."""
+    number = 0
+    while number < len(lines):
+        literal, fence = LITERAL.match(lines[number]), FENCE.match(lines[number])
+        number += 1
+        if not literal and not fence:
+            continue
+        first, block = number, []
+        if fence:
+            while number < len(lines) and not lines[number].startswith("```"):
+                block.append(lines[number])
+                number += 1
+        else:
+            outer = len(literal.group(1) or literal.group(2) or "")
+            text = next((line for line in lines[number:] if line.strip()), "")
+            indent = len(text) - len(text.lstrip())
+            if indent <= outer:
+                continue
+            while number < len(lines) and (not lines[number].strip() or lines[number].startswith(" " * indent)):
+                block.append(lines[number][indent:])
+                number += 1
+        yield first, block
+
+
+def is_whole(command):
+    return subprocess.run(["bash", "-n"], input=command, stderr=subprocess.PIPE, text=True).returncode == 0
+
+
+def find_commands(lines):
+    """(line's number from 1, text) of each command of a page."""
+    for first, block in find_blocks(lines):
+        has_prompts = any(line.startswith("$ ") for line in block)
+        if not has_prompts and not PROGRAM.match(next((line for line in block if line.strip()), "")):
+            continue
+        number = 0
+        while number < len(block):
+            at, line = number, block[number]
+            number += 1
+            if not line.strip() or (has_prompts and not line.startswith("$ ")):
+                continue
+            command = line[2:] if has_prompts else line
+            while (command.endswith("\\") or not is_whole(command)) and number < len(block):
+                command += "\n" + block[number]
+                number += 1
+            yield first + at + 1, command
+
+
+def read_skips(path):
+    skips = []
+    for line in open(path, encoding="utf-8") if path else []:
+        text = line.split("  #")[0].strip()
+        if text and not text.startswith("#"):
+            page, _, part = text.partition(": ")
+            skips.append((page, part))
+    return skips
+
+
+def try_pages(pages, folder, log, skips, replacements):
+    """Lines about what went wrong."""
+    problems, used, count = [], set(), 0
+    for page in pages:
+        with open(page, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        script = "exec 2>&1\n"
+        commands = []
+        for number, command in find_commands(lines):
+            matching = [s for s in skips if page.endswith(s[0]) and (s[1] == "*" or s[1] in command)]
+            used.update(matching)
+            if matching or ANY in command or "..." in command:
+                continue
+            commands.append((number, command))
+            for old, new in replacements:
+                command = command.replace(old, new)
+            script += command + "\nstatus=$?; echo; echo %s $status\n" % MARKER
+        if not commands:
+            continue
+        with tempfile.TemporaryDirectory() as directory:
+            copy = os.path.join(directory, "copy")
+            shutil.copytree(folder, copy, symlinks=True)
+            done = subprocess.run(["bash"], input=script, stdout=subprocess.PIPE, text=True, errors="replace",
+                                  cwd=copy)
+        outputs = re.split(MARKER + " ([0-9]+)\n", done.stdout)
+        if len(outputs) != 2 * len(commands) + 1:
+            problems.append("%s: the shell ended early:\n%s" % (page, done.stdout))
+        for (number, command), output, status in zip(commands, outputs[::2], outputs[1::2]):
+            count += 1
+            log.write("%s:%d: exit code %s: %s\n%s" % (page, number, status, command, output))
+            if status != "0":
+                problems.append("%s:%d: exit code %s: %s\n%s" % (page, number, status, command, output))
+    for page, part in skips:
+        if (page, part) not in used and any(p.endswith(page) for p in pages):
+            problems.append("no command of %s contains '%s'" % (page, part))
+    print("%d commands were run" % count)
+    return problems
+
+
 def replacement(text):
     old, separator, new = text.partition("=")
     if not separator or not old or not new:
@@ -153,15 +268,26 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("mode", choices=["run", "checks", "update"])
-    parser.add_argument("page")
+    parser.add_argument("mode", choices=["run", "checks", "update", "try"])
+    parser.add_argument("page", nargs="+")
+    parser.add_argument("--folder")
+    parser.add_argument("--log", type=argparse.FileType("w", encoding="utf-8"))
+    parser.add_argument("--skip")
     parser.add_argument("--replace", metavar="OLD=NEW", type=replacement, action="append", default=[])
     args = parser.parse_args()
-    with open(args.page, encoding="utf-8") as file:
+    if args.mode == "try":
+        if not args.folder or not args.log:
+            parser.error("try needs --folder and --log")
+        problems = try_pages(args.page, args.folder, args.log, read_skips(args.skip), args.replace)
+        sys.exit("\n".join(problems) or 0)
+    if len(args.page) != 1:
+        parser.error("one page at a time")
+    page = args.page[0]
+    with open(page, encoding="utf-8") as file:
         lines = file.read().splitlines()
     steps = parse(lines)
     if not steps:
-        sys.exit("transcript.py: error: '%s' shows no commands" % args.page)
+        sys.exit("transcript.py: error: '%s' shows no commands" % page)
     if args.mode == "checks":
         print("\n".join(checks(steps)))
         return
@@ -176,7 +302,7 @@ def main():
             first = lines[step.first - len(step.command)]
             indent = len(first) - len(first.lstrip())
         lines[step.first : step.end] = [(" " * indent + line).rstrip() for line in output]
-    with open(args.page, "w", encoding="utf-8") as file:
+    with open(page, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
 
 

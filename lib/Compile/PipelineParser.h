@@ -35,6 +35,8 @@ public:
 
   /// Errors are LLVM's own.
   Error parse(StringRef Passes);
+  /// What LLVM makes of a pipeline that parses, with all adaptors.
+  std::string print(StringRef Passes);
   /// All passes that LLVM lists, without parameters, each once; no adaptors.
   std::vector<std::string> passNames();
 

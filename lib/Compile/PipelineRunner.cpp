@@ -181,6 +181,17 @@ Error PipelineParser::parse(StringRef Passes) {
   return parsePipeline(I->C.PB, MPM, Passes);
 }
 
+std::string PipelineParser::print(StringRef Passes) {
+  ModulePassManager MPM;
+  cantFail(parsePipeline(I->C.PB, MPM, Passes, parseClangPipeline(Passes)));
+  std::string Text;
+  raw_string_ostream OS(Text);
+  MPM.printPipeline(OS, [&](StringRef ClassName) {
+    return I->C.PIC.getPassNameForClassName(ClassName);
+  });
+  return Text;
+}
+
 std::vector<std::string> PipelineParser::passNames() {
   std::string Text;
   raw_string_ostream OS(Text);

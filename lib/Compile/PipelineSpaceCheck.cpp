@@ -42,6 +42,7 @@ private:
   bool parses(const Twine &Passes) {
     return !errorToBool(Parser.parse(Passes.str()));
   }
+  Error checkMemorySSA(const PipelineProbe &P);
   /// What may have been meant, as the end of a message.
   std::string explainPlace(const PipelineProbe &P);
   std::string explainName(StringRef Pass);
@@ -94,10 +95,30 @@ std::string SpaceChecker::explainName(StringRef Pass) {
   return "; did you mean '" + Similar + "'?";
 }
 
+/// LLVM parses "loop(licm)" but aborts when it runs: some passes exist in
+/// loop-mssa only. Which ones PassBuilder knows: it adds that adaptor to those
+/// that stand alone, but to no others.
+Error SpaceChecker::checkMemorySSA(const PipelineProbe &P) {
+  const PipelineProbe::Place &Pass = P.Path.back();
+  if (!parses(Pass.Text) || !StringRef(Parser.print(Pass.Text))
+                                 .starts_with("function(loop-mssa("))
+    return Error::success();
+  // Nothing stands behind the pass: the last loop adaptor is around it.
+  std::string Printed = Parser.print(P.Pipeline);
+  size_t With = Printed.rfind("loop-mssa("), Without = Printed.rfind("loop(");
+  if (With != Printed.npos && (Without == Printed.npos || Without < With))
+    return Error::success();
+  bool IsInLoop = P.Path.size() > 1 && P.Path[P.Path.size() - 2].Text == "loop";
+  return make_error<PipelineSpaceError>(
+      Pass.Line, Pass.Column,
+      "'" + Pass.Text + "' needs MemorySSA: write 'loop-mssa(" +
+          (IsInLoop ? "...)' instead of 'loop(...)'" : Pass.Text + ")'"));
+}
+
 Error SpaceChecker::check(const PipelineProbe &P) {
   Error E = Parser.parse(P.Pipeline);
   if (!E)
-    return Error::success();
+    return checkMemorySSA(P);
   std::string Message = toString(std::move(E));
   const PipelineProbe::Place &Pass = P.Path.back();
   // Only a whole pipeline: "clang<O2>".

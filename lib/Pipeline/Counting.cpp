@@ -276,10 +276,13 @@ static std::pair<uint64_t, APInt> takeFactor(const Ways &Head, const Ways &Tail,
     for (const auto &[B, CountB] : Tail) {
       if ((A | B) != Used)
         continue;
-      APInt Count = CountA * CountB;
-      if (Index.uge(Count)) {
-        Index -= Count;
-        continue;
+      // Mostly there is one way to split, which need not be multiplied out.
+      if (Head.size() != 1 || Tail.size() != 1) {
+        APInt Count = CountA * CountB;
+        if (Index.uge(Count)) {
+          Index -= Count;
+          continue;
+        }
       }
       APInt Quotient, Remainder;
       APInt::udivrem(Index, CountB, Quotient, Remainder);
@@ -431,6 +434,131 @@ void PipelineCounter::at(const PipelineTree &T, APInt Index,
                    });
     Used = Next;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Random points
+//===----------------------------------------------------------------------===//
+
+/// Evenly below \p N; the same everywhere, unlike std's distributions.
+static uint64_t drawBelow(uint64_t N, RandomEngine &Random) {
+  uint64_t Uneven = -N % N, R;
+  do
+    R = Random();
+  while (R < Uneven);
+  return R % N;
+}
+
+static APInt drawBelow(const APInt &N, RandomEngine &Random) {
+  unsigned Bits = N.getActiveBits();
+  SmallVector<uint64_t> Words(divideCeil(Bits, 64));
+  // Numbers of as many bits are below N in every other try.
+  APInt Index;
+  do {
+    for (uint64_t &Word : Words)
+      Word = Random();
+    Index = APInt(Bits, Words).zext(N.getBitWidth());
+  } while (Index.uge(N));
+  return Index;
+}
+
+namespace {
+/// Draws where no named choice is shared: then parts are independent of each
+/// other, and need no numbers as wide as that of the whole.
+class Drawer {
+public:
+  Drawer(const PipelineTree &T, RandomEngine &Random, PipelinePoint &P)
+      : T(T), Random(Random), P(P) {}
+  void draw(const PipelineNode &N, unsigned Base);
+
+private:
+  const PipelineTree &T;
+  RandomEngine &Random;
+  PipelinePoint &P;
+
+  static const APInt &countOf(const Ways &W) { return W.front().second; }
+  size_t drawOne(const APInt &Total, function_ref<const APInt &(size_t)> Of);
+  void drawAlternative(const PipelineNode &N, const APInt &Total,
+                       unsigned Decision, unsigned Base);
+  void drawSeq(const PipelineNode &N, unsigned Base);
+};
+} // namespace
+
+/// One of several, as likely as \p Of says; these add up to \p Total.
+size_t Drawer::drawOne(const APInt &Total,
+                       function_ref<const APInt &(size_t)> Of) {
+  size_t I = 0;
+  if (Total.getActiveBits() <= 64) {
+    uint64_t Left = drawBelow(Total.getZExtValue(), Random);
+    for (; Left >= Of(I).getZExtValue(); ++I)
+      Left -= Of(I).getZExtValue();
+    return I;
+  }
+  APInt Left = drawBelow(Total, Random);
+  for (; Left.uge(Of(I)); ++I)
+    Left -= Of(I);
+  return I;
+}
+
+void Drawer::drawAlternative(const PipelineNode &N, const APInt &Total,
+                             unsigned Decision, unsigned Base) {
+  size_t Chosen = drawOne(Total, [&](size_t I) -> const APInt & {
+    return countOf(N.child(I).Total);
+  });
+  if (N.size() > 1)
+    P[Decision] = Chosen;
+  draw(N.child(Chosen), Base);
+}
+
+void Drawer::drawSeq(const PipelineNode &N, unsigned Base) {
+  size_t More = drawOne(countOf(N.Total), [&](size_t I) -> const APInt & {
+    return countOf(N.Tail[N.Low + I]);
+  });
+  if (N.hasLength())
+    P[Base + N.First] = More;
+  for (unsigned I = 0; I != N.Low + More; ++I) {
+    unsigned At = Base + N.slot(I);
+    drawAlternative(N, countOf(N.Tail[1]), At, At);
+  }
+}
+
+void Drawer::draw(const PipelineNode &N, unsigned Base) {
+  if (!N.varies())
+    return;
+  unsigned First = Base + N.First;
+  switch (N.Kind) {
+  case PipelineNode::Choice:
+    return drawAlternative(N, countOf(N.Total), First, Base);
+  case PipelineNode::Optional:
+    P[First] = !drawBelow(countOf(N.Total), Random).isZero();
+    if (P[First])
+      draw(N.child(0), Base);
+    return;
+  case PipelineNode::Range:
+    P[First] = drawBelow(N.numValues(), Random);
+    return;
+  case PipelineNode::Seq:
+    return drawSeq(N, Base);
+  case PipelineNode::Use:
+    return draw(T.definition(N), Base);
+  case PipelineNode::Perm:
+    for (size_t I = 0; I + 1 != N.size(); ++I)
+      P[First + I] = drawBelow(uint64_t(N.size() - I), Random);
+    break;
+  default:
+    break;
+  }
+  for (const PipelineNode *C : N.Varying)
+    draw(*C, Base);
+}
+
+void PipelineCounter::draw(const PipelineTree &T, RandomEngine &Random,
+                           PipelinePoint &P) const {
+  // What fits into a word is drawn as a number.
+  if (T.Shared.empty() && Total.getBitWidth() > 64)
+    Drawer(T, Random, P).draw(*T.Root, 0);
+  else
+    at(T, drawBelow(Total, Random), P);
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,9 @@ public:
   const APInt &total() const { return Total; }
   /// The point with the number \p Index of total()'s width; all zeros before.
   void at(const PipelineTree &T, APInt Index, PipelinePoint &P) const;
+  /// A point at random, any as likely as another; all zeros before.
+  void draw(const PipelineTree &T, RandomEngine &Random,
+            PipelinePoint &P) const;
   /// Of a canonical point.
   APInt indexOf(const PipelineTree &T, const PipelinePoint &P) const;
 

@@ -60,14 +60,19 @@ ArrayRef<PipelineDecision> PipelineSpace::decisions() const {
   return I->Decisions;
 }
 
-/// Does the next decision matter? \p Active of those before.
-static bool isNextActive(const PipelineDecision &D, const PipelinePoint &P,
-                         const std::vector<bool> &Active) {
-  return D.ActiveIf.empty() ||
-         any_of(D.ActiveIf, [&](const PipelineDecision::Condition &C) {
-           uint64_t Value = P[C.Decision];
-           return Active[C.Decision] && C.From <= Value && Value < C.To;
-         });
+namespace {
+using Flags = SmallVector<bool, 256>;
+} // namespace
+
+/// Does the decision matter? \p Active of those before.
+static bool isActive(const PipelineDecision &D, const PipelinePoint &P,
+                     const Flags &Active) {
+  if (D.ActiveIf.empty())
+    return true;
+  for (const PipelineDecision::Condition &C : D.ActiveIf)
+    if (Active[C.Decision] && C.From <= P[C.Decision] && P[C.Decision] < C.To)
+      return true;
+  return false;
 }
 
 bool PipelineSpace::isActive(const PipelinePoint &P, unsigned Decision) const {
@@ -75,18 +80,18 @@ bool PipelineSpace::isActive(const PipelinePoint &P, unsigned Decision) const {
 }
 
 std::vector<bool> PipelineSpace::activity(const PipelinePoint &P) const {
-  std::vector<bool> Active;
-  for (const PipelineDecision &D : decisions())
-    Active.push_back(isNextActive(D, P, Active));
-  return Active;
+  Flags Active(decisions().size());
+  for (auto [I, D] : llvm::enumerate(decisions()))
+    Active[I] = ::isActive(D, P, Active);
+  return std::vector<bool>(Active.begin(), Active.end());
 }
 
 void PipelineSpace::canonicalize(PipelinePoint &P) const {
   P.resize(decisions().size());
-  std::vector<bool> Active;
-  for (auto [D, Value] : zip_equal(decisions(), P)) {
-    Active.push_back(isNextActive(D, P, Active));
-    Value = Active.back() ? std::min(Value, D.Count - 1) : 0;
+  Flags Active(P.size());
+  for (auto [I, D] : llvm::enumerate(decisions())) {
+    Active[I] = ::isActive(D, P, Active);
+    P[I] = Active[I] ? std::min(P[I], D.Count - 1) : 0;
   }
 }
 
@@ -112,15 +117,7 @@ void PipelineSpace::enumerate(
 }
 
 PipelinePoint PipelineSpace::sample(RandomEngine &Random) const {
-  APInt Count = count();
-  unsigned Bits = Count.getActiveBits();
-  SmallVector<uint64_t> Words(divideCeil(Bits, 64));
-  // Numbers of as many bits are below the count in every other try.
-  APInt Index(Bits, 0);
-  do {
-    for (uint64_t &Word : Words)
-      Word = Random();
-    Index = APInt(Bits, Words);
-  } while (Index.uge(Count.trunc(Bits)));
-  return at(Index);
+  PipelinePoint P(decisions().size());
+  I->Counter.draw(I->Tree, Random, P);
+  return P;
 }

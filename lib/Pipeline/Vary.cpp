@@ -108,27 +108,49 @@ void SiteFinder::visit(const PipelineNode &N, unsigned Base, bool InSeq) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-using Slot = std::vector<uint64_t>;
-
 /// The slots of a Seq at a point, taken out to be rearranged.
-struct Slots {
-  const PipelineNode &N;
-  unsigned Base;
-  std::vector<Slot> S;
+class Slots {
+public:
+  Slots(const Site &At, const PipelinePoint &P)
+      : N(*At.N), Base(At.Base), Count(lengthOf(N, Base, P)),
+        Values(begin(P), begin(P) + Count * N.Stride) {}
 
-  Slots(const Site &At, const PipelinePoint &P) : N(*At.N), Base(At.Base) {
-    for (unsigned I = 0, E = lengthOf(N, Base, P); I != E; ++I)
-      S.emplace_back(P.begin() + Base + N.slot(I),
-                     P.begin() + Base + N.slot(I) + N.Stride);
+  size_t size() const { return Count; }
+  bool canGrow() const { return int64_t(Count) < N.High; }
+  bool canShrink() const { return int64_t(Count) > N.Low; }
+  ArrayRef<uint64_t> slot(size_t I) const {
+    return ArrayRef(Values).slice(I * N.Stride, N.Stride);
   }
-  bool canGrow() const { return int64_t(S.size()) < N.High; }
-  bool canShrink() const { return int64_t(S.size()) > N.Low; }
+
+  void insert(size_t I, ArrayRef<uint64_t> Slot) {
+    Values.insert(at(I), Slot.begin(), Slot.end());
+    ++Count;
+  }
+  void erase(size_t I) {
+    Values.erase(at(I), at(I + 1));
+    --Count;
+  }
+  void replace(size_t I, ArrayRef<uint64_t> Slot) { llvm::copy(Slot, at(I)); }
+  void swap(size_t I, size_t J) { std::swap_ranges(at(I), at(I + 1), at(J)); }
+
   /// Puts them back; there must be as many as the Seq can have.
   void store(PipelinePoint &P) const {
     if (N.hasLength())
-      P[Base + N.First] = S.size() - N.Low;
-    for (auto [I, From] : enumerate(S))
-      llvm::copy(From, P.begin() + Base + N.slot(I));
+      P[Base + N.First] = Count - N.Low;
+    llvm::copy(Values, P.begin() + Base + N.slot(0));
+  }
+
+private:
+  const PipelineNode &N;
+  unsigned Base;
+  size_t Count;
+  std::vector<uint64_t> Values; ///< Of all slots, one after the other.
+
+  PipelinePoint::const_iterator begin(const PipelinePoint &P) const {
+    return P.begin() + Base + N.slot(0);
+  }
+  std::vector<uint64_t>::iterator at(size_t I) {
+    return Values.begin() + I * N.Stride;
   }
 };
 } // namespace
@@ -142,98 +164,128 @@ class NeighbourFinder {
 public:
   NeighbourFinder(const PipelineSpace &Space, const PipelineTree &T,
                   const PipelinePoint &P)
-      : Space(Space), T(T), P(P), Seen{P} {}
-  std::vector<PipelinePoint> run();
+      : Space(Space), P(P), Sites(SiteFinder(T, P).run()) {
+    findChanges();
+  }
+  /// \p Random: may be null if there are not more than \p Max.
+  std::vector<PipelinePoint> run(size_t Max, RandomEngine *Random);
 
 private:
-  const PipelineSpace &Space;
-  const PipelineTree &T;
-  const PipelinePoint &P;
-  std::set<PipelinePoint> Seen;
-  std::vector<PipelinePoint> Found;
+  /// One way to change the point. They are found first and made later: of long
+  /// sequences there are many.
+  struct Change {
+    enum KindTy { SetValue, SwapRanks, Erase, Insert, SwapSlots } Kind;
+    unsigned At; ///< A decision, else a site.
+    uint64_t Where, Alternative = 0;
+  };
 
-  void add(PipelinePoint Q) {
-    Space.canonicalize(Q);
-    if (Seen.insert(Q).second)
-      Found.push_back(std::move(Q));
-  }
-  void add(const Slots &S) {
-    PipelinePoint Q = P;
-    S.store(Q);
-    add(std::move(Q));
-  }
-  void addValues(unsigned Decision, const PipelineDecision &D);
-  void addSwaps(const Site &Perm);
-  void addEdits(const Site &Seq);
+  const PipelineSpace &Space;
+  const PipelinePoint &P;
+  const std::vector<Site> Sites;
+  std::vector<Change> Changes;
+
+  void findChanges();
+  void findValues(unsigned Decision, const PipelineDecision &D);
+  void findEdits(unsigned Seq);
+  PipelinePoint make(const Change &C) const;
 };
 } // namespace
 
-void NeighbourFinder::addValues(unsigned Decision, const PipelineDecision &D) {
+void NeighbourFinder::findValues(unsigned Decision, const PipelineDecision &D) {
   uint64_t Now = P[Decision];
-  auto AddValue = [&](uint64_t Value) {
-    PipelinePoint Q = P;
-    Q[Decision] = Value;
-    add(std::move(Q));
+  auto Add = [&](uint64_t Value) {
+    Changes.push_back({Change::SetValue, Decision, Value});
   };
   if (D.Kind != PipelineDecision::Integer) {
     for (uint64_t Value = 0; Value != D.Count; ++Value)
-      AddValue(Value);
+      if (Value != Now)
+        Add(Value);
     return;
   }
   if (Now > 0)
-    AddValue(Now - 1);
+    Add(Now - 1);
   if (Now + 1 < D.Count)
-    AddValue(Now + 1);
+    Add(Now + 1);
 }
 
-void NeighbourFinder::addSwaps(const Site &Perm) {
-  std::vector<unsigned> Order = orderOf(*Perm.N, Perm.Base, P);
-  for (size_t I = 0; I + 1 < Order.size(); ++I) {
-    std::swap(Order[I], Order[I + 1]);
-    PipelinePoint Q = P;
-    setOrder(*Perm.N, Perm.Base, Order, Q);
-    add(std::move(Q));
-    std::swap(Order[I], Order[I + 1]);
-  }
+void NeighbourFinder::findEdits(unsigned Seq) {
+  const PipelineNode &N = *Sites[Seq].N;
+  const Slots Now(Sites[Seq], P);
+  for (size_t I = 0; I != Now.size() && Now.canShrink(); ++I)
+    Changes.push_back({Change::Erase, Seq, I});
+  for (size_t I = 0; I <= Now.size() && Now.canGrow(); ++I)
+    for (size_t Alternative = 0; Alternative != N.size(); ++Alternative)
+      Changes.push_back({Change::Insert, Seq, I, Alternative});
+  for (size_t I = 0; I + 1 < Now.size(); ++I)
+    Changes.push_back({Change::SwapSlots, Seq, I});
 }
 
-void NeighbourFinder::addEdits(const Site &Seq) {
-  const Slots Old(Seq, P);
-  size_t Size = Old.S.size();
-  for (size_t I = 0; I != Size && Old.canShrink(); ++I) {
-    Slots S = Old;
-    S.S.erase(S.S.begin() + I);
-    add(S);
-  }
-  for (size_t I = 0; I <= Size && Old.canGrow(); ++I)
-    for (size_t Alternative = 0; Alternative != Seq.N->size(); ++Alternative) {
-      Slot New(Seq.N->Stride);
-      if (Seq.N->size() > 1)
-        New[0] = Alternative;
-      Slots S = Old;
-      S.S.insert(S.S.begin() + I, New);
-      add(S);
-    }
-  for (size_t I = 0; I + 1 < Size; ++I) {
-    Slots S = Old;
-    std::swap(S.S[I], S.S[I + 1]);
-    add(S);
-  }
-}
-
-std::vector<PipelinePoint> NeighbourFinder::run() {
+void NeighbourFinder::findChanges() {
   std::vector<bool> Active = Space.activity(P);
   for (auto [I, D] : enumerate(Space.decisions()))
     if (Active[I] && isPlain(D))
-      addValues(I, D);
-  for (const Site &S : SiteFinder(T, P).run())
-    S.isSeq() ? addEdits(S) : addSwaps(S);
-  return std::move(Found);
+      findValues(I, D);
+  for (auto [I, S] : enumerate(Sites)) {
+    if (S.isSeq())
+      findEdits(I);
+    else
+      for (size_t Rank = 0; Rank + 1 < S.N->size(); ++Rank)
+        Changes.push_back({Change::SwapRanks, unsigned(I), Rank});
+  }
+}
+
+PipelinePoint NeighbourFinder::make(const Change &C) const {
+  PipelinePoint Q = P;
+  if (C.Kind == Change::SetValue) {
+    Q[C.At] = C.Where;
+  } else if (C.Kind == Change::SwapRanks) {
+    const Site &Perm = Sites[C.At];
+    std::vector<unsigned> Order = orderOf(*Perm.N, Perm.Base, P);
+    std::swap(Order[C.Where], Order[C.Where + 1]);
+    setOrder(*Perm.N, Perm.Base, Order, Q);
+  } else {
+    const PipelineNode &N = *Sites[C.At].N;
+    Slots S(Sites[C.At], P);
+    if (C.Kind == Change::Erase) {
+      S.erase(C.Where);
+    } else if (C.Kind == Change::Insert) {
+      std::vector<uint64_t> New(N.Stride);
+      if (N.size() > 1)
+        New[0] = C.Alternative;
+      S.insert(C.Where, New);
+    } else {
+      S.swap(C.Where, C.Where + 1);
+    }
+    S.store(Q);
+  }
+  Space.canonicalize(Q);
+  return Q;
+}
+
+std::vector<PipelinePoint> NeighbourFinder::run(size_t Max,
+                                                RandomEngine *Random) {
+  if (Changes.size() > Max) {
+    for (size_t I = 0; I != Max; ++I)
+      std::swap(Changes[I], Changes[I + pick(*Random, Changes.size() - I)]);
+    Changes.resize(Max);
+  }
+  std::set<PipelinePoint> Seen = {P};
+  std::vector<PipelinePoint> Found;
+  for (const Change &C : Changes)
+    if (PipelinePoint Q = make(C); Seen.insert(Q).second)
+      Found.push_back(std::move(Q));
+  return Found;
 }
 
 std::vector<PipelinePoint>
 PipelineSpace::neighbours(const PipelinePoint &P) const {
-  return NeighbourFinder(*this, I->Tree, P).run();
+  return NeighbourFinder(*this, I->Tree, P).run(SIZE_MAX, nullptr);
+}
+
+std::vector<PipelinePoint>
+PipelineSpace::neighbours(const PipelinePoint &P, size_t Max,
+                          RandomEngine &Random) const {
+  return NeighbourFinder(*this, I->Tree, P).run(Max, &Random);
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,7 +314,7 @@ private:
   void changeValue(PipelinePoint &Q, unsigned Decision);
   void swapTwo(PipelinePoint &Q, const Site &Perm);
   void editSeq(PipelinePoint &Q, const Site &Seq);
-  Slot randomSlot(const Site &Seq);
+  std::vector<uint64_t> randomSlot(const Site &Seq);
   /// Gives values to what did not matter before, but not in [From, To).
   void settle(PipelinePoint &Q, unsigned From = 0, unsigned To = 0);
 };
@@ -276,7 +328,7 @@ Mutator::Mutator(const PipelineSpace &Space, const PipelineTree &T,
     if (Active[I] && isPlain(D))
       Plain.push_back(I);
   for (auto [I, S] : enumerate(Sites)) {
-    size_t Places = S.isSeq() ? std::max<size_t>(Slots(S, P).S.size(), 1)
+    size_t Places = S.isSeq() ? std::max(lengthOf(*S.N, S.Base, P), 1u)
                               : S.N->size() - 1;
     SiteOfPlace.insert(SiteOfPlace.end(), Places, I);
   }
@@ -304,8 +356,8 @@ void Mutator::swapTwo(PipelinePoint &Q, const Site &Perm) {
   setOrder(*Perm.N, Perm.Base, Order, Q);
 }
 
-Slot Mutator::randomSlot(const Site &Seq) {
-  Slot S(Seq.N->Stride);
+std::vector<uint64_t> Mutator::randomSlot(const Site &Seq) {
+  std::vector<uint64_t> S(Seq.N->Stride);
   for (auto [I, Value] : enumerate(S))
     Value = pick(Space.decisions()[Seq.Base + Seq.N->slot(0) + I].Count);
   return S;
@@ -313,7 +365,7 @@ Slot Mutator::randomSlot(const Site &Seq) {
 
 void Mutator::editSeq(PipelinePoint &Q, const Site &Seq) {
   Slots S(Seq, P);
-  size_t Size = S.S.size();
+  size_t Size = S.size();
   enum EditTy { Insert, Remove, Replace, Swap, Move };
   SmallVector<EditTy, 5> Edits;
   if (S.canGrow())
@@ -329,20 +381,22 @@ void Mutator::editSeq(PipelinePoint &Q, const Site &Seq) {
 
   EditTy Edit = Edits[pick(Edits.size())];
   if (Edit == Insert) {
-    S.S.insert(S.S.begin() + pick(Size + 1), randomSlot(Seq));
+    size_t Where = pick(Size + 1);
+    S.insert(Where, randomSlot(Seq));
   } else if (Edit == Remove) {
-    S.S.erase(S.S.begin() + pick(Size));
+    S.erase(pick(Size));
   } else if (Edit == Replace) {
-    S.S[pick(Size)] = randomSlot(Seq);
+    std::vector<uint64_t> New = randomSlot(Seq);
+    S.replace(pick(Size), New);
   } else {
     size_t A = pick(Size), B = pick(Size - 1);
     B += B >= A;
     if (Edit == Swap) {
-      std::swap(S.S[A], S.S[B]);
+      S.swap(A, B);
     } else {
-      Slot Moved = std::move(S.S[A]);
-      S.S.erase(S.S.begin() + A);
-      S.S.insert(S.S.begin() + B, std::move(Moved));
+      std::vector<uint64_t> Moved = S.slot(A).vec();
+      S.erase(A);
+      S.insert(B, Moved);
     }
   }
   S.store(Q);
@@ -387,12 +441,14 @@ static void splice(const Site &Seq, const PipelinePoint &A,
                    PipelinePoint &Child) {
   Slots S(Seq, A);
   const Slots Other(Seq, B);
-  int64_t Head = pick(Random, S.S.size() + 1);
+  int64_t Head = pick(Random, S.size() + 1);
   int64_t Min = std::max<int64_t>(Seq.N->Low - Head, 0);
-  int64_t Max = std::min<int64_t>(Seq.N->High - Head, Other.S.size());
+  int64_t Max = std::min<int64_t>(Seq.N->High - Head, Other.size());
   int64_t Tail = Min + pick(Random, Max - Min + 1);
-  S.S.resize(Head);
-  S.S.insert(S.S.end(), Other.S.end() - Tail, Other.S.end());
+  while (int64_t(S.size()) > Head)
+    S.erase(S.size() - 1);
+  for (int64_t I = Other.size() - Tail; I != int64_t(Other.size()); ++I)
+    S.insert(S.size(), Other.slot(I));
   S.store(Child);
 }
 

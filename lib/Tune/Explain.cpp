@@ -395,16 +395,23 @@ Error Minimizer::minimizePipeline() {
   return Error::success();
 }
 
-void mneme::describeChange(Explanation &Why, const json::Object &Winner,
-                           const json::Object &Minimal) {
+void mneme::describeChange(
+    Explanation &Why, const json::Object &Winner, const json::Object &Minimal,
+    function_ref<std::vector<std::string>(StringRef Key)> GetSources) {
   Why.Config = Minimal;
   std::set<std::string> Keys;
   for (const auto &KV : Winner)
     Keys.insert(KV.first.str());
   for (const std::string &Key : Keys) {
+    std::vector<std::string> Sources = GetSources(Key);
+    bool LacksSource = any_of(Sources, [&](StringRef Source) {
+      return Winner.get(Source) && !Minimal.get(Source);
+    });
     if (const json::Value *Value = Minimal.get(Key))
-      Why.Changes.push_back({Key, *Winner.get(Key), *Value});
-    else
+      Why.Changes.push_back({Key, *Winner.get(Key), *Value,
+                             LacksSource ? std::vector<std::string>()
+                                         : std::move(Sources)});
+    else if (!LacksSource)
       Why.Dropped.push_back(Key);
   }
 }

@@ -163,24 +163,25 @@ static void writeStudy(Database &DB, const StudyRecord &R) {
     DB.insert("study_user_attributes", {1, Key, print(V)});
 }
 
-static StringRef getStateName(TrialState S) {
+static StringRef getStateName(OptunaState S) {
   static constexpr StringLiteral Names[] = {"RUNNING", "COMPLETE", "PRUNED",
-                                            "FAIL"};
+                                            "FAIL", "WAITING"};
   return Names[static_cast<unsigned>(S)];
 }
 
 static void writeTrial(Database &DB, const StudyRecord &R,
                        const OptunaSpace &Params, int64_t Number,
                        const Trial &T) {
-  DB.insert("trials", {Number, 1, getStateName(T.State),
+  DB.insert("trials", {Number, 1, getStateName(getOptunaState(T)),
                        formatOptunaTime(T.Started, ' '),
                        formatOptunaTime(T.Ended, ' ')});
   int64_t Id = DB.lastKey();
+  BitVector Active = R.Space.activity(T.P);
   for (auto [Dim, D] : enumerate(R.Space.dimensions()))
-    if (R.Space.isActive(T.P, Dim))
+    if (Active[Dim])
       DB.insert("trial_params", {Id, D.Name, Params.toInternal(Dim, T.P[Dim]),
                                  Params.getDistribution(Dim)});
-  for (auto [I, V] : enumerate(T.Values))
+  for (auto [I, V] : enumerate(getOptunaValues(T)))
     DB.insert("trial_values", {Id, static_cast<int64_t>(I), V, "FINITE"});
   if (T.State == TrialState::Pruned && T.Values.size() == 1)
     DB.insert("trial_intermediate_values", {Id, 0, T.Values[0], "FINITE"});

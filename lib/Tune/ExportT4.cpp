@@ -73,7 +73,7 @@ static json::Object makeResult(const StudyRecord &R, const Trial &T) {
 Error mneme::exportT4(const StudyRecord &R, StringRef Path) {
   json::Array Results;
   for (const Trial &T : R.Trials)
-    if (T.State != TrialState::Running)
+    if (T.State != TrialState::Running && T.Kind != TrialKind::Canary)
       Results.push_back(makeResult(R, T));
   return writeJSON(Path, json::Object{{"schema_version", "1.0.0"},
                                       {"results", std::move(Results)},

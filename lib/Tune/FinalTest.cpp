@@ -15,8 +15,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 unsigned FinalTestResult::countSurvivors() const {
-  return llvm::count_if(Candidates,
-                        [](const RetestedTrial &T) { return T.survived(); });
+  return llvm::count_if(
+      Candidates, [&](const RetestedTrial &T) { return survived(T); });
 }
 
 static bool isInterrupted(const RetestedTrial &T) {
@@ -140,29 +140,60 @@ Expected<std::vector<RetestedTrial>> mneme::retest(const TestSetting &S,
   return Results;
 }
 
+/// Survivors first, by their lower bounds: a wide interval promises little,
+/// whatever its middle is. Without those that failed.
+static std::vector<size_t> rankCandidates(const FinalTestResult &R) {
+  std::vector<size_t> Order;
+  for (const auto &[I, T] : enumerate(R.Candidates))
+    if (T.Failure.empty())
+      Order.push_back(I);
+  auto Key = [&](size_t I) {
+    const RetestedTrial &T = R.Candidates[I];
+    return std::pair(R.survived(T), T.Speedup.Low);
+  };
+  llvm::stable_sort(Order, [&](size_t A, size_t B) { return Key(A) > Key(B); });
+  return Order;
+}
+
+/// What is known of a speed-up; 0 if it was not measured.
+static double getLowerBound(const RetestedTrial &T) {
+  return T.Failure.empty() ? T.Speedup.Low : 0;
+}
+
 Expected<FinalTestResult> mneme::runFinalTest(const TestSetting &S,
                                               ArrayRef<TestCase> Cases) {
   FinalTestResult R;
   R.Rounds = S.Rounds;
+  R.MinEffect = S.MinEffect;
   Expected<std::vector<RetestedTrial>> All = retest(S, Cases);
   if (!All)
     return All.takeError();
   R.Candidates = std::move(*All);
-  for (auto [I, T] : enumerate(R.Candidates))
-    if (T.Failure.empty() &&
-        (!R.Winner || T.Speedup.Value > R.Candidates[*R.Winner].Speedup.Value))
-      R.Winner = I;
+  std::vector<size_t> Order = rankCandidates(R);
+  if (Order.empty())
+    return R;
+  R.Winner = Order.front();
   // The largest of five is larger than it should be, if only a little; and of
   // five equal ones the interval of one misses 1 more often than of one. Pairs
-  // that had no part in the choice know nothing of that.
-  if (R.Winner && R.Candidates[*R.Winner].survived()) {
-    TestSetting More = S;
-    More.Rounds *= FinalTestResult::ConfirmFactor;
-    Expected<std::vector<RetestedTrial>> Again =
-        retest(More, Cases[*R.Winner]);
+  // that had no part in the choice know nothing of that. A candidate that does
+  // not hold in them leaves the place to the next one.
+  TestSetting More = S;
+  More.Rounds *= FinalTestResult::ConfirmFactor;
+  for (size_t I : Order) {
+    if (!R.survived(R.Candidates[I]))
+      break;
+    Expected<std::vector<RetestedTrial>> Again = retest(More, Cases[I]);
     if (!Again)
       return Again.takeError();
-    R.Confirmed = std::move(Again->front());
+    RetestedTrial &T = Again->front();
+    bool IsLast = R.survived(T) || isInterrupted(T);
+    if (IsLast || !R.Confirmed ||
+        getLowerBound(T) > getLowerBound(*R.Confirmed)) {
+      R.Winner = I;
+      R.Confirmed = std::move(T);
+    }
+    if (IsLast)
+      break;
   }
   return R;
 }

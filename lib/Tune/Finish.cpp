@@ -102,6 +102,9 @@ bool Tuner::Impl::isBetterThanBaseline(const Trial &T) const {
 
 void Tuner::Impl::chooseBest() {
   std::vector<const Trial *> Ranked = rank();
+  // The baseline is not better than itself, whatever was measured.
+  if (Objectives.size() == 1 && TimeObjective)
+    llvm::erase_if(Ranked, [&](const Trial *T) { return isBaselineCode(*T); });
   if (Objectives.size() > 1)
     for (const Trial *T : Ranked)
       Outcome.Best.push_back(T->Number);
@@ -146,6 +149,13 @@ std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
     double Time = getCorrectedTime(T);
     return Time > 0 ? Reference / Time : 1;
   };
+  // Baselines of later runs correct the times once more. What was faster than
+  // the baseline when it was measured stays a candidate, so that a study that
+  // was killed in its re-test has it when it goes on.
+  auto LooksFaster = [&](const Trial &T) {
+    double Time = T.Metrics.lookup("time");
+    return GetRawSpeedup(T) > 1 || (Time > 0 && T.BaselineNanoseconds > Time);
+  };
   auto Add = [&](const Trial &T) {
     if (any_of(Chosen, [&](const Trial *Other) {
           return Other == &T ||
@@ -163,7 +173,7 @@ std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
     // A suspect one may be as good as it looks, but takes nobody's place.
     if (Cases.size() >= Limit + (T->Suspect ? Limit / 2 : 0))
       continue;
-    if (!isBaselineCode(*T) && (!TimeObjective || GetRawSpeedup(*T) > 1))
+    if (!isBaselineCode(*T) && (!TimeObjective || LooksFaster(*T)))
       Add(*T);
   }
   if (!Cases.empty())
@@ -173,7 +183,8 @@ std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
 }
 
 TestSetting Tuner::Impl::makeSetting() {
-  TestSetting S{E, Weights, AppCode, O.FinalRounds, {}, NextId, {}};
+  TestSetting S{E,  Weights, AppCode, O.FinalRounds, O.MinEffect,
+                {}, NextId,  {}};
   S.Stop = [this] { return isInterrupted(2); };
   for (unsigned I = 0; I != Instances.size(); ++I)
     S.LaunchTimeouts.push_back(getLaunchTimeout(I));
@@ -309,17 +320,33 @@ Expected<size_t> Tuner::Impl::confirmSteps(Explanation &Why,
     if (!Part.Failure.empty() || (I != 0 && Own < ExplainShare * Win))
       continue;
     Why.Speedup = Part.Speedup;
-    Why.Kept = Win > 0 ? Own / Win : 1;
+    // Beyond the whole win there is noise, or a change that did harm.
+    Why.Kept = Win > 0 ? std::min(1.0, Own / Win) : 1;
     return I;
   }
   return 0;
+}
+
+/// The configuration of each instance without the keys that change nothing.
+Expected<InstanceConfigs> Tuner::Impl::configureChanges(const Point &P) const {
+  Expected<InstanceConfigs> Configs = configure(P);
+  if (!Configs)
+    return Configs;
+  InstanceConfigs Changes;
+  for (auto [I, C] : zip_equal(Instances, *Configs)) {
+    json::Object &Less = Changes.emplace_back();
+    for (const auto &KV : C)
+      if (!I.Space.isAsRecorded(KV.first, KV.second))
+        Less[KV.first] = KV.second;
+  }
+  return Changes;
 }
 
 Error Tuner::Impl::explain() {
   enter(StudyProgress::Explain);
   const RetestedTrial &Of = *Outcome.Final.Confirmed;
   const Trial &Winner = *findTrial(Of.Number);
-  Expected<InstanceConfigs> Configs = configure(Winner.P);
+  Expected<InstanceConfigs> Configs = configureChanges(Winner.P);
   if (!Configs)
     return Configs.takeError();
   ExplainOptions EO;
@@ -369,7 +396,8 @@ Error Tuner::Impl::explain() {
     End = Begin;
   } while (Smallest == 0 && End != First + 1);
   const json::Object &Config = Steps[Smallest].front();
-  describeChange(Why, Configs->front(), Config);
+  describeChange(Why, Configs->front(), Config,
+                 [&](StringRef Key) { return Space.getSources(Key); });
   Why.After = ExplainedMetrics[printConfig(Config)];
   Outcome.Why = std::move(Why);
   return Error::success();

@@ -333,26 +333,28 @@ static std::optional<double> getIntermediate(const Trial &T) {
 
 /// The whole trial in one line.
 void Journal::Impl::writeNew(LineWriter &W, const Trial &T) {
-  OptunaState State = getOptunaState(T.State);
+  OptunaState State = getOptunaState(T);
+  ArrayRef<double> Values = getOptunaValues(T);
+  BitVector Active = Space.activity(T.P);
   W.line(OptunaOp::CreateTrial, [&](json::OStream &J) {
     J.attribute("study_id", Study);
     J.attribute("datetime_start", formatOptunaTime(orNow(T.Started)));
     if (isFinished(State))
       J.attribute("datetime_complete", formatOptunaTime(orNow(T.Ended)));
     J.attribute("state", static_cast<int>(State));
-    bool Single = T.Values.size() == 1;
+    bool Single = Values.size() == 1;
     J.attribute("value",
-                Single ? json::Value(T.Values[0]) : json::Value(nullptr));
-    J.attribute("values", Single || T.Values.empty() ? json::Value(nullptr)
-                                                     : json::Array(T.Values));
+                Single ? json::Value(Values[0]) : json::Value(nullptr));
+    J.attribute("values", Single || Values.empty() ? json::Value(nullptr)
+                                                   : json::Array(Values));
     J.attributeObject("distributions", [&] {
       for (auto [Dim, D] : enumerate(Space.dimensions()))
-        if (Space.isActive(T.P, Dim))
+        if (Active[Dim])
           J.attribute(D.Name, Params.getDistribution(Dim));
     });
     J.attributeObject("params", [&] {
       for (auto [Dim, D] : enumerate(Space.dimensions()))
-        if (Space.isActive(T.P, Dim))
+        if (Active[Dim])
           J.attribute(D.Name, Params.toInternal(Dim, T.P[Dim]));
     });
     J.attributeObject("user_attrs", [&] {
@@ -391,9 +393,10 @@ void Journal::Impl::writeEnd(LineWriter &W, uint64_t Id, const Trial &T) {
     });
   W.line(OptunaOp::SetTrialStateValues, [&](json::OStream &J) {
     J.attribute("trial_id", Id);
-    J.attribute("state", static_cast<int>(getOptunaState(T.State)));
-    J.attribute("values", T.Values.empty() ? json::Value(nullptr)
-                                           : json::Array(T.Values));
+    J.attribute("state", static_cast<int>(getOptunaState(T)));
+    ArrayRef<double> Values = getOptunaValues(T);
+    J.attribute("values", Values.empty() ? json::Value(nullptr)
+                                         : json::Array(Values));
     J.attribute("datetime_complete", formatOptunaTime(orNow(T.Ended)));
   });
 }
@@ -417,8 +420,9 @@ Error Journal::beginTrials(ArrayRef<Trial> Trials) {
         continue;
       }
       Begun.push_back({Enqueued->Id, {}});
+      BitVector Active = I->Space.activity(T.P);
       for (auto [Dim, D] : enumerate(I->Space.dimensions()))
-        if (I->Space.isActive(T.P, Dim))
+        if (Active[Dim])
           W.trialParam(Enqueued->Id, D.Name,
                        I->Params.toInternal(Dim, T.P[Dim]),
                        I->Params.getDistribution(Dim));
@@ -517,7 +521,9 @@ Error Journal::Impl::readOwn(size_t Id) {
     if (std::optional<double> N = V.getAsNumber())
       T->Values.push_back(*N);
   bool Known = isFinished(O.State) && T->State != TrialState::Failed;
-  if (T->Values.size() != (Known ? Objectives : 0))
+  // The application's code may lack what an objective measures.
+  bool MayLack = T->Kind == TrialKind::Canary && T->Values.empty();
+  if (T->Values.size() != (Known ? Objectives : 0) && !MayLack)
     return Fail(createStringError("it has " + Twine(T->Values.size()) +
                                   " finite values"));
   if (T->State == TrialState::Running) {

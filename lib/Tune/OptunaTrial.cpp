@@ -163,8 +163,9 @@ Expected<Point> OptunaSpace::makePoint(
     P[*Dim] = *X;
     Set[*Dim] = true;
   }
+  BitVector Active = Space.activity(P);
   for (auto [I, D] : enumerate(Space.dimensions()))
-    if (!Set[I] && Space.isActive(P, I))
+    if (!Set[I] && Active[I])
       return createStringError("'" + D.Name + "' is missing");
   Space.canonicalize(P);
   return P;
@@ -218,11 +219,18 @@ Expected<Point> OptunaSpace::makeEnqueued(const json::Object &Fixed) const {
 // Attributes
 //===----------------------------------------------------------------------===//
 
-OptunaState mneme::getOptunaState(TrialState S) {
+OptunaState mneme::getOptunaState(const Trial &T) {
   static constexpr OptunaState States[] = {
       OptunaState::Running, OptunaState::Complete, OptunaState::Pruned,
       OptunaState::Fail};
-  return States[static_cast<unsigned>(S)];
+  bool HidesResult =
+      T.Kind == TrialKind::Canary && T.State != TrialState::Running;
+  return HidesResult ? OptunaState::Fail
+                     : States[static_cast<unsigned>(T.State)];
+}
+
+ArrayRef<double> mneme::getOptunaValues(const Trial &T) {
+  return T.Kind == TrialKind::Canary ? ArrayRef<double>() : ArrayRef(T.Values);
 }
 
 /// Member texts and numbers, with the keys of their attributes.
@@ -275,6 +283,8 @@ std::map<std::string, json::Value> mneme::makeAttributes(const Trial &T) {
     A.emplace("duplicate_of", *T.DuplicateOf);
   if (T.Suspect)
     A.emplace("suspect", true);
+  if (T.Kind == TrialKind::Canary && !T.Values.empty())
+    A.emplace("values", json::Array(T.Values));
   return A;
 }
 
@@ -364,5 +374,14 @@ Expected<Trial> mneme::makeTrial(const json::Object &Attributes,
   }
   if (const json::Value *V = Get("suspect"))
     T.Suspect = V->getAsBoolean().value_or(false);
+  if (T.Kind == TrialKind::Canary && T.State == TrialState::Failed &&
+      T.Failure.empty())
+    T.State = TrialState::Complete;
+  if (const json::Value *V = Get("values")) {
+    if (!V->getAsArray())
+      return malformed("values");
+    for (const json::Value &N : *V->getAsArray())
+      T.Values.push_back(N.getAsNumber().value_or(0));
+  }
   return T;
 }

@@ -68,7 +68,13 @@ Expected<Trial> makeTrial(const json::Object &Attributes, OptunaState State);
 /// Are these the attributes of a trial of Mneme?
 bool isOwnTrial(const json::Object &Attributes);
 
-OptunaState getOptunaState(TrialState S);
+/// What Optuna is to take a trial for. A canary measures the baseline, not a
+/// point: it is FAIL, the only state of a finished trial that no best trial, no
+/// sampler and no chart of Optuna takes into account. Its values are in its
+/// attributes.
+OptunaState getOptunaState(const Trial &T);
+/// The values of the objectives that go with that state.
+ArrayRef<double> getOptunaValues(const Trial &T);
 
 } // namespace mneme
 } // namespace llvm

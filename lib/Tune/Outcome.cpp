@@ -19,6 +19,33 @@ StringRef mneme::getStudyEndName(StudyEnd E) {
   return Names[static_cast<unsigned>(E)];
 }
 
+Comparison mneme::compareWithBaseline(const RatioEstimate &Speedup,
+                                      double MinEffect) {
+  double Most = 1 + MinEffect, Least = 1 / Most;
+  if (Speedup.Low > 1 && Speedup.Value >= Most)
+    return Comparison::Faster;
+  if (Speedup.High < 1 && Speedup.Value <= Least)
+    return Comparison::Slower;
+  bool IsSmall = Speedup.Low > Least && Speedup.High < Most;
+  return Speedup.isSignificant() || IsSmall ? Comparison::Negligible
+                                            : Comparison::Insignificant;
+}
+
+namespace {
+struct ComparisonInfo {
+  StringLiteral Name, Text;
+};
+} // namespace
+static constexpr ComparisonInfo ComparisonInfos[] = {
+    {"faster", "significantly faster"},
+    {"slower", "significantly slower"},
+    {"insignificant", "no significant difference"},
+    {"negligible", "no practical difference"}};
+
+StringRef mneme::getComparisonText(Comparison C) {
+  return ComparisonInfos[static_cast<unsigned>(C)].Text;
+}
+
 std::optional<uint64_t> StudyOutcome::winner() const {
   if (Final.isSignificant())
     return Final.Confirmed->Number;
@@ -62,17 +89,18 @@ json::Value mneme::toJSON(const BaselineSample &S) {
   return std::move(O);
 }
 
-static json::Value toJSON(const RetestedTrial &T) {
+static json::Value toJSON(const FinalTestResult &R, const RetestedTrial &T) {
   json::Object O{{"trial", T.Number},
                  {"config", json::Object(T.Config)},
                  {"raw_speedup", number(T.RawSpeedup)},
-                 {"survived", T.survived()}};
+                 {"survived", R.survived(T)}};
   if (!T.Failure.empty()) {
     O["failure"] = T.Failure;
     O["error"] = T.Error;
     return O;
   }
   O["speedup"] = toJSON(T.Speedup);
+  O["comparison"] = ComparisonInfos[static_cast<unsigned>(R.compare(T))].Name;
   O["ns"] = T.Nanoseconds;
   O["baseline_ns"] = T.BaselineNanoseconds;
   if (!T.Device.empty())
@@ -89,20 +117,23 @@ static json::Value toJSON(const RetestedTrial &T) {
 static json::Value toJSON(const FinalTestResult &R) {
   json::Array Candidates;
   for (const RetestedTrial &T : R.Candidates)
-    Candidates.push_back(toJSON(T));
+    Candidates.push_back(toJSON(R, T));
   return json::Object{
       {"rounds", R.Rounds},
+      {"min_effect", R.MinEffect},
       {"candidates", std::move(Candidates)},
       {"survivors", R.countSurvivors()},
-      {"confirmed", R.Confirmed ? toJSON(*R.Confirmed) : nullptr},
+      {"confirmed", R.Confirmed ? toJSON(R, *R.Confirmed) : nullptr},
       {"significant", R.isSignificant()}};
 }
 
 static json::Value toJSON(const Explanation &E) {
   json::Array Changes;
   for (const ExplainedChange &C : E.Changes)
-    Changes.push_back(json::Object{
-        {"key", C.Key}, {"found", C.Found}, {"minimal", C.Minimal}});
+    Changes.push_back(json::Object{{"key", C.Key},
+                                   {"found", C.Found},
+                                   {"minimal", C.Minimal},
+                                   {"from", json::Array(C.From)}});
   return json::Object{
       {"config", json::Object(E.Config)},
       {"changes", std::move(Changes)},

@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Tune/Sampler.h"
+#include "llvm/Mneme/Tune/Summary.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -154,16 +155,17 @@ void Report::writeVerdict() {
             " side by side. The search itself had measured " +
             formatNumber(C->RawSpeedup) + ".");
   else if (C && C->Failure.empty())
-    Say("no significant difference",
+    Say(getComparisonText(O.Final.compare(*C)),
         "The best trial of the search was measured again beside " +
             describeBaseline() + " in " + Pairs + ": " +
-            formatRatio(C->Speedup) + " times as fast, which may be chance. "
-            "The search itself had measured " +
+            formatRatio(C->Speedup) +
+            " times as fast. The search itself had measured " +
             formatNumber(C->RawSpeedup) + ".");
   else if (!O.Final.Candidates.empty())
     Say("nothing better was found",
         "No candidate of " + Twine(O.Final.Candidates.size()) +
-            " was faster than " + describeBaseline() + " in the re-test.");
+            " was significantly faster than " + describeBaseline() +
+            " in the re-test.");
   else if (Winner)
     Say("best " + Metric + ": " +
             formatMetric(Metric, Winner->Values.empty() ? 0
@@ -176,6 +178,8 @@ void Report::writeVerdict() {
         "The search ended before its best trials could be measured beside " +
             describeBaseline() + ".");
 
+  for (const std::string &Text : R.Caveats)
+    paragraph("Caveat: " + Text + ".", "caveat");
   OS << "<dl class=\"facts\">\n";
   // Times of different hours are not comparable.
   bool InPairs = Metric == "time" && C && C->Failure.empty();
@@ -204,6 +208,8 @@ void Report::writeVerdict() {
   fact("sampler", R.Sampler + ", seed " + Twine(R.Seed));
   fact("end", getStudyEndName(O.End));
   OS << "</dl>\n";
+  if (std::string Text = describeExhaustion(R); !Text.empty())
+    paragraph("Note: " + Text + ".");
   for (const std::string &Note : O.Notes)
     paragraph("Note: " + Note);
   if (!O.EndReason.empty())
@@ -233,13 +239,10 @@ void Report::writeRetest() {
     cell(formatNumber(T.RawSpeedup), "n");
     if (T.Failure.empty()) {
       cell(formatRatio(T.Speedup));
-      bool Slower = T.Speedup.High < 1;
-      cell(T.survived() ? "faster"
-           : Slower     ? "slower"
-                        : "no significant difference",
-           T.survived() ? "good"
-           : Slower     ? "bad"
-                        : "");
+      Comparison C = O.Final.compare(T);
+      cell(getComparisonText(C), C == Comparison::Faster   ? "good"
+                                 : C == Comparison::Slower ? "bad"
+                                                           : "");
     } else {
       cell("");
       cell(T.Failure + ": " + T.Error, "bad");
@@ -248,10 +251,11 @@ void Report::writeRetest() {
     OS << "</tr>\n";
   }
   endTable();
-  paragraph(formatv("{0} of {1} survived. Speed-ups over {2}, measured in turns "
-                    "with it.",
+  paragraph(formatv("{0} of {1} are significantly faster than {2}: the 95 % "
+                    "interval is above 1, and the speed-up at least {3} %. "
+                    "Speed-ups are measured in turns with it.",
                     O.Final.countSurvivors(), O.Final.Candidates.size(),
-                    describeBaseline())
+                    describeBaseline(), formatNumber(100 * O.Final.MinEffect))
                 .str());
   end();
 }
@@ -305,7 +309,7 @@ void Report::writeExplanation() {
   beginTable({"key", "in the best", "in the smallest change"});
   for (const ExplainedChange &C : E.Changes) {
     OS << "<tr>";
-    cell(C.Key);
+    cell(C.From.empty() ? C.Key : C.Key + " (from " + join(C.From, ", ") + ")");
     code(print(C.Found));
     code(print(C.Minimal));
     OS << "</tr>\n";

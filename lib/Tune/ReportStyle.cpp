@@ -34,6 +34,7 @@ h1 { font-size: 24px; margin: 0; overflow-wrap: anywhere; }
 h2 { font-size: 17px; margin: 0 0 10px; }
 h3 { font-size: 14px; margin: 16px 0 6px; }
 header p, .legend, .note { color: var(--muted); margin: 4px 0 0; font-size: 13.5px; }
+.caveat { color: var(--warn); margin: 8px 0 0; }
 section {
   background: var(--card); border: 1px solid var(--line); border-radius: 10px;
   padding: 18px 20px; margin-top: 18px; overflow-x: auto;

@@ -341,6 +341,7 @@ Error SearchSpace::Impl::bind() {
     if (Error E = bindParameter(P, B))
       return addContext("parameter '" + P.Name + "'", std::move(E));
     Slots[P.Name] = Parameters.size();
+    HasConditions |= bool(B.When);
     Parameters.push_back(std::move(B));
     if (Error E = bindDefault(P, Parameters.back()))
       return addContext("parameter '" + P.Name + "'", std::move(E));
@@ -554,6 +555,21 @@ bool SearchSpace::isActive(const Point &P, unsigned Dim) const {
              I->getPipelinePoint(P, D.Parameter), *D.Decision);
 }
 
+BitVector SearchSpace::activity(const Point &P) const {
+  BitVector Active(P.size(), true);
+  BitVector Existing = I->getExisting(P);
+  for (auto [K, B] : enumerate(I->Parameters)) {
+    if (!Existing[K]) {
+      Active.reset(B.FirstDim, B.FirstDim + B.NumDims);
+    } else if (B.Space) {
+      unsigned Dim = B.FirstDim;
+      for (bool IsActive : B.Space->activity(I->getPipelinePoint(P, K)))
+        Active[Dim++] = IsActive;
+    }
+  }
+  return Active;
+}
+
 void SearchSpace::canonicalize(Point &P) const {
   for (auto [Number, D] : zip(P, I->Dimensions)) {
     if (!(Number >= D.Low)) // Not a number too.
@@ -563,9 +579,9 @@ void SearchSpace::canonicalize(Point &P) const {
       Number = std::round(Number);
     Number += 0.0; // No negative zero.
   }
-  PointView View(*I, P);
+  BitVector Existing = I->getExisting(P);
   for (unsigned K = 0; K != I->Parameters.size(); ++K) {
-    if (!View.exists(K)) {
+    if (!Existing[K]) {
       I->clear(P, K);
     } else if (I->Parameters[K].Space) {
       PipelinePoint PP = I->getPipelinePoint(P, K);
@@ -576,13 +592,11 @@ void SearchSpace::canonicalize(Point &P) const {
 }
 
 uint64_t SearchSpace::digest(const Point &P) const {
-  SmallString<256> Bytes;
-  for (double Number : P) {
-    char Buffer[sizeof(double)];
-    support::endian::write64le(Buffer, bit_cast<uint64_t>(Number));
-    Bytes.append(Buffer, Buffer + sizeof(double));
-  }
-  return digest64(Bytes);
+  SmallVector<support::ulittle64_t, 32> Words(P.size());
+  for (auto [Word, Number] : zip_equal(Words, P))
+    Word = bit_cast<uint64_t>(Number);
+  return digest64(StringRef(reinterpret_cast<const char *>(Words.data()),
+                            Words.size() * sizeof(Words[0])));
 }
 
 StringMap<Value> SearchSpace::values(const Point &P) const {
@@ -597,9 +611,8 @@ StringMap<Value> SearchSpace::values(const Point &P) const {
 Value SearchSpace::dimensionValue(unsigned Dim, double X) const {
   const Dimension &D = I->Dimensions[Dim];
   if (!D.Decision) {
-    Point P = I->makeEmpty();
-    P[Dim] = X;
-    return I->getValue(P, D.Parameter);
+    const BoundParameter &B = I->Parameters[D.Parameter];
+    return B.Count == 0 ? Value(X) : I->getValue(B, uint64_t(X));
   }
   const PipelineDecision &Decision =
       I->Parameters[D.Parameter].Space->decisions()[*D.Decision];
@@ -639,7 +652,36 @@ Expected<json::Object> SearchSpace::configure(const Point &P) const {
   return Config;
 }
 
+bool SearchSpace::isAsRecorded(StringRef Key, const json::Value &V) const {
+  SmallVector<Value, 2> Recorded = getRecordedField(Key, I->Recorded);
+  // The other spellings of a pipeline need not be the same one.
+  return !Recorded.empty() && toJSON(Recorded.front()) == V;
+}
+
+static bool isParameter(const Expr &E, StringRef Name) {
+  return E.kind() == Expr::Parameter && E.name() == Name;
+}
+
+std::vector<std::string> SearchSpace::getSources(StringRef Key) const {
+  const Study &S = I->S;
+  auto Field = find_if(S.Fields, [&](auto &F) { return F.Key == Key; });
+  if (Field == S.Fields.end() ||
+      (Field->Is.kind() == Expr::Parameter && S.findParameter(Field->Is.name())))
+    return {};
+  std::vector<std::string> Sources;
+  BitVector Uses = I->getUses(Field->Is);
+  for (unsigned K : Uses.set_bits()) {
+    StringRef Name = S.Parameters[K].Name;
+    auto Own =
+        find_if(S.Fields, [&](auto &F) { return isParameter(F.Is, Name); });
+    Sources.push_back(Own == S.Fields.end() ? Name.str() : Own->Key);
+  }
+  return Sources;
+}
+
 bool SearchSpace::isValid(const Point &P) const {
+  if (I->Checks.empty())
+    return true;
   PointView View(*I, P);
   return all_of(I->Checks, [&](const Check &C) { return View.holds(C); });
 }

@@ -16,7 +16,6 @@
 #ifndef LLVM_MNEME_LIB_TUNE_SEARCHSPACEIMPL_H
 #define LLVM_MNEME_LIB_TUNE_SEARCHSPACEIMPL_H
 
-#include "llvm/ADT/BitVector.h"
 #include "llvm/Mneme/Tune/SearchSpace.h"
 
 namespace llvm {
@@ -76,6 +75,7 @@ struct SearchSpace::Impl {
   std::vector<Expr> FieldWhens;      ///< Likewise; perhaps unset.
   std::vector<Check> Checks;
   StringMap<unsigned> Slots; ///< Parameters, then derived values.
+  bool HasConditions = false; ///< Some parameter does not exist everywhere.
   unsigned Width = 1;        ///< Bits that hold any number of points.
   std::vector<Part> Shape;   ///< Depending by conditions.
   std::vector<Part> Valid;   ///< By conditions and checks.

@@ -172,6 +172,8 @@ std::vector<Point> SearchSpace::stratified(unsigned N,
 //===----------------------------------------------------------------------===//
 
 BitVector SearchSpace::Impl::getExisting(const Point &P) const {
+  if (!HasConditions)
+    return BitVector(Parameters.size(), true);
   BitVector Existing(Parameters.size());
   PointView View(*this, P);
   for (unsigned K = 0; K != Parameters.size(); ++K)
@@ -182,6 +184,8 @@ BitVector SearchSpace::Impl::getExisting(const Point &P) const {
 
 void SearchSpace::Impl::settle(Point &P, const BitVector &Before,
                                RandomEngine *Random) const {
+  if (!HasConditions)
+    return;
   PointView View(*this, P);
   for (unsigned K = 0; K != Parameters.size(); ++K) {
     if (!View.exists(K))
@@ -200,43 +204,32 @@ static double moveBy(const Dimension &D, double Number, double Distance) {
   return fromUnit(D, std::clamp(toUnit(D, Number) + Distance, 0.0, 1.0));
 }
 
-std::vector<Point> SearchSpace::neighbours(const Point &P,
-                                           RandomEngine &Random) const {
+std::vector<Point> SearchSpace::neighbours(const Point &P, RandomEngine &Random,
+                                           size_t Max) const {
   constexpr unsigned MaxOthers = 16;
-  std::vector<Point> Points;
-  DenseSet<uint64_t> Seen = {digest(P)};
   BitVector Existing = I->getExisting(P);
-  auto Add = [&](Point Q) {
-    I->settle(Q, Existing, nullptr);
-    if (isValid(Q) && Seen.insert(digest(Q)).second)
-      Points.push_back(std::move(Q));
-  };
+  // A parameter and its new numbers.
+  using Step = std::pair<unsigned, SmallVector<double, 1>>;
+  std::vector<Step> Steps;
   for (unsigned K : Existing.set_bits()) {
     const BoundParameter &B = I->Parameters[K];
-    Point Q = P;
     if (B.Space) {
       for (const PipelinePoint &PP :
-           B.Space->neighbours(I->getPipelinePoint(P, K))) {
-        I->setPipelinePoint(Q, K, PP);
-        Add(Q);
-      }
+           B.Space->neighbours(I->getPipelinePoint(P, K), Max, Random))
+        Steps.push_back({K, SmallVector<double, 1>(PP.begin(), PP.end())});
       continue;
     }
     const Dimension &D = I->Dimensions[B.FirstDim];
-    double &Number = Q[B.FirstDim];
-    const double Here = Number;
-    auto Try = [&](double V) {
-      Number = V;
-      Add(Q);
-    };
+    const double Here = P[B.FirstDim];
+    auto Add = [&](double V) { Steps.push_back({K, {V}}); };
     if (D.Kind == Dimension::Real) {
       for (double Distance : {-0.3, -0.1, 0.1, 0.3})
-        Try(moveBy(D, Here, Distance));
+        Add(moveBy(D, Here, Distance));
     } else if (D.Kind == Dimension::Ordered) {
       if (Here > 0)
-        Try(Here - 1);
+        Add(Here - 1);
       if (Here < D.High)
-        Try(Here + 1);
+        Add(Here + 1);
     } else {
       std::vector<double> Others;
       for (uint64_t V = 0; V != D.Count; ++V)
@@ -247,8 +240,21 @@ std::vector<Point> SearchSpace::neighbours(const Point &P,
         Others.resize(MaxOthers);
       }
       for (double V : Others)
-        Try(V);
+        Add(V);
     }
+  }
+  if (Steps.size() > Max) {
+    shuffleEvenly<Step>(Steps, Random);
+    Steps.resize(Max);
+  }
+  std::vector<Point> Points;
+  DenseSet<uint64_t> Seen = {digest(P)};
+  for (const auto &[K, Numbers] : Steps) {
+    Point Q = P;
+    I->setNumbers(Q, K, Numbers);
+    I->settle(Q, Existing, nullptr);
+    if (isValid(Q) && Seen.insert(digest(Q)).second)
+      Points.push_back(std::move(Q));
   }
   return Points;
 }
@@ -259,14 +265,15 @@ void SearchSpace::Impl::step(Point &P, RandomEngine &Random) const {
   SmallVector<unsigned, 32> Candidates; // A parameter for each dimension.
   for (unsigned K : Existing.set_bits()) {
     const BoundParameter &B = Parameters[K];
-    PipelinePoint PP;
-    if (B.Space)
-      PP = getPipelinePoint(P, K);
-    for (unsigned N = 0; N != B.NumDims; ++N) {
-      const Dimension &D = Dimensions[B.FirstDim + N];
-      if (D.High > D.Low && (!B.Space || B.Space->isActive(PP, N)))
+    if (!B.Space) {
+      if (Dimensions[B.FirstDim].High > Dimensions[B.FirstDim].Low)
         Candidates.push_back(K);
+      continue;
     }
+    for (auto [N, IsActive] :
+         enumerate(B.Space->activity(getPipelinePoint(P, K))))
+      if (IsActive && Dimensions[B.FirstDim + N].High > 0)
+        Candidates.push_back(K);
   }
   if (Candidates.empty())
     return;

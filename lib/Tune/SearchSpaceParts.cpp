@@ -277,6 +277,11 @@ void SearchSpace::Impl::drawShape(Point &P, const Part &Of,
       draw(P, K, Random);
     return;
   }
+  if (!HasConditions) {
+    for (unsigned K : Of.Parameters)
+      draw(P, K, Random);
+    return;
+  }
   PointView View(*this, P);
   for (unsigned K : Of.Parameters) {
     if (View.exists(K))
@@ -287,6 +292,8 @@ void SearchSpace::Impl::drawShape(Point &P, const Part &Of,
 }
 
 bool SearchSpace::Impl::holds(const Point &P, ArrayRef<unsigned> Which) const {
+  if (Which.empty())
+    return true;
   PointView View(*this, P);
   return all_of(Which, [&](unsigned C) { return View.holds(Checks[C]); });
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Tune/Summary.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Tune/Progress.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -35,6 +36,22 @@ std::string mneme::formatConfig(const json::Object &Config) {
   return join(Parts, " ");
 }
 
+std::string mneme::describeExhaustion(const StudyRecord &R) {
+  DenseSet<uint64_t> Tried;
+  for (const Trial &T : R.Trials)
+    if (T.Kind != TrialKind::Canary && R.Space.isValid(T.P))
+      Tried.insert(R.Space.digest(T.P));
+  std::optional<APInt> Count = R.Space.countValid();
+  if (Count && *Count == Tried.size())
+    return formatv("the space is exhausted: all {0} valid points were tried",
+                   Tried.size())
+        .str();
+  if (R.Outcome.End != StudyEnd::Exhausted)
+    return "";
+  return formatv("the sampler '{0}' has no more points to try", R.Sampler)
+      .str();
+}
+
 namespace {
 class SummaryPrinter {
 public:
@@ -55,6 +72,7 @@ private:
   void printFailures();
   void printBaseline();
   std::string describeUntested() const;
+  std::string describeDifference(const RetestedTrial &T) const;
   void printBest();
   void printTrial(const RetestedTrial &T);
   void printParetoSet();
@@ -85,6 +103,8 @@ void SummaryPrinter::printSearch() {
   Out << '\n';
   if (O.End == StudyEnd::Interrupted)
     line() << "interrupted; --resume goes on\n";
+  if (std::string Text = describeExhaustion(R); !Text.empty())
+    line() << Text << '\n';
   if (O.End == StudyEnd::Lost)
     line() << "ended early: " << O.EndReason << '\n';
   if (O.Unlogged)
@@ -141,6 +161,24 @@ std::string SummaryPrinter::describeUntested() const {
       .str();
 }
 
+/// How a candidate that is no winner compares with the baseline.
+std::string SummaryPrinter::describeDifference(const RetestedTrial &T) const {
+  if (!T.Failure.empty())
+    return formatv("the re-test of trial {0} failed: {1}", T.Number, T.Failure)
+        .str();
+  Comparison C = O.Final.compare(T);
+  StringRef Than = C == Comparison::Slower ? "than" : "from";
+  std::string Limit =
+      C == Comparison::Negligible
+          ? formatv(" (--min-effect={0})", formatMetric(100 * O.Final.MinEffect))
+                .str()
+          : "";
+  return formatv("{0} {1} the baseline{2}: {3} (trial {4})",
+                 getComparisonText(C), Than, Limit, formatSpeedup(T.Speedup),
+                 T.Number)
+      .str();
+}
+
 void SummaryPrinter::printBest() {
   if (!O.TimeIsObjective) {
     const Trial *T = R.winner();
@@ -165,13 +203,13 @@ void SummaryPrinter::printBest() {
     Out << describeUntested() << '\n';
     return;
   }
-  Out << "no significant difference from the baseline";
   const std::optional<RetestedTrial> &C = O.Final.Confirmed;
-  if (C || O.Final.Winner) {
-    const RetestedTrial &T = C ? *C : O.Final.Candidates[*O.Final.Winner];
-    OS << formatv(": {0} (trial {1})", formatSpeedup(T.Speedup), T.Number);
+  if (!C && !O.Final.Winner) {
+    Out << "no candidate got through the re-test\n";
+    return;
   }
-  OS << '\n';
+  const RetestedTrial &T = C ? *C : O.Final.Candidates[*O.Final.Winner];
+  Out << describeDifference(T) << '\n';
 }
 
 void SummaryPrinter::printParetoSet() {
@@ -198,13 +236,15 @@ void SummaryPrinter::printFinalTest() {
   if (F.Candidates.empty() || !O.TimeIsObjective)
     return;
   line("re-test") << formatv(
-      "{0} of the {1} best of the search are faster than the baseline for "
-      "sure ({2} pairs each)\n",
-      F.countSurvivors(), F.Candidates.size(), F.Rounds);
+      "{0} of the {1} best of the search are significantly faster than the "
+      "baseline (95 % CI above 1, by at least {2} %; {3} pairs each)\n",
+      F.countSurvivors(), F.Candidates.size(), formatMetric(100 * F.MinEffect),
+      F.Rounds);
   for (const RetestedTrial &T : F.Candidates) {
     line() << formatv("trial {0}: searched {1:f3}x, ", T.Number, T.RawSpeedup);
     if (T.Failure.empty())
-      OS << "re-tested " << formatSpeedup(T.Speedup) << '\n';
+      OS << "re-tested " << formatSpeedup(T.Speedup) << ", "
+         << getComparisonText(F.compare(T)) << '\n';
     else
       OS << "failed: " << T.Failure << '\n';
   }
@@ -219,11 +259,25 @@ void SummaryPrinter::printRegrets() {
                    G.BestTrial, 100 * G.regret());
 }
 
+/// "block.x=64 (grid.x=400 from block.x) maxnreg=32".
+static std::string formatReason(const Explanation &W) {
+  if (W.Changes.empty())
+    return "the recorded configuration, compiled again";
+  std::vector<std::string> Parts;
+  for (const ExplainedChange &C : W.Changes) {
+    std::string Text = C.Key + "=" + formatValue(C.Minimal);
+    Parts.push_back(C.From.empty()
+                        ? Text
+                        : "(" + Text + " from " + join(C.From, ", ") + ")");
+  }
+  return join(Parts, " ");
+}
+
 void SummaryPrinter::printExplanation() {
   if (!O.Why)
     return;
   const Explanation &W = *O.Why;
-  line("reason") << formatConfig(W.Config);
+  line("reason") << formatReason(W);
   if (W.Speedup)
     OS << formatv("  {0}, {1:f0} % of the win", formatSpeedup(*W.Speedup),
                   100 * W.Kept);
@@ -297,6 +351,8 @@ void SummaryPrinter::print() {
   printRegrets();
   printExplanation();
   printInstructions();
+  for (const std::string &Text : R.Caveats)
+    line("caveat") << Text << '\n';
 }
 
 void mneme::printSummary(raw_ostream &OS, const StudyRecord &R) {
@@ -322,6 +378,7 @@ json::Value mneme::makeSummary(const StudyRecord &R) {
                  {"seed", std::to_string(R.Seed)},
                  {"toolchain", json::Object(R.Toolchain)},
                  {"farm", json::Object(R.Farm)},
+                 {"caveats", json::Array(R.Caveats)},
                  {"outcome", toJSON(R.Outcome)}};
   if (!R.BaselineInstructions.empty() && !R.BestInstructions.empty())
     S["instructions"] =

@@ -192,6 +192,7 @@ private:
   void chooseBest();
   bool isBetterThanBaseline(const Trial &T) const;
   TestSetting makeSetting();
+  Expected<InstanceConfigs> configureChanges(const Point &P) const;
   Error explain();
   Expected<std::vector<std::optional<double>>>
   measureSpeedups(ArrayRef<InstanceConfigs> Configs, const RetestedTrial &Of,

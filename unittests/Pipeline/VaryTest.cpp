@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -62,6 +63,56 @@ TEST(VaryTest, NeighboursOfSequences) {
   EXPECT_THAT(neighbours("seq<0..2>(x<[1..9]>)", "x<5>,x<7>"),
               UnorderedElementsAre("x<4>,x<7>", "x<6>,x<7>", "x<5>,x<6>",
                                    "x<5>,x<8>", "x<5>", "x<7>", "x<7>,x<5>"));
+}
+
+TEST(VaryTest, SomeOfManyNeighbours) {
+  PipelineSpace S = parse("seq<1..20>(a|b|{c|d}|x<[1..9]>),perm(e,f,g,h)?");
+  RandomEngine R(1);
+  for (unsigned I = 0; I != 20; ++I) {
+    PipelinePoint P = S.sample(R);
+    std::vector<PipelinePoint> All = S.neighbours(P);
+    std::set<PipelinePoint> Known(All.begin(), All.end());
+    EXPECT_EQ(S.neighbours(P, All.size() + 100, R), All);
+    std::set<PipelinePoint> Some;
+    for (const PipelinePoint &Q : S.neighbours(P, 5, R)) {
+      EXPECT_TRUE(Known.count(Q));
+      EXPECT_TRUE(Some.insert(Q).second);
+    }
+    EXPECT_LE(Some.size(), 5u);
+    EXPECT_GT(Some.size(), 0u);
+  }
+}
+
+TEST(VaryTest, SamplesOfLargeSpacesAreUniform) {
+  // Named choices that are used often, and none.
+  for (StringRef Text :
+       {"seq<0..40>(a|{b|c}?|perm(d,e,f)|x<[1..5]>),perm(g?,{h|i},j)",
+        "{seq<2..30>(a|b|c|d|e),x<[1..1000]>|seq<30>({a|b|c},d?)}",
+        "$n={a|b|c},seq<1..50>($n|perm(d,e)|f)"}) {
+    SCOPED_TRACE(Text);
+    PipelineSpace S = parse(Text);
+    APInt Count = S.count();
+    ASSERT_GT(Count.getActiveBits(), 64u);
+    constexpr unsigned Draws = 8000, Parts = 16;
+    unsigned Width = Count.getBitWidth() + 8;
+    APInt Part = (Count.zext(Width) + (Parts - 1)).udiv(APInt(Width, Parts));
+    std::vector<unsigned> High(Parts), Low(Parts);
+    RandomEngine R(1);
+    for (unsigned I = 0; I != Draws; ++I) {
+      PipelinePoint P = S.sample(R), Canonical = P;
+      S.canonicalize(Canonical);
+      ASSERT_EQ(P, Canonical);
+      APInt Index = S.indexOf(P);
+      ++High[Index.zext(Width).udiv(Part).getZExtValue()];
+      ++Low[Index.urem(Parts)];
+    }
+    // Five standard deviations.
+    double Mean = double(Draws) / Parts, Most = 5 * std::sqrt(Mean);
+    for (unsigned I = 0; I != Parts; ++I) {
+      EXPECT_NEAR(High[I], Mean, Most) << I;
+      EXPECT_NEAR(Low[I], Mean, Most) << I;
+    }
+  }
 }
 
 TEST(VaryTest, SamplesAreUniform) {

@@ -145,7 +145,8 @@ struct MinimalChangeTest : testing::Test {
           return Result;
         },
         O));
-    describeChange(R.Why, Configs[0], R.M.smallest()[0]);
+    describeChange(R.Why, Configs[0], R.M.smallest()[0],
+                   [](StringRef) { return std::vector<std::string>(); });
     EXPECT_EQ(R.M.Steps.front(), Configs);
     EXPECT_EQ(R.M.Evaluations, Evaluated);
     return R;

@@ -47,6 +47,10 @@ public:
   std::function<std::string(const json::Object &)> Code = printConfig;
   /// By which everything is slower, by the number of the evaluation.
   std::function<double(uint64_t)> Drift = [](uint64_t) { return 1.0; };
+  /// By which a configuration is slower in one round of one comparison.
+  std::function<double(const json::Object &, uint64_t Comparison,
+                       unsigned Round)>
+      InPairs = [](const json::Object &, uint64_t, unsigned) { return 1.0; };
   /// More metrics.
   std::function<void(const json::Object &, StringMap<double> &)> Metrics =
       [](const json::Object &, StringMap<double> &) {};
@@ -110,7 +114,8 @@ public:
         return P;
       }
       for (auto [R, S] : zip_equal(Some, P.Samples))
-        S.push_back(sample(R, Comparisons, I));
+        S.push_back(sample(R, Comparisons, I) *
+                    InPairs(R.Config, Comparisons, I));
     }
     return P;
   }

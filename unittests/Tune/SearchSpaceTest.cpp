@@ -946,6 +946,85 @@ TEST(SearchSpaceTest, NeighboursOfLongLists) {
   EXPECT_EQ(S.neighbours({5}, R).size(), 16u);
 }
 
+TEST(SearchSpaceTest, SomeOfManyNeighbours) {
+  StudyBuilder B;
+  B.pipeline("p", "function(seq<1..20>(a|b|c))").boolean("on");
+  for (char C = 'a'; C <= 'z'; ++C)
+    B.range(std::string("n") + C, "0", "9");
+  SearchSpace S = create(B);
+  RandomEngine R(1);
+  Point P = *S.sample(R);
+  std::vector<Point> All = S.neighbours(P, R);
+  std::set<Point> Known(All.begin(), All.end());
+  EXPECT_EQ(S.neighbours(P, R, 1000), All);
+  std::set<unsigned> Changed;
+  for (unsigned I = 0; I != 20; ++I) {
+    std::vector<Point> Some = S.neighbours(P, R, 10);
+    EXPECT_EQ(Some.size(), 10u);
+    for (const Point &Q : Some) {
+      EXPECT_TRUE(Known.count(Q));
+      for (auto [Dim, D] : enumerate(S.dimensions()))
+        if (P[Dim] != Q[Dim])
+          Changed.insert(D.Parameter);
+    }
+  }
+  EXPECT_EQ(Changed.size(), 28u) << "any of them";
+}
+
+TEST(SearchSpaceTest, ActivityIsThatOfEachDimension) {
+  StudyBuilder B;
+  B.boolean("on")
+      .range("n", "1", "5")
+      .when("on")
+      .pipeline("p", "function(seq<1..4>(a|{b|c}),d?)")
+      .when("!on || n > 2");
+  SearchSpace S = create(B);
+  RandomEngine R(1);
+  unsigned Inactive = 0;
+  for (unsigned I = 0; I != 50; ++I) {
+    Point P = *S.sample(R);
+    BitVector Active = S.activity(P);
+    ASSERT_EQ(Active.size(), P.size());
+    for (unsigned Dim = 0; Dim != P.size(); ++Dim)
+      EXPECT_EQ(Active[Dim], S.isActive(P, Dim));
+    Inactive += Active.size() - Active.count();
+  }
+  EXPECT_GT(Inactive, 0u);
+}
+
+TEST(SearchSpaceTest, KnowsWhatIsAsRecorded) {
+  StudyBuilder B;
+  B.range("threads", "32", "512", "32")
+      .range("x", "1", "4")
+      .derive("cells", "threads * x")
+      .pipeline("p", "{clang<O3>|default<O3>}")
+      .field("block.x", "threads")
+      .field("grid.x", "ceildiv(recorded.threads, cells)")
+      .field("shared_mem", "x * 4")
+      .field("passes", "p")
+      .field("maxnreg", "32")
+      .field("llvm.unroll", "x");
+  SearchSpace S = create(B);
+  EXPECT_TRUE(S.isAsRecorded("block.x", 256));
+  EXPECT_FALSE(S.isAsRecorded("block.x", 128));
+  EXPECT_TRUE(S.isAsRecorded("grid.x", 100));
+  EXPECT_TRUE(S.isAsRecorded("shared_mem", 0));
+  EXPECT_TRUE(S.isAsRecorded("codegen_opt", 3));
+  EXPECT_TRUE(S.isAsRecorded("specialize", false));
+  EXPECT_TRUE(S.isAsRecorded("maxnreg", 0));
+  EXPECT_TRUE(S.isAsRecorded("passes", "clang<O3>"));
+  EXPECT_FALSE(S.isAsRecorded("passes", "default<O3>")) << "near, not equal";
+  EXPECT_FALSE(S.isAsRecorded("llvm.unroll", 0)) << "its default is not known";
+
+  EXPECT_TRUE(S.getSources("block.x").empty());
+  EXPECT_EQ(S.getSources("grid.x"),
+            (std::vector<std::string>{"block.x", "llvm.unroll"}));
+  EXPECT_EQ(S.getSources("shared_mem"),
+            std::vector<std::string>{"llvm.unroll"});
+  EXPECT_TRUE(S.getSources("maxnreg").empty());
+  EXPECT_TRUE(S.getSources("none").empty());
+}
+
 TEST(SearchSpaceTest, WhatANeighbourGainsStartsAtItsDefault) {
   StudyBuilder B;
   B.boolean("on").range("n", "1", "5").when("on").startWith("3");

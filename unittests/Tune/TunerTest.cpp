@@ -696,6 +696,86 @@ TEST_F(TunerTest, FindsNoDifferenceWhereThereIsNone) {
   }
 }
 
+TEST_F(TunerTest, ChoosesByTheLowerBound) {
+  // One is faster in the middle, but varies; another one does not.
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 3 && get(C, "llvm.y") == 3   ? 900
+           : get(C, "llvm.x") == 4 && get(C, "llvm.y") == 4 ? 940
+                                                            : 1000;
+  };
+  E.InPairs = [](const json::Object &C, uint64_t, unsigned Round) {
+    return get(C, "llvm.x") == 3 ? (Round % 2 ? 0.75 : 1.35) : 1;
+  };
+  StudyOutcome R = run();
+  ASSERT_EQ(R.Final.Candidates.size(), 2u);
+  const RetestedTrial &Varies = R.Final.Candidates[0];
+  EXPECT_GT(Varies.Speedup.Value, 1.064);
+  EXPECT_EQ(R.Final.compare(Varies), Comparison::Insignificant);
+  ASSERT_TRUE(R.winner());
+  EXPECT_EQ(Trials[*R.winner()].P, Point({4, 4}));
+  EXPECT_EQ(R.Final.Winner, 1u);
+}
+
+TEST_F(TunerTest, TheNextOneIsConfirmedWhereTheBestDoesNotHold) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 3 && get(C, "llvm.y") == 3   ? 800
+           : get(C, "llvm.x") == 4 && get(C, "llvm.y") == 4 ? 900
+                                                            : 1000;
+  };
+  E.InPairs = [](const json::Object &C, uint64_t Comparison, unsigned) {
+    return get(C, "llvm.x") == 3 && Comparison > 1 ? 1000 / 800. : 1;
+  };
+  StudyOutcome R = run();
+  EXPECT_EQ(E.Comparisons, 3u) << "all, the best, the next one";
+  EXPECT_EQ(R.Final.countSurvivors(), 2u);
+  ASSERT_TRUE(R.winner());
+  EXPECT_EQ(Trials[*R.winner()].P, Point({4, 4}));
+
+  // If none holds, the one of which most does is reported.
+  restart();
+  E.Comparisons = 0;
+  E.InPairs = [](const json::Object &C, uint64_t Comparison, unsigned) {
+    if (C.empty() || Comparison == 1)
+      return 1.0;
+    return get(C, "llvm.x") == 3 ? 1010 / 800. : 1050 / 900.;
+  };
+  R = run();
+  EXPECT_FALSE(R.winner());
+  EXPECT_EQ(Trials[R.Final.Confirmed->Number].P, Point({3, 3}));
+  EXPECT_EQ(R.Final.compare(*R.Final.Confirmed), Comparison::Slower);
+}
+
+TEST_F(TunerTest, AWinMustBeLargeEnough) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 3 && get(C, "llvm.y") == 3 ? 997 : 1000;
+  };
+  StudyOutcome R = run();
+  EXPECT_FALSE(R.winner());
+  ASSERT_EQ(R.Final.Candidates.size(), 1u);
+  EXPECT_GT(R.Final.Candidates[0].Speedup.Low, 1);
+  EXPECT_EQ(R.Final.compare(R.Final.Candidates[0]), Comparison::Negligible);
+  O.MinEffect = 0.002;
+  restart();
+  EXPECT_TRUE(run().winner());
+}
+
+TEST(Comparison, SaysWhatTheIntervalSays) {
+  auto Compare = [](double Low, double Value, double High) {
+    return compareWithBaseline({Value, Low, High}, 0.005);
+  };
+  EXPECT_EQ(Compare(1.044, 1.064, 1.135), Comparison::Faster);
+  EXPECT_EQ(Compare(0.953, 1.102, 1.150), Comparison::Insignificant);
+  EXPECT_EQ(Compare(0.973, 0.979, 0.984), Comparison::Slower);
+  EXPECT_EQ(Compare(1.0001, 1.0002, 1.0004), Comparison::Negligible);
+  EXPECT_EQ(Compare(1.0001, 1.004, 1.2), Comparison::Negligible);
+  EXPECT_EQ(Compare(1.0001, 1.005, 1.2), Comparison::Faster);
+  EXPECT_EQ(Compare(0.9, 0.996, 0.9999), Comparison::Negligible);
+  EXPECT_EQ(Compare(0.999, 1, 1.001), Comparison::Negligible)
+      << "surely less than matters";
+  EXPECT_EQ(Compare(0.999, 1, 1.006), Comparison::Insignificant);
+  EXPECT_EQ(getComparisonText(Comparison::Slower), "significantly slower");
+}
+
 TEST_F(TunerTest, OneThatFailsInTheFinalTestDoesSoAlone) {
   bool Flaky = false;
   Observer.Fn = [&](const StudyProgress &P) {
@@ -781,6 +861,43 @@ TEST_F(TunerTest, KilledStudiesGoOn) {
     EXPECT_EQ(Log.Ended.size(), Whole.size());
     EXPECT_TRUE(Log.Begun.empty());
   }
+}
+
+TEST_F(TunerTest, AStudyKilledInTheReTestDoesIt) {
+  O.CanaryTrials = 0;
+  O.BaselineTrials = 1000;
+  O.BaselineSeconds = 1e9;
+  // The baseline is measured at the beginning, at the end, and in later runs.
+  double Later = 960;
+  std::optional<MemoryLog> Moment;
+  E.Time = [&](const json::Object &C, unsigned) {
+    if (E.Comparisons && !Moment)
+      Moment = Log;
+    return !C.empty() ? 970 : E.Evaluations == 1 ? 1000 : Later;
+  };
+  StudyOutcome Whole = run();
+  ASSERT_FALSE(Whole.Final.Candidates.empty());
+  ASSERT_TRUE(Moment);
+  EXPECT_EQ(Moment->Ended.size(), 100u);
+  Log = *Moment;
+  Later = 900;
+  for (int Resumed = 0; Resumed != 3; ++Resumed) {
+    StudyOutcome R = run();
+    EXPECT_EQ(R.Resumed, 100u);
+    EXPECT_FALSE(R.Final.Candidates.empty()) << Resumed;
+  }
+}
+
+TEST_F(TunerTest, TheBaselinesCodeIsNotTheBest) {
+  E.Code = [](const json::Object &C) {
+    return C.empty() || get(C, "llvm.x") == 0 ? "base" : printConfig(C);
+  };
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() || get(C, "llvm.x") == 0 ? 1000 : 1010;
+  };
+  StudyOutcome R = run();
+  ASSERT_EQ(R.Best.size(), 1u);
+  EXPECT_NE(get(Trials[R.Best[0]].Config, "llvm.x"), 0);
 }
 
 TEST_F(TunerTest, GoesOnExactlyWithWhatWasAskedAhead) {
@@ -890,7 +1007,7 @@ TEST_F(TunerTest, InterruptedTwiceItBreaksTheTestOff) {
     // The first ones are there if they are through.
     ASSERT_EQ(R.Final.Candidates.size(), 5u);
     for (const RetestedTrial &T : R.Final.Candidates)
-      EXPECT_EQ(T.survived(), Comparison == 2);
+      EXPECT_EQ(R.Final.survived(T), Comparison == 2);
     EXPECT_EQ(R.Final.Confirmed.has_value(), Comparison == 2);
   }
 }
@@ -1087,6 +1204,87 @@ TEST_F(TunerTest, EqualCodeKeepsTheWinWhateverWasMeasured) {
   ASSERT_TRUE(R.Why);
   EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":7}");
   EXPECT_NEAR(R.Why->Kept, 1, 1e-9);
+}
+
+TEST_F(TunerTest, ExplanationsLeaveOutWhatIsAsRecorded) {
+  Study S;
+  S.Name = "test";
+  S.Parameters = {makeParameter("x", 0, 9), makeParameter("regs", 0, 3)};
+  S.Fields = {{"llvm.x", Expr::parameter("x", ValueType::Int)},
+              {"maxnreg", Expr::parameter("regs", ValueType::Int)}};
+  S.Objectives = {{"time"}};
+  Space = cantFail(SearchSpace::create(
+      std::move(S), makeRecordedFacts({1, 1, 1}, {32, 1, 1}, 0, false, "2",
+                                      "sm_90", "kernel")));
+  O.ExplainLimit = 50;
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 7 && get(C, "maxnreg") <= 0 ? 700 : 1000;
+  };
+  // By chance, the winner alone keeps the win.
+  E.InPairs = [](const json::Object &C, uint64_t, unsigned) {
+    return C.size() == 1 && C.get("llvm.x") ? 1.3 : 1;
+  };
+  StudyOutcome R = run();
+  ASSERT_TRUE(R.winner());
+  EXPECT_EQ(get(Trials[*R.winner()].Config, "maxnreg"), 0);
+  ASSERT_TRUE(R.Why);
+  EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":7}");
+  EXPECT_TRUE(R.Why->Dropped.empty());
+}
+
+TEST_F(TunerTest, ExplanationsSayWhatFollows) {
+  Study S;
+  S.Name = "test";
+  S.Parameters = {makeParameter("threads", 1, 8), makeParameter("x", 0, 1)};
+  Expr Threads = Expr::parameter("threads", ValueType::Int);
+  S.Fields = {
+      {"block.x", Threads},
+      {"grid.x", Expr::op(ExprOp::CeilDiv, {Expr::constant(int64_t(64)),
+                                            Threads})},
+      {"llvm.x", Expr::parameter("x", ValueType::Int)}};
+  S.Objectives = {{"time"}};
+  Space = cantFail(SearchSpace::create(
+      std::move(S), makeRecordedFacts({2, 1, 1}, {32, 1, 1}, 0, false, "2",
+                                      "sm_90", "kernel")));
+  O.ExplainLimit = 50;
+  // Too few blocks are wrong.
+  E.Fails = [](const json::Object &C) {
+    int64_t Blocks = C.getInteger("grid.x").value_or(2);
+    int64_t Threads = C.getInteger("block.x").value_or(32);
+    return Blocks * Threads < 64 ? "Mismatch" : "";
+  };
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "block.x") == 4 ? 700 : 1000;
+  };
+  StudyOutcome R = run();
+  ASSERT_TRUE(R.Why);
+  EXPECT_EQ(printConfig(R.Why->Config), "{\"block.x\":4,\"grid.x\":16}");
+  ASSERT_EQ(R.Why->Changes.size(), 2u);
+  EXPECT_TRUE(R.Why->Changes[0].From.empty());
+  EXPECT_EQ(R.Why->Changes[1].From, std::vector<std::string>{"block.x"});
+  EXPECT_EQ(R.Why->Dropped, std::vector<std::string>{"llvm.x"});
+
+  // Where it does not matter, what follows from it does not, either.
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 1 ? 700 : get(C, "block.x") == 4 ? 900 : 1000;
+  };
+  restart();
+  R = run();
+  ASSERT_TRUE(R.Why);
+  EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":1}");
+  EXPECT_EQ(R.Why->Dropped, std::vector<std::string>{"block.x"});
+}
+
+TEST_F(TunerTest, ASmallerChangeKeepsAllOfTheWinAtMost) {
+  O.ExplainLimit = 50;
+  // What the winner has besides does harm.
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") != 7 ? 1000 : C.get("llvm.y") ? 900 : 800;
+  };
+  StudyOutcome R = run();
+  ASSERT_TRUE(R.Why);
+  EXPECT_EQ(printConfig(R.Why->Config), "{\"llvm.x\":7}");
+  EXPECT_EQ(R.Why->Kept, 1);
 }
 
 TEST_F(TunerTest, EqualCodeIsJudgedOnce) {

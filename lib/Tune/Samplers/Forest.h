@@ -40,6 +40,9 @@ public:
 
   /// The leaf of each tree.
   std::vector<uint32_t> findLeaves(ArrayRef<float> Features) const;
+  /// The same of many points, which takes less than one after the other.
+  std::vector<std::vector<uint32_t>>
+  findAllLeaves(ArrayRef<std::vector<float>> Points) const;
   /// How likely what has these leaves is good, to all trees.
   double predict(ArrayRef<uint32_t> Leaves) const;
   /// To some of them, by number; one may be there more than once.
@@ -52,10 +55,12 @@ private:
   struct Node {
     uint32_t Left = 0; ///< The right one is the next; 0: a leaf.
     uint16_t Feature = 0;
-    float Threshold = 0; ///< Left: not above it, or equal to it.
+    bool Equal = false;  ///< Left: equal to the threshold.
+    float Threshold = 0; ///< Left: not above it.
     float Good = 0;      ///< Of a leaf: the share of the good ones' weight.
   };
   struct Builder;
+  uint32_t findLeaf(uint32_t Root, ArrayRef<float> Features) const;
   std::vector<bool> Categorical;
   std::vector<uint32_t> Roots;
   std::vector<Node> Nodes; ///< Of all trees.

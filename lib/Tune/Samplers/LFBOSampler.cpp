@@ -28,12 +28,19 @@ static constexpr unsigned NumTrees = 60;
 /// then the second.
 static constexpr double GoodShare = 0.2, LateGoodShare = 0.1;
 static constexpr size_t LateTrials = 200;
+/// The forest learns from at most as many trials. With more of them it is not
+/// better, but slower.
+static constexpr size_t MaxExamples = 200;
 /// Candidates: the neighbours of the best points, points with another value in
 /// one dimension, points two steps away, and valid points from anywhere.
 static constexpr size_t NumBest = 5;
 static constexpr unsigned MaxValues = 16; ///< Of one dimension of one point.
-static constexpr unsigned NumTwoSteps = 40; ///< Of each.
-static constexpr unsigned NumAnywhere = 200;
+static constexpr size_t NumTwoSteps = 40; ///< Of each.
+static constexpr size_t NumAnywhere = 200;
+/// The more dimensions, the more points are near another one, and the longer
+/// each takes. Of each kind as many as this, over the dimensions' square, are
+/// drawn, but not fewer than the second: all of them up to some 30 dimensions.
+static constexpr size_t NearTimesSquare = 240000, MinNear = 25;
 /// The forest sees the products of each two of so many integer parameters,
 /// those that come first. More would hide what else there is.
 static constexpr size_t MaxFactors = 8;
@@ -62,7 +69,7 @@ public:
     Start.fill(B);
     if (!B.isFull()) {
       Observations History(Context);
-      History.thin();
+      History.thin(MaxExamples);
       std::vector<size_t> Ranked = History.ranked();
       if (!Ranked.empty())
         fill(B, History, Ranked, Random);
@@ -75,6 +82,8 @@ private:
   StartPoints Start;
   UnseenPoints Unseen;
   SmallVector<unsigned> Factors; ///< Dimensions.
+  /// By the number of the trial; a cache.
+  DenseMap<uint64_t, std::vector<float>> Encoded;
 
   bool isInteger(const Dimension &D) const {
     return D.Kind == Dimension::Ordered && !D.Decision &&
@@ -90,7 +99,7 @@ private:
   };
 
   std::vector<float> encode(const Point &P) const;
-  Forest learn(const Observations &History, RandomEngine &Random) const;
+  Forest learn(const Observations &History, RandomEngine &Random);
   std::vector<Candidate> findCandidates(const Batch &B,
                                         const Observations &History,
                                         ArrayRef<size_t> Ranked,
@@ -103,8 +112,6 @@ private:
 /// The logarithm of an integer parameter's value; unset where it has none.
 static std::optional<float> getLog(const SearchSpace &Space, const Point &P,
                                    unsigned Dim) {
-  if (!Space.isActive(P, Dim))
-    return std::nullopt;
   Value V = Space.dimensionValue(Dim, P[Dim]);
   const int64_t *N = std::get_if<int64_t>(&V);
   if (!N || *N <= 0)
@@ -116,15 +123,19 @@ static std::optional<float> getLog(const SearchSpace &Space, const Point &P,
 /// block, elements of a tile and work of a thread are products: what depends on
 /// one is a single split there, and many along its factors.
 std::vector<float> LFBOSampler::encode(const Point &P) const {
+  BitVector Active = Context.Space.activity(P);
   std::vector<float> Features;
-  std::vector<std::optional<float>> Logs;
+  Features.reserve(P.size() + Factors.size() * (Factors.size() - 1) / 2);
+  SmallVector<std::optional<float>, MaxFactors> Logs;
   for (unsigned Dim : Factors)
-    Logs.push_back(getLog(Context.Space, P, Dim));
+    Logs.push_back(Active[Dim] ? getLog(Context.Space, P, Dim) : std::nullopt);
   for (size_t I = 0; I != Logs.size(); ++I)
     for (size_t J = 0; J != I; ++J)
       Features.push_back(Logs[I] && Logs[J] ? *Logs[I] + *Logs[J] : -1);
-  for (auto [I, D] : enumerate(Context.Space.dimensions())) {
-    if (!Context.Space.isActive(P, I))
+  ArrayRef<Dimension> Dimensions = Context.Space.dimensions();
+  for (size_t I = 0; I != P.size(); ++I) {
+    const Dimension &D = Dimensions[I];
+    if (!Active[I])
       Features.push_back(-1);
     else
       Features.push_back(D.Kind == Dimension::Real ? toUnit(D, P[I]) : P[I]);
@@ -133,7 +144,7 @@ std::vector<float> LFBOSampler::encode(const Point &P) const {
 }
 
 Forest LFBOSampler::learn(const Observations &History,
-                          RandomEngine &Random) const {
+                          RandomEngine &Random) {
   double Share = History.Done.size() > LateTrials ? LateGoodShare : GoodShare;
   // Of all that did not fail: were equal code counted once, few codes in many
   // trials would all be good.
@@ -156,7 +167,10 @@ Forest LFBOSampler::learn(const Observations &History,
     bool IsGood = O.Score <= Threshold;
     double Weight = IsGood ? Threshold - O.Score + Least : 1;
     (IsGood ? Good : Bad) += Weight;
-    Examples.push_back({encode(O.T->P), IsGood, Weight});
+    auto [Features, IsNew] = Encoded.try_emplace(O.T->Number);
+    if (IsNew)
+      Features->second = encode(O.T->P);
+    Examples.push_back({Features->second, IsGood, Weight});
   }
   for (Forest::Example &E : Examples)
     E.Weight /= E.Good ? Good : Bad;
@@ -172,22 +186,29 @@ std::vector<LFBOSampler::Candidate>
 LFBOSampler::findCandidates(const Batch &B, const Observations &History,
                             ArrayRef<size_t> Ranked,
                             RandomEngine &Random) const {
+  size_t Dimensions = std::max<size_t>(Context.Space.dimensions().size(), 1);
+  size_t MaxNear =
+      std::max(NearTimesSquare / (Dimensions * Dimensions), MinNear);
   std::vector<Candidate> Candidates;
   DenseSet<uint64_t> Seen;
   auto Add = [&](std::optional<Point> P) {
-    if (P && B.isNew(*P) && Seen.insert(Context.Space.digest(*P)).second)
+    if (!P)
+      return;
+    uint64_t Digest = Context.Space.digest(*P);
+    if (B.isNew(Digest) && Seen.insert(Digest).second)
       Candidates.emplace_back().P = std::move(*P);
   };
   for (size_t I : Ranked.take_front(NumBest)) {
     const Point &P = History.Done[I].T->P;
-    for (Point &Neighbour : Context.Space.neighbours(P, Random))
+    for (Point &Neighbour : Context.Space.neighbours(P, Random, MaxNear))
       Add(std::move(Neighbour));
-    for (Point &Other : getOtherValues(Context.Space, P, MaxValues, Random))
+    for (Point &Other :
+         getOtherValues(Context.Space, P, MaxValues, Random, MaxNear))
       Add(std::move(Other));
-    for (unsigned K = 0; K != NumTwoSteps; ++K)
+    for (size_t K = 0; K != std::min(NumTwoSteps, MaxNear / 2); ++K)
       Add(Context.Space.mutate(P, 2, Random));
   }
-  for (unsigned K = 0; K != NumAnywhere; ++K)
+  for (size_t K = 0; K != std::min(NumAnywhere, 2 * MaxNear); ++K)
     Add(Context.Space.sample(Random));
   // Of equally likely ones any may be first.
   shuffle(Candidates, Random);
@@ -207,8 +228,11 @@ void LFBOSampler::fill(Batch &B, const Observations &History,
   Forest F = learn(History, Random);
   std::vector<Candidate> Candidates =
       findCandidates(B, History, Ranked, Random);
-  for (Candidate &C : Candidates)
-    C.Leaves = F.findLeaves(encode(C.P));
+  std::vector<std::vector<float>> Features;
+  for (const Candidate &C : Candidates)
+    Features.push_back(encode(C.P));
+  for (auto [C, Leaves] : zip_equal(Candidates, F.findAllLeaves(Features)))
+    C.Leaves = std::move(Leaves);
 
   bool IsAlone = true;
   auto Penalize = [&](const Point &P) {

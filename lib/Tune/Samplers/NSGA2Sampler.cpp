@@ -52,10 +52,8 @@ static double drawNumber(const Dimension &D, RandomEngine &Random) {
 /// in their own way.
 static std::optional<Point> mutateUniformly(const SearchSpace &Space, Point P,
                                             RandomEngine &Random) {
-  std::vector<bool> Active;
-  for (size_t I = 0; I != P.size(); ++I)
-    Active.push_back(Space.isActive(P, I));
-  unsigned NumActive = llvm::count(Active, true);
+  BitVector Active = Space.activity(P);
+  unsigned NumActive = Active.count();
   unsigned Steps = 0;
   for (auto [I, D] : enumerate(Space.dimensions())) {
     // What begins to matter by this has some value or other.

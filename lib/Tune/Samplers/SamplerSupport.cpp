@@ -187,19 +187,15 @@ std::vector<double> mneme::getCrowding(ArrayRef<std::vector<double>> Y,
 
 std::vector<Point> mneme::getOtherValues(const SearchSpace &Space,
                                          const Point &P, unsigned MaxValues,
-                                         RandomEngine &Random) {
-  std::vector<Point> Others;
+                                         RandomEngine &Random, size_t Max) {
+  BitVector Active = Space.activity(P);
+  std::vector<std::pair<unsigned, uint64_t>> Changes;
   auto Add = [&](unsigned Dim, uint64_t Value) {
-    if (Value == P[Dim])
-      return;
-    Point Other = P;
-    Other[Dim] = Value;
-    Space.canonicalize(Other);
-    if (Space.isValid(Other))
-      Others.push_back(std::move(Other));
+    if (Value != P[Dim])
+      Changes.push_back({Dim, Value});
   };
   for (auto [I, D] : enumerate(Space.dimensions())) {
-    if (D.Kind != Dimension::Ordered || !Space.isActive(P, I))
+    if (D.Kind != Dimension::Ordered || !Active[I])
       continue;
     if (D.Count <= MaxValues)
       for (uint64_t V = 0; V != D.Count; ++V)
@@ -208,18 +204,30 @@ std::vector<Point> mneme::getOtherValues(const SearchSpace &Space,
       for (unsigned K = 0; K != MaxValues; ++K)
         Add(I, randomBelow(Random, D.Count));
   }
+  if (Changes.size() > Max) {
+    shuffle(Changes, Random);
+    Changes.resize(Max);
+  }
+  std::vector<Point> Others;
+  for (auto [Dim, Value] : Changes) {
+    Point Other = P;
+    Other[Dim] = Value;
+    Space.canonicalize(Other);
+    if (Space.isValid(Other))
+      Others.push_back(std::move(Other));
+  }
   return Others;
 }
 
-bool Batch::isNew(const Point &P) const {
-  uint64_t Digest = Context.Space.digest(P);
+bool Batch::isNew(uint64_t Digest) const {
   return !Context.Proposed.contains(Digest) && !Digests.contains(Digest);
 }
 
 bool Batch::add(Point P) {
-  if (isFull() || !isNew(P))
+  uint64_t Digest = Context.Space.digest(P);
+  if (isFull() || !isNew(Digest))
     return false;
-  Digests.insert(Context.Space.digest(P));
+  Digests.insert(Digest);
   Points.push_back(std::move(P));
   return true;
 }

@@ -66,9 +66,11 @@ std::vector<double> getCrowding(ArrayRef<std::vector<double>> Y,
 
 /// All valid points that have another value than \p P in one ordered dimension,
 /// however far away; \p MaxValues of them at random in a dimension that has
-/// more. (SearchSpace::neighbours() has those of other dimensions.)
+/// more, and \p Max in all. (SearchSpace::neighbours() has those of other
+/// dimensions.)
 std::vector<Point> getOtherValues(const SearchSpace &Space, const Point &P,
-                                  unsigned MaxValues, RandomEngine &Random);
+                                  unsigned MaxValues, RandomEngine &Random,
+                                  size_t Max = SIZE_MAX);
 
 /// The points of one ask(): new and distinct.
 class Batch {
@@ -77,7 +79,8 @@ public:
   bool isFull() const { return Points.size() >= N; }
   size_t size() const { return Points.size(); }
   unsigned missing() const { return N - Points.size(); }
-  bool isNew(const Point &P) const;
+  bool isNew(uint64_t Digest) const;
+  bool isNew(const Point &P) const { return isNew(Context.Space.digest(P)); }
   /// False: \p P, which is valid and canonical, is not new, or N are there.
   bool add(Point P);
   const std::vector<Point> &points() const { return Points; }

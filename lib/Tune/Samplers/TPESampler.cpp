@@ -230,11 +230,14 @@ double Mixture::logDensity(const Point &P) const {
 /// Dimensions that matter at the same ones of \p Points.
 TPESampler::Groups
 TPESampler::findGroups(ArrayRef<const Point *> Points) const {
+  std::vector<BitVector> OfPoints;
+  for (const Point *P : Points)
+    OfPoints.push_back(Context.Space.activity(*P));
   std::map<std::vector<bool>, std::vector<unsigned>> ByActivity;
   for (unsigned Dim = 0; Dim != Context.Space.dimensions().size(); ++Dim) {
     std::vector<bool> Active;
-    for (const Point *P : Points)
-      Active.push_back(Context.Space.isActive(*P, Dim));
+    for (const BitVector &Of : OfPoints)
+      Active.push_back(Of[Dim]);
     ByActivity[Active].push_back(Dim);
   }
   Groups Result;
@@ -245,12 +248,15 @@ TPESampler::findGroups(ArrayRef<const Point *> Points) const {
 
 std::vector<Mixture>
 TPESampler::estimate(const Groups &G, ArrayRef<const Point *> Points) const {
+  std::vector<BitVector> OfPoints;
+  for (const Point *P : Points)
+    OfPoints.push_back(Context.Space.activity(*P));
   std::vector<Mixture> Result;
   for (const std::vector<unsigned> &Group : G) {
     std::vector<const Point *> Active;
-    copy_if(Points, std::back_inserter(Active), [&](const Point *P) {
-      return Context.Space.isActive(*P, Group.front());
-    });
+    for (auto [P, Of] : zip_equal(Points, OfPoints))
+      if (Of[Group.front()])
+        Active.push_back(P);
     Result.emplace_back(Context.Space.dimensions(), Group, Active);
   }
   return Result;
@@ -259,8 +265,9 @@ TPESampler::estimate(const Groups &G, ArrayRef<const Point *> Points) const {
 double TPESampler::rate(const Groups &G, ArrayRef<Mixture> Mixtures,
                         const Point &P) const {
   double Sum = 0;
+  BitVector Active = Context.Space.activity(P);
   for (auto [Group, M] : zip(G, Mixtures))
-    if (Context.Space.isActive(P, Group.front()))
+    if (Active[Group.front()])
       Sum += M.logDensity(P);
   return Sum;
 }

@@ -3,13 +3,12 @@ very long. Prints what the command says."""
 import signal
 import subprocess
 import sys
-import time
 
 process = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE, text=True)
 for line in process.stderr:
     print(line, end="")
     if "testing the best again" in line:
+        # Two of the same signal at once can be one.
         process.send_signal(signal.SIGINT)
-        time.sleep(0.5)  # two of them at once can be one
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
 sys.exit(process.wait())

@@ -52,7 +52,9 @@ def report():
 print("study:", study.study_name)
 print("directions:", " ".join(d.name for d in study.directions))
 print("attributes:", " ".join(sorted(study.user_attrs)))
-print("metrics:", study.system_attrs["study:metric_names"])
+# Study.metric_names is younger than 3.1, Study.system_attrs older than 5.
+attributes = study._storage.get_study_system_attrs(study._study_id)
+print("metrics:", attributes["study:metric_names"])
 report()
 first = study.trials[0]
 print("first:", json.dumps(first.params, sort_keys=True))

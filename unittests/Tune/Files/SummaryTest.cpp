@@ -57,6 +57,55 @@ TEST_F(SummaryTest, SaysThatNoInstructionsChanged) {
               HasSubstr("instructions  124 -> 124, as many of each kind\n"));
 }
 
+TEST_F(SummaryTest, SaysHowTheBestCandidateCompares) {
+  Outcome = makeSampleOutcome(Trials, /*Win=*/false);
+  FinalTestResult &F = Outcome.Final;
+  F.MinEffect = 0.005;
+  auto Print = [&](RatioEstimate Speedup) {
+    F.Confirmed->Speedup = F.Candidates[0].Speedup = Speedup;
+    return print();
+  };
+  EXPECT_THAT(Print({1.102, 0.953, 1.150}),
+              HasSubstr("best          no significant difference from the "
+                        "baseline: 1.102x [0.953, 1.150] (trial 33)\n"));
+  std::string Slower = Print({0.979, 0.973, 0.984});
+  EXPECT_THAT(Slower,
+              HasSubstr("best          significantly slower than the "
+                        "baseline: 0.979x [0.973, 0.984] (trial 33)\n"));
+  EXPECT_THAT(Slower, HasSubstr("re-tested 0.979x [0.973, 0.984], "
+                                "significantly slower\n"));
+  EXPECT_THAT(Print({1.002, 1.001, 1.003}),
+              HasSubstr("best          no practical difference from the "
+                        "baseline (--min-effect=0.5): 1.002x [1.001, 1.003] "
+                        "(trial 33)\n"));
+}
+
+TEST_F(SummaryTest, SaysWhichChangesFollow) {
+  Outcome.Why->Changes = {{"block.x", 64, 64, {}},
+                          {"grid.x", 400, 400, {"block.x"}},
+                          {"maxnreg", 32, 32, {}}};
+  EXPECT_THAT(print(), HasSubstr("reason        block.x=64 (grid.x=400 from "
+                                 "block.x) maxnreg=32  1.550x"));
+  Outcome.Why->Changes.clear();
+  EXPECT_THAT(print(), HasSubstr("reason        the recorded configuration, "
+                                 "compiled again  1.550x"));
+}
+
+TEST_F(SummaryTest, SaysWhatLimitsTheResults) {
+  EXPECT_THAT(print(), Not(HasSubstr("caveat")));
+  R.Caveats = {"times are those of a CPU"};
+  EXPECT_THAT(print(), HasSubstr("caveat        times are those of a CPU\n"));
+  EXPECT_EQ(*makeSummary(R).getAsObject()->getArray("caveats"),
+            json::Array{"times are those of a CPU"});
+}
+
+TEST_F(SummaryTest, SaysThatNoPointWasLeft) {
+  EXPECT_THAT(print(), Not(HasSubstr("no more points")));
+  Outcome.End = StudyEnd::Exhausted;
+  EXPECT_THAT(print(),
+              HasSubstr("the sampler 'lfbo' has no more points to try\n"));
+}
+
 TEST_F(SummaryTest, HasNoInstructionsThatNobodyCounted) {
   json::Value Counted = makeSummary(R);
   const json::Object *Mix = Counted.getAsObject()->getObject("instructions");

@@ -43,7 +43,7 @@ protected:
         .range("ratio", "0.5", "2.0")
         .when("specialize")
         .choice("level", {"'O1'", "'O3'"})
-        .pipeline("passes", "function({sroa|gvn},licm?)")
+        .pipeline("passes", "function({sroa|gvn},dse?)")
         .require("block.x * unroll <= 512", "too much");
     B.S.Objectives[0].Metric = "time";
     return Landscape{"small",
@@ -108,7 +108,7 @@ TEST_F(ExternalSampler, HearsWhatTheSpaceIs) {
       {"name": "level", "kind": "choice", "values": ["O1", "O3"],
        "default": "O1"},
       {"name": "passes", "kind": "pipeline",
-       "space": "function({sroa|gvn},licm?)", "default": "function(sroa)",
+       "space": "function({sroa|gvn},dse?)", "default": "function(sroa)",
        "decisions": []}]})json");
   ASSERT_THAT_EXPECTED(Expected, Succeeded());
   // Decisions have names that the space chose.
@@ -143,7 +143,7 @@ TEST_F(ExternalSampler, TakesPoints) {
   EXPECT_EQ(V["ratio"], Value(0.75));
   EXPECT_EQ(V["level"], Value("O3"));
   EXPECT_EQ(V["passes"], Value("function(gvn)"));
-  EXPECT_EQ(L.Space.values(Points[1])["passes"], Value("function(sroa,licm)"));
+  EXPECT_EQ(L.Space.values(Points[1])["passes"], Value("function(sroa,dse)"));
   EXPECT_THAT_EXPECTED(S->ask(5), HasValue(testing::IsEmpty()));
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../../lib/Tune/Samplers/Forest.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 using namespace llvm;
@@ -79,6 +80,19 @@ TEST(Forest, SimilarPointsShareLeaves) {
   std::vector<uint32_t> C = F.findLeaves({27});
   EXPECT_EQ(Forest::similarity(A, A), 1);
   EXPECT_GT(Forest::similarity(A, B), Forest::similarity(A, C));
+}
+
+TEST(Forest, FindsTheLeavesOfManyAsOfEach) {
+  std::vector<Forest::Example> Examples;
+  std::vector<std::vector<float>> Points;
+  for (int I = 0; I != 100; ++I) {
+    Points.push_back({float(I), I / 7.f, float(I % 5)});
+    Examples.push_back({Points.back(), I % 10 < 5, 1});
+  }
+  std::mt19937_64 Random(1);
+  Forest F(10, {false, false, true}, Examples, Random);
+  for (auto [P, Leaves] : zip_equal(Points, F.findAllLeaves(Points)))
+    EXPECT_EQ(Leaves, F.findLeaves(P));
 }
 
 TEST(Forest, SomeTreesHaveTheirOwnOpinion) {

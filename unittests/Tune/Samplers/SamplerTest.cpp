@@ -371,6 +371,34 @@ TEST(ILSSampler, ClimbsDownSlopes) {
   EXPECT_EQ(Study.best(), 1);
 }
 
+TEST(LFBOSampler, SearchesLargeSpaces) {
+  // A longer history than it learns from, more neighbours than it looks at.
+  StudyBuilder B;
+  B.pipeline("passes", "function(seq<1..20>(sroa|gvn|licm|dse|x<[1..8]>))");
+  for (char C = 'a'; C <= 'z'; ++C)
+    B.range(std::string("n") + C, "0", "31");
+  Landscape L = makeLandscape(B, [](const StringMap<Value> &V) {
+    double Sum = 100;
+    for (const auto &[Name, Of] : V)
+      if (const auto *N = std::get_if<int64_t>(&Of))
+        Sum += std::abs(double(*N) - 20);
+    return Sum;
+  });
+  SimulatedStudy Study(L, 1);
+  Study.start();
+  auto S = cantFail(createSampler("lfbo", Study.Context));
+  EXPECT_THAT_EXPECTED(Study.run(*S, 300, 10), HasValue(300u));
+  std::set<uint64_t> Digests;
+  for (const Trial &T : Study.History) {
+    EXPECT_TRUE(L.Space.isValid(T.P));
+    EXPECT_TRUE(Digests.insert(L.Space.digest(T.P)).second);
+  }
+  EXPECT_LT(Study.best(), 200) << "300 random points come to about 240";
+  // A sampler that starts here proposes the same.
+  auto Again = cantFail(createSampler("lfbo", Study.Context));
+  EXPECT_EQ(cantFail(S->ask(3)), cantFail(Again->ask(3)));
+}
+
 TEST(LFBOSampler, SpreadsBatches) {
   // After the start points the best is at one end: not all of a batch may crowd
   // there.

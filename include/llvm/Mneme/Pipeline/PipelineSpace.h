@@ -152,6 +152,9 @@ public:
   /// sequence or permutation. What did not matter before is 0. Canonical,
   /// without \p P, each once.
   std::vector<PipelinePoint> neighbours(const PipelinePoint &P) const;
+  /// The same of at most \p Max changes, which are drawn where there are more.
+  std::vector<PipelinePoint> neighbours(const PipelinePoint &P, size_t Max,
+                                        RandomEngine &Random) const;
 
 private:
   struct Impl;

@@ -94,9 +94,11 @@ Expected<MinimalChange> findMinimalChange(const InstanceConfigs &Winner,
                                           SpeedupsFn Evaluate,
                                           const ExplainOptions &O);
 
-/// Fills in Config, Changes and Dropped.
-void describeChange(Explanation &Why, const json::Object &Winner,
-                    const json::Object &Minimal);
+/// Fills in Config, Changes and Dropped. \p GetSources:
+/// SearchSpace::getSources().
+void describeChange(
+    Explanation &Why, const json::Object &Winner, const json::Object &Minimal,
+    function_ref<std::vector<std::string>(StringRef Key)> GetSources);
 
 } // namespace mneme
 } // namespace llvm

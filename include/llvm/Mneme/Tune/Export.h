@@ -38,6 +38,8 @@ struct StudyRecord {
   /// The pipeline of a configuration that names none.
   std::string RecordedPipeline = {};
   json::Object Farm = {}; ///< FarmStatistics; may be empty.
+  /// What limits the results, in words: that a CPU's times are no GPU's.
+  std::vector<std::string> Caveats = {};
   /// Machine instructions by kind, if somebody counted; of the baseline and of
   /// the winner.
   std::map<std::string, uint64_t> BaselineInstructions = {},

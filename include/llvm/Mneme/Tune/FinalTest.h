@@ -35,6 +35,7 @@ struct TestSetting {
   std::vector<double> Weights; ///< Of the instances; add up to 1.
   bool AppCode = false;        ///< The baseline.
   unsigned Rounds = 30;
+  double MinEffect = 0; ///< Of a survivor: TunerOptions::MinEffect.
   std::vector<double> LaunchTimeouts; ///< Seconds, one an instance.
   uint64_t &NextId;
   /// Is it to be broken off? Empty: never.
@@ -47,8 +48,9 @@ struct TestSetting {
 Expected<std::vector<RetestedTrial>> retest(const TestSetting &S,
                                             ArrayRef<TestCase> Cases);
 
-/// Re-tests, chooses, and tests the choice in fresh pairs. \p Cases: the best
-/// first.
+/// Re-tests all, and confirms the survivor with the highest lower bound in
+/// fresh pairs, or the next one if that one does not hold there. \p Cases: the
+/// best first.
 Expected<FinalTestResult> runFinalTest(const TestSetting &S,
                                        ArrayRef<TestCase> Cases);
 

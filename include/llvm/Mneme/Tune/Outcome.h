@@ -41,6 +41,18 @@ struct InstanceOutcome {
   std::string CodeHash;
 };
 
+/// How a speed-up and its 95 % interval compare with 1.
+enum class Comparison {
+  Faster,        ///< Significantly, by at least the least effect.
+  Slower,        ///< Likewise.
+  Insignificant, ///< The interval covers 1.
+  Negligible, ///< Significant but below the least effect, or surely below it.
+};
+/// \p MinEffect: the least change that matters, as a share of 1.
+Comparison compareWithBaseline(const RatioEstimate &Speedup, double MinEffect);
+/// "significantly faster", "no practical difference", ...
+StringRef getComparisonText(Comparison C);
+
 /// A trial that was measured once more, in turns with the baseline.
 struct RetestedTrial {
   uint64_t Number = 0;
@@ -53,9 +65,6 @@ struct RetestedTrial {
   double Nanoseconds = 0, BaselineNanoseconds = 0; ///< Medians; instance 0.
   std::string Device; ///< Where; instance 0.
   std::string Failure, Error; ///< It did not get through the re-test.
-
-  /// Is it faster than the baseline for sure?
-  bool survived() const { return Failure.empty() && Speedup.Low > 1; }
 };
 
 struct FinalTestResult {
@@ -63,16 +72,28 @@ struct FinalTestResult {
   /// and its interval is what the study says.
   static constexpr unsigned ConfirmFactor = 2;
   unsigned Rounds = 0; ///< Pairs of each candidate.
+  double MinEffect = 0; ///< TunerOptions::MinEffect.
   /// The best of the search, the best of it first.
   std::vector<RetestedTrial> Candidates;
-  /// Index of the candidate that the re-test found to be the best; unset when
-  /// none got through.
+  /// Index of the best candidate of the re-test; unset when none got through.
+  /// The best one is the survivor with the highest lower bound that was
+  /// confirmed. Where none was, the one of which most was confirmed; without
+  /// survivors, the one with the highest lower bound.
   std::optional<size_t> Winner;
   /// The winner's speed-up in fresh pairs of its own, twice as many, which had
-  /// no part in choosing it; unset if it did not survive.
+  /// no part in choosing it; unset without survivors.
   std::optional<RetestedTrial> Confirmed;
-  /// Is the confirmed speed-up's interval above 1?
-  bool isSignificant() const { return Confirmed && Confirmed->survived(); }
+
+  /// Of one that got through.
+  Comparison compare(const RetestedTrial &T) const {
+    return compareWithBaseline(T.Speedup, MinEffect);
+  }
+  /// Is it faster, significantly and by at least the least effect?
+  bool survived(const RetestedTrial &T) const {
+    return T.Failure.empty() && compare(T) == Comparison::Faster;
+  }
+  /// Is there a winner?
+  bool isSignificant() const { return Confirmed && survived(*Confirmed); }
   /// Did somebody not want to wait for the end?
   bool isBrokenOff() const;
   unsigned countSurvivors() const;
@@ -93,16 +114,21 @@ struct ExplainedChange {
   std::string Key;
   json::Value Found = nullptr;   ///< In the winner.
   json::Value Minimal = nullptr; ///< In the smallest change.
+  /// The keys that it follows from: it is no change of its own.
+  std::vector<std::string> From = {};
 };
 
 /// The smallest change that keeps the win.
 struct Explanation {
   json::Object Config; ///< Keys that are not here are as recorded.
   std::vector<ExplainedChange> Changes;
-  std::vector<std::string> Dropped; ///< Keys of the winner that do not matter.
+  /// Keys of the winner that do not matter, without those that followed from
+  /// them.
+  std::vector<std::string> Dropped;
   /// Over the baseline, in pairs; unset when it could not be measured.
   std::optional<RatioEstimate> Speedup;
-  double Kept = 0;     ///< Share of the winner's logarithmic speed-up.
+  /// Share of the winner's logarithmic speed-up, at most 1.
+  double Kept = 0;
   bool Complete = true; ///< False: a limit or an interrupt ended it.
   unsigned Evaluations = 0; ///< Configurations asked for,
   unsigned Measured = 0;    ///< of which so many were no duplicates.

@@ -17,6 +17,7 @@
 #define LLVM_MNEME_TUNE_SEARCHSPACE_H
 
 #include "llvm/ADT/APInt.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Tune/Recorded.h"
@@ -73,6 +74,8 @@ public:
 
   /// Does the dimension matter at this point?
   bool isActive(const Point &P, unsigned Dim) const;
+  /// isActive() of all dimensions.
+  BitVector activity(const Point &P) const;
   void canonicalize(Point &P) const;
   /// Of a canonical point; equal points have equal digests.
   uint64_t digest(const Point &P) const;
@@ -83,6 +86,12 @@ public:
   /// The configuration (keys of Replay/Config.def; sorted when printed). Error:
   /// why the point is none, a constraint's message or a failed computation.
   Expected<json::Object> configure(const Point &P) const;
+  /// Is it what a configuration without the key has?
+  bool isAsRecorded(StringRef Key, const json::Value &V) const;
+  /// What a field of configurations is computed from: the keys that its
+  /// parameters go straight into, or else their names. Empty: it is computed
+  /// from nothing else.
+  std::vector<std::string> getSources(StringRef Key) const;
   /// Do all constraints hold?
   bool isValid(const Point &P) const;
   /// The point with these values; parameters that are not named have their
@@ -110,8 +119,10 @@ public:
   std::vector<Point> stratified(unsigned N, RandomEngine &Random) const;
   /// All valid points one step away: an ordered dimension one up or down, a
   /// categorical one to any other value (of more than 16: 16 at random), a real
-  /// one by some tenths, a pipeline's neighbours. Distinct, without \p P.
-  std::vector<Point> neighbours(const Point &P, RandomEngine &Random) const;
+  /// one by some tenths, a pipeline's neighbours. Distinct, without \p P. Of
+  /// more than \p Max steps as many are drawn.
+  std::vector<Point> neighbours(const Point &P, RandomEngine &Random,
+                                size_t Max = SIZE_MAX) const;
   /// A valid point \p Steps random steps away; unset: none was found.
   std::optional<Point> mutate(const Point &P, unsigned Steps,
                               RandomEngine &Random) const;

@@ -25,6 +25,8 @@ void printSummary(raw_ostream &OS, const StudyRecord &R);
 /// "block.x=256 passes='default<O3>'", in order of the keys; "as recorded" if
 /// there is none.
 std::string formatConfig(const json::Object &Config);
+/// That no point was left to try, and why; empty: some were left.
+std::string describeExhaustion(const StudyRecord &R);
 
 } // namespace mneme
 } // namespace llvm

@@ -61,6 +61,8 @@ struct TunerOptions {
 
   unsigned FinalCandidates = 5; ///< 0: no final test.
   unsigned FinalRounds = 30;
+  /// The least speed-up of a winner, as a share of the baseline's time.
+  double MinEffect = 0.005;
   unsigned ExplainLimit = 200; ///< Evaluations; 0: no explanation.
 
   /// How often the user has asked for an end: at 1 the search ends, at 2 the
