@@ -118,18 +118,6 @@ static cl::list<std::string>
                  cl::desc("Options for ptxas, behind our own; quoted as in a "
                           "shell"),
                  cl::value_desc("options"), cl::cat(Cat));
-static cl::opt<std::string> OptProgram(
-    "opt-tool",
-    cl::desc("Run the pipeline in this opt (or clang), of another version"),
-    cl::value_desc("program"), cl::cat(Cat));
-static cl::opt<std::string>
-    LlcProgram("llc-tool",
-               cl::desc("Generate the GPU's code with this llc, of another "
-                        "version"),
-               cl::value_desc("program"), cl::cat(Cat));
-static cl::opt<std::string>
-    PtxasProgram("ptxas", cl::desc("Assemble PTX with this ptxas"),
-                 cl::value_desc("program"), cl::cat(Cat));
 static cl::opt<bool>
     Specialize("specialize", cl::desc("Turn scalar arguments into constants"),
                cl::cat(Cat));
@@ -296,9 +284,6 @@ static Error readTunables(ReplayOptions &O) {
     O.PtxasOptions.clear();
   for (const std::string &Text : PtxasOptions)
     append_range(O.PtxasOptions, splitWords(Text));
-  setIfGiven(O.OptTool, OptProgram);
-  setIfGiven(O.LlcTool, LlcProgram);
-  setIfGiven(O.Ptxas, PtxasProgram);
   setIfGiven(O.Arch, Arch);
   setIfGiven(O.IRFile, IRFile);
   setIfGiven(O.Specialize, Specialize);

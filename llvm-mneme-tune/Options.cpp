@@ -11,9 +11,9 @@
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/xxhash.h"
 
@@ -182,19 +182,41 @@ static cl::opt<uint64_t>
                   cl::desc("Limit for the memory of a compilation; 0: none. "
                            "Default: its share of the machine's"),
                   cl::value_desc("MiB"), cl::cat(Cat));
+static cl::list<std::string>
+    Hosts("hosts", cl::CommaSeparated,
+          cl::desc("Hosts that evaluate too, each by a worker, or by N"),
+          cl::value_desc("name[*N]"), cl::cat(Cat));
+static cl::opt<std::string> WorkerLauncher(
+    "launcher",
+    cl::desc("Command that runs a worker on {host}, quoted as in a response "
+             "file. The worker's command replaces {command} as one word that "
+             "is quoted for a shell, or else follows. Default: 'ssh -o "
+             "BatchMode=yes {host}'"),
+    cl::value_desc("command"), cl::cat(Cat));
 static cl::opt<std::string>
-    Listen("listen",
-           cl::desc("Let other machines evaluate too; they must know the "
-                    "token in MNEME_TOKEN. \":PORT\" is this machine alone"),
-           cl::value_desc("address:port"), cl::cat(Cat));
+    WorkerTool("worker-tool",
+               cl::desc("llvm-mneme-tune on the hosts. Default: the path of "
+                        "this one"),
+               cl::value_desc("path"), cl::cat(Cat));
 static cl::opt<std::string>
-    Worker("worker",
-           cl::desc("Evaluate for the study that listens there, until it ends"),
-           cl::value_desc("host:port"), cl::cat(Cat));
+    WorkerFlags("worker-options",
+                cl::desc("Options of workers, quoted as in a response file: "
+                         "'--device=cuda:0 --compile-jobs=8'"),
+                cl::value_desc("options"), cl::cat(Cat));
+static cl::opt<std::string> Worker(
+    "worker",
+    cl::desc("'-': evaluate for the study that has started this process, over "
+             "standard input and output"),
+    cl::value_desc("-"), cl::cat(Cat));
+static cl::opt<std::string>
+    WorkerShare("worker-share",
+                cl::desc("GPUs of a worker that is number I of N on its host, "
+                         "from 0"),
+                cl::value_desc("I/N"), cl::cat(Cat));
 static cl::opt<double>
     WorkerTimeout("worker-timeout",
-                  cl::desc("Give up another machine that says nothing for so "
-                           "long. Default: 60; of a worker, 600 for its study"),
+                  cl::desc("Drop a worker after this many seconds of silence. "
+                           "Default: 60; of a worker, 600 for its study"),
                   cl::value_desc("seconds"), cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
@@ -289,6 +311,50 @@ static void readSpace(TuneOptions &O) {
       O.Space.push_back({Flag.Name.str(), Text});
 }
 
+/// What workers may use because this study does: plugins and programs.
+static std::vector<std::string> getSharedOptions(const ReplayOptions &R) {
+  std::vector<std::string> Options;
+  for (const std::string &Plugin : R.Plugins)
+    Options.push_back("--load-pass-plugin=" + Plugin);
+  for (auto [Name, Program] :
+       {std::pair("opt-tool", &R.OptTool), std::pair("llc-tool", &R.LlcTool),
+        std::pair("ptxas", &R.Ptxas)})
+    if (!Program->empty())
+      Options.push_back(("--" + StringRef(Name) + "=" + *Program).str());
+  return Options;
+}
+
+static Error readWorkers(TuneOptions &O) {
+  if (!Worker.empty() && Worker != "-")
+    return createStringError(
+        formatv("invalid --worker={0}: expected '-'; workers are started by "
+                "the study, see --hosts and --launcher",
+                Worker.getValue())
+            .str());
+  if (WorkerShare.getNumOccurrences()) {
+    auto [Index, Count] = StringRef(WorkerShare).split('/');
+    DeviceShare Share;
+    if (!to_integer(Index, Share.Index, 10) ||
+        !to_integer(Count, Share.Count, 10) || Share.Index >= Share.Count)
+      return createStringError(
+          formatv("invalid --worker-share={0}: expected I/N, I less than N",
+                  WorkerShare.getValue())
+              .str());
+    O.Resources.Share = Share;
+  }
+  if (Hosts.empty() && WorkerLauncher.empty())
+    return Error::success();
+  std::string Tool = WorkerTool;
+  if (Tool.empty())
+    Tool = O.ToolPath;
+  std::string Launcher = WorkerLauncher;
+  if (Launcher.empty())
+    Launcher = "ssh -o BatchMode=yes {host}";
+  std::vector<std::string> Options = getSharedOptions(O.Replay);
+  append_range(Options, splitWords(WorkerFlags));
+  return makeWorkerCommands(Hosts, Launcher, Tool, Options).moveInto(O.Workers);
+}
+
 static Error readFarm(TuneOptions &O) {
   for (StringRef Name : split(O.Replay.Device, ','))
     O.Resources.Devices.push_back(Name.str());
@@ -303,14 +369,8 @@ static Error readFarm(TuneOptions &O) {
     O.Resources.CompileMemory = CompileMemory << 20;
   O.Resources.Message = [](StringRef Text) { printWarning(Text); };
   O.Resources.Note = [](StringRef Text) { printNote(Text); };
-  O.Listen = Listen;
-  O.Worker = Worker;
-  O.Token = sys::Process::GetEnv("MNEME_TOKEN").value_or("");
-  if (O.Token.empty() && !(O.Listen.empty() && O.Worker.empty()))
-    return createStringError(formatv("--{0} needs a secret that both sides "
-                                     "know in the environment: MNEME_TOKEN",
-                                     O.Worker.empty() ? "listen" : "worker")
-                                 .str());
+  if (Error E = readWorkers(O))
+    return E;
   if (HostWorkers == 0)
     return createStringError("impossible --workers=0");
   if (WorkerTimeout.getNumOccurrences() && !(WorkerTimeout > 0))
@@ -351,6 +411,9 @@ static Error readApp(TuneOptions &O) {
   return Error::success();
 }
 
+/// Of one comparison; a farm takes some more.
+static constexpr uint64_t MaxSamples = 100000;
+
 static Error readLimits(TunerOptions &T) {
   if (Budget.getNumOccurrences() && !(Budget > 0))
     return createStringError("impossible --budget: must be more than 0");
@@ -362,6 +425,14 @@ static Error readLimits(TunerOptions &T) {
     return createStringError(
         formatv("invalid --min-effect={0}: must be from 0 to 100 percent",
                 MinEffect.getValue())
+            .str());
+  if (std::max<uint64_t>(Retest + 1, 2 * FinalTestResult::ConfirmFactor) *
+          Pairs >
+      MaxSamples)
+    return createStringError(
+        formatv("impossible --pairs={0} with --retest={1}: more than {2} "
+                "samples in one comparison",
+                Pairs.getValue(), Retest.getValue(), MaxSamples)
             .str());
   T.Budget = Budget;
   T.Trials = Trials;
@@ -380,8 +451,9 @@ static Error readLimits(TunerOptions &T) {
   return Error::success();
 }
 
-Expected<TuneOptions> mneme::readOptions() {
+Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   TuneOptions O;
+  O.ToolPath = ToolPath.str();
   O.Mode = Worker.empty() ? TuneMode(Mode) : TuneMode::Worker;
   if (Error E = readPositional(O))
     return std::move(E);

@@ -136,8 +136,7 @@ openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
   F.Base = O.Replay;
   for (const Objective &Obj : S.Objectives)
     F.Base.Resources |= needsResources(Obj.Metric);
-  F.Listen = O.Listen;
-  F.Token = O.Token;
+  F.Workers = O.Workers;
   return ReplayFarm::create(std::move(F));
 }
 
@@ -155,7 +154,7 @@ static std::string describeDevice(const json::Object &Description) {
         Text += (" " + *GPU).str();
     }
   if (Text.empty())
-    return "other machines";
+    return "workers";
   if (std::optional<StringRef> Host = Description.getString("host"))
     Text += (" of " + *Host).str();
   return Text;
@@ -372,8 +371,6 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
       StringRef(describeDevice((*Farm)->describe())).starts_with("host"))
     printNote("--app has no effect on the host device: the baseline is the "
               "recorded configuration");
-  if (!O.Listen.empty())
-    printNote("listening at " + (*Farm)->address());
   return tune(O, K, Dir, **Farm, std::move(*Log), Spaces);
 }
 

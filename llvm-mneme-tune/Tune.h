@@ -28,7 +28,7 @@ namespace mneme {
 
 enum class TuneMode {
   Run,
-  Worker,        ///< Evaluate for another machine's study.
+  Worker, ///< Evaluate for the study that has started the process.
   PrintStudy,
   PrintSpace,
   DryRun,
@@ -58,7 +58,8 @@ struct TuneOptions {
   std::string ReplayText; ///< ReplayFlags::describe().
   std::string AppDigest;  ///< Of the file Replay.App; empty: there is none.
   FarmResources Resources;
-  std::string Listen, Worker, Token;
+  std::vector<WorkerCommand> Workers;
+  std::string ToolPath; ///< Of this program.
 
   std::string ResultsDir; ///< Empty: by the kernel's name.
   bool Resume = false;
@@ -74,7 +75,7 @@ struct TuneOptions {
 
 /// Registers the options; then reads them.
 void registerOptions();
-Expected<TuneOptions> readOptions();
+Expected<TuneOptions> readOptions(StringRef ToolPath);
 
 /// A kernel and those of its recorded launches that are tuned.
 struct TunedKernel {

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
@@ -37,13 +38,12 @@ void mneme::printNote(const Twine &Text) {
 static Error runWorker(const TuneOptions &O) {
   FarmWorkerOptions W;
   static_cast<FarmResources &>(W) = O.Resources;
-  W.Coordinator = O.Worker;
-  W.Token = O.Token;
+  W.Own = O.Replay;
   return runFarmWorker(std::move(W));
 }
 
-static Expected<int> run() {
-  Expected<TuneOptions> O = readOptions();
+static Expected<int> run(StringRef ToolPath) {
+  Expected<TuneOptions> O = readOptions(ToolPath);
   if (!O)
     return O.takeError();
   switch (O->Mode) {
@@ -82,7 +82,8 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(
       argc, argv,
       "Mneme: tune a recorded kernel: pipelines, flags, launches\n");
-  Expected<int> Status = run();
+  Expected<int> Status = run(sys::fs::getMainExecutable(
+      argv[0], reinterpret_cast<void *>(&printWarning)));
   if (Status)
     return *Status;
   Error E = Status.takeError();

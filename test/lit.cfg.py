@@ -134,6 +134,7 @@ tools = [
     "llvm-mneme-record",
     "llvm-mneme-replay",
     "llvm-mneme-tune",
+    "mneme-farm-fuzzer",
     "mneme-opt",
     "mneme-pass-opt",
     "mneme-pipeline-fuzzer",
@@ -145,7 +146,7 @@ tools = [
 if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-sampler-bench")):
     config.available_features.add("sampler-bench")
 # LLVM can be configured to build no fuzzers.
-for fuzzer in ["pipeline-fuzzer", "record-fuzzer"]:
+for fuzzer in ["farm-fuzzer", "pipeline-fuzzer", "record-fuzzer"]:
     if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-" + fuzzer)):
         config.available_features.add(fuzzer)
 

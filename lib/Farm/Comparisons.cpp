@@ -12,17 +12,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "Coordinator.h"
-#include "Messages.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// A comparison's result must fit into a message, where a device may take some
+/// more samples than it must.
+static constexpr size_t MaxCompareSamples = MaxSamples / 4;
+
+/// The same of its requests.
+static constexpr size_t MaxCompareBytes =
+    message::CompareThere::Kind.LineBytes / 2;
+
 /// \returns false when the comparison is to be broken off.
 Expected<bool> Coordinator::turn(function_ref<bool()> Stop) {
   bool Ignored = false;
-  pump(1, -1, Ignored);
+  pump(Config.TurnSeconds, -1, Ignored);
   if (Error E = checkAlive())
     return std::move(E);
   return !Stop || !Stop();
@@ -85,24 +93,22 @@ void Coordinator::sendComparison(Comparison &C, unsigned Rounds) {
   C.Sent = true;
   pauseCompilers(true);
   Runner &R = *C.Device->Active;
-  json::Array List, Hashes;
-  double Limit = 0;
+  message::Compare M;
+  M.Ticket = C.Members.front();
+  M.Rounds = Rounds;
   for (uint64_t Ticket : C.Members) {
     Job &J = *find(Ticket);
     sendCode(R, *J.Code);
     EvaluationRequest Request = J.Request;
     Request.LaunchTimeout = getLaunchTimeout(*C.Device, Request);
-    Limit = std::max(Limit, Request.LaunchTimeout);
-    List.push_back(toJSON(Request));
-    Hashes.push_back(J.Code->Code.CodeHash);
+    R.LaunchLimit = std::max(R.LaunchLimit, Request.LaunchTimeout);
+    M.Requests.push_back(std::move(Request));
+    M.Hashes.push_back(J.Code->Code.CodeHash);
   }
-  R.Comparing = true;
-  setStage(R, "", SetupSeconds + Limit);
-  R.P->channel().queue(json::Object{{"do", "compare"},
-                                    {"number", C.Members.front()},
-                                    {"requests", std::move(List)},
-                                    {"hashes", std::move(Hashes)},
-                                    {"rounds", Rounds}});
+  R.Comparing =
+      Runner::ComparisonSent{M.Ticket, M.Requests.size(), Rounds, Clock::now()};
+  setStage(R, "", SetupSeconds + R.LaunchLimit);
+  queue(R.P->channel(), M);
 }
 
 Expected<PairedEvaluation>
@@ -206,6 +212,25 @@ Coordinator::compareOutside(ArrayRef<EvaluationRequest> Requests,
   }
 }
 
+/// Do it and its result fit into messages?
+static Error checkComparison(ArrayRef<EvaluationRequest> Requests,
+                             unsigned Rounds) {
+  size_t Bytes = 0;
+  for (const EvaluationRequest &R : Requests) {
+    Expected<size_t> Size = checkRequest(R);
+    if (!Size)
+      return Size.takeError();
+    Bytes += *Size;
+  }
+  if (Requests.size() > MaxCompared || Bytes > MaxCompareBytes ||
+      Rounds > MaxCompareSamples / Requests.size())
+    return createStringError(formatv("comparing {0} configurations in {1} "
+                                     "rounds: more than {2} samples",
+                                     Requests.size(), Rounds, MaxCompareSamples)
+                                 .str());
+  return Error::success();
+}
+
 Expected<PairedEvaluation>
 Coordinator::comparePaired(ArrayRef<EvaluationRequest> Requests,
                            unsigned Rounds, function_ref<bool()> Stop) {
@@ -213,6 +238,8 @@ Coordinator::comparePaired(ArrayRef<EvaluationRequest> Requests,
     return PairedEvaluation();
   if (Error E = checkAlive())
     return std::move(E);
+  if (Error E = checkComparison(Requests, Rounds))
+    return makeFailure(Requests, "Invalid", toString(std::move(E)));
   return hasDevice() ? compareHere(Requests, Rounds, Stop)
                      : compareOutside(Requests, Rounds, Stop);
 }

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Coordinator.h"
-#include "Messages.h"
 #include "Workers.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -49,8 +48,11 @@ Coordinator::Compiler *Coordinator::getCompiler(StringRef Serves) {
   ProcessLimits Limits;
   Limits.Nice = Config.CompileNice;
   Limits.Bytes = Config.CompileMemory;
-  Expected<std::unique_ptr<Process>> P = Process::start(
-      [&](Channel &Link) { runCompileProcess(Backend, Link); }, Limits);
+  auto Main = [&](Channel &Link) { runCompileProcess(Backend, Link); };
+  Expected<std::unique_ptr<Process>> P =
+      Starter ? Starter(/*IsCompiler=*/true)
+              : Process::start(Main, Limits, MessageSet<FromCompiler>::Kinds,
+                               MessageSet<ToCompiler>::Kinds);
   if (!P) {
     std::string Why = toString(P.takeError());
     if (CompileStartFailures++ == 0)
@@ -73,6 +75,7 @@ void Coordinator::startCompile(Compiler &C, CodeEntry &Code) {
   C.Owner = J.Ticket;
   C.RequestId = J.Request.Id;
   C.Code = &Code;
+  C.Asked = 0;
   C.Begin = Clock::now();
   C.P->forgetMessages();
   // Its time is for all stages together.
@@ -82,33 +85,40 @@ void Coordinator::startCompile(Compiler &C, CodeEntry &Code) {
   if (C.Limit > 0)
     C.Deadline = inSeconds(C.Limit);
   ++Stats.Compiles;
-  C.P->channel().queue(
-      json::Object{{"do", "compile"}, {"request", toJSON(J.Request)}});
+  queue(C.P->channel(), message::Compile{J.Request});
 }
 
-Error Coordinator::ask(Compiler &C, const json::Object &Message) {
-  std::optional<Duplicate> Level =
-      parseDuplicate(Message.getString("ask").value_or(""));
-  StringRef Hash = Message.getString("hash").value_or("");
-  if (!Level || *Level < Duplicate::IR || *Level > Duplicate::Assembly)
-    return createStringError("a question about nothing");
-  CodeEntry *Other =
-      C.Code ? Codes.meet(*C.Code, *Level, Hash) : nullptr;
-  C.P->channel().queue(
-      json::Object{{"stop", Other != nullptr || C.Code == nullptr}});
+Error Coordinator::take(Compiler &C, message::CompileStage M) {
+  C.Stage = std::move(M.Stage);
+  return Error::success();
+}
+
+Error Coordinator::take(Compiler &C, message::Fatal M) {
+  C.Fatal = std::move(M.Error);
+  return Error::success();
+}
+
+Error Coordinator::take(Compiler &C, message::Ask M) {
+  // Code has one hash of a level.
+  unsigned Bit = 1u << static_cast<unsigned>(M.Level);
+  if (!C.Busy || (C.Asked & Bit) || M.Hash.empty())
+    return makeUnexpected(M);
+  C.Asked |= Bit;
+  CodeEntry *Other = C.Code ? Codes.meet(*C.Code, M.Level, M.Hash) : nullptr;
+  queue(C.P->channel(), message::Answer{Other != nullptr || C.Code == nullptr});
   if (!C.Code)
     return Error::success();
   for (Job *J : C.Code->Waiting)
-    (*Level == Duplicate::IR ? J->IRHash : J->AssemblyHash) = Hash.str();
+    (M.Level == Duplicate::IR ? J->IRHash : J->AssemblyHash) = M.Hash;
   if (!Other)
     return Error::success();
-  ++(*Level == Duplicate::IR ? Stats.SameIR : Stats.SameAssembly);
+  ++(M.Level == Duplicate::IR ? Stats.SameIR : Stats.SameAssembly);
   std::vector<Job *> Waiting = takeWaiting(*C.Code);
   C.Code = nullptr;
   for (Job *J : Waiting) {
     if (J->Ticket == C.Owner)
       J->CompileSeconds = secondsSince(C.Begin);
-    J->Level = *Level;
+    J->Level = M.Level;
     route(*J);
   }
   return Error::success();
@@ -139,34 +149,27 @@ void Coordinator::finishCompile(Compiler &C, FarmCode Code) {
   Codes.shrink();
 }
 
-Error Coordinator::handle(Compiler &C, Frame F) {
-  if (std::optional<StringRef> Text = F.Head.getString("stage")) {
-    C.Stage = Text->str();
-    return Error::success();
-  }
-  if (std::optional<StringRef> Text = F.Head.getString("fatal")) {
-    C.Fatal = Text->str();
-    return Error::success();
-  }
+Error Coordinator::take(Compiler &C, message::Invalid M) {
   if (!C.Busy)
-    return createStringError("a message that nobody asked for");
-  if (F.Head.get("ask"))
-    return ask(C, F.Head);
-  if (std::optional<StringRef> Text = F.Head.getString("invalid")) {
-    FarmCode Code;
-    Code.Failure = "Invalid";
-    Code.Error = Text->str();
-    finishCompile(C, std::move(Code));
-    return Error::success();
-  }
-  Expected<FarmCode> Code = readMember<FarmCode>(F.Head, "code");
-  if (!Code)
-    return Code.takeError();
-  Code->Bytes = std::move(F.Bytes);
-  if (Code->Failure.empty() && !Code->Stopped &&
-      (Code->Bytes.empty() || Code->CodeHash.empty()))
-    return createStringError("code that is empty");
-  finishCompile(C, std::move(*Code));
+    return makeUnexpected(M);
+  FarmCode Code;
+  Code.Failure = "Invalid";
+  Code.Error = std::move(M.Error);
+  finishCompile(C, std::move(Code));
+  return Error::success();
+}
+
+Error Coordinator::take(Compiler &C, message::Compiled M) {
+  // It stops when it is told to, and only then.
+  if (!C.Busy || (M.Code.Stopped && C.Code))
+    return makeUnexpected(M);
+  if (M.Code.Failure == "WorkerLost")
+    return createStringError("a compilation cannot fail as WorkerLost");
+  if (M.Code.Failure.empty() && !M.Code.Stopped &&
+      (M.Bytes.empty() || M.Code.CodeHash.empty()))
+    return createStringError("the code is empty");
+  M.Code.Bytes = std::move(M.Bytes);
+  finishCompile(C, std::move(M.Code));
   return Error::success();
 }
 

@@ -9,7 +9,6 @@
 #include "Coordinator.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Errno.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <unistd.h>
@@ -101,11 +100,11 @@ bool Coordinator::hasDevice() const {
   return any_of(Devices, [](const auto &D) { return D->Reason.empty(); });
 }
 
-bool Coordinator::canEvaluate() const { return Others || hasDevice(); }
-
 Error Coordinator::checkAlive() const {
-  if (canEvaluate())
+  if (hasDevice())
     return Error::success();
+  if (Others)
+    return Others->checkAlive();
   if (Devices.empty())
     return createStringError("there is no device");
   return createStringError(formatv("no run process stays alive on {0}: {1}",
@@ -185,7 +184,7 @@ void Coordinator::dispatchOutside() {
   if (!Others)
     return;
   auto Stays = [](const Job &J) {
-    return J.ForPair || !J.Request.Device.empty();
+    return J.ForPair || J.Stays || !J.Request.Device.empty();
   };
   auto GoesAway = [&](Job &J) {
     if (!Others->submit(J.Ticket, J.Request))
@@ -224,19 +223,26 @@ void Coordinator::dispatchOutside() {
   }
 }
 
-/// What other machines have said.
+/// Takes what workers have sent.
 void Coordinator::serveOutside() {
   Others->serve();
-  for (auto &[Ticket, E] : Others->take()) {
-    Job *J = find(Ticket);
+  for (OutsideResult &R : Others->take()) {
+    Job *J = find(R.Ticket);
     if (!J)
       continue;
-    if (E) {
-      finish(*J, std::move(*E));
+    if (R.Kind == OutsideResult::Done) {
+      finish(*J, std::move(R.Result));
       continue;
     }
+    if (R.Kind == OutsideResult::Declined) {
+      J->Stays = true;
+      if (!hasDevice() || !J->Request.Device.empty()) {
+        fail(*J, "WorkerLost", R.Result.Error);
+        continue;
+      }
+    }
     ++Stats.Requeued;
-    if (++J->Losses > MaxMachines) {
+    if (R.Kind == OutsideResult::Lost && ++J->Losses > MaxMachines) {
       fail(*J, "WorkerLost", "every machine that it was sent to was lost");
       continue;
     }
@@ -263,17 +269,17 @@ void Coordinator::dispatch() {
   });
 }
 
-void Coordinator::serve(Worker &W, short Events,
-                        function_ref<Error(Frame)> Handle) {
+template <typename SetT, typename FnT>
+void Coordinator::serve(Worker &W, short Events, FnT Take) {
   if (W.Ending || !(Events & (POLLIN | POLLHUP | POLLERR)))
     return;
   Channel &Link = W.P->channel();
   Expected<bool> Open = Link.receive();
   while (!W.Ending) {
-    Expected<std::optional<Frame>> F = Link.Parser.next();
-    if (F && !*F)
+    Expected<std::optional<SetT>> M = nextMessage<SetT>(Link.Parser);
+    if (M && !*M)
       break;
-    Error E = F ? Handle(std::move(**F)) : F.takeError();
+    Error E = M ? std::visit(Take, std::move(**M)) : M.takeError();
     if (E) {
       W.Complaint = toString(std::move(E));
       kill(W);
@@ -357,7 +363,7 @@ double Coordinator::untilNextTime(double Seconds) const {
   }
   if (CompileStartFailures)
     Seconds = std::min(Seconds, LockSeconds);
-  return Seconds;
+  return Others ? Others->untilNextTime(Seconds) : Seconds;
 }
 
 /// One turn: waits for whatever comes first.
@@ -372,7 +378,7 @@ void Coordinator::pump(double Seconds, int Also, bool &AlsoReady) {
     if (W.P->channel().hasQueued())
       Events |= POLLOUT;
     W.PollIndex = Waits.size();
-    Waits.push_back({W.P->channel().fd(), Events, 0});
+    Waits.push_back({W.P->channel().in(), Events, 0});
     Waits.push_back({W.P->messages(), POLLIN, 0});
   });
   size_t Own = Waits.size();
@@ -396,13 +402,14 @@ void Coordinator::pump(double Seconds, int Also, bool &AlsoReady) {
       return Waits[*W.PollIndex].revents;
     };
     for (auto &C : Compilers)
-      serve(*C, TakeEvents(*C),
-            [&](Frame F) { return handle(*C, std::move(F)); });
+      serve<FromCompiler>(*C, TakeEvents(*C),
+                          [&](auto &&M) { return take(*C, std::move(M)); });
     for (auto &D : Devices)
       for (Runner *R : {D->Active.get(), D->Spare.get()})
         if (R)
-          serve(*R, TakeEvents(*R),
-                [&](Frame F) { return handle(*D, *R, std::move(F)); });
+          serve<FromRunner>(*R, TakeEvents(*R), [&](auto &&M) {
+            return take(*D, *R, std::move(M));
+          });
   }
   if (Others)
     serveOutside();
@@ -429,25 +436,17 @@ Expected<std::vector<Evaluation>> Coordinator::wait(double Seconds, int Also) {
   return std::exchange(Finished, {});
 }
 
-/// As people write it.
-static std::string printNumber(double N) {
-  std::string Text;
-  raw_string_ostream(Text) << format("%.4g", N);
-  return Text;
-}
-
 /// In words; \p Nothing: when nobody knows what it was doing.
 std::string Coordinator::describeEnd(const Worker &W,
                                      StringRef Nothing) const {
   StringRef Stage = W.Stage.empty() ? Nothing : StringRef(W.Stage);
   if (W.TimedOut)
-    return formatv("{0} did not end within {1} s", Stage,
-                   printNumber(W.Limit))
+    return formatv("{0} did not end within {1} s", Stage, printSeconds(W.Limit))
         .str();
   if (!W.Fatal.empty())
     return W.Fatal;
   if (!W.Complaint.empty())
-    return formatv("{0} wrote to its coordinator: {1}", Stage, W.Complaint);
+    return formatv("{0} broke the farm's protocol: {1}", Stage, W.Complaint);
   return (Stage + " " + W.P->describeEnd()).str();
 }
 
@@ -455,30 +454,24 @@ std::string Coordinator::describeEnd(const Worker &W,
 // Reports
 //===----------------------------------------------------------------------===//
 
-json::Object Coordinator::describe() const {
-  json::Array List;
+FarmDescription Coordinator::describeFarm() const {
+  FarmDescription Result;
+  Result.Host = Host;
+  Result.CompileJobs = Config.CompileJobs;
   for (const auto &D : Devices) {
-    json::Object O;
+    FarmDeviceState &S = Result.Devices.emplace_back();
+    S.Name = D->Name;
+    S.Id = D->Id;
     if (D->Active)
-      O = D->Active->Description;
-    O["device"] = D->Name;
-    O["id"] = json::fixUTF8(D->Id);
-    if (!D->Reason.empty())
-      O["error"] = json::fixUTF8(D->Reason);
-    else if (!D->Owned)
-      O["waiting"] = true;
-    List.push_back(std::move(O));
+      S.Info = D->Active->Info;
+    S.Error = D->Reason;
+    S.Waiting = !D->Owned;
   }
-  std::string Names;
-  for (const json::Value &D : List) {
-    StringRef Name = D.getAsObject()->getString("gpu").value_or(
-        D.getAsObject()->getString("device").value_or(""));
-    Names += (Names.empty() ? "" : ", ") + Name.str();
-  }
-  json::Object Result{{"host", json::fixUTF8(Host)},
-                      {"device", json::fixUTF8(Names)},
-                      {"compile_jobs", Config.CompileJobs},
-                      {"devices", std::move(List)}};
+  return Result;
+}
+
+json::Object Coordinator::describe() const {
+  json::Object Result = mneme::describe(describeFarm());
   if (Others)
     Result["workers"] = Others->describe();
   return Result;

@@ -17,9 +17,10 @@
 #define LLVM_MNEME_LIB_FARM_COORDINATOR_H
 
 #include "DeviceLock.h"
+#include "Messages.h"
 #include "Process.h"
 #include "Tables.h"
-#include <chrono>
+#include "Time.h"
 #include <deque>
 #include <map>
 #include <poll.h>
@@ -38,24 +39,6 @@ constexpr unsigned MaxLosses = 1;
 
 /// Jobs that wait in a run process's connection, so that it never does.
 constexpr unsigned Prefetched = 2;
-
-/// Seconds since the epoch.
-inline double epochSeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-inline double secondsSince(std::chrono::steady_clock::time_point T) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - T)
-      .count();
-}
-
-inline std::chrono::steady_clock::time_point inSeconds(double S) {
-  return std::chrono::steady_clock::now() +
-         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-             std::chrono::duration<double>(S));
-}
 
 /// A request that is under way.
 struct Job {
@@ -80,19 +63,37 @@ struct Job {
   Duplicate Level = Duplicate::None;
   std::string IRHash, AssemblyHash;
   unsigned Losses = 0; ///< Processes and machines that were lost under it.
+  bool Stays = false;  ///< A worker has declined it.
   unsigned Overtaken = 0; ///< By jobs of another recorded launch.
   double CompileSeconds = 0;
   double Started = 0; ///< Seconds since the epoch; 0: not yet.
   std::string Failure, Error; ///< If Failed.
 };
 
-/// Other machines.
+/// What a worker says about a job, or is said of it when it is lost.
+struct OutsideResult {
+  enum KindTy {
+    Done,
+    Lost,     ///< Must be done again.
+    Declined, ///< No worker will do it: Result.Error.
+  };
+  uint64_t Ticket = 0;
+  KindTy Kind = Lost;
+  Evaluation Result;
+};
+
+/// Workers.
 class Outside {
 public:
   virtual ~Outside() = default;
   virtual void addTo(std::vector<pollfd> &Waits) const = 0;
-  /// Does what there is to do; never waits.
+  /// Receives, sends, starts workers; never waits.
   virtual void serve() = 0;
+  /// How long serve() need not be called if nothing is received; at most
+  /// \p Seconds.
+  virtual double untilNextTime(double Seconds) const = 0;
+  /// Error: no worker is left, and none will be started.
+  virtual Error checkAlive() const = 0;
   /// Requests that could be under way there.
   virtual unsigned capacity() const = 0;
   /// \returns false when no machine has room, or none has the device that is
@@ -100,9 +101,7 @@ public:
   virtual bool submit(uint64_t Ticket, const EvaluationRequest &R) = 0;
   /// The results of what is not begun there will be Cancelled.
   virtual void cancel() = 0;
-  /// Results, by ticket. Null: it is lost, and wants to be done again.
-  virtual std::vector<std::pair<uint64_t, std::optional<Evaluation>>>
-  take() = 0;
+  virtual std::vector<OutsideResult> take() = 0;
   /// \returns false when there is no machine that has a device.
   virtual bool compare(ArrayRef<EvaluationRequest> Requests,
                        unsigned Rounds) = 0;
@@ -120,6 +119,11 @@ public:
   Coordinator(FarmBackend &Backend, FarmConfig Config);
   ~Coordinator();
 
+  /// Instead of forking: tests play the processes.
+  using StartFn =
+      std::function<Expected<std::unique_ptr<Process>>(bool IsCompiler)>;
+  void setStarter(StartFn F) { Starter = std::move(F); }
+
   /// Starts the run processes.
   void start();
   void setOutside(Outside *O) { Others = O; }
@@ -136,6 +140,9 @@ public:
                 function_ref<bool()> Stop = nullptr);
   void remember(const EvaluationRequest &R, const Evaluation &Known);
   std::vector<uint64_t> cancel();
+  /// This machine.
+  FarmDescription describeFarm() const;
+  /// With the workers.
   json::Object describe() const;
   FarmStatistics statistics() const;
   /// There is nothing under way.
@@ -161,16 +168,24 @@ private:
     uint64_t Owner = 0; ///< Whose configuration it is; see Jobs.
     uint64_t RequestId = 0;
     CodeEntry *Code = nullptr; ///< Null: it was found to be another one's.
+    unsigned Asked = 0;        ///< Levels, a bit each.
     Time Begin;
   };
   struct Runner : Worker {
-    bool Opened = false, Spent = false, Begun = false;
+    bool Opening = false, Opened = false, Spent = false, Begun = false;
     std::string Exclusive, OpenError;
-    json::Object Description;
+    DeviceInfo Info;
     Time Since; ///< That it is open.
     std::deque<uint64_t> Sent; ///< See Jobs.
+    double LaunchLimit = 0;    ///< The longest of what was sent, in seconds.
     unsigned Instance = 0; ///< Of the job that was sent last.
-    bool Comparing = false;
+    struct ComparisonSent {
+      uint64_t Ticket = 0;
+      size_t Members = 0;
+      unsigned Rounds = 0;
+      Time When;
+    };
+    std::optional<ComparisonSent> Comparing;
     /// Hashes of the code that it has, last used first.
     std::list<std::pair<std::string, uint64_t>> Holds;
     uint64_t HeldBytes = 0;
@@ -203,6 +218,7 @@ private:
   FarmBackend &Backend;
   FarmConfig Config;
   Outside *Others = nullptr;
+  StartFn Starter;
   std::string Host;
 
   std::map<uint64_t, std::unique_ptr<Job>> Jobs; ///< By ticket, in order.
@@ -239,8 +255,11 @@ private:
   // Compile processes.
   Compiler *getCompiler(StringRef Serves);
   void startCompile(Compiler &C, CodeEntry &Code);
-  Error handle(Compiler &C, Frame F);
-  Error ask(Compiler &C, const json::Object &Message);
+  Error take(Compiler &C, message::CompileStage M);
+  Error take(Compiler &C, message::Ask M);
+  Error take(Compiler &C, message::Compiled M);
+  Error take(Compiler &C, message::Invalid M);
+  Error take(Compiler &C, message::Fatal M);
   void finishCompile(Compiler &C, FarmCode Code);
   void end(Compiler &C);
 
@@ -256,8 +275,15 @@ private:
   void sendJob(DeviceSlot &D, Job &J);
   double getLaunchTimeout(const DeviceSlot &D,
                           const EvaluationRequest &R) const;
-  Error handle(DeviceSlot &D, Runner &R, Frame F);
-  Error finishRun(DeviceSlot &D, Runner &R, const json::Object &Message);
+  Error take(DeviceSlot &D, Runner &R, message::Opened M);
+  Error take(DeviceSlot &D, Runner &R, message::OpenFailed M);
+  Error take(DeviceSlot &D, Runner &R, message::Begin M);
+  Error take(DeviceSlot &D, Runner &R, message::RunStage M);
+  Error take(DeviceSlot &D, Runner &R, message::Done M);
+  Error take(DeviceSlot &D, Runner &R, message::Compared M);
+  Error take(DeviceSlot &D, Runner &R, message::Fatal M);
+  Error checkOutcome(const Evaluation &E) const;
+  void finishWork(Runner &R, bool Spent);
   void end(DeviceSlot &D, bool IsSpare);
   void replace(DeviceSlot &D);
   void requeue(Runner &R);
@@ -271,13 +297,13 @@ private:
   void dispatchOutside();
   void serveOutside();
   void pump(double Seconds, int Also, bool &AlsoReady);
-  void serve(Worker &W, short Events, function_ref<Error(Frame)> Handle);
+  template <typename SetT, typename FnT>
+  void serve(Worker &W, short Events, FnT Take);
   void setStage(Worker &W, StringRef Stage, double Limit);
   void expectEnd(Worker &W);
   void kill(Worker &W);
   void checkTimes();
   double untilNextTime(double Seconds) const;
-  bool canEvaluate() const;
   Error checkAlive() const;
   void tell(const Twine &Text) const;
   template <typename FnT> void forEachWorker(FnT Fn);

@@ -5,163 +5,160 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// A machine that evaluates for a coordinator elsewhere: NodePool.h has the
-// messages.
-//
-//===----------------------------------------------------------------------===//
 
-#include "Authentication.h"
+#include "FarmWorker.h"
 #include "LocalFarm.h"
-#include "Messages.h"
-#include "Socket.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <deque>
+#include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How often the coordinator hears how things are.
+/// How often a worker says that it is well.
 static constexpr double StateSeconds = 2;
 
 /// How often it is looked whether there is a device by now.
 static constexpr double OpenSeconds = 0.05;
 
-/// What a coordinator may be silent: it says nothing while its sampler thinks.
+/// A study sends nothing while its sampler thinks.
 static constexpr double DefaultSilenceSeconds = 600;
 
-/// What a coordinator may take to answer before the study begins; it looks at
-/// its connections when it waits for results.
-static constexpr int GreetingSeconds = 120;
+/// Messages that may wait while it compares: twice what is under way.
+static constexpr size_t MaxLater = 32768;
 
-namespace {
-class FarmWorker {
-public:
-  FarmWorker(FarmWorkerOptions Options, int FD)
-      : Options(std::move(Options)), Link(FD) {}
+WorkerSession::WorkerSession(FarmWorkerOptions O, Channel &Link, OpenFn Open)
+    : Options(std::move(O)), Link(Link), OpenFarm(std::move(Open)),
+      SilenceSeconds(Options.SilenceSeconds.value_or(DefaultSilenceSeconds)),
+      Own(makeConfig(Options.Own)) {}
 
-  Error run();
+void WorkerSession::note(const Twine &Text) const {
+  if (Options.Note)
+    Options.Note(Text.str());
+}
 
-private:
-  FarmWorkerOptions Options;
-  Channel Link;
-  RemoteStudy Study;
-  std::unique_ptr<LocalFarm> Farm;
-  /// The study's, by ticket.
-  std::map<uint64_t, uint64_t> Ids;
-  bool Ended = false;
-  bool Closed = false; ///< By the coordinator; what it said may be there yet.
-  std::deque<Frame> Later; ///< What came while it compared.
-  unsigned Offered = 0;    ///< In the last state.
-  std::chrono::steady_clock::time_point LastState, Heard;
+static Error makeClosed() {
+  return createStringError("the study has closed the connection");
+}
 
-  void note(const Twine &Text) const {
-    if (Options.Note)
-      Options.Note(Text.str());
-  }
-  Expected<Frame> readFrame();
-  Error greet();
-  Error fetch(unsigned File, function_ref<Error(StringRef)> Write);
-  Error open();
-  Error evaluate();
-  Error handle(Frame F);
-  Error compare(const json::Object &Message);
-  Expected<bool> goesOn(uint64_t Number);
-  Error readLink();
-  Expected<std::optional<Frame>> takeFrame();
-  Error receive();
-  Error sendState();
-  Error sendStateIfDue();
-  Error sendResult(Evaluation E);
-};
-} // namespace
+static Error makeSilent() {
+  return createStringError("the study sends nothing any more");
+}
 
-/// The next message. Waits for it, but not for ever.
-Expected<Frame> FarmWorker::readFrame() {
+/// The next message, before the study begins.
+Expected<ToWorker> WorkerSession::waitForMessage() {
+  Clock::time_point Deadline = inSeconds(SilenceSeconds);
   while (true) {
-    Expected<std::optional<Frame>> F = Link.Parser.next();
-    if (!F)
-      return F.takeError();
-    if (*F) {
-      if ((*F)->Head.get("end"))
-        Ended = true;
+    Expected<std::optional<ToWorker>> M = nextMessage<ToWorker>(Link.Parser);
+    if (!M)
+      return M.takeError();
+    if (*M) {
+      Ended = std::holds_alternative<message::End>(**M);
       if (Ended)
         return createStringError("the study has ended");
-      return std::move(**F);
+      return std::move(**M);
     }
-    pollfd Wait = {Link.fd(), POLLIN, 0};
-    int Ready = ::poll(&Wait, 1, GreetingSeconds * 1000);
-    if (Ready < 0 && errno == EINTR)
+    if (Clock::now() >= Deadline)
+      return makeSilent();
+    pollfd Wait = {Link.in(), POLLIN, 0};
+    if (::poll(&Wait, 1, 1000) <= 0)
       continue;
-    if (Ready <= 0)
-      return createStringError("the coordinator does not answer");
     Expected<bool> Open = Link.receive();
     if (!Open)
       return Open.takeError();
-    if (!*Open && Link.Parser.empty())
-      return createStringError("the coordinator has closed the connection");
+    if (!*Open)
+      return makeClosed();
   }
 }
 
-Error FarmWorker::greet() {
-  Expected<Frame> Hello = readFrame();
-  if (!Hello)
-    return Hello.takeError();
-  std::string Challenge = Hello->Head.getString("challenge").value_or("").str();
-  if (Challenge.empty())
-    return createStringError("whoever is there is no coordinator");
-  std::string Nonce = makeNonce();
+Error WorkerSession::greet() {
+  // Noise before it need not have an end of line.
+  if (Error E = Link.write(("\n" + WorkerGreeting + "\n").str(), {}))
+    return E;
   char Host[256] = {};
   ::gethostname(Host, sizeof(Host) - 1);
-  if (Error E = Link.write(json::Object{
-          {"version", getProtocolVersion()},
-          {"name", json::fixUTF8(formatv("{0}:{1}", Host, ::getpid()).str())},
-          {"nonce", Nonce},
-          {"proof", makeProof(Options.Token, FarmRole::Worker, Challenge,
-                              Nonce)}}))
+  if (Error E =
+          send(Link, message::Hello{getProtocolVersion(),
+                                    formatv("{0}:{1}", Host, ::getpid())}))
     return E;
-  Expected<Frame> Answer = readFrame();
+  Expected<ToWorker> Answer = waitForMessage();
   if (!Answer)
     return Answer.takeError();
-  if (std::optional<StringRef> Why = Answer->Head.getString("refused"))
-    return createStringError("the coordinator refused: " + *Why);
-  if (!isSameProof(Answer->Head.getString("proof").value_or(""),
-                   makeProof(Options.Token, FarmRole::Coordinator, Challenge,
-                             Nonce)))
-    return createStringError("the coordinator does not know the token");
-  return readMember<RemoteStudy>(Answer->Head, "study").moveInto(Study);
+  if (auto *M = std::get_if<message::Refused>(&*Answer))
+    return createStringError("the study refused this worker: " + M->Error);
+  auto *M = std::get_if<message::Start>(&*Answer);
+  if (!M)
+    return createStringError("unexpected answer to 'hello'");
+  Study = std::move(M->Study);
+  return Error::success();
 }
 
-Error FarmWorker::fetch(unsigned File,
-                        function_ref<Error(StringRef)> Write) {
+/// Does \p What stay within what this worker was started with?
+Error WorkerSession::checkPrograms(const json::Object &Config,
+                                   StringRef What) const {
+  if (Options.AllowPrograms)
+    return Error::success();
+  std::vector<ConfigSideEffect> Effects = findSideEffects(Config, Own);
+  if (Effects.empty())
+    return Error::success();
+  return createStringError(
+      "in " + What + ", " +
+      join(map_range(
+               Effects,
+               [](const ConfigSideEffect &E) { return mneme::toString(E); }),
+           ", ") +
+      ", which this worker was not started with; add the option or "
+      "--allow-programs to --worker-options");
+}
+
+Error WorkerSession::checkStudy() const {
+  for (const std::string &Plugin : Study.Base.Plugins)
+    if (!is_contained(Options.Own.Plugins, Plugin))
+      return createStringError("the study loads the pass plugin '" + Plugin +
+                               "', which this worker was not started with; add "
+                               "--load-pass-plugin to --worker-options");
+  return checkPrograms(Study.Config, "the study's options");
+}
+
+Error WorkerSession::fetch(unsigned File,
+                           function_ref<Error(StringRef)> Write) {
   uint64_t Size = Study.Files[File].Size, Asked = 0, Got = 0;
   note(formatv("fetching {0}, {1} bytes", Study.Files[File].Name, Size).str());
   while (Got < Size) {
     for (; Asked < Size && Asked < Got + PiecesAhead * PieceBytes;
          Asked += std::min(PieceBytes, Size - Asked))
-      if (Error E = Link.write(
-              json::Object{{"get", File},
-                           {"offset", Asked},
-                           {"size", std::min(PieceBytes, Size - Asked)}}))
+      if (Error E =
+              send(Link, message::Get{File, Asked,
+                                      std::min(PieceBytes, Size - Asked)}))
         return E;
-    Expected<Frame> F = readFrame();
-    if (!F)
-      return F.takeError();
-    if (F->Head.getInteger("data") != File ||
-        F->Head.getInteger("offset") != static_cast<int64_t>(Got) ||
-        F->Bytes.size() != std::min(PieceBytes, Size - Got))
-      return createStringError("the coordinator sent another part of a file");
-    if (Error E = Write(F->Bytes))
+    Expected<ToWorker> Message = waitForMessage();
+    if (!Message)
+      return Message.takeError();
+    auto *M = std::get_if<message::Data>(&*Message);
+    if (!M || M->File != File || M->Offset != Got ||
+        M->Bytes.size() != std::min(PieceBytes, Size - Got))
+      return createStringError("the study sent another part of a file");
+    if (Error E = Write(M->Bytes))
       return E;
-    Got += F->Bytes.size();
+    Got += M->Bytes.size();
   }
   return Error::success();
 }
 
-Error FarmWorker::open() {
+/// Tells the study that a worker that is started again would fail, too.
+Error WorkerSession::fail(Error E) {
+  std::string Why = toString(std::move(E));
+  consumeError(send(Link, message::Failed{Why}));
+  return createStringError(Why);
+}
+
+Error WorkerSession::open() {
+  if (Error E = checkStudy())
+    return fail(std::move(E));
   std::string Cache =
       Options.CacheDir.empty() ? getDefaultCacheDir() : Options.CacheDir;
   Expected<std::string> Dir =
@@ -170,212 +167,235 @@ Error FarmWorker::open() {
       });
   if (!Dir)
     return Dir.takeError();
-  Study.locate(*Dir);
-  FarmOptions O;
-  static_cast<FarmResources &>(O) = Options;
-  O.CompileTimeout = Study.CompileTimeout;
-  O.LaunchTimeout = Study.LaunchTimeout;
-  O.Database = Study.Database;
-  O.RecordIds = Study.RecordIds;
-  O.Base = Study.Base;
-  return LocalFarm::create(std::move(O)).moveInto(Farm);
+  Study.Base.CudaPath = Options.Own.CudaPath;
+  if (Error E = Study.locate(*Dir))
+    return fail(std::move(E));
+  if (Error E = OpenFarm(Study).moveInto(Farm))
+    return fail(std::move(E));
+  return Error::success();
 }
 
-Error FarmWorker::sendState() {
-  LastState = std::chrono::steady_clock::now();
-  return Link.write(json::Object{{"state", Farm->describe()},
-                                 {"statistics", toJSON(Farm->statistics())},
-                                 {"capacity", Offered = Farm->offer()}});
+Error WorkerSession::sendState() {
+  LastState = Clock::now();
+  Offered = Farm->offer();
+  return send(
+      Link, message::State{Farm->describeFarm(), Farm->statistics(), Offered});
 }
 
-Error FarmWorker::sendStateIfDue() {
-  bool Due = Farm->offer() != Offered ||
-             std::chrono::steady_clock::now() - LastState >=
-                 std::chrono::duration<double>(StateSeconds);
+Error WorkerSession::sendStateIfDue() {
+  bool Due =
+      Farm->offer() != Offered || secondsSince(LastState) >= StateSeconds;
   return Due ? sendState() : Error::success();
 }
 
-/// What is there by now. Error: nobody is.
-Error FarmWorker::readLink() {
-  auto Now = std::chrono::steady_clock::now();
-  pollfd Wait = {Link.fd(), POLLIN, 0};
+/// Receives what was sent by now. Error: the study is silent or gone.
+Error WorkerSession::readLink() {
+  pollfd Wait = {Link.in(), POLLIN, 0};
   if (!Closed && ::poll(&Wait, 1, 0) > 0) {
     Expected<bool> Open = Link.receive();
     if (!Open)
       return Open.takeError();
     Closed = !*Open;
-    Heard = Now;
+    Heard = Clock::now();
   }
-  if (Now - Heard > std::chrono::duration<double>(
-                        Options.SilenceSeconds.value_or(DefaultSilenceSeconds)))
-    return createStringError("the coordinator says nothing any more");
-  return Error::success();
+  return secondsSince(Heard) > SilenceSeconds ? makeSilent() : Error::success();
 }
 
-Expected<std::optional<Frame>> FarmWorker::takeFrame() {
+Expected<std::optional<ToWorker>> WorkerSession::nextToTake() {
   if (Later.empty())
-    return Link.Parser.next();
-  Frame F = std::move(Later.front());
+    return nextMessage<ToWorker>(Link.Parser);
+  ToWorker M = std::move(Later.front());
   Later.pop_front();
-  return std::move(F);
+  return std::move(M);
 }
 
-/// While it compares: says that it is alive, and \returns whether somebody still
-/// wants to know. All else waits.
-Expected<bool> FarmWorker::goesOn(uint64_t Number) {
+/// While it compares: says that it is well, and \returns whether the result is
+/// still wanted. Other messages wait.
+Expected<bool> WorkerSession::goesOn(uint64_t Ticket) {
   if (Error E = sendStateIfDue())
     return std::move(E);
   if (Error E = readLink())
     return std::move(E);
   while (true) {
-    Expected<std::optional<Frame>> F = Link.Parser.next();
-    if (!F)
-      return F.takeError();
-    if (!*F)
+    Expected<std::optional<ToWorker>> Next = nextMessage<ToWorker>(Link.Parser);
+    if (!Next)
+      return Next.takeError();
+    if (!*Next)
       return !Closed;
-    if ((*F)->Head.getInteger("stop") == static_cast<int64_t>(Number))
+    if (auto *M = std::get_if<message::Stop>(&**Next); M && M->Ticket == Ticket)
       return false;
-    bool IsEnd = (*F)->Head.get("end");
-    Later.push_back(std::move(**F));
+    if (std::holds_alternative<message::Heard>(**Next))
+      continue;
+    bool IsEnd = std::holds_alternative<message::End>(**Next);
+    if (Later.size() == MaxLater)
+      return createStringError("more messages than a comparison can wait for");
+    Later.push_back(std::move(**Next));
     if (IsEnd)
       return false;
   }
 }
 
-Error FarmWorker::compare(const json::Object &Message) {
-  uint64_t Number = Message.getInteger("compare").value_or(0);
-  auto Requests =
-      readMember<std::vector<EvaluationRequest>>(Message, "requests");
-  if (!Requests)
-    return Requests.takeError();
+Error WorkerSession::take(message::CompareThere &M) {
+  auto Answer = [&](PairedEvaluation P) {
+    return send(Link, message::ComparedThere{M.Ticket, std::move(P)});
+  };
+  for (const EvaluationRequest &R : M.Requests)
+    if (Error E = checkPrograms(R.Config, "a configuration")) {
+      PairedEvaluation P;
+      P.Failure = "WorkerLost";
+      P.Error = toString(std::move(E));
+      return Answer(std::move(P));
+    }
   Error Lost = Error::success();
   auto Stop = [&] {
     if (Lost)
       return true;
-    Expected<bool> Goes = goesOn(Number);
+    Expected<bool> Goes = goesOn(M.Ticket);
     if (Goes)
       return !*Goes;
     Lost = Goes.takeError();
     return true;
   };
-  Expected<PairedEvaluation> P = Farm->comparePaired(
-      *Requests, Message.getInteger("rounds").value_or(1), Stop);
+  Expected<PairedEvaluation> P =
+      Farm->comparePaired(M.Requests, M.Rounds, Stop);
   if (Lost) {
     if (!P)
       consumeError(P.takeError());
     return Lost;
   }
   if (!P)
-    return P.takeError();
+    return fail(P.takeError());
   if (P->Failure == PairedEvaluation::Interrupted)
     return Error::success();
-  return Link.write(
-      json::Object{{"compared", Number}, {"paired", toJSON(*P)}});
-}
-
-Error FarmWorker::handle(Frame F) {
-  if (F.Head.get("end")) {
-    Ended = true;
-    return Error::success();
-  }
-  if (F.Head.get("heard") || F.Head.get("stop")) // that it heard is enough
-    return Error::success();
-  if (F.Head.get("cancel")) {
-    json::Array Tickets;
-    for (uint64_t Ticket : Farm->cancel())
-      Tickets.push_back(Ticket);
-    return Link.write(json::Object{{"cancelled", std::move(Tickets)}});
-  }
-  if (std::optional<int64_t> Ticket = F.Head.getInteger("evaluate")) {
-    Expected<EvaluationRequest> R =
-        readMember<EvaluationRequest>(F.Head, "request");
-    if (!R)
-      return R.takeError();
-    // Tickets tell all requests apart; those of a study need not.
-    Ids[*Ticket] = R->Id;
-    R->Id = *Ticket;
-    return Farm->submit(std::move(*R));
-  }
-  if (F.Head.getInteger("compare"))
-    return compare(F.Head);
-  return createStringError("an unknown message");
-}
-
-/// Takes what there is.
-Error FarmWorker::receive() {
-  if (Error E = readLink())
+  // The device may have been opened for this.
+  if (Error E = sendState())
     return E;
-  while (!Ended) {
-    Expected<std::optional<Frame>> F = takeFrame();
-    if (!F)
-      return F.takeError();
-    if (!*F)
-      break;
-    if (Error E = handle(std::move(**F)))
-      return E;
-  }
-  if (Closed && !Ended)
-    return createStringError("the coordinator has closed the connection");
+  return Answer(std::move(*P));
+}
+
+Error WorkerSession::take(message::End &) {
+  Ended = true;
   return Error::success();
 }
 
-Error FarmWorker::sendResult(Evaluation E) {
-  uint64_t Ticket = E.Id;
-  E.Id = Ids[Ticket];
-  if (E.DuplicateOf)
-    E.DuplicateOf = Ids[*E.DuplicateOf];
-  return Link.write(
-      json::Object{{"result", Ticket}, {"evaluation", toJSON(E)}});
+Error WorkerSession::take(message::Cancel &) {
+  message::Cancelled M;
+  M.Tickets = Farm->cancel();
+  for (uint64_t Ticket : M.Tickets)
+    UnderWay.erase(Ticket);
+  return send(Link, M);
 }
 
-Error FarmWorker::evaluate() {
-  Heard = std::chrono::steady_clock::now();
+Error WorkerSession::take(message::Evaluate &M) {
+  if (M.Request.Id != M.Ticket || !UnderWay.insert(M.Ticket).second)
+    return createStringError(
+        formatv("ticket {0} is under way already", M.Ticket).str());
+  if (UnderWay.size() > MaxLater)
+    return createStringError("more evaluations than a worker can have");
+  if (Error E = checkPrograms(M.Request.Config, "the configuration")) {
+    UnderWay.erase(M.Ticket);
+    return send(Link, message::Declined{M.Ticket, toString(std::move(E))});
+  }
+  return Farm->submit(std::move(M.Request));
+}
+
+/// Takes what was received.
+Error WorkerSession::receive() {
+  if (Error E = readLink())
+    return E;
+  while (!Ended) {
+    Expected<std::optional<ToWorker>> Next = nextToTake();
+    if (!Next)
+      return Next.takeError();
+    if (!*Next)
+      break;
+    if (Error E = std::visit([&](auto &M) { return take(M); }, **Next))
+      return E;
+  }
+  return Closed && !Ended ? makeClosed() : Error::success();
+}
+
+Error WorkerSession::sendResult(Evaluation E) {
+  uint64_t Ticket = E.Id;
+  UnderWay.erase(Ticket);
+  return send(Link, message::Evaluated{Ticket, std::move(E)});
+}
+
+Error WorkerSession::evaluate() {
+  Heard = Clock::now();
   if (Error E = sendState())
     return E;
   while (!Ended) {
     Expected<std::vector<Evaluation>> Some =
-        Farm->waitFor(Offered ? StateSeconds : OpenSeconds, Link.fd());
-    if (!Some) {
-      std::string Why = toString(Some.takeError());
-      consumeError(Link.write(json::Object{{"failed", json::fixUTF8(Why)}}));
-      return createStringError(Why);
-    }
+        Farm->wait(Offered ? StateSeconds : OpenSeconds, Link.in());
+    if (!Some)
+      return fail(Some.takeError());
+    // A result may be of a device that was opened since.
+    if (Error E = sendStateIfDue())
+      return E;
     for (Evaluation &E : *Some)
       if (Error Failed = sendResult(std::move(E)))
         return Failed;
     if (Error E = receive())
       return E;
-    if (Error E = sendStateIfDue())
-      return E;
   }
   return Error::success();
 }
 
-Error FarmWorker::run() {
+Error WorkerSession::run() {
   if (Error E = greet())
     return E;
-  if (Error E = open()) {
-    if (Ended) {
-      consumeError(std::move(E));
-      return Error::success();
-    }
-    std::string Why = toString(std::move(E));
-    consumeError(Link.write(json::Object{{"failed", json::fixUTF8(Why)}}));
-    return createStringError(Why);
-  }
-  Error E = evaluate();
+  Error E = open();
+  if (!E)
+    E = evaluate();
   if (!Ended)
     return E;
   consumeError(std::move(E));
   return Error::success();
 }
 
-Error mneme::runFarmWorker(FarmWorkerOptions Options) {
-  if (Options.Token.empty())
+//===----------------------------------------------------------------------===//
+// Standard streams
+//===----------------------------------------------------------------------===//
+
+/// Takes standard input and output away from everything else: what the tool, a
+/// plugin or a kernel prints goes to standard error.
+static Error takeStreams(int &In, int &Out) {
+  if (::isatty(STDIN_FILENO) || ::isatty(STDOUT_FILENO))
     return createStringError(
-        "a worker needs the token of its coordinator: set MNEME_TOKEN");
-  Expected<int> FD = connectTo(Options.Coordinator, Options.ConnectSeconds);
-  if (!FD)
-    return FD.takeError();
-  return FarmWorker(std::move(Options), *FD).run();
+        "a worker talks to its study over standard input and output, which are "
+        "a terminal here; it is started by the study's --launcher");
+  In = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  Out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int Null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (In < 0 || Out < 0 || Null < 0 || ::dup2(Null, STDIN_FILENO) < 0 ||
+      ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    return createStringError(errnoAsErrorCode(),
+                             "cannot take the standard streams");
+  ::close(Null);
+  return Error::success();
+}
+
+Error mneme::runFarmWorker(FarmWorkerOptions Options) {
+  int In = -1, Out = -1;
+  if (Error E = takeStreams(In, Out))
+    return E;
+  Channel Link(In, Out, MessageSet<ToWorker>::Kinds);
+  // Rank variables of the launcher are about the launcher's tasks.
+  if (!Options.Share)
+    Options.Share = DeviceShare();
+  std::unique_ptr<LocalFarm> Farm;
+  auto Open = [&](const RemoteStudy &S) -> Expected<Coordinator *> {
+    FarmOptions O;
+    static_cast<FarmResources &>(O) = Options;
+    O.CompileTimeout = S.CompileTimeout;
+    O.LaunchTimeout = S.LaunchTimeout;
+    O.Database = S.Database;
+    O.RecordIds = S.RecordIds;
+    O.Base = S.Base;
+    if (Error E = LocalFarm::create(std::move(O)).moveInto(Farm))
+      return std::move(E);
+    return &Farm->coordinator();
+  };
+  return WorkerSession(Options, Link, Open).run();
 }

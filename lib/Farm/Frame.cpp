@@ -7,11 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Frame.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <csignal>
+#include <ctime>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,36 +25,93 @@ using namespace llvm::mneme;
 
 static constexpr size_t ChunkBytes = size_t(1) << 18;
 
+/// Keys of messages are shorter.
+static constexpr size_t MaxKeyBytes = 32;
+
+/// What a launcher may write before its worker does.
+static constexpr size_t MaxNoiseBytes = size_t(64) << 10;
+
+/// What a message quotes of a stream.
+static constexpr size_t QuotedBytes = 80;
+
 static Error systemError(const Twine &What) {
   return createStringError(errnoAsErrorCode(), What);
 }
 
-std::string mneme::printFrameHead(json::Object Head, uint64_t Bytes) {
-  if (Bytes)
-    Head["bytes"] = static_cast<int64_t>(Bytes);
+std::string mneme::printFrameLine(const MessageKind &Kind, json::Object Head,
+                                  uint64_t Bytes) {
   std::string Line;
-  raw_string_ostream(Line) << json::Value(std::move(Head)) << '\n';
+  raw_string_ostream(Line) << Kind.Key << ' ' << Bytes << ' '
+                           << json::Value(std::move(Head)) << '\n';
   return Line;
 }
 
-Error FrameParser::parseHead(StringRef Line) {
-  if (isNestedTooDeep(Line))
-    return createStringError("a message is nested too deeply");
-  Expected<json::Value> Parsed = json::parse(Line);
+//===----------------------------------------------------------------------===//
+// Parser
+//===----------------------------------------------------------------------===//
+
+static std::string quote(StringRef Text) {
+  std::string Quoted;
+  raw_string_ostream OS(Quoted);
+  OS << '\'';
+  printEscapedString(Text.take_front(QuotedBytes), OS);
+  OS << (Text.size() > QuotedBytes ? "...'" : "'");
+  return Quoted;
+}
+
+std::string FrameParser::quoteRest() const {
+  return quote(StringRef(Buffer).drop_front(Begin));
+}
+
+/// \returns whether the greeting was there.
+Expected<bool> FrameParser::skipToGreeting() {
+  size_t At = Buffer.find(WorkerGreeting, Begin);
+  size_t End = At + WorkerGreeting.size();
+  if (At == std::string::npos || End == Buffer.size()) {
+    if (Buffer.size() - Begin > MaxNoiseBytes)
+      return createStringError("expected the worker's greeting within " +
+                               Twine(MaxNoiseBytes) + " bytes, got " +
+                               quoteRest());
+    return false;
+  }
+  if (Buffer[End] != '\n')
+    return createStringError(
+        "the greeting has another end of line: the stream goes through a "
+        "terminal; use a launcher that allocates none");
+  take(End + 1 - Begin);
+  Greeted = true;
+  return true;
+}
+
+/// Unset: not all of it is there.
+Expected<std::optional<size_t>> FrameParser::findKind(StringRef Line,
+                                                      bool IsWhole) const {
+  size_t End = Line.find(' ');
+  if (End == StringRef::npos && !IsWhole && Line.size() <= MaxKeyBytes)
+    return std::nullopt;
+  for (size_t I = 0; I != Kinds.size(); ++I)
+    if (Line.take_front(End) == Kinds[I].Key)
+      return I;
+  return createStringError("expected a message, got " + quote(Line));
+}
+
+Error FrameParser::parseHead(size_t Kind, StringRef Line) {
+  const MessageKind &K = Kinds[Kind];
+  auto Refuse = [&](const Twine &Why) {
+    return createStringError("malformed message '" + K.Key + "': " + Why);
+  };
+  auto [Number, Text] = Line.drop_front(K.Key.size()).ltrim(' ').split(' ');
+  if (!to_integer(Number, Wanted, 10))
+    return Refuse("expected a number of bytes, got " + quote(Number));
+  if (Wanted > K.Bytes)
+    return Refuse("more than " + Twine(K.Bytes) + " bytes follow it");
+  Expected<json::Value> Parsed = parseJSON(Text);
   if (!Parsed)
-    return createStringError("a message is no JSON: " +
-                             toString(Parsed.takeError()));
+    return Refuse(llvm::toString(Parsed.takeError()));
   json::Object *O = Parsed->getAsObject();
   if (!O)
-    return createStringError("a message is no object");
-  Wanted = 0;
-  if (const json::Value *Bytes = O->get("bytes")) {
-    std::optional<int64_t> N = Bytes->getAsInteger();
-    if (!N || *N < 0 || static_cast<uint64_t>(*N) > Limits.Bytes)
-      return createStringError("a message has too many bytes");
-    Wanted = *N;
-  }
-  Head = std::move(*O);
+    return Refuse("expected an object");
+  Head = Frame{Kind, std::move(*O), {}};
   return Error::success();
 }
 
@@ -67,40 +129,97 @@ void FrameParser::take(size_t N) {
 }
 
 Expected<std::optional<Frame>> FrameParser::next() {
+  if (!Greeted) {
+    Expected<bool> Found = skipToGreeting();
+    if (!Found)
+      return Found.takeError();
+    if (!*Found)
+      return std::nullopt;
+  }
   if (!Head) {
     size_t End = Buffer.find('\n', Scanned);
-    size_t Length = (End == std::string::npos ? Buffer.size() : End) - Begin;
-    if (Length > Limits.HeadBytes)
-      return createStringError("a message is too long");
-    if (End == std::string::npos) {
+    bool IsWhole = End != std::string::npos;
+    StringRef Line = StringRef(Buffer).slice(Begin, End);
+    Expected<std::optional<size_t>> Kind = findKind(Line, IsWhole);
+    if (!Kind)
+      return Kind.takeError();
+    if (*Kind && Line.size() > Kinds[**Kind].LineBytes)
+      return createStringError("malformed message '" + Kinds[**Kind].Key +
+                               "': longer than " +
+                               Twine(Kinds[**Kind].LineBytes) + " bytes");
+    if (!IsWhole) {
       Scanned = Buffer.size();
       return std::nullopt;
     }
-    if (Error E = parseHead(StringRef(Buffer).substr(Begin, Length)))
+    if (Error E = parseHead(**Kind, Line))
       return std::move(E);
-    take(Length + 1);
+    take(Line.size() + 1);
   }
   if (Buffer.size() - Begin < Wanted)
     return std::nullopt;
-  Frame F;
-  F.Head = std::move(*Head);
+  Frame F = std::move(*Head);
   F.Bytes = Buffer.substr(Begin, Wanted);
   Head.reset();
   take(Wanted);
   return std::move(F);
 }
 
+//===----------------------------------------------------------------------===//
+// Channel
+//===----------------------------------------------------------------------===//
+
 Channel::~Channel() {
-  if (FD >= 0)
-    ::close(FD);
+  closeOutput();
+  if (In >= 0)
+    ::close(In);
 }
 
-Error Channel::write(json::Object Head, StringRef Bytes) {
-  std::string Line = printFrameHead(std::move(Head), Bytes.size());
-  for (StringRef Rest : {StringRef(Line), Bytes})
+void Channel::closeOutput() {
+  if (Out >= 0 && Out != In)
+    ::close(Out);
+  Out = -1;
+  Queue.clear();
+  Queued = Offset = 0;
+  Broken = true;
+}
+
+/// write() to a pipe that nobody reads from, as an error and not as SIGPIPE.
+static ssize_t writeToPipe(int FD, StringRef Data) {
+  sigset_t Pipe, Before, Pending;
+  sigemptyset(&Pipe);
+  sigaddset(&Pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &Pipe, &Before);
+  sigpending(&Pending);
+  bool WasPending = sigismember(&Pending, SIGPIPE);
+  ssize_t N = sys::RetryAfterSignal(-1, ::write, FD, Data.data(), Data.size());
+  int Errno = errno;
+  if (N < 0 && Errno == EPIPE && !WasPending) {
+    timespec Now = {0, 0};
+    sys::RetryAfterSignal(-1, ::sigtimedwait, &Pipe, nullptr, &Now);
+  }
+  pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+  errno = Errno;
+  return N;
+}
+
+ssize_t Channel::writeSome(StringRef Data) {
+  if (In != Out)
+    return writeToPipe(Out, Data);
+  return sys::RetryAfterSignal(-1, ::send, Out, Data.data(), Data.size(),
+                               MSG_NOSIGNAL);
+}
+
+static bool wouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+Error Channel::write(StringRef Line, StringRef Bytes) {
+  for (StringRef Rest : {Line, Bytes})
     while (!Rest.empty()) {
-      ssize_t N = sys::RetryAfterSignal(-1, ::send, FD, Rest.data(),
-                                        Rest.size(), MSG_NOSIGNAL);
+      ssize_t N = writeSome(Rest);
+      if (N < 0 && wouldBlock()) { // somebody else made it so
+        pollfd Wait = {Out, POLLOUT, 0};
+        ::poll(&Wait, 1, -1);
+        continue;
+      }
       if (N <= 0)
         return systemError("cannot send");
       Rest = Rest.drop_front(N);
@@ -123,33 +242,33 @@ Expected<std::optional<Frame>> Channel::read() {
 }
 
 Error Channel::makeNonBlocking() {
-  int Flags = ::fcntl(FD, F_GETFL);
-  if (Flags < 0 || ::fcntl(FD, F_SETFL, Flags | O_NONBLOCK) != 0)
-    return systemError("cannot set up a connection");
+  for (int FD : {In, Out}) {
+    int Flags = ::fcntl(FD, F_GETFL);
+    if (Flags < 0 || ::fcntl(FD, F_SETFL, Flags | O_NONBLOCK) != 0)
+      return systemError("cannot set up a connection");
+  }
   return Error::success();
 }
 
-void Channel::queue(json::Object Head,
+void Channel::queue(std::string Line,
                     std::shared_ptr<const std::string> Bytes) {
   if (Broken)
     return;
-  uint64_t Size = Bytes ? Bytes->size() : 0;
-  Queue.push_back(std::make_shared<const std::string>(
-      printFrameHead(std::move(Head), Size)));
-  Queued += Queue.back()->size() + Size;
-  if (Size)
-    Queue.push_back(std::move(Bytes));
+  Queued += Line.size();
+  Queue.push_back(std::make_shared<const std::string>(std::move(Line)));
+  if (!Bytes || Bytes->empty())
+    return;
+  Queued += Bytes->size();
+  Queue.push_back(std::move(Bytes));
 }
 
 void Channel::flush() {
   while (!Queue.empty()) {
-    StringRef Rest = StringRef(*Queue.front()).drop_front(Offset);
-    ssize_t N = sys::RetryAfterSignal(-1, ::send, FD, Rest.data(), Rest.size(),
-                                      MSG_NOSIGNAL);
-    if (N < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    ssize_t N = writeSome(StringRef(*Queue.front()).drop_front(Offset));
+    if (N < 0 && wouldBlock())
       return;
     if (N < 0) {
-      // Whoever is gone may have said something before.
+      // The other side may have sent something before it was gone.
       Queue.clear();
       Queued = Offset = 0;
       Broken = true;
@@ -167,9 +286,9 @@ void Channel::flush() {
 
 Expected<bool> Channel::receive() {
   char Chunk[1 << 16];
-  ssize_t N = sys::RetryAfterSignal(-1, ::recv, FD, static_cast<void *>(Chunk),
-                                    sizeof(Chunk), 0);
-  if (N < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+  ssize_t N = sys::RetryAfterSignal(-1, ::read, In, static_cast<void *>(Chunk),
+                                    sizeof(Chunk));
+  if (N < 0 && wouldBlock())
     return true;
   // A process that died with unread messages resets the connection.
   if (N == 0 || (N < 0 && errno == ECONNRESET))

@@ -7,14 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the processes of a farm say to each other, here and over a network: a
-/// line of JSON and, where its "bytes" says so, as many bytes.
+/// The frames in which the processes of a farm send messages: a line "KEY BYTES
+/// JSON" and, after it, as many bytes. Messages.h has the messages.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_LIB_FARM_FRAME_H
 #define LLVM_MNEME_LIB_FARM_FRAME_H
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <deque>
@@ -25,85 +27,112 @@
 namespace llvm {
 namespace mneme {
 
+/// A message's name and limits.
+struct MessageKind {
+  StringLiteral Key = "";
+  uint64_t LineBytes = 0;
+  uint64_t Bytes = 0; ///< After the line.
+};
+
 struct Frame {
+  size_t Kind = 0; ///< Index into the kinds that the parser knows.
   json::Object Head;
   std::string Bytes;
 };
 
-/// What is believed of the other side.
-struct FrameLimits {
-  size_t HeadBytes = size_t(64) << 20;
-  uint64_t Bytes = uint64_t(4) << 30;
-
-  /// Before it has shown who it is.
-  static FrameLimits stranger() { return {4096, 0}; }
-};
-
 /// The line of a frame.
-std::string printFrameHead(json::Object Head, uint64_t Bytes);
+std::string printFrameLine(const MessageKind &Kind, json::Object Head,
+                           uint64_t Bytes);
+
+/// The first line of a worker. What comes before it is not a worker's: a
+/// launcher, a shell or a module system wrote it.
+constexpr StringLiteral WorkerGreeting = "mneme-farm-worker 5f3b9c0e7ad84216";
 
 /// Frames out of a stream of bytes.
 class FrameParser {
 public:
-  FrameLimits Limits;
+  /// Accepts \p Kinds, which outlive the parser.
+  explicit FrameParser(ArrayRef<MessageKind> Kinds) : Kinds(Kinds) {}
+
+  /// Skips all until the line WorkerGreeting.
+  void expectGreeting() { Greeted = false; }
+  bool isGreeted() const { return Greeted; }
 
   void append(StringRef Data) { Buffer.append(Data.begin(), Data.end()); }
-  /// The next whole frame, if there is one. After an Error nothing makes sense
-  /// any more.
+  /// The next whole frame, if there is one. After an Error the rest of the
+  /// stream cannot be parsed.
   Expected<std::optional<Frame>> next();
+  /// Is there nothing of a frame?
   bool empty() const { return !Head && Begin == Buffer.size(); }
+  /// The start of what was not parsed yet, quoted for a message.
+  std::string quoteRest() const;
 
 private:
+  ArrayRef<MessageKind> Kinds;
+  bool Greeted = true;
   std::string Buffer;
   size_t Begin = 0;   ///< Of what was not taken yet.
   size_t Scanned = 0; ///< Where the search for the end of the line goes on.
-  std::optional<json::Object> Head; ///< Its bytes are still to come.
+  std::optional<Frame> Head; ///< Its bytes are still to come.
   uint64_t Wanted = 0;
 
-  Error parseHead(StringRef Line);
+  Expected<bool> skipToGreeting();
+  Expected<std::optional<size_t>> findKind(StringRef Line, bool IsWhole) const;
+  Error parseHead(size_t Kind, StringRef Line);
   void take(size_t N);
 };
 
-/// One end of a connection. Owns the descriptor.
+/// One end of a connection. Owns the descriptors.
 class Channel {
 public:
-  explicit Channel(int FD) : FD(FD) {}
+  /// \p In and \p Out: one socket, or two pipes.
+  Channel(int In, int Out, ArrayRef<MessageKind> Kinds)
+      : Parser(Kinds), In(In), Out(Out) {}
+  Channel(int Socket, ArrayRef<MessageKind> Kinds)
+      : Channel(Socket, Socket, Kinds) {}
   Channel(const Channel &) = delete;
   Channel &operator=(const Channel &) = delete;
   ~Channel();
 
-  int fd() const { return FD; }
   FrameParser Parser;
+  int in() const { return In; }
+  /// -1: closed.
+  int out() const { return Out; }
 
-  //===--- Of a process that has nothing else to do: these wait. ---------===//
+  //===--- Of a process that has nothing else to do. ---------------------===//
 
-  /// Error: nobody is there any more.
-  Error write(json::Object Head, StringRef Bytes = {});
-  /// Nothing: the other side has closed.
+  /// Waits until all is sent. Error: the other side is gone.
+  Error write(StringRef Line, StringRef Bytes);
+  /// Waits for the next frame. Nothing: the other side has closed.
   Expected<std::optional<Frame>> read();
 
   //===--- Of a poll loop, after makeNonBlocking(). ----------------------===//
 
   Error makeNonBlocking();
   /// \p Bytes are sent later, and not copied.
-  void queue(json::Object Head, std::shared_ptr<const std::string> Bytes = {});
+  void queue(std::string Line, std::shared_ptr<const std::string> Bytes);
   bool hasQueued() const { return !Queue.empty(); }
   uint64_t queuedBytes() const { return Queued; }
-  /// Sends what goes. Nothing more is queued for one who is gone, which
-  /// receive() will tell, after what was said before.
+  /// Sends what can be sent now. Once the other side is gone, drops what is
+  /// queued; receive() tells, after the last messages from there.
   void flush();
-  /// Takes what there is. \returns false when the other side has closed.
+  /// Takes what can be received now. \returns false when the other side has
+  /// closed.
   Expected<bool> receive();
+  /// Sends no more; of two pipes, closes the second.
+  void closeOutput();
 
   uint64_t sent() const { return Sent; }
   uint64_t received() const { return Received; }
 
 private:
-  int FD;
+  int In, Out;
   std::deque<std::shared_ptr<const std::string>> Queue;
   size_t Offset = 0; ///< Of the first one that is sent.
   bool Broken = false;
   uint64_t Queued = 0, Sent = 0, Received = 0;
+
+  ssize_t writeSome(StringRef Data);
 };
 
 } // namespace mneme

@@ -41,6 +41,10 @@ Error Coordinator::submit(EvaluationRequest R) {
   J.Ticket = NextTicket++;
   J.Request = std::move(R);
   Jobs[J.Ticket] = std::move(Owned);
+  if (Expected<size_t> Bytes = checkRequest(J.Request); !Bytes) {
+    fail(J, "Invalid", toString(Bytes.takeError()));
+    return Error::success();
+  }
   Expected<FarmKeys> Keys = Backend.keys(J.Request);
   if (!Keys) {
     fail(J, "Invalid", toString(Keys.takeError()));
@@ -221,7 +225,7 @@ void Coordinator::finishAs(Job &J, const ResultEntry &R, Duplicate Level) {
   E.DuplicateKind = Level;
   if (!E.DuplicateOf)
     E.DuplicateOf = R.Result.Id;
-  E.RunSeconds = E.CompileSeconds = E.Started = 0;
+  E.RunSeconds = E.CompileSeconds = 0;
   ++Stats.Reused;
   finish(J, std::move(E));
 }
@@ -244,8 +248,7 @@ void Coordinator::finish(Job &J, Evaluation E) {
     E.CompileSeconds = J.CompileSeconds;
   }
   E.Ended = epochSeconds();
-  if (E.Started == 0)
-    E.Started = J.Started ? J.Started : E.Ended;
+  E.Started = J.Started ? J.Started : E.Ended;
   if (J.ForPair) {
     J.State = Job::Failed;
     J.Failure = E.Failure;

@@ -27,16 +27,12 @@ public:
   static Expected<std::unique_ptr<LocalFarm>> create(FarmOptions Options);
 
   unsigned capacity() const override { return TheCoordinator.capacity(); }
-  unsigned offer() const { return TheCoordinator.offer(); }
+  Coordinator &coordinator() { return TheCoordinator; }
   Error submit(EvaluationRequest R) override {
     return TheCoordinator.submit(std::move(R));
   }
   Expected<std::vector<Evaluation>> wait(double Seconds) override {
     return TheCoordinator.wait(Seconds);
-  }
-  /// Also returns when \p FD becomes readable.
-  Expected<std::vector<Evaluation>> waitFor(double Seconds, int FD) {
-    return TheCoordinator.wait(Seconds, FD);
   }
   Expected<PairedEvaluation>
   comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
@@ -56,18 +52,16 @@ public:
   FarmStatistics statistics() const override {
     return TheCoordinator.statistics();
   }
-  std::string address() const override { return Address; }
 
 private:
   LocalFarm(std::unique_ptr<ReplayBackend> B, FarmConfig C)
       : Backend(std::move(B)), TheCoordinator(*Backend, std::move(C)) {}
 
-  Error listen(const FarmOptions &Options, const ReplayOptions &Base);
+  Error startWorkers(const FarmOptions &Options, const ReplayOptions &Base);
 
   std::unique_ptr<ReplayBackend> Backend;
   std::unique_ptr<NodePool> Nodes;
   std::vector<VerificationPower> Powers;
-  std::string Address;
   Coordinator TheCoordinator;
 };
 

@@ -7,220 +7,201 @@
 //===----------------------------------------------------------------------===//
 
 #include "Messages.h"
-#include <cmath>
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 //===----------------------------------------------------------------------===//
-// Requests
+// Reading
 //===----------------------------------------------------------------------===//
 
-json::Value mneme::toJSON(const EvaluationRequest &R) {
-  json::Object StopAboveOn;
-  for (const auto &[Device, Nanoseconds] : R.StopAboveOn)
-    StopAboveOn[Device] = Nanoseconds;
-  return json::Object{{"id", R.Id},
-                      {"config", json::Object(R.Config)},
-                      {"fresh", R.Fresh},
-                      {"attempt", R.Attempt},
-                      {"stop_above", R.StopAbove},
-                      {"stop_above_on", std::move(StopAboveOn)},
-                      {"launch_timeout", R.LaunchTimeout},
-                      {"instance", R.Instance},
-                      {"app", R.AppCode},
-                      {"measure", R.Measure},
-                      {"device", R.Device}};
-}
-
-/// A member that is an object, which LLVM's mapping does not know.
-static bool mapObject(const json::Value &V, StringRef Key, json::Object &Out,
-                      json::Path P) {
-  const json::Object *Whole = V.getAsObject();
-  const json::Object *O = Whole ? Whole->getObject(Key) : nullptr;
-  if (!O) {
-    P.field(Key).report("expected object");
-    return false;
+namespace {
+/// Reads the fields of an object, each once.
+class FieldReader {
+public:
+  FieldReader(const json::Value &V, json::Path P) : O(V.getAsObject()), P(P) {
+    if (!O)
+      rules::refuse(P, "expected an object");
+    Good = O;
   }
-  Out = *O;
-  return true;
-}
 
-/// A member that is an object of numbers.
-static bool mapNumbers(const json::Value &V, StringRef Key,
-                       StringMap<double> &Out, json::Path P) {
-  json::Object Numbers;
-  if (!mapObject(V, Key, Numbers, P))
-    return false;
-  for (const auto &[Name, Value] : Numbers) {
-    std::optional<double> Number = Value.getAsNumber();
-    if (!Number) {
-      P.field(Key).field(Name).report("expected number");
-      return false;
-    }
-    Out[StringRef(Name)] = *Number;
+  template <typename Rule, typename T> void read(StringLiteral Key, T &Out) {
+    if (!Good)
+      return;
+    ++Fields;
+    const json::Value *V = O->get(Key);
+    Good = V ? Rule::read(*V, Out, P.field(Key))
+             : rules::refuse(P.field(Key), "missing value");
   }
-  return true;
-}
 
-bool mneme::fromJSON(const json::Value &V, EvaluationRequest &R, json::Path P) {
-  json::ObjectMapper O(V, P);
-  return O && O.map("id", R.Id) && mapObject(V, "config", R.Config, P) &&
-         O.map("fresh", R.Fresh) && O.map("attempt", R.Attempt) &&
-         O.map("stop_above", R.StopAbove) &&
-         mapNumbers(V, "stop_above_on", R.StopAboveOn, P) &&
-         O.map("launch_timeout", R.LaunchTimeout) &&
-         O.map("instance", R.Instance) && O.map("app", R.AppCode) &&
-         O.map("measure", R.Measure) &&
-         O.map("device", R.Device);
-}
-
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-json::Value mneme::toJSON(const Evaluation &E) {
-  json::Object Metrics;
-  // JSON has no other numbers.
-  for (const auto &[Name, Value] : E.Metrics)
-    if (std::isfinite(Value))
-      Metrics[Name] = Value;
-  json::Object O{{"id", E.Id},
-                 {"failure", E.Failure},
-                 {"error", json::fixUTF8(E.Error)},
-                 {"stopped", E.Stopped},
-                 {"metrics", std::move(Metrics)},
-                 {"samples", json::Array(E.Samples)},
-                 {"ir", E.IRHash},
-                 {"assembly", E.AssemblyHash},
-                 {"code", E.CodeHash},
-                 {"compile_seconds", E.CompileSeconds},
-                 {"run_seconds", E.RunSeconds},
-                 {"started", E.Started},
-                 {"ended", E.Ended},
-                 {"worker", json::fixUTF8(E.Worker)},
-                 {"device", json::fixUTF8(E.Device)}};
-  if (E.DuplicateKind != Duplicate::None)
-    O["duplicate"] = getDuplicateName(E.DuplicateKind);
-  if (E.DuplicateOf)
-    O["duplicate_of"] = *E.DuplicateOf;
-  return std::move(O);
-}
-
-bool mneme::fromJSON(const json::Value &V, Evaluation &E, json::Path P) {
-  json::ObjectMapper O(V, P);
-  std::optional<std::string> Kind;
-  if (!O || !O.map("id", E.Id) || !O.map("failure", E.Failure) ||
-      !O.map("error", E.Error) || !O.map("stopped", E.Stopped) ||
-      !mapNumbers(V, "metrics", E.Metrics, P) || !O.map("samples", E.Samples) ||
-      !O.map("ir", E.IRHash) || !O.map("assembly", E.AssemblyHash) ||
-      !O.map("code", E.CodeHash) ||
-      !O.map("compile_seconds", E.CompileSeconds) ||
-      !O.map("run_seconds", E.RunSeconds) || !O.map("started", E.Started) ||
-      !O.map("ended", E.Ended) || !O.map("worker", E.Worker) ||
-      !O.map("device", E.Device) ||
-      !O.mapOptional("duplicate", Kind) ||
-      !O.map("duplicate_of", E.DuplicateOf))
-    return false;
-  if (Kind) {
-    std::optional<Duplicate> Known = parseDuplicate(*Kind);
-    if (!Known) {
-      P.field("duplicate").report("unknown kind");
-      return false;
-    }
-    E.DuplicateKind = *Known;
+  bool finish() {
+    if (Good && O->size() != Fields)
+      Good = rules::refuse(P, "has an unknown field");
+    return Good;
   }
-  return true;
+
+private:
+  const json::Object *O;
+  json::Path P;
+  bool Good;
+  size_t Fields = 0;
+};
+} // namespace
+
+#define FARM_PART(Name, T, Description)                                        \
+  bool rules::Name::read(const json::Value &V, T &Out, json::Path P) {         \
+    FieldReader R(V, P);
+#define FARM_FIELD(Rule, Member, Key, Description)                             \
+  R.read<rules::Rule>(Key, Out.Member);
+#define FARM_END                                                               \
+  return R.finish();                                                           \
+  }
+#include "Messages.def"
+
+#define FARM_MESSAGE(Name, Key, Line, Bytes, Description)                      \
+  bool mneme::readHead(const json::Value &V, message::Name &Out,               \
+                       json::Path P) {                                         \
+    FieldReader R(V, P);
+#define FARM_FIELD(Rule, Member, Key, Description)                             \
+  R.read<rules::Rule>(Key, Out.Member);
+#define FARM_END                                                               \
+  return R.finish();                                                           \
+  }
+#include "Messages.def"
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+#define FARM_PART(Name, T, Description)                                        \
+  json::Value rules::Name::write(const T &M) {                                 \
+    json::Object O;
+#define FARM_FIELD(Rule, Member, Key, Description)                             \
+  O[Key] = rules::Rule::write(M.Member);
+#define FARM_END                                                               \
+  return std::move(O);                                                         \
+  }
+#include "Messages.def"
+
+#define FARM_MESSAGE(Name, Key, Line, Bytes, Description)                      \
+  json::Object mneme::makeHead(const message::Name &M) {                       \
+    (void)M;                                                                   \
+    json::Object O;
+#define FARM_FIELD(Rule, Member, Key, Description)                             \
+  O[Key] = rules::Rule::write(M.Member);
+#define FARM_END                                                               \
+  return O;                                                                    \
+  }
+#include "Messages.def"
+
+//===----------------------------------------------------------------------===//
+// Checks between messages
+//===----------------------------------------------------------------------===//
+
+Expected<size_t> mneme::checkRequest(const EvaluationRequest &R) {
+  json::Object Head = makeHead(message::Evaluate{0, R});
+  std::string Line =
+      printFrameLine(message::Evaluate::Kind, json::Object(Head), 0);
+  if (Line.size() > message::Evaluate::Kind.LineBytes)
+    return createStringError("a configuration of more than " +
+                             Twine(message::Evaluate::Kind.LineBytes) +
+                             " bytes");
+  message::Evaluate Ignored;
+  json::Path::Root Root("the configuration");
+  if (!readHead(json::Value(std::move(Head)), Ignored, Root))
+    return Root.getError();
+  return Line.size();
 }
 
-json::Value mneme::toJSON(const PairedEvaluation &E) {
-  json::Array Samples;
-  for (const std::vector<double> &S : E.Samples)
-    Samples.push_back(json::Array(S));
-  return json::Object{{"id", E.Id},
-                      {"failure", E.Failure},
-                      {"error", json::fixUTF8(E.Error)},
-                      {"samples", std::move(Samples)},
-                      {"worker", json::fixUTF8(E.Worker)},
-                      {"device", json::fixUTF8(E.Device)}};
-}
-
-bool mneme::fromJSON(const json::Value &V, PairedEvaluation &E, json::Path P) {
-  json::ObjectMapper O(V, P);
-  return O && O.map("id", E.Id) && O.map("failure", E.Failure) &&
-         O.map("error", E.Error) && O.map("samples", E.Samples) &&
-         O.map("worker", E.Worker) && O.map("device", E.Device);
-}
-
-json::Value mneme::toJSON(const FarmCode &C) {
-  return json::Object{{"failure", C.Failure},
-                      {"error", json::fixUTF8(C.Error)},
-                      {"ir", C.IRHash},
-                      {"assembly", C.AssemblyHash},
-                      {"code", C.CodeHash},
-                      {"stopped", C.Stopped},
-                      {"compile_seconds", C.CompileSeconds}};
-}
-
-bool mneme::fromJSON(const json::Value &V, FarmCode &C, json::Path P) {
-  json::ObjectMapper O(V, P);
-  return O && O.map("failure", C.Failure) && O.map("error", C.Error) &&
-         O.map("ir", C.IRHash) && O.map("assembly", C.AssemblyHash) &&
-         O.map("code", C.CodeHash) && O.map("stopped", C.Stopped) &&
-         O.map("compile_seconds", C.CompileSeconds);
+Error mneme::checkPaired(const PairedEvaluation &P, size_t Compared,
+                         unsigned Rounds) {
+  if (!P.Failure.empty())
+    return P.Samples.empty()
+               ? Error::success()
+               : createStringError("a comparison that failed has samples");
+  if (P.Samples.size() != Compared)
+    return createStringError(formatv("a comparison of {0} has samples of {1}",
+                                     Compared, P.Samples.size())
+                                 .str());
+  for (const std::vector<double> &S : P.Samples)
+    if (S.size() < Rounds || S.size() != P.Samples.front().size())
+      return createStringError(
+          formatv("a comparison of {0} rounds has lists of {1} and {2} samples",
+                  Rounds, P.Samples.front().size(), S.size())
+              .str());
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
-// Statistics
+// Documentation
 //===----------------------------------------------------------------------===//
 
-namespace llvm {
-namespace mneme {
-static json::Value toJSON(const FarmStatistics::Runner &R) {
-  return json::Object{{"name", json::fixUTF8(R.Name)},
-                      {"runs", R.Runs},
-                      {"busy_seconds", R.BusySeconds},
-                      {"open_seconds", R.OpenSeconds},
-                      {"idle_share", R.idleShare()}};
+namespace {
+struct FieldText {
+  StringRef Key, Description;
+  std::string Rule;
+};
+struct ObjectText {
+  StringRef Name, Description;
+  MessageKind Kind; ///< Of a message.
+  std::vector<FieldText> Fields;
+};
+} // namespace
+
+static std::vector<ObjectText> getParts() {
+  std::vector<ObjectText> Parts;
+#define FARM_PART(Name, T, Description)                                        \
+  Parts.push_back({#Name, Description, {}, {}});
+#define FARM_FIELD(Rule, Member, Key, Description)                             \
+  Parts.back().Fields.push_back({Key, Description, rules::Rule::describe()});
+#include "Messages.def"
+  return Parts;
 }
 
-static bool fromJSON(const json::Value &V, FarmStatistics::Runner &R,
-                     json::Path P) {
-  json::ObjectMapper O(V, P);
-  return O && O.map("name", R.Name) && O.map("runs", R.Runs) &&
-         O.map("busy_seconds", R.BusySeconds) &&
-         O.map("open_seconds", R.OpenSeconds);
-}
-} // namespace mneme
-} // namespace llvm
-
-json::Value mneme::toJSON(const FarmStatistics &S) {
-  json::Array Runners;
-  for (const FarmStatistics::Runner &R : S.Runners)
-    Runners.push_back(toJSON(R));
-  json::Object O{{"compile_seconds", S.CompileSeconds},
-                 {"runners", std::move(Runners)}};
-#define FARM_COUNT(Name, Key, Description) O[Key] = S.Name;
-#include "llvm/Mneme/Farm/Counts.def"
-  return std::move(O);
+static std::vector<ObjectText> getMessages() {
+  std::vector<ObjectText> Messages;
+#define FARM_MESSAGE(Name, Key, Line, Bytes, Description)                      \
+  Messages.push_back({#Name, Description, message::Name::Kind, {}});
+#define FARM_FIELD(Rule, Member, Key, Description)                             \
+  Messages.back().Fields.push_back({Key, Description, rules::Rule::describe()});
+#include "Messages.def"
+  return Messages;
 }
 
-bool mneme::fromJSON(const json::Value &V, FarmStatistics &S, json::Path P) {
-  json::ObjectMapper O(V, P);
-#define FARM_COUNT(Name, Key, Description) &&O.map(Key, S.Name)
-  return O && O.map("compile_seconds", S.CompileSeconds) &&
-         O.map("runners", S.Runners)
-#include "llvm/Mneme/Farm/Counts.def"
-      ;
+static void printFields(raw_ostream &OS, const ObjectText &Text) {
+  for (const FieldText &F : Text.Fields)
+    OS << formatv("\n* ``{0}``: {1} ({2})", F.Key, F.Description, F.Rule);
+  OS << (Text.Fields.empty() ? "" : "\n");
 }
 
-FarmStatistics &FarmStatistics::operator+=(const FarmStatistics &Other) {
-  uint64_t OwnRequests = Requests, OwnResults = Results;
-#define FARM_COUNT(Name, Key, Description) Name += Other.Name;
-#include "llvm/Mneme/Farm/Counts.def"
-  Requests = OwnRequests;
-  Results = OwnResults;
-  CompileSeconds += Other.CompileSeconds;
-  Runners.insert(Runners.end(), Other.Runners.begin(), Other.Runners.end());
-  return *this;
+static void printTitle(raw_ostream &OS, StringRef Title, char Line) {
+  OS << '\n' << Title << '\n' << std::string(Title.size(), Line) << '\n';
+}
+
+void mneme::printProtocol(raw_ostream &OS) {
+  std::vector<ObjectText> Messages = getMessages();
+  auto Print = [&](StringRef Name) {
+    const ObjectText &M =
+        *find_if(Messages, [&](const ObjectText &T) { return T.Name == Name; });
+    printTitle(OS, ("``" + M.Kind.Key + "``").str(), '-');
+    OS << formatv("\n{0}. Line: at most {1} bytes.", M.Description,
+                  M.Kind.LineBytes);
+    if (M.Kind.Bytes)
+      OS << formatv(" After it: at most {0} bytes.", M.Kind.Bytes);
+    OS << '\n';
+    printFields(OS, M);
+  };
+#define FARM_SET(Name, Sender, Receiver)                                       \
+  printTitle(OS, "From " Sender " to " Receiver, '=');
+#define FARM_SENDS(M) Print(#M);
+#include "Messages.def"
+  printTitle(OS, "Objects within messages", '=');
+  for (const ObjectText &Part : getParts()) {
+    printTitle(OS, Part.Name, '-');
+    OS << '\n' << Part.Description << ".\n";
+    printFields(OS, Part);
+  }
 }

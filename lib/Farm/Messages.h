@@ -7,43 +7,134 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Requests and results as JSON.
+/// The messages of Messages.def as C++: message::Run is the structure of "run",
+/// FromRunner holds any message that a run process sends.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_LIB_FARM_MESSAGES_H
 #define LLVM_MNEME_LIB_FARM_MESSAGES_H
 
+#include "Frame.h"
+#include "MessageRules.h"
+#include "Staging.h"
 #include "llvm/Mneme/Farm/Farm.h"
+#include <variant>
 
 namespace llvm {
 namespace mneme {
+namespace rules {
 
-json::Value toJSON(const EvaluationRequest &R);
-bool fromJSON(const json::Value &V, EvaluationRequest &R, json::Path P);
+#define FARM_PART(Name, T, Description)                                        \
+  struct Name {                                                                \
+    using Type = T;                                                            \
+    static bool read(const json::Value &V, T &Out, json::Path P);              \
+    static json::Value write(const T &V);                                      \
+    static std::string describe() { return #Name; }                            \
+  };
+#define FARM_LIST(Name, Part, Max) using Name = ListOf<Part, Max>;
+#include "Messages.def"
 
-json::Value toJSON(const Evaluation &E);
-bool fromJSON(const json::Value &V, Evaluation &E, json::Path P);
+} // namespace rules
 
-json::Value toJSON(const PairedEvaluation &E);
-bool fromJSON(const json::Value &V, PairedEvaluation &E, json::Path P);
+namespace message {
 
-/// All but the image.
-json::Value toJSON(const FarmCode &C);
-bool fromJSON(const json::Value &V, FarmCode &C, json::Path P);
+#define FARM_MESSAGE(Name, K, Line, Bytes, Description)                        \
+  struct Name {                                                                \
+    static constexpr MessageKind Kind = {K, Line, Bytes};
+#define FARM_FIELD(Rule, Member, Key, Description) rules::Rule::Type Member{};
+#define FARM_END                                                               \
+  std::string Bytes{}; /**< What followed the line. */                         \
+  }                                                                            \
+  ;
+#include "Messages.def"
 
-/// Of a member of a message. \p What names it in the Error.
-template <typename T>
-Expected<T> readMember(const json::Object &O, StringRef Key) {
-  T Result;
-  json::Path::Root Root(Key);
-  const json::Value *V = O.get(Key);
-  if (!V)
-    return createStringError("a message lacks '" + Key + "'");
-  if (!fromJSON(*V, Result, Root))
-    return Root.getError();
-  return std::move(Result);
+} // namespace message
+
+/// The JSON object of a message.
+#define FARM_MESSAGE(Name, Key, Line, Bytes, Description)                      \
+  json::Object makeHead(const message::Name &M);                               \
+  bool readHead(const json::Value &V, message::Name &M, json::Path P);
+#include "Messages.def"
+
+/// std::variant<T...>; lists of types are easier to write with a comma in front
+/// of each.
+template <typename First, typename... T> struct VariantOf {
+  using Type = std::variant<T...>;
+};
+
+// clang-format off
+#define FARM_SET(Name, Sender, Receiver) using Name = VariantOf<void
+#define FARM_SENDS(M) , message::M
+#define FARM_SET_END >::Type;
+// clang-format on
+#include "Messages.def"
+
+template <typename SetT> struct MessageSet;
+template <typename... T> struct MessageSet<std::variant<T...>> {
+  static constexpr MessageKind Kinds[] = {T::Kind...};
+
+  template <typename M> static Expected<std::variant<T...>> read(Frame &F) {
+    M Message;
+    json::Path::Root Root(M::Kind.Key);
+    if (!readHead(json::Value(std::move(F.Head)), Message, Root))
+      return createStringError("malformed message: " +
+                               llvm::toString(Root.getError()));
+    Message.Bytes = std::move(F.Bytes);
+    return std::move(Message);
+  }
+
+  /// Checks a frame by its message's table. Errors say what is wrong with it.
+  static Expected<std::variant<T...>> decode(Frame F) {
+    using ReadFn = Expected<std::variant<T...>> (*)(Frame &);
+    static constexpr ReadFn Readers[] = {&MessageSet::read<T>...};
+    return Readers[F.Kind](F);
+  }
+};
+
+/// The next message of a stream; nothing: not all of it is there.
+template <typename SetT>
+Expected<std::optional<SetT>> nextMessage(FrameParser &Parser) {
+  Expected<std::optional<Frame>> F = Parser.next();
+  if (!F)
+    return F.takeError();
+  if (!*F)
+    return std::nullopt;
+  Expected<SetT> Message = MessageSet<SetT>::decode(std::move(**F));
+  if (!Message)
+    return Message.takeError();
+  return std::move(*Message);
 }
+
+/// Sends a message; waits. Error: the other side is gone.
+template <typename M>
+Error send(Channel &Link, const M &Message, StringRef Bytes = {}) {
+  return Link.write(printFrameLine(M::Kind, makeHead(Message), Bytes.size()),
+                    Bytes);
+}
+
+/// Sends a message later, with \p Bytes, which are not copied.
+template <typename M>
+void queue(Channel &Link, const M &Message,
+           std::shared_ptr<const std::string> Bytes = {}) {
+  Link.queue(
+      printFrameLine(M::Kind, makeHead(Message), Bytes ? Bytes->size() : 0),
+      std::move(Bytes));
+}
+
+/// The Error of a message that does not belong where the two sides are.
+template <typename M> Error makeUnexpected(const M &) {
+  return createStringError("unexpected message '" + M::Kind.Key + "'");
+}
+
+/// Would a receiver accept it? \returns its bytes. Error: it would not.
+Expected<size_t> checkRequest(const EvaluationRequest &R);
+
+/// Has a comparison of so many what was asked for? Error: it has not.
+Error checkPaired(const PairedEvaluation &P, size_t Compared, unsigned Rounds);
+
+/// The protocol as a page of the documentation (reStructuredText).
+void printProtocol(raw_ostream &OS);
 
 } // namespace mneme
 } // namespace llvm

@@ -7,291 +7,443 @@
 //===----------------------------------------------------------------------===//
 
 #include "NodePool.h"
-#include "Authentication.h"
-#include "Messages.h"
-#include "Socket.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Connections of which nobody knows whose they are, and how long they may be
-/// that.
-static constexpr unsigned MaxStrangers = 64;
-static constexpr double GreetingSeconds = 30;
+/// Data that may wait to be sent to one worker: a comparison's message fits.
+static constexpr uint64_t MaxQueuedBytes =
+    2 * message::CompareThere::Kind.LineBytes;
 
-/// What may wait to be sent to one worker.
-static constexpr uint64_t MaxQueuedBytes = 16 * PieceBytes;
+/// How often a worker is started again, and one that was never ready. The count
+/// begins anew once it was ready for the time after it.
+static constexpr unsigned MaxRestarts = 5, MaxFirstRestarts = 2;
+static constexpr double WellSeconds = 600;
+
+/// Lines of a worker's standard error that are passed on.
+static constexpr unsigned MaxLines = 1000;
+
+/// A launcher has this time to end when its input is closed, and then when it
+/// is asked to.
+static constexpr double CloseSeconds = 5, TerminateSeconds = 2;
 
 std::string mneme::getProtocolVersion() {
   return ("Mneme " + getVersion() + ", LLVM " LLVM_VERSION_STRING).str();
 }
 
-NodePool::NodePool(int Listener, std::string Token, RemoteStudy Study,
-                   MappedFiles Files, double SilenceSeconds,
-                   std::function<void(StringRef)> Message,
-                   std::function<void(StringRef)> Note)
-    : Listener(Listener), Token(std::move(Token)), Study(std::move(Study)),
-      Files(std::move(Files)), SilenceSeconds(SilenceSeconds),
-      Message(std::move(Message)),
-      Note(std::move(Note)) {}
+bool NodePool::Node::hasDevice(StringRef Id, bool Usable) const {
+  return any_of(Farm.Devices, [&](const FarmDeviceState &D) {
+    return D.Id == Id && (!Usable || (D.Error.empty() && !D.Waiting));
+  });
+}
+
+NodePool::NodePool(NodePoolOptions O, RemoteStudy Study, MappedFiles Files)
+    : Options(std::move(O)), Study(std::move(Study)), Files(std::move(Files)) {
+  for (WorkerCommand &Command : Options.Workers) {
+    Nodes.push_back(std::make_unique<Node>());
+    Nodes.back()->Command = std::move(Command);
+    Nodes.back()->Next = Clock::now();
+  }
+}
 
 NodePool::~NodePool() {
   for (auto &N : Nodes) {
-    if (N->State != Node::Staging && N->State != Node::Ready)
+    if (!N->P)
       continue;
-    N->Link.queue(json::Object{{"end", true}});
-    N->Link.flush();
+    if (N->State == Node::Staging || N->State == Node::Ready) {
+      queue(N->link(), message::End());
+      N->link().flush();
+    }
+    N->link().closeOutput();
   }
-  ::close(Listener);
+  // What they still write must be read, or they wait for that.
+  auto HaveEnded = [&] {
+    bool Ended = true;
+    for (auto &N : Nodes) {
+      if (!N->P)
+        continue;
+      if (Expected<bool> Open = N->link().receive(); !Open)
+        consumeError(Open.takeError());
+      relayMessages(*N);
+      Ended &= N->P->reap();
+    }
+    for (auto &[P, Deadline] : Leaving)
+      Ended &= P->reap();
+    return Ended;
+  };
+  if (waitUntil(HaveEnded, CloseSeconds))
+    return;
+  for (auto &N : Nodes)
+    if (N->P)
+      N->P->terminate();
+  waitUntil(HaveEnded, TerminateSeconds); // Process kills the rest
 }
 
 void NodePool::tell(const Twine &Text) const {
-  if (Message)
-    Message(Text.str());
+  if (Options.Message)
+    Options.Message(Text.str());
 }
 
-void NodePool::addTo(std::vector<pollfd> &Waits) const {
-  Waits.push_back({Listener, POLLIN, 0});
-  for (const auto &N : Nodes) {
-    short Events = POLLIN;
-    if (N->Link.hasQueued())
-      Events |= POLLOUT;
-    Waits.push_back({N->Link.fd(), Events, 0});
-  }
+void NodePool::note(const Twine &Text) const {
+  if (Options.Note)
+    Options.Note(Text.str());
 }
 
-void NodePool::accept() {
-  std::string From;
-  int FD;
-  while ((FD = acceptConnection(Listener, From)) >= 0) {
-    auto Strangers = count_if(
-        Nodes, [](const auto &N) { return N->State == Node::Stranger; });
-    if (Strangers >= MaxStrangers) {
-      ::close(FD);
-      continue;
-    }
-    auto N = std::make_unique<Node>(FD);
-    N->From = From;
-    N->Since = std::chrono::steady_clock::now();
-    N->Challenge = makeNonce();
-    N->Link.Parser.Limits = FrameLimits::stranger();
-    N->Link.queue(json::Object{{"challenge", N->Challenge}});
-    Nodes.push_back(std::move(N));
-  }
+//===----------------------------------------------------------------------===//
+// Beginnings and ends
+//===----------------------------------------------------------------------===//
+
+void NodePool::start(Node &N) {
+  Expected<std::unique_ptr<Process>> P =
+      Starter ? Starter(N.Command)
+              : Process::launch(N.Command.Words, MessageSet<FromWorker>::Kinds);
+  N.Name = N.Command.Host;
+  N.Capacity = 0;
+  N.Lines = 0;
+  N.ReadySince.reset();
+  N.Given.clear();
+  N.Farm = FarmDescription();
+  N.Stats = FarmStatistics();
+  N.Heard = Clock::now();
+  N.State = Node::Starting;
+  if (!P)
+    return lose(N, toString(P.takeError()), /*ForGood=*/true);
+  N.P = std::move(*P);
+  N.link().Parser.expectGreeting();
 }
 
-void NodePool::lose(Node &N, StringRef Why) {
-  if (N.State == Node::Gone)
-    return;
-  if (N.State == Node::Stranger)
-    tell("refused a worker at " + N.From + ": " + Why);
-  else
-    tell("lost the worker " + N.Name + " at " + N.From + ": " + Why);
-  N.State = Node::Gone;
+void NodePool::lose(Node &N, const Twine &Why, bool ForGood) {
+  N.Complaint = Why.str();
   for (uint64_t Ticket : N.Sent)
-    Results.emplace_back(Ticket, std::nullopt);
+    Results.push_back({Ticket, OutsideResult::Lost, {}});
   N.Sent.clear();
   if (N.Comparing)
-    ComparisonLost = ("the worker " + N.Name + " was lost: " + Why).str();
-  N.Comparing = 0;
-}
-
-/// Who is it?
-Error NodePool::greet(Node &N, const json::Object &Message) {
-  StringRef Version = Message.getString("version").value_or("");
-  StringRef Nonce = Message.getString("nonce").value_or("");
-  StringRef Proof = Message.getString("proof").value_or("");
-  auto Refuse = [&](const Twine &Why) {
-    N.Link.queue(json::Object{{"refused", Why.str()}});
-    N.Link.flush();
-    return createStringError(Why);
-  };
-  if (!isSameProof(Proof,
-                   makeProof(Token, FarmRole::Worker, N.Challenge, Nonce)))
-    return Refuse("wrong token");
-  if (Version != getProtocolVersion())
-    return Refuse("the worker is " + Version + ", the coordinator is " +
-                  getProtocolVersion());
-  N.State = Node::Staging;
-  N.Name = Message.getString("name").value_or("").str();
-  N.Link.Parser.Limits = FrameLimits();
-  N.Link.queue(json::Object{
-      {"proof",
-       makeProof(Token, FarmRole::Coordinator, N.Challenge, Nonce)},
-      {"study", toJSON(Study)}});
-  return Error::success();
-}
-
-Error NodePool::sendPiece(Node &N, const json::Object &Message) {
-  std::optional<int64_t> File = Message.getInteger("get");
-  std::optional<int64_t> Offset = Message.getInteger("offset");
-  std::optional<int64_t> Size = Message.getInteger("size");
-  if (!File || *File < 0 || static_cast<uint64_t>(*File) >= Files.size() ||
-      !Offset || *Offset < 0 || !Size || *Size <= 0 ||
-      static_cast<uint64_t>(*Size) > PieceBytes)
-    return createStringError("a request for no part of a file");
-  StringRef Whole = Files[*File]->getBuffer();
-  if (static_cast<uint64_t>(*Offset) >= Whole.size() ||
-      N.Link.queuedBytes() > MaxQueuedBytes)
-    return createStringError("a request for no part of a file");
-  N.Link.queue(
-      json::Object{{"data", *File}, {"offset", *Offset}},
-      std::make_shared<const std::string>(Whole.substr(*Offset, *Size)));
-  return Error::success();
-}
-
-Error NodePool::takeState(Node &N, const json::Object &Message) {
-  std::optional<int64_t> Capacity = Message.getInteger("capacity");
-  if (!Capacity || *Capacity < 0 || *Capacity > 100000)
-    return createStringError("a worker of an impossible size");
-  N.Capacity = *Capacity;
-  N.Devices.clear();
-  if (const json::Value *About = Message.get("state")) {
-    N.About = *About;
-    const json::Object *State = About->getAsObject();
-    const json::Array *List = State ? State->getArray("devices") : nullptr;
-    for (const json::Value &D : List ? *List : json::Array())
-      if (const json::Object *O = D.getAsObject();
-          O && !O->get("error") && !O->get("waiting"))
-        N.Devices.push_back(O->getString("id").value_or("").str());
+    ComparisonLost = "the worker " + N.Name + " was lost: " + N.Complaint;
+  N.Comparing.reset();
+  if (N.P) {
+    N.Stats.BytesSent += N.link().sent();
+    N.Stats.BytesReceived += N.link().received();
+    relayMessages(N);
+    N.link().closeOutput();
+    N.P->terminate();
+    Leaving.emplace_back(std::move(N.P), inSeconds(TerminateSeconds));
   }
-  N.Link.queue(json::Object{{"heard", true}});
-  Expected<FarmStatistics> S =
-      readMember<FarmStatistics>(Message, "statistics");
-  if (!S)
-    return S.takeError();
-  N.Stats = std::move(*S);
+  Past += N.Stats;
+  N.Stats = FarmStatistics();
+  if (N.ReadySince && secondsSince(*N.ReadySince) > WellSeconds)
+    N.Restarts = 0;
+  N.Capacity = 0;
+  if (ForGood || N.Restarts >= (N.WasReady ? MaxRestarts : MaxFirstRestarts)) {
+    N.State = Node::GivenUp;
+    tell("gave up the worker " + N.Name + ": " + N.Complaint);
+    return;
+  }
+  double Pause = Options.RestartSeconds * (1u << N.Restarts++);
+  N.State = Node::Waiting;
+  N.Next = inSeconds(Pause);
+  tell(formatv("lost the worker {0}: {1}; it is started again in {2} s", N.Name,
+               N.Complaint, printSeconds(Pause))
+           .str());
+}
+
+/// It has closed its output. How it ends says why.
+void NodePool::expectEnd(Node &N) {
+  N.State = Node::Ending;
+  N.Capacity = 0;
+  N.Next = inSeconds(TerminateSeconds);
+}
+
+/// Passes on what the worker and its launcher write to standard error.
+void NodePool::relayMessages(Node &N) {
+  N.P->readMessages();
+  for (const std::string &Line : N.P->takeLines()) {
+    // Escapes are not for this terminal.
+    json::Value Text = rules::Path::write(Line);
+    if (N.Lines++ < MaxLines)
+      note(N.Command.Host + ": " + *Text.getAsString());
+    else if (N.Lines == MaxLines + 1)
+      note(N.Command.Host + ": more than " + Twine(MaxLines) +
+           " lines; the rest is left out");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+Error NodePool::take(Node &N, message::Hello M) {
+  if (N.State != Node::Starting)
+    return makeUnexpected(M);
+  if (M.Version != getProtocolVersion()) {
+    std::string Why = "the worker is " + M.Version + ", the study is " +
+                      getProtocolVersion() + "; use the same build";
+    queue(N.link(), message::Refused{Why});
+    N.link().flush();
+    lose(N, Why, /*ForGood=*/true);
+    return Error::success();
+  }
+  N.State = Node::Staging;
+  // The start of a line in messages is the user's name of it.
+  N.Name = N.Command.Host + " (" + M.Name + ")";
+  queue(N.link(), message::Start{Study});
   return Error::success();
 }
 
-Error NodePool::takeResult(Node &N, const json::Object &Message) {
-  std::optional<int64_t> Ticket = Message.getInteger("result");
-  auto Sent = find(N.Sent, static_cast<uint64_t>(Ticket.value_or(0)));
+Error NodePool::take(Node &N, message::Get M) {
+  if (N.State != Node::Staging)
+    return makeUnexpected(M);
+  if (M.File >= Files.size() || M.Size == 0)
+    return createStringError("a request for no part of a file");
+  StringRef Whole = Files[M.File]->getBuffer();
+  if (M.Offset >= Whole.size() || M.Size > Whole.size() - M.Offset)
+    return createStringError("a request for no part of a file");
+  queue(N.link(), message::Data{M.File, M.Offset},
+        std::make_shared<const std::string>(Whole.substr(M.Offset, M.Size)));
+  return Error::success();
+}
+
+Error NodePool::take(Node &N, message::State M) {
+  if (N.State != Node::Staging && N.State != Node::Ready)
+    return makeUnexpected(M);
+  if (N.State == Node::Staging) {
+    note("worker " + N.Name);
+    N.ReadySince = Clock::now();
+    N.WasReady = true;
+  }
+  N.State = Node::Ready;
+  N.Capacity = M.Capacity;
+  N.Farm = std::move(M.Farm);
+  N.Stats = std::move(M.Statistics);
+  queue(N.link(), message::Heard());
+  return Error::success();
+}
+
+/// A job that the worker has is done there. Error: it has no such job.
+Error NodePool::finishTicket(Node &N, uint64_t Ticket,
+                             OutsideResult::KindTy Kind, Evaluation E) {
+  auto Sent = find(N.Sent, Ticket);
   if (Sent == N.Sent.end())
-    return createStringError("a result that nobody asked for");
-  Expected<Evaluation> E = readMember<Evaluation>(Message, "evaluation");
-  if (!E)
-    return E.takeError();
-  Results.emplace_back(*Sent, std::move(*E));
+    return createStringError(
+        formatv("ticket {0} is not under way there", Ticket).str());
   N.Sent.erase(Sent);
+  Results.push_back({Ticket, Kind, std::move(E)});
   return Error::success();
 }
 
-Error NodePool::takeCancelled(Node &N, const json::Array &Tickets) {
-  for (const json::Value &T : Tickets) {
-    std::optional<int64_t> Ticket = T.getAsInteger();
-    auto Sent = find(N.Sent, static_cast<uint64_t>(Ticket.value_or(0)));
-    if (Sent == N.Sent.end())
-      return createStringError("something else was cancelled");
+Error NodePool::take(Node &N, message::Evaluated M) {
+  Evaluation &E = M.Result;
+  if ((E.DuplicateKind == Duplicate::None) == E.DuplicateOf.has_value())
+    return createStringError("a duplicate without its kind");
+  if (E.DuplicateOf) {
+    auto First = N.Given.find(*E.DuplicateOf);
+    if (First == N.Given.end() || *E.DuplicateOf == M.Ticket)
+      return createStringError("a duplicate of no request");
+    E.DuplicateOf = First->second;
+  }
+  if (Study.Base.Execute && E.Failure.empty() && E.Samples.empty())
+    return createStringError("a result has no samples");
+  if (!E.Device.empty() && !N.hasDevice(E.Device, /*Usable=*/false))
+    return createStringError("a result of '" + E.Device +
+                             "', which it does not have");
+  if (E.Failure.empty() && E.Device.empty())
+    return createStringError("a result of no device");
+  return finishTicket(N, M.Ticket, OutsideResult::Done, std::move(E));
+}
+
+Error NodePool::take(Node &N, message::Declined M) {
+  Evaluation E;
+  E.Error = "the worker " + N.Name + " declined: " + M.Error;
+  return finishTicket(N, M.Ticket, OutsideResult::Declined, std::move(E));
+}
+
+Error NodePool::take(Node &N, message::Cancelled M) {
+  for (uint64_t Ticket : M.Tickets) {
     Evaluation E;
     E.Failure = Evaluation::Cancelled.str();
-    Results.emplace_back(*Sent, std::move(E));
-    N.Sent.erase(Sent);
+    if (Error Unknown =
+            finishTicket(N, Ticket, OutsideResult::Done, std::move(E)))
+      return Unknown;
   }
   return Error::success();
 }
 
-Error NodePool::takeCompared(Node &N, const json::Object &Message) {
-  Expected<PairedEvaluation> P =
-      readMember<PairedEvaluation>(Message, "paired");
-  if (!P)
-    return P.takeError();
+Error NodePool::take(Node &N, message::ComparedThere M) {
   // It can have been at its end when it was stopped.
-  if (!N.Comparing ||
-      Message.getInteger("compared") != static_cast<int64_t>(N.Comparing))
-    return Error::success();
-  N.Comparing = 0;
-  Compared = std::move(*P);
+  if (!N.Comparing || M.Ticket != N.Comparing->Ticket)
+    return M.Ticket && M.Ticket <= Comparisons ? Error::success()
+                                               : makeUnexpected(M);
+  if (Error E =
+          checkPaired(M.Result, N.Comparing->Members, N.Comparing->Rounds))
+    return E;
+  if (M.Result.Failure.empty() &&
+      !N.hasDevice(M.Result.Device, /*Usable=*/false))
+    return createStringError("a comparison on '" + M.Result.Device +
+                             "', which it does not have");
+  N.Comparing.reset();
+  Compared = std::move(M.Result);
   return Error::success();
 }
 
-Error NodePool::handle(Node &N, Frame F) {
-  if (N.State == Node::Stranger)
-    return greet(N, F.Head);
-  if (F.Head.get("get"))
-    return sendPiece(N, F.Head);
-  if (std::optional<StringRef> Why = F.Head.getString("failed"))
-    return createStringError(*Why);
-  if (F.Head.get("capacity")) {
-    if (N.State == Node::Staging && Note)
-      Note("worker " + N.Name + " at " + N.From);
-    N.State = Node::Ready;
-    return takeState(N, F.Head);
+Error NodePool::take(Node &N, message::Failed M) {
+  lose(N, M.Error, /*ForGood=*/true);
+  return Error::success();
+}
+
+Error NodePool::handle(Node &N, FromWorker Message) {
+  return std::visit(
+      [&](auto &M) -> Error {
+        using T = std::decay_t<decltype(M)>;
+        // All others are about its work.
+        if (!std::is_same_v<T, message::Hello> &&
+            !std::is_same_v<T, message::Get> &&
+            !std::is_same_v<T, message::State> &&
+            !std::is_same_v<T, message::Failed> && N.State != Node::Ready)
+          return makeUnexpected(M);
+        return take(N, std::move(M));
+      },
+      Message);
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+void NodePool::addTo(std::vector<pollfd> &Waits) const {
+  for (const auto &N : Nodes) {
+    if (!N->P)
+      continue;
+    if (N->State != Node::Ending)
+      Waits.push_back({N->link().in(), POLLIN, 0});
+    if (N->link().hasQueued())
+      Waits.push_back({N->link().out(), POLLOUT, 0});
+    Waits.push_back({N->P->messages(), POLLIN, 0});
   }
-  if (N.State != Node::Ready)
-    return createStringError("an unknown message");
-  if (F.Head.get("result"))
-    return takeResult(N, F.Head);
-  if (const json::Array *Tickets = F.Head.getArray("cancelled"))
-    return takeCancelled(N, *Tickets);
-  if (F.Head.get("compared"))
-    return takeCompared(N, F.Head);
-  return createStringError("an unknown message");
 }
 
 void NodePool::receive(Node &N) {
-  uint64_t Before = N.Link.received();
-  Expected<bool> Open = N.Link.receive();
-  if (N.Link.received() != Before)
-    N.Heard = std::chrono::steady_clock::now();
-  while (N.State != Node::Gone) {
-    Expected<std::optional<Frame>> F = N.Link.Parser.next();
-    if (F && !*F)
+  uint64_t Before = N.link().received();
+  Expected<bool> Open = N.link().receive();
+  if (N.link().received() != Before)
+    N.Heard = Clock::now();
+  while (N.P) {
+    Expected<std::optional<FromWorker>> M =
+        nextMessage<FromWorker>(N.link().Parser);
+    if (M && !*M)
       break;
-    if (Error E = F ? handle(N, std::move(**F)) : F.takeError())
+    if (Error E = M ? handle(N, std::move(**M)) : M.takeError())
       lose(N, toString(std::move(E)));
+  }
+  if (!N.P) {
+    consumeError(Open.takeError());
+    return;
   }
   if (!Open)
     lose(N, toString(Open.takeError()));
   else if (!*Open)
-    lose(N, "the connection was closed");
+    expectEnd(N);
+}
+
+/// Of a worker's silence, in seconds.
+double NodePool::getLimit(const Node &N) const {
+  return N.State == Node::Staging ? Options.SetupSeconds
+                                  : Options.SilenceSeconds;
+}
+
+/// Gives up a worker that says nothing, starts one again.
+void NodePool::checkTimes(Node &N) {
+  Clock::time_point Now = Clock::now();
+  if (N.State == Node::Waiting && Now >= N.Next)
+    return start(N);
+  if (N.State == Node::Ending) {
+    bool Gone = N.P->reap();
+    if (!Gone && Now < N.Next)
+      return;
+    std::string Why =
+        Gone ? "it " + N.P->describeEnd() : std::string("it closed its output");
+    const FrameParser &Parser = N.link().Parser;
+    if (!Parser.isGreeted() && !Parser.empty())
+      Why += "; instead of a greeting it wrote " + Parser.quoteRest();
+    return lose(N, Why);
+  }
+  if (!N.P)
+    return;
+  // It is stopped, or hangs; or its launcher does, or the network.
+  if (N.silence() > getLimit(N))
+    return lose(N,
+                "it has sent nothing for " + printSeconds(getLimit(N)) + " s");
+  if (N.link().queuedBytes() > MaxQueuedBytes)
+    return lose(N, "it does not read what it is sent");
 }
 
 void NodePool::serve() {
-  accept();
-  auto Now = std::chrono::steady_clock::now();
   for (auto &N : Nodes) {
-    receive(*N);
-    if (N->State == Node::Stranger &&
-        Now - N->Since > std::chrono::duration<double>(GreetingSeconds))
-      lose(*N, "it says nothing");
-    // It is stopped, or hangs, while its machine keeps the connection; or the
-    // network does.
-    if (N->State == Node::Ready &&
-        Now - N->Heard > std::chrono::duration<double>(SilenceSeconds))
-      lose(*N, "it says nothing any more");
-    if (N->State != Node::Gone)
-      N->Link.flush();
+    if (N->P) {
+      relayMessages(*N);
+      if (N->State != Node::Ending)
+        receive(*N);
+    }
+    checkTimes(*N);
+    if (N->P)
+      N->link().flush();
   }
-  for (auto &N : Nodes)
-    if (N->State == Node::Gone)
-      Past += N->Stats;
-  erase_if(Nodes, [](const auto &N) { return N->State == Node::Gone; });
+  Clock::time_point Now = Clock::now();
+  erase_if(Leaving, [&](auto &L) {
+    return L.first->reap() || Now >= L.second; // Process kills it
+  });
 }
+
+double NodePool::untilNextTime(double Seconds) const {
+  Clock::time_point Now = Clock::now();
+  for (const auto &N : Nodes) {
+    double Left = Seconds;
+    if (N->State == Node::Waiting)
+      Left = std::chrono::duration<double>(N->Next - Now).count();
+    else if (N->State == Node::Ending)
+      Left = 0.01; // its end comes soon, and is not polled for
+    else if (N->P)
+      Left = getLimit(*N) - N->silence();
+    Seconds = std::min(Seconds, std::max(Left, 0.0));
+  }
+  return Seconds;
+}
+
+Error NodePool::checkAlive() const {
+  std::string Complaints;
+  for (const auto &N : Nodes) {
+    if (N->State != Node::GivenUp)
+      return Error::success();
+    Complaints += (Complaints.empty() ? "" : "; ") + N->Command.Host + ": " +
+                  N->Complaint;
+  }
+  return createStringError("no worker is left: " + Complaints);
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
 
 unsigned NodePool::capacity() const {
   unsigned Sum = 0;
   for (const auto &N : Nodes)
-    if (N->State == Node::Ready)
-      Sum += N->Capacity;
+    Sum += N->Capacity;
   return Sum;
 }
 
 bool NodePool::submit(uint64_t Ticket, const EvaluationRequest &R) {
-  // To the one with the most room; a device that is asked for has none beside
-  // it.
+  // To the one with the most room; one that has the device that is asked for
+  // needs none.
   Node *Best = nullptr;
   auto MayHave = [&](const Node &N) {
     if (N.State != Node::Ready)
       return false;
     return R.Device.empty() ? !N.Comparing && N.Sent.size() < N.Capacity
-                            : is_contained(N.Devices, R.Device);
+                            : N.hasDevice(R.Device, /*Usable=*/true);
   };
   for (auto &N : Nodes)
     if (MayHave(*N) &&
@@ -301,8 +453,11 @@ bool NodePool::submit(uint64_t Ticket, const EvaluationRequest &R) {
   if (!Best)
     return false;
   Best->Sent.push_back(Ticket);
-  Best->Link.queue(json::Object{{"evaluate", Ticket}, {"request", toJSON(R)}});
-  Best->Link.flush();
+  Best->Given[Ticket] = R.Id;
+  message::Evaluate M{Ticket, R};
+  M.Request.Id = Ticket; // tickets tell all requests apart, ids may not
+  queue(Best->link(), M);
+  Best->link().flush();
   return true;
 }
 
@@ -310,12 +465,12 @@ void NodePool::cancel() {
   for (auto &N : Nodes) {
     if (N->State != Node::Ready || N->Sent.empty())
       continue;
-    N->Link.queue(json::Object{{"cancel", true}});
-    N->Link.flush();
+    queue(N->link(), message::Cancel());
+    N->link().flush();
   }
 }
 
-std::vector<std::pair<uint64_t, std::optional<Evaluation>>> NodePool::take() {
+std::vector<OutsideResult> NodePool::take() {
   return std::exchange(Results, {});
 }
 
@@ -323,14 +478,10 @@ bool NodePool::compare(ArrayRef<EvaluationRequest> Requests, unsigned Rounds) {
   for (auto &N : Nodes) {
     if (N->State != Node::Ready || N->Capacity == 0)
       continue;
-    N->Comparing = ++Comparisons;
-    json::Array List;
-    for (const EvaluationRequest &R : Requests)
-      List.push_back(toJSON(R));
-    N->Link.queue(json::Object{{"compare", N->Comparing},
-                               {"requests", std::move(List)},
-                               {"rounds", Rounds}});
-    N->Link.flush();
+    N->Comparing = Node::ComparisonSent{++Comparisons, Requests.size(), Rounds};
+    queue(N->link(),
+          message::CompareThere{Comparisons, Requests.vec(), Rounds});
+    N->link().flush();
     return true;
   }
   return false;
@@ -346,8 +497,9 @@ void NodePool::stopComparison() {
   for (auto &N : Nodes) {
     if (!N->Comparing)
       continue;
-    N->Link.queue(json::Object{{"stop", std::exchange(N->Comparing, 0)}});
-    N->Link.flush();
+    queue(N->link(), message::Stop{N->Comparing->Ticket});
+    N->link().flush();
+    N->Comparing.reset();
   }
   Compared.reset();
   ComparisonLost.clear();
@@ -360,8 +512,10 @@ void NodePool::addTo(FarmStatistics &S) const {
     for (FarmStatistics::Runner &R : Named.Runners)
       R.Name = N->Name + " " + R.Name;
     S += Named;
-    S.BytesSent += N->Link.sent();
-    S.BytesReceived += N->Link.received();
+    if (!N->P)
+      continue;
+    S.BytesSent += N->link().sent();
+    S.BytesReceived += N->link().received();
   }
 }
 
@@ -370,7 +524,7 @@ json::Array NodePool::describe() const {
   for (const auto &N : Nodes)
     if (N->State == Node::Ready)
       List.push_back(json::Object{{"name", json::fixUTF8(N->Name)},
-                                  {"address", N->From},
-                                  {"farm", N->About}});
+                                  {"host", json::fixUTF8(N->Command.Host)},
+                                  {"farm", mneme::describe(N->Farm)}});
   return List;
 }

@@ -7,28 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The coordinator's side of other machines.
-///
-/// A worker connects; c and w say who speaks:
-///   c {"challenge": hex}
-///   w {"version": text, "name": text, "nonce": hex, "proof": hex}
-///   c {"proof": hex, "study": {...}}, or {"refused": text}
-///   w {"get": file, "offset": n, "size": n}
-///   c {"data": file, "offset": n} and the bytes
-///   w {"state": {...}, "statistics": {...}, "capacity": n}: it is ready
-/// and then, any number of times:
-///   c {"evaluate": n, "request": {...}}
-///   w {"result": n, "evaluation": {...}}
-///   c {"cancel": true}: what is not begun is not to be
-///   w {"cancelled": [n, ...]}
-///   c {"compare": n, "requests": [...], "rounds": n}
-///   w {"compared": n, "paired": {...}}
-///   c {"stop": n}: nobody waits for that comparison
-///   w {"state": {...}, "statistics": {...}, "capacity": n}
-///   c {"heard": true}, each time
-/// Who is silent for too long is gone. At the end one of
-///   c {"end": true}
-///   w {"failed": text}
+/// The coordinator's side of workers: starts each with its launcher's command,
+/// talks to it over the standard streams of that, starts it again when it is
+/// lost. Messages.def has the messages, ToWorker and FromWorker.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,34 +17,48 @@
 #define LLVM_MNEME_LIB_FARM_NODEPOOL_H
 
 #include "Coordinator.h"
-#include "Staging.h"
+#include "llvm/Mneme/Farm/ReplayFarm.h"
 
 namespace llvm {
 namespace mneme {
 
-/// What both sides must have in common: code is not understood across builds.
+/// The build: both sides must be of the same one, since machine code and
+/// messages are not understood across builds.
 std::string getProtocolVersion();
 
-/// Bytes of a file that are asked for at once, and pieces on their way.
-constexpr uint64_t PieceBytes = uint64_t(1) << 20;
+/// Pieces of a file that are on their way at a time.
 constexpr unsigned PiecesAhead = 4;
+
+struct NodePoolOptions {
+  std::vector<WorkerCommand> Workers;
+  /// A worker that sends nothing for so long is lost.
+  double SilenceSeconds = 60;
+  /// The same while it fetches files and opens its device.
+  double SetupSeconds = 600;
+  /// Pause before a worker's first restart; it doubles each time.
+  double RestartSeconds = 1;
+  std::function<void(StringRef)> Message, Note; ///< As FarmResources'.
+};
 
 class NodePool final : public Outside {
 public:
-  /// Takes \p Listener.
-  NodePool(int Listener, std::string Token, RemoteStudy Study,
-           MappedFiles Files, double SilenceSeconds,
-           std::function<void(StringRef)> Message,
-           std::function<void(StringRef)> Note);
-  /// Tells all that it is over.
+  NodePool(NodePoolOptions Options, RemoteStudy Study, MappedFiles Files);
+  /// Ends all workers, and waits until they have ended.
   ~NodePool() override;
+
+  /// Instead of running a command: tests play the worker.
+  using StartFn =
+      std::function<Expected<std::unique_ptr<Process>>(const WorkerCommand &)>;
+  void setStarter(StartFn F) { Starter = std::move(F); }
 
   void addTo(std::vector<pollfd> &Waits) const override;
   void serve() override;
+  double untilNextTime(double Seconds) const override;
+  Error checkAlive() const override;
   unsigned capacity() const override;
   bool submit(uint64_t Ticket, const EvaluationRequest &R) override;
   void cancel() override;
-  std::vector<std::pair<uint64_t, std::optional<Evaluation>>> take() override;
+  std::vector<OutsideResult> take() override;
   bool compare(ArrayRef<EvaluationRequest> Requests, unsigned Rounds) override;
   Expected<std::optional<PairedEvaluation>> takeComparison() override;
   void stopComparison() override;
@@ -71,44 +66,80 @@ public:
   json::Array describe() const override;
 
 private:
+  using Clock = std::chrono::steady_clock;
+
   struct Node {
-    explicit Node(int FD) : Link(FD) {}
-    Channel Link;
-    std::string From, Name, Challenge;
-    enum StateTy { Stranger, Staging, Ready, Gone } State = Stranger;
-    std::chrono::steady_clock::time_point Since, Heard;
+    WorkerCommand Command;
+    enum StateTy {
+      Waiting,  ///< To be started at Next.
+      Starting, ///< Its launcher runs; nothing was received.
+      Staging,  ///< It fetches files, opens its device.
+      Ready,
+      Ending,  ///< It has closed its output, and is to be gone by Next.
+      GivenUp, ///< It will not be started again.
+    } State = Waiting;
+    Clock::time_point Next;
+    unsigned Restarts = 0;
+    bool WasReady = false; ///< At some time.
+    std::string Complaint; ///< Why it was lost the last time.
+
+    // Of the process that runs now.
+    Clock::time_point Heard;
+    std::optional<Clock::time_point> ReadySince;
+    unsigned Lines = 0; ///< That it wrote to standard error.
+    std::unique_ptr<Process> P;
+    std::string Name;
     unsigned Capacity = 0;
-    std::vector<uint64_t> Sent;
-    uint64_t Comparing = 0; ///< Number of the comparison; 0: none.
-    std::vector<std::string> Devices; ///< Evaluation::Device.
-    json::Value About = nullptr;
+    std::map<uint64_t, uint64_t> Given; ///< All requests' ids, by ticket.
+    std::vector<uint64_t> Sent;         ///< Tickets under way.
+    struct ComparisonSent {
+      uint64_t Ticket = 0;
+      size_t Members = 0;
+      unsigned Rounds = 0;
+    };
+    std::optional<ComparisonSent> Comparing;
+    FarmDescription Farm;
     FarmStatistics Stats;
+
+    Channel &link() const { return P->channel(); }
+    double silence() const { return secondsSince(Heard); }
+    bool hasDevice(StringRef Id, bool Usable) const;
   };
 
-  int Listener;
-  std::string Token;
+  NodePoolOptions Options;
   RemoteStudy Study;
   MappedFiles Files;
-  double SilenceSeconds;
-  std::function<void(StringRef)> Message, Note; ///< As FarmResources'.
+  StartFn Starter;
   std::vector<std::unique_ptr<Node>> Nodes;
-  std::vector<std::pair<uint64_t, std::optional<Evaluation>>> Results;
+  /// Launchers that were asked to end, and when they are killed.
+  std::vector<std::pair<std::unique_ptr<Process>, Clock::time_point>> Leaving;
+  std::vector<OutsideResult> Results;
   std::optional<PairedEvaluation> Compared;
   std::string ComparisonLost;
   uint64_t Comparisons = 0;
   FarmStatistics Past; ///< Of those that are gone.
 
-  void accept();
+  void start(Node &N);
   void receive(Node &N);
-  Error handle(Node &N, Frame F);
-  Error greet(Node &N, const json::Object &Message);
-  Error sendPiece(Node &N, const json::Object &Message);
-  Error takeState(Node &N, const json::Object &Message);
-  Error takeResult(Node &N, const json::Object &Message);
-  Error takeCancelled(Node &N, const json::Array &Tickets);
-  Error takeCompared(Node &N, const json::Object &Message);
-  void lose(Node &N, StringRef Why);
+  void relayMessages(Node &N);
+  Error handle(Node &N, FromWorker Message);
+  Error take(Node &N, message::Hello M);
+  Error take(Node &N, message::Get M);
+  Error take(Node &N, message::State M);
+  Error take(Node &N, message::Evaluated M);
+  Error take(Node &N, message::Declined M);
+  Error take(Node &N, message::Cancelled M);
+  Error take(Node &N, message::ComparedThere M);
+  Error take(Node &N, message::Failed M);
+  Error finishTicket(Node &N, uint64_t Ticket, OutsideResult::KindTy Kind,
+                     Evaluation E);
+  double getLimit(const Node &N) const;
+  void checkTimes(Node &N);
+  void expectEnd(Node &N);
+  /// \p ForGood: it would fail again.
+  void lose(Node &N, const Twine &Why, bool ForGood = false);
   void tell(const Twine &Text) const;
+  void note(const Twine &Text) const;
 };
 
 } // namespace mneme

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Process.h"
+#include "Messages.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
@@ -20,6 +22,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <sched.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -30,8 +33,16 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+extern char **environ;
+
 /// What is kept of what a process says.
 static constexpr size_t MessageBytes = 8192;
+
+/// Reads of a process's messages in one turn.
+static constexpr unsigned MaxChunks = 16;
+
+/// A line of a program that is longer is several.
+static constexpr size_t MaxLineBytes = 4096;
 
 /// How long a process that was killed may take to be gone: a driver may wait
 /// for a kernel that never ends.
@@ -103,14 +114,14 @@ static bool takeDescriptors(int Link, int Messages) {
 }
 
 static void reportFatalError(void *Link, const char *Reason, bool) {
-  consumeError(static_cast<Channel *>(Link)->write(
-      json::Object{{"fatal", json::fixUTF8(Reason)}}));
+  consumeError(send(*static_cast<Channel *>(Link), message::Fatal{Reason}));
   ::_exit(1);
 }
 
 [[noreturn]] static void runChild(function_ref<void(Channel &)> Main,
                                   pid_t Parent, int Link, int Messages,
-                                  const ProcessLimits &Limits) {
+                                  const ProcessLimits &Limits,
+                                  ArrayRef<MessageKind> Kinds) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != Parent)
@@ -120,7 +131,7 @@ static void reportFatalError(void *Link, const char *Reason, bool) {
     ::_exit(1);
   applyLimits(Limits);
   // Never destroyed: the parent's objects are not ours to destroy.
-  auto *Connection = new Channel(ChannelFD);
+  auto *Connection = new Channel(ChannelFD, Kinds);
   remove_fatal_error_handler();
   install_fatal_error_handler(reportFatalError, Connection);
   Main(*Connection);
@@ -143,12 +154,9 @@ static void bury() {
            [](pid_t Pid) { return ::waitpid(Pid, nullptr, WNOHANG) != 0; });
 }
 
-Process::Process(pid_t Pid, int FD, int Messages)
-    : Pid(Pid), Link(std::make_unique<Channel>(FD)), Messages(Messages) {}
-
 Expected<std::unique_ptr<Process>>
-Process::start(function_ref<void(Channel &)> Main,
-               const ProcessLimits &Limits) {
+Process::start(function_ref<void(Channel &)> Main, const ProcessLimits &Limits,
+               ArrayRef<MessageKind> FromChild, ArrayRef<MessageKind> ToChild) {
   int Ends[2], Pipe[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, Ends) != 0)
     return systemError("cannot make a connection");
@@ -166,7 +174,7 @@ Process::start(function_ref<void(Channel &)> Main,
   pid_t Parent = ::getpid();
   pid_t Child = ::fork();
   if (Child == 0)
-    runChild(Main, Parent, Ends[1], Pipe[1], Limits);
+    runChild(Main, Parent, Ends[1], Pipe[1], Limits, ToChild);
   Error E = Child < 0 ? systemError("cannot create a process")
                       : Error::success();
   ::close(Ends[1]);
@@ -178,11 +186,84 @@ Process::start(function_ref<void(Channel &)> Main,
   }
   ::setpgid(Child, Child); // whoever is first
   ::fcntl(Pipe[0], F_SETFL, O_NONBLOCK);
-  std::unique_ptr<Process> P(new Process(Child, Ends[0], Pipe[0]));
+  std::unique_ptr<Process> P(new Process(
+      Child, std::make_unique<Channel>(Ends[0], FromChild), Pipe[0]));
   P->LimitBytes = Limits.Bytes;
   if (Error E = P->Link->makeNonBlocking())
     return std::move(E);
   return std::move(P);
+}
+
+/// posix_spawnp() with these standard streams.
+static int spawn(pid_t &Child, ArrayRef<std::string> Words,
+                 ArrayRef<int> Streams) {
+  posix_spawn_file_actions_t Actions;
+  posix_spawnattr_t Attributes;
+  posix_spawn_file_actions_init(&Actions);
+  posix_spawnattr_init(&Attributes);
+  scope_exit Destroy([&] {
+    posix_spawn_file_actions_destroy(&Actions);
+    posix_spawnattr_destroy(&Attributes);
+  });
+  for (auto [I, FD] : enumerate(Streams))
+    posix_spawn_file_actions_adddup2(&Actions, FD, I);
+  // With no terminal, nothing can ask there for a password, and Ctrl-C is for
+  // the study alone.
+  sigset_t All, None;
+  sigfillset(&All);
+  sigemptyset(&None);
+  posix_spawnattr_setsigdefault(&Attributes, &All);
+  posix_spawnattr_setsigmask(&Attributes, &None);
+  posix_spawnattr_setflags(&Attributes, POSIX_SPAWN_SETSID |
+                                            POSIX_SPAWN_SETSIGDEF |
+                                            POSIX_SPAWN_SETSIGMASK);
+  std::vector<char *> Arguments;
+  for (const std::string &Word : Words)
+    Arguments.push_back(const_cast<char *>(Word.c_str()));
+  Arguments.push_back(nullptr);
+  return ::posix_spawnp(&Child, Arguments.front(), &Actions, &Attributes,
+                        Arguments.data(), environ);
+}
+
+Expected<std::unique_ptr<Process>>
+Process::launch(ArrayRef<std::string> Words, ArrayRef<MessageKind> FromChild) {
+  // Of each stream, the child's end and ours. Pipes: to a shell, a socket as
+  // its input is a sign of rsh.
+  int Child[3] = {-1, -1, -1}, Own[3] = {-1, -1, -1};
+  scope_exit Close([&] {
+    for (int FD : {Child[0], Child[1], Child[2], Own[0], Own[1], Own[2]})
+      if (FD >= 0)
+        ::close(FD);
+  });
+  for (unsigned I = 0; I != 3; ++I) {
+    int Ends[2];
+    if (::pipe2(Ends, O_CLOEXEC) != 0)
+      return systemError("cannot make a pipe");
+    Child[I] = Ends[I == STDIN_FILENO ? 0 : 1];
+    Own[I] = Ends[I == STDIN_FILENO ? 1 : 0];
+  }
+  bury();
+  pid_t Pid = 0;
+  if (int Code = spawn(Pid, Words, Child))
+    return createStringError(std::error_code(Code, std::generic_category()),
+                             "cannot run '" + Words.front() + "'");
+  ::fcntl(Own[2], F_SETFL, O_NONBLOCK);
+  std::unique_ptr<Process> P(new Process(
+      Pid, std::make_unique<Channel>(Own[1], Own[0], FromChild), Own[2]));
+  P->IsProgram = true;
+  std::fill(std::begin(Own), std::end(Own), -1);
+  if (Error E = P->Link->makeNonBlocking())
+    return std::move(E);
+  return std::move(P);
+}
+
+std::unique_ptr<Process> Process::play(int Socket,
+                                       ArrayRef<MessageKind> FromChild) {
+  std::unique_ptr<Process> P(
+      new Process(0, std::make_unique<Channel>(Socket, FromChild), -1));
+  P->Silent = true;
+  cantFail(P->Link->makeNonBlocking());
+  return P;
 }
 
 Process::~Process() {
@@ -192,35 +273,67 @@ Process::~Process() {
     if (!waitUntil([this] { return reap(); }, ExitSeconds))
       getUndead().push_back(Pid);
   }
-  ::close(Messages);
+  if (Messages >= 0)
+    ::close(Messages);
 }
 
 void Process::readMessages() {
+  if (Silent)
+    return;
   char Chunk[4096];
-  ssize_t N;
-  while ((N = ::read(Messages, Chunk, sizeof(Chunk))) > 0) {
+  ssize_t N = -1;
+  // What writes without end must not keep this process from all else.
+  for (unsigned I = 0;
+       I != MaxChunks && (N = ::read(Messages, Chunk, sizeof(Chunk))) > 0;
+       ++I) {
     Written.append(Chunk, N);
+    if (IsProgram)
+      Untaken.append(Chunk, N);
     if (Written.size() > 2 * MessageBytes)
       Written.erase(0, Written.size() - MessageBytes);
   }
   Silent |= N == 0;
 }
 
+std::vector<std::string> Process::takeLines() {
+  std::vector<std::string> Lines;
+  StringRef Rest = Untaken;
+  while (!Rest.empty()) {
+    size_t End = Rest.find('\n');
+    if (End == StringRef::npos && Rest.size() <= MaxLineBytes && !Silent)
+      break;
+    Lines.push_back(Rest.substr(0, std::min(End, MaxLineBytes)).str());
+    Rest = Rest.drop_front(Lines.back().size());
+    Rest.consume_front("\n");
+  }
+  Untaken = Rest.str();
+  return Lines;
+}
+
+void Process::terminate() {
+  if (!Gone && Pid)
+    ::kill(-Pid, SIGTERM);
+}
+
 void Process::kill() {
   if (Gone)
     return;
   KilledIt = true;
+  Gone = Pid == 0;
+  if (Gone)
+    return;
   // Before it had its group, the group is not there.
   ::kill(-Pid, SIGKILL);
   ::kill(Pid, SIGKILL);
 }
 
 void Process::pause(bool Stop) {
-  if (!Gone)
+  if (!Gone && Pid)
     ::kill(-Pid, Stop ? SIGSTOP : SIGCONT);
 }
 
 bool Process::reap() {
+  Gone |= Pid == 0;
   if (Gone)
     return true;
   siginfo_t Info = {};

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A process that was forked from this one, with a channel to it. What it holds
-/// was there when it was forked, so that it starts in milliseconds.
+/// Processes with a channel to them: forked from this one, which starts in
+/// milliseconds with all that this one has; or another program, over its
+/// standard streams.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +37,18 @@ class Process {
 public:
   /// Forks; this process must have one thread. \p Main runs in the child, which
   /// ends when it returns, when this process ends, or when it is killed, and
-  /// what it started with it. LLVM's fatal errors are sent as {"fatal": text}.
+  /// what it started with it. LLVM's fatal errors are sent as message::Fatal.
+  /// \p FromChild, \p ToChild: the messages of both directions.
   static Expected<std::unique_ptr<Process>>
-  start(function_ref<void(Channel &)> Main, const ProcessLimits &Limits);
+  start(function_ref<void(Channel &)> Main, const ProcessLimits &Limits,
+        ArrayRef<MessageKind> FromChild, ArrayRef<MessageKind> ToChild);
+  /// Runs a program, found in PATH, in a session of its own. The channel is its
+  /// standard input and output.
+  static Expected<std::unique_ptr<Process>>
+  launch(ArrayRef<std::string> Words, ArrayRef<MessageKind> FromChild);
+  /// There is no process; the caller has the other end of \p Socket. For tests.
+  static std::unique_ptr<Process> play(int Socket,
+                                       ArrayRef<MessageKind> FromChild);
   /// Kills it if it still runs.
   ~Process();
 
@@ -49,8 +59,12 @@ public:
   int messages() const { return Silent ? -1 : Messages; }
   void readMessages();
   void forgetMessages() { Written.clear(); }
+  /// The lines that a program wrote to standard error since the last time.
+  std::vector<std::string> takeLines();
 
   void kill();
+  /// Asks it, and what it started, to end.
+  void terminate();
   /// Stops it, and what it started, until it is let go on.
   void pause(bool Stop);
   /// Is it gone? Never waits.
@@ -61,11 +75,14 @@ public:
   bool wasKilled() const;
 
 private:
-  Process(pid_t Pid, int FD, int Messages);
-  pid_t Pid;
+  Process(pid_t Pid, std::unique_ptr<Channel> Link, int Messages)
+      : Pid(Pid), Link(std::move(Link)), Messages(Messages) {}
+  pid_t Pid; ///< 0: there is none.
   std::unique_ptr<Channel> Link;
   int Messages;
   std::string Written; ///< The end of it.
+  std::string Untaken; ///< See takeLines().
+  bool IsProgram = false;
   bool Silent = false; ///< It has closed its standard error.
   bool Gone = false, KilledIt = false;
   int Status = 0;

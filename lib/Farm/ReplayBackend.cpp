@@ -124,7 +124,7 @@ Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
   DeviceName = Name.str();
   if (!Base.Execute) {
     Opened Nothing;
-    Nothing.Description["name"] = "none";
+    Nothing.Info.Name = "none";
     return std::move(Nothing);
   }
   HeldAddresses Held;
@@ -135,13 +135,13 @@ Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
     return std::move(E);
   Session->hold(std::move(Held));
   Opened Result;
-  Result.Description["name"] = json::fixUTF8(Keeper->getName());
-  Result.Description["arch"] = json::fixUTF8(Keeper->getArch());
+  Result.Info.Name = Keeper->getName();
+  Result.Info.Arch = Keeper->getArch();
   if (GPUDevice *GPU = Keeper->asGPU()) {
     const GPUInfo &Info = GPU->info();
-    Result.Description["gpu"] = json::fixUTF8(Info.Name);
-    Result.Description["driver"] = json::fixUTF8(Info.Driver);
-    Result.Description["uuid"] = json::fixUTF8(Info.UUID);
+    Result.Info.GPU = Info.Name;
+    Result.Info.Driver = Info.Driver;
+    Result.Info.UUID = Info.UUID;
     Result.Exclusive = "gpu-" + (Info.UUID.empty() ? DeviceName : Info.UUID);
   }
   return std::move(Result);

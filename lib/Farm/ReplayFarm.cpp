@@ -9,13 +9,9 @@
 #include "LocalFarm.h"
 #include "Resources.h"
 #include "llvm/Mneme/Replay/Poison.h"
-#include "Socket.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// A worker says something every few seconds.
-static constexpr double DefaultWorkerSilence = 60;
 
 /// An evaluation is one of many: it writes no files, and is compared with
 /// others by the study.
@@ -30,10 +26,8 @@ static ReplayOptions makeBase(ReplayOptions O) {
   return O;
 }
 
-Error LocalFarm::listen(const FarmOptions &Options, const ReplayOptions &Base) {
-  if (Options.Token.empty())
-    return createStringError(
-        "workers need a token to connect: set MNEME_TOKEN, here and there");
+Error LocalFarm::startWorkers(const FarmOptions &Options,
+                              const ReplayOptions &Base) {
   MappedFiles Files;
   Expected<RemoteStudy> Study =
       makeRemoteStudy(Options.Database, Base, plans(), Files);
@@ -41,15 +35,13 @@ Error LocalFarm::listen(const FarmOptions &Options, const ReplayOptions &Base) {
     return Study.takeError();
   Study->CompileTimeout = Options.CompileTimeout;
   Study->LaunchTimeout = Options.LaunchTimeout;
-  Expected<int> Listener = listenAt(Options.Listen);
-  if (!Listener)
-    return Listener.takeError();
-  Address = getLocalAddress(*Listener);
-  Nodes = std::make_unique<NodePool>(*Listener, Options.Token,
-                                     std::move(*Study), std::move(Files),
-                                     Options.SilenceSeconds.value_or(
-                                         DefaultWorkerSilence),
-                                     Options.Message, Options.Note);
+  NodePoolOptions O;
+  O.Workers = Options.Workers;
+  O.SilenceSeconds = Options.SilenceSeconds.value_or(O.SilenceSeconds);
+  O.Message = Options.Message;
+  O.Note = Options.Note;
+  Nodes = std::make_unique<NodePool>(std::move(O), std::move(*Study),
+                                     std::move(Files));
   TheCoordinator.setOutside(Nodes.get());
   return Error::success();
 }
@@ -88,8 +80,11 @@ Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   Expected<FarmConfig> Config = makeFarmConfig(Options, *Plans.front(), IsGPU);
   if (!Config)
     return Config.takeError();
-  if (Config->Devices.empty() && Options.Listen.empty())
-    return createStringError("no device, and no other machine can connect");
+  if (Config->Devices.empty() && Options.Workers.empty())
+    return createStringError("no device, and no workers: give --device or "
+                             "--hosts");
+  Config->Executes = Base.Execute;
+  Config->StageTimeout = Base.Timeout;
   CodeTarget Target = !Base.Execute ? CodeTarget::None
                       : IsGPU       ? CodeTarget::GPU
                                     : CodeTarget::Host;
@@ -105,8 +100,8 @@ Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   std::unique_ptr<LocalFarm> Farm(
       new LocalFarm(std::move(Backend), std::move(*Config)));
   Farm->Powers = std::move(Powers);
-  if (!Options.Listen.empty())
-    if (Error E = Farm->listen(Options, Base))
+  if (!Options.Workers.empty())
+    if (Error E = Farm->startWorkers(Options, Base))
       return std::move(E);
   Farm->TheCoordinator.start();
   return std::move(Farm);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Resources.h"
+#include "Messages.h"
 #include "Process.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -73,7 +74,7 @@ static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
   if (!Triple(P.kernel().Triple).isNVPTX())
     return Names;
   auto Probe = [&](Channel &Link) {
-    json::Array Found;
+    std::vector<std::string> Found;
     Expected<std::vector<GPUDescription>> GPUs = findGPUs();
     if (GPUs) {
       for (const GPUDescription &G : *GPUs)
@@ -82,14 +83,15 @@ static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
     } else {
       consumeError(GPUs.takeError()); // none, for whatever reason
     }
-    consumeError(Link.write(json::Object{{"gpus", std::move(Found)}}));
+    consumeError(send(Link, message::Found{std::move(Found)}));
   };
-  Expected<std::unique_ptr<Process>> Child = Process::start(Probe, {});
+  Expected<std::unique_ptr<Process>> Child =
+      Process::start(Probe, {}, MessageSet<FromProbe>::Kinds, {});
   if (!Child)
     return Child.takeError();
   Channel &Link = (*Child)->channel();
   while (true) {
-    pollfd Wait = {Link.fd(), POLLIN, 0};
+    pollfd Wait = {Link.in(), POLLIN, 0};
     int Ready = ::poll(&Wait, 1, ProbeMilliseconds);
     if (Ready < 0 && errno == EINTR)
       continue;
@@ -98,18 +100,29 @@ static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
     Expected<bool> Open = Link.receive();
     if (!Open)
       return Open.takeError();
-    Expected<std::optional<Frame>> F = Link.Parser.next();
-    if (!F)
-      return F.takeError();
-    if (*F) {
-      if (const json::Array *List = (*F)->Head.getArray("gpus"))
-        for (const json::Value &Name : *List)
-          Names.push_back(Name.getAsString().value_or("").str());
+    Expected<std::optional<FromProbe>> M = nextMessage<FromProbe>(Link.Parser);
+    if (!M)
+      return M.takeError();
+    if (*M || !*Open) {
+      // Else the driver crashed: there is none.
+      if (auto *Found = *M ? std::get_if<message::Found>(&**M) : nullptr)
+        Names = std::move(Found->GPUs);
       return Names;
     }
-    if (!*Open)
-      return Names; // the driver crashed: there is none
   }
+}
+
+std::vector<std::string> mneme::takeShare(ArrayRef<std::string> GPUs,
+                                          DeviceShare Share) {
+  // A launcher may show each worker its own.
+  if (GPUs.size() == 1)
+    return GPUs.vec();
+  std::vector<std::string> Taken;
+  for (size_t I = Share.Index; I < GPUs.size(); I += Share.Count)
+    Taken.push_back(GPUs[I]);
+  if (Taken.empty())
+    Taken.push_back(GPUs[Share.Index % GPUs.size()]);
+  return Taken;
 }
 
 static Expected<std::vector<std::string>> chooseDevices(const FarmResources &R,
@@ -124,6 +137,8 @@ static Expected<std::vector<std::string>> chooseDevices(const FarmResources &R,
     return GPUs.takeError();
   if (GPUs->empty())
     return std::vector<std::string>{"host"};
+  if (R.Share)
+    return takeShare(*GPUs, *R.Share);
   if (std::optional<unsigned> Rank = getLocalRank())
     return std::vector<std::string>{(*GPUs)[*Rank % GPUs->size()]};
   return GPUs;

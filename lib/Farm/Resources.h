@@ -24,6 +24,10 @@ namespace mneme {
 Expected<FarmConfig> makeFarmConfig(const FarmResources &R,
                                     const ReplayPlan &Plan, bool &IsGPU);
 
+/// One worker's of some GPUs.
+std::vector<std::string> takeShare(ArrayRef<std::string> GPUs,
+                                   DeviceShare Share);
+
 /// Cores that this process may use, in order.
 std::vector<unsigned> getUsableCores();
 

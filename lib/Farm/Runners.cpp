@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Coordinator.h"
-#include "Messages.h"
 #include "Workers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/Statistics.h"
@@ -28,17 +27,20 @@ static constexpr unsigned MaxFailures = 3;
 /// Jobs that may overtake one.
 static constexpr unsigned MaxOvertaken = 16;
 
-/// A launch may take so many times as long as the first that verified, and no
-/// less than so many seconds; before there is one, so many.
+/// Limit of a launch: ten times the first one that verified, between these; the
+/// last one where none has.
 static constexpr double LaunchFactor = 10, MinLaunchSeconds = 1,
-                        FirstLaunchSeconds = 300;
+                        MaxLaunchSeconds = 1e6, FirstLaunchSeconds = 300;
 
 Expected<std::unique_ptr<Coordinator::Runner>>
 Coordinator::startRunner(DeviceSlot &D, bool Open) {
   ProcessLimits Limits;
   Limits.Cores = D.Cores;
-  Expected<std::unique_ptr<Process>> P = Process::start(
-      [&](Channel &Link) { runRunProcess(Backend, Link); }, Limits);
+  auto Main = [&](Channel &Link) { runRunProcess(Backend, Link); };
+  Expected<std::unique_ptr<Process>> P =
+      Starter ? Starter(/*IsCompiler=*/false)
+              : Process::start(Main, Limits, MessageSet<FromRunner>::Kinds,
+                               MessageSet<ToRunner>::Kinds);
   if (!P)
     return P.takeError();
   ++Stats.Starts;
@@ -51,7 +53,8 @@ Coordinator::startRunner(DeviceSlot &D, bool Open) {
 
 void Coordinator::openDevice(DeviceSlot &D, Runner &R) {
   setStage(R, "opening the device", SetupSeconds);
-  R.P->channel().queue(json::Object{{"do", "open"}, {"device", D.Name}});
+  R.Opening = true;
+  queue(R.P->channel(), message::Open{D.Name});
 }
 
 /// Starts what a device lacks.
@@ -134,14 +137,12 @@ void Coordinator::sendCode(Runner &R, const CodeEntry &Code) {
     R.Holds.splice(R.Holds.begin(), R.Holds, Held);
     return;
   }
-  R.P->channel().queue(
-      json::Object{{"do", "code"}, {"code", toJSON(Code.Code)}}, Code.Bytes);
+  queue(R.P->channel(), message::Keep{Code.Code}, Code.Bytes);
   R.Holds.emplace_front(Hash, Code.Bytes->size());
   R.HeldBytes += Code.Bytes->size();
   // Never what a comparison has just sent.
   while (R.HeldBytes > Config.CodeBytes && R.Holds.size() > 1 && !Current) {
-    R.P->channel().queue(
-        json::Object{{"do", "drop"}, {"hash", R.Holds.back().first}});
+    queue(R.P->channel(), message::Drop{R.Holds.back().first});
     R.HeldBytes -= R.Holds.back().second;
     R.Holds.pop_back();
   }
@@ -200,94 +201,125 @@ void Coordinator::sendJob(DeviceSlot &D, Job &J) {
   Request.LaunchTimeout = getLaunchTimeout(D, Request);
   Request.StopAbove = Request.stopAbove(D.Id);
   Request.StopAboveOn.clear();
-  R.P->channel().queue(json::Object{{"do", "run"},
-                                    {"number", J.Ticket},
-                                    {"request", toJSON(Request)},
-                                    {"hash", J.Code->Code.CodeHash}});
+  R.LaunchLimit = std::max(R.LaunchLimit, Request.LaunchTimeout);
+  queue(R.P->channel(),
+        message::Run{J.Ticket, std::move(Request), J.Code->Code.CodeHash});
   R.Sent.push_back(J.Ticket);
   ++Stats.Runs;
 }
 
-Error Coordinator::finishRun(DeviceSlot &D, Runner &R,
-                             const json::Object &Message) {
-  std::optional<int64_t> Number = Message.getInteger("done");
-  double Busy = Message.getNumber("busy").value_or(0);
-  D.Busy += Busy;
-  ++D.Runs;
-  R.Begun = false;
-  R.Spent = Message.getBoolean("spent").value_or(false);
+Error Coordinator::take(DeviceSlot &D, Runner &R, message::Opened M) {
+  if (!R.Opening)
+    return makeUnexpected(M);
+  R.Opening = false;
+  R.Opened = true;
+  R.Since = Clock::now();
+  R.Info = std::move(M.Info);
+  // "cuda:0" is another GPU where other ones are visible.
+  D.Id = Host + "/" + (R.Info.UUID.empty() ? D.Name : R.Info.UUID);
+  R.Exclusive = std::move(M.Exclusive);
   R.Deadline.reset();
   R.Stage.clear();
-  if (R.Comparing) {
-    R.Comparing = false;
-    Expected<PairedEvaluation> P =
-        readMember<PairedEvaluation>(Message, "paired");
-    if (!P)
-      return P.takeError();
-    P->Worker = formatv("{0}:{1}", Host, R.P->pid());
-    P->Device = D.Id;
-    if (Current)
-      Current->Result = std::move(*P);
-    return Error::success();
-  }
-  if (R.Sent.empty() || !Number ||
-      static_cast<uint64_t>(*Number) != R.Sent.front())
-    return createStringError("a result that nobody asked for");
-  Expected<Evaluation> E = readMember<Evaluation>(Message, "evaluation");
-  if (!E)
-    return E.takeError();
-  Job &J = *find(R.Sent.front());
-  R.Sent.pop_front();
-  if (!R.Sent.empty())
-    setStage(R, "", SetupSeconds);
-  E->Worker = formatv("{0}:{1}", Host, R.P->pid());
-  E->Device = D.Id;
-  unsigned Instance = J.Request.Instance;
-  if (E->Failure.empty() && !E->Samples.empty()) {
-    if (D.LaunchLimits.size() <= Instance)
-      D.LaunchLimits.resize(Instance + 1);
-    if (D.LaunchLimits[Instance] == 0)
-      D.LaunchLimits[Instance] = std::max(
-          MinLaunchSeconds, LaunchFactor * 1e-9 * summarize(E->Samples).Median);
-  }
-  finish(J, std::move(*E));
+  fill(D); // a spare, now that this is done
   return Error::success();
 }
 
-Error Coordinator::handle(DeviceSlot &D, Runner &R, Frame F) {
-  if (std::optional<StringRef> Text = F.Head.getString("stage")) {
-    setStage(R, *Text, F.Head.getNumber("limit").value_or(0));
-    return Error::success();
+Error Coordinator::take(DeviceSlot &, Runner &R, message::OpenFailed M) {
+  if (!R.Opening)
+    return makeUnexpected(M);
+  R.OpenError = std::move(M.Error);
+  return createStringError(R.OpenError);
+}
+
+Error Coordinator::take(DeviceSlot &, Runner &R, message::Fatal M) {
+  R.Fatal = std::move(M.Error);
+  return Error::success();
+}
+
+Error Coordinator::take(DeviceSlot &D, Runner &R, message::Begin M) {
+  bool IsNext = R.Comparing ? M.Ticket == R.Comparing->Ticket
+                            : !R.Sent.empty() && M.Ticket == R.Sent.front();
+  if (R.Begun || !IsNext)
+    return makeUnexpected(M);
+  R.Begun = true;
+  D.Failures = 0;
+  return Error::success();
+}
+
+Error Coordinator::take(DeviceSlot &, Runner &R, message::RunStage M) {
+  if (!R.Opening && !R.Begun)
+    return makeUnexpected(M);
+  double Limit = M.Limit;
+  // Without a limit only where the user wants none.
+  if (Config.StageTimeout > 0) {
+    double Max = std::max({SetupSeconds, Config.StageTimeout, R.LaunchLimit});
+    Limit = Limit > 0 ? std::min(Limit, Max) : Max;
   }
-  if (std::optional<StringRef> Text = F.Head.getString("fatal")) {
-    R.Fatal = Text->str();
-    return Error::success();
+  setStage(R, M.Stage, Limit);
+  return Error::success();
+}
+
+/// Is it one that this farm's devices can have? Its message was in order.
+Error Coordinator::checkOutcome(const Evaluation &E) const {
+  if (E.Failure == "WorkerLost")
+    return createStringError("a run cannot fail as WorkerLost");
+  if (Config.Executes && E.Failure.empty() && E.Samples.empty())
+    return createStringError("a result has no samples");
+  return Error::success();
+}
+
+/// What it was doing is done.
+void Coordinator::finishWork(Runner &R, bool Spent) {
+  R.Begun = false;
+  R.Spent = Spent;
+  R.Deadline.reset();
+  R.Stage.clear();
+}
+
+Error Coordinator::take(DeviceSlot &D, Runner &R, message::Compared M) {
+  if (!R.Begun || !R.Comparing || M.Ticket != R.Comparing->Ticket)
+    return makeUnexpected(M);
+  if (Error E =
+          checkPaired(M.Result, R.Comparing->Members, R.Comparing->Rounds))
+    return E;
+  D.Busy += secondsSince(R.Comparing->When);
+  ++D.Runs;
+  R.Comparing.reset();
+  finishWork(R, M.Spent);
+  M.Result.Worker = formatv("{0}:{1}", Host, R.P->pid());
+  M.Result.Device = D.Id;
+  if (Current)
+    Current->Result = std::move(M.Result);
+  return Error::success();
+}
+
+Error Coordinator::take(DeviceSlot &D, Runner &R, message::Done M) {
+  if (!R.Begun || R.Comparing || M.Ticket != R.Sent.front())
+    return makeUnexpected(M);
+  if (Error E = checkOutcome(M.Result))
+    return E;
+  Job &J = *find(R.Sent.front());
+  R.Sent.pop_front();
+  finishWork(R, M.Spent);
+  if (!R.Sent.empty())
+    setStage(R, "", SetupSeconds);
+  Evaluation &E = M.Result;
+  E.RunSeconds = std::min(E.RunSeconds, secondsSince(R.Since));
+  D.Busy += E.RunSeconds;
+  ++D.Runs;
+  E.Worker = formatv("{0}:{1}", Host, R.P->pid());
+  E.Device = D.Id;
+  unsigned Instance = J.Request.Instance;
+  if (E.Failure.empty() && !E.Samples.empty()) {
+    if (D.LaunchLimits.size() <= Instance)
+      D.LaunchLimits.resize(Instance + 1);
+    if (D.LaunchLimits[Instance] == 0)
+      D.LaunchLimits[Instance] =
+          std::clamp(LaunchFactor * 1e-9 * summarize(E.Samples).Median,
+                     MinLaunchSeconds, MaxLaunchSeconds);
   }
-  if (json::Object *Opened = F.Head.getObject("opened")) {
-    R.Opened = true;
-    R.Since = Clock::now();
-    R.Description = std::move(*Opened);
-    // "cuda:0" is another one for whoever sees others.
-    D.Id = Host + "/" +
-           R.Description.getString("uuid").value_or(D.Name).str();
-    R.Exclusive = F.Head.getString("exclusive").value_or("").str();
-    R.Deadline.reset();
-    R.Stage.clear();
-    fill(D); // a spare, now that this is done
-    return Error::success();
-  }
-  if (std::optional<StringRef> Text = F.Head.getString("failed")) {
-    R.OpenError = Text->str();
-    return createStringError(R.OpenError);
-  }
-  if (F.Head.get("begin")) {
-    R.Begun = true;
-    D.Failures = 0;
-    return Error::success();
-  }
-  if (F.Head.get("done"))
-    return finishRun(D, R, F.Head);
-  return createStringError("an unknown message");
+  finish(J, std::move(E));
+  return Error::success();
 }
 
 /// What it was sent is for another one.

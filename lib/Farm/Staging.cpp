@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
@@ -30,197 +31,6 @@ using namespace llvm::mneme;
 
 /// Names of files that lie anywhere on the coordinator's machine.
 static constexpr StringLiteral IRName = "other-ir", AppName = "application";
-
-//===----------------------------------------------------------------------===//
-// JSON
-//===----------------------------------------------------------------------===//
-
-json::Value mneme::toJSON(const StagedFile &F) {
-  return json::Object{
-      {"name", F.Name}, {"size", F.Size}, {"digest", F.Digest}};
-}
-
-/// It becomes a part of a path.
-static bool isPlainName(StringRef Name) {
-  return !Name.empty() && Name.front() != '.' && Name.size() < 200 &&
-         Name.find_first_of(StringRef("/\\\0", 3)) == StringRef::npos;
-}
-
-bool mneme::fromJSON(const json::Value &V, StagedFile &F, json::Path P) {
-  json::ObjectMapper O(V, P);
-  if (!O || !O.map("name", F.Name) || !O.map("size", F.Size) ||
-      !O.map("digest", F.Digest))
-    return false;
-  if (!isPlainName(F.Name)) {
-    P.field("name").report("no file name");
-    return false;
-  }
-  if (!parseDigest128(F.Digest)) {
-    P.field("digest").report("no digest");
-    return false;
-  }
-  return true;
-}
-
-template <typename T>
-static json::Value printOptional(const std::optional<T> &V) {
-  return V ? json::Value(static_cast<int64_t>(*V)) : json::Value(nullptr);
-}
-
-/// What configurations can set, and the rest of what a replay depends on.
-static json::Value printOptions(const ReplayOptions &O) {
-  json::Array Tolerances, Types;
-  for (const ToleranceSpec &T : O.Tolerances)
-    Tolerances.push_back(json::Object{
-        {"kind", T.Kind}, {"value", T.Value}, {"buffer", T.Buffer}});
-  for (const ElementTypeSpec &T : O.ElementTypes)
-    Types.push_back(json::Object{{"type", T.DType}, {"buffer", T.Buffer}});
-  // Other IR travels with the recording.
-  json::Object Config = makeConfig(O);
-  Config.erase("ir");
-  json::Object Object{
-      {"config", std::move(Config)},
-      {"arch", O.Arch},
-      {"plugins", json::Array(O.Plugins)},
-      {"assembler", static_cast<int>(O.Assembler)},
-      {"other_ir", !O.IRFile.empty()},
-      {"application", !O.App.empty()},
-      {"host_strategy", static_cast<int>(O.Host.Strategy)},
-      {"host_finish", static_cast<int>(O.Host.Finish)},
-      {"resources", O.Resources},
-      {"verify", O.Verify},
-      {"iterations", printOptional(O.Iterations)},
-      {"warmup", printOptional(O.Warmup)},
-      {"adaptive", O.Adaptive},
-      {"timer", static_cast<int>(O.Timer)},
-      {"timeout", O.Timeout},
-      {"tolerances", std::move(Tolerances)},
-      {"element_types", std::move(Types)},
-      {"norm", printOptional(O.Norm)},
-      {"nan", static_cast<int>(O.NaN)}};
-  if (O.Cache)
-    Object["cache"] = getCacheModeName(*O.Cache);
-  return std::move(Object);
-}
-
-template <typename T>
-static bool mapEnum(json::ObjectMapper &O, StringLiteral Key, T &Out, T Last,
-                    json::Path P) {
-  int64_t Value = 0;
-  if (!O.map(Key, Value))
-    return false;
-  if (Value < 0 || Value > static_cast<int64_t>(Last)) {
-    P.field(Key).report("unknown value");
-    return false;
-  }
-  Out = static_cast<T>(Value);
-  return true;
-}
-
-template <typename T>
-static bool mapList(const json::Value &V, StringRef Key, std::vector<T> &Out,
-                    json::Path P,
-                    function_ref<bool(json::ObjectMapper &, T &)> Map) {
-  const json::Array *List = V.getAsObject()->getArray(Key);
-  if (!List) {
-    P.field(Key).report("expected array");
-    return false;
-  }
-  for (const json::Value &Item : *List) {
-    json::ObjectMapper O(Item, P.field(Key).index(Out.size()));
-    if (!O || !Map(O, Out.emplace_back()))
-      return false;
-  }
-  return true;
-}
-
-static bool readOptions(const json::Value &V, ReplayOptions &R, json::Path P) {
-  json::ObjectMapper O(V, P);
-  bool OtherIR = false, App = false;
-  std::optional<std::string> Cache;
-  if (!O || !O.map("arch", R.Arch) || !O.map("plugins", R.Plugins) ||
-      !mapEnum(O, "assembler", R.Assembler, PTXCompiler::Library, P) ||
-      !O.map("other_ir", OtherIR) || !O.map("application", App) ||
-      !mapEnum(O, "host_strategy", R.Host.Strategy, HostStrategy::Fiber, P) ||
-      !mapEnum(O, "host_finish", R.Host.Finish, HostFinish::None, P) ||
-      !O.map("resources", R.Resources) || !O.map("verify", R.Verify) ||
-      !O.map("iterations", R.Iterations) || !O.map("warmup", R.Warmup) ||
-      !O.map("adaptive", R.Adaptive) ||
-      !mapEnum(O, "timer", R.Timer, GPUTimer::CUPTI, P) ||
-      !O.map("timeout", R.Timeout) || !O.map("norm", R.Norm) ||
-      !mapEnum(O, "nan", R.NaN, NaNRule::Error, P) || !O.map("cache", Cache))
-    return false;
-  if (!mapList<ToleranceSpec>(V, "tolerances", R.Tolerances, P,
-                              [](json::ObjectMapper &O, ToleranceSpec &T) {
-                                return O.map("kind", T.Kind) &&
-                                       O.map("value", T.Value) &&
-                                       O.map("buffer", T.Buffer);
-                              }) ||
-      !mapList<ElementTypeSpec>(V, "element_types", R.ElementTypes, P,
-                                [](json::ObjectMapper &O, ElementTypeSpec &T) {
-                                  return O.map("type", T.DType) &&
-                                         O.map("buffer", T.Buffer);
-                                }))
-    return false;
-  if (Cache)
-    R.Cache = *Cache == "cold" ? CacheMode::Cold : CacheMode::Warm;
-  if (OtherIR)
-    R.IRFile = IRName.str();
-  if (App)
-    R.App = AppName.str();
-  const json::Object *Config = V.getAsObject()->getObject("config");
-  if (!Config) {
-    P.field("config").report("expected object");
-    return false;
-  }
-  if (Error E = applyConfig(*Config, R)) {
-    consumeError(std::move(E));
-    P.field("config").report("no configuration");
-    return false;
-  }
-  return true;
-}
-
-json::Value mneme::toJSON(const RemoteStudy &S) {
-  json::Array Files;
-  for (const StagedFile &F : S.Files)
-    Files.push_back(toJSON(F));
-  return json::Object{{"options", printOptions(S.Base)},
-                      {"record_ids", json::Array(S.RecordIds)},
-                      {"compile_timeout", S.CompileTimeout},
-                      {"launch_timeout", S.LaunchTimeout},
-                      {"database", S.Database},
-                      {"files", std::move(Files)}};
-}
-
-bool mneme::fromJSON(const json::Value &V, RemoteStudy &S, json::Path P) {
-  json::ObjectMapper O(V, P);
-  if (!O || !O.map("record_ids", S.RecordIds) ||
-      !O.map("compile_timeout", S.CompileTimeout) ||
-      !O.map("launch_timeout", S.LaunchTimeout) ||
-      !O.map("database", S.Database) || !O.map("files", S.Files))
-    return false;
-  const json::Value *Options = V.getAsObject()->get("options");
-  if (!Options) {
-    P.field("options").report("missing value");
-    return false;
-  }
-  if (!readOptions(*Options, S.Base, P.field("options")))
-    return false;
-  StringSet<> Names;
-  for (const StagedFile &F : S.Files)
-    if (!Names.insert(F.Name).second) {
-      P.field("files").report("a name twice");
-      return false;
-    }
-  if (!Names.contains(S.Database) ||
-      (!S.Base.IRFile.empty() && !Names.contains(IRName)) ||
-      (!S.Base.App.empty() && !Names.contains(AppName))) {
-    P.field("files").report("a file is missing");
-    return false;
-  }
-  return true;
-}
 
 //===----------------------------------------------------------------------===//
 // The coordinator's side
@@ -251,6 +61,10 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
                        MappedFiles &Files) {
   RemoteStudy S;
   S.Base = Base;
+  S.Config = makeConfig(Base);
+  S.Config.erase("ir"); // travels with the recording
+  S.HasIR = !Base.IRFile.empty();
+  S.HasApp = !Base.App.empty();
   std::string Dir = sys::fs::is_directory(Database)
                         ? Database.str()
                         : sys::path::parent_path(Database).str();
@@ -277,10 +91,10 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
   for (const std::string &Name : Names)
     if (Error E = addFile(S, Files, Name, inFolder(Dir, Name)))
       return std::move(E);
-  if (!Base.IRFile.empty())
+  if (S.HasIR)
     if (Error E = addFile(S, Files, IRName, Base.IRFile))
       return std::move(E);
-  if (!Base.App.empty())
+  if (S.HasApp)
     if (Error E = addFile(S, Files, AppName, Base.App))
       return std::move(E);
   return std::move(S);
@@ -297,12 +111,25 @@ std::string RemoteStudy::digest() const {
   return toHexString(digest128(Text));
 }
 
-void RemoteStudy::locate(StringRef Dir) {
-  Database = inFolder(Dir, Database);
-  if (!Base.IRFile.empty())
-    Base.IRFile = inFolder(Dir, IRName);
-  if (!Base.App.empty())
-    Base.App = inFolder(Dir, AppName);
+Error RemoteStudy::locate(StringRef Dir) {
+  if (Error E = applyConfig(Config, Base))
+    return E;
+  auto Locate = [&](std::string &Path, StringRef Name) -> Error {
+    if (none_of(Files, [&](const StagedFile &F) { return F.Name == Name; }))
+      return createStringError("the study lacks the file '" + Name + "'");
+    Path = inFolder(Dir, Name);
+    return Error::success();
+  };
+  std::string Name = Database;
+  if (Error E = Locate(Database, Name))
+    return E;
+  if (HasIR)
+    if (Error E = Locate(Base.IRFile, IRName))
+      return E;
+  if (HasApp)
+    if (Error E = Locate(Base.App, AppName))
+      return E;
+  return Error::success();
 }
 
 std::string mneme::getDefaultCacheDir() {
@@ -336,6 +163,29 @@ static bool isWhole(StringRef Path, const StagedFile &F) {
          toHexString(digest128((*Buffer)->getBuffer())) == F.Digest;
 }
 
+/// Errors: two files of a name, or more bytes than \p Dir has room for.
+static Error checkFiles(const RemoteStudy &S, ArrayRef<unsigned> Missing,
+                        StringRef Dir) {
+  StringSet<> Names;
+  for (const StagedFile &F : S.Files)
+    if (!Names.insert(F.Name).second)
+      return createStringError("the study has two files '" + F.Name + "'");
+  ErrorOr<sys::fs::space_info> Space = sys::fs::disk_space(Dir);
+  if (!Space)
+    return createFileError(Dir, Space.getError());
+  uint64_t Left = Space->available;
+  for (unsigned I : Missing) {
+    if (S.Files[I].Size > Left)
+      return createStringError(
+          formatv("'{0}' has no room for the study's files: '{1}' has {2} "
+                  "bytes; use another folder (XDG_CACHE_HOME)",
+                  Dir, S.Files[I].Name, S.Files[I].Size)
+              .str());
+    Left -= S.Files[I].Size;
+  }
+  return Error::success();
+}
+
 Expected<std::string> mneme::stage(const RemoteStudy &S, StringRef CacheDir,
                                    FetchFn Fetch) {
   if (Error E = makeFolder(CacheDir))
@@ -344,17 +194,22 @@ Expected<std::string> mneme::stage(const RemoteStudy &S, StringRef CacheDir,
   if (Error E = makeFolder(Dir))
     return std::move(E);
   std::string LockPath = Dir + ".lock";
-  int Lock = ::open(LockPath.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  int Lock =
+      ::open(LockPath.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (Lock < 0)
     return createFileError(LockPath, errnoAsErrorCode());
   scope_exit Unlock([&] { ::close(Lock); });
   if (sys::RetryAfterSignal(-1, ::flock, Lock, LOCK_EX) != 0)
     return createFileError(LockPath, errnoAsErrorCode());
-  for (unsigned I = 0; I != S.Files.size(); ++I) {
+  std::vector<unsigned> Missing;
+  for (unsigned I = 0; I != S.Files.size(); ++I)
+    if (!isWhole(inFolder(Dir, S.Files[I].Name), S.Files[I]))
+      Missing.push_back(I);
+  if (Error E = checkFiles(S, Missing, Dir))
+    return std::move(E);
+  for (unsigned I : Missing) {
     const StagedFile &F = S.Files[I];
     std::string Path = inFolder(Dir, F.Name);
-    if (isWhole(Path, F))
-      continue;
     Error E = writeFileAtomically(Path, [&](raw_ostream &OS) {
       return Fetch(I, [&](StringRef Bytes) {
         OS << Bytes;

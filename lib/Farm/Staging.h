@@ -23,18 +23,20 @@
 namespace llvm {
 namespace mneme {
 
+/// Bytes of a file that are sent at once, at most.
+constexpr uint64_t PieceBytes = uint64_t(1) << 20;
+
 struct StagedFile {
   std::string Name; ///< Without a folder.
   uint64_t Size = 0;
   std::string Digest; ///< XXH3-128, in hexadecimal.
 };
-json::Value toJSON(const StagedFile &F);
-bool fromJSON(const json::Value &V, StagedFile &F, json::Path P);
-
 /// A study as it is sent. Plugins are not: they must be there, by their paths.
 struct RemoteStudy {
-  /// Of a worker: its files are names in \p Files until locate().
+  /// Without what Config, HasIR and HasApp say, until locate().
   ReplayOptions Base;
+  json::Object Config; ///< makeConfig() of the options.
+  bool HasIR = false, HasApp = false;
   std::vector<std::string> RecordIds;
   double CompileTimeout = 0, LaunchTimeout = 0; ///< As FarmResources.
   std::string Database; ///< The kernel's file; a name in \p Files.
@@ -42,12 +44,10 @@ struct RemoteStudy {
 
   /// What names the folder of the files.
   std::string digest() const;
-  /// Lets the options find the files in \p Dir.
-  void locate(StringRef Dir);
+  /// Makes the options whole, with the files in \p Dir. Errors: a file that is
+  /// not among those of the study, a configuration that is none.
+  Error locate(StringRef Dir);
 };
-json::Value toJSON(const RemoteStudy &S);
-/// Checks all that somebody else says.
-bool fromJSON(const json::Value &V, RemoteStudy &S, json::Path P);
 
 /// The files of a study, mapped. In the order of RemoteStudy::Files.
 using MappedFiles = std::vector<std::unique_ptr<MemoryBuffer>>;
@@ -67,7 +67,7 @@ using FetchFn = function_ref<Error(
     unsigned File, function_ref<Error(StringRef Bytes)> Write)>;
 /// Makes sure that a folder below \p CacheDir has the files, whole; fetches
 /// those that are not there. One process at a time does, the others wait for
-/// it. \returns the folder.
+/// it. \returns the folder. Errors: two files of a name, too little space.
 Expected<std::string> stage(const RemoteStudy &S, StringRef CacheDir,
                             FetchFn Fetch);
 

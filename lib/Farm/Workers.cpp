@@ -8,10 +8,9 @@
 
 #include "Workers.h"
 #include "Messages.h"
+#include "Time.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <chrono>
-#include <cmath>
 #include <unistd.h>
 
 using namespace llvm;
@@ -21,7 +20,7 @@ using namespace llvm::mneme;
 /// coordinator, which should not happen at each timed launch.
 static constexpr std::chrono::milliseconds MessageInterval(100);
 
-/// There is nobody to talk to, or nobody who makes sense.
+/// Ends the process: the coordinator is gone, or does not follow the protocol.
 static void check(Error E) {
   if (!E)
     return;
@@ -30,20 +29,25 @@ static void check(Error E) {
 }
 
 /// The next message; ends the process when there is none.
-static Frame readFrame(Channel &Link) {
+template <typename SetT> static SetT receive(Channel &Link) {
   Expected<std::optional<Frame>> F = Link.read();
   if (!F)
-    consumeError(F.takeError());
-  else if (*F)
-    return std::move(**F);
-  ::_exit(0);
+    check(F.takeError());
+  if (!*F)
+    ::_exit(0);
+  Expected<SetT> Message = MessageSet<SetT>::decode(std::move(**F));
+  if (!Message)
+    check(Message.takeError());
+  return std::move(*Message);
 }
 
-template <typename T> static T read(const json::Object &O, StringRef Key) {
-  Expected<T> Value = readMember<T>(O, Key);
-  if (!Value)
-    check(Value.takeError());
-  return std::move(*Value);
+/// The same where only an M can come.
+template <typename M, typename SetT> static M receiveOne(Channel &Link) {
+  SetT Message = receive<SetT>(Link);
+  if (M *Expected = std::get_if<M>(&Message))
+    return std::move(*Expected);
+  check(createStringError("unexpected message"));
+  llvm_unreachable("the process has ended");
 }
 
 //===----------------------------------------------------------------------===//
@@ -52,22 +56,23 @@ template <typename T> static T read(const json::Object &O, StringRef Key) {
 
 void mneme::runCompileProcess(FarmBackend &Backend, Channel &Link) {
   while (true) {
-    Frame F = readFrame(Link);
-    auto Request = read<EvaluationRequest>(F.Head, "request");
+    EvaluationRequest Request =
+        receiveOne<message::Compile, ToCompiler>(Link).Request;
     auto Known = [&](Duplicate Level, StringRef Hash) {
-      check(Link.write(
-          json::Object{{"ask", getDuplicateName(Level)}, {"hash", Hash}}));
-      return readFrame(Link).Head.getBoolean("stop").value_or(false);
+      check(send(Link, message::Ask{Level, Hash.str()}));
+      return receiveOne<message::Answer, ToCompiler>(Link).Stop;
     };
     auto Stage = [&](StringRef What) {
-      check(Link.write(json::Object{{"stage", What}}));
+      check(send(Link, message::CompileStage{What.str()}));
     };
     Expected<FarmCode> Code = Backend.compile(Request, Known, Stage);
-    if (Code)
-      check(Link.write(json::Object{{"code", toJSON(*Code)}}, Code->Bytes));
-    else
-      check(Link.write(json::Object{
-          {"invalid", json::fixUTF8(toString(Code.takeError()))}}));
+    if (Code) {
+      std::string Bytes = std::move(Code->Bytes);
+      Code->Bytes.clear();
+      check(send(Link, message::Compiled{std::move(*Code)}, Bytes));
+    } else {
+      check(send(Link, message::Invalid{toString(Code.takeError())}));
+    }
   }
 }
 
@@ -75,12 +80,10 @@ void mneme::runCompileProcess(FarmBackend &Backend, Channel &Link) {
 // Run processes
 //===----------------------------------------------------------------------===//
 
-/// A timer can be broken, too; JSON has no such numbers, and nothing can be said
-/// of them.
-/// \returns the first sample that is none.
+/// A timer can be broken, too: \returns the first sample that is no time.
 static const double *findBadTime(ArrayRef<double> Samples) {
-  const double *Bad = find_if(
-      Samples, [](double S) { return !(S > 0 && std::isfinite(S)); });
+  const double *Bad =
+      find_if(Samples, [](double S) { return !rules::Sample::accepts(S); });
   return Bad == Samples.end() ? nullptr : Bad;
 }
 
@@ -97,7 +100,11 @@ public:
   RunProcess(FarmBackend &Backend, Channel &Link)
       : Backend(Backend), Link(Link) {}
 
-  void handle(Frame F);
+  void take(message::Open M);
+  void take(message::Keep M);
+  void take(message::Drop M);
+  void take(message::Run M);
+  void take(message::Compare M);
 
 private:
   FarmBackend &Backend;
@@ -106,9 +113,7 @@ private:
   std::string LastStage;
   std::chrono::steady_clock::time_point Told;
 
-  void open(const json::Object &Message);
-  void run(const json::Object &Message);
-  void compare(const json::Object &Message);
+  void begin(uint64_t Ticket);
   void tell(StringRef Stage, double Limit);
   const FarmCode &find(StringRef Hash);
 };
@@ -120,7 +125,12 @@ void RunProcess::tell(StringRef Stage, double Limit) {
     return;
   LastStage = Stage.str();
   Told = Now;
-  check(Link.write(json::Object{{"stage", Stage}, {"limit", Limit}}));
+  check(send(Link, message::RunStage{Stage.str(), Limit}));
+}
+
+void RunProcess::begin(uint64_t Ticket) {
+  check(send(Link, message::Begin{Ticket}));
+  LastStage.clear();
 }
 
 const FarmCode &RunProcess::find(StringRef Hash) {
@@ -130,28 +140,30 @@ const FarmCode &RunProcess::find(StringRef Hash) {
   return It->second;
 }
 
-void RunProcess::open(const json::Object &Message) {
+void RunProcess::take(message::Open M) {
   auto Tell = [&](StringRef Stage, double Limit) { tell(Stage, Limit); };
-  Expected<FarmBackend::Opened> Opened =
-      Backend.openDevice(read<std::string>(Message, "device"), Tell);
-  if (Opened) {
-    check(Link.write(json::Object{{"opened", std::move(Opened->Description)},
-                                  {"exclusive", Opened->Exclusive}}));
-    return;
-  }
-  check(Link.write(json::Object{
-      {"failed", json::fixUTF8(toString(Opened.takeError()))}}));
+  Expected<FarmBackend::Opened> Opened = Backend.openDevice(M.Device, Tell);
+  if (Opened)
+    check(send(Link, message::Opened{std::move(Opened->Info),
+                                     std::move(Opened->Exclusive)}));
+  else
+    check(send(Link, message::OpenFailed{toString(Opened.takeError())}));
 }
 
-void RunProcess::run(const json::Object &Message) {
+void RunProcess::take(message::Keep M) {
+  M.Code.Bytes = std::move(M.Bytes);
+  std::string Hash = M.Code.CodeHash;
+  Codes[Hash] = std::move(M.Code);
+}
+
+void RunProcess::take(message::Drop M) { Codes.erase(M.Hash); }
+
+void RunProcess::take(message::Run M) {
   auto Begin = std::chrono::steady_clock::now();
-  auto Number = read<int64_t>(Message, "number");
-  auto Request = read<EvaluationRequest>(Message, "request");
-  const FarmCode &Code = find(read<std::string>(Message, "hash"));
-  check(Link.write(json::Object{{"begin", Number}}));
-  LastStage.clear();
+  const FarmCode &Code = find(M.Hash);
+  begin(M.Ticket);
   auto Tell = [&](StringRef Stage, double Limit) { tell(Stage, Limit); };
-  Expected<Evaluation> E = Backend.run(Request, Code, Tell);
+  Expected<Evaluation> E = Backend.run(M.Request, Code, Tell);
   if (!E) {
     Evaluation Invalid;
     Invalid.Failure = "Invalid";
@@ -162,30 +174,20 @@ void RunProcess::run(const json::Object &Message) {
     refuseTimes(*E, *Bad);
     E->Metrics.clear();
   }
-  double Busy = std::chrono::duration<double>(
-                    std::chrono::steady_clock::now() - Begin)
-                    .count();
-  E->RunSeconds = Busy;
-  check(Link.write(json::Object{{"done", Number},
-                                {"evaluation", toJSON(*E)},
-                                {"busy", Busy},
-                                {"spent", Backend.isSpent()}}));
+  E->RunSeconds = secondsSince(Begin);
+  check(send(Link, message::Done{M.Ticket, std::move(*E), Backend.isSpent()}));
 }
 
-void RunProcess::compare(const json::Object &Message) {
-  auto Begin = std::chrono::steady_clock::now();
-  auto Number = read<int64_t>(Message, "number");
-  auto Requests = read<std::vector<EvaluationRequest>>(Message, "requests");
+void RunProcess::take(message::Compare M) {
   std::vector<const FarmCode *> List;
-  for (const std::string &Hash :
-       read<std::vector<std::string>>(Message, "hashes"))
+  for (const std::string &Hash : M.Hashes)
     List.push_back(&find(Hash));
-  auto Rounds = read<int64_t>(Message, "rounds");
-  check(Link.write(json::Object{{"begin", Number}}));
-  LastStage.clear();
+  if (List.size() != M.Requests.size())
+    check(createStringError("a comparison without code"));
+  begin(M.Ticket);
   auto Tell = [&](StringRef Stage, double Limit) { tell(Stage, Limit); };
   Expected<PairedEvaluation> P =
-      Backend.compare(Requests, List, static_cast<unsigned>(Rounds), Tell);
+      Backend.compare(M.Requests, List, static_cast<unsigned>(M.Rounds), Tell);
   if (!P) {
     PairedEvaluation Invalid;
     Invalid.Failure = "Invalid";
@@ -197,41 +199,16 @@ void RunProcess::compare(const json::Object &Message) {
       refuseTimes(*P, *Bad);
       break;
     }
-  double Busy = std::chrono::duration<double>(
-                    std::chrono::steady_clock::now() - Begin)
-                    .count();
-  check(Link.write(json::Object{{"done", Number},
-                                {"paired", toJSON(*P)},
-                                {"busy", Busy},
-                                {"spent", Backend.isSpent()}}));
-}
-
-void RunProcess::handle(Frame F) {
-  StringRef What = F.Head.getString("do").value_or("");
-  if (What == "open")
-    return open(F.Head);
-  if (What == "run")
-    return run(F.Head);
-  if (What == "compare")
-    return compare(F.Head);
-  if (What == "drop") {
-    Codes.erase(read<std::string>(F.Head, "hash"));
-    return;
-  }
-  if (What != "code")
-    check(createStringError("unknown message"));
-  auto Code = read<FarmCode>(F.Head, "code");
-  Code.Bytes = std::move(F.Bytes);
-  std::string Hash = Code.CodeHash;
-  Codes[Hash] = std::move(Code);
+  check(send(Link,
+             message::Compared{M.Ticket, std::move(*P), Backend.isSpent()}));
 }
 
 void mneme::runRunProcess(FarmBackend &Backend, Channel &Link) {
   RunProcess Process(Backend, Link);
   while (true) {
-    Frame F = readFrame(Link);
+    ToRunner Message = receive<ToRunner>(Link);
     // What was sent ahead to a process that is spent is for the next one.
     if (!Backend.isSpent())
-      Process.handle(std::move(F));
+      std::visit([&](auto &M) { Process.take(std::move(M)); }, Message);
   }
 }

@@ -7,31 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a farm's processes do: wait for messages, call the backend, answer.
-///
-/// To a compile process:
-///   {"do": "compile", "request": ...}
-///   {"stop": bool}                           answers "ask"
-/// and from it:
-///   {"stage": text}
-///   {"ask": "ir" or "assembly", "hash": text}
-///   {"code": ...} and the code, or {"invalid": text}
-///
-/// To a run process:
-///   {"do": "open", "device": name}
-///   {"do": "code", "code": ...} and the code, which it keeps
-///   {"do": "drop", "hash": text}
-///   {"do": "run", "number": n, "request": ..., "hash": text}
-///   {"do": "compare", "number": n, "requests": [...], "hashes": [...],
-///    "rounds": n}
-/// and from it:
-///   {"opened": {...}, "exclusive": name} or {"failed": text}
-///   {"begin": n}
-///   {"stage": text, "limit": seconds}
-///   {"done": n, "evaluation": ... or "paired": ..., "busy": seconds,
-///    "spent": bool}
-///
-/// From both, before they end: {"fatal": text} (Process.h).
+/// The work of a farm's processes: wait for messages (Messages.def), call the
+/// backend, answer.
 ///
 //===----------------------------------------------------------------------===//
 

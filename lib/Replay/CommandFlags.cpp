@@ -16,7 +16,7 @@ using namespace llvm::mneme;
 struct ReplayFlags::Options {
   cl::list<std::string> Plugins, LLVMOptions;
   cl::opt<PTXCompiler> Assembler;
-  cl::opt<std::string> CudaPath, Device;
+  cl::opt<std::string> CudaPath, OptTool, LlcTool, Ptxas, Device;
   cl::opt<HostFinish> Finish;
   cl::opt<HostStrategy> Strategy;
   cl::opt<CacheMode> Cache;
@@ -46,6 +46,16 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat,
           cl::cat(Cat)),
       CudaPath("cuda-path", cl::desc("CUDA toolkit whose ptxas to use"),
                cl::value_desc("dir"), cl::cat(Cat)),
+      OptTool("opt-tool",
+              cl::desc("Run the pipeline in this opt (or clang), of another "
+                       "version"),
+              cl::value_desc("program"), cl::cat(Cat)),
+      LlcTool("llc-tool",
+              cl::desc("Generate the GPU's code with this llc, of another "
+                       "version"),
+              cl::value_desc("program"), cl::cat(Cat)),
+      Ptxas("ptxas", cl::desc("Assemble PTX with this ptxas"),
+            cl::value_desc("program"), cl::cat(Cat)),
       Device("device",
              cl::desc("Device to run on: host, cuda[:N], offload[:N] (through "
                       "LLVM's liboffload), or auto (default): a GPU that can "
@@ -151,6 +161,11 @@ std::string ReplayFlags::describe() const {
   };
   AddAll(O->Tolerances);
   AddAll(O->ElementTypes);
+  // Studies of before these options were there can go on.
+  for (const cl::opt<std::string> *Program :
+       {&O->OptTool, &O->LlcTool, &O->Ptxas})
+    if (!Program->empty())
+      Add(*Program, *Program);
   AddAll(O->Plugins);
   AddAll(O->LLVMOptions);
   return Text;
@@ -194,6 +209,11 @@ Error ReplayFlags::apply(ReplayOptions &R) const {
     return E;
   R.Assembler = O->Assembler;
   R.CudaPath = O->CudaPath;
+  for (auto [Member, Option] : {std::pair(&R.OptTool, &O->OptTool),
+                                std::pair(&R.LlcTool, &O->LlcTool),
+                                std::pair(&R.Ptxas, &O->Ptxas)})
+    if (Option->getNumOccurrences())
+      *Member = *Option;
   R.Device = O->Device;
   R.Host.Finish = O->Finish;
   R.Host.Strategy = O->Strategy;

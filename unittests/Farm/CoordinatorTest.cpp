@@ -172,8 +172,8 @@ public:
     if (S->LastIsGone && Name == "b")
       return createStringError("no device any more");
     Opened O;
-    O.Description["name"] = Name;
-    O.Description["uuid"] = ("GPU-" + Name).str();
+    O.Info.Name = Name.str();
+    O.Info.UUID = ("GPU-" + Name).str();
     O.Exclusive = Exclusive;
     return std::move(O);
   }
@@ -203,6 +203,13 @@ public:
       E.Metrics["time"] = E.Samples[0];
       E.Stopped = R.StopAbove > 0 && E.Samples[0] > R.StopAbove;
     }
+    if (get(R, "run") == "pretend") {
+      E.CodeHash = get(R, "as");
+      E.DuplicateKind = Duplicate::Code;
+      E.DuplicateOf = 12345;
+      E.Worker = E.Device = "elsewhere";
+      E.Started = 1;
+    }
     --S->Running;
     return E;
   }
@@ -217,6 +224,22 @@ public:
       act(Requests[I], "compare");
       EXPECT_EQ(Codes[I]->CodeHash, get(Requests[I], "code"));
       P.Samples.emplace_back(Rounds, getTime(Requests[I], "compare"));
+    }
+    for (const EvaluationRequest &R : Requests) {
+      std::string What = get(R, "compare");
+      if (What == "fewer lists")
+        P.Samples.pop_back();
+      else if (What == "more lists")
+        P.Samples.push_back(P.Samples[0]);
+      else if (What == "no lists")
+        P.Samples.clear();
+      else if (What == "a short list")
+        P.Samples.back().pop_back();
+      else if (What == "an empty list")
+        P.Samples.back().clear();
+      else if (What == "short lists")
+        for (std::vector<double> &S : P.Samples)
+          S.resize(1);
     }
     return P;
   }
@@ -821,6 +844,48 @@ TEST_F(FarmTest, ComparisonsFailAsEvaluationsDo) {
             "");
   EXPECT_EQ(Compare({{"code", "5"}}).Samples.size(), 2u);
   EXPECT_EQ(collect().size(), 1u);
+}
+
+TEST_F(FarmTest, ComparisonsThatLackSamplesFail) {
+  start();
+  for (StringRef What : {"fewer lists", "more lists", "no lists",
+                         "a short list", "an empty list", "short lists"}) {
+    Expected<PairedEvaluation> P =
+        Farm->comparePaired({request(1, {{"code", "x"}}),
+                             request(2, {{"code", std::to_string(What.size())},
+                                         {"compare", What}})},
+                            3);
+    ASSERT_THAT_EXPECTED(P, Succeeded());
+    EXPECT_EQ(P->Failure, "Crash") << What.str();
+    EXPECT_TRUE(P->Samples.empty()) << What.str();
+  }
+  Expected<PairedEvaluation> P =
+      Farm->comparePaired({request(1, {{"code", "x"}})}, 3);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_EQ(P->Failure, "") << P->Error;
+}
+
+TEST_F(FarmTest, ARunProcessSpeaksOnlyOfItsCandidate) {
+  start();
+  submit(0, {{"code", "honest"}, {"time", 100}});
+  EXPECT_EQ(collect()[0].Failure, "");
+  EvaluationRequest R = request(
+      1,
+      {{"code", "liar"}, {"run", "pretend"}, {"as", "honest"}, {"time", 100}});
+  R.Fresh = true;
+  ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  Evaluation E = collect()[1];
+  EXPECT_EQ(E.CodeHash, "liar");
+  EXPECT_EQ(E.DuplicateKind, Duplicate::None);
+  EXPECT_FALSE(E.DuplicateOf);
+  EXPECT_THAT(E.Device, Not("elsewhere"));
+  EXPECT_THAT(E.Worker, Not("elsewhere"));
+  EXPECT_GT(E.Started, 1);
+  // The result of the other candidate is as it was.
+  submit(2, {{"code", "honest"}, {"x", "1"}, {"time", 100}});
+  E = collect()[2];
+  EXPECT_EQ(E.DuplicateOf, 0u);
+  EXPECT_THAT(E.Samples, ElementsAre(100.0));
 }
 
 TEST_F(FarmTest, ComparisonsCanBeBrokenOff) {

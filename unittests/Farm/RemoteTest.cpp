@@ -6,19 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Coordinators and workers that speak over the loopback device.
+// Coordinators and workers that they start, which are this program once more.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Authentication.h"
-#include "NodePool.h"
-#include "Process.h"
+#include "Messages.h"
 #include "ReplayFarmTest.h"
-#include "Socket.h"
-#include "Staging.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
 #include "gmock/gmock.h"
 #include <csignal>
-#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -27,31 +27,26 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(AuthenticationTest, HMAC) {
-  // RFC 4231, cases 1, 2 and 6.
-  EXPECT_EQ(
-      computeHMAC(std::string(20, '\x0b'), "Hi There"),
-      "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
-  EXPECT_EQ(
-      computeHMAC("Jefe", "what do ya want for nothing?"),
-      "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
-  EXPECT_EQ(
-      computeHMAC(std::string(131, '\xaa'),
-                  "Test Using Larger Than Block-Size Key - Hash Key First"),
-      "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
-}
-
-TEST(AuthenticationTest, ProofsAreOfOneSideAndOneConnection) {
-  std::string N = makeNonce();
-  EXPECT_EQ(N.size(), 64u);
-  EXPECT_NE(N, makeNonce());
-  std::string P = makeProof("t", FarmRole::Worker, "c", N);
-  EXPECT_TRUE(isSameProof(P, makeProof("t", FarmRole::Worker, "c", N)));
-  EXPECT_FALSE(isSameProof(P, makeProof("u", FarmRole::Worker, "c", N)));
-  EXPECT_FALSE(isSameProof(P, makeProof("t", FarmRole::Coordinator, "c", N)));
-  EXPECT_FALSE(isSameProof(P, makeProof("t", FarmRole::Worker, "d", N)));
-  EXPECT_FALSE(isSameProof(P, makeProof("t", FarmRole::Worker, "c", "n")));
-  EXPECT_FALSE(isSameProof(P, ""));
+/// A worker, started by the tests below. What GoogleTest prints before it is
+/// what a launcher may write.
+TEST(WorkerProcess, DISABLED_Run) {
+  auto Get = [](StringRef Name) {
+    return sys::Process::GetEnv(("MNEME_TEST_" + Name).str()).value_or("");
+  };
+  FarmWorkerOptions W;
+  W.CacheDir = Get("CACHE");
+  W.Devices = {Get("DEVICE")};
+  W.CompileJobs = 1;
+  if (std::string Silence = Get("SILENCE"); !Silence.empty())
+    W.SilenceSeconds = std::stod(Silence);
+  W.Note = [](StringRef Text) { errs() << "note: " << Text << '\n'; };
+  Error E = runFarmWorker(std::move(W));
+  outs() << "this is no message\n";
+  outs().flush();
+  if (!E)
+    ::_exit(0);
+  errs() << "error: " << toString(std::move(E)) << '\n';
+  ::_exit(1);
 }
 
 namespace {
@@ -59,58 +54,21 @@ class RemoteTest : public ReplayFarmTest {
 protected:
   RemoteTest() : Cache("mneme-cache", /*Unique=*/true) {
     Options.Devices = {"none"};
-    Options.Listen = ":0";
-    Options.Token = "secret";
     Options.Message = [&](StringRef Text) { Said.push_back(Text.str()); };
-    Worker.Token = "secret";
-    Worker.CacheDir = Cache.path("files").str().str();
-    Worker.Devices = {"host"};
-    Worker.CompileJobs = 1;
-    Worker.ConnectSeconds = 60;
+    Options.Note = [&](StringRef Text) { Notes.push_back(Text.str()); };
+    Worker = {"env",
+              "MNEME_TEST_CACHE=" + Cache.path("files").str().str(),
+              "MNEME_TEST_DEVICE=host",
+              sys::fs::getMainExecutable(nullptr, nullptr),
+              "--gtest_also_run_disabled_tests",
+              "--gtest_filter=WorkerProcess.DISABLED_Run"};
   }
   ~RemoteTest() override { Farm.reset(); }
 
-  /// Starts a worker; it says at last how it ended, and before what it did.
-  std::unique_ptr<Process> startWorker() {
-    Worker.Coordinator = Farm->address();
-    Expected<std::unique_ptr<Process>> P = Process::start(
-        [&](Channel &Link) {
-          Worker.Note = [&](StringRef Text) {
-            cantFail(Link.write(json::Object{{"said", Text}}));
-          };
-          Error E = runFarmWorker(Worker);
-          std::string How = E ? toString(std::move(E)) : "well";
-          cantFail(Link.write(json::Object{{"ended", How}}));
-        },
-        {});
-    return cantFail(std::move(P));
-  }
-
-  /// Waits for a worker's end while the farm does what there is to do.
-  std::string getEnd(Process &P) {
-    auto Deadline = std::chrono::steady_clock::now() + std::chrono::minutes(3);
-    while (std::chrono::steady_clock::now() < Deadline) {
-      Expected<std::optional<Frame>> F = P.channel().Parser.next();
-      if (!F)
-        return toString(F.takeError());
-      if (*F) {
-        if (std::optional<StringRef> How = (*F)->Head.getString("ended"))
-          return How->str();
-        WorkerSaid.push_back(
-            (*F)->Head.getString("said").value_or("").str());
-        continue;
-      }
-      if (Farm)
-        collectSome(0.01);
-      pollfd Wait = {P.channel().fd(), POLLIN, 0};
-      ::poll(&Wait, 1, 20);
-      Expected<bool> Open = P.channel().receive();
-      if (!Open)
-        return toString(Open.takeError());
-      if (!*Open && P.channel().Parser.empty())
-        return "no word";
-    }
-    return "never";
+  /// The farm, and so many workers.
+  void startWith(unsigned Workers) {
+    Options.Workers.assign(Workers, {"w", Worker});
+    start();
   }
 
   void collectSome(double Seconds) {
@@ -125,41 +83,46 @@ protected:
       collectSome(0.5);
     ASSERT_EQ(Done.size(), N);
   }
-  /// Has it a device to itself?
-  static bool isReady(const json::Value &Worker) {
-    const json::Object *State = Worker.getAsObject()->getObject("farm");
-    return all_of(*State->getArray("devices"), [](const json::Value &D) {
-      return !D.getAsObject()->get("waiting");
-    });
-  }
-  void waitForWorkers(size_t N) {
+  /// Waits until \p N have a device to themselves. \returns their processes.
+  std::vector<pid_t> waitForWorkers(size_t N) {
+    auto IsReady = [](const json::Value &Worker) {
+      const json::Object *State = Worker.getAsObject()->getObject("farm");
+      return all_of(*State->getArray("devices"), [](const json::Value &D) {
+        return !D.getAsObject()->get("waiting");
+      });
+    };
     auto Deadline = std::chrono::steady_clock::now() + std::chrono::minutes(3);
     while (std::chrono::steady_clock::now() < Deadline) {
       collectSome(0.05);
       json::Object About = Farm->describe();
       const json::Array *List = About.getArray("workers");
-      if (List && List->size() == N && all_of(*List, isReady))
-        return;
+      if (List && List->size() == N && all_of(*List, IsReady)) {
+        std::vector<pid_t> Pids;
+        for (const json::Value &W : *List) {
+          // "w (host:pid)"
+          StringRef Name = *W.getAsObject()->getString("name");
+          int Pid = 0;
+          EXPECT_TRUE(to_integer(Name.rsplit(':').second.drop_back(), Pid));
+          Pids.push_back(Pid);
+        }
+        return Pids;
+      }
       ::usleep(20000);
     }
-    FAIL() << "where are they?";
+    ADD_FAILURE() << "where are they?";
+    return std::vector<pid_t>(N, ::getpid());
   }
 
   unittest::TempDir Cache;
-  FarmWorkerOptions Worker;
-  std::vector<std::string> Said, WorkerSaid;
+  std::vector<std::string> Worker, Said, Notes;
   std::map<uint64_t, Evaluation> Done;
 };
 } // namespace
 
 TEST_F(RemoteTest, AWorkerEvaluates) {
-  start();
-  // Nobody is there yet.
+  startWith(1);
   submit(0, {});
   submit(1, {{"passes", "default<O1>"}});
-  collectSome(0.05);
-  EXPECT_TRUE(Done.empty());
-  std::unique_ptr<Process> W = startWorker();
   submit(2, {{"passes", "no-such-pass"}});
   submit(3, {{"block.x", 2}});
   submit(4, {{"block.x", 5}});
@@ -184,15 +147,16 @@ TEST_F(RemoteTest, AWorkerEvaluates) {
   EXPECT_EQ(P->Id, 30u);
   EXPECT_EQ(P->Samples.size(), 2u);
   Farm.reset();
-  EXPECT_EQ(getEnd(*W), "well");
-  EXPECT_THAT(WorkerSaid, Contains(HasSubstr("fetching")));
+  EXPECT_THAT(Notes, Contains(HasSubstr("w: note: fetching")));
+  // It ended by itself, and its last words were no message.
+  EXPECT_THAT(Notes, Contains("w: this is no message"));
+  EXPECT_TRUE(Said.empty()) << Said.front();
 }
 
 TEST_F(RemoteTest, WorkersShareWithThisMachine) {
   Options.Devices = {"host"};
   Options.CompileJobs = 1;
-  start();
-  std::unique_ptr<Process> W = startWorker();
+  startWith(1);
   waitForWorkers(1);
   for (uint64_t I = 0; I != 60; ++I)
     submit(I, {{"maxnreg", 16 + I}, {"llvm.unroll-threshold", 100 + I}});
@@ -208,152 +172,105 @@ TEST_F(RemoteTest, WorkersShareWithThisMachine) {
 }
 
 TEST_F(RemoteTest, FilesAreFetchedOnce) {
-  start();
-  std::unique_ptr<Process> W = startWorker();
+  startWith(1);
   waitForWorkers(1);
-  W->kill();
-  W.reset();
-  std::unique_ptr<Process> Second = startWorker();
-  waitForWorkers(1);
+  EXPECT_THAT(Notes, Contains(HasSubstr("fetching")));
+  Farm.reset();
+  Notes.clear();
+  startWith(1);
   submit(0, {});
   collectAll(1);
+  EXPECT_EQ(Done[0].Failure, "");
+  Farm.reset();
+  EXPECT_THAT(Notes, Not(Contains(HasSubstr("fetching"))));
   // One that is damaged is fetched again.
   std::string Damaged;
   std::error_code EC;
-  for (sys::fs::recursive_directory_iterator I(Worker.CacheDir, EC), E;
+  for (sys::fs::recursive_directory_iterator I(Cache.path(), EC), E;
        I != E && !EC; I.increment(EC))
     if (sys::path::extension(I->path()) == ".bc")
       Damaged = I->path();
   ASSERT_FALSE(Damaged.empty());
   ASSERT_THAT_ERROR(writeFileAtomically(Damaged, "nonsense"), Succeeded());
-  std::unique_ptr<Process> Third = startWorker();
-  waitForWorkers(2);
-  Farm.reset();
-  EXPECT_EQ(getEnd(*Second), "well");
-  EXPECT_THAT(WorkerSaid, Not(Contains(HasSubstr("fetching"))));
-  EXPECT_EQ(getEnd(*Third), "well");
-  EXPECT_THAT(WorkerSaid, Contains(HasSubstr("fetching RecordedIR")));
-  EXPECT_THAT(WorkerSaid, Not(Contains(HasSubstr("json"))));
-}
-
-TEST_F(RemoteTest, AWrongTokenIsRefused) {
-  Options.Devices = {"host"};
-  start();
-  Worker.Token = "guess";
-  std::unique_ptr<Process> W = startWorker();
-  EXPECT_EQ(getEnd(*W), "the coordinator refused: wrong token");
-  EXPECT_THAT(Said, Contains(HasSubstr("wrong token")));
-  Worker.Token = "";
-  W = startWorker();
-  EXPECT_THAT(getEnd(*W), HasSubstr("MNEME_TOKEN"));
-  submit(0, {});
-  collectAll(1);
-  EXPECT_EQ(Done[0].Failure, "");
-}
-
-TEST_F(RemoteTest, GarbageIsRefused) {
-  Options.Devices = {"host"};
-  start();
-  std::vector<std::unique_ptr<Channel>> Links;
-  for (std::string Text :
-       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(100000, 'x'),
-        std::string("{\"bytes\": 99999999999}\n"),
-        std::string("{\"result\": 1, \"evaluation\": {}}\n"),
-        std::string("{\"get\": 0, \"offset\": 0, \"size\": 10}\n"),
-        std::string("{\"proof\": \"\", \"version\": 1}\n")}) {
-    Expected<int> FD = connectTo(Farm->address(), 10);
-    ASSERT_THAT_EXPECTED(FD, Succeeded());
-    Links.push_back(std::make_unique<Channel>(*FD));
-    ASSERT_EQ(::write(*FD, Text.data(), Text.size()),
-              static_cast<ssize_t>(Text.size()));
-  }
-  submit(0, {});
-  collectAll(1);
-  EXPECT_EQ(Done[0].Failure, "");
-  for (unsigned I = 0; Said.size() < Links.size() && I != 100; ++I) {
-    submit(I, {{"maxnreg", I + 1}});
-    collectSome(0.1);
-  }
-  EXPECT_EQ(Said.size(), Links.size());
-  for (const std::string &Text : Said)
-    EXPECT_THAT(Text, HasSubstr("refused a worker at 127.0.0.1:"));
+  startWith(1);
+  waitForWorkers(1);
+  EXPECT_THAT(Notes, Contains(HasSubstr("fetching RecordedIR")));
+  EXPECT_THAT(Notes, Not(Contains(HasSubstr("json"))));
 }
 
 TEST_F(RemoteTest, NothingIsLostWithAWorker) {
-  start();
-  std::vector<std::unique_ptr<Process>> Workers;
-  Workers.push_back(startWorker());
-  waitForWorkers(1);
+  startWith(1);
+  pid_t Pid = waitForWorkers(1)[0];
   for (uint64_t I = 0; I != 40; ++I)
     submit(I, {{"maxnreg", 16 + I}});
   collectSome(1);
-  Workers[0]->kill();
-  Workers.push_back(startWorker());
+  ::kill(Pid, SIGKILL);
   collectAll(40);
   for (auto &[Id, E] : Done)
     EXPECT_EQ(E.Failure, "") << E.Error;
-  EXPECT_THAT(Said, Contains(HasSubstr("lost the worker")));
+  EXPECT_THAT(Said, Contains(HasSubstr("it died of signal 9")));
+  EXPECT_THAT(Said, Contains(HasSubstr("it is started again in 1 s")));
   EXPECT_EQ(Farm->statistics().Results, 40u);
+  EXPECT_NE(waitForWorkers(1)[0], Pid);
 }
 
 TEST_F(RemoteTest, ASilentWorkerIsGivenUp) {
   Options.SilenceSeconds = 10;
-  start();
-  std::unique_ptr<Process> First = startWorker();
-  waitForWorkers(1);
-  First->pause(true);
+  startWith(2);
+  pid_t First = waitForWorkers(2)[0];
+  ::kill(First, SIGSTOP);
   for (uint64_t I = 0; I != 20; ++I)
     submit(I, {{"maxnreg", 16 + I}});
-  std::unique_ptr<Process> Second = startWorker();
   collectAll(20);
   for (auto &[Id, E] : Done)
     EXPECT_EQ(E.Failure, "") << E.Error;
-  EXPECT_THAT(Said, Contains(HasSubstr("says nothing any more")));
-  // It learns that when it goes on.
-  First->pause(false);
-  EXPECT_THAT(getEnd(*First), Not(HasSubstr("well")));
+  EXPECT_THAT(Said, Contains(HasSubstr("it has sent nothing for 10 s")));
 }
 
-TEST_F(RemoteTest, ASilentCoordinatorIsGivenUp) {
-  Worker.SilenceSeconds = 4;
-  start();
-  std::unique_ptr<Process> W = startWorker();
-  waitForWorkers(1);
-  // Nobody looks at the connection.
-  std::unique_ptr<ReplayFarm> Silent = std::move(Farm);
-  EXPECT_EQ(getEnd(*W), "the coordinator says nothing any more");
+TEST_F(RemoteTest, ASilentStudyIsGivenUp) {
+  Worker.insert(Worker.begin() + 1, "MNEME_TEST_SILENCE=4");
+  startWith(1);
+  std::string Stat = formatv("/proc/{0}/stat", waitForWorkers(1)[0]);
+  // Nobody serves the connection until the worker has ended.
+  auto HasEnded = [&] {
+    ErrorOr<std::unique_ptr<MemoryBuffer>> File =
+        MemoryBuffer::getFileAsStream(Stat);
+    return File && (*File)->getBuffer().contains(") Z ");
+  };
+  auto Deadline = std::chrono::steady_clock::now() + std::chrono::minutes(3);
+  while (!HasEnded() && std::chrono::steady_clock::now() < Deadline)
+    ::usleep(50000);
+  EXPECT_TRUE(HasEnded());
+  while (Said.empty() && std::chrono::steady_clock::now() < Deadline)
+    collectSome(0.05);
+  EXPECT_THAT(Said, Contains(HasSubstr("the study sends nothing any more")));
 }
 
 TEST_F(RemoteTest, AWorkerMayHangInAComparison) {
   Options.SilenceSeconds = 10;
-  start();
-  std::unique_ptr<Process> First = startWorker();
-  waitForWorkers(1);
-  std::unique_ptr<Process> Second = startWorker();
-  waitForWorkers(2);
-  First->pause(true);
+  startWith(2);
+  ::kill(waitForWorkers(2)[0], SIGSTOP);
   Expected<PairedEvaluation> P = Farm->comparePaired(
       {request(1, {}), request(2, {{"codegen_opt", 0}})}, 5);
   ASSERT_THAT_EXPECTED(P, Succeeded());
   EXPECT_EQ(P->Failure, "") << P->Error;
   EXPECT_EQ(P->Samples.size(), 2u);
   EXPECT_THAT(P->Device, testing::EndsWith("/host"));
-  EXPECT_THAT(Said, Contains(HasSubstr("says nothing any more")));
+  EXPECT_THAT(Said, Contains(HasSubstr("it has sent nothing for 10 s")));
 }
 
 TEST_F(RemoteTest, RemoteComparisonsCanBeBrokenOff) {
-  start();
-  std::unique_ptr<Process> W = startWorker();
-  waitForWorkers(1);
+  startWith(1);
+  pid_t Pid = waitForWorkers(1)[0];
   for (bool Hangs : {true, false}) {
-    W->pause(Hangs);
+    ::kill(Pid, Hangs ? SIGSTOP : SIGCONT);
     unsigned Asked = 0;
-    Expected<PairedEvaluation> P = Farm->comparePaired(
-        {request(1, {}), request(2, {{"codegen_opt", 0}})}, 1000000,
-        [&] { return ++Asked > 2; });
+    Expected<PairedEvaluation> P =
+        Farm->comparePaired({request(1, {}), request(2, {{"codegen_opt", 0}})},
+                            50000, [&] { return ++Asked > 2; });
     ASSERT_THAT_EXPECTED(P, Succeeded());
     EXPECT_EQ(P->Failure, PairedEvaluation::Interrupted);
-    W->pause(false);
+    ::kill(Pid, SIGCONT);
   }
   submit(0, {});
   collectAll(1);
@@ -362,16 +279,15 @@ TEST_F(RemoteTest, RemoteComparisonsCanBeBrokenOff) {
 }
 
 TEST_F(RemoteTest, CancelReachesWorkers) {
-  start();
-  std::unique_ptr<Process> W = startWorker();
-  waitForWorkers(1);
-  W->pause(true);
+  startWith(1);
+  pid_t Pid = waitForWorkers(1)[0];
+  ::kill(Pid, SIGSTOP);
   for (uint64_t I = 0; I != 30; ++I)
     submit(I, {{"maxnreg", 16 + I}});
   collectSome(0.05);
   size_t Forgotten = Farm->cancel().size();
   EXPECT_GT(Forgotten, 10u);
-  W->pause(false);
+  ::kill(Pid, SIGCONT);
   collectAll(30 - Forgotten);
   size_t Cancelled = 0;
   for (auto &[Id, E] : Done)
@@ -391,79 +307,76 @@ TEST_F(RemoteTest, CancelReachesWorkers) {
 }
 
 TEST_F(RemoteTest, DevicesOfWorkersCanBeAskedFor) {
-  Options.Devices = {"host"};
-  start();
-  std::unique_ptr<Process> W = startWorker();
-  waitForWorkers(1);
+  startWith(1);
   EvaluationRequest R = request(0, {});
   R.Device = "elsewhere/host";
   ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
-  collectAll(1);
-  EXPECT_EQ(Done[0].Failure, "WorkerLost");
   submit(1, {});
   collectAll(2);
+  EXPECT_EQ(Done[0].Failure, "WorkerLost");
   EXPECT_THAT(Done[1].Device, testing::EndsWith("/host"));
-
-  // Only the worker has it.
-  Options.Devices = {"none"};
-  Done.clear();
-  Farm.reset();
-  getEnd(*W);
-  start();
-  W = startWorker();
-  submit(2, {});
-  collectAll(1);
-  R = request(3, {});
-  R.Device = Done[2].Device;
+  R = request(2, {});
+  R.Device = Done[1].Device;
   ASSERT_THAT_ERROR(Farm->submit(R), Succeeded());
-  collectAll(2);
-  EXPECT_EQ(Done[3].Failure, "") << Done[3].Error;
-  EXPECT_FALSE(Done[3].DuplicateOf);
-  W->kill();
-  W.reset();
-  ASSERT_THAT_ERROR(Farm->submit((R.Id = 4, R)), Succeeded());
   collectAll(3);
-  EXPECT_EQ(Done[4].Failure, "WorkerLost");
+  EXPECT_EQ(Done[2].Failure, "") << Done[2].Error;
+  EXPECT_FALSE(Done[2].DuplicateOf);
+  // What is gone is not waited for.
+  ::kill(waitForWorkers(1)[0], SIGKILL);
+  while (Said.empty())
+    collectSome(0.05);
+  ASSERT_THAT_ERROR(Farm->submit((R.Id = 3, R)), Succeeded());
+  collectAll(4);
+  EXPECT_EQ(Done[3].Failure, "WorkerLost");
 }
 
-TEST_F(RemoteTest, AWorkerWithoutDevicesSaysSo) {
-  start();
-  Worker.Devices = {"cuda:77"};
-  std::unique_ptr<Process> W = startWorker();
-  std::string End = getEnd(*W);
-  EXPECT_THAT(End, Not(HasSubstr("well")));
-  Worker.Devices = {"host"};
-  W = startWorker();
+TEST_F(RemoteTest, WorkersThatCannotEvaluateAreNotStartedAgain) {
+  Worker.insert(Worker.begin() + 1, "MNEME_TEST_DEVICE=cuda:77");
+  Worker.erase(find(Worker, "MNEME_TEST_DEVICE=host"));
+  startWith(1);
   submit(0, {});
-  collectAll(1);
-  EXPECT_EQ(Done[0].Failure, "");
-}
-
-TEST_F(RemoteTest, RefusesWhatCannotBe) {
-  writeAll();
-  auto GetError = [&] {
-    auto Created = ReplayFarm::create(Options);
-    return Created ? "no error" : toString(Created.takeError());
-  };
-  Options.Token = "";
-  EXPECT_THAT(GetError(), HasSubstr("MNEME_TOKEN"));
-  Options.Token = "t";
-  for (const char *Bad : {"x", "x:y", "1.2.3.4:99999", ":"}) {
-    Options.Listen = Bad;
-    EXPECT_THAT(GetError(), HasSubstr("HOST:PORT")) << Bad;
+  std::string Lost;
+  while (Lost.empty()) {
+    Expected<std::vector<Evaluation>> Some = Farm->wait(1);
+    if (!Some)
+      Lost = toString(Some.takeError());
   }
-  Options.Listen = "";
-  EXPECT_EQ(GetError(), "no device, and no other machine can connect");
-  Worker.Coordinator = "127.0.0.1";
-  EXPECT_THAT_ERROR(runFarmWorker(Worker), Failed());
-  // Nobody listens there.
-  Worker.Coordinator = "127.0.0.1:1";
-  Worker.ConnectSeconds = 0.2;
-  std::string Text = toString(runFarmWorker(Worker));
-  EXPECT_THAT(Text, HasSubstr("cannot connect to '127.0.0.1:1'"));
+  EXPECT_THAT(Lost, testing::StartsWith("no worker is left: w: "));
+  EXPECT_THAT(Lost, HasSubstr("cuda:77"));
+  EXPECT_EQ(Said.size(), 1u);
+  EXPECT_THAT(Said, Contains(HasSubstr("gave up the worker w (")));
 }
 
-TEST_F(RemoteTest, StudiesSurviveJSON) {
+TEST_F(RemoteTest, LaunchersThatCannotRunEndTheFarm) {
+  for (auto [Command, Complaint] :
+       {std::pair(std::vector<std::string>{"/no/such/launcher"},
+                  "cannot run '/no/such/launcher'"),
+        std::pair(std::vector<std::string>{"sh", "-c",
+                                           "echo what; echo why >&2; exit 5"},
+                  "it ended the process with exit code 5: why; instead of a "
+                  "greeting it wrote 'what\\0A'")}) {
+    Worker = Command;
+    startWith(1);
+    std::string Lost;
+    while (Lost.empty()) {
+      Expected<std::vector<Evaluation>> Some = Farm->wait(1);
+      if (!Some)
+        Lost = toString(Some.takeError());
+    }
+    EXPECT_THAT(Lost, HasSubstr(Complaint));
+  }
+  EXPECT_THAT(Notes, Contains("w: why"));
+}
+
+TEST_F(RemoteTest, NeedsADeviceOrWorkers) {
+  writeAll();
+  auto Created = ReplayFarm::create(Options);
+  EXPECT_THAT_EXPECTED(
+      Created, FailedWithMessage("no device, and no workers: give --device or "
+                                 "--hosts"));
+}
+
+TEST_F(RemoteTest, StudiesArriveAsTheyWereSent) {
   ReplayOptions O;
   O.Passes = "default<O1>";
   O.Host.Finish = HostFinish::Min;
@@ -472,8 +385,11 @@ TEST_F(RemoteTest, StudiesSurviveJSON) {
   O.Norm = 2;
   O.NaN = NaNRule::Error;
   O.Resources = true;
+  O.Plugins = {"/p.so"};
   O.Tolerances = {cantFail(parseTolerance("abs:1e-3"))};
-  auto Plan = plan(O);
+  O.ElementTypes = {cantFail(parseElementType("f32@out"))};
+  writeAll();
+  auto Plan = ReplayPlan::create(Dir.path(), ReplayOptions());
   ASSERT_THAT_EXPECTED(Plan, Succeeded());
   std::vector<std::unique_ptr<ReplayPlan>> Plans;
   Plans.push_back(std::move(*Plan));
@@ -486,20 +402,62 @@ TEST_F(RemoteTest, StudiesSurviveJSON) {
   EXPECT_THAT(Names, testing::IsSupersetOf({"p", "e"}));
   // Without these nothing could be replayed.
   EXPECT_THAT(Names, Contains(testing::StartsWith("Pages.")));
-  json::Value V = toJSON(*S);
-  RemoteStudy Back;
-  json::Path::Root Root;
-  ASSERT_TRUE(fromJSON(V, Back, Root));
-  EXPECT_EQ(toJSON(Back), V);
-  EXPECT_EQ(Back.digest(), S->digest());
-  EXPECT_EQ(Back.Base.Tolerances, O.Tolerances);
-  EXPECT_EQ(Back.Base.Cache, O.Cache);
 
-  // Whoever sends it may not choose where files go.
-  for (const char *Name : {"../x", "/etc/x", ".x", "", "a/b"}) {
-    json::Value Bad = V;
-    (*(*Bad.getAsObject()->getArray("files"))[1].getAsObject())["name"] = Name;
-    RemoteStudy Ignored;
-    EXPECT_FALSE(fromJSON(Bad, Ignored, Root)) << Name;
+  json::Object Head = makeHead(message::Start{*S});
+  message::Start Back;
+  json::Path::Root Root;
+  ASSERT_TRUE(readHead(json::Value(json::Object(Head)), Back, Root))
+      << toString(Root.getError());
+  EXPECT_EQ(json::Value(makeHead(Back)), json::Value(json::Object(Head)));
+  EXPECT_EQ(Back.Study.digest(), S->digest());
+  ASSERT_THAT_ERROR(Back.Study.locate("/there"), Succeeded());
+  const ReplayOptions &There = Back.Study.Base;
+  EXPECT_EQ(There.Passes, O.Passes);
+  EXPECT_EQ(There.Host.Finish, O.Host.Finish);
+  EXPECT_EQ(There.Iterations, O.Iterations);
+  EXPECT_EQ(There.Tolerances, O.Tolerances);
+  EXPECT_EQ(There.ElementTypes, O.ElementTypes);
+  EXPECT_EQ(There.Cache, O.Cache);
+  EXPECT_EQ(There.Norm, O.Norm);
+  EXPECT_EQ(There.NaN, O.NaN);
+  EXPECT_EQ(There.Plugins, O.Plugins);
+  EXPECT_EQ(Back.Study.Database, "/there/" + S->Database);
+
+  // Names of files are no paths.
+  for (const char *Name : {"../x", "/etc/x", ".x", "", "a/b", "a\\b", "a\nb"}) {
+    json::Object Bad = Head;
+    json::Array *List = Bad.getObject("study")->getArray("files");
+    (*(*List)[1].getAsObject())["name"] = Name;
+    EXPECT_FALSE(readHead(json::Value(std::move(Bad)), Back, Root)) << Name;
   }
+}
+
+TEST_F(RemoteTest, StagingChecksWhatItGets) {
+  RemoteStudy S;
+  std::string Contents = "contents";
+  S.Files = {{"a", Contents.size(), toHexString(digest128(Contents))}};
+  auto Fetch = [&](unsigned, function_ref<Error(StringRef)> Write) {
+    return Write(Contents);
+  };
+  std::string CacheDir = Cache.path("staging").str().str();
+  Expected<std::string> Folder = stage(S, CacheDir, Fetch);
+  ASSERT_THAT_EXPECTED(Folder, Succeeded());
+  EXPECT_TRUE(sys::fs::exists(*Folder + "/a"));
+  // Other contents.
+  S.Files[0].Name = "b";
+  Contents[0] = 'C';
+  EXPECT_THAT_EXPECTED(stage(S, CacheDir, Fetch),
+                       FailedWithMessage("'b' was damaged on its way"));
+  // More than there is room for.
+  S.Files[0].Size = uint64_t(1) << 53;
+  EXPECT_THAT(toString(stage(S, CacheDir, Fetch).takeError()),
+              HasSubstr("has no room for the study's files"));
+  S.Files[0].Size = 8;
+  S.Files.push_back(S.Files[0]);
+  EXPECT_THAT_EXPECTED(stage(S, CacheDir, Fetch),
+                       FailedWithMessage("the study has two files 'b'"));
+  // Somebody else's folder.
+  ASSERT_EQ(::chmod(CacheDir.c_str(), 0777), 0);
+  EXPECT_THAT(toString(stage(S, CacheDir, Fetch).takeError()),
+              HasSubstr("is not a folder that only you can write to"));
 }

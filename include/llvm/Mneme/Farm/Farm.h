@@ -43,6 +43,12 @@ struct FarmKeys {
   std::string Process;
 };
 
+/// A device that is open.
+struct DeviceInfo {
+  std::string Name, Arch;
+  std::string GPU, Driver, UUID; ///< Empty: it is the host device.
+};
+
 /// The work in the processes of a farm.
 class FarmBackend {
 public:
@@ -65,7 +71,7 @@ public:
   //===--- In run processes. ---------------------------------------------===//
 
   struct Opened {
-    json::Object Description;
+    DeviceInfo Info;
     std::string Exclusive; ///< Name of what one farm at a time may use; or "".
   };
   /// What begins, in words, and seconds that it may take.
@@ -99,6 +105,12 @@ struct FarmConfig {
   bool Spare = true;            ///< A process per device that waits to run.
   bool OpenSpare = false;       ///< It has opened the device.
   bool PauseCompilesToCompare = false; ///< They take the device's cores.
+  bool Executes = true;                ///< What verifies has samples.
+  /// How often a comparison asks whether to go on.
+  double TurnSeconds = 1;
+  /// The longest that a stage of a run process may take, beside what
+  /// preparations and the launch may; 0: there is no limit.
+  double StageTimeout = 300;
   /// What the user should know now.
   std::function<void(StringRef)> Message;
 };
@@ -123,7 +135,22 @@ struct FarmStatistics {
   FarmStatistics &operator+=(const FarmStatistics &Other);
 };
 json::Value toJSON(const FarmStatistics &S);
-bool fromJSON(const json::Value &V, FarmStatistics &S, json::Path P);
+
+/// One machine of a farm.
+struct FarmDeviceState {
+  std::string Name; ///< As --device says it.
+  std::string Id;   ///< Evaluation::Device.
+  DeviceInfo Info;
+  std::string Error;    ///< Why it is not used any more; empty: it is.
+  bool Waiting = false; ///< It is not open yet, or another process has it.
+};
+struct FarmDescription {
+  std::string Host;
+  unsigned CompileJobs = 0;
+  std::vector<FarmDeviceState> Devices;
+};
+/// As Evaluator::describe().
+json::Object describe(const FarmDescription &D);
 
 } // namespace mneme
 } // namespace llvm

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// The evaluator of a study that replays recorded launches: on the devices of
-/// this machine, and on other machines that connect to it.
+/// this machine, and by workers on other machines.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,19 @@
 namespace llvm {
 namespace mneme {
 
+/// Which GPUs of a machine one of several workers there takes.
+struct DeviceShare {
+  unsigned Index = 0, Count = 1;
+};
+
 /// What one machine gives.
 struct FarmResources {
-  /// "host", "cuda:0", ..., "none" (other machines run). Empty or "auto": this
-  /// process's GPU by its number on the node (getLocalRank()), else all GPUs
-  /// that can run the recording, else the host.
+  /// "host", "cuda:0", ..., "none" (workers run). Empty or "auto": the share of
+  /// the GPUs that can run the recording, else the host.
   std::vector<std::string> Devices;
+  /// Unset: this process's GPU by its number on the node (getLocalRank()), else
+  /// all GPUs.
+  std::optional<DeviceShare> Share;
   /// Run processes of the host device, which share its cores.
   unsigned HostWorkers = 1;
   /// Compile processes; unset: a core each, but for one a run process where
@@ -41,14 +48,26 @@ struct FarmResources {
   int CompileNice = 10;
   uint64_t CodeBytes = uint64_t(512) << 20; ///< Machine code that is kept.
   bool Spare = true; ///< A second run process per device waits for a crash.
-  /// Who says nothing for so many seconds is gone; unset: 60 of a worker; 600
-  /// of a coordinator, which says nothing while its sampler thinks.
+  /// A worker that sends nothing for so many seconds is lost, and a study is
+  /// over for its worker; unset: 60, and 600, since a study sends nothing while
+  /// its sampler thinks.
   std::optional<double> SilenceSeconds;
   /// What the user should know now: a GPU is in use, a worker was lost.
   std::function<void(StringRef)> Message;
   /// What is as it should be: a worker came, a file is fetched.
   std::function<void(StringRef)> Note;
 };
+
+/// How a worker is started.
+struct WorkerCommand {
+  std::string Host;               ///< In messages.
+  std::vector<std::string> Words; ///< The program and its arguments; no shell.
+};
+
+/// "a,b*2": hosts, each with the number of its workers.
+Expected<std::vector<WorkerCommand>>
+makeWorkerCommands(ArrayRef<std::string> Hosts, StringRef Launcher,
+                   StringRef Tool, ArrayRef<std::string> Options);
 
 struct FarmOptions : FarmResources {
   /// A kernel's JSON file, or a folder that holds one.
@@ -60,18 +79,14 @@ struct FarmOptions : FarmResources {
   /// where the host runs the kernel. Without Base.Execute nothing is launched:
   /// there are metrics of the code alone. Its Device is not looked at.
   ReplayOptions Base;
-  /// "ADDRESS:PORT", or ":PORT" of the loopback device; port 0: any. Empty:
-  /// other machines cannot connect.
-  std::string Listen;
-  /// What a worker must know; not empty where it listens.
-  std::string Token;
+  std::vector<WorkerCommand> Workers;
 };
 
 class ReplayFarm : public Evaluator {
 public:
   /// Starts the processes; they prepare while this returns. Call it, and all
   /// that follows, in a process with one thread that has not used a GPU.
-  /// Errors: recording, options, devices, address.
+  /// Errors: recording, options, devices.
   static Expected<std::unique_ptr<ReplayFarm>> create(FarmOptions Options);
   /// Kills what runs.
   ~ReplayFarm() override = default;
@@ -82,21 +97,22 @@ public:
   /// where this machine launches nothing.
   virtual ArrayRef<VerificationPower> powers() const = 0;
   virtual FarmStatistics statistics() const = 0;
-  /// "ADDRESS:PORT" where it listens; empty if it does not.
-  virtual std::string address() const = 0;
 };
 
 struct FarmWorkerOptions : FarmResources {
-  std::string Coordinator; ///< "HOST:PORT".
-  std::string Token;
+  /// Programs, plugins and files that the user lets it use: OptTool, LlcTool,
+  /// Ptxas, Plugins, LLVMOptions; and where CudaPath is.
+  ReplayOptions Own;
+  /// Whatever else configurations name may be used, too.
+  bool AllowPrograms = false;
   /// Where recordings are kept, by content. Empty: below XDG_CACHE_HOME, or
   /// where temporary files are.
   std::string CacheDir;
-  double ConnectSeconds = 30; ///< To wait for a coordinator that is not there.
 };
 
-/// Evaluates for a coordinator until it says that the study has ended.
-/// Errors: no coordinator, wrong token, connection lost, no usable device.
+/// Evaluates for the study that has started this process, until that ends: they
+/// talk over standard input and output, which nothing else uses from now on.
+/// Errors: no study, connection lost, no usable device.
 Error runFarmWorker(FarmWorkerOptions Options);
 
 /// This process's number among those that a launcher (Flux, Slurm, Open MPI,

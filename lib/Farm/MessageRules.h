@@ -1,0 +1,298 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The kinds of values in Messages.def. A kind has the type of its values,
+/// reads and writes them, and describes itself. read() accepts nothing that a
+/// receiver would have to check again; write() makes what read() accepts.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_FARM_MESSAGERULES_H
+#define LLVM_MNEME_LIB_FARM_MESSAGERULES_H
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Mneme/Tune/Trial.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+/// Samples of one launch or comparison.
+constexpr size_t MaxSamples = size_t(1) << 19;
+/// Configurations in one comparison.
+constexpr size_t MaxCompared = 1024;
+
+namespace rules {
+
+/// Reports \p Why and \returns false.
+inline bool refuse(json::Path P, StringLiteral Why) {
+  P.report(Why);
+  return false;
+}
+
+struct Flag {
+  using Type = bool;
+  static bool read(const json::Value &V, bool &Out, json::Path P);
+  static json::Value write(bool V) { return V; }
+  static std::string describe() { return "true or false"; }
+};
+
+/// Integers from 0 to \p Max.
+template <uint64_t Max> struct Integer {
+  using Type = uint64_t;
+  template <typename T>
+  static bool read(const json::Value &V, T &Out, json::Path P) {
+    std::optional<uint64_t> N = V.getAsUINT64();
+    if (!N || *N > Max || *N > std::numeric_limits<T>::max())
+      return refuse(P, "expected an integer in range");
+    Out = static_cast<T>(*N);
+    return true;
+  }
+  static json::Value write(uint64_t V) { return V; }
+  static std::string describe() { return "integer, 0 to " + utostr(Max); }
+};
+/// What JSON's numbers hold exactly.
+using Number = Integer<(uint64_t(1) << 53)>;
+using Count = Integer<std::numeric_limits<uint32_t>::max()>;
+/// Evaluations under way at a worker.
+using Capacity = Integer<16384>;
+using Rounds = Integer<MaxSamples>;
+using PieceSize = Integer<(uint64_t(1) << 20)>;
+
+/// The values of an enumeration.
+template <typename T, T Last> struct Choice {
+  using Type = T;
+  static bool read(const json::Value &V, T &Out, json::Path P) {
+    int N = 0;
+    if (!Integer<static_cast<uint64_t>(Last)>::read(V, N, P))
+      return false;
+    Out = static_cast<T>(N);
+    return true;
+  }
+  static json::Value write(T V) { return static_cast<int64_t>(V); }
+  static std::string describe() {
+    return "integer, 0 to " + utostr(static_cast<uint64_t>(Last));
+  }
+};
+
+/// Finite numbers in a range.
+template <typename Limits> struct Real {
+  using Type = double;
+  static bool read(const json::Value &V, double &Out, json::Path P);
+  static json::Value write(double V) { return V; }
+  static std::string describe() { return Limits::describe().str(); }
+  static bool accepts(double V) { return V >= Limits::Min && V <= Limits::Max; }
+};
+struct SecondsLimits {
+  static constexpr double Min = 0, Max = 1e9;
+  static StringRef describe() { return "number, 0 to 1e9"; }
+};
+struct InstantLimits {
+  static constexpr double Min = 0, Max = 1e11;
+  static StringRef describe() { return "number, 0 to 1e11"; }
+};
+struct MeasureLimits {
+  static constexpr double Min = 0, Max = 1e18;
+  static StringRef describe() { return "number, 0 to 1e18"; }
+};
+struct SampleLimits {
+  static constexpr double Min = 1e-6, Max = 1e18;
+  static StringRef describe() { return "number, 1e-6 to 1e18"; }
+};
+struct ToleranceLimits {
+  static constexpr double Min = 0, Max = std::numeric_limits<double>::max();
+  static StringRef describe() { return "number, not negative"; }
+};
+using Seconds = Real<SecondsLimits>;
+using Instant = Real<InstantLimits>; ///< Seconds since the epoch.
+using Measure = Real<MeasureLimits>; ///< A metric, or a limit for one.
+using Sample = Real<SampleLimits>;   ///< Nanoseconds.
+using Tolerance = Real<ToleranceLimits>;
+
+/// A text without control characters.
+bool readText(const json::Value &V, std::string &Out, size_t MaxBytes,
+              bool IsOneLine, json::Path P);
+/// Makes \p Text one that readText() accepts.
+json::Value writeText(StringRef Text, size_t MaxBytes, bool IsOneLine);
+
+template <size_t MaxBytes, bool IsOneLine> struct BasicText {
+  using Type = std::string;
+  static bool read(const json::Value &V, std::string &Out, json::Path P) {
+    return readText(V, Out, MaxBytes, IsOneLine, P);
+  }
+  static json::Value write(StringRef V) {
+    return writeText(V, MaxBytes, IsOneLine);
+  }
+  static std::string describe() {
+    return (IsOneLine ? "line of at most " : "text of at most ") +
+           utostr(MaxBytes) + " bytes";
+  }
+};
+using Text = BasicText<65536, false>; ///< For people.
+using Name = BasicText<512, true>;
+using Path = BasicText<4096, true>;
+
+/// "": none. Letters, digits and "#_-.:".
+struct Hash {
+  using Type = std::string;
+  static bool read(const json::Value &V, std::string &Out, json::Path P);
+  static json::Value write(StringRef V) { return V.str(); }
+  static std::string describe() {
+    return "hash: at most 128 letters, digits and #_-.:";
+  }
+};
+
+/// Without a folder; it becomes a part of a path.
+struct FileName {
+  using Type = std::string;
+  static bool read(const json::Value &V, std::string &Out, json::Path P);
+  static json::Value write(StringRef V) { return V.str(); }
+  static std::string describe() {
+    return "file name: at most 200 bytes, no slash, no period in front";
+  }
+};
+
+struct Digest {
+  using Type = std::string;
+  static bool read(const json::Value &V, std::string &Out, json::Path P);
+  static json::Value write(StringRef V) { return V.str(); }
+  static std::string describe() { return "32 hexadecimal digits"; }
+};
+
+/// Evaluation::Failure.
+struct FailureName {
+  using Type = std::string;
+  static bool read(const json::Value &V, std::string &Out, json::Path P);
+  static json::Value write(StringRef V) { return V.str(); }
+  static std::string describe() {
+    return "empty, Invalid, WorkerLost, or the name of a verdict that is a "
+           "failure";
+  }
+};
+
+struct DuplicateKind {
+  using Type = Duplicate;
+  static bool read(const json::Value &V, Duplicate &Out, json::Path P);
+  static json::Value write(Duplicate V);
+  static std::string describe() {
+    return "null, or config, ir, assembly or code";
+  }
+};
+
+/// A level at which a compile process asks.
+struct AskLevel : DuplicateKind {
+  static bool read(const json::Value &V, Duplicate &Out, json::Path P);
+  static std::string describe() { return "ir or assembly"; }
+};
+
+struct Cache {
+  using Type = CacheMode;
+  static bool read(const json::Value &V, CacheMode &Out, json::Path P);
+  static json::Value write(CacheMode V);
+  static std::string describe() { return "cold or warm"; }
+};
+
+/// The keys of Replay/Config.def and their values, which applyConfig() checks.
+struct Configuration {
+  using Type = json::Object;
+  static bool read(const json::Value &V, json::Object &Out, json::Path P);
+  static json::Value write(const json::Object &V) { return json::Object(V); }
+  static std::string describe() { return "object, a configuration"; }
+};
+
+/// Of metrics by name.
+struct Metrics {
+  using Type = StringMap<double>;
+  static bool read(const json::Value &V, StringMap<double> &Out, json::Path P);
+  static json::Value write(const StringMap<double> &V);
+  static std::string describe() {
+    return "object of numbers, 0 to 1e18, by the name of a metric; time is "
+           "more than 0";
+  }
+};
+
+/// Of devices by name.
+struct Limits {
+  using Type = StringMap<double>;
+  static bool read(const json::Value &V, StringMap<double> &Out, json::Path P);
+  static json::Value write(const StringMap<double> &V);
+  static std::string describe() {
+    return "object of at most 4096 numbers, 0 to 1e18, by device";
+  }
+};
+
+template <typename Rule, size_t Max> struct ListOf {
+  using Type = std::vector<typename Rule::Type>;
+  static bool read(const json::Value &V, Type &Out, json::Path P) {
+    const json::Array *List = V.getAsArray();
+    if (!List)
+      return refuse(P, "expected an array");
+    if (List->size() > Max)
+      return refuse(P, "has too many elements");
+    Out.clear();
+    Out.resize(List->size());
+    for (size_t I = 0; I != Out.size(); ++I)
+      if (!Rule::read((*List)[I], Out[I], P.index(I)))
+        return false;
+    return true;
+  }
+  static json::Value write(ArrayRef<typename Rule::Type> V) {
+    json::Array List;
+    for (const auto &Item : V)
+      List.push_back(Rule::write(Item));
+    return std::move(List);
+  }
+  static std::string describe() {
+    return "list of at most " + utostr(Max) + ": " + Rule::describe();
+  }
+};
+using Names = ListOf<Name, 1024>;
+using Paths = ListOf<Path, 256>;
+using Numbers = ListOf<Number, 16384>;
+using Hashes = ListOf<Hash, MaxCompared>;
+using Samples = ListOf<Sample, MaxSamples>;
+/// Their total is limited by the size of a message.
+using SampleLists = ListOf<Samples, MaxCompared>;
+
+template <typename Rule> struct Maybe {
+  using Type = std::optional<typename Rule::Type>;
+  template <typename T>
+  static bool read(const json::Value &V, std::optional<T> &Out, json::Path P) {
+    Out.reset();
+    return V.kind() == json::Value::Null || Rule::read(V, Out.emplace(), P);
+  }
+  template <typename T> static json::Value write(const std::optional<T> &V) {
+    return V ? json::Value(Rule::write(*V)) : json::Value(nullptr);
+  }
+  static std::string describe() { return "null, or " + Rule::describe(); }
+};
+using MaybeNumber = Maybe<Number>;
+using MaybeCount = Maybe<Count>;
+using MaybeCache = Maybe<Cache>;
+
+using MaybeNorm = Maybe<Integer<MNEME_NORM_LINF>>;
+using ToleranceKind = Integer<MNEME_TOLERANCE_ULP>;
+using ElementType = Integer<MNEME_DTYPE_U64>;
+
+using Assembler = Choice<PTXCompiler, PTXCompiler::Library>;
+using Strategy = Choice<HostStrategy, HostStrategy::Fiber>;
+using Finish = Choice<HostFinish, HostFinish::None>;
+using Timer = Choice<GPUTimer, GPUTimer::CUPTI>;
+using NaN = Choice<NaNRule, NaNRule::Error>;
+
+} // namespace rules
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_FARM_MESSAGERULES_H
