@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Support/Errno.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
@@ -49,6 +50,12 @@ static void writeAll(int FD, StringRef Bytes) {
   }
 }
 
+/// Tells the parent why there is no result. Allocates nothing.
+[[noreturn]] static void endWithoutMemory(void *Pipe, const char *, bool) {
+  writeAll(*static_cast<int *>(Pipe), "-out of memory");
+  ::_exit(0);
+}
+
 /// The child: one byte that says whether it went well, then result or message.
 [[noreturn]] static void runWork(function_ref<Expected<std::string>()> Work,
                                  int Pipe, int Messages) {
@@ -56,6 +63,8 @@ static void writeAll(int FD, StringRef Bytes) {
   // A crash here is told by the parent in one line; no stack trace for the
   // user.
   sys::unregisterHandlers();
+  remove_bad_alloc_error_handler();
+  install_bad_alloc_error_handler(endWithoutMemory, &Pipe);
   ::dup2(Messages, STDERR_FILENO);
   Expected<std::string> Result = Work();
   if (Result) {
