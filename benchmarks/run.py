@@ -58,12 +58,57 @@ class Failure(Exception):
     """A program that a benchmark consists of has failed."""
 
 
-def run(command, **kwargs):
+def run_both(command, **kwargs):
+    """What a command wrote to its output, and to stderr."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
+    said = done.stderr.decode(errors="replace")
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()
-        raise Failure("'%s' ended with %d: %s" % (" ".join(command), done.returncode, said[-500:]))
-    return done.stdout.decode()
+        raise Failure("'%s' ended with %d: %s" % (" ".join(command), done.returncode, said.strip()[-500:]))
+    return done.stdout.decode(), said
+
+
+def run(command, **kwargs):
+    return run_both(command, **kwargs)[0]
+
+
+def application_cost(name, command, recorder, select, execute, rounds=3):
+    """Wall clock of a whole application, in turns: plain, with a recorder, and with one launch recorded. Where the
+    application prints as JSON how many seconds its own loop took, that is told apart from the rest: its start, its end,
+    and what the recorder does before and after."""
+    times = {"plain": [], "recorder, nothing recorded": [], "one launch recorded": []}
+    inside = {case: [] for case in times}
+    costs = []
+    stored = 0
+    for _ in range(rounds):
+        for case, seconds in times.items():
+            with tempfile.TemporaryDirectory() as directory:
+                record = [*recorder, "-o", directory]
+                whole = {
+                    "plain": command,
+                    "recorder, nothing recorded": [*record, "--no-record", "--", *command],
+                    "one launch recorded": [*record, "--max-recordings=1", *select, "--", *command],
+                }[case]
+                start = time.monotonic()
+                out, said = execute(whole)
+                seconds.append(time.monotonic() - start)
+                try:
+                    inside[case].append(json.loads(out.splitlines()[-1])["seconds"])
+                except (ValueError, KeyError, TypeError, IndexError):
+                    pass
+                if case == "one launch recorded":
+                    costs += [line for line in said.splitlines() if "spent on recording" in line]
+                    stored = sum(os.path.getsize(f) for f in glob.glob(os.path.join(directory, "*.mneme")))
+    plain = min(times["plain"])
+    return {
+        "name": name,
+        "command": " ".join(command[1:]),
+        "runs": times,
+        "seconds": {case: min(seconds) for case, seconds in times.items()},
+        "percent": {case: (min(seconds) / plain - 1) * 100 for case, seconds in times.items()},
+        "inside_seconds": {case: min(seconds) for case, seconds in inside.items() if seconds},
+        "recorder_says": costs,
+        "stored_bytes": stored,
+    }
 
 
 class Runner:
@@ -169,7 +214,27 @@ class Runner:
                 }
             )
         result["snapshots"] = snapshots
+        result["applications"] = [
+            self.application("host device", host, None),
+            *([self.application("emulated GPU", gpu, env)]
+              if "emulated GPU, plain program" in cases else []),
+        ]
         return result
+
+    def application(self, name, device, env):
+        """One that works for some seconds, as far as it is not recorded."""
+        command = [self.launches, "work", str(self.options.mib)]
+
+        def execute(whole):
+            # Without a GPU, it is the recorder that brings the device.
+            if whole[0] == self.launches and not env:
+                with tempfile.TemporaryDirectory() as directory:
+                    return run_both([self.record_tool, device, "--no-record", "-o", directory, "--", *whole])
+            return run_both(whole, env=env)
+
+        tried = json.loads(execute([*command, "10"])[0].splitlines()[-1])["seconds"] / 10
+        command.append(str(max(1, int(8 / tried))))
+        return application_cost(name, command, [self.record_tool, device], ["--kernel=churn"], execute)
 
 
 class BisectRunner:
@@ -316,33 +381,20 @@ class GPURunner:
         return found
 
     def find_application(self, name, command, kernel, memory):
-        """memory: bytes on the device if it is known, and that a launch changes all of them. Wall clock of the whole application, in turns: plain, and one launch recorded."""
-        times = {"plain": [], "recorder, nothing recorded": [], "one launch recorded": []}
+        """memory: bytes on the device if it is known, and that a launch changes all of them."""
+
+        def execute(whole):
+            try:
+                return run_both(whole, timeout=self.left())
+            except subprocess.TimeoutExpired:
+                raise Failure("'%s' ran out of time" % " ".join(whole)) from None
+
         try:
-            for _ in range(3):
-                for case, seconds in times.items():
-                    with tempfile.TemporaryDirectory() as directory:
-                        start = time.monotonic()
-                        if case == "plain":
-                            self.run(command, 0.5)
-                        elif case == "one launch recorded":
-                            extra = ["--kernel=" + kernel] if kernel else []
-                            self.record(directory, command, "--max-recordings=1", *extra)
-                        else:
-                            self.record(directory, command, "--no-record")
-                        seconds.append(time.monotonic() - start)
-                        stored = sum(os.path.getsize(f) for f in glob.glob(os.path.join(directory, "*.mneme")))
+            row = application_cost(name, command, [self.record_tool, "--device=cuda"],
+                                   ["--kernel=" + kernel] if kernel else [], execute)
         except Failure as failure:
             return {"name": name, "error": str(failure)}
-        plain = min(times["plain"])
-        row = {
-            "name": name,
-            "command": " ".join(command[1:]),
-            "runs": times,
-            "seconds": {case: min(seconds) for case, seconds in times.items()},
-            "percent": {case: (min(seconds) / plain - 1) * 100 for case, seconds in times.items()},
-            "stored_bytes": stored,
-        }
+        plain = row["seconds"]["plain"]
         if memory:
             # What the recording has to fetch: all of it before the launch, all of it after.
             copy = json.loads(self.run([self.launches, "copy", "512"]).splitlines()[-1])["bytes_per_second"]
@@ -414,17 +466,29 @@ class GPURunner:
 GPU_PARTS = ["launches", "memory", "evaluations", "noise"]
 
 
-def print_launches(result):
-    base = result["ns_per_launch"]["plain"]
-    for name, ns in result["ns_per_launch"].items():
-        print("%-30s %8.1f ns a launch  %+8.1f" % (name, ns, ns - base))
-    for row in result["applications"]:
-        print("application %s: " % row["name"] + (row.get("error") or ", ".join(
-            "%s %.2f s (%+.1f %%)" % (case, s, row["percent"][case]) for case, s in row["seconds"].items())))
+def print_applications(rows):
+    for row in rows:
+        if "error" in row:
+            print("application %s: %s" % (row["name"], row["error"]))
+            continue
+        print("application %s (%s), %.1f MiB stored:" % (row["name"], row["command"], row["stored_bytes"] / 2**20))
+        for case, seconds in row["seconds"].items():
+            own = row["inside_seconds"].get(case)
+            print("    %-28s %7.3f s  %+5.1f %%" % (case, seconds, row["percent"][case])
+                  + ("   inside %.3f s, before and after %.3f s" % (own, seconds - own) if own else ""))
+        for line in row["recorder_says"]:
+            print("    " + line)
         if "copy_seconds" in row:
             print("    %d MiB fetched at %.1f GB/s: %.3f s; beyond that %+.2f %% over plain, %+.2f %% over nothing recorded"
                   % (row["bytes"] >> 20, row["copy_bytes_per_second"] / 1e9, row["copy_seconds"],
                      row["percent_beyond_copy"], row["percent_beyond_copy_and_start"]))
+
+
+def print_launches(result):
+    base = result["ns_per_launch"]["plain"]
+    for name, ns in result["ns_per_launch"].items():
+        print("%-30s %8.1f ns a launch  %+8.1f" % (name, ns, ns - base))
+    print_applications(result["applications"])
 
 
 def print_memory(result):
@@ -500,6 +564,7 @@ def print_record(result):
             "snapshot of %d MiB of %-6s %8.2f s/GiB, %8.1f MiB stored (both snapshots)"
             % (s["mib"], s["data"], s["seconds_per_gib"], s["stored_mib"])
         )
+    print_applications(result["applications"])
 
 
 def print_bisect(result):

@@ -140,13 +140,14 @@ tools = [
     "mneme-pipeline-fuzzer",
     "mneme-pipeline-space",
     "mneme-study-files",
+    "mneme-launch-fuzzer",
     "mneme-record-fuzzer",
     "mneme-sampler-bench",
 ]
 if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-sampler-bench")):
     config.available_features.add("sampler-bench")
 # LLVM can be configured to build no fuzzers.
-for fuzzer in ["farm-fuzzer", "pipeline-fuzzer", "record-fuzzer"]:
+for fuzzer in ["farm-fuzzer", "launch-fuzzer", "pipeline-fuzzer", "record-fuzzer"]:
     if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-" + fuzzer)):
         config.available_features.add(fuzzer)
 

@@ -15,11 +15,13 @@
 #include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Support/Errno.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <chrono>
 #include <csignal>
 #include <fcntl.h>
 #include <optional>
@@ -33,7 +35,9 @@ using namespace llvm::mneme;
 
 /// How long processes that outlive the application may stay silent before they
 /// are no longer served: a daemon must not keep the launcher for ever.
-static constexpr int GraceMilliseconds = 5000;
+static constexpr std::chrono::seconds Grace(5);
+/// How often the clock is looked at meanwhile.
+static constexpr int TickMilliseconds = 100;
 
 static constexpr int ForwardedSignals[] = {SIGINT,  SIGTERM, SIGHUP,
                                            SIGQUIT, SIGUSR1, SIGUSR2};
@@ -56,6 +60,7 @@ public:
     ::unlink(pathOf("libmneme_rt.so").c_str());
     ::rmdir(Path.c_str());
   }
+  const std::string &path() const { return Path; }
   std::string pathOf(StringRef Name) const { return Path + "/" + Name.str(); }
 
 private:
@@ -183,19 +188,23 @@ static bool takeSignals(int SignalFD, std::optional<pid_t> App) {
 /// are not to be waited for. Calls
 /// \p Check once \p Probe, where there is one, has its answer.
 /// \returns the application's wait status.
-static int serveApplication(Server &S, pid_t App, int SignalFD,
-                            CudaProbe *Probe, function_ref<void()> Check) {
+static int serveApplication(Server &S, Recorder &Records, pid_t App,
+                            int SignalFD, CudaProbe *Probe,
+                            function_ref<void()> Check) {
+  using Clock = std::chrono::steady_clock;
   int Status = 0;
   bool HasEnded = false;
+  Clock::time_point LastEvent = Clock::now();
   while (true) {
     std::vector<pollfd> Waits = {{SignalFD, POLLIN, 0}};
     if (Probe)
       Waits.push_back({Probe->fd(), POLLIN, 0});
+    if (Records.syncFD() >= 0)
+      Waits.push_back({Records.syncFD(), POLLIN, 0});
     S.addTo(Waits);
-    int Timeout = !HasEnded                     ? -1
-                  : Probe || S.hasConnections() ? GraceMilliseconds
-                                                : 0;
-    int Ready = ::poll(Waits.data(), Waits.size(), Timeout);
+    bool MustLook = S.hasStrangers() || HasEnded;
+    int Ready =
+        ::poll(Waits.data(), Waits.size(), MustLook ? TickMilliseconds : -1);
     if (takeSignals(SignalFD, HasEnded ? std::nullopt : std::optional(App)))
       return Status;
     if (Probe && Probe->poll()) {
@@ -203,13 +212,80 @@ static int serveApplication(Server &S, pid_t App, int SignalFD,
       Probe = nullptr;
     }
     bool IsBusy = S.serve();
+    Records.syncInBackground();
+    if (Ready > 0 || IsBusy)
+      LastEvent = Clock::now();
     if (!HasEnded && ::waitpid(App, &Status, WNOHANG) == App) {
       HasEnded = true;
+      LastEvent = Clock::now();
       continue;
     }
-    if (HasEnded && !Probe && !IsBusy && (Ready == 0 || !S.hasConnections()))
+    bool IsOver = !S.hasConnections() || Clock::now() - LastEvent > Grace;
+    if (HasEnded && !Probe && !IsBusy && IsOver)
       return Status;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Without memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Keeps what there is to do when the launcher runs out of memory: to stay the
+/// application's parent until that ends, and to remove the socket.
+class LastDuties {
+public:
+  LastDuties() { install_bad_alloc_error_handler(fulfil, this); }
+  LastDuties(const LastDuties &) = delete;
+  LastDuties &operator=(const LastDuties &) = delete;
+  ~LastDuties() { remove_bad_alloc_error_handler(); }
+
+  void setFolder(const PrivateFolder &TheFolder) {
+    Folder = TheFolder.path();
+    Socket = TheFolder.pathOf("socket");
+    Link = TheFolder.pathOf("libmneme_rt.so");
+  }
+  void setApplication(pid_t TheApp, int TheSignalFD) {
+    App = TheApp;
+    SignalFD = TheSignalFD;
+  }
+
+private:
+  [[noreturn]] static void fulfil(void *Duties, const char *, bool);
+
+  std::string Folder, Socket, Link;
+  pid_t App = -1; ///< While it runs.
+  int SignalFD = -1;
+};
+} // namespace
+
+/// Allocates nothing.
+void LastDuties::fulfil(void *Duties, const char *, bool) {
+  const auto &D = *static_cast<const LastDuties *>(Duties);
+  static constexpr StringLiteral Message =
+      "llvm-mneme-record: error: the launcher is out of memory: nothing more "
+      "is recorded\n";
+  [[maybe_unused]] ssize_t N =
+      ::write(STDERR_FILENO, Message.data(), Message.size());
+  ::unlink(D.Socket.c_str());
+  ::unlink(D.Link.c_str());
+  ::rmdir(D.Folder.c_str());
+  int Code = 1;
+  if (D.App > 0) {
+    // Those that wait for an answer are to go on.
+    ::close_range(STDERR_FILENO + 1, D.SignalFD - 1, 0);
+    ::close_range(D.SignalFD + 1, ~0u, 0);
+    int Status = 0;
+    while (::waitpid(D.App, &Status, WNOHANG) == 0) {
+      pollfd Signals = {D.SignalFD, POLLIN, 0};
+      ::poll(&Signals, 1, -1);
+      takeSignals(D.SignalFD, D.App);
+    }
+    Code = WIFSIGNALED(Status)             ? 128 + WTERMSIG(Status)
+           : WEXITSTATUS(Status) ? WEXITSTATUS(Status)
+                                           : 1;
+  }
+  ::_exit(Code);
 }
 
 //===----------------------------------------------------------------------===//
@@ -284,6 +360,7 @@ static bool includesThisRank(const LaunchSelection &Selection) {
 Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (Error E = Given.Selection.check())
     return std::move(E);
+  LastDuties Duties;
   LaunchOptions Options = Given;
   // Where every rank has its launcher.
   bool IsLeftAlone = !includesThisRank(Options.Selection);
@@ -338,6 +415,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   Expected<PrivateFolder> Folder = PrivateFolder::create();
   if (!Folder)
     return Folder.takeError();
+  Duties.setFolder(*Folder);
   Expected<Environment> Env = makeEnvironment(Options, Runtime, *Folder);
   if (!Env)
     return Env.takeError();
@@ -377,24 +455,31 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
       startApplication(*Path, Options.Command, *Env, Original);
   if (!App)
     return App.takeError();
+  Duties.setApplication(*App, SignalFD);
   int Status =
-      serveApplication(S, *App, SignalFD, Probe ? &*Probe : nullptr, Check);
+      serveApplication(S, Records, *App, SignalFD, Probe ? &*Probe : nullptr,
+                       Check);
+  Duties.setApplication(-1, -1);
   ::close(SignalFD);
   S.storeRest();
   if (Error E = Records.sync())
     WithColor::error(errs(), "llvm-mneme-record")
         << toString(std::move(E)) << '\n';
 
+  // At once: launchers of other ranks may write to the same terminal or file.
+  std::string Text;
+  raw_string_ostream Summary(Text);
   if (HasDevice && !Options.Quiet)
-    Records.print(errs());
+    Records.print(Summary);
+  if (HasDevice && !Options.Quiet && Options.Selection.Ranks.empty() &&
+      !S.rankVariable().empty())
+    Summary << "mneme: of the ranks of this distributed run ("
+            << S.rankVariable()
+            << "), only the first is recorded: --ranks=all records all\n";
+  errs() << Text;
   // Nothing is lost from here on.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)
     return 1;
-  if (!Options.Quiet && Options.Selection.Ranks.empty() &&
-      !S.rankVariable().empty())
-    errs() << "mneme: of the ranks of this distributed run ("
-           << S.rankVariable()
-           << "), only the first is recorded: --ranks=all records all\n";
   return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
 }

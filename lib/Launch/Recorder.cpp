@@ -18,6 +18,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <poll.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -149,7 +151,7 @@ Recorder::update(Kernel &K,
     return std::move(E);
   if (!Sync)
     Created[Path] = File.Instances.size();
-  NotSynced.insert(Path);
+  noteNotSynced(Path);
   return Changed;
 }
 
@@ -178,7 +180,7 @@ Error Recorder::movePages(const std::string &File) {
   if (EC && !sys::fs::exists(pathOf(File)))
     return createFileError(pathOf(File), EC);
   if (!EC)
-    NotSynced.insert(pathOf(File));
+    noteNotSynced(pathOf(File));
   return Error::success();
 }
 
@@ -204,14 +206,71 @@ Error Recorder::checkRoom(const RecordedLaunch &L, StringRef Prologue,
                           : Error::success();
 }
 
-Error Recorder::sync() {
+void Recorder::noteNotSynced(const std::string &Path) {
+  uint64_t Size = 0;
+  if (NotSynced.insert(Path).second && !sys::fs::file_size(Path, Size))
+    NotSyncedBytes += Size;
+  IsFolderSynced = false;
+}
+
+/// Brings the files to the disk that nobody has pruned meanwhile.
+static Error syncFiles(const std::set<std::string> &Paths) {
   Error Result = Error::success();
-  for (const std::string &Path : NotSynced)
-    if (sys::fs::exists(Path)) // Nobody has pruned it meanwhile.
+  for (const std::string &Path : Paths)
+    if (sys::fs::exists(Path))
       Result = joinErrors(std::move(Result), syncFile(Path));
-  if (!NotSynced.empty())
+  return Result;
+}
+
+/// \returns whether no process is waiting for the disk any more.
+bool Recorder::takeSynced(bool Wait) {
+  while (Syncing && !Syncing->poll()) {
+    if (!Wait)
+      return false;
+    pollfd End = {Syncing->fd(), POLLIN, 0};
+    ::poll(&End, 1, -1);
+  }
+  if (!Syncing)
+    return true;
+  // What it could not do is left for the end, which says so.
+  if (Expected<std::string> Done = Syncing->finish(); !Done) {
+    consumeError(Done.takeError());
+    NotSynced.insert(BeingSynced.begin(), BeingSynced.end());
+  }
+  Syncing.reset();
+  BeingSynced.clear();
+  return true;
+}
+
+void Recorder::syncInBackground() {
+  // Less is done soon enough at the end.
+  constexpr uint64_t MinBytes = 16 << 20;
+  if (!takeSynced(/*Wait=*/false) || NotSyncedBytes < MinBytes)
+    return;
+  Expected<ChildTask> New =
+      ChildTask::start("syncing", [&]() -> Expected<std::string> {
+        if (Error E = syncFiles(NotSynced))
+          return std::move(E);
+        return "";
+      });
+  if (!New)
+    return consumeError(New.takeError());
+  Syncing = std::move(*New);
+  BeingSynced = std::move(NotSynced);
+  NotSynced.clear();
+  NotSyncedBytes = 0;
+}
+
+Error Recorder::sync() {
+  auto Start = std::chrono::steady_clock::now();
+  takeSynced(/*Wait=*/true);
+  Error Result = syncFiles(NotSynced);
+  if (!std::exchange(IsFolderSynced, true))
     Result = joinErrors(std::move(Result), syncFile(Dir));
   NotSynced.clear();
+  NotSyncedBytes = 0;
+  SyncTime += std::chrono::nanoseconds(std::chrono::steady_clock::now() - Start)
+                  .count();
   return Result;
 }
 
@@ -230,7 +289,7 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
     if (std::error_code EC =
             sys::fs::rename(staging() + "/" + File, pathOf(Name)))
       return createFileError(pathOf(Name), EC);
-    NotSynced.insert(pathOf(Name));
+    noteNotSynced(pathOf(Name));
     return Error::success();
   };
   auto Edit = [&](RecordedKernel &File) -> Expected<bool> {
@@ -307,6 +366,7 @@ Error Recorder::addSummary(const ProcessSummary &S) {
   Recorded += S.Recorded;
   Skipped += S.Skipped;
   RecordTime += S.Nanoseconds;
+  WriteTime += S.FinalWait;
   addReasons(S.Reasons);
   // Each kernel's file is written once: there can be a line for every launch.
   std::map<std::string, StringMap<uint64_t>> Times;
@@ -362,8 +422,14 @@ void Recorder::print(raw_ostream &OS) const {
     OS << "mneme: " << OmittedRegions << " buffers of "
        << formatBytes(OmittedBytes)
        << " left out of them, because nothing leads there\n";
-  OS << formatv("mneme: {0:f3} s spent on recording, {1:f3} s on compiling\n",
+  OS << formatv("mneme: {0:f3} s spent on recording, {1:f3} s on compiling",
                 seconds(RecordTime), seconds(CompileTime));
+  // Where the program is long enough, next to nothing is left for the end.
+  constexpr uint64_t Noticeable = 100000000;
+  if (WriteTime + SyncTime >= Noticeable)
+    OS << formatv("; {0:f3} s on writing at the end, {1:f3} s on the disk",
+                  seconds(WriteTime), seconds(SyncTime));
+  OS << '\n';
   if (Processes == 0)
     OS << "mneme: no process of the application launched a kernel\n";
   else if (Reports < Processes)

@@ -15,12 +15,13 @@
 #ifndef LLVM_MNEME_LIB_LAUNCH_RECORDER_H
 #define LLVM_MNEME_LIB_LAUNCH_RECORDER_H
 
-#include "Worker.h"
+#include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Support/Error.h"
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -50,7 +51,8 @@ struct ProcessSummary {
   };
   std::vector<Kernel> Kernels;
   std::map<std::string, uint64_t> Reasons; ///< Why launches were skipped.
-  uint64_t Nanoseconds = 0;
+  uint64_t Nanoseconds = 0; ///< That recording took.
+  uint64_t FinalWait = 0;   ///< At exit, for what was not written yet.
 };
 
 class Recorder {
@@ -90,6 +92,11 @@ public:
   /// Waits until all that was added is on the disk. While the application runs,
   /// it would wait, too.
   Error sync();
+  /// Has the disk begin with what was added, if that is much: at the end less is
+  /// left to wait for. Call when syncFD() is readable, and after launches.
+  void syncInBackground();
+  /// Of the process that waits for the disk, or -1.
+  int syncFD() const { return Syncing ? Syncing->fd() : -1; }
   void addCompilation(uint64_t Nanoseconds) { CompileTime += Nanoseconds; }
 
   /// The table at the end.
@@ -122,7 +129,14 @@ private:
 
   std::string Dir;
   StagingFolder Staging;
+  bool takeSynced(bool Wait);
+  void noteNotSynced(const std::string &Path);
+
   std::set<std::string> NotSynced; ///< Paths.
+  uint64_t NotSyncedBytes = 0;     ///< Of these.
+  std::optional<ChildTask> Syncing;
+  std::set<std::string> BeingSynced; ///< What it waits for.
+  bool IsFolderSynced = true;
   /// Kernels' files that no other launcher has a part in, by path, and how many
   /// launches they hold.
   std::map<std::string, size_t> Created;
@@ -135,7 +149,8 @@ private:
   uint64_t Seen = 0, Recorded = 0, Skipped = 0;
   uint64_t OmittedRegions = 0, OmittedBytes = 0;
   uint64_t Processes = 0, Reports = 0;
-  uint64_t RecordTime = 0, CompileTime = 0; ///< Nanoseconds.
+  // Nanoseconds; the last two at the end.
+  uint64_t RecordTime = 0, CompileTime = 0, WriteTime = 0, SyncTime = 0;
 };
 
 } // namespace mneme

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Server.h"
+#include "Messages.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -14,7 +15,10 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <chrono>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -23,9 +27,23 @@ using namespace llvm::mneme;
 using ::mneme::WireReader;
 using ::mneme::WireWriter;
 
-/// More than any message needs: a foreign client cannot make us wait for, or
-/// store, more.
-static constexpr uint64_t MaxBody = uint64_t(1) << 30;
+using Clock = std::chrono::steady_clock;
+
+/// A process greets as soon as it has connected. A peer that has not for so long
+/// is dropped,
+static constexpr std::chrono::seconds MaxSilence(30);
+/// and where there are too many to let others in, or to end, after so long.
+static constexpr std::chrono::seconds ShortSilence(1);
+static constexpr size_t MaxStrangers = 256;
+
+/// What a connection needs at most: its socket, and a worker's two.
+static constexpr size_t DescriptorsOfConnection = 3;
+/// What we need beside.
+static constexpr size_t OwnDescriptors = 32;
+
+/// More code than any program has, and more launches than anybody waits for.
+static constexpr uint64_t MaxModuleBytes = uint64_t(8) << 30;
+static constexpr size_t MaxTentative = 1 << 20;
 
 static constexpr StringLiteral CompilerName = "the compiler";
 
@@ -44,10 +62,27 @@ struct Server::Connection {
   explicit Connection(int FD) : FD(FD) {}
   ~Connection() { ::close(FD); }
 
+  /// Bytes of the request that is being received which have not come yet; 0
+  /// when it is there.
+  size_t missing() const {
+    MnemeWireHeader Header;
+    if (In.size() < sizeof(Header))
+      return sizeof(Header) - In.size();
+    memcpy(&Header, In.data(), sizeof(Header));
+    return sizeof(Header) + Header.Size - In.size();
+  }
+  /// Has not greeted yet.
+  bool isStranger() const { return !HasGreeted && missing(); }
+  /// Whether the next request can be received: this one is answered.
+  bool isListening() const { return !HasEnded && !Job && Out.empty(); }
+
   int FD;
-  std::string In, Out;
+  /// One request, or its beginning. Its size is checked with its header.
+  std::string In;
+  std::string Out;
   bool HasEnded = false;  ///< No more requests will come.
   bool IsRefused = false; ///< Close once Out is sent.
+  Clock::time_point Since = Clock::now();
 
   // From Hello.
   bool HasGreeted = false;
@@ -59,6 +94,7 @@ struct Server::Connection {
   std::map<std::pair<Hash, uint32_t>, StringMap<uint64_t>> Variables;
   StringSet<> Recorded; ///< "<static hash>.<dynamic hash>"
   std::map<std::string, TentativeLaunch> Tentative; ///< Likewise.
+  bool HasSummarized = false;
 
   /// The request that is being worked on.
   std::optional<ChildTask> Job;
@@ -68,15 +104,32 @@ struct Server::Connection {
   std::vector<std::string> JobPayloads;
 };
 
-Server::Server(Recorder &Records, const HostOptions &Options)
-    : Records(Records), Options(Options) {}
+Server::Server(Recorder &Records, const HostOptions &Options, StartFn Start)
+    : Records(Records), Options(Options), Start(Start) {
+  rlimit Limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &Limit);
+  size_t Descriptors = Limit.rlim_cur;
+  MaxConnections =
+      Descriptors > OwnDescriptors + DescriptorsOfConnection
+          ? (Descriptors - OwnDescriptors) / DescriptorsOfConnection
+          : 1;
+}
 
 Server::~Server() {
   if (Listener >= 0)
     ::close(Listener);
 }
 
-bool Server::hasConnections() const { return !Connections.empty(); }
+bool Server::hasConnections() const {
+  return llvm::any_of(Connections, [](const auto &C) {
+    return !C->isStranger() || Clock::now() - C->Since < ShortSilence;
+  });
+}
+
+size_t Server::countStrangers() const {
+  return llvm::count_if(Connections,
+                        [](const auto &C) { return C->isStranger(); });
+}
 
 Error Server::listen(StringRef Path) {
   sockaddr_un Address = {};
@@ -85,19 +138,24 @@ Error Server::listen(StringRef Path) {
     return createFileError(Path, createStringError("too long for a socket"));
   llvm::copy(Path, Address.sun_path);
   Listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (Listener < 0 ||
-      ::bind(Listener, reinterpret_cast<sockaddr *>(&Address),
-             sizeof(Address)) != 0 ||
-      ::listen(Listener, SOMAXCONN) != 0)
-    return createFileError(Path, errnoAsErrorCode());
-  return Error::success();
+  // For this user alone.
+  mode_t Mask = ::umask(0177);
+  bool Ok = Listener >= 0 &&
+            ::bind(Listener, reinterpret_cast<sockaddr *>(&Address),
+                   sizeof(Address)) == 0 &&
+            ::listen(Listener, SOMAXCONN) == 0;
+  Error E = Ok ? Error::success() : createFileError(Path, errnoAsErrorCode());
+  ::umask(Mask);
+  return E;
 }
 
 void Server::addTo(std::vector<pollfd> &Waits) const {
-  Waits.push_back({Listener, POLLIN, 0});
+  if (canAccept() && !IsShort)
+    Waits.push_back({Listener, POLLIN, 0});
   for (const auto &C : Connections) {
     // A client that has ended would be readable for ever.
-    short Events = (C->HasEnded ? 0 : POLLIN) | (C->Out.empty() ? 0 : POLLOUT);
+    bool Receives = C->isListening() && C->missing();
+    short Events = (Receives ? POLLIN : 0) | (C->Out.empty() ? 0 : POLLOUT);
     if (Events)
       Waits.push_back({C->FD, Events, 0});
     if (C->Job)
@@ -106,18 +164,17 @@ void Server::addTo(std::vector<pollfd> &Waits) const {
 }
 
 bool Server::serve() {
-  size_t Before = Connections.size();
-  accept();
-  bool Busy = Connections.size() != Before;
+  bool Busy = accept();
   for (auto &C : Connections) {
     Busy |= receive(*C);
     if (C->Job && C->Job->poll()) {
       finishJob(*C);
       Busy = true;
     }
-    takeMessages(*C);
+    takeMessage(*C);
     Busy |= send(*C);
   }
+  dropStrangers();
   llvm::erase_if(Connections, [&](const auto &C) {
     bool IsOver = C->Out.empty() && !C->Job && (C->HasEnded || C->IsRefused);
     // Without a summary: it was killed.
@@ -130,32 +187,87 @@ bool Server::serve() {
   return Busy;
 }
 
-void Server::accept() {
-  while (true) {
+bool Server::canAccept() const {
+  return Listener >= 0 && Connections.size() < MaxConnections &&
+         countStrangers() < std::min(MaxStrangers, (MaxConnections + 1) / 2);
+}
+
+static bool isSameUser(int FD) {
+  ucred Peer = {};
+  socklen_t Size = sizeof(Peer);
+  return ::getsockopt(FD, SOL_SOCKET, SO_PEERCRED, &Peer, &Size) == 0 &&
+         Peer.uid == ::geteuid();
+}
+
+bool Server::accept() {
+  bool Any = false;
+  IsShort = false;
+  while (canAccept()) {
     int FD =
         ::accept4(Listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    IsShort = FD < 0 && (errno == EMFILE || errno == ENFILE ||
+                         errno == ENOMEM || errno == ENOBUFS);
     if (FD < 0)
-      return;
-    Connections.push_back(std::make_unique<Connection>(FD));
+      break;
+    Any = true;
+    if (isSameUser(FD))
+      adopt(FD);
+    else
+      ::close(FD);
   }
+  return Any;
+}
+
+void Server::adopt(int FD) {
+  Connections.push_back(std::make_unique<Connection>(FD));
+}
+
+void Server::dropStrangers() {
+  Clock::time_point Now = Clock::now();
+  Clock::duration Max = canAccept() ? MaxSilence : ShortSilence;
+  for (auto &C : Connections)
+    if (C->isStranger() && Now - C->Since > Max)
+      C->HasEnded = true;
 }
 
 bool Server::receive(Connection &C) {
   bool Any = false;
   char Chunk[1 << 16];
-  while (!C.HasEnded) {
-    ssize_t N = ::recv(C.FD, Chunk, sizeof(Chunk), 0);
+  while (C.isListening()) {
+    size_t Missing = C.missing();
+    // A whole one waits while we are held.
+    if (!Missing)
+      break;
+    ssize_t N = ::recv(C.FD, Chunk, std::min(Missing, sizeof(Chunk)), 0);
     if (N < 0 && errno == EINTR)
       continue;
     if (N < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       break;
     Any = true;
-    if (N <= 0)
+    if (N <= 0) {
       C.HasEnded = true;
-    else if (!C.IsRefused)
-      C.In.append(Chunk, N);
+      break;
+    }
+    C.In.append(Chunk, N);
+    if (!checkHeader(C))
+      break;
   }
   return Any;
+}
+
+/// Refuses what is no request as soon as its header says so.
+bool Server::checkHeader(Connection &C) {
+  MnemeWireHeader Header;
+  if (C.In.size() < sizeof(Header))
+    return true;
+  memcpy(&Header, C.In.data(), sizeof(Header));
+  uint64_t Max = ::mneme::maxRequest(C.HasGreeted ? Header.Type
+                                                  : MNEME_WIRE_HELLO);
+  if (Header.Magic == MNEME_WIRE_MAGIC && Header.Size <= Max)
+    return true;
+  C.JobType = Header.Type;
+  refuse(C, createStringError("not a message of Mneme's runtime"));
+  return false;
 }
 
 bool Server::send(Connection &C) {
@@ -178,28 +290,17 @@ bool Server::send(Connection &C) {
   return Any;
 }
 
-void Server::takeMessages(Connection &C) {
-  while (!C.Job && !C.IsRefused && !IsHeld) {
-    MnemeWireHeader Header;
-    if (C.In.size() < sizeof(Header))
-      return;
-    memcpy(&Header, C.In.data(), sizeof(Header));
-    if (Header.Magic != MNEME_WIRE_MAGIC || Header.Size > MaxBody) {
-      C.JobType = Header.Type;
-      return refuse(C, createStringError("not a message of Mneme's runtime"));
-    }
-    if (C.In.size() - sizeof(Header) < Header.Size)
-      return;
-    std::string Body = C.In.substr(sizeof(Header), Header.Size);
-    C.In.erase(0, sizeof(Header) + Header.Size);
-    C.JobType = Header.Type;
-    WireReader R(Body.data(), Body.size());
-    if (Error E = handle(C, Header.Type, R)) {
-      WireWriter W;
-      W.str(toString(std::move(E)));
-      answer(C, W.body());
-    }
-  }
+void Server::takeMessage(Connection &C) {
+  if (C.Job || C.IsRefused || IsHeld || !C.Out.empty() ||
+      C.In.size() < sizeof(MnemeWireHeader) || C.missing())
+    return;
+  MnemeWireHeader Header;
+  memcpy(&Header, C.In.data(), sizeof(Header));
+  C.JobType = Header.Type;
+  std::string Request = std::exchange(C.In, std::string());
+  if (Error E = handle(C, Header.Type,
+                       StringRef(Request).drop_front(sizeof(Header))))
+    answerError(C, std::move(E));
 }
 
 void Server::answer(Connection &C, StringRef Body) {
@@ -208,10 +309,15 @@ void Server::answer(Connection &C, StringRef Body) {
   C.Out += Body;
 }
 
-void Server::refuse(Connection &C, Error E) {
+void Server::answerError(Connection &C, Error E) {
   WireWriter W;
-  W.str(toString(std::move(E)));
+  std::string Text = toString(std::move(E));
+  W.str(Text.substr(0, ::mneme::MaxWireError));
   answer(C, W.body());
+}
+
+void Server::refuse(Connection &C, Error E) {
+  answerError(C, std::move(E));
   C.In.clear();
   C.IsRefused = true;
 }
@@ -229,61 +335,42 @@ static std::string success(StringRef Rest) {
 
 static Error malformed() { return createStringError("malformed request"); }
 
-static bool readHash(WireReader &R, Digest128 &Hash) {
-  size_t Size;
-  const char *Bytes = R.bytes(Size);
-  if (!R.ok() || Size != Hash.size())
-    return false;
-  memcpy(Hash.data(), Bytes, Size);
-  return true;
-}
-
-Error Server::handle(Connection &C, uint32_t Type, Reader &R) {
+Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
   if (Type != MNEME_WIRE_HELLO && !C.HasGreeted)
     return createStringError("request before the greeting");
   switch (Type) {
   case MNEME_WIRE_HELLO:
-    return handleHello(C, R);
+    return handleHello(C, Body);
   case MNEME_WIRE_LOAD_MODULE:
-    return handleLoadModule(C, R);
+    return handleLoadModule(C, Body);
   case MNEME_WIRE_INITIALIZE:
-    return handleInitialize(C, R);
+    return handleInitialize(C, Body);
   case MNEME_WIRE_LOAD_KERNEL:
-    return handleLoadKernel(C, R);
+    return handleLoadKernel(C, Body);
   case MNEME_WIRE_RECORDED:
-    return handleRecorded(C, R);
+    return handleRecorded(C, Body);
   case MNEME_WIRE_SUMMARY:
-    return handleSummary(C, R);
+    return handleSummary(C, Body);
   case MNEME_WIRE_WITHDRAW:
-    return handleWithdraw(C, R);
+    return handleWithdraw(C, Body);
   }
   return createStringError(formatv("unknown request {0}", Type).str());
 }
 
-Error Server::handleHello(Connection &C, Reader &R) {
-  uint32_t Version = R.u32();
-  if (R.ok() && Version != MNEME_WIRE_VERSION)
-    return createStringError(
-        formatv("the runtime speaks version {0}, the launcher {1}: they are of "
-                "different builds",
-                Version, MNEME_WIRE_VERSION)
-            .str());
-  R.u32(); // The process.
-  C.Device = R.str();
-  std::string Variable = R.str();
-  C.CodeBase = R.u64();
-  C.CodeSize = R.u64();
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    std::string Name = R.str();
-    C.Symbols[Name] = R.u64();
-  }
-  if (!R.ok() || !R.atEnd() || C.CodeBase + C.CodeSize < C.CodeBase)
-    return malformed();
-  if (!C.HasGreeted)
-    Records.addProcess();
+Error Server::handleHello(Connection &C, StringRef Body) {
+  if (C.HasGreeted)
+    return createStringError("a second greeting");
+  Expected<HelloRequest> Q = HelloRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  C.Device = std::move(Q->Device);
+  C.CodeBase = Q->CodeBase;
+  C.CodeSize = Q->CodeSize;
+  C.Symbols = std::move(Q->Symbols);
   C.HasGreeted = true;
+  Records.addProcess();
   if (RankVariable.empty())
-    RankVariable = std::move(Variable);
+    RankVariable = std::move(Q->RankVariable);
   WireWriter W = success();
   W.str(IsRefusing ? "" : Records.staging());
   W.str(IsRefusing ? "" : Records.directory());
@@ -291,20 +378,21 @@ Error Server::handleHello(Connection &C, Reader &R) {
   return Error::success();
 }
 
-Error Server::handleLoadModule(Connection &C, Reader &R) {
-  if (!readHash(R, C.JobModule))
-    return malformed();
-  C.JobPayloads.clear();
-  for (uint32_t N = R.u32(); N && R.ok(); --N)
-    C.JobPayloads.push_back(R.str());
-  if (!R.ok() || !R.atEnd())
-    return malformed();
-  auto It = Modules.find(C.JobModule);
+Error Server::handleLoadModule(Connection &C, StringRef Body) {
+  Expected<LoadModuleRequest> Q = LoadModuleRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  auto It = Modules.find(Q->Module);
   if (It != Modules.end()) {
     answer(C, success(It->second->Answer));
     return Error::success();
   }
-  Expected<ChildTask> Job = ChildTask::start(
+  if (Body.size() > MaxModuleBytes - ModuleBytes)
+    return createStringError("the application has more device code than the "
+                             "launcher can keep");
+  C.JobModule = Q->Module;
+  C.JobPayloads = std::move(Q->Payloads);
+  Expected<ChildTask> Job = Start(
       CompilerName, [&] { return loadModule(C.JobPayloads, C.JobModule); },
       {ReadSeconds});
   if (!Job)
@@ -313,29 +401,27 @@ Error Server::handleLoadModule(Connection &C, Reader &R) {
   return Error::success();
 }
 
-Error Server::handleInitialize(Connection &C, Reader &R) {
-  if (!readHash(R, C.JobModule))
-    return malformed();
-  uint32_t Copy = R.u32();
-  std::vector<std::string> Names;
-  StringMap<uint64_t> Addresses;
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    Names.push_back(R.str());
-    Addresses[Names.back()] = R.u64();
-  }
-  if (!R.ok() || !R.atEnd())
-    return malformed();
-  auto It = Modules.find(C.JobModule);
+static Error neverLoaded(const Digest128 &Module) {
+  return createStringError("module " + toHexString(Module) +
+                           " was never loaded");
+}
+
+Error Server::handleInitialize(Connection &C, StringRef Body) {
+  Expected<InitializeRequest> Q = InitializeRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  auto It = Modules.find(Q->Module);
   if (It == Modules.end())
-    return createStringError("module " + toHexString(C.JobModule) +
-                             " was never loaded");
-  Expected<ChildTask> Job = ChildTask::start(
+    return neverLoaded(Q->Module);
+  Expected<ChildTask> Job = Start(
       CompilerName,
-      [&] { return initializeModule(It->second->Payloads, Names, Addresses); },
+      [&] {
+        return initializeModule(It->second->Payloads, Q->Names, Q->Addresses);
+      },
       {ReadSeconds});
   if (!Job)
     return Job.takeError();
-  C.Variables[{C.JobModule, Copy}] = std::move(Addresses);
+  C.Variables[{Q->Module, Q->Copy}] = std::move(Q->Addresses);
   C.Job = std::move(*Job);
   return Error::success();
 }
@@ -374,35 +460,31 @@ loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
   return W.body();
 }
 
-Error Server::handleLoadKernel(Connection &C, Reader &R) {
-  if (!readHash(R, C.JobModule))
-    return malformed();
-  uint32_t Copy = R.u32();
-  Hash Unit;
-  if (!readHash(R, Unit))
-    return malformed();
-  std::string Kernel = R.str();
-  bool ForHost = R.u32();
-  C.JobKernel = {C.JobModule, Unit, Kernel, ForHost};
-  if (!R.ok() || !R.atEnd())
-    return malformed();
-  auto Module = Modules.find(C.JobModule);
+Error Server::handleLoadKernel(Connection &C, StringRef Body) {
+  Expected<LoadKernelRequest> Q = LoadKernelRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  auto Module = Modules.find(Q->Module);
   if (Module == Modules.end())
-    return createStringError("module " + toHexString(C.JobModule) +
-                             " was never loaded");
-  const StringMap<uint64_t> &Variables = C.Variables[{C.JobModule, Copy}];
+    return neverLoaded(Q->Module);
+  auto Variables = C.Variables.find({Q->Module, Q->Copy});
   auto Lookup = [&](StringRef Name) -> uint64_t {
-    auto It = Variables.find(Name);
-    return It != Variables.end() ? It->second : C.Symbols.lookup(Name);
+    if (Variables != C.Variables.end())
+      if (auto It = Variables->second.find(Name);
+          It != Variables->second.end())
+        return It->second;
+    return C.Symbols.lookup(Name);
   };
+  C.JobKernel = {Q->Module, Q->Unit, Q->Kernel, Q->ForHost};
   auto Cached = Compiled.find(C.JobKernel);
-  Expected<ChildTask> Job = ChildTask::start(
+  Expected<ChildTask> Job = Start(
       CompilerName,
       [&] {
         return loadKernel(Cached == Compiled.end() ? "" : Cached->second,
-                          Module->second->Payloads, Unit, Kernel,
-                          ForHost ? &Options : nullptr, C.CodeBase + C.CodeUsed,
-                          C.CodeSize - C.CodeUsed, Lookup);
+                          Module->second->Payloads, Q->Unit, Q->Kernel,
+                          Q->ForHost ? &Options : nullptr,
+                          C.CodeBase + C.CodeUsed, C.CodeSize - C.CodeUsed,
+                          Lookup);
       },
       {CompileSeconds, CompileBytes});
   if (!Job)
@@ -434,9 +516,13 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   W.str(K->Obstacle);
   std::vector<std::string> Held =
       Records.heldLaunches(toHexString(K->StaticHash));
-  W.u32(Held.size());
+  std::vector<uint64_t> HeldHashes;
   for (const std::string &Hash : Held)
-    W.u64(*parseDigest64(Hash));
+    if (std::optional<uint64_t> H = parseDigest64(Hash))
+      HeldHashes.push_back(*H);
+  W.u32(HeldHashes.size());
+  for (uint64_t Hash : HeldHashes)
+    W.u64(Hash);
   if (std::get<bool>(C.JobKernel)) {
     K->Host.Entry = reinterpret_cast<void *>(R.u64());
     ::mneme::writeHostKernel(W, K->Host);
@@ -467,92 +553,36 @@ void Server::finishJob(Connection &C) {
     auto M = std::make_shared<LoadedModule>();
     M->Payloads = std::move(C.JobPayloads);
     M->Answer = *Result;
+    for (const std::string &Bytes : M->Payloads)
+      ModuleBytes += Bytes.size();
     Modules[C.JobModule] = std::move(M);
   }
   if (Result && C.JobType == MNEME_WIRE_LOAD_KERNEL)
     Result = finishLoadKernel(C, *Result);
   else if (Result)
     Result = success(*Result);
-  if (!Result) {
-    WireWriter W;
-    W.str(toString(Result.takeError()));
-    return answer(C, W.body());
-  }
+  if (!Result)
+    return answerError(C, Result.takeError());
   answer(C, *Result);
 }
 
-/// Grid or block; false for a dimension of 0.
-static bool readDims(WireReader &R, Dim3 &D) {
-  D.X = R.u32();
-  D.Y = R.u32();
-  D.Z = R.u32();
-  return D.X && D.Y && D.Z;
-}
-
-/// Whether \p Name is \p Final, a period, digits and periods: no path to
-/// elsewhere.
-static bool isStagingName(StringRef Name, StringRef Final) {
-  return Name.consume_front(Final) && Name.consume_front(".") &&
-         !Name.empty() &&
-         llvm::all_of(Name, [](char C) { return isDigit(C) || C == '.'; });
-}
-
-Error Server::handleRecorded(Connection &C, Reader &R) {
-  RecordedLaunch L;
-  Digest128 Static;
-  if (!readHash(R, Static))
-    return malformed();
-  L.StaticHash = toHexString(Static);
-  RecordedInstance &I = L.Instance;
-  I.DynamicHash = toHexString(R.u64());
-  bool HasDims = readDims(R, I.Grid);
-  HasDims = readDims(R, I.Block) && HasDims;
-  I.SharedMem = R.u64();
-  I.Cooperative = R.u32();
-  std::string Prologue = R.str(), Epilogue = R.str();
-  bool IsTentative = R.u32();
-  L.ArenaBase = R.u64();
-  L.ArenaSize = R.u64();
-  L.StoredBytes = R.u64();
-  L.RawBytes = R.u64();
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    KernelGlobal G;
-    G.Name = R.str();
-    G.Address = R.u64();
-    G.Size = R.u64();
-    L.Globals.push_back(std::move(G));
-  }
-  I.Device.Name = R.str();
-  I.Device.Arch = R.str();
-  I.Device.Driver = R.str();
-  I.Device.Runtime = R.str();
-  I.OmittedRegions = R.u64();
-  I.OmittedBytes = R.u64();
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    Digest128 Id;
-    if (!readHash(R, Id))
-      return malformed();
-    L.PageFiles.push_back(PageFile::nameOf(Id));
-  }
-  if (!R.ok() || !R.atEnd() || !HasDims || L.ArenaSize == 0 ||
-      L.ArenaBase + L.ArenaSize < L.ArenaBase)
-    return malformed();
+Error Server::handleRecorded(Connection &C, StringRef Body) {
+  Expected<RecordedRequest> Q = RecordedRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
   if (Records.staging().empty())
     return createStringError("nothing is to be recorded");
-  I.Prologue = snapshotName(/*Epilogue=*/false, L.StaticHash, I.DynamicHash);
-  I.Epilogue = snapshotName(/*Epilogue=*/true, L.StaticHash, I.DynamicHash);
-  if (!isStagingName(Prologue, I.Prologue) ||
-      !isStagingName(Epilogue, I.Epilogue))
-    return createStringError("unexpected names of snapshots: '" + Prologue +
-                             "', '" + Epilogue + "'");
-  std::string Key = L.StaticHash + "." + I.DynamicHash;
+  RecordedLaunch &L = Q->Launch;
+  std::string Key = L.StaticHash + "." + L.Instance.DynamicHash;
   bool Taken = true;
-  if (IsTentative) {
+  if (Q->IsTentative) {
+    if (C.Tentative.size() >= MaxTentative && !C.Tentative.count(Key))
+      return createStringError("too many launches that may be replaced");
     TentativeLaunch &T = C.Tentative[Key];
     drop(T);
-    T = {std::move(L), Prologue, Epilogue};
+    T = {std::move(L), Q->Prologue, Q->Epilogue};
   } else {
-    Expected<bool> Added = Records.addLaunch(L, Prologue, Epilogue);
+    Expected<bool> Added = Records.addLaunch(L, Q->Prologue, Q->Epilogue);
     if (!Added)
       return Added.takeError();
     Taken = *Added;
@@ -571,14 +601,11 @@ void Server::drop(const TentativeLaunch &T) {
       sys::fs::remove(Records.staging() + "/" + File);
 }
 
-Error Server::handleWithdraw(Connection &C, Reader &R) {
-  Digest128 Static;
-  if (!readHash(R, Static))
-    return malformed();
-  std::string Dynamic = toHexString(R.u64());
-  if (!R.ok() || !R.atEnd())
-    return malformed();
-  auto It = C.Tentative.find(toHexString(Static) + "." + Dynamic);
+Error Server::handleWithdraw(Connection &C, StringRef Body) {
+  Expected<WithdrawRequest> Q = WithdrawRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  auto It = C.Tentative.find(Q->StaticHash + "." + Q->DynamicHash);
   if (It == C.Tentative.end())
     return createStringError("there is no such launch to withdraw");
   drop(It->second);
@@ -611,37 +638,17 @@ void Server::storeRest() {
   }
 }
 
-Error Server::handleSummary(Connection &C, Reader &R) {
-  ProcessSummary S;
-  S.Seen = R.u64();
-  S.Recorded = R.u64();
-  S.Skipped = R.u64();
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    ProcessSummary::Kernel K;
-    std::string Static = R.str();
-    Digest128 Hash;
-    if (Static.size() == Hash.size()) {
-      llvm::copy(Static, Hash.begin());
-      K.StaticHash = toHexString(Hash);
-    } else if (!Static.empty()) {
-      return malformed();
-    }
-    K.Name = R.str();
-    K.DynamicHash = toHexString(R.u64());
-    K.Occurrences = R.u64();
-    S.Kernels.push_back(std::move(K));
-  }
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    std::string Reason = R.str();
-    S.Reasons[Reason] += R.u64();
-  }
-  S.Nanoseconds = R.u64();
-  if (!R.ok() || !R.atEnd())
-    return malformed();
-  store(C, S);
-  for (ProcessSummary::Kernel &K : S.Kernels)
+Error Server::handleSummary(Connection &C, StringRef Body) {
+  if (C.HasSummarized)
+    return createStringError("a second summary");
+  Expected<ProcessSummary> S = decodeSummary(Body);
+  if (!S)
+    return S.takeError();
+  C.HasSummarized = true;
+  store(C, *S);
+  for (ProcessSummary::Kernel &K : S->Kernels)
     K.IsRecorded = C.Recorded.contains(K.StaticHash + "." + K.DynamicHash);
-  if (Error E = Records.addSummary(S))
+  if (Error E = Records.addSummary(*S))
     return E;
   answer(C, success().body());
   return Error::success();

@@ -10,6 +10,11 @@
 /// The launcher's end of the socket. One thread, one poll loop: whatever takes
 /// long runs in a ChildTask.
 ///
+/// Peers are processes of the same user, but may be damaged, or none of ours:
+/// requests are validated (Messages.h), a connection has one request at a time
+/// in memory, of a size that its type allows, and those that have not greeted
+/// are few, and for seconds only.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_LIB_LAUNCH_SERVER_H
@@ -29,17 +34,27 @@ namespace mneme {
 
 class Server {
 public:
-  Server(Recorder &Records, const HostOptions &Options);
+  using StartFn = decltype(&ChildTask::start);
+
+  /// \p Start starts what takes long.
+  Server(Recorder &Records, const HostOptions &Options,
+         StartFn Start = ChildTask::start);
   ~Server();
 
   /// Listens on a Unix socket at \p Path.
   Error listen(StringRef Path);
 
+  /// Takes a socket to a peer as if it had connected.
+  void adopt(int FD);
+
   /// Adds what poll() must wait for.
   void addTo(std::vector<pollfd> &Waits) const;
   /// Does what there is to do. \returns whether something was done.
   bool serve();
+  /// Whether there are processes to serve, or some that may be about to greet.
   bool hasConnections() const;
+  /// Whether serve() has to look at the time now and then.
+  bool hasStrangers() const { return IsShort || countStrangers(); }
 
   /// Lets requests wait until release().
   void hold() { IsHeld = true; }
@@ -57,25 +72,26 @@ public:
 
 private:
   struct Connection;
-  using Reader = ::mneme::WireReader;
-  using Writer = ::mneme::WireWriter;
   using Hash = Digest128;
 
-  void accept();
+  size_t countStrangers() const;
+  bool canAccept() const;
+  bool accept();
+  void dropStrangers();
   bool receive(Connection &C);
   bool send(Connection &C);
-  void takeMessages(Connection &C);
+  void takeMessage(Connection &C);
   void finishJob(Connection &C);
 
   /// Answers at once, or leaves a job in \p C. Error: answered, too.
-  Error handle(Connection &C, uint32_t Type, Reader &R);
-  Error handleHello(Connection &C, Reader &R);
-  Error handleLoadModule(Connection &C, Reader &R);
-  Error handleInitialize(Connection &C, Reader &R);
-  Error handleLoadKernel(Connection &C, Reader &R);
-  Error handleRecorded(Connection &C, Reader &R);
-  Error handleWithdraw(Connection &C, Reader &R);
-  Error handleSummary(Connection &C, Reader &R);
+  Error handle(Connection &C, uint32_t Type, StringRef Body);
+  Error handleHello(Connection &C, StringRef Body);
+  Error handleLoadModule(Connection &C, StringRef Body);
+  Error handleInitialize(Connection &C, StringRef Body);
+  Error handleLoadKernel(Connection &C, StringRef Body);
+  Error handleRecorded(Connection &C, StringRef Body);
+  Error handleWithdraw(Connection &C, StringRef Body);
+  Error handleSummary(Connection &C, StringRef Body);
   Expected<std::string> finishLoadKernel(Connection &C, StringRef Result);
 
   struct TentativeLaunch;
@@ -83,15 +99,21 @@ private:
   /// Stores what is tentative; where that fails, \p S says so.
   void store(Connection &C, ProcessSummary &S);
 
+  bool checkHeader(Connection &C);
   void answer(Connection &C, StringRef Body);
+  void answerError(Connection &C, Error E);
   void refuse(Connection &C, Error E);
 
   Recorder &Records;
   HostOptions Options;
+  StartFn Start;
   int Listener = -1;
+  size_t MaxConnections; ///< That there are descriptors for.
+  bool IsShort = false;  ///< Of descriptors or memory for another one.
   bool IsHeld = false, IsRefusing = false;
   std::string RankVariable;
   std::vector<std::unique_ptr<Connection>> Connections;
+  uint64_t ModuleBytes = 0; ///< Of all payloads.
   /// Payloads that LoadModule has accepted, with its answer.
   struct LoadedModule {
     std::vector<std::string> Payloads;

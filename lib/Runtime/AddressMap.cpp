@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AddressMap.h"
+#include "Shortage.h"
 
 using namespace mneme;
 
@@ -19,9 +20,9 @@ static uint64_t roundUp(uint64_t V, uint64_t Granule) {
 }
 
 void AddressMap::assign(uint64_t NewBase, uint64_t NewSize) {
+  insertFree(NewBase, NewSize);
   Base = NewBase;
   Size = NewSize;
-  addFree(Base, Size);
 }
 
 void AddressMap::clear() {
@@ -39,9 +40,32 @@ uint64_t AddressMap::span(uint64_t Bytes) const {
   return roundUp(Bytes ? Bytes : 1, granuleOf(Bytes)) + L.Guard;
 }
 
+void AddressMap::insertFree(uint64_t Address, uint64_t Bytes) {
+  auto I = FreeByAddress.emplace(Address, Bytes).first;
+  try {
+    FreeBySize.emplace(Bytes, Address);
+  } catch (...) {
+    FreeByAddress.erase(I);
+    throw;
+  }
+}
+
+/// Without memory to remember it, the place is lost: addresses are plenty.
 void AddressMap::addFree(uint64_t Address, uint64_t Bytes) {
-  FreeByAddress.emplace(Address, Bytes);
-  FreeBySize.emplace(Bytes, Address);
+  attempt([&] { insertFree(Address, Bytes); });
+}
+
+/// Makes a free place another one, between the same neighbours. Takes no
+/// memory.
+void AddressMap::changeFree(FreeMap::iterator I, uint64_t Address,
+                            uint64_t Bytes) {
+  auto BySize = FreeBySize.extract({I->second, I->first});
+  auto ByAddress = FreeByAddress.extract(I);
+  BySize.value() = {Bytes, Address};
+  ByAddress.key() = Address;
+  ByAddress.mapped() = Bytes;
+  FreeBySize.insert(std::move(BySize));
+  FreeByAddress.insert(std::move(ByAddress));
 }
 
 void AddressMap::removeFree(FreeMap::iterator I) {
@@ -52,15 +76,28 @@ void AddressMap::removeFree(FreeMap::iterator I) {
 AddressMap::Allocation *AddressMap::take(FreeMap::iterator Free,
                                          uint64_t Address, uint64_t Bytes,
                                          uint32_t Kind) {
-  uint64_t Span = span(Bytes);
-  uint64_t FreeBegin = Free->first, FreeEnd = FreeBegin + Free->second;
-  removeFree(Free);
-  if (Address > FreeBegin)
-    addFree(FreeBegin, Address - FreeBegin);
-  if (Address + Span < FreeEnd)
-    addFree(Address + Span, FreeEnd - Address - Span);
+  Allocation *New = nullptr;
+  if (!attempt([&] {
+        New = &Live.insert({Address, {Address, Bytes, Kind, 0, nullptr}})
+                   .first->second;
+      }))
+    return nullptr;
   InUse += Bytes;
-  return &(Live[Address] = {Address, Bytes, Kind, 0, nullptr});
+  uint64_t Begin = Free->first, End = Begin + Free->second;
+  uint64_t Rest = Address + span(Bytes);
+  // The larger one of what is left is not the one that may be lost.
+  if (End - Rest > Address - Begin) {
+    changeFree(Free, Rest, End - Rest);
+    if (Address != Begin)
+      addFree(Begin, Address - Begin);
+  } else if (Address != Begin) {
+    changeFree(Free, Begin, Address - Begin);
+    if (Rest != End)
+      addFree(Rest, End - Rest);
+  } else {
+    removeFree(Free);
+  }
+  return New;
 }
 
 AddressMap::Allocation *AddressMap::allocate(uint64_t Bytes, uint32_t Kind) {
@@ -102,20 +139,22 @@ bool AddressMap::release(uint64_t Address) {
   Live.erase(I);
 
   auto Next = FreeByAddress.lower_bound(Address);
-  if (Next != FreeByAddress.end() && Next->first == Address + Span) {
+  auto Previous =
+      Next == FreeByAddress.begin() ? FreeByAddress.end() : std::prev(Next);
+  bool JoinsNext =
+      Next != FreeByAddress.end() && Next->first == Address + Span;
+  bool JoinsPrevious = Previous != FreeByAddress.end() &&
+                       Previous->first + Previous->second == Address;
+  if (JoinsNext)
     Span += Next->second;
-    auto Merged = Next++;
-    removeFree(Merged);
-  }
-  if (Next != FreeByAddress.begin()) {
-    auto Prev = std::prev(Next);
-    if (Prev->first + Prev->second == Address) {
-      Address = Prev->first;
-      Span += Prev->second;
-      removeFree(Prev);
-    }
-  }
-  addFree(Address, Span);
+  if (JoinsPrevious && JoinsNext)
+    removeFree(Next);
+  if (JoinsPrevious)
+    changeFree(Previous, Previous->first, Previous->second + Span);
+  else if (JoinsNext)
+    changeFree(Next, Address, Span);
+  else
+    addFree(Address, Span);
   return true;
 }
 

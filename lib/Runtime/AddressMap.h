@@ -23,7 +23,8 @@
 
 namespace mneme {
 
-/// Not thread-safe: the owner locks.
+/// Not thread-safe: the owner locks. Without memory for the bookkeeping,
+/// allocations fail, and all else still works.
 class AddressMap {
 public:
   struct Allocation {
@@ -47,7 +48,8 @@ public:
   AddressMap(const AddressMap &) = delete;
   AddressMap &operator=(const AddressMap &) = delete;
 
-  /// Makes [Base, Base + Size) the range. Call once, or after clear().
+  /// Makes [Base, Base + Size) the range. Call once, or after clear(). Throws
+  /// std::bad_alloc, with nothing done.
   void assign(uint64_t Base, uint64_t Size);
   /// Forgets the range and everything in it.
   void clear();
@@ -93,7 +95,9 @@ private:
   uint64_t span(uint64_t Size) const;
   Allocation *take(FreeMap::iterator Free, uint64_t Address, uint64_t Size,
                    uint32_t Kind);
+  void insertFree(uint64_t Address, uint64_t Size);
   void addFree(uint64_t Address, uint64_t Size);
+  void changeFree(FreeMap::iterator I, uint64_t Address, uint64_t Size);
   void removeFree(FreeMap::iterator I);
 
   const Layout L;

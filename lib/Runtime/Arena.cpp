@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arena.h"
+#include "Shortage.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -61,7 +62,10 @@ std::string Arena::reserve(uint64_t Base, uint64_t Size) {
     munmap(P, Size);
     return "cannot reserve addresses " + Range + ": in use";
   }
-  Map.assign(Base, Size);
+  if (!attempt([&] { Map.assign(Base, Size); })) {
+    munmap(P, Size);
+    return outOfMemory();
+  }
   return "";
 }
 

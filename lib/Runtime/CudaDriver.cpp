@@ -20,7 +20,7 @@ using namespace mneme;
 //===----------------------------------------------------------------------===//
 
 const CudaDriver *CudaDriver::load(std::string &Error) {
-  static std::mutex &Lock = *new std::mutex;
+  static std::mutex Lock;
   static CudaDriver *Loaded = nullptr;
   std::lock_guard<std::mutex> Guard(Lock);
   if (Loaded)
@@ -121,28 +121,35 @@ void CudaMapping::share(CUdevice Peer) {
     allow(Peer, Address, C.Size);
 }
 
-std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
+CUresult CudaMapping::mapChunk(uint64_t Address, Chunk &C) {
   CUmemAllocationProp P = describeMemory(Device);
-  CUmemHandle Handle = 0;
-  CUresult R = Driver.MemCreate(&Handle, Bytes, &P, 0);
+  CUresult R = Driver.MemCreate(&C.Handle, C.Size, &P, 0);
   if (R == CUDA_ERROR_OUT_OF_MEMORY && trim())
-    R = Driver.MemCreate(&Handle, Bytes, &P, 0);
-  std::string Range = rangeText(Address, Bytes);
+    R = Driver.MemCreate(&C.Handle, C.Size, &P, 0);
   if (R)
-    return "cannot map device memory at " + Range + ": " + Driver.describe(R);
-  R = Driver.MemMap(Address, Bytes, 0, Handle, 0);
+    return R;
+  R = Driver.MemMap(Address, C.Size, 0, C.Handle, 0);
   if (!R) {
-    R = allow(Device, Address, Bytes);
+    R = allow(Device, Address, C.Size);
     if (R)
-      Driver.MemUnmap(Address, Bytes);
+      Driver.MemUnmap(Address, C.Size);
   }
-  if (R) {
-    Driver.MemRelease(Handle);
-    return "cannot map device memory at " + Range + ": " + Driver.describe(R);
+  if (R)
+    Driver.MemRelease(C.Handle);
+  return R;
+}
+
+std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
+  // In use as far as trim() is concerned.
+  auto I = Chunks.insert({Address, {Bytes, 0, 1}}).first;
+  if (CUresult R = mapChunk(Address, I->second)) {
+    Chunks.erase(I);
+    return "cannot map device memory at " + rangeText(Address, Bytes) + ": " +
+           Driver.describe(R);
   }
+  I->second.Uses = 0;
   for (CUdevice Peer : Peers)
     allow(Peer, Address, Bytes);
-  Chunks[Address] = {Bytes, Handle, 0};
   Mapped += Bytes;
   Unused += Bytes;
   return "";
@@ -169,24 +176,36 @@ std::string CudaMapping::map(uint64_t Address, uint64_t Bytes, Ranges *Fresh) {
       (Address + Bytes + Granularity - 1) / Granularity * Granularity;
 
   // What is counted as used here is safe from the trim() of a later step.
-  for (uint64_t At = Begin; At < End;) {
-    auto Next = Chunks.upper_bound(At);
-    auto Here = Next == Chunks.begin() ? Chunks.end() : std::prev(Next);
-    if (Here == Chunks.end() || At - Here->first >= Here->second.Size) {
-      uint64_t Stop = Next == Chunks.end() ? End : std::min(End, Next->first);
-      std::string Error = createChunk(At, Stop - At);
-      if (!Error.empty()) {
-        unmap(Begin, At - Begin);
-        return Error;
-      }
-      Here = Chunks.find(At);
-      if (Fresh)
-        Fresh->emplace_back(At, Stop - At);
-    }
-    if (!Here->second.Uses++)
-      Unused -= Here->second.Size;
-    At = Here->first + Here->second.Size;
+  uint64_t At = Begin;
+  std::string Error;
+  try {
+    while (At < End && Error.empty())
+      Error = mapNext(At, End, Fresh);
+  } catch (...) {
+    unmap(Begin, At - Begin);
+    throw;
   }
+  if (!Error.empty())
+    unmap(Begin, At - Begin);
+  return Error;
+}
+
+/// Backs the beginning of [At, End), and moves \p At behind it.
+std::string CudaMapping::mapNext(uint64_t &At, uint64_t End, Ranges *Fresh) {
+  auto Next = Chunks.upper_bound(At);
+  auto Here = Next == Chunks.begin() ? Chunks.end() : std::prev(Next);
+  if (Here == Chunks.end() || At - Here->first >= Here->second.Size) {
+    uint64_t Stop = Next == Chunks.end() ? End : std::min(End, Next->first);
+    std::string Error = createChunk(At, Stop - At);
+    if (!Error.empty())
+      return Error;
+    Here = Chunks.find(At);
+    if (Fresh)
+      Fresh->emplace_back(At, Stop - At);
+  }
+  if (!Here->second.Uses++)
+    Unused -= Here->second.Size;
+  At = Here->first + Here->second.Size;
   return "";
 }
 

@@ -110,7 +110,8 @@ struct CudaDriver {
 /// mapped. Physical memory comes in granules (2 MiB as a rule); ranges may
 /// share one, which goes away with the last of them. Not thread-safe. A context
 /// of the device must be current. Every function returns an empty string, or
-/// what went wrong.
+/// what went wrong; without memory for the bookkeeping it throws
+/// std::bad_alloc, with nothing done.
 class CudaMapping {
 public:
   using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
@@ -151,7 +152,9 @@ private:
     unsigned Uses;
   };
 
+  std::string mapNext(uint64_t &At, uint64_t End, Ranges *Fresh);
   std::string createChunk(uint64_t Address, uint64_t Bytes);
+  CUresult mapChunk(uint64_t Address, Chunk &C);
   CUresult allow(CUdevice Who, uint64_t Address, uint64_t Bytes);
   void dropChunk(std::map<uint64_t, Chunk>::iterator I);
 

@@ -13,10 +13,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaApi.h"
+#include "Shortage.h"
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <time.h>
 #include <utility>
@@ -45,9 +48,14 @@ namespace {
 /// Live streams and events: a stale handle is an error, not a crash.
 template <typename T> class Handles {
 public:
-  void add(T *H) {
+  /// \returns false when there is no memory for it.
+  bool add(const T &Value, T *&H) {
     std::lock_guard<std::mutex> Guard(Lock);
-    Live.insert(H);
+    return attempt([&] {
+      auto New = std::make_unique<T>(Value);
+      Live.insert(New.get());
+      H = New.release();
+    });
   }
   bool remove(T *H) {
     std::lock_guard<std::mutex> Guard(Lock);
@@ -64,15 +72,15 @@ private:
 };
 } // namespace
 
-static Handles<CudaStream> &streams() {
-  static auto &H = *new Handles<CudaStream>;
+// Never destroyed: applications exit in any order.
+template <typename T> static Handles<T> &handles() {
+  alignas(Handles<T>) static char Storage[sizeof(Handles<T>)];
+  static auto &H = *new (Storage) Handles<T>;
   return H;
 }
 
-static Handles<CudaEvent> &events() {
-  static auto &H = *new Handles<CudaEvent>;
-  return H;
-}
+static Handles<CudaStream> &streams() { return handles<CudaStream>(); }
+static Handles<CudaEvent> &events() { return handles<CudaEvent>(); }
 
 static bool isDefaultStream(CudaStream *S) {
   // Null, cudaStreamLegacy, cudaStreamPerThread.
@@ -87,18 +95,16 @@ static constexpr int GreatestPriority = -5; // As on current GPUs.
 
 MNEME_API rt_cudaStreamCreateWithPriority(CudaStream **S, unsigned Flags,
                                           int Priority) {
-  static std::mutex &Lock = *new std::mutex;
-  static unsigned long long LastId = 2; // The default streams have 1 and 2.
+  static std::atomic<unsigned long long> LastId{2}; // Of the default streams.
   if (!S || Flags > 1)
     return done(cudaErrorInvalidValue);
   if (Priority > 0)
     Priority = 0;
   if (Priority < GreatestPriority)
     Priority = GreatestPriority;
-  std::lock_guard<std::mutex> Guard(Lock);
-  *S = new CudaStream{Flags, Priority, ++LastId};
-  streams().add(*S);
-  return done(cudaSuccess);
+  return done(streams().add({Flags, Priority, ++LastId}, *S)
+                  ? cudaSuccess
+                  : cudaErrorMemoryAllocation);
 }
 
 MNEME_API rt_cudaStreamCreateWithFlags(CudaStream **S, unsigned Flags) {
@@ -252,9 +258,8 @@ static uint64_t now() {
 MNEME_API rt_cudaEventCreateWithFlags(CudaEvent **E, unsigned Flags) {
   if (!E || Flags > 7)
     return done(cudaErrorInvalidValue);
-  *E = new CudaEvent{Flags, false, 0};
-  events().add(*E);
-  return done(cudaSuccess);
+  return done(events().add({Flags, false, 0}, *E) ? cudaSuccess
+                                                  : cudaErrorMemoryAllocation);
 }
 
 MNEME_API rt_cudaEventCreate(CudaEvent **E) {
@@ -360,8 +365,12 @@ static thread_local CallConfiguration *InnermostConfiguration;
 MNEME_API rt___cudaPushCallConfiguration(Dim3 Grid, Dim3 Block,
                                          size_t DynamicShared,
                                          CudaStream *Stream) {
-  InnermostConfiguration = new CallConfiguration{
+  auto *C = new (std::nothrow) CallConfiguration{
       Grid, Block, DynamicShared, Stream, InnermostConfiguration};
+  // The caller launches nothing then.
+  if (!C)
+    return answered(cudaErrorMemoryAllocation);
+  InnermostConfiguration = C;
   return 0;
 }
 
@@ -391,12 +400,6 @@ MNEME_API rt_cudaGetKernel(const void **Handle, const void *Stub) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Shows as success a kernel that can be launched.
-static CudaError usableKernel(const void *Stub, HostKernel *&K) {
-  K = Device::get().findKernel(Stub);
-  return !K ? cudaErrorInvalidDeviceFunction : K->Error;
-}
-
 // Registers mean nothing on the host device; programs that divide by them get
 // what lets a multiprocessor hold all the threads that it can.
 static constexpr int NominalRegisters =
@@ -405,7 +408,7 @@ static constexpr int NominalRegisters =
 MNEME_API rt_cudaFuncGetAttributes(CudaFuncAttributes *Attributes,
                                    const void *Stub) {
   HostKernel *K;
-  if (CudaError E = usableKernel(Stub, K))
+  if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
   if (!Attributes)
     return done(cudaErrorInvalidValue);
@@ -444,7 +447,7 @@ MNEME_API rt_hipFuncGetAttributes(HipFuncAttributes *Attributes,
 MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
   constexpr int MaxDynamicSharedMemorySize = 8, LastAttribute = 15;
   HostKernel *K;
-  if (CudaError E = usableKernel(Stub, K))
+  if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
   if (Attribute < MaxDynamicSharedMemorySize || Attribute > LastAttribute)
     return done(cudaErrorInvalidValue);
@@ -455,12 +458,12 @@ MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
 
 MNEME_API rt_cudaFuncSetCacheConfig(const void *Stub, int) {
   HostKernel *K;
-  return done(usableKernel(Stub, K));
+  return done(Device::get().findKernel(Stub, K));
 }
 
 MNEME_API rt_cudaFuncGetName(const char **Name, const void *Stub) {
   HostKernel *K;
-  if (CudaError E = usableKernel(Stub, K))
+  if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
   if (!Name)
     return done(cudaErrorInvalidValue);
@@ -471,7 +474,7 @@ MNEME_API rt_cudaFuncGetName(const char **Name, const void *Stub) {
 MNEME_API rt_cudaFuncGetParamInfo(const void *Stub, size_t Index,
                                   size_t *Offset, size_t *Size) {
   HostKernel *K;
-  if (CudaError E = usableKernel(Stub, K))
+  if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
   if (Index >= K->Args.size() || !Offset)
     return done(cudaErrorInvalidValue);
@@ -484,7 +487,7 @@ MNEME_API rt_cudaFuncGetParamInfo(const void *Stub, size_t Index,
 MNEME_API rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(
     int *Blocks, const void *Stub, int BlockSize, size_t DynamicShared) {
   HostKernel *K;
-  if (CudaError E = usableKernel(Stub, K))
+  if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
   if (!Blocks || BlockSize <= 0)
     return done(cudaErrorInvalidValue);
@@ -497,7 +500,7 @@ MNEME_API rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *Size,
                                                        int Blocks,
                                                        int BlockSize) {
   HostKernel *K;
-  if (CudaError E = usableKernel(Stub, K))
+  if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
   if (!Size || Blocks <= 0 || BlockSize <= 0 ||
       Device::get().maxActiveBlocks(*K, BlockSize, 0) < unsigned(Blocks))
@@ -543,6 +546,17 @@ MNEME_API_STRING rt_cudaGetErrorString(int Error) {
   }
 }
 
+namespace {
+/// "cudaError..." with another beginning.
+template <size_t N> struct HipName {
+  char Chars[N] = {'h', 'i', 'p'};
+  constexpr explicit HipName(const char (&CudaName)[N]) {
+    for (size_t I = 4; I != N; ++I)
+      Chars[I - 1] = CudaName[I];
+  }
+};
+} // namespace
+
 MNEME_API_STRING rt_hipGetErrorName(int Error) {
   // HIP's own names where they are not CUDA's with another beginning.
   switch (Error) {
@@ -565,11 +579,13 @@ MNEME_API_STRING rt_hipGetErrorName(int Error) {
   case cudaErrorLaunchTimeout:
     return "hipErrorLaunchTimeOut";
   }
-  static auto &Names = *new std::map<int, std::string>{
+  switch (Error) {
 #define CUDA_ERROR(Code, Name, Text)                                           \
-  {Code, "hip" + std::string(#Name).substr(4)},
+  case Code: {                                                                 \
+    static constexpr HipName<sizeof(#Name)> Hip(#Name);                        \
+    return Hip.Chars;                                                          \
+  }
 #include "CudaErrors.def"
-  };
-  auto I = Names.find(Error);
-  return I == Names.end() ? "hipErrorUnknown" : I->second.c_str();
+  }
+  return "hipErrorUnknown";
 }

@@ -13,10 +13,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaApi.h"
+#include "Message.h"
+#include "Shortage.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 using namespace mneme;
 
@@ -219,8 +222,8 @@ MNEME_API rt_cudaDeviceSetMemPool(int Id, CudaMemPool *Pool) {
 MNEME_API rt_cudaMemPoolCreate(CudaMemPool **Pool, const void *Properties) {
   if (!Pool || !Properties)
     return done(cudaErrorInvalidValue);
-  *Pool = new CudaMemPool();
-  return done(cudaSuccess);
+  *Pool = new (std::nothrow) CudaMemPool();
+  return done(*Pool ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
 MNEME_API rt_cudaMemPoolDestroy(CudaMemPool *Pool) {
@@ -509,6 +512,9 @@ extern "C" __attribute__((visibility("default"))) void
 __mneme_annotate(const void *Ptr, uint64_t Bytes, uint32_t DType,
                  uint32_t Tolerance, double Value, uint32_t Norm,
                  const char *Tag) {
-  Device::get().annotate({reinterpret_cast<uint64_t>(Ptr), Bytes, DType,
-                          Tolerance, Norm, Value, Tag ? Tag : ""});
+  if (!attempt([&] {
+        Device::get().annotate({reinterpret_cast<uint64_t>(Ptr), Bytes, DType,
+                                Tolerance, Norm, Value, Tag ? Tag : ""});
+      }))
+    tell("mneme: warning: an annotation is lost: out of memory\n");
 }

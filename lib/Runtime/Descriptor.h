@@ -50,6 +50,22 @@ inline int moveAway(int Fd) {
   return Moved < 0 ? Fd : Moved;
 }
 
+/// Closes a descriptor at its end.
+class OwnedDescriptor {
+public:
+  explicit OwnedDescriptor(int Fd) : Fd(Fd) {}
+  OwnedDescriptor(const OwnedDescriptor &) = delete;
+  OwnedDescriptor &operator=(const OwnedDescriptor &) = delete;
+  ~OwnedDescriptor() {
+    if (Fd >= 0)
+      close(Fd);
+  }
+  operator int() const { return Fd; }
+
+private:
+  int Fd;
+};
+
 } // namespace mneme
 
 #endif // MNEME_LIB_RUNTIME_DESCRIPTOR_H

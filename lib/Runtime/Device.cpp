@@ -10,12 +10,14 @@
 #include "Environment.h"
 #include "Launcher.h"
 #include "Message.h"
+#include "Shortage.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -32,7 +34,9 @@ RuntimeFacts mneme::runtimeFacts() {
 }
 
 Device &Device::get() {
-  static Device &D = *new Device;
+  // Never destroyed: applications exit in any order.
+  alignas(Device) static char Storage[sizeof(Device)];
+  static Device &D = *new (Storage) Device;
   return D;
 }
 
@@ -78,7 +82,7 @@ CudaError Device::takeLastError() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-static constexpr uint64_t MinArenaSize = 1ull << 30;
+static constexpr uint64_t MinArenaSize = 64ull << 20;
 
 bool Device::ensureArena() {
   if (Memory.size())
@@ -87,10 +91,14 @@ bool Device::ensureArena() {
     return false;
   uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
   uint64_t Size = arenaSizeFromEnv();
-  std::string Error = Memory.reserve(Base, Size);
-  // A limit, not a wish: less will do where addresses are short.
-  while (!Memory.size() && Size > MinArenaSize)
-    Memory.reserve(Base, Size /= 2);
+  std::string Error;
+  if (!attempt([&] {
+        Error = Memory.reserve(Base, Size);
+        // A limit, not a wish: less will do where addresses are short.
+        while (!Memory.size() && Size > MinArenaSize)
+          Memory.reserve(Base, Size /= 2);
+      }))
+    return false;
   if (Memory.size())
     return true;
   tell("mneme: error: no device memory: %s\n", Error.c_str());
@@ -188,7 +196,9 @@ CudaError Device::copy(void *Dst, const void *Src, uint64_t Size, int Kind) {
     return cudaErrorInvalidValue;
   if ((FromDevice || Memory.contains(Src)) && !validCopySide(Src, Size))
     return cudaErrorInvalidValue;
-  return mneme_host_copy(Dst, Src, Size) ? cudaErrorInvalidValue : cudaSuccess;
+  return mneme_host_copy(Dst, Src, Size, /*AsksHandlers=*/true)
+             ? cudaErrorInvalidValue
+             : cudaSuccess;
 }
 
 CudaError Device::copy2D(void *Dst, uint64_t DstPitch, const void *Src,
@@ -213,7 +223,7 @@ CudaError Device::set(void *Dst, int Value, uint64_t Size) {
     return sticky();
   if (!Size)
     return cudaSuccess;
-  if (!validCopySide(Dst, Size) || mneme_host_set(Dst, Value, Size))
+  if (!validCopySide(Dst, Size) || mneme_host_set(Dst, Value, Size, /*AsksHandlers=*/true))
     return cudaErrorInvalidValue;
   return cudaSuccess;
 }
@@ -250,8 +260,9 @@ CudaError Device::registerHost(void *Ptr, uint64_t Size, bool IsMapped) {
   if (Overlaps || Memory.contains(Ptr) ||
       findRegistered(Address) != RegisteredHost.end())
     return cudaErrorHostMemoryAlreadyRegistered;
-  RegisteredHost[Address] = {Size, IsMapped};
-  return cudaSuccess;
+  return attempt([&] { RegisteredHost[Address] = {Size, IsMapped}; })
+             ? cudaSuccess
+             : cudaErrorMemoryAllocation;
 }
 
 CudaError Device::unregisterHost(void *Ptr) {
@@ -271,9 +282,17 @@ CudaError Device::registerManaged(void **Pointer, const void *Initial,
   if (CudaError E = allocate(&Ptr, std::max<uint64_t>(Size, 1), KindManaged))
     return E;
   memcpy(Ptr, Initial, Size);
+  bool IsKnown;
+  {
+    std::lock_guard<std::mutex> Guard(MemoryLock);
+    IsKnown = attempt(
+        [&] { ManagedVariables[Name] = reinterpret_cast<uint64_t>(Ptr); });
+  }
+  if (!IsKnown) {
+    release(Ptr, 1u << KindManaged);
+    return cudaErrorMemoryAllocation;
+  }
   *Pointer = Ptr;
-  std::lock_guard<std::mutex> Guard(MemoryLock);
-  ManagedVariables[Name] = reinterpret_cast<uint64_t>(Ptr);
   return cudaSuccess;
 }
 
@@ -286,75 +305,91 @@ void Device::annotate(Annotation A) {
 // Modules and kernels
 //===----------------------------------------------------------------------===//
 
-static void printError(const std::string &What, const std::string &Why) {
-  tell("mneme: error: %s: %s\n", What.c_str(), Why.c_str());
+static void printError(const char *What, const std::string &Name,
+                       const std::string &Why) {
+  tell("mneme: error: %s '%s': %s\n", What, Name.c_str(), Why.c_str());
 }
 
 Module *Device::loadModule(const DeviceModule &Code) {
   std::unique_ptr<Module> &Slot = Modules[Code.key()];
   if (Slot)
     return Slot.get();
-  Slot = std::make_unique<Module>();
-  Module &M = *Slot;
-  const MnemePayloadHeader *First = Code.Payloads.front();
-  std::string Source =
-      reinterpret_cast<const char *>(First) + First->SourceOffset;
+  auto M = std::make_unique<Module>();
+  try {
+    fillModule(*M, Code);
+  } catch (...) {
+    for (const auto &[Name, V] : M->Variables)
+      release(reinterpret_cast<void *>(V.Address), 1u << KindVariable);
+    throw;
+  }
+  if (!M->Error.empty()) {
+    const MnemePayloadHeader *First = Code.Payloads.front();
+    printError("cannot load device code of",
+               reinterpret_cast<const char *>(First) + First->SourceOffset,
+               M->Error);
+  }
+  Slot = std::move(M);
+  return Slot.get();
+}
 
+void Device::fillModule(Module &M, const DeviceModule &Code) {
   std::vector<ModuleVariable> Told;
   M.Error = bringModule(Code, Told);
-  if (!M.Error.empty()) {
-    printError("cannot load device code of '" + Source + "'", M.Error);
-    return &M;
-  }
+  if (!M.Error.empty())
+    return;
 
   std::vector<Variable *> Order;
   WireWriter Initialize;
   Initialize.str(Code.Hash);
   Initialize.u32(Code.Copy);
   Initialize.u32(Told.size());
+  uint64_t Total = 0;
   for (const ModuleVariable &T : Told) {
-    Variable V = {T.Name, 0, T.Size};
+    Variable &V = M.Variables[T.Name];
     void *Ptr = nullptr;
     // A variable of no bytes still has an address.
-    if (allocate(&Ptr, std::max<uint64_t>(V.Size, 1), KindVariable)) {
-      M.Error = "out of memory for variable '" + V.Name + "'";
-      break;
-    }
-    V.Address = reinterpret_cast<uint64_t>(Ptr);
+    if (allocate(&Ptr, std::max<uint64_t>(T.Size, 1), KindVariable))
+      throw std::bad_alloc();
+    V = {T.Name, reinterpret_cast<uint64_t>(Ptr), T.Size};
     Initialize.str(V.Name);
     Initialize.u64(V.Address);
-    Variable &Stored = M.Variables[V.Name];
-    Stored = V;
-    Order.push_back(&Stored);
+    Total += sizeof(uint64_t) + V.Size;
+    Order.push_back(&V);
     std::lock_guard<std::mutex> Guard(MemoryLock);
-    Memory.find(V.Address)->Owner = &Stored;
+    Memory.find(V.Address)->Owner = &V;
   }
   std::string Answer;
-  if (M.Error.empty())
-    M.Error =
-        Launcher::get().request(MNEME_WIRE_INITIALIZE, Initialize, Answer);
-  if (!M.Error.empty()) {
-    printError("cannot load device code of '" + Source + "'", M.Error);
-    return &M;
-  }
+  M.Error = Launcher::get().request(MNEME_WIRE_INITIALIZE, Initialize, Answer,
+                                    MaxShortAnswer + Total);
+  if (!M.Error.empty())
+    return;
   WireReader Contents = Launcher::reader(Answer);
   for (Variable *V : Order) {
     size_t Size;
     const char *Bytes = Contents.bytes(Size);
-    memcpy(reinterpret_cast<void *>(V->Address), Bytes,
-           std::min<uint64_t>(Size, V->Size));
+    if (Size != V->Size) {
+      M.Error = "the launcher gave an answer that is none";
+      return;
+    }
+    memcpy(reinterpret_cast<void *>(V->Address), Bytes, Size);
     std::lock_guard<std::mutex> Guard(MemoryLock);
     auto Managed = ManagedVariables.find(V->Name);
     if (Managed != ManagedVariables.end() && V->Size == sizeof(void *))
       memcpy(reinterpret_cast<void *>(V->Address), &Managed->second,
              sizeof(void *));
   }
-  return &M;
 }
 
 CudaError Device::findVariable(const void *Shadow, Variable &V) {
   if (sticky())
     return sticky();
+  Program::get().retry();
+  CudaError E = cudaErrorMemoryAllocation;
+  attempt([&] { E = lookUpVariable(Shadow, V); });
+  return E;
+}
+
+CudaError Device::lookUpVariable(const void *Shadow, Variable &V) {
   IndexEntry Entry;
   if (!Program::get().find(Shadow, MNEME_INDEX_VARIABLE, Entry))
     return cudaErrorInvalidSymbol;
@@ -381,10 +416,8 @@ bool Device::placeSegments(WireReader &R, std::string &Error) {
       return false;
     }
     void *Place = reinterpret_cast<void *>(Address);
-    if (mprotect(Place, Size, PROT_READ | PROT_WRITE)) {
-      Error = "no memory for compiled code";
-      return false;
-    }
+    if (mprotect(Place, Size, PROT_READ | PROT_WRITE))
+      throw std::bad_alloc();
     memcpy(Place, Bytes, Size);
     if (mprotect(Place, Size,
                  Protection & (PROT_READ | PROT_WRITE | PROT_EXEC))) {
@@ -392,10 +425,17 @@ bool Device::placeSegments(WireReader &R, std::string &Error) {
       return false;
     }
   }
-  if (R.ok())
+  if (R.ok() && R.atEnd())
     return true;
-  Error = "the launcher's answer is cut short";
+  Error = "the launcher gave an answer that is none";
   return false;
+}
+
+/// Whether the executor can be told to run it.
+static bool isSane(const MnemeHostKernel &K) {
+  return K.Strategy <= MNEME_HOST_FIBER &&
+         (K.WaveSize == 32 || K.WaveSize == 64) &&
+         Launcher::get().ownsCode(reinterpret_cast<uint64_t>(K.Entry), 1);
 }
 
 CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
@@ -410,7 +450,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   std::string Error =
       requestKernel(Code, Entry, /*ForHost=*/true, Facts, Answer, R);
   if (!Error.empty()) {
-    printError("kernel '" + Entry.Name + "'", Error);
+    printError("kernel", Entry.Name, Error);
     return cudaErrorInvalidDeviceFunction;
   }
   K.StaticHash = std::move(Facts.StaticHash);
@@ -423,8 +463,10 @@ CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   }
   K.Host = readHostKernel(R);
   K.Host.Name = K.Name.c_str();
-  if (!placeSegments(R, Error)) {
-    printError("kernel '" + Entry.Name + "'", Error);
+  if (placeSegments(R, Error) && !isSane(K.Host))
+    Error = "the launcher gave an answer that is none";
+  if (!Error.empty()) {
+    printError("kernel", Entry.Name, Error);
     return cudaErrorInvalidDeviceFunction;
   }
   K.Records = &Records.recordsOf(K, Facts.HeldLaunches);
@@ -434,7 +476,18 @@ CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   return cudaSuccess;
 }
 
-HostKernel *Device::findKernel(const void *Stub) {
+CudaError Device::findKernel(const void *Stub, HostKernel *&K) {
+  Program::get().retry();
+  K = nullptr;
+  if (!attempt([&] { K = lookUpKernel(Stub); }))
+    return cudaErrorMemoryAllocation;
+  if (K)
+    return K->Error;
+  return Program::get().isIncomplete() ? cudaErrorMemoryAllocation
+                                       : cudaErrorInvalidDeviceFunction;
+}
+
+HostKernel *Device::lookUpKernel(const void *Stub) {
   std::lock_guard<std::mutex> Guard(LaunchLock);
   if (Generation != Program::get().generation()) {
     Generation = Program::get().generation();
@@ -453,27 +506,26 @@ HostKernel *Device::findKernel(const void *Stub) {
   uint32_t Copy = Indexed ? Entry.Number : 0;
   std::unique_ptr<HostKernel> &K = Kernels[{Code, Copy, Name}];
   if (!K) {
-    K = std::make_unique<HostKernel>();
-    K->Name = Name;
+    auto New = std::make_unique<HostKernel>();
+    New->Name = Name;
     if (Indexed) {
-      K->Error = loadKernel(Entry, *K);
+      New->Error = loadKernel(Entry, *New);
     } else {
-      K->Error = cudaErrorInvalidDeviceFunction;
-      printError("kernel '" + Name + "'",
+      New->Error = cudaErrorInvalidDeviceFunction;
+      printError("kernel", Name,
                  "its source was not compiled with MnemePass, or its device "
                  "code is damaged, so there is nothing to run on the host "
                  "device");
     }
+    K = std::move(New);
   }
   return KernelsByStub[Stub] = K.get();
 }
 
 CudaError Device::setMaxDynamicShared(const void *Stub, int64_t Bytes) {
-  HostKernel *K = findKernel(Stub);
-  if (!K)
-    return cudaErrorInvalidDeviceFunction;
-  if (K->Error)
-    return K->Error;
+  HostKernel *K;
+  if (CudaError E = findKernel(Stub, K))
+    return E;
   if (Bytes < 0 || K->Host.StaticShared + uint64_t(Bytes) >
                        DeviceLimits::SharedPerBlockOptin)
     return cudaErrorInvalidValue;
@@ -576,14 +628,13 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
     return sticky();
   if (Forked)
     return cudaErrorInitializationError;
-  HostKernel *K = findKernel(Stub);
-  if (!K) {
-    printError("launch of an unknown kernel",
-               "no payload of MnemePass describes its stub");
-    return cudaErrorInvalidDeviceFunction;
+  HostKernel *K;
+  if (CudaError E = findKernel(Stub, K)) {
+    if (!K && E != cudaErrorMemoryAllocation)
+      tell("mneme: error: launch of an unknown kernel: no payload of MnemePass "
+           "describes its stub\n");
+    return E;
   }
-  if (K->Error)
-    return K->Error;
   if (CudaError E = validShape(Shape))
     return E;
   if (Shape.DynamicShared > K->MaxDynamicShared)
@@ -613,6 +664,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   if (Finished || !Records.wants(*K, Shape, Args, Id)) {
     E = run(*K, L);
   } else {
+    Uncancelled Here;
     // No memory comes or goes between prologue and epilogue.
     std::lock_guard<std::mutex> MemoryGuard(MemoryLock);
     std::unique_ptr<Recording> R;

@@ -78,6 +78,8 @@ struct DeviceLimits {
   static constexpr unsigned PitchAlignment = 512;
 };
 
+/// Public functions throw nothing: without memory, calls fail with
+/// cudaErrorMemoryAllocation, as a GPU's runtime does it, and can be made again.
 class Device {
 public:
   static Device &get();
@@ -127,9 +129,10 @@ public:
 
   /// The device's copy of a shadow variable. Loads its module.
   CudaError findVariable(const void *Shadow, Variable &V);
-  /// Compiles the kernel behind a stub or handle when needed. \returns null for
-  /// one that we do not know; else look at its Error. Valid for good.
-  HostKernel *findKernel(const void *Stub);
+  /// Compiles the kernel behind a stub or handle when needed. \returns why it
+  /// cannot be launched; \p K is valid for good, or null when nothing is known
+  /// of the kernel.
+  CudaError findKernel(const void *Stub, HostKernel *&K);
   /// For cudaFuncSetAttribute.
   CudaError setMaxDynamicShared(const void *Stub, int64_t Bytes);
   CudaError launch(const void *Stub, const LaunchShape &Shape, void **Args);
@@ -148,9 +151,14 @@ public:
 private:
   Device();
   bool ensureArena();
+  // These throw std::bad_alloc, with nothing done.
   Module *loadModule(const DeviceModule &Code);
+  void fillModule(Module &M, const DeviceModule &Code);
   CudaError loadKernel(const IndexEntry &Entry, HostKernel &K);
   bool placeSegments(WireReader &R, std::string &Error);
+  HostKernel *lookUpKernel(const void *Stub);
+  CudaError lookUpVariable(const void *Shadow, Variable &V);
+
   CudaError run(HostKernel &K, const MnemeHostLaunch &L);
   std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,
                                              Omission &Omitted);
@@ -158,6 +166,8 @@ private:
                                             const LaunchShape &Shape,
                                             const LaunchId &Id, void **Args);
   void finishRecording(std::unique_ptr<Recording> R);
+  static void storePrologue(Recording &R);
+  static void storeEpilogue(Recording &R);
   bool validCopySide(const void *Ptr, uint64_t Size);
 
   // Order: LaunchLock, then MemoryLock.

@@ -14,6 +14,8 @@
 
 #include "Device.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 using namespace mneme;
@@ -37,14 +39,29 @@ using namespace mneme;
 
 extern "C" void __mneme_annotate();
 
+namespace {
+struct Function {
+  std::string_view Name;
+  void (*Address)();
+};
+} // namespace
+
+static bool isBefore(const Function &A, const Function &B) {
+  return A.Name < B.Name;
+}
+
 void *mneme::lookupFunction(const char *Name) {
-  static const auto &Table =
-      *new std::unordered_map<std::string_view, void (*)()>{
+  static Function Table[] = {
 #define ALIAS(Name, Target) {#Name, rt_##Target},
 #include "Functions.def"
-          {"__mneme_annotate", __mneme_annotate},
-      };
-  auto I = Table.find(Name);
-  return I == Table.end() ? findRegionFunction(Name)
-                          : reinterpret_cast<void *>(I->second);
+      {"__mneme_annotate", __mneme_annotate},
+  };
+  static const bool IsSorted =
+      (std::sort(std::begin(Table), std::end(Table), isBefore), true);
+  (void)IsSorted;
+  auto I = std::lower_bound(std::begin(Table), std::end(Table),
+                            Function{Name, nullptr}, isBefore);
+  return I == std::end(Table) || I->Name != Name
+             ? findRegionFunction(Name)
+             : reinterpret_cast<void *>(I->Address);
 }

@@ -91,9 +91,9 @@ MNEME_API rt_hipOccupancyMaxPotentialBlockSize(int *Grid, int *Block,
                                                const void *Stub,
                                                size_t DynamicShared,
                                                int Limit) {
-  HostKernel *K = Device::get().findKernel(Stub);
-  if (!K || K->Error)
-    return done(K ? K->Error : cudaErrorInvalidDeviceFunction);
+  HostKernel *K;
+  if (CudaError E = Device::get().findKernel(Stub, K))
+    return done(E);
   if (!Grid || !Block)
     return done(cudaErrorInvalidValue);
   int Most = DeviceLimits::MaxThreadsPerBlock;

@@ -13,6 +13,7 @@
 
 #include "Device.h"
 #include "Reachability.h"
+#include "Shortage.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,7 +27,8 @@ static bool isReadable(uint64_t Address, uint64_t Size) {
   for (uint64_t At = Address, End = Address + Size; At < End;
        At = (At | (Arena::PageSize - 1)) + 1) {
     char Byte;
-    if (mneme_host_copy(&Byte, reinterpret_cast<const void *>(At), 1))
+    if (mneme_host_copy(&Byte, reinterpret_cast<const void *>(At), 1,
+                        /*AsksHandlers=*/false))
       return false;
   }
   return true;
@@ -85,47 +87,67 @@ Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
     return nullptr;
   }
   Omission Omitted;
-  std::vector<Recording::Region> Regions = findRegions(K, Args, Omitted);
+  std::vector<Recording::Region> Regions;
+  if (!attempt([&] { Regions = findRegions(K, Args, Omitted); })) {
+    Records.skip(K, outOfMemory());
+    return nullptr;
+  }
   std::unique_ptr<Recording> R =
       Records.begin(K, Shape, Id, Args, std::move(Regions),
                     Memory.base(), Memory.size(), Notes);
   if (!R)
     return nullptr;
   R->Omitted = Omitted;
+  std::string Error;
+  if (!attempt([&] {
+        storePrologue(*R);
+        Error = R->Prologue.error();
+      }))
+    Error = outOfMemory();
+  if (Error.empty())
+    return R;
+  Records.abandon(std::move(R), Error);
+  return nullptr;
+}
+
+/// May throw.
+void Device::storePrologue(Recording &R) {
   // Other threads of the application go on.
-  R->Pages.copyFirst();
-  Recorder::describeMemory(*R);
+  R.Pages.copyFirst();
+  Recorder::describeMemory(R);
   // Pages of zeros are not written.
-  for (const Recording::Region &Region : R->Regions) {
+  for (const Recording::Region &Region : R.Regions) {
     auto *Bytes = reinterpret_cast<const char *>(Region.Address);
     forEachRun(
         Region.Size,
         [&](uint64_t At, uint64_t Size) { return !isZero(Bytes + At, Size); },
         [&](uint64_t At, uint64_t Size) {
-          R->Prologue.data(Bytes + At, Region.Address + At, Size);
+          R.Prologue.data(Bytes + At, Region.Address + At, Size);
         });
   }
-  R->Prologue.close();
-  if (R->Prologue.error().empty())
-    return R;
-  std::string Error = R->Prologue.error();
-  Records.abandon(std::move(R), Error);
-  return nullptr;
+  R.Prologue.close();
 }
 
 void Device::finishRecording(std::unique_ptr<Recording> R) {
   RecordingTime Time(Records);
-  Recorder::openEpilogue(*R);
-  for (const Recording::Region &Region : R->Regions) {
+  if (attempt([&] { storeEpilogue(*R); }))
+    Records.finish(std::move(R));
+  else
+    Records.abandon(std::move(R), outOfMemory());
+}
+
+/// May throw.
+void Device::storeEpilogue(Recording &R) {
+  Recorder::openEpilogue(R);
+  for (const Recording::Region &Region : R.Regions) {
     auto *Bytes = reinterpret_cast<const char *>(Region.Address);
     forEachRun(
         Region.Size,
         [&](uint64_t At, uint64_t Size) {
-          return R->Prologue.differs(Bytes + At, Region.Address + At, Size);
+          return R.Prologue.differs(Bytes + At, Region.Address + At, Size);
         },
         [&](uint64_t At, uint64_t Size) {
-          R->Epilogue.data(Bytes + At, Region.Address + At, Size);
+          R.Epilogue.data(Bytes + At, Region.Address + At, Size);
         });
   }
-  Records.finish(std::move(R));
 }

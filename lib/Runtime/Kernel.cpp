@@ -11,7 +11,13 @@
 
 using namespace mneme;
 
-static const char CutShort[] = "the launcher's answer is cut short";
+static const char Malformed[] = "the launcher gave an answer that is none";
+
+/// Large payloads have many variables, and kernels much code.
+static constexpr uint64_t MaxLongAnswer = 2ull << 30;
+
+/// More than kernels can have, in bytes of parameters.
+static constexpr uint32_t MaxParameters = 1u << 16;
 
 std::string mneme::bringModule(const DeviceModule &Module,
                                std::vector<ModuleVariable> &Variables) {
@@ -21,11 +27,16 @@ std::string mneme::bringModule(const DeviceModule &Module,
   for (const MnemePayloadHeader *P : Module.Payloads)
     Request.bytes(P, P->TotalSize);
   std::string Answer;
-  std::string Error =
-      Launcher::get().request(MNEME_WIRE_LOAD_MODULE, Request, Answer);
+  std::string Error = Launcher::get().request(MNEME_WIRE_LOAD_MODULE, Request,
+                                              Answer, MaxLongAnswer);
   if (!Error.empty())
     return Error;
   WireReader R = Launcher::reader(Answer);
+  return readModuleVariables(R, Variables) && R.atEnd() ? "" : Malformed;
+}
+
+bool mneme::readModuleVariables(WireReader &R,
+                                std::vector<ModuleVariable> &Variables) {
   for (uint32_t N = R.u32(); N && R.ok(); --N) {
     ModuleVariable V;
     V.Name = R.str();
@@ -34,7 +45,7 @@ std::string mneme::bringModule(const DeviceModule &Module,
     V.Constant = R.u32() & 1;
     Variables.push_back(std::move(V));
   }
-  return R.ok() ? "" : CutShort;
+  return R.ok();
 }
 
 std::string mneme::requestKernel(const DeviceModule &Module,
@@ -47,17 +58,25 @@ std::string mneme::requestKernel(const DeviceModule &Module,
   Request.bytes(Entry.Payload->Hash, sizeof(Entry.Payload->Hash));
   Request.str(Entry.Name);
   Request.u32(ForHost);
-  std::string Error =
-      Launcher::get().request(MNEME_WIRE_LOAD_KERNEL, Request, Answer);
+  std::string Error = Launcher::get().request(MNEME_WIRE_LOAD_KERNEL, Request,
+                                              Answer, MaxLongAnswer);
   if (!Error.empty())
     return Error;
-  WireReader R = Launcher::reader(Answer);
+  Rest = Launcher::reader(Answer);
+  return readKernelFacts(Rest, Facts) && (ForHost || Rest.atEnd()) ? ""
+                                                                   : Malformed;
+}
+
+bool mneme::readKernelFacts(WireReader &R, KernelFacts &Facts) {
   Facts.StaticHash = R.str();
   for (uint32_t N = R.u32(); N && R.ok(); --N) {
     KernelArg A;
     A.Size = R.u32();
     A.Offset = R.u32();
     A.Kind = R.u32();
+    // So many bytes will be read from the application's arguments.
+    if (A.Size > MaxParameters || A.Offset > MaxParameters - A.Size)
+      return false;
     Facts.Args.push_back(A);
   }
   for (uint32_t N = R.u32(); N && R.ok(); --N)
@@ -65,6 +84,5 @@ std::string mneme::requestKernel(const DeviceModule &Module,
   Facts.Obstacle = R.str();
   for (uint32_t N = R.u32(); N && R.ok(); --N)
     Facts.HeldLaunches.push_back(R.u64());
-  Rest = R;
-  return R.ok() && Facts.StaticHash.size() == 16 ? "" : CutShort;
+  return R.ok() && Facts.StaticHash.size() == 16;
 }

@@ -76,6 +76,10 @@ std::string requestKernel(const DeviceModule &Module, const IndexEntry &Entry,
                           bool ForHost, KernelFacts &Facts, std::string &Answer,
                           WireReader &Rest);
 
+/// Read the answers to these. \return whether they are well-formed.
+bool readModuleVariables(WireReader &R, std::vector<ModuleVariable> &Variables);
+bool readKernelFacts(WireReader &R, KernelFacts &Facts);
+
 } // namespace mneme
 
 #endif // MNEME_LIB_RUNTIME_KERNEL_H

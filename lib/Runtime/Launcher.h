@@ -41,11 +41,25 @@ class Launcher {
 public:
   static Launcher &get();
 
-  /// Sends a request and waits for its answer. \returns an empty string, or
-  /// what went wrong: the launcher's own words, or why it cannot be reached.
-  /// After the connection broke, every request fails at once.
+  /// Not connected yet.
+  Launcher() = default;
+  /// Has greeted the peer of \p Socket, which it will close.
+  explicit Launcher(int Socket);
+  Launcher(const Launcher &) = delete;
+  Launcher &operator=(const Launcher &) = delete;
+  ~Launcher() { hangUp(); }
+
+  /// Sends a request and waits for its answer, of \p MaxAnswer bytes at most.
+  /// \returns an empty string, or what went wrong: the launcher's own words, or
+  /// why it cannot be reached. After the connection broke, every request fails
+  /// at once. Throws std::bad_alloc, and can be called again, where the answer
+  /// does not fit into memory.
   std::string request(uint32_t Type, const WireWriter &Body,
-                      std::string &Answer);
+                      std::string &Answer, uint64_t MaxAnswer = MaxShortAnswer);
+
+  /// The same for a request that must not need memory: \p Body has \p Size
+  /// bytes, and nobody wants to know the answer.
+  void notify(uint32_t Type, const void *Body, size_t Size);
 
   /// A reader behind the error string that every answer begins with.
   static WireReader reader(const std::string &Answer) {
@@ -73,9 +87,16 @@ public:
   bool connected() const { return Fd >= 0; }
 
 private:
+  std::string open();
+  void own(int TheFd);
+  std::string greet();
   std::string exchange(uint32_t Type, const WireWriter &Body,
-                       std::string &Answer);
-  std::string fail(std::string Why);
+                       std::string &Answer, uint64_t MaxAnswer);
+  const char *send(uint32_t Type, const void *Body, size_t Size,
+                   MnemeWireHeader &Answer);
+  std::string whyUnusable();
+  std::string fail(const std::string &Why);
+  void hangUp();
   bool isOurs() const;
 
   std::mutex Lock;

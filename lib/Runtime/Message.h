@@ -17,26 +17,41 @@
 #define MNEME_LIB_RUNTIME_MESSAGE_H
 
 #include "FileSize.h"
+#include "Shortage.h"
 
 #include <cstdarg>
 #include <cstdio>
-#include <string>
+#include <memory>
+#include <new>
 
 namespace mneme {
 
-/// Prints to stderr, at once.
+/// Prints to stderr, at once. What is long is cut where there is no memory.
 __attribute__((format(printf, 1, 2))) inline void tell(const char *Format,
                                                        ...) {
+  Uncancelled Here;
   int Before = errno;
+  char Short[512];
+  std::unique_ptr<char[]> Long;
   va_list Args, Again;
   va_start(Args, Format);
   va_copy(Again, Args);
-  int Size = vsnprintf(nullptr, 0, Format, Args);
-  std::string Text(Size > 0 ? Size + 1 : 1, '\0');
-  vsnprintf(&Text[0], Text.size(), Format, Again);
+  int N = vsnprintf(Short, sizeof(Short), Format, Args);
+  size_t Size = N > 0 ? N : 0;
+  const char *Text = Short;
+  if (Size >= sizeof(Short)) {
+    Long.reset(new (std::nothrow) char[Size + 1]);
+    if (Long) {
+      vsnprintf(Long.get(), Size + 1, Format, Again);
+      Text = Long.get();
+    } else {
+      Size = sizeof(Short) - 1;
+      Short[Size - 1] = '\n';
+    }
+  }
   va_end(Again);
   va_end(Args);
-  writeAll(STDERR_FILENO, Text.data(), Text.size() - 1);
+  writeAll(STDERR_FILENO, Text, Size);
   errno = Before;
 }
 

@@ -9,6 +9,7 @@
 #include "PageFile.h"
 #include "Crew.h"
 #include "FileSize.h"
+#include "Shortage.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -17,10 +18,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <fcntl.h>
 #include <deque>
 #include <new>
 #include <unistd.h>
+#include <utility>
 
 using namespace mneme;
 
@@ -28,6 +32,8 @@ static constexpr int CompressionLevel = 1;
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 static constexpr size_t FrameBytes = MNEME_FRAME_PAGES * Page;
 static constexpr size_t BufferBytes = 1 << 20;
+// The disk is told of so much at a time.
+static constexpr uint64_t WriteBackBytes = 8u << 20;
 // A thread is worth starting for so many: to hash them takes longer.
 static constexpr size_t PagesPerThread = 512;
 
@@ -52,9 +58,7 @@ void PageFile::write(const void *From, size_t Size) {
   // Small writes cost several times as much as large ones.
   if (Size >= BufferBytes / 4) {
     flush();
-    if (Error.empty() && !writeAll(Fd, static_cast<const char *>(From), Size))
-      fail("write");
-    return;
+    return writeOut(static_cast<const char *>(From), Size);
   }
   Buffer.reserve(BufferBytes);
   Buffer.append(static_cast<const char *>(From), Size);
@@ -63,14 +67,29 @@ void PageFile::write(const void *From, size_t Size) {
 }
 
 void PageFile::flush() {
-  if (Error.empty() && !writeAll(Fd, Buffer.data(), Buffer.size()))
-    fail("write");
+  writeOut(Buffer.data(), Buffer.size());
   Buffer.clear();
 }
 
-void PageFile::open(std::string TheFolder, const PageIndex &TheKnown) {
+void PageFile::writeOut(const char *From, size_t Size) {
+  if (!Error.empty())
+    return;
+  if (!writeAll(Fd, From, Size))
+    return fail("write");
+  Written += Size;
+  if (!WritesBack || Written - OnItsWay < WriteBackBytes)
+    return;
+  // No more than a hint. Without it, all of the file would wait for the end,
+  // and then everybody for the disk.
+  sync_file_range(Fd, OnItsWay, Written - OnItsWay, SYNC_FILE_RANGE_WRITE);
+  OnItsWay = Written;
+}
+
+void PageFile::open(std::string TheFolder, PageIndex &TheKnown,
+                    std::string TheKnownFolder) {
   Folder = std::move(TheFolder);
   Known = &TheKnown;
+  KnownFolder = std::move(TheKnownFolder);
 }
 
 void PageFile::limit(uint64_t Bytes, std::string Reason) {
@@ -88,14 +107,12 @@ static constexpr MnemePageFileHeader header() {
 void PageFile::create() {
   // The leading dot: what is left of it is not taken for a page file.
   static std::atomic<unsigned> Number{0};
-  Path = Folder + "/.Pages." + std::to_string(getpid()) + "." +
-         std::to_string(Number++);
-  Fd = createNew(Path, ".tmp");
-  if (Fd < 0) {
-    fail("create");
-    Path.clear();
-    return;
-  }
+  std::string New = Folder + "/.Pages." + std::to_string(getpid()) + "." +
+                    std::to_string(Number++);
+  Fd = createNew(New, ".tmp");
+  if (Fd < 0)
+    return fail("create");
+  Path = std::move(New);
   MnemePageFileHeader H = header();
   write(&H, sizeof(H));
 }
@@ -159,7 +176,8 @@ static void copyPage(char *To, const PageFile::Part &P) {
 /// Brings pages into the file. Threads take them by the chunk, and hash and
 /// compress a chunk while it is in the processor's cache. In between they give
 /// numbers to its pages, in order, so that the file does not depend on how many
-/// they are. The caller's also writes.
+/// they are. The caller's also writes. Where memory is short, each step still
+/// happens, without effect: threads wait for each other's.
 class PageFile::Packer {
 public:
   /// Fills in \p Digests and \p Refs, of as many as there are \p Pages.
@@ -167,37 +185,33 @@ public:
          PageRef *Refs)
       : File(File), Pages(std::move(Pages)), Digests(Digests), Refs(Refs),
         FramesBefore(File.Frames.size()),
-        Chunks((this->Pages.size() + ChunkPages - 1) / ChunkPages) {
-    pthread_mutex_init(&Lock, nullptr);
-    pthread_cond_init(&Changed, nullptr);
-  }
-  ~Packer() {
-    pthread_cond_destroy(&Changed);
-    pthread_mutex_destroy(&Lock);
-  }
+        Chunks((this->Pages.size() + ChunkPages - 1) / ChunkPages) {}
 
+  /// Where it fails, the file has an error.
   void run() {
     Crew Helpers(Pages.size() / PagesPerThread, work, this);
     std::unique_ptr<Tools> Mine = takeTools();
-    pthread_mutex_lock(&Lock);
+    std::unique_lock<std::mutex> Guard(Lock);
     for (size_t Written = 0;;) {
       if (Written != Frames.size() && Frames[Written].IsDone) {
         Frame &F = Frames[Written++];
-        pthread_mutex_unlock(&Lock);
-        write(F);
-        pthread_mutex_lock(&Lock);
+        Guard.unlock();
+        if (!attempt([&] { write(F); }))
+          File.Error = outOfMemory();
+        Guard.lock();
       } else if (Next != Chunks.size()) {
-        packNext(*Mine);
+        packNext(*Mine, Guard);
       } else if (NumNumbered != Chunks.size() || Written != Frames.size()) {
-        pthread_cond_wait(&Changed, &Lock);
+        Changed.wait(Guard);
       } else {
         break;
       }
     }
-    pthread_mutex_unlock(&Lock);
-    giveBack(std::move(Mine));
-    if (Failure)
+    if (Failure == ENOMEM)
+      File.Error = outOfMemory();
+    else if (Failure)
       fail(Failure);
+    giveBack(std::move(Mine));
   }
 
 private:
@@ -210,53 +224,55 @@ private:
 
   static void *work(void *Self) {
     auto *This = static_cast<Packer *>(Self);
-    std::unique_ptr<Tools> Mine = This->takeTools();
-    pthread_mutex_lock(&This->Lock);
-    while (This->Next != This->Chunks.size())
-      This->packNext(*Mine);
-    pthread_mutex_unlock(&This->Lock);
-    This->giveBack(std::move(Mine));
+    attempt([&] {
+      std::unique_ptr<Tools> Mine = This->takeTools();
+      std::unique_lock<std::mutex> Guard(This->Lock);
+      while (This->Next != This->Chunks.size())
+        This->packNext(*Mine, Guard);
+      This->giveBack(std::move(Mine));
+    });
     return nullptr;
   }
 
   std::unique_ptr<Tools> takeTools() {
-    std::unique_ptr<Tools> T;
-    pthread_mutex_lock(&Lock);
-    if (!File.Spare.empty()) {
-      T = std::move(File.Spare.back());
-      File.Spare.pop_back();
+    {
+      std::lock_guard<std::mutex> Guard(Lock);
+      if (!File.Spare.empty()) {
+        std::unique_ptr<Tools> T = std::move(File.Spare.back());
+        File.Spare.pop_back();
+        return T;
+      }
     }
-    pthread_mutex_unlock(&Lock);
-    return T ? std::move(T) : std::make_unique<Tools>();
+    return std::make_unique<Tools>();
   }
 
+  /// With the lock.
   void giveBack(std::unique_ptr<Tools> T) {
-    pthread_mutex_lock(&Lock);
     File.Spare.push_back(std::move(T));
-    pthread_mutex_unlock(&Lock);
   }
 
   /// All that becomes of the next chunk, but for writing. Called, and returns,
-  /// with the lock.
-  void packNext(Tools &T) {
+  /// with the lock. Throws nothing.
+  void packNext(Tools &T, std::unique_lock<std::mutex> &Guard) {
     size_t I = Next++;
-    pthread_mutex_unlock(&Lock);
-    hash(I);
-    pthread_mutex_lock(&Lock);
-    while (NumNumbered != I)
-      pthread_cond_wait(&Changed, &Lock);
+    Guard.unlock();
+    if (!attempt([&] { hash(I); }))
+      Chunks[I].IsOutOfMemory = true;
+    Guard.lock();
+    Changed.wait(Guard, [&] { return NumNumbered == I; });
     size_t First = Frames.size();
-    number(I);
+    if (!attempt([&] { number(I); }))
+      Failure = ENOMEM;
     size_t End = Frames.size();
     ++NumNumbered;
-    pthread_cond_broadcast(&Changed);
+    Changed.notify_all();
     for (; First != End; ++First) {
       Frame &F = Frames[First];
-      pthread_mutex_unlock(&Lock);
+      Guard.unlock();
       pack(F, T);
-      pthread_mutex_lock(&Lock);
+      Guard.lock();
       F.IsDone = true;
-      pthread_cond_broadcast(&Changed);
+      Changed.notify_all();
     }
   }
 
@@ -373,7 +389,7 @@ private:
 
   void write(Frame &F) {
     if (!F.Bytes)
-      return fail(ENOMEM);
+      throw std::bad_alloc();
     if (File.Fd < 0 && File.Error.empty())
       File.create();
     File.write(F.Bytes, F.Size);
@@ -397,8 +413,8 @@ private:
 
   static constexpr size_t ChunkPages = MNEME_FRAME_PAGES;
   /// For the file's tools and pages, and for all below.
-  pthread_mutex_t Lock;
-  pthread_cond_t Changed;
+  std::mutex Lock;
+  std::condition_variable Changed;
   size_t Next = 0;          ///< Chunk that nobody has taken.
   size_t NumNumbered = 0;   ///< Chunks.
   int Failure = 0;          ///< What stopped that, as errno.
@@ -407,14 +423,27 @@ private:
 };
 
 void PageFile::add(const std::vector<Part> &Parts,
-                   std::vector<PageDigest> &AllDigests,
-                   std::vector<PageRef> &AllRefs) {
-  std::vector<Part> Pages;
-  for (const Part &P : Parts)
-    for (uint64_t At = 0; At < P.Size; At += Page)
-      Pages.push_back({P.Bytes + At, std::min(Page, P.Size - At)});
-  if (!Error.empty() || Pages.empty())
+                   std::vector<PageDigest> &Digests,
+                   std::vector<PageRef> &Refs) {
+  if (!Error.empty())
     return;
+  if (!KnownFolder.empty())
+    Known->readFolder(KnownFolder);
+  KnownFolder.clear();
+  if (!attempt([&] {
+        std::vector<Part> Pages;
+        for (const Part &P : Parts)
+          for (uint64_t At = 0; At < P.Size; At += Page)
+            Pages.push_back({P.Bytes + At, std::min(Page, P.Size - At)});
+        if (!Pages.empty())
+          addPages(std::move(Pages), Digests, Refs);
+      }))
+    Error = outOfMemory();
+}
+
+void PageFile::addPages(std::vector<Part> Pages,
+                        std::vector<PageDigest> &AllDigests,
+                        std::vector<PageRef> &AllRefs) {
   size_t First = AllDigests.size();
   size_t FirstRef = AllRefs.size();
   AllDigests.resize(First + Pages.size());
@@ -424,8 +453,11 @@ void PageFile::add(const std::vector<Part> &Parts,
 
 void PageFile::close() {
   Spare.clear();
-  if (Fd < 0)
-    return;
+  if (Fd >= 0 && !attempt([&] { end(); }) && Error.empty())
+    Error = outOfMemory();
+}
+
+void PageFile::end() {
   MnemePageFileHeader H = header();
   MnemePageFileFooter Footer = {Digests.size(), Frames.size(), {}, 0, {}};
   size_t DigestBytes = Digests.size() * sizeof(PageDigest);
@@ -449,9 +481,8 @@ void PageFile::close() {
   flush();
   Buffer = {};
   // Some file systems say here that there is no room.
-  if (::close(Fd) && errno != EINTR)
+  if (::close(std::exchange(Fd, -1)) && errno != EINTR)
     fail("write");
-  Fd = -1;
   if (!Error.empty())
     return;
   Id = Footer.Id;

@@ -22,8 +22,8 @@
 namespace mneme {
 
 /// A file for the pages that a database does not have yet; there is none where
-/// it has them all. The first failure sticks: later calls do nothing, and
-/// error() says what it was. One thread at a time.
+/// it has them all. The first failure sticks, a failed allocation too: later
+/// calls do nothing, and error() says what it was. One thread at a time.
 class PageFile {
 public:
   PageFile();
@@ -33,8 +33,9 @@ public:
   ~PageFile();
 
   /// \p Known are the pages that the database has. The file will be in \p
-  /// Folder, under its own name.
-  void open(std::string Folder, const PageIndex &Known);
+  /// Folder, under its own name. Page files in \p KnownFolder, unless that is
+  /// empty, become known before the first page is added: that may take long.
+  void open(std::string Folder, PageIndex &Known, std::string KnownFolder = "");
   /// More than \p Bytes is an error, \p Reason.
   void limit(uint64_t Bytes, std::string Reason);
 
@@ -45,6 +46,9 @@ public:
   /// Other threads may change the parts while they are added: what is stored is
   /// what was hashed.
   void copyFirst() { CopiesFirst = true; }
+  /// The disk begins to write while pages are added. The thread that adds them
+  /// may have to wait for it.
+  void writeBack() { WritesBack = true; }
   /// Appends the digest of every page, and where it is. Writes those that are
   /// nowhere yet.
   void add(const std::vector<Part> &Parts, std::vector<PageDigest> &Digests,
@@ -66,13 +70,17 @@ private:
   struct Tools;
   class Packer;
 
+  void addPages(std::vector<Part> Pages, std::vector<PageDigest> &Digests,
+                std::vector<PageRef> &Refs);
+  void end();
   void create();
   void flush();
   void write(const void *P, size_t Size);
+  void writeOut(const char *P, size_t Size);
   void fail(const char *What);
 
-  std::string Folder, Path, Error;
-  const PageIndex *Known = nullptr;
+  std::string Folder, KnownFolder, Path, Error;
+  PageIndex *Known = nullptr;
   PageTable Own;                   ///< Numbers of this file's pages.
   std::vector<PageDigest> Digests; ///< Of the same, by number.
   std::vector<MnemePageFrame> Frames;
@@ -80,9 +88,11 @@ private:
   std::string Buffer;                        ///< Not yet in the file.
   MnemePageFileId Id = {};
   uint64_t Stored = 0, Limit = UINT64_MAX;
+  uint64_t Written = 0;   ///< In the file.
+  uint64_t OnItsWay = 0;  ///< Of that, given to the disk.
   std::string LimitReason;
   int Fd = -1;
-  bool CopiesFirst = false;
+  bool CopiesFirst = false, WritesBack = false;
 };
 
 } // namespace mneme

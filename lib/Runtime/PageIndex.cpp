@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PageIndex.h"
+#include "Descriptor.h"
+#include "Shortage.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -149,7 +151,8 @@ static bool hashAt(XXH3_state_t &State, int Fd, uint64_t Size,
 }
 
 void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
-  int Fd = open((Folder + "/" + Name).c_str(), O_RDONLY | O_CLOEXEC);
+  OwnedDescriptor Fd(
+      open((Folder + "/" + Name).c_str(), O_RDONLY | O_CLOEXEC));
   if (Fd < 0)
     return;
   MnemePageFileHeader Header;
@@ -190,19 +193,22 @@ void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
     if (Ok && XXH3_64bits_digest(&State) == Footer.IndexDigest)
       addLocked(Footer.Id, First, Count, std::move(Digests));
   }
-  close(Fd);
 }
 
 void PageIndex::readFolder(const std::string &Folder) {
   std::lock_guard<std::mutex> Guard(Lock);
-  DIR *Entries = opendir(Folder.c_str());
+  attempt([&] { readNewFiles(Folder); });
+}
+
+void PageIndex::readNewFiles(const std::string &Folder) {
+  std::unique_ptr<DIR, int (*)(DIR *)> Entries(opendir(Folder.c_str()),
+                                               closedir);
   if (!Entries)
     return;
   std::set<std::string> New;
-  while (const dirent *Entry = readdir(Entries))
+  while (const dirent *Entry = readdir(Entries.get()))
     if (!strncmp(Entry->d_name, "Pages.", 6) && !Names.count(Entry->d_name))
       New.insert(Entry->d_name);
-  closedir(Entries);
   for (const std::string &Name : New) {
     readFile(Folder, Name);
     Names.insert(Name);
@@ -258,11 +264,12 @@ void PageIndex::add(const MnemePageFileId &Id,
                     const std::vector<PageDigest> &Digests) {
   std::lock_guard<std::mutex> Guard(Lock);
   size_t Capacity = std::min(Digests.size(), Table.room());
-  if (!Names.insert(pageFileName(Id)).second || !Capacity)
-    return;
-  std::unique_ptr<PageDigest[]> Kept(new (std::nothrow) PageDigest[Capacity]);
-  if (Kept)
-    addLocked(Id, Digests.data(), Digests.size(), std::move(Kept));
+  attempt([&] {
+    if (!Names.insert(pageFileName(Id)).second || !Capacity)
+      return;
+    addLocked(Id, Digests.data(), Digests.size(),
+              std::unique_ptr<PageDigest[]>(new PageDigest[Capacity]));
+  });
 }
 
 void PageIndex::clear() {

@@ -105,7 +105,8 @@ private:
   size_t Count = 0, MaxPages;
 };
 
-/// The pages of a database, as far as a process knows. Thread-safe.
+/// The pages of a database, as far as a process knows: pages for which there is
+/// no memory are unknown. Thread-safe.
 class PageIndex {
 public:
   /// 24 GiB of different memory, which takes 160 MiB to remember, or 184 MiB
@@ -151,6 +152,7 @@ private:
   const File &fileOf(uint32_t Number) const;
   PageRef pageOf(uint32_t Number) const;
   void readFile(const std::string &Folder, const std::string &Name);
+  void readNewFiles(const std::string &Folder);
 
   mutable std::mutex Lock;
   PageTable Table;

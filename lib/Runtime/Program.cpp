@@ -7,16 +7,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "Descriptor.h"
+#include "Shortage.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <new>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +29,9 @@
 using namespace mneme;
 
 Program &Program::get() {
-  static Program &P = *new Program;
+  // Never destroyed: applications exit in any order.
+  alignas(Program) static char Storage[sizeof(Program)];
+  static Program &P = *new (Storage) Program;
   return P;
 }
 
@@ -214,27 +220,42 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
     if (IndexBegin >= IndexEnd || isKnown(IndexBegin, IndexEnd, Unloads))
       return;
   }
-  // Takes the loader's lock, for which a thread that has ours must not wait.
-  PayloadSet Payloads = findPayloads(IndexBegin, IndexEnd);
-  std::lock_guard<std::mutex> Guard(Lock);
-  if (!isKnown(IndexBegin, IndexEnd, Unloads))
-    addIndex(IndexBegin, IndexEnd, HooksBegin, Unloads, Payloads);
+  bool Added = attempt([&] {
+    // Takes the loader's lock, for which a thread that has ours must not wait.
+    PayloadSet Payloads = findPayloads(IndexBegin, IndexEnd);
+    std::lock_guard<std::mutex> Guard(Lock);
+    if (!isKnown(IndexBegin, IndexEnd, Unloads) &&
+        !attempt([&] {
+          addIndex(IndexBegin, IndexEnd, HooksBegin, Unloads, Payloads);
+        })) {
+      // As if it had never been attached.
+      Objects.erase(IndexBegin);
+      IsIncomplete = true;
+    }
+  });
+  if (!Added)
+    IsIncomplete = true;
 }
 
 /// Reads the section headers of one loaded object from its file.
 static int attachObject(dl_phdr_info *Info, size_t, void *) {
   const char *Path =
       Info->dlpi_name && *Info->dlpi_name ? Info->dlpi_name : "/proc/self/exe";
-  int Fd = open(Path, O_RDONLY | O_CLOEXEC);
-  if (Fd < 0)
-    return 0; // The vDSO, or a file deleted since.
+  OwnedDescriptor Fd(open(Path, O_RDONLY | O_CLOEXEC));
   struct stat St;
-  void *Map = MAP_FAILED;
-  if (!fstat(Fd, &St) && St.st_size >= (off_t)sizeof(Elf64_Ehdr))
-    Map = mmap(nullptr, St.st_size, PROT_READ, MAP_PRIVATE, Fd, 0);
-  close(Fd);
-  if (Map == MAP_FAILED)
+  if (Fd < 0 || fstat(Fd, &St)) {
+    // Else it is the vDSO, or a file deleted since.
+    if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
+      Program::get().setIncomplete();
     return 0;
+  }
+  if (St.st_size < (off_t)sizeof(Elf64_Ehdr))
+    return 0;
+  void *Map = mmap(nullptr, St.st_size, PROT_READ, MAP_PRIVATE, Fd, 0);
+  if (Map == MAP_FAILED) {
+    Program::get().setIncomplete();
+    return 0;
+  }
 
   uint64_t FileSize = St.st_size;
   const char *File = static_cast<const char *>(Map);
@@ -272,7 +293,10 @@ static int attachObject(dl_phdr_info *Info, size_t, void *) {
   return 0;
 }
 
-void Program::attachLoadedObjects() { dl_iterate_phdr(attachObject, nullptr); }
+void Program::attachLoadedObjects() {
+  Uncancelled Here;
+  dl_iterate_phdr(attachObject, nullptr);
+}
 
 bool Program::find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry,
                    unsigned Arch) {
@@ -347,7 +371,7 @@ const void *Program::findShadow(const DeviceModule &Module,
 void Program::registerName(const void *HostPtr, const char *Name) {
   std::lock_guard<std::mutex> Guard(Lock);
   if (HostPtr && Name)
-    Names[HostPtr] = Name;
+    attempt([&] { Names[HostPtr] = Name; });
 }
 
 std::string Program::registeredName(const void *HostPtr) {

@@ -58,7 +58,9 @@ class Program {
 public:
   static Program &get();
 
-  /// Takes in the sections of one loaded object. Repeats are cheap.
+  /// Takes in the sections of one loaded object. Repeats are cheap. Slots are
+  /// filled in any case; without memory for the index, the program is
+  /// incomplete.
   void attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
               const MnemeIndexEntry *IndexBegin,
               const MnemeIndexEntry *IndexEnd);
@@ -66,6 +68,16 @@ public:
   /// Attaches to everything that is loaded now: an executable whose weak
   /// reference to __mneme_attach the linker resolved to nothing never calls it.
   void attachLoadedObjects();
+
+  /// Attaches again where that found no memory before. Not with a lock that a
+  /// constructor of a library may need.
+  void retry() {
+    if (IsIncomplete.exchange(false))
+      attachLoadedObjects();
+  }
+  /// Whether there are kernels of which nothing is known for lack of memory.
+  bool isIncomplete() const { return IsIncomplete; }
+  void setIncomplete() { IsIncomplete = true; }
 
   /// Looks up a launch stub, handle or shadow variable. Of several
   /// architectures the one answers that the device runs: the highest, unless
@@ -89,7 +101,7 @@ public:
   unsigned generation() const { return Generation; }
 
   /// What cudaRegisterFunction said about a host pointer that the index does
-  /// not know: for messages only.
+  /// not know: for messages only, so it may be forgotten.
   void registerName(const void *HostPtr, const char *Name);
   std::string registeredName(const void *HostPtr);
 
@@ -126,6 +138,7 @@ private:
   std::map<uint32_t, std::vector<const MnemePayloadHeader *>> Units;
   uint32_t NumObjects = 0;
   std::atomic<unsigned> Generation{0};
+  std::atomic<bool> IsIncomplete{false};
   unsigned Newest = 0, DeviceArch = 0;
   bool AMD = false;
 };
@@ -134,6 +147,7 @@ private:
 std::string hashOf(const MnemePayloadHeader &Payload);
 
 /// Fills the slots of one loaded object. Each runtime has its own. Repeats.
+/// Takes no memory: a slot that is not filled is a call that never comes to us.
 void patchSlots(MnemeHook *Begin, MnemeHook *End);
 
 /// The architecture's number: 90 of "sm_90a", 0x90a of "gfx90a"; 0 if neither.

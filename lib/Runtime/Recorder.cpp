@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Recorder.h"
-#include "Kernel.h"
 #include "Launcher.h"
 #include "Message.h"
 #include "llvm/Mneme/Runtime/LaunchHash.h"
+#include "Shortage.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -67,7 +67,9 @@ static std::string whyInvalid(const Annotation &A) {
   return Text;
 }
 
-void mneme::annotate(Annotations &Notes, AddressMap &Memory, Annotation A) {
+/// May throw.
+static void addAnnotation(Annotations &Notes, AddressMap &Memory,
+                          Annotation &A) {
   if (A.Tolerance == MNEME_TOLERANCE_EXACT)
     A.Value = 0;
   std::string Problem = whyInvalid(A);
@@ -85,6 +87,11 @@ void mneme::annotate(Annotations &Notes, AddressMap &Memory, Annotation A) {
   else
     tell("mneme: warning: annotation '%s': %s\n", A.Tag.c_str(),
          Problem.c_str());
+}
+
+void mneme::annotate(Annotations &Notes, AddressMap &Memory, Annotation A) {
+  if (!attempt([&] { addAnnotation(Notes, Memory, A); }))
+    tell("mneme: warning: annotation '%s': out of memory\n", A.Tag.c_str());
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,13 +163,23 @@ bool Recorder::isBetter(const KernelRecords &R, const LaunchId &Id) const {
 
 bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
                      LaunchId &Id) {
-  const Selection &S = Selection::get();
   std::lock_guard<std::mutex> Guard(Lock);
   ++Seen;
+  bool IsWanted = false;
+  if (Selection::get().isIncomplete() ||
+      !attempt([&] { IsWanted = decide(K, Shape, Args, Id); }))
+    fail(K.Name, outOfMemory());
+  return IsWanted;
+}
+
+/// With the lock. Counts the launch unless it is wanted. May throw.
+bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
+                      LaunchId &Id) {
+  const Selection &S = Selection::get();
   KernelRecords &R = *K.Records;
   if (!R.Known) {
-    R.Known = true;
     R.Selected = selects(K.Name);
+    R.Known = true;
   }
   auto No = [](uint64_t &Counter) {
     ++Counter;
@@ -227,31 +244,46 @@ void Recorder::countUnselected(const std::string &Name, uint64_t Launches) {
   std::lock_guard<std::mutex> Guard(Lock);
   Seen += Launches;
   NotSelected += Launches;
-  OtherKernels[Name] += Launches;
+  attempt([&] { OtherKernels[Name] += Launches; });
 }
 
-void Recorder::countSkipped(const std::string &Reason, uint64_t Launches) {
+void Recorder::countSkipped(std::string_view Reason, uint64_t Launches) {
   std::lock_guard<std::mutex> Guard(Lock);
   Seen += Launches;
-  Skipped[Reason] += Launches;
+  if (!attempt([&] { timesSkipped(Reason) += Launches; }))
+    OutOfMemory += Launches;
 }
 
 void Recorder::countUnknown(const std::string &Name,
-                            const std::string &Reason) {
+                            std::string_view Reason) {
   std::lock_guard<std::mutex> Guard(Lock);
   ++Seen;
-  ++OtherKernels[Name];
+  attempt([&] { ++OtherKernels[Name]; });
   fail(Name, Reason);
 }
 
-void Recorder::fail(const std::string &Name, const std::string &Reason) {
-  ++Skipped[Reason];
-  if (Told.insert(Reason).second)
-    tell("mneme: warning: kernel '%s' is not recorded: %s\n", Name.c_str(),
-         Reason.c_str());
+/// Launches that were skipped for \p Reason. May throw.
+uint64_t &Recorder::timesSkipped(std::string_view Reason) {
+  auto I = Skipped.find(Reason);
+  if (I == Skipped.end())
+    I = Skipped.emplace(Reason, 0).first;
+  return I->second;
 }
 
-void Recorder::skip(const Kernel &K, const std::string &Reason) {
+/// With the lock.
+void Recorder::fail(const std::string &Name, std::string_view Reason) {
+  bool IsNews = false;
+  if (Reason == MNEME_REASON_MEMORY ||
+      !attempt([&] { IsNews = !timesSkipped(Reason)++; })) {
+    Reason = MNEME_REASON_MEMORY;
+    IsNews = !OutOfMemory++;
+  }
+  if (IsNews)
+    tell("mneme: warning: kernel '%s' is not recorded: %.*s\n", Name.c_str(),
+         int(Reason.size()), Reason.data());
+}
+
+void Recorder::skip(const Kernel &K, std::string_view Reason) {
   std::lock_guard<std::mutex> Guard(Lock);
   fail(K.Name, Reason);
 }
@@ -259,6 +291,11 @@ void Recorder::skip(const Kernel &K, const std::string &Reason) {
 void Recorder::addTime(uint64_t Time) {
   std::lock_guard<std::mutex> Guard(Lock);
   Nanoseconds += Time;
+}
+
+void Recorder::addFinalWait(uint64_t Time) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  FinalWait += Time;
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,27 +344,24 @@ static void writeArgs(SnapshotFile &F, const Kernel &K, void **Args) {
            Bytes.size());
 }
 
-void mneme::forEachPointer(const Kernel &K, void **Args,
-                           const std::function<void(uint64_t)> &F) {
-  for (size_t I = 0; I != K.Args.size(); ++I)
-    for (uint32_t At = 0; At + 8 <= K.Args[I].Size; At += 8) {
-      uint64_t V;
-      memcpy(&V, static_cast<char *>(Args[I]) + At, 8);
-      F(V);
-    }
-}
-
 std::unique_ptr<Recording>
 Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
                 void **Args, std::vector<Recording::Region> Regions,
                 uint64_t ArenaBase, uint64_t ArenaSize,
                 const Annotations &Notes) {
-  auto R = std::make_unique<Recording>();
+  std::unique_ptr<Recording> R;
+  attempt([&] {
+    R = std::make_unique<Recording>();
+    R->Notes = Notes;
+  });
+  if (!R) {
+    skip(K, outOfMemory());
+    return nullptr;
+  }
   R->K = &K;
   R->Shape = Shape;
   R->Id = Id;
   R->Regions = std::move(Regions);
-  R->Notes = Notes;
   // Buffers first, so that their numbers do not depend on where variables lie.
   std::sort(R->Regions.begin(), R->Regions.end(),
             [](const Recording::Region &A, const Recording::Region &B) {
@@ -340,11 +374,10 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   {
     std::lock_guard<std::mutex> Guard(Lock);
     // Whatever happens, one attempt is enough for this configuration.
-    K.Records->Instances[Id.DynamicHash].Done = !isCompetition();
+    K.Records->Instances.find(Id.DynamicHash)->second.Done = !isCompetition();
     ++K.Records->Recordings;
     R->Serial = ++LastSerial;
   }
-
   MnemeSnapshotHeader &H = R->Header;
   memcpy(H.StaticHash, K.StaticHash.data(), sizeof(H.StaticHash));
   H.DynamicHash = Id.DynamicHash;
@@ -352,17 +385,24 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   H.ArenaBase = ArenaSize ? ArenaBase : MNEME_ARENA_BASE;
   H.ArenaSize = ArenaSize ? ArenaSize : MNEME_ARENA_SIZE;
   H.Kind = MNEME_SNAPSHOT_PROLOGUE;
-  SnapshotFile &F = R->Prologue;
-  KnownPages.readFolder(Launcher::get().database());
-  R->Pages.open(Launcher::get().directory(), KnownPages);
-  R->Pages.limit(Selection::get().maxBytes(), MNEME_REASON_FULL);
-  F.open(stagingPath("prologue", *R), H, R->Pages);
-  writeArgs(F, K, Args);
-  if (F.error().empty())
+  std::string Error;
+  if (!attempt([&] {
+        open(*R, Args);
+        Error = R->Prologue.error();
+      }))
+    Error = outOfMemory();
+  if (Error.empty())
     return R;
-  std::string Error = F.error();
   abandon(std::move(R), Error);
   return nullptr;
+}
+
+void Recorder::open(Recording &R, void **Args) {
+  R.Pages.open(Launcher::get().directory(), KnownPages,
+               Launcher::get().database());
+  R.Pages.limit(Selection::get().maxBytes(), MNEME_REASON_FULL);
+  R.Prologue.open(stagingPath("prologue", R), R.Header, R.Pages);
+  writeArgs(R.Prologue, *R.K, Args);
 }
 
 void Recorder::describeMemory(Recording &R) {
@@ -386,11 +426,12 @@ void Recorder::openEpilogue(Recording &R) {
   writeRegions(R.Epilogue, R);
 }
 
-void Recorder::abandon(std::unique_ptr<Recording> R, const std::string &Reason,
+void Recorder::abandon(std::unique_ptr<Recording> R, std::string_view Reason,
                        bool Again) {
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
-  KernelRecords::Instance &I = R->K->Records->Instances[R->Id.DynamicHash];
+  KernelRecords::Instance &I =
+      R->K->Records->Instances.find(R->Id.DynamicHash)->second;
   I.Done = I.Failed = !Again;
   IsFull |= Reason == MNEME_REASON_FULL;
   fail(R->K->Name, Reason);
@@ -466,30 +507,43 @@ std::string Recorder::writeFiles(Recording &R) {
   return "";
 }
 
-void Recorder::finish(std::unique_ptr<Recording> R) {
-  R->Epilogue.close();
-  for (SnapshotFile *F : {&R->Prologue, &R->Epilogue})
-    if (!F->error().empty()) {
-      std::string Error = F->error();
-      return abandon(std::move(R), Error);
-    }
+/// May throw.
+Recorder::Fate Recorder::store(Recording &R, std::string &Error) {
+  R.Epilogue.close();
+  for (SnapshotFile *F : {&R.Prologue, &R.Epilogue}) {
+    Error = F->error();
+    if (!Error.empty())
+      return Fate::Failed;
+  }
   // Another thread's may have come to its end first.
-  if (!keeps(*R, R->Id.Priority))
-    return discard(std::move(R));
-  std::string Error = writeFiles(*R);
+  if (!keeps(R, R.Id.Priority))
+    return Fate::NotKept;
+  Error = writeFiles(R);
   if (!Error.empty())
-    return abandon(std::move(R), Error);
+    return Fate::Failed;
+  R.Entry = {{R.Id.DynamicHash, R.Id.Priority}};
   bool Added;
-  Error = tellLauncher(*R, isCompetition(), Added);
+  Error = tellLauncher(R, isCompetition(), Added);
+  if (Error.empty())
+    return Added ? Fate::Stored : Fate::HeldBefore;
   // Perhaps somebody has taken away what this process counts on.
-  if (!Error.empty())
-    KnownPages.clear();
-  if (!Error.empty())
+  KnownPages.clear();
+  return Fate::Failed;
+}
+
+void Recorder::finish(std::unique_ptr<Recording> R) {
+  std::string Error;
+  Fate F = Fate::Failed;
+  if (!attempt([&] { F = store(*R, Error); }))
+    Error = outOfMemory();
+  if (F == Fate::NotKept)
+    return discard(std::move(R));
+  if (F == Fate::Failed)
     return abandon(std::move(R), Error);
   std::lock_guard<std::mutex> Guard(Lock);
   if (isCompetition())
     return keep(*R);
-  if (Added) {
+  if (F == Fate::Stored) {
     ++Recorded;
     return;
   }
@@ -504,16 +558,20 @@ void Recorder::keep(Recording &R) {
   R.Epilogue.leave();
   KernelRecords &Records = *R.K->Records;
   std::map<uint64_t, double> &Kept = Records.Kept;
-  bool Replaced = !Kept.insert_or_assign(R.Id.DynamicHash, R.Id.Priority).second;
+  auto Old = Kept.find(R.Id.DynamicHash);
+  bool Replaced = Old != Kept.end();
+  if (Replaced)
+    Old->second = R.Id.Priority;
+  else
+    Kept.insert(R.Entry.extract(R.Entry.begin()));
   if (!Replaced && Kept.size() > Selection::get().maxRecordings()) {
     auto Worst = std::min_element(
         Kept.begin(), Kept.end(),
         [](const auto &A, const auto &B) { return A.second < B.second; });
-    WireWriter W;
+    FixedWriter<64> W;
     W.bytes(R.K->StaticHash.data(), R.K->StaticHash.size());
     W.u64(Worst->first);
-    std::string Answer;
-    Launcher::get().request(MNEME_WIRE_WITHDRAW, W, Answer);
+    Launcher::get().notify(MNEME_WIRE_WITHDRAW, W.data(), W.size());
     Kept.erase(Worst);
     Replaced = true;
   }
@@ -525,31 +583,36 @@ void Recorder::keep(Recording &R) {
   ++PassedOver;
 }
 
-void Recorder::summarize() {
-  struct Line {
-    std::string StaticHash, Name;
-    uint64_t DynamicHash, Occurrences;
-  };
-  std::lock_guard<std::mutex> Guard(Lock);
-  std::vector<Line> Lines;
+//===----------------------------------------------------------------------===//
+// The summary
+//===----------------------------------------------------------------------===//
+
+/// Calls \p F(static hash or empty, kernel, dynamic hash, launches).
+template <typename Fn> void Recorder::forEachLine(Fn F) const {
+  static const std::string None;
   for (const auto &[Name, Launches] : OtherKernels)
-    Lines.push_back({"", Name, 0, Launches});
+    F(None, Name, 0, Launches);
   for (const auto &[Hash, K] : Kernels) {
     if (K.Selected) {
       for (const auto &[DynamicHash, I] : K.Instances)
         if (I.Occurrences)
-          Lines.push_back({Hash, K.Name, DynamicHash, I.Occurrences});
+          F(Hash, K.Name, DynamicHash, I.Occurrences);
       if (K.LeftOut)
-        Lines.push_back({Hash, K.Name, 0, K.LeftOut});
-    } else if (K.Launches)
-      Lines.push_back({Hash, K.Name, 0, K.Launches});
+        F(Hash, K.Name, 0, K.LeftOut);
+    } else if (K.Launches) {
+      F(Hash, K.Name, 0, K.Launches);
+    }
   }
+}
+
+/// Calls \p F(reason, bytes of it, launches).
+template <typename Fn> void Recorder::forEachReason(Fn F) const {
   // With nowhere to record to, nothing was to be recorded.
-  if (Launcher::get().directory().empty())
-    NotSelected = OtherRank = 0;
+  bool Records = !Launcher::get().directory().empty();
   for (const auto &[Reason, Times] :
-       {std::pair<const char *, uint64_t>{"not selected", NotSelected},
-        {"of a rank that is not recorded", OtherRank},
+       {std::pair<const char *, uint64_t>{"not selected",
+                                          Records ? NotSelected : 0},
+        {"of a rank that is not recorded", Records ? OtherRank : 0},
         {Selection::get().recordId() == RecordId::Scalars
              ? "same launch configuration and scalars recorded before"
              : "same launch configuration recorded before",
@@ -558,34 +621,63 @@ void Recorder::summarize() {
          FailedBefore},
         {MNEME_REASON_HELD, Held},
         {MNEME_REASON_FULL, BeyondFull},
+        {MNEME_REASON_MEMORY, OutOfMemory},
         {"outside the regions to be recorded", OutsideRegions},
         {"among the first launches, to be skipped", AmongFirst},
         {"not one of the launches to be recorded", NotListed},
         {"others were picked", PassedOver},
         {"limit of recordings per kernel reached", OverLimit}})
     if (Times)
-      Skipped[Reason] += Times;
+      F(Reason, strlen(Reason), Times);
+  for (const auto &[Reason, Times] : Skipped)
+    F(Reason.data(), Reason.size(), Times);
+}
 
-  WireWriter W;
+template <typename Writer>
+void Recorder::writeSummary(Writer &W, bool HasLines, bool HasReasons) const {
+  uint64_t NumSkipped = 0;
+  uint32_t NumLines = 0, NumReasons = 0;
+  forEachLine([&](auto &, auto &, uint64_t, uint64_t) { ++NumLines; });
+  forEachReason([&](const char *, size_t, uint64_t Times) {
+    ++NumReasons;
+    NumSkipped += Times;
+  });
   W.u64(Seen);
   W.u64(Recorded);
-  uint64_t NumSkipped = 0;
-  for (const auto &S : Skipped)
-    NumSkipped += S.second;
   W.u64(NumSkipped);
-  W.u32(Lines.size());
-  for (const Line &L : Lines) {
-    W.str(L.StaticHash);
-    W.str(L.Name);
-    W.u64(L.DynamicHash);
-    W.u64(L.Occurrences);
-  }
-  W.u32(Skipped.size());
-  for (const auto &S : Skipped) {
-    W.str(S.first);
-    W.u64(S.second);
-  }
+  W.u32(HasLines ? NumLines : 0);
+  if (HasLines)
+    forEachLine([&](auto &StaticHash, auto &Name, uint64_t DynamicHash,
+                    uint64_t Launches) {
+      W.bytes(StaticHash.data(), StaticHash.size());
+      W.bytes(Name.data(), Name.size());
+      W.u64(DynamicHash);
+      W.u64(Launches);
+    });
+  W.u32(HasReasons ? NumReasons : 0);
+  if (HasReasons)
+    forEachReason([&](const char *Reason, size_t Size, uint64_t Times) {
+      W.bytes(Reason, Size);
+      W.u64(Times);
+    });
   W.u64(Nanoseconds);
-  std::string Answer;
-  Launcher::get().request(MNEME_WIRE_SUMMARY, W, Answer);
+  W.u64(FinalWait);
+}
+
+void Recorder::summarize() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (attempt([&] {
+        WireWriter W;
+        writeSummary(W, /*HasLines=*/true, /*HasReasons=*/true);
+        std::string Answer;
+        Launcher::get().request(MNEME_WIRE_SUMMARY, W, Answer);
+      }))
+    return;
+  // What does not take memory, as far as it fits.
+  for (bool HasReasons : {true, false}) {
+    FixedWriter<4096> W;
+    writeSummary(W, /*HasLines=*/false, HasReasons);
+    if (W.ok())
+      return Launcher::get().notify(MNEME_WIRE_SUMMARY, W.data(), W.size());
+  }
 }

@@ -18,21 +18,20 @@
 
 #include "AddressMap.h"
 #include "CudaTypes.h"
+#include "Kernel.h"
 #include "Selection.h"
 #include "SnapshotFile.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
-#include <functional>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mneme {
-
-struct Kernel;
 
 struct LaunchShape {
   Dim3 Grid;
@@ -119,25 +118,38 @@ struct Recording {
   Omission Omitted;
   Annotations Notes;
   DeviceFacts Device;
+  /// What KernelRecords::Kept gets: when it does, memory must not be needed.
+  std::map<uint64_t, double> Entry;
 };
 
 /// Calls \p F for everything in the launch's arguments that may be a pointer.
-void forEachPointer(const Kernel &K, void **Args,
-                    const std::function<void(uint64_t)> &F);
+template <typename Fn>
+void forEachPointer(const Kernel &K, void **Args, Fn F) {
+  for (size_t I = 0; I != K.Args.size(); ++I)
+    for (uint32_t At = 0; At + 8 <= K.Args[I].Size; At += 8) {
+      uint64_t V;
+      memcpy(&V, static_cast<char *>(Args[I]) + At, 8);
+      F(V);
+    }
+}
 
 /// Which launches are recorded, and the parts of a recording that do not depend
-/// on how the device's memory is read. Thread-safe.
+/// on how the device's memory is read. Thread-safe. Functions throw
+/// std::bad_alloc only where they say so: what else finds no memory is a
+/// launch that is skipped, and counted as such.
 ///
 /// A recording: begin(), describeMemory(), pages into Prologue and its close(), the launch,
 /// keeps(), openEpilogue(), pages into Epilogue, finish(); or abandon() at any
 /// point, or discard() where it is not kept.
 class Recorder {
 public:
-  /// Whether launches of a kernel of this name are to be recorded at all.
+  /// Whether launches of a kernel of this name are to be recorded at all. May
+  /// throw.
   bool selects(const std::string &Name);
 
   /// What is known of \p K's code, for as long as the recorder lives. The
-  /// output directory holds launches with the dynamic hashes \p Held.
+  /// output directory holds launches with the dynamic hashes \p Held. May
+  /// throw.
   KernelRecords &recordsOf(const Kernel &K, const std::vector<uint64_t> &Held);
 
   /// Counts a launch. \returns whether it is to be recorded, and what it is
@@ -153,11 +165,11 @@ public:
   void countUnselected(const std::string &Name, uint64_t Launches);
 
   /// Counts launches that could not be recorded, without a warning.
-  void countSkipped(const std::string &Reason, uint64_t Launches);
+  void countSkipped(std::string_view Reason, uint64_t Launches);
 
   /// Counts a selected launch of a kernel about which the launcher knows
   /// nothing, and why.
-  void countUnknown(const std::string &Name, const std::string &Reason);
+  void countUnknown(const std::string &Name, std::string_view Reason);
 
   /// Opens the prologue of a launch whose memory is \p Regions of the arena.
   /// \returns null, with the reason counted, when that fails.
@@ -167,7 +179,8 @@ public:
                                    uint64_t ArenaBase, uint64_t ArenaSize,
                                    const Annotations &Notes);
 
-  /// Says which regions there are, once nothing more is taken out of them.
+  /// Says which regions there are, once nothing more is taken out of them. May
+  /// throw.
   static void describeMemory(Recording &R);
 
   /// The launch has happened, and took so long. \returns false when others are
@@ -180,32 +193,47 @@ public:
   /// Counts a launch in place of which others are kept.
   void discard(std::unique_ptr<Recording> R);
 
+  /// May throw.
   static void openEpilogue(Recording &R);
 
   /// Closes the epilogue and tells the launcher.
   void finish(std::unique_ptr<Recording> R);
 
   /// Gives up a recording. \p Again: the same launch is worth another attempt.
-  void abandon(std::unique_ptr<Recording> R, const std::string &Reason,
+  void abandon(std::unique_ptr<Recording> R, std::string_view Reason,
                bool Again = false);
 
   /// Counts a selected launch that is not recorded, and tells the user the
   /// first time.
-  void skip(const Kernel &K, const std::string &Reason);
+  void skip(const Kernel &K, std::string_view Reason);
 
   /// Counts time that recording took of the application.
   void addTime(uint64_t Nanoseconds);
+  /// Counts time that the end of the application waited for what was not written
+  /// yet.
+  void addFinalWait(uint64_t Nanoseconds);
 
   /// Sends the summary.
   void summarize();
 
 private:
   static bool isCompetition() { return Selection::get().pick() != Pick::First; }
+  enum class Fate { Failed, NotKept, Stored, HeldBefore };
+
   bool isBetter(const KernelRecords &R, const LaunchId &Id) const;
-  void keep(Recording &R);
-  void fail(const std::string &Name, const std::string &Reason);
+  bool decide(Kernel &K, const LaunchShape &Shape, void **Args, LaunchId &Id);
+  uint64_t &timesSkipped(std::string_view Reason);
+  void fail(const std::string &Name, std::string_view Reason);
+  void open(Recording &R, void **Args);
 
   std::string writeFiles(Recording &R);
+  Fate store(Recording &R, std::string &Error);
+  void keep(Recording &R);
+
+  template <typename Fn> void forEachLine(Fn F) const;
+  template <typename Fn> void forEachReason(Fn F) const;
+  template <typename Writer>
+  void writeSummary(Writer &W, bool HasLines, bool HasReasons) const;
 
   std::mutex Lock;
   PageIndex KnownPages;
@@ -215,13 +243,12 @@ private:
   std::map<std::string, uint64_t> OtherKernels;
   unsigned LastSerial = 0;
   uint64_t RandomState = 0;
-  uint64_t Seen = 0, Recorded = 0, Nanoseconds = 0;
+  uint64_t Seen = 0, Recorded = 0, Nanoseconds = 0, FinalWait = 0;
   // Why launches are not recorded: counters where that is frequent.
   uint64_t NotSelected = 0, OtherRank = 0, Repeated = 0, AmongFirst = 0,
            NotListed = 0, OutsideRegions = 0, OverLimit = 0, PassedOver = 0,
-           Held = 0, BeyondFull = 0, FailedBefore = 0;
-  std::map<std::string, uint64_t> Skipped;
-  std::set<std::string> Told;
+           Held = 0, BeyondFull = 0, FailedBefore = 0, OutOfMemory = 0;
+  std::map<std::string, uint64_t, std::less<>> Skipped;
 };
 
 /// Adds the time that it lives to a recorder's.

@@ -9,6 +9,7 @@
 #include "Selection.h"
 #include "Environment.h"
 #include "Message.h"
+#include "Shortage.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
+#include <memory>
+#include <new>
 
 using namespace mneme;
 
@@ -30,6 +33,8 @@ Pattern::~Pattern() {
 
 void Pattern::compile(const char *Text, const char *What) {
   int E = regcomp(&Regex, Text, REG_EXTENDED | REG_NOSUB);
+  if (E == REG_ESPACE)
+    throw std::bad_alloc();
   Compiled = !E;
   Bad = E;
   if (!E)
@@ -40,7 +45,12 @@ void Pattern::compile(const char *Text, const char *What) {
 }
 
 bool Pattern::matches(const char *Text) const {
-  return !Compiled ? !Bad : !regexec(&Regex, Text, 0, nullptr, 0);
+  if (!Compiled)
+    return !Bad;
+  int E = regexec(&Regex, Text, 0, nullptr, 0);
+  if (E == REG_ESPACE)
+    throw std::bad_alloc();
+  return !E;
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,6 +113,12 @@ static uint64_t nanosecondsFromEnv(const char *Name) {
 }
 
 Selection::Selection() {
+  IsIncomplete = !attempt([&] { read(); });
+  if (IsIncomplete)
+    tell("mneme: error: nothing is recorded: out of memory\n");
+}
+
+void Selection::read() {
   RankChoice Ranks;
   warnOf(MNEME_ENV_RANKS, Ranks.parse(textFromEnv(MNEME_ENV_RANKS)));
   IncludesRank = Ranks.includesThisProcess();
@@ -134,7 +150,8 @@ Selection::Selection() {
 
 const Selection &Selection::get() {
   // Never destroyed: applications exit in any order.
-  static const Selection &S = *new Selection;
+  alignas(Selection) static char Storage[sizeof(Selection)];
+  static const Selection &S = *new (Storage) Selection;
   return S;
 }
 
@@ -153,12 +170,14 @@ static std::string mangledName(const std::string &Symbol) {
 bool Selection::matchesKernel(const std::string &Name) const {
   if (Kernels.matches(Name.c_str()))
     return true;
+  constexpr int NoMemory = -1;
   int Status;
-  char *Demangled = abi::__cxa_demangle(mangledName(Name).c_str(), nullptr,
-                                        nullptr, &Status);
-  bool Match = Demangled && Kernels.matches(Demangled);
-  free(Demangled);
-  return Match;
+  std::unique_ptr<char, void (*)(void *)> Demangled(
+      abi::__cxa_demangle(mangledName(Name).c_str(), nullptr, nullptr, &Status),
+      free);
+  if (Status == NoMemory)
+    throw std::bad_alloc();
+  return Demangled && Kernels.matches(Demangled.get());
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,9 +203,15 @@ __mneme_record_begin(const char *Name) {
   const Pattern *Wanted = Selection::get().regions();
   if (!Wanted)
     return;
-  if (Open.Depth < OpenRegions::MaxDepth &&
-      Wanted->matches(Name ? Name : ""))
-    Open.Matching |= uint64_t(1) << Open.Depth;
+  if (!Name)
+    Name = "";
+  if (Open.Depth < OpenRegions::MaxDepth) {
+    bool Matches = false;
+    if (!attempt([&] { Matches = Wanted->matches(Name); }))
+      tell("mneme: warning: region '%s' is not recorded: out of memory\n", Name);
+    if (Matches)
+      Open.Matching |= uint64_t(1) << Open.Depth;
+  }
   ++Open.Depth;
 }
 

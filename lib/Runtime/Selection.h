@@ -52,7 +52,7 @@ public:
   Pattern &operator=(const Pattern &) = delete;
   ~Pattern();
   /// \p What it is of, for the error message when it is none: then nothing
-  /// matches.
+  /// matches. Throws std::bad_alloc, as matches() does.
   void compile(const char *Text, const char *What);
   bool matches(const char *Text) const;
 
@@ -65,6 +65,8 @@ class Selection {
 public:
   static const Selection &get();
 
+  /// There was no memory to read it: nothing is to be recorded.
+  bool isIncomplete() const { return IsIncomplete; }
   /// Whether this process is a rank that is recorded.
   bool includesRank() const { return IncludesRank; }
   /// Whether \p Name, or what it reads as, matches the kernels' pattern.
@@ -97,7 +99,9 @@ public:
 
 private:
   Selection();
+  void read();
 
+  bool IsIncomplete = false;
   bool IncludesRank = true, ListsLaunches = false, OnlyRegions = false,
        ReachableOnly = false;
   Pattern Kernels, Regions;

@@ -16,10 +16,8 @@
 #include "Message.h"
 
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 using namespace mneme;
 
@@ -30,26 +28,20 @@ using namespace mneme;
 static constexpr size_t MaxMissing = 512;
 
 struct MissingFunction {
-  std::string Name;
-  bool Reported = false;
+  const char *Name; ///< Null where there was no memory for it.
+  bool Reported;
 };
 
-static std::vector<MissingFunction> &missingFunctions() {
-  static auto &V = *new std::vector<MissingFunction>;
-  return V;
-}
-
-static std::mutex &missingLock() {
-  static auto &M = *new std::mutex;
-  return M;
-}
+static std::mutex MissingLock; ///< For what follows.
+static MissingFunction Missing[MaxMissing];
+static size_t NumMissing = 0;
 
 static int reportMissing(size_t I) {
-  std::lock_guard<std::mutex> Guard(missingLock());
-  MissingFunction &F = missingFunctions()[I];
+  std::lock_guard<std::mutex> Guard(MissingLock);
+  MissingFunction &F = Missing[I];
   if (!std::exchange(F.Reported, true))
     tell("mneme: error: %s is not available on the host device\n",
-         F.Name.c_str());
+         F.Name ? F.Name : "a function");
   return Device::get().setError(cudaErrorNotSupported);
 }
 
@@ -67,15 +59,15 @@ static constexpr auto Thunks =
     makeThunks(std::make_index_sequence<MaxMissing>());
 
 static void *missingFunction(const char *Name) {
-  std::lock_guard<std::mutex> Guard(missingLock());
-  std::vector<MissingFunction> &All = missingFunctions();
+  std::lock_guard<std::mutex> Guard(MissingLock);
   size_t I = 0;
-  while (I != All.size() && All[I].Name != Name)
+  while (I != NumMissing && (!Missing[I].Name || strcmp(Missing[I].Name, Name)))
     ++I;
   if (I == MaxMissing)
     I = MaxMissing - 1;
-  else if (I == All.size())
-    All.push_back({Name});
+  else if (I == NumMissing)
+    // A copy: the object may be unloaded.
+    Missing[NumMissing++] = {strdup(Name), false};
   return reinterpret_cast<void *>(Thunks[I]);
 }
 

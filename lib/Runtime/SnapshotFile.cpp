@@ -8,6 +8,7 @@
 
 #include "SnapshotFile.h"
 #include "FileSize.h"
+#include "Shortage.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -36,6 +37,12 @@ void SnapshotFile::fail(const char *What) {
     Error = describeFailure(What, Path.substr(0, Path.rfind('/')));
 }
 
+/// Does \p Work unless something has failed.
+template <typename Fn> void SnapshotFile::attempt(Fn Work) {
+  if (Error.empty() && !mneme::attempt(Work))
+    Error = outOfMemory();
+}
+
 void SnapshotFile::open(std::string ThePath, MnemeSnapshotHeader Header,
                         PageFile &ThePages) {
   Path = std::move(ThePath);
@@ -45,7 +52,9 @@ void SnapshotFile::open(std::string ThePath, MnemeSnapshotHeader Header,
   Header.Minor = MNEME_SNAPSHOT_MINOR;
   Header.HeaderDigest =
       XXH3_64bits(&Header, offsetof(MnemeSnapshotHeader, HeaderDigest));
-  Bytes.assign(reinterpret_cast<const char *>(&Header), sizeof(Header));
+  attempt([&] {
+    Bytes.assign(reinterpret_cast<const char *>(&Header), sizeof(Header));
+  });
 }
 
 void SnapshotFile::record(uint32_t Type, const void *A, size_t SizeA,
@@ -57,18 +66,20 @@ void SnapshotFile::record(uint32_t Type, const void *A, size_t SizeA,
     XXH3_64bits_update(&State, B, SizeB);
   MnemeRecordHeader H = {Type, Flags, SizeA + SizeB,
                          XXH3_64bits_digest(&State)};
-  Bytes.append(reinterpret_cast<const char *>(&H), sizeof(H));
-  Bytes.append(static_cast<const char *>(A), SizeA);
-  if (SizeB)
-    Bytes.append(static_cast<const char *>(B), SizeB);
-  Bytes.append(-H.Size & 7, '\0');
-  if (Type != MNEME_RECORD_END)
-    ++End.NumRecords;
+  attempt([&] {
+    Bytes.append(reinterpret_cast<const char *>(&H), sizeof(H));
+    Bytes.append(static_cast<const char *>(A), SizeA);
+    if (SizeB)
+      Bytes.append(static_cast<const char *>(B), SizeB);
+    Bytes.append(-H.Size & 7, '\0');
+    if (Type != MNEME_RECORD_END)
+      ++End.NumRecords;
+  });
 }
 
 void SnapshotFile::region(const MnemeRegionRecord &R, const std::string &Name) {
   record(MNEME_RECORD_REGION, &R, sizeof(R), Name.data(), Name.size());
-  RegionStarts.insert(R.Address);
+  attempt([&] { RegionStarts.insert(R.Address); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,7 +87,10 @@ void SnapshotFile::region(const MnemeRegionRecord &R, const std::string &Name) {
 //===----------------------------------------------------------------------===//
 
 void SnapshotFile::data(const void *From, uint64_t Address, uint64_t Size) {
-  auto *P = static_cast<const char *>(From);
+  attempt([&] { addData(static_cast<const char *>(From), Address, Size); });
+}
+
+void SnapshotFile::addData(const char *P, uint64_t Address, uint64_t Size) {
   RawBytes += Size;
   while (Size && Error.empty()) {
     uint64_t N = std::min(Size, BatchBytes - WaitingBytes);
@@ -113,6 +127,13 @@ void SnapshotFile::append(std::vector<Run> &Runs, const Run &R) const {
 }
 
 void SnapshotFile::drain() {
+  attempt([&] { addWaiting(); });
+  Waiting.clear();
+  WaitingAt.clear();
+  WaitingBytes = 0;
+}
+
+void SnapshotFile::addWaiting() {
   size_t First = Digests.size();
   std::vector<PageRef> Refs;
   if (Error.empty() && !Waiting.empty()) {
@@ -125,9 +146,6 @@ void SnapshotFile::drain() {
     for (uint64_t At = 0; At < Waiting[I].Size; At += Page, ++Ref, ++First)
       append(Runs, {WaitingAt[I] + At, 1, Ref->File, Ref->Page, 1});
   }
-  Waiting.clear();
-  WaitingAt.clear();
-  WaitingBytes = 0;
 }
 
 void SnapshotFile::close() {
@@ -192,7 +210,7 @@ size_t SnapshotFile::numRunsCompleted(const SnapshotFile &Before) const {
 }
 
 void SnapshotFile::complete(const SnapshotFile &Before) {
-  Runs = merge(Before);
+  attempt([&] { Runs = merge(Before); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,6 +234,10 @@ void SnapshotFile::writeRuns() {
 }
 
 void SnapshotFile::write() {
+  attempt([&] { writeFile(); });
+}
+
+void SnapshotFile::writeFile() {
   if (Error.empty())
     Error = Pages->error();
   if (!Error.empty())
@@ -223,13 +245,20 @@ void SnapshotFile::write() {
   writeRuns();
   MnemeEndRecord E = End;
   record(MNEME_RECORD_END, &E, sizeof(E));
+  if (!Error.empty())
+    return;
   int Fd = createNew(Path);
   if (Fd < 0)
     return fail("create");
   IsCreated = true;
-  if (!writeAll(Fd, Bytes.data(), Bytes.size()))
-    fail("write");
+  bool IsWritten = writeAll(Fd, Bytes.data(), Bytes.size());
+  int Problem = errno;
   // Some file systems say here that there is no room.
-  if (::close(Fd) && errno != EINTR)
+  if (::close(Fd) && errno != EINTR && IsWritten) {
+    IsWritten = false;
+    Problem = errno;
+  }
+  errno = Problem;
+  if (!IsWritten)
     fail("write");
 }

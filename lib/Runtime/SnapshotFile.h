@@ -26,8 +26,8 @@
 namespace mneme {
 
 /// open(), records and data, close(), and when the page file is closed too,
-/// write(). The first failure sticks: later calls do nothing, and error() says
-/// what it was.
+/// write(). The first failure sticks, a failed allocation too: later calls do
+/// nothing, and error() says what it was.
 class SnapshotFile {
 public:
   SnapshotFile() = default;
@@ -64,7 +64,8 @@ public:
 
   /// After both are closed: adds all of \p Before that is not here.
   void complete(const SnapshotFile &Before);
-  /// Runs of pages that complete() makes of this file.
+  /// Runs of pages that complete() makes of this file. May throw
+  /// std::bad_alloc.
   size_t numRunsCompleted(const SnapshotFile &Before) const;
   size_t numRuns() const { return Runs.size(); }
 
@@ -93,9 +94,13 @@ private:
   /// File is a PageRef's.
   using Run = MnemePageRun;
 
+  template <typename Fn> void attempt(Fn Work);
+  void addData(const char *P, uint64_t Address, uint64_t Size);
+  void addWaiting();
   void append(std::vector<Run> &Runs, const Run &R) const;
   std::vector<Run> merge(const SnapshotFile &Before) const;
   void writeRuns();
+  void writeFile();
   void fail(const char *What);
 
   std::string Path, Error;

@@ -97,6 +97,7 @@ static void writeAll(int FD, StringRef Bytes) {
   // The parent reports a crash in one line; the user needs no stack trace.
   sys::unregisterHandlers();
   remove_fatal_error_handler();
+  remove_bad_alloc_error_handler();
   ::dup2(Messages, STDERR_FILENO);
   applyLimits(Limits);
   Expected<std::string> Result = Work();
@@ -198,11 +199,13 @@ Expected<std::string> ChildTask::finish() {
     return createStringError("%s did not end within %g s", Name.c_str(),
                              Limits.Seconds);
   std::string Words = findLastWords(Messages);
-  if (Limits.Bytes && (StringRef(Words).contains("bad_alloc") ||
-                       StringRef(Words).contains_insensitive("out of memory")))
-    return createStringError(formatv("{0} needs more than {1} MiB of memory",
-                                     Name, Limits.Bytes >> 20)
-                                 .str());
+  if (StringRef(Words).contains("bad_alloc") ||
+      StringRef(Words).contains_insensitive("out of memory"))
+    return createStringError(
+        Limits.Bytes ? formatv("{0} needs more than {1} MiB of memory", Name,
+                               Limits.Bytes >> 20)
+                           .str()
+                     : "out of memory");
   std::string Message = Name + " " + describeExit(Status);
   if (!Words.empty())
     Message += ": " + Words;

@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaDriver.h"
+#include "FailingNew.h"
 #include "gtest/gtest.h"
 #include <map>
 #include <memory>
+#include <new>
 #include <set>
 
 using namespace mneme;
@@ -44,6 +46,7 @@ CUresult getGranularity(size_t *Bytes, const CUmemAllocationProp *P, int) {
 
 CUresult reserve(CUdeviceptr *Got, size_t Size, size_t, CUdeviceptr Hint,
                  unsigned long long) {
+  FailingNew::Pause Pause;
   *Got = Hint == Fake.Taken ? Hint + 1024 * MiB : Hint;
   Fake.Reserved[*Got] = Size;
   return CUDA_SUCCESS;
@@ -58,6 +61,7 @@ CUresult freeAddresses(CUdeviceptr Address, size_t Size) {
 
 CUresult create(CUmemHandle *Handle, size_t Size, const CUmemAllocationProp *,
                 unsigned long long) {
+  FailingNew::Pause Pause;
   EXPECT_EQ(Size % Granule, 0u);
   if (Size > Fake.Free)
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -75,6 +79,7 @@ CUresult release(CUmemHandle Handle) {
 
 CUresult map(CUdeviceptr Address, size_t Size, size_t, CUmemHandle Handle,
              unsigned long long) {
+  FailingNew::Pause Pause;
   EXPECT_EQ(Fake.Handles.at(Handle), Size);
   auto Next = Fake.Mapped.lower_bound(Address);
   EXPECT_TRUE(Next == Fake.Mapped.end() || Next->first >= Address + Size);
@@ -94,6 +99,7 @@ CUresult unmap(CUdeviceptr Address, size_t Size) {
 
 CUresult allowAccess(CUdeviceptr Address, size_t Size,
                      const CUmemAccessDesc *Access, size_t Count) {
+  FailingNew::Pause Pause;
   EXPECT_EQ(Fake.Mapped.at(Address).first, Size);
   EXPECT_EQ(Count, 1u);
   EXPECT_EQ(Access->Flags, 3);
@@ -260,6 +266,40 @@ TEST_F(CudaMappingTest, SharesWhatItHasAndWillHave) {
   Mapping->unmap(Base, Granule);
   Mapping->trim();
   EXPECT_EQ(Fake.Accessible.count(Base), 0u);
+}
+
+/// Without memory for the bookkeeping, it has what it had before.
+TEST_F(CudaMappingTest, StaysWholeWithoutMemory) {
+  forEachFailure([&](uint64_t Index, bool AllFollowing) {
+    CudaMapping M(Driver, /*Device=*/3);
+    bool HasFailed;
+    {
+      FailingNew Failing(Index, AllFollowing);
+      try {
+        if (M.reserve(Base, 128 * MiB).empty()) {
+          M.share(4);
+          M.map(Base + 8 * MiB, 4 * MiB);
+          M.map(Base, 20 * MiB);
+          M.map(Base, 100 * MiB); // More than there is.
+        }
+      } catch (const std::bad_alloc &) {
+      }
+      HasFailed = Failing.hasFailed();
+    }
+    uint64_t Mapped = 0;
+    for (const auto &[Address, Chunk] : Fake.Mapped)
+      Mapped += Chunk.first;
+    EXPECT_EQ(Mapped, M.mappedBytes());
+    EXPECT_EQ(64 * MiB - Fake.Free, Mapped);
+    if (!M.size())
+      EXPECT_EQ("", M.reserve(Base, 128 * MiB));
+    // What was in use still is, and nothing else.
+    M.trim();
+    uint64_t Used = M.mappedBytes();
+    EXPECT_TRUE(Used == 0 || Used == 4 * MiB || Used == 20 * MiB) << Used;
+    EXPECT_EQ("", M.map(Base, 20 * MiB));
+    return HasFailed;
+  });
 }
 
 TEST_F(CudaMappingTest, StaysInside) {

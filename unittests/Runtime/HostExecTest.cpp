@@ -658,14 +658,14 @@ TEST(HostExecTest, AFailureEndsTheOtherWorkersToo) {
 
 TEST(HostExecTest, CopiesSurviveBadAddresses) {
   char A[16] = "hello", B[16] = "";
-  EXPECT_EQ(mneme_host_copy(B, A, 16), 0);
+  EXPECT_EQ(mneme_host_copy(B, A, 16, 0), 0);
   EXPECT_STREQ(B, "hello");
-  EXPECT_EQ(mneme_host_copy(nullptr, nullptr, 0), 0);
-  EXPECT_EQ(mneme_host_copy(B, nullptr, 4), -1);
-  EXPECT_EQ(mneme_host_copy(B, reinterpret_cast<void *>(0x40), 4), -1);
-  EXPECT_EQ(mneme_host_copy(reinterpret_cast<void *>(0x40), A, 4), -1);
-  EXPECT_EQ(mneme_host_set(reinterpret_cast<void *>(0x40), 0, 4), -1);
-  EXPECT_EQ(mneme_host_set(A, 'x', 5), 0);
+  EXPECT_EQ(mneme_host_copy(nullptr, nullptr, 0, 0), 0);
+  EXPECT_EQ(mneme_host_copy(B, nullptr, 4, 0), -1);
+  EXPECT_EQ(mneme_host_copy(B, reinterpret_cast<void *>(0x40), 4, 0), -1);
+  EXPECT_EQ(mneme_host_copy(reinterpret_cast<void *>(0x40), A, 4, 0), -1);
+  EXPECT_EQ(mneme_host_set(reinterpret_cast<void *>(0x40), 0, 4, 0), -1);
+  EXPECT_EQ(mneme_host_set(A, 'x', 5, 0), 0);
   EXPECT_STREQ(A, "xxxxx");
 }
 

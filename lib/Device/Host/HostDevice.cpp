@@ -213,7 +213,7 @@ Error HostDevice::mapOutside(uint64_t Address, uint64_t Size) {
 
 Error HostDevice::write(uint64_t Address, ArrayRef<char> Data) {
   if (mneme_host_copy(reinterpret_cast<void *>(Address), Data.data(),
-                      Data.size()) == 0)
+                      Data.size(), /*AsksHandlers=*/false) == 0)
     return Error::success();
   return createStringError("cannot write " + Twine(Data.size()) +
                            " bytes at 0x" + utohexstr(Address) +
@@ -222,7 +222,7 @@ Error HostDevice::write(uint64_t Address, ArrayRef<char> Data) {
 
 Error HostDevice::read(uint64_t Address, MutableArrayRef<char> Data) {
   if (mneme_host_copy(Data.data(), reinterpret_cast<const void *>(Address),
-                      Data.size()) == 0)
+                      Data.size(), /*AsksHandlers=*/false) == 0)
     return Error::success();
   return createStringError("cannot read " + Twine(Data.size()) +
                            " bytes at 0x" + utohexstr(Address) +

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceWork.h"
+#include "Shortage.h"
 #include "llvm/Mneme/Device/KernelImages.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
@@ -68,8 +69,9 @@ DeviceWork::DeviceWork(const CudaDriver &Driver, DeviceKernels &Kernels,
       MaxBlocks(std::max(Multiprocessors, 1u) * BlocksPerMultiprocessor) {}
 
 DeviceWork::~DeviceWork() {
-  Outgrown.insert(Outgrown.end(), {Stage, Pinned[0], Pinned[1]});
   for (char *P : Outgrown)
+    Driver.MemFreeHost(P);
+  for (char *P : {Stage, Pinned[0], Pinned[1]})
     if (P)
       Driver.MemFreeHost(P);
   if (Stream)
@@ -245,23 +247,26 @@ std::string DeviceWork::bring(
     return R;
   };
 
-  CUresult R = Fill(0);
-  for (unsigned Now = 0; !R && !Held[Now].empty(); Now ^= 1) {
-    R = Driver.StreamSynchronize(Stream);
-    if (!R)
-      R = Fill(Now ^ 1);
-    if (R)
-      break;
-    const char *Bytes = Pinned[Now];
-    for (const Piece &P : Held[Now]) {
-      Take(Bytes, P.Address, P.Size);
-      Bytes += P.Size;
+  CUresult R = CUDA_SUCCESS;
+  auto BringAll = [&] {
+    R = Fill(0);
+    for (unsigned Now = 0; !R && !Held[Now].empty(); Now ^= 1) {
+      R = Driver.StreamSynchronize(Stream);
+      if (!R)
+        R = Fill(Now ^ 1);
+      if (R)
+        break;
+      const char *Bytes = Pinned[Now];
+      for (const Piece &P : Held[Now]) {
+        Take(Bytes, P.Address, P.Size);
+        Bytes += P.Size;
+      }
+      Flush();
     }
-    Flush();
-  }
-  if (!R)
+  };
+  if (attempt(BringAll) && !R)
     return "";
   // Nothing may arrive in the buffers any more.
   Driver.StreamSynchronize(Stream);
-  return fail("copy device memory to the host", R);
+  return R ? fail("copy device memory to the host", R) : outOfMemory();
 }

@@ -50,7 +50,8 @@ private:
 
 /// Works in a stream of its own, and waits for it: when a function returns, the
 /// work is done. Of one context, which must be current. One thread at a time.
-/// Functions return an empty string, or what went wrong.
+/// Functions return an empty string, or what went wrong; where nothing is under
+/// way yet, they may throw std::bad_alloc.
 class DeviceWork {
 public:
   DeviceWork(const CudaDriver &Driver, DeviceKernels &Kernels,

@@ -15,32 +15,20 @@
 #include "DriverTap.h"
 #include "Session.h"
 
+#include <atomic>
 #include <dlfcn.h>
-#include <mutex>
 
 using namespace mneme;
 
-static std::mutex &foreignLock() {
-  static std::mutex &M = *new std::mutex;
-  return M;
+static std::atomic<uint64_t> Counts[2];
+
+void mneme::countForeignLaunch(ForeignLaunch Kind) { ++Counts[int(Kind)]; }
+
+uint64_t mneme::foreignLaunches(ForeignLaunch Kind) {
+  return Counts[int(Kind)];
 }
 
-static std::map<std::string, uint64_t> &foreignCounts() {
-  static auto &Counts = *new std::map<std::string, uint64_t>;
-  return Counts;
-}
-
-void mneme::countForeignLaunch(const char *Reason) {
-  std::lock_guard<std::mutex> Guard(foreignLock());
-  ++foreignCounts()[Reason];
-}
-
-std::map<std::string, uint64_t> mneme::foreignLaunches() {
-  std::lock_guard<std::mutex> Guard(foreignLock());
-  return foreignCounts();
-}
-
-#define LAUNCH(Symbol, Reason, Parameters, ...)                                \
+#define LAUNCH(Symbol, Kind, Parameters, ...)                                  \
   extern "C" __attribute__((visibility("default"))) int Symbol Parameters {    \
     constexpr int NotInitialized = 3; /* CUDA_ERROR_NOT_INITIALIZED */         \
     static auto Original =                                                     \
@@ -50,7 +38,7 @@ std::map<std::string, uint64_t> mneme::foreignLaunches() {
       E = Session::get().change(AnyStream,                                     \
                                 [&] { return Original(__VA_ARGS__); });        \
     if (!E)                                                                    \
-      countForeignLaunch(Reason);                                              \
+      countForeignLaunch(ForeignLaunch::Kind);                                 \
     return E;                                                                  \
   }
 #include "DriverLaunches.def"

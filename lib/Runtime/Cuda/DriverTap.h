@@ -16,16 +16,17 @@
 #define MNEME_LIB_RUNTIME_CUDA_DRIVERTAP_H
 
 #include <cstdint>
-#include <map>
-#include <string>
 
 namespace mneme {
 
-/// Counts a launch that happened.
-void countForeignLaunch(const char *Reason);
+/// Launches that do not come through the runtime.
+enum class ForeignLaunch { ThroughDriver, AsGraph };
 
-/// How many there were, by why they are not recorded.
-std::map<std::string, uint64_t> foreignLaunches();
+/// Counts a launch that happened.
+void countForeignLaunch(ForeignLaunch Kind);
+
+/// How many there were.
+uint64_t foreignLaunches(ForeignLaunch Kind);
 
 } // namespace mneme
 

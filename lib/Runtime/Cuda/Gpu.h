@@ -20,12 +20,19 @@
 #include "DeviceWork.h"
 #include "Recorder.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace mneme {
+
+/// So that \p V can have \p Count elements without taking memory. May throw.
+template <typename T> void makeRoom(std::vector<T> &V, size_t Count) {
+  if (V.capacity() < Count)
+    V.reserve(std::max(Count, 2 * V.capacity()));
+}
 
 /// Device memory of ours.
 struct Buffer {
@@ -62,8 +69,10 @@ struct Gpu {
   /// So much memory may be mapped for nothing, in bytes: what other functions
   /// than cudaMalloc allocate must find room.
   uint64_t MaxUnused = 0;
+  /// Has room for all allocations of the heap: to free memory takes none.
   std::vector<PendingFree> Pending;
-  std::vector<CUevent> Events;      ///< That nobody needs now.
+  std::vector<CUevent> Events; ///< That nobody needs now. Has room for all.
+  size_t NumEvents = 0;        ///< All that there are.
   /// Streams that were waited for in vain, up to here.
   std::map<CUstream, CUevent> Blocked;
   std::map<size_t, size_t> Pitches; ///< By width.
@@ -71,7 +80,9 @@ struct Gpu {
   std::unique_ptr<DeviceKernels> Kernels;
   std::unique_ptr<DeviceWork> Work;       ///< For the application's threads.
   std::unique_ptr<DeviceWork> WriterWork; ///< The writer's while it is busy.
-  std::vector<Buffer> Spare;              ///< With the writer's lock.
+  // With the writer's lock.
+  std::vector<Buffer> Spare; ///< Has room for all buffers.
+  size_t NumBuffers = 0;     ///< All that there are.
 
   bool isUsable() const { return Mapping && Unusable.empty(); }
   uint64_t begin() const { return Mapping ? Mapping->base() : 0; }

@@ -16,10 +16,12 @@
 #include "Environment.h"
 #include "Launcher.h"
 #include "Message.h"
+#include "Shortage.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <unistd.h>
 #include <utility>
 
@@ -27,7 +29,8 @@ using namespace mneme;
 
 Session &Session::get() {
   // Never destroyed: applications exit in any order.
-  static Session &S = *new Session;
+  alignas(Session) static char Storage[sizeof(Session)];
+  static Session &S = *new (Storage) Session;
   return S;
 }
 
@@ -201,14 +204,16 @@ void Session::connectDevices(const CudaRuntime &R) {
   if (Off || Gate::isInside())
     return;
   std::lock_guard<std::mutex> Guard(Lock);
-  if (!loadDriver() || !currentContext())
+  bool HasDriver = false;
+  attempt([&] { HasDriver = loadDriver(); });
+  if (!HasDriver || !currentContext())
     return;
   CUcontext Current = currentContext();
-  bind(R);
+  attempt([&] { bind(R); });
   for (CUcontext C : activeContexts())
     if (!gpuOf(C)) {
       Driver->CtxSetCurrent(C);
-      bind(R);
+      attempt([&] { bind(R); });
     }
   if (currentContext() != Current)
     Driver->CtxSetCurrent(Current);
@@ -233,6 +238,10 @@ void Session::freeLater(CUdeviceptr P) {
     return;
   }
   std::lock_guard<std::mutex> Guard(WriterLock);
+  // Better lost than waited for.
+  if (!attempt([&] { makeRoom(G->Spare, G->NumBuffers + 1); }))
+    return;
+  ++G->NumBuffers;
   G->Spare.push_back({P, 1});
 }
 
@@ -258,7 +267,7 @@ int Session::makeContext(const CudaRuntime &R) {
 }
 
 /// Finds out about the device that the calling thread uses, the first time.
-/// \returns null when it has no arena.
+/// \returns null when it has no arena. May throw, with nothing done.
 Gpu *Session::bind(const CudaRuntime &R) {
   if (!loadDriver())
     return nullptr;
@@ -270,8 +279,13 @@ Gpu *Session::bind(const CudaRuntime &R) {
   Gpus.push_back(std::make_unique<Gpu>());
   Gpu &G = *Gpus.back();
   G.Context = C;
-  G.Unusable = bindTo(G, R);
-  shareMemory(G);
+  try {
+    G.Unusable = bindTo(G, R);
+    shareMemory(G);
+  } catch (...) {
+    Gpus.pop_back();
+    throw;
+  }
   // Of others, the launches say it.
   if (!G.Unusable.empty() && Gpus.size() == 1)
     tell("mneme: error: nothing is recorded: %s\n", G.Unusable.c_str());
@@ -280,7 +294,7 @@ Gpu *Session::bind(const CudaRuntime &R) {
   // To load code may be to wait for all streams, later. What is wrong, the
   // first launch says.
   if (!WaitsForAll)
-    prepare(G);
+    attempt([&] { prepare(G); });
   static bool Registered = false;
   if (Registered)
     return &G;
@@ -296,12 +310,12 @@ Gpu *Session::bind(const CudaRuntime &R) {
 
 /// So that the device can be worked with.
 std::string Session::prepare(Gpu &G) {
-  if (!G.Work) {
+  if (!G.Kernels)
     G.Kernels = std::make_unique<DeviceKernels>(*Driver);
-    for (std::unique_ptr<DeviceWork> *Work : {&G.Work, &G.WriterWork})
+  for (std::unique_ptr<DeviceWork> *Work : {&G.Work, &G.WriterWork})
+    if (!*Work)
       *Work =
           std::make_unique<DeviceWork>(*Driver, *G.Kernels, G.Multiprocessors);
-  }
   std::string Error = G.Kernels->load();
   if (Error.empty())
     Error = G.Work->prepare();
@@ -348,9 +362,13 @@ Target &Session::targetOf(const Launch &L) {
   }
   uint64_t Key = reinterpret_cast<uint64_t>(L.Stub);
   auto &Slot = Cache.Slots[(Key >> 4 ^ Key >> 10) % RecentTargets::Size];
-  if (Slot.Stub != L.Stub || !Slot.T)
-    Slot = {L.Stub, &findTarget(L)};
-  return *Slot.T;
+  if (Slot.Stub == L.Stub && Slot.T)
+    return *Slot.T;
+  Target &T = findTarget(L);
+  // There may be memory the next time.
+  if (&T != &Unloaded)
+    Slot = {L.Stub, &T};
+  return T;
 }
 
 /// Whether launches of kernels with this name are to be recorded.
@@ -369,6 +387,13 @@ bool Session::selects(const std::string &Name) {
 Target &Session::findTarget(const Launch &L) {
   if (Forked) // Another thread may have held the lock then.
     return Unknown;
+  Program::get().retry();
+  Target *T = &Unloaded;
+  attempt([&] { T = &lookUpTarget(L); });
+  return T == &Unknown && Program::get().isIncomplete() ? Unloaded : *T;
+}
+
+Target &Session::lookUpTarget(const Launch &L) {
   std::lock_guard<std::mutex> Guard(Lock);
   IndexEntry Entry;
   bool Indexed = Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry);
@@ -383,21 +408,25 @@ Target &Session::targetFor(const IndexEntry &Entry, bool Selected) {
   std::unique_ptr<Target> &T =
       Targets[{hashOf(*Entry.Payload), Entry.Number, Entry.Name}];
   if (!T) {
-    T = std::make_unique<Target>();
-    T->Name = Entry.Name;
-    T->Selected = Selected;
-    T->Entry = Entry;
+    auto New = std::make_unique<Target>();
+    New->Name = Entry.Name;
+    New->Selected = Selected;
+    New->Entry = Entry;
+    T = std::move(New);
   }
   return *T;
 }
 
-bool Session::loadVariables(Target &T, const DeviceModule &Code,
-                            const std::vector<std::string> &Names,
-                            const std::vector<ModuleVariable> &Known) {
+/// \returns an empty string, or why a launch that reaches variables \p Names
+/// cannot be recorded.
+std::string
+Session::loadVariables(const DeviceModule &Code,
+                       const std::vector<std::string> &Names,
+                       const std::vector<ModuleVariable> &Known,
+                       std::vector<const ShadowedVariable *> &Found) {
   for (const std::string &Name : Names) {
     auto Fail = [&](const char *Why) {
-      T.Problem = "variable '" + Name + "' " + Why;
-      return false;
+      return "variable '" + Name + "' " + Why;
     };
     auto V = std::find_if(Known.begin(), Known.end(),
                           [&](const auto &V) { return V.Name == Name; });
@@ -415,43 +444,55 @@ bool Session::loadVariables(Target &T, const DeviceModule &Code,
         return Fail("is known to the device's code alone");
       if (E.Flags & MNEME_VARIABLE_MANAGED)
         return Fail("is __managed__");
+      auto New = std::make_unique<ShadowedVariable>();
+      *New = {{Name, 0, V->Size}, Shadow, &runtimeOf(E.Object)};
       AddressMap::Allocation *Home = Homes.allocate(V->Size);
       if (!Home)
         return Fail("has no address left for it");
-      S = std::make_unique<ShadowedVariable>();
-      *S = {{Name, Home->Address, V->Size}, Shadow, &runtimeOf(E.Object)};
+      New->V.Address = Home->Address;
+      S = std::move(New);
     }
-    T.Variables.push_back(S.get());
-    T.K.Reached.push_back(&S->V);
+    Found.push_back(S.get());
   }
-  return true;
+  return "";
 }
 
 /// Asks the launcher about a kernel, once.
 void Session::load(Target &T) {
   if (T.Loaded)
     return;
-  T.Loaded = true;
   DeviceModule Code = Program::get().moduleOf(T.Entry);
-  auto [M, New] = Modules.try_emplace(Code.key());
-  if (New)
-    M->second.Error = bringModule(Code, M->second.Variables);
-  T.Problem = M->second.Error;
-  if (!T.Problem.empty())
-    return;
-  KernelFacts F;
-  std::string Answer;
-  WireReader Rest(nullptr, 0);
-  T.Problem = requestKernel(Code, T.Entry, /*ForHost=*/false, F, Answer, Rest);
-  if (T.Problem.empty())
-    T.Problem = F.Obstacle;
-  if (!T.Problem.empty() ||
-      !loadVariables(T, Code, F.Reached, M->second.Variables))
-    return;
-  T.K.Name = T.Name;
-  T.K.StaticHash = std::move(F.StaticHash);
-  T.K.Args = std::move(F.Args);
-  T.K.Records = &Records.recordsOf(T.K, F.HeldLaunches);
+  std::unique_ptr<LoadedModule> &M = Modules[Code.key()];
+  if (!M) {
+    auto New = std::make_unique<LoadedModule>();
+    New->Error = bringModule(Code, New->Variables);
+    M = std::move(New);
+  }
+  std::string Problem = M->Error;
+  Kernel K;
+  std::vector<const ShadowedVariable *> Found;
+  if (Problem.empty()) {
+    KernelFacts F;
+    std::string Answer;
+    WireReader Rest(nullptr, 0);
+    Problem = requestKernel(Code, T.Entry, /*ForHost=*/false, F, Answer, Rest);
+    if (Problem.empty())
+      Problem = F.Obstacle;
+    if (Problem.empty())
+      Problem = loadVariables(Code, F.Reached, M->Variables, Found);
+    if (Problem.empty()) {
+      K.Name = T.Name;
+      K.StaticHash = std::move(F.StaticHash);
+      K.Args = std::move(F.Args);
+      for (const ShadowedVariable *S : Found)
+        K.Reached.push_back(&S->V);
+      K.Records = &Records.recordsOf(K, F.HeldLaunches);
+    }
+  }
+  T.Problem = std::move(Problem);
+  T.K = std::move(K);
+  T.Variables = std::move(Found);
+  T.Loaded = true;
 }
 
 // How long the end of the program waits for what its other threads do: a launch
@@ -473,21 +514,32 @@ void Session::finish() {
   if (std::exchange(Finished, true))
     return;
   Off = true;
+  uint64_t Start = Recorder::now();
   drain(/*GiveUp=*/true);
+  Records.addFinalWait(Recorder::now() - Start);
+  struct {
+    uint64_t Launches;
+    const char *Reason;
+  } const Others[] = {
+      {foreignLaunches(ForeignLaunch::ThroughDriver),
+       "launched through the driver API"},
+      {foreignLaunches(ForeignLaunch::AsGraph), "launched as a graph"},
+      {Unknown.Launches, "not compiled with MnemePass"},
+      {Unloaded.Launches, MNEME_REASON_MEMORY},
+  };
   // Most processes under the launcher, like shells, never launch anything.
-  std::map<std::string, uint64_t> Foreign = foreignLaunches();
-  if (!Foreign.empty())
-    Launcher::get().connect();
+  for (size_t I : {0, 1, 3})
+    if (Others[I].Launches)
+      attempt([] { Launcher::get().connect(); });
   if (!Launcher::get().connected())
     return;
-  for (const auto &[Reason, N] : Foreign)
-    Records.countSkipped(Reason, N);
+  for (const auto &[N, Reason] : Others)
+    if (N)
+      Records.countSkipped(Reason, N);
   for (const auto &[Key, T] : Targets)
     if (uint64_t N = T->Launches)
       T->Selected ? Records.countSkipped("the device had failed before", N)
                   : Records.countUnselected(T->Name, N);
-  if (uint64_t N = Unknown.Launches)
-    Records.countSkipped("not compiled with MnemePass", N);
   Records.summarize();
 }
 

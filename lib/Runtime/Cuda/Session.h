@@ -32,7 +32,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
@@ -243,6 +243,8 @@ private:
   }
   bool allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
                 const CUstream *Stream, int &Result);
+  bool allocateOurs(const CudaRuntime &R, void *&Ptr, size_t Size,
+                    const CUstream *Stream, int &Result);
   bool regainMemory(Gpu *&G, std::unique_lock<std::mutex> &Guard);
   bool release(void *Ptr, int &Result);
   bool releaseInOrder(void *Ptr, CUstream Stream, int &Result);
@@ -251,12 +253,13 @@ private:
   CUresult recordEvent(Gpu &G, CUstream S, CUevent &E);
   bool reusePlace(Gpu &G, size_t Size, CUstream S, void *&Ptr);
   void finishFrees(Gpu &G, uint64_t WaitedFor = 0);
-  std::vector<CUcontext> activeContexts() const;
+  Waiter::Contexts activeContexts() const;
   bool isElsewhere(const Gpu &G, CUstream S) const;
   void noteCapture(CUstream S);
   Gate::Pass passLater(CUstream S);
   bool findPitch(size_t Width, size_t &Pitch);
   void keepPitch(size_t Width, size_t Pitch, void *Row);
+  void noteForeign(void *Host, size_t Size, uint32_t Kind, bool IsPortable);
   void eraseForeign(uint64_t Address, uint64_t Size);
   const std::pair<const uint64_t, ForeignMemory> *
   findForeign(uint64_t Address) const;
@@ -268,12 +271,15 @@ private:
 
   Target &targetOf(const Launch &L);
   Target &findTarget(const Launch &L);
+  // These may throw, with nothing done.
+  Target &lookUpTarget(const Launch &L);
   Target &targetFor(const IndexEntry &Entry, bool Selected);
   bool selects(const std::string &Name);
   void load(Target &T);
-  bool loadVariables(Target &T, const DeviceModule &Code,
-                     const std::vector<std::string> &Names,
-                     const std::vector<ModuleVariable> &Variables);
+  std::string loadVariables(const DeviceModule &Code,
+                            const std::vector<std::string> &Names,
+                            const std::vector<ModuleVariable> &Known,
+                            std::vector<const ShadowedVariable *> &Found);
 
   bool loadDriver();
   Gpu *bind(const CudaRuntime &R);
@@ -305,6 +311,9 @@ private:
 
   using Call = int (*)(void *);
   int launch(Target &First, const Launch &L, Call Original, void *Closure);
+  bool launchSelected(Target &First, const Launch &L, Call Original,
+                      void *Closure, int &Result);
+  Target &loadTarget(Target &First, const Launch &L);
   std::string findObstacle(const Target &T, const Launch &L, const Gpu *G);
   /// \returns false when the launch was not made; \p Result is the launch's.
   bool record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
@@ -318,11 +327,15 @@ private:
   /// \returns false when the job has come to its end; \p Result is the
   /// launch's.
   bool run(Job &J, Call Original, void *Closure, int &Result);
-  bool recordThroughHost(Job J, Call Original, void *Closure, int &Result);
+  std::string copyMemory(Job &J, bool &HasCopies);
+  bool recordOnDevice(Job &J, Call Original, void *Closure, int &Result);
+  bool recordThroughHost(Job &J, Call Original, void *Closure, int &Result);
+  std::string storeBefore(Job &J);
+  std::string storeAfter(Job &J);
   std::string findPages(Job &J, bool BeforeLaunch,
                         std::vector<DeviceWork::Piece> &Pages, DeviceWork &W);
   std::string gather(Job &J);
-  void abandon(Job &J, const std::string &Reason, bool Keep = false);
+  void abandon(Job &J, std::string_view Reason, bool Keep = false);
 
   /// \p Scratch: little, without which nothing can be recorded.
   bool acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch = false);
@@ -332,8 +345,10 @@ private:
   /// Or may have some soon.
   bool hasBuffers(const Gpu &G);
 
-  void enqueue(Job J);
-  void write(Job J, DeviceWork &W);
+  bool startWriter();
+  void enqueue(Job &J);
+  void write(Job &J, DeviceWork &W);
+  std::string store(Job &J, DeviceWork &W);
   std::string store(const std::vector<DeviceWork::Piece> &Pages,
                     SnapshotFile &File, DeviceWork &W);
   void noteOnHost(bool Is);
@@ -372,6 +387,9 @@ private:
   std::unique_ptr<Waiter> Waiting;
   /// By address on the device.
   std::map<uint64_t, ForeignMemory> Foreign;
+  /// There was no memory to note some of it: nothing that a launch may use is
+  /// known to be all.
+  bool IsForeignIncomplete = false;
   /// Offsets of variables in all Homes. No memory.
   AddressMap Homes{{512, 0}};
   Annotations Notes;
@@ -380,12 +398,14 @@ private:
     std::string Error;
     std::vector<ModuleVariable> Variables;
   };
-  std::map<DeviceModule::Key, LoadedModule> Modules;
+  std::map<DeviceModule::Key, std::unique_ptr<LoadedModule>> Modules;
   /// Hash of the module, or of the payload; object; name.
   using Symbol = std::tuple<std::string, uint32_t, std::string>;
   std::map<Symbol, std::unique_ptr<ShadowedVariable>> Variables;
   std::map<Symbol, std::unique_ptr<Target>> Targets;
-  Target Unknown;
+  /// Of stubs that no payload describes, and of those for which there was no
+  /// memory.
+  Target Unknown, Unloaded;
   bool Finished = false;
   Recorder Records;
 
@@ -394,7 +414,7 @@ private:
   bool WriterStarted = false, WriterBusy = false;
   /// Addresses of pinned memory that recorded memory was seen to point to.
   std::set<uint64_t> PointedTo;
-  std::deque<Job> Jobs;
+  std::list<Job> Jobs;
   const Kernel *Writing = nullptr; ///< Of the job that the writer has.
   bool Lost = false;               ///< That one is counted as skipped.
   /// When the writer last came to the host, or left it, and whether it is there.

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "Shortage.h"
 
 #include <algorithm>
 
@@ -31,7 +32,9 @@ bool Session::hasContext() {
   if (Off)
     return false;
   std::lock_guard<std::mutex> Guard(Lock);
-  return loadDriver() && currentContext();
+  bool Has = false;
+  attempt([&] { Has = loadDriver() && currentContext(); });
+  return Has;
 }
 
 /// Whether the stream is another device's.
@@ -50,7 +53,7 @@ bool Session::regainMemory(Gpu *&G, std::unique_lock<std::mutex> &Guard) {
     return false;
   CUcontext Owner = G->Context;
   uint64_t WaitedFor = NumFrees;
-  std::vector<CUcontext> Contexts = activeContexts();
+  Waiter::Contexts Contexts = activeContexts();
   // What this waits for may need another thread that launches or allocates.
   Guard.unlock();
   Waiter::Failures Failed;
@@ -76,6 +79,14 @@ bool Session::regainMemory(Gpu *&G, std::unique_lock<std::mutex> &Guard) {
 /// case, too, so that its last error is what the application expects.
 bool Session::allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
                        const CUstream *Stream, int &Result) {
+  bool IsOurs = false;
+  attempt([&] { IsOurs = allocateOurs(R, Ptr, Size, Stream, Result); });
+  return IsOurs;
+}
+
+/// May throw, with nothing given.
+bool Session::allocateOurs(const CudaRuntime &R, void *&Ptr, size_t Size,
+                           const CUstream *Stream, int &Result) {
   std::unique_lock<std::mutex> Guard(Lock);
   if (!loadDriver())
     return false;
@@ -96,16 +107,18 @@ bool Session::allocate(const CudaRuntime &R, void *&Ptr, size_t Size,
     finishFrees(*G);
 
   auto Place = [&] {
+    makeRoom(G->Pending, G->Heap.allocations().size() + 1);
     AddressMap::Allocation *A = G->Heap.allocate(Size, MNEME_REGION_HEAP);
     if (!A)
       return false;
     uint64_t Address = A->Address;
-    if (!G->Mapping->map(Address, Size).empty()) {
+    bool IsMapped = false;
+    attempt([&] { IsMapped = G->Mapping->map(Address, Size).empty(); });
+    if (IsMapped)
+      Ptr = reinterpret_cast<void *>(Address);
+    else
       G->Heap.release(Address);
-      return false;
-    }
-    Ptr = reinterpret_cast<void *>(Address);
-    return true;
+    return IsMapped;
   };
   return Place() || (regainMemory(G, Guard) && Place());
 }
@@ -130,7 +143,7 @@ bool Session::reusePlace(Gpu &G, size_t Size, CUstream S, void *&Ptr) {
 
 bool Session::findPitch(size_t Width, size_t &Pitch) {
   std::lock_guard<std::mutex> Guard(Lock);
-  const Gpu *G = loadDriver() ? gpuOf(currentContext()) : nullptr;
+  const Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
   if (!G)
     return false;
   auto I = G->Pitches.find(Width);
@@ -142,11 +155,13 @@ bool Session::findPitch(size_t Width, size_t &Pitch) {
 
 void Session::keepPitch(size_t Width, size_t Pitch, void *Row) {
   std::lock_guard<std::mutex> Guard(Lock);
-  if (!loadDriver())
+  bool HasDriver = false;
+  attempt([&] { HasDriver = loadDriver(); });
+  if (!HasDriver)
     return;
   freeLater(reinterpret_cast<CUdeviceptr>(Row));
   if (Gpu *G = gpuOf(currentContext()))
-    G->Pitches[Width] = Pitch;
+    attempt([&] { G->Pitches[Width] = Pitch; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,7 +212,7 @@ bool Session::release(void *Ptr, int &Result) {
   A = findLive(Ptr, G);
   if (!A || G->Context != Owner)
     return false;
-  if (!Failed.empty() && isCaptureError(Failed[0].second))
+  if (!Failed.empty() && isCaptureError(Failed.front().second))
     return Postpone();
   if (!Failed.empty()) // The runtime knows how it calls that.
     return false;
@@ -205,12 +220,14 @@ bool Session::release(void *Ptr, int &Result) {
   return true;
 }
 
-/// \p E gets an event, unless there is an error.
+/// \p E gets an event, unless there is an error. May throw.
 CUresult Session::recordEvent(Gpu &G, CUstream S, CUevent &E) {
   if (G.Events.empty()) {
+    makeRoom(G.Events, G.NumEvents + 1);
     CUevent New;
     if (CUresult R = Driver->EventCreate(&New, DisableTiming))
       return R;
+    ++G.NumEvents;
     G.Events.push_back(New);
   }
   if (CUresult R = Driver->EventRecord(G.Events.back(), S))
@@ -230,11 +247,12 @@ bool Session::releaseInOrder(void *Ptr, CUstream S, int &Result) {
   if (!A || isCapturing(S))
     return false;
   CUevent Reached = nullptr;
+  CUresult E = CUDA_SUCCESS;
   // Events are of the context that is current.
-  if (!Captures && currentContext() == G->Context && !isElsewhere(*G, S)) {
-    if (recordEvent(*G, S, Reached))
-      return false;
-  }
+  if (!Captures && currentContext() == G->Context && !isElsewhere(*G, S))
+    attempt([&] { E = recordEvent(*G, S, Reached); });
+  if (E)
+    return false;
   Result = cudaSuccess;
   A->Flags |= Freed;
   G->Pending.push_back({A->Address, S, Reached, NumFrees++});
@@ -315,6 +333,13 @@ void Session::note(void *Host, size_t Size, uint32_t Kind, bool IsPortable) {
   if (Off || !Host || !Size)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
+  if (!attempt([&] { noteForeign(Host, Size, Kind, IsPortable); }))
+    IsForeignIncomplete = true;
+}
+
+/// May throw.
+void Session::noteForeign(void *Host, size_t Size, uint32_t Kind,
+                          bool IsPortable) {
   if (!loadDriver())
     return;
   auto Address = reinterpret_cast<uint64_t>(Host);

@@ -13,6 +13,7 @@
 
 #include "Reachability.h"
 #include "Session.h"
+#include "Shortage.h"
 
 #include <algorithm>
 #include <cstring>
@@ -57,6 +58,42 @@ int Session::launch(Target &First, const Launch &L, Call Original,
     First.Launches.fetch_add(1, std::memory_order_relaxed);
     return Forward();
   }
+  int Result;
+  return launchSelected(First, L, Original, Closure, Result) ? Result
+                                                             : Forward();
+}
+
+/// \returns false when the launch was not made, and is counted; \p Result is the
+/// launch's.
+bool Session::launchSelected(Target &First, const Launch &L, Call Original,
+                             void *Closure, int &Result) {
+  Target *T = nullptr;
+  if (!attempt([&] { T = &loadTarget(First, L); })) {
+    Records.countUnknown(First.Name, outOfMemory());
+    return false;
+  }
+  if (!T->Problem.empty()) {
+    Records.countUnknown(T->Name, T->Problem);
+    return false;
+  }
+  LaunchId Id;
+  if (!Records.wants(T->K, L.Shape, L.Args, Id))
+    return false;
+  // What cannot be used has a reason.
+  Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
+  std::string Obstacle;
+  if (!attempt([&] { Obstacle = findObstacle(*T, L, G); }))
+    Obstacle = outOfMemory();
+  if (!Obstacle.empty()) {
+    Records.skip(T->K, Obstacle);
+    return false;
+  }
+  // No memory comes or goes meanwhile, and nothing else is launched.
+  return record(*G, *T, L, Id, Original, Closure, Result);
+}
+
+/// What the launch goes to on its device. May throw.
+Target &Session::loadTarget(Target &First, const Launch &L) {
   Gpu *G = Captures ? nullptr : bind(L.Runtime);
   IndexEntry Entry;
   bool IsOther =
@@ -64,23 +101,7 @@ int Session::launch(Target &First, const Launch &L, Call Original,
       Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry, G->Arch);
   Target &T = IsOther ? targetFor(Entry, /*Selected=*/true) : First;
   load(T);
-  if (!T.Problem.empty()) {
-    Records.countUnknown(T.Name, T.Problem);
-    return Forward();
-  }
-  LaunchId Id;
-  if (!Records.wants(T.K, L.Shape, L.Args, Id))
-    return Forward();
-  // What cannot be used has a reason.
-  G = Driver ? gpuOf(currentContext()) : nullptr;
-  std::string Obstacle = findObstacle(T, L, G);
-  if (!Obstacle.empty()) {
-    Records.skip(T.K, Obstacle);
-    return Forward();
-  }
-  // No memory comes or goes meanwhile, and nothing else is launched.
-  int Result;
-  return record(*G, T, L, Id, Original, Closure, Result) ? Result : Forward();
+  return T;
 }
 
 Gate::Pass Session::passLater(CUstream S) {
@@ -93,7 +114,8 @@ Gate::Pass Session::passLater(CUstream S) {
 void Session::noteCapture(CUstream S) {
   CUcontext C = Driver ? currentContext() : nullptr;
   std::lock_guard<std::mutex> Guard(CaptureLock);
-  Capturing.push_back({S, C});
+  // One that is not known makes the driver say so when it is waited for.
+  attempt([&] { Capturing.push_back({S, C}); });
   Captures = Capturing.size();
 }
 
@@ -109,6 +131,8 @@ std::string Session::findObstacle(const Target &T, const Launch &L,
   constexpr int PointerMemoryType = 2;
   if (L.Obstacle)
     return L.Obstacle;
+  if (IsForeignIncomplete)
+    return outOfMemory();
   if (!G)
     return NoDriver.empty() ? "there is no device" : NoDriver;
   if (!G->isUsable())
@@ -217,16 +241,18 @@ std::string Session::locate(const Target &T, const Launch &L, Job &J,
 static thread_local bool IsWriter __attribute__((tls_model("initial-exec"))) =
     false;
 
-void Session::abandon(Job &J, const std::string &Reason, bool Keep) {
+void Session::abandon(Job &J, std::string_view Reason, bool Keep) {
   giveBack(*J.On, J.Copies, Keep);
   giveBack(*J.On, J.Gathered, Keep);
   claim();
-  Records.abandon(std::move(J.R), Reason, J.Again);
+  if (J.R)
+    Records.abandon(std::move(J.R), Reason, J.Again);
 }
 
 /// Nothing works there any more.
 void Session::giveUp(Gpu &G) {
-  G.Unusable = "the device had failed before";
+  if (!attempt([&] { G.Unusable = "the device had failed before"; }))
+    G.Unusable = outOfMemory();
   if (Gpus.size() == 1)
     Off = true;
 }
@@ -247,55 +273,73 @@ private:
 
 bool Session::record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
                      Call Original, void *Closure, int &Result) {
+  Uncancelled Here;
   RecordingTime Time(Records);
   Deadline Until = deadline();
-  if (!Calls.close(linesOf(L.Stream), Until)) {
-    Records.skip(T.K, tooLong("a call of another thread"));
+  std::string Error;
+  auto Skip = [&] {
+    Records.skip(T.K, Error);
     return false;
+  };
+  if (!Calls.close(linesOf(L.Stream), Until)) {
+    Error = tooLong("a call of another thread");
+    return Skip();
   }
   OpenLater Opener(Calls);
-  std::string Error = waitBefore(G, L.Stream, Until);
-  if (!Error.empty()) {
-    Records.skip(T.K, Error);
-    return false;
-  }
-  finishFrees(G, WaitsForAll ? NumFrees : 0);
   Job J;
   J.On = &G;
+  J.Stream = L.Stream;
   std::vector<Recording::Region> Regions;
-  Error = prepare(G);
-  if (Error.empty())
-    Error = locate(T, L, J, Regions);
-  if (!Error.empty()) {
-    Records.skip(T.K, Error);
-    return false;
-  }
+  if (!attempt([&] {
+        Error = waitBefore(G, L.Stream, Until);
+        if (!Error.empty())
+          return;
+        finishFrees(G, WaitsForAll ? NumFrees : 0);
+        Error = prepare(G);
+        if (Error.empty())
+          Error = locate(T, L, J, Regions);
+      }))
+    Error = outOfMemory();
+  if (!Error.empty())
+    return Skip();
   J.R = Records.begin(T.K, L.Shape, Id, L.Args, std::move(Regions), G.begin(),
                       G.end() - G.begin(), Notes);
   if (!J.R)
     return false;
-  J.R->Device = G.Facts;
-  J.Stream = L.Stream;
-  if (Selection::get().reachableOnly())
-    forEachPointer(T.K, L.Args, [&](uint64_t V) { J.Pointers.push_back(V); });
+  bool HasCopies = false;
+  if (!attempt([&] {
+        J.R->Device = G.Facts;
+        if (Selection::get().reachableOnly())
+          forEachPointer(T.K, L.Args,
+                         [&](uint64_t V) { J.Pointers.push_back(V); });
+        Error = copyMemory(J, HasCopies);
+      }))
+    Error = outOfMemory();
+  if (!Error.empty()) {
+    abandon(J, Error);
+    return false;
+  }
+  return HasCopies ? recordOnDevice(J, Original, Closure, Result)
+                   : recordThroughHost(J, Original, Closure, Result);
+}
 
+/// Copies the memory of a job on the device, where there is room. \returns an
+/// empty string, or why the launch cannot be recorded. May throw.
+std::string Session::copyMemory(Job &J, bool &HasCopies) {
+  Gpu &G = *J.On;
   uint64_t Memory = 0, NumFlags = 0;
   for (const Part &P : J.Parts) {
     Memory += roundUp(P.Size);
     NumFlags += flagsOf(P.Size);
   }
   uint64_t Scratch = roundUp(NumFlags) + tableSize(J.Parts.size());
-  if (!acquire(G, Memory + Scratch, J.Copies)) {
-    if (acquire(G, Scratch, J.Copies, /*Scratch=*/true)) {
-      J.Flags = J.Copies.Address;
-      J.Table = J.Flags + roundUp(NumFlags);
-      return recordThroughHost(std::move(J), Original, Closure, Result);
-    }
-    abandon(J, "no device memory is left to record with");
-    return false;
-  }
-  J.Flags = J.Copies.Address + Memory;
+  HasCopies = acquire(G, Memory + Scratch, J.Copies);
+  if (!HasCopies && !acquire(G, Scratch, J.Copies, /*Scratch=*/true))
+    return "no device memory is left to record with";
+  J.Flags = J.Copies.Address + (HasCopies ? Memory : 0);
   J.Table = J.Flags + roundUp(NumFlags);
+  if (!HasCopies)
+    return "";
   std::vector<MnemeCopyPart> Copies;
   CUdeviceptr To = J.Copies.Address;
   for (Part &P : J.Parts) {
@@ -303,23 +347,27 @@ bool Session::record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
     Copies.push_back({P.Copy, P.Live, P.Size});
     To += roundUp(P.Size);
   }
-  Error = G.Work->copy(Copies, J.Table);
-  if (!Error.empty()) {
-    abandon(J, Error);
-    return false;
-  }
+  return G.Work->copy(Copies, J.Table);
+}
 
+/// \returns false when the launch was not made; \p Result is the launch's.
+bool Session::recordOnDevice(Job &J, Call Original, void *Closure,
+                             int &Result) {
   if (!run(J, Original, Closure, Result))
     return true;
-  Error = findPages(J, /*BeforeLaunch=*/false, J.Changed, *G.Work);
-  if (Error.empty())
-    Error = gather(J);
+  std::string Error;
+  if (!attempt([&] {
+        Error = findPages(J, /*BeforeLaunch=*/false, J.Changed, *J.On->Work);
+        if (Error.empty())
+          Error = gather(J);
+      }))
+    Error = outOfMemory();
   if (!Error.empty())
     abandon(J, Error);
   else if (J.Gathered.Size || J.Changed.empty())
-    enqueue(std::move(J));
+    enqueue(J);
   else // Live memory is going to change.
-    write(std::move(J), *G.Work);
+    write(J, *J.On->Work);
   return true;
 }
 
@@ -369,15 +417,21 @@ bool Session::run(Job &J, Call Original, void *Closure, int &Result) {
     abandon(J, "the launch failed");
     return false;
   }
-  CUresult E = waitAfter(*J.On, J.Stream, deadline());
-  if (E == CUDA_ERROR_NOT_READY) {
-    // It may wait for what the application does next.
-    abandon(J, tooLong("the launch"), /*Keep=*/true);
+  CUresult E;
+  if (!attempt([&] { E = waitAfter(*J.On, J.Stream, deadline()); })) {
+    // Nobody knows when it ends.
+    abandon(J, outOfMemory(), /*Keep=*/true);
     return false;
   }
   if (E) {
-    giveUp(*J.On);
-    abandon(J, "the launch failed: " + Driver->describe(E));
+    // One that is not ready may wait for what the application does next.
+    bool IsLate = E == CUDA_ERROR_NOT_READY;
+    std::string Why = IsLate ? tooLong("the launch") : outOfMemory();
+    if (!IsLate) {
+      attempt([&] { Why = "the launch failed: " + Driver->describe(E); });
+      giveUp(*J.On);
+    }
+    abandon(J, Why, /*Keep=*/IsLate);
     return false;
   }
   if (Records.keeps(*J.R, Timer.nanoseconds()))
@@ -580,29 +634,47 @@ std::string Session::storePrologue(Job &J,
 }
 
 /// Records where the device has no room for a copy: all memory goes to the
-/// host, twice.
-bool Session::recordThroughHost(Job J, Call Original, void *Closure,
+/// host, twice. \returns false when the launch was not made; \p Result is the
+/// launch's.
+bool Session::recordThroughHost(Job &J, Call Original, void *Closure,
                                 int &Result) {
-  DeviceWork &Work = *J.On->Work;
-  SnapshotFile &Before = J.R->Prologue, &After = J.R->Epilogue;
-  std::vector<DeviceWork::Piece> Pages;
-  std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, Work);
-  if (Error.empty())
-    Error = storePrologue(J, Pages, Work);
-  Before.close();
-  if (Error.empty())
-    Error = Before.error();
+  std::string Error;
+  if (!attempt([&] { Error = storeBefore(J); }))
+    Error = outOfMemory();
   if (!Error.empty()) {
     abandon(J, Error);
     return false;
   }
   if (!run(J, Original, Closure, Result))
     return true;
+  if (!attempt([&] { Error = storeAfter(J); }))
+    Error = outOfMemory();
+  if (!Error.empty()) {
+    abandon(J, Error);
+    return true;
+  }
+  giveBack(*J.On, J.Copies);
+  Records.finish(std::move(J.R));
+  return true;
+}
+
+std::string Session::storeBefore(Job &J) {
+  DeviceWork &Work = *J.On->Work;
+  std::vector<DeviceWork::Piece> Pages;
+  std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, Work);
+  if (Error.empty())
+    Error = storePrologue(J, Pages, Work);
+  J.R->Prologue.close();
+  return Error.empty() ? J.R->Prologue.error() : Error;
+}
+
+std::string Session::storeAfter(Job &J) {
+  SnapshotFile &Before = J.R->Prologue, &After = J.R->Epilogue;
   Recorder::openEpilogue(*J.R);
-  Pages.clear();
+  std::vector<DeviceWork::Piece> Pages;
   for (const Part &P : J.Parts)
     Pages.push_back({P.Address, P.Live, P.Size});
-  Error = Work.bring(
+  return J.On->Work->bring(
       Pages,
       [&](const char *Bytes, uint64_t Address, uint64_t Size) {
         forEachRun(
@@ -615,22 +687,17 @@ bool Session::recordThroughHost(Job J, Call Original, void *Closure,
             });
       },
       [&] { After.drain(); });
-  if (!Error.empty()) {
-    abandon(J, Error);
-    return true;
-  }
-  giveBack(*J.On, J.Copies);
-  Records.finish(std::move(J.R));
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
 // Memory for copies
 //===----------------------------------------------------------------------===//
 
+/// May throw, with nothing acquired.
 bool Session::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
   std::vector<Buffer> &Spare = G.Spare;
   std::unique_lock<std::mutex> Guard(WriterLock);
+  makeRoom(Spare, G.NumBuffers + 1);
   while (true) {
     // The smallest that is large enough, but no giant for a dwarf.
     auto Best = Spare.end();
@@ -649,6 +716,7 @@ bool Session::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
         (Scratch || (Free >= Size && Free - Size >= Total / 16)) &&
         !Driver->MemAlloc(&B.Address, Size)) {
       B.Size = Size;
+      ++G.NumBuffers;
       return true;
     }
     if (!Spare.empty()) {
@@ -677,6 +745,8 @@ void Session::giveBack(Gpu &G, Buffer &B, bool Keep) {
   std::lock_guard<std::mutex> Guard(WriterLock);
   if (IsKept)
     G.Spare.push_back(B);
+  else
+    --G.NumBuffers;
   B = {};
   HasRoom.notify_all();
 }
@@ -688,42 +758,55 @@ bool Session::hasBuffers(const Gpu &G) {
 
 /// \returns whether there was something to release.
 bool Session::releaseBuffers(Gpu &G) {
-  std::vector<Buffer> Old;
-  {
-    std::lock_guard<std::mutex> Guard(WriterLock);
-    Old.swap(G.Spare);
+  std::unique_lock<std::mutex> Guard(WriterLock);
+  size_t Count = G.Spare.size();
+  for (size_t I = 0; I != Count && !G.Spare.empty(); ++I) {
+    Buffer Old = G.Spare.back();
+    G.Spare.pop_back();
+    --G.NumBuffers;
+    Guard.unlock();
+    Driver->MemFree(Old.Address);
+    Guard.lock();
   }
-  for (const Buffer &S : Old)
-    Driver->MemFree(S.Address);
-  return !Old.empty();
+  return Count;
 }
 
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
 
-void Session::write(Job J, DeviceWork &W) {
-  SnapshotFile &Before = J.R->Prologue, &After = J.R->Epilogue;
-  std::vector<DeviceWork::Piece> Pages;
-  std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, W);
-  if (Error.empty())
-    Error = storePrologue(J, Pages, W);
-  noteOnHost(true);
-  Before.close();
-  noteOnHost(false);
+void Session::write(Job &J, DeviceWork &W) {
+  std::string Error;
+  if (!attempt([&] { Error = store(J, W); }))
+    Error = outOfMemory();
   giveBack(*J.On, J.Copies);
-  if (Error.empty()) {
-    noteOnHost(true);
-    Recorder::openEpilogue(*J.R);
-    noteOnHost(false);
-    Error = store(J.Changed, After, W);
-  }
   giveBack(*J.On, J.Gathered);
   claim();
   if (Error.empty())
     Records.finish(std::move(J.R));
   else
     Records.abandon(std::move(J.R), Error, J.Again);
+}
+
+/// May throw.
+std::string Session::store(Job &J, DeviceWork &W) {
+  std::vector<DeviceWork::Piece> Pages;
+  // Other threads have the time to wait for the disk.
+  if (IsWriter)
+    J.R->Pages.writeBack();
+  std::string Error = findPages(J, /*BeforeLaunch=*/true, Pages, W);
+  if (Error.empty())
+    Error = storePrologue(J, Pages, W);
+  noteOnHost(true);
+  J.R->Prologue.close();
+  noteOnHost(false);
+  giveBack(*J.On, J.Copies);
+  if (!Error.empty())
+    return Error;
+  noteOnHost(true);
+  Recorder::openEpilogue(*J.R);
+  noteOnHost(false);
+  return store(J.Changed, J.R->Epilogue, W);
 }
 
 void *Session::runWriter(void *Self) {
@@ -736,16 +819,17 @@ void *Session::runWriter(void *Self) {
   std::unique_lock<std::mutex> Guard(S.WriterLock);
   while (true) {
     S.HasJob.wait(Guard, [&] { return !S.Jobs.empty(); });
-    Job J = std::move(S.Jobs.front());
-    S.Jobs.pop_front();
+    std::list<Job> Now;
+    Now.splice(Now.begin(), S.Jobs, S.Jobs.begin());
+    Job &J = Now.front();
     S.WriterBusy = true;
     S.Writing = J.R->K;
     S.noteOnHost(false);
     Guard.unlock();
 
-    Gpu &G = *J.On;
-    S.Driver->CtxSetCurrent(G.Context);
-    S.write(std::move(J), *G.WriterWork);
+    S.Driver->CtxSetCurrent(J.On->Context);
+    S.write(J, *J.On->WriterWork);
+    Now.clear();
 
     Guard.lock();
     S.WriterBusy = false;
@@ -753,25 +837,36 @@ void *Session::runWriter(void *Self) {
   }
 }
 
-void Session::enqueue(Job J) {
-  std::unique_lock<std::mutex> Guard(WriterLock);
-  if (!WriterStarted) {
-    // The application's signal handlers do not belong on our thread.
-    sigset_t All, Old;
-    sigfillset(&All);
-    pthread_sigmask(SIG_SETMASK, &All, &Old);
-    pthread_t Thread;
-    WriterStarted = !pthread_create(&Thread, nullptr, runWriter, this);
-    pthread_sigmask(SIG_SETMASK, &Old, nullptr);
-    if (!WriterStarted) {
-      Guard.unlock();
-      DeviceWork &Work = *J.On->Work;
-      return write(std::move(J), Work);
-    }
+/// With the writer's lock.
+bool Session::startWriter() {
+  if (WriterStarted)
+    return true;
+  // The application's signal handlers do not belong on our thread.
+  sigset_t All, Old;
+  sigfillset(&All);
+  pthread_sigmask(SIG_SETMASK, &All, &Old);
+  pthread_t Thread;
+  WriterStarted = !pthread_create(&Thread, nullptr, runWriter, this);
+  pthread_sigmask(SIG_SETMASK, &Old, nullptr);
+  if (WriterStarted)
     pthread_detach(Thread);
+  return WriterStarted;
+}
+
+void Session::enqueue(Job &J) {
+  std::list<Job> New;
+  bool IsTaken = false;
+  if (attempt([&] { New.emplace_back(); })) {
+    std::lock_guard<std::mutex> Guard(WriterLock);
+    IsTaken = startWriter();
+    if (IsTaken) {
+      New.front() = std::move(J);
+      Jobs.splice(Jobs.end(), New);
+      HasJob.notify_one();
+    }
   }
-  Jobs.push_back(std::move(J));
-  HasJob.notify_one();
+  if (!IsTaken)
+    write(J, *J.On->Work);
 }
 
 /// The writer's time on the host has no limit: it ends with the disk's work.
@@ -796,6 +891,7 @@ void Session::claim() {
 }
 
 bool Session::drain(bool GiveUp) {
+  Uncancelled Here;
   constexpr uint64_t Step = 100000000; // Nanoseconds.
   uint64_t Limit = Selection::get().waitLimit();
   auto IsDone = [&] { return Jobs.empty() && !WriterBusy; };

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include "Shortage.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -61,13 +62,15 @@ std::string mneme::tooLong(const char *What) {
   char Text[96];
   snprintf(Text, sizeof(Text), "%s did not end within %g s (--wait-limit)",
            What, double(Selection::get().waitLimit()) * 1e-9);
-  return Text;
+  std::string Reason = outOfMemory();
+  attempt([&] { Reason = Text; });
+  return Reason;
 }
 
 /// All contexts that may have work under way in this process, as far as they
 /// are ours to wait for: whoever launches and copies there has told nobody.
-std::vector<CUcontext> Session::activeContexts() const {
-  std::vector<CUcontext> Contexts;
+Waiter::Contexts Session::activeContexts() const {
+  Waiter::Contexts Contexts;
   if (!Gpus.empty())
     Contexts.push_back(Gpus.front()->Context);
   int Count = 0;
@@ -108,7 +111,7 @@ std::string Session::waitForDevices(Gpu &G, Deadline Until) {
 
 /// Waits for all that was enqueued in a stream, and what that waits for.
 /// \returns CUDA_ERROR_NOT_READY when \p Until has come first: at once, while
-/// what was given up then is not done.
+/// what was given up then is not done. May throw, before it has waited.
 CUresult Session::waitForStream(Gpu &G, CUstream S, Deadline Until) {
   if (auto Old = G.Blocked.find(S); Old != G.Blocked.end()) {
     if (Driver->EventQuery(Old->second) == CUDA_ERROR_NOT_READY)
@@ -126,7 +129,9 @@ CUresult Session::waitForStream(Gpu &G, CUstream S, Deadline Until) {
       return E;
     }
     if (Recorder::now() >= Until) {
-      G.Blocked[S] = Reached;
+      // Without memory for it, the next launch waits once more.
+      if (!attempt([&] { G.Blocked[S] = Reached; }))
+        G.Events.push_back(Reached);
       noteVainWait();
       return E;
     }
@@ -158,7 +163,7 @@ CUresult Session::waitAfter(Gpu &G, CUstream S, Deadline Until) {
   Waiter::Failures Failed;
   if (!Waiting->wait({G.Context}, Until, Failed))
     return CUDA_ERROR_NOT_READY;
-  return Failed.empty() ? CUDA_SUCCESS : Failed[0].second;
+  return Failed.empty() ? CUDA_SUCCESS : Failed.front().second;
 }
 
 /// Whether a device has nothing to do, or soon will have.

@@ -15,6 +15,7 @@
 #include "DriverTap.h"
 #include "Message.h"
 #include "Session.h"
+#include "Shortage.h"
 
 #include <array>
 #include <cstdio>
@@ -516,7 +517,7 @@ static int onLaunchKernelExCPtsz(const CudaRuntime &R,
 
 static int countGraph(int Error) {
   if (!Error)
-    countForeignLaunch("launched as a graph");
+    countForeignLaunch(ForeignLaunch::AsGraph);
   return Error;
 }
 
@@ -613,8 +614,11 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
                                    uint32_t DType, uint32_t Tolerance,
                                    double Value, uint32_t Norm,
                                    const char *Tag) {
-  Session::get().annotate({reinterpret_cast<uint64_t>(Ptr), Bytes, DType,
-                           Tolerance, Norm, Value, Tag ? Tag : ""});
+  if (!attempt([&] {
+        Session::get().annotate({reinterpret_cast<uint64_t>(Ptr), Bytes, DType,
+                                 Tolerance, Norm, Value, Tag ? Tag : ""});
+      }))
+    tell("mneme: warning: an annotation is lost: out of memory\n");
 }
 
 //===----------------------------------------------------------------------===//

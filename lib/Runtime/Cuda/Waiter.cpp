@@ -8,6 +8,7 @@
 
 #include "Waiter.h"
 #include "Selection.h"
+#include "Shortage.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -44,13 +45,12 @@ void mneme::pauseBriefly(unsigned Tries) {
 // Devices
 //===----------------------------------------------------------------------===//
 
-Waiter::Failures
-Waiter::waitForAll(const std::vector<CUcontext> &Contexts) const {
+Waiter::Failures Waiter::waitForAll(const Contexts &For) const {
   Failures Failed;
   CUcontext Before = nullptr, Current;
   Driver.CtxGetCurrent(&Before);
   Current = Before;
-  for (CUcontext C : Contexts) {
+  for (CUcontext C : For) {
     if (Current != C)
       Driver.CtxSetCurrent(C);
     Current = C;
@@ -71,13 +71,12 @@ void *Waiter::run(void *Self) {
   Waiter &W = *static_cast<Waiter *>(Self);
   std::unique_lock<std::mutex> Guard(W.Lock);
   while (true) {
-    W.Asked.wait(Guard, [&] { return W.Now != nullptr; });
-    std::shared_ptr<Question> Q = W.Now;
+    W.Asked.wait(Guard, [&] { return W.State == IsAsked; });
     Guard.unlock();
-    Q->Answer = W.waitForAll(Q->Contexts);
+    Failures Failed = W.waitForAll(W.Question);
     Guard.lock();
-    Q->IsAnswered = true;
-    W.Now = nullptr;
+    W.Answer = Failed;
+    W.State = W.IsAbandoned ? None : IsAnswered;
     W.Answered.notify_all();
   }
 }
@@ -97,33 +96,39 @@ bool Waiter::start() {
   return Started;
 }
 
-bool Waiter::wait(const std::vector<CUcontext> &Contexts, Deadline Until,
-                  Failures &Failed, bool GiveUp) {
+bool Waiter::wait(const Contexts &For, Deadline Until, Failures &Failed,
+                  bool GiveUp) {
+  Uncancelled Here;
   std::unique_lock<std::mutex> Guard(Lock);
   if (Until == UINT64_MAX || !start()) {
     Guard.unlock();
-    Failed = waitForAll(Contexts);
+    Failed = waitForAll(For);
     return true;
   }
-  auto Mine = std::make_shared<Question>(Question{Contexts});
   // Somebody may have asked before, and not waited for the answer.
-  bool InTime = !(GiveUp && GaveUp && Now) &&
-                waitUntil(Answered, Guard, Until, [&] { return !Now; });
-  bool HasWaited = InTime || !(GiveUp && GaveUp && Now);
+  auto IsInVain = [&] { return GiveUp && GaveUp && State != None; };
+  bool InTime = !IsInVain() && waitUntil(Answered, Guard, Until,
+                                         [&] { return State == None; });
+  bool HasWaited = InTime || !IsInVain();
   if (InTime) {
-    Now = Mine;
-    GaveUp = false;
+    Question = For;
+    State = IsAsked;
+    IsAbandoned = GaveUp = false;
     Asked.notify_one();
     InTime =
-        waitUntil(Answered, Guard, Until, [&] { return Mine->IsAnswered; });
+        waitUntil(Answered, Guard, Until, [&] { return State == IsAnswered; });
+    IsAbandoned = !InTime;
   }
-  if (InTime)
-    Failed = std::move(Mine->Answer);
-  else
-    GaveUp |= GiveUp;
-  if (!InTime && HasWaited && GiveUp)
+  if (InTime) {
+    Failed = Answer;
+    State = None;
+    Answered.notify_all();
+    return true;
+  }
+  GaveUp |= GiveUp;
+  if (GiveUp && HasWaited)
     noteVainWait();
-  return InTime;
+  return false;
 }
 
 //===----------------------------------------------------------------------===//

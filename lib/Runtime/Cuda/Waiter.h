@@ -22,11 +22,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <memory>
+#include <initializer_list>
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace mneme {
 
@@ -43,7 +42,7 @@ Deadline deadline();
 /// Somebody has waited in vain until deadline().
 void noteVainWait();
 
-/// Why a launch is not recorded: \p What did not end in time.
+/// Why a launch is not recorded: \p What did not end in time. Throws nothing.
 std::string tooLong(const char *What);
 
 /// Before the next look at something that takes microseconds, or for ever.
@@ -65,37 +64,61 @@ bool waitUntil(std::condition_variable &Changed,
   return true;
 }
 
+/// A few things, without memory of their own: to wait for devices must be
+/// possible where there is none.
+template <typename T> class ShortList {
+public:
+  ShortList() = default;
+  ShortList(std::initializer_list<T> List) {
+    for (const T &V : List)
+      push_back(V);
+  }
+  void push_back(const T &V) {
+    if (Count != Capacity)
+      Items[Count++] = V;
+  }
+  const T *begin() const { return Items; }
+  const T *end() const { return Items + Count; }
+  bool empty() const { return !Count; }
+  const T &front() const { return Items[0]; }
+
+private:
+  static constexpr unsigned Capacity = 64; ///< Devices of a machine.
+  T Items[Capacity];
+  unsigned Count = 0;
+};
+
 /// Waits for all work of devices. The driver's own function for that does not
 /// come back before it is done, so another thread calls it. Thread-safe.
 class Waiter {
 public:
+  using Contexts = ShortList<CUcontext>;
   /// Devices that cannot be waited for, and what they say.
-  using Failures = std::vector<std::pair<CUcontext, CUresult>>;
+  using Failures = ShortList<std::pair<CUcontext, CUresult>>;
 
   explicit Waiter(const CudaDriver &Driver) : Driver(Driver) {}
 
   /// \returns false when \p Until has come first. With \p GiveUp, that ends
   /// other such calls at once, until what was waited for is done.
-  bool wait(const std::vector<CUcontext> &Contexts, Deadline Until,
-            Failures &Failed, bool GiveUp = true);
+  bool wait(const Contexts &For, Deadline Until, Failures &Failed,
+            bool GiveUp = true);
 
 private:
-  struct Question {
-    std::vector<CUcontext> Contexts;
-    Failures Answer = {};
-    bool IsAnswered = false;
-  };
-
   static void *run(void *Self);
   bool start();
-  Failures waitForAll(const std::vector<CUcontext> &Contexts) const;
+  Failures waitForAll(const Contexts &For) const;
 
   const CudaDriver &Driver;
   std::mutex Lock;
   std::condition_variable Asked, Answered;
   bool Started = false;
-  std::shared_ptr<Question> Now; ///< What the thread is busy with.
-  bool GaveUp = false;           ///< Waiting for that.
+  /// Of the question that the thread has, from a caller that waits for the
+  /// answer unless it has given up.
+  enum { None, IsAsked, IsAnswered } State = None;
+  bool IsAbandoned = false;
+  Contexts Question;
+  Failures Answer;
+  bool GaveUp = false; ///< Waiting for that.
 };
 
 /// Lets calls of the application through, which may change device memory, or

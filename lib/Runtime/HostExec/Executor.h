@@ -65,6 +65,8 @@ struct BlockState {
 /// Where to go on when the code between enter and leave faults.
 struct FaultFrame {
   sigjmp_buf Resume;
+  /// A fault goes to the handler that was there before us, where there is one.
+  bool AsksHandlers;
   volatile int Signal;
   volatile uint64_t Address;
 };

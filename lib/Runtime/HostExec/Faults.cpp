@@ -68,15 +68,35 @@ static bool isFiltered(int Signal, uint64_t Address) {
   siglongjmp(Frame.Resume, 1);
 }
 
-static void chain(int Signal, siginfo_t *Info, void *Context) {
+static const struct sigaction &previousOf(int Signal) {
   unsigned I = 0;
   while (Signals[I] != Signal)
     ++I;
-  const struct sigaction &Old = Previous[I];
-  if (Old.sa_flags & SA_SIGINFO)
-    return Old.sa_sigaction(Signal, Info, Context);
-  if (Old.sa_handler != SIG_DFL && Old.sa_handler != SIG_IGN)
-    return Old.sa_handler(Signal);
+  return Previous[I];
+}
+
+/// Whether somebody handled the signal before us.
+static bool hasHandler(int Signal) {
+  const struct sigaction &Old = previousOf(Signal);
+  return (Old.sa_flags & SA_SIGINFO) ||
+         (Old.sa_handler != SIG_DFL && Old.sa_handler != SIG_IGN);
+}
+
+static void chain(int Signal, siginfo_t *Info, void *Context) {
+  const struct sigaction &Old = previousOf(Signal);
+  if (hasHandler(Signal)) {
+    // As the system would call it.
+    sigset_t Mask = Old.sa_mask, Before;
+    if (!(Old.sa_flags & SA_NODEFER))
+      sigaddset(&Mask, Signal);
+    pthread_sigmask(SIG_BLOCK, &Mask, &Before);
+    if (Old.sa_flags & SA_SIGINFO)
+      Old.sa_sigaction(Signal, Info, Context);
+    else
+      Old.sa_handler(Signal);
+    pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+    return;
+  }
   if (Signal == SIGURG)
     return; // Ignored by default.
   if (Old.sa_handler == SIG_IGN && Info->si_code <= 0)
@@ -123,8 +143,16 @@ static void handleSignal(int Signal, siginfo_t *Info, void *Context) {
   // si_code <= 0: sent by someone, not caused by the code that runs here.
   else if (ActiveFrame && Info->si_code > 0) {
     uint64_t Address = reinterpret_cast<uint64_t>(Info->si_addr);
-    if (!isFiltered(Signal, Address))
+    if (isFiltered(Signal, Address)) {
+      // The access is made again.
+    } else if (ActiveFrame->AsksHandlers && hasHandler(Signal)) {
+      // It may map the memory, end the program, or leave by a jump.
+      FaultFrame &Frame = takeFrame();
+      chain(Signal, Info, Context);
+      ActiveFrame = &Frame;
+    } else {
       leaveFrame(takeFrame(), Signal, Address);
+    }
   } else {
     chain(Signal, Info, Context);
   }
@@ -316,11 +344,12 @@ struct CopyRequest {
 };
 } // namespace
 
-static int runCopy(CopyRequest &Request) {
+static int runCopy(CopyRequest &Request, bool AsksHandlers) {
   if (Request.Size == 0)
     return 0;
   prepareFaults();
   FaultFrame Frame;
+  Frame.AsksHandlers = AsksHandlers;
   bool Ok = enterFaultFrame(
       Frame,
       [](void *Arg) {
@@ -334,16 +363,18 @@ static int runCopy(CopyRequest &Request) {
   return Ok ? 0 : -1;
 }
 
-extern "C" int mneme_host_copy(void *Dst, const void *Src, size_t Size) {
+extern "C" int mneme_host_copy(void *Dst, const void *Src, size_t Size,
+                               int AsksHandlers) {
   if (Size != 0 && (!Src || !Dst))
     return -1;
   CopyRequest Request = {Dst, Src, 0, Size};
-  return runCopy(Request);
+  return runCopy(Request, AsksHandlers);
 }
 
-extern "C" int mneme_host_set(void *Dst, int Value, size_t Size) {
+extern "C" int mneme_host_set(void *Dst, int Value, size_t Size,
+                              int AsksHandlers) {
   if (Size != 0 && !Dst)
     return -1;
   CopyRequest Request = {Dst, nullptr, Value, Size};
-  return runCopy(Request);
+  return runCopy(Request, AsksHandlers);
 }

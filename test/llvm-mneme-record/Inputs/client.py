@@ -42,22 +42,31 @@ class Client:
 
 
 HASH = string(bytes(16))
-VERSION = 5
+VERSION = 6
 GREETING = u32(VERSION) + u32(1) + string(b"host") + string(b"") + u64(1 << 40) + u64(1 << 20)
 Client().ask("magic", HELLO, b"", magic=0)
 Client().ask("size", HELLO, b"", size=1 << 50)
+Client().ask("size of its type", HELLO, b"", size=1 << 21)
+Client().ask("size before the greeting", MODULE, b"", size=1 << 21)
 Client().ask("no greeting", SUMMARY, b"")
 Client().ask("version", HELLO, u32(99) + u32(1) + string(b"") + string(b"") + u64(0) + u64(0) + u32(0))
 Client().ask("short hello", HELLO, u32(VERSION))
 Client().ask("endless hello", HELLO, GREETING + u32(0xFFFFFFFF))
+Client().ask("no device", HELLO, GREETING.replace(b"host", b"boat") + u32(0))
 client = Client()
 client.ask("hello", HELLO, GREETING + u32(1) + string(b"f") + u64(4096))
+client.ask("twice", HELLO, GREETING + u32(0))
 client.ask("unknown", 77, b"whatever")
 client.ask("short hash", MODULE, string(b"short") + u32(1) + string(b""))
 client.ask("no payload", MODULE, HASH + u32(1) + string(b"MNEMEPL1" + bytes(200)))
+client.ask("no payloads", MODULE, HASH + u32(0))
+client.ask("many payloads", MODULE, HASH + u32(1 << 31) + string(b"MNEMEPL1"))
+client.ask("name twice", INITIALIZE, HASH + u32(0) + u32(2) + 2 * (string(b"v") + u64(4096)))
 client.ask("no module", INITIALIZE, HASH + u32(0) + u32(0))
 client.ask("no module either", KERNEL, HASH + u32(0) + HASH + string(b"k") + u32(1))
 client.ask("short kernel", KERNEL, HASH)
+client.ask("no kernel name", KERNEL, HASH + u32(0) + HASH + string(b"") + u32(1))
+client.ask("no flag", KERNEL, HASH + u32(0) + HASH + string(b"k") + u32(2))
 
 
 def recorded(name, prologue, grid=1):
@@ -76,7 +85,9 @@ recorded("zero grid", b"p", grid=0)
 client.ask("short withdrawal", WITHDRAW, HASH)
 client.ask("nothing to withdraw", WITHDRAW, HASH + u64(0))
 client.ask("short summary", SUMMARY, u64(0))
-client.ask("summary", SUMMARY, 3 * u64(0) + u32(0) + u32(0) + u64(0))
+escape = u32(1) + string(b"a \x1b[31mred\xff reason\n") + u64(1)
+client.ask("summary", SUMMARY, u64(1) + u64(0) + u64(1) + u32(0) + escape + u64(0) + u64(0))
+client.ask("another summary", SUMMARY, 3 * u64(0) + u32(0) + u32(0) + u64(0) + u64(0))
 
 # A request that never ends, and one whose client is gone.
 half = Client()
@@ -87,3 +98,21 @@ gone.socket.sendall(u32(0x314D4E4D) + u32(SUMMARY) + u64(0))
 gone.socket.close()
 Client().ask("hello again", HELLO, GREETING + u32(0))
 print("hung up")
+
+# Other users are not listened to, even where they can get at the socket.
+path = os.environ["MNEME_SOCKET"]
+folder = os.path.dirname(path)
+print("modes: %o %o" % (os.stat(path).st_mode & 0o777, os.stat(folder).st_mode & 0o777), flush=True)
+if os.geteuid() == 0:
+    os.chmod(path, 0o666)
+    os.chmod(folder, 0o755)
+    if os.fork() == 0:
+        os.setuid(65534)
+        stranger = Client()
+        try:
+            stranger.socket.sendall(u32(0x314D4E4D) + u32(HELLO) + u64(0))
+            assert not stranger.socket.recv(1)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        os._exit(0)
+    assert os.wait()[1] == 0, "another user was answered"

@@ -16,13 +16,17 @@
 #include "Emulator.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <new>
 #include <set>
 #include <thread>
+#include <unistd.h>
 
 using namespace emulated;
 using llvm::ArrayRef;
@@ -63,6 +67,22 @@ void emulated::complain(const Twine &Message) {
   llvm::errs() << "emulated CUDA driver: " << Message << '\n';
 }
 
+void emulated::endWithoutMemory() {
+  static constexpr llvm::StringLiteral Message =
+      "emulated CUDA driver: out of memory\n";
+  [[maybe_unused]] ssize_t N =
+      ::write(STDERR_FILENO, Message.data(), Message.size());
+  ::_exit(77);
+}
+
+/// What C++ code of the process and LLVM do without memory.
+static const bool HandlersAreSet = [] {
+  std::set_new_handler(emulated::endWithoutMemory);
+  llvm::install_bad_alloc_error_handler(
+      [](void *, const char *, bool) { emulated::endWithoutMemory(); });
+  return true;
+}();
+
 static Settings readSettings() {
   Settings S;
   auto Text = [](const char *Name) {
@@ -91,6 +111,7 @@ static Settings readSettings() {
   S.InitResult = readNumber("MNEME_EMULATED_INIT", S.InitResult);
   S.InitMilliseconds =
       readNumber("MNEME_EMULATED_INIT_MS", S.InitMilliseconds);
+  S.InitMeeting = Text("MNEME_EMULATED_INIT_MEET").str();
   auto [Base, Size] = Text("MNEME_EMULATED_TAKEN").split(':');
   if (!Base.empty() && (Base.getAsInteger(0, S.TakenBase) ||
                         Size.getAsInteger(0, S.TakenSize))) {
@@ -283,12 +304,27 @@ static Function *functionOf(CUfunction F) {
 // Devices and contexts
 //===----------------------------------------------------------------------===//
 
+/// Waits until two processes are in here.
+static void meetAnother(const std::string &File) {
+  constexpr int NumProcesses = 2;
+  int FD = ::open(File.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+  if (FD < 0 || ::write(FD, "1", 1) != 1) {
+    complain("MNEME_EMULATED_INIT_MEET: cannot write to '" + File + "'");
+    std::abort();
+  }
+  while (::lseek(FD, 0, SEEK_END) < NumProcesses)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ::close(FD);
+}
+
 CUresult cuInit(unsigned) {
   Driver &D = driver();
   std::lock_guard<std::mutex> Guard(D.Lock);
   if (!D.Initialized) {
     std::this_thread::sleep_for(
         std::chrono::milliseconds(settings().InitMilliseconds));
+    if (!settings().InitMeeting.empty())
+      meetAnother(settings().InitMeeting);
     noteMappings();
   }
   if (settings().InitResult)

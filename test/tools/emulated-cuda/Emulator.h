@@ -24,6 +24,8 @@
 ///   MNEME_EMULATED_VERSION   the CUDA version, as cuDriverGetVersion has it
 ///   MNEME_EMULATED_INIT      what cuInit returns
 ///   MNEME_EMULATED_INIT_MS   how long that takes: 0 ms
+///   MNEME_EMULATED_INIT_MEET a file, empty at first: that takes until a second
+///                            process is in cuInit
 ///   MNEME_EMULATED_TAKEN     address:bytes that nobody can reserve
 ///
 //===----------------------------------------------------------------------===//
@@ -70,8 +72,13 @@ struct Settings {
   int Version = 13000;
   CUresult InitResult = CUDA_SUCCESS;
   uint64_t InitMilliseconds = 0;
+  std::string InitMeeting;
   uint64_t TakenBase = 0, TakenSize = 0;
 };
+
+/// Ends the process, whose memory the emulator shares, with exit code 77: a GPU's
+/// driver would have more.
+[[noreturn]] void endWithoutMemory();
 
 /// What the environment said when the driver was first asked.
 const Settings &settings();

@@ -17,7 +17,6 @@
 #include <deque>
 #include <pthread.h>
 #include <signal.h>
-#include <thread>
 
 using namespace emulated;
 
@@ -43,7 +42,17 @@ Queue::Queue(std::atomic<CUresult> &Failure)
   sigfillset(&All);
   pthread_sigmask(SIG_SETMASK, &All, &Old);
   // The thread waits for more work to the end of the process.
-  std::thread([Shared = S] { run(*Shared); }).detach();
+  auto *Shared = new std::shared_ptr<State>(S);
+  pthread_t Thread;
+  if (pthread_create(
+          &Thread, nullptr,
+          [](void *S) -> void * {
+            run(**static_cast<std::shared_ptr<State> *>(S));
+            return nullptr;
+          },
+          Shared))
+    endWithoutMemory();
+  pthread_detach(Thread);
   pthread_sigmask(SIG_SETMASK, &Old, nullptr);
 }
 

@@ -149,10 +149,12 @@ int mneme_host_launch(const MnemeHostKernel *Kernel,
 void mneme_host_set_fault_filter(int (*Filter)(uint64_t Address));
 
 /// Copies, unless that faults. \returns 0, or -1 when either range is not
-/// mapped.
-int mneme_host_copy(void *Dst, const void *Src, size_t Size);
+/// mapped. With \p AsksHandlers, a fault for which the process has a handler
+/// goes to that handler, as it would with a runtime that simply copies: it may
+/// map the memory.
+int mneme_host_copy(void *Dst, const void *Src, size_t Size, int AsksHandlers);
 /// The same for memset.
-int mneme_host_set(void *Dst, int Value, size_t Size);
+int mneme_host_set(void *Dst, int Value, size_t Size, int AsksHandlers);
 
 /// A function that compiled kernels may call.
 typedef struct MnemeHostSymbol {

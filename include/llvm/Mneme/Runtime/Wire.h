@@ -66,7 +66,8 @@
 ///   Summary     at exit: u64 launches seen, recorded, skipped; u32 count,
 ///               {bytes static hash or empty, string kernel, u64 dynamic hash,
 ///               u64 occurrences}; u32 count, {string reason, u64 times}; u64
-///               nanoseconds spent
+///               nanoseconds spent, u64 nanoseconds of waiting at exit for what
+///               was not written yet
 ///     answer    nothing more
 ///
 //===----------------------------------------------------------------------===//
@@ -82,7 +83,7 @@
 #include <string>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 5u
+#define MNEME_WIRE_VERSION 6u
 
 /// What the launcher tells the runtime in its environment; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
@@ -134,6 +135,34 @@ struct MnemeWireHeader {
 
 namespace mneme {
 
+/// The most bytes that the body of a request may have, by its type. A peer that
+/// claims more is refused before any memory is allocated, and memory is
+/// allocated as the bytes arrive.
+constexpr uint64_t maxRequest(uint32_t Type) {
+  constexpr uint64_t KiB = 1024, MiB = 1024 * KiB;
+  switch (Type) {
+  case MNEME_WIRE_HELLO:
+    return MiB;
+  case MNEME_WIRE_LOAD_MODULE:
+    return 1024 * MiB;
+  case MNEME_WIRE_SUMMARY: // A line for each launch, at worst.
+    return 256 * MiB;
+  case MNEME_WIRE_INITIALIZE:
+  case MNEME_WIRE_RECORDED:
+    return 64 * MiB;
+  case MNEME_WIRE_LOAD_KERNEL:
+    return 16 * MiB;
+  }
+  return KiB;
+}
+
+/// The most bytes of an error in an answer; longer ones are cut.
+constexpr uint64_t MaxWireError = 64u << 10;
+
+/// The most bytes that the body of an answer may have, if it does not depend on
+/// the request.
+constexpr uint64_t MaxShortAnswer = 4 * MaxWireError;
+
 class WireWriter {
 public:
   void u32(uint32_t V) { raw(&V, sizeof(V)); }
@@ -150,6 +179,33 @@ private:
     Buf.append(static_cast<const char *>(P), N);
   }
   std::string Buf;
+};
+
+/// The same for messages that must not take memory.
+template <size_t Capacity> class FixedWriter {
+public:
+  void u32(uint32_t V) { raw(&V, sizeof(V)); }
+  void u64(uint64_t V) { raw(&V, sizeof(V)); }
+  void bytes(const void *P, size_t N) {
+    u64(N);
+    raw(P, N);
+  }
+  /// Whether everything had room.
+  bool ok() const { return Ok; }
+  const char *data() const { return Buf; }
+  size_t size() const { return Used; }
+
+private:
+  void raw(const void *P, size_t N) {
+    Ok = Ok && N <= Capacity - Used;
+    if (!Ok)
+      return;
+    memcpy(Buf + Used, P, N);
+    Used += N;
+  }
+  char Buf[Capacity];
+  size_t Used = 0;
+  bool Ok = true;
 };
 
 /// Reads never go out of bounds: past the end they give zeros and ok() turns
