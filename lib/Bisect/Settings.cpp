@@ -42,7 +42,7 @@ static constexpr SettingInfo Settings[] = {
 };
 
 static constexpr FieldInfo ConfigFields[] = {
-#define CONFIG_FIELD(Key, Type, Compiles, Description) {Key, Type},
+#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description) {Key, Type},
 #include "llvm/Mneme/Replay/Config.def"
 };
 

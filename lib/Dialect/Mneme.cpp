@@ -410,7 +410,7 @@ enum class Group { Compile, Launch, Option };
 static constexpr StringRef GroupNames[] = {"compile", "launch", "llvm"};
 
 static constexpr llvm::StringLiteral LaunchFields[] = {
-#define CONFIG_FIELD(Key, Type, Compiles, Description)                         \
+#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description)                  \
   Compiles ? llvm::StringLiteral("") : llvm::StringLiteral(Key),
 #include "llvm/Mneme/Replay/Config.def"
 };

@@ -262,6 +262,66 @@ json::Object mneme::makeConfig(const ReplayOptions &O) {
   return Config;
 }
 
+namespace {
+enum class Reach { Nothing, RunsPrograms, ReadsFiles, Pipeline, PtxasWords };
+struct FieldReach {
+  StringLiteral Key;
+  Reach R;
+};
+} // namespace
+
+static constexpr FieldReach Reaches[] = {
+#define CONFIG_FIELD(Key, Type, Compiles, ReachesFor, Description)             \
+  {Key, Reach::ReachesFor},
+#include "llvm/Mneme/Replay/Config.def"
+};
+
+static NamedSideEffect findSideEffect(StringRef Key, const json::Value &V) {
+  if (StringRef Name = Key; Name.consume_front(LLVMPrefix))
+    return {"", getLLVMOptionEffect(Name)};
+  const FieldReach *Field =
+      find_if(Reaches, [&](const FieldReach &F) { return F.Key == Key; });
+  StringRef Text = V.getAsString().value_or("");
+  if (Field == std::end(Reaches) || Text.empty())
+    return {};
+  switch (Field->R) {
+  case Reach::Nothing:
+    return {};
+  case Reach::RunsPrograms:
+    return {"", SideEffect::RunsPrograms};
+  case Reach::ReadsFiles:
+    return {"", SideEffect::ReadsFiles};
+  case Reach::Pipeline:
+    return findPassEffect(Text);
+  case Reach::PtxasWords:
+    return findPtxasEffect(splitWords(Text));
+  }
+  llvm_unreachable("all reaches are handled");
+}
+
+std::string mneme::toString(const ConfigSideEffect &E) {
+  std::string Of = "'" + E.Key + "'";
+  if (!E.Name.empty())
+    Of = "'" + E.Name + "' in " + Of;
+  return (Of + " " + describe(E.Effect)).str();
+}
+
+std::vector<ConfigSideEffect>
+mneme::findSideEffects(const json::Object &Config, const json::Object &Own) {
+  std::vector<ConfigSideEffect> Found;
+  for (const auto &[Key, Value] : Config) {
+    const json::Value *Mine = Own.get(Key);
+    if (Mine && *Mine == Value)
+      continue;
+    if (NamedSideEffect E = findSideEffect(Key, Value))
+      Found.push_back({StringRef(Key).str(), std::move(E.Name), E.Effect});
+  }
+  llvm::sort(Found, [](const ConfigSideEffect &A, const ConfigSideEffect &B) {
+    return A.Key < B.Key;
+  });
+  return Found;
+}
+
 std::string mneme::getCompileDigest(const ReplayPlan &Plan) {
   const ReplayOptions &O = Plan.options();
   std::string Text = getKey(Plan.compiler().options());
@@ -306,6 +366,20 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
   if (Error E = applyConfig(File.Config, Scratch))
     return createFileError(Path, std::move(E));
   return std::move(File);
+}
+
+Error mneme::refuseSideEffects(StringRef Path,
+                               ArrayRef<ConfigSideEffect> Found) {
+  if (Found.empty())
+    return Error::success();
+  return createFileError(
+      Path,
+      createStringError(join(map_range(Found,
+                                       [](const ConfigSideEffect &E) {
+                                         return toString(E);
+                                       }),
+                             ", ") +
+                        ": if you trust the file, give --allow-programs"));
 }
 
 Error mneme::checkConfigFile(const ConfigFile &File, const ReplayPlan &Plan) {

@@ -52,7 +52,7 @@ struct FieldInfo {
 } // namespace
 
 static constexpr FieldInfo ConfigFields[] = {
-#define CONFIG_FIELD(Key, Type, Compiles, Description)                         \
+#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description)                  \
   {Key, ValueType::Type, Compiles},
 #include "llvm/Mneme/Replay/Config.def"
 };

@@ -36,14 +36,14 @@ std::string parse(StringRef Text) {
 
 TEST(BisectSettings, KnowEachKey) {
   for (StringRef Key : {
-#define CONFIG_FIELD(Key, Type, Compiles, Description) StringRef(Key),
+#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description) StringRef(Key),
 #include "llvm/Mneme/Replay/Config.def"
        }) {
     EXPECT_NE(getOptionName(Key), "") << Key.str();
     EXPECT_EQ(getOptionKey(getOptionName(Key)), Key);
   }
   for (auto [Key, Compiles] : {
-#define CONFIG_FIELD(Key, Type, Compiles, Description)                         \
+#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description)                  \
   std::pair(StringRef(Key), Compiles),
 #include "llvm/Mneme/Replay/Config.def"
        })

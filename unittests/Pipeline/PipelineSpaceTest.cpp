@@ -338,6 +338,27 @@ TEST(PipelineSpaceTest, ProbesHaveWhatCanComeFirst) {
   EXPECT_THAT(probes("$k={m|f},$k"), ElementsAre("m", "f", "f,f", "m,m"));
 }
 
+TEST(PipelineSpaceTest, CanName) {
+  auto CanName = [](StringRef Text, StringRef Pass) {
+    return cantFail(PipelineSpace::parse(Text)).canName(Pass);
+  };
+  EXPECT_TRUE(CanName("a,f(b,dot)", "dot"));
+  EXPECT_TRUE(CanName("a,f(b,dot)", "f"));
+  EXPECT_FALSE(CanName("a,f(b,dots)", "dot"));
+  EXPECT_FALSE(CanName("a,f(b,do,t)", "dot"));
+  EXPECT_FALSE(CanName("x<dot>", "dot"));
+  EXPECT_TRUE(CanName("dot<x;y>?", "dot"));
+  EXPECT_TRUE(CanName("perm(a,seq<1..3>(b|{c|dot}))", "dot"));
+  // Glued together.
+  EXPECT_TRUE(CanName("{a|do}{|t|x}", "dot"));
+  EXPECT_TRUE(CanName("{a|do}{|t|x}", "ax"));
+  EXPECT_FALSE(CanName("{a|do}{|t|x}", "t"));
+  EXPECT_TRUE(CanName("x[1..64]{-y|}", "x32-y"));
+  EXPECT_FALSE(CanName("x[1..64]", "x65"));
+  EXPECT_TRUE(CanName("$a={do|x};$b={$a|y};{$b}t", "dot"));
+  EXPECT_FALSE(CanName("$x={a|b};$y={$x$x|c};$z={$y$y|d};$z$z", "dot"));
+}
+
 TEST(PipelineSpaceTest, ProbesAreFew) {
   // 4^16 combinations in a word, 2^64 in the nesting.
   EXPECT_LT(probes("x<" + repeat("a{1|2|3|4};", 16) + ">").size(), 1000u);

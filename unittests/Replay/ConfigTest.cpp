@@ -43,7 +43,7 @@ json::Object setAll() {
   auto Bool = [&](StringRef Key) { All[Key] = true; };
   auto Int = [&](StringRef Key) { All[Key] = int64_t(All.size() + 1); };
   auto Text = [&](StringRef Key) { All[Key] = (Key + " x").str(); };
-#define CONFIG_FIELD(Key, Type, Compiles, Description) Type(Key);
+#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description) Type(Key);
 #include "llvm/Mneme/Replay/Config.def"
   return All;
 }
@@ -162,6 +162,37 @@ TEST_F(ConfigTest, EqualCodeHasAnEqualDigest) {
             Digest(R"({"specialize_dims": true})"));
   EXPECT_EQ(Digest(R"({"set_launch_bounds": true, "grid.x": 7})"),
             Digest(R"({"set_launch_bounds": true, "max_threads": 32})"));
+}
+
+TEST_F(ConfigTest, SideEffects) {
+  auto Find = [](StringRef Text, StringRef Own = "{}") {
+    std::string Found;
+    for (const ConfigSideEffect &E :
+         findSideEffects(*cantFail(json::parse(Text)).getAsObject(),
+                         *cantFail(json::parse(Own)).getAsObject()))
+      Found += toString(E) + "\n";
+    return Found;
+  };
+  EXPECT_EQ(Find("{}"), "");
+  EXPECT_EQ(Find(R"({"passes": "default<O3>", "ptxas_options": "-O1 -v",
+                     "llvm.unroll-threshold": 5, "block.x": 3})"),
+            "");
+  EXPECT_EQ(Find(R"({"ptxas": "/x", "opt_tool": "/y", "llc_tool": "/z",
+                     "ir": "k.ll"})"),
+            "'ir' reads files\n'llc_tool' runs programs\n"
+            "'opt_tool' runs programs\n'ptxas' runs programs\n");
+  EXPECT_EQ(Find(R"({"passes": "gvn,dot-cfg", "ptxas_options": "-o 'x y'",
+                     "llvm.ir-dump-directory": ["x"], "llvm.load": "y.so"})"),
+            "'llvm.ir-dump-directory' writes files\n"
+            "'llvm.load' loads plugins\n"
+            "'dot-cfg' in 'passes' writes files\n"
+            "'-o' in 'ptxas_options' may read or write files\n");
+  // What the user has said, too, with the same value.
+  EXPECT_EQ(Find(R"({"opt_tool": "/y", "ptxas": "/x"})",
+                 R"({"opt_tool": "/y", "ptxas": "/other"})"),
+            "'ptxas' runs programs\n");
+  // As the default, and as what applyConfig() refuses.
+  EXPECT_EQ(Find(R"({"opt_tool": "", "passes": 5, "nothing": "/x"})"), "");
 }
 
 TEST_F(ConfigTest, ReadsFiles) {

@@ -130,6 +130,11 @@ public:
   /// is none, or finding it takes more than a great many steps.
   std::optional<PipelinePoint> find(StringRef Pipeline) const;
 
+  /// Can a point have a pass or an adaptor of this name, which has less than 64
+  /// characters? Its parameters do not count. True also for some names that
+  /// only points could give that choose differently at two uses of one name.
+  bool canName(StringRef Pass) const;
+
   /// Pipelines for somebody who knows passes, in the order of the text: each
   /// pass of each alternative in its place, an integer at its ends, alone
   /// before it is behind others. Of a pass with many alternatives in its name

@@ -15,10 +15,12 @@
 #ifndef LLVM_MNEME_REPLAY_CONFIG_H
 #define LLVM_MNEME_REPLAY_CONFIG_H
 
+#include "llvm/Mneme/Compile/SideEffects.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <string>
+#include <vector>
 
 namespace llvm {
 namespace mneme {
@@ -32,6 +34,25 @@ Error applyConfig(const json::Object &Config, ReplayOptions &O);
 
 /// The configuration in \p O: what is not as recorded.
 json::Object makeConfig(const ReplayOptions &O);
+
+/// A setting that reaches outside of the compilation (the columns Reach of
+/// Config.def and the tables of Compile/SideEffects.def).
+struct ConfigSideEffect {
+  std::string Key;  ///< Of the configuration.
+  std::string Name; ///< The pass or the option of ptxas; empty: the key itself.
+  SideEffect Effect;
+};
+
+/// "'opt_tool' runs programs", "'dot-cfg' in 'passes' writes files".
+std::string toString(const ConfigSideEffect &E);
+
+/// The settings of \p Config that run programs, load plugins, or read or write
+/// files, sorted by key. Those with the same value in \p Own, the user's own
+/// settings, do not count. Whoever takes a configuration from elsewhere (a
+/// file, another machine) must ask before applying it. It need not be one that
+/// applyConfig() takes.
+std::vector<ConfigSideEffect> findSideEffects(const json::Object &Config,
+                                              const json::Object &Own = {});
 
 /// A digest, in hexadecimal, of all that decides what code a plan is compiled
 /// to: plans of one recording with equal digests have equal code, and differ in
@@ -50,6 +71,10 @@ struct ConfigFile {
 
 /// Errors name the file.
 Expected<ConfigFile> readConfigFile(StringRef Path);
+
+/// An Error for settings that findSideEffects() has found in the file \p Path
+/// and that the user has not allowed; success if there are none.
+Error refuseSideEffects(StringRef Path, ArrayRef<ConfigSideEffect> Found);
 
 /// Is \p Plan a replay of the kernel that the file is for?
 Error checkConfigFile(const ConfigFile &File, const ReplayPlan &Plan);
