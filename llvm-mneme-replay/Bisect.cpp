@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
@@ -75,7 +76,7 @@ static Expected<json::Object> readSide(const cl::opt<std::string> &Side,
     return createStringError(
         formatv("--{0}: {1}", O.ArgStr, toString(std::move(E))).str());
   };
-  Expected<json::Object> Config = parseSide(Side);
+  Expected<json::Object> Config = parseSide(Side, allowsPrograms());
   if (!Config)
     return Name(Side, Config.takeError());
   if (Tool.empty())
@@ -114,7 +115,7 @@ static bool isOfBisection(StringRef Option) {
       MaxSteps.ArgStr, CompileJobs.ArgStr,   OutputFolder.ArgStr,
       "format",        ThresholdText.ArgStr, "config",
       "rdb",           "record-id",          "rid",
-      NoReuse.ArgStr,  "exit-code"};
+      NoReuse.ArgStr,  "exit-code",          "allow-programs"};
   return Names.contains(Option);
 }
 
@@ -191,7 +192,8 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     O.Resources.CompileJobs = CompileJobs;
   O.Resources.CompileTimeout = Base.Timeout;
   O.Resources.Message = [](StringRef Text) {
-    WithColor::warning(errs(), "llvm-mneme-replay") << Text << '\n';
+    WithColor::warning(errs(), "llvm-mneme-replay")
+        << printableLines(Text) << '\n';
   };
   O.Output = OutputFolder;
   static int Anchor;
@@ -200,7 +202,9 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
       makeCommonWords(Args.drop_front(), Database, Plan.instance().DynamicHash);
   if (OfCode && Base.Execute)
     O.CommonWords.push_back("--no-execute");
-  O.Say = [](StringRef Text) { errs() << "bisect: " << Text << '\n'; };
+  O.Say = [](StringRef Text) {
+    errs() << "bisect: " << printableLines(Text) << '\n';
+  };
   return std::move(O);
 }
 
@@ -236,8 +240,8 @@ std::optional<Expected<int>> mneme::runBisectMode(const ReplayPlan &Plan,
   if (!R)
     return Expected<int>(R.takeError());
   if (Text)
-    printReport(outs(), *R);
+    printReport(textOuts(), *R);
   else
-    outs() << formatv("{0:2}\n", toJSON(*R));
+    jsonOuts() << formatv("{0:2}\n", toJSON(*R));
   return Expected<int>(R->Outcome.found() ? 0 : 2);
 }

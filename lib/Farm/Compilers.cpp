@@ -148,6 +148,10 @@ Error Coordinator::handle(Compiler &C, Frame F) {
     C.Fatal = Text->str();
     return Error::success();
   }
+  if (std::optional<StringRef> Text = F.Head.getString("shortage")) {
+    C.Shortage = Text->str();
+    return Error::success();
+  }
   if (!C.Busy)
     return createStringError("a message that nobody asked for");
   if (F.Head.get("ask"))
@@ -170,9 +174,17 @@ Error Coordinator::handle(Compiler &C, Frame F) {
   return Error::success();
 }
 
+/// Nothing is known of the code but that it could not be made now.
+void Coordinator::giveUp(CodeEntry &Code, StringRef Why) {
+  tell(("compile process: " + Why).str());
+  Code.State = CodeEntry::Wanted;
+  for (Job *J : takeWaiting(Code))
+    fail(*J, "WorkerLost", Why);
+}
+
 /// Its process is gone.
 void Coordinator::end(Compiler &C) {
-  bool Killed = C.P->wasKilled();
+  bool Short = !C.Shortage.empty(), Killed = C.P->wasKilled() || Short;
   std::string Why = describeEnd(C, "the compilation");
   BytesSent += C.P->channel().sent();
   BytesReceived += C.P->channel().received();
@@ -195,6 +207,10 @@ void Coordinator::end(Compiler &C) {
       Owner->State = Job::Waiting;
     }
     return;
+  }
+  if (Short && C.Code) {
+    C.Busy = false;
+    return giveUp(*std::exchange(C.Code, nullptr), Why);
   }
   FarmCode Code;
   Code.Failure = C.TimedOut ? "Timeout" : "CompileError";

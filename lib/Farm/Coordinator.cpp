@@ -444,6 +444,8 @@ std::string Coordinator::describeEnd(const Worker &W,
     return formatv("{0} did not end within {1} s", Stage,
                    printNumber(W.Limit))
         .str();
+  if (!W.Shortage.empty())
+    return W.Shortage;
   if (!W.Fatal.empty())
     return W.Fatal;
   if (!W.Complaint.empty())

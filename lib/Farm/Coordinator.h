@@ -148,6 +148,7 @@ private:
   struct Worker {
     std::unique_ptr<Process> P;
     std::string Stage, Fatal;
+    std::string Shortage;  ///< What it ended for: not its job's fault.
     std::string Complaint; ///< About what it sent.
     double Limit = 0; ///< Seconds of the stage; 0: none.
     std::optional<Time> Deadline;
@@ -242,6 +243,7 @@ private:
   Error handle(Compiler &C, Frame F);
   Error ask(Compiler &C, const json::Object &Message);
   void finishCompile(Compiler &C, FarmCode Code);
+  void giveUp(CodeEntry &Code, StringRef Why);
   void end(Compiler &C);
 
   // Run processes.

@@ -263,6 +263,10 @@ Error Coordinator::handle(DeviceSlot &D, Runner &R, Frame F) {
     R.Fatal = Text->str();
     return Error::success();
   }
+  if (std::optional<StringRef> Text = F.Head.getString("shortage")) {
+    R.Shortage = Text->str();
+    return Error::success();
+  }
   if (json::Object *Opened = F.Head.getObject("opened")) {
     R.Opened = true;
     R.Since = Clock::now();
@@ -324,7 +328,7 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
   }
   if (R->Opened)
     D.Open += secondsSince(R->Since);
-  bool Killed = R->P->wasKilled();
+  bool Short = !R->Shortage.empty(), Killed = R->P->wasKilled() || Short;
   std::string Why = describeEnd(*R, "the run process");
   bool Blamed = R->Begun;
   if (!R->Spent) {
@@ -337,7 +341,9 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
   if (R->Comparing && Current) {
     if (Blamed && (!Killed || Current->Losses >= MaxLosses)) {
       Current->Result.emplace();
-      Current->Result->Failure = R->TimedOut ? "Timeout" : "Crash";
+      Current->Result->Failure = Short         ? "WorkerLost"
+                                 : R->TimedOut ? "Timeout"
+                                               : "Crash";
       Current->Result->Error = Why;
     } else {
       Current->Losses += Killed;
@@ -350,7 +356,7 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
     } else {
       R->Sent.pop_front();
       Evaluation E;
-      E.Failure = R->TimedOut ? "Timeout" : "Crash";
+      E.Failure = Short ? "WorkerLost" : R->TimedOut ? "Timeout" : "Crash";
       E.Error = Why;
       E.Worker = formatv("{0}:{1}", Host, R->P->pid());
       E.Device = D.Id;

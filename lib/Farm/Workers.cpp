@@ -9,6 +9,7 @@
 #include "Workers.h"
 #include "Messages.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cmath>
@@ -26,6 +27,17 @@ static void check(Error E) {
   if (!E)
     return;
   consumeError(std::move(E));
+  ::_exit(1);
+}
+
+/// What a shortage keeps from being evaluated is not judged: this process ends,
+/// and another one tries.
+static Error endOnShortage(Channel &Link, Error E) {
+  E = recognizeShortage(std::move(E));
+  if (!E.isA<ShortageError>())
+    return E;
+  check(Link.write(
+      json::Object{{"shortage", json::fixUTF8(toString(std::move(E)))}}));
   ::_exit(1);
 }
 
@@ -67,7 +79,8 @@ void mneme::runCompileProcess(FarmBackend &Backend, Channel &Link) {
       check(Link.write(json::Object{{"code", toJSON(*Code)}}, Code->Bytes));
     else
       check(Link.write(json::Object{
-          {"invalid", json::fixUTF8(toString(Code.takeError()))}}));
+          {"invalid",
+           json::fixUTF8(toString(endOnShortage(Link, Code.takeError())))}}));
   }
 }
 
@@ -140,7 +153,8 @@ void RunProcess::open(const json::Object &Message) {
     return;
   }
   check(Link.write(json::Object{
-      {"failed", json::fixUTF8(toString(Opened.takeError()))}}));
+      {"failed",
+       json::fixUTF8(toString(recognizeShortage(Opened.takeError())))}}));
 }
 
 void RunProcess::run(const json::Object &Message) {
@@ -155,7 +169,7 @@ void RunProcess::run(const json::Object &Message) {
   if (!E) {
     Evaluation Invalid;
     Invalid.Failure = "Invalid";
-    Invalid.Error = toString(E.takeError());
+    Invalid.Error = toString(endOnShortage(Link, E.takeError()));
     E = std::move(Invalid);
   }
   if (const double *Bad = findBadTime(E->Samples)) {
@@ -189,7 +203,7 @@ void RunProcess::compare(const json::Object &Message) {
   if (!P) {
     PairedEvaluation Invalid;
     Invalid.Failure = "Invalid";
-    Invalid.Error = toString(P.takeError());
+    Invalid.Error = toString(endOnShortage(Link, P.takeError()));
     P = std::move(Invalid);
   }
   for (size_t I = 0; I != P->Samples.size(); ++I)

@@ -14,6 +14,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -37,47 +39,6 @@ static constexpr int GraceMilliseconds = 5000;
 
 static constexpr int ForwardedSignals[] = {SIGINT,  SIGTERM, SIGHUP,
                                            SIGQUIT, SIGUSR1, SIGUSR2};
-
-//===----------------------------------------------------------------------===//
-// The socket's folder
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A fresh folder that only we can enter; removed with the two things we put
-/// there.
-class PrivateFolder {
-public:
-  static Expected<PrivateFolder> create();
-  PrivateFolder(PrivateFolder &&Other) { std::swap(Path, Other.Path); }
-  ~PrivateFolder() {
-    if (Path.empty())
-      return;
-    ::unlink(pathOf("socket").c_str());
-    ::unlink(pathOf("libmneme_rt.so").c_str());
-    ::rmdir(Path.c_str());
-  }
-  std::string pathOf(StringRef Name) const { return Path + "/" + Name.str(); }
-
-private:
-  PrivateFolder() = default;
-  std::string Path;
-};
-} // namespace
-
-Expected<PrivateFolder> PrivateFolder::create() {
-  SmallString<64> Base;
-  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Base);
-  // A socket's path has 107 characters, LD_PRELOAD no spaces or colons.
-  if (Base.size() > 64 || Base.find_first_of(" :") != StringRef::npos)
-    Base = "/tmp";
-  sys::path::append(Base, "mneme-XXXXXX");
-  std::string Path(Base);
-  if (!::mkdtemp(Path.data()))
-    return createFileError(Path, errnoAsErrorCode());
-  PrivateFolder Folder;
-  Folder.Path = std::move(Path);
-  return std::move(Folder);
-}
 
 //===----------------------------------------------------------------------===//
 // The application's process
@@ -218,7 +179,8 @@ static int serveApplication(Server &S, pid_t App, int SignalFD,
 
 static void warn(const LaunchOptions &Options, const Twine &Message) {
   if (!Options.Quiet)
-    WithColor::warning(errs(), "llvm-mneme-record") << Message << '\n';
+    WithColor::warning(errs(), "llvm-mneme-record")
+        << printableLines(Message.str()) << '\n';
 }
 
 static bool isForCuda(StringRef Arch) { return Arch.starts_with("sm_"); }
@@ -333,9 +295,10 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   }
   Recorder Records(std::string(Dir.str()), Options.Selection.hashInput());
   Records.limit(Options.Selection.MaxBytes);
-  if (Error E = Records.prepare())
+  if (Error E = Records.prepare(Options.OwnOutputDir))
     return std::move(E);
-  Expected<PrivateFolder> Folder = PrivateFolder::create();
+  Expected<PrivateFolder> Folder =
+      PrivateFolder::createTemporary(/*ForSockets=*/true);
   if (!Folder)
     return Folder.takeError();
   Expected<Environment> Env = makeEnvironment(Options, Runtime, *Folder);
@@ -358,7 +321,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     if (!Ok) {
       HasDevice = false;
       WithColor::error(errs(), "llvm-mneme-record")
-          << toString(Ok.takeError()) << '\n';
+          << printableLines(toString(Ok.takeError())) << '\n';
       S.refuseRecordings();
     }
     S.release();
@@ -383,10 +346,12 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   S.storeRest();
   if (Error E = Records.sync())
     WithColor::error(errs(), "llvm-mneme-record")
-        << toString(std::move(E)) << '\n';
+        << printableLines(toString(std::move(E))) << '\n';
 
-  if (HasDevice && !Options.Quiet)
-    Records.print(errs());
+  if (HasDevice && !Options.Quiet) {
+    PrintableStream OS(errs());
+    Records.print(OS);
+  }
   // Nothing is lost from here on.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)

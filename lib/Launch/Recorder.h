@@ -65,8 +65,9 @@ public:
 
   /// Makes the folder and, in it, one for files that are not whole yet. Removes
   /// such that launchers left that were killed. Error: also where the folder
-  /// holds launches that are told apart by other things.
-  Error prepare();
+  /// holds launches that are told apart by other things, or where it
+  /// \p MustBeOwn and is not (makeOwnFolder()).
+  Error prepare(bool MustBeOwn = false);
   /// That second folder; it is removed at the end with all that is left there.
   const std::string &staging() const { return Staging.path(); }
   const std::string &directory() const { return Dir; }
@@ -105,7 +106,6 @@ private:
   };
 
   std::string pathOf(const Twine &File) const;
-  void removeAbandoned();
   bool holds(const RecordedInstance &I) const;
   /// Reads and edits a kernel's file while holding the folder's lock, and
   /// writes it if \p Edit says so. \returns what that said.
@@ -120,7 +120,7 @@ private:
   Error checkHashInputs(const RecordedKernel &K) const;
 
   std::string Dir;
-  StagingFolder Staging;
+  PrivateFolder Staging;
   std::set<std::string> NotSynced; ///< Paths.
   /// Kernels' files that no other launcher has a part in, by path, and how many
   /// launches they hold.

@@ -59,7 +59,8 @@ private:
 } // namespace
 
 void Checker::checkModule(StringRef File) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(pathOf(File));
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer =
+      readFile(pathOf(File), MaxIRFile);
   if (!Buffer) {
     Problems.push_back(toString(Buffer.takeError()));
     return;

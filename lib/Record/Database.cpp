@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -22,6 +23,10 @@ using namespace llvm::mneme;
 static constexpr int64_t FormatVersion = 1;
 
 static constexpr StringLiteral ArgKinds[] = {"value", "pointer", "aggregate"};
+
+std::string RecordedKernel::displayName() const {
+  return printable(DemangledName.empty() ? KernelName : DemangledName);
+}
 
 const RecordedInstance *
 RecordedKernel::findInstance(StringRef DynamicHash) const {
@@ -367,7 +372,7 @@ Expected<RecordedKernel> mneme::parseRecordedKernel(StringRef Text) {
 }
 
 Expected<RecordedKernel> mneme::readKernelFile(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
     return Buffer.takeError();
   Expected<RecordedKernel> K = parseRecordedKernel((*Buffer)->getBuffer());

@@ -142,12 +142,10 @@ static std::string listRecords(ArrayRef<RecordedKernel> Kernels) {
   std::string Text;
   for (const RecordedKernel &K : Kernels)
     for (const RecordedInstance &I : K.Instances)
-      Text +=
-          formatv("\n  {0}  {1}  grid {2}x{3}x{4}  block {5}x{6}x{7}",
-                  I.DynamicHash,
-                  K.DemangledName.empty() ? K.KernelName : K.DemangledName,
-                  I.Grid.X, I.Grid.Y, I.Grid.Z, I.Block.X, I.Block.Y, I.Block.Z)
-              .str();
+      Text += formatv("\n  {0}  {1}  grid {2}x{3}x{4}  block {5}x{6}x{7}",
+                      I.DynamicHash, K.displayName(), I.Grid.X, I.Grid.Y,
+                      I.Grid.Z, I.Block.X, I.Block.Y, I.Block.Z)
+                  .str();
   return Text;
 }
 
@@ -207,7 +205,11 @@ Error ReplayPlan::loadModule() {
           return std::nullopt;
         return Triple(TT).computeDataLayout();
       });
-  M = parseIRFile(Path, Diagnostic, *Context, Callbacks);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer =
+      readFile(Path, MaxIRFile, /*NullTerminated=*/true);
+  if (!Buffer)
+    return Buffer.takeError();
+  M = parseIR(**Buffer, Diagnostic, *Context, Callbacks);
   if (!M) {
     std::string Where = Diagnostic.getLineNo() > 0
                             ? formatv("{0}:{1}: ", Diagnostic.getLineNo(),

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
@@ -130,8 +131,8 @@ public:
             ReplayTimes &Times, ReplaySession::StageFn Report);
 
   /// Takes the kernel from \p Kernels, or loads it. What cannot be loaded is
-  /// Unsupported.
-  void load(const CompiledKernel &Code, LoadedKernels &Kernels);
+  /// Unsupported. Error: a shortage.
+  Error load(const CompiledKernel &Code, LoadedKernels &Kernels);
   /// The first launch is the one that is verified; a wrong kernel is not
   /// timed.
   Error verify();
@@ -189,21 +190,25 @@ Contender::Contender(const ReplayPlan &Plan, Device &D, Replayer &Memory,
   Config.Cooperative = Plan.instance().Cooperative;
 }
 
-void Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
+Error Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
   ScopedTimer Timer(Times.Load);
   Kernel = Kernels.find(Code.CodeHash);
   if (Kernel)
-    return;
+    return Error::success();
   Expected<std::unique_ptr<DeviceKernel>> Loaded =
       D.load(Code.Image, Plan.globals());
   if (Loaded) {
     Kernel = std::move(*Loaded);
     Kernels.add(Code.CodeHash, Kernel);
-    return;
+    return Error::success();
   }
+  Error E = recognizeShortage(Loaded.takeError());
+  if (E.isA<ShortageError>())
+    return E;
   // A function that the pipeline or the user's IR calls and nobody has.
   V = Verdict::Unsupported;
-  Message = toString(Loaded.takeError());
+  Message = toString(std::move(E));
+  return Error::success();
 }
 
 /// On a GPU it is enqueued only.
@@ -248,6 +253,10 @@ Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
   }();
   if (!Outcome)
     return Outcome.takeError();
+  // The host's memory is not of the kernel; a GPU's may be.
+  if (Outcome->Status == LaunchStatus::OutOfMemory && !D.asGPU())
+    return make_error<ShortageError>(
+        Outcome->Message, std::make_error_code(std::errc::not_enough_memory));
   LongestSeconds = std::max(LongestSeconds, Seconds);
   if (!noteOutcome(*Outcome))
     return std::nullopt;
@@ -455,7 +464,8 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   if (!Options.Verify)
     Memory.markAllDirty();
   Contender Candidate(Plan, D, Memory, R.Times, Report);
-  Candidate.load(Code, Session.Kernels);
+  if (Error E = Candidate.load(Code, Session.Kernels))
+    return E;
   if (Candidate.isGood() && Options.Verify)
     if (Error E = Candidate.verify())
       return E;
@@ -636,7 +646,8 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
     return nullptr;
   auto Other = std::make_unique<Contender>(*BaselinePlan, D, *Session.Memory,
                                            OtherTimes, Report);
-  Other->load(*Code, Session.Kernels);
+  if (Error E = Other->load(*Code, Session.Kernels))
+    return std::move(E);
   if (Other->isGood() && Options.Verify)
     if (Error E = Other->verify())
       return std::move(E);
@@ -835,7 +846,8 @@ Error ReplaySession::verifyAll(ArrayRef<Contestant> Contestants,
     bool Verify = C.Variant->options().Verify;
     if (!Verify)
       Memory->markAllDirty();
-    One.load(*C.Code, Kernels);
+    if (Error E = One.load(*C.Code, Kernels))
+      return E;
     if (Verify && One.isGood())
       if (Error E = One.verify())
         return E;
