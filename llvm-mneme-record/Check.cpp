@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Record/Folder.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -49,8 +50,8 @@ static std::vector<std::string> findOrphans(StringRef Folder,
   for (sys::fs::directory_iterator It(Folder, EC), End; !EC && It != End;
        It.increment(EC)) {
     StringRef Name = sys::path::filename(It->path());
-    if ((isArtifact(Name) || StagingFolder::isName(Name)) &&
-        !Known.contains(Name))
+    bool IsStaging = isStagingFolderName(Name) && isRealFolder(It->path());
+    if ((isArtifact(Name) || IsStaging) && !Known.contains(Name))
       Orphans.push_back(It->path());
   }
   llvm::sort(Orphans);
@@ -58,7 +59,8 @@ static std::vector<std::string> findOrphans(StringRef Folder,
 }
 
 static void warn(const Twine &Text) {
-  WithColor::warning(errs(), "llvm-mneme-record") << Text << '\n';
+  WithColor::warning(errs(), "llvm-mneme-record")
+      << printable(Text.str()) << '\n';
 }
 
 /// Adds digests where that is wanted, or says that there are none.
@@ -129,10 +131,10 @@ Expected<int> mneme::runCheck() {
                         {"Instances", Instances},
                         {"Problems", Strings(Problems)},
                         {"Orphans", Strings(Orphans)}};
-    outs() << formatv("{0:2}\n", json::Value(std::move(Result)));
+    jsonOuts() << formatv("{0:2}\n", json::Value(std::move(Result)));
   } else {
-    outs() << Files->size() << " kernels, " << Instances << " instances, "
-           << Problems.size() << " problems\n";
+    textOuts() << Files->size() << " kernels, " << Instances << " instances, "
+               << Problems.size() << " problems\n";
   }
   return Problems.empty() ? 0 : 1;
 }

@@ -13,6 +13,7 @@
 
 #include "Commands.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -38,16 +39,16 @@ static uint64_t sizeBeside(StringRef KernelFile, StringRef Name) {
 }
 
 static void print(StringRef File, const RecordedKernel &K) {
-  outs() << K.DemangledName << '\n'
-         << "  static hash " << K.StaticHash << ", " << K.Arch << ", -O"
-         << K.OptLevel << ", recorded on " << K.Device << '\n';
+  textOuts() << K.displayName() << '\n'
+             << "  static hash " << K.StaticHash << ", " << K.Arch << ", -O"
+             << K.OptLevel << ", recorded on " << K.Device << '\n';
   for (const RecordedInstance &I : K.Instances)
-    outs() << "  " << I.DynamicHash << "  grid " << formatDims(I.Grid)
-           << ", block " << formatDims(I.Block) << ", shared " << I.SharedMem
-           << ", launches " << I.Occurrences << ", "
-           << formatSize(sizeBeside(File, I.Prologue) +
-                         sizeBeside(File, I.Epilogue))
-           << '\n';
+    textOuts() << "  " << I.DynamicHash << "  grid " << formatDims(I.Grid)
+               << ", block " << formatDims(I.Block) << ", shared "
+               << I.SharedMem << ", launches " << I.Occurrences << ", "
+               << formatSize(sizeBeside(File, I.Prologue) +
+                             sizeBeside(File, I.Epilogue))
+               << '\n';
 }
 
 /// The page files of a folder belong to all launches.
@@ -63,8 +64,8 @@ static void printPages(StringRef Folder) {
     ++NumFiles;
     Bytes += Size;
   }
-  outs() << "memory of all: " << NumFiles << " page files, "
-         << formatSize(Bytes) << '\n';
+  textOuts() << "memory of all: " << NumFiles << " page files, "
+             << formatSize(Bytes) << '\n';
 }
 
 Expected<int> mneme::runList() {
@@ -85,7 +86,7 @@ Expected<int> mneme::runList() {
     }
   }
   if (PrintJSON)
-    outs() << formatv("{0:2}\n", json::Value(std::move(All)));
+    jsonOuts() << formatv("{0:2}\n", json::Value(std::move(All)));
   else if (sys::fs::is_directory(Dir))
     printPages(Dir);
   return ExitCode;

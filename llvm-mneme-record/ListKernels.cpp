@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -132,22 +133,23 @@ static std::vector<KernelCode> findCode(ArrayRef<Payload> Payloads) {
 
 static void printKernel(const Payload &P, const PayloadKernel &K,
                         const KernelCode *Code) {
-  outs() << "  " << demangleSymbol(K.Name) << '\n'
-         << "    symbol:    " << K.Name << '\n'
-         << "    arguments: ";
+  textOuts() << "  " << printable(demangleSymbol(K.Name)) << '\n'
+             << "    symbol:    " << K.Name << '\n'
+             << "    arguments: ";
   if (K.Args.empty())
-    outs() << "none";
+    textOuts() << "none";
   ListSeparator LS;
   for (const KernelArg &A : K.Args)
-    outs() << LS << A.Size << (A.Kind == MNEME_ARG_POINTER ? " (pointer)" : "");
-  outs() << "\n    target:    " << P.Arch << " (" << P.Triple << ")\n"
-         << "    source:    " << P.Source << ", -O" << P.OptLevel
-         << (P.IsRDC ? ", relocatable" : "") << '\n'
-         << "    IR hash:   " << P.Hash << '\n';
+    textOuts() << LS << A.Size
+               << (A.Kind == MNEME_ARG_POINTER ? " (pointer)" : "");
+  textOuts() << "\n    target:    " << P.Arch << " (" << P.Triple << ")\n"
+             << "    source:    " << P.Source << ", -O" << P.OptLevel
+             << (P.IsRDC ? ", relocatable" : "") << '\n'
+             << "    IR hash:   " << P.Hash << '\n';
   if (Code && Code->Problem.empty())
-    outs() << "    static:    " << Code->StaticHash << '\n';
+    textOuts() << "    static:    " << Code->StaticHash << '\n';
   else if (Code)
-    outs() << "    static:    none, " << Code->Problem << '\n';
+    textOuts() << "    static:    none, " << Code->Problem << '\n';
 }
 
 static json::Value makeJSON(StringRef File, const Payload &P,
@@ -197,8 +199,8 @@ Expected<int> mneme::runListKernels() {
     for (const Payload &P : *Payloads)
       Count += P.Kernels.size();
     if (!PrintJSON)
-      outs() << File << ": " << Count << (Count == 1 ? " kernel" : " kernels")
-             << '\n';
+      textOuts() << File << ": " << Count
+                 << (Count == 1 ? " kernel" : " kernels") << '\n';
     std::vector<KernelCode> Code;
     if (StaticHash)
       Code = findCode(*Payloads);
@@ -218,6 +220,6 @@ Expected<int> mneme::runListKernels() {
     }
   }
   if (PrintJSON)
-    outs() << formatv("{0:2}\n", json::Value(std::move(All)));
+    jsonOuts() << formatv("{0:2}\n", json::Value(std::move(All)));
   return ExitCode;
 }

@@ -13,6 +13,7 @@
 
 #include "llvm/Mneme/Record/Manage.h"
 #include "Commands.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -103,7 +104,7 @@ static void printJSON(const ManageStats &Stats) {
   json::Array Files;
   for (const std::string &File : Stats.Files)
     Files.push_back(json::fixUTF8(File));
-  outs() << formatv(
+  textOuts() << formatv(
       "{0:2}\n", json::Value(json::Object{{"Kernels", Stats.Kernels},
                                           {"Instances", Stats.Instances},
                                           {"AlreadyThere", Stats.AlreadyThere},
@@ -119,13 +120,14 @@ static Expected<int> report(StringRef What, Expected<ManageStats> Stats) {
     return 0;
   }
   for (const std::string &File : Stats->Files)
-    outs() << What << " '" << File << "'\n";
-  outs() << formatv("{0} {1} instances of {2} kernels, {3}", What,
-                    Stats->Instances, Stats->Kernels, formatSize(Stats->Bytes));
+    textOuts() << What << " '" << File << "'\n";
+  textOuts() << formatv("{0} {1} instances of {2} kernels, {3}", What,
+                        Stats->Instances, Stats->Kernels,
+                        formatSize(Stats->Bytes));
   if (Stats->AlreadyThere)
-    outs() << formatv("; {0} instances were there already",
-                      Stats->AlreadyThere);
-  outs() << '\n';
+    textOuts() << formatv("; {0} instances were there already",
+                          Stats->AlreadyThere);
+  textOuts() << '\n';
   return 0;
 }
 

@@ -18,9 +18,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
@@ -65,21 +65,18 @@ static std::string quoteAll(ArrayRef<std::string> Args) {
 
 /// The program's version of LLVM; empty when it is no clang or does not run.
 static VersionTuple askVersion(StringRef Clang) {
-  SmallString<128> Output;
-  if (sys::fs::createTemporaryFile("mneme-clang", "txt", Output))
-    return {};
-  std::optional<StringRef> Redirects[] = {"", Output.str(), ""};
-  constexpr unsigned Seconds = 30;
+  constexpr double Seconds = 30;
+  std::string Text;
   VersionTuple Version;
-  if (sys::ExecuteAndWait(Clang, {Clang, "--version"}, /*Env=*/std::nullopt,
-                          Redirects, Seconds) == 0)
-    if (auto Text = MemoryBuffer::getFile(Output)) {
-      StringRef Number =
-          (*Text)->getBuffer().split("clang version ").second.take_while(
-              [](char C) { return isDigit(C) || C == '.'; });
-      Version.tryParse(Number);
-    }
-  sys::fs::remove(Output);
+  Expected<std::optional<int>> Code =
+      askProgram({Clang, "--version"}, Text, Seconds);
+  if (!Code)
+    consumeError(Code.takeError());
+  else if (*Code == 0)
+    Version.tryParse(
+        StringRef(Text).split("clang version ").second.take_while([](char C) {
+          return isDigit(C) || C == '.';
+        }));
   return Version;
 }
 

@@ -29,9 +29,10 @@ static cl::list<std::string> Command(cl::Positional,
                                      cl::desc("application and its arguments"),
                                      cl::cat(RecordCategory));
 static cl::opt<std::string>
-    OutputDir("o", cl::desc("Folder of the recordings, made when missing"),
-              cl::value_desc("dir"), cl::init("mneme-recordings"),
-              cl::cat(RecordCategory));
+    OutputDir("o",
+              cl::desc("Folder of the recordings, created if it does not exist "
+                       "(default mneme-recordings)"),
+              cl::value_desc("dir"), cl::cat(RecordCategory));
 static cl::alias OutputDirAlias("rdb", cl::desc("Alias for -o"),
                                 cl::aliasopt(OutputDir),
                                 cl::cat(RecordCategory));
@@ -256,7 +257,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
     return createStringError("--timeout: expected seconds from 0 up");
   if (!(WaitLimit >= 0) || std::isinf(WaitLimit))
     return createStringError("--wait-limit: expected seconds from 0 up");
-  if (OutputDir.empty())
+  if (OutputDir.getNumOccurrences() && OutputDir.empty())
     return createStringError("-o: expected the name of a folder");
   LaunchOptions Options;
   Expected<HostStrategy> S = parseHostStrategy(Strategy);
@@ -267,7 +268,10 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
     return F.takeError();
   Options.Host = {*S, *F};
   Options.Command.assign(Command.begin(), Command.end());
-  Options.OutputDir = OutputDir;
+  // The default is not a folder that the user has chosen.
+  Options.OwnOutputDir = OutputDir.empty();
+  if (!OutputDir.empty())
+    Options.OutputDir = OutputDir;
   Options.RuntimePath = findLibrary(Argv0, "libmneme_rt.so");
   Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
   Options.Device = DeviceKind;

@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Compare.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -41,7 +42,7 @@ static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
 
 static std::string nameOf(const SnapshotRegion &R) {
   if (R.IsGlobal)
-    return "variable '" + R.Name + "'";
+    return "variable '" + printable(R.Name) + "'";
   StringRef Where = R.Kind == MNEME_REGION_MANAGED  ? "managed "
                     : R.Kind == MNEME_REGION_PINNED ? "pinned "
                                                     : "";
@@ -212,61 +213,66 @@ static Expected<LoadedInstance> load(StringRef File, const RecordedKernel &K,
 }
 
 static void print(const RecordedKernel &K) {
-  outs() << K.DemangledName << '\n'
-         << "  symbol:      " << K.KernelName << '\n'
-         << "  static hash: " << K.StaticHash << '\n'
-         << "  target:      " << K.Arch << " (" << K.Triple << "), -O"
-         << K.OptLevel << ", " << K.Toolchain << '\n'
-         << "  recorded on: " << K.Device << '\n'
-         << formatv("  arena:       {0:x}, {1}\n", K.VAddr,
-                    formatSize(K.VASize));
+  textOuts() << K.displayName() << '\n'
+             << "  symbol:      " << printable(K.KernelName) << '\n'
+             << "  static hash: " << K.StaticHash << '\n'
+             << "  target:      "
+             << printable(K.Arch + " (" + K.Triple + "), -O" + K.OptLevel +
+                          ", " + K.Toolchain)
+             << "\n  recorded on: " << printable(K.Device) << '\n'
+             << formatv("  arena:       {0:x}, {1}\n", K.VAddr,
+                        formatSize(K.VASize));
 }
 
 static void print(const RecordedKernel &K, const LoadedInstance &L) {
-  outs() << "  instance " << L.I.DynamicHash << ": grid "
-         << formatDims(L.I.Grid) << ", block " << formatDims(L.I.Block)
-         << ", dynamic shared memory " << L.I.SharedMem << ", launches "
-         << L.I.Occurrences << (L.I.Cooperative ? ", cooperative" : "") << '\n';
+  textOuts() << "  instance " << L.I.DynamicHash << ": grid "
+             << formatDims(L.I.Grid) << ", block " << formatDims(L.I.Block)
+             << ", dynamic shared memory " << L.I.SharedMem << ", launches "
+             << L.I.Occurrences << (L.I.Cooperative ? ", cooperative" : "")
+             << '\n';
   if (const RecordedDevice &D = L.I.Device; !D.Name.empty())
-    outs() << "    device: " << D.Name << " (" << D.Arch << "), driver "
-           << D.Driver << ", runtime "
-           << (D.Runtime.empty() ? "unknown" : D.Runtime) << '\n';
+    textOuts() << "    device: "
+               << printable(D.Name + " (" + D.Arch + "), driver " + D.Driver +
+                            ", runtime " +
+                            (D.Runtime.empty() ? "unknown" : D.Runtime))
+               << '\n';
   else if (K.Device != "host")
-    outs() << "    device: host\n";
+    textOuts() << "    device: host\n";
   for (const auto &[Index, Arg] : llvm::enumerate(K.Args)) {
     StringRef Bytes = L.Prologue.args()[Index];
-    outs() << "    argument " << Index << ": " << Arg.Type;
+    textOuts() << "    argument " << Index << ": " << printable(Arg.Type);
     if (!Arg.Name.empty())
-      outs() << ' ' << Arg.Name;
-    outs() << " = " << formatValue(Arg.Type, Bytes);
+      textOuts() << ' ' << printable(Arg.Name);
+    textOuts() << " = " << formatValue(Arg.Type, Bytes);
     for (const auto &[Offset, Target] : findPointers(L.Prologue, Arg, Bytes))
-      outs() << (Bytes.size() == 8
-                     ? " -> " + Target
-                     : formatv(", at {0} -> {1}", Offset, Target).str());
-    outs() << '\n';
+      textOuts() << (Bytes.size() == 8
+                         ? " -> " + Target
+                         : formatv(", at {0} -> {1}", Offset, Target).str());
+    textOuts() << '\n';
   }
   for (const auto &[R, Changed] : llvm::zip(L.Prologue.regions(), L.Changed)) {
-    outs() << "    " << nameOf(R) << ": " << formatSize(R.Size)
-           << formatv(" at {0:x}, ", R.Address);
+    textOuts() << "    " << nameOf(R) << ": " << formatSize(R.Size)
+               << formatv(" at {0:x}, ", R.Address);
     if (Changed)
-      outs() << formatv("{0} bytes changed ({1:P1})\n", Changed,
-                        double(Changed) / R.Size);
+      textOuts() << formatv("{0} bytes changed ({1:P1})\n", Changed,
+                            double(Changed) / R.Size);
     else
-      outs() << "unchanged\n";
+      textOuts() << "unchanged\n";
   }
   if (L.I.OmittedRegions)
-    outs() << "    left out, because nothing leads there: "
-           << L.I.OmittedRegions << " buffers of "
-           << formatSize(L.I.OmittedBytes) << '\n';
+    textOuts() << "    left out, because nothing leads there: "
+               << L.I.OmittedRegions << " buffers of "
+               << formatSize(L.I.OmittedBytes) << '\n';
   for (const SnapshotAnnotation &A : L.Prologue.annotations()) {
-    outs() << "    annotation";
+    textOuts() << "    annotation";
     if (!A.Tag.empty())
-      outs() << " '" << A.Tag << '\'';
-    outs() << " on " << describeAddress(L.Prologue, A.Address) << ": " << A.Size
-           << " bytes as " << getDTypeName(A.DType) << ", " << toleranceOf(A);
+      textOuts() << " '" << printable(A.Tag) << '\'';
+    textOuts() << " on " << describeAddress(L.Prologue, A.Address) << ": "
+               << A.Size << " bytes as " << getDTypeName(A.DType) << ", "
+               << toleranceOf(A);
     if (A.Norm != MNEME_NORM_NONE)
-      outs() << ", norm " << getNormName(A.Norm);
-    outs() << '\n';
+      textOuts() << ", norm " << getNormName(A.Norm);
+    textOuts() << '\n';
   }
 }
 
@@ -338,6 +344,6 @@ Expected<int> mneme::runShow() {
                                  {"Launches", std::move(Launches)}});
   }
   if (PrintJSON)
-    outs() << formatv("{0:2}\n", json::Value(std::move(All)));
+    jsonOuts() << formatv("{0:2}\n", json::Value(std::move(All)));
   return ExitCode;
 }

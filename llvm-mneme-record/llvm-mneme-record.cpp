@@ -14,6 +14,7 @@
 #include "Commands.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -32,7 +33,8 @@ cl::OptionCategory mneme::RecordCategory("llvm-mneme-record options");
 
 void mneme::printError(Error E) {
   handleAllErrors(std::move(E), [](const ErrorInfoBase &Info) {
-    WithColor::error(errs(), ToolName) << Info.message() << '\n';
+    WithColor::error(errs(), ToolName)
+        << printableLines(Info.message()) << '\n';
   });
 }
 

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
@@ -80,7 +81,7 @@ static Expected<json::Object> readSide(const cl::opt<std::string> &Side,
     return createStringError(
         formatv("--{0}: {1}", O.ArgStr, toString(std::move(E))).str());
   };
-  Expected<json::Object> Config = parseSide(Side);
+  Expected<json::Object> Config = parseSide(Side, allowsPrograms());
   if (!Config)
     return Name(Side, Config.takeError());
   if (Tool.empty())
@@ -119,7 +120,8 @@ static bool isOfBisection(StringRef Option) {
       MaxSteps.ArgStr, CompileJobs.ArgStr,   OutputFolder.ArgStr,
       "format",        ThresholdText.ArgStr, "config",
       "rdb",           "record-id",          "rid",
-      NoReuse.ArgStr,  AllowVacuous.ArgStr,  "exit-code"};
+      NoReuse.ArgStr,  AllowVacuous.ArgStr,  "exit-code",
+      "allow-programs"};
   return Names.contains(Option);
 }
 
@@ -197,7 +199,8 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     O.Resources.CompileJobs = CompileJobs;
   O.Resources.CompileTimeout = Base.Timeout;
   O.Resources.Message = [](StringRef Text) {
-    WithColor::warning(errs(), "llvm-mneme-replay") << Text << '\n';
+    WithColor::warning(errs(), "llvm-mneme-replay")
+        << printableLines(Text) << '\n';
   };
   O.Output = OutputFolder;
   static int Anchor;
@@ -206,7 +209,9 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
       makeCommonWords(Args.drop_front(), Database, Plan.instance().DynamicHash);
   if (OfCode && Base.Execute)
     O.CommonWords.push_back("--no-execute");
-  O.Say = [](StringRef Text) { errs() << "bisect: " << Text << '\n'; };
+  O.Say = [](StringRef Text) {
+    errs() << "bisect: " << printableLines(Text) << '\n';
+  };
   return std::move(O);
 }
 
@@ -242,8 +247,8 @@ std::optional<Expected<int>> mneme::runBisectMode(const ReplayPlan &Plan,
   if (!R)
     return Expected<int>(R.takeError());
   if (Text)
-    printReport(outs(), *R);
+    printReport(textOuts(), *R);
   else
-    outs() << formatv("{0:2}\n", toJSON(*R));
+    jsonOuts() << formatv("{0:2}\n", toJSON(*R));
   return Expected<int>(R->Outcome.found() ? 0 : 2);
 }

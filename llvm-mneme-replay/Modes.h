@@ -31,6 +31,8 @@ extern cl::opt<std::string> GoodSide;
 /// How much worse than the good side is bad: 0.02 is 2 %.
 extern cl::opt<std::string> ThresholdText;
 Expected<double> readThreshold();
+/// --allow-programs.
+bool allowsPrograms();
 /// For what a bisection or a reduction writes; may be empty.
 extern cl::opt<std::string> OutputFolder;
 /// \p Base with what GoodSide or \p Text says.

@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Reduce/Reducer.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -150,7 +151,7 @@ Expected<ReplayOptions> mneme::makeGoodSide(const ReplayOptions &Base,
                                             StringRef Text) {
   json::Object Config{{"run_passes", "none"}};
   if (!Text.empty())
-    if (Error E = parseSide(Text).moveInto(Config))
+    if (Error E = parseSide(Text, allowsPrograms()).moveInto(Config))
       return std::move(E);
   ReplayOptions Good = Base;
   if (Error E = applyConfig(Config, Good))
@@ -218,10 +219,10 @@ static Expected<int> runDifference(const ReplayPlan &Plan, bool Text) {
   if (!R)
     return R.takeError();
   if (Text)
-    outs() << "difference      " << getDifferenceName(R->D)
-           << "\nreason          " << R->Reason << '\n';
+    textOuts() << "difference      " << getDifferenceName(R->D)
+               << "\nreason          " << R->Reason << '\n';
   else
-    outs() << formatv("{0:2}\n", toJSON(*R));
+    jsonOuts() << formatv("{0:2}\n", toJSON(*R));
   return makeExitCode(R->D);
 }
 
@@ -247,19 +248,21 @@ static void printOutcome(const ReduceOutcome &Outcome, bool Text) {
     json::Array Notes;
     for (const std::string &Note : Outcome.Notes)
       Notes.push_back(Note);
-    outs() << formatv("{0:2}\n", json::Value(json::Object{
-                                     {"output", OutputFolder.getValue()},
-                                     {"difference", toJSON(Outcome.Difference)},
-                                     {"before", toJSON(A)},
-                                     {"after", toJSON(B)},
-                                     {"tests", Outcome.Tests},
-                                     {"seconds", Outcome.Seconds},
-                                     {"notes", std::move(Notes)}}));
+    jsonOuts() << formatv(
+        "{0:2}\n",
+        json::Value(json::Object{{"output", OutputFolder.getValue()},
+                                 {"difference", toJSON(Outcome.Difference)},
+                                 {"before", toJSON(A)},
+                                 {"after", toJSON(B)},
+                                 {"tests", Outcome.Tests},
+                                 {"seconds", Outcome.Seconds},
+                                 {"notes", std::move(Notes)}}));
     return;
   }
-  outs() << "report          " << OutputFolder << "\ndifference      "
-         << Outcome.Difference.Reason
-         << formatv("\ninstructions    {0} -> {1} in the kernel, {2} -> {3} in "
+  textOuts() << "report          " << OutputFolder << "\ndifference      "
+             << Outcome.Difference.Reason
+             << formatv(
+                    "\ninstructions    {0} -> {1} in the kernel, {2} -> {3} in "
                     "all\nthreads         {4} -> {5}\nmemory          {6} -> "
                     "{7} bytes, {8} -> {9} in pages that are not zero\n"
                     "tests           {10} in "
@@ -270,7 +273,7 @@ static void printOutcome(const ReduceOutcome &Outcome, bool Text) {
                     B.RegionBytes, A.StoredBytes, B.StoredBytes, Outcome.Tests,
                     Outcome.Seconds);
   for (const std::string &Note : Outcome.Notes)
-    outs() << "note            " << Note << '\n';
+    textOuts() << "note            " << Note << '\n';
 }
 
 /// \p Text without numbers, which shift as soon as the IR is another one.
@@ -349,7 +352,9 @@ static Expected<int> runReduction(const ReplayPlan &Plan, const char *Argv0,
     return createStringError(
         formatv("impossible --reduce-limit={0}", ReduceLimit.getValue()).str());
   O.Limit = ReduceLimit;
-  O.Say = [](StringRef Line) { errs() << "reduce: " << Line << '\n'; };
+  O.Say = [](StringRef Line) {
+    errs() << "reduce: " << printableLines(Line) << '\n';
+  };
   Expected<ReduceOutcome> Outcome = reduce(Plan, std::move(O));
   if (!Outcome)
     return Outcome.takeError();

@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
@@ -24,6 +25,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
+#include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -269,6 +271,8 @@ static Error readIterations(ReplayOptions &O) {
   return Error::success();
 }
 
+bool mneme::allowsPrograms() { return CommonFlags.allowsPrograms(); }
+
 /// What can be tuned: only what was given, since a configuration may say more.
 static Error readTunables(ReplayOptions &O) {
   setIfGiven(O.Passes, Passes);
@@ -364,6 +368,22 @@ static Expected<InstrumentOptions> readInstruments() {
   return I;
 }
 
+/// Of the file, only settings that the command line does not replace take
+/// effect.
+static Error checkPrograms(ConfigFile File) {
+  if (allowsPrograms())
+    return Error::success();
+  ReplayOptions Own;
+  std::string Database;
+  if (Error E = readOptions(Own))
+    return E;
+  if (Error E = readPositional(Database, Own))
+    return E;
+  for (const auto &KV : makeConfig(Own))
+    File.Config.erase(KV.first);
+  return refuseSideEffects(File.Path, findSideEffects(File.Config));
+}
+
 static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
   ReplayOptions O;
   std::optional<ConfigFile> File;
@@ -382,6 +402,9 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
     return std::move(E);
   if (Error E = readPositional(Path, O))
     return std::move(E);
+  if (File)
+    if (Error E = checkPrograms(*File))
+      return std::move(E);
   Expected<std::unique_ptr<ReplayPlan>> Plan =
       ReplayPlan::create(Path, std::move(O));
   if (!Plan)
@@ -402,15 +425,16 @@ static Expected<int> listPassExecutions(const ReplayPlan &Plan) {
   if (!L)
     return L.takeError();
   if (ListPasses == OutputFormat::Text)
-    printPasses(outs(), *L);
+    printPasses(textOuts(), *L);
   else
-    outs() << formatv("{0:2}\n", json::Value(json::Object{
-                                     {"kernel", Plan.kernel().KernelName},
-                                     {"static_hash", Plan.kernel().StaticHash},
-                                     {"record_id", Plan.instance().DynamicHash},
-                                     {"config", makeConfig(Plan.options())},
-                                     {"passes", Plan.compiler().pipeline()},
-                                     {"listing", toJSON(*L)}}));
+    jsonOuts() << formatv(
+        "{0:2}\n",
+        json::Value(json::Object{{"kernel", Plan.kernel().KernelName},
+                                 {"static_hash", Plan.kernel().StaticHash},
+                                 {"record_id", Plan.instance().DynamicHash},
+                                 {"config", makeConfig(Plan.options())},
+                                 {"passes", Plan.compiler().pipeline()},
+                                 {"listing", toJSON(*L)}}));
   return L->Failure.empty() ? 0 : 2;
 }
 
@@ -439,9 +463,9 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   if (Error E = appendToDataset(**Plan, *Result))
     return std::move(E);
   if (Format == OutputFormat::Text)
-    printReport(outs(), **Plan, *Result);
+    printReport(textOuts(), **Plan, *Result);
   else
-    outs() << formatv("{0:2}\n", makeReport(**Plan, *Result));
+    jsonOuts() << formatv("{0:2}\n", makeReport(**Plan, *Result));
   return translateExitCode(getExitCode(**Plan, *Result), Result->V);
 }
 
@@ -451,6 +475,8 @@ int main(int argc, char **argv) {
   // What we open must not become standard output or error.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;
+  // Beyond `ulimit -f` a write is an error as any other.
+  std::signal(SIGXFSZ, SIG_IGN);
   cl::AddExtraVersionPrinter(mneme::printVersion);
   showLLVMPrinters();
   cl::HideUnrelatedOptions({&Cat, &getColorCategory()});
@@ -458,12 +484,13 @@ int main(int argc, char **argv) {
       argc, argv,
       "Mneme: replay a recorded kernel launch under any pass pipeline\n");
   if (ListDevices) {
-    listDevices(outs());
+    listDevices(textOuts());
     return 0;
   }
   Expected<int> Status = run({argv, static_cast<size_t>(argc)});
   if (Status)
     return *Status;
-  WithColor::error(errs(), ToolName) << toString(Status.takeError()) << '\n';
+  WithColor::error(errs(), ToolName)
+      << printableLines(toString(Status.takeError())) << '\n';
   return getErrorExitCode();
 }

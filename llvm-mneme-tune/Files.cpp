@@ -8,6 +8,7 @@
 
 #include "Tune.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Tune/Summary.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -33,6 +34,9 @@ Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
                                "(--resume) or name another folder (-o)"));
   if (!HasStudy && O.Resume)
     return createFileError(Dir, createStringError("holds no study to resume"));
+  // The default is not a folder that the user has chosen.
+  if (O.ResultsDir.empty())
+    return makeOwnFolder(Dir);
   if (std::error_code EC = sys::fs::create_directories(Dir))
     return createFileError(Dir, EC);
   return Error::success();

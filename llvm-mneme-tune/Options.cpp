@@ -474,6 +474,7 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
     return std::move(E);
   if (Error E = readApp(O))
     return std::move(E);
+  O.AllowPrograms = CommonFlags->allowsPrograms();
   O.ReplayText = CommonFlags->describe();
   O.Replay.Resources = Resources;
   if (Error E = readFarm(O))

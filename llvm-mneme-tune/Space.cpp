@@ -9,8 +9,10 @@
 #include "Tune.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Dialect/Import.h"
+#include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Tune/Recorded.h"
@@ -28,10 +30,65 @@ static constexpr unsigned DryRunPoints = 10;
 //===----------------------------------------------------------------------===//
 
 static Expected<Study> readStudyFile(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
     return Buffer.takeError();
   return parseStudy((*Buffer)->getBuffer(), Path);
+}
+
+/// The texts that \p E can be, as far as they stand in the study, and spaces of
+/// pipelines.
+static void collectTexts(const Study &S, const Expr &E, StringSet<> &Seen,
+                         std::vector<std::string> &Texts) {
+  if (!E)
+    return;
+  if (E.kind() == Expr::Constant)
+    if (const auto *Text = std::get_if<std::string>(&E.value()))
+      Texts.push_back(*Text);
+  if (E.kind() == Expr::Op)
+    for (const Expr &Operand : E.operands())
+      collectTexts(S, Operand, Seen, Texts);
+  if (E.kind() != Expr::Parameter || !Seen.insert(E.name()).second)
+    return;
+  for (const DerivedValue &D : S.Derived)
+    if (D.Name == E.name())
+      collectTexts(S, D.Is, Seen, Texts);
+  const Parameter *P = S.findParameter(E.name());
+  if (!P)
+    return;
+  Texts.push_back(P->Space);
+  for (const Expr &Choice : P->Choices)
+    collectTexts(S, Choice, Seen, Texts);
+  collectTexts(S, P->Default, Seen, Texts);
+}
+
+/// What configurations of the study can do beside compiling and running.
+static std::vector<ConfigSideEffect> findSideEffects(const Study &S) {
+  std::vector<ConfigSideEffect> Found;
+  for (const ConfigField &F : S.Fields) {
+    // Of most keys any text tells, of pipelines and options of ptxas each.
+    std::vector<std::string> Texts = {"computed"};
+    StringSet<> Seen;
+    if (F.Key == "passes" || F.Key == "ptxas_options") {
+      Texts.clear();
+      collectTexts(S, F.Is, Seen, Texts);
+    }
+    for (const std::string &Text : Texts) {
+      std::vector<ConfigSideEffect> OfField =
+          findSideEffects(json::Object{{F.Key, json::fixUTF8(Text)}});
+      Expected<PipelineSpace> Space = PipelineSpace::parse(Text);
+      if (F.Key == "passes" && Space)
+        if (NamedSideEffect E = findPassEffect(*Space))
+          OfField = {{F.Key, E.Name, E.Effect}};
+      if (!Space)
+        consumeError(Space.takeError());
+      if (!OfField.empty()) {
+        append_range(Found, OfField);
+        break;
+      }
+    }
+  }
+  return Found;
 }
 
 Error mneme::printPresets(raw_ostream &OS) {
@@ -68,8 +125,14 @@ static bool isOfSpace(const SpaceOption &O) { return O.Name != "objective"; }
 static Expected<Study> makeBaseStudy(const TuneOptions &O) {
   if (!O.StudyFile.empty() && !O.Preset.empty())
     return createStringError("--study and --preset exclude each other");
-  if (!O.StudyFile.empty())
-    return readStudyFile(O.StudyFile);
+  if (!O.StudyFile.empty()) {
+    Expected<Study> S = readStudyFile(O.StudyFile);
+    // To print it is to look at it.
+    if (S && !O.AllowPrograms && O.Mode != TuneMode::PrintStudy)
+      if (Error E = refuseSideEffects(O.StudyFile, findSideEffects(*S)))
+        return std::move(E);
+    return S;
+  }
   if (!O.Preset.empty())
     return getPreset(O.Preset);
   if (none_of(O.Space, isOfSpace))

@@ -9,7 +9,9 @@
 #include "Tune.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Tune/Journal.h"
 #include "llvm/Mneme/Tune/Progress.h"
@@ -69,8 +71,7 @@ static std::string makeFileName(StringRef Kernel) {
 static JournalHeader makeHeader(const TuneOptions &O, const TunedKernel &K,
                                 const Study &S, const SearchSpace &Space) {
   JournalHeader H;
-  H.Name = K.Kernel.DemangledName.empty() ? K.Kernel.KernelName
-                                          : K.Kernel.DemangledName;
+  H.Name = K.Kernel.displayName();
   H.Objectives = S.Objectives;
   H.Identity = makeIdentity(O, K, Space);
   H.Info = json::Object{{"sampler", O.Sampler},
@@ -89,6 +90,15 @@ static Error takeSettings(TuneOptions &O, StringRef Path) {
   uint64_t Seed = O.Tuner.Seed;
   if (std::optional<StringRef> Text = H->Info.getString("seed"))
     Text->getAsInteger(10, Seed);
+  bool IsProgram = Name.starts_with("external");
+  if (!O.SamplerGiven && !O.AllowPrograms &&
+      (IsProgram || Name.starts_with("file")))
+    return createFileError(
+        Path, createStringError(
+                  "its sampler '" + Name + "' " +
+                  (IsProgram ? "runs a program" : "reads another file") +
+                  ": if you trust the journal, name the sampler again with "
+                  "--sampler, or give --allow-programs"));
   if (!O.SamplerGiven)
     O.Sampler = Name.str();
   if (!O.SeedGiven)
@@ -176,7 +186,7 @@ static ProgressPrinter::Style getProgressStyle(const TuneOptions &O) {
 /// What can be said without a device.
 static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
                             const Study &S, const SearchSpace &Space) {
-  printSpace(outs(), Space);
+  printSpace(textOuts(), Space);
   if (O.Mode == TuneMode::PrintSpace)
     return 0;
   ReplayOptions Replay = O.Replay;
@@ -187,7 +197,7 @@ static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
     return Plan.takeError();
   if (Error E = checkSpaces(Space, (*Plan)->compiler()))
     return std::move(E);
-  if (Error E = printFirstPoints(outs(), O, Space))
+  if (Error E = printFirstPoints(textOuts(), O, Space))
     return std::move(E);
   return 0;
 }
@@ -215,7 +225,7 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   StudyRecord R{Space, T.trials(), Outcome};
   R.Kernel = K.Kernel.KernelName;
   R.DemangledName = K.Kernel.DemangledName;
-  R.Name = R.DemangledName.empty() ? R.Kernel : R.DemangledName;
+  R.Name = K.Kernel.displayName();
   R.StaticHash = K.Kernel.StaticHash;
   R.Device = describeDevice(Farm.describe());
   R.Toolchain = json::Object{{"mneme", getVersion()},
@@ -247,8 +257,10 @@ static int getExitCode(const StudyOutcome &O) {
   return O.Complete + O.Pruned == 0 && O.Failed != 0 ? 2 : 0;
 }
 
+/// \p NeedsPrograms: best.json has settings with side effects.
 static void printCommand(raw_ostream &OS, const TunedKernel &K,
-                         const TuneOptions &O, StringRef Dir, bool OnHost) {
+                         const TuneOptions &O, StringRef Dir, bool OnHost,
+                         bool NeedsPrograms) {
   OS << formatv("{0,-12}  llvm-mneme-replay {1} --record-id={2}", "replay",
                 K.File, K.Instances.front().DynamicHash);
   if (StringRef Device = O.Resources.Devices.front();
@@ -256,7 +268,8 @@ static void printCommand(raw_ostream &OS, const TunedKernel &K,
     OS << " --device=" << O.Resources.Devices.front();
   if (OnHost && O.Replay.Host.Finish != HostFinish::O3)
     OS << " --host-finish=" << getHostFinishName(O.Replay.Host.Finish);
-  OS << " --config=" << Dir << "/best.json\n";
+  OS << " --config=" << Dir << "/best.json"
+     << (NeedsPrograms ? " --allow-programs\n" : "\n");
 }
 
 /// What can still go wrong comes when the results are there.
@@ -281,18 +294,20 @@ static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
       writeAndCount(O, Dir, Plan, R, Outcome);
   // What was found is said even if it cannot be written.
   if (O.JSON)
-    outs() << formatv("{0:2}\n", makeSummary(R));
+    jsonOuts() << formatv("{0:2}\n", makeSummary(R));
   else
-    printSummary(outs(), R);
+    printSummary(textOuts(), R);
   if (!Files)
     return Files.takeError();
   if (O.JSON)
     return getExitCode(R.Outcome);
-  outs() << formatv("{0,-12}  {1}: study.log", "files", Dir);
+  textOuts() << formatv("{0,-12}  {1}: study.log", "files", Dir);
   for (const std::string &File : *Files)
-    outs() << ' ' << File;
-  outs() << '\n';
-  printCommand(outs(), K, O, Dir, isOnHost(R));
+    textOuts() << ' ' << File;
+  textOuts() << '\n';
+  const Trial *Winner = R.winner();
+  printCommand(textOuts(), K, O, Dir, isOnHost(R),
+               Winner && !findSideEffects(Winner->Config).empty());
   return getExitCode(R.Outcome);
 }
 
@@ -379,7 +394,7 @@ Expected<int> mneme::runStudy(TuneOptions O) {
   if (!S)
     return S.takeError();
   if (O.Mode == TuneMode::PrintStudy) {
-    if (Error E = printStudyText(outs(), *S))
+    if (Error E = printStudyText(textOuts(), *S))
       return std::move(E);
     return 0;
   }

@@ -48,6 +48,7 @@ struct TuneOptions {
   StringMap<double> InstanceWeights; ///< By record id.
 
   std::string Preset, StudyFile;
+  bool AllowPrograms = false; ///< In files.
   CommandLineSpace Space;
 
   std::string Sampler;

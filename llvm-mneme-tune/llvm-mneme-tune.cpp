@@ -14,6 +14,7 @@
 #include "Tune.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -28,11 +29,11 @@ using namespace llvm::mneme;
 static constexpr StringLiteral ToolName = "llvm-mneme-tune";
 
 void mneme::printWarning(const Twine &Text) {
-  WithColor::warning(errs(), ToolName) << Text << '\n';
+  WithColor::warning(errs(), ToolName) << printableLines(Text.str()) << '\n';
 }
 
 void mneme::printNote(const Twine &Text) {
-  WithColor::note(errs(), ToolName) << Text << '\n';
+  WithColor::note(errs(), ToolName) << printableLines(Text.str()) << '\n';
 }
 
 static Error runWorker(const TuneOptions &O) {
@@ -88,6 +89,7 @@ int main(int argc, char **argv) {
     return *Status;
   Error E = Status.takeError();
   int ExitCode = E.isA<BaselineError>() ? 2 : 1;
-  WithColor::error(errs(), ToolName) << toString(std::move(E)) << '\n';
+  WithColor::error(errs(), ToolName)
+      << printableLines(toString(std::move(E))) << '\n';
   return ExitCode;
 }

@@ -7,14 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evidence.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Transforms/Utils/InstructionNamer.h"
@@ -134,18 +133,17 @@ static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
 /// Error: the code cannot be written where it is compared.
 static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
                          unsigned Tries, StringRef Folder, PassEvidence &Out) {
-  SmallString<128> Work;
-  if (std::error_code EC = sys::fs::createUniqueDirectory("mneme-bisect", Work))
-    return createFileError(Work, EC);
-  scope_exit Remove([&] { sys::fs::remove_directories(Work); });
-  std::string NamedIR = inDir(Work, "named.bc");
+  Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
+  if (!Work)
+    return Work.takeError();
+  std::string NamedIR = Work->pathOf("named.bc");
   if (Error Failed = writeNamedIR(Plan, NamedIR))
     return Failed;
   std::string Texts[2], Paths[2], NotKept;
   for (bool After : {false, true}) {
     std::string Name =
         makeFileName(E, After ? "after" : "before", Out.IsAssembly);
-    Paths[After] = inDir(Work, Name);
+    Paths[After] = Work->pathOf(Name);
     // What comes at random may not come at once.
     for (unsigned Try = 0; Try != (After ? Tries : 1); ++Try) {
       Expected<std::string> Text =

@@ -349,8 +349,7 @@ Expected<BisectReport> ReplayBisection::run() {
   R.Outcome = std::move(*Outcome);
   R.What = what();
   R.What.Accepted = R.Outcome.Accepted;
-  R.Kernel = Plan.kernel().DemangledName.empty() ? Plan.kernel().KernelName
-                                                 : Plan.kernel().DemangledName;
+  R.Kernel = Plan.kernel().displayName();
   R.StaticHash = Plan.kernel().StaticHash;
   R.RecordId = Plan.instance().DynamicHash;
   json::Object Description = Farm->describe();

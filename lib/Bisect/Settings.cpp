@@ -125,10 +125,13 @@ static Error addLLVMOption(json::Object &Config, StringRef Text) {
   return Error::success();
 }
 
-static Error addFile(json::Object &Config, StringRef Path) {
+static Error addFile(json::Object &Config, StringRef Path, bool AllowPrograms) {
   Expected<ConfigFile> File = readConfigFile(Path);
   if (!File)
     return File.takeError();
+  if (!AllowPrograms)
+    if (Error E = refuseSideEffects(Path, findSideEffects(File->Config)))
+      return E;
   for (const auto &KV : File->Config)
     Config[KV.first] = KV.second;
   return Error::success();
@@ -140,7 +143,7 @@ static bool needsValue(StringRef Key) {
 }
 
 static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
-                         size_t &I) {
+                         size_t &I, bool AllowPrograms) {
   StringRef Word = Words[I];
   auto [Name, Value] = Word.ltrim('-').split('=');
   bool HasValue = Word.contains('=');
@@ -163,22 +166,22 @@ static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
     Value = Words[++I];
   }
   if (IsFile)
-    return addFile(Config, Value);
+    return addFile(Config, Value, AllowPrograms);
   if (Key == LLVMPrefix)
     return addLLVMOption(Config, Value);
   return setField(Config, Name, Key, Value);
 }
 
-Expected<json::Object> mneme::parseSide(StringRef Text) {
+Expected<json::Object> mneme::parseSide(StringRef Text, bool AllowPrograms) {
   json::Object Config;
   std::vector<std::string> Words = splitWords(Text);
   for (size_t I = 0; I != Words.size(); ++I) {
     StringRef Word = Words[I];
     Error E = Error::success();
     if (Word.starts_with("-"))
-      E = parseOption(Config, Words, I);
+      E = parseOption(Config, Words, I, AllowPrograms);
     else if (Word.consume_front("@") || Word.ends_with(".json"))
-      E = addFile(Config, Word);
+      E = addFile(Config, Word, AllowPrograms);
     else if (Config.get("passes"))
       E = createStringError(formatv("unexpected '{0}'", Word).str());
     else

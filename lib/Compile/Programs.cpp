@@ -13,7 +13,6 @@
 #include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Errno.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -41,13 +40,14 @@ ScratchFile::~ScratchFile() { llvm::erase(LiveFiles, this); }
 
 Error ScratchFile::create(StringRef Suffix, ScratchFile &F,
                           StringRef Contents) {
-  int FD;
-  if (std::error_code EC =
-          sys::fs::createTemporaryFile("mneme", Suffix, FD, F.Path))
-    return createStringError(EC, "cannot create a temporary file");
-  F.Remover.setFile(F.Path);
+  if (Error E = PrivateFolder::createTemporary().moveInto(F.Folder))
+    return E;
+  F.Path = F.Folder.pathOf(("file." + Suffix).str());
   LiveFiles.push_back(&F);
-  raw_fd_ostream OS(FD, /*shouldClose=*/true);
+  Expected<int> FD = openToWrite(F.Path, O_EXCL);
+  if (!FD)
+    return FD.takeError();
+  raw_fd_ostream OS(*FD, /*shouldClose=*/true);
   OS << Contents;
   OS.close();
   std::error_code EC = OS.error();
@@ -126,8 +126,10 @@ void Guard::run(int FD) {
     Program = Told;
   if (Program > 0)
     ::kill(-Program, SIGKILL);
-  for (ScratchFile *F : LiveFiles)
+  for (ScratchFile *F : LiveFiles) {
     ::unlink(F->Path.data());
+    ::rmdir(F->Folder.path().c_str());
+  }
   ::_exit(0);
 }
 

@@ -98,6 +98,11 @@ Error Coordinator::take(Compiler &C, message::Fatal M) {
   return Error::success();
 }
 
+Error Coordinator::take(Compiler &C, message::Shortage M) {
+  C.Shortage = std::move(M.Error);
+  return Error::success();
+}
+
 Error Coordinator::take(Compiler &C, message::Ask M) {
   // Code has one hash of a level.
   unsigned Bit = 1u << static_cast<unsigned>(M.Level);
@@ -173,9 +178,17 @@ Error Coordinator::take(Compiler &C, message::Compiled M) {
   return Error::success();
 }
 
+/// Nothing is known of the code but that it could not be made now.
+void Coordinator::giveUp(CodeEntry &Code, StringRef Why) {
+  tell(("compile process: " + Why).str());
+  Code.State = CodeEntry::Wanted;
+  for (Job *J : takeWaiting(Code))
+    fail(*J, "WorkerLost", Why);
+}
+
 /// Its process is gone.
 void Coordinator::end(Compiler &C) {
-  bool Killed = C.P->wasKilled();
+  bool Short = !C.Shortage.empty(), Killed = C.P->wasKilled() || Short;
   std::string Why = describeEnd(C, "the compilation");
   BytesSent += C.P->channel().sent();
   BytesReceived += C.P->channel().received();
@@ -198,6 +211,10 @@ void Coordinator::end(Compiler &C) {
       Owner->State = Job::Waiting;
     }
     return;
+  }
+  if (Short && C.Code) {
+    C.Busy = false;
+    return giveUp(*std::exchange(C.Code, nullptr), Why);
   }
   FarmCode Code;
   Code.Failure = C.TimedOut ? "Timeout" : "CompileError";

@@ -443,6 +443,8 @@ std::string Coordinator::describeEnd(const Worker &W,
   if (W.TimedOut)
     return formatv("{0} did not end within {1} s", Stage, printSeconds(W.Limit))
         .str();
+  if (!W.Shortage.empty())
+    return W.Shortage;
   if (!W.Fatal.empty())
     return W.Fatal;
   if (!W.Complaint.empty())

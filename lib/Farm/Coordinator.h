@@ -155,6 +155,7 @@ private:
   struct Worker {
     std::unique_ptr<Process> P;
     std::string Stage, Fatal;
+    std::string Shortage;  ///< What it ended for: not its job's fault.
     std::string Complaint; ///< About what it sent.
     double Limit = 0; ///< Seconds of the stage; 0: none.
     std::optional<Time> Deadline;
@@ -260,7 +261,9 @@ private:
   Error take(Compiler &C, message::Compiled M);
   Error take(Compiler &C, message::Invalid M);
   Error take(Compiler &C, message::Fatal M);
+  Error take(Compiler &C, message::Shortage M);
   void finishCompile(Compiler &C, FarmCode Code);
+  void giveUp(CodeEntry &Code, StringRef Why);
   void end(Compiler &C);
 
   // Run processes.
@@ -282,6 +285,7 @@ private:
   Error take(DeviceSlot &D, Runner &R, message::Done M);
   Error take(DeviceSlot &D, Runner &R, message::Compared M);
   Error take(DeviceSlot &D, Runner &R, message::Fatal M);
+  Error take(DeviceSlot &D, Runner &R, message::Shortage M);
   Error checkOutcome(const Evaluation &E) const;
   void finishWork(Runner &R, bool Spent);
   void end(DeviceSlot &D, bool IsSpare);

@@ -20,15 +20,16 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 /// Others' files must be found, so no file is made where one is; and no link is
-/// followed, since the folder is everybody's. Nothing is ever written.
+/// followed and no FIFO waited for, since the folder is everybody's. Nothing is
+/// ever written.
 static int openLockFile(const char *Path) {
+  constexpr int Flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   int FD = -1;
   for (int Try = 0; Try < 2 && FD < 0; ++Try) {
-    FD = ::open(Path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    FD = ::open(Path, Flags);
     if (FD >= 0 || errno != ENOENT)
       break;
-    FD = ::open(Path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                0644);
+    FD = ::open(Path, Flags | O_CREAT | O_EXCL, 0644);
     if (FD < 0 && errno != EEXIST)
       break;
   }

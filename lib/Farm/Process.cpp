@@ -14,6 +14,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/ChildTask.h"
+#include "llvm/Mneme/Support/Shortage.h"
+#include "llvm/Support/Compiler.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -52,7 +54,7 @@ static constexpr double ExitSeconds = 2;
 static constexpr int ChannelFD = 3;
 
 static Error systemError(const Twine &What) {
-  return createStringError(errnoAsErrorCode(), What);
+  return recognizeShortage(createStringError(errnoAsErrorCode(), What));
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,6 +120,27 @@ static void reportFatalError(void *Link, const char *Reason, bool) {
   ::_exit(1);
 }
 
+/// Not what a candidate may take (Limits.Bytes) but what the machine has, or a
+/// limit of the user's.
+static bool isShortOfMemory() {
+  rlimit Data;
+  if (::getrlimit(RLIMIT_DATA, &Data) != 0 || Data.rlim_cur == RLIM_INFINITY)
+    return true;
+  uint64_t Used = getDataBytes();
+  uint64_t Left = Data.rlim_cur - std::min<uint64_t>(Data.rlim_cur, Used);
+  return getAvailableMemory() < Left;
+}
+
+static void reportBadAlloc(void *Link, const char *Reason, bool) {
+  static bool IsAgain = false;
+  if (!std::exchange(IsAgain, true) && isShortOfMemory())
+    consumeError(send(*static_cast<Channel *>(Link),
+                      message::Shortage{toString(makeOutOfMemoryError())}));
+  // As LLVM says it; the parent knows the words.
+  errs() << "LLVM ERROR: out of memory\n";
+  ::_exit(1);
+}
+
 [[noreturn]] static void runChild(function_ref<void(Channel &)> Main,
                                   pid_t Parent, int Link, int Messages,
                                   const ProcessLimits &Limits,
@@ -127,13 +150,21 @@ static void reportFatalError(void *Link, const char *Reason, bool) {
   if (::getppid() != Parent)
     ::_exit(1); // it died before that
   resetSignals();
-  if (!takeDescriptors(Link, Messages))
+  if (!takeDescriptors(Link, Messages)) {
+    // The limit is below where they go, or the table is full.
+    Error E = recognizeShortage(createStringError(
+        std::make_error_code(std::errc::too_many_files_open), "the process"));
+    Channel Connection(Link, Kinds);
+    consumeError(send(Connection, message::Shortage{toString(std::move(E))}));
     ::_exit(1);
+  }
   applyLimits(Limits);
   // Never destroyed: the parent's objects are not ours to destroy.
   auto *Connection = new Channel(ChannelFD, Kinds);
   remove_fatal_error_handler();
   install_fatal_error_handler(reportFatalError, Connection);
+  remove_bad_alloc_error_handler();
+  install_bad_alloc_error_handler(reportBadAlloc, Connection);
   Main(*Connection);
   ::_exit(0);
 }

@@ -236,6 +236,11 @@ Error Coordinator::take(DeviceSlot &, Runner &R, message::Fatal M) {
   return Error::success();
 }
 
+Error Coordinator::take(DeviceSlot &, Runner &R, message::Shortage M) {
+  R.Shortage = std::move(M.Error);
+  return Error::success();
+}
+
 Error Coordinator::take(DeviceSlot &D, Runner &R, message::Begin M) {
   bool IsNext = R.Comparing ? M.Ticket == R.Comparing->Ticket
                             : !R.Sent.empty() && M.Ticket == R.Sent.front();
@@ -356,7 +361,7 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
   }
   if (R->Opened)
     D.Open += secondsSince(R->Since);
-  bool Killed = R->P->wasKilled();
+  bool Short = !R->Shortage.empty(), Killed = R->P->wasKilled() || Short;
   std::string Why = describeEnd(*R, "the run process");
   bool Blamed = R->Begun;
   if (!R->Spent) {
@@ -369,7 +374,9 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
   if (R->Comparing && Current) {
     if (Blamed && (!Killed || Current->Losses >= MaxLosses)) {
       Current->Result.emplace();
-      Current->Result->Failure = R->TimedOut ? "Timeout" : "Crash";
+      Current->Result->Failure = Short         ? "WorkerLost"
+                                 : R->TimedOut ? "Timeout"
+                                               : "Crash";
       Current->Result->Error = Why;
     } else {
       Current->Losses += Killed;
@@ -382,7 +389,7 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
     } else {
       R->Sent.pop_front();
       Evaluation E;
-      E.Failure = R->TimedOut ? "Timeout" : "Crash";
+      E.Failure = Short ? "WorkerLost" : R->TimedOut ? "Timeout" : "Crash";
       E.Error = Why;
       E.Worker = formatv("{0}:{1}", Host, R->P->pid());
       E.Device = D.Id;

@@ -8,22 +8,18 @@
 
 #include "Staging.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Record/PageStore.h"
 #include "llvm/Mneme/Record/Snapshot.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Support/Errno.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -141,25 +137,13 @@ std::string mneme::getDefaultCacheDir() {
   return inFolder(Temporary, "mneme-" + std::to_string(::getuid()));
 }
 
-/// A folder that nobody else can write to.
-static Error makeFolder(StringRef Dir) {
-  if (std::error_code EC = sys::fs::create_directories(
-          Dir, /*IgnoreExisting=*/true, sys::fs::owner_all))
-    return createFileError(Dir, EC);
-  struct stat Status;
-  if (::lstat(Dir.str().c_str(), &Status) != 0)
-    return createFileError(Dir, errnoAsErrorCode());
-  if (!S_ISDIR(Status.st_mode) || Status.st_uid != ::getuid() ||
-      (Status.st_mode & (S_IWGRP | S_IWOTH)))
-    return createStringError("'" + Dir +
-                             "' is not a folder that only you can write to");
-  return Error::success();
-}
-
 static bool isWhole(StringRef Path, const StagedFile &F) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(
-      Path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  return Buffer && (*Buffer)->getBufferSize() == F.Size &&
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  if (!Buffer) {
+    consumeError(Buffer.takeError());
+    return false;
+  }
+  return (*Buffer)->getBufferSize() == F.Size &&
          toHexString(digest128((*Buffer)->getBuffer())) == F.Digest;
 }
 
@@ -188,19 +172,15 @@ static Error checkFiles(const RemoteStudy &S, ArrayRef<unsigned> Missing,
 
 Expected<std::string> mneme::stage(const RemoteStudy &S, StringRef CacheDir,
                                    FetchFn Fetch) {
-  if (Error E = makeFolder(CacheDir))
+  if (Error E = makeOwnFolder(CacheDir, /*Secret=*/true))
     return std::move(E);
   std::string Dir = inFolder(CacheDir, S.digest());
-  if (Error E = makeFolder(Dir))
+  if (Error E = makeOwnFolder(Dir, /*Secret=*/true))
     return std::move(E);
   std::string LockPath = Dir + ".lock";
-  int Lock =
-      ::open(LockPath.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (Lock < 0)
-    return createFileError(LockPath, errnoAsErrorCode());
-  scope_exit Unlock([&] { ::close(Lock); });
-  if (sys::RetryAfterSignal(-1, ::flock, Lock, LOCK_EX) != 0)
-    return createFileError(LockPath, errnoAsErrorCode());
+  Expected<LockedFile> Lock = LockedFile::wait(LockPath);
+  if (!Lock)
+    return Lock.takeError();
   std::vector<unsigned> Missing;
   for (unsigned I = 0; I != S.Files.size(); ++I)
     if (!isWhole(inFolder(Dir, S.Files[I].Name), S.Files[I]))

@@ -10,6 +10,7 @@
 #include "Messages.h"
 #include "Time.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <unistd.h>
 
@@ -25,6 +26,16 @@ static void check(Error E) {
   if (!E)
     return;
   consumeError(std::move(E));
+  ::_exit(1);
+}
+
+/// What a shortage keeps from being evaluated is not judged: this process ends,
+/// and another one tries.
+static Error endOnShortage(Channel &Link, Error E) {
+  E = recognizeShortage(std::move(E));
+  if (!E.isA<ShortageError>())
+    return E;
+  check(send(Link, message::Shortage{toString(std::move(E))}));
   ::_exit(1);
 }
 
@@ -71,7 +82,8 @@ void mneme::runCompileProcess(FarmBackend &Backend, Channel &Link) {
       Code->Bytes.clear();
       check(send(Link, message::Compiled{std::move(*Code)}, Bytes));
     } else {
-      check(send(Link, message::Invalid{toString(Code.takeError())}));
+      check(send(Link, message::Invalid{
+                           toString(endOnShortage(Link, Code.takeError()))}));
     }
   }
 }
@@ -147,7 +159,8 @@ void RunProcess::take(message::Open M) {
     check(send(Link, message::Opened{std::move(Opened->Info),
                                      std::move(Opened->Exclusive)}));
   else
-    check(send(Link, message::OpenFailed{toString(Opened.takeError())}));
+    check(send(Link, message::OpenFailed{
+                         toString(recognizeShortage(Opened.takeError()))}));
 }
 
 void RunProcess::take(message::Keep M) {
@@ -167,7 +180,7 @@ void RunProcess::take(message::Run M) {
   if (!E) {
     Evaluation Invalid;
     Invalid.Failure = "Invalid";
-    Invalid.Error = toString(E.takeError());
+    Invalid.Error = toString(endOnShortage(Link, E.takeError()));
     E = std::move(Invalid);
   }
   if (const double *Bad = findBadTime(E->Samples)) {
@@ -191,7 +204,7 @@ void RunProcess::take(message::Compare M) {
   if (!P) {
     PairedEvaluation Invalid;
     Invalid.Failure = "Invalid";
-    Invalid.Error = toString(P.takeError());
+    Invalid.Error = toString(endOnShortage(Link, P.takeError()));
     P = std::move(Invalid);
   }
   for (size_t I = 0; I != P->Samples.size(); ++I)

@@ -128,14 +128,13 @@ static Error addArchs(StringRef Path, std::vector<std::string> &Archs) {
 Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
                                                    bool AnyExecutable) {
   ApplicationFacts Facts;
-  if (sys::fs::is_directory(Path))
-    return createFileError(Path,
-                           std::make_error_code(std::errc::is_a_directory));
-  if (sys::fs::exists(Path) && !sys::fs::can_execute(Path))
+  Expected<int> FD = openToRead(Path);
+  if (!FD)
+    return FD.takeError();
+  ::close(*FD);
+  if (!sys::fs::can_execute(Path))
     return createFileError(Path,
                            std::make_error_code(std::errc::permission_denied));
-  if (auto Readable = MemoryBuffer::getFileSlice(Path, 0, 0); !Readable)
-    return createFileError(Path, Readable.getError());
   if (!isELF(Path))
     Facts.Warning =
         "'" + Path +

@@ -14,6 +14,7 @@
 
 #include "Application.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -85,10 +86,9 @@ static Error checkContents(StringRef Bytes) {
 }
 
 Error mneme::checkExecutable(StringRef Path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer = MemoryBuffer::getFile(
-      Path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
   if (!Buffer)
-    return createFileError(Path, Buffer.getError());
+    return Buffer.takeError();
   if (Error E = checkContents((*Buffer)->getBuffer()))
     return createFileError(Path, std::move(E));
   return Error::success();

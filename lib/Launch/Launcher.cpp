@@ -14,6 +14,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
@@ -41,48 +43,6 @@ static constexpr int TickMilliseconds = 100;
 
 static constexpr int ForwardedSignals[] = {SIGINT,  SIGTERM, SIGHUP,
                                            SIGQUIT, SIGUSR1, SIGUSR2};
-
-//===----------------------------------------------------------------------===//
-// The socket's folder
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A fresh folder that only we can enter; removed with the two things we put
-/// there.
-class PrivateFolder {
-public:
-  static Expected<PrivateFolder> create();
-  PrivateFolder(PrivateFolder &&Other) { std::swap(Path, Other.Path); }
-  ~PrivateFolder() {
-    if (Path.empty())
-      return;
-    ::unlink(pathOf("socket").c_str());
-    ::unlink(pathOf("libmneme_rt.so").c_str());
-    ::rmdir(Path.c_str());
-  }
-  const std::string &path() const { return Path; }
-  std::string pathOf(StringRef Name) const { return Path + "/" + Name.str(); }
-
-private:
-  PrivateFolder() = default;
-  std::string Path;
-};
-} // namespace
-
-Expected<PrivateFolder> PrivateFolder::create() {
-  SmallString<64> Base;
-  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Base);
-  // A socket's path has 107 characters, LD_PRELOAD no spaces or colons.
-  if (Base.size() > 64 || Base.find_first_of(" :") != StringRef::npos)
-    Base = "/tmp";
-  sys::path::append(Base, "mneme-XXXXXX");
-  std::string Path(Base);
-  if (!::mkdtemp(Path.data()))
-    return createFileError(Path, errnoAsErrorCode());
-  PrivateFolder Folder;
-  Folder.Path = std::move(Path);
-  return std::move(Folder);
-}
 
 //===----------------------------------------------------------------------===//
 // The application's process
@@ -294,7 +254,8 @@ void LastDuties::fulfil(void *Duties, const char *, bool) {
 
 static void warn(const LaunchOptions &Options, const Twine &Message) {
   if (!Options.Quiet)
-    WithColor::warning(errs(), "llvm-mneme-record") << Message << '\n';
+    WithColor::warning(errs(), "llvm-mneme-record")
+        << printableLines(Message.str()) << '\n';
 }
 
 static bool isForCuda(StringRef Arch) { return Arch.starts_with("sm_"); }
@@ -410,9 +371,10 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   }
   Recorder Records(std::string(Dir.str()), Options.Selection.hashInput());
   Records.limit(Options.Selection.MaxBytes);
-  if (Error E = Records.prepare())
+  if (Error E = Records.prepare(Options.OwnOutputDir))
     return std::move(E);
-  Expected<PrivateFolder> Folder = PrivateFolder::create();
+  Expected<PrivateFolder> Folder =
+      PrivateFolder::createTemporary(/*ForSockets=*/true);
   if (!Folder)
     return Folder.takeError();
   Duties.setFolder(*Folder);
@@ -436,7 +398,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     if (!Ok) {
       HasDevice = false;
       WithColor::error(errs(), "llvm-mneme-record")
-          << toString(Ok.takeError()) << '\n';
+          << printableLines(toString(Ok.takeError())) << '\n';
       S.refuseRecordings();
     }
     S.release();
@@ -464,7 +426,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   S.storeRest();
   if (Error E = Records.sync())
     WithColor::error(errs(), "llvm-mneme-record")
-        << toString(std::move(E)) << '\n';
+        << printableLines(toString(std::move(E))) << '\n';
 
   // At once: launchers of other ranks may write to the same terminal or file.
   std::string Text;
@@ -476,7 +438,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Summary << "mneme: of the ranks of this distributed run ("
             << S.rankVariable()
             << "), only the first is recorded: --ranks=all records all\n";
-  errs() << Text;
+  errs() << printableLines(Text);
   // Nothing is lost from here on.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)

@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -49,15 +50,19 @@ std::string Recorder::pathOf(const Twine &File) const {
   return std::string(Path);
 }
 
-Error Recorder::prepare() {
+Error Recorder::prepare(bool MustBeOwn) {
   if (Dir.empty())
     return Error::success();
-  if (std::error_code EC = sys::fs::create_directories(Dir))
+  if (MustBeOwn) {
+    if (Error E = makeOwnFolder(Dir))
+      return E;
+  } else if (std::error_code EC = sys::fs::create_directories(Dir)) {
     return createFileError(Dir, EC);
+  }
   Expected<LockedFile> Lock = lockFolder(Dir);
   if (!Lock)
     return Lock.takeError();
-  removeAbandoned();
+  removeAbandoned(Dir, isStagingFolderName);
   Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
   if (!Files) {
     consumeError(Files.takeError()); // There is none yet.
@@ -71,16 +76,7 @@ Error Recorder::prepare() {
     else if (Error E = checkHashInputs(*K))
       return E;
   }
-  return StagingFolder::create(Dir).moveInto(Staging);
-}
-
-void Recorder::removeAbandoned() {
-  std::error_code EC;
-  for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
-       It.increment(EC))
-    if (StagingFolder::isName(sys::path::filename(It->path())))
-      if (LockedFile Lock = StagingFolder::tryLock(It->path()))
-        sys::fs::remove_directories(It->path());
+  return createStagingFolder(Dir).moveInto(Staging);
 }
 
 void Recorder::addKernel(const CompiledKernel &K, StringRef Device) {
@@ -401,9 +397,9 @@ void Recorder::print(raw_ostream &OS) const {
     OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", "kernel", "instances",
                   "launches", "memory", "on disk");
     for (const auto &[Key, R] : Rows)
-      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", demangleSymbol(Key.first),
-                    R.Instances, R.Launches, formatBytes(R.Raw),
-                    formatBytes(R.Stored));
+      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n",
+                    printable(demangleSymbol(Key.first)), R.Instances,
+                    R.Launches, formatBytes(R.Raw), formatBytes(R.Stored));
   }
   uint64_t Instances = 0, Stored = 0, RecordedKernels = 0;
   for (const auto &[Key, R] : Rows) {

@@ -67,8 +67,9 @@ public:
 
   /// Makes the folder and, in it, one for files that are not whole yet. Removes
   /// such that launchers left that were killed. Error: also where the folder
-  /// holds launches that are told apart by other things.
-  Error prepare();
+  /// holds launches that are told apart by other things, or where it
+  /// \p MustBeOwn and is not (makeOwnFolder()).
+  Error prepare(bool MustBeOwn = false);
   /// That second folder; it is removed at the end with all that is left there.
   const std::string &staging() const { return Staging.path(); }
   const std::string &directory() const { return Dir; }
@@ -112,7 +113,6 @@ private:
   };
 
   std::string pathOf(const Twine &File) const;
-  void removeAbandoned();
   bool holds(const RecordedInstance &I) const;
   /// Reads and edits a kernel's file while holding the folder's lock, and
   /// writes it if \p Edit says so. \returns what that said.
@@ -128,7 +128,7 @@ private:
   Error checkHashInputs(const RecordedKernel &K) const;
 
   std::string Dir;
-  StagingFolder Staging;
+  PrivateFolder Staging;
   bool takeSynced(bool Wait);
   void noteNotSynced(const std::string &Path);
 

@@ -36,9 +36,7 @@ private:
   /// The places behind \p N, a part of a word, read at \p From.
   Places read(const PipelineNode &N, Places From);
   Places readNode(const PipelineNode &N, Places From);
-  bool isWord(const PipelineNode &N) {
-    return read(N, 1) >> Name.size() & 1;
-  }
+  bool isWord(const PipelineNode &N) { return read(N, 1) >> Name.size() & 1; }
 
   const PipelineTree &T;
   StringRef Name;

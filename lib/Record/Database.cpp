@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -26,6 +27,10 @@ static constexpr int64_t Unsealed = 1, Sealed = 2;
 static constexpr StringLiteral DigestKey = "Digest";
 
 static constexpr StringLiteral ArgKinds[] = {"value", "pointer", "aggregate"};
+
+std::string RecordedKernel::displayName() const {
+  return printable(DemangledName.empty() ? KernelName : DemangledName);
+}
 
 const RecordedInstance *
 RecordedKernel::findInstance(StringRef DynamicHash) const {
@@ -504,7 +509,7 @@ Expected<RecordedKernel> mneme::parseRecordedKernel(StringRef Text) {
 }
 
 Expected<RecordedKernel> mneme::readKernelFile(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
     return Buffer.takeError();
   Expected<RecordedKernel> K = parseRecordedKernel((*Buffer)->getBuffer());
@@ -534,7 +539,7 @@ Expected<std::unique_ptr<MemoryBuffer>>
 mneme::readModule(StringRef Dir, const RecordedKernel &K, size_t Index) {
   SmallString<128> Path(Dir);
   sys::path::append(Path, K.Modules[Index]);
-  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path, MaxIRFile);
   if (!File)
     return File.takeError();
   // A mapped file may change between this check and its use.

@@ -9,14 +9,7 @@
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Record/PageStore.h"
-#include "llvm/Support/Errno.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <cstdlib>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -29,75 +22,16 @@ static std::string pathIn(StringRef Dir, const Twine &File) {
   return std::string(Path);
 }
 
-//===----------------------------------------------------------------------===//
-// Locks
-//===----------------------------------------------------------------------===//
-
-LockedFile::~LockedFile() {
-  if (FD >= 0)
-    ::close(FD);
-}
-
-LockedFile LockedFile::open(const std::string &Path, int Flags,
-                            int Operation) {
-  LockedFile File;
-  File.FD = ::open(Path.c_str(), Flags | O_CLOEXEC, 0666);
-  while (File && ::flock(File.FD, Operation) != 0) {
-    int Reason = errno;
-    if (Reason == EINTR)
-      continue;
-    File = LockedFile();
-    errno = Reason;
-    break;
-  }
-  return File;
-}
-
-bool LockedFile::isLinked() const {
-  struct stat S;
-  return ::fstat(FD, &S) == 0 && S.st_nlink != 0;
-}
-
 Expected<LockedFile> mneme::lockFolder(StringRef Dir) {
-  LockedFile Lock =
-      LockedFile::open(pathIn(Dir, ".lock"), O_RDWR | O_CREAT, LOCK_EX);
-  if (!Lock)
-    return createFileError(Dir, errnoAsErrorCode());
-  return std::move(Lock);
+  return LockedFile::wait(pathIn(Dir, ".lock"));
 }
 
-//===----------------------------------------------------------------------===//
-// StagingFolder
-//===----------------------------------------------------------------------===//
-
-bool StagingFolder::isName(StringRef Name) {
-  return Name.starts_with(StagingPrefix);
+Expected<PrivateFolder> mneme::createStagingFolder(StringRef Below) {
+  return PrivateFolder::create(Below, StagingPrefix);
 }
 
-LockedFile StagingFolder::tryLock(const std::string &Path) {
-  return LockedFile::open(Path, O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB);
-}
-
-Expected<StagingFolder> StagingFolder::create(StringRef Below) {
-  while (true) {
-    StagingFolder F;
-    std::string Path = pathIn(Below, StagingPrefix + "XXXXXX");
-    if (!::mkdtemp(Path.data()))
-      return createFileError(Below, errnoAsErrorCode());
-    F.Path = std::move(Path);
-    F.Lock = tryLock(F.Path);
-    // Before it was locked, somebody may have taken it for abandoned.
-    bool IsTaken = F.Lock ? !F.Lock.isLinked()
-                          : errno == EWOULDBLOCK || errno == ENOENT;
-    // Without a lock: some file systems cannot lock folders.
-    if (!IsTaken)
-      return std::move(F);
-  }
-}
-
-StagingFolder::~StagingFolder() {
-  if (!Path.empty())
-    sys::fs::remove_directories(Path);
+bool mneme::isStagingFolderName(StringRef Name) {
+  return PrivateFolder::isName(Name, StagingPrefix);
 }
 
 //===----------------------------------------------------------------------===//

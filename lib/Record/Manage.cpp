@@ -22,7 +22,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Regex.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -240,7 +239,7 @@ Error Copier::copyModule(const RecordedKernel &K, RecordedKernel &Target) {
   if (Target.Instances.empty())
     Target.ModuleDigests = {toHexString(digest128((*File)->getBuffer()))};
   if (sys::fs::exists(Path)) {
-    Expected<std::unique_ptr<MemoryBuffer>> There = readFile(Path);
+    Expected<std::unique_ptr<MemoryBuffer>> There = readFile(Path, MaxIRFile);
     if (!There)
       return There.takeError();
     if ((*There)->getBuffer() == (*File)->getBuffer())
@@ -363,7 +362,7 @@ copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To,
     return createFileError(To, EC);
   if (sys::fs::equivalent(From, To))
     return createFileError(To, createStringError("is where it comes from"));
-  Expected<StagingFolder> Staging = StagingFolder::create(To);
+  Expected<PrivateFolder> Staging = createStagingFolder(To);
   if (!Staging)
     return Staging.takeError();
   Copier C(From, To, Staging->path());
@@ -433,9 +432,10 @@ static Expected<std::vector<AbandonedFolder>> findAbandoned(StringRef Dir) {
   for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
        It.increment(EC)) {
     StringRef Name = sys::path::filename(It->path());
-    if (!StagingFolder::isName(Name))
+    // Whoever has put a link or a file there: it is no launcher's.
+    if (!isStagingFolderName(Name) || !isRealFolder(It->path()))
       continue;
-    LockedFile Lock = StagingFolder::tryLock(It->path());
+    LockedFile Lock = LockedFile::tryFolder(It->path());
     if (!Lock)
       return createFileError(
           Dir, createStringError("is being recorded into, or copied to"));
@@ -471,15 +471,16 @@ public:
 
   Error remove(StringRef Name) {
     std::string Path = pathIn(Dir, Name);
-    bool IsFolder = sys::fs::is_directory(Path);
     uint64_t Size = 0;
-    if (!IsFolder && !sys::fs::file_size(Path, Size))
+    if (!isStagingFolderName(Name) && !sys::fs::file_size(Path, Size))
       Stats.Bytes += Size;
     Stats.Files.push_back(Name.str());
     if (IsDryRun)
       return Error::success();
-    std::error_code EC = IsFolder ? sys::fs::remove_directories(Path, false)
-                                  : sys::fs::remove(Path);
+    if (isStagingFolderName(Name))
+      return removeTree(Path);
+    // Recording makes no folders of other names: one with contents stays.
+    std::error_code EC = sys::fs::remove(Path);
     return EC ? createFileError(Path, EC) : Error::success();
   }
 
@@ -657,7 +658,7 @@ llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
     return createFileError(
         File,
         createStringError("a recording's folder has such names for itself"));
-  Expected<StagingFolder> Staging = StagingFolder::create(Folder);
+  Expected<PrivateFolder> Staging = createStagingFolder(Folder);
   if (!Staging)
     return Staging.takeError();
   Expected<ManageStats> Stats = copyRecordings(From, Which, Staging->path());
@@ -697,64 +698,14 @@ llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
   return Stats;
 }
 
-/// Fills \p Beginning, unless the file has less.
-static Error readBeginning(sys::fs::file_t FD,
-                           SmallVectorImpl<char> &Beginning) {
-  for (size_t At = 0; At != Beginning.size();) {
-    Expected<size_t> N =
-        sys::fs::readNativeFile(FD, MutableArrayRef(Beginning).drop_front(At));
-    if (!N)
-      return N.takeError();
-    if (!*N)
-      Beginning.truncate(At);
-    At += *N;
-  }
-  return Error::success();
-}
-
-/// A file, or what comes through a pipe, if it begins as an archive: what does
-/// not may have no end.
-static Expected<std::unique_ptr<MemoryBuffer>> readArchive(StringRef File) {
-  Expected<sys::fs::file_t> FD = sys::fs::openNativeFileForRead(File);
-  if (!FD)
-    return createFileError(File, FD.takeError());
-  scope_exit Close([&] { sys::fs::closeFile(*FD); });
-  sys::fs::file_status Status;
-  if (std::error_code EC = sys::fs::status(*FD, Status))
-    return createFileError(File, EC);
-  if (sys::fs::is_directory(Status))
-    return createFileError(File,
-                           std::make_error_code(std::errc::is_a_directory));
-  bool IsPipe = Status.type() == sys::fs::file_type::fifo_file ||
-                Status.type() == sys::fs::file_type::socket_file;
-  if (!IsPipe && Status.type() != sys::fs::file_type::regular_file)
-    return createFileError(File,
-                           createStringError("neither a file nor a pipe"));
-  StringRef Magic = object::ArchiveMagic;
-  SmallString<0> Bytes;
-  Bytes.resize(Magic.size());
-  if (Error E = readBeginning(*FD, Bytes))
-    return createFileError(File, std::move(E));
-  if (Bytes != Magic && Bytes != object::ThinArchiveMagic)
-    return createFileError(File, createStringError("not an archive"));
-  if (!IsPipe) {
-    ErrorOr<std::unique_ptr<MemoryBuffer>> Buffer =
-        MemoryBuffer::getOpenFile(*FD, File, /*FileSize=*/-1,
-                                  /*RequiresNullTerminator=*/false);
-    if (!Buffer)
-      return createFileError(File, Buffer.getError());
-    return std::move(*Buffer);
-  }
-  if (Error E = sys::fs::readNativeFileToEOF(*FD, Bytes))
-    return createFileError(File, std::move(E));
-  return std::make_unique<SmallVectorMemoryBuffer>(
-      std::move(Bytes), File, /*RequiresNullTerminator=*/false);
-}
-
 static Error unpack(StringRef File, StringRef Dir) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readArchive(File);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(File);
   if (!Buffer)
     return Buffer.takeError();
+  StringRef Bytes = (*Buffer)->getBuffer();
+  if (!Bytes.starts_with(object::ArchiveMagic) &&
+      !Bytes.starts_with(object::ThinArchiveMagic))
+    return createFileError(File, createStringError("not an archive"));
   Expected<std::unique_ptr<object::Archive>> Archive =
       object::Archive::create((*Buffer)->getMemBufferRef());
   if (!Archive)
@@ -796,7 +747,7 @@ Expected<ManageStats> llvm::mneme::importRecordings(StringRef File,
     if (IsNew)
       sys::fs::remove(To);
   });
-  Expected<StagingFolder> Staging = StagingFolder::create(To);
+  Expected<PrivateFolder> Staging = createStagingFolder(To);
   if (!Staging)
     return Staging.takeError();
   if (Error E = unpack(File, Staging->path()))

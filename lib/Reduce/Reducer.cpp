@@ -19,7 +19,9 @@
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Reduce/Promises.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
@@ -61,8 +63,12 @@ static constexpr std::chrono::seconds ProgressInterval(5);
 /// What is left of a limit is not nothing, which would be no limit.
 static constexpr double MinSeconds = 0.1;
 
-/// In the folder of the report, until that is done.
-static constexpr StringLiteral WorkFolder = ".work";
+/// Of the folder in that of the report that is there until that is done.
+static constexpr StringLiteral WorkPrefix = ".work-";
+
+/// The processes of a killed reduction hold its lock until they have ended,
+/// too.
+static constexpr double EndSeconds = 2;
 
 static std::string inDir(StringRef Dir, StringRef Name) {
   SmallString<128> Path(Dir);
@@ -99,7 +105,6 @@ class Reduction {
 public:
   Reduction(const ReplayPlan &Plan, ReduceOptions Options)
       : Start(Plan), O(std::move(Options)), Side(Plan.options()) {}
-  ~Reduction();
 
   Expected<ReduceOutcome> run();
 
@@ -109,9 +114,9 @@ private:
   /// What is reduced: the bad side as it is now, on the plan as it is now.
   ReplayOptions Side;
   std::unique_ptr<ReplayPlan> Plan;
-  std::string Reducer, Work;
-  std::optional<int> Lock; ///< On the folder of the work, while it is ours.
-  bool IsNew = false;      ///< The folder of the report.
+  std::string Reducer;
+  bool IsNew = false; ///< The folder of the report.
+  PrivateFolder Work;
   ReduceOutcome Outcome;
 
   std::chrono::steady_clock::time_point Begin =
@@ -125,7 +130,7 @@ private:
   }
   bool isOver();
   Error prepareFolder();
-  Error takeWorkFolder();
+  Expected<bool> isBusy() const;
   void limitTime(double Seconds);
   Error dropHostFinish();
   Error confirm();
@@ -149,7 +154,7 @@ private:
   Error writeScript(StringRef Path, StringRef Recording);
   Expected<unsigned> countTests() const;
   void sayProgress(StringRef IR);
-  std::string workFile(StringRef Name) const { return inDir(Work, Name); }
+  std::string workFile(StringRef Name) const { return Work.pathOf(Name); }
   void say(const Twine &Text) {
     if (O.Say)
       O.Say(Text.str());
@@ -157,13 +162,6 @@ private:
   void note(const Twine &Text) { Outcome.Notes.push_back(Text.str()); }
 };
 } // namespace
-
-Reduction::~Reduction() {
-  if (Lock) {
-    (void)sys::fs::remove_directories(Work);
-    (void)sys::Process::SafelyCloseFileDescriptor(*Lock);
-  }
-}
 
 static std::string printSeconds(double Seconds) {
   std::string Text;
@@ -177,51 +175,47 @@ bool Reduction::isOver() {
   return IsLate;
 }
 
-/// Makes the folder of the work, or takes that of a reduction that was killed.
-Error Reduction::takeWorkFolder() {
-  if (std::error_code EC = sys::fs::create_directory(Work))
-    return createFileError(Work, EC);
-  std::string Path = workFile("lock");
-  int FD;
-  if (std::error_code EC = sys::fs::openFileForReadWrite(
-          Path, FD, sys::fs::CD_OpenAlways, sys::fs::OF_None))
-    return createFileError(Path, EC);
-  if (sys::fs::tryLockFile(FD)) {
-    (void)sys::Process::SafelyCloseFileDescriptor(FD);
-    return createFileError(
-        O.Output, createStringError("another reduction is at work there"));
-  }
-  Lock = FD;
+/// Is a reduction at work in the folder? Error: it holds something else.
+Expected<bool> Reduction::isBusy() const {
+  bool IsBusy = false;
   std::error_code EC;
-  for (sys::fs::directory_iterator It(Work, EC), End; !EC && It != End;
-       It.increment(EC))
-    if (It->path() != Path)
-      (void)sys::fs::remove_directories(It->path());
-  return EC ? createFileError(Work, EC) : Error::success();
+  for (sys::fs::directory_iterator It(O.Output, EC), End; !EC && It != End;
+       It.increment(EC)) {
+    IsBusy =
+        PrivateFolder::isName(sys::path::filename(It->path()), WorkPrefix) &&
+        isRealFolder(It->path());
+    if (!IsBusy)
+      return createFileError(O.Output,
+                             createStringError("the folder is not empty"));
+  }
+  if (EC)
+    return createFileError(O.Output, EC);
+  return IsBusy;
 }
 
 Error Reduction::prepareFolder() {
-  if (sys::fs::exists(O.Output)) {
-    std::error_code EC;
-    sys::fs::directory_iterator It(O.Output, EC);
-    if (EC)
-      return createFileError(O.Output, EC);
-    for (sys::fs::directory_iterator End; !EC && It != End; It.increment(EC))
-      if (sys::path::filename(It->path()) != WorkFolder)
-        return createFileError(O.Output,
-                               createStringError("the folder is not empty"));
-    if (EC)
-      return createFileError(O.Output, EC);
-  } else if (std::error_code EC = sys::fs::create_directories(O.Output)) {
+  IsNew = !sys::fs::exists(O.Output);
+  if (std::error_code EC = sys::fs::create_directories(O.Output))
     return createFileError(O.Output, EC);
-  } else {
-    IsNew = true;
-  }
+  std::optional<Expected<bool>> Busy;
+  waitUntil(
+      [&] {
+        removeAbandoned(O.Output, [](StringRef Name) {
+          return PrivateFolder::isName(Name, WorkPrefix);
+        });
+        Busy.emplace(isBusy());
+        return !*Busy || !**Busy;
+      },
+      EndSeconds);
+  if (!*Busy)
+    return Busy->takeError();
+  if (**Busy)
+    return createFileError(
+        O.Output, createStringError("another reduction is at work there"));
   SmallString<128> Absolute(O.Output);
   if (std::error_code EC = sys::fs::make_absolute(Absolute))
     return createFileError(O.Output, EC);
-  Work = inDir(Absolute, WorkFolder);
-  return takeWorkFolder();
+  return PrivateFolder::create(Absolute, WorkPrefix).moveInto(Work);
 }
 
 /// What both sides and the one without the culprit have in common.
@@ -473,13 +467,7 @@ Error Reduction::writeScript(StringRef Path, StringRef Recording) {
               "exec {1} --ir=\"$1\" > /dev/null 2>&1\n",
               quoteWord(workFile("tests")), quoteCommand(*Command))
           .str();
-  if (Error E = writeFileAtomically(Path, Text))
-    return E;
-  if (std::error_code EC = sys::fs::setPermissions(
-          Path, sys::fs::perms::all_read | sys::fs::perms::owner_write |
-                    sys::fs::perms::owner_exe))
-    return createFileError(Path, EC);
-  return Error::success();
+  return mneme::writeScript(Path, Text);
 }
 
 Expected<unsigned> Reduction::countTests() const {
@@ -610,7 +598,7 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
                       "--write-tmp-files-as-bitcode",
                       "--skip-verify-interesting-after-counting-chunks"};
   // It ends with us, and has its own files where ours are.
-  ScopedVariable TempDir("TMPDIR", Work);
+  ScopedVariable TempDir("TMPDIR", Work.path());
   std::string Log;
   Error Failed = [&] {
     Repeater Progress(ProgressInterval, [&] { sayProgress(IR); });
@@ -697,8 +685,8 @@ Expected<std::optional<std::vector<uint64_t>>> Reduction::findTouched() {
 /// Writes the recording to \p Dir and takes it when it is interesting.
 Expected<bool> Reduction::tryMemory(StringRef Dir,
                                     std::optional<ArrayRef<uint64_t>> Touched) {
-  if (std::error_code EC = sys::fs::remove_directories(Dir))
-    return createFileError(Dir, EC);
+  if (Error E = removeTree(Dir))
+    return std::move(E);
   Expected<RecordedKernel> Written =
       writeReduced(*Plan, Dir, Outcome.Difference.Expectation, Touched);
   if (!Written)
@@ -791,8 +779,8 @@ Expected<ReduceOutcome> Reduction::run() {
   };
   if (Error E = Steps()) {
     // What is there of it would be taken for a report.
-    (void)sys::fs::remove_directories(Recording);
-    (void)sys::fs::remove_directories(Work);
+    consumeError(removeTree(Recording));
+    Work = PrivateFolder();
     if (IsNew)
       (void)sys::fs::remove(O.Output); // where it is empty
     return std::move(E);

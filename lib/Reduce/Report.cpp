@@ -14,7 +14,6 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -99,14 +98,7 @@ Error ReportWriter::writeIR() {
 }
 
 Error ReportWriter::writeScript(StringRef Name, const Twine &Text) {
-  std::string Path = path(Name);
-  if (Error E = writeFileAtomically(Path, ("#!/bin/sh\n" + Text).str()))
-    return E;
-  if (std::error_code EC = sys::fs::setPermissions(
-          Path, sys::fs::perms::all_read | sys::fs::perms::all_exe |
-                    sys::fs::perms::owner_write))
-    return createFileError(Path, EC);
-  return Error::success();
+  return mneme::writeScript(path(Name), ("#!/bin/sh\n" + Text).str());
 }
 
 static void describeBuffers(raw_ostream &OS, const ReplayResult &R) {
@@ -162,10 +154,8 @@ void ReportWriter::describeSizes(raw_ostream &OS) const {
 void ReportWriter::describeVersions(raw_ostream &OS) const {
   const RecordedKernel &K = Plan.kernel();
   printVersion(OS);
-  OS << "recorded kernel: "
-     << (K.DemangledName.empty() ? K.KernelName : K.DemangledName) << " for "
-     << K.Triple << ", " << K.Arch << ", -O" << K.OptLevel << ", by "
-     << K.Toolchain << '\n';
+  OS << "recorded kernel: " << K.displayName() << " for " << K.Triple << ", "
+     << K.Arch << ", -O" << K.OptLevel << ", by " << K.Toolchain << '\n';
   OS << "replayed on: " << BadResult.Device;
   if (BadResult.GPU)
     OS << ", " << BadResult.GPU->Info.Name << ", driver "
@@ -181,8 +171,7 @@ std::string ReportWriter::makeReadme() const {
   const RecordedKernel &K = Plan.kernel();
   std::string Text;
   raw_string_ostream OS(Text);
-  OS << "# " << (K.DemangledName.empty() ? K.KernelName : K.DemangledName)
-     << ": two compilations, two results\n\n";
+  OS << "# " << K.displayName() << ": two compilations, two results\n\n";
   OS << "A GPU kernel, reduced until nothing could be taken away without "
         "losing "
         "the difference.\n`sh reproduce.sh` shows it; it needs `"

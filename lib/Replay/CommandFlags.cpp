@@ -23,13 +23,12 @@ struct ReplayFlags::Options {
   cl::opt<GPUTimer> Timer;
   cl::list<std::string> Tolerances, ElementTypes;
   cl::opt<std::string> Norm, NaN;
-  cl::opt<bool> NoPoison;
+  cl::opt<bool> NoPoison, AllowPrograms;
 
   Options(cl::OptionCategory &Cat, HostFinish DefaultFinish);
 };
 
-ReplayFlags::Options::Options(cl::OptionCategory &Cat,
-                              HostFinish DefaultFinish)
+ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
     : Plugins("load-pass-plugin", cl::desc("Load passes from a plugin"),
               cl::value_desc("file"), cl::cat(Cat)),
       LLVMOptions("mllvm", cl::desc("Option for LLVM itself, as with clang"),
@@ -90,10 +89,10 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat,
           cl::cat(Cat)),
       Cache("cache",
             cl::desc("What the GPU's cache holds when a timed launch begins"),
-            cl::values(clEnumValN(CacheMode::Cold, "cold",
-                                  "nothing of the kernel's (default on a GPU)"),
-                       clEnumValN(CacheMode::Warm, "warm",
-                                  "what was there before")),
+            cl::values(
+                clEnumValN(CacheMode::Cold, "cold",
+                           "nothing of the kernel's (default on a GPU)"),
+                clEnumValN(CacheMode::Warm, "warm", "what was there before")),
             cl::cat(Cat)),
       Timer("timer", cl::desc("What measures time on a GPU"),
             cl::init(GPUTimer::Auto),
@@ -122,7 +121,11 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat,
       NoPoison("no-poison",
                cl::desc("Let memory that the recorded kernel only writes begin "
                         "with its recorded values instead of wrong ones"),
-               cl::cat(Cat)) {}
+               cl::cat(Cat)),
+      AllowPrograms("allow-programs",
+                    cl::desc("Trust the settings in files to run programs, "
+                             "load plugins, and read and write other files"),
+                    cl::cat(Cat)) {}
 
 ReplayFlags::ReplayFlags(cl::OptionCategory &Category, HostFinish DefaultFinish)
     : O(std::make_unique<Options>(Category, DefaultFinish)) {}
@@ -132,6 +135,8 @@ ReplayFlags::~ReplayFlags() = default;
 bool ReplayFlags::hasHostFinish() const {
   return O->Finish.getNumOccurrences() != 0;
 }
+
+bool ReplayFlags::allowsPrograms() const { return O->AllowPrograms; }
 
 template <typename T> static StringRef getName(const cl::opt<T> &Option) {
   const auto &Parser = const_cast<cl::opt<T> &>(Option).getParser();

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -66,7 +67,10 @@ private:
   }
 
   /// What the compiler says about the code is a result.
-  CompiledKernel fail(Error E) {
+  Expected<CompiledKernel> fail(Error E) {
+    E = recognizeShortage(std::move(E));
+    if (E.isA<ShortageError>())
+      return std::move(E);
     Code.V = E.isA<ToolTimeout>() ? Verdict::Timeout : Verdict::CompileError;
     Code.Error = toString(std::move(E));
     return std::move(Code);

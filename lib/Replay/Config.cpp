@@ -306,8 +306,8 @@ std::string mneme::toString(const ConfigSideEffect &E) {
   return (Of + " " + describe(E.Effect)).str();
 }
 
-std::vector<ConfigSideEffect>
-mneme::findSideEffects(const json::Object &Config, const json::Object &Own) {
+std::vector<ConfigSideEffect> mneme::findSideEffects(const json::Object &Config,
+                                                     const json::Object &Own) {
   std::vector<ConfigSideEffect> Found;
   for (const auto &[Key, Value] : Config) {
     const json::Value *Mine = Own.get(Key);
@@ -336,7 +336,7 @@ std::string mneme::getCompileDigest(const ReplayPlan &Plan) {
 //===----------------------------------------------------------------------===//
 
 Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
     return Buffer.takeError();
   Expected<json::Value> V = parseJSON((*Buffer)->getBuffer());
@@ -374,12 +374,11 @@ Error mneme::refuseSideEffects(StringRef Path,
     return Error::success();
   return createFileError(
       Path,
-      createStringError(join(map_range(Found,
-                                       [](const ConfigSideEffect &E) {
-                                         return toString(E);
-                                       }),
-                             ", ") +
-                        ": if you trust the file, give --allow-programs"));
+      createStringError(
+          join(map_range(Found,
+                         [](const ConfigSideEffect &E) { return toString(E); }),
+               ", ") +
+          ": if you trust the file, give --allow-programs"));
 }
 
 Error mneme::checkConfigFile(const ConfigFile &File, const ReplayPlan &Plan) {

@@ -23,6 +23,7 @@
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
@@ -48,7 +49,7 @@ Instruments::~Instruments() {
 
 /// Beside the report, which is for what was asked of the replay.
 void Instruments::note(const Twine &Text) {
-  errs() << "llvm-mneme-replay: note: " << Text << '\n';
+  errs() << "llvm-mneme-replay: note: " << printableLines(Text.str()) << '\n';
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,15 +61,12 @@ Error Instruments::begin() {
     if (std::error_code EC = sys::fs::create_directories(O.SaveTemps))
       return createFileError(O.SaveTemps, EC);
   if (!O.Remarks.empty()) {
-    std::error_code EC;
     // What a compilation that dies has said stays: no ToolOutputFile.
-    RemarksFile =
-        std::make_unique<raw_fd_ostream>(O.Remarks, EC, sys::fs::OF_Text);
-    if (EC) {
-      RemarksFile.reset();
-      return createFileError(O.Remarks, EC);
-    }
-    RemarksFile->SetUnbuffered();
+    Expected<int> FD = openToWrite(O.Remarks, O_TRUNC);
+    if (!FD)
+      return FD.takeError();
+    RemarksFile = std::make_unique<raw_fd_ostream>(*FD, /*shouldClose=*/true,
+                                                   /*unbuffered=*/true);
   }
   if (!O.TimeTrace.empty()) {
     timeTraceProfilerInitialize(TraceGranularity, "llvm-mneme-replay");
@@ -288,12 +286,11 @@ static json::Value makeSample(const ReplayPlan &Plan, const ReplayResult &R) {
 
 /// Whole, also where several processes do so at once.
 static Error appendLine(StringRef Path, StringRef Line) {
-  int FD = ::open(Path.str().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-                  0666);
-  if (FD < 0)
-    return createFileError(Path, errnoAsErrorCode());
-  raw_fd_ostream OS(FD, /*shouldClose=*/true, /*unbuffered=*/true);
-  sys::RetryAfterSignal(-1, ::flock, FD, LOCK_EX);
+  Expected<int> FD = openToWrite(Path, O_APPEND);
+  if (!FD)
+    return FD.takeError();
+  raw_fd_ostream OS(*FD, /*shouldClose=*/true, /*unbuffered=*/true);
+  sys::RetryAfterSignal(-1, ::flock, *FD, LOCK_EX);
   OS << Line;
   std::error_code EC = OS.error();
   OS.clear_error();

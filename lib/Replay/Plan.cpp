@@ -147,12 +147,10 @@ static std::string listRecords(ArrayRef<RecordedKernel> Kernels) {
   std::string Text;
   for (const RecordedKernel &K : Kernels)
     for (const RecordedInstance &I : K.Instances)
-      Text +=
-          formatv("\n  {0}  {1}  grid {2}x{3}x{4}  block {5}x{6}x{7}",
-                  I.DynamicHash,
-                  K.DemangledName.empty() ? K.KernelName : K.DemangledName,
-                  I.Grid.X, I.Grid.Y, I.Grid.Z, I.Block.X, I.Block.Y, I.Block.Z)
-              .str();
+      Text += formatv("\n  {0}  {1}  grid {2}x{3}x{4}  block {5}x{6}x{7}",
+                      I.DynamicHash, K.displayName(), I.Grid.X, I.Grid.Y,
+                      I.Grid.Z, I.Block.X, I.Block.Y, I.Block.Z)
+                  .str();
   return Text;
 }
 
@@ -204,7 +202,7 @@ Error ReplayPlan::loadModule() {
   std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel->Modules.front());
   // Text, too: that is what people edit.
   Expected<std::unique_ptr<MemoryBuffer>> File =
-      Own ? readFile(Path) : readModule(Dir, *Kernel);
+      Own ? readFile(Path, MaxIRFile) : readModule(Dir, *Kernel);
   if (!File)
     return File.takeError();
   // A limit that is meant for launches may be too short to start a process.

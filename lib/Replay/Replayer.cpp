@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "ResidentMemory.h"
 #include "llvm/Mneme/Replay/Poison.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include <algorithm>
 #include <cstring>
 
@@ -27,7 +28,31 @@ Replayer::~Replayer() = default;
 
 StringRef Replayer::mode() const { return Resident ? "device" : "host"; }
 
+/// What a file claims is compared with what there is before it is asked for.
+static Error checkMemory(const RecordedState &State) {
+  // The memory itself, as it was before, and of one buffer at a time as it is
+  // now and as it should be.
+  uint64_t Sum = 0, Largest = 0;
+  for (const RecordedRegion &R : State.regions()) {
+    Sum = SaturatingAdd(Sum, R.Info.Size);
+    Largest = std::max(Largest, R.Info.Size);
+  }
+  uint64_t Need = SaturatingMultiply<uint64_t>(SaturatingAdd(Sum, Largest), 2);
+  uint64_t Available = getAvailableMemory();
+  if (Need <= Available)
+    return Error::success();
+  return make_error<ShortageError>(
+      formatv("out of memory: the {0} MiB of the recording take {1} MiB on the "
+              "host device, {2} MiB are available",
+              Sum >> 20, Need >> 20, Available >> 20)
+          .str(),
+      std::make_error_code(std::errc::not_enough_memory));
+}
+
 Expected<Replayer> Replayer::create(const RecordedState &State, Device &D) {
+  if (!D.asGPU())
+    if (Error E = checkMemory(State))
+      return std::move(E);
   Replayer R(State, D);
   if (Error E = D.reserveArena(State.arenaBase(), State.arenaSize()))
     return std::move(E);

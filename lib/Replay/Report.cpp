@@ -575,7 +575,7 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   auto Dims = [](const Dim3 &D) {
     return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
   };
-  T.row("kernel", K.DemangledName.empty() ? K.KernelName : K.DemangledName);
+  T.row("kernel", K.displayName());
   T.row("record", Plan.instance().DynamicHash);
   T.row("launch", "grid " + Dims(Plan.grid()) + ", block " +
                       Dims(Plan.block()) + ", shared " +

@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -161,8 +162,8 @@ public:
             ReplaySession::StageFn Report);
 
   /// Takes the kernel from \p Kernels, or loads it. What cannot be loaded is
-  /// Unsupported.
-  void load(const CompiledKernel &Code, LoadedKernels &Kernels);
+  /// Unsupported. Error: a shortage.
+  Error load(const CompiledKernel &Code, LoadedKernels &Kernels);
   /// Launches once and compares what that leaves; a wrong kernel is not timed.
   /// \param MayWait  a short launch may be compared by confirm() alone.
   Error verify(bool MayWait = false);
@@ -239,21 +240,25 @@ Contender::Contender(ReplaySession &Session, const ReplayPlan &Plan,
                                                   : CacheMode::Warm);
 }
 
-void Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
+Error Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
   ScopedTimer Timer(Times.Load);
   Kernel = Kernels.find(Code.CodeHash);
   if (Kernel)
-    return;
+    return Error::success();
   Expected<std::unique_ptr<DeviceKernel>> Loaded =
       D.load(Code.Image, Plan.globals());
   if (Loaded) {
     Kernel = std::move(*Loaded);
     Kernels.add(Code.CodeHash, Kernel);
-    return;
+    return Error::success();
   }
+  Error E = recognizeShortage(Loaded.takeError());
+  if (E.isA<ShortageError>())
+    return E;
   // A function that the pipeline or the user's IR calls and nobody has.
   V = Verdict::Unsupported;
-  Message = toString(Loaded.takeError());
+  Message = toString(std::move(E));
+  return Error::success();
 }
 
 /// On a GPU it is enqueued only.
@@ -298,6 +303,10 @@ Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
   }();
   if (!Outcome)
     return Outcome.takeError();
+  // The host's memory is not of the kernel; a GPU's may be.
+  if (Outcome->Status == LaunchStatus::OutOfMemory && !D.asGPU())
+    return make_error<ShortageError>(
+        Outcome->Message, std::make_error_code(std::errc::not_enough_memory));
   LongestSeconds = std::max(LongestSeconds, Seconds);
   if (!noteOutcome(*Outcome))
     return std::nullopt;
@@ -573,7 +582,8 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   if (!Options.Verify)
     Memory.markAllDirty();
   Contender Candidate(Session, Plan, R.Times, Report);
-  Candidate.load(Code, Session.Kernels);
+  if (Error E = Candidate.load(Code, Session.Kernels))
+    return E;
   if (Candidate.isGood() && Options.Verify)
     if (Error E = Candidate.verify(/*MayWait=*/GPU && Options.Quick))
       return E;
@@ -762,7 +772,8 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
     return nullptr;
   auto Other = std::make_unique<Contender>(Session, *BaselinePlan, OtherTimes,
                                            Report);
-  Other->load(*Code, Session.Kernels);
+  if (Error E = Other->load(*Code, Session.Kernels))
+    return std::move(E);
   if (Other->isGood() && Options.Verify)
     if (Error E = Other->verify())
       return std::move(E);
@@ -1003,7 +1014,8 @@ Error ReplaySession::verifyAll(ArrayRef<Contestant> Contestants,
     bool Verify = C.Variant->options().Verify;
     if (!Verify)
       Memory->markAllDirty();
-    One.load(*C.Code, Kernels);
+    if (Error E = One.load(*C.Code, Kernels))
+      return E;
     if (Verify && One.isGood())
       if (Error E = One.verify())
         return E;

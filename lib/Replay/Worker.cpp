@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -113,6 +114,15 @@ static void reportFatalError(void *FD, const char *Reason, bool) {
   ::_exit(1);
 }
 
+static void reportBadAlloc(void *FD, const char *, bool) {
+  // Without allocations.
+  static constexpr StringLiteral Message =
+      "{\"error\":\"out of memory: free memory, or raise the limit (ulimit -v, "
+      "-d)\"}\n";
+  (void)!::write(*static_cast<int *>(FD), Message.data(), Message.size());
+  ::_exit(1);
+}
+
 [[noreturn]] static void runChild(ReplayBody Body, int FD) {
 #ifdef __linux__
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -120,6 +130,8 @@ static void reportFatalError(void *FD, const char *Reason, bool) {
   // Standard output is the report's; what the kernel prints goes beside it.
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   install_fatal_error_handler(reportFatalError, &FD);
+  remove_bad_alloc_error_handler();
+  install_bad_alloc_error_handler(reportBadAlloc, &FD);
   std::optional<ReplayStage> Last;
   std::chrono::steady_clock::time_point Sent;
   Expected<ReplayResult> R = Body([&](ReplayStage S) {
@@ -135,7 +147,8 @@ static void reportFatalError(void *FD, const char *Reason, bool) {
     writeLine(FD, json::Object{{"result", toJSON(*R)}});
   else
     writeLine(FD,
-              json::Object{{"error", json::fixUTF8(toString(R.takeError()))}});
+              json::Object{{"error", json::fixUTF8(toString(
+                                         recognizeShortage(R.takeError())))}});
   ::fflush(stdout); // the kernel's printf
   // No destructors: the parent's objects are not ours to destroy.
   ::_exit(0);
@@ -257,14 +270,16 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
                      .count();
   int Pipe[2];
   if (::pipe2(Pipe, O_CLOEXEC) != 0)
-    return createStringError(errnoAsErrorCode(), "cannot create a pipe");
+    return recognizeShortage(
+        createStringError(errnoAsErrorCode(), "cannot create a pipe"));
   // What is buffered must not be written twice.
   outs().flush();
   errs().flush();
   ::fflush(nullptr);
   pid_t Child = ::fork();
   if (Child < 0)
-    return createStringError(errnoAsErrorCode(), "cannot create a process");
+    return recognizeShortage(
+        createStringError(errnoAsErrorCode(), "cannot create a process"));
   if (Child == 0) {
     ::close(Pipe[0]);
     runChild(Body, Pipe[1]);

@@ -151,8 +151,9 @@ static bool hashAt(XXH3_state_t &State, int Fd, uint64_t Size,
 }
 
 void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
-  OwnedDescriptor Fd(
-      open((Folder + "/" + Name).c_str(), O_RDONLY | O_CLOEXEC));
+  // A FIFO of that name has no other end.
+  OwnedDescriptor Fd(open((Folder + "/" + Name).c_str(),
+                          O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (Fd < 0)
     return;
   MnemePageFileHeader Header;
@@ -160,7 +161,8 @@ void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
   struct stat Status = {};
   uint64_t Least = sizeof(Header) + sizeof(Footer), Index = 0;
   bool Ok =
-      !fstat(Fd, &Status) && uint64_t(Status.st_size) >= Least &&
+      !fstat(Fd, &Status) && S_ISREG(Status.st_mode) &&
+      uint64_t(Status.st_size) >= Least &&
       readAt(Fd, &Header, sizeof(Header), 0) &&
       readAt(Fd, &Footer, sizeof(Footer), Status.st_size - sizeof(Footer)) &&
       !memcmp(Header.Magic, MNEME_PAGES_MAGIC, sizeof(Header.Magic)) &&

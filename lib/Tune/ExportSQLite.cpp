@@ -14,7 +14,7 @@
 #include "Exports.h"
 #include "OptunaTrial.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #if MNEME_HAVE_SQLITE
@@ -75,11 +75,7 @@ class Database {
 public:
   ~Database() { consumeError(close()); }
 
-  void open(StringRef Path) {
-    check(sqlite3_open(Path.str().c_str(), &DB));
-    // A file that is not renamed until it is whole needs no journal.
-    run("PRAGMA journal_mode=OFF");
-  }
+  Database() { check(sqlite3_open(":memory:", &DB)); }
   void run(const char *SQL) {
     if (Message.empty())
       check(sqlite3_exec(DB, SQL, nullptr, nullptr, nullptr));
@@ -103,6 +99,20 @@ public:
     sqlite3_reset(S);
   }
   int64_t lastKey() const { return DB ? sqlite3_last_insert_rowid(DB) : 0; }
+
+  /// The file that a database on the disk would be.
+  Expected<std::string> serialize() {
+    sqlite3_int64 Size = 0;
+    unsigned char *Bytes =
+        Message.empty() ? sqlite3_serialize(DB, "main", &Size, 0) : nullptr;
+    if (!Bytes && Message.empty())
+      check(SQLITE_NOMEM);
+    std::string File(reinterpret_cast<char *>(Bytes), Bytes ? Size : 0);
+    sqlite3_free(Bytes);
+    if (Error E = close())
+      return std::move(E);
+    return std::move(File);
+  }
 
   Error close() {
     for (auto &[SQL, S] : Statements)
@@ -190,12 +200,7 @@ static void writeTrial(Database &DB, const StudyRecord &R,
 }
 
 Error mneme::exportOptunaSQLite(const StudyRecord &R, StringRef Path) {
-  SmallString<128> Temporary;
-  if (std::error_code EC = sys::fs::getPotentiallyUniqueFileName(
-          Path + ".%%%%%%%%.tmp", Temporary))
-    return createFileError(Path, EC);
   Database DB;
-  DB.open(Temporary);
   DB.run(Schema);
   DB.run("BEGIN");
   writeStudy(DB, R);
@@ -205,14 +210,10 @@ Error mneme::exportOptunaSQLite(const StudyRecord &R, StringRef Path) {
     if (T.State != TrialState::Running)
       writeTrial(DB, R, Params, Number++, T);
   DB.run("COMMIT");
-  Error E = DB.close();
-  if (!E)
-    if (std::error_code EC = sys::fs::rename(Temporary, Path))
-      E = errorCodeToError(EC);
-  if (!E)
-    return Error::success();
-  sys::fs::remove(Temporary);
-  return createFileError(Path, std::move(E));
+  Expected<std::string> File = DB.serialize();
+  if (!File)
+    return createFileError(Path, File.takeError());
+  return writeFileAtomically(Path, *File);
 }
 
 #else

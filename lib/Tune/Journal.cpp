@@ -517,6 +517,12 @@ Error Journal::Impl::readOwn(size_t Id) {
   if (!P)
     return Fail(P.takeError());
   T->P = std::move(*P);
+  // Not what the file says: a configuration can name programs.
+  T->Config = json::Object();
+  if (Expected<json::Object> Config = Space.configure(T->P))
+    T->Config = std::move(*Config);
+  else
+    consumeError(Config.takeError());
   for (const json::Value &V : O.Values)
     if (std::optional<double> N = V.getAsNumber())
       T->Values.push_back(*N);
@@ -772,7 +778,8 @@ Journal::resume(StringRef Path, const JournalHeader &Header,
 }
 
 Expected<JournalHeader> mneme::readJournalHeader(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer =
+      readFile(Path, MaxJournalFile);
   if (!Buffer)
     return Buffer.takeError();
   OptunaLog Log;
@@ -837,7 +844,8 @@ Expected<unsigned> mneme::repairJournal(StringRef Path) {
       OptunaFile::open(Path, /*Create=*/false, JournalOptions());
   if (!File)
     return File.takeError();
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer =
+      readFile(Path, MaxJournalFile);
   if (!Buffer)
     return Buffer.takeError();
   OptunaLog Log;
@@ -863,8 +871,9 @@ Expected<unsigned> mneme::repairJournal(StringRef Path) {
   }
   if (!Damaged)
     return 0;
-  if (std::error_code EC = sys::fs::copy_file(Path, Path + ".damaged"))
-    return createFileError(Path + ".damaged", EC);
+  if (Error E = writeFileAtomically((Path + ".damaged").str(),
+                                    (*Buffer)->getBuffer()))
+    return std::move(E);
   if (Error E = writeFileAtomically(Path, Kept))
     return std::move(E);
   return Damaged;

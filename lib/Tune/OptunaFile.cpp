@@ -9,6 +9,7 @@
 #include "OptunaLog.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 #include <algorithm>
@@ -21,6 +22,10 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+/// What is read at a time, and the longest line: that of a trial with a million
+/// samples.
+static constexpr uint64_t ReadSize = 4 << 20, MaxLine = 64 << 20;
 
 static double now() {
   return std::chrono::duration<double>(
@@ -44,14 +49,24 @@ Error OptunaFile::fail(const Twine &Message) const {
 
 Expected<std::unique_ptr<OptunaFile>>
 OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
-  int FD;
-  do
-    FD = ::open(Path.str().c_str(),
-                O_RDWR | O_APPEND | O_CLOEXEC | (Create ? O_CREAT : 0), 0666);
-  while (FD < 0 && errno == EINTR);
+  // A new journal does not go where a link leads; a journal that a study goes
+  // on with may be one's own link.
+  int FD =
+      sys::RetryAfterSignal(-1, ::open, Path.str().c_str(),
+                            O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK |
+                                O_NOCTTY | (Create ? O_CREAT | O_NOFOLLOW : 0),
+                            0666);
   if (FD < 0)
     return createFileError(Path, errnoAsErrorCode());
   std::unique_ptr<OptunaFile> File(new OptunaFile(Path, FD, O));
+  struct stat S;
+  if (::fstat(FD, &S) != 0)
+    return createFileError(Path, errnoAsErrorCode());
+  if (!S_ISREG(S.st_mode))
+    return File->fail("not a regular file");
+  if (static_cast<uint64_t>(S.st_size) > MaxJournalFile)
+    return File->fail(Twine(S.st_size) + " bytes, expected at most " +
+                      Twine(MaxJournalFile));
   if (std::error_code EC = sys::fs::real_path(Path, File->LockTarget))
     return createFileError(Path, EC);
   // Where the file system has no such locks there is nothing to be done.
@@ -124,21 +139,28 @@ Error OptunaFile::read(LineFn Apply) {
   auto Size = static_cast<uint64_t>(Stat.st_size);
   if (Size < Offset)
     return fail("somebody has cut the file");
-  if (Size == Offset)
-    return Error::success();
-  std::string Text(Size - Offset, '\0');
-  size_t Got = 0;
-  while (Got < Text.size()) {
-    ssize_t N = ::pread(FD, &Text[Got], Text.size() - Got, Offset + Got);
-    if (N < 0 && errno == EINTR)
-      continue;
+  // What is read is a piece of the file from Offset on, which apply() moves.
+  std::string Text;
+  for (uint64_t At = Offset; At < Size;) {
+    size_t Kept = Text.size();
+    if (Kept > MaxLine)
+      return createStringError(Path + ":" + Twine(Line + 1) +
+                               ": damaged line: more than " + Twine(MaxLine) +
+                               " bytes");
+    Text.resize(Kept + std::min<uint64_t>(Size - At, ReadSize));
+    ssize_t N = sys::RetryAfterSignal(-1, ::pread, FD, &Text[Kept],
+                                      Text.size() - Kept, At);
     if (N < 0)
       return fail(errnoAsErrorCode());
+    Text.resize(Kept + N);
     if (N == 0)
       break;
-    Got += N;
+    At += N;
+    if (Error E = apply(Text, Apply))
+      return E;
+    Text.erase(0, Text.size() - (At - Offset));
   }
-  return apply(StringRef(Text).take_front(Got), Apply);
+  return Error::success();
 }
 
 /// What is left after all whole lines, while nobody else writes.
@@ -196,7 +218,7 @@ Error OptunaFile::append(LineFn Apply, LineFn ApplyOwn,
 
 Error OptunaFile::sync() {
   LastSync = now();
-  // A pipe or the like has nothing to wait for.
+  // EINVAL: the file system has nothing to wait for.
   if (::fsync(FD) != 0 && errno != EINVAL)
     return fail(errnoAsErrorCode());
   return Error::success();

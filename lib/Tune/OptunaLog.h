@@ -109,6 +109,9 @@ std::string formatOptunaTime(double SecondsSinceEpoch, char Separator = 'T');
 /// Unset: it is none.
 std::optional<double> parseOptunaTime(StringRef Text);
 
+/// Bytes of a journal: a thousand of each of four million trials.
+constexpr uint64_t MaxJournalFile = uint64_t(4) << 30;
+
 /// A journal's file. Reads without a lock, as Optuna does; appends under
 /// Optuna's.
 class OptunaFile {

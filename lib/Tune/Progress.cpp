@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Tune/Progress.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -147,6 +148,6 @@ void ProgressPrinter::update(const StudyProgress &P) {
 
 void ProgressPrinter::note(StringRef Text) {
   clear();
-  OS << "note: " << Text << '\n';
+  OS << "note: " << printableLines(Text) << '\n';
   OS.flush();
 }

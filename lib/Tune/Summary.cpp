@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Tune/Summary.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Tune/Progress.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -339,7 +340,8 @@ void SummaryPrinter::printInstructions() {
 }
 
 void SummaryPrinter::print() {
-  line("kernel") << (R.DemangledName.empty() ? R.Kernel : R.DemangledName)
+  line("kernel") << printable(R.DemangledName.empty() ? R.Kernel
+                                                      : R.DemangledName)
                  << '\n';
   line("device") << R.Device << '\n';
   printSearch();

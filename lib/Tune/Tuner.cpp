@@ -380,6 +380,8 @@ void Tuner::Impl::rememberTrials() {
 
 Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
                                       const Evaluation &V) const {
+  if (V.Failure == "WorkerLost")
+    return createStringError("the baseline could not be measured: " + V.Error);
   if (!V.Failure.empty()) {
     std::string Why = V.Error.empty() ? "" : ": " + V.Error;
     StringRef Hint = V.Failure == "Mismatch"

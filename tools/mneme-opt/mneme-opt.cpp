@@ -11,16 +11,32 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Dialect/Mneme.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Mneme/Dialect/Mneme.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/WithColor.h"
+#include <unistd.h>
 
 int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::DialectRegistry Registry;
   Registry.insert<mlir::arith::ArithDialect, mlir::mneme::MnemeDialect>();
+  auto [Input, Output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "Mneme's studies\n", Registry);
+  // MLIR would wait for the other end of a FIFO, and read a device to its end.
+  if (Input != "-") {
+    llvm::Expected<int> FD =
+        llvm::mneme::openToRead(Input, llvm::mneme::MaxTextFile);
+    if (!FD) {
+      llvm::WithColor::error(llvm::errs(), "mneme-opt")
+          << toString(FD.takeError()) << '\n';
+      return 1;
+    }
+    ::close(*FD);
+  }
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Mneme's studies\n", Registry));
+      mlir::MlirOptMain(argc, argv, Input, Output, Registry));
 }

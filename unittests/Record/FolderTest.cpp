@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -35,34 +36,21 @@ TEST(Folder, OneHoldsTheLock) {
   EXPECT_THAT_EXPECTED(lockFolder(Dir.path("nosuch")), Failed());
 }
 
-TEST(Folder, StagingFolderIsLockedWhileItIsThere) {
+TEST(Folder, LockIsNoLink) {
   unittest::TempDir Dir("mneme-folder", /*Unique=*/true);
-  std::string Path;
-  {
-    StagingFolder Kept;
-    EXPECT_EQ(Kept.path(), "");
-    ASSERT_THAT_ERROR(StagingFolder::create(Dir.path()).moveInto(Kept),
-                      Succeeded());
-    Path = Kept.path();
-    EXPECT_TRUE(StagingFolder::isName(sys::path::filename(Path)));
-    EXPECT_TRUE(sys::fs::is_directory(Path));
-    EXPECT_FALSE(StagingFolder::tryLock(Path));
-  }
-  EXPECT_FALSE(sys::fs::exists(Path));
-  EXPECT_THAT_EXPECTED(StagingFolder::create(Dir.path("nosuch")), Failed());
+  std::string Other(Dir.path("other"));
+  ASSERT_EQ(::symlink(Other.c_str(), Dir.path(".lock").c_str()), 0);
+  EXPECT_THAT_EXPECTED(lockFolder(Dir.path()), Failed());
+  EXPECT_FALSE(sys::fs::exists(Other));
 }
 
-TEST(Folder, KnowsWhatIsRemoved) {
-  LockedFile Lock;
-  EXPECT_FALSE(Lock);
+TEST(Folder, StagingFolders) {
   unittest::TempDir Dir("mneme-folder", /*Unique=*/true);
-  std::string Path(Dir.path("left"));
-  ASSERT_FALSE(sys::fs::create_directory(Path));
-  Lock = StagingFolder::tryLock(Path);
-  ASSERT_TRUE(bool(Lock));
-  EXPECT_TRUE(Lock.isLinked());
-  ASSERT_FALSE(sys::fs::remove(Path));
-  EXPECT_FALSE(Lock.isLinked());
+  Expected<PrivateFolder> Staging = createStagingFolder(Dir.path());
+  ASSERT_THAT_EXPECTED(Staging, Succeeded());
+  EXPECT_TRUE(isStagingFolderName(sys::path::filename(Staging->path())));
+  EXPECT_FALSE(isStagingFolderName(".recording-x"));
+  EXPECT_FALSE(isStagingFolderName(".recordings"));
 }
 
 TEST(Folder, Artifacts) {

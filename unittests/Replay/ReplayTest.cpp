@@ -16,6 +16,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -539,6 +540,29 @@ TEST_F(ReplayTest, RunsOnTheHostDevice) {
     EXPECT_THAT(R->Error, HasSubstr("of buffer 0 differ, first at 0: 20 "
                                     "instead of 15"));
   }
+}
+
+TEST_F(ReplayTest, MemoryThatDoesNotExistIsAShortage) {
+  constexpr uint64_t Huge = uint64_t(500) << 30;
+  if (getAvailableMemory() > 4 * Huge)
+    GTEST_SKIP() << "a machine with that much memory";
+  Before = Builder(MNEME_SNAPSHOT_PROLOGUE)
+               .args({SnapshotBuilder::bytes(Base),
+                      SnapshotBuilder::bytes(uint32_t(5))})
+               .region(0, Huge, 0)
+               .close();
+  After = Builder(MNEME_SNAPSHOT_EPILOGUE).region(0, Huge, 0).close();
+  RecordedState State = state();
+  std::unique_ptr<Device> D = createHostDevice();
+  Error E = Replayer::create(State, *D).takeError();
+  EXPECT_TRUE(E.isA<ShortageError>());
+  EXPECT_THAT(toString(std::move(E)),
+              HasSubstr("out of memory: the 512000 MiB of the recording take "
+                        "2048000 MiB on the host device, "));
+  // No verdict about the kernel.
+  auto P = plan();
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_THAT(toString(replay(**P).takeError()), HasSubstr("out of memory"));
 }
 
 TEST_F(ReplayTest, CompilesForAMDGPU) {

@@ -7,10 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
+#include <csignal>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -57,6 +62,98 @@ TEST_F(FileUtilsTest, FailureLeavesTheOldFile) {
   ASSERT_THAT_EXPECTED(B, Succeeded());
   EXPECT_EQ((*B)->getBuffer().str(), "one");
   EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(FileUtilsTest, LinksAreReplacedRatherThanFollowed) {
+  ASSERT_THAT_ERROR(writeFileAtomically(path("theirs"), "precious"),
+                    Succeeded());
+  ASSERT_EQ(::symlink(path("theirs").c_str(), path("link").c_str()), 0);
+  ASSERT_THAT_ERROR(writeFileAtomically(path("link"), "new"), Succeeded());
+  EXPECT_EQ(cantFail(readFile(path("theirs")))->getBuffer().str(), "precious");
+  EXPECT_EQ(cantFail(readFile(path("link")))->getBuffer().str(), "new");
+}
+
+TEST_F(FileUtilsTest, ScriptsCanBeExecuted) {
+  ASSERT_THAT_ERROR(writeScript(path("script"), "#!/bin/sh\n"), Succeeded());
+  EXPECT_TRUE(sys::fs::can_execute(path("script")));
+  ASSERT_THAT_ERROR(writeFileAtomically(path("text"), "x"), Succeeded());
+  EXPECT_FALSE(sys::fs::can_execute(path("text")));
+}
+
+TEST_F(FileUtilsTest, OnlyRegularFilesAreRead) {
+  auto Why = [](Expected<int> FD) {
+    return FD ? std::to_string(::close(*FD)) : toString(FD.takeError());
+  };
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  EXPECT_EQ(Why(openToRead(path("fifo"))),
+            "'" + path("fifo") + "': a pipe, expected a regular file");
+  EXPECT_EQ(Why(openToRead("/dev/zero")),
+            "'/dev/zero': a device, expected a regular file");
+  EXPECT_EQ(Why(openToRead(Dir)), "'" + Dir.str().str() + "': Is a directory");
+  ASSERT_THAT_ERROR(writeFileAtomically(path("file"), "12345"), Succeeded());
+  EXPECT_EQ(Why(openToRead(path("file"), 5)), "0");
+  EXPECT_EQ(Why(openToRead(path("file"), 4)),
+            "'" + path("file") + "': 5 bytes, expected at most 4");
+  ASSERT_EQ(::truncate(path("file").c_str(), MaxTextFile + 1), 0);
+  EXPECT_THAT_EXPECTED(readTextFile(path("file")), Failed());
+  EXPECT_THAT_EXPECTED(readFile(path("file")), Succeeded());
+}
+
+TEST_F(FileUtilsTest, DevicesAndFifosAreWrittenTo) {
+  EXPECT_THAT_ERROR(writeFileAtomically("/dev/null", "x"), Succeeded());
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  // There is no other end.
+  EXPECT_THAT_ERROR(writeFileAtomically(path("fifo"), "x"), Failed());
+  int Reader = ::open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_THAT_ERROR(writeFileAtomically(path("fifo"), "x"), Succeeded());
+  char C = 0;
+  EXPECT_EQ(::read(Reader, &C, 1), 1);
+  EXPECT_EQ(C, 'x');
+  ::close(Reader);
+  EXPECT_EQ(count(), 1u);
+}
+
+/// Writes a file in a process of its own, which waits in the middle of it until
+/// it is killed.
+static pid_t writeForever(const std::string &Path) {
+  int Ready[2];
+  EXPECT_EQ(::pipe(Ready), 0);
+  pid_t Child = ::fork();
+  if (Child == 0) {
+    consumeError(writeFileAtomically(Path, [&](raw_ostream &) {
+      (void)!::write(Ready[1], "x", 1);
+      ::pause();
+      return Error::success();
+    }));
+    ::_exit(1);
+  }
+  char C;
+  EXPECT_EQ(::read(Ready[0], &C, 1), 1);
+  ::close(Ready[0]);
+  ::close(Ready[1]);
+  return Child;
+}
+
+TEST_F(FileUtilsTest, RemovesWhatKilledWritersLeft) {
+  // Each process looks once.
+  auto WriteInProcess = [&](const std::string &Path) {
+    pid_t Child = ::fork();
+    if (Child == 0)
+      ::_exit(writeFileAtomically(Path, "x") ? 1 : 0);
+    EXPECT_EQ(waitForChild(Child), 0);
+  };
+  pid_t Writer = writeForever(path("report.html"));
+  // A user's own.
+  WriteInProcess(path(".mine.0a1b2c3d.tmp"));
+  EXPECT_EQ(count(), 2u);
+  WriteInProcess(path("other"));
+  EXPECT_EQ(count(), 3u); // it is in use
+  ::kill(Writer, SIGKILL);
+  waitForChild(Writer);
+  EXPECT_EQ(count(), 3u);
+  WriteInProcess(path("other"));
+  EXPECT_EQ(count(), 2u);
+  EXPECT_FALSE(sys::fs::exists(path("report.html")));
 }
 
 TEST_F(FileUtilsTest, ErrorsNameTheFile) {

@@ -27,8 +27,8 @@ using namespace llvm::mneme;
 static constexpr uint64_t PageSize = 4096;
 
 static Error errnoError(const Twine &What) {
-  int Code = errno;
-  return createStringError(What + ": " + std::strerror(Code));
+  std::error_code EC = errnoAsErrorCode();
+  return createStringError(EC, What + ": " + EC.message());
 }
 
 StringRef mneme::getLaunchStatusName(LaunchStatus S) {

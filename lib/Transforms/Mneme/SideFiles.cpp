@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Chrono.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -28,19 +29,8 @@ static Expected<std::string> getSideDirectory() {
   SmallString<128> Dir;
   sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Dir);
   sys::path::append(Dir, "mneme-" + Twine(::getuid()));
-  if (std::error_code EC = sys::fs::create_directory(
-          Dir, /*IgnoreExisting=*/true, sys::fs::owner_all))
-    return createFileError(Dir, EC);
-  sys::fs::file_status Status;
-  if (std::error_code EC = sys::fs::status(Dir, Status, /*follow=*/false))
-    return createFileError(Dir, EC);
-  const unsigned Others = sys::fs::group_all | sys::fs::others_all;
-  if (Status.type() != sys::fs::file_type::directory_file ||
-      Status.getUser() != ::getuid() || (Status.permissions() & Others))
-    return createStringError(inconvertibleErrorCode(),
-                             "'" + Dir +
-                                 "' must be a directory that only its owner, "
-                                 "the current user, can access");
+  if (Error E = makeOwnFolder(Dir, /*Secret=*/true))
+    return std::move(E);
   return Dir.str().str();
 }
 

@@ -11,11 +11,11 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "SamplerSupport.h"
 #include "PointJSON.h"
+#include "SamplerSupport.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/LineIterator.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -44,9 +44,9 @@ Expected<std::unique_ptr<Sampler>>
 createFileSampler(const SamplerContext &Context, StringRef Path) {
   if (Path.empty())
     return createStringError("file: no file, say file=PATH");
-  auto Buffer = MemoryBuffer::getFile(Path, /*IsText=*/true);
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
-    return createFileError(Path, Buffer.getError());
+    return Buffer.takeError();
   std::vector<Point> Points;
   for (line_iterator Line(**Buffer, /*SkipBlanks=*/true, '#');
        !Line.is_at_eof(); ++Line) {

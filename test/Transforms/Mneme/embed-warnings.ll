@@ -16,8 +16,8 @@
 ; RUN: env TMPDIR=%t/uid mneme-pass-opt -passes=mneme-capture -disable-output %t/device.ll 2>&1 | FileCheck %s --check-prefix=DEVICE
 ; RUN: env TMPDIR=%t/uid mneme-pass-opt -passes=mneme-embed -disable-output %t/host.ll 2>&1 | FileCheck %s --check-prefix=HOST
 
-; DEVICE: warning: mneme: the device code of 'x.cu' is not kept: '{{.*}}uid/mneme-{{[0-9]+}}' must be a directory that only its owner, the current user, can access
-; HOST:   warning: mneme: found no device code for 2 kernels of 'x.cu', {{.*}}: '{{.*}}uid/mneme-{{[0-9]+}}' must be a directory that only its owner
+; DEVICE: warning: mneme: the device code of 'x.cu' is not kept: '{{.*}}uid/mneme-{{[0-9]+}}': other users can write to it
+; HOST:   warning: mneme: found no device code for 2 kernels of 'x.cu', {{.*}}: '{{.*}}uid/mneme-{{[0-9]+}}': other users can write to it
 
 ; Nor is a file where the directory should be, or one that is no payload.
 ; RUN: env TMPDIR=%t/odd mneme-pass-opt -passes=mneme-capture -disable-output %t/device.ll

@@ -215,19 +215,17 @@ open(path("foreign"), "wb").write(b"ELF, or whatever")
 open(path("short"), "wb").write(b"!<arch>")
 for name in ["foreign", "short"]:
     refuse(name + "': not an archive", "import", path(name), path("to"))
-# What has no end is not read.
+# What may have no end is not read.
 for name in ["/dev/zero", "/dev/null"]:
-    refuse(name + "': neither a file nor a pipe", "import", name, path("to"))
+    refuse(name + "': a device, expected a regular file", "import", name, path("to"))
 pipe = path("pipe")
 os.mkfifo(pipe)
-endless = subprocess.Popen(["dd", "if=/dev/zero", "of=" + pipe], stderr=subprocess.DEVNULL)
-refuse("pipe': not an archive", "import", pipe, path("to"))
-endless.wait()
+refuse("pipe': a pipe, expected a regular file", "import", pipe, path("to"))
 assert not os.path.exists(path("to"))
-writing = subprocess.Popen(["dd", "status=none", "if=" + exported, "of=" + pipe])
-subprocess.check_call([tool, "import", pipe, path("piped")], stdout=subprocess.DEVNULL)
-assert writing.wait() == 0
-subprocess.check_call([tool, "check", path("piped")], stdout=subprocess.DEVNULL)
+with open(exported, "rb") as file:
+    subprocess.check_call([tool, "import", "/dev/stdin", path("redirected")], stdin=file,
+                          stdout=subprocess.DEVNULL)
+subprocess.check_call([tool, "check", path("redirected")], stdout=subprocess.DEVNULL)
 escape = data.replace(b"RecordedIR_", b"../ordedIR_", 1)
 assert escape != data
 open(path("escape"), "wb").write(escape)

@@ -31,8 +31,9 @@ SettingStage getSettingStage(StringRef Key);
 
 /// One side of a bisection: options ("--passes='default<O1>'
 /// --mllvm=-unroll-threshold=50"), a pipeline, or a file with a configuration
-/// ("best.json", "@best"). Errors quote the option.
-Expected<json::Object> parseSide(StringRef Text);
+/// ("best.json", "@best"). Errors quote the option. A file's settings must not
+/// run programs or touch files (findSideEffects()) unless \p AllowPrograms.
+Expected<json::Object> parseSide(StringRef Text, bool AllowPrograms = false);
 
 /// The setting for another opt (or clang), llc or ptxas by the program's name,
 /// or for all of these that a folder has.

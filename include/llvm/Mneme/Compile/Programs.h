@@ -18,8 +18,8 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/FileUtilities.h"
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,10 +27,11 @@
 namespace llvm {
 namespace mneme {
 
-/// A temporary file that goes away with its scope.
+/// A temporary file that goes away with its scope. Its folder is its own: a
+/// program may replace the file, but not the lock that says it is in use.
 struct ScratchFile {
   SmallString<128> Path;
-  FileRemover Remover;
+  PrivateFolder Folder;
 
   ScratchFile() = default;
   ~ScratchFile();

@@ -68,6 +68,8 @@ struct LaunchOptions {
   std::vector<std::string> Command;
   /// Made when it is not there.
   std::string OutputDir = "mneme-recordings";
+  /// Refuse OutputDir if other users can write to it, or it is a link.
+  bool OwnOutputDir = false;
   std::string RuntimePath;     ///< libmneme_rt.so
   std::string CudaRuntimePath; ///< libmneme_rt_cuda.so
   LaunchDevice Device = LaunchDevice::Auto;

@@ -86,6 +86,9 @@ struct RecordedKernel {
   /// By dynamic hash, in order of recording.
   std::vector<RecordedInstance> Instances;
 
+  /// Of the kernel, demangled if it can be, for a line of text (printable()).
+  std::string displayName() const;
+
   const RecordedInstance *findInstance(StringRef DynamicHash) const;
   /// Makes [VAddr, VAddr + VASize) hold another arena; VASize is 0 before the
   /// first.

@@ -16,66 +16,22 @@
 #define LLVM_MNEME_RECORD_FOLDER_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Error.h"
 #include <string>
-#include <utility>
 
 namespace llvm {
 namespace mneme {
-
-/// An open file that is locked until it goes, or nothing.
-class LockedFile {
-public:
-  LockedFile() = default;
-  LockedFile(LockedFile &&Other) : FD(std::exchange(Other.FD, -1)) {}
-  LockedFile &operator=(LockedFile &&Other) {
-    std::swap(FD, Other.FD);
-    return *this;
-  }
-  ~LockedFile();
-  /// \p Flags and \p Operation: of open and flock. The result is nothing, with
-  /// errno, where that cannot be.
-  static LockedFile open(const std::string &Path, int Flags, int Operation);
-  explicit operator bool() const { return FD >= 0; }
-  /// Whether nobody has removed it.
-  bool isLinked() const;
-
-private:
-  int FD = -1;
-};
 
 /// Waits for the lock of folder \p Dir, which everybody holds who changes
 /// kernel files or removes something. Launchers wait for it while the
 /// application waits for them: hold it shortly.
 Expected<LockedFile> lockFolder(StringRef Dir);
 
-/// A folder below one of recordings for what is not whole yet. It is locked as
-/// long as it is in use; while there is such a one, nothing is removed from
-/// the recordings.
-class StagingFolder {
-public:
-  /// None: its path is empty.
-  StagingFolder() = default;
-  static Expected<StagingFolder> create(StringRef Below);
-  StagingFolder(StagingFolder &&Other)
-      : Path(std::exchange(Other.Path, "")), Lock(std::move(Other.Lock)) {}
-  StagingFolder &operator=(StagingFolder &&Other) {
-    std::swap(Path, Other.Path);
-    std::swap(Lock, Other.Lock);
-    return *this;
-  }
-  /// Removes it with all that is left there.
-  ~StagingFolder();
-  const std::string &path() const { return Path; }
-
-  static bool isName(StringRef Name);
-  /// Nothing where it is in use, or the file system cannot lock folders.
-  static LockedFile tryLock(const std::string &Path);
-
-private:
-  std::string Path;
-  LockedFile Lock;
-};
+/// A folder below one of recordings for files that are not complete yet. While
+/// one is in use, nothing is removed from the recordings.
+Expected<PrivateFolder> createStagingFolder(StringRef Below);
+bool isStagingFolderName(StringRef Name);
 
 /// The names of a launch's snapshots and of a kernel's bitcode.
 std::string snapshotName(bool Epilogue, StringRef StaticHash,

@@ -39,6 +39,8 @@ public:
   std::string describe() const;
   /// Was --host-finish given?
   bool hasHostFinish() const;
+  /// --allow-programs: may files name programs and other files?
+  bool allowsPrograms() const;
 
 private:
   struct Options;

@@ -1,0 +1,275 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Support/Folders.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cstdlib>
+#include <dirent.h>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Folders inside of each other; each takes a file descriptor while it is
+/// removed.
+static constexpr unsigned MaxDepth = 64;
+
+/// Of PrivateFolder::create().
+static constexpr StringLiteral RandomPart = "XXXXXX";
+static constexpr StringLiteral TemporaryPrefix = "mneme-run-";
+
+static constexpr int OpenFolderFlags =
+    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+static std::string pathIn(StringRef Dir, const Twine &Name) {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, Name);
+  return std::string(Path);
+}
+
+//===----------------------------------------------------------------------===//
+// Removing
+//===----------------------------------------------------------------------===//
+
+/// The names in an open folder, which it closes.
+static std::error_code listFolder(int FD, std::vector<std::string> &Names) {
+  DIR *Dir = ::fdopendir(FD);
+  if (!Dir) {
+    std::error_code EC = errnoAsErrorCode();
+    ::close(FD);
+    return EC;
+  }
+  scope_exit Close([&] { ::closedir(Dir); });
+  errno = 0;
+  while (const dirent *Entry = ::readdir(Dir)) {
+    StringRef Name = Entry->d_name;
+    if (Name != "." && Name != "..")
+      Names.push_back(Name.str());
+    errno = 0;
+  }
+  return errno ? errnoAsErrorCode() : std::error_code();
+}
+
+static std::error_code removeAt(int Dir, const std::string &Name,
+                                unsigned Depth = 0) {
+  auto IsGone = [] { return errno == ENOENT; };
+  if (::unlinkat(Dir, Name.c_str(), 0) == 0 || IsGone())
+    return {};
+  // EPERM is what POSIX says of folders, and what is said of files that must
+  // not be removed.
+  std::error_code EC = errnoAsErrorCode();
+  if (errno != EISDIR && errno != EPERM)
+    return EC;
+  int FD = ::openat(Dir, Name.c_str(), OpenFolderFlags);
+  if (FD < 0)
+    return errno == ENOTDIR || errno == ELOOP ? EC : errnoAsErrorCode();
+  scope_exit Close([&] { ::close(FD); });
+  if (Depth == MaxDepth)
+    return std::make_error_code(std::errc::filename_too_long);
+  std::vector<std::string> Names;
+  if ((EC = listFolder(::fcntl(FD, F_DUPFD_CLOEXEC, 0), Names)))
+    return EC;
+  for (const std::string &Child : Names)
+    if (std::error_code Failed = removeAt(FD, Child, Depth + 1))
+      EC = Failed;
+  if (EC || ::unlinkat(Dir, Name.c_str(), AT_REMOVEDIR) == 0 || IsGone())
+    return EC;
+  return errnoAsErrorCode();
+}
+
+Error mneme::removeTree(StringRef Path) {
+  StringRef Name = sys::path::filename(Path);
+  StringRef Parent = sys::path::parent_path(Path);
+  if (Name == "." || Name == ".." || Name == "/" || Name.empty())
+    return createFileError(
+        Path, std::make_error_code(std::errc::invalid_argument));
+  std::string In = Parent.empty() ? "." : Parent.str();
+  int Dir = ::open(In.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (Dir < 0)
+    return errno == ENOENT ? Error::success()
+                           : createFileError(Path, errnoAsErrorCode());
+  std::error_code EC = removeAt(Dir, Name.str());
+  ::close(Dir);
+  return EC ? createFileError(Path, EC) : Error::success();
+}
+
+bool mneme::isRealFolder(StringRef Path) {
+  struct stat S;
+  return ::lstat(Path.str().c_str(), &S) == 0 && S_ISDIR(S.st_mode);
+}
+
+//===----------------------------------------------------------------------===//
+// Locks
+//===----------------------------------------------------------------------===//
+
+LockedFile::~LockedFile() {
+  if (FD >= 0)
+    ::close(FD);
+}
+
+LockedFile LockedFile::open(const std::string &Path, int Flags,
+                            int Operation) {
+  LockedFile File;
+  File.FD = ::open(Path.c_str(),
+                   Flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                   0666);
+  while (File && ::flock(File.FD, Operation) != 0) {
+    int Reason = errno;
+    if (Reason == EINTR)
+      continue;
+    File = LockedFile();
+    errno = Reason;
+    break;
+  }
+  return File;
+}
+
+LockedFile LockedFile::tryFolder(const std::string &Path) {
+  return open(Path, O_RDONLY | O_DIRECTORY, LOCK_EX | LOCK_NB);
+}
+
+Expected<LockedFile> LockedFile::wait(const std::string &Path) {
+  LockedFile File = open(Path, O_RDWR | O_CREAT, LOCK_EX);
+  if (File)
+    return std::move(File);
+  if (errno == ELOOP)
+    return createFileError(
+        Path, createStringError("is a symbolic link, which could lock a file "
+                                "of another user: remove it"));
+  return createFileError(Path, errnoAsErrorCode());
+}
+
+bool LockedFile::isLinked() const {
+  struct stat S;
+  return ::fstat(FD, &S) == 0 && S.st_nlink != 0;
+}
+
+/// Removes a file or a folder that is this user's and that is not locked.
+static void removeIfAbandoned(int Dir, const std::string &Name) {
+  int FD = ::openat(Dir, Name.c_str(),
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (FD < 0)
+    return;
+  scope_exit Close([&] { ::close(FD); });
+  struct stat Locked, Named;
+  bool IsOurs = ::fstat(FD, &Locked) == 0 && Locked.st_uid == ::geteuid() &&
+                (S_ISREG(Locked.st_mode) || S_ISDIR(Locked.st_mode));
+  // Meanwhile its owner may have given it another name.
+  if (IsOurs && ::flock(FD, LOCK_EX | LOCK_NB) == 0 &&
+      ::fstatat(Dir, Name.c_str(), &Named, AT_SYMLINK_NOFOLLOW) == 0 &&
+      Named.st_dev == Locked.st_dev && Named.st_ino == Locked.st_ino)
+    removeAt(Dir, Name);
+}
+
+void mneme::removeAbandoned(StringRef Dir,
+                            function_ref<bool(StringRef Name)> IsName) {
+  int FD = ::open(Dir.str().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (FD < 0)
+    return;
+  scope_exit Close([&] { ::close(FD); });
+  std::vector<std::string> Names;
+  listFolder(::fcntl(FD, F_DUPFD_CLOEXEC, 0), Names);
+  for (const std::string &Name : Names)
+    if (IsName(Name))
+      removeIfAbandoned(FD, Name);
+}
+
+//===----------------------------------------------------------------------===//
+// PrivateFolder
+//===----------------------------------------------------------------------===//
+
+bool PrivateFolder::isName(StringRef Name, StringRef Prefix) {
+  return Name.consume_front(Prefix) && Name.size() == RandomPart.size() &&
+         llvm::all_of(Name, isAlnum);
+}
+
+Expected<PrivateFolder> PrivateFolder::create(StringRef Below,
+                                              StringRef Prefix) {
+  while (true) {
+    PrivateFolder F;
+    std::string Path = pathIn(Below, Prefix + RandomPart);
+    if (!::mkdtemp(Path.data()))
+      return createFileError(Below, errnoAsErrorCode());
+    F.Path = std::move(Path);
+    F.Lock = LockedFile::tryFolder(F.Path);
+    // Before it was locked, another process may have taken it for abandoned.
+    bool IsTaken = F.Lock ? !F.Lock.isLinked()
+                          : errno == EWOULDBLOCK || errno == ENOENT;
+    // Without a lock: some file systems cannot lock folders.
+    if (!IsTaken)
+      return std::move(F);
+  }
+}
+
+Expected<PrivateFolder> PrivateFolder::createTemporary(bool ForSockets) {
+  // A socket's path has 107 characters.
+  constexpr size_t MaxBase = 64;
+  SmallString<MaxBase> Base;
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Base);
+  if (ForSockets && (Base.size() > MaxBase ||
+                     Base.find_first_of(" :") != StringRef::npos))
+    Base = "/tmp";
+  static std::once_flag Cleaned; // it takes time in a large folder
+  std::call_once(Cleaned, [&] {
+    removeAbandoned(Base, [](StringRef Name) {
+      return isName(Name, TemporaryPrefix);
+    });
+  });
+  return create(Base, TemporaryPrefix);
+}
+
+PrivateFolder::~PrivateFolder() {
+  if (!Path.empty())
+    consumeError(removeTree(Path));
+}
+
+std::string PrivateFolder::pathOf(StringRef Name) const {
+  return pathIn(Path, Name);
+}
+
+//===----------------------------------------------------------------------===//
+// Folders of results
+//===----------------------------------------------------------------------===//
+
+Error mneme::makeOwnFolder(StringRef Dir, bool Secret) {
+  // Not writable for a group, whatever the umask.
+  auto Permissions = static_cast<sys::fs::perms>(Secret ? 0700 : 0755);
+  struct stat S;
+  std::string Path = Dir.str();
+  // A link to nothing exists, too.
+  if (::lstat(Path.c_str(), &S) != 0) {
+    if (std::error_code EC = sys::fs::create_directories(
+            Dir, /*IgnoreExisting=*/true, Permissions))
+      return createFileError(Dir, EC);
+    if (::lstat(Path.c_str(), &S) != 0)
+      return createFileError(Dir, errnoAsErrorCode());
+  }
+  auto Refuse = [&](StringRef Why) {
+    return createFileError(
+        Dir, createStringError(Why + ": remove it, or name another folder"));
+  };
+  if (S_ISLNK(S.st_mode))
+    return Refuse("is a symbolic link");
+  if (!S_ISDIR(S.st_mode))
+    return Refuse("is not a folder");
+  if (S.st_uid != ::geteuid())
+    return Refuse("belongs to another user");
+  if (S.st_mode & (S_IWGRP | S_IWOTH))
+    return Refuse("other users can write to it");
+  return Error::success();
+}

@@ -1,0 +1,100 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Unicode.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// "\x1b" for each byte; of JSON, where all is UTF-8, "\u001b".
+static void writeEscaped(raw_ostream &OS, StringRef Bytes, UTF32 Character,
+                         PrintableStream::Syntax S) {
+  if (S == PrintableStream::Syntax::JSON) {
+    OS << format("\\u%04x", Character);
+    return;
+  }
+  for (unsigned char C : Bytes)
+    OS << format("\\x%02x", C);
+}
+
+/// \param MayStay  the ends of lines and tabulators.
+static void writePrintable(raw_ostream &OS, StringRef Text,
+                           PrintableStream::Syntax S,
+                           bool MayStay) {
+  while (!Text.empty()) {
+    auto *Begin = reinterpret_cast<const UTF8 *>(Text.begin()), *Next = Begin;
+    UTF32 Character = 0;
+    bool IsWhole =
+        convertUTF8Sequence(&Next,
+                            reinterpret_cast<const UTF8 *>(Text.end()),
+                            &Character, strictConversion) == conversionOK;
+    size_t Size = IsWhole ? Next - Begin : 1;
+    StringRef Bytes = Text.take_front(Size);
+    Text = Text.drop_front(Size);
+    if (!IsWhole)
+      Character = static_cast<unsigned char>(Bytes[0]);
+    bool Stays = IsWhole && (sys::unicode::isPrintable(Character) ||
+                             (MayStay && (Bytes == "\n" || Bytes == "\t")));
+    // No terminal minds those that JSON would write as two.
+    Stays |= S == PrintableStream::Syntax::JSON && Character > 0xffff;
+    if (Stays)
+      OS << Bytes;
+    else
+      writeEscaped(OS, Bytes, Character, S);
+  }
+}
+
+static std::string convert(StringRef Text, bool MayStay) {
+  std::string Result;
+  raw_string_ostream OS(Result);
+  writePrintable(OS, Text, PrintableStream::Syntax::Text, MayStay);
+  return Result;
+}
+
+std::string mneme::printable(StringRef Text) {
+  return convert(Text, /*MayStay=*/false);
+}
+
+std::string mneme::printableLines(StringRef Text) {
+  return convert(Text, /*MayStay=*/true);
+}
+
+PrintableStream::PrintableStream(raw_ostream &OS, Syntax S)
+    : raw_ostream(/*unbuffered=*/true), OS(OS), S(S) {}
+
+PrintableStream::~PrintableStream() {
+  flush();
+  writePrintable(OS, Pending, S, /*MayStay=*/true);
+}
+
+void PrintableStream::write_impl(const char *Ptr, size_t Size) {
+  Pending.append(Ptr, Size);
+  // The last character may come in pieces.
+  size_t Begin = Pending.size();
+  while (Begin && Pending.size() - Begin < 3 &&
+         (Pending[Begin - 1] & 0xc0) == 0x80)
+    --Begin;
+  bool IsCut = Begin && getNumBytesForUTF8(Pending[Begin - 1]) >
+                            Pending.size() - (Begin - 1);
+  size_t Whole = IsCut ? Begin - 1 : Pending.size();
+  writePrintable(OS, StringRef(Pending).take_front(Whole), S, /*MayStay=*/true);
+  Pending.erase(0, Whole);
+}
+
+raw_ostream &mneme::textOuts() {
+  static PrintableStream OS(outs());
+  return OS;
+}
+
+raw_ostream &mneme::jsonOuts() {
+  static PrintableStream OS(outs(), PrintableStream::Syntax::JSON);
+  return OS;
+}
