@@ -74,6 +74,28 @@ static Error updateFormat(StringRef File, const RecordedKernel &K) {
   return Error::success();
 }
 
+/// What is intact may still prove nothing.
+static Error warnOfUnchanged(const RecordedKernel &K, StringRef Folder,
+                             std::shared_ptr<PageStore> Pages) {
+  size_t Unchanged = 0;
+  for (const RecordedInstance &I : K.Instances) {
+    Expected<Snapshot> Prologue = openSnapshot(Folder, false, K, I, Pages);
+    if (!Prologue)
+      return Prologue.takeError();
+    Expected<Snapshot> Epilogue = openSnapshot(Folder, true, K, I, Pages);
+    if (!Epilogue)
+      return Epilogue.takeError();
+    Epilogue->dropUnchanged(*Prologue);
+    Unchanged += Epilogue->data().empty();
+  }
+  if (Unchanged)
+    warn(formatv("kernel {0}: {1} of {2} instances changed no memory; see what "
+                 "verification notices with llvm-mneme-replay --assess",
+                 K.StaticHash, Unchanged, K.Instances.size())
+             .str());
+  return Error::success();
+}
+
 Expected<int> mneme::runCheck() {
   Expected<std::vector<std::string>> Files = getKernelFiles(Dir);
   if (!Files)
@@ -104,7 +126,9 @@ Expected<int> mneme::runCheck() {
     for (std::string &Problem : Found)
       Report(std::move(Problem));
     if (IsIntact)
-      if (Error E = updateFormat(File, *K))
+      if (Error E = joinErrors(
+              updateFormat(File, *K),
+              warnOfUnchanged(*K, Folder.empty() ? "." : Folder, Pages)))
         Report(toString(std::move(E)));
     Instances += K->Instances.size();
     Known.insert_range(K->Modules);

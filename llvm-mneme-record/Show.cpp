@@ -259,6 +259,9 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
     else
       textOuts() << "unchanged\n";
   }
+  if (all_of(L.Changed, [](uint64_t Bytes) { return Bytes == 0; }))
+    textOuts() << "    no memory changed: a kernel that does nothing may pass "
+                  "for right\n";
   if (L.I.OmittedRegions)
     textOuts() << "    left out, because nothing leads there: "
                << L.I.OmittedRegions << " buffers of "

@@ -205,23 +205,30 @@ static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
 /// Comparing pipelines on the host needs a CPU pipeline that does not repair
 /// what they left undone. Every device that measured has a baseline.
 static std::vector<std::string> getCaveats(const TuneOptions &O,
+                                           const StudyVerification &V,
                                            const StudyOutcome &Outcome) {
+  std::vector<std::string> Caveats;
+  for (const std::string &Id : V.Vacuous)
+    Caveats.push_back("verification of launch " + Id +
+                      " is vacuous: a kernel that does nothing would be taken "
+                      "for right, and fast");
   auto IsHost = [](const BaselineSample &S) {
     return StringRef(S.Device).ends_with("/host");
   };
-  if (none_of(Outcome.Baselines, IsHost))
-    return {};
-  return {formatv("times are those of CPU code, measured on the host device "
-                  "with --host-finish={0}; a speed-up here is a reason to "
-                  "measure on a GPU, and says nothing about a GPU's times",
-                  getHostFinishName(O.Replay.Host.Finish))
-              .str()};
+  if (any_of(Outcome.Baselines, IsHost))
+    Caveats.push_back(
+        formatv("times are those of CPU code, measured on the host device "
+                "with --host-finish={0}; a speed-up here is a reason to "
+                "measure on a GPU, and says nothing about a GPU's times",
+                getHostFinishName(O.Replay.Host.Finish))
+            .str());
+  return Caveats;
 }
 
 static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
                               const SearchSpace &Space, const Tuner &T,
                               const StudyOutcome &Outcome,
-                              const ReplayFarm &Farm) {
+                              const ReplayFarm &Farm, StudyVerification V) {
   StudyRecord R{Space, T.trials(), Outcome};
   R.Kernel = K.Kernel.KernelName;
   R.DemangledName = K.Kernel.DemangledName;
@@ -237,7 +244,8 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.RecordedPipeline = Farm.plans().front()->compiler().pipeline().str();
   json::Value Statistics = toJSON(Farm.statistics());
   R.Farm = std::move(*Statistics.getAsObject());
-  R.Caveats = getCaveats(O, Outcome);
+  R.Caveats = getCaveats(O, V, Outcome);
+  R.Verification = std::move(V);
   return R;
 }
 
@@ -335,6 +343,7 @@ static void discardJournal(std::unique_ptr<Journal> Log, StringRef Dir) {
 
 static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
                           ReplayFarm &Farm, std::unique_ptr<Journal> Log,
+                          StudyVerification Verification,
                           ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
   std::vector<StudyInstance> Instances;
   for (size_t I = 0; I != Spaces.size(); ++I)
@@ -344,7 +353,6 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
     return createSampler(O.Sampler, Context);
   };
   O.Tuner.Interrupts = &Interrupts;
-  catchInterrupts();
   ProgressPrinter Progress(errs(), getProgressStyle(O), getSeconds);
   Tuner T(Instances, Farm, Log.get(), &Progress, O.Tuner);
   Expected<StudyOutcome> Outcome = T.run();
@@ -356,7 +364,8 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
   }
   if (Error E = Log->sync())
     printWarning(toString(std::move(E)));
-  StudyRecord R = makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm);
+  StudyRecord R = makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm,
+                             std::move(Verification));
   if (!O.Quiet)
     for (const std::string &Text : R.Caveats)
       printWarning(Text);
@@ -378,6 +387,11 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   if (Error E = checkSpaces(*Spaces.front(),
                             (*Farm)->plans().front()->compiler()))
     return std::move(E);
+  catchInterrupts();
+  Expected<StudyVerification> Verification =
+      checkVerification(O, K, **Farm, Interrupts);
+  if (!Verification)
+    return Verification.takeError();
   Expected<std::unique_ptr<Journal>> Log =
       openJournal(O, Dir, K, S, *Spaces.front());
   if (!Log)
@@ -386,7 +400,8 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
       StringRef(describeDevice((*Farm)->describe())).starts_with("host"))
     printNote("--app has no effect on the host device: the baseline is the "
               "recorded configuration");
-  return tune(O, K, Dir, **Farm, std::move(*Log), Spaces);
+  return tune(O, K, Dir, **Farm, std::move(*Log), std::move(*Verification),
+              Spaces);
 }
 
 Expected<int> mneme::runStudy(TuneOptions O) {

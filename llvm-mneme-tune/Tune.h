@@ -8,8 +8,9 @@
 ///
 /// \file
 /// The parts of llvm-mneme-tune: options, what is tuned (Recording.cpp), what
-/// is searched (Space.cpp), the study (Study.cpp), what it leaves (Files.cpp)
-/// and says of the winner's code (Instructions.cpp).
+/// is searched (Space.cpp), what verification notices (Verification.cpp), the
+/// study (Study.cpp), what it leaves (Files.cpp) and says of the winner's code
+/// (Instructions.cpp).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,7 @@
 #include "llvm/Mneme/Tune/CommandLineSpace.h"
 #include "llvm/Mneme/Tune/Export.h"
 #include "llvm/Mneme/Tune/Tuner.h"
+#include <atomic>
 
 namespace llvm {
 namespace mneme {
@@ -70,6 +72,8 @@ struct TuneOptions {
   };
   std::vector<Export> Exports;
   bool Report = true, Quiet = false, JSON = false;
+  bool Assess = true;        ///< Plant faults first.
+  bool AllowVacuous = false; ///< Launches whose verification proves nothing.
   /// The tool and its arguments, for a message.
   std::string CommandName;
 };
@@ -112,6 +116,12 @@ json::Object makeIdentity(const TuneOptions &O, const TunedKernel &K,
 
 /// \returns the exit code.
 Expected<int> runStudy(TuneOptions O);
+
+/// Looks at what verification is worth. Error: nothing, and the user has not
+/// allowed that.
+Expected<StudyVerification>
+checkVerification(const TuneOptions &O, const TunedKernel &K, ReplayFarm &Farm,
+                  const std::atomic<int> &Interrupts);
 
 /// Is there a winner, and is it code of an NVIDIA GPU? Only of what ran: not
 /// where a study on the host asks for no GPU's code.

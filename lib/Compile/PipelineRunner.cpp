@@ -183,7 +183,7 @@ Error PipelineParser::parse(StringRef Passes) {
 
 std::string PipelineParser::print(StringRef Passes) {
   ModulePassManager MPM;
-  cantFail(parsePipeline(I->C.PB, MPM, Passes, parseClangPipeline(Passes)));
+  cantFail(parsePipeline(I->C.PB, MPM, Passes));
   std::string Text;
   raw_string_ostream OS(Text);
   MPM.printPipeline(OS, [&](StringRef ClassName) {

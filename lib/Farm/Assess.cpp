@@ -80,6 +80,8 @@ private:
 } // namespace
 
 double Assessor::secondsLeft() const {
+  if (O.Interrupts && *O.Interrupts)
+    return 0;
   if (O.Seconds <= 0)
     return std::numeric_limits<double>::infinity();
   return O.Seconds - std::chrono::duration<double>(

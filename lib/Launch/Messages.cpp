@@ -158,6 +158,7 @@ Expected<RecordedRequest> RecordedRequest::decode(StringRef Body) {
   Q.Prologue = R.str();
   Q.Epilogue = R.str();
   Ok = readFlag(R, Q.IsTentative) && Ok;
+  Ok = readFlag(R, L.ChangesMemory) && Ok;
   L.ArenaBase = R.u64();
   L.ArenaSize = R.u64();
   L.StoredBytes = R.u64();

@@ -328,6 +328,7 @@ Expected<bool> Recorder::addLaunch(const RecordedLaunch &L, StringRef Prologue,
     return Added;
   Row &R = Rows[{K.File.KernelName, L.StaticHash}];
   ++R.Instances;
+  R.Unchanged += !L.ChangesMemory;
   R.Stored += L.StoredBytes;
   R.Raw += L.RawBytes;
   OmittedRegions += L.Instance.OmittedRegions;
@@ -414,6 +415,12 @@ void Recorder::print(raw_ostream &OS) const {
   if (!Dir.empty())
     OS << "mneme: " << Instances << " instances of " << RecordedKernels
        << " kernels, " << formatBytes(Stored) << " in '" << Dir << "'\n";
+  for (const auto &[Key, R] : Rows)
+    if (R.Unchanged)
+      OS << formatv("mneme: {0} of {1} instances of '{2}' changed no memory: a "
+                    "kernel that does nothing may pass for right\n",
+                    R.Unchanged, R.Instances,
+                    printable(demangleSymbol(Key.first)));
   if (OmittedRegions)
     OS << "mneme: " << OmittedRegions << " buffers of "
        << formatBytes(OmittedBytes)

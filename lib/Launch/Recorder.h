@@ -15,10 +15,12 @@
 #ifndef LLVM_MNEME_LIB_LAUNCH_RECORDER_H
 #define LLVM_MNEME_LIB_LAUNCH_RECORDER_H
 
-#include "llvm/Mneme/Support/ChildTask.h"
+#include "Worker.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Folder.h"
+#include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/Support/Error.h"
 #include <map>
 #include <optional>
@@ -36,6 +38,7 @@ struct RecordedLaunch {
   RecordedInstance Instance;
   uint64_t ArenaBase = 0, ArenaSize = 0;
   uint64_t StoredBytes = 0, RawBytes = 0;
+  bool ChangesMemory = true;
   std::vector<KernelGlobal> Globals;
   std::vector<std::string> PageFiles; ///< Names.
 };
@@ -110,6 +113,7 @@ private:
   };
   struct Row {
     uint64_t Instances = 0, Launches = 0, Stored = 0, Raw = 0;
+    uint64_t Unchanged = 0; ///< Instances that changed no memory.
   };
 
   std::string pathOf(const Twine &File) const;

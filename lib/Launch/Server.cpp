@@ -588,6 +588,11 @@ Error Server::handleRecorded(Connection &C, StringRef Body) {
     Taken = *Added;
     if (Taken)
       C.Recorded.insert(Key);
+    // It had changed no memory.
+    if (auto Old = C.Tentative.find(Key); Taken && Old != C.Tentative.end()) {
+      drop(Old->second);
+      C.Tentative.erase(Old);
+    }
   }
   WireWriter W = success();
   W.u32(Taken);

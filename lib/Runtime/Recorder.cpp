@@ -212,7 +212,7 @@ bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
     return No(*LeftOut);
   switch (S.pick()) {
   case Pick::First:
-    return R.Recordings < S.maxRecordings() || No(OverLimit);
+    return I.Unchanged || R.Recordings < S.maxRecordings() || No(OverLimit);
   case Pick::Slowest:
     Id.Priority = HUGE_VAL;
     return true;
@@ -237,7 +237,7 @@ bool Recorder::keeps(Recording &R, uint64_t Nanoseconds) {
 void Recorder::discard(std::unique_ptr<Recording> R) {
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
-  ++PassedOver;
+  ++(isCompetition() ? PassedOver : Unchanged);
 }
 
 void Recorder::countUnselected(const std::string &Name, uint64_t Launches) {
@@ -430,11 +430,23 @@ void Recorder::abandon(std::unique_ptr<Recording> R, std::string_view Reason,
                        bool Again) {
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
-  KernelRecords::Instance &I =
-      R->K->Records->Instances.find(R->Id.DynamicHash)->second;
+  KernelRecords::Instance &I = getInstance(*R);
   I.Done = I.Failed = !Again;
   IsFull |= Reason == MNEME_REASON_FULL;
   fail(R->K->Name, Reason);
+}
+
+/// With the lock.
+KernelRecords::Instance &Recorder::getInstance(const Recording &R) {
+  return R.K->Records->Instances.find(R.Id.DynamicHash)->second;
+}
+
+/// Whether there is a launch of this configuration already, which changed no
+/// memory. Nobody can tell a kernel that does nothing from one that finds its
+/// results in place.
+bool Recorder::replacesUnchanged(const Recording &R) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  return !isCompetition() && getInstance(R).Unchanged;
 }
 
 /// \returns an empty string, or what went wrong; \p Added turns false when the
@@ -453,6 +465,7 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
   W.str(stagingName(R.Prologue));
   W.str(stagingName(R.Epilogue));
   W.u32(Tentative);
+  W.u32(R.ChangesMemory);
   W.u64(R.Header.ArenaBase);
   W.u64(R.Header.ArenaSize);
   W.u64(R.Prologue.storedBytes() + R.Epilogue.storedBytes() +
@@ -515,15 +528,17 @@ Recorder::Fate Recorder::store(Recording &R, std::string &Error) {
     if (!Error.empty())
       return Fate::Failed;
   }
+  R.ChangesMemory = R.Epilogue.numRuns() != 0;
   // Another thread's may have come to its end first.
-  if (!keeps(R, R.Id.Priority))
+  if (!keeps(R, R.Id.Priority) ||
+      (!R.ChangesMemory && replacesUnchanged(R)))
     return Fate::NotKept;
   Error = writeFiles(R);
   if (!Error.empty())
     return Fate::Failed;
   R.Entry = {{R.Id.DynamicHash, R.Id.Priority}};
   bool Added;
-  Error = tellLauncher(R, isCompetition(), Added);
+  Error = tellLauncher(R, isCompetition() || !R.ChangesMemory, Added);
   if (Error.empty())
     return Added ? Fate::Stored : Fate::HeldBefore;
   // Perhaps somebody has taken away what this process counts on.
@@ -536,6 +551,13 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   Fate F = Fate::Failed;
   if (!attempt([&] { F = store(*R, Error); }))
     Error = outOfMemory();
+  if (F != Fate::Failed && !isCompetition() && !R->ChangesMemory) {
+    // A later launch of this configuration may do better.
+    constexpr unsigned MaxUnchanged = 5;
+    std::lock_guard<std::mutex> Guard(Lock);
+    KernelRecords::Instance &I = getInstance(*R);
+    I.Done = ++I.Unchanged == MaxUnchanged;
+  }
   if (F == Fate::NotKept)
     return discard(std::move(R));
   if (F == Fate::Failed)
@@ -543,6 +565,16 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   std::lock_guard<std::mutex> Guard(Lock);
   if (isCompetition())
     return keep(*R);
+  if (F == Fate::Stored && !R->ChangesMemory) {
+    R->Prologue.leave();
+    R->Epilogue.leave();
+  }
+  if (F == Fate::Stored && R->ChangesMemory && getInstance(*R).Unchanged) {
+    // The launcher drops the one that it held.
+    --R->K->Records->Recordings;
+    ++Unchanged;
+    return;
+  }
   if (F == Fate::Stored) {
     ++Recorded;
     return;
@@ -626,6 +658,7 @@ template <typename Fn> void Recorder::forEachReason(Fn F) const {
         {"among the first launches, to be skipped", AmongFirst},
         {"not one of the launches to be recorded", NotListed},
         {"others were picked", PassedOver},
+        {"changed no memory", Unchanged},
         {"limit of recordings per kernel reached", OverLimit}})
     if (Times)
       F(Reason, strlen(Reason), Times);

@@ -75,6 +75,9 @@ struct KernelRecords {
   struct Instance {
     uint64_t Occurrences = 0;
     bool Done = false, Held = false, Failed = false;
+    /// Recordings of launches that changed no memory. The first one is kept
+    /// until there is a better one.
+    unsigned Unchanged = 0;
   };
   std::map<uint64_t, Instance> Instances;
   /// Where launches compete: the priorities of those that are kept so far, by
@@ -111,6 +114,7 @@ struct Recording {
   LaunchShape Shape = {};
   LaunchId Id;
   unsigned Serial = 0; ///< Of this process.
+  bool ChangesMemory = true;
   PageFile Pages;
   SnapshotFile Prologue, Epilogue;
   MnemeSnapshotHeader Header = {};
@@ -229,6 +233,8 @@ private:
   std::string writeFiles(Recording &R);
   Fate store(Recording &R, std::string &Error);
   void keep(Recording &R);
+  KernelRecords::Instance &getInstance(const Recording &R);
+  bool replacesUnchanged(const Recording &R);
 
   template <typename Fn> void forEachLine(Fn F) const;
   template <typename Fn> void forEachReason(Fn F) const;
@@ -247,6 +253,7 @@ private:
   // Why launches are not recorded: counters where that is frequent.
   uint64_t NotSelected = 0, OtherRank = 0, Repeated = 0, AmongFirst = 0,
            NotListed = 0, OutsideRegions = 0, OverLimit = 0, PassedOver = 0,
+           Unchanged = 0,
            Held = 0, BeyondFull = 0, FailedBefore = 0, OutOfMemory = 0;
   std::map<std::string, uint64_t, std::less<>> Skipped;
 };

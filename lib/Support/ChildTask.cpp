@@ -34,8 +34,7 @@ using namespace llvm::mneme;
 // Child
 //===----------------------------------------------------------------------===//
 
-/// Private memory that can be written, as RLIMIT_DATA counts it.
-static uint64_t getDataBytes() {
+uint64_t mneme::getDataBytes() {
   std::FILE *File = std::fopen("/proc/self/statm", "re");
   if (!File)
     return 0;

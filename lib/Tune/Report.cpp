@@ -196,6 +196,8 @@ void Report::writeVerdict() {
       fact("best " + Metric, formatMetric(Metric, Winner->Values[0]));
     fact("trial", Twine(Winner->Number));
   }
+  if (!R.Verification.Text.empty())
+    fact("verification", R.Verification.Text);
   fact("trials", Twine(O.Complete + O.Pruned + O.Failed));
   fact("stopped early", Twine(O.Pruned));
   fact("failed", Twine(O.Failed));

@@ -344,6 +344,8 @@ void SummaryPrinter::print() {
                                                       : R.DemangledName)
                  << '\n';
   line("device") << R.Device << '\n';
+  if (!R.Verification.Text.empty())
+    line("verification") << R.Verification.Text << '\n';
   printSearch();
   printFailures();
   printBaseline();
@@ -380,6 +382,7 @@ json::Value mneme::makeSummary(const StudyRecord &R) {
                  {"seed", std::to_string(R.Seed)},
                  {"toolchain", json::Object(R.Toolchain)},
                  {"farm", json::Object(R.Farm)},
+                 {"verification", json::Array(R.Verification.Launches)},
                  {"caveats", json::Array(R.Caveats)},
                  {"outcome", toJSON(R.Outcome)}};
   if (!R.BaselineInstructions.empty() && !R.BestInstructions.empty())

@@ -29,10 +29,10 @@ def message(kind, body):
 
 zeros = bytes(16)
 hash = string(zeros)
-hello = u32(6, 1) + string(b"host") + string(b"RANK") + u64(1 << 40, 1 << 20) + u32(1) + string(b"f") + u64(4096)
+hello = u32(7, 1) + string(b"host") + string(b"RANK") + u64(1 << 40, 1 << 20) + u32(1) + string(b"f") + u64(4096)
 name = b"DeviceState.%s." + b"0" * 32 + b"." + b"0" * 16 + b".mneme.1.2"
 recorded = hash + u64(0) + u32(1, 1, 1, 1, 1, 1) + u64(0) + u32(0)
-recorded += string(name % b"prologue") + string(name % b"epilogue") + u32(1) + u64(4096, 4096, 1, 2)
+recorded += string(name % b"prologue") + string(name % b"epilogue") + u32(1, 1) + u64(4096, 4096, 1, 2)
 recorded += u32(1) + string(b"v") + u64(4096, 4) + 4 * string(b"GPU") + u64(0, 0) + u32(1) + hash
 bodies = {
     HELLO: hello,

@@ -86,7 +86,8 @@ struct ToolTarget {
   std::vector<LLVMOption> LLVMOptions;
   double Seconds = 0; ///< Time limit; 0: none.
   bool VerifyEach = false;   ///< After each pass of a pipeline.
-  std::string RemarksFilter; ///< A regular expression for names of passes.
+  /// A regular expression for names of passes.
+  std::string RemarksFilter = {};
 };
 
 /// Runs a pipeline in another opt, or in the clang beside it: only clang knows

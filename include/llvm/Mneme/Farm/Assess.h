@@ -17,6 +17,7 @@
 #define LLVM_MNEME_FARM_ASSESS_H
 
 #include "llvm/Mneme/Tune/Evaluator.h"
+#include <atomic>
 
 namespace llvm {
 namespace mneme {
@@ -56,6 +57,8 @@ struct AssessOptions {
   std::string Pipeline;
   /// After this many seconds no fault is begun; 0: there is no limit.
   double Seconds = 0;
+  /// No fault is begun once this is not 0 any more; may be null.
+  const std::atomic<int> *Interrupts = nullptr;
   /// Limit of a launch, in launches of the right kernel, and no less than a
   /// second.
   double LaunchTimeoutFactor = 10;

@@ -51,14 +51,14 @@
 ///               string epilogue (file names in the staging folder: the final
 ///               names, a period, digits and periods), u32 tentative (1: may
 ///               still be replaced, by another Recorded with the same hashes, or
-///               withdrawn), u64 arena base, u64 arena size, u64
-///               stored bytes, u64 raw bytes, u32 count, {string name, u64
-///               address, u64 size} of variables; string device, string
-///               architecture, string driver, string runtime (empty: host);
-///               u64 number and u64 bytes of regions left out; u32 count,
-///               {bytes id(16)} of the page files that the snapshots refer to,
-///               each in the output directory, or else in the staging folder,
-///               under its name
+///               withdrawn), u32 0 if the launch changed no memory, or 1; u64
+///               arena base, u64 arena size, u64 stored bytes, u64 raw bytes;
+///               u32 count, {string name, u64 address, u64 size} of variables;
+///               string device, string architecture, string driver, string
+///               runtime (empty: host); u64 number and u64 bytes of regions
+///               left out; u32 count, {bytes id(16)} of the page files that the
+///               snapshots refer to, each in the output directory, or else in
+///               the staging folder, under its name
 ///     answer    u32 1, or 0 when the output directory holds that launch
 ///               already
 ///   Withdraw    bytes static hash, u64 dynamic hash of a tentative launch
@@ -83,7 +83,7 @@
 #include <string>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 6u
+#define MNEME_WIRE_VERSION 7u
 
 /// What the launcher tells the runtime in its environment; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */

@@ -34,6 +34,10 @@ struct ChildLimits {
   uint64_t Bytes = 0;
 };
 
+/// Writable private memory of this process, as RLIMIT_DATA counts it; 0 if that
+/// is unknown.
+uint64_t getDataBytes();
+
 /// Limits the private memory of this process to \p Bytes more than it has. Does
 /// nothing under AddressSanitizer, whose shadow memory exceeds any limit.
 void limitMemory(uint64_t Bytes);

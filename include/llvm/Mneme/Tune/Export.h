@@ -21,6 +21,13 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
+/// How much the verification of a study's candidates notices.
+struct StudyVerification {
+  std::string Text;     ///< "caught 9 of 10 planted faults; ..."; may be empty.
+  json::Array Launches; ///< An object each; empty: nobody looked.
+  std::vector<std::string> Vacuous; ///< Ids of launches that prove nothing.
+};
+
 /// All that is known of a study when its files are written.
 struct StudyRecord {
   const SearchSpace &Space;
@@ -38,6 +45,7 @@ struct StudyRecord {
   /// The pipeline of a configuration that names none.
   std::string RecordedPipeline = {};
   json::Object Farm = {}; ///< FarmStatistics; may be empty.
+  StudyVerification Verification = {};
   /// What limits the results, in words: that a CPU's times are no GPU's.
   std::vector<std::string> Caveats = {};
   /// Machine instructions by kind, if somebody counted; of the baseline and of

@@ -1,0 +1,117 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Before the search: does the verification of candidates notice anything?
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tune.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Farm/Assess.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <map>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Seconds for all launches together: little beside the search.
+static double getAssessmentSeconds(const TuneOptions &O) {
+  constexpr double Least = 5, Most = 60, ShareOfBudget = 0.1;
+  if (!O.Tuner.Budget)
+    return Most;
+  return std::clamp(ShareOfBudget * O.Tuner.Budget, Least, Most);
+}
+
+/// Does an empty kernel pass? Without a device here, the fault tells.
+static bool isVacuous(const VerificationPower &P, const Assessment *A) {
+  if (P.Vacuous || !A)
+    return P.isVacuous();
+  return any_of(A->Faults, [](const FaultResult &F) {
+    return F.Name == "empty" && F.Outcome == FaultResult::Missed;
+  });
+}
+
+static Error refuseVacuous(const TunedKernel &K, size_t Instance,
+                           const VerificationPower &P) {
+  return createStringError(
+      formatv("verification of launch {0} is vacuous: an empty kernel would "
+              "match ({1}); tune another launch, or allow this one with "
+              "--allow-vacuous",
+              K.Instances[Instance].DynamicHash, describePower(P))
+          .str());
+}
+
+/// "caught 27 of 30 planted faults in 3 launches; missed half-precision (3)".
+static std::string describe(ArrayRef<Assessment> All) {
+  if (All.size() == 1)
+    return All.front().describe();
+  unsigned Caught = 0, Planted = 0;
+  std::map<StringRef, unsigned> Missed;
+  for (const Assessment &A : All) {
+    Caught += A.caught();
+    Planted += A.planted();
+    for (const FaultResult &F : A.Faults)
+      if (F.Outcome == FaultResult::Missed)
+        ++Missed[F.Name];
+  }
+  std::string Text = formatv("caught {0} of {1} planted faults in {2} launches",
+                             Caught, Planted, All.size())
+                         .str();
+  StringRef Separator = "; missed ";
+  for (auto [Name, Count] : Missed) {
+    Text += formatv("{0}{1} ({2})", Separator, Name, Count).str();
+    Separator = ", ";
+  }
+  return Text;
+}
+
+Expected<StudyVerification>
+mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
+                         ReplayFarm &Farm, const std::atomic<int> &Interrupts) {
+  StudyVerification V;
+  if (!O.Replay.Execute || !O.Replay.Verify)
+    return V;
+  ArrayRef<VerificationPower> Powers = Farm.powers();
+  if (!O.AllowVacuous)
+    for (auto [I, P] : enumerate(Powers))
+      if (P.isVacuous())
+        return refuseVacuous(K, I, P);
+
+  std::vector<Assessment> All;
+  if (O.Assess) {
+    AssessOptions A;
+    A.Pipeline = getClangPipeline(K.Kernel.OptLevel);
+    A.Seconds = getAssessmentSeconds(O) / Powers.size();
+    A.Interrupts = &Interrupts;
+    for (A.Instance = 0; A.Instance != Powers.size(); ++A.Instance) {
+      Expected<Assessment> One = assess(Farm, A);
+      if (!One) {
+        // The search says what is wrong with the recorded kernel.
+        consumeError(One.takeError());
+        return StudyVerification();
+      }
+      All.push_back(std::move(*One));
+    }
+    V.Text = describe(All);
+  }
+  for (auto [I, P] : enumerate(Powers)) {
+    const Assessment *A = All.empty() ? nullptr : &All[I];
+    bool Vacuous = isVacuous(P, A);
+    if (Vacuous && !O.AllowVacuous)
+      return refuseVacuous(K, I, P);
+    json::Object Launch{{"record_id", K.Instances[I].DynamicHash},
+                        {"power", toJSON(P)}};
+    if (A)
+      Launch["assessment"] = toJSON(*A);
+    V.Launches.push_back(std::move(Launch));
+    if (Vacuous)
+      V.Vacuous.push_back(K.Instances[I].DynamicHash);
+  }
+  return V;
+}
