@@ -25,9 +25,12 @@ static std::string inFolder(StringRef Dir, StringRef Name) {
 
 Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
   // An empty journal is one of a study that was killed before it began.
+  std::string Journal = inFolder(Dir, "study.log");
+  if (sys::fs::exists(Journal) && !sys::fs::is_regular_file(Journal))
+    return createFileError(Journal,
+                           createStringError("is not a regular file"));
   uint64_t Size = 0;
-  bool HasStudy =
-      !sys::fs::file_size(inFolder(Dir, "study.log"), Size) && Size;
+  bool HasStudy = !sys::fs::file_size(Journal, Size) && Size;
   if (HasStudy && !O.Resume)
     return createFileError(
         Dir, createStringError("holds a study already; go on with it "

@@ -48,7 +48,7 @@ static Error refuseVacuous(const TunedKernel &K, size_t Instance,
 }
 
 /// "caught 27 of 30 planted faults in 3 launches; missed half-precision (3)".
-static std::string describe(ArrayRef<Assessment> All) {
+static std::string describeAll(ArrayRef<Assessment> All) {
   if (All.size() == 1)
     return All.front().describe();
   unsigned Caught = 0, Planted = 0;
@@ -98,7 +98,7 @@ mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
       }
       All.push_back(std::move(*One));
     }
-    V.Text = describe(All);
+    V.Text = describeAll(All);
   }
   for (auto [I, P] : enumerate(Powers)) {
     const Assessment *A = All.empty() ? nullptr : &All[I];

@@ -2,24 +2,31 @@
 # Sets up a Debian 12 machine, builds Mneme and passes its tests. One command, no
 # GPU needed; where there is one, the same tests use it.
 #
-#   utils/check.sh [--sanitizers] [--install-only]
+#   utils/check.sh [--sanitizers[=readers]] [--install-only]
+#
+#   --sanitizers      everything once more under ASan and UBSan; with "=readers",
+#                     unit tests of the libraries that read what others
+#                     write
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . utils/setup.sh
 
-sanitizers=0
+sanitizers=
+readers=(Mneme{Support,Record,Pipeline,Tune,Sampler,StudyFiles,Runtime,Launch}Tests)
 for arg in "$@"; do
   case "$arg" in
-    --sanitizers) sanitizers=1 ;;
+    --sanitizers) sanitizers=all ;;
+    --sanitizers=readers) sanitizers=readers ;;
     --install-only) mneme_install_packages; exit ;;
     *) echo "error: unknown option '$arg'" >&2; exit 1 ;;
   esac
 done
 
-# Runs the tests of build folder $1 and ends with one line that counts them.
+# Runs the tests of build folder $1 below its folder $2 and ends with one line that
+# counts them.
 run_tests() {
   local status=0
-  "$1/bin/llvm-lit" -sv --xunit-xml-output="$1/tests.xml" "$1/test" || status=$?
+  "$1/bin/llvm-lit" -sv --xunit-xml-output="$1/tests.xml" "$1/$2" || status=$?
   python3 - "$1/tests.xml" <<'END'
 import sys, xml.etree.ElementTree as ET
 suites = list(ET.parse(sys.argv[1]).getroot().iter("testsuite"))
@@ -34,10 +41,18 @@ mneme_find_cuda || echo "note: tests that compile CUDA programs will be skipped"
 
 cmake --preset default ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
 cmake --build --preset default --target all MnemeUnitTests
-run_tests build
+run_tests build test
 
-if [ "$sanitizers" = 1 ]; then
+if [ -n "$sanitizers" ]; then
   cmake --preset asan ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
-  cmake --build --preset asan --target all MnemeUnitTests
-  run_tests build-asan
 fi
+case $sanitizers in
+  all)
+    cmake --build --preset asan --target all MnemeUnitTests
+    run_tests build-asan test
+    ;;
+  readers)
+    cmake --build --preset asan --target "${readers[@]}"
+    run_tests build-asan test/Unit
+    ;;
+esac

@@ -121,12 +121,6 @@ Error SpaceChecker::check(const PipelineProbe &P) {
     return checkMemorySSA(P);
   std::string Message = toString(std::move(E));
   const PipelineProbe::Place &Pass = P.Path.back();
-  // Only a whole pipeline: "clang<O2>".
-  if (!P.First.empty() && Message.find("'" + P.First + "'") != Message.npos)
-    return make_error<PipelineSpaceError>(Pass.Line, Pass.Column,
-                                          "'" + Pass.Text +
-                                              "' cannot stand behind '" +
-                                              P.First + "'");
   // The pass, unless LLVM says that it is something around it.
   const PipelineProbe::Place *At = &Pass;
   for (const PipelineProbe::Place &Outer : P.Path)

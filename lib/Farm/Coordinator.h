@@ -286,7 +286,7 @@ private:
   Error take(DeviceSlot &D, Runner &R, message::Compared M);
   Error take(DeviceSlot &D, Runner &R, message::Fatal M);
   Error take(DeviceSlot &D, Runner &R, message::Shortage M);
-  Error checkOutcome(const Evaluation &E) const;
+  Error checkOutcome(const EvaluationRequest &R, const Evaluation &E) const;
   void finishWork(Runner &R, bool Spent);
   void end(DeviceSlot &D, bool IsSpare);
   void replace(DeviceSlot &D);

@@ -111,7 +111,8 @@ Expected<size_t> mneme::checkRequest(const EvaluationRequest &R) {
                              " bytes");
   message::Evaluate Ignored;
   json::Path::Root Root("the configuration");
-  if (!readHead(json::Value(std::move(Head)), Ignored, Root))
+  json::Value Value(std::move(Head)); // the error refers to its keys
+  if (!readHead(Value, Ignored, Root))
     return Root.getError();
   return Line.size();
 }

@@ -77,7 +77,8 @@ template <typename... T> struct MessageSet<std::variant<T...>> {
   template <typename M> static Expected<std::variant<T...>> read(Frame &F) {
     M Message;
     json::Path::Root Root(M::Kind.Key);
-    if (!readHead(json::Value(std::move(F.Head)), Message, Root))
+    json::Value Head(std::move(F.Head)); // the error refers to its keys
+    if (!readHead(Head, Message, Root))
       return createStringError("malformed message: " +
                                llvm::toString(Root.getError()));
     Message.Bytes = std::move(F.Bytes);

@@ -244,9 +244,12 @@ Error NodePool::take(Node &N, message::Evaluated M) {
     auto First = N.Given.find(*E.DuplicateOf);
     if (First == N.Given.end() || *E.DuplicateOf == M.Ticket)
       return createStringError("a duplicate of no request");
-    E.DuplicateOf = First->second;
+    E.DuplicateOf = First->second.Id;
   }
-  if (Study.Base.Execute && E.Failure.empty() && E.Samples.empty())
+  auto Given = N.Given.find(M.Ticket);
+  bool Measures =
+      Study.Base.Execute && Given != N.Given.end() && Given->second.Measure;
+  if (Measures && E.Failure.empty() && E.Samples.empty())
     return createStringError("a result has no samples");
   if (!E.Device.empty() && !N.hasDevice(E.Device, /*Usable=*/false))
     return createStringError("a result of '" + E.Device +
@@ -453,7 +456,7 @@ bool NodePool::submit(uint64_t Ticket, const EvaluationRequest &R) {
   if (!Best)
     return false;
   Best->Sent.push_back(Ticket);
-  Best->Given[Ticket] = R.Id;
+  Best->Given[Ticket] = {R.Id, R.Measure};
   message::Evaluate M{Ticket, R};
   M.Request.Id = Ticket; // tickets tell all requests apart, ids may not
   queue(Best->link(), M);

@@ -90,7 +90,11 @@ private:
     std::unique_ptr<Process> P;
     std::string Name;
     unsigned Capacity = 0;
-    std::map<uint64_t, uint64_t> Given; ///< All requests' ids, by ticket.
+    struct GivenRequest {
+      uint64_t Id = 0;
+      bool Measure = true;
+    };
+    std::map<uint64_t, GivenRequest> Given; ///< All requests, by ticket.
     std::vector<uint64_t> Sent;         ///< Tickets under way.
     struct ComparisonSent {
       uint64_t Ticket = 0;

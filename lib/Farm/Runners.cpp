@@ -265,10 +265,11 @@ Error Coordinator::take(DeviceSlot &, Runner &R, message::RunStage M) {
 }
 
 /// Is it one that this farm's devices can have? Its message was in order.
-Error Coordinator::checkOutcome(const Evaluation &E) const {
+Error Coordinator::checkOutcome(const EvaluationRequest &R,
+                                const Evaluation &E) const {
   if (E.Failure == "WorkerLost")
     return createStringError("a run cannot fail as WorkerLost");
-  if (Config.Executes && E.Failure.empty() && E.Samples.empty())
+  if (Config.Executes && R.Measure && E.Failure.empty() && E.Samples.empty())
     return createStringError("a result has no samples");
   return Error::success();
 }
@@ -301,9 +302,9 @@ Error Coordinator::take(DeviceSlot &D, Runner &R, message::Compared M) {
 Error Coordinator::take(DeviceSlot &D, Runner &R, message::Done M) {
   if (!R.Begun || R.Comparing || M.Ticket != R.Sent.front())
     return makeUnexpected(M);
-  if (Error E = checkOutcome(M.Result))
-    return E;
   Job &J = *find(R.Sent.front());
+  if (Error E = checkOutcome(J.Request, M.Result))
+    return E;
   R.Sent.pop_front();
   finishWork(R, M.Spent);
   if (!R.Sent.empty())

@@ -9,7 +9,10 @@
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Record/PageStore.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/Path.h"
+#include <fcntl.h>
+#include <sys/file.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -23,7 +26,13 @@ static std::string pathIn(StringRef Dir, const Twine &File) {
 }
 
 Expected<LockedFile> mneme::lockFolder(StringRef Dir) {
-  return LockedFile::wait(pathIn(Dir, ".lock"));
+  std::string Path = pathIn(Dir, ".lock");
+  LockedFile Lock = LockedFile::open(Path, O_RDWR | O_CREAT, LOCK_EX);
+  if (Lock)
+    return std::move(Lock);
+  // Unless the lock itself is a link, the folder is at fault.
+  return errno == ELOOP ? LockedFile::wait(Path)
+                        : createFileError(Dir, errnoAsErrorCode());
 }
 
 Expected<PrivateFolder> mneme::createStagingFolder(StringRef Below) {

@@ -286,7 +286,6 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
   S.Pages = std::move(Pages);
   std::string Name = Buffer->getBufferIdentifier().str();
   StringRef File = Buffer->getBuffer();
-  S.FileDigest = digest128(File);
   if (Error E = parseHeader(File, S.Header))
     return createFileError(Name, std::move(E));
 
@@ -364,6 +363,8 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
                         R.NumPages, R.FirstPage, S.Files[R.File]->path(),
                         S.Files[R.File]->numPages()));
   S.layOutData();
+  // Of a file that is well-formed: a damaged one may claim any size.
+  S.FileDigest = digest128(File);
   return std::move(S);
 }
 

@@ -193,6 +193,8 @@ static std::string describeResult(const ReplayResult &R) {
 ReplayOptions Comparison::prepare(ReplayOptions Side) const {
   Side.IRFile = Base.options().IRFile;
   Side.Verify = Side.Execute = true;
+  // Both sides begin with the same memory, and poison depends on the results.
+  Side.Poison = false;
   Side.Iterations = 1;
   Side.Warmup = 0;
   Side.Adaptive = false;

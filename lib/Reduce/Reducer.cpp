@@ -660,6 +660,7 @@ Expected<std::optional<std::vector<uint64_t>>> Reduction::findTouched() {
     One.IRFile = Side.IRFile;
     One.Iterations = 1;
     One.Warmup = 0;
+    One.Poison = false; // accesses memory
     Expected<std::unique_ptr<ReplayPlan>> Traced = Plan->vary(std::move(One));
     if (!Traced)
       return Traced.takeError();

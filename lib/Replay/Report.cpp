@@ -590,10 +590,10 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   if (!R.Device.empty())
     T.row("device", describeDevice(Plan, R));
   T.row("verdict", getVerdictName(R.V));
-  if (R.Executed && R.Power.Vacuous)
-    T.row("verified by", describePower(R.Power));
   if (!R.Error.empty())
     T.row("error", R.Error);
+  if (R.Executed && R.Power.Vacuous)
+    T.row("verified by", describePower(R.Power));
   T.row("compile", "optimize " + formatSeconds(R.Times.Optimize) +
                        ", generate code " +
                        formatSeconds(R.Times.Codegen + R.Times.Assemble));

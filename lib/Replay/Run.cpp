@@ -141,7 +141,8 @@ static std::string describeMismatch(const MemoryComparison &C) {
     Text += formatv(", first at {0}: {1} instead of {2}", *B.Stats.First,
                     B.Stats.Actual, B.Stats.Expected)
                 .str();
-  if (isFloatDType(B.Rule.DType))
+  // Zeros of different signs, for example, are equal as numbers.
+  if (isFloatDType(B.Rule.DType) && B.Stats.MaxAbs > 0)
     raw_string_ostream(Text)
         << format(", largest error %.3g, %.3g of the value, %.3g ulp",
                   B.Stats.MaxAbs, B.Stats.MaxRel, B.Stats.MaxUlp);

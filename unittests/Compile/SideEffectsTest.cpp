@@ -178,7 +178,7 @@ std::string findThoseThatTakeAnyText(const Options &All) {
 
 TEST(SideEffectsTest, ListHasEveryOptionThatCanNameAFile) {
   initializeTargets();
-  Regex Draws("(^|-)(dot|view|viewbfi|graphs?|export|time-trace)(-|$)");
+  Regex Draws("(^|-)(dot|view|viewbfi|graphs|export|time-trace)(-|$)");
   Options Others;
   for (const auto &[Name, Option] : cl::getRegisteredOptions()) {
     bool IsGeneric = llvm::any_of(Option->Categories, [](auto *C) {

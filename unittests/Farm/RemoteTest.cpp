@@ -13,6 +13,7 @@
 #include "Messages.h"
 #include "ReplayFarmTest.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
@@ -109,8 +110,8 @@ protected:
       }
       ::usleep(20000);
     }
-    ADD_FAILURE() << "where are they?";
-    return std::vector<pid_t>(N, ::getpid());
+    // The tests send signals to them.
+    report_fatal_error("the workers are not ready after three minutes");
   }
 
   unittest::TempDir Cache;
@@ -341,8 +342,9 @@ TEST_F(RemoteTest, WorkersThatCannotEvaluateAreNotStartedAgain) {
     if (!Some)
       Lost = toString(Some.takeError());
   }
-  EXPECT_THAT(Lost, testing::StartsWith("no worker is left: w: "));
-  EXPECT_THAT(Lost, HasSubstr("cuda:77"));
+  // Without a driver, it names that.
+  EXPECT_THAT(Lost, testing::ContainsRegex(
+                        "^no worker is left: w: .*(cuda:77|CUDA driver)"));
   EXPECT_EQ(Said.size(), 1u);
   EXPECT_THAT(Said, Contains(HasSubstr("gave up the worker w (")));
 }
@@ -459,5 +461,5 @@ TEST_F(RemoteTest, StagingChecksWhatItGets) {
   // Somebody else's folder.
   ASSERT_EQ(::chmod(CacheDir.c_str(), 0777), 0);
   EXPECT_THAT(toString(stage(S, CacheDir, Fetch).takeError()),
-              HasSubstr("is not a folder that only you can write to"));
+              HasSubstr("other users can write to it"));
 }

@@ -89,7 +89,7 @@ TEST(VaryTest, SamplesOfLargeSpacesAreUniform) {
        {"seq<0..40>(a|{b|c}?|perm(d,e,f)|x<[1..5]>),perm(g?,{h|i},j)",
         "{seq<2..30>(a|b|c|d|e),x<[1..1000]>|seq<30>({a|b|c},d?)}",
         "$n={a|b|c},seq<1..50>($n|perm(d,e)|f)"}) {
-    SCOPED_TRACE(Text);
+    SCOPED_TRACE(Text.str());
     PipelineSpace S = parse(Text);
     APInt Count = S.count();
     ASSERT_GT(Count.getActiveBits(), 64u);

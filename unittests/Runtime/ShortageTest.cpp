@@ -16,8 +16,10 @@
 #include "FailingNew.h"
 #include "SnapshotFile.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Mneme/Record/PageStore.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 #include <map>
 #include <memory>
@@ -25,7 +27,7 @@
 #include <utility>
 
 using namespace llvm;
-using namespace mneme;
+using namespace ::mneme;
 
 namespace {
 
@@ -156,6 +158,18 @@ protected:
     return Pages.error();
   }
 
+  /// Without memory for a compressor, pages are stored as they are.
+  void expectSamePages(const std::string &Name) {
+    llvm::mneme::PageStore Store(Folder);
+    std::optional<llvm::mneme::Digest128> Id =
+        llvm::mneme::PageFile::idOf(sys::path::filename(Name));
+    ASSERT_TRUE(Id) << Name;
+    llvm::Expected<const llvm::mneme::PageFile *> File = Store.get(*Id);
+    ASSERT_TRUE(bool(File)) << llvm::toString(File.takeError());
+    // The name is the digest of what all pages hold.
+    EXPECT_TRUE(Store.check(**File).first.empty()) << Name;
+  }
+
   SmallString<128> Folder;
   std::vector<uint32_t> Memory = std::vector<uint32_t>(2 << 20);
 };
@@ -182,13 +196,13 @@ TEST_F(ShortFilesTest, FilesAreWholeOrAbsent) {
       }
       HasFailed = Failing->hasFailed();
       Failing.reset();
-      if (Error.empty())
-        EXPECT_TRUE(Whole == Files);
-      else
-        EXPECT_EQ("out of memory", Error);
+      EXPECT_EQ(Error.empty() ? "" : "out of memory", Error);
+      EXPECT_EQ(Error.empty() ? Whole.size() : 0, Files.size());
       // A page file that has its name stays: others may count on it.
       for (const auto &[Name, Bytes] : files()) {
-        EXPECT_TRUE(Whole.count(Name) && Whole[Name] == Bytes) << Name;
+        EXPECT_TRUE(Whole.count(Name)) << Name;
+        if (Whole[Name] != Bytes)
+          expectSamePages(Name);
         EXPECT_FALSE(sys::fs::remove(Name));
       }
       return HasFailed;

@@ -42,7 +42,7 @@ class Client:
 
 
 HASH = string(bytes(16))
-VERSION = 6
+VERSION = 7
 GREETING = u32(VERSION) + u32(1) + string(b"host") + string(b"") + u64(1 << 40) + u64(1 << 20)
 Client().ask("magic", HELLO, b"", magic=0)
 Client().ask("size", HELLO, b"", size=1 << 50)
@@ -71,14 +71,14 @@ client.ask("no flag", KERNEL, HASH + u32(0) + HASH + string(b"k") + u32(2))
 
 def recorded(name, prologue, grid=1):
     body = HASH + u64(0) + u32(grid) + 5 * u32(1) + u64(0) + u32(0)
-    body += string(prologue) + string(b"e") + u32(0) + u64(4096) + u64(4096) + u64(0) + u64(0)
+    body += string(prologue) + string(b"e") + u32(0) + u32(1) + u64(4096) + u64(4096) + u64(0) + u64(0)
     client.ask(name, RECORDED, body + u32(0) + 4 * string(b"") + 2 * u64(0) + u32(0))
 
 
 zeros = b"." + b"0" * 32 + b"." + b"0" * 16 + b".mneme"
 body = HASH + u64(0) + 6 * u32(1) + u64(0) + u32(0)
 body += string(b"DeviceState.prologue" + zeros + b".1")
-body += string(b"DeviceState.epilogue" + zeros + b".1.2") + u32(0) + u64(4096) + u64(4096) + u64(0) + u64(0)
+body += string(b"DeviceState.epilogue" + zeros + b".1.2") + u32(0) + u32(1) + u64(4096) + u64(4096) + u64(0) + u64(0)
 client.ask("no kernel", RECORDED, body + u32(0) + 4 * string(b"") + 2 * u64(0) + u32(0))
 recorded("wrong names", b"../p")
 recorded("zero grid", b"p", grid=0)
