@@ -125,11 +125,13 @@ Expected<int> mneme::runCheck() {
     bool IsIntact = Found.empty();
     for (std::string &Problem : Found)
       Report(std::move(Problem));
-    if (IsIntact)
-      if (Error E = joinErrors(
-              updateFormat(File, *K),
-              warnOfUnchanged(*K, Folder.empty() ? "." : Folder, Pages)))
+    if (IsIntact) {
+      Error E = updateFormat(File, *K);
+      E = joinErrors(std::move(E),
+                     warnOfUnchanged(*K, Folder.empty() ? "." : Folder, Pages));
+      if (E)
         Report(toString(std::move(E)));
+    }
     Instances += K->Instances.size();
     Known.insert_range(K->Modules);
     for (const RecordedInstance &I : K->Instances) {

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llvm/Mneme/Farm/Assess.h"
 #include "Modes.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
-#include "llvm/Mneme/Farm/Assess.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -32,9 +32,9 @@ static Error checkOptions(const ReplayPlan &Plan) {
   if (!Plan.options().Execute || !Plan.options().Verify)
     return createStringError("--assess goes without --no-execute and "
                              "--no-verify");
-  for (StringRef Name : {"list-passes", "reduce", "differs-from", "output-ll",
-                         "output-asm", "output-obj", "passes", "run-passes",
-                         "skip-passes", "ir", "config"})
+  for (StringRef Name :
+       {"list-passes", "reduce", "differs-from", "output-ll", "output-asm",
+        "output-obj", "passes", "run-passes", "skip-passes", "ir", "config"})
     if (const cl::Option *O = cl::getRegisteredOptions().lookup(Name);
         O && O->getNumOccurrences())
       return createStringError("--assess and --" + Name +
@@ -43,7 +43,7 @@ static Error checkOptions(const ReplayPlan &Plan) {
 }
 
 static void printAssessment(raw_ostream &OS, const VerificationPower &P,
-                  const Assessment &A) {
+                            const Assessment &A) {
   for (auto [F, Info] : zip_equal(A.Faults, getFaults())) {
     std::string Outcome = getFaultOutcomeName(F.Outcome).str();
     if (!F.Reason.empty())
@@ -54,9 +54,8 @@ static void printAssessment(raw_ostream &OS, const VerificationPower &P,
   OS << '\n' << A.describe() << '\n' << describePower(P) << '\n';
 }
 
-std::optional<Expected<int>> mneme::runAssessMode(const ReplayPlan &Plan,
-                                                  StringRef Database,
-                                                  bool Text) {
+std::optional<Expected<int>>
+mneme::runAssessMode(const ReplayPlan &Plan, StringRef Database, bool Text) {
   if (!Assess)
     return std::nullopt;
   if (Error E = checkOptions(Plan))

@@ -359,7 +359,8 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
 /// The instruments that are given, which are for one replay alone.
 static Expected<InstrumentOptions> readInstruments() {
   InstrumentOptions I = takeInstruments();
-  for (StringRef Mode : {"assess", "list-passes", "bisect", "reduce", "differs-from"}) {
+  for (StringRef Mode :
+       {"assess", "list-passes", "bisect", "reduce", "differs-from"}) {
     const cl::Option *O = cl::getRegisteredOptions().lookup(Mode);
     if (O && O->getNumOccurrences())
       if (Error E = refuseInstruments(I, ("--" + Mode).str()))

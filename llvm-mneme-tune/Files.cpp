@@ -27,8 +27,7 @@ Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
   // An empty journal is one of a study that was killed before it began.
   std::string Journal = inFolder(Dir, "study.log");
   if (sys::fs::exists(Journal) && !sys::fs::is_regular_file(Journal))
-    return createFileError(Journal,
-                           createStringError("is not a regular file"));
+    return createFileError(Journal, createStringError("is not a regular file"));
   uint64_t Size = 0;
   bool HasStudy = !sys::fs::file_size(Journal, Size) && Size;
   if (HasStudy && !O.Resume)

@@ -143,19 +143,19 @@ static cl::opt<OnOff> Explain(
     cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
                clEnumValN(OnOff::Off, "off", "no")),
     cl::cat(Cat));
-static cl::opt<OnOff>
-    Assess("assess",
-           cl::desc("Plant faults in the recorded kernel before the search, and "
-                    "report how many of them verification catches"),
-           cl::init(OnOff::On),
-           cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
-                      clEnumValN(OnOff::Off, "off", "no")),
-           cl::cat(Cat));
-static cl::opt<bool>
-    AllowVacuous("allow-vacuous",
-                 cl::desc("Tune for launches whose verification an empty kernel "
-                          "would pass, too"),
-                 cl::cat(Cat));
+static cl::opt<OnOff> Assess(
+    "assess",
+    cl::desc("Plant faults in the recorded kernel before the search, and "
+             "report how many of them verification catches"),
+    cl::init(OnOff::On),
+    cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
+               clEnumValN(OnOff::Off, "off", "no")),
+    cl::cat(Cat));
+static cl::opt<bool> AllowVacuous(
+    "allow-vacuous",
+    cl::desc("Tune for launches whose verification an empty kernel "
+             "would pass, too"),
+    cl::cat(Cat));
 static cl::opt<unsigned>
     ExplainLimit("explain-limit",
                  cl::desc("Configurations to try for that (default 200)"),

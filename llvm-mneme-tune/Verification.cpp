@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Farm/Assess.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 #include <map>
 
 using namespace llvm;
@@ -40,10 +41,11 @@ static bool isVacuous(const VerificationPower &P, const Assessment *A) {
 static Error refuseVacuous(const TunedKernel &K, size_t Instance,
                            const VerificationPower &P) {
   return createStringError(
-      formatv("verification of launch {0} is vacuous: an empty kernel would "
-              "match ({1}); tune another launch, or allow this one with "
+      formatv("launch {0}: {1}; tune another launch, or allow this one with "
               "--allow-vacuous",
-              K.Instances[Instance].DynamicHash, describePower(P))
+              K.Instances[Instance].DynamicHash,
+              P.Vacuous ? describePower(P)
+                        : "verification is vacuous: an empty kernel matched")
           .str());
 }
 
@@ -94,11 +96,13 @@ mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
       if (!One) {
         // The search says what is wrong with the recorded kernel.
         consumeError(One.takeError());
-        return StudyVerification();
+        All.clear();
+        break;
       }
       All.push_back(std::move(*One));
     }
-    V.Text = describeAll(All);
+    if (!All.empty())
+      V.Text = describeAll(All);
   }
   for (auto [I, P] : enumerate(Powers)) {
     const Assessment *A = All.empty() ? nullptr : &All[I];

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . utils/setup.sh
 
 sanitizers=
-readers=(Mneme{Support,Record,Pipeline,Tune,Sampler,StudyFiles,Runtime,Launch}Tests)
+readers=(Mneme{Support,Record,Pipeline,Runtime,Launch}Tests)
 for arg in "$@"; do
   case "$arg" in
     --sanitizers) sanitizers=all ;;

@@ -107,9 +107,9 @@ static void runCase(Case &C, const ReplayPlan &Plan, Device &Dev,
     if (Outcome.Status != LaunchStatus::Ok)
       ExitOnErr(createStringError(getLaunchStatusName(Outcome.Status) + ": " +
                                   Outcome.Message));
-    MemoryComparison Found = ExitOnErr(
-        timed(C.Milliseconds[Compare],
-              [&] { return Memory.compare(Plan.compareParts()); }));
+    MemoryComparison Found = ExitOnErr(timed(C.Milliseconds[Compare], [&] {
+      return Memory.compare(Plan.compareParts());
+    }));
     for (const BufferReport &B : Found.Buffers)
       if (!B.Stats.Pass)
         ExitOnErr(createStringError("buffer " + Twine(B.Id) + " differs"));

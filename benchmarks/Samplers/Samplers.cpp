@@ -77,9 +77,9 @@ static Expected<SearchSpace> makeSpace(std::vector<Parameter> Parameters) {
     S.Parameters.push_back(std::move(P));
   }
   S.Objectives.push_back({"time", Direction::Minimize});
-  return SearchSpace::create(
-      std::move(S), makeRecordedFacts({64, 1, 1}, {256, 1, 1}, 0, false, "3",
-                                      "sm_90", "kernel"));
+  return SearchSpace::create(std::move(S),
+                             makeRecordedFacts({64, 1, 1}, {256, 1, 1}, 0,
+                                               false, "3", "sm_90", "kernel"));
 }
 
 /// Numbers, switches and choices.
@@ -113,8 +113,8 @@ namespace {
 class SimulatedStudy {
 public:
   explicit SimulatedStudy(const SearchSpace &Space)
-      : Space(Space), Context{Space, {Direction::Minimize}, 1, History,
-                              Proposed} {}
+      : Space(Space),
+        Context{Space, {Direction::Minimize}, 1, History, Proposed} {}
 
   /// A trial of the point, which ends at once.
   void add(const Point &P) {
@@ -205,12 +205,11 @@ static Error measureAll(json::Array &Rows) {
         Expected<double> Milliseconds = measure(Name, *Space, Trials);
         if (!Milliseconds)
           return Milliseconds.takeError();
-        Rows.push_back(
-            json::Object{{"sampler", Name},
-                         {"space", Kind},
-                         {"dimensions", Space->dimensions().size()},
-                         {"trials", Trials},
-                         {"milliseconds", *Milliseconds}});
+        Rows.push_back(json::Object{{"sampler", Name},
+                                    {"space", Kind},
+                                    {"dimensions", Space->dimensions().size()},
+                                    {"trials", Trials},
+                                    {"milliseconds", *Milliseconds}});
         if (!AsJSON)
           outs() << formatv("  {0,8:f2}", *Milliseconds);
       }

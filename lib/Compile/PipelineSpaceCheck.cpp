@@ -100,8 +100,8 @@ std::string SpaceChecker::explainName(StringRef Pass) {
 /// that stand alone, but to no others.
 Error SpaceChecker::checkMemorySSA(const PipelineProbe &P) {
   const PipelineProbe::Place &Pass = P.Path.back();
-  if (!parses(Pass.Text) || !StringRef(Parser.print(Pass.Text))
-                                 .starts_with("function(loop-mssa("))
+  if (!parses(Pass.Text) ||
+      !StringRef(Parser.print(Pass.Text)).starts_with("function(loop-mssa("))
     return Error::success();
   // Nothing stands behind the pass: the last loop adaptor is around it.
   std::string Printed = Parser.print(P.Pipeline);

@@ -23,8 +23,7 @@ StringRef mneme::getFaultOutcomeName(FaultResult::OutcomeTy O) {
 }
 
 unsigned Assessment::count(FaultResult::OutcomeTy O) const {
-  return count_if(Faults,
-                  [&](const FaultResult &F) { return F.Outcome == O; });
+  return count_if(Faults, [&](const FaultResult &F) { return F.Outcome == O; });
 }
 
 std::string Assessment::describe() const {
@@ -69,7 +68,9 @@ private:
   const AssessOptions &O;
   std::chrono::steady_clock::time_point Begin =
       std::chrono::steady_clock::now();
-  /// The right kernel has 0, the faults have the numbers behind it.
+  /// The right kernel has FirstId, the faults have the numbers behind it. A
+  /// search in the same farm numbers its requests from 1.
+  static constexpr uint64_t FirstId = uint64_t(1) << 40;
   std::map<uint64_t, Evaluation> Results;
 
   double secondsLeft() const;
@@ -84,9 +85,9 @@ double Assessor::secondsLeft() const {
     return 0;
   if (O.Seconds <= 0)
     return std::numeric_limits<double>::infinity();
-  return O.Seconds - std::chrono::duration<double>(
-                         std::chrono::steady_clock::now() - Begin)
-                         .count();
+  return O.Seconds -
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
+             .count();
 }
 
 Error Assessor::submit(uint64_t Id, StringRef Fault, double LaunchTimeout) {
@@ -104,7 +105,6 @@ Error Assessor::submit(uint64_t Id, StringRef Fault, double LaunchTimeout) {
 
 /// Or until there is no time left for what has not begun.
 Error Assessor::waitForAll(size_t Count) {
-  bool IsCancelled = false;
   size_t Forgotten = 0;
   while (Results.size() + Forgotten < Count) {
     Expected<std::vector<Evaluation>> Some = E.wait(0.2);
@@ -112,10 +112,8 @@ Error Assessor::waitForAll(size_t Count) {
       return Some.takeError();
     for (Evaluation &V : *Some)
       Results[V.Id] = std::move(V);
-    if (!IsCancelled && secondsLeft() <= 0) {
-      Forgotten = E.cancel().size();
-      IsCancelled = true;
-    }
+    if (secondsLeft() <= 0)
+      Forgotten += E.cancel().size();
   }
   return Error::success();
 }
@@ -129,7 +127,7 @@ FaultResult Assessor::judge(StringRef Name, uint64_t Id) const {
     return F;
   }
   const Evaluation &V = It->second;
-  if (V.DuplicateOf == 0 || V.CodeHash == Results.at(0).CodeHash) {
+  if (V.DuplicateOf == FirstId || V.CodeHash == Results.at(FirstId).CodeHash) {
     F.Outcome = FaultResult::NoPlace;
   } else if (V.Failure.empty()) {
     F.Outcome = FaultResult::Missed;
@@ -144,26 +142,29 @@ FaultResult Assessor::judge(StringRef Name, uint64_t Id) const {
 }
 
 Expected<Assessment> Assessor::run() {
-  if (Error Err = submit(0, "", 0))
+  if (Error Err = submit(FirstId, "", 0))
     return std::move(Err);
   if (Error Err = waitForAll(1))
     return std::move(Err);
-  const Evaluation &Right = Results.at(0);
+  auto First = Results.find(FirstId);
+  if (First == Results.end())
+    return createStringError("no time was left for the recorded kernel");
+  const Evaluation &Right = First->second;
   if (!Right.Failure.empty())
     return createStringError(
-        formatv("the recorded kernel does not verify ({0}: {1})",
-                Right.Failure, Right.Error)
+        formatv("the recorded kernel does not verify ({0}: {1})", Right.Failure,
+                Right.Error)
             .str());
   double Limit = std::max(1.0, O.LaunchTimeoutFactor * Right.RunSeconds);
   ArrayRef<FaultInfo> Faults = getFaults();
   for (auto [I, Fault] : enumerate(Faults))
-    if (Error Err = submit(I + 1, Fault.Name, Limit))
+    if (Error Err = submit(FirstId + 1 + I, Fault.Name, Limit))
       return std::move(Err);
   if (Error Err = waitForAll(Faults.size() + 1))
     return std::move(Err);
   Assessment A;
   for (auto [I, Fault] : enumerate(Faults))
-    A.Faults.push_back(judge(Fault.Name, I + 1));
+    A.Faults.push_back(judge(Fault.Name, FirstId + 1 + I));
   return A;
 }
 

@@ -241,9 +241,9 @@ void LastDuties::fulfil(void *Duties, const char *, bool) {
       ::poll(&Signals, 1, -1);
       takeSignals(D.SignalFD, D.App);
     }
-    Code = WIFSIGNALED(Status)             ? 128 + WTERMSIG(Status)
+    Code = WIFSIGNALED(Status)   ? 128 + WTERMSIG(Status)
            : WEXITSTATUS(Status) ? WEXITSTATUS(Status)
-                                           : 1;
+                                 : 1;
   }
   ::_exit(Code);
 }
@@ -418,9 +418,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (!App)
     return App.takeError();
   Duties.setApplication(*App, SignalFD);
-  int Status =
-      serveApplication(S, Records, *App, SignalFD, Probe ? &*Probe : nullptr,
-                       Check);
+  int Status = serveApplication(S, Records, *App, SignalFD,
+                                Probe ? &*Probe : nullptr, Check);
   Duties.setApplication(-1, -1);
   ::close(SignalFD);
   S.storeRest();

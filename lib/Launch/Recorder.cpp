@@ -180,17 +180,29 @@ Error Recorder::movePages(const std::string &File) {
   return Error::success();
 }
 
-Error Recorder::checkRoom(const RecordedLaunch &L, StringRef Prologue,
-                          StringRef Epilogue) const {
-  if (!MaxBytes)
-    return Error::success();
+/// Bytes of the files in a folder, without those below.
+static uint64_t sumFiles(const Twine &Folder) {
   uint64_t Total = 0, Size;
   std::error_code EC;
-  for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
+  for (sys::fs::directory_iterator It(Folder, EC), End; !EC && It != End;
        It.increment(EC))
     if (sys::fs::is_regular_file(It->path()) &&
         !sys::fs::file_size(It->path(), Size))
       Total += Size;
+  return Total;
+}
+
+Error Recorder::checkStagingRoom() const {
+  return MaxBytes && sumFiles(Dir) + sumFiles(staging()) > MaxBytes
+             ? createStringError(MNEME_REASON_FULL)
+             : Error::success();
+}
+
+Error Recorder::checkRoom(const RecordedLaunch &L, StringRef Prologue,
+                          StringRef Epilogue) const {
+  if (!MaxBytes)
+    return Error::success();
+  uint64_t Total = sumFiles(Dir), Size;
   SmallVector<StringRef> New = {Prologue, Epilogue};
   for (const std::string &File : L.PageFiles)
     if (!sys::fs::exists(pathOf(File)))

@@ -77,6 +77,9 @@ public:
   const std::string &staging() const { return Staging.path(); }
   const std::string &directory() const { return Dir; }
 
+  /// Error: the folder and what is held for it are larger than limit() allows.
+  Error checkStagingRoom() const;
+
   /// Remembers what a kernel file and its bitcode will hold. \p Device: "host",
   /// "cuda".
   void addKernel(const CompiledKernel &K, StringRef Device);

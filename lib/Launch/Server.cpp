@@ -29,8 +29,8 @@ using ::mneme::WireWriter;
 
 using Clock = std::chrono::steady_clock;
 
-/// A process greets as soon as it has connected. A peer that has not for so long
-/// is dropped,
+/// A process greets as soon as it has connected. A peer that has not for so
+/// long is dropped,
 static constexpr std::chrono::seconds MaxSilence(30);
 /// and where there are too many to let others in, or to end, after so long.
 static constexpr std::chrono::seconds ShortSilence(1);
@@ -177,11 +177,8 @@ bool Server::serve() {
   dropStrangers();
   llvm::erase_if(Connections, [&](const auto &C) {
     bool IsOver = C->Out.empty() && !C->Job && (C->HasEnded || C->IsRefused);
-    // Without a summary: it was killed.
-    ProcessSummary S;
     if (IsOver)
-      store(*C, S);
-    Records.addReasons(S.Reasons);
+      storeUncounted(*C);
     return IsOver;
   });
   return Busy;
@@ -261,8 +258,8 @@ bool Server::checkHeader(Connection &C) {
   if (C.In.size() < sizeof(Header))
     return true;
   memcpy(&Header, C.In.data(), sizeof(Header));
-  uint64_t Max = ::mneme::maxRequest(C.HasGreeted ? Header.Type
-                                                  : MNEME_WIRE_HELLO);
+  uint64_t Max =
+      ::mneme::maxRequest(C.HasGreeted ? Header.Type : MNEME_WIRE_HELLO);
   if (Header.Magic == MNEME_WIRE_MAGIC && Header.Size <= Max)
     return true;
   C.JobType = Header.Type;
@@ -298,8 +295,8 @@ void Server::takeMessage(Connection &C) {
   memcpy(&Header, C.In.data(), sizeof(Header));
   C.JobType = Header.Type;
   std::string Request = std::exchange(C.In, std::string());
-  if (Error E = handle(C, Header.Type,
-                       StringRef(Request).drop_front(sizeof(Header))))
+  if (Error E =
+          handle(C, Header.Type, StringRef(Request).drop_front(sizeof(Header))))
     answerError(C, std::move(E));
 }
 
@@ -470,23 +467,22 @@ Error Server::handleLoadKernel(Connection &C, StringRef Body) {
   auto Variables = C.Variables.find({Q->Module, Q->Copy});
   auto Lookup = [&](StringRef Name) -> uint64_t {
     if (Variables != C.Variables.end())
-      if (auto It = Variables->second.find(Name);
-          It != Variables->second.end())
+      if (auto It = Variables->second.find(Name); It != Variables->second.end())
         return It->second;
     return C.Symbols.lookup(Name);
   };
   C.JobKernel = {Q->Module, Q->Unit, Q->Kernel, Q->ForHost};
   auto Cached = Compiled.find(C.JobKernel);
-  Expected<ChildTask> Job = Start(
-      CompilerName,
-      [&] {
-        return loadKernel(Cached == Compiled.end() ? "" : Cached->second,
-                          Module->second->Payloads, Q->Unit, Q->Kernel,
-                          Q->ForHost ? &Options : nullptr,
-                          C.CodeBase + C.CodeUsed, C.CodeSize - C.CodeUsed,
-                          Lookup);
-      },
-      {CompileSeconds, CompileBytes});
+  Expected<ChildTask> Job =
+      Start(CompilerName,
+            [&] {
+              return loadKernel(Cached == Compiled.end() ? "" : Cached->second,
+                                Module->second->Payloads, Q->Unit, Q->Kernel,
+                                Q->ForHost ? &Options : nullptr,
+                                C.CodeBase + C.CodeUsed,
+                                C.CodeSize - C.CodeUsed, Lookup);
+            },
+            {CompileSeconds, CompileBytes});
   if (!Job)
     return Job.takeError();
   C.Job = std::move(*Job);
@@ -578,7 +574,13 @@ Error Server::handleRecorded(Connection &C, StringRef Body) {
   if (Q->IsTentative) {
     if (C.Tentative.size() >= MaxTentative && !C.Tentative.count(Key))
       return createStringError("too many launches that may be replaced");
+    // Of launches that compete, a kernel holds a few only.
+    if (!L.ChangesMemory)
+      if (Error E = Records.checkStagingRoom())
+        return E;
     TentativeLaunch &T = C.Tentative[Key];
+    if (T.Prologue == Q->Prologue || T.Epilogue == Q->Epilogue)
+      return createStringError("two launches in one file");
     drop(T);
     T = {std::move(L), Q->Prologue, Q->Epilogue};
   } else {
@@ -626,21 +628,32 @@ void Server::store(Connection &C, ProcessSummary &S) {
       C.Recorded.insert(Key);
       continue;
     }
-    --S.Recorded;
-    ++S.Skipped;
     // Another process may have been faster.
-    ++S.Reasons[Added ? MNEME_REASON_HELD : toString(Added.takeError())];
+    std::string Reason =
+        Added ? MNEME_REASON_HELD : toString(Added.takeError());
+    // A process that had no answer has counted the launch as skipped itself.
+    if (S.Recorded) {
+      --S.Recorded;
+      ++S.Skipped;
+      ++S.Reasons[Reason];
+    }
     drop(T);
   }
   C.Tentative.clear();
 }
 
+void Server::storeUncounted(Connection &C) {
+  ProcessSummary S;
+  S.Recorded = C.Tentative.size();
+  store(C, S);
+  // Nor are the launches counted that others have recorded.
+  S.Reasons.erase(MNEME_REASON_HELD);
+  Records.addReasons(S.Reasons);
+}
+
 void Server::storeRest() {
-  for (auto &C : Connections) {
-    ProcessSummary S;
-    store(*C, S);
-    Records.addReasons(S.Reasons);
-  }
+  for (auto &C : Connections)
+    storeUncounted(*C);
 }
 
 Error Server::handleSummary(Connection &C, StringRef Body) {

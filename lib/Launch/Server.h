@@ -98,6 +98,8 @@ private:
   void drop(const TentativeLaunch &T);
   /// Stores what is tentative; where that fails, \p S says so.
   void store(Connection &C, ProcessSummary &S);
+  /// The same of a process without a summary: it was killed.
+  void storeUncounted(Connection &C);
 
   bool checkHeader(Connection &C);
   void answer(Connection &C, StringRef Body);

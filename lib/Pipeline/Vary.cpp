@@ -328,8 +328,8 @@ Mutator::Mutator(const PipelineSpace &Space, const PipelineTree &T,
     if (Active[I] && isPlain(D))
       Plain.push_back(I);
   for (auto [I, S] : enumerate(Sites)) {
-    size_t Places = S.isSeq() ? std::max(lengthOf(*S.N, S.Base, P), 1u)
-                              : S.N->size() - 1;
+    size_t Places =
+        S.isSeq() ? std::max(lengthOf(*S.N, S.Base, P), 1u) : S.N->size() - 1;
     SiteOfPlace.insert(SiteOfPlace.end(), Places, I);
   }
 }

@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Record/PageStore.h"
 #include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fcntl.h>
 #include <sys/file.h>
@@ -30,9 +31,11 @@ Expected<LockedFile> mneme::lockFolder(StringRef Dir) {
   LockedFile Lock = LockedFile::open(Path, O_RDWR | O_CREAT, LOCK_EX);
   if (Lock)
     return std::move(Lock);
-  // Unless the lock itself is a link, the folder is at fault.
-  return errno == ELOOP ? LockedFile::wait(Path)
-                        : createFileError(Dir, errnoAsErrorCode());
+  std::error_code EC = errnoAsErrorCode();
+  // Where there is a lock, its own state is at fault, else the folder's.
+  return sys::fs::exists(Path) || EC == std::errc::too_many_symbolic_link_levels
+             ? LockedFile::wait(Path)
+             : createFileError(Dir, EC);
 }
 
 Expected<PrivateFolder> mneme::createStagingFolder(StringRef Below) {

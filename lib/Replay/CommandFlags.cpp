@@ -214,9 +214,9 @@ Error ReplayFlags::apply(ReplayOptions &R) const {
     return E;
   R.Assembler = O->Assembler;
   R.CudaPath = O->CudaPath;
-  for (auto [Member, Option] : {std::pair(&R.OptTool, &O->OptTool),
-                                std::pair(&R.LlcTool, &O->LlcTool),
-                                std::pair(&R.Ptxas, &O->Ptxas)})
+  for (auto [Member, Option] :
+       {std::pair(&R.OptTool, &O->OptTool), std::pair(&R.LlcTool, &O->LlcTool),
+        std::pair(&R.Ptxas, &O->Ptxas)})
     if (Option->getNumOccurrences())
       *Member = *Option;
   R.Device = O->Device;

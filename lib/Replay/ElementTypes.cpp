@@ -138,8 +138,8 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
       return;
     uint32_t DType = getDType(Ty);
     uint32_t &Known = Types.OfRegion[*Region];
-    Known = !Seen[*Region] || Known == DType ? DType
-                                             : uint32_t(MNEME_DTYPE_BYTES);
+    Known =
+        !Seen[*Region] || Known == DType ? DType : uint32_t(MNEME_DTYPE_BYTES);
     Seen[*Region] = true;
   };
   for (Instruction &I : instructions(*M->getFunction(Plan.kernel().KernelName)))

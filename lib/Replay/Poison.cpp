@@ -19,8 +19,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Seconds of a launch that is traced: several to several dozen times as long as
-/// a plain one.
+/// Seconds of a launch that is traced: several to several dozen times as long
+/// as a plain one.
 static constexpr double TraceSeconds = 2;
 
 /// Marks are read in pieces of this many bytes.
@@ -39,9 +39,8 @@ PoisonMask::create(ArrayRef<RecordedRegion> Regions) {
   }
   if (Mask->MemorySize == 0)
     return Mask;
-  void *Memory =
-      mmap(nullptr, Mask->MemorySize, PROT_READ | PROT_WRITE,
-           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *Memory = mmap(nullptr, Mask->MemorySize, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (Memory == MAP_FAILED) {
     Mask->MemorySize = 0;
     return nullptr;
@@ -140,8 +139,8 @@ public:
   PoisonFinder(const ReplayPlan &Plan, Device &D, Replayer &Memory,
                std::shared_ptr<PoisonMask> Mask,
                function_ref<void(ReplayStage)> Report)
-      : Plan(Plan), D(D), Memory(Memory), Mask(std::move(Mask)),
-        Report(Report), Marks(D, ControlBytes + 2 * countBytes(Plan)) {}
+      : Plan(Plan), D(D), Memory(Memory), Mask(std::move(Mask)), Report(Report),
+        Marks(D, ControlBytes + 2 * countBytes(Plan)) {}
 
   Expected<std::string> run();
 
@@ -181,8 +180,7 @@ TraceOptions PoisonFinder::makeTrace() const {
   uint64_t Mark = Marks.address() + ControlBytes;
   for (const RecordedRegion &R : Plan.state().regions()) {
     if (R.Info.Size)
-      O.Ranges.push_back(
-          {R.Info.Address, R.Info.Address + R.Info.Size, Mark});
+      O.Ranges.push_back({R.Info.Address, R.Info.Address + R.Info.Size, Mark});
     Mark += R.Info.Size;
   }
   return O;
@@ -200,12 +198,13 @@ Error PoisonFinder::compile() {
       Plan.vary(O, /*WillCompile=*/false);
   if (!Base)
     return Base.takeError();
-  O.Passes = ((*Base)->compiler().pipeline() + "," + toString(makeTrace())).str();
+  O.Passes =
+      ((*Base)->compiler().pipeline() + "," + toString(makeTrace())).str();
   if (Error E = Plan.vary(std::move(O)).moveInto(Traced))
     return E;
-  Expected<CompiledKernel> Code = compileVariant(
-      *Traced, D.asGPU() ? CodeTarget::GPU : CodeTarget::Host,
-      [&](ReplayStage) { Report(ReplayStage::Poison); });
+  Expected<CompiledKernel> Code =
+      compileVariant(*Traced, D.asGPU() ? CodeTarget::GPU : CodeTarget::Host,
+                     [&](ReplayStage) { Report(ReplayStage::Poison); });
   if (!Code)
     return Code.takeError();
   if (Code->failed())
@@ -239,9 +238,8 @@ Error PoisonFinder::verify(StringRef What) {
   Expected<MemoryComparison> C = Memory.compare(Traced->compareParts());
   if (!C)
     return C.takeError();
-  if (C->Stray || any_of(C->Buffers, [](const BufferReport &B) {
-        return !B.Stats.Pass;
-      }))
+  if (C->Stray ||
+      any_of(C->Buffers, [](const BufferReport &B) { return !B.Stats.Pass; }))
     return createStringError(What);
   return Error::success();
 }
@@ -253,8 +251,7 @@ Error PoisonFinder::readMarks() {
     return E;
   if (Late)
     return createStringError(
-        formatv("a traced launch takes longer than {0} s", TraceSeconds)
-            .str());
+        formatv("a traced launch takes longer than {0} s", TraceSeconds).str());
   std::vector<char> Written, ReadFirst;
   uint64_t Mark = Marks.address() + ControlBytes, Distance = countBytes(Plan);
   for (auto [I, R] : enumerate(Plan.state().regions())) {

@@ -136,8 +136,7 @@ StrayWrite Replayer::describeStray(const Padding &P, uint64_t Offset) const {
   W.Address = P.Address + Offset;
   W.Buffer = Region.Id;
   W.IsBehind = P.Address > Region.Address;
-  W.Distance =
-      W.IsBehind ? Offset : Region.Address - W.Address - 1;
+  W.Distance = W.IsBehind ? Offset : Region.Address - W.Address - 1;
   return W;
 }
 
@@ -386,8 +385,7 @@ Expected<std::vector<CompareStats>>
 Replayer::compareOnDevice(ArrayRef<ComparePart> Parts,
                           std::optional<StrayWrite> &Stray) {
   std::optional<std::pair<size_t, uint64_t>> Written;
-  Expected<std::vector<CompareStats>> Stats =
-      Resident->compare(Parts, Written);
+  Expected<std::vector<CompareStats>> Stats = Resident->compare(Parts, Written);
   if (!Stats)
     return Stats.takeError();
   if (Written)

@@ -282,9 +282,9 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
       !O.map("host_strategy", Strategy) ||
       !O.map("host_strategy_reason", Reason) ||
       !O.map("reads_uninitialized", R.ReadsUninitialized) ||
-      !O.map("resources", R.Resources) ||
-      !O.map("compare_with_app", R.App) || !O.map("verification", R.Buffers) ||
-      !O.map("stray_write", R.Stray) || !O.map("power", R.Power))
+      !O.map("resources", R.Resources) || !O.map("compare_with_app", R.App) ||
+      !O.map("verification", R.Buffers) || !O.map("stray_write", R.Stray) ||
+      !O.map("power", R.Power))
     return false;
   if (!readVerdict(Name, R.V, P))
     return false;
@@ -357,16 +357,15 @@ static json::Object describeConfig(const ReplayPlan &Plan,
       {"ir", orNull(O.IRFile)},
       {"compare_with_app", orNull(O.CompareWithApp)},
       {"device", O.Execute ? json::Value(O.Device) : json::Value(nullptr)},
-      {"host_finish", RanOnHost
-                          ? json::Value(getHostFinishName(O.Host.Finish))
-                          : json::Value(nullptr)},
+      {"host_finish", RanOnHost ? json::Value(getHostFinishName(O.Host.Finish))
+                                : json::Value(nullptr)},
       {"host_strategy", RanOnHost
                             ? json::Value(getHostStrategyName(O.Host.Strategy))
                             : json::Value(nullptr)},
       {"warmup", OrAuto(O.Warmup, O.HostWarmup)},
       {"iterations", OrAuto(O.Iterations, O.HostIterations)},
-      {"cache", O.Cache ? json::Value(getCacheModeName(*O.Cache))
-                        : json::Value("auto")},
+      {"cache",
+       O.Cache ? json::Value(getCacheModeName(*O.Cache)) : json::Value("auto")},
       {"baseline", O.Compared == Baseline::None
                        ? json::Value(nullptr)
                        : json::Value(getBaselineName(O.Compared))},
@@ -556,11 +555,15 @@ static void printBaseline(Table &T, const BaselineResult &R) {
 
 std::string mneme::describePower(const VerificationPower &P) {
   std::string NoPoison =
-      P.NoPoison.empty() ? "" : " (nothing could be poisoned: " + P.NoPoison + ")";
-  if (P.isVacuous())
-    return "verification is vacuous: an empty kernel would match, as the "
-           "recorded launch changed no memory" +
-           NoPoison;
+      P.NoPoison.empty() ? ""
+                         : " (nothing could be poisoned: " + P.NoPoison + ")";
+  if (P.isVacuous()) {
+    std::string Text = "verification is vacuous: an empty kernel would match";
+    // Else it is tolerances that accept everything.
+    if (!P.ChangedBytes)
+      Text += ", as the recorded launch changed no memory";
+    return Text + NoPoison;
+  }
   std::string Text =
       formatv("{0} B in pages that the launch changed", P.ChangedBytes).str();
   if (P.PoisonedBytes.value_or(0))

@@ -178,9 +178,8 @@ static CompareStats makeStats(const MnemeCompareResult &R,
 }
 
 Expected<std::vector<CompareStats>>
-ResidentMemory::compare(
-    ArrayRef<ComparePart> Parts,
-    std::optional<std::pair<size_t, uint64_t>> &Written) {
+ResidentMemory::compare(ArrayRef<ComparePart> Parts,
+                        std::optional<std::pair<size_t, uint64_t>> &Written) {
   std::vector<MnemeComparePart> Table;
   for (const ComparePart &P : Parts)
     Table.push_back({After[P.Region] + P.Offset,

@@ -39,8 +39,9 @@ static constexpr double MaxBatchSeconds = 0.05, MaxBatchShare = 0.25;
 /// second launch.
 static constexpr uint64_t MaxKeptBytes = uint64_t(1) << 30;
 
-/// In a search, a launch that is shorter than this is compared when it was timed
-/// and not before, too: right candidates, which are most, are compared once.
+/// In a search, a launch that is shorter than this is compared when it was
+/// timed and not before, too: right candidates, which are most, are compared
+/// once.
 static constexpr double DeferredNanoseconds = 1e6;
 
 namespace {
@@ -126,17 +127,16 @@ static std::string describeMismatch(const MemoryComparison &C) {
   ArrayRef<BufferReport> Buffers = C.Buffers;
   if (none_of(Buffers, fails))
     return describeStray(*C.Stray);
-  uint64_t Bad =
-      count_if(Buffers, fails);
+  uint64_t Bad = count_if(Buffers, fails);
   const BufferReport &B = *find_if(Buffers, fails);
   std::string Name = B.Name.empty() ? "" : " (" + B.Name + ")";
   bool IsNumber = B.Rule.DType != MNEME_DTYPE_BYTES;
   std::string Type =
       IsNumber ? (getDTypeName(B.Rule.DType) + " ").str() : std::string();
-  std::string Text = formatv("{0} of {1} {2}elements of buffer {3}{4} differ",
-                             B.Stats.Mismatches, B.Stats.Elements, Type, B.Id,
-                             Name)
-                         .str();
+  std::string Text =
+      formatv("{0} of {1} {2}elements of buffer {3}{4} differ",
+              B.Stats.Mismatches, B.Stats.Elements, Type, B.Id, Name)
+          .str();
   if (B.Stats.First)
     Text += formatv(", first at {0}: {1} instead of {2}", *B.Stats.First,
                     B.Stats.Actual, B.Stats.Expected)
@@ -708,8 +708,7 @@ Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
   double Run = R.Times.Run, Restored = R.Times.Restore;
   Expected<std::vector<Measurement>> Measured = [&] {
     ScopedTimer Timer(Run);
-    return measureAll(*Session.TheMeasurer, D, Contenders, Restore,
-                      getRules());
+    return measureAll(*Session.TheMeasurer, D, Contenders, Restore, getRules());
   }();
   R.Times.Run = Run - (R.Times.Restore - Restored);
   if (!Measured)
@@ -771,8 +770,8 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
   R.Compared->Error = Code->Error;
   if (Code->failed())
     return nullptr;
-  auto Other = std::make_unique<Contender>(Session, *BaselinePlan, OtherTimes,
-                                           Report);
+  auto Other =
+      std::make_unique<Contender>(Session, *BaselinePlan, OtherTimes, Report);
   if (Error E = Other->load(*Code, Session.Kernels))
     return std::move(E);
   if (Other->isGood() && Options.Verify)

@@ -397,8 +397,8 @@ mneme::poisonIsolated(const ReplayPlan &Plan, StringRef Device,
   std::shared_ptr<PoisonMask> Mask = PoisonMask::create(Plan.state().regions());
   if (!Mask)
     return createStringError("no memory to note the bytes to poison");
-  auto Body = [&](function_ref<void(ReplayStage)> Report)
-      -> Expected<ReplayResult> {
+  auto Body =
+      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
     Expected<std::unique_ptr<ReplaySession>> Session =
         ReplaySession::create(**There, Report);
     if (!Session)
@@ -435,8 +435,8 @@ Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {
   if (!Plan.options().Isolate)
     return runReplay(Plan, [](ReplayStage) {});
   Expected<ReplayResult> R = runIsolatedReplay(Plan);
-  if (R && any_of(R->Buffers,
-                  [](const BufferReport &B) { return !B.Stats.Pass; }))
+  if (R &&
+      any_of(R->Buffers, [](const BufferReport &B) { return !B.Stats.Pass; }))
     checkInitialization(Plan, *R);
   return R;
 }

@@ -141,8 +141,7 @@ bool AddressMap::release(uint64_t Address) {
   auto Next = FreeByAddress.lower_bound(Address);
   auto Previous =
       Next == FreeByAddress.begin() ? FreeByAddress.end() : std::prev(Next);
-  bool JoinsNext =
-      Next != FreeByAddress.end() && Next->first == Address + Span;
+  bool JoinsNext = Next != FreeByAddress.end() && Next->first == Address + Span;
   bool JoinsPrevious = Previous != FreeByAddress.end() &&
                        Previous->first + Previous->second == Address;
   if (JoinsNext)

@@ -223,7 +223,8 @@ CudaError Device::set(void *Dst, int Value, uint64_t Size) {
     return sticky();
   if (!Size)
     return cudaSuccess;
-  if (!validCopySide(Dst, Size) || mneme_host_set(Dst, Value, Size, /*AsksHandlers=*/true))
+  if (!validCopySide(Dst, Size) ||
+      mneme_host_set(Dst, Value, Size, /*AsksHandlers=*/true))
     return cudaErrorInvalidValue;
   return cudaSuccess;
 }
@@ -670,6 +671,8 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
     std::unique_ptr<Recording> R;
     if (K->Args.empty() || Args)
       R = beginRecording(*K, Shape, Id, Args);
+    else
+      Records.skip(*K, "launched without arguments");
     uint64_t Start = Recorder::now();
     E = run(*K, L);
     uint64_t Time = Recorder::now() - Start;

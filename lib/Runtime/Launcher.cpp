@@ -50,7 +50,8 @@ namespace {
 /// Sends and receives until a deadline. Takes no memory.
 class Transfer {
 public:
-  explicit Transfer(int Fd) : Fd(Fd), Until(now() + MaxExchangeSeconds * 1000) {}
+  explicit Transfer(int Fd)
+      : Fd(Fd), Until(now() + MaxExchangeSeconds * 1000) {}
 
   bool send(const void *Data, size_t Size) {
     return transferAll(Size, [&](size_t Done, size_t Left) {
@@ -155,8 +156,7 @@ std::string Launcher::exchange(uint32_t Type, const WireWriter &Body,
   // What is short must not fail to fit after the launcher has done its part.
   Answer.reserve(std::min<uint64_t>(MaxAnswer, 4096));
   MnemeWireHeader H;
-  if (const char *Why =
-          send(Type, Body.body().data(), Body.body().size(), H))
+  if (const char *Why = send(Type, Body.body().data(), Body.body().size(), H))
     return fail(Why);
   if (H.Size > MaxAnswer)
     return fail("the launcher gave an answer that is none");
@@ -301,8 +301,7 @@ std::string Launcher::greet() {
     Hello.u64(reinterpret_cast<uint64_t>(Facts.Symbols[I].Address));
   }
   std::string Answer;
-  std::string Error =
-      exchange(MNEME_WIRE_HELLO, Hello, Answer, MaxShortAnswer);
+  std::string Error = exchange(MNEME_WIRE_HELLO, Hello, Answer, MaxShortAnswer);
   if (!Error.empty())
     return fail(Error);
   WireReader R = reader(Answer);

@@ -20,8 +20,8 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
-#include <fcntl.h>
 #include <deque>
+#include <fcntl.h>
 #include <new>
 #include <unistd.h>
 #include <utility>

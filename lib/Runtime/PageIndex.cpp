@@ -152,8 +152,8 @@ static bool hashAt(XXH3_state_t &State, int Fd, uint64_t Size,
 
 void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
   // A FIFO of that name has no other end.
-  OwnedDescriptor Fd(open((Folder + "/" + Name).c_str(),
-                          O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  OwnedDescriptor Fd(
+      open((Folder + "/" + Name).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (Fd < 0)
     return;
   MnemePageFileHeader Header;

@@ -224,8 +224,7 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
     // Takes the loader's lock, for which a thread that has ours must not wait.
     PayloadSet Payloads = findPayloads(IndexBegin, IndexEnd);
     std::lock_guard<std::mutex> Guard(Lock);
-    if (!isKnown(IndexBegin, IndexEnd, Unloads) &&
-        !attempt([&] {
+    if (!isKnown(IndexBegin, IndexEnd, Unloads) && !attempt([&] {
           addIndex(IndexBegin, IndexEnd, HooksBegin, Unloads, Payloads);
         })) {
       // As if it had never been attached.

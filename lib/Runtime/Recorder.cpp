@@ -9,8 +9,8 @@
 #include "Recorder.h"
 #include "Launcher.h"
 #include "Message.h"
-#include "llvm/Mneme/Runtime/LaunchHash.h"
 #include "Shortage.h"
+#include "llvm/Mneme/Runtime/LaunchHash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -150,6 +150,9 @@ KernelRecords &Recorder::recordsOf(const Kernel &K,
   return R;
 }
 
+/// Launches of a configuration that change no memory before it is given up.
+static constexpr unsigned MaxUnchanged = 5;
+
 /// Whether \p Id would be kept if it came to its end now.
 bool Recorder::isBetter(const KernelRecords &R, const LaunchId &Id) const {
   auto Old = R.Kept.find(Id.DynamicHash);
@@ -254,8 +257,7 @@ void Recorder::countSkipped(std::string_view Reason, uint64_t Launches) {
     OutOfMemory += Launches;
 }
 
-void Recorder::countUnknown(const std::string &Name,
-                            std::string_view Reason) {
+void Recorder::countUnknown(const std::string &Name, std::string_view Reason) {
   std::lock_guard<std::mutex> Guard(Lock);
   ++Seen;
   attempt([&] { ++OtherKernels[Name]; });
@@ -431,7 +433,9 @@ void Recorder::abandon(std::unique_ptr<Recording> R, std::string_view Reason,
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
   KernelRecords::Instance &I = getInstance(*R);
-  I.Done = I.Failed = !Again;
+  // What is held stays, whatever becomes of those that might replace it.
+  I.Failed = !Again && !I.Unchanged;
+  I.Done = !Again && (!I.Unchanged || ++I.Unchanged >= MaxUnchanged);
   IsFull |= Reason == MNEME_REASON_FULL;
   fail(R->K->Name, Reason);
 }
@@ -446,7 +450,7 @@ KernelRecords::Instance &Recorder::getInstance(const Recording &R) {
 /// results in place.
 bool Recorder::replacesUnchanged(const Recording &R) {
   std::lock_guard<std::mutex> Guard(Lock);
-  return !isCompetition() && getInstance(R).Unchanged;
+  return retriesUnchanged() && getInstance(R).Unchanged;
 }
 
 /// \returns an empty string, or what went wrong; \p Added turns false when the
@@ -530,15 +534,15 @@ Recorder::Fate Recorder::store(Recording &R, std::string &Error) {
   }
   R.ChangesMemory = R.Epilogue.numRuns() != 0;
   // Another thread's may have come to its end first.
-  if (!keeps(R, R.Id.Priority) ||
-      (!R.ChangesMemory && replacesUnchanged(R)))
+  if (!keeps(R, R.Id.Priority) || (!R.ChangesMemory && replacesUnchanged(R)))
     return Fate::NotKept;
   Error = writeFiles(R);
   if (!Error.empty())
     return Fate::Failed;
   R.Entry = {{R.Id.DynamicHash, R.Id.Priority}};
   bool Added;
-  Error = tellLauncher(R, isCompetition() || !R.ChangesMemory, Added);
+  Error = tellLauncher(
+      R, isCompetition() || (retriesUnchanged() && !R.ChangesMemory), Added);
   if (Error.empty())
     return Added ? Fate::Stored : Fate::HeldBefore;
   // Perhaps somebody has taken away what this process counts on.
@@ -551,12 +555,11 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   Fate F = Fate::Failed;
   if (!attempt([&] { F = store(*R, Error); }))
     Error = outOfMemory();
-  if (F != Fate::Failed && !isCompetition() && !R->ChangesMemory) {
-    // A later launch of this configuration may do better.
-    constexpr unsigned MaxUnchanged = 5;
+  if (F != Fate::Failed && retriesUnchanged() && !R->ChangesMemory) {
     std::lock_guard<std::mutex> Guard(Lock);
     KernelRecords::Instance &I = getInstance(*R);
-    I.Done = ++I.Unchanged == MaxUnchanged;
+    // A later launch of this configuration may do better.
+    I.Done = ++I.Unchanged >= MaxUnchanged || I.HasChanged;
   }
   if (F == Fate::NotKept)
     return discard(std::move(R));
@@ -565,18 +568,21 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   std::lock_guard<std::mutex> Guard(Lock);
   if (isCompetition())
     return keep(*R);
-  if (F == Fate::Stored && !R->ChangesMemory) {
-    R->Prologue.leave();
-    R->Epilogue.leave();
-  }
-  if (F == Fate::Stored && R->ChangesMemory && getInstance(*R).Unchanged) {
-    // The launcher drops the one that it held.
-    --R->K->Records->Recordings;
-    ++Unchanged;
-    return;
-  }
   if (F == Fate::Stored) {
-    ++Recorded;
+    KernelRecords::Instance &I = getInstance(*R);
+    I.HasChanged |= R->ChangesMemory;
+    bool IsHeld = retriesUnchanged() && !R->ChangesMemory;
+    if (IsHeld) {
+      R->Prologue.leave();
+      R->Epilogue.leave();
+    }
+    // In place of one that the launcher held.
+    if (I.Unchanged > IsHeld) {
+      --R->K->Records->Recordings;
+      ++Unchanged;
+    } else {
+      ++Recorded;
+    }
     return;
   }
   // Another process has been faster.

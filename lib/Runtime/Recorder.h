@@ -78,6 +78,7 @@ struct KernelRecords {
     /// Recordings of launches that changed no memory. The first one is kept
     /// until there is a better one.
     unsigned Unchanged = 0;
+    bool HasChanged = false; ///< A launch that changed memory is recorded.
   };
   std::map<uint64_t, Instance> Instances;
   /// Where launches compete: the priorities of those that are kept so far, by
@@ -222,6 +223,12 @@ public:
 
 private:
   static bool isCompetition() { return Selection::get().pick() != Pick::First; }
+  /// Whether a launch that changed no memory may be replaced by a later one.
+  /// Launches that are told apart by number are never alike.
+  static bool retriesUnchanged() {
+    return !isCompetition() &&
+           Selection::get().recordId() != RecordId::Ordinal;
+  }
   enum class Fate { Failed, NotKept, Stored, HeldBefore };
 
   bool isBetter(const KernelRecords &R, const LaunchId &Id) const;

@@ -208,7 +208,8 @@ __mneme_record_begin(const char *Name) {
   if (Open.Depth < OpenRegions::MaxDepth) {
     bool Matches = false;
     if (!attempt([&] { Matches = Wanted->matches(Name); }))
-      tell("mneme: warning: region '%s' is not recorded: out of memory\n", Name);
+      tell("mneme: warning: region '%s' is not recorded: out of memory\n",
+           Name);
     if (Matches)
       Open.Matching |= uint64_t(1) << Open.Depth;
   }

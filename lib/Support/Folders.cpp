@@ -96,8 +96,8 @@ Error mneme::removeTree(StringRef Path) {
   StringRef Name = sys::path::filename(Path);
   StringRef Parent = sys::path::parent_path(Path);
   if (Name == "." || Name == ".." || Name == "/" || Name.empty())
-    return createFileError(
-        Path, std::make_error_code(std::errc::invalid_argument));
+    return createFileError(Path,
+                           std::make_error_code(std::errc::invalid_argument));
   std::string In = Parent.empty() ? "." : Parent.str();
   int Dir = ::open(In.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (Dir < 0)
@@ -122,12 +122,11 @@ LockedFile::~LockedFile() {
     ::close(FD);
 }
 
-LockedFile LockedFile::open(const std::string &Path, int Flags,
-                            int Operation) {
+LockedFile LockedFile::open(const std::string &Path, int Flags, int Operation) {
   LockedFile File;
-  File.FD = ::open(Path.c_str(),
-                   Flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-                   0666);
+  File.FD =
+      ::open(Path.c_str(),
+             Flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
   while (File && ::flock(File.FD, Operation) != 0) {
     int Reason = errno;
     if (Reason == EINTR)
@@ -208,8 +207,8 @@ Expected<PrivateFolder> PrivateFolder::create(StringRef Below,
     F.Path = std::move(Path);
     F.Lock = LockedFile::tryFolder(F.Path);
     // Before it was locked, another process may have taken it for abandoned.
-    bool IsTaken = F.Lock ? !F.Lock.isLinked()
-                          : errno == EWOULDBLOCK || errno == ENOENT;
+    bool IsTaken =
+        F.Lock ? !F.Lock.isLinked() : errno == EWOULDBLOCK || errno == ENOENT;
     // Without a lock: some file systems cannot lock folders.
     if (!IsTaken)
       return std::move(F);
@@ -221,14 +220,13 @@ Expected<PrivateFolder> PrivateFolder::createTemporary(bool ForSockets) {
   constexpr size_t MaxBase = 64;
   SmallString<MaxBase> Base;
   sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Base);
-  if (ForSockets && (Base.size() > MaxBase ||
-                     Base.find_first_of(" :") != StringRef::npos))
+  if (ForSockets &&
+      (Base.size() > MaxBase || Base.find_first_of(" :") != StringRef::npos))
     Base = "/tmp";
   static std::once_flag Cleaned; // it takes time in a large folder
   std::call_once(Cleaned, [&] {
-    removeAbandoned(Base, [](StringRef Name) {
-      return isName(Name, TemporaryPrefix);
-    });
+    removeAbandoned(
+        Base, [](StringRef Name) { return isName(Name, TemporaryPrefix); });
   });
   return create(Base, TemporaryPrefix);
 }

@@ -27,14 +27,12 @@ static void writeEscaped(raw_ostream &OS, StringRef Bytes, UTF32 Character,
 
 /// \param MayStay  the ends of lines and tabulators.
 static void writePrintable(raw_ostream &OS, StringRef Text,
-                           PrintableStream::Syntax S,
-                           bool MayStay) {
+                           PrintableStream::Syntax S, bool MayStay) {
   while (!Text.empty()) {
     auto *Begin = reinterpret_cast<const UTF8 *>(Text.begin()), *Next = Begin;
     UTF32 Character = 0;
     bool IsWhole =
-        convertUTF8Sequence(&Next,
-                            reinterpret_cast<const UTF8 *>(Text.end()),
+        convertUTF8Sequence(&Next, reinterpret_cast<const UTF8 *>(Text.end()),
                             &Character, strictConversion) == conversionOK;
     size_t Size = IsWhole ? Next - Begin : 1;
     StringRef Bytes = Text.take_front(Size);

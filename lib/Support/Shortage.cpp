@@ -74,7 +74,8 @@ Error mneme::makeOutOfMemoryError() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The number behind "\p Name" in a file of /proc or /sys; unset: there is none.
+/// The number behind "\p Name" in a file of /proc or /sys; unset: there is
+/// none.
 static std::optional<uint64_t> readNumber(const Twine &Path, StringRef Name) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> File =
       MemoryBuffer::getFileAsStream(Path);
@@ -82,8 +83,7 @@ static std::optional<uint64_t> readNumber(const Twine &Path, StringRef Name) {
     return std::nullopt;
   for (StringRef Line : split((*File)->getBuffer(), '\n')) {
     uint64_t Number;
-    if (Line.consume_front(Name) &&
-        !Line.ltrim().consumeInteger(10, Number))
+    if (Line.consume_front(Name) && !Line.ltrim().consumeInteger(10, Number))
       return Number;
   }
   return std::nullopt;
@@ -110,8 +110,8 @@ uint64_t mneme::getAvailableMemory() {
   // As a container sees it, its control group is the root.
   if (auto Max = readNumber("/sys/fs/cgroup/memory.max", ""))
     Least = std::min(
-        Least, *Max - std::min(*Max, readNumber("/sys/fs/cgroup/memory.current",
-                                                "")
-                                         .value_or(0)));
+        Least,
+        *Max - std::min(*Max, readNumber("/sys/fs/cgroup/memory.current", "")
+                                  .value_or(0)));
   return Least;
 }

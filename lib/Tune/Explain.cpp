@@ -408,9 +408,9 @@ void mneme::describeChange(
       return Winner.get(Source) && !Minimal.get(Source);
     });
     if (const json::Value *Value = Minimal.get(Key))
-      Why.Changes.push_back({Key, *Winner.get(Key), *Value,
-                             LacksSource ? std::vector<std::string>()
-                                         : std::move(Sources)});
+      Why.Changes.push_back(
+          {Key, *Winner.get(Key), *Value,
+           LacksSource ? std::vector<std::string>() : std::move(Sources)});
     else if (!LacksSource)
       Why.Dropped.push_back(Key);
   }

@@ -182,9 +182,9 @@ static StringRef getStateName(OptunaState S) {
 static void writeTrial(Database &DB, const StudyRecord &R,
                        const OptunaSpace &Params, int64_t Number,
                        const Trial &T) {
-  DB.insert("trials", {Number, 1, getStateName(getOptunaState(T)),
-                       formatOptunaTime(T.Started, ' '),
-                       formatOptunaTime(T.Ended, ' ')});
+  DB.insert("trials",
+            {Number, 1, getStateName(getOptunaState(T)),
+             formatOptunaTime(T.Started, ' '), formatOptunaTime(T.Ended, ' ')});
   int64_t Id = DB.lastKey();
   BitVector Active = R.Space.activity(T.P);
   for (auto [Dim, D] : enumerate(R.Space.dimensions()))

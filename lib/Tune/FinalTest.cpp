@@ -15,8 +15,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 unsigned FinalTestResult::countSurvivors() const {
-  return llvm::count_if(
-      Candidates, [&](const RetestedTrial &T) { return survived(T); });
+  return llvm::count_if(Candidates,
+                        [&](const RetestedTrial &T) { return survived(T); });
 }
 
 static bool isInterrupted(const RetestedTrial &T) {

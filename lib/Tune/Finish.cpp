@@ -183,8 +183,8 @@ std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
 }
 
 TestSetting Tuner::Impl::makeSetting() {
-  TestSetting S{E,  Weights, AppCode, O.FinalRounds, O.MinEffect,
-                {}, NextId,  {}};
+  TestSetting S{E,           Weights, AppCode, O.FinalRounds,
+                O.MinEffect, {},      NextId,  {}};
   S.Stop = [this] { return isInterrupted(2); };
   for (unsigned I = 0; I != Instances.size(); ++I)
     S.LaunchTimeouts.push_back(getLaunchTimeout(I));

@@ -395,8 +395,8 @@ void Journal::Impl::writeEnd(LineWriter &W, uint64_t Id, const Trial &T) {
     J.attribute("trial_id", Id);
     J.attribute("state", static_cast<int>(getOptunaState(T)));
     ArrayRef<double> Values = getOptunaValues(T);
-    J.attribute("values", Values.empty() ? json::Value(nullptr)
-                                         : json::Array(Values));
+    J.attribute("values",
+                Values.empty() ? json::Value(nullptr) : json::Array(Values));
     J.attribute("datetime_complete", formatOptunaTime(orNow(T.Ended)));
   });
 }

@@ -665,8 +665,8 @@ static bool isParameter(const Expr &E, StringRef Name) {
 std::vector<std::string> SearchSpace::getSources(StringRef Key) const {
   const Study &S = I->S;
   auto Field = find_if(S.Fields, [&](auto &F) { return F.Key == Key; });
-  if (Field == S.Fields.end() ||
-      (Field->Is.kind() == Expr::Parameter && S.findParameter(Field->Is.name())))
+  if (Field == S.Fields.end() || (Field->Is.kind() == Expr::Parameter &&
+                                  S.findParameter(Field->Is.name())))
     return {};
   std::vector<std::string> Sources;
   BitVector Uses = I->getUses(Field->Is);

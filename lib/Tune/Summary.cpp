@@ -169,11 +169,11 @@ std::string SummaryPrinter::describeDifference(const RetestedTrial &T) const {
         .str();
   Comparison C = O.Final.compare(T);
   StringRef Than = C == Comparison::Slower ? "than" : "from";
-  std::string Limit =
-      C == Comparison::Negligible
-          ? formatv(" (--min-effect={0})", formatMetric(100 * O.Final.MinEffect))
-                .str()
-          : "";
+  std::string Limit = C == Comparison::Negligible
+                          ? formatv(" (--min-effect={0})",
+                                    formatMetric(100 * O.Final.MinEffect))
+                                .str()
+                          : "";
   return formatv("{0} {1} the baseline{2}: {3} (trial {4})",
                  getComparisonText(C), Than, Limit, formatSpeedup(T.Speedup),
                  T.Number)

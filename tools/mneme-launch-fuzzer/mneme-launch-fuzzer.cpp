@@ -8,14 +8,16 @@
 ///
 /// \file
 /// Sends anything over the socket between the launcher and the application, to
-/// either side (llvm/Mneme/Runtime/Wire.h). Whatever comes, the launcher answers
-/// with whole messages or hangs up, and the application's side ends its request.
+/// either side (llvm/Mneme/Runtime/Wire.h). Whatever comes, the launcher
+/// answers with whole messages or hangs up, and the application's side ends its
+/// request.
 ///
 /// The first byte of an input says who gets the rest:
 ///
 ///   'a'  the application, as the answer to a request. Next byte: its type
 ///   'r'  the launcher, byte by byte
-///   else the launcher, as messages, the first of which is a greeting; each is a
+///   else the launcher, as messages, the first of which is a greeting; each is
+///   a
 ///        byte for the type, two for the size, and so many bytes of body
 ///
 //===----------------------------------------------------------------------===//
@@ -40,7 +42,8 @@ using ::mneme::WireReader;
 using ::mneme::WireWriter;
 
 /// Nothing that takes long: it would take longer than all else.
-static Expected<ChildTask> startNothing(StringRef, ChildTask::WorkFn, ChildLimits) {
+static Expected<ChildTask> startNothing(StringRef, ChildTask::WorkFn,
+                                        ChildLimits) {
   return createStringError("no processes here");
 }
 
@@ -117,8 +120,8 @@ static void speakToLauncher(StringRef Bytes) {
   std::string Answers;
   bool IsOver = false;
   while (L.S->hasConnections()) {
-    ssize_t N = ::send(Sockets.Ends[1], Bytes.data(), Bytes.size(),
-                       MSG_NOSIGNAL);
+    ssize_t N =
+        ::send(Sockets.Ends[1], Bytes.data(), Bytes.size(), MSG_NOSIGNAL);
     if (N > 0)
       Bytes = Bytes.drop_front(N);
     if (Bytes.empty() && !std::exchange(IsOver, true))

@@ -222,8 +222,8 @@ TEST_F(ReplayTest, AKernelThatStopsWorkingIsWrong) {
   EXPECT_EQ(R.nanoseconds().size(), 3u);
   // Side by side, too.
   TheDevice.Run = workAtFirst<FakeDevice>(6, Count, add);
-  PairedResult Paired = cantFail(Session->compare(
-      {{P.get(), &Code}, {P.get(), &Code}}, 4, 1, Ignore));
+  PairedResult Paired = cantFail(
+      Session->compare({{P.get(), &Code}, {P.get(), &Code}}, 4, 1, Ignore));
   EXPECT_EQ(Paired.Failed, 0u);
   EXPECT_EQ(Paired.V, Verdict::Mismatch);
   EXPECT_TRUE(Paired.Measured.empty());

@@ -103,8 +103,8 @@ protected:
     for (size_t I = 0; I != Memory.size(); ++I)
       // A little noise, and what compresses. No page comes twice: without
       // memory for its digest, it would be stored again.
-      Memory[I] = I < 1 << 16 ? Random = Random * 1664525 + 1013904223
-                              : I / 1024;
+      Memory[I] =
+          I < 1 << 16 ? Random = Random * 1664525 + 1013904223 : I / 1024;
   }
   void TearDown() override { sys::fs::remove_directories(Folder); }
 
@@ -113,8 +113,7 @@ protected:
     std::map<std::string, std::string> Found;
     std::error_code EC;
     for (sys::fs::directory_iterator I(Folder, EC), E; I != E; I.increment(EC))
-      Found[I->path()] =
-          (*MemoryBuffer::getFile(I->path()))->getBuffer().str();
+      Found[I->path()] = (*MemoryBuffer::getFile(I->path()))->getBuffer().str();
     return Found;
   }
 

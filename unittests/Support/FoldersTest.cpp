@@ -121,8 +121,8 @@ TEST_F(FoldersTest, PrivateFolderIsLockedWhileItIsThere) {
   {
     PrivateFolder Kept;
     EXPECT_EQ(Kept.path(), "");
-    ASSERT_THAT_ERROR(
-        PrivateFolder::create(Dir.path(), "work-").moveInto(Kept), Succeeded());
+    ASSERT_THAT_ERROR(PrivateFolder::create(Dir.path(), "work-").moveInto(Kept),
+                      Succeeded());
     Path = Kept.path();
     EXPECT_TRUE(PrivateFolder::isName(sys::path::filename(Path), "work-"));
     EXPECT_TRUE(isRealFolder(Path));
@@ -191,7 +191,9 @@ TEST_F(FoldersTest, RemovesWhatKilledProcessesLeft) {
 }
 
 TEST_F(FoldersTest, OwnFolders) {
-  auto Why = [&](StringRef Name) { return toString(makeOwnFolder(path(Name))); };
+  auto Why = [&](StringRef Name) {
+    return toString(makeOwnFolder(path(Name)));
+  };
   mode_t Old = ::umask(0);
   EXPECT_EQ(Why("new/results"), "");
   ::umask(Old);

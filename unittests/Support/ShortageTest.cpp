@@ -20,8 +20,9 @@ TEST(ShortageTest, Recognized) {
       "x", createStringError(Make(std::errc::too_many_files_open), "cannot "
                                                                    "open")));
   EXPECT_TRUE(E.isA<ShortageError>());
-  EXPECT_EQ(toString(std::move(E)),
-            "'x': cannot open: Too many open files: raise the limit (ulimit -n)");
+  EXPECT_EQ(
+      toString(std::move(E)),
+      "'x': cannot open: Too many open files: raise the limit (ulimit -n)");
   E = recognizeShortage(
       createFileError("y", Make(std::errc::no_space_on_device)));
   EXPECT_TRUE(E.isA<ShortageError>());

@@ -1237,11 +1237,10 @@ TEST_F(TunerTest, ExplanationsSayWhatFollows) {
   S.Name = "test";
   S.Parameters = {makeParameter("threads", 1, 8), makeParameter("x", 0, 1)};
   Expr Threads = Expr::parameter("threads", ValueType::Int);
-  S.Fields = {
-      {"block.x", Threads},
-      {"grid.x", Expr::op(ExprOp::CeilDiv, {Expr::constant(int64_t(64)),
-                                            Threads})},
-      {"llvm.x", Expr::parameter("x", ValueType::Int)}};
+  S.Fields = {{"block.x", Threads},
+              {"grid.x", Expr::op(ExprOp::CeilDiv,
+                                  {Expr::constant(int64_t(64)), Threads})},
+              {"llvm.x", Expr::parameter("x", ValueType::Int)}};
   S.Objectives = {{"time"}};
   Space = cantFail(SearchSpace::create(
       std::move(S), makeRecordedFacts({2, 1, 1}, {32, 1, 1}, 0, false, "2",

@@ -8,8 +8,9 @@
 //
 // The kernels of llvm/Mneme/Device/MemoryKernels.h, freestanding. They wait for
 // memory and for nothing else: no barriers, and no shared memory but what
-// mneme_clear_shared is there for. A wave takes a tile, which is a page, at a time, its lanes 16-byte words that lie side by
-// side, each with several loads under way.
+// mneme_clear_shared is there for. A wave takes a tile, which is a page, at a
+// time, its lanes 16-byte words that lie side by side, each with several loads
+// under way.
 //
 //===----------------------------------------------------------------------===//
 

@@ -63,8 +63,9 @@ Error CudaDevice::enqueueClearShared() {
   uint64_t Bytes = SharedToClear;
   void *Args[] = {&Bytes};
   return check(Driver.LaunchKernel(ClearShared.Function, Info.Multiprocessors,
-                                   1, 1, MNEME_KERNEL_BLOCK, 1, 1, SharedToClear,
-                                   Backend->getStream(), Args, nullptr),
+                                   1, 1, MNEME_KERNEL_BLOCK, 1, 1,
+                                   SharedToClear, Backend->getStream(), Args,
+                                   nullptr),
                "launch a memory kernel");
 }
 

@@ -63,8 +63,8 @@ int Session::launch(Target &First, const Launch &L, Call Original,
                                                              : Forward();
 }
 
-/// \returns false when the launch was not made, and is counted; \p Result is the
-/// launch's.
+/// \returns false when the launch was not made, and is counted; \p Result is
+/// the launch's.
 bool Session::launchSelected(Target &First, const Launch &L, Call Original,
                              void *Closure, int &Result) {
   Target *T = nullptr;

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Transforms/Fault.h"
 #include "DevicePlaces.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -229,8 +229,7 @@ static Expected<size_t> parseFault(StringRef Name) {
       return I;
   return createStringError(
       formatv("unknown fault '{0}': expected one of {1}", Name,
-              join(map_range(Faults,
-                             [](const FaultInfo &F) { return F.Name; }),
+              join(map_range(Faults, [](const FaultInfo &F) { return F.Name; }),
                    ", "))
           .str());
 }

@@ -44,8 +44,8 @@ Expected<TraceOptions> mneme::parseTraceOptions(StringRef Text) {
     bool Good = false;
     if (Name == "range") {
       TraceRange R;
-      Good = parseRange(Value, R) && (Options.Ranges.empty() ||
-                                      Options.Ranges.back().End <= R.Begin);
+      Good = parseRange(Value, R) &&
+             (Options.Ranges.empty() || Options.Ranges.back().End <= R.Begin);
       Options.Ranges.push_back(R);
     } else if (Name == "read-first") {
       Good = !Value.getAsInteger(0, Options.ReadFirst);
@@ -93,8 +93,8 @@ static constexpr StringLiteral Globals = R"(
 )";
 
 /// Both functions are the same but for what they do with a mark. {0}: the name;
-/// {1}: the ranges' number; {2}: control; {3}: the code for a mark; {4}: the code
-/// that limits the time; {5}: the intrinsic for the block along an axis.
+/// {1}: the ranges' number; {2}: control; {3}: the code for a mark; {4}: the
+/// code that limits the time; {5}: the intrinsic for the block along an axis.
 static constexpr StringLiteral Notes = R"(
 define void @{0}(i64 %address, i64 %size) noinline nounwind {{
 entry:
@@ -219,11 +219,10 @@ static std::string printNotes(const TraceOptions &O, bool IsNVPTX) {
   std::string Limit = O.Limit
                           ? formatv(LimitTime.data(), Control, O.Limit).str()
                           : "  br label %in.time";
-  std::string Text =
-      formatv(Globals.data(), O.Ranges.size(), Ranges).str();
+  std::string Text = formatv(Globals.data(), O.Ranges.size(), Ranges).str();
   std::string Read = formatv(NoteRead.data(), int64_t(O.ReadFirst)).str();
-  StringRef Block = IsNVPTX ? "llvm.nvvm.read.ptx.sreg.ctaid."
-                            : "llvm.amdgcn.workgroup.id.";
+  StringRef Block =
+      IsNVPTX ? "llvm.nvvm.read.ptx.sreg.ctaid." : "llvm.amdgcn.workgroup.id.";
   for (auto [Name, Note] : {std::make_pair(ReadName, StringRef(Read)),
                             std::make_pair(WriteName, StringRef(NoteWrite))})
     Text += formatv(Notes.data(), Name, O.Ranges.size(), Control, Note, Limit,
@@ -240,9 +239,8 @@ static void addNotes(Module &M, const TraceOptions &O) {
   // Not in M's own context, which may know no names.
   SMDiagnostic Diagnostic;
   LLVMContext Named;
-  std::unique_ptr<Module> Text =
-      parseAssemblyString(printNotes(O, M.getTargetTriple().isNVPTX()),
-                          Diagnostic, Named);
+  std::unique_ptr<Module> Text = parseAssemblyString(
+      printNotes(O, M.getTargetTriple().isNVPTX()), Diagnostic, Named);
   if (!Text)
     report_fatal_error("cannot parse mneme-trace's functions: " +
                        Diagnostic.getMessage());
@@ -282,13 +280,13 @@ static SmallVector<Access, 2> findAccesses(Instruction &I) {
   if (auto *L = dyn_cast<LoadInst>(&I))
     return {{L->getPointerOperand(), nullptr, L->getType(), true, false}};
   if (auto *S = dyn_cast<StoreInst>(&I))
-    return {{S->getPointerOperand(), nullptr,
-             S->getValueOperand()->getType(), false, true}};
+    return {{S->getPointerOperand(), nullptr, S->getValueOperand()->getType(),
+             false, true}};
   if (auto *A = dyn_cast<AtomicRMWInst>(&I))
     return {{A->getPointerOperand(), nullptr, A->getType(), true, true}};
   if (auto *A = dyn_cast<AtomicCmpXchgInst>(&I))
-    return {{A->getPointerOperand(), nullptr,
-             A->getCompareOperand()->getType(), true, true}};
+    return {{A->getPointerOperand(), nullptr, A->getCompareOperand()->getType(),
+             true, true}};
   if (auto *T = dyn_cast<AnyMemTransferInst>(&I))
     return {{T->getRawSource(), T->getLength(), nullptr, true, false},
             {T->getRawDest(), T->getLength(), nullptr, false, true}};

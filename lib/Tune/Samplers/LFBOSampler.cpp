@@ -143,8 +143,7 @@ std::vector<float> LFBOSampler::encode(const Point &P) const {
   return Features;
 }
 
-Forest LFBOSampler::learn(const Observations &History,
-                          RandomEngine &Random) {
+Forest LFBOSampler::learn(const Observations &History, RandomEngine &Random) {
   double Share = History.Done.size() > LateTrials ? LateGoodShare : GoodShare;
   // Of all that did not fail: were equal code counted once, few codes in many
   // trials would all be good.
