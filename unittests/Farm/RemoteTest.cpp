@@ -57,7 +57,12 @@ protected:
     Options.Devices = {"none"};
     Options.Message = [&](StringRef Text) { Said.push_back(Text.str()); };
     Options.Note = [&](StringRef Text) { Notes.push_back(Text.str()); };
+    // The one test that a worker runs is of any shard, and its report is not
+    // this process's.
     Worker = {"env",
+              "--unset=GTEST_TOTAL_SHARDS",
+              "--unset=GTEST_SHARD_INDEX",
+              "--unset=GTEST_OUTPUT",
               "MNEME_TEST_CACHE=" + Cache.path("files").str().str(),
               "MNEME_TEST_DEVICE=host",
               sys::fs::getMainExecutable(nullptr, nullptr),
@@ -229,7 +234,7 @@ TEST_F(RemoteTest, ASilentWorkerIsGivenUp) {
 }
 
 TEST_F(RemoteTest, ASilentStudyIsGivenUp) {
-  Worker.insert(Worker.begin() + 1, "MNEME_TEST_SILENCE=4");
+  Worker.insert(find(Worker, "MNEME_TEST_DEVICE=host"), "MNEME_TEST_SILENCE=4");
   startWith(1);
   std::string Stat = formatv("/proc/{0}/stat", waitForWorkers(1)[0]);
   // Nobody serves the connection until the worker has ended.
@@ -332,8 +337,7 @@ TEST_F(RemoteTest, DevicesOfWorkersCanBeAskedFor) {
 }
 
 TEST_F(RemoteTest, WorkersThatCannotEvaluateAreNotStartedAgain) {
-  Worker.insert(Worker.begin() + 1, "MNEME_TEST_DEVICE=cuda:77");
-  Worker.erase(find(Worker, "MNEME_TEST_DEVICE=host"));
+  *find(Worker, "MNEME_TEST_DEVICE=host") = "MNEME_TEST_DEVICE=cuda:77";
   startWith(1);
   submit(0, {});
   std::string Lost;
