@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DevicePlaces.h"
+#include "ParsePass.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
@@ -235,19 +236,5 @@ static Expected<size_t> parseFault(StringRef Name) {
 }
 
 void mneme::registerFaultPass(PassBuilder &PB) {
-  PB.registerPipelineParsingCallback(
-      [](StringRef Name, ModulePassManager &MPM,
-         ArrayRef<PassBuilder::PipelineElement>) {
-        if (!PassBuilder::checkParametrizedPassName(Name, "mneme-fault"))
-          return false;
-        Expected<size_t> Index =
-            PassBuilder::parsePassParameters(parseFault, Name, "mneme-fault");
-        if (!Index) {
-          // The callback cannot return an error; LLVM's own plugins print too.
-          errs() << toString(Index.takeError()) << '\n';
-          return false;
-        }
-        MPM.addPass(FaultPass(*Index));
-        return true;
-      });
+  registerPass<FaultPass>(PB, "mneme-fault", parseFault);
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DevicePlaces.h"
+#include "ParsePass.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -195,19 +196,5 @@ PreservedAnalyses FillPass::run(Module &M, ModuleAnalysisManager &) {
 }
 
 void mneme::registerFillPass(PassBuilder &PB) {
-  PB.registerPipelineParsingCallback(
-      [](StringRef Name, ModulePassManager &MPM,
-         ArrayRef<PassBuilder::PipelineElement>) {
-        if (!PassBuilder::checkParametrizedPassName(Name, "mneme-fill"))
-          return false;
-        Expected<FillOptions> Options = PassBuilder::parsePassParameters(
-            parseFillOptions, Name, "mneme-fill");
-        if (!Options) {
-          // The callback cannot return an error; LLVM's own plugins print too.
-          errs() << toString(Options.takeError()) << '\n';
-          return false;
-        }
-        MPM.addPass(FillPass(*Options));
-        return true;
-      });
+  registerPass<FillPass>(PB, "mneme-fill", parseFillOptions);
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ParsePass.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
@@ -333,19 +334,5 @@ PreservedAnalyses SpecializePass::run(Module &M, ModuleAnalysisManager &) {
 }
 
 void mneme::registerSpecializePass(PassBuilder &PB) {
-  PB.registerPipelineParsingCallback(
-      [](StringRef Name, ModulePassManager &MPM,
-         ArrayRef<PassBuilder::PipelineElement>) {
-        if (!PassBuilder::checkParametrizedPassName(Name, "mneme-specialize"))
-          return false;
-        Expected<SpecializeOptions> Options = PassBuilder::parsePassParameters(
-            parseSpecializeOptions, Name, "mneme-specialize");
-        if (!Options) {
-          // The callback cannot return an error; LLVM's own plugins print too.
-          errs() << toString(Options.takeError()) << '\n';
-          return false;
-        }
-        MPM.addPass(SpecializePass(std::move(*Options)));
-        return true;
-      });
+  registerPass<SpecializePass>(PB, "mneme-specialize", parseSpecializeOptions);
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DevicePlaces.h"
+#include "ParsePass.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/InstIterator.h"
@@ -327,19 +328,5 @@ PreservedAnalyses TracePass::run(Module &M, ModuleAnalysisManager &) {
 }
 
 void mneme::registerTracePass(PassBuilder &PB) {
-  PB.registerPipelineParsingCallback(
-      [](StringRef Name, ModulePassManager &MPM,
-         ArrayRef<PassBuilder::PipelineElement>) {
-        if (!PassBuilder::checkParametrizedPassName(Name, "mneme-trace"))
-          return false;
-        Expected<TraceOptions> Options = PassBuilder::parsePassParameters(
-            parseTraceOptions, Name, "mneme-trace");
-        if (!Options) {
-          // The callback cannot return an error; LLVM's own plugins print too.
-          errs() << toString(Options.takeError()) << '\n';
-          return false;
-        }
-        MPM.addPass(TracePass(std::move(*Options)));
-        return true;
-      });
+  registerPass<TracePass>(PB, "mneme-trace", parseTraceOptions);
 }

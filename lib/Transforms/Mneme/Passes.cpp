@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Transforms/Passes.h"
+#include "ParsePass.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
@@ -52,23 +53,6 @@ static Expected<CaptureOptions> parseCaptureOptions(StringRef Text) {
   return Options;
 }
 
-/// Adds \p PassT when \p Name is \p PassName with its parameters.
-template <typename PassT>
-static bool parseCapturing(StringRef Name, StringRef PassName,
-                           ModulePassManager &MPM) {
-  if (!PassBuilder::checkParametrizedPassName(Name, PassName))
-    return false;
-  Expected<CaptureOptions> Options =
-      PassBuilder::parsePassParameters(parseCaptureOptions, Name, PassName);
-  if (!Options) {
-    // The parser of pipelines has no other way to hear of an error.
-    errs() << toString(Options.takeError()) << '\n';
-    return false;
-  }
-  MPM.addPass(PassT(*Options));
-  return true;
-}
-
 void mneme::registerMnemePasses(PassBuilder &PB) {
   if (PassInstrumentationCallbacks *PIC =
           PB.getPassInstrumentationCallbacks()) {
@@ -88,9 +72,10 @@ void mneme::registerMnemePasses(PassBuilder &PB) {
           MPM.addPass(HooksPass());
           return true;
         }
-        return parseCapturing<CapturePass>(Name, "mneme-capture", MPM) ||
-               parseCapturing<InstrumentPass>(Name, "mneme-instrument", MPM);
+        return false;
       });
+  registerPass<CapturePass>(PB, "mneme-capture", parseCaptureOptions);
+  registerPass<InstrumentPass>(PB, "mneme-instrument", parseCaptureOptions);
   registerSpecializePass(PB);
   registerFillPass(PB);
   registerTracePass(PB);
