@@ -1,21 +1,12 @@
 """Writes the exchanges of messages in some files, cut off and changed anywhere, into a
 folder."""
 
-import os
 import sys
 
+from corpus import Corpus
+
 *files, out = sys.argv[1:]
-os.makedirs(out)
-number = 0
-
-
-def write(kind, text):
-    global number
-    with open(os.path.join(out, "%s-%d" % (kind, number)), "wb") as f:
-        f.write(text)
-    number += 1
-
-
+write = Corpus(out).write
 texts = [open(name, "rb").read() for name in files]
 symbols = b'{}[]",:09-. \n\0\xff'
 numbers = [b"-1", b"1e999", b"0", b"18446744073709551616", b'""', b"[]", b"{}", b"null"]

@@ -1,20 +1,11 @@
 """Writes every space of some files, cut off and changed anywhere, into a folder."""
 
-import os
 import sys
 
+from corpus import Corpus
+
 *files, out = sys.argv[1:]
-os.makedirs(out)
-number = 0
-
-
-def write(kind, text):
-    global number
-    with open(os.path.join(out, "%s-%d" % (kind, number)), "wb") as f:
-        f.write(text)
-    number += 1
-
-
+write = Corpus(out).write
 spaces = []
 for name in files:
     with open(name, "rb") as f:
