@@ -163,7 +163,8 @@ constexpr uint64_t MaxWireError = 64u << 10;
 /// the request.
 constexpr uint64_t MaxShortAnswer = 4 * MaxWireError;
 
-class WireWriter {
+/// Encodes values; \p Writer appends the bytes, by raw().
+template <typename Writer> class WireEncoder {
 public:
   void u32(uint32_t V) { raw(&V, sizeof(V)); }
   void u64(uint64_t V) { raw(&V, sizeof(V)); }
@@ -171,10 +172,18 @@ public:
     u64(N);
     raw(P, N);
   }
+
+private:
+  void raw(const void *P, size_t N) { static_cast<Writer *>(this)->raw(P, N); }
+};
+
+class WireWriter : public WireEncoder<WireWriter> {
+public:
   void str(const std::string &S) { bytes(S.data(), S.size()); }
   const std::string &body() const { return Buf; }
 
 private:
+  friend WireEncoder;
   void raw(const void *P, size_t N) {
     Buf.append(static_cast<const char *>(P), N);
   }
@@ -182,20 +191,16 @@ private:
 };
 
 /// The same for messages that must not take memory.
-template <size_t Capacity> class FixedWriter {
+template <size_t Capacity>
+class FixedWriter : public WireEncoder<FixedWriter<Capacity>> {
 public:
-  void u32(uint32_t V) { raw(&V, sizeof(V)); }
-  void u64(uint64_t V) { raw(&V, sizeof(V)); }
-  void bytes(const void *P, size_t N) {
-    u64(N);
-    raw(P, N);
-  }
   /// Whether everything had room.
   bool ok() const { return Ok; }
   const char *data() const { return Buf; }
   size_t size() const { return Used; }
 
 private:
+  friend WireEncoder<FixedWriter>;
   void raw(const void *P, size_t N) {
     Ok = Ok && N <= Capacity - Used;
     if (!Ok)
