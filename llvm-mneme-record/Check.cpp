@@ -74,28 +74,6 @@ static Error updateFormat(StringRef File, const RecordedKernel &K) {
   return Error::success();
 }
 
-/// What is intact may still prove nothing.
-static Error warnOfUnchanged(const RecordedKernel &K, StringRef Folder,
-                             std::shared_ptr<PageStore> Pages) {
-  size_t Unchanged = 0;
-  for (const RecordedInstance &I : K.Instances) {
-    Expected<Snapshot> Prologue = openSnapshot(Folder, false, K, I, Pages);
-    if (!Prologue)
-      return Prologue.takeError();
-    Expected<Snapshot> Epilogue = openSnapshot(Folder, true, K, I, Pages);
-    if (!Epilogue)
-      return Epilogue.takeError();
-    Epilogue->dropUnchanged(*Prologue);
-    Unchanged += Epilogue->data().empty();
-  }
-  if (Unchanged)
-    warn(formatv("kernel {0}: {1} of {2} instances changed no memory; see what "
-                 "verification notices with llvm-mneme-replay --assess",
-                 K.StaticHash, Unchanged, K.Instances.size())
-             .str());
-  return Error::success();
-}
-
 Expected<int> mneme::runCheck() {
   Expected<std::vector<std::string>> Files = getKernelFiles(Dir);
   if (!Files)
@@ -120,18 +98,20 @@ Expected<int> mneme::runCheck() {
       Report(toString(K.takeError()));
       continue;
     }
-    std::vector<std::string> Found =
-        checkKernel(Folder.empty() ? "." : Folder, *K, Pages);
-    bool IsIntact = Found.empty();
-    for (std::string &Problem : Found)
-      Report(std::move(Problem));
-    if (IsIntact) {
-      Error E = updateFormat(File, *K);
-      E = joinErrors(std::move(E),
-                     warnOfUnchanged(*K, Folder.empty() ? "." : Folder, Pages));
-      if (E)
+    KernelCheck Found = checkKernel(Folder.empty() ? "." : Folder, *K, Pages);
+    if (Found.Problems.empty()) {
+      if (Error E = updateFormat(File, *K))
         Report(toString(std::move(E)));
+      // What is intact may still prove nothing.
+      if (Found.Unchanged)
+        warn(formatv("kernel {0}: {1} of {2} instances changed no memory; see "
+                     "what verification notices with llvm-mneme-replay "
+                     "--assess",
+                     K->StaticHash, Found.Unchanged, K->Instances.size())
+                 .str());
     }
+    for (std::string &Problem : Found.Problems)
+      Report(std::move(Problem));
     Instances += K->Instances.size();
     Known.insert_range(K->Modules);
     for (const RecordedInstance &I : K->Instances) {

@@ -29,7 +29,7 @@ public:
   Checker(StringRef Dir, const RecordedKernel &K,
           std::shared_ptr<PageStore> Pages)
       : Dir(Dir), K(K), Pages(std::move(Pages)) {}
-  std::vector<std::string> run();
+  KernelCheck run();
   std::vector<std::string> runOnModules();
 
 private:
@@ -56,6 +56,7 @@ private:
   const RecordedKernel &K;
   std::shared_ptr<PageStore> Pages;
   std::vector<std::string> Problems;
+  size_t Unchanged = 0;
 };
 } // namespace
 
@@ -187,6 +188,10 @@ void Checker::checkInstance(const RecordedInstance &I) {
   if (Prologue && Epilogue &&
       !llvm::equal(Prologue->regions(), Epilogue->regions(), SameRegion))
     report(I.Epilogue, "other regions than in '{0}'", I.Prologue);
+  if (Prologue && Epilogue) {
+    Epilogue->dropUnchanged(*Prologue);
+    Unchanged += Epilogue->data().empty();
+  }
 }
 
 std::vector<std::string> Checker::runOnModules() {
@@ -195,18 +200,17 @@ std::vector<std::string> Checker::runOnModules() {
   return std::move(Problems);
 }
 
-std::vector<std::string> Checker::run() {
+KernelCheck Checker::run() {
   Problems = runOnModules();
   if (K.Instances.empty())
     report(K.StaticHash + ".json", "no instances");
   for (const RecordedInstance &I : K.Instances)
     checkInstance(I);
-  return std::move(Problems);
+  return {std::move(Problems), Unchanged};
 }
 
-std::vector<std::string> mneme::checkKernel(StringRef Dir,
-                                            const RecordedKernel &K,
-                                            std::shared_ptr<PageStore> Pages) {
+KernelCheck mneme::checkKernel(StringRef Dir, const RecordedKernel &K,
+                               std::shared_ptr<PageStore> Pages) {
   if (!Pages)
     Pages = std::make_shared<PageStore>(Dir);
   return Checker(Dir, K, std::move(Pages)).run();

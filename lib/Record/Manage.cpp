@@ -586,7 +586,7 @@ static Error checkCopies(StringRef To, ArrayRef<RecordedKernel> Copied) {
     llvm::erase_if(There->Instances, [&](const RecordedInstance &I) {
       return !K.findInstance(I.DynamicHash);
     });
-    std::vector<std::string> Problems = checkKernel(To, *There, Pages);
+    std::vector<std::string> Problems = checkKernel(To, *There, Pages).Problems;
     if (!Problems.empty())
       return createStringError(Problems.front() +
                                ": nothing is removed from where it comes from");
@@ -760,7 +760,8 @@ Expected<ManageStats> llvm::mneme::importRecordings(StringRef File,
   }
   auto Pages = std::make_shared<PageStore>(Staging->path());
   for (const RecordedKernel &K : *Kernels) {
-    std::vector<std::string> Problems = checkKernel(Staging->path(), K, Pages);
+    std::vector<std::string> Problems =
+        checkKernel(Staging->path(), K, Pages).Problems;
     if (!Problems.empty())
       return createFileError(File, createStringError(Problems.front()));
   }

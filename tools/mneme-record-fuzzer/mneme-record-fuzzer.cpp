@@ -278,7 +278,7 @@ static void readAsFile(StringRef Bytes) {
   } else if (Expected<std::vector<RecordedKernel>> Kernels =
                  readDatabase(Target)) {
     for (const RecordedKernel &K : *Kernels)
-      if (!checkKernel(Target, K).empty())
+      if (!checkKernel(Target, K).Problems.empty())
         report_fatal_error("what was imported has problems");
   } else {
     report_fatal_error("what was imported cannot be read");

@@ -87,7 +87,7 @@ protected:
   std::vector<std::string> check() {
     for (const auto &[Name, Contents] : PageFiles)
       write(Name, Contents);
-    return checkKernel(Dir.path(), K);
+    return checkKernel(Dir.path(), K).Problems;
   }
 
   SnapshotBuilder::FileMap PageFiles;

@@ -144,12 +144,15 @@ uint64_t computeDynamicHash(const Digest128 &StaticHash,
 std::string collectScalars(ArrayRef<KernelArg> Args,
                            ArrayRef<std::string> Bytes);
 
-/// Reads everything a kernel's recordings consist of, snapshots included, and
-/// returns all that is wrong, one message each. Page files are read once for
-/// all that share \p Pages.
-std::vector<std::string>
-checkKernel(StringRef Dir, const RecordedKernel &K,
-            std::shared_ptr<PageStore> Pages = nullptr);
+struct KernelCheck {
+  std::vector<std::string> Problems; ///< One message each.
+  size_t Unchanged = 0; ///< Instances whose launch changed no memory.
+};
+
+/// Reads everything a kernel's recordings consist of, snapshots included. Page
+/// files are read once for all that share \p Pages.
+KernelCheck checkKernel(StringRef Dir, const RecordedKernel &K,
+                        std::shared_ptr<PageStore> Pages = nullptr);
 
 /// The same of a kernel's IR alone.
 std::vector<std::string> checkModules(StringRef Dir, const RecordedKernel &K);
