@@ -9,11 +9,7 @@
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Record/PageStore.h"
-#include "llvm/Support/Errno.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <fcntl.h>
-#include <sys/file.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -27,15 +23,7 @@ static std::string pathIn(StringRef Dir, const Twine &File) {
 }
 
 Expected<LockedFile> mneme::lockFolder(StringRef Dir) {
-  std::string Path = pathIn(Dir, ".lock");
-  LockedFile Lock = LockedFile::open(Path, O_RDWR | O_CREAT, LOCK_EX);
-  if (Lock)
-    return std::move(Lock);
-  std::error_code EC = errnoAsErrorCode();
-  // Where there is a lock, its own state is at fault, else the folder's.
-  return sys::fs::exists(Path) || EC == std::errc::too_many_symbolic_link_levels
-             ? LockedFile::wait(Path)
-             : createFileError(Dir, EC);
+  return LockedFile::wait(pathIn(Dir, ".lock"));
 }
 
 Expected<PrivateFolder> mneme::createStagingFolder(StringRef Below) {

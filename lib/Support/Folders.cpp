@@ -150,7 +150,11 @@ Expected<LockedFile> LockedFile::wait(const std::string &Path) {
     return createFileError(
         Path, createStringError("is a symbolic link, which could lock a file "
                                 "of another user: remove it"));
-  return createFileError(Path, errnoAsErrorCode());
+  std::error_code EC = errnoAsErrorCode();
+  // Where there is no file yet, it is the folder that takes none.
+  StringRef Folder = sys::path::parent_path(Path);
+  return createFileError(
+      Folder.empty() || sys::fs::exists(Path) ? StringRef(Path) : Folder, EC);
 }
 
 bool LockedFile::isLinked() const {
