@@ -100,7 +100,7 @@ TEST_F(DifferentialTest, WrittenRecording) {
   New.After[0].Bytes[1] = 5;
   std::string Folder = path("new");
   RecordedKernel Written = cantFail(writeRecording(Folder, *M, std::move(New)));
-  EXPECT_EQ(checkKernel(Folder, Written), std::vector<std::string>());
+  EXPECT_EQ(checkKernel(Folder, Written).Problems, std::vector<std::string>());
   ReplayOptions O;
   O.Device = "host";
   auto Again = cantFail(ReplayPlan::create(Folder, O));

@@ -48,9 +48,9 @@ struct FarmResources {
   int CompileNice = 10;
   uint64_t CodeBytes = uint64_t(512) << 20; ///< Machine code that is kept.
   bool Spare = true; ///< A second run process per device waits for a crash.
-  /// A worker that sends nothing for so many seconds is lost, and a study is
-  /// over for its worker; unset: 60, and 600, since a study sends nothing while
-  /// its sampler thinks.
+  /// Seconds of silence after which the study drops a worker, and a worker its
+  /// study. Unset: 60 for a worker, 600 for a study, which sends nothing while
+  /// its sampler computes.
   std::optional<double> SilenceSeconds;
   /// What the user should know now: a GPU is in use, a worker was lost.
   std::function<void(StringRef)> Message;

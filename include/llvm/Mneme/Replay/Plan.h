@@ -215,7 +215,7 @@ public:
   withPoison(std::shared_ptr<const PoisonMask> Mask) const;
 
   const ReplayOptions &options() const { return Options; }
-  /// Null: nobody has looked for any.
+  /// Null: poison was not searched for.
   const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
   const RecordedKernel &kernel() const { return *Kernel; }
   const RecordedInstance &instance() const { return Instance; }

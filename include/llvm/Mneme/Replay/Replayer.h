@@ -117,12 +117,12 @@ bool fromJSON(const json::Value &V, ReplayGPU &R, json::Path P);
 
 /// How much a verification of a recorded launch can notice.
 struct VerificationPower {
-  /// Would a launch that does nothing be verified? Unset: nobody looked.
+  /// Would a launch that does nothing be verified? Unset: unknown.
   std::optional<bool> Vacuous;
   /// Bytes that the recorded launch changed, in pages of which a part changed.
   uint64_t ChangedBytes = 0;
   /// Bytes that start with another value than the one they have to get
-  /// (Poison.h). Unset: nobody looked for any.
+  /// (Poison.h). Unset: poison was not searched for.
   std::optional<uint64_t> PoisonedBytes;
   std::string NoPoison; ///< Why there are none.
 

@@ -77,7 +77,7 @@ public:
   /// How much a verification of the recorded launch can notice. Before the first
   /// run: nothing is known.
   const VerificationPower &power() const { return Power; }
-  /// The bytes that are; null: nobody looked for any.
+  /// Which bytes are poisoned; null before the search.
   const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
   /// Maps the memory, finds what is to be poisoned unless the plan says it, and
   /// poisons it. The first run does it, too.

@@ -59,7 +59,7 @@ private:
 
 /// Removes the files and folders in \p Dir whose name \p IsName accepts, which
 /// belong to this user, and which no process has locked: what killed processes
-/// left. Failures are ignored: the files are in nobody's way.
+/// left. Failures are ignored: abandoned files do no harm.
 void removeAbandoned(StringRef Dir, function_ref<bool(StringRef Name)> IsName);
 
 /// A new folder that only this user can enter: locked while it is in use,

@@ -24,7 +24,7 @@ namespace mneme {
 /// How much the verification of a study's candidates notices.
 struct StudyVerification {
   std::string Text;     ///< "caught 9 of 10 planted faults; ..."; may be empty.
-  json::Array Launches; ///< An object each; empty: nobody looked.
+  json::Array Launches; ///< An object each; empty if not assessed.
   std::vector<std::string> Vacuous; ///< Ids of launches that prove nothing.
 };
 
