@@ -1,9 +1,9 @@
 include_guard()
 
 # add_mneme_library(name sources... LINK_COMPONENTS ... LINK_LIBS PUBLIC ...)
-# BUILDTREE_ONLY keeps our archives out of LLVM's export set.
+# Not add_llvm_library: our archives are nobody else's, so LLVM must not export them.
 function(add_mneme_library name)
-  add_llvm_library(${name} STATIC BUILDTREE_ONLY ${ARGN})
+  llvm_add_library(${name} STATIC ${ARGN})
   set_target_properties(${name} PROPERTIES FOLDER "Mneme/Libraries")
 endfunction()
 
