@@ -121,15 +121,15 @@ Recorder::update(Kernel &K,
   std::string Path = pathOf(K.File.StaticHash + ".json");
   RecordedKernel File = K.File;
   bool Replaces = sys::fs::exists(Path);
-  size_t NumInstances = 0;
+  json::Value Before = nullptr;
   if (Replaces) {
     Expected<RecordedKernel> Old = readKernelFile(Path);
     if (!Old)
       return Old.takeError();
     if (Error E = checkHashInputs(*Old))
       return std::move(E);
+    Before = toJSON(*Old);
     // Of how launches were recorded, the file says the first one's.
-    NumInstances = Old->Instances.size();
     if (!Old->Instances.empty())
       File = std::move(*Old);
   }
@@ -139,14 +139,14 @@ Recorder::update(Kernel &K,
   // A new file can wait for sync(). What replaces one that others rely on must
   // be on the disk before, and so must what it names.
   auto Own = Created.find(Path);
-  bool Sync = Replaces && (Own == Created.end() || Own->second != NumInstances);
+  bool Sync = Replaces && (Own == Created.end() || Own->second != Before);
   if (Sync)
     if (Error E = sync())
       return std::move(E);
   if (Error E = writeKernelFile(Path, File, Sync))
     return std::move(E);
   if (!Sync)
-    Created[Path] = File.Instances.size();
+    Created.insert_or_assign(Path, toJSON(File));
   noteNotSynced(Path);
   return Changed;
 }
@@ -172,6 +172,11 @@ std::vector<std::string> Recorder::heldLaunches(StringRef StaticHash) const {
 
 /// Named by content: it does not matter whose it is, nor whether it is replaced.
 Error Recorder::movePages(const std::string &File) {
+  // Others may rely on one that is there, so no other takes its place before it
+  // is on the disk.
+  if (sys::fs::exists(pathOf(File)))
+    if (Error E = syncFile(staging() + "/" + File))
+      return E;
   std::error_code EC = sys::fs::rename(staging() + "/" + File, pathOf(File));
   if (EC && !sys::fs::exists(pathOf(File)))
     return createFileError(pathOf(File), EC);

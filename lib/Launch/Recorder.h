@@ -144,9 +144,9 @@ private:
   std::optional<ChildTask> Syncing;
   std::set<std::string> BeingSynced; ///< What it waits for.
   bool IsFolderSynced = true;
-  /// Kernels' files that no other launcher has a part in, by path, and how many
-  /// launches they hold.
-  std::map<std::string, size_t> Created;
+  /// Kernels' files that no other launcher has a part in, by path, and what they
+  /// hold.
+  std::map<std::string, json::Value> Created;
   uint64_t MaxBytes = 0;
   std::vector<std::string> HashInputs;
   StringMap<Kernel> Kernels; ///< By static hash.
