@@ -172,16 +172,17 @@ std::vector<std::string> Recorder::heldLaunches(StringRef StaticHash) const {
 
 /// Named by content: it does not matter whose it is, nor whether it is replaced.
 Error Recorder::movePages(const std::string &File) {
-  // Others may rely on one that is there, so no other takes its place before it
-  // is on the disk.
-  if (sys::fs::exists(pathOf(File)))
-    if (Error E = syncFile(staging() + "/" + File))
+  std::string From = staging() + "/" + File, To = pathOf(File);
+  if (sys::fs::exists(To)) {
+    if (!sys::fs::exists(From)) // Moved with another launch.
+      return Error::success();
+    // Others may rely on what is there: what takes its place is on the disk.
+    if (Error E = syncFile(From))
       return E;
-  std::error_code EC = sys::fs::rename(staging() + "/" + File, pathOf(File));
-  if (EC && !sys::fs::exists(pathOf(File)))
-    return createFileError(pathOf(File), EC);
-  if (!EC)
-    noteNotSynced(pathOf(File));
+  }
+  if (std::error_code EC = sys::fs::rename(From, To))
+    return createFileError(To, EC);
+  noteNotSynced(To);
   return Error::success();
 }
 
