@@ -166,8 +166,6 @@ llvm_config.add_tool_substitutions(
 # %optuna is a Python that has Optuna: the system's, or that of a virtual environment named by
 # --param=optuna=PYTHON (utils/check-optuna.sh). Packages that the user has installed do not matter.
 # %chromium is a browser without a window.
-if config.mneme_have_sqlite:
-    config.available_features.add("sqlite")
 optuna = [lit_config.params.get("optuna", "/usr/bin/python3"), "-E", "-s"]
 find = "import importlib.util as u, sys; sys.exit(u.find_spec('optuna') is None)"
 if os.path.exists(optuna[0]) and subprocess.run(optuna + ["-c", find]).returncode == 0:

@@ -2,7 +2,7 @@
 # Everything comes from apt; nothing is touched when all of it is there.
 MNEME_PACKAGES="llvm-22-dev clang-22 clang-tools-22 llvm-22-tools libclang-rt-22-dev
 lld-22 libmlir-22-dev mlir-22-tools libpolly-22-dev liboffload-22-dev libzstd-dev
-libxxhash-dev zlib1g-dev libsqlite3-dev googletest libbenchmark-dev ninja-build cmake
+libxxhash-dev zlib1g-dev googletest libbenchmark-dev ninja-build cmake
 g++ python3 python3-optuna file"
 
 mneme_install_packages() {

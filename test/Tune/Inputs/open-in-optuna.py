@@ -2,7 +2,7 @@
 
 usage: open-in-optuna.py FILE [--trials=N] [--enqueue=JSON]
 
-FILE is a journal (.log) or a database. --trials asks TPE, or NSGA-II if there are
+FILE is a journal. --trials asks TPE, or NSGA-II if there are
 several objectives, for N more trials; --enqueue leaves a trial for others to run.
 """
 
@@ -21,14 +21,11 @@ options = parser.parse_args()
 warnings.simplefilter("ignore")  # Journals are "experimental" in 3.1.
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
-if options.file.endswith(".log"):
-    try:
-        from optuna.storages.journal import JournalFileBackend as Backend
-    except ImportError:
-        from optuna.storages import JournalFileStorage as Backend
-    storage = optuna.storages.JournalStorage(Backend(options.file))
-else:
-    storage = "sqlite:///" + options.file
+try:
+    from optuna.storages.journal import JournalFileBackend as Backend
+except ImportError:
+    from optuna.storages import JournalFileStorage as Backend
+storage = optuna.storages.JournalStorage(Backend(options.file))
 
 (summary,) = optuna.get_all_study_summaries(storage)
 objectives = len(optuna.load_study(study_name=summary.study_name, storage=storage).directions)

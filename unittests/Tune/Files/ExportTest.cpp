@@ -111,7 +111,7 @@ TEST_F(ExportTest, TellsProteusEverythingThatItReads) {
 
 TEST_F(ExportTest, LeavesNothingBehindOnErrors) {
   StudyRecord R = record();
-  for (StringRef Format : {"optuna-sqlite", "csv", "t4", "proteus"}) {
+  for (StringRef Format : {"csv", "t4", "proteus"}) {
     std::string Path = path("folder");
     sys::fs::create_directory(Path);
     EXPECT_THAT_ERROR(exportStudy(Format, R, Path), Failed()) << Format.str();
