@@ -120,16 +120,16 @@ The farm protocol
    :depth: 1
 
 Messages between the coordinator of a farm, its compile and run processes, and workers on other machines
-(:doc:`DeveloperGuide`). A message is a line and, for some kinds, bytes after it::
+(:doc:`DeveloperGuide`). A message is a line, followed by bytes for some kinds::
 
   KIND BYTES JSON
 
 ``KIND`` is the name of the message, ``BYTES`` the number of bytes that follow the line, ``JSON`` an object with
-exactly the fields below, nested 64 levels at most. The receiver checks all of that before it looks at a message; a
-process or worker that sends something else is killed or given up. A worker's stream begins with the line
+exactly the fields below, nested at most 64 levels. The receiver checks all of this before it processes a message; a
+process or worker that violates it is killed or dropped. A worker's stream starts with the line
 ``mneme-farm-worker 5f3b9c0e7ad84216``; up to 64 KiB before it are skipped.
 
-This page is made of ``lib/Farm/Messages.def``. To update it:
+This page is generated from ``lib/Farm/Messages.def``. To update it:
 ``MNEME_UPDATE_DOCS=1 build/unittests/Farm/MnemeFarmTests --gtest_filter='*Documentation*'``.
 )";
 

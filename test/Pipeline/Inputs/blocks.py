@@ -1,4 +1,4 @@
-"""Writes the N-th block of text of a page, or, for "spaces", those of the literals of "What can be written" that name
+"""Writes the N-th block of text of a page, or, for "spaces", those of the literals of the section "Syntax" that name
 passes, a line each."""
 
 import re
@@ -8,7 +8,8 @@ import textwrap
 page, which = sys.argv[1:]
 text = open(page).read()
 if which == "spaces":
-    section = text[text.index("What can be written") : text.index(".. code-block", text.index("What can be written"))]
+    start = text.index("\nSyntax\n")
+    section = text[start : text.index(".. code-block", start)]
     for literal in re.findall(r"``(.+?)``", section):
         if re.search(r"[a-z]{3}[<({]", re.sub(r"^(perm|seq)", "", literal)):
             print(literal)
