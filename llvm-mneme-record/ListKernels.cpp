@@ -43,8 +43,8 @@ static cl::opt<std::string>
                cl::cat(RecordCategory));
 static cl::opt<bool> StaticHash(
     "static-hash",
-    cl::desc("Link and cut out each kernel as a recording does, and print its "
-             "static hash, or why it cannot be recorded"),
+    cl::desc("Link and extract each kernel as a recording does, and print "
+             "its static hash, or why it cannot be recorded"),
     cl::sub(ListKernelsCommand), cl::cat(RecordCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(ListKernelsCommand),

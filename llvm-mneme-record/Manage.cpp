@@ -60,7 +60,8 @@ static cl::opt<std::string> ExportFile("o", cl::desc("File to write"),
                                        cl::sub(ExportCommand),
                                        cl::cat(RecordCategory));
 static cl::opt<bool> DryRun("dry-run",
-                            cl::desc("Only say what would be removed"),
+                            cl::desc("Print what would be removed, and "
+                                     "remove nothing"),
                             cl::sub(PruneCommand), cl::cat(RecordCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(CopyCommand), cl::sub(MoveCommand),

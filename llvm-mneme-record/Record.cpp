@@ -82,7 +82,7 @@ static cl::opt<std::string>
              cl::value_desc("mode"), cl::init("diff"), cl::cat(RecordCategory));
 static cl::opt<uint64_t> MaxBytes(
     "max-bytes",
-    cl::desc("Record as long as the folder holds no more than this, 0 for no "
+    cl::desc("Stop recording when the folder reaches this size, 0 for no "
              "limit (default 0)"),
     cl::value_desc("n"), cl::init(0), cl::cat(RecordCategory));
 static cl::opt<std::string>
@@ -98,8 +98,8 @@ static cl::opt<std::string> Regions(
     cl::value_desc("regex"), cl::ValueOptional, cl::cat(RecordCategory));
 static cl::opt<bool> Reachable(
     "reachable",
-    cl::desc("Leave memory out that neither the arguments nor the variables of "
-             "a kernel lead to"),
+    cl::desc("Omit memory that is not reachable from a kernel's arguments "
+             "and variables"),
     cl::cat(RecordCategory));
 static cl::opt<std::string>
     Wait("wait",
@@ -110,14 +110,13 @@ static cl::opt<std::string>
          cl::value_desc("what"), cl::init("device"), cl::cat(RecordCategory));
 static cl::opt<double> WaitLimit(
     "wait-limit",
-    cl::desc("Leave a launch on a GPU out whose recording would have to wait "
-             "longer for other work, or for the launch, 0 for never (default "
-             "10)"),
+    cl::desc("Skip a launch on a GPU if its recording would wait longer for "
+             "other work or for the launch itself, 0 for never (default 10)"),
     cl::value_desc("seconds"), cl::init(10), cl::cat(RecordCategory));
 static cl::opt<uint64_t>
     VASize("va-size",
-           cl::desc("At most so many GiB of addresses for device memory, 1 to "
-                    "512 (default 512); nothing is allocated up front"),
+           cl::desc("Size of the reserved device address range in GiB, 1 to "
+                    "512 (default 512); no memory is allocated up front"),
            cl::value_desc("GiB"), cl::init(MNEME_ARENA_SIZE >> 30),
            cl::cat(RecordCategory));
 static cl::alias VASizeAlias("vass", cl::desc("Alias for --va-size"),
@@ -131,7 +130,7 @@ static cl::opt<LaunchDevice> DeviceKind(
     cl::init(LaunchDevice::Auto), cl::cat(RecordCategory));
 static cl::opt<std::string>
     CudaNode("cuda-node",
-             cl::desc("File that exists where there is an NVIDIA GPU"),
+             cl::desc("File whose existence indicates an NVIDIA GPU"),
              cl::value_desc("file"), cl::init("/dev/nvidiactl"), cl::Hidden,
              cl::cat(RecordCategory));
 static cl::opt<std::string> Strategy(
@@ -141,20 +140,20 @@ static cl::opt<std::string> Strategy(
     cl::value_desc("strategy"), cl::init("auto"), cl::cat(RecordCategory));
 static cl::opt<std::string> Finish(
     "host-finish",
-    cl::desc("How much the CPU pipeline may still optimize on the host device: "
-             "O3, O1, min or none (default O3)"),
+    cl::desc("Optimization of the CPU code on the host device: O3, O1, min "
+             "or none (default O3)"),
     cl::value_desc("finish"), cl::init("O3"), cl::cat(RecordCategory));
 static cl::opt<double>
     Timeout("timeout",
             cl::desc("End a launch that runs longer, 0 for never (default 0)"),
             cl::value_desc("seconds"), cl::init(0), cl::cat(RecordCategory));
 static cl::opt<bool> NoRecord("no-record",
-                              cl::desc("Only run on the device, store nothing"),
+                              cl::desc("Run on the device without recording"),
                               cl::cat(RecordCategory));
 static cl::opt<bool> AnyExecutable(
     "any-executable",
-    cl::desc("Run an executable in which no kernels are found: it loads or "
-             "starts the instrumented code itself (mpirun, python)"),
+    cl::desc("Run an executable without kernels of its own, which loads or "
+             "starts the instrumented code (mpirun, python)"),
     cl::cat(RecordCategory));
 static cl::opt<bool> Quiet("quiet",
                            cl::desc("Print no warnings and no summary"),

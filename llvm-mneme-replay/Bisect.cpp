@@ -52,23 +52,23 @@ static cl::opt<unsigned>
             cl::value_desc("n"), cl::init(1), cl::cat(Cat));
 static cl::opt<unsigned>
     CompileJobs("compile-jobs",
-                cl::desc("Processes that compile for --bisect. Default: a core "
-                         "each, but for one a device"),
+                cl::desc("Compile processes of --bisect. Default: all cores "
+                         "but one per device"),
                 cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<unsigned>
     MaxSteps("max-steps",
-             cl::desc("Steps of --bisect; then what was found so far is the "
-                      "answer (default 2000)"),
+             cl::desc("Step limit of --bisect, which then reports the best "
+                      "result so far (default 2000)"),
              cl::value_desc("n"), cl::init(2000), cl::cat(Cat));
 static cl::opt<bool>
     AllowVacuous("allow-vacuous",
-                 cl::desc("Let --bisect=verify search in a launch whose "
+                 cl::desc("Allow --bisect=verify to use a launch whose "
                           "verification an empty kernel would pass"),
                  cl::cat(Cat));
 static cl::opt<bool>
     NoReuse("no-reuse",
-            cl::desc("Let --bisect launch code again that an earlier step "
-                     "launched: to see what that costs"),
+            cl::desc("Make --bisect launch code again that an earlier step "
+                     "launched, to measure the cost"),
             cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//

@@ -30,12 +30,12 @@ static cl::opt<bool>
                cl::cat(Cat));
 static cl::opt<std::string>
     TimeTrace("ftime-trace",
-              cl::desc("Write where the compilation's time goes, for "
+              cl::desc("Write a time trace of the compilation for "
                        "chrome://tracing (default: time-trace.json)"),
               cl::value_desc("file"), cl::ValueOptional, cl::cat(Cat));
 static cl::opt<std::string>
     SaveTemps("save-temps",
-              cl::desc("Write what lies between the stages of the compilation "
+              cl::desc("Write the intermediate files of the compilation "
                        "(default: into mneme-temps)"),
               cl::value_desc("dir"), cl::ValueOptional, cl::cat(Cat));
 static cl::opt<std::string>

@@ -34,19 +34,19 @@ cl::opt<std::string> mneme::GoodSide(
     cl::value_desc("side"), cl::cat(getReplayCategory()));
 cl::opt<std::string> mneme::ThresholdText(
     "threshold",
-    cl::desc("How much worse than the good side is bad, for all but verify "
-             "(default: 2%)"),
+    cl::desc("Smallest difference from the good side that counts as bad, for "
+             "all metrics but verify (default: 2%)"),
     cl::value_desc("share"), cl::init("2%"), cl::cat(getReplayCategory()));
 
 static cl::opt<std::string>
     DiffersFrom("differs-from",
-                cl::desc("Replay this side, too, and compare with what it does "
-                         "rather than with the recorded launch"),
+                cl::desc("Compare with a replay of this side instead of the "
+                         "recorded launch"),
                 cl::value_desc("side"), cl::cat(getReplayCategory()));
 static cl::opt<std::string>
     DiffersBy("differs-by",
-              cl::desc("What --differs-from compares: verify (default), time, "
-                       "reg_usage or another metric"),
+              cl::desc("Metric that --differs-from compares: verify "
+                       "(default), time, reg_usage or another"),
               cl::value_desc("criterion"), cl::init("verify"),
               cl::cat(getReplayCategory()));
 static cl::opt<std::string>
@@ -56,19 +56,19 @@ static cl::opt<std::string>
               cl::value_desc("verdict"), cl::cat(getReplayCategory()));
 static cl::opt<std::string> Culprit(
     "culprit",
-    cl::desc("Pass executions without which the bad side has to be good: a "
-             "text as for --skip-passes"),
+    cl::desc("Pass executions whose omission must make the bad side good, "
+             "written as for --skip-passes"),
     cl::value_desc("set"), cl::cat(getReplayCategory()));
 static cl::opt<std::string> CrossChecks(
     "cross-checks",
-    cl::desc("How else the good side has to give the same: fill0, fill255, "
-             "no-passes, O1, finish (default: all), or none"),
+    cl::desc("Variations under which the good side must be unchanged: fill0, "
+             "fill255, no-passes, O1, finish (default: all), or none"),
     cl::value_desc("list"), cl::cat(getReplayCategory()));
 
 static cl::opt<std::string>
     Reduce("reduce",
-           cl::desc("Reduce the kernel as long as the good side and this one "
-                    "differ by this: verify, time, reg_usage, ..."),
+           cl::desc("Reduce the kernel while the good side and this side "
+                    "differ in this metric: verify, time, reg_usage, ..."),
            cl::value_desc("criterion"), cl::cat(getReplayCategory()));
 cl::opt<std::string> mneme::OutputFolder("output",
                                          cl::desc("Folder for a report"),
@@ -81,20 +81,21 @@ static cl::opt<std::string>
                cl::value_desc("file"), cl::cat(getReplayCategory()));
 static cl::opt<unsigned>
     ReduceJobs("reduce-jobs",
-               cl::desc("Tests of --reduce at once. Default: as many as there "
-                        "are cores, one for a GPU and for times"),
+               cl::desc("Parallel tests of --reduce. Default: one per core, "
+                        "one for a GPU and for times"),
                cl::value_desc("n"), cl::cat(getReplayCategory()));
 static cl::opt<double> ReduceLimit(
     "reduce-limit",
-    cl::desc("Seconds of --reduce; then the report is of the smallest kernel "
-             "that was found so far (default: no limit)"),
+    cl::desc("Time limit of --reduce in seconds; the report is then of the "
+             "smallest kernel found so far (default: no limit)"),
     cl::value_desc("seconds"), cl::cat(getReplayCategory()));
 
 namespace {
 enum class ExitCodes { Default, Interesting, Bisect };
 } // namespace
 static cl::opt<ExitCodes> ExitCode(
-    "exit-code", cl::desc("What exit codes mean"), cl::init(ExitCodes::Default),
+    "exit-code", cl::desc("Meaning of exit codes"),
+    cl::init(ExitCodes::Default),
     cl::values(
         clEnumValN(ExitCodes::Default, "default",
                    "0 good, 2 bad, 3 cannot be told, 1 error (default)"),

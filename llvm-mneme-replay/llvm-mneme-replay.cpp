@@ -53,15 +53,15 @@ static cl::opt<std::string> Database(
     cl::value_desc("path"), cl::cat(Cat));
 static cl::opt<std::string>
     RecordId("record-id",
-             cl::desc("Dynamic hash of the launch to replay; may be left out "
-                      "when there is only one"),
+             cl::desc("Dynamic hash of the launch to replay; optional if "
+                      "there is only one"),
              cl::value_desc("id"), cl::cat(Cat));
 static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
                                cl::aliasopt(RecordId), cl::cat(Cat));
 static cl::opt<std::string>
     Config("config",
-           cl::desc("Replay the configuration of a file, as tuning writes it; "
-                    "options that are given win"),
+           cl::desc("Replay the configuration in a file, as tuning writes "
+                    "it; command-line options take precedence"),
            cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<std::string>
     IRFile("ir",
@@ -79,13 +79,13 @@ static cl::opt<std::string>
            cl::value_desc("pipeline"), cl::cat(Cat));
 static cl::opt<std::string>
     RunPasses("run-passes",
-              cl::desc("Of the pass executions that can be skipped, run only "
-                       "these: 1-40,57 or gvn,licm@kernel (--list-passes)"),
+              cl::desc("Run only these of the pass executions that can be "
+                       "skipped: 1-40,57 or gvn,licm@kernel (--list-passes)"),
               cl::value_desc("set"), cl::cat(Cat));
 static cl::opt<std::string>
     SkipPasses("skip-passes",
-               cl::desc("Of the pass executions that can be skipped, run all "
-                        "but these"),
+               cl::desc("Run all but these of the pass executions that can "
+                        "be skipped"),
                cl::value_desc("set"), cl::cat(Cat));
 enum class OutputFormat { JSON, Text };
 static cl::opt<OutputFormat> ListPasses(
@@ -110,15 +110,17 @@ static cl::opt<std::string> TargetCPU(
     cl::value_desc("name"), cl::cat(Cat));
 static cl::opt<std::string> TargetFeatures(
     "target-features",
-    cl::desc("Features of the processor instead of its own or the recorded"),
+    cl::desc("Processor features, instead of the default or recorded ones"),
     cl::value_desc("+a,-b"), cl::cat(Cat));
 static cl::opt<uint32_t>
-    MaxRegisters("maxnreg", cl::desc("Registers of a thread at most (CUDA)"),
+    MaxRegisters("maxnreg",
+                 cl::desc("Maximum number of registers per thread "
+                          "(CUDA)"),
                  cl::value_desc("n"), cl::cat(Cat));
 static cl::list<std::string>
     PtxasOptions("ptxas-options",
-                 cl::desc("Options for ptxas, behind our own; quoted as in a "
-                          "shell"),
+                 cl::desc("Extra ptxas options, appended to Mneme's; quoted "
+                          "as in a shell"),
                  cl::value_desc("options"), cl::cat(Cat));
 static cl::opt<bool>
     Specialize("specialize", cl::desc("Turn scalar arguments into constants"),
@@ -136,17 +138,15 @@ static cl::opt<bool> SetLaunchBounds("set-launch-bounds",
                                      cl::cat(Cat));
 static cl::opt<unsigned> MaxThreads(
     "max-threads",
-    cl::desc("Launch bounds: threads of a block. Default: the block's"),
+    cl::desc("Launch bounds: threads per block. Default: the block size"),
     cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<unsigned>
     MinBlocks("min-blocks-per-sm",
-              cl::desc("Launch bounds: blocks of a multiprocessor (AMDGPU: "
-                       "waves of an execution unit)"),
+              cl::desc("Launch bounds: blocks per multiprocessor (AMDGPU: "
+                       "waves per execution unit)"),
               cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<uint32_t>
-    Fill("fill",
-         cl::desc("Fill local and shared memory with this byte before the "
-                  "kernel can read it"),
+    Fill("fill", cl::desc("Initialize local and shared memory with this byte"),
          cl::value_desc("byte"), cl::cat(Cat));
 static cl::opt<std::string> CompareWithApp(
     "compare-with-app",
@@ -164,8 +164,8 @@ static cl::opt<std::string> OutputObject(
     cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<bool> Resources(
     "resources",
-    cl::desc(
-        "Also compile for the GPU to tell its registers, spills and memory"),
+    cl::desc("Also compile for the GPU, and report registers, spills and "
+             "memory"),
     cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
@@ -181,13 +181,13 @@ static cl::opt<uint32_t> GridY("grid-dim-y", cl::desc("Blocks along y"),
 static cl::opt<uint32_t> GridZ("grid-dim-z", cl::desc("Blocks along z"),
                                cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<uint32_t> BlockX("block-dim-x",
-                                cl::desc("Threads of a block along x"),
+                                cl::desc("Threads per block along x"),
                                 cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<uint32_t> BlockY("block-dim-y",
-                                cl::desc("Threads of a block along y"),
+                                cl::desc("Threads per block along y"),
                                 cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<uint32_t> BlockZ("block-dim-z",
-                                cl::desc("Threads of a block along z"),
+                                cl::desc("Threads per block along z"),
                                 cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<uint64_t> SharedMem("shared-mem",
                                    cl::desc("Dynamic shared memory"),
@@ -203,8 +203,9 @@ static cl::opt<unsigned> Warmup(
              "Default: as many as it takes on a GPU, 1 on the host"),
     cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<Baseline> Compared(
-    "baseline", cl::desc("Measure something beside the kernel, in turns, and "
-                         "compare their times"),
+    "baseline",
+    cl::desc("Measure a baseline in alternation with the kernel, "
+             "and compare their times"),
     cl::init(Baseline::None),
     cl::values(clEnumValN(Baseline::None, "none", "nothing (default)"),
                clEnumValN(Baseline::Recompiled, "recompiled",
@@ -245,7 +246,7 @@ static cl::opt<bool> NoVerify("no-verify",
                               cl::desc("Do not compare the memory afterwards"),
                               cl::cat(Cat));
 static cl::opt<OutputFormat> Format(
-    "format", cl::desc("How to print the report"), cl::init(OutputFormat::JSON),
+    "format", cl::desc("Format of the report"), cl::init(OutputFormat::JSON),
     cl::values(clEnumValN(OutputFormat::JSON, "json", "for programs (default)"),
                clEnumValN(OutputFormat::Text, "text", "for people")),
     cl::cat(Cat));

@@ -37,9 +37,8 @@ static cl::opt<std::string> Database(
     cl::value_desc("path"), cl::cat(Cat));
 static cl::list<std::string>
     RecordIds("record-id", cl::CommaSeparated,
-              cl::desc("Dynamic hash of a launch to tune for; several are "
-                       "tuned for together; may be left out when there is "
-                       "only one"),
+              cl::desc("Dynamic hash of a launch to tune for; repeat to tune "
+                       "for several together; optional if there is only one"),
               cl::value_desc("id"), cl::cat(Cat));
 static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
                                cl::aliasopt(RecordIds), cl::cat(Cat));
@@ -49,7 +48,7 @@ static cl::opt<bool>
                  cl::cat(Cat));
 static cl::list<std::string>
     Weights("weight", cl::CommaSeparated,
-            cl::desc("What a launch counts when there are several. Default: "
+            cl::desc("Weight of a launch when tuning for several. Default: "
                      "how often the application launched it"),
             cl::value_desc("id:weight"), cl::cat(Cat));
 
@@ -59,12 +58,14 @@ static cl::list<std::string>
 
 static cl::opt<std::string>
     Preset("preset",
-           cl::desc("A space that comes with the tool (--list-presets). "
-                    "Default: standard, if no other option says what is "
-                    "searched; those that do change it"),
+           cl::desc("Built-in search space (--list-presets), which other "
+                    "options modify. Default: standard, unless another "
+                    "option defines the space"),
            cl::value_desc("name"), cl::cat(SpaceCat));
 static cl::opt<std::string>
-    StudyFile("study", cl::desc("The space in a file of the dialect mneme"),
+    StudyFile("study",
+              cl::desc("File with the search space, in the dialect "
+                       "mneme"),
               cl::value_desc("file.mlir"), cl::cat(SpaceCat));
 
 namespace {
@@ -100,22 +101,23 @@ void mneme::registerOptions() {
 //===----------------------------------------------------------------------===//
 
 static cl::opt<std::string>
-    SamplerName("sampler",
-                cl::desc("Who decides what to try next (--list-samplers)"),
+    SamplerName("sampler", cl::desc("Search strategy (--list-samplers)"),
                 cl::value_desc("name"), cl::init("lfbo"), cl::cat(Cat));
 static cl::opt<uint64_t>
     Seed("seed", cl::desc("Seed of the sampler's random numbers (default 0)"),
          cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<uint64_t>
     Trials("trials",
-           cl::desc("Configurations to try. Default: 200, unless --budget or "
-                    "--until-exhausted says when to end"),
+           cl::desc("Number of configurations to try. Default: 200, unless "
+                    "--budget or --until-exhausted is given"),
            cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<double> Budget("budget", cl::desc("Seconds to search"),
+static cl::opt<double> Budget("budget",
+                              cl::desc("Time limit of the search "
+                                       "in seconds"),
                               cl::value_desc("seconds"), cl::cat(Cat));
 static cl::opt<bool>
     UntilExhausted("until-exhausted",
-                   cl::desc("Search until there is nothing left to try"),
+                   cl::desc("Search until no configuration is left"),
                    cl::cat(Cat));
 static cl::opt<std::string> App(
     "app",
@@ -124,46 +126,48 @@ static cl::opt<std::string> App(
     cl::value_desc("file"), cl::cat(Cat));
 static cl::opt<unsigned>
     Retest("retest",
-           cl::desc("How many of the best are tested again (default 5); 0: "
-                    "none, and no winner"),
+           cl::desc("Number of best configurations to re-test (default 5); "
+                    "0: none, and no winner"),
            cl::value_desc("n"), cl::init(5), cl::cat(Cat));
 static cl::opt<unsigned>
     Pairs("pairs",
-          cl::desc("Pairs with the baseline in that test (default 30)"),
+          cl::desc("Pairs of measurements with the baseline per re-test "
+                   "(default 30)"),
           cl::value_desc("n"), cl::init(30), cl::cat(Cat));
 static cl::opt<double>
     MinEffect("min-effect",
-              cl::desc("Least speed-up of a winner, in percent (default 0.5)"),
+              cl::desc("Minimum speed-up of a winner in percent (default 0.5)"),
               cl::value_desc("percent"), cl::init(0.5), cl::cat(Cat));
 enum class OnOff { Off, On };
-static cl::opt<OnOff> Explain(
-    "explain",
-    cl::desc("Look for the smallest change that is as fast as the winner"),
-    cl::init(OnOff::On),
-    cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
-               clEnumValN(OnOff::Off, "off", "no")),
-    cl::cat(Cat));
+static cl::opt<OnOff>
+    Explain("explain",
+            cl::desc("Find the smallest change that is as fast as the winner"),
+            cl::init(OnOff::On),
+            cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
+                       clEnumValN(OnOff::Off, "off", "no")),
+            cl::cat(Cat));
 static cl::opt<OnOff> Assess(
     "assess",
     cl::desc("Plant faults in the recorded kernel before the search, and "
-             "report how many of them verification catches"),
+             "report how many verification catches"),
     cl::init(OnOff::On),
     cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
                clEnumValN(OnOff::Off, "off", "no")),
     cl::cat(Cat));
 static cl::opt<bool> AllowVacuous(
     "allow-vacuous",
-    cl::desc("Tune for launches whose verification an empty kernel "
-             "would pass, too"),
+    cl::desc("Also tune for launches whose verification an empty kernel "
+             "would pass"),
     cl::cat(Cat));
 static cl::opt<unsigned>
     ExplainLimit("explain-limit",
-                 cl::desc("Configurations to try for that (default 200)"),
+                 cl::desc("Number of configurations to try for --explain "
+                          "(default 200)"),
                  cl::value_desc("n"), cl::init(200), cl::cat(Cat));
 static cl::opt<bool>
     Resources("resources",
-              cl::desc("Also compile for the GPU on the host device, to tell "
-                       "registers, spills and memory"),
+              cl::desc("On the host device, also compile for the GPU, and "
+                       "report registers, spills and memory"),
               cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
@@ -177,27 +181,28 @@ static cl::opt<unsigned>
                 cl::value_desc("n"), cl::init(1), cl::cat(Cat));
 static cl::opt<unsigned>
     CompileJobs("compile-jobs",
-                cl::desc("Processes that compile. Default: a core each, but "
-                         "for one a device"),
+                cl::desc("Compile processes. Default: all cores but one per "
+                         "device"),
                 cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<double>
     CompileTimeout("compile-timeout",
-                   cl::desc("Limit for the compilation of a candidate "
-                            "(default 60); 0: none"),
+                   cl::desc("Time limit for compiling a candidate (default "
+                            "60); 0: none"),
                    cl::value_desc("seconds"), cl::init(60), cl::cat(Cat));
 static cl::opt<double>
     LaunchTimeout("launch-timeout",
-                  cl::desc("Limit for a launch. Default: ten of the "
+                  cl::desc("Time limit for a launch. Default: ten times the "
                            "baseline's, at least 2 s"),
                   cl::value_desc("seconds"), cl::cat(Cat));
 static cl::opt<uint64_t>
     CompileMemory("compile-memory",
-                  cl::desc("Limit for the memory of a compilation; 0: none. "
-                           "Default: its share of the machine's"),
+                  cl::desc("Memory limit of a compile process; 0: none. "
+                           "Default: an equal share of the machine's memory"),
                   cl::value_desc("MiB"), cl::cat(Cat));
 static cl::list<std::string>
     Hosts("hosts", cl::CommaSeparated,
-          cl::desc("Hosts that evaluate too, each by a worker, or by N"),
+          cl::desc("Additional hosts that evaluate candidates, each with one "
+                   "worker, or with N"),
           cl::value_desc("name[*N]"), cl::cat(Cat));
 static cl::opt<std::string> WorkerLauncher(
     "launcher",
@@ -208,8 +213,8 @@ static cl::opt<std::string> WorkerLauncher(
     cl::value_desc("command"), cl::cat(Cat));
 static cl::opt<std::string>
     WorkerTool("worker-tool",
-               cl::desc("llvm-mneme-tune on the hosts. Default: the path of "
-                        "this one"),
+               cl::desc("Path of llvm-mneme-tune on the hosts. Default: the "
+                        "path of this one"),
                cl::value_desc("path"), cl::cat(Cat));
 static cl::opt<std::string>
     WorkerFlags("worker-options",
@@ -218,13 +223,12 @@ static cl::opt<std::string>
                 cl::value_desc("options"), cl::cat(Cat));
 static cl::opt<std::string> Worker(
     "worker",
-    cl::desc("'-': evaluate for the study that has started this process, over "
+    cl::desc("'-': evaluate for the study that started this process, over "
              "standard input and output"),
     cl::value_desc("-"), cl::cat(Cat));
 static cl::opt<std::string>
     WorkerShare("worker-share",
-                cl::desc("GPUs of a worker that is number I of N on its host, "
-                         "from 0"),
+                cl::desc("Share of the host's GPUs of worker I of N, from 0"),
                 cl::value_desc("I/N"), cl::cat(Cat));
 static cl::opt<double>
     WorkerTimeout("worker-timeout",
@@ -243,26 +247,25 @@ static cl::opt<std::string>
                cl::value_desc("folder"), cl::cat(Cat));
 static cl::alias ResultsDirShort("o", cl::desc("Alias for --results-dir"),
                                  cl::aliasopt(ResultsDir), cl::cat(Cat));
-static cl::opt<bool> Resume(
-    "resume", cl::desc("Go on with the study that is in the results' folder"),
-    cl::cat(Cat));
-static cl::opt<bool> Repair(
-    "repair",
-    cl::desc("Go on (--resume) without the lines of the journal that are "
-             "damaged; the old one stays as study.log.damaged"),
-    cl::cat(Cat));
+static cl::opt<bool> Resume("resume",
+                            cl::desc("Resume the study in the results folder"),
+                            cl::cat(Cat));
+static cl::opt<bool>
+    Repair("repair",
+           cl::desc("With --resume, drop damaged lines of the journal; the old "
+                    "journal is kept as study.log.damaged"),
+           cl::cat(Cat));
 static cl::list<std::string>
     Exports("export",
-            cl::desc("Write the study in another format too (--list-exports)"),
+            cl::desc("Also write the study in this format (--list-exports)"),
             cl::value_desc("format[:file]"), cl::cat(Cat));
 static cl::opt<bool> Report("report", cl::desc("Write report.html (default)"),
                             cl::init(true), cl::cat(Cat));
-static cl::opt<bool> Quiet("quiet", cl::desc("Do not say how far it is"),
+static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),
                            cl::cat(Cat));
 enum class OutputFormat { Text, JSON };
 static cl::opt<OutputFormat> Format(
-    "format", cl::desc("How to print what came out"),
-    cl::init(OutputFormat::Text),
+    "format", cl::desc("Format of the result"), cl::init(OutputFormat::Text),
     cl::values(clEnumValN(OutputFormat::Text, "text", "for people (default)"),
                clEnumValN(OutputFormat::JSON, "json", "for programs")),
     cl::cat(Cat));

@@ -18,7 +18,7 @@ llvm_config.with_environment("PATH", config.mneme_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_system_environment(["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"])
 
-for arch in config.targets_to_build.split():
+for arch in config.mneme_targets.split(";"):
     config.available_features.add(arch.lower() + "-registered-target")
 if config.mneme_enable_mlir:
     config.available_features.add("mneme-mlir")
@@ -70,7 +70,10 @@ have_cuda = os.path.exists(
 if have_clang:
     config.available_features.add("clang")
     config.substitutions.append(
-        ("%clangxx_path", os.path.join(config.llvm_tools_dir, "clang++"))
+        (
+            "%clangxx_path",
+            os.path.join(os.path.dirname(os.path.realpath(config.mneme_clang)), "clang++"),
+        )
     )
     config.substitutions.append(("%clangxx", config.mneme_clang + " --driver-mode=g++"))
 if have_clang and have_cuda:

@@ -486,10 +486,11 @@ Error Bisector::findPasses() {
     }
     if (Error E = J.becomeRandom(*Wrong))
       return E;
-    Q.say(formatv("the answer did not hold when it was checked: once more, as "
-                  "of a fault that comes at random; what looks good is "
-                  "replayed {0} times",
-                  J.repeats()));
+    Q.say(
+        formatv("the answer did not hold when it was checked: searching again "
+                "as for a nondeterministic fault, with {0} replays of each "
+                "candidate that looks good",
+                J.repeats()));
     if (Error E = findHalf())
       return E;
   }
@@ -526,8 +527,8 @@ Error Bisector::begin(Judge::Sides &Begin) {
   if (!Out.Reason.empty())
     Out.End = BisectOutcome::NothingToFind;
   else if (J.isRandom())
-    Q.say(formatv("the fault comes at random, in {0:f0} % of {1} replays; what "
-                  "looks good is replayed {2} times",
+    Q.say(formatv("the fault is nondeterministic, in {0:f0} % of {1} replays; "
+                  "each candidate that looks good is replayed {2} times",
                   100 * J.rate(), Out.Bad.Replays, J.repeats()));
   return Error::success();
 }

@@ -48,7 +48,7 @@ std::string mneme::describeJudgement(const Judgement &V,
   else if (V.Ratio && !What.isVerify())
     Text += formatv(" ({0} x {1:f3})", What.Metric, V.Ratio->Value).str();
   if (!V.Certain)
-    Text += ", not for sure";
+    Text += ", not significant";
   if (V.Replays > 1)
     Text += formatv(", {0} of {1} replays failed", V.Failures, V.Replays).str();
   return Text;

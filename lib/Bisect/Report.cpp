@@ -332,7 +332,7 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
       OS << formatv(" (95 %: {0:f3} to {1:f3})", J.Ratio->Low, J.Ratio->High);
   }
   if (!J.Certain)
-    OS << ", not for sure";
+    OS << ", not significant";
   OS << '\n';
 }
 

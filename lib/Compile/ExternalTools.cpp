@@ -115,7 +115,7 @@ static Expected<std::string> findProgram(StringRef Program) {
   if (std::error_code EC = sys::fs::status(Path, Status))
     return createFileError(Program, EC);
   if (!sys::fs::is_regular_file(Status) || !sys::fs::can_execute(Path))
-    return createStringError("'" + Program + "' is no program");
+    return createStringError("'" + Program + "' is not an executable file");
   return std::string(Path);
 }
 

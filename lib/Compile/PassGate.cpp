@@ -214,8 +214,8 @@ Expected<PassSet> PassSet::parse(StringRef Text) {
 
 Error PassSet::parseItem(StringRef Item) {
   if (Item.empty())
-    return createStringError("names nothing where a number, a range or a pass "
-                             "should be; say none for no execution");
+    return createStringError("expected a number, a range or a pass name, got "
+                             "''; use none for no execution");
   if (Item == "all" || Item == "none")
     return createStringError("'" + Item + "' must stand alone");
   return isDigit(Item.front()) || Item.front() == '-' ? parseRange(Item)

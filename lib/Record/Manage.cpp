@@ -361,7 +361,8 @@ copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To,
   if (std::error_code EC = sys::fs::create_directories(To))
     return createFileError(To, EC);
   if (sys::fs::equivalent(From, To))
-    return createFileError(To, createStringError("is where it comes from"));
+    return createFileError(To,
+                           createStringError("is both source and destination"));
   Expected<PrivateFolder> Staging = createStagingFolder(To);
   if (!Staging)
     return Staging.takeError();

@@ -621,8 +621,8 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
   // It may have been ended while it wrote that.
   if (*Taken || IsLate)
     return Error::success();
-  return createStringError("what llvm-reduce left does not show the "
-                           "difference any more: it comes at random");
+  return createStringError("the kernel that llvm-reduce left no longer shows "
+                           "the difference, which is nondeterministic");
 }
 
 Error Reduction::reduceIR() {
@@ -736,8 +736,8 @@ Error Reduction::shrinkMemory(StringRef Dir) {
       return E;
   }
   if (!Taken)
-    return createStringError("the difference does not show in a copy of the "
-                             "recording: it comes at random");
+    return createStringError("a copy of the recording does not show the "
+                             "difference, which is nondeterministic");
   ReducedSize Size = measureSize(*Plan);
   say(formatv(
           "memory: {0} bytes in {1} buffers, {2} in pages that are not zero",

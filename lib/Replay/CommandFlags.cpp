@@ -34,7 +34,7 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
       LLVMOptions("mllvm", cl::desc("Option for LLVM itself, as with clang"),
                   cl::value_desc("option"), cl::cat(Cat)),
       Assembler(
-          "ptx-compiler", cl::desc("What assembles PTX"),
+          "ptx-compiler", cl::desc("PTX assembler"),
           cl::init(PTXCompiler::Auto),
           cl::values(clEnumValN(PTXCompiler::Auto, "auto",
                                 "ptxas, or what is built in if there is none "
@@ -43,15 +43,15 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
                      clEnumValN(PTXCompiler::Library, "nvptxcompiler",
                                 "NVIDIA's library, if it is built in")),
           cl::cat(Cat)),
-      CudaPath("cuda-path", cl::desc("CUDA toolkit whose ptxas to use"),
+      CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
                cl::value_desc("dir"), cl::cat(Cat)),
       OptTool("opt-tool",
-              cl::desc("Run the pipeline in this opt (or clang), of another "
-                       "version"),
+              cl::desc("Run the pipeline in this opt or clang, which may be "
+                       "of another version"),
               cl::value_desc("program"), cl::cat(Cat)),
       LlcTool("llc-tool",
-              cl::desc("Generate the GPU's code with this llc, of another "
-                       "version"),
+              cl::desc("Generate the GPU's code with this llc, which may be "
+                       "of another version"),
               cl::value_desc("program"), cl::cat(Cat)),
       Ptxas("ptxas", cl::desc("Assemble PTX with this ptxas"),
             cl::value_desc("program"), cl::cat(Cat)),
@@ -88,14 +88,13 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
               clEnumValN(HostStrategy::Fiber, "fiber", "a stack a thread")),
           cl::cat(Cat)),
       Cache("cache",
-            cl::desc("What the GPU's cache holds when a timed launch begins"),
+            cl::desc("State of the GPU's cache before each timed launch"),
             cl::values(
                 clEnumValN(CacheMode::Cold, "cold",
                            "nothing of the kernel's (default on a GPU)"),
                 clEnumValN(CacheMode::Warm, "warm", "what was there before")),
             cl::cat(Cat)),
-      Timer("timer", cl::desc("What measures time on a GPU"),
-            cl::init(GPUTimer::Auto),
+      Timer("timer", cl::desc("Timer on GPUs"), cl::init(GPUTimer::Auto),
             cl::values(
                 clEnumValN(GPUTimer::Auto, "auto",
                            "CUPTI if it is there, else events (default)"),
@@ -115,12 +114,13 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
                     "none (each element), l1, l2, linf"),
            cl::value_desc("norm"), cl::cat(Cat)),
       NaN("nan",
-          cl::desc(
-              "Where a NaN was recorded, a NaN is: equal (default), error"),
+          cl::desc("Verdict on a NaN where a NaN was recorded: equal "
+                   "(default), error"),
           cl::value_desc("rule"), cl::init("equal"), cl::cat(Cat)),
       NoPoison("no-poison",
-               cl::desc("Let memory that the recorded kernel only writes begin "
-                        "with its recorded values instead of wrong ones"),
+               cl::desc("Initialize memory that the recorded kernel only "
+                        "writes with its recorded values instead of wrong "
+                        "values"),
                cl::cat(Cat)),
       AllowPrograms("allow-programs",
                     cl::desc("Trust the settings in files to run programs, "

@@ -234,7 +234,7 @@ static Expected<Value> evaluateInts(ExprOp Op, int64_t A, int64_t B) {
     return int64_t(1) << A;
   case ExprOp::Log2:
     if (A <= 0)
-      return fail(itostr(A) + " has no logarithm");
+      return fail("log2 of non-positive value " + itostr(A));
     return int64_t(Log2_64(A));
   case ExprOp::Lt:
     return A < B;
@@ -796,7 +796,7 @@ Expected<Parser::Tree> Parser::parseText() {
     }
   }
   if (Rest.empty())
-    return error(At, "the text has no end");
+    return error(At, "unterminated string");
   Rest = Rest.drop_front();
   return Tree{Expr::constant(std::move(S))};
 }

@@ -204,7 +204,8 @@ Error Journal::Impl::append(function_ref<void(LineWriter &)> Write) {
       },
       [&]() -> Expected<std::string> {
         if (Study < Log.Studies.size() && study().Deleted)
-          return inFile(createStringError("somebody has deleted the study"));
+          return inFile(
+              createStringError("the study was deleted by another process"));
         LineWriter W(Worker);
         Write(W);
         return W.take();

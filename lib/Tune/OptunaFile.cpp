@@ -138,7 +138,7 @@ Error OptunaFile::read(LineFn Apply) {
     return fail(errnoAsErrorCode());
   auto Size = static_cast<uint64_t>(Stat.st_size);
   if (Size < Offset)
-    return fail("somebody has cut the file");
+    return fail("the journal was truncated by another process");
   // What is read is a piece of the file from Offset on, which apply() moves.
   std::string Text;
   for (uint64_t At = Offset; At < Size;) {

@@ -151,7 +151,7 @@ TEST(ExprTest, SyntaxErrorsHaveAColumn) {
       {"block.y", "column 1: there is no parameter 'block.y'"},
       {"`a b`", "column 1: there is no parameter 'a b'"},
       {"`n", "column 1: the name has no end"},
-      {"'n", "column 1: the text has no end"},
+      {"'n", "column 1: unterminated string"},
       {"'a\\q'", "column 3: after '\\' comes '\\', a quote or 'x' with two "
                  "hexadecimal digits"},
       {"9223372036854775808",
@@ -204,11 +204,9 @@ TEST(ExprTest, ComputationsThatFailSayWhich) {
       {"min % -1", "overflow in 'min % -1'"},
       {"1e300 * 1e300", "overflow in '1e+300 * 1e+300'"},
       {"int(1e19)", "overflow in 'int(1e+19)'"},
-      {"pow2(63)",
-       "no 64-bit integer is 2 to the power of 63 in 'pow2(63)'"},
-      {"pow2(-1)",
-       "no 64-bit integer is 2 to the power of -1 in 'pow2(-1)'"},
-      {"log2(zero)", "0 has no logarithm in 'log2(zero)'"},
+      {"pow2(63)", "no 64-bit integer is 2 to the power of 63 in 'pow2(63)'"},
+      {"pow2(-1)", "no 64-bit integer is 2 to the power of -1 in 'pow2(-1)'"},
+      {"log2(zero)", "log2 of non-positive value 0 in 'log2(zero)'"},
   };
   for (const auto &[Text, Wanted] : Cases)
     EXPECT_EQ(errorOf(Text), Wanted) << Text;

@@ -160,7 +160,7 @@ Expected<ExternalSampler::Answer> ExternalSampler::askOne(Batch &B) {
     const json::Object *O = V ? V->getAsObject() : nullptr;
     if (!O) {
       consumeError(V.takeError());
-      return createStringError("its answer is no JSON object: '" +
+      return createStringError("expected a JSON object, got '" +
                                StringRef(*Line).take_front(200) + "'");
     }
     Done = O->getBoolean("done").value_or(false);

@@ -255,7 +255,7 @@ places = [
     (["list", ""], "'': [Nn]o such file"),
     (["copy", recording, plain], "plain': [Nn]ot a directory"),
     (["copy", recording, os.path.join(plain, "in")], "[Nn]ot a directory"),
-    (["copy", recording, os.path.join(recording, "..", os.path.basename(recording))], "is where it comes from"),
+    (["copy", recording, os.path.join(recording, "..", os.path.basename(recording))], "is both source and destination"),
     (["copy", recording, "/dev/full"], "full': [Nn]ot a directory"),
     (["export", "-o", scratch, recording], "[Ii]s a directory"),
     (["export", "-o", "", recording], "'': [Nn]o such file"),

@@ -54,7 +54,7 @@ def flip(data):
 
 before = contents(recording)
 refuse("nosuch': [Nn]o such file", "copy", path("nosuch"), path("to"))
-refuse("is where it comes from", "copy", recording, recording)
+refuse("is both source and destination", "copy", recording, recording)
 refuse("holds no such recording", "copy", "--kernel=nobody", recording, path("to"))
 refuse("holds no such recording", "move", "--instance=0000", recording, path("to"))
 refuse("holds no such recording", "prune", "--hash=00000000", recording)

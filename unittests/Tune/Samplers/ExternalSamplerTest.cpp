@@ -221,7 +221,7 @@ TEST_F(ExternalSampler, RefusesWhatIsNoJSON) {
   auto S = startWith({"Hello!"});
   std::string Message = askForError(*S);
   EXPECT_THAT(Message, StartsWith("external sampler 'read greeting;"));
-  EXPECT_THAT(Message, HasSubstr("its answer is no JSON object: 'Hello!'"));
+  EXPECT_THAT(Message, HasSubstr("expected a JSON object, got 'Hello!'"));
   // Nothing is asked of it again.
   EXPECT_EQ(askForError(*S), Message);
 }
