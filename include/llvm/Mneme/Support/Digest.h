@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Content digests. XXH3 throughout: the runtime inside the application
-/// computes the same ones without LLVM.
+/// Content digests. All use XXH3, as the runtime inside the application
+/// computes the same digests without LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,9 @@ using Digest128 = std::array<uint8_t, 16>;
 Digest128 digest128(StringRef Bytes);
 uint64_t digest64(StringRef Bytes);
 
-/// 32 lower-case hexadecimal digits.
+/// Returns 32 lower-case hexadecimal digits.
 std::string toHexString(const Digest128 &D);
-/// 16 lower-case hexadecimal digits.
+/// Returns 16 lower-case hexadecimal digits.
 std::string toHexString(uint64_t D);
 
 std::optional<Digest128> parseDigest128(StringRef Hex);
