@@ -122,7 +122,7 @@ struct BisectOutcome : PassAnswer {
 
   FaultyHalf Half = FaultyHalf::Unknown;
   std::string HalfReason;          ///< Why it is unknown, or the host's result.
-  std::vector<std::string> Blamed; ///< By the probes.
+  std::vector<std::string> Blamed; ///< Culprits found by the probes.
   /// Required passes that changed the module, if no skippable pass is
   /// responsible.
   std::vector<PassExecution> Required;

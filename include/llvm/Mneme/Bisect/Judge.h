@@ -26,7 +26,7 @@
 namespace llvm {
 namespace mneme {
 
-/// What makes a configuration bad.
+/// The criterion for a bad configuration.
 struct Criterion {
   /// A metric of Tune/Metrics.def; empty: verification.
   std::string Metric;

@@ -49,7 +49,7 @@ struct BisectCommand {
 /// The effect of a pass execution on its code.
 struct PassEvidence {
   unsigned Number = 0;
-  bool IsAssembly = false;           ///< Of the code generator.
+  bool IsAssembly = false;           ///< In the code generator.
   std::string BeforeFile, AfterFile; ///< Empty if not kept.
   std::string Diff;    ///< Unified diff, of the function if there is one.
   std::string Missing; ///< Why there is no diff.

@@ -58,7 +58,7 @@ struct AppComparison {
   unsigned Copies = 1; ///< Number of kernels of that name in it.
   std::string Options; ///< The application's ptxas options.
   CodeComparison Code;
-  KernelResources Resources; ///< Of the application's kernel.
+  KernelResources Resources; ///< The application's kernel's.
 };
 
 json::Value toJSON(const AppComparison &C);

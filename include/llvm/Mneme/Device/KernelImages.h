@@ -25,8 +25,8 @@ extern "C" {
 /// follows the Size bytes.
 extern const char mneme_memory_kernels_ptx[];
 extern const uint64_t mneme_memory_kernels_ptx_size;
-/// The same without mneme_compare, for applications: it accounts for most of
-/// the driver's compile time.
+/// PTX for applications: without mneme_compare, which accounts for most of the
+/// driver's compile time.
 extern const char mneme_recording_kernels_ptx[];
 extern const uint64_t mneme_recording_kernels_ptx_size;
 

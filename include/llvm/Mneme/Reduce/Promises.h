@@ -21,8 +21,8 @@ namespace mneme {
 /// Kinds of promises in IR. A broken promise makes a result meaningless, and a
 /// reduced kernel may break more of them.
 enum class Promises {
-  Flags,      ///< Of values: nsw, inbounds, nnan, ...
-  Attributes, ///< Of pointers, arguments, functions; alias metadata.
+  Flags,      ///< Flags of values: nsw, inbounds, nnan, ...
+  Attributes, ///< On pointers, arguments, functions; alias metadata.
 };
 
 /// Drops all promises of a kind. \returns true if there were any.

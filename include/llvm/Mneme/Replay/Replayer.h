@@ -254,7 +254,7 @@ private:
   std::unique_ptr<ResidentMemory> Resident;
   /// Contents of each region before the launch, if the host keeps the memory.
   std::vector<std::vector<char>> Before;
-  std::vector<Range> Changed; ///< By the recorded launch or by poison.
+  std::vector<Range> Changed; ///< Changed or poisoned.
   std::vector<Range> Dirty;
   std::shared_ptr<const PoisonMask> Mask; ///< May be null.
   std::vector<Padding> Paddings;          ///< Sorted by address.

@@ -68,8 +68,8 @@ struct Evaluation {
   StringMap<double> Metrics; ///< Metrics.def: "time", "reg_usage", ...
   std::vector<double> Samples; ///< Nanoseconds; empty if not measured.
   std::string IRHash, AssemblyHash, CodeHash;
-  /// What was already known from an earlier request, whose metrics and samples
-  /// are reused.
+  /// The stage at which an earlier request's code was recognized; its metrics
+  /// and samples are reused.
   Duplicate DuplicateKind = Duplicate::None;
   std::optional<uint64_t> DuplicateOf; ///< The Id of that request.
   double CompileSeconds = 0, RunSeconds = 0;
@@ -87,7 +87,7 @@ struct Evaluation {
 /// Samples of several configurations, measured in interleaved rounds.
 struct PairedEvaluation {
   uint64_t Id = 0;
-  std::string Failure, Error; ///< Of the first configuration that failed.
+  std::string Failure, Error; ///< The first failed configuration's.
   /// One list per configuration, of equal length; element I of each is from
   /// round I.
   std::vector<std::vector<double>> Samples;

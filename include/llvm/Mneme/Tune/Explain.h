@@ -72,7 +72,7 @@ using SpeedupsFn = function_ref<Expected<std::vector<std::optional<double>>>(
     ArrayRef<InstanceConfigs>)>;
 
 struct ExplainOptions {
-  double LogSpeedup = 0;  ///< Of the winner.
+  double LogSpeedup = 0;  ///< The winner's.
   double Share = 0.95;    ///< Fraction of LogSpeedup to keep.
   unsigned Limit = 200;   ///< Largest number of evaluations.
   unsigned BatchSize = 1; ///< Parallel evaluations.

@@ -104,8 +104,8 @@ struct FinalTestResult {
 struct InstanceRegret {
   unsigned Instance = 0;
   uint64_t BestTrial = 0;   ///< Number of the best trial for this instance.
-  double BestSpeedup = 1;   ///< Of that trial, in the re-test.
-  double CommonSpeedup = 1; ///< Of the common winner.
+  double BestSpeedup = 1;   ///< That trial's, in the re-test.
+  double CommonSpeedup = 1; ///< The common winner's.
   /// Returns the time lost with the common winner: 1 - Common / Best, at least
   /// 0.
   double regret() const;
@@ -148,7 +148,7 @@ struct StudyOutcome {
   bool TimeIsObjective = true;
   std::vector<InstanceOutcome> Instances;
   std::vector<BaselineSample> Baselines; ///< Sorted by time.
-  double SearchSeconds = 0;              ///< Of this run.
+  double SearchSeconds = 0;              ///< In this run.
   uint64_t Resumed = 0;                  ///< Trials of earlier runs.
   uint64_t Unlogged = 0; ///< Trials that could not be written to the log.
   uint64_t Complete = 0, Pruned = 0, Failed = 0, Duplicates = 0, Suspect = 0;

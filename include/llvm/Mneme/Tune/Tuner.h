@@ -86,7 +86,7 @@ struct StudyProgress {
   const std::map<std::string, uint64_t> *Failures = nullptr;
   /// The best trial so far, by the first objective.
   std::optional<uint64_t> BestTrial;
-  std::string Metric; ///< Of the first objective.
+  std::string Metric; ///< The first objective's.
   double BestValue = 0;
   /// Over the baseline, if the first objective is time.
   std::optional<RatioEstimate> BestSpeedup;
