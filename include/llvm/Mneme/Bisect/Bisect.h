@@ -64,6 +64,7 @@ struct BisectSetting {
   std::optional<json::Value> Good, Bad; ///< Unset: as on the command line.
 };
 
+/// A pass execution that is responsible for the difference.
 struct BisectCulprit {
   PassExecution Execution;
   bool InRunSet = false;  ///< In the smallest set that makes it bad.
@@ -97,6 +98,7 @@ struct PassAnswer {
   std::vector<std::string> Notes; ///< Messages for the user.
 };
 
+/// The result of a bisection.
 struct BisectOutcome : PassAnswer {
   enum EndKind {
     FoundPasses,

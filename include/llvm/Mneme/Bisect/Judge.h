@@ -54,6 +54,7 @@ struct Criterion {
   static Expected<Criterion> parse(StringRef Name, double Threshold);
 };
 
+/// The judgement of one configuration.
 struct Judgement {
   Answer A = Answer::Unresolved;
   /// Name of the verdict and its message; empty if verified.
@@ -70,6 +71,7 @@ struct Judgement {
   std::string CodeHash;
 };
 
+/// The cost of a bisection.
 struct JudgeCounts {
   unsigned Steps = 0;        ///< Configurations judged.
   unsigned Compilations = 0; ///< Pipelines run.

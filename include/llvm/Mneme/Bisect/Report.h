@@ -57,6 +57,7 @@ struct PassEvidence {
   std::vector<std::string> Remarks;
 };
 
+/// The result of a bisection and its evidence.
 struct BisectReport {
   std::string Kernel, StaticHash, RecordId, Device;
   Criterion What;

@@ -25,6 +25,7 @@
 namespace llvm {
 namespace mneme {
 
+/// The result of a test.
 enum class Answer {
   Good,
   Bad,

@@ -43,6 +43,7 @@ enum class PTXCompiler {
   Library, ///< nvPTXCompiler, if Mneme was built with it.
 };
 
+/// Options of a compilation.
 struct CompileOptions {
   /// The kernel's symbol.
   std::string Kernel;
@@ -224,6 +225,7 @@ private:
                                               const CompileResult *R) const;
 };
 
+/// Options of assemblePTX().
 struct AssembleOptions {
   std::string Arch;
   unsigned Level = 3;

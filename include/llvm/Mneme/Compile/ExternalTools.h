@@ -42,6 +42,7 @@ StringRef getToolKindName(ToolKind K);
 /// "ptxas".
 StringRef getToolConfigKey(ToolKind K);
 
+/// An identified external program.
 struct ToolInfo {
   ToolKind Kind = ToolKind::Opt;
   std::string Path;    ///< Absolute.

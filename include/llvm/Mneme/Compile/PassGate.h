@@ -45,6 +45,7 @@ enum class PassStage {
 /// Returns "ir" or "codegen".
 StringRef getPassStageName(PassStage S);
 
+/// One execution of a pass.
 struct PassExecution {
   /// Number for --run-passes. 0: required, or absent from the full compilation.
   unsigned Number = 0;

@@ -23,6 +23,7 @@ namespace llvm {
 namespace mneme {
 class PipelineSpace;
 
+/// The kinds of side effects.
 enum class SideEffect {
   None,
   RunsPrograms,

@@ -32,6 +32,7 @@ struct CompareElement {
   bool IsFloat = false;
 };
 
+/// The absolute and relative error of an element, and its error in ULPs.
 struct ElementError {
   double Abs = 0, Rel = 0, Ulp = 0;
 };

@@ -45,6 +45,7 @@ enum class LaunchStatus {
 
 StringRef getLaunchStatusName(LaunchStatus S);
 
+/// The result of a launch.
 struct LaunchOutcome {
   LaunchStatus Status = LaunchStatus::Ok;
   /// Time of the kernel alone, as measured by the device; for several launches,
@@ -53,6 +54,7 @@ struct LaunchOutcome {
   std::string Message; ///< For the user; empty if Ok.
 };
 
+/// The configuration of a launch.
 struct LaunchConfig {
   Dim3 Grid, Block;
   uint64_t DynamicShared = 0; ///< Bytes.
@@ -94,6 +96,7 @@ public:
 /// driver chooses the address of smaller reservations (seen with 580.159).
 constexpr uint64_t OutsideGranule = uint64_t(32) << 20;
 
+/// A device that runs kernels: the host or a GPU.
 class Device {
 public:
   virtual ~Device() = default;

@@ -71,6 +71,7 @@ enum class GPUTimer {
   CUPTI,
 };
 
+/// A GPU with its own memory.
 class GPUDevice : public Device {
 public:
   GPUDevice *asGPU() override { return this; }

@@ -21,6 +21,7 @@
 namespace llvm {
 namespace mneme {
 
+/// The result of one planted fault.
 struct FaultResult {
   enum OutcomeTy {
     Caught,  ///< The launch did not verify.

@@ -149,6 +149,7 @@ struct FarmDeviceState {
   std::string Error;    ///< Why it is not used any more; empty if it is.
   bool Waiting = false; ///< Not open yet, or in use by another process.
 };
+/// One machine of a farm.
 struct FarmDescription {
   std::string Host;
   unsigned CompileJobs = 0;

@@ -82,6 +82,7 @@ struct FarmOptions : FarmResources {
   std::vector<WorkerCommand> Workers;
 };
 
+/// Evaluates configurations by replaying recorded launches.
 class ReplayFarm : public Evaluator {
 public:
   /// Starts the processes, which prepare in the background. Call it and all

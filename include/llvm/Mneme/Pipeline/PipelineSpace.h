@@ -96,6 +96,7 @@ struct PipelineProbe {
   std::string First;
 };
 
+/// A parsed space of pass pipelines.
 class PipelineSpace {
 public:
   /// Parses a space. Errors are PipelineSpaceErrors.

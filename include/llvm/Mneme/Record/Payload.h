@@ -29,6 +29,7 @@ class LLVMContext;
 class Module;
 namespace mneme {
 
+/// A kernel in a payload.
 struct PayloadKernel {
   std::string Name;
   std::vector<KernelArg> Args;

@@ -45,6 +45,7 @@ struct SnapshotRegion {
   }
 };
 
+/// The comparison rule of the application for a range of memory.
 struct SnapshotAnnotation {
   uint64_t Address = 0, Size = 0;
   uint32_t DType = MNEME_DTYPE_BYTES;
@@ -61,6 +62,7 @@ struct SnapshotData {
   size_t FirstPart = 0, NumParts = 0; ///< Indices into Snapshot::Parts.
 };
 
+/// The memory before or after a recorded launch.
 class Snapshot {
 public:
   /// Opens \p Path and its page files, which are in the same folder. Errors

@@ -35,6 +35,7 @@ std::vector<CrossCheck> getAllCrossChecks();
 Expected<std::vector<CrossCheck>> parseCrossChecks(StringRef Text);
 std::string printCrossChecks(ArrayRef<CrossCheck> Checks);
 
+/// Whether two sides differ.
 enum class Difference {
   None,
   Present,
@@ -42,6 +43,7 @@ enum class Difference {
 };
 StringRef getDifferenceName(Difference D); ///< "none", ...
 
+/// Options of compareSides().
 struct DifferentialOptions {
   /// The criterion: "verify" (memory and verdict), or a metric of
   /// Tune/Metrics.def.
@@ -60,6 +62,7 @@ struct DifferentialOptions {
   std::vector<CrossCheck> Checks = getAllCrossChecks();
 };
 
+/// The result of compareSides().
 struct DifferentialResult {
   Difference D = Difference::Untestable;
   std::string Reason;     ///< In words.

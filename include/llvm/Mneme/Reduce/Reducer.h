@@ -49,6 +49,7 @@ struct ReducedSize {
   uint64_t StoredBytes = 0; ///< Nonzero memory, in whole pages.
 };
 
+/// The result of a reduction.
 struct ReduceOutcome {
   ReducedSize Before, After;
   /// From the last test of the written files.

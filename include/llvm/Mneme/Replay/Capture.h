@@ -20,6 +20,7 @@
 namespace llvm {
 namespace mneme {
 
+/// A replay and the memory that it changed.
 struct CapturedReplay {
   /// Its verdict is relative to the outcome that the plan expects.
   ReplayResult Result;

@@ -75,6 +75,7 @@ StringRef getNormName(uint32_t Norm);
 /// "exact", "abs:1e-06".
 std::string getToleranceText(const CompareRule &Rule);
 
+/// The result of comparing two ranges.
 struct CompareStats {
   uint64_t Elements = 0;
   uint64_t Differences = 0; ///< Elements whose bits differ.

@@ -49,8 +49,8 @@ std::string toString(const ConfigSideEffect &E);
 
 /// Returns the settings of \p Config that run programs, load plugins, or read
 /// or write files, sorted by key. Ignores those with the same value in \p Own,
-/// the user's settings. Callers must check untrusted configurations (from a
-/// file or another machine) before applying them. \p Config need not be valid
+/// the user's settings. Callers must ask the user before applying an untrusted
+/// configuration (from a file or another machine). \p Config need not be valid
 /// for applyConfig().
 std::vector<ConfigSideEffect> findSideEffects(const json::Object &Config,
                                               const json::Object &Own = {});

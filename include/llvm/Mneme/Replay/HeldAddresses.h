@@ -25,6 +25,7 @@ namespace mneme {
 
 struct RecordedRegion;
 
+/// A set of reserved address ranges.
 class HeldAddresses {
 public:
   HeldAddresses() = default;

@@ -34,6 +34,7 @@ enum class CacheMode {
 };
 StringRef getCacheModeName(CacheMode Mode);
 
+/// The rules of a measurement.
 struct MeasureRules {
   /// Fixed number of samples; unset: adaptive.
   std::optional<unsigned> Samples;

@@ -189,6 +189,7 @@ struct ComparePart {
   CompareRule Rule;
 };
 
+/// A checked plan for replaying one recorded launch.
 class ReplayPlan {
 public:
   /// \param Database  a kernel's JSON file, or a folder that contains one.
@@ -222,7 +223,7 @@ public:
   const RecordedKernel &kernel() const { return *Kernel; }
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
-  /// Incomplete if the plan can only run code (vary()).
+  /// Cannot compile if the plan was made only to run code (vary()).
   const KernelCompiler &compiler() const { return *Compiler; }
   bool willCompile() const { return WillCompile; }
   /// The application's cubins with the kernel, for comparison with the replayed

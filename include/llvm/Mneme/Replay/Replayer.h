@@ -28,6 +28,7 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
+/// The outcome of a replay.
 enum class Verdict {
   Match,
   MatchWithinTolerance,
@@ -136,6 +137,7 @@ std::string describePower(const VerificationPower &P);
 json::Value toJSON(const VerificationPower &P);
 bool fromJSON(const json::Value &V, VerificationPower &P, json::Path Path);
 
+/// The result of one replay.
 struct ReplayResult {
   Verdict V = Verdict::NotVerified;
   std::string Error; ///< Reason for the verdict; empty for a match.

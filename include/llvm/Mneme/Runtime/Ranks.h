@@ -72,6 +72,7 @@ private:
   std::vector<Range> Ranges;
 };
 
+/// The rank of a process in a distributed run.
 struct ProcessRank {
   const char *Variable; ///< The variable with the rank.
   uint64_t Rank;        ///< From 0.

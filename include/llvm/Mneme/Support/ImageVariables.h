@@ -29,6 +29,7 @@ namespace llvm {
 class Module;
 namespace mneme {
 
+/// A variable in the image of an application.
 struct ImageVariable {
   std::string Name;
   uint64_t Size, Alignment; ///< Bytes.

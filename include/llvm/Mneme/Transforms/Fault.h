@@ -28,6 +28,7 @@ namespace llvm {
 class PassBuilder;
 namespace mneme {
 
+/// A kind of fault.
 struct FaultInfo {
   StringLiteral Name, Description;
 };

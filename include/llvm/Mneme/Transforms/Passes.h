@@ -77,6 +77,7 @@ public:
   static bool isRequired() { return true; }
 };
 
+/// Runs the passes that a module needs; see mneme-instrument above.
 class InstrumentPass : public PassInfoMixin<InstrumentPass> {
 public:
   explicit InstrumentPass(CaptureOptions Options = {}) : Options(Options) {}

@@ -58,6 +58,7 @@ struct EvaluationRequest {
   }
 };
 
+/// The result of an EvaluationRequest.
 struct Evaluation {
   uint64_t Id = 0;
   /// Empty if verified; otherwise the name of a verdict, "WorkerLost" or
@@ -98,6 +99,7 @@ struct PairedEvaluation {
   static constexpr StringLiteral Interrupted = "Interrupted";
 };
 
+/// Evaluates configurations asynchronously.
 class Evaluator {
 public:
   virtual ~Evaluator() = default;

@@ -71,6 +71,7 @@ using InstanceConfigs = std::vector<json::Object>;
 using SpeedupsFn = function_ref<Expected<std::vector<std::optional<double>>>(
     ArrayRef<InstanceConfigs>)>;
 
+/// Options of findMinimalChange().
 struct ExplainOptions {
   double LogSpeedup = 0;  ///< The winner's.
   double Share = 0.95;    ///< Fraction of LogSpeedup to keep.
@@ -78,6 +79,7 @@ struct ExplainOptions {
   unsigned BatchSize = 1; ///< Parallel evaluations.
 };
 
+/// The result of findMinimalChange().
 struct MinimalChange {
   /// Decreasing configurations that kept the speed-up, from the winner to the
   /// smallest.

@@ -48,6 +48,7 @@ enum class ExprOp {
 #include "llvm/Mneme/Tune/ExprOps.def"
 };
 
+/// An expression of a study.
 class Expr {
 public:
   enum KindTy { Constant, Parameter, Recorded, Op };

@@ -19,6 +19,7 @@
 namespace llvm {
 namespace mneme {
 
+/// The importance of one parameter.
 struct ParameterImportance {
   std::string Name; ///< Name of the study's parameter.
   double Share = 0; ///< Fraction of the total importance, from 0 to 1.

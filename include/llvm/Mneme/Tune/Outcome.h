@@ -45,8 +45,8 @@ enum class Comparison {
   Faster,        ///< Significantly, by at least the minimum effect.
   Slower,        ///< Likewise.
   Insignificant, ///< The interval contains 1.
-  Negligible,    ///< Significant but below the minimum effect, or the interval
-                 ///< excludes the minimum effect.
+  Negligible,    ///< Significant but below the minimum effect, or the whole
+                 ///< interval is below it.
 };
 /// \p MinEffect is the smallest relevant change, as a fraction of 1.
 Comparison compareWithBaseline(const RatioEstimate &Speedup, double MinEffect);
@@ -67,6 +67,7 @@ struct RetestedTrial {
   std::string Failure, Error; ///< Why the re-test failed.
 };
 
+/// The result of the final test.
 struct FinalTestResult {
   /// The winner is confirmed with this many times as many pairs as candidates
   /// have. It is one of few, and the study reports its interval.
@@ -141,6 +142,7 @@ struct Explanation {
 enum class StudyEnd { Trials, Budget, Exhausted, Interrupted, Lost };
 StringRef getStudyEndName(StudyEnd E);
 
+/// The outcome of a study.
 struct StudyOutcome {
   StudyEnd End = StudyEnd::Exhausted;
   std::string EndReason; ///< Why the evaluator was lost.

@@ -32,6 +32,7 @@ std::string formatNanoseconds(double Nanoseconds);
 /// Formats a value with six significant digits: "40", "0.75".
 std::string formatMetric(double V);
 
+/// Prints the progress of a study.
 class ProgressPrinter : public StudyObserver {
 public:
   struct Style {

@@ -33,6 +33,7 @@ struct SamplerContext {
   const DenseSet<uint64_t> &Proposed;
 };
 
+/// A search strategy.
 class Sampler {
 public:
   virtual ~Sampler() = default;

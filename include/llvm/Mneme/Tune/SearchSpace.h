@@ -57,6 +57,7 @@ double fromUnit(const Dimension &D, double Unit);
 /// Canonical points have 0 (Low if real) in all inactive dimensions.
 using Point = std::vector<double>;
 
+/// The search space of a study for one recorded launch.
 class SearchSpace {
 public:
   /// Binds a study to a recorded launch. Fails on errors that checkStudy()

@@ -23,6 +23,7 @@
 namespace llvm {
 namespace mneme {
 
+/// A parameter of the search space.
 struct Parameter {
   enum KindTy { Int, Real, Bool, Choice, Pipeline };
   enum ScaleTy {
@@ -55,6 +56,7 @@ struct DerivedValue {
   Expr Is;
 };
 
+/// A condition that every configuration must satisfy.
 struct Constraint {
   Expr Holds;          ///< Bool.
   std::string Message; ///< Why it is violated; may be empty.
@@ -71,11 +73,13 @@ struct ConfigField {
 
 enum class Direction { Minimize, Maximize };
 
+/// A metric to optimize.
 struct Objective {
   std::string Metric; ///< Metrics.def: "time", "reg_usage", "obj_size", ...
   Direction Dir = Direction::Minimize;
 };
 
+/// The textual definition of a search, independent of a recording.
 struct Study {
   std::string Name;
   std::vector<Parameter> Parameters;

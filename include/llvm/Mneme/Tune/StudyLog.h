@@ -20,6 +20,7 @@
 namespace llvm {
 namespace mneme {
 
+/// Stores the trials and baselines of a study.
 class StudyLog {
 public:
   virtual ~StudyLog() = default;

@@ -43,6 +43,7 @@ enum class TrialKind {
 StringRef getTrialKindName(TrialKind K);
 std::optional<TrialKind> parseTrialKind(StringRef Name);
 
+/// A point of the search space and the result of its evaluation.
 struct Trial {
   uint64_t Number = 0; ///< From 0, in the order of proposal.
   TrialKind Kind = TrialKind::Search;

@@ -92,6 +92,7 @@ struct StudyProgress {
   std::optional<RatioEstimate> BestSpeedup;
 };
 
+/// Receives the progress and messages of a study.
 class StudyObserver {
 public:
   virtual ~StudyObserver() = default;
@@ -101,6 +102,7 @@ public:
   virtual void note(StringRef Text) = 0;
 };
 
+/// Runs a study.
 class Tuner {
 public:
   /// Takes at least one instance, all of the same study. \p Log and \p Observer
