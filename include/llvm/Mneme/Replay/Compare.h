@@ -50,6 +50,7 @@ struct ToleranceSpec {
     return Kind == O.Kind && Value == O.Value && Buffer == O.Buffer;
   }
 };
+/// Parses a tolerance in the above syntax.
 Expected<ToleranceSpec> parseTolerance(StringRef Text);
 
 /// An element type like "f32" or "f64@out", for one buffer or all.
@@ -61,6 +62,7 @@ struct ElementTypeSpec {
     return DType == O.DType && Buffer == O.Buffer;
   }
 };
+/// Parses an element type in the above syntax.
 Expected<ElementTypeSpec> parseElementType(StringRef Text);
 
 /// Parses "none", "l1", "l2" or "linf".

@@ -27,7 +27,9 @@ namespace mneme {
 /// XXH3-128 in canonical (big-endian) byte order.
 using Digest128 = std::array<uint8_t, 16>;
 
+/// Returns the XXH3-128 of \p Bytes.
 Digest128 digest128(StringRef Bytes);
+/// Returns the XXH3-64 of \p Bytes.
 uint64_t digest64(StringRef Bytes);
 
 /// Returns 32 lower-case hexadecimal digits.
@@ -35,6 +37,7 @@ std::string toHexString(const Digest128 &D);
 /// Returns 16 lower-case hexadecimal digits.
 std::string toHexString(uint64_t D);
 
+/// Parse the digits of toHexString(); return nothing on malformed input.
 std::optional<Digest128> parseDigest128(StringRef Hex);
 std::optional<uint64_t> parseDigest64(StringRef Hex);
 

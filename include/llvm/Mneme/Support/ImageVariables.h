@@ -49,6 +49,7 @@ std::vector<ImageVariable> getImageVariables(const Module &M);
 /// The named metadata that marks an image with other kernels.
 inline constexpr StringLiteral OtherKernelsMetadata = "mneme.other.kernels";
 
+/// Adds that metadata.
 void setHasOtherKernels(Module &M);
 bool hasOtherKernels(const Module &M);
 

@@ -85,6 +85,7 @@ Expected<DeviceImage> compileKernelForHost(Module &M, StringRef Kernel,
 
 /// Returns the HostKernelInfo of an image from compileKernelForHost.
 const HostKernelInfo &getHostKernelInfo(const DeviceImage &Image);
+/// Sets the HostKernelInfo of an image.
 void setHostKernelInfo(DeviceImage &Image, HostKernelInfo Info);
 
 json::Value toJSON(const HostKernelInfo &Info);
@@ -98,6 +99,7 @@ struct HostVariable {
   uint64_t Alignment = 1;
   bool Constant = false; ///< __constant__
 };
+/// Returns all such variables of \p M.
 std::vector<HostVariable> findHostVariables(const Module &M);
 /// Returns those that \p Kernel can reach.
 std::vector<std::string> findReachedVariables(const Module &M,
