@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What CUDA sources find when nvcc compiles them and not when clang does. The
-/// program that llvm-mneme-record --print-config=nvcc names includes this before
-/// each of them; programs that are written for clang need nothing of it.
+/// Definitions that nvcc provides to CUDA sources and clang does not. The
+/// program printed by llvm-mneme-record --print-config=nvcc includes this file
+/// before each source. Programs written for clang do not need it.
 ///
-/// With MNEME_AS_NVCC defined, the compiler also says that it is nvcc: for sources
-/// that take whatever has no __NVCC__ for a compiler without CUDA.
+/// With MNEME_AS_NVCC defined, the compiler also identifies itself as nvcc, for
+/// sources that treat compilers without __NVCC__ as compilers without CUDA.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,14 @@
 
 #if defined(__clang__) && defined(__CUDA__) && defined(__cplusplus)
 
-// To clang it is nothing, not 1.
+// Clang defines it as empty, not as 1.
 #undef __CUDACC__
 #define __CUDACC__ 1
 
 #define MNEME_HOST static inline __attribute__((host, unused))
 
-// min and max are functions of the host, too: overloads of those that clang has
-// for the device. Those of mixed signs are unsigned, as in C.
+// min and max are also host functions: overloads of clang's device functions.
+// Mixed signs are converted to unsigned, as in C.
 #define MNEME_MIN_MAX(Result, A, B)                                            \
   MNEME_HOST Result min(A X, B Y) {                                            \
     Result L = X, R = Y;                                                       \
@@ -49,7 +49,7 @@ MNEME_MIN_MAX_INTEGERS(long long)
 #undef MNEME_MIN_MAX_INTEGERS
 #undef MNEME_MIN_MAX
 
-// Of a number and a NaN, the number.
+// If one argument is a NaN, the result is the other one.
 MNEME_HOST float min(float X, float Y) { return __builtin_fminf(X, Y); }
 MNEME_HOST float max(float X, float Y) { return __builtin_fmaxf(X, Y); }
 MNEME_HOST double min(double X, double Y) { return __builtin_fmin(X, Y); }
@@ -62,7 +62,7 @@ MNEME_HOST double max(float X, double Y) { return __builtin_fmax(X, Y); }
 #undef MNEME_HOST
 
 #ifdef MNEME_AS_NVCC
-// CUDA's own headers ask which compiler it is, and must hear the truth.
+// CUDA's own headers check for the compiler and must see the real one.
 #if __has_include(<cuda/std/__cccl/compiler.h>)
 #include <cuda/std/__cccl/compiler.h>
 #endif

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How an application says which of its launches are worth recording. C and C++,
-/// nothing to link. A program that is not being recorded runs as if the calls were
-/// not there; one that is, too, unless llvm-mneme-record --record-regions asks for
-/// launches within regions only.
+/// Lets an application mark launches worth recording. C and C++, nothing to
+/// link. If a program is not being recorded, the calls have no effect.
+/// Otherwise, they only have an effect if llvm-mneme-record --record-regions
+/// restricts recording to regions.
 ///
 /// \code
 ///   mneme_record_begin("solve");
@@ -18,8 +18,8 @@
 ///   mneme_record_end();
 /// \endcode
 ///
-/// Regions nest. A region is the calling thread's: launches by other threads are
-/// not within it.
+/// Regions nest. They belong to the calling thread and do not contain launches
+/// by other threads.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +32,14 @@
 #define MNEME_EXTERN_C extern
 #endif
 
-/// The runtime's side; absent unless the program is being recorded.
+/// Defined by the runtime; absent unless the program is being recorded.
 MNEME_EXTERN_C __attribute__((weak)) void
 __mneme_record_begin(const char *name);
 MNEME_EXTERN_C __attribute__((weak)) void __mneme_record_end(void);
 
-/// Linkers resolve a weak reference to nothing in some executables, so the
-/// runtime finds these slots by their section and fills them. Not for direct use.
+/// In some executables, linkers resolve a weak reference to null. The runtime
+/// therefore finds these slots by their section and fills them. Not for direct
+/// use.
 static struct MnemeRecordBeginSlot {
   void (*fn)(const char *);
   const char *name;
@@ -51,9 +52,9 @@ static struct MnemeRecordEndSlot {
     __attribute__((section("mneme_hooks"), used)) = {0, "__mneme_record_end"};
 
 /// Begins a region of launches by this thread.
-/// \param name What --record-regions=<regex> is searched in; may be null.
+/// \param name Matched against --record-regions=<regex>; may be null.
 static inline void mneme_record_begin(const char *name) {
-  // volatile: the compiler sees nobody write to the slot.
+  // Volatile, as the compiler sees no store to the slot.
   void (*fn)(const char *) =
       ((volatile struct MnemeRecordBeginSlot *)&mneme_record_begin_slot)->fn;
   if (!fn)
@@ -62,7 +63,7 @@ static inline void mneme_record_begin(const char *name) {
     fn(name);
 }
 
-/// Ends the region of this thread that began last.
+/// Ends the innermost region of this thread.
 static inline void mneme_record_end(void) {
   void (*fn)(void) =
       ((volatile struct MnemeRecordEndSlot *)&mneme_record_end_slot)->fn;
@@ -75,7 +76,7 @@ static inline void mneme_record_end(void) {
 #ifdef __cplusplus
 namespace mneme {
 
-/// A region from here to the end of the scope.
+/// A region from its construction to the end of the scope.
 class RecordRegion {
 public:
   explicit RecordRegion(const char *name) { mneme_record_begin(name); }

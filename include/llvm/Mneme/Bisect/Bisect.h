@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// From two configurations, one good and one bad, to the smallest set of
-/// settings that makes the difference, and on to the smallest set of pass
+/// Reduces the difference between a good and a bad configuration to the
+/// smallest responsible set of settings, and then to the smallest set of pass
 /// executions.
 ///
 //===----------------------------------------------------------------------===//
@@ -22,123 +22,129 @@
 namespace llvm {
 namespace mneme {
 
-/// Configurations (Config.def); what is not in them is the same for both.
+/// Configurations (Config.def). Keys that neither contains are the same for
+/// both.
 struct BisectSides {
   json::Object Good, Bad;
-  /// The good side is the bad one without any optional pass.
+  /// The good side is the bad side without optional passes.
   bool GoodIsNoPass = false;
 };
 
-/// What else to try when it is none of the passes that can be skipped.
+/// A test to run if no skippable pass is responsible.
 struct BisectProbe {
-  json::Object Config; ///< Over the bad side's.
-  std::string Blames;  ///< If that is good: "the optimizations of ptxas".
+  json::Object Config; ///< Applied on top of the bad side's.
+  std::string Blames;  ///< The culprit if it is good: "the optimizations of
+                       ///< ptxas".
 };
 
-/// What the search needs to know of the kernel.
+/// The functions that the search needs for a kernel.
 struct BisectSubject {
-  /// All pass executions of a configuration. Empty: passes cannot be chosen.
+  /// Lists the pass executions of a configuration. Empty: passes cannot be
+  /// selected.
   std::function<Expected<PassListing>(const json::Object &)> ListPasses;
-  /// Evaluates on the host device; attempts are compiled anew. Empty, or unset:
-  /// it is the device.
+  /// Evaluates on the host device, compiling each attempt anew. Empty or unset:
+  /// the host is the device under test.
   std::function<Expected<std::optional<Evaluation>>(const json::Object &,
                                                     unsigned Attempt)>
       RunOnHost;
   std::vector<BisectProbe> Probes;
-  /// Is told of each step, a line each.
+  /// Called with one line of text per step.
   std::function<void(StringRef)> Say;
 };
 
 struct BisectOptions {
   JudgeOptions Judge;
-  /// Steps; then what was found so far is the answer.
+  /// Limit of steps; the search then returns its intermediate result.
   unsigned MaxSteps = 2000;
 };
 
-/// A setting that differs between the two sides.
+/// A setting in which the two sides differ.
 struct BisectSetting {
   std::string Key;
   std::optional<json::Value> Good, Bad; ///< Unset: as on the command line.
 };
 
+/// A pass execution that is responsible for the difference.
 struct BisectCulprit {
   PassExecution Execution;
-  bool InRunSet = false;  ///< Among those that are enough to make it bad.
-  bool InSkipSet = false; ///< Among those without which it is good.
-  /// Is it good without this one alone? Unset: not asked.
+  bool InRunSet = false;  ///< In the smallest set that makes it bad.
+  bool InSkipSet = false; ///< In the smallest set without which it is good.
+  /// Whether skipping only this execution makes it good. Unset: not tested.
   std::optional<bool> HealsAlone;
 };
 
-/// What a GPU's wrong result says when the host runs the same IR.
+/// The faulty half for a wrong result on a GPU, found by running the same IR on
+/// the host.
 enum class FaultyHalf {
   Unknown,
   Pipeline, ///< The host is wrong, too.
   BackEnd,  ///< The host is right.
 };
 
-/// What a search of the pass executions found.
+/// The result of a search over pass executions.
 struct PassAnswer {
-  std::vector<unsigned> SkipSet, RunSet; ///< Numbers, in order.
-  /// The bad configuration without SkipSet; and with RunSet alone, where there
-  /// is one.
+  std::vector<unsigned> SkipSet, RunSet; ///< Numbers, sorted.
+  /// The bad configuration without SkipSet, and with only RunSet if there is
+  /// one.
   std::optional<json::Object> HealedConfig, SmallestConfig;
-  /// Executions 1 to this are good, one more makes it bad.
+  /// Executions 1 to LastGood are good; up to FirstBad, they are bad.
   std::optional<unsigned> LastGood, FirstBad;
-  /// Only how many of the executions run can be chosen, not which.
+  /// Only the number of executions to run can be selected, not the set.
   bool PrefixOnly = false;
-  /// Set where nothing was found without which it is good: the value of the
-  /// metric that was reached, which is taken for good then.
+  /// Set if no set of executions made it good: the best value of the metric
+  /// found, which then counts as good.
   std::optional<double> Accepted;
   unsigned NumExecutions = 0, NumCandidates = 0;
-  std::vector<std::string> Notes; ///< What somebody should know, in words.
+  std::vector<std::string> Notes; ///< Messages for the user.
 };
 
+/// The result of a bisection.
 struct BisectOutcome : PassAnswer {
   enum EndKind {
     FoundPasses,
-    FoundSettings, ///< That act on no pass, or on none that can be skipped.
+    FoundSettings, ///< Settings that affect no pass, or no skippable pass.
     NothingToFind, ///< The bad side is not bad.
-    NotFound,      ///< Reason says what is known.
+    NotFound,      ///< Reason has the details.
   };
   EndKind End = NotFound;
-  std::string Reason; ///< In words; empty when passes were found.
+  std::string Reason; ///< In words; empty if passes were found.
 
   Judgement Good, Bad; ///< The two sides.
   BisectSides Sides;
-  /// The smallest set of settings that makes the good side bad; empty where the
-  /// sides differ in one thing only that is no setting.
+  /// The smallest set of settings that makes the good side bad. Empty if the
+  /// sides differ only in something that is not a setting.
   std::vector<BisectSetting> Settings;
-  unsigned NumSettings = 0; ///< In which the sides differ.
+  unsigned NumSettings = 0; ///< Number of settings in which the sides differ.
 
-  /// The good side with the responsible settings alone: its passes were
+  /// The good side with only the responsible settings; its passes were
   /// searched.
   json::Object BadConfig;
-  Judgement Healed, Smallest;          ///< Of PassAnswer's configurations.
-  std::vector<BisectCulprit> Culprits; ///< Of both sets, in order.
+  Judgement Healed, Smallest;          ///< For PassAnswer's configurations.
+  std::vector<BisectCulprit> Culprits; ///< The members of both sets, in order.
 
   FaultyHalf Half = FaultyHalf::Unknown;
-  std::string HalfReason; ///< Why it is unknown, or what the host said.
-  std::vector<std::string> Blamed; ///< Of the probes.
-  /// Passes that nobody can skip and that changed something, where it is none
-  /// of the others.
+  std::string HalfReason;          ///< Why it is unknown, or the host's result.
+  std::vector<std::string> Blamed; ///< Culprits found by the probes.
+  /// Required passes that changed the module, if no skippable pass is
+  /// responsible.
   std::vector<PassExecution> Required;
 
   bool Random = false;
   double Rate = 1;
   unsigned Repeats = 1;
-  bool Complete = true; ///< False: the limit of steps ended it.
+  bool Complete = true; ///< False if the limit of steps ended the search.
   JudgeCounts Counts;
 
   bool found() const { return End == FoundPasses || End == FoundSettings; }
 };
 
-/// Searches. Error: the good side is not good, the sides are the same, nobody
-/// measured the metric, the evaluator is lost.
+/// Runs the search. Fails if the good side is not good, the sides are equal,
+/// the metric was not measured, or the evaluator is lost.
 Expected<BisectOutcome> bisect(Evaluator &E, const BisectSides &Sides,
                                const BisectSubject &Subject,
                                const BisectOptions &Options);
 
-/// "1-40,57"; "none".
+/// Prints numbers as "1-40,57", or "none".
 std::string printNumbers(const BitVector &Numbers);
 
 } // namespace mneme

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Tells whether a configuration is good or bad, with as few compilations and
-/// launches as it takes: equal machine code is judged once, times are measured
-/// in turns with the good side's until it is clear, and what fails at random is
-/// repeated.
+/// Decides whether a configuration is good or bad with few compilations and
+/// launches: judges equal machine code only once, measures times in interleaved
+/// rounds with the good side until the result is clear, and repeats random
+/// failures.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,22 +26,22 @@
 namespace llvm {
 namespace mneme {
 
-/// What makes a configuration bad.
+/// The criterion for a bad configuration.
 struct Criterion {
-  /// Of Tune/Metrics.def; empty: it does not verify.
+  /// A metric of Tune/Metrics.def; empty: verification.
   std::string Metric;
-  bool Maximize = false; ///< More of it is better.
-  /// Worse than the good side by more than this share is bad.
+  bool Maximize = false; ///< Larger values are better.
+  /// Values worse than the good side's by more than this fraction are bad.
   double Threshold = 0.02;
 
   bool isVerify() const { return Metric.empty(); }
   bool isTime() const { return Metric == "time"; }
-  /// By more than the threshold. Of nothing at all, anything is more than any
-  /// share.
-  /// Good, too, where the threshold asks for more than can be had: this value,
-  /// and what is better.
+  /// If set, this and better values are good even if they exceed the threshold,
+  /// which may be unattainable.
   std::optional<double> Accepted = std::nullopt;
 
+  /// Returns true if \p Value is worse by more than the threshold. If
+  /// \p Reference is 0, any increase exceeds the threshold.
   bool isWorse(double Value, double Reference) const {
     if (Accepted && (Maximize ? Value >= *Accepted : Value <= *Accepted))
       return false;
@@ -49,100 +49,102 @@ struct Criterion {
                     : Value > Reference * (1 + Threshold);
   }
 
-  /// "verify", a metric, or one of its short names ("regs", "size"). Error: no
-  /// such thing, or one that cannot be bisected.
+  /// Parses "verify", a metric, or its short name ("regs", "size"). Fails if
+  /// there is no such criterion or it cannot be bisected.
   static Expected<Criterion> parse(StringRef Name, double Threshold);
 };
 
+/// The judgement of one configuration.
 struct Judgement {
   Answer A = Answer::Unresolved;
-  /// A verdict's name, and what was said; empty if it verified.
+  /// Name of the verdict and its message; empty if verified.
   std::string Failure, Error;
-  std::optional<double> Value; ///< Of the metric.
-  /// How many times as much as the good side's; of times with the interval of
-  /// pairs.
+  std::optional<double> Value; ///< Value of the metric.
+  /// Ratio to the good side's value; for times with the interval of paired
+  /// measurements.
   std::optional<RatioEstimate> Ratio;
-  /// False: the interval still held the threshold when the rounds ended, and
-  /// the estimate alone decided.
+  /// False if the interval still contained the threshold after the last round,
+  /// so that the estimate decided.
   bool Certain = true;
-  unsigned Replays = 0, Failures = 0; ///< Of a fault that comes at random.
+  unsigned Replays = 0, Failures = 0; ///< For a random fault.
   StringMap<double> Metrics;
   std::string CodeHash;
 };
 
+/// The cost of a bisection.
 struct JudgeCounts {
-  unsigned Steps = 0;        ///< Configurations that were judged.
-  unsigned Compilations = 0; ///< Pipelines that were run for them.
-  unsigned Launches = 0;     ///< Codes that were run and verified.
-  unsigned Duplicates = 0;   ///< Compilations that gave code that was known.
-  unsigned Rounds = 0;       ///< Pairs of launches, for times.
+  unsigned Steps = 0;        ///< Configurations judged.
+  unsigned Compilations = 0; ///< Pipelines run.
+  unsigned Launches = 0;     ///< Codes launched and verified.
+  unsigned Duplicates = 0;   ///< Compilations that produced known code.
+  unsigned Rounds = 0;       ///< Pairs of launches for times.
 };
 
 struct JudgeOptions {
   Criterion What;
-  /// Seconds of a launch; 0: 100 times the good side's, and at least 5.
+  /// Seconds per launch; 0: 100 times the good side's, at least 5.
   double LaunchTimeout = 0;
-  unsigned FirstRounds = 10, MaxRounds = 160; ///< Pairs, for times.
-  /// Replays of the bad side to see whether it fails each time; and, if it
-  /// does not, to estimate how often.
+  unsigned FirstRounds = 10, MaxRounds = 160; ///< Pairs for times.
+  /// Replays of the bad side to check that it always fails, and, if it does
+  /// not, to estimate the failure rate.
   unsigned Replays = 5, RandomReplays = 30;
   unsigned GoodReplays = 3;
-  double Sure = 0.99; ///< That a good answer is not luck.
-  /// Code that was judged before is not judged again.
+  double Sure = 0.99; ///< Confidence required for a good answer with a random
+                      ///< fault.
+  /// Reuse judgements of equal code.
   bool Reuse = true;
 };
 
-/// Answers questions about configurations.
+/// Judges configurations.
 class Judge {
 public:
   using ProgressFn =
       std::function<void(const json::Object &Config, const Judgement &)>;
   Judge(Evaluator &E, JudgeOptions Options) : E(E), O(std::move(Options)) {}
 
-  /// What the two sides are.
+  /// The state of the two sides.
   enum class Sides {
     Ready,   ///< The good side is good, the bad side is bad.
-    NotGood, ///< text() says how.
+    NotGood, ///< text() has the details.
     NotBad,
   };
-  /// Evaluates both; the first thing to do. Error: the evaluator is lost, or
-  /// the metric was not measured.
+  /// Evaluates both sides; must be called first. Fails if the evaluator is lost
+  /// or the metric was not measured.
   Expected<Sides> begin(const json::Object &Good, const json::Object &Bad);
   StringRef text() const { return Text; }
 
-  /// An Error: the evaluator is lost.
+  /// Judges configurations. Fails if the evaluator is lost.
   Expected<std::vector<Answer>> ask(ArrayRef<json::Object> Configs);
   Expected<Answer> ask(const json::Object &Config);
-  /// Asks once more, by so many new replays, whatever is known. For a criterion
-  /// that is no verification, and for one replay at least, the same as ask().
+  /// Judges a configuration again with \p Replays new replays, ignoring known
+  /// judgements. Same as ask() for metrics and for a single replay.
   Expected<Judgement> askAgain(const json::Object &Config, unsigned Replays);
 
-  /// Of a configuration that was asked about.
+  /// Returns the judgement of a configuration passed to ask().
   const Judgement &get(const json::Object &Config) const;
 
   const Judgement &good() const { return Good; }
   const Judgement &bad() const { return Bad; }
   const JudgeCounts &counts() const { return Counts; }
   const Criterion &what() const { return O.What; }
-  /// How many questions should be asked at once.
+  /// Returns the number of configurations to pass to ask() at once.
   unsigned width() const { return std::max(E.capacity(), 1u); }
 
-  /// Does the fault come at random?
+  /// Returns true if the fault is random.
   bool isRandom() const { return Repeats > 1; }
-  /// Share of the bad side's replays that failed.
+  /// Returns the fraction of the bad side's replays that failed.
   double rate() const { return Rate; }
-  /// Replays of what looks good.
+  /// Returns the number of replays of configurations that seem good.
   unsigned repeats() const { return Repeats; }
-  /// \p Config was good and bad: finds out how often, and repeats from now on
-  /// what looks good as often as that takes. What was good is not known any
-  /// more.
+  /// Handles a \p Config that was both good and bad: estimates the failure rate
+  /// and adapts the number of replays. Discards previous good judgements.
   Error becomeRandom(const json::Object &Config);
 
-  /// Takes this value of the metric, of which one measurement is enough, for
-  /// good from now on.
+  /// Treats this value of the metric as good from now on; a single measurement
+  /// suffices.
   void accept(double Value);
 
-  ProgressFn Progress; ///< Is told of each step.
+  ProgressFn Progress; ///< Called after each step.
 
 private:
   Evaluator &E;
@@ -150,16 +152,16 @@ private:
   std::string Text;
   json::Object GoodConfig, BadConfig;
   Judgement Good, Bad;
-  /// Verification: how the bad side fails.
+  /// Verification only: the failure of the bad side.
   std::string BadFailure;
   double Rate = 1;
   unsigned Repeats = 1;
-  bool Rerun = false; ///< The same code can end in either way.
+  bool Rerun = false; ///< The same code can be good or bad.
   uint64_t NextId = 1, NextAttempt = 1;
   double LaunchLimit = 0;
   JudgeCounts Counts;
   std::map<std::string, Judgement> Known;  ///< By configuration.
-  std::map<std::string, Judgement> ByCode; ///< Times, by hash.
+  std::map<std::string, Judgement> ByCode; ///< For times, by hash.
 
   EvaluationRequest makeRequest(const json::Object &Config);
   EvaluationRequest makeReplay(const json::Object &Config);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The bisection of a recorded launch: evaluates by replaying it, and shows
-/// what it found by commands that were run.
+/// Bisects a recorded launch by replaying it, and documents the result with
+/// tested commands.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,23 +22,24 @@ namespace llvm {
 namespace mneme {
 
 struct ReplayBisectOptions {
-  std::string Database; ///< Of the plan.
+  std::string Database; ///< Database of the plan.
   FarmResources Resources;
-  BisectSides Sides; ///< On top of the plan's options.
-  /// Search by verdicts although an empty kernel would be verified, too.
+  BisectSides Sides; ///< Applied on top of the plan's options.
+  /// Search by verdicts even if an empty kernel would verify.
   bool AllowVacuous = false;
   BisectOptions Bisect;
-  /// Folder for the IR before and after what was found; empty: none is kept.
+  /// Folder for the IR before and after the culprits; empty: not kept.
   std::string Output;
-  /// llvm-mneme-replay, to check commands; empty: they are not checked.
+  /// Path of llvm-mneme-replay to test commands; empty: not tested.
   std::string Program;
-  /// What a command has beside settings: the database, the device, ...
+  /// Words common to all commands: the database, the device, ...
   std::vector<std::string> CommonWords;
   std::function<void(StringRef)> Say;
 };
 
-/// Call it in a process with one thread that has not used a GPU. Errors: as
-/// bisect()'s, a device that cannot be used, a folder that cannot be written.
+/// Runs the bisection. Call it in a process with one thread that has not used a
+/// GPU. Fails like bisect(), if the device is unusable, or if a folder is not
+/// writable.
 Expected<BisectReport> bisectReplay(const ReplayPlan &Plan,
                                     const ReplayBisectOptions &O);
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a bisection has to say, for programs and for people.
+/// The report of a bisection, for programs and users.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,20 +20,21 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// A command that shows a side.
+/// A command that reproduces a side.
 struct BisectCommand {
   std::string Name; ///< "good", "bad", "healed", "smallest"
   std::string Text; ///< For a shell.
-  std::string What; ///< In words.
+  std::string What; ///< Description.
   Answer Expected = Answer::Good;
-  /// What it gave when it was run; unset: it was not, or never ended.
+  /// Exit code of a test run; unset: not run, or it did not end.
   std::optional<int> ExitCode;
-  std::optional<double> Value; ///< The metric, where its report had it.
-  unsigned Runs = 0;           ///< Of a fault that comes at random.
+  std::optional<double> Value; ///< The metric, if the command's report contains
+                               ///< it.
+  unsigned Runs = 0;           ///< Number of runs for a random fault.
 
-  /// Was it run, and did it show what it is to show? \p Good: the metric of the
-  /// good side. One replay is no measurement of times: of these only the exit
-  /// code counts.
+  /// Returns true if the command ran and showed the expected result. \p Good is
+  /// the metric of the good side. For times, only the exit code counts, since
+  /// one replay is not a measurement.
   bool shows(const Criterion &What, std::optional<double> Good) const {
     if (!ExitCode)
       return false;
@@ -45,17 +46,18 @@ struct BisectCommand {
   }
 };
 
-/// What an execution does to its code.
+/// The effect of a pass execution on its code.
 struct PassEvidence {
   unsigned Number = 0;
-  bool IsAssembly = false;           ///< Of the code generator.
-  std::string BeforeFile, AfterFile; ///< Empty: not kept.
-  std::string Diff;    ///< Unified; of the function, if there is one.
-  std::string Missing; ///< Why there is none.
-  /// Its optimization remarks, YAML without the document's marks.
+  bool IsAssembly = false;           ///< In the code generator.
+  std::string BeforeFile, AfterFile; ///< Empty if not kept.
+  std::string Diff;    ///< Unified diff, of the function if there is one.
+  std::string Missing; ///< Why there is no diff.
+  /// Its optimization remarks in YAML, without document markers.
   std::vector<std::string> Remarks;
 };
 
+/// The result of a bisection and its evidence.
 struct BisectReport {
   std::string Kernel, StaticHash, RecordId, Device;
   Criterion What;
@@ -71,11 +73,11 @@ json::Value toJSON(const Judgement &J);
 json::Value toJSON(const BisectReport &R);
 void printReport(raw_ostream &OS, const BisectReport &R);
 
-/// Lines that were taken away and added, with \p Context others around them.
-/// Texts that differ in too much are only said to differ.
+/// Returns removed and added lines with \p Context lines around them. If there
+/// are too many differences, only reports that the texts differ.
 std::string makeDiff(StringRef Before, StringRef After, unsigned Context = 3);
 
-/// The definition of \p Function in the text of a module; empty: not there.
+/// Returns the definition of \p Function in a module's text; empty if absent.
 StringRef findFunction(StringRef IR, StringRef Function);
 
 } // namespace mneme

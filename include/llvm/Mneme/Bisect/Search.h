@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Searches for what makes something bad, by asking about parts of it. Nothing
-/// here knows what the parts are.
+/// Searches for the cause of a bad result by testing parts of it. The
+/// algorithms are independent of the kind of parts.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,45 +25,47 @@
 namespace llvm {
 namespace mneme {
 
+/// The result of a test.
 enum class Answer {
   Good,
   Bad,
-  Unresolved, ///< It cannot be told: something else went wrong.
+  Unresolved, ///< The test failed for another reason.
 };
 StringRef getAnswerName(Answer A); ///< "good", ...
 
-/// Answers of so many questions, in their order. All may be asked at once.
+/// Returns the answers for all positions or sets, in order. They may be tested
+/// in parallel.
 using AskPositionsFn =
     function_ref<Expected<std::vector<Answer>>(ArrayRef<size_t>)>;
 using AskSetsFn =
     function_ref<Expected<std::vector<Answer>>(ArrayRef<BitVector>)>;
 
-/// Where good turns bad. All positions between the two are unresolved.
+/// The boundary between good and bad. All positions in between are unresolved.
 struct Boundary {
   size_t LastGood = 0, FirstBad = 0;
 };
 
-/// Finds a place between position 0, which is good, and \p Last, which is bad,
-/// where it turns bad; if there are several of them, one of the first. Asks
-/// about \p Width positions at once: each time there are Width + 1 times fewer
-/// left. Unresolved positions are avoided as long as there are others.
+/// Finds a boundary between position 0, which is good, and \p Last, which is
+/// bad; if there are several, one of the first. Tests \p Width positions at
+/// once, which divides the range by Width + 1. Avoids unresolved positions as
+/// long as possible.
 Expected<Boundary> findBoundary(size_t Last, unsigned Width,
                                 AskPositionsFn Ask);
 
-/// Finds the first of \p Sets whose answer is \p Wanted, by asking in batches
-/// of \p Width. Which one it is does not depend on Width.
+/// Finds the first of \p Sets with the answer \p Wanted, testing batches of
+/// \p Width sets. The result does not depend on Width.
 Expected<std::optional<size_t>> findFirst(ArrayRef<BitVector> Sets,
                                           Answer Wanted, unsigned Width,
                                           AskSetsFn Ask);
 
-/// The smallest part of \p Start (no element of it can be taken away) whose
-/// answer is \p Wanted, as that of Start is. Asks about sets with all of
-/// \p Always, too.
+/// Returns a minimal subset of \p Start with the answer \p Wanted, which Start
+/// also has: no element can be removed. Adds all of \p Always to each tested
+/// set.
 Expected<BitVector> minimize(const BitVector &Start, const BitVector &Always,
                              Answer Wanted, unsigned Width, AskSetsFn Ask);
 
-/// Parts of \p All that follow each other: halves, quarters, ..., at last
-/// single elements. Not All itself.
+/// Returns contiguous parts of \p All: halves, quarters, ..., finally single
+/// elements. Does not include All itself.
 std::vector<BitVector> makeChunks(const BitVector &All);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Settings as people type them, and back: options of llvm-mneme-replay and
-/// keys of Config.def.
+/// Converts settings between options of llvm-mneme-replay and keys of
+/// Config.def.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,28 +24,29 @@
 namespace llvm {
 namespace mneme {
 
-/// What a setting changes first.
+/// The first stage that a setting affects.
 enum class SettingStage { Pipeline, CodeGen, Assembler, Launch, BackEnd };
-/// Of "llvm.NAME", and of a key that nobody knows: Pipeline.
+/// Returns the stage of a key; Pipeline for "llvm.NAME" and unknown keys.
 SettingStage getSettingStage(StringRef Key);
 
-/// One side of a bisection: options ("--passes='default<O1>'
+/// Parses one side of a bisection: options ("--passes='default<O1>'
 /// --mllvm=-unroll-threshold=50"), a pipeline, or a file with a configuration
-/// ("best.json", "@best"). Errors quote the option. A file's settings must not
-/// run programs or touch files (findSideEffects()) unless \p AllowPrograms.
+/// ("best.json", "@best"). Errors quote the option. Rejects settings in a file
+/// that run programs or access files (findSideEffects()) unless
+/// \p AllowPrograms.
 Expected<json::Object> parseSide(StringRef Text, bool AllowPrograms = false);
 
-/// The setting for another opt (or clang), llc or ptxas by the program's name,
-/// or for all of these that a folder has.
+/// Returns the setting for another opt (or clang), llc or ptxas, by the name of
+/// the program, or for all of these in a folder.
 Expected<json::Object> parseTool(StringRef Path);
 
-/// \p Config as options, in an order that is always the same.
+/// Converts \p Config to options in a fixed order.
 std::vector<std::string> makeOptions(const json::Object &Config);
 
-/// The option of a key, without hyphens; empty if there is none.
+/// Returns the option of a key, without hyphens; empty if there is none.
 StringRef getOptionName(StringRef Key);
-/// The key of an option without hyphens, "llvm." for "mllvm"; empty if there is
-/// none.
+/// Returns the key of an option without hyphens, "llvm." for "mllvm"; empty if
+/// there is none.
 StringRef getOptionKey(StringRef Option);
 
 } // namespace mneme

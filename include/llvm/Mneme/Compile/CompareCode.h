@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Is one kernel's machine code that of another cubin?
+/// Compares the machine code of a kernel in two cubins.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,41 +24,41 @@
 namespace llvm {
 namespace mneme {
 
-/// The kernel's code in two cubins, "ours" and "theirs".
+/// The comparison of a kernel's code in two cubins, "ours" and "theirs".
 struct CodeComparison {
-  /// The GPU does the same: instructions are equal, byte for byte, but for
-  /// where the image keeps the same variables.
+  /// The code is equivalent: the instructions are identical except for the
+  /// locations of the same variables in the image.
   bool Identical = false;
-  /// Some instructions differ in where the image keeps a variable (its place in
-  /// constant bank 3, the slot of its address in bank 4): that depends on what
-  /// else is in the module. All of them mean the same.
+  /// Some instructions differ only in the location of a variable (its offset in
+  /// constant bank 3, the slot of its address in bank 4), which depends on the
+  /// rest of the module.
   bool Relocated = false;
-  /// What differs, if something does: "instruction", "size", "constants", ...
+  /// The kind of difference, if any: "instruction", "size", "constants", ...
   std::string Difference;
-  /// Byte offset into the kernel's code of the first instruction that differs.
+  /// Byte offset of the first differing instruction in the kernel's code.
   std::optional<uint64_t> FirstDifference;
 };
 
-/// Compares \p Kernel's code, the functions that it calls through tables or
-/// relocations and its constants in two cubins. Errors: a damaged image, no
-/// such kernel.
+/// Compares the code of \p Kernel, the functions it calls through tables or
+/// relocations, and its constants in two cubins. Fails if an image is damaged
+/// or lacks the kernel.
 Expected<CodeComparison> compareKernelCode(StringRef Ours, StringRef Theirs,
                                            StringRef Kernel);
 
-/// The options that ptxas notes in a cubin: "-O 3 -arch sm_90 -m 64"; empty
-/// when there is no note.
+/// Returns the ptxas options noted in a cubin: "-O 3 -arch sm_90 -m 64"; empty
+/// without a note.
 std::string readPtxasOptions(StringRef Cubin);
-/// Which ptxas made a cubin: "cuda_13.0.r13.0/compiler.36424714_0"; empty when
-/// there is no note.
+/// Returns the ptxas build that generated a cubin:
+/// "cuda_13.0.r13.0/compiler.36424714_0"; empty without a note.
 std::string readPtxasBuild(StringRef Cubin);
 
-/// A replay's code beside the application's.
+/// A comparison of a replay's code with the application's.
 struct AppComparison {
   std::string App;     ///< The file.
-  unsigned Copies = 1; ///< Kernels of that name in it.
-  std::string Options; ///< Of ptxas, for the application.
+  unsigned Copies = 1; ///< Number of kernels of that name in it.
+  std::string Options; ///< The application's ptxas options.
   CodeComparison Code;
-  KernelResources Resources; ///< Of the application's kernel.
+  KernelResources Resources; ///< The application's kernel's.
 };
 
 json::Value toJSON(const AppComparison &C);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A kernel's recorded IR to machine code for its GPU, in steps that can be
-/// timed.
+/// Compiles the recorded IR of a kernel to machine code for its GPU, in steps
+/// that can be timed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,59 +36,61 @@ class TargetMachine;
 namespace mneme {
 class PipelineSpace;
 
-/// What assembles PTX.
+/// The assembler for PTX.
 enum class PTXCompiler {
-  Auto, ///< ptxas, or what is built in when there is none.
+  Auto, ///< ptxas, or the built-in library if ptxas is missing.
   Ptxas,
-  Library, ///< nvPTXCompiler, when Mneme was built with it.
+  Library, ///< nvPTXCompiler, if Mneme was built with it.
 };
 
+/// Options of a compilation.
 struct CompileOptions {
   /// The kernel's symbol.
   std::string Kernel;
-  /// A pipeline text; unset: what clang runs at OptLevel.
+  /// Pipeline text; unset: clang's pipeline at OptLevel.
   std::optional<std::string> Passes;
-  /// Of the pass executions that can be skipped, only these run; all but these
-  /// do (PassGate.h). Unset: all.
+  /// Skippable pass executions to run exclusively, and to skip (PassGate.h).
+  /// Unset: run all.
   std::optional<std::string> RunPasses, SkipPasses;
-  /// Seconds that a compilation in which all run may take to find out what
-  /// their numbers mean; 0: any. Where it crashes or takes longer, those until
-  /// then are known. Not part of the key.
+  /// Time limit in seconds of the full compilation that determines the numbers
+  /// of pass executions; 0: none. After a crash or a timeout, the numbers up to
+  /// there are known. Not part of the key.
   double NumberingLimit = 0;
-  /// The application's own -O: "0" to "3", "s", "z".
+  /// The application's -O level: "0" to "3", "s", "z".
   std::string OptLevel = "2";
-  /// 0 to 3, of LLVM's code generator and of ptxas; unset: what clang uses at
+  /// Level 0 to 3 of LLVM's code generator and ptxas; unset: clang's choice at
   /// OptLevel.
   std::optional<unsigned> CodeGenLevel;
-  /// Compile for another GPU ("sm_80", "gfx942"); empty: as recorded.
+  /// Target another GPU ("sm_80", "gfx942"); empty: as recorded.
   std::string Arch;
-  /// The processor that LLVM optimizes and generates code for, when it is not
-  /// Arch: an older one, NVPTX only. Empty: Arch.
+  /// The processor for optimization and code generation if it is not Arch: an
+  /// older one, NVPTX only. Empty: Arch.
   std::string TargetCPU;
-  /// Subtarget features ("+ptx88", "-xnack") instead of those of the processor
-  /// or of the recording.
+  /// Subtarget features ("+ptx88", "-xnack") that replace those of the
+  /// processor or the recording.
   std::optional<std::string> TargetFeatures;
-  /// Registers of a thread at most, NVPTX only; 0: as recorded.
+  /// Register limit per thread, NVPTX only; 0: as recorded.
   unsigned MaxRegisters = 0;
   SpecializeOptions Specialize;
-  /// Give what the program has not written a value, before all else.
+  /// Initialize memory that the program has not written, before all other
+  /// passes.
   std::optional<FillOptions> Fill;
   std::vector<std::string> Plugins;
-  /// Options for what assembles PTX, behind our own.
+  /// Extra assembler options, appended to Mneme's.
   std::vector<std::string> PtxasOptions;
-  /// Set while the code is made.
+  /// Set during the compilation.
   std::vector<LLVMOption> LLVMOptions;
   PTXCompiler Assembler = PTXCompiler::Auto;
-  /// Where the CUDA toolkit is; empty: CUDA_HOME, CUDA_PATH, PATH,
+  /// Path of the CUDA toolkit; empty: search CUDA_HOME, CUDA_PATH, PATH,
   /// /usr/local/cuda.
   std::string CudaPath;
-  /// Programs of other versions (ExternalTools.h) that run the pipeline,
-  /// generate the GPU's code and assemble it. Empty: this LLVM; CudaPath's.
+  /// Programs of other versions (ExternalTools.h) for the pipeline, code
+  /// generation and assembly. Empty: this LLVM; ptxas from CudaPath.
   std::string OptTool, LlcTool, Ptxas;
-  /// The time that each of these may take; 0: any.
+  /// Time limit of each tool; 0: none.
   double ToolSeconds = 0;
 
-  /// Changes nothing in the code, and is not part of the key.
+  /// Does not affect the code; not part of the key.
   InstrumentOptions Instruments;
 
   bool hasTools() const {
@@ -96,93 +98,94 @@ struct CompileOptions {
   }
 };
 
-/// All that \p O has, as one text: equal texts, equal options.
+/// Returns all options in \p O as a string that is equal for equal options.
 std::string getKey(const CompileOptions &O);
 
-/// Times are seconds of wall clock.
+/// Times are in seconds of wall clock.
 struct CompileResult {
   double PreprocessTime = 0; ///< Specialization.
   double OptimizeTime = 0;   ///< The pipeline.
-  double CodegenTime = 0; ///< IR to machine code, assembler or linker included.
-  double AssembleTime = 0; ///< The assembler's or linker's part of that.
-  std::string Assembly;   ///< PTX or AMDGPU assembly, when asked for.
-  SmallVector<char, 0>
-      Image; ///< cubin, or code object (without lld: the object).
+  double CodegenTime = 0;    ///< IR to machine code, including assembler or
+                             ///< linker.
+  double AssembleTime = 0; ///< Part of the assembler or linker in CodegenTime.
+  std::string Assembly;    ///< PTX or AMDGPU assembly, if requested.
+  /// Cubin or code object (without lld: the object).
+  SmallVector<char, 0> Image;
   KernelResources Resources;
-  /// Gets what the pipeline and the GPU's code generator remark, as YAML;
-  /// unbuffered, where remarks of a compiler that dies are wanted, too. Null:
-  /// nobody wants any.
+  /// Receives remarks of the pipeline and the GPU code generator as YAML.
+  /// Unbuffered if remarks of a crashing compiler are needed. Null: no remarks.
   raw_ostream *Remarks = nullptr;
-  /// What the numbers in RunPasses and SkipPasses mean; null without these.
+  /// Defines the numbers in RunPasses and SkipPasses; null without these.
   std::shared_ptr<const PassListing> Numbers;
 };
 
-/// How to list a compilation's pass executions.
+/// Options for listing a compilation's pass executions.
 struct PassListOptions {
-  bool CodeGen = true; ///< The code generator's, too.
-  /// What changed, times, and what the code generator does not ask for.
+  bool CodeGen = true; ///< Include the code generator.
+  /// Determine changes and times, and list passes that the code generator runs
+  /// without asking the gate.
   bool Details = true;
-  bool Isolate = true; ///< In a process of its own, which may crash.
-  double Limit = 0;    ///< Seconds, for that process; 0: any.
+  bool Isolate = true; ///< Run in a child process, as it may crash.
+  double Limit = 0;    ///< Time limit of the child process in seconds; 0: none.
 };
 
-/// Compiles modules of one target. Modules must be of the triple and
-/// architecture that create() saw.
+/// Compiles modules of one target: those with the triple and architecture
+/// passed to create().
 class KernelCompiler {
 public:
-  /// Looks at the kernel in \p M for its target, sets up the TargetMachine as
-  /// clang does for CUDA and HIP. Errors: unknown triple or architecture, no
-  /// such kernel, a pipeline that LLVM cannot parse.
+  /// Creates a compiler for the target of the kernel in \p M. Sets up the
+  /// TargetMachine as clang does for CUDA and HIP. Fails if the triple or
+  /// architecture is unknown, there is no such kernel, or LLVM cannot parse the
+  /// pipeline.
   static Expected<KernelCompiler> create(const Module &M,
                                          CompileOptions Options);
-  /// The same for questions about the options alone: nothing can be compiled.
-  /// Takes microseconds. Errors: options that contradict each other, no
-  /// architecture, no such kernel.
+  /// Creates an object that can only answer questions about the options, not
+  /// compile. Takes microseconds. Fails if options contradict each other, or
+  /// without architecture or kernel.
   static Expected<KernelCompiler> describe(const Module &M,
                                            CompileOptions Options);
   KernelCompiler(KernelCompiler &&);
   ~KernelCompiler();
 
   const CompileOptions &options() const { return Options; }
-  /// The pipeline that optimize() runs.
+  /// Returns the pipeline that optimize() runs.
   StringRef pipeline() const { return Pipeline; }
   unsigned codeGenLevel() const { return CodeGenLevel; }
   StringRef arch() const { return Arch; }
 
-  /// Asks whether LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
-  /// of describe()'s.
+  /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
+  /// available after describe().
   Error checkSpace(const PipelineSpace &Space) const;
 
-  /// All that optimize() does before it runs the pipeline.
+  /// Performs all steps of optimize() before the pipeline.
   void preprocess(Module &M) const;
-  /// Specializes \p M and runs the pipeline on it. An Error is what the
-  /// compiler says about the code, or about the pipeline's result, or a
-  /// PassSetError.
+  /// Specializes \p M and runs the pipeline on it. Errors are compiler errors
+  /// for the code, invalid IR after the pipeline, or a PassSetError.
   Error optimize(Module &M, CompileResult &Result) const;
-  /// The same where another program may do it (CompileOptions::OptTool): what
-  /// that leaves is another Module.
+  /// Supports external programs (CompileOptions::OptTool), which replace \p M
+  /// by another Module.
   Error optimize(std::unique_ptr<Module> &M, CompileResult &Result) const;
-  /// The pass executions of optimize() and, if wanted, of the GPU's code
-  /// generator (no assembler, no linker). Leaves \p M as it is. A compilation
-  /// that fails has a list until there. Errors: a PassSetError.
+  /// Lists the pass executions of optimize() and optionally of the GPU code
+  /// generator (without assembler and linker). Does not change \p M. The list
+  /// ends where compilation fails. Fails with a PassSetError.
   Expected<PassListing> listPasses(const Module &M,
                                    const PassListOptions &O = {}) const;
-  /// The optimized module's assembly text. Leaves \p M as it is.
-  /// \param Optimized  what optimize() said of \p M; needed where RunPasses or
-  /// SkipPasses have numbers, or remarks are wanted.
+  /// Returns the assembly text of the optimized module. Does not change \p M.
+  /// \param Optimized  the result of optimize() for \p M; required if RunPasses
+  /// or SkipPasses have numbers, or for remarks.
   Expected<std::string>
   emitAssembly(const Module &M, const CompileResult *Optimized = nullptr) const;
-  /// Machine code and resources of an optimized module, with the result of
-  /// optimize(). Leaves \p M as it is.
-  /// \param IsKnown  NVPTX: is asked when there is PTX; if so, there will be no
-  /// image.
+  /// Generates machine code and resources for an optimized module and the
+  /// result of optimize(). Does not change \p M.
+  /// \param IsKnown  NVPTX: called with the PTX; if it returns true, no image
+  /// is generated.
   Error emitImage(const Module &M, CompileResult &Result,
                   function_ref<bool(StringRef PTX)> IsKnown = nullptr) const;
 
-  /// Beside the optimized module, all that its PTX or object depends on; and
-  /// beside PTX, all that the image depends on. Equal texts mean the same, for
-  /// one version of LLVM and ptxas.
-  /// \param Optimized  as for emitAssembly().
+  /// Return all inputs, besides the optimized module, that its PTX or object
+  /// depends on, and all inputs besides PTX that the image depends on. Equal
+  /// keys imply equal results for one version of LLVM and ptxas.
+  /// \param Optimized  see emitAssembly().
   std::string codegenKey(const CompileResult *Optimized = nullptr) const;
   std::string assembleKey() const;
 
@@ -201,7 +204,7 @@ private:
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
   ToolTarget getToolTarget() const;
-  /// Another program's are not counted, and cannot be skipped.
+  /// Passes of external programs are not counted and cannot be skipped.
   bool canSelectCodeGen() const {
     return Options.OptTool.empty() && Options.LlcTool.empty();
   }
@@ -222,47 +225,49 @@ private:
                                               const CompileResult *R) const;
 };
 
+/// Options of assemblePTX().
 struct AssembleOptions {
   std::string Arch;
   unsigned Level = 3;
   bool Debug = false; ///< -lineinfo, or a debug build at level 0.
-  std::vector<std::string> Extra; ///< Behind our own options.
+  std::vector<std::string> Extra; ///< Appended to Mneme's options.
   PTXCompiler Compiler = PTXCompiler::Auto;
   std::string CudaPath;
-  std::string Ptxas;      ///< The program; empty: CudaPath's.
-  double ToolSeconds = 0; ///< It may take so long; 0: any time.
+  std::string Ptxas;      ///< Path of ptxas; empty: from CudaPath.
+  double ToolSeconds = 0; ///< Time limit; 0: none.
 };
 
 /// Assembles \p PTX.
-/// \param Log  what `ptxas -v` says.
-/// \returns the cubin. Errors carry the assembler's own message.
+/// \param Log  receives the output of `ptxas -v`.
+/// \returns the cubin. Errors contain the assembler's message.
 Expected<SmallVector<char, 0>> assemblePTX(StringRef PTX,
                                            const AssembleOptions &Options,
                                            std::string &Log);
 
-/// Was Mneme built with nvPTXCompiler?
+/// Returns true if Mneme was built with nvPTXCompiler.
 bool hasPTXCompilerLibrary();
 
-/// Says why \p Compiler cannot be had, if so.
+/// Returns an error if \p Compiler is unavailable.
 Error checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath,
                        StringRef Ptxas = "");
 
-/// Finds ptxas: \p CudaPath, then CUDA_HOME, CUDA_PATH, PATH, /usr/local/cuda.
+/// Finds ptxas in \p CudaPath, then CUDA_HOME, CUDA_PATH, PATH,
+/// /usr/local/cuda.
 Expected<std::string> findPtxas(StringRef CudaPath);
 
-/// Finds nvdisasm, in the same places.
+/// Finds nvdisasm in the same locations.
 Expected<std::string> findNvdisasm(StringRef CudaPath);
 
-/// What `nvdisasm --print-code` prints of \p Image. An Error if there is none,
-/// or with its own message.
+/// Returns the output of `nvdisasm --print-code` for \p Image. Fails if
+/// nvdisasm is missing, or with its message.
 Expected<std::string> disassembleCubin(StringRef Image, StringRef CudaPath);
 
-/// What llvm-objdump prints of an object of any target. An Error if there is
-/// none, or with its own message.
+/// Returns the output of llvm-objdump for an object of any target. Fails if
+/// llvm-objdump is missing, or with its message.
 Expected<std::string> disassembleObject(StringRef Object);
 
-/// Links an AMDGPU object to a code object with ld.lld. Unset when there is
-/// none.
+/// Links an AMDGPU object to a code object with ld.lld. Returns nothing if
+/// ld.lld is missing.
 Expected<std::optional<SmallVector<char, 0>>> linkAMDGPU(ArrayRef<char> Object);
 
 } // namespace mneme

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Compilers of other versions: programs that take the place of stages of the
+/// Compilers of other versions: external programs that replace stages of the
 /// compilation. opt runs the pipeline, llc generates code, ptxas assembles it.
 ///
 //===----------------------------------------------------------------------===//
@@ -32,37 +32,39 @@ namespace mneme {
 
 enum class ToolKind {
   Opt,
-  Clang, ///< In the place of opt, for clang's own pipelines.
+  Clang, ///< Replaces opt, for clang's own pipelines.
   Llc,
   Ptxas,
 };
-/// "opt", "clang", "llc", "ptxas".
+/// Returns "opt", "clang", "llc" or "ptxas".
 StringRef getToolKindName(ToolKind K);
-/// The key of Config.def that takes such a tool: "opt_tool", "llc_tool",
+/// Returns the key of Config.def for such a tool: "opt_tool", "llc_tool" or
 /// "ptxas".
 StringRef getToolConfigKey(ToolKind K);
 
+/// An identified external program.
 struct ToolInfo {
   ToolKind Kind = ToolKind::Opt;
   std::string Path;    ///< Absolute.
-  std::string Version; ///< "22.1.8"; of ptxas that of its toolkit: "13.0".
-  unsigned Major = 0;  ///< Of the version.
+  std::string Version; ///< "22.1.8"; for ptxas, the version of its toolkit:
+                       ///< "13.0".
+  unsigned Major = 0;  ///< Major version.
 };
 
-/// Asks \p Program, a file or a name to be found in PATH, what it is. A process
-/// asks each file once, as long as it is not changed. Errors: no such program,
-/// one that does not answer, one of another kind.
+/// Identifies \p Program, a path or a name to find in PATH. Results are cached
+/// until the file changes. Fails if there is no such program, it does not
+/// respond, or it is of unknown kind.
 Expected<ToolInfo> identifyTool(StringRef Program);
-/// The same where only some kinds will do. \p Option is what named it.
+/// Also fails if the tool is not one of \p Kinds. \p Option names the tool in
+/// errors.
 Expected<ToolInfo> identifyTool(StringRef Program, ArrayRef<ToolKind> Kinds,
                                 StringRef Option);
 
-/// A text that is another one when the program is another one: its path, its
-/// contents and what it says of its version. Of a program that is not there,
-/// its path.
+/// Returns a string that identifies the program: its path, its contents and its
+/// reported version. Returns only the path if the program is missing.
 std::string getToolIdentity(StringRef Program);
 
-/// What does not end in time.
+/// A program exceeded its time limit.
 class ToolTimeout : public ErrorInfo<ToolTimeout> {
 public:
   static char ID;
@@ -78,24 +80,24 @@ private:
   double Seconds;
 };
 
-/// What all of these programs are told about the code.
+/// The code generation options passed to all of these programs.
 struct ToolTarget {
   std::string CPU, Features;
-  unsigned Level = 2; ///< Of the code generator.
+  unsigned Level = 2; ///< Optimization level of the code generator.
   bool FuseFP = false;
   std::vector<LLVMOption> LLVMOptions;
   double Seconds = 0; ///< Time limit; 0: none.
-  bool VerifyEach = false;   ///< After each pass of a pipeline.
-  /// A regular expression for names of passes.
+  bool VerifyEach = false; ///< After each pass of the pipeline.
+  /// Regular expression for pass names.
   std::string RemarksFilter = {};
 };
 
-/// Runs a pipeline in another opt, or in the clang beside it: only clang knows
-/// its own pipelines ("clang<O2>").
+/// Runs a pipeline in another opt, or in the clang next to it, as only clang
+/// knows its own pipelines ("clang<O2>").
 class OptTool {
 public:
-  /// Finds the program for \p Passes and asks it whether it knows them, and
-  /// can read \p M. Errors name the program.
+  /// Finds the program for \p Passes and checks that it knows them and can read
+  /// \p M. Errors name the program.
   static Expected<OptTool> create(StringRef Program, const Module &M,
                                   StringRef Passes,
                                   std::vector<std::string> Plugins,
@@ -103,18 +105,18 @@ public:
 
   const ToolInfo &program() const { return Tool; }
 
-  /// Puts the optimized module in the place of \p M. What the program prints
-  /// goes to standard error.
-  /// \param Selection  of the executions in \p Numbers, which list() found.
-  /// May be empty.
-  /// \param Remarks    gets the program's remarks as YAML, unless it fails or
-  /// that is null.
+  /// Replaces \p M by the optimized module. The output of the program goes to
+  /// standard error.
+  /// \param Selection  selects among the executions in \p Numbers, which list()
+  /// returned. May be empty.
+  /// \param Remarks    receives the program's remarks as YAML on success; may
+  /// be null.
   Error run(std::unique_ptr<Module> &M, const PassSelection &Selection,
             const PassListing &Numbers, raw_ostream *Remarks) const;
 
-  /// The executions that the program itself counts: those that its -opt-bisect
-  /// can skip. What takes long on \p M does here, too; where it fails, the
-  /// list ends there. With a selection, the list says what it skips.
+  /// Returns the executions that the program counts: those that its -opt-bisect
+  /// can skip. Takes as long as compiling \p M. If compilation fails, the list
+  /// ends there. With a selection, the list marks skipped executions.
   Expected<PassListing> list(const Module &M) const;
   Expected<PassListing> list(const Module &M, const PassSelection &Selection,
                              const PassListing &Numbers) const;
@@ -138,8 +140,8 @@ private:
                                        raw_ostream *Remarks) const;
 };
 
-/// Generates code for \p M with another llc: assembly or an object.
-/// \param Remarks  gets its remarks as YAML; may be null.
+/// Generates assembly or an object for \p M with another llc.
+/// \param Remarks  receives its remarks as YAML; may be null.
 Expected<SmallVector<char, 0>> runLlcTool(StringRef Program, const Module &M,
                                           bool Object, const ToolTarget &Target,
                                           raw_ostream *Remarks = nullptr);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The machine code that an application carries for NVIDIA GPUs: fat binaries
-/// in sections of its ELF file. Read from the file alone.
+/// Reads an application's machine code for NVIDIA GPUs: fat binaries in
+/// sections of its ELF file. Does not load or run the application.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,31 +30,30 @@ struct FatbinEntry {
   enum KindType { PTX, Cubin, Other } Kind = Other;
   std::string Arch; ///< "sm_90a".
   enum CompressionType { Plain, Zstd, LZ4, Unknown } Compression = Plain;
-  StringRef Stored;  ///< As it lies in the file.
-  uint64_t Size = 0; ///< Bytes when decompressed.
+  StringRef Stored;  ///< As stored in the file.
+  uint64_t Size = 0; ///< Decompressed size in bytes.
 };
 
 /// Lists the images of the fat binaries in \p Bytes, the contents of a section.
-/// Errors are about damage only; \p Where names the file in them.
+/// Fails only on damaged data; \p Where names the file in errors.
 Expected<std::vector<FatbinEntry>> parseFatbins(StringRef Bytes,
                                                 StringRef Where);
 
-/// The bytes of \p Entry, decompressed.
+/// Returns the decompressed bytes of \p Entry.
 Expected<SmallVector<char, 0>> readFatbinEntry(const FatbinEntry &Entry,
                                                StringRef Where);
 
 /// Decompresses one LZ4 block to exactly \p Size bytes.
 Expected<SmallVector<char, 0>> decompressLZ4(StringRef Block, uint64_t Size);
 
-/// All cubins for \p Arch in the ELF file \p App that hold \p Kernel. There are
-/// several when several translation units have a kernel of that name. An Error
-/// names the file and says what it has instead; there is at least one cubin.
+/// Returns all cubins for \p Arch in the ELF file \p App that contain
+/// \p Kernel, at least one. There are several if several translation units have
+/// a kernel of that name. Errors name the file and list its available code.
 Expected<std::vector<SmallVector<char, 0>>>
 findKernelImages(StringRef App, StringRef Kernel, StringRef Arch);
 
-/// The cubin for \p Arch in the ELF file \p App that holds \p Kernel: the
-/// application's own binary of it. An Error also when the file has kernels of
-/// that name whose code differs.
+/// Returns the application's cubin for \p Arch that contains \p Kernel from the
+/// ELF file \p App. Also fails if kernels of that name have different code.
 Expected<SmallVector<char, 0>> extractKernelImage(StringRef App,
                                                   StringRef Kernel,
                                                   StringRef Arch);

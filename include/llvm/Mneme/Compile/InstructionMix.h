@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How many machine instructions of which kind a kernel has.
+/// Counts the machine instructions of a kernel by kind.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +23,18 @@
 namespace llvm {
 namespace mneme {
 
-/// Instructions in the code, not those that run, by opcode without modifiers:
-/// "LDG" for LDG.E.64.CONSTANT.
+/// Static instruction counts by opcode without modifiers: "LDG" for
+/// LDG.E.64.CONSTANT.
 using InstructionMix = std::map<std::string, uint64_t>;
 
-/// Counts the instructions of \p Kernel in what `nvdisasm --print-code` prints.
-/// NOPs, which fill the code up, do not count. Empty: there is no such kernel.
+/// Counts the instructions of \p Kernel in the output of `nvdisasm
+/// --print-code`. Excludes NOPs, which are padding. Returns an empty map if
+/// there is no such kernel.
 InstructionMix parseInstructionMix(StringRef Disassembly, StringRef Kernel);
 
-/// Of \p Kernel in the cubin \p Image. Errors: no disassembler, what it says
-/// about a damaged image, no such kernel.
+/// Counts the instructions of \p Kernel in the cubin \p Image. Fails without
+/// disassembler, on errors it reports for a damaged image, and if there is no
+/// such kernel.
 Expected<InstructionMix> readInstructionMix(StringRef Image, StringRef Kernel,
                                             StringRef CudaPath);
 

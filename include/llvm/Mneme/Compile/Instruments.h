@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What shows how a compilation came to its result, without changing that.
+/// Options that show how a compilation works without changing its result.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,22 +21,24 @@
 namespace llvm {
 namespace mneme {
 
-/// Files are empty where nothing is asked for.
+/// Empty file names disable the output.
 struct InstrumentOptions {
-  /// Of LLVM's own options those that print: -print-changed, -print-after,
-  /// -time-passes. Set in the pipeline and in the GPU's code generator alone.
+  /// LLVM options that print: -print-changed, -print-after, -time-passes. Set
+  /// only for the pipeline and the GPU code generator.
   std::vector<LLVMOption> Printing;
-  bool VerifyEach = false; ///< Verify the IR after each pass.
-  std::string TimeTrace;   ///< For chrome://tracing, of the whole compilation.
-  std::string SaveTemps;   ///< A folder for what lies between the stages.
-  std::string Remarks;     ///< Optimization remarks, YAML.
-  std::string RemarksFilter; ///< A regular expression for names of passes.
-  std::string Dataset;       ///< Gets one line of JSON a replay.
-  std::string Vocabulary;    ///< Of IR2Vec, for Dataset.
+  bool VerifyEach = false;   ///< Verify the IR after each pass.
+  std::string TimeTrace;     ///< File for chrome://tracing, covers the whole
+                             ///< compilation.
+  std::string SaveTemps;     ///< Folder for the intermediate files.
+  std::string Remarks;       ///< Optimization remarks, YAML.
+  std::string RemarksFilter; ///< Regular expression for pass names.
+  std::string Dataset;       ///< File that receives one line of JSON per
+                             ///< replay.
+  std::string Vocabulary;    ///< Vocabulary of IR2Vec, for Dataset.
 
   bool operator==(const InstrumentOptions &O) const;
   bool empty() const { return *this == InstrumentOptions(); }
-  /// Does anybody read the IR, and so the names of its values?
+  /// Returns true if the output shows the IR, and thus the names of values.
   bool showsIR() const { return !Printing.empty() || !SaveTemps.empty(); }
 };
 

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// LLVM's own options (cl::opt) for the time of one compilation. They are
-/// global variables: a process has one compilation at a time that sets any, and
-/// none beside it.
+/// LLVM options (cl::opt) for the duration of one compilation. They are global
+/// variables: while a compilation that sets any of them runs, the process must
+/// not run another one.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ class Option;
 } // namespace cl
 namespace mneme {
 
-/// "-unroll-threshold=500". Without a value: "-enable-gvn-hoist".
+/// An option: "-unroll-threshold=500" or, without a value, "-enable-gvn-hoist".
 struct LLVMOption {
   std::string Name;  ///< Without dashes.
   std::string Value; ///< As on a command line; may be empty.
@@ -39,19 +39,19 @@ struct LLVMOption {
   }
 };
 
-/// Parses "-name=value", "name=value", "-name".
+/// Parses "-name=value", "name=value" or "-name".
 Expected<LLVMOption> parseLLVMOption(StringRef Text);
-/// "-name=value".
+/// Returns "-name=value".
 std::string toString(const LLVMOption &O);
 
-/// Replaces all of \p Options that have the name of one of \p New, and appends
-/// these.
+/// Replaces all of \p Options that have the same name as one of \p New, and
+/// appends \p New.
 void overrideLLVMOptions(std::vector<LLVMOption> &Options,
                          ArrayRef<LLVMOption> New);
 
-/// Sets options; its destructor makes them what they were. What an option's
-/// callback has done besides stays (-opt-bisect-limit, -debug-only), and what
-/// LLVM has looked at once (-regalloc) is not looked at again: isLasting().
+/// Sets options; the destructor restores them. Does not undo other effects of
+/// an option's callback (-opt-bisect-limit, -debug-only) and does not affect
+/// options that LLVM reads only once (-regalloc): see isLasting().
 class LLVMOptionScope {
 public:
   LLVMOptionScope() = default;
@@ -59,10 +59,10 @@ public:
   LLVMOptionScope &operator=(const LLVMOptionScope &) = delete;
   ~LLVMOptionScope();
 
-  /// Call once. Of an option that can be given once, the last one counts; one
-  /// that is a list gets all. Errors, after which nothing is set: LLVM has no
-  /// such option, it takes no such value (LLVM says more about that on standard
-  /// error), it was set on the command line of the process.
+  /// Sets \p Options; call once. The last value of a scalar option counts, a
+  /// list receives all values. On an error, sets nothing. Fails if LLVM has no
+  /// such option, does not accept the value (LLVM prints details to standard
+  /// error), or the option was set on the command line of the process.
   Error enter(ArrayRef<LLVMOption> Options);
 
 private:
@@ -71,12 +71,14 @@ private:
   void leave();
 };
 
-/// Can it have effects after LLVMOptionScope, or none because of what was
-/// compiled before? Such a one wants a process of its own. It is in
-/// LastingOptions.def, or a list, which may be anything.
+/// Returns true if the option may have effects after its LLVMOptionScope or be
+/// ineffective after previous compilations, and thus requires a separate
+/// process. True for the options in LastingOptions.def and for all lists, which
+/// are not classified.
 bool isLasting(const LLVMOption &O);
 
-/// Says what enter() would say, in a process of its own: here nothing is set.
+/// Returns the error of enter(), determined in a child process: sets nothing
+/// here.
 Error checkLLVMOptions(ArrayRef<LLVMOption> Options);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Theoretical occupancy: how many blocks of a kernel a multiprocessor of an
-/// NVIDIA GPU holds at once, if there are enough of them.
+/// Theoretical occupancy: the number of resident blocks of a kernel per
+/// multiprocessor of an NVIDIA GPU, for a sufficiently large grid.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,24 +25,23 @@
 namespace llvm {
 namespace mneme {
 
-/// Of one multiprocessor.
+/// The occupancy of one multiprocessor.
 struct Occupancy {
   uint64_t Blocks = 0; ///< 0: no block fits.
   uint64_t Warps = 0;
   uint64_t MaxWarps = 0;
-  /// All that allows no more blocks than these: "warps", "blocks", "registers",
+  /// All resources that permit no more blocks: "warps", "blocks", "registers",
   /// "shared", "barriers".
   SmallVector<StringRef, 5> Limiters;
 
   double percent() const { return 100.0 * Warps / MaxWarps; }
 };
 
-/// With as much shared memory as the multiprocessor can have (the largest
-/// carve-out).
+/// Computes the occupancy with the largest shared memory carve-out.
 /// \param Arch  "sm_90", "sm_100a".
-/// \param Threads  of a block.
-/// \param DynamicShared  bytes of a block.
-/// \returns nothing for an architecture that is not in GPULimits.def.
+/// \param Threads  per block.
+/// \param DynamicShared  bytes per block.
+/// \returns nothing if GPULimits.def lacks the architecture.
 std::optional<Occupancy> computeOccupancy(StringRef Arch,
                                           const KernelResources &Resources,
                                           uint64_t Threads,

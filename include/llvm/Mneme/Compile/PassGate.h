@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which of a compilation's pass executions run. An execution is one pass on
-/// one function, loop, SCC or module. Those that LLVM lets others skip have
-/// numbers, from 1, in the order of a compilation in which all of them run:
-/// first those of the pipeline, then the code generator's. As soon as something
-/// is skipped, others appear and disappear, so an execution is known again by
-/// its pass, its unit and how many of that pair there were before.
+/// Selects which pass executions of a compilation run. An execution is one pass
+/// on one function, loop, SCC or module. Executions that LLVM allows to skip
+/// are numbered from 1, in the order of a compilation that skips none: first
+/// those of the pipeline, then those of the code generator. Skipping an
+/// execution can add and remove others. Executions are therefore identified by
+/// pass, unit, and number of previous occurrences of that pair.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -42,32 +42,33 @@ enum class PassStage {
   IR,      ///< The pipeline.
   CodeGen, ///< The GPU's code generator.
 };
-/// "ir", "codegen".
+/// Returns "ir" or "codegen".
 StringRef getPassStageName(PassStage S);
 
+/// One execution of a pass.
 struct PassExecution {
-  /// Of --run-passes. 0: required, or, where something was skipped, one that is
-  /// not there when all run.
+  /// Number for --run-passes. 0: required, or absent from the full compilation.
   unsigned Number = 0;
   PassStage Stage = PassStage::IR;
-  /// As in a pipeline ("gvn"), or as opt and llc call it ("codegenprepare");
-  /// where LLVM has no such name, the class.
+  /// The name in a pipeline ("gvn") or in opt and llc ("codegenprepare"); if
+  /// LLVM has none, the class.
   std::string Pass;
-  /// "[module]", a function, "(f, g)", "loop 1 of f". Of code generation it may
-  /// be empty: the pass did not say.
+  /// "[module]", a function, "(f, g)", "loop 1 of f". May be empty in code
+  /// generation if the pass did not report it.
   std::string Unit;
-  std::string Function; ///< Empty where there is not exactly one.
-  /// Which one with this pass and unit, from 1.
+  std::string Function; ///< Empty unless there is exactly one.
+  /// Occurrence of this pass and unit, from 1.
   unsigned Occurrence = 1;
-  bool Required = false; ///< Nobody can skip it.
+  bool Required = false; ///< Cannot be skipped.
   bool Ran = true;
-  /// Is the module another one now? Unset: not looked at.
+  /// Whether the module was changed. Unset: not checked.
   std::optional<bool> Changed;
-  /// Of the whole module; of a function where it is in machine code.
+  /// For the whole module; for machine code, for the function.
   int64_t InstructionDelta = 0;
   double Seconds = 0;           ///< Wall clock.
 
-  /// "gvn@f#2": a text for --run-passes that means this execution alone.
+  /// Returns the text for --run-passes that selects only this execution:
+  /// "gvn@f#2".
   std::string spec() const;
 };
 
@@ -77,32 +78,33 @@ bool fromJSON(const json::Value &V, PassExecution &E, json::Path P);
 /// All executions of a compilation, in order.
 struct PassListing {
   std::vector<PassExecution> Executions;
-  /// Numbers of the pipeline; those of the code generator come after them.
+  /// Numbers in the pipeline; those of the code generator follow.
   unsigned NumIR = 0;
-  /// All numbers that there are: NumIR, unless code generation was listed.
+  /// Total of numbers: NumIR unless code generation was listed.
   unsigned NumAll = 0;
-  /// Why the compilation did not come to its end: what the compiler said, or
-  /// how it died, in the last one of Executions. Empty when it did.
+  /// Why compilation failed in the last element of Executions: the compiler's
+  /// message, or how it died. Empty on success.
   std::string Failure;
 };
 
 json::Value toJSON(const PassListing &L);
-/// A table: what can be skipped, then, apart, what cannot.
+/// Prints a table of skippable executions, then a separate one of required
+/// executions.
 void printPasses(raw_ostream &OS, const PassListing &L);
 
-/// What a text for --run-passes or --skip-passes means. Items with ',' between
-/// them: a number, "3-7", "40-" (to the last one), a pass ("gvn"), a pass on
-/// what has this name ("licm@kernel", the function's loops included), one
-/// occurrence of these ("gvn@kernel#2"); "all" or "none" alone.
+/// The value of --run-passes or --skip-passes: comma-separated items, or only
+/// "all" or "none". An item is a number, a range "3-7" or "40-", a pass
+/// ("gvn"), a pass on a named unit ("licm@kernel", includes the loops of the
+/// function), or one occurrence ("gvn@kernel#2").
 class PassSet {
 public:
-  /// Error: quotes the item that makes no sense.
+  /// Parses \p Text. Errors quote the invalid item.
   static Expected<PassSet> parse(StringRef Text);
 
   bool hasNumbers() const { return !Ranges.empty(); }
-  /// Is it of those numbers?
+  /// Returns true if \p Number is in one of the ranges.
   bool contains(unsigned Number) const;
-  /// Is \p E named?
+  /// Returns true if an item names \p E.
   bool names(const PassExecution &E) const;
 
 private:
@@ -124,11 +126,11 @@ private:
   friend struct PassSelection;
 };
 
-/// What of a compilation is to run: of Run, if it is set, all but Skip.
+/// The executions to run: those in Run, if set, except those in Skip.
 struct PassSelection {
   std::optional<PassSet> Run, Skip;
 
-  /// Error: quotes option and item.
+  /// Parses both texts. Errors quote option and item.
   static Expected<PassSelection> parse(const std::optional<std::string> &Run,
                                        const std::optional<std::string> &Skip);
 
@@ -136,19 +138,21 @@ struct PassSelection {
   bool needsNumbers() const {
     return (Run && Run->hasNumbers()) || (Skip && Skip->hasNumbers());
   }
-  /// Does an execution with this number run, as far as numbers decide?
+  /// Returns true if an execution with this number runs, considering only
+  /// numbers.
   bool runs(unsigned Number) const;
-  /// Does it mean something that \p Listing, of the pipeline alone, does not
-  /// have?
+  /// Returns true if the selection names executions that \p Listing, which
+  /// covers only the pipeline, lacks.
   bool needsCodeGen(const PassListing &Listing) const;
-  /// A PassSetError when it means something that is not in \p Listing.
+  /// Returns a PassSetError if the selection names an execution that \p Listing
+  /// lacks.
   Error check(const PassListing &Listing) const;
-  /// A text that is equal where the same of the code generator runs; empty when
-  /// all of it does.
+  /// Returns a key of the code generator's selected executions; equal keys
+  /// select the same. Empty if all of them run.
   std::string codeGenKey(const PassListing &Listing) const;
 };
 
-/// A set of executions that means something that is not there.
+/// A set of executions names an execution that does not exist.
 class PassSetError : public ErrorInfo<PassSetError, StringError> {
 public:
   static char ID;
@@ -156,30 +160,30 @@ public:
       : ErrorInfo(Message, inconvertibleErrorCode()) {}
 };
 
-/// Decides which executions of one compilation run, and writes them down.
+/// Selects and records the executions of one compilation.
 class PassGate {
 public:
   struct Options {
     PassSelection Selection;
-    /// What numbers mean; null: all run, and are numbered.
+    /// Defines the numbers; null: all executions run and are numbered.
     std::shared_ptr<const PassListing> Numbers;
-    /// Find out what changed and how long it took, and list what the code
-    /// generator does not ask for. Takes much longer than the compilation.
+    /// Determine changes and times, and list passes that the code generator
+    /// runs without asking the gate. Much slower than the compilation.
     bool Details = false;
-    /// Is told of each execution when it begins, or is skipped, and again when
-    /// it has ended. Executions keep their index.
+    /// Called when an execution begins or is skipped, and again when it has
+    /// ended. Indices of executions are stable.
     std::function<void(size_t Index, const PassExecution &E)> Observe;
   };
   explicit PassGate(Options O);
   PassGate(PassSelection Selection, std::shared_ptr<const PassListing> Numbers);
   ~PassGate();
 
-  /// Watches a pipeline on \p M.
+  /// Instruments a pipeline that runs on \p M.
   void instrument(PassInstrumentationCallbacks &PIC, const Module &M);
-  /// A pass manager for the code generation of \p M, which is alone in its
-  /// context. The gate outlives that.
+  /// Returns a pass manager for the code generation of \p M, the only module in
+  /// its context. The gate must outlive it.
   std::unique_ptr<legacy::PassManager> createPassManager(Module &M);
-  /// Call when the code generator has run.
+  /// Call after the code generator has run.
   void finishCodeGen();
 
   const PassListing &listing() const;

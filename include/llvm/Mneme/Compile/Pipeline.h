@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Running a textual pass pipeline on a module the way `opt` does.
+/// Runs a textual pass pipeline on a module as `opt` does.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,23 +25,23 @@ class TargetMachine;
 namespace mneme {
 class PassGate;
 
-/// The pipeline that clang itself runs at -O\p Level ("0" to "3", "s", "z"),
-/// spelled as a pipeline text: "clang<O2>". It differs from opt's default<O2>
-/// in what clang's driver asks for: the SLP vectorizer, memcpyopt without
-/// libcalls. Other passes may stand beside it, at the outermost level.
+/// Returns the pipeline that clang runs at -O\p Level ("0" to "3", "s", "z"),
+/// in textual form: "clang<O2>". It differs from opt's default<O2> in settings
+/// of clang's driver: the SLP vectorizer, memcpyopt without libcalls. It can be
+/// combined with other passes at the outermost level.
 std::string getClangPipeline(StringRef Level);
 
-/// Runs \p Passes: a text for `opt -passes=`, also with "clang<O...>". \p
-/// Plugins are pass plugins (shared libraries) whose passes the text may name;
-/// Mneme's own passes for kernels (Transforms/) are always known. \p Gate, if
-/// any, decides what runs. The result is verified, and with \p VerifyEach what
-/// each pass leaves: LLVM ends the process at the first that leaves invalid IR.
-/// Errors are LLVM's own messages.
+/// Runs \p Passes, a text for `opt -passes=` that may contain "clang<O...>".
+/// \p Plugins are pass plugins (shared libraries) whose passes the text may
+/// use; Mneme's kernel passes (Transforms/) are always available. \p Gate, if
+/// not null, selects the executions. Verifies the result and, with
+/// \p VerifyEach, the IR after each pass: LLVM ends the process at the first
+/// invalid IR. Errors are LLVM's messages.
 Error runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                   ArrayRef<std::string> Plugins = {}, PassGate *Gate = nullptr,
                   bool VerifyEach = false);
 
-/// Only parses \p Passes.
+/// Parses \p Passes without running them.
 Error checkPipeline(TargetMachine &TM, StringRef Passes,
                     ArrayRef<std::string> Plugins = {});
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Asks LLVM whether it knows the passes of a pipeline space.
+/// Checks that LLVM knows the passes of a pipeline space.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,10 @@ namespace llvm {
 class TargetMachine;
 namespace mneme {
 
-/// Parses each pass of each alternative in its place, integers at their ends
-/// (PipelineSpace::probes()). The error is a PipelineSpaceError: the first pass
-/// that is unknown, misplaced or has wrong parameters, LLVM's own words for it,
-/// and what may have been meant. \p TM's passes, \p Plugins' and Mneme's are
-/// known.
+/// Parses each pass of each alternative in its context, with integers at their
+/// bounds (PipelineSpace::probes()). Returns a PipelineSpaceError for the first
+/// pass that is unknown, misplaced or has wrong parameters, with LLVM's message
+/// and a suggestion. Known passes are those of \p TM, \p Plugins and Mneme.
 Error checkPipelineSpace(TargetMachine &TM, const PipelineSpace &Space,
                          ArrayRef<std::string> Plugins = {});
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Running other programs on files that go away.
+/// Runs other programs on temporary files.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,40 +27,39 @@
 namespace llvm {
 namespace mneme {
 
-/// A temporary file that goes away with its scope. Its folder is its own: a
-/// program may replace the file, but not the lock that says it is in use.
+/// A temporary file in a folder of its own, deleted at the end of its scope. A
+/// program may replace the file, but not the lock that marks it as in use.
 struct ScratchFile {
   SmallString<128> Path;
   PrivateFolder Folder;
 
   ScratchFile() = default;
   ~ScratchFile();
+  /// Creates the file with \p Contents; its name ends in \p Suffix.
   static Error create(StringRef Suffix, ScratchFile &F,
                       StringRef Contents = "");
-  /// All that is in it by now.
+  /// Returns the current contents.
   Expected<SmallVector<char, 0>> read() const;
 };
 
-/// Runs \p Args, whose first is the program's file, with an empty standard
-/// input, in a process group of its own that does not outlive this process or
-/// the time limit. The scratch files of this thread do not either, however this
-/// process ends.
-/// \param Log      what it prints.
-/// \param Seconds  it may take so long; 0: forever.
-/// \returns an Error with the program's own words when it fails, a ToolTimeout
-/// (ExternalTools.h) when it does not end.
+/// Runs \p Args, with the program file first, and empty standard input. Its
+/// process group is killed when this process ends or the time limit expires.
+/// The scratch files of this thread are then deleted, too.
+/// \param Log      receives the output.
+/// \param Seconds  the time limit; 0: none.
+/// \returns an Error with the program's message if it fails, or a ToolTimeout
+/// (ExternalTools.h) on timeout.
 Error runProgram(ArrayRef<StringRef> Args, std::string &Log,
                  double Seconds = 0);
 
-/// The same where an exit code is an answer: what is printed as an error is
-/// dropped.
-/// \returns the exit code; unset: a signal ended it.
+/// Runs a program whose exit code is a result. Discards its standard error.
+/// \returns the exit code; unset if a signal killed the program.
 Expected<std::optional<int>> askProgram(ArrayRef<StringRef> Args,
                                         std::string &Output,
                                         double Seconds = 0);
 
-/// While it lives, hears of each program that this thread begins to run, just
-/// before it does: each has a time limit of its own.
+/// During its lifetime, calls Begins immediately before this thread starts a
+/// program, as each has its own time limit.
 class ProgramObserver {
 public:
   explicit ProgramObserver(std::function<void()> Begins);

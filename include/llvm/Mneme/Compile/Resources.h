@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a kernel needs of the GPU, read from its machine code.
+/// Reads the resource usage of a kernel from its machine code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,30 +23,32 @@
 namespace llvm {
 namespace mneme {
 
-/// Sizes are bytes; what a target does not have or say is unset.
+/// Sizes are in bytes; values that the target does not have or report are
+/// unset.
 struct KernelResources {
-  std::optional<uint64_t>
-      Registers; ///< Of a thread (AMDGPU: vector registers).
-  std::optional<uint64_t> ScalarRegisters; ///< AMDGPU, of a wave.
+  /// Per thread (AMDGPU: vector registers).
+  std::optional<uint64_t> Registers;
+  std::optional<uint64_t> ScalarRegisters; ///< AMDGPU, per wave.
   std::optional<uint64_t> AccumRegisters;  ///< AMDGPU AGPRs.
   std::optional<uint64_t> SpillStores; ///< Bytes (NVPTX) or registers (AMDGPU).
   std::optional<uint64_t> SpillLoads;  ///< NVPTX.
   std::optional<uint64_t> ScalarSpills; ///< AMDGPU, registers.
-  std::optional<uint64_t> Local;        ///< Stack frame or scratch of a thread.
-  std::optional<uint64_t> Shared;   ///< Static shared memory or LDS of a block.
-  std::optional<uint64_t> Constant; ///< The module's own constant variables.
+  std::optional<uint64_t> Local;        ///< Stack frame or scratch memory per
+                                        ///< thread.
+  std::optional<uint64_t> Shared;   ///< Static shared memory or LDS per block.
+  std::optional<uint64_t> Constant; ///< The module's constant variables.
   std::optional<uint64_t> Params;   ///< Parameters.
   std::optional<uint64_t> Barriers; ///< NVPTX.
   std::optional<uint64_t> CodeSize; ///< Machine code of the kernel.
-  std::optional<uint64_t>
-      MaxThreads; ///< Of a block, when the image limits them.
+  /// Limit of threads per block in the image, if any.
+  std::optional<uint64_t> MaxThreads;
 };
 
-/// Reads the ELF image of \p Kernel: a cubin, or an AMDGPU object or code
-/// object. A damaged image, or one without the kernel, is an Error.
+/// Reads the resources of \p Kernel from an ELF image: a cubin, or an AMDGPU
+/// object or code object. Fails if the image is damaged or lacks the kernel.
 Expected<KernelResources> readResources(StringRef Image, StringRef Kernel);
 
-/// Adds what only `ptxas -v` prints (spills) about \p Kernel.
+/// Adds the data on \p Kernel that only `ptxas -v` prints (spills).
 void readPtxasLog(StringRef Log, StringRef Kernel, KernelResources &R);
 
 json::Value toJSON(const KernelResources &R);

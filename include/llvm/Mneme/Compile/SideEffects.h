@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Settings of a compilation that do more than compile: options of LLVM and of
-/// ptxas and passes that run programs, load plugins, or read or write files.
+/// Compilation settings with side effects: options of LLVM and ptxas and passes
+/// that run programs, load plugins, or read or write files.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,36 +23,38 @@ namespace llvm {
 namespace mneme {
 class PipelineSpace;
 
+/// The kinds of side effects.
 enum class SideEffect {
   None,
   RunsPrograms,
   LoadsPlugins,
   ReadsFiles,
   WritesFiles,
-  Unknown, ///< An option of ptxas that SideEffects.def does not list.
+  Unknown, ///< A ptxas option that SideEffects.def does not list.
 };
 
-/// "runs programs", "may read or write files".
+/// Returns text like "runs programs" or "may read or write files".
 StringRef describe(SideEffect Effect);
 
-/// A pass or an option that has an effect.
+/// A pass or an option with a side effect.
 struct NamedSideEffect {
-  std::string Name; ///< As written; empty: there is none.
+  std::string Name; ///< As written; empty: none.
   SideEffect Effect = SideEffect::None;
 
   explicit operator bool() const { return Effect != SideEffect::None; }
 };
 
-/// Of LLVM's option -\p Name. Options of plugins are not known.
+/// Returns the effect of the LLVM option -\p Name. Does not know options of
+/// plugins.
 SideEffect getLLVMOptionEffect(StringRef Name);
 
-/// The first pass of a pipeline that has an effect.
+/// Returns the first pass of a pipeline that has an effect.
 NamedSideEffect findPassEffect(StringRef Pipeline);
 
-/// A pass that has an effect and that a point of \p Space may have.
+/// Returns a pass with an effect that occurs in points of \p Space.
 NamedSideEffect findPassEffect(const PipelineSpace &Space);
 
-/// The first of the options \p Words of ptxas that has an effect.
+/// Returns the first of the ptxas options \p Words that has an effect.
 NamedSideEffect findPtxasEffect(ArrayRef<std::string> Words);
 
 } // namespace mneme

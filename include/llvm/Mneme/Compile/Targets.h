@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The targets that Mneme's tools speak: the host and the GPUs (MNEME_TARGETS).
+/// The targets supported by Mneme's tools: the host and the GPUs
+/// (MNEME_TARGETS).
 ///
 //===----------------------------------------------------------------------===//
 

@@ -7,10 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What an element of memory is as a number, how far two of them are apart, and
-/// whether that is within a tolerance: for the comparison on the host and for
-/// the one on the device, which must agree to the bit. Freestanding: no C
-/// library, no LLVM.
+/// Converts elements of memory to numbers, and computes errors and tolerance
+/// checks. Comparisons on host and device share this code, as they must agree
+/// bit by bit. Freestanding: no C library, no LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,21 +22,22 @@
 namespace llvm {
 namespace mneme {
 
-/// An element as a number.
+/// An element of memory as a number.
 struct CompareElement {
   double Value = 0;
-  /// Position among all values of the type, in order: neighbours differ by one.
-  /// Both zeros have the same.
+  /// Rank among all values of the type: neighbours differ by one. Both zeros
+  /// have the same rank.
   uint64_t Order = 0;
   bool IsNaN = false;
   bool IsFloat = false;
 };
 
+/// The absolute and relative error of an element, and its error in ULPs.
 struct ElementError {
   double Abs = 0, Rel = 0, Ulp = 0;
 };
 
-/// Order of the signed number 0 and of the zeros.
+/// Order of the signed integer 0 and of both floating-point zeros.
 constexpr uint64_t CompareOrderOfZero = uint64_t(1) << 63;
 
 inline bool isFloatDType(uint32_t DType) {
@@ -48,7 +48,7 @@ inline bool isSignedDType(uint32_t DType) {
   return DType >= MNEME_DTYPE_I8 && DType <= MNEME_DTYPE_I64;
 }
 
-/// Log2 of the bytes of an element.
+/// Returns the log2 of an element's size in bytes.
 inline unsigned getDTypeSizeLog2(uint32_t DType) {
   switch (DType) {
   case MNEME_DTYPE_F64:
@@ -112,7 +112,7 @@ inline double halfToDouble(uint64_t Bits) {
   return makeDouble(Sign | Exponent << 52 | Mantissa << 42);
 }
 
-/// \p Bits: the element's, zero-extended.
+/// Converts the zero-extended \p Bits of an element.
 inline CompareElement makeElement(uint64_t Bits, uint32_t DType) {
   switch (DType) {
   case MNEME_DTYPE_F32:
@@ -138,8 +138,8 @@ inline CompareElement makeElement(uint64_t Bits, uint32_t DType) {
   }
 }
 
-/// The error of an element whose bits are not the expected ones, or which is
-/// NaN.
+/// Returns the error of an element whose bits differ from the expected ones, or
+/// which is NaN.
 inline ElementError getElementError(const CompareElement &Expected,
                                     const CompareElement &Actual,
                                     bool ForbidNaN) {
@@ -151,7 +151,7 @@ inline ElementError getElementError(const CompareElement &Expected,
     return E;
   }
   if (Expected.Order == Actual.Order)
-    return E; // also equal infinities, whose difference is no number
+    return E; // Also equal infinities, whose difference is NaN.
   E.Ulp = static_cast<double>(Actual.Order > Expected.Order
                                   ? Actual.Order - Expected.Order
                                   : Expected.Order - Actual.Order);
@@ -162,7 +162,7 @@ inline ElementError getElementError(const CompareElement &Expected,
   return E;
 }
 
-/// \p Tolerance: MNEME_TOLERANCE_*. For elements whose bits differ.
+/// Checks elements whose bits differ. \p Tolerance is MNEME_TOLERANCE_*.
 inline bool isWithinTolerance(const ElementError &E, uint32_t Tolerance,
                               double Value) {
   switch (Tolerance) {

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What replay needs of a device. Memory lives at the addresses of the
-/// recording, in the arena; there is one arena a process. Nothing here knows of
-/// recordings.
+/// The device interface for replay. Memory is mapped at the addresses of the
+/// recording, in the arena; each process has one arena. The interface is
+/// independent of recordings.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,11 +29,10 @@ namespace mneme {
 
 class GPUDevice;
 
-/// What a launch did, as data: a crash of the kernel is a result, not an error.
+/// The status of a launch. A crash of the kernel is a result, not an error.
 enum class LaunchStatus {
   Ok,
-  InvalidConfiguration, ///< Refused: more threads or shared memory than there
-                        ///< is.
+  InvalidConfiguration, ///< More threads or shared memory than available.
   IllegalAddress,
   Timeout,
   Trap,
@@ -46,91 +45,95 @@ enum class LaunchStatus {
 
 StringRef getLaunchStatusName(LaunchStatus S);
 
+/// The result of a launch.
 struct LaunchOutcome {
   LaunchStatus Status = LaunchStatus::Ok;
-  /// The kernel alone, as the device measures it; of one of several launches,
+  /// Time of the kernel alone, as measured by the device; for several launches,
   /// the mean.
   double Nanoseconds = 0;
-  std::string Message;      ///< For the user; empty when Ok.
+  std::string Message; ///< For the user; empty if Ok.
 };
 
+/// The configuration of a launch.
 struct LaunchConfig {
   Dim3 Grid, Block;
   uint64_t DynamicShared = 0; ///< Bytes.
-  double TimeoutSeconds = 0;  ///< 0 = none.
-  bool Cooperative = false;   ///< All blocks at once, for grid.sync().
+  double TimeoutSeconds = 0;  ///< 0: none.
+  bool Cooperative = false;   ///< All blocks are resident, for grid.sync().
   /// GPUs: number of launches, back to back, measured together. Only the first
-  /// begins as Device::launch() says.
+  /// one starts in the state that Device::launch() documents.
   unsigned Repeat = 1;
 };
 
-/// Machine code that a device can load, with what its loader must know. Made by
+/// Machine code for a device and the data its loader needs. Created by
 /// lib/Compile (GPU) or lib/Device/Host.
 struct DeviceImage {
   std::string Triple;
   std::string Arch;
   std::string KernelName;
   SmallVector<char, 0> Object; ///< cubin, code object or host ELF object.
-  /// Host only: facts for the executor, opaque to everybody else.
+  /// Host only: opaque data for the executor.
   std::shared_ptr<void> HostInfo;
-  /// Device variables that the image refers to.
+  /// Device variables that the image references.
   std::vector<std::string> Globals;
-  /// GPU only: variables of the image that the recording does not have and that
-  /// the kernel can write.
+  /// GPU only: variables of the image that the recording lacks and that the
+  /// kernel can write.
   std::vector<std::string> OwnVariables;
-  /// GPU only: where the arguments lie.
+  /// GPU only: the layout of the arguments.
   std::vector<KernelArg> Args;
 };
 
-/// A loaded kernel. Dies before its Device.
+/// A loaded kernel. Must be destroyed before its Device.
 class DeviceKernel {
 public:
   virtual ~DeviceKernel() = default;
-  /// Can a launch read what the launch before it left in static shared memory or
-  /// in the image's own variables?
+  /// Returns true if a launch can read data that the previous launch left in
+  /// static shared memory or in the image's own variables.
   virtual bool keepsState() const { return false; }
 };
 
-/// A GPU outside of the arena reserves addresses in multiples of this, in bytes:
-/// the driver puts what is smaller where it likes (seen with 580.159).
+/// Granularity in bytes for reserving addresses outside the arena on a GPU: the
+/// driver chooses the address of smaller reservations (seen with 580.159).
 constexpr uint64_t OutsideGranule = uint64_t(32) << 20;
 
+/// A device that runs kernels: the host or a GPU.
 class Device {
 public:
   virtual ~Device() = default;
 
-  /// "host", "cuda:0".
+  /// Returns the name: "host", "cuda:0".
   virtual std::string getName() const = 0;
-  /// The target that images must be for; empty on the host, which takes any.
+  /// Returns the required target of images; empty on the host, which accepts
+  /// any.
   virtual std::string getArch() const = 0;
-  /// Null for a device without memory of its own.
+  /// Returns null for a device without its own memory.
   virtual GPUDevice *asGPU() { return nullptr; }
 
-  /// Reserves [\p Base, \p Base + \p Size) of device addresses. Error when any
-  /// of it is taken. Call once.
+  /// Reserves the device addresses [\p Base, \p Base + \p Size). Fails if any
+  /// of them is in use. Call once.
   virtual Error reserveArena(uint64_t Base, uint64_t Size) = 0;
-  /// Puts zeroed memory at [\p Address, +\p Size) of the arena. The device may
+  /// Maps zeroed memory at [\p Address, +\p Size) in the arena. The device may
   /// round to its pages; ranges of two calls may share a page.
   virtual Error mapMemory(uint64_t Address, uint64_t Size) = 0;
-  /// Puts zeroed memory at [\p Address, +\p Size), outside of the arena, which
-  /// is there already. Error when any page of it, rounded as above, is taken by
-  /// anything but an earlier call.
+  /// Maps zeroed memory at [\p Address, +\p Size) outside the arena, which must
+  /// be reserved already. Fails if any page of it, rounded as above, is in use
+  /// other than by an earlier call.
   virtual Error mapOutside(uint64_t Address, uint64_t Size) = 0;
-  /// mapMemory() and mapOutside() map whole multiples of this, in bytes.
+  /// Returns the granularity in bytes of mapMemory() and mapOutside().
   virtual uint64_t mappingGranule() const { return 1; }
   virtual Error write(uint64_t Address, ArrayRef<char> Data) = 0;
   virtual Error read(uint64_t Address, MutableArrayRef<char> Data) = 0;
 
-  /// \p Globals gives the address of each of the image's variables. Where the
-  /// image brings its own places for them, launch() copies from and to these
-  /// addresses.
+  /// Loads an image. \p Globals has the address of each of the image's
+  /// variables. If the image defines these variables itself, launch() copies
+  /// from and to these addresses.
   virtual Expected<std::unique_ptr<DeviceKernel>>
   load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) = 0;
 
-  /// Launches and waits. \p Args: one pointer per kernel argument, to host
-  /// memory. The launch finds shared memory zeroed and the image's own variables
-  /// as load() left them, so that no launch can tell that there was another one
-  /// before it. Error only when the device itself is lost.
+  /// Launches a kernel and waits for it. \p Args has one pointer to host memory
+  /// per kernel argument. Each launch starts with zeroed shared memory and with
+  /// the image's own variables as load() left them, so that previous launches
+  /// have no effect. Fails only if the device is lost.
   virtual Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
                                          const LaunchConfig &Config,
                                          ArrayRef<void *> Args) = 0;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Devices with memory of their own: what replay can do there without the host,
-/// and how they are opened. All work of a device goes through one queue, in
-/// order; what is said to be enqueued does not wait for it to be done.
+/// Devices with their own memory: operations that replay performs on them, and
+/// functions to open them. All work on a device is submitted to one in-order
+/// queue; enqueueing functions do not wait for completion.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,73 +25,75 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// The machine, as every result notes it.
+/// The GPU, as documented in each result.
 struct GPUInfo {
   std::string Name;   ///< "NVIDIA H200"
   std::string Arch;   ///< "sm_90"
-  std::string Driver; ///< "13.0": the CUDA version that the driver supports.
+  std::string Driver; ///< "13.0": the CUDA version the driver supports.
   std::string UUID;
   uint64_t MemoryBytes = 0;
-  uint64_t CacheBytes = 0; ///< Last level.
+  uint64_t CacheBytes = 0; ///< Last-level cache.
   unsigned Multiprocessors = 0;
   unsigned ThreadsPerMultiprocessor = 0;
   unsigned BlocksPerMultiprocessor = 0;
   uint64_t SharedPerBlock = 0; ///< With opt-in.
-  unsigned ClockMHz = 0;       ///< Highest; 0 when the driver does not tell.
+  unsigned ClockMHz = 0;       ///< Maximum clock; 0 if the driver does not
+                               ///< report it.
 };
 
-/// How a GPU is at one moment, as far as it is known.
+/// The current state of a GPU, as far as known.
 struct GPUState {
   std::optional<unsigned> Temperature; ///< Degrees Celsius.
   std::optional<double> Power;         ///< Watts.
-  std::optional<unsigned> ClockMHz;    ///< Of the multiprocessors.
+  std::optional<unsigned> ClockMHz;    ///< Multiprocessor clock.
   std::optional<unsigned> MemoryClockMHz;
 };
 
-/// What the driver says about a loaded kernel.
+/// Kernel properties reported by the driver.
 struct GPUKernelInfo {
   unsigned Registers = 0;
-  uint64_t LocalBytes = 0;    ///< Of a thread: spills and arrays.
+  uint64_t LocalBytes = 0;    ///< Per thread: spills and arrays.
   uint64_t SharedBytes = 0;   ///< Static.
   uint64_t ConstantBytes = 0;
-  unsigned MaxThreads = 0;    ///< Of a block.
+  unsigned MaxThreads = 0; ///< Per block.
 };
 
-/// Copies that were planned once, to be made many times.
+/// A set of copies to perform repeatedly.
 class CopyPlan {
 public:
   virtual ~CopyPlan() = default;
 };
 
-/// How device time is measured.
+/// The timer for device times.
 enum class GPUTimer {
-  Auto,  ///< CUPTI where it can be loaded, else events.
+  Auto, ///< CUPTI if available, otherwise events.
   Events,
   CUPTI,
 };
 
+/// A GPU with its own memory.
 class GPUDevice : public Device {
 public:
   GPUDevice *asGPU() override { return this; }
 
   virtual const GPUInfo &info() const = 0;
-  /// Asks NVIDIA's management library, where there is one; the answer may be a
-  /// second old.
+  /// Queries NVIDIA's management library, if present. The data may be a second
+  /// old.
   virtual GPUState readState() { return {}; }
-  /// "driver" or "liboffload": through what the device is driven.
+  /// Returns "driver" or "liboffload".
   virtual StringRef getBackendName() const = 0;
-  /// Memory of the host that kernels which are no more left behind for good:
-  /// liboffload keeps a copy of every image. Ever more, until the process ends.
+  /// Returns the host memory in bytes leaked by destroyed kernels: liboffload
+  /// keeps a copy of each image until the process ends.
   virtual uint64_t leakedBytes() const { return 0; }
 
   virtual Error setTimer(GPUTimer Timer) = 0;
-  /// "cupti" or "events": where LaunchOutcome::Nanoseconds comes from.
+  /// Returns the source of LaunchOutcome::Nanoseconds: "cupti" or "events".
   virtual StringRef getTimerName() const = 0;
 
-  /// Makes \p Count launches, each after what \p Prepare enqueues for it, and
-  /// waits once, where it can. All together have the time limit of one. What
-  /// went wrong with one of them is the outcome of all; \p Nanoseconds are of
-  /// each when nothing did.
+  /// Makes \p Count launches, each after the work that \p Prepare enqueues,
+  /// with a single wait if possible. The time limit applies to all launches
+  /// together. A failed launch determines the outcome of all; if none fails,
+  /// sets \p Nanoseconds to the time of each.
   virtual Expected<LaunchOutcome>
   launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
              ArrayRef<void *> Args, unsigned Count,
@@ -99,7 +101,7 @@ public:
 
   //===--- Memory outside the arena ---------------------------------------===//
 
-  /// Bytes that allocate() could still give.
+  /// Returns the bytes available to allocate().
   virtual Expected<uint64_t> availableMemory() = 0;
   virtual Expected<uint64_t> allocate(uint64_t Size) = 0;
   virtual Error release(uint64_t Address) = 0;
@@ -107,12 +109,12 @@ public:
   //===--- Enqueued work --------------------------------------------------===//
 
   virtual Error fill(uint64_t Address, uint8_t Byte, uint64_t Size) = 0;
-  /// Device to device.
+  /// Copies from device to device.
   virtual Error copy(uint64_t To, uint64_t From, uint64_t Size) = 0;
   virtual Expected<std::unique_ptr<CopyPlan>>
   planCopies(ArrayRef<MnemeCopyPart> Parts) = 0;
   virtual Error copy(CopyPlan &Plan) = 0;
-  /// Overwrites the last level cache.
+  /// Overwrites the last-level cache.
   virtual Error flushCache() = 0;
   virtual Error synchronize() = 0;
 
@@ -121,18 +123,18 @@ public:
   /// Compares on the device, all parts in one launch.
   virtual Expected<std::vector<MnemeCompareResult>>
   compare(ArrayRef<MnemeComparePart> Parts) = 0;
-  /// \returns the flags of mneme_diff. FirstFlag of each part must count the
-  /// pages of the parts before it.
+  /// \returns the flags of mneme_diff. FirstFlag of each part must be the total
+  /// number of pages in previous parts.
   virtual Expected<std::vector<uint8_t>>
   diffPages(ArrayRef<MnemeDiffPart> Parts) = 0;
 
   virtual Expected<GPUKernelInfo> describe(DeviceKernel &Kernel) = 0;
-  /// Blocks of \p Kernel that one multiprocessor can hold.
+  /// Returns the number of resident blocks of \p Kernel per multiprocessor.
   virtual Expected<unsigned> getOccupancy(DeviceKernel &Kernel,
                                           unsigned BlockThreads,
                                           uint64_t DynamicShared) = 0;
-  /// The clock of the multiprocessors now, in MHz, measured by a short kernel;
-  /// 0 when it cannot be.
+  /// Measures the current multiprocessor clock in MHz with a short kernel;
+  /// returns 0 if that is impossible.
   virtual Expected<double> measureClock() = 0;
 };
 
@@ -159,21 +161,21 @@ struct GPUDescription {
   GPUInfo Info;
 };
 
-/// The GPUs of this machine. Initializes the driver, so call it only in a
-/// process that will not fork. An Error says why there is none: no driver, one
-/// that is too old, no device.
+/// Finds the GPUs of this machine. Initializes the driver, so call it only in a
+/// process that will not fork. The Error says why there is none: no driver, an
+/// outdated one, or no device.
 Expected<std::vector<GPUDescription>> findGPUs();
 
 /// Opens "cuda:0" (through the driver) or "offload:0" (through LLVM's
-/// liboffload); the number may be left out.
+/// liboffload); the number is optional.
 Expected<std::unique_ptr<GPUDevice>> createGPUDevice(StringRef Name);
 
-/// Whether \p Name is that of a GPU, present or not.
+/// Returns true if \p Name names a GPU, present or not.
 bool isGPUDeviceName(StringRef Name);
 
-/// Whether machine code for \p CodeArch runs on a device of \p DeviceArch: on
-/// the same major architecture of the same or a later minor one; sm_90a only on
-/// sm_90.
+/// Returns true if machine code for \p CodeArch runs on a \p DeviceArch device:
+/// with the same major and the same or a later minor architecture; sm_90a only
+/// on sm_90.
 bool isArchCompatible(StringRef CodeArch, StringRef DeviceArch);
 
 } // namespace mneme

@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The memory kernels (MemoryKernels.h) for GPUs, as the build compiled them
-/// and as every program carries them that links mneme_memory_kernels. For the
-/// runtime too, so: C, no LLVM.
+/// The compiled memory kernels (MemoryKernels.h) for GPUs, contained in every
+/// program that links mneme_memory_kernels. Also for the runtime: C, no LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +22,16 @@ extern "C" {
 #endif
 
 /// PTX for sm_70 and later, which the driver compiles for its device. A NUL
-/// stands behind the Size bytes.
+/// follows the Size bytes.
 extern const char mneme_memory_kernels_ptx[];
 extern const uint64_t mneme_memory_kernels_ptx_size;
-/// The same without mneme_compare, which is most of what the driver has to
-/// compile: for applications.
+/// PTX for applications: without mneme_compare, which accounts for most of the
+/// driver's compile time.
 extern const char mneme_recording_kernels_ptx[];
 extern const uint64_t mneme_recording_kernels_ptx_size;
 
 /// LLVM bitcode for nvptx64-nvidia-cuda, and for amdgcn-amd-amdhsa without a
-/// processor: it is chosen when the bitcode is compiled.
+/// processor, which is chosen when the bitcode is compiled.
 extern const char mneme_memory_kernels_nvptx64_bc[];
 extern const uint64_t mneme_memory_kernels_nvptx64_bc_size;
 extern const char mneme_memory_kernels_amdgcn_bc[];

@@ -7,16 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The interface of the kernels that work on recorded memory where it is, on a
-/// GPU (lib/Device/Kernels): comparing, finding changed pages, copying many
+/// The interface of the GPU kernels that process recorded memory in place
+/// (lib/Device/Kernels): they compare memory, find changed pages, and copy many
 /// ranges in one launch. Shared by those kernels, the replay device and the
-/// recording runtime, so: C, no LLVM, no STL.
+/// recording runtime: C, no LLVM, no STL.
 ///
-/// Each kernel takes a table of parts. The parts are cut into tiles of
-/// MNEME_KERNEL_TILE bytes; FirstTile[I] counts the tiles of the parts before
-/// part I, and FirstTile[NumParts] all of them. Any grid will do: the waves of
-/// all blocks take tiles in turn. One dimension; blocks of MNEME_KERNEL_BLOCK
-/// threads.
+/// Each kernel takes a table of parts. The parts are divided into tiles of
+/// MNEME_KERNEL_TILE bytes; FirstTile[I] is the number of tiles in the parts
+/// before part I, and FirstTile[NumParts] the total. Any grid size works, since
+/// the waves of all blocks take tiles in turn. Launches are one-dimensional
+/// with blocks of MNEME_KERNEL_BLOCK threads.
 ///
 ///   mneme_compare(const MnemeComparePart *, const uint64_t *FirstTile,
 ///                 uint64_t NumParts, MnemeCompareResult *)
@@ -27,14 +27,14 @@
 ///   mneme_clock(MnemeClockSample Samples[2], uint64_t Ticks)
 ///   mneme_clear_shared(uint64_t Bytes)
 ///
-/// mneme_clock is for one thread, not for a table of parts: it samples the
-/// clocks at a tick of the timer, spins for so many ticks and samples again.
-/// mneme_clear_shared takes no table either: each block zeroes the dynamic shared
-/// memory that it was launched with.
+/// mneme_clock takes no table and runs with one thread: it samples the clocks
+/// at a tick of the timer, spins for \p Ticks ticks, and samples again.
+/// mneme_clear_shared takes no table either: each block zeroes the dynamic
+/// shared memory of its launch.
 ///
-/// As many blocks as the device can hold of them at once are best, for which
-/// eight for each multiprocessor will do, but not more than there are tiles.
-/// All parts together are smaller than 15 TiB.
+/// The best grid has as many blocks as can be resident on the device (eight per
+/// multiprocessor suffice), but not more than there are tiles. All parts
+/// together must be smaller than 15 TiB.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -52,34 +52,34 @@
 #define MNEME_KERNEL_CLOCK "mneme_clock"
 #define MNEME_KERNEL_CLEAR_SHARED "mneme_clear_shared"
 
-/// Two ranges of equal size that are compared under one rule
+/// Two ranges of equal size, compared under one rule
 /// (llvm/Mneme/Replay/Compare.h). A tail shorter than an element is compared as
-/// bytes. Ranges whose addresses are equal modulo 16, and multiples of the
-/// element's size, are compared fastest.
+/// bytes. Comparison is fastest if both addresses are equal modulo 16 and
+/// multiples of the element size.
 typedef struct {
   uint64_t Expected; ///< Device addresses.
   uint64_t Actual;
   uint64_t Size;      ///< Bytes.
-  double Value;       ///< The largest error allowed.
+  double Value;       ///< The largest allowed error.
   uint32_t DType;     ///< MNEME_DTYPE_*.
   uint32_t Tolerance; ///< MNEME_TOLERANCE_*.
-  uint32_t ForbidNaN; ///< A NaN is a mismatch even where one was recorded.
+  uint32_t ForbidNaN; ///< A NaN is a mismatch even if a NaN was recorded.
   uint32_t Reserved;
 } MnemeComparePart;
 
-/// Zeroed by the caller, but for First, which starts as UINT64_MAX. Elements
+/// Initialized by the caller: First to UINT64_MAX, all else to zero. Elements
 /// are counted as in CompareStats.
 typedef struct {
   uint64_t Differences; ///< Elements whose bits differ.
   uint64_t Mismatches;  ///< Elements out of tolerance.
   uint64_t First;       ///< Index of the first mismatch.
-  /// Bits of non-negative doubles, which order as integers: the largest errors
-  /// over differing elements.
+  /// The largest errors of differing elements, as bits of non-negative doubles,
+  /// which are ordered like integers.
   uint64_t MaxAbs, MaxRel, MaxUlp;
 } MnemeCompareResult;
 
-/// Finds pages of MNEME_SNAPSHOT_PAGE bytes, counted from the beginning of the
-/// part, that differ: Flags[FirstFlag + page] becomes 1, else 0.
+/// Finds differing pages of MNEME_SNAPSHOT_PAGE bytes, relative to the start of
+/// the part: sets Flags[FirstFlag + page] to 1, otherwise to 0.
 typedef struct {
   uint64_t A;
   uint64_t B; ///< 0: compare with zeros.
@@ -87,7 +87,7 @@ typedef struct {
   uint64_t FirstFlag;
 } MnemeDiffPart;
 
-/// Ranges do not overlap.
+/// Ranges must not overlap.
 typedef struct {
   uint64_t To;
   uint64_t From;
@@ -95,8 +95,8 @@ typedef struct {
 } MnemeCopyPart;
 
 typedef struct {
-  uint64_t Time;   ///< Ticks of the device's timer; nanoseconds on NVIDIA.
-  uint64_t Cycles; ///< Of the multiprocessor's clock.
+  uint64_t Time;   ///< Ticks of the device timer; nanoseconds on NVIDIA.
+  uint64_t Cycles; ///< Cycles of the multiprocessor clock.
 } MnemeClockSample;
 
 #endif // LLVM_MNEME_DEVICE_MEMORYKERNELS_H

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Studies as text: the dialect `mneme` without a word of MLIR. Where Mneme was
-/// built without MLIR everything here is an error that says so.
+/// Studies as text in the dialect `mneme`, without MLIR in the interface. If
+/// Mneme was built without MLIR, all functions return an error that says so.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,25 +21,25 @@
 namespace llvm {
 namespace mneme {
 
-/// The one study in a text. Errors are "file:line:column: what is wrong", with
-/// \p FileName, and notes in lines of their own.
+/// Parses a text with exactly one study. Errors have the form
+/// "file:line:column: message", with \p FileName, and separate lines for notes.
 Expected<Study> parseStudy(StringRef Text, StringRef FileName);
 
-/// The text of a study; parseStudy() makes an equal one of it. Error: what
-/// checkStudy() finds.
+/// Prints a study such that parseStudy() returns an equal one. Fails on errors
+/// that checkStudy() finds.
 Expected<std::string> printStudy(const Study &S);
 
-/// A study that comes with the tools.
+/// A study that is part of the tools.
 struct Preset {
   StringLiteral Name;
   StringLiteral Text;
-  /// What it searches, in a line.
+  /// Returns a one-line description of the search space.
   StringRef summary() const;
 };
 
-/// From the fastest to the widest; none without MLIR.
+/// Returns all presets, from the fastest to the widest; empty without MLIR.
 ArrayRef<Preset> getPresets();
-/// Error: there is no such preset; with those that there are.
+/// Returns a preset. Fails if there is no such preset; the error lists all.
 Expected<Study> getPreset(StringRef Name);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The MLIR dialect of studies. Include Import.h to read and write studies
-/// without seeing MLIR.
+/// The MLIR dialect of studies. To read and write studies without a dependency
+/// on MLIR headers, include Import.h.
 ///
 //===----------------------------------------------------------------------===//
 

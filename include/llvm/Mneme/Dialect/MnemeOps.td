@@ -70,8 +70,8 @@ def Mneme_RecordedOp
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// Bounds, values and defaults are constants, which are attributes, or values
-/// that depend on constants and recorded facts alone, which are operands.
+/// Bounds, values and defaults are either constants (attributes), or values
+/// that depend only on constants and recorded facts (operands).
 class Mneme_ParameterOp<string mnemonic, list<Trait> traits = []>
     : Mneme_Op<mnemonic, traits # [
         HasParent<"StudyOp">, AttrSizedOperandSegments, ParameterOpInterface,
@@ -274,7 +274,7 @@ def Mneme_DerivedOp
 }
 
 //===----------------------------------------------------------------------===//
-// Demands
+// Constraints and objectives
 //===----------------------------------------------------------------------===//
 
 def Mneme_RequireOp : Mneme_Op<"require", [HasParent<"StudyOp">]> {

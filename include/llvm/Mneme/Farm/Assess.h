@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How much a verification notices, measured by planted faults
-/// (Transforms/Fault.h): the mutation score of a recorded launch under the rules
-/// by which it is compared.
+/// Measures the power of a verification by planted faults (Transforms/Fault.h):
+/// the mutation score of a recorded launch under its comparison rules.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,30 +21,31 @@
 namespace llvm {
 namespace mneme {
 
+/// The result of one planted fault.
 struct FaultResult {
   enum OutcomeTy {
     Caught,  ///< The launch did not verify.
-    Missed,  ///< It did, although the code was wrong.
-    NoPlace, ///< The kernel's code stays what it is.
-    NotRun,  ///< It could not be compiled, or there was no time.
+    Missed,  ///< The launch verified with wrong code.
+    NoPlace, ///< The fault does not apply to the kernel.
+    NotRun,  ///< Compilation failed, or time ran out.
   };
   std::string Name;
   OutcomeTy Outcome = NotRun;
-  /// The verdict that caught it, or why it was not run.
+  /// The verdict that caught the fault, or why it was not run.
   std::string Reason;
 };
-/// "caught", "missed", "no-place", "not-run".
+/// Returns "caught", "missed", "no-place" or "not-run".
 StringRef getFaultOutcomeName(FaultResult::OutcomeTy O);
 
-/// One recorded launch's.
+/// The assessment of one recorded launch.
 struct Assessment {
-  std::vector<FaultResult> Faults; ///< As getFaults().
+  std::vector<FaultResult> Faults; ///< In the order of getFaults().
 
   unsigned count(FaultResult::OutcomeTy O) const;
   unsigned caught() const { return count(FaultResult::Caught); }
-  /// Faults that were planted and launched.
+  /// Returns the number of faults that were planted and launched.
   unsigned planted() const { return caught() + count(FaultResult::Missed); }
-  /// "caught 8 of 9 planted faults; missed half-precision".
+  /// Returns text like "caught 8 of 9 planted faults; missed half-precision".
   std::string describe() const;
 };
 
@@ -53,20 +53,20 @@ json::Value toJSON(const Assessment &A);
 
 struct AssessOptions {
   unsigned Instance = 0; ///< EvaluationRequest::Instance.
-  /// The application's own ("clang<O2>"), which faults are planted behind.
+  /// The application's pipeline ("clang<O2>"), after which faults are planted.
   std::string Pipeline;
-  /// After this many seconds no fault is begun; 0: there is no limit.
+  /// No fault is started after this time; 0: no limit.
   double Seconds = 0;
-  /// No fault is begun once this is not 0 any more; may be null.
+  /// No fault is started once this is nonzero; may be null.
   const std::atomic<int> *Interrupts = nullptr;
-  /// Limit of a launch, in launches of the right kernel, and no less than a
+  /// Time limit as a multiple of the correct kernel's launch time, at least one
   /// second.
   double LaunchTimeoutFactor = 10;
 };
 
-/// Nothing else is under way at \p E; what it measures later is not taken for a
-/// result of this. Errors: nothing can be evaluated any more, or the recorded
-/// kernel does not verify.
+/// Assesses a launch while \p E is idle. Later measurements of \p E do not
+/// reuse its results. Fails if no further evaluation is possible or the
+/// recorded kernel does not verify.
 Expected<Assessment> assess(Evaluator &E, const AssessOptions &O);
 
 } // namespace mneme

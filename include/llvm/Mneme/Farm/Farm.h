@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Compile processes that feed run processes. The coordinator, which this is,
-/// neither compiles nor opens a device: a candidate can crash, hang or eat
-/// memory, and is then a result.
+/// Compile processes that feed run processes. The coordinator, this process,
+/// neither compiles nor opens a device, so that a candidate that crashes, hangs
+/// or exhausts memory becomes a result.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,47 +24,49 @@
 namespace llvm {
 namespace mneme {
 
-/// What a compile process made.
+/// The result of a compile process.
 struct FarmCode {
-  std::string Failure; ///< A verdict's name; empty: there is code.
+  std::string Failure; ///< Name of a verdict; empty if there is code.
   std::string Error;
-  std::string IRHash, AssemblyHash, CodeHash; ///< Those that are known.
-  bool Stopped = false; ///< It was known: there is no code here.
+  std::string IRHash, AssemblyHash, CodeHash; ///< As far as known.
+  bool Stopped = false; ///< Compilation stopped at known code; Bytes is empty.
   double CompileSeconds = 0;
-  std::string Bytes; ///< The code, which only run processes look at.
+  std::string Bytes; ///< Code in a form that only run processes read.
 };
 
-/// Requests with equal texts are compiled to the same code, and launch the same
+/// Requests with equal keys are compiled to the same code and launched the same
 /// way.
 struct FarmKeys {
   std::string Compile, Launch;
-  /// A compile process serves requests with one such text: what is set in it
-  /// for one might stay in force for others.
+  /// A compile process serves only requests with the same Process key, because
+  /// settings of one request might affect later ones.
   std::string Process;
 };
 
-/// A device that is open.
+/// An open device.
 struct DeviceInfo {
   std::string Name, Arch;
-  std::string GPU, Driver, UUID; ///< Empty: it is the host device.
+  std::string GPU, Driver, UUID; ///< Empty for the host device.
 };
 
-/// The work in the processes of a farm.
+/// The work of a farm's processes.
 class FarmBackend {
 public:
   virtual ~FarmBackend() = default;
 
   //===--- In the coordinator: pure computation on the request. ----------===//
 
-  /// An Error is "Invalid": no such configuration.
+  /// Returns the keys of a request. An Error means "Invalid": no such
+  /// configuration.
   virtual Expected<FarmKeys> keys(const EvaluationRequest &R) const = 0;
 
   //===--- In compile processes. -----------------------------------------===//
 
   using KnownFn = function_ref<bool(Duplicate Level, StringRef Hash)>;
-  /// \p Known is told the hash of IR and assembly, and says whether to stop.
-  /// \p Stage: what begins, in words ("the pass pipeline"), for the message
-  /// should it never end. An Error is "Invalid", as above.
+  /// Compiles a request. Passes the hashes of IR and assembly to \p Known,
+  /// which returns whether to stop. \p Stage receives a description of each
+  /// stage ("the pass pipeline"), for the message on a timeout. An Error means
+  /// "Invalid", as above.
   virtual Expected<FarmCode> compile(const EvaluationRequest &R, KnownFn Known,
                                      function_ref<void(StringRef)> Stage) = 0;
 
@@ -72,84 +74,88 @@ public:
 
   struct Opened {
     DeviceInfo Info;
-    std::string Exclusive; ///< Name of what one farm at a time may use; or "".
+    std::string Exclusive; ///< A resource for one farm at a time; or "".
   };
-  /// What begins, in words, and seconds that it may take.
+  /// Called with the description of each stage and its time limit in seconds.
   using StageFn = function_ref<void(StringRef, double)>;
   virtual Expected<Opened> openDevice(StringRef Name, StageFn Stage) = 0;
-  /// Sets Failure, Error, Stopped, Metrics, Samples. An Error is
-  /// "Invalid": such a launch cannot be set up.
+  /// Verifies and measures a candidate: sets Failure, Error, Stopped, Metrics
+  /// and Samples. An Error means "Invalid": the launch cannot be set up.
   virtual Expected<Evaluation> run(const EvaluationRequest &R,
                                    const FarmCode &Code, StageFn Stage) = 0;
-  /// As many samples of each. Sets Failure, Error, Samples.
+  /// Takes equally many samples of each candidate. Sets Failure, Error and
+  /// Samples.
   virtual Expected<PairedEvaluation>
   compare(ArrayRef<EvaluationRequest> Requests,
           ArrayRef<const FarmCode *> Codes, unsigned Rounds,
           StageFn Stage) = 0;
-  /// The run process must be replaced.
+  /// Returns true if the run process must be replaced.
   virtual bool isSpent() const = 0;
 };
 
-/// How a farm is set up; see ReplayFarm.h for what users choose.
+/// The setup of a farm; see ReplayFarm.h for user options.
 struct FarmConfig {
-  /// One run process each; several of one name share it ("host").
+  /// One run process each; processes of the same name share a device ("host").
   std::vector<std::string> Devices;
   unsigned CompileJobs = 1;
-  /// Cores of each device's run process; empty: all. As many as devices.
+  /// Cores of each device's run process; empty: all. Parallel to Devices.
   std::vector<std::vector<unsigned>> Cores;
-  double CompileTimeout = 60;   ///< Seconds of a candidate.
-  double LaunchTimeout = 0;     ///< Seconds; 0: ten of the first that verify.
-  uint64_t CompileMemory = 0;   ///< Bytes of a compile process; 0: no limit.
+  double CompileTimeout = 60; ///< Seconds per candidate.
+  double LaunchTimeout = 0;   ///< Seconds; 0: ten times the first verified
+                              ///< launch.
+  uint64_t CompileMemory = 0; ///< Bytes per compile process; 0: no limit.
   int CompileNice = 10;
-  uint64_t CodeBytes = uint64_t(512) << 20; ///< Kept; by each process, too.
-  bool Spare = true;            ///< A process per device that waits to run.
-  bool OpenSpare = false;       ///< It has opened the device.
-  bool PauseCompilesToCompare = false; ///< They take the device's cores.
-  bool Executes = true;                ///< What verifies has samples.
-  /// How often a comparison asks whether to go on.
+  uint64_t CodeBytes = uint64_t(512) << 20; ///< Size of the code caches, also
+                                            ///< per process.
+  bool Spare = true;      ///< Keep a second run process per device on
+                          ///< standby.
+  bool OpenSpare = false; ///< The spare process opens the device.
+  bool PauseCompilesToCompare = false; ///< Compilations use the device's cores.
+  bool Executes = true;                ///< Verified candidates have samples.
+  /// Seconds between checks whether to continue a comparison.
   double TurnSeconds = 1;
-  /// The longest that a stage of a run process may take, beside what
-  /// preparations and the launch may; 0: there is no limit.
+  /// Time limit in seconds for a stage of a run process, in addition to the
+  /// limits for preparation and launch; 0: no limit.
   double StageTimeout = 300;
-  /// What the user should know now.
+  /// Receives messages for the user.
   std::function<void(StringRef)> Message;
 };
 
-/// What has happened, from the beginning. The counts are those of
-/// Counts.def.
+/// Cumulative statistics. The counts are those of Counts.def.
 struct FarmStatistics {
 #define FARM_COUNT(Name, Key, Description) uint64_t Name = 0;
 #include "llvm/Mneme/Farm/Counts.def"
-  double CompileSeconds = 0; ///< Of all compile processes.
+  double CompileSeconds = 0; ///< In all compile processes.
   struct Runner {
     std::string Name;
     uint64_t Runs = 0;
-    double BusySeconds = 0, OpenSeconds = 0; ///< Open: there to be used.
+    double BusySeconds = 0, OpenSeconds = 0; ///< Open: available for work.
     double idleShare() const {
       return OpenSeconds > 0 ? 1 - BusySeconds / OpenSeconds : 0;
     }
   };
   std::vector<Runner> Runners; ///< As Devices, then those of other machines.
 
-  /// Adds the work of another machine: all but requests and results.
+  /// Adds the work of another machine, except requests and results.
   FarmStatistics &operator+=(const FarmStatistics &Other);
 };
 json::Value toJSON(const FarmStatistics &S);
 
-/// One machine of a farm.
+/// One device of a farm.
 struct FarmDeviceState {
-  std::string Name; ///< As --device says it.
+  std::string Name; ///< As in --device.
   std::string Id;   ///< Evaluation::Device.
   DeviceInfo Info;
-  std::string Error;    ///< Why it is not used any more; empty: it is.
-  bool Waiting = false; ///< It is not open yet, or another process has it.
+  std::string Error;    ///< Why it is not used any more; empty if it is.
+  bool Waiting = false; ///< Not open yet, or in use by another process.
 };
+/// One machine of a farm.
 struct FarmDescription {
   std::string Host;
   unsigned CompileJobs = 0;
   std::vector<FarmDeviceState> Devices;
 };
-/// As Evaluator::describe().
+/// Returns the value of Evaluator::describe().
 json::Object describe(const FarmDescription &D);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The evaluator of a study that replays recorded launches: on the devices of
-/// this machine, and by workers on other machines.
+/// The evaluator of a study that replays recorded launches on the devices of
+/// this machine and through workers on other machines.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,102 +21,105 @@
 namespace llvm {
 namespace mneme {
 
-/// Which GPUs of a machine one of several workers there takes.
+/// Which of a machine's GPUs one of its workers uses.
 struct DeviceShare {
   unsigned Index = 0, Count = 1;
 };
 
-/// What one machine gives.
+/// The resources of one machine.
 struct FarmResources {
-  /// "host", "cuda:0", ..., "none" (workers run). Empty or "auto": the share of
-  /// the GPUs that can run the recording, else the host.
+  /// "host", "cuda:0", ..., "none" (only workers run kernels). Empty or "auto":
+  /// the share of the GPUs that can run the recording, otherwise the host.
   std::vector<std::string> Devices;
-  /// Unset: this process's GPU by its number on the node (getLocalRank()), else
-  /// all GPUs.
+  /// Unset: this process's GPU according to its rank on the node
+  /// (getLocalRank()), otherwise all GPUs.
   std::optional<DeviceShare> Share;
-  /// Run processes of the host device, which share its cores.
+  /// Number of run processes for the host device, which share its cores.
   unsigned HostWorkers = 1;
-  /// Compile processes; unset: a core each, but for one a run process where
-  /// there are more than two.
+  /// Number of compile processes; unset: one per core, except for one core per
+  /// run process if there are more than two cores.
   std::optional<unsigned> CompileJobs;
-  double CompileTimeout = 60; ///< Seconds of a candidate; 0: none.
-  /// Seconds of a launch; 0: as long as ten of the first that verifies, and no
-  /// less than one second.
+  double CompileTimeout = 60; ///< Seconds per candidate; 0: no limit.
+  /// Seconds per launch; 0: ten times the first verified launch, at least one
+  /// second.
   double LaunchTimeout = 0;
-  /// Bytes of a compile process; unset: its share of the memory; 0: no limit.
+  /// Bytes per compile process; unset: its share of the memory; 0: no limit.
   std::optional<uint64_t> CompileMemory;
   int CompileNice = 10;
-  uint64_t CodeBytes = uint64_t(512) << 20; ///< Machine code that is kept.
-  bool Spare = true; ///< A second run process per device waits for a crash.
-  /// Seconds of silence after which the study drops a worker, and a worker its
-  /// study. Unset: 60 for a worker, 600 for a study, which sends nothing while
-  /// its sampler computes.
+  uint64_t CodeBytes = uint64_t(512) << 20; ///< Size of the machine code cache.
+  bool Spare = true; ///< Keep a second run process per device for crashes.
+  /// The study drops a worker, and a worker its study, after this many seconds
+  /// of silence. Unset: 60 for a worker, 600 for a study, which sends nothing
+  /// while its sampler computes.
   std::optional<double> SilenceSeconds;
-  /// What the user should know now: a GPU is in use, a worker was lost.
+  /// Receives messages for the user: a GPU is in use, a worker was lost.
   std::function<void(StringRef)> Message;
-  /// What is as it should be: a worker came, a file is fetched.
+  /// Receives notes on normal events: a worker connected, a file was fetched.
   std::function<void(StringRef)> Note;
 };
 
-/// How a worker is started.
+/// The command that starts a worker.
 struct WorkerCommand {
-  std::string Host;               ///< In messages.
-  std::vector<std::string> Words; ///< The program and its arguments; no shell.
+  std::string Host;               ///< For messages.
+  std::vector<std::string> Words; ///< Program and arguments; no shell.
 };
 
-/// "a,b*2": hosts, each with the number of its workers.
+/// Parses hosts with numbers of workers: "a,b*2".
 Expected<std::vector<WorkerCommand>>
 makeWorkerCommands(ArrayRef<std::string> Hosts, StringRef Launcher,
                    StringRef Tool, ArrayRef<std::string> Options);
 
 struct FarmOptions : FarmResources {
-  /// A kernel's JSON file, or a folder that holds one.
+  /// A kernel's JSON file, or a folder that contains one.
   std::string Database;
-  /// One recorded launch for each EvaluationRequest::Instance. Empty: the one
-  /// that Base.RecordId says.
+  /// One recorded launch per EvaluationRequest::Instance. Empty: the one in
+  /// Base.RecordId.
   std::vector<std::string> RecordIds;
-  /// What configurations do not set. Base.Resources: also compile for the GPU
-  /// where the host runs the kernel. Without Base.Execute nothing is launched:
-  /// there are metrics of the code alone. Its Device is not looked at.
+  /// Options that configurations do not set. With Base.Resources, also compiles
+  /// for the GPU if the host runs the kernel. Without Base.Execute, launches
+  /// nothing and only determines metrics of the code. Base.Device is ignored.
   ReplayOptions Base;
   std::vector<WorkerCommand> Workers;
 };
 
+/// Evaluates configurations by replaying recorded launches.
 class ReplayFarm : public Evaluator {
 public:
-  /// Starts the processes; they prepare while this returns. Call it, and all
-  /// that follows, in a process with one thread that has not used a GPU.
-  /// Errors: recording, options, devices.
+  /// Starts the processes, which prepare in the background. Call it and all
+  /// methods in a process with one thread that has not used a GPU. Fails on
+  /// errors in recording, options or devices.
   static Expected<std::unique_ptr<ReplayFarm>> create(FarmOptions Options);
-  /// Kills what runs.
+  /// Kills all running processes.
   ~ReplayFarm() override = default;
 
-  /// The plans of the recorded launches, under Base; as RecordIds.
+  /// Returns the plans of the recorded launches with Base; parallel to
+  /// RecordIds.
   virtual ArrayRef<std::unique_ptr<ReplayPlan>> plans() const = 0;
-  /// How much their verification can notice, as RecordIds. Nothing is known
-  /// where this machine launches nothing.
+  /// Returns the power of each verification, parallel to RecordIds. Unknown if
+  /// this machine launches nothing.
   virtual ArrayRef<VerificationPower> powers() const = 0;
   virtual FarmStatistics statistics() const = 0;
 };
 
 struct FarmWorkerOptions : FarmResources {
-  /// Programs, plugins and files that the user lets it use: OptTool, LlcTool,
-  /// Ptxas, Plugins, LLVMOptions; and where CudaPath is.
+  /// Programs, plugins and files that the user permits: OptTool, LlcTool,
+  /// Ptxas, Plugins, LLVMOptions; and CudaPath.
   ReplayOptions Own;
-  /// Whatever else configurations name may be used, too.
+  /// Also permit all other programs and files named in configurations.
   bool AllowPrograms = false;
-  /// Where recordings are kept, by content. Empty: below XDG_CACHE_HOME, or
-  /// where temporary files are.
+  /// Folder for recordings by content. Empty: below XDG_CACHE_HOME, or in the
+  /// temporary folder.
   std::string CacheDir;
 };
 
-/// Evaluates for the study that has started this process, until that ends: they
-/// talk over standard input and output, which nothing else uses from now on.
-/// Errors: no study, connection lost, no usable device.
+/// Evaluates for the study that started this process until the study ends. They
+/// communicate over standard input and output, which must not be used
+/// otherwise. Fails if there is no study, the connection is lost, or no device
+/// is usable.
 Error runFarmWorker(FarmWorkerOptions Options);
 
-/// This process's number among those that a launcher (Flux, Slurm, Open MPI,
-/// MPICH, PALS) has started on this machine.
+/// Returns the rank of this process among those that a launcher (Flux, Slurm,
+/// Open MPI, MPICH, PALS) has started on this machine.
 std::optional<unsigned> getLocalRank();
 
 } // namespace mneme

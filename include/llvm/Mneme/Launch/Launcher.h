@@ -8,8 +8,8 @@
 ///
 /// \file
 /// Runs an application with the recording runtime loaded into it, and answers
-/// what that runtime asks (Runtime/Wire.h). No LLVM runs in the application's
-/// process: what must be compiled while it runs is compiled here.
+/// the requests of that runtime (Runtime/Wire.h). No LLVM code runs in the
+/// application's process: the launcher performs any compilation.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,68 +28,71 @@ namespace mneme {
 
 enum class LaunchDevice { Auto, Host, Cuda };
 
-/// Which launches are recorded, and what of them; in the words of the options
-/// of llvm-mneme-record.
+/// The launches and the data to record; values are as in the options of
+/// llvm-mneme-record.
 struct LaunchSelection {
   /// POSIX extended regular expression on the symbol or the demangled name;
   /// empty selects every kernel.
   std::string KernelRegex;
-  uint64_t Skip = 0; ///< First launches of each kernel not to record.
+  uint64_t Skip = 0; ///< Launches to skip at the start of each kernel.
   /// The only launches of each kernel to record, from 1 ("3,10-12,100-"); empty
   /// for all.
   std::string Launches;
-  uint64_t MaxRecordings = 4;       ///< Of each kernel; 0 = no limit.
-  std::string RecordId = "launch";  ///< What tells launches apart.
-  std::string Pick = "first";       ///< Which of too many.
-  std::string Epilogue = "diff";    ///< What is written of memory afterwards.
-  uint64_t MaxBytes = 0;            ///< That the folder may hold; 0 = no limit.
-  /// Of a distributed run: "all", or a list; empty for the first one.
+  uint64_t MaxRecordings = 4;      ///< Per kernel; 0: no limit.
+  std::string RecordId = "launch"; ///< The inputs of the dynamic hash.
+  std::string Pick = "first";      ///< The launches to keep if there are too
+                                   ///< many.
+  std::string Epilogue = "diff";   ///< The memory to write after a launch.
+  uint64_t MaxBytes = 0;           ///< Size limit of the folder; 0: no limit.
+  /// Ranks of a distributed run: "all", or a list; empty for the first rank.
   std::string Ranks;
-  /// Only within regions (mneme/record.h) whose name matches this; empty where
-  /// regions do not matter.
+  /// Record only within regions (mneme/record.h) whose name matches; empty to
+  /// ignore regions.
   std::string RegionRegex;
-  /// Leave memory out that neither arguments nor globals lead to.
+  /// Omit memory that no argument or global leads to.
   bool Reachable = false;
-  std::string Wait = "device"; ///< What a launch on a GPU waits for.
-  /// Seconds that a launch on a GPU may have to wait to be recorded; 0 = any.
+  std::string Wait = "device"; ///< The condition that a launch on a GPU waits
+                               ///< for.
+  /// Seconds that a launch on a GPU may wait to be recorded; 0: no limit.
   double WaitLimit = 10;
 
-  /// Error when something is not what it should be, by the option's name.
+  /// Fails if a value is invalid; the error names the option.
   Error check() const;
-  /// What tells the runtime: names and values.
+  /// Returns the environment variables for the runtime: names and values.
   std::vector<std::pair<std::string, std::string>> environment() const;
-  /// What the dynamic hash covers besides the launch's configuration, as in
-  /// DynamicHashInputs; empty for nothing.
+  /// Returns the entry of DynamicHashInputs that the dynamic hash covers
+  /// besides the launch's configuration; may be empty.
   StringRef hashInput() const;
 };
 
 struct LaunchOptions {
   /// Program, looked up in PATH, and its arguments.
   std::vector<std::string> Command;
-  /// Made when it is not there.
+  /// Created if it does not exist.
   std::string OutputDir = "mneme-recordings";
-  /// Refuse OutputDir if other users can write to it, or it is a link.
+  /// Reject OutputDir if other users can write to it, or it is a symbolic link.
   bool OwnOutputDir = false;
   std::string RuntimePath;     ///< libmneme_rt.so
   std::string CudaRuntimePath; ///< libmneme_rt_cuda.so
   LaunchDevice Device = LaunchDevice::Auto;
-  /// Where this file exists, and LaunchDevice::Cuda is asked for, the
-  /// application starts while the driver still tells which GPUs there are.
+  /// If this file exists and Device is LaunchDevice::Cuda, the application
+  /// starts while the driver is still listing its GPUs.
   std::string CudaNode = "/dev/nvidiactl";
   HostOptions Host;
   LaunchSelection Selection;
   uint64_t VASize = MNEME_ARENA_SIZE; ///< Bytes of address space for the arena.
-  double TimeoutSeconds = 0;          ///< Of one launch; 0 = none.
-  bool Record = true;                 ///< False: only run on the device.
+  double TimeoutSeconds = 0;          ///< Per launch; 0: none.
+  bool Record = true;                 ///< False: only run the application on
+                                      ///< the device.
   bool Quiet = false;                 ///< No summary, no warnings.
-  /// Run an executable that holds no payload: it loads or starts the
-  /// instrumented code itself.
+  /// Run an executable without payload, which loads or starts the instrumented
+  /// code itself.
   bool AnyExecutable = false;
 };
 
-/// Runs the application to its end. \returns its exit code, 128 + N when signal
-/// N killed it, 1 when no GPU will do, which was told; an Error when it was not
-/// started.
+/// Runs the application to its end. \returns its exit code, 128 + N if signal N
+/// killed it, or 1 if no GPU is suitable, after a message; an Error if it was
+/// not started.
 Expected<int> launchApplication(const LaunchOptions &Options);
 
 } // namespace mneme

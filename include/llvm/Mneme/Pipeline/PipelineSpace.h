@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Spaces of pass pipelines: LLVM's textual pipelines with choices in them
-/// (docs/PipelineSpaces). Pure text: nothing here knows which passes there are.
+/// Spaces of pass pipelines: LLVM's textual pipelines with choices
+/// (docs/PipelineSpaces). Pure text processing, independent of the available
+/// passes.
 ///
 ///   module(function({sroa|sroa<modify-cfg>},gvn?,
 ///                   simplifycfg<bonus-inst-threshold=[1..4]>))
@@ -35,7 +36,7 @@
 namespace llvm {
 namespace mneme {
 
-/// What is wrong with the text of a space, and where.
+/// An error in the text of a space and its position.
 class PipelineSpaceError : public ErrorInfo<PipelineSpaceError> {
 public:
   static char ID;
@@ -43,63 +44,62 @@ public:
       : Line(Line), Column(Column), Message(std::move(Message)) {}
   unsigned Line, Column; ///< From 1; columns in bytes.
   std::string Message;
-  /// "1:14: expected ')'".
+  /// Prints "1:14: expected ')'".
   void log(raw_ostream &OS) const override;
   std::error_code convertToErrorCode() const override;
 };
 
-/// One of the choices that a point of a space makes. Its values are 0 to
-/// Count - 1.
+/// One of the choices of a point in a space. Its values are 0 to Count - 1.
 struct PipelineDecision {
   enum KindTy {
-    Alternative, ///< Which one of {a|b|c}, in the order of the text.
-    Optional,    ///< 1: x? is there.
+    Alternative, ///< The index in {a|b|c}, in the order of the text.
+    Optional,    ///< 1 if x? is present.
     Integer,     ///< [lo..hi:step]: Low + value * Step.
-    Rank,   ///< perm(): which of the elements that are not placed yet is next.
+    Rank,   ///< perm(): index of the next element among those not yet placed.
     Length, ///< seq<lo..hi>: Low + value elements.
   };
   KindTy Kind;
   uint64_t Count;
   int64_t Low = 0, Step = 1;
-  std::vector<std::string> Labels; ///< Of an Alternative: as written.
+  std::vector<std::string> Labels; ///< Text of each Alternative.
   /// Unique in the space and stable: the name of a named choice ("$level"),
-  /// else the way down from the root ("0.2.1").
+  /// otherwise the path from the root ("0.2.1").
   std::string Name;
 
-  /// The decision matters only where another one, earlier in the list, has a
-  /// value in [From, To) and matters itself.
+  /// A condition that an earlier decision is active and has a value in [From,
+  /// To).
   struct Condition {
     unsigned Decision;
     uint64_t From, To;
   };
-  /// It matters if any of these holds; always, when there is none. There are
-  /// several when a named choice is used more than once.
+  /// The decision is active if any of these holds, or if there are none. There
+  /// are several if a named choice is used more than once.
   std::vector<Condition> ActiveIf;
 };
 
-/// A value for each decision of a space. Of decisions that do not matter it is
-/// 0 in a canonical point; canonical points are equal when their pipelines
-/// were chosen in the same way.
+/// One value per decision of a space. Canonical points have 0 for inactive
+/// decisions; equal canonical points result from equal choices.
 using PipelinePoint = std::vector<uint64_t>;
 
 using RandomEngine = std::mt19937_64;
 
-/// A pipeline that has one pass of a space in its place.
+/// A pipeline that contains one pass of a space in its context.
 struct PipelineProbe {
   struct Place {
     unsigned Line, Column;
     std::string Text; ///< "gvn<no-pre>", "function<eager-inv>".
   };
   std::string Pipeline;
-  std::vector<Place> Path; ///< The adaptors from the outermost; the pass last.
-  /// The pass stands behind something else at the top, which tells LLVM what
-  /// kind of passes the pipeline has.
+  std::vector<Place> Path; ///< Adaptors from the outermost; the pass last.
+  /// The top-level element in front of the pass, from which LLVM infers the
+  /// kind of passes in the pipeline; may be empty.
   std::string First;
 };
 
+/// A parsed space of pass pipelines.
 class PipelineSpace {
 public:
-  /// Errors are PipelineSpaceErrors.
+  /// Parses a space. Errors are PipelineSpaceErrors.
   static Expected<PipelineSpace> parse(StringRef Text);
   PipelineSpace(PipelineSpace &&);
   PipelineSpace &operator=(PipelineSpace &&);
@@ -107,57 +107,57 @@ public:
   PipelineSpace &operator=(const PipelineSpace &);
   ~PipelineSpace();
 
-  /// The space in its normal form; parses to an equal space.
+  /// Prints the space in normal form; parsing it returns an equal space.
   std::string print() const;
-  /// The pipeline of a point, as LLVM parses it.
+  /// Prints the pipeline of a point in LLVM's syntax.
   std::string print(const PipelinePoint &P) const;
 
   ArrayRef<PipelineDecision> decisions() const;
   bool isActive(const PipelinePoint &P, unsigned Decision) const;
-  /// isActive() of all decisions.
+  /// Returns isActive() for each decision.
   std::vector<bool> activity(const PipelinePoint &P) const;
+  /// Sets inactive decisions to 0.
   void canonicalize(PipelinePoint &P) const;
 
-  /// How many canonical points there are, as wide as it takes.
+  /// Returns the number of canonical points, with the necessary bit width.
   APInt count() const;
-  /// The point with this number, which is below count().
+  /// Returns the point with this index below count().
   PipelinePoint at(const APInt &Index) const;
   APInt indexOf(const PipelinePoint &P) const;
-  /// Hands all points to \p Fn, in order of their numbers, until it returns
-  /// false.
+  /// Calls \p Fn with all points in the order of their indices, until it
+  /// returns false.
   void enumerate(function_ref<bool(const PipelinePoint &)> Fn) const;
-  /// A point that prints as \p Pipeline does without its spaces; unset: there
-  /// is none, or finding it takes more than a great many steps.
+  /// Finds a point that prints as \p Pipeline, ignoring spaces. Returns nothing
+  /// if there is none or the search takes too many steps.
   std::optional<PipelinePoint> find(StringRef Pipeline) const;
 
-  /// Can a point have a pass or an adaptor of this name, which has less than 64
-  /// characters? Its parameters do not count. True also for some names that
-  /// only points could give that choose differently at two uses of one name.
+  /// Returns true if a point can contain a pass or an adaptor with this name of
+  /// less than 64 characters, ignoring parameters. Also returns true for some
+  /// names that require a named choice to have different values at two uses.
   bool canName(StringRef Pass) const;
 
-  /// Pipelines for somebody who knows passes, in the order of the text: each
-  /// pass of each alternative in its place, an integer at its ends, alone
-  /// before it is behind others. Of a pass with many alternatives in its name
-  /// and parameters not all combinations.
+  /// Returns pipelines for checking the passes of a space, in the order of the
+  /// text: each pass of each alternative in its context, with integers at their
+  /// bounds, and alone before following others. Does not include all
+  /// combinations of alternatives in the name and parameters of a pass.
   std::vector<PipelineProbe> probes() const;
 
-  /// Each canonical point is as likely as any other.
+  /// Returns a uniformly distributed canonical point.
   PipelinePoint sample(RandomEngine &Random) const;
-  /// Another point one change away: another value for a decision, an element
-  /// of a sequence inserted, removed, replaced, swapped with any or moved, two
-  /// of a permutation swapped. What did not matter before gets random values.
-  /// Equal to \p P only in a space of one.
+  /// Returns a point one change away: another value of a decision; an element
+  /// of a sequence inserted, removed, replaced, swapped or moved; or two
+  /// elements of a permutation swapped. Newly active decisions get random
+  /// values. Equal to \p P only in a space with one point.
   PipelinePoint mutate(const PipelinePoint &P, RandomEngine &Random) const;
-  /// Decisions of both, and parts of both sequences at sequences (cut and
-  /// spliced).
+  /// Combines decisions of both points, and cuts and splices their sequences.
   PipelinePoint crossover(const PipelinePoint &A, const PipelinePoint &B,
                           RandomEngine &Random) const;
-  /// All points that differ in the value of one decision (an integer: one step
-  /// up or down), or in one insertion, removal or swap of neighbours in a
-  /// sequence or permutation. What did not matter before is 0. Canonical,
-  /// without \p P, each once.
+  /// Returns all distinct canonical points, except \p P, that differ in the
+  /// value of one decision (integers: by one step), or in one insertion,
+  /// removal or swap of neighbours in a sequence or permutation. Newly active
+  /// decisions are 0.
   std::vector<PipelinePoint> neighbours(const PipelinePoint &P) const;
-  /// The same of at most \p Max changes, which are drawn where there are more.
+  /// Like above for at most \p Max changes, drawn at random if there are more.
   std::vector<PipelinePoint> neighbours(const PipelinePoint &P, size_t Max,
                                         RandomEngine &Random) const;
 

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A folder of recordings: one <static hash>.json per kernel with its recorded
-/// launches, beside RecordedIR_<static hash>.bc and the snapshots.
-/// docs/RecordFormat.rst.
+/// The database in a folder of recordings: one <static hash>.json per kernel,
+/// which lists its recorded launches, next to RecordedIR_<static hash>.bc and
+/// the snapshots. See docs/RecordFormat.rst.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,40 +28,40 @@
 namespace llvm {
 namespace mneme {
 
-/// The GPU that a launch ran on. All empty for the host device.
+/// The GPU that ran a launch. All members are empty for the host device.
 struct RecordedDevice {
   std::string Name;    ///< "NVIDIA H200"
   std::string Arch;    ///< "sm_90"
-  std::string Driver;  ///< "13.0": the CUDA version that it supports.
-  std::string Runtime; ///< "13.0"; empty when not known.
+  std::string Driver;  ///< "13.0": the CUDA version it supports.
+  std::string Runtime; ///< "13.0"; empty if unknown.
 };
 
 /// One recorded launch.
 struct RecordedInstance {
   std::string DynamicHash; ///< 16 hexadecimal digits.
   Dim3 Grid, Block;
-  uint64_t SharedMem = 0; ///< Dynamic shared memory, bytes.
-  std::string Prologue;   ///< File name in the database's folder.
+  uint64_t SharedMem = 0; ///< Bytes of dynamic shared memory.
+  std::string Prologue;   ///< File name in the folder of the database.
   std::string Epilogue;
-  uint64_t Occurrences =
-      1; ///< Launches with this dynamic hash, recorded or not.
-  bool Cooperative = false; ///< All blocks at once, for grid.sync().
+  /// The number of launches with this dynamic hash, recorded or not.
+  uint64_t Occurrences = 1;
+  bool Cooperative = false; ///< All blocks are resident, for grid.sync().
   RecordedDevice Device = {};
-  /// Memory that is not in the snapshots, because nothing led to it.
+  /// Memory left out of the snapshots because no pointer led to it.
   uint64_t OmittedRegions = 0, OmittedBytes = 0;
-  /// XXH3-128 of the snapshots' bytes, 32 hexadecimal digits; empty where a
-  /// file of version 1 says nothing.
+  /// XXH3-128 of the snapshot files, 32 hexadecimal digits; empty if a version
+  /// 1 file has none.
   std::string PrologueDigest, EpilogueDigest;
 
-  /// Sets the digests to those of these files.
+  /// Computes and sets the digests of these two files.
   Error seal(StringRef ProloguePath, StringRef EpiloguePath);
 };
 
-/// What the dynamic hash of every launch covers (DynamicHashInputs).
+/// The DynamicHashInputs that the dynamic hash of every launch covers.
 inline constexpr StringLiteral LaunchInputs[] = {
     "StaticHash", "GridDims", "BlockDims", "SharedMem", "Cooperative"};
 
-/// And with --record-id=scalars.
+/// The additional input with --record-id=scalars.
 inline constexpr StringLiteral ScalarsInput = "Scalars";
 
 /// One kernel: the contents of <static hash>.json.
@@ -69,32 +69,34 @@ struct RecordedKernel {
   std::string KernelName; ///< The symbol in the IR.
   std::string DemangledName;
   std::string StaticHash;   ///< 32 hexadecimal digits.
-  std::string Triple, Arch; ///< What the application was compiled for.
-  std::string OptLevel;     ///< The application's own: "0" … "3", "s", "z".
-  std::string Device;       ///< What it ran on: "host", "cuda".
+  std::string Triple, Arch; ///< The target of the application's compilation.
+  std::string OptLevel;     ///< The application's: "0" … "3", "s", "z".
+  std::string Device;       ///< The device that ran it: "host", "cuda".
   std::string Toolchain;    ///< "clang 22.1.8".
-  std::vector<std::string>
-      Modules; ///< Bitcode files in the folder; one for now.
-  /// XXH3-128 of each module's bytes, 32 hexadecimal digits; empty where a file
-  /// of version 1 says nothing.
+  /// Bitcode files in the folder; currently one.
+  std::vector<std::string> Modules;
+  /// XXH3-128 of each module, 32 hexadecimal digits; empty if a version 1 file
+  /// has none.
   std::vector<std::string> ModuleDigests;
-  uint64_t VAddr = 0, VASize = 0; ///< What the instances' arenas lie in.
+  uint64_t VAddr = 0, VASize = 0; ///< Covers the arenas of all instances.
   std::vector<KernelArg> Args;
   std::vector<KernelGlobal> Globals;
-  /// What of a launch the dynamic hash is made of.
+  /// The parts of a launch that the dynamic hash covers.
   std::vector<std::string> DynamicHashInputs;
-  /// By dynamic hash, in order of recording.
+  /// In order of recording; findInstance() looks up a dynamic hash.
   std::vector<RecordedInstance> Instances;
 
-  /// Of the kernel, demangled if it can be, for a line of text (printable()).
+  /// Returns the printable() kernel name, demangled if possible.
   std::string displayName() const;
 
+  /// Returns the instance with this dynamic hash, or null.
   const RecordedInstance *findInstance(StringRef DynamicHash) const;
-  /// Makes [VAddr, VAddr + VASize) hold another arena; VASize is 0 before the
-  /// first.
+  /// Extends [VAddr, VAddr + VASize) to cover another arena; VASize is 0 before
+  /// the first one.
   void addArena(uint64_t Base, uint64_t Size);
-  /// Are the digests of all files known? If so, the kernel is written in
-  /// version 2 of the format, which protects all of it, else in version 1.
+  /// Returns true if the digests of all files are known. A sealed kernel is
+  /// written in format version 2, which protects all of its data, otherwise in
+  /// version 1.
   bool isSealed() const;
 };
 
@@ -106,55 +108,56 @@ bool fromJSON(const json::Value &V, RecordedKernel &K, json::Path P);
 /// Parses the contents of <static hash>.json.
 Expected<RecordedKernel> parseRecordedKernel(StringRef Text);
 
-/// Reads <static hash>.json and checks it: format version, keys, digests, and
-/// that the files it names lie in its own folder. Errors name the file and the
-/// key.
+/// Reads <static hash>.json and checks the format version, the keys, the
+/// digests, and that all files it names are in its folder. Errors name the file
+/// and the key.
 Expected<RecordedKernel> readKernelFile(StringRef Path);
-/// Writes to a temporary name and renames; see writeFileAtomically.
+/// Writes the file atomically; see writeFileAtomically().
 Error writeKernelFile(StringRef Path, const RecordedKernel &K,
                       bool Sync = true);
 
-/// The <static hash>.json files of a folder, in order. Error when there is
+/// Returns the sorted <static hash>.json files of a folder. Fails if there are
 /// none.
 Expected<std::vector<std::string>> findKernelFiles(StringRef Dir);
 
-/// All kernels of a folder, in order of file name. Error when there is none.
+/// Reads all kernels of a folder, sorted by file name. Fails if there are none.
 Expected<std::vector<RecordedKernel>> readDatabase(StringRef Dir);
 
-/// Reads a module of \p K in folder \p Dir. Error when the file is not the one
-/// that was recorded. The bytes stay as they are, whatever becomes of the file.
+/// Reads a module of \p K from folder \p Dir. Fails if the file differs from
+/// the recorded one. The buffer is unaffected by later changes of the file.
 Expected<std::unique_ptr<MemoryBuffer>>
 readModule(StringRef Dir, const RecordedKernel &K, size_t Index = 0);
 
-/// A warning for the user where nothing protects what is replayed of \p K; else
-/// an empty string.
+/// Returns a warning for the user if no digests protect the replayed files of
+/// \p K, otherwise an empty string.
 std::string getFormatWarning(const RecordedKernel &K);
 
-/// Makes a kernel file of version 1 one of version 2. Everything in \p K, which
-/// is what the file says, must have been checked. Error when the file or what
-/// it leads to has changed since.
+/// Converts a kernel file from version 1 to version 2. \p K is the content of
+/// the file, which the caller must have checked. Fails if the file or a file it
+/// refers to has changed since.
 Error sealKernelFile(StringRef Path, const RecordedKernel &K);
 
-/// The dynamic hash of a launch as the runtime computes it: of its
-/// configuration and its scalars, where these are covered.
+/// Computes the dynamic hash of a launch as the runtime does: from its
+/// configuration and, if covered, its scalars.
 uint64_t computeDynamicHash(const Digest128 &StaticHash,
                             const RecordedInstance &I, StringRef Scalars = "");
-/// What the hash covers with --record-id=scalars of arguments with these
-/// \p Bytes.
+/// Returns the scalars that the hash covers with --record-id=scalars, for
+/// arguments with these \p Bytes.
 std::string collectScalars(ArrayRef<KernelArg> Args,
                            ArrayRef<std::string> Bytes);
 
+/// The result of checkKernel().
 struct KernelCheck {
-  std::vector<std::string> Problems; ///< One message each.
+  std::vector<std::string> Problems; ///< One message per problem.
   size_t Unchanged = 0; ///< Instances whose launch changed no memory.
 };
 
-/// Reads everything a kernel's recordings consist of, snapshots included. Page
-/// files are read once for all that share \p Pages.
+/// Reads and checks all files of a kernel's recordings, including snapshots.
+/// Callers that share \p Pages read each page file only once.
 KernelCheck checkKernel(StringRef Dir, const RecordedKernel &K,
                         std::shared_ptr<PageStore> Pages = nullptr);
 
-/// The same of a kernel's IR alone.
+/// Like checkKernel(), but checks only the kernel's IR.
 std::vector<std::string> checkModules(StringRef Dir, const RecordedKernel &K);
 
 } // namespace mneme

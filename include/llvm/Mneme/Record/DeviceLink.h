@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the device linker does with -fgpu-rdc, done with IR: a kernel gets the
-/// functions and variables of other translation units that it needs.
+/// Links IR as the device linker does with -fgpu-rdc: adds to a kernel the
+/// functions and variables that it needs from other translation units.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,45 +22,46 @@ namespace llvm {
 class GlobalValue;
 namespace mneme {
 
-/// Those of \p Payloads, which are all of one file, that the device linker puts
-/// together with number \p Index. \p Unit is its number among them.
+/// Returns those of \p Payloads, all from one file, that the device linker
+/// links with payload \p Index. Sets \p Unit to the index of that payload in
+/// the result.
 std::vector<Payload> selectUnits(ArrayRef<Payload> Payloads, size_t Index,
                                  size_t &Unit);
 
-/// The units of one device link: one translation unit alone, or those of one
+/// The units of one device link: a single translation unit, or those of one
 /// executable or library that were compiled with -fgpu-rdc for one
 /// architecture.
 class DeviceLink {
 public:
-  /// Error when there is no unit, when several are not all relocatable and for
-  /// one architecture, or when the bitcode of one is none. \p Units in the
-  /// order of the link.
+  /// Creates a link of \p Units, in link order. Fails if there are no units, if
+  /// several units are not all relocatable and for one architecture, or if a
+  /// unit has invalid bitcode.
   static Expected<DeviceLink> create(std::vector<Payload> Units,
                                      LLVMContext &Context);
 
   ArrayRef<Payload> units() const { return Units; }
 
-  /// The kernel of unit number \p Unit with what it needs of all units and
-  /// nothing else, as extractKernel() leaves it. Error also when a symbol that
-  /// it needs has two definitions, and when the units do not fit together. What
-  /// no unit has stays undefined.
+  /// Returns the kernel of unit \p Unit with exactly the definitions it needs
+  /// from all units, as extractKernel() leaves it. Also fails if a needed
+  /// symbol has two definitions or the units are incompatible. Symbols that no
+  /// unit defines stay undefined.
   Expected<std::unique_ptr<Module>> extract(size_t Unit,
                                             StringRef Kernel) const;
 
-  /// A module with all variables of all units, named as extract() does, and
-  /// their initializers. If there are several units, functions have no bodies,
-  /// and no variable is local.
+  /// Returns a module with the variables of all units and their initializers,
+  /// named as in extract(). With several units, functions have no bodies, and
+  /// no variable has local linkage.
   Expected<std::unique_ptr<Module>> linkVariables() const;
 
 private:
   DeviceLink(std::vector<Payload> Units, LLVMContext &Context)
       : Units(std::move(Units)), Context(Context) {}
 
-  /// Which unit has the definition that counts.
+  /// The unit whose definition of a symbol prevails.
   struct Definition {
     size_t Unit = 0;
     bool IsWeak = false;
-    size_t Other = 0; ///< With as strong a definition of its own, or Unit.
+    size_t Other = 0; ///< A unit with an equally strong definition, or Unit.
   };
 
   Error addSymbols(size_t Unit);
@@ -72,8 +73,9 @@ private:
 
   std::vector<Payload> Units;
   LLVMContext &Context;
-  StringMap<Definition> Definitions; ///< What other units can refer to.
-  StringMap<unsigned> Names;         ///< In how many units each occurs.
+  StringMap<Definition> Definitions; ///< Symbols that other units can
+                                     ///< reference.
+  StringMap<unsigned> Names;         ///< The number of units with each name.
 };
 
 } // namespace mneme

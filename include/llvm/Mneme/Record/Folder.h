@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How those that write into a folder of recordings keep out of each other's
-/// way, and what they call their files.
+/// Synchronization of the writers of a recording folder, and the names of their
+/// files.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,22 +23,23 @@
 namespace llvm {
 namespace mneme {
 
-/// Waits for the lock of folder \p Dir, which everybody holds who changes
-/// kernel files or removes something. Launchers wait for it while the
-/// application waits for them: hold it shortly.
+/// Waits for the lock of folder \p Dir. Changing kernel files or removing files
+/// requires this lock. Recording applications wait for it, so hold it only
+/// briefly.
 Expected<LockedFile> lockFolder(StringRef Dir);
 
-/// A folder below one of recordings for files that are not complete yet. While
-/// one is in use, nothing is removed from the recordings.
+/// Creates a folder for incomplete files below a recording folder. No
+/// recordings are removed while a staging folder is in use.
 Expected<PrivateFolder> createStagingFolder(StringRef Below);
+/// Returns true if \p Name is a name of a staging folder.
 bool isStagingFolderName(StringRef Name);
 
-/// The names of a launch's snapshots and of a kernel's bitcode.
+/// Return the file names of a launch's snapshots and of a kernel's bitcode.
 std::string snapshotName(bool Epilogue, StringRef StaticHash,
                          StringRef DynamicHash);
 std::string moduleName(StringRef StaticHash);
 
-/// Whether recording makes files of this name, but for kernel files.
+/// Returns true if recording creates files of this name, except kernel files.
 bool isArtifact(StringRef Name);
 
 } // namespace mneme

@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Managing folders of recordings: copying, removing what is not wanted, and
-/// archives of chosen launches.
+/// Management of recording folders: copies, removes and archives launches.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,55 +24,56 @@
 namespace llvm {
 namespace mneme {
 
-/// Which launches a command is about: all, or those that everything given
-/// fits.
+/// Selects launches by all given criteria; without criteria, selects all.
 struct RecordingFilter {
-  /// POSIX extended regular expression, searched in the symbol and in the
+  /// POSIX extended regular expression, searched in the symbol and the
   /// demangled name.
   std::string KernelRegex;
-  /// Beginnings of static and of dynamic hashes; one of each must fit.
+  /// Prefixes of static and dynamic hashes. At least one of each given list
+  /// must match.
   std::vector<std::string> StaticHashes, DynamicHashes;
 
   bool isEmpty() const {
     return KernelRegex.empty() && StaticHashes.empty() && DynamicHashes.empty();
   }
-  /// Error when the expression or a hash is none.
+  /// Fails if the regular expression or a hash prefix is invalid.
   Error check() const;
-  /// Of \p Kernels, what is chosen. Error when that is nothing, which names \p
-  /// Dir.
+  /// Returns the selected part of \p Kernels. Fails if that is empty; the error
+  /// names \p Dir.
   Expected<std::vector<RecordedKernel>> choose(ArrayRef<RecordedKernel> Kernels,
                                                StringRef Dir) const;
 };
 
-/// What a command has done, or would do.
+/// The effects of a command, or those it would have in a dry run.
 struct ManageStats {
   uint64_t Kernels = 0, Instances = 0;
-  uint64_t AlreadyThere = 0;      ///< Instances.
-  uint64_t Bytes = 0;             ///< Written, or removed.
+  uint64_t AlreadyThere = 0;      ///< Instances that the destination had.
+  uint64_t Bytes = 0;             ///< Written or removed.
   std::vector<std::string> Files; ///< Removed.
 };
 
-/// Copies launches to folder \p To, which is made when it is missing, with the
-/// pages that it does not have yet. What is there already stays as it is.
+/// Copies launches and the pages they need to folder \p To, creating the folder
+/// if necessary. Does not change existing recordings in \p To.
 Expected<ManageStats>
 copyRecordings(StringRef From, const RecordingFilter &Which, StringRef To);
 
-/// Removes the chosen launches, and then all files that no kernel file leads
-/// to. An empty filter chooses no launches here. Removes nothing when it cannot
-/// tell what is needed, or while somebody records into the folder.
+/// Removes the selected launches, then all files that no kernel file refers to.
+/// An empty filter selects no launches here. Removes nothing if it cannot
+/// determine which files are needed, or while a recording into the folder is in
+/// progress.
 Expected<ManageStats>
 pruneRecordings(StringRef Dir, const RecordingFilter &Which, bool IsDryRun);
 
-/// Copies, and then, if the copies are whole, removes from \p From what was
-/// copied. What is in \p To already stays in both.
+/// Copies launches and, if the copies are intact, removes the copied launches
+/// from \p From. Launches that \p To already has stay in both folders.
 Expected<ManageStats>
 moveRecordings(StringRef From, const RecordingFilter &Which, StringRef To);
 
-/// Writes launches with all they need to one file, an archive as of ar.
+/// Writes launches and all files they need to one `ar` archive.
 Expected<ManageStats>
 exportRecordings(StringRef From, const RecordingFilter &Which, StringRef File);
 
-/// Copies the launches of such a file to folder \p To, after they were checked.
+/// Checks the launches of such an archive and copies them to folder \p To.
 Expected<ManageStats> importRecordings(StringRef File, StringRef To);
 
 } // namespace mneme

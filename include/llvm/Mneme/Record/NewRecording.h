@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Recordings that no application made: of memory that somebody has.
+/// Writes recordings from memory contents, without an application.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,30 +24,31 @@ namespace llvm {
 class Module;
 namespace mneme {
 
-/// Bytes of memory.
+/// A range of memory and its bytes.
 struct MemoryRange {
   uint64_t Address = 0;
   std::vector<char> Bytes;
 };
 
-/// One launch of one kernel.
+/// One launch of one kernel, to be written.
 struct NewRecording {
-  /// With one instance. Static hash, dynamic hash and the names of files are
-  /// those that it gets.
+  /// Has one instance. writeRecording() sets the static hash, the dynamic hash
+  /// and the file names.
   RecordedKernel Kernel;
-  /// The arena of the instance, in that of the kernel.
+  /// The arena of the instance, within that of the kernel.
   uint64_t ArenaBase = 0, ArenaSize = 0;
   std::vector<SnapshotRegion> Regions; ///< Numbered from 0.
   std::vector<SnapshotAnnotation> Annotations;
   std::vector<std::string> Args;
-  /// What is not zero before the launch, and what the launch changed. A range
-  /// begins where a region does, plus a multiple of MNEME_SNAPSHOT_PAGE, and
-  /// ends so, or where the region does.
+  /// The memory that is nonzero before the launch, and the memory that the
+  /// launch changed. A range starts at a multiple of MNEME_SNAPSHOT_PAGE from
+  /// the start of its region, and ends at such an offset or at the end of the
+  /// region.
   std::vector<MemoryRange> Before, After;
 };
 
-/// Writes to folder \p Dir, which is made when it is missing. What is there
-/// already stays. \returns the kernel as written.
+/// Writes a recording to folder \p Dir, creating the folder if necessary. Keeps
+/// existing recordings. \returns the kernel as written.
 Expected<RecordedKernel> writeRecording(StringRef Dir, const Module &M,
                                         NewRecording R);
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reading page files (Runtime/RecordFormat.h). Everything is checked before it
-/// is handed out: a truncated, damaged or foreign file is one Error.
+/// Readers for page files (Runtime/RecordFormat.h). All data is checked before
+/// it is returned: a truncated, damaged or foreign file is an Error.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,20 +32,20 @@
 namespace llvm {
 namespace mneme {
 
-/// One page file. What it was opened from must stay as it is.
+/// One page file. The underlying file must not change while it is open.
 class PageFile {
 public:
-  /// Errors name the file.
+  /// Opens a file. Errors name it.
   static Expected<std::unique_ptr<PageFile>> open(StringRef Path);
-  /// \p Buffer's identifier names it in errors.
+  /// Parses \p Buffer, whose identifier names it in errors.
   static Expected<std::unique_ptr<PageFile>>
   parse(std::unique_ptr<MemoryBuffer> Buffer);
 
-  /// "Pages.<id>.mneme", and back.
+  /// Convert between an id and the file name "Pages.<id>.mneme".
   static std::string nameOf(const Digest128 &Id);
   static std::optional<Digest128> idOf(StringRef Name);
 
-  /// Pages that are compressed together.
+  /// A group of pages that are compressed together.
   struct Frame {
     uint64_t Offset; ///< In the file.
     uint32_t StoredSize, FirstPage, NumPages;
@@ -59,11 +59,11 @@ public:
   uint64_t sizeInBytes() const { return Buffer->getBufferSize(); }
   uint32_t numPages() const { return NumPages; }
   ArrayRef<Frame> frames() const { return Frames; }
-  /// The index of the frame that holds a page.
+  /// Returns the index of the frame that holds a page.
   size_t findFrame(uint32_t Page) const;
 
-  /// Unpacks a frame into \p Out, of its size, and compares the pages with
-  /// their digests.
+  /// Decompresses a frame into \p Out, which has its size, and checks the
+  /// digests of its pages.
   Error readFrame(size_t Index, MutableArrayRef<char> Out) const;
 
 private:
@@ -71,28 +71,28 @@ private:
   std::unique_ptr<MemoryBuffer> Buffer;
   Digest128 Id = {};
   uint32_t NumPages = 0;
-  StringRef Digests; ///< 16 bytes for each page.
+  StringRef Digests; ///< 16 bytes per page.
   std::vector<Frame> Frames;
 };
 
-/// The page files of a folder, opened when they are asked for. Thread-safe.
+/// The page files of a folder, opened on demand. Thread-safe.
 class PageStore {
 public:
   explicit PageStore(StringRef Folder) : Folder(Folder) {}
 
-  /// The error names the file.
+  /// Returns the page file \p Id. Errors name the file.
   Expected<const PageFile *> get(const Digest128 &Id);
-  /// Those that have been asked for, and were there.
+  /// Returns the ids of all page files opened so far.
   std::vector<Digest128> opened();
-  /// Has \p File beside those of the folder.
+  /// Adds \p File to those of the folder.
   void add(std::unique_ptr<PageFile> File);
 
-  /// Reads all of \p File. \returns what is wrong with it, and whether this is
-  /// the first time that it is asked for.
+  /// Reads all of \p File. \returns the problems found, and whether this is the
+  /// first check of \p File.
   std::pair<ArrayRef<std::string>, bool> check(const PageFile &File);
 
   using Contents = std::shared_ptr<const std::vector<char>>;
-  /// A frame's pages. Keeps some that were read last.
+  /// Returns the pages of a frame. Caches recently read frames.
   Expected<Contents> readFrame(const PageFile &File, size_t Index);
 
 private:
@@ -104,7 +104,7 @@ private:
   std::map<Digest128, std::unique_ptr<PageFile>> Files;
   std::map<const PageFile *, std::vector<std::string>> Checked;
   std::map<FrameKey, Contents> Kept;
-  std::deque<FrameKey> Order; ///< Of Kept, the oldest first.
+  std::deque<FrameKey> Order; ///< Keys of Kept, oldest first.
 };
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reading what MnemePass left in an executable, library or object file
-/// (Runtime/PayloadFormat.h), from the file alone.
+/// Reads the payloads that MnemePass embedded in an executable, library or
+/// object file (Runtime/PayloadFormat.h), without running it.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +29,7 @@ class LLVMContext;
 class Module;
 namespace mneme {
 
+/// A kernel in a payload.
 struct PayloadKernel {
   std::string Name;
   std::vector<KernelArg> Args;
@@ -39,53 +40,54 @@ struct Payload {
   std::string Triple, Arch, Source;
   char OptLevel = '2';
   bool IsRDC = false;
-  std::string Hash; ///< 32 hexadecimal digits of XXH3-128 of the bitcode.
+  std::string Hash; ///< XXH3-128 of the bitcode, 32 hexadecimal digits.
   std::vector<PayloadKernel> Kernels;
   std::string Bitcode; ///< Decompressed.
 };
 
-/// Parses one payload: exactly \p Bytes. \p Where names it in errors.
+/// Parses one payload that spans all of \p Bytes. \p Where names it in errors.
 Expected<Payload> parsePayload(StringRef Bytes, StringRef Where);
 
-/// All payloads of an ELF file (or of the members of an archive). Error when
-/// the file cannot be read, is no such file, or holds none.
+/// Returns all payloads of an ELF file or of the members of an archive. Fails
+/// if the file cannot be read, is of another type, or holds no payload.
 Expected<std::vector<Payload>> readPayloads(StringRef Path);
 
-/// Parses the payload's bitcode, which may crash or hang: in a ChildTask.
+/// Parses the payload's bitcode. Call it in a ChildTask: the parser may crash
+/// or hang.
 Expected<std::unique_ptr<Module>> parsePayloadModule(const Payload &P,
                                                      LLVMContext &Context);
 
-/// The part of \p M that \p Kernel needs: the kernel and what it reaches,
-/// everything else gone, the other kernels too. Functions keep their attributes
-/// (capture at -O0 has dropped clang's own optnone already), variables their
-/// linkage, use-lists their order; debug info stays. What other variables the
-/// module has is noted (Support/ImageVariables.h).
+/// Reduces \p M to \p Kernel and everything it references, without the other
+/// kernels. Keeps function attributes (capture at -O0 has already dropped
+/// clang's own optnone), linkage of variables, use-list order and debug info.
+/// Notes the module's other variables (Support/ImageVariables.h).
 Expected<std::unique_ptr<Module>> extractKernel(std::unique_ptr<Module> M,
                                                 StringRef Kernel);
 
-/// Refuses a kernel that calls functions that neither \p Extracted nor NVIDIA's
-/// system has: with -fgpu-rdc, those of translation units that are not linked.
+/// Rejects a kernel that calls functions which neither \p Extracted nor the
+/// CUDA device runtime defines: with -fgpu-rdc, functions of units that were
+/// not linked.
 Error checkComplete(const Module &Extracted);
 
-/// The static hash: XXH3-128 of the extracted module's text, 32 hexadecimal
-/// digits, without what does not concern the code: debug info, names of values
-/// and types, the compiler's version, and the numbers that -fgpu-rdc puts into
-/// names. So it does not depend on the path of the source or the build folder,
-/// nor on what else the module's context has seen.
+/// Returns the static hash: XXH3-128 of the text of the extracted module, as 32
+/// hexadecimal digits. It excludes debug info, names of values and types, the
+/// compiler version, and the numbers that -fgpu-rdc adds to names. The hash is
+/// thus independent of source path, build folder and other contents of the
+/// LLVMContext.
 std::string computeStaticHash(const Module &Extracted);
 
-/// Behind the name of a local that several linked units have, and before digits
-/// that tell the units apart.
+/// Follows the name of a local symbol that several linked units define, and
+/// precedes the digits that distinguish the units.
 inline constexpr StringLiteral UnitInfix = "__unit__";
 
-/// \p Symbol as its programmer knows it, also where -fgpu-rdc has made a static
-/// kernel's symbol unique.
+/// Returns \p Symbol as written in the source, even if -fgpu-rdc has made the
+/// symbol of a static kernel unique.
 std::string demangleSymbol(StringRef Symbol);
 
-/// A definition that a host can launch.
+/// Returns true if \p F is a kernel definition that the host can launch.
 bool isKernel(const Function &F);
 
-/// The kernel's arguments with names and types.
+/// Returns the kernel's arguments with names and types.
 std::vector<KernelArg> describeArgs(const Module &M, StringRef Kernel);
 
 } // namespace mneme

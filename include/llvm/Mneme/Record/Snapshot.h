@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reading a snapshot file (Runtime/RecordFormat.h) and the page files that it
-/// refers to. Everything is checked before it is handed out: a truncated,
-/// damaged or foreign file is one Error.
+/// Readers for a snapshot file (Runtime/RecordFormat.h) and the page files it
+/// refers to. All data is checked before it is returned: a truncated, damaged
+/// or foreign file is an Error.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,21 +30,22 @@
 namespace llvm {
 namespace mneme {
 
-/// A buffer of the application, or a device variable.
+/// A buffer of the application or a device variable.
 struct SnapshotRegion {
   uint64_t Address = 0;
-  uint64_t Size = 0; ///< Bytes that the application asked for.
+  uint64_t Size = 0; ///< Bytes the application requested.
   bool IsGlobal = false;
   uint32_t Id = 0;
-  std::string Name; ///< Of a variable.
+  std::string Name; ///< The variable's name.
   uint32_t Kind = MNEME_REGION_HEAP;
 
-  /// Whether it lies where the application's runtime had put it.
+  /// Returns true if the application's runtime chose the address.
   bool isOutsideArena() const {
     return Kind == MNEME_REGION_MANAGED || Kind == MNEME_REGION_PINNED;
   }
 };
 
+/// The comparison rule of the application for a range of memory.
 struct SnapshotAnnotation {
   uint64_t Address = 0, Size = 0;
   uint32_t DType = MNEME_DTYPE_BYTES;
@@ -54,55 +55,57 @@ struct SnapshotAnnotation {
   std::string Tag;
 };
 
-/// A range of bytes whose contents are known, of at most 1 MiB.
+/// A range of at most 1 MiB with known contents.
 struct SnapshotData {
   uint64_t Address = 0;
   uint64_t RawSize = 0;
-  size_t FirstPart = 0, NumParts = 0; ///< Where they are: Snapshot's.
+  size_t FirstPart = 0, NumParts = 0; ///< Indices into Snapshot::Parts.
 };
 
+/// The memory before or after a recorded launch.
 class Snapshot {
 public:
-  /// Reads \p Path, and opens its page files, which lie beside it. Errors name
-  /// the file.
+  /// Opens \p Path and its page files, which are in the same folder. Errors
+  /// name the file.
   static Expected<Snapshot> open(StringRef Path);
   static Expected<Snapshot> open(StringRef Path,
                                  std::shared_ptr<PageStore> Pages);
-  /// Reads a buffer; \p Buffer's identifier names it in errors.
+  /// Parses \p Buffer, whose identifier names it in errors.
   static Expected<Snapshot> parse(std::unique_ptr<MemoryBuffer> Buffer,
                                   std::shared_ptr<PageStore> Pages);
 
   const MnemeSnapshotHeader &header() const { return Header; }
   Digest128 staticHash() const;
-  /// XXH3-128 of the file's bytes.
+  /// XXH3-128 of the file.
   const Digest128 &fileDigest() const { return FileDigest; }
   bool isEpilogue() const { return Header.Kind == MNEME_SNAPSHOT_EPILOGUE; }
-  /// Sorted by address, not overlapping; inside the arena, or all outside.
+  /// Sorted by address, disjoint. Each region is either inside the arena or
+  /// completely outside.
   ArrayRef<SnapshotRegion> regions() const { return Regions; }
   ArrayRef<SnapshotAnnotation> annotations() const { return Annotations; }
-  /// Each argument's bytes (prologue only).
+  /// The bytes of each argument (prologue only).
   ArrayRef<std::string> args() const { return Args; }
-  /// Sorted by address, each inside one region.
+  /// Sorted by address, each within one region.
   ArrayRef<SnapshotData> data() const { return Data; }
 
-  /// The page files that it refers to.
+  /// The page files this snapshot refers to.
   ArrayRef<const PageFile *> pageFiles() const { return Files; }
-  /// Sorted by address, none in two regions; File is an index of pageFiles().
+  /// Sorted by address, each within one region; File indexes pageFiles().
   ArrayRef<MnemePageRun> runs() const { return Runs; }
 
-  /// Decodes one range into \p Out, of RawSize bytes. Thread-safe.
+  /// Decodes one range into \p Out, which has RawSize bytes. Thread-safe.
   Error decode(const SnapshotData &D, MutableArrayRef<char> Out) const;
-  /// Overlays this file's bytes of region \p Index on \p Contents, of the
-  /// region's size: on zeros for a prologue, on the prologue's contents for an
-  /// epilogue.
+  /// Overlays this file's data of region \p Index on \p Contents, which has the
+  /// region's size. Initial contents are zeros for a prologue, and the
+  /// prologue's contents for an epilogue.
   Error overlay(size_t Index, MutableArrayRef<char> Contents) const;
 
-  /// Leaves out of an epilogue what is the same page in \p Prologue: not all
-  /// were written as changes only.
+  /// Drops pages from an epilogue that are equal in \p Prologue: some epilogues
+  /// also hold unchanged pages.
   void dropUnchanged(const Snapshot &Prologue);
 
 private:
-  /// Pages of one frame that lie behind each other in memory.
+  /// Pages of one frame that are adjacent in memory.
   struct Part {
     const PageFile *File;
     size_t Frame;
@@ -130,25 +133,26 @@ private:
 struct RecordedKernel;
 struct RecordedInstance;
 
-/// In what a snapshot is the one that a kernel's file means.
+/// The properties in which a snapshot matches its kernel file.
 struct SnapshotFit {
   bool Kind;     ///< Prologue or epilogue.
   bool Kernel;   ///< Static hash.
   bool Instance; ///< Dynamic hash.
-  /// The same base, and no larger than the kernel's, which is the largest of
-  /// its launches'.
+  /// The snapshot's arena lies in the address range of the kernel.
   bool Arena;
-  /// The launch's configuration is the one that its dynamic hash was computed
-  /// of, as far as that can be told.
+  /// The dynamic hash matches the launch configuration, as far as that can be
+  /// checked.
   bool Launch;
-  bool Digest; ///< Of the file.
+  bool Digest; ///< Digest of the file.
 };
+/// Compares \p S with the kernel file's data for the prologue or epilogue of
+/// \p I.
 SnapshotFit findSnapshotFit(const Snapshot &S, bool Epilogue,
                             const RecordedKernel &K, const RecordedInstance &I);
 
-/// Reads the prologue or epilogue of \p I in folder \p Dir; one that does not
-/// fit is an error. \p Pages: the folder's, where they are used for more than
-/// this.
+/// Opens the prologue or epilogue of \p I in folder \p Dir. Fails if it does
+/// not match the kernel file. \p Pages is the folder's page store, if the
+/// caller shares one.
 Expected<Snapshot> openSnapshot(StringRef Dir, bool Epilogue,
                                 const RecordedKernel &K,
                                 const RecordedInstance &I,

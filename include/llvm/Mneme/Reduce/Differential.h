@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Two ways to compile one kernel, compared with each other rather than with
-/// the recorded launch: whatever became of the kernel's IR, what one side makes
-/// of the recorded memory is what the other one has to make of it.
+/// Compares two compilations of a kernel with each other instead of with the
+/// recorded launch. Whatever changes the kernel's IR has undergone, both sides
+/// must produce the same result from the recorded memory.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,65 +21,68 @@
 namespace llvm {
 namespace mneme {
 
-/// What the good side has to leave equal memory under, lest what is compared
-/// has no one meaning: CrossChecks.def.
+/// Variations under which the good side must leave the same memory; otherwise
+/// its result is ambiguous and cannot be compared: CrossChecks.def.
 enum class CrossCheck {
 #define CROSS_CHECK(NAME, TEXT, DESC) NAME,
 #include "llvm/Mneme/Reduce/CrossChecks.def"
 };
 StringRef getCrossCheckName(CrossCheck C); ///< "fill", ...
-/// In words, for "the good side gives another result ...".
+/// Returns words for "the good side gives another result ...".
 StringRef describeCrossCheck(CrossCheck C);
 std::vector<CrossCheck> getAllCrossChecks();
-/// Names with ',' between them, or "none". Error: quotes what is none.
+/// Parses comma-separated names or "none". Errors quote the invalid name.
 Expected<std::vector<CrossCheck>> parseCrossChecks(StringRef Text);
 std::string printCrossChecks(ArrayRef<CrossCheck> Checks);
 
+/// Whether two sides differ.
 enum class Difference {
   None,
   Present,
-  Untestable, ///< A side fails, or means nothing.
+  Untestable, ///< A side fails, or its result is ambiguous.
 };
 StringRef getDifferenceName(Difference D); ///< "none", ...
 
+/// Options of compareSides().
 struct DifferentialOptions {
-  /// By what they are compared: "verify" (memory and verdict), or a metric of
+  /// The criterion: "verify" (memory and verdict), or a metric of
   /// Tune/Metrics.def.
   std::string By = "verify";
-  /// How much worse a metric has to be: 0.02 is 2 %. Times are compared by the
-  /// end of their ratio's interval.
+  /// How much worse a metric has to be: 0.02 is 2 %. For times, the confidence
+  /// interval of the ratio must exceed it.
   double Threshold = 0.02;
   ReplayOptions Good;
-  /// The bad side without what is known to make it so; it has to be good.
+  /// The bad side without its known culprit; it must be good.
   std::optional<ReplayOptions> Cured;
-  /// The verdict that the bad side has to get; unset: Mismatch, Crash, Timeout.
-  /// Does not matter to a metric: then it has to verify.
+  /// The required verdict of the bad side; unset: Mismatch, Crash or Timeout.
+  /// Ignored for metrics, which require it to verify.
   std::optional<Verdict> Expected;
-  /// CompileError counts, too, where Expected is unset.
+  /// If Expected is unset, also accept CompileError.
   bool AnyFailure = false;
   std::vector<CrossCheck> Checks = getAllCrossChecks();
 };
 
+/// The result of compareSides().
 struct DifferentialResult {
   Difference D = Difference::Untestable;
   std::string Reason;     ///< In words.
-  ReplayResult Good, Bad; ///< As far as they were run.
-  /// What the good side changed: what is expected of the bad one.
+  ReplayResult Good, Bad; ///< Unset parts were not run.
+  /// The memory that the good side changed: expected from the bad side.
   std::vector<MemoryRange> Expectation;
-  /// Of a metric, when both are known.
+  /// Values of a metric, if both are known.
   std::optional<double> GoodValue, BadValue;
-  /// Of a metric, bad by good; of a time with its interval.
+  /// Bad by good for a metric; for times with interval.
   std::optional<RatioEstimate> Ratio;
-  /// When a cross-check does not pass: which.
+  /// The cross-check that failed, if any.
   std::optional<CrossCheck> Failed;
 };
 
-/// Error: \p By is nothing that can be compared.
+/// Fails if \p By is not a valid criterion.
 Error checkCriterion(StringRef By);
 
-/// Compares the side that \p Bad is with \p O.Good, each in a process of its
-/// own, on the memory before the recorded launch. An Error means that neither
-/// could be set up; what compilers and kernels do is in the result.
+/// Compares \p Bad with \p O.Good, each in a child process, starting with the
+/// memory before the recorded launch. An Error means that neither side could be
+/// set up; failures of compilers and kernels are in the result.
 Expected<DifferentialResult> compareSides(const ReplayPlan &Bad,
                                           const DifferentialOptions &O);
 

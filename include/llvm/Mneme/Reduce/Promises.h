@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Taking out of IR what makes its behaviour undefined.
+/// Removes promises from IR that can make its behaviour undefined.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +18,14 @@ namespace llvm {
 class Module;
 namespace mneme {
 
-/// What IR may promise; a promise that is not kept makes a result that means
-/// nothing, and a smaller kernel may keep fewer.
+/// Kinds of promises in IR. A broken promise makes a result meaningless, and a
+/// reduced kernel may break more of them.
 enum class Promises {
-  Flags,      ///< nsw, inbounds, nnan, ...: of values.
-  Attributes, ///< Of pointers, arguments, functions; metadata about aliases.
+  Flags,      ///< Flags of values: nsw, inbounds, nnan, ...
+  Attributes, ///< On pointers, arguments, functions; alias metadata.
 };
 
-/// \returns whether there was any.
+/// Drops all promises of a kind. \returns true if there were any.
 bool dropPromises(Module &M, Promises Which);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// From a recorded kernel that two sides disagree about to a report that
-/// somebody else can work with: little IR, few threads, few pages.
+/// Reduces a recorded kernel with differing results on two sides to a
+/// self-contained report: little IR, few threads, few pages.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,47 +22,50 @@ namespace llvm {
 namespace mneme {
 
 struct ReduceOptions {
-  /// Compared by what, with what. Good's launch and IR are the bad side's.
+  /// The comparison to preserve. Launch and IR of Good are those of the bad
+  /// side.
   DifferentialOptions Difference;
-  /// The folder to write: new, or empty.
+  /// The output folder: new or empty.
   std::string Output;
-  /// llvm-reduce; empty: found in PATH, then beside LLVM.
+  /// Path of llvm-reduce; empty: search PATH, then LLVM's folder.
   std::string LLVMReduce;
-  std::string Tool; ///< llvm-mneme-replay, absolute.
-  /// --skip-passes with which the bad side is good; may be empty. Becomes
-  /// Difference.Cured.
+  std::string Tool; ///< Absolute path of llvm-mneme-replay.
+  /// The --skip-passes option that makes the bad side good; may be empty.
+  /// Becomes Difference.Cured.
   std::string Culprit;
-  unsigned Jobs = 1; ///< Tests at once.
-  /// Seconds; then the report is of the smallest that was found so far. 0:
-  /// none.
+  unsigned Jobs = 1; ///< Parallel tests.
+  /// Time limit in seconds; the report then contains the smallest result so
+  /// far. 0: no limit.
   double Limit = 0;
-  /// Is told what is done, a line each.
+  /// Called with one line of text per step.
   std::function<void(StringRef)> Say;
 };
 
-/// How large something is.
+/// The size of a reproducer.
 struct ReducedSize {
   uint64_t KernelInstructions = 0, Instructions = 0, Functions = 0;
   Dim3 Grid, Block;
   uint64_t Regions = 0, RegionBytes = 0;
-  uint64_t StoredBytes = 0; ///< That are not zero, in whole pages.
+  uint64_t StoredBytes = 0; ///< Nonzero memory, in whole pages.
 };
 
+/// The result of a reduction.
 struct ReduceOutcome {
   ReducedSize Before, After;
-  /// Of the last test, on what was written.
+  /// From the last test of the written files.
   DifferentialResult Difference;
-  unsigned Tests = 0; ///< Of llvm-reduce.
+  unsigned Tests = 0; ///< Tests that llvm-reduce ran.
   double Seconds = 0;
-  std::vector<std::string> Notes; ///< What somebody should know, in words.
+  std::vector<std::string> Notes; ///< Messages for the user.
 };
 
-/// Finds llvm-reduce: \p Wanted, or what is there. Error: it is not.
+/// Finds llvm-reduce: \p Wanted or, if empty, the default. Fails if it is
+/// missing.
 Expected<std::string> findLLVMReduce(StringRef Wanted);
 
-/// Reduces the bad side that \p Plan is, and writes the report. Error: the two
-/// sides do not differ, the folder is not empty, llvm-reduce fails. What was
-/// written of it until then is removed.
+/// Reduces the bad side \p Plan and writes the report. Fails if the two sides
+/// do not differ, the folder is not empty, or llvm-reduce fails; then removes
+/// the partial report.
 Expected<ReduceOutcome> reduce(const ReplayPlan &Plan, ReduceOptions Options);
 
 } // namespace mneme

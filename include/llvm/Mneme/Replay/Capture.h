@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a launch leaves in memory, for whoever has to compare it with another
-/// launch rather than with the recorded one.
-///
+/// Captures the memory that a launch leaves, for comparison with another launch
+/// than the recorded one.
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_REPLAY_CAPTURE_H
@@ -21,19 +20,20 @@
 namespace llvm {
 namespace mneme {
 
+/// A replay and the memory that it changed.
 struct CapturedReplay {
-  /// Its verdict speaks of what the plan expects.
+  /// Its verdict is relative to the outcome that the plan expects.
   ReplayResult Result;
-  /// Where the last launch changed memory: sorted, as a NewRecording's. Empty
-  /// when no launch came to its end.
+  /// The memory that the last launch changed, sorted, as in a NewRecording.
+  /// Empty if no launch completed.
   std::vector<MemoryRange> Changed;
-  /// Addresses of the pages (of 4096 bytes) that the launches accessed, sorted.
-  /// Only where it was asked for.
+  /// Sorted addresses of the 4096-byte pages that the launches accessed. Empty
+  /// unless traced.
   std::vector<uint64_t> Touched;
 };
 
-/// Replays as runIsolatedReplay() does.
-/// \param Trace  find out what is accessed: on the host device, else an error.
+/// Replays like runIsolatedReplay().
+/// \param Trace  record the accessed pages; an error except on the host device.
 Expected<CapturedReplay> captureReplay(const ReplayPlan &Plan,
                                        bool Trace = false);
 

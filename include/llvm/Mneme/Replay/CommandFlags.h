@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Command-line options of all tools that replay: devices, how to compile, how
-/// to time and to judge.
+/// Command-line options shared by all replaying tools: devices, compilation,
+/// measurement and verification.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,22 +24,24 @@ class OptionCategory;
 } // namespace cl
 namespace mneme {
 
-/// Make one before the command line is parsed; it registers the options.
+/// Registers the options. Create it before parsing the command line.
 class ReplayFlags {
 public:
   explicit ReplayFlags(cl::OptionCategory &Category,
                        HostFinish DefaultFinish = HostFinish::O3);
   ~ReplayFlags();
 
-  /// Sets what the user gave. Options of LLVM (-mllvm) take the place of those
-  /// of that name in \p O. Error: a value that makes no sense.
+  /// Sets the options that the user gave. LLVM options (-mllvm) replace those
+  /// of the same name in \p O. Fails on an invalid value.
   Error apply(ReplayOptions &O) const;
-  /// A line "--name=value" each, given or not, of what changes results or
-  /// times: of all but the device and where CUDA is.
+  /// Returns a line "--name=value" for each option that affects results or
+  /// times. Excludes the device and the CUDA path. Some options appear only if
+  /// set.
   std::string describe() const;
-  /// Was --host-finish given?
+  /// Returns true if --host-finish was given.
   bool hasHostFinish() const;
-  /// --allow-programs: may files name programs and other files?
+  /// Returns true if --allow-programs permits files to name programs and other
+  /// files.
   bool allowsPrograms() const;
 
 private:

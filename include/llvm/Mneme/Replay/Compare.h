@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Comparing the memory after a replay with the memory after the recorded
+/// Compares the memory after a replay with the memory after the recorded
 /// launch.
 ///
 //===----------------------------------------------------------------------===//
@@ -26,32 +26,34 @@
 namespace llvm {
 namespace mneme {
 
-/// May a NaN stand where a NaN was recorded?
+/// Whether a NaN matches a recorded NaN.
 enum class NaNRule { Equal, Error };
 
-/// How a range is compared. Exact means equal bits.
+/// The rule for comparing a range. Exact means bitwise equal.
 struct CompareRule {
   uint32_t DType = MNEME_DTYPE_BYTES;         ///< MNEME_DTYPE_*.
   uint32_t Tolerance = MNEME_TOLERANCE_EXACT; ///< MNEME_TOLERANCE_*.
   uint32_t Norm = MNEME_NORM_NONE;            ///< MNEME_NORM_*.
-  double Value = 0;                           ///< The largest error allowed.
+  double Value = 0;                           ///< The largest allowed error.
   NaNRule NaN = NaNRule::Equal;
 };
 
-/// "abs:1e-6", "ulp:4@3": a tolerance, for one buffer or (no '@') for all whose
-/// element type is known.
+/// A tolerance like "abs:1e-6" or "ulp:4@3": for one buffer or, without '@',
+/// for all buffers with a known element type.
 struct ToleranceSpec {
   uint32_t Kind = MNEME_TOLERANCE_EXACT;
   double Value = 0;
-  std::string Buffer; ///< Number, variable's name or annotation's tag.
+  std::string Buffer; ///< Number, name of the variable or tag of the
+                      ///< annotation.
 
   bool operator==(const ToleranceSpec &O) const {
     return Kind == O.Kind && Value == O.Value && Buffer == O.Buffer;
   }
 };
+/// Parses a tolerance in the above syntax.
 Expected<ToleranceSpec> parseTolerance(StringRef Text);
 
-/// "f32", "f64@out": the element type of one buffer or of all.
+/// An element type like "f32" or "f64@out", for one buffer or all.
 struct ElementTypeSpec {
   uint32_t DType = MNEME_DTYPE_BYTES;
   std::string Buffer;
@@ -60,89 +62,95 @@ struct ElementTypeSpec {
     return DType == O.DType && Buffer == O.Buffer;
   }
 };
+/// Parses an element type in the above syntax.
 Expected<ElementTypeSpec> parseElementType(StringRef Text);
 
-/// "none", "l1", "l2", "linf".
+/// Parses "none", "l1", "l2" or "linf".
 Expected<uint32_t> parseNorm(StringRef Text);
-/// "equal", "error".
+/// Parses "equal" or "error".
 Expected<NaNRule> parseNaNRule(StringRef Text);
 
 StringRef getDTypeName(uint32_t DType);
-/// Bytes of an element.
+/// Returns the bytes of an element.
 unsigned getDTypeSize(uint32_t DType);
 StringRef getNormName(uint32_t Norm);
 /// "exact", "abs:1e-06".
 std::string getToleranceText(const CompareRule &Rule);
 
+/// The result of comparing two ranges.
 struct CompareStats {
   uint64_t Elements = 0;
   uint64_t Differences = 0; ///< Elements whose bits differ.
   uint64_t Mismatches = 0;  ///< Elements out of tolerance.
   bool Pass = true;
   std::optional<uint64_t> First;             ///< Index of the first mismatch.
-  std::string Expected, Actual;              ///< The elements there, as text.
-  double MaxAbs = 0, MaxRel = 0, MaxUlp = 0; ///< Over differing elements.
-  std::optional<double> NormError; ///< With a norm: of the difference.
+  std::string Expected, Actual;              ///< The elements at First, as
+                                             ///< text.
+  double MaxAbs = 0, MaxRel = 0, MaxUlp = 0; ///< Over all differing elements.
+  std::optional<double> NormError; ///< Norm of the difference, if Norm is set.
 };
 
 /// Compares two ranges of the same size. A tail shorter than an element is
-/// compared as bytes. With a norm, Pass speaks of the norm of the differences
-/// (divided by that of the recorded values when the tolerance is relative), and
-/// Mismatches counts what differs if it fails.
+/// compared as bytes. With a norm, Pass is the check of the norm of the
+/// differences, divided by the norm of the recorded values if the tolerance is
+/// relative. Mismatches then counts the differing elements if Pass is false.
 CompareStats compareMemory(ArrayRef<char> Expected, ArrayRef<char> Actual,
                            const CompareRule &Rule);
 
-/// The largest finite magnitude of the whole elements of a range; of bytes: 0.
+/// Returns the largest finite magnitude of the whole elements; 0 for bytes.
 double findLargest(ArrayRef<char> Bytes, uint32_t DType);
 
-/// Elements of a range of \p Size bytes, the bytes of its tail included.
+/// Returns the number of elements in \p Size bytes; each byte of the tail
+/// counts.
 uint64_t countElements(uint64_t Size, uint32_t DType);
 
-/// Where an element of a range is, and of what type; a byte of the tail has its
-/// own.
+/// Offset and type of an element; elements of the tail are bytes.
 struct ElementPlace {
   uint64_t Offset;
   uint32_t DType;
 };
 ElementPlace findElement(uint64_t Size, uint32_t DType, uint64_t Index);
 
-/// The element at \p P, so that no two of a type have the same text (but NaNs).
+/// Prints the element at \p P. Distinct values of a type, except NaNs, print
+/// differently.
 std::string printElement(const char *P, uint32_t DType);
 
-/// The comparison of one buffer, or of one annotated part of one.
+/// The comparison of one buffer or of an annotated part of it.
 struct BufferReport {
   uint32_t Id = 0;
   bool IsGlobal = false;
-  std::string Name; ///< Variable's name or annotation's tag; may be empty.
+  std::string Name; ///< Name of the variable or tag of the annotation; may be
+                    ///< empty.
   uint64_t Address = 0, Size = 0;
   CompareRule Rule;
   CompareStats Stats;
-  /// Of a buffer that fails: whether a second launch of the same code left the
-  /// same bytes there. Unset: nobody looked.
+  /// For a failed buffer: whether a second launch of the same code left the
+  /// same bytes. Unset if not tested.
   std::optional<bool> Reproducible;
-  /// Of a buffer that fails: of what the launch left there, in hexadecimal.
-  /// Empty: nobody looked.
+  /// For a failed buffer: hexadecimal digest of the bytes that the launch left.
+  /// Empty if not computed.
   std::string Digest;
 };
 
 json::Value toJSON(const BufferReport &R);
 bool fromJSON(const json::Value &V, BufferReport &R, json::Path P);
 
-/// Memory beside a buffer that holds no buffer and that a launch has written.
+/// A write by a launch to unallocated memory next to a buffer.
 struct StrayWrite {
-  uint64_t Address = 0;  ///< First byte that was written.
-  uint64_t Distance = 0; ///< Bytes between it and the buffer.
+  uint64_t Address = 0;  ///< The first byte written.
+  uint64_t Distance = 0; ///< Bytes between Address and the buffer.
   uint32_t Buffer = 0;   ///< BufferReport::Id.
-  bool IsBehind = true;  ///< Past the buffer's end, else before its beginning.
+  bool IsBehind = true;  ///< Past the end of the buffer; otherwise before its
+                         ///< start.
 };
 
 json::Value toJSON(const StrayWrite &W);
 bool fromJSON(const json::Value &V, StrayWrite &W, json::Path P);
 
-/// All that a launch left, compared with what the recorded launch left.
+/// The comparison of all memory after a launch with the recorded outcome.
 struct MemoryComparison {
   std::vector<BufferReport> Buffers;
-  std::optional<StrayWrite> Stray; ///< The one at the lowest address.
+  std::optional<StrayWrite> Stray; ///< The stray write at the lowest address.
 };
 
 } // namespace mneme

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A variant's machine code: made without a device, sent from process to
-/// process, found equal to another's before all of it is made.
+/// The machine code of a variant. It is compiled without a device, can be sent
+/// between processes, and compilation can stop once the code is known to be
+/// equal to other code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +22,30 @@
 namespace llvm {
 namespace mneme {
 
-/// How far a compilation has come when it asks whether the rest is known.
+/// The stages at which a compilation asks whether the remaining code is known.
 enum class CodeStage {
-  IR,       ///< After the pipeline.
-  Assembly, ///< PTX, before ptxas; other targets have no such stage.
+  IR,       ///< After the pass pipeline.
+  Assembly, ///< PTX, before ptxas; other targets skip this stage.
 };
 /// "ir", "assembly".
 StringRef getCodeStageName(CodeStage S);
 
-/// Says whether what follows from a hash is known, so that the compilation can
-/// stop.
+/// Returns true if the code that follows from a hash is known, so that
+/// compilation can stop.
 using KnownCodeFn = function_ref<bool(CodeStage, StringRef Hash)>;
 
-/// A kernel in machine code, with what its making took and what the compiler
-/// said about it. One that could not be made has a verdict.
+/// A kernel's machine code, its compile times and the compiler's output. After
+/// a failed compilation, V says why.
 struct CompiledKernel {
   DeviceImage Image;
-  ReplayTimes Times; ///< Specialize to GPUCodegen.
+  ReplayTimes Times; ///< From Specialize to GPUCodegen.
   uint64_t ObjectSize = 0;
-  /// Of the optimized IR and of the PTX, with all that what is made of them
-  /// depends on: where one is equal, the code is, for one version of LLVM and
-  /// ptxas. Equal IR is not found where use-lists have another order: code
-  /// generators walk them.
+  /// Hashes of the optimized IR and the PTX, including all inputs of the later
+  /// stages. For one version of LLVM and ptxas, equal hashes imply equal code.
+  /// Equal IR with different use-list orders gets different hashes, as code
+  /// generators traverse use-lists.
   std::string IRHash, AssemblyHash;
-  /// Of the images that were made.
+  /// Hash of the generated images.
   std::string CodeHash;
   std::string Assembler;
   std::optional<KernelResources> Resources;
@@ -52,10 +53,11 @@ struct CompiledKernel {
   /// For InstrumentOptions::Dataset. Not serialized.
   json::Value Features = nullptr;
   std::string HostStrategy, HostReason;
-  /// CompileError or Timeout when it could not be made.
+  /// CompileError or Timeout if compilation failed.
   Verdict V = Verdict::NotVerified;
   std::string Error;
-  /// Where the code was known: there is no image, nor hashes of later stages.
+  /// Set if the code was known. There are then no image and no hashes of later
+  /// stages.
   std::optional<CodeStage> StoppedAt;
 
   bool failed() const {
@@ -63,43 +65,47 @@ struct CompiledKernel {
   }
 };
 
-/// What runs the code; it need not be here.
+/// The kind of device to compile for; it need not be present.
 enum class CodeTarget {
-  None, ///< Nothing: as far as the options want (wantsGPUImage(), files).
+  None, ///< Compile only as far as the options require (wantsGPUImage(),
+        ///< files).
   Host,
-  GPU, ///< Of the plan's architecture.
+  GPU, ///< The plan's architecture.
 };
 
-/// Compiles in this process, with no device and no driver. One at a time.
-/// Errors: a missing tool, a file that cannot be written; what the compiler
-/// says is in the result.
-/// \param Report  is told of each stage before it begins.
-/// \param Known   is asked after each CodeStage; null: nothing is known.
+/// Compiles in this process without a device or driver. Not thread-safe. Fails
+/// if a tool is missing or a file cannot be written; compiler errors are in the
+/// result.
+/// \param Report  called with each stage before it begins.
+/// \param Known   called after each CodeStage; null: no code is known.
 Expected<CompiledKernel> compileVariant(const ReplayPlan &Variant,
                                         CodeTarget Target,
                                         function_ref<void(ReplayStage)> Report,
                                         KnownCodeFn Known = nullptr);
 
-/// The pass executions of a plan's compilation (KernelCompiler::listPasses()):
-/// the pipeline's, and those of the code generator of the recorded GPU.
+/// Lists the pass executions of a plan's compilation
+/// (KernelCompiler::listPasses()): those of the pipeline and of the code
+/// generator for the recorded GPU.
 Expected<PassListing> listPasses(const ReplayPlan &Plan,
                                  const PassListOptions &O = {});
 
-/// What \p Code says by itself, as the result of a replay.
+/// Copies the information in \p Code to the result of a replay.
 void describeCode(const CompiledKernel &Code, ReplayResult &R);
 
-/// The application's own machine code of the plan's kernel, from the ELF file
-/// \p App (fat binaries of CUDA). Launch it as recorded (getBaselineOptions()).
+/// Reads the application's machine code of the plan's kernel from the CUDA fat
+/// binaries in the ELF file \p App. Launch it as recorded
+/// (getBaselineOptions()).
 Expected<CompiledKernel> readAppCode(const ReplayPlan &Plan, StringRef App);
 
-/// The recorded kernel at the application's own -O level, launched as recorded:
-/// of \p O only what is not about the code or the launch.
+/// Returns options for the recorded kernel at the application's -O level with
+/// the recorded launch. Keeps only those of \p O that affect neither code nor
+/// launch.
 ReplayOptions getBaselineOptions(const ReplayOptions &O);
 
-/// The kernel as bytes, for another process of this build on this kind of
+/// Serializes the kernel for another process of this build on the same kind of
 /// machine.
 std::string serialize(const CompiledKernel &Code);
-/// Errors: bytes that serialize() did not make, or that were damaged since.
+/// Fails if serialize() did not create \p Bytes, or they were damaged since.
 Expected<CompiledKernel> deserializeCompiledKernel(StringRef Bytes);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Configurations: the options of a replay that can be tuned, as JSON objects
-/// with the keys of Config.def and "llvm.NAME".
+/// Configurations: the tunable options of a replay as JSON objects with the
+/// keys of Config.def and "llvm.NAME".
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,58 +25,59 @@
 namespace llvm {
 namespace mneme {
 
-/// Sets what \p Config has; the rest of \p O stays. A value of "llvm.NAME" is a
-/// text, a number, true or false, or for an option that can be repeated an
-/// array of these; it takes the place of all of that name. Errors quote key and
-/// value: an unknown key, a value of another type, a number out of range.
-/// Whether LLVM knows an option and takes its value is for the plan to say.
+/// Sets the options in \p Config and keeps the others in \p O. A value of
+/// "llvm.NAME" is a string, a number, a boolean or, for repeatable options, an
+/// array of these; it replaces all options of that name. Fails on unknown keys,
+/// wrong types and numbers out of range, and quotes key and value. The plan
+/// checks that LLVM accepts the option and its value.
 Error applyConfig(const json::Object &Config, ReplayOptions &O);
 
-/// The configuration in \p O: what is not as recorded.
+/// Returns the configuration in \p O: all options that are not as recorded.
 json::Object makeConfig(const ReplayOptions &O);
 
-/// A setting that reaches outside of the compilation (the columns Reach of
+/// A setting with effects outside the compilation (the column Reach of
 /// Config.def and the tables of Compile/SideEffects.def).
 struct ConfigSideEffect {
-  std::string Key;  ///< Of the configuration.
-  std::string Name; ///< The pass or the option of ptxas; empty: the key itself.
+  std::string Key;  ///< Key in the configuration.
+  std::string Name; ///< The pass or ptxas option; empty: the key itself.
   SideEffect Effect;
 };
 
-/// "'opt_tool' runs programs", "'dot-cfg' in 'passes' writes files".
+/// Returns text like "'opt_tool' runs programs" or "'dot-cfg' in 'passes'
+/// writes files".
 std::string toString(const ConfigSideEffect &E);
 
-/// The settings of \p Config that run programs, load plugins, or read or write
-/// files, sorted by key. Those with the same value in \p Own, the user's own
-/// settings, do not count. Whoever takes a configuration from elsewhere (a
-/// file, another machine) must ask before applying it. It need not be one that
-/// applyConfig() takes.
+/// Returns the settings of \p Config that run programs, load plugins, or read
+/// or write files, sorted by key. Ignores those with the same value in \p Own,
+/// the user's settings. Callers must ask the user before applying an untrusted
+/// configuration (from a file or another machine). \p Config need not be valid
+/// for applyConfig().
 std::vector<ConfigSideEffect> findSideEffects(const json::Object &Config,
                                               const json::Object &Own = {});
 
-/// A digest, in hexadecimal, of all that decides what code a plan is compiled
-/// to: plans of one recording with equal digests have equal code, and differ in
-/// the launch at most. The launch counts where specialization or launch bounds
-/// put it into the code.
+/// Returns a hexadecimal digest of all inputs of a plan's compilation. Plans of
+/// one recording with equal digests have equal code and differ at most in the
+/// launch. The digest covers the launch if specialization or launch bounds make
+/// the code depend on it.
 std::string getCompileDigest(const ReplayPlan &Plan);
 
-/// A file with a configuration: {"config": {...}}, and with "static_hash" and
-/// "record_id" where it says what it was made for. Other keys are skipped. A
-/// report of a replay is one, too.
+/// A file with a configuration: {"config": {...}}, optionally with
+/// "static_hash" and "record_id" of the launch it was made for. Other keys are
+/// ignored. A replay report is also a valid file.
 struct ConfigFile {
   std::string Path;
   json::Object Config;
   std::string StaticHash, RecordId; ///< May be empty.
 };
 
-/// Errors name the file.
+/// Reads a configuration file. Errors name it.
 Expected<ConfigFile> readConfigFile(StringRef Path);
 
-/// An Error for settings that findSideEffects() has found in the file \p Path
-/// and that the user has not allowed; success if there are none.
+/// Returns an Error for settings that findSideEffects() found in the file
+/// \p Path and the user has not allowed; success if there are none.
 Error refuseSideEffects(StringRef Path, ArrayRef<ConfigSideEffect> Found);
 
-/// Is \p Plan a replay of the kernel that the file is for?
+/// Fails if \p Plan does not replay the kernel that the file is for.
 Error checkConfigFile(const ConfigFile &File, const ReplayPlan &Plan);
 
 } // namespace mneme

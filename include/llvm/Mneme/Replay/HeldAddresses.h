@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Addresses that a recording wants beyond its arena, kept free while a device
-/// opens: its driver takes large ranges of addresses, anywhere.
+/// Reserves the addresses that a recording needs outside its arena while a
+/// device opens, because drivers take large address ranges anywhere.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,12 @@ namespace mneme {
 
 struct RecordedRegion;
 
+/// A set of reserved address ranges.
 class HeldAddresses {
 public:
   HeldAddresses() = default;
-  /// Holds those of the regions outside of the arena, where nothing is yet:
-  /// whoever wants them will hear of the others.
+  /// Reserves the unused addresses of the regions outside the arena. Mapping
+  /// the other regions will fail later.
   explicit HeldAddresses(ArrayRef<RecordedRegion> Regions) { hold(Regions); }
   HeldAddresses(HeldAddresses &&Other) = default;
   HeldAddresses &operator=(HeldAddresses &&Other) {
@@ -39,11 +40,12 @@ public:
   ~HeldAddresses() { release(); }
 
   void hold(ArrayRef<RecordedRegion> Regions);
-  /// For the device to take them.
+  /// Frees the addresses for the device.
   void release();
 
 private:
-  std::vector<std::pair<uint64_t, uint64_t>> Ranges; ///< Address, bytes.
+  std::vector<std::pair<uint64_t, uint64_t>> Ranges; ///< Address and size in
+                                                     ///< bytes.
 };
 
 } // namespace mneme

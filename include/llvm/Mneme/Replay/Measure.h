@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How often something is launched, and what of it counts (docs/Measurement).
-/// Nothing here knows of kernels or devices.
+/// Measurement rules: the number of launches, and which of them count
+/// (docs/Measurement). This interface is independent of kernels and devices.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,90 +27,93 @@
 namespace llvm {
 namespace mneme {
 
-/// What the last level cache holds when a timed launch begins.
+/// The contents of the last-level cache when a timed launch begins.
 enum class CacheMode {
   Cold, ///< Nothing that the kernel uses.
-  Warm, ///< What came before left: the restored memory, the last launch.
+  Warm, ///< Data from previous activity: the restored memory, the last launch.
 };
 StringRef getCacheModeName(CacheMode Mode);
 
+/// The rules of a measurement.
 struct MeasureRules {
-  /// So many samples; unset: as many as it takes.
+  /// Fixed number of samples; unset: adaptive.
   std::optional<unsigned> Samples;
-  /// So many launches before the samples; unset: as many as it takes.
+  /// Fixed number of warm-up launches; unset: adaptive.
   std::optional<unsigned> Warmup;
 
-  /// Samples are taken until the 95 % interval of the median is narrower than
-  /// this share of it, ...
+  /// Sampling stops once the 95 % confidence interval of the median is narrower
+  /// than this fraction of the median, ...
   double Precision = 0.005;
-  /// ... at least so many, ...
+  /// ... but not before this number of samples, ...
   unsigned MinSamples = 7;
-  /// ... so many when two things are compared, and time allows, ...
+  /// ... or this number when comparing and time allows, ...
   unsigned MinPairs = 30;
-  /// ... at most so many, ...
+  /// ... at this number of samples at the latest, ...
   unsigned MaxSamples = 200;
-  /// ... and, past the smallest number, no longer than this in launches.
+  /// ... and, beyond the minimum, after this time in launches.
   double MaxSeconds = 0.5;
-  /// So many are enough when that time is over.
+  /// Number of samples that suffices once MaxSeconds have passed.
   unsigned MinSamplesInTime = 7;
 
-  /// When one thing is measured: not longer than until it is clear that its
-  /// median is above this: 95 % interval and all, of so many samples. 0: never.
+  /// For a single source: stop once the median is significantly above this
+  /// limit (95 % confidence interval, at least MinSamplesToStop samples). 0:
+  /// never.
   double StopAbove = 0; ///< Nanoseconds.
   unsigned MinSamplesToStop = 3;
 
-  /// When one thing is measured: so many samples may be taken at once, before
-  /// the rules are looked at again.
+  /// For a single source: largest number of samples to take before the rules
+  /// are checked again.
   unsigned BatchSamples = 1;
-  /// Nanoseconds of a launch that was made right before, and counts as the
-  /// first of a warm-up that is of launches only; 0: there was none.
+  /// Duration of a launch immediately before the measurement, which counts as
+  /// the first of a warm-up by launches; 0: none.
   double LaunchedNanoseconds = 0;
-  /// That launch was made as samples are, and is the first one if it took at
-  /// least this; it needs no warm-up then.
+  /// A preceding launch of at least this duration was made like a sample. It
+  /// becomes the first sample, without a warm-up.
   double FirstSampleNanoseconds = std::numeric_limits<double>::infinity();
-  /// One sample is enough of a launch that takes at least this.
+  /// One sample suffices for a launch of at least this duration.
   double OneSampleNanoseconds = std::numeric_limits<double>::infinity();
 
-  /// Decides the order within rounds; unset: as given. Every second round has
-  /// the order of the one before reversed.
+  /// Seed for the order within rounds; unset: as given. Every second round
+  /// reverses the order of the previous one.
   std::optional<uint64_t> Seed;
 
-  /// Warm means: so many launches and seconds of work, ...
+  /// The warm-up takes at least this number of launches and this time, ...
   unsigned WarmupLaunches = 2;
   double WarmupSeconds = 2e-3;
-  /// ... more launches if one takes less than so many nanoseconds, ...
+  /// ... more launches if one is shorter than ShortNanoseconds, ...
   unsigned ShortWarmupLaunches = 10;
   double ShortNanoseconds = 20000;
-  /// ... and no longer idle time after that.
+  /// ... and is repeated after a longer idle time.
   double IdleSeconds = 5e-3;
 
-  /// May a sample be several launches, with nothing in between? It is then for
-  /// launches shorter than the first figure, to last as long as the second.
+  /// Whether a sample may consist of consecutive launches. If so, launches
+  /// shorter than RepeatNanoseconds are repeated to last SampleNanoseconds.
   bool CanRepeat = false;
   double RepeatNanoseconds = 5000;
   double SampleNanoseconds = 20000;
 
-  /// The clock is measured before the samples, unless that was not longer ago
-  /// than this, ...
+  /// The clock is measured before the samples, unless it was measured more
+  /// recently than this, ...
   double ClockSeconds = 0.05;
-  /// ... after each so many samples and after the last. Where it is under this
-  /// share of the median of the ones before, the samples since then are
-  /// dropped.
+  /// ... after each ClockInterval samples, and after the last one. If it is
+  /// below this fraction of the median of previous clocks, the samples since
+  /// the last check are dropped.
   unsigned ClockInterval = 10;
   double ClockShare = 0.95;
-  /// The first pause after that; each one is twice as long as the one before.
+  /// Length of the first pause after dropped samples; each further pause
+  /// doubles it.
   double PauseSeconds = 0.05;
-  /// After so many pauses the clock is what it is.
+  /// After this number of pauses, the clock is accepted.
   unsigned MaxPauses = 3;
-  /// When not, the clock is not measured after the last samples if it was
-  /// right as recently as ClockSeconds ago.
+  /// If false, the clock is not measured after the last sample if it was right
+  /// within the last ClockSeconds.
   bool ClockAtEnd = true;
 
-  /// For a search: seven samples, or three of a launch that takes long.
+  /// Rules for a search: seven samples, or three of a long launch.
   static MeasureRules quick();
-  /// For a search on a GPU, where a launch that takes long hardly varies (a
-  /// standard deviation of 0.006 % at 0.8 ms): the launch that was verified is
-  /// the first sample, and may be the only one.
+  /// Rules for a search on a GPU, where long launches hardly vary (standard
+  /// deviation of 0.006 % at 0.8 ms): the verified launch is the first sample
+  /// and may be the only one.
   static MeasureRules quickOnGPU();
 };
 
@@ -118,76 +121,76 @@ enum class StopReason { Precision, Samples, Time, Fixed, Slower };
 StringRef getStopReasonName(StopReason R);
 std::optional<StopReason> parseStopReason(StringRef Name);
 
-/// The samples of one thing that was measured, and how they came about.
+/// The samples of one source and how they were taken.
 struct Measurement {
-  std::vector<double> Nanoseconds; ///< Of one launch; each sample.
-  unsigned Repeat = 1;             ///< Launches of a sample.
+  std::vector<double> Nanoseconds; ///< Per launch; one element per sample.
+  unsigned Repeat = 1;             ///< Launches per sample.
   unsigned Warmup = 0;             ///< Launches before and between samples.
-  unsigned Dropped = 0;            ///< Samples, for the clock's sake.
-  bool Throttled = false; ///< The clock stayed low, the samples were kept.
+  unsigned Dropped = 0;            ///< Samples dropped because of a low clock.
+  bool Throttled = false; ///< The clock stayed low, and the samples were kept.
   StopReason Stop = StopReason::Fixed;
-  std::vector<double> Clocks; ///< MHz, all that were measured.
+  std::vector<double> Clocks; ///< All measured clocks in MHz.
 
-  std::string Timer; ///< What measured: "events", "cupti", "host".
+  std::string Timer; ///< "events", "cupti" or "host".
   CacheMode Cache = CacheMode::Warm;
   bool Restored = true; ///< Memory was restored before each sample.
 
-  /// Samples beyond the third quartile by more than three interquartile ranges,
-  /// and by more than what is measured precisely. They count as all others do.
+  /// Counts samples beyond the third quartile by more than three interquartile
+  /// ranges and by more than the precision of the measurement. They count as
+  /// all other samples do.
   unsigned countOutliers() const;
-  /// So many outliers that there are two kinds of launches: over 5 %.
+  /// Returns true if over 5 % of the samples are outliers, which indicates two
+  /// kinds of launches.
   bool isBimodal() const;
 };
 
-/// Also what is computed of the samples, but not the samples.
+/// Also writes statistics of the samples, but not the samples.
 json::Value toJSON(const Measurement &M);
-/// All but the samples.
+/// Reads everything but the samples.
 bool fromJSON(const json::Value &V, Measurement &M, json::Path P);
 
-/// Something that can be launched.
+/// A launch that can be measured.
 class SampleSource {
 public:
   virtual ~SampleSource() = default;
-  /// Makes memory and caches what they should be, launches \p Repeat times back
-  /// to back and waits. \returns the nanoseconds of one launch, or nothing when
-  /// it went wrong, which ends the measurement.
+  /// Prepares memory and caches, launches \p Repeat times back to back, and
+  /// waits. \returns the nanoseconds per launch, or nothing if a launch failed,
+  /// which ends the measurement.
   virtual Expected<std::optional<double>> sample(unsigned Repeat) = 0;
-  /// Takes \p Count samples, with as little in between as it can, and appends
-  /// them to \p Nanoseconds. False when a launch went wrong.
+  /// Takes \p Count samples with minimal gaps and appends them to
+  /// \p Nanoseconds. Returns false if a launch failed.
   virtual Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
                                     std::vector<double> &Nanoseconds);
 };
 
-/// The machine as the rules need it.
+/// Time and clock frequency of the machine.
 class SampleMachine {
 public:
   virtual ~SampleMachine() = default;
-  /// Seconds, from any beginning.
+  /// Returns the time in seconds since an arbitrary start.
   virtual double now();
   virtual void sleep(double Seconds);
-  /// MHz; 0 where it cannot be measured.
+  /// Returns the clock in MHz; 0 if it cannot be measured.
   virtual Expected<double> measureClock() { return 0.0; }
 };
 
-/// Measures one thing after the other on a machine, and remembers whether the
-/// machine is warm.
+/// Measures sources on one machine, and tracks whether the machine is warm.
 class Measurer {
 public:
   explicit Measurer(SampleMachine &Machine) : Machine(Machine) {}
 
-  /// Measures \p Sources side by side: a round takes a sample of each, and each
-  /// round has the order of the one before reversed (ABBA), so that sample I of
-  /// one source and of another are a pair.
-  /// \returns as many measurements as there are sources, or none at all when a
-  /// launch went wrong.
+  /// Measures \p Sources side by side. Each round takes one sample of each
+  /// source; every second round reverses the order of the previous one (ABBA).
+  /// Samples I of two sources are thus a pair.
+  /// \returns one measurement per source, or none if a launch failed.
   Expected<std::vector<Measurement>> measure(ArrayRef<SampleSource *> Sources,
                                              const MeasureRules &Rules);
 
 private:
   SampleMachine &Machine;
-  /// When the last sample ended.
+  /// End of the last sample.
   double LastBusy = -std::numeric_limits<double>::infinity();
-  /// The last clock that was right, and when it was measured.
+  /// The last accepted clock in MHz, and the time of its measurement.
   double LastClock = 0;
   double LastClockTime = -std::numeric_limits<double>::infinity();
 

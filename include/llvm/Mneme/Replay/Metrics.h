@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A replay's result as the numbers of Tune/Metrics.def.
+/// Converts the result of a replay to the metrics of Tune/Metrics.def.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,12 @@
 namespace llvm {
 namespace mneme {
 
-/// Each metric of Tune/Metrics.def that the result tells. Those of the GPU's
-/// image are there when it was made: on the host device with
+/// Returns the metrics of Tune/Metrics.def that the result has. Metrics of the
+/// GPU image are present if one was built: on the host device with
 /// ReplayOptions::Resources.
 StringMap<double> getMetrics(const ReplayPlan &Plan, const ReplayResult &R);
 
-/// Must \p Metric be measured with ReplayOptions::Resources on the host?
+/// Returns true if \p Metric needs ReplayOptions::Resources on the host.
 bool needsResources(StringRef Metric);
 
 } // namespace mneme

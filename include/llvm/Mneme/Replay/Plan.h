@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A replay is planned once and run many times. The plan holds everything that
-/// can be checked without a device: the recording, the kernel's IR, the launch.
+/// Replay plans. A replay is planned once and run many times. The plan holds
+/// everything that can be checked without a device: the recording, the kernel's
+/// IR, and the launch.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,83 +37,85 @@ class Module;
 namespace mneme {
 class PoisonMask;
 
-/// What is measured beside the replayed kernel, to be compared with it.
+/// The baseline measured alongside the replayed kernel for comparison.
 enum class Baseline {
   None,
-  Recompiled, ///< The recorded IR at the application's own -O level.
-  App,        ///< The application's own machine code.
+  Recompiled, ///< The recorded IR at the application's -O level.
+  App,        ///< The application's machine code.
 };
 StringRef getBaselineName(Baseline B);
 
-/// What the user may choose. Unset means: as recorded.
+/// User options. Unset means as recorded.
 struct ReplayOptions {
-  std::string RecordId; ///< Dynamic hash; empty when there is only one.
+  std::string RecordId; ///< Dynamic hash; may be empty if there is only one.
   std::optional<std::string> Passes;
-  /// Only these, all but these of its executions (Compile/PassGate.h).
+  /// Pass executions to run exclusively or to skip (Compile/PassGate.h).
   std::optional<std::string> RunPasses, SkipPasses;
   std::optional<uint32_t> Grid[3], Block[3];
   std::optional<uint64_t> SharedMem; ///< Bytes of dynamic shared memory.
   bool Specialize = false;           ///< Scalar arguments become constants.
   bool SpecializeDims = false;       ///< Launch dimensions become constants.
-  bool SpecializeRanges = false;     ///< Indices get the launch's range.
+  bool SpecializeRanges = false;     ///< Indices get the range of the launch.
   bool SetLaunchBounds = false;
   uint32_t MaxThreads = 0; ///< 0: the block's threads.
   uint32_t MinBlocks = 0;
-  /// What the kernel's own memory is made of before it is written
-  /// (Transforms/Fill.h); unset: as it comes.
+  /// Initial value of the kernel's own memory (Transforms/Fill.h); unset:
+  /// indeterminate.
   std::optional<uint8_t> Fill;
   std::optional<unsigned> CodeGenLevel;
   std::string Arch, TargetCPU;
   std::optional<std::string> TargetFeatures;
-  uint32_t MaxRegisters = 0; ///< Of a thread; 0: as recorded.
+  uint32_t MaxRegisters = 0; ///< Per thread; 0: as recorded.
   std::vector<std::string> PtxasOptions;
-  std::vector<LLVMOption> LLVMOptions; ///< For the compilation alone.
+  std::vector<LLVMOption> LLVMOptions; ///< For the compilation only.
   PTXCompiler Assembler = PTXCompiler::Auto;
-  std::string IRFile; ///< Replay this IR instead of the recorded one.
+  std::string IRFile; ///< IR to replay instead of the recorded IR.
   std::string CudaPath;
   /// Programs of other versions (Compile/ExternalTools.h).
   std::string OptTool, LlcTool, Ptxas;
-  /// An ELF file whose machine code of the kernel is compared with the
-  /// replay's; empty: none.
+  /// ELF file whose machine code of the kernel is compared with the replayed
+  /// code; empty: none.
   std::string CompareWithApp;
   std::vector<std::string> Plugins;
 
   std::string Device = "auto";
   HostOptions Host;
   bool Execute = true;
-  bool Resources = false; ///< Also compile for the GPU when the host runs it.
+  bool Resources = false; ///< Also compile for the GPU if the host runs the
+                          ///< kernel.
   bool Verify = true;
-  /// Find out which bytes a launch writes and does not read before, and give
-  /// them a wrong value first (Poison.h).
+  /// Find the bytes that a launch writes without reading them first, and
+  /// initialize them to a wrong value (Poison.h).
   bool Poison = false;
-  bool Isolate = true; ///< Compile and run in a process of their own.
-  /// Of the host device, whose launches are long and whose timer is exact.
+  bool Isolate = true; ///< Compile and run in a child process.
+  /// Defaults for the host device, whose launches are long and whose timer is
+  /// exact.
   static constexpr unsigned HostIterations = 3, HostWarmup = 1;
-  /// Timed launches, and launches before them. Unset: on a GPU as many as the
-  /// rules of measurement want, on the host the figures above.
+  /// Timed launches and warm-up launches. Unset: adaptive on a GPU, the above
+  /// numbers on the host.
   std::optional<unsigned> Iterations, Warmup;
-  bool Adaptive = false; ///< As many as the rules want, on any device.
-  std::optional<CacheMode> Cache; ///< Unset: cold on a GPU, warm on the host.
+  bool Adaptive = false; ///< Adaptive numbers of launches on any device.
+  std::optional<CacheMode> Cache; ///< Unset: Cold on a GPU, Warm on the host.
   GPUTimer Timer = GPUTimer::Auto;
   Baseline Compared = Baseline::None;
-  /// The application's file, for Baseline::App; empty: CompareWithApp.
+  /// The application's file for Baseline::App; empty: CompareWithApp.
   std::string App;
-  double Timeout =
-      300; ///< Seconds, for the compilation and for each launch; 0 = none.
+  /// Seconds, for the compilation and for each launch; 0: no limit.
+  double Timeout = 300;
   /// Seconds, for each launch; unset: Timeout.
   std::optional<double> LaunchTimeout;
-  /// Measure as is enough to find what is worth to be measured well
+  /// Measure just enough to select candidates for a precise measurement
   /// (MeasureRules::quick()), on any device.
   bool Quick = false;
-  /// Nanoseconds: a kernel that is slower is not measured further than to be
-  /// sure of that. 0: any is.
+  /// Nanoseconds: stop measuring a kernel that is significantly slower. 0:
+  /// never.
   double StopAbove = 0;
-  /// What shows how the code is made; of one replay.
+  /// Instrumentation of the compilation, for a single replay.
   InstrumentOptions Instruments;
-  /// Files to write; empty = none.
+  /// Output files; empty: none.
   std::string OutputIR, OutputAsm, OutputObject;
 
-  /// Is the kernel compiled for its GPU, all the way?
+  /// Returns true if the kernel is compiled for its GPU down to machine code.
   bool wantsGPUImage() const {
     return Resources || !Execute || !OutputObject.empty() ||
            !CompareWithApp.empty() || !Instruments.SaveTemps.empty();
@@ -120,7 +123,7 @@ struct ReplayOptions {
 
   double launchTimeout() const { return LaunchTimeout.value_or(Timeout); }
 
-  /// Where Baseline::App is.
+  /// Returns the file for Baseline::App.
   StringRef appFile() const { return App.empty() ? CompareWithApp : App; }
 
   std::vector<ToleranceSpec> Tolerances;
@@ -137,8 +140,7 @@ struct RecordedRegion {
 /// The memory of one recorded launch.
 class RecordedState {
 public:
-  /// Reads both snapshots and checks them against each other and against the
-  /// kernel.
+  /// Reads both snapshots and checks them against each other and the kernel.
   static Expected<RecordedState> load(StringRef Dir,
                                       const RecordedKernel &Kernel,
                                       const RecordedInstance &Instance);
@@ -151,30 +153,30 @@ public:
   ArrayRef<SnapshotAnnotation> annotations() const {
     return Prologue->annotations();
   }
-  /// The ranges that are not zero before the launch, and those that it changed.
+  /// The ranges that are nonzero before the launch, and those that it changed.
   ArrayRef<SnapshotData> stored() const { return Prologue->data(); }
   ArrayRef<SnapshotData> changed() const {
     return Outcome ? ArrayRef(OutcomeRanges) : Epilogue->data();
   }
-  /// The region that holds an address of one of these.
+  /// Returns the region that contains an address of stored() or changed().
   size_t findRegion(uint64_t Address) const;
 
   using DataFn = function_ref<Error(const SnapshotData &, ArrayRef<char>)>;
-  /// Hands their bytes to \p Fn, a range at a time, as long as it succeeds.
+  /// Call \p Fn with each range and its bytes, until it fails.
   Error readStored(DataFn Fn) const;
   Error readChanged(DataFn Fn) const;
-  /// Makes of a region's contents before the recorded launch those after it.
+  /// Turns a region's contents before the recorded launch into those after it.
   Error applyChanges(size_t Region, MutableArrayRef<char> Contents) const;
 
-  /// The same memory before the launch, which is to change it to \p Changed,
-  /// instead of what the recorded launch left. Ranges as a NewRecording's,
-  /// sorted by address.
+  /// Returns the same initial memory with \p Changed as the expected outcome
+  /// instead of the recorded one. Ranges are as in a NewRecording, sorted by
+  /// address.
   RecordedState withOutcome(std::vector<MemoryRange> Changed) const;
 
 private:
   std::shared_ptr<const Snapshot> Prologue, Epilogue;
   std::vector<RecordedRegion> Regions;
-  /// Instead of what the epilogue has; null: that.
+  /// Replaces the epilogue's data; null: use the epilogue.
   std::shared_ptr<const std::vector<MemoryRange>> Outcome;
   std::vector<SnapshotData> OutcomeRanges;
 };
@@ -187,78 +189,81 @@ struct ComparePart {
   CompareRule Rule;
 };
 
+/// A checked plan for replaying one recorded launch.
 class ReplayPlan {
 public:
-  /// \param Database  a kernel's JSON file, or a folder that holds one.
-  /// Every Error names what is wrong: file, option or argument.
+  /// \param Database  a kernel's JSON file, or a folder that contains one.
+  /// Errors name the offending file, option or argument.
   static Expected<std::unique_ptr<ReplayPlan>> create(StringRef Database,
                                                       ReplayOptions Options);
   ~ReplayPlan();
 
-  /// The same recorded launch under other options, with the memory of this
-  /// plan, which is not read again, and its IR, unless Options.IRFile is
-  /// another one. Options.RecordId does not matter.
-  /// \param WillCompile  when false, only code that was compiled elsewhere can
-  /// be run: nothing about the compilation is checked but what contradicts
-  /// itself, and it takes microseconds.
+  /// Returns a plan of the same recorded launch with other options. Shares this
+  /// plan's memory, and its IR unless Options.IRFile differs. Ignores
+  /// Options.RecordId.
+  /// \param WillCompile  if false, the plan can only run code compiled
+  /// elsewhere. Compile options are then only checked for contradictions, which
+  /// takes microseconds.
   Expected<std::unique_ptr<ReplayPlan>> vary(ReplayOptions Options,
                                              bool WillCompile = true) const;
 
-  /// The same plan with what the launch is to do to the memory
+  /// Returns the same plan with another expected outcome of the launch
   /// (RecordedState::withOutcome()).
   std::unique_ptr<ReplayPlan>
   withOutcome(std::vector<MemoryRange> Changed) const;
 
-  /// The same plan with bytes to poison before each launch (Poison.h); variants
-  /// have them too.
+  /// Returns the same plan with bytes to poison before each launch (Poison.h).
+  /// Its variants inherit them.
   std::unique_ptr<ReplayPlan>
   withPoison(std::shared_ptr<const PoisonMask> Mask) const;
 
   const ReplayOptions &options() const { return Options; }
-  /// Null: poison was not searched for.
+  /// Null: not searched for poison.
   const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
   const RecordedKernel &kernel() const { return *Kernel; }
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
-  /// Only described when the plan was made to run code (vary()).
+  /// Cannot compile if the plan was made only to run code (vary()).
   const KernelCompiler &compiler() const { return *Compiler; }
   bool willCompile() const { return WillCompile; }
-  /// The cubins with the kernel in the application that the replay's code is
-  /// compared with.
+  /// The application's cubins with the kernel, for comparison with the replayed
+  /// code.
   ArrayRef<SmallVector<char, 0>> appImages() const { return *AppImages; }
   Dim3 grid() const { return Grid; }
   Dim3 block() const { return Block; }
   uint64_t sharedMem() const { return SharedMem; }
-  /// Where each variable lives.
+  /// Returns the variables and their locations.
   std::vector<KernelGlobal> globals() const;
   ArrayRef<ComparePart> compareParts() const { return *Parts; }
-  /// Could the recorded launch see what it has written itself, so that it needs
-  /// its memory restored to do the same again? Decided by the IR, and true
-  /// whenever in doubt. Takes as long as a small pipeline.
+  /// Returns true if the recorded launch may read memory that it has written,
+  /// so that repeating it requires restoring its memory. Decided conservatively
+  /// from the IR, in about the time of a small pass pipeline.
   bool canReadWhatItWrites() const;
   bool isNVPTX() const;
-  /// In hexadecimal, of Options.IRFile's contents; empty for the recorded IR.
+  /// Returns a hexadecimal digest of Options.IRFile's contents; empty for the
+  /// recorded IR.
   std::string irDigest() const;
-  /// A fresh copy of the module to compile, best in a context of its own.
+  /// Returns a new copy of the module to compile, preferably in a context of
+  /// its own.
   std::unique_ptr<Module> cloneModule(LLVMContext &Context) const;
-  /// Seconds that parsing the IR and reading the snapshots took.
+  /// Seconds spent on parsing the IR and on reading the snapshots.
   double parseTime() const { return ParseTime; }
   double readTime() const { return ReadTime; }
 
 private:
   ReplayPlan();
   ReplayOptions Options;
-  std::string Dir; ///< Of the recording.
+  std::string Dir; ///< Folder of the recording.
   bool WillCompile = true;
   RecordedInstance Instance;
   Dim3 Grid, Block;
   uint64_t SharedMem = 0;
-  // Shared with the plans that vary this one, where they are the same.
+  // Shared with the variants of this plan if equal.
   std::shared_ptr<const RecordedKernel> Kernel;
   std::shared_ptr<const RecordedState> State;
   std::shared_ptr<LLVMContext> Context;
   std::shared_ptr<Module> M;
-  /// Of the module, to be copied.
+  /// Bitcode of the module, for copies.
   std::shared_ptr<const SmallVector<char, 0>> Bitcode;
   std::shared_ptr<const KernelCompiler> Compiler;
   std::shared_ptr<const std::vector<SmallVector<char, 0>>> AppImages;
@@ -269,7 +274,7 @@ private:
   Error chooseInstance(StringRef Database);
   Error loadModule();
   Error checkSignature() const;
-  /// \param Other  the plan that this one varies; may be null.
+  /// \param Other  the plan to vary; may be null.
   Error planVariant(const ReplayPlan *Other);
   Error planLaunch();
   Error planCompilation(const ReplayPlan *Other);

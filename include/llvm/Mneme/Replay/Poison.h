@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Bytes that the recorded kernel writes and does not read before: what they
-/// hold before a launch makes no difference to it. Replays give them a value
-/// that is not the one they have to get (poison), so that code which does not
-/// write them is noticed although the recorded memory had that value already.
+/// Poison: wrong initial values for bytes that the recorded kernel writes
+/// without reading them first, and whose initial values thus do not matter. It
+/// reveals code that fails to write bytes which already had the right value in
+/// the recorded memory.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@
 namespace llvm {
 namespace mneme {
 
-/// A bit for each byte of a recording's regions. Processes that are forked after
-/// it was made share the bits.
+/// One bit per byte of a recording's regions. Processes forked after its
+/// creation share the bits.
 class PoisonMask {
 public:
-  /// No byte is poisoned. Null when there is no memory for the bits.
+  /// Creates an empty mask. Returns null if memory for the bits is unavailable.
   static std::shared_ptr<PoisonMask> create(ArrayRef<RecordedRegion> Regions);
   ~PoisonMask();
 
@@ -37,20 +37,20 @@ public:
     Regions[Region].Bits[Offset / 8] |= uint8_t(1) << (Offset % 8);
   }
   void clear();
-  /// \p Other is of the same regions.
+  /// Copies the bits of \p Other, which has the same regions.
   void assign(const PoisonMask &Other);
-  /// How many bytes are poisoned.
+  /// Returns the number of poisoned bytes.
   uint64_t count() const;
-  /// Whether a byte in [\p Begin, \p End) is.
+  /// Returns true if any byte in [\p Begin, \p End) is poisoned.
   bool any(size_t Region, uint64_t Begin, uint64_t End) const;
-  /// Replaces the poisoned ones of \p Bytes, from offset \p Begin of the region
-  /// on, by the complement of what \p Values has there.
+  /// Replaces the poisoned bytes in \p Bytes by the complement of \p Values.
+  /// Both start at offset \p Begin of the region.
   void apply(size_t Region, uint64_t Begin, ArrayRef<char> Values,
              MutableArrayRef<char> Bytes) const;
 
 private:
   struct RegionBits {
-    uint64_t Size; ///< Bytes of the region.
+    uint64_t Size; ///< Bytes in the region.
     uint8_t *Bits;
   };
   std::vector<RegionBits> Regions;
@@ -58,21 +58,21 @@ private:
   size_t MemorySize = 0;
 };
 
-/// Finds the bytes by a launch of the recorded kernel that notes its accesses
-/// (Transforms/Trace.h), and makes sure: poisons them in \p Memory, and launches
-/// once more. \p Memory is poisoned afterwards, if \p Mask has any bytes.
-/// \returns why there are none, or nothing. An Error means that the device is
-/// lost.
-/// \param Report  is told of ReplayStage::Poison.
+/// Traces the accesses of the recorded kernel in one launch to find the bytes
+/// (Transforms/Trace.h). To confirm them, poisons them in \p Memory and
+/// launches again. \p Memory stays poisoned if \p Mask is not empty.
+/// \returns why no byte is poisoned, or an empty string. An Error means that
+/// the device is lost.
+/// \param Report  called with ReplayStage::Poison.
 Expected<std::string> findPoison(const ReplayPlan &Plan, Device &D,
                                  Replayer &Memory,
                                  std::shared_ptr<PoisonMask> Mask,
                                  function_ref<void(ReplayStage)> Report);
 
-/// Opens \p Device in a process of its own, under the time limit of \p Plan, and
-/// looks there. Call it while the process has one thread, and has not used a GPU.
-/// \returns the plan with what was found, perhaps nothing. Errors: no such
-/// device, or one that cannot run the recording.
+/// Runs findPoison() on \p Device in a child process under the time limit of
+/// \p Plan. Call it while the process has one thread and has not used a GPU.
+/// \returns the plan with the poison found, if any. Fails if there is no such
+/// device or it cannot run the recording.
 Expected<std::unique_ptr<ReplayPlan>>
 poisonIsolated(const ReplayPlan &Plan, StringRef Device,
                VerificationPower &Power);

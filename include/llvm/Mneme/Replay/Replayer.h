@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Running a planned replay: on a device in this process (Replayer), as a whole
-/// with compilation and measurement (runReplay), or in a process of its own
-/// (runIsolatedReplay), so that a compiler or kernel that crashes is a result.
+/// Runs a planned replay: on a device in this process (Replayer), including
+/// compilation and measurement (runReplay), or in a child process
+/// (runIsolatedReplay), so that a crash of the compiler or the kernel becomes a
+/// result.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,7 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
+/// The outcome of a replay.
 enum class Verdict {
   Match,
   MatchWithinTolerance,
@@ -40,8 +42,8 @@ enum class Verdict {
 StringRef getVerdictName(Verdict V);
 std::optional<Verdict> parseVerdict(StringRef Name);
 
-/// Where a replay is; what its process was doing if it dies.
-/// Poison is all that it takes to find it, Baseline its compilation.
+/// The stage of a replay; if its process dies, the stage that failed. Poison
+/// covers the whole search for poison, Baseline includes its compilation.
 enum class ReplayStage {
   Open,
   Poison,
@@ -52,46 +54,47 @@ enum class ReplayStage {
   Compare,
   Baseline,
 };
-/// In words, for "... did not end within 5 s".
+/// Returns words for "... did not end within 5 s".
 StringRef describeStage(ReplayStage S);
-/// Seconds that it may take.
+/// Returns the time limit of a stage in seconds.
 double getStageLimit(const ReplayOptions &O, ReplayStage S);
 
-/// Seconds of wall clock, none of them in two figures.
+/// Wall-clock times in seconds; they do not overlap.
 struct ReplayTimes {
-  double Open = 0;       ///< The device.
-  double Parse = 0;      ///< The IR.
-  double Read = 0;       ///< The snapshots.
-  double Specialize = 0; ///< And to copy the IR.
-  double Optimize = 0;   ///< The pipeline.
-  double Codegen = 0;    ///< For the device that runs it.
-  double Assemble = 0;   ///< ptxas, on what Codegen made for a GPU.
-  /// For the GPU, ptxas included, when the host runs the kernel and resources
-  /// were asked for besides.
+  double Open = 0;       ///< Opening the device.
+  double Parse = 0;      ///< Parsing the IR.
+  double Read = 0;       ///< Reading the snapshots.
+  double Specialize = 0; ///< Including the copy of the IR.
+  double Optimize = 0;   ///< The pass pipeline.
+  double Codegen = 0;    ///< For the device that runs the kernel.
+  double Assemble = 0;   ///< ptxas, on the PTX that Codegen generated.
+  /// For the GPU, including ptxas, if the host runs the kernel and resources
+  /// were requested.
   double GPUCodegen = 0;
-  /// Reserve the arena, map and fill it; find out what launches need restored.
+  /// Reserving the arena, mapping and filling it; finding the memory that
+  /// launches must restore.
   double Prepare = 0;
-  double Load = 0; ///< The image.
-  /// All of them. On a GPU to enqueue them: they are done within Run.
+  double Load = 0; ///< Loading the image.
+  /// All restores. On a GPU only enqueueing them: they complete within Run.
   double Restore = 0;
-  /// The verified launch, and all of measuring: launches, a baseline's turns,
-  /// caches, clocks.
+  /// The verified launch and the whole measurement: launches, interleaved
+  /// baseline launches, caches, clocks.
   double Run = 0;
   double Compare = 0;
-  double Baseline = 0; ///< To compile, load and verify it.
+  double Baseline = 0; ///< Compiling, loading and verifying it.
 };
 
 json::Value toJSON(const ReplayTimes &T);
 bool fromJSON(const json::Value &V, ReplayTimes &T, json::Path P);
 
-/// What was measured beside the replayed kernel, and how that compares.
+/// The measured baseline and its comparison with the replayed kernel.
 struct BaselineResult {
   Baseline Kind = Baseline::None;
   Verdict V = Verdict::NotVerified;
   std::string Error; ///< Why it was not measured.
   std::optional<Measurement> Measured;
   std::optional<KernelResources> Resources;
-  /// How many times as fast as the baseline the replayed kernel is.
+  /// Speed-up of the replayed kernel over the baseline.
   std::optional<RatioEstimate> Speedup;
 };
 
@@ -100,14 +103,14 @@ bool fromJSON(const json::Value &V, BaselineResult &R, json::Path P);
 
 /// The GPU that ran a replay.
 struct ReplayGPU {
-  unsigned Number = 0; ///< Of those of this machine.
+  unsigned Number = 0; ///< Index among the GPUs of this machine.
   GPUInfo Info;
-  GPUState State; ///< Right after the last launch.
+  GPUState State;      ///< Immediately after the last launch.
   std::string Backend; ///< "driver", "liboffload".
   std::string MemoryMode; ///< Replayer::mode().
-  std::string Retargeted; ///< To this architecture from the recorded one.
-  /// Blocks of the launch that a multiprocessor can hold, and the share of its
-  /// threads that they are.
+  std::string Retargeted; ///< The target architecture, if not the recorded one.
+  /// Resident blocks of the launch per multiprocessor, and the fraction of its
+  /// threads they occupy.
   unsigned BlocksPerMultiprocessor = 0;
   double Occupancy = 0;
 };
@@ -115,51 +118,52 @@ struct ReplayGPU {
 json::Value toJSON(const ReplayGPU &R);
 bool fromJSON(const json::Value &V, ReplayGPU &R, json::Path P);
 
-/// How much a verification of a recorded launch can notice.
+/// How much a verification of a recorded launch can detect.
 struct VerificationPower {
-  /// Would a launch that does nothing be verified? Unset: unknown.
+  /// Whether an empty launch would verify. Unset: unknown.
   std::optional<bool> Vacuous;
-  /// Bytes that the recorded launch changed, in pages of which a part changed.
+  /// Bytes in pages that the recorded launch changed.
   uint64_t ChangedBytes = 0;
-  /// Bytes that start with another value than the one they have to get
-  /// (Poison.h). Unset: poison was not searched for.
+  /// Bytes whose initial value differs from the expected result (Poison.h).
+  /// Unset: not searched for poison.
   std::optional<uint64_t> PoisonedBytes;
-  std::string NoPoison; ///< Why there are none.
+  std::string NoPoison; ///< Why no byte is poisoned.
 
   bool isVacuous() const { return Vacuous.value_or(false); }
 };
-/// In words.
+/// Describes \p P in words.
 std::string describePower(const VerificationPower &P);
 
 json::Value toJSON(const VerificationPower &P);
 bool fromJSON(const json::Value &V, VerificationPower &P, json::Path Path);
 
+/// The result of one replay.
 struct ReplayResult {
   Verdict V = Verdict::NotVerified;
-  std::string Error; ///< Why not; empty when it matches.
+  std::string Error; ///< Reason for the verdict; empty for a match.
   bool Executed = false;
   double StartTime = 0, EndTime = 0; ///< Seconds since the epoch.
   ReplayTimes Times;
-  uint64_t ObjectSize = 0; ///< Bytes; 0 when there is no object.
-  /// CompiledKernel says of what.
+  uint64_t ObjectSize = 0; ///< Bytes; 0 if there is no object.
+  /// See CompiledKernel.
   std::string IRHash, AssemblyHash, CodeHash;
-  std::string Assembler;   ///< The build of ptxas that made it; may be empty.
+  std::string Assembler; ///< The build of ptxas used; may be empty.
   std::optional<Measurement> Measured;
   std::optional<BaselineResult> Compared;
   std::optional<KernelResources> Resources;
-  std::optional<AppComparison> App; ///< When it was asked for.
-  std::string Device;               ///< That ran it.
+  std::optional<AppComparison> App; ///< If requested.
+  std::string Device;               ///< The device that ran the kernel.
   std::optional<ReplayGPU> GPU;
   std::string HostStrategy, HostReason;
-  /// After a mismatch: does the recorded kernel give two results where what it
-  /// has not written is filled with two values? Unset: nobody could tell.
+  /// After a mismatch: whether the recorded kernel gives different results for
+  /// different fill values of memory it has not written. Unset: unknown.
   std::optional<bool> ReadsUninitialized;
   std::vector<BufferReport> Buffers;
   std::optional<StrayWrite> Stray;
   VerificationPower Power;
   json::Value Features = nullptr; ///< For InstrumentOptions::Dataset.
 
-  /// Of each timed launch.
+  /// Per timed launch.
   ArrayRef<double> nanoseconds() const {
     return Measured ? ArrayRef<double>(Measured->Nanoseconds)
                     : ArrayRef<double>();
@@ -167,7 +171,7 @@ struct ReplayResult {
   bool verified() const {
     return V == Verdict::Match || V == Verdict::MatchWithinTolerance;
   }
-  /// Neither verified nor compared: it did not get that far.
+  /// Returns true if the replay failed before verification.
   bool failed() const {
     return V == Verdict::Crash || V == Verdict::Timeout ||
            V == Verdict::CompileError || V == Verdict::Unsupported;
@@ -180,50 +184,51 @@ bool fromJSON(const json::Value &V, ReplayResult &R, json::Path P);
 class PoisonMask;
 class ResidentMemory;
 
-/// A recording's memory on one device. The arena of the process is its own.
-/// Where a GPU has room for the memory three times, it stays there: as it was
-/// before the launch, as it was after it, and as it is; else the host holds it.
+/// A recording's memory on one device. It owns the process's arena. If a GPU
+/// has room for three copies, they stay on the GPU: the memory before the
+/// launch, after it, and the current memory. Otherwise, the host keeps the
+/// recorded contents.
 class Replayer {
 public:
-  /// Reserves the arena, maps the regions, writes what they held. Dies before
-  /// \p D.
+  /// Reserves the arena, maps the regions and writes their recorded contents.
+  /// \p D must outlive the Replayer.
   static Expected<Replayer> create(const RecordedState &State, Device &D);
   Replayer(Replayer &&);
   Replayer &operator=(Replayer &&);
   ~Replayer();
 
-  /// "device" or "host": where what restore() and compare() need is kept.
+  /// Returns "device" or "host": where the data for restore() and compare() is
+  /// kept.
   StringRef mode() const;
 
-  /// Writes back what the recorded launch changes and what the last compare()
-  /// found changed besides. Nothing to do before the first launch. On a GPU
-  /// that keeps the memory it is enqueued only.
+  /// Restores the memory that the recorded launch changes and any other changes
+  /// found by the last compare(). Does nothing before the first launch. If a
+  /// GPU keeps the memory, the operation is only enqueued.
   Error restore();
   Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
                                  const LaunchConfig &Config);
-  /// GPUDevice::launchMany(), on a GPU. \p Prepare may restore().
+  /// Calls GPUDevice::launchMany() on a GPU. \p Prepare may call restore().
   Expected<LaunchOutcome> launchMany(DeviceKernel &Kernel,
                                      const LaunchConfig &Config,
                                      unsigned Count,
                                      function_ref<Error()> Prepare,
                                      std::vector<double> &Nanoseconds);
-  /// How many launches there were; several at once are one by one.
+  /// Returns the number of launches, including each one of launchMany().
   uint64_t numLaunches() const { return NumLaunches; }
-  /// Compares all recorded memory with what the recorded launch left, and what
-  /// the device has mapped around it with zeros, which it was.
+  /// Compares all recorded memory with the outcome of the recorded launch. Also
+  /// checks that the memory the device has mapped around it is still zero.
   Expected<MemoryComparison> compare(ArrayRef<ComparePart> Parts);
 
-  /// The largest finite magnitude of the elements that the recorded launch left
-  /// in a part.
+  /// Returns the largest finite magnitude of the elements that the recorded
+  /// launch left in a part.
   Expected<double> findLargestOutcome(const ComparePart &Part) const;
 
-  /// From the next restore() on, the bytes of \p Mask hold the complement of what
-  /// the recorded launch leaves there, instead of what was recorded. Null: none
-  /// do.
+  /// Makes restore() write the complement of the recorded outcome to the bytes
+  /// of \p Mask, instead of their recorded contents. Null: no poison.
   Error poison(std::shared_ptr<const PoisonMask> Mask);
 
-  /// Makes restore() write everything, until the next compare(): for launches
-  /// that nobody compares.
+  /// Makes restore() write everything until the next compare(). Use it after
+  /// launches that are not compared.
   void markAllDirty();
 
   /// A range of a region.
@@ -234,11 +239,10 @@ public:
       return Region == O.Region && Begin == O.Begin && End == O.End;
     }
   };
-  /// What restore() writes.
+  /// The ranges that restore() writes.
   ArrayRef<Range> dirty() const { return Dirty; }
 
-  /// Memory that is mapped with a region, before or behind it, and belongs to no
-  /// region.
+  /// Memory mapped before or behind a region that belongs to no region.
   struct Padding {
     size_t Region;
     uint64_t Address, Size;
@@ -248,14 +252,14 @@ private:
   Replayer(const RecordedState &State, Device &D);
   const RecordedState *State;
   Device *D;
-  /// Null when the host keeps the memory.
+  /// Null if the host keeps the memory.
   std::unique_ptr<ResidentMemory> Resident;
-  /// Each region before the launch, when the host keeps the memory.
+  /// Contents of each region before the launch, if the host keeps the memory.
   std::vector<std::vector<char>> Before;
-  std::vector<Range> Changed; ///< By the recorded launch, or poisoned.
+  std::vector<Range> Changed; ///< Changed or poisoned.
   std::vector<Range> Dirty;
   std::shared_ptr<const PoisonMask> Mask; ///< May be null.
-  std::vector<Padding> Paddings; ///< By address.
+  std::vector<Padding> Paddings;          ///< Sorted by address.
   bool PaddingIsDirty = false;
   bool Clean = true;
   uint64_t NumLaunches = 0;
@@ -278,52 +282,53 @@ private:
   compareOnHost(ArrayRef<ComparePart> Parts);
 };
 
-/// Opens "host", or a GPU ("cuda:0", "offload:0", with or without the number).
+/// Opens "host" or a GPU ("cuda:0", "offload:0"; the number is optional).
 Expected<std::unique_ptr<Device>> openDevice(StringRef Name);
-/// The same for a recording with \p Regions, for which \p Held holds addresses
-/// meanwhile.
+/// Opens a device for a recording with \p Regions. \p Held reserves their
+/// addresses meanwhile.
 Expected<std::unique_ptr<Device>> openDevice(StringRef Name,
                                              ArrayRef<RecordedRegion> Regions,
                                              HeldAddresses &Held);
-/// What "auto" means for a plan: the first GPU that runs its code, else the
+/// Resolves "auto" for a plan: the first GPU that runs its code, otherwise the
 /// host. Initializes the driver, as opening a GPU does.
 std::string chooseDevice(const ReplayPlan &Plan);
-/// One line a device: its name, ": ", what it is.
+/// Prints one line per device: its name, ": " and a description.
 void listDevices(raw_ostream &OS);
 
-/// Compiles, runs, verifies, times, all in this process. An Error means that
-/// the replay could not be set up; what compiler and kernel do is in the
-/// result.
-/// \p Report is told of each stage before it begins, and of each launch.
+/// Compiles, runs, verifies and measures in this process. An Error means that
+/// the replay could not be set up; failures of the compiler and the kernel are
+/// in the result. Calls \p Report with each stage before it begins, and for
+/// each launch.
 Expected<ReplayResult> runReplay(const ReplayPlan &Plan,
                                  function_ref<void(ReplayStage)> Report);
 
-/// The same in a forked process, under the plan's time limit. Call it while the
-/// process has one thread.
+/// Calls runReplay() in a forked process under the plan's time limit. Call it
+/// while the process has one thread.
 Expected<ReplayResult> runIsolatedReplay(const ReplayPlan &Plan);
 
-/// What a forked process does under the time limits of a plan. It tells of each
+/// The work of a forked process under a plan's time limits. It reports each
 /// stage before it begins.
 using ReplayBody =
     function_ref<Expected<ReplayResult>(function_ref<void(ReplayStage)>)>;
-/// \p Body instead of runReplay(), isolated; what else it finds out it has to
-/// leave in a file.
+/// Runs \p Body in isolation instead of runReplay(). Any result besides the
+/// ReplayResult must be passed in a file.
 Expected<ReplayResult> runIsolated(const ReplayPlan &Plan, ReplayBody Body);
 
-/// By the plan's options: isolated or not. Isolated, a mismatch is followed by
-/// replays that tell ReadsUninitialized.
+/// Replays isolated or not, depending on the plan's options. If isolated,
+/// further replays determine ReadsUninitialized after a mismatch.
 Expected<ReplayResult> replay(const ReplayPlan &Plan);
 
-/// {"Replay-config": ..., "Result": ...}
+/// Returns {"Replay-config": ..., "Result": ...}.
 json::Value makeReport(const ReplayPlan &Plan, const ReplayResult &R);
-/// The same for people.
+/// Prints a human-readable report.
 void printReport(raw_ostream &OS, const ReplayPlan &Plan,
                  const ReplayResult &R);
 
-/// Appends a line to InstrumentOptions::Dataset, if that is set.
+/// Appends a line to InstrumentOptions::Dataset, if set.
 Error appendToDataset(const ReplayPlan &Plan, const ReplayResult &R);
 
-/// 0 when verified, or when nothing was to be verified; 2 else.
+/// Returns 0 if the replay verified or no verification was requested, otherwise
+/// 2. Also returns 2 if the code differs from the application's.
 int getExitCode(const ReplayPlan &Plan, const ReplayResult &R);
 
 } // namespace mneme

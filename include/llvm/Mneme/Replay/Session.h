@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Many replays of one recorded launch in one process: the device is opened
-/// once, the memory is put there once.
+/// Replays variants of one recorded launch in one process: the device is opened
+/// and the memory is set up only once.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,36 +21,35 @@
 namespace llvm {
 namespace mneme {
 
-/// A variant and its code, to be measured beside others.
+/// A variant and its code, to be measured side by side with others.
 struct Contestant {
   const ReplayPlan *Variant = nullptr;
   const CompiledKernel *Code = nullptr;
 };
 
-/// What came of measuring several side by side.
+/// The result of measuring several variants side by side.
 struct PairedResult {
-  /// One a contestant; sample I of each was taken in round I. None when
-  /// one failed.
+  /// One per variant; sample I of each is from round I. Empty if one failed.
   std::vector<Measurement> Measured;
-  /// The first that did not verify or whose launch failed.
+  /// The first variant that did not verify or whose launch failed.
   std::optional<size_t> Failed;
-  Verdict V = Verdict::NotVerified; ///< Of that one; else of the worst.
+  Verdict V = Verdict::NotVerified; ///< Verdict of Failed, otherwise the worst.
   std::string Error;
 };
 
 class Contender;
 struct ElementTypes;
 
-/// The kernels that ran last, by the hash of their code: another launch of one
-/// need not load it again.
+/// A cache of recently launched kernels by code hash, to avoid loading them
+/// again.
 class LoadedKernels {
 public:
-  /// Null when it is not there, or has no hash.
+  /// Returns null if the kernel is not cached or has no hash.
   std::shared_ptr<DeviceKernel> find(StringRef CodeHash);
   void add(StringRef CodeHash, std::shared_ptr<DeviceKernel> Kernel);
 
 private:
-  /// A baseline and a few candidates.
+  /// Fits a baseline and a few candidates.
   static constexpr size_t MaxCount = 8;
   struct Entry {
     std::string Hash;
@@ -62,61 +61,63 @@ private:
 /// Evaluates variants of one plan (ReplayPlan::vary()).
 class ReplaySession {
 public:
-  /// Is told of each stage before it begins, and of each launch.
+  /// Called with each stage before it begins, and for each launch.
   using StageFn = function_ref<void(ReplayStage)>;
 
-  /// Opens the plan's device; none when it only compiles. \p Plan outlives the
-  /// session. Errors: no such device, or one that cannot run the recording.
+  /// Opens the plan's device, if the plan runs code. \p Plan must outlive the
+  /// session. Fails if there is no such device or it cannot run the recording.
   static Expected<std::unique_ptr<ReplaySession>> create(const ReplayPlan &Plan,
                                                          StageFn Report);
-  /// The same with a device that is open; null to only compile.
+  /// Takes an open device; null to only compile.
   static Expected<std::unique_ptr<ReplaySession>>
   create(const ReplayPlan &Plan, std::unique_ptr<Device> D);
   ~ReplaySession();
 
-  /// How much a verification of the recorded launch can notice. Before the first
-  /// run: nothing is known.
+  /// Returns how much verification of the recorded launch can detect. Unknown
+  /// before the first run.
   const VerificationPower &power() const { return Power; }
-  /// Which bytes are poisoned; null before the search.
+  /// The poisoned bytes; null before the search.
   const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
-  /// Maps the memory, finds what is to be poisoned unless the plan says it, and
-  /// poisons it. The first run does it, too.
+  /// Maps the memory, finds the bytes to poison unless the plan has them, and
+  /// poisons them. The first run does this if necessary.
   Error prepare(StageFn Report);
 
-  /// What was held while the device opened, until its memory is made.
+  /// Keeps addresses reserved from opening the device until its memory is
+  /// mapped.
   void hold(HeldAddresses Addresses) { Held = std::move(Addresses); }
 
-  /// Null when the plan only compiles.
+  /// Returns null if the plan only compiles.
   Device *device() const { return D.get(); }
 
-  /// compile(), then run(). An Error means that the variant could not be set
-  /// up; what compiler and kernel do is in the result. All of a result's times
-  /// but Open, Prepare, Parse and Read are the variant's own.
+  /// Calls compile(), then run(). An Error means that the variant could not be
+  /// set up; failures of the compiler and the kernel are in the result. All
+  /// times in the result except Open, Prepare, Parse and Read belong to the
+  /// variant.
   Expected<ReplayResult> evaluate(const ReplayPlan &Variant, StageFn Report);
 
-  /// Compiles for the session's device, or as far as the variant's options want
-  /// (wantsGPUImage(), files to write).
+  /// Compiles for the session's device or, without one, as far as the variant's
+  /// options require (wantsGPUImage(), files to write).
   Expected<CompiledKernel> compile(const ReplayPlan &Variant, StageFn Report,
                                    KnownCodeFn Known = nullptr);
-  /// Runs, verifies, times what compile() made for \p Variant, or for one that
-  /// differs in the launch alone. The times of the compilation are the code's,
-  /// whenever that was made.
+  /// Runs, verifies and measures code that compile() produced for \p Variant or
+  /// for a variant that differs only in the launch. Compile times in the result
+  /// are those of \p Code, whenever it was compiled.
   Expected<ReplayResult> run(const ReplayPlan &Variant,
                              const CompiledKernel &Code, StageFn Report);
 
-  /// Loads and verifies all, then measures them in turns: at least \p Rounds
-  /// rounds, in an order that \p Seed decides; each second round has the order
-  /// of the one before reversed. An Error means that the device is lost or
-  /// cannot run one of them at all.
+  /// Loads and verifies all variants, then measures them in at least \p Rounds
+  /// interleaved rounds. \p Seed determines their order; every second round
+  /// reverses the order of the previous one. An Error means that the device is
+  /// lost or cannot run one of the variants.
   Expected<PairedResult> compare(ArrayRef<Contestant> Contestants,
                                  unsigned Rounds, uint64_t Seed,
                                  StageFn Report);
 
-  /// A kernel crashed or hung on a GPU: nothing runs there any more in this
-  /// process.
+  /// Returns true if a kernel crashed or hung on a GPU, which this process can
+  /// no longer use.
   bool isLost() const { return Lost; }
-  /// The process should be replaced: the device is lost, or has left too much
-  /// memory behind (GPUDevice::leakedBytes()).
+  /// Returns true if the process should be replaced: the device is lost or has
+  /// leaked too much memory (GPUDevice::leakedBytes()).
   bool isSpent() const;
 
 private:
@@ -126,17 +127,17 @@ private:
   std::unique_ptr<Device> D;
   std::unique_ptr<SampleMachine> Machine;
   std::unique_ptr<Measurer> TheMeasurer;
-  HeldAddresses Held; ///< Until then:
-  std::optional<Replayer> Memory; ///< From the first run on.
+  HeldAddresses Held;             ///< Released by the first run.
+  std::optional<Replayer> Memory; ///< Set by the first run.
   VerificationPower Power;
   std::shared_ptr<const PoisonMask> Poison;
   LoadedKernels Kernels;
-  std::optional<GPUTimer> Timer; ///< That was chosen last.
-  /// Of the plan's kernel; unset until a GPU wants to know.
+  std::optional<GPUTimer> Timer; ///< The last timer used.
+  /// Whether the plan's kernel needs restored memory; set on demand for a GPU.
   std::optional<bool> NeedsRestoring;
   double OpenTime = 0, PrepareTime = 0;
   bool Lost = false;
-  /// Of the plan's kernel; null until something differs.
+  /// Element types of the plan's kernel; null until a comparison fails.
   std::unique_ptr<ElementTypes> Types;
 
   const ElementTypes &elementTypes();

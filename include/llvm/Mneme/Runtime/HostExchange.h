@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Where the threads of a block meet in the region strategy: known to the code
-/// that lib/Device/Host/HostRegion.cpp emits and to the executor. C.
+/// Exchange of values between the threads of a block in the region strategy.
+/// Used by the code that lib/Device/Host/HostRegion.cpp emits and by the
+/// executor. C only.
 ///
-/// A region is what lies between two sync points; sync point N (from 1) begins
-/// region N, and region 0 the kernel. All threads that are to run a region run
-/// it in a loop, and leave at their next sync point with its operands in these
+/// A region is the code between two sync points. Sync point N (from 1) begins
+/// region N; region 0 begins with the kernel. A loop runs a region for all its
+/// threads, which end it at their next sync point and store its operands in
+/// these arrays.
 /// arrays.
 ///
 //===----------------------------------------------------------------------===//
@@ -26,38 +28,38 @@
 extern "C" {
 #endif
 
-/// Operands and results of sync points, by linear thread index.
+/// Operands and results of sync points, indexed by linear thread id.
 typedef struct MnemeHostExchange {
-  /// Of MnemeHostSite::Size bytes each: 4-byte values lie densely.
+  /// MnemeHostSite::Size bytes each; 4-byte values are contiguous.
   uint64_t Values[MNEME_HOST_MAX_THREADS];
-  uint64_t Results[MNEME_HOST_MAX_THREADS]; ///< Likewise.
+  uint64_t Results[MNEME_HOST_MAX_THREADS]; ///< Same layout.
   uint64_t Masks[MNEME_HOST_MAX_THREADS];
   uint32_t B[MNEME_HOST_MAX_THREADS];
   uint32_t C[MNEME_HOST_MAX_THREADS];
   uint32_t Results2[MNEME_HOST_MAX_THREADS];
-  /// Where each thread is, as MnemeHostState; only kept when they may part.
+  /// MnemeHostState of each thread; only maintained if threads can diverge.
   uint8_t State[MNEME_HOST_MAX_THREADS];
-  uint32_t First; ///< A thread that is to run the region that advance returned.
+  uint32_t First; ///< A thread in the region that advance returned.
 } MnemeHostExchange;
 
-/// Ordered by what goes first: the smallest state in a block says what to do
-/// next.
+/// Ordered by priority: the smallest state in a block determines the next step.
 enum MnemeHostState {
-  MNEME_STATE_READY = 0x00,   ///< + region: may run it.
-  MNEME_STATE_WARP = 0x40,    ///< + sync point: an operation of the warp.
-  MNEME_STATE_BARRIER = 0x80, ///< + sync point: a barrier.
+  MNEME_STATE_READY = 0x00,   ///< + region: can run it.
+  MNEME_STATE_WARP = 0x40,    ///< + sync point: waits in an operation of the
+                              ///< warp.
+  MNEME_STATE_BARRIER = 0x80, ///< + sync point: waits at a barrier.
   MNEME_STATE_EXIT = 0xff,
 };
 #define MNEME_HOST_MAX_SITES 63u
 
 enum MnemeHostSiteFlags {
-  MNEME_SITE_FIXED = 1, ///< B and C are here; else they lie in the arrays.
-  MNEME_SITE_MASKED =
-      2, ///< The masks lie in the array; else they name all lanes.
+  MNEME_SITE_FIXED = 1, ///< B and C are in MnemeHostSite, else in the arrays.
+  /// Masks are in the array; otherwise all lanes participate.
+  MNEME_SITE_MASKED = 2,
   MNEME_SITE_RESULT2 = 4, ///< Results2 is read.
 };
 
-/// A sync point, as far as it is the same for all threads.
+/// The properties of a sync point that all threads share.
 typedef struct MnemeHostSite {
   uint8_t Op; ///< MnemeHostOp.
   uint8_t Mode;
@@ -67,14 +69,14 @@ typedef struct MnemeHostSite {
   uint16_t C;
 } MnemeHostSite;
 
-/// All \p NumThreads threads are at \p Site: sets their results.
+/// Sets the results of all \p NumThreads threads, which are at \p Site.
 void __mneme_host_exchange(MnemeHostExchange *A, uint32_t NumThreads,
                            const MnemeHostSite *Site, uint32_t WaveSize);
 
-/// Threads are where State says; \p Sites holds all sync points, by number,
-/// from 0 (not used). Resolves the next sync point.
-/// \returns the region to run, by the threads in state READY + region, or
-/// MNEME_STATE_EXIT when all threads have ended.
+/// Resolves the next sync point for threads in the given states. \p Sites
+/// contains all sync points by number; element 0 is unused.
+/// \returns the region to run for the threads in state READY + region, or
+/// MNEME_STATE_EXIT if all threads have ended.
 uint32_t __mneme_host_advance(MnemeHostExchange *A, uint32_t NumThreads,
                               const MnemeHostSite *Sites, uint32_t WaveSize);
 

@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The host device's executor: runs a kernel that lib/Device/Host compiled to
-/// host code, block by block on all cores. Used inside the application
-/// (libmneme_rt) and by replay, so: C, no LLVM. The layouts of MnemeHostBlock
-/// and MnemeHostThread are known to the lowering (lib/Device/Host/HostABI.h
-/// mirrors the offsets with static_asserts).
+/// The executor of the host device: runs a kernel that lib/Device/Host compiled
+/// to host code, block by block on all cores. Used inside the application
+/// (libmneme_rt) and by replay: C, no LLVM. The lowering relies on the layouts
+/// of MnemeHostBlock and MnemeHostThread (lib/Device/Host/HostABI.h mirrors the
+/// offsets with static_asserts).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ extern "C" {
 #define MNEME_HOST_MAX_THREADS 1024u        /* threads of a block */
 #define MNEME_HOST_SHARED_SIZE (227u << 10) /* shared memory of a block */
 
-/// How a kernel's threads are turned into host code.
+/// The form of a kernel's host code.
 enum MnemeHostStrategy {
   MNEME_HOST_LOOP = 0,      ///< void(MnemeHostBlock *, void **Args)
   MNEME_HOST_REGION = 1,    ///< void(MnemeHostBlock *, void **Args)
@@ -36,23 +36,24 @@ enum MnemeHostStrategy {
   MNEME_HOST_FIBER = 3,     ///< void(MnemeHostThread *, void **Args)
 };
 
-/// What a thread waits for at a synchronization point.
+/// The operation of a thread at a synchronization point.
 enum MnemeHostOp {
   MNEME_OP_NONE = 0,
-  MNEME_OP_BARRIER = 1,     ///< block barrier; Mask = barrier number
-  MNEME_OP_BARRIER_RED = 2, ///< mode 0 and, 1 or, 2 popc; Value = predicate
-  MNEME_OP_WARP_SYNC = 3,   ///< __syncwarp(Mask)
-  /// mode 0 up 1 down 2 bfly 3 idx; B = lane or delta, C = PTX's clamp word
+  MNEME_OP_BARRIER = 1,     ///< Block barrier; Mask = barrier number.
+  MNEME_OP_BARRIER_RED = 2, ///< Mode 0 and, 1 or, 2 popc; Value = predicate.
+  MNEME_OP_WARP_SYNC = 3,   ///< __syncwarp(Mask).
+  /// Mode 0 up 1 down 2 bfly 3 idx; B = lane or delta, C = PTX's clamp word.
   MNEME_OP_SHUFFLE = 4,
-  MNEME_OP_VOTE = 5,  ///< mode 0 any 1 all 2 ballot 3 uni
-  MNEME_OP_MATCH = 6, ///< mode 0 any 1 all (Result2 = predicate)
-  /// no mask: all lanes that come; Result = their mask (activemask)
+  MNEME_OP_VOTE = 5,  ///< Mode 0 any 1 all 2 ballot 3 uni.
+  MNEME_OP_MATCH = 6, ///< Mode 0 any 1 all (Result2 = predicate).
+  /// No mask: all arriving lanes; Result = their mask (activemask).
   MNEME_OP_CONVERGE = 7,
-  MNEME_OP_REDUX = 8, ///< mode 0 add 1 min 2 max 3 umin 4 umax 5 and 6 or 7 xor
-  MNEME_OP_WAVE_BALLOT = 20,   ///< AMDGPU, no mask, 64 lanes
-  MNEME_OP_WAVE_PERMUTE = 21,  ///< ds.bpermute; B = byte address
-  MNEME_OP_WAVE_FIRST = 22,    ///< readfirstlane
-  MNEME_OP_WAVE_READLANE = 23, ///< readlane; B = lane
+  MNEME_OP_REDUX = 8, ///< Mode 0 add 1 min 2 max 3 umin 4 umax 5 and 6 or 7
+                      ///< xor.
+  MNEME_OP_WAVE_BALLOT = 20,   ///< AMDGPU, no mask, 64 lanes.
+  MNEME_OP_WAVE_PERMUTE = 21,  ///< ds.bpermute; B = byte address.
+  MNEME_OP_WAVE_FIRST = 22,    ///< readfirstlane.
+  MNEME_OP_WAVE_READLANE = 23, ///< readlane; B = lane.
   MNEME_OP_EXIT = 100,
 };
 
@@ -77,7 +78,7 @@ typedef struct MnemeHostThread {
   uint64_t Pad[5];              // 88
 } MnemeHostThread;
 
-/// One block while it runs.
+/// One block during its execution.
 typedef struct MnemeHostBlock {
   uint32_t BlockDim[3];      // 0
   uint32_t BlockIdx[3];      // 12
@@ -94,16 +95,16 @@ typedef struct MnemeHostBlock {
   uint64_t ImplicitArgs[40]; // 96 AMDGPU implicit arguments (code object 5)
 } MnemeHostBlock;
 
-/// A compiled kernel: what the lowering found out, with its entry point.
+/// A compiled kernel: the results of the lowering and its entry point.
 typedef struct MnemeHostKernel {
   const char *Name;
   void *Entry;
   uint32_t Strategy;     ///< MnemeHostStrategy.
   uint32_t StaticShared; ///< Bytes of static shared memory, padded.
   uint32_t WaveSize;     ///< 32, or 64 on AMDGPU wave64.
-  uint32_t Cooperative;  ///< Needs all blocks live at once (grid barrier).
+  uint32_t Cooperative;  ///< All blocks must run concurrently (grid barrier).
   uint64_t ContextSize;  ///< Region strategy: bytes of MnemeHostBlock::Context.
-  uint32_t Ordered;      ///< Results depend on the order of blocks: one worker.
+  uint32_t Ordered;      ///< Results depend on the block order: one worker.
   uint32_t Reserved;
 } MnemeHostKernel;
 
@@ -111,60 +112,61 @@ typedef struct MnemeHostLaunch {
   uint32_t Grid[3];
   uint32_t Block[3];
   uint32_t DynamicShared;
-  uint32_t Workers;      ///< Host threads; 0 = one per core.
-  double TimeoutSeconds; ///< 0 = none.
+  uint32_t Workers;      ///< Host threads; 0: one per core.
+  double TimeoutSeconds; ///< 0: none.
   void **Args;           ///< One pointer per kernel argument.
 } MnemeHostLaunch;
 
 enum MnemeHostStatus {
   MNEME_HOST_OK = 0,
-  MNEME_HOST_INVALID_CONFIG, ///< More threads or shared memory than there is.
+  MNEME_HOST_INVALID_CONFIG, ///< More threads or shared memory than available.
   MNEME_HOST_ILLEGAL_ADDRESS,
   MNEME_HOST_TIMEOUT,
-  MNEME_HOST_TRAP, ///< trap, integer division by zero.
+  MNEME_HOST_TRAP, ///< Trap, integer division by zero.
   MNEME_HOST_ASSERT,
   MNEME_HOST_ILLEGAL_INSTRUCTION,
-  MNEME_HOST_UNSUPPORTED, ///< Executed an instruction without a meaning here.
-  MNEME_HOST_DEADLOCK,    ///< No thread of a block can go on.
+  MNEME_HOST_UNSUPPORTED, ///< Executed an unsupported instruction.
+  MNEME_HOST_DEADLOCK,    ///< No thread of a block can proceed.
   MNEME_HOST_OUT_OF_MEMORY,
 };
 
 typedef struct MnemeHostResult {
   int32_t Status; ///< MnemeHostStatus.
   uint32_t Reserved;
-  uint64_t Nanoseconds; ///< From the first block's start to the last one's end.
+  uint64_t Nanoseconds; ///< From the start of the first block to the end of the
+                        ///< last.
   uint64_t FaultAddress; ///< ILLEGAL_ADDRESS only.
-  char Message[256];     ///< For the user; empty when Status is OK.
+  char Message[256];     ///< For the user; empty if Status is OK.
 } MnemeHostResult;
 
-/// Runs one launch to its end. Launches of one process are serialized. Never
-/// unwinds or kills the process because of what the kernel does.
+/// Runs one launch to its end. Launches in a process are serialized. Never
+/// unwinds or kills the process because of errors in the kernel.
 /// \returns Result->Status.
 int mneme_host_launch(const MnemeHostKernel *Kernel,
                       const MnemeHostLaunch *Launch, MnemeHostResult *Result);
 
-/// Asked about the address of each access of a kernel or a copy that faults:
-/// where it returns non-zero, the access is made again. Called in a signal
-/// handler, on any thread. Null: nobody is asked. Not while a launch runs.
+/// Sets a filter for the addresses of faulting accesses in kernels and copies.
+/// If it returns nonzero, the access is retried. Called in a signal handler on
+/// any thread. Null: no filter. Do not call during a launch.
 void mneme_host_set_fault_filter(int (*Filter)(uint64_t Address));
 
-/// Copies, unless that faults. \returns 0, or -1 when either range is not
-/// mapped. With \p AsksHandlers, a fault for which the process has a handler
-/// goes to that handler, as it would with a runtime that simply copies: it may
-/// map the memory.
+/// Copies memory unless the copy faults. \returns 0, or -1 if a range is not
+/// mapped. With \p AsksHandlers, a fault goes to a handler that the process has
+/// installed, as with a runtime that simply copies: the handler may map the
+/// memory.
 int mneme_host_copy(void *Dst, const void *Src, size_t Size, int AsksHandlers);
-/// The same for memset.
+/// Like mneme_host_copy(), for memset.
 int mneme_host_set(void *Dst, int Value, size_t Size, int AsksHandlers);
 
-/// A function that compiled kernels may call.
+/// A function that compiled kernels can call.
 typedef struct MnemeHostSymbol {
   const char *Name;
   void *Address;
 } MnemeHostSymbol;
 
-/// All of them: the executor's __mneme_host_*, __assertfail, vprintf, malloc
-/// and free (the kernel's), and the C library's memory and math functions that
-/// LLVM may emit calls to.
+/// Returns all such functions: the executor's __mneme_host_*, __assertfail,
+/// vprintf, the kernel's malloc and free, and the C library's memory and math
+/// functions that LLVM may call.
 const MnemeHostSymbol *mneme_host_symbols(size_t *Count);
 
 #ifdef __cplusplus

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The bytes that the dynamic hash of a launch covers: a LaunchKey, then, with
-/// --record-id=scalars, the scalars, or with --record-id=ordinal the number of
-/// the launch in decimal. The hash is XXH3-64. For the tools and for the
+/// The data that the dynamic hash of a launch covers: a LaunchKey, followed by
+/// the scalars with --record-id=scalars, or the decimal number of the launch
+/// with --record-id=ordinal. The hash is XXH3-64. Shared by the tools and the
 /// runtime: no LLVM.
 ///
 //===----------------------------------------------------------------------===//
@@ -23,21 +23,21 @@
 
 namespace mneme {
 
-/// A launch's configuration.
+/// The configuration of a launch.
 struct LaunchKey {
   uint8_t StaticHash[16];
   uint32_t Grid[3], Block[3];
-  uint64_t SharedMem; ///< Dynamic, bytes.
+  uint64_t SharedMem; ///< Bytes of dynamic shared memory.
   uint64_t Cooperative;
 };
 static_assert(sizeof(LaunchKey) == 56, "no padding in what is hashed");
 
-/// Whether \p V can be an address, of the device or of the host: no double that
-/// is not tiny looks like that, and few integers do.
+/// Returns true if \p V may be a device or host address. No double except tiny
+/// ones and few integers have such values.
 inline bool looksLikeAddress(uint64_t V) { return V >> 44 && V >> 44 < 8; }
 
-/// Appends the bytes of an argument that is not a pointer to \p Scalars, but
-/// for addresses, which differ from run to run where nothing else does.
+/// Appends the bytes of a non-pointer argument to \p Scalars. Replaces
+/// addresses by zeros, because they vary between otherwise equal runs.
 inline void appendScalar(std::string &Scalars, const void *Arg, uint32_t Size) {
   size_t Begin = Scalars.size();
   Scalars.append(static_cast<const char *>(Arg), Size);

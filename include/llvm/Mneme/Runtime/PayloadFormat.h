@@ -7,18 +7,18 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What MnemePass leaves in an executable. Written by the pass, read by the
-/// tools from the file alone and by the runtime inside the application, so: C,
-/// no LLVM, no STL. Everything is little-endian; offsets count from the start
-/// of the payload; strings are NUL-terminated.
+/// The data that MnemePass embeds in an executable. Written by the pass, read
+/// by the tools from the file and by the runtime inside the application: C, no
+/// LLVM, no STL. All data is little-endian; offsets count from the start of the
+/// payload; strings are NUL-terminated.
 ///
-/// Section \c mneme_payload holds payloads back to back, each 8-byte aligned:
-/// the device module of one translation unit for one architecture, before any
-/// optimization, with a table of its kernels. Equal payloads fold (COMDAT).
+/// Section \c mneme_payload contains payloads back to back, each 8-byte
+/// aligned: the unoptimized device module of one translation unit for one
+/// architecture, with a table of its kernels. Equal payloads fold (COMDAT).
 ///
-/// Section \c mneme_index ties host pointers (launch stubs, HIP handles, shadow
-/// variables) to payloads. Section \c mneme_hooks holds one patchable slot per
-/// runtime function that the translation unit calls.
+/// Section \c mneme_index maps host pointers (launch stubs, HIP handles, shadow
+/// variables) to payloads. Section \c mneme_hooks contains one patchable slot
+/// per runtime function that the translation unit calls.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -50,14 +50,14 @@ typedef struct {
   uint32_t HeaderSize;  ///< sizeof(MnemePayloadHeader); readers skip the rest.
   uint32_t Flags;       ///< MNEME_PAYLOAD_*.
   uint64_t TotalSize;   ///< Header and body, a multiple of 8.
-  uint64_t BitcodeSize; ///< Bytes of bitcode once decompressed.
+  uint64_t BitcodeSize; ///< Size of the decompressed bitcode.
   uint64_t StoredSize;  ///< Bytes stored at BitcodeOffset.
   uint64_t BitcodeOffset;
   uint8_t Hash[16];      ///< XXH3-128 (canonical, big-endian) of the bitcode.
   uint32_t TripleOffset; ///< "nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa".
   uint32_t ArchOffset;   ///< "sm_90", "gfx90a".
   uint32_t SourceOffset; ///< The source file's base name.
-  uint32_t OptLevel;     ///< '0' '1' '2' '3' 's' 'z': the application's own -O.
+  uint32_t OptLevel;     ///< '0' '1' '2' '3' 's' 'z': the application's -O.
   uint32_t NumKernels;
   uint32_t KernelsOffset; ///< MnemePayloadKernel[NumKernels].
 } MnemePayloadHeader;
@@ -70,8 +70,8 @@ typedef struct {
 } MnemePayloadKernel;
 
 typedef struct {
-  uint32_t Size;   ///< Bytes behind args[i] of a launch.
-  uint32_t Offset; ///< Where the argument lies in the kernel's parameter space.
+  uint32_t Size;   ///< Bytes at args[i] of a launch.
+  uint32_t Offset; ///< Offset in the kernel's parameter space.
   uint32_t Kind;   ///< MNEME_ARG_*.
   uint32_t Reserved;
 } MnemePayloadArg;
@@ -79,14 +79,15 @@ typedef struct {
 enum {
   MNEME_INDEX_KERNEL = 0,
   MNEME_INDEX_VARIABLE = 1, ///< __device__ or __constant__ variable.
-  /// No symbol, but the payload of a translation unit that was compiled with
-  /// -fgpu-rdc: others may need it. HostPtr is the payload, Name is empty.
+  /// No symbol, but the payload of a translation unit compiled with -fgpu-rdc,
+  /// which other units may need. HostPtr is the payload, Name is empty.
   MNEME_INDEX_UNIT = 2,
 };
 
 enum {
   MNEME_VARIABLE_CONSTANT = 1, ///< __constant__.
-  /// __managed__: HostPtr is where the host keeps the variable's address.
+  /// __managed__: HostPtr is the location of the variable's address on the
+  /// host.
   MNEME_VARIABLE_MANAGED = 2,
 };
 
@@ -94,23 +95,23 @@ typedef struct {
   const void *HostPtr; ///< Launch stub (CUDA), handle (HIP) or shadow variable.
   const MnemePayloadHeader *Payload;
   const char *Name; ///< Device symbol.
-  uint64_t Size;    ///< Bytes of a variable; else 0.
+  uint64_t Size;    ///< Size of a variable; otherwise 0.
   uint32_t Kind;    ///< MNEME_INDEX_*.
-  uint32_t Flags;   ///< MNEME_VARIABLE_*; 0 for others.
+  uint32_t Flags;   ///< MNEME_VARIABLE_*; 0 for other kinds.
 } MnemeIndexEntry;
 
-/// Instrumented code calls the runtime function \c Name through \c Fn, which
-/// holds the application's own definition until somebody stores another one.
+/// A hook: instrumented code calls the runtime function \c Name through \c Fn,
+/// which initially is the application's own definition.
 typedef struct {
   void *Fn;
   const char *Name;
 } MnemeHook;
 
-/// Every instrumented translation unit calls this once, before its other
-/// constructors, when the symbol exists (it is weak): that is how a runtime
-/// attaches, also to a library that dlopen brings in later. Bounds are those of
-/// the calling object's sections; calls repeat per translation unit, so the
-/// callee remembers what it has seen.
+/// Each instrumented translation unit calls this weak symbol, if defined,
+/// before its other constructors, so that a runtime can attach, also to
+/// libraries opened later by dlopen. The bounds are those of the sections in
+/// the calling object. Calls repeat for each translation unit, so the callee
+/// must recognize known sections.
 #ifdef __cplusplus
 extern "C"
 #endif

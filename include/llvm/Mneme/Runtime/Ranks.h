@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which rank of a distributed run a process is, and lists of numbers such as
-/// "0,2-3,8-" that choose ranks and launches. For the tools and for the runtime:
-/// no LLVM.
+/// Determines the rank of a process in a distributed run, and parses number
+/// lists such as "0,2-3,8-" that select ranks and launches. Shared by the tools
+/// and the runtime: no LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 namespace mneme {
 
-/// Reads all of \p Text as a decimal number. \returns whether it is one.
+/// Parses all of \p Text as a decimal number. \returns true on success.
 inline bool parseNumber(const std::string &Text, uint64_t &N) {
   if (Text.empty() || Text.size() > 18 ||
       Text.find_first_not_of("0123456789") != std::string::npos)
@@ -36,7 +36,7 @@ inline bool parseNumber(const std::string &Text, uint64_t &N) {
 /// Numbers and ranges: "3", "0,2-3", "8-".
 class NumberList {
 public:
-  /// \returns an empty string, or what is wrong with \p Text.
+  /// \returns an empty string, or the error in \p Text.
   std::string parse(const std::string &Text) {
     Ranges.clear();
     for (size_t At = 0; At <= Text.size();) {
@@ -72,13 +72,14 @@ private:
   std::vector<Range> Ranges;
 };
 
+/// The rank of a process in a distributed run.
 struct ProcessRank {
-  const char *Variable; ///< That told.
+  const char *Variable; ///< The variable with the rank.
   uint64_t Rank;        ///< From 0.
-  uint64_t Size;        ///< Number of ranks, 0 when not known.
+  uint64_t Size;        ///< Number of ranks; 0 if unknown.
 };
 
-/// \returns whether this process is one of a distributed run.
+/// \returns true if this process belongs to a distributed run.
 inline bool findRank(ProcessRank &R) {
   struct {
     const char *Rank, *Size;
@@ -100,15 +101,15 @@ inline bool findRank(ProcessRank &R) {
   return false;
 }
 
-/// Which ranks are recorded: "all", a NumberList, or empty for the first one.
+/// The ranks to record: "all", a NumberList, or empty for the first rank.
 class RankChoice {
 public:
-  /// \returns an empty string, or what is wrong with \p Text.
+  /// \returns an empty string, or the error in \p Text.
   std::string parse(const std::string &Text) {
     All = Text == "all";
     return All ? "" : List.parse(Text.empty() ? "0" : Text);
   }
-  /// A process that is no rank of anything is always recorded.
+  /// A process without rank is always recorded.
   bool includesThisProcess() const {
     ProcessRank R;
     return All || !findRank(R) || List.contains(R.Rank);

@@ -8,22 +8,22 @@
 ///
 /// \file
 /// The snapshot file, DeviceState.{prologue,epilogue}.<static>.<dynamic>.mneme,
-/// and the page file, Pages.<id>.mneme, which holds the bytes that snapshots
-/// refer to. Written by the runtime inside the application and by the tools,
-/// so: C, no LLVM, no STL. Little-endian.
+/// and the page file, Pages.<id>.mneme, which contains the data of snapshots.
+/// Written by the runtime inside the application and by the tools: C, no LLVM,
+/// no STL. Little-endian.
 ///
 ///   MnemeSnapshotHeader
-///   { MnemeRecordHeader, payload of Size bytes, zeros up to 8 bytes }*
+/// { MnemeRecordHeader, payload of Size bytes, zeros up to 8 bytes }*
 ///   last record: MNEME_RECORD_END
 ///
-/// A file without its End record is truncated. A reader refuses an unknown
-/// record type unless it carries MNEME_RECORD_OPTIONAL, and any record whose
-/// digest is not that of its payload. Files are written under a temporary name,
-/// renamed when whole, and never changed afterwards.
+/// A file without its End record is truncated. A reader rejects an unknown
+/// record type unless it has MNEME_RECORD_OPTIONAL, and any record whose digest
+/// does not match its payload. Files are written under a temporary name,
+/// renamed when complete, and never changed afterwards.
 ///
 /// In a prologue, bytes of a region that no run of pages covers are zero. An
-/// epilogue lists the same regions; bytes that no run covers are those of the
-/// prologue. The page files that a snapshot names lie in its own folder.
+/// epilogue lists the same regions; uncovered bytes are those of the prologue.
+/// The page files of a snapshot are in the folder of the snapshot.
 ///
 ///   MnemePageFileHeader
 ///   frames, back to back
@@ -42,10 +42,11 @@
 #define MNEME_SNAPSHOT_MAJOR 2          /* readers refuse another major */
 #define MNEME_SNAPSHOT_MINOR 0
 
-/// Where device memory lives in a recorded application and in its replay. Half
-/// a tebibyte below the highest place where Linux starts to map libraries; an
-/// H200 grants it through the driver's VMM too. AddressSanitizer's allocator
-/// may lie there: then MNEME_VA_BASE in the environment says where else.
+/// The address range of device memory in a recorded application and its replay.
+/// Half a tebibyte below the highest address where Linux starts to map
+/// libraries; an H200 also grants it through the driver's VMM.
+/// AddressSanitizer's allocator may use it: then the environment variable
+/// MNEME_VA_BASE overrides the base.
 #define MNEME_ARENA_BASE 0x7e0000000000ull
 #define MNEME_ARENA_SIZE 0x008000000000ull
 
@@ -81,8 +82,8 @@ typedef struct {
   uint64_t Digest; ///< XXH3-64 of the payload.
 } MnemeRecordHeader;
 
-/// MNEME_RECORD_ARGS (prologue only): this, then MnemeArgEntry[Count], then the
-/// bytes of all arguments, back to back, unpadded.
+/// MNEME_RECORD_ARGS (prologue only): this, MnemeArgEntry[Count], and the bytes
+/// of all arguments, back to back, unpadded.
 typedef struct {
   uint32_t Count;
   uint32_t Reserved;
@@ -93,8 +94,8 @@ typedef struct {
   uint32_t Offset; ///< In the kernel's parameter space.
 } MnemeArgEntry;
 
-/// Those of the arena, and memory that the device reads where the application's
-/// runtime has put it: managed, or pinned memory of the host.
+/// Memory in the arena, and memory at an address chosen by the application's
+/// runtime that the device reads: managed memory or pinned host memory.
 enum {
   MNEME_REGION_HEAP = 1,
   MNEME_REGION_GLOBAL = 2,
@@ -102,35 +103,37 @@ enum {
   MNEME_REGION_PINNED = 4,
 };
 
-/// MNEME_RECORD_REGION: this, then the name's bytes (globals; no NUL).
+/// MNEME_RECORD_REGION: this and the bytes of the name (globals; no NUL).
 typedef struct {
   uint64_t Address;
-  uint64_t Size; ///< Bytes that the application asked for.
+  uint64_t Size; ///< Bytes the application requested.
   uint32_t Kind; ///< MNEME_REGION_*.
-  uint32_t Id;   ///< Counts from 0 in a file; "buffer N" in messages.
+  uint32_t Id;   ///< From 0 in each file; "buffer N" in messages.
   uint32_t NameSize;
   uint32_t Reserved;
 } MnemeRegionRecord;
 
 #define MNEME_SNAPSHOT_PAGE 4096u /* bytes of a page */
 
-/// MNEME_RECORD_PAGE_FILES (one at most): these, of the page files that runs
-/// refer to.
+/// MNEME_RECORD_PAGE_FILES (at most one): an array of these, for the page files
+/// that runs refer to.
 typedef struct {
   uint8_t Id[16];
 } MnemePageFileId;
 
-/// MNEME_RECORD_PAGES (one at most): these. Contents of consecutive pages of a
-/// region; the last page of a region is stored filled up with zeros.
+/// MNEME_RECORD_PAGES (at most one): an array of these. The contents of
+/// consecutive pages of a region; the last page of a region is padded with
+/// zeros.
 typedef struct {
-  uint64_t Address;   ///< A region's, plus a multiple of MNEME_SNAPSHOT_PAGE.
-  uint32_t NumPages;  ///< Of memory.
-  uint32_t File;      ///< Which of the snapshot's page files.
+  uint64_t Address;   ///< Start of a region plus a multiple of
+                      ///< MNEME_SNAPSHOT_PAGE.
+  uint32_t NumPages;  ///< Pages in memory.
+  uint32_t File;      ///< Index of the snapshot's page file.
   uint32_t FirstPage; ///< In that file.
-  uint32_t Step;      ///< 1, or 0: all have the contents of FirstPage.
+  uint32_t Step;      ///< 1, or 0 if all pages equal FirstPage.
 } MnemePageRun;
 
-/// Element types of annotations and of comparisons. Keep in step with
+/// Element types of annotations and comparisons. Keep in sync with
 /// include/mneme/annotate.h.
 enum {
   MNEME_DTYPE_BYTES = 0,
@@ -161,8 +164,8 @@ enum {
   MNEME_NORM_LINF = 3
 };
 
-/// MNEME_RECORD_ANNOTATION: this, then the tag's bytes (no NUL). How the
-/// application wants a range compared.
+/// MNEME_RECORD_ANNOTATION: this and the bytes of the tag (no NUL). The
+/// comparison rule of the application for a range.
 typedef struct {
   uint64_t Address;
   uint64_t Size;
@@ -202,10 +205,10 @@ typedef struct {
 typedef struct {
   uint64_t NumPages;
   uint64_t NumFrames;
-  /// XXH3-128, canonical, of the digests of the pages: what snapshots call the
-  /// file. Says nothing of how it is packed.
+  /// Canonical XXH3-128 of the page digests; identifies the file in snapshots.
+  /// Independent of the compression.
   MnemePageFileId Id;
-  /// XXH3-64 of the header, the digests, the frames and the fields above.
+  /// XXH3-64 of the header, the digests, the frames and the above fields.
   uint64_t IndexDigest;
   char Magic[8];
 } MnemePageFileFooter;

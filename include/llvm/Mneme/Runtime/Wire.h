@@ -7,16 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How the runtime inside the application talks to the launcher that stays its
-/// parent (llvm-mneme-record), over a Unix stream socket. The application asks,
-/// the launcher answers; one request at a time per connection. Both sides are
-/// of the same build, which Hello checks. No LLVM here.
+/// The protocol between the runtime inside the application and its parent, the
+/// launcher (llvm-mneme-record), over a Unix stream socket. The application
+/// sends requests, the launcher answers; one request at a time per connection.
+/// Both sides must be of the same build, which Hello checks. No LLVM here.
 ///
 /// A message is MnemeWireHeader and a body of Size bytes, written with
-/// WireWriter and read with WireReader: u32, u64 little-endian; bytes and
-/// strings as a u64 length and their bytes.
+/// WireWriter and read with WireReader: u32 and u64 in little-endian order;
+/// bytes and strings as a u64 length and their bytes.
 ///
-/// Every answer begins with a string: empty, or what went wrong. Then:
+/// Every answer begins with a string: empty, or an error message. Then:
 ///
 ///   Hello       u32 version, u32 pid, string device ("host", "cuda"), string
 ///               environment variable that holds the rank in a distributed run,
@@ -27,9 +27,9 @@
 ///               directory, string output directory; empty when nothing is to
 ///               be recorded
 ///   LoadModule  bytes hash(16), u32 count, {bytes payload} (whole, as in the
-///               executable): one translation unit, and the hash of its payload;
-///               or all that one device link takes, in its order, and the
-///               XXH3-128 of their hashes
+///               executable): one translation unit, and the hash of its
+///               payload; or all that one device link takes, in its order, and
+///               the XXH3-128 of their hashes
 ///     answer    u32 count of device variables, {string name, u64 size, u64
 ///               alignment, u32 flags (1 constant)}
 ///   Initialize  bytes hash, u32 copy, u32 count, {string name, u64 address}
@@ -47,18 +47,18 @@
 ///               segments, {u64 address, u32 protection (PROT_*), bytes
 ///               contents}
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
-///               block[3], u64 dynamic shared, u32 cooperative, string prologue,
-///               string epilogue (file names in the staging folder: the final
-///               names, a period, digits and periods), u32 tentative (1: may
-///               still be replaced, by another Recorded with the same hashes, or
-///               withdrawn), u32 0 if the launch changed no memory, or 1; u64
-///               arena base, u64 arena size, u64 stored bytes, u64 raw bytes;
-///               u32 count, {string name, u64 address, u64 size} of variables;
-///               string device, string architecture, string driver, string
-///               runtime (empty: host); u64 number and u64 bytes of regions
-///               left out; u32 count, {bytes id(16)} of the page files that the
-///               snapshots refer to, each in the output directory, or else in
-///               the staging folder, under its name
+///               block[3], u64 dynamic shared, u32 cooperative, string
+///               prologue, string epilogue (file names in the staging folder:
+///               the final names, a period, digits and periods), u32 tentative
+///               (1: may still be replaced, by another Recorded with the same
+///               hashes, or withdrawn), u32 0 if the launch changed no memory,
+///               or 1; u64 arena base, u64 arena size, u64 stored bytes, u64
+///               raw bytes; u32 count, {string name, u64 address, u64 size} of
+///               variables; string device, string architecture, string driver,
+///               string runtime (empty: host); u64 number and u64 bytes of
+///               regions left out; u32 count, {bytes id(16)} of the page files
+///               that the snapshots refer to, each in the output directory, or
+///               else in the staging folder, under its name
 ///     answer    u32 1, or 0 when the output directory holds that launch
 ///               already
 ///   Withdraw    bytes static hash, u64 dynamic hash of a tentative launch
@@ -85,10 +85,10 @@
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
 #define MNEME_WIRE_VERSION 7u
 
-/// What the launcher tells the runtime in its environment; all are always set.
+/// Environment variables from the launcher for the runtime; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
-/// The rest has the form of llvm-mneme-record's options, whose defaults they
-/// are, too.
+/// The other variables have the form and the defaults of llvm-mneme-record's
+/// options.
 /* POSIX extended regular expression, searched in the symbol and in the
    demangled name; empty selects every kernel */
 #define MNEME_ENV_KERNELS "MNEME_KERNELS"
@@ -112,7 +112,7 @@
 #define MNEME_ENV_TIMEOUT                                                      \
   "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
 
-/// Why a launch is skipped, where the launcher knows it better.
+/// Reasons for skipped launches that the launcher determines.
 #define MNEME_REASON_HELD "already in the output directory"
 #define MNEME_REASON_FULL                                                      \
   "the output directory would hold more than --max-bytes"
@@ -135,9 +135,9 @@ struct MnemeWireHeader {
 
 namespace mneme {
 
-/// The most bytes that the body of a request may have, by its type. A peer that
-/// claims more is refused before any memory is allocated, and memory is
-/// allocated as the bytes arrive.
+/// Returns the size limit of a request's body in bytes, by its type. Larger
+/// requests are rejected before any allocation, and memory is allocated as the
+/// bytes arrive.
 constexpr uint64_t maxRequest(uint32_t Type) {
   constexpr uint64_t KiB = 1024, MiB = 1024 * KiB;
   switch (Type) {
@@ -156,14 +156,14 @@ constexpr uint64_t maxRequest(uint32_t Type) {
   return KiB;
 }
 
-/// The most bytes of an error in an answer; longer ones are cut.
+/// Size limit of an error in an answer, in bytes; longer ones are truncated.
 constexpr uint64_t MaxWireError = 64u << 10;
 
-/// The most bytes that the body of an answer may have, if it does not depend on
-/// the request.
+/// Size limit of the body of an answer, in bytes, if it does not depend on the
+/// request.
 constexpr uint64_t MaxShortAnswer = 4 * MaxWireError;
 
-/// Encodes values; \p Writer appends the bytes, by raw().
+/// Encodes values; \p Writer provides raw() to append the bytes.
 template <typename Writer> class WireEncoder {
 public:
   void u32(uint32_t V) { raw(&V, sizeof(V)); }
@@ -190,11 +190,11 @@ private:
   std::string Buf;
 };
 
-/// The same for messages that must not take memory.
+/// A fixed-size writer for messages that must not allocate memory.
 template <size_t Capacity>
 class FixedWriter : public WireEncoder<FixedWriter<Capacity>> {
 public:
-  /// Whether everything had room.
+  /// Returns true if everything fit.
   bool ok() const { return Ok; }
   const char *data() const { return Buf; }
   size_t size() const { return Used; }
@@ -213,14 +213,14 @@ private:
   bool Ok = true;
 };
 
-/// Reads never go out of bounds: past the end they give zeros and ok() turns
-/// false.
+/// Reads never go out of bounds: past the end they return zeros, and ok()
+/// returns false.
 class WireReader {
 public:
   WireReader(const char *P, size_t N) : Cur(P), End(P + N) {}
   uint32_t u32() { return pod<uint32_t>(); }
   uint64_t u64() { return pod<uint64_t>(); }
-  /// A view into the message.
+  /// Returns a view into the message.
   const char *bytes(size_t &N) {
     uint64_t Len = u64();
     if (Len > static_cast<size_t>(End - Cur)) {
@@ -255,7 +255,7 @@ private:
   bool Ok = true;
 };
 
-/// All of a compiled kernel but its name.
+/// Writes all of a compiled kernel except its name.
 inline void writeHostKernel(WireWriter &W, const MnemeHostKernel &K) {
   W.u32(K.Strategy);
   W.u32(K.StaticShared);

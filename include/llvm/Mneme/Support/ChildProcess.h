@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Waiting for processes that this one has started.
+/// Waits for child processes.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,31 +22,33 @@
 namespace llvm {
 namespace mneme {
 
-/// Lets this process wait for its children, even where what started it ignores
-/// the ends of its own, as daemons do: that is inherited, and then nobody can
-/// tell how a child ended.
+/// Lets this process wait for its children even if it inherited an ignored
+/// SIGCHLD, for example from a daemon. Otherwise, exit statuses of children are
+/// lost.
 void expectChildren();
 
-/// Takes that back, in a process that becomes another program.
+/// Undoes expectChildren(), in a process about to execute another program.
 void restoreChildSignals();
 
-/// The status of what is no child, or no more: it has ended somehow.
+/// The status of a process that is not a child (any more): it has ended in an
+/// unknown way.
 constexpr int UnknownStatus = -1;
 
-/// How a process with the status of waitpid() has ended, as what follows its
-/// name: "died of signal 11 (Segmentation fault)", "ended the process with exit
-/// code 3".
+/// Describes how a process with this waitpid() status ended, as text that
+/// follows its name: "died of signal 11 (Segmentation fault)", "ended the
+/// process with exit code 3".
 std::string describeExit(int Status);
 
-/// Waits until \p Child has ended, whatever signals come. \returns its status,
-/// or UnknownStatus; its number may be another process's then.
+/// Waits for \p Child to end, regardless of signals. \returns its status, or
+/// UnknownStatus. The process id may be reused afterwards.
 int waitForChild(pid_t Child);
 
-/// The same for at most \p Seconds. Unset if it has not ended then.
+/// Waits for at most \p Seconds. Returns nothing on timeout.
 std::optional<int> waitForChild(pid_t Child, double Seconds);
 
-/// Asks \p IsOver, at least once, until it says so or \p Seconds are over; with
-/// pauses between that grow to some milliseconds. \returns its last answer.
+/// Polls \p IsOver at least once until it returns true or \p Seconds have
+/// passed. Pauses between calls grow to some milliseconds. \returns its last
+/// result.
 bool waitUntil(function_ref<bool()> IsOver, double Seconds);
 
 } // namespace mneme

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Work that may crash, hang or exhaust memory, such as reading damaged
-/// bitcode, done in a forked process under limits. The caller gets a string or
-/// an Error.
+/// Runs work that may crash, hang or exhaust memory, such as reading damaged
+/// bitcode, in a forked process with limits. The caller gets a string or an
+/// Error.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +27,19 @@
 namespace llvm {
 namespace mneme {
 
-/// What a child process may take. 0: no limit.
+/// Limits of a child process. 0: no limit.
 struct ChildLimits {
   double Seconds = 0; ///< Wall clock.
-  /// Private memory, on top of what the process has when it starts.
+  /// Private memory in addition to that at its start.
   uint64_t Bytes = 0;
 };
 
-/// Writable private memory of this process, as RLIMIT_DATA counts it; 0 if that
-/// is unknown.
+/// Returns the writable private memory of this process in bytes, as counted by
+/// RLIMIT_DATA; 0 if unknown.
 uint64_t getDataBytes();
 
-/// Limits the private memory of this process to \p Bytes more than it has. Does
-/// nothing under AddressSanitizer, whose shadow memory exceeds any limit.
+/// Limits the private memory of this process to its current size plus \p Bytes.
+/// Does nothing under AddressSanitizer, whose shadow memory exceeds any limit.
 void limitMemory(uint64_t Bytes);
 
 /// A child process that computes one string.
@@ -47,23 +47,24 @@ class ChildTask {
 public:
   using WorkFn = function_ref<Expected<std::string>()>;
 
-  /// Forks. \p Name is the subject of messages about the process: "the
-  /// compiler". The work must take no lock that another thread of this process
-  /// may hold.
+  /// Forks a child that runs \p Work. \p Name is the subject of messages about
+  /// the process, such as "the compiler". \p Work must not acquire locks that
+  /// another thread of this process may hold.
   static Expected<ChildTask> start(StringRef Name, WorkFn Work,
                                    ChildLimits Limits = {});
   ChildTask(ChildTask &&Other) { *this = std::move(Other); }
   ChildTask &operator=(ChildTask &&Other);
-  /// Kills the process if it still runs.
+  /// Kills the process if it is running.
   ~ChildTask();
 
-  /// Becomes readable when poll() has something to do.
+  /// Returns a file descriptor that becomes readable when poll() can progress.
   int fd() const { return Pipe; }
-  /// Takes what the pipe holds without waiting. \returns true at the end of the
-  /// result.
+  /// Reads available data from the pipe without blocking. \returns true at the
+  /// end of the result.
   bool poll();
-  /// After poll() returned true. Error: the work's own, or how the process
-  /// ended, with the last message it wrote to standard error.
+  /// Returns the result, after poll() has returned true. Errors are those of
+  /// the work, or describe how the process ended, with its last message to
+  /// standard error.
   Expected<std::string> finish();
   uint64_t elapsedNanoseconds() const;
 
@@ -78,7 +79,7 @@ private:
   std::chrono::steady_clock::time_point Start;
 };
 
-/// Starts a ChildTask and waits for its end.
+/// Runs a ChildTask and waits for its result.
 Expected<std::string> runInChild(StringRef Name, ChildTask::WorkFn Work,
                                  ChildLimits Limits);
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A copy of a module that compiles to the very same code.
+/// Copies modules such that the copy compiles to identical code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,17 +24,18 @@ class LLVMContext;
 class Module;
 namespace mneme {
 
-/// The module as bitcode, with the order of all use-lists: passes and code
-/// generators walk them, and what they make depends on it.
+/// Returns the module as bitcode including the order of all use-lists: passes
+/// and code generators traverse them, so the order affects the code.
 SmallVector<char, 0> writeExactBitcode(const Module &M);
-/// The module in what that wrote.
+/// Reads a module that writeExactBitcode() wrote.
 std::unique_ptr<Module> readExactBitcode(ArrayRef<char> Bitcode,
                                          StringRef Identifier,
                                          LLVMContext &Context);
 
-/// A copy with the same order of use-lists, which CloneModule does not keep.
-/// \param Context  best one of its own: types and debug info remain in a context
-/// when their module is gone.
+/// Copies a module including the order of use-lists, which CloneModule does not
+/// preserve.
+/// \param Context  preferably a separate one: types and debug info remain in a
+/// context after their module is deleted.
 std::unique_ptr<Module> copyModule(const Module &M, LLVMContext &Context);
 
 } // namespace mneme

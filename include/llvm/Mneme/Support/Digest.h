@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Content digests. XXH3 throughout: the runtime inside the application
-/// computes the same ones without LLVM.
+/// Content digests. All use XXH3, as the runtime inside the application
+/// computes the same digests without LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +27,17 @@ namespace mneme {
 /// XXH3-128 in canonical (big-endian) byte order.
 using Digest128 = std::array<uint8_t, 16>;
 
+/// Returns the XXH3-128 of \p Bytes.
 Digest128 digest128(StringRef Bytes);
+/// Returns the XXH3-64 of \p Bytes.
 uint64_t digest64(StringRef Bytes);
 
-/// 32 lower-case hexadecimal digits.
+/// Returns 32 lower-case hexadecimal digits.
 std::string toHexString(const Digest128 &D);
-/// 16 lower-case hexadecimal digits.
+/// Returns 16 lower-case hexadecimal digits.
 std::string toHexString(uint64_t D);
 
+/// Parse the digits of toHexString(); return nothing on malformed input.
 std::optional<Digest128> parseDigest128(StringRef Hex);
 std::optional<uint64_t> parseDigest64(StringRef Hex);
 

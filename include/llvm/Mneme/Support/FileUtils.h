@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Files that are either complete or absent, and files from elsewhere: only
-/// regular ones are read.
+/// Writes files atomically and reads untrusted files, which must be regular
+/// files.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,42 +26,42 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// Writes a temporary file beside \p Path, syncs it, unless \p Sync is false,
-/// and renames it over \p Path, which is not followed when it is a symbolic
-/// link. On any error \p Path is as it was and the Error names it. A device or
-/// a FIFO is written to directly. Removes what killed processes left of earlier
-/// temporary files in the same folder.
+/// Writes a temporary file next to \p Path, syncs it unless \p Sync is false,
+/// and renames it to \p Path. Replaces a symbolic link at \p Path instead of
+/// following it. On an error, which names \p Path, the old file is unchanged.
+/// Writes directly to a device or a FIFO. Also removes temporary files that
+/// killed processes left in the folder.
 Error writeFileAtomically(StringRef Path,
                           function_ref<Error(raw_ostream &)> Write,
                           bool Sync = true);
 Error writeFileAtomically(StringRef Path, StringRef Contents);
 
-/// The same for a text that can be executed.
+/// Writes an executable text file atomically.
 Error writeScript(StringRef Path, StringRef Text);
 
-/// Waits until a file, or what a folder has in it, is on the disk.
+/// Waits until a file, or the directory entries of a folder, are on the disk.
 Error syncFile(StringRef Path);
 
-/// Opens \p Path to write to it: \p Flags: O_TRUNC, O_APPEND or O_EXCL. It is
-/// created if it does not exist. A FIFO that no process reads is an error.
+/// Opens \p Path for writing, with \p Flags O_TRUNC, O_APPEND or O_EXCL.
+/// Creates the file if necessary. Fails for a FIFO without reader.
 Expected<int> openToWrite(StringRef Path, int Flags);
 
-/// Opens \p Path to read from it. Errors name it: not a regular file (a FIFO
-/// may block for ever, a device may have no end), more than \p MaxSize bytes.
+/// Opens \p Path for reading. Errors name it. Fails if it is not a regular file
+/// (a FIFO may block, a device may be infinite) or exceeds \p MaxSize bytes.
 Expected<int> openToRead(StringRef Path, uint64_t MaxSize = UINT64_MAX);
 
-/// A whole regular file, mapped where it is large; the Error names it.
+/// Reads a regular file, mapping large ones. Errors name the file.
 Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef Path,
                                                  uint64_t MaxSize = UINT64_MAX,
                                                  bool NullTerminated = false);
 
-/// The largest text: a parsed one takes up to 20 times its memory.
+/// Size limit of text files in bytes: parsing takes up to 20 times the memory.
 constexpr uint64_t MaxTextFile = 64 << 20;
 
-/// The largest file of IR, which is parsed as a whole.
+/// Size limit of IR files in bytes, which are parsed as a whole.
 constexpr uint64_t MaxIRFile = 1 << 30;
 
-/// A file of at most MaxTextFile bytes, in memory.
+/// Reads a file of at most MaxTextFile bytes.
 Expected<std::unique_ptr<MemoryBuffer>> readTextFile(StringRef Path);
 
 } // namespace mneme

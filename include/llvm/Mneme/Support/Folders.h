@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Folders and locks in places where other users can plant links: temporary
-/// folders, shared folders of recordings. The last component of a path that is
-/// locked or removed is never followed when it is a symbolic link.
+/// Folders and locks in locations where other users can create links: temporary
+/// folders, shared recording folders. If the last component of a path to lock
+/// or remove is a symbolic link, it is never followed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +25,14 @@
 namespace llvm {
 namespace mneme {
 
-/// Removes a file, a symbolic link (not its target), or a folder with all that
-/// it contains. Success if \p Path does not exist.
+/// Removes a file, a symbolic link (not its target), or a folder and its
+/// contents. Succeeds if \p Path does not exist.
 Error removeTree(StringRef Path);
 
-/// Is \p Path a folder, rather than a link to one?
+/// Returns true if \p Path is a folder and not a symbolic link.
 bool isRealFolder(StringRef Path);
 
-/// An open file or folder that is locked until it is destroyed, or nothing.
+/// An open file or folder, locked until destruction, or empty.
 class LockedFile {
 public:
   LockedFile() = default;
@@ -42,38 +42,40 @@ public:
     return *this;
   }
   ~LockedFile();
-  /// \p Flags and \p Operation: of open and flock. Follows no link, and does not
-  /// wait for the other end of a FIFO. Empty, with errno, on failure.
+  /// Opens and locks a file with \p Flags of open() and \p Operation of
+  /// flock(). Does not follow links or wait for the peer of a FIFO. On failure,
+  /// returns an empty object and sets errno.
   static LockedFile open(const std::string &Path, int Flags, int Operation);
-  /// Locks a folder if no process has locked it.
+  /// Locks a folder if it is not locked; otherwise returns an empty object.
   static LockedFile tryFolder(const std::string &Path);
-  /// Waits for the lock of a file, which it creates if it does not exist.
+  /// Waits for the lock of a file, creating the file if necessary.
   static Expected<LockedFile> wait(const std::string &Path);
   explicit operator bool() const { return FD >= 0; }
-  /// False once the file has been removed.
+  /// Returns false once the file has been removed.
   bool isLinked() const;
 
 private:
   int FD = -1;
 };
 
-/// Removes the files and folders in \p Dir whose name \p IsName accepts, which
-/// belong to this user, and which no process has locked: what killed processes
-/// left. Failures are ignored: abandoned files do no harm.
+/// Removes files and folders in \p Dir that killed processes left: those with a
+/// name accepted by \p IsName, owned by this user, and not locked. Ignores
+/// failures, as abandoned files are harmless.
 void removeAbandoned(StringRef Dir, function_ref<bool(StringRef Name)> IsName);
 
-/// A new folder that only this user can enter: locked while it is in use,
-/// removed with its contents by the destructor, or by removeAbandoned() after
-/// this process was killed.
+/// A new folder that only this user can access, locked while in use. The
+/// destructor removes it with its contents; after the process was killed,
+/// removeAbandoned() does.
 class PrivateFolder {
 public:
-  /// Empty.
+  /// Creates an empty object.
   PrivateFolder() = default;
-  /// Creates \p Below/\p Prefix and six characters.
+  /// Creates \p Below/\p Prefix with a suffix of six characters.
   static Expected<PrivateFolder> create(StringRef Below, StringRef Prefix);
-  /// In the system's temporary folder, from which the first call removes those
-  /// of killed processes. \p ForSockets: in /tmp if the path would be too long for
-  /// a socket in it, or have spaces or colons, which LD_PRELOAD cannot name.
+  /// Creates a folder in the system's temporary folder. The first call removes
+  /// those of killed processes. With \p ForSockets, uses /tmp if the path would
+  /// be too long for a socket, or contain spaces or colons, which LD_PRELOAD
+  /// does not support.
   static Expected<PrivateFolder> createTemporary(bool ForSockets = false);
   PrivateFolder(PrivateFolder &&Other)
       : Path(std::exchange(Other.Path, "")), Lock(std::move(Other.Lock)) {}
@@ -87,7 +89,7 @@ public:
   const std::string &path() const { return Path; }
   std::string pathOf(StringRef Name) const;
 
-  /// Is it a name that create() gives?
+  /// Returns true if create() may have chosen this name.
   static bool isName(StringRef Name, StringRef Prefix);
 
 private:
@@ -95,10 +97,9 @@ private:
   LockedFile Lock;
 };
 
-/// Creates \p Dir, with its parents, unless it exists. Error unless it then is
-/// a folder, not a link to one, that belongs to this user and that no other
-/// user can write to. The contents of a \p Secret new one are unreadable for
-/// others.
+/// Creates \p Dir and its parents if necessary. Fails unless \p Dir is then a
+/// folder, not a symbolic link, owned by this user and not writable for others.
+/// With \p Secret, others cannot read the contents of a new folder.
 Error makeOwnFolder(StringRef Dir, bool Secret = false);
 
 } // namespace mneme

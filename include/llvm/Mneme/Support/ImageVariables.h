@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What an extracted kernel's module says about what else its application's
-/// image has. ptxas knows the addresses of constant memory and the table that
-/// holds those of other variables: an array at address zero needs no addition,
-/// two neighbours in the table are loaded at once. So its code depends on all
-/// variables, and a kernel's function pointers on whether it is alone.
+/// Metadata in the module of an extracted kernel about the other contents of
+/// its application's image. ptxas knows the addresses of constant memory and of
+/// the table with the addresses of other variables: an array at address zero
+/// needs no addition, and two adjacent table entries are loaded at once. Its
+/// code thus depends on all variables, and function pointers in a kernel on
+/// whether it is alone.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,25 +29,27 @@ namespace llvm {
 class Module;
 namespace mneme {
 
+/// A variable in the image of an application.
 struct ImageVariable {
   std::string Name;
   uint64_t Size, Alignment; ///< Bytes.
   uint64_t AddressSpace;
-  bool IsLocal; ///< To its module.
+  bool IsLocal; ///< Local to its module.
 };
 
-/// The named metadata that lists them.
+/// The named metadata with the list of variables.
 inline constexpr StringLiteral ImageVariablesMetadata = "mneme.variables";
 
-/// Writes the list, in the order of the image.
+/// Stores the list in the order of the image.
 void setImageVariables(Module &M, ArrayRef<ImageVariable> Variables);
 
-/// Reads it; empty when there is none. What is not as written is left out.
+/// Reads the list; empty if there is none. Skips malformed entries.
 std::vector<ImageVariable> getImageVariables(const Module &M);
 
-/// The named metadata that says that the image has other kernels.
+/// The named metadata that marks an image with other kernels.
 inline constexpr StringLiteral OtherKernelsMetadata = "mneme.other.kernels";
 
+/// Adds that metadata.
 void setHasOtherKernels(Module &M);
 bool hasOtherKernels(const Module &M);
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// JSON from outside: files that somebody sends, programs that answer.
+/// Parses untrusted JSON from files and other programs.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +21,12 @@
 namespace llvm {
 namespace mneme {
 
-/// Are there more than 64 brackets inside each other? LLVM's parser recurses,
-/// so a text of brackets would exhaust its stack.
+/// Returns true if brackets are nested more than 64 deep. LLVM's parser is
+/// recursive, so deep nesting would exhaust the stack.
 bool isNestedTooDeep(StringRef Text);
 
-/// json::parse() for texts that nobody has looked at. Error: what that says, or
-/// "nested too deeply".
+/// Calls json::parse() on untrusted text. Fails with its error or "nested too
+/// deeply".
 Expected<json::Value> parseJSON(StringRef Text);
 
 } // namespace mneme

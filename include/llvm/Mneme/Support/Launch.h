@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Plain values that every layer speaks of: launch dimensions, kernel
-/// arguments.
+/// Basic types shared by all layers: launch dimensions, kernel arguments.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +22,11 @@
 namespace llvm {
 namespace mneme {
 
-/// Blocks of a grid, or threads of a block.
+/// Number of blocks in a grid, or threads in a block.
 struct Dim3 {
   uint32_t X = 1, Y = 1, Z = 1;
   uint64_t count() const { return uint64_t(X) * Y * Z; }
-  /// X, Y or Z.
+  /// Returns X, Y or Z.
   uint32_t operator[](unsigned I) const {
     assert(I < 3 && "no such dimension");
     return I == 0 ? X : I == 1 ? Y : Z;
@@ -40,18 +39,18 @@ struct Dim3 {
 
 /// One kernel parameter as the device sees it.
 struct KernelArg {
-  uint32_t Size = 0;               ///< Bytes.
-  uint32_t Offset = 0;             ///< In the kernel's parameter space.
+  uint32_t Size = 0;               ///< Size in bytes.
+  uint32_t Offset = 0;             ///< Offset in the kernel's parameter space.
   uint32_t Kind = MNEME_ARG_VALUE; ///< MNEME_ARG_*.
   std::string Name;                ///< May be empty.
-  std::string Type;                ///< The IR type's text.
+  std::string Type;                ///< Text of the IR type.
 };
 
 /// A device variable.
 struct KernelGlobal {
   std::string Name;
   uint64_t Size = 0;    ///< Bytes.
-  uint64_t Address = 0; ///< In the recorded process; 0 when not known.
+  uint64_t Address = 0; ///< In the recorded process; 0 if unknown.
 };
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Text from files, programs and devices for a terminal: characters that it
-/// takes for commands, or that reverse the order of others, are escaped.
+/// Escapes text from files, programs and devices for a terminal: control
+/// characters and characters that change the direction of text.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +22,16 @@
 namespace llvm {
 namespace mneme {
 
-/// One line: "a\x1b[2Jb\nc". Printable characters of UTF-8 stay as they are.
+/// Escapes a single line: "a\x1b[2Jb\nc". Keeps printable UTF-8 characters.
 std::string printable(StringRef Text);
-/// The same but for the ends of lines and tabulators.
+/// Escapes text, but keeps newlines and tabs.
 std::string printableLines(StringRef Text);
 
-/// Writes all to another stream, as printableLines() has it. Not buffered, so
-/// that the other stream's order is kept.
+/// Escapes everything as printableLines() does and writes it to another stream.
+/// Unbuffered, to preserve the order of that stream's output.
 class PrintableStream : public raw_ostream {
 public:
-  /// In JSON an escape is "\u001b", which means the same.
+  /// JSON uses the equivalent escape "\u001b".
   enum class Syntax { Text, JSON };
   explicit PrintableStream(raw_ostream &OS, Syntax S = Syntax::Text);
   ~PrintableStream() override;
@@ -39,13 +39,13 @@ public:
 private:
   raw_ostream &OS;
   Syntax S;
-  std::string Pending; ///< A character that is not complete.
+  std::string Pending; ///< An incomplete character.
 
   void write_impl(const char *Ptr, size_t Size) override;
   uint64_t current_pos() const override { return OS.tell(); }
 };
 
-/// Standard output for texts, and for JSON.
+/// Return the standard output for text and for JSON.
 raw_ostream &textOuts();
 raw_ostream &jsonOuts();
 

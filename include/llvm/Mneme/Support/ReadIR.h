@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reading IR that comes from outside: recordings, files of the user, output of
-/// other programs. LLVM's readers crash or hang on damaged bitcode, so the IR
-/// is parsed and verified in a child process first.
+/// Reads untrusted IR: recordings, user files, output of other programs. LLVM's
+/// readers crash or hang on damaged bitcode, so a child process parses and
+/// verifies the IR first.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,25 +29,24 @@ class LLVMContext;
 class Module;
 namespace mneme {
 
-/// Seconds that reading IR may take where the user sets no limit.
+/// Default time limit for reading IR, in seconds.
 inline constexpr double DefaultIRSeconds = 60;
 
-/// Memory that reading \p Bytes of IR may take: many times what intact modules
-/// need.
+/// Returns the memory limit for reading \p Bytes of IR, in bytes: many times
+/// the need of intact modules.
 uint64_t getIRMemoryLimit(uint64_t Bytes);
 
-/// Parses bitcode or textual IR and verifies it in a child process, within
-/// \p Seconds (0: no limit), and calls \p Inspect there. A module without a
-/// data layout gets its target's. \returns what \p Inspect returns. The Error
-/// says what is wrong with the IR, or how the child ended; it does not name the
-/// IR.
+/// Parses bitcode or textual IR and verifies it in a child process within
+/// \p Seconds (0: no limit), and calls \p Inspect there. A module without data
+/// layout gets its target's. \returns the result of \p Inspect. Errors describe
+/// the problem in the IR or how the child ended; they do not name the IR.
 Expected<std::string>
 inspectIR(MemoryBufferRef IR, double Seconds,
           function_ref<Expected<std::string>(const Module &)> Inspect);
 
-/// Reads the module in \p IR for this process, which parses only the bitcode
-/// that the child has written of it. \p Bitcode becomes that, for
-/// readExactBitcode(). The module is called as \p IR.
+/// Reads the module in \p IR into this process, which parses only the bitcode
+/// that a child process has written. Stores that bitcode in \p Bitcode, for
+/// readExactBitcode(). The module has the identifier of \p IR.
 Expected<std::unique_ptr<Module>> readIR(MemoryBufferRef IR, double Seconds,
                                          LLVMContext &Context,
                                          SmallVector<char, 0> &Bitcode);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs passes that look into a module rather than compile it: for no target,
-/// with no plugins. Compile/Pipeline.h compiles.
+/// Runs passes that analyze a module rather than compile it, without target and
+/// plugins. Use Compile/Pipeline.h for compilation.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace llvm {
 class Module;
 namespace mneme {
 
-/// \p Passes: a text for `opt -passes=`, which must be right.
+/// Runs \p Passes, a valid text for `opt -passes=`.
 void runPasses(Module &M, StringRef Passes);
 
 } // namespace mneme

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Shortages of this process or its machine: memory, file descriptors, disk
-/// space, processes. They say nothing about the code that is compiled or run.
+/// Resource shortages of this process or machine: memory, file descriptors,
+/// disk space, processes. They are independent of the compiled or executed
+/// code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,8 @@ public:
   static char ID;
   ShortageError(std::string Message, std::error_code EC)
       : Message(std::move(Message)), EC(EC) {}
-  /// With the mend: "...: Too many open files: raise the limit (ulimit -n)".
+  /// Includes a remedy: "...: Too many open files: raise the limit (ulimit
+  /// -n)".
   void log(raw_ostream &OS) const override;
   std::error_code convertToErrorCode() const override { return EC; }
 
@@ -37,14 +39,15 @@ private:
   std::error_code EC;
 };
 
-/// \p E, or a ShortageError in its place if the error code of one is in it.
+/// Converts \p E to a ShortageError if it contains the error code of a
+/// shortage; otherwise returns \p E.
 Error recognizeShortage(Error E);
 
-/// The shortage of memory, for handlers of failed allocations.
+/// Creates the error for a memory shortage, for handlers of failed allocations.
 Error makeOutOfMemoryError();
 
-/// Bytes that this process can still allocate: by its limits, those of its
-/// control group, and the memory of the machine that is available.
+/// Returns the bytes that this process can still allocate, given its limits,
+/// those of its control group and the available memory of the machine.
 uint64_t getAvailableMemory();
 
 } // namespace mneme

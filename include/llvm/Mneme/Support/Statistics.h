@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Order statistics of repeated measurements. The same samples always give the
-/// same numbers: the bootstrap's random numbers have a fixed seed.
+/// Order statistics of repeated measurements. Results are deterministic: the
+/// bootstrap uses a fixed seed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +20,13 @@
 namespace llvm {
 namespace mneme {
 
-/// Summary of samples, in their unit. All zero for no samples.
+/// Summary of samples, in their unit. All zero without samples.
 struct SampleSummary {
   size_t Count = 0;
   double Min = 0, Median = 0, Max = 0;
   double Q1 = 0, Q3 = 0; ///< Quartiles.
-  /// 95 % confidence interval of the median by order statistics, with the exact
-  /// binomial ranks; [Min, Max] while there are too few samples for one
-  /// (under 6).
+  /// 95 % confidence interval of the median by order statistics with exact
+  /// binomial ranks; [Min, Max] for fewer than 6 samples.
   double Low = 0, High = 0;
   /// Median absolute deviation times 1.4826.
   double Spread = 0;
@@ -35,25 +34,25 @@ struct SampleSummary {
 
 SampleSummary summarize(ArrayRef<double> Samples);
 
-/// The value that a share \p Q (0 to 1) of \p Sorted does not exceed,
-/// interpolated between neighbours.
+/// Returns the quantile \p Q (0 to 1) of \p Sorted, interpolated between
+/// neighbours.
 double getQuantile(ArrayRef<double> Sorted, double Q);
 
-/// How many times as large one quantity is as another.
+/// An estimate of the ratio of two quantities.
 struct RatioEstimate {
   double Value = 1;
   double Low = 1, High = 1; ///< 95 % confidence interval, by bootstrap.
 
-  /// Is 1 outside of the interval?
+  /// Returns true if the interval excludes 1.
   bool isSignificant() const { return Low > 1 || High < 1; }
 };
 
-/// Median(\p A) / median(\p B), for samples that were taken independently. All
-/// samples are positive, and there are some.
+/// Estimates Median(\p A) / median(\p B) for independent samples. Both must be
+/// nonempty and positive.
 RatioEstimate estimateRatio(ArrayRef<double> A, ArrayRef<double> B);
 
-/// The same for pairs, A[I] taken beside B[I]: the median of log(A[I] / B[I]),
-/// from which a drift that both see cancels.
+/// Estimates the ratio from pairs, with A[I] measured next to B[I]: the median
+/// of log(A[I] / B[I]), in which a common drift cancels.
 RatioEstimate estimatePairedRatio(ArrayRef<double> A, ArrayRef<double> B);
 
 } // namespace mneme

@@ -15,10 +15,11 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// "0.1.0".
+/// Returns the version, like "0.1.0".
 StringRef getVersion();
 
-/// For cl::AddExtraVersionPrinter: Mneme's version and the record format's.
+/// Prints the versions of Mneme and the record format, for
+/// cl::AddExtraVersionPrinter.
 void printVersion(raw_ostream &OS);
 
 } // namespace mneme

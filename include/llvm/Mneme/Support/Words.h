@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Command lines as one text.
+/// Splits and quotes command lines.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +22,14 @@
 namespace llvm {
 namespace mneme {
 
-/// The words of a text with quotes and backslashes, as those of a response
-/// file: empty ones are left out.
+/// Splits a text with quotes and backslashes like a response file, skipping
+/// empty words.
 std::vector<std::string> splitWords(StringRef Text);
 
-/// As one word of a text, quoted where need be. Both a shell and splitWords()
-/// read it.
+/// Quotes a word if necessary, for shells and splitWords().
 std::string quoteWord(StringRef Word);
 
-/// The words of a text that a shell and splitWords() read, for people to paste.
+/// Joins words to a text for shells and splitWords(), for users to paste.
 std::string quoteCommand(ArrayRef<std::string> Words);
 
 } // namespace mneme

@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The pass mneme-fault: plants a fault of a known kind in a kernel, to find out
-/// whether a verification notices it (mutation testing).
+/// The pass mneme-fault: plants a fault of a known kind in a kernel to test
+/// whether a verification detects it (mutation testing).
 ///
 ///   mneme-fault<drop-last-write>
 ///
-/// Faults.def has the kinds. Best placed behind a pipeline, where the kernel's
-/// memory accesses are those of the machine code; a kernel that has no place for
-/// the fault stays as it is.
+/// Faults.def lists the kinds. Best run after a pipeline, where the kernel's
+/// memory accesses are those of the machine code. Kernels to which the fault
+/// does not apply stay unchanged.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,17 +28,18 @@ namespace llvm {
 class PassBuilder;
 namespace mneme {
 
+/// A kind of fault.
 struct FaultInfo {
   StringLiteral Name, Description;
 };
 
-/// All kinds, in the order of Faults.def.
+/// Returns all kinds, in the order of Faults.def.
 ArrayRef<FaultInfo> getFaults();
 
 /// Plants the fault in all kernels of a module.
 class FaultPass : public PassInfoMixin<FaultPass> {
 public:
-  /// \p Index: in getFaults().
+  /// \p Index is the index in getFaults().
   explicit FaultPass(size_t Index) : Index(Index) {}
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);
   void printPipeline(raw_ostream &OS,
@@ -49,7 +50,7 @@ private:
   size_t Index;
 };
 
-/// Makes "mneme-fault" known to \p PB.
+/// Registers "mneme-fault" in \p PB.
 void registerFaultPass(PassBuilder &PB);
 
 } // namespace mneme

@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The pass mneme-fill: what a program has not written gets a value.
+/// The pass mneme-fill: initializes memory that a program has not written.
 ///
 ///   mneme-fill<byte=0x3f;dynamic-shared=4096>
 ///
-/// Local variables, a block's shared memory and undefined constants are made of
-/// this byte before anything can read them. Any byte is right: a program that
-/// gives two results for two of them reads what it has not written. Both parts
+/// Fills local variables, a block's shared memory and undefined constants with
+/// this byte before they can be read. Any byte is correct: a program with
+/// different results for two bytes reads uninitialized memory. Both parameters
 /// are optional: byte 0, no dynamic shared memory.
 ///
 //===----------------------------------------------------------------------===//
@@ -30,16 +30,16 @@ namespace mneme {
 
 struct FillOptions {
   uint8_t Byte = 0;
-  /// Bytes of dynamic shared memory that the launch has.
+  /// Bytes of dynamic shared memory in the launch.
   uint64_t DynamicShared = 0;
 };
 
 /// Parses the text between the angle brackets.
 Expected<FillOptions> parseFillOptions(StringRef Text);
 
-/// Memory of `malloc` in a kernel and undefined elements of constants keep what
-/// they are. The first thread of a block fills shared memory, at a kernel's
-/// entry, and the others wait for it.
+/// Does not change memory of `malloc` in a kernel and undefined elements of
+/// constants. The first thread of a block fills shared memory at a kernel's
+/// entry, and the other threads wait for it.
 class FillPass : public PassInfoMixin<FillPass> {
 public:
   explicit FillPass(FillOptions Options = {}) : Options(Options) {}
@@ -52,7 +52,7 @@ private:
   FillOptions Options;
 };
 
-/// Makes "mneme-fill" known to \p PB.
+/// Registers "mneme-fill" in \p PB.
 void registerFillPass(PassBuilder &PB);
 
 } // namespace mneme

@@ -7,19 +7,19 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The instrumentation of an application, one pass a step.
+/// Passes that instrument an application, one per step.
 ///
-/// - mneme-capture<O2;rdc>: device module to payload (PayloadFormat.h), in a
-///   side file
-/// - mneme-embed: side files of the same source to sections of the host module,
-///   with the index of host pointers
-/// - mneme-hooks: calls of the GPU runtime go through patchable slots
-/// - mneme-instrument<O2;rdc>: what the plugin runs, mneme-capture on a device
-///   module, mneme-embed and mneme-hooks on any other
+/// - mneme-capture<O2;rdc>: writes the device module as payload
+///   (PayloadFormat.h) to a side file
+/// - mneme-embed: embeds side files of the same source in sections of the host
+///   module, with the index of host pointers
+/// - mneme-hooks: redirects calls of the GPU runtime through patchable slots
+/// - mneme-instrument<O2;rdc>: run by the plugin; mneme-capture on a device
+///   module, mneme-embed and mneme-hooks on others
 ///
-/// The device compile and the host compile of one source are separate processes
-/// of one driver; what ties them together is in
-/// lib/Transforms/Mneme/SideFiles.h.
+/// The device compilation and the host compilation of one source are separate
+/// processes of one driver; lib/Transforms/Mneme/SideFiles.h describes the
+/// files that connect them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,21 +32,21 @@ namespace llvm {
 class PassBuilder;
 namespace mneme {
 
-/// What a pass cannot see in the device module.
+/// Information that the device module does not contain.
 struct CaptureOptions {
-  /// The application's own -O: '0' '1' '2' '3' 's' 'z'. At '0', optnone and the
-  /// noinline that clang adds with it are dropped, or nothing could be replayed
-  /// under another pipeline.
+  /// The application's -O: '0' '1' '2' '3' 's' 'z'. At '0', optnone and the
+  /// noinline that clang adds with it are dropped, as they would prevent
+  /// replays with other pipelines.
   char OptLevel = '2';
-  /// Compiled with -fgpu-rdc: a module without kernels matters too.
+  /// Compiled with -fgpu-rdc: modules without kernels are needed, too.
   bool IsRDC = false;
-  /// No host compile follows that would take the side file: write none.
+  /// Do not write a side file, because no host compilation follows.
   bool IsAlone = false;
 };
 
-/// Writes the device module, as it is, to a side file. Does not change it;
-/// leaves a module alone that holds no kernel and no variable that the host can
-/// name. What cannot be written is a warning: the program is as good without.
+/// Writes the unchanged device module to a side file. Skips modules without
+/// kernels and host-visible variables. If writing fails, only warns, as the
+/// program works without it.
 class CapturePass : public PassInfoMixin<CapturePass> {
 public:
   explicit CapturePass(CaptureOptions Options = {}) : Options(Options) {}
@@ -59,24 +59,25 @@ private:
   CaptureOptions Options;
 };
 
-/// Takes the side files of this module's source and emits payloads and index.
-/// Must run before mneme-hooks: it reads the registration calls.
+/// Embeds the side files of this module's source as payloads and index. Must
+/// run before mneme-hooks, as it reads the registration calls.
 class EmbedPass : public PassInfoMixin<EmbedPass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);
   static bool isRequired() { return true; }
 };
 
-/// Calls of external functions named cuda[A-Z]*, __cuda*, hip[A-Z]* and __hip*
-/// load their callee from a slot. So does code that takes such a function's
-/// address, unless an initializer holds it too: that keeps the function itself,
-/// and the two must compare equal.
+/// Makes calls of external functions named cuda[A-Z]*, __cuda*, hip[A-Z]* and
+/// __hip* load their callee from a slot. Also redirects code that takes such a
+/// function's address, unless an initializer contains the address, too: that is
+/// the function itself, and both must compare equal.
 class HooksPass : public PassInfoMixin<HooksPass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);
   static bool isRequired() { return true; }
 };
 
+/// Runs the passes that a module needs; see mneme-instrument above.
 class InstrumentPass : public PassInfoMixin<InstrumentPass> {
 public:
   explicit InstrumentPass(CaptureOptions Options = {}) : Options(Options) {}
@@ -89,7 +90,7 @@ private:
   CaptureOptions Options;
 };
 
-/// Adds the textual names of all passes in lib/Transforms/Mneme to \p PB.
+/// Registers the textual names of all passes in lib/Transforms/Mneme in \p PB.
 void registerMnemePasses(PassBuilder &PB);
 
 } // namespace mneme

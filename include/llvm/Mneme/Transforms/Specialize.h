@@ -7,16 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The pass mneme-specialize: what is known about one launch becomes IR.
+/// The pass mneme-specialize: specializes IR for a single launch.
 ///
 ///   mneme-specialize<kernel=NAME;arg0=0x2a;block=256x1x1;grid=16x1x1;range;
 ///                    no-constants;max-threads=256;min-blocks=2>
 ///
 /// argN is the value of argument N as an integer: the bits of an integer, a
-/// floating-point number or a pointer. block and grid replace what the code
-/// reads of its launch dimensions (unless no-constants); with range, they also
-/// say what thread and block indices can be. max-threads and min-blocks set
-/// launch bounds. Every part is optional.
+/// floating-point number or a pointer. block and grid replace reads of the
+/// launch dimensions (unless no-constants); with range, they also give the
+/// range of thread and block indices. max-threads and min-blocks set launch
+/// bounds. All parameters are optional.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -40,14 +40,14 @@ struct SpecializeOptions {
   /// Values by position, zero-extended bits.
   std::map<unsigned, uint64_t> Args;
   std::optional<Dim3> Block, Grid;
-  /// Replace what is read of Block and Grid.
+  /// Replace reads of Block and Grid.
   bool Constants = true;
-  /// Give indices the range that Block and Grid imply.
+  /// Set the ranges of indices that Block and Grid imply.
   bool Ranges = false;
-  /// Threads of a block that the code must be able to run with; 0 = as it is.
+  /// Threads per block that the code must support; 0: unchanged.
   uint32_t MaxThreads = 0;
-  /// Blocks that shall fit on a multiprocessor (CUDA), waves on an execution
-  /// unit (AMDGPU); 0 = as it is.
+  /// Minimum number of resident blocks per multiprocessor (CUDA) or waves per
+  /// execution unit (AMDGPU); 0: unchanged.
   uint32_t MinBlocks = 0;
 
   bool empty() const {
@@ -58,9 +58,9 @@ struct SpecializeOptions {
 /// Parses the text between the angle brackets.
 Expected<SpecializeOptions> parseSpecializeOptions(StringRef Text);
 
-/// Dimensions are replaced in the whole module while it holds one kernel (as
-/// extractKernel leaves it), else only in the kernel's own body: a function
-/// that several kernels share does not know whose launch it runs in.
+/// Replaces dimensions in the whole module if it contains a single kernel (as
+/// extractKernel leaves it), otherwise only in the kernel's body: the launch of
+/// a function shared by several kernels is unknown.
 class SpecializePass : public PassInfoMixin<SpecializePass> {
 public:
   explicit SpecializePass(SpecializeOptions Options)
@@ -74,7 +74,7 @@ private:
   SpecializeOptions Options;
 };
 
-/// Makes "mneme-specialize" known to \p PB.
+/// Registers "mneme-specialize" in \p PB.
 void registerSpecializePass(PassBuilder &PB);
 
 } // namespace mneme

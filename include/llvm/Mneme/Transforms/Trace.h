@@ -7,25 +7,26 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The pass mneme-trace: a kernel notes which bytes of memory it writes, and
-/// which of them it reads before it has written them.
+/// The pass mneme-trace: makes a kernel record which bytes of memory it writes,
+/// and which of them it reads before writing them.
 ///
 ///   mneme-trace<range=0x1000:0x1100:0x9000;read-first=0x100;control=0xa000>
 ///
 /// range=BEGIN:END:MARKS, any number of them, in order: each byte of [BEGIN,
-/// END) has a mark, a byte of its own, from MARKS on. It is 0 as long as the
-/// kernel has not written it, and then tells which block did, in 1 to 255. The
-/// byte at read-first behind the mark becomes 1 when the kernel reads what it has
-/// not written, or another block has. control=ADDRESS: nothing is noted while the
-/// byte there is not 0.
+/// END) has a mark, one byte each, starting at MARKS. It is 0 until the kernel
+/// writes the byte, and then identifies the writing block by 1 to 255. The byte
+/// at offset read-first from the mark becomes 1 if the kernel reads the byte
+/// before writing it, or another block has written it. control=ADDRESS: nothing
+/// is recorded while the byte at ADDRESS is nonzero.
 ///
-/// limit=NANOSECONDS, NVPTX only: when the kernel has run for that long, the byte
-/// at control becomes 1, and the notes are not complete. The eight bytes at
-/// control + 8 are then the time of the first note; they start as 0.
+/// limit=NANOSECONDS, NVPTX only: after this run time of the kernel, the byte
+/// at control becomes 1, and the trace is incomplete. The eight bytes at
+/// control + 8 receive the time of the first record; they must be initialized
+/// to 0.
 ///
 /// Not traced: accesses by inline assembly and by intrinsics other than memcpy,
-/// memmove, memset and those for loads and atomics; memory that is local or
-/// shared by its type.
+/// memmove, memset and those for loads and atomics; memory of local or shared
+/// type.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -41,25 +42,26 @@ namespace llvm {
 class PassBuilder;
 namespace mneme {
 
-/// Addresses are the device's.
+/// Addresses are device addresses.
 struct TraceRange {
-  uint64_t Begin = 0, End = 0; ///< Of the bytes.
-  uint64_t Marks = 0;          ///< Of the mark of the first.
+  uint64_t Begin = 0, End = 0; ///< Traced bytes.
+  uint64_t Marks = 0;          ///< Mark of the first byte.
 };
 
 struct TraceOptions {
-  std::vector<TraceRange> Ranges; ///< By address; they do not overlap.
-  uint64_t ReadFirst = 0;         ///< From one mark of a byte to the other.
+  std::vector<TraceRange> Ranges; ///< Sorted by address, disjoint.
+  uint64_t ReadFirst = 0;         ///< Offset from the first to the second mark
+                                  ///< of a byte.
   uint64_t Control = 0;
-  uint64_t Limit = 0; ///< Nanoseconds; 0: none.
+  uint64_t Limit = 0; ///< Nanoseconds; 0: no limit.
 };
 
 /// Parses the text between the angle brackets.
 Expected<TraceOptions> parseTraceOptions(StringRef Text);
-/// The pass as an element of a pipeline.
+/// Returns the pass as an element of a pipeline.
 std::string toString(const TraceOptions &Options);
 
-/// Traces the functions of the module that have a body.
+/// Traces the functions with a body in the module.
 class TracePass : public PassInfoMixin<TracePass> {
 public:
   explicit TracePass(TraceOptions Options) : Options(std::move(Options)) {}
@@ -72,7 +74,7 @@ private:
   TraceOptions Options;
 };
 
-/// Makes "mneme-trace" known to \p PB.
+/// Registers "mneme-trace" in \p PB.
 void registerTracePass(PassBuilder &PB);
 
 } // namespace mneme

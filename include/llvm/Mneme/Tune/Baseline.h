@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the baseline took at any time of a study: it is measured again and
-/// again on each device, and interpolated between.
+/// The time of the baseline during a study. It is measured repeatedly on each
+/// device and interpolated in between.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 namespace llvm {
 namespace mneme {
 
-/// On one device.
+/// The baseline on one device.
 class BaselineTrack {
 public:
   explicit BaselineTrack(unsigned NumInstances) : Series(NumInstances) {}
@@ -29,60 +29,61 @@ public:
   void add(const BaselineSample &S);
   size_t count(unsigned Instance) const { return Series[Instance].size(); }
 
-  /// Nanoseconds at a time, between the neighbours, each of which is the median
-  /// of itself and its own neighbours, so that one bad measurement changes
-  /// nothing. There is at least one.
+  /// Returns the nanoseconds at a time, interpolated between neighbouring
+  /// measurements. Each is replaced by the median of itself and its neighbours,
+  /// so that a single outlier has no effect. There must be at least one
+  /// measurement.
   double at(unsigned Instance, double When) const;
   const BaselineSample &first(unsigned Instance) const {
     return Series[Instance].front();
   }
-  /// Standard deviation of the logarithm of one measurement of it: from those
-  /// that follow each other, or from the intervals of the medians, whichever
-  /// is larger.
+  /// Returns the standard deviation of the logarithm of one measurement: the
+  /// larger of the estimates from successive measurements and from the
+  /// intervals of the medians.
   double sigma(unsigned Instance) const;
-  /// Should it be measured again before it counts: is its interval wide, or is
-  /// it far from the last ones?
+  /// Returns true if \p S should be repeated before use: its interval is wide,
+  /// or it is far from recent measurements.
   bool isDoubtful(const BaselineSample &S) const;
 
 private:
-  std::vector<std::vector<BaselineSample>> Series; ///< In order of time.
+  std::vector<std::vector<BaselineSample>> Series; ///< Sorted by time.
   double smoothed(unsigned Instance, size_t I) const;
 };
 
-/// A track for each device: ratios are taken within one.
+/// One track per device, as only times of the same device are comparable.
 class BaselineTracks {
 public:
   explicit BaselineTracks(unsigned NumInstances)
       : None(NumInstances), First(NumInstances) {}
 
   void add(const BaselineSample &S);
-  /// It is gone; should one of its name come, that may be another one, or have
-  /// other work besides.
+  /// Drops the device; a new one with this name is unrelated or may be busy
+  /// with other work.
   void forget(StringRef Device) { ByDevice.erase(Device); }
-  /// An empty one where there was no measurement.
+  /// Returns the track of a device; empty without measurements.
   const BaselineTrack &on(StringRef Device) const;
-  /// The first one of all devices, to which values of a study are scaled;
-  /// nanoseconds, 0: there is none.
+  /// Returns the first measurement on any device, to which values of a study
+  /// are scaled. In nanoseconds; 0 if there is none.
   double reference(unsigned Instance) const {
     return First[Instance] ? First[Instance]->Nanoseconds : 0;
   }
-  /// What it took at first where that was longest; nanoseconds, 0: there is
-  /// none.
+  /// Returns the largest of the first measurements of all devices in
+  /// nanoseconds; 0 if there is none.
   double longest(unsigned Instance) const;
 
 private:
   StringMap<BaselineTrack> ByDevice; ///< Evaluation::Device.
   const BaselineTrack None;
-  std::vector<std::optional<BaselineSample>> First; ///< Of each instance.
+  std::vector<std::optional<BaselineSample>> First; ///< Per instance.
 };
 
-/// Makes a sample of a measurement.
+/// Summarizes a measurement as a sample.
 BaselineSample makeBaselineSample(unsigned Instance, double When,
                                   ArrayRef<double> Nanoseconds,
                                   StringRef Device = "");
 
-/// Is a canary so far from the baseline at that time that it is no accident
-/// (three standard deviations)?
+/// Returns true if a canary deviates from the baseline at that time by more
+/// than three standard deviations.
 bool isCanaryOff(const BaselineTrack &Track, unsigned Instance, double When,
                  ArrayRef<double> Nanoseconds);
 

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Studies from command lines: --block-x=64..1024:64 --require='...'.
+/// Defines studies by command-line options: --block-x=64..1024:64
+/// --require='...'.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +26,14 @@ struct SpaceOption {
   std::string Name, Text;
 };
 
-/// The options of a command line, in any order but that of the lists among
-/// them.
+/// The options of a command line. Only the relative order of list options
+/// matters.
 using CommandLineSpace = std::vector<SpaceOption>;
 
-/// Says in \p S what the options say: in an empty study, or instead of what it
-/// has for the same fields. Where blocks are given and no grid, the grid covers
-/// the recorded threads, and blocks have 1024 threads at most. Without
-/// objectives it gets time. The result has passed checkStudy(). Errors quote
-/// the option.
+/// Adds the options to \p S, replacing existing definitions of the same fields.
+/// If blocks are given but no grid, the grid covers the recorded threads, and
+/// blocks have at most 1024 threads. The default objective is time. The result
+/// passes checkStudy(). Errors quote the option.
 Error applyToStudy(const CommandLineSpace &Space, Study &S);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a study searches in: something that makes numbers of configurations.
-/// lib/Farm replays a recording for it; tests compute something.
+/// The interface that evaluates the configurations of a study. lib/Farm
+/// implements it by replaying a recording; tests use computed values.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,30 +27,30 @@
 namespace llvm {
 namespace mneme {
 
-/// A configuration to be compiled, verified and measured.
+/// A configuration to compile, verify and measure.
 struct EvaluationRequest {
-  uint64_t Id = 0;     ///< Of the caller; comes back with the result.
+  uint64_t Id = 0;     ///< Chosen by the caller; returned with the result.
   json::Object Config; ///< Keys of Replay/Config.def.
-  /// Measure even if the same code was measured before: baseline, canary.
+  /// Measure even if equal code was measured before: for baselines and
+  /// canaries.
   bool Fresh = false;
-  /// Requests with different numbers share no compilation: a compiler may do
-  /// something else each time.
+  /// Requests with different numbers share no compilation, as compilers may be
+  /// nondeterministic.
   uint64_t Attempt = 0;
-  /// Stop measuring once it is clear that the median is above this; 0: never.
+  /// Stop measuring once the median is significantly above this; 0: never.
   double StopAbove = 0; ///< Nanoseconds.
-  /// The same by Evaluation::Device: where there is any, a device that is not
-  /// among them never stops.
+  /// StopAbove by Evaluation::Device. If not empty, other devices never stop.
   StringMap<double> StopAboveOn;
-  /// A launch that takes longer than this has failed; 0: the study's limit.
+  /// Launches that take longer fail; 0: the study's limit.
   double LaunchTimeout = 0; ///< Seconds.
-  /// Which of the recorded launches that the study is about.
+  /// Index among the study's recorded launches.
   unsigned Instance = 0;
-  /// The application's own machine code instead of a compilation.
+  /// Run the application's machine code instead of compiling.
   bool AppCode = false;
-  /// Without it the launch is verified only, and the result has no samples.
+  /// If false, the launch is only verified, and the result has no samples.
   bool Measure = true;
-  /// Only there, as Evaluation::Device says it: "WorkerLost" if that is gone.
-  /// Empty: anywhere.
+  /// Run only on this Evaluation::Device; "WorkerLost" if it is gone. Empty:
+  /// any device.
   std::string Device;
 
   double stopAbove(StringRef Where) const {
@@ -58,71 +58,76 @@ struct EvaluationRequest {
   }
 };
 
+/// The result of an EvaluationRequest.
 struct Evaluation {
   uint64_t Id = 0;
-  /// Empty: verified. Else a verdict's name, or "WorkerLost", or Cancelled.
+  /// Empty if verified; otherwise the name of a verdict, "WorkerLost" or
+  /// Cancelled.
   std::string Failure;
   std::string Error;
-  bool Stopped = false; ///< At StopAbove.
+  bool Stopped = false;      ///< Measurement stopped at StopAbove.
   StringMap<double> Metrics; ///< Metrics.def: "time", "reg_usage", ...
-  std::vector<double> Samples; ///< Nanoseconds; empty if nothing was measured.
+  std::vector<double> Samples; ///< Nanoseconds; empty if not measured.
   std::string IRHash, AssemblyHash, CodeHash;
-  /// What was already known, and of which request. Metrics and samples are
-  /// then that one's.
+  /// The stage at which an earlier request's code was recognized; its metrics
+  /// and samples are reused.
   Duplicate DuplicateKind = Duplicate::None;
-  std::optional<uint64_t> DuplicateOf; ///< Its Id.
+  std::optional<uint64_t> DuplicateOf; ///< The Id of that request.
   double CompileSeconds = 0, RunSeconds = 0;
   double Started = 0, Ended = 0; ///< Seconds since the epoch.
   std::string Worker;
-  /// Where it was measured: "machine/device", the device by its own number
-  /// where it has one. Times of two devices cannot be compared. May be empty
-  /// where there is only one.
+  /// Where it was measured: "machine/device", with the device's own number if
+  /// it has one. Times of different devices are not comparable. May be empty if
+  /// there is only one device.
   std::string Device;
 
-  /// It was not begun when Evaluator::cancel() came.
+  /// The request had not begun when Evaluator::cancel() was called.
   static constexpr StringLiteral Cancelled = "Cancelled";
 };
 
-/// Samples of several configurations taken side by side, in turns.
+/// Samples of several configurations, measured in interleaved rounds.
 struct PairedEvaluation {
   uint64_t Id = 0;
-  std::string Failure, Error; ///< Of the first one that failed.
-  /// One list a configuration, of equal length; element I of each was taken in
+  std::string Failure, Error; ///< The first failed configuration's.
+  /// One list per configuration, of equal length; element I of each is from
   /// round I.
   std::vector<std::vector<double>> Samples;
   std::string Worker;
-  std::string Device; ///< As Evaluation's.
+  std::string Device; ///< As in Evaluation.
 
-  /// Somebody did not want to wait for it any more.
+  /// The comparison was stopped by the caller.
   static constexpr StringLiteral Interrupted = "Interrupted";
 };
 
+/// Evaluates configurations asynchronously.
 class Evaluator {
 public:
   virtual ~Evaluator() = default;
 
-  /// How many requests should be under way for nothing to stand idle.
+  /// Returns the number of concurrent requests that keeps all devices busy.
   virtual unsigned capacity() const = 0;
-  /// Never waits.
+  /// Queues a request without blocking.
   virtual Error submit(EvaluationRequest Request) = 0;
-  /// Waits up to \p Seconds for results; those that there are. Error: nothing
-  /// can be evaluated any more.
+  /// Waits up to \p Seconds and returns the available results. Fails if no
+  /// further evaluation is possible.
   virtual Expected<std::vector<Evaluation>> wait(double Seconds) = 0;
-  /// Measures the configurations in turns, so many rounds at least, while
-  /// nothing else runs there. Waits for it, and asks \p Stop about once a
-  /// second whether to break it off, which is the failure Interrupted.
+  /// Measures the configurations in at least \p Rounds interleaved rounds on an
+  /// otherwise idle device. Blocks, and calls \p Stop about once a second; if
+  /// it returns true, the result has the failure Interrupted.
   virtual Expected<PairedEvaluation>
   comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
                 function_ref<bool()> Stop = nullptr) = 0;
-  /// What an earlier run found, so that equal code need not be measured again.
-  /// A later Evaluation may say DuplicateOf \p Known's Id.
+  /// Registers a result of an earlier run, so that equal code is not measured
+  /// again. A later Evaluation may have \p Known's Id in DuplicateOf.
   virtual void remember(const EvaluationRequest &, const Evaluation &Known) {
     (void)Known;
   }
-  /// Forgets what is not begun, and \returns its Ids; results of the rest still
-  /// come. Of what other machines had not begun the result is Cancelled.
+  /// Discards requests that have not begun and \returns their Ids. Results of
+  /// the others still arrive; those that had not begun on other machines are
+  /// Cancelled.
   virtual std::vector<uint64_t> cancel() = 0;
-  /// For the progress line and the journal: what evaluates (a GPU's name, ...).
+  /// Describes the evaluator (name of the GPU, ...) for progress line and
+  /// journal.
   virtual json::Object describe() const { return {}; }
 };
 

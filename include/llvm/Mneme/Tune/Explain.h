@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which part of a configuration makes it fast: delta debugging.
+/// Finds the part of a configuration that makes it fast, by delta debugging.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,80 +21,82 @@
 namespace llvm {
 namespace mneme {
 
-/// Says which of these sets is the first to pass; unset: none. A set has a bit
-/// for each element that is kept.
+/// Returns the index of the first set that passes; unset if none does. A set
+/// has one bit per element; set bits are kept.
 using FirstPassingFn =
     function_ref<Expected<std::optional<size_t>>(ArrayRef<BitVector>)>;
 
-/// A set of elements that passes, and from which no element can be taken away
-/// without failing. The set of all \p Size passes; it is not tested. An Error
-/// is \p Test's.
+/// Minimizes the set of all \p Size elements, which is assumed to pass. Every
+/// element of the result is necessary to pass. Returns errors of \p Test.
 Expected<BitVector> minimizeSet(size_t Size, FirstPassingFn Test);
 
-/// A textual pass pipeline of which parts can be left out: elements between
-/// commas at any depth, and parameters between semicolons.
+/// A textual pass pipeline with removable parts: elements between commas at any
+/// depth, and parameters between semicolons.
 class PipelineParts {
 public:
-  /// Unset: brackets do not match, or a name is missing.
+  /// Returns nothing if brackets do not match or a name is missing.
   static std::optional<PipelineParts> parse(StringRef Text);
 
-  /// The parts of one depth that nothing around them was left out of; passes
-  /// first, each depth after the one above, then parameters of them all.
+  /// Return parts of one level whose enclosing parts are kept. Passes come
+  /// first, one level per depth from the outside in, then one level for all
+  /// parameters.
   unsigned numLevels() const;
   std::vector<unsigned> partsOfLevel(unsigned Level) const;
 
   bool isKept(unsigned Part) const { return Parts[Part].Kept; }
   void setKept(unsigned Part, bool Kept) { Parts[Part].Kept = Kept; }
-  /// Without what is left out; a nest that nothing is left in is left out too.
-  /// Empty when there is nothing left.
+  /// Prints the kept parts, without nests that became empty. The result may be
+  /// empty.
   std::string print() const;
 
 private:
   struct Part {
-    std::string Text; ///< A pass's name, or a parameter.
+    std::string Text; ///< Name of a pass, or a parameter.
     bool IsParameter = false, IsNest = false;
     bool Kept = true;
     int Parent = -1;
     unsigned Depth = 0;
   };
-  std::vector<Part> Parts; ///< Parents before their children.
+  std::vector<Part> Parts; ///< Parents precede their children.
   friend class PipelinePartsParser;
   bool isReached(unsigned Part) const;
   std::string printChildren(int Parent) const;
 };
 
-/// A configuration of each instance.
+/// One configuration per instance.
 using InstanceConfigs = std::vector<json::Object>;
 
-/// Evaluates and \returns the natural logarithm of the speed-up over the
-/// baseline of each; unset: it does not verify. All of them may run at once.
+/// Evaluates the configurations, possibly in parallel. \returns the natural
+/// logarithm of each speed-up over the baseline; unset if it does not verify.
 using SpeedupsFn = function_ref<Expected<std::vector<std::optional<double>>>(
     ArrayRef<InstanceConfigs>)>;
 
+/// Options of findMinimalChange().
 struct ExplainOptions {
   double LogSpeedup = 0;  ///< The winner's.
-  double Share = 0.95;    ///< Of it that must be kept.
-  unsigned Limit = 200;   ///< Evaluations.
-  unsigned BatchSize = 1; ///< Evaluations at once.
+  double Share = 0.95;    ///< Fraction of LogSpeedup to keep.
+  unsigned Limit = 200;   ///< Largest number of evaluations.
+  unsigned BatchSize = 1; ///< Parallel evaluations.
 };
 
+/// The result of findMinimalChange().
 struct MinimalChange {
-  /// What kept the speed-up, one smaller than the other: the winner first, the
-  /// smallest last.
+  /// Decreasing configurations that kept the speed-up, from the winner to the
+  /// smallest.
   std::vector<InstanceConfigs> Steps;
-  bool Complete = true; ///< False: the limit of evaluations ended it.
+  bool Complete = true; ///< False if the limit of evaluations was reached.
   unsigned Evaluations = 0;
 
   const InstanceConfigs &smallest() const { return Steps.back(); }
 };
 
-/// Finds the smallest part of \p Winner's keys, then of its pipeline, that
-/// keeps the speed-up.
+/// Finds the smallest subset of \p Winner's keys, then of the parts of its
+/// pipeline, that keeps the speed-up.
 Expected<MinimalChange> findMinimalChange(const InstanceConfigs &Winner,
                                           SpeedupsFn Evaluate,
                                           const ExplainOptions &O);
 
-/// Fills in Config, Changes and Dropped. \p GetSources:
+/// Sets Config, Changes and Dropped. \p GetSources is
 /// SearchSpace::getSources().
 void describeChange(
     Explanation &Why, const json::Object &Winner, const json::Object &Minimal,

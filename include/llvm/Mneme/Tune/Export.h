@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Files that are made of a study (docs/StudyFiles): the best configuration,
-/// the report, and formats of other tools (Exports.def).
+/// Writes the output files of a study (docs/StudyFiles): the best
+/// configuration, the report, and formats of other tools (Exports.def).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,60 +21,61 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// How much the verification of a study's candidates notices.
+/// How much verification of a study's candidates can detect.
 struct StudyVerification {
   std::string Text;     ///< "caught 9 of 10 planted faults; ..."; may be empty.
-  json::Array Launches; ///< An object each; empty if not assessed.
-  std::vector<std::string> Vacuous; ///< Ids of launches that prove nothing.
+  json::Array Launches; ///< One object per launch; empty if not assessed.
+  std::vector<std::string> Vacuous; ///< Ids of launches without any
+                                    ///< verification power.
 };
 
-/// All that is known of a study when its files are written.
+/// All data needed to write the files of a study.
 struct StudyRecord {
   const SearchSpace &Space;
-  ArrayRef<Trial> Trials; ///< By number; those that are running do not count.
+  ArrayRef<Trial> Trials; ///< By number; running trials do not count.
   const StudyOutcome &Outcome;
   std::string Name = {};          ///< As in the journal.
   std::string Kernel = {};        ///< The symbol.
   std::string DemangledName = {}; ///< May be empty.
   std::string StaticHash = {};
-  std::string Device = {};      ///< In words.
+  std::string Device = {};      ///< Description.
   json::Object Toolchain = {};  ///< "mneme", "llvm", "ptxas", ...
   std::string Sampler = {};
   uint64_t Seed = 0;
   std::string StudyText = {}; ///< May be empty.
-  /// The pipeline of a configuration that names none.
+  /// The pipeline of configurations without "passes".
   std::string RecordedPipeline = {};
   json::Object Farm = {}; ///< FarmStatistics; may be empty.
   StudyVerification Verification = {};
-  /// What limits the results, in words: that a CPU's times are no GPU's.
+  /// Limitations of the results in words, for example that times of a CPU do
+  /// not apply to GPUs.
   std::vector<std::string> Caveats = {};
-  /// Machine instructions by kind, if somebody counted; of the baseline and of
-  /// the winner.
+  /// Machine instructions by kind, if counted, of the baseline and the winner.
   std::map<std::string, uint64_t> BaselineInstructions = {},
                                   BestInstructions = {};
 
   const Trial *findTrial(uint64_t Number) const;
-  /// Outcome.winner(); null: nothing is better than the baseline.
+  /// Returns the trial Outcome.winner(), or null.
   const Trial *winner() const;
 };
 
-/// Writes \p Path, whole or not at all. Errors: no such format (with those that
-/// there are), one that this build does not have, a study that the format
-/// cannot hold.
+/// Writes \p Path atomically. Fails if the format is unknown (lists all
+/// formats) or missing in this build, or cannot represent the study.
 Error exportStudy(StringRef Format, const StudyRecord &R, StringRef Path);
-/// "csv" for "csv"; unset: there is no such format.
+/// Returns the file extension of a format, such as "csv" for "csv"; unset if
+/// there is no such format.
 std::optional<StringRef> getExportExtension(StringRef Format);
-/// Is there nothing to write without a winner?
+/// Returns true if the format contains only the winner.
 bool exportsOnlyWinner(StringRef Format);
-/// One line each: the name, two spaces, what it is.
+/// Prints one line per format: its name, two spaces and a description.
 void listExports(raw_ostream &OS);
 
-/// best.json: what llvm-mneme-replay --config replays, and what is expected
-/// then. Without a winner the configuration is empty: as recorded.
+/// Returns best.json: the configuration for llvm-mneme-replay --config and the
+/// expected results. Without a winner, the configuration is empty: as recorded.
 json::Object makeBest(const StudyRecord &R);
 Error writeBest(const StudyRecord &R, StringRef Path);
 
-/// A page that needs nothing but a browser.
+/// Writes a self-contained HTML page.
 Error writeReport(const StudyRecord &R, StringRef Path);
 
 } // namespace mneme

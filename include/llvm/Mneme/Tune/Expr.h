@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Expressions over a study's parameters and what was recorded: bounds,
-/// conditions, constraints, derived values. Immutable trees, cheap to copy.
+/// Expressions over parameters and recorded facts of a study: bounds,
+/// conditions, constraints and derived values. Immutable trees, cheap to copy.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,58 +31,59 @@
 namespace llvm {
 namespace mneme {
 
-/// bool, 64-bit signed integer, real, text.
+/// A bool, 64-bit signed integer, real or string.
 using Value = std::variant<bool, int64_t, double, std::string>;
 enum class ValueType { Bool, Int, Real, Text };
 ValueType getType(const Value &V);
 StringRef getTypeName(ValueType T); ///< "bool", "int", "real", "text".
 json::Value toJSON(const Value &V);
-/// As in an expression: texts in double quotes, reals with a point or exponent.
+/// Prints a value in expression syntax: strings in double quotes, reals with a
+/// point or exponent.
 std::string print(const Value &V);
 
-/// What an inner node computes. Division and remainder truncate, ceildiv
-/// rounds up; min, max, shifts and logic as one expects. One line each in
-/// ExprOps.def: name, spelling, number of operands.
+/// The operation of an inner node. Division and remainder truncate, ceildiv
+/// rounds up. ExprOps.def lists name, spelling and number of operands.
 enum class ExprOp {
 #define EXPR_OP(Name, Spelling, Operands) Name,
 #include "llvm/Mneme/Tune/ExprOps.def"
 };
 
+/// An expression of a study.
 class Expr {
 public:
   enum KindTy { Constant, Parameter, Recorded, Op };
 
   static Expr constant(Value V);
-  /// The value of the parameter, or of the derived value, of this name.
+  /// Creates a reference to a parameter or derived value.
   static Expr parameter(StringRef Name, ValueType Type);
-  /// A fact of the recorded launch ("block.x", "threads"; Recorded.def).
+  /// Creates a reference to a fact of the recorded launch ("block.x",
+  /// "threads"; Recorded.def).
   static Expr recorded(StringRef Name);
-  /// Operands have fitting types (checkOp()).
+  /// Creates an operation. The types of the operands must fit (checkOp()).
   static Expr op(ExprOp Op, ArrayRef<Expr> Operands);
 
-  /// An unset expression; nothing may be asked of it.
+  /// Creates an unset expression; only operator bool may be called on it.
   Expr() = default;
   explicit operator bool() const { return N != nullptr; }
 
   KindTy kind() const;
   ValueType type() const;
-  const Value &value() const;  ///< Of a Constant.
-  StringRef name() const;      ///< Of a Parameter or Recorded.
-  ExprOp op() const;           ///< Of an Op.
+  const Value &value() const; ///< For Constant.
+  StringRef name() const;     ///< For Parameter and Recorded.
+  ExprOp op() const;          ///< For Op.
   ArrayRef<Expr> operands() const;
 
-  /// Where the values of parameters and recorded facts come from. The last
-  /// argument says which.
+  /// Returns the value of a parameter or a recorded fact, according to \p Kind.
   using LookupFn = function_ref<Expected<Value>(StringRef Name, KindTy Kind)>;
-  /// && || and ?: leave out what they do not need. Errors: division by zero,
-  /// overflow, what \p Lookup says.
+  /// Evaluates the expression. &&, || and ?: evaluate only the necessary
+  /// operands. Fails on division by zero, overflow and errors of \p Lookup.
   Expected<Value> evaluate(LookupFn Lookup) const;
 
-  /// The same with what \p Known knows put in and computed as far as it goes.
+  /// Substitutes the values that \p Known returns and folds constants.
   Expr fold(function_ref<std::optional<Value>(StringRef Name, KindTy Kind)>
                 Known) const;
 
-  /// In the syntax of parseExpr(), fully bracketed where it matters.
+  /// Prints in the syntax of parseExpr(), with the necessary brackets.
   std::string print() const;
 
 private:
@@ -90,28 +91,30 @@ private:
   std::shared_ptr<const Node> N;
 };
 
-/// The least and the greatest value; unset: not known.
+/// The minimum and maximum value; unset if unknown.
 using ValueRange = std::optional<std::pair<Value, Value>>;
 
-/// What \p E is within, where it can be computed, when parameters and recorded
-/// facts are within what \p Of says.
+/// Returns the range of \p E, if it can be computed, for the ranges of
+/// parameters and recorded facts that \p Of returns.
 ValueRange
 getRange(const Expr &E,
          function_ref<ValueRange(StringRef Name, Expr::KindTy Kind)> Of);
 
-/// The result of an operator but && || and ?:. Errors: as evaluate().
-/// \p B  of an operator with one operand: anything.
+/// Computes any operator except &&, || and ?:. Fails like evaluate(). Unary
+/// operators ignore \p B.
 Expected<Value> computeOp(ExprOp Op, const Value &A, const Value &B);
 
-/// \returns the type of the result, or what is wrong with the operands' types.
+/// \returns the type of the result, or an error about the types of the
+/// operands.
 Expected<ValueType> checkOp(ExprOp Op, ArrayRef<ValueType> Operands);
 
-/// Parses "ceildiv(recorded.threads, block.x) * 2 <= 1024 && !specialize".
-/// Operators as in C (|| && ^ == != < <= > >= + - * / % ! ?:), functions min,
-/// max, ceildiv, pow2, log2, int, real. Names: "recorded.NAME", else a
-/// parameter whose type \p TypeOf tells; `in backquotes` if it is not made of
-/// letters, digits, '_', '$' and '.'. Integers among reals become reals. Errors
-/// have a column: "column 7: expected ')'".
+/// Parses text like "ceildiv(recorded.threads, block.x) * 2 <= 1024 &&
+/// !specialize". Operators are those of C (|| && ^ == != < <= > >= + - * / % !
+/// ?:), functions are min, max, ceildiv, pow2, log2, int and real. A name is
+/// "recorded.NAME" or a parameter with a type from \p TypeOf; names with
+/// characters other than letters, digits, '_', '$' and '.' need `backquotes`.
+/// Integers among reals become reals. Errors contain the column: "column 7:
+/// expected ')'".
 Expected<Expr>
 parseExpr(StringRef Text,
           function_ref<Expected<ValueType>(StringRef Parameter)> TypeOf);

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The best of a search are measured once more, in turns with the baseline.
-/// The best of many noisy measurements is mostly luck; of these it is not.
+/// Re-tests the best trials of a search in interleaved rounds with the
+/// baseline. The best of many noisy measurements is mostly luck; the re-test
+/// removes this selection bias.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,39 +23,42 @@
 namespace llvm {
 namespace mneme {
 
-/// What may be compared: a configuration for each instance.
+/// A candidate: one configuration per instance.
 struct TestCase {
-  uint64_t Number = 0; ///< Of the trial.
+  uint64_t Number = 0; ///< Number of the trial.
   std::vector<json::Object> Configs;
   double RawSpeedup = 1;
 };
 
-/// With what it is compared, and how.
+/// The parameters of a re-test.
 struct TestSetting {
   Evaluator &E;
-  std::vector<double> Weights; ///< Of the instances; add up to 1.
-  bool AppCode = false;        ///< The baseline.
+  std::vector<double> Weights; ///< Weights of the instances; they add up to 1.
+  bool AppCode = false;        ///< The baseline is the application's machine
+                               ///< code.
   unsigned Rounds = 30;
-  double MinEffect = 0; ///< Of a survivor: TunerOptions::MinEffect.
-  std::vector<double> LaunchTimeouts; ///< Seconds, one an instance.
+  double MinEffect = 0;               ///< Minimum effect of a survivor:
+                                      ///< TunerOptions::MinEffect.
+  std::vector<double> LaunchTimeouts; ///< Seconds, one per instance.
   uint64_t &NextId;
-  /// Is it to be broken off? Empty: never.
+  /// Returns true to interrupt the test. Empty: never.
   std::function<bool()> Stop;
 };
 
-/// Measures all of \p Cases in turns with the baseline. One that fails does so
-/// alone; those that it was broken off for are PairedEvaluation::Interrupted.
-/// Error: the evaluator is lost, or the baseline fails.
+/// Measures all of \p Cases in interleaved rounds with the baseline. A failed
+/// candidate does not affect the others. Candidates skipped after an interrupt
+/// have the failure PairedEvaluation::Interrupted. Fails if the evaluator is
+/// lost or the baseline fails.
 Expected<std::vector<RetestedTrial>> retest(const TestSetting &S,
                                             ArrayRef<TestCase> Cases);
 
-/// Re-tests all, and confirms the survivor with the highest lower bound in
-/// fresh pairs, or the next one if that one does not hold there. \p Cases: the
-/// best first.
+/// Re-tests all candidates. Then confirms the survivor with the highest lower
+/// bound in fresh pairs, or else the next one. \p Cases are sorted, best first.
 Expected<FinalTestResult> runFinalTest(const TestSetting &S,
                                        ArrayRef<TestCase> Cases);
 
-/// What each instance loses with the common winner. Of several instances.
+/// Computes the loss of each instance with the common winner, for studies of
+/// several instances.
 std::vector<InstanceRegret> computeRegrets(const FinalTestResult &R,
                                            unsigned NumInstances);
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which parameters decide whether a configuration is good.
+/// Determines the parameters that decide whether a configuration is good.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +19,18 @@
 namespace llvm {
 namespace mneme {
 
+/// The importance of one parameter.
 struct ParameterImportance {
-  std::string Name; ///< Of the study's parameter.
-  double Share = 0; ///< Of all importance: 0 to 1, together 1.
+  std::string Name; ///< Name of the study's parameter.
+  double Share = 0; ///< Fraction of the total importance, from 0 to 1.
 };
 
-/// How much worse a random forest that tells the better half of the measured
-/// trials from the other one, by the value of an objective, does on trials that
-/// it was not made of once it is lied to about a parameter. The most important
-/// first; the same for the same trials. Empty: fewer than 20 trials were
-/// measured, or no parameter makes a difference that can be told from chance.
+/// Computes permutation importance: a random forest classifies the measured
+/// trials into the better and the worse half by an objective, and permuting a
+/// parameter's values makes it less accurate on trials not used for training.
+/// Returns the parameters by decreasing importance; deterministic. Empty if
+/// fewer than 20 trials were measured, or no parameter has a significant
+/// effect.
 std::vector<ParameterImportance>
 computeImportance(const SearchSpace &Space, ArrayRef<Trial> Trials,
                   size_t Objective = 0);

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A study's log, which is also what an interrupted study goes on from: a
-/// journal of Optuna (docs/StudyFiles), so that Optuna and its dashboard read
-/// it, and may write to it, while the study runs.
+/// The log of a study, from which an interrupted study resumes. It is an Optuna
+/// journal (docs/StudyFiles): Optuna and its dashboard can read and write it
+/// while the study runs.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,70 +22,68 @@
 namespace llvm {
 namespace mneme {
 
-/// What a journal says of its study.
+/// The description of a journal's study.
 struct JournalHeader {
-  std::string Name; ///< Of the study in Optuna.
+  std::string Name; ///< Name of the study in Optuna.
   std::vector<Objective> Objectives;
-  /// What makes it this study: its text, the kernel's hash, ... A journal with
-  /// other values is another study's.
+  /// Values that identify the study: its text, the kernel's hash, ... A journal
+  /// with other values belongs to another study.
   json::Object Identity;
-  /// What may be another when the study goes on: tool, device, ...
+  /// Values that may change when the study resumes: tool, device, ...
   json::Object Info;
 };
 
 struct JournalOptions {
-  /// Seconds to wait for another program that writes.
+  /// Seconds to wait for another writing program.
   double LockTimeout = 60;
-  /// Seconds after which a lock that nobody releases is a dead program's; as
-  /// Optuna has it.
+  /// Seconds after which an unreleased lock is considered stale, as in Optuna.
   double StaleLock = 30;
-  /// Seconds between two fsync()s.
+  /// Seconds between calls of fsync().
   double SyncInterval = 1;
 };
 
-/// What is added is in the file when a function returns; after an error (which
-/// names the file: the disk is full, ...) nothing of it is. Not for several
-/// threads at once.
+/// A journal file. Functions return after writing to the file. If they fail
+/// (the error names the file), they leave it unchanged. Not thread-safe.
 class Journal : public StudyLog {
 public:
-  /// A new journal; Error: there is a study already, or it cannot be written.
-  /// \p Space outlives the journal.
+  /// Creates a journal. Fails if there is a study already or the file cannot be
+  /// written. \p Space must outlive the journal.
   static Expected<std::unique_ptr<Journal>>
   create(StringRef Path, const JournalHeader &Header, const SearchSpace &Space,
          const JournalOptions &Options = {});
 
-  /// Goes on with a journal. Errors: it cannot be read, has a damaged line
-  /// (with its number), belongs to another study (with what differs), or is in
-  /// use by another Journal. A torn last line was being written when its writer
-  /// died and is dropped.
+  /// Resumes a journal. Fails if it cannot be read, has a damaged line (with
+  /// its number), belongs to another study (with the difference), or is in use
+  /// by another Journal. Drops an incomplete last line, left by a writer that
+  /// died.
   static Expected<std::unique_ptr<Journal>>
   resume(StringRef Path, const JournalHeader &Header, const SearchSpace &Space,
          const JournalOptions &Options = {});
 
   ~Journal() override;
 
-  /// Error also: a value of an objective is not finite. Other numbers that are
-  /// not finite are left out.
+  /// Also fails if an objective's value is not finite. Omits other numbers that
+  /// are not finite.
   Error addTrials(ArrayRef<const Trial *> Trials) override;
   Error beginTrials(ArrayRef<Trial> Trials) override;
   Error addBaseline(const BaselineSample &S) override;
-  /// Also what other programs completed, if it fits the space
-  /// (TrialKind::Imported), when the journal was resumed. Numbers may be
-  /// missing, once a damaged journal was repaired.
+  /// For a resumed journal, also returns trials completed by other programs
+  /// that fit the space (TrialKind::Imported). Numbers may have gaps after a
+  /// repair.
   std::vector<Trial> takeTrials() override;
   std::vector<BaselineSample> takeBaselines() override;
-  /// Points that the space does not have are failed in the journal.
+  /// Points outside the space fail in the journal.
   Expected<std::vector<Point>> takeEnqueued() override;
 
-  /// An attribute of the study; replaces one of this name.
+  /// Sets an attribute of the study, replacing an existing one.
   Error setAttribute(StringRef Key, json::Value V);
-  /// Null: there is none.
+  /// Returns null if there is no such attribute.
   const json::Value *getAttribute(StringRef Key) const;
 
-  /// Waits for the disk.
+  /// Waits for the data to reach the disk.
   Error sync();
 
-  /// What a user might want to hear: a line dropped, trials not imported.
+  /// Returns warnings for the user: dropped lines, trials not imported.
   std::vector<std::string> takeWarnings();
 
 private:
@@ -94,12 +92,12 @@ private:
   explicit Journal(std::unique_ptr<Impl> I);
 };
 
-/// What a journal says of its first study, for those that have nothing but the
-/// journal: the name, the objectives, and all of its attributes as Info.
+/// Reads the header of a journal's first study without a search space: the
+/// name, the objectives, and all attributes as Info.
 Expected<JournalHeader> readJournalHeader(StringRef Path);
 
-/// Replaces a journal that has damaged lines by one without them; the old one
-/// stays as PATH.damaged. \returns how many lines could not be kept.
+/// Replaces a journal by a copy without its damaged lines; keeps the old file
+/// as PATH.damaged. \returns the number of dropped lines.
 Expected<unsigned> repairJournal(StringRef Path);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How far a study is: one line that is drawn again and again on a terminal,
-/// lines now and then elsewhere.
+/// The progress of a study: a line that is redrawn on a terminal, or occasional
+/// lines elsewhere.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,25 +29,26 @@ std::string formatProgress(const StudyProgress &P);
 std::string formatSpeedup(const RatioEstimate &R);
 /// "12.4 ns", "3.21 us", ...
 std::string formatNanoseconds(double Nanoseconds);
-/// "40", "0.75": six digits that count.
+/// Formats a value with six significant digits: "40", "0.75".
 std::string formatMetric(double V);
 
+/// Prints the progress of a study.
 class ProgressPrinter : public StudyObserver {
 public:
   struct Style {
-    bool Terminal = false; ///< The line can be drawn again.
-    bool Quiet = false;    ///< Only what should be known.
+    bool Terminal = false; ///< The line can be redrawn.
+    bool Quiet = false;    ///< Print only important messages.
     unsigned Columns = 80;
-    double LineSeconds = 10;  ///< Between lines where there is no terminal.
-    double DrawSeconds = 0.1; ///< Between drawings.
+    double LineSeconds = 10;  ///< Interval of lines without a terminal.
+    double DrawSeconds = 0.1; ///< Interval of redraws on a terminal.
   };
-  /// \p Clock: seconds, from any beginning.
+  /// \p Clock returns seconds since an arbitrary start.
   ProgressPrinter(raw_ostream &OS, Style S, std::function<double()> Clock);
   ~ProgressPrinter() override;
 
   void update(const StudyProgress &P) override;
   void note(StringRef Text) override;
-  /// Takes the line away, before something else is printed.
+  /// Erases the line before other output.
   void clear();
 
 private:

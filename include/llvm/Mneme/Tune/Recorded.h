@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What an expression can say of the recorded launch (Recorded.def).
+/// Facts of the recorded launch that expressions can use (Recorded.def).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +25,13 @@ namespace mneme {
 /// The values of Recorded.def by name.
 using RecordedFacts = StringMap<Value>;
 
-/// The type of a fact ("block.x"); unset: there is no such fact.
+/// Returns the type of a fact such as "block.x"; unset if there is none.
 std::optional<ValueType> getRecordedType(StringRef Name);
-/// The names of Recorded.def, in its order.
+/// Returns the names in Recorded.def, in that order.
 ArrayRef<StringLiteral> getRecordedNames();
 
-/// All facts of a launch. \p OptLevel: "0" to "3", "s", "z". \p SharedMem:
-/// bytes.
+/// Returns all facts of a launch. \p OptLevel is "0" to "3", "s" or "z";
+/// \p SharedMem is in bytes.
 RecordedFacts makeRecordedFacts(Dim3 Grid, Dim3 Block, uint64_t SharedMem,
                                 bool Cooperative, StringRef OptLevel,
                                 StringRef Arch, StringRef Kernel);

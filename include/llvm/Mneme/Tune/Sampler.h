@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Who decides what to try next. One line each in Samplers.def.
+/// Search strategies, listed in Samplers.def.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,59 +21,64 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// What samplers may know of a study that runs. The tuner keeps it.
+/// The state of a running study that samplers may use. Owned by the tuner.
 struct SamplerContext {
   const SearchSpace &Space;
-  std::vector<Direction> Directions; ///< One an objective.
+  std::vector<Direction> Directions; ///< One per objective.
   uint64_t Seed = 0;
-  /// All trials so far in the order of their numbers; running ones too. What
-  /// has equal code to an earlier trial is there with that one's values.
+  /// All trials so far, ordered by number, including running ones. A duplicate
+  /// of an earlier trial's code has the values of that trial.
   const std::vector<Trial> &History;
-  /// Digests of all points ever proposed, by whomever.
+  /// Digests of all points proposed so far, by any source.
   const DenseSet<uint64_t> &Proposed;
 };
 
+/// A search strategy.
 class Sampler {
 public:
   virtual ~Sampler() = default;
 
-  /// Up to \p N valid, canonical points, none of which is in Proposed, no two
-  /// of which are equal. None at all: there is nothing left to propose, now (if
-  /// trials are running) or for good. What is proposed depends on the context
-  /// alone, so that a study that was interrupted goes on as it would have.
+  /// Returns up to \p N distinct, valid, canonical points that are not in
+  /// Proposed. An empty result means that there is nothing left to propose,
+  /// either currently (if trials are running) or permanently. The result
+  /// depends only on the context, so that a resumed study continues
+  /// identically.
   virtual Expected<std::vector<Point>> ask(unsigned N) = 0;
 
-  /// A trial ended; it is in the history already. Most samplers just look
-  /// there.
+  /// Called when a trial has ended and is in the history. Most samplers only
+  /// read the history.
   virtual void tell(const Trial &) {}
 
 protected:
   explicit Sampler(const SamplerContext &Context) : Context(Context) {}
   const SamplerContext &Context;
 
-  /// For one ask(): the seed and the length of the history decide.
+  /// Returns a generator for one ask(), seeded by the seed and the length of
+  /// the history.
   RandomEngine makeRandom() const;
 };
 
 struct SamplerOptions {
-  /// "file": a JSON lines file of {"parameter": value, ...}; "external": a
-  /// command line for the shell, which speaks docs/Samplers' protocol.
+  /// For "file": a JSON lines file of {"parameter": value, ...}. For
+  /// "external": a shell command that speaks the protocol in docs/Samplers.
   std::string Argument;
 };
 
-/// \p Name is one of Samplers.def, or "file=PATH", "external=COMMAND".
-/// \p Context outlives the sampler. Error: no such sampler (with the names
-/// that there are), one that cannot work in this space.
+/// Creates a sampler of Samplers.def by its name, or by "file=PATH" or
+/// "external=COMMAND". \p Context must outlive the sampler. Fails if there is
+/// no such sampler (the error lists all) or if it does not support the space.
 Expected<std::unique_ptr<Sampler>> createSampler(StringRef Name,
                                                  const SamplerContext &Context);
-/// One line each: the name, two spaces, what it is.
+/// Prints one line per sampler: its name, two spaces and a description.
 void listSamplers(raw_ostream &OS);
 
-/// Is \p A better than \p B in all objectives, or in some and equal in others?
+/// Returns true if \p A is at least as good as \p B in all objectives and
+/// better in at least one.
 bool dominates(ArrayRef<double> A, ArrayRef<double> B,
                ArrayRef<Direction> Directions);
-/// Numbers of the trials that no other one dominates, complete ones only that
-/// are not suspect, of equal code only the first.
+/// Returns the numbers of the trials that no other trial dominates. Only
+/// complete trials that are not suspect count, and only the first of equal
+/// code.
 std::vector<uint64_t> getParetoFront(ArrayRef<Trial> Trials,
                                      ArrayRef<Direction> Directions);
 

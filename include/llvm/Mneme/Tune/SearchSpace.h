@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A study bound to a recorded launch: dimensions with a finite number of
-/// values (but real ones), points, and the configurations that they stand for.
-/// All that samplers know of what they search.
+/// A study bound to a recorded launch: dimensions (discrete ones with finitely
+/// many values, and real ones), points, and the configurations that points
+/// represent. Samplers know the search space only through this interface.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,37 +27,41 @@
 namespace llvm {
 namespace mneme {
 
-/// One number of a point. A pipeline parameter has a dimension for each
-/// decision of its space, every other parameter one.
+/// One coordinate of a point. A pipeline parameter has one dimension per
+/// decision of its space, any other parameter a single one.
 struct Dimension {
   enum KindTy {
-    Ordered,     ///< Count values that have an order: integers, lengths.
-    Categorical, ///< Count values without one: alternatives, booleans.
+    Ordered,     ///< Count ordered values: integers, lengths.
+    Categorical, ///< Count unordered values: alternatives, booleans.
     Real,        ///< Any number in [Low, High].
   };
-  std::string Name; ///< The parameter's, and "/" and the decision's.
+  std::string Name; ///< Name of the parameter, plus "/" and the name of the
+                    ///< decision.
   KindTy Kind = Categorical;
-  uint64_t Count = 0;               ///< 0 if Real.
-  double Low = 0, High = 0;         ///< If Real; else 0 and Count - 1.
-  bool Log = false;                 ///< If Real: even on a logarithmic scale.
-  unsigned Parameter = 0;           ///< Of the study.
-  std::optional<unsigned> Decision; ///< Of the parameter's pipeline space.
+  uint64_t Count = 0;               ///< 0 for Real.
+  double Low = 0, High = 0;         ///< Bounds of Real; otherwise 0 and Count -
+                                    ///< 1.
+  bool Log = false;                 ///< Real only: uniform on a logarithmic
+                                    ///< scale.
+  unsigned Parameter = 0;           ///< Index in the study.
+  std::optional<unsigned> Decision; ///< Index in the parameter's pipeline
+                                    ///< space.
 };
 
-/// A number between Low and High on a scale from 0 to 1, logarithmic if the
-/// dimension is, and back.
+/// Map a number between Low and High to [0, 1] and back, logarithmically if the
+/// dimension is.
 double toUnit(const Dimension &D, double Number);
 double fromUnit(const Dimension &D, double Unit);
 
-/// A number for each dimension: of a discrete one the number of its value, from
-/// 0, exactly. Canonical points have 0 (Low, if real) where a dimension does
-/// not matter.
+/// One number per dimension: the index of the value if discrete, exactly.
+/// Canonical points have 0 (Low if real) in all inactive dimensions.
 using Point = std::vector<double>;
 
+/// The search space of a study for one recorded launch.
 class SearchSpace {
 public:
-  /// Errors: what checkStudy() finds, an empty range, a recorded fact that is
-  /// not there, a study without any point.
+  /// Binds a study to a recorded launch. Fails on errors that checkStudy()
+  /// finds, empty ranges, missing recorded facts and empty search spaces.
   static Expected<SearchSpace> create(Study S, RecordedFacts Recorded);
   SearchSpace(SearchSpace &&);
   SearchSpace &operator=(SearchSpace &&);
@@ -67,66 +71,68 @@ public:
   const RecordedFacts &recorded() const;
   ArrayRef<Dimension> dimensions() const;
 
-  /// What the number \p X of a dimension stands for: a value of the parameter;
-  /// of a pipeline's decision the label of an alternative, whether the optional
-  /// part is there, or the integer.
+  /// Returns the value that the number \p X represents in a dimension. For a
+  /// decision of a pipeline that is the label of an alternative, whether the
+  /// optional part is present, or the integer.
   Value dimensionValue(unsigned Dim, double X) const;
 
-  /// Does the dimension matter at this point?
+  /// Returns true if the dimension has an effect at this point.
   bool isActive(const Point &P, unsigned Dim) const;
-  /// isActive() of all dimensions.
+  /// Returns isActive() for each dimension.
   BitVector activity(const Point &P) const;
+  /// Resets inactive dimensions to their canonical values.
   void canonicalize(Point &P) const;
-  /// Of a canonical point; equal points have equal digests.
+  /// Returns a digest of a canonical point. Equal points have equal digests.
   uint64_t digest(const Point &P) const;
 
-  /// The value of each parameter, by name; without those that do not exist
-  /// there.
+  /// Returns the values of the existing parameters by name.
   StringMap<Value> values(const Point &P) const;
-  /// The configuration (keys of Replay/Config.def; sorted when printed). Error:
-  /// why the point is none, a constraint's message or a failed computation.
+  /// Returns the configuration with keys of Replay/Config.def. Fails for an
+  /// invalid point; the error is a constraint's message or that of a failed
+  /// computation.
   Expected<json::Object> configure(const Point &P) const;
-  /// Is it what a configuration without the key has?
+  /// Returns true if \p V equals the value without the key.
   bool isAsRecorded(StringRef Key, const json::Value &V) const;
-  /// What a field of configurations is computed from: the keys that its
-  /// parameters go straight into, or else their names. Empty: it is computed
-  /// from nothing else.
+  /// Returns the origins of a configuration field: keys that its parameters
+  /// directly set, otherwise their names. Empty if the field depends on nothing
+  /// else.
   std::vector<std::string> getSources(StringRef Key) const;
-  /// Do all constraints hold?
+  /// Returns true if all constraints hold.
   bool isValid(const Point &P) const;
-  /// The point with these values; parameters that are not named have their
-  /// defaults. Error: an unknown name, a value that the parameter cannot have.
+  /// Returns the point with these values, and defaults for unnamed parameters.
+  /// Fails on unknown names and invalid values.
   Expected<Point> makePoint(const StringMap<Value> &Values) const;
 
-  /// The point of the defaults; valid or not.
+  /// Returns the point of all defaults, which may be invalid.
   Point defaultPoint() const;
-  /// Canonical points, valid or not, as wide as it takes; unset with real
-  /// dimensions, and where too many combinations of parameters decide which
-  /// other ones exist (over 100 000 that depend on each other).
+  /// Returns the number of canonical points, valid or not, with the necessary
+  /// bit width. Unset if there are real dimensions or more than 100 000
+  /// combinations of interdependent parameters that decide which others exist.
   std::optional<APInt> count() const;
-  /// The point with this number, which is below count(); valid or not.
+  /// Returns the point with this index below count(); it may be invalid.
   Point at(const APInt &Index) const;
-  /// The same for valid points alone; unset too where too many combinations of
-  /// parameters that constraints speak of would have to be tried.
+  /// Like count(), for valid points only. Also unset if constraints would
+  /// require testing too many combinations of parameters.
   std::optional<APInt> countValid() const;
+  /// Like at(), for valid points only.
   Point validAt(const APInt &Index) const;
 
-  /// A valid point, any as likely as another; unset: none was found in a great
-  /// many tries.
+  /// Returns a uniformly distributed valid point; unset if many attempts found
+  /// none.
   std::optional<Point> sample(RandomEngine &Random) const;
-  /// \p N points that share out the values of each dimension evenly
-  /// (stratified); valid, distinct, perhaps fewer.
+  /// Returns up to \p N distinct valid points that cover the values of each
+  /// dimension evenly (stratified).
   std::vector<Point> stratified(unsigned N, RandomEngine &Random) const;
-  /// All valid points one step away: an ordered dimension one up or down, a
-  /// categorical one to any other value (of more than 16: 16 at random), a real
-  /// one by some tenths, a pipeline's neighbours. Distinct, without \p P. Of
-  /// more than \p Max steps as many are drawn.
+  /// Returns the distinct valid neighbours of \p P, excluding \p P. A step
+  /// changes an ordered dimension by one, a categorical one to any other value
+  /// (16 random ones if there are more), a real one by some tenths, or moves to
+  /// a neighbour of a pipeline. Draws \p Max steps if there are more.
   std::vector<Point> neighbours(const Point &P, RandomEngine &Random,
                                 size_t Max = SIZE_MAX) const;
-  /// A valid point \p Steps random steps away; unset: none was found.
+  /// Returns a valid point \p Steps random steps away; unset if none was found.
   std::optional<Point> mutate(const Point &P, unsigned Steps,
                               RandomEngine &Random) const;
-  /// A valid point with values of both; unset: none was found.
+  /// Returns a valid point with values from both; unset if none was found.
   std::optional<Point> crossover(const Point &A, const Point &B,
                                  RandomEngine &Random) const;
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A study: what is searched, under which constraints, for what. The dialect
-/// `mneme` (lib/Dialect) is its text; command-line options make one too.
+/// A study: its search space, constraints and objectives. The dialect `mneme`
+/// (lib/Dialect) is its textual form; command-line options can define one too.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,88 +23,93 @@
 namespace llvm {
 namespace mneme {
 
+/// A parameter of the search space.
 struct Parameter {
   enum KindTy { Int, Real, Bool, Choice, Pipeline };
   enum ScaleTy {
     Linear,
-    Log, ///< Int: Low * 2^k up to High, no Step. Real: uniform logarithm.
+    Log, ///< Int: Low * 2^k up to High, without Step. Real: uniform in the
+         ///< logarithm.
   };
   std::string Name; ///< Unique among parameters and derived values.
   KindTy Kind = Int;
-  /// Of Int and Real; in them only constants and recorded facts.
-  Expr Low, High, Step; ///< Step unset: 1; only Int.
+  /// For Int and Real: expressions of constants and recorded facts only.
+  Expr Low, High, Step; ///< Step: Int only; unset: 1.
   ScaleTy Scale = Linear;
-  /// Of Choice: at least one, of one type; constants and recorded facts, equal
-  /// values count once.
+  /// For Choice: at least one value, all of one type, from constants and
+  /// recorded facts. Equal values count once.
   std::vector<Expr> Choices;
-  std::string Space; ///< Of Pipeline (PipelineSpace).
-  /// The parameter exists only where this holds; of earlier parameters. Where
-  /// it does not exist its value is Default's, or else its first one.
+  std::string Space; ///< For Pipeline (PipelineSpace).
+  /// The parameter exists only if this condition over earlier parameters holds.
+  /// Otherwise its value is Default or, if unset, its first value.
   Expr When;
-  /// The value to start with; unset: the recorded one if the parameter goes
-  /// straight into a field and has it among its values, else the first.
+  /// The initial value. If unset: the recorded value if the parameter directly
+  /// sets a field and has that value; otherwise its first value.
   Expr Default;
 
   ValueType type() const;
 };
 
-/// A name for an expression, of parameters and of earlier ones of these.
+/// A named expression over parameters and earlier derived values.
 struct DerivedValue {
   std::string Name;
   Expr Is;
 };
 
+/// A condition that every configuration must satisfy.
 struct Constraint {
   Expr Holds;          ///< Bool.
-  std::string Message; ///< Why not; may be empty.
+  std::string Message; ///< Why it is violated; may be empty.
 };
 
-/// What a configuration sets: a key of Replay/Config.def ("block.x", "passes",
-/// "llvm.unroll-threshold") and its value.
+/// A field of the configuration: a key of Replay/Config.def ("block.x",
+/// "passes", "llvm.unroll-threshold") and its value.
 struct ConfigField {
   std::string Key;
   Expr Is;
-  /// Where this does not hold the field is not set; unset: it always is.
+  /// The field is set only if this holds; unset: always.
   Expr When = {};
 };
 
 enum class Direction { Minimize, Maximize };
 
+/// A metric to optimize.
 struct Objective {
   std::string Metric; ///< Metrics.def: "time", "reg_usage", "obj_size", ...
   Direction Dir = Direction::Minimize;
 };
 
+/// The textual definition of a search, independent of a recording.
 struct Study {
   std::string Name;
   std::vector<Parameter> Parameters;
   std::vector<DerivedValue> Derived;
   std::vector<Constraint> Constraints;
   std::vector<ConfigField> Fields;
-  std::vector<Objective> Objectives; ///< At least one, each metric once.
+  std::vector<Objective> Objectives; ///< At least one; metrics are unique.
 
   const Parameter *findParameter(StringRef Name) const;
 };
 
-/// How a metric of Metrics.def is better when nobody says; unset: there is no
-/// such metric.
+/// Returns the default direction of a metric of Metrics.def; unset if there is
+/// no such metric.
 std::optional<Direction> getMetricDirection(StringRef Metric);
-/// Error: there is no such metric; with those that there are.
+/// Fails if there is no such metric; the error lists all metrics.
 Error checkMetric(StringRef Metric);
 
-/// The type of a configuration's field; unset for LLVM's options, which may be
-/// of any. Error: there is no such field.
+/// Returns the type of a configuration field; unset for LLVM options, which may
+/// have any type. Fails if there is no such field.
 Expected<std::optional<ValueType>> getFieldType(StringRef Key);
 
-/// Is it of the launch alone, so that another value makes no other code?
+/// Returns true if the field affects only the launch, not the code.
 bool isLaunchField(StringRef Key);
 
-/// Error: not the name of a parameter or derived value.
+/// Fails if \p Name is not valid for a parameter or derived value.
 Error checkName(StringRef Name);
 
-/// Everything that can be wrong with a study before a recording is known:
-/// names that are twice or not there, types, an unknown key or metric, a space
-/// that does not parse. The first mistake.
+/// Checks everything that does not depend on a recording: duplicate and missing
+/// names, types, unknown keys and metrics, invalid pipeline spaces. Returns the
+/// first error.
 Error checkStudy(const Study &S);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Where a study's trials go as they end, and where an interrupted study finds
-/// them again. The journal is one; tests keep them in memory.
+/// The interface that stores completed trials, and loads them for a resumed
+/// study. The journal implements it; tests keep trials in memory.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,32 +20,32 @@
 namespace llvm {
 namespace mneme {
 
+/// Stores the trials and baselines of a study.
 class StudyLog {
 public:
   virtual ~StudyLog() = default;
 
-  /// Trials that have ended, in the order in which they ended, which is not
-  /// that of their numbers: all of them, or none. Durable when it returns, as
-  /// far as the death of this process is concerned.
+  /// Adds completed trials in order of completion, which may differ from that
+  /// of their numbers. Adds either all or none. On return they survive the
+  /// death of this process.
   virtual Error addTrials(ArrayRef<const Trial *> Trials) = 0;
   Error addTrial(const Trial &T) { return addTrials(&T); }
   virtual Error addBaseline(const BaselineSample &S) = 0;
-  /// Trials that begin. A study that goes on finds those that did not end as
-  /// running ones and can run them again under their numbers, as if nothing had
-  /// happened.
+  /// Adds trials that begin. A resumed study gets those without a result as
+  /// running trials, and can repeat them under the same numbers.
   virtual Error beginTrials(ArrayRef<Trial> Trials) {
     (void)Trials;
     return Error::success();
   }
 
-  /// Points that somebody wants to be tried (TrialKind::Enqueued), since it was
-  /// asked last. The trial that begins next with such a point is that one.
+  /// Returns points enqueued by users (TrialKind::Enqueued) since the last
+  /// call. The next trial that begins at such a point is that enqueued trial.
   virtual Expected<std::vector<Point>> takeEnqueued() {
     return std::vector<Point>();
   }
 
-  /// What is there from earlier runs, in the order of adding, and then what was
-  /// running.
+  /// Return the data of earlier runs in the order of addition, followed by
+  /// trials that were running.
   virtual std::vector<Trial> takeTrials() = 0;
   virtual std::vector<BaselineSample> takeBaselines() = 0;
 };

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a study came to, for people.
+/// Prints the outcome of a study.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +19,13 @@
 namespace llvm {
 namespace mneme {
 
-/// For programs: the kernel, how it was searched, and the outcome.
+/// Returns a machine-readable summary: the kernel, the search and the outcome.
 json::Value makeSummary(const StudyRecord &R);
 void printSummary(raw_ostream &OS, const StudyRecord &R);
-/// "block.x=256 passes='default<O3>'", in order of the keys; "as recorded" if
-/// there is none.
+/// Returns text like "block.x=256 passes='default<O3>'", sorted by key; "as
+/// recorded" if the configuration is empty.
 std::string formatConfig(const json::Object &Config);
-/// That no point was left to try, and why; empty: some were left.
+/// Explains that and why no point was left to try; empty if some were left.
 std::string describeExhaustion(const StudyRecord &R);
 
 } // namespace mneme

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Trials: points that were evaluated, and what came out.
+/// Trials: evaluated points and their results.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +22,12 @@ namespace mneme {
 enum class TrialState {
   Running,
   Complete, ///< Verified and measured.
-  Pruned,   ///< Verified; measured until it was clear that it is slower.
-  Failed,   ///< Not verified: Failure says how.
+  Pruned,   ///< Verified; measurement stopped as it was significantly slower.
+  Failed,   ///< Not verified; see Failure.
 };
 StringRef getTrialStateName(TrialState S); ///< "complete", ...
 
-/// What kind of code was found to be equal to that of an earlier trial.
+/// The stage at which code equal to that of an earlier trial was detected.
 enum class Duplicate { None, Config, IR, Assembly, Code };
 StringRef getDuplicateName(Duplicate D);
 std::optional<Duplicate> parseDuplicate(StringRef Name);
@@ -35,41 +35,42 @@ std::optional<Duplicate> parseDuplicate(StringRef Name);
 /// Why the trial was run.
 enum class TrialKind {
   Start,    ///< The recorded or the default configuration.
-  Search,   ///< The sampler asked for it.
-  Canary,   ///< The baseline once more, as if it were a candidate.
-  Enqueued, ///< Somebody put it into the journal (Journal.h).
-  Imported, ///< Another program ran it and left it in the journal.
+  Search,   ///< Proposed by the sampler.
+  Canary,   ///< A repetition of the baseline, measured like a candidate.
+  Enqueued, ///< Added to the journal by a user (Journal.h).
+  Imported, ///< Run by another program that uses the journal.
 };
 StringRef getTrialKindName(TrialKind K);
 std::optional<TrialKind> parseTrialKind(StringRef Name);
 
+/// A point of the search space and the result of its evaluation.
 struct Trial {
-  uint64_t Number = 0; ///< From 0, in the order of asking.
+  uint64_t Number = 0; ///< From 0, in the order of proposal.
   TrialKind Kind = TrialKind::Search;
   TrialState State = TrialState::Running;
   Point P;             ///< Canonical.
   json::Object Config; ///< SearchSpace::configure().
-  /// Of each objective, in the study's order, in its unit (Metrics.def); empty
-  /// if it failed.
+  /// One per objective, in the study's order and the unit of Metrics.def; empty
+  /// if the trial failed.
   std::vector<double> Values;
-  /// A verdict's name (Replayer.h), "Invalid" when the configuration cannot be
-  /// launched, "WorkerLost"; empty when all is well.
+  /// Name of a verdict (Replayer.h), "Invalid" if the configuration cannot be
+  /// launched, or "WorkerLost"; empty on success.
   std::string Failure;
-  std::string Error; ///< In words.
+  std::string Error; ///< Description of the failure.
 
-  /// Everything that was measured, by metric, "time" in nanoseconds (median).
+  /// All measured values by metric; "time" is the median in nanoseconds.
   StringMap<double> Metrics;
   std::vector<double> Samples; ///< Nanoseconds.
-  /// Time of the baseline there and then, interpolated; 0: not known.
+  /// Interpolated time of the baseline on this device at that time; 0: unknown.
   double BaselineNanoseconds = 0;
-  std::string IRHash, AssemblyHash, CodeHash; ///< Empty when not known.
+  std::string IRHash, AssemblyHash, CodeHash; ///< Empty if unknown.
   Duplicate DuplicateKind = Duplicate::None;
-  std::optional<uint64_t> DuplicateOf; ///< A trial's number.
+  std::optional<uint64_t> DuplicateOf; ///< Number of a trial.
   double CompileSeconds = 0, RunSeconds = 0;
   double Started = 0, Ended = 0; ///< Seconds since the epoch.
   std::string Worker;            ///< "host:pid of the runner"; may be empty.
-  std::string Device;            ///< Where it was measured: Evaluation::Device.
-  /// Measured while the canary was off.
+  std::string Device;            ///< Evaluation::Device.
+  /// Measured while the canary deviated from the baseline.
   bool Suspect = false;
 };
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs a study: asks a sampler, has an evaluator measure, keeps it busy, and
-/// tests in the end what the search believes.
+/// Runs a study: keeps the evaluator busy with proposals of a sampler, and
+/// finally re-tests the best trials.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 namespace llvm {
 namespace mneme {
 
-/// A recorded launch that the study is about.
+/// A recorded launch in a study.
 struct StudyInstance {
   std::string Id;              ///< Dynamic hash.
   double Weight = 1;           ///< On any scale.
@@ -36,83 +36,87 @@ struct TunerOptions {
   std::function<Expected<std::unique_ptr<Sampler>>(const SamplerContext &)>
       MakeSampler;
   uint64_t Seed = 0;
-  /// Trials of all runs together, canaries not counted; 0: no limit.
+  /// Limit of trials in all runs together, excluding canaries; 0: no limit.
   uint64_t Trials = 0;
-  double Budget = 0; ///< Seconds of search in this run; 0: no limit.
-  /// How long an interrupted search waits for what runs.
+  double Budget = 0; ///< Search time of this run in seconds; 0: no limit.
+  /// Time that an interrupted search waits for running trials.
   double DrainSeconds = 3;
-  /// The evaluator can run the application's own code: that is the baseline.
+  /// The evaluator can run the application's code, which becomes the baseline.
   bool AppCode = false;
-  /// Tried first, after the default point, in this order; invalid ones too.
+  /// Points to try first after the default point, in this order; may be
+  /// invalid.
   std::vector<Point> Enqueued;
 
-  /// The baseline is measured again after so many trials or seconds, ...
+  /// The baseline is repeated after this number of trials or seconds, ...
   unsigned BaselineTrials = 25;
   double BaselineSeconds = 10;
-  /// ... but not within these, nor within five times what it takes.
+  /// ... but not within this time, nor within five times its own duration.
   double MinBaselineSeconds = 1;
-  unsigned CanaryTrials = 50; ///< A canary each so many trials; 0: none.
-  /// How many times as long as the last of the final candidates so far, or the
-  /// baseline, a trial may take until it is stopped; 0: no racing.
+  unsigned CanaryTrials = 50; ///< Number of trials between canaries; 0: no
+                              ///< canaries.
+  /// Racing stops a trial that takes this many times as long as the worst
+  /// current candidate for the final test, or as the baseline; 0: no racing.
   double RaceFactor = 1.05;
-  /// A launch is killed after so many times the baseline's time, but not
-  /// before the seconds below.
+  /// A launch is killed after this multiple of the baseline's time, but not
+  /// before MinLaunchTimeout seconds.
   double LaunchTimeoutFactor = 10, MinLaunchTimeout = 2;
 
   unsigned FinalCandidates = 5; ///< 0: no final test.
   unsigned FinalRounds = 30;
-  /// The least speed-up of a winner, as a share of the baseline's time.
+  /// The minimum effect of a winner, as a fraction of the baseline's time.
   double MinEffect = 0.005;
   unsigned ExplainLimit = 200; ///< Evaluations; 0: no explanation.
 
-  /// How often the user has asked for an end: at 1 the search ends, at 2 the
-  /// final test too. May be null.
+  /// The number of interrupts by the user: 1 ends the search, 2 also ends the
+  /// final test. May be null.
   const std::atomic<int> *Interrupts = nullptr;
 };
 
-/// What a running study is like, for those who watch.
+/// The state of a running study, for observers.
 struct StudyProgress {
   enum PhaseTy { Baseline, Search, Drain, FinalTest, Explain, Done };
   PhaseTy Phase = Baseline;
-  double Seconds = 0;   ///< Since the search began.
-  uint64_t Trials = 0;  ///< Ended ones, canaries not counted.
+  double Seconds = 0;  ///< Since the start of the search.
+  uint64_t Trials = 0; ///< Completed trials, excluding canaries.
   uint64_t InThisRun = 0;
   uint64_t TrialLimit = 0;
   double Budget = 0;
   unsigned Running = 0;
   uint64_t Duplicates = 0, Failed = 0, Pruned = 0;
   const std::map<std::string, uint64_t> *Failures = nullptr;
-  /// The best so far, by the first objective.
+  /// The best trial so far, by the first objective.
   std::optional<uint64_t> BestTrial;
   std::string Metric; ///< The first objective's.
   double BestValue = 0;
-  /// Over the baseline, when the first objective is the time.
+  /// Over the baseline, if the first objective is time.
   std::optional<RatioEstimate> BestSpeedup;
 };
 
+/// Receives the progress and messages of a study.
 class StudyObserver {
 public:
   virtual ~StudyObserver() = default;
-  /// Whenever something has changed, and some times a second besides.
+  /// Called after every change, and several times a second.
   virtual void update(const StudyProgress &P) = 0;
-  /// Something that should be said.
+  /// Reports a message for the user.
   virtual void note(StringRef Text) = 0;
 };
 
+/// Runs a study.
 class Tuner {
 public:
-  /// At least one instance, of one study. \p Log and \p Observer may be null.
-  /// All of them outlive the tuner.
+  /// Takes at least one instance, all of the same study. \p Log and \p Observer
+  /// may be null. All arguments must outlive the tuner.
   Tuner(ArrayRef<StudyInstance> Instances, Evaluator &E, StudyLog *Log,
         StudyObserver *Observer, TunerOptions Options);
   ~Tuner();
 
-  /// Runs the study to its end. Errors: the baseline cannot be measured
-  /// (BaselineError), no such sampler, the log cannot be written. What was
-  /// measured until then is in the log.
+  /// Runs the study to its end. Fails if the baseline cannot be measured
+  /// (BaselineError), there is no such sampler, or the log cannot be written.
+  /// Earlier results are in the log.
   Expected<StudyOutcome> run();
 
-  /// Of all runs, by number.
+  /// Returns the trials of all runs, sorted by number.
   ArrayRef<Trial> trials() const;
 
 private:
@@ -120,7 +124,7 @@ private:
   std::unique_ptr<Impl> I;
 };
 
-/// The baseline does not verify: there is nothing to compare with.
+/// The baseline does not verify, so that no comparison is possible.
 class BaselineError : public ErrorInfo<BaselineError> {
 public:
   static char ID;

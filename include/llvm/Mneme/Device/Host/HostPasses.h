@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The steps of lowering device IR to the host, in their order. Each is a
-/// module pass with a textual name that mneme-pass-opt runs (HostPasses.def).
-/// Between steps the module speaks in placeholders: declarations named
-/// mneme.host.*, which have no C name, so nothing can clash with them.
+/// The steps of lowering device IR to the host, in order. Each is a module pass
+/// with a textual name for mneme-pass-opt (HostPasses.def). Between steps, the
+/// module contains placeholders: declarations named mneme.host.*, which are not
+/// C identifiers and thus cannot clash with other symbols.
 ///
 ///   i32 @mneme.host.{tid,ntid,ctaid,nctaid}.{x,y,z}()
 ///   i32 @mneme.host.laneid()          i32 @mneme.host.warpid()
@@ -32,8 +32,8 @@
 /// "mneme-wave-size", "mneme-context-size", "mneme-cooperative",
 /// "mneme-reason", "mneme-ordered".
 ///
-/// Two markers on instructions: !mneme.shared (a plain access that was a shared
-/// memory atomic: must not be vectorized across threads).
+/// Instruction metadata: !mneme.shared marks a plain access that was a shared
+/// memory atomic, which must not be vectorized across threads.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -54,11 +54,11 @@ namespace mneme {
   };
 #include "llvm/Mneme/Device/Host/HostPasses.def"
 
-/// Adds the passes above to \p PB under their textual names.
+/// Registers the above passes in \p PB under their textual names.
 void registerHostPasses(PassBuilder &PB);
 
-/// A pass that must give up says so in the module, since passes cannot return
-/// errors: module flag-like named metadata !mneme.error = !{!"text"}.
+/// Records a failure of a pass in the module, as passes cannot return errors:
+/// named metadata !mneme.error = !{!"text"}.
 void setLoweringError(Module &M, const Twine &Message);
 Error takeLoweringError(Module &M);
 
