@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Tune/Journal.h"
@@ -21,7 +22,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
-#include <chrono>
 #include <csignal>
 
 using namespace llvm;
@@ -52,12 +52,6 @@ static void catchInterrupts() {
 //===----------------------------------------------------------------------===//
 // The parts of a study
 //===----------------------------------------------------------------------===//
-
-static double getSeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 /// "KERNEL" of a symbol, without what a file's name should not have.
 static std::string makeFileName(StringRef Kernel) {
@@ -353,7 +347,7 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
     return createSampler(O.Sampler, Context);
   };
   O.Tuner.Interrupts = &Interrupts;
-  ProgressPrinter Progress(errs(), getProgressStyle(O), getSeconds);
+  ProgressPrinter Progress(errs(), getProgressStyle(O), steadySeconds);
   Tuner T(Instances, Farm, Log.get(), &Progress, O.Tuner);
   Expected<StudyOutcome> Outcome = T.run();
   Progress.clear();

@@ -39,7 +39,7 @@ END
 mneme_install_packages
 mneme_find_cuda || echo "note: tests that compile CUDA programs will be skipped"
 
-cmake --preset default ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
+mneme_configure default build ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
 cmake --build --preset default --target all MnemeUnitTests
 run_tests build test
 
@@ -47,7 +47,7 @@ if [ -n "$sanitizers" ]; then
   # What is compiled for a few tests is compiled faster than it runs.
   flags=()
   [ $sanitizers = all ] || flags=(-DCMAKE_CXX_FLAGS_RELEASE="-O0 -DNDEBUG")
-  cmake --preset asan ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"} "${flags[@]}"
+  mneme_configure asan build-asan ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"} "${flags[@]}"
 fi
 case $sanitizers in
   all)

@@ -41,8 +41,8 @@ export CUDA_HOME=$CUDA_PATH CUDA_PATH
 
 if [ "$build" = 1 ]; then
   say "building Mneme in $BUILD"
-  (cd "$ROOT" && cmake --preset default -B "$BUILD" >/dev/null)
-  cmake --build "$BUILD"
+  (cd "$ROOT" && mneme_configure default "$BUILD" >/dev/null)
+  cmake --build "$BUILD" --target mneme
 fi
 record=$BUILD/bin/llvm-mneme-record
 replay=$BUILD/bin/llvm-mneme-replay

@@ -34,3 +34,12 @@ mneme_find_cuda() {
     "no driver or GPU is needed)" >&2
   return 1
 }
+
+# mneme_configure PRESET FOLDER [CMAKE OPTION...]. A new folder compiles several files
+# at once, which halves the time of the first build.
+mneme_configure() {
+  local preset=$1 folder=$2
+  shift 2
+  [ -f "$folder/CMakeCache.txt" ] || set -- -DMNEME_UNITY_BUILD=ON "$@"
+  cmake --preset "$preset" -B "$folder" "$@"
+}

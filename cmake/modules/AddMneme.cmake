@@ -4,7 +4,9 @@ include_guard()
 # Not add_llvm_library: our archives are nobody else's, so LLVM must not export them.
 function(add_mneme_library name)
   llvm_add_library(${name} STATIC ${ARGN})
-  set_target_properties(${name} PROPERTIES FOLDER "Mneme/Libraries")
+  set_target_properties(${name} PROPERTIES
+    FOLDER "Mneme/Libraries"
+    UNITY_BUILD ${MNEME_UNITY_BUILD})
 endfunction()
 
 macro(add_mneme_tool name)
@@ -19,6 +21,7 @@ endmacro()
 
 function(add_mneme_unittest name)
   add_unittest(MnemeUnitTests ${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${MNEME_UNITY_BUILD})
 endfunction()
 
 # Adds to the list what the MLIR libraries there say they are linked with.

@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -366,9 +367,7 @@ Expected<BisectReport> ReplayBisection::run() {
     return std::move(E);
   if (Error E = addCommands())
     return std::move(E);
-  R.Seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
-          .count();
+  R.Seconds = secondsSince(Begin);
   return std::move(R);
 }
 

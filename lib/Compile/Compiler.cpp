@@ -26,6 +26,7 @@
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Compile/PipelineSpaceCheck.h"
 #include "llvm/Mneme/Compile/Targets.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/ImageVariables.h"
 #include "llvm/Pass.h"
@@ -100,11 +101,7 @@ private:
 
 class Stopwatch {
 public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         Start)
-        .count();
-  }
+  double seconds() const { return secondsSince(Start); }
 
 private:
   std::chrono::steady_clock::time_point Start =

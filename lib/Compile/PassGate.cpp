@@ -417,10 +417,10 @@ private:
 };
 
 /// Looks at what the pass before it has done, and does nothing.
-template <typename BaseT, typename UnitT> class Observer : public BaseT {
+template <typename BaseT, typename UnitT> class UnitObserver : public BaseT {
 public:
   using Fn = std::function<void(UnitT &)>;
-  explicit Observer(Fn Look) : BaseT(ID), Look(std::move(Look)) {}
+  explicit UnitObserver(Fn Look) : BaseT(ID), Look(std::move(Look)) {}
   StringRef getPassName() const override { return "Observe passes"; }
   void getAnalysisUsage(AnalysisUsage &AU) const override {
     BaseT::getAnalysisUsage(AU);
@@ -431,26 +431,27 @@ protected:
   Fn Look;
   static char ID;
 };
-template <typename BaseT, typename UnitT> char Observer<BaseT, UnitT>::ID = 0;
+template <typename BaseT, typename UnitT>
+char UnitObserver<BaseT, UnitT>::ID = 0;
 
-struct ModuleObserver : Observer<ModulePass, Module> {
-  using Observer::Observer;
+struct ModuleObserver : UnitObserver<ModulePass, Module> {
+  using UnitObserver::UnitObserver;
   bool runOnModule(Module &M) override {
     Look(M);
     return false;
   }
 };
 
-struct FunctionObserver : Observer<FunctionPass, Function> {
-  using Observer::Observer;
+struct FunctionObserver : UnitObserver<FunctionPass, Function> {
+  using UnitObserver::UnitObserver;
   bool runOnFunction(Function &F) override {
     Look(F);
     return false;
   }
 };
 
-struct MachineObserver : Observer<MachineFunctionPass, MachineFunction> {
-  using Observer::Observer;
+struct MachineObserver : UnitObserver<MachineFunctionPass, MachineFunction> {
+  using UnitObserver::UnitObserver;
   bool runOnMachineFunction(MachineFunction &MF) override {
     Look(MF);
     return false;
@@ -552,7 +553,7 @@ struct PassGate::Impl {
 };
 
 /// What an execution is known by.
-static std::string getKey(const PassExecution &E) {
+static std::string getNumberKey(const PassExecution &E) {
   return formatv("{0} {1}", getPassStageName(E.Stage), E.spec()).str();
 }
 
@@ -561,7 +562,7 @@ PassGate::Impl::Impl(Options Opts) : O(std::move(Opts)) {
     return;
   for (const PassExecution &E : O.Numbers->Executions)
     if (E.Number)
-      Numbers[getKey(E)] = E.Number;
+      Numbers[getNumberKey(E)] = E.Number;
   Listing.NumIR = O.Numbers->NumIR;
   Listing.NumAll = O.Numbers->NumAll;
   LastRun = O.Selection.runs(1);
@@ -577,7 +578,7 @@ size_t PassGate::Impl::begin(PassExecution E) {
                                        E.Pass, E.Unit)
                                    .str()];
   if (!E.Required && O.Numbers) {
-    E.Number = Numbers.lookup(getKey(E));
+    E.Number = Numbers.lookup(getNumberKey(E));
   } else if (!E.Required) {
     E.Number = ++Listing.NumAll;
     if (E.Stage == PassStage::IR)

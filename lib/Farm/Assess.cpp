@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Farm/Assess.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -85,9 +86,7 @@ double Assessor::secondsLeft() const {
     return 0;
   if (O.Seconds <= 0)
     return std::numeric_limits<double>::infinity();
-  return O.Seconds -
-         std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
-             .count();
+  return O.Seconds - secondsSince(Begin);
 }
 
 Error Assessor::submit(uint64_t Id, StringRef Fault, double LaunchTimeout) {

@@ -20,7 +20,7 @@
 #include "Messages.h"
 #include "Process.h"
 #include "Tables.h"
-#include "Time.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include <deque>
 #include <map>
 #include <poll.h>

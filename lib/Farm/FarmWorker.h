@@ -16,6 +16,7 @@
 
 #include "Coordinator.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include <set>
 
 namespace llvm {

@@ -18,6 +18,7 @@
 
 #include "Coordinator.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
+#include "llvm/Mneme/Support/Clock.h"
 
 namespace llvm {
 namespace mneme {

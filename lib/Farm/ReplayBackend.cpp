@@ -9,6 +9,7 @@
 #include "ReplayBackend.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -107,9 +108,7 @@ Expected<FarmCode> ReplayBackend::compile(const EvaluationRequest &R,
     Code.CodeHash = Made->CodeHash;
     Code.Bytes = serialize(*Made);
   }
-  Code.CompileSeconds = std::chrono::duration<double>(
-                            std::chrono::steady_clock::now() - Begin)
-                            .count();
+  Code.CompileSeconds = secondsSince(Begin);
   return Code;
 }
 

@@ -8,8 +8,8 @@
 
 #include "Workers.h"
 #include "Messages.h"
-#include "Time.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <unistd.h>

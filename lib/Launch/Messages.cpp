@@ -19,7 +19,9 @@ using namespace llvm;
 using namespace llvm::mneme;
 using ::mneme::WireReader;
 
-static Error malformed() { return createStringError("malformed request"); }
+Error llvm::mneme::malformed() {
+  return createStringError("malformed request");
+}
 
 static bool readHash(WireReader &R, Digest128 &Hash) {
   size_t Size;

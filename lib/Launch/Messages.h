@@ -73,6 +73,9 @@ struct WithdrawRequest {
 /// The summary's body. IsRecorded of its kernels is left to the caller.
 Expected<ProcessSummary> decodeSummary(StringRef Body);
 
+/// The error of every message that cannot be decoded.
+Error malformed();
+
 } // namespace mneme
 } // namespace llvm
 

@@ -116,7 +116,7 @@ static std::unique_ptr<Module> simplify(const Module &M) {
   return Copy;
 }
 
-std::string mneme::findObstacle(const Module &M, StringRef Kernel) {
+std::string llvm::mneme::findObstacle(const Module &M, StringRef Kernel) {
   if (findCall(M, usesTexture))
     return "its code reads or writes textures or surfaces";
   if (!findCall(M, isIndirect) && !storesCodeAddress(M))

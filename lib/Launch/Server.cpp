@@ -330,8 +330,6 @@ static std::string success(StringRef Rest) {
   return success().body() + Rest.str();
 }
 
-static Error malformed() { return createStringError("malformed request"); }
-
 Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
   if (Type != MNEME_WIRE_HELLO && !C.HasGreeted)
     return createStringError("request before the greeting");

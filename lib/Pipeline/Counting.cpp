@@ -14,7 +14,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static Error tooLarge(SourcePos Pos, const Twine &Message) {
+Error mneme::tooLarge(SourcePos Pos, const Twine &Message) {
   return make_error<PipelineSpaceError>(Pos.Line, Pos.Column, Message.str());
 }
 

@@ -7,14 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layout.h"
+#include "Counting.h"
 #include "Limits.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static Error tooLarge(SourcePos Pos, const Twine &Message) {
-  return make_error<PipelineSpaceError>(Pos.Line, Pos.Column, Message.str());
-}
 
 /// Marks the bindings that are used inside of a seq, where each slot would have
 /// decisions of its own.

@@ -20,12 +20,12 @@
 #include "llvm/Mneme/Reduce/Promises.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/ReadIR.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -123,11 +123,7 @@ private:
       std::chrono::steady_clock::now();
   bool IsLate = false; ///< Something was left out, or ended, for the limit.
 
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         Begin)
-        .count();
-  }
+  double seconds() const { return secondsSince(Begin); }
   bool isOver();
   Error prepareFolder();
   Expected<bool> isBusy() const;
@@ -162,12 +158,6 @@ private:
   void note(const Twine &Text) { Outcome.Notes.push_back(Text.str()); }
 };
 } // namespace
-
-static std::string printSeconds(double Seconds) {
-  std::string Text;
-  raw_string_ostream(Text) << format("%g", Seconds);
-  return Text;
-}
 
 /// Is there no time for another step?
 bool Reduction::isOver() {
@@ -276,9 +266,7 @@ Error Reduction::confirm() {
   if (O.Difference.By == "verify")
     O.Difference.Expected = Outcome.Difference.Bad.V;
   Side.Device = Outcome.Difference.Good.Device;
-  limitTime(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - Begin)
-          .count());
+  limitTime(secondsSince(Begin));
   useLaunch(Side);
   if (Error E = Start.vary(Side).moveInto(Plan))
     return E;

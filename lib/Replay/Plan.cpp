@@ -12,6 +12,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -32,11 +33,6 @@ static constexpr uint32_t MaxBlockZ = 64;
 /// Thirty years; nanoseconds of it fit 64 bits.
 static constexpr uint64_t MaxTimeout = 1000000000;
 static constexpr uint32_t MaxGridX = 0x7fffffff, MaxGridYZ = 65535;
-
-static double secondsSince(std::chrono::steady_clock::time_point Start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - Start)
-      .count();
-}
 
 static std::string inDir(StringRef Dir, StringRef Name) {
   SmallString<128> Path(Dir);

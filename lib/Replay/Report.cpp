@@ -376,8 +376,8 @@ static json::Object describeConfig(const ReplayPlan &Plan,
 }
 
 /// Of the replayed launch; unset without an image for an NVIDIA GPU.
-static std::optional<Occupancy> getOccupancy(const ReplayPlan &Plan,
-                                             const ReplayResult &R) {
+static std::optional<Occupancy> getLaunchOccupancy(const ReplayPlan &Plan,
+                                                   const ReplayResult &R) {
   if (!R.Resources)
     return std::nullopt;
   return computeOccupancy(Plan.compiler().arch(), *R.Resources,
@@ -404,7 +404,7 @@ json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
   json::Object &Tools = *Result.getAsObject()->getObject("toolchain");
   Tools["opt_tool"] = describeTool(Options.OptTool);
   Tools["llc_tool"] = describeTool(Options.LlcTool);
-  std::optional<Occupancy> O = getOccupancy(Plan, R);
+  std::optional<Occupancy> O = getLaunchOccupancy(Plan, R);
   (*Result.getAsObject())["occupancy"] =
       O ? toJSON(*O) : json::Value(nullptr);
   return json::Object{{"Replay-config", describeConfig(Plan, R)},
@@ -604,7 +604,7 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     T.row("object", Twine(R.ObjectSize) + " B");
   if (R.Resources)
     printResources(T, *R.Resources);
-  if (std::optional<Occupancy> O = getOccupancy(Plan, R))
+  if (std::optional<Occupancy> O = getLaunchOccupancy(Plan, R))
     T.row("occupancy",
           formatv("{0} blocks, {1} of {2} warps ({3:f0} %), limited by {4}",
                   O->Blocks, O->Warps, O->MaxWarps, O->percent(),

@@ -17,13 +17,13 @@
 #include "llvm/Mneme/Device/CompareElement.h"
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Replay/Session.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
-#include <chrono>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -58,12 +58,6 @@ private:
   GPUDevice *GPU;
 };
 } // namespace
-
-static double now() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 //===----------------------------------------------------------------------===//
 // Loaded kernels
@@ -552,7 +546,7 @@ void mneme::describeCode(const CompiledKernel &Code, ReplayResult &R) {
 }
 
 Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
-  R.StartTime = now();
+  R.StartTime = epochSeconds();
   R.Device = D.getName();
   describeCode(Code, R);
   if (GPU)
@@ -564,7 +558,7 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   if (GPU && R.Executed && !Options.Quick)
     R.GPU->State = GPU->readState();
   R.Times.Prepare = std::exchange(Session.PrepareTime, 0);
-  R.EndTime = now();
+  R.EndTime = epochSeconds();
   return std::move(R);
 }
 
@@ -1104,7 +1098,7 @@ ReplaySession::compare(ArrayRef<Contestant> Contestants, unsigned Rounds,
 
 Expected<ReplayResult> ReplaySession::evaluate(const ReplayPlan &Variant,
                                                StageFn Report) {
-  double Start = now();
+  double Start = epochSeconds();
   Expected<CompiledKernel> Code = compile(Variant, Report);
   if (!Code)
     return Code.takeError();
@@ -1122,14 +1116,14 @@ Expected<ReplayResult> ReplaySession::evaluate(const ReplayPlan &Variant,
   Times.Read = Variant.readTime();
   Times.Open = std::exchange(OpenTime, 0);
   Result->StartTime = Start;
-  Result->EndTime = now();
+  Result->EndTime = epochSeconds();
   return Result;
 }
 
 Expected<ReplayResult>
 mneme::runReplay(const ReplayPlan &Plan,
                  function_ref<void(ReplayStage)> Report) {
-  double Start = now();
+  double Start = epochSeconds();
   Expected<std::unique_ptr<ReplaySession>> Session =
       ReplaySession::create(Plan, Report);
   if (!Session)

@@ -9,6 +9,7 @@
 #ifndef LLVM_MNEME_LIB_REPLAY_SCOPEDTIMER_H
 #define LLVM_MNEME_LIB_REPLAY_SCOPEDTIMER_H
 
+#include "llvm/Mneme/Support/Clock.h"
 #include <chrono>
 
 namespace llvm {
@@ -19,11 +20,7 @@ class ScopedTimer {
 public:
   explicit ScopedTimer(double &Sum)
       : Sum(Sum), Start(std::chrono::steady_clock::now()) {}
-  ~ScopedTimer() {
-    Sum +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - Start)
-            .count();
-  }
+  ~ScopedTimer() { Sum += secondsSince(Start); }
 
 private:
   double &Sum;

@@ -30,7 +30,7 @@ using namespace llvm::mneme;
 static constexpr unsigned MaxDepth = 64;
 
 /// Of PrivateFolder::create().
-static constexpr StringLiteral RandomPart = "XXXXXX";
+static constexpr StringLiteral MkdtempPart = "XXXXXX";
 static constexpr StringLiteral TemporaryPrefix = "mneme-run-";
 
 static constexpr int OpenFolderFlags =
@@ -197,7 +197,7 @@ void mneme::removeAbandoned(StringRef Dir,
 //===----------------------------------------------------------------------===//
 
 bool PrivateFolder::isName(StringRef Name, StringRef Prefix) {
-  return Name.consume_front(Prefix) && Name.size() == RandomPart.size() &&
+  return Name.consume_front(Prefix) && Name.size() == MkdtempPart.size() &&
          llvm::all_of(Name, isAlnum);
 }
 
@@ -205,7 +205,7 @@ Expected<PrivateFolder> PrivateFolder::create(StringRef Below,
                                               StringRef Prefix) {
   while (true) {
     PrivateFolder F;
-    std::string Path = pathIn(Below, Prefix + RandomPart);
+    std::string Path = pathIn(Below, Prefix + MkdtempPart);
     if (!::mkdtemp(Path.data()))
       return createFileError(Below, errnoAsErrorCode());
     F.Path = std::move(Path);

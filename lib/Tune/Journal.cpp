@@ -18,12 +18,12 @@
 #include "OptunaLog.h"
 #include "OptunaTrial.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
-#include <chrono>
 #include <cmath>
 
 using namespace llvm;
@@ -40,13 +40,6 @@ static constexpr StringLiteral TakenKey = "taken";
 /// Optuna's own attributes of studies and of enqueued trials.
 static constexpr StringLiteral MetricsKey = "study:metric_names";
 static constexpr StringLiteral FixedKey = "fixed_params";
-
-/// Seconds since the epoch.
-static double now() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 //===----------------------------------------------------------------------===//
 // Lines
@@ -96,7 +89,7 @@ public:
       J.attribute("trial_id", Id);
       J.attribute("state", static_cast<int>(State));
       J.attribute("values", nullptr);
-      J.attribute(TimeKey, formatOptunaTime(now()));
+      J.attribute(TimeKey, formatOptunaTime(epochSeconds()));
     });
   }
 
@@ -110,7 +103,7 @@ private:
 } // namespace
 
 /// What stands for a time that nobody noted.
-static double orNow(double Time) { return Time != 0 ? Time : now(); }
+static double orNow(double Time) { return Time != 0 ? Time : epochSeconds(); }
 
 //===----------------------------------------------------------------------===//
 // Journal
@@ -152,7 +145,7 @@ struct Journal::Impl {
   Impl(StringRef Path, const SearchSpace &Space)
       : Space(Space), Params(Space), Path(Path) {
     Worker = "llvm-mneme-tune-" + utostr(sys::Process::getProcessId()) + "-" +
-             utohexstr(static_cast<uint64_t>(now() * 1e6));
+             utohexstr(static_cast<uint64_t>(epochSeconds() * 1e6));
   }
 
   OptunaStudy &study() { return Log.Studies[Study]; }
@@ -830,8 +823,8 @@ static std::string makeSubstitute(StringRef Damaged) {
   LineWriter W("llvm-mneme-tune-repair");
   W.line(OptunaOp::CreateTrial, [&](json::OStream &J) {
     J.attribute("study_id", Study);
-    J.attribute("datetime_start", formatOptunaTime(now()));
-    J.attribute("datetime_complete", formatOptunaTime(now()));
+    J.attribute("datetime_start", formatOptunaTime(epochSeconds()));
+    J.attribute("datetime_complete", formatOptunaTime(epochSeconds()));
     J.attribute("state", static_cast<int>(OptunaState::Fail));
     J.attributeObject("user_attrs", [&] {
       J.attribute("error", "this trial's line in the journal was damaged");

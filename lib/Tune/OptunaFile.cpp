@@ -9,6 +9,7 @@
 #include "OptunaLog.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
@@ -27,15 +28,9 @@ using namespace llvm::mneme;
 /// samples.
 static constexpr uint64_t ReadSize = 4 << 20, MaxLine = 64 << 20;
 
-static double now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 OptunaFile::OptunaFile(StringRef Path, int FD, JournalOptions O)
     : Path(Path), LockPath((Path + ".lock").str()), FD(FD), O(O),
-      LastSync(now()) {}
+      LastSync(steadySeconds()) {}
 
 OptunaFile::~OptunaFile() { ::close(FD); }
 
@@ -80,7 +75,7 @@ OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
 //===----------------------------------------------------------------------===//
 
 Error OptunaFile::lock() {
-  double Begin = now(), SeenSince = Begin;
+  double Begin = steadySeconds(), SeenSince = Begin;
   struct stat Seen = {};
   std::chrono::milliseconds Pause(1);
   while (::symlink(LockTarget.c_str(), LockPath.c_str()) != 0) {
@@ -93,13 +88,13 @@ Error OptunaFile::lock() {
         Lock.st_ctim.tv_sec != Seen.st_ctim.tv_sec ||
         Lock.st_ctim.tv_nsec != Seen.st_ctim.tv_nsec) {
       Seen = Lock;
-      SeenSince = now();
+      SeenSince = steadySeconds();
       Pause = std::chrono::milliseconds(1);
-    } else if (now() - SeenSince > O.StaleLock) {
+    } else if (steadySeconds() - SeenSince > O.StaleLock) {
       unlock();
       continue;
     }
-    if (now() - Begin > O.LockTimeout)
+    if (steadySeconds() - Begin > O.LockTimeout)
       return fail("another program has kept '" + LockPath + "' for " +
                   Twine(static_cast<unsigned>(O.LockTimeout)) + " s");
     std::this_thread::sleep_for(Pause);
@@ -213,11 +208,12 @@ Error OptunaFile::append(LineFn Apply, LineFn ApplyOwn,
     return E;
   if (Error E = apply(*Text, ApplyOwn))
     return E;
-  return now() - LastSync > O.SyncInterval ? sync() : Error::success();
+  return steadySeconds() - LastSync > O.SyncInterval ? sync()
+                                                     : Error::success();
 }
 
 Error OptunaFile::sync() {
-  LastSync = now();
+  LastSync = steadySeconds();
   // EINVAL: the file system has nothing to wait for.
   if (::fsync(FD) != 0 && errno != EINVAL)
     return fail(errnoAsErrorCode());

@@ -292,7 +292,7 @@ bool mneme::isOwnTrial(const json::Object &Attributes) {
   return Attributes.getInteger("number") && Attributes.getObject("config");
 }
 
-static Error malformed(StringRef Key) {
+static Error malformedAttribute(StringRef Key) {
   return createStringError("attribute '" + Key + "' makes no sense");
 }
 
@@ -323,39 +323,39 @@ Expected<Trial> mneme::makeTrial(const json::Object &Attributes,
   };
   std::optional<int64_t> Number = Attributes.getInteger("number");
   if (!Number || *Number < 0)
-    return malformed("number");
+    return malformedAttribute("number");
   T.Number = *Number;
   const json::Object *Config = Attributes.getObject("config");
   if (!Config)
-    return malformed("config");
+    return malformedAttribute("config");
   T.Config = *Config;
   std::optional<TrialKind> Kind =
       parseTrialKind(Attributes.getString("kind").value_or(""));
   if (!Kind)
-    return malformed("kind");
+    return malformedAttribute("kind");
   T.Kind = *Kind;
   for (auto [Key, Member] : TextKeys)
     if (const json::Value *V = Get(Key)) {
       if (!V->getAsString())
-        return malformed(Key);
+        return malformedAttribute(Key);
       T.*Member = V->getAsString()->str();
     }
   for (auto [Key, Member] : NumberKeys)
     if (const json::Value *V = Get(Key)) {
       if (!V->getAsNumber())
-        return malformed(Key);
+        return malformedAttribute(Key);
       T.*Member = *V->getAsNumber();
     }
   if (const json::Value *V = Get("metrics")) {
     if (!V->getAsObject())
-      return malformed("metrics");
+      return malformedAttribute("metrics");
     for (const auto &[Name, M] : *V->getAsObject())
       if (std::optional<double> N = M.getAsNumber())
         T.Metrics[StringRef(Name)] = *N;
   }
   if (const json::Value *V = Get("samples_ns")) {
     if (!V->getAsArray())
-      return malformed("samples_ns");
+      return malformedAttribute("samples_ns");
     for (const json::Value &S : *V->getAsArray())
       if (std::optional<double> N = S.getAsNumber())
         T.Samples.push_back(*N);
@@ -363,13 +363,13 @@ Expected<Trial> mneme::makeTrial(const json::Object &Attributes,
   if (const json::Value *V = Get("duplicate")) {
     std::optional<Duplicate> D = parseDuplicate(V->getAsString().value_or(""));
     if (!D)
-      return malformed("duplicate");
+      return malformedAttribute("duplicate");
     T.DuplicateKind = *D;
   }
   if (const json::Value *V = Get("duplicate_of")) {
     std::optional<int64_t> Of = V->getAsInteger();
     if (!Of)
-      return malformed("duplicate_of");
+      return malformedAttribute("duplicate_of");
     T.DuplicateOf = *Of;
   }
   if (const json::Value *V = Get("suspect"))
@@ -379,7 +379,7 @@ Expected<Trial> mneme::makeTrial(const json::Object &Attributes,
     T.State = TrialState::Complete;
   if (const json::Value *V = Get("values")) {
     if (!V->getAsArray())
-      return malformed("values");
+      return malformedAttribute("values");
     for (const json::Value &N : *V->getAsArray())
       T.Values.push_back(N.getAsNumber().value_or(0));
   }

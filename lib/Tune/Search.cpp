@@ -54,7 +54,7 @@ Error Tuner::Impl::startTrial(const Trial &T) {
       In.State = TrialState::Failed;
       In.Failure = "Invalid";
       In.Error = toString(Made.takeError());
-      In.Started = In.Ended = now();
+      In.Started = In.Ended = epochSeconds();
       return endTrial(In);
     }
     Configs = std::move(*Made);
@@ -134,7 +134,7 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
   T.Failure = Last.Failure;
   T.Error = Last.Error;
   T.Started = Done.front().Started;
-  T.Ended = Last.Ended ? Last.Ended : now();
+  T.Ended = Last.Ended ? Last.Ended : epochSeconds();
   T.Worker = Last.Worker;
   if (!Done.front().Device.empty())
     T.Device = Done.front().Device;
@@ -390,14 +390,14 @@ void Tuner::Impl::beginInLog(ArrayRef<Trial> Begun) {
 
 Error Tuner::Impl::remeasureBaseline(bool Now) {
   for (auto &[Device, P] : Places) {
-    double Since = now() - P.LastBaseline;
+    double Since = epochSeconds() - P.LastBaseline;
     bool Due = P.TrialsSinceBaseline >= O.BaselineTrials ||
                Since >= O.BaselineSeconds;
     bool Early = Since < std::max(O.MinBaselineSeconds, 5 * P.BaselineTakes);
     if (P.Gone || P.BaselinesUnderWay || (!Now && (!Due || Early)))
       continue;
     P.TrialsSinceBaseline = 0;
-    P.LastBaseline = now();
+    P.LastBaseline = epochSeconds();
     P.BaselineTakes = 0;
     for (unsigned I = 0; I != Instances.size(); ++I)
       if (Error Err = remeasureBaselineOn(Device, I))
@@ -413,7 +413,7 @@ Error Tuner::Impl::startCanary() {
   T.Number = getFreeNumber();
   T.Kind = TrialKind::Canary;
   T.P = Space.defaultPoint();
-  T.Started = now();
+  T.Started = epochSeconds();
   Place *Most = nullptr;
   for (auto &[Device, P] : Places) {
     if (P.Gone || (Most && P.TrialsSinceCanary <= Most->TrialsSinceCanary))
@@ -433,7 +433,7 @@ std::optional<StudyEnd> Tuner::Impl::getReasonToStop() const {
     return StudyEnd::Interrupted;
   if (O.Trials && NumTrials >= O.Trials && Ahead.empty())
     return StudyEnd::Trials;
-  if (O.Budget > 0 && now() - SearchBegan >= O.Budget)
+  if (O.Budget > 0 && epochSeconds() - SearchBegan >= O.Budget)
     return StudyEnd::Budget;
   return std::nullopt;
 }
@@ -461,7 +461,7 @@ Expected<bool> Tuner::Impl::startMore() {
   while (Running.size() < Capacity && !Ahead.empty()) {
     Trial &T = *findTrial(Ahead.front());
     Ahead.pop_front();
-    T.Started = now();
+    T.Started = epochSeconds();
     if (Error Err = startTrial(T))
       return std::move(Err);
   }
@@ -489,7 +489,7 @@ Error Tuner::Impl::askMore(unsigned Wanted) {
       T.Config = std::move(*Config);
     else
       consumeError(Config.takeError());
-    T.Started = now();
+    T.Started = epochSeconds();
     Begun.push_back(addTrial(std::move(T)));
   };
   if (Log) {
@@ -526,7 +526,7 @@ Error Tuner::Impl::askMore(unsigned Wanted) {
 }
 
 Error Tuner::Impl::search() {
-  SearchBegan = now();
+  SearchBegan = epochSeconds();
   enter(StudyProgress::Search);
   // What ran or waited when an earlier run ended, as if nothing had happened.
   for (const Trial &T : History)
@@ -571,9 +571,9 @@ Error Tuner::Impl::drain() {
   if (Outcome.End != StudyEnd::Trials && Outcome.End != StudyEnd::Exhausted)
     for (uint64_t Id : E.cancel())
       UnderWay.erase(Id);
-  double Limit = now() + O.DrainSeconds;
+  double Limit = epochSeconds() + O.DrainSeconds;
   while (!UnderWay.empty() && !isInterrupted(2)) {
-    if (isInterrupted() && now() > Limit)
+    if (isInterrupted() && epochSeconds() > Limit)
       break;
     if (Error Err = pump(WaitSeconds))
       return Err;
@@ -585,7 +585,7 @@ Error Tuner::Impl::drain() {
   llvm::erase_if(History, [](const Trial &T) {
     return T.State == TrialState::Running;
   });
-  Outcome.SearchSeconds = now() - SearchBegan;
+  Outcome.SearchSeconds = epochSeconds() - SearchBegan;
   return Error::success();
 }
 

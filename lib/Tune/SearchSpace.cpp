@@ -19,12 +19,6 @@ using namespace llvm::mneme;
 // Binding a study to a recording
 //===----------------------------------------------------------------------===//
 
-static Error addContext(const Twine &Context, Error E) {
-  if (!E)
-    return E;
-  return createStringError(Context + ": " + toString(std::move(E)));
-}
-
 Expr SearchSpace::Impl::foldRecorded(const Expr &E) const {
   return E.fold(
       [&](StringRef Name, Expr::KindTy Kind) -> std::optional<Value> {

@@ -151,7 +151,7 @@ void SearchSpace::Impl::buildTable(Part &Into) const {
 }
 
 /// Tries before a part without a table counts as one without valid points.
-static constexpr unsigned MaxTries = 200000, MaxFirstTries = 1000000;
+static constexpr unsigned MaxPartTries = 200000, MaxFirstTries = 1000000;
 
 Error SearchSpace::Impl::findParts() {
   for (unsigned K = 0; K != Parameters.size(); ++K) {
@@ -182,7 +182,7 @@ Error SearchSpace::Impl::findParts() {
     } else {
       Found = holds(P, V.Checks);
       RandomEngine Random(1);
-      for (unsigned T = 0; !Found && T < MaxFirstTries; T += MaxTries)
+      for (unsigned T = 0; !Found && T < MaxFirstTries; T += MaxPartTries)
         Found = drawValid(P, V, Random);
     }
     if (Found)
@@ -304,7 +304,7 @@ bool SearchSpace::Impl::drawValid(Point &P, const Part &Of,
     drawShape(P, Of, Random);
     return true;
   }
-  for (unsigned T = 0; T != MaxTries; ++T) {
+  for (unsigned T = 0; T != MaxPartTries; ++T) {
     for (unsigned Number : Of.Inner)
       drawShape(P, Shape[Number], Random);
     if (holds(P, Of.Checks))

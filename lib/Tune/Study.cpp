@@ -155,8 +155,7 @@ private:
 };
 } // namespace
 
-/// Puts what an error is about in front of it.
-static Error addContext(const Twine &Context, Error E) {
+Error mneme::addContext(const Twine &Context, Error E) {
   if (!E)
     return E;
   return createStringError(Context + ": " + toString(std::move(E)));

@@ -101,7 +101,7 @@ void Tuner::Impl::enter(StudyProgress::PhaseTy Phase) {
 void Tuner::Impl::report() {
   if (!Observer)
     return;
-  Progress.Seconds = SearchBegan ? now() - SearchBegan : 0;
+  Progress.Seconds = SearchBegan ? epochSeconds() - SearchBegan : 0;
   Progress.Running = Running.size();
   Progress.TrialLimit = O.Trials;
   Progress.Budget = O.Budget;
@@ -167,7 +167,7 @@ StringMap<double> Tuner::Impl::getStopAbove() const {
   for (const auto &[Device, P] : Places)
     if (P.Known[0])
       Limits[Device] = O.RaceFactor * Limit *
-                       Tracks.on(Device).at(0, now()) / Reference;
+                       Tracks.on(Device).at(0, epochSeconds()) / Reference;
   return Limits;
 }
 
@@ -223,7 +223,7 @@ Error Tuner::Impl::measureBaseline(StringRef Device, unsigned Instance,
           return Take(std::move(V), BaselineSample());
         Place &P = getPlace(V.Device);
         P.BaselineTakes += V.RunSeconds;
-        P.LastBaseline = now();
+        P.LastBaseline = epochSeconds();
         All.push_back(std::move(V));
         std::string Where = All[0].Device;
         if (All.size() == 1 &&

@@ -15,11 +15,11 @@
 #ifndef LLVM_MNEME_LIB_TUNE_TUNERIMPL_H
 #define LLVM_MNEME_LIB_TUNE_TUNERIMPL_H
 
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Tune/Baseline.h"
 #include "llvm/Mneme/Tune/Explain.h"
 #include "llvm/Mneme/Tune/FinalTest.h"
 #include "llvm/Mneme/Tune/Tuner.h"
-#include <chrono>
 #include <deque>
 
 namespace llvm {
@@ -27,12 +27,6 @@ namespace mneme {
 
 /// How long to wait for results before looking at clock and interrupts again.
 inline constexpr double WaitSeconds = 0.2;
-
-inline double now() {
-  return std::chrono::duration<double>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// A trial that is under way: one instance after the other.
 struct RunningTrial {

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 namespace {
 
-std::string print(const json::Object &Config) {
+std::string printConfig(const json::Object &Config) {
   return formatv("{0}", json::Value(json::Object(Config))).str();
 }
 
@@ -147,7 +147,7 @@ private:
 
   Evaluation evaluate(const EvaluationRequest &R) {
     BitVector Running = getRunning(R.Config);
-    ++Asked[print(R.Config)];
+    ++Asked[printConfig(R.Config)];
     if (IsInvalid(R.Config)) {
       Evaluation V;
       V.Id = R.Id;
@@ -159,13 +159,13 @@ private:
     Settings.erase("skip_passes");
     std::string Failure = Fails(Running, Settings);
     std::string &Code =
-        Codes[print(R.Config) + "#" + std::to_string(R.Attempt)];
+        Codes[printConfig(R.Config) + "#" + std::to_string(R.Attempt)];
     bool IsNew = Code.empty();
     if (IsNew) {
       ++Compilations;
       BitVector Changed = Running;
       Changed &= Changes;
-      Code = print(Settings) + printNumbers(Changed);
+      Code = printConfig(Settings) + printNumbers(Changed);
       // A fault in the compiler leaves other code.
       if (!Failure.empty() && happens(CompileRate))
         Code += "!";

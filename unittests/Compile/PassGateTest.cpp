@@ -24,7 +24,7 @@ namespace {
 
 /// A call, a nest of loops of which the inner one can be unrolled away, and
 /// work for most passes.
-const char NVPTX[] = R"(
+const char NVPTXModule[] = R"(
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 define internal float @scale(float %x, i32 %n) #0 {
@@ -69,7 +69,7 @@ exit:
 attributes #0 = { "target-cpu"="sm_90" "target-features"="+ptx80" }
 )";
 
-const char AMDGPU[] = R"(
+const char AMDGPUModule[] = R"(
 target triple = "amdgcn-amd-amdhsa"
 @lds = internal addrspace(3) global [64 x i32] undef
 declare i32 @llvm.amdgcn.workitem.id.x()
@@ -99,7 +99,7 @@ attributes #1 = { noinline "target-cpu"="gfx90a" }
 
 class PassGateTest : public testing::Test {
 protected:
-  StringRef Text = NVPTX;
+  StringRef Text = NVPTXModule;
 
   std::unique_ptr<Module> parse(LLVMContext &Context) {
     return parseModule(Text, Context);
@@ -310,7 +310,7 @@ TEST_F(PassGateTest, IsolatedOrNotIsTheSame) {
 
 // To look changes nothing, least of all what is numbered how.
 TEST_F(PassGateTest, DetailsChangeNothing) {
-  for (StringRef Target : {NVPTX, AMDGPU}) {
+  for (StringRef Target : {NVPTXModule, AMDGPUModule}) {
     Text = Target;
     PassListOptions Short;
     Short.Details = false;

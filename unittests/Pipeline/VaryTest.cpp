@@ -23,12 +23,12 @@ using testing::UnorderedElementsAre;
 
 namespace {
 
-PipelineSpace parse(StringRef Text) {
+PipelineSpace parseSpace(StringRef Text) {
   return cantFail(PipelineSpace::parse(Text));
 }
 
 std::vector<std::string> neighbours(StringRef Space, StringRef Pipeline) {
-  PipelineSpace S = parse(Space);
+  PipelineSpace S = parseSpace(Space);
   std::vector<std::string> All;
   for (const PipelinePoint &P : S.neighbours(S.find(Pipeline).value()))
     All.push_back(S.print(P));
@@ -66,7 +66,8 @@ TEST(VaryTest, NeighboursOfSequences) {
 }
 
 TEST(VaryTest, SomeOfManyNeighbours) {
-  PipelineSpace S = parse("seq<1..20>(a|b|{c|d}|x<[1..9]>),perm(e,f,g,h)?");
+  PipelineSpace S =
+      parseSpace("seq<1..20>(a|b|{c|d}|x<[1..9]>),perm(e,f,g,h)?");
   RandomEngine R(1);
   for (unsigned I = 0; I != 20; ++I) {
     PipelinePoint P = S.sample(R);
@@ -90,7 +91,7 @@ TEST(VaryTest, SamplesOfLargeSpacesAreUniform) {
         "{seq<2..30>(a|b|c|d|e),x<[1..1000]>|seq<30>({a|b|c},d?)}",
         "$n={a|b|c},seq<1..50>($n|perm(d,e)|f)"}) {
     SCOPED_TRACE(Text.str());
-    PipelineSpace S = parse(Text);
+    PipelineSpace S = parseSpace(Text);
     APInt Count = S.count();
     ASSERT_GT(Count.getActiveBits(), 64u);
     constexpr unsigned Draws = 8000, Parts = 16;
@@ -117,7 +118,7 @@ TEST(VaryTest, SamplesOfLargeSpacesAreUniform) {
 
 TEST(VaryTest, SamplesAreUniform) {
   // 84 points; an alternative with more points below it comes more often.
-  PipelineSpace S = parse("seq<1..3>(gvn|licm?|dse)");
+  PipelineSpace S = parseSpace("seq<1..3>(gvn|licm?|dse)");
   ASSERT_EQ(S.count(), 84u);
   RandomEngine Random(7);
   std::map<uint64_t, double> Count;
@@ -133,7 +134,7 @@ TEST(VaryTest, SamplesAreUniform) {
 }
 
 TEST(VaryTest, SameSeedSamePoints) {
-  PipelineSpace S = parse("seq<0..20>(a|b|c<[1..99]>|d?),perm(e,f,g,h)");
+  PipelineSpace S = parseSpace("seq<0..20>(a|b|c<[1..99]>|d?),perm(e,f,g,h)");
   RandomEngine A(3), B(3);
   PipelinePoint P = S.sample(A), Q = S.sample(B);
   for (unsigned I = 0; I != 20; ++I) {
@@ -146,7 +147,7 @@ TEST(VaryTest, MutationReachesAllPoints) {
   for (StringRef Text :
        {"seq<1..3>(gvn|licm?|dse)", "perm(a,b,c,d)", "x<[1..30]>,{a|b?}",
         "$n={a|b|c},seq<0..2>($n|d)"}) {
-    PipelineSpace S = parse(Text);
+    PipelineSpace S = parseSpace(Text);
     RandomEngine Random(11);
     PipelinePoint P = S.at(APInt(64, 0));
     std::set<PipelinePoint> Seen;
@@ -157,7 +158,7 @@ TEST(VaryTest, MutationReachesAllPoints) {
 }
 
 TEST(VaryTest, MutationOfASequenceIsOneEdit) {
-  PipelineSpace S = parse("seq<4..8>(a|b|c|d|e)");
+  PipelineSpace S = parseSpace("seq<4..8>(a|b|c|d|e)");
   RandomEngine Random(1);
   PipelinePoint P = S.find("a,b,c,d,e,a").value();
   std::set<size_t> Sizes;
@@ -188,7 +189,7 @@ TEST(VaryTest, MutationOfASequenceIsOneEdit) {
 }
 
 TEST(VaryTest, CrossoverTakesFromBoth) {
-  PipelineSpace S = parse("{a|b|c},{d|e|f},x<[1..9]>");
+  PipelineSpace S = parseSpace("{a|b|c},{d|e|f},x<[1..9]>");
   PipelinePoint A = S.find("a,d,x<3>").value();
   PipelinePoint B = S.find("c,f,x<8>").value();
   RandomEngine Random(5);
@@ -201,7 +202,7 @@ TEST(VaryTest, CrossoverTakesFromBoth) {
 }
 
 TEST(VaryTest, CrossoverSplicesSequences) {
-  PipelineSpace S = parse("f(seq<2..5>(a|b|c|d))");
+  PipelineSpace S = parseSpace("f(seq<2..5>(a|b|c|d))");
   PipelinePoint A = S.find("f(a,b,a)").value();
   PipelinePoint B = S.find("f(c,c,d,d)").value();
   RandomEngine Random(5);
@@ -221,7 +222,7 @@ TEST(VaryTest, CrossoverSplicesSequences) {
 }
 
 TEST(VaryTest, CrossoverOfPermutationsIsOneOfThem) {
-  PipelineSpace S = parse("perm(a,b,c,d)");
+  PipelineSpace S = parseSpace("perm(a,b,c,d)");
   PipelinePoint A = S.find("a,b,c,d").value();
   PipelinePoint B = S.find("d,c,b,a").value();
   RandomEngine Random(5);

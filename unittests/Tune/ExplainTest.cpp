@@ -162,7 +162,7 @@ struct MinimalChangeTest : testing::Test {
   }
 };
 
-std::string print(const json::Object &O) {
+std::string printObject(const json::Object &O) {
   return formatv("{0}", json::Value(json::Object(O))).str();
 }
 
@@ -173,7 +173,7 @@ TEST_F(MinimalChangeTest, FindsTheKeysThatMatter) {
   Found M = find(
       json::Object{{"maxnreg", 64}, {"llvm.unroll", 400}, {"specialize", true},
        {"codegen_opt", 3}, {"passes", "default<O3>"}});
-  EXPECT_EQ(print(M.Why.Config), "{\"llvm.unroll\":400,\"maxnreg\":64}");
+  EXPECT_EQ(printObject(M.Why.Config), "{\"llvm.unroll\":400,\"maxnreg\":64}");
   EXPECT_EQ(M.Why.Dropped,
             (std::vector<std::string>{"codegen_opt", "passes", "specialize"}));
   EXPECT_TRUE(M.M.Complete);
@@ -188,7 +188,7 @@ TEST_F(MinimalChangeTest, KeepsALaunchTogether) {
   };
   Found M = find(json::Object{
       {"block.x", 64}, {"grid.x", 10}, {"block.y", 1}, {"specialize", true}});
-  EXPECT_EQ(print(M.Why.Config), "{\"block.x\":64,\"grid.x\":10}");
+  EXPECT_EQ(printObject(M.Why.Config), "{\"block.x\":64,\"grid.x\":10}");
 }
 
 TEST_F(MinimalChangeTest, FindsThePassesThatMatter) {
@@ -218,7 +218,7 @@ TEST_F(MinimalChangeTest, KeepsTheShareThatItShould) {
   EXPECT_EQ(find(Both).Why.Config.size(), 2u);
   O.Share = 0.85;
   restart();
-  EXPECT_EQ(print(find(Both).Why.Config), "{\"a\":1}");
+  EXPECT_EQ(printObject(find(Both).Why.Config), "{\"a\":1}");
 }
 
 TEST_F(MinimalChangeTest, HowManyRunAtOnceChangesNothing) {
@@ -226,11 +226,11 @@ TEST_F(MinimalChangeTest, HowManyRunAtOnceChangesNothing) {
     StringRef P = C.getString("passes").value_or("");
     return P.contains("b") && P.contains("g") ? 1.5 : 1;
   };
-  std::string One = print(findOf("a,b,c,d,e,f,g,h").Why.Config);
+  std::string One = printObject(findOf("a,b,c,d,e,f,g,h").Why.Config);
   EXPECT_EQ(LargestBatch, 1u);
   O.BatchSize = 16;
   restart();
-  EXPECT_EQ(print(findOf("a,b,c,d,e,f,g,h").Why.Config), One);
+  EXPECT_EQ(printObject(findOf("a,b,c,d,e,f,g,h").Why.Config), One);
   EXPECT_GT(LargestBatch, 1u);
   EXPECT_EQ(One, "{\"passes\":\"b,g\"}");
 }
@@ -263,7 +263,7 @@ TEST_F(MinimalChangeTest, SeveralInstancesLoseTheSameKeys) {
         return R;
       },
       O));
-  EXPECT_EQ(print(M.smallest()[1]), "{\"grid.x\":20}");
+  EXPECT_EQ(printObject(M.smallest()[1]), "{\"grid.x\":20}");
 }
 
 } // namespace

@@ -24,7 +24,7 @@ using namespace llvm::jitlink;
 using namespace llvm::mneme;
 
 /// Every segment starts on a page, so that it can be protected.
-static constexpr uint64_t PageSize = 4096;
+static constexpr uint64_t SegmentAlign = 4096;
 
 static uint32_t toProt(orc::MemProt P) {
   uint32_t Prot = 0;
@@ -55,7 +55,8 @@ class SegmentCollector final : public JITLinkMemoryManager {
 public:
   SegmentCollector(uint64_t Base, uint64_t Size,
                    std::vector<LinkedSegment> &Segments)
-      : Next(alignTo(Base, PageSize)), End(Base + Size), Segments(Segments) {}
+      : Next(alignTo(Base, SegmentAlign)), End(Base + Size),
+        Segments(Segments) {}
 
   void allocate(const JITLinkDylib *, LinkGraph &G,
                 OnAllocatedFunction OnAllocated) override {
@@ -75,7 +76,7 @@ public:
       Out.Contents.resize(Size);
       Seg.Addr = orc::ExecutorAddr(Next);
       Seg.WorkingMem = Out.Contents.data();
-      Next = alignTo(Next + Size, PageSize);
+      Next = alignTo(Next + Size, SegmentAlign);
     }
     if (Error E = Layout.apply())
       return OnAllocated(std::move(E));

@@ -45,7 +45,7 @@ Nvml::Nvml() {
            Find(GetClock, "nvmlDeviceGetClockInfo") && Init() == 0;
 }
 
-GPUState mneme::readNvmlState(const std::string &UUID) {
+GPUState llvm::mneme::readNvmlState(const std::string &UUID) {
   // nvml.h's numbers.
   enum { TemperatureOfGPU = 0, ClockOfMultiprocessors = 1, ClockOfMemory = 2 };
   static const Nvml Library;

@@ -24,14 +24,16 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr unsigned NumStart = 10;
 /// Restarts take turns: so many random steps from the best point, or anywhere.
 static constexpr unsigned NumKicks = 4;
 static constexpr double KickShare = 0.5;
-static constexpr unsigned MaxValues = 16; ///< Of one dimension of one point.
 
 namespace {
 class ILSSampler : public Sampler {
+  static constexpr unsigned NumStart = 10;
+  /// Values of one dimension that a neighbourhood has.
+  static constexpr unsigned MaxValues = 16;
+
 public:
   explicit ILSSampler(const SamplerContext &Context)
       : Sampler(Context), Start(Context, NumStart), Unseen(Context) {}

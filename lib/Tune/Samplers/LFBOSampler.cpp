@@ -22,7 +22,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr unsigned NumStart = 15;
 static constexpr unsigned NumTrees = 60;
 /// The best ones of so many trials are good: the first share up to the limit,
 /// then the second.
@@ -34,7 +33,6 @@ static constexpr size_t MaxExamples = 200;
 /// Candidates: the neighbours of the best points, points with another value in
 /// one dimension, points two steps away, and valid points from anywhere.
 static constexpr size_t NumBest = 5;
-static constexpr unsigned MaxValues = 16; ///< Of one dimension of one point.
 static constexpr size_t NumTwoSteps = 40; ///< Of each.
 static constexpr size_t NumAnywhere = 200;
 /// The more dimensions, the more points are near another one, and the longer
@@ -55,6 +53,10 @@ static constexpr double ListenedShare = 0.5;
 
 namespace {
 class LFBOSampler : public Sampler {
+  static constexpr unsigned NumStart = 15;
+  /// Values of one dimension around one point.
+  static constexpr unsigned MaxValues = 16;
+
 public:
   explicit LFBOSampler(const SamplerContext &Context)
       : Sampler(Context), Start(Context, NumStart), Unseen(Context) {

@@ -19,13 +19,13 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr unsigned PopulationSize = 50;
-static constexpr double CrossoverShare = 0.9;
-/// So often is a child looked for that is new.
-static constexpr unsigned MaxTries = 50;
-
 namespace {
 class NSGA2Sampler : public Sampler {
+  static constexpr unsigned PopulationSize = 50;
+  static constexpr double CrossoverShare = 0.9;
+  /// Attempts to find a new child, per child.
+  static constexpr unsigned MaxTries = 50;
+
 public:
   explicit NSGA2Sampler(const SamplerContext &Context)
       : Sampler(Context), Start(Context, PopulationSize), Unseen(Context) {}

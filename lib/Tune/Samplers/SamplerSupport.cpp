@@ -235,7 +235,7 @@ bool Batch::add(Point P) {
 /// More points than this are not looked at one by one.
 static constexpr uint64_t MaxEnumerated = 1 << 20;
 /// As many tries find nothing new when less than about 2 % are.
-static constexpr unsigned MaxTries = 200;
+static constexpr unsigned MaxUnseenTries = 200;
 
 bool UnseenPoints::findLeft() {
   if (Left)
@@ -249,7 +249,7 @@ bool UnseenPoints::findLeft() {
 }
 
 std::optional<Point> UnseenPoints::draw(const Batch &B, RandomEngine &Random) {
-  for (unsigned Try = 0; Try != MaxTries; ++Try) {
+  for (unsigned Try = 0; Try != MaxUnseenTries; ++Try) {
     std::optional<Point> P = Context.Space.sample(Random);
     if (!P)
       break;

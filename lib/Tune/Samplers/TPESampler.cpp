@@ -24,7 +24,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr unsigned NumStart = 10;
+static constexpr unsigned NumRandomTrials = 10;
 static constexpr unsigned NumCandidates = 24; ///< Valid and unseen ones.
 /// Draws for them; after that there are fewer.
 static constexpr unsigned MaxDraws = 20 * NumCandidates;
@@ -307,7 +307,7 @@ Expected<std::vector<Point>> TPESampler::ask(unsigned N) {
   Observations History(Context);
   History.thin();
   std::vector<size_t> Ranked = History.ranked();
-  if (History.Done.size() >= NumStart && !Ranked.empty()) {
+  if (History.Done.size() >= NumRandomTrials && !Ranked.empty()) {
     size_t NumGood = std::min<size_t>(
         std::ceil(GoodShare * History.Done.size()), MaxGood);
     Ranked.resize(std::min(Ranked.size(), NumGood));

@@ -104,6 +104,9 @@ Expected<std::optional<ValueType>> getFieldType(StringRef Key);
 /// Returns true if the field affects only the launch, not the code.
 bool isLaunchField(StringRef Key);
 
+/// Returns \p E with "Context: " in front of its message.
+Error addContext(const Twine &Context, Error E);
+
 /// Fails if \p Name is not valid for a parameter or derived value.
 Error checkName(StringRef Name);
 
