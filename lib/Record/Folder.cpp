@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Record/PageStore.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -56,4 +57,17 @@ bool mneme::isArtifact(StringRef Name) {
          (Name.starts_with(".") && Name.ends_with(".tmp") &&
           (Name.contains("RecordedIR_") || Name.contains(".json.") ||
            Name.starts_with(".Pages.")));
+}
+
+bool mneme::isRecordingFile(StringRef Name) {
+  return isArtifact(Name) || (Name.size() == 37 && Name.ends_with(".json") &&
+                              parseDigest128(Name.take_front(32)));
+}
+
+Error mneme::checkOutputFile(StringRef Option, StringRef Path) {
+  if (!isRecordingFile(sys::path::filename(Path)))
+    return Error::success();
+  return createStringError(Option + "='" + Path +
+                           "': files of recordings have such names; give "
+                           "another one");
 }

@@ -631,8 +631,7 @@ static bool isExported(StringRef Name) {
   if (Name.empty() || Name.starts_with(".") || Name.contains('/') ||
       Name.contains('\0'))
     return false;
-  return isArtifact(Name) || (Name.size() == 37 && Name.ends_with(".json") &&
-                              parseDigest128(Name.take_front(32)));
+  return isRecordingFile(Name);
 }
 
 static bool hasKernelFiles(StringRef Dir) {

@@ -11,6 +11,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/CopyModule.h"
@@ -561,6 +562,14 @@ Error ReplayPlan::planMeasurement() const {
 
 Error ReplayPlan::planInstruments() const {
   const InstrumentOptions &I = Options.Instruments;
+  for (auto [Option, Path] :
+       {std::pair("--output-ll", &Options.OutputIR),
+        std::pair("--output-asm", &Options.OutputAsm),
+        std::pair("--output-obj", &Options.OutputObject),
+        std::pair("--remarks", &I.Remarks), std::pair("--dataset", &I.Dataset),
+        std::pair("--ftime-trace", &I.TimeTrace)})
+    if (Error E = checkOutputFile(Option, *Path))
+      return E;
   if (!I.RemarksFilter.empty() && I.Remarks.empty())
     return createStringError("--remarks-filter needs --remarks");
   std::string Message;

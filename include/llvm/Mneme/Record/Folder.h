@@ -42,6 +42,14 @@ std::string moduleName(StringRef StaticHash);
 /// Returns true if recording creates files of this name, except kernel files.
 bool isArtifact(StringRef Name);
 
+/// Returns true if files of recordings, kernel files included, have such names:
+/// a tool that writes another file of this name may overwrite a recording.
+bool isRecordingFile(StringRef Name);
+
+/// Fails if \p Path, the value of \p Option ("--output-ll"), has the name of a
+/// file of recordings.
+Error checkOutputFile(StringRef Option, StringRef Path);
+
 } // namespace mneme
 } // namespace llvm
 
