@@ -149,6 +149,20 @@ getTuningOptions(std::optional<OptimizationLevel> Clang) {
   return PTO;
 }
 
+/// LLVM's parser and the nested pass managers recur once per level.
+static constexpr unsigned MaxNesting = 256;
+
+static bool isNestedTooDeeply(StringRef Passes) {
+  unsigned Depth = 0;
+  for (char C : Passes) {
+    if (C == '(' && ++Depth > MaxNesting)
+      return true;
+    if (C == ')' && Depth)
+      --Depth;
+  }
+  return false;
+}
+
 static Error parsePipeline(PassBuilder &PB, ModulePassManager &MPM,
                            StringRef Passes) {
   // Not by its name, which the parser has built twice, plugins' parts included.
@@ -156,6 +170,9 @@ static Error parsePipeline(PassBuilder &PB, ModulePassManager &MPM,
     MPM = buildClangPipeline(PB, *Clang);
     return Error::success();
   }
+  if (isNestedTooDeeply(Passes))
+    return createStringError("pipeline is nested more than " +
+                             Twine(MaxNesting) + " levels deep");
   return Passes.empty() ? Error::success() : PB.parsePassPipeline(MPM, Passes);
 }
 
