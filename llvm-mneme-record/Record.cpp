@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Launch/Launcher.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include <cmath>
@@ -232,6 +233,24 @@ static Error checkTogether() {
   return Error::success();
 }
 
+/// The runtime reads the address itself; a wrong one would fail every launch.
+static Error checkArenaBase() {
+  static constexpr StringLiteral Variable = "MNEME_VA_BASE";
+  static constexpr uint64_t Granule = 2 << 20, Lowest = 1ull << 32,
+                            Highest = MNEME_ARENA_BASE;
+  std::optional<std::string> Text = sys::Process::GetEnv(Variable);
+  uint64_t Base;
+  if (!Text || Text->empty() ||
+      (to_integer(*Text, Base) && Base % Granule == 0 && Base >= Lowest &&
+       Base <= Highest))
+    return Error::success();
+  return createStringError(
+      formatv("{0}='{1}' in the environment: expected a multiple of {2:x} from "
+              "{3:x} to {4:x}",
+              Variable, *Text, Granule, Lowest, Highest)
+          .str());
+}
+
 /// A library of the same build or install tree.
 static std::string findLibrary(const char *Argv0, StringRef Name) {
   SmallString<128> Path(getInstallPrefix(Argv0));
@@ -248,6 +267,8 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   if (Error E = takeDefaults())
     return std::move(E);
   if (Error E = checkTogether())
+    return std::move(E);
+  if (Error E = checkArenaBase())
     return std::move(E);
   if (VASize < 1 || VASize > MNEME_ARENA_SIZE >> 30)
     return createStringError("--va-size=" + Twine(VASize) + ": expected 1 to " +
