@@ -8,6 +8,7 @@
 
 #include "Tune.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -410,6 +411,8 @@ static Error readExports(TuneOptions &O) {
                   StringRef(Formats).rtrim())
               .str());
     }
+    if (Error E = checkOutputFile("--export", Path))
+      return E;
     O.Exports.push_back({Name.str(), Path.str()});
   }
   return Error::success();
@@ -495,6 +498,8 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   O.Replay.Resources = Resources;
   if (Error E = readFarm(O))
     return std::move(E);
+  if (ResultsDir.getNumOccurrences() && ResultsDir.empty())
+    return createStringError("-o: expected the name of a folder");
   O.ResultsDir = ResultsDir;
   O.Resume = Resume || Repair;
   O.Repair = Repair;
