@@ -194,6 +194,9 @@ Error PoisonFinder::compile() {
   O.LaunchTimeout = O.launchTimeout() > 0
                         ? std::min(O.launchTimeout(), 10 * TraceSeconds)
                         : 10 * TraceSeconds;
+  // The notes multiply the code, and optimizing it takes longer than running it
+  // once.
+  O.Host.Finish = HostFinish::Min;
   Expected<std::unique_ptr<ReplayPlan>> Base =
       Plan.vary(O, /*WillCompile=*/false);
   if (!Base)
