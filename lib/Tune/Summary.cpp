@@ -152,7 +152,8 @@ std::string SummaryPrinter::describeUntested() const {
   const Trial *T = O.Best.empty() ? nullptr : R.findTrial(O.Best.front());
   double Time = T ? T->Metrics.lookup("time") : 0;
   if (Time == 0)
-    return "nothing was measured";
+    return O.Complete ? "only the baseline's own code was measured"
+                      : "nothing was measured";
   double Speedup = T->BaselineNanoseconds / Time;
   if (Speedup <= 1)
     return "nothing was faster than the baseline";
