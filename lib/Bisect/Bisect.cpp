@@ -11,7 +11,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
-#include "llvm/Mneme/Tune/Study.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -181,7 +180,7 @@ bool Bisector::actsOnPasses() {
   bool Acts = false;
   for (const BisectSetting &S : Out.Settings) {
     SettingStage Stage = getSettingStage(S.Key);
-    Acts |= Stage == SettingStage::Pipeline || Stage == SettingStage::CodeGen;
+    Acts |= Stage <= SettingStage::CodeGen;
   }
   if (!Acts)
     Out.Reason = "what differs acts on no pass";

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Bisect/Judge.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Tune/Study.h"
 #include "llvm/Support/Format.h"

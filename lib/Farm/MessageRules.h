@@ -203,7 +203,7 @@ struct Cache {
   static std::string describe() { return "cold or warm"; }
 };
 
-/// The keys of Replay/Config.def and their values, which applyConfig() checks.
+/// The keys of Config/Config.def and their values, which applyConfig() checks.
 struct Configuration {
   using Type = json::Object;
   static bool read(const json::Value &V, json::Object &Out, json::Path P);

@@ -9,7 +9,6 @@
 #include "Parts.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,7 +19,8 @@ using namespace llvm::mneme;
 
 /// Keys of configurations that are about the recorded launch and files.
 static bool isOfRecording(StringRef Key) {
-  return Key.starts_with("grid.") || Key.starts_with("block.") || Key == "ir";
+  return Key.starts_with("grid.") || Key.starts_with("block.") ||
+         getSettingStage(Key) == SettingStage::Input;
 }
 
 /// Scripts of a report run in its folder.
@@ -31,7 +31,8 @@ static std::string makeAbsolute(StringRef File) {
 
 /// A name without a folder is looked for in PATH.
 static bool isPathOfProgram(StringRef Key, const json::Value &V) {
-  return (Key == "opt_tool" || Key == "llc_tool" || Key == "ptxas") &&
+  const SettingInfo *S = findSetting(Key);
+  return S && S->Reach == SettingReach::RunsPrograms &&
          V.getAsString().value_or("").contains('/');
 }
 

@@ -8,15 +8,17 @@
 
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Config/SettingFlags.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 struct ReplayFlags::Options {
+  SettingFlags Settings;
   cl::list<std::string> Plugins, LLVMOptions;
   cl::opt<PTXCompiler> Assembler;
-  cl::opt<std::string> CudaPath, OptTool, LlcTool, Ptxas, Device;
+  cl::opt<std::string> CudaPath, Device;
   cl::opt<HostFinish> Finish;
   cl::opt<HostStrategy> Strategy;
   cl::opt<CacheMode> Cache;
@@ -25,11 +27,15 @@ struct ReplayFlags::Options {
   cl::opt<std::string> Norm, NaN;
   cl::opt<bool> NoPoison, AllowPrograms;
 
-  Options(cl::OptionCategory &Cat, HostFinish DefaultFinish);
+  Options(cl::OptionCategory &Cat, bool OfStudy);
 };
 
-ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
-    : Plugins("load-pass-plugin", cl::desc("Load passes from a plugin"),
+ReplayFlags::Options::Options(cl::OptionCategory &Cat, bool OfStudy)
+    : Settings(Cat,
+               [&](const SettingInfo &S) {
+                 return !OfStudy || S.Tuning == SettingTuning::Fixed;
+               }),
+      Plugins("load-pass-plugin", cl::desc("Load passes from a plugin"),
               cl::value_desc("file"), cl::cat(Cat)),
       LLVMOptions("mllvm", cl::desc("Option for LLVM itself, as with clang"),
                   cl::value_desc("option"), cl::cat(Cat)),
@@ -45,28 +51,18 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
           cl::cat(Cat)),
       CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
                cl::value_desc("dir"), cl::cat(Cat)),
-      OptTool("opt-tool",
-              cl::desc("Run the pipeline in this opt or clang, which may be "
-                       "of another version"),
-              cl::value_desc("program"), cl::cat(Cat)),
-      LlcTool("llc-tool",
-              cl::desc("Generate the GPU's code with this llc, which may be "
-                       "of another version"),
-              cl::value_desc("program"), cl::cat(Cat)),
-      Ptxas("ptxas", cl::desc("Assemble PTX with this ptxas"),
-            cl::value_desc("program"), cl::cat(Cat)),
       Device("device",
              cl::desc("Device to run on: host, cuda[:N], offload[:N] (through "
                       "LLVM's liboffload), or auto (default): a GPU that can "
                       "run the recording, else the host"),
              cl::value_desc("name"), cl::init("auto"), cl::cat(Cat)),
       Finish("host-finish",
-             cl::desc(DefaultFinish == HostFinish::None
+             cl::desc(OfStudy
                           ? "What the CPU pipeline may still do on the host "
                             "device (default: none)"
                           : "What the CPU pipeline may still do on the host "
                             "device (default: O3)"),
-             cl::init(DefaultFinish),
+             cl::init(OfStudy ? HostFinish::None : HostFinish::O3),
              cl::values(clEnumValN(HostFinish::O3, "O3", "all: to run fast"),
                         clEnumValN(HostFinish::O1, "O1", "some"),
                         clEnumValN(HostFinish::Min, "min", "clean-up only"),
@@ -127,10 +123,14 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
                              "load plugins, and read and write other files"),
                     cl::cat(Cat)) {}
 
-ReplayFlags::ReplayFlags(cl::OptionCategory &Category, HostFinish DefaultFinish)
-    : O(std::make_unique<Options>(Category, DefaultFinish)) {}
+ReplayFlags::ReplayFlags(cl::OptionCategory &Category, bool OfStudy)
+    : O(std::make_unique<Options>(Category, OfStudy)) {}
 
 ReplayFlags::~ReplayFlags() = default;
+
+bool ReplayFlags::isGiven(StringRef Key) const {
+  return O->Settings.isGiven(Key);
+}
 
 bool ReplayFlags::hasHostFinish() const {
   return O->Finish.getNumOccurrences() != 0;
@@ -166,11 +166,14 @@ std::string ReplayFlags::describe() const {
   };
   AddAll(O->Tolerances);
   AddAll(O->ElementTypes);
-  // Studies of before these options were there can go on.
-  for (const cl::opt<std::string> *Program :
-       {&O->OptTool, &O->LlcTool, &O->Ptxas})
-    if (!Program->empty())
-      Add(*Program, *Program);
+  // Only given settings: a study from before a setting existed can go on.
+  KernelConfig Given;
+  O->Settings.apply(Given);
+  json::Object Config = makeConfig(Given);
+  for (const SettingInfo &S : getSettings())
+    if (const json::Value *V = Config.get(S.Key))
+      for (const std::string &Option : makeOptions(json::Object{{S.Key, *V}}))
+        Text += Option + "\n";
   AddAll(O->Plugins);
   AddAll(O->LLVMOptions);
   return Text;
@@ -209,16 +212,12 @@ static Error parseLLVMOptions(std::vector<LLVMOption> &Out,
 }
 
 Error ReplayFlags::apply(ReplayOptions &R) const {
+  O->Settings.apply(R);
   R.Plugins.assign(O->Plugins.begin(), O->Plugins.end());
   if (Error E = parseLLVMOptions(R.LLVMOptions, O->LLVMOptions))
     return E;
   R.Assembler = O->Assembler;
   R.CudaPath = O->CudaPath;
-  for (auto [Member, Option] :
-       {std::pair(&R.OptTool, &O->OptTool), std::pair(&R.LlcTool, &O->LlcTool),
-        std::pair(&R.Ptxas, &O->Ptxas)})
-    if (Option->getNumOccurrences())
-      *Member = *Option;
   R.Device = O->Device;
   R.Host.Finish = O->Finish;
   R.Host.Strategy = O->Strategy;

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Tune/Recorded.h"
 
@@ -42,20 +43,6 @@ const Parameter *Study::findParameter(StringRef Name) const {
 //===----------------------------------------------------------------------===//
 // Tables
 //===----------------------------------------------------------------------===//
-
-namespace {
-struct FieldInfo {
-  StringLiteral Key;
-  ValueType Type;
-  bool Compiles;
-};
-} // namespace
-
-static constexpr FieldInfo ConfigFields[] = {
-#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description)                  \
-  {Key, ValueType::Type, Compiles},
-#include "llvm/Mneme/Replay/Config.def"
-};
 
 static constexpr StringLiteral Metrics[] = {
 #define METRIC(Name, Unit, BetterWhen, Description) Name,
@@ -99,21 +86,18 @@ Error mneme::checkMetric(StringRef Metric) {
   return unknownName("metric", Metric, Names);
 }
 
-bool mneme::isLaunchField(StringRef Key) {
-  return any_of(ConfigFields, [&](const FieldInfo &F) {
-    return F.Key == Key && !F.Compiles;
-  });
-}
+/// By SettingType.
+static constexpr ValueType SettingTypes[] = {ValueType::Bool, ValueType::Int,
+                                             ValueType::Text};
 
 Expected<std::optional<ValueType>> mneme::getFieldType(StringRef Key) {
-  SmallVector<StringRef, 32> Names;
-  for (const FieldInfo &F : ConfigFields) {
-    if (F.Key == Key)
-      return F.Type;
-    Names.push_back(F.Key);
-  }
-  if (Key.consume_front("llvm.") && !Key.empty())
+  if (const SettingInfo *S = findSetting(Key))
+    return SettingTypes[static_cast<unsigned>(S->Type)];
+  if (StringRef Name = Key; Name.consume_front(LLVMKeyPrefix) && !Name.empty())
     return std::nullopt;
+  SmallVector<StringRef, 32> Names;
+  for (const SettingInfo &S : getSettings())
+    Names.push_back(S.Key);
   return unknownName("configuration field", Key, Names);
 }
 

@@ -30,7 +30,7 @@ namespace mneme {
 /// A configuration to compile, verify and measure.
 struct EvaluationRequest {
   uint64_t Id = 0;     ///< Chosen by the caller; returned with the result.
-  json::Object Config; ///< Keys of Replay/Config.def.
+  json::Object Config; ///< Keys of Config/Config.def.
   /// Measure even if equal code was measured before: for baselines and
   /// canaries.
   bool Fresh = false;

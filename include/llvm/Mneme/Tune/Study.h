@@ -62,7 +62,7 @@ struct Constraint {
   std::string Message; ///< Why it is violated; may be empty.
 };
 
-/// A field of the configuration: a key of Replay/Config.def ("block.x",
+/// A field of the configuration: a key of Config.def ("block.x",
 /// "passes", "llvm.unroll-threshold") and its value.
 struct ConfigField {
   std::string Key;
@@ -100,9 +100,6 @@ Error checkMetric(StringRef Metric);
 /// Returns the type of a configuration field; unset for LLVM options, which may
 /// have any type. Fails if there is no such field.
 Expected<std::optional<ValueType>> getFieldType(StringRef Key);
-
-/// Returns true if the field affects only the launch, not the code.
-bool isLaunchField(StringRef Key);
 
 /// Fails if \p Name is not valid for a parameter or derived value.
 Error checkName(StringRef Name);
