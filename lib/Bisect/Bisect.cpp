@@ -223,8 +223,9 @@ Bisector::runOnHost(const json::Object &Config) {
       return std::nullopt;
     const Evaluation &V = **Result;
     bool IsRight = V.Failure.empty();
-    if (!IsRight && V.Failure != "Mismatch" && V.Failure != "Crash") {
-      Out.HalfReason = "the host device cannot say (" + V.Failure +
+    if (!IsRight && V.Failure != FailureKind::Mismatch &&
+        V.Failure != FailureKind::Crash) {
+      Out.HalfReason = "the host device cannot say (" + V.Failure.str() +
                        (V.Error.empty() ? "" : ": " + V.Error) + ")";
       return std::nullopt;
     }

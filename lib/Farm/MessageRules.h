@@ -172,9 +172,9 @@ struct Digest {
 
 /// Evaluation::Failure.
 struct FailureName {
-  using Type = std::string;
-  static bool read(const json::Value &V, std::string &Out, json::Path P);
-  static json::Value write(StringRef V) { return V.str(); }
+  using Type = FailureKind;
+  static bool read(const json::Value &V, FailureKind &Out, json::Path P);
+  static json::Value write(FailureKind V) { return V.name(); }
   static std::string describe() {
     return "empty, Invalid, WorkerLost, or the name of a verdict that is a "
            "failure";

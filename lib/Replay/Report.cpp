@@ -20,22 +20,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// By Verdict.
-static const char *const VerdictNames[] = {
-    "Match",   "MatchWithinTolerance", "Mismatch",    "Crash",
-    "Timeout", "CompileError",         "Unsupported", "NotVerified"};
-
-StringRef mneme::getVerdictName(Verdict V) {
-  return VerdictNames[static_cast<unsigned>(V)];
-}
-
-std::optional<Verdict> mneme::parseVerdict(StringRef Name) {
-  for (auto [I, N] : enumerate(VerdictNames))
-    if (Name == N)
-      return static_cast<Verdict>(I);
-  return std::nullopt;
-}
-
 //===----------------------------------------------------------------------===//
 // The result as JSON: also how it comes from the worker process
 //===----------------------------------------------------------------------===//

@@ -44,23 +44,6 @@ const Parameter *Study::findParameter(StringRef Name) const {
 // Tables
 //===----------------------------------------------------------------------===//
 
-static constexpr StringLiteral Metrics[] = {
-#define METRIC(Name, Unit, BetterWhen, Description) Name,
-#include "llvm/Mneme/Tune/Metrics.def"
-};
-
-static constexpr Direction Directions[] = {
-#define METRIC(Name, Unit, BetterWhen, Description) Direction::BetterWhen,
-#include "llvm/Mneme/Tune/Metrics.def"
-};
-
-std::optional<Direction> mneme::getMetricDirection(StringRef Metric) {
-  for (size_t I = 0; I != std::size(Metrics); ++I)
-    if (Metrics[I] == Metric)
-      return Directions[I];
-  return std::nullopt;
-}
-
 /// "there is no X 'passe'; did you mean 'passes'?"
 static Error unknownName(const Twine &What, StringRef Name,
                          ArrayRef<StringRef> Names) {
@@ -80,10 +63,9 @@ static Error unknownName(const Twine &What, StringRef Name,
 }
 
 Error mneme::checkMetric(StringRef Metric) {
-  if (getMetricDirection(Metric))
+  if (findMetric(Metric))
     return Error::success();
-  SmallVector<StringRef, 16> Names(std::begin(Metrics), std::end(Metrics));
-  return unknownName("metric", Metric, Names);
+  return unknownName("metric", Metric, getMetricNames());
 }
 
 /// By SettingType.

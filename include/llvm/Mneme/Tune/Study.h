@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_TUNE_STUDY_H
 #define LLVM_MNEME_TUNE_STUDY_H
 
+#include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Tune/Expr.h"
 #include <optional>
 #include <string>
@@ -71,8 +72,6 @@ struct ConfigField {
   Expr When = {};
 };
 
-enum class Direction { Minimize, Maximize };
-
 /// A metric to optimize.
 struct Objective {
   std::string Metric; ///< Metrics.def: "time", "reg_usage", "obj_size", ...
@@ -91,9 +90,6 @@ struct Study {
   const Parameter *findParameter(StringRef Name) const;
 };
 
-/// Returns the default direction of a metric of Metrics.def; unset if there is
-/// no such metric.
-std::optional<Direction> getMetricDirection(StringRef Metric);
 /// Fails if there is no such metric; the error lists all metrics.
 Error checkMetric(StringRef Metric);
 
