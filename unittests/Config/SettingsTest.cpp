@@ -42,8 +42,9 @@ TEST(SettingsTest, RowsAreConsistent) {
 }
 
 TEST(SettingsTest, WantedOnesAreOptions) {
-  cl::OptionCategory Category("settings");
-  SettingFlags Flags(Category, [](const SettingInfo &S) {
+  // The command line knows them until the process ends.
+  static cl::OptionCategory Category("settings");
+  static SettingFlags Flags(Category, [](const SettingInfo &S) {
     return S.Tuning == SettingTuning::Fixed;
   });
   EXPECT_FALSE(cl::getRegisteredOptions().count("maxnreg"));

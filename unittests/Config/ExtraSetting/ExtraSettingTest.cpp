@@ -27,8 +27,9 @@ using testing::ElementsAre;
 static std::string programKey(StringRef Program) { return Program.str(); }
 
 TEST(ExtraSettingTest, IsAnOptionOfReplay) {
-  cl::OptionCategory Category("settings");
-  SettingFlags Flags(Category, [](const SettingInfo &) { return true; });
+  // The command line knows them until the process ends.
+  static cl::OptionCategory Category("settings");
+  static SettingFlags Flags(Category, [](const SettingInfo &) { return true; });
   const char *Words[] = {"replay", "--extra-level=7", "--maxnreg=64"};
   ASSERT_TRUE(cl::ParseCommandLineOptions(std::size(Words), Words));
   KernelConfig C;

@@ -47,10 +47,16 @@ public:
   /// files.
   bool allowsPrograms() const;
 
+  struct Flag;
+
 private:
   struct Options;
   std::unique_ptr<Options> O;
 };
+
+/// Returns the options of Flags.def, without settings, that set the members of
+/// \p R. File names are absolute.
+std::vector<std::string> makeFlags(const ReplayOptions &R);
 
 } // namespace mneme
 } // namespace llvm
