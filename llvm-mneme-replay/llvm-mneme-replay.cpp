@@ -63,30 +63,10 @@ static cl::opt<std::string>
            cl::desc("Replay the configuration in a file, as tuning writes "
                     "it; command-line options take precedence"),
            cl::value_desc("file"), cl::cat(Cat));
-static cl::opt<std::string>
-    IRFile("ir",
-           cl::desc("Replay this IR (.ll or .bc) instead of the recorded one"),
-           cl::value_desc("file"), cl::cat(Cat));
-
 //===----------------------------------------------------------------------===//
 // How to compile it
 //===----------------------------------------------------------------------===//
 
-static cl::opt<std::string>
-    Passes("passes",
-           cl::desc("Pass pipeline, as for opt (also positional). Default: "
-                    "what clang runs at the application's -O level"),
-           cl::value_desc("pipeline"), cl::cat(Cat));
-static cl::opt<std::string>
-    RunPasses("run-passes",
-              cl::desc("Run only these of the pass executions that can be "
-                       "skipped: 1-40,57 or gvn,licm@kernel (--list-passes)"),
-              cl::value_desc("set"), cl::cat(Cat));
-static cl::opt<std::string>
-    SkipPasses("skip-passes",
-               cl::desc("Run all but these of the pass executions that can "
-                        "be skipped"),
-               cl::value_desc("set"), cl::cat(Cat));
 enum class OutputFormat { JSON, Text };
 static cl::opt<OutputFormat> ListPasses(
     "list-passes",
@@ -96,55 +76,6 @@ static cl::opt<OutputFormat> ListPasses(
                clEnumValN(OutputFormat::Text, "text", "for people (default)"),
                clEnumValN(OutputFormat::JSON, "json", "for programs")),
     cl::cat(Cat));
-static cl::opt<unsigned>
-    CodeGenOpt("codegen-opt",
-               cl::desc("Level of the code generator and of ptxas, 0 to 3. "
-                        "Default: the application's"),
-               cl::value_desc("level"), cl::cat(Cat));
-static cl::opt<std::string>
-    Arch("arch", cl::desc("Compile for another GPU architecture"),
-         cl::value_desc("name"), cl::cat(Cat));
-static cl::opt<std::string> TargetCPU(
-    "target-cpu",
-    cl::desc("Processor that LLVM generates code for (default: --arch)"),
-    cl::value_desc("name"), cl::cat(Cat));
-static cl::opt<std::string> TargetFeatures(
-    "target-features",
-    cl::desc("Processor features, instead of the default or recorded ones"),
-    cl::value_desc("+a,-b"), cl::cat(Cat));
-static cl::opt<uint32_t>
-    MaxRegisters("maxnreg",
-                 cl::desc("Maximum number of registers per thread "
-                          "(CUDA)"),
-                 cl::value_desc("n"), cl::cat(Cat));
-static cl::list<std::string>
-    PtxasOptions("ptxas-options",
-                 cl::desc("Extra ptxas options, appended to Mneme's; quoted "
-                          "as in a shell"),
-                 cl::value_desc("options"), cl::cat(Cat));
-static cl::opt<bool>
-    Specialize("specialize", cl::desc("Turn scalar arguments into constants"),
-               cl::cat(Cat));
-static cl::opt<bool>
-    SpecializeDims("specialize-dims",
-                   cl::desc("Turn grid and block dimensions into constants"),
-                   cl::cat(Cat));
-static cl::opt<bool> SpecializeRanges(
-    "specialize-ranges",
-    cl::desc("Tell the optimizer the range of thread and block indices"),
-    cl::cat(Cat));
-static cl::opt<bool> SetLaunchBounds("set-launch-bounds",
-                                     cl::desc("Set the kernel's launch bounds"),
-                                     cl::cat(Cat));
-static cl::opt<unsigned> MaxThreads(
-    "max-threads",
-    cl::desc("Launch bounds: threads per block. Default: the block size"),
-    cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<unsigned>
-    MinBlocks("min-blocks-per-sm",
-              cl::desc("Launch bounds: blocks per multiprocessor (AMDGPU: "
-                       "waves per execution unit)"),
-              cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<uint32_t>
     Fill("fill", cl::desc("Initialize local and shared memory with this byte"),
          cl::value_desc("byte"), cl::cat(Cat));
@@ -172,26 +103,6 @@ static cl::opt<bool> Resources(
 // How to run it
 //===----------------------------------------------------------------------===//
 
-static cl::opt<uint32_t> GridX(
-    "grid-dim-x",
-    cl::desc("Blocks along x. Default, as for all dimensions: as recorded"),
-    cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<uint32_t> GridY("grid-dim-y", cl::desc("Blocks along y"),
-                               cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<uint32_t> GridZ("grid-dim-z", cl::desc("Blocks along z"),
-                               cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<uint32_t> BlockX("block-dim-x",
-                                cl::desc("Threads per block along x"),
-                                cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<uint32_t> BlockY("block-dim-y",
-                                cl::desc("Threads per block along y"),
-                                cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<uint32_t> BlockZ("block-dim-z",
-                                cl::desc("Threads per block along z"),
-                                cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<uint64_t> SharedMem("shared-mem",
-                                   cl::desc("Dynamic shared memory"),
-                                   cl::value_desc("bytes"), cl::cat(Cat));
 static cl::opt<std::string> Iterations(
     "iterations",
     cl::desc("Timed launches, or auto: until the median is precise. Default: "
@@ -274,42 +185,7 @@ static Error readIterations(ReplayOptions &O) {
 
 bool mneme::allowsPrograms() { return CommonFlags.allowsPrograms(); }
 
-/// What can be tuned: only what was given, since a configuration may say more.
-static Error readTunables(ReplayOptions &O) {
-  setIfGiven(O.Passes, Passes);
-  setIfGiven(O.RunPasses, RunPasses);
-  setIfGiven(O.SkipPasses, SkipPasses);
-  setIfGiven(O.CodeGenLevel, CodeGenOpt);
-  setIfGiven(O.TargetCPU, TargetCPU);
-  setIfGiven(O.TargetFeatures, TargetFeatures);
-  setIfGiven(O.MaxRegisters, MaxRegisters);
-  if (MaxRegisters.getNumOccurrences() && MaxRegisters == 0)
-    return createStringError("impossible --maxnreg=0");
-  if (PtxasOptions.getNumOccurrences())
-    O.PtxasOptions.clear();
-  for (const std::string &Text : PtxasOptions)
-    append_range(O.PtxasOptions, splitWords(Text));
-  setIfGiven(O.Arch, Arch);
-  setIfGiven(O.IRFile, IRFile);
-  setIfGiven(O.Specialize, Specialize);
-  setIfGiven(O.SpecializeDims, SpecializeDims);
-  setIfGiven(O.SpecializeRanges, SpecializeRanges);
-  setIfGiven(O.SetLaunchBounds, SetLaunchBounds);
-  setIfGiven(O.MaxThreads, MaxThreads);
-  setIfGiven(O.MinBlocks, MinBlocks);
-  const cl::opt<uint32_t> *Grid[] = {&GridX, &GridY, &GridZ};
-  const cl::opt<uint32_t> *Block[] = {&BlockX, &BlockY, &BlockZ};
-  for (unsigned I = 0; I != 3; ++I) {
-    setIfGiven(O.Grid[I], *Grid[I]);
-    setIfGiven(O.Block[I], *Block[I]);
-  }
-  setIfGiven(O.SharedMem, SharedMem);
-  return Error::success();
-}
-
 static Error readOptions(ReplayOptions &O) {
-  if (Error E = readTunables(O))
-    return E;
   setIfGiven(O.RecordId, RecordId);
   O.CompareWithApp = CompareWithApp;
   O.OutputIR = OutputIR;
@@ -333,14 +209,19 @@ static Error readOptions(ReplayOptions &O) {
   O.Execute = !NoExecute;
   O.Isolate = !NoIsolation;
   O.Verify = !NoVerify;
-  return CommonFlags.apply(O);
+  if (Error E = CommonFlags.apply(O))
+    return E;
+  // A configuration can say that it is as recorded.
+  if (CommonFlags.isGiven("maxnreg") && O.MaxRegisters == 0)
+    return createStringError("impossible --maxnreg=0");
+  return Error::success();
 }
 
 /// Positional arguments are the database, unless -rdb gave it, then the
 /// pipeline.
 static Error readPositional(std::string &Path, ReplayOptions &O) {
   Path = Database;
-  bool HasPasses = Passes.getNumOccurrences() != 0;
+  bool HasPasses = CommonFlags.isGiven("passes");
   for (const std::string &Argument : Positional) {
     if (Path.empty())
       Path = Argument;

@@ -70,8 +70,8 @@ static cl::opt<std::string>
               cl::value_desc("file.mlir"), cl::cat(SpaceCat));
 
 namespace {
-/// An option of CommandLineSpace.def; all can be given more than once, so that
-/// those that must not be are refused in one place.
+/// An option of a space; all can be given more than once, so that those that
+/// must not be are refused in one place.
 struct SpaceFlag {
   StringRef Name;
   std::unique_ptr<cl::list<std::string>> Values;
@@ -86,14 +86,13 @@ static std::vector<SpaceFlag> &getSpaceFlags() {
 static ReplayFlags *CommonFlags;
 
 void mneme::registerOptions() {
-  static ReplayFlags Flags(ReplayCat, HostFinish::None);
+  static ReplayFlags Flags(ReplayCat, /*OfStudy=*/true);
   CommonFlags = &Flags;
-#define SPACE_OPTION(Name, Key, Kind, DependsOn, Description)                  \
-  getSpaceFlags().push_back(                                                   \
-      {Name, std::make_unique<cl::list<std::string>>(                          \
-                 Name, cl::desc(Description), cl::value_desc("space"),         \
-                 cl::cat(SpaceCat))});
-#include "llvm/Mneme/Tune/CommandLineSpace.def"
+  for (const SpaceOptionInfo &O : getSpaceOptions())
+    getSpaceFlags().push_back(
+        {O.Name, std::make_unique<cl::list<std::string>>(
+                     O.Name, cl::desc(O.Help), cl::value_desc("space"),
+                     cl::cat(SpaceCat))});
   cl::HideUnrelatedOptions({&Cat, &SpaceCat, &ReplayCat, &getColorCategory()});
 }
 
@@ -333,11 +332,12 @@ static std::vector<std::string> getSharedOptions(const ReplayOptions &R) {
   std::vector<std::string> Options;
   for (const std::string &Plugin : R.Plugins)
     Options.push_back("--load-pass-plugin=" + Plugin);
-  for (auto [Name, Program] :
-       {std::pair("opt-tool", &R.OptTool), std::pair("llc-tool", &R.LlcTool),
-        std::pair("ptxas", &R.Ptxas)})
-    if (!Program->empty())
-      Options.push_back(("--" + StringRef(Name) + "=" + *Program).str());
+  json::Object Programs;
+  for (const auto &KV : makeConfig(R))
+    if (const SettingInfo *S = findSetting(KV.first);
+        S && S->Reach == SettingReach::RunsPrograms)
+      Programs[KV.first] = KV.second;
+  append_range(Options, makeOptions(Programs));
   return Options;
 }
 

@@ -69,7 +69,9 @@ static std::vector<ConfigSideEffect> findSideEffects(const Study &S) {
     // Of most keys any text tells, of pipelines and options of ptxas each.
     std::vector<std::string> Texts = {"computed"};
     StringSet<> Seen;
-    if (F.Key == "passes" || F.Key == "ptxas_options") {
+    const SettingInfo *Setting = findSetting(F.Key);
+    if (Setting && (Setting->Reach == SettingReach::Pipeline ||
+                    Setting->Reach == SettingReach::PtxasWords)) {
       Texts.clear();
       collectTexts(S, F.Is, Seen, Texts);
     }
@@ -77,7 +79,7 @@ static std::vector<ConfigSideEffect> findSideEffects(const Study &S) {
       std::vector<ConfigSideEffect> OfField =
           findSideEffects(json::Object{{F.Key, json::fixUTF8(Text)}});
       Expected<PipelineSpace> Space = PipelineSpace::parse(Text);
-      if (F.Key == "passes" && Space)
+      if (Setting && Setting->Reach == SettingReach::Pipeline && Space)
         if (NamedSideEffect E = findPassEffect(*Space))
           OfField = {{F.Key, E.Name, E.Effect}};
       if (!Space)

@@ -11,7 +11,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
-#include "llvm/Mneme/Tune/Study.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -181,7 +180,7 @@ bool Bisector::actsOnPasses() {
   bool Acts = false;
   for (const BisectSetting &S : Out.Settings) {
     SettingStage Stage = getSettingStage(S.Key);
-    Acts |= Stage == SettingStage::Pipeline || Stage == SettingStage::CodeGen;
+    Acts |= Stage <= SettingStage::CodeGen;
   }
   if (!Acts)
     Out.Reason = "what differs acts on no pass";
@@ -224,8 +223,9 @@ Bisector::runOnHost(const json::Object &Config) {
       return std::nullopt;
     const Evaluation &V = **Result;
     bool IsRight = V.Failure.empty();
-    if (!IsRight && V.Failure != "Mismatch" && V.Failure != "Crash") {
-      Out.HalfReason = "the host device cannot say (" + V.Failure +
+    if (!IsRight && V.Failure != FailureKind::Mismatch &&
+        V.Failure != FailureKind::Crash) {
+      Out.HalfReason = "the host device cannot say (" + V.Failure.str() +
                        (V.Error.empty() ? "" : ": " + V.Error) + ")";
       return std::nullopt;
     }

@@ -9,8 +9,9 @@
 #include "llvm/Mneme/Bisect/Judge.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
+#include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Replay/Metrics.h"
-#include "llvm/Mneme/Tune/Study.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,20 +26,10 @@ using namespace llvm::mneme;
 //===----------------------------------------------------------------------===//
 
 namespace {
-enum Direction { Minimize, Maximize };
-struct MetricName {
-  StringLiteral Name;
-  Direction BetterWhen;
-};
 struct ShortName {
   StringLiteral Short, Metric;
 };
 } // namespace
-
-static constexpr MetricName MetricNames[] = {
-#define METRIC(Name, Unit, BetterWhen, Description) {Name, BetterWhen},
-#include "llvm/Mneme/Tune/Metrics.def"
-};
 
 static constexpr ShortName ShortNames[] = {
     {"regs", "reg_usage"},
@@ -59,18 +50,15 @@ Expected<Criterion> Criterion::parse(StringRef Name, double Threshold) {
     return createStringError("compile_time cannot be bisected: equal code is "
                              "compiled once; --list-passes says where the "
                              "time goes");
-  for (const MetricName &M : MetricNames)
-    if (M.Name == Name) {
-      C.Metric = Name.str();
-      C.Maximize = M.BetterWhen == ::Maximize;
-      return C;
-    }
-  auto Names = map_range(MetricNames,
-                         [](const MetricName &M) { return StringRef(M.Name); });
+  if (std::optional<Direction> BetterWhen = getMetricDirection(Name)) {
+    C.Metric = Name.str();
+    C.Maximize = *BetterWhen == Direction::Maximize;
+    return C;
+  }
   return createStringError(
       formatv("nothing to bisect by '{0}': there are verify, regs, size, "
               "local, shared, {1}",
-              Name, join(Names, ", "))
+              Name, join(getMetricNames(), ", "))
           .str());
 }
 
@@ -133,7 +121,7 @@ Judge::evaluate(std::vector<EvaluationRequest> Requests) {
       if (It == Index.end())
         continue;
       size_t I = It->second;
-      if (V.Failure == "WorkerLost" && ++Losses[I] <= MaxLosses) {
+      if (V.Failure == FailureKind::WorkerLost && ++Losses[I] <= MaxLosses) {
         if (Error Lost = E.submit(Requests[I]))
           return std::move(Lost);
         continue;
@@ -265,8 +253,8 @@ static constexpr unsigned MaxRepeats = 500;
 
 /// \p All: replays of the bad side.
 void Judge::noteRandomness(ArrayRef<Evaluation> All) {
-  std::map<std::string, unsigned> Failures;
-  std::map<std::string, std::set<std::string>> OfCode;
+  std::map<FailureKind, unsigned> Failures;
+  std::map<std::string, std::set<FailureKind>> OfCode;
   std::set<std::string> Codes;
   for (const Evaluation &V : All) {
     if (!V.Failure.empty())
@@ -373,8 +361,8 @@ Error Judge::repeat(MutableArrayRef<Judgement> Judgements,
 //===----------------------------------------------------------------------===//
 
 /// "Mismatch: word 3 of ..."
-static std::string describe(StringRef Failure, StringRef Error) {
-  return Error.empty() ? Failure.str() : (Failure + ": " + Error).str();
+static std::string describe(FailureKind Failure, StringRef Error) {
+  return Error.empty() ? Failure.str() : (Failure.name() + ": " + Error).str();
 }
 
 /// Before it is known how long the good side takes there is no limit but the

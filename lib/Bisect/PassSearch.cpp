@@ -207,7 +207,7 @@ Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
 }
 
 /// What the compiler came to behind what it died of: nobody has numbered that.
-void PassSearch::noteBehind(StringRef Failure, StringRef Spec) {
+void PassSearch::noteBehind(FailureKind Failure, StringRef Spec) {
   Out.Notes.push_back(
       formatv("without it the compiler gets further, and it fails behind it "
               "({0}{1}), where no execution has a number: that is not searched",
@@ -227,7 +227,7 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
       return minimize(Skip, BitVector(All.size()), Answer::Good, J.width(),
                       Ask);
     // Not any set can be chosen of what another program runs.
-    if (Q.complete() && J.get(withSkip(Skip)).Failure == "Invalid")
+    if (Q.complete() && J.get(withSkip(Skip)).Failure == FailureKind::Invalid)
       return std::nullopt;
     if (*A == Answer::Unresolved && Q.complete() && !Listing.Failure.empty()) {
       noteBehind(J.get(withSkip(Skip)).Failure, "");
@@ -241,7 +241,7 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
       return L.takeError();
     if (!Listing.Failure.empty() && !L->Failure.empty() &&
         !L->Executions.empty() && !L->Executions.back().Number) {
-      noteBehind("CompileError", L->Executions.back().spec());
+      noteBehind(FailureKind::CompileError, L->Executions.back().spec());
       return std::nullopt;
     }
     BitVector Rest = without(J.isRandom() ? Scope : chooseCandidates(*L), Skip);

@@ -78,7 +78,7 @@ private:
   Expected<Boundary> findFirstBad(ArrayRef<unsigned> Ends,
                                   const BitVector &Skipped);
   Expected<std::optional<BitVector>> findSkipSet(BitVector Skip);
-  void noteBehind(StringRef Failure, StringRef Spec);
+  void noteBehind(FailureKind Failure, StringRef Spec);
   void usePrefix(const BitVector &First, unsigned Last);
   void useSkipSet(const BitVector &Skip);
   Error findRunSet(const BitVector &First, unsigned Last);

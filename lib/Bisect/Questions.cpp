@@ -44,7 +44,7 @@ std::string mneme::describeJudgement(const Judgement &V,
                                      const Criterion &What) {
   std::string Text = getAnswerName(V.A).str();
   if (!V.Failure.empty())
-    Text += " (" + V.Failure + ")";
+    Text += " (" + V.Failure.str() + ")";
   else if (V.Ratio && !What.isVerify())
     Text += formatv(" ({0} x {1:f3})", What.Metric, V.Ratio->Value).str();
   if (!V.Certain)

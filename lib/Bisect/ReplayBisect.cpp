@@ -125,7 +125,7 @@ ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
     F.HostWorkers = 1;
     if (Error E = ReplayFarm::create(std::move(F)).moveInto(HostFarm)) {
       Evaluation V;
-      V.Failure = "Unsupported";
+      V.Failure = FailureKind::Unsupported;
       V.Error = toString(std::move(E));
       return V;
     }
@@ -141,7 +141,7 @@ ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
     if (!Some) {
       // It cannot run there at all.
       Evaluation V;
-      V.Failure = "Unsupported";
+      V.Failure = FailureKind::Unsupported;
       V.Error = toString(Some.takeError());
       return V;
     }

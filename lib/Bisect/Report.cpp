@@ -183,7 +183,7 @@ json::Value mneme::toJSON(const Judgement &J) {
   for (const auto &M : J.Metrics)
     Metrics[M.first()] = M.second;
   json::Object O{{"answer", getAnswerName(J.A)},
-                 {"failure", J.Failure},
+                 {"failure", J.Failure.name()},
                  {"error", json::fixUTF8(J.Error)},
                  {"value", orNull(J.Value)},
                  {"certain", J.Certain},

@@ -29,6 +29,7 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/CopyModule.h"
 #include "llvm/Mneme/Support/ImageVariables.h"
+#include "llvm/Mneme/Support/KeyBuilder.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Target/TargetMachine.h"
@@ -317,49 +318,9 @@ static const PassListing &getNumbers(const CompileResult *Optimized) {
 // Keys
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A text that tells all lists of fields apart.
-class KeyBuilder {
-public:
-  KeyBuilder &add(StringRef Text) {
-    OS << Text.size() << ':' << Text;
-    return *this;
-  }
-  KeyBuilder &add(uint64_t Number) {
-    OS << Number << ';';
-    return *this;
-  }
-  KeyBuilder &add(const Dim3 &D) { return add(D.X).add(D.Y).add(D.Z); }
-  KeyBuilder &add(const LLVMOption &O) { return add(O.Name).add(O.Value); }
-  template <typename T> KeyBuilder &add(const std::optional<T> &V) {
-    add(uint64_t(V.has_value()));
-    return V ? add(*V) : *this;
-  }
-  template <typename T> KeyBuilder &add(const std::vector<T> &List) {
-    add(List.size());
-    for (const T &V : List)
-      add(V);
-    return *this;
-  }
-  std::string take() { return std::move(Text); }
-
-private:
-  std::string Text;
-  raw_string_ostream OS{Text};
-};
-} // namespace
-
-static std::string getToolKey(StringRef Program) {
-  return Program.empty() ? "" : getToolIdentity(Program);
-}
-
 std::string mneme::getKey(const CompileOptions &O) {
   KeyBuilder K;
-  K.add(O.Kernel).add(O.Passes).add(O.OptLevel);
-  K.add(O.RunPasses).add(O.SkipPasses);
-  K.add(O.CodeGenLevel ? std::optional<uint64_t>(*O.CodeGenLevel)
-                       : std::nullopt);
-  K.add(O.Arch).add(O.TargetCPU).add(O.TargetFeatures).add(O.MaxRegisters);
+  K.add(O.Kernel).add(O.OptLevel);
   const SpecializeOptions &S = O.Specialize;
   K.add(S.Args.size());
   for (auto [Index, Value] : S.Args)
@@ -369,34 +330,37 @@ std::string mneme::getKey(const CompileOptions &O) {
   K.add(uint64_t(O.Fill.has_value()));
   if (O.Fill)
     K.add(uint64_t(O.Fill->Byte)).add(O.Fill->DynamicShared);
-  K.add(O.Plugins).add(O.PtxasOptions).add(O.LLVMOptions);
-  K.add(uint64_t(O.Assembler)).add(O.CudaPath);
+  K.add(O.Plugins).add(uint64_t(O.Assembler)).add(O.CudaPath);
   if (O.hasTools())
-    K.add(getToolKey(O.OptTool))
-        .add(getToolKey(O.LlcTool))
-        .add(getToolKey(O.Ptxas))
-        .add(std::to_string(O.ToolSeconds));
-  return K.take();
+    K.add(std::to_string(O.ToolSeconds));
+  return K.take() + getKey(O, SettingStage::Pipeline, getToolIdentity);
+}
+
+/// The settings as the stages after the pipeline see them.
+CompileConfig KernelCompiler::resolvedConfig() const {
+  CompileConfig C = Options;
+  C.CodeGenLevel = CodeGenLevel;
+  C.MaxRegisters = 0; // an attribute of the module
+  return C;
 }
 
 std::string KernelCompiler::codegenKey(const CompileResult *Optimized) const {
   KeyBuilder K;
   K.add(LLVM_VERSION_STRING).add(Options.Kernel).add(CPU).add(Features);
-  K.add(uint64_t(FuseFP)).add(Options.LLVMOptions);
+  K.add(uint64_t(FuseFP));
   if (canSelectCodeGen())
     K.add(Selection.codeGenKey(getNumbers(Optimized)));
-  if (!Options.LlcTool.empty())
-    K.add(getToolKey(Options.LlcTool));
-  return K.take() + assembleKey();
+  return K.take() +
+         getKey(resolvedConfig(), SettingStage::CodeGen, getToolIdentity) +
+         assembleKey();
 }
 
 std::string KernelCompiler::assembleKey() const {
   KeyBuilder K;
-  K.add(Arch).add(uint64_t(CodeGenLevel)).add(Options.PtxasOptions);
+  K.add(Arch).add(uint64_t(CodeGenLevel));
   K.add(uint64_t(Options.Assembler)).add(Options.CudaPath);
-  if (!Options.Ptxas.empty())
-    K.add(getToolKey(Options.Ptxas));
-  return K.take();
+  return K.take() +
+         getKey(resolvedConfig(), SettingStage::Assembler, getToolIdentity);
 }
 
 //===----------------------------------------------------------------------===//

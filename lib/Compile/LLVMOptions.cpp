@@ -26,27 +26,6 @@ using namespace llvm::mneme;
 /// "Did you mean" is said of names that differ in so many letters at most.
 static constexpr unsigned MaxEditDistance = 3;
 
-Expected<LLVMOption> mneme::parseLLVMOption(StringRef Text) {
-  auto [Name, Value] = Text.ltrim('-').split('=');
-  if (Name.empty())
-    return createStringError(
-        formatv("invalid LLVM option '{0}': must be -NAME or -NAME=VALUE", Text)
-            .str());
-  return LLVMOption{Name.str(), Value.str()};
-}
-
-std::string mneme::toString(const LLVMOption &O) {
-  return "-" + O.Name + (O.Value.empty() ? "" : "=" + O.Value);
-}
-
-void mneme::overrideLLVMOptions(std::vector<LLVMOption> &Options,
-                                ArrayRef<LLVMOption> New) {
-  erase_if(Options, [&](const LLVMOption &Old) {
-    return any_of(New, [&](const LLVMOption &O) { return O.Name == Old.Name; });
-  });
-  append_range(Options, New);
-}
-
 /// --help, --version and the like, which print and end the process.
 static bool isGeneric(const cl::Option &O) {
   return any_of(O.Categories, [](const cl::OptionCategory *C) {

@@ -14,14 +14,15 @@
 #include "llvm/Mneme/Dialect/Mneme.h"
 #include "Context.h"
 #include "Names.h"
-#include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Mneme/Pipeline/PipelineSpace.h"
-#include "llvm/Mneme/Tune/Recorded.h"
-#include "llvm/Mneme/Tune/Study.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
+#include "llvm/Mneme/Pipeline/PipelineSpace.h"
+#include "llvm/Mneme/Tune/Recorded.h"
+#include "llvm/Mneme/Tune/Study.h"
 
 using namespace mlir;
 using namespace mlir::mneme;
@@ -409,16 +410,10 @@ enum class Group { Compile, Launch, Option };
 } // namespace
 static constexpr StringRef GroupNames[] = {"compile", "launch", "llvm"};
 
-static constexpr llvm::StringLiteral LaunchFields[] = {
-#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description)                  \
-  Compiles ? llvm::StringLiteral("") : llvm::StringLiteral(Key),
-#include "llvm/Mneme/Replay/Config.def"
-};
-
 static Group getGroup(StringRef Key) {
   if (Key.starts_with(OptionPrefix))
     return Group::Option;
-  return llvm::is_contained(LaunchFields, Key) ? Group::Launch : Group::Compile;
+  return llvm::mneme::isLaunchField(Key) ? Group::Launch : Group::Compile;
 }
 
 namespace {

@@ -130,12 +130,13 @@ FaultResult Assessor::judge(StringRef Name, uint64_t Id) const {
     F.Outcome = FaultResult::NoPlace;
   } else if (V.Failure.empty()) {
     F.Outcome = FaultResult::Missed;
-  } else if (V.Failure == "Mismatch" || V.Failure == "Crash" ||
-             V.Failure == "Timeout") {
+  } else if (V.Failure == FailureKind::Mismatch ||
+             V.Failure == FailureKind::Crash ||
+             V.Failure == FailureKind::Timeout) {
     F.Outcome = FaultResult::Caught;
-    F.Reason = V.Failure;
+    F.Reason = V.Failure.str();
   } else {
-    F.Reason = V.Failure + ": " + V.Error;
+    F.Reason = V.Failure.str() + ": " + V.Error;
   }
   return F;
 }

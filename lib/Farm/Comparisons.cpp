@@ -37,10 +37,10 @@ Expected<bool> Coordinator::turn(function_ref<bool()> Stop) {
 }
 
 static PairedEvaluation makeFailure(ArrayRef<EvaluationRequest> Requests,
-                                    StringRef Failure, StringRef Error) {
+                                    FailureKind Failure, StringRef Error) {
   PairedEvaluation P;
   P.Id = Requests.front().Id;
-  P.Failure = Failure.str();
+  P.Failure = Failure;
   P.Error = Error.str();
   return P;
 }
@@ -129,7 +129,8 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
   for (const EvaluationRequest &R : Requests) {
     Expected<FarmKeys> Keys = Backend.keys(R);
     if (!Keys)
-      return makeFailure(Requests, "Invalid", toString(Keys.takeError()));
+      return makeFailure(Requests, FailureKind::Invalid,
+                         toString(Keys.takeError()));
     auto Owned = std::make_unique<Job>();
     Job &J = *Owned;
     J.Ticket = NextTicket++;
@@ -239,7 +240,7 @@ Coordinator::comparePaired(ArrayRef<EvaluationRequest> Requests,
   if (Error E = checkAlive())
     return std::move(E);
   if (Error E = checkComparison(Requests, Rounds))
-    return makeFailure(Requests, "Invalid", toString(std::move(E)));
+    return makeFailure(Requests, FailureKind::Invalid, toString(std::move(E)));
   return hasDevice() ? compareHere(Requests, Rounds, Stop)
                      : compareOutside(Requests, Rounds, Stop);
 }

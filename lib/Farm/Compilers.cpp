@@ -158,7 +158,7 @@ Error Coordinator::take(Compiler &C, message::Invalid M) {
   if (!C.Busy)
     return makeUnexpected(M);
   FarmCode Code;
-  Code.Failure = "Invalid";
+  Code.Failure = FailureKind::Invalid;
   Code.Error = std::move(M.Error);
   finishCompile(C, std::move(Code));
   return Error::success();
@@ -168,7 +168,7 @@ Error Coordinator::take(Compiler &C, message::Compiled M) {
   // It stops when it is told to, and only then.
   if (!C.Busy || (M.Code.Stopped && C.Code))
     return makeUnexpected(M);
-  if (M.Code.Failure == "WorkerLost")
+  if (M.Code.Failure == FailureKind::WorkerLost)
     return createStringError("a compilation cannot fail as WorkerLost");
   if (M.Code.Failure.empty() && !M.Code.Stopped &&
       (M.Bytes.empty() || M.Code.CodeHash.empty()))
@@ -183,7 +183,7 @@ void Coordinator::giveUp(CodeEntry &Code, StringRef Why) {
   tell(("compile process: " + Why).str());
   Code.State = CodeEntry::Wanted;
   for (Job *J : takeWaiting(Code))
-    fail(*J, "WorkerLost", Why);
+    fail(*J, FailureKind::WorkerLost, Why);
 }
 
 /// Its process is gone.
@@ -217,7 +217,7 @@ void Coordinator::end(Compiler &C) {
     return giveUp(*std::exchange(C.Code, nullptr), Why);
   }
   FarmCode Code;
-  Code.Failure = C.TimedOut ? "Timeout" : "CompileError";
+  Code.Failure = C.TimedOut ? FailureKind::Timeout : FailureKind::CompileError;
   Code.Error = std::move(Why);
   finishCompile(C, std::move(Code));
 }

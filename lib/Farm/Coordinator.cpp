@@ -237,13 +237,14 @@ void Coordinator::serveOutside() {
     if (R.Kind == OutsideResult::Declined) {
       J->Stays = true;
       if (!hasDevice() || !J->Request.Device.empty()) {
-        fail(*J, "WorkerLost", R.Result.Error);
+        fail(*J, FailureKind::WorkerLost, R.Result.Error);
         continue;
       }
     }
     ++Stats.Requeued;
     if (R.Kind == OutsideResult::Lost && ++J->Losses > MaxMachines) {
-      fail(*J, "WorkerLost", "every machine that it was sent to was lost");
+      fail(*J, FailureKind::WorkerLost,
+           "every machine that it was sent to was lost");
       continue;
     }
     J->State = Job::Waiting;

@@ -67,7 +67,8 @@ struct Job {
   unsigned Overtaken = 0; ///< By jobs of another recorded launch.
   double CompileSeconds = 0;
   double Started = 0; ///< Seconds since the epoch; 0: not yet.
-  std::string Failure, Error; ///< If Failed.
+  FailureKind Failure; ///< If Failed.
+  std::string Error;
 };
 
 /// What a worker says about a job, or is said of it when it is lost.
@@ -249,7 +250,7 @@ private:
   void finishAs(Job &J, const ResultEntry &R, Duplicate Level);
   void settle(ResultEntry &R, const EvaluationRequest &Leader,
               const Evaluation &E);
-  void fail(Job &J, StringRef Failure, StringRef Error);
+  void fail(Job &J, FailureKind Failure, StringRef Error);
   void leaveCode(Job &J);
   std::vector<Job *> takeWaiting(CodeEntry &C);
 

@@ -242,7 +242,7 @@ Error WorkerSession::take(message::CompareThere &M) {
   for (const EvaluationRequest &R : M.Requests)
     if (Error E = checkPrograms(R.Config, "a configuration")) {
       PairedEvaluation P;
-      P.Failure = "WorkerLost";
+      P.Failure = FailureKind::WorkerLost;
       P.Error = toString(std::move(E));
       return Answer(std::move(P));
     }

@@ -42,12 +42,12 @@ Error Coordinator::submit(EvaluationRequest R) {
   J.Request = std::move(R);
   Jobs[J.Ticket] = std::move(Owned);
   if (Expected<size_t> Bytes = checkRequest(J.Request); !Bytes) {
-    fail(J, "Invalid", toString(Bytes.takeError()));
+    fail(J, FailureKind::Invalid, toString(Bytes.takeError()));
     return Error::success();
   }
   Expected<FarmKeys> Keys = Backend.keys(J.Request);
   if (!Keys) {
-    fail(J, "Invalid", toString(Keys.takeError()));
+    fail(J, FailureKind::Invalid, toString(Keys.takeError()));
     return Error::success();
   }
   J.Keys = std::move(*Keys);
@@ -69,7 +69,8 @@ bool Coordinator::isHere(StringRef Device) const {
 /// It wants a device that is not here, and goes to where it is.
 void Coordinator::sendThere(Job &J) {
   if (!Others || !Others->submit(J.Ticket, J.Request))
-    return fail(J, "WorkerLost", "'" + J.Request.Device + "' is gone");
+    return fail(J, FailureKind::WorkerLost,
+                "'" + J.Request.Device + "' is gone");
   J.State = Job::Away;
   if (!J.Started)
     J.Started = epochSeconds();
@@ -213,9 +214,9 @@ void Coordinator::leaveCode(Job &J) {
     --J.Code->Users;
 }
 
-void Coordinator::fail(Job &J, StringRef Failure, StringRef Error) {
+void Coordinator::fail(Job &J, FailureKind Failure, StringRef Error) {
   Evaluation E;
-  E.Failure = Failure.str();
+  E.Failure = Failure;
   E.Error = Error.str();
   finish(J, std::move(E));
 }
@@ -282,7 +283,8 @@ void Coordinator::settle(ResultEntry &R, const EvaluationRequest &Leader,
   R.Followers.clear();
   R.Leader = nullptr;
   // That says nothing about the candidate.
-  R.Done = E.Failure != "WorkerLost" && E.Failure != Evaluation::Cancelled;
+  R.Done = E.Failure != FailureKind::WorkerLost &&
+           E.Failure != Evaluation::Cancelled;
   R.StopAbove = Leader.stopAbove(E.Device);
   R.Result = E;
   for (Job *F : Followers) {
@@ -295,7 +297,8 @@ void Coordinator::settle(ResultEntry &R, const EvaluationRequest &Leader,
 
 void Coordinator::remember(const EvaluationRequest &R,
                            const Evaluation &Known) {
-  if (Known.Failure == "WorkerLost" || Known.Failure == "Invalid")
+  if (Known.Failure == FailureKind::WorkerLost ||
+      Known.Failure == FailureKind::Invalid)
     return;
   Expected<FarmKeys> Keys = Backend.keys(R);
   if (!Keys) {

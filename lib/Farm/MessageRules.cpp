@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "MessageRules.h"
+#include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Digest.h"
-#include "llvm/Mneme/Tune/Study.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -111,18 +111,16 @@ bool Digest::read(const json::Value &V, std::string &Out, json::Path P) {
 // Names with a meaning
 //===----------------------------------------------------------------------===//
 
-bool FailureName::read(const json::Value &V, std::string &Out, json::Path P) {
+bool FailureName::read(const json::Value &V, FailureKind &Out, json::Path P) {
   std::optional<StringRef> Name = V.getAsString();
   if (!Name)
     return refuse(P, "expected a string");
-  std::optional<Verdict> Known = parseVerdict(*Name);
-  bool IsGood = Known == Verdict::Match ||
-                Known == Verdict::MatchWithinTolerance ||
-                Known == Verdict::NotVerified;
-  if (IsGood ||
-      (!Known && !Name->empty() && *Name != "Invalid" && *Name != "WorkerLost"))
+  std::optional<FailureKind> Known = FailureKind::parse(*Name);
+  // Only the study's side cancels and interrupts.
+  if (!Known || *Known == FailureKind::Cancelled ||
+      *Known == FailureKind::Interrupted)
     return refuse(P, "expected the name of a failure");
-  Out = Name->str();
+  Out = *Known;
   return true;
 }
 
@@ -202,7 +200,7 @@ static json::Value writeNumbers(const StringMap<double> &V) {
 
 bool Metrics::read(const json::Value &V, StringMap<double> &Out, json::Path P) {
   return readNumbers(V, Out, P, [](StringRef Name, double N) {
-    return getMetricDirection(Name) && (Name != "time" || Sample::accepts(N));
+    return findMetric(Name) && (Name != "time" || Sample::accepts(N));
   });
 }
 

@@ -172,9 +172,9 @@ struct Digest {
 
 /// Evaluation::Failure.
 struct FailureName {
-  using Type = std::string;
-  static bool read(const json::Value &V, std::string &Out, json::Path P);
-  static json::Value write(StringRef V) { return V.str(); }
+  using Type = FailureKind;
+  static bool read(const json::Value &V, FailureKind &Out, json::Path P);
+  static json::Value write(FailureKind V) { return V.name(); }
   static std::string describe() {
     return "empty, Invalid, WorkerLost, or the name of a verdict that is a "
            "failure";
@@ -203,7 +203,7 @@ struct Cache {
   static std::string describe() { return "cold or warm"; }
 };
 
-/// The keys of Replay/Config.def and their values, which applyConfig() checks.
+/// The keys of Config/Config.def and their values, which applyConfig() checks.
 struct Configuration {
   using Type = json::Object;
   static bool read(const json::Value &V, json::Object &Out, json::Path P);

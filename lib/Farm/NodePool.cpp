@@ -268,7 +268,7 @@ Error NodePool::take(Node &N, message::Declined M) {
 Error NodePool::take(Node &N, message::Cancelled M) {
   for (uint64_t Ticket : M.Tickets) {
     Evaluation E;
-    E.Failure = Evaluation::Cancelled.str();
+    E.Failure = Evaluation::Cancelled;
     if (Error Unknown =
             finishTicket(N, Ticket, OutsideResult::Done, std::move(E)))
       return Unknown;

@@ -102,7 +102,7 @@ Expected<FarmCode> ReplayBackend::compile(const EvaluationRequest &R,
   Code.AssemblyHash = Made->AssemblyHash;
   Code.Stopped = Made->StoppedAt.has_value();
   if (Made->failed()) {
-    Code.Failure = getVerdictName(Made->V).str();
+    Code.Failure = FailureKind(Made->V);
     Code.Error = std::move(Made->Error);
   } else if (!Code.Stopped) {
     Code.CodeHash = Made->CodeHash;
@@ -203,12 +203,12 @@ Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
   if (!Result) {
     if (!Session->isLost())
       return Result.takeError();
-    E.Failure = getVerdictName(Verdict::Crash).str();
+    E.Failure = FailureKind(Verdict::Crash);
     E.Error = toString(Result.takeError());
     return E;
   }
   if (Result->failed() || Result->V == Verdict::Mismatch) {
-    E.Failure = getVerdictName(Result->V).str();
+    E.Failure = FailureKind(Result->V);
     E.Error = Result->Error;
   }
   E.Metrics = getMetrics(**V, *Result);
@@ -256,12 +256,12 @@ ReplayBackend::compare(ArrayRef<EvaluationRequest> Requests,
   if (!Result) {
     if (!Session->isLost())
       return Result.takeError();
-    P.Failure = getVerdictName(Verdict::Crash).str();
+    P.Failure = FailureKind(Verdict::Crash);
     P.Error = toString(Result.takeError());
     return P;
   }
   if (Result->Failed) {
-    P.Failure = getVerdictName(Result->V).str();
+    P.Failure = FailureKind(Result->V);
     P.Error = Result->Error;
     return P;
   }

@@ -267,7 +267,7 @@ Error Coordinator::take(DeviceSlot &, Runner &R, message::RunStage M) {
 /// Is it one that this farm's devices can have? Its message was in order.
 Error Coordinator::checkOutcome(const EvaluationRequest &R,
                                 const Evaluation &E) const {
-  if (E.Failure == "WorkerLost")
+  if (E.Failure == FailureKind::WorkerLost)
     return createStringError("a run cannot fail as WorkerLost");
   if (Config.Executes && R.Measure && E.Failure.empty() && E.Samples.empty())
     return createStringError("a result has no samples");
@@ -375,9 +375,9 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
   if (R->Comparing && Current) {
     if (Blamed && (!Killed || Current->Losses >= MaxLosses)) {
       Current->Result.emplace();
-      Current->Result->Failure = Short         ? "WorkerLost"
-                                 : R->TimedOut ? "Timeout"
-                                               : "Crash";
+      Current->Result->Failure = Short         ? FailureKind::WorkerLost
+                                 : R->TimedOut ? FailureKind::Timeout
+                                               : FailureKind::Crash;
       Current->Result->Error = Why;
     } else {
       Current->Losses += Killed;
@@ -390,7 +390,9 @@ void Coordinator::end(DeviceSlot &D, bool IsSpare) {
     } else {
       R->Sent.pop_front();
       Evaluation E;
-      E.Failure = Short ? "WorkerLost" : R->TimedOut ? "Timeout" : "Crash";
+      E.Failure = Short         ? FailureKind::WorkerLost
+                  : R->TimedOut ? FailureKind::Timeout
+                                : FailureKind::Crash;
       E.Error = Why;
       E.Worker = formatv("{0}:{1}", Host, R->P->pid());
       E.Device = D.Id;

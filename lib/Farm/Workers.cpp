@@ -100,7 +100,7 @@ static const double *findBadTime(ArrayRef<double> Samples) {
 }
 
 template <typename T> static void refuseTimes(T &Result, double Bad) {
-  Result.Failure = "Unsupported";
+  Result.Failure = FailureKind::Unsupported;
   Result.Error =
       formatv("a measured time is no positive number: '{0}'", Bad).str();
   Result.Samples.clear();
@@ -179,7 +179,7 @@ void RunProcess::take(message::Run M) {
   Expected<Evaluation> E = Backend.run(M.Request, Code, Tell);
   if (!E) {
     Evaluation Invalid;
-    Invalid.Failure = "Invalid";
+    Invalid.Failure = FailureKind::Invalid;
     Invalid.Error = toString(endOnShortage(Link, E.takeError()));
     E = std::move(Invalid);
   }
@@ -203,7 +203,7 @@ void RunProcess::take(message::Compare M) {
       Backend.compare(M.Requests, List, static_cast<unsigned>(M.Rounds), Tell);
   if (!P) {
     PairedEvaluation Invalid;
-    Invalid.Failure = "Invalid";
+    Invalid.Failure = FailureKind::Invalid;
     Invalid.Error = toString(endOnShortage(Link, P.takeError()));
     P = std::move(Invalid);
   }

@@ -9,7 +9,7 @@
 #include "Parts.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,7 +20,8 @@ using namespace llvm::mneme;
 
 /// Keys of configurations that are about the recorded launch and files.
 static bool isOfRecording(StringRef Key) {
-  return Key.starts_with("grid.") || Key.starts_with("block.") || Key == "ir";
+  return Key.starts_with("grid.") || Key.starts_with("block.") ||
+         getSettingStage(Key) == SettingStage::Input;
 }
 
 /// Scripts of a report run in its folder.
@@ -31,7 +32,8 @@ static std::string makeAbsolute(StringRef File) {
 
 /// A name without a folder is looked for in PATH.
 static bool isPathOfProgram(StringRef Key, const json::Value &V) {
-  return (Key == "opt_tool" || Key == "llc_tool" || Key == "ptxas") &&
+  const SettingInfo *S = findSetting(Key);
+  return S && S->Reach == SettingReach::RunsPrograms &&
          V.getAsString().value_or("").contains('/');
 }
 
@@ -47,59 +49,16 @@ static json::Object makeSettings(const ReplayOptions &O) {
   return Kept;
 }
 
-static StringRef getToleranceName(uint32_t Kind) {
-  switch (Kind) {
-  case MNEME_TOLERANCE_ABS:
-    return "abs";
-  case MNEME_TOLERANCE_REL:
-    return "rel";
-  case MNEME_TOLERANCE_ULP:
-    return "ulp";
-  default:
-    return "exact";
-  }
-}
-
-static std::string atBuffer(StringRef Buffer) {
-  return Buffer.empty() ? "" : ("@" + Buffer).str();
-}
-
 static std::string printNumber(double Value) {
   return formatv("{0:r}", json::Value(Value)).str();
 }
 
-/// What Config.def does not have.
-static std::vector<std::string> makeFlags(const ReplayOptions &O) {
-  std::vector<std::string> Flags;
+std::vector<std::string> mneme::makeArguments(const ReplayOptions &O) {
+  std::vector<std::string> Arguments = makeOptions(makeSettings(O));
+  llvm::append_range(Arguments, makeFlags(O));
   auto Add = [&](StringRef Name, const Twine &Value) {
-    Flags.push_back(("--" + Name + "=" + Value).str());
+    Arguments.push_back(("--" + Name + "=" + Value).str());
   };
-  Add("device", O.Device);
-  for (const std::string &Plugin : O.Plugins)
-    Add("load-pass-plugin", makeAbsolute(Plugin));
-  if (O.Host.Finish != HostFinish::O3)
-    Add("host-finish", getHostFinishName(O.Host.Finish));
-  if (O.Host.Strategy != HostStrategy::Auto)
-    Add("host-strategy", getHostStrategyName(O.Host.Strategy));
-  if (O.Cache)
-    Add("cache", *O.Cache == CacheMode::Cold ? "cold" : "warm");
-  if (O.Assembler != PTXCompiler::Auto)
-    Add("ptx-compiler",
-        O.Assembler == PTXCompiler::Ptxas ? "ptxas" : "nvptxcompiler");
-  if (!O.CudaPath.empty())
-    Add("cuda-path", makeAbsolute(O.CudaPath));
-  for (const ElementTypeSpec &S : O.ElementTypes)
-    Add("dtype", getDTypeName(S.DType) + atBuffer(S.Buffer));
-  for (const ToleranceSpec &S : O.Tolerances)
-    Add("tolerance",
-        getToleranceName(S.Kind) +
-            (S.Kind == MNEME_TOLERANCE_EXACT ? ""
-                                             : ":" + printNumber(S.Value)) +
-            atBuffer(S.Buffer));
-  if (O.Norm)
-    Add("norm", getNormName(*O.Norm));
-  if (O.NaN == NaNRule::Error)
-    Add("nan", "error");
   if (O.Fill)
     Add("fill", Twine(static_cast<unsigned>(*O.Fill)));
   if (O.Iterations)
@@ -107,12 +66,6 @@ static std::vector<std::string> makeFlags(const ReplayOptions &O) {
   Add("timeout", printNumber(O.Timeout));
   if (O.LaunchTimeout)
     Add("launch-timeout", printNumber(*O.LaunchTimeout));
-  return Flags;
-}
-
-std::vector<std::string> mneme::makeArguments(const ReplayOptions &O) {
-  std::vector<std::string> Arguments = makeOptions(makeSettings(O));
-  llvm::append_range(Arguments, makeFlags(O));
   return Arguments;
 }
 

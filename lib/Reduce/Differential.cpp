@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Reduce/Differential.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Replay/Session.h"
@@ -94,31 +95,11 @@ StringRef mneme::getDifferenceName(Difference D) {
   llvm_unreachable("unknown difference");
 }
 
-namespace {
-struct MetricInfo {
-  StringLiteral Name;
-  bool BiggerIsWorse;
-};
-} // namespace
-
-static constexpr bool Minimize = true, Maximize = false;
-static constexpr MetricInfo Metrics[] = {
-#define METRIC(NAME, UNIT, BETTER, DESC) {NAME, BETTER},
-#include "llvm/Mneme/Tune/Metrics.def"
-};
-
-static const MetricInfo *findMetric(StringRef Name) {
-  const MetricInfo *I =
-      find_if(Metrics, [&](const MetricInfo &I) { return I.Name == Name; });
-  return I == std::end(Metrics) ? nullptr : I;
-}
-
 Error mneme::checkCriterion(StringRef By) {
   if (By == "verify" || findMetric(By))
     return Error::success();
   SmallVector<StringRef> Names = {"verify"};
-  for (const MetricInfo &I : Metrics)
-    Names.push_back(I.Name);
+  append_range(Names, getMetricNames());
   return createStringError("cannot compare by '" + By + "': there are " +
                            join(Names, ", "));
 }
@@ -287,7 +268,7 @@ void Comparison::judgeMetric(const ReplayPlan &Good, const ReplayPlan &Bad) {
   double G = *Result.GoodValue, B = *Result.BadValue;
   if (G > 0)
     Result.Ratio = RatioEstimate{B / G, B / G, B / G};
-  bool Worse = findMetric(O.By)->BiggerIsWorse
+  bool Worse = getMetricDirection(O.By) == Direction::Minimize
                    ? B > G && B >= G * (1 + O.Threshold)
                    : B < G && B <= G / (1 + O.Threshold);
   set(Worse ? Difference::Present : Difference::None,

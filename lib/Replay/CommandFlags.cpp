@@ -7,186 +7,312 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/CommandFlags.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Config/SettingFlags.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
-struct ReplayFlags::Options {
-  cl::list<std::string> Plugins, LLVMOptions;
-  cl::opt<PTXCompiler> Assembler;
-  cl::opt<std::string> CudaPath, OptTool, LlcTool, Ptxas, Device;
-  cl::opt<HostFinish> Finish;
-  cl::opt<HostStrategy> Strategy;
-  cl::opt<CacheMode> Cache;
-  cl::opt<GPUTimer> Timer;
-  cl::list<std::string> Tolerances, ElementTypes;
-  cl::opt<std::string> Norm, NaN;
-  cl::opt<bool> NoPoison, AllowPrograms;
+//===----------------------------------------------------------------------===//
+// Values as text
+//===----------------------------------------------------------------------===//
 
-  Options(cl::OptionCategory &Cat, HostFinish DefaultFinish);
+static StringRef getToleranceName(uint32_t Kind) {
+  switch (Kind) {
+  case MNEME_TOLERANCE_ABS:
+    return "abs";
+  case MNEME_TOLERANCE_REL:
+    return "rel";
+  case MNEME_TOLERANCE_ULP:
+    return "ulp";
+  default:
+    return "exact";
+  }
+}
+
+static std::string atBuffer(StringRef Buffer) {
+  return Buffer.empty() ? "" : ("@" + Buffer).str();
+}
+
+static std::string print(StringRef Text) { return Text.str(); }
+static std::string print(const ToleranceSpec &S) {
+  std::string Text = getToleranceName(S.Kind).str();
+  if (S.Kind != MNEME_TOLERANCE_EXACT)
+    Text += formatv(":{0}", json::Value(S.Value)).str();
+  return Text + atBuffer(S.Buffer);
+}
+static std::string print(const ElementTypeSpec &S) {
+  return getDTypeName(S.DType).str() + atBuffer(S.Buffer);
+}
+static std::string print(NaNRule Rule) {
+  return Rule == NaNRule::Error ? "error" : "equal";
+}
+/// The only number is a norm.
+static std::string print(uint32_t Norm) { return getNormName(Norm).str(); }
+
+static Error parse(StringRef Text, std::string &Out) {
+  Out = Text.str();
+  return Error::success();
+}
+static Error parse(StringRef Text, ToleranceSpec &Out) {
+  return parseTolerance(Text).moveInto(Out);
+}
+static Error parse(StringRef Text, ElementTypeSpec &Out) {
+  return parseElementType(Text).moveInto(Out);
+}
+static Error parse(StringRef Text, NaNRule &Out) {
+  return parseNaNRule(Text).moveInto(Out);
+}
+static Error parse(StringRef Text, uint32_t &Out) {
+  return parseNorm(Text).moveInto(Out);
+}
+
+//===----------------------------------------------------------------------===//
+// Enumerations
+//===----------------------------------------------------------------------===//
+
+namespace {
+template <typename T> struct Choice {
+  T Value;
+  StringLiteral Name, Help;
+};
+} // namespace
+
+template <typename T> static std::vector<Choice<T>> getChoices() {
+  std::vector<Choice<T>> Choices;
+#define CHOICE(Type, Value, Name, Help)                                        \
+  if constexpr (std::is_same_v<T, Type>)                                       \
+    Choices.push_back({T::Value, Name, Help});
+#include "llvm/Mneme/Replay/Flags.def"
+  return Choices;
+}
+
+template <typename T>
+static constexpr bool IsChoice =
+#define CHOICE(Type, Value, Name, Help) std::is_same_v<T, Type> ||
+#include "llvm/Mneme/Replay/Flags.def"
+    false;
+
+template <typename T>
+static std::enable_if_t<IsChoice<T>, std::string> print(T Value) {
+  for (const Choice<T> &C : getChoices<T>())
+    if (C.Value == Value)
+      return C.Name.str();
+  llvm_unreachable("unknown choice");
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class FlagUse { Result, Place, Path, ResultPath };
+
+struct FlagInfo {
+  StringLiteral Option;
+  FlagUse Use;
+  StringLiteral ValueDesc, Help;
+};
+} // namespace
+
+static constexpr FlagInfo FlagInfos[] = {
+#define FLAG(Option, Type, Member, Use, ValueDesc, Help)                       \
+  {Option, FlagUse::Use, ValueDesc, Help},
+#define FLAG_OFF(Option, Member, Help) {Option, FlagUse::Result, "", Help},
+#define SETTING_FLAGS {"", FlagUse::Result, "", ""},
+#include "llvm/Mneme/Replay/Flags.def"
 };
 
-ReplayFlags::Options::Options(cl::OptionCategory &Cat, HostFinish DefaultFinish)
-    : Plugins("load-pass-plugin", cl::desc("Load passes from a plugin"),
-              cl::value_desc("file"), cl::cat(Cat)),
+/// A row of Flags.def.
+struct ReplayFlags::Flag {
+  virtual ~Flag() = default;
+  virtual bool isGiven() const = 0;
+  virtual Error apply(ReplayOptions &R) const = 0;
+  /// Returns the values for the description of a study; unset: no line.
+  virtual std::optional<std::string> describe() const = 0;
+};
+
+namespace {
+/// The type of a value of a member.
+template <typename T> struct ValueOf {
+  using Type = T;
+};
+template <typename T> struct ValueOf<std::optional<T>> {
+  using Type = T;
+};
+
+template <typename T> using GetFn = T &(*)(ReplayOptions & R);
+
+/// A member that is a value or an optional of one.
+template <typename T> class ValueFlag : public ReplayFlags::Flag {
+  using Value = typename ValueOf<T>::Type;
+  static constexpr bool IsOptional = !std::is_same_v<T, Value>;
+  GetFn<T> Get;
+  cl::opt<std::conditional_t<IsChoice<Value>, Value, std::string>> Option;
+
+public:
+  ValueFlag(const FlagInfo &Info, GetFn<T> Get, ReplayOptions Defaults,
+            cl::OptionCategory &Cat)
+      : Get(Get), Option(StringRef(Info.Option), cl::desc(Info.Help),
+                         cl::value_desc(Info.ValueDesc), cl::cat(Cat)) {
+    if constexpr (IsChoice<Value>)
+      for (const Choice<Value> &C : getChoices<Value>())
+        Option.getParser().addLiteralOption(C.Name, C.Value, C.Help);
+    if constexpr (IsChoice<Value> && !IsOptional)
+      Option.setInitialValue(Get(Defaults));
+    else if constexpr (!IsOptional)
+      Option.setInitialValue(print(Get(Defaults)));
+  }
+  bool isGiven() const override { return Option.getNumOccurrences() != 0; }
+  Error apply(ReplayOptions &R) const override {
+    if (IsOptional && !isGiven())
+      return Error::success();
+    Value V;
+    if constexpr (IsChoice<Value>)
+      V = Option.getValue();
+    else if (Error E = parse(Option.getValue(), V))
+      return E;
+    Get(R) = std::move(V);
+    return Error::success();
+  }
+  std::optional<std::string> describe() const override {
+    if constexpr (!IsChoice<Value>)
+      return Option.getValue();
+    else
+      return IsOptional && !isGiven() ? "auto" : print(Option.getValue());
+  }
+};
+
+/// Can be repeated.
+template <typename T>
+class ValueFlag<std::vector<T>> : public ReplayFlags::Flag {
+  GetFn<std::vector<T>> Get;
+  cl::list<std::string> Option;
+
+public:
+  ValueFlag(const FlagInfo &Info, GetFn<std::vector<T>> Get,
+            const ReplayOptions &, cl::OptionCategory &Cat)
+      : Get(Get), Option(StringRef(Info.Option), cl::desc(Info.Help),
+                         cl::value_desc(Info.ValueDesc), cl::cat(Cat)) {}
+  bool isGiven() const override { return Option.getNumOccurrences() != 0; }
+  Error apply(ReplayOptions &R) const override {
+    for (const std::string &Text : Option)
+      if (Error E = parse(Text, Get(R).emplace_back()))
+        return E;
+    return Error::success();
+  }
+  std::optional<std::string> describe() const override {
+    return join(Option, ",");
+  }
+};
+
+/// Switches a member off.
+class OffFlag : public ReplayFlags::Flag {
+  GetFn<bool> Get;
+  cl::opt<bool> Option;
+
+public:
+  OffFlag(const FlagInfo &Info, GetFn<bool> Get, cl::OptionCategory &Cat)
+      : Get(Get),
+        Option(StringRef(Info.Option), cl::desc(Info.Help), cl::cat(Cat)) {}
+  bool isGiven() const override { return Option; }
+  Error apply(ReplayOptions &R) const override {
+    Get(R) = !Option;
+    return Error::success();
+  }
+  std::optional<std::string> describe() const override {
+    return Option ? std::optional<std::string>("true") : std::nullopt;
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+struct ReplayFlags::Options {
+  SettingFlags Settings;
+  /// By FlagInfos; null for SETTING_FLAGS.
+  std::vector<std::unique_ptr<Flag>> Flags;
+  cl::list<std::string> LLVMOptions;
+  cl::opt<bool> AllowPrograms;
+
+  Options(cl::OptionCategory &Cat, bool OfStudy);
+};
+
+ReplayFlags::Options::Options(cl::OptionCategory &Cat, bool OfStudy)
+    : Settings(Cat,
+               [&](const SettingInfo &S) {
+                 return !OfStudy || S.Tuning == SettingTuning::Fixed;
+               }),
       LLVMOptions("mllvm", cl::desc("Option for LLVM itself, as with clang"),
                   cl::value_desc("option"), cl::cat(Cat)),
-      Assembler(
-          "ptx-compiler", cl::desc("PTX assembler"),
-          cl::init(PTXCompiler::Auto),
-          cl::values(clEnumValN(PTXCompiler::Auto, "auto",
-                                "ptxas, or what is built in if there is none "
-                                "(default)"),
-                     clEnumValN(PTXCompiler::Ptxas, "ptxas", "the program"),
-                     clEnumValN(PTXCompiler::Library, "nvptxcompiler",
-                                "NVIDIA's library, if it is built in")),
-          cl::cat(Cat)),
-      CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
-               cl::value_desc("dir"), cl::cat(Cat)),
-      OptTool("opt-tool",
-              cl::desc("Run the pipeline in this opt or clang, which may be "
-                       "of another version"),
-              cl::value_desc("program"), cl::cat(Cat)),
-      LlcTool("llc-tool",
-              cl::desc("Generate the GPU's code with this llc, which may be "
-                       "of another version"),
-              cl::value_desc("program"), cl::cat(Cat)),
-      Ptxas("ptxas", cl::desc("Assemble PTX with this ptxas"),
-            cl::value_desc("program"), cl::cat(Cat)),
-      Device("device",
-             cl::desc("Device to run on: host, cuda[:N], offload[:N] (through "
-                      "LLVM's liboffload), or auto (default): a GPU that can "
-                      "run the recording, else the host"),
-             cl::value_desc("name"), cl::init("auto"), cl::cat(Cat)),
-      Finish("host-finish",
-             cl::desc(DefaultFinish == HostFinish::None
-                          ? "What the CPU pipeline may still do on the host "
-                            "device (default: none)"
-                          : "What the CPU pipeline may still do on the host "
-                            "device (default: O3)"),
-             cl::init(DefaultFinish),
-             cl::values(clEnumValN(HostFinish::O3, "O3", "all: to run fast"),
-                        clEnumValN(HostFinish::O1, "O1", "some"),
-                        clEnumValN(HostFinish::Min, "min", "clean-up only"),
-                        clEnumValN(HostFinish::None, "none",
-                                   "nothing: to compare pipelines")),
-             cl::cat(Cat)),
-      Strategy(
-          "host-strategy",
-          cl::desc("How the host device runs the threads of a block"),
-          cl::init(HostStrategy::Auto),
-          cl::values(
-              clEnumValN(HostStrategy::Auto, "auto",
-                         "the fastest that applies (default)"),
-              clEnumValN(HostStrategy::Loop, "loop", "a loop over threads"),
-              clEnumValN(HostStrategy::Region, "region",
-                         "loops between barriers"),
-              clEnumValN(HostStrategy::Coroutine, "coroutine",
-                         "a coroutine a thread"),
-              clEnumValN(HostStrategy::Fiber, "fiber", "a stack a thread")),
-          cl::cat(Cat)),
-      Cache("cache",
-            cl::desc("State of the GPU's cache before each timed launch"),
-            cl::values(
-                clEnumValN(CacheMode::Cold, "cold",
-                           "nothing of the kernel's (default on a GPU)"),
-                clEnumValN(CacheMode::Warm, "warm", "what was there before")),
-            cl::cat(Cat)),
-      Timer("timer", cl::desc("Timer on GPUs"), cl::init(GPUTimer::Auto),
-            cl::values(
-                clEnumValN(GPUTimer::Auto, "auto",
-                           "CUPTI if it is there, else events (default)"),
-                clEnumValN(GPUTimer::Events, "events", "events of the driver"),
-                clEnumValN(GPUTimer::CUPTI, "cupti", "CUPTI")),
-            cl::cat(Cat)),
-      Tolerances("tolerance",
-                 cl::desc("Allowed error of all buffers of known element "
-                          "type, or of one: its number, name or tag"),
-                 cl::value_desc("abs|rel|ulp:value[@buffer]"), cl::cat(Cat)),
-      ElementTypes("dtype",
-                   cl::desc("Element type of all buffers or of one: f16, "
-                            "bf16, f32, f64, i8 to i64, u8 to u64"),
-                   cl::value_desc("type[@buffer]"), cl::cat(Cat)),
-      Norm("norm",
-           cl::desc("Norm of a buffer's errors that the tolerance limits: "
-                    "none (each element), l1, l2, linf"),
-           cl::value_desc("norm"), cl::cat(Cat)),
-      NaN("nan",
-          cl::desc("Verdict on a NaN where a NaN was recorded: equal "
-                   "(default), error"),
-          cl::value_desc("rule"), cl::init("equal"), cl::cat(Cat)),
-      NoPoison("no-poison",
-               cl::desc("Initialize memory that the recorded kernel only "
-                        "writes with its recorded values instead of wrong "
-                        "values"),
-               cl::cat(Cat)),
       AllowPrograms("allow-programs",
                     cl::desc("Trust the settings in files to run programs, "
                              "load plugins, and read and write other files"),
-                    cl::cat(Cat)) {}
+                    cl::cat(Cat)) {
+  ReplayOptions Defaults;
+  if (OfStudy)
+    Defaults.Host.Finish = HostFinish::None;
+  const FlagInfo *Info = FlagInfos;
+#define FLAG(Option, Type, Member, Use, ValueDesc, Help)                       \
+  Flags.push_back(std::make_unique<ValueFlag<Type>>(                           \
+      *Info++, [](ReplayOptions &R) -> Type & { return R.Member; }, Defaults,  \
+      Cat));
+#define FLAG_OFF(Option, Member, Help)                                         \
+  Flags.push_back(std::make_unique<OffFlag>(                                   \
+      *Info++, [](ReplayOptions &R) -> bool & { return R.Member; }, Cat));
+#define SETTING_FLAGS                                                          \
+  Flags.push_back(nullptr);                                                    \
+  ++Info;
+#include "llvm/Mneme/Replay/Flags.def"
+}
 
-ReplayFlags::ReplayFlags(cl::OptionCategory &Category, HostFinish DefaultFinish)
-    : O(std::make_unique<Options>(Category, DefaultFinish)) {}
+ReplayFlags::ReplayFlags(cl::OptionCategory &Category, bool OfStudy)
+    : O(std::make_unique<Options>(Category, OfStudy)) {}
 
 ReplayFlags::~ReplayFlags() = default;
 
+bool ReplayFlags::isGiven(StringRef Key) const {
+  return O->Settings.isGiven(Key);
+}
+
 bool ReplayFlags::hasHostFinish() const {
-  return O->Finish.getNumOccurrences() != 0;
+  for (auto [Info, F] : zip(FlagInfos, O->Flags))
+    if (Info.Option == "host-finish")
+      return F->isGiven();
+  llvm_unreachable("no such option");
 }
 
 bool ReplayFlags::allowsPrograms() const { return O->AllowPrograms; }
 
-template <typename T> static StringRef getName(const cl::opt<T> &Option) {
-  const auto &Parser = const_cast<cl::opt<T> &>(Option).getParser();
-  cl::OptionValue<T> Value(Option.getValue());
-  for (unsigned I = 0; I != Parser.getNumOptions(); ++I)
-    if (Parser.getOptionValue(I).compare(Value))
-      return Parser.getOption(I);
-  return "";
+/// Only given settings: a study from before a setting existed can go on.
+static std::string describeSettings(const SettingFlags &Settings) {
+  KernelConfig Given;
+  Settings.apply(Given);
+  json::Object Config = makeConfig(Given);
+  std::string Text;
+  for (const SettingInfo &S : getSettings())
+    if (const json::Value *V = Config.get(S.Key))
+      for (const std::string &Option : makeOptions(json::Object{{S.Key, *V}}))
+        Text += Option + "\n";
+  return Text;
 }
 
 std::string ReplayFlags::describe() const {
   std::string Text;
-  auto Add = [&](const cl::Option &Option, const Twine &Value) {
-    Text += ("--" + Option.ArgStr + "=" + Value + "\n").str();
-  };
-  Add(O->Finish, getName(O->Finish));
-  Add(O->Strategy, getName(O->Strategy));
-  Add(O->Cache, O->Cache.getNumOccurrences() ? getName(O->Cache) : "auto");
-  Add(O->Timer, getName(O->Timer));
-  Add(O->Assembler, getName(O->Assembler));
-  Add(O->Norm, O->Norm);
-  Add(O->NaN, O->NaN);
-  if (O->NoPoison)
-    Add(O->NoPoison, "true");
-  auto AddAll = [&](const cl::list<std::string> &List) {
-    Add(List, join(List, ","));
-  };
-  AddAll(O->Tolerances);
-  AddAll(O->ElementTypes);
-  // Studies of before these options were there can go on.
-  for (const cl::opt<std::string> *Program :
-       {&O->OptTool, &O->LlcTool, &O->Ptxas})
-    if (!Program->empty())
-      Add(*Program, *Program);
-  AddAll(O->Plugins);
-  AddAll(O->LLVMOptions);
-  return Text;
-}
-
-/// Parses each of \p Texts behind what \p Out holds.
-template <typename T>
-static Error parseAll(std::vector<T> &Out, const cl::list<std::string> &Texts,
-                      Expected<T> (*Parse)(StringRef)) {
-  for (const std::string &Text : Texts) {
-    Expected<T> Parsed = Parse(Text);
-    if (!Parsed)
-      return Parsed.takeError();
-    Out.push_back(*Parsed);
+  for (auto [Info, F] : zip(FlagInfos, O->Flags)) {
+    if (!F)
+      Text += describeSettings(O->Settings);
+    else if (Info.Use == FlagUse::Result || Info.Use == FlagUse::ResultPath)
+      if (std::optional<std::string> Value = F->describe())
+        Text += formatv("--{0}={1}\n", Info.Option, *Value).str();
   }
-  return Error::success();
+  return Text + "--mllvm=" + join(O->LLVMOptions, ",") + "\n";
 }
 
 /// "-name=value", or, as the driver of clang takes them, "-name" and "value".
@@ -209,36 +335,57 @@ static Error parseLLVMOptions(std::vector<LLVMOption> &Out,
 }
 
 Error ReplayFlags::apply(ReplayOptions &R) const {
-  R.Plugins.assign(O->Plugins.begin(), O->Plugins.end());
-  if (Error E = parseLLVMOptions(R.LLVMOptions, O->LLVMOptions))
-    return E;
-  R.Assembler = O->Assembler;
-  R.CudaPath = O->CudaPath;
-  for (auto [Member, Option] :
-       {std::pair(&R.OptTool, &O->OptTool), std::pair(&R.LlcTool, &O->LlcTool),
-        std::pair(&R.Ptxas, &O->Ptxas)})
-    if (Option->getNumOccurrences())
-      *Member = *Option;
-  R.Device = O->Device;
-  R.Host.Finish = O->Finish;
-  R.Host.Strategy = O->Strategy;
-  if (O->Cache.getNumOccurrences())
-    R.Cache = O->Cache;
-  R.Timer = O->Timer;
-  if (Error E = parseAll(R.Tolerances, O->Tolerances, parseTolerance))
-    return E;
-  if (Error E = parseAll(R.ElementTypes, O->ElementTypes, parseElementType))
-    return E;
-  if (O->Norm.getNumOccurrences()) {
-    Expected<uint32_t> Norm = parseNorm(O->Norm);
-    if (!Norm)
-      return Norm.takeError();
-    R.Norm = *Norm;
-  }
-  Expected<NaNRule> NaN = parseNaNRule(O->NaN);
-  if (!NaN)
-    return NaN.takeError();
-  R.NaN = *NaN;
-  R.Poison = !O->NoPoison;
-  return Error::success();
+  O->Settings.apply(R);
+  for (const std::unique_ptr<Flag> &F : O->Flags)
+    if (F)
+      if (Error E = F->apply(R))
+        return E;
+  return parseLLVMOptions(R.LLVMOptions, O->LLVMOptions);
+}
+
+//===----------------------------------------------------------------------===//
+// Back to a command line
+//===----------------------------------------------------------------------===//
+
+/// The values that are not the default one.
+template <typename T>
+static std::vector<std::string> printValues(const T &V, const T &Default) {
+  return V == Default ? std::vector<std::string>() : std::vector{print(V)};
+}
+template <typename T>
+static std::vector<std::string> printValues(const std::optional<T> &V,
+                                            const std::optional<T> &) {
+  return V ? std::vector{print(*V)} : std::vector<std::string>();
+}
+template <typename T>
+static std::vector<std::string> printValues(const std::vector<T> &V,
+                                            const std::vector<T> &) {
+  std::vector<std::string> Texts;
+  for (const T &E : V)
+    Texts.push_back(print(E));
+  return Texts;
+}
+
+static std::string makeAbsolute(StringRef File) {
+  SmallString<128> Path(File);
+  return sys::fs::make_absolute(Path) ? File.str() : std::string(Path);
+}
+
+std::vector<std::string> mneme::makeFlags(const ReplayOptions &R) {
+  static const ReplayOptions Defaults;
+  std::vector<std::string> Flags;
+  auto Add = [&](StringRef Option, FlagUse Use,
+                 const std::vector<std::string> &Values) {
+    bool IsPath = Use == FlagUse::Path || Use == FlagUse::ResultPath;
+    for (const std::string &V : Values)
+      Flags.push_back(
+          ("--" + Option + "=" + (IsPath ? makeAbsolute(V) : V)).str());
+  };
+#define FLAG(Option, Type, Member, Use, ValueDesc, Help)                       \
+  Add(Option, FlagUse::Use, printValues(R.Member, Defaults.Member));
+#define FLAG_OFF(Option, Member, Help)                                         \
+  if (!R.Member)                                                               \
+    Flags.push_back("--" Option);
+#include "llvm/Mneme/Replay/Flags.def"
+  return Flags;
 }

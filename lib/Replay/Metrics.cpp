@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/Metrics.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Compile/Occupancy.h"
+#include "llvm/Mneme/Config/Metrics.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -75,37 +75,30 @@ static Metric getOccupancy(const ReplayPlan &Plan, const ReplayResult &R) {
   return O ? Metric(O->percent() / 100) : std::nullopt;
 }
 
-namespace {
-struct MetricInfo {
-  StringLiteral Name;
-  Metric (*Get)(const ReplayPlan &, const ReplayResult &);
-  bool OfGPUImage;
-};
-} // namespace
+using MetricFn = Metric (*)(const ReplayPlan &, const ReplayResult &);
 
-static constexpr MetricInfo Metrics[] = {
-    {"time", getTime, false},
-    {"reg_usage", getRegisters, true},
-    {"spills", getSpills, true},
-    {"local_mem_usage", getLocalMemory, true},
-    {"shared_mem_usage", getSharedMemory, true},
-    {"obj_size", getObjectSize, false},
-    {"code_size", getCodeSize, true},
-    {"compile_time", getCompileTime, false},
-    {"occupancy", getOccupancy, true},
+static constexpr std::pair<StringLiteral, MetricFn> MetricFns[] = {
+    {"time", getTime},
+    {"reg_usage", getRegisters},
+    {"spills", getSpills},
+    {"local_mem_usage", getLocalMemory},
+    {"shared_mem_usage", getSharedMemory},
+    {"obj_size", getObjectSize},
+    {"code_size", getCodeSize},
+    {"compile_time", getCompileTime},
+    {"occupancy", getOccupancy},
 };
 
 StringMap<double> mneme::getMetrics(const ReplayPlan &Plan,
                                     const ReplayResult &R) {
   StringMap<double> Values;
-  for (const MetricInfo &M : Metrics)
-    if (Metric Value = M.Get(Plan, R))
-      Values[M.Name] = *Value;
+  for (auto [Name, Get] : MetricFns)
+    if (Metric Value = Get(Plan, R))
+      Values[Name] = *Value;
   return Values;
 }
 
 bool mneme::needsResources(StringRef Name) {
-  return any_of(Metrics, [&](const MetricInfo &M) {
-    return M.Name == Name && M.OfGPUImage;
-  });
+  const MetricInfo *M = findMetric(Name);
+  return M && M->OfImage;
 }

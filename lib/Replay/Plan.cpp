@@ -355,27 +355,15 @@ SpecializeOptions ReplayPlan::getSpecialization() const {
 
 CompileOptions ReplayPlan::getCompileOptions() const {
   CompileOptions CO;
+  static_cast<CompileConfig &>(CO) = Options;
   CO.Kernel = Kernel->KernelName;
-  CO.Passes = Options.Passes;
-  CO.RunPasses = Options.RunPasses;
-  CO.SkipPasses = Options.SkipPasses;
   // The compilation itself needs some of the time, too.
   CO.NumberingLimit = Options.Timeout / 2;
   CO.OptLevel = Kernel->OptLevel.empty() ? "2" : Kernel->OptLevel;
-  CO.CodeGenLevel = Options.CodeGenLevel;
-  CO.Arch = Options.Arch;
-  CO.TargetCPU = Options.TargetCPU;
-  CO.TargetFeatures = Options.TargetFeatures;
-  CO.MaxRegisters = Options.MaxRegisters;
-  CO.PtxasOptions = Options.PtxasOptions;
-  CO.LLVMOptions = Options.LLVMOptions;
   CO.Assembler = Options.Assembler;
   CO.Plugins = Options.Plugins;
   CO.CudaPath = Options.CudaPath;
   CO.Instruments = Options.Instruments;
-  CO.OptTool = Options.OptTool;
-  CO.LlcTool = Options.LlcTool;
-  CO.Ptxas = Options.Ptxas;
   if (CO.hasTools())
     CO.ToolSeconds = Options.Timeout;
   CO.Specialize = getSpecialization();

@@ -20,22 +20,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// By Verdict.
-static const char *const VerdictNames[] = {
-    "Match",   "MatchWithinTolerance", "Mismatch",    "Crash",
-    "Timeout", "CompileError",         "Unsupported", "NotVerified"};
-
-StringRef mneme::getVerdictName(Verdict V) {
-  return VerdictNames[static_cast<unsigned>(V)];
-}
-
-std::optional<Verdict> mneme::parseVerdict(StringRef Name) {
-  for (auto [I, N] : enumerate(VerdictNames))
-    if (Name == N)
-      return static_cast<Verdict>(I);
-  return std::nullopt;
-}
-
 //===----------------------------------------------------------------------===//
 // The result as JSON: also how it comes from the worker process
 //===----------------------------------------------------------------------===//
@@ -326,7 +310,7 @@ static json::Object describeConfig(const ReplayPlan &Plan,
     return Count ? json::Value(*Count) : json::Value("auto");
   };
   const SpecializeOptions &SO = Plan.compiler().options().Specialize;
-  return json::Object{
+  json::Object Report{
       {"kernel", Plan.kernel().KernelName},
       {"demangled_name", orNull(Plan.kernel().DemangledName)},
       {"static_hash", Plan.kernel().StaticHash},
@@ -338,23 +322,12 @@ static json::Object describeConfig(const ReplayPlan &Plan,
       {"passes", Plan.compiler().pipeline()},
       {"codegen_opt", Plan.compiler().codeGenLevel()},
       {"arch", Plan.compiler().arch()},
-      {"target_cpu", orNull(O.TargetCPU)},
-      {"target_features", O.TargetFeatures
-                              ? json::Value(json::fixUTF8(*O.TargetFeatures))
-                              : json::Value(nullptr)},
-      {"maxnreg",
-       O.MaxRegisters ? json::Value(O.MaxRegisters) : json::Value(nullptr)},
       {"ptxas_options", json::fixUTF8(join(O.PtxasOptions, " "))},
-      {"specialize", O.Specialize},
-      {"specialize_dims", O.SpecializeDims},
-      {"specialize_ranges", O.SpecializeRanges},
-      {"set_launch_bounds", O.SetLaunchBounds},
       {"max_threads",
        O.SetLaunchBounds ? json::Value(SO.MaxThreads) : json::Value(nullptr)},
       {"min_blocks_per_sm",
        O.SetLaunchBounds ? json::Value(SO.MinBlocks) : json::Value(nullptr)},
       {"fill", O.Fill ? json::Value(*O.Fill) : json::Value(nullptr)},
-      {"ir", orNull(O.IRFile)},
       {"compare_with_app", orNull(O.CompareWithApp)},
       {"device", O.Execute ? json::Value(O.Device) : json::Value(nullptr)},
       {"host_finish", RanOnHost ? json::Value(getHostFinishName(O.Host.Finish))
@@ -373,6 +346,17 @@ static json::Object describeConfig(const ReplayPlan &Plan,
       {"isolated", O.Isolate},
       {"verify", O.Verify && O.Execute},
       {"poison", O.Poison && O.Verify && O.Execute}};
+  // Settings whose effective value is not above.
+  json::Object Config = makeConfig(O);
+  for (const SettingInfo &S : getSettings())
+    if (S.Stage != SettingStage::Launch && !Report.get(S.Key)) {
+      json::Value Default = nullptr;
+      if (S.Type == SettingType::Bool)
+        Default = false;
+      const json::Value *V = Config.get(S.Key);
+      Report[S.Key] = V ? *V : Default;
+    }
+  return Report;
 }
 
 /// Of the replayed launch; unset without an image for an NVIDIA GPU.

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Tune/Recorded.h"
 #include <functional>
@@ -23,6 +24,8 @@ using namespace llvm::mneme;
 
 namespace {
 enum class OptionKind {
+  None, // As in SettingTuning.
+  Fixed,
   Numbers,
   Switch,
   Texts,
@@ -34,9 +37,9 @@ enum class OptionKind {
 };
 
 struct OptionInfo {
-  StringLiteral Name, Key;
+  StringRef Name, Key;
   OptionKind Kind;
-  StringLiteral DependsOn;
+  StringRef DependsOn, Help;
 
   bool mayRepeat() const {
     return Kind == OptionKind::LLVMOption || Kind == OptionKind::Require ||
@@ -45,14 +48,36 @@ struct OptionInfo {
 };
 } // namespace
 
-static constexpr OptionInfo Options[] = {
-#define SPACE_OPTION(Name, Key, Kind, DependsOn, Description)                  \
-  {Name, Key, OptionKind::Kind, DependsOn},
+static_assert(static_cast<int>(OptionKind::Pipeline) ==
+              static_cast<int>(SettingTuning::Pipeline));
+
+static std::vector<OptionInfo> makeOptionInfos() {
+  std::vector<OptionInfo> Infos = {
+#define SPACE_OPTION(Name, Key, Kind, Help)                                    \
+  {Name, Key, OptionKind::Kind, "", Help},
 #include "llvm/Mneme/Tune/CommandLineSpace.def"
-};
+  };
+  for (const SettingInfo &S : getSettings())
+    if (S.isSearched())
+      Infos.push_back({S.TuneOption, S.Key, static_cast<OptionKind>(S.Tuning),
+                       S.DependsOn, S.Help});
+  return Infos;
+}
+
+static ArrayRef<OptionInfo> getOptions() {
+  static const std::vector<OptionInfo> Infos = makeOptionInfos();
+  return Infos;
+}
+
+std::vector<SpaceOptionInfo> mneme::getSpaceOptions() {
+  std::vector<SpaceOptionInfo> Options;
+  for (const OptionInfo &O : getOptions())
+    Options.push_back({O.Name, O.Help});
+  return Options;
+}
 
 static const OptionInfo *findOption(StringRef Name) {
-  for (const OptionInfo &O : Options)
+  for (const OptionInfo &O : getOptions())
     if (O.Name == Name)
       return &O;
   return nullptr;

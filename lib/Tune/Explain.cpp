@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Tune/Explain.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
 #include <set>

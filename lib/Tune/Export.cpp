@@ -77,14 +77,8 @@ void mneme::listExports(raw_ostream &OS) {
 }
 
 std::optional<StringRef> mneme::getMetricUnit(StringRef Metric) {
-  static constexpr std::pair<StringLiteral, StringLiteral> Units[] = {
-#define METRIC(Name, Unit, BetterWhen, Description) {Name, Unit},
-#include "llvm/Mneme/Tune/Metrics.def"
-  };
-  for (auto [Name, Unit] : Units)
-    if (Name == Metric)
-      return Unit;
-  return std::nullopt;
+  const MetricInfo *M = findMetric(Metric);
+  return M ? std::optional<StringRef>(M->Unit) : std::nullopt;
 }
 
 Error mneme::writeJSON(StringRef Path, json::Value V) {

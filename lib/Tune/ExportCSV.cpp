@@ -90,7 +90,7 @@ Error mneme::exportCSV(const StudyRecord &R, StringRef Path) {
     Line.value(T.Number);
     Line.text(getTrialKindName(T.Kind));
     Line.text(getTrialStateName(T.State));
-    Line.text(T.Failure);
+    Line.text(T.Failure.name());
     for (size_t I = 0; I < S.Objectives.size(); ++I)
       Line.value(I < T.Values.size() ? json::Value(T.Values[I])
                                      : json::Value(nullptr));

@@ -23,7 +23,7 @@ using namespace llvm::mneme;
 static StringRef getInvalidity(const Trial &T) {
   if (T.State != TrialState::Failed)
     return "correct";
-  return StringSwitch<StringRef>(T.Failure)
+  return StringSwitch<StringRef>(T.Failure.name())
       .Case("Timeout", "timeout")
       .Cases({"CompileError", "Unsupported"}, "compile")
       .Cases({"Mismatch", "NotVerified"}, "correctness")

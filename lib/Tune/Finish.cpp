@@ -8,6 +8,7 @@
 
 #include "TunerImpl.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <set>

@@ -235,9 +235,11 @@ ArrayRef<double> mneme::getOptunaValues(const Trial &T) {
 
 /// Member texts and numbers, with the keys of their attributes.
 static constexpr std::pair<StringLiteral, std::string Trial::*> TextKeys[] = {
-    {"failure", &Trial::Failure},     {"error", &Trial::Error},
-    {"ir_hash", &Trial::IRHash},      {"assembly_hash", &Trial::AssemblyHash},
-    {"code_hash", &Trial::CodeHash},  {"worker", &Trial::Worker},
+    {"error", &Trial::Error},
+    {"ir_hash", &Trial::IRHash},
+    {"assembly_hash", &Trial::AssemblyHash},
+    {"code_hash", &Trial::CodeHash},
+    {"worker", &Trial::Worker},
     {"device", &Trial::Device},
 };
 static constexpr std::pair<StringLiteral, double Trial::*> NumberKeys[] = {
@@ -259,6 +261,8 @@ std::map<std::string, json::Value> mneme::makeAttributes(const Trial &T) {
   // As a text of its own it is easier to look at in a dashboard.
   if (std::optional<StringRef> Passes = T.Config.getString("passes"))
     A.emplace("passes", Passes->str());
+  if (!T.Failure.empty())
+    A.emplace("failure", T.Failure.name());
   for (auto [Key, Member] : TextKeys)
     if (!(T.*Member).empty())
       A.emplace(Key.str(), json::fixUTF8(T.*Member));
@@ -334,6 +338,13 @@ Expected<Trial> mneme::makeTrial(const json::Object &Attributes,
   if (!Kind)
     return malformedAttribute("kind");
   T.Kind = *Kind;
+  if (const json::Value *V = Get("failure")) {
+    std::optional<FailureKind> Failure =
+        FailureKind::parse(V->getAsString().value_or("?"));
+    if (!Failure)
+      return malformed("failure");
+    T.Failure = *Failure;
+  }
   for (auto [Key, Member] : TextKeys)
     if (const json::Value *V = Get(Key)) {
       if (!V->getAsString())

@@ -95,7 +95,7 @@ static json::Value toJSON(const FinalTestResult &R, const RetestedTrial &T) {
                  {"raw_speedup", number(T.RawSpeedup)},
                  {"survived", R.survived(T)}};
   if (!T.Failure.empty()) {
-    O["failure"] = T.Failure;
+    O["failure"] = T.Failure.name();
     O["error"] = T.Error;
     return O;
   }

@@ -247,7 +247,7 @@ void Report::writeRetest() {
                                                            : "");
     } else {
       cell("");
-      cell(T.Failure + ": " + T.Error, "bad");
+      cell(T.Failure.str() + ": " + T.Error, "bad");
     }
     code(print(T.Config));
     OS << "</tr>\n";
@@ -337,11 +337,7 @@ static std::pair<std::string, StringRef> compare(StringRef Metric,
                                                  double Before, double After) {
   if (Before == After)
     return {"", ""};
-  bool Minimize = true;
-#define METRIC(Name, Unit, BetterWhen, Description)                            \
-  if (Metric == Name)                                                          \
-    Minimize = Direction::BetterWhen == Direction::Minimize;
-#include "llvm/Mneme/Tune/Metrics.def"
+  bool Minimize = getMetricDirection(Metric) != Direction::Maximize;
   StringRef Class = (After < Before) == Minimize ? "good" : "bad";
   if (Before == 0)
     return {"", Class};
@@ -375,8 +371,8 @@ void Report::writeResources() {
     cell(Description);
     OS << "</tr>\n";
   };
-#define METRIC(Name, Unit, BetterWhen, Description) WriteRow(Name, Description);
-#include "llvm/Mneme/Tune/Metrics.def"
+  for (const MetricInfo &M : getMetricInfos())
+    WriteRow(M.Name, M.Description);
   endTable();
   writeInstructions();
   end();
@@ -431,7 +427,7 @@ void Report::writeFailures() {
   std::map<std::string, std::pair<uint64_t, const Trial *>> Kinds;
   for (const Trial &T : R.Trials)
     if (T.State == TrialState::Failed) {
-      auto &[Count, Example] = Kinds[T.Failure];
+      auto &[Count, Example] = Kinds[T.Failure.str()];
       ++Count;
       if (!Example)
         Example = &T;
@@ -536,8 +532,8 @@ void Report::writeTrials() {
       continue;
     OS << "<tr data-trial=\"" << T.Number << "\">";
     cell(Twine(T.Number), "n");
-    std::string State = T.Failure.empty() ? getTrialStateName(T.State).str()
-                                          : T.Failure;
+    std::string State =
+        T.Failure.empty() ? getTrialStateName(T.State).str() : T.Failure.str();
     if (T.Kind != TrialKind::Search)
       State += (" (" + getTrialKindName(T.Kind) + ")").str();
     if (T.Suspect)
@@ -599,7 +595,7 @@ static json::Object makeTrialData(const Trial &T) {
   if (!T.Metrics.empty())
     O["metrics"] = std::move(Metrics);
   if (!T.Failure.empty())
-    O["failure"] = T.Failure;
+    O["failure"] = T.Failure.name();
   if (!T.Error.empty())
     O["error"] = json::fixUTF8(T.Error);
   if (!T.CodeHash.empty())

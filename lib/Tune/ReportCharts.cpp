@@ -164,7 +164,7 @@ static std::string describe(const Trial &T, const Study &S) {
   if (T.State == TrialState::Pruned)
     Text += ", stopped early";
   if (!T.Failure.empty())
-    Text += ", " + T.Failure;
+    Text += ", " + T.Failure.str();
   if (T.DuplicateOf)
     Text += ", equal code to trial " + std::to_string(*T.DuplicateOf);
   return Text;

@@ -52,7 +52,7 @@ Error Tuner::Impl::startTrial(const Trial &T) {
     if (!Made) {
       Trial &In = *findTrial(Number);
       In.State = TrialState::Failed;
-      In.Failure = "Invalid";
+      In.Failure = FailureKind::Invalid;
       In.Error = toString(Made.takeError());
       In.Started = In.Ended = epochSeconds();
       return endTrial(In);
@@ -87,7 +87,7 @@ Error Tuner::Impl::submitAgain(uint64_t Number, Evaluation V) {
   R.Fresh = true;
   if (!getPlace(V.Device).BaselineFails && ++R.Losses <= MaxTrialLosses)
     return submitNextInstance(Number);
-  V.Failure = "WorkerLost";
+  V.Failure = FailureKind::WorkerLost;
   V.Error = "the baseline could not be measured on any device that measured it";
   return takeEvaluation(Number, std::move(V));
 }
@@ -210,7 +210,7 @@ void Tuner::Impl::setValues(Trial &T) {
         continue;
       T.Values.clear();
       T.State = TrialState::Failed;
-      T.Failure = "Unsupported";
+      T.Failure = FailureKind::Unsupported;
       T.Error = "the objective '" + Obj.Metric + "' was not measured";
       return;
     }
@@ -221,7 +221,7 @@ void Tuner::Impl::setValues(Trial &T) {
 }
 
 void Tuner::Impl::judgeCanary(Trial &T) {
-  if (T.Failure == "WorkerLost") {
+  if (T.Failure == FailureKind::WorkerLost) {
     leave(T.Device);
     return;
   }
@@ -255,7 +255,8 @@ void Tuner::Impl::markSuspects(const Trial &Canary) {
   };
   double Since = 0;
   for (const Trial &T : History)
-    if (T.Kind == TrialKind::Canary && IsBefore(T) && T.Failure != "WorkerLost")
+    if (T.Kind == TrialKind::Canary && IsBefore(T) &&
+        T.Failure != FailureKind::WorkerLost)
       Since = std::max(Since, T.Ended);
   for (Trial &T : History) {
     if (T.Kind == TrialKind::Canary || !IsBefore(T) || T.Ended <= Since ||
@@ -275,7 +276,7 @@ void Tuner::Impl::countTrial(const Trial &T) {
   Outcome.Failed += T.State == TrialState::Failed;
   Outcome.Duplicates += T.DuplicateKind != Duplicate::None;
   if (!T.Failure.empty())
-    ++Outcome.Failures[T.Failure];
+    ++Outcome.Failures[T.Failure.str()];
   if (updateBest(T))
     estimateBest();
 }

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Tune/Recorded.h"
 
@@ -43,37 +44,6 @@ const Parameter *Study::findParameter(StringRef Name) const {
 // Tables
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct FieldInfo {
-  StringLiteral Key;
-  ValueType Type;
-  bool Compiles;
-};
-} // namespace
-
-static constexpr FieldInfo ConfigFields[] = {
-#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description)                  \
-  {Key, ValueType::Type, Compiles},
-#include "llvm/Mneme/Replay/Config.def"
-};
-
-static constexpr StringLiteral Metrics[] = {
-#define METRIC(Name, Unit, BetterWhen, Description) Name,
-#include "llvm/Mneme/Tune/Metrics.def"
-};
-
-static constexpr Direction Directions[] = {
-#define METRIC(Name, Unit, BetterWhen, Description) Direction::BetterWhen,
-#include "llvm/Mneme/Tune/Metrics.def"
-};
-
-std::optional<Direction> mneme::getMetricDirection(StringRef Metric) {
-  for (size_t I = 0; I != std::size(Metrics); ++I)
-    if (Metrics[I] == Metric)
-      return Directions[I];
-  return std::nullopt;
-}
-
 /// "there is no X 'passe'; did you mean 'passes'?"
 static Error unknownName(const Twine &What, StringRef Name,
                          ArrayRef<StringRef> Names) {
@@ -93,27 +63,23 @@ static Error unknownName(const Twine &What, StringRef Name,
 }
 
 Error mneme::checkMetric(StringRef Metric) {
-  if (getMetricDirection(Metric))
+  if (findMetric(Metric))
     return Error::success();
-  SmallVector<StringRef, 16> Names(std::begin(Metrics), std::end(Metrics));
-  return unknownName("metric", Metric, Names);
+  return unknownName("metric", Metric, getMetricNames());
 }
 
-bool mneme::isLaunchField(StringRef Key) {
-  return any_of(ConfigFields, [&](const FieldInfo &F) {
-    return F.Key == Key && !F.Compiles;
-  });
-}
+/// By SettingType.
+static constexpr ValueType SettingTypes[] = {ValueType::Bool, ValueType::Int,
+                                             ValueType::Text};
 
 Expected<std::optional<ValueType>> mneme::getFieldType(StringRef Key) {
-  SmallVector<StringRef, 32> Names;
-  for (const FieldInfo &F : ConfigFields) {
-    if (F.Key == Key)
-      return F.Type;
-    Names.push_back(F.Key);
-  }
-  if (Key.consume_front("llvm.") && !Key.empty())
+  if (const SettingInfo *S = findSetting(Key))
+    return SettingTypes[static_cast<unsigned>(S->Type)];
+  if (StringRef Name = Key; Name.consume_front(LLVMKeyPrefix) && !Name.empty())
     return std::nullopt;
+  SmallVector<StringRef, 32> Names;
+  for (const SettingInfo &S : getSettings())
+    Names.push_back(S.Key);
   return unknownName("configuration field", Key, Names);
 }
 

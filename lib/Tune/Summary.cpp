@@ -114,7 +114,7 @@ void SummaryPrinter::printSearch() {
 
 /// An example of each kind: most often all have the same reason.
 void SummaryPrinter::printFailures() {
-  std::set<StringRef> Seen;
+  std::set<FailureKind> Seen;
   for (const Trial &T : R.Trials) {
     if (T.State != TrialState::Failed || T.Error.empty() ||
         !Seen.insert(T.Failure).second)

@@ -217,7 +217,7 @@ Error Tuner::Impl::measureBaseline(StringRef Device, unsigned Instance,
       [=, Take = std::move(Take),
        All = std::move(Before)](Evaluation V) mutable -> Error {
         // Of a device that is gone there is what it said before.
-        if (V.Failure == "WorkerLost" && !All.empty())
+        if (V.Failure == FailureKind::WorkerLost && !All.empty())
           return Take(All[0], MakeSample(All[0]));
         if (!V.Failure.empty() || V.Samples.empty())
           return Take(std::move(V), BaselineSample());
@@ -291,10 +291,11 @@ Error Tuner::Impl::remeasureBaselineOn(StringRef Device, unsigned Instance) {
                   Evaluation V, BaselineSample S) -> Error {
     Place &P = getPlace(Device);
     --P.BaselinesUnderWay;
-    P.BaselineFails = !V.Failure.empty() && V.Failure != "WorkerLost";
+    P.BaselineFails =
+        !V.Failure.empty() && V.Failure != FailureKind::WorkerLost;
     if (V.Failure.empty() && !V.Samples.empty())
       consumeError(addBaseline(S)); // The next trial will say it.
-    else if (V.Failure == "WorkerLost")
+    else if (V.Failure == FailureKind::WorkerLost)
       leave(Device);
     else
       note(formatv("the baseline failed when it was measured again ({0}: {1})",
@@ -380,11 +381,11 @@ void Tuner::Impl::rememberTrials() {
 
 Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
                                       const Evaluation &V) const {
-  if (V.Failure == "WorkerLost")
+  if (V.Failure == FailureKind::WorkerLost)
     return createStringError("the baseline could not be measured: " + V.Error);
   if (!V.Failure.empty()) {
     std::string Why = V.Error.empty() ? "" : ": " + V.Error;
-    StringRef Hint = V.Failure == "Mismatch"
+    StringRef Hint = V.Failure == FailureKind::Mismatch
                          ? "; --dtype and --tolerance say what is near enough"
                          : "";
     return make_error<BaselineError>(

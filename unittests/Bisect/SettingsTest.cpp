@@ -35,20 +35,12 @@ std::string parse(StringRef Text) {
 }
 
 TEST(BisectSettings, KnowEachKey) {
-  for (StringRef Key : {
-#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description) StringRef(Key),
-#include "llvm/Mneme/Replay/Config.def"
-       }) {
-    EXPECT_NE(getOptionName(Key), "") << Key.str();
-    EXPECT_EQ(getOptionKey(getOptionName(Key)), Key);
+  for (const SettingInfo &S : getSettings()) {
+    EXPECT_NE(getOptionName(S.Key), "") << S.Key.str();
+    EXPECT_EQ(getOptionKey(getOptionName(S.Key)), S.Key);
+    EXPECT_EQ(getSettingStage(S.Key), S.Stage);
+    EXPECT_EQ(isLaunchField(S.Key), S.Stage == SettingStage::Launch);
   }
-  for (auto [Key, Compiles] : {
-#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description)                  \
-  std::pair(StringRef(Key), Compiles),
-#include "llvm/Mneme/Replay/Config.def"
-       })
-    EXPECT_EQ(getSettingStage(Key) == SettingStage::Launch, !Compiles)
-        << Key.str();
   EXPECT_EQ(getOptionName("llvm.x"), "mllvm");
   EXPECT_EQ(getOptionName("nothing"), "");
   EXPECT_EQ(getSettingStage("llvm.x"), SettingStage::Pipeline);

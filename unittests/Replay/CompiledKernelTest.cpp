@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "SmallRecording.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "gmock/gmock.h"
@@ -356,11 +357,11 @@ TEST_F(CompiledKernelTest, EveryMetricOfTheTableIsKnown) {
   R.Resources->CodeSize = 512;
   StringMap<double> All = getMetrics(*Base, R);
   size_t Count = 0;
-#define METRIC(Name, Unit, BetterWhen, Description)                            \
-  EXPECT_TRUE(All.contains(Name)) << Name;                                     \
-  EXPECT_EQ(OnHost.contains(Name), !needsResources(Name)) << Name;             \
-  ++Count;
-#include "llvm/Mneme/Tune/Metrics.def"
+  for (const MetricInfo &M : getMetricInfos()) {
+    EXPECT_TRUE(All.contains(M.Name)) << M.Name.str();
+    EXPECT_EQ(OnHost.contains(M.Name), !needsResources(M.Name)) << M.Name.str();
+    ++Count;
+  }
   EXPECT_EQ(All.size(), Count);
   EXPECT_EQ(All["spills"], 12);
   EXPECT_EQ(All["time"], summarize(R.nanoseconds()).Median);

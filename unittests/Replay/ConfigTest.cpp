@@ -40,11 +40,11 @@ std::string refused(StringRef Text) {
 /// A value of each field that is not as recorded.
 json::Object setAll() {
   json::Object All;
-  auto Bool = [&](StringRef Key) { All[Key] = true; };
-  auto Int = [&](StringRef Key) { All[Key] = int64_t(All.size() + 1); };
-  auto Text = [&](StringRef Key) { All[Key] = (Key + " x").str(); };
-#define CONFIG_FIELD(Key, Type, Compiles, Reach, Description) Type(Key);
-#include "llvm/Mneme/Replay/Config.def"
+  for (const SettingInfo &S : getSettings())
+    All[S.Key] = S.Type == SettingType::Bool ? json::Value(true)
+                 : S.Type == SettingType::Int
+                     ? json::Value(int64_t(All.size() + 1))
+                     : json::Value((S.Key + " x").str());
   return All;
 }
 } // namespace

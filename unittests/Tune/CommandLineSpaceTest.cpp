@@ -423,10 +423,7 @@ TEST(CommandLineSpaceTest, AnyTextIsAStudyOrAnError) {
       "'",  "\"", "`",  "x",  "=",  "on",    "both",    "block.x", "min(",
       "-",  "?",  "<",  "&&", "\\", "0.5",   "recorded.block", " ", "{",
       "}",  "a",  "maxnreg",  "time", "", "9223372036854775807", "/"};
-  static constexpr StringLiteral Names[] = {
-#define SPACE_OPTION(Name, Key, Kind, DependsOn, Description) Name,
-#include "llvm/Mneme/Tune/CommandLineSpace.def"
-  };
+  std::vector<SpaceOptionInfo> Names = getSpaceOptions();
   std::mt19937_64 R(1);
   unsigned Good = 0, Bad = 0;
   for (unsigned I = 0; I != 40000; ++I) {
@@ -435,7 +432,7 @@ TEST(CommandLineSpaceTest, AnyTextIsAStudyOrAnError) {
       std::string Text;
       for (unsigned L = R() % 6; L != 0; --L)
         Text += Pieces[R() % std::size(Pieces)].str();
-      Space.push_back({Names[R() % std::size(Names)].str(), Text});
+      Space.push_back({Names[R() % Names.size()].Name.str(), Text});
     }
     Study S;
     if (Error E = applyToStudy(Space, S)) {

@@ -112,7 +112,7 @@ Error ExternalSampler::tellNews() {
       if (auto It = Ids.find(Context.Space.digest(T.P)); It != Ids.end())
         O["id"] = It->second;
       if (!T.Failure.empty())
-        O["failure"] = T.Failure;
+        O["failure"] = T.Failure.name();
       if (T.DuplicateOf)
         O["duplicate_of"] = *T.DuplicateOf;
       if (Error E = send(json::Object{{"tell", std::move(O)}}))

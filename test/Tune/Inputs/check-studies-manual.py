@@ -38,7 +38,6 @@ def check(what, found, prefix=""):
 
 
 check("recorded fact", names("Tune/Recorded.def", "RECORDED"), "recorded.")
-check("field", names("Replay/Config.def", "CONFIG_FIELD"))
 check("option", names("Tune/CommandLineSpace.def", "SPACE_OPTION"), "--")
 operators = set(
     word for text in literals for word in re.findall(r"\w+(?=\()|[^\w\s]+|\w+", text)

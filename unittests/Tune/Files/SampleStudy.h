@@ -167,7 +167,7 @@ inline StudyOutcome makeSampleOutcome(ArrayRef<Trial> Trials, bool Win) {
     O.Suspect += T.Suspect;
     if (T.State == TrialState::Failed) {
       ++O.Failed;
-      ++O.Failures[T.Failure];
+      ++O.Failures[T.Failure.str()];
     }
     if (T.State == TrialState::Complete && T.Kind != TrialKind::Canary)
       Order.push_back(&T);

@@ -28,7 +28,7 @@ namespace mneme {
 
 /// The criterion for a bad configuration.
 struct Criterion {
-  /// A metric of Tune/Metrics.def; empty: verification.
+  /// A metric of Config/Metrics.def; empty: verification.
   std::string Metric;
   bool Maximize = false; ///< Larger values are better.
   /// Values worse than the good side's by more than this fraction are bad.
@@ -57,8 +57,8 @@ struct Criterion {
 /// The judgement of one configuration.
 struct Judgement {
   Answer A = Answer::Unresolved;
-  /// Name of the verdict and its message; empty if verified.
-  std::string Failure, Error;
+  FailureKind Failure; ///< None if verified.
+  std::string Error;
   std::optional<double> Value; ///< Value of the metric.
   /// Ratio to the good side's value; for times with the interval of paired
   /// measurements.
@@ -153,7 +153,7 @@ private:
   json::Object GoodConfig, BadConfig;
   Judgement Good, Bad;
   /// Verification only: the failure of the bad side.
-  std::string BadFailure;
+  FailureKind BadFailure;
   double Rate = 1;
   unsigned Repeats = 1;
   bool Rerun = false; ///< The same code can be good or bad.

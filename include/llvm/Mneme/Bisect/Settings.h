@@ -7,27 +7,17 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Converts settings between options of llvm-mneme-replay and keys of
-/// Config.def.
+/// The settings of a side of a bisection.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_BISECT_SETTINGS_H
 #define LLVM_MNEME_BISECT_SETTINGS_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/Error.h"
-#include "llvm/Support/JSON.h"
-#include <string>
-#include <vector>
+#include "llvm/Mneme/Config/KernelConfig.h"
 
 namespace llvm {
 namespace mneme {
-
-/// The first stage that a setting affects.
-enum class SettingStage { Pipeline, CodeGen, Assembler, Launch, BackEnd };
-/// Returns the stage of a key; Pipeline for "llvm.NAME" and unknown keys.
-SettingStage getSettingStage(StringRef Key);
 
 /// Parses one side of a bisection: options ("--passes='default<O1>'
 /// --mllvm=-unroll-threshold=50"), a pipeline, or a file with a configuration
@@ -39,15 +29,6 @@ Expected<json::Object> parseSide(StringRef Text, bool AllowPrograms = false);
 /// Returns the setting for another opt (or clang), llc or ptxas, by the name of
 /// the program, or for all of these in a folder.
 Expected<json::Object> parseTool(StringRef Path);
-
-/// Converts \p Config to options in a fixed order.
-std::vector<std::string> makeOptions(const json::Object &Config);
-
-/// Returns the option of a key, without hyphens; empty if there is none.
-StringRef getOptionName(StringRef Key);
-/// Returns the key of an option without hyphens, "llvm." for "mllvm"; empty if
-/// there is none.
-StringRef getOptionKey(StringRef Option);
 
 } // namespace mneme
 } // namespace llvm

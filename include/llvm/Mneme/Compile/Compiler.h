@@ -22,6 +22,7 @@
 #include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/Mneme/Compile/PassGate.h"
 #include "llvm/Mneme/Compile/Resources.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Support/Error.h"
@@ -43,50 +44,26 @@ enum class PTXCompiler {
   Library, ///< nvPTXCompiler, if Mneme was built with it.
 };
 
-/// Options of a compilation.
-struct CompileOptions {
+/// Options of a compilation. Of the settings, Passes unset means clang's
+/// pipeline at OptLevel, CodeGenLevel unset clang's choice at OptLevel.
+struct CompileOptions : CompileConfig {
   /// The kernel's symbol.
   std::string Kernel;
-  /// Pipeline text; unset: clang's pipeline at OptLevel.
-  std::optional<std::string> Passes;
-  /// Skippable pass executions to run exclusively, and to skip (PassGate.h).
-  /// Unset: run all.
-  std::optional<std::string> RunPasses, SkipPasses;
   /// Time limit in seconds of the full compilation that determines the numbers
   /// of pass executions; 0: none. After a crash or a timeout, the numbers up to
   /// there are known. Not part of the key.
   double NumberingLimit = 0;
   /// The application's -O level: "0" to "3", "s", "z".
   std::string OptLevel = "2";
-  /// Level 0 to 3 of LLVM's code generator and ptxas; unset: clang's choice at
-  /// OptLevel.
-  std::optional<unsigned> CodeGenLevel;
-  /// Target another GPU ("sm_80", "gfx942"); empty: as recorded.
-  std::string Arch;
-  /// The processor for optimization and code generation if it is not Arch: an
-  /// older one, NVPTX only. Empty: Arch.
-  std::string TargetCPU;
-  /// Subtarget features ("+ptx88", "-xnack") that replace those of the
-  /// processor or the recording.
-  std::optional<std::string> TargetFeatures;
-  /// Register limit per thread, NVPTX only; 0: as recorded.
-  unsigned MaxRegisters = 0;
   SpecializeOptions Specialize;
   /// Initialize memory that the program has not written, before all other
   /// passes.
   std::optional<FillOptions> Fill;
   std::vector<std::string> Plugins;
-  /// Extra assembler options, appended to Mneme's.
-  std::vector<std::string> PtxasOptions;
-  /// Set during the compilation.
-  std::vector<LLVMOption> LLVMOptions;
   PTXCompiler Assembler = PTXCompiler::Auto;
   /// Path of the CUDA toolkit; empty: search CUDA_HOME, CUDA_PATH, PATH,
   /// /usr/local/cuda.
   std::string CudaPath;
-  /// Programs of other versions (ExternalTools.h) for the pipeline, code
-  /// generation and assembly. Empty: this LLVM; ptxas from CudaPath.
-  std::string OptTool, LlcTool, Ptxas;
   /// Time limit of each tool; 0: none.
   double ToolSeconds = 0;
 
@@ -98,7 +75,8 @@ struct CompileOptions {
   }
 };
 
-/// Returns all options in \p O as a string that is equal for equal options.
+/// Returns all options in \p O as a string that is equal for equal options. A
+/// program is represented by its identity.
 std::string getKey(const CompileOptions &O);
 
 /// Times are in seconds of wall clock.
@@ -201,6 +179,7 @@ private:
   std::optional<OptTool> ExternalOpt;
 
   Error setUp(const Module &M);
+  CompileConfig resolvedConfig() const;
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
   ToolTarget getToolTarget() const;

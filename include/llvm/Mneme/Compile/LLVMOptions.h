@@ -16,38 +16,14 @@
 #ifndef LLVM_MNEME_COMPILE_LLVMOPTIONS_H
 #define LLVM_MNEME_COMPILE_LLVMOPTIONS_H
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
-#include <string>
-#include <vector>
+#include "llvm/Mneme/Config/LLVMOption.h"
 
 namespace llvm {
 namespace cl {
 class Option;
 } // namespace cl
 namespace mneme {
-
-/// An option: "-unroll-threshold=500" or, without a value, "-enable-gvn-hoist".
-struct LLVMOption {
-  std::string Name;  ///< Without dashes.
-  std::string Value; ///< As on a command line; may be empty.
-
-  bool operator==(const LLVMOption &O) const {
-    return Name == O.Name && Value == O.Value;
-  }
-};
-
-/// Parses "-name=value", "name=value" or "-name".
-Expected<LLVMOption> parseLLVMOption(StringRef Text);
-/// Returns "-name=value".
-std::string toString(const LLVMOption &O);
-
-/// Replaces all of \p Options that have the same name as one of \p New, and
-/// appends \p New.
-void overrideLLVMOptions(std::vector<LLVMOption> &Options,
-                         ArrayRef<LLVMOption> New);
 
 /// Sets options; the destructor restores them. Does not undo other effects of
 /// an option's callback (-opt-bisect-limit, -debug-only) and does not affect

@@ -26,7 +26,7 @@ namespace mneme {
 
 /// The result of a compile process.
 struct FarmCode {
-  std::string Failure; ///< Name of a verdict; empty if there is code.
+  FailureKind Failure; ///< None if there is code.
   std::string Error;
   std::string IRHash, AssemblyHash, CodeHash; ///< As far as known.
   bool Stopped = false; ///< Compilation stopped at known code; Bytes is empty.

@@ -46,7 +46,7 @@ StringRef getDifferenceName(Difference D); ///< "none", ...
 /// Options of compareSides().
 struct DifferentialOptions {
   /// The criterion: "verify" (memory and verdict), or a metric of
-  /// Tune/Metrics.def.
+  /// Config/Metrics.def.
   std::string By = "verify";
   /// How much worse a metric has to be: 0.02 is 2 %. For times, the confidence
   /// interval of the ratio must exceed it.

@@ -27,8 +27,9 @@ namespace mneme {
 /// Registers the options. Create it before parsing the command line.
 class ReplayFlags {
 public:
-  explicit ReplayFlags(cl::OptionCategory &Category,
-                       HostFinish DefaultFinish = HostFinish::O3);
+  /// \param OfStudy  registers only settings that a study does not search;
+  /// --host-finish is none by default.
+  explicit ReplayFlags(cl::OptionCategory &Category, bool OfStudy = false);
   ~ReplayFlags();
 
   /// Sets the options that the user gave. LLVM options (-mllvm) replace those
@@ -38,16 +39,24 @@ public:
   /// times. Excludes the device and the CUDA path. Some options appear only if
   /// set.
   std::string describe() const;
+  /// Returns true if the option of this key of Config.def was given.
+  bool isGiven(StringRef Key) const;
   /// Returns true if --host-finish was given.
   bool hasHostFinish() const;
   /// Returns true if --allow-programs permits files to name programs and other
   /// files.
   bool allowsPrograms() const;
 
+  struct Flag;
+
 private:
   struct Options;
   std::unique_ptr<Options> O;
 };
+
+/// Returns the options of Flags.def, without settings, that set the members of
+/// \p R. File names are absolute.
+std::vector<std::string> makeFlags(const ReplayOptions &R);
 
 } // namespace mneme
 } // namespace llvm

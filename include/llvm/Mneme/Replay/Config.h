@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Configurations: the tunable options of a replay as JSON objects with the
-/// keys of Config.def and "llvm.NAME".
+/// Configurations of replays: their side effects, their digest, their files.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,23 +16,9 @@
 
 #include "llvm/Mneme/Compile/SideEffects.h"
 #include "llvm/Mneme/Replay/Plan.h"
-#include "llvm/Support/Error.h"
-#include "llvm/Support/JSON.h"
-#include <string>
-#include <vector>
 
 namespace llvm {
 namespace mneme {
-
-/// Sets the options in \p Config and keeps the others in \p O. A value of
-/// "llvm.NAME" is a string, a number, a boolean or, for repeatable options, an
-/// array of these; it replaces all options of that name. Fails on unknown keys,
-/// wrong types and numbers out of range, and quotes key and value. The plan
-/// checks that LLVM accepts the option and its value.
-Error applyConfig(const json::Object &Config, ReplayOptions &O);
-
-/// Returns the configuration in \p O: all options that are not as recorded.
-json::Object makeConfig(const ReplayOptions &O);
 
 /// A setting with effects outside the compilation (the column Reach of
 /// Config.def and the tables of Compile/SideEffects.def).

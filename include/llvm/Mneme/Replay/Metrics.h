@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Converts the result of a replay to the metrics of Tune/Metrics.def.
+/// Converts the result of a replay to the metrics of Config/Metrics.def.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 namespace llvm {
 namespace mneme {
 
-/// Returns the metrics of Tune/Metrics.def that the result has. Metrics of the
-/// GPU image are present if one was built: on the host device with
+/// Returns the metrics of Config/Metrics.def that the result has. Metrics of
+/// the GPU image are present if one was built: on the host device with
 /// ReplayOptions::Resources.
 StringMap<double> getMetrics(const ReplayPlan &Plan, const ReplayResult &R);
 

@@ -46,33 +46,13 @@ enum class Baseline {
 StringRef getBaselineName(Baseline B);
 
 /// User options. Unset means as recorded.
-struct ReplayOptions {
+struct ReplayOptions : KernelConfig {
   std::string RecordId; ///< Dynamic hash; may be empty if there is only one.
-  std::optional<std::string> Passes;
-  /// Pass executions to run exclusively or to skip (Compile/PassGate.h).
-  std::optional<std::string> RunPasses, SkipPasses;
-  std::optional<uint32_t> Grid[3], Block[3];
-  std::optional<uint64_t> SharedMem; ///< Bytes of dynamic shared memory.
-  bool Specialize = false;           ///< Scalar arguments become constants.
-  bool SpecializeDims = false;       ///< Launch dimensions become constants.
-  bool SpecializeRanges = false;     ///< Indices get the range of the launch.
-  bool SetLaunchBounds = false;
-  uint32_t MaxThreads = 0; ///< 0: the block's threads.
-  uint32_t MinBlocks = 0;
   /// Initial value of the kernel's own memory (Transforms/Fill.h); unset:
   /// indeterminate.
   std::optional<uint8_t> Fill;
-  std::optional<unsigned> CodeGenLevel;
-  std::string Arch, TargetCPU;
-  std::optional<std::string> TargetFeatures;
-  uint32_t MaxRegisters = 0; ///< Per thread; 0: as recorded.
-  std::vector<std::string> PtxasOptions;
-  std::vector<LLVMOption> LLVMOptions; ///< For the compilation only.
   PTXCompiler Assembler = PTXCompiler::Auto;
-  std::string IRFile; ///< IR to replay instead of the recorded IR.
   std::string CudaPath;
-  /// Programs of other versions (Compile/ExternalTools.h).
-  std::string OptTool, LlcTool, Ptxas;
   /// ELF file whose machine code of the kernel is compared with the replayed
   /// code; empty: none.
   std::string CompareWithApp;

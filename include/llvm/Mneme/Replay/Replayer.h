@@ -19,6 +19,7 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Mneme/Compile/CompareCode.h"
+#include "llvm/Mneme/Config/Verdict.h"
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Replay/HeldAddresses.h"
 #include "llvm/Mneme/Replay/Plan.h"
@@ -27,20 +28,6 @@
 namespace llvm {
 class raw_ostream;
 namespace mneme {
-
-/// The outcome of a replay.
-enum class Verdict {
-  Match,
-  MatchWithinTolerance,
-  Mismatch,
-  Crash,
-  Timeout,
-  CompileError,
-  Unsupported,
-  NotVerified,
-};
-StringRef getVerdictName(Verdict V);
-std::optional<Verdict> parseVerdict(StringRef Name);
 
 /// The stage of a replay; if its process dies, the stage that failed. Poison
 /// covers the whole search for poison, Baseline includes its compilation.

@@ -21,7 +21,15 @@
 namespace llvm {
 namespace mneme {
 
-/// An option of CommandLineSpace.def, without dashes, and its value.
+/// An option that defines a study: of a setting (Config.def) or of
+/// CommandLineSpace.def.
+struct SpaceOptionInfo {
+  StringRef Name; ///< Without dashes.
+  StringRef Help;
+};
+std::vector<SpaceOptionInfo> getSpaceOptions();
+
+/// An option of getSpaceOptions(), without dashes, and its value.
 struct SpaceOption {
   std::string Name, Text;
 };

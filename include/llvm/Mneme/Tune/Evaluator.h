@@ -30,7 +30,7 @@ namespace mneme {
 /// A configuration to compile, verify and measure.
 struct EvaluationRequest {
   uint64_t Id = 0;     ///< Chosen by the caller; returned with the result.
-  json::Object Config; ///< Keys of Replay/Config.def.
+  json::Object Config; ///< Keys of Config/Config.def.
   /// Measure even if equal code was measured before: for baselines and
   /// canaries.
   bool Fresh = false;
@@ -49,7 +49,7 @@ struct EvaluationRequest {
   bool AppCode = false;
   /// If false, the launch is only verified, and the result has no samples.
   bool Measure = true;
-  /// Run only on this Evaluation::Device; "WorkerLost" if it is gone. Empty:
+  /// Run only on this Evaluation::Device; WorkerLost if it is gone. Empty:
   /// any device.
   std::string Device;
 
@@ -61,9 +61,7 @@ struct EvaluationRequest {
 /// The result of an EvaluationRequest.
 struct Evaluation {
   uint64_t Id = 0;
-  /// Empty if verified; otherwise the name of a verdict, "WorkerLost" or
-  /// Cancelled.
-  std::string Failure;
+  FailureKind Failure; ///< None if verified.
   std::string Error;
   bool Stopped = false;      ///< Measurement stopped at StopAbove.
   StringMap<double> Metrics; ///< Metrics.def: "time", "reg_usage", ...
@@ -82,13 +80,14 @@ struct Evaluation {
   std::string Device;
 
   /// The request had not begun when Evaluator::cancel() was called.
-  static constexpr StringLiteral Cancelled = "Cancelled";
+  static constexpr FailureKind Cancelled = FailureKind::Cancelled;
 };
 
 /// Samples of several configurations, measured in interleaved rounds.
 struct PairedEvaluation {
   uint64_t Id = 0;
-  std::string Failure, Error; ///< The first failed configuration's.
+  FailureKind Failure;
+  std::string Error; ///< The first failed configuration's.
   /// One list per configuration, of equal length; element I of each is from
   /// round I.
   std::vector<std::vector<double>> Samples;
@@ -96,7 +95,7 @@ struct PairedEvaluation {
   std::string Device; ///< As in Evaluation.
 
   /// The comparison was stopped by the caller.
-  static constexpr StringLiteral Interrupted = "Interrupted";
+  static constexpr FailureKind Interrupted = FailureKind::Interrupted;
 };
 
 /// Evaluates configurations asynchronously.

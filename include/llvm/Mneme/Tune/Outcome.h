@@ -64,7 +64,8 @@ struct RetestedTrial {
   std::vector<RatioEstimate> PerInstance;
   double Nanoseconds = 0, BaselineNanoseconds = 0; ///< Medians of instance 0.
   std::string Device;         ///< Evaluation::Device of instance 0.
-  std::string Failure, Error; ///< Why the re-test failed.
+  FailureKind Failure;        ///< None if the re-test succeeded.
+  std::string Error;
 };
 
 /// The result of the final test.

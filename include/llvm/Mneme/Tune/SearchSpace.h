@@ -87,7 +87,7 @@ public:
 
   /// Returns the values of the existing parameters by name.
   StringMap<Value> values(const Point &P) const;
-  /// Returns the configuration with keys of Replay/Config.def. Fails for an
+  /// Returns the configuration with keys of Config/Config.def. Fails for an
   /// invalid point; the error is a constraint's message or that of a failed
   /// computation.
   Expected<json::Object> configure(const Point &P) const;

@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_TUNE_STUDY_H
 #define LLVM_MNEME_TUNE_STUDY_H
 
+#include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Tune/Expr.h"
 #include <optional>
 #include <string>
@@ -62,7 +63,7 @@ struct Constraint {
   std::string Message; ///< Why it is violated; may be empty.
 };
 
-/// A field of the configuration: a key of Replay/Config.def ("block.x",
+/// A field of the configuration: a key of Config.def ("block.x",
 /// "passes", "llvm.unroll-threshold") and its value.
 struct ConfigField {
   std::string Key;
@@ -70,8 +71,6 @@ struct ConfigField {
   /// The field is set only if this holds; unset: always.
   Expr When = {};
 };
-
-enum class Direction { Minimize, Maximize };
 
 /// A metric to optimize.
 struct Objective {
@@ -91,18 +90,12 @@ struct Study {
   const Parameter *findParameter(StringRef Name) const;
 };
 
-/// Returns the default direction of a metric of Metrics.def; unset if there is
-/// no such metric.
-std::optional<Direction> getMetricDirection(StringRef Metric);
 /// Fails if there is no such metric; the error lists all metrics.
 Error checkMetric(StringRef Metric);
 
 /// Returns the type of a configuration field; unset for LLVM options, which may
 /// have any type. Fails if there is no such field.
 Expected<std::optional<ValueType>> getFieldType(StringRef Key);
-
-/// Returns true if the field affects only the launch, not the code.
-bool isLaunchField(StringRef Key);
 
 /// Returns \p E with "Context: " in front of its message.
 Error addContext(const Twine &Context, Error E);

@@ -14,6 +14,7 @@
 #ifndef LLVM_MNEME_TUNE_TRIAL_H
 #define LLVM_MNEME_TUNE_TRIAL_H
 
+#include "llvm/Mneme/Config/Verdict.h"
 #include "llvm/Mneme/Tune/SearchSpace.h"
 
 namespace llvm {
@@ -53,9 +54,7 @@ struct Trial {
   /// One per objective, in the study's order and the unit of Metrics.def; empty
   /// if the trial failed.
   std::vector<double> Values;
-  /// Name of a verdict (Replayer.h), "Invalid" if the configuration cannot be
-  /// launched, or "WorkerLost"; empty on success.
-  std::string Failure;
+  FailureKind Failure; ///< None on success.
   std::string Error; ///< Description of the failure.
 
   /// All measured values by metric; "time" is the median in nanoseconds.
