@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tune.h"
+#include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"

@@ -7,18 +7,13 @@
 //===----------------------------------------------------------------------===//
 #include "llvm/Mneme/Compile/LLVMOptions.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Targets.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -154,43 +149,30 @@ bool mneme::isLasting(const LLVMOption &O) {
   return Option && isList(*Option);
 }
 
-/// Writes what is wrong, if anything is.
-[[noreturn]] static void checkInChild(ArrayRef<LLVMOption> Options, int FD) {
-  LLVMOptionScope Scope;
-  std::string Text;
-  if (Error E = Scope.enter(Options))
-    Text = llvm::toString(std::move(E));
-  raw_fd_ostream OS(FD, /*shouldClose=*/false, /*unbuffered=*/true);
-  OS << Text;
-  ::_exit(0);
-}
-
 Error mneme::checkLLVMOptions(ArrayRef<LLVMOption> Options) {
   if (Options.empty())
     return Error::success();
-  int Pipe[2];
-  if (::pipe2(Pipe, O_CLOEXEC) != 0)
-    return createStringError(errnoAsErrorCode(), "cannot make a pipe");
-  outs().flush(); // not to be written twice
-  pid_t Child = ::fork();
-  if (Child == 0)
-    checkInChild(Options, Pipe[1]);
-  std::error_code EC = errnoAsErrorCode();
-  ::close(Pipe[1]);
-  scope_exit Close([&] { ::close(Pipe[0]); });
-  if (Child < 0)
-    return createStringError(EC, "cannot create a process");
-  std::string Text;
-  char Chunk[1024];
-  ssize_t N;
-  while ((N = sys::RetryAfterSignal(-1, ::read, Pipe[0],
-                                    static_cast<void *>(Chunk),
-                                    sizeof(Chunk))) > 0)
-    Text.append(Chunk, N);
-  int Status = waitForChild(Child);
+  Expected<Pipe> Answer = Pipe::create();
+  if (!Answer)
+    return Answer.takeError();
+  int FD = Answer->Write.get();
+  ChildOptions CO;
+  CO.Out = InheritStream;
+  CO.Kept = {FD};
+  Expected<Child> C = Child::fork(
+      [&] {
+        LLVMOptionScope Scope;
+        if (Error E = Scope.enter(Options))
+          consumeError(writeAll(FD, llvm::toString(std::move(E))));
+      },
+      CO);
+  if (!C)
+    return C.takeError();
+  Answer->Write.reset();
+  std::string Text = readToEnd(Answer->Read.get());
   if (!Text.empty())
     return createStringError(Text);
-  if (!WIFEXITED(Status) || WEXITSTATUS(Status) != 0)
+  if (C->wait() != 0)
     return createStringError(
         "LLVM ended the process that set '" +
         join(map_range(Options,

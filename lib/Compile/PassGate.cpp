@@ -21,7 +21,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/IR/PassInstrumentation.h"
-#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Pass.h"
 #include "llvm/PassRegistry.h"

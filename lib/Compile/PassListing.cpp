@@ -12,26 +12,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
-#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Support/Digest.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include <chrono>
-#include <csignal>
-#include <fcntl.h>
 #include <mutex>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -47,24 +39,7 @@ class ListingReader {
 public:
   explicit ListingReader(PassListing &L) : L(L) {}
 
-  void add(StringRef Bytes) {
-    Pending += Bytes;
-    StringRef Rest = Pending;
-    while (Rest.contains('\n')) {
-      auto [Line, Behind] = Rest.split('\n');
-      readLine(Line);
-      Rest = Behind;
-    }
-    Pending.erase(0, Pending.size() - Rest.size());
-  }
-  bool hasEnded() const { return Ended; }
-
-private:
-  PassListing &L;
-  std::string Pending;
-  bool Ended = false;
-
-  void readLine(StringRef Line) {
+  void add(StringRef Line) {
     json::Value V = cantFail(json::parse(Line));
     const json::Object &O = *V.getAsObject();
     if (const json::Object *End = O.getObject("end")) {
@@ -88,73 +63,34 @@ private:
     else
       L.Executions[Index] = std::move(E);
   }
+  bool hasEnded() const { return Ended; }
+
+private:
+  PassListing &L;
+  bool Ended = false;
 };
 } // namespace
 
-/// In one piece: the process may die right behind it.
-static void writeLine(raw_ostream &OS, json::Object O) {
-  std::string Line;
-  raw_string_ostream(Line) << json::Value(std::move(O)) << '\n';
-  OS << Line;
-}
-
-/// In the child of \p Parent: a crash is the parent's to tell, and what the
-/// compiler prints the compilation that counts prints, too.
-static void becomeQuiet(pid_t Parent) {
-  for (int Signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGTERM,
-                     SIGINT, SIGHUP, SIGQUIT})
-    std::signal(Signal, SIG_DFL);
-  sigset_t None;
-  sigemptyset(&None);
-  sigprocmask(SIG_SETMASK, &None, nullptr);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != Parent)
-    ::_exit(1);
-  rlimit NoCore = {0, 0};
-  ::setrlimit(RLIMIT_CORE, &NoCore);
-  int Null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  ::dup2(Null, STDIN_FILENO);
-  ::dup2(Null, STDOUT_FILENO);
-  ::dup2(Null, STDERR_FILENO);
-}
-
-/// Reads what \p Child writes to \p FD until its end, or until \p Limit seconds
-/// are over.
+/// Reads what \p C writes to \p FD until its end, or until \p Limit seconds are
+/// over.
 /// \returns why it did not come to its end; empty when it did.
-static std::string readListing(int FD, pid_t Child, double Limit,
-                               PassListing &L) {
-  using Clock = std::chrono::steady_clock;
-  auto Start = Clock::now();
+static std::string readListing(int FD, Child &C, double Limit, PassListing &L) {
+  Deadline End = Deadline::ofLimit(Limit);
   ListingReader Reader(L);
-  bool IsLate = false;
-  char Chunk[1 << 14];
-  while (true) {
-    std::chrono::duration<double> Spent = Clock::now() - Start;
-    int Wait = -1;
-    if (Limit > 0) {
-      IsLate = Spent.count() >= Limit;
-      Wait = std::min((Limit - Spent.count()) * 1000 + 1, 1e9);
+  LineReader Lines(FD);
+  while (!Reader.hasEnded() && !End.hasPassed()) {
+    Expected<std::string> Line = Lines.next(End);
+    if (!Line) {
+      consumeError(Line.takeError());
+      break;
     }
-    if (IsLate)
-      break;
-    pollfd P = {FD, POLLIN, 0};
-    int Ready = ::poll(&P, 1, Wait);
-    if (Ready == 0 || (Ready < 0 && errno == EINTR))
-      continue;
-    ssize_t N = sys::RetryAfterSignal(
-        -1, ::read, FD, static_cast<void *>(Chunk), sizeof(Chunk));
-    if (N <= 0)
-      break;
-    Reader.add(StringRef(Chunk, N));
+    Reader.add(*Line);
   }
-  // It may hang where nothing but that ends it.
-  if (!Reader.hasEnded())
-    ::kill(Child, IsLate ? SIGKILL : SIGCONT);
-  int Status = waitForChild(Child);
   if (Reader.hasEnded())
     return L.Failure;
-  return IsLate ? formatv("the compiler did not end within {0} s", Limit).str()
-                : "the compiler " + describeExit(Status);
+  if (End.hasPassed())
+    return formatv("the compiler did not end within {0} s", Limit).str();
+  return "the compiler " + describeExit(C.wait());
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,33 +126,33 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
   PassListing L;
   if (!O.Isolate)
     return CollectHere();
-  int Pipe[2];
-  if (::pipe2(Pipe, O_CLOEXEC) != 0) {
-    L.Failure = "cannot make a pipe: " + errnoAsErrorCode().message();
+  Expected<Pipe> Lines = Pipe::create();
+  if (!Lines) {
+    L.Failure = toString(Lines.takeError());
     return L;
   }
-  outs().flush(); // not to be written twice
-  pid_t Parent = ::getpid(), Child = ::fork();
-  if (Child == 0) {
-    becomeQuiet(Parent);
-    raw_fd_ostream OS(Pipe[1], /*shouldClose=*/false, /*unbuffered=*/true);
-    GO.Observe = [&](size_t Index, const PassExecution &E) {
-      writeLine(OS, json::Object{{"index", int64_t(Index)},
-                                 {"execution", toJSON(E)}});
-    };
-    PassListing All = CollectHere();
-    All.Executions.clear();
-    writeLine(OS, json::Object{{"end", toJSON(All)}});
-    ::_exit(0);
-  }
-  std::error_code EC = errnoAsErrorCode();
-  ::close(Pipe[1]);
-  scope_exit Close([&] { ::close(Pipe[0]); });
-  if (Child < 0) {
-    L.Failure = "cannot create a process: " + EC.message();
+  int FD = Lines->Write.get();
+  // The compilation that counts prints the same.
+  ChildOptions CO;
+  CO.Out = CO.Err = NullStream;
+  CO.Kept = {FD};
+  Expected<Child> C = Child::fork(
+      [&] {
+        GO.Observe = [&](size_t Index, const PassExecution &E) {
+          writeLineOrExit(FD, json::Object{{"index", int64_t(Index)},
+                                           {"execution", toJSON(E)}});
+        };
+        PassListing All = CollectHere();
+        All.Executions.clear();
+        writeLineOrExit(FD, json::Object{{"end", toJSON(All)}});
+      },
+      CO);
+  Lines->Write.reset();
+  if (!C) {
+    L.Failure = toString(C.takeError());
     return L;
   }
-  L.Failure = readListing(Pipe[0], Child, O.Limit, L);
+  L.Failure = readListing(Lines->Read.get(), *C, O.Limit, L);
   return L;
 }
 

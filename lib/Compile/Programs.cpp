@@ -7,24 +7,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/Programs.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include <csignal>
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#endif
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -67,9 +61,6 @@ Expected<SmallVector<char, 0>> ScratchFile::read() const {
 // Processes
 //===----------------------------------------------------------------------===//
 
-/// The exit code of a child that could not become the program.
-static constexpr int CannotExecute = 127;
-
 static thread_local const std::function<void()> *Observer;
 
 ProgramObserver::ProgramObserver(std::function<void()> Begins)
@@ -78,130 +69,6 @@ ProgramObserver::ProgramObserver(std::function<void()> Begins)
 }
 
 ProgramObserver::~ProgramObserver() { Observer = Outer; }
-
-/// Leaves \p FD alone, as standard input.
-static void keepOnly(int FD) {
-  ::dup2(FD, STDIN_FILENO);
-#ifdef SYS_close_range
-  if (::syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0) == 0)
-    return;
-#endif
-  long Most = ::sysconf(_SC_OPEN_MAX);
-  for (int Other = STDIN_FILENO + 1; Other < Most; ++Other)
-    ::close(Other);
-}
-
-namespace {
-/// A process that sees the end of this one, be it by a signal that nobody can
-/// handle. It ends the program then, and what that has started: a script's
-/// compiler does not hear of it otherwise.
-class Guard {
-public:
-  Guard() = default;
-  Guard(const Guard &) = delete;
-  Guard &operator=(const Guard &) = delete;
-  ~Guard();
-
-  Error start();
-  void watch(pid_t Program) {
-    ::send(FD, &Program, sizeof(Program), MSG_NOSIGNAL);
-  }
-
-private:
-  pid_t Pid = -1;
-  int FD = -1;
-
-  [[noreturn]] static void run(int FD);
-};
-} // namespace
-
-/// As little as can be done in the copy of one of several threads.
-void Guard::run(int FD) {
-  ::setpgid(0, 0); // what ends us is not meant for it
-  keepOnly(FD);
-  pid_t Program = 0, Told;
-  while (sys::RetryAfterSignal(-1, ::read, STDIN_FILENO,
-                               static_cast<void *>(&Told),
-                               sizeof(Told)) == sizeof(Told))
-    Program = Told;
-  if (Program > 0)
-    ::kill(-Program, SIGKILL);
-  for (ScratchFile *F : LiveFiles) {
-    ::unlink(F->Path.data());
-    ::rmdir(F->Folder.path().c_str());
-  }
-  ::_exit(0);
-}
-
-Error Guard::start() {
-  int Ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, Ends) != 0)
-    return createStringError(errnoAsErrorCode(), "cannot make a connection");
-  FD = Ends[0];
-  for (ScratchFile *F : LiveFiles)
-    (void)F->Path.c_str(); // puts its end there
-  Pid = ::fork();
-  if (Pid == 0) {
-    ::close(FD);
-    run(Ends[1]);
-  }
-  std::error_code EC = errnoAsErrorCode();
-  ::close(Ends[1]);
-  if (Pid < 0)
-    return createStringError(EC, "cannot create a process");
-  return Error::success();
-}
-
-Guard::~Guard() {
-  // Before it sees the connection's end.
-  if (Pid > 0) {
-    ::kill(Pid, SIGKILL);
-    waitForChild(Pid);
-  }
-  if (FD >= 0)
-    ::close(FD);
-}
-
-/// Starts \p Argv with these as standard input, output and error.
-static Expected<pid_t> start(char *const *Argv, int In, int Out, int Err) {
-  pid_t Parent = ::getpid();
-  // Written by the child, which has our memory until it is the program.
-  volatile int Failure = 0;
-  // Unlike fork(), it does not get slower with the size of the process.
-  pid_t Child = ::vfork();
-  if (Child == 0) {
-    ::setpgid(0, 0);
-#ifdef __linux__
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    if (::getppid() != Parent || ::dup2(In, STDIN_FILENO) < 0 ||
-        ::dup2(Out, STDOUT_FILENO) < 0 || ::dup2(Err, STDERR_FILENO) < 0)
-      ::_exit(CannotExecute);
-    ::execv(Argv[0], Argv);
-    Failure = errno;
-    ::_exit(CannotExecute);
-  }
-  if (Child < 0)
-    return createStringError(errnoAsErrorCode(), "cannot create a process");
-  if (Failure == 0)
-    return Child;
-  waitForChild(Child);
-  return createStringError(std::error_code(Failure, std::generic_category()),
-                           "cannot run '" + Twine(Argv[0]) + "'");
-}
-
-/// \returns the status, or nothing when \p Child, killed now, did not end.
-static std::optional<int> waitFor(pid_t Child, double Seconds) {
-  if (Seconds <= 0)
-    return waitForChild(Child);
-  std::optional<int> Status = waitForChild(Child, Seconds);
-  if (Status)
-    return Status;
-  ::kill(-Child, SIGKILL);
-  ::kill(Child, SIGKILL); // it may have left its group
-  waitForChild(Child);
-  return std::nullopt;
-}
 
 /// What a program that failed said, without the frames of LLVM's stack trace
 /// and what stands around them.
@@ -217,40 +84,40 @@ static std::string getMessage(StringRef Log) {
   return StringRef(Text).trim().str();
 }
 
+/// In the guard of a program, with the memory that this process had at its
+/// start.
+static void removeLiveFiles() {
+  for (ScratchFile *F : LiveFiles) {
+    ::unlink(F->Path.data());
+    ::rmdir(F->Folder.path().c_str());
+  }
+}
+
 /// With \p Err as standard error; empty: \p Out.
 static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
                               const char *Err, double Seconds) {
-  int In = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  int OutFD = ::open(Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  int ErrFD =
-      ::open(Err ? Err : Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  std::error_code EC = errnoAsErrorCode();
-  scope_exit Close([&] {
-    ::close(In);
-    ::close(OutFD);
-    ::close(ErrFD);
-  });
-  if (In < 0 || OutFD < 0 || ErrFD < 0)
-    return createFileError(Out.Path, EC);
-
-  std::vector<std::string> Texts(Args.begin(), Args.end());
-  std::vector<char *> Argv;
-  for (std::string &Text : Texts)
-    Argv.push_back(Text.data());
-  Argv.push_back(nullptr);
+  Descriptor OutFD(::open(Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  Descriptor ErrFD(
+      ::open(Err ? Err : Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!OutFD || !ErrFD)
+    return createFileError(Out.Path, errnoAsErrorCode());
   if (Observer)
     (*Observer)();
-  Guard Watching;
-  if (Error E = Watching.start())
-    return E;
-  Expected<pid_t> Child = start(Argv.data(), In, OutFD, ErrFD);
-  if (!Child)
-    return Child.takeError();
-  Watching.watch(*Child);
-  std::optional<int> Status = waitFor(*Child, Seconds);
-  if (!Status)
-    return make_error<ToolTimeout>(Args[0], Seconds);
-  return *Status;
+  for (ScratchFile *F : LiveFiles)
+    (void)F->Path.c_str(); // puts its end there
+  ChildOptions O;
+  O.Out = OutFD.get();
+  O.Err = ErrFD.get();
+  O.CleanUp = removeLiveFiles;
+  std::vector<std::string> Words(Args.begin(), Args.end());
+  Expected<Child> C = Child::spawn(Words.front(), Words, O);
+  if (!C)
+    return C.takeError();
+  if (Seconds <= 0)
+    return C->wait();
+  if (C->wait(Seconds))
+    return C->status();
+  return make_error<ToolTimeout>(Args[0], Seconds); // the destructor kills it
 }
 
 Expected<std::optional<int>> mneme::askProgram(ArrayRef<StringRef> Args,

@@ -45,7 +45,7 @@ Coordinator::Compiler *Coordinator::getCompiler(StringRef Serves) {
     Slot = std::prev(Compilers.end());
   }
   **Slot = Compiler();
-  ProcessLimits Limits;
+  ChildLimits Limits;
   Limits.Nice = Config.CompileNice;
   Limits.Bytes = Config.CompileMemory;
   auto Main = [&](Channel &Link) { runCompileProcess(Backend, Link); };

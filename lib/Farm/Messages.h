@@ -15,10 +15,10 @@
 #ifndef LLVM_MNEME_LIB_FARM_MESSAGES_H
 #define LLVM_MNEME_LIB_FARM_MESSAGES_H
 
-#include "Frame.h"
 #include "MessageRules.h"
 #include "Staging.h"
 #include "llvm/Mneme/Farm/Farm.h"
+#include "llvm/Mneme/Process/Frame.h"
 #include <variant>
 
 namespace llvm {
@@ -36,6 +36,10 @@ namespace rules {
 #include "Messages.def"
 
 } // namespace rules
+
+/// The first line of a worker. The text before it is not the worker's: a
+/// launcher, a shell or a module system wrote it.
+constexpr StringLiteral WorkerGreeting = "mneme-farm-worker 5f3b9c0e7ad84216";
 
 namespace message {
 

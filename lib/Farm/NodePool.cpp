@@ -9,7 +9,7 @@
 #include "NodePool.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Process/Deadline.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -115,7 +115,7 @@ void NodePool::start(Node &N) {
   if (!P)
     return lose(N, toString(P.takeError()), /*ForGood=*/true);
   N.P = std::move(*P);
-  N.link().Parser.expectGreeting();
+  N.link().Parser.expectGreeting(WorkerGreeting);
 }
 
 void NodePool::lose(Node &N, const Twine &Why, bool ForGood) {

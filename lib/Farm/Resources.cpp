@@ -15,7 +15,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/TargetParser/Triple.h"
-#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -23,7 +22,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 /// What a driver may take to say which GPUs there are.
-static constexpr int ProbeMilliseconds = 120000;
+static constexpr double ProbeSeconds = 120;
 
 /// The smallest limit of a compile process: LLVM and a large kernel.
 static constexpr uint64_t MinCompileBytes = uint64_t(1) << 30;
@@ -89,27 +88,17 @@ static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
       Process::start(Probe, {}, MessageSet<FromProbe>::Kinds, {});
   if (!Child)
     return Child.takeError();
-  Channel &Link = (*Child)->channel();
-  while (true) {
-    pollfd Wait = {Link.in(), POLLIN, 0};
-    int Ready = ::poll(&Wait, 1, ProbeMilliseconds);
-    if (Ready < 0 && errno == EINTR)
-      continue;
-    if (Ready <= 0)
-      return createStringError("the driver does not say which GPUs there are");
-    Expected<bool> Open = Link.receive();
-    if (!Open)
-      return Open.takeError();
-    Expected<std::optional<FromProbe>> M = nextMessage<FromProbe>(Link.Parser);
-    if (!M)
-      return M.takeError();
-    if (*M || !*Open) {
-      // Else the driver crashed: there is none.
-      if (auto *Found = *M ? std::get_if<message::Found>(&**M) : nullptr)
-        Names = std::move(Found->GPUs);
-      return Names;
-    }
-  }
+  Expected<std::optional<Frame>> F =
+      (*Child)->channel().read(Deadline::after(ProbeSeconds));
+  if (!F)
+    return createStringError("the driver does not say which GPUs there are: " +
+                             toString(F.takeError()));
+  if (!*F) // the driver crashed: there is none
+    return Names;
+  Expected<FromProbe> M = MessageSet<FromProbe>::decode(std::move(**F));
+  if (!M)
+    return M.takeError();
+  return std::get<message::Found>(*M).GPUs;
 }
 
 std::vector<std::string> mneme::takeShare(ArrayRef<std::string> GPUs,

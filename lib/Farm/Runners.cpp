@@ -34,7 +34,7 @@ static constexpr double LaunchFactor = 10, MinLaunchSeconds = 1,
 
 Expected<std::unique_ptr<Coordinator::Runner>>
 Coordinator::startRunner(DeviceSlot &D, bool Open) {
-  ProcessLimits Limits;
+  ChildLimits Limits;
   Limits.Cores = D.Cores;
   auto Main = [&](Channel &Link) { runRunProcess(Backend, Link); };
   Expected<std::unique_ptr<Process>> P =

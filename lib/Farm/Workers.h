@@ -15,8 +15,8 @@
 #ifndef LLVM_MNEME_LIB_FARM_WORKERS_H
 #define LLVM_MNEME_LIB_FARM_WORKERS_H
 
-#include "Frame.h"
 #include "llvm/Mneme/Farm/Farm.h"
+#include "llvm/Mneme/Process/Frame.h"
 
 namespace llvm {
 namespace mneme {

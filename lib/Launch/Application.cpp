@@ -9,6 +9,8 @@
 #include "Application.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -16,9 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -78,35 +78,26 @@ static bool hasOtherRights(const std::string &Path) {
 /// imitated.
 static std::vector<std::string>
 findInstrumentedLibraries(const std::string &Path) {
-  int Pipe[2];
-  if (::pipe2(Pipe, O_CLOEXEC) != 0)
+  Expected<Pipe> Lines = Pipe::create();
+  if (!Lines) {
+    consumeError(Lines.takeError());
     return {};
-  pid_t Child = ::fork();
-  if (Child == 0) {
-    ::dup2(Pipe[1], STDOUT_FILENO);
-    ::close(Pipe[0]);
-    ::setenv("LD_TRACE_LOADED_OBJECTS", "1", /*overwrite=*/1);
-    ::execl(Path.c_str(), Path.c_str(), static_cast<char *>(nullptr));
-    ::_exit(127);
   }
-  ::close(Pipe[1]);
-  std::string Output;
-  char Chunk[4096];
-  while (Child > 0) {
-    ssize_t N = ::read(Pipe[0], Chunk, sizeof(Chunk));
-    if (N <= 0)
-      break;
-    Output.append(Chunk, N);
+  ChildOptions O;
+  O.Out = Lines->Write.get();
+  O.Environment = {{"LD_TRACE_LOADED_OBJECTS", "1"}};
+  Expected<Child> Loader = Child::spawn(Path, Path, O);
+  if (!Loader) {
+    consumeError(Loader.takeError());
+    return {};
   }
-  ::close(Pipe[0]);
-  if (Child > 0)
-    ::waitpid(Child, nullptr, 0);
+  Lines->Write.reset();
+  std::string Output = readToEnd(Lines->Read.get());
+  Loader->wait();
 
   // "\tlibx.so => /path/libx.so (0x...)"
-  SmallVector<StringRef> Lines;
-  StringRef(Output).split(Lines, '\n');
   std::vector<std::string> Libraries;
-  for (StringRef Line : Lines) {
+  for (StringRef Line : split(Output, '\n')) {
     StringRef Library = Line.split(" => ").second.rsplit(" (").first;
     if (!Library.empty() && hasPayloadSection(Library))
       Libraries.push_back(Library.str());

@@ -16,7 +16,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Mneme/Support/ChildTask.h"
+#include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>

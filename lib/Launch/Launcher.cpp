@@ -12,8 +12,8 @@
 #include "Server.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Errno.h"
@@ -95,34 +95,16 @@ static std::vector<char *> makeArguments(ArrayRef<std::string> Command) {
 }
 
 /// Starts the application with \p Mask as its signal mask.
-static Expected<pid_t> startApplication(const std::string &Path,
+static Expected<Child> startApplication(const std::string &Path,
                                         ArrayRef<std::string> Command,
-                                        const Environment &Env,
-                                        const sigset_t &Mask) {
-  std::vector<char *> Argv = makeArguments(Command);
-  // Closed by a successful exec, else tells why it failed.
-  int Pipe[2];
-  if (::pipe2(Pipe, O_CLOEXEC) != 0)
-    return createFileError(Path, errnoAsErrorCode());
-  pid_t App = ::fork();
-  if (App == 0) {
-    for (const auto &[Name, Value] : Env)
-      ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
-    ::sigprocmask(SIG_SETMASK, &Mask, nullptr);
-    restoreChildSignals();
-    ::execv(Path.c_str(), Argv.data());
-    int Reason = errno;
-    [[maybe_unused]] ssize_t N = ::write(Pipe[1], &Reason, sizeof(Reason));
-    ::_exit(127);
-  }
-  int Reason = App < 0 ? errno : 0;
-  ::close(Pipe[1]);
-  if (App > 0 && ::read(Pipe[0], &Reason, sizeof(Reason)) > 0)
-    ::waitpid(App, nullptr, 0);
-  ::close(Pipe[0]);
-  if (Reason)
-    return createFileError(Path,
-                           std::error_code(Reason, std::generic_category()));
+                                        Environment Env, const sigset_t &Mask) {
+  ChildOptions O;
+  O.IsUsers = true;
+  O.Mask = Mask;
+  O.Environment = std::move(Env);
+  Expected<Child> App = Child::spawn(Path, Command, O);
+  if (!App)
+    return createFileError(Path, errorToErrorCode(App.takeError()));
   return App;
 }
 
@@ -148,11 +130,10 @@ static bool takeSignals(int SignalFD, std::optional<pid_t> App) {
 /// are not to be waited for. Calls
 /// \p Check once \p Probe, where there is one, has its answer.
 /// \returns the application's wait status.
-static int serveApplication(Server &S, Recorder &Records, pid_t App,
+static int serveApplication(Server &S, Recorder &Records, Child &App,
                             int SignalFD, CudaProbe *Probe,
                             function_ref<void()> Check) {
   using Clock = std::chrono::steady_clock;
-  int Status = 0;
   bool HasEnded = false;
   Clock::time_point LastEvent = Clock::now();
   while (true) {
@@ -165,8 +146,9 @@ static int serveApplication(Server &S, Recorder &Records, pid_t App,
     bool MustLook = S.hasStrangers() || HasEnded;
     int Ready =
         ::poll(Waits.data(), Waits.size(), MustLook ? TickMilliseconds : -1);
-    if (takeSignals(SignalFD, HasEnded ? std::nullopt : std::optional(App)))
-      return Status;
+    if (takeSignals(SignalFD,
+                    HasEnded ? std::nullopt : std::optional(App.pid())))
+      return App.status();
     if (Probe && Probe->poll()) {
       Check();
       Probe = nullptr;
@@ -175,14 +157,14 @@ static int serveApplication(Server &S, Recorder &Records, pid_t App,
     Records.syncInBackground();
     if (Ready > 0 || IsBusy)
       LastEvent = Clock::now();
-    if (!HasEnded && ::waitpid(App, &Status, WNOHANG) == App) {
+    if (!HasEnded && App.reap()) {
       HasEnded = true;
       LastEvent = Clock::now();
       continue;
     }
     bool IsOver = !S.hasConnections() || Clock::now() - LastEvent > Grace;
     if (HasEnded && !Probe && !IsBusy && IsOver)
-      return Status;
+      return App.status();
   }
 }
 
@@ -205,7 +187,7 @@ public:
     Socket = TheFolder.pathOf("socket");
     Link = TheFolder.pathOf("libmneme_rt.so");
   }
-  void setApplication(pid_t TheApp, int TheSignalFD) {
+  void setApplication(Child *TheApp, int TheSignalFD) {
     App = TheApp;
     SignalFD = TheSignalFD;
   }
@@ -214,7 +196,7 @@ private:
   [[noreturn]] static void fulfil(void *Duties, const char *, bool);
 
   std::string Folder, Socket, Link;
-  pid_t App = -1; ///< While it runs.
+  Child *App = nullptr; ///< While it runs.
   int SignalFD = -1;
 };
 } // namespace
@@ -231,16 +213,16 @@ void LastDuties::fulfil(void *Duties, const char *, bool) {
   ::unlink(D.Link.c_str());
   ::rmdir(D.Folder.c_str());
   int Code = 1;
-  if (D.App > 0) {
+  if (D.App) {
     // Those that wait for an answer are to go on.
     ::close_range(STDERR_FILENO + 1, D.SignalFD - 1, 0);
     ::close_range(D.SignalFD + 1, ~0u, 0);
-    int Status = 0;
-    while (::waitpid(D.App, &Status, WNOHANG) == 0) {
+    while (!D.App->reap()) {
       pollfd Signals = {D.SignalFD, POLLIN, 0};
       ::poll(&Signals, 1, -1);
-      takeSignals(D.SignalFD, D.App);
+      takeSignals(D.SignalFD, D.App->pid());
     }
+    int Status = D.App->status();
     Code = WIFSIGNALED(Status)   ? 128 + WTERMSIG(Status)
            : WEXITSTATUS(Status) ? WEXITSTATUS(Status)
                                  : 1;
@@ -413,14 +395,14 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     sigaddset(&Blocked, Signal);
   ::sigprocmask(SIG_BLOCK, &Blocked, &Original);
   int SignalFD = ::signalfd(-1, &Blocked, SFD_NONBLOCK | SFD_CLOEXEC);
-  Expected<pid_t> App =
-      startApplication(*Path, Options.Command, *Env, Original);
+  Expected<Child> App =
+      startApplication(*Path, Options.Command, std::move(*Env), Original);
   if (!App)
     return App.takeError();
-  Duties.setApplication(*App, SignalFD);
+  Duties.setApplication(&*App, SignalFD);
   int Status = serveApplication(S, Records, *App, SignalFD,
                                 Probe ? &*Probe : nullptr, Check);
-  Duties.setApplication(-1, -1);
+  Duties.setApplication(nullptr, -1);
   ::close(SignalFD);
   S.storeRest();
   if (Error E = Records.sync())

@@ -13,7 +13,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/Support/RunPasses.h"
+#include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;

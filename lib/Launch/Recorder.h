@@ -18,9 +18,9 @@
 #include "Worker.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/Folder.h"
-#include "llvm/Mneme/Support/ChildTask.h"
 #include "llvm/Support/Error.h"
 #include <map>
 #include <optional>

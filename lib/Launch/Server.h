@@ -23,8 +23,8 @@
 #include "Recorder.h"
 #include "Worker.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Runtime/Wire.h"
-#include "llvm/Mneme/Support/ChildTask.h"
 #include <map>
 #include <memory>
 #include <poll.h>

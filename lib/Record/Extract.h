@@ -14,8 +14,8 @@
 #ifndef LLVM_MNEME_LIB_RECORD_EXTRACT_H
 #define LLVM_MNEME_LIB_RECORD_EXTRACT_H
 
+#include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/Record/Payload.h"
-#include "llvm/Mneme/Support/ImageVariables.h"
 
 namespace llvm {
 class GlobalValue;

@@ -301,9 +301,10 @@ Expected<CapturedReplay> mneme::captureReplay(const ReplayPlan &Plan,
     return createStringError(errnoAsErrorCode(),
                              "cannot create a temporary file");
   CapturedReplay R;
-  Error E = runIsolated(Plan, [&](function_ref<void(ReplayStage)> Report) {
-              return runCapture(Plan, Trace, File.get(), Report);
-            }).moveInto(R.Result);
+  auto Body = [&](function_ref<void(ReplayStage)> Report) {
+    return runCapture(Plan, Trace, File.get(), Report);
+  };
+  Error E = runIsolated(Plan, Body, ::fileno(File.get())).moveInto(R.Result);
   if (E)
     return std::move(E);
   if (R.Result.failed())

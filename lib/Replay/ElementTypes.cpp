@@ -16,7 +16,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/Device/CompareElement.h"
-#include "llvm/Mneme/Support/RunPasses.h"
+#include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"

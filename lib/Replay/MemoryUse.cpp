@@ -20,8 +20,8 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Mneme/Replay/Plan.h"
-#include "llvm/Mneme/Support/RunPasses.h"
 #include "llvm/Support/Endian.h"
 
 using namespace llvm;

@@ -14,23 +14,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Uninitialized.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Replay/Session.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
 #include "llvm/Mneme/Support/Shortage.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
-#include <algorithm>
 #include <chrono>
-#include <csignal>
-#include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -95,22 +87,9 @@ StringRef mneme::describeStage(ReplayStage S) {
 // Child
 //===----------------------------------------------------------------------===//
 
-static void writeLine(int FD, json::Object Message) {
-  std::string Line;
-  raw_string_ostream(Line) << json::Value(std::move(Message)) << '\n';
-  StringRef Rest = Line;
-  while (!Rest.empty()) {
-    ssize_t N =
-        sys::RetryAfterSignal(-1, ::write, FD, Rest.data(), Rest.size());
-    if (N <= 0)
-      ::_exit(1); // the parent is gone
-    Rest = Rest.drop_front(N);
-  }
-}
-
 static void reportFatalError(void *FD, const char *Reason, bool) {
-  writeLine(*static_cast<int *>(FD),
-            json::Object{{"fatal", json::fixUTF8(Reason)}});
+  writeLineOrExit(*static_cast<int *>(FD),
+                  json::Object{{"fatal", json::fixUTF8(Reason)}});
   ::_exit(1);
 }
 
@@ -123,14 +102,8 @@ static void reportBadAlloc(void *FD, const char *, bool) {
   ::_exit(1);
 }
 
-[[noreturn]] static void runChild(ReplayBody Body, int FD) {
-#ifdef __linux__
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-  // Standard output is the report's; what the kernel prints goes beside it.
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+static void runBody(ReplayBody Body, int FD) {
   install_fatal_error_handler(reportFatalError, &FD);
-  remove_bad_alloc_error_handler();
   install_bad_alloc_error_handler(reportBadAlloc, &FD);
   std::optional<ReplayStage> Last;
   std::chrono::steady_clock::time_point Sent;
@@ -141,17 +114,15 @@ static void reportBadAlloc(void *FD, const char *, bool) {
       return;
     Last = S;
     Sent = Now;
-    writeLine(FD, json::Object{{"stage", static_cast<int>(S)}});
+    writeLineOrExit(FD, json::Object{{"stage", static_cast<int>(S)}});
   });
   if (R)
-    writeLine(FD, json::Object{{"result", toJSON(*R)}});
+    writeLineOrExit(FD, json::Object{{"result", toJSON(*R)}});
   else
-    writeLine(FD,
-              json::Object{{"error", json::fixUTF8(toString(
-                                         recognizeShortage(R.takeError())))}});
+    writeLineOrExit(
+        FD, json::Object{{"error", json::fixUTF8(toString(
+                                       recognizeShortage(R.takeError())))}});
   ::fflush(stdout); // the kernel's printf
-  // No destructors: the parent's objects are not ours to destroy.
-  ::_exit(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,7 +134,7 @@ namespace {
 class WorkerMonitor {
 public:
   WorkerMonitor(int FD, const ReplayOptions &Options)
-      : FD(FD), Options(Options) {
+      : Lines(FD), Options(Options) {
     restart();
   }
 
@@ -175,31 +146,19 @@ public:
   std::string Error, Fatal;
 
 private:
-  int FD;
+  LineReader Lines;
   const ReplayOptions &Options;
-  std::chrono::steady_clock::time_point Deadline;
-  std::string Pending;
+  Deadline Until;
 
   void restart();
-  int remainingMilliseconds() const;
   /// \returns true when the line is the last one.
   bool handle(StringRef Line);
 };
 } // namespace
 
 void WorkerMonitor::restart() {
-  Deadline = std::chrono::steady_clock::now() +
-             std::chrono::milliseconds(static_cast<int64_t>(
-                 (getStageLimit(Options, Stage) + GraceSeconds) * 1000));
-}
-
-int WorkerMonitor::remainingMilliseconds() const {
-  if (getStageLimit(Options, Stage) <= 0)
-    return -1;
-  auto Left = std::chrono::duration_cast<std::chrono::milliseconds>(
-                  Deadline - std::chrono::steady_clock::now())
-                  .count();
-  return std::clamp<int64_t>(Left, 0, 1 << 30);
+  double Limit = getStageLimit(Options, Stage);
+  Until = Deadline::ofLimit(Limit > 0 ? Limit + GraceSeconds : 0);
 }
 
 bool WorkerMonitor::handle(StringRef Line) {
@@ -227,24 +186,20 @@ bool WorkerMonitor::handle(StringRef Line) {
 
 WorkerMonitor::End WorkerMonitor::wait() {
   while (true) {
-    pollfd P = {FD, POLLIN, 0};
-    int Ready = ::poll(&P, 1, remainingMilliseconds());
-    if (Ready < 0 && errno == EINTR)
+    Expected<std::string> Line = Lines.next(Until);
+    if (Line && handle(*Line))
+      return End::Finished;
+    if (Line)
       continue;
-    if (Ready == 0)
-      return End::TimedOut;
-    char Buffer[1 << 16];
-    ssize_t N = sys::RetryAfterSignal(
-        -1, ::read, FD, static_cast<void *>(Buffer), sizeof(Buffer));
-    if (N <= 0)
-      return End::Closed;
-    Pending.append(Buffer, N);
-    for (size_t End; (End = Pending.find('\n')) != std::string::npos;) {
-      std::string Line = Pending.substr(0, End);
-      Pending.erase(0, End + 1);
-      if (handle(Line))
-        return End::Finished;
-    }
+    End Result = End::Closed;
+    handleAllErrors(
+        Line.takeError(),
+        [&](const StreamError &E) {
+          if (E.kind() == StreamError::Late)
+            Result = End::TimedOut;
+        },
+        [](const ErrorInfoBase &) {});
+    return Result;
   }
 }
 
@@ -264,38 +219,35 @@ static ReplayResult makeDeadResult(const ReplayPlan &Plan,
 
 /// \p Last is set to the stage in which the process ended.
 static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
-                                         ReplayBody Body, ReplayStage &Last) {
+                                         ReplayBody Body, ReplayStage &Last,
+                                         ArrayRef<int> Kept = {}) {
   double Start = std::chrono::duration<double>(
                      std::chrono::system_clock::now().time_since_epoch())
                      .count();
-  int Pipe[2];
-  if (::pipe2(Pipe, O_CLOEXEC) != 0)
-    return recognizeShortage(
-        createStringError(errnoAsErrorCode(), "cannot create a pipe"));
-  // What is buffered must not be written twice.
-  outs().flush();
-  errs().flush();
-  ::fflush(nullptr);
-  pid_t Child = ::fork();
-  if (Child < 0)
-    return recognizeShortage(
-        createStringError(errnoAsErrorCode(), "cannot create a process"));
-  if (Child == 0) {
-    ::close(Pipe[0]);
-    runChild(Body, Pipe[1]);
-  }
-  ::close(Pipe[1]);
+  Expected<Pipe> Messages = Pipe::create();
+  if (!Messages)
+    return Messages.takeError();
+  int FD = Messages->Write.get();
+  ChildOptions O;
+  // Standard output is the report's; what the kernel prints goes beside it.
+  O.Out = STDERR_FILENO;
+  O.Kept.append(Kept.begin(), Kept.end());
+  O.Kept.push_back(FD);
+  O.ShowsCrash = true;
+  Expected<Child> C = Child::fork([&] { runBody(Body, FD); }, O);
+  if (!C)
+    return C.takeError();
+  Messages->Write.reset();
 
-  WorkerMonitor Monitor(Pipe[0], Plan.options());
+  WorkerMonitor Monitor(Messages->Read.get(), Plan.options());
   WorkerMonitor::End End = Monitor.wait();
   if (End == WorkerMonitor::End::TimedOut)
-    ::kill(Child, SIGKILL);
-  ::close(Pipe[0]);
-  std::optional<int> Status = waitForChild(Child, ExitSeconds);
-  if (!Status) {
-    ::kill(Child, SIGKILL);
+    C->kill();
+  Messages->Read.reset();
+  if (!C->wait(ExitSeconds)) {
+    C->kill();
     // What does not die of that hangs in the kernel, and is not waited for.
-    Status = waitForChild(Child, ExitSeconds);
+    C->wait(ExitSeconds);
   }
 
   ReplayResult R;
@@ -319,7 +271,7 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
     R = makeDeadResult(Plan, Monitor, Verdict::Crash, Monitor.Fatal);
   else
     R = makeDeadResult(Plan, Monitor, Verdict::Crash,
-                       (Where + " " + describeExit(Status.value_or(0))).str());
+                       (Where + " " + describeExit(C->status())).str());
   R.StartTime = Start;
   R.EndTime = std::chrono::duration<double>(
                   std::chrono::system_clock::now().time_since_epoch())
@@ -426,9 +378,9 @@ mneme::poisonIsolated(const ReplayPlan &Plan, StringRef Device,
 }
 
 Expected<ReplayResult> mneme::runIsolated(const ReplayPlan &Plan,
-                                          ReplayBody Body) {
+                                          ReplayBody Body, ArrayRef<int> Kept) {
   ReplayStage Last = ReplayStage::Open;
-  return runInChild(Plan, Body, Last);
+  return runInChild(Plan, Body, Last, Kept);
 }
 
 Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {

@@ -9,7 +9,7 @@
 #include "llvm/Mneme/Compile/PassGate.h"
 #include "CompileTest.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/IRUtils/CopyModule.h"
 #include <map>
 #include <numeric>
 #include <sys/resource.h>

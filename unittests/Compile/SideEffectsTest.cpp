@@ -10,7 +10,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Regex.h"
@@ -142,8 +143,6 @@ using Options = std::vector<std::pair<StringRef, cl::Option *>>;
 /// Writes a byte for each of \p All from \p First on: does it take a value that
 /// is neither a number nor one of a list?
 [[noreturn]] void tryInChild(const Options &All, size_t First, int FD) {
-  // LLVM says there which values it does not take.
-  ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
   for (size_t I = First; I != All.size(); ++I) {
     auto [Name, O] = All[I];
     bool Refused = O->getValueExpectedFlag() == cl::ValueDisallowed ||
@@ -158,17 +157,16 @@ using Options = std::vector<std::pair<StringRef, cl::Option *>>;
 std::string findThoseThatTakeAnyText(const Options &All) {
   std::string Answers;
   while (Answers.size() != All.size()) {
-    int Pipe[2];
-    EXPECT_EQ(::pipe(Pipe), 0);
-    pid_t Child = ::fork();
-    if (Child == 0)
-      tryInChild(All, Answers.size(), Pipe[1]);
-    ::close(Pipe[1]);
-    char Answer;
-    while (::read(Pipe[0], &Answer, 1) == 1)
-      Answers += Answer;
-    ::close(Pipe[0]);
-    waitForChild(Child);
+    Pipe Ends = cantFail(Pipe::create());
+    int FD = Ends.Write.get();
+    ChildOptions O;
+    O.Err = NullStream; // LLVM says there which values it does not take
+    O.Kept = {FD};
+    Child C =
+        cantFail(Child::fork([&] { tryInChild(All, Answers.size(), FD); }, O));
+    Ends.Write.reset();
+    Answers += readToEnd(Ends.Read.get());
+    C.wait();
     if (Answers.size() != All.size())
       Answers += 'n';
   }

@@ -12,7 +12,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"

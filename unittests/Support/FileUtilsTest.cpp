@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Testing/Support/Error.h"
@@ -115,41 +116,41 @@ TEST_F(FileUtilsTest, DevicesAndFifosAreWrittenTo) {
 
 /// Writes a file in a process of its own, which waits in the middle of it until
 /// it is killed.
-static pid_t writeForever(const std::string &Path) {
-  int Ready[2];
-  EXPECT_EQ(::pipe(Ready), 0);
-  pid_t Child = ::fork();
-  if (Child == 0) {
-    consumeError(writeFileAtomically(Path, [&](raw_ostream &) {
-      (void)!::write(Ready[1], "x", 1);
-      ::pause();
-      return Error::success();
-    }));
-    ::_exit(1);
-  }
+static Child writeForever(const std::string &Path) {
+  Pipe Ready = cantFail(Pipe::create());
+  int FD = Ready.Write.get();
+  ChildOptions O;
+  O.Kept = {FD};
+  Child Writer = cantFail(Child::fork(
+      [&] {
+        consumeError(writeFileAtomically(Path, [&](raw_ostream &) {
+          (void)!::write(FD, "x", 1);
+          ::pause();
+          return Error::success();
+        }));
+      },
+      O));
   char C;
-  EXPECT_EQ(::read(Ready[0], &C, 1), 1);
-  ::close(Ready[0]);
-  ::close(Ready[1]);
-  return Child;
+  EXPECT_EQ(::read(Ready.Read.get(), &C, 1), 1);
+  return Writer;
 }
 
 TEST_F(FileUtilsTest, RemovesWhatKilledWritersLeft) {
   // Each process looks once.
   auto WriteInProcess = [&](const std::string &Path) {
-    pid_t Child = ::fork();
-    if (Child == 0)
-      ::_exit(writeFileAtomically(Path, "x") ? 1 : 0);
-    EXPECT_EQ(waitForChild(Child), 0);
+    Child Writer = cantFail(
+        Child::fork([&] { ::_exit(writeFileAtomically(Path, "x") ? 1 : 0); },
+                    ChildOptions()));
+    EXPECT_EQ(Writer.wait(), 0);
   };
-  pid_t Writer = writeForever(path("report.html"));
+  Child Writer = writeForever(path("report.html"));
   // A user's own.
   WriteInProcess(path(".mine.0a1b2c3d.tmp"));
   EXPECT_EQ(count(), 2u);
   WriteInProcess(path("other"));
   EXPECT_EQ(count(), 3u); // it is in use
-  ::kill(Writer, SIGKILL);
-  waitForChild(Writer);
+  Writer.kill();
+  Writer.wait();
   EXPECT_EQ(count(), 3u);
   WriteInProcess(path("other"));
   EXPECT_EQ(count(), 2u);

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Support/Folders.h"
-#include "llvm/Mneme/Support/ChildProcess.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -144,18 +145,20 @@ TEST_F(FoldersTest, Names) {
 }
 
 TEST_F(FoldersTest, RemovesWhatKilledProcessesLeft) {
-  int Ready[2];
-  ASSERT_EQ(::pipe(Ready), 0);
-  pid_t Child = ::fork();
-  if (Child == 0) {
-    Expected<PrivateFolder> F = PrivateFolder::create(Dir.path(), "work-");
-    char C = F && !writeFileAtomically(F->pathOf("file"), "x") ? 'y' : 'n';
-    if (::write(Ready[1], &C, 1) == 1)
-      ::pause();
-    ::_exit(1);
-  }
+  Pipe Ready = cantFail(Pipe::create());
+  int FD = Ready.Write.get();
+  ChildOptions O;
+  O.Kept = {FD};
+  Child Owner = cantFail(Child::fork(
+      [&] {
+        Expected<PrivateFolder> F = PrivateFolder::create(Dir.path(), "work-");
+        char C = F && !writeFileAtomically(F->pathOf("file"), "x") ? 'y' : 'n';
+        if (::write(FD, &C, 1) == 1)
+          ::pause();
+      },
+      O));
   char C = 0;
-  ASSERT_EQ(::read(Ready[0], &C, 1), 1);
+  ASSERT_EQ(::read(Ready.Read.get(), &C, 1), 1);
   EXPECT_EQ(C, 'y');
   make("foreign");
   write("foreign/file");
@@ -178,16 +181,14 @@ TEST_F(FoldersTest, RemovesWhatKilledProcessesLeft) {
   };
   Remove();
   EXPECT_EQ(Count(), 1u);
-  ::kill(Child, SIGKILL);
-  waitForChild(Child);
+  Owner.kill();
+  Owner.wait();
   Remove();
   EXPECT_EQ(Count(), 0u);
   EXPECT_TRUE(exists("foreign/file"));
   EXPECT_TRUE(exists("work-abcdef"));
   EXPECT_TRUE(exists("work-fifo00"));
   EXPECT_TRUE(exists("other-abcdef"));
-  ::close(Ready[0]);
-  ::close(Ready[1]);
 }
 
 TEST_F(FoldersTest, OwnFolders) {

@@ -204,7 +204,8 @@ createExternalSampler(const SamplerContext &Context, StringRef Command,
                       std::chrono::milliseconds Timeout) {
   if (Command.empty())
     return createStringError("external: no command, say external=COMMAND");
-  auto Program = LineProcess::start(Command, Timeout);
+  auto Program = LineProcess::start(
+      Command, std::chrono::duration<double>(Timeout).count());
   if (!Program)
     return Program.takeError();
   auto S = std::make_unique<ExternalSampler>(Context, Command,

@@ -15,10 +15,11 @@
 #define LLVM_MNEME_LIB_TUNE_SAMPLERS_LINEPROCESS_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Support/Error.h"
-#include <chrono>
+#include <memory>
 #include <string>
-#include <sys/types.h>
 
 namespace llvm {
 namespace mneme {
@@ -27,8 +28,8 @@ namespace mneme {
 /// input and output. What it writes to standard error stays visible.
 class LineProcess {
 public:
-  static Expected<std::unique_ptr<LineProcess>>
-  start(StringRef Command, std::chrono::milliseconds Timeout);
+  static Expected<std::unique_ptr<LineProcess>> start(StringRef Command,
+                                                      double Seconds);
   /// Ends the input, waits a little, then kills the group.
   ~LineProcess();
 
@@ -41,19 +42,17 @@ public:
   static constexpr size_t MaxLine = 1 << 20;
 
 private:
-  LineProcess(pid_t Process, int In, int Out, std::chrono::milliseconds Timeout)
-      : Process(Process), In(In), Out(Out), Timeout(Timeout) {}
-  pid_t Process; ///< 0: it ended and was waited for.
-  int In, Out;
-  std::chrono::milliseconds Timeout;
+  LineProcess(Child Program, Descriptor In, Descriptor Out, double Seconds)
+      : In(std::move(In)), Out(std::move(Out)), Program(std::move(Program)),
+        Lines(this->Out.get(), MaxLine), Seconds(Seconds) {}
+  Descriptor In, Out;
+  Child Program;
+  LineReader Lines;
+  double Seconds;     ///< That it may take to read or to answer.
   bool Hangs = false; ///< There is no use in waiting for its end.
-  std::string Buffer; ///< Read, but not handed out yet.
 
-  Error waitFor(int File, short Events,
-                std::chrono::steady_clock::time_point Until);
+  Error explain(Error E, StringRef Verb);
   Error describeEnd();
-  bool hasEnded() const;
-  bool reap(std::chrono::milliseconds Patience, int &Status);
 };
 
 } // namespace mneme

@@ -60,7 +60,7 @@ Expected<std::unique_ptr<Module>> parsePayloadModule(const Payload &P,
 /// Reduces \p M to \p Kernel and everything it references, without the other
 /// kernels. Keeps function attributes (capture at -O0 has already dropped
 /// clang's own optnone), linkage of variables, use-list order and debug info.
-/// Notes the module's other variables (Support/ImageVariables.h).
+/// Notes the module's other variables (IRUtils/ImageVariables.h).
 Expected<std::unique_ptr<Module>> extractKernel(std::unique_ptr<Module> M,
                                                 StringRef Kernel);
 

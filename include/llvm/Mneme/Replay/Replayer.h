@@ -298,8 +298,10 @@ Expected<ReplayResult> runIsolatedReplay(const ReplayPlan &Plan);
 using ReplayBody =
     function_ref<Expected<ReplayResult>(function_ref<void(ReplayStage)>)>;
 /// Runs \p Body in isolation instead of runReplay(). Any result besides the
-/// ReplayResult must be passed in a file.
-Expected<ReplayResult> runIsolated(const ReplayPlan &Plan, ReplayBody Body);
+/// ReplayResult must be passed in a file. The process has no descriptors of
+/// this one but \p Kept.
+Expected<ReplayResult> runIsolated(const ReplayPlan &Plan, ReplayBody Body,
+                                   ArrayRef<int> Kept = {});
 
 /// Replays isolated or not, depending on the plan's options. If isolated,
 /// further replays determine ReadsUninitialized after a mismatch.

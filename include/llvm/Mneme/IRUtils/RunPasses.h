@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_SUPPORT_RUNPASSES_H
-#define LLVM_MNEME_SUPPORT_RUNPASSES_H
+#ifndef LLVM_MNEME_IRUTILS_RUNPASSES_H
+#define LLVM_MNEME_IRUTILS_RUNPASSES_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -27,4 +27,4 @@ void runPasses(Module &M, StringRef Passes);
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_SUPPORT_RUNPASSES_H
+#endif // LLVM_MNEME_IRUTILS_RUNPASSES_H

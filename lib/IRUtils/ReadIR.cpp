@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Support/ReadIR.h"
+#include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/IRReader/IRReader.h"
-#include "llvm/Mneme/Support/ChildTask.h"
-#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Support/ReadIR.h"
+#include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/Support/CopyModule.h"
+#include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

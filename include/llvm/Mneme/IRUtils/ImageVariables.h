@@ -16,8 +16,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_SUPPORT_IMAGEVARIABLES_H
-#define LLVM_MNEME_SUPPORT_IMAGEVARIABLES_H
+#ifndef LLVM_MNEME_IRUTILS_IMAGEVARIABLES_H
+#define LLVM_MNEME_IRUTILS_IMAGEVARIABLES_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -56,4 +56,4 @@ bool hasOtherKernels(const Module &M);
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_SUPPORT_IMAGEVARIABLES_H
+#endif // LLVM_MNEME_IRUTILS_IMAGEVARIABLES_H

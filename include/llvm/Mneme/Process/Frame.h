@@ -7,16 +7,17 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The frames in which the processes of a farm send messages: a line "KEY BYTES
-/// JSON" and, after it, as many bytes. Messages.h has the messages.
+/// Messages between processes, as frames: a line "KEY BYTES JSON" and, after
+/// it, BYTES bytes.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_FARM_FRAME_H
-#define LLVM_MNEME_LIB_FARM_FRAME_H
+#ifndef LLVM_MNEME_PROCESS_FRAME_H
+#define LLVM_MNEME_PROCESS_FRAME_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <deque>
@@ -44,19 +45,16 @@ struct Frame {
 std::string printFrameLine(const MessageKind &Kind, json::Object Head,
                            uint64_t Bytes);
 
-/// The first line of a worker. What comes before it is not a worker's: a
-/// launcher, a shell or a module system wrote it.
-constexpr StringLiteral WorkerGreeting = "mneme-farm-worker 5f3b9c0e7ad84216";
-
-/// Frames out of a stream of bytes.
+/// Parses frames from a stream of bytes. All errors are StreamErrors.
 class FrameParser {
 public:
   /// Accepts \p Kinds, which outlive the parser.
   explicit FrameParser(ArrayRef<MessageKind> Kinds) : Kinds(Kinds) {}
 
-  /// Skips all until the line WorkerGreeting.
-  void expectGreeting() { Greeted = false; }
-  bool isGreeted() const { return Greeted; }
+  /// Skips all text before the line \p Text, which outlives the parser. A
+  /// launcher, a shell or a module system may have written it.
+  void expectGreeting(StringRef Text) { Greeting = Text; }
+  bool isGreeted() const { return Greeting.empty(); }
 
   void append(StringRef Data) { Buffer.append(Data.begin(), Data.end()); }
   /// The next whole frame, if there is one. After an Error the rest of the
@@ -69,7 +67,7 @@ public:
 
 private:
   ArrayRef<MessageKind> Kinds;
-  bool Greeted = true;
+  StringRef Greeting; ///< Empty: not expected (any more).
   std::string Buffer;
   size_t Begin = 0;   ///< Of what was not taken yet.
   size_t Scanned = 0; ///< Where the search for the end of the line goes on.
@@ -103,8 +101,9 @@ public:
 
   /// Waits until all is sent. Error: the other side is gone.
   Error write(StringRef Line, StringRef Bytes);
-  /// Waits for the next frame. Nothing: the other side has closed.
-  Expected<std::optional<Frame>> read();
+  /// Waits for the next frame. Nothing: the other side has closed. Errors:
+  /// StreamError (Late, TooLong, Malformed).
+  Expected<std::optional<Frame>> read(Deadline Until = {});
 
   //===--- Of a poll loop, after makeNonBlocking(). ----------------------===//
 
@@ -138,4 +137,4 @@ private:
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_FARM_FRAME_H
+#endif // LLVM_MNEME_PROCESS_FRAME_H

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Frame.h"
+#include "llvm/Mneme/Process/Frame.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/Errno.h"
@@ -14,7 +14,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <ctime>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -34,8 +33,12 @@ static constexpr size_t MaxNoiseBytes = size_t(64) << 10;
 /// What a message quotes of a stream.
 static constexpr size_t QuotedBytes = 80;
 
-static Error systemError(const Twine &What) {
-  return createStringError(errnoAsErrorCode(), What);
+static Error malformed(const Twine &Message) {
+  return make_error<StreamError>(StreamError::Malformed, Message);
+}
+
+static Error tooLong(const Twine &Message) {
+  return make_error<StreamError>(StreamError::TooLong, Message);
 }
 
 std::string mneme::printFrameLine(const MessageKind &Kind, json::Object Head,
@@ -65,21 +68,20 @@ std::string FrameParser::quoteRest() const {
 
 /// \returns whether the greeting was there.
 Expected<bool> FrameParser::skipToGreeting() {
-  size_t At = Buffer.find(WorkerGreeting, Begin);
-  size_t End = At + WorkerGreeting.size();
+  size_t At = StringRef(Buffer).find(Greeting, Begin);
+  size_t End = At + Greeting.size();
   if (At == std::string::npos || End == Buffer.size()) {
     if (Buffer.size() - Begin > MaxNoiseBytes)
-      return createStringError("expected the worker's greeting within " +
-                               Twine(MaxNoiseBytes) + " bytes, got " +
-                               quoteRest());
+      return tooLong("expected the worker's greeting within " +
+                     Twine(MaxNoiseBytes) + " bytes, got " + quoteRest());
     return false;
   }
   if (Buffer[End] != '\n')
-    return createStringError(
+    return malformed(
         "the greeting has another end of line: the stream goes through a "
         "terminal; use a launcher that allocates none");
   take(End + 1 - Begin);
-  Greeted = true;
+  Greeting = "";
   return true;
 }
 
@@ -92,19 +94,20 @@ Expected<std::optional<size_t>> FrameParser::findKind(StringRef Line,
   for (size_t I = 0; I != Kinds.size(); ++I)
     if (Line.take_front(End) == Kinds[I].Key)
       return I;
-  return createStringError("expected a message, got " + quote(Line));
+  return malformed("expected a message, got " + quote(Line));
 }
 
 Error FrameParser::parseHead(size_t Kind, StringRef Line) {
   const MessageKind &K = Kinds[Kind];
   auto Refuse = [&](const Twine &Why) {
-    return createStringError("malformed message '" + K.Key + "': " + Why);
+    return malformed("malformed message '" + K.Key + "': " + Why);
   };
   auto [Number, Text] = Line.drop_front(K.Key.size()).ltrim(' ').split(' ');
   if (!to_integer(Number, Wanted, 10))
     return Refuse("expected a number of bytes, got " + quote(Number));
   if (Wanted > K.Bytes)
-    return Refuse("more than " + Twine(K.Bytes) + " bytes follow it");
+    return tooLong("malformed message '" + K.Key + "': more than " +
+                   Twine(K.Bytes) + " bytes follow it");
   Expected<json::Value> Parsed = parseJSON(Text);
   if (!Parsed)
     return Refuse(llvm::toString(Parsed.takeError()));
@@ -129,7 +132,7 @@ void FrameParser::take(size_t N) {
 }
 
 Expected<std::optional<Frame>> FrameParser::next() {
-  if (!Greeted) {
+  if (!isGreeted()) {
     Expected<bool> Found = skipToGreeting();
     if (!Found)
       return Found.takeError();
@@ -144,9 +147,9 @@ Expected<std::optional<Frame>> FrameParser::next() {
     if (!Kind)
       return Kind.takeError();
     if (*Kind && Line.size() > Kinds[**Kind].LineBytes)
-      return createStringError("malformed message '" + Kinds[**Kind].Key +
-                               "': longer than " +
-                               Twine(Kinds[**Kind].LineBytes) + " bytes");
+      return tooLong("malformed message '" + Kinds[**Kind].Key +
+                     "': longer than " + Twine(Kinds[**Kind].LineBytes) +
+                     " bytes");
     if (!IsWhole) {
       Scanned = Buffer.size();
       return std::nullopt;
@@ -228,11 +231,13 @@ Error Channel::write(StringRef Line, StringRef Bytes) {
   return Error::success();
 }
 
-Expected<std::optional<Frame>> Channel::read() {
+Expected<std::optional<Frame>> Channel::read(Deadline Until) {
   while (true) {
     Expected<std::optional<Frame>> F = Parser.next();
     if (!F || *F)
       return F;
+    if (Error E = waitFor(In, POLLIN, Until))
+      return std::move(E);
     Expected<bool> Open = receive();
     if (!Open)
       return Open.takeError();
@@ -242,11 +247,9 @@ Expected<std::optional<Frame>> Channel::read() {
 }
 
 Error Channel::makeNonBlocking() {
-  for (int FD : {In, Out}) {
-    int Flags = ::fcntl(FD, F_GETFL);
-    if (Flags < 0 || ::fcntl(FD, F_SETFL, Flags | O_NONBLOCK) != 0)
-      return systemError("cannot set up a connection");
-  }
+  for (int FD : {In, Out})
+    if (Error E = mneme::makeNonBlocking(FD))
+      return E;
   return Error::success();
 }
 

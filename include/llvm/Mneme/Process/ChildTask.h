@@ -13,34 +13,20 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_SUPPORT_CHILDTASK_H
-#define LLVM_MNEME_SUPPORT_CHILDTASK_H
+#ifndef LLVM_MNEME_PROCESS_CHILDTASK_H
+#define LLVM_MNEME_PROCESS_CHILDTASK_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Support/Error.h"
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <sys/types.h>
 
 namespace llvm {
 namespace mneme {
-
-/// Limits of a child process. 0: no limit.
-struct ChildLimits {
-  double Seconds = 0; ///< Wall clock.
-  /// Private memory in addition to that at its start.
-  uint64_t Bytes = 0;
-};
-
-/// Returns the writable private memory of this process in bytes, as counted by
-/// RLIMIT_DATA; 0 if unknown.
-uint64_t getDataBytes();
-
-/// Limits the private memory of this process to its current size plus \p Bytes.
-/// Does nothing under AddressSanitizer, whose shadow memory exceeds any limit.
-void limitMemory(uint64_t Bytes);
 
 /// A child process that computes one string.
 class ChildTask {
@@ -52,13 +38,9 @@ public:
   /// another thread of this process may hold.
   static Expected<ChildTask> start(StringRef Name, WorkFn Work,
                                    ChildLimits Limits = {});
-  ChildTask(ChildTask &&Other) { *this = std::move(Other); }
-  ChildTask &operator=(ChildTask &&Other);
-  /// Kills the process if it is running.
-  ~ChildTask();
 
   /// Returns a file descriptor that becomes readable when poll() can progress.
-  int fd() const { return Pipe; }
+  int fd() const { return Answer.get(); }
   /// Reads available data from the pipe without blocking. \returns true at the
   /// end of the result.
   bool poll();
@@ -69,12 +51,13 @@ public:
   uint64_t elapsedNanoseconds() const;
 
 private:
-  ChildTask() = default;
+  ChildTask(StringRef Name, ChildLimits Limits, Child Process,
+            Descriptor Answer, Descriptor Messages);
   std::string Name;
   ChildLimits Limits;
-  pid_t Process = -1;
-  int Pipe = -1;
-  int Messages = -1; ///< Standard error of the child.
+  Descriptor Answer;
+  Descriptor Messages; ///< Standard error of the child.
+  Child Process;
   std::string Result;
   std::chrono::steady_clock::time_point Start;
 };
@@ -86,4 +69,4 @@ Expected<std::string> runInChild(StringRef Name, ChildTask::WorkFn Work,
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_SUPPORT_CHILDTASK_H
+#endif // LLVM_MNEME_PROCESS_CHILDTASK_H

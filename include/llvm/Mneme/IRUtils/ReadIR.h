@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_SUPPORT_READIR_H
-#define LLVM_MNEME_SUPPORT_READIR_H
+#ifndef LLVM_MNEME_IRUTILS_READIR_H
+#define LLVM_MNEME_IRUTILS_READIR_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -54,4 +54,4 @@ Expected<std::unique_ptr<Module>> readIR(MemoryBufferRef IR, double Seconds,
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_SUPPORT_READIR_H
+#endif // LLVM_MNEME_IRUTILS_READIR_H

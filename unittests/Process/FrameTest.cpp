@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Frame.h"
+#include "llvm/Mneme/Process/Frame.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -19,6 +19,7 @@ using namespace llvm::mneme;
 
 static constexpr MessageKind Kinds[] = {{"small", 60, 0},
                                         {"large", 1000, 10000000}};
+static constexpr StringLiteral Greeting = "hello from the other side";
 
 /// As llvm::json::Object, to be written in a call.
 struct Fields : json::Object {
@@ -92,12 +93,47 @@ TEST(FrameTest, RefusesNonsense) {
       "no error");
 }
 
+TEST(FrameTest, CutStreamsHaveNoFrame) {
+  std::string Whole = line(1, {{"n", 1}}, 3) + "abc";
+  for (size_t Size = 0; Size <= Whole.size(); ++Size) {
+    Pipe Ends = cantFail(Pipe::createSocket());
+    Channel Link(Ends.Read.release(), Kinds);
+    ASSERT_THAT_ERROR(writeAll(Ends.Write.get(), Whole.substr(0, Size)),
+                      Succeeded());
+    if (Size != Whole.size()) { // nor before the deadline
+      Expected<std::optional<Frame>> F = Link.read(Deadline::after(0));
+      EXPECT_TRUE(F.errorIsA<StreamError>());
+      EXPECT_EQ(toString(F.takeError()), "no data before the deadline");
+    }
+    Ends.Write.reset();
+    Expected<std::optional<Frame>> F = Link.read();
+    ASSERT_THAT_EXPECTED(F, Succeeded());
+    EXPECT_EQ(bool(*F), Size == Whole.size());
+    EXPECT_EQ(Link.Parser.empty(), Size == 0 || Size == Whole.size());
+  }
+}
+
+TEST(FrameTest, ErrorsHaveAKind) {
+  auto KindOf = [](StringRef Stream) {
+    FrameParser P(Kinds);
+    P.append(Stream);
+    StreamError::Kind Kind = StreamError::Late;
+    handleAllErrors(P.next().takeError(),
+                    [&](const StreamError &E) { Kind = E.kind(); });
+    return Kind;
+  };
+  EXPECT_EQ(KindOf("garbage\n"), StreamError::Malformed);
+  EXPECT_EQ(KindOf("small 0 {]\n"), StreamError::Malformed);
+  EXPECT_EQ(KindOf("small 1 {}\n"), StreamError::TooLong);
+  EXPECT_EQ(KindOf("small 0 " + std::string(60, ' ')), StreamError::TooLong);
+}
+
 TEST(FrameTest, SkipsNoiseBeforeTheGreeting) {
-  std::string Noise = "Last login\nmodules: a b\n% " + WorkerGreeting.str();
+  std::string Noise = "Last login\nmodules: a b\n% " + Greeting.str();
   std::string Stream = Noise + "\n" + line(0, {{"n", 1}});
   for (size_t Step : {size_t(1), size_t(7), Stream.size()}) {
     FrameParser P(Kinds);
-    P.expectGreeting();
+    P.expectGreeting(Greeting);
     std::optional<Frame> Found;
     for (size_t I = 0; I < Stream.size(); I += Step) {
       P.append(StringRef(Stream).substr(I, Step));

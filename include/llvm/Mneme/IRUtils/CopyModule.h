@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_SUPPORT_COPYMODULE_H
-#define LLVM_MNEME_SUPPORT_COPYMODULE_H
+#ifndef LLVM_MNEME_IRUTILS_COPYMODULE_H
+#define LLVM_MNEME_IRUTILS_COPYMODULE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -41,4 +41,4 @@ std::unique_ptr<Module> copyModule(const Module &M, LLVMContext &Context);
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_SUPPORT_COPYMODULE_H
+#endif // LLVM_MNEME_IRUTILS_COPYMODULE_H

@@ -1,0 +1,53 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Points in time up to which a caller waits.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_PROCESS_DEADLINE_H
+#define LLVM_MNEME_PROCESS_DEADLINE_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <chrono>
+#include <optional>
+
+namespace llvm {
+namespace mneme {
+
+class Deadline {
+public:
+  /// Never passes.
+  Deadline() = default;
+  /// Passes in \p Seconds.
+  static Deadline after(double Seconds);
+  /// Passes in \p Seconds, or never if that is not positive, as users give
+  /// limits.
+  static Deadline ofLimit(double Seconds) {
+    return Seconds > 0 ? after(Seconds) : Deadline();
+  }
+
+  bool hasPassed() const;
+  /// Returns the time that is left in milliseconds, rounded up; -1 if the
+  /// deadline never passes. The form is that of poll().
+  int milliseconds() const;
+
+private:
+  std::optional<std::chrono::steady_clock::time_point> End;
+};
+
+/// Polls \p IsOver at least once until it returns true or \p Seconds have
+/// passed. Pauses between calls grow to some milliseconds. \returns its last
+/// result.
+bool waitUntil(function_ref<bool()> IsOver, double Seconds);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_PROCESS_DEADLINE_H

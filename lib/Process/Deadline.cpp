@@ -1,0 +1,46 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Process/Deadline.h"
+#include <algorithm>
+#include <thread>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using Clock = std::chrono::steady_clock;
+
+Deadline Deadline::after(double Seconds) {
+  constexpr double Longest = 1e9; // that the clock can count
+  Deadline D;
+  D.End = Clock::now() +
+          std::chrono::duration_cast<Clock::duration>(
+              std::chrono::duration<double>(std::min(Seconds, Longest)));
+  return D;
+}
+
+bool Deadline::hasPassed() const { return End && Clock::now() >= *End; }
+
+int Deadline::milliseconds() const {
+  if (!End)
+    return -1;
+  auto Left =
+      std::chrono::ceil<std::chrono::milliseconds>(*End - Clock::now()).count();
+  return std::clamp<int64_t>(Left, 0, 1 << 30);
+}
+
+bool mneme::waitUntil(function_ref<bool()> IsOver, double Seconds) {
+  Deadline End = Deadline::after(Seconds);
+  std::chrono::microseconds Pause(20);
+  while (!IsOver()) {
+    if (End.hasPassed())
+      return false;
+    std::this_thread::sleep_for(Pause);
+    Pause = std::min(Pause * 2, std::chrono::microseconds(2000));
+  }
+  return true;
+}
