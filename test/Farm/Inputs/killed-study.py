@@ -8,7 +8,7 @@ import time
 
 results, command = sys.argv[1], sys.argv[2:]
 study = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-deadline = time.time() + 120
+deadline = time.time() + 600
 
 
 def wait_for(condition, what):

@@ -33,7 +33,7 @@ if host == "stuck":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     mark("stuck.%d" % os.getpid())
 if host == "late" or (host in bad and not is_bad):
-    deadline = time.time() + 100
+    deadline = time.time() + 600
     while not all(is_marked(name) for name in bad) and time.time() < deadline:
         time.sleep(0.02)
 

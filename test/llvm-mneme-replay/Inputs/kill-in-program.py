@@ -11,7 +11,7 @@ import sys
 import time
 
 
-def until(condition, seconds=60):
+def until(condition, seconds=600):
     end = time.time() + seconds
     while not condition() and time.time() < end:
         time.sleep(0.05)
@@ -30,6 +30,7 @@ number, pid_file, tmp, *command = sys.argv[1:]
 os.makedirs(tmp, exist_ok=True)
 process = subprocess.Popen(command, env={**os.environ, "TMPDIR": tmp})
 if not until(lambda: os.path.exists(pid_file) and open(pid_file).read()):
+    process.kill()
     sys.exit("the command has not begun")
 program = int(open(pid_file).read())
 print("before:", runs(program), len(os.listdir(tmp)) > 0)

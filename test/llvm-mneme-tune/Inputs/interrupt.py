@@ -24,7 +24,7 @@ def ended():
 
 
 process = subprocess.Popen(command)
-deadline = time.time() + 120
+deadline = time.time() + 600
 while ended() < int(trials):
     if process.poll() is not None:
         if ended() >= int(trials):
