@@ -135,7 +135,7 @@ TEST_F(ExportTest, HasAnExtensionForEachFormat) {
   std::string List;
   raw_string_ostream OS(List);
   listExports(OS);
-  EXPECT_EQ(StringRef(List).count('\n'), 4u);
+  EXPECT_EQ(StringRef(List).count('\n'), 3u);
 }
 
 //===----------------------------------------------------------------------===//

@@ -553,7 +553,7 @@ TEST_F(ForeignTest, SaysThatTheStudyIsGone) {
   add("{\"op_code\": 1, \"worker_id\": \"w\", \"study_id\": 0}");
   EXPECT_THAT_ERROR(
       J->addTrial(endSampleTrial(Space, makeSampleTrial(Space, 1))),
-      FailedWithMessage(testing::HasSubstr("deleted the study")));
+      FailedWithMessage(testing::HasSubstr("the study was deleted")));
 }
 
 TEST_F(ForeignTest, FindsItsStudyAmongOthers) {
