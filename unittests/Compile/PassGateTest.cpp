@@ -206,9 +206,12 @@ TEST(PassSetTest, Names) {
 }
 
 TEST(PassSetTest, Refuses) {
-  EXPECT_THAT(parseError(""), HasSubstr("expected a number, a range or a pass name, got ''"));
-  EXPECT_THAT(parseError("1,,2"), HasSubstr("expected a number, a range or a pass name, got ''"));
-  EXPECT_THAT(parseError("gvn,"), HasSubstr("expected a number, a range or a pass name, got ''"));
+  EXPECT_THAT(parseError(""),
+              HasSubstr("expected a number, a range or a pass name, got ''"));
+  EXPECT_THAT(parseError("1,,2"),
+              HasSubstr("expected a number, a range or a pass name, got ''"));
+  EXPECT_THAT(parseError("gvn,"),
+              HasSubstr("expected a number, a range or a pass name, got ''"));
   EXPECT_EQ(parseError("7-3"), "'7-3' is a backwards range");
   EXPECT_EQ(parseError("0-3"), "'0-3': numbers begin with 1");
   EXPECT_THAT(parseError("3x"), HasSubstr("'3x' is neither a number"));
