@@ -235,7 +235,7 @@ static Error checkTogether() {
 
 /// The runtime reads the address itself; a wrong one would fail every launch.
 static Error checkArenaBase() {
-  static constexpr StringLiteral Variable = "MNEME_VA_BASE";
+  static constexpr StringLiteral Variable = MNEME_ENV_VA_BASE;
   static constexpr uint64_t Granule = 2 << 20, Lowest = 1ull << 32,
                             Highest = MNEME_ARENA_BASE;
   std::optional<std::string> Text = sys::Process::GetEnv(Variable);

@@ -181,7 +181,7 @@ static json::Value orNull(const std::optional<json::Object> &V) {
 json::Value mneme::toJSON(const Judgement &J) {
   json::Object Metrics;
   for (const auto &M : J.Metrics)
-    Metrics[M.first()] = M.second;
+    Metrics[M.first().str()] = M.second;
   json::Object O{{"answer", getAnswerName(J.A)},
                  {"failure", J.Failure.name()},
                  {"error", json::fixUTF8(J.Error)},

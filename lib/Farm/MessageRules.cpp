@@ -194,7 +194,7 @@ static json::Value writeNumbers(const StringMap<double> &V) {
   json::Object O;
   for (const auto &[Key, Value] : V)
     if (Measure::accepts(Value)) // JSON has no infinite numbers
-      O[Key] = Value;
+      O[Key.str()] = Value;      // a StringRef would refer to the map's key
   return std::move(O);
 }
 

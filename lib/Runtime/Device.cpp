@@ -89,7 +89,7 @@ bool Device::ensureArena() {
     return true;
   if (ArenaFailed)
     return false;
-  uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
+  uint64_t Base = arenaBaseFromEnv();
   uint64_t Size = arenaSizeFromEnv();
   std::string Error;
   if (!attempt([&] {

@@ -38,6 +38,11 @@ inline uint64_t integerFromEnv(const char *Name, uint64_t Default) {
   return Default;
 }
 
+/// Where device memory starts.
+inline uint64_t arenaBaseFromEnv() {
+  return integerFromEnv(MNEME_ENV_VA_BASE, MNEME_ARENA_BASE);
+}
+
 /// Bytes of address space for device memory.
 inline uint64_t arenaSizeFromEnv() {
   constexpr unsigned GiB = 30;

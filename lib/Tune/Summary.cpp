@@ -149,11 +149,12 @@ void SummaryPrinter::printTrial(const RetestedTrial &T) {
 
 /// Why there was no re-test: it was not wanted, or there was nothing to test.
 std::string SummaryPrinter::describeUntested() const {
+  if (O.Best.empty() && O.Complete)
+    return "only the baseline's own code was measured";
   const Trial *T = O.Best.empty() ? nullptr : R.findTrial(O.Best.front());
   double Time = T ? T->Metrics.lookup("time") : 0;
   if (Time == 0)
-    return O.Complete ? "only the baseline's own code was measured"
-                      : "nothing was measured";
+    return "nothing was measured";
   double Speedup = T->BaselineNanoseconds / Time;
   if (Speedup <= 1)
     return "nothing was faster than the baseline";

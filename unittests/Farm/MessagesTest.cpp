@@ -53,6 +53,17 @@ TEST(MessagesTest, AllMessagesArriveAsTheyWereSent) {
 #include "Messages.def"
 }
 
+TEST(MessagesTest, KeysOutliveWhatTheyWereWrittenFrom) {
+  message::Evaluate M;
+  M.Request.StopAboveOn["cuda:0"] = 1.5;
+  json::Object Head = makeHead(M);
+  json::Object *Limits = Head.getObject("request")->getObject("stop_above_on");
+  ASSERT_TRUE(Limits && Limits->size() == 1);
+  StringRef Key = Limits->begin()->first;
+  EXPECT_EQ(Key, "cuda:0");
+  EXPECT_NE(Key.data(), M.Request.StopAboveOn.begin()->first().data());
+}
+
 TEST(MessagesTest, ResultsArriveAsTheyWereSent) {
   Evaluation E;
   E.Failure = "Mismatch";

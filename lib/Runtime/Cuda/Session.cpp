@@ -136,7 +136,7 @@ std::string Session::bindTo(Gpu &G, const CudaRuntime &R) {
 static constexpr unsigned MaxPlaces = 16;
 
 std::string Session::reserveFirst(CudaMapping &M, uint64_t Total) const {
-  uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
+  uint64_t Base = arenaBaseFromEnv();
   uint64_t Size = arenaSizeFromEnv();
   // Less will do where buffers could still take all of the device's memory.
   std::string Error = M.reserve(Base, Size);
@@ -149,7 +149,7 @@ std::string Session::reserveFirst(CudaMapping &M, uint64_t Total) const {
 
 /// Below the first arena: above it is what Linux maps.
 std::string Session::reserveBeside(CudaMapping &M) const {
-  uint64_t Base = integerFromEnv("MNEME_VA_BASE", MNEME_ARENA_BASE);
+  uint64_t Base = arenaBaseFromEnv();
   uint64_t Size = arenaSizeFromEnv();
   std::string Error = "there are no addresses for another device's memory";
   for (unsigned I = 0; !M.size() && I != MaxPlaces && Base > Size; ++I) {

@@ -108,6 +108,7 @@
 #define MNEME_ENV_WAIT "MNEME_WAIT"           /* a word of Selection.def */
 #define MNEME_ENV_WAIT_LIMIT                                                   \
   "MNEME_WAIT_LIMIT" /* seconds, decimal; 0: none */
+#define MNEME_ENV_VA_BASE "MNEME_VA_BASE"     /* of the arena */
 #define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"     /* arena, GiB */
 #define MNEME_ENV_TIMEOUT                                                      \
   "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
