@@ -208,6 +208,11 @@ static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
 /// A command runs several stages that each have the replay's limit.
 static constexpr double CheckSlowerThan = 10;
 
+/// A fault that comes at random stays away in all repeats with a probability of
+/// up to 1 %. A command that should show it ends when it does, so more runs cost
+/// little.
+static constexpr unsigned MoreRunsOfBad = 3;
+
 /// Runs it, as often as a fault needs that comes at random, and looks at how
 /// it ends.
 Error ReplayBisection::check(BisectCommand &C,
@@ -221,7 +226,10 @@ Error ReplayBisection::check(BisectCommand &C,
   Args.push_back("--format=json");
   double Limit = CheckSlowerThan * std::max(0.0, Options->Timeout);
   std::string Text;
-  for (unsigned Run = 0; Run != R.Outcome.Repeats; ++Run) {
+  unsigned Runs = R.Outcome.Repeats;
+  if (R.Outcome.Random && C.Expected == Answer::Bad)
+    Runs *= MoreRunsOfBad;
+  for (unsigned Run = 0; Run != Runs; ++Run) {
     Expected<std::optional<int>> Code = askProgram(Args, Text, Limit);
     ++C.Runs;
     if (!Code && Code.errorIsA<ToolTimeout>()) {
