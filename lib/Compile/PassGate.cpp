@@ -22,6 +22,7 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Pass.h"
 #include "llvm/PassRegistry.h"
@@ -707,12 +708,11 @@ static CodeState getState(const Module &M) {
 }
 
 void PassGate::Impl::end() {
-  std::chrono::duration<double> Time =
-      std::chrono::steady_clock::now() - Stack.back().Start;
+  double Seconds = secondsSince(Stack.back().Start);
   PassExecution &E = Listing.Executions[Stack.back().Index];
   const CodeState &Before = Stack.back().Before;
   if (O.Details) {
-    E.Seconds = Time.count();
+    E.Seconds = Seconds;
     // What passes say of that is too much as a rule, and now and then too
     // little.
     CodeState After = getState(*M);
@@ -832,10 +832,9 @@ void PassGate::Impl::note(StringRef Argument, StringRef Unit, double Seconds,
 
 void PassGate::Impl::observe(StringRef Argument, StringRef Unit,
                              const Module &M) {
-  std::chrono::duration<double> Time =
-      std::chrono::steady_clock::now() - LastLook;
+  double Seconds = secondsSince(LastLook);
   CodeState S = getState(M);
-  note(Argument, Unit, Time.count(), S.Digest != Now.Digest,
+  note(Argument, Unit, Seconds, S.Digest != Now.Digest,
        S.Instructions - Now.Instructions);
   Now = S;
   LastLook = std::chrono::steady_clock::now();
@@ -853,11 +852,10 @@ static CodeState getState(const MachineFunction &MF) {
 }
 /// Instructions of the machine begin with their selection.
 void PassGate::Impl::observe(StringRef Argument, const MachineFunction &MF) {
-  std::chrono::duration<double> Time =
-      std::chrono::steady_clock::now() - LastLook;
+  double Seconds = secondsSince(LastLook);
   CodeState S = getState(MF);
   bool IsFirst = MachineFunctionName != MF.getName();
-  note(Argument, MF.getName(), Time.count(),
+  note(Argument, MF.getName(), Seconds,
        IsFirst || S.Digest != MachineNow.Digest,
        IsFirst ? 0 : S.Instructions - MachineNow.Instructions);
   MachineFunctionName = MF.getName().str();

@@ -9,9 +9,14 @@
 #include "AST.h"
 #include "Lexer.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Pipeline/PipelineSpace.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+Error mneme::makeError(SourcePos Pos, const Twine &Message) {
+  return make_error<PipelineSpaceError>(Pos.Line, Pos.Column, Message.str());
+}
 
 bool PipelineTree::isPartOfName(const PipelineNode &N,
                                 const PipelineNode *&Not) const {

@@ -18,6 +18,7 @@
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ namespace mneme {
 struct SourcePos {
   unsigned Line = 1, Column = 1;
 };
+
+/// Returns the PipelineSpaceError "Message" at \p Pos.
+Error makeError(SourcePos Pos, const Twine &Message);
 
 /// How often something can be chosen, by the set of shared named choices that
 /// it then uses (bits in the order of PipelineTree::Shared). Sorted by set,

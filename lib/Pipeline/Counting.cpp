@@ -14,10 +14,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-Error mneme::tooLarge(SourcePos Pos, const Twine &Message) {
-  return make_error<PipelineSpaceError>(Pos.Line, Pos.Column, Message.str());
-}
-
 /// Does the node choose its children independently of each other?
 static bool isProduct(const PipelineNode &N) {
   return N.Kind != PipelineNode::Choice && N.Kind != PipelineNode::Optional &&
@@ -83,7 +79,7 @@ private:
 static Error checkSets(const PipelineNode &N, size_t Sets) {
   if (Sets <= MaxPipelineSets)
     return Error::success();
-  return tooLarge(N.Pos, "named choices are used in too many combinations");
+  return makeError(N.Pos, "named choices are used in too many combinations");
 }
 
 static Ways sorted(const std::map<uint64_t, APInt> &M) {
@@ -202,8 +198,8 @@ Error PipelineCounter::count(PipelineTree &T) {
   for (unsigned I : T.Shared)
     Bits += countBits(T, *T.Bindings[I].Definition);
   if (Bits > MaxPipelineBits)
-    return tooLarge(T.Root->Pos,
-                    "more than 2^" + Twine(MaxPipelineBits) + " points");
+    return makeError(T.Root->Pos,
+                     "more than 2^" + Twine(MaxPipelineBits) + " points");
   Width = std::max<unsigned>(Bits, 64);
 
   WaysBuilder Builder(T, Width);

@@ -24,9 +24,6 @@
 namespace llvm {
 namespace mneme {
 
-/// The error of a space at \p Pos that exceeds a limit.
-Error tooLarge(SourcePos Pos, const Twine &Message);
-
 class PipelineCounter {
 public:
   /// Fills in the ways of the nodes. Error: the space is too large.

@@ -113,8 +113,8 @@ Error LayoutBuilder::layOutUse(PipelineNode &N, unsigned &Next,
 
 Error LayoutBuilder::measure(PipelineNode &N, uint64_t Cost) {
   if (Cost > MaxPipelineDecisions)
-    return tooLarge(N.Pos, "more than " + Twine(MaxPipelineDecisions) +
-                               " decisions");
+    return makeError(N.Pos,
+                     "more than " + Twine(MaxPipelineDecisions) + " decisions");
   uint64_t Sum = 0, Max = 0;
   for (const auto &C : N.Children) {
     Sum += C->Printed + 1;
@@ -127,8 +127,8 @@ Error LayoutBuilder::measure(PipelineNode &N, uint64_t Cost) {
   else if (N.Kind != PipelineNode::Use)
     N.Printed = Sum + N.Characters.size() + 20; // the digits of an integer
   if (N.Printed > MaxPipelinePrinted)
-    return tooLarge(N.Pos, "pipelines of more than " +
-                               Twine(MaxPipelinePrinted) + " bytes");
+    return makeError(N.Pos, "pipelines of more than " +
+                                Twine(MaxPipelinePrinted) + " bytes");
   return Error::success();
 }
 
@@ -149,8 +149,8 @@ Error LayoutBuilder::run() {
     if (!B.Shared)
       continue;
     if (T.Shared.size() == MaxPipelineShared)
-      return tooLarge(B.Pos, "more than " + Twine(MaxPipelineShared) +
-                                 " named choices that are used often");
+      return makeError(B.Pos, "more than " + Twine(MaxPipelineShared) +
+                                  " named choices that are used often");
     B.Bit = T.Shared.size();
     T.Shared.push_back(I);
     Sizes.push_back(Size);
@@ -305,7 +305,7 @@ Expected<std::vector<PipelineDecision>> DecisionWriter::run() {
             C.end());
     write(*B.Definition, B.Base, B.Name, Always[Bit] ? Context() : C);
     if (NumConditions > MaxPipelineConditions)
-      return tooLarge(B.Pos, "'" + B.Name + "' is used in too many places");
+      return makeError(B.Pos, "'" + B.Name + "' is used in too many places");
   }
   return std::move(Decisions);
 }

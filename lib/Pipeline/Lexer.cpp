@@ -58,8 +58,7 @@ Expected<PipelineToken> PipelineLexer::next() {
   if (Rest[0] == '$') {
     size_t Size = 1 + Rest.drop_front().take_while(isIdentifier).size();
     if (Size == 1)
-      return make_error<PipelineSpaceError>(Pos.Line, Pos.Column,
-                                            "expected a name after '$'");
+      return makeError(Pos, "expected a name after '$'");
     T.Kind = PipelineToken::Name;
     T.Spelling = Rest.take_front(Size).str();
     advance(Size);
@@ -74,16 +73,14 @@ Expected<PipelineToken> PipelineLexer::next() {
   while (!Rest.empty()) {
     bool Escape = Rest[0] == '\\';
     if (Escape && (Rest.size() == 1 || !isEscapable(Rest[1])))
-      return make_error<PipelineSpaceError>(
-          Pos.Line, Pos.Column, "expected one of '{}|?[]$#\\' after '\\'");
+      return makeError(Pos, "expected one of '{}|?[]$#\\' after '\\'");
     if (!Escape && !isText(Rest[0]))
       break;
     T.Spelling += Rest[Escape];
     advance(1 + Escape);
   }
   if (T.Spelling.empty())
-    return make_error<PipelineSpaceError>(
-        Pos.Line, Pos.Column,
-        "unexpected byte 0x" + utohexstr(static_cast<unsigned char>(Rest[0])));
+    return makeError(Pos, "unexpected byte 0x" +
+                              utohexstr(static_cast<unsigned char>(Rest[0])));
   return T;
 }

@@ -22,10 +22,6 @@ using namespace llvm::mneme;
 
 using NodePtr = std::unique_ptr<PipelineNode>;
 
-static Error makeError(SourcePos Pos, const Twine &Message) {
-  return make_error<PipelineSpaceError>(Pos.Line, Pos.Column, Message.str());
-}
-
 namespace {
 class Parser {
 public:

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Process/Deadline.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include <algorithm>
 #include <thread>
 
@@ -17,9 +18,7 @@ using Clock = std::chrono::steady_clock;
 Deadline Deadline::after(double Seconds) {
   constexpr double Longest = 1e9; // that the clock can count
   Deadline D;
-  D.End = Clock::now() +
-          std::chrono::duration_cast<Clock::duration>(
-              std::chrono::duration<double>(std::min(Seconds, Longest)));
+  D.End = inSeconds(std::min(Seconds, Longest));
   return D;
 }
 

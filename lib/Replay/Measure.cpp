@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include <algorithm>
 #include <chrono>
@@ -89,11 +90,7 @@ Expected<bool> SampleSource::sampleMany(unsigned Count, unsigned Repeat,
   return true;
 }
 
-double SampleMachine::now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+double SampleMachine::now() { return steadySeconds(); }
 
 void SampleMachine::sleep(double Seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(Seconds));

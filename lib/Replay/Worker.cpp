@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Replay/Session.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -221,9 +222,7 @@ static ReplayResult makeDeadResult(const ReplayPlan &Plan,
 static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
                                          ReplayBody Body, ReplayStage &Last,
                                          ArrayRef<int> Kept = {}) {
-  double Start = std::chrono::duration<double>(
-                     std::chrono::system_clock::now().time_since_epoch())
-                     .count();
+  double Start = epochSeconds();
   Expected<Pipe> Messages = Pipe::create();
   if (!Messages)
     return Messages.takeError();
@@ -273,9 +272,7 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
     R = makeDeadResult(Plan, Monitor, Verdict::Crash,
                        (Where + " " + describeExit(C->status())).str());
   R.StartTime = Start;
-  R.EndTime = std::chrono::duration<double>(
-                  std::chrono::system_clock::now().time_since_epoch())
-                  .count();
+  R.EndTime = epochSeconds();
   return std::move(R);
 }
 

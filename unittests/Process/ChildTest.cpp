@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Process/Child.h"
+#include "Waiting.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Deadline.h"
 #include "llvm/Mneme/Process/Stream.h"
@@ -28,9 +29,6 @@ using namespace llvm;
 using namespace llvm::mneme;
 using testing::HasSubstr;
 using unittest::TempDir;
-
-/// It may take so long on the slowest machine.
-static constexpr double Forever = 600;
 
 static Child start(function_ref<void()> Body,
                    const ChildOptions &O = ChildOptions()) {

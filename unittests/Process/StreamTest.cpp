@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Process/Stream.h"
+#include "Waiting.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
@@ -18,9 +19,6 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// It may take so long on the slowest machine.
-static constexpr double Forever = 600;
 
 static std::optional<StreamError::Kind> kindOf(Error E) {
   std::optional<StreamError::Kind> Kind;
