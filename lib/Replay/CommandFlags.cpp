@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Config/SettingFlags.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -42,7 +43,7 @@ static std::string print(StringRef Text) { return Text.str(); }
 static std::string print(const ToleranceSpec &S) {
   std::string Text = getToleranceName(S.Kind).str();
   if (S.Kind != MNEME_TOLERANCE_EXACT)
-    Text += formatv(":{0}", json::Value(S.Value)).str();
+    Text += ":" + printShortest(S.Value);
   return Text + atBuffer(S.Buffer);
 }
 static std::string print(const ElementTypeSpec &S) {

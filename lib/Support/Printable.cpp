@@ -96,3 +96,16 @@ raw_ostream &mneme::jsonOuts() {
   static PrintableStream OS(outs(), PrintableStream::Syntax::JSON);
   return OS;
 }
+
+std::string mneme::printShortest(double D) {
+  std::string S;
+  for (int Digits = 1; Digits <= std::numeric_limits<double>::max_digits10;
+       ++Digits) {
+    S.clear();
+    raw_string_ostream(S) << format("%.*g", Digits, D);
+    double Back;
+    if (!StringRef(S).getAsDouble(Back) && Back == D)
+      break;
+  }
+  return S;
+}

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Tune/Expr.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Tune/Recorded.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -438,15 +439,7 @@ static std::string printName(StringRef Name) {
 
 /// The shortest text that reads as the same number, with a point or exponent.
 static std::string printReal(double D) {
-  std::string S;
-  for (int Digits = 1; Digits <= std::numeric_limits<double>::max_digits10;
-       ++Digits) {
-    S.clear();
-    raw_string_ostream(S) << format("%.*g", Digits, D);
-    double Back;
-    if (!StringRef(S).getAsDouble(Back) && Back == D)
-      break;
-  }
+  std::string S = printShortest(D);
   if (StringRef(S).find_first_of(".e") == StringRef::npos)
     S += ".0";
   return S;

@@ -27,6 +27,7 @@
 #include <fcntl.h>
 #include <set>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -80,6 +81,15 @@ public:
     return K;
   }
 
+  /// A child's only socket.
+  static int findChannel() {
+    struct stat S;
+    int FD = 0;
+    while (::fstat(FD, &S) != 0 || !S_ISSOCK(S.st_mode))
+      ++FD;
+    return FD;
+  }
+
   /// Does what a configuration says to the process.
   static void act(const EvaluationRequest &R, StringRef Key) {
     std::string What = get(R, Key);
@@ -104,7 +114,7 @@ public:
       ::fputs("noise\nx.cpp:1: Assertion `false' failed.\nmore\n", stderr);
       ::abort();
     } else if (What == "garbage") {
-      (void)!::write(3, "garbage\n", 8);
+      (void)!::write(findChannel(), "garbage\n", 8);
       ::pause();
     } else if (What == "eat") {
       std::vector<std::unique_ptr<char[]>> All;
@@ -113,7 +123,7 @@ public:
         memset(All.back().get(), 1, 1 << 20);
       }
     } else if (What == "close") {
-      ::close(3);
+      ::close(findChannel());
       while (true)
         ::pause();
     } else if (What == "hang") {

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Escapes text from files, programs and devices for a terminal: control
-/// characters and characters that change the direction of text.
+/// characters and characters that change the direction of text. Prints numbers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,9 @@ namespace mneme {
 std::string printable(StringRef Text);
 /// Escapes text, but keeps newlines and tabs.
 std::string printableLines(StringRef Text);
+
+/// Returns the shortest text that is read as the same number: "1e-06", "4".
+std::string printShortest(double D);
 
 /// Escapes everything as printableLines() does and writes it to another stream.
 /// Unbuffered, to preserve the order of that stream's output.
