@@ -9,7 +9,9 @@
 /// \file
 /// Feeds a farm any messages: a coordinator those of compile processes, run
 /// processes and workers, a worker those of its study. An input that begins
-/// with 's' is all that a study sends, after that letter. Others have lines:
+/// with 's' is all that a study sends, after that letter. One that begins with
+/// 'm' and a digit is messages of that set of Messages.def, which are only read
+/// and written. Others have lines:
 ///
 ///   c..., r..., w...   the latest compile process, run process, worker says
 ///                      the rest of the line
@@ -244,10 +246,56 @@ static void runWorker(StringRef Stream) {
   consumeError(Session.run());
 }
 
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+template <typename M> static json::Value getHead(const M &Message) {
+  return json::Value(makeHead(Message));
+}
+
+/// What is read comes back from what is written of it.
+template <typename SetT> static void readMessages(StringRef Stream) {
+  FrameParser Parser(MessageSet<SetT>::Kinds);
+  Parser.append(Stream);
+  while (true) {
+    Expected<std::optional<SetT>> Next = nextMessage<SetT>(Parser);
+    if (!Next)
+      return consumeError(Next.takeError());
+    if (!*Next)
+      return;
+    std::visit(
+        [](const auto &M) {
+          using T = std::decay_t<decltype(M)>;
+          FrameParser Again(MessageSet<SetT>::Kinds);
+          Again.append(printFrameLine(T::Kind, makeHead(M), M.Bytes.size()));
+          Again.append(M.Bytes);
+          Expected<std::optional<SetT>> Back = nextMessage<SetT>(Again);
+          if (!Back)
+            report_fatal_error(Back.takeError());
+          if (!*Back || !std::holds_alternative<T>(**Back) ||
+              getHead(std::get<T>(**Back)) != getHead(M))
+            report_fatal_error("another message comes back");
+        },
+        **Next);
+  }
+}
+
+static constexpr void (*MessageReaders[])(StringRef) = {
+#define FARM_SET(Name, Sender, Receiver) readMessages<Name>,
+#include "Messages.def"
+};
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   StringRef Bytes(reinterpret_cast<const char *>(Data), Size);
   if (Bytes.consume_front("s")) {
     runWorker(Bytes);
+    return 0;
+  }
+  if (Bytes.consume_front("m")) {
+    if (size_t Set = Bytes.empty() ? ~0 : Bytes.front() - '0';
+        Set < std::size(MessageReaders))
+      MessageReaders[Set](Bytes.drop_front());
     return 0;
   }
   Exchange X;

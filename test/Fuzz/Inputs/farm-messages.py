@@ -8,6 +8,15 @@ from corpus import Corpus
 *files, out = sys.argv[1:]
 write = Corpus(out).write
 texts = [open(name, "rb").read() for name in files]
+# What each side says, as messages alone: by the letter of its lines, the number of its set.
+for text in list(texts):
+    if text.startswith(b"s"):
+        texts.append(b"m5" + text[1:])
+        continue
+    for letter, number in ((b"c", b"1"), (b"r", b"3"), (b"w", b"6")):
+        said = [line[1:] for line in text.splitlines(keepends=True) if line.startswith(letter)]
+        if said:
+            texts.append(b"m" + number + b"".join(said))
 symbols = b'{}[]",:09-. \n\0\xff'
 numbers = [b"-1", b"1e999", b"0", b"18446744073709551616", b'""', b"[]", b"{}", b"null"]
 for n, text in enumerate(texts):
