@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tune.h"
+#include "llvm/Mneme/Report/Summary.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
-#include "llvm/Mneme/Tune/Summary.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -51,7 +51,7 @@ struct ExportName {
 } // namespace
 static constexpr ExportName ExportNames[] = {
 #define EXPORT(Name, Extension, Function, What, Description) {Name, Extension},
-#include "llvm/Mneme/Tune/Exports.def"
+#include "llvm/Mneme/Report/Exports.def"
 };
 
 /// Those that are asked for, and those that the folder has of an earlier run:

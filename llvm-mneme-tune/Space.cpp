@@ -14,9 +14,10 @@
 #include "llvm/Mneme/Dialect/Import.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Report/Summary.h"
+#include "llvm/Mneme/Study/Format.h"
+#include "llvm/Mneme/Study/Recorded.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Mneme/Tune/Recorded.h"
-#include "llvm/Mneme/Tune/Summary.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;

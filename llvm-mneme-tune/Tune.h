@@ -20,8 +20,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Mneme/Record/Database.h"
-#include "llvm/Mneme/Tune/CommandLineSpace.h"
-#include "llvm/Mneme/Tune/Export.h"
+#include "llvm/Mneme/Report/Export.h"
+#include "llvm/Mneme/Study/CommandLineSpace.h"
 #include "llvm/Mneme/Tune/Tuner.h"
 #include <atomic>
 

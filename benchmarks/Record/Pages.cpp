@@ -16,8 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Crew.h"
-#include "PageFile.h"
-#include "SnapshotFile.h"
+#include "llvm/Mneme/Runtime/PageFile.h"
+#include "llvm/Mneme/Runtime/SnapshotFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -16,8 +16,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Samplers/Sampler.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Mneme/Tune/Sampler.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"

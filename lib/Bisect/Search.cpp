@@ -8,7 +8,7 @@
 
 #include "llvm/Mneme/Bisect/Search.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Mneme/Tune/Explain.h"
+#include "llvm/Mneme/Support/MinimizeSet.h"
 #include <map>
 
 using namespace llvm;

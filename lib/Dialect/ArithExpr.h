@@ -14,8 +14,8 @@
 #ifndef LLVM_MNEME_LIB_DIALECT_ARITHEXPR_H
 #define LLVM_MNEME_LIB_DIALECT_ARITHEXPR_H
 
-#include "llvm/Mneme/Tune/Expr.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/Mneme/Study/Expr.h"
 #include <optional>
 
 namespace mlir {

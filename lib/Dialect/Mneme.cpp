@@ -21,8 +21,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
-#include "llvm/Mneme/Tune/Recorded.h"
-#include "llvm/Mneme/Tune/Study.h"
+#include "llvm/Mneme/Study/Recorded.h"
+#include "llvm/Mneme/Study/Study.h"
 
 using namespace mlir;
 using namespace mlir::mneme;

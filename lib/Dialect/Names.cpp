@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Names.h"
-#include "llvm/Mneme/Tune/Recorded.h"
+#include "llvm/Mneme/Study/Recorded.h"
 
 using namespace mlir;
 using namespace mlir::mneme;

@@ -15,7 +15,7 @@
 #define LLVM_MNEME_LIB_DIALECT_NAMES_H
 
 #include "llvm/Mneme/Dialect/Mneme.h"
-#include "llvm/Mneme/Tune/Expr.h"
+#include "llvm/Mneme/Study/Expr.h"
 #include <optional>
 
 namespace mlir {

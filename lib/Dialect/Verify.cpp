@@ -18,7 +18,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Dialect/Mneme.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
-#include "llvm/Mneme/Tune/Study.h"
+#include "llvm/Mneme/Study/Study.h"
 
 using namespace mlir;
 using namespace mlir::mneme;

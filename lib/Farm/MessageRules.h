@@ -19,7 +19,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Replay/Plan.h"
-#include "llvm/Mneme/Tune/Trial.h"
+#include "llvm/Mneme/Study/Trial.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
 #include <string>

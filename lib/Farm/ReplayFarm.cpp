@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FarmResources.h"
 #include "LocalFarm.h"
-#include "Resources.h"
 #include "llvm/Mneme/Replay/Poison.h"
 
 using namespace llvm;

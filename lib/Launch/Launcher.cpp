@@ -8,7 +8,7 @@
 
 #include "llvm/Mneme/Launch/Launcher.h"
 #include "Application.h"
-#include "Recorder.h"
+#include "RecordKeeper.h"
 #include "Server.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -130,7 +130,7 @@ static bool takeSignals(int SignalFD, std::optional<pid_t> App) {
 /// are not to be waited for. Calls
 /// \p Check once \p Probe, where there is one, has its answer.
 /// \returns the application's wait status.
-static int serveApplication(Server &S, Recorder &Records, Child &App,
+static int serveApplication(Server &S, RecordKeeper &Records, Child &App,
                             int SignalFD, CudaProbe *Probe,
                             function_ref<void()> Check) {
   using Clock = std::chrono::steady_clock;
@@ -351,7 +351,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Dir = Options.OutputDir;
     sys::fs::make_absolute(Dir);
   }
-  Recorder Records(std::string(Dir.str()), Options.Selection.hashInput());
+  RecordKeeper Records(std::string(Dir.str()), Options.Selection.hashInput());
   Records.limit(Options.Selection.MaxBytes);
   if (Error E = Records.prepare(Options.OwnOutputDir))
     return std::move(E);

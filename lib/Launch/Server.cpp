@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Server.h"
-#include "Messages.h"
+#include "LaunchMessages.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -104,7 +104,7 @@ struct Server::Connection {
   std::vector<std::string> JobPayloads;
 };
 
-Server::Server(Recorder &Records, const HostOptions &Options, StartFn Start)
+Server::Server(RecordKeeper &Records, const HostOptions &Options, StartFn Start)
     : Records(Records), Options(Options), Start(Start) {
   rlimit Limit = {};
   ::getrlimit(RLIMIT_NOFILE, &Limit);

@@ -20,8 +20,8 @@
 #ifndef LLVM_MNEME_LIB_LAUNCH_SERVER_H
 #define LLVM_MNEME_LIB_LAUNCH_SERVER_H
 
-#include "Recorder.h"
-#include "Worker.h"
+#include "CompileWorker.h"
+#include "RecordKeeper.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Runtime/Wire.h"
@@ -37,7 +37,7 @@ public:
   using StartFn = decltype(&ChildTask::start);
 
   /// \p Start starts what takes long.
-  Server(Recorder &Records, const HostOptions &Options,
+  Server(RecordKeeper &Records, const HostOptions &Options,
          StartFn Start = ChildTask::start);
   ~Server();
 
@@ -106,7 +106,7 @@ private:
   void answerError(Connection &C, Error E);
   void refuse(Connection &C, Error E);
 
-  Recorder &Records;
+  RecordKeeper &Records;
   HostOptions Options;
   StartFn Start;
   int Listener = -1;

@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Record/NewRecording.h"
-#include "SnapshotFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Runtime/SnapshotFile.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"

@@ -9,7 +9,7 @@
 #include "llvm/Mneme/Replay/Compare.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Device/CompareElement.h"
+#include "llvm/Mneme/Runtime/CompareElement.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

@@ -10,49 +10,13 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
+#include "llvm/Mneme/Support/MinimizeSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
 #include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-//===----------------------------------------------------------------------===//
-// Delta debugging
-//===----------------------------------------------------------------------===//
-
-/// \p Kept without the elements of one of \p Chunks equal parts, one set for
-/// each part.
-static std::vector<BitVector> makeComplements(const BitVector &Kept,
-                                              size_t Chunks) {
-  SmallVector<unsigned> Elements(Kept.set_bits());
-  std::vector<BitVector> Sets(Chunks, Kept);
-  for (size_t I = 0; I != Elements.size(); ++I)
-    Sets[I * Chunks / Elements.size()].reset(Elements[I]);
-  return Sets;
-}
-
-Expected<BitVector> mneme::minimizeSet(size_t Size, FirstPassingFn Test) {
-  BitVector Kept(Size, true);
-  // One chunk: is anything needed at all?
-  size_t Chunks = 1;
-  while (Kept.any()) {
-    std::vector<BitVector> Sets = makeComplements(Kept, Chunks);
-    Expected<std::optional<size_t>> Passing = Test(Sets);
-    if (!Passing)
-      return Passing.takeError();
-    size_t Count = Kept.count();
-    if (*Passing) {
-      Kept = Sets[**Passing];
-      Chunks = std::min<size_t>(std::max<size_t>(Chunks - 1, 2), Kept.count());
-    } else if (Chunks == Count) {
-      break;
-    } else {
-      Chunks = std::min<size_t>(Chunks * 2, Count);
-    }
-  }
-  return Kept;
-}
 
 //===----------------------------------------------------------------------===//
 // Pipelines

@@ -14,24 +14,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-unsigned FinalTestResult::countSurvivors() const {
-  return llvm::count_if(Candidates,
-                        [&](const RetestedTrial &T) { return survived(T); });
-}
-
-static bool isInterrupted(const RetestedTrial &T) {
-  return T.Failure == PairedEvaluation::Interrupted;
-}
-
-bool FinalTestResult::isBrokenOff() const {
-  return any_of(Candidates, isInterrupted) ||
-         (Confirmed && isInterrupted(*Confirmed));
-}
-
-double InstanceRegret::regret() const {
-  return BestSpeedup > CommonSpeedup ? 1 - CommonSpeedup / BestSpeedup : 0;
-}
-
 /// The weighted geometric mean of independent ratios; deviations add up as
 /// those of their logarithms do.
 static RatioEstimate combine(ArrayRef<RatioEstimate> Ratios,
@@ -186,7 +168,7 @@ Expected<FinalTestResult> mneme::runFinalTest(const TestSetting &S,
     if (!Again)
       return Again.takeError();
     RetestedTrial &T = Again->front();
-    bool IsLast = R.survived(T) || isInterrupted(T);
+    bool IsLast = R.survived(T) || T.isInterrupted();
     if (IsLast || !R.Confirmed ||
         getLowerBound(T) > getLowerBound(*R.Confirmed)) {
       R.Winner = I;

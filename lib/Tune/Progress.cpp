@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Tune/Progress.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -16,31 +17,6 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-std::string mneme::formatSpeedup(const RatioEstimate &R) {
-  if (R.Low == R.Value && R.High == R.Value)
-    return formatv("{0:f3}x", R.Value).str();
-  return formatv("{0:f3}x [{1:f3}, {2:f3}]", R.Value, R.Low, R.High).str();
-}
-
-std::string mneme::formatNanoseconds(double Nanoseconds) {
-  static constexpr StringLiteral Units[] = {"ns", "us", "ms", "s"};
-  size_t Unit = 0;
-  for (; Nanoseconds >= 1000 && Unit + 1 < std::size(Units); ++Unit)
-    Nanoseconds /= 1000;
-  // Three digits that count.
-  if (Nanoseconds >= 99.95)
-    return formatv("{0:f0} {1}", Nanoseconds, Units[Unit]).str();
-  if (Nanoseconds >= 9.995)
-    return formatv("{0:f1} {1}", Nanoseconds, Units[Unit]).str();
-  return formatv("{0:f2} {1}", Nanoseconds, Units[Unit]).str();
-}
-
-std::string mneme::formatMetric(double V) {
-  std::string Text;
-  raw_string_ostream(Text) << format("%.6g", V);
-  return Text;
-}
 
 static std::string formatBest(const StudyProgress &P) {
   if (!P.BestTrial)

@@ -23,7 +23,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
-#include "Launcher.h"
+#include "LauncherLink.h"
 #include "Server.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -65,7 +65,7 @@ struct Launch {
     sys::fs::remove_directories(Folder);
   }
 
-  std::optional<Recorder> Records;
+  std::optional<RecordKeeper> Records;
   std::optional<Server> S;
 };
 
@@ -162,14 +162,14 @@ static void answerApplication(uint32_t Type, StringRef Bytes) {
   SocketPair Sockets;
   sendAll(Sockets.Ends[0], Bytes);
   ::shutdown(Sockets.Ends[0], SHUT_WR);
-  ::mneme::Launcher L(Sockets.Ends[1]);
+  ::mneme::LauncherLink L(Sockets.Ends[1]);
   std::string Answer;
   // More often than not, what is broken stays broken.
   for (int I = 0; I != 2; ++I) {
     std::string Error = L.request(Type, WireWriter(), Answer);
     if (!Error.empty())
       continue;
-    WireReader R = ::mneme::Launcher::reader(Answer);
+    WireReader R = ::mneme::LauncherLink::reader(Answer);
     std::vector<::mneme::ModuleVariable> Variables;
     ::mneme::KernelFacts Facts;
     if (Type == MNEME_WIRE_LOAD_MODULE)

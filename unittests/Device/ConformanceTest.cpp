@@ -14,8 +14,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "GPU/FakeCupti/FakeCupti.h"
 #include "Kernels/ConformanceKernels.h"
-#include "Offload/FakeCupti/FakeCupti.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Bitcode/BitcodeReader.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Dialect/Import.h"
-#include "../Tune/StudyBuilder.h"
+#include "../Study/StudyBuilder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Testing/Support/Error.h"
@@ -143,7 +143,7 @@ TEST(StudyTextTest, EveryOperator) {
     unsigned Operands;
   } Ops[] = {
 #define EXPR_OP(Name, Spelling, Operands) {ExprOp::Name, Operands},
-#include "llvm/Mneme/Tune/ExprOps.def"
+#include "llvm/Mneme/Study/ExprOps.def"
   };
   unsigned Number = 0;
   for (auto O : Ops) {

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Dialect/Import.h"
-#include "llvm/Mneme/Tune/SearchSpace.h"
+#include "llvm/Mneme/Study/SearchSpace.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Resources.h"
+#include "FarmResources.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"

@@ -12,8 +12,8 @@
 
 #include "llvm/Mneme/Record/PageStore.h"
 #include "SnapshotBuilder.h"
-#include "SnapshotFile.h"
 #include "llvm/Mneme/Record/Snapshot.h"
+#include "llvm/Mneme/Runtime/SnapshotFile.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaDriver.h"
 #include "FailingNew.h"
+#include "llvm/Mneme/Runtime/CudaDriver.h"
 #include "gtest/gtest.h"
 #include <map>
 #include <memory>

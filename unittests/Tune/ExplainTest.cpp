@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Tune/Explain.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/MinimizeSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"

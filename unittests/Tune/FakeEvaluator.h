@@ -16,9 +16,9 @@
 #define LLVM_MNEME_UNITTESTS_TUNE_FAKEEVALUATOR_H
 
 #include "llvm/ADT/Hashing.h"
+#include "llvm/Mneme/Study/Evaluator.h"
+#include "llvm/Mneme/StudyLog/StudyLog.h"
 #include "llvm/Mneme/Support/Statistics.h"
-#include "llvm/Mneme/Tune/Evaluator.h"
-#include "llvm/Mneme/Tune/StudyLog.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <cmath>

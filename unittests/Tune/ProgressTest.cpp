@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Tune/Progress.h"
+#include "llvm/Mneme/Study/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 

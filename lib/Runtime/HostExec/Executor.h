@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_EXECUTOR_H
-#define LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_EXECUTOR_H
+#ifndef MNEME_LIB_RUNTIME_HOSTEXEC_EXECUTOR_H
+#define MNEME_LIB_RUNTIME_HOSTEXEC_EXECUTOR_H
 
 #include "Sanitizer.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
@@ -179,4 +179,4 @@ void interruptWorkers(const Worker *Except);
 } // namespace host
 } // namespace mneme
 
-#endif // LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_EXECUTOR_H
+#endif // MNEME_LIB_RUNTIME_HOSTEXEC_EXECUTOR_H

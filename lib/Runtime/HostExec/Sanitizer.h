@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_SANITIZER_H
-#define LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_SANITIZER_H
+#ifndef MNEME_LIB_RUNTIME_HOSTEXEC_SANITIZER_H
+#define MNEME_LIB_RUNTIME_HOSTEXEC_SANITIZER_H
 
 #include <stddef.h>
 
@@ -63,4 +63,4 @@ inline void forgetFrames(const void *, size_t) {}
 } // namespace host
 } // namespace mneme
 
-#endif // LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_SANITIZER_H
+#endif // MNEME_LIB_RUNTIME_HOSTEXEC_SANITIZER_H

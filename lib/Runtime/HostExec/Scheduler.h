@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_SCHEDULER_H
-#define LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_SCHEDULER_H
+#ifndef MNEME_LIB_RUNTIME_HOSTEXEC_SCHEDULER_H
+#define MNEME_LIB_RUNTIME_HOSTEXEC_SCHEDULER_H
 
 #include "llvm/Mneme/Runtime/HostExec.h"
 
@@ -27,4 +27,4 @@ void executeWarpOp(MnemeHostThread *Warp, uint64_t Group, unsigned WaveSize);
 } // namespace host
 } // namespace mneme
 
-#endif // LLVM_MNEME_LIB_RUNTIME_HOSTEXEC_SCHEDULER_H
+#endif // MNEME_LIB_RUNTIME_HOSTEXEC_SCHEDULER_H

@@ -40,7 +40,7 @@ using Elf = object::ELF64LEFile;
 // The IR that kernels run from
 //===----------------------------------------------------------------------===//
 
-// Mneme's own kernels, which it loads as PTX (lib/Device/Kernels).
+// Mneme's own kernels, which it loads as PTX (lib/Runtime/Kernels).
 extern "C" const char mneme_memory_kernels_nvptx64_bc[];
 extern "C" const uint64_t mneme_memory_kernels_nvptx64_bc_size;
 

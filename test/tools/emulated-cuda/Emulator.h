@@ -33,9 +33,9 @@
 #ifndef MNEME_TEST_TOOLS_EMULATED_CUDA_EMULATOR_H
 #define MNEME_TEST_TOOLS_EMULATED_CUDA_EMULATOR_H
 
-#include "CudaDriver.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Device/Device.h"
+#include "llvm/Mneme/Runtime/CudaDriver.h"
 #include <atomic>
 #include <condition_variable>
 #include <functional>

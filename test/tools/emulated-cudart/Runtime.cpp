@@ -14,8 +14,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "CudaDriver.h"
 #include "CudaTypes.h"
+#include "llvm/Mneme/Runtime/CudaDriver.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Config/SettingFlags.h"
-#include "llvm/Mneme/Tune/CommandLineSpace.h"
+#include "llvm/Mneme/Study/CommandLineSpace.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Testing/Support/Error.h"

@@ -18,8 +18,8 @@
 #define LLVM_MNEME_BISECT_JUDGE_H
 
 #include "llvm/Mneme/Bisect/Search.h"
+#include "llvm/Mneme/Study/Evaluator.h"
 #include "llvm/Mneme/Support/Statistics.h"
-#include "llvm/Mneme/Tune/Evaluator.h"
 #include <functional>
 #include <map>
 

@@ -18,7 +18,7 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Mneme/Device/Device.h"
-#include "llvm/Mneme/Device/MemoryKernels.h"
+#include "llvm/Mneme/Runtime/MemoryKernels.h"
 #include <vector>
 
 namespace llvm {

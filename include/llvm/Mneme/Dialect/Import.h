@@ -16,7 +16,7 @@
 #define LLVM_MNEME_DIALECT_IMPORT_H
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/Mneme/Tune/Study.h"
+#include "llvm/Mneme/Study/Study.h"
 
 namespace llvm {
 namespace mneme {

@@ -15,7 +15,7 @@
 #ifndef LLVM_MNEME_FARM_ASSESS_H
 #define LLVM_MNEME_FARM_ASSESS_H
 
-#include "llvm/Mneme/Tune/Evaluator.h"
+#include "llvm/Mneme/Study/Evaluator.h"
 #include <atomic>
 
 namespace llvm {

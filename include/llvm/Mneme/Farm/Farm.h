@@ -17,7 +17,7 @@
 #define LLVM_MNEME_FARM_FARM_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/Mneme/Tune/Evaluator.h"
+#include "llvm/Mneme/Study/Evaluator.h"
 #include <functional>
 #include <memory>
 

@@ -16,7 +16,7 @@
 #define LLVM_MNEME_TUNE_BASELINE_H
 
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Mneme/Tune/Outcome.h"
+#include "llvm/Mneme/Study/Outcome.h"
 
 namespace llvm {
 namespace mneme {

@@ -16,19 +16,10 @@
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/Mneme/Tune/Outcome.h"
+#include "llvm/Mneme/Study/Outcome.h"
 
 namespace llvm {
 namespace mneme {
-
-/// Returns the index of the first set that passes; unset if none does. A set
-/// has one bit per element; set bits are kept.
-using FirstPassingFn =
-    function_ref<Expected<std::optional<size_t>>(ArrayRef<BitVector>)>;
-
-/// Minimizes the set of all \p Size elements, which is assumed to pass. Every
-/// element of the result is necessary to pass. Returns errors of \p Test.
-Expected<BitVector> minimizeSet(size_t Size, FirstPassingFn Test);
 
 /// A textual pass pipeline with removable parts: elements between commas at any
 /// depth, and parameters between semicolons.

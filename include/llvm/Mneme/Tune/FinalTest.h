@@ -16,8 +16,8 @@
 #ifndef LLVM_MNEME_TUNE_FINALTEST_H
 #define LLVM_MNEME_TUNE_FINALTEST_H
 
-#include "llvm/Mneme/Tune/Evaluator.h"
-#include "llvm/Mneme/Tune/Outcome.h"
+#include "llvm/Mneme/Study/Evaluator.h"
+#include "llvm/Mneme/Study/Outcome.h"
 #include <functional>
 
 namespace llvm {

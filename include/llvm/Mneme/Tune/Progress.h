@@ -25,12 +25,6 @@ namespace mneme {
 /// "12.4 s  57 trials  4.6/s  best 1.214x [1.190, 1.231] (#31)
 ///  9 duplicates  3 failed: 2 Mismatch, 1 Timeout  8.1 s left"
 std::string formatProgress(const StudyProgress &P);
-/// "1.214x", "1.214x [1.190, 1.231]".
-std::string formatSpeedup(const RatioEstimate &R);
-/// "12.4 ns", "3.21 us", ...
-std::string formatNanoseconds(double Nanoseconds);
-/// Formats a value with six significant digits: "40", "0.75".
-std::string formatMetric(double V);
 
 /// Prints the progress of a study.
 class ProgressPrinter : public StudyObserver {

@@ -15,10 +15,10 @@
 #ifndef LLVM_MNEME_TUNE_TUNER_H
 #define LLVM_MNEME_TUNE_TUNER_H
 
-#include "llvm/Mneme/Tune/Evaluator.h"
-#include "llvm/Mneme/Tune/Outcome.h"
-#include "llvm/Mneme/Tune/Sampler.h"
-#include "llvm/Mneme/Tune/StudyLog.h"
+#include "llvm/Mneme/Samplers/Sampler.h"
+#include "llvm/Mneme/Study/Evaluator.h"
+#include "llvm/Mneme/Study/Outcome.h"
+#include "llvm/Mneme/StudyLog/StudyLog.h"
 #include <atomic>
 #include <functional>
 

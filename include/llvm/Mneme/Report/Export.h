@@ -1,0 +1,84 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Writes the output files of a study (docs/StudyFiles): the best
+/// configuration, the report, and formats of other tools (Exports.def).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_REPORT_EXPORT_H
+#define LLVM_MNEME_REPORT_EXPORT_H
+
+#include "llvm/Mneme/Study/Outcome.h"
+
+namespace llvm {
+class raw_ostream;
+namespace mneme {
+
+/// How much verification of a study's candidates can detect.
+struct StudyVerification {
+  std::string Text;     ///< "caught 9 of 10 planted faults; ..."; may be empty.
+  json::Array Launches; ///< One object per launch; empty if not assessed.
+  std::vector<std::string> Vacuous; ///< Ids of launches without any
+                                    ///< verification power.
+};
+
+/// All data needed to write the files of a study.
+struct StudyRecord {
+  const SearchSpace &Space;
+  ArrayRef<Trial> Trials; ///< By number; running trials do not count.
+  const StudyOutcome &Outcome;
+  std::string Name = {};          ///< As in the journal.
+  std::string Kernel = {};        ///< The symbol.
+  std::string DemangledName = {}; ///< May be empty.
+  std::string StaticHash = {};
+  std::string Device = {};      ///< Description.
+  json::Object Toolchain = {};  ///< "mneme", "llvm", "ptxas", ...
+  std::string Sampler = {};
+  uint64_t Seed = 0;
+  std::string StudyText = {}; ///< May be empty.
+  /// The pipeline of configurations without "passes".
+  std::string RecordedPipeline = {};
+  json::Object Farm = {}; ///< FarmStatistics; may be empty.
+  StudyVerification Verification = {};
+  /// Limitations of the results in words, for example that times of a CPU do
+  /// not apply to GPUs.
+  std::vector<std::string> Caveats = {};
+  /// Machine instructions by kind, if counted, of the baseline and the winner.
+  std::map<std::string, uint64_t> BaselineInstructions = {},
+                                  BestInstructions = {};
+
+  const Trial *findTrial(uint64_t Number) const;
+  /// Returns the trial Outcome.winner(), or null.
+  const Trial *winner() const;
+};
+
+/// Writes \p Path atomically. Fails if the format is unknown (lists all
+/// formats) or missing in this build, or cannot represent the study.
+Error exportStudy(StringRef Format, const StudyRecord &R, StringRef Path);
+/// Returns the file extension of a format, such as "csv" for "csv"; unset if
+/// there is no such format.
+std::optional<StringRef> getExportExtension(StringRef Format);
+/// Returns true if the format contains only the winner.
+bool exportsOnlyWinner(StringRef Format);
+/// Prints one line per format: its name, two spaces and a description.
+void listExports(raw_ostream &OS);
+
+/// Returns best.json: the configuration for llvm-mneme-replay --config and the
+/// expected results. Without a winner, the configuration is empty: as recorded.
+json::Object makeBest(const StudyRecord &R);
+Error writeBest(const StudyRecord &R, StringRef Path);
+
+/// Writes a self-contained HTML page.
+Error writeReport(const StudyRecord &R, StringRef Path);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_REPORT_EXPORT_H

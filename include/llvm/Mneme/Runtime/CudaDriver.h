@@ -1,0 +1,170 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The CUDA driver, loaded when it is asked for, and device memory at fixed
+/// addresses through its virtual memory management. For the recording runtime
+/// and for replay, so that the two cannot disagree: no LLVM, no vendor SDK.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RUNTIME_CUDADRIVER_H
+#define LLVM_MNEME_RUNTIME_CUDADRIVER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mneme {
+
+// As cuda.h has them.
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = struct CUctx_st *;
+using CUmodule = struct CUmod_st *;
+using CUfunction = struct CUfunc_st *;
+using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
+using CUmemHandle = unsigned long long;
+
+struct CUmemLocation {
+  int Type; ///< 1: a device
+  int Id;
+};
+
+struct CUmemAllocationProp {
+  int Type; ///< 1: pinned
+  int RequestedHandleTypes;
+  CUmemLocation Location;
+  void *Win32HandleMetaData;
+  unsigned char CompressionType;
+  unsigned char GPUDirectRDMACapable;
+  unsigned short Usage;
+  unsigned char Reserved[4];
+};
+
+struct CUmemAccessDesc {
+  CUmemLocation Location;
+  int Flags; ///< 3: read and write
+};
+
+enum : CUresult {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_DEINITIALIZED = 4,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_ECC_UNCORRECTABLE = 214,
+  CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
+  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_READY = 600,
+  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+  CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+  CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+  CUDA_ERROR_ASSERT = 710,
+  CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
+  CUDA_ERROR_ILLEGAL_INSTRUCTION = 715,
+  CUDA_ERROR_MISALIGNED_ADDRESS = 716,
+  CUDA_ERROR_INVALID_ADDRESS_SPACE = 717,
+  CUDA_ERROR_INVALID_PC = 718,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
+  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+  CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
+  CUDA_ERROR_UNKNOWN = 999,
+};
+
+/// The driver's functions. Null until load().
+struct CudaDriver {
+#define CUDA_DRIVER(Name, Symbol, Parameters) CUresult(*Name) Parameters;
+#include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
+
+  /// Loads libcuda.so.1 and finds its functions, once a process. \returns the
+  /// driver, or null with what is wrong in \p Error: no driver on this machine,
+  /// or one that lacks a function. Does not initialize it (cuInit).
+  static const CudaDriver *load(std::string &Error);
+
+  /// "out of memory (CUDA_ERROR_OUT_OF_MEMORY)"
+  std::string describe(CUresult R) const;
+};
+
+/// Device memory at fixed addresses: a reserved range of which parts are
+/// mapped. Physical memory comes in granules (2 MiB as a rule); ranges may
+/// share one, which goes away with the last of them. Not thread-safe. A context
+/// of the device must be current. Every function returns an empty string, or
+/// what went wrong; without memory for the bookkeeping it throws
+/// std::bad_alloc, with nothing done.
+class CudaMapping {
+public:
+  using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
+
+  CudaMapping(const CudaDriver &Driver, CUdevice Device)
+      : Driver(Driver), Device(Device) {}
+  CudaMapping(const CudaMapping &) = delete;
+  CudaMapping &operator=(const CudaMapping &) = delete;
+  ~CudaMapping();
+
+  /// Reserves exactly [Base, Base + Size), whole granules.
+  std::string reserve(uint64_t Base, uint64_t Size);
+  /// Backs [Address, Address + Size) with memory; its contents are anything.
+  /// \p Fresh, where given, gets the ranges (address, size) of whole granules
+  /// that came new from the device.
+  std::string map(uint64_t Address, uint64_t Size, Ranges *Fresh = nullptr);
+  /// Lets another device access the memory, what comes later included, as far
+  /// as it can.
+  void share(CUdevice Peer);
+  /// Takes back one map(). Granules without a range stay mapped, for the next
+  /// map() there, until trim().
+  void unmap(uint64_t Address, uint64_t Size);
+  /// Gives the memory of unused granules back to the device. \returns bytes.
+  uint64_t trim();
+
+  uint64_t base() const { return Base; }
+  uint64_t size() const { return Size; }
+  uint64_t granularity() const { return Granularity; }
+  /// Bytes of physical memory that are mapped, used or not.
+  uint64_t mappedBytes() const { return Mapped; }
+  /// Those of them that trim() would give back.
+  uint64_t unusedBytes() const { return Unused; }
+
+private:
+  struct Chunk {
+    uint64_t Size;
+    CUmemHandle Handle;
+    unsigned Uses;
+  };
+
+  std::string mapNext(uint64_t &At, uint64_t End, Ranges *Fresh);
+  std::string createChunk(uint64_t Address, uint64_t Bytes);
+  CUresult mapChunk(uint64_t Address, Chunk &C);
+  CUresult allow(CUdevice Who, uint64_t Address, uint64_t Bytes);
+  void dropChunk(std::map<uint64_t, Chunk>::iterator I);
+
+  const CudaDriver &Driver;
+  CUdevice Device;
+  uint64_t Base = 0, Size = 0, Granularity = 0, Mapped = 0, Unused = 0;
+  std::vector<CUdevice> Peers;
+  std::map<uint64_t, Chunk> Chunks; ///< By address; whole granules.
+};
+
+} // namespace mneme
+
+#endif // LLVM_MNEME_RUNTIME_CUDADRIVER_H

@@ -1,0 +1,260 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// An NVIDIA GPU as a device. Programs, copies and launches go through a
+/// backend; memory at fixed addresses, events and attributes come from the
+/// driver.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_DEVICE_GPU_CUDADEVICE_H
+#define LLVM_MNEME_LIB_DEVICE_GPU_CUDADEVICE_H
+
+#include "GPUBackend.h"
+#include "Nvml.h"
+#include "llvm/Mneme/Device/GPUDevice.h"
+#include <chrono>
+#include <map>
+
+namespace llvm {
+namespace mneme {
+
+using ::mneme::CudaMapping;
+using ::mneme::CUmodule;
+
+/// The driver, initialized, or an Error that says why it cannot be used.
+/// \p NumDevices becomes how many devices it finds: at least one.
+Expected<const CudaDriver *> startCudaDriver(unsigned &NumDevices);
+
+/// What the driver says about device \p Ordinal.
+Expected<GPUInfo> queryGPU(const CudaDriver &Driver, unsigned Ordinal);
+
+/// A variable of the recording that an image brings a place of its own for.
+struct GlobalPlace {
+  std::string Name;
+  uint64_t Home;  ///< Where the recording has it.
+  uint64_t Image; ///< Where the code has it.
+  uint64_t Size;
+  bool Constant; ///< No kernel can write it.
+};
+
+/// Whether nothing works any more in a context that reported \p R.
+bool isFatal(CUresult R);
+
+class CudaDevice;
+
+class CudaKernel final : public DeviceKernel {
+public:
+  CudaKernel(CudaDevice &Device) : Device(Device) {}
+  ~CudaKernel() override;
+
+  CudaDevice &Device;
+  std::string Name;
+  GPUBackend::Program Program = nullptr;
+  GPUBackend::Kernel Kernel = nullptr;
+  CUfunction Function = nullptr;
+  std::vector<KernelArg> Layout;
+  std::vector<GlobalPlace> Globals;
+  uint64_t StaticShared = 0; ///< Bytes.
+  /// Variables that only this image has, as load() found them, and the copies
+  /// that bring that back; null: there are none.
+  uint64_t OwnContents = 0;
+  std::unique_ptr<CopyPlan> RestoreOwn;
+  /// The driver does not find all of them: instead the image is loaded anew.
+  SmallVector<char, 0> Reloaded;
+
+  bool keepsState() const override {
+    return StaticShared || RestoreOwn || !Reloaded.empty();
+  }
+  /// Dynamic shared memory that the function is allowed now.
+  uint64_t AllowedShared = 0;
+};
+
+class CudaDevice final : public GPUDevice {
+public:
+  /// \p Name is "cuda:0" or "offload:0".
+  static Expected<std::unique_ptr<GPUDevice>>
+  create(const CudaDriver &Driver, unsigned Ordinal, std::string Name);
+  ~CudaDevice() override;
+
+  std::string getName() const override { return Name; }
+  std::string getArch() const override { return Info.Arch; }
+  const GPUInfo &info() const override { return Info; }
+  GPUState readState() override;
+  StringRef getBackendName() const override { return Backend->getName(); }
+  uint64_t leakedBytes() const override { return Backend->leakedBytes(); }
+  Error setTimer(GPUTimer Timer) override;
+  StringRef getTimerName() const override {
+    return UseCupti ? "cupti" : "events";
+  }
+
+  // Memory
+  Error reserveArena(uint64_t Base, uint64_t Size) override;
+  Error mapMemory(uint64_t Address, uint64_t Size) override;
+  Error mapOutside(uint64_t Address, uint64_t Size) override;
+  uint64_t mappingGranule() const override {
+    return Mapping ? Mapping->granularity() : 1;
+  }
+  Error write(uint64_t Address, ArrayRef<char> Data) override;
+  Error read(uint64_t Address, MutableArrayRef<char> Data) override;
+  Expected<uint64_t> availableMemory() override;
+  Expected<uint64_t> allocate(uint64_t Size) override;
+  Error release(uint64_t Address) override;
+  Error fill(uint64_t Address, uint8_t Byte, uint64_t Size) override;
+  Error copy(uint64_t To, uint64_t From, uint64_t Size) override;
+  Error flushCache() override;
+  Error synchronize() override;
+
+  // Work of the memory kernels
+  Expected<std::unique_ptr<CopyPlan>>
+  planCopies(ArrayRef<MnemeCopyPart> Parts) override;
+  Error copy(CopyPlan &Plan) override;
+  Expected<std::vector<MnemeCompareResult>>
+  compare(ArrayRef<MnemeComparePart> Parts) override;
+  Expected<std::vector<uint8_t>>
+  diffPages(ArrayRef<MnemeDiffPart> Parts) override;
+  Expected<double> measureClock() override;
+
+  // Kernels
+  Expected<std::unique_ptr<DeviceKernel>>
+  load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) override;
+  Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
+                                 const LaunchConfig &Config,
+                                 ArrayRef<void *> Args) override;
+  Expected<LaunchOutcome>
+  launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
+             ArrayRef<void *> Args, unsigned Count,
+             function_ref<Error()> Prepare,
+             std::vector<double> &Nanoseconds) override;
+  Expected<GPUKernelInfo> describe(DeviceKernel &Kernel) override;
+  Expected<unsigned> getOccupancy(DeviceKernel &Kernel, unsigned BlockThreads,
+                                  uint64_t DynamicShared) override;
+
+  /// For what belongs to the device and must go with it: makes the context
+  /// current. False when the device is lost; then nothing may be freed, for the
+  /// driver may wait for a kernel that never ends.
+  bool enterToFree();
+
+private:
+  friend class CudaKernel;
+
+  /// Kernels of mneme_memory_kernels_ptx.
+  struct MemoryKernel {
+    CUfunction Function = nullptr;
+    unsigned MaxBlocks = 0; ///< That the device can hold at once.
+  };
+  /// Pinned memory of the host, for copies that go on while it is filled.
+  struct StagingSlot {
+    char *Memory = nullptr;
+    CUevent Done = nullptr; ///< The last copy from or to it.
+  };
+
+  CudaDevice(const CudaDriver &Driver, unsigned Ordinal, std::string Name)
+      : Driver(Driver), Ordinal(Ordinal), Name(std::move(Name)) {}
+
+  Error open();
+  Error loadMemoryKernels();
+  Error openStaging();
+
+  /// To be called first: makes the context current. Error when it is lost.
+  Error enter();
+  /// "cannot <what>: <text of R>". Notes when the context is lost by it.
+  Error failure(const GPUResult &R, const Twine &What);
+  Error check(const GPUResult &R, const Twine &What) {
+    return R ? failure(R, What) : Error::success();
+  }
+  Error check(CUresult R, const Twine &What) {
+    return R ? failure(GPUResult(R), What) : Error::success();
+  }
+  std::string describe(const GPUResult &R) const {
+    return R.Message.empty() ? Driver.describe(R.Code) : R.Message;
+  }
+  /// Every later call fails, and nothing is freed.
+  void lose(const Twine &Why) {
+    if (Lost.empty())
+      Lost = Why.str();
+  }
+
+  /// Memory for tables and results, until the next call.
+  Expected<uint64_t> getScratch(uint64_t Size);
+  /// Maps zeroed memory at [\p Address, +\p Size) of \p M.
+  Error mapIn(CudaMapping &M, uint64_t Address, uint64_t Size);
+  Error launchMemoryKernel(const MemoryKernel &K, uint64_t Tiles,
+                           MutableArrayRef<void *> Args);
+  /// Zeroes the shared memory of all multiprocessors.
+  Error enqueueClearShared();
+  /// Keeps the device busy for so long.
+  Error enqueueSpin(uint64_t Nanoseconds);
+  CUresult nextStagingSlot();
+  Error readStaged(uint64_t Address, MutableArrayRef<char> Data);
+
+  /// The events around one launch.
+  struct EventPair {
+    CUevent Start = nullptr, Stop = nullptr;
+  };
+  /// Makes at least \p Count of Events.
+  Error openEvents(size_t Count);
+  /// Enqueues a launch that \p E times. Other than Ok: it was refused, or one
+  /// before it failed.
+  Expected<LaunchOutcome> enqueueLaunch(CudaKernel &K,
+                                        const LaunchConfig &Config,
+                                        ArrayRef<void *> Args,
+                                        const EventPair &E);
+  /// Waits for what was enqueued. Other than Ok: one of the launches failed.
+  LaunchOutcome finishLaunches(const CudaKernel &K,
+                               const LaunchConfig &Config);
+  LaunchOutcome failLaunch(const GPUResult &R, std::string Message);
+
+  Error findFunction(CudaKernel &K);
+  Error findGlobals(CudaKernel &K, const DeviceImage &Image,
+                    ArrayRef<KernelGlobal> Globals);
+  Error keepOwnVariables(CudaKernel &K, const DeviceImage &Image);
+  /// Makes what a launch could have left to the next one as it was after load().
+  Error resetState(CudaKernel &K, const LaunchConfig &Config);
+  /// \returns the driver's answer.
+  CUresult allowShared(CudaKernel &K, uint64_t DynamicShared);
+  std::string explainRefusal(const CudaKernel &K, const LaunchConfig &Config,
+                             const GPUResult &R);
+  Error startCupti();
+
+  const CudaDriver &Driver;
+  unsigned Ordinal;
+  CUdevice Handle = 0;
+  std::string Name;
+  GPUInfo Info;
+  GPUState State; ///< As it was at StateTime.
+  std::optional<std::chrono::steady_clock::time_point> StateTime;
+  CUcontext Context = nullptr;
+  std::unique_ptr<GPUBackend> Backend;
+  std::unique_ptr<CudaMapping> Mapping;
+  /// Of mapOutside(), by address.
+  std::map<uint64_t, std::unique_ptr<CudaMapping>> Outside;
+  std::vector<EventPair> Events;
+  /// Has the device enough to do while the host enqueues a launch?
+  bool Occupied = false;
+  bool UseCupti = false;
+  std::string Lost; ///< Why the context is dead; empty while it lives.
+
+  CUmodule MemoryKernels = nullptr;
+  MemoryKernel Compare, Diff, Copy, Clock, ClearShared;
+  unsigned SharedToClear = 0; ///< Bytes of a block of ClearShared.
+
+  static constexpr unsigned NumStagingSlots = 2;
+  StagingSlot Staging[NumStagingSlots];
+  unsigned FillingSlot = 0;
+  uint64_t FilledBytes = 0; ///< Of that slot.
+  uint64_t Scratch = 0, ScratchSize = 0;
+  uint64_t FlushArea = 0;
+  uint64_t ClockSamples = 0; ///< Two MnemeClockSample.
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_DEVICE_GPU_CUDADEVICE_H

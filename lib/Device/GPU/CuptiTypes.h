@@ -1,0 +1,64 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What of NVIDIA's CUPTI is used, as cupti_activity.h has it. No LLVM here.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_DEVICE_GPU_CUPTITYPES_H
+#define LLVM_MNEME_LIB_DEVICE_GPU_CUPTITYPES_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cupti {
+
+using CUptiResult = int;
+enum : CUptiResult { CUPTI_SUCCESS = 0 };
+enum : int { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10 };
+enum : uint32_t { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 };
+
+/// The beginning of a record of a kernel, the same in all versions since CUDA
+/// 10 (CUpti_ActivityKernel4); later ones have more at the end.
+struct ActivityKernel {
+  int Kind;
+  uint8_t CacheConfig, SharedMemoryConfig;
+  uint16_t Registers;
+  int PartitionedCacheRequested, PartitionedCacheExecuted;
+  uint64_t Start, End, Completed; ///< Nanoseconds.
+  uint32_t DeviceId, ContextId, StreamId;
+  int32_t Grid[3], Block[3];
+  int32_t StaticShared, DynamicShared;
+  uint32_t LocalPerThread, LocalTotal;
+  uint32_t CorrelationId;
+  int64_t GridId;
+  const char *Name;
+};
+static_assert(offsetof(ActivityKernel, Start) == 16 &&
+              offsetof(ActivityKernel, DeviceId) == 40 &&
+              offsetof(ActivityKernel, Name) == 104);
+
+using BufferRequested = void (*)(uint8_t **Buffer, size_t *Size,
+                                 size_t *MaxRecords);
+using BufferCompleted = void (*)(void *Context, uint32_t Stream,
+                                 uint8_t *Buffer, size_t Size, size_t Valid);
+
+struct CuptiFunctions {
+  CUptiResult (*ActivityEnable)(int Kind);
+  CUptiResult (*ActivityDisable)(int Kind);
+  CUptiResult (*ActivityRegisterCallbacks)(BufferRequested, BufferCompleted);
+  CUptiResult (*ActivityFlushAll)(uint32_t Flags);
+  CUptiResult (*ActivityGetNextRecord)(uint8_t *Buffer, size_t Valid,
+                                       void **Record);
+  CUptiResult (*GetResultString)(CUptiResult, const char **);
+};
+
+} // namespace cupti
+
+#endif // LLVM_MNEME_LIB_DEVICE_GPU_CUPTITYPES_H

@@ -1,0 +1,82 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The requests of Runtime/Wire.h, decoded and validated: a request that does
+/// not have its type's form, to the last byte, or whose values cannot be, is an
+/// error. What only the launcher's state can tell (whether a kernel was loaded)
+/// is left to the Server.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_LAUNCH_LAUNCHMESSAGES_H
+#define LLVM_MNEME_LIB_LAUNCH_LAUNCHMESSAGES_H
+
+#include "RecordKeeper.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+struct HelloRequest {
+  std::string Device; ///< "host", "cuda"
+  std::string RankVariable;
+  uint64_t CodeBase = 0, CodeSize = 0;
+  StringMap<uint64_t> Symbols; ///< Addresses of mneme_host_symbols.
+  static Expected<HelloRequest> decode(StringRef Body);
+};
+
+struct LoadModuleRequest {
+  Digest128 Module;
+  std::vector<std::string> Payloads;
+  static Expected<LoadModuleRequest> decode(StringRef Body);
+};
+
+struct InitializeRequest {
+  Digest128 Module;
+  uint32_t Copy = 0;
+  std::vector<std::string> Names; ///< In the order of the request.
+  StringMap<uint64_t> Addresses;
+  static Expected<InitializeRequest> decode(StringRef Body);
+};
+
+struct LoadKernelRequest {
+  Digest128 Module, Unit;
+  uint32_t Copy = 0;
+  std::string Kernel;
+  bool ForHost = false;
+  static Expected<LoadKernelRequest> decode(StringRef Body);
+};
+
+struct RecordedRequest {
+  RecordedLaunch Launch;
+  std::string Prologue, Epilogue; ///< Names in the staging folder.
+  bool IsTentative = false;
+  static Expected<RecordedRequest> decode(StringRef Body);
+};
+
+struct WithdrawRequest {
+  std::string StaticHash, DynamicHash;
+  static Expected<WithdrawRequest> decode(StringRef Body);
+};
+
+/// The summary's body. IsRecorded of its kernels is left to the caller.
+Expected<ProcessSummary> decodeSummary(StringRef Body);
+
+/// The error of every message that cannot be decoded.
+Error malformed();
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_LAUNCH_LAUNCHMESSAGES_H

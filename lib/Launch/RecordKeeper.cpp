@@ -1,0 +1,461 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RecordKeeper.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <poll.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+RecordKeeper::RecordKeeper(std::string TheDir, StringRef HashInput)
+    : Dir(std::move(TheDir)),
+      HashInputs(std::begin(LaunchInputs), std::end(LaunchInputs)) {
+  if (!HashInput.empty())
+    HashInputs.push_back(HashInput.str());
+}
+
+/// One folder has one way to tell launches apart, so that each is there once.
+Error RecordKeeper::checkHashInputs(const RecordedKernel &K) const {
+  if (K.Instances.empty() || K.DynamicHashInputs == HashInputs)
+    return Error::success();
+  return createFileError(
+      Dir, createStringError(
+               "holds launches that are told apart by " +
+               join(K.DynamicHashInputs, ", ") + ", not by " +
+               join(HashInputs, ", ") +
+               ": give the same --record-id, or another folder"));
+}
+
+std::string RecordKeeper::pathOf(const Twine &File) const {
+  SmallString<128> Path(Dir);
+  sys::path::append(Path, File);
+  return std::string(Path);
+}
+
+Error RecordKeeper::prepare(bool MustBeOwn) {
+  if (Dir.empty())
+    return Error::success();
+  if (MustBeOwn) {
+    if (Error E = makeOwnFolder(Dir))
+      return E;
+  } else if (std::error_code EC = sys::fs::create_directories(Dir)) {
+    return createFileError(Dir, EC);
+  }
+  Expected<LockedFile> Lock = lockFolder(Dir);
+  if (!Lock)
+    return Lock.takeError();
+  removeAbandoned(Dir, isStagingFolderName);
+  Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
+  if (!Files) {
+    consumeError(Files.takeError()); // There is none yet.
+    Files = std::vector<std::string>();
+  }
+  for (const std::string &File : *Files) {
+    Expected<RecordedKernel> K = readKernelFile(File);
+    // A damaged one matters to its own kernel only.
+    if (!K)
+      consumeError(K.takeError());
+    else if (Error E = checkHashInputs(*K))
+      return E;
+  }
+  return createStagingFolder(Dir).moveInto(Staging);
+}
+
+void RecordKeeper::addKernel(const CompiledKernel &K, StringRef Device) {
+  std::string Hash = toHexString(K.StaticHash);
+  auto [It, New] = Kernels.try_emplace(Hash);
+  if (!New)
+    return;
+  RecordedKernel &F = It->second.File;
+  F.KernelName = K.Name;
+  F.DemangledName = demangleSymbol(K.Name);
+  F.StaticHash = Hash;
+  F.Triple = K.Triple;
+  F.Arch = K.Arch;
+  F.OptLevel = K.OptLevel;
+  F.Device = Device.str();
+  F.Toolchain = K.Toolchain;
+  F.Modules = {moduleName(Hash)};
+  F.ModuleDigests = {toHexString(digest128(K.Bitcode))};
+  F.Args = K.Args;
+  F.DynamicHashInputs = HashInputs;
+  It->second.Bitcode = K.Bitcode;
+}
+
+Error RecordKeeper::writeBitcode(Kernel &K) {
+  std::string Path = pathOf(K.File.Modules.front());
+  NotSynced.insert(Path);
+  return writeFileAtomically(
+      Path,
+      [&](raw_ostream &OS) {
+        OS << K.Bitcode;
+        return Error::success();
+      },
+      /*Sync=*/false);
+}
+
+Expected<bool>
+RecordKeeper::update(Kernel &K,
+                     function_ref<Expected<bool>(RecordedKernel &)> Edit) {
+  Expected<LockedFile> Lock = lockFolder(Dir);
+  if (!Lock)
+    return Lock.takeError();
+  std::string Path = pathOf(K.File.StaticHash + ".json");
+  RecordedKernel File = K.File;
+  bool Replaces = sys::fs::exists(Path);
+  json::Value Before = nullptr;
+  if (Replaces) {
+    Expected<RecordedKernel> Old = readKernelFile(Path);
+    if (!Old)
+      return Old.takeError();
+    if (Error E = checkHashInputs(*Old))
+      return std::move(E);
+    Before = toJSON(*Old);
+    // Of how launches were recorded, the file says the first one's.
+    if (!Old->Instances.empty())
+      File = std::move(*Old);
+  }
+  Expected<bool> Changed = Edit(File);
+  if (!Changed || !*Changed)
+    return Changed;
+  // A new file can wait for sync(). What replaces one that others rely on must
+  // be on the disk before, and so must what it names.
+  auto Own = Created.find(Path);
+  bool Sync = Replaces && (Own == Created.end() || Own->second != Before);
+  if (Sync)
+    if (Error E = sync())
+      return std::move(E);
+  if (Error E = writeKernelFile(Path, File, Sync))
+    return std::move(E);
+  if (!Sync)
+    Created.insert_or_assign(Path, toJSON(File));
+  noteNotSynced(Path);
+  return Changed;
+}
+
+bool RecordKeeper::holds(const RecordedInstance &I) const {
+  return sys::fs::exists(pathOf(I.Prologue)) &&
+         sys::fs::exists(pathOf(I.Epilogue));
+}
+
+std::vector<std::string>
+RecordKeeper::heldLaunches(StringRef StaticHash) const {
+  std::vector<std::string> Hashes;
+  Expected<RecordedKernel> File = readKernelFile(pathOf(StaticHash + ".json"));
+  if (!File) {
+    // None, or a damaged one, which the next launch runs into.
+    consumeError(File.takeError());
+    return Hashes;
+  }
+  for (const RecordedInstance &I : File->Instances)
+    if (holds(I))
+      Hashes.push_back(I.DynamicHash);
+  return Hashes;
+}
+
+/// Named by content: it does not matter whose it is, nor whether it is replaced.
+Error RecordKeeper::movePages(const std::string &File) {
+  std::string From = staging() + "/" + File, To = pathOf(File);
+  if (sys::fs::exists(To)) {
+    if (!sys::fs::exists(From)) // Moved with another launch.
+      return Error::success();
+    // Others may rely on what is there: what takes its place is on the disk.
+    if (Error E = syncFile(From))
+      return E;
+  }
+  if (std::error_code EC = sys::fs::rename(From, To))
+    return createFileError(To, EC);
+  noteNotSynced(To);
+  return Error::success();
+}
+
+/// Bytes of the files in a folder, without those below.
+static uint64_t sumFiles(const Twine &Folder) {
+  uint64_t Total = 0, Size;
+  std::error_code EC;
+  for (sys::fs::directory_iterator It(Folder, EC), End; !EC && It != End;
+       It.increment(EC))
+    if (sys::fs::is_regular_file(It->path()) &&
+        !sys::fs::file_size(It->path(), Size))
+      Total += Size;
+  return Total;
+}
+
+Error RecordKeeper::checkStagingRoom() const {
+  return MaxBytes && sumFiles(Dir) + sumFiles(staging()) > MaxBytes
+             ? createStringError(MNEME_REASON_FULL)
+             : Error::success();
+}
+
+Error RecordKeeper::checkRoom(const RecordedLaunch &L, StringRef Prologue,
+                              StringRef Epilogue) const {
+  if (!MaxBytes)
+    return Error::success();
+  uint64_t Total = sumFiles(Dir), Size;
+  SmallVector<StringRef> New = {Prologue, Epilogue};
+  for (const std::string &File : L.PageFiles)
+    if (!sys::fs::exists(pathOf(File)))
+      New.push_back(File);
+  for (StringRef File : New)
+    if (!sys::fs::file_size(staging() + "/" + File, Size))
+      Total += Size;
+  return Total > MaxBytes ? createStringError(MNEME_REASON_FULL)
+                          : Error::success();
+}
+
+void RecordKeeper::noteNotSynced(const std::string &Path) {
+  uint64_t Size = 0;
+  if (NotSynced.insert(Path).second && !sys::fs::file_size(Path, Size))
+    NotSyncedBytes += Size;
+  IsFolderSynced = false;
+}
+
+/// Brings the files to the disk that nobody has pruned meanwhile.
+static Error syncFiles(const std::set<std::string> &Paths) {
+  Error Result = Error::success();
+  for (const std::string &Path : Paths)
+    if (sys::fs::exists(Path))
+      Result = joinErrors(std::move(Result), syncFile(Path));
+  return Result;
+}
+
+/// \returns whether no process is waiting for the disk any more.
+bool RecordKeeper::takeSynced(bool Wait) {
+  while (Syncing && !Syncing->poll()) {
+    if (!Wait)
+      return false;
+    pollfd End = {Syncing->fd(), POLLIN, 0};
+    ::poll(&End, 1, -1);
+  }
+  if (!Syncing)
+    return true;
+  // What it could not do is left for the end, which says so.
+  if (Expected<std::string> Done = Syncing->finish(); !Done) {
+    consumeError(Done.takeError());
+    NotSynced.insert(BeingSynced.begin(), BeingSynced.end());
+  }
+  Syncing.reset();
+  BeingSynced.clear();
+  return true;
+}
+
+void RecordKeeper::syncInBackground() {
+  // Less is done soon enough at the end.
+  constexpr uint64_t MinBytes = 16 << 20;
+  if (!takeSynced(/*Wait=*/false) || NotSyncedBytes < MinBytes)
+    return;
+  Expected<ChildTask> New =
+      ChildTask::start("syncing", [&]() -> Expected<std::string> {
+        if (Error E = syncFiles(NotSynced))
+          return std::move(E);
+        return "";
+      });
+  if (!New)
+    return consumeError(New.takeError());
+  Syncing = std::move(*New);
+  BeingSynced = std::move(NotSynced);
+  NotSynced.clear();
+  NotSyncedBytes = 0;
+}
+
+Error RecordKeeper::sync() {
+  auto Start = std::chrono::steady_clock::now();
+  takeSynced(/*Wait=*/true);
+  Error Result = syncFiles(NotSynced);
+  if (!std::exchange(IsFolderSynced, true))
+    Result = joinErrors(std::move(Result), syncFile(Dir));
+  NotSynced.clear();
+  NotSyncedBytes = 0;
+  SyncTime += std::chrono::nanoseconds(std::chrono::steady_clock::now() - Start)
+                  .count();
+  return Result;
+}
+
+Expected<bool> RecordKeeper::addLaunch(const RecordedLaunch &L,
+                                       StringRef Prologue, StringRef Epilogue) {
+  auto It = Kernels.find(L.StaticHash);
+  if (It == Kernels.end())
+    return createStringError("kernel " + L.StaticHash + " was never loaded");
+  Kernel &K = It->second;
+  RecordedInstance New = L.Instance;
+  if (Error E = New.seal(staging() + "/" + Prologue.str(),
+                         staging() + "/" + Epilogue.str()))
+    return std::move(E);
+  auto MoveIn = [&](StringRef File, StringRef Name) -> Error {
+    // Replaces what a launcher that was killed has left.
+    if (std::error_code EC =
+            sys::fs::rename(staging() + "/" + File, pathOf(Name)))
+      return createFileError(pathOf(Name), EC);
+    noteNotSynced(pathOf(Name));
+    return Error::success();
+  };
+  auto Edit = [&](RecordedKernel &File) -> Expected<bool> {
+    auto Old = llvm::find_if(File.Instances, [&](const RecordedInstance &I) {
+      return I.DynamicHash == L.Instance.DynamicHash;
+    });
+    bool IsNew = Old == File.Instances.end();
+    if (!IsNew && holds(*Old))
+      return false;
+    // Launches that are there keep their module, which may be another
+    // compiler's.
+    if (File.Instances.empty())
+      if (Error E = writeBitcode(K))
+        return std::move(E);
+    if (Error E = checkRoom(L, Prologue, Epilogue))
+      return std::move(E);
+    for (const std::string &Name : L.PageFiles)
+      if (Error E = movePages(Name))
+        return std::move(E);
+    if (Error E = MoveIn(Epilogue, L.Instance.Epilogue))
+      return std::move(E);
+    if (Error E = MoveIn(Prologue, L.Instance.Prologue))
+      return std::move(E);
+    if (IsNew && File.Instances.empty()) {
+      File.Globals = L.Globals;
+      File.VASize = 0;
+    }
+    File.addArena(L.ArenaBase, L.ArenaSize);
+    if (IsNew) {
+      File.Instances.push_back(New);
+      return true;
+    }
+    uint64_t Before = Old->Occurrences;
+    *Old = New;
+    Old->Occurrences += Before;
+    return true;
+  };
+  Expected<bool> Added = update(K, Edit);
+  if (!Added || !*Added)
+    return Added;
+  Row &R = Rows[{K.File.KernelName, L.StaticHash}];
+  ++R.Instances;
+  R.Unchanged += !L.ChangesMemory;
+  R.Stored += L.StoredBytes;
+  R.Raw += L.RawBytes;
+  OmittedRegions += L.Instance.OmittedRegions;
+  OmittedBytes += L.Instance.OmittedBytes;
+  return true;
+}
+
+void RecordKeeper::addReasons(const std::map<std::string, uint64_t> &Why) {
+  for (const auto &[Reason, Times] : Why)
+    Reasons[Reason] += Times;
+}
+
+Error RecordKeeper::addOccurrences(Kernel &K,
+                                   const StringMap<uint64_t> &Times) {
+  if (!sys::fs::exists(pathOf(K.File.StaticHash + ".json")))
+    return Error::success();
+  return update(K,
+                [&](RecordedKernel &File) {
+                  bool Changed = false;
+                  for (RecordedInstance &I : File.Instances) {
+                    uint64_t More = Times.lookup(I.DynamicHash);
+                    I.Occurrences += More;
+                    Changed |= More != 0;
+                  }
+                  return Changed;
+                })
+      .takeError();
+}
+
+Error RecordKeeper::addSummary(const ProcessSummary &S) {
+  ++Reports;
+  Seen += S.Seen;
+  Recorded += S.Recorded;
+  Skipped += S.Skipped;
+  RecordTime += S.Nanoseconds;
+  WriteTime += S.FinalWait;
+  addReasons(S.Reasons);
+  // Each kernel's file is written once: there can be a line for every launch.
+  std::map<std::string, StringMap<uint64_t>> Times;
+  for (const ProcessSummary::Kernel &K : S.Kernels) {
+    Rows[{K.Name, K.StaticHash}].Launches += K.Occurrences;
+    if (Dir.empty() || !Kernels.contains(K.StaticHash))
+      continue;
+    // addLaunch has counted the one that was recorded.
+    if (uint64_t Rest = K.Occurrences - (K.IsRecorded && K.Occurrences))
+      Times[K.StaticHash][K.DynamicHash] += Rest;
+  }
+  Error Result = Error::success();
+  for (const auto &[StaticHash, OfKernel] : Times)
+    Result = joinErrors(std::move(Result),
+                        addOccurrences(Kernels[StaticHash], OfKernel));
+  return Result;
+}
+
+static std::string formatBytes(uint64_t Bytes) {
+  static constexpr StringLiteral Units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double Value = Bytes;
+  size_t Unit = 0;
+  for (; Value >= 1024 && Unit + 1 < std::size(Units); ++Unit)
+    Value /= 1024;
+  return formatv(Unit ? "{0:f1} {1}" : "{0:f0} {1}", Value, Units[Unit]).str();
+}
+
+static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }
+
+void RecordKeeper::print(raw_ostream &OS) const {
+  if (!Rows.empty()) {
+    OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", "kernel", "instances",
+                  "launches", "memory", "on disk");
+    for (const auto &[Key, R] : Rows)
+      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n",
+                    printable(demangleSymbol(Key.first)), R.Instances,
+                    R.Launches, formatBytes(R.Raw), formatBytes(R.Stored));
+  }
+  uint64_t Instances = 0, Stored = 0, RecordedKernels = 0;
+  for (const auto &[Key, R] : Rows) {
+    Instances += R.Instances;
+    Stored += R.Stored;
+    RecordedKernels += R.Instances != 0;
+  }
+  OS << "mneme: " << Seen << " launches seen, " << Recorded << " recorded, "
+     << Skipped << " skipped\n";
+  for (const auto &[Reason, Times] : Reasons)
+    OS << "mneme:   " << Times << " skipped: " << Reason << '\n';
+  if (!Dir.empty())
+    OS << "mneme: " << Instances << " instances of " << RecordedKernels
+       << " kernels, " << formatBytes(Stored) << " in '" << Dir << "'\n";
+  for (const auto &[Key, R] : Rows)
+    if (R.Unchanged)
+      OS << formatv("mneme: {0} of {1} instances of '{2}' changed no memory: a "
+                    "kernel that does nothing may pass for right\n",
+                    R.Unchanged, R.Instances,
+                    printable(demangleSymbol(Key.first)));
+  if (OmittedRegions)
+    OS << "mneme: " << OmittedRegions << " buffers of "
+       << formatBytes(OmittedBytes)
+       << " left out of them, because nothing leads there\n";
+  OS << formatv("mneme: {0:f3} s spent on recording, {1:f3} s on compiling",
+                seconds(RecordTime), seconds(CompileTime));
+  // Where the program is long enough, next to nothing is left for the end.
+  constexpr uint64_t Noticeable = 100000000;
+  if (WriteTime + SyncTime >= Noticeable)
+    OS << formatv("; {0:f3} s on writing at the end, {1:f3} s on the disk",
+                  seconds(WriteTime), seconds(SyncTime));
+  OS << '\n';
+  if (Processes == 0)
+    OS << "mneme: no process of the application launched a kernel\n";
+  else if (Reports < Processes)
+    OS << "mneme: " << Processes - Reports << " of " << Processes
+       << " processes ended without a report: their launches are not counted\n";
+}

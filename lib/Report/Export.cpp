@@ -1,0 +1,163 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Exports.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+const Trial *StudyRecord::findTrial(uint64_t Number) const {
+  auto It = find_if(Trials, [&](const Trial &T) { return T.Number == Number; });
+  return It == Trials.end() ? nullptr : &*It;
+}
+
+const Trial *StudyRecord::winner() const {
+  std::optional<uint64_t> Number = Outcome.winner();
+  return Number ? findTrial(*Number) : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class Exported { Study, Winner };
+struct ExportInfo {
+  StringLiteral Name, Extension;
+  Error (*Function)(const StudyRecord &R, StringRef Path);
+  Exported What;
+  StringLiteral Description;
+};
+} // namespace
+
+static constexpr ExportInfo Infos[] = {
+#define EXPORT(Name, Extension, Function, What, Description)                   \
+  {Name, Extension, Function, Exported::What, Description},
+#include "llvm/Mneme/Report/Exports.def"
+};
+
+static const ExportInfo *findExport(StringRef Name) {
+  const ExportInfo *It =
+      find_if(Infos, [&](const ExportInfo &I) { return I.Name == Name; });
+  return It == std::end(Infos) ? nullptr : It;
+}
+
+Error mneme::exportStudy(StringRef Format, const StudyRecord &R,
+                         StringRef Path) {
+  if (const ExportInfo *Info = findExport(Format))
+    return Info->Function(R, Path);
+  return createStringError(
+      "there is no format '" + Format + "': there are " +
+      join(map_range(Infos, [](const ExportInfo &I) { return I.Name; }), ", "));
+}
+
+std::optional<StringRef> mneme::getExportExtension(StringRef Format) {
+  const ExportInfo *Info = findExport(Format);
+  return Info ? std::optional<StringRef>(Info->Extension) : std::nullopt;
+}
+
+bool mneme::exportsOnlyWinner(StringRef Format) {
+  const ExportInfo *Info = findExport(Format);
+  return Info && Info->What == Exported::Winner;
+}
+
+void mneme::listExports(raw_ostream &OS) {
+  for (const ExportInfo &I : Infos)
+    OS << I.Name << "  " << I.Description << '\n';
+}
+
+std::optional<StringRef> mneme::getMetricUnit(StringRef Metric) {
+  const MetricInfo *M = findMetric(Metric);
+  return M ? std::optional<StringRef>(M->Unit) : std::nullopt;
+}
+
+Error mneme::writeJSON(StringRef Path, json::Value V) {
+  return writeFileAtomically(Path, formatv("{0:2}\n", V).str());
+}
+
+//===----------------------------------------------------------------------===//
+// best.json
+//===----------------------------------------------------------------------===//
+
+static json::Value orNull(StringRef Text) {
+  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
+}
+
+static json::Object makeMetrics(const StringMap<double> &Metrics) {
+  json::Object O;
+  for (const auto &[Name, V] : Metrics)
+    O[Name.str()] = V;
+  return O;
+}
+
+/// Median and 95 % interval.
+static json::Value summarizeTime(ArrayRef<double> Samples, double Median) {
+  if (Samples.empty())
+    return Median ? json::Value(Median) : json::Value(nullptr);
+  SampleSummary S = summarize(Samples);
+  return json::Object{{"median", S.Median}, {"low", S.Low}, {"high", S.High}};
+}
+
+json::Object mneme::makeBest(const StudyRecord &R) {
+  const Trial *Winner = R.winner();
+  const InstanceOutcome *Instance =
+      R.Outcome.Instances.empty() ? nullptr : &R.Outcome.Instances.front();
+  json::Object Expected{
+      {"time_ns", nullptr}, {"baseline_ns", nullptr}, {"speedup", nullptr}};
+  // The winner's may be that of another device, or of an earlier run.
+  if (Winner && R.Outcome.Instances.size() == 1 && Winner->BaselineNanoseconds)
+    Expected["baseline_ns"] =
+        json::Object{{"median", Winner->BaselineNanoseconds}};
+  else if (Instance)
+    Expected["baseline_ns"] = summarizeTime(Instance->Samples, 0);
+  Expected["time_ns"] = Winner ? summarizeTime(Winner->Samples, 0)
+                               : json::Value(*Expected.get("baseline_ns"));
+  if (Winner && R.Outcome.Final.Confirmed) {
+    const RetestedTrial &C = *R.Outcome.Final.Confirmed;
+    Expected["speedup"] = toJSON(C.Speedup);
+    // Taken side by side, unlike those of the search.
+    Expected["retest"] = json::Object{{"time_ns", C.Nanoseconds},
+                                      {"baseline_ns", C.BaselineNanoseconds}};
+  }
+  json::Array RecordIds;
+  for (const InstanceOutcome &I : R.Outcome.Instances)
+    RecordIds.push_back(I.Id);
+  json::Object Metrics;
+  StringRef CodeHash;
+  if (Winner) {
+    Metrics = makeMetrics(Winner->Metrics);
+    CodeHash = Winner->CodeHash;
+  } else if (Instance) {
+    Metrics = makeMetrics(Instance->Metrics);
+    CodeHash = Instance->CodeHash;
+  }
+  return json::Object{
+      {"format", "mneme-best"},
+      {"version", 1},
+      {"kernel", orNull(R.Kernel)},
+      {"demangled_name", orNull(R.DemangledName)},
+      {"static_hash", orNull(R.StaticHash)},
+      {"record_id", Instance ? orNull(Instance->Id) : json::Value(nullptr)},
+      {"record_ids", std::move(RecordIds)},
+      {"config", Winner ? json::Object(Winner->Config) : json::Object()},
+      {"trial", Winner ? json::Value(Winner->Number) : json::Value(nullptr)},
+      {"expected", std::move(Expected)},
+      {"code_hash", orNull(CodeHash)},
+      {"metrics", std::move(Metrics)},
+      {"device", orNull(R.Device)},
+      {"toolchain", json::Object(R.Toolchain)}};
+}
+
+Error mneme::writeBest(const StudyRecord &R, StringRef Path) {
+  return writeJSON(Path, makeBest(R));
+}

@@ -1,0 +1,657 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One page that needs nothing from anywhere: tables and charts are made here, a
+// small script sorts and shows more. The numbers are in the page as JSON too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Exports.h"
+#include "ReportParts.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Report/Summary.h"
+#include "llvm/Mneme/Samplers/Sampler.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+class Report {
+public:
+  Report(const StudyRecord &R, raw_ostream &OS)
+      : R(R), O(R.Outcome), Winner(R.winner()), OS(OS),
+        Metric(R.Space.study().Objectives[0].Metric),
+        Importance(computeImportance(R.Space, R.Trials)) {}
+
+  void write();
+
+private:
+  void writeHead();
+  void writeVerdict();
+  void writeHistory();
+  void writeRetest();
+  void writeImportance();
+  void writeChoices();
+  void writeWinner();
+  void writeExplanation();
+  void writeResources();
+  void writeInstructions();
+  void writeInstances();
+  void writeFailures();
+  void writeDuplicates();
+  void writeFarm();
+  void writeTrials();
+  void writeStudy();
+  void writeData();
+
+  // Elements. Texts are escaped here.
+  void begin(StringRef Title, StringRef Id) {
+    OS << "<section id=\"" << Id << "\">\n<h2>" << escapeHTML(Title)
+       << "</h2>\n";
+  }
+  void end() { OS << "</section>\n"; }
+  void paragraph(const Twine &Text, StringRef Class = "note") {
+    OS << "<p class=\"" << Class << "\">" << escapeHTML(Text.str())
+       << "</p>\n";
+  }
+  void fact(StringRef Name, const Twine &Value) {
+    OS << "<div><dt>" << escapeHTML(Name) << "</dt><dd>"
+       << escapeHTML(Value.str()) << "</dd></div>\n";
+  }
+  void beginTable(ArrayRef<StringRef> Heads) {
+    OS << "<table>\n<tr>";
+    for (StringRef H : Heads)
+      OS << "<th>" << escapeHTML(H) << "</th>";
+    OS << "</tr>\n";
+  }
+  void cell(const Twine &Text, StringRef Class = "") {
+    OS << "<td" << (Class.empty() ? "" : " class=\"") << Class
+       << (Class.empty() ? "" : "\"") << '>' << escapeHTML(Text.str())
+       << "</td>";
+  }
+  void code(StringRef Text) {
+    OS << "<td><code>" << escapeHTML(Text) << "</code></td>";
+  }
+  void endTable() { OS << "</table>\n"; }
+
+  std::string describeBaseline() const {
+    return O.AppCode ? "the application's own code" : "the baseline";
+  }
+  json::Object winnerConfig() const {
+    return Winner ? json::Object(Winner->Config) : json::Object();
+  }
+
+  const StudyRecord &R;
+  const StudyOutcome &O;
+  const Trial *Winner;
+  raw_ostream &OS;
+  std::string Metric; ///< The first objective's.
+  std::vector<ParameterImportance> Importance;
+};
+} // namespace
+
+static std::string print(const json::Value &V) {
+  if (std::optional<StringRef> Text = V.getAsString())
+    return Text->str();
+  return formatv("{0}", V).str();
+}
+
+static std::string print(const json::Object &O) {
+  return formatv("{0}", json::Value(json::Object(O))).str();
+}
+
+//===----------------------------------------------------------------------===//
+// What came out
+//===----------------------------------------------------------------------===//
+
+void Report::writeHead() {
+  StringRef Name = R.DemangledName.empty() ? R.Kernel : R.DemangledName;
+  OS << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>"
+     << escapeHTML(Name) << "</title>\n"
+     // Browsers look for an icon beside the page otherwise.
+     << "<link rel=\"icon\" href=\"data:,\">\n<style>" << ReportStyle
+     << "</style>\n</head>\n<body>\n<header>\n<h1>" << escapeHTML(Name)
+     << "</h1>\n";
+  std::map<std::string, std::string> Sorted;
+  for (const auto &[Key, V] : R.Toolchain)
+    if (V.kind() != json::Value::Null)
+      Sorted[StringRef(Key).str()] = print(V);
+  std::string Line = R.Device;
+  for (const auto &[Key, V] : Sorted)
+    Line += (Line.empty() ? "" : " · ") + Key + " " + V;
+  paragraph(Line);
+  paragraph("study " + Twine(R.Name));
+  OS << "</header>\n";
+}
+
+void Report::writeVerdict() {
+  const std::optional<RetestedTrial> &C = O.Final.Confirmed;
+  bool Multi = R.Space.study().Objectives.size() > 1;
+  OS << "<section id=\"verdict\" class=\"verdict" << (Winner ? " win" : "")
+     << "\">\n";
+  auto Say = [&](const Twine &Large, const Twine &Small) {
+    OS << "<strong>" << escapeHTML(Large.str()) << "</strong>\n";
+    paragraph(Small);
+  };
+  unsigned Rounds = O.Final.Rounds * FinalTestResult::ConfirmFactor;
+  std::string Pairs = (Twine(Rounds) + " fresh pairs").str();
+  if (O.Final.isSignificant())
+    Say(formatv("{0:f3} times as fast", C->Speedup.Value),
+        "than " + describeBaseline() +
+            formatv(": 95 % interval {0:f3} to {1:f3}, ", C->Speedup.Low,
+                    C->Speedup.High)
+                .str() +
+            "re-tested in " + Pairs +
+            " side by side. The search itself had measured " +
+            formatNumber(C->RawSpeedup) + ".");
+  else if (C && C->Failure.empty())
+    Say(getComparisonText(O.Final.compare(*C)),
+        "The best trial of the search was measured again beside " +
+            describeBaseline() + " in " + Pairs + ": " +
+            formatRatio(C->Speedup) +
+            " times as fast. The search itself had measured " +
+            formatNumber(C->RawSpeedup) + ".");
+  else if (!O.Final.Candidates.empty())
+    Say("nothing better was found",
+        "No candidate of " + Twine(O.Final.Candidates.size()) +
+            " was significantly faster than " + describeBaseline() +
+            " in the re-test.");
+  else if (Winner)
+    Say("best " + Metric + ": " +
+            formatMetric(Metric, Winner->Values.empty() ? 0
+                                                        : Winner->Values[0]),
+        Multi ? "One of the configurations that nothing is better than in all "
+                "objectives."
+              : "As measured in the search.");
+  else
+    Say("nothing was tested again",
+        "The search ended before its best trials could be measured beside " +
+            describeBaseline() + ".");
+
+  for (const std::string &Text : R.Caveats)
+    paragraph("Caveat: " + Text + ".", "caveat");
+  OS << "<dl class=\"facts\">\n";
+  // Times of different hours are not comparable.
+  bool InPairs = Metric == "time" && C && C->Failure.empty();
+  if (InPairs)
+    fact("baseline time", formatMetric(Metric, C->BaselineNanoseconds));
+  else if (!O.Instances.empty())
+    if (auto It = O.Instances[0].Metrics.find(Metric);
+        It != O.Instances[0].Metrics.end())
+      fact("baseline " + Metric, formatMetric(Metric, It->second));
+  if (Winner) {
+    if (InPairs)
+      fact("best time", formatMetric(Metric, C->Nanoseconds));
+    else if (!Winner->Values.empty())
+      fact("best " + Metric, formatMetric(Metric, Winner->Values[0]));
+    fact("trial", Twine(Winner->Number));
+  }
+  if (!R.Verification.Text.empty())
+    fact("verification", R.Verification.Text);
+  fact("trials", Twine(O.Complete + O.Pruned + O.Failed));
+  fact("stopped early", Twine(O.Pruned));
+  fact("failed", Twine(O.Failed));
+  fact("equal code", Twine(O.Duplicates));
+  fact("search", formatMetric("compile_time", O.SearchSeconds));
+  if (O.SearchSeconds > 0)
+    fact("trials a second",
+         formatNumber((O.Complete + O.Pruned + O.Failed - O.Resumed) /
+                      O.SearchSeconds));
+  fact("sampler", R.Sampler + ", seed " + Twine(R.Seed));
+  fact("end", getStudyEndName(O.End));
+  OS << "</dl>\n";
+  if (std::string Text = describeExhaustion(R); !Text.empty())
+    paragraph("Note: " + Text + ".");
+  for (const std::string &Note : O.Notes)
+    paragraph("Note: " + Note);
+  if (!O.EndReason.empty())
+    paragraph(O.EndReason);
+  end();
+}
+
+void Report::writeHistory() {
+  begin("History", "history");
+  drawHistory(OS, R);
+  end();
+  if (R.Space.study().Objectives.size() < 2)
+    return;
+  begin("Objectives", "objectives");
+  drawFront(OS, R);
+  end();
+}
+
+void Report::writeRetest() {
+  if (O.Final.Candidates.empty())
+    return;
+  begin("Re-test of the best", "retest");
+  beginTable({"trial", "in the search", "re-tested", "result", "configuration"});
+  for (const RetestedTrial &T : O.Final.Candidates) {
+    OS << "<tr data-trial=\"" << T.Number << "\">";
+    cell(Twine(T.Number), "n");
+    cell(formatNumber(T.RawSpeedup), "n");
+    if (T.Failure.empty()) {
+      cell(formatRatio(T.Speedup));
+      Comparison C = O.Final.compare(T);
+      cell(getComparisonText(C), C == Comparison::Faster   ? "good"
+                                 : C == Comparison::Slower ? "bad"
+                                                           : "");
+    } else {
+      cell("");
+      cell(T.Failure.str() + ": " + T.Error, "bad");
+    }
+    code(print(T.Config));
+    OS << "</tr>\n";
+  }
+  endTable();
+  paragraph(formatv("{0} of {1} are significantly faster than {2}: the 95 % "
+                    "interval is above 1, and the speed-up at least {3} %. "
+                    "Speed-ups are measured in turns with it.",
+                    O.Final.countSurvivors(), O.Final.Candidates.size(),
+                    describeBaseline(), formatNumber(100 * O.Final.MinEffect))
+                .str());
+  end();
+}
+
+//===----------------------------------------------------------------------===//
+// Why
+//===----------------------------------------------------------------------===//
+
+void Report::writeImportance() {
+  begin("What matters", "importance");
+  if (Importance.empty()) {
+    paragraph("Too few trials were measured, or no parameter makes a difference "
+              "that can be told from chance.");
+    return end();
+  }
+  std::vector<std::pair<std::string, double>> Shares;
+  for (const ParameterImportance &P : Importance)
+    Shares.emplace_back(P.Name, P.Share);
+  drawBars(OS, Shares);
+  paragraph("How much each parameter helps a random forest to tell the better "
+            "half of the trials from the other one.");
+  end();
+}
+
+void Report::writeChoices() {
+  begin("Choices", "choices");
+  drawParallelCoordinates(OS, R, Importance);
+  end();
+}
+
+void Report::writeWinner() {
+  if (!Winner)
+    return;
+  begin("The best configuration", "best");
+  OS << "<pre>"
+     << escapeHTML(formatv("{0:2}", json::Value(winnerConfig())).str())
+     << "</pre>\n";
+  std::optional<StringRef> Passes = Winner->Config.getString("passes");
+  if (Passes && !R.RecordedPipeline.empty()) {
+    OS << "<h3>Pipeline: <del>recorded</del> and <ins>best</ins></h3>\n";
+    writeWordDiff(OS, R.RecordedPipeline, *Passes);
+  }
+  end();
+}
+
+void Report::writeExplanation() {
+  if (!O.Why)
+    return;
+  const Explanation &E = *O.Why;
+  begin("The smallest change that does it", "explanation");
+  beginTable({"key", "in the best", "in the smallest change"});
+  for (const ExplainedChange &C : E.Changes) {
+    OS << "<tr>";
+    cell(C.From.empty() ? C.Key : C.Key + " (from " + join(C.From, ", ") + ")");
+    code(print(C.Found));
+    code(print(C.Minimal));
+    OS << "</tr>\n";
+  }
+  endTable();
+  std::string Text =
+      formatv("Keeps {0:f0} % of the win", E.Kept * 100).str();
+  if (E.Speedup)
+    Text += ": " + formatRatio(*E.Speedup) + " times as fast";
+  Text += formatv(". {0} configurations were tried, {1} of them measured.",
+                  E.Evaluations, E.Measured)
+              .str();
+  if (!E.Complete)
+    Text += " It was ended before all was tried: there may be a smaller one.";
+  paragraph(Text);
+  if (!E.Dropped.empty())
+    paragraph("Does not matter: " + join(E.Dropped, ", ") + ".");
+  end();
+}
+
+/// "+12 %", and whether that is better.
+static std::pair<std::string, StringRef> compare(StringRef Metric,
+                                                 double Before, double After) {
+  if (Before == After)
+    return {"", ""};
+  bool Minimize = getMetricDirection(Metric) != Direction::Maximize;
+  StringRef Class = (After < Before) == Minimize ? "good" : "bad";
+  if (Before == 0)
+    return {"", Class};
+  return {formatv("{0}{1:f1} %", After > Before ? "+" : "",
+                  (After / Before - 1) * 100)
+              .str(),
+          Class};
+}
+
+void Report::writeResources() {
+  if (!Winner || O.Instances.empty())
+    return;
+  StringMap<double> Before = O.Instances[0].Metrics;
+  StringMap<double> After = Winner->Metrics;
+  if (const auto &C = O.Final.Confirmed; C && C->Failure.empty()) {
+    Before["time"] = C->BaselineNanoseconds;
+    After["time"] = C->Nanoseconds;
+  }
+  begin("Before and after", "resources");
+  beginTable({"", "baseline", "best", "", ""});
+  auto WriteRow = [&](StringRef Name, StringRef Description) {
+    auto B = Before.find(Name), A = After.find(Name);
+    if (B == Before.end() || A == After.end())
+      return;
+    auto [Change, Class] = compare(Name, B->second, A->second);
+    OS << "<tr>";
+    cell(Name);
+    cell(formatMetric(Name, B->second), "n");
+    cell(formatMetric(Name, A->second), "n");
+    cell(Change, Class.empty() ? "n" : ("n " + Class).str());
+    cell(Description);
+    OS << "</tr>\n";
+  };
+  for (const MetricInfo &M : getMetricInfos())
+    WriteRow(M.Name, M.Description);
+  endTable();
+  writeInstructions();
+  end();
+}
+
+void Report::writeInstructions() {
+  if (R.BaselineInstructions.empty() || R.BestInstructions.empty())
+    return;
+  OS << "<h3>Machine instructions</h3>\n";
+  std::map<std::string, std::pair<uint64_t, uint64_t>> Rows;
+  for (const auto &[Name, Count] : R.BaselineInstructions)
+    Rows[Name].first = Count;
+  for (const auto &[Name, Count] : R.BestInstructions)
+    Rows[Name].second = Count;
+  beginTable({"", "baseline", "best"});
+  for (const auto &[Name, Counts] : Rows) {
+    OS << "<tr>";
+    cell(Name);
+    cell(Twine(Counts.first), "n");
+    cell(Twine(Counts.second), "n");
+    OS << "</tr>\n";
+  }
+  endTable();
+}
+
+void Report::writeInstances() {
+  if (O.Regrets.empty())
+    return;
+  begin("Recorded launches", "instances");
+  beginTable({"record", "weight", "best trial for it", "speed-up with it",
+              "with the common winner", "regret"});
+  for (const InstanceRegret &G : O.Regrets) {
+    const InstanceOutcome &I = O.Instances[G.Instance];
+    OS << "<tr data-trial=\"" << G.BestTrial << "\">";
+    cell(I.Id);
+    cell(formatv("{0:f0} %", I.Weight * 100).str(), "n");
+    cell(Twine(G.BestTrial), "n");
+    cell(formatNumber(G.BestSpeedup), "n");
+    cell(formatNumber(G.CommonSpeedup), "n");
+    cell(formatv("{0:f1} %", G.regret() * 100).str(), "n");
+    OS << "</tr>\n";
+  }
+  endTable();
+  end();
+}
+
+//===----------------------------------------------------------------------===//
+// What happened
+//===----------------------------------------------------------------------===//
+
+void Report::writeFailures() {
+  std::map<std::string, std::pair<uint64_t, const Trial *>> Kinds;
+  for (const Trial &T : R.Trials)
+    if (T.State == TrialState::Failed) {
+      auto &[Count, Example] = Kinds[T.Failure.str()];
+      ++Count;
+      if (!Example)
+        Example = &T;
+    }
+  begin("Failures", "failures");
+  if (Kinds.empty()) {
+    paragraph("None.");
+    return end();
+  }
+  beginTable({"kind", "trials", "for example", ""});
+  for (const auto &[Kind, Entry] : Kinds) {
+    OS << "<tr data-trial=\"" << Entry.second->Number << "\">";
+    cell(Kind, "bad");
+    cell(Twine(Entry.first), "n");
+    cell("trial " + Twine(Entry.second->Number));
+    code(Entry.second->Error);
+    OS << "</tr>\n";
+  }
+  endTable();
+  end();
+}
+
+void Report::writeDuplicates() {
+  static constexpr std::pair<Duplicate, StringLiteral> Levels[] = {
+      {Duplicate::Config, "the same configuration"},
+      {Duplicate::IR, "the same IR after the pipeline"},
+      {Duplicate::Assembly, "the same assembly"},
+      {Duplicate::Code, "the same machine code"}};
+  begin("Equal code", "duplicates");
+  beginTable({"found by", "trials", ""});
+  for (auto [Level, Text] : Levels) {
+    OS << "<tr>";
+    cell(getDuplicateName(Level));
+    cell(Twine(count_if(R.Trials,
+                        [L = Level](const Trial &T) {
+                          return T.DuplicateKind == L;
+                        })),
+         "n");
+    cell(Text);
+    OS << "</tr>\n";
+  }
+  endTable();
+  paragraph("Such trials have the measurement of the earlier one.");
+  end();
+}
+
+/// The leaves of \p V with their ways down.
+static void flatten(StringRef Way, const json::Value &V,
+                    std::map<std::string, std::string> &Leaves) {
+  std::string Prefix = Way.empty() ? "" : (Way + ".").str();
+  if (const json::Object *O = V.getAsObject())
+    for (const auto &[Key, M] : *O)
+      flatten(Prefix + StringRef(Key).str(), M, Leaves);
+  else if (const json::Array *A = V.getAsArray())
+    for (auto [I, M] : enumerate(*A))
+      flatten(Prefix + utostr(I), M, Leaves);
+  else if (V.kind() == json::Value::Number && !V.getAsInteger())
+    Leaves[Way.str()] = formatNumber(*V.getAsNumber());
+  else
+    Leaves[Way.str()] = print(V);
+}
+
+void Report::writeFarm() {
+  if (R.Farm.empty())
+    return;
+  std::map<std::string, std::string> Leaves;
+  flatten("", json::Object(R.Farm), Leaves);
+  begin("The farm", "farm");
+  OS << "<dl class=\"facts\">\n";
+  for (const auto &[Name, Text] : Leaves)
+    fact(Name, Text);
+  OS << "</dl>\n";
+  end();
+}
+
+void Report::writeTrials() {
+  ArrayRef<Objective> Objectives = R.Space.study().Objectives;
+  begin("All trials", "all");
+  paragraph("A click on a head sorts, one on a trial shows all of it.");
+  OS << "<div id=\"trials\"><table class=\"sortable\">\n<thead><tr>"
+        "<th data-sort=\"number\" class=\"n\">trial</th>"
+        "<th data-sort=\"text\">state</th>";
+  for (const Objective &Obj : Objectives)
+    OS << "<th data-sort=\"number\" class=\"n\">" << escapeHTML(Obj.Metric)
+       << "</th>";
+  OS << "<th data-sort=\"number\" class=\"n\">speed-up</th>"
+        "<th data-sort=\"text\">equal code</th>"
+        "<th data-sort=\"number\" class=\"n\">compile</th>";
+  for (const Parameter &P : R.Space.study().Parameters)
+    OS << "<th data-sort=\"" << (P.Kind == Parameter::Int ||
+                                         P.Kind == Parameter::Real
+                                     ? "number"
+                                     : "text")
+       << "\">" << escapeHTML(P.Name) << "</th>";
+  OS << "</tr></thead>\n<tbody>\n";
+  auto Number = [&](double V, const Twine &Text) {
+    OS << "<td class=\"n\" data-value=\"" << json::Value(V) << "\">"
+       << escapeHTML(Text.str()) << "</td>";
+  };
+  for (const Trial &T : R.Trials) {
+    if (T.State == TrialState::Running)
+      continue;
+    OS << "<tr data-trial=\"" << T.Number << "\">";
+    cell(Twine(T.Number), "n");
+    std::string State =
+        T.Failure.empty() ? getTrialStateName(T.State).str() : T.Failure.str();
+    if (T.Kind != TrialKind::Search)
+      State += (" (" + getTrialKindName(T.Kind) + ")").str();
+    if (T.Suspect)
+      State += " (suspect)";
+    cell(State, T.State == TrialState::Failed ? "bad" : "");
+    for (auto [I, Obj] : enumerate(Objectives))
+      if (I < T.Values.size())
+        Number(T.Values[I], formatMetric(Obj.Metric, T.Values[I]));
+      else
+        cell("");
+    auto Time = T.Metrics.find("time");
+    if (T.BaselineNanoseconds && Time != T.Metrics.end() && Time->second)
+      Number(T.BaselineNanoseconds / Time->second,
+             formatv("{0:f3}", T.BaselineNanoseconds / Time->second).str());
+    else
+      cell("");
+    cell(T.DuplicateKind == Duplicate::None
+             ? std::string()
+             : (getDuplicateName(T.DuplicateKind) +
+                (T.DuplicateOf ? " of " + Twine(*T.DuplicateOf) : Twine()))
+                   .str());
+    Number(T.CompileSeconds, formatMetric("compile_time", T.CompileSeconds));
+    StringMap<Value> Values = R.Space.values(T.P);
+    for (const Parameter &P : R.Space.study().Parameters) {
+      auto It = Values.find(P.Name);
+      std::string Text =
+          It == Values.end() ? std::string() : print(toJSON(It->second));
+      if (Text.size() <= 48) {
+        cell(Text);
+        continue;
+      }
+      OS << "<td title=\"" << escapeHTML(Text) << "\">"
+         << escapeHTML(StringRef(Text).take_front(46)) << "…</td>";
+    }
+    OS << "</tr>\n";
+  }
+  OS << "</tbody></table></div>\n<pre id=\"detail\"></pre>\n";
+  end();
+}
+
+void Report::writeStudy() {
+  if (R.StudyText.empty())
+    return;
+  begin("The study", "text");
+  OS << "<details><summary>as text</summary><pre>" << escapeHTML(R.StudyText)
+     << "</pre></details>\n";
+  end();
+}
+
+/// What the trial's JSON in the page has; like a journal's.
+static json::Object makeTrialData(const Trial &T) {
+  json::Object Metrics;
+  for (const auto &[Name, V] : T.Metrics)
+    Metrics[Name.str()] = V;
+  json::Object O{{"number", T.Number},
+                 {"kind", getTrialKindName(T.Kind)},
+                 {"state", getTrialStateName(T.State)},
+                 {"config", json::Object(T.Config)}};
+  if (!T.Metrics.empty())
+    O["metrics"] = std::move(Metrics);
+  if (!T.Failure.empty())
+    O["failure"] = T.Failure.name();
+  if (!T.Error.empty())
+    O["error"] = json::fixUTF8(T.Error);
+  if (!T.CodeHash.empty())
+    O["code_hash"] = T.CodeHash;
+  if (!T.Worker.empty())
+    O["worker"] = json::fixUTF8(T.Worker);
+  if (!T.Samples.empty())
+    O["samples_ns"] = json::Array(T.Samples);
+  return O;
+}
+
+void Report::writeData() {
+  json::Array Trials;
+  for (const Trial &T : R.Trials)
+    if (T.State != TrialState::Running)
+      Trials.push_back(makeTrialData(T));
+  json::Array Shares;
+  for (const ParameterImportance &P : Importance)
+    Shares.push_back(json::Object{{"name", P.Name}, {"share", P.Share}});
+  std::string Text = print(json::Object{{"best", makeBest(R)},
+                                        {"outcome", toJSON(O)},
+                                        {"importance", std::move(Shares)},
+                                        {"trials", std::move(Trials)}});
+  // Nothing in it may end the element, or begin a comment.
+  OS << "<script type=\"application/json\" id=\"study\">";
+  for (char C : Text)
+    if (C == '<')
+      OS << "\\u003c";
+    else
+      OS << C;
+  OS << "</script>\n<script>" << ReportScript << "</script>\n";
+}
+
+void Report::write() {
+  writeHead();
+  writeVerdict();
+  writeHistory();
+  writeRetest();
+  writeWinner();
+  writeExplanation();
+  writeResources();
+  writeImportance();
+  writeChoices();
+  writeInstances();
+  writeFailures();
+  writeDuplicates();
+  writeFarm();
+  writeTrials();
+  writeStudy();
+  writeData();
+  OS << "</body>\n</html>\n";
+}
+
+Error mneme::writeReport(const StudyRecord &R, StringRef Path) {
+  return writeFileAtomically(Path, [&](raw_ostream &OS) {
+    Report(R, OS).write();
+    return Error::success();
+  });
+}

@@ -1,0 +1,480 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Exports.h"
+#include "ReportParts.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Samplers/Sampler.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+std::string mneme::escapeHTML(StringRef Text) {
+  std::string Escaped;
+  raw_string_ostream OS(Escaped);
+  printHTMLEscaped(json::fixUTF8(Text), OS);
+  return Escaped;
+}
+
+std::string mneme::formatNumber(double V) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  if (std::abs(V) >= 1000 && std::abs(V) < 1e9 && V == std::floor(V))
+    OS << format("%.0f", V);
+  else
+    OS << format("%.4g", V);
+  return Text;
+}
+
+std::string mneme::formatMetric(StringRef Metric, double V) {
+  if (Metric == "occupancy")
+    return formatNumber(V * 100) + " %";
+  std::string Unit = getMetricUnit(Metric).value_or("").str();
+  if (Unit == "ns")
+    for (StringRef Larger : {"us", "ms", "s"}) {
+      if (std::abs(V) < 1000)
+        break;
+      V /= 1000;
+      Unit = Larger.str();
+    }
+  return formatNumber(V) + (Unit.empty() ? "" : " " + Unit);
+}
+
+std::string mneme::formatRatio(const RatioEstimate &R) {
+  return formatv("{0:f3} ({1:f3} to {2:f3})", R.Value, R.Low, R.High).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// From values to places.
+struct Scale {
+  double Low, High;  ///< Values; what is outside lies on the edge.
+  double From, To;   ///< Places.
+  bool Log = false;
+
+  double operator()(double V) const {
+    V = std::clamp(V, Low, High);
+    double Share = Log ? std::log(V / Low) / std::log(High / Low)
+                       : (V - Low) / (High - Low);
+    return From + Share * (To - From);
+  }
+  /// Round values, a few of them.
+  std::vector<double> ticks(unsigned About) const {
+    std::vector<double> Ticks;
+    if (Log) {
+      for (double Power = std::pow(10, std::floor(std::log10(Low)));
+           Power <= High; Power *= 10)
+        for (double Step : {1, 2, 5})
+          if (Power * Step >= Low && Power * Step <= High)
+            Ticks.push_back(Power * Step);
+      return Ticks;
+    }
+    double Rough = (High - Low) / About;
+    double Step = std::pow(10, std::floor(std::log10(Rough)));
+    for (double Factor : {2, 5, 10})
+      if (Step < Rough)
+        Step = std::pow(10, std::floor(std::log10(Rough))) * Factor;
+    for (double T = std::ceil(Low / Step) * Step; T <= High + Step * 1e-9;
+         T += Step)
+      Ticks.push_back(std::abs(T) < Step * 1e-9 ? 0 : T);
+    return Ticks;
+  }
+};
+
+struct Size {
+  double Width = 960, Height = 320;
+  double Left = 90, Right = 16, Top = 14, Bottom = 36;
+};
+} // namespace
+
+/// A scale that shows the good values well: those that are far worse than most
+/// are on its edge.
+static Scale makeValueScale(std::vector<double> Values, Direction Dir) {
+  llvm::sort(Values);
+  double Low = Values.front(), High = Values.back();
+  if (Dir == Direction::Minimize)
+    High = std::min(High, getQuantile(Values, 0.9) * 1.1);
+  Scale S{Low, High, 0, 1};
+  if (Low > 0 && High / Low > 20) {
+    S.Log = true;
+    S.Low *= 0.9;
+    S.High *= 1.1;
+    return S;
+  }
+  double Margin = High > Low ? (High - Low) * 0.06 : std::abs(Low) * 0.1 + 1;
+  S.Low -= Margin;
+  S.High += Margin;
+  return S;
+}
+
+static format_object<double> place(double V) { return format("%.1f", V); }
+
+static void beginSVG(raw_ostream &OS, const Size &S, StringRef Name,
+                     StringRef Title) {
+  OS << "<svg class=\"" << Name << "\" viewBox=\"0 0 " << S.Width << ' '
+     << S.Height << "\" role=\"img\" aria-label=\"" << escapeHTML(Title)
+     << "\">\n";
+}
+
+static void drawText(raw_ostream &OS, double X, double Y, StringRef Anchor,
+                     StringRef Text, StringRef Class = "tick") {
+  OS << "<text class=\"" << Class << "\" x=\"" << place(X) << "\" y=\""
+     << place(Y) << "\" text-anchor=\"" << Anchor << "\">" << escapeHTML(Text)
+     << "</text>\n";
+}
+
+static void drawLine(raw_ostream &OS, StringRef Class, double X1, double Y1,
+                     double X2, double Y2) {
+  OS << "<line class=\"" << Class << "\" x1=\"" << place(X1) << "\" y1=\""
+     << place(Y1) << "\" x2=\"" << place(X2) << "\" y2=\"" << place(Y2)
+     << "\"/>\n";
+}
+
+/// Values upwards, with a line across for each.
+static void drawValueAxis(raw_ostream &OS, const Size &S, const Scale &Y,
+                          StringRef Metric) {
+  for (double T : Y.ticks(5)) {
+    drawLine(OS, "grid", S.Left, Y(T), S.Width - S.Right, Y(T));
+    drawText(OS, S.Left - 8, Y(T) + 4, "end", formatMetric(Metric, T));
+  }
+}
+
+/// What is shown when the mouse is over something.
+static std::string describe(const Trial &T, const Study &S) {
+  std::string Text = ("trial " + Twine(T.Number)).str();
+  for (auto [O, V] : zip(S.Objectives, T.Values))
+    Text += ", " + O.Metric + " " + formatMetric(O.Metric, V);
+  if (T.State == TrialState::Pruned)
+    Text += ", stopped early";
+  if (!T.Failure.empty())
+    Text += ", " + T.Failure.str();
+  if (T.DuplicateOf)
+    Text += ", equal code to trial " + std::to_string(*T.DuplicateOf);
+  return Text;
+}
+
+static void drawDot(raw_ostream &OS, const StudyRecord &R, const Trial &T,
+                    StringRef Class, double X, double Y, double Radius) {
+  OS << "<circle class=\"" << Class << "\" data-trial=\"" << T.Number
+     << "\" cx=\"" << place(X) << "\" cy=\"" << place(Y) << "\" r=\""
+     << place(Radius) << "\"><title>"
+     << escapeHTML(describe(T, R.Space.study())) << "</title></circle>\n";
+}
+
+static bool isMeasured(const Trial &T, size_t Objectives = 1) {
+  return T.State != TrialState::Running && T.Values.size() >= Objectives;
+}
+
+//===----------------------------------------------------------------------===//
+// Charts
+//===----------------------------------------------------------------------===//
+
+void mneme::drawHistory(raw_ostream &OS, const StudyRecord &R) {
+  const Objective &O = R.Space.study().Objectives[0];
+  std::vector<double> Values;
+  uint64_t Last = 1;
+  for (const Trial &T : R.Trials) {
+    Last = std::max(Last, T.Number);
+    if (isMeasured(T))
+      Values.push_back(T.Values[0]);
+  }
+  if (Values.empty()) {
+    OS << "<p>No trial was measured.</p>\n";
+    return;
+  }
+  std::optional<double> Baseline;
+  const BaselineSample *First = nullptr;
+  for (const BaselineSample &B : R.Outcome.Baselines)
+    if (B.Instance == 0 && (!First || B.When < First->When))
+      First = &B;
+  if (O.Metric == "time" && First) {
+    Baseline = First->Nanoseconds; // Values are of that time.
+  } else if (!R.Outcome.Instances.empty()) {
+    const StringMap<double> &M = R.Outcome.Instances[0].Metrics;
+    if (auto It = M.find(O.Metric); It != M.end())
+      Baseline = It->second;
+  }
+  std::vector<double> Shown = Values;
+  if (Baseline)
+    Shown.push_back(*Baseline);
+  Size S;
+  Scale Y = makeValueScale(Shown, O.Dir);
+  if (Baseline)
+    Y.High = std::max(Y.High, *Baseline * (*Baseline > 0 ? 1.03 : 0.97));
+  double Strip = S.Height - S.Bottom; // Of failures, below all values.
+  Y.From = Strip - 18;
+  Y.To = S.Top;
+  Scale X{0, static_cast<double>(Last), S.Left + 6, S.Width - S.Right - 6};
+
+  beginSVG(OS, S, "history", O.Metric + " by trial");
+  drawValueAxis(OS, S, Y, O.Metric);
+  for (double T : X.ticks(10))
+    if (T == std::floor(T))
+      drawText(OS, X(T), S.Height - 14, "middle", formatNumber(T));
+  drawText(OS, S.Width - S.Right, S.Height - 1, "end", "trial");
+  drawLine(OS, "grid", S.Left, Strip, S.Width - S.Right, Strip);
+  if (Baseline) {
+    drawLine(OS, "baseline", S.Left, Y(*Baseline), S.Width - S.Right,
+             Y(*Baseline));
+    drawText(OS, S.Width - S.Right, Y(*Baseline) - 5, "end", "baseline",
+             "tick strong");
+  }
+  bool Minimize = O.Dir == Direction::Minimize;
+  std::string Path;
+  raw_string_ostream Line(Path);
+  std::optional<double> Best;
+  for (const Trial &T : R.Trials) {
+    if (T.State != TrialState::Complete || T.Kind == TrialKind::Canary ||
+        T.Values.empty())
+      continue;
+    double V = T.Values[0];
+    if (Best && (Minimize ? V >= *Best : V <= *Best))
+      continue;
+    if (Best)
+      Line << " H" << place(X(T.Number)) << " V" << place(Y(V));
+    else
+      Line << 'M' << place(X(T.Number)) << ',' << place(Y(V));
+    Best = V;
+  }
+  if (Best)
+    OS << "<path class=\"best\" d=\"" << Path << " H"
+       << place(X(static_cast<double>(Last))) << "\"/>\n";
+  const Trial *Winner = R.winner();
+  for (const Trial &T : R.Trials) {
+    double At = X(static_cast<double>(T.Number));
+    if (T.State == TrialState::Failed)
+      drawDot(OS, R, T, "failed", At, Strip, 2.5);
+    else if (isMeasured(T))
+      drawDot(OS, R, T,
+              Twine(getTrialStateName(T.State) +
+                    (T.Kind == TrialKind::Canary ? " canary" : "") +
+                    (&T == Winner ? " winner" : ""))
+                  .str(),
+              At, Y(T.Values[0]), &T == Winner ? 5 : 3);
+  }
+  OS << "</svg>\n<p class=\"legend\"><span class=\"key complete\"></span> "
+        "measured <span class=\"key pruned\"></span> stopped early "
+        "<span class=\"key failed\"></span> failed <span class=\"key "
+        "canary\"></span> canary (the baseline once more) <span class=\"key "
+        "best\"></span> best so far. What is far worse than most lies on the "
+        "upper edge.</p>\n";
+}
+
+void mneme::drawFront(raw_ostream &OS, const StudyRecord &R) {
+  const Study &Study = R.Space.study();
+  const Objective &A = Study.Objectives[0], &B = Study.Objectives[1];
+  std::vector<double> ValuesA, ValuesB;
+  for (const Trial &T : R.Trials)
+    if (isMeasured(T, 2)) {
+      ValuesA.push_back(T.Values[0]);
+      ValuesB.push_back(T.Values[1]);
+    }
+  if (ValuesA.empty())
+    return;
+  std::vector<Direction> Directions;
+  for (const Objective &O : Study.Objectives)
+    Directions.push_back(O.Dir);
+  std::vector<uint64_t> Front = getParetoFront(R.Trials, Directions);
+  Size S;
+  Scale X = makeValueScale(ValuesA, A.Dir), Y = makeValueScale(ValuesB, B.Dir);
+  X.From = S.Left + 6;
+  X.To = S.Width - S.Right - 6;
+  Y.From = S.Height - S.Bottom;
+  Y.To = S.Top;
+  beginSVG(OS, S, "front", A.Metric + " and " + B.Metric);
+  drawValueAxis(OS, S, Y, B.Metric);
+  for (double T : X.ticks(6))
+    drawText(OS, X(T), S.Height - 14, "middle", formatMetric(A.Metric, T));
+  for (const Trial &T : R.Trials)
+    if (isMeasured(T, 2))
+      drawDot(OS, R, T,
+              is_contained(Front, T.Number) ? "complete winner"
+                                            : getTrialStateName(T.State),
+              X(T.Values[0]), Y(T.Values[1]),
+              is_contained(Front, T.Number) ? 5 : 3);
+  OS << "</svg>\n<p class=\"legend\"><span class=\"key winner\"></span> nothing "
+        "is better in both.</p>\n";
+}
+
+namespace {
+/// A dimension, or the objective, as an upright axis.
+struct Axis {
+  std::string Name;
+  std::optional<unsigned> Dim;
+};
+} // namespace
+
+/// The dimensions that are worth an axis.
+static std::vector<Axis>
+chooseAxes(const SearchSpace &Space,
+           ArrayRef<ParameterImportance> Importance) {
+  static constexpr size_t MaxAxes = 11;
+  std::vector<unsigned> Order; // Of parameters.
+  ArrayRef<Parameter> Parameters = Space.study().Parameters;
+  for (const ParameterImportance &P : Importance)
+    for (auto [I, Q] : enumerate(Parameters))
+      if (Q.Name == P.Name)
+        Order.push_back(I);
+  for (unsigned I = 0; I < Parameters.size(); ++I)
+    if (!is_contained(Order, I))
+      Order.push_back(I);
+  std::vector<Axis> Axes;
+  for (unsigned P : Order)
+    for (auto [I, D] : enumerate(Space.dimensions()))
+      // What has one value only is no choice.
+      if (D.Parameter == P && D.Count != 1 && Axes.size() < MaxAxes)
+        Axes.push_back({D.Name, static_cast<unsigned>(I)});
+  return Axes;
+}
+
+static std::string formatValue(const Value &V) {
+  if (const auto *Text = std::get_if<std::string>(&V))
+    return *Text;
+  if (const auto *Real = std::get_if<double>(&V))
+    return formatNumber(*Real);
+  return formatv("{0}", toJSON(V)).str();
+}
+
+/// No longer than there is room for.
+static std::string shorten(StringRef Text, size_t Length) {
+  if (Text.size() <= Length)
+    return Text.str();
+  return Text.take_front(Length - 1).str() + "…";
+}
+
+void mneme::drawParallelCoordinates(
+    raw_ostream &OS, const StudyRecord &R,
+    ArrayRef<ParameterImportance> Importance) {
+  const SearchSpace &Space = R.Space;
+  const Objective &O = Space.study().Objectives[0];
+  std::vector<const Trial *> Lines;
+  std::vector<double> Values;
+  for (const Trial &T : R.Trials)
+    if (isMeasured(T)) {
+      Lines.push_back(&T);
+      Values.push_back(T.Values[0]);
+    }
+  std::vector<Axis> Axes = chooseAxes(Space, Importance);
+  if (Lines.empty() || Axes.empty()) {
+    OS << "<p>No trial was measured.</p>\n";
+    return;
+  }
+  Axes.push_back({O.Metric, std::nullopt});
+  bool Minimize = O.Dir == Direction::Minimize;
+  // The best ones are drawn last, over the others.
+  llvm::sort(Lines, [&](const Trial *A, const Trial *B) {
+    double X = A->Values[0], Y = B->Values[0];
+    return std::pair(Minimize ? -X : X, A->Number) <
+           std::pair(Minimize ? -Y : Y, B->Number);
+  });
+
+  Size S;
+  S.Height = 410;
+  S.Top = 58;
+  S.Bottom = 46;
+  S.Left = 60;
+  S.Right = 70;
+  double Bottom = S.Height - S.Bottom, NotThere = S.Height - 10;
+  Scale V = makeValueScale(Values, O.Dir);
+  V.From = Bottom;
+  V.To = S.Top;
+  auto AxisX = [&](size_t I) {
+    return S.Left + (S.Width - S.Left - S.Right) * I /
+                        std::max<size_t>(1, Axes.size() - 1);
+  };
+  auto AxisY = [&](const Axis &A, const Trial &T) {
+    if (!A.Dim)
+      return V(T.Values[0]);
+    const Dimension &D = Space.dimensions()[*A.Dim];
+    if (!Space.isActive(T.P, *A.Dim))
+      return NotThere;
+    Scale Y{D.Low, D.High, Bottom, S.Top};
+    Y.Log = D.Log;
+    if (D.Kind == Dimension::Real)
+      return D.High > D.Low ? Y(T.P[*A.Dim]) : Y.From;
+    // Lines that choose the same lie side by side, in the order of their
+    // trials: how many there are can be seen.
+    double Room = std::min(26.0, (Bottom - S.Top) / D.Count * 0.7);
+    double Beside = R.Trials.size() < 2
+                        ? 0
+                        : static_cast<double>(T.Number % 97) / 96 - 0.5;
+    return Y(T.P[*A.Dim]) + Beside * Room;
+  };
+
+  beginSVG(OS, S, "parallel", "choices and " + O.Metric + " of all trials");
+  for (auto [I, T] : enumerate(Lines)) {
+    // Fifths of the trials, the best one is 4.
+    OS << "<polyline class=\"fifth" << I * 5 / Lines.size()
+       << "\" data-trial=\"" << T->Number << "\" points=\"";
+    for (auto [K, A] : enumerate(Axes))
+      OS << (K ? " " : "") << place(AxisX(K)) << ',' << place(AxisY(A, *T));
+    OS << "\"><title>" << escapeHTML(describe(*T, Space.study()))
+       << "</title></polyline>\n";
+  }
+  for (auto [I, A] : enumerate(Axes)) {
+    double X = AxisX(I);
+    drawLine(OS, "axis", X, S.Top, X, Bottom);
+    // Two heights, for there is no room for long names side by side.
+    OS << "<g><title>" << escapeHTML(A.Name) << "</title>\n";
+    drawText(OS, X, I % 2 ? 14 : 30, "middle", shorten(A.Name, 24), "tick strong");
+    OS << "</g>\n";
+    if (!A.Dim) {
+      for (double T : V.ticks(5))
+        drawText(OS, X + 6, V(T) + 4, "start", formatMetric(O.Metric, T));
+      continue;
+    }
+    const Dimension &D = Space.dimensions()[*A.Dim];
+    Scale Y{D.Low, D.High, Bottom, S.Top};
+    Y.Log = D.Log;
+    std::vector<double> Marks;
+    if (D.Kind == Dimension::Real || D.Count > 8)
+      Marks = {D.Low, D.High};
+    else
+      for (uint64_t K = 0; K < D.Count; ++K)
+        Marks.push_back(K);
+    for (double M : Marks)
+      drawText(OS, X + 5, Y(M) + 4, "start",
+               shorten(formatValue(Space.dimensionValue(*A.Dim, M)), 14),
+               "tick mark");
+  }
+  OS << "</svg>\n<p class=\"legend\">From the slowest fifth <span class=\"key "
+        "fifth0\"></span> to the best <span class=\"key fifth4\"></span>; at the "
+        "foot what a trial had no use for. Names that end in numbers are "
+        "decisions of a pipeline.</p>\n";
+}
+
+void mneme::drawBars(raw_ostream &OS,
+                     ArrayRef<std::pair<std::string, double>> Shares) {
+  Size S;
+  S.Left = 200;
+  S.Height = 26 * Shares.size() + 6;
+  Scale X{0, 1, S.Left, S.Width - 90};
+  beginSVG(OS, S, "bars", "shares");
+  for (auto [I, P] : enumerate(Shares)) {
+    double Y = 26 * I + 4;
+    drawText(OS, S.Left - 10, Y + 14, "end", shorten(P.first, 28), "tick strong");
+    OS << "<rect class=\"bar\" x=\"" << place(S.Left) << "\" y=\"" << place(Y)
+       << "\" width=\"" << place(std::max(1.0, X(P.second) - S.Left))
+       << "\" height=\"18\" rx=\"2\"/>\n";
+    drawText(OS, X(P.second) + 8, Y + 14, "start",
+             formatv("{0:f0} %", P.second * 100).str());
+  }
+  OS << "</svg>\n";
+}

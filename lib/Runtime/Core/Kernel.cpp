@@ -1,0 +1,88 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+#include "LauncherLink.h"
+
+using namespace mneme;
+
+static const char Malformed[] = "the launcher gave an answer that is none";
+
+/// Large payloads have many variables, and kernels much code.
+static constexpr uint64_t MaxLongAnswer = 2ull << 30;
+
+/// More than kernels can have, in bytes of parameters.
+static constexpr uint32_t MaxParameters = 1u << 16;
+
+std::string mneme::bringModule(const DeviceModule &Module,
+                               std::vector<ModuleVariable> &Variables) {
+  WireWriter Request;
+  Request.str(Module.Hash);
+  Request.u32(Module.Payloads.size());
+  for (const MnemePayloadHeader *P : Module.Payloads)
+    Request.bytes(P, P->TotalSize);
+  std::string Answer;
+  std::string Error = LauncherLink::get().request(
+      MNEME_WIRE_LOAD_MODULE, Request, Answer, MaxLongAnswer);
+  if (!Error.empty())
+    return Error;
+  WireReader R = LauncherLink::reader(Answer);
+  return readModuleVariables(R, Variables) && R.atEnd() ? "" : Malformed;
+}
+
+bool mneme::readModuleVariables(WireReader &R,
+                                std::vector<ModuleVariable> &Variables) {
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    ModuleVariable V;
+    V.Name = R.str();
+    V.Size = R.u64();
+    R.u64(); // Alignment: pages are aligned enough.
+    V.Constant = R.u32() & 1;
+    Variables.push_back(std::move(V));
+  }
+  return R.ok();
+}
+
+std::string mneme::requestKernel(const DeviceModule &Module,
+                                 const IndexEntry &Entry, bool ForHost,
+                                 KernelFacts &Facts, std::string &Answer,
+                                 WireReader &Rest) {
+  WireWriter Request;
+  Request.str(Module.Hash);
+  Request.u32(Module.Copy);
+  Request.bytes(Entry.Payload->Hash, sizeof(Entry.Payload->Hash));
+  Request.str(Entry.Name);
+  Request.u32(ForHost);
+  std::string Error = LauncherLink::get().request(
+      MNEME_WIRE_LOAD_KERNEL, Request, Answer, MaxLongAnswer);
+  if (!Error.empty())
+    return Error;
+  Rest = LauncherLink::reader(Answer);
+  return readKernelFacts(Rest, Facts) && (ForHost || Rest.atEnd()) ? ""
+                                                                   : Malformed;
+}
+
+bool mneme::readKernelFacts(WireReader &R, KernelFacts &Facts) {
+  Facts.StaticHash = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    KernelArg A;
+    A.Size = R.u32();
+    A.Offset = R.u32();
+    A.Kind = R.u32();
+    // So many bytes will be read from the application's arguments.
+    if (A.Size > MaxParameters || A.Offset > MaxParameters - A.Size)
+      return false;
+    Facts.Args.push_back(A);
+  }
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    Facts.Reached.push_back(R.str());
+  Facts.Obstacle = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    Facts.HeldLaunches.push_back(R.u64());
+  return R.ok() && Facts.StaticHash.size() == 16;
+}

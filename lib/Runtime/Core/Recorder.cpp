@@ -1,0 +1,723 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Recorder.h"
+#include "LauncherLink.h"
+#include "Message.h"
+#include "Shortage.h"
+#include "llvm/Mneme/Runtime/LaunchHash.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+#include <time.h>
+#include <unistd.h>
+
+using namespace mneme;
+
+uint64_t Recorder::now() {
+  timespec T;
+  clock_gettime(CLOCK_MONOTONIC, &T);
+  return T.tv_sec * 1000000000ull + T.tv_nsec;
+}
+
+RecordingTime::RecordingTime(Recorder &Records)
+    : Records(Records), Start(Recorder::now()) {}
+
+RecordingTime::~RecordingTime() { Records.addTime(Recorder::now() - Start); }
+
+bool Recording::contains(uint64_t Address, uint64_t Size) const {
+  return std::any_of(Regions.begin(), Regions.end(), [&](const Region &R) {
+    return Address >= R.Address && Size <= R.Size &&
+           Address - R.Address <= R.Size - Size;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Annotations
+//===----------------------------------------------------------------------===//
+
+/// Why the readers of snapshots would refuse \p A, or an empty string.
+static std::string whyInvalid(const Annotation &A) {
+  if (!A.Size)
+    return "no bytes";
+  if (A.DType > MNEME_DTYPE_U64)
+    return "unknown element type " + std::to_string(A.DType);
+  if (A.Tolerance > MNEME_TOLERANCE_ULP)
+    return "unknown kind " + std::to_string(A.Tolerance) + " of tolerance";
+  if (A.Norm > MNEME_NORM_LINF)
+    return "unknown norm " + std::to_string(A.Norm);
+  if (A.Value >= 0 && !std::isinf(A.Value))
+    return "";
+  char Text[96];
+  snprintf(Text, sizeof(Text), "tolerance %g is not a finite number from 0 up",
+           A.Value);
+  return Text;
+}
+
+/// May throw.
+static void addAnnotation(Annotations &Notes, AddressMap &Memory,
+                          Annotation &A) {
+  if (A.Tolerance == MNEME_TOLERANCE_EXACT)
+    A.Value = 0;
+  std::string Problem = whyInvalid(A);
+  const AddressMap::Allocation *Where = Memory.find(A.Address);
+  if (Problem.empty() &&
+      (!Where || A.Size > Where->Address + Where->Size - A.Address)) {
+    char Text[96];
+    snprintf(Text, sizeof(Text),
+             "[0x%llx, +%llu) is not within one allocation of device memory",
+             (unsigned long long)A.Address, (unsigned long long)A.Size);
+    Problem = Text;
+  }
+  if (Problem.empty())
+    Notes[A.Address] = std::move(A);
+  else
+    tell("mneme: warning: annotation '%s': %s\n", A.Tag.c_str(),
+         Problem.c_str());
+}
+
+void mneme::annotate(Annotations &Notes, AddressMap &Memory, Annotation A) {
+  if (!attempt([&] { addAnnotation(Notes, Memory, A); }))
+    tell("mneme: warning: annotation '%s': out of memory\n", A.Tag.c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Which launches
+//===----------------------------------------------------------------------===//
+
+bool Recorder::selects(const std::string &Name) {
+  const Selection &S = Selection::get();
+  return S.includesRank() && !LauncherLink::get().directory().empty() &&
+         S.matchesKernel(Name);
+}
+
+static std::string scalarBytes(const Kernel &K, void **Args) {
+  std::string Bytes;
+  for (size_t I = 0; I != K.Args.size(); ++I)
+    if (K.Args[I].Kind != MNEME_ARG_POINTER)
+      appendScalar(Bytes, Args[I], K.Args[I].Size);
+  return Bytes;
+}
+
+static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S, void **Args) {
+  LaunchKey Key = {{},
+                   {S.Grid.X, S.Grid.Y, S.Grid.Z},
+                   {S.Block.X, S.Block.Y, S.Block.Z},
+                   S.DynamicShared,
+                   S.Cooperative};
+  memcpy(Key.StaticHash, K.StaticHash.data(), sizeof(Key.StaticHash));
+  std::string Rest;
+  if (Selection::get().recordId() == RecordId::Scalars && Args)
+    Rest = scalarBytes(K, Args);
+  if (Selection::get().recordId() == RecordId::Ordinal)
+    Rest = std::to_string(K.Records->Launches);
+  if (Rest.empty())
+    return XXH3_64bits(&Key, sizeof(Key));
+  Rest.insert(0, reinterpret_cast<const char *>(&Key), sizeof(Key));
+  return XXH3_64bits(Rest.data(), Rest.size());
+}
+
+/// A number from 0 up to 1: splitmix64.
+static double random(uint64_t &State) {
+  uint64_t V = State += 0x9e3779b97f4a7c15;
+  V = (V ^ V >> 30) * 0xbf58476d1ce4e5b9;
+  V = (V ^ V >> 27) * 0x94d049bb133111eb;
+  return double((V ^ V >> 31) >> 11) * 0x1p-53;
+}
+
+KernelRecords &Recorder::recordsOf(const Kernel &K,
+                                   const std::vector<uint64_t> &HeldLaunches) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  KernelRecords &R = Kernels[K.StaticHash];
+  if (R.Name.empty())
+    R.Name = K.Name;
+  // What this process has recorded for another stub stays its own.
+  for (uint64_t DynamicHash : HeldLaunches)
+    R.Instances.insert({DynamicHash, {0, /*Done=*/true, /*Held=*/true}});
+  return R;
+}
+
+/// Launches of a configuration that change no memory before it is given up.
+static constexpr unsigned MaxUnchanged = 5;
+
+/// Whether \p Id would be kept if it came to its end now.
+bool Recorder::isBetter(const KernelRecords &R, const LaunchId &Id) const {
+  auto Old = R.Kept.find(Id.DynamicHash);
+  if (Old != R.Kept.end())
+    return Id.Priority > Old->second;
+  return R.Kept.size() < Selection::get().maxRecordings() ||
+         std::any_of(R.Kept.begin(), R.Kept.end(), [&](const auto &K) {
+           return Id.Priority > K.second;
+         });
+}
+
+bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
+                     LaunchId &Id) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  ++Seen;
+  bool IsWanted = false;
+  if (Selection::get().isIncomplete() ||
+      !attempt([&] { IsWanted = decide(K, Shape, Args, Id); }))
+    fail(K.Name, outOfMemory());
+  return IsWanted;
+}
+
+/// With the lock. Counts the launch unless it is wanted. May throw.
+bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
+                      LaunchId &Id) {
+  const Selection &S = Selection::get();
+  KernelRecords &R = *K.Records;
+  if (!R.Known) {
+    R.Selected = selects(K.Name);
+    R.Known = true;
+  }
+  auto No = [](uint64_t &Counter) {
+    ++Counter;
+    return false;
+  };
+  bool Within = !R.Selected || S.inRegion();
+  if (Within)
+    ++R.Launches;
+  if (!R.Selected)
+    return No(S.includesRank() ? NotSelected : OtherRank);
+  Id.DynamicHash = hashLaunch(K, Shape, Args);
+  uint64_t *LeftOut = !Within                         ? &OutsideRegions
+                      : R.Launches <= S.skip()        ? &AmongFirst
+                      : !S.includesLaunch(R.Launches) ? &NotListed
+                                                      : nullptr;
+  // By number, none is like another: too many to remember.
+  if (LeftOut && S.recordId() == RecordId::Ordinal) {
+    ++R.LeftOut;
+    return No(*LeftOut);
+  }
+  KernelRecords::Instance &I = R.Instances[Id.DynamicHash];
+  ++I.Occurrences;
+  if (!Within)
+    return No(OutsideRegions);
+  if (IsFull)
+    return No(BeyondFull);
+  if (I.Done)
+    return No(I.Held ? Held : I.Failed ? FailedBefore : Repeated);
+  if (LeftOut)
+    return No(*LeftOut);
+  switch (S.pick()) {
+  case Pick::First:
+    return I.Unchanged || R.Recordings < S.maxRecordings() || No(OverLimit);
+  case Pick::Slowest:
+    Id.Priority = HUGE_VAL;
+    return true;
+  case Pick::Sample:
+    if (!RandomState)
+      RandomState = now() ^ uint64_t(getpid()) << 32;
+    Id.Priority = random(RandomState);
+    return isBetter(R, Id) || No(PassedOver);
+  }
+  return false;
+}
+
+bool Recorder::keeps(Recording &R, uint64_t Nanoseconds) {
+  if (!isCompetition())
+    return true;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (timesLaunches())
+    R.Id.Priority = Nanoseconds;
+  return isBetter(*R.K->Records, R.Id);
+}
+
+void Recorder::discard(std::unique_ptr<Recording> R) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  --R->K->Records->Recordings;
+  ++(isCompetition() ? PassedOver : Unchanged);
+}
+
+void Recorder::countUnselected(const std::string &Name, uint64_t Launches) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Seen += Launches;
+  NotSelected += Launches;
+  attempt([&] { OtherKernels[Name] += Launches; });
+}
+
+void Recorder::countSkipped(std::string_view Reason, uint64_t Launches) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Seen += Launches;
+  if (!attempt([&] { timesSkipped(Reason) += Launches; }))
+    OutOfMemory += Launches;
+}
+
+void Recorder::countUnknown(const std::string &Name, std::string_view Reason) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  ++Seen;
+  attempt([&] { ++OtherKernels[Name]; });
+  fail(Name, Reason);
+}
+
+/// Launches that were skipped for \p Reason. May throw.
+uint64_t &Recorder::timesSkipped(std::string_view Reason) {
+  auto I = Skipped.find(Reason);
+  if (I == Skipped.end())
+    I = Skipped.emplace(Reason, 0).first;
+  return I->second;
+}
+
+/// With the lock.
+void Recorder::fail(const std::string &Name, std::string_view Reason) {
+  bool IsNews = false;
+  if (Reason == MNEME_REASON_MEMORY ||
+      !attempt([&] { IsNews = !timesSkipped(Reason)++; })) {
+    Reason = MNEME_REASON_MEMORY;
+    IsNews = !OutOfMemory++;
+  }
+  if (IsNews)
+    tell("mneme: warning: kernel '%s' is not recorded: %.*s\n", Name.c_str(),
+         int(Reason.size()), Reason.data());
+}
+
+void Recorder::skip(const Kernel &K, std::string_view Reason) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  fail(K.Name, Reason);
+}
+
+void Recorder::addTime(uint64_t Time) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Nanoseconds += Time;
+}
+
+void Recorder::addFinalWait(uint64_t Time) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  FinalWait += Time;
+}
+
+//===----------------------------------------------------------------------===//
+// Snapshots
+//===----------------------------------------------------------------------===//
+
+static void writeRegions(SnapshotFile &F, const Recording &Of) {
+  uint32_t Id = 0;
+  for (const Recording::Region &R : Of.Regions) {
+    MnemeRegionRecord Rec = {
+        R.Address, R.Size, R.Kind, Id++, uint32_t(R.Name.size()), 0};
+    F.region(Rec, R.Name);
+  }
+}
+
+static std::string snapshotName(const char *Kind, const Recording &R) {
+  char Dynamic[17];
+  snprintf(Dynamic, sizeof(Dynamic), "%016" PRIx64, R.Id.DynamicHash);
+  return std::string("DeviceState.") + Kind + "." +
+         hexDigits(R.K->StaticHash.data(), R.K->StaticHash.size()) + "." +
+         Dynamic + ".mneme";
+}
+
+/// The snapshot's path in the staging folder, which other processes, and other
+/// launches that this one is to replace, share.
+static std::string stagingPath(const char *Kind, const Recording &R) {
+  return LauncherLink::get().directory() + "/" + snapshotName(Kind, R) + "." +
+         std::to_string(getpid()) + "." + std::to_string(R.Serial);
+}
+
+/// What is called so in the staging folder, once it is written.
+static std::string stagingName(const SnapshotFile &F) {
+  return F.path().substr(F.path().rfind('/') + 1);
+}
+
+static void writeArgs(SnapshotFile &F, const Kernel &K, void **Args) {
+  MnemeArgsRecord ArgsRecord = {uint32_t(K.Args.size()), 0};
+  std::string Bytes;
+  for (const KernelArg &A : K.Args) {
+    MnemeArgEntry Entry = {A.Size, A.Offset};
+    Bytes.append(reinterpret_cast<char *>(&Entry), sizeof(Entry));
+  }
+  for (size_t I = 0; I != K.Args.size(); ++I)
+    Bytes.append(static_cast<char *>(Args[I]), K.Args[I].Size);
+  F.record(MNEME_RECORD_ARGS, &ArgsRecord, sizeof(ArgsRecord), Bytes.data(),
+           Bytes.size());
+}
+
+std::unique_ptr<Recording>
+Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
+                void **Args, std::vector<Recording::Region> Regions,
+                uint64_t ArenaBase, uint64_t ArenaSize,
+                const Annotations &Notes) {
+  std::unique_ptr<Recording> R;
+  attempt([&] {
+    R = std::make_unique<Recording>();
+    R->Notes = Notes;
+  });
+  if (!R) {
+    skip(K, outOfMemory());
+    return nullptr;
+  }
+  R->K = &K;
+  R->Shape = Shape;
+  R->Id = Id;
+  R->Regions = std::move(Regions);
+  // Buffers first, so that their numbers do not depend on where variables lie.
+  std::sort(R->Regions.begin(), R->Regions.end(),
+            [](const Recording::Region &A, const Recording::Region &B) {
+              auto Key = [](const Recording::Region &R) {
+                return std::make_tuple(R.Kind == MNEME_REGION_GLOBAL, R.Kind,
+                                       R.Address);
+              };
+              return Key(A) < Key(B);
+            });
+  {
+    std::lock_guard<std::mutex> Guard(Lock);
+    // Whatever happens, one attempt is enough for this configuration.
+    K.Records->Instances.find(Id.DynamicHash)->second.Done = !isCompetition();
+    ++K.Records->Recordings;
+    R->Serial = ++LastSerial;
+  }
+  MnemeSnapshotHeader &H = R->Header;
+  memcpy(H.StaticHash, K.StaticHash.data(), sizeof(H.StaticHash));
+  H.DynamicHash = Id.DynamicHash;
+  // A launch without memory still has a place to be replayed in.
+  H.ArenaBase = ArenaSize ? ArenaBase : MNEME_ARENA_BASE;
+  H.ArenaSize = ArenaSize ? ArenaSize : MNEME_ARENA_SIZE;
+  H.Kind = MNEME_SNAPSHOT_PROLOGUE;
+  std::string Error;
+  if (!attempt([&] {
+        open(*R, Args);
+        Error = R->Prologue.error();
+      }))
+    Error = outOfMemory();
+  if (Error.empty())
+    return R;
+  abandon(std::move(R), Error);
+  return nullptr;
+}
+
+void Recorder::open(Recording &R, void **Args) {
+  R.Pages.open(LauncherLink::get().directory(), KnownPages,
+               LauncherLink::get().database());
+  R.Pages.limit(Selection::get().maxBytes(), MNEME_REASON_FULL);
+  R.Prologue.open(stagingPath("prologue", R), R.Header, R.Pages);
+  writeArgs(R.Prologue, *R.K, Args);
+}
+
+void Recorder::describeMemory(Recording &R) {
+  SnapshotFile &F = R.Prologue;
+  writeRegions(F, R);
+  for (const auto &Entry : R.Notes) {
+    const Annotation &A = Entry.second;
+    if (!R.contains(A.Address, A.Size))
+      continue;
+    MnemeAnnotationRecord Rec = {A.Address,   A.Size, A.DType,
+                                 A.Tolerance, A.Norm, uint32_t(A.Tag.size()),
+                                 A.Value};
+    F.record(MNEME_RECORD_ANNOTATION, &Rec, sizeof(Rec), A.Tag.data(),
+             A.Tag.size());
+  }
+}
+
+void Recorder::openEpilogue(Recording &R) {
+  R.Header.Kind = MNEME_SNAPSHOT_EPILOGUE;
+  R.Epilogue.open(stagingPath("epilogue", R), R.Header, R.Pages);
+  writeRegions(R.Epilogue, R);
+}
+
+void Recorder::abandon(std::unique_ptr<Recording> R, std::string_view Reason,
+                       bool Again) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  --R->K->Records->Recordings;
+  KernelRecords::Instance &I = getInstance(*R);
+  // What is held stays, whatever becomes of those that might replace it.
+  I.Failed = !Again && !I.Unchanged;
+  I.Done = !Again && (!I.Unchanged || ++I.Unchanged >= MaxUnchanged);
+  IsFull |= Reason == MNEME_REASON_FULL;
+  fail(R->K->Name, Reason);
+}
+
+/// With the lock.
+KernelRecords::Instance &Recorder::getInstance(const Recording &R) {
+  return R.K->Records->Instances.find(R.Id.DynamicHash)->second;
+}
+
+/// Whether there is a launch of this configuration already, which changed no
+/// memory. Nobody can tell a kernel that does nothing from one that finds its
+/// results in place.
+bool Recorder::replacesUnchanged(const Recording &R) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  return retriesUnchanged() && getInstance(R).Unchanged;
+}
+
+/// \returns an empty string, or what went wrong; \p Added turns false when the
+/// output directory holds the launch already.
+static std::string tellLauncher(const Recording &R, bool Tentative,
+                                bool &Added) {
+  const Kernel &K = *R.K;
+  WireWriter W;
+  W.bytes(K.StaticHash.data(), K.StaticHash.size());
+  W.u64(R.Id.DynamicHash);
+  for (uint32_t V : {R.Shape.Grid.X, R.Shape.Grid.Y, R.Shape.Grid.Z,
+                     R.Shape.Block.X, R.Shape.Block.Y, R.Shape.Block.Z})
+    W.u32(V);
+  W.u64(R.Shape.DynamicShared);
+  W.u32(R.Shape.Cooperative);
+  W.str(stagingName(R.Prologue));
+  W.str(stagingName(R.Epilogue));
+  W.u32(Tentative);
+  W.u32(R.ChangesMemory);
+  W.u64(R.Header.ArenaBase);
+  W.u64(R.Header.ArenaSize);
+  W.u64(R.Prologue.storedBytes() + R.Epilogue.storedBytes() +
+        R.Pages.storedBytes());
+  W.u64(R.Prologue.rawBytes() + R.Epilogue.rawBytes());
+  std::vector<const Recording::Region *> Variables;
+  for (const Recording::Region &Region : R.Regions)
+    if (Region.Kind == MNEME_REGION_GLOBAL)
+      Variables.push_back(&Region);
+  W.u32(Variables.size());
+  for (const Recording::Region *V : Variables) {
+    W.str(V->Name);
+    W.u64(V->Address);
+    W.u64(V->Size);
+  }
+  for (const std::string *S :
+       {&R.Device.Name, &R.Device.Arch, &R.Device.Driver, &R.Device.Runtime})
+    W.str(*S);
+  W.u64(R.Omitted.Regions);
+  W.u64(R.Omitted.Bytes);
+  // Launchers want to know all that must be there.
+  std::set<std::string> Files;
+  for (const SnapshotFile *F : {&R.Prologue, &R.Epilogue})
+    for (const MnemePageFileId &Id : F->pageFiles())
+      Files.insert(std::string(std::begin(Id.Id), std::end(Id.Id)));
+  W.u32(Files.size());
+  for (const std::string &Id : Files)
+    W.str(Id);
+  std::string Answer;
+  std::string Error =
+      LauncherLink::get().request(MNEME_WIRE_RECORDED, W, Answer);
+  Added = Error.empty() && LauncherLink::reader(Answer).u32();
+  return Error;
+}
+
+/// \returns an empty string, or what went wrong.
+std::string Recorder::writeFiles(Recording &R) {
+  EpilogueMode Mode = Selection::get().epilogue();
+  if (Mode == EpilogueMode::Full ||
+      (Mode == EpilogueMode::Best &&
+       R.Epilogue.numRunsCompleted(R.Prologue) < R.Epilogue.numRuns()))
+    R.Epilogue.complete(R.Prologue);
+  R.Pages.close();
+  if (!R.Pages.error().empty())
+    return R.Pages.error();
+  if (!R.Pages.empty())
+    KnownPages.add(R.Pages.id(), R.Pages.digests());
+  for (SnapshotFile *F : {&R.Prologue, &R.Epilogue}) {
+    F->write();
+    if (!F->error().empty())
+      return F->error();
+  }
+  return "";
+}
+
+/// May throw.
+Recorder::Fate Recorder::store(Recording &R, std::string &Error) {
+  R.Epilogue.close();
+  for (SnapshotFile *F : {&R.Prologue, &R.Epilogue}) {
+    Error = F->error();
+    if (!Error.empty())
+      return Fate::Failed;
+  }
+  R.ChangesMemory = R.Epilogue.numRuns() != 0;
+  // Another thread's may have come to its end first.
+  if (!keeps(R, R.Id.Priority) || (!R.ChangesMemory && replacesUnchanged(R)))
+    return Fate::NotKept;
+  Error = writeFiles(R);
+  if (!Error.empty())
+    return Fate::Failed;
+  R.Entry = {{R.Id.DynamicHash, R.Id.Priority}};
+  bool Added;
+  Error = tellLauncher(
+      R, isCompetition() || (retriesUnchanged() && !R.ChangesMemory), Added);
+  if (Error.empty())
+    return Added ? Fate::Stored : Fate::HeldBefore;
+  // Perhaps somebody has taken away what this process counts on.
+  KnownPages.clear();
+  return Fate::Failed;
+}
+
+void Recorder::finish(std::unique_ptr<Recording> R) {
+  std::string Error;
+  Fate F = Fate::Failed;
+  if (!attempt([&] { F = store(*R, Error); }))
+    Error = outOfMemory();
+  if (F != Fate::Failed && retriesUnchanged() && !R->ChangesMemory) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    KernelRecords::Instance &I = getInstance(*R);
+    // A later launch of this configuration may do better.
+    I.Done = ++I.Unchanged >= MaxUnchanged || I.HasChanged;
+  }
+  if (F == Fate::NotKept)
+    return discard(std::move(R));
+  if (F == Fate::Failed)
+    return abandon(std::move(R), Error);
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (isCompetition())
+    return keep(*R);
+  if (F == Fate::Stored) {
+    KernelRecords::Instance &I = getInstance(*R);
+    I.HasChanged |= R->ChangesMemory;
+    bool IsHeld = retriesUnchanged() && !R->ChangesMemory;
+    if (IsHeld) {
+      R->Prologue.leave();
+      R->Epilogue.leave();
+    }
+    // In place of one that the launcher held.
+    if (I.Unchanged > IsHeld) {
+      --R->K->Records->Recordings;
+      ++Unchanged;
+    } else {
+      ++Recorded;
+    }
+    return;
+  }
+  // Another process has been faster.
+  ++Held;
+  --R->K->Records->Recordings;
+}
+
+/// The launcher holds \p R, in place of the one with the same dynamic hash.
+void Recorder::keep(Recording &R) {
+  R.Prologue.leave();
+  R.Epilogue.leave();
+  KernelRecords &Records = *R.K->Records;
+  std::map<uint64_t, double> &Kept = Records.Kept;
+  auto Old = Kept.find(R.Id.DynamicHash);
+  bool Replaced = Old != Kept.end();
+  if (Replaced)
+    Old->second = R.Id.Priority;
+  else
+    Kept.insert(R.Entry.extract(R.Entry.begin()));
+  if (!Replaced && Kept.size() > Selection::get().maxRecordings()) {
+    auto Worst = std::min_element(
+        Kept.begin(), Kept.end(),
+        [](const auto &A, const auto &B) { return A.second < B.second; });
+    FixedWriter<64> W;
+    W.bytes(R.K->StaticHash.data(), R.K->StaticHash.size());
+    W.u64(Worst->first);
+    LauncherLink::get().notify(MNEME_WIRE_WITHDRAW, W.data(), W.size());
+    Kept.erase(Worst);
+    Replaced = true;
+  }
+  if (!Replaced) {
+    ++Recorded;
+    return;
+  }
+  --Records.Recordings;
+  ++PassedOver;
+}
+
+//===----------------------------------------------------------------------===//
+// The summary
+//===----------------------------------------------------------------------===//
+
+/// Calls \p F(static hash or empty, kernel, dynamic hash, launches).
+template <typename Fn> void Recorder::forEachLine(Fn F) const {
+  static const std::string None;
+  for (const auto &[Name, Launches] : OtherKernels)
+    F(None, Name, 0, Launches);
+  for (const auto &[Hash, K] : Kernels) {
+    if (K.Selected) {
+      for (const auto &[DynamicHash, I] : K.Instances)
+        if (I.Occurrences)
+          F(Hash, K.Name, DynamicHash, I.Occurrences);
+      if (K.LeftOut)
+        F(Hash, K.Name, 0, K.LeftOut);
+    } else if (K.Launches) {
+      F(Hash, K.Name, 0, K.Launches);
+    }
+  }
+}
+
+/// Calls \p F(reason, bytes of it, launches).
+template <typename Fn> void Recorder::forEachReason(Fn F) const {
+  // With nowhere to record to, nothing was to be recorded.
+  bool Records = !LauncherLink::get().directory().empty();
+  for (const auto &[Reason, Times] :
+       {std::pair<const char *, uint64_t>{"not selected",
+                                          Records ? NotSelected : 0},
+        {"of a rank that is not recorded", Records ? OtherRank : 0},
+        {Selection::get().recordId() == RecordId::Scalars
+             ? "same launch configuration and scalars recorded before"
+             : "same launch configuration recorded before",
+         Repeated},
+        {"same launch configuration failed to be recorded before",
+         FailedBefore},
+        {MNEME_REASON_HELD, Held},
+        {MNEME_REASON_FULL, BeyondFull},
+        {MNEME_REASON_MEMORY, OutOfMemory},
+        {"outside the regions to be recorded", OutsideRegions},
+        {"among the first launches, to be skipped", AmongFirst},
+        {"not one of the launches to be recorded", NotListed},
+        {"others were picked", PassedOver},
+        {"changed no memory", Unchanged},
+        {"limit of recordings per kernel reached", OverLimit}})
+    if (Times)
+      F(Reason, strlen(Reason), Times);
+  for (const auto &[Reason, Times] : Skipped)
+    F(Reason.data(), Reason.size(), Times);
+}
+
+template <typename Writer>
+void Recorder::writeSummary(Writer &W, bool HasLines, bool HasReasons) const {
+  uint64_t NumSkipped = 0;
+  uint32_t NumLines = 0, NumReasons = 0;
+  forEachLine([&](auto &, auto &, uint64_t, uint64_t) { ++NumLines; });
+  forEachReason([&](const char *, size_t, uint64_t Times) {
+    ++NumReasons;
+    NumSkipped += Times;
+  });
+  W.u64(Seen);
+  W.u64(Recorded);
+  W.u64(NumSkipped);
+  W.u32(HasLines ? NumLines : 0);
+  if (HasLines)
+    forEachLine([&](auto &StaticHash, auto &Name, uint64_t DynamicHash,
+                    uint64_t Launches) {
+      W.bytes(StaticHash.data(), StaticHash.size());
+      W.bytes(Name.data(), Name.size());
+      W.u64(DynamicHash);
+      W.u64(Launches);
+    });
+  W.u32(HasReasons ? NumReasons : 0);
+  if (HasReasons)
+    forEachReason([&](const char *Reason, size_t Size, uint64_t Times) {
+      W.bytes(Reason, Size);
+      W.u64(Times);
+    });
+  W.u64(Nanoseconds);
+  W.u64(FinalWait);
+}
+
+void Recorder::summarize() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (attempt([&] {
+        WireWriter W;
+        writeSummary(W, /*HasLines=*/true, /*HasReasons=*/true);
+        std::string Answer;
+        LauncherLink::get().request(MNEME_WIRE_SUMMARY, W, Answer);
+      }))
+    return;
+  // What does not take memory, as far as it fits.
+  for (bool HasReasons : {true, false}) {
+    FixedWriter<4096> W;
+    writeSummary(W, /*HasLines=*/false, HasReasons);
+    if (W.ok())
+      return LauncherLink::get().notify(MNEME_WIRE_SUMMARY, W.data(), W.size());
+  }
+}

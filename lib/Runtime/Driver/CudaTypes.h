@@ -1,0 +1,212 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The few types of the CUDA runtime's C interface that crossing it takes, so
+/// that building needs no CUDA SDK. Layouts are those of CUDA 12 and 13 on
+/// x86-64; test/Runtime/layout.cu compares them with the SDK's headers.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_DRIVER_CUDATYPES_H
+#define MNEME_LIB_RUNTIME_DRIVER_CUDATYPES_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mneme {
+
+enum CudaError : int {
+#define CUDA_ERROR(Code, Name, Text) Name = Code,
+#include "CudaErrors.def"
+};
+
+struct Dim3 {
+  uint32_t X, Y, Z;
+};
+
+struct CudaStream;
+struct CudaEvent;
+struct CudaMemPool;
+
+enum CudaMemcpyKind : int {
+  cudaMemcpyHostToHost = 0,
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3,
+  cudaMemcpyDefault = 4,
+};
+
+enum CudaMemoryType : int {
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3,
+};
+
+struct CudaDeviceProp12 {
+#define PROPERTY(Type, Name, Suffix) Type Name Suffix;
+#define PROPERTY12(Type, Name, Suffix) Type Name Suffix;
+#include "CudaDeviceProp.def"
+};
+static_assert(sizeof(CudaDeviceProp12) == 1032, "layout of CUDA 12");
+
+struct CudaDeviceProp13 {
+#define PROPERTY(Type, Name, Suffix) Type Name Suffix;
+#define PROPERTY13(Type, Name, Suffix) Type Name Suffix;
+#include "CudaDeviceProp.def"
+};
+static_assert(sizeof(CudaDeviceProp13) == 1008, "layout of CUDA 13");
+
+/// hipDeviceProp_tR0600, of HIP 6: the layout of CUDA 12 and more.
+struct HipDeviceProp6 {
+#define PROPERTY(Type, Name, Suffix) Type Name Suffix;
+#define PROPERTY12(Type, Name, Suffix) Type Name Suffix;
+#include "CudaDeviceProp.def"
+  int hipReserved[32];
+  char gcnArchName[256];
+  size_t maxSharedMemoryPerMultiProcessor;
+  int clockInstructionRate;
+  unsigned arch; ///< One bit per feature.
+  unsigned *hdpMemFlushCntl;
+  unsigned *hdpRegFlushCntl;
+  int cooperativeMultiDeviceUnmatched[4];
+  int isLargeBar;
+  int asicRevision;
+};
+
+struct CudaFuncAttributes {
+  size_t SharedSizeBytes;
+  size_t ConstSizeBytes;
+  size_t LocalSizeBytes;
+  int MaxThreadsPerBlock;
+  int NumRegs;
+  int PtxVersion;
+  int BinaryVersion;
+  int CacheModeCA;
+  int MaxDynamicSharedSizeBytes;
+  int PreferredShmemCarveout;
+  int ClusterDimMustBeSet;
+  int RequiredClusterWidth;
+  int RequiredClusterHeight;
+  int RequiredClusterDepth;
+  int ClusterSchedulingPolicyPreference;
+  int NonPortableClusterSizeAllowed;
+  int Reserved[16];
+};
+static_assert(sizeof(CudaFuncAttributes) == 144, "layout of CUDA 12 and 13");
+
+/// CUDA 13 appends reserved words, which nobody reads.
+struct CudaPointerAttributes {
+  int Type;
+  int Device;
+  void *DevicePointer;
+  void *HostPointer;
+};
+
+/// hipPointerAttribute_t, of HIP 6.
+struct HipPointerAttributes {
+  CudaPointerAttributes Common;
+  int IsManaged;
+  unsigned AllocationFlags;
+};
+
+struct HipFuncAttributes {
+  int BinaryVersion;
+  int CacheModeCA;
+  size_t ConstSizeBytes;
+  size_t LocalSizeBytes;
+  int MaxDynamicSharedSizeBytes;
+  int MaxThreadsPerBlock;
+  int NumRegs;
+  int PreferredShmemCarveout;
+  int PtxVersion;
+  size_t SharedSizeBytes;
+};
+
+struct CudaLaunchAttribute {
+  uint32_t Id;
+  uint32_t Pad;
+  union {
+    uint32_t Words[16];
+    uint64_t Align;
+  };
+};
+static_assert(sizeof(CudaLaunchAttribute) == 72, "layout of CUDA 12 and 13");
+
+enum { CudaLaunchAttributeCooperative = 2, CudaLaunchAttributeClusterDim = 4 };
+
+struct CudaLaunchConfig {
+  Dim3 Grid;
+  Dim3 Block;
+  size_t DynamicShared;
+  CudaStream *Stream;
+  const CudaLaunchAttribute *Attributes;
+  uint32_t NumAttributes;
+};
+
+struct CudaPitchedPtr {
+  void *Ptr;
+  size_t Pitch, XSize, YSize;
+};
+
+struct CudaExtent {
+  size_t Width, Height, Depth;
+};
+
+struct CudaMemLocation {
+  int Type; ///< 1: a device
+  int Id;
+};
+
+struct CudaMemPoolProps {
+  int Type; ///< 1: pinned
+  int HandleTypes;
+  CudaMemLocation Location;
+  void *SecurityAttributes;
+  size_t MaxSize;
+  unsigned short Usage;
+  unsigned char Reserved[54];
+};
+static_assert(sizeof(CudaMemPoolProps) == 88, "layout of CUDA 12 and 13");
+
+struct CudaPos {
+  size_t X, Y, Z;
+};
+
+struct CudaMemcpy3DParms {
+  void *SrcArray;
+  CudaPos SrcPos;
+  CudaPitchedPtr Src;
+  void *DstArray;
+  CudaPos DstPos;
+  CudaPitchedPtr Dst;
+  CudaExtent Extent;
+  int Kind;
+};
+static_assert(sizeof(CudaMemcpy3DParms) == 160, "layout of CUDA 12 and 13");
+
+struct CudaMemcpy3DPeerParms {
+  void *SrcArray;
+  CudaPos SrcPos;
+  CudaPitchedPtr Src;
+  int SrcDevice;
+  void *DstArray;
+  CudaPos DstPos;
+  CudaPitchedPtr Dst;
+  int DstDevice;
+  CudaExtent Extent;
+};
+
+struct CudaChannelFormatDesc {
+  int X, Y, Z, W, Format;
+};
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_DRIVER_CUDATYPES_H

@@ -1,0 +1,717 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// How calls of the CUDA runtime come to us: exported functions, for programs
+/// that link the shared runtime, and the slots of instrumented code.
+///
+//===----------------------------------------------------------------------===//
+
+#include "DriverTap.h"
+#include "Message.h"
+#include "Shortage.h"
+#include "TapSession.h"
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+using namespace mneme;
+
+// An object beyond so many keeps its slots: it is not recorded.
+static constexpr size_t MaxObjects = 128;
+
+/// 0 is the shared runtime; the others are those that objects' slots held.
+static CudaRuntime Runtimes[MaxObjects];
+static const MnemeHook *Objects[MaxObjects];
+static size_t NumObjects = 1;
+
+//===----------------------------------------------------------------------===//
+// The shared runtime
+//===----------------------------------------------------------------------===//
+
+/// A runtime that the program loaded for one of its libraries only.
+static int findLoadedRuntime(dl_phdr_info *Info, size_t, void *Handle) {
+  const char *Name = Info->dlpi_name ? strrchr(Info->dlpi_name, '/') : nullptr;
+  if (!Name || strncmp(Name, "/libcudart.so", 13))
+    return 0;
+  void *&H = *static_cast<void **>(Handle);
+  H = dlopen(Info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+  return H != nullptr;
+}
+
+static bool findSharedRuntime() {
+  CudaRuntime &R = Runtimes[0];
+  void *Loaded = nullptr;
+  if (!dlsym(RTLD_NEXT, "cudaMalloc"))
+    dl_iterate_phdr(findLoadedRuntime, &Loaded);
+  void *From = Loaded ? Loaded : RTLD_NEXT;
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  R.Name = reinterpret_cast<decltype(R.Name)>(dlsym(From, #Symbol));
+#define KEEP(Name, Symbol, Parameters) TAP(Name, Symbol, Parameters)
+#include "RuntimeFunctions.def"
+  return true;
+}
+
+static const CudaRuntime &sharedRuntime() {
+  static bool Found = findSharedRuntime();
+  (void)Found;
+  return Runtimes[0];
+}
+
+const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
+  for (size_t I = 1; I != NumObjects; ++I)
+    if (Objects[I] == Object && Runtimes[I].GetSymbolAddress)
+      return Runtimes[I];
+  return sharedRuntime();
+}
+
+/// Fails where nothing does what \p Name should do.
+static int missing(const char *Name) {
+  static std::atomic<bool> Told{false};
+  if (!Told.exchange(true))
+    tell("mneme: error: the program has no CUDA runtime with %s\n", Name);
+  return cudaErrorInitializationError;
+}
+
+//===----------------------------------------------------------------------===//
+// What becomes of the calls
+//===----------------------------------------------------------------------===//
+
+static CUstream toDriver(CudaStream *S) {
+  return reinterpret_cast<CUstream>(S);
+}
+
+/// Where stream 0 is the thread's own.
+static CUstream toDriverPtsz(CudaStream *S) {
+  return S ? toDriver(S) : ThreadStream;
+}
+
+/// What \p Parameters of a function say of its stream.
+template <typename... Params>
+static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
+  CUstream S = nullptr;
+  auto Look = [&](auto P) {
+    using T = decltype(P);
+    if constexpr (std::is_same_v<T, CUstream> ||
+                  std::is_same_v<T, CudaStream *>)
+      S = reinterpret_cast<CUstream>(P);
+    else if constexpr (std::is_same_v<T, CudaMaybeStream *>)
+      S = AnyStream;
+  };
+  (Look(Parameters), ...);
+  if (S)
+    return S;
+  return IsOfThread ? ThreadStream : LegacyStream;
+}
+
+/// Whether stream 0 is the thread's own for a function of this name.
+static constexpr bool isOfThread(std::string_view Symbol) {
+  std::string_view Suffix =
+      Symbol.substr(Symbol.size() < 5 ? 0 : Symbol.size() - 5);
+  return Suffix == "_ptsz" || Suffix == "_ptds";
+}
+
+static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
+  return TapSession::get().allocate(R, Ptr, Size,
+                                    [&] { return R.Malloc(Ptr, Size); });
+}
+
+static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
+                         size_t Width, size_t Height) {
+  auto Original = [&] { return R.MallocPitch(Ptr, Pitch, Width, Height); };
+  if (!Ptr || !Pitch || !Width || !Height)
+    return Original();
+  size_t Bytes = TapSession::get().pitchOf(Width, [&](void **Row, size_t *P) {
+    return R.MallocPitch(Row, P, Width, 1);
+  });
+  size_t Size;
+  if (!Bytes || __builtin_mul_overflow(Bytes, Height, &Size))
+    return Original();
+  int E = TapSession::get().allocate(R, Ptr, Size, Original);
+  if (!E)
+    *Pitch = Bytes;
+  return E;
+}
+
+static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
+                      CudaExtent Extent) {
+  auto Original = [&] { return R.Malloc3D(Ptr, Extent); };
+  if (!Ptr || !Extent.Width || !Extent.Height || !Extent.Depth)
+    return Original();
+  size_t Bytes =
+      TapSession::get().pitchOf(Extent.Width, [&](void **Row, size_t *P) {
+        CudaPitchedPtr One = {};
+        int E = R.Malloc3D(&One, {Extent.Width, 1, 1});
+        *Row = One.Ptr;
+        *P = One.Pitch;
+        return E;
+      });
+  size_t Rows, Size;
+  if (!Bytes || __builtin_mul_overflow(Extent.Height, Extent.Depth, &Rows) ||
+      __builtin_mul_overflow(Bytes, Rows, &Size))
+    return Original();
+  void *Given = nullptr;
+  int E = TapSession::get().allocate(R, &Given, Size, [&] {
+    int E = Original();
+    Given = E ? nullptr : Ptr->Ptr;
+    return E;
+  });
+  if (!E)
+    *Ptr = {Given, Bytes, Extent.Width, Extent.Height};
+  return E;
+}
+
+/// From a pool: the arena is as good, unless its memory goes to other processes.
+template <typename Fn>
+static int allocateInOrder(const CudaRuntime &R, void **Ptr, size_t Size,
+                           CUstream S, Fn Original) {
+  TapSession &Self = TapSession::get();
+  if (!Self.arePoolsShared())
+    return Self.allocate(R, Ptr, Size, Original, &S);
+  int E = Original();
+  if (!E)
+    Self.note(*Ptr, Size, /*Kind=*/0);
+  return E;
+}
+
+static int onMallocAsync(const CudaRuntime &R, void **Ptr, size_t Size,
+                         CudaStream *S) {
+  return allocateInOrder(R, Ptr, Size, toDriver(S),
+                         [&] { return R.MallocAsync(Ptr, Size, S); });
+}
+
+static int onMallocAsyncPtsz(const CudaRuntime &R, void **Ptr, size_t Size,
+                             CudaStream *S) {
+  return allocateInOrder(R, Ptr, Size, toDriverPtsz(S),
+                         [&] { return R.MallocAsyncPtsz(Ptr, Size, S); });
+}
+
+static int onMallocFromPoolAsync(const CudaRuntime &R, void **Ptr, size_t Size,
+                                 CudaMemPool *Pool, CudaStream *S) {
+  return allocateInOrder(R, Ptr, Size, toDriver(S), [&] {
+    return R.MallocFromPoolAsync(Ptr, Size, Pool, S);
+  });
+}
+
+static int onMallocFromPoolAsyncPtsz(const CudaRuntime &R, void **Ptr,
+                                     size_t Size, CudaMemPool *Pool,
+                                     CudaStream *S) {
+  return allocateInOrder(R, Ptr, Size, toDriverPtsz(S), [&] {
+    return R.MallocFromPoolAsyncPtsz(Ptr, Size, Pool, S);
+  });
+}
+
+static int onMemPoolCreate(const CudaRuntime &R, CudaMemPool **Pool,
+                           const CudaMemPoolProps *Props) {
+  constexpr int OnDevice = 1;
+  if (Props && (Props->HandleTypes || Props->Location.Type != OnDevice))
+    TapSession::get().sharePools();
+  return R.MemPoolCreate(Pool, Props);
+}
+
+static int onMallocManaged(const CudaRuntime &R, void **Ptr, size_t Size,
+                           unsigned Flags) {
+  int E = R.MallocManaged(Ptr, Size, Flags);
+  if (!E)
+    TapSession::get().note(*Ptr, Size, MNEME_REGION_MANAGED);
+  return E;
+}
+
+static int onHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
+                       unsigned Flags) {
+  int E = R.HostAlloc(Ptr, Size, Flags);
+  if (!E)
+    TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onMallocHost(const CudaRuntime &R, void **Ptr, size_t Size) {
+  int E = R.MallocHost(Ptr, Size);
+  if (!E)
+    TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onFreeHost(const CudaRuntime &R, void *Ptr) {
+  TapSession::get().forget(Ptr);
+  return R.FreeHost(Ptr);
+}
+
+/// cudaHostRegisterPortable, CU_MEMHOSTREGISTER_PORTABLE.
+static constexpr unsigned RegisterPortable = 1;
+
+static int onHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
+                          unsigned Flags) {
+  constexpr unsigned IsDeviceIO = 4; // cudaHostRegisterIoMemory
+  int E = R.HostRegister(Ptr, Size, Flags);
+  if (!E && !(Flags & IsDeviceIO))
+    TapSession::get().note(Ptr, Size, MNEME_REGION_PINNED,
+                           Flags & RegisterPortable);
+  return E;
+}
+
+static int onHostUnregister(const CudaRuntime &R, void *Ptr) {
+  TapSession::get().forget(Ptr);
+  return R.HostUnregister(Ptr);
+}
+
+static int onFree(const CudaRuntime &R, void *Ptr) {
+  return TapSession::get().release(Ptr, [&] { return R.Free(Ptr); });
+}
+
+static int onFreeAsync(const CudaRuntime &R, void *Ptr, CudaStream *S) {
+  return TapSession::get().release(Ptr, toDriver(S),
+                                   [&] { return R.FreeAsync(Ptr, S); });
+}
+
+static int onFreeAsyncPtsz(const CudaRuntime &R, void *Ptr, CudaStream *S) {
+  return TapSession::get().release(Ptr, toDriverPtsz(S),
+                                   [&] { return R.FreeAsyncPtsz(Ptr, S); });
+}
+
+static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
+  TapSession::get().trim();
+  return R.MemGetInfo(Free, Total);
+}
+
+//===----------------------------------------------------------------------===//
+// The driver's functions
+//===----------------------------------------------------------------------===//
+
+static void *toPointer(CUdeviceptr P) { return reinterpret_cast<void *>(P); }
+
+/// Memory in the context that is current, which the runtime shares.
+template <typename Fn>
+static int allocateForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
+                             size_t Size, Fn Original,
+                             const CUstream *Stream = nullptr) {
+  TapSession &Self = TapSession::get();
+  // Without a context there is an error, where the runtime would make one.
+  if (!Ptr || !Self.hasContext())
+    return Original();
+  return Self.allocate(R, reinterpret_cast<void **>(Ptr), Size, Original,
+                       Stream);
+}
+
+/// The driver has given memory that is not recorded, unless \p E is an error.
+static int noteForeign(int E, const CUdeviceptr *Ptr, size_t Size) {
+  if (!E)
+    TapSession::get().note(toPointer(*Ptr), Size, /*Kind=*/0);
+  return E;
+}
+
+static int onDriverMemAlloc(const CudaRuntime &R, CUdeviceptr *Ptr,
+                            size_t Size) {
+  return allocateForDriver(R, Ptr, Size,
+                           [&] { return R.DriverMemAlloc(Ptr, Size); });
+}
+
+static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                 size_t *Pitch, size_t Width, size_t Height,
+                                 unsigned Element) {
+  // Seldom, and its pitch depends on more: launches that use it are skipped.
+  int E = R.DriverMemAllocPitch(Ptr, Pitch, Width, Height, Element);
+  return noteForeign(E, Ptr, E ? 0 : *Pitch * Height);
+}
+
+static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                 size_t Size, CUstream S) {
+  auto Original = [&] { return R.DriverMemAllocAsync(Ptr, Size, S); };
+  if (!TapSession::get().arePoolsShared())
+    return allocateForDriver(R, Ptr, Size, Original, &S);
+  return noteForeign(Original(), Ptr, Size);
+}
+
+static int onDriverMemAllocFromPoolAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                         size_t Size, void *Pool, CUstream S) {
+  // Who made the pool, and for whom, is not known.
+  return noteForeign(R.DriverMemAllocFromPoolAsync(Ptr, Size, Pool, S), Ptr,
+                     Size);
+}
+
+static int onDriverMemMap(const CudaRuntime &R, CUdeviceptr Ptr, size_t Size,
+                          size_t Offset, unsigned long long Handle,
+                          unsigned long long Flags) {
+  return noteForeign(R.DriverMemMap(Ptr, Size, Offset, Handle, Flags), &Ptr,
+                     Size);
+}
+
+static int onDriverMemUnmap(const CudaRuntime &R, CUdeviceptr Ptr,
+                            size_t Size) {
+  int E = R.DriverMemUnmap(Ptr, Size);
+  if (!E)
+    TapSession::get().forgetAll(toPointer(Ptr), Size);
+  return E;
+}
+
+static int onDriverMemAllocManaged(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                   size_t Size, unsigned Flags) {
+  int E = R.DriverMemAllocManaged(Ptr, Size, Flags);
+  if (!E)
+    TapSession::get().note(toPointer(*Ptr), Size, MNEME_REGION_MANAGED);
+  return E;
+}
+
+static int onDriverMemHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
+                                unsigned Flags) {
+  int E = R.DriverMemHostAlloc(Ptr, Size, Flags);
+  if (!E)
+    TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onDriverMemAllocHost(const CudaRuntime &R, void **Ptr,
+                                size_t Size) {
+  int E = R.DriverMemAllocHost(Ptr, Size);
+  if (!E)
+    TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+  return E;
+}
+
+static int onDriverMemHostRegister(const CudaRuntime &R, void *Ptr,
+                                   size_t Size, unsigned Flags) {
+  constexpr unsigned IsDeviceIO = 4; // CU_MEMHOSTREGISTER_IOMEMORY
+  int E = R.DriverMemHostRegister(Ptr, Size, Flags);
+  if (!E && !(Flags & IsDeviceIO))
+    TapSession::get().note(Ptr, Size, MNEME_REGION_PINNED,
+                           Flags & RegisterPortable);
+  return E;
+}
+
+static int onDriverMemHostUnregister(const CudaRuntime &R, void *Ptr) {
+  TapSession::get().forget(Ptr);
+  return R.DriverMemHostUnregister(Ptr);
+}
+
+static int onDriverMemFree(const CudaRuntime &R, CUdeviceptr Ptr) {
+  return TapSession::get().release(toPointer(Ptr),
+                                   [&] { return R.DriverMemFree(Ptr); });
+}
+
+static int onDriverMemFreeAsync(const CudaRuntime &R, CUdeviceptr Ptr,
+                                CUstream S) {
+  return TapSession::get().release(
+      toPointer(Ptr), S, [&] { return R.DriverMemFreeAsync(Ptr, S); });
+}
+
+static int onDriverMemFreeHost(const CudaRuntime &R, void *Ptr) {
+  TapSession::get().forget(Ptr);
+  return R.DriverMemFreeHost(Ptr);
+}
+
+static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
+                              size_t *Total) {
+  TapSession::get().trim();
+  return R.DriverMemGetInfo(Free, Total);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+#define CHANGE(Name, Symbol, Parameters, ...)                                  \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    return TapSession::get().change(streamAmong(isOfThread(#Symbol), P...),    \
+                                    [&] { return R.Name(P...); });             \
+  }
+#define PEER(Name, Symbol, Parameters, ...)                                    \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    TapSession::get().connectDevices(R);                                       \
+    return TapSession::get().change(streamAmong(isOfThread(#Symbol), P...),    \
+                                    [&] { return R.Name(P...); });             \
+  }
+#define TAP(Name, Symbol, Parameters, ...)
+#include "RuntimeFunctions.def"
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static int onLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
+                          Dim3 Block, void **Args, size_t Shared,
+                          CudaStream *S) {
+  return TapSession::get().launch(
+      {R, Stub, {Grid, Block, Shared, false}, toDriver(S), Args, nullptr},
+      [&] { return R.LaunchKernel(Stub, Grid, Block, Args, Shared, S); });
+}
+
+static int onLaunchKernelPtsz(const CudaRuntime &R, const void *Stub, Dim3 Grid,
+                              Dim3 Block, void **Args, size_t Shared,
+                              CudaStream *S) {
+  return TapSession::get().launch(
+      {R, Stub, {Grid, Block, Shared, false}, toDriverPtsz(S), Args, nullptr},
+      [&] { return R.LaunchKernelPtsz(Stub, Grid, Block, Args, Shared, S); });
+}
+
+static int onLaunchCooperativeKernel(const CudaRuntime &R, const void *Stub,
+                                     Dim3 Grid, Dim3 Block, void **Args,
+                                     size_t Shared, CudaStream *S) {
+  return TapSession::get().launch(
+      {R, Stub, {Grid, Block, Shared, true}, toDriver(S), Args, nullptr}, [&] {
+        return R.LaunchCooperativeKernel(Stub, Grid, Block, Args, Shared, S);
+      });
+}
+
+static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
+                                         Dim3 Grid, Dim3 Block, void **Args,
+                                         size_t Shared, CudaStream *S) {
+  return TapSession::get().launch(
+      {R, Stub, {Grid, Block, Shared, true}, toDriverPtsz(S), Args, nullptr},
+      [&] {
+        return R.LaunchCooperativeKernelPtsz(Stub, Grid, Block, Args, Shared,
+                                             S);
+      });
+}
+
+/// cudaLaunchKernelExC, for which the streams are \p Stream.
+template <typename Fn>
+static int launchWithAttributes(const CudaRuntime &R, const CudaLaunchConfig &C,
+                                const void *Stub, void **Args, CUstream Stream,
+                                Fn Original) {
+  bool Cooperative = false;
+  const char *Obstacle = nullptr;
+  for (uint32_t I = 0; C.Attributes && I != C.NumAttributes; ++I) {
+    const CudaLaunchAttribute &A = C.Attributes[I];
+    if (A.Id == CudaLaunchAttributeCooperative)
+      Cooperative = A.Words[0];
+    if (A.Id == CudaLaunchAttributeClusterDim &&
+        (A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1))
+      Obstacle = "launched with clusters of blocks";
+  }
+  return TapSession::get().launch(
+      {R,
+       Stub,
+       {C.Grid, C.Block, C.DynamicShared, Cooperative},
+       Stream,
+       Args,
+       Obstacle},
+      Original);
+}
+
+static int onLaunchKernelExC(const CudaRuntime &R,
+                             const CudaLaunchConfig *Config, const void *Stub,
+                             void **Args) {
+  auto Original = [&] { return R.LaunchKernelExC(Config, Stub, Args); };
+  return !Config ? Original()
+                 : launchWithAttributes(R, *Config, Stub, Args,
+                                        toDriver(Config->Stream), Original);
+}
+
+static int onLaunchKernelExCPtsz(const CudaRuntime &R,
+                                 const CudaLaunchConfig *Config,
+                                 const void *Stub, void **Args) {
+  auto Original = [&] { return R.LaunchKernelExCPtsz(Config, Stub, Args); };
+  return !Config ? Original()
+                 : launchWithAttributes(R, *Config, Stub, Args,
+                                        toDriverPtsz(Config->Stream), Original);
+}
+
+static int countGraph(int Error) {
+  if (!Error)
+    countForeignLaunch(ForeignLaunch::AsGraph);
+  return Error;
+}
+
+static int onGraphLaunch(const CudaRuntime &R, void *Graph, CudaStream *S) {
+  return countGraph(TapSession::get().change(
+      AnyStream, [&] { return R.GraphLaunch(Graph, S); }));
+}
+
+static int onGraphLaunchPtsz(const CudaRuntime &R, void *Graph, CudaStream *S) {
+  return countGraph(TapSession::get().change(
+      AnyStream, [&] { return R.GraphLaunchPtsz(Graph, S); }));
+}
+
+static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {
+  return TapSession::get().beginCapture(
+      toDriver(S), [&] { return R.StreamBeginCapture(S, Mode); });
+}
+
+static int onStreamBeginCapturePtsz(const CudaRuntime &R, CudaStream *S,
+                                    int Mode) {
+  return TapSession::get().beginCapture(
+      toDriverPtsz(S), [&] { return R.StreamBeginCapturePtsz(S, Mode); });
+}
+
+static int onStreamBeginCaptureToGraph(const CudaRuntime &R, CudaStream *S,
+                                       void *Graph, const void *Nodes,
+                                       const void *Edges, size_t Count,
+                                       int Mode) {
+  return TapSession::get().beginCapture(toDriver(S), [&] {
+    return R.StreamBeginCaptureToGraph(S, Graph, Nodes, Edges, Count, Mode);
+  });
+}
+
+static int onStreamBeginCaptureToGraphPtsz(const CudaRuntime &R, CudaStream *S,
+                                           void *Graph, const void *Nodes,
+                                           const void *Edges, size_t Count,
+                                           int Mode) {
+  return TapSession::get().beginCapture(toDriverPtsz(S), [&] {
+    return R.StreamBeginCaptureToGraphPtsz(S, Graph, Nodes, Edges, Count, Mode);
+  });
+}
+
+static int onStreamEndCapture(const CudaRuntime &R, CudaStream *S,
+                              void **Graph) {
+  return TapSession::get().endCapture(
+      toDriver(S), [&] { return R.StreamEndCapture(S, Graph); });
+}
+
+static int onStreamEndCapturePtsz(const CudaRuntime &R, CudaStream *S,
+                                  void **Graph) {
+  return TapSession::get().endCapture(
+      toDriverPtsz(S), [&] { return R.StreamEndCapturePtsz(S, Graph); });
+}
+
+static int onStreamDestroy(const CudaRuntime &R, CudaStream *S) {
+  return TapSession::get().endCapture(toDriver(S),
+                                      [&] { return R.StreamDestroy(S); });
+}
+
+static int onDeviceEnablePeerAccess(const CudaRuntime &R, int Peer,
+                                    unsigned Flags) {
+  int E = R.DeviceEnablePeerAccess(Peer, Flags);
+  // Now both have contexts.
+  TapSession::get().connectDevices(R);
+  return E;
+}
+
+static int onDriverCtxEnablePeerAccess(const CudaRuntime &R, CUcontext Peer,
+                                       unsigned Flags) {
+  int E = R.DriverCtxEnablePeerAccess(Peer, Flags);
+  TapSession::get().connectDevices(R);
+  return E;
+}
+
+static int onDeviceReset(const CudaRuntime &R) {
+  TapSession::get().reset();
+  return R.DeviceReset();
+}
+
+//===----------------------------------------------------------------------===//
+// Exports
+//===----------------------------------------------------------------------===//
+
+#define MNEME_EXPORT extern "C" __attribute__((visibility("default")))
+
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  MNEME_EXPORT int Symbol Parameters {                                         \
+    const CudaRuntime &R = sharedRuntime();                                    \
+    return R.Name ? on##Name(R, ##__VA_ARGS__) : missing(#Symbol);             \
+  }
+#include "RuntimeFunctions.def"
+
+MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
+                                   uint32_t DType, uint32_t Tolerance,
+                                   double Value, uint32_t Norm,
+                                   const char *Tag) {
+  if (!attempt([&] {
+        TapSession::get().annotate({reinterpret_cast<uint64_t>(Ptr), Bytes,
+                                    DType, Tolerance, Norm, Value,
+                                    Tag ? Tag : ""});
+      }))
+    tell("mneme: warning: an annotation is lost: out of memory\n");
+}
+
+//===----------------------------------------------------------------------===//
+// Slots
+//===----------------------------------------------------------------------===//
+
+// One function per object: each has its own runtime to go on to.
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  template <size_t Object> static int via##Name Parameters {                   \
+    return on##Name(Runtimes[Object], ##__VA_ARGS__);                          \
+  }
+#include "RuntimeFunctions.def"
+
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  template <size_t... Object>                                                  \
+  static constexpr std::array<int(*) Parameters, MaxObjects> make##Name(       \
+      std::index_sequence<Object...>) {                                        \
+    return {{via##Name<Object>...}};                                           \
+  }                                                                            \
+  static constexpr auto All##Name =                                            \
+      make##Name(std::make_index_sequence<MaxObjects>());
+#include "RuntimeFunctions.def"
+
+/// Whether calls through \p H come to us anyhow.
+static bool leadsHere(const MnemeHook &H) {
+  static Dl_info Own;
+  static bool Known = dladdr(&Own, &Own) != 0;
+  Dl_info Info;
+  ElfW(Sym) *Symbol = nullptr;
+  if (!Known || !dladdr1(H.Fn, &Info, reinterpret_cast<void **>(&Symbol),
+                         RTLD_DL_SYMENT))
+    return false;
+  // A program that is not position-independent may have a jump to our function
+  // as the function's address.
+  return Info.dli_fbase == Own.dli_fbase ||
+         (Symbol && Symbol->st_shndx == SHN_UNDEF && Info.dli_sname &&
+          !strcmp(Info.dli_sname, H.Name));
+}
+
+/// The object's number, or 0 when there are too many.
+static size_t numberOf(const MnemeHook *Object) {
+  for (size_t I = 1; I != NumObjects; ++I)
+    if (Objects[I] == Object)
+      return I;
+  if (NumObjects == MaxObjects)
+    return 0;
+  Objects[NumObjects] = Object;
+  return NumObjects++;
+}
+
+/// What mneme/annotate.h and mneme/record.h call by name.
+static void *findInterface(const char *Name) {
+  return strcmp(Name, "__mneme_annotate")
+             ? findRegionFunction(Name)
+             : reinterpret_cast<void *>(__mneme_annotate);
+}
+
+void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
+  // A rank that is not recorded is left alone.
+  if (!Selection::get().includesRank())
+    return;
+  for (MnemeHook *H = Begin; H < End; ++H) {
+    // Zeros pad sections that linkers put together.
+    if (!H->Name)
+      continue;
+    if (!H->Fn) {
+      H->Fn = findInterface(H->Name);
+      continue;
+    }
+    auto Number = [&]() -> size_t {
+      return leadsHere(*H) ? 0 : numberOf(Begin);
+    };
+#define TAP(Field, Symbol, Parameters, ...)                                    \
+  if (!strcmp(H->Name, #Symbol)) {                                             \
+    if (size_t N = Number()) {                                                 \
+      Runtimes[N].Field =                                                      \
+          reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn);                \
+      H->Fn = reinterpret_cast<void *>(All##Field[N]);                         \
+    }                                                                          \
+    continue;                                                                  \
+  }
+#define KEEP(Field, Symbol, Parameters)                                        \
+  if (!strcmp(H->Name, #Symbol)) {                                             \
+    if (size_t N = Number())                                                   \
+      Runtimes[N].Field =                                                      \
+          reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn);                \
+    continue;                                                                  \
+  }
+#include "RuntimeFunctions.def"
+  }
+}

@@ -1,0 +1,38 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Points and spaces as JSON, for people and programs (docs/Samplers).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_SAMPLERS_POINTJSON_H
+#define LLVM_MNEME_LIB_SAMPLERS_POINTJSON_H
+
+#include "llvm/Mneme/Study/SearchSpace.h"
+
+namespace llvm {
+namespace mneme {
+
+/// {"parameter": value, ...}; beside parameters, the decisions of pipelines by
+/// their dimension's name and the number of their value. What is not named is
+/// as in the default configuration.
+/// \returns a valid canonical point. Error: what is wrong with \p V, or which
+/// constraint does not hold.
+Expected<Point> parsePoint(const SearchSpace &Space, const json::Value &V);
+
+/// The values of all parameters that exist at \p P, by name.
+json::Object printPoint(const SearchSpace &Space, const Point &P);
+
+/// The parameters with what they can be.
+json::Array describeParameters(const SearchSpace &Space);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_SAMPLERS_POINTJSON_H
