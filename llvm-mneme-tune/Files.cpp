@@ -24,6 +24,8 @@ static std::string inFolder(StringRef Dir, StringRef Name) {
 }
 
 Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
+  if (sys::fs::exists(Dir) && !sys::fs::is_directory(Dir))
+    return createFileError(Dir, createStringError("is not a folder"));
   // An empty journal is one of a study that was killed before it began.
   std::string Journal = inFolder(Dir, "study.log");
   if (sys::fs::exists(Journal) && !sys::fs::is_regular_file(Journal))

@@ -195,12 +195,15 @@ void Start::blockSignals() {
   ::pthread_sigmask(SIG_SETMASK, &All, &ParentMask);
 }
 
-/// Not those of a crash: sanitizers handle them, and exec resets them.
+/// Not those of a crash: sanitizers handle them, and exec resets them. A file
+/// that may not grow is an error of a function that runs in a child as in its
+/// parent; a program gets its signal.
 void Start::resetSignals() const {
-  for (int S :
-       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2,
-        SIGALRM, SIGWINCH, SIGTSTP, SIGTTIN, SIGCONT, SIGXCPU, SIGXFSZ})
+  for (int S : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1,
+                SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGTTIN, SIGCONT, SIGXCPU})
     ::signal(S, SIG_DFL);
+  if (IsProgram)
+    ::signal(SIGXFSZ, SIG_DFL);
   // The group is in the background of its terminal. It may write there even if
   // the terminal is set to stop such writers.
   ::signal(SIGTTOU, SIG_IGN);

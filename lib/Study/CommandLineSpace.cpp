@@ -61,6 +61,14 @@ static std::vector<OptionInfo> makeOptionInfos() {
     if (S.isSearched())
       Infos.push_back({S.TuneOption, S.Key, static_cast<OptionKind>(S.Tuning),
                        S.DependsOn, S.Help});
+  // In the order of the settings; an alias is beside its setting.
+  auto GetRow = [](const OptionInfo &O) {
+    const SettingInfo *S = findSetting(O.Key);
+    return S ? S - getSettings().begin() : std::ptrdiff_t(getSettings().size());
+  };
+  llvm::stable_sort(Infos, [&](const OptionInfo &A, const OptionInfo &B) {
+    return GetRow(A) < GetRow(B);
+  });
   return Infos;
 }
 
