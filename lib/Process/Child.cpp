@@ -270,7 +270,8 @@ int Start::enter() const {
     ::setpgid(0, 0);
   if (!Outlives && Options.Grace <= 0)
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != Parent) // it died before that
+  // It died before that. A guard is there for just this.
+  if (!Outlives && ::getppid() != Parent)
     ::_exit(CannotExecute);
   pid_t Self = ::getpid();
   if (GuardFD >= 0 &&

@@ -2,7 +2,7 @@
 // headers have the last word.
 //
 // REQUIRES: cuda-toolkit
-// RUN: %clangxx -std=c++17 -fsyntax-only -x c++ -I%cuda_path/include -I%mneme_src/lib/Runtime %s
+// RUN: %clangxx -std=c++17 -fsyntax-only -x c++ -I%cuda_path/include -I%mneme_src/lib/Runtime/Driver %s
 
 #include "CudaTypes.h"
 #include <cstddef>
