@@ -60,6 +60,8 @@ std::string getInstallPrefix(const char *Argv0);
 
 /// "error: …" on stderr; for commands that go on after it.
 void printError(Error E);
+/// "warning: …" on stderr.
+void printWarning(const Twine &Text);
 
 /// The kernel files of a folder, or \p Path itself when it is a file.
 Expected<std::vector<std::string>> getKernelFiles(StringRef Path);

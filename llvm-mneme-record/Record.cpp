@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Launch/Launcher.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -317,5 +318,9 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Options.Record = !NoRecord;
   Options.Quiet = Quiet;
   Options.AnyExecutable = AnyExecutable;
+  if (!Quiet)
+    Options.Warn = printWarning;
+  Options.ReportError = printError;
+  Options.PrintSummary = [](StringRef Text) { errs() << printableLines(Text); };
   return launchApplication(Options);
 }

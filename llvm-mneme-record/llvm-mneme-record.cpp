@@ -38,6 +38,10 @@ void mneme::printError(Error E) {
   });
 }
 
+void mneme::printWarning(const Twine &Text) {
+  WithColor::warning(errs(), ToolName) << printableLines(Text.str()) << '\n';
+}
+
 Expected<std::vector<std::string>> mneme::getKernelFiles(StringRef Path) {
   if (sys::fs::is_regular_file(Path))
     return std::vector<std::string>{Path.str()};

@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/PrintPasses.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -152,6 +153,10 @@ InstrumentOptions mneme::takeInstruments() {
   I.Remarks = Remarks;
   I.RemarksFilter = RemarksFilter;
   I.Dataset = Dataset;
+  // Beside the report, which is for what was asked of the replay.
+  I.Note = [](const Twine &Text) {
+    errs() << "llvm-mneme-replay: note: " << printableLines(Text.str()) << '\n';
+  };
   return I;
 }
 

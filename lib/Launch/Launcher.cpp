@@ -21,7 +21,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 #include <csignal>
@@ -234,12 +233,6 @@ void LastDuties::fulfil(void *Duties, const char *, bool) {
 // launchApplication
 //===----------------------------------------------------------------------===//
 
-static void warn(const LaunchOptions &Options, const Twine &Message) {
-  if (!Options.Quiet)
-    WithColor::warning(errs(), "llvm-mneme-record")
-        << printableLines(Message.str()) << '\n';
-}
-
 static bool isForCuda(StringRef Arch) { return Arch.starts_with("sm_"); }
 
 /// Whether the application can be recorded on a GPU, as far as it says itself.
@@ -271,7 +264,7 @@ static Expected<bool> checkDevices(const LaunchOptions &Options,
     // That there is no GPU is nothing special.
     if (!StringRef(Problem).starts_with("no CUDA driver") &&
         !StringRef(Problem).ends_with("finds no device"))
-      warn(Options, "recording on the host device: " + Problem);
+      Options.Warn("recording on the host device: " + Problem);
     return false;
   }
   if (App.Archs.empty())
@@ -282,7 +275,7 @@ static Expected<bool> checkDevices(const LaunchOptions &Options,
         Path, createStringError(toString(Warning.takeError()) +
                                 " (--device=host runs it all the same)"));
   if (!Warning->empty())
-    warn(Options, "'" + Path + "': " + *Warning);
+    Options.Warn("'" + Path + "': " + *Warning);
   return true;
 }
 
@@ -326,7 +319,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (!Facts)
     return Facts.takeError();
   if (!Facts->Warning.empty())
-    warn(Options, Facts->Warning);
+    Options.Warn(Facts->Warning);
   Expected<bool> UseCuda = suitsCuda(Options, *Path, *Facts);
   // Most of the wait can be the application's own start, where the answer is
   // hardly in doubt.
@@ -379,8 +372,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Expected<bool> Ok = checkDevices(Options, *Path, *Facts, *Probe);
     if (!Ok) {
       HasDevice = false;
-      WithColor::error(errs(), "llvm-mneme-record")
-          << printableLines(toString(Ok.takeError())) << '\n';
+      Options.ReportError(Ok.takeError());
       S.refuseRecordings();
     }
     S.release();
@@ -406,8 +398,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   ::close(SignalFD);
   S.storeRest();
   if (Error E = Records.sync())
-    WithColor::error(errs(), "llvm-mneme-record")
-        << printableLines(toString(std::move(E))) << '\n';
+    Options.ReportError(std::move(E));
 
   // At once: launchers of other ranks may write to the same terminal or file.
   std::string Text;
@@ -419,7 +410,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Summary << "mneme: of the ranks of this distributed run ("
             << S.rankVariable()
             << "), only the first is recorded: --ranks=all records all\n";
-  errs() << printableLines(Text);
+  Options.PrintSummary(Text);
   // Nothing is lost from here on.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)

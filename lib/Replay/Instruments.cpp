@@ -23,7 +23,6 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
@@ -45,11 +44,6 @@ static constexpr unsigned TraceGranularity = 0;
 Instruments::~Instruments() {
   if (Traces)
     timeTraceProfilerCleanup();
-}
-
-/// Beside the report, which is for what was asked of the replay.
-void Instruments::note(const Twine &Text) {
-  errs() << "llvm-mneme-replay: note: " << printableLines(Text.str()) << '\n';
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +154,7 @@ Error Instruments::seeGPUCode(const CompileResult &Compiled) {
                                    : disassembleObject(Image);
   if (Text)
     return save(IsNVPTX ? "6-kernel.sass" : "6-kernel.dis", *Text);
-  note("--save-temps: no disassembly: " + toString(Text.takeError()));
+  O.Note("--save-temps: no disassembly: " + toString(Text.takeError()));
   return Error::success();
 }
 
@@ -172,8 +166,8 @@ Error Instruments::seeHostCode(StringRef Object) {
   Expected<std::string> Text = disassembleObject(Object);
   if (Text)
     return save("8-host.dis", *Text);
-  note("--save-temps: no disassembly of the host's code: " +
-       toString(Text.takeError()));
+  O.Note("--save-temps: no disassembly of the host's code: " +
+         toString(Text.takeError()));
   return Error::success();
 }
 

@@ -52,7 +52,6 @@ private:
   Error embed(const Module &M, json::Object &Out);
   Error save(StringRef Name, StringRef Contents);
   Error saveIR(StringRef Name, const Module &M);
-  void note(const Twine &Text);
 };
 
 } // namespace mneme

@@ -15,6 +15,7 @@
 #define LLVM_MNEME_COMPILE_INSTRUMENTS_H
 
 #include "llvm/Mneme/Compile/LLVMOptions.h"
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct InstrumentOptions {
   std::string Dataset;       ///< File that receives one line of JSON per
                              ///< replay.
   std::string Vocabulary;    ///< Vocabulary of IR2Vec, for Dataset.
+  /// Takes notes about files of SaveTemps that cannot be made.
+  std::function<void(const Twine &)> Note = [](const Twine &) {};
 
   bool operator==(const InstrumentOptions &O) const;
   bool empty() const { return *this == InstrumentOptions(); }

@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,14 +85,23 @@ struct LaunchOptions {
   double TimeoutSeconds = 0;          ///< Per launch; 0: none.
   bool Record = true;                 ///< False: only run the application on
                                       ///< the device.
-  bool Quiet = false;                 ///< No summary, no warnings.
+  bool Quiet = false;                 ///< No summary.
   /// Run an executable without payload, which loads or starts the instrumented
   /// code itself.
   bool AnyExecutable = false;
+
+  /// Takes warnings.
+  std::function<void(const Twine &)> Warn = [](const Twine &) {};
+  /// Takes errors after which the application still runs to its end.
+  std::function<void(Error)> ReportError = [](Error E) {
+    consumeError(std::move(E));
+  };
+  /// Takes the summary at the end, several lines at once.
+  std::function<void(StringRef)> PrintSummary = [](StringRef) {};
 };
 
 /// Runs the application to its end. \returns its exit code, 128 + N if signal N
-/// killed it, or 1 if no GPU is suitable, after a message; an Error if it was
+/// killed it, or 1 if no GPU is suitable, after ReportError; an Error if it was
 /// not started.
 Expected<int> launchApplication(const LaunchOptions &Options);
 
