@@ -104,10 +104,10 @@ Expected<int> mneme::runCheck() {
         Report(toString(std::move(E)));
       // What is intact may still prove nothing.
       if (Found.Unchanged)
-        warn(formatv("kernel {0}: {1} of {2} instances changed no memory; see "
-                     "what verification notices with llvm-mneme-replay "
+        warn(formatv("kernel '{0}': {1} of {2} instances changed no memory; "
+                     "see what verification notices with llvm-mneme-replay "
                      "--assess",
-                     K->StaticHash, Found.Unchanged, K->Instances.size())
+                     K->displayName(), Found.Unchanged, K->Instances.size())
                  .str());
     }
     for (std::string &Problem : Found.Problems)

@@ -411,6 +411,9 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
             << S.rankVariable()
             << "), only the first is recorded: --ranks=all records all\n";
   Options.PrintSummary(Text);
+  if (Records.selectedNothing())
+    Options.Warn("no launched kernel matches --kernel='" +
+                 Options.Selection.KernelRegex + "'");
   // Nothing is lost from here on.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)

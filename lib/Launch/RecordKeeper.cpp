@@ -402,6 +402,11 @@ Error RecordKeeper::addSummary(const ProcessSummary &S) {
   return Result;
 }
 
+bool RecordKeeper::selectedNothing() const {
+  auto Found = Reasons.find(MNEME_REASON_NOT_SELECTED);
+  return Found != Reasons.end() && Found->second == Seen;
+}
+
 static std::string formatBytes(uint64_t Bytes) {
   static constexpr StringLiteral Units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double Value = Bytes;

@@ -67,7 +67,7 @@ static Error checkHeader(StringRef File) {
                    MNEME_SNAPSHOT_PAGE);
   if (File.size() < sizeof(Header) + sizeof(MnemePageFileFooter) ||
       !File.ends_with(Magic))
-    return failure("truncated: does not end with '{0}'", Magic);
+    return failure("truncated or appended to: does not end with '{0}'", Magic);
   return Error::success();
 }
 

@@ -87,7 +87,8 @@ TEST(PageFile, RefusesEveryTruncation) {
   EXPECT_EQ(errorOf(""), "'x.mneme': truncated: the file is empty");
   EXPECT_EQ(errorOf("MNEM"), "'x.mneme': truncated: 4 bytes, a header has 16");
   EXPECT_EQ(errorOf(StringRef(Whole).drop_back()),
-            "'x.mneme': truncated: does not end with 'MNEMEPAG'");
+            "'x.mneme': truncated or appended to: does not end with "
+            "'MNEMEPAG'");
 }
 
 TEST(PageFile, RefusesEveryFlippedByte) {

@@ -649,7 +649,7 @@ template <typename Fn> void Recorder::forEachReason(Fn F) const {
   // With nowhere to record to, nothing was to be recorded.
   bool Records = !LauncherLink::get().directory().empty();
   for (const auto &[Reason, Times] :
-       {std::pair<const char *, uint64_t>{"not selected",
+       {std::pair<const char *, uint64_t>{MNEME_REASON_NOT_SELECTED,
                                           Records ? NotSelected : 0},
         {"of a rank that is not recorded", Records ? OtherRank : 0},
         {Selection::get().recordId() == RecordId::Scalars

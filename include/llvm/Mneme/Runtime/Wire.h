@@ -113,6 +113,8 @@
 #define MNEME_ENV_TIMEOUT                                                      \
   "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
 
+/// The reason for a skipped launch that the launcher looks for.
+#define MNEME_REASON_NOT_SELECTED "not selected"
 /// Reasons for skipped launches that the launcher determines.
 #define MNEME_REASON_HELD "already in the output directory"
 #define MNEME_REASON_FULL                                                      \
