@@ -31,19 +31,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostABI.h"
+#include "HostDivergence.h"
 #include "HostSync.h"
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/Analysis/CycleAnalysis.h"
-#include "llvm/Analysis/TargetTransformInfo.h"
-#include "llvm/Analysis/TargetTransformInfoImpl.h"
-#include "llvm/Analysis/UniformityAnalysis.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Mneme/Device/Host/HostPasses.h"
 #include "llvm/Mneme/Runtime/HostExchange.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -63,195 +58,6 @@ static constexpr unsigned MaxSites = MNEME_HOST_MAX_SITES;
 static constexpr unsigned MaxBlocks = 2000;
 /// Recomputing longer expressions than this costs more than a load.
 static constexpr unsigned MaxRecompute = 12;
-
-//===----------------------------------------------------------------------===//
-// Divergence
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What UniformityInfo asks a target, answered for lowered kernels: only the
-/// thread's index, sync results, memory that other threads write to in no
-/// order, unknown calls and addresses of local variables differ between
-/// threads. A plain load from an address that all threads agree on is uniform,
-/// or the kernel has a data race.
-class ThreadTTI final : public TargetTransformInfoImplBase {
-public:
-  explicit ThreadTTI(const DataLayout &DL) : TargetTransformInfoImplBase(DL) {}
-
-  bool hasBranchDivergence(const Function *) const override { return true; }
-
-  InstructionUniformity
-  getInstructionUniformity(const Value *V) const override {
-    constexpr auto Differs = InstructionUniformity::NeverUniform;
-    constexpr auto AsOperands = InstructionUniformity::Default;
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I)
-      return AsOperands; // Arguments are the same for all threads.
-    if (isa<AllocaInst>(I) || I->isAtomic() || I->isVolatile())
-      return Differs;
-    auto *Call = dyn_cast<CallBase>(I);
-    if (!Call)
-      return AsOperands;
-    if (getPlaceholderName(*I) == "result.uniform")
-      return InstructionUniformity::AlwaysUniform;
-    if (getPlaceholderName(*I).empty() && Call->doesNotAccessMemory())
-      return AsOperands;
-    return Differs;
-  }
-};
-
-/// Which blocks the threads of a block enter together, and which values they
-/// agree on.
-class Divergence {
-  Function &F;
-  FunctionAnalysisManager FAM;
-  UniformityInfo *UI = nullptr;
-  DenseMap<const BasicBlock *, unsigned> Number;
-  SmallVector<BasicBlock *, 32> Blocks;
-  BitVector ReachesSync;
-  BitVector Apart;
-  bool HasEarlyExit = false;
-
-public:
-  explicit Divergence(Function &F) : F(F) {
-    FAM.registerPass([] { return PassInstrumentationAnalysis(); });
-    FAM.registerPass([] { return DominatorTreeAnalysis(); });
-    FAM.registerPass([] { return CycleAnalysis(); });
-    FAM.registerPass([] { return UniformityInfoAnalysis(); });
-    FAM.registerPass([] {
-      return TargetIRAnalysis([](const Function &F) {
-        return TargetTransformInfo(
-            std::make_unique<ThreadTTI>(F.getParent()->getDataLayout()));
-      });
-    });
-    UI = &FAM.getResult<UniformityInfoAnalysis>(F);
-    for (BasicBlock &BB : F) {
-      Number[&BB] = Blocks.size();
-      Blocks.push_back(&BB);
-    }
-    findReachesSync();
-    findApart();
-  }
-
-  bool isDivergent(const Value &V) const { return UI->isDivergent(&V); }
-  /// Some threads may run \p BB while others, which have not ended, do not.
-  /// Only for blocks from which a sync point can be reached.
-  bool isApart(const BasicBlock &BB) const { return Apart[Number.lookup(&BB)]; }
-  /// Some threads may end, or go where no sync point can follow, before others.
-  bool hasEarlyExit() const { return HasEarlyExit; }
-
-private:
-  void findReachesSync();
-  void findApart();
-};
-} // namespace
-
-void Divergence::findReachesSync() {
-  ReachesSync.resize(Blocks.size());
-  SmallVector<BasicBlock *, 32> Work;
-  for (CallInst *Call : findSyncs(F))
-    Work.push_back(Call->getParent());
-  while (!Work.empty()) {
-    BasicBlock *BB = Work.pop_back_val();
-    if (ReachesSync[Number[BB]])
-      continue;
-    ReachesSync.set(Number[BB]);
-    append_range(Work, predecessors(BB));
-  }
-}
-
-/// A block is entered apart when it is control dependent on a divergent branch,
-/// or on a branch that is itself run apart. Edges that leave the part of the
-/// kernel with sync points do not count: who takes them no longer takes part.
-void Divergence::findApart() {
-  const unsigned N = Blocks.size(), Exit = N;
-  SmallVector<SmallVector<unsigned, 2>, 32> Succs(N);
-  SmallVector<bool, 32> Pruned(N, false);
-  for (unsigned I = 0; I != N; ++I) {
-    if (!ReachesSync[I])
-      continue;
-    bool Divergent = UI->hasDivergentTerminator(*Blocks[I]);
-    bool Leaves = false;
-    for (BasicBlock *S : successors(Blocks[I])) {
-      if (ReachesSync[Number[S]])
-        Succs[I].push_back(Number[S]);
-      else
-        Leaves = true;
-    }
-    if (Leaves && Divergent && !Succs[I].empty()) {
-      Pruned[I] = true;
-      HasEarlyExit = true;
-    } else if (Leaves) {
-      Succs[I].push_back(Exit);
-    }
-  }
-
-  // Post-dominance needs a way out of every block: where pruning took the last
-  // one, give it back.
-  auto FindReachesExit = [&] {
-    BitVector Reaches(N + 1);
-    Reaches.set(Exit);
-    for (bool Changed = true; Changed;) {
-      Changed = false;
-      for (unsigned I = 0; I != N; ++I)
-        if (!Reaches[I] &&
-            any_of(Succs[I], [&](unsigned S) { return Reaches[S]; })) {
-          Reaches.set(I);
-          Changed = true;
-        }
-    }
-    return Reaches;
-  };
-  BitVector Reaches = FindReachesExit();
-  for (unsigned I = 0; I != N; ++I)
-    if (Pruned[I] && !Reaches[I])
-      Succs[I].push_back(Exit);
-  Reaches = FindReachesExit();
-
-  // PostDom[I]: the blocks on every way from I to the end.
-  SmallVector<BitVector, 32> PostDom(N + 1, BitVector(N + 1, true));
-  PostDom[Exit].reset();
-  PostDom[Exit].set(Exit);
-  for (bool Changed = true; Changed;) {
-    Changed = false;
-    for (unsigned I = N; I-- != 0;) {
-      if (!ReachesSync[I])
-        continue;
-      BitVector New(N + 1, true);
-      for (unsigned S : Succs[I])
-        New &= PostDom[S];
-      New.set(I);
-      if (New != PostDom[I]) {
-        PostDom[I] = std::move(New);
-        Changed = true;
-      }
-    }
-  }
-
-  Apart.resize(N);
-  for (bool Changed = true; Changed;) {
-    Changed = false;
-    for (unsigned I = 0; I != N; ++I) {
-      // A loop without an end post-dominates nothing that could be trusted.
-      if (!ReachesSync[I] || Succs[I].size() < 2)
-        continue;
-      if (!Apart[I] && !UI->hasDivergentTerminator(*Blocks[I]) && Reaches[I])
-        continue;
-      BitVector Dependent(N + 1);
-      for (unsigned S : Succs[I])
-        Dependent |= PostDom[S];
-      BitVector Always = PostDom[I];
-      Always.reset(I);
-      Dependent.reset(Always);
-      Dependent.resize(N);
-      Dependent.reset(Apart);
-      if (Dependent.none())
-        continue;
-      Apart |= Dependent;
-      Changed = true;
-    }
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // The kernel, cut at its sync points
@@ -296,6 +102,27 @@ struct LocalVariable {
 };
 
 class RegionBuilder {
+  /// What a thread may run before its next sync point, as it is made.
+  struct Region {
+    unsigned Number = 0; ///< Of the sync point before it; 0: the entry.
+    DenseMap<const BasicBlock *, unsigned> SiteOf; ///< Numbers of their ends.
+    SetVector<BasicBlock *> Blocks;                ///< Of the flat kernel.
+    SmallPtrSet<const Value *, 16> Read, Written;  ///< Slots.
+    ThreadLoops Loops;
+    BasicBlock *Run = nullptr;     ///< Where a thread begins.
+    Value *Index = nullptr;        ///< The thread's.
+    Value *StateAddress = nullptr; ///< If threads are apart.
+    ThreadValues Thread;
+    SmallVector<BasicBlock *, 16> Clones; ///< Parallel to Blocks.
+    SmallSetVector<unsigned, 4> Targets;  ///< Sync points behind it; 0: none.
+
+    /// Whether a thread begins with the value of \p S: one that is written on
+    /// some paths keeps it on the others.
+    bool reads(const Slot &S) const {
+      return Number != 0 && (Read.count(S.Memory) || Written.count(S.Memory));
+    }
+  };
+
   Function &Kernel;
   FunctionAnalysisManager &FAM;
   Module &M;
@@ -355,6 +182,16 @@ private:
   bool keepCrossingValues();
   void layOutContext();
   void createSiteTable();
+  Region findRegion(unsigned Number);
+  Value *slotAddress(const Slot &S, Value *Index);
+  DenseMap<const AllocaInst *, Value *> loadScalars(const Region &R);
+  void enterLoop(Region &R);
+  void cloneBlocks(Region &R);
+  Value *readPlaceholder(const Region &R, StringRef Name);
+  void resolvePlaceholders(Region &R);
+  void emitLeave(Region &R, unsigned Target);
+  void emitOperands(const Region &R, const Site &S, const SyncCall &Sync);
+  void emitWaysOut(Region &R);
   void emitRegion(unsigned Number);
   void emitNext(unsigned Number, ArrayRef<unsigned> Targets);
   Value *contextAddress(uint64_t Offset, Value *Index, uint64_t Stride);
@@ -789,40 +626,38 @@ void RegionBuilder::emitNext(unsigned Number, ArrayRef<unsigned> Targets) {
   }
 }
 
-void RegionBuilder::emitRegion(unsigned Number) {
-  // The blocks that a thread may pass before its next sync point.
-  DenseMap<const BasicBlock *, unsigned> SiteOf;
+RegionBuilder::Region RegionBuilder::findRegion(unsigned Number) {
+  Region R;
+  R.Number = Number;
   for (unsigned I = 0; I != Sites.size(); ++I)
-    SiteOf[Sites[I].Call->getParent()] = I + 1;
-  BasicBlock *First =
-      Number ? Sites[Number - 1].Continue : &Flat->getEntryBlock();
-  SetVector<BasicBlock *> Blocks;
-  Blocks.insert(First);
-  for (unsigned I = 0; I != Blocks.size(); ++I)
-    if (!SiteOf.count(Blocks[I]))
-      Blocks.insert(succ_begin(Blocks[I]), succ_end(Blocks[I]));
-
-  SmallPtrSet<const Value *, 16> Read, Written;
-  for (BasicBlock *BB : Blocks)
+    R.SiteOf[Sites[I].Call->getParent()] = I + 1;
+  R.Blocks.insert(Number ? Sites[Number - 1].Continue : &Flat->getEntryBlock());
+  for (unsigned I = 0; I != R.Blocks.size(); ++I)
+    if (!R.SiteOf.count(R.Blocks[I]))
+      R.Blocks.insert(succ_begin(R.Blocks[I]), succ_end(R.Blocks[I]));
+  for (BasicBlock *BB : R.Blocks)
     for (Instruction &I : *BB) {
       if (auto *L = dyn_cast<LoadInst>(&I))
-        Read.insert(L->getPointerOperand());
+        R.Read.insert(L->getPointerOperand());
       else if (auto *S = dyn_cast<StoreInst>(&I))
-        Written.insert(S->getPointerOperand());
+        R.Written.insert(S->getPointerOperand());
     }
-  // One written on some paths keeps its value on the others.
-  auto IsIn = [&](const Slot &S) {
-    return Number != 0 && (Read.count(S.Memory) || Written.count(S.Memory));
-  };
-  auto StrideOf = [&](const Slot &S) {
-    return DL.getTypeAllocSize(S.Memory->getAllocatedType()).getFixedValue();
-  };
+  return R;
+}
 
-  B.SetInsertPoint(Begin[Number]);
-  DenseMap<const AllocaInst *, Value *> ScalarIn;
+Value *RegionBuilder::slotAddress(const Slot &S, Value *Index) {
+  uint64_t Stride =
+      DL.getTypeAllocSize(S.Memory->getAllocatedType()).getFixedValue();
+  return contextAddress(S.Offset, Index, Stride);
+}
+
+/// The values of scalar slots, which all threads begin with.
+DenseMap<const AllocaInst *, Value *>
+RegionBuilder::loadScalars(const Region &R) {
+  DenseMap<const AllocaInst *, Value *> Values;
   Value *FirstThread = nullptr;
   for (const Slot &S : Slots) {
-    if (!S.Scalar || !IsIn(S))
+    if (!S.Scalar || !R.reads(S))
       continue;
     // In lockstep there is one value; apart, one in each thread's element.
     if (Apart && !FirstThread)
@@ -831,71 +666,85 @@ void RegionBuilder::emitRegion(unsigned Number) {
               B.getInt32Ty(),
               exchangeAddress(offsetof(MnemeHostExchange, First), nullptr, 0)),
           B.getInt64Ty());
-    ScalarIn[S.Memory] =
-        B.CreateLoad(S.Memory->getAllocatedType(),
-                     contextAddress(S.Offset, FirstThread, StrideOf(S)));
+    Values[S.Memory] =
+        B.CreateLoad(S.Memory->getAllocatedType(), slotAddress(S, FirstThread));
   }
+  return Values;
+}
 
-  ThreadLoops Loops = createThreadLoops(B, BlockValues);
-  BasicBlock *Body = Loops.Body;
-  Value *Index = B.CreateZExt(Loops.Linear, B.getInt64Ty());
-  Value *StateAddress = nullptr;
+/// Begins the loop over threads, whose values of slots are then in Working.
+void RegionBuilder::enterLoop(Region &R) {
+  B.SetInsertPoint(Begin[R.Number]);
+  DenseMap<const AllocaInst *, Value *> Scalars = loadScalars(R);
+  R.Loops = createThreadLoops(B, BlockValues);
+  R.Index = B.CreateZExt(R.Loops.Linear, B.getInt64Ty());
   if (Apart) {
-    StateAddress =
-        exchangeAddress(offsetof(MnemeHostExchange, State), Index, 1);
-    if (Number != 0) {
-      Value *State = B.CreateLoad(B.getInt8Ty(), StateAddress, "state");
-      BasicBlock *Run = BasicBlock::Create(C, "run", Entry, Loops.Latch);
-      B.CreateCondBr(B.CreateICmpEQ(State, B.getInt8(Number)), Run,
-                     Loops.Latch);
+    R.StateAddress =
+        exchangeAddress(offsetof(MnemeHostExchange, State), R.Index, 1);
+    if (R.Number != 0) {
+      Value *State = B.CreateLoad(B.getInt8Ty(), R.StateAddress, "state");
+      BasicBlock *Run = BasicBlock::Create(C, "run", Entry, R.Loops.Latch);
+      B.CreateCondBr(B.CreateICmpEQ(State, B.getInt8(R.Number)), Run,
+                     R.Loops.Latch);
       B.SetInsertPoint(Run);
     }
   }
-  BasicBlock *Run = B.GetInsertBlock();
-  ThreadValues V;
-  std::copy(Loops.Tid.begin(), Loops.Tid.end(), V.Tid.begin());
-  setLane(B, Loops.Linear, WaveSize, V);
+  R.Run = B.GetInsertBlock();
+  std::copy(R.Loops.Tid.begin(), R.Loops.Tid.end(), R.Thread.Tid.begin());
+  setLane(B, R.Loops.Linear, WaveSize, R.Thread);
   for (const Slot &S : Slots) {
     AllocaInst *Copy = Working[S.Memory];
     Type *Ty = S.Memory->getAllocatedType();
-    if (!IsIn(S)) {
+    if (R.reads(S)) {
+      Value *In = Scalars.lookup(S.Memory);
+      B.CreateStore(In ? In : B.CreateLoad(Ty, slotAddress(S, R.Index)), Copy);
+    } else if (R.Written.count(S.Memory)) {
       // Nothing flows from one thread to the next.
-      if (Written.count(S.Memory))
-        B.CreateStore(PoisonValue::get(Ty), Copy);
-      continue;
+      B.CreateStore(PoisonValue::get(Ty), Copy);
     }
-    Value *In = ScalarIn.lookup(S.Memory);
-    B.CreateStore(
-        In ? In
-           : B.CreateLoad(Ty, contextAddress(S.Offset, Index, StrideOf(S))),
-        Copy);
   }
+}
 
+void RegionBuilder::cloneBlocks(Region &R) {
   ValueToValueMapTy Map;
-  SmallVector<BasicBlock *, 16> Clones;
-  for (BasicBlock *BB : Blocks) {
-    BasicBlock *Clone = CloneBasicBlock(BB, Map, ".r" + Twine(Number), Entry);
+  for (BasicBlock *BB : R.Blocks) {
+    BasicBlock *Clone = CloneBasicBlock(BB, Map, ".r" + Twine(R.Number), Entry);
     Map[BB] = Clone;
-    Clones.push_back(Clone);
+    R.Clones.push_back(Clone);
   }
   for (unsigned I = 0; I != Arguments.size(); ++I)
     Map[Flat->getArg(I)] = Arguments[I];
   for (auto &[From, To] : Working)
     Map[From] = To;
   for (const auto &[Alloca, L] : Locals)
-    Map[Alloca] = contextAddress(L.Offset, Index, L.Stride);
-  B.CreateBr(cast<BasicBlock>(Map[First]));
-
-  for (BasicBlock *Clone : Clones)
+    Map[Alloca] = contextAddress(L.Offset, R.Index, L.Stride);
+  B.CreateBr(R.Clones.front());
+  for (BasicBlock *Clone : R.Clones)
     for (PHINode &Phi : Clone->phis())
       for (unsigned I = Phi.getNumIncomingValues(); I-- != 0;)
-        if (!Blocks.contains(Phi.getIncomingBlock(I)) ||
-            SiteOf.count(Phi.getIncomingBlock(I)))
+        if (!R.Blocks.contains(Phi.getIncomingBlock(I)) ||
+            R.SiteOf.count(Phi.getIncomingBlock(I)))
           Phi.removeIncomingValue(I, /*DeletePHIIfEmpty=*/false);
-  remapInstructionsInBlocks(Clones, Map);
+  remapInstructionsInBlocks(R.Clones, Map);
+}
 
+/// What the placeholder \p Name of a value stands for.
+Value *RegionBuilder::readPlaceholder(const Region &R, StringRef Name) {
+  if (Value *Known = R.Thread.lookup(Name))
+    return Known;
+  // The result of the sync point before this region.
+  bool IsSecond = Name == "sync2";
+  unsigned Size = IsSecond ? 4 : Sites[R.Number - 1].Size;
+  size_t Field = IsSecond ? offsetof(MnemeHostExchange, Results2)
+                          : offsetof(MnemeHostExchange, Results);
+  Value *Result = B.CreateLoad(B.getIntNTy(8 * Size),
+                               exchangeAddress(Field, R.Index, Size));
+  return B.CreateZExt(Result, B.getInt64Ty());
+}
+
+void RegionBuilder::resolvePlaceholders(Region &R) {
   SmallVector<Instruction *, 16> Dead;
-  for (BasicBlock *Clone : Clones)
+  for (BasicBlock *Clone : R.Clones)
     for (Instruction &I : *Clone) {
       if (isa<AllocaInst>(I)) {
         Dead.push_back(&I);
@@ -907,104 +756,100 @@ void RegionBuilder::emitRegion(unsigned Number) {
       StringRef Name = getPlaceholderName(*Call);
       if (Name.empty()) {
         if (asksForThread(*Call))
-          announceThread(*Call, Block, Loops);
+          announceThread(*Call, Block, R.Loops);
         continue;
       }
       if (Name == "sync")
         continue;
       B.SetInsertPoint(Call);
-      Value *New = V.lookup(Name);
-      if (Name == "sync2") {
-        New = B.CreateZExt(
-            B.CreateLoad(B.getInt32Ty(),
-                         exchangeAddress(offsetof(MnemeHostExchange, Results2),
-                                         Index, 4)),
-            B.getInt64Ty());
-      } else if (!New) { // The result of the sync point before this region.
-        unsigned Size = Sites[Number - 1].Size;
-        New = B.CreateLoad(
-            B.getIntNTy(8 * Size),
-            exchangeAddress(offsetof(MnemeHostExchange, Results), Index, Size));
-        New = B.CreateZExt(New, B.getInt64Ty());
-      }
-      Call->replaceAllUsesWith(New);
+      Call->replaceAllUsesWith(readPlaceholder(R, Name));
       Dead.push_back(Call);
     }
   for (Instruction *I : Dead)
     I->eraseFromParent();
+}
 
-  // Ways out: the end of the thread (target 0), or a sync point.
-  SmallSetVector<unsigned, 4> Targets;
-  auto EmitLeave = [&](unsigned Target) {
-    Targets.insert(Target);
-    for (const Slot &S : Slots) {
-      if (!Written.count(S.Memory))
-        continue;
-      Value *Out =
-          B.CreateLoad(S.Memory->getAllocatedType(), Working[S.Memory]);
-      if (S.Scalar && !Apart)
-        B.CreateStore(Out, LastValue[S.Memory]);
-      else
-        B.CreateStore(Out, contextAddress(S.Offset, Index, StrideOf(S)));
-    }
-    if (!Apart) {
-      B.CreateStore(B.getInt32(Target), Next);
-      return;
-    }
+/// A thread goes to a sync point, or to its end (\p Target 0).
+void RegionBuilder::emitLeave(Region &R, unsigned Target) {
+  R.Targets.insert(Target);
+  for (const Slot &S : Slots) {
+    if (!R.Written.count(S.Memory))
+      continue;
+    Value *Out = B.CreateLoad(S.Memory->getAllocatedType(), Working[S.Memory]);
+    B.CreateStore(Out, S.Scalar && !Apart ? LastValue[S.Memory]
+                                          : slotAddress(S, R.Index));
+  }
+  if (!Apart) {
+    B.CreateStore(B.getInt32(Target), Next);
+  } else {
     unsigned State = MNEME_STATE_EXIT;
     if (Target != 0)
       State = Target + (Sites[Target - 1].isBarrier() ? MNEME_STATE_BARRIER
                                                       : MNEME_STATE_WARP);
-    B.CreateStore(B.getInt8(State), StateAddress);
+    B.CreateStore(B.getInt8(State), R.StateAddress);
+  }
+  B.CreateBr(R.Loops.Latch);
+}
+
+/// A thread puts down what the executor needs for sync point \p S.
+void RegionBuilder::emitOperands(const Region &R, const Site &S,
+                                 const SyncCall &Sync) {
+  auto Put = [&](size_t Field, Value *Operand, unsigned Size) {
+    Operand = B.CreateZExtOrTrunc(Operand, B.getIntNTy(8 * Size));
+    B.CreateStore(Operand, exchangeAddress(Field, R.Index, Size));
   };
-  for (unsigned I = 0; I != Clones.size(); ++I) {
-    Instruction *Terminator = Clones[I]->getTerminator();
+  if (!S.exchanges())
+    return;
+  Put(offsetof(MnemeHostExchange, Values), Sync.getValue(), S.Size);
+  if (S.Flags & MNEME_SITE_MASKED)
+    Put(offsetof(MnemeHostExchange, Masks), Sync.getMask(), 8);
+  if (!(S.Flags & MNEME_SITE_FIXED)) {
+    Put(offsetof(MnemeHostExchange, B), Sync.getB(), 4);
+    Put(offsetof(MnemeHostExchange, C), Sync.getC(), 4);
+  }
+}
+
+void RegionBuilder::emitWaysOut(Region &R) {
+  for (auto [BB, Clone] : zip_equal(R.Blocks, R.Clones)) {
+    Instruction *Terminator = Clone->getTerminator();
     if (isa<ReturnInst>(Terminator)) {
       B.SetInsertPoint(Terminator);
-      EmitLeave(0);
-      B.CreateBr(Loops.Latch);
+      emitLeave(R, 0);
       Terminator->eraseFromParent();
       continue;
     }
-    unsigned Target = SiteOf.lookup(Blocks[I]);
+    unsigned Target = R.SiteOf.lookup(BB);
     if (Target == 0)
       continue;
     auto *Call = cast<CallInst>(Terminator->getPrevNode());
-    const Site &S = Sites[Target - 1];
-    SyncCall Sync(Call);
     B.SetInsertPoint(Call);
-    auto Put = [&](size_t Field, Value *Operand, unsigned Size) {
-      Operand = B.CreateZExtOrTrunc(Operand, B.getIntNTy(8 * Size));
-      B.CreateStore(Operand, exchangeAddress(Field, Index, Size));
-    };
-    if (S.exchanges()) {
-      Put(offsetof(MnemeHostExchange, Values), Sync.getValue(), S.Size);
-      if (S.Flags & MNEME_SITE_MASKED)
-        Put(offsetof(MnemeHostExchange, Masks), Sync.getMask(), 8);
-      if (!(S.Flags & MNEME_SITE_FIXED)) {
-        Put(offsetof(MnemeHostExchange, B), Sync.getB(), 4);
-        Put(offsetof(MnemeHostExchange, C), Sync.getC(), 4);
-      }
-    }
-    EmitLeave(Target);
-    B.CreateBr(Loops.Latch);
+    emitOperands(R, Sites[Target - 1], SyncCall(Call));
+    emitLeave(R, Target);
     Call->eraseFromParent();
     Terminator->eraseFromParent();
   }
+}
 
-  SmallVector<BasicBlock *, 16> Marked(Clones);
-  Marked.push_back(Body);
-  if (Run != Body)
-    Marked.push_back(Run);
-  markParallel(Loops.LatchBranch, Marked);
+void RegionBuilder::emitRegion(unsigned Number) {
+  Region R = findRegion(Number);
+  enterLoop(R);
+  cloneBlocks(R);
+  resolvePlaceholders(R);
+  emitWaysOut(R);
 
-  B.SetInsertPoint(Loops.Exit);
+  SmallVector<BasicBlock *, 16> Marked(R.Clones);
+  Marked.push_back(R.Loops.Body);
+  if (R.Run != R.Loops.Body)
+    Marked.push_back(R.Run);
+  markParallel(R.Loops.LatchBranch, Marked);
+
+  B.SetInsertPoint(R.Loops.Exit);
   for (const Slot &S : Slots)
-    if (S.Scalar && !Apart && Written.count(S.Memory))
+    if (S.Scalar && !Apart && R.Written.count(S.Memory))
       B.CreateStore(
           B.CreateLoad(S.Memory->getAllocatedType(), LastValue[S.Memory]),
           contextAddress(S.Offset, nullptr, 0));
-  emitNext(Number, Targets.getArrayRef());
+  emitNext(Number, R.Targets.getArrayRef());
 }
 
 bool RegionBuilder::build() {
