@@ -1,0 +1,426 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifies and times one loaded kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contender.h"
+#include "ElementTypes.h"
+#include "ScopedTimer.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/Session.h"
+#include "llvm/Mneme/Runtime/CompareElement.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/Shortage.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Launches that are enqueued together may take so long, and so large a share
+/// of the time limit of one, which is theirs.
+static constexpr double MaxBatchSeconds = 0.05, MaxBatchShare = 0.25;
+
+/// Buffers that are larger together are not kept to be compared with those of a
+/// second launch.
+static constexpr uint64_t MaxKeptBytes = uint64_t(1) << 30;
+
+/// In a search, a launch that is shorter than this is compared when it was
+/// timed and not before, too: right candidates, which are most, are compared
+/// once.
+static constexpr double DeferredNanoseconds = 1e6;
+
+//===----------------------------------------------------------------------===//
+// Loaded kernels
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<DeviceKernel> LoadedKernels::find(StringRef CodeHash) {
+  auto It = find_if(List, [&](const Entry &E) { return E.Hash == CodeHash; });
+  if (CodeHash.empty() || It == List.end())
+    return nullptr;
+  std::rotate(List.begin(), It, std::next(It)); // the last one used is first
+  return List.front().Kernel;
+}
+
+void LoadedKernels::add(StringRef CodeHash,
+                        std::shared_ptr<DeviceKernel> Kernel) {
+  if (CodeHash.empty())
+    return;
+  List.insert(List.begin(), {CodeHash.str(), std::move(Kernel)});
+  if (List.size() > MaxCount)
+    List.pop_back();
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+/// The verdict on a launch that did not end well.
+static Verdict getLaunchVerdict(LaunchStatus S) {
+  switch (S) {
+  case LaunchStatus::Timeout:
+    return Verdict::Timeout;
+  case LaunchStatus::InvalidConfiguration:
+  case LaunchStatus::Unsupported:
+  case LaunchStatus::OutOfMemory:
+    return Verdict::Unsupported;
+  default:
+    return Verdict::Crash;
+  }
+}
+
+static bool fails(const BufferReport &B) { return !B.Stats.Pass; }
+
+Verdict mneme::judge(const MemoryComparison &C) {
+  if (C.Stray || any_of(C.Buffers, fails))
+    return Verdict::Mismatch;
+  if (any_of(C.Buffers,
+             [](const BufferReport &B) { return B.Stats.Differences; }))
+    return Verdict::MatchWithinTolerance;
+  return Verdict::Match;
+}
+
+static std::string describeStray(const StrayWrite &W) {
+  return formatv("memory outside of all buffers was written, first {0} bytes "
+                 "{1} of buffer {2}",
+                 W.Distance, W.IsBehind ? "past the end" : "before the start",
+                 W.Buffer)
+      .str();
+}
+
+static std::string describeMismatch(const MemoryComparison &C) {
+  ArrayRef<BufferReport> Buffers = C.Buffers;
+  if (none_of(Buffers, fails))
+    return describeStray(*C.Stray);
+  uint64_t Bad = count_if(Buffers, fails);
+  const BufferReport &B = *find_if(Buffers, fails);
+  std::string Name = B.Name.empty() ? "" : " (" + B.Name + ")";
+  bool IsNumber = B.Rule.DType != MNEME_DTYPE_BYTES;
+  std::string Type =
+      IsNumber ? (getDTypeName(B.Rule.DType) + " ").str() : std::string();
+  std::string Text =
+      formatv("{0} of {1} {2}elements of buffer {3}{4} differ",
+              B.Stats.Mismatches, B.Stats.Elements, Type, B.Id, Name)
+          .str();
+  if (B.Stats.First)
+    Text += formatv(", first at {0}: {1} instead of {2}", *B.Stats.First,
+                    B.Stats.Actual, B.Stats.Expected)
+                .str();
+  // Zeros of different signs, for example, are equal as numbers.
+  if (isFloatDType(B.Rule.DType) && B.Stats.MaxAbs > 0)
+    raw_string_ostream(Text)
+        << format(", largest error %.3g, %.3g of the value, %.3g ulp",
+                  B.Stats.MaxAbs, B.Stats.MaxRel, B.Stats.MaxUlp);
+  if (Bad > 1)
+    Text += formatv(", and {0} more buffers", Bad - 1).str();
+  if (C.Stray)
+    Text += "; " + describeStray(*C.Stray);
+  return Text;
+}
+
+Contender::Contender(ReplaySession &Session, const ReplayPlan &Plan,
+                     ReplayTimes &Times, ReplaySession::StageFn Report)
+    : Session(Session), Plan(Plan), D(*Session.D), Memory(*Session.Memory),
+      Times(Times), Report(Report) {
+  Config.Grid = Plan.grid();
+  Config.Block = Plan.block();
+  Config.DynamicShared = Plan.sharedMem();
+  Config.TimeoutSeconds = Plan.options().launchTimeout();
+  Config.Cooperative = Plan.instance().Cooperative;
+  Cache = Plan.options().Cache.value_or(D.asGPU() ? CacheMode::Cold
+                                                  : CacheMode::Warm);
+}
+
+Error Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
+  ScopedTimer Timer(Times.Load);
+  Kernel = Kernels.find(Code.CodeHash);
+  if (Kernel)
+    return Error::success();
+  Expected<std::unique_ptr<DeviceKernel>> Loaded =
+      D.load(Code.Image, Plan.globals());
+  if (Loaded) {
+    Kernel = std::move(*Loaded);
+    Kernels.add(Code.CodeHash, Kernel);
+    return Error::success();
+  }
+  Error E = recognizeShortage(Loaded.takeError());
+  if (E.isA<ShortageError>())
+    return E;
+  // A function that the pipeline or the user's IR calls and nobody has.
+  V = Verdict::Unsupported;
+  Message = toString(std::move(E));
+  return Error::success();
+}
+
+/// On a GPU it is enqueued only.
+Error Contender::restore() {
+  ScopedTimer Timer(Times.Restore);
+  LastRestored = Memory.numLaunches() + 1;
+  return Memory.restore();
+}
+
+Error Contender::flushCache() {
+  return Cache == CacheMode::Cold ? D.asGPU()->flushCache() : Error::success();
+}
+
+/// \returns whether the launch went well.
+bool Contender::noteOutcome(const LaunchOutcome &Outcome) {
+  if (Outcome.Status == LaunchStatus::Ok) {
+    Executed = true;
+    return true;
+  }
+  // Nobody compares what it has written.
+  Memory.markAllDirty();
+  V = getLaunchVerdict(Outcome.Status);
+  Message = getLaunchStatusName(Outcome.Status).str();
+  if (!Outcome.Message.empty())
+    Message += ": " + Outcome.Message;
+  return false;
+}
+
+Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
+  double Seconds = 0;
+  Expected<LaunchOutcome> Outcome = [&]() -> Expected<LaunchOutcome> {
+    ScopedTimer Whole(Seconds);
+    if (Restore)
+      if (Error E = restore())
+        return std::move(E);
+    Report(ReplayStage::Launch);
+    ScopedTimer Timer(Times.Run);
+    if (Error E = flushCache())
+      return std::move(E);
+    Config.Repeat = Repeat;
+    return Memory.launch(*Kernel, Config);
+  }();
+  if (!Outcome)
+    return Outcome.takeError();
+  // The host's memory is not of the kernel; a GPU's may be.
+  if (Outcome->Status == LaunchStatus::OutOfMemory && !D.asGPU())
+    return make_error<ShortageError>(
+        Outcome->Message, std::make_error_code(std::errc::not_enough_memory));
+  LongestSeconds = std::max(LongestSeconds, Seconds);
+  if (!noteOutcome(*Outcome))
+    return std::nullopt;
+  LastNanoseconds = Outcome->Nanoseconds;
+  return Outcome->Nanoseconds;
+}
+
+Expected<bool> Contender::sampleMany(unsigned Count, unsigned Repeat,
+                                     std::vector<double> &Nanoseconds) {
+  if (!D.asGPU() || LongestSeconds == 0)
+    return SampleSource::sampleMany(Count, Repeat, Nanoseconds);
+  double Limit = MaxBatchSeconds;
+  if (Config.TimeoutSeconds > 0)
+    Limit = std::min(Limit, MaxBatchShare * Config.TimeoutSeconds);
+  unsigned Most =
+      std::clamp<double>(Limit / (LongestSeconds * Repeat), 1, Count);
+  while (Count) {
+    unsigned Some = std::min(Count, Most);
+    Count -= Some;
+    Expected<bool> Ok = sampleBatch(Some, Repeat, Nanoseconds);
+    if (!Ok || !*Ok)
+      return Ok;
+  }
+  return true;
+}
+
+/// Waits once.
+Expected<bool> Contender::sampleBatch(unsigned Count, unsigned Repeat,
+                                      std::vector<double> &Nanoseconds) {
+  Report(ReplayStage::Launch);
+  Config.Repeat = Repeat;
+  std::vector<double> Taken;
+  // A flushed cache does not tell whether memory was restored: the last launch
+  // can be the one that confirm() compares.
+  unsigned Left = Count;
+  auto Prepare = [&]() -> Error {
+    if (Restore || (--Left == 0 && Cache == CacheMode::Cold))
+      if (Error E = restore())
+        return E;
+    return flushCache();
+  };
+  Expected<LaunchOutcome> Outcome =
+      Memory.launchMany(*Kernel, Config, Count, Prepare, Taken);
+  if (!Outcome)
+    return Outcome.takeError();
+  if (!noteOutcome(*Outcome))
+    return false;
+  append_range(Nanoseconds, Taken);
+  return true;
+}
+
+Error Contender::verify(bool MayWait) {
+  Expected<std::optional<double>> Launched = sample(1);
+  if (!Launched)
+    return Launched.takeError();
+  if (!*Launched || (MayWait && **Launched < DeferredNanoseconds))
+    return Error::success();
+  return compare();
+}
+
+Error Contender::compare() {
+  Report(ReplayStage::Compare);
+  ScopedTimer Timer(Times.Compare);
+  if (Error E = Memory.compare(Plan.compareParts()).moveInto(Compared))
+    return E;
+  LastCompared = Memory.numLaunches();
+  V = judge(Compared);
+  if (V != Verdict::Mismatch)
+    return Error::success();
+  if (any_of(Compared.Buffers, fails))
+    return describeElements();
+  Message = describeMismatch(Compared);
+  return Error::success();
+}
+
+/// Says what differs in the elements that the IR tells of, where nothing else
+/// does, and how to accept what may be rounding errors.
+Error Contender::describeElements() {
+  const ElementTypes &Types = Session.elementTypes();
+  std::vector<ComparePart> Parts = Plan.compareParts().vec();
+  bool IsTyped = false;
+  for (auto [P, B] : zip_equal(Parts, Compared.Buffers)) {
+    uint32_t DType = Types.OfRegion[P.Region];
+    if (!fails(B) || P.Rule.DType != MNEME_DTYPE_BYTES ||
+        DType == MNEME_DTYPE_BYTES)
+      continue;
+    P.Rule.DType = DType;
+    IsTyped = true;
+  }
+  if (IsTyped)
+    if (Error E = Memory.compare(Parts).moveInto(Compared))
+      return E;
+  Message = describeMismatch(Compared);
+  if (Types.Rounding.empty())
+    return Error::success();
+  std::vector<BufferReport> Failing;
+  std::vector<double> Scales;
+  for (auto [P, B] : zip_equal(Parts, Compared.Buffers)) {
+    if (!fails(B))
+      continue;
+    Expected<double> Scale = Memory.findLargestOutcome(P);
+    if (!Scale)
+      return Scale.takeError();
+    Failing.push_back(B);
+    Scales.push_back(*Scale);
+  }
+  std::string Options = suggestTolerances(Failing, Scales);
+  if (!Options.empty())
+    Message += formatv("; the IR allows {0}, so these may be rounding errors: "
+                       "accept them with {1}",
+                       Types.Rounding, Options)
+                   .str();
+  return Error::success();
+}
+
+Error Contender::confirm() {
+  if (LastCompared == Memory.numLaunches())
+    return Error::success();
+  if (LastRestored != Memory.numLaunches()) {
+    Restore = true;
+    Expected<std::optional<double>> Launched = sample(1);
+    if (!Launched)
+      return Launched.takeError();
+    if (!*Launched)
+      return Error::success();
+  }
+  bool WasRight = V != Verdict::NotVerified;
+  if (Error E = compare())
+    return E;
+  if (WasRight && V == Verdict::Mismatch)
+    Message = "the first launch was right, a later one was not: " + Message;
+  return Error::success();
+}
+
+/// What lies in the buffers that failed; nothing when that is too much.
+Expected<std::vector<std::vector<char>>> Contender::readFailures() {
+  std::vector<std::vector<char>> Contents;
+  uint64_t Bytes = 0;
+  for (const BufferReport &B : Compared.Buffers)
+    Bytes += B.Stats.Pass ? 0 : B.Size;
+  if (Bytes > MaxKeptBytes)
+    return Contents;
+  for (const BufferReport &B : Compared.Buffers) {
+    if (B.Stats.Pass)
+      continue;
+    Contents.emplace_back(B.Size);
+    if (Error E = D.read(B.Address, Contents.back()))
+      return std::move(E);
+  }
+  return Contents;
+}
+
+Error Contender::checkReproducibility() {
+  Expected<std::vector<std::vector<char>>> First = readFailures();
+  if (!First)
+    return First.takeError();
+  if (First->empty())
+    return Error::success();
+  Expected<std::optional<double>> Launched = sample(1);
+  if (!Launched)
+    return Launched.takeError();
+  // Nobody looks where else it has written now.
+  Memory.markAllDirty();
+  if (!*Launched)
+    return Error::success();
+  Report(ReplayStage::Compare);
+  ScopedTimer Timer(Times.Compare);
+  Expected<std::vector<std::vector<char>>> Second = readFailures();
+  if (!Second)
+    return Second.takeError();
+  bool AllSame = true;
+  size_t I = 0;
+  for (BufferReport &B : Compared.Buffers)
+    if (!B.Stats.Pass) {
+      B.Reproducible = (*First)[I] == (*Second)[I];
+      B.Digest = toHexString(
+          digest128(StringRef((*First)[I].data(), (*First)[I].size())));
+      AllSame &= *B.Reproducible;
+      ++I;
+    }
+  if (!AllSame)
+    Message += "; a second replay of it wrote other bytes: the kernel is not "
+               "deterministic, or reads what was not recorded";
+  return Error::success();
+}
+
+Expected<std::vector<Measurement>>
+mneme::measureAll(Measurer &M, Device &D, ArrayRef<Contender *> Contenders,
+                  bool Restore, MeasureRules Rules) {
+  GPUDevice *GPU = D.asGPU();
+  CacheMode Cache = Contenders.front()->Cache;
+  Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
+  SmallVector<SampleSource *, 2> Sources;
+  for (Contender *C : Contenders) {
+    C->Cache = Cache;
+    C->Restore = Restore;
+    Rules.CanRepeat &= !C->keepsState();
+    Sources.push_back(C);
+  }
+  if (Contenders.size() == 1)
+    Rules.LaunchedNanoseconds = Contenders.front()->LastNanoseconds;
+  auto TimerName = [&]() -> StringRef {
+    return GPU ? GPU->getTimerName() : "host";
+  };
+  StringRef TimerBefore = TimerName();
+  Expected<std::vector<Measurement>> Measured = M.measure(Sources, Rules);
+  // Where CUPTI stops reporting kernels, events go on: no samples of both.
+  if (Measured && !Measured->empty() && TimerName() != TimerBefore)
+    Measured = M.measure(Sources, Rules);
+  if (!Measured)
+    return Measured.takeError();
+  for (Measurement &One : *Measured) {
+    One.Timer = TimerName().str();
+    One.Cache = Cache;
+    One.Restored = Restore;
+  }
+  return Measured;
+}

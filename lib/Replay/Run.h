@@ -1,0 +1,56 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// One evaluation: load, verify, measure.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_REPLAY_RUN_H
+#define LLVM_MNEME_LIB_REPLAY_RUN_H
+
+#include "Contender.h"
+
+namespace llvm {
+namespace mneme {
+/// One run of a compiled kernel in a session.
+class ReplayRun {
+public:
+  ReplayRun(ReplaySession &Session, const ReplayPlan &Plan,
+            ReplaySession::StageFn Report)
+      : Session(Session), Plan(Plan), Options(Plan.options()), Report(Report),
+        D(*Session.D), GPU(D.asGPU()) {}
+
+  Expected<ReplayResult> run(const CompiledKernel &Code);
+
+private:
+  ReplaySession &Session;
+  const ReplayPlan &Plan;
+  const ReplayOptions &Options;
+  ReplaySession::StageFn Report;
+  Device &D;
+  GPUDevice *GPU;
+  ReplayResult R;
+  /// Of the baseline; its own steps are one figure of the result.
+  ReplayTimes OtherTimes;
+  std::unique_ptr<ReplayPlan> BaselinePlan;
+
+  Error execute(const CompiledKernel &Code);
+  void describeGPU();
+  Error describeOnGPU(DeviceKernel &Kernel);
+  Expected<std::unique_ptr<Contender>> prepareBaseline();
+  Expected<CompiledKernel> makeBaselineCode();
+  Error measure(Contender &Candidate, Contender *Other);
+  MeasureRules getRules() const;
+  void compareWithBaseline(Measurement Other);
+  void take(Contender &C);
+};
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_REPLAY_RUN_H

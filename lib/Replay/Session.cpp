@@ -1,0 +1,392 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What many evaluations share: the device, the recorded memory, loaded kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Replay/Session.h"
+#include "ElementTypes.h"
+#include "Run.h"
+#include "ScopedTimer.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/Poison.h"
+#include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// What a process may lose before it should be replaced.
+static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
+
+namespace {
+/// Time that passes, and a GPU's clock.
+class DeviceMachine final : public SampleMachine {
+public:
+  explicit DeviceMachine(Device &D) : GPU(D.asGPU()) {}
+
+  Expected<double> measureClock() override {
+    return GPU ? GPU->measureClock() : 0.0;
+  }
+
+private:
+  GPUDevice *GPU;
+};
+} // namespace
+
+ReplaySession::ReplaySession(const ReplayPlan &Plan) : Plan(Plan) {}
+ReplaySession::~ReplaySession() = default;
+
+bool ReplaySession::isSpent() const {
+  GPUDevice *GPU = D ? D->asGPU() : nullptr;
+  return Lost || (GPU && GPU->leakedBytes() > MaxLeakedBytes);
+}
+
+Expected<std::unique_ptr<ReplaySession>>
+ReplaySession::create(const ReplayPlan &Plan, StageFn Report) {
+  if (!Plan.options().Execute)
+    return create(Plan, std::unique_ptr<Device>());
+  Report(ReplayStage::Open);
+  HeldAddresses Held;
+  double OpenTime = 0;
+  Expected<std::unique_ptr<Device>> D = [&] {
+    ScopedTimer Timer(OpenTime);
+    const std::string &Name = Plan.options().Device;
+    return openDevice(Name == "auto" ? chooseDevice(Plan) : Name,
+                      Plan.state().regions(), Held);
+  }();
+  if (!D)
+    return D.takeError();
+  Expected<std::unique_ptr<ReplaySession>> Session =
+      create(Plan, std::move(*D));
+  if (Session) {
+    (*Session)->OpenTime = OpenTime;
+    (*Session)->hold(std::move(Held));
+  }
+  return Session;
+}
+
+Expected<std::unique_ptr<ReplaySession>>
+ReplaySession::create(const ReplayPlan &Plan, std::unique_ptr<Device> D) {
+  std::unique_ptr<ReplaySession> Session(new ReplaySession(Plan));
+  Session->D = std::move(D);
+  if (!Session->D)
+    return std::move(Session);
+  Session->Machine = std::make_unique<DeviceMachine>(*Session->D);
+  Session->TheMeasurer = std::make_unique<Measurer>(*Session->Machine);
+  // Whether there is the one that is asked for has to be told at once.
+  GPUTimer Timer = Plan.options().Timer;
+  if (Timer != GPUTimer::Auto)
+    if (Error E = Session->chooseTimer(Timer))
+      return std::move(E);
+  if (Error E = Session->checkVariant(Plan))
+    return std::move(E);
+  return std::move(Session);
+}
+
+/// Can the device run its code, and measure as it says?
+Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
+  const ReplayOptions &O = Variant.options();
+  if (!D)
+    return Error::success();
+  if (!D->asGPU()) {
+    if (O.Cache == CacheMode::Cold)
+      return createStringError("--cache=cold needs a GPU");
+    if (O.Compared == Baseline::App)
+      return createStringError("--baseline=app needs a GPU");
+    if (O.Timer != GPUTimer::Auto)
+      return createStringError("--timer needs a GPU");
+    return Error::success();
+  }
+  const RecordedKernel &K = Variant.kernel();
+  StringRef Arch = Variant.compiler().arch();
+  if (!Triple(K.Triple).isNVPTX())
+    return createStringError(
+        formatv("the recording is for {0}, which {1} cannot run", K.Triple,
+                D->getName())
+            .str());
+  if (!isArchCompatible(Arch, D->getArch())) {
+    if (O.Arch.empty())
+      return createStringError(
+          formatv("the recording is for {0}, {1} is {2}: retarget with "
+                  "--arch={2}",
+                  Arch, D->getName(), D->getArch())
+              .str());
+    return createStringError(formatv("{0} is {1}, which cannot run --arch={2}",
+                                     D->getName(), D->getArch(), Arch)
+                                 .str());
+  }
+  return Error::success();
+}
+
+Error ReplaySession::prepare(StageFn Report) {
+  if (Memory)
+    return Error::success();
+  Report(ReplayStage::Prepare);
+  ScopedTimer Timer(PrepareTime);
+  Held.release();
+  Expected<Replayer> Created = Replayer::create(Plan.state(), *D);
+  if (!Created)
+    return Created.takeError();
+  Memory.emplace(std::move(*Created));
+  if (!Plan.options().Verify)
+    return Error::success();
+  for (const SnapshotData &Range : Plan.state().changed())
+    Power.ChangedBytes += Range.RawSize;
+  if (Error E = choosePoison(Report))
+    return E;
+  // What a launch that does nothing leaves.
+  Report(ReplayStage::Compare);
+  if (Error E = Memory->restore())
+    return E;
+  Expected<MemoryComparison> Nothing = Memory->compare(Plan.compareParts());
+  if (!Nothing)
+    return Nothing.takeError();
+  Power.Vacuous = judge(*Nothing) != Verdict::Mismatch;
+  return Error::success();
+}
+
+Error ReplaySession::choosePoison(StageFn Report) {
+  Poison = Plan.poison();
+  if (Poison) {
+    Power.PoisonedBytes = Poison->count();
+    return *Power.PoisonedBytes ? Memory->poison(Poison) : Error::success();
+  }
+  if (!Plan.options().Poison)
+    return Error::success();
+  Power.PoisonedBytes = 0;
+  std::shared_ptr<PoisonMask> Mask = PoisonMask::create(Plan.state().regions());
+  if (!Mask) {
+    Power.NoPoison = "there is no memory for it";
+    return Error::success();
+  }
+  if (Error E =
+          findPoison(Plan, *D, *Memory, Mask, Report).moveInto(Power.NoPoison))
+    return E;
+  Power.PoisonedBytes = Mask->count();
+  Poison = std::move(Mask);
+  return Error::success();
+}
+
+const ElementTypes &ReplaySession::elementTypes() {
+  if (!Types)
+    Types = std::make_unique<ElementTypes>(inferElementTypes(Plan));
+  return *Types;
+}
+
+Error ReplaySession::chooseTimer(GPUTimer Wanted) {
+  GPUDevice *GPU = D->asGPU();
+  if (!GPU || Timer == Wanted)
+    return Error::success();
+  if (Error E = GPU->setTimer(Wanted))
+    return E;
+  Timer = Wanted;
+  return Error::success();
+}
+
+/// Before each timed launch. What verified does what the recorded kernel does,
+/// unless somebody else wrote it: that need not take the same way.
+bool ReplaySession::needsRestoring(const ReplayPlan &Variant) {
+  if (!D->asGPU() || !Variant.options().Verify)
+    return true;
+  if (!NeedsRestoring) {
+    ScopedTimer Timer(PrepareTime);
+    NeedsRestoring = Plan.canReadWhatItWrites();
+  }
+  if (*NeedsRestoring || Variant.options().IRFile == Plan.options().IRFile)
+    return *NeedsRestoring;
+  ScopedTimer Timer(PrepareTime);
+  return Variant.canReadWhatItWrites();
+}
+
+Expected<CompiledKernel> ReplaySession::compile(const ReplayPlan &Variant,
+                                                StageFn Report,
+                                                KnownCodeFn Known) {
+  if (Error E = checkVariant(Variant))
+    return std::move(E);
+  CodeTarget Target = !D           ? CodeTarget::None
+                      : D->asGPU() ? CodeTarget::GPU
+                                   : CodeTarget::Host;
+  return compileVariant(Variant, Target, Report, Known);
+}
+
+/// Can this code run here?
+Error ReplaySession::checkRun(const ReplayPlan &Variant,
+                              const CompiledKernel &Code) const {
+  if (Error E = checkVariant(Variant))
+    return E;
+  if (Lost)
+    return createStringError(D->getName() + " is lost");
+  if (Code.StoppedAt)
+    return createStringError("kernel '" + Variant.kernel().KernelName +
+                             "' was not compiled to the end");
+  return Error::success();
+}
+
+Expected<ReplayResult> ReplaySession::run(const ReplayPlan &Variant,
+                                          const CompiledKernel &Code,
+                                          StageFn Report) {
+  if (Error E = checkRun(Variant, Code))
+    return std::move(E);
+  Expected<ReplayResult> R = ReplayRun(*this, Variant, Report).run(Code);
+  if (!R)
+    noteFailure();
+  return R;
+}
+
+/// Whatever went wrong, it may have taken the device with it.
+void ReplaySession::noteFailure() {
+  if (GPUDevice *GPU = D->asGPU())
+    if (Error E = GPU->synchronize()) {
+      consumeError(std::move(E));
+      Lost = true;
+    }
+}
+
+/// Loads all and launches each once; notes the first that is not good.
+Error ReplaySession::verifyAll(ArrayRef<Contestant> Contestants,
+                               ArrayRef<std::unique_ptr<Contender>> Contenders,
+                               PairedResult &Result) {
+  Result.V = Verdict::Match;
+  for (auto [I, C] : enumerate(Contestants)) {
+    Contender &One = *Contenders[I];
+    if (C.Code->failed()) {
+      One.V = C.Code->V;
+      One.Message = C.Code->Error;
+      noteFailed(I, One, Result);
+      return Error::success();
+    }
+    bool Verify = C.Variant->options().Verify;
+    if (!Verify)
+      Memory->markAllDirty();
+    if (Error E = One.load(*C.Code, Kernels))
+      return E;
+    if (Verify && One.isGood())
+      if (Error E = One.verify())
+        return E;
+    if (!One.isGood()) {
+      noteFailed(I, One, Result);
+      return Error::success();
+    }
+    if (One.V != Verdict::Match)
+      Result.V = One.V;
+  }
+  return Error::success();
+}
+
+void ReplaySession::noteFailed(size_t Index, const Contender &C,
+                               PairedResult &Result) {
+  Result.Failed = Index;
+  Result.V = C.V;
+  Result.Error = C.Message;
+  noteEnd(C);
+}
+
+Expected<PairedResult>
+ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
+                             uint64_t Seed, StageFn Report) {
+  if (Error E = prepare(Report))
+    return std::move(E);
+  if (Error E = chooseTimer(Contestants.front().Variant->options().Timer))
+    return std::move(E);
+  PairedResult Result;
+  ReplayTimes Times; // of all together: nobody asks
+  std::vector<std::unique_ptr<Contender>> Contenders;
+  bool Restore = false;
+  for (const Contestant &C : Contestants) {
+    Contenders.push_back(
+        std::make_unique<Contender>(*this, *C.Variant, Times, Report));
+    Restore |= needsRestoring(*C.Variant);
+  }
+  if (Error E = verifyAll(Contestants, Contenders, Result))
+    return std::move(E);
+  if (Result.Failed)
+    return std::move(Result);
+
+  const ReplayOptions &O = Contestants.front().Variant->options();
+  MeasureRules Rules;
+  Rules.Seed = Seed;
+  Rules.Warmup = O.Warmup;
+  Rules.MinSamples = Rules.MinPairs = Rounds;
+  Rules.MaxSamples = std::max(Rules.MaxSamples, Rounds);
+  if (!D->asGPU() && !O.Adaptive && !O.Quick) {
+    Rules.Samples = Rounds;
+    Rules.Warmup = O.Warmup.value_or(O.HostWarmup);
+  }
+  SmallVector<Contender *, 4> Pointers;
+  for (const std::unique_ptr<Contender> &C : Contenders)
+    Pointers.push_back(C.get());
+  Expected<std::vector<Measurement>> Measured =
+      measureAll(*TheMeasurer, *D, Pointers, Restore, Rules);
+  if (!Measured)
+    return Measured.takeError();
+  for (auto [I, C] : enumerate(Contenders)) {
+    if (!Measured->empty() && Contestants[I].Variant->options().Verify)
+      if (Error E = C->confirm())
+        return std::move(E);
+    if (C->isGood())
+      continue;
+    noteFailed(I, *C, Result);
+    return std::move(Result);
+  }
+  Result.Measured = std::move(*Measured);
+  return std::move(Result);
+}
+
+Expected<PairedResult> ReplaySession::compare(ArrayRef<Contestant> Contestants,
+                                              unsigned Rounds, uint64_t Seed,
+                                              StageFn Report) {
+  assert(!Contestants.empty() && "nothing to measure");
+  for (const Contestant &C : Contestants)
+    if (Error E = checkRun(*C.Variant, *C.Code))
+      return std::move(E);
+  Expected<PairedResult> R = measurePaired(Contestants, Rounds, Seed, Report);
+  if (!R)
+    noteFailure();
+  return R;
+}
+
+Expected<ReplayResult> ReplaySession::evaluate(const ReplayPlan &Variant,
+                                               StageFn Report) {
+  double Start = epochSeconds();
+  Expected<CompiledKernel> Code = compile(Variant, Report);
+  if (!Code)
+    return Code.takeError();
+  Expected<ReplayResult> Result = [&]() -> Expected<ReplayResult> {
+    if (D)
+      return run(Variant, *Code, Report);
+    ReplayResult Only;
+    describeCode(*Code, Only);
+    return Only;
+  }();
+  if (!Result)
+    return Result.takeError();
+  ReplayTimes &Times = Result->Times;
+  Times.Parse = Variant.parseTime();
+  Times.Read = Variant.readTime();
+  Times.Open = std::exchange(OpenTime, 0);
+  Result->StartTime = Start;
+  Result->EndTime = epochSeconds();
+  return Result;
+}
+
+Expected<ReplayResult>
+mneme::runReplay(const ReplayPlan &Plan,
+                 function_ref<void(ReplayStage)> Report) {
+  double Start = epochSeconds();
+  Expected<std::unique_ptr<ReplaySession>> Session =
+      ReplaySession::create(Plan, Report);
+  if (!Session)
+    return Session.takeError();
+  Expected<ReplayResult> Result = (*Session)->evaluate(Plan, Report);
+  if (Result)
+    Result->StartTime = Start;
+  return Result;
+}
