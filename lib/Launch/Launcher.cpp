@@ -76,12 +76,11 @@ static Expected<Environment> makeEnvironment(const LaunchOptions &Options,
   }
   Runtime += getOtherPreloads(Options);
   Environment Env = Options.Selection.environment();
-  Env.insert(Env.end(),
-             {{"LD_PRELOAD", Runtime},
-              {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
-              {MNEME_ENV_VA_SIZE, utostr(Options.VASize >> 30)},
-              {MNEME_ENV_TIMEOUT,
-               formatv("{0:f3}", Options.TimeoutSeconds).str()}});
+  Env.insert(Env.end(), {{"LD_PRELOAD", Runtime},
+                         {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
+                         {MNEME_ENV_VA_SIZE, utostr(Options.VASize >> 30)},
+                         {MNEME_ENV_TIMEOUT,
+                          formatv("{0:f3}", Options.TimeoutSeconds).str()}});
   return Env;
 }
 
@@ -293,6 +292,42 @@ static bool includesThisRank(const LaunchSelection &Selection) {
   return Choice.includesThisProcess();
 }
 
+/// Empty if nothing is recorded.
+static std::string getOutputDir(const LaunchOptions &Options) {
+  if (!Options.Record)
+    return "";
+  SmallString<128> Dir(Options.OutputDir);
+  sys::fs::make_absolute(Dir);
+  return std::string(Dir);
+}
+
+/// Blocks the signals that are read from the descriptor. \p Original: those
+/// that were blocked before.
+static int openSignals(sigset_t &Original) {
+  sigset_t Blocked;
+  sigemptyset(&Blocked);
+  sigaddset(&Blocked, SIGCHLD);
+  for (int Signal : ForwardedSignals)
+    sigaddset(&Blocked, Signal);
+  ::sigprocmask(SIG_BLOCK, &Blocked, &Original);
+  return ::signalfd(-1, &Blocked, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/// At once: launchers of other ranks may write to the same terminal or file.
+static void printSummary(const LaunchOptions &Options,
+                         const RecordKeeper &Records, StringRef RankVariable) {
+  std::string Text;
+  raw_string_ostream Summary(Text);
+  Records.print(Summary);
+  if (Options.Selection.Ranks.empty() && !RankVariable.empty())
+    Summary << "mneme: of the ranks of this distributed run (" << RankVariable
+            << "), only the first is recorded: --ranks=all records all\n";
+  Options.PrintSummary(Text);
+  if (Records.selectedNothing())
+    Options.Warn("no launched kernel matches --kernel='" +
+                 Options.Selection.KernelRegex + "'");
+}
+
 Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (Error E = Given.Selection.check())
     return std::move(E);
@@ -339,12 +374,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     return createFileError(
         Runtime, std::make_error_code(std::errc::no_such_file_or_directory));
 
-  SmallString<128> Dir;
-  if (Options.Record) {
-    Dir = Options.OutputDir;
-    sys::fs::make_absolute(Dir);
-  }
-  RecordKeeper Records(std::string(Dir.str()), Options.Selection.hashInput());
+  RecordKeeper Records(getOutputDir(Options), Options.Selection.hashInput());
   Records.limit(Options.Selection.MaxBytes);
   if (Error E = Records.prepare(Options.OwnOutputDir))
     return std::move(E);
@@ -380,13 +410,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (Probe)
     S.hold();
 
-  sigset_t Blocked, Original;
-  sigemptyset(&Blocked);
-  sigaddset(&Blocked, SIGCHLD);
-  for (int Signal : ForwardedSignals)
-    sigaddset(&Blocked, Signal);
-  ::sigprocmask(SIG_BLOCK, &Blocked, &Original);
-  int SignalFD = ::signalfd(-1, &Blocked, SFD_NONBLOCK | SFD_CLOEXEC);
+  sigset_t Original;
+  int SignalFD = openSignals(Original);
   Expected<Child> App =
       startApplication(*Path, Options.Command, std::move(*Env), Original);
   if (!App)
@@ -400,20 +425,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (Error E = Records.sync())
     Options.ReportError(std::move(E));
 
-  // At once: launchers of other ranks may write to the same terminal or file.
-  std::string Text;
-  raw_string_ostream Summary(Text);
   if (HasDevice && !Options.Quiet)
-    Records.print(Summary);
-  if (HasDevice && !Options.Quiet && Options.Selection.Ranks.empty() &&
-      !S.rankVariable().empty())
-    Summary << "mneme: of the ranks of this distributed run ("
-            << S.rankVariable()
-            << "), only the first is recorded: --ranks=all records all\n";
-  Options.PrintSummary(Text);
-  if (Records.selectedNothing())
-    Options.Warn("no launched kernel matches --kernel='" +
-                 Options.Selection.KernelRegex + "'");
+    printSummary(Options, Records, S.rankVariable());
   // Nothing is lost from here on.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)
