@@ -37,12 +37,12 @@ def check(what, found, prefix=""):
             missing.append(f"{what} {wanted}")
 
 
-check("recorded fact", names("Tune/Recorded.def", "RECORDED"), "recorded.")
-check("option", names("Tune/CommandLineSpace.def", "SPACE_OPTION"), "--")
+check("recorded fact", names("Study/Recorded.def", "RECORDED"), "recorded.")
+check("option", names("Study/CommandLineSpace.def", "SPACE_OPTION"), "--")
 operators = set(
     word for text in literals for word in re.findall(r"\w+(?=\()|[^\w\s]+|\w+", text)
 )
-for spelling in spellings("Tune/ExprOps.def"):
+for spelling in spellings("Study/ExprOps.def"):
     for part in ["?", ":"] if spelling == "?:" else [spelling]:
         if part not in operators:
             missing.append(f"operator {part}")
