@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// --assess: how much the verification of this launch notices.
+// llvm-mneme-replay assess: how much the verification of this launch notices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,23 +22,19 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static cl::opt<bool>
-    Assess("assess",
-           cl::desc("Plant faults in the recorded kernel and count those that "
-                    "verification catches"),
-           cl::cat(getReplayCategory()));
+cl::SubCommand &mneme::getAssessCommand() {
+  static cl::SubCommand Command(
+      "assess", "Plant faults in the recorded kernel and count those that "
+                "verification catches");
+  return Command;
+}
 
-static Error checkOptions(const ReplayPlan &Plan) {
-  if (!Plan.options().Execute || !Plan.options().Verify)
-    return createStringError("--assess goes without --no-execute and "
-                             "--no-verify");
-  for (StringRef Name :
-       {"list-passes", "reduce", "differs-from", "output-ll", "output-asm",
-        "output-obj", "passes", "run-passes", "skip-passes", "ir", "config"})
-    if (const cl::Option *O = cl::getRegisteredOptions().lookup(Name);
-        O && O->getNumOccurrences())
-      return createStringError("--assess and --" + Name +
-                               " rule each other out");
+/// It is the recorded kernel that faults are planted in.
+static Error checkOptions() {
+  const auto &Options = cl::getRegisteredOptions(getAssessCommand());
+  for (StringRef Name : {"passes", "run-passes", "skip-passes", "ir", "config"})
+    if (Options.lookup(Name)->getNumOccurrences())
+      return createStringError("assess goes without --" + Name);
   return Error::success();
 }
 
@@ -54,12 +50,10 @@ static void printAssessment(raw_ostream &OS, const VerificationPower &P,
   OS << '\n' << A.describe() << '\n' << describePower(P) << '\n';
 }
 
-std::optional<Expected<int>>
-mneme::runAssessMode(const ReplayPlan &Plan, StringRef Database, bool Text) {
-  if (!Assess)
-    return std::nullopt;
-  if (Error E = checkOptions(Plan))
-    return Expected<int>(std::move(E));
+Expected<int> mneme::runAssess(const ReplayPlan &Plan, StringRef Database,
+                               bool Text) {
+  if (Error E = checkOptions())
+    return std::move(E);
   FarmOptions F;
   F.Devices = {Plan.options().Device};
   F.Message = [](StringRef Text) {
@@ -70,12 +64,12 @@ mneme::runAssessMode(const ReplayPlan &Plan, StringRef Database, bool Text) {
   F.Base = Plan.options();
   Expected<std::unique_ptr<ReplayFarm>> Farm = ReplayFarm::create(std::move(F));
   if (!Farm)
-    return Expected<int>(Farm.takeError());
+    return Farm.takeError();
   AssessOptions O;
   O.Pipeline = getClangPipeline(Plan.kernel().OptLevel);
   Expected<Assessment> A = assess(**Farm, O);
   if (!A)
-    return Expected<int>(A.takeError());
+    return A.takeError();
   const VerificationPower &P = (*Farm)->powers().front();
   if (Text)
     printAssessment(outs(), P, *A);
@@ -86,5 +80,5 @@ mneme::runAssessMode(const ReplayPlan &Plan, StringRef Database, bool Text) {
                                      {"record_id", Plan.instance().DynamicHash},
                                      {"power", toJSON(P)},
                                      {"assessment", toJSON(*A)}}));
-  return Expected<int>(A->caught() == A->planted() && !P.isVacuous() ? 0 : 2);
+  return A->caught() == A->planted() && !P.isVacuous() ? 0 : 2;
 }

@@ -27,49 +27,54 @@ using namespace llvm::mneme;
 
 static cl::OptionCategory &Cat = getReplayCategory();
 
-static cl::opt<std::string>
-    Bisect("bisect",
-           cl::desc("Find what makes this replay worse than the good side: "
-                    "verify, time, regs, size, spills, or another metric"),
-           cl::value_desc("criterion"), cl::cat(Cat));
+cl::SubCommand &mneme::getBisectCommand() {
+  static cl::SubCommand Command(
+      "bisect", "Find the settings and the passes that make a replay worse "
+                "than the good side");
+  return Command;
+}
+
 static cl::opt<std::string>
     BadSide("bad",
-            cl::desc("The bad side of --bisect, on top of the command line. "
+            cl::desc("The bad side, on top of the command line. "
                      "Default: the command line"),
-            cl::value_desc("side"), cl::cat(Cat));
+            cl::value_desc("side"), cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<std::string>
     GoodTool("good-tool",
              cl::desc("An opt, clang, llc or ptxas, or a folder with them, for "
-                      "the good side of --bisect"),
-             cl::value_desc("path"), cl::cat(Cat));
+                      "the good side"),
+             cl::value_desc("path"), cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<std::string> BadTool("bad-tool",
                                     cl::desc("The same for the bad side"),
-                                    cl::value_desc("path"), cl::cat(Cat));
+                                    cl::value_desc("path"),
+                                    cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<unsigned>
     Workers("workers",
-            cl::desc("Processes that run kernels on the host device for "
-                     "--bisect, which share its cores (default 1)"),
-            cl::value_desc("n"), cl::init(1), cl::cat(Cat));
+            cl::desc("Processes that run kernels on the host device and share "
+                     "its cores (default 1)"),
+            cl::value_desc("n"), cl::init(1), cl::sub(getBisectCommand()),
+            cl::cat(Cat));
 static cl::opt<unsigned>
     CompileJobs("compile-jobs",
-                cl::desc("Compile processes of --bisect. Default: all cores "
-                         "but one per device"),
-                cl::value_desc("n"), cl::cat(Cat));
+                cl::desc("Compile processes. Default: all cores but one per "
+                         "device"),
+                cl::value_desc("n"), cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<unsigned>
     MaxSteps("max-steps",
-             cl::desc("Step limit of --bisect, which then reports the best "
-                      "result so far (default 2000)"),
-             cl::value_desc("n"), cl::init(2000), cl::cat(Cat));
+             cl::desc("Limit of steps, after which the best result so far is "
+                      "reported (default 2000)"),
+             cl::value_desc("n"), cl::init(2000), cl::sub(getBisectCommand()),
+             cl::cat(Cat));
 static cl::opt<bool>
     AllowVacuous("allow-vacuous",
-                 cl::desc("Allow --bisect=verify to use a launch whose "
-                          "verification an empty kernel would pass"),
-                 cl::cat(Cat));
+                 cl::desc("Allow a launch whose verification an empty kernel "
+                          "would pass"),
+                 cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<bool>
     NoReuse("no-reuse",
-            cl::desc("Make --bisect launch code again that an earlier step "
-                     "launched, to measure the cost"),
-            cl::cat(Cat));
+            cl::desc("Launch code again that an earlier step launched, to "
+                     "measure the cost"),
+            cl::sub(getBisectCommand()), cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
 // Sides
@@ -114,14 +119,25 @@ static Expected<BisectSides> readSides() {
 
 /// Of a bisection, not of a replay.
 static bool isOfBisection(StringRef Option) {
-  static const StringSet<> Names = {
-      Bisect.ArgStr,   GoodSide.ArgStr,      BadSide.ArgStr,
-      GoodTool.ArgStr, BadTool.ArgStr,       Workers.ArgStr,
-      MaxSteps.ArgStr, CompileJobs.ArgStr,   OutputFolder.ArgStr,
-      "format",        ThresholdText.ArgStr, "config",
-      "rdb",           "record-id",          "rid",
-      NoReuse.ArgStr,  AllowVacuous.ArgStr,  "exit-code",
-      "allow-programs"};
+  static const StringSet<> Names = {CriterionText.ArgStr,
+                                    GoodSide.ArgStr,
+                                    BadSide.ArgStr,
+                                    GoodTool.ArgStr,
+                                    BadTool.ArgStr,
+                                    Workers.ArgStr,
+                                    MaxSteps.ArgStr,
+                                    NoReuse.ArgStr,
+                                    CompileJobs.ArgStr,
+                                    OutputFolder.ArgStr,
+                                    "format",
+                                    "threshold",
+                                    "config",
+                                    "rdb",
+                                    "record-id",
+                                    "rid",
+                                    "exit-code",
+                                    "allow-programs",
+                                    AllowVacuous.ArgStr};
   return Names.contains(Option);
 }
 
@@ -132,7 +148,7 @@ makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
                 StringRef RecordId) {
   std::vector<std::string> Words{Database.str(),
                                  ("--record-id=" + RecordId).str()};
-  const auto &Options = cl::getRegisteredOptions();
+  const auto &Options = cl::getRegisteredOptions(getBisectCommand());
   for (size_t I = 0; I != Arguments.size(); ++I) {
     StringRef Word = Arguments[I];
     if (!Word.starts_with("-"))
@@ -165,20 +181,20 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   Expected<double> Threshold = readThreshold();
   if (!Threshold)
     return Threshold.takeError();
-  if (Error E =
-          Criterion::parse(Bisect, *Threshold).moveInto(O.Bisect.Judge.What))
+  if (Error E = Criterion::parse(CriterionText, *Threshold)
+                    .moveInto(O.Bisect.Judge.What))
     return std::move(E);
   if (Error E = readSides().moveInto(O.Sides))
     return std::move(E);
   const ReplayOptions &Base = Plan.options();
   bool OfCode = needsResources(O.Bisect.Judge.What.Metric);
   if (!Base.Execute && !OfCode)
-    return createStringError("--bisect=" + Bisect +
+    return createStringError("--criterion=" + CriterionText +
                              " replays: it goes without --no-execute");
   if (!Base.Verify && O.Bisect.Judge.What.isVerify())
-    return createStringError("--bisect=verify goes without --no-verify");
+    return createStringError("--criterion=verify goes without --no-verify");
   if (Base.RunPasses || Base.SkipPasses)
-    return createStringError("--bisect chooses passes itself: it goes without "
+    return createStringError("bisect chooses passes itself: it goes without "
                              "--run-passes and --skip-passes");
   if (Workers == 0)
     return createStringError("impossible --workers=0");
@@ -215,40 +231,17 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   return std::move(O);
 }
 
-/// Other modes, and files that each of its replays would write.
-static Error refuseOthers() {
-  for (StringRef Name : {"list-passes", "reduce", "differs-from", "differs-by",
-                         "differs-as", "output-ll", "output-asm", "output-obj"})
-    if (const cl::Option *O = cl::getRegisteredOptions().lookup(Name);
-        O && O->getNumOccurrences())
-      return createStringError("--bisect and --" + Name +
-                               " rule each other out");
-  return Error::success();
-}
-
-std::optional<Expected<int>> mneme::runBisectMode(const ReplayPlan &Plan,
-                                                  StringRef Database,
-                                                  ArrayRef<const char *> Args,
-                                                  bool Text) {
-  if (Bisect.empty()) {
-    for (const cl::Option *O : std::initializer_list<const cl::Option *>{
-             &BadSide, &GoodTool, &BadTool, &NoReuse, &AllowVacuous})
-      if (O->getNumOccurrences())
-        return Expected<int>(
-            createStringError("--" + O->ArgStr + " needs --bisect"));
-    return std::nullopt;
-  }
-  if (Error E = refuseOthers())
-    return Expected<int>(std::move(E));
+Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
+                               ArrayRef<const char *> Args, bool Text) {
   Expected<ReplayBisectOptions> O = readOptions(Plan, Database, Args);
   if (!O)
-    return Expected<int>(O.takeError());
+    return O.takeError();
   Expected<BisectReport> R = bisectReplay(Plan, *O);
   if (!R)
-    return Expected<int>(R.takeError());
+    return R.takeError();
   if (Text)
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));
-  return Expected<int>(R->Outcome.found() ? 0 : 2);
+  return R->Outcome.found() ? 0 : 2;
 }

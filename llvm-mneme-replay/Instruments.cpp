@@ -159,19 +159,3 @@ InstrumentOptions mneme::takeInstruments() {
   };
   return I;
 }
-
-Error mneme::refuseInstruments(const InstrumentOptions &I, StringRef Mode) {
-  if (I.empty())
-    return Error::success();
-  std::string Name = !I.Printing.empty()     ? I.Printing.front().Name
-                     : I.VerifyEach          ? "verify-each"
-                     : !I.TimeTrace.empty()  ? "ftime-trace"
-                     : !I.SaveTemps.empty()  ? "save-temps"
-                     : !I.Remarks.empty()    ? "remarks"
-                     : !I.Dataset.empty()    ? "dataset"
-                     : !I.Vocabulary.empty() ? VocabularyOption.str()
-                                             : "remarks-filter";
-  return createStringError(
-      formatv("--{0} looks at one replay, not at those of {1}", Name, Mode)
-          .str());
-}

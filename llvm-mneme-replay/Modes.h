@@ -17,6 +17,7 @@
 
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/StringSaver.h"
 
 namespace llvm {
 namespace mneme {
@@ -24,20 +25,25 @@ namespace mneme {
 /// The tool's options.
 cl::OptionCategory &getReplayCategory();
 
-/// The good side of a bisection or a reduction: a text for parseSide()
-/// (Bisect/Settings.h), on top of the command line. Empty: no pass that can be
-/// skipped runs.
+/// What the tool does besides one replay. Options of several of them are in
+/// llvm-mneme-replay.cpp or Sides.cpp.
+cl::SubCommand &getAssessCommand();
+cl::SubCommand &getBisectCommand();
+cl::SubCommand &getCompareCommand();
+cl::SubCommand &getListPassesCommand();
+cl::SubCommand &getReduceCommand();
+
+/// The good side: a text for parseSide() (Bisect/Settings.h), on top of the
+/// command line. Empty: no pass that can be skipped runs.
 extern cl::opt<std::string> GoodSide;
+/// What makes the bad side bad.
+extern cl::opt<std::string> CriterionText;
 /// How much worse than the good side is bad: 0.02 is 2 %.
-extern cl::opt<std::string> ThresholdText;
 Expected<double> readThreshold();
 /// --allow-programs.
 bool allowsPrograms();
 /// For what a bisection or a reduction writes; may be empty.
 extern cl::opt<std::string> OutputFolder;
-/// \p Base with what GoodSide or \p Text says.
-Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base,
-                                     StringRef Text = GoodSide);
 
 /// --exit-code: what an exit code means to who has called.
 /// Of a replay that gives \p Code (getExitCode()).
@@ -45,20 +51,13 @@ int translateExitCode(int Code, Verdict V);
 /// When nothing could be replayed at all.
 int getErrorExitCode();
 
-/// --assess. Unset: it is not given. \p Database: the plan's.
-std::optional<Expected<int>> runAssessMode(const ReplayPlan &Plan,
-                                           StringRef Database, bool Text);
-
-/// --bisect. Unset: it is not given. \p Database: the plan's; \p Args: all
-/// words of the command line.
-std::optional<Expected<int>> runBisectMode(const ReplayPlan &Plan,
-                                           StringRef Database,
-                                           ArrayRef<const char *> Args,
-                                           bool Text);
-
-/// --differs-from, --reduce. Unset: neither is given.
-std::optional<Expected<int>> runReduceModes(const ReplayPlan &Plan,
-                                            const char *Argv0, bool Text);
+/// \p Database: the plan's; \p Args: all words of the command line.
+Expected<int> runAssess(const ReplayPlan &Plan, StringRef Database, bool Text);
+Expected<int> runBisect(const ReplayPlan &Plan, StringRef Database,
+                        ArrayRef<const char *> Args, bool Text);
+Expected<int> runCompare(const ReplayPlan &Plan, bool Text);
+Expected<int> runListPasses(const ReplayPlan &Plan, bool Text);
+Expected<int> runReduce(const ReplayPlan &Plan, const char *Argv0, bool Text);
 
 /// Lists those of LLVM's own options that print how code is made among the
 /// tool's. Call it before the command line is parsed.
@@ -66,8 +65,12 @@ void showLLVMPrinters();
 /// What was asked for of those and the tool's own instruments. LLVM's are as if
 /// they had not been given from then on.
 InstrumentOptions takeInstruments();
-/// An Error if there are any; \p Mode, an option, does many replays or none.
-Error refuseInstruments(const InstrumentOptions &I, StringRef Mode);
+
+/// \p Args with a subcommand for the option that did its job before there were
+/// subcommands: --bisect=time becomes bisect --criterion=time. Error: several
+/// subcommands.
+Expected<SmallVector<const char *, 0>>
+replaceOldOptions(ArrayRef<const char *> Args, StringSaver &Saver);
 
 } // namespace mneme
 } // namespace llvm

@@ -26,69 +26,83 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+cl::SubCommand &mneme::getCompareCommand() {
+  static cl::SubCommand Command(
+      "compare", "Compare a replay with one of the good side instead of the "
+                 "recorded launch");
+  return Command;
+}
+
+cl::SubCommand &mneme::getReduceCommand() {
+  static cl::SubCommand Command(
+      "reduce", "Reduce the kernel while it differs from the good side");
+  return Command;
+}
+
 cl::opt<std::string> mneme::GoodSide(
     "good",
-    cl::desc("The good side of --bisect and --reduce: options, a pipeline or "
-             "a file as of --config, on top of the command line. Default: no "
-             "pass that can be skipped runs"),
-    cl::value_desc("side"), cl::cat(getReplayCategory()));
-cl::opt<std::string> mneme::ThresholdText(
+    cl::desc("The good side: options, a pipeline or a file as of --config, on "
+             "top of the command line. Default: no pass that can be skipped "
+             "runs"),
+    cl::value_desc("side"), cl::sub(getBisectCommand()),
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
+    cl::cat(getReplayCategory()));
+cl::opt<std::string> mneme::CriterionText(
+    "criterion",
+    cl::desc("What makes this side bad: verify (default), or that it is worse "
+             "than the good side in time, regs, size, spills or another "
+             "metric"),
+    cl::value_desc("criterion"), cl::init("verify"),
+    cl::sub(getBisectCommand()), cl::sub(getCompareCommand()),
+    cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
+static cl::opt<std::string> ThresholdText(
     "threshold",
     cl::desc("Smallest difference from the good side that counts as bad, for "
              "all metrics but verify (default: 2%)"),
-    cl::value_desc("share"), cl::init("2%"), cl::cat(getReplayCategory()));
-
+    cl::value_desc("share"), cl::init("2%"), cl::sub(getBisectCommand()),
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
+    cl::cat(getReplayCategory()));
 static cl::opt<std::string>
-    DiffersFrom("differs-from",
-                cl::desc("Compare with a replay of this side instead of the "
-                         "recorded launch"),
-                cl::value_desc("side"), cl::cat(getReplayCategory()));
-static cl::opt<std::string>
-    DiffersBy("differs-by",
-              cl::desc("Metric that --differs-from compares: verify "
-                       "(default), time, reg_usage or another"),
-              cl::value_desc("criterion"), cl::init("verify"),
-              cl::cat(getReplayCategory()));
-static cl::opt<std::string>
-    DiffersAs("differs-as",
-              cl::desc("The verdict that makes a difference. Default: "
-                       "Mismatch, Crash or Timeout"),
-              cl::value_desc("verdict"), cl::cat(getReplayCategory()));
+    VerdictText("verdict",
+                cl::desc("The verdict that makes a difference. Default: "
+                         "Mismatch, Crash or Timeout"),
+                cl::value_desc("verdict"), cl::sub(getCompareCommand()),
+                cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
 static cl::opt<std::string> Culprit(
     "culprit",
     cl::desc("Pass executions whose omission must make the bad side good, "
              "written as for --skip-passes"),
-    cl::value_desc("set"), cl::cat(getReplayCategory()));
+    cl::value_desc("set"), cl::sub(getCompareCommand()),
+    cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
 static cl::opt<std::string> CrossChecks(
     "cross-checks",
     cl::desc("Variations under which the good side must be unchanged: fill0, "
              "fill255, no-passes, O1, finish (default: all), or none"),
-    cl::value_desc("list"), cl::cat(getReplayCategory()));
-
-static cl::opt<std::string>
-    Reduce("reduce",
-           cl::desc("Reduce the kernel while the good side and this side "
-                    "differ in this metric: verify, time, reg_usage, ..."),
-           cl::value_desc("criterion"), cl::cat(getReplayCategory()));
+    cl::value_desc("list"), cl::sub(getCompareCommand()),
+    cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
 cl::opt<std::string> mneme::OutputFolder("output",
                                          cl::desc("Folder for a report"),
                                          cl::value_desc("dir"),
+                                         cl::sub(getBisectCommand()),
+                                         cl::sub(getReduceCommand()),
                                          cl::cat(getReplayCategory()));
 static cl::opt<std::string>
     LLVMReduce("llvm-reduce",
-               cl::desc("The llvm-reduce of --reduce. Default: that of this "
-                        "LLVM"),
-               cl::value_desc("file"), cl::cat(getReplayCategory()));
+               cl::desc("The llvm-reduce to use. Default: that of this LLVM"),
+               cl::value_desc("file"), cl::sub(getReduceCommand()),
+               cl::cat(getReplayCategory()));
 static cl::opt<unsigned>
-    ReduceJobs("reduce-jobs",
-               cl::desc("Parallel tests of --reduce. Default: one per core, "
-                        "one for a GPU and for times"),
-               cl::value_desc("n"), cl::cat(getReplayCategory()));
-static cl::opt<double> ReduceLimit(
-    "reduce-limit",
-    cl::desc("Time limit of --reduce in seconds; the report is then of the "
-             "smallest kernel found so far (default: no limit)"),
-    cl::value_desc("seconds"), cl::cat(getReplayCategory()));
+    Jobs("jobs",
+         cl::desc("Parallel tests. Default: one per core, one for a GPU and "
+                  "for times"),
+         cl::value_desc("n"), cl::sub(getReduceCommand()),
+         cl::cat(getReplayCategory()));
+static cl::opt<double>
+    Limit("limit",
+          cl::desc("Time limit in seconds; the report is then of the smallest "
+                   "kernel found so far (default: no limit)"),
+          cl::value_desc("seconds"), cl::sub(getReduceCommand()),
+          cl::cat(getReplayCategory()));
 
 namespace {
 enum class ExitCodes { Default, Interesting, Bisect };
@@ -103,6 +117,7 @@ static cl::opt<ExitCodes> ExitCode(
                    "for llvm-reduce: 0 bad, 1 anything else"),
         clEnumValN(ExitCodes::Bisect, "bisect",
                    "for git bisect run: 0 good, 1 bad, 125 cannot be told")),
+    cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getCompareCommand()),
     cl::cat(getReplayCategory()));
 
 //===----------------------------------------------------------------------===//
@@ -148,11 +163,10 @@ Expected<double> mneme::readThreshold() {
   return Percent ? Value / 100 : Value;
 }
 
-Expected<ReplayOptions> mneme::makeGoodSide(const ReplayOptions &Base,
-                                            StringRef Text) {
+static Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base) {
   json::Object Config{{"run_passes", "none"}};
-  if (!Text.empty())
-    if (Error E = parseSide(Text, allowsPrograms()).moveInto(Config))
+  if (!GoodSide.empty())
+    if (Error E = parseSide(GoodSide, allowsPrograms()).moveInto(Config))
       return std::move(E);
   ReplayOptions Good = Base;
   if (Error E = applyConfig(Config, Good))
@@ -161,28 +175,24 @@ Expected<ReplayOptions> mneme::makeGoodSide(const ReplayOptions &Base,
 }
 
 static Error readVerdict(std::optional<Verdict> &Out) {
-  if (DiffersAs.empty())
+  if (VerdictText.empty())
     return Error::success();
-  Out = parseVerdict(DiffersAs);
+  Out = parseVerdict(VerdictText);
   if (Out)
     return Error::success();
-  return createStringError("unknown verdict in --differs-as=" + DiffersAs);
+  return createStringError("unknown verdict in --verdict=" + VerdictText);
 }
 
-static Expected<DifferentialOptions>
-readDifference(const ReplayPlan &Plan, StringRef Side, StringRef By) {
+static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan) {
   DifferentialOptions D;
-  if (!Plan.options().Execute || !Plan.options().Verify)
-    return createStringError("two sides are compared by what they do, which "
-                             "--no-execute and --no-verify rule out");
   if (Error E = readThreshold().moveInto(D.Threshold))
     return std::move(E);
-  Expected<Criterion> What = Criterion::parse(By, D.Threshold);
+  Expected<Criterion> What = Criterion::parse(CriterionText, D.Threshold);
   if (!What)
     return What.takeError();
   if (!What->isVerify())
     D.By = What->Metric;
-  if (Error E = makeGoodSide(Plan.options(), Side).moveInto(D.Good))
+  if (Error E = makeGoodSide(Plan.options()).moveInto(D.Good))
     return std::move(E);
   if (!Culprit.empty()) {
     D.Cured = Plan.options();
@@ -197,10 +207,10 @@ readDifference(const ReplayPlan &Plan, StringRef Side, StringRef By) {
 }
 
 //===----------------------------------------------------------------------===//
-// --differs-from
+// Comparison
 //===----------------------------------------------------------------------===//
 
-static json::Value toJSON(const DifferentialResult &R) {
+static json::Value makeReport(const DifferentialResult &R) {
   json::Object O{{"difference", getDifferenceName(R.D)},
                  {"reason", R.Reason},
                  {"good", R.GoodValue},
@@ -211,9 +221,8 @@ static json::Value toJSON(const DifferentialResult &R) {
   return O;
 }
 
-static Expected<int> runDifference(const ReplayPlan &Plan, bool Text) {
-  Expected<DifferentialOptions> D =
-      readDifference(Plan, DiffersFrom, DiffersBy);
+Expected<int> mneme::runCompare(const ReplayPlan &Plan, bool Text) {
+  Expected<DifferentialOptions> D = readDifference(Plan);
   if (!D)
     return D.takeError();
   Expected<DifferentialResult> R = compareSides(Plan, *D);
@@ -223,12 +232,12 @@ static Expected<int> runDifference(const ReplayPlan &Plan, bool Text) {
     textOuts() << "difference      " << getDifferenceName(R->D)
                << "\nreason          " << R->Reason << '\n';
   else
-    jsonOuts() << formatv("{0:2}\n", toJSON(*R));
+    jsonOuts() << formatv("{0:2}\n", ::makeReport(*R));
   return makeExitCode(R->D);
 }
 
 //===----------------------------------------------------------------------===//
-// --reduce
+// Reduction
 //===----------------------------------------------------------------------===//
 
 static json::Value toJSON(const ReducedSize &S) {
@@ -252,7 +261,7 @@ static void printOutcome(const ReduceOutcome &Outcome, bool Text) {
     jsonOuts() << formatv(
         "{0:2}\n",
         json::Value(json::Object{{"output", OutputFolder.getValue()},
-                                 {"difference", toJSON(Outcome.Difference)},
+                                 {"difference", makeReport(Outcome.Difference)},
                                  {"before", toJSON(A)},
                                  {"after", toJSON(B)},
                                  {"tests", Outcome.Tests},
@@ -323,13 +332,12 @@ static Error checkPassNames(const ReplayOptions &O) {
   return Error::success();
 }
 
-static Expected<int> runReduction(const ReplayPlan &Plan, const char *Argv0,
-                                  bool Text) {
+Expected<int> mneme::runReduce(const ReplayPlan &Plan, const char *Argv0,
+                               bool Text) {
   if (OutputFolder.empty())
-    return createStringError("--reduce needs a folder for its report: "
-                             "--output");
+    return createStringError("reduce needs a folder for its report: --output");
   ReduceOptions O;
-  Expected<DifferentialOptions> D = readDifference(Plan, GoodSide, Reduce);
+  Expected<DifferentialOptions> D = readDifference(Plan);
   if (!D)
     return D.takeError();
   O.Difference = std::move(*D);
@@ -343,16 +351,16 @@ static Expected<int> runReduction(const ReplayPlan &Plan, const char *Argv0,
   if (Error E = checkPassNames(O.Difference.Good))
     return std::move(E);
   O.Tool = sys::fs::getMainExecutable(
-      Argv0, reinterpret_cast<void *>(&mneme::runReduceModes));
+      Argv0, reinterpret_cast<void *>(&mneme::runReduce));
   // Who measures wants to be alone.
-  bool Alone = Plan.options().Device != "host" || Reduce == "time";
-  O.Jobs = ReduceJobs ? ReduceJobs.getValue()
-           : Alone    ? 1
-                      : std::max(std::thread::hardware_concurrency(), 1u);
-  if (ReduceLimit.getNumOccurrences() && !(ReduceLimit > 0))
+  bool Alone = Plan.options().Device != "host" || CriterionText == "time";
+  O.Jobs = Jobs    ? Jobs.getValue()
+           : Alone ? 1
+                   : std::max(std::thread::hardware_concurrency(), 1u);
+  if (Limit.getNumOccurrences() && !(Limit > 0))
     return createStringError(
-        formatv("impossible --reduce-limit={0}", ReduceLimit.getValue()).str());
-  O.Limit = ReduceLimit;
+        formatv("impossible --limit={0}", Limit.getValue()).str());
+  O.Limit = Limit;
   O.Say = [](StringRef Line) {
     errs() << "reduce: " << printableLines(Line) << '\n';
   };
@@ -361,17 +369,4 @@ static Expected<int> runReduction(const ReplayPlan &Plan, const char *Argv0,
     return Outcome.takeError();
   printOutcome(*Outcome, Text);
   return 0;
-}
-
-std::optional<Expected<int>>
-mneme::runReduceModes(const ReplayPlan &Plan, const char *Argv0, bool Text) {
-  bool Reduces = Reduce.getNumOccurrences() != 0;
-  bool Compares = DiffersFrom.getNumOccurrences() != 0;
-  if (Reduces && Compares)
-    return createStringError("--reduce and --differs-from rule each other out");
-  if (Reduces)
-    return runReduction(Plan, Argv0, Text);
-  if (Compares)
-    return runDifference(Plan, Text);
-  return std::nullopt;
 }

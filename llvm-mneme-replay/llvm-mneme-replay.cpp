@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Options and one library call.
+// The options of a replay, and the choice of the subcommand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,45 +40,54 @@ cl::OptionCategory &mneme::getReplayCategory() {
 static cl::OptionCategory &Cat = getReplayCategory();
 static ReplayFlags CommonFlags(Cat);
 
+cl::SubCommand &mneme::getListPassesCommand() {
+  static cl::SubCommand Command("list-passes",
+                                "List the pass executions of the compilation");
+  return Command;
+}
+
+// Those of all subcommands have cl::SubCommand::getAll(), those of one replay
+// none, and those of replays that are launched and timed these.
+#define REPLAYING_COMMANDS                                                     \
+  cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getBisectCommand()),         \
+      cl::sub(getCompareCommand()), cl::sub(getReduceCommand())
+
 //===----------------------------------------------------------------------===//
 // What to replay
 //===----------------------------------------------------------------------===//
 
 static cl::list<std::string>
-    Positional(cl::Positional, cl::desc("[database] [pipeline]"), cl::cat(Cat));
+    Positional(cl::Positional, cl::desc("[database] [pipeline]"),
+               REPLAYING_COMMANDS, cl::sub(getAssessCommand()),
+               cl::sub(getListPassesCommand()), cl::cat(Cat));
 static cl::opt<std::string> Database(
     "rdb",
     cl::desc(
         "Kernel's JSON file, or a folder that holds one (also positional)"),
-    cl::value_desc("path"), cl::cat(Cat));
+    cl::value_desc("path"), cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
 static cl::opt<std::string>
     RecordId("record-id",
              cl::desc("Dynamic hash of the launch to replay; optional if "
                       "there is only one"),
-             cl::value_desc("id"), cl::cat(Cat));
+             cl::value_desc("id"), cl::sub(cl::SubCommand::getAll()),
+             cl::cat(Cat));
 static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
                                cl::aliasopt(RecordId), cl::cat(Cat));
 static cl::opt<std::string>
     Config("config",
            cl::desc("Replay the configuration in a file, as tuning writes "
                     "it; command-line options take precedence"),
-           cl::value_desc("file"), cl::cat(Cat));
+           cl::value_desc("file"), cl::sub(cl::SubCommand::getAll()),
+           cl::cat(Cat));
+
 //===----------------------------------------------------------------------===//
 // How to compile it
 //===----------------------------------------------------------------------===//
 
-enum class OutputFormat { JSON, Text };
-static cl::opt<OutputFormat> ListPasses(
-    "list-passes",
-    cl::desc("Print the pass executions of the compilation and exit"),
-    cl::ValueOptional,
-    cl::values(clEnumValN(OutputFormat::Text, "", ""),
-               clEnumValN(OutputFormat::Text, "text", "for people (default)"),
-               clEnumValN(OutputFormat::JSON, "json", "for programs")),
-    cl::cat(Cat));
 static cl::opt<uint32_t>
     Fill("fill", cl::desc("Initialize local and shared memory with this byte"),
-         cl::value_desc("byte"), cl::cat(Cat));
+         cl::value_desc("byte"), cl::sub(cl::SubCommand::getAll()),
+         cl::cat(Cat));
 static cl::opt<std::string> CompareWithApp(
     "compare-with-app",
     cl::desc("Compare the machine code with that of the application"),
@@ -107,12 +116,12 @@ static cl::opt<std::string> Iterations(
     "iterations",
     cl::desc("Timed launches, or auto: until the median is precise. Default: "
              "auto on a GPU, 3 on the host"),
-    cl::value_desc("n"), cl::cat(Cat));
-static cl::opt<unsigned> Warmup(
-    "warmup",
-    cl::desc("Launches before the timed ones, besides the verified one. "
-             "Default: as many as it takes on a GPU, 1 on the host"),
-    cl::value_desc("n"), cl::cat(Cat));
+    cl::value_desc("n"), REPLAYING_COMMANDS, cl::cat(Cat));
+static cl::opt<unsigned>
+    Warmup("warmup",
+           cl::desc("Launches before the timed ones, besides the verified one. "
+                    "Default: as many as it takes on a GPU, 1 on the host"),
+           cl::value_desc("n"), REPLAYING_COMMANDS, cl::cat(Cat));
 static cl::opt<Baseline> Compared(
     "baseline",
     cl::desc("Measure a baseline in alternation with the kernel, "
@@ -134,16 +143,19 @@ static cl::opt<double>
             cl::desc("Limit for reading the IR, for each step of the "
                      "compilation and for each launch; 0 for none (default "
                      "300)"),
-            cl::value_desc("seconds"), cl::init(300), cl::cat(Cat));
+            cl::value_desc("seconds"), cl::init(300),
+            cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
 static cl::opt<double> LaunchTimeout(
     "launch-timeout", cl::desc("Limit for each launch; default: --timeout"),
-    cl::value_desc("seconds"), cl::cat(Cat));
-static cl::opt<bool>
-    NoExecute("no-execute", cl::desc("Compile for the GPU only"), cl::cat(Cat));
+    cl::value_desc("seconds"), cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
+static cl::opt<bool> NoExecute("no-execute",
+                               cl::desc("Compile for the GPU only"),
+                               cl::sub(cl::SubCommand::getTopLevel()),
+                               cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<bool>
     NoIsolation("no-isolation",
                 cl::desc("Compile and run in this process, for debuggers"),
-                cl::cat(Cat));
+                cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
 static cl::opt<bool>
     ListDevices("list-devices",
                 cl::desc("Print the devices of this machine and exit"),
@@ -155,12 +167,18 @@ static cl::opt<bool>
 
 static cl::opt<bool> NoVerify("no-verify",
                               cl::desc("Do not compare the memory afterwards"),
-                              cl::cat(Cat));
+                              cl::sub(cl::SubCommand::getTopLevel()),
+                              cl::sub(getBisectCommand()), cl::cat(Cat));
+namespace {
+enum class OutputFormat { Default, JSON, Text };
+} // namespace
 static cl::opt<OutputFormat> Format(
-    "format", cl::desc("Format of the report"), cl::init(OutputFormat::JSON),
-    cl::values(clEnumValN(OutputFormat::JSON, "json", "for programs (default)"),
+    "format",
+    cl::desc("Format of the output (default: text for list-passes, else json)"),
+    cl::init(OutputFormat::Default),
+    cl::values(clEnumValN(OutputFormat::JSON, "json", "for programs"),
                clEnumValN(OutputFormat::Text, "text", "for people")),
-    cl::cat(Cat));
+    cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
 
 /// The option's value when it was given.
 template <typename T, typename U>
@@ -237,20 +255,6 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
   return Error::success();
 }
 
-/// \param Path  where the recording is.
-/// The instruments that are given, which are for one replay alone.
-static Expected<InstrumentOptions> readInstruments() {
-  InstrumentOptions I = takeInstruments();
-  for (StringRef Mode :
-       {"assess", "list-passes", "bisect", "reduce", "differs-from"}) {
-    const cl::Option *O = cl::getRegisteredOptions().lookup(Mode);
-    if (O && O->getNumOccurrences())
-      if (Error E = refuseInstruments(I, ("--" + Mode).str()))
-        return std::move(E);
-  }
-  return I;
-}
-
 /// Of the file, only settings that the command line does not replace take
 /// effect.
 static Error checkPrograms(ConfigFile File) {
@@ -267,6 +271,7 @@ static Error checkPrograms(ConfigFile File) {
   return refuseSideEffects(File.Path, findSideEffects(File.Config));
 }
 
+/// \param Path  where the recording is.
 static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
   ReplayOptions O;
   std::optional<ConfigFile> File;
@@ -281,8 +286,7 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
   }
   if (Error E = readOptions(O))
     return std::move(E);
-  if (Error E = readInstruments().moveInto(O.Instruments))
-    return std::move(E);
+  O.Instruments = takeInstruments();
   if (Error E = readPositional(Path, O))
     return std::move(E);
   if (File)
@@ -300,14 +304,14 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
   return Plan;
 }
 
-static Expected<int> listPassExecutions(const ReplayPlan &Plan) {
+Expected<int> mneme::runListPasses(const ReplayPlan &Plan, bool Text) {
   PassListOptions O;
   O.Isolate = Plan.options().Isolate;
   O.Limit = Plan.options().Timeout;
   Expected<PassListing> L = listPasses(Plan, O);
   if (!L)
     return L.takeError();
-  if (ListPasses == OutputFormat::Text)
+  if (Text)
     printPasses(textOuts(), *L);
   else
     jsonOuts() << formatv(
@@ -321,35 +325,60 @@ static Expected<int> listPassExecutions(const ReplayPlan &Plan) {
   return L->Failure.empty() ? 0 : 2;
 }
 
-static Expected<int> run(ArrayRef<const char *> Args) {
-  std::string Path;
-  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(Path);
-  if (!Plan)
-    return Plan.takeError();
-  bool Text = Format == OutputFormat::Text;
-  if (std::optional<Expected<int>> Code =
-          runBisectMode(**Plan, Path, Args, Text))
-    return std::move(*Code);
-  if (std::optional<Expected<int>> Code = runAssessMode(**Plan, Path, Text))
-    return std::move(*Code);
-  if (ListPasses.getNumOccurrences())
-    return listPassExecutions(**Plan);
-  if (std::optional<Expected<int>> Code = runReduceModes(
-          **Plan, Args.front(), Format == OutputFormat::Text))
-    return std::move(*Code);
-  Expected<ReplayResult> Result = replay(**Plan);
+static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
+  Expected<ReplayResult> Result = replay(Plan);
   if (!Result)
     return Result.takeError();
   if (Result->Power.isVacuous() && Result->verified())
     WithColor::warning(errs(), ToolName)
         << describePower(Result->Power) << '\n';
-  if (Error E = appendToDataset(**Plan, *Result))
+  if (Error E = appendToDataset(Plan, *Result))
     return std::move(E);
-  if (Format == OutputFormat::Text)
-    printReport(textOuts(), **Plan, *Result);
+  if (Text)
+    printReport(textOuts(), Plan, *Result);
   else
-    jsonOuts() << formatv("{0:2}\n", makeReport(**Plan, *Result));
-  return translateExitCode(getExitCode(**Plan, *Result), Result->V);
+    jsonOuts() << formatv("{0:2}\n", makeReport(Plan, *Result));
+  return translateExitCode(getExitCode(Plan, *Result), Result->V);
+}
+
+/// LLVM takes top-level options with every subcommand.
+static Error checkOptions(const cl::SubCommand &Chosen) {
+  for (const auto &[Name, O] : cl::getRegisteredOptions())
+    if (O->getNumOccurrences() && is_contained(O->Categories, &Cat) &&
+        !Chosen.OptionsMap.count(Name))
+      return createStringError("--" + Name +
+                               " is an option of a replay, not of " +
+                               Chosen.getName());
+  return Error::success();
+}
+
+static Expected<int> run(ArrayRef<const char *> Args) {
+  for (const cl::SubCommand *Command : cl::getRegisteredSubcommands())
+    if (*Command)
+      if (Error E = checkOptions(*Command))
+        return std::move(E);
+  std::string Path;
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(Path);
+  if (!Plan)
+    return Plan.takeError();
+  bool Text = Format == OutputFormat::Text;
+  if (getAssessCommand())
+    return runAssess(**Plan, Path, Text);
+  if (getBisectCommand())
+    return runBisect(**Plan, Path, Args, Text);
+  if (getCompareCommand())
+    return runCompare(**Plan, Text);
+  if (getListPassesCommand())
+    return runListPasses(**Plan, Format != OutputFormat::JSON);
+  if (getReduceCommand())
+    return runReduce(**Plan, Args.front(), Text);
+  return runReplay(**Plan, Text);
+}
+
+static int fail(Error E) {
+  WithColor::error(errs(), ToolName)
+      << printableLines(toString(std::move(E))) << '\n';
+  return getErrorExitCode();
 }
 
 int main(int argc, char **argv) {
@@ -362,18 +391,24 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   cl::AddExtraVersionPrinter(mneme::printVersion);
   showLLVMPrinters();
-  cl::HideUnrelatedOptions({&Cat, &getColorCategory()});
+  for (cl::SubCommand *Command : cl::getRegisteredSubcommands())
+    cl::HideUnrelatedOptions({&Cat, &getColorCategory()}, *Command);
+  BumpPtrAllocator Storage;
+  StringSaver Saver(Storage);
+  SmallVector<const char *, 0> Given;
+  if (!cl::expandResponseFiles(argc, argv, /*EnvVar=*/nullptr, Saver, Given))
+    return 1;
+  Given.insert(Given.begin(), argv[0]);
+  Expected<SmallVector<const char *, 0>> Args = replaceOldOptions(Given, Saver);
+  if (!Args)
+    return fail(Args.takeError());
   cl::ParseCommandLineOptions(
-      argc, argv,
+      Args->size(), Args->data(),
       "Mneme: replay a recorded kernel launch under any pass pipeline\n");
   if (ListDevices) {
     listDevices(textOuts());
     return 0;
   }
-  Expected<int> Status = run({argv, static_cast<size_t>(argc)});
-  if (Status)
-    return *Status;
-  WithColor::error(errs(), ToolName)
-      << printableLines(toString(Status.takeError())) << '\n';
-  return getErrorExitCode();
+  Expected<int> Status = run(*Args);
+  return Status ? *Status : fail(Status.takeError());
 }

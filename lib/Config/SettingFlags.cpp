@@ -40,7 +40,8 @@ template <typename T> class ValueFlag : public SettingFlags::Flag {
 public:
   ValueFlag(const SettingInfo &Info, cl::OptionCategory &Category, GetFn Get)
       : Flag(Info), Option(StringRef(Info.Option), cl::desc(Info.Help),
-                           cl::value_desc(Info.ValueDesc), cl::cat(Category)),
+                           cl::value_desc(Info.ValueDesc), cl::cat(Category),
+                           cl::sub(cl::SubCommand::getAll())),
         Get(Get) {}
   bool isGiven() const override { return Option.getNumOccurrences() != 0; }
   void apply(KernelConfig &C) const override { Get(C) = Option.getValue(); }
@@ -56,7 +57,8 @@ class ValueFlag<std::vector<std::string>> : public SettingFlags::Flag {
 public:
   ValueFlag(const SettingInfo &Info, cl::OptionCategory &Category, GetFn Get)
       : Flag(Info), Option(StringRef(Info.Option), cl::desc(Info.Help),
-                           cl::value_desc(Info.ValueDesc), cl::cat(Category)),
+                           cl::value_desc(Info.ValueDesc), cl::cat(Category),
+                           cl::sub(cl::SubCommand::getAll())),
         Get(Get) {}
   bool isGiven() const override { return Option.getNumOccurrences() != 0; }
   void apply(KernelConfig &C) const override {

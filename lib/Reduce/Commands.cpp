@@ -92,18 +92,18 @@ mneme::makeTestCommand(const ReplayPlan &Bad, const ReduceOptions &O,
   Expected<std::string> Good = makeSideText(D.Good, Bad.options());
   if (!Good)
     return Good.takeError();
-  std::vector<std::string> Words = {Tool.str(), Recording.str()};
+  std::vector<std::string> Words = {Tool.str(), "compare", Recording.str()};
   llvm::append_range(Words, makeArguments(Bad.options()));
   auto Add = [&](StringRef Name, const Twine &Value) {
     Words.push_back(("--" + Name + "=" + Value).str());
   };
-  Add("differs-from", *Good);
+  Add("good", *Good);
   if (D.By != "verify") {
-    Add("differs-by", D.By);
+    Add("criterion", D.By);
     Add("threshold", printNumber(D.Threshold));
   }
   if (D.Expected)
-    Add("differs-as", getVerdictName(*D.Expected));
+    Add("verdict", getVerdictName(*D.Expected));
   if (!O.Culprit.empty())
     Add("culprit", O.Culprit);
   if (D.Checks != getAllCrossChecks())

@@ -22,7 +22,7 @@ namespace mneme {
 /// A replay's options on the command line of llvm-mneme-replay, without those
 /// of the launch and of files.
 std::vector<std::string> makeArguments(const ReplayOptions &O);
-/// Of \p Side, what --differs-from needs to make it of \p Base. Error: \p Base
+/// Of \p Side, what --good needs to make it of \p Base. Error: \p Base
 /// has a setting that it has not.
 Expected<std::string> makeSideText(const ReplayOptions &Side,
                                    const ReplayOptions &Base);

@@ -159,7 +159,8 @@ public:
   ValueFlag(const FlagInfo &Info, GetFn<T> Get, ReplayOptions Defaults,
             cl::OptionCategory &Cat)
       : Get(Get), Option(StringRef(Info.Option), cl::desc(Info.Help),
-                         cl::value_desc(Info.ValueDesc), cl::cat(Cat)) {
+                         cl::value_desc(Info.ValueDesc), cl::cat(Cat),
+                         cl::sub(cl::SubCommand::getAll())) {
     if constexpr (IsChoice<Value>)
       for (const Choice<Value> &C : getChoices<Value>())
         Option.getParser().addLiteralOption(C.Name, C.Value, C.Help);
@@ -198,7 +199,8 @@ public:
   ValueFlag(const FlagInfo &Info, GetFn<std::vector<T>> Get,
             const ReplayOptions &, cl::OptionCategory &Cat)
       : Get(Get), Option(StringRef(Info.Option), cl::desc(Info.Help),
-                         cl::value_desc(Info.ValueDesc), cl::cat(Cat)) {}
+                         cl::value_desc(Info.ValueDesc), cl::cat(Cat),
+                         cl::sub(cl::SubCommand::getAll())) {}
   bool isGiven() const override { return Option.getNumOccurrences() != 0; }
   Error apply(ReplayOptions &R) const override {
     for (const std::string &Text : Option)
@@ -218,8 +220,8 @@ class OffFlag : public ReplayFlags::Flag {
 
 public:
   OffFlag(const FlagInfo &Info, GetFn<bool> Get, cl::OptionCategory &Cat)
-      : Get(Get),
-        Option(StringRef(Info.Option), cl::desc(Info.Help), cl::cat(Cat)) {}
+      : Get(Get), Option(StringRef(Info.Option), cl::desc(Info.Help),
+                         cl::cat(Cat), cl::sub(cl::SubCommand::getAll())) {}
   bool isGiven() const override { return Option; }
   Error apply(ReplayOptions &R) const override {
     Get(R) = !Option;
@@ -251,11 +253,12 @@ ReplayFlags::Options::Options(cl::OptionCategory &Cat, bool OfStudy)
                  return !OfStudy || S.Tuning == SettingTuning::Fixed;
                }),
       LLVMOptions("mllvm", cl::desc("Option for LLVM itself, as with clang"),
-                  cl::value_desc("option"), cl::cat(Cat)),
+                  cl::value_desc("option"), cl::cat(Cat),
+                  cl::sub(cl::SubCommand::getAll())),
       AllowPrograms("allow-programs",
                     cl::desc("Trust the settings in files to run programs, "
                              "load plugins, and read and write other files"),
-                    cl::cat(Cat)) {
+                    cl::cat(Cat), cl::sub(cl::SubCommand::getAll())) {
   ReplayOptions Defaults;
   if (OfStudy)
     Defaults.Host.Finish = HostFinish::None;
