@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -31,12 +32,18 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/KeyBuilder.h"
 #include "llvm/Pass.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/TimeProfiler.h"
 #include "llvm/Target/TargetMachine.h"
 #include <chrono>
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+#define DEBUG_TYPE "mneme-compile"
+STATISTIC(NumPipelines, "Number of pipelines run");
+STATISTIC(NumImages, "Number of GPU images made");
 
 namespace {
 /// Collects the errors that the back end reports through the context, which
@@ -461,11 +468,18 @@ Error KernelCompiler::runGated(Module &M, CompileResult &Result,
                                PassGate *Gate) const {
   DiagnosticScope Diagnostics(M.getContext());
   Stopwatch Preprocess;
-  preprocess(M);
+  {
+    TimeTraceScope Trace("MnemeSpecialize");
+    preprocess(M);
+  }
   Result.PreprocessTime = Preprocess.seconds();
 
   Stopwatch Optimize;
+  LLVM_DEBUG(dbgs() << "pipeline of " << Options.Kernel << ": " << Pipeline
+                    << '\n');
+  ++NumPipelines;
   Error E = [&] {
+    TimeTraceScope Trace("MnemeOptimize", Pipeline);
     FixpointsDoNotMatter Scope(M);
     return runPipeline(M, *TM, Pipeline, Options.Plugins, Gate,
                        Options.Instruments.VerifyEach);
@@ -589,6 +603,7 @@ KernelCompiler::emitSelected(const Module &M, bool Object,
 Expected<SmallVector<char, 0>>
 KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate,
                      raw_ostream *Remarks) const {
+  TimeTraceScope Trace("MnemeCodeGen");
   LLVMContext Context;
   Context.setDiscardValueNames(true);
   std::unique_ptr<Module> Copy = copyModule(M, Context);
@@ -658,6 +673,8 @@ Error KernelCompiler::emitImage(
     return Error::success();
   }
 
+  ++NumImages;
+  TimeTraceScope Trace("MnemeAssemble");
   std::string PtxasLog;
   Stopwatch Assemble;
   if (IsNVPTX) {

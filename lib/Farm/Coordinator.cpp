@@ -8,6 +8,7 @@
 
 #include "Coordinator.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -15,6 +16,8 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+#define DEBUG_TYPE "mneme-farm"
 
 /// How much later than a process the coordinator loses patience: a device's
 /// own message is the better one.
@@ -118,6 +121,7 @@ Error Coordinator::checkAlive() const {
 //===----------------------------------------------------------------------===//
 
 void Coordinator::setStage(Worker &W, StringRef Stage, double Limit) {
+  LLVM_DEBUG(dbgs() << "worker " << &W << ": " << Stage << '\n');
   W.Stage = Stage.str();
   W.Limit = Limit;
   W.Deadline.reset();
@@ -135,6 +139,7 @@ void Coordinator::expectEnd(Worker &W) {
 
 /// It is of no use any more.
 void Coordinator::kill(Worker &W) {
+  LLVM_DEBUG(dbgs() << "worker " << &W << ": killed: " << W.Complaint << '\n');
   W.P->kill();
   expectEnd(W);
 }

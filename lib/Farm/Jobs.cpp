@@ -12,9 +12,12 @@
 
 #include "Coordinator.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Debug.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+#define DEBUG_TYPE "mneme-farm"
 
 Job *Coordinator::find(uint64_t Ticket) {
   auto It = Jobs.find(Ticket);
@@ -271,6 +274,9 @@ void Coordinator::finish(Job &J, Evaluation E) {
     --Stats.Requests;
   else
     ++Stats.Results;
+  LLVM_DEBUG(dbgs() << "evaluation " << E.Id << ": "
+                    << (E.Error.empty() ? "measured" : E.Error)
+                    << (E.DuplicateOf ? ", reused\n" : "\n"));
   Finished.push_back(E);
   if (R)
     settle(*R, Request, E);

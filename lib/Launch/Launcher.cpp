@@ -292,6 +292,22 @@ static bool includesThisRank(const LaunchSelection &Selection) {
   return Choice.includesThisProcess();
 }
 
+static Expected<std::string> findRuntime(const LaunchOptions &Options,
+                                         bool UseCuda) {
+  const std::string &Path =
+      UseCuda ? Options.CudaRuntimePath : Options.RuntimePath;
+  if (sys::fs::exists(Path))
+    return Path;
+  return createFileError(
+      Path, std::make_error_code(std::errc::no_such_file_or_directory));
+}
+
+/// Runs the application as it is, where only other ranks are recorded.
+static void leaveAlone(LaunchOptions &Options) {
+  Options.Record = false;
+  Options.Quiet = true;
+}
+
 /// Empty if nothing is recorded.
 static std::string getOutputDir(const LaunchOptions &Options) {
   if (!Options.Record)
@@ -335,10 +351,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   LaunchOptions Options = Given;
   // Where every rank has its launcher.
   bool IsLeftAlone = !includesThisRank(Options.Selection);
-  if (IsLeftAlone) {
-    Options.Record = false;
-    Options.Quiet = true;
-  }
+  if (IsLeftAlone)
+    leaveAlone(Options);
   std::optional<CudaProbe> Probe;
   if (Options.Device != LaunchDevice::Host) {
     Expected<CudaProbe> Started = CudaProbe::start();
@@ -368,12 +382,9 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Probe.reset();
   if (*UseCuda && IsLeftAlone)
     return becomeApplication(*Path, Options.Command);
-  const std::string &Runtime =
-      *UseCuda ? Options.CudaRuntimePath : Options.RuntimePath;
-  if (!sys::fs::exists(Runtime))
-    return createFileError(
-        Runtime, std::make_error_code(std::errc::no_such_file_or_directory));
-
+  Expected<std::string> Runtime = findRuntime(Options, *UseCuda);
+  if (!Runtime)
+    return Runtime.takeError();
   RecordKeeper Records(getOutputDir(Options), Options.Selection.hashInput());
   Records.limit(Options.Selection.MaxBytes);
   if (Error E = Records.prepare(Options.OwnOutputDir))
@@ -383,7 +394,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (!Folder)
     return Folder.takeError();
   Duties.setFolder(*Folder);
-  Expected<Environment> Env = makeEnvironment(Options, Runtime, *Folder);
+  Expected<Environment> Env = makeEnvironment(Options, *Runtime, *Folder);
   if (!Env)
     return Env.takeError();
   Server S(Records, Options.Host);

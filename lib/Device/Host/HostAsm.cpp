@@ -20,12 +20,14 @@
 #include "HostABI.h"
 #include "IntrinsicLibrary.h"
 #include "PTXTranslator.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Device/Host/HostPasses.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
@@ -34,6 +36,10 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::mneme::host;
 using ptx::Statement;
+
+#define DEBUG_TYPE "mneme-host"
+STATISTIC(NumAsm, "Number of asm statements translated");
+STATISTIC(NumUnsupportedAsm, "Number of asm statements not understood");
 /// LLVM's escapes: $$ is a dollar of the program, ${0:x} is operand 0.
 static std::string unescape(StringRef Asm) {
   std::string Text;
@@ -159,12 +165,15 @@ PreservedAnalyses HostAsmPass::run(Module &M, ModuleAnalysisManager &) {
     if (New)
       It->second = translateAsm(*Call, Library);
     if (Function *Body = It->second) {
+      ++NumAsm;
       Call->setCalledOperand(Body);
       Call->setAttributes({});
       InlineFunctionInfo Info;
       InlineFunction(*Call, Info);
       continue;
     }
+    ++NumUnsupportedAsm;
+    LLVM_DEBUG(dbgs() << "unsupported PTX: " << Asm->getAsmString() << '\n');
     IRBuilder<> B(Call);
     createUnsupported(B, Asm->getAsmString());
     if (!Call->getType()->isVoidTy())

@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "HostABI.h"
 #include "IntrinsicLibrary.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
@@ -30,6 +31,7 @@
 #include "llvm/Mneme/Device/Host/HostPasses.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Support/raw_ostream.h"
@@ -41,6 +43,12 @@
 using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::mneme::host;
+
+#define DEBUG_TYPE "mneme-host"
+STATISTIC(NumLoops, "Number of kernels run as a loop over threads");
+STATISTIC(NumRegions, "Number of kernels run as loops between barriers");
+STATISTIC(NumCoroutines, "Number of kernels run as coroutines");
+STATISTIC(NumFibers, "Number of kernels run on fibers");
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -277,6 +285,25 @@ static Error applyStrategy(Module &M, HostStrategy First, Analyses &A) {
   llvm_unreachable("unknown strategy");
 }
 
+static void count(HostStrategy S) {
+  switch (S) {
+  case HostStrategy::Auto:
+    return;
+  case HostStrategy::Loop:
+    ++NumLoops;
+    return;
+  case HostStrategy::Region:
+    ++NumRegions;
+    return;
+  case HostStrategy::Coroutine:
+    ++NumCoroutines;
+    return;
+  case HostStrategy::Fiber:
+    ++NumFibers;
+    return;
+  }
+}
+
 static Expected<HostKernelInfo> collectInfo(Module &M, StringRef Kernel,
                                             HostKernelInfo Info) {
   Info.Name = Kernel.str();
@@ -291,6 +318,10 @@ static Expected<HostKernelInfo> collectInfo(Module &M, StringRef Kernel,
     return Strategy.takeError();
   Info.Strategy = *Strategy;
   Info.Reason = Entry->getFnAttribute(ReasonAttr).getValueAsString().str();
+  count(Info.Strategy);
+  LLVM_DEBUG(dbgs() << Kernel << ": strategy "
+                    << getHostStrategyName(Info.Strategy) << " (" << Info.Reason
+                    << ")\n");
   Info.StaticShared = getIntAttr(*Entry, StaticSharedAttr);
   Info.WaveSize = getIntAttr(*Entry, WaveSizeAttr, 32);
   Info.Cooperative = getIntAttr(*Entry, CooperativeAttr);

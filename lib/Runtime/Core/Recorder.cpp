@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Recorder.h"
+#include "Environment.h"
 #include "LauncherLink.h"
 #include "Message.h"
 #include "Shortage.h"
@@ -21,8 +22,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <tuple>
 #include <time.h>
+#include <tuple>
 #include <unistd.h>
 
 using namespace mneme;
@@ -159,9 +160,9 @@ bool Recorder::isBetter(const KernelRecords &R, const LaunchId &Id) const {
   if (Old != R.Kept.end())
     return Id.Priority > Old->second;
   return R.Kept.size() < Selection::get().maxRecordings() ||
-         std::any_of(R.Kept.begin(), R.Kept.end(), [&](const auto &K) {
-           return Id.Priority > K.second;
-         });
+         std::any_of(
+             R.Kept.begin(), R.Kept.end(),
+             [&](const auto &K) { return Id.Priority > K.second; });
 }
 
 bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
@@ -172,6 +173,15 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
   if (Selection::get().isIncomplete() ||
       !attempt([&] { IsWanted = decide(K, Shape, Args, Id); }))
     fail(K.Name, outOfMemory());
+  static const bool IsDebugging = integerFromEnv(MNEME_ENV_DEBUG, 0);
+  if (IsDebugging)
+    tell("mneme: debug: launch %" PRIu64 " of '%s', grid %ux%ux%u, block "
+         "%ux%ux%u: %s\n",
+         K.Records->Launches, K.Name.c_str(), Shape.Grid.X, Shape.Grid.Y,
+         Shape.Grid.Z, Shape.Block.X, Shape.Block.Y, Shape.Block.Z,
+         IsWanted      ? "is to be recorded"
+         : LastCounted ? reasonOf(*LastCounted)
+                       : MNEME_REASON_MEMORY);
   return IsWanted;
 }
 
@@ -184,8 +194,10 @@ bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
     R.Selected = selects(K.Name);
     R.Known = true;
   }
-  auto No = [](uint64_t &Counter) {
+  LastCounted = nullptr;
+  auto No = [&](uint64_t &Counter) {
     ++Counter;
+    LastCounted = &Counter;
     return false;
   };
   bool Within = !R.Selected || S.inRegion();
@@ -644,31 +656,45 @@ template <typename Fn> void Recorder::forEachLine(Fn F) const {
   }
 }
 
+/// Why launches that \p Counter counts are not recorded.
+const char *Recorder::reasonOf(const uint64_t &Counter) const {
+  if (&Counter == &Repeated)
+    return Selection::get().recordId() == RecordId::Scalars
+               ? "same launch configuration and scalars recorded before"
+               : "same launch configuration recorded before";
+  const std::pair<const uint64_t *, const char *> Reasons[] = {
+      {&NotSelected, MNEME_REASON_NOT_SELECTED},
+      {&OtherRank, "of a rank that is not recorded"},
+      {&FailedBefore, "same launch configuration failed to be recorded before"},
+      {&Held, MNEME_REASON_HELD},
+      {&BeyondFull, MNEME_REASON_FULL},
+      {&OutOfMemory, MNEME_REASON_MEMORY},
+      {&OutsideRegions, "outside the regions to be recorded"},
+      {&AmongFirst, "among the first launches, to be skipped"},
+      {&NotListed, "not one of the launches to be recorded"},
+      {&PassedOver, "others were picked"},
+      {&Unchanged, "changed no memory"},
+      {&OverLimit, "limit of recordings per kernel reached"}};
+  for (const auto &[Known, Reason] : Reasons)
+    if (Known == &Counter)
+      return Reason;
+  return "";
+}
+
 /// Calls \p F(reason, bytes of it, launches).
 template <typename Fn> void Recorder::forEachReason(Fn F) const {
   // With nowhere to record to, nothing was to be recorded.
   bool Records = !LauncherLink::get().directory().empty();
-  for (const auto &[Reason, Times] :
-       {std::pair<const char *, uint64_t>{MNEME_REASON_NOT_SELECTED,
-                                          Records ? NotSelected : 0},
-        {"of a rank that is not recorded", Records ? OtherRank : 0},
-        {Selection::get().recordId() == RecordId::Scalars
-             ? "same launch configuration and scalars recorded before"
-             : "same launch configuration recorded before",
-         Repeated},
-        {"same launch configuration failed to be recorded before",
-         FailedBefore},
-        {MNEME_REASON_HELD, Held},
-        {MNEME_REASON_FULL, BeyondFull},
-        {MNEME_REASON_MEMORY, OutOfMemory},
-        {"outside the regions to be recorded", OutsideRegions},
-        {"among the first launches, to be skipped", AmongFirst},
-        {"not one of the launches to be recorded", NotListed},
-        {"others were picked", PassedOver},
-        {"changed no memory", Unchanged},
-        {"limit of recordings per kernel reached", OverLimit}})
-    if (Times)
-      F(Reason, strlen(Reason), Times);
+  for (const uint64_t *Counter :
+       {&NotSelected, &OtherRank, &Repeated, &FailedBefore, &Held, &BeyondFull,
+        &OutOfMemory, &OutsideRegions, &AmongFirst, &NotListed, &PassedOver,
+        &Unchanged, &OverLimit}) {
+    bool IsMoot =
+        !Records && (Counter == &NotSelected || Counter == &OtherRank);
+    const char *Reason = reasonOf(*Counter);
+    if (*Counter && !IsMoot)
+      F(Reason, strlen(Reason), *Counter);
+  }
   for (const auto &[Reason, Times] : Skipped)
     F(Reason.data(), Reason.size(), Times);
 }

@@ -244,6 +244,7 @@ private:
   bool replacesUnchanged(const Recording &R);
 
   template <typename Fn> void forEachLine(Fn F) const;
+  const char *reasonOf(const uint64_t &Counter) const;
   template <typename Fn> void forEachReason(Fn F) const;
   template <typename Writer>
   void writeSummary(Writer &W, bool HasLines, bool HasReasons) const;
@@ -262,6 +263,7 @@ private:
            NotListed = 0, OutsideRegions = 0, OverLimit = 0, PassedOver = 0,
            Unchanged = 0,
            Held = 0, BeyondFull = 0, FailedBefore = 0, OutOfMemory = 0;
+  const uint64_t *LastCounted = nullptr; ///< By decide(); null: it was wanted.
   std::map<std::string, uint64_t, std::less<>> Skipped;
 };
 

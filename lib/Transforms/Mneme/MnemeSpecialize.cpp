@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParsePass.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
@@ -23,6 +24,10 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+#define DEBUG_TYPE "mneme-specialize"
+STATISTIC(NumArguments, "Number of arguments turned into constants");
+STATISTIC(NumDimensions, "Number of dimension queries turned into constants");
 
 //===----------------------------------------------------------------------===//
 // Parameters
@@ -144,6 +149,7 @@ static bool specializeArgs(Function &F,
     if (!C)
       continue;
     Changed |= !A->use_empty();
+    ++NumArguments;
     A->replaceAllUsesWith(C);
   }
   return Changed;
@@ -154,6 +160,7 @@ static bool specializeArgs(Function &F,
 //===----------------------------------------------------------------------===//
 
 static bool replaceWith(Instruction &I, uint64_t Value) {
+  ++NumDimensions;
   I.replaceAllUsesWith(ConstantInt::get(I.getType(), Value));
   return true;
 }

@@ -110,6 +110,7 @@
   "MNEME_WAIT_LIMIT" /* seconds, decimal; 0: none */
 #define MNEME_ENV_VA_BASE "MNEME_VA_BASE"     /* of the arena */
 #define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"     /* arena, GiB */
+#define MNEME_ENV_DEBUG "MNEME_DEBUG"         /* 1: a line for each launch */
 #define MNEME_ENV_TIMEOUT                                                      \
   "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
 
