@@ -28,8 +28,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-cl::SubCommand mneme::CheckCommand(
-    "check", "Read recordings completely and report all that is wrong");
+cl::SubCommand
+    mneme::CheckCommand("check",
+                        "Read recordings completely and report all problems");
 
 static cl::opt<std::string> Dir(cl::Positional, cl::Required,
                                 cl::desc("<folder or static hash.json>"),

@@ -78,13 +78,13 @@ static cl::opt<std::string>
            cl::cat(RecordCategory));
 static cl::list<std::string>
     Hashes("hash",
-           cl::desc("Kernels whose static hash begins like one of these"),
+           cl::desc("Kernels whose static hash begins with one of these"),
            cl::value_desc("hash"), cl::CommaSeparated, cl::sub(CopyCommand),
            cl::sub(MoveCommand), cl::sub(PruneCommand), cl::sub(ExportCommand),
            cl::cat(RecordCategory));
 static cl::list<std::string>
     Instances("instance",
-              cl::desc("Launches whose dynamic hash begins like one of these"),
+              cl::desc("Launches whose dynamic hash begins with one of these"),
               cl::value_desc("hash"), cl::CommaSeparated, cl::sub(CopyCommand),
               cl::sub(MoveCommand), cl::sub(PruneCommand),
               cl::sub(ExportCommand), cl::cat(RecordCategory));

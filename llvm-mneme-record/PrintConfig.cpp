@@ -32,8 +32,8 @@ using namespace llvm::mneme;
 
 static cl::list<std::string>
     PrintConfig("print-config", cl::CommaSeparated,
-                cl::desc("Print how to build programs that can be recorded, "
-                         "one value a line, and exit; 'help' lists the keys"),
+                cl::desc("Print build settings for recordable programs, one "
+                         "value per line, and exit; 'help' lists the keys"),
                 cl::value_desc("key,..."), cl::cat(RecordCategory));
 
 bool mneme::isConfigWanted() { return PrintConfig.getNumOccurrences(); }

@@ -54,7 +54,7 @@ static cl::opt<std::string>
 static cl::opt<uint64_t> MaxRecordings(
     "max-recordings",
     cl::desc("Record at most n launches of each kernel, 0 for all (default 4); "
-             "launches that differ in nothing but data count once"),
+             "launches that differ only in data count once"),
     cl::value_desc("n"), cl::init(4), cl::cat(RecordCategory));
 static cl::alias MaxRecordingsAlias("mr",
                                     cl::desc("Alias for --max-recordings"),
@@ -62,26 +62,26 @@ static cl::alias MaxRecordingsAlias("mr",
                                     cl::cat(RecordCategory));
 static cl::opt<std::string>
     RecordId("record-id",
-             cl::desc("What tells launches of a kernel apart:"
+             cl::desc("Properties that identify a launch of a kernel:"
 #define RECORD_ID(Id, Name, Input, Help) "\n" Name ": " Help
 #include "llvm/Mneme/Runtime/Selection.def"
                       ),
              cl::value_desc("id"), cl::init("launch"), cl::cat(RecordCategory));
 static cl::opt<std::string>
     Pick("pick",
-         cl::desc("Which are kept of launches that --record-id does not tell "
-                  "apart, and of more than --max-recordings:"
+         cl::desc("Launches to keep if several have the same id (--record-id), "
+                  "or if there are more than --max-recordings:"
 #define PICK(Id, Name, Help) "\n" Name ": " Help
 #include "llvm/Mneme/Runtime/Selection.def"
                   ),
          cl::value_desc("which"), cl::init("first"), cl::cat(RecordCategory));
-static cl::opt<std::string>
-    Epilogue("epilogue",
-             cl::desc("What is written of memory after a launch:"
+static cl::opt<std::string> Epilogue("epilogue",
+                                     cl::desc("Memory to write after a launch:"
 #define EPILOGUE(Id, Name, Help) "\n" Name ": " Help
 #include "llvm/Mneme/Runtime/Selection.def"
-                      ),
-             cl::value_desc("mode"), cl::init("diff"), cl::cat(RecordCategory));
+                                              ),
+                                     cl::value_desc("mode"), cl::init("diff"),
+                                     cl::cat(RecordCategory));
 static cl::opt<uint64_t> MaxBytes(
     "max-bytes",
     cl::desc("Stop recording when the folder reaches this size, 0 for no "
@@ -105,7 +105,7 @@ static cl::opt<bool> Reachable(
     cl::cat(RecordCategory));
 static cl::opt<std::string>
     Wait("wait",
-         cl::desc("What a launch on a GPU waits for before it is recorded:"
+         cl::desc("Work that must finish before a launch on a GPU is recorded:"
 #define WAIT(Id, Name, Help) "\n" Name ": " Help
 #include "llvm/Mneme/Runtime/Selection.def"
                   ),

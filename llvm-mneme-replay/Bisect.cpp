@@ -45,7 +45,8 @@ static cl::opt<std::string>
                       "the good side"),
              cl::value_desc("path"), cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<std::string> BadTool("bad-tool",
-                                    cl::desc("The same for the bad side"),
+                                    cl::desc("Like --good-tool, for the bad "
+                                             "side"),
                                     cl::value_desc("path"),
                                     cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<unsigned>
@@ -72,8 +73,8 @@ static cl::opt<bool>
                  cl::sub(getBisectCommand()), cl::cat(Cat));
 static cl::opt<bool>
     NoReuse("no-reuse",
-            cl::desc("Launch code again that an earlier step launched, to "
-                     "measure the cost"),
+            cl::desc("Launch identical code again instead of reusing an "
+                     "earlier result, to measure what reuse saves"),
             cl::sub(getBisectCommand()), cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//

@@ -28,30 +28,28 @@ using namespace llvm::mneme;
 
 cl::SubCommand &mneme::getCompareCommand() {
   static cl::SubCommand Command(
-      "compare", "Compare a replay with one of the good side instead of the "
+      "compare", "Compare a replay with the good side instead of with the "
                  "recorded launch");
   return Command;
 }
 
 cl::SubCommand &mneme::getReduceCommand() {
   static cl::SubCommand Command(
-      "reduce", "Reduce the kernel while it differs from the good side");
+      "reduce", "Reduce the kernel while the two sides still differ");
   return Command;
 }
 
 cl::opt<std::string> mneme::GoodSide(
     "good",
-    cl::desc("The good side: options, a pipeline or a file as of --config, on "
-             "top of the command line. Default: no pass that can be skipped "
-             "runs"),
+    cl::desc("Good side: options, a pipeline or a --config file, applied on "
+             "top of the command line. Default: --run-passes=none"),
     cl::value_desc("side"), cl::sub(getBisectCommand()),
     cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
     cl::cat(getReplayCategory()));
 cl::opt<std::string> mneme::CriterionText(
     "criterion",
-    cl::desc("What makes this side bad: verify (default), or that it is worse "
-             "than the good side in time, regs, size, spills or another "
-             "metric"),
+    cl::desc("Criterion for a bad replay: verify (default), or a metric worse "
+             "than the good side's: time, regs, size, spills, ..."),
     cl::value_desc("criterion"), cl::init("verify"),
     cl::sub(getBisectCommand()), cl::sub(getCompareCommand()),
     cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
@@ -64,14 +62,14 @@ static cl::opt<std::string> ThresholdText(
     cl::cat(getReplayCategory()));
 static cl::opt<std::string>
     VerdictText("verdict",
-                cl::desc("The verdict that makes a difference. Default: "
+                cl::desc("Verdict that the bad side must get. Default: "
                          "Mismatch, Crash or Timeout"),
                 cl::value_desc("verdict"), cl::sub(getCompareCommand()),
                 cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
 static cl::opt<std::string> Culprit(
     "culprit",
-    cl::desc("Pass executions whose omission must make the bad side good, "
-             "written as for --skip-passes"),
+    cl::desc("Pass executions without which the bad side must be good, in "
+             "the syntax of --skip-passes"),
     cl::value_desc("set"), cl::sub(getCompareCommand()),
     cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
 static cl::opt<std::string> CrossChecks(
@@ -110,13 +108,12 @@ enum class ExitCodes { Default, Interesting, Bisect };
 static cl::opt<ExitCodes> ExitCode(
     "exit-code", cl::desc("Meaning of exit codes"),
     cl::init(ExitCodes::Default),
-    cl::values(
-        clEnumValN(ExitCodes::Default, "default",
-                   "0 good, 2 bad, 3 cannot be told, 1 error (default)"),
-        clEnumValN(ExitCodes::Interesting, "interesting",
-                   "for llvm-reduce: 0 bad, 1 anything else"),
-        clEnumValN(ExitCodes::Bisect, "bisect",
-                   "for git bisect run: 0 good, 1 bad, 125 cannot be told")),
+    cl::values(clEnumValN(ExitCodes::Default, "default",
+                          "0 good, 2 bad, 3 undecided, 1 error (default)"),
+               clEnumValN(ExitCodes::Interesting, "interesting",
+                          "for llvm-reduce: 0 bad, 1 anything else"),
+               clEnumValN(ExitCodes::Bisect, "bisect",
+                          "for git bisect run: 0 good, 1 bad, 125 undecided")),
     cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getCompareCommand()),
     cl::cat(getReplayCategory()));
 

@@ -46,11 +46,8 @@ cl::SubCommand &mneme::getListPassesCommand() {
   return Command;
 }
 
-// Those of all subcommands have cl::SubCommand::getAll(), those of one replay
-// none, and those of replays that are launched and timed these.
-#define REPLAYING_COMMANDS                                                     \
-  cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getBisectCommand()),         \
-      cl::sub(getCompareCommand()), cl::sub(getReduceCommand())
+// Options without cl::sub() are those of one replay.
+static const cl::sub OfAll(cl::SubCommand::getAll());
 
 //===----------------------------------------------------------------------===//
 // What to replay
@@ -58,27 +55,27 @@ cl::SubCommand &mneme::getListPassesCommand() {
 
 static cl::list<std::string>
     Positional(cl::Positional, cl::desc("[database] [pipeline]"),
-               REPLAYING_COMMANDS, cl::sub(getAssessCommand()),
-               cl::sub(getListPassesCommand()), cl::cat(Cat));
+               cl::sub(cl::SubCommand::getTopLevel()),
+               cl::sub(getAssessCommand()), cl::sub(getBisectCommand()),
+               cl::sub(getCompareCommand()), cl::sub(getListPassesCommand()),
+               cl::sub(getReduceCommand()), cl::cat(Cat));
 static cl::opt<std::string> Database(
     "rdb",
     cl::desc(
         "Kernel's JSON file, or a folder that holds one (also positional)"),
-    cl::value_desc("path"), cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
+    cl::value_desc("path"), OfAll, cl::cat(Cat));
 static cl::opt<std::string>
     RecordId("record-id",
              cl::desc("Dynamic hash of the launch to replay; optional if "
                       "there is only one"),
-             cl::value_desc("id"), cl::sub(cl::SubCommand::getAll()),
-             cl::cat(Cat));
+             cl::value_desc("id"), OfAll, cl::cat(Cat));
 static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
                                cl::aliasopt(RecordId), cl::cat(Cat));
 static cl::opt<std::string>
     Config("config",
            cl::desc("Replay the configuration in a file, as tuning writes "
                     "it; command-line options take precedence"),
-           cl::value_desc("file"), cl::sub(cl::SubCommand::getAll()),
-           cl::cat(Cat));
+           cl::value_desc("file"), OfAll, cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
 // How to compile it
@@ -86,8 +83,7 @@ static cl::opt<std::string>
 
 static cl::opt<uint32_t>
     Fill("fill", cl::desc("Initialize local and shared memory with this byte"),
-         cl::value_desc("byte"), cl::sub(cl::SubCommand::getAll()),
-         cl::cat(Cat));
+         cl::value_desc("byte"), OfAll, cl::cat(Cat));
 static cl::opt<std::string> CompareWithApp(
     "compare-with-app",
     cl::desc("Compare the machine code with that of the application"),
@@ -114,14 +110,14 @@ static cl::opt<bool> Resources(
 
 static cl::opt<std::string> Iterations(
     "iterations",
-    cl::desc("Timed launches, or auto: until the median is precise. Default: "
-             "auto on a GPU, 3 on the host"),
-    cl::value_desc("n"), REPLAYING_COMMANDS, cl::cat(Cat));
+    cl::desc("Number of timed launches; auto launches until the median is "
+             "precise. Default: auto on a GPU, 3 on the host"),
+    cl::value_desc("n"), OfAll, cl::cat(Cat));
 static cl::opt<unsigned>
     Warmup("warmup",
-           cl::desc("Launches before the timed ones, besides the verified one. "
-                    "Default: as many as it takes on a GPU, 1 on the host"),
-           cl::value_desc("n"), REPLAYING_COMMANDS, cl::cat(Cat));
+           cl::desc("Launches between the verified and the timed ones. "
+                    "Default: automatic on a GPU, 1 on the host"),
+           cl::value_desc("n"), OfAll, cl::cat(Cat));
 static cl::opt<Baseline> Compared(
     "baseline",
     cl::desc("Measure a baseline in alternation with the kernel, "
@@ -143,11 +139,11 @@ static cl::opt<double>
             cl::desc("Limit for reading the IR, for each step of the "
                      "compilation and for each launch; 0 for none (default "
                      "300)"),
-            cl::value_desc("seconds"), cl::init(300),
-            cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
-static cl::opt<double> LaunchTimeout(
-    "launch-timeout", cl::desc("Limit for each launch; default: --timeout"),
-    cl::value_desc("seconds"), cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
+            cl::value_desc("seconds"), cl::init(300), OfAll, cl::cat(Cat));
+static cl::opt<double>
+    LaunchTimeout("launch-timeout",
+                  cl::desc("Limit for each launch; default: --timeout"),
+                  cl::value_desc("seconds"), OfAll, cl::cat(Cat));
 static cl::opt<bool> NoExecute("no-execute",
                                cl::desc("Compile for the GPU only"),
                                cl::sub(cl::SubCommand::getTopLevel()),
@@ -155,7 +151,7 @@ static cl::opt<bool> NoExecute("no-execute",
 static cl::opt<bool>
     NoIsolation("no-isolation",
                 cl::desc("Compile and run in this process, for debuggers"),
-                cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
+                OfAll, cl::cat(Cat));
 static cl::opt<bool>
     ListDevices("list-devices",
                 cl::desc("Print the devices of this machine and exit"),
@@ -178,7 +174,7 @@ static cl::opt<OutputFormat> Format(
     cl::init(OutputFormat::Default),
     cl::values(clEnumValN(OutputFormat::JSON, "json", "for programs"),
                clEnumValN(OutputFormat::Text, "text", "for people")),
-    cl::sub(cl::SubCommand::getAll()), cl::cat(Cat));
+    OfAll, cl::cat(Cat));
 
 /// The option's value when it was given.
 template <typename T, typename U>

@@ -22,8 +22,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static cl::OptionCategory Cat("Tuning options");
-static cl::OptionCategory SpaceCat("What is searched");
-static cl::OptionCategory ReplayCat("How it is replayed");
+static cl::OptionCategory SpaceCat("Search space options");
+static cl::OptionCategory ReplayCat("Replay options");
 
 //===----------------------------------------------------------------------===//
 // What is tuned
@@ -176,8 +176,8 @@ static cl::opt<bool>
 
 static cl::opt<unsigned>
     HostWorkers("workers",
-                cl::desc("Processes that run kernels on the host device, which "
-                         "share its cores (default 1); a GPU has one"),
+                cl::desc("Processes that run kernels on the host device and "
+                         "share its cores (default 1); each GPU has one"),
                 cl::value_desc("n"), cl::init(1), cl::cat(Cat));
 static cl::opt<unsigned>
     CompileJobs("compile-jobs",
@@ -206,10 +206,10 @@ static cl::list<std::string>
           cl::value_desc("name[*N]"), cl::cat(Cat));
 static cl::opt<std::string> WorkerLauncher(
     "launcher",
-    cl::desc("Command that runs a worker on {host}, quoted as in a response "
-             "file. The worker's command replaces {command} as one word that "
-             "is quoted for a shell, or else follows. Default: 'ssh -o "
-             "BatchMode=yes {host}'"),
+    cl::desc("Command that starts a worker on {host}, quoted as in a response "
+             "file. {command} is replaced by the worker's command, quoted for "
+             "a shell; without it, the worker's command is appended. Default: "
+             "'ssh -o BatchMode=yes {host}'"),
     cl::value_desc("command"), cl::cat(Cat));
 static cl::opt<std::string>
     WorkerTool("worker-tool",
@@ -228,12 +228,14 @@ static cl::opt<std::string> Worker(
     cl::value_desc("-"), cl::cat(Cat));
 static cl::opt<std::string>
     WorkerShare("worker-share",
-                cl::desc("Share of the host's GPUs of worker I of N, from 0"),
+                cl::desc("Use the GPU share of worker I (from 0) of N on this "
+                         "host"),
                 cl::value_desc("I/N"), cl::cat(Cat));
 static cl::opt<double>
     WorkerTimeout("worker-timeout",
-                  cl::desc("Drop a worker after this many seconds of silence. "
-                           "Default: 60; of a worker, 600 for its study"),
+                  cl::desc("Drop a worker after this many seconds of silence "
+                           "(default 60); in a worker: exit after this many "
+                           "seconds of silence from the study (default 600)"),
                   cl::value_desc("seconds"), cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
@@ -273,11 +275,11 @@ static cl::opt<TuneMode> Mode(
     cl::desc("Instead of tuning:"), cl::init(TuneMode::Run),
     cl::values(
         clEnumValN(TuneMode::PrintStudy, "print-study",
-                   "print what would be searched, for --study"),
+                   "print the search space as a file for --study"),
         clEnumValN(TuneMode::PrintSpace, "print-space",
-                   "print the dimensions, and how many points there are"),
+                   "print the dimensions and the number of points"),
         clEnumValN(TuneMode::DryRun, "dry-run",
-                   "check everything, print what would be tried first"),
+                   "check everything and print the first configurations"),
         clEnumValN(TuneMode::ListSamplers, "list-samplers",
                    "print the samplers"),
         clEnumValN(TuneMode::ListPresets, "list-presets", "print the presets"),

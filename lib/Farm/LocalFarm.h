@@ -15,7 +15,7 @@
 #define LLVM_MNEME_LIB_FARM_LOCALFARM_H
 
 #include "Coordinator.h"
-#include "NodePool.h"
+#include "RemoteWorkers.h"
 #include "ReplayBackend.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 
@@ -60,7 +60,7 @@ private:
   Error startWorkers(const FarmOptions &Options, const ReplayOptions &Base);
 
   std::unique_ptr<ReplayBackend> Backend;
-  std::unique_ptr<NodePool> Nodes;
+  std::unique_ptr<RemoteWorkers> Nodes;
   std::vector<VerificationPower> Powers;
   Coordinator TheCoordinator;
 };

@@ -40,8 +40,8 @@ Error LocalFarm::startWorkers(const FarmOptions &Options,
   O.SilenceSeconds = Options.SilenceSeconds.value_or(O.SilenceSeconds);
   O.Message = Options.Message;
   O.Note = Options.Note;
-  Nodes = std::make_unique<NodePool>(std::move(O), std::move(*Study),
-                                     std::move(Files));
+  Nodes = std::make_unique<RemoteWorkers>(std::move(O), std::move(*Study),
+                                          std::move(Files));
   TheCoordinator.setOutside(Nodes.get());
   return Error::success();
 }

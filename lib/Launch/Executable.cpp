@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "Application.h"
+#include "ApplicationCheck.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Object/ELF.h"

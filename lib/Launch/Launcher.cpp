@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Launch/Launcher.h"
-#include "Application.h"
+#include "ApplicationCheck.h"
+#include "LaunchEnvironment.h"
 #include "RecordKeeper.h"
 #include "Server.h"
 #include "llvm/ADT/SmallString.h"
@@ -46,43 +47,6 @@ static constexpr int ForwardedSignals[] = {SIGINT,  SIGTERM, SIGHUP,
 //===----------------------------------------------------------------------===//
 // The application's process
 //===----------------------------------------------------------------------===//
-
-using Environment = std::vector<std::pair<std::string, std::string>>;
-
-/// What is preloaded besides the runtimes of a launcher that started this one:
-/// two of them in one process record each other.
-static std::string getOtherPreloads(const LaunchOptions &Options) {
-  SmallVector<StringRef, 4> Paths;
-  const char *Preloaded = ::getenv("LD_PRELOAD");
-  SplitString(Preloaded ? Preloaded : "", Paths, " :");
-  std::string Others;
-  for (StringRef Path : Paths) {
-    StringRef Name = sys::path::filename(Path);
-    if (Name != sys::path::filename(Options.RuntimePath) &&
-        Name != sys::path::filename(Options.CudaRuntimePath))
-      Others += (":" + Path).str();
-  }
-  return Others;
-}
-
-static Expected<Environment> makeEnvironment(const LaunchOptions &Options,
-                                             const std::string &RuntimePath,
-                                             const PrivateFolder &Folder) {
-  std::string Runtime = RuntimePath;
-  if (StringRef(Runtime).find_first_of(" :") != StringRef::npos) {
-    Runtime = Folder.pathOf("libmneme_rt.so");
-    if (std::error_code EC = sys::fs::create_link(RuntimePath, Runtime))
-      return createFileError(Runtime, EC);
-  }
-  Runtime += getOtherPreloads(Options);
-  Environment Env = Options.Selection.environment();
-  Env.insert(Env.end(), {{"LD_PRELOAD", Runtime},
-                         {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
-                         {MNEME_ENV_VA_SIZE, utostr(Options.VASize >> 30)},
-                         {MNEME_ENV_TIMEOUT,
-                          formatv("{0:f3}", Options.TimeoutSeconds).str()}});
-  return Env;
-}
 
 static std::vector<char *> makeArguments(ArrayRef<std::string> Command) {
   std::vector<char *> Argv;

@@ -12,7 +12,7 @@
 
 #include "llvm/Mneme/Replay/Session.h"
 #include "ElementTypes.h"
-#include "Run.h"
+#include "ReplayRun.h"
 #include "ScopedTimer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Poison.h"
@@ -251,12 +251,13 @@ void ReplaySession::noteFailure() {
 }
 
 /// Loads all and launches each once; notes the first that is not good.
-Error ReplaySession::verifyAll(ArrayRef<Contestant> Contestants,
-                               ArrayRef<std::unique_ptr<Contender>> Contenders,
-                               PairedResult &Result) {
+Error ReplaySession::verifyAll(
+    ArrayRef<Contestant> Contestants,
+    ArrayRef<std::unique_ptr<MeasuredKernel>> MeasuredKernels,
+    PairedResult &Result) {
   Result.V = Verdict::Match;
   for (auto [I, C] : enumerate(Contestants)) {
-    Contender &One = *Contenders[I];
+    MeasuredKernel &One = *MeasuredKernels[I];
     if (C.Code->failed()) {
       One.V = C.Code->V;
       One.Message = C.Code->Error;
@@ -281,7 +282,7 @@ Error ReplaySession::verifyAll(ArrayRef<Contestant> Contestants,
   return Error::success();
 }
 
-void ReplaySession::noteFailed(size_t Index, const Contender &C,
+void ReplaySession::noteFailed(size_t Index, const MeasuredKernel &C,
                                PairedResult &Result) {
   Result.Failed = Index;
   Result.V = C.V;
@@ -298,14 +299,14 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
     return std::move(E);
   PairedResult Result;
   ReplayTimes Times; // of all together: nobody asks
-  std::vector<std::unique_ptr<Contender>> Contenders;
+  std::vector<std::unique_ptr<MeasuredKernel>> MeasuredKernels;
   bool Restore = false;
   for (const Contestant &C : Contestants) {
-    Contenders.push_back(
-        std::make_unique<Contender>(*this, *C.Variant, Times, Report));
+    MeasuredKernels.push_back(
+        std::make_unique<MeasuredKernel>(*this, *C.Variant, Times, Report));
     Restore |= needsRestoring(*C.Variant);
   }
-  if (Error E = verifyAll(Contestants, Contenders, Result))
+  if (Error E = verifyAll(Contestants, MeasuredKernels, Result))
     return std::move(E);
   if (Result.Failed)
     return std::move(Result);
@@ -320,14 +321,14 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
     Rules.Samples = Rounds;
     Rules.Warmup = O.Warmup.value_or(O.HostWarmup);
   }
-  SmallVector<Contender *, 4> Pointers;
-  for (const std::unique_ptr<Contender> &C : Contenders)
+  SmallVector<MeasuredKernel *, 4> Pointers;
+  for (const std::unique_ptr<MeasuredKernel> &C : MeasuredKernels)
     Pointers.push_back(C.get());
   Expected<std::vector<Measurement>> Measured =
       measureAll(*TheMeasurer, *D, Pointers, Restore, Rules);
   if (!Measured)
     return Measured.takeError();
-  for (auto [I, C] : enumerate(Contenders)) {
+  for (auto [I, C] : enumerate(MeasuredKernels)) {
     if (!Measured->empty() && Contestants[I].Variant->options().Verify)
       if (Error E = C->confirm())
         return std::move(E);

@@ -268,7 +268,7 @@ struct PlayedStudy {
 
   PlayedFarm F;
   Players<ToWorker> Workers;
-  std::optional<NodePool> Pool;
+  std::optional<RemoteWorkers> Pool;
   std::vector<std::string> Said;
 };
 } // namespace

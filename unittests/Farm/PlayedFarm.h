@@ -16,7 +16,7 @@
 #ifndef LLVM_MNEME_UNITTESTS_FARM_PLAYEDFARM_H
 #define LLVM_MNEME_UNITTESTS_FARM_PLAYEDFARM_H
 
-#include "NodePool.h"
+#include "RemoteWorkers.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <sys/socket.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Application.h"
+#include "ApplicationCheck.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 

@@ -9,14 +9,14 @@
 /// \file
 /// The backend that goes through LLVM's liboffload. Of that library's 22.1
 /// interface it uses what works on CUDA: programs, symbols, copies, launches.
-/// Its streams and the driver's function handles come from the tap (Tap/), and
-/// so do events around a launch. What else it lacks (cooperative launches, time
-/// limits) goes to the driver, on the same stream.
+/// Its streams and the driver's function handles come from the tap
+/// (OffloadTap/), and so do events around a launch. What else it lacks
+/// (cooperative launches, time limits) goes to the driver, on the same stream.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "OffloadBackend.h"
-#include "Tap/CudaTap.h"
+#include "OffloadTap/CudaTap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"

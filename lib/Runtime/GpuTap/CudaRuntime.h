@@ -29,7 +29,7 @@ struct CudaMaybeStream;
 struct CudaRuntime {
 #define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;
 #define KEEP(Name, Symbol, Parameters) int(*Name) Parameters;
-#include "RuntimeFunctions.def"
+#include "TappedFunctions.def"
 };
 
 /// The runtime that the object with these slots calls.

@@ -17,7 +17,7 @@
 #ifndef LLVM_MNEME_BISECT_JUDGE_H
 #define LLVM_MNEME_BISECT_JUDGE_H
 
-#include "llvm/Mneme/Bisect/Search.h"
+#include "llvm/Mneme/Bisect/SubsetSearch.h"
 #include "llvm/Mneme/Study/Evaluator.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include <functional>

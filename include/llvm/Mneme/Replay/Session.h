@@ -37,7 +37,7 @@ struct PairedResult {
   std::string Error;
 };
 
-class Contender;
+class MeasuredKernel;
 struct ElementTypes;
 
 /// A cache of recently launched kernels by code hash, to avoid loading them
@@ -144,18 +144,18 @@ private:
   Error checkVariant(const ReplayPlan &Variant) const;
   Error checkRun(const ReplayPlan &Variant, const CompiledKernel &Code) const;
   void noteFailure();
-  void noteEnd(const Contender &C);
+  void noteEnd(const MeasuredKernel &C);
   Error verifyAll(ArrayRef<Contestant> Contestants,
-                  ArrayRef<std::unique_ptr<Contender>> Contenders,
+                  ArrayRef<std::unique_ptr<MeasuredKernel>> MeasuredKernels,
                   PairedResult &Result);
-  void noteFailed(size_t Index, const Contender &C, PairedResult &Result);
+  void noteFailed(size_t Index, const MeasuredKernel &C, PairedResult &Result);
   Expected<PairedResult> measurePaired(ArrayRef<Contestant> Contestants,
                                        unsigned Rounds, uint64_t Seed,
                                        StageFn Report);
   Error choosePoison(StageFn Report);
   Error chooseTimer(GPUTimer Wanted);
   bool needsRestoring(const ReplayPlan &Variant);
-  friend class Contender;
+  friend class MeasuredKernel;
   friend class ReplayRun;
 };
 

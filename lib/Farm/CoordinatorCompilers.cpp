@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Coordinator.h"
-#include "Workers.h"
+#include "ProcessLoops.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;

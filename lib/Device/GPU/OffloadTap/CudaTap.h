@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_DEVICE_OFFLOAD_TAP_CUDATAP_H
-#define LLVM_MNEME_LIB_DEVICE_OFFLOAD_TAP_CUDATAP_H
+#ifndef LLVM_MNEME_LIB_DEVICE_GPU_OFFLOADTAP_CUDATAP_H
+#define LLVM_MNEME_LIB_DEVICE_GPU_OFFLOADTAP_CUDATAP_H
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,4 +37,4 @@ MnemeCudaTap *mneme_cuda_tap(void);
 }
 #endif
 
-#endif // LLVM_MNEME_LIB_DEVICE_OFFLOAD_TAP_CUDATAP_H
+#endif // LLVM_MNEME_LIB_DEVICE_GPU_OFFLOADTAP_CUDATAP_H

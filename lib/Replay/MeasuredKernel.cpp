@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Contender.h"
+#include "MeasuredKernel.h"
 #include "ElementTypes.h"
 #include "ScopedTimer.h"
 #include "llvm/ADT/StringExtras.h"
@@ -126,8 +126,9 @@ static std::string describeMismatch(const MemoryComparison &C) {
   return Text;
 }
 
-Contender::Contender(ReplaySession &Session, const ReplayPlan &Plan,
-                     ReplayTimes &Times, ReplaySession::StageFn Report)
+MeasuredKernel::MeasuredKernel(ReplaySession &Session, const ReplayPlan &Plan,
+                               ReplayTimes &Times,
+                               ReplaySession::StageFn Report)
     : Session(Session), Plan(Plan), D(*Session.D), Memory(*Session.Memory),
       Times(Times), Report(Report) {
   Config.Grid = Plan.grid();
@@ -139,7 +140,7 @@ Contender::Contender(ReplaySession &Session, const ReplayPlan &Plan,
                                                   : CacheMode::Warm);
 }
 
-Error Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
+Error MeasuredKernel::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
   ScopedTimer Timer(Times.Load);
   Kernel = Kernels.find(Code.CodeHash);
   if (Kernel)
@@ -161,18 +162,18 @@ Error Contender::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
 }
 
 /// On a GPU it is enqueued only.
-Error Contender::restore() {
+Error MeasuredKernel::restore() {
   ScopedTimer Timer(Times.Restore);
   LastRestored = Memory.numLaunches() + 1;
   return Memory.restore();
 }
 
-Error Contender::flushCache() {
+Error MeasuredKernel::flushCache() {
   return Cache == CacheMode::Cold ? D.asGPU()->flushCache() : Error::success();
 }
 
 /// \returns whether the launch went well.
-bool Contender::noteOutcome(const LaunchOutcome &Outcome) {
+bool MeasuredKernel::noteOutcome(const LaunchOutcome &Outcome) {
   if (Outcome.Status == LaunchStatus::Ok) {
     Executed = true;
     return true;
@@ -186,7 +187,7 @@ bool Contender::noteOutcome(const LaunchOutcome &Outcome) {
   return false;
 }
 
-Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
+Expected<std::optional<double>> MeasuredKernel::sample(unsigned Repeat) {
   double Seconds = 0;
   Expected<LaunchOutcome> Outcome = [&]() -> Expected<LaunchOutcome> {
     ScopedTimer Whole(Seconds);
@@ -213,8 +214,8 @@ Expected<std::optional<double>> Contender::sample(unsigned Repeat) {
   return Outcome->Nanoseconds;
 }
 
-Expected<bool> Contender::sampleMany(unsigned Count, unsigned Repeat,
-                                     std::vector<double> &Nanoseconds) {
+Expected<bool> MeasuredKernel::sampleMany(unsigned Count, unsigned Repeat,
+                                          std::vector<double> &Nanoseconds) {
   if (!D.asGPU() || LongestSeconds == 0)
     return SampleSource::sampleMany(Count, Repeat, Nanoseconds);
   double Limit = MaxBatchSeconds;
@@ -233,8 +234,8 @@ Expected<bool> Contender::sampleMany(unsigned Count, unsigned Repeat,
 }
 
 /// Waits once.
-Expected<bool> Contender::sampleBatch(unsigned Count, unsigned Repeat,
-                                      std::vector<double> &Nanoseconds) {
+Expected<bool> MeasuredKernel::sampleBatch(unsigned Count, unsigned Repeat,
+                                           std::vector<double> &Nanoseconds) {
   Report(ReplayStage::Launch);
   Config.Repeat = Repeat;
   std::vector<double> Taken;
@@ -257,7 +258,7 @@ Expected<bool> Contender::sampleBatch(unsigned Count, unsigned Repeat,
   return true;
 }
 
-Error Contender::verify(bool MayWait) {
+Error MeasuredKernel::verify(bool MayWait) {
   Expected<std::optional<double>> Launched = sample(1);
   if (!Launched)
     return Launched.takeError();
@@ -266,7 +267,7 @@ Error Contender::verify(bool MayWait) {
   return compare();
 }
 
-Error Contender::compare() {
+Error MeasuredKernel::compare() {
   Report(ReplayStage::Compare);
   ScopedTimer Timer(Times.Compare);
   if (Error E = Memory.compare(Plan.compareParts()).moveInto(Compared))
@@ -283,7 +284,7 @@ Error Contender::compare() {
 
 /// Says what differs in the elements that the IR tells of, where nothing else
 /// does, and how to accept what may be rounding errors.
-Error Contender::describeElements() {
+Error MeasuredKernel::describeElements() {
   const ElementTypes &Types = Session.elementTypes();
   std::vector<ComparePart> Parts = Plan.compareParts().vec();
   bool IsTyped = false;
@@ -321,7 +322,7 @@ Error Contender::describeElements() {
   return Error::success();
 }
 
-Error Contender::confirm() {
+Error MeasuredKernel::confirm() {
   if (LastCompared == Memory.numLaunches())
     return Error::success();
   if (LastRestored != Memory.numLaunches()) {
@@ -341,7 +342,7 @@ Error Contender::confirm() {
 }
 
 /// What lies in the buffers that failed; nothing when that is too much.
-Expected<std::vector<std::vector<char>>> Contender::readFailures() {
+Expected<std::vector<std::vector<char>>> MeasuredKernel::readFailures() {
   std::vector<std::vector<char>> Contents;
   uint64_t Bytes = 0;
   for (const BufferReport &B : Compared.Buffers)
@@ -358,7 +359,7 @@ Expected<std::vector<std::vector<char>>> Contender::readFailures() {
   return Contents;
 }
 
-Error Contender::checkReproducibility() {
+Error MeasuredKernel::checkReproducibility() {
   Expected<std::vector<std::vector<char>>> First = readFailures();
   if (!First)
     return First.takeError();
@@ -393,20 +394,21 @@ Error Contender::checkReproducibility() {
 }
 
 Expected<std::vector<Measurement>>
-mneme::measureAll(Measurer &M, Device &D, ArrayRef<Contender *> Contenders,
-                  bool Restore, MeasureRules Rules) {
+mneme::measureAll(Measurer &M, Device &D,
+                  ArrayRef<MeasuredKernel *> MeasuredKernels, bool Restore,
+                  MeasureRules Rules) {
   GPUDevice *GPU = D.asGPU();
-  CacheMode Cache = Contenders.front()->Cache;
+  CacheMode Cache = MeasuredKernels.front()->Cache;
   Rules.CanRepeat = !Restore && Cache == CacheMode::Warm;
   SmallVector<SampleSource *, 2> Sources;
-  for (Contender *C : Contenders) {
+  for (MeasuredKernel *C : MeasuredKernels) {
     C->Cache = Cache;
     C->Restore = Restore;
     Rules.CanRepeat &= !C->keepsState();
     Sources.push_back(C);
   }
-  if (Contenders.size() == 1)
-    Rules.LaunchedNanoseconds = Contenders.front()->LastNanoseconds;
+  if (MeasuredKernels.size() == 1)
+    Rules.LaunchedNanoseconds = MeasuredKernels.front()->LastNanoseconds;
   auto TimerName = [&]() -> StringRef {
     return GPU ? GPU->getTimerName() : "host";
   };

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Bisect/Search.h"
+#include "llvm/Mneme/Bisect/SubsetSearch.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 

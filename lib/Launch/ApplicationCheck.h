@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
-#define LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
+#ifndef LLVM_MNEME_LIB_LAUNCH_APPLICATIONCHECK_H
+#define LLVM_MNEME_LIB_LAUNCH_APPLICATIONCHECK_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -79,4 +79,4 @@ Expected<std::string> checkArchitectures(ArrayRef<std::string> Archs,
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_LAUNCH_APPLICATION_H
+#endif // LLVM_MNEME_LIB_LAUNCH_APPLICATIONCHECK_H

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Workers.h"
+#include "ProcessLoops.h"
 #include "Messages.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/Clock.h"

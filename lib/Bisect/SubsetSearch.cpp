@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Bisect/Search.h"
+#include "llvm/Mneme/Bisect/SubsetSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/MinimizeSet.h"
 #include <map>

@@ -11,10 +11,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_REPLAY_RUN_H
-#define LLVM_MNEME_LIB_REPLAY_RUN_H
+#ifndef LLVM_MNEME_LIB_REPLAY_REPLAYRUN_H
+#define LLVM_MNEME_LIB_REPLAY_REPLAYRUN_H
 
-#include "Contender.h"
+#include "MeasuredKernel.h"
 
 namespace llvm {
 namespace mneme {
@@ -43,14 +43,14 @@ private:
   Error execute(const CompiledKernel &Code);
   void describeGPU();
   Error describeOnGPU(DeviceKernel &Kernel);
-  Expected<std::unique_ptr<Contender>> prepareBaseline();
+  Expected<std::unique_ptr<MeasuredKernel>> prepareBaseline();
   Expected<CompiledKernel> makeBaselineCode();
-  Error measure(Contender &Candidate, Contender *Other);
+  Error measure(MeasuredKernel &Candidate, MeasuredKernel *Other);
   MeasureRules getRules() const;
   void compareWithBaseline(Measurement Other);
-  void take(Contender &C);
+  void take(MeasuredKernel &C);
 };
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_REPLAY_RUN_H
+#endif // LLVM_MNEME_LIB_REPLAY_REPLAYRUN_H

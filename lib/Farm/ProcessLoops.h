@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_FARM_WORKERS_H
-#define LLVM_MNEME_LIB_FARM_WORKERS_H
+#ifndef LLVM_MNEME_LIB_FARM_PROCESSLOOPS_H
+#define LLVM_MNEME_LIB_FARM_PROCESSLOOPS_H
 
 #include "llvm/Mneme/Farm/Farm.h"
 #include "llvm/Mneme/Process/Frame.h"
@@ -28,4 +28,4 @@ void runRunProcess(FarmBackend &Backend, Channel &Link);
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_FARM_WORKERS_H
+#endif // LLVM_MNEME_LIB_FARM_PROCESSLOOPS_H

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Coordinator.h"
-#include "Workers.h"
+#include "ProcessLoops.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Run.h"
+#include "ReplayRun.h"
 #include "ScopedTimer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Session.h"
@@ -70,7 +70,7 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   // Nothing will tell what a launch that is not the recorded one has changed.
   if (!Options.Verify)
     Memory.markAllDirty();
-  Contender Candidate(Session, Plan, R.Times, Report);
+  MeasuredKernel Candidate(Session, Plan, R.Times, Report);
   if (Error E = Candidate.load(Code, Session.Kernels))
     return E;
   if (Candidate.isGood() && Options.Verify)
@@ -80,7 +80,7 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
     if (GPU)
       if (Error E = describeOnGPU(*Candidate.Kernel))
         return E;
-    Expected<std::unique_ptr<Contender>> Other = prepareBaseline();
+    Expected<std::unique_ptr<MeasuredKernel>> Other = prepareBaseline();
     if (!Other)
       return Other.takeError();
     // The baseline may have taken the device with it.
@@ -97,14 +97,14 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
 
 /// A crash or a hang leaves nothing of a GPU's context; on the host it may have
 /// written into what is loaded.
-void ReplaySession::noteEnd(const Contender &C) {
+void ReplaySession::noteEnd(const MeasuredKernel &C) {
   if (C.V != Verdict::Crash && C.V != Verdict::Timeout)
     return;
   Lost |= D->asGPU() != nullptr;
   Kernels = LoadedKernels();
 }
 
-void ReplayRun::take(Contender &C) {
+void ReplayRun::take(MeasuredKernel &C) {
   R.V = C.V;
   R.Error = C.Message;
   R.Executed = C.Executed;
@@ -153,15 +153,16 @@ MeasureRules ReplayRun::getRules() const {
   return Rules;
 }
 
-Error ReplayRun::measure(Contender &Candidate, Contender *Other) {
-  SmallVector<Contender *, 2> Contenders = {&Candidate};
+Error ReplayRun::measure(MeasuredKernel &Candidate, MeasuredKernel *Other) {
+  SmallVector<MeasuredKernel *, 2> MeasuredKernels = {&Candidate};
   if (Other)
-    Contenders.push_back(Other);
+    MeasuredKernels.push_back(Other);
   bool Restore = Session.needsRestoring(Plan);
   double Run = R.Times.Run, Restored = R.Times.Restore;
   Expected<std::vector<Measurement>> Measured = [&] {
     ScopedTimer Timer(Run);
-    return measureAll(*Session.TheMeasurer, D, Contenders, Restore, getRules());
+    return measureAll(*Session.TheMeasurer, D, MeasuredKernels, Restore,
+                      getRules());
   }();
   R.Times.Run = Run - (R.Times.Restore - Restored);
   if (!Measured)
@@ -203,7 +204,7 @@ Expected<CompiledKernel> ReplayRun::makeBaselineCode() {
 
 /// \returns null when there is none, or when it is not as good as the recorded
 /// kernel, which is then in the result.
-Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
+Expected<std::unique_ptr<MeasuredKernel>> ReplayRun::prepareBaseline() {
   if (Options.Compared == Baseline::None)
     return nullptr;
   ScopedTimer Timer(R.Times.Baseline);
@@ -222,8 +223,8 @@ Expected<std::unique_ptr<Contender>> ReplayRun::prepareBaseline() {
   R.Compared->Error = Code->Error;
   if (Code->failed())
     return nullptr;
-  auto Other =
-      std::make_unique<Contender>(Session, *BaselinePlan, OtherTimes, Report);
+  auto Other = std::make_unique<MeasuredKernel>(Session, *BaselinePlan,
+                                                OtherTimes, Report);
   if (Error E = Other->load(*Code, Session.Kernels))
     return std::move(E);
   if (Other->isGood() && Options.Verify)

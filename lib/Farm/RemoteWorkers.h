@@ -13,8 +13,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_FARM_NODEPOOL_H
-#define LLVM_MNEME_LIB_FARM_NODEPOOL_H
+#ifndef LLVM_MNEME_LIB_FARM_REMOTEWORKERS_H
+#define LLVM_MNEME_LIB_FARM_REMOTEWORKERS_H
 
 #include "Coordinator.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
@@ -41,11 +41,11 @@ struct NodePoolOptions {
   std::function<void(StringRef)> Message, Note; ///< As FarmResources'.
 };
 
-class NodePool final : public Outside {
+class RemoteWorkers final : public Outside {
 public:
-  NodePool(NodePoolOptions Options, RemoteStudy Study, MappedFiles Files);
+  RemoteWorkers(NodePoolOptions Options, RemoteStudy Study, MappedFiles Files);
   /// Ends all workers, and waits until they have ended.
-  ~NodePool() override;
+  ~RemoteWorkers() override;
 
   /// Instead of running a command: tests play the worker.
   using StartFn =
@@ -150,4 +150,4 @@ private:
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_FARM_NODEPOOL_H
+#endif // LLVM_MNEME_LIB_FARM_REMOTEWORKERS_H

@@ -11,19 +11,19 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_REPLAY_CONTENDER_H
-#define LLVM_MNEME_LIB_REPLAY_CONTENDER_H
+#ifndef LLVM_MNEME_LIB_REPLAY_MEASUREDKERNEL_H
+#define LLVM_MNEME_LIB_REPLAY_MEASUREDKERNEL_H
 
 #include "llvm/Mneme/Replay/Session.h"
 
 namespace llvm {
 namespace mneme {
 /// A loaded kernel with its launch, to be verified and measured.
-class Contender final : public SampleSource {
+class MeasuredKernel final : public SampleSource {
 public:
   /// The session is prepared.
-  Contender(ReplaySession &Session, const ReplayPlan &Plan, ReplayTimes &Times,
-            ReplaySession::StageFn Report);
+  MeasuredKernel(ReplaySession &Session, const ReplayPlan &Plan,
+                 ReplayTimes &Times, ReplaySession::StageFn Report);
 
   /// Takes the kernel from \p Kernels, or loads it. What cannot be loaded is
   /// Unsupported. Error: a shortage.
@@ -94,11 +94,11 @@ Verdict judge(const MemoryComparison &C);
 
 /// Measures loaded kernels side by side on the session's device.
 /// \returns none when one of them fails.
-Expected<std::vector<Measurement>> measureAll(Measurer &M, Device &D,
-                                              ArrayRef<Contender *> Contenders,
-                                              bool Restore, MeasureRules Rules);
+Expected<std::vector<Measurement>>
+measureAll(Measurer &M, Device &D, ArrayRef<MeasuredKernel *> MeasuredKernels,
+           bool Restore, MeasureRules Rules);
 
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_REPLAY_CONTENDER_H
+#endif // LLVM_MNEME_LIB_REPLAY_MEASUREDKERNEL_H

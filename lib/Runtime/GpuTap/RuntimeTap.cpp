@@ -59,7 +59,7 @@ static bool findSharedRuntime() {
 #define TAP(Name, Symbol, Parameters, ...)                                     \
   R.Name = reinterpret_cast<decltype(R.Name)>(dlsym(From, #Symbol));
 #define KEEP(Name, Symbol, Parameters) TAP(Name, Symbol, Parameters)
-#include "RuntimeFunctions.def"
+#include "TappedFunctions.def"
   return true;
 }
 
@@ -434,7 +434,7 @@ static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
                                     [&] { return R.Name(P...); });             \
   }
 #define TAP(Name, Symbol, Parameters, ...)
-#include "RuntimeFunctions.def"
+#include "TappedFunctions.def"
 
 //===----------------------------------------------------------------------===//
 // Launches
@@ -612,7 +612,7 @@ static int onDeviceReset(const CudaRuntime &R) {
     const CudaRuntime &R = sharedRuntime();                                    \
     return R.Name ? on##Name(R, ##__VA_ARGS__) : missing(#Symbol);             \
   }
-#include "RuntimeFunctions.def"
+#include "TappedFunctions.def"
 
 MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
                                    uint32_t DType, uint32_t Tolerance,
@@ -635,7 +635,7 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
   template <size_t Object> static int via##Name Parameters {                   \
     return on##Name(Runtimes[Object], ##__VA_ARGS__);                          \
   }
-#include "RuntimeFunctions.def"
+#include "TappedFunctions.def"
 
 #define TAP(Name, Symbol, Parameters, ...)                                     \
   template <size_t... Object>                                                  \
@@ -645,7 +645,7 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
   }                                                                            \
   static constexpr auto All##Name =                                            \
       make##Name(std::make_index_sequence<MaxObjects>());
-#include "RuntimeFunctions.def"
+#include "TappedFunctions.def"
 
 /// Whether calls through \p H come to us anyhow.
 static bool leadsHere(const MnemeHook &H) {
@@ -712,6 +712,6 @@ void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
           reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn);                \
     continue;                                                                  \
   }
-#include "RuntimeFunctions.def"
+#include "TappedFunctions.def"
   }
 }

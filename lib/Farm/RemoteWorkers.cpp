@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NodePool.h"
+#include "RemoteWorkers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Process/Deadline.h"
@@ -37,13 +37,14 @@ std::string mneme::getProtocolVersion() {
   return ("Mneme " + getVersion() + ", LLVM " LLVM_VERSION_STRING).str();
 }
 
-bool NodePool::Node::hasDevice(StringRef Id, bool Usable) const {
+bool RemoteWorkers::Node::hasDevice(StringRef Id, bool Usable) const {
   return any_of(Farm.Devices, [&](const FarmDeviceState &D) {
     return D.Id == Id && (!Usable || (D.Error.empty() && !D.Waiting));
   });
 }
 
-NodePool::NodePool(NodePoolOptions O, RemoteStudy Study, MappedFiles Files)
+RemoteWorkers::RemoteWorkers(NodePoolOptions O, RemoteStudy Study,
+                             MappedFiles Files)
     : Options(std::move(O)), Study(std::move(Study)), Files(std::move(Files)) {
   for (WorkerCommand &Command : Options.Workers) {
     Nodes.push_back(std::make_unique<Node>());
@@ -52,7 +53,7 @@ NodePool::NodePool(NodePoolOptions O, RemoteStudy Study, MappedFiles Files)
   }
 }
 
-NodePool::~NodePool() {
+RemoteWorkers::~RemoteWorkers() {
   for (auto &N : Nodes) {
     if (!N->P)
       continue;
@@ -85,12 +86,12 @@ NodePool::~NodePool() {
   waitUntil(HaveEnded, TerminateSeconds); // Process kills the rest
 }
 
-void NodePool::tell(const Twine &Text) const {
+void RemoteWorkers::tell(const Twine &Text) const {
   if (Options.Message)
     Options.Message(Text.str());
 }
 
-void NodePool::note(const Twine &Text) const {
+void RemoteWorkers::note(const Twine &Text) const {
   if (Options.Note)
     Options.Note(Text.str());
 }
@@ -99,7 +100,7 @@ void NodePool::note(const Twine &Text) const {
 // Beginnings and ends
 //===----------------------------------------------------------------------===//
 
-void NodePool::start(Node &N) {
+void RemoteWorkers::start(Node &N) {
   Expected<std::unique_ptr<Process>> P =
       Starter ? Starter(N.Command)
               : Process::launch(N.Command.Words, MessageSet<FromWorker>::Kinds);
@@ -118,7 +119,7 @@ void NodePool::start(Node &N) {
   N.link().Parser.expectGreeting(WorkerGreeting);
 }
 
-void NodePool::lose(Node &N, const Twine &Why, bool ForGood) {
+void RemoteWorkers::lose(Node &N, const Twine &Why, bool ForGood) {
   N.Complaint = Why.str();
   for (uint64_t Ticket : N.Sent)
     Results.push_back({Ticket, OutsideResult::Lost, {}});
@@ -153,14 +154,14 @@ void NodePool::lose(Node &N, const Twine &Why, bool ForGood) {
 }
 
 /// It has closed its output. How it ends says why.
-void NodePool::expectEnd(Node &N) {
+void RemoteWorkers::expectEnd(Node &N) {
   N.State = Node::Ending;
   N.Capacity = 0;
   N.Next = inSeconds(TerminateSeconds);
 }
 
 /// Passes on what the worker and its launcher write to standard error.
-void NodePool::relayMessages(Node &N) {
+void RemoteWorkers::relayMessages(Node &N) {
   N.P->readMessages();
   for (const std::string &Line : N.P->takeLines()) {
     // Escapes are not for this terminal.
@@ -177,7 +178,7 @@ void NodePool::relayMessages(Node &N) {
 // Messages
 //===----------------------------------------------------------------------===//
 
-Error NodePool::take(Node &N, message::Hello M) {
+Error RemoteWorkers::take(Node &N, message::Hello M) {
   if (N.State != Node::Starting)
     return makeUnexpected(M);
   if (M.Version != getProtocolVersion()) {
@@ -195,7 +196,7 @@ Error NodePool::take(Node &N, message::Hello M) {
   return Error::success();
 }
 
-Error NodePool::take(Node &N, message::Get M) {
+Error RemoteWorkers::take(Node &N, message::Get M) {
   if (N.State != Node::Staging)
     return makeUnexpected(M);
   if (M.File >= Files.size() || M.Size == 0)
@@ -208,7 +209,7 @@ Error NodePool::take(Node &N, message::Get M) {
   return Error::success();
 }
 
-Error NodePool::take(Node &N, message::State M) {
+Error RemoteWorkers::take(Node &N, message::State M) {
   if (N.State != Node::Staging && N.State != Node::Ready)
     return makeUnexpected(M);
   if (N.State == Node::Staging) {
@@ -225,8 +226,8 @@ Error NodePool::take(Node &N, message::State M) {
 }
 
 /// A job that the worker has is done there. Error: it has no such job.
-Error NodePool::finishTicket(Node &N, uint64_t Ticket,
-                             OutsideResult::KindTy Kind, Evaluation E) {
+Error RemoteWorkers::finishTicket(Node &N, uint64_t Ticket,
+                                  OutsideResult::KindTy Kind, Evaluation E) {
   auto Sent = find(N.Sent, Ticket);
   if (Sent == N.Sent.end())
     return createStringError(
@@ -236,7 +237,7 @@ Error NodePool::finishTicket(Node &N, uint64_t Ticket,
   return Error::success();
 }
 
-Error NodePool::take(Node &N, message::Evaluated M) {
+Error RemoteWorkers::take(Node &N, message::Evaluated M) {
   Evaluation &E = M.Result;
   if ((E.DuplicateKind == Duplicate::None) == E.DuplicateOf.has_value())
     return createStringError("a duplicate without its kind");
@@ -259,13 +260,13 @@ Error NodePool::take(Node &N, message::Evaluated M) {
   return finishTicket(N, M.Ticket, OutsideResult::Done, std::move(E));
 }
 
-Error NodePool::take(Node &N, message::Declined M) {
+Error RemoteWorkers::take(Node &N, message::Declined M) {
   Evaluation E;
   E.Error = "the worker " + N.Name + " declined: " + M.Error;
   return finishTicket(N, M.Ticket, OutsideResult::Declined, std::move(E));
 }
 
-Error NodePool::take(Node &N, message::Cancelled M) {
+Error RemoteWorkers::take(Node &N, message::Cancelled M) {
   for (uint64_t Ticket : M.Tickets) {
     Evaluation E;
     E.Failure = Evaluation::Cancelled;
@@ -276,7 +277,7 @@ Error NodePool::take(Node &N, message::Cancelled M) {
   return Error::success();
 }
 
-Error NodePool::take(Node &N, message::ComparedThere M) {
+Error RemoteWorkers::take(Node &N, message::ComparedThere M) {
   // It can have been at its end when it was stopped.
   if (!N.Comparing || M.Ticket != N.Comparing->Ticket)
     return M.Ticket && M.Ticket <= Comparisons ? Error::success()
@@ -293,12 +294,12 @@ Error NodePool::take(Node &N, message::ComparedThere M) {
   return Error::success();
 }
 
-Error NodePool::take(Node &N, message::Failed M) {
+Error RemoteWorkers::take(Node &N, message::Failed M) {
   lose(N, M.Error, /*ForGood=*/true);
   return Error::success();
 }
 
-Error NodePool::handle(Node &N, FromWorker Message) {
+Error RemoteWorkers::handle(Node &N, FromWorker Message) {
   return std::visit(
       [&](auto &M) -> Error {
         using T = std::decay_t<decltype(M)>;
@@ -317,7 +318,7 @@ Error NodePool::handle(Node &N, FromWorker Message) {
 // The loop
 //===----------------------------------------------------------------------===//
 
-void NodePool::addTo(std::vector<pollfd> &Waits) const {
+void RemoteWorkers::addTo(std::vector<pollfd> &Waits) const {
   for (const auto &N : Nodes) {
     if (!N->P)
       continue;
@@ -329,7 +330,7 @@ void NodePool::addTo(std::vector<pollfd> &Waits) const {
   }
 }
 
-void NodePool::receive(Node &N) {
+void RemoteWorkers::receive(Node &N) {
   uint64_t Before = N.link().received();
   Expected<bool> Open = N.link().receive();
   if (N.link().received() != Before)
@@ -353,13 +354,13 @@ void NodePool::receive(Node &N) {
 }
 
 /// Of a worker's silence, in seconds.
-double NodePool::getLimit(const Node &N) const {
+double RemoteWorkers::getLimit(const Node &N) const {
   return N.State == Node::Staging ? Options.SetupSeconds
                                   : Options.SilenceSeconds;
 }
 
 /// Gives up a worker that says nothing, starts one again.
-void NodePool::checkTimes(Node &N) {
+void RemoteWorkers::checkTimes(Node &N) {
   Clock::time_point Now = Clock::now();
   if (N.State == Node::Waiting && Now >= N.Next)
     return start(N);
@@ -384,7 +385,7 @@ void NodePool::checkTimes(Node &N) {
     return lose(N, "it does not read what it is sent");
 }
 
-void NodePool::serve() {
+void RemoteWorkers::serve() {
   for (auto &N : Nodes) {
     if (N->P) {
       relayMessages(*N);
@@ -401,7 +402,7 @@ void NodePool::serve() {
   });
 }
 
-double NodePool::untilNextTime(double Seconds) const {
+double RemoteWorkers::untilNextTime(double Seconds) const {
   Clock::time_point Now = Clock::now();
   for (const auto &N : Nodes) {
     double Left = Seconds;
@@ -416,7 +417,7 @@ double NodePool::untilNextTime(double Seconds) const {
   return Seconds;
 }
 
-Error NodePool::checkAlive() const {
+Error RemoteWorkers::checkAlive() const {
   std::string Complaints;
   for (const auto &N : Nodes) {
     if (N->State != Node::GivenUp)
@@ -431,14 +432,14 @@ Error NodePool::checkAlive() const {
 // Work
 //===----------------------------------------------------------------------===//
 
-unsigned NodePool::capacity() const {
+unsigned RemoteWorkers::capacity() const {
   unsigned Sum = 0;
   for (const auto &N : Nodes)
     Sum += N->Capacity;
   return Sum;
 }
 
-bool NodePool::submit(uint64_t Ticket, const EvaluationRequest &R) {
+bool RemoteWorkers::submit(uint64_t Ticket, const EvaluationRequest &R) {
   // To the one with the most room; one that has the device that is asked for
   // needs none.
   Node *Best = nullptr;
@@ -464,7 +465,7 @@ bool NodePool::submit(uint64_t Ticket, const EvaluationRequest &R) {
   return true;
 }
 
-void NodePool::cancel() {
+void RemoteWorkers::cancel() {
   for (auto &N : Nodes) {
     if (N->State != Node::Ready || N->Sent.empty())
       continue;
@@ -473,11 +474,12 @@ void NodePool::cancel() {
   }
 }
 
-std::vector<OutsideResult> NodePool::take() {
+std::vector<OutsideResult> RemoteWorkers::take() {
   return std::exchange(Results, {});
 }
 
-bool NodePool::compare(ArrayRef<EvaluationRequest> Requests, unsigned Rounds) {
+bool RemoteWorkers::compare(ArrayRef<EvaluationRequest> Requests,
+                            unsigned Rounds) {
   for (auto &N : Nodes) {
     if (N->State != Node::Ready || N->Capacity == 0)
       continue;
@@ -490,13 +492,13 @@ bool NodePool::compare(ArrayRef<EvaluationRequest> Requests, unsigned Rounds) {
   return false;
 }
 
-Expected<std::optional<PairedEvaluation>> NodePool::takeComparison() {
+Expected<std::optional<PairedEvaluation>> RemoteWorkers::takeComparison() {
   if (!ComparisonLost.empty())
     return createStringError(std::exchange(ComparisonLost, ""));
   return std::exchange(Compared, std::nullopt);
 }
 
-void NodePool::stopComparison() {
+void RemoteWorkers::stopComparison() {
   for (auto &N : Nodes) {
     if (!N->Comparing)
       continue;
@@ -508,7 +510,7 @@ void NodePool::stopComparison() {
   ComparisonLost.clear();
 }
 
-void NodePool::addTo(FarmStatistics &S) const {
+void RemoteWorkers::addTo(FarmStatistics &S) const {
   S += Past;
   for (const auto &N : Nodes) {
     FarmStatistics Named = N->Stats;
@@ -522,7 +524,7 @@ void NodePool::addTo(FarmStatistics &S) const {
   }
 }
 
-json::Array NodePool::describe() const {
+json::Array RemoteWorkers::describe() const {
   json::Array List;
   for (const auto &N : Nodes)
     if (N->State == Node::Ready)

@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_BISECT_SEARCH_H
-#define LLVM_MNEME_BISECT_SEARCH_H
+#ifndef LLVM_MNEME_BISECT_SUBSETSEARCH_H
+#define LLVM_MNEME_BISECT_SUBSETSEARCH_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/BitVector.h"
@@ -71,4 +71,4 @@ std::vector<BitVector> makeChunks(const BitVector &All);
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_BISECT_SEARCH_H
+#endif // LLVM_MNEME_BISECT_SUBSETSEARCH_H

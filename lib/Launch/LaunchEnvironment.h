@@ -1,0 +1,35 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The environment of the application.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_LAUNCH_LAUNCHENVIRONMENT_H
+#define LLVM_MNEME_LIB_LAUNCH_LAUNCHENVIRONMENT_H
+
+#include "llvm/Mneme/Launch/Launcher.h"
+#include "llvm/Mneme/Support/Folders.h"
+
+namespace llvm {
+namespace mneme {
+
+/// Variables and values.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+/// Returns the variables to set for the application: the runtime at \p Path is
+/// preloaded, and finds the launcher's socket in \p Folder and its selection.
+Expected<Environment> makeEnvironment(const LaunchOptions &Options,
+                                      const std::string &Path,
+                                      const PrivateFolder &Folder);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_LAUNCH_LAUNCHENVIRONMENT_H
