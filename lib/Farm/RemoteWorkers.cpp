@@ -43,7 +43,7 @@ bool RemoteWorkers::Node::hasDevice(StringRef Id, bool Usable) const {
   });
 }
 
-RemoteWorkers::RemoteWorkers(NodePoolOptions O, RemoteStudy Study,
+RemoteWorkers::RemoteWorkers(RemoteWorkersOptions O, RemoteStudy Study,
                              MappedFiles Files)
     : Options(std::move(O)), Study(std::move(Study)), Files(std::move(Files)) {
   for (WorkerCommand &Command : Options.Workers) {

@@ -30,7 +30,7 @@ std::string getProtocolVersion();
 /// Pieces of a file that are on their way at a time.
 constexpr unsigned PiecesAhead = 4;
 
-struct NodePoolOptions {
+struct RemoteWorkersOptions {
   std::vector<WorkerCommand> Workers;
   /// A worker that sends nothing for so long is lost.
   double SilenceSeconds = 60;
@@ -43,7 +43,8 @@ struct NodePoolOptions {
 
 class RemoteWorkers final : public Outside {
 public:
-  RemoteWorkers(NodePoolOptions Options, RemoteStudy Study, MappedFiles Files);
+  RemoteWorkers(RemoteWorkersOptions Options, RemoteStudy Study,
+                MappedFiles Files);
   /// Ends all workers, and waits until they have ended.
   ~RemoteWorkers() override;
 
@@ -111,7 +112,7 @@ private:
     bool hasDevice(StringRef Id, bool Usable) const;
   };
 
-  NodePoolOptions Options;
+  RemoteWorkersOptions Options;
   RemoteStudy Study;
   MappedFiles Files;
   StartFn Starter;

@@ -35,7 +35,7 @@ Error LocalFarm::startWorkers(const FarmOptions &Options,
     return Study.takeError();
   Study->CompileTimeout = Options.CompileTimeout;
   Study->LaunchTimeout = Options.LaunchTimeout;
-  NodePoolOptions O;
+  RemoteWorkersOptions O;
   O.Workers = Options.Workers;
   O.SilenceSeconds = Options.SilenceSeconds.value_or(O.SilenceSeconds);
   O.Message = Options.Message;

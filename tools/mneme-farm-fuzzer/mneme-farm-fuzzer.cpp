@@ -50,7 +50,7 @@ public:
 private:
   PlayedFarm F;
   Players<ToWorker> Workers;
-  std::optional<NodePool> Pool;
+  std::optional<RemoteWorkers> Pool;
   uint64_t Jobs = 0;
 
   void submit();
@@ -70,7 +70,7 @@ static Evaluation makeResult() {
 }
 
 Exchange::Exchange() {
-  NodePoolOptions O;
+  RemoteWorkersOptions O;
   O.Workers = {{"w", {}}};
   O.RestartSeconds = 0;
   RemoteStudy S;

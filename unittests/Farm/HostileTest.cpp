@@ -206,7 +206,7 @@ namespace {
 /// A coordinator without devices, whose one worker the test plays.
 struct PlayedStudy {
   PlayedStudy() : F(/*WithDevice=*/false) {
-    NodePoolOptions O;
+    RemoteWorkersOptions O;
     O.Workers = {{"w", {}}};
     O.RestartSeconds = 0;
     O.Message = [this](StringRef Text) { Said.push_back(Text.str()); };
