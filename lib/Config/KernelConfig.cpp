@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/KeyBuilder.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,7 +25,7 @@ static std::string print(const json::Value &V) {
 }
 
 static Error refuse(StringRef Key, const json::Value &V, const Twine &Why) {
-  return createStringError("'" + Key + "': " + print(V) + " " + Why);
+  return make_error<KeyError>(Key, "'" + Key + "': " + print(V) + " " + Why);
 }
 
 //===----------------------------------------------------------------------===//

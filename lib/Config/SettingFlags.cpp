@@ -69,12 +69,13 @@ public:
 };
 } // namespace
 
-SettingFlags::SettingFlags(cl::OptionCategory &Category,
-                           function_ref<bool(const SettingInfo &)> Wanted) {
+SettingFlags::SettingFlags(
+    function_ref<cl::OptionCategory *(const SettingInfo &)> Categorize) {
 #define SETTING(Key, Option, Type, Member, ...)                                \
-  if (const SettingInfo &Info = *findSetting(Key); Wanted(Info))               \
+  if (cl::OptionCategory *Category = Categorize(*findSetting(Key)))            \
     Flags.push_back(std::make_unique<ValueFlag<Type>>(                         \
-        Info, Category, [](KernelConfig &C) -> Type & { return C.Member; }));
+        *findSetting(Key), *Category,                                          \
+        [](KernelConfig &C) -> Type & { return C.Member; }));
 #include "llvm/Mneme/Config/Config.def"
 }
 

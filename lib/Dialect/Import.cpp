@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Mneme/Support/TextError.h"
 
 using namespace mlir;
 using namespace mlir::mneme;
@@ -31,13 +32,13 @@ using tune::Expr;
 namespace {
 /// Keeps the first error with its notes.
 class FirstError {
-  StringRef FileName;
+  StringRef FileName, Text;
   ScopedDiagnosticHandler Handler;
   std::string Message;
 
 public:
-  FirstError(MLIRContext *Context, StringRef FileName)
-      : FileName(FileName), Handler(Context, [this](Diagnostic &D) {
+  FirstError(MLIRContext *Context, StringRef FileName, StringRef Text)
+      : FileName(FileName), Text(Text), Handler(Context, [this](Diagnostic &D) {
           if (D.getSeverity() == DiagnosticSeverity::Error && Message.empty())
             keep(D);
           return success();
@@ -49,23 +50,21 @@ public:
   }
 
 private:
-  void print(llvm::raw_ostream &OS, Diagnostic &D) const {
-    if (auto At = D.getLocation()->findInstanceOf<FileLineColLoc>())
-      OS << At.getFilename().getValue() << ':' << At.getLine() << ':'
-         << At.getColumn() << ": ";
-    else
-      OS << FileName << ": ";
+  std::string quote(Diagnostic &D, StringRef Kind) const {
+    std::string Message = (Kind + D.str()).str();
+    auto At = D.getLocation()->findInstanceOf<FileLineColLoc>();
+    if (!At || !At.getLine() || !At.getColumn())
+      return (FileName + ": " + Message).str();
+    return llvm::toString(
+        tune::quoteText(FileName, Text,
+                        llvm::make_error<tune::TextError>(
+                            At.getLine(), At.getColumn(), Message)));
   }
 
   void keep(Diagnostic &D) {
-    llvm::raw_string_ostream OS(Message);
-    print(OS, D);
-    OS << D.str();
-    for (Diagnostic &Note : D.getNotes()) {
-      OS << '\n';
-      print(OS, Note);
-      OS << "note: " << Note.str();
-    }
+    Message = quote(D, "");
+    for (Diagnostic &Note : D.getNotes())
+      Message += "\n" + quote(Note, "note: ");
   }
 };
 } // namespace
@@ -221,7 +220,7 @@ llvm::Expected<tune::Study> llvm::mneme::parseStudy(StringRef Text,
   MLIRContext Context(MLIRContext::Threading::DISABLED);
   loadDialects(Context);
   Context.printOpOnDiagnostic(false);
-  FirstError Errors(&Context, FileName);
+  FirstError Errors(&Context, FileName, Text);
   OwningOpRef<ModuleOp> Module =
       parseSourceString<ModuleOp>(Text, ParserConfig(&Context), FileName);
   if (!Module)

@@ -23,11 +23,13 @@
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Study/Recorded.h"
 #include "llvm/Mneme/Study/Study.h"
+#include "llvm/Mneme/Support/TextError.h"
+#include "llvm/Mneme/Support/Words.h"
 
 using namespace mlir;
 using namespace mlir::mneme;
 using llvm::mneme::PipelineSpace;
-using llvm::mneme::PipelineSpaceError;
+using llvm::mneme::TextError;
 
 //===----------------------------------------------------------------------===//
 // Literals and values
@@ -271,7 +273,7 @@ static ParseResult parseSpace(OpAsmParser &P, StringAttr &Space) {
   llvm::Expected<PipelineSpace> Parsed = PipelineSpace::parse(Source.Text);
   if (Parsed)
     return success();
-  handleAllErrors(Parsed.takeError(), [&](const PipelineSpaceError &E) {
+  handleAllErrors(Parsed.takeError(), [&](const TextError &E) {
     P.emitError(Source.locate(E.Line, E.Column)) << E.Message;
   });
   return failure();
@@ -620,8 +622,10 @@ LogicalResult RecordedOp::inferReturnTypes(
       Adaptor(Operands, Attributes, Prop, Regions).getFact();
   std::optional<ValueType> T = llvm::mneme::getRecordedType(Fact);
   if (!T)
-    return emitOptionalError(Loc, "unknown recorded fact '", Fact, "'",
-                             suggestRecorded(Fact));
+    return emitOptionalError(
+        Loc, "unknown recorded fact '", Fact, "'",
+        llvm::mneme::suggest(
+            Fact, SmallVector<StringRef, 32>(llvm::mneme::getRecordedNames())));
   Types.push_back(mlir::mneme::getType(Context, *T));
   return success();
 }

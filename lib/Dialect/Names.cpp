@@ -17,19 +17,6 @@ std::string mlir::mneme::getFullName(ParameterOpInterface Op) {
   return (Prefix + Op.getParamName()).str();
 }
 
-std::string mlir::mneme::suggestRecorded(StringRef Wrong) {
-  StringRef Best;
-  unsigned Distance = Wrong.size() / 3 + 2;
-  for (StringRef Name : llvm::mneme::getRecordedNames())
-    if (unsigned D = Wrong.edit_distance(Name, true, Distance); D < Distance) {
-      Best = Name;
-      Distance = D;
-    }
-  if (Best.empty())
-    return "";
-  return ("; did you mean '" + Best + "'?").str();
-}
-
 Type mlir::mneme::getType(MLIRContext *Context, ValueType T) {
   switch (T) {
   case ValueType::Bool:

@@ -29,8 +29,6 @@ inline constexpr llvm::StringLiteral OptionPrefix = "llvm.";
 /// The name of a parameter in studies: that of an option has its prefix.
 std::string getFullName(ParameterOpInterface Op);
 
-/// "; did you mean 'X'?", or nothing if no recorded fact has a near name.
-std::string suggestRecorded(llvm::StringRef Name);
 
 Type getType(MLIRContext *Context, ValueType T);
 /// Unset: no type of a study.

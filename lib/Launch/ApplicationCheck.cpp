@@ -73,11 +73,10 @@ static bool hasOtherRights(const std::string &Path) {
          ::getxattr(Path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-/// Those of the libraries that the loader finds for \p Path that have a
-/// payload. Asks the loader itself, as ldd does, so search paths need not be
+/// Returns what the loader prints of the libraries of \p Path, a dynamic
+/// executable. Asks the loader itself, as ldd does, so search paths need not be
 /// imitated.
-static std::vector<std::string>
-findInstrumentedLibraries(const std::string &Path) {
+static std::string traceLibraries(const std::string &Path) {
   Expected<Pipe> Lines = Pipe::create();
   if (!Lines) {
     consumeError(Lines.takeError());
@@ -94,8 +93,15 @@ findInstrumentedLibraries(const std::string &Path) {
   Lines->Write.reset();
   std::string Output = readToEnd(Lines->Read.get());
   Loader->wait();
+  return Output;
+}
 
+/// Those of the libraries that the loader finds for \p Path that have a
+/// payload.
+static std::vector<std::string>
+findInstrumentedLibraries(const std::string &Path) {
   // "\tlibx.so => /path/libx.so (0x...)"
+  std::string Output = traceLibraries(Path);
   std::vector<std::string> Libraries;
   for (StringRef Line : split(Output, '\n')) {
     StringRef Library = Line.split(" => ").second.rsplit(" (").first;
@@ -103,6 +109,14 @@ findInstrumentedLibraries(const std::string &Path) {
       Libraries.push_back(Library.str());
   }
   return Libraries;
+}
+
+bool mneme::needsCudaDriver(const std::string &Path) {
+  if (Error E = checkExecutable(Path)) {
+    consumeError(std::move(E));
+    return false;
+  }
+  return StringRef(traceLibraries(Path)).contains("\tlibcuda.so.1 => ");
 }
 
 /// Adds the architectures of the payloads in \p Path.

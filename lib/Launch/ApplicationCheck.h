@@ -44,6 +44,10 @@ Error checkExecutable(StringRef Path);
 Expected<ApplicationFacts> checkApplication(const std::string &Path,
                                             bool AnyExecutable);
 
+/// Returns true if \p Path, or a library that it links, is linked to the CUDA
+/// driver: it does not start without one.
+bool needsCudaDriver(const std::string &Path);
+
 /// A GPU as the CUDA driver describes it.
 struct CudaDeviceFacts {
   std::string Name; ///< "NVIDIA H200"

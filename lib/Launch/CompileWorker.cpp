@@ -62,6 +62,9 @@ std::string CompiledKernel::encode() const {
   }
   writeNames(W, Globals);
   W.str(Obstacle);
+  W.u32(Handles.size());
+  for (uint32_t Offset : Handles)
+    W.u32(Offset);
   W.str(Bitcode);
   W.str(Object);
   W.str(Entry);
@@ -92,6 +95,8 @@ std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
   }
   K.Globals = readNames(R);
   K.Obstacle = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    K.Handles.push_back(R.u32());
   K.Bitcode = R.str();
   K.Object = R.str();
   K.Entry = R.str();
@@ -244,7 +249,7 @@ llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
   K.Toolchain = findToolchain(**M);
   K.Args = describeArgs(**M, Kernel);
   K.Globals = findReachedVariables(**M, Kernel);
-  K.Obstacle = findObstacle(**M, Kernel);
+  K.Obstacle = findObstacle(**M, Kernel, /*ForHost=*/Host, K.Handles);
   SmallVector<char, 0> Bitcode = writeExactBitcode(**M);
   K.Bitcode.assign(Bitcode.begin(), Bitcode.end());
   if (!Host)

@@ -36,6 +36,8 @@ struct CompiledKernel {
   std::vector<KernelArg> Args;
   std::vector<std::string> Globals; ///< Variables that it can reach.
   std::string Obstacle; ///< Why launches cannot be replayed, or empty.
+  /// Offsets of the handles of textures and surfaces among the parameters.
+  std::vector<uint32_t> Handles;
   std::string Bitcode;  ///< Of the extracted kernel.
   /// Host object, the symbol of its entry function and what the executor must
   /// know, without addresses; empty if not asked for.

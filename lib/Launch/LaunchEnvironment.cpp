@@ -16,39 +16,43 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Returns what is preloaded already, except the runtimes of a launcher that
+/// Returns what is preloaded already, except the libraries of a launcher that
 /// started this one: two of them in one process would record each other.
 static std::string getOtherPreloads(const LaunchOptions &Options) {
   SmallVector<StringRef, 4> Paths;
   const char *Preloaded = ::getenv("LD_PRELOAD");
   SplitString(Preloaded ? Preloaded : "", Paths, " :");
+  const std::string *Own[] = {&Options.RuntimePath, &Options.CudaRuntimePath,
+                              &Options.DriverPath};
   std::string Others;
-  for (StringRef Path : Paths) {
-    StringRef Name = sys::path::filename(Path);
-    if (Name != sys::path::filename(Options.RuntimePath) &&
-        Name != sys::path::filename(Options.CudaRuntimePath))
+  for (StringRef Path : Paths)
+    if (none_of(Own, [&](const std::string *Library) {
+          return sys::path::filename(Path) == sys::path::filename(*Library);
+        }))
       Others += (":" + Path).str();
-  }
   return Others;
 }
 
 Expected<Environment>
 llvm::mneme::makeEnvironment(const LaunchOptions &Options,
-                             const std::string &Path,
+                             ArrayRef<std::string> Libraries,
                              const PrivateFolder &Folder) {
-  std::string Runtime = Path;
-  // The loader would take the path for several.
-  if (StringRef(Runtime).find_first_of(" :") != StringRef::npos) {
-    Runtime = Folder.pathOf("libmneme_rt.so");
-    if (std::error_code EC = sys::fs::create_link(Path, Runtime))
-      return createFileError(Runtime, EC);
+  std::vector<std::string> Preloads = Libraries.vec();
+  for (std::string &Library : Preloads) {
+    // The loader would take the path for several.
+    if (StringRef(Library).find_first_of(" :") == StringRef::npos)
+      continue;
+    std::string Link = Folder.pathOf(sys::path::filename(Library));
+    if (std::error_code EC = sys::fs::create_link(Library, Link))
+      return createFileError(Link, EC);
+    Library = Link;
   }
-  Runtime += getOtherPreloads(Options);
   Environment Env = Options.Selection.environment();
-  Env.insert(Env.end(), {{"LD_PRELOAD", Runtime},
-                         {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
-                         {MNEME_ENV_VA_SIZE, utostr(Options.VASize >> 30)},
-                         {MNEME_ENV_TIMEOUT,
-                          formatv("{0:f3}", Options.TimeoutSeconds).str()}});
+  Env.insert(
+      Env.end(),
+      {{"LD_PRELOAD", join(Preloads, ":") + getOtherPreloads(Options)},
+       {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
+       {MNEME_ENV_VA_SIZE, utostr(Options.VASize >> 30)},
+       {MNEME_ENV_TIMEOUT, formatv("{0:f3}", Options.TimeoutSeconds).str()}});
   return Env;
 }

@@ -23,10 +23,11 @@ namespace mneme {
 /// Variables and values.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the variables to set for the application: the runtime at \p Path is
-/// preloaded, and finds the launcher's socket in \p Folder and its selection.
+/// Returns the variables to set for the application: the runtime is preloaded
+/// as the first of \p Libraries, and finds the launcher's socket in \p Folder
+/// and its selection.
 Expected<Environment> makeEnvironment(const LaunchOptions &Options,
-                                      const std::string &Path,
+                                      ArrayRef<std::string> Libraries,
                                       const PrivateFolder &Folder);
 
 } // namespace mneme

@@ -144,10 +144,13 @@ public:
   LastDuties &operator=(const LastDuties &) = delete;
   ~LastDuties() { remove_bad_alloc_error_handler(); }
 
-  void setFolder(const PrivateFolder &TheFolder) {
+  /// \p Libraries: those that the folder may have links to.
+  void setFolder(const PrivateFolder &TheFolder,
+                 ArrayRef<std::string> Libraries) {
     Folder = TheFolder.path();
-    Socket = TheFolder.pathOf("socket");
-    Link = TheFolder.pathOf("libmneme_rt.so");
+    Files = {TheFolder.pathOf("socket")};
+    for (const std::string &Library : Libraries)
+      Files.push_back(TheFolder.pathOf(sys::path::filename(Library)));
   }
   void setApplication(Child *TheApp, int TheSignalFD) {
     App = TheApp;
@@ -157,7 +160,8 @@ public:
 private:
   [[noreturn]] static void fulfil(void *Duties, const char *, bool);
 
-  std::string Folder, Socket, Link;
+  std::string Folder;
+  std::vector<std::string> Files; ///< Its contents.
   Child *App = nullptr; ///< While it runs.
   int SignalFD = -1;
 };
@@ -171,8 +175,8 @@ void LastDuties::fulfil(void *Duties, const char *, bool) {
       "is recorded\n";
   [[maybe_unused]] ssize_t N =
       ::write(STDERR_FILENO, Message.data(), Message.size());
-  ::unlink(D.Socket.c_str());
-  ::unlink(D.Link.c_str());
+  for (const std::string &File : D.Files)
+    ::unlink(File.c_str());
   ::rmdir(D.Folder.c_str());
   int Code = 1;
   if (D.App) {
@@ -256,14 +260,20 @@ static bool includesThisRank(const LaunchSelection &Selection) {
   return Choice.includesThisProcess();
 }
 
-static Expected<std::string> findRuntime(const LaunchOptions &Options,
-                                         bool UseCuda) {
-  const std::string &Path =
-      UseCuda ? Options.CudaRuntimePath : Options.RuntimePath;
-  if (sys::fs::exists(Path))
-    return Path;
-  return createFileError(
-      Path, std::make_error_code(std::errc::no_such_file_or_directory));
+/// The runtime, and on the host device a driver for an application at \p Path
+/// that does not start without one.
+static Expected<std::vector<std::string>>
+findLibraries(const LaunchOptions &Options, bool UseCuda,
+              const std::string &Path) {
+  std::vector<std::string> Libraries = {UseCuda ? Options.CudaRuntimePath
+                                                : Options.RuntimePath};
+  if (!UseCuda && needsCudaDriver(Path))
+    Libraries.push_back(Options.DriverPath);
+  for (const std::string &Library : Libraries)
+    if (!sys::fs::exists(Library))
+      return createFileError(
+          Library, std::make_error_code(std::errc::no_such_file_or_directory));
+  return Libraries;
 }
 
 /// Runs the application as it is, where only other ranks are recorded.
@@ -303,9 +313,6 @@ static void printSummary(const LaunchOptions &Options,
     Summary << "mneme: of the ranks of this distributed run (" << RankVariable
             << "), only the first is recorded: --ranks=all records all\n";
   Options.PrintSummary(Text);
-  if (Records.selectedNothing())
-    Options.Warn("no launched kernel matches --kernel='" +
-                 Options.Selection.KernelRegex + "'");
 }
 
 Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
@@ -346,9 +353,9 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Probe.reset();
   if (*UseCuda && IsLeftAlone)
     return becomeApplication(*Path, Options.Command);
-  Expected<std::string> Runtime = findRuntime(Options, *UseCuda);
-  if (!Runtime)
-    return Runtime.takeError();
+  auto Libraries = findLibraries(Options, *UseCuda, *Path);
+  if (!Libraries)
+    return Libraries.takeError();
   RecordKeeper Records(getOutputDir(Options), Options.Selection.hashInput());
   Records.limit(Options.Selection.MaxBytes);
   if (Error E = Records.prepare(Options.OwnOutputDir))
@@ -357,8 +364,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
       PrivateFolder::createTemporary(/*ForSockets=*/true);
   if (!Folder)
     return Folder.takeError();
-  Duties.setFolder(*Folder);
-  Expected<Environment> Env = makeEnvironment(Options, *Runtime, *Folder);
+  Duties.setFolder(*Folder, *Libraries);
+  Expected<Environment> Env = makeEnvironment(Options, *Libraries, *Folder);
   if (!Env)
     return Env.takeError();
   Server S(Records, Options.Host);
@@ -406,5 +413,11 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)
     return 1;
-  return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
+  int ExitCode =
+      WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
+  if (Error E = Records.checkSelection(Options.Selection.KernelRegex)) {
+    Options.ReportError(std::move(E));
+    return ExitCode ? ExitCode : 1;
+  }
+  return ExitCode;
 }

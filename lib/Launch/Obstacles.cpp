@@ -14,6 +14,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
@@ -116,9 +117,63 @@ static std::unique_ptr<Module> simplify(const Module &M) {
   return Copy;
 }
 
-std::string llvm::mneme::findObstacle(const Module &M, StringRef Kernel) {
-  if (findCall(M, usesTexture))
-    return "its code reads or writes textures or surfaces";
+/// Adds the offset of the parameter that \p V is, or of those of which it is
+/// one.
+/// \returns false where it may be something else.
+static bool findParameters(const Value *V, const Function &Kernel,
+                           ArrayRef<KernelArg> Args,
+                           std::vector<uint32_t> &Offsets) {
+  SmallPtrSet<const Value *, 8> Seen;
+  SmallVector<const Value *, 8> Open = {V};
+  while (!Open.empty()) {
+    const Value *Next = Open.pop_back_val();
+    if (!Seen.insert(Next).second)
+      continue;
+    if (isa<PHINode, FreezeInst>(Next)) {
+      append_range(Open, cast<User>(Next)->operands());
+      continue;
+    }
+    if (auto *Select = dyn_cast<SelectInst>(Next)) {
+      Open.append({Select->getTrueValue(), Select->getFalseValue()});
+      continue;
+    }
+    APInt Offset(64, 0);
+    auto *Load = dyn_cast<LoadInst>(Next);
+    auto *A = dyn_cast<Argument>(
+        Load ? Load->getPointerOperand()->stripAndAccumulateConstantOffsets(
+                   Kernel.getDataLayout(), Offset, /*AllowNonInbounds=*/true)
+             : Next);
+    if (!A || A->getParent() != &Kernel || A->hasByValAttr() != !!Load)
+      return false;
+    uint32_t Found =
+        Args[A->getArgNo()].Offset + uint32_t(Offset.getZExtValue());
+    if (!is_contained(Offsets, Found))
+      Offsets.push_back(Found);
+  }
+  return true;
+}
+
+/// Finds the handles of all textures and surfaces that a kernel uses among its
+/// parameters. \returns false where some may be elsewhere.
+static bool findHandles(const Module &Simple, StringRef Kernel,
+                        std::vector<uint32_t> &Handles) {
+  const Function *F = Simple.getFunction(Kernel);
+  std::vector<KernelArg> Args = describeArgs(Simple, Kernel);
+  return !findCall(Simple, [&](const CallBase &Call) {
+    return usesTexture(Call) &&
+           (Call.arg_empty() ||
+            !findParameters(Call.getArgOperand(0), *F, Args, Handles));
+  });
+}
+
+std::string llvm::mneme::findObstacle(const Module &M, StringRef Kernel,
+                                      bool ForHost,
+                                      std::vector<uint32_t> &Handles) {
+  // On the host device a handle is an address, wherever it is stored.
+  if (!ForHost && findCall(M, usesTexture) &&
+      !findHandles(*simplify(M), Kernel, Handles))
+    return "its code uses textures or surfaces whose handles are not among its "
+           "parameters";
   if (!findCall(M, isIndirect) && !storesCodeAddress(M))
     return "";
   std::unique_ptr<Module> Simple = simplify(M);

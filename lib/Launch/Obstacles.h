@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include <string>
+#include <vector>
 
 namespace llvm {
 class Module;
@@ -23,8 +24,10 @@ namespace mneme {
 
 /// Why launches of \p Kernel, of an extracted module, cannot be replayed; empty
 /// as a rule. Takes as long as a small pipeline where there are calls through
-/// pointers.
-std::string findObstacle(const Module &M, StringRef Kernel);
+/// pointers. \p ForHost: of launches on the host device. Else \p Handles gets
+/// the offsets of the handles of textures and surfaces among the parameters.
+std::string findObstacle(const Module &M, StringRef Kernel, bool ForHost,
+                         std::vector<uint32_t> &Handles);
 
 } // namespace mneme
 } // namespace llvm

@@ -402,9 +402,15 @@ Error RecordKeeper::addSummary(const ProcessSummary &S) {
   return Result;
 }
 
-bool RecordKeeper::selectedNothing() const {
+Error RecordKeeper::checkSelection(StringRef KernelRegex) const {
   auto Found = Reasons.find(MNEME_REASON_NOT_SELECTED);
-  return Found != Reasons.end() && Found->second == Seen;
+  if (Found == Reasons.end() || Found->second != Seen)
+    return Error::success();
+  std::string Text;
+  for (const auto &[Key, R] : Rows)
+    Text += "\n  " + printable(demangleSymbol(Key.first));
+  return createStringError("no launched kernel matches --kernel='" +
+                           KernelRegex + "'; there are:" + Text);
 }
 
 static std::string formatBytes(uint64_t Bytes) {

@@ -95,8 +95,9 @@ public:
   Error addSummary(const ProcessSummary &S);
   /// Adds why launches of a process that gave no summary are not there.
   void addReasons(const std::map<std::string, uint64_t> &Why);
-  /// Whether no launch was of a selected kernel, though there were launches.
-  bool selectedNothing() const;
+  /// Fails if there were launches, but none of a kernel that \p KernelRegex
+  /// selects; the error names the kernels.
+  Error checkSelection(StringRef KernelRegex) const;
   void addProcess() { ++Processes; }
   /// Waits until all that was added is on the disk. While the application runs,
   /// it would wait, too.

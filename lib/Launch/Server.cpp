@@ -508,6 +508,9 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   for (const std::string &Name : K->Globals)
     W.str(Name);
   W.str(K->Obstacle);
+  W.u32(K->Handles.size());
+  for (uint32_t Offset : K->Handles)
+    W.u32(Offset);
   std::vector<std::string> Held =
       Records.heldLaunches(toHexString(K->StaticHash));
   std::vector<uint64_t> HeldHashes;

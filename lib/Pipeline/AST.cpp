@@ -9,13 +9,13 @@
 #include "AST.h"
 #include "Lexer.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Pipeline/PipelineSpace.h"
+#include "llvm/Mneme/Support/TextError.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 Error mneme::makeError(SourcePos Pos, const Twine &Message) {
-  return make_error<PipelineSpaceError>(Pos.Line, Pos.Column, Message.str());
+  return make_error<TextError>(Pos.Line, Pos.Column, Message);
 }
 
 bool PipelineTree::isPartOfName(const PipelineNode &N,

@@ -31,7 +31,7 @@ struct SourcePos {
   unsigned Line = 1, Column = 1;
 };
 
-/// Returns the PipelineSpaceError "Message" at \p Pos.
+/// Returns the TextError "Message" at \p Pos.
 Error makeError(SourcePos Pos, const Twine &Message);
 
 /// How often something can be chosen, by the set of shared named choices that

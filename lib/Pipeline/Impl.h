@@ -24,6 +24,8 @@ struct PipelineSpace::Impl {
 
 /// The pipeline of a point.
 std::string printPoint(const PipelineTree &T, const PipelinePoint &P);
+/// The text of a node without decisions.
+std::string printWord(const PipelineTree &T, const PipelineNode &N);
 
 /// Which alternative of a Choice, or of a Seq's slot, is chosen at \p Decision.
 inline const PipelineNode &chosen(const PipelineNode &N, unsigned Decision,

@@ -13,8 +13,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr StringLiteral Symbols = ",;()<>{|}[]?";
-
 void PipelineLexer::advance(size_t Bytes) {
   for (char C : Rest.take_front(Bytes)) {
     ++Pos.Column;
@@ -26,7 +24,8 @@ void PipelineLexer::advance(size_t Bytes) {
 
 bool PipelineLexer::skipSpace() {
   bool Any = false;
-  while (!Rest.empty() && (isSpace(Rest[0]) || Rest[0] == '#')) {
+  while (!Rest.empty() &&
+         (isSpace(Rest[0]) || (Rest[0] == '#' && isSpecial('#')))) {
     advance(Rest[0] == '#' ? std::min(Rest.find('\n'), Rest.size()) : 1);
     Any = true;
   }
@@ -35,10 +34,15 @@ bool PipelineLexer::skipSpace() {
 
 static bool isIdentifier(char C) { return isAlnum(C) || C == '_'; }
 
+bool PipelineLexer::isSymbol(char C) const {
+  return StringRef(",;()<>").contains(C) ||
+         (isSpecial(C) && StringRef("{|}[]?").contains(C));
+}
+
 /// A byte of a word. Bytes beyond ASCII are: file names may have them.
-static bool isText(char C) {
-  return static_cast<unsigned char>(C) > ' ' && C != 0x7f &&
-         !Symbols.contains(C) && !PipelineLexer::isEscapable(C);
+bool PipelineLexer::isText(char C) const {
+  return static_cast<unsigned char>(C) > ' ' && C != 0x7f && !isSymbol(C) &&
+         !isSpecial(C);
 }
 
 Expected<PipelineToken> PipelineLexer::next() {
@@ -48,14 +52,14 @@ Expected<PipelineToken> PipelineLexer::next() {
   if (Rest.empty())
     return T;
 
-  if (Symbols.contains(Rest[0])) {
+  if (isSymbol(Rest[0])) {
     T.Kind = PipelineToken::Symbol;
     T.Spelling = Rest[0];
     advance(1);
     return T;
   }
 
-  if (Rest[0] == '$') {
+  if (Rest[0] == '$' && isSpecial('$')) {
     size_t Size = 1 + Rest.drop_front().take_while(isIdentifier).size();
     if (Size == 1)
       return makeError(Pos, "expected a name after '$'");
@@ -71,7 +75,7 @@ Expected<PipelineToken> PipelineLexer::next() {
 
   T.Kind = PipelineToken::Text;
   while (!Rest.empty()) {
-    bool Escape = Rest[0] == '\\';
+    bool Escape = Rest[0] == '\\' && isSpecial('\\');
     if (Escape && (Rest.size() == 1 || !isEscapable(Rest[1])))
       return makeError(Pos, "expected one of '{}|?[]$#\\' after '\\'");
     if (!Escape && !isText(Rest[0]))

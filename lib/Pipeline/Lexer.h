@@ -31,9 +31,13 @@ struct PipelineToken {
   bool is(char C) const { return Kind == Symbol && Spelling[0] == C; }
 };
 
+/// In one pipeline, characters that a space gives a meaning are ordinary ones.
+enum class PipelineSyntax { Space, Pipeline };
+
 class PipelineLexer {
 public:
-  explicit PipelineLexer(StringRef Text) : Rest(Text) {}
+  PipelineLexer(StringRef Text, PipelineSyntax Syntax)
+      : Rest(Text), Syntax(Syntax) {}
   Expected<PipelineToken> next();
 
   /// Stands for itself only after a '\'.
@@ -43,8 +47,14 @@ public:
 
 private:
   StringRef Rest;
+  PipelineSyntax Syntax;
   SourcePos Pos;
 
+  bool isSpecial(char C) const {
+    return Syntax == PipelineSyntax::Space && isEscapable(C);
+  }
+  bool isSymbol(char C) const;
+  bool isText(char C) const;
   void advance(size_t Bytes);
   bool skipSpace();
 };

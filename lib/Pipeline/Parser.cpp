@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Parser.h"
-#include "Lexer.h"
 #include "Limits.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
@@ -25,16 +24,18 @@ using NodePtr = std::unique_ptr<PipelineNode>;
 namespace {
 class Parser {
 public:
-  explicit Parser(StringRef Text) : Lexer(Text) {}
+  Parser(StringRef Text, PipelineSyntax Syntax)
+      : Syntax(Syntax), Lexer(Text, Syntax) {}
   Expected<PipelineTree> run();
 
 private:
+  PipelineSyntax Syntax;
   PipelineLexer Lexer;
   PipelineToken Tok;
   PipelineTree Tree;
   StringMap<unsigned> Bound;
   unsigned Depth = 0;
-  unsigned Deepest = 0; ///< Since somebody set it to Depth.
+  unsigned Deepest = 0; ///< Since it was last set to Depth.
 
   /// "$x={a|b};". False: what comes is no definition.
   Expected<bool> parseDefinition();
@@ -215,7 +216,8 @@ Expected<NodePtr> Parser::parseWord(char Separator) {
     if (!Piece)
       return Piece;
     const PipelineNode &N = **Piece;
-    if (First && Separator == ',' && N.Kind == PipelineNode::Text) {
+    if (First && Separator == ',' && N.Kind == PipelineNode::Text &&
+        Syntax == PipelineSyntax::Space) {
       if (N.Characters == "perm" && Tok.is('('))
         return parsePerm(N.Pos);
       if (N.Characters == "seq" && (Tok.is('(') || Tok.is('<')))
@@ -450,9 +452,10 @@ Expected<NodePtr> Parser::parseSeq(SourcePos Pos) {
   return Seq;
 }
 
-Expected<PipelineTree> mneme::parsePipelineTree(StringRef Text) {
-  if (Text.size() > MaxPipelineText)
+Expected<PipelineTree> mneme::parsePipelineTree(StringRef Text,
+                                                PipelineSyntax Syntax) {
+  if (Syntax == PipelineSyntax::Space && Text.size() > MaxPipelineText)
     return makeError({}, "a text of more than " + Twine(MaxPipelineText) +
                              " bytes");
-  return Parser(Text).run();
+  return Parser(Text, Syntax).run();
 }

@@ -10,13 +10,14 @@
 #define LLVM_MNEME_LIB_PIPELINE_PARSER_H
 
 #include "AST.h"
+#include "Lexer.h"
 #include "llvm/Support/Error.h"
 
 namespace llvm {
 namespace mneme {
 
-/// Errors are PipelineSpaceErrors.
-Expected<PipelineTree> parsePipelineTree(StringRef Text);
+/// Errors are TextErrors.
+Expected<PipelineTree> parsePipelineTree(StringRef Text, PipelineSyntax Syntax);
 
 } // namespace mneme
 } // namespace llvm

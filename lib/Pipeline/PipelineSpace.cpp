@@ -15,16 +15,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-char PipelineSpaceError::ID;
-
-void PipelineSpaceError::log(raw_ostream &OS) const {
-  OS << Line << ':' << Column << ": " << Message;
-}
-
-std::error_code PipelineSpaceError::convertToErrorCode() const {
-  return std::make_error_code(std::errc::invalid_argument);
-}
-
 PipelineSpace::PipelineSpace(std::shared_ptr<const Impl> I) : I(std::move(I)) {}
 PipelineSpace::PipelineSpace(PipelineSpace &&) = default;
 PipelineSpace &PipelineSpace::operator=(PipelineSpace &&) = default;
@@ -34,7 +24,7 @@ PipelineSpace::~PipelineSpace() = default;
 
 Expected<PipelineSpace> PipelineSpace::parse(StringRef Text) {
   auto I = std::make_shared<Impl>();
-  Expected<PipelineTree> Tree = parsePipelineTree(Text);
+  Expected<PipelineTree> Tree = parsePipelineTree(Text, PipelineSyntax::Space);
   if (!Tree)
     return Tree.takeError();
   I->Tree = std::move(*Tree);

@@ -39,12 +39,11 @@ public:
   using Items = std::vector<std::string>;
   /// Appends the items that the node is; what is empty is none.
   void addItems(const PipelineNode &N, unsigned Base, Items &To) const;
+  std::string printWord(const PipelineNode &N, unsigned Base) const;
 
 private:
   const PipelineTree &T;
   const PipelinePoint &P;
-
-  std::string printWord(const PipelineNode &N, unsigned Base) const;
 };
 } // namespace
 
@@ -122,4 +121,8 @@ std::string mneme::printPoint(const PipelineTree &T, const PipelinePoint &P) {
   PointPrinter::Items Items;
   PointPrinter(T, P).addItems(*T.Root, 0, Items);
   return join(Items, ",");
+}
+
+std::string mneme::printWord(const PipelineTree &T, const PipelineNode &N) {
+  return PointPrinter(T, {}).printWord(N, 0);
 }

@@ -26,6 +26,12 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+std::string mneme::pathIn(StringRef Folder, const Twine &Name) {
+  SmallString<128> Path(Folder);
+  sys::path::append(Path, Name);
+  return std::string(Path);
+}
+
 //===----------------------------------------------------------------------===//
 // Temporary files beside what is written
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -35,12 +36,6 @@ static constexpr StringLiteral TemporaryPrefix = "mneme-run-";
 
 static constexpr int OpenFolderFlags =
     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-
-static std::string pathIn(StringRef Dir, const Twine &Name) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, Name);
-  return std::string(Path);
-}
 
 //===----------------------------------------------------------------------===//
 // Removing

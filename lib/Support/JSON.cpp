@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Support/JSON.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/TextError.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -33,8 +35,93 @@ bool mneme::isNestedTooDeep(StringRef Text) {
   return false;
 }
 
+/// LLVM's error has its position only in its text: "[1:7, byte=7]: Expected
+/// ...", where the byte is the one after the offender.
+static Error addPosition(StringRef Text, StringRef Message) {
+  size_t Offset = 0;
+  StringRef Position;
+  std::tie(Position, Message) = Message.split("]: ");
+  Position.split("byte=").second.getAsInteger(10, Offset);
+  return makeTextError(Text, Offset ? Offset - 1 : 0,
+                       Twine(toLower(Message.front())) + Message.drop_front());
+}
+
 Expected<json::Value> mneme::parseJSON(StringRef Text) {
   if (isNestedTooDeep(Text))
-    return createStringError("nested too deeply");
-  return json::parse(Text);
+    return makeTextError(Text, 0, "nested too deeply");
+  Expected<json::Value> V = json::parse(Text);
+  if (V)
+    return V;
+  return addPosition(Text, toString(V.takeError()));
+}
+
+//===----------------------------------------------------------------------===//
+// Positions of keys
+//===----------------------------------------------------------------------===//
+
+char KeyError::ID;
+
+std::error_code KeyError::convertToErrorCode() const {
+  return std::make_error_code(std::errc::invalid_argument);
+}
+
+/// The size of the string literal at the start of \p Text, with its quotes.
+static size_t getStringSize(StringRef Text) {
+  size_t I = 1;
+  while (I < Text.size() && Text[I] != '"')
+    I += Text[I] == '\\' ? 2 : 1;
+  return std::min(I + 1, Text.size());
+}
+
+static bool isLiteralOf(StringRef Literal, StringRef Key) {
+  Expected<json::Value> V = json::parse(Literal);
+  if (V)
+    return V->getAsString() == Key;
+  consumeError(V.takeError());
+  return false;
+}
+
+/// The offset of the last key of \p Path.
+static std::optional<size_t> findKey(StringRef Text, ArrayRef<StringRef> Path) {
+  size_t Depth = 0, Found = 0; // Found keys are those of the objects around.
+  for (size_t I = 0; I < Text.size(); ++I) {
+    switch (Text[I]) {
+    case '{':
+    case '[':
+      ++Depth;
+      break;
+    case '}':
+    case ']':
+      if (--Depth == Found)
+        return std::nullopt;
+      break;
+    case '"': {
+      StringRef Literal =
+          Text.substr(I).take_front(getStringSize(Text.substr(I)));
+      StringRef Rest = Text.substr(I + Literal.size()).ltrim();
+      if (Depth == Found + 1 && Rest.consume_front(":") &&
+          isLiteralOf(Literal, Path[Found])) {
+        if (++Found == Path.size())
+          return I;
+        if (!Rest.ltrim().starts_with("{"))
+          return std::nullopt;
+      }
+      I += Literal.size() - 1;
+      break;
+    }
+    default:
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+Error mneme::locateKey(StringRef Text, ArrayRef<StringRef> Path, Error E) {
+  return handleErrors(std::move(E), [&](std::unique_ptr<KeyError> K) -> Error {
+    SmallVector<StringRef, 4> Keys(Path);
+    Keys.push_back(K->Key);
+    if (std::optional<size_t> At = findKey(Text, Keys))
+      return makeTextError(Text, *At, K->Message);
+    return Error(std::move(K));
+  });
 }

@@ -43,3 +43,21 @@ std::string mneme::quoteWord(StringRef Word) {
 std::string mneme::quoteCommand(ArrayRef<std::string> Words) {
   return join(map_range(Words, [](StringRef W) { return quoteWord(W); }), " ");
 }
+
+std::string mneme::suggest(StringRef Wrong, ArrayRef<StringRef> Names) {
+  // Two letters may be swapped in a short name.
+  unsigned Best = (Wrong.size() + 3) / 3 + 1;
+  StringRef Found;
+  for (StringRef Name : Names) {
+    unsigned Distance =
+        Wrong.edit_distance(Name, /*AllowReplacements=*/true, Best);
+    if (Distance > Best ||
+        (Distance == Best && (Found.empty() || Name > Found)))
+      continue;
+    Best = Distance;
+    Found = Name;
+  }
+  return Found.empty() || Found == Wrong
+             ? ""
+             : ("; did you mean '" + Found + "'?").str();
+}

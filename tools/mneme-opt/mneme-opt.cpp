@@ -15,11 +15,21 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Mneme/Dialect/Mneme.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/WithColor.h"
 #include <unistd.h>
 
+static constexpr llvm::mneme::CommandHelp Help[] = {
+    {"",
+     "llvm-mneme-tune rec --preset=launch --print-study > launch.mlir\n"
+     "mneme-opt launch.mlir\n"
+     "mneme-opt launch.mlir --canonicalize -o simple.mlir\n",
+     "0    the study is valid\n"
+     "1    error\n"}};
+
 int main(int argc, char **argv) {
+  llvm::mneme::addCommandHelp(Help, argc, argv);
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::DialectRegistry Registry;

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
+#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace llvm;
@@ -41,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   StringRef Text(reinterpret_cast<const char *>(Data), Size);
   Expected<PipelineSpace> S = PipelineSpace::parse(Text);
   if (!S) {
-    require(S.errorIsA<PipelineSpaceError>(), "an error has no place");
+    require(S.errorIsA<TextError>(), "an error has no place");
     consumeError(S.takeError());
     return 0;
   }

@@ -44,8 +44,8 @@ TEST(SettingsTest, RowsAreConsistent) {
 TEST(SettingsTest, WantedOnesAreOptions) {
   // The command line knows them until the process ends.
   static cl::OptionCategory Category("settings");
-  static SettingFlags Flags(Category, [](const SettingInfo &S) {
-    return S.Tuning == SettingTuning::Fixed;
+  static SettingFlags Flags([](const SettingInfo &S) {
+    return S.Tuning == SettingTuning::Fixed ? &Category : nullptr;
   });
   EXPECT_FALSE(cl::getRegisteredOptions().count("maxnreg"));
   const char *Words[] = {"tune", "--opt-tool=a"};

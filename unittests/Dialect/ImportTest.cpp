@@ -233,14 +233,19 @@ TEST(ParseStudyTest, OptionsAreFields) {
 
 TEST(ParseStudyTest, ErrorsHaveTheirPlace) {
   EXPECT_EQ(errorOf("%a = mneme.int \"a\" in [8 to 4]"),
-            "s.mlir:2:6: 'mneme.int' op has an empty range: 8 is above 4");
+            "s.mlir:2:6: 'mneme.int' op has an empty range: 8 is above 4\n"
+            "%a = mneme.int \"a\" in [8 to 4]\n     ^");
   EXPECT_EQ(errorOf("%p = mneme.pipeline \"p\" in \"a,{b|c\" \",d\""),
             "s.mlir:2:40: custom op 'mneme.pipeline' expected ',', '|' or '}', "
-            "not the end");
-  EXPECT_EQ(errorOf("%a = mneme.int \"a\" in [1 to 2]\n"
-                    "  %b = mneme.bool \"a\""),
-            "s.mlir:3:8: 'mneme.bool' op is the second parameter or derived "
-            "value 'a'\ns.mlir:2:6: note: the first is here");
+            "not the end\n%p = mneme.pipeline \"p\" in \"a,{b|c\" \",d\"\n" +
+                std::string(39, ' ') + "^");
+  std::string Twice = errorOf("%a = mneme.int \"a\" in [1 to 2]\n"
+                              "  %b = mneme.bool \"a\"");
+  EXPECT_THAT(Twice, testing::StartsWith(
+                         "s.mlir:3:8: 'mneme.bool' op is the second parameter "
+                         "or derived value 'a'\n"));
+  EXPECT_THAT(Twice,
+              testing::HasSubstr("s.mlir:2:6: note: the first is here"));
   EXPECT_THAT(errorOf("%a = foo.bar"),
               testing::StartsWith("s.mlir:2:6: Dialect `foo' not found"));
 }

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -296,7 +297,7 @@ TEST(PipelineSpaceTest, LimitsOfNamedChoices) {
 TEST(PipelineSpaceTest, ErrorsHavePlaces) {
   Expected<PipelineSpace> S = PipelineSpace::parse("module(\n  a,\n  b!c{)");
   ASSERT_FALSE(S);
-  handleAllErrors(S.takeError(), [](const PipelineSpaceError &E) {
+  handleAllErrors(S.takeError(), [](const TextError &E) {
     EXPECT_EQ(E.Line, 3u);
     EXPECT_EQ(E.Column, 7u);
     EXPECT_EQ(E.Message, "expected a pass, '|' or '}', not ')'");

@@ -29,8 +29,28 @@ TEST(JSONTest, CountsOnlyBracketsThatAreOpen) {
 TEST(JSONTest, ParsesWhatIsFlatEnough) {
   EXPECT_THAT_EXPECTED(parseJSON("[1]"), HasValue(json::Value(json::Array{1})));
   EXPECT_THAT_EXPECTED(parseJSON("[1"), Failed());
+  EXPECT_THAT_EXPECTED(parseJSON("{\n  \"a\": b}"),
+                       FailedWithMessage("2:8: invalid JSON value"));
   EXPECT_THAT_EXPECTED(parseJSON(std::string(1000000, '[')),
-                       FailedWithMessage("nested too deeply"));
+                       FailedWithMessage("1:1: nested too deeply"));
+}
+
+std::string locate(StringRef Text, ArrayRef<StringRef> Path, StringRef Key) {
+  return toString(locateKey(Text, Path, make_error<KeyError>(Key, "here")));
+}
+
+TEST(JSONTest, LocatesKeys) {
+  StringRef Text = "{\"a\": \"b\", \"c\": {\"a\": [{\"b\": 1}],\n"
+                   "\"b\": {}, \"\\u0064\\\"\": 2}, \"b\": 3}";
+  EXPECT_EQ(locate(Text, {}, "a"), "1:2: here");
+  EXPECT_EQ(locate(Text, {}, "c"), "1:12: here");
+  EXPECT_EQ(locate(Text, {"c"}, "a"), "1:18: here");
+  EXPECT_EQ(locate(Text, {"c"}, "b"), "2:1: here");
+  EXPECT_EQ(locate(Text, {"c"}, "d\""), "2:10: here");
+  EXPECT_EQ(locate(Text, {}, "b"), "2:26: here");
+  EXPECT_EQ(locate(Text, {"a"}, "b"), "here");
+  EXPECT_EQ(locate(Text, {"c"}, "c"), "here");
+  EXPECT_EQ(toString(locateKey(Text, {}, createStringError("other"))), "other");
 }
 
 } // namespace

@@ -29,7 +29,7 @@ static std::string programKey(StringRef Program) { return Program.str(); }
 TEST(ExtraSettingTest, IsAnOptionOfReplay) {
   // The command line knows them until the process ends.
   static cl::OptionCategory Category("settings");
-  static SettingFlags Flags(Category, [](const SettingInfo &) { return true; });
+  static SettingFlags Flags([](const SettingInfo &) { return &Category; });
   const char *Words[] = {"replay", "--extra-level=7", "--maxnreg=64"};
   ASSERT_TRUE(cl::ParseCommandLineOptions(std::size(Words), Words));
   KernelConfig C;

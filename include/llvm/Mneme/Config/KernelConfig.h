@@ -119,8 +119,8 @@ struct KernelConfig : CompileConfig {
 /// Sets the settings in \p Config and keeps the others in \p C. A value of
 /// "llvm.NAME" is a string, a number, a boolean or, for repeatable options, an
 /// array of these; it replaces all options of that name. Fails on unknown keys,
-/// wrong types and numbers out of range, and quotes key and value. Whether LLVM
-/// accepts an option and its value is checked elsewhere.
+/// wrong types and numbers out of range; errors are KeyErrors (Support/JSON.h).
+/// Whether LLVM accepts an option and its value is checked elsewhere.
 Error applyConfig(const json::Object &Config, KernelConfig &C);
 
 /// Returns the error of applyConfig().

@@ -26,9 +26,10 @@ namespace mneme {
 /// Registers options. Create it before parsing the command line.
 class SettingFlags {
 public:
-  /// Registers the options of those settings for which \p Wanted returns true.
-  SettingFlags(cl::OptionCategory &Category,
-               function_ref<bool(const SettingInfo &)> Wanted);
+  /// Registers the options of those settings for which \p Categorize returns
+  /// the option's category in help, not null.
+  explicit SettingFlags(
+      function_ref<cl::OptionCategory *(const SettingInfo &)> Categorize);
   ~SettingFlags();
 
   /// Returns true if the option of \p Key was given.

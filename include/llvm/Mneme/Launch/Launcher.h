@@ -75,6 +75,7 @@ struct LaunchOptions {
   bool OwnOutputDir = false;
   std::string RuntimePath;     ///< libmneme_rt.so
   std::string CudaRuntimePath; ///< libmneme_rt_cuda.so
+  std::string DriverPath;      ///< MnemeHostDriver.so
   LaunchDevice Device = LaunchDevice::Auto;
   /// If this file exists and Device is LaunchDevice::Cuda, the application
   /// starts while the driver is still listing its GPUs.
@@ -101,7 +102,8 @@ struct LaunchOptions {
 };
 
 /// Runs the application to its end. \returns its exit code, 128 + N if signal N
-/// killed it, or 1 if no GPU is suitable, after ReportError; an Error if it was
+/// killed it, or 1 if no GPU is suitable or no launched kernel is selected,
+/// after ReportError; an Error if it was
 /// not started.
 Expected<int> launchApplication(const LaunchOptions &Options);
 

@@ -36,19 +36,6 @@
 namespace llvm {
 namespace mneme {
 
-/// An error in the text of a space and its position.
-class PipelineSpaceError : public ErrorInfo<PipelineSpaceError> {
-public:
-  static char ID;
-  PipelineSpaceError(unsigned Line, unsigned Column, std::string Message)
-      : Line(Line), Column(Column), Message(std::move(Message)) {}
-  unsigned Line, Column; ///< From 1; columns in bytes.
-  std::string Message;
-  /// Prints "1:14: expected ')'".
-  void log(raw_ostream &OS) const override;
-  std::error_code convertToErrorCode() const override;
-};
-
 /// One of the choices of a point in a space. Its values are 0 to Count - 1.
 struct PipelineDecision {
   enum KindTy {
@@ -99,7 +86,7 @@ struct PipelineProbe {
 /// A parsed space of pass pipelines.
 class PipelineSpace {
 public:
-  /// Parses a space. Errors are PipelineSpaceErrors.
+  /// Parses a space. Errors are TextErrors.
   static Expected<PipelineSpace> parse(StringRef Text);
   PipelineSpace(PipelineSpace &&);
   PipelineSpace &operator=(PipelineSpace &&);

@@ -26,6 +26,9 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
+/// Returns the path of a file in a folder.
+std::string pathIn(StringRef Folder, const Twine &Name);
+
 /// Writes a temporary file next to \p Path, syncs it unless \p Sync is false,
 /// and renames it to \p Path. Replaces a symbolic link at \p Path instead of
 /// following it. On an error, which names \p Path, the old file is unchanged.

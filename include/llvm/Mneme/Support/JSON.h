@@ -14,7 +14,9 @@
 #ifndef LLVM_MNEME_SUPPORT_JSON_H
 #define LLVM_MNEME_SUPPORT_JSON_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
@@ -25,9 +27,24 @@ namespace mneme {
 /// recursive, so deep nesting would exhaust the stack.
 bool isNestedTooDeep(StringRef Text);
 
-/// Calls json::parse() on untrusted text. Fails with its error or "nested too
-/// deeply".
+/// Calls json::parse() on untrusted text. Errors are TextErrors.
 Expected<json::Value> parseJSON(StringRef Text);
+
+/// An error about the value of a key of a JSON object.
+class KeyError : public ErrorInfo<KeyError> {
+public:
+  static char ID;
+  KeyError(StringRef Key, const Twine &Message)
+      : Key(Key.str()), Message(Message.str()) {}
+  std::string Key, Message;
+  void log(raw_ostream &OS) const override { OS << Message; }
+  std::error_code convertToErrorCode() const override;
+};
+
+/// Converts a KeyError to a TextError at the key. \p Text is valid JSON, and
+/// \p Path the keys that lead to the object from the outermost one. Returns
+/// other errors unchanged.
+Error locateKey(StringRef Text, ArrayRef<StringRef> Path, Error E);
 
 } // namespace mneme
 } // namespace llvm

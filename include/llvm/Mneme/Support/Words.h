@@ -32,6 +32,11 @@ std::string quoteWord(StringRef Word);
 /// Joins words to a text for shells and splitWords(), for users to paste.
 std::string quoteCommand(ArrayRef<std::string> Words);
 
+/// Returns "; did you mean 'X'?" for the end of a message, where X is the most
+/// similar of \p Names. Returns an empty string if more than a third of the
+/// letters differ in all of them.
+std::string suggest(StringRef Wrong, ArrayRef<StringRef> Names);
+
 } // namespace mneme
 } // namespace llvm
 

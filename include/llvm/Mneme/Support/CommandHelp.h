@@ -1,0 +1,45 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What LLVM's command line parser leaves to the tools: the part of --help
+/// behind the options (examples and exit codes), and options of the wrong
+/// subcommand.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_SUPPORT_COMMANDHELP_H
+#define LLVM_MNEME_SUPPORT_COMMANDHELP_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+
+namespace llvm {
+namespace mneme {
+
+struct CommandHelp {
+  StringLiteral Command; ///< The subcommand; empty: the tool itself.
+  StringLiteral Examples;
+  StringLiteral ExitCodes;
+};
+
+/// Makes --help print the row of the subcommand that \p Argv names, or else the
+/// first row. Call it once, before the command line is parsed.
+void addCommandHelp(ArrayRef<CommandHelp> Table, int Argc,
+                    const char *const *Argv);
+
+/// Fails if the chosen subcommand was given an option of \p Categories that it
+/// does not have. LLVM accepts top-level options with every subcommand.
+Error checkSubCommand(ArrayRef<const cl::OptionCategory *> Categories);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_SUPPORT_COMMANDHELP_H
