@@ -30,10 +30,21 @@ static constexpr size_t MaxCompareBytes =
 /// \returns false when the comparison is to be broken off.
 Expected<bool> Coordinator::turn(function_ref<bool()> Stop) {
   bool Ignored = false;
-  pump(Config.TurnSeconds, -1, Ignored);
+  pump(F.Config.TurnSeconds, -1, Ignored);
   if (Error E = checkAlive())
     return std::move(E);
   return !Stop || !Stop();
+}
+
+void Coordinator::pauseCompilers(bool Stop) {
+  if (F.Config.PauseCompilesToCompare)
+    Compilers.pause(Stop);
+}
+
+/// Null: there is no device here, or another program has locked it while other
+/// machines have theirs; that program may be a worker of this study.
+RunnerPool::Device *Coordinator::chooseDevice() const {
+  return Runners.chooseDevice(/*MayWait=*/!Others || !Others->capacity());
 }
 
 static PairedEvaluation makeFailure(ArrayRef<EvaluationRequest> Requests,
@@ -50,103 +61,38 @@ static PairedEvaluation makeInterrupted(ArrayRef<EvaluationRequest> Requests) {
                      "the comparison was broken off");
 }
 
-/// Does nothing run where a comparison is to run?
-bool Coordinator::isQuiet() const {
-  for (const auto &D : Devices)
-    if (isReserved(*D) && D->Active && !D->Active->Sent.empty())
-      return false;
-  return true;
-}
-
-/// Their time does not go on, either.
-void Coordinator::pauseCompilers(bool Stop) {
-  if (!Config.PauseCompilesToCompare || Stop == Paused.has_value())
-    return;
-  for (auto &C : Compilers) {
-    if (!C->P || C->Ending)
-      continue;
-    C->P->pause(Stop);
-    if (!Stop && C->Deadline)
-      *C->Deadline += Clock::now() - *Paused;
-  }
-  Paused.reset();
-  if (Stop)
-    Paused = Clock::now();
-}
-
-/// Null: there is none here, or somebody else has it while other machines have
-/// theirs; that may be a worker of this study.
-Coordinator::DeviceSlot *Coordinator::chooseDevice() const {
-  DeviceSlot *Locked = nullptr;
-  for (const auto &D : Devices) {
-    if (!D->Reason.empty())
-      continue;
-    if (D->Owned)
-      return D.get();
-    Locked = D.get();
-  }
-  return Others && Others->capacity() ? nullptr : Locked;
-}
-
-/// Its code is there, and nothing else runs.
-void Coordinator::sendComparison(Comparison &C, unsigned Rounds) {
-  C.Sent = true;
-  pauseCompilers(true);
-  Runner &R = *C.Device->Active;
-  message::Compare M;
-  M.Ticket = C.Members.front();
-  M.Rounds = Rounds;
-  for (uint64_t Ticket : C.Members) {
-    Job &J = *find(Ticket);
-    sendCode(R, *J.Code);
-    EvaluationRequest Request = J.Request;
-    Request.LaunchTimeout = getLaunchTimeout(*C.Device, Request);
-    R.LaunchLimit = std::max(R.LaunchLimit, Request.LaunchTimeout);
-    M.Requests.push_back(std::move(Request));
-    M.Hashes.push_back(J.Code->Code.CodeHash);
-  }
-  R.Comparing =
-      Runner::ComparisonSent{M.Ticket, M.Requests.size(), Rounds, Clock::now()};
-  setStage(R, "", SetupSeconds + R.LaunchLimit);
-  queue(R.P->channel(), M);
-}
-
 Expected<PairedEvaluation>
 Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
                          function_ref<bool()> Stop) {
-  Comparison Now;
+  RunnerPool::Comparison Now;
   scope_exit Leave([&] {
-    Current = nullptr;
+    Runners.Current = nullptr;
     for (uint64_t Ticket : Now.Members) {
-      Job &J = *find(Ticket);
-      leaveCode(J);
+      Job &J = *Jobs.find(Ticket);
+      Jobs.leaveCode(J);
       if (J.State == Job::Waiting || J.State == Job::Compiling)
-        erase(CodeTable::resolve(*J.Code).Waiting, &J);
+        llvm::erase(CodeTable::resolve(*J.Code).Waiting, &J);
       Jobs.erase(Ticket);
     }
-    Codes.shrink();
+    Jobs.Codes.shrink();
   });
   for (const EvaluationRequest &R : Requests) {
-    Expected<FarmKeys> Keys = Backend.keys(R);
+    Expected<FarmKeys> Keys = F.Backend.keys(R);
     if (!Keys)
       return makeFailure(Requests, FailureKind::Invalid,
                          toString(Keys.takeError()));
-    auto Owned = std::make_unique<Job>();
-    Job &J = *Owned;
-    J.Ticket = NextTicket++;
-    J.Request = R;
+    Job &J = Jobs.add(R);
     J.Keys = std::move(*Keys);
     J.ForPair = true;
-    Jobs[J.Ticket] = std::move(Owned);
     Now.Members.push_back(J.Ticket);
-    admit(J);
+    Jobs.admit(J);
   }
   auto Pending = [&](uint64_t Ticket) {
-    return find(Ticket)->State != Job::Held &&
-           find(Ticket)->State != Job::Failed;
+    return Jobs.find(Ticket)->State != Job::Held &&
+           Jobs.find(Ticket)->State != Job::Failed;
   };
   // Where no device is left, nothing is compiled either.
-  while (hasDevice() && any_of(Now.Members, Pending)) {
+  while (Runners.hasDevice() && any_of(Now.Members, Pending)) {
     Expected<bool> Goes = turn(Stop);
     if (!Goes)
       return Goes.takeError();
@@ -154,17 +100,19 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
       return makeInterrupted(Requests);
   }
   for (uint64_t Ticket : Now.Members)
-    if (Job &J = *find(Ticket); J.State == Job::Failed)
+    if (Job &J = *Jobs.find(Ticket); J.State == Job::Failed)
       return makeFailure(Requests, J.Failure, J.Error);
 
-  Current = &Now;
+  Runners.Current = &Now;
   while (!Now.Result) {
-    if (!Now.Device || !Now.Device->Reason.empty() || !Now.Device->Owned)
-      Now.Device = chooseDevice();
-    if (!Now.Device)
+    if (!Now.On || !Now.On->Reason.empty() || !Now.On->Owned)
+      Now.On = chooseDevice();
+    if (!Now.On)
       return compareOutside(Requests, Rounds, Stop);
-    if (!Now.Sent && isUsable(*Now.Device) && isQuiet())
-      sendComparison(Now, Rounds);
+    if (!Now.Sent && Runners.isReadyToCompare(*Now.On)) {
+      pauseCompilers(true);
+      Runners.sendComparison(Now, Rounds);
+    }
     Expected<bool> Goes = turn(Stop);
     if (Now.Result || !Now.Sent || !Goes || !*Goes)
       pauseCompilers(false);
@@ -172,11 +120,7 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
       return Goes.takeError();
     if (*Goes || Now.Result)
       continue;
-    // Its process is in the middle of it, and knows nothing of us.
-    if (Now.Sent && Now.Device->Active) {
-      Now.Device->Active->Spent = true;
-      kill(*Now.Device->Active);
-    }
+    Runners.breakOff(Now);
     return makeInterrupted(Requests);
   }
   Now.Result->Id = Requests.front().Id;
@@ -204,7 +148,7 @@ Coordinator::compareOutside(ArrayRef<EvaluationRequest> Requests,
       continue;
     Expected<std::optional<PairedEvaluation>> P = Others->takeComparison();
     if (!P) {
-      tell(toString(P.takeError()));
+      F.tell(toString(P.takeError()));
       Asked = false;
     } else if (*P) {
       (*P)->Id = Requests.front().Id;
@@ -241,6 +185,6 @@ Coordinator::comparePaired(ArrayRef<EvaluationRequest> Requests,
     return std::move(E);
   if (Error E = checkComparison(Requests, Rounds))
     return makeFailure(Requests, FailureKind::Invalid, toString(std::move(E)));
-  return hasDevice() ? compareHere(Requests, Rounds, Stop)
-                     : compareOutside(Requests, Rounds, Stop);
+  return Runners.hasDevice() ? compareHere(Requests, Rounds, Stop)
+                             : compareOutside(Requests, Rounds, Stop);
 }

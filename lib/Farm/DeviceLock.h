@@ -24,7 +24,7 @@ namespace mneme {
 /// with the process.
 class DeviceLock {
 public:
-  /// Unset: somebody else has it.
+  /// Unset: another process has it.
   static Expected<std::optional<DeviceLock>> tryLock(StringRef Name);
   DeviceLock(DeviceLock &&O) : FD(O.FD) { O.FD = -1; }
   DeviceLock &operator=(DeviceLock &&O) {

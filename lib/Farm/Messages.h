@@ -135,7 +135,7 @@ template <typename M> Error makeUnexpected(const M &) {
 /// Would a receiver accept it? \returns its bytes. Error: it would not.
 Expected<size_t> checkRequest(const EvaluationRequest &R);
 
-/// Has a comparison of so many what was asked for? Error: it has not.
+/// Checks the size of the result of a comparison.
 Error checkPaired(const PairedEvaluation &P, size_t Compared, unsigned Rounds);
 
 /// The protocol as a page of the documentation (reStructuredText).

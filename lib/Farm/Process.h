@@ -62,7 +62,7 @@ public:
   bool reap();
   /// After reap(): how it ended, and what it said last, in words.
   std::string describeEnd() const;
-  /// Did somebody else end it?
+  /// Returns true if another process killed it.
   bool wasKilled() const;
 
 private:

@@ -58,7 +58,7 @@ makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
                 ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
                 MappedFiles &Files);
 
-/// Where files are kept when nobody says: below XDG_CACHE_HOME, or where
+/// The default cache folder: below XDG_CACHE_HOME, or where
 /// temporary files are.
 std::string getDefaultCacheDir();
 

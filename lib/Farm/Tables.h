@@ -26,7 +26,7 @@ struct Job;
 /// Code that is compiled once. Two of them can turn out to be one.
 struct CodeEntry {
   enum StateTy {
-    Wanted, ///< By nobody who works on it.
+    Wanted, ///< But not being compiled.
     Compiling,
     Made, ///< Or failed. The code may have been dropped since.
   };
@@ -117,7 +117,7 @@ public:
   /// What was measured anew is what is known of that code and launch from now
   /// on, if anything was.
   void replace(StringRef CodeKey, const Evaluation &E, double StopAbove);
-  /// Nobody measures it.
+  /// Drops an entry that is not measured any more.
   void forget(ResultEntry &E);
   static ResultEntry &resolve(ResultEntry &E);
 

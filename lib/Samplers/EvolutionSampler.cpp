@@ -30,51 +30,44 @@ static constexpr double ImmigrantShare = 0.1;
 static constexpr double NextStepShare = 0.4;
 /// So many points with the code of a member halve the interest in it.
 static constexpr double HalvingDuplicates = 8;
-static constexpr unsigned MaxTries = 50;
 
 namespace {
-class EvolutionSampler : public Sampler {
+class EvolutionSampler : public PopulationSampler {
 public:
   explicit EvolutionSampler(const SamplerContext &Context)
-      : Sampler(Context), Start(Context, NumStart), Unseen(Context) {}
-
-  Expected<std::vector<Point>> ask(unsigned N) override;
+      : PopulationSampler(Context, NumStart) {}
 
 private:
-  StartPoints Start;
-  UnseenPoints Unseen;
-
   struct Member {
     const Point *P;
     /// How many other points have the same code: its surroundings are flat.
     unsigned Duplicates;
   };
-  std::vector<Member> getPopulation() const;
-  const Point &select(ArrayRef<Member> Population, RandomEngine &Random) const;
-  std::optional<Point> makeChild(ArrayRef<Member> Population,
-                                 RandomEngine &Random) const;
+  std::vector<Member> Population;
+
+  bool choosePopulation(const Observations &History) override;
+  std::optional<Point> makeChild(RandomEngine &Random) const override;
+  const Point &select(RandomEngine &Random) const;
 };
 } // namespace
 
 /// The best ones of the history, the best first, each code once.
-std::vector<EvolutionSampler::Member> EvolutionSampler::getPopulation() const {
-  Observations History(Context);
+bool EvolutionSampler::choosePopulation(const Observations &History) {
   DenseMap<uint64_t, unsigned> Duplicates;
   for (const Observation &O : History.Done)
     if (O.T->DuplicateOf)
       ++Duplicates[*O.T->DuplicateOf];
-  std::vector<Member> Population;
+  Population.clear();
   for (size_t I : History.ranked()) {
     const Trial &T = *History.Done[I].T;
     Population.push_back({&T.P, Duplicates.lookup(T.Number)});
     if (Population.size() == PopulationSize)
       break;
   }
-  return Population;
+  return !Population.empty();
 }
 
-const Point &EvolutionSampler::select(ArrayRef<Member> Population,
-                                      RandomEngine &Random) const {
+const Point &EvolutionSampler::select(RandomEngine &Random) const {
   size_t Winner = randomBelow(Random, Population.size());
   for (unsigned K = 1; K != TournamentSize; ++K) {
     size_t Other = randomBelow(Random, Population.size());
@@ -86,40 +79,21 @@ const Point &EvolutionSampler::select(ArrayRef<Member> Population,
   return *Population[Winner].P;
 }
 
-std::optional<Point> EvolutionSampler::makeChild(ArrayRef<Member> Population,
-                                                 RandomEngine &Random) const {
-  const Point &Parent = select(Population, Random);
+std::optional<Point> EvolutionSampler::makeChild(RandomEngine &Random) const {
+  if (randomUnit(Random) < ImmigrantShare)
+    return Context.Space.sample(Random);
+  const Point &Parent = select(Random);
   unsigned Steps = 1;
   while (randomUnit(Random) < NextStepShare)
     ++Steps;
   if (randomUnit(Random) >= CrossoverShare)
     return Context.Space.mutate(Parent, Steps, Random);
-  std::optional<Point> Child = Context.Space.crossover(
-      Parent, select(Population, Random), Random);
+  std::optional<Point> Child =
+      Context.Space.crossover(Parent, select(Random), Random);
   // Half of these children are as their parents made them.
   if (!Child || randomUnit(Random) < 0.5)
     return Child;
   return Context.Space.mutate(*Child, 1, Random);
-}
-
-Expected<std::vector<Point>> EvolutionSampler::ask(unsigned N) {
-  RandomEngine Random = makeRandom();
-  Batch B(Context, N);
-  Start.fill(B);
-  if (!B.isFull()) {
-    std::vector<Member> Population = getPopulation();
-    for (unsigned Try = 0; !Population.empty() && !B.isFull(); ++Try) {
-      if (Try == MaxTries * N)
-        break;
-      std::optional<Point> P = randomUnit(Random) < ImmigrantShare
-                                   ? Context.Space.sample(Random)
-                                   : makeChild(Population, Random);
-      if (P)
-        B.add(std::move(*P));
-    }
-  }
-  Unseen.fill(B, Random);
-  return B.take();
 }
 
 namespace llvm {

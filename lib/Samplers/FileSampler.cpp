@@ -15,6 +15,7 @@
 #include "SamplerSupport.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Support/LineIterator.h"
 
 using namespace llvm;
@@ -51,8 +52,8 @@ createFileSampler(const SamplerContext &Context, StringRef Path) {
   for (line_iterator Line(**Buffer, /*SkipBlanks=*/true, '#');
        !Line.is_at_eof(); ++Line) {
     auto Refuse = [&](Error E) {
-      return createStringError(Path + ":" + Twine(Line.line_number()) + ": " +
-                               toString(std::move(E)));
+      return quoteText(Path, *Line, locateKey(*Line, {}, std::move(E)),
+                       Line.line_number());
     };
     Expected<json::Value> V = parseJSON(*Line);
     if (!V)

@@ -38,7 +38,7 @@ static constexpr size_t NumAnywhere = 200;
 /// The more dimensions, the more points are near another one, and the longer
 /// each takes. Of each kind as many as this, over the dimensions' square, are
 /// drawn, but not fewer than the second: all of them up to some 30 dimensions.
-static constexpr size_t NearTimesSquare = 240000, MinNear = 25;
+static constexpr size_t NearTimesSquare = 240000, MinNear = 16;
 /// The forest sees the products of each two of so many integer parameters,
 /// those that come first. More would hide what else there is.
 static constexpr size_t MaxFactors = 8;

@@ -20,25 +20,19 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 namespace {
-class NSGA2Sampler : public Sampler {
+class NSGA2Sampler : public PopulationSampler {
   static constexpr unsigned PopulationSize = 50;
   static constexpr double CrossoverShare = 0.9;
-  /// Attempts to find a new child, per child.
-  static constexpr unsigned MaxTries = 50;
 
 public:
   explicit NSGA2Sampler(const SamplerContext &Context)
-      : Sampler(Context), Start(Context, PopulationSize), Unseen(Context) {}
-
-  Expected<std::vector<Point>> ask(unsigned N) override;
+      : PopulationSampler(Context, PopulationSize) {}
 
 private:
-  StartPoints Start;
-  UnseenPoints Unseen;
+  std::vector<const Point *> Population; ///< The best one first.
 
-  std::optional<Point> makeChild(const Observations &History,
-                                 ArrayRef<size_t> Population,
-                                 RandomEngine &Random) const;
+  bool choosePopulation(const Observations &History) override;
+  std::optional<Point> makeChild(RandomEngine &Random) const override;
 };
 } // namespace
 
@@ -74,14 +68,21 @@ static std::optional<Point> mutateUniformly(const SearchSpace &Space, Point P,
   return P;
 }
 
-std::optional<Point> NSGA2Sampler::makeChild(const Observations &History,
-                                             ArrayRef<size_t> Population,
-                                             RandomEngine &Random) const {
+bool NSGA2Sampler::choosePopulation(const Observations &History) {
+  // Failed trials are dominated by all others and not among the parents.
+  std::vector<size_t> Ranked = History.ranked();
+  Population.clear();
+  for (size_t I : ArrayRef(Ranked).take_front(PopulationSize))
+    Population.push_back(&History.Done[I].T->P);
+  return !Population.empty();
+}
+
+std::optional<Point> NSGA2Sampler::makeChild(RandomEngine &Random) const {
   // The score orders by front, then by crowding; so does the population.
   auto Select = [&]() -> const Point & {
     size_t A = randomBelow(Random, Population.size());
     size_t B = randomBelow(Random, Population.size());
-    return History.Done[Population[std::min(A, B)]].T->P;
+    return *Population[std::min(A, B)];
   };
   Point Child = Select();
   if (randomUnit(Random) < CrossoverShare)
@@ -89,27 +90,6 @@ std::optional<Point> NSGA2Sampler::makeChild(const Observations &History,
             Context.Space.crossover(Child, Select(), Random))
       Child = std::move(*Crossed);
   return mutateUniformly(Context.Space, std::move(Child), Random);
-}
-
-Expected<std::vector<Point>> NSGA2Sampler::ask(unsigned N) {
-  RandomEngine Random = makeRandom();
-  Batch B(Context, N);
-  Start.fill(B);
-  if (!B.isFull()) {
-    Observations History(Context);
-    // What failed is dominated by all others: it is not among the parents.
-    std::vector<size_t> Population = History.ranked();
-    if (Population.size() > PopulationSize)
-      Population.resize(PopulationSize);
-    for (unsigned Try = 0; !Population.empty() && !B.isFull(); ++Try) {
-      if (Try == MaxTries * N)
-        break;
-      if (std::optional<Point> P = makeChild(History, Population, Random))
-        B.add(std::move(*P));
-    }
-  }
-  Unseen.fill(B, Random);
-  return B.take();
 }
 
 namespace llvm {

@@ -9,6 +9,7 @@
 #include "PointJSON.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -60,18 +61,22 @@ Expected<Point> mneme::parsePoint(const SearchSpace &Space,
     if (const Parameter *P = Space.study().findParameter(Name)) {
       std::optional<Value> Parsed = parseValue(JSON, P->type());
       if (!Parsed)
-        return createStringError(formatv("'{0}': expected {1}, not {2}", Name,
-                                         getTypeName(P->type()), JSON));
+        return make_error<KeyError>(Name,
+                                    formatv("'{0}': expected {1}, not {2}",
+                                            Name, getTypeName(P->type()), JSON)
+                                        .str());
       Values[Name] = std::move(*Parsed);
     } else if (std::optional<unsigned> Dim = findDecision(Space, Name)) {
       const Dimension &D = Space.dimensions()[*Dim];
       std::optional<int64_t> Number = JSON.getAsInteger();
       if (!Number || *Number < 0 || uint64_t(*Number) >= D.Count)
-        return createStringError(formatv("'{0}': expected 0 to {1}, not {2}",
-                                         Name, D.Count - 1, JSON));
+        return make_error<KeyError>(Name,
+                                    formatv("'{0}': expected 0 to {1}, not {2}",
+                                            Name, D.Count - 1, JSON)
+                                        .str());
       Decisions.push_back({*Dim, *Number});
     } else {
-      return createStringError("there is no parameter '" + Name + "'");
+      return make_error<KeyError>(Name, "there is no parameter '" + Name + "'");
     }
   }
 

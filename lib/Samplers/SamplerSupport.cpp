@@ -301,3 +301,22 @@ bool StartPoints::contains(uint64_t Digest) {
   make();
   return Digests.contains(Digest);
 }
+
+//===----------------------------------------------------------------------===//
+// PopulationSampler
+//===----------------------------------------------------------------------===//
+
+/// Attempts to find a new child, per child.
+static constexpr unsigned MaxTries = 50;
+
+Expected<std::vector<Point>> PopulationSampler::ask(unsigned N) {
+  RandomEngine Random = makeRandom();
+  Batch B(Context, N);
+  Start.fill(B);
+  if (!B.isFull() && choosePopulation(Observations(Context)))
+    for (unsigned Try = 0; Try != MaxTries * N && !B.isFull(); ++Try)
+      if (std::optional<Point> P = makeChild(Random))
+        B.add(std::move(*P));
+  Unseen.fill(B, Random);
+  return B.take();
+}

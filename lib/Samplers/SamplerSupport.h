@@ -93,8 +93,8 @@ private:
   DenseSet<uint64_t> Digests;
 };
 
-/// Valid points that nobody proposed yet, at random; in spaces that are not
-/// too large all of them, down to the last.
+/// Random valid points that were not proposed before; in spaces that are not
+/// too large, all of them.
 class UnseenPoints {
 public:
   explicit UnseenPoints(const SamplerContext &Context) : Context(Context) {}
@@ -110,7 +110,7 @@ private:
   bool findLeft();
 };
 
-/// The points to begin with: the same whenever they are asked for.
+/// The first points of a search: the same in every call.
 class StartPoints {
 public:
   StartPoints(const SamplerContext &Context, unsigned N)
@@ -125,6 +125,26 @@ private:
   std::vector<Point> Points;
   DenseSet<uint64_t> Digests;
   void make();
+};
+
+/// A sampler that begins with points of StartPoints and then proposes children
+/// of the best ones.
+class PopulationSampler : public Sampler {
+public:
+  Expected<std::vector<Point>> ask(unsigned N) final;
+
+protected:
+  PopulationSampler(const SamplerContext &Context, unsigned NumStart)
+      : Sampler(Context), Start(Context, NumStart), Unseen(Context) {}
+
+  /// Chooses the parents of the next children. \returns false if there are
+  /// none.
+  virtual bool choosePopulation(const Observations &History) = 0;
+  virtual std::optional<Point> makeChild(RandomEngine &Random) const = 0;
+
+private:
+  StartPoints Start;
+  UnseenPoints Unseen;
 };
 
 } // namespace mneme

@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Study/Recorded.h"
+#include "llvm/Mneme/Support/TextError.h"
 #include <functional>
 
 using namespace llvm;
@@ -255,15 +256,26 @@ private:
   CommandLineSpace Given;
   Study &S;
   std::vector<Item> Items;
-  /// The whole text of the option at work, for columns.
+  /// The whole text of the option at work, for positions.
   StringRef Whole;
   std::string Failure;
+
+  /// An error at \p Piece, a part of Whole.
+  Error error(StringRef Piece, const Twine &Message) const {
+    return makeTextError(Whole, Piece.data() - Whole.data(), Message);
+  }
+  Error checkNumber(StringRef Piece, const Expr &E) const;
 };
 } // namespace
 
-/// A column counts from the start of the option's text.
+/// \p Piece with spaces in front, so that it has the same position as in
+/// \p Whole.
 static std::string pad(StringRef Whole, StringRef Piece) {
-  return std::string(Piece.data() - Whole.data(), ' ') + Piece.str();
+  std::string Text = Whole.take_front(Piece.data() - Whole.data()).str();
+  for (char &C : Text)
+    if (C != '\n')
+      C = ' ';
+  return Text + Piece.str();
 }
 
 Expected<Expr> Builder::parseFixed(StringRef Piece) {
@@ -340,11 +352,10 @@ static void makeAlike(MutableArrayRef<Expr> Numbers) {
       });
 }
 
-static Error checkNumbers(ArrayRef<Expr> Numbers) {
-  for (const Expr &E : Numbers)
-    if (E.type() != ValueType::Int && E.type() != ValueType::Real)
-      return createStringError("'" + E.print() + "' is no number");
-  return Error::success();
+Error Builder::checkNumber(StringRef Piece, const Expr &E) const {
+  if (E.type() == ValueType::Int || E.type() == ValueType::Real)
+    return Error::success();
+  return error(Piece, "expected a number, got " + E.print());
 }
 
 /// "low..high", "low..high:step", "low..high:*2".
@@ -360,10 +371,10 @@ Expected<FieldValue> Builder::parseRange(StringRef Text, size_t Dots) {
     Expected<Expr> E = parseFixed(Bound);
     if (!E)
       return E.takeError();
+    if (Error Err = checkNumber(Bound, *E))
+      return Err;
     Bounds.push_back(*E);
   }
-  if (Error E = checkNumbers(Bounds))
-    return E;
   makeAlike(Bounds);
   P.Low = Bounds[0];
   P.High = Bounds[1];
@@ -373,14 +384,16 @@ Expected<FieldValue> Builder::parseRange(StringRef Text, size_t Dots) {
     P.Scale = Parameter::Log;
   } else if (Step.data()) {
     if (P.Kind == Parameter::Real)
-      return createStringError("a range of reals has no step");
+      return error(Step, "a range of reals has no step");
     Expected<Expr> E = parseFixed(Step);
     if (!E)
       return E.takeError();
-    if (Error Err = checkNumbers(*E))
+    if (Error Err = checkNumber(Step, *E))
       return Err;
     P.Step = *E;
   }
+  if (Error E = checkRange(P))
+    return error(Text, toString(std::move(E)));
   FieldValue V;
   V.Searched = P;
   return V;
@@ -393,10 +406,10 @@ Expected<FieldValue> Builder::parseList(ArrayRef<StringRef> Pieces) {
     Expected<Expr> E = parseFixed(Piece);
     if (!E)
       return E.takeError();
+    if (Error Err = checkNumber(Piece, *E))
+      return Err;
     P.Choices.push_back(*E);
   }
-  if (Error E = checkNumbers(P.Choices))
-    return E;
   makeAlike(P.Choices);
   FieldValue V;
   V.Searched = P;
@@ -676,7 +689,7 @@ Error Builder::setObjectives(StringRef Text) {
     StringRef Metric, Suffix;
     std::tie(Metric, Suffix) = Piece.trim().split(':');
     if (Error E = checkMetric(Metric))
-      return E;
+      return error(Metric, toString(std::move(E)));
     Objective O;
     O.Metric = Metric.str();
     O.Dir = *getMetricDirection(Metric);
@@ -685,9 +698,9 @@ Error Builder::setObjectives(StringRef Text) {
     else if (Suffix == "max")
       O.Dir = Direction::Maximize;
     else if (Piece.contains(':'))
-      return createStringError("expected min or max, not '" + Suffix + "'");
+      return error(Suffix, "expected min or max, not '" + Suffix + "'");
     if (any_of(Wanted, [&](const auto &W) { return W.Metric == Metric; }))
-      return createStringError("'" + Metric + "' is there twice");
+      return error(Metric, "'" + Metric + "' is there twice");
     Wanted.push_back(O);
   }
   S.Objectives = Wanted;
@@ -746,10 +759,11 @@ Error Builder::apply(size_t Number) {
   It.State = Done;
   if (!E)
     return Error::success();
+  E = quoteText(("--" + It.Info->Name).str(), It.Text, std::move(E));
   std::string Message = toString(std::move(E));
-  // The first one to fail is where the mistake is.
+  // The first option to fail has the mistake.
   if (Failure.empty())
-    Failure = ("--" + It.Info->Name + "='" + It.Text + "': " + Message).str();
+    Failure = std::move(Message);
   return createStringError(Failure);
 }
 

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Study/Recorded.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -574,7 +575,7 @@ private:
     return error(position(), "expected '" + Token + "'");
   }
   Error error(size_t At, const Twine &Message) {
-    return createStringError("column " + Twine(At + 1) + ": " + Message);
+    return makeTextError(Text, At, Message);
   }
 
   StringRef Text, Rest;
@@ -784,8 +785,8 @@ Expected<Parser::Tree> Parser::parseText() {
       S += char(Byte);
       Rest = Rest.drop_front(3);
     } else {
-      return error(Escape, "after '\\' comes '\\', a quote or 'x' with two "
-                           "hexadecimal digits");
+      return error(Escape, "expected '\\', a quote or 'x' with two hexadecimal "
+                           "digits after '\\'");
     }
   }
   if (Rest.empty())
@@ -799,7 +800,7 @@ Expected<Parser::Tree> Parser::parseName() {
   if (consume("`")) {
     size_t End = Rest.find('`');
     if (End == StringRef::npos)
-      return error(At, "the name has no end");
+      return error(At, "unterminated name");
     StringRef Name = Rest.take_front(End);
     Rest = Rest.drop_front(End + 1);
     return makeName(Name, /*Quoted=*/true, At);

@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Study/Recorded.h"
+#include "llvm/Mneme/Support/Words.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -47,19 +48,10 @@ const Parameter *Study::findParameter(StringRef Name) const {
 /// "there is no X 'passe'; did you mean 'passes'?"
 static Error unknownName(const Twine &What, StringRef Name,
                          ArrayRef<StringRef> Names) {
-  StringRef Closest;
-  unsigned Best = Name.size() / 3 + 2;
-  for (StringRef N : Names)
-    if (unsigned D = Name.edit_distance(N, true, Best); D < Best) {
-      Best = D;
-      Closest = N;
-    }
-  std::string Message = ("there is no " + What + " '" + Name + "'").str();
-  if (!Closest.empty())
-    Message += ("; did you mean '" + Closest + "'?").str();
-  else
-    Message += "; there are: " + join(Names, ", ");
-  return createStringError(Message);
+  std::string Hint = suggest(Name, Names);
+  if (Hint.empty())
+    Hint = "; there are: " + join(Names, ", ");
+  return createStringError("there is no " + What + " '" + Name + "'" + Hint);
 }
 
 Error mneme::checkMetric(StringRef Metric) {
@@ -103,10 +95,10 @@ class Checker {
 public:
   explicit Checker(const Study &S) : S(S) {}
   Error check();
+  Error checkRange(const Parameter &P);
 
 private:
   Error checkParameter(const Parameter &P);
-  Error checkRange(const Parameter &P);
   Error checkChoices(const Parameter &P);
   Error declare(StringRef Name, ValueType Type);
   /// \p Fixed: only constants and recorded facts.
@@ -320,3 +312,7 @@ Error Checker::check() {
 }
 
 Error mneme::checkStudy(const Study &S) { return Checker(S).check(); }
+
+Error mneme::checkRange(const Parameter &P) {
+  return Checker(Study()).checkRange(P);
+}

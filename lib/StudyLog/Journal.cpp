@@ -59,6 +59,7 @@ public:
       Fields(J);
     });
     OS << '\n';
+    Ops.push_back(Op);
   }
   void studyAttribute(OptunaOp Op, size_t Study, StringRef Key,
                       const json::Value &V) {
@@ -94,15 +95,18 @@ public:
   }
 
   std::string take() { return std::move(Text); }
+  /// The operations of the lines.
+  ArrayRef<OptunaOp> ops() const { return Ops; }
 
 private:
   StringRef Worker;
+  SmallVector<OptunaOp> Ops;
   std::string Text;
   raw_string_ostream OS;
 };
 } // namespace
 
-/// What stands for a time that nobody noted.
+/// Replaces an unknown time.
 static double orNow(double Time) { return Time != 0 ? Time : epochSeconds(); }
 
 //===----------------------------------------------------------------------===//
@@ -137,7 +141,8 @@ struct Journal::Impl {
   uint64_t BaselineCount = 0;
 
   std::vector<TakenTrial> Taken;
-  std::vector<Point> Enqueued; ///< Those of Taken that nobody was told of.
+  std::vector<Point>
+      Enqueued; ///< Those of Taken that takeEnqueued() has not returned.
   std::vector<size_t> Waiting; ///< Ids.
   size_t Looked = 0;           ///< Ids below were looked at for Waiting.
   std::vector<std::string> Warnings;
@@ -180,26 +185,20 @@ struct Journal::Impl {
   }
 };
 
-/// How a line begins that sets an attribute of a trial.
-static std::string getAttributeStart() {
-  return formatv("{{\"op_code\":{0},",
-                 static_cast<int>(OptunaOp::SetTrialUserAttr));
-}
-
 Error Journal::Impl::append(function_ref<void(LineWriter &)> Write) {
-  static const std::string AttributeStart = getAttributeStart();
+  LineWriter W(Worker);
+  size_t Line = 0;
   return File->append(
       [&](StringRef Line) { return Log.apply(Line); },
-      [&](StringRef Line) {
-        // These are most lines, and nobody will ask for what they say.
-        return Line.starts_with(AttributeStart) ? Error::success()
-                                                : Log.apply(Line);
+      [&](StringRef Text) {
+        // Most lines set attributes of trials, which nothing reads again.
+        bool IsNeeded = W.ops()[Line++] != OptunaOp::SetTrialUserAttr;
+        return IsNeeded ? Log.apply(Text) : Error::success();
       },
       [&]() -> Expected<std::string> {
         if (Study < Log.Studies.size() && study().Deleted)
           return inFile(
               createStringError("the study was deleted by another process"));
-        LineWriter W(Worker);
         Write(W);
         return W.take();
       });
@@ -464,7 +463,7 @@ Error Journal::addTrials(ArrayRef<const Trial *> Trials) {
     return E;
   for (auto [T, Id] : zip_equal(Trials, Ids)) {
     I->Unfinished.erase(T->Number);
-    // They are many, and nobody will ask for them again. (Once cleared, LLVM's
+    // They take much memory and are not read again. (Once cleared, LLVM's
     // objects cannot be copied.)
     I->Log.Trials[Id].UserAttrs = json::Object();
     I->Log.Trials[Id].Params.clear();
@@ -684,7 +683,7 @@ void Journal::Impl::take(LineWriter &W, size_t Id,
                          std::vector<TakenTrial> &New) {
   const json::Object *Fixed = Log.Trials[Id].SystemAttrs.getObject(FixedKey);
   if (!Fixed)
-    return; // Somebody's, but no point.
+    return; // Of another program, without a point.
   Expected<Point> P = Params.makeEnqueued(*Fixed);
   if (P) {
     W.trialAttribute(Id, TakenKey, true);
@@ -810,7 +809,8 @@ Expected<JournalHeader> mneme::readJournalHeader(StringRef Path) {
 //===----------------------------------------------------------------------===//
 
 /// A line that fails a trial, if \p Damaged created one: those that follow
-/// would have other numbers.
+/// would have other numbers. \p Damaged is searched as text, since it need not
+/// be JSON.
 static std::string makeSubstitute(StringRef Damaged) {
   Damaged = Damaged.ltrim();
   if (!Damaged.consume_front("{\"op_code\":") ||

@@ -158,7 +158,7 @@ Error OptunaFile::read(LineFn Apply) {
   return Error::success();
 }
 
-/// What is left after all whole lines, while nobody else writes.
+/// Drops an incomplete last line; the file is locked.
 Error OptunaFile::dropTail() {
   struct stat Stat;
   if (::fstat(FD, &Stat) != 0)

@@ -342,7 +342,7 @@ Expected<Trial> mneme::makeTrial(const json::Object &Attributes,
     std::optional<FailureKind> Failure =
         FailureKind::parse(V->getAsString().value_or("?"));
     if (!Failure)
-      return malformed("failure");
+      return malformedAttribute("failure");
     T.Failure = *Failure;
   }
   for (auto [Key, Member] : TextKeys)

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
+#include "llvm/Mneme/Pipeline/PipelineParts.h"
 #include "llvm/Mneme/Support/MinimizeSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -17,137 +18,6 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-//===----------------------------------------------------------------------===//
-// Pipelines
-//===----------------------------------------------------------------------===//
-
-namespace llvm {
-namespace mneme {
-class PipelinePartsParser {
-public:
-  explicit PipelinePartsParser(StringRef Text) : Rest(Text) {}
-
-  std::optional<PipelineParts> run() {
-    if (!parseList(-1, 0) || !Rest.empty())
-      return std::nullopt;
-    return std::move(Result);
-  }
-
-private:
-  StringRef Rest;
-  PipelineParts Result;
-
-  int add(StringRef Text, int Parent, unsigned Depth, bool IsParameter) {
-    PipelineParts::Part P;
-    P.Text = Text.str();
-    P.IsParameter = IsParameter;
-    P.Parent = Parent;
-    P.Depth = Depth;
-    Result.Parts.push_back(std::move(P));
-    return Result.Parts.size() - 1;
-  }
-
-  bool parseList(int Parent, unsigned Depth) {
-    do {
-      if (!parseElement(Parent, Depth))
-        return false;
-    } while (Rest.consume_front(","));
-    return true;
-  }
-
-  bool parseElement(int Parent, unsigned Depth) {
-    StringRef Name = Rest.take_until(
-        [](char C) { return StringRef(",()<>").contains(C); });
-    Rest = Rest.drop_front(Name.size());
-    if (Name.empty())
-      return false;
-    int Self = add(Name, Parent, Depth, false);
-    if (Rest.starts_with("<") && !parseParameters(Self, Depth))
-      return false;
-    if (!Rest.consume_front("("))
-      return true;
-    Result.Parts[Self].IsNest = true;
-    return parseList(Self, Depth + 1) && Rest.consume_front(")");
-  }
-
-  /// Parameters can have brackets of their own.
-  bool parseParameters(int Parent, unsigned Depth) {
-    unsigned Open = 0;
-    size_t Begin = 1;
-    for (size_t I = 0; I != Rest.size(); ++I) {
-      char C = Rest[I];
-      Open += C == '<';
-      Open -= C == '>';
-      if (Open == 0 || (Open == 1 && C == ';')) {
-        add(Rest.slice(Begin, I), Parent, Depth, true);
-        Begin = I + 1;
-      }
-      if (Open == 0) {
-        Rest = Rest.drop_front(Begin);
-        return true;
-      }
-    }
-    return false;
-  }
-};
-} // namespace mneme
-} // namespace llvm
-
-std::optional<PipelineParts> PipelineParts::parse(StringRef Text) {
-  std::string Dense = Text.str();
-  llvm::erase_if(Dense, isSpace);
-  return PipelinePartsParser(Dense).run();
-}
-
-unsigned PipelineParts::numLevels() const {
-  unsigned Depth = 0;
-  for (const Part &P : Parts)
-    Depth = std::max(Depth, P.Depth);
-  return Depth + 2;
-}
-
-bool PipelineParts::isReached(unsigned Part) const {
-  for (int P = Parts[Part].Parent; P != -1; P = Parts[P].Parent)
-    if (!Parts[P].Kept)
-      return false;
-  return true;
-}
-
-std::vector<unsigned> PipelineParts::partsOfLevel(unsigned Level) const {
-  bool WantParameters = Level + 1 == numLevels();
-  std::vector<unsigned> Result;
-  for (const auto &[I, P] : enumerate(Parts))
-    if (P.Kept && P.IsParameter == WantParameters &&
-        (WantParameters || P.Depth == Level) && isReached(I))
-      Result.push_back(I);
-  return Result;
-}
-
-std::string PipelineParts::printChildren(int Parent) const {
-  SmallVector<std::string> Elements;
-  for (const auto &[I, P] : enumerate(Parts)) {
-    if (P.Parent != Parent || !P.Kept || P.IsParameter)
-      continue;
-    SmallVector<StringRef> Parameters;
-    for (const Part &Q : Parts)
-      if (Q.IsParameter && Q.Kept && Q.Parent == static_cast<int>(I))
-        Parameters.push_back(Q.Text);
-    std::string Text = P.Text;
-    if (!Parameters.empty())
-      Text += "<" + join(Parameters, ";") + ">";
-    if (P.IsNest) {
-      std::string Inner = printChildren(I);
-      if (Inner.empty())
-        continue;
-      Text += "(" + Inner + ")";
-    }
-    Elements.push_back(std::move(Text));
-  }
-  return join(Elements, ",");
-}
-
-std::string PipelineParts::print() const { return printChildren(-1); }
 
 //===----------------------------------------------------------------------===//
 // Configurations

@@ -16,9 +16,7 @@ using namespace llvm::mneme;
 
 /// How often a trial is measured again because a device is gone.
 static constexpr unsigned MaxTrialLosses = 3;
-/// Trials that are made one piece of text.
-static constexpr size_t MaxLoggedAtOnce = 64;
-/// A sampler is asked for as many points as this share of the trials there are.
+/// A sampler proposes at least NumTrials / AheadDivisor points per call.
 static constexpr uint64_t AheadDivisor = 100;
 
 /// A study that goes on has the configurations of its running trials, but they
@@ -50,7 +48,7 @@ Error Tuner::Impl::startTrial(const Trial &T) {
   } else {
     Expected<InstanceConfigs> Made = configure(T.P);
     if (!Made) {
-      Trial &In = *findTrial(Number);
+      Trial &In = *Store.find(Number);
       In.State = TrialState::Failed;
       In.Failure = FailureKind::Invalid;
       In.Error = toString(Made.takeError());
@@ -65,39 +63,39 @@ Error Tuner::Impl::startTrial(const Trial &T) {
 
 Error Tuner::Impl::submitNextInstance(uint64_t Number) {
   RunningTrial &R = Running[Number];
-  bool IsCanary = findTrial(Number)->Kind == TrialKind::Canary;
+  bool IsCanary = Store.find(Number)->Kind == TrialKind::Canary;
   unsigned Instance = R.Done.size();
   EvaluationRequest Request =
-      makeRequest(Instance, json::Object(R.Configs[Instance]));
+      Keeper.makeRequest(Instance, json::Object(R.Configs[Instance]));
   Request.Fresh = IsCanary || R.Fresh;
-  Request.AppCode = IsCanary && AppCode;
+  Request.AppCode = IsCanary && Keeper.AppCode;
   if (IsCanary)
-    Request.Device = findTrial(Number)->Device;
+    Request.Device = Store.find(Number)->Device;
   else
     Request.StopAboveOn = getStopAbove();
-  return submit(std::move(Request), [this, Number](Evaluation V) {
+  return Asked.submit(std::move(Request), [this, Number](Evaluation V) {
     return takeEvaluation(Number, std::move(V));
   });
 }
 
-/// It was measured on a device where the baseline was not, so that its time
-/// says nothing: the device is gone, or the baseline fails there.
+/// Repeats a measurement on a device without a baseline, which has no meaning:
+/// the device is gone, or the baseline fails there.
 Error Tuner::Impl::submitAgain(uint64_t Number, Evaluation V) {
   RunningTrial &R = Running[Number];
   R.Fresh = true;
-  if (!getPlace(V.Device).BaselineFails && ++R.Losses <= MaxTrialLosses)
+  if (!Keeper.getDevice(V.Device).BaselineFails && ++R.Losses <= MaxTrialLosses)
     return submitNextInstance(Number);
   V.Failure = FailureKind::WorkerLost;
   V.Error = "the baseline could not be measured on any device that measured it";
   return takeEvaluation(Number, std::move(V));
 }
 
-/// Is it the measurement of a trial that has turned out to be suspect?
+/// Returns true if \p V is the result of a suspect trial.
 bool Tuner::Impl::isSuspect(const Evaluation &V) {
   if (!V.DuplicateOf)
     return false;
-  std::optional<uint64_t> First = Known[*V.DuplicateOf].Trial;
-  const Trial *T = First ? findTrial(*First) : nullptr;
+  std::optional<uint64_t> First = Asked.Known[*V.DuplicateOf].Trial;
+  const Trial *T = First ? Store.find(*First) : nullptr;
   return T && T->Suspect;
 }
 
@@ -110,15 +108,15 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
   bool Verified = V.Failure.empty();
   if (Verified) {
     unsigned Instance = R.Done.size();
-    double Baseline = getBaselineOf(V, Instance);
+    double Baseline = Keeper.getBaselineOf(V, Instance);
     if (Baseline == 0) {
       std::string Device = V.Device;
-      return waitForBaseline(Device, Instance, [=, V = std::move(V)] {
-        return getBaselineOf(V, Instance) ? takeEvaluation(Number, V)
-                                          : submitAgain(Number, V);
+      return Keeper.waitFor(Device, Instance, [=, V = std::move(V)] {
+        return Keeper.getBaselineOf(V, Instance) ? takeEvaluation(Number, V)
+                                                 : submitAgain(Number, V);
       });
     }
-    Known[V.Id].BaselineNanoseconds = Baseline;
+    Asked.Known[V.Id].BaselineNanoseconds = Baseline;
   }
   R.Done.push_back(std::move(V));
   if (Verified && R.Done.size() < Instances.size())
@@ -126,7 +124,7 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
   std::vector<Evaluation> Done = std::move(R.Done);
   Running.erase(Number);
 
-  Trial &T = *findTrial(Number);
+  Trial &T = *Store.find(Number);
   const Evaluation &Last = Done.back();
   T.State = !Verified      ? TrialState::Failed
             : Last.Stopped ? TrialState::Pruned
@@ -159,12 +157,12 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
 /// and is compared with the baseline of that time and device.
 void Tuner::Impl::setDuplicate(Trial &T, const Evaluation &V) {
   T.BaselineNanoseconds = 0;
-  KnownResult &Own = Known[V.Id];
+  KnownResult &Own = Asked.Known[V.Id];
   Own.Trial = T.Number;
   T.DuplicateKind = V.DuplicateKind;
   if (!V.DuplicateOf)
     return;
-  KnownResult &First = Known[*V.DuplicateOf];
+  KnownResult &First = Asked.Known[*V.DuplicateOf];
   if (First.Trial)
     T.DuplicateOf = First.Trial;
   else
@@ -178,7 +176,7 @@ void Tuner::Impl::setDuplicate(Trial &T, const Evaluation &V) {
 void Tuner::Impl::setMetrics(Trial &T, ArrayRef<Evaluation> Done) {
   std::vector<double> AtThatTime;
   for (const Evaluation &V : Done)
-    AtThatTime.push_back(Known[V.Id].BaselineNanoseconds);
+    AtThatTime.push_back(Asked.Known[V.Id].BaselineNanoseconds);
   T.BaselineNanoseconds = Done.size() == 1
                               ? AtThatTime.front()
                               : weightedMean(AtThatTime, Weights, true);
@@ -194,14 +192,15 @@ void Tuner::Impl::setMetrics(Trial &T, ArrayRef<Evaluation> Done) {
     M.second = weightedMean(All, Weights, M.first() == "time");
   }
   for (unsigned I = 0; I != Done.size(); ++I)
-    T.Metrics[("time." + Instances[I].Id)] =
-        Done[I].Metrics.lookup("time") * Tracks.reference(I) / AtThatTime[I];
+    T.Metrics[("time." + Instances[I].Id)] = Done[I].Metrics.lookup("time") *
+                                             Keeper.Tracks.reference(I) /
+                                             AtThatTime[I];
 }
 
 /// Times as they would have been when the study began, so that a machine that
 /// gets slower does not make trials look worse.
 void Tuner::Impl::setValues(Trial &T) {
-  double Scale = weightedReference() / T.BaselineNanoseconds;
+  double Scale = Keeper.weightedReference() / T.BaselineNanoseconds;
   for (const Objective &Obj : Objectives) {
     auto It = T.Metrics.find(Obj.Metric);
     double Own = Obj.Metric == "time" ? Scale : 1;
@@ -222,7 +221,7 @@ void Tuner::Impl::setValues(Trial &T) {
 
 void Tuner::Impl::judgeCanary(Trial &T) {
   if (T.Failure == FailureKind::WorkerLost) {
-    leave(T.Device);
+    Keeper.leave(T.Device);
     return;
   }
   if (T.State != TrialState::Complete) {
@@ -232,7 +231,7 @@ void Tuner::Impl::judgeCanary(Trial &T) {
              .str());
     T.Suspect = true;
   } else if (Instances.size() == 1 &&
-             isCanaryOff(Tracks.on(T.Device), 0, T.Ended, T.Samples)) {
+             isCanaryOff(Keeper.Tracks.on(T.Device), 0, T.Ended, T.Samples)) {
     note(formatv("the baseline, run again as trial {0}, took {1:f3} times what "
                  "it should: trials before it are suspect",
                  T.Number,
@@ -246,19 +245,19 @@ void Tuner::Impl::judgeCanary(Trial &T) {
   findBestAnew();
 }
 
-/// Those that ended there after the canary before it: what runs beside a canary
-/// may have a lower number, and end later.
+/// Marks trials that ended on the device after its previous canary. Numbers say
+/// nothing: a trial that runs beside a canary may have a lower number.
 void Tuner::Impl::markSuspects(const Trial &Canary) {
   auto IsBefore = [&](const Trial &T) {
     return T.Number != Canary.Number && T.State != TrialState::Running &&
            T.Device == Canary.Device && T.Ended <= Canary.Ended;
   };
   double Since = 0;
-  for (const Trial &T : History)
+  for (const Trial &T : Store.Trials)
     if (T.Kind == TrialKind::Canary && IsBefore(T) &&
         T.Failure != FailureKind::WorkerLost)
       Since = std::max(Since, T.Ended);
-  for (Trial &T : History) {
+  for (Trial &T : Store.Trials) {
     if (T.Kind == TrialKind::Canary || !IsBefore(T) || T.Ended <= Since ||
         T.Suspect)
       continue;
@@ -281,7 +280,7 @@ void Tuner::Impl::countTrial(const Trial &T) {
     estimateBest();
 }
 
-/// \returns whether it is the best now.
+/// \returns true if \p T is the best trial now.
 bool Tuner::Impl::updateBest(const Trial &T) {
   // What has equal code has the first one's values, and that may be suspect.
   if (T.State != TrialState::Complete || T.Values.empty() || T.Suspect ||
@@ -298,12 +297,12 @@ bool Tuner::Impl::updateBest(const Trial &T) {
   return true;
 }
 
-/// How much faster the best is, for those who watch.
+/// Updates the speed-up of the best trial in the progress.
 void Tuner::Impl::estimateBest() {
   Progress.BestSpeedup.reset();
   if (!Progress.BestTrial || Objectives[0].Metric != "time")
     return;
-  const Trial &T = *findTrial(*Progress.BestTrial);
+  const Trial &T = *Store.find(*Progress.BestTrial);
   if (T.BaselineNanoseconds == 0)
     return;
   double Speedup = T.BaselineNanoseconds / T.Metrics.lookup("time");
@@ -331,11 +330,11 @@ void Tuner::Impl::updateRace(const Trial &T) {
     RaceLimits.pop_back();
 }
 
-/// Some trials have turned out to be suspect.
+/// Recomputes the best trial, since some became suspect.
 void Tuner::Impl::findBestAnew() {
   RaceLimits.clear();
   Progress.BestTrial.reset();
-  for (const Trial &T : History)
+  for (const Trial &T : Store.Trials)
     updateBest(T);
   estimateBest();
 }
@@ -345,78 +344,29 @@ Error Tuner::Impl::endTrial(Trial &T) {
   if (T.Kind != TrialKind::Canary) {
     ++Progress.InThisRun;
     // A duplicate was not measured there now.
-    if (auto P = Places.find(T.Device);
-        P != Places.end() && T.DuplicateKind == Duplicate::None) {
+    if (auto P = Keeper.Devices.find(T.Device);
+        P != Keeper.Devices.end() && T.DuplicateKind == Duplicate::None) {
       ++P->second.TrialsSinceBaseline;
       ++P->second.TrialsSinceCanary;
       P->second.Gone = false;
     }
   }
   TheSampler->tell(T);
-  if (Log)
-    Unlogged.push_back(T.Number);
+  Store.end(T);
   return Error::success();
 }
 
-/// A full disk must not end a search: what it has found is kept in memory, and
-/// written when there is room again.
-void Tuner::Impl::writeLog() {
-  while (!Unlogged.empty()) {
-    SmallVector<const Trial *> Some;
-    for (uint64_t Number : Unlogged) {
-      Some.push_back(findTrial(Number));
-      if (Some.size() == MaxLoggedAtOnce)
-        break;
-    }
-    if (Error Err = Log->addTrials(Some)) {
-      if (!LogFailed)
-        note("trials cannot be logged now: " + toString(std::move(Err)));
-      else
-        consumeError(std::move(Err));
-      LogFailed = true;
-      return;
-    }
-    Unlogged.erase(Unlogged.begin(), Unlogged.begin() + Some.size());
-  }
-  if (LogFailed)
-    note("trials are logged again");
-  LogFailed = false;
-}
-
-/// That it cannot be written is said when the trials end.
-void Tuner::Impl::beginInLog(ArrayRef<Trial> Begun) {
-  if (Log && !LogFailed)
-    consumeError(Log->beginTrials(Begun));
-}
-
-Error Tuner::Impl::remeasureBaseline(bool Now) {
-  for (auto &[Device, P] : Places) {
-    double Since = epochSeconds() - P.LastBaseline;
-    bool Due = P.TrialsSinceBaseline >= O.BaselineTrials ||
-               Since >= O.BaselineSeconds;
-    bool Early = Since < std::max(O.MinBaselineSeconds, 5 * P.BaselineTakes);
-    if (P.Gone || P.BaselinesUnderWay || (!Now && (!Due || Early)))
-      continue;
-    P.TrialsSinceBaseline = 0;
-    P.LastBaseline = epochSeconds();
-    P.BaselineTakes = 0;
-    for (unsigned I = 0; I != Instances.size(); ++I)
-      if (Error Err = remeasureBaselineOn(Device, I))
-        return Err;
-  }
-  return Error::success();
-}
-
-/// Where most trials have been since the last one.
+/// Runs the baseline as a trial, on the device with the most trials since the
+/// last canary.
 Error Tuner::Impl::startCanary() {
   TrialsSinceCanary = 0;
   Trial T;
-  T.Number = getFreeNumber();
+  T.Number = Store.getFreeNumber();
   T.Kind = TrialKind::Canary;
   T.P = Space.defaultPoint();
   T.Started = epochSeconds();
-  Place *Most = nullptr;
-  for (auto &[Device, P] : Places) {
+  StudyDevice *Most = nullptr;
+  for (auto &[Device, P] : Keeper.Devices) {
     if (P.Gone || (Most && P.TrialsSinceCanary <= Most->TrialsSinceCanary))
       continue;
     Most = &P;
@@ -424,15 +374,15 @@ Error Tuner::Impl::startCanary() {
   }
   if (Most)
     Most->TrialsSinceCanary = 0;
-  Trial Added = addTrial(std::move(T));
-  beginInLog(Added);
+  Trial Added = Store.add(std::move(T));
+  Store.begin(Added);
   return startTrial(Added);
 }
 
 std::optional<StudyEnd> Tuner::Impl::getReasonToStop() const {
   if (isInterrupted())
     return StudyEnd::Interrupted;
-  if (O.Trials && NumTrials >= O.Trials && Ahead.empty())
+  if (O.Trials && Store.NumTrials >= O.Trials && Ahead.empty())
     return StudyEnd::Trials;
   if (O.Budget > 0 && epochSeconds() - SearchBegan >= O.Budget)
     return StudyEnd::Budget;
@@ -460,7 +410,7 @@ Expected<bool> Tuner::Impl::startMore() {
   if (Ahead.empty())
     return !Running.empty();
   while (Running.size() < Capacity && !Ahead.empty()) {
-    Trial &T = *findTrial(Ahead.front());
+    Trial &T = *Store.find(Ahead.front());
     Ahead.pop_front();
     T.Started = epochSeconds();
     if (Error Err = startTrial(T))
@@ -476,14 +426,14 @@ Expected<bool> Tuner::Impl::startMore() {
 Error Tuner::Impl::askMore(unsigned Wanted) {
   if (O.Trials)
     Wanted = std::min<uint64_t>(Wanted,
-                                O.Trials - std::min(O.Trials, NumTrials));
+                                O.Trials - std::min(O.Trials, Store.NumTrials));
   std::vector<Trial> Begun;
   auto Begin = [&](Point P, TrialKind Kind) {
     Space.canonicalize(P);
-    if (Proposed.contains(Space.digest(P)))
+    if (Store.Proposed.contains(Space.digest(P)))
       return;
     Trial T;
-    T.Number = getFreeNumber();
+    T.Number = Store.getFreeNumber();
     T.Kind = Kind;
     T.P = std::move(P);
     if (Expected<json::Object> Config = Space.configure(T.P))
@@ -491,9 +441,9 @@ Error Tuner::Impl::askMore(unsigned Wanted) {
     else
       consumeError(Config.takeError());
     T.Started = epochSeconds();
-    Begun.push_back(addTrial(std::move(T)));
+    Begun.push_back(Store.add(std::move(T)));
   };
-  if (Log) {
+  if (StudyLog *Log = Store.log()) {
     Expected<std::vector<Point>> Enqueued = Log->takeEnqueued();
     if (!Enqueued)
       return Enqueued.takeError();
@@ -508,9 +458,9 @@ Error Tuner::Impl::askMore(unsigned Wanted) {
   if (Begun.empty() && Wanted) {
     // The more is known, the longer samplers think, and the less few more
     // trials tell them.
-    uint64_t N = std::max<uint64_t>(Wanted, NumTrials / AheadDivisor);
+    uint64_t N = std::max<uint64_t>(Wanted, Store.NumTrials / AheadDivisor);
     if (O.Trials)
-      N = std::min<uint64_t>(N, O.Trials - NumTrials);
+      N = std::min<uint64_t>(N, O.Trials - Store.NumTrials);
     Expected<std::vector<Point>> Points = TheSampler->ask(N);
     if (!Points)
       return Points.takeError();
@@ -519,7 +469,7 @@ Error Tuner::Impl::askMore(unsigned Wanted) {
   }
   if (Begun.empty())
     return Error::success();
-  beginInLog(Begun);
+  Store.begin(Begun);
   TrialsSinceCanary += Begun.size();
   for (const Trial &T : Begun)
     Ahead.push_back(T.Number);
@@ -529,8 +479,8 @@ Error Tuner::Impl::askMore(unsigned Wanted) {
 Error Tuner::Impl::search() {
   SearchBegan = epochSeconds();
   enter(StudyProgress::Search);
-  // What ran or waited when an earlier run ended, as if nothing had happened.
-  for (const Trial &T : History)
+  // Trials that ran or waited when an earlier run ended.
+  for (const Trial &T : Store.Trials)
     if (T.State == TrialState::Running)
       Ahead.push_back(T.Number);
 
@@ -546,9 +496,9 @@ Error Tuner::Impl::search() {
       Outcome.End = StudyEnd::Exhausted;
       break;
     }
-    if (Error Err = remeasureBaseline(/*Now=*/false))
+    if (Error Err = Keeper.remeasure(/*Now=*/false))
       return Err;
-    if (UnderWay.empty())
+    if (Asked.empty())
       continue; // All of them were invalid.
     if (Error Err = pump(WaitSeconds))
       return Err;
@@ -556,24 +506,19 @@ Error Tuner::Impl::search() {
   return drain();
 }
 
-/// Nobody waits for it any more.
+/// Drops the handlers of all requests and measurements.
 void Tuner::Impl::forgetUnderWay() {
-  UnderWay.clear();
-  BaselinesUnderWay = 0;
-  for (auto &[Device, P] : Places) {
-    P.BaselinesUnderWay = 0;
-    P.Waiting.clear();
-  }
+  Asked.forget();
+  Keeper.forget();
 }
 
-/// Waits for what runs: to the end, or, when somebody is in a hurry, a while.
+/// Waits for running requests; after an interrupt, for a limited time.
 Error Tuner::Impl::drain() {
   enter(StudyProgress::Drain);
   if (Outcome.End != StudyEnd::Trials && Outcome.End != StudyEnd::Exhausted)
-    for (uint64_t Id : E.cancel())
-      UnderWay.erase(Id);
+    Asked.cancel();
   double Limit = epochSeconds() + O.DrainSeconds;
-  while (!UnderWay.empty() && !isInterrupted(2)) {
+  while (!Asked.empty() && !isInterrupted(2)) {
     if (isInterrupted() && epochSeconds() > Limit)
       break;
     if (Error Err = pump(WaitSeconds))
@@ -582,10 +527,7 @@ Error Tuner::Impl::drain() {
   forgetUnderWay();
   Running.clear();
   Ahead.clear();
-  // They are not lost: whoever goes on with the study runs them.
-  llvm::erase_if(History, [](const Trial &T) {
-    return T.State == TrialState::Running;
-  });
+  Store.dropRunning();
   Outcome.SearchSeconds = epochSeconds() - SearchBegan;
   return Error::success();
 }

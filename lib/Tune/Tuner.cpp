@@ -22,14 +22,6 @@ std::error_code BaselineError::convertToErrorCode() const {
   return inconvertibleErrorCode();
 }
 
-double mneme::weightedMean(ArrayRef<double> Values, ArrayRef<double> Weights,
-                           bool Geometric) {
-  double Sum = 0;
-  for (auto [V, W] : zip_equal(Values, Weights))
-    Sum += W * (Geometric ? std::log(V) : V);
-  return Geometric ? std::exp(Sum) : Sum;
-}
-
 //===----------------------------------------------------------------------===//
 // Trials
 //===----------------------------------------------------------------------===//
@@ -41,50 +33,32 @@ static std::vector<Direction> getDirections(ArrayRef<Objective> Objectives) {
   return Directions;
 }
 
+/// Relative to their sum.
+static std::vector<double> getWeights(ArrayRef<StudyInstance> Instances) {
+  double Sum = 0;
+  for (const StudyInstance &I : Instances)
+    Sum += I.Weight;
+  std::vector<double> Weights;
+  for (const StudyInstance &I : Instances)
+    Weights.push_back(I.Weight / Sum);
+  return Weights;
+}
+
 Tuner::Impl::Impl(ArrayRef<StudyInstance> TheInstances, Evaluator &E,
                   StudyLog *Log, StudyObserver *Observer, TunerOptions Options)
-    : Instances(TheInstances.begin(), TheInstances.end()), E(E), Log(Log),
+    : Instances(TheInstances.begin(), TheInstances.end()), E(E),
       Observer(Observer), O(std::move(Options)), Space(Instances[0].Space),
-      Objectives(Space.study().Objectives),
-      Context{Space, getDirections(Objectives), O.Seed, History, Proposed},
-      Tracks(Instances.size()), Baselines(Instances.size()) {
+      Objectives(Space.study().Objectives), Weights(getWeights(Instances)),
+      Store(Space, Log, [this](std::string Text) { note(std::move(Text)); }),
+      Asked(E), Keeper(Instances, Weights, O, Asked, Store, Outcome,
+                       [this](std::string Text) { note(std::move(Text)); }),
+      Context{Space, getDirections(Objectives), O.Seed, Store.Trials,
+              Store.Proposed},
+      Baselines(Instances.size()) {
   for (const auto &[I, Obj] : enumerate(Objectives))
     if (Obj.Metric == "time")
       TimeObjective = I;
   Outcome.TimeIsObjective = TimeObjective.has_value();
-  double Sum = 0;
-  for (const StudyInstance &I : Instances)
-    Sum += I.Weight;
-  for (const StudyInstance &I : Instances)
-    Weights.push_back(I.Weight / Sum);
-}
-
-Trial *Tuner::Impl::findTrial(uint64_t Number) {
-  auto *It = llvm::partition_point(
-      MutableArrayRef<Trial>(History),
-      [&](const Trial &T) { return T.Number < Number; });
-  return It != History.data() + History.size() && It->Number == Number
-             ? It
-             : nullptr;
-}
-
-/// The lowest one: a journal can lack some.
-uint64_t Tuner::Impl::getFreeNumber() const {
-  uint64_t Number = History.empty() ? 0 : History.back().Number + 1;
-  if (Number == History.size())
-    return Number;
-  for (const auto &[I, T] : enumerate(History))
-    if (T.Number != I)
-      return I;
-  return Number;
-}
-
-Trial &Tuner::Impl::addTrial(Trial T) {
-  Proposed.insert(Space.digest(T.P));
-  NumTrials += T.Kind != TrialKind::Canary;
-  auto It = llvm::partition_point(
-      History, [&](const Trial &Other) { return Other.Number < T.Number; });
-  return *History.insert(It, std::move(T));
 }
 
 void Tuner::Impl::note(std::string Text) {
@@ -113,214 +87,33 @@ void Tuner::Impl::report() {
   Observer->update(Progress);
 }
 
-//===----------------------------------------------------------------------===//
-// Talking to the evaluator
-//===----------------------------------------------------------------------===//
-
-Error Tuner::Impl::submit(EvaluationRequest R, Handler H) {
-  uint64_t Id = R.Id;
-  UnderWay[Id] = std::move(H);
-  return E.submit(std::move(R));
-}
-
 Error Tuner::Impl::pump(double Seconds) {
-  Expected<std::vector<Evaluation>> Results = E.wait(Seconds);
-  if (!Results)
-    return Results.takeError();
-  for (Evaluation &V : *Results) {
-    auto It = UnderWay.find(V.Id);
-    if (It == UnderWay.end())
-      continue;
-    Handler H = std::move(It->second);
-    UnderWay.erase(It);
-    if (V.Failure == Evaluation::Cancelled)
-      continue;
-    if (Error Err = H(std::move(V)))
-      return Err;
-  }
-  // Of many results at once it is one access to the file.
-  writeLog();
+  if (Error Err = Asked.serve(Seconds))
+    return Err;
+  // One access to the file for all results.
+  Store.write();
   report();
   return Error::success();
 }
 
-/// Nobody knows on which device it will run.
-double Tuner::Impl::getLaunchTimeout(unsigned Instance) const {
-  double Longest = Tracks.longest(Instance);
-  if (Longest == 0)
-    return 0;
-  return std::max(O.MinLaunchTimeout, O.LaunchTimeoutFactor * 1e-9 * Longest);
-}
-
-/// What cannot get into the final test is not measured to the end: what is
-/// slower than the baseline, or than as many others as that takes. The best one
-/// alone says little: the best of many is lucky. Where there is more than the
-/// time of one launch to win, nothing is known so early.
+/// Trials that cannot reach the final test are not measured to the end: they
+/// are slower than the baseline, or than as many others as that test takes. The
+/// best trial alone is no limit, since the best of many is lucky. With several
+/// objectives or instances there are no limits.
 StringMap<double> Tuner::Impl::getStopAbove() const {
   StringMap<double> Limits;
   if (!TimeObjective || Objectives.size() > 1 || Instances.size() > 1 ||
       RaceLimits.empty() || O.RaceFactor == 0)
     return Limits;
-  double Reference = Tracks.reference(0), Limit = Reference;
+  double Reference = Keeper.Tracks.reference(0), Limit = Reference;
   if (RaceLimits.size() >= O.FinalCandidates)
     Limit = std::min(Limit, RaceLimits.back());
-  for (const auto &[Device, P] : Places)
+  for (const auto &[Device, P] : Keeper.Devices)
     if (P.Known[0])
       Limits[Device] = O.RaceFactor * Limit *
-                       Tracks.on(Device).at(0, epochSeconds()) / Reference;
+                       Keeper.Tracks.on(Device).at(0, epochSeconds()) /
+                       Reference;
   return Limits;
-}
-
-EvaluationRequest Tuner::Impl::makeRequest(unsigned Instance,
-                                           json::Object Config) {
-  EvaluationRequest R;
-  R.Id = NextId++;
-  R.Config = std::move(Config);
-  R.LaunchTimeout = getLaunchTimeout(Instance);
-  R.Instance = Instance;
-  return R;
-}
-
-//===----------------------------------------------------------------------===//
-// Baselines
-//===----------------------------------------------------------------------===//
-
-Place &Tuner::Impl::getPlace(StringRef Device) {
-  Place &P = Places[Device.str()];
-  P.Known.resize(Instances.size());
-  return P;
-}
-
-Error Tuner::Impl::submitBaseline(StringRef Device, unsigned Instance,
-                                  Handler H) {
-  EvaluationRequest R = makeRequest(Instance, {});
-  R.Fresh = true;
-  R.AppCode = AppCode;
-  R.Device = Device.str();
-  ++BaselinesUnderWay;
-  return submit(std::move(R), [this, H = std::move(H)](Evaluation V) -> Error {
-    --BaselinesUnderWay;
-    return H(std::move(V));
-  });
-}
-
-/// \p Device: empty: anywhere. \p Take gets what was measured; of a doubtful
-/// measurement and two more there the middle one. It gets a failure at once.
-Error Tuner::Impl::measureBaseline(StringRef Device, unsigned Instance,
-                                   BaselineHandler Take,
-                                   std::vector<Evaluation> Before) {
-  auto MakeSample = [Instance](const Evaluation &V) {
-    return makeBaselineSample(Instance, V.Ended, V.Samples, V.Device);
-  };
-  return submitBaseline(
-      Device, Instance,
-      [=, Take = std::move(Take),
-       All = std::move(Before)](Evaluation V) mutable -> Error {
-        // Of a device that is gone there is what it said before.
-        if (V.Failure == FailureKind::WorkerLost && !All.empty())
-          return Take(All[0], MakeSample(All[0]));
-        if (!V.Failure.empty() || V.Samples.empty())
-          return Take(std::move(V), BaselineSample());
-        Place &P = getPlace(V.Device);
-        P.BaselineTakes += V.RunSeconds;
-        P.LastBaseline = epochSeconds();
-        All.push_back(std::move(V));
-        std::string Where = All[0].Device;
-        if (All.size() == 1 &&
-            !Tracks.on(Where).isDoubtful(MakeSample(All[0])))
-          return Take(All[0], MakeSample(All[0]));
-        if (All.size() < 3)
-          return measureBaseline(Where, Instance, std::move(Take),
-                                 std::move(All));
-        llvm::sort(All, [&](const Evaluation &A, const Evaluation &B) {
-          return MakeSample(A).Nanoseconds < MakeSample(B).Nanoseconds;
-        });
-        return Take(All[1], MakeSample(All[1]));
-      });
-}
-
-/// The first one of a run that goes on counts twice, so that two of the run
-/// before do not outvote it, and so does the only one of that run. That is not
-/// logged.
-Error Tuner::Impl::addBaseline(const BaselineSample &S) {
-  Place &P = getPlace(S.Device);
-  const BaselineTrack &Before = Tracks.on(S.Device);
-  if (!P.Known[S.Instance] && Before.count(S.Instance)) {
-    if (Before.count(S.Instance) == 1)
-      Tracks.add(BaselineSample(Before.first(S.Instance)));
-    Tracks.add(S);
-  }
-  Tracks.add(S);
-  P.Known[S.Instance] = true;
-  Outcome.Baselines.push_back(S);
-  return Log && !LogFailed ? Log->addBaseline(S) : Error::success();
-}
-
-/// What the baseline took where and when that was measured; 0: it is not known
-/// there yet.
-double Tuner::Impl::getBaselineOf(const Evaluation &V, unsigned Instance) {
-  if (V.DuplicateOf)
-    if (double Then = Known[*V.DuplicateOf].BaselineNanoseconds)
-      return Then;
-  auto P = Places.find(V.Device);
-  if (P == Places.end() || !P->second.Known[Instance])
-    return 0;
-  return Tracks.on(V.Device).at(Instance, V.Ended);
-}
-
-/// \p Then is called when it was measured there, or cannot be.
-Error Tuner::Impl::waitForBaseline(StringRef Device, unsigned Instance,
-                                   std::function<Error()> Then) {
-  Place &P = getPlace(Device);
-  bool IsAsked = P.Waiting.count(Instance);
-  P.Waiting.emplace(Instance, std::move(Then));
-  return IsAsked ? Error::success() : remeasureBaselineOn(Device, Instance);
-}
-
-/// Should it come back, nobody knows as what.
-void Tuner::Impl::leave(StringRef Device) {
-  Place &P = getPlace(Device);
-  P.Gone = true;
-  P.Known.assign(Instances.size(), false);
-  Tracks.forget(Device);
-}
-
-Error Tuner::Impl::remeasureBaselineOn(StringRef Device, unsigned Instance) {
-  ++getPlace(Device).BaselinesUnderWay;
-  auto Take = [this, Instance, Device = Device.str()](
-                  Evaluation V, BaselineSample S) -> Error {
-    Place &P = getPlace(Device);
-    --P.BaselinesUnderWay;
-    P.BaselineFails =
-        !V.Failure.empty() && V.Failure != FailureKind::WorkerLost;
-    if (V.Failure.empty() && !V.Samples.empty())
-      consumeError(addBaseline(S)); // The next trial will say it.
-    else if (V.Failure == FailureKind::WorkerLost)
-      leave(Device);
-    else
-      note(formatv("the baseline failed when it was measured again ({0}: {1})",
-                   V.Failure, V.Error)
-               .str());
-    std::vector<std::function<Error()>> Waiting;
-    auto [Begin, End] = P.Waiting.equal_range(Instance);
-    for (auto It = Begin; It != End; ++It)
-      Waiting.push_back(std::move(It->second));
-    P.Waiting.erase(Begin, End);
-    for (const std::function<Error()> &Then : Waiting)
-      if (Error Err = Then())
-        return Err;
-    return Error::success();
-  };
-  return measureBaseline(Device, Instance, Take);
-}
-
-double Tuner::Impl::weightedReference() const {
-  if (Instances.size() == 1)
-    return Tracks.reference(0);
-  std::vector<double> References;
-  for (unsigned I = 0; I != Instances.size(); ++I)
-    References.push_back(Tracks.reference(I));
-  return weightedMean(References, Weights, true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,21 +121,22 @@ double Tuner::Impl::weightedReference() const {
 //===----------------------------------------------------------------------===//
 
 void Tuner::Impl::loadLog() {
+  StudyLog *Log = Store.log();
   if (!Log)
     return;
   for (const BaselineSample &S : Log->takeBaselines())
     if (S.Instance < Instances.size()) {
-      Tracks.add(S);
+      Keeper.Tracks.add(S);
       Outcome.Baselines.push_back(S);
     }
   for (Trial &T : Log->takeTrials()) {
-    Trial &Added = addTrial(std::move(T));
+    Trial &Added = Store.add(std::move(T));
     if (Added.State != TrialState::Running) {
       ++Outcome.Resumed;
       countTrial(Added);
     }
   }
-  for (const Trial &T : History) {
+  for (const Trial &T : Store.Trials) {
     bool IsCanary = T.Kind == TrialKind::Canary;
     TrialsSinceCanary = IsCanary ? 0 : TrialsSinceCanary + 1;
     if (IsCanary && T.Suspect)
@@ -355,12 +149,12 @@ void Tuner::Impl::loadLog() {
 void Tuner::Impl::rememberTrials() {
   if (Instances.size() > 1)
     return;
-  for (const Trial &T : History) {
+  for (const Trial &T : Store.Trials) {
     if (T.State == TrialState::Running || T.CodeHash.empty() ||
         T.DuplicateKind != Duplicate::None || T.Kind == TrialKind::Canary ||
         T.Suspect)
       continue;
-    EvaluationRequest R = makeRequest(0, json::Object(T.Config));
+    EvaluationRequest R = Keeper.makeRequest(0, json::Object(T.Config));
     Evaluation V;
     V.Id = R.Id;
     V.Failure = T.Failure;
@@ -374,7 +168,7 @@ void Tuner::Impl::rememberTrials() {
     V.Started = T.Started;
     V.Ended = T.Ended;
     V.Device = T.Device;
-    Known[R.Id] = {T.Number, T.BaselineNanoseconds};
+    Asked.Known[R.Id] = {T.Number, T.BaselineNanoseconds};
     E.remember(R, V);
   }
 }
@@ -397,7 +191,7 @@ Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
   if (V.Samples.empty())
     return make_error<BaselineError>("the baseline was not measured");
   for (const Objective &Obj : Objectives)
-    if (!AppCode && !V.Metrics.count(Obj.Metric))
+    if (!Keeper.AppCode && !V.Metrics.count(Obj.Metric))
       return createStringError(
           formatv("the objective '{0}' cannot be measured here", Obj.Metric)
               .str());
@@ -405,7 +199,7 @@ Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
 }
 
 Error Tuner::Impl::measureFirstBaselines() {
-  AppCode = O.AppCode;
+  Keeper.AppCode = O.AppCode;
   for (unsigned I = 0; I != Instances.size(); ++I) {
     Evaluation First;
     BaselineSample S;
@@ -414,29 +208,29 @@ Error Tuner::Impl::measureFirstBaselines() {
       S = Sample;
       return Error::success();
     };
-    if (Error Err = measureBaseline(/*Device=*/"", I, Keep))
+    if (Error Err = Keeper.measure(/*Device=*/"", I, Keep))
       return Err;
-    while (BaselinesUnderWay) {
+    while (Keeper.UnderWay) {
       if (isInterrupted())
         return make_error<BaselineError>(
             "interrupted before the baseline was measured");
       if (Error Err = pump(WaitSeconds))
         return Err;
     }
-    if (AppCode && !First.Failure.empty() && I == 0) {
+    if (Keeper.AppCode && !First.Failure.empty() && I == 0) {
       note(formatv("the application's own code cannot be the baseline ({0}: "
                    "{1}); it is the recorded configuration instead",
                    First.Failure, First.Error)
                .str());
-      AppCode = false;
+      Keeper.AppCode = false;
       --I;
       continue;
     }
     if (Error Err = checkFirstBaseline(I, First))
       return Err;
-    if (Error Err = addBaseline(S))
+    if (Error Err = Keeper.add(S))
       return Err;
-    Known[First.Id] = {std::nullopt, S.Nanoseconds};
+    Asked.Known[First.Id] = {std::nullopt, S.Nanoseconds};
     InstanceOutcome &Out = Outcome.Instances.emplace_back();
     Out.Id = Instances[I].Id;
     Out.Weight = Weights[I];
@@ -445,7 +239,7 @@ Error Tuner::Impl::measureFirstBaselines() {
     Out.CodeHash = First.CodeHash;
     Baselines[I] = std::move(First);
   }
-  Outcome.AppCode = AppCode;
+  Outcome.AppCode = Keeper.AppCode;
   return Error::success();
 }
 
@@ -468,7 +262,7 @@ Expected<StudyOutcome> Tuner::Impl::run() {
   if (!S)
     return S.takeError();
   TheSampler = std::move(*S);
-  for (const Trial &T : History)
+  for (const Trial &T : Store.Trials)
     if (T.State != TrialState::Running)
       TheSampler->tell(T);
   fillQueue();
@@ -482,9 +276,8 @@ Expected<StudyOutcome> Tuner::Impl::run() {
     if (Outcome.Best.empty())
       chooseBest();
   }
-  writeLog();
-  if (LogFailed)
-    Outcome.Unlogged = Unlogged.size();
+  Store.write();
+  Outcome.Unlogged = Store.numUnlogged();
   enter(StudyProgress::Done);
   return std::move(Outcome);
 }

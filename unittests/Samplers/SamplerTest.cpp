@@ -465,13 +465,15 @@ TEST_F(FileSampler, ProposesWhatIsWritten) {
 
 TEST_F(FileSampler, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(error("{\"a\": 3}\n{\"c\": 1}\n"),
-            ":2: there is no parameter 'c'");
-  EXPECT_EQ(error("\n\n{\"a\": 9}\n"), ":3: parameter 'a' cannot be 9");
-  EXPECT_EQ(error("{\"a\": \"x\"}\n"), ":1: 'a': expected int, not \"x\"");
+            ":2:2: there is no parameter 'c'\n{\"c\": 1}\n ^");
+  EXPECT_EQ(error("\n\n{\"a\": 9}\n"),
+            ":3:1: parameter 'a' cannot be 9\n{\"a\": 9}\n^");
+  EXPECT_EQ(error("{\"a\": \"x\"}\n"),
+            ":1:2: 'a': expected int, not \"x\"\n{\"a\": \"x\"}\n ^");
   EXPECT_THAT(error("{\"a\": 5, \"b\": 5}\n"), HasSubstr("a + b <= 5"));
   EXPECT_EQ(error("[1]\n"),
-            ":1: expected an object of parameters and values");
-  EXPECT_THAT(error("{\"a\" 5}\n"), HasSubstr(":1: "));
+            ":1:1: expected an object of parameters and values\n[1]\n^");
+  EXPECT_THAT(error("{\"a\" 5}\n"), HasSubstr(":1:6: "));
   EXPECT_EQ(error("\n"), ": no points in it");
 }
 

@@ -133,58 +133,57 @@ TEST(ExprTest, Values) {
 
 TEST(ExprTest, SyntaxErrorsHaveAColumn) {
   const std::pair<const char *, const char *> Cases[] = {
-      {"", "column 1: expected an expression"},
-      {"1 +", "column 4: expected an expression"},
-      {"1 + * 2", "column 5: expected an expression, not '*'"},
-      {"(1 + 2", "column 7: expected ')'"},
-      {"1 2", "column 3: unexpected '2'"},
-      {"1 & 2", "column 3: unexpected '&'"},
-      {"n = 1", "column 3: unexpected '='"},
-      {"on ? 1", "column 7: expected ':'"},
-      {"min(1, 2", "column 9: expected ')'"},
-      {"min(1)", "column 1: 'min' takes 2 operands, not 1"},
-      {"pow2()", "column 1: 'pow2' takes 1 operand, not 0"},
-      {"ceildiv(1, 2, 3)", "column 1: 'ceildiv' takes 2 operands, not 3"},
-      {"1 + sqrt(2)", "column 5: there is no function 'sqrt', but: ceildiv, "
+      {"", "1:1: expected an expression"},
+      {"1 +", "1:4: expected an expression"},
+      {"1 + * 2", "1:5: expected an expression, not '*'"},
+      {"(1 + 2", "1:7: expected ')'"},
+      {"1 2", "1:3: unexpected '2'"},
+      {"1 & 2", "1:3: unexpected '&'"},
+      {"n = 1", "1:3: unexpected '='"},
+      {"on ? 1", "1:7: expected ':'"},
+      {"min(1, 2", "1:9: expected ')'"},
+      {"min(1)", "1:1: 'min' takes 2 operands, not 1"},
+      {"pow2()", "1:1: 'pow2' takes 1 operand, not 0"},
+      {"ceildiv(1, 2, 3)", "1:1: 'ceildiv' takes 2 operands, not 3"},
+      {"1 + sqrt(2)", "1:5: there is no function 'sqrt', but: ceildiv, "
                       "min, max, pow2, log2, int, real"},
-      {"1 + m", "column 5: there is no parameter 'm'"},
-      {"block.y", "column 1: there is no parameter 'block.y'"},
-      {"`a b`", "column 1: there is no parameter 'a b'"},
-      {"`n", "column 1: the name has no end"},
-      {"'n", "column 1: unterminated string"},
-      {"'a\\q'", "column 3: after '\\' comes '\\', a quote or 'x' with two "
-                 "hexadecimal digits"},
+      {"1 + m", "1:5: there is no parameter 'm'"},
+      {"block.y", "1:1: there is no parameter 'block.y'"},
+      {"`a b`", "1:1: there is no parameter 'a b'"},
+      {"`n", "1:1: unterminated name"},
+      {"'n", "1:1: unterminated string"},
+      {"'a\\q'", "1:3: expected '\\', a quote or 'x' with two "
+                 "hexadecimal digits after '\\'"},
       {"9223372036854775808",
-       "column 1: the number '9223372036854775808' is too large"},
-      {"1 + 1e999", "column 5: the number '1e999' is too large"},
-      {"12ab", "column 1: invalid number '12ab'"},
-      {"1.", "column 1: invalid number '1.'"},
+       "1:1: the number '9223372036854775808' is too large"},
+      {"1 + 1e999", "1:5: the number '1e999' is too large"},
+      {"12ab", "1:1: invalid number '12ab'"},
+      {"1.", "1:1: invalid number '1.'"},
   };
   for (const auto &[Text, Wanted] : Cases)
     EXPECT_EQ(errorOf(Text), Wanted) << Text;
   EXPECT_TRUE(StringRef(errorOf("1 < recorded.warps"))
-                  .starts_with("column 5: there is no recorded 'warps', but: "
+                  .starts_with("1:5: there is no recorded 'warps', but: "
                                "block.x, block.y, "));
 }
 
 TEST(ExprTest, TypeErrorsHaveAColumn) {
   const std::pair<const char *, const char *> Cases[] = {
-      {"1 + on", "column 3: '+' needs int or real, not bool"},
-      {"level * 2", "column 7: '*' needs int or real, not text"},
-      {"r % 2", "column 3: '%' needs int, not real"},
-      {"1 && on", "column 3: '&&' needs bool, not int"},
-      {"!n", "column 1: '!' needs bool, not int"},
-      {"-on", "column 1: '-' needs int or real, not bool"},
-      {"level == 3",
-       "column 7: '==' needs operands of one type, not text and int"},
-      {"1 < 2 < 3", "column 7: '<' needs int or real, not bool"},
-      {"level < 'a'", "column 7: '<' needs int or real, not text"},
-      {"n ? 1 : 2", "column 3: '?:' needs a bool first, not int"},
+      {"1 + on", "1:3: '+' needs int or real, not bool"},
+      {"level * 2", "1:7: '*' needs int or real, not text"},
+      {"r % 2", "1:3: '%' needs int, not real"},
+      {"1 && on", "1:3: '&&' needs bool, not int"},
+      {"!n", "1:1: '!' needs bool, not int"},
+      {"-on", "1:1: '-' needs int or real, not bool"},
+      {"level == 3", "1:7: '==' needs operands of one type, not text and int"},
+      {"1 < 2 < 3", "1:7: '<' needs int or real, not bool"},
+      {"level < 'a'", "1:7: '<' needs int or real, not text"},
+      {"n ? 1 : 2", "1:3: '?:' needs a bool first, not int"},
       {"on ? 1 : 'a'",
-       "column 4: '?:' needs operands of one type, not int and text"},
-      {"int(level)", "column 1: 'int' needs bool or real, not text"},
-      {"real(on)", "column 1: 'real' needs int, not bool"},
-      {"pow2(r)", "column 1: 'pow2' needs int, not real"},
+       "1:4: '?:' needs operands of one type, not int and text"},
+      {"int(level)", "1:1: 'int' needs bool or real, not text"},
+      {"real(on)", "1:1: 'real' needs int, not bool"},
+      {"pow2(r)", "1:1: 'pow2' needs int, not real"},
   };
   for (const auto &[Text, Wanted] : Cases)
     EXPECT_EQ(errorOf(Text), Wanted) << Text;

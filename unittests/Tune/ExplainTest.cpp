@@ -67,48 +67,6 @@ TEST(MinimizeSet, HandsOnErrors) {
       FailedWithMessage("lost"));
 }
 
-TEST(PipelineParts, ParsesWhatItPrints) {
-  for (StringRef Text :
-       {"sroa", "default<O3>", "module(function(sroa,gvn),globaldce)",
-        "function<eager-inv>(simplifycfg<a;no-b;bonus-inst-threshold=3>,"
-        "loop-mssa(licm<allowspeculation>),mem2reg)",
-        "cgscc(devirt<4>(inline,function(sroa<modify-cfg>)))"}) {
-    std::optional<PipelineParts> P = PipelineParts::parse(Text);
-    ASSERT_TRUE(P) << Text.str();
-    EXPECT_EQ(P->print(), Text);
-  }
-  EXPECT_EQ(PipelineParts::parse(" function( sroa , gvn ) ")->print(),
-            "function(sroa,gvn)");
-}
-
-TEST(PipelineParts, RefusesWhatIsNone) {
-  for (StringRef Text : {"", "a,", "a,,b", "f(a", "f(a))", "f(", "a<b", "f()",
-                         "a>b", "(a)", "f(a)b"})
-    EXPECT_FALSE(PipelineParts::parse(Text)) << Text.str();
-}
-
-TEST(PipelineParts, LeavesOut) {
-  PipelineParts P =
-      *PipelineParts::parse("function(a<x;y>,b,loop(c,d)),module(e)");
-  EXPECT_EQ(P.numLevels(), 4u);
-  EXPECT_EQ(P.partsOfLevel(0).size(), 2u);
-  std::vector<unsigned> Level1 = P.partsOfLevel(1);
-  ASSERT_EQ(Level1.size(), 4u);
-  EXPECT_EQ(P.partsOfLevel(2).size(), 2u);
-  EXPECT_EQ(P.partsOfLevel(3).size(), 2u) << "parameters";
-  for (unsigned Part : P.partsOfLevel(2))
-    P.setKept(Part, false);
-  EXPECT_EQ(P.print(), "function(a<x;y>,b),module(e)") << "an empty nest";
-  P.setKept(P.partsOfLevel(3)[0], false);
-  EXPECT_EQ(P.print(), "function(a<y>,b),module(e)");
-  P.setKept(Level1[0], false);
-  EXPECT_TRUE(P.partsOfLevel(3).empty()) << "of what is left out";
-  P.setKept(P.partsOfLevel(0)[0], false);
-  EXPECT_EQ(P.print(), "module(e)");
-  P.setKept(P.partsOfLevel(0)[0], false);
-  EXPECT_EQ(P.print(), "");
-}
-
 /// Evaluates by a function of the configuration of instance 0 that says the
 /// speed-up, 0 for a failure.
 struct MinimalChangeTest : testing::Test {

@@ -41,7 +41,7 @@ using CommandLineSpace = std::vector<SpaceOption>;
 /// Adds the options to \p S, replacing existing definitions of the same fields.
 /// If blocks are given but no grid, the grid covers the recorded threads, and
 /// blocks have at most 1024 threads. The default objective is time. The result
-/// passes checkStudy(). Errors quote the option.
+/// passes checkStudy(). Errors quote the option, with a caret.
 Error applyToStudy(const CommandLineSpace &Space, Study &S);
 
 } // namespace mneme

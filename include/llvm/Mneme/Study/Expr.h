@@ -113,8 +113,7 @@ Expected<ValueType> checkOp(ExprOp Op, ArrayRef<ValueType> Operands);
 /// ?:), functions are min, max, ceildiv, pow2, log2, int and real. A name is
 /// "recorded.NAME" or a parameter with a type from \p TypeOf; names with
 /// characters other than letters, digits, '_', '$' and '.' need `backquotes`.
-/// Integers among reals become reals. Errors contain the column: "column 7:
-/// expected ')'".
+/// Integers among reals become reals. Errors are TextErrors.
 Expected<Expr>
 parseExpr(StringRef Text,
           function_ref<Expected<ValueType>(StringRef Parameter)> TypeOf);

@@ -103,6 +103,10 @@ Error addContext(const Twine &Context, Error E);
 /// Fails if \p Name is not valid for a parameter or derived value.
 Error checkName(StringRef Name);
 
+/// Checks the bounds and the step of an integer or real parameter, as far as
+/// they do not depend on a recording.
+Error checkRange(const Parameter &P);
+
 /// Checks everything that does not depend on a recording: duplicate and missing
 /// names, types, unknown keys and metrics, invalid pipeline spaces. Returns the
 /// first error.

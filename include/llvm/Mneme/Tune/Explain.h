@@ -21,39 +21,6 @@
 namespace llvm {
 namespace mneme {
 
-/// A textual pass pipeline with removable parts: elements between commas at any
-/// depth, and parameters between semicolons.
-class PipelineParts {
-public:
-  /// Returns nothing if brackets do not match or a name is missing.
-  static std::optional<PipelineParts> parse(StringRef Text);
-
-  /// Return parts of one level whose enclosing parts are kept. Passes come
-  /// first, one level per depth from the outside in, then one level for all
-  /// parameters.
-  unsigned numLevels() const;
-  std::vector<unsigned> partsOfLevel(unsigned Level) const;
-
-  bool isKept(unsigned Part) const { return Parts[Part].Kept; }
-  void setKept(unsigned Part, bool Kept) { Parts[Part].Kept = Kept; }
-  /// Prints the kept parts, without nests that became empty. The result may be
-  /// empty.
-  std::string print() const;
-
-private:
-  struct Part {
-    std::string Text; ///< Name of a pass, or a parameter.
-    bool IsParameter = false, IsNest = false;
-    bool Kept = true;
-    int Parent = -1;
-    unsigned Depth = 0;
-  };
-  std::vector<Part> Parts; ///< Parents precede their children.
-  friend class PipelinePartsParser;
-  bool isReached(unsigned Part) const;
-  std::string printChildren(int Parent) const;
-};
-
 /// One configuration per instance.
 using InstanceConfigs = std::vector<json::Object>;
 

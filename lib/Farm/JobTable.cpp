@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The coordinator's requests: what they wait for, and what their results are.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Coordinator.h"
+#include "JobTable.h"
+#include "Messages.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Debug.h"
 
@@ -19,7 +19,7 @@ using namespace llvm::mneme;
 
 #define DEBUG_TYPE "mneme-farm"
 
-Job *Coordinator::find(uint64_t Ticket) {
+Job *JobTable::find(uint64_t Ticket) {
   auto It = Jobs.find(Ticket);
   return It == Jobs.end() ? nullptr : It->second.get();
 }
@@ -37,40 +37,31 @@ static std::string makeCodeKey(StringRef CodeHash, const Job &J) {
   return makeResultKey(CodeHash, J.Keys.Launch, J.Request.Instance);
 }
 
-Error Coordinator::submit(EvaluationRequest R) {
-  ++Stats.Requests;
+Job &JobTable::add(EvaluationRequest R) {
   auto Owned = std::make_unique<Job>();
   Job &J = *Owned;
   J.Ticket = NextTicket++;
   J.Request = std::move(R);
   Jobs[J.Ticket] = std::move(Owned);
-  if (Expected<size_t> Bytes = checkRequest(J.Request); !Bytes) {
-    fail(J, FailureKind::Invalid, toString(Bytes.takeError()));
-    return Error::success();
-  }
-  Expected<FarmKeys> Keys = Backend.keys(J.Request);
-  if (!Keys) {
-    fail(J, FailureKind::Invalid, toString(Keys.takeError()));
-    return Error::success();
-  }
+  return J;
+}
+
+void JobTable::submit(EvaluationRequest R) {
+  ++F.Stats.Requests;
+  Job &J = add(std::move(R));
+  if (Expected<size_t> Bytes = checkRequest(J.Request); !Bytes)
+    return fail(J, FailureKind::Invalid, toString(Bytes.takeError()));
+  Expected<FarmKeys> Keys = F.Backend.keys(J.Request);
+  if (!Keys)
+    return fail(J, FailureKind::Invalid, toString(Keys.takeError()));
   J.Keys = std::move(*Keys);
-  if (!J.Request.Device.empty() && !isHere(J.Request.Device))
+  if (!J.Request.Device.empty() && !IsHere(J.Request.Device))
     sendThere(J);
   else
     admit(J);
-  dispatch();
-  return Error::success();
 }
 
-/// One that a worker on this machine has is there, not here.
-bool Coordinator::isHere(StringRef Device) const {
-  return any_of(Devices, [&](const auto &D) {
-    return D->Reason.empty() && D->Id == Device && (D->Owned || !Others);
-  });
-}
-
-/// It wants a device that is not here, and goes to where it is.
-void Coordinator::sendThere(Job &J) {
+void JobTable::sendThere(Job &J) {
   if (!Others || !Others->submit(J.Ticket, J.Request))
     return fail(J, FailureKind::WorkerLost,
                 "'" + J.Request.Device + "' is gone");
@@ -79,27 +70,25 @@ void Coordinator::sendThere(Job &J) {
     J.Started = epochSeconds();
 }
 
-/// A device is gone: what wants it cannot be run here.
-void Coordinator::moveTargeted() {
+void JobTable::moveTargeted() {
   std::vector<Job *> Moved;
   for (auto &[Ticket, J] : Jobs)
     if (!J->Request.Device.empty() && !J->ForPair &&
         (J->State == Job::Waiting || J->State == Job::Ready) &&
-        !isHere(J->Request.Device))
+        !IsHere(J->Request.Device))
       Moved.push_back(J.get());
   for (Job *J : Moved) {
     if (J->State == Job::Waiting)
-      erase(CodeTable::resolve(*J->Code).Waiting, J);
+      llvm::erase(CodeTable::resolve(*J->Code).Waiting, J);
     else
-      erase(ReadyQueue, J->Ticket);
+      llvm::erase(ReadyQueue, J->Ticket);
     leaveCode(*J);
     J->State = Job::Waiting;
     sendThere(*J);
   }
 }
 
-/// Finds out whether its result is known, or will be, and else its code.
-void Coordinator::admit(Job &J) {
+void JobTable::admit(Job &J) {
   if (!J.Request.Fresh && !J.ForPair && J.Request.Device.empty()) {
     std::string Key = makeResultKey(J.Keys, J.Request.Instance);
     if (ResultEntry *R = Results.find(Key)) {
@@ -119,12 +108,12 @@ void Coordinator::admit(Job &J) {
   J.Code = &Codes.get(J.Keys.Compile, IsNew);
   if (!IsNew) {
     J.Level = Duplicate::Config;
-    ++Stats.SameConfig;
+    ++F.Stats.SameConfig;
   }
   route(J);
 }
 
-void Coordinator::waitForCode(Job &J, CodeEntry &C) {
+void JobTable::waitForCode(Job &J, CodeEntry &C) {
   J.State = Job::Waiting;
   bool Urgent = J.Request.Fresh || J.ForPair;
   if (Urgent)
@@ -140,8 +129,7 @@ void Coordinator::waitForCode(Job &J, CodeEntry &C) {
     CompileQueue.push_back(&C);
 }
 
-/// Sends a job on to where its code lets it go.
-void Coordinator::route(Job &J) {
+void JobTable::route(Job &J) {
   CodeEntry &C = CodeTable::resolve(*J.Code);
   J.Code = &C;
   if (C.State != CodeEntry::Made)
@@ -186,7 +174,7 @@ void Coordinator::route(Job &J) {
       return;
     }
   }
-  if (!J.Request.Device.empty() && !J.ForPair && !isHere(J.Request.Device))
+  if (!J.Request.Device.empty() && !J.ForPair && !IsHere(J.Request.Device))
     return sendThere(J);
   if (!C.Bytes) {
     C.State = CodeEntry::Wanted; // once more
@@ -205,37 +193,46 @@ void Coordinator::route(Job &J) {
     ReadyQueue.push_back(J.Ticket);
 }
 
-std::vector<Job *> Coordinator::takeWaiting(CodeEntry &C) {
+void JobTable::takeBack(Job &J) {
+  J.State = Job::Waiting;
+  if (!J.Request.Device.empty() && !IsHere(J.Request.Device))
+    sendThere(J);
+  else if (J.Code)
+    route(J);
+  else
+    admit(J);
+}
+
+std::vector<Job *> JobTable::takeWaiting(CodeEntry &C) {
   std::vector<Job *> Taken = std::move(C.Waiting);
   C.Waiting.clear();
   return Taken;
 }
 
-/// It no longer needs the code's bytes.
-void Coordinator::leaveCode(Job &J) {
+void JobTable::leaveCode(Job &J) {
   if (J.State == Job::Ready || J.State == Job::Sent || J.State == Job::Held)
     --J.Code->Users;
 }
 
-void Coordinator::fail(Job &J, FailureKind Failure, StringRef Error) {
+void JobTable::fail(Job &J, FailureKind Failure, StringRef Error) {
   Evaluation E;
   E.Failure = Failure;
   E.Error = Error.str();
   finish(J, std::move(E));
 }
 
-void Coordinator::finishAs(Job &J, const ResultEntry &R, Duplicate Level) {
+void JobTable::finishAs(Job &J, const ResultEntry &R, Duplicate Level) {
   Evaluation E = R.Result;
   E.DuplicateKind = Level;
   if (!E.DuplicateOf)
     E.DuplicateOf = R.Result.Id;
   E.RunSeconds = E.CompileSeconds = 0;
-  ++Stats.Reused;
+  ++F.Stats.Reused;
   finish(J, std::move(E));
 }
 
 /// Its result, and with that the job's end.
-void Coordinator::finish(Job &J, Evaluation E) {
+void JobTable::finish(Job &J, Evaluation E) {
   leaveCode(J);
   E.Id = J.Request.Id;
   if (!J.IRHash.empty())
@@ -271,9 +268,9 @@ void Coordinator::finish(Job &J, Evaluation E) {
   EvaluationRequest Request = std::move(J.Request);
   Jobs.erase(J.Ticket);
   if (E.Failure == Evaluation::Cancelled)
-    --Stats.Requests;
+    --F.Stats.Requests;
   else
-    ++Stats.Results;
+    ++F.Stats.Results;
   LLVM_DEBUG(dbgs() << "evaluation " << E.Id << ": "
                     << (E.Error.empty() ? "measured" : E.Error)
                     << (E.DuplicateOf ? ", reused\n" : "\n"));
@@ -283,8 +280,8 @@ void Coordinator::finish(Job &J, Evaluation E) {
 }
 
 /// Those that waited for a result have it now.
-void Coordinator::settle(ResultEntry &R, const EvaluationRequest &Leader,
-                         const Evaluation &E) {
+void JobTable::settle(ResultEntry &R, const EvaluationRequest &Leader,
+                      const Evaluation &E) {
   std::vector<Job *> Followers = std::move(R.Followers);
   R.Followers.clear();
   R.Leader = nullptr;
@@ -301,12 +298,11 @@ void Coordinator::settle(ResultEntry &R, const EvaluationRequest &Leader,
   }
 }
 
-void Coordinator::remember(const EvaluationRequest &R,
-                           const Evaluation &Known) {
+void JobTable::remember(const EvaluationRequest &R, const Evaluation &Known) {
   if (Known.Failure == FailureKind::WorkerLost ||
       Known.Failure == FailureKind::Invalid)
     return;
-  Expected<FarmKeys> Keys = Backend.keys(R);
+  Expected<FarmKeys> Keys = F.Backend.keys(R);
   if (!Keys) {
     consumeError(Keys.takeError());
     return;
@@ -350,7 +346,7 @@ void Coordinator::remember(const EvaluationRequest &R,
     Codes.finish(C, std::move(Code), E.Result.Id);
 }
 
-std::vector<uint64_t> Coordinator::cancel() {
+std::vector<uint64_t> JobTable::cancel() {
   std::vector<uint64_t> Forgotten;
   for (auto It = Jobs.begin(); It != Jobs.end();) {
     Job &J = *It->second;
@@ -361,7 +357,7 @@ std::vector<uint64_t> Coordinator::cancel() {
     }
     leaveCode(J);
     if (J.State == Job::Waiting)
-      erase(CodeTable::resolve(*J.Code).Waiting, &J);
+      llvm::erase(CodeTable::resolve(*J.Code).Waiting, &J);
     if (J.Result)
       Results.forget(*J.Result);
     Forgotten.push_back(J.Request.Id);
@@ -374,6 +370,6 @@ std::vector<uint64_t> Coordinator::cancel() {
   ReadyQueue.clear();
   if (Others)
     Others->cancel();
-  Stats.Requests -= Forgotten.size();
+  F.Stats.Requests -= Forgotten.size();
   return Forgotten;
 }

@@ -5,21 +5,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// The coordinator's compile processes.
-//
-//===----------------------------------------------------------------------===//
 
-#include "Coordinator.h"
+#include "CompilerPool.h"
 #include "ProcessLoops.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// One that has nothing to do; null when all are at work. One that has served
-/// others makes room for a new one.
-Coordinator::Compiler *Coordinator::getCompiler(StringRef Serves) {
+/// Returns a free process, or null if all are busy. A process that serves
+/// another FarmKeys::Process is replaced.
+CompilerPool::Compiler *CompilerPool::getCompiler(StringRef Serves) {
   unsigned Alive = 0;
   Compiler *New = nullptr, *Others = nullptr;
   for (auto &C : Compilers) {
@@ -34,10 +30,10 @@ Coordinator::Compiler *Coordinator::getCompiler(StringRef Serves) {
   }
   if (New)
     return New;
-  if (Alive >= Config.CompileJobs) {
+  if (Alive >= F.Config.CompileJobs) {
     if (!Others)
       return nullptr;
-    kill(*Others);
+    Others->kill();
   }
   auto Slot = find_if(Compilers, [](const auto &C) { return !C->P; });
   if (Slot == Compilers.end()) {
@@ -46,26 +42,26 @@ Coordinator::Compiler *Coordinator::getCompiler(StringRef Serves) {
   }
   **Slot = Compiler();
   ChildLimits Limits;
-  Limits.Nice = Config.CompileNice;
-  Limits.Bytes = Config.CompileMemory;
-  auto Main = [&](Channel &Link) { runCompileProcess(Backend, Link); };
+  Limits.Nice = F.Config.CompileNice;
+  Limits.Bytes = F.Config.CompileMemory;
+  auto Main = [&](Channel &Link) { runCompileProcess(F.Backend, Link); };
   Expected<std::unique_ptr<Process>> P =
-      Starter ? Starter(/*IsCompiler=*/true)
-              : Process::start(Main, Limits, MessageSet<FromCompiler>::Kinds,
-                               MessageSet<ToCompiler>::Kinds);
+      F.Starter ? F.Starter(/*IsCompiler=*/true)
+                : Process::start(Main, Limits, MessageSet<FromCompiler>::Kinds,
+                                 MessageSet<ToCompiler>::Kinds);
   if (!P) {
     std::string Why = toString(P.takeError());
-    if (CompileStartFailures++ == 0)
-      tell("compile process: " + Why);
+    if (StartFailures++ == 0)
+      F.tell("compile process: " + Why);
     return nullptr;
   }
-  CompileStartFailures = 0;
-  ++Stats.Starts;
+  StartFailures = 0;
+  ++F.Stats.Starts;
   (*Slot)->P = std::move(*P);
   return Slot->get();
 }
 
-void Coordinator::startCompile(Compiler &C, CodeEntry &Code) {
+void CompilerPool::startCompile(Compiler &C, CodeEntry &Code) {
   Job &J = *Code.Waiting.front();
   Code.State = CodeEntry::Compiling;
   J.State = Job::Compiling;
@@ -76,40 +72,41 @@ void Coordinator::startCompile(Compiler &C, CodeEntry &Code) {
   C.RequestId = J.Request.Id;
   C.Code = &Code;
   C.Asked = 0;
-  C.Begin = Clock::now();
+  C.Begin = WorkerProcess::Clock::now();
   C.P->forgetMessages();
   // Its time is for all stages together.
   C.Stage = "the compilation";
-  C.Limit = Config.CompileTimeout;
+  C.Limit = F.Config.CompileTimeout;
   C.Deadline.reset();
   if (C.Limit > 0)
     C.Deadline = inSeconds(C.Limit);
-  ++Stats.Compiles;
+  ++F.Stats.Compiles;
   queue(C.P->channel(), message::Compile{J.Request});
 }
 
-Error Coordinator::take(Compiler &C, message::CompileStage M) {
+Error CompilerPool::take(Compiler &C, message::CompileStage M) {
   C.Stage = std::move(M.Stage);
   return Error::success();
 }
 
-Error Coordinator::take(Compiler &C, message::Fatal M) {
+Error CompilerPool::take(Compiler &C, message::Fatal M) {
   C.Fatal = std::move(M.Error);
   return Error::success();
 }
 
-Error Coordinator::take(Compiler &C, message::Shortage M) {
+Error CompilerPool::take(Compiler &C, message::Shortage M) {
   C.Shortage = std::move(M.Error);
   return Error::success();
 }
 
-Error Coordinator::take(Compiler &C, message::Ask M) {
+Error CompilerPool::take(Compiler &C, message::Ask M) {
   // Code has one hash of a level.
   unsigned Bit = 1u << static_cast<unsigned>(M.Level);
   if (!C.Busy || (C.Asked & Bit) || M.Hash.empty())
     return makeUnexpected(M);
   C.Asked |= Bit;
-  CodeEntry *Other = C.Code ? Codes.meet(*C.Code, M.Level, M.Hash) : nullptr;
+  CodeEntry *Other =
+      C.Code ? Jobs.Codes.meet(*C.Code, M.Level, M.Hash) : nullptr;
   queue(C.P->channel(), message::Answer{Other != nullptr || C.Code == nullptr});
   if (!C.Code)
     return Error::success();
@@ -117,44 +114,44 @@ Error Coordinator::take(Compiler &C, message::Ask M) {
     (M.Level == Duplicate::IR ? J->IRHash : J->AssemblyHash) = M.Hash;
   if (!Other)
     return Error::success();
-  ++(M.Level == Duplicate::IR ? Stats.SameIR : Stats.SameAssembly);
-  std::vector<Job *> Waiting = takeWaiting(*C.Code);
+  ++(M.Level == Duplicate::IR ? F.Stats.SameIR : F.Stats.SameAssembly);
+  std::vector<Job *> Waiting = Jobs.takeWaiting(*C.Code);
   C.Code = nullptr;
   for (Job *J : Waiting) {
     if (J->Ticket == C.Owner)
       J->CompileSeconds = secondsSince(C.Begin);
     J->Level = M.Level;
-    route(*J);
+    Jobs.route(*J);
   }
   return Error::success();
 }
 
 /// \p Code was made, or could not be.
-void Coordinator::finishCompile(Compiler &C, FarmCode Code) {
+void CompilerPool::finishCompile(Compiler &C, FarmCode Code) {
   double Seconds = secondsSince(C.Begin);
-  Stats.CompileSeconds += Seconds;
+  F.Stats.CompileSeconds += Seconds;
   C.Busy = false;
   C.Deadline.reset();
   CodeEntry *Entry = std::exchange(C.Code, nullptr);
   if (!Entry)
     return;
-  std::vector<Job *> Waiting = takeWaiting(*Entry);
-  CodeEntry &Root = Codes.finish(*Entry, std::move(Code), C.RequestId);
+  std::vector<Job *> Waiting = Jobs.takeWaiting(*Entry);
+  CodeEntry &Root = Jobs.Codes.finish(*Entry, std::move(Code), C.RequestId);
   bool IsOther = &Root != Entry;
-  Stats.SameCode += IsOther;
-  for (Job *J : takeWaiting(Root)) // of code that was wanted once more
+  F.Stats.SameCode += IsOther;
+  for (Job *J : Jobs.takeWaiting(Root)) // of code that was wanted once more
     Waiting.push_back(J);
   for (Job *J : Waiting) {
     if (J->Ticket == C.Owner)
       J->CompileSeconds = Seconds;
     if (IsOther && J->Code == Entry)
       J->Level = Duplicate::Code;
-    route(*J);
+    Jobs.route(*J);
   }
-  Codes.shrink();
+  Jobs.Codes.shrink();
 }
 
-Error Coordinator::take(Compiler &C, message::Invalid M) {
+Error CompilerPool::take(Compiler &C, message::Invalid M) {
   if (!C.Busy)
     return makeUnexpected(M);
   FarmCode Code;
@@ -164,7 +161,7 @@ Error Coordinator::take(Compiler &C, message::Invalid M) {
   return Error::success();
 }
 
-Error Coordinator::take(Compiler &C, message::Compiled M) {
+Error CompilerPool::take(Compiler &C, message::Compiled M) {
   // It stops when it is told to, and only then.
   if (!C.Busy || (M.Code.Stopped && C.Code))
     return makeUnexpected(M);
@@ -178,36 +175,35 @@ Error Coordinator::take(Compiler &C, message::Compiled M) {
   return Error::success();
 }
 
-/// Nothing is known of the code but that it could not be made now.
-void Coordinator::giveUp(CodeEntry &Code, StringRef Why) {
-  tell(("compile process: " + Why).str());
+/// Fails the jobs of code that could not be compiled, and keeps no result.
+void CompilerPool::giveUp(CodeEntry &Code, StringRef Why) {
+  F.tell(("compile process: " + Why).str());
   Code.State = CodeEntry::Wanted;
-  for (Job *J : takeWaiting(Code))
-    fail(*J, FailureKind::WorkerLost, Why);
+  for (Job *J : Jobs.takeWaiting(Code))
+    Jobs.fail(*J, FailureKind::WorkerLost, Why);
 }
 
-/// Its process is gone.
-void Coordinator::end(Compiler &C) {
+/// Handles the end of a process.
+void CompilerPool::end(Compiler &C) {
   bool Short = !C.Shortage.empty(), Killed = C.P->wasKilled() || Short;
-  std::string Why = describeEnd(C, "the compilation");
-  BytesSent += C.P->channel().sent();
-  BytesReceived += C.P->channel().received();
+  std::string Why = C.describeEnd("the compilation");
+  F.addTraffic(*C.P);
   C.P.reset();
   C.Ending.reset();
   if (!C.Busy)
     return;
-  ++Stats.CompilerDeaths;
-  Job *Owner = find(C.Owner);
+  ++F.Stats.CompilerDeaths;
+  Job *Owner = Jobs.find(C.Owner);
   if (Killed && C.Code && (!Owner || Owner->Losses < MaxLosses)) {
-    // Not the candidate's fault, or not surely.
+    // Perhaps not the candidate's fault.
     C.Busy = false;
     CodeEntry &Code = *std::exchange(C.Code, nullptr);
     Code.State = CodeEntry::Wanted;
     Code.Queued = true;
-    CompileQueue.push_front(&Code);
+    Jobs.CompileQueue.push_front(&Code);
     if (Owner) {
       ++Owner->Losses;
-      ++Stats.Requeued;
+      ++F.Stats.Requeued;
       Owner->State = Job::Waiting;
     }
     return;
@@ -220,4 +216,62 @@ void Coordinator::end(Compiler &C) {
   Code.Failure = C.TimedOut ? FailureKind::Timeout : FailureKind::CompileError;
   Code.Error = std::move(Why);
   finishCompile(C, std::move(Code));
+}
+
+void CompilerPool::dispatch() {
+  if (Paused)
+    return;
+  while (!Jobs.CompileQueue.empty()) {
+    CodeEntry &Code = *Jobs.CompileQueue.front();
+    if (Code.Waiting.empty() || Code.State != CodeEntry::Wanted) {
+      Code.Queued = false; // it was cancelled
+      Jobs.CompileQueue.pop_front();
+      continue;
+    }
+    Compiler *C = getCompiler(Code.Waiting.front()->Keys.Process);
+    if (!C)
+      return;
+    Code.Queued = false;
+    Jobs.CompileQueue.pop_front();
+    startCompile(*C, Code);
+  }
+}
+
+void CompilerPool::serve(ArrayRef<pollfd> Waits) {
+  for (auto &C : Compilers)
+    C->serve<FromCompiler>(C->takeEvents(Waits),
+                           [&](auto &&M) { return take(*C, std::move(M)); });
+}
+
+void CompilerPool::checkTimes() {
+  Time Now = WorkerProcess::Clock::now();
+  if (!Paused)
+    for (auto &C : Compilers)
+      C->checkDeadline(Now);
+  for (auto &C : Compilers)
+    if (C->isGone(Now))
+      end(*C);
+}
+
+double CompilerPool::untilNextTime(double Seconds) const {
+  Time Now = WorkerProcess::Clock::now();
+  if (!Paused)
+    for (const auto &C : Compilers)
+      Seconds = C->untilNextTime(Seconds, Now);
+  return StartFailures ? std::min(Seconds, LockSeconds) : Seconds;
+}
+
+void CompilerPool::pause(bool Stop) {
+  if (Stop == Paused.has_value())
+    return;
+  for (auto &C : Compilers) {
+    if (!C->isAlive())
+      continue;
+    C->P->pause(Stop);
+    if (!Stop && C->Deadline)
+      *C->Deadline += WorkerProcess::Clock::now() - *Paused;
+  }
+  Paused.reset();
+  if (Stop)
+    Paused = WorkerProcess::Clock::now();
 }
