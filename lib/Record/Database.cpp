@@ -8,14 +8,18 @@
 
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -38,6 +42,19 @@ RecordedKernel::findInstance(StringRef DynamicHash) const {
     return I.DynamicHash == DynamicHash;
   });
   return It == Instances.end() ? nullptr : &*It;
+}
+
+Expected<std::string>
+mneme::completeRecordId(StringRef Beginning, ArrayRef<RecordedKernel> Kernels) {
+  std::set<std::string> Found;
+  for (const RecordedKernel &K : Kernels)
+    for (const RecordedInstance &I : K.Instances)
+      if (StringRef(I.DynamicHash).starts_with(Beginning))
+        Found.insert(I.DynamicHash);
+  if (Found.size() > 1 && !Beginning.empty())
+    return createStringError("several records begin with '" + Beginning +
+                             "': " + join(Found, ", "));
+  return Found.size() == 1 ? *Found.begin() : Beginning.str();
 }
 
 void RecordedKernel::addArena(uint64_t Base, uint64_t Size) {
@@ -508,10 +525,21 @@ Expected<RecordedKernel> mneme::parseRecordedKernel(StringRef Text) {
   return K;
 }
 
+static bool isExecutable(StringRef Contents) {
+  file_magic Magic = identify_magic(Contents);
+  return Magic == file_magic::elf_executable ||
+         Magic == file_magic::elf_shared_object;
+}
+
 Expected<RecordedKernel> mneme::readKernelFile(StringRef Path) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
     return Buffer.takeError();
+  if (isExecutable((*Buffer)->getBuffer()))
+    return createFileError(
+        Path, createStringError("is an executable, not a recording: record its "
+                                "kernels with llvm-mneme-record -- " +
+                                quoteWord(Path)));
   Expected<RecordedKernel> K = parseRecordedKernel((*Buffer)->getBuffer());
   if (!K)
     return createFileError(Path, K.takeError());

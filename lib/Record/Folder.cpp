@@ -10,18 +10,13 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Record/PageStore.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 static constexpr StringLiteral StagingPrefix = ".recording-";
-
-static std::string pathIn(StringRef Dir, const Twine &File) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, File);
-  return std::string(Path);
-}
 
 Expected<LockedFile> mneme::lockFolder(StringRef Dir) {
   return LockedFile::wait(pathIn(Dir, ".lock"));

@@ -26,12 +26,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static std::string pathIn(StringRef Dir, const Twine &File) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, File);
-  return std::string(Path);
-}
-
 //===----------------------------------------------------------------------===//
 // Choosing
 //===----------------------------------------------------------------------===//
@@ -62,26 +56,36 @@ static bool fits(ArrayRef<std::string> Beginnings, StringRef Hash) {
          });
 }
 
+std::optional<RecordedKernel>
+RecordingFilter::select(const RecordedKernel &K) const {
+  Regex Pattern(KernelRegex);
+  if (!fits(StaticHashes, K.StaticHash) ||
+      (!KernelRegex.empty() && !Pattern.match(K.KernelName) &&
+       !Pattern.match(K.DemangledName)))
+    return std::nullopt;
+  RecordedKernel Some = K;
+  llvm::erase_if(Some.Instances, [&](const RecordedInstance &I) {
+    return !fits(DynamicHashes, I.DynamicHash);
+  });
+  if (Some.Instances.empty())
+    return std::nullopt;
+  return Some;
+}
+
 Expected<std::vector<RecordedKernel>>
 RecordingFilter::choose(ArrayRef<RecordedKernel> Kernels, StringRef Dir) const {
   if (Error E = check())
     return std::move(E);
-  Regex Pattern(KernelRegex);
   std::vector<RecordedKernel> Chosen;
+  std::string Names;
   for (const RecordedKernel &K : Kernels) {
-    if (!fits(StaticHashes, K.StaticHash) ||
-        (!KernelRegex.empty() && !Pattern.match(K.KernelName) &&
-         !Pattern.match(K.DemangledName)))
-      continue;
-    RecordedKernel Some = K;
-    llvm::erase_if(Some.Instances, [&](const RecordedInstance &I) {
-      return !fits(DynamicHashes, I.DynamicHash);
-    });
-    if (!Some.Instances.empty())
-      Chosen.push_back(std::move(Some));
+    if (std::optional<RecordedKernel> Some = select(K))
+      Chosen.push_back(std::move(*Some));
+    Names += "\n  " + K.displayName();
   }
   if (Chosen.empty())
-    return createFileError(Dir, createStringError("holds no such recording"));
+    return createFileError(
+        Dir, createStringError("holds no such recording; there are:" + Names));
   return Chosen;
 }
 

@@ -21,12 +21,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static std::string pathIn(StringRef Dir, StringRef Name) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, Name);
-  return std::string(Path);
-}
-
 static void writeArgs(::mneme::SnapshotFile &F, const NewRecording &R) {
   MnemeArgsRecord Record = {static_cast<uint32_t>(R.Args.size()), 0};
   std::string Bytes;

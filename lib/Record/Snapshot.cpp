@@ -133,8 +133,11 @@ static Error parseRegion(StringRef Payload, const MnemeSnapshotHeader &Header,
     return failure("too short");
   if (Record.NameSize != Payload.size())
     return failure("name of {0} bytes in {1}", Record.NameSize, Payload.size());
-  if (Record.Kind < MNEME_REGION_HEAP || Record.Kind > MNEME_REGION_PINNED)
+  if (Record.Kind < MNEME_REGION_HEAP || Record.Kind > MNEME_REGION_TEXTURE)
     return failure("unknown kind {0} of region", Record.Kind);
+  if (Record.Kind == MNEME_REGION_TEXTURE &&
+      Record.Size != sizeof(MnemeTexture))
+    return failure("texture object of {0} bytes", Record.Size);
   bool IsGlobal = Record.Kind == MNEME_REGION_GLOBAL;
   if (IsGlobal == Payload.empty())
     return failure(IsGlobal ? "variable without a name" : "buffer with a name");

@@ -51,6 +51,11 @@ static_assert(fits<mneme::CudaPitchedPtr, cudaPitchedPtr>(), "");
 static_assert(fits<mneme::CudaExtent, cudaExtent>(), "");
 static_assert(fits<mneme::CudaMemcpy3DParms, cudaMemcpy3DParms>(), "");
 static_assert(fits<mneme::CudaMemcpy3DPeerParms, cudaMemcpy3DPeerParms>(), "");
+static_assert(fits<mneme::CudaKernelNodeParams, cudaKernelNodeParams>(), "");
+static_assert(fits<mneme::CudaMemsetParams, cudaMemsetParams>(), "");
+static_assert(fits<mneme::CudaHostNodeParams, cudaHostNodeParams>(), "");
+static_assert(fits<mneme::CudaMemAllocNodeParams, cudaMemAllocNodeParams>(), "");
+static_assert(fits<mneme::CudaGraphNodeParams, cudaGraphNodeParams>(), "");
 // Later versions append reserved words.
 static_assert(sizeof(mneme::CudaPointerAttributes) <=
                   sizeof(cudaPointerAttributes), "");
@@ -78,6 +83,16 @@ AT(CudaMemcpy3DParms, Dst, cudaMemcpy3DParms, dstPtr)
 AT(CudaMemcpy3DParms, Extent, cudaMemcpy3DParms, extent)
 AT(CudaMemcpy3DParms, Kind, cudaMemcpy3DParms, kind)
 AT(CudaMemcpy3DPeerParms, DstDevice, cudaMemcpy3DPeerParms, dstDevice)
+AT(CudaKernelNodeParams, Grid, cudaKernelNodeParams, gridDim)
+AT(CudaKernelNodeParams, Args, cudaKernelNodeParams, kernelParams)
+AT(CudaKernelNodeParams, Extra, cudaKernelNodeParams, extra)
+AT(CudaMemsetParams, ElementSize, cudaMemsetParams, elementSize)
+AT(CudaMemsetParams, Height, cudaMemsetParams, height)
+AT(CudaMemAllocNodeParams, Size, cudaMemAllocNodeParams, bytesize)
+AT(CudaMemAllocNodeParams, Ptr, cudaMemAllocNodeParams, dptr)
+AT(CudaGraphNodeParams, Kernel, cudaGraphNodeParams, kernel)
+AT(CudaGraphInstantiateParams, Result, cudaGraphInstantiateParams, result_out)
+AT(CudaGraphExecUpdateResult, ErrorFromNode, cudaGraphExecUpdateResultInfo, errorFromNode)
 AT(CudaMemcpy3DPeerParms, Extent, cudaMemcpy3DPeerParms, extent)
 
 static_assert(int(mneme::CudaLaunchAttributeCooperative) == cudaLaunchAttributeCooperative, "");

@@ -9,17 +9,16 @@
 
 int main() {
   setvbuf(stdout, nullptr, _IONBF, 0);
-  cudaGraph_t Graph;
-  cudaArray_t Array;
-  cudaChannelFormatDesc Desc = {32, 0, 0, 0, cudaChannelFormatKindFloat};
-  // CHECK: mneme: error: cudaGraphCreate is not available on the host device
-  EXPECT(cudaErrorNotSupported, cudaGraphCreate(&Graph, 0));
+  cudaIpcMemHandle_t Handle;
+  cudaUserObject_t Object;
+  // CHECK: mneme: error: cudaIpcGetMemHandle is not available on the host device
+  EXPECT(cudaErrorNotSupported, cudaIpcGetMemHandle(&Handle, &Handle));
   // Said once.
   // CHECK-NEXT: again
   printf("again\n");
-  EXPECT(cudaErrorNotSupported, cudaGraphCreate(&Graph, 0));
-  // CHECK-NEXT: mneme: error: cudaMallocArray is not available on the host device
-  EXPECT(cudaErrorNotSupported, cudaMallocArray(&Array, &Desc, 4, 4, 0));
+  EXPECT(cudaErrorNotSupported, cudaIpcGetMemHandle(&Handle, &Handle));
+  // CHECK-NEXT: mneme: error: cudaUserObjectCreate is not available on the host device
+  EXPECT(cudaErrorNotSupported, cudaUserObjectCreate(&Object, &Object, nullptr, 1, 1));
   EXPECT(cudaErrorNotSupported, cudaGetLastError());
   OK(cudaGetLastError());
   // CHECK-NEXT: all as it should be

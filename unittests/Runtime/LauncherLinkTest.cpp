@@ -168,6 +168,7 @@ TEST(AnswersTest, ArgumentsHaveALimit) {
     W.u32(0);
     W.str("");
     W.u32(0);
+    W.u32(0);
     WireReader R(W.body().data(), W.body().size());
     KernelFacts Facts;
     EXPECT_EQ(Size == 8, readKernelFacts(R, Facts));

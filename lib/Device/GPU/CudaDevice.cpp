@@ -92,6 +92,7 @@ CudaDevice::~CudaDevice() {
   }
   if (UseCupti)
     disableCupti();
+  freeObjects();
   for (StagingSlot &S : Staging) {
     if (S.Done)
       Driver.EventDestroy(S.Done);

@@ -19,14 +19,17 @@
 #include "GPUBackend.h"
 #include "Nvml.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
+#include "llvm/Mneme/Runtime/RecordFormat.h"
 #include <chrono>
 #include <map>
 
 namespace llvm {
 namespace mneme {
 
+using ::mneme::CUarray;
 using ::mneme::CudaMapping;
 using ::mneme::CUmodule;
+using ::mneme::CUtexObject;
 
 /// The driver, initialized, or an Error that says why it cannot be used.
 /// \p NumDevices becomes how many devices it finds: at least one.
@@ -46,6 +49,20 @@ struct GlobalPlace {
 
 /// Whether nothing works any more in a context that reported \p R.
 bool isFatal(CUresult R);
+
+/// Elements that a recording has in memory, and textures in an array.
+struct ArrayElements {
+  CUarray Array = nullptr;
+  bool IsMipmapped = false;
+  bool IsWritten = false;                  ///< By surfaces.
+  std::vector<::mneme::CUmemcpy3D> Copies; ///< Of each level, into the array.
+};
+
+/// A texture or surface object of a recording.
+struct CudaObject {
+  CUtexObject Object = 0;
+  bool IsSurface = false;
+};
 
 class CudaDevice;
 
@@ -122,6 +139,7 @@ public:
   Expected<double> measureClock() override;
 
   // Kernels
+  Error makeObject(uint64_t Handle) override;
   Expected<std::unique_ptr<DeviceKernel>>
   load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) override;
   Expected<LaunchOutcome> launch(DeviceKernel &Kernel,
@@ -211,6 +229,11 @@ private:
                                const LaunchConfig &Config);
   LaunchOutcome failLaunch(const GPUResult &R, std::string Message);
 
+  Expected<ArrayElements *> makeArray(const MnemeTexture &T);
+  void freeObjects();
+  /// Brings the elements of arrays there from memory, or what surfaces may have
+  /// changed of them back.
+  CUresult copyArrays(bool IsBack);
   Error findFunction(CudaKernel &K);
   Error findGlobals(CudaKernel &K, const DeviceImage &Image,
                     ArrayRef<KernelGlobal> Globals);
@@ -235,6 +258,8 @@ private:
   std::unique_ptr<CudaMapping> Mapping;
   /// Of mapOutside(), by address.
   std::map<uint64_t, std::unique_ptr<CudaMapping>> Outside;
+  std::map<uint64_t, ArrayElements> Arrays; ///< By the address of elements.
+  std::map<uint64_t, CudaObject> Objects;   ///< By recorded handle.
   std::vector<EventPair> Events;
   /// Has the device enough to do while the host enqueues a launch?
   bool Occupied = false;

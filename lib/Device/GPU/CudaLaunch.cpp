@@ -15,8 +15,10 @@
 #include "Cupti.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <list>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -310,6 +312,36 @@ LaunchOutcome CudaDevice::failLaunch(const GPUResult &R, std::string Message) {
 /// takes the events and the kernel up one right after the other.
 static constexpr uint64_t SpinNanoseconds = 10000;
 
+namespace {
+/// The arguments of a launch, with the handles that the device knows.
+class KnownArguments {
+public:
+  KnownArguments(const CudaKernel &K,
+                 const std::map<uint64_t, CudaObject> &Objects,
+                 ArrayRef<void *> Args)
+      : Pointers(Args) {
+    for (size_t I = 0; !Objects.empty() && I != Args.size(); ++I)
+      for (uint32_t At = 0; At + 8 <= K.Layout[I].Size; At += 8) {
+        auto *From = static_cast<char *>(Pointers[I]);
+        auto O = Objects.find(support::endian::read64le(From + At));
+        if (O == Objects.end())
+          continue;
+        if (Pointers[I] == Args[I]) {
+          Bytes.emplace_back(From, From + K.Layout[I].Size);
+          From = Bytes.back().data();
+          Pointers[I] = From;
+        }
+        support::endian::write64le(From + At, O->second.Object);
+      }
+  }
+  ArrayRef<void *> pointers() const { return Pointers; }
+
+private:
+  SmallVector<void *, 16> Pointers;
+  std::list<std::vector<char>> Bytes;
+};
+} // namespace
+
 Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
                                                   const LaunchConfig &Config,
                                                   ArrayRef<void *> Args,
@@ -328,6 +360,10 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
   for (const GlobalPlace &G : K.Globals)
     if (Error Failed = copy(G.Image, G.Home, G.Size))
       return Failed;
+  if (CUresult R = copyArrays(/*IsBack=*/false))
+    return failLaunch(R, "cannot fill the arrays of textures: " +
+                             Driver.describe(R));
+  KnownArguments Known(K, Objects, Args);
   if (!std::exchange(Occupied, false))
     if (Error Failed = enqueueSpin(SpinNanoseconds))
       return Failed;
@@ -337,7 +373,7 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
   L.DynamicShared = Config.DynamicShared;
   L.Cooperative = Config.Cooperative;
   L.Repeat = std::max(1u, Config.Repeat);
-  L.Args = Args;
+  L.Args = Known.pointers();
   L.Layout = K.Layout;
   L.Start = E.Start;
   L.Stop = E.Stop;
@@ -354,6 +390,8 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
     if (GPUResult R = Backend->copy(G.Home, G.Image, G.Size))
       return failLaunch(R, describe(R));
   }
+  if (CUresult R = copyArrays(/*IsBack=*/true))
+    return failLaunch(R, Driver.describe(R));
   return LaunchOutcome();
 }
 

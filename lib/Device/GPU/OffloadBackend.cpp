@@ -85,7 +85,7 @@ static std::string findTap() {
       nullptr, reinterpret_cast<void *>(&findTap));
   SmallString<256> Path =
       sys::path::parent_path(sys::path::parent_path(Program));
-  sys::path::append(Path, "lib", "libmneme_cuda_tap.so");
+  sys::path::append(Path, "lib", "MnemeCudaTap.so");
   return std::string(Path);
 }
 

@@ -146,7 +146,101 @@ static Function *translateAsm(CallInst &Call, IntrinsicLibrary &Library) {
   return F;
 }
 
+/// The instruction of an intrinsic that accesses a texture or surface, as in
+/// PTX: "tex.level.a2d.v4.f32.f32" of
+/// llvm.nvvm.tex.unified.2d.array.level.v4f32.f32. Empty for other intrinsics.
+static std::string getTextureOpcode(StringRef Name) {
+  SmallVector<StringRef, 8> Parts;
+  if (!Name.consume_front("llvm.nvvm."))
+    return "";
+  Name.split(Parts, '.');
+  StringRef Kind = Parts.front();
+  if (!is_contained({"tex", "tld4", "suld", "sust"}, Kind))
+    return "";
+  std::string Mode, Geometry, Types;
+  for (size_t I = 1; I != Parts.size(); ++I) {
+    StringRef Part = Parts[I];
+    bool IsVector = Part.starts_with("v2") || Part.starts_with("v4");
+    if (Part == "unified" || Part == "b") {
+      continue;
+    } else if (Part == "array") {
+      Geometry = "a" + Geometry;
+    } else if (is_contained({"1d", "2d", "3d", "cube"}, Part)) {
+      Geometry = Part.str();
+    } else if (Part == "level" || Part == "grad" || Part.size() == 1) {
+      Mode = "." + Part.str();
+    } else if (IsVector || Part.starts_with("i")) {
+      std::string Type = Part.drop_front(IsVector ? 2 : 0).str();
+      llvm::replace(Type, 'i', 'b');
+      Types += IsVector ? "." + Part.take_front(2).str() : "";
+      Types += "." + Type;
+    } else {
+      Types += "." + Part.str();
+    }
+  }
+  bool IsSurface = Kind.starts_with("su");
+  return (Kind + (IsSurface ? ".b" : Mode) + "." + Geometry + Types).str();
+}
+
+/// Makes an intrinsic the inline PTX that it stands for.
+static void replaceByAsm(CallInst &Call, StringRef Opcode) {
+  unsigned Number = 0;
+  std::string Constraints;
+  auto Take = [&](unsigned Count) {
+    std::string List;
+    for (unsigned I = 0; I != Count; ++I)
+      List += (I ? ", $" : "$") + utostr(Number++);
+    return "{" + List + "}";
+  };
+  auto Constrain = [&](const Type *Ty, StringRef Prefix) {
+    if (!Constraints.empty())
+      Constraints += ",";
+    Constraints += Prefix;
+    Constraints += Ty->isFloatTy()       ? "f"
+                   : Ty->isIntegerTy(64) ? "l"
+                   : Ty->isIntegerTy(32) ? "r"
+                                         : "h";
+  };
+  Type *RetTy = Call.getType();
+  std::string Text = Opcode.str() + " ";
+  if (auto *Struct = dyn_cast<StructType>(RetTy))
+    for (Type *Ty : Struct->elements())
+      Constrain(Ty, "=");
+  else if (!RetTy->isVoidTy())
+    Constrain(RetTy, "=");
+  for (const Use &Arg : Call.args())
+    Constrain(Arg->getType(), "");
+  unsigned NumResults = RetTy->isVoidTy()     ? 0
+                        : RetTy->isStructTy() ? RetTy->getStructNumElements()
+                                              : 1;
+  unsigned NumCoordinates = Opcode.contains("cube") ? 3
+                            : Opcode.contains("3d") ? 3
+                            : Opcode.contains("2d") ? 2
+                                                    : 1;
+  bool IsLayered = Opcode.contains(".a");
+  if (NumResults)
+    Text += Take(NumResults) + ", ";
+  Text += "[$" + utostr(Number++);
+  Text += ", " + Take(NumCoordinates + IsLayered) + "]";
+  unsigned Left = NumResults + Call.arg_size() - Number;
+  if (Opcode.contains(".grad"))
+    Text += ", " + Take(NumCoordinates) + ", " + Take(NumCoordinates);
+  else if (Opcode.contains(".level"))
+    Text += ", $" + utostr(Number++);
+  else if (Left)
+    Text += ", " + Take(Left);
+  Call.setCalledOperand(InlineAsm::get(Call.getFunctionType(), Text + ";",
+                                       Constraints, /*hasSideEffects=*/false));
+}
+
 PreservedAnalyses HostAsmPass::run(Module &M, ModuleAnalysisManager &) {
+  for (Function &F : M) {
+    std::string Opcode =
+        F.isIntrinsic() ? getTextureOpcode(F.getName()) : std::string();
+    if (!Opcode.empty())
+      for (User *U : make_early_inc_range(F.users()))
+        replaceByAsm(*cast<CallInst>(U), Opcode);
+  }
   SmallVector<CallInst *, 16> Calls;
   for (Function &F : M)
     for (Instruction &I : instructions(F))

@@ -129,6 +129,9 @@ bool Parser::parseOperand(Operand &O) {
         return false;
       O.Bits = Offset.Bits;
     }
+    // Of a texture or surface: where.
+    if (consume(','))
+      return parseOperands(O.Elements, ']');
     return consume(']');
   }
   if (isDigit(Rest[0]) || Rest[0] == '-')

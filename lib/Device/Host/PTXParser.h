@@ -31,14 +31,15 @@ struct Operand {
     Integer, ///< Bits, also those of a hexadecimal float (0f..., 0d...).
     Real,    ///< A decimal number with a point.
     Vector,  ///< {a, b}
-    Address, ///< [a + offset]
+    Address, ///< [a + offset], [texture, {coordinates}]
   };
   KindTy Kind = Name;
   StringRef Text;                ///< Of a Name.
   bool Negated = false;          ///< !p
   uint64_t Bits = 0;             ///< Of an Integer; the offset of an Address.
   double Number = 0;             ///< Of a Real.
-  std::vector<Operand> Elements; ///< Of a Vector; the base of an Address.
+  std::vector<Operand> Elements; ///< Of a Vector; the base of an
+                                 ///< Address, and what follows a comma.
   StringRef Second;              ///< Of a Name: q in p|q.
 };
 

@@ -125,6 +125,9 @@ private:
   void lowerVectorAtomic(Value *P, unsigned AddressIndex, unsigned Count);
   Value *combine(Value *Result);
 
+  unsigned readGeometry(const Operand *O, bool IsInteger,
+                        SmallVectorImpl<Value *> &Args);
+
   // One for each METHOD of PTXOpcodes.def.
   void lowerMove();
   void lowerConvert();
@@ -158,6 +161,9 @@ private:
   void lowerLoad();
   void lowerStore();
   void lowerAtomic();
+  void lowerTexture();
+  void lowerTextureQuery();
+  void lowerSurface();
   void lowerFence();
   void lowerAsyncCopy();
   void lowerNothing() {}

@@ -165,23 +165,29 @@ bool Recorder::isBetter(const KernelRecords &R, const LaunchId &Id) const {
              [&](const auto &K) { return Id.Priority > K.second; });
 }
 
+static bool isDebugging() {
+  static const bool Is = integerFromEnv(MNEME_ENV_DEBUG, 0);
+  return Is;
+}
+
 bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
                      LaunchId &Id) {
   std::lock_guard<std::mutex> Guard(Lock);
   ++Seen;
+  LastCounted = nullptr;
   bool IsWanted = false;
   if (Selection::get().isIncomplete() ||
       !attempt([&] { IsWanted = decide(K, Shape, Args, Id); }))
     fail(K.Name, outOfMemory());
-  static const bool IsDebugging = integerFromEnv(MNEME_ENV_DEBUG, 0);
-  if (IsDebugging)
+  if (isDebugging())
     tell("mneme: debug: launch %" PRIu64 " of '%s', grid %ux%ux%u, block "
          "%ux%ux%u: %s\n",
-         K.Records->Launches, K.Name.c_str(), Shape.Grid.X, Shape.Grid.Y,
-         Shape.Grid.Z, Shape.Block.X, Shape.Block.Y, Shape.Block.Z,
-         IsWanted      ? "is to be recorded"
-         : LastCounted ? reasonOf(*LastCounted)
-                       : MNEME_REASON_MEMORY);
+         Seen, K.Name.c_str(), Shape.Grid.X, Shape.Grid.Y, Shape.Grid.Z,
+         Shape.Block.X, Shape.Block.Y, Shape.Block.Z,
+         IsWanted                                  ? "is to be recorded"
+         : LauncherLink::get().directory().empty() ? "nothing is recorded"
+         : LastCounted                             ? reasonOf(*LastCounted)
+                                                   : MNEME_REASON_MEMORY);
   return IsWanted;
 }
 
@@ -194,7 +200,6 @@ bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
     R.Selected = selects(K.Name);
     R.Known = true;
   }
-  LastCounted = nullptr;
   auto No = [&](uint64_t &Counter) {
     ++Counter;
     LastCounted = &Counter;
@@ -240,6 +245,23 @@ bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
   return false;
 }
 
+bool Recorder::mayWant(Kernel &K, const LaunchShape &Shape, void **Args) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  const Selection &S = Selection::get();
+  const KernelRecords &R = *K.Records;
+  if (S.isIncomplete() || IsFull || !S.inRegion())
+    return false;
+  // The number that it will have is not known yet.
+  auto I = S.recordId() == RecordId::Ordinal
+               ? R.Instances.end()
+               : R.Instances.find(hashLaunch(K, Shape, Args));
+  bool IsKnown = I != R.Instances.end();
+  if (IsKnown && I->second.Done)
+    return false;
+  return S.pick() != Pick::First || (IsKnown && I->second.Unchanged) ||
+         R.Recordings < S.maxRecordings();
+}
+
 bool Recorder::keeps(Recording &R, uint64_t Nanoseconds) {
   if (!isCompetition())
     return true;
@@ -259,6 +281,9 @@ void Recorder::countUnselected(const std::string &Name, uint64_t Launches) {
   std::lock_guard<std::mutex> Guard(Lock);
   Seen += Launches;
   NotSelected += Launches;
+  if (isDebugging())
+    tell("mneme: debug: %" PRIu64 " launches of '%s': %s\n", Launches,
+         Name.c_str(), MNEME_REASON_NOT_SELECTED);
   attempt([&] { OtherKernels[Name] += Launches; });
 }
 

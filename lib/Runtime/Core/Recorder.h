@@ -161,6 +161,10 @@ public:
   /// called. Its arguments may be unknown: \p Args is null.
   bool wants(Kernel &K, const LaunchShape &Shape, void **Args, LaunchId &Id);
 
+  /// Whether wants() may say so now of a launch of a selected kernel, or of one
+  /// soon after it. Counts nothing. May throw.
+  bool mayWant(Kernel &K, const LaunchShape &Shape, void **Args);
+
   /// Whether keeps() wants to know how long launches take.
   static bool timesLaunches() {
     return Selection::get().pick() == Pick::Slowest;

@@ -33,6 +33,9 @@ struct Dim3 {
 struct CudaStream;
 struct CudaEvent;
 struct CudaMemPool;
+struct CudaGraph;
+struct CudaGraphNode;
+struct CudaGraphExec;
 
 enum CudaMemcpyKind : int {
   cudaMemcpyHostToHost = 0,
@@ -205,6 +208,142 @@ struct CudaMemcpy3DPeerParms {
 
 struct CudaChannelFormatDesc {
   int X, Y, Z, W, Format;
+};
+
+//===----------------------------------------------------------------------===//
+// Textures and surfaces
+//===----------------------------------------------------------------------===//
+
+enum CudaChannelFormat : int {
+  CudaChannelSigned = 0,
+  CudaChannelUnsigned = 1,
+  CudaChannelFloat = 2,
+};
+
+struct CudaArray;
+
+enum CudaResourceType : int {
+  CudaResourceArray = 0,
+  CudaResourceMipmappedArray = 1,
+  CudaResourceLinear = 2,
+  CudaResourcePitch2D = 3,
+};
+
+/// Of CUDA 12 the union is shorter, and nothing that follows it is read.
+struct CudaResourceDesc {
+  int Type;
+  union {
+    CudaArray *Array; ///< A mipmapped one, too.
+    struct {
+      void *Ptr;
+      CudaChannelFormatDesc Format;
+      size_t Size;
+    } Linear;
+    struct {
+      void *Ptr;
+      CudaChannelFormatDesc Format;
+      size_t Width, Height, Pitch;
+    } Pitch2D;
+  };
+};
+
+struct CudaTextureDesc {
+  int AddressModes[3];
+  int FilterMode; ///< 1: linear
+  int ReadMode;   ///< 1: integers as floats
+  int SRGB;
+  float Border[4];
+  int NormalizedCoordinates;
+  unsigned MaxAnisotropy;
+  int MipFilterMode;
+  float MipBias, MinLevel, MaxLevel;
+  int DisableTrilinearOptimization;
+  int SeamlessCubemap;
+};
+static_assert(sizeof(CudaTextureDesc) == 72, "layout of CUDA 12 and 13");
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+enum CudaGraphNodeType : int {
+  CudaGraphNodeKernel = 0,
+  CudaGraphNodeMemcpy = 1,
+  CudaGraphNodeMemset = 2,
+  CudaGraphNodeHost = 3,
+  CudaGraphNodeGraph = 4,
+  CudaGraphNodeEmpty = 5,
+  CudaGraphNodeWaitEvent = 6,
+  CudaGraphNodeEventRecord = 7,
+  CudaGraphNodeMemAlloc = 10,
+  CudaGraphNodeMemFree = 11,
+};
+
+struct CudaKernelNodeParams {
+  const void *Func;
+  Dim3 Grid, Block;
+  unsigned DynamicShared;
+  void **Args;
+  void **Extra;
+};
+static_assert(sizeof(CudaKernelNodeParams) == 56, "layout of CUDA 12 and 13");
+
+struct CudaMemsetParams {
+  void *Dst;
+  size_t Pitch;
+  unsigned Value;
+  unsigned ElementSize;
+  size_t Width; ///< In elements.
+  size_t Height;
+};
+
+struct CudaHostNodeParams {
+  void (*Fn)(void *);
+  void *UserData;
+};
+
+struct CudaMemAllocNodeParams {
+  CudaMemPoolProps PoolProps;
+  const void *AccessDescs;
+  size_t NumAccessDescs;
+  size_t Size;
+  void *Ptr;
+};
+static_assert(sizeof(CudaMemAllocNodeParams) == 120,
+              "layout of CUDA 12 and 13");
+
+/// For nodes of any type.
+struct CudaGraphNodeParams {
+  int Type;
+  int Reserved0[3];
+  union {
+    long long Reserved1[29];
+    CudaKernelNodeParams Kernel;
+    struct {
+      int Reserved[4];
+      CudaMemcpy3DParms Params;
+    } Copy;
+    CudaMemsetParams Set;
+    CudaHostNodeParams Host;
+    CudaGraph *Child;
+    CudaEvent *Event;
+    CudaMemAllocNodeParams Alloc;
+    void *Freed;
+  };
+  long long Reserved2;
+};
+static_assert(sizeof(CudaGraphNodeParams) == 256, "layout of CUDA 12 and 13");
+
+struct CudaGraphInstantiateParams {
+  unsigned long long Flags;
+  CudaStream *UploadStream;
+  CudaGraphNode *ErrorNode;
+  int Result;
+};
+
+struct CudaGraphExecUpdateResult {
+  int Result;
+  CudaGraphNode *ErrorNode, *ErrorFromNode;
 };
 
 } // namespace mneme

@@ -17,14 +17,12 @@
 #include "Shortage.h"
 #include "TapSession.h"
 
-#include <array>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 using namespace mneme;
 
@@ -172,7 +170,8 @@ static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
   return E;
 }
 
-/// From a pool: the arena is as good, unless its memory goes to other processes.
+/// From a pool: the arena is as good, unless its memory goes to other
+/// processes.
 template <typename Fn>
 static int allocateInOrder(const CudaRuntime &R, void **Ptr, size_t Size,
                            CUstream S, Fn Original) {
@@ -371,16 +370,15 @@ static int onDriverMemHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
   return E;
 }
 
-static int onDriverMemAllocHost(const CudaRuntime &R, void **Ptr,
-                                size_t Size) {
+static int onDriverMemAllocHost(const CudaRuntime &R, void **Ptr, size_t Size) {
   int E = R.DriverMemAllocHost(Ptr, Size);
   if (!E)
     TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
   return E;
 }
 
-static int onDriverMemHostRegister(const CudaRuntime &R, void *Ptr,
-                                   size_t Size, unsigned Flags) {
+static int onDriverMemHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
+                                   unsigned Flags) {
   constexpr unsigned IsDeviceIO = 4; // CU_MEMHOSTREGISTER_IOMEMORY
   int E = R.DriverMemHostRegister(Ptr, Size, Flags);
   if (!E && !(Flags & IsDeviceIO))
@@ -519,20 +517,198 @@ static int onLaunchKernelExCPtsz(const CudaRuntime &R,
                                         toDriverPtsz(Config->Stream), Original);
 }
 
-static int countGraph(int Error) {
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static int onGraphAddKernelNode(const CudaRuntime &R, CUgraphNode *Node,
+                                CUgraph Graph, const CUgraphNode *Nodes,
+                                size_t Count, const CudaKernelNodeParams *P) {
+  int E = R.GraphAddKernelNode(Node, Graph, Nodes, Count, P);
+  if (!E)
+    TapSession::get().noteKernelNode(R, *Node, P->Func);
+  return E;
+}
+
+static int onGraphKernelNodeSetParams(const CudaRuntime &R, CUgraphNode Node,
+                                      const CudaKernelNodeParams *P) {
+  int E = R.GraphKernelNodeSetParams(Node, P);
+  if (!E)
+    TapSession::get().noteKernelNode(R, Node, P->Func);
+  return E;
+}
+
+static int onGraphAddNodeV2(const CudaRuntime &R, CUgraphNode *Node,
+                            CUgraph Graph, const CUgraphNode *Nodes,
+                            const void *Edges, size_t Count,
+                            CudaGraphNodeParams *P) {
+  int E = R.GraphAddNodeV2(Node, Graph, Nodes, Edges, Count, P);
+  if (!E && P->Type == CudaGraphNodeKernel)
+    TapSession::get().noteKernelNode(R, *Node, P->Kernel.Func);
+  return E;
+}
+
+/// Before CUDA 13 it has no \p Edges, and what follows is one further to the
+/// left.
+static int onGraphAddNode(const CudaRuntime &R, CUgraphNode *Node,
+                          CUgraph Graph, const CUgraphNode *Nodes,
+                          const void *Edges, size_t Count,
+                          CudaGraphNodeParams *P) {
+  int Version = 0;
+  int E = R.GraphAddNode(Node, Graph, Nodes, Edges, Count, P);
+  if (E || !R.RuntimeGetVersion || R.RuntimeGetVersion(&Version))
+    return E;
+  if (Version < 13000)
+    P = reinterpret_cast<CudaGraphNodeParams *>(Count);
+  if (P->Type == CudaGraphNodeKernel)
+    TapSession::get().noteKernelNode(R, *Node, P->Kernel.Func);
+  return E;
+}
+
+static int onGraphNodeSetParams(const CudaRuntime &R, CUgraphNode Node,
+                                CudaGraphNodeParams *P) {
+  int E = R.GraphNodeSetParams(Node, P);
+  if (!E && P->Type == CudaGraphNodeKernel)
+    TapSession::get().noteKernelNode(R, Node, P->Kernel.Func);
+  return E;
+}
+
+static int noteInstance(int Error, CUgraphExec *Exec, CUgraph Graph,
+                        unsigned long long Flags) {
   if (!Error)
-    countForeignLaunch(ForeignLaunch::AsGraph);
+    TapSession::get().noteGraph(*Exec, Graph, Flags);
   return Error;
 }
 
-static int onGraphLaunch(const CudaRuntime &R, void *Graph, CudaStream *S) {
-  return countGraph(TapSession::get().change(
-      AnyStream, [&] { return R.GraphLaunch(Graph, S); }));
+static int onGraphInstantiate(const CudaRuntime &R, CUgraphExec *Exec,
+                              CUgraph Graph, unsigned long long Flags) {
+  return noteInstance(R.GraphInstantiate(Exec, Graph, Flags), Exec, Graph,
+                      Flags);
 }
 
-static int onGraphLaunchPtsz(const CudaRuntime &R, void *Graph, CudaStream *S) {
-  return countGraph(TapSession::get().change(
-      AnyStream, [&] { return R.GraphLaunchPtsz(Graph, S); }));
+static int onGraphInstantiateWithFlags(const CudaRuntime &R, CUgraphExec *Exec,
+                                       CUgraph Graph,
+                                       unsigned long long Flags) {
+  return noteInstance(R.GraphInstantiateWithFlags(Exec, Graph, Flags), Exec,
+                      Graph, Flags);
+}
+
+static int onGraphInstantiateWithParams(const CudaRuntime &R, CUgraphExec *Exec,
+                                        CUgraph Graph,
+                                        CudaGraphInstantiateParams *P) {
+  return noteInstance(R.GraphInstantiateWithParams(Exec, Graph, P), Exec, Graph,
+                      P ? P->Flags : 0);
+}
+
+static int onGraphInstantiateWithParamsPtsz(const CudaRuntime &R,
+                                            CUgraphExec *Exec, CUgraph Graph,
+                                            CudaGraphInstantiateParams *P) {
+  return noteInstance(R.GraphInstantiateWithParamsPtsz(Exec, Graph, P), Exec,
+                      Graph, P ? P->Flags : 0);
+}
+
+static int onGraphExecDestroy(const CudaRuntime &R, CUgraphExec Exec) {
+  int E = R.GraphExecDestroy(Exec);
+  if (!E)
+    TapSession::get().forgetGraph(Exec);
+  return E;
+}
+
+static int onGraphExecUpdate(const CudaRuntime &R, CUgraphExec Exec,
+                             CUgraph Graph, void *Result) {
+  int E = R.GraphExecUpdate(Exec, Graph, Result);
+  if (!E)
+    TapSession::get().updateGraph(Exec, Graph);
+  return E;
+}
+
+static int onGraphExecKernelNodeSetParams(const CudaRuntime &R,
+                                          CUgraphExec Exec, CUgraphNode Node,
+                                          const CudaKernelNodeParams *P) {
+  int E = R.GraphExecKernelNodeSetParams(Exec, Node, P);
+  if (!E)
+    TapSession::get().changeNode(
+        Exec, Node, [&](TapSession &S, TappedGraph &T, CUgraphNode Copy) {
+          return S.changeKernel(T, Copy, *P);
+        });
+  return E;
+}
+
+#define CHANGE_NODE(Name, Params, Function)                                    \
+  static int onGraphExec##Name##NodeSetParams(                                 \
+      const CudaRuntime &R, CUgraphExec Exec, CUgraphNode Node,                \
+      const Params *P) {                                                       \
+    int E = R.GraphExec##Name##NodeSetParams(Exec, Node, P);                   \
+    if (!E)                                                                    \
+      TapSession::get().changeNode(                                            \
+          Exec, Node, [&](TapSession &S, TappedGraph &, CUgraphNode Copy) {    \
+            return S.Function(Copy, *P);                                       \
+          });                                                                  \
+    return E;                                                                  \
+  }
+CHANGE_NODE(Memcpy, CudaMemcpy3DParms, changeCopy)
+CHANGE_NODE(Memset, CudaMemsetParams, changeSet)
+CHANGE_NODE(Host, CudaHostNodeParams, changeHost)
+#undef CHANGE_NODE
+
+static int onGraphExecMemcpyNodeSetParams1D(const CudaRuntime &R,
+                                            CUgraphExec Exec, CUgraphNode Node,
+                                            void *To, const void *From,
+                                            size_t Size, int Kind) {
+  int E = R.GraphExecMemcpyNodeSetParams1D(Exec, Node, To, From, Size, Kind);
+  if (!E)
+    TapSession::get().changeNode(
+        Exec, Node, [&](TapSession &S, TappedGraph &, CUgraphNode Copy) {
+          CudaMemcpy3DParms P = {};
+          P.Dst = {To, Size, Size, 1};
+          P.Src = {const_cast<void *>(From), Size, Size, 1};
+          P.Extent = {Size, 1, 1};
+          P.Kind = Kind;
+          return S.changeCopy(Copy, P);
+        });
+  return E;
+}
+
+static int onGraphNodeSetEnabled(const CudaRuntime &R, CUgraphExec Exec,
+                                 CUgraphNode Node, unsigned IsEnabled) {
+  int E = R.GraphNodeSetEnabled(Exec, Node, IsEnabled);
+  if (!E)
+    TapSession::get().changeNode(
+        Exec, Node, [&](TapSession &, TappedGraph &T, CUgraphNode Copy) {
+          if (IsEnabled)
+            T.Disabled.erase(Copy);
+          else
+            T.Disabled.insert(Copy);
+          return true;
+        });
+  return E;
+}
+
+/// Changes that no copy follows.
+#define TAP(Name, Symbol, Parameters, ...)
+#define CHANGE(Name, Symbol, Parameters, ...)
+#define PEER(Name, Symbol, Parameters, ...)
+#define SPOIL(Name, Symbol, Parameters, ...)                                   \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, CUgraphExec Exec,                  \
+                      CUgraphNode Node, Params... P) {                         \
+    int E = R.Name(Exec, Node, P...);                                          \
+    if (!E)                                                                    \
+      TapSession::get().spoilNode(Exec, Node);                                 \
+    return E;                                                                  \
+  }
+#include "TappedFunctions.def"
+
+static int onGraphLaunch(const CudaRuntime &R, CUgraphExec Graph,
+                         CudaStream *S) {
+  return TapSession::get().launchGraph(R, Graph, toDriver(S),
+                                       [&] { return R.GraphLaunch(Graph, S); });
+}
+
+static int onGraphLaunchPtsz(const CudaRuntime &R, CUgraphExec Graph,
+                             CudaStream *S) {
+  return TapSession::get().launchGraph(
+      R, Graph, toDriverPtsz(S), [&] { return R.GraphLaunchPtsz(Graph, S); });
 }
 
 static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {
@@ -596,6 +772,38 @@ static int onDriverCtxEnablePeerAccess(const CudaRuntime &R, CUcontext Peer,
   return E;
 }
 
+static int onCreateTextureObject(const CudaRuntime &R,
+                                 unsigned long long *Handle,
+                                 const CudaResourceDesc *Resource,
+                                 const CudaTextureDesc *D, const void *View) {
+  int E = R.CreateTextureObject(Handle, Resource, D, View);
+  if (!E)
+    TapSession::get().noteTexture(*Handle,
+                                  {*Resource, *D, false, View != nullptr});
+  return E;
+}
+
+static int onDestroyTextureObject(const CudaRuntime &R,
+                                  unsigned long long Handle) {
+  TapSession::get().forgetTexture(Handle, /*IsSurface=*/false);
+  return R.DestroyTextureObject(Handle);
+}
+
+static int onCreateSurfaceObject(const CudaRuntime &R,
+                                 unsigned long long *Handle,
+                                 const CudaResourceDesc *Resource) {
+  int E = R.CreateSurfaceObject(Handle, Resource);
+  if (!E)
+    TapSession::get().noteTexture(*Handle, {*Resource, {}, true, false});
+  return E;
+}
+
+static int onDestroySurfaceObject(const CudaRuntime &R,
+                                  unsigned long long Handle) {
+  TapSession::get().forgetTexture(Handle, /*IsSurface=*/true);
+  return R.DestroySurfaceObject(Handle);
+}
+
 static int onDeviceReset(const CudaRuntime &R) {
   TapSession::get().reset();
   return R.DeviceReset();
@@ -630,22 +838,47 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
 // Slots
 //===----------------------------------------------------------------------===//
 
-// One function per object: each has its own runtime to go on to.
-#define TAP(Name, Symbol, Parameters, ...)                                     \
-  template <size_t Object> static int via##Name Parameters {                   \
-    return on##Name(Runtimes[Object], ##__VA_ARGS__);                          \
-  }
-#include "TappedFunctions.def"
+// A slot of each object leads to an entry of its own, which notes the object's
+// number: each object has its own runtime to go on to. There are tens of
+// thousands of entries, so they are not left to the compiler. An entry takes 16
+// bytes.
+static_assert(sizeof(void *) == 8, "the entries are written for x86-64");
+
+extern "C" {
+/// The object whose entry was taken last.
+__attribute__((visibility("hidden"),
+               tls_model("initial-exec"))) __thread uint32_t mneme_slot_object;
 
 #define TAP(Name, Symbol, Parameters, ...)                                     \
-  template <size_t... Object>                                                  \
-  static constexpr std::array<int(*) Parameters, MaxObjects> make##Name(       \
-      std::index_sequence<Object...>) {                                        \
-    return {{via##Name<Object>...}};                                           \
+  __attribute__((visibility("hidden"),                                         \
+                 used)) int mneme_from_##Name Parameters {                     \
+    return on##Name(Runtimes[mneme_slot_object], ##__VA_ARGS__);               \
   }                                                                            \
-  static constexpr auto All##Name =                                            \
-      make##Name(std::make_index_sequence<MaxObjects>());
+  extern __attribute__((                                                       \
+      visibility("hidden"))) char mneme_entries_##Name[MaxObjects][16];
 #include "TappedFunctions.def"
+}
+
+// %eax and %r11 hold no arguments.
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  asm(".text\n"                                                                \
+      ".p2align 4\n"                                                           \
+      ".hidden mneme_entries_" #Name "\n"                                      \
+      ".globl mneme_entries_" #Name "\n"                                       \
+      "mneme_entries_" #Name ":\n"                                             \
+      ".set mneme_number, 0\n"                                                 \
+      ".rept 128\n"                                                            \
+      ".p2align 4\n"                                                           \
+      "movl $mneme_number, %eax\n"                                             \
+      "jmp 1f\n"                                                               \
+      ".set mneme_number, mneme_number + 1\n"                                  \
+      ".endr\n"                                                                \
+      "1:\n"                                                                   \
+      "movq mneme_slot_object@gottpoff(%rip), %r11\n"                          \
+      "movl %eax, %fs:(%r11)\n"                                                \
+      "jmp mneme_from_" #Name "\n");
+#include "TappedFunctions.def"
+static_assert(MaxObjects == 128, "the entries' number is in .rept");
 
 /// Whether calls through \p H come to us anyhow.
 static bool leadsHere(const MnemeHook &H) {
@@ -653,8 +886,8 @@ static bool leadsHere(const MnemeHook &H) {
   static bool Known = dladdr(&Own, &Own) != 0;
   Dl_info Info;
   ElfW(Sym) *Symbol = nullptr;
-  if (!Known || !dladdr1(H.Fn, &Info, reinterpret_cast<void **>(&Symbol),
-                         RTLD_DL_SYMENT))
+  if (!Known ||
+      !dladdr1(H.Fn, &Info, reinterpret_cast<void **>(&Symbol), RTLD_DL_SYMENT))
     return false;
   // A program that is not position-independent may have a jump to our function
   // as the function's address.
@@ -701,7 +934,7 @@ void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
     if (size_t N = Number()) {                                                 \
       Runtimes[N].Field =                                                      \
           reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn);                \
-      H->Fn = reinterpret_cast<void *>(All##Field[N]);                         \
+      H->Fn = mneme_entries_##Field[N];                                        \
     }                                                                          \
     continue;                                                                  \
   }

@@ -484,6 +484,7 @@ void TapSession::load(Target &T) {
       K.Name = T.Name;
       K.StaticHash = std::move(F.StaticHash);
       K.Args = std::move(F.Args);
+      K.Handles = std::move(F.Handles);
       for (const ShadowedVariable *S : Found)
         K.Reached.push_back(&S->V);
       K.Records = &Records.recordsOf(K, F.HeldLaunches);
@@ -523,7 +524,8 @@ void TapSession::finish() {
   } const Others[] = {
       {foreignLaunches(ForeignLaunch::ThroughDriver),
        "launched through the driver API"},
-      {foreignLaunches(ForeignLaunch::AsGraph), "launched as a graph"},
+      {foreignLaunches(ForeignLaunch::AsGraph),
+       "launched by a graph that was made through the driver API"},
       {Unknown.Launches, "not compiled with MnemePass"},
       {Unloaded.Launches, MNEME_REASON_MEMORY},
   };

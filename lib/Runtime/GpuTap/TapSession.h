@@ -28,6 +28,7 @@
 #include "Recorder.h"
 #include "Waiter.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
+#include "llvm/Mneme/Runtime/RecordFormat.h"
 
 #include <algorithm>
 #include <atomic>
@@ -82,6 +83,66 @@ struct ForeignMemory {
   /// What was current then, and goes with it.
   CUcontext Owner = nullptr;
   bool IsPortable = false; ///< All devices can access it.
+};
+
+/// A texture or surface object of the application.
+struct TappedTexture {
+  CudaResourceDesc Resource;
+  CudaTextureDesc Texture;
+  bool IsSurface;
+  bool HasView; ///< It has another format or extent than its resource.
+};
+
+/// What a recording has of textures beside the memory of the application.
+struct TexturePiece {
+  uint64_t Offset; ///< In our memory.
+  uint64_t Size;
+  uint32_t Kind; ///< MNEME_REGION_*
+  MnemeTexture Description;
+};
+
+struct TexturePieces {
+  std::map<uint64_t, TexturePiece> ByAddress; ///< In the recording.
+  uint64_t Total = 0;
+};
+
+/// Elements of an array, while a launch is recorded in memory of ours.
+struct TappedElements {
+  std::vector<CUmemcpy3D> Copies; ///< Of its levels, to there.
+  bool IsWritten = false;         ///< By surfaces.
+};
+
+/// What a kernel node of a graph stands for.
+struct GraphTarget {
+  const void *Stub;
+  Target *Goal;
+};
+
+/// A selected kernel of a graph.
+struct GraphKernel {
+  const void *Stub;
+  Target *Goal;
+  LaunchShape Shape;
+  void **Args; ///< The node's own.
+  CUcontext Context;
+  const char *Obstacle; ///< Why it cannot be recorded, or null.
+};
+
+/// Some nodes of a graph, which are launched together.
+struct GraphPart {
+  CUgraphExec Exec = nullptr;
+  std::vector<CUgraphNode> Kernels; ///< The selected ones.
+  bool IsWanted = false; ///< It is one kernel, which may be recorded.
+};
+
+/// An executable graph, as far as it is known.
+struct TappedGraph {
+  unsigned long long Flags = 0;
+  CUgraph Copy = nullptr;         ///< Does what it does. Null with an obstacle.
+  std::string Obstacle;           ///< Why it cannot be launched in parts.
+  std::set<CUgraphNode> Disabled; ///< Nodes of the copy.
+  std::map<CUgraphNode, GraphKernel> Kernels; ///< The selected ones, by node.
+  std::map<Target *, uint64_t> Others; ///< How many nodes launch another one.
 };
 
 /// The calling thread's own.
@@ -153,7 +214,7 @@ public:
   bool arePoolsShared() const { return PoolsAreShared; }
   template <typename Fn> int launch(const Launch &L, Fn Original) {
     Target &T = targetOf(L);
-    if (!T.Selected)
+    if (!T.Selected && !Captures)
       if (Gate::Pass Pass{Calls, lineOf(L.Stream)}) {
         T.Launches.fetch_add(1, std::memory_order_relaxed);
         return Original();
@@ -194,6 +255,43 @@ public:
     Captures = Capturing.size();
     return Result;
   }
+  /// \p N was added for a kernel, or changed to launch it.
+  void noteKernelNode(const CudaRuntime &R, CUgraphNode N, const void *Stub);
+  /// \p Exec was made of \p G.
+  void noteGraph(CUgraphExec Exec, CUgraph G, unsigned long long Flags);
+  void forgetGraph(CUgraphExec Exec);
+  /// \p Exec does what \p G does from now on.
+  void updateGraph(CUgraphExec Exec, CUgraph G);
+  /// A node of \p Exec was changed: \p Change(session, graph, node of the copy)
+  /// does the same with the copy. \returns false where it cannot.
+  template <typename Fn>
+  void changeNode(CUgraphExec Exec, CUgraphNode N, Fn Change) {
+    changeNode(
+        Exec, N,
+        [](TapSession &S, TappedGraph &T, CUgraphNode Copy, void *F) {
+          return (*static_cast<Fn *>(F))(S, T, Copy);
+        },
+        &Change);
+  }
+  /// The same for changes that no copy follows.
+  void spoilNode(CUgraphExec Exec, CUgraphNode N) {
+    changeNode(Exec, N, nullptr, nullptr);
+  }
+  bool changeKernel(TappedGraph &T, CUgraphNode N,
+                    const CudaKernelNodeParams &P);
+  bool changeCopy(CUgraphNode N, const CudaMemcpy3DParms &P);
+  bool changeSet(CUgraphNode N, const CudaMemsetParams &P);
+  bool changeHost(CUgraphNode N, const CudaHostNodeParams &P);
+  template <typename Fn>
+  int launchGraph(const CudaRuntime &R, CUgraphExec Exec, CUstream S,
+                  Fn Original) {
+    return launchGraph(
+        R, Exec, S, [](void *F) { return (*static_cast<Fn *>(F))(); },
+        &Original);
+  }
+  void noteTexture(uint64_t Handle, const TappedTexture &T);
+  /// Not while it is recorded.
+  void forgetTexture(uint64_t Handle, bool IsSurface);
   /// Gives device memory back that the application does not know of, before it
   /// asks how much is free.
   void trim();
@@ -223,6 +321,12 @@ private:
     Gpu *On = nullptr;
     CUstream Stream = nullptr;
     std::vector<uint64_t> Pointers; ///< In the arguments, with --reachable.
+    /// The arguments as recordings have them: with the addresses of recorded
+    /// descriptions as handles of textures.
+    std::vector<std::vector<char>> ArgBytes;
+    std::vector<void *> Args;
+    std::vector<TappedElements> Elements; ///< Of arrays.
+    Buffer Textures;                      ///< Elements and descriptions.
     std::vector<Part> Parts;
     /// Memory as it was before the launch, then room for flags and a table.
     Buffer Copies;
@@ -314,12 +418,50 @@ private:
   bool launchSelected(Target &First, const Launch &L, Call Original,
                       void *Closure, int &Result);
   Target &loadTarget(Target &First, const Launch &L);
+  int launchGraph(const CudaRuntime &R, CUgraphExec Exec, CUstream S,
+                  Call Original, void *Closure);
+  bool launchSplit(const CudaRuntime &R, TappedGraph &T, CUstream S,
+                   int &Result);
+  int launchParts(const CudaRuntime &R, const TappedGraph &T, CUstream S,
+                  const std::vector<GraphPart> &Parts);
+  std::string splitGraph(const TappedGraph &T,
+                         const std::set<CUgraphNode> &Wanted, CUgraph G,
+                         std::vector<GraphPart> &Parts);
+  std::string makePart(CUgraph G, const std::vector<CUgraphNode> &All,
+                       const std::set<CUgraphNode> &Kept, GraphPart &P);
+  void listKernels(const TappedGraph &T, CUgraphNode N,
+                   std::vector<CUgraphNode> &Kernels) const;
+  void countKernel(const CudaRuntime &R, const GraphKernel &K, CUstream S);
+  Launch launchOf(const CudaRuntime &R, const GraphKernel &K, CUstream S) const;
+  bool mayRecord(const CudaRuntime &R, const GraphKernel &K, CUstream S);
+  void readGraph(TappedGraph &T, CUgraph G);
+  void readKernel(TappedGraph &T, CUgraphNode N);
+  void rereadGraph(TappedGraph &T, CUgraph G);
+  void noteCaptured(const Launch &L);
+  void forgetCopy(CUgraphExec Exec);
+  using GraphChange = bool (*)(TapSession &, TappedGraph &, CUgraphNode,
+                               void *);
+  void changeNode(CUgraphExec Exec, CUgraphNode N, GraphChange Change,
+                  void *Closure);
   std::string findObstacle(const Target &T, const Launch &L, const Gpu *G);
   /// \returns false when the launch was not made; \p Result is the launch's.
   bool record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
               Call Original, void *Closure, int &Result);
   std::string locate(const Target &T, const Launch &L, Job &J,
                      std::vector<Recording::Region> &Regions);
+  std::string locateTextures(const Target &T, const Launch &L, Job &J,
+                             std::vector<Recording::Region> &Regions,
+                             std::set<uint64_t> &Named);
+  std::string addObject(Job &J, char *At, TexturePieces &Pieces,
+                        std::set<uint64_t> &Named);
+  std::string describeObject(const Gpu &G, const TappedTexture &O,
+                             MnemeTexture &D, TappedElements &Elements,
+                             uint64_t &Size, std::set<uint64_t> &Named);
+  std::string describeArray(const TappedTexture &O, MnemeTexture &T,
+                            std::vector<CUmemcpy3D> &Levels);
+  std::string homeOf(const Gpu &G, uint64_t Key, uint64_t Size,
+                     uint64_t &Address);
+  std::string copyElements(Job &J, bool OnlyWritten);
   std::string storePrologue(Job &J, std::vector<DeviceWork::Piece> &Pages,
                             DeviceWork &W);
   std::string leaveOutUnreached(Job &J, std::vector<DeviceWork::Piece> &Pages,
@@ -406,6 +548,15 @@ private:
   /// Of stubs that no payload describes, and of those for which there was no
   /// memory.
   Target Unknown, Unloaded;
+  /// By the driver's handle of a kernel, and such a handle by launch stub, for
+  /// kernels that are nodes of graphs.
+  std::map<const void *, GraphTarget> GraphKernels;
+  std::map<const void *, const void *> KernelHandles;
+  std::map<CUgraphExec, TappedGraph> TappedGraphs;
+  /// By handle, and whether it is of a surface.
+  std::map<std::pair<uint64_t, bool>, TappedTexture> Textures;
+  /// Offsets in Homes, by array or by handle, and by size.
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> TextureHomes;
   bool Finished = false;
   Recorder Records;
 

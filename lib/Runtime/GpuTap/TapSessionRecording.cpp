@@ -54,6 +54,16 @@ int TapSession::launch(Target &First, const Launch &L, Call Original,
     Guard.lock();
     IsOff = Off;
   }
+  bool HasDriver = false;
+  if (Captures && !IsOff)
+    attempt([&] { HasDriver = loadDriver(); });
+  if (HasDriver && isCapturing(L.Stream)) {
+    // It becomes a node, which is no launch.
+    int Result = Forward();
+    if (!Result)
+      noteCaptured(L);
+    return Result;
+  }
   if (!First.Selected || IsOff) {
     First.Launches.fetch_add(1, std::memory_order_relaxed);
     return Forward();
@@ -137,8 +147,6 @@ std::string TapSession::findObstacle(const Target &T, const Launch &L,
     return NoDriver.empty() ? "there is no device" : NoDriver;
   if (!G->isUsable())
     return G->Unusable;
-  if (isCapturing(L.Stream))
-    return "captured into a graph";
   if (Captures || isCapturing(LegacyStream))
     return "launched while another stream is captured into a graph";
   if (!L.Args)
@@ -195,6 +203,9 @@ std::string TapSession::locate(const Target &T, const Launch &L, Job &J,
     if (const auto *Found = findForeign(V))
       Named.insert(Found->first);
   });
+  std::string Error = locateTextures(T, L, J, Regions, Named);
+  if (!Error.empty())
+    return Error;
   {
     std::lock_guard<std::mutex> Guard(WriterLock);
     Named.insert(PointedTo.begin(), PointedTo.end());
@@ -244,6 +255,7 @@ static thread_local bool IsWriter __attribute__((tls_model("initial-exec"))) =
 void TapSession::abandon(Job &J, std::string_view Reason, bool Keep) {
   giveBack(*J.On, J.Copies, Keep);
   giveBack(*J.On, J.Gathered, Keep);
+  giveBack(*J.On, J.Textures, Keep);
   claim();
   if (J.R)
     Records.abandon(std::move(J.R), Reason, J.Again);
@@ -277,7 +289,11 @@ bool TapSession::record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
   RecordingTime Time(Records);
   Deadline Until = deadline();
   std::string Error;
+  Job J;
+  J.On = &G;
+  J.Stream = L.Stream;
   auto Skip = [&] {
+    giveBack(G, J.Textures);
     Records.skip(T.K, Error);
     return false;
   };
@@ -286,9 +302,6 @@ bool TapSession::record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
     return Skip();
   }
   OpenLater Opener(Calls);
-  Job J;
-  J.On = &G;
-  J.Stream = L.Stream;
   std::vector<Recording::Region> Regions;
   if (!attempt([&] {
         Error = waitBefore(G, L.Stream, Until);
@@ -302,15 +315,18 @@ bool TapSession::record(Gpu &G, Target &T, const Launch &L, const LaunchId &Id,
     Error = outOfMemory();
   if (!Error.empty())
     return Skip();
-  J.R = Records.begin(T.K, L.Shape, Id, L.Args, std::move(Regions), G.begin(),
+  void **Args = J.Args.empty() ? L.Args : J.Args.data();
+  J.R = Records.begin(T.K, L.Shape, Id, Args, std::move(Regions), G.begin(),
                       G.end() - G.begin(), Notes);
-  if (!J.R)
+  if (!J.R) {
+    giveBack(G, J.Textures);
     return false;
+  }
   bool HasCopies = false;
   if (!attempt([&] {
         J.R->Device = G.Facts;
         if (Selection::get().reachableOnly())
-          forEachPointer(T.K, L.Args,
+          forEachPointer(T.K, Args,
                          [&](uint64_t V) { J.Pointers.push_back(V); });
         Error = copyMemory(J, HasCopies);
       }))
@@ -357,7 +373,9 @@ bool TapSession::recordOnDevice(Job &J, Call Original, void *Closure,
     return true;
   std::string Error;
   if (!attempt([&] {
-        Error = findPages(J, /*BeforeLaunch=*/false, J.Changed, *J.On->Work);
+        Error = copyElements(J, /*OnlyWritten=*/true);
+        if (Error.empty())
+          Error = findPages(J, /*BeforeLaunch=*/false, J.Changed, *J.On->Work);
         if (Error.empty())
           Error = gather(J);
       }))
@@ -437,6 +455,7 @@ bool TapSession::run(Job &J, Call Original, void *Closure, int &Result) {
   if (Records.keeps(*J.R, Timer.nanoseconds()))
     return true;
   giveBack(*J.On, J.Copies);
+  giveBack(*J.On, J.Textures);
   Records.discard(std::move(J.R));
   return false;
 }
@@ -654,6 +673,7 @@ bool TapSession::recordThroughHost(Job &J, Call Original, void *Closure,
     return true;
   }
   giveBack(*J.On, J.Copies);
+  giveBack(*J.On, J.Textures);
   Records.finish(std::move(J.R));
   return true;
 }
@@ -670,6 +690,9 @@ std::string TapSession::storeBefore(Job &J) {
 
 std::string TapSession::storeAfter(Job &J) {
   SnapshotFile &Before = J.R->Prologue, &After = J.R->Epilogue;
+  std::string Error = copyElements(J, /*OnlyWritten=*/true);
+  if (!Error.empty())
+    return Error;
   Recorder::openEpilogue(*J.R);
   std::vector<DeviceWork::Piece> Pages;
   for (const Part &P : J.Parts)
@@ -781,6 +804,7 @@ void TapSession::write(Job &J, DeviceWork &W) {
     Error = outOfMemory();
   giveBack(*J.On, J.Copies);
   giveBack(*J.On, J.Gathered);
+  giveBack(*J.On, J.Textures);
   claim();
   if (Error.empty())
     Records.finish(std::move(J.R));

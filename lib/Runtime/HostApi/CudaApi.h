@@ -29,6 +29,9 @@ inline int done(CudaError E) { return Device::get().result(E); }
 /// Ends a call that only asked something: those work after a sticky error.
 inline int answered(CudaError E) { return Device::get().setError(E); }
 
+/// Makes the arrays of a copy memory with a pitch, and its elements bytes.
+CudaError replaceArrays(CudaMemcpy3DParms &P);
+
 /// Whether \p S is a stream of ours or one of the default streams.
 bool isStream(CudaStream *S);
 

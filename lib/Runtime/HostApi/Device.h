@@ -41,6 +41,9 @@ enum : uint32_t {
   KindVariable = MNEME_REGION_GLOBAL,
   KindManaged,
   KindPinned, ///< Page-locked host memory: the device can reach it too.
+  KindGraph,  ///< Of a graph, as long as that lives.
+  KindArray,
+  KindTexture, ///< The MnemeTexture of a texture or surface object.
 };
 
 /// Flags of arena allocations: the device was given the address of this pinned
@@ -76,6 +79,11 @@ struct DeviceLimits {
   static constexpr unsigned ConstantMemory = 64u << 10;
   static constexpr unsigned Registers = 65536;
   static constexpr unsigned PitchAlignment = 512;
+  static constexpr unsigned MaxTexture2D = 32768;
+  static constexpr unsigned MaxTexture3D = 16384;
+  static constexpr unsigned MaxLayers = 2048;
+  static constexpr unsigned MaxTexturePitch = 2097120;
+  static constexpr unsigned MaxTextureLinear = 1u << 28; ///< In elements.
 };
 
 /// Public functions throw nothing: without memory, calls fail with

@@ -146,6 +146,25 @@ template <typename Properties> static void fill(Properties &P) {
   D.computeCapability(P.major, P.minor);
   P.textureAlignment = P.surfaceAlignment = L::PitchAlignment;
   P.texturePitchAlignment = 32;
+  P.maxTexture1D = P.maxSurface1D = L::MaxTexture2D;
+  P.maxTexture1DMipmap = L::MaxTexture3D;
+  for (int I : {0, 1})
+    P.maxTexture2D[I] = P.maxSurface2D[I] = P.maxTexture2DMipmap[I] =
+        P.maxTexture2DGather[I] = P.maxTexture2DLinear[I] = L::MaxTexture2D;
+  P.maxTexture2DLinear[2] = L::MaxTexturePitch;
+  for (int I : {0, 1, 2})
+    P.maxTexture3D[I] = P.maxTexture3DAlt[I] = P.maxSurface3D[I] =
+        L::MaxTexture3D;
+  P.maxTextureCubemap = P.maxSurfaceCubemap = L::MaxTexture2D;
+  P.maxTexture1DLayered[0] = P.maxSurface1DLayered[0] =
+      P.maxTexture2DLayered[0] = P.maxTexture2DLayered[1] =
+          P.maxSurface2DLayered[0] = P.maxSurface2DLayered[1] =
+              P.maxTextureCubemapLayered[0] = P.maxSurfaceCubemapLayered[0] =
+                  L::MaxTexture2D;
+  P.maxTexture1DLayered[1] = P.maxSurface1DLayered[1] =
+      P.maxTexture2DLayered[2] = P.maxSurface2DLayered[2] =
+          P.maxTextureCubemapLayered[1] = P.maxSurfaceCubemapLayered[1] =
+              L::MaxLayers;
   P.multiProcessorCount = D.multiprocessors();
   P.integrated = 1;
   P.canMapHostMemory = 1;

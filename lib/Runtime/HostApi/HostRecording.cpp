@@ -43,6 +43,8 @@ Device::findRegions(const HostKernel &K, void **Args, Omission &Omitted) {
   for (const auto &Entry : Memory.allocations()) {
     const Arena::Allocation &A = Entry.second;
     Recording::Region Region = {A.Address, A.Size, MNEME_REGION_HEAP, ""};
+    if (A.Kind == KindTexture)
+      Region.Kind = MNEME_REGION_TEXTURE;
     bool MayMatter = A.Kind == KindPinned && !(A.Flags & FlagMapped);
     if (A.Kind == KindVariable) {
       auto *V = static_cast<const Variable *>(A.Owner);

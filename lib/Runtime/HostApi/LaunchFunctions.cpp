@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaApi.h"
+#include "Graph.h"
 #include "Shortage.h"
 
 #include <atomic>
@@ -116,6 +117,7 @@ MNEME_API rt_cudaStreamCreate(CudaStream **S) {
 }
 
 MNEME_API rt_cudaStreamDestroy(CudaStream *S) {
+  leaveCapture(S);
   if (!streams().remove(S))
     return done(cudaErrorInvalidResourceHandle);
   delete S;
@@ -124,6 +126,8 @@ MNEME_API rt_cudaStreamDestroy(CudaStream *S) {
 
 /// Everything that was put into a stream has run.
 MNEME_API rt_cudaStreamSynchronize(CudaStream *S) {
+  if (CudaError E = breakCapture(S))
+    return done(E);
   return done(isStream(S) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
@@ -160,17 +164,6 @@ MNEME_API rt_cudaStreamGetDevice(CudaStream *S, int *Id) {
   if (!Id)
     return done(cudaErrorInvalidValue);
   *Id = 0;
-  return done(cudaSuccess);
-}
-
-/// Also the beginning of cudaStreamGetCaptureInfo: what follows the status is
-/// only written while capturing, which never happens.
-MNEME_API rt_cudaStreamIsCapturing(CudaStream *S, int *Status) {
-  if (!isStream(S))
-    return done(cudaErrorInvalidResourceHandle);
-  if (!Status)
-    return done(cudaErrorInvalidValue);
-  *Status = 0; // cudaStreamCaptureStatusNone
   return done(cudaSuccess);
 }
 
@@ -227,6 +220,12 @@ MNEME_API rt_cudaLaunchHostFunc(CudaStream *S, void (*Fn)(void *), void *Data) {
     return done(cudaErrorInvalidResourceHandle);
   if (!Fn)
     return done(cudaErrorInvalidValue);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) {
+      W.Type = CudaGraphNodeHost;
+      W.Host = {Fn, Data};
+      return cudaSuccess;
+    });
   if (!Device::get().sticky())
     Fn(Data);
   return done(cudaSuccess);
@@ -239,6 +238,8 @@ MNEME_API rt_cudaStreamAddCallback(CudaStream *S,
     return done(cudaErrorInvalidResourceHandle);
   if (!Fn || Flags)
     return done(cudaErrorInvalidValue);
+  if (CudaError E = breakCapture(S))
+    return done(E);
   Fn(S, Device::get().sticky(), Data);
   return done(cudaSuccess);
 }
@@ -269,22 +270,47 @@ MNEME_API rt_cudaEventCreate(CudaEvent **E) {
 MNEME_API rt_cudaEventDestroy(CudaEvent *E) {
   if (!events().remove(E))
     return done(cudaErrorInvalidResourceHandle);
+  forgetEvent(E);
   delete E;
   return done(cudaSuccess);
 }
 
-MNEME_API rt_cudaEventRecord(CudaEvent *E, CudaStream *S) {
-  if (!events().contains(E) || !isStream(S))
-    return done(cudaErrorInvalidResourceHandle);
+bool mneme::isEvent(CudaEvent *E) { return events().contains(E); }
+
+void mneme::reachEvent(CudaEvent *E) {
+  if (!isEvent(E))
+    return;
   E->Recorded = true;
   E->Nanoseconds = now();
+}
+
+MNEME_API rt_cudaEventRecordWithFlags(CudaEvent *E, CudaStream *S,
+                                      unsigned Flags) {
+  constexpr unsigned External = 1; // Whenever the graph is launched.
+  if (!isEvent(E) || !isStream(S))
+    return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S) && Flags == External)
+    return addToCapture(S, [&](GraphWork &W) {
+      W.Type = CudaGraphNodeEventRecord;
+      W.Event = E;
+      return cudaSuccess;
+    });
+  if (isCapturing(S))
+    return captureEvent(E, S);
+  forgetEvent(E);
+  reachEvent(E);
   return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaEventRecord(CudaEvent *E, CudaStream *S) {
+  return rt_cudaEventRecordWithFlags(E, S, 0);
 }
 
 /// An event that was recorded has happened.
 MNEME_API rt_cudaEventSynchronize(CudaEvent *E) {
-  return done(events().contains(E) ? cudaSuccess
-                                   : cudaErrorInvalidResourceHandle);
+  if (!isEvent(E))
+    return done(cudaErrorInvalidResourceHandle);
+  return done(isCaptured(E) ? cudaErrorCapturedEvent : cudaSuccess);
 }
 
 MNEME_API rt_cudaEventElapsedTime(float *Milliseconds, CudaEvent *Start,
@@ -299,10 +325,18 @@ MNEME_API rt_cudaEventElapsedTime(float *Milliseconds, CudaEvent *Start,
   return done(cudaSuccess);
 }
 
-MNEME_API rt_cudaStreamWaitEvent(CudaStream *S, CudaEvent *E, unsigned) {
-  return done(isStream(S) && events().contains(E)
-                  ? cudaSuccess
-                  : cudaErrorInvalidResourceHandle);
+MNEME_API rt_cudaStreamWaitEvent(CudaStream *S, CudaEvent *E, unsigned Flags) {
+  constexpr unsigned External = 1; // Whenever the graph is launched.
+  if (!isStream(S) || !isEvent(E))
+    return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S) && Flags == External)
+    return addToCapture(S, [&](GraphWork &W) {
+      W.Type = CudaGraphNodeWaitEvent;
+      W.Event = E;
+      return cudaSuccess;
+    });
+  return isCapturing(S) || isCaptured(E) ? captureWait(S, E)
+                                         : done(cudaSuccess);
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,6 +347,13 @@ static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
                   size_t DynamicShared, CudaStream *S, bool Cooperative) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) {
+      CudaKernelNodeParams P = {Stub, Grid,   Block, unsigned(DynamicShared),
+                                Args, nullptr};
+      W.Shape.Cooperative = Cooperative;
+      return describeKernel(W, &P);
+    });
   CudaError E = Device::get().launch(
       Stub, {Grid, Block, DynamicShared, Cooperative}, Args);
   // What the kernel did shows in the next call, as on a GPU.

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaApi.h"
+#include "Graph.h"
 #include "Message.h"
 #include "Shortage.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
@@ -34,6 +35,13 @@ MNEME_API rt_cudaMalloc(void **Ptr, size_t Size) {
 }
 
 MNEME_API rt_cudaFree(void *Ptr) {
+  Arena::Allocation A;
+  // What a graph has allocated may be freed, but the graph has it when it is
+  // launched again.
+  if (Device::get().find(Ptr, A) && A.Kind == KindGraph)
+    return done(A.Address == reinterpret_cast<uint64_t>(Ptr)
+                    ? cudaSuccess
+                    : cudaErrorInvalidValue);
   return done(Device::get().release(Ptr, DeviceKinds));
 }
 
@@ -69,12 +77,23 @@ MNEME_API rt_cudaMalloc3D(CudaPitchedPtr *Ptr, CudaExtent Extent) {
 MNEME_API rt_cudaMallocAsync(void **Ptr, size_t Size, CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) {
+      CudaMemAllocNodeParams P = {};
+      P.Size = Size;
+      if (CudaError E = Ptr ? describeAlloc(W, P) : cudaErrorInvalidValue)
+        return E;
+      *Ptr = P.Ptr;
+      return cudaSuccess;
+    });
   return rt_cudaMalloc(Ptr, Size);
 }
 
 MNEME_API rt_cudaFreeAsync(void *Ptr, CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) { return describeFree(W, Ptr); });
   return rt_cudaFree(Ptr);
 }
 
@@ -297,6 +316,11 @@ MNEME_API rt_cudaMemcpyAsync(void *Dst, const void *Src, size_t Size, int Kind,
                              CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) {
+      describeCopy(W, Dst, Size, Src, Size, Size, 1, Kind);
+      return cudaSuccess;
+    });
   return rt_cudaMemcpy(Dst, Src, Size, Kind);
 }
 
@@ -336,6 +360,11 @@ MNEME_API rt_cudaMemcpy2DAsync(void *Dst, size_t DstPitch, const void *Src,
                                int Kind, CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) {
+      describeCopy(W, Dst, DstPitch, Src, SrcPitch, Width, Height, Kind);
+      return cudaSuccess;
+    });
   return rt_cudaMemcpy2D(Dst, DstPitch, Src, SrcPitch, Width, Height, Kind);
 }
 
@@ -362,14 +391,24 @@ static CudaError copy3D(const CudaPitchedPtr &Dst, const CudaPos &DstPos,
 MNEME_API rt_cudaMemcpy3D(const CudaMemcpy3DParms *P) {
   if (!P)
     return done(cudaErrorInvalidValue);
-  if (P->SrcArray || P->DstArray) // There are no arrays here.
-    return done(cudaErrorNotSupported);
+  if (P->SrcArray || P->DstArray) {
+    CudaMemcpy3DParms Plain = *P;
+    CudaError E = replaceArrays(Plain);
+    return E ? done(E) : rt_cudaMemcpy3D(&Plain);
+  }
   return done(copy3D(P->Dst, P->DstPos, P->Src, P->SrcPos, P->Extent, P->Kind));
 }
 
 MNEME_API rt_cudaMemcpy3DAsync(const CudaMemcpy3DParms *P, CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) {
+      if (!P)
+        return cudaErrorInvalidValue;
+      describeCopy(W, *P);
+      return cudaSuccess;
+    });
   return rt_cudaMemcpy3D(P);
 }
 
@@ -396,6 +435,11 @@ MNEME_API rt_cudaMemset(void *Dst, int Value, size_t Size) {
 MNEME_API rt_cudaMemsetAsync(void *Dst, int Value, size_t Size, CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) {
+      describeSet(W, {Dst, Size, unsigned(Value), 1, Size, 1});
+      return cudaSuccess;
+    });
   return rt_cudaMemset(Dst, Value, Size);
 }
 
@@ -414,6 +458,11 @@ MNEME_API rt_cudaMemset2DAsync(void *Dst, size_t Pitch, int Value, size_t Width,
                                size_t Height, CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S))
+    return addToCapture(S, [&](GraphWork &W) {
+      describeSet(W, {Dst, Pitch, unsigned(Value), 1, Width, Height});
+      return cudaSuccess;
+    });
   return rt_cudaMemset2D(Dst, Pitch, Value, Width, Height);
 }
 
@@ -430,6 +479,13 @@ MNEME_API rt_cudaMemset3DAsync(CudaPitchedPtr Dst, int Value, CudaExtent Extent,
                                CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  for (size_t Z = 0; isCapturing(S) && Z != Extent.Depth; ++Z) {
+    void *Slice = static_cast<char *>(Dst.Ptr) + Z * Dst.YSize * Dst.Pitch;
+    int E = rt_cudaMemset2DAsync(Slice, Dst.Pitch, Value, Extent.Width,
+                                 Extent.Height, S);
+    if (E || Z + 1 == Extent.Depth)
+      return E;
+  }
   return rt_cudaMemset3D(Dst, Value, Extent);
 }
 
@@ -483,6 +539,12 @@ MNEME_API rt_cudaMemcpyToSymbolAsync(const void *Symbol, const void *Src,
                                      CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S)) {
+    char *Ptr;
+    if (CudaError E = symbolRange(Symbol, Size, Offset, Ptr))
+      return done(E);
+    return rt_cudaMemcpyAsync(Ptr, Src, Size, Kind, S);
+  }
   return rt_cudaMemcpyToSymbol(Symbol, Src, Size, Offset, Kind);
 }
 
@@ -501,6 +563,12 @@ MNEME_API rt_cudaMemcpyFromSymbolAsync(void *Dst, const void *Symbol,
                                        CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
+  if (isCapturing(S)) {
+    char *Ptr;
+    if (CudaError E = symbolRange(Symbol, Size, Offset, Ptr))
+      return done(E);
+    return rt_cudaMemcpyAsync(Dst, Ptr, Size, Kind, S);
+  }
   return rt_cudaMemcpyFromSymbol(Dst, Symbol, Size, Offset, Kind);
 }
 

@@ -14,6 +14,7 @@
 
 #define _GNU_SOURCE // exp10, sincos.
 #include "llvm/Mneme/Runtime/HostExchange.h"
+#include "llvm/Mneme/Runtime/HostTexture.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -133,6 +134,10 @@ static const MnemeHostSymbol Symbols[] = {
     SELF(__mneme_host_grid_workspace),
     SELF(__mneme_host_exchange),
     SELF(__mneme_host_advance),
+    SELF(__mneme_host_texture),
+    SELF(__mneme_host_texture_query),
+    SELF(__mneme_host_surface_read),
+    SELF(__mneme_host_surface_write),
     NAMED("__cxa_pure_virtual", __mneme_host_trap),
     NAMED("abort", __mneme_host_trap),
 

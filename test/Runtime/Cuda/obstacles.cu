@@ -6,14 +6,12 @@
 // RUN: %emulated_gpu MNEME_EMULATED_DEVICES=2 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
-// ERR-DAG: warning: kernel '_Z8capturedPi' is not recorded: captured into a graph
 // ERR-DAG: warning: kernel '_Z7foreignPi' is not recorded: an argument points to memory that cannot be recorded
 // ERR-DAG: warning: kernel '_Z7clusterPi' is not recorded: launched with clusters of blocks
 // ERR-DAG: warning: kernel '_Z8private_Pi' is not recorded: variable '_ZL7Private' is known to the device's code alone
 // ERR-DAG: warning: kernel '_Z8indirectPPi' is not recorded: memory points to memory of another device
 // ERR-DAG: warning: kernel '_Z8pageablePi' is not recorded: an argument points to memory of the host that CUDA does not know
-// ERR: 10 launches seen, 3 recorded, 7 skipped
-// ERR-DAG: 1 skipped: captured into a graph
+// ERR: 9 launches seen, 3 recorded, 6 skipped
 // ERR-DAG: 2 skipped: an argument points to memory that cannot be recorded
 // ERR-DAG: 1 skipped: memory points to memory of another device
 // RUN: llvm-mneme-record show %t.rec | FileCheck %s --check-prefix=SHOW

@@ -148,8 +148,10 @@ namespace {
 struct Stream {
   std::shared_ptr<Queue> Work;
   unsigned Flags = 0;
-  bool Capturing = false;
   CUcontext Owner = nullptr;
+  /// While it is captured: the graph, and its own queue.
+  std::shared_ptr<Graph> Captured;
+  std::shared_ptr<Queue> Suspended;
 };
 
 struct Event {
@@ -287,10 +289,11 @@ static bool disturbsCapture() {
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;                            \
   } while (false)
 
-/// Graphs are not emulated: what is captured is forgotten.
 static bool isCapturing(CUstream S) {
-  return driver().Streams.has(S) && reinterpret_cast<Stream *>(S)->Capturing;
+  return driver().Streams.has(S) && reinterpret_cast<Stream *>(S)->Captured;
 }
+
+std::shared_ptr<Queue> emulated::findQueue(CUstream S) { return queueOf(S); }
 
 static Event *eventOf(CUevent E) {
   return driver().Events.has(E) ? reinterpret_cast<Event *>(E) : nullptr;
@@ -957,36 +960,56 @@ static CUresult readArguments(const Function &F, void **Args, void **Extra,
   return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUfunction Handle, const LaunchConfig &Config,
-                       CUstream S, void **Args, void **Extra) {
+CUresult emulated::readCall(CUfunction Handle, const LaunchConfig &Config,
+                            void **Args, void **Extra, KernelCall &Call) {
   CHECK_CONTEXT();
   Function *F = functionOf(Handle);
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!F || !Q)
+  if (!F)
     return CUDA_ERROR_INVALID_HANDLE;
   if (CUresult R = checkLaunch(*F, Config))
     return R;
   if (CUresult R = F->findCode())
     return R;
-  auto Bytes = std::make_shared<std::vector<char>>();
-  if (CUresult R = readArguments(*F, Args, Extra, *Bytes))
+  Call = {F, Config, std::make_shared<std::vector<char>>(), Current->Device};
+  return readArguments(*F, Args, Extra, *Call.Bytes);
+}
+
+std::vector<void *> KernelCall::pointers() const {
+  std::vector<void *> Pointers;
+  for (const Parameter &P : F->Parameters)
+    Pointers.push_back(Bytes->data() + P.Offset);
+  return Pointers;
+}
+
+CUresult KernelCall::run() const {
+  std::vector<void *> Pointers = pointers();
+  for (size_t I = 0; I != Pointers.size(); ++I) {
+    uint64_t Address = 0;
+    if (F->Parameters[I].Size == sizeof(Address))
+      std::memcpy(&Address, Pointers[I], sizeof(Address));
+    // As most kernels use what they are given.
+    if (Address && isOutOfReach(Address, Device))
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+  }
+  return F->run(Config, Pointers);
+}
+
+static CUresult launch(CUfunction Handle, const LaunchConfig &Config,
+                       CUstream S, void **Args, void **Extra) {
+  CHECK_CONTEXT();
+  std::shared_ptr<Queue> Q = queueOf(S);
+  if (!Q)
+    return CUDA_ERROR_INVALID_HANDLE;
+  KernelCall Call;
+  if (CUresult R = readCall(Handle, Config, Args, Extra, Call))
     return R;
-  if (isCapturing(S))
+  if (isCapturing(S)) {
+    constexpr int Kernel = 0;
+    addCaptured(*reinterpret_cast<Stream *>(S)->Captured, Kernel)->Kernel =
+        Call;
     return CUDA_SUCCESS;
-  CUdevice Device = Current->Device;
-  Q->enqueue([=]() -> CUresult {
-    SmallVector<void *, 16> Pointers;
-    for (const Parameter &P : F->Parameters) {
-      Pointers.push_back(Bytes->data() + P.Offset);
-      uint64_t Address = 0;
-      if (P.Size == sizeof(Address))
-        std::memcpy(&Address, Pointers.back(), sizeof(Address));
-      // As most kernels use what they are given.
-      if (Address && isOutOfReach(Address, Device))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    }
-    return F->run(Config, Pointers);
-  });
+  }
+  Q->enqueue([=] { return Call.run(); });
   return CUDA_SUCCESS;
 }
 
@@ -1035,7 +1058,7 @@ CUresult cuStreamDestroy_v2(CUstream Handle) {
   CHECK_CONTEXT();
   if (!driver().Streams.remove(Handle))
     return CUDA_ERROR_INVALID_HANDLE;
-  if (reinterpret_cast<Stream *>(Handle)->Capturing && GlobalCaptures)
+  if (reinterpret_cast<Stream *>(Handle)->Captured && GlobalCaptures)
     --GlobalCaptures;
   delete reinterpret_cast<Stream *>(Handle);
   return CUDA_SUCCESS;
@@ -1076,29 +1099,59 @@ CUresult cuStreamIsCapturing(CUstream S, int *Status) {
   return CUDA_SUCCESS;
 }
 
-static CUresult setCapturing(CUstream S, bool Capturing) {
+static CUresult beginCapture(CUstream S, std::shared_ptr<Graph> G, int Mode) {
   CHECK_CONTEXT();
-  if (!driver().Streams.has(S) || isCapturing(S) == Capturing)
+  if (!driver().Streams.has(S) || isCapturing(S) || !G)
     return CUDA_ERROR_INVALID_VALUE;
-  reinterpret_cast<Stream *>(S)->Capturing = Capturing;
+  auto *Captured = reinterpret_cast<Stream *>(S);
+  Captured->Captured = G;
+  Captured->Suspended = Captured->Work;
+  Captured->Work = std::make_shared<Queue>([G](Queue::Work Work) {
+    constexpr int Host = 3; // A guess: nobody asks.
+    addCaptured(*G, Host)->Work = std::move(Work);
+  });
+  if (Mode == CaptureGlobal)
+    ++GlobalCaptures;
   return CUDA_SUCCESS;
 }
 
 extern "C" CUresult cuStreamBeginCapture_v2(CUstream S, int Mode) {
-  CUresult R = setCapturing(S, true);
-  if (!R && Mode == CaptureGlobal)
-    ++GlobalCaptures;
-  return R;
+  return beginCapture(S, std::make_shared<Graph>(), Mode);
 }
 
-extern "C" CUresult cuStreamEndCapture(CUstream S, void **Graph) {
-  *Graph = nullptr;
-  CUresult R = setCapturing(S, false);
-  if (R || !GlobalCaptures)
-    return R;
-  --GlobalCaptures;
-  return IsCaptureBroken.exchange(false) ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-                                         : CUDA_SUCCESS;
+extern "C" CUresult cuStreamEndCapture(CUstream S, CUgraph *Result) {
+  CHECK_CONTEXT();
+  *Result = nullptr;
+  if (!isCapturing(S))
+    return CUDA_ERROR_INVALID_VALUE;
+  auto *Captured = reinterpret_cast<Stream *>(S);
+  std::shared_ptr<Graph> G = std::move(Captured->Captured);
+  Captured->Captured = nullptr;
+  Captured->Work = std::move(Captured->Suspended);
+  if (GlobalCaptures)
+    --GlobalCaptures;
+  if (IsCaptureBroken.exchange(false))
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  *Result = giveGraph(G);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream S, int *Status,
+                                   unsigned long long *Id, CUgraph *G,
+                                   const CUgraphNode **Last, size_t *Count) {
+  CHECK_CONTEXT();
+  static thread_local CUgraphNode LastNode;
+  *Status = isCapturing(S);
+  if (!*Status)
+    return CUDA_SUCCESS;
+  Graph &Captured = *reinterpret_cast<Stream *>(S)->Captured;
+  *Id = 1;
+  *G = reinterpret_cast<CUgraph>(&Captured);
+  *Count = !Captured.Nodes.empty();
+  if (*Count)
+    LastNode = reinterpret_cast<CUgraphNode>(Captured.Nodes.back().get());
+  *Last = &LastNode;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(int *Mode) {

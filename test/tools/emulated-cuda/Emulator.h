@@ -145,6 +145,9 @@ class Queue {
 public:
   /// \p Failure is where the result of the first failing work goes.
   explicit Queue(std::atomic<CUresult> &Failure);
+  using Work = std::function<CUresult()>;
+  /// One that does nothing itself: \p Take gets all work.
+  explicit Queue(std::function<void(Work)> Take) : Take(std::move(Take)) {}
   /// \p Always: even after a failure.
   void enqueue(std::function<CUresult()> Work, bool Always = false);
   bool isIdle();
@@ -154,7 +157,8 @@ private:
   struct State;
   static void run(State &S);
 
-  std::shared_ptr<State> S;
+  std::shared_ptr<State> S; ///< Null where Take is.
+  std::function<void(Work)> Take;
 };
 
 /// A point in a queue, with the time when it was reached.
@@ -232,6 +236,50 @@ private:
   std::vector<std::unique_ptr<Function>> Functions;
   std::vector<std::unique_ptr<Variable>> Variables;
 };
+
+//===----------------------------------------------------------------------===//
+// Graphs.cpp
+//===----------------------------------------------------------------------===//
+
+/// A kernel with its arguments.
+struct KernelCall {
+  Function *F = nullptr;
+  llvm::mneme::LaunchConfig Config;
+  std::shared_ptr<std::vector<char>> Bytes;
+  CUdevice Device = 0;
+
+  std::vector<void *> pointers() const;
+  CUresult run() const;
+};
+
+struct Graph;
+
+struct GraphNode {
+  Graph *Owner = nullptr;
+  int Type = 0;
+  std::vector<GraphNode *> Before;
+  KernelCall Kernel;
+  std::vector<void *> Pointers;   ///< That were given for its arguments.
+  std::function<CUresult()> Work; ///< Of nodes that are no kernels.
+  std::shared_ptr<Graph> Child;
+  const GraphNode *Original = nullptr; ///< What it was copied from.
+  bool IsEnabled = true;               ///< Of an executable graph.
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<GraphNode>> Nodes;
+
+  GraphNode *add(int Type, const CUgraphNode *Before, size_t Count);
+};
+
+/// What is captured is a chain.
+GraphNode *addCaptured(Graph &G, int Type);
+CUgraph giveGraph(std::shared_ptr<Graph> G);
+
+// Driver.cpp
+CUresult readCall(CUfunction Handle, const llvm::mneme::LaunchConfig &Config,
+                  void **Args, void **Extra, KernelCall &Call);
+std::shared_ptr<Queue> findQueue(CUstream S);
 
 } // namespace emulated
 

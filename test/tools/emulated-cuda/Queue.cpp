@@ -77,17 +77,23 @@ void Queue::run(State &S) {
 }
 
 void Queue::enqueue(std::function<CUresult()> Work, bool Always) {
+  if (Take)
+    return Take(std::move(Work));
   std::lock_guard<std::mutex> Guard(S->Lock);
   S->Work.push_back({std::move(Work), Always});
   S->More.notify_one();
 }
 
 bool Queue::isIdle() {
+  if (Take)
+    return true;
   std::lock_guard<std::mutex> Guard(S->Lock);
   return S->Work.empty() && !S->Busy;
 }
 
 void Queue::wait() {
+  if (Take)
+    return;
   std::unique_lock<std::mutex> Guard(S->Lock);
   S->Idle.wait(Guard, [&] { return S->Work.empty() && !S->Busy; });
 }

@@ -516,16 +516,282 @@ API int cudaStreamEndCapture(CUstream S, void **Graph) {
   return done(callDriver("cuStreamEndCapture", S, Graph));
 }
 
-/// Of what was forgotten, nothing is left to do.
-API int cudaGraphInstantiate(void **Exec, void *, unsigned long long) {
-  START();
-  *Exec = nullptr;
-  return done(0);
+//===----------------------------------------------------------------------===//
+// Textures
+//===----------------------------------------------------------------------===//
+
+static int toDriver(const CudaChannelFormatDesc &D) {
+  int Step = D.X == 8 ? 0 : D.X == 16 ? 1 : 2;
+  return D.Format == CudaChannelUnsigned ? 1 + Step
+         : D.Format == CudaChannelSigned ? 8 + Step
+         : Step == 1                     ? 16
+                                         : 32;
 }
 
-API int cudaGraphLaunch(void *, CUstream) {
+static unsigned channelsOf(const CudaChannelFormatDesc &D) {
+  return !D.Y ? 1 : !D.Z ? 2 : 4;
+}
+
+API CudaChannelFormatDesc cudaCreateChannelDesc(int X, int Y, int Z, int W,
+                                                int Format) {
+  return {X, Y, Z, W, Format};
+}
+
+API int cudaMalloc3DArray(CUarray *A, const CudaChannelFormatDesc *F,
+                          CudaExtent E, unsigned Flags) {
   START();
-  return done(0);
+  CUarrayDescriptor D = {E.Width,      E.Height,       E.Depth,
+                         toDriver(*F), channelsOf(*F), Flags};
+  return done(driver().Array3DCreate(A, &D));
+}
+
+API int cudaMallocArray(CUarray *A, const CudaChannelFormatDesc *F,
+                        size_t Width, size_t Height, unsigned Flags) {
+  return cudaMalloc3DArray(A, F, {Width, Height, 0}, Flags);
+}
+
+API int cudaMallocMipmappedArray(CUarray *A, const CudaChannelFormatDesc *F,
+                                 CudaExtent E, unsigned NumLevels,
+                                 unsigned Flags) {
+  START();
+  CUarrayDescriptor D = {E.Width,      E.Height,       E.Depth,
+                         toDriver(*F), channelsOf(*F), Flags};
+  return done(driver().MipmappedArrayCreate(A, &D, NumLevels));
+}
+
+API int cudaGetMipmappedArrayLevel(CUarray *Level, CUarray A, unsigned I) {
+  START();
+  return done(driver().MipmappedArrayGetLevel(Level, A, I));
+}
+
+/// Copies a whole array.
+static int copyArray(CUarray A, void *Other, bool IsBack) {
+  START();
+  CUarrayDescriptor D;
+  if (int E = driver().Array3DGetDescriptor(&D, A))
+    return done(E);
+  size_t Element =
+      D.NumChannels * (D.Format == 1 || D.Format == 8                      ? 1
+                       : D.Format == 3 || D.Format == 10 || D.Format == 32 ? 4
+                                                                           : 2);
+  CUmemcpy3D C = {};
+  C.From.MemoryType = 3;
+  C.From.Array = A;
+  C.To.MemoryType = 1;
+  C.To.Host = Other;
+  C.To.Pitch = C.WidthInBytes = D.Width * Element;
+  C.To.Height = C.Height = D.Height ? D.Height : 1;
+  C.Depth = D.Depth ? D.Depth : 1;
+  if (!IsBack)
+    std::swap(C.From, C.To);
+  if (int E = driver().Memcpy3DAsync(&C, nullptr))
+    return done(E);
+  return done(driver().StreamSynchronize(nullptr));
+}
+
+API int cudaMemcpy2DToArray(CUarray A, size_t, size_t, const void *From, size_t,
+                            size_t, size_t, int) {
+  return copyArray(A, const_cast<void *>(From), /*IsBack=*/false);
+}
+
+API int cudaMemcpy2DFromArray(void *To, size_t, CUarray A, size_t, size_t,
+                              size_t, size_t, int) {
+  return copyArray(A, To, /*IsBack=*/true);
+}
+
+API int cudaMemcpy3D(const CudaMemcpy3DParms *P) {
+  return copyArray(static_cast<CUarray>(P->DstArray), P->Src.Ptr,
+                   /*IsBack=*/false);
+}
+
+static CUresourceDesc describe(const CudaResourceDesc &R) {
+  CUresourceDesc New = {};
+  New.Type = R.Type;
+  if (R.Type == CudaResourceLinear)
+    New.Linear = {reinterpret_cast<CUdeviceptr>(R.Linear.Ptr),
+                  toDriver(R.Linear.Format), channelsOf(R.Linear.Format),
+                  R.Linear.Size};
+  else if (R.Type == CudaResourcePitch2D)
+    New.Pitch2D = {reinterpret_cast<CUdeviceptr>(R.Pitch2D.Ptr),
+                   toDriver(R.Pitch2D.Format),
+                   channelsOf(R.Pitch2D.Format),
+                   R.Pitch2D.Width,
+                   R.Pitch2D.Height,
+                   R.Pitch2D.Pitch};
+  else
+    New.Array = reinterpret_cast<CUarray>(R.Array);
+  return New;
+}
+
+API int cudaCreateTextureObject(unsigned long long *Handle,
+                                const CudaResourceDesc *R,
+                                const CudaTextureDesc *D, const void *) {
+  START();
+  CUresourceDesc Resource = describe(*R);
+  CUtextureDesc New = {};
+  std::memcpy(New.AddressModes, D->AddressModes, sizeof(New.AddressModes));
+  std::memcpy(New.Border, D->Border, sizeof(New.Border));
+  New.FilterMode = D->FilterMode;
+  New.Flags = (D->ReadMode ? 0 : 1) | (D->NormalizedCoordinates ? 2 : 0);
+  New.MipFilterMode = D->MipFilterMode;
+  New.MaxLevel = D->MaxLevel;
+  return done(driver().TexObjectCreate(Handle, &Resource, &New, nullptr));
+}
+
+API int cudaDestroyTextureObject(unsigned long long Handle) {
+  START();
+  return done(driver().TexObjectDestroy(Handle));
+}
+
+API int cudaCreateSurfaceObject(unsigned long long *Handle,
+                                const CudaResourceDesc *R) {
+  START();
+  CUresourceDesc Resource = describe(*R);
+  return done(driver().SurfObjectCreate(Handle, &Resource));
+}
+
+API int cudaDestroySurfaceObject(unsigned long long Handle) {
+  START();
+  return done(driver().SurfObjectDestroy(Handle));
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+API int cudaGraphCreate(CUgraph *G, unsigned Flags) {
+  START();
+  return done(callDriver("cuGraphCreate", G, Flags));
+}
+
+API int cudaGraphDestroy(CUgraph G) {
+  START();
+  return done(driver().GraphDestroy(G));
+}
+
+static int describeKernel(const CudaKernelNodeParams *P,
+                          CUkernelNodeParams &New) {
+  START();
+  Symbol *S;
+  CUmodule M;
+  if (int E = load(P->Func, S, M))
+    return E < 0 ? 98 : E; // cudaErrorInvalidDeviceFunction
+  New = {nullptr,    P->Grid.X,  P->Grid.Y,  P->Grid.Z,
+         P->Block.X, P->Block.Y, P->Block.Z, P->DynamicShared,
+         P->Args,    P->Extra,   nullptr,    nullptr};
+  return driver().ModuleGetFunction(&New.Function, M, S->Name.c_str());
+}
+
+API int cudaGraphAddKernelNode(CUgraphNode *Node, CUgraph G,
+                               const CUgraphNode *Nodes, size_t Count,
+                               const CudaKernelNodeParams *P) {
+  CUkernelNodeParams New;
+  if (int E = describeKernel(P, New))
+    return done(E);
+  return done(
+      callDriver("cuGraphAddKernelNode_v2", Node, G, Nodes, Count, &New));
+}
+
+API int cudaGraphExecKernelNodeSetParams(CUgraphExec Exec, CUgraphNode Node,
+                                         const CudaKernelNodeParams *P) {
+  CUkernelNodeParams New;
+  if (int E = describeKernel(P, New))
+    return done(E);
+  return done(
+      callDriver("cuGraphExecKernelNodeSetParams_v2", Exec, Node, &New));
+}
+
+static CUmemcpy3D describeCopy(void *To, const void *From, size_t Size) {
+  CUmemcpy3D New = {};
+  New.To.Device = reinterpret_cast<CUdeviceptr>(To);
+  New.From.Device = reinterpret_cast<CUdeviceptr>(From);
+  New.WidthInBytes = Size;
+  New.Height = New.Depth = 1;
+  return New;
+}
+
+API int cudaGraphAddMemcpyNode1D(CUgraphNode *Node, CUgraph G,
+                                 const CUgraphNode *Nodes, size_t Count,
+                                 void *To, const void *From, size_t Size, int) {
+  START();
+  CUmemcpy3D New = describeCopy(To, From, Size);
+  return done(callDriver("cuGraphAddMemcpyNode", Node, G, Nodes, Count, &New,
+                         CUcontext()));
+}
+
+API int cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec Exec, CUgraphNode Node,
+                                           void *To, const void *From,
+                                           size_t Size, int) {
+  START();
+  CUmemcpy3D New = describeCopy(To, From, Size);
+  return done(callDriver("cuGraphExecMemcpyNodeSetParams", Exec, Node, &New,
+                         CUcontext()));
+}
+
+/// With the structures of the driver.
+#define NODE(Name, Params)                                                     \
+  API int cudaGraphAdd##Name##Node(CUgraphNode *Node, CUgraph G,               \
+                                   const CUgraphNode *Nodes, size_t Count,     \
+                                   const Params *P) {                          \
+    START();                                                                   \
+    return done(callDriver("cuGraphAdd" #Name "Node", Node, G, Nodes, Count,   \
+                           P, CUcontext()));                                   \
+  }                                                                            \
+  API int cudaGraphExec##Name##NodeSetParams(                                  \
+      CUgraphExec Exec, CUgraphNode Node, const Params *P) {                   \
+    START();                                                                   \
+    return done(callDriver("cuGraphExec" #Name "NodeSetParams", Exec, Node, P, \
+                           CUcontext()));                                      \
+  }
+NODE(Memset, CudaMemsetParams)
+NODE(Host, CudaHostNodeParams)
+#undef NODE
+
+API int cudaGraphAddChildGraphNode(CUgraphNode *Node, CUgraph G,
+                                   const CUgraphNode *Nodes, size_t Count,
+                                   CUgraph Child) {
+  START();
+  return done(
+      callDriver("cuGraphAddChildGraphNode", Node, G, Nodes, Count, Child));
+}
+
+API int cudaGraphAddNode(CUgraphNode *Node, CUgraph G, const CUgraphNode *Nodes,
+                         const void *Edges, size_t Count, const int *P) {
+  START();
+  return done(callDriver("cuGraphAddNode_v2", Node, G, Nodes, Edges, Count, P));
+}
+
+API int cudaGraphInstantiate(CUgraphExec *Exec, CUgraph G,
+                             unsigned long long Flags) {
+  START();
+  return done(driver().GraphInstantiate(Exec, G, Flags));
+}
+
+API int cudaGraphExecDestroy(CUgraphExec Exec) {
+  START();
+  return done(driver().GraphExecDestroy(Exec));
+}
+
+API int cudaGraphExecUpdate(CUgraphExec Exec, CUgraph G, void *Result) {
+  START();
+  return done(callDriver("cuGraphExecUpdate_v2", Exec, G, Result));
+}
+
+API int cudaGraphExecChildGraphNodeSetParams(CUgraphExec, CUgraphNode,
+                                             CUgraph) {
+  START();
+  return 0;
+}
+
+API int cudaGraphNodeSetEnabled(CUgraphExec Exec, CUgraphNode Node,
+                                unsigned IsEnabled) {
+  START();
+  return done(callDriver("cuGraphNodeSetEnabled", Exec, Node, IsEnabled));
+}
+
+API int cudaGraphLaunch(CUgraphExec Exec, CUstream S) {
+  START();
+  return done(driver().GraphLaunch(Exec, S));
 }
 
 API int cudaDeviceSynchronize() {

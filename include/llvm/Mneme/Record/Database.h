@@ -116,6 +116,11 @@ Expected<RecordedKernel> readKernelFile(StringRef Path);
 Error writeKernelFile(StringRef Path, const RecordedKernel &K,
                       bool Sync = true);
 
+/// Returns the dynamic hash that begins with \p Beginning. Returns \p Beginning
+/// itself if there is none. Fails if there are several.
+Expected<std::string> completeRecordId(StringRef Beginning,
+                                       ArrayRef<RecordedKernel> Kernels);
+
 /// Returns the sorted <static hash>.json files of a folder. Fails if there are
 /// none.
 Expected<std::vector<std::string>> findKernelFiles(StringRef Dir);

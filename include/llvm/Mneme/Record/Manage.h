@@ -38,8 +38,11 @@ struct RecordingFilter {
   }
   /// Fails if the regular expression or a hash prefix is invalid.
   Error check() const;
+  /// Returns \p K with the selected launches; unset if there are none. check()
+  /// must have succeeded.
+  std::optional<RecordedKernel> select(const RecordedKernel &K) const;
   /// Returns the selected part of \p Kernels. Fails if that is empty; the error
-  /// names \p Dir.
+  /// names \p Dir and its kernels.
   Expected<std::vector<RecordedKernel>> choose(ArrayRef<RecordedKernel> Kernels,
                                                StringRef Dir) const;
 };

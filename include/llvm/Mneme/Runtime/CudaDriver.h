@@ -34,7 +34,99 @@ using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphNode = struct CUgraphNode_st *;
+using CUgraphExec = struct CUgraphExec_st *;
 using CUmemHandle = unsigned long long;
+
+/// CUDA_KERNEL_NODE_PARAMS_v2
+struct CUkernelNodeParams {
+  CUfunction Function;
+  unsigned GridX, GridY, GridZ, BlockX, BlockY, BlockZ;
+  unsigned DynamicShared;
+  void **Args;
+  void **Extra;
+  void *Kernel; ///< Where Function is null.
+  CUcontext Context;
+};
+
+struct CUmemsetNodeParams {
+  CUdeviceptr To;
+  size_t Pitch;
+  unsigned Value;
+  unsigned ElementSize;
+  size_t Width; ///< In elements.
+  size_t Height;
+};
+
+struct CUhostNodeParams {
+  void (*Function)(void *);
+  void *Data;
+};
+
+using CUarray = struct CUarray_st *;
+using CUtexObject = unsigned long long;
+
+/// CUDA_ARRAY3D_DESCRIPTOR
+struct CUarrayDescriptor {
+  size_t Width, Height, Depth;
+  int Format; ///< CUarray_format
+  unsigned NumChannels;
+  unsigned Flags; ///< 1 layered, 2 for surfaces, 4 cubemap, 8 for gathers
+};
+
+/// CUDA_RESOURCE_DESC
+struct CUresourceDesc {
+  int Type; ///< MNEME_RESOURCE_*
+  union {
+    CUarray Array; ///< A mipmapped one, too.
+    struct {
+      CUdeviceptr Address;
+      int Format;
+      unsigned NumChannels;
+      size_t Size;
+    } Linear;
+    struct {
+      CUdeviceptr Address;
+      int Format;
+      unsigned NumChannels;
+      size_t Width, Height, Pitch;
+    } Pitch2D;
+    int Reserved[32];
+  };
+  unsigned Flags;
+};
+static_assert(sizeof(CUresourceDesc) == 144, "layout of CUDA 12 and 13");
+
+/// CUDA_TEXTURE_DESC
+struct CUtextureDesc {
+  int AddressModes[3];
+  int FilterMode;
+  unsigned Flags; ///< 1 read integers, 2 normalized coordinates, 16 sRGB
+  unsigned MaxAnisotropy;
+  int MipFilterMode;
+  float MipBias, MinLevel, MaxLevel;
+  float Border[4];
+  int Reserved[12];
+};
+static_assert(sizeof(CUtextureDesc) == 104, "layout of CUDA 12 and 13");
+
+/// One side of CUDA_MEMCPY3D.
+struct CUmemcpySide {
+  size_t XInBytes, Y, Z, Level;
+  int MemoryType; ///< 1 host, 2 device, 3 array, 4 by its address.
+  const void *Host;
+  CUdeviceptr Device;
+  void *Array;
+  void *Reserved;
+  size_t Pitch, Height;
+};
+
+/// CUDA_MEMCPY3D
+struct CUmemcpy3D {
+  CUmemcpySide From, To;
+  size_t WidthInBytes, Height, Depth;
+};
 
 struct CUmemLocation {
   int Type; ///< 1: a device

@@ -40,7 +40,7 @@
 
 #define MNEME_SNAPSHOT_MAGIC "MNEMESNP" /* 8 characters, no NUL stored */
 #define MNEME_SNAPSHOT_MAJOR 2          /* readers refuse another major */
-#define MNEME_SNAPSHOT_MINOR 0
+#define MNEME_SNAPSHOT_MINOR 1          /* 1: MNEME_REGION_TEXTURE */
 
 /// The address range of device memory in a recorded application and its replay.
 /// Half a tebibyte below the highest address where Linux starts to map
@@ -101,6 +101,8 @@ enum {
   MNEME_REGION_GLOBAL = 2,
   MNEME_REGION_MANAGED = 3,
   MNEME_REGION_PINNED = 4,
+  /// A MnemeTexture, in the arena. Its address is the handle of the object.
+  MNEME_REGION_TEXTURE = 5,
 };
 
 /// MNEME_RECORD_REGION: this and the bytes of the name (globals; no NUL).
@@ -112,6 +114,56 @@ typedef struct {
   uint32_t NameSize;
   uint32_t Reserved;
 } MnemeRegionRecord;
+
+enum { MNEME_OBJECT_TEXTURE = 1, MNEME_OBJECT_SURFACE = 2 };
+
+enum {
+  MNEME_RESOURCE_ARRAY = 0,
+  MNEME_RESOURCE_MIPMAP = 1,
+  MNEME_RESOURCE_LINEAR = 2,
+  MNEME_RESOURCE_PITCH2D = 3,
+};
+
+/// Flags of MnemeTexture.
+enum {
+  MNEME_TEXTURE_LAYERED = 1,     ///< Depth counts layers.
+  MNEME_TEXTURE_CUBEMAP = 2,     ///< Depth counts faces, six for each cube.
+  MNEME_TEXTURE_NORMALIZED = 4,  ///< Coordinates from 0 to 1.
+  MNEME_TEXTURE_AS_FLOAT = 8,    ///< Integers are read as floats up to 1.
+  MNEME_TEXTURE_LINEAR = 16,     ///< Filter between elements
+  MNEME_TEXTURE_LINEAR_MIP = 32, ///< and between levels.
+  MNEME_TEXTURE_SRGB = 64,       ///< Elements are converted from sRGB.
+};
+
+enum {
+  MNEME_ADDRESS_WRAP = 0,
+  MNEME_ADDRESS_CLAMP = 1,
+  MNEME_ADDRESS_MIRROR = 2,
+  MNEME_ADDRESS_BORDER = 3,
+};
+
+/// A texture or surface object. Its elements are recorded memory: rows of Pitch
+/// bytes, slices of Height rows, levels of Depth slices, one after the other.
+/// Each level has half the extent of the one before it (layers stay), and rows
+/// without padding.
+typedef struct {
+  uint32_t Type;     ///< MNEME_OBJECT_*.
+  uint32_t Resource; ///< MNEME_RESOURCE_*.
+  uint32_t Format;   ///< MNEME_DTYPE_* of a channel, without 64 bits.
+  uint32_t Channels; ///< 1, 2 or 4.
+  uint32_t Flags;    ///< MNEME_TEXTURE_*.
+  uint32_t NumLevels;
+  uint32_t AddressModes[3]; ///< MNEME_ADDRESS_*.
+  uint32_t MaxAnisotropy;
+  uint64_t Address; ///< Of level 0.
+  uint64_t Pitch;
+  uint64_t Width;  ///< In elements.
+  uint64_t Height; ///< 0: one dimension.
+  uint64_t Depth;  ///< 0: two dimensions or fewer.
+  float MipBias, MinLevel, MaxLevel;
+  float Border[4];
+  uint32_t Reserved;
+} MnemeTexture;
 
 #define MNEME_SNAPSHOT_PAGE 4096u /* bytes of a page */
 

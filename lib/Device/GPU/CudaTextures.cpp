@@ -1,0 +1,200 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Texture and surface objects of recordings on a CUDA device. Elements that
+/// the application had in an array are in recorded memory: each launch copies
+/// them to an array before, and what surfaces may have changed back.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaDevice.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using namespace ::mneme;
+
+// As cuda.h has them.
+enum {
+  ArrayLayered = 1,
+  ArrayForSurfaces = 2,
+  ArrayCubemap = 4,
+  ArrayGather = 8
+};
+enum { ReadAsInteger = 1, NormalizedCoordinates = 2, SRGB = 16 };
+enum { MemoryDevice = 2, MemoryArray = 3 };
+
+static constexpr unsigned MaxLevels = 32;
+
+/// CUarray_format, and the size of a channel; 0 for what a file must not say.
+static std::pair<int, unsigned> toFormat(uint32_t Format) {
+  switch (Format) {
+  case MNEME_DTYPE_U8:
+    return {1, 1};
+  case MNEME_DTYPE_U16:
+    return {2, 2};
+  case MNEME_DTYPE_U32:
+    return {3, 4};
+  case MNEME_DTYPE_I8:
+    return {8, 1};
+  case MNEME_DTYPE_I16:
+    return {9, 2};
+  case MNEME_DTYPE_I32:
+    return {10, 4};
+  case MNEME_DTYPE_F16:
+    return {16, 2};
+  case MNEME_DTYPE_F32:
+    return {32, 4};
+  default:
+    return {0, 0};
+  }
+}
+
+static bool isSane(const MnemeTexture &T) {
+  return (T.Type == MNEME_OBJECT_TEXTURE || T.Type == MNEME_OBJECT_SURFACE) &&
+         T.Resource <= MNEME_RESOURCE_PITCH2D && toFormat(T.Format).first &&
+         (T.Channels == 1 || T.Channels == 2 || T.Channels == 4) &&
+         T.NumLevels >= 1 && T.NumLevels <= MaxLevels && T.Width;
+}
+
+/// The copies of all levels into the array, which stays open.
+static std::vector<CUmemcpy3D> planLevels(const MnemeTexture &T) {
+  std::vector<CUmemcpy3D> Copies;
+  uint64_t Element = toFormat(T.Format).second * T.Channels;
+  bool KeepsDepth = T.Flags & (MNEME_TEXTURE_LAYERED | MNEME_TEXTURE_CUBEMAP);
+  uint64_t Address = T.Address, Width = T.Width;
+  uint64_t Height = std::max<uint64_t>(T.Height, 1);
+  uint64_t Depth = std::max<uint64_t>(T.Depth, 1);
+  for (unsigned I = 0; I != T.NumLevels; ++I) {
+    CUmemcpy3D C = {};
+    C.From.MemoryType = MemoryDevice;
+    C.From.Device = Address;
+    C.From.Pitch = Width * Element;
+    C.From.Height = Height;
+    C.To.MemoryType = MemoryArray;
+    C.WidthInBytes = Width * Element;
+    C.Height = Height;
+    C.Depth = Depth;
+    Copies.push_back(C);
+    Address += Width * Element * Height * Depth;
+    Width = std::max<uint64_t>(Width / 2, 1);
+    Height = std::max<uint64_t>(Height / 2, 1);
+    if (!KeepsDepth)
+      Depth = std::max<uint64_t>(Depth / 2, 1);
+  }
+  return Copies;
+}
+
+Expected<ArrayElements *> CudaDevice::makeArray(const MnemeTexture &T) {
+  ArrayElements &A = Arrays[T.Address];
+  if (A.Array)
+    return &A;
+  CUarrayDescriptor D = {T.Width,    T.Height,
+                         T.Depth,    toFormat(T.Format).first,
+                         T.Channels, ArrayForSurfaces};
+  if (T.Flags & MNEME_TEXTURE_LAYERED)
+    D.Flags |= ArrayLayered;
+  if (T.Flags & MNEME_TEXTURE_CUBEMAP)
+    D.Flags |= ArrayCubemap;
+  if (T.Height && !T.Depth && T.NumLevels == 1)
+    D.Flags |= ArrayGather;
+  A.IsMipmapped = T.Resource == MNEME_RESOURCE_MIPMAP;
+  CUresult R = A.IsMipmapped
+                   ? Driver.MipmappedArrayCreate(&A.Array, &D, T.NumLevels)
+                   : Driver.Array3DCreate(&A.Array, &D);
+  if (R) {
+    A.Array = nullptr;
+    return failure(R, "create the array of a texture");
+  }
+  A.Copies = planLevels(T);
+  for (auto [I, C] : enumerate(A.Copies)) {
+    CUarray Level = A.Array;
+    if (A.IsMipmapped)
+      if (CUresult R = Driver.MipmappedArrayGetLevel(&Level, A.Array, I))
+        return failure(R, "find a level of a texture");
+    C.To.Array = Level;
+  }
+  return &A;
+}
+
+Error CudaDevice::makeObject(uint64_t Handle) {
+  if (Error E = enter())
+    return E;
+  MnemeTexture T;
+  if (Error E = read(Handle, {reinterpret_cast<char *>(&T), sizeof(T)}))
+    return E;
+  if (!isSane(T))
+    return createStringError("the description of the texture object at 0x" +
+                             utohexstr(Handle) + " is damaged");
+  if (!Driver.TexObjectCreate || !Driver.Memcpy3DAsync)
+    return createStringError("the driver cannot make texture objects");
+  CUresourceDesc R = {};
+  R.Type = T.Resource;
+  int Format = toFormat(T.Format).first;
+  switch (T.Resource) {
+  case MNEME_RESOURCE_LINEAR:
+    R.Linear = {T.Address, Format, T.Channels, T.Pitch};
+    break;
+  case MNEME_RESOURCE_PITCH2D:
+    R.Pitch2D = {T.Address, Format, T.Channels, T.Width, T.Height, T.Pitch};
+    break;
+  default: {
+    Expected<ArrayElements *> A = makeArray(T);
+    if (!A)
+      return A.takeError();
+    (*A)->IsWritten |= T.Type == MNEME_OBJECT_SURFACE;
+    R.Array = (*A)->Array;
+  }
+  }
+  CudaObject &O = Objects[Handle];
+  O.IsSurface = T.Type == MNEME_OBJECT_SURFACE;
+  if (O.IsSurface)
+    return check(Driver.SurfObjectCreate(&O.Object, &R),
+                 "create a surface object");
+  bool IsInteger = T.Format != MNEME_DTYPE_F32 && T.Format != MNEME_DTYPE_F16;
+  CUtextureDesc D = {};
+  std::copy(T.AddressModes, T.AddressModes + 3, D.AddressModes);
+  D.FilterMode = T.Flags & MNEME_TEXTURE_LINEAR ? 1 : 0;
+  D.MipFilterMode = T.Flags & MNEME_TEXTURE_LINEAR_MIP ? 1 : 0;
+  D.Flags =
+      (IsInteger && !(T.Flags & MNEME_TEXTURE_AS_FLOAT) ? ReadAsInteger : 0) |
+      (T.Flags & MNEME_TEXTURE_NORMALIZED ? NormalizedCoordinates : 0) |
+      (T.Flags & MNEME_TEXTURE_SRGB ? SRGB : 0);
+  D.MaxAnisotropy = T.MaxAnisotropy;
+  D.MipBias = T.MipBias;
+  D.MinLevel = T.MinLevel;
+  D.MaxLevel = T.MaxLevel;
+  std::copy(T.Border, T.Border + 4, D.Border);
+  return check(Driver.TexObjectCreate(&O.Object, &R, &D, nullptr),
+               "create a texture object");
+}
+
+CUresult CudaDevice::copyArrays(bool IsBack) {
+  for (const auto &[Address, A] : Arrays)
+    for (CUmemcpy3D C : A.Copies) {
+      if (IsBack && !A.IsWritten)
+        continue;
+      if (IsBack)
+        std::swap(C.From, C.To);
+      if (CUresult R = Driver.Memcpy3DAsync(&C, Backend->getStream()))
+        return R;
+    }
+  return CUDA_SUCCESS;
+}
+
+void CudaDevice::freeObjects() {
+  for (const auto &[Handle, O] : Objects)
+    if (O.Object)
+      O.IsSurface ? Driver.SurfObjectDestroy(O.Object)
+                  : Driver.TexObjectDestroy(O.Object);
+  for (const auto &[Address, A] : Arrays)
+    if (A.Array)
+      A.IsMipmapped ? Driver.MipmappedArrayDestroy(A.Array)
+                    : Driver.ArrayDestroy(A.Array);
+}

@@ -1,0 +1,317 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Textures and surfaces of launches that are recorded. The elements of an
+/// array are copied to memory of ours, which the recording has at an address of
+/// the arena; so are the descriptions of objects, whose addresses are the
+/// handles in recorded arguments.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Shortage.h"
+#include "TapSession.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+using namespace mneme;
+
+// As cuda.h has them.
+static constexpr unsigned ArrayLayered = 1, ArrayCubemap = 4;
+static constexpr int MemoryDevice = 2, MemoryArray = 3;
+static constexpr unsigned MaxLevels = 32;
+
+static uint64_t roundUp(uint64_t V) { return (V + 255) & ~uint64_t(255); }
+
+static uint64_t atLeast1(uint64_t V) { return V ? V : 1; }
+
+void TapSession::noteTexture(uint64_t Handle, const TappedTexture &T) {
+  if (Off)
+    return;
+  std::lock_guard<std::mutex> Guard(Lock);
+  // One that is not known is not recorded.
+  attempt([&] { Textures[{Handle, T.IsSurface}] = T; });
+}
+
+void TapSession::forgetTexture(uint64_t Handle, bool IsSurface) {
+  if (Off)
+    return;
+  std::lock_guard<std::mutex> Guard(Lock);
+  Textures.erase({Handle, IsSurface});
+}
+
+/// MNEME_DTYPE_* of CUarray_format; 0 for those that have none.
+static uint32_t formatOf(int Format) {
+  switch (Format) {
+  case 1:
+    return MNEME_DTYPE_U8;
+  case 2:
+    return MNEME_DTYPE_U16;
+  case 3:
+    return MNEME_DTYPE_U32;
+  case 8:
+    return MNEME_DTYPE_I8;
+  case 9:
+    return MNEME_DTYPE_I16;
+  case 10:
+    return MNEME_DTYPE_I32;
+  case 16:
+    return MNEME_DTYPE_F16;
+  case 32:
+    return MNEME_DTYPE_F32;
+  default:
+    return 0;
+  }
+}
+
+/// The same of the runtime's description.
+static uint32_t formatOf(const CudaChannelFormatDesc &D, uint32_t &Channels) {
+  Channels = !D.Y ? 1 : !D.Z ? 2 : 4;
+  int Step = D.X == 8 ? 0 : D.X == 16 ? 1 : 2;
+  switch (D.Format) {
+  case CudaChannelUnsigned:
+    return formatOf(1 + Step);
+  case CudaChannelSigned:
+    return formatOf(8 + Step);
+  case CudaChannelFloat:
+    return formatOf(Step == 1 ? 16 : Step == 2 ? 32 : 0);
+  default:
+    return 0;
+  }
+}
+
+static uint64_t elementSize(uint32_t Format, uint32_t Channels) {
+  bool Is8 = Format == MNEME_DTYPE_U8 || Format == MNEME_DTYPE_I8;
+  bool Is16 = Format == MNEME_DTYPE_U16 || Format == MNEME_DTYPE_I16 ||
+              Format == MNEME_DTYPE_F16;
+  return (Is8 ? 1 : Is16 ? 2 : 4) * Channels;
+}
+
+/// Describes the array of an object. \p Levels: the copies of its levels, whose
+/// targets are offsets. May throw.
+std::string TapSession::describeArray(const TappedTexture &O, MnemeTexture &T,
+                                      std::vector<CUmemcpy3D> &Levels) {
+  bool IsMipmapped = O.Resource.Type == CudaResourceMipmappedArray;
+  auto Array = reinterpret_cast<CUarray>(O.Resource.Array);
+  uint64_t Offset = 0;
+  for (unsigned I = 0; I != MaxLevels; ++I) {
+    CUarray Level = Array;
+    CUarrayDescriptor D = {};
+    if (IsMipmapped && Driver->MipmappedArrayGetLevel(&Level, Array, I))
+      break;
+    if (CUresult E = Driver->Array3DGetDescriptor(&D, Level))
+      return "the array of a texture cannot be read: " + Driver->describe(E);
+    if (I == 0) {
+      T.Format = formatOf(D.Format);
+      T.Channels = D.NumChannels;
+      T.Width = D.Width;
+      T.Height = D.Height;
+      T.Depth = D.Depth;
+      T.Flags = (D.Flags & ArrayLayered ? MNEME_TEXTURE_LAYERED : 0) |
+                (D.Flags & ArrayCubemap ? MNEME_TEXTURE_CUBEMAP : 0);
+    }
+    uint64_t Element = elementSize(T.Format, T.Channels);
+    CUmemcpy3D C = {};
+    C.From.MemoryType = MemoryArray;
+    C.From.Array = Level;
+    C.To.MemoryType = MemoryDevice;
+    C.To.Device = Offset;
+    C.To.Pitch = D.Width * Element;
+    C.To.Height = atLeast1(D.Height);
+    C.WidthInBytes = D.Width * Element;
+    C.Height = atLeast1(D.Height);
+    C.Depth = atLeast1(D.Depth);
+    Levels.push_back(C);
+    Offset += C.WidthInBytes * C.Height * C.Depth;
+    if (!IsMipmapped)
+      break;
+  }
+  T.NumLevels = Levels.size();
+  T.Pitch = T.Width * elementSize(T.Format, T.Channels);
+  return T.Format && T.NumLevels
+             ? ""
+             : "a texture has a format that cannot be recorded";
+}
+
+/// Where recordings have something of \p Size bytes. May throw.
+std::string TapSession::homeOf(const Gpu &G, uint64_t Key, uint64_t Size,
+                               uint64_t &Address) {
+  auto I = TextureHomes.find({Key, Size});
+  if (I == TextureHomes.end()) {
+    AddressMap::Allocation *Home = Homes.allocate(Size);
+    if (!Home)
+      return "a texture has no address left for it";
+    I = TextureHomes.emplace(std::make_pair(Key, Size), Home->Address).first;
+  }
+  Address = G.Homes + I->second;
+  return Address + Size > G.end() ? "a texture has no address left for it" : "";
+}
+
+static void describeTexture(MnemeTexture &T, const CudaTextureDesc &D) {
+  bool IsInteger = T.Format != MNEME_DTYPE_F32 && T.Format != MNEME_DTYPE_F16;
+  T.Flags |= (D.NormalizedCoordinates ? MNEME_TEXTURE_NORMALIZED : 0) |
+             (D.ReadMode && IsInteger ? MNEME_TEXTURE_AS_FLOAT : 0) |
+             (D.FilterMode ? MNEME_TEXTURE_LINEAR : 0) |
+             (D.MipFilterMode ? MNEME_TEXTURE_LINEAR_MIP : 0) |
+             (D.SRGB ? MNEME_TEXTURE_SRGB : 0);
+  std::copy(D.AddressModes, D.AddressModes + 3, T.AddressModes);
+  std::copy(D.Border, D.Border + 4, T.Border);
+  T.MaxAnisotropy = D.MaxAnisotropy;
+  T.MipBias = D.MipBias;
+  T.MinLevel = D.MinLevel;
+  T.MaxLevel = D.MaxLevel;
+}
+
+/// Describes an object. \p Elements: the copies of its array, whose targets are
+/// offsets; \p Size: their bytes. \p Named gets memory outside the arena that
+/// it needs. May throw.
+std::string TapSession::describeObject(const Gpu &G, const TappedTexture &O,
+                                       MnemeTexture &D,
+                                       TappedElements &Elements, uint64_t &Size,
+                                       std::set<uint64_t> &Named) {
+  D = {};
+  D.Type = O.IsSurface ? MNEME_OBJECT_SURFACE : MNEME_OBJECT_TEXTURE;
+  D.Resource = O.Resource.Type;
+  D.NumLevels = 1;
+  Elements.IsWritten = O.IsSurface;
+  if (O.HasView)
+    return "a texture has a view, which cannot be recorded";
+  std::string Error;
+  switch (O.Resource.Type) {
+  case CudaResourceLinear:
+    D.Format = formatOf(O.Resource.Linear.Format, D.Channels);
+    D.Address = reinterpret_cast<uint64_t>(O.Resource.Linear.Ptr);
+    D.Pitch = O.Resource.Linear.Size;
+    D.Width = D.Pitch / elementSize(D.Format, D.Channels);
+    break;
+  case CudaResourcePitch2D:
+    D.Format = formatOf(O.Resource.Pitch2D.Format, D.Channels);
+    D.Address = reinterpret_cast<uint64_t>(O.Resource.Pitch2D.Ptr);
+    D.Pitch = O.Resource.Pitch2D.Pitch;
+    D.Width = O.Resource.Pitch2D.Width;
+    D.Height = O.Resource.Pitch2D.Height;
+    break;
+  default:
+    Error = describeArray(O, D, Elements.Copies);
+    for (const CUmemcpy3D &C : Elements.Copies)
+      Size += C.WidthInBytes * C.Height * C.Depth;
+    if (Error.empty())
+      Error = homeOf(G, reinterpret_cast<uint64_t>(O.Resource.Array), Size,
+                     D.Address);
+  }
+  if (Error.empty() && !Size && !G.Heap.find(D.Address)) {
+    const auto *Outside = findForeign(D.Address);
+    if (!Outside || !canRecord(G, Outside->second))
+      return "a texture is of memory that cannot be recorded";
+    Named.insert(Outside->first);
+  }
+  if (!O.IsSurface)
+    describeTexture(D, O.Texture);
+  return Error;
+}
+
+/// Adds the object with the handle at \p At, in the arguments, to \p Pieces,
+/// and replaces the handle. May throw.
+std::string TapSession::addObject(Job &J, char *At, TexturePieces &Pieces,
+                                  std::set<uint64_t> &Named) {
+  uint64_t Handle;
+  memcpy(&Handle, At, sizeof(Handle));
+  auto Found = Textures.find({Handle, false});
+  if (Found == Textures.end())
+    Found = Textures.find({Handle, true});
+  if (!Handle) // None, which is not used.
+    return "";
+  if (Found == Textures.end())
+    return "an argument is the handle of a texture or surface object that is "
+           "not known";
+  TexturePiece New = {0, 0, MNEME_REGION_TEXTURE, {}};
+  TappedElements Elements;
+  uint64_t Size = 0, Home = 0;
+  std::string Error = describeObject(*J.On, Found->second, New.Description,
+                                     Elements, Size, Named);
+  if (Error.empty())
+    Error = homeOf(*J.On, 2 * Handle + Found->second.IsSurface,
+                   sizeof(MnemeTexture), Home);
+  if (!Error.empty())
+    return Error;
+  auto Add = [&](uint64_t Address, TexturePiece P) {
+    P.Offset = Pieces.Total;
+    if (Pieces.ByAddress.insert({Address, P}).second)
+      Pieces.Total += roundUp(P.Size);
+    return Pieces.ByAddress[Address].Offset;
+  };
+  if (Size) {
+    uint64_t Offset =
+        Add(New.Description.Address, {0, Size, MNEME_REGION_HEAP, {}});
+    for (CUmemcpy3D &C : Elements.Copies)
+      C.To.Device += Offset;
+    J.Elements.push_back(std::move(Elements));
+  }
+  New.Size = sizeof(MnemeTexture);
+  Add(Home, New);
+  memcpy(At, &Home, sizeof(Home));
+  return "";
+}
+
+/// Finds the objects that a launch uses, and copies their elements. May throw.
+std::string TapSession::locateTextures(const Target &T, const Launch &L, Job &J,
+                                       std::vector<Recording::Region> &Regions,
+                                       std::set<uint64_t> &Named) {
+  if (T.K.Handles.empty() || !L.Args)
+    return "";
+  if (!Driver->Memcpy3DAsync || !Driver->Array3DGetDescriptor)
+    return "the driver does not copy arrays";
+  TexturePieces Pieces;
+  for (size_t I = 0; I != T.K.Args.size(); ++I) {
+    const KernelArg &A = T.K.Args[I];
+    auto *From = static_cast<const char *>(L.Args[I]);
+    J.ArgBytes.emplace_back(From, From + A.Size);
+    J.Args.push_back(J.ArgBytes.back().data());
+    for (uint32_t Offset : T.K.Handles)
+      if (Offset >= A.Offset && Offset + 8 <= A.Offset + A.Size) {
+        std::string Error = addObject(
+            J, J.ArgBytes.back().data() + (Offset - A.Offset), Pieces, Named);
+        if (!Error.empty())
+          return Error;
+      }
+  }
+  if (Pieces.Total && !acquire(*J.On, Pieces.Total, J.Textures))
+    return "no device memory is left to record with";
+  for (TappedElements &E : J.Elements)
+    for (CUmemcpy3D &C : E.Copies)
+      C.To.Device += J.Textures.Address;
+  for (const auto &[Address, P] : Pieces.ByAddress) {
+    CUdeviceptr Live = J.Textures.Address + P.Offset;
+    Regions.push_back({Address, P.Size, P.Kind, ""});
+    J.Parts.push_back({Address, Live, P.Size, 0});
+    if (P.Kind == MNEME_REGION_TEXTURE)
+      if (CUresult E = Driver->MemcpyHtoD(Live, &P.Description, P.Size))
+        return "a texture cannot be described: " + Driver->describe(E);
+  }
+  return copyElements(J, /*OnlyWritten=*/false);
+}
+
+/// Copies the elements of arrays to our memory, those that the launch may have
+/// written with \p OnlyWritten. May throw.
+std::string TapSession::copyElements(Job &J, bool OnlyWritten) {
+  for (const TappedElements &Elements : J.Elements)
+    for (const CUmemcpy3D &C : Elements.Copies) {
+      if (OnlyWritten && !Elements.IsWritten)
+        continue;
+      if (CUresult E = Driver->Memcpy3DAsync(&C, J.Stream))
+        return "the array of a texture cannot be copied: " +
+               Driver->describe(E);
+    }
+  if (J.Elements.empty())
+    return "";
+  CUresult E = Driver->StreamSynchronize(J.Stream);
+  return E ? "the array of a texture cannot be copied: " + Driver->describe(E)
+           : "";
+}

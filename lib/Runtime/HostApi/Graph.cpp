@@ -1,0 +1,213 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What the nodes of graphs do on the host device, and doing it.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Graph.h"
+
+#include <cstring>
+
+using namespace mneme;
+
+MNEME_API rt_cudaMemcpy3D(const CudaMemcpy3DParms *P);
+
+//===----------------------------------------------------------------------===//
+// Descriptions
+//===----------------------------------------------------------------------===//
+
+/// Reads the words of CUDA_KERNEL_NODE_PARAMS::extra.
+static const char *findBuffer(void *const *Extra, size_t &Size) {
+  const uintptr_t BufferPointer = 1, BufferSize = 2;
+  const char *Buffer = nullptr;
+  for (; *Extra; Extra += 2) {
+    auto Key = reinterpret_cast<uintptr_t>(Extra[0]);
+    if (Key == BufferPointer)
+      Buffer = static_cast<const char *>(Extra[1]);
+    else if (Key == BufferSize)
+      Size = *static_cast<const size_t *>(Extra[1]);
+  }
+  return Buffer;
+}
+
+CudaError mneme::describeKernel(GraphWork &W, const CudaKernelNodeParams *P) {
+  HostKernel *K;
+  if (!P)
+    return cudaErrorInvalidValue;
+  if (CudaError E = Device::get().findKernel(P->Func, K))
+    return E;
+  size_t Size = 0;
+  const char *Buffer = P->Extra ? findBuffer(P->Extra, Size) : nullptr;
+  if (!K->Args.empty() && !P->Args && !Buffer)
+    return cudaErrorInvalidValue;
+  std::vector<std::vector<char>> Args;
+  for (size_t I = 0; I != K->Args.size(); ++I) {
+    const KernelArg &A = K->Args[I];
+    if (Buffer && (A.Offset > Size || A.Size > Size - A.Offset))
+      return cudaErrorInvalidValue;
+    const char *From =
+        Buffer ? Buffer + A.Offset : static_cast<const char *>(P->Args[I]);
+    Args.emplace_back(From, From + A.Size);
+  }
+  W.Type = CudaGraphNodeKernel;
+  W.Stub = P->Func;
+  W.Shape = {P->Grid, P->Block, P->DynamicShared, W.Shape.Cooperative};
+  W.Args = std::move(Args);
+  return cudaSuccess;
+}
+
+void mneme::describeCopy(GraphWork &W, const CudaMemcpy3DParms &P) {
+  W.Type = CudaGraphNodeMemcpy;
+  W.Copy = P;
+}
+
+void mneme::describeCopy(GraphWork &W, void *Dst, size_t DstPitch,
+                         const void *Src, size_t SrcPitch, size_t Width,
+                         size_t Height, int Kind) {
+  CudaMemcpy3DParms P = {};
+  P.Dst = {Dst, DstPitch, Width, Height};
+  P.Src = {const_cast<void *>(Src), SrcPitch, Width, Height};
+  P.Extent = {Width, Height, 1};
+  P.Kind = Kind;
+  describeCopy(W, P);
+}
+
+void mneme::describeSet(GraphWork &W, const CudaMemsetParams &P) {
+  W.Type = CudaGraphNodeMemset;
+  W.Set = P;
+}
+
+CudaError mneme::describeAlloc(GraphWork &W, CudaMemAllocNodeParams &P) {
+  void *Ptr = nullptr;
+  // At once, as its address is known from now on.
+  if (CudaError E = Device::get().allocate(&Ptr, P.Size, KindGraph))
+    return E;
+  W.Memory = std::shared_ptr<void>(
+      Ptr, [](void *Old) { Device::get().release(Old, 1u << KindGraph); });
+  W.Type = CudaGraphNodeMemAlloc;
+  P.Ptr = Ptr;
+  W.Alloc = P;
+  W.Alloc.AccessDescs = nullptr;
+  W.Alloc.NumAccessDescs = 0;
+  return cudaSuccess;
+}
+
+CudaError mneme::describeChild(GraphWork &W, CudaGraph *Child) {
+  std::shared_ptr<CudaGraph> G = findGraph(Child);
+  if (!G)
+    return cudaErrorInvalidValue;
+  W.Type = CudaGraphNodeGraph;
+  W.Child = copyGraph(*G);
+  return cudaSuccess;
+}
+
+CudaError mneme::describeEvent(GraphWork &W, int Type, CudaEvent *E) {
+  if (!isEvent(E))
+    return cudaErrorInvalidResourceHandle;
+  W.Type = Type;
+  W.Event = E;
+  return cudaSuccess;
+}
+
+CudaError mneme::describeFree(GraphWork &W, void *Ptr) {
+  Arena::Allocation A;
+  if (!Device::get().find(Ptr, A) || A.Kind != KindGraph)
+    return cudaErrorInvalidValue;
+  W.Type = CudaGraphNodeMemFree;
+  W.Freed = Ptr;
+  return cudaSuccess;
+}
+
+CudaError mneme::describe(GraphWork &W, CudaGraphNodeParams *P) {
+  if (!P)
+    return cudaErrorInvalidValue;
+  switch (P->Type) {
+  case CudaGraphNodeKernel:
+    return describeKernel(W, &P->Kernel);
+  case CudaGraphNodeMemcpy:
+    describeCopy(W, P->Copy.Params);
+    return cudaSuccess;
+  case CudaGraphNodeMemset:
+    describeSet(W, P->Set);
+    return cudaSuccess;
+  case CudaGraphNodeHost:
+    W.Type = CudaGraphNodeHost;
+    W.Host = P->Host;
+    return cudaSuccess;
+  case CudaGraphNodeGraph:
+    return describeChild(W, P->Child);
+  case CudaGraphNodeEmpty:
+    W.Type = CudaGraphNodeEmpty;
+    return cudaSuccess;
+  case CudaGraphNodeWaitEvent:
+  case CudaGraphNodeEventRecord:
+    return describeEvent(W, P->Type, P->Event);
+  case CudaGraphNodeMemAlloc:
+    return describeAlloc(W, P->Alloc);
+  case CudaGraphNodeMemFree:
+    return describeFree(W, P->Freed);
+  default:
+    return cudaErrorNotSupported;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static CudaError runSet(const CudaMemsetParams &P) {
+  size_t Size = P.ElementSize;
+  if (Size != 1 && Size != 2 && Size != 4)
+    return cudaErrorInvalidValue;
+  std::vector<char> Row(P.Width * Size);
+  for (size_t I = 0; I != P.Width; ++I)
+    memcpy(&Row[I * Size], &P.Value, Size);
+  for (size_t Y = 0; Y != P.Height; ++Y)
+    if (CudaError E =
+            Device::get().copy(static_cast<char *>(P.Dst) + Y * P.Pitch,
+                               Row.data(), Row.size(), cudaMemcpyHostToDevice))
+      return E;
+  return cudaSuccess;
+}
+
+/// May throw.
+static CudaError runWork(const GraphWork &W) {
+  switch (W.Type) {
+  case CudaGraphNodeKernel: {
+    std::vector<void *> Args;
+    for (const std::vector<char> &A : W.Args)
+      Args.push_back(const_cast<char *>(A.data()));
+    return Device::get().launch(W.Stub, W.Shape, Args.data());
+  }
+  case CudaGraphNodeMemcpy:
+    return CudaError(rt_cudaMemcpy3D(&W.Copy));
+  case CudaGraphNodeMemset:
+    return runSet(W.Set);
+  case CudaGraphNodeHost:
+    if (!Device::get().sticky())
+      W.Host.Fn(W.Host.UserData);
+    return cudaSuccess;
+  case CudaGraphNodeGraph:
+    return runGraph(*W.Child);
+  case CudaGraphNodeEventRecord:
+    reachEvent(W.Event);
+    return cudaSuccess;
+  default: // Memory of a graph is there as long as the graph.
+    return cudaSuccess;
+  }
+}
+
+CudaError mneme::runGraph(const CudaGraph &G) {
+  for (const auto &N : G.Nodes)
+    if (N->Work.IsEnabled)
+      if (CudaError E = runWork(N->Work))
+        return E;
+  return cudaSuccess;
+}

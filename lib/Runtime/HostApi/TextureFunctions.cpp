@@ -1,0 +1,616 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Arrays, textures and surfaces of the CUDA runtime on the host device. Both
+/// the elements of arrays and the descriptions of objects are in the arena, and
+/// the handle of an object is the address of its description: recordings have
+/// all that a kernel can reach, and a handle is valid wherever it is stored.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Graph.h"
+#include "llvm/Mneme/Runtime/RecordFormat.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+
+using namespace mneme;
+
+MNEME_API rt_cudaMemcpy3D(const CudaMemcpy3DParms *P);
+MNEME_API rt_cudaMemcpy3DAsync(const CudaMemcpy3DParms *P, CudaStream *S);
+
+//===----------------------------------------------------------------------===//
+// Arrays
+//===----------------------------------------------------------------------===//
+
+// cudaArray*
+static constexpr unsigned ArrayLayered = 1, ArrayCubemap = 4;
+
+namespace mneme {
+/// An array, one of the levels of a mipmapped array, or a mipmapped array.
+struct CudaArray {
+  CudaChannelFormatDesc Format;
+  CudaExtent Extent; ///< As it was asked for: 0 where a dimension is missing.
+  unsigned Flags;
+  uint32_t NumLevels; ///< 0: not mipmapped.
+  uint64_t Address;
+  bool OwnsMemory;
+  std::vector<CudaArray *> Levels; ///< That the application has asked for.
+};
+} // namespace mneme
+
+namespace {
+struct Object {
+  CudaResourceDesc Resource;
+  CudaTextureDesc Texture;
+};
+
+struct TextureHandles {
+  std::mutex Lock;
+  std::map<const CudaArray *, std::unique_ptr<CudaArray>> Arrays;
+  std::map<uint64_t, Object> Objects;
+};
+} // namespace
+
+// Never destroyed: applications exit in any order.
+static TextureHandles &handles() {
+  alignas(TextureHandles) static char Storage[sizeof(TextureHandles)];
+  static auto &H = *new (Storage) TextureHandles;
+  return H;
+}
+
+/// Runs \p F with the lock. \returns its result, or cudaErrorMemoryAllocation.
+template <typename Fn> static CudaError withHandles(Fn F) {
+  std::lock_guard<std::mutex> Guard(handles().Lock);
+  CudaError E = cudaErrorMemoryAllocation;
+  if (!attempt([&] { E = F(); }))
+    E = cudaErrorMemoryAllocation;
+  return E;
+}
+
+static CudaArray *findArray(const CudaArray *Handle) {
+  auto I = handles().Arrays.find(Handle);
+  return I == handles().Arrays.end() ? nullptr : I->second.get();
+}
+
+/// MNEME_DTYPE_* and the number of channels. \returns false for what neither
+/// arrays nor textures may have.
+static bool parseFormat(const CudaChannelFormatDesc &D, uint32_t &Format,
+                        uint32_t &Channels) {
+  const int Bits[] = {D.X, D.Y, D.Z, D.W};
+  Channels = 0;
+  while (Channels != 4 && Bits[Channels])
+    if (Bits[Channels++] != D.X)
+      return false;
+  if (Channels != 1 && Channels != 2 && Channels != 4)
+    return false;
+  switch (D.Format * 100 + D.X) {
+  case CudaChannelSigned * 100 + 8:
+    Format = MNEME_DTYPE_I8;
+    return true;
+  case CudaChannelSigned * 100 + 16:
+    Format = MNEME_DTYPE_I16;
+    return true;
+  case CudaChannelSigned * 100 + 32:
+    Format = MNEME_DTYPE_I32;
+    return true;
+  case CudaChannelUnsigned * 100 + 8:
+    Format = MNEME_DTYPE_U8;
+    return true;
+  case CudaChannelUnsigned * 100 + 16:
+    Format = MNEME_DTYPE_U16;
+    return true;
+  case CudaChannelUnsigned * 100 + 32:
+    Format = MNEME_DTYPE_U32;
+    return true;
+  case CudaChannelFloat * 100 + 16:
+    Format = MNEME_DTYPE_F16;
+    return true;
+  case CudaChannelFloat * 100 + 32:
+    Format = MNEME_DTYPE_F32;
+    return true;
+  }
+  return false;
+}
+
+static uint64_t elementSize(const CudaChannelFormatDesc &D) {
+  return (uint64_t(D.X) + D.Y + D.Z + D.W) / 8;
+}
+
+static uint64_t atLeast1(uint64_t V) { return V ? V : 1; }
+
+static bool keepsDepth(unsigned Flags) {
+  return Flags & (ArrayLayered | ArrayCubemap);
+}
+
+/// The extent of a level.
+static CudaExtent extentOf(const CudaArray &A, unsigned Level) {
+  auto Shrink = [Level](size_t V) { return V ? atLeast1(V >> Level) : 0; };
+  return {Shrink(A.Extent.Width), Shrink(A.Extent.Height),
+          keepsDepth(A.Flags) ? A.Extent.Depth : Shrink(A.Extent.Depth)};
+}
+
+/// In bytes. \returns false when that is too much.
+static bool sizeOf(const CudaArray &A, unsigned NumLevels, uint64_t &Size) {
+  Size = 0;
+  for (unsigned I = 0; I != NumLevels; ++I) {
+    CudaExtent E = extentOf(A, I);
+    uint64_t Bytes = E.Width;
+    for (uint64_t Factor :
+         {elementSize(A.Format), atLeast1(E.Height), atLeast1(E.Depth)})
+      if (__builtin_mul_overflow(Bytes, Factor, &Bytes))
+        return false;
+    if (__builtin_add_overflow(Size, Bytes, &Size))
+      return false;
+  }
+  return true;
+}
+
+static CudaError makeArray(CudaArray **Array, const CudaChannelFormatDesc *D,
+                           CudaExtent Extent, unsigned NumLevels,
+                           unsigned Flags) {
+  uint32_t Format, Channels;
+  if (!Array || !D || !Extent.Width || !parseFormat(*D, Format, Channels) ||
+      (Flags & ArrayCubemap && Extent.Width != Extent.Height) ||
+      (Flags & ArrayCubemap &&
+       (!Extent.Depth || Extent.Depth % 6 ||
+        (Extent.Depth != 6 && !(Flags & ArrayLayered)))))
+    return cudaErrorInvalidValue;
+  return withHandles([&] {
+    auto A = std::make_unique<CudaArray>();
+    *A = {*D, Extent, Flags, NumLevels, 0, true, {}};
+    uint64_t Size;
+    if (!sizeOf(*A, atLeast1(NumLevels), Size))
+      return cudaErrorMemoryAllocation;
+    CudaArray *Handle = A.get();
+    auto &Place = handles().Arrays[Handle];
+    void *Ptr = nullptr;
+    if (CudaError E = Device::get().allocate(&Ptr, Size, KindArray)) {
+      handles().Arrays.erase(Handle);
+      return E;
+    }
+    A->Address = reinterpret_cast<uint64_t>(Ptr);
+    Place = std::move(A);
+    *Array = Handle;
+    return cudaSuccess;
+  });
+}
+
+MNEME_API rt_cudaMallocArray(CudaArray **Array, const CudaChannelFormatDesc *D,
+                             size_t Width, size_t Height, unsigned Flags) {
+  return done(makeArray(Array, D, {Width, Height, 0}, 0, Flags));
+}
+
+MNEME_API rt_cudaMalloc3DArray(CudaArray **Array,
+                               const CudaChannelFormatDesc *D,
+                               CudaExtent Extent, unsigned Flags) {
+  return done(makeArray(Array, D, Extent, 0, Flags));
+}
+
+MNEME_API rt_cudaMallocMipmappedArray(CudaArray **Array,
+                                      const CudaChannelFormatDesc *D,
+                                      CudaExtent Extent, unsigned NumLevels,
+                                      unsigned Flags) {
+  // No more than there are until one element is left.
+  uint64_t Most = std::max(
+      {Extent.Width, Extent.Height, keepsDepth(Flags) ? 0 : Extent.Depth});
+  unsigned MaxLevels = 1;
+  while (Most >>= 1)
+    ++MaxLevels;
+  return done(makeArray(Array, D, Extent,
+                        std::min(std::max(NumLevels, 1u), MaxLevels), Flags));
+}
+
+MNEME_API rt_cudaGetMipmappedArrayLevel(CudaArray **Level, CudaArray *Handle,
+                                        unsigned Number) {
+  return done(withHandles([&] {
+    CudaArray *A = findArray(Handle);
+    uint64_t Offset;
+    if (!Level || !A || Number >= A->NumLevels || !sizeOf(*A, Number, Offset))
+      return cudaErrorInvalidValue;
+    auto New = std::make_unique<CudaArray>();
+    *New = {A->Format,           extentOf(*A, Number), A->Flags, 0,
+            A->Address + Offset, /*OwnsMemory=*/false, {}};
+    A->Levels.push_back(New.get());
+    *Level = New.get();
+    handles().Arrays[New.get()] = std::move(New);
+    return cudaSuccess;
+  }));
+}
+
+MNEME_API rt_cudaFreeArray(CudaArray *Handle) {
+  if (!Handle)
+    return done(cudaSuccess);
+  return done(withHandles([&] {
+    CudaArray *A = findArray(Handle);
+    if (!A || !A->OwnsMemory)
+      return cudaErrorInvalidValue;
+    for (CudaArray *Level : A->Levels)
+      handles().Arrays.erase(Level);
+    CudaError E = Device::get().release(reinterpret_cast<void *>(A->Address),
+                                        1u << KindArray);
+    handles().Arrays.erase(Handle);
+    return E;
+  }));
+}
+
+MNEME_API rt_cudaFreeMipmappedArray(CudaArray *Handle) {
+  return rt_cudaFreeArray(Handle);
+}
+
+MNEME_API rt_cudaArrayGetInfo(CudaChannelFormatDesc *D, CudaExtent *Extent,
+                              unsigned *Flags, CudaArray *Handle) {
+  return done(withHandles([&] {
+    CudaArray *A = findArray(Handle);
+    if (!A)
+      return cudaErrorInvalidResourceHandle;
+    if (D)
+      *D = A->Format;
+    if (Extent)
+      *Extent = A->Extent;
+    if (Flags)
+      *Flags = A->Flags;
+    return cudaSuccess;
+  }));
+}
+
+MNEME_API rt_cudaGetChannelDesc(CudaChannelFormatDesc *D, CudaArray *Handle) {
+  return D ? rt_cudaArrayGetInfo(D, nullptr, nullptr, Handle)
+           : done(cudaErrorInvalidValue);
+}
+
+extern "C" __attribute__((visibility("hidden"), used)) CudaChannelFormatDesc
+rt_cudaCreateChannelDesc(int X, int Y, int Z, int W, int Format) {
+  return {X, Y, Z, W, Format};
+}
+
+MNEME_API rt_cudaDeviceGetTexture1DLinearMaxWidth(size_t *Width,
+                                                  const void *Format, int Id) {
+  if (Id || !Width || !Format)
+    return done(Id ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
+  *Width = DeviceLimits::MaxTextureLinear;
+  return done(cudaSuccess);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Makes one side memory. \returns the size of an element, or 0.
+static uint64_t replaceArray(void *&Array, CudaPitchedPtr &P, CudaPos &At) {
+  CudaArray *A = findArray(static_cast<CudaArray *>(Array));
+  if (!A)
+    return 0;
+  uint64_t Element = elementSize(A->Format);
+  uint64_t Row = A->Extent.Width * Element;
+  P = {reinterpret_cast<void *>(A->Address), Row, Row,
+       atLeast1(A->Extent.Height)};
+  At.X *= Element;
+  Array = nullptr;
+  return Element;
+}
+
+CudaError mneme::replaceArrays(CudaMemcpy3DParms &P) {
+  return withHandles([&] {
+    uint64_t Element = 0;
+    for (bool IsSource : {true, false}) {
+      void *&Array = IsSource ? P.SrcArray : P.DstArray;
+      if (!Array)
+        continue;
+      CudaArray *A = findArray(static_cast<CudaArray *>(Array));
+      CudaPos &At = IsSource ? P.SrcPos : P.DstPos;
+      if (!A || At.X + P.Extent.Width > A->Extent.Width ||
+          At.Y + P.Extent.Height > atLeast1(A->Extent.Height) ||
+          At.Z + P.Extent.Depth > atLeast1(A->Extent.Depth))
+        return cudaErrorInvalidValue;
+      Element = replaceArray(Array, IsSource ? P.Src : P.Dst, At);
+    }
+    P.Extent.Width *= Element;
+    return cudaSuccess;
+  });
+}
+
+namespace {
+/// One side of a copy of two dimensions.
+struct Side {
+  CudaArray *Array;
+  size_t X, Y; ///< In bytes, and in rows.
+  const void *Ptr;
+  size_t Pitch;
+};
+} // namespace
+
+/// Describes a copy of rows of bytes as one of elements.
+static CudaError describe2D(CudaMemcpy3DParms &P, const Side &To,
+                            const Side &From, size_t Width, size_t Height,
+                            int Kind) {
+  return withHandles([&] {
+    P = {};
+    uint64_t Element = 0;
+    for (const Side *S : {&To, &From})
+      if (S->Array) {
+        CudaArray *A = findArray(S->Array);
+        Element = A ? elementSize(A->Format) : 0;
+        if (!Element || S->X % Element || Width % Element)
+          return cudaErrorInvalidValue;
+        (S == &To ? P.DstPos : P.SrcPos) = {S->X / Element, S->Y, 0};
+        (S == &To ? P.DstArray : P.SrcArray) = S->Array;
+      } else {
+        (S == &To ? P.Dst : P.Src) = {const_cast<void *>(S->Ptr), S->Pitch,
+                                      Width, Height};
+      }
+    P.Extent = {Width / Element, Height, 1};
+    P.Kind = Kind;
+    return cudaSuccess;
+  });
+}
+
+static int copy2D(const Side &To, const Side &From, size_t Width, size_t Height,
+                  int Kind) {
+  CudaMemcpy3DParms P;
+  CudaError E = describe2D(P, To, From, Width, Height, Kind);
+  return E ? done(E) : rt_cudaMemcpy3D(&P);
+}
+
+static int copy2DAsync(const Side &To, const Side &From, size_t Width,
+                       size_t Height, int Kind, CudaStream *S) {
+  CudaMemcpy3DParms P;
+  CudaError E = describe2D(P, To, From, Width, Height, Kind);
+  return E ? done(E) : rt_cudaMemcpy3DAsync(&P, S);
+}
+
+MNEME_API rt_cudaMemcpy2DToArray(CudaArray *Dst, size_t X, size_t Y,
+                                 const void *Src, size_t Pitch, size_t Width,
+                                 size_t Height, int Kind) {
+  return copy2D({Dst, X, Y, nullptr, 0}, {nullptr, 0, 0, Src, Pitch}, Width,
+                Height, Kind);
+}
+
+MNEME_API rt_cudaMemcpy2DToArrayAsync(CudaArray *Dst, size_t X, size_t Y,
+                                      const void *Src, size_t Pitch,
+                                      size_t Width, size_t Height, int Kind,
+                                      CudaStream *S) {
+  return copy2DAsync({Dst, X, Y, nullptr, 0}, {nullptr, 0, 0, Src, Pitch},
+                     Width, Height, Kind, S);
+}
+
+MNEME_API rt_cudaMemcpy2DFromArray(void *Dst, size_t Pitch, CudaArray *Src,
+                                   size_t X, size_t Y, size_t Width,
+                                   size_t Height, int Kind) {
+  return copy2D({nullptr, 0, 0, Dst, Pitch}, {Src, X, Y, nullptr, 0}, Width,
+                Height, Kind);
+}
+
+MNEME_API rt_cudaMemcpy2DFromArrayAsync(void *Dst, size_t Pitch, CudaArray *Src,
+                                        size_t X, size_t Y, size_t Width,
+                                        size_t Height, int Kind,
+                                        CudaStream *S) {
+  return copy2DAsync({nullptr, 0, 0, Dst, Pitch}, {Src, X, Y, nullptr, 0},
+                     Width, Height, Kind, S);
+}
+
+MNEME_API rt_cudaMemcpy2DArrayToArray(CudaArray *Dst, size_t DstX, size_t DstY,
+                                      CudaArray *Src, size_t SrcX, size_t SrcY,
+                                      size_t Width, size_t Height, int Kind) {
+  return copy2D({Dst, DstX, DstY, nullptr, 0}, {Src, SrcX, SrcY, nullptr, 0},
+                Width, Height, Kind);
+}
+
+/// Splits \p Size bytes from (\p X, \p Y) of an array on into the first row,
+/// whole rows and the last one, as the copies that have no width take them.
+/// Calls Copy(array, x, y, offset, width, height).
+template <typename Fn>
+static int forEachRows(CudaArray *Array, size_t X, size_t Y, size_t Size,
+                       Fn Copy) {
+  uint64_t Row = 0;
+  CudaError E = withHandles([&] {
+    CudaArray *A = findArray(Array);
+    if (!A)
+      return cudaErrorInvalidValue;
+    Row = A->Extent.Width * elementSize(A->Format);
+    return X >= Row ? cudaErrorInvalidValue : cudaSuccess;
+  });
+  int Result = done(E);
+  for (size_t Offset = 0; !Result && Offset != Size;) {
+    size_t Width = std::min<size_t>(Row - X, Size - Offset);
+    size_t Height = X || Width != Row ? 1 : (Size - Offset) / Row;
+    Result = Copy(X, Y, Offset, Width, Height);
+    Offset += Width * Height;
+    Y += Height;
+    X = 0;
+  }
+  return Result;
+}
+
+MNEME_API rt_cudaMemcpyToArrayAsync(CudaArray *Dst, size_t X, size_t Y,
+                                    const void *Src, size_t Size, int Kind,
+                                    CudaStream *S) {
+  return forEachRows(
+      Dst, X, Y, Size,
+      [&](size_t X, size_t Y, size_t Offset, size_t Width, size_t Height) {
+        return rt_cudaMemcpy2DToArrayAsync(
+            Dst, X, Y, static_cast<const char *>(Src) + Offset, Width, Width,
+            Height, Kind, S);
+      });
+}
+
+MNEME_API rt_cudaMemcpyToArray(CudaArray *Dst, size_t X, size_t Y,
+                               const void *Src, size_t Size, int Kind) {
+  return rt_cudaMemcpyToArrayAsync(Dst, X, Y, Src, Size, Kind, nullptr);
+}
+
+MNEME_API rt_cudaMemcpyFromArrayAsync(void *Dst, CudaArray *Src, size_t X,
+                                      size_t Y, size_t Size, int Kind,
+                                      CudaStream *S) {
+  return forEachRows(
+      Src, X, Y, Size,
+      [&](size_t X, size_t Y, size_t Offset, size_t Width, size_t Height) {
+        return rt_cudaMemcpy2DFromArrayAsync(static_cast<char *>(Dst) + Offset,
+                                             Width, Src, X, Y, Width, Height,
+                                             Kind, S);
+      });
+}
+
+MNEME_API rt_cudaMemcpyFromArray(void *Dst, CudaArray *Src, size_t X, size_t Y,
+                                 size_t Size, int Kind) {
+  return rt_cudaMemcpyFromArrayAsync(Dst, Src, X, Y, Size, Kind, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Objects
+//===----------------------------------------------------------------------===//
+
+/// With the lock. Describes the elements of a resource.
+static CudaError describeResource(MnemeTexture &T, const CudaResourceDesc &R) {
+  switch (R.Type) {
+  case CudaResourceArray:
+  case CudaResourceMipmappedArray: {
+    const CudaArray *A = findArray(R.Array);
+    if (!A || !A->NumLevels != (R.Type == CudaResourceArray) ||
+        !parseFormat(A->Format, T.Format, T.Channels))
+      return cudaErrorInvalidValue;
+    T.Address = A->Address;
+    T.Pitch = A->Extent.Width * elementSize(A->Format);
+    T.Width = A->Extent.Width;
+    T.Height = A->Extent.Height;
+    T.Depth = A->Extent.Depth;
+    T.NumLevels = atLeast1(A->NumLevels);
+    T.Flags |= (A->Flags & ArrayLayered ? MNEME_TEXTURE_LAYERED : 0) |
+               (A->Flags & ArrayCubemap ? MNEME_TEXTURE_CUBEMAP : 0);
+    break;
+  }
+  case CudaResourceLinear:
+    if (!parseFormat(R.Linear.Format, T.Format, T.Channels))
+      return cudaErrorInvalidChannelDescriptor;
+    T.Address = reinterpret_cast<uint64_t>(R.Linear.Ptr);
+    T.Pitch = R.Linear.Size;
+    T.Width = R.Linear.Size / elementSize(R.Linear.Format);
+    T.NumLevels = 1;
+    break;
+  case CudaResourcePitch2D:
+    if (!parseFormat(R.Pitch2D.Format, T.Format, T.Channels))
+      return cudaErrorInvalidChannelDescriptor;
+    T.Address = reinterpret_cast<uint64_t>(R.Pitch2D.Ptr);
+    T.Pitch = R.Pitch2D.Pitch;
+    T.Width = R.Pitch2D.Width;
+    T.Height = R.Pitch2D.Height;
+    T.NumLevels = 1;
+    break;
+  default:
+    return cudaErrorInvalidValue;
+  }
+  // MNEME_RESOURCE_* has the numbers of the runtime.
+  T.Resource = R.Type;
+  Arena::Allocation A;
+  return Device::get().find(reinterpret_cast<void *>(T.Address), A)
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
+}
+
+static void describeTexture(MnemeTexture &T, const CudaTextureDesc &D) {
+  bool IsInteger = T.Format != MNEME_DTYPE_F32 && T.Format != MNEME_DTYPE_F16;
+  T.Flags |= (D.NormalizedCoordinates ? MNEME_TEXTURE_NORMALIZED : 0) |
+             (D.ReadMode && IsInteger ? MNEME_TEXTURE_AS_FLOAT : 0) |
+             (D.FilterMode ? MNEME_TEXTURE_LINEAR : 0) |
+             (D.MipFilterMode ? MNEME_TEXTURE_LINEAR_MIP : 0) |
+             (D.SRGB ? MNEME_TEXTURE_SRGB : 0);
+  std::copy(D.AddressModes, D.AddressModes + 3, T.AddressModes);
+  std::copy(D.Border, D.Border + 4, T.Border);
+  T.MaxAnisotropy = D.MaxAnisotropy;
+  T.MipBias = D.MipBias;
+  T.MinLevel = D.MinLevel;
+  T.MaxLevel = D.MaxLevel;
+}
+
+static CudaError makeObject(uint64_t *Handle, const CudaResourceDesc *R,
+                            const CudaTextureDesc *D) {
+  return withHandles([&] {
+    MnemeTexture T = {};
+    T.Type = D ? MNEME_OBJECT_TEXTURE : MNEME_OBJECT_SURFACE;
+    if (CudaError E = describeResource(T, *R))
+      return E;
+    if (D)
+      describeTexture(T, *D);
+    void *Ptr = nullptr;
+    if (CudaError E = Device::get().allocate(&Ptr, sizeof(T), KindTexture))
+      return E;
+    memcpy(Ptr, &T, sizeof(T));
+    uint64_t New = reinterpret_cast<uint64_t>(Ptr);
+    if (!attempt([&] {
+          handles().Objects[New] = {*R, D ? *D : CudaTextureDesc()};
+        })) {
+      Device::get().release(Ptr, 1u << KindTexture);
+      return cudaErrorMemoryAllocation;
+    }
+    *Handle = New;
+    return cudaSuccess;
+  });
+}
+
+MNEME_API rt_cudaCreateTextureObject(uint64_t *Handle,
+                                     const CudaResourceDesc *R,
+                                     const CudaTextureDesc *D,
+                                     const void *View) {
+  if (!Handle || !R || !D)
+    return done(cudaErrorInvalidValue);
+  // Another format, or a part of the levels and layers.
+  if (View)
+    return done(cudaErrorNotSupported);
+  return done(makeObject(Handle, R, D));
+}
+
+MNEME_API rt_cudaCreateSurfaceObject(uint64_t *Handle,
+                                     const CudaResourceDesc *R) {
+  if (!Handle || !R || R->Type != CudaResourceArray)
+    return done(cudaErrorInvalidValue);
+  return done(makeObject(Handle, R, nullptr));
+}
+
+MNEME_API rt_cudaDestroyTextureObject(uint64_t Handle) {
+  return done(withHandles([&] {
+    return handles().Objects.erase(Handle)
+               ? Device::get().release(reinterpret_cast<void *>(Handle),
+                                       1u << KindTexture)
+               : cudaErrorInvalidValue;
+  }));
+}
+
+MNEME_API rt_cudaDestroySurfaceObject(uint64_t Handle) {
+  return rt_cudaDestroyTextureObject(Handle);
+}
+
+MNEME_API rt_cudaGetTextureObjectResourceDesc(CudaResourceDesc *R,
+                                              uint64_t Handle) {
+  return done(withHandles([&] {
+    auto I = handles().Objects.find(Handle);
+    if (!R || I == handles().Objects.end())
+      return cudaErrorInvalidValue;
+    *R = I->second.Resource;
+    return cudaSuccess;
+  }));
+}
+
+MNEME_API rt_cudaGetSurfaceObjectResourceDesc(CudaResourceDesc *R,
+                                              uint64_t Handle) {
+  return rt_cudaGetTextureObjectResourceDesc(R, Handle);
+}
+
+MNEME_API rt_cudaGetTextureObjectTextureDesc(CudaTextureDesc *D,
+                                             uint64_t Handle) {
+  return done(withHandles([&] {
+    auto I = handles().Objects.find(Handle);
+    if (!D || I == handles().Objects.end())
+      return cudaErrorInvalidValue;
+    *D = I->second.Texture;
+    return cudaSuccess;
+  }));
+}

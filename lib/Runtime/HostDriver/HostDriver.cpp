@@ -1,0 +1,243 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The CUDA driver's API on the host device. Functions that the runtime has,
+/// too, call the runtime. Modules and their launches are missing: host code
+/// cannot run machine code or PTX.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaTypes.h"
+#include "Message.h"
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <dlfcn.h>
+#include <string>
+
+using namespace mneme;
+
+#define DRIVER_API extern "C" __attribute__((visibility("default"))) int
+
+// Errors of driver and runtime have the same numbers.
+extern "C" {
+int cudaDeviceGetAttribute(int *Value, int Attribute, int Id);
+const char *cudaGetErrorName(int Code);
+const char *cudaGetErrorString(int Code);
+int cudaGetDeviceProperties(CudaDeviceProp13 *P, int Id);
+int cudaMemcpy(void *To, const void *From, size_t Size, int Kind);
+int cudaMemcpyAsync(void *To, const void *From, size_t Size, int Kind,
+                    void *Stream);
+int cudaMemGetInfo(size_t *Free, size_t *Total);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions that call one of the same parameters, and missing ones
+//===----------------------------------------------------------------------===//
+
+#define FORWARD(Name, Target)                                                  \
+  asm(".text\n"                                                                \
+      ".globl " #Name "\n"                                                     \
+      ".type " #Name ",@function\n" #Name ":\n"                                \
+      "  jmp " #Target "@PLT\n"                                                \
+      ".size " #Name ", .-" #Name "\n");
+#include "Functions.def"
+
+static int reportMissing(const char *Name, std::atomic_flag &Reported) {
+  if (!Reported.test_and_set())
+    tell("mneme: error: %s is not available on the host device\n", Name);
+  return cudaErrorNotSupported;
+}
+
+#define MISSING(Name)                                                          \
+  DRIVER_API Name() {                                                          \
+    static std::atomic_flag Reported = ATOMIC_FLAG_INIT;                       \
+    return reportMissing(#Name, Reported);                                     \
+  }
+#include "Functions.def"
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+DRIVER_API cuInit(unsigned) { return cudaSuccess; }
+
+DRIVER_API cuDeviceGet(int *Device, int Ordinal) {
+  if (!Device)
+    return cudaErrorInvalidValue;
+  *Device = Ordinal;
+  return Ordinal ? cudaErrorInvalidDevice : cudaSuccess;
+}
+
+DRIVER_API cuDeviceGetName(char *Name, int Size, int Device) {
+  CudaDeviceProp13 P;
+  if (!Name || Size <= 0)
+    return cudaErrorInvalidValue;
+  int Code = cudaGetDeviceProperties(&P, Device);
+  if (Code == cudaSuccess) {
+    Name[0] = 0;
+    strncat(Name, P.name, Size - 1);
+  }
+  return Code;
+}
+
+DRIVER_API cuDeviceGetUuid_v2(unsigned char *Uuid, int Device) {
+  CudaDeviceProp13 P;
+  if (!Uuid)
+    return cudaErrorInvalidValue;
+  int Code = cudaGetDeviceProperties(&P, Device);
+  if (Code == cudaSuccess)
+    memcpy(Uuid, P.uuid, sizeof(P.uuid));
+  return Code;
+}
+
+DRIVER_API cuDeviceGetUuid(unsigned char *Uuid, int Device) {
+  return cuDeviceGetUuid_v2(Uuid, Device);
+}
+
+DRIVER_API cuDeviceTotalMem_v2(size_t *Bytes, int Device) {
+  size_t Free;
+  if (Device)
+    return cudaErrorInvalidDevice;
+  return Bytes ? cudaMemGetInfo(&Free, Bytes) : cudaErrorInvalidValue;
+}
+
+DRIVER_API cuDeviceComputeCapability(int *Major, int *Minor, int Device) {
+  constexpr int MajorAttribute = 75, MinorAttribute = 76;
+  int Code = cudaDeviceGetAttribute(Major, MajorAttribute, Device);
+  return Code != cudaSuccess
+             ? Code
+             : cudaDeviceGetAttribute(Minor, MinorAttribute, Device);
+}
+
+//===----------------------------------------------------------------------===//
+// Contexts: there is one, the device's, which is always current
+//===----------------------------------------------------------------------===//
+
+static char Context;
+
+DRIVER_API cuCtxGetCurrent(void **To) {
+  if (!To)
+    return cudaErrorInvalidValue;
+  *To = &Context;
+  return cudaSuccess;
+}
+
+DRIVER_API cuDevicePrimaryCtxRetain(void **To, int Device) {
+  return Device ? cudaErrorInvalidDevice : cuCtxGetCurrent(To);
+}
+
+DRIVER_API cuDevicePrimaryCtxGetState(int, unsigned *Flags, int *IsActive) {
+  if (!Flags || !IsActive)
+    return cudaErrorInvalidValue;
+  *Flags = 0;
+  *IsActive = 1;
+  return cudaSuccess;
+}
+
+DRIVER_API cuDevicePrimaryCtxRelease_v2(int) { return cudaSuccess; }
+DRIVER_API cuDevicePrimaryCtxReset_v2(int) { return cudaSuccess; }
+DRIVER_API cuDevicePrimaryCtxSetFlags_v2(int, unsigned) { return cudaSuccess; }
+
+DRIVER_API cuCtxCreate_v2(void **To, unsigned, int Device) {
+  return cuDevicePrimaryCtxRetain(To, Device);
+}
+DRIVER_API cuCtxCreate_v3(void **To, void *, int, unsigned, int Device) {
+  return cuDevicePrimaryCtxRetain(To, Device);
+}
+DRIVER_API cuCtxCreate_v4(void **To, void *, unsigned, int Device) {
+  return cuDevicePrimaryCtxRetain(To, Device);
+}
+DRIVER_API cuCtxDestroy_v2(void *) { return cudaSuccess; }
+DRIVER_API cuCtxPushCurrent_v2(void *) { return cudaSuccess; }
+DRIVER_API cuCtxSetCurrent(void *) { return cudaSuccess; }
+DRIVER_API cuCtxPopCurrent_v2(void **To) {
+  return To ? cuCtxGetCurrent(To) : cudaSuccess;
+}
+
+DRIVER_API cuCtxGetApiVersion(void *, unsigned *Version) {
+  if (!Version)
+    return cudaErrorInvalidValue;
+  *Version = 3020;
+  return cudaSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory: an address says where it is
+//===----------------------------------------------------------------------===//
+
+static constexpr int KindOfAddress = 4; // cudaMemcpyDefault
+
+DRIVER_API cuMemcpy(void *To, const void *From, size_t Size) {
+  return cudaMemcpy(To, From, Size, KindOfAddress);
+}
+DRIVER_API cuMemcpyHtoD_v2(void *To, const void *From, size_t Size) {
+  return cuMemcpy(To, From, Size);
+}
+DRIVER_API cuMemcpyDtoH_v2(void *To, const void *From, size_t Size) {
+  return cuMemcpy(To, From, Size);
+}
+DRIVER_API cuMemcpyDtoD_v2(void *To, const void *From, size_t Size) {
+  return cuMemcpy(To, From, Size);
+}
+
+DRIVER_API cuMemcpyAsync(void *To, const void *From, size_t Size,
+                         void *Stream) {
+  return cudaMemcpyAsync(To, From, Size, KindOfAddress, Stream);
+}
+DRIVER_API cuMemcpyHtoDAsync_v2(void *To, const void *From, size_t Size,
+                                void *Stream) {
+  return cuMemcpyAsync(To, From, Size, Stream);
+}
+DRIVER_API cuMemcpyDtoHAsync_v2(void *To, const void *From, size_t Size,
+                                void *Stream) {
+  return cuMemcpyAsync(To, From, Size, Stream);
+}
+DRIVER_API cuMemcpyDtoDAsync_v2(void *To, const void *From, size_t Size,
+                                void *Stream) {
+  return cuMemcpyAsync(To, From, Size, Stream);
+}
+
+//===----------------------------------------------------------------------===//
+// Errors and entry points
+//===----------------------------------------------------------------------===//
+
+DRIVER_API cuGetErrorName(int Code, const char **Text) {
+  if (!Text)
+    return cudaErrorInvalidValue;
+  *Text = cudaGetErrorName(Code);
+  return cudaSuccess;
+}
+
+DRIVER_API cuGetErrorString(int Code, const char **Text) {
+  if (!Text)
+    return cudaErrorInvalidValue;
+  *Text = cudaGetErrorString(Code);
+  return cudaSuccess;
+}
+
+DRIVER_API cuGetProcAddress_v2(const char *Name, void **Function, int, uint64_t,
+                               int *Status) {
+  if (!Name || !Function)
+    return cudaErrorInvalidValue;
+  static void *This = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  *Function = nullptr;
+  for (const char *Suffix : {"_v4", "_v3", "_v2", ""})
+    if (!*Function)
+      *Function = dlsym(This, (std::string(Name) + Suffix).c_str());
+  if (Status)
+    *Status = *Function ? 0 : 1; // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
+  return *Function ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+DRIVER_API cuGetProcAddress(const char *Name, void **Function, int Version,
+                            uint64_t Flags) {
+  return cuGetProcAddress_v2(Name, Function, Version, Flags, nullptr);
+}

@@ -1,0 +1,89 @@
+// A program that is linked to the CUDA driver starts on the host device, where there
+// may be no driver, and sees the device that the runtime describes.
+
+// REQUIRES: cuda-toolkit, device-host
+// RUN: rm -rf %t && mkdir %t
+// DEFINE: %{driver} = %mneme_obj/lib/MnemeHostDriver.so
+// All functions are looked up at the start.
+// RUN: %cuda_cc %s -o %t/app -Wl,%{driver} -Wl,-z,now
+// RUN: llvm-readelf -d %t/app | FileCheck %s --check-prefix=NEEDED
+// NEEDED: Shared library: [libcuda.so.1]
+// RUN: llvm-mneme-record --device=host -o %t/rec -- %t/app 2>&1 | FileCheck %s
+// RUN: llvm-mneme-replay %t/rec/*.json --device=host --passes='default<O1>' | FileCheck %s --check-prefix=REPLAY
+// REPLAY: "verdict": "Match"
+
+// The runtimes are in a folder whose name the loader would take for several.
+// RUN: mkdir -p %t/a:b/bin %t/a:b/lib && cp %mneme_obj/bin/llvm-mneme-record %t/a:b/bin && cp %mneme_rt %{driver} %t/a:b/lib
+// RUN: %t/a:b/bin/llvm-mneme-record --device=host -o %t/folder -- %t/app 2>&1 | FileCheck %s
+
+#include "Inputs/check.h"
+#include <cstring>
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#define DRIVER(Code, Call) EXPECT(cudaError_t(Code), cudaError_t(Call))
+#define FINE(Call) DRIVER(CUDA_SUCCESS, Call)
+
+__global__ void addOne(int *X) { X[threadIdx.x] += 1; }
+
+int main() {
+  setvbuf(stdout, nullptr, _IONBF, 0);
+  int Count, Major, Minor, Current, Version;
+  char Name[256];
+  size_t Total;
+  cudaDeviceProp P;
+  CUdevice D;
+  CUcontext C, Again;
+  FINE(cuInit(0));
+  OK(cudaGetDeviceProperties(&P, 0));
+  FINE(cuDeviceGetCount(&Count));
+  FINE(cuDeviceGet(&D, 0));
+  DRIVER(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&Current, Count));
+  FINE(cuDeviceGetName(Name, sizeof(Name), D));
+  CHECK(Count == 1 && !strcmp(Name, P.name));
+  FINE(cuDeviceGetName(Name, 4, D));
+  CHECK(strlen(Name) == 3 && !strncmp(Name, P.name, 3));
+  FINE(cuDeviceComputeCapability(&Major, &Minor, D));
+  CHECK(Major == P.major && Minor == P.minor);
+  FINE(cuDeviceTotalMem(&Total, D));
+  CHECK(Total == P.totalGlobalMem);
+  FINE(cuDriverGetVersion(&Version));
+  FINE(cuDevicePrimaryCtxRetain(&C, D));
+  FINE(cuCtxSetCurrent(C));
+  FINE(cuCtxGetCurrent(&Again));
+  FINE(cuCtxGetDevice(&Current));
+  CHECK(C == Again && Current == D);
+
+  // Memory of the one is memory of the other.
+  int Host[32] = {41};
+  CUdeviceptr X;
+  CUstream S;
+  FINE(cuStreamCreate(&S, CU_STREAM_NON_BLOCKING));
+  FINE(cuMemAlloc(&X, sizeof(Host)));
+  FINE(cuMemsetD8Async(X, 0, sizeof(Host), S));
+  FINE(cuMemcpyHtoD(X, Host, sizeof(int)));
+  addOne<<<1, 32, 0, S>>>(reinterpret_cast<int *>(X));
+  FINE(cuStreamSynchronize(S));
+  FINE(cuMemcpyDtoH(Host, X, sizeof(Host)));
+  CHECK(Host[0] == 42 && Host[31] == 1);
+  FINE(cuMemFree(X));
+  FINE(cuStreamDestroy(S));
+
+  const char *Text;
+  FINE(cuGetErrorName(CUDA_ERROR_INVALID_DEVICE, &Text));
+  void *Init = nullptr, *Allocate = nullptr;
+  CUdriverProcAddressQueryResult Found;
+  FINE(cuGetProcAddress("cuInit", &Init, 13000, 0, &Found));
+  FINE(cuGetProcAddress("cuMemAlloc", &Allocate, 13000, 0, &Found));
+  CHECK(Init == (void *)cuInit && Allocate == (void *)cuMemAlloc);
+  DRIVER(CUDA_ERROR_INVALID_VALUE,
+         cuGetProcAddress("cuNothing", &Init, 13000, 0, &Found));
+
+  CUmodule M;
+  // CHECK: mneme: error: cuModuleLoadData is not available on the host device
+  DRIVER(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&M, ""));
+  // CHECK-NEXT: all as it should be
+  DRIVER(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&M, ""));
+  printf("all as it should be\n");
+}
+// CHECK: mneme: 1 launches seen, 1 recorded
