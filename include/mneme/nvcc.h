@@ -11,8 +11,9 @@
 /// program printed by llvm-mneme-record --print-config=nvcc includes this file
 /// before each source. Programs written for clang do not need it.
 ///
-/// With MNEME_AS_NVCC defined, the compiler also identifies itself as nvcc, for
-/// sources that treat compilers without __NVCC__ as compilers without CUDA.
+/// The compiler also identifies itself as nvcc, for sources that treat
+/// compilers without __NVCC__ as compilers without CUDA, unless MNEME_AS_NVCC
+/// is 0.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,123 @@
 // Clang defines it as empty, not as 1.
 #undef __CUDACC__
 #define __CUDACC__ 1
+
+// nvcc includes these before each source. math.h declares isfinite and the like
+// as functions of the host, time.h clock, beside clang's device functions. new
+// has the operators of device code.
+#include <math.h>
+#include <new>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// Clang only declares them.
+static inline __attribute__((device, always_inline)) float nanf(const char *) {
+  return __builtin_nanf("");
+}
+static inline __attribute__((device, always_inline)) double nan(const char *) {
+  return __builtin_nan("");
+}
+
+// Vtables of abstract classes refer to it, in device code, too.
+extern "C" inline __attribute__((device)) void __cxa_pure_virtual() {
+  __builtin_trap();
+}
+
+// Loads and stores with a cache operator. Clang has some of them; the toolkit's
+// header has them all.
+#if __has_include(<sm_32_intrinsics.hpp>)
+// It was included while __CUDACC__ was not defined, which leaves it empty.
+#undef __SM_32_INTRINSICS_HPP__
+#define __ldg mneme_ldg
+#define __ldcg mneme_ldcg
+#define __ldcs mneme_ldcs
+#define __ldcv mneme_ldcv
+#define __stwt mneme_stwt
+#define __funnelshift_l mneme_funnelshift_l
+#define __funnelshift_lc mneme_funnelshift_lc
+#define __funnelshift_r mneme_funnelshift_r
+#define __funnelshift_rc mneme_funnelshift_rc
+#include <sm_32_intrinsics.hpp>
+#undef __ldg
+#undef __ldcg
+#undef __ldcs
+#undef __ldcv
+#undef __stwt
+#undef __funnelshift_l
+#undef __funnelshift_lc
+#undef __funnelshift_r
+#undef __funnelshift_rc
+
+// Clang's lack these types.
+#define MNEME_DEVICE static inline __attribute__((device, unused))
+#define MNEME_LOAD(Name)                                                       \
+  MNEME_DEVICE unsigned long __##Name(const unsigned long *P) {                \
+    return mneme_##Name(P);                                                    \
+  }
+#define MNEME_STORE(Name, Type)                                                \
+  MNEME_DEVICE void __##Name(Type *P, Type X) { mneme_##Name(P, X); }
+MNEME_LOAD(ldcg)
+MNEME_LOAD(ldcs)
+MNEME_LOAD(ldcv)
+MNEME_STORE(stwt, long)
+MNEME_STORE(stwt, unsigned long)
+#undef MNEME_STORE
+#undef MNEME_LOAD
+#undef MNEME_DEVICE
+#endif
+
+// nvcc's atomic functions have the parameters of clang's, but for a scope that
+// may be left out.
+#ifndef __NV_ATOMIC_RELAXED
+#define __NV_ATOMIC_RELAXED __ATOMIC_RELAXED
+#define __NV_ATOMIC_CONSUME __ATOMIC_CONSUME
+#define __NV_ATOMIC_ACQUIRE __ATOMIC_ACQUIRE
+#define __NV_ATOMIC_RELEASE __ATOMIC_RELEASE
+#define __NV_ATOMIC_ACQ_REL __ATOMIC_ACQ_REL
+#define __NV_ATOMIC_SEQ_CST __ATOMIC_SEQ_CST
+#define __NV_THREAD_SCOPE_THREAD __MEMORY_SCOPE_SINGLE
+#define __NV_THREAD_SCOPE_BLOCK __MEMORY_SCOPE_WRKGRP
+#define __NV_THREAD_SCOPE_CLUSTER __MEMORY_SCOPE_DEVICE
+#define __NV_THREAD_SCOPE_DEVICE __MEMORY_SCOPE_DEVICE
+#define __NV_THREAD_SCOPE_SYSTEM __MEMORY_SCOPE_SYSTEM
+__attribute__((host, device)) constexpr int
+mneme_scope(int Scope = __NV_THREAD_SCOPE_SYSTEM) {
+  return Scope;
+}
+#define __nv_atomic_load(P, R, Order, ...)                                     \
+  __scoped_atomic_load(P, R, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_load_n(P, Order, ...)                                      \
+  __scoped_atomic_load_n(P, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_store(P, X, Order, ...)                                    \
+  __scoped_atomic_store(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_store_n(P, X, Order, ...)                                  \
+  __scoped_atomic_store_n(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_exchange(P, X, R, Order, ...)                              \
+  __scoped_atomic_exchange(P, X, R, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_exchange_n(P, X, Order, ...)                               \
+  __scoped_atomic_exchange_n(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_compare_exchange(P, Old, New, Weak, Order, Failed, ...)    \
+  __scoped_atomic_compare_exchange(P, Old, New, Weak, Order, Failed,           \
+                                   mneme_scope(__VA_ARGS__))
+#define __nv_atomic_compare_exchange_n(P, Old, New, Weak, Order, Failed, ...)  \
+  __scoped_atomic_compare_exchange_n(P, Old, New, Weak, Order, Failed,         \
+                                     mneme_scope(__VA_ARGS__))
+#define __nv_atomic_fetch_add(P, X, Order, ...)                                \
+  __scoped_atomic_fetch_add(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_fetch_sub(P, X, Order, ...)                                \
+  __scoped_atomic_fetch_sub(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_fetch_and(P, X, Order, ...)                                \
+  __scoped_atomic_fetch_and(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_fetch_or(P, X, Order, ...)                                 \
+  __scoped_atomic_fetch_or(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_fetch_xor(P, X, Order, ...)                                \
+  __scoped_atomic_fetch_xor(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_fetch_max(P, X, Order, ...)                                \
+  __scoped_atomic_fetch_max(P, X, Order, mneme_scope(__VA_ARGS__))
+#define __nv_atomic_fetch_min(P, X, Order, ...)                                \
+  __scoped_atomic_fetch_min(P, X, Order, mneme_scope(__VA_ARGS__))
+#endif
 
 #define MNEME_HOST static inline __attribute__((host, unused))
 
@@ -61,7 +179,7 @@ MNEME_HOST double max(float X, double Y) { return __builtin_fmax(X, Y); }
 
 #undef MNEME_HOST
 
-#ifdef MNEME_AS_NVCC
+#if !defined(MNEME_AS_NVCC) || MNEME_AS_NVCC
 // CUDA's own headers check for the compiler and must see the real one.
 #if __has_include(<cuda/std/__cccl/compiler.h>)
 #include <cuda/std/__cccl/compiler.h>
