@@ -34,14 +34,15 @@ cl::SubCommand
 
 static cl::opt<std::string> Dir(cl::Positional, cl::Required,
                                 cl::desc("<folder or static hash.json>"),
-                                cl::sub(CheckCommand), cl::cat(RecordCategory));
+                                cl::sub(CheckCommand),
+                                cl::cat(CommandCategory));
 static cl::opt<bool>
     Update("update",
            cl::desc("Add digests to kernel files of format version 1 that have "
                     "no problem"),
-           cl::sub(CheckCommand), cl::cat(RecordCategory));
+           cl::sub(CheckCommand), cl::cat(CommandCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
-                               cl::sub(CheckCommand), cl::cat(RecordCategory));
+                               cl::sub(CheckCommand), cl::cat(CommandCategory));
 
 /// Artifacts that no kernel file names: a launcher that was killed leaves such.
 static std::vector<std::string> findOrphans(StringRef Folder,
@@ -107,7 +108,7 @@ Expected<int> mneme::runCheck() {
       if (Found.Unchanged)
         warn(formatv("kernel '{0}': {1} of {2} instances changed no memory; "
                      "see what verification notices with llvm-mneme-replay "
-                     "--assess",
+                     "assess",
                      K->displayName(), Found.Unchanged, K->Instances.size())
                  .str());
     }

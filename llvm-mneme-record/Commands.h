@@ -14,7 +14,7 @@
 #ifndef LLVM_MNEME_TOOLS_RECORD_COMMANDS_H
 #define LLVM_MNEME_TOOLS_RECORD_COMMANDS_H
 
-#include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Record/Manage.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -23,12 +23,18 @@
 namespace llvm {
 namespace mneme {
 
-/// Holds every option of the tool.
+// The options by their groups in --help.
 extern cl::OptionCategory RecordCategory;
+extern cl::OptionCategory SelectionCategory;
+extern cl::OptionCategory DeviceCategory;
+extern cl::OptionCategory SnapshotCategory;
+/// Those of the subcommands.
+extern cl::OptionCategory CommandCategory;
 
 extern cl::SubCommand ListKernelsCommand;
-extern cl::SubCommand ListCommand;
-extern cl::SubCommand ShowCommand;
+// Options in other files have these subcommands, too.
+cl::SubCommand &getListCommand();
+cl::SubCommand &getShowCommand();
 extern cl::SubCommand CheckCommand;
 extern cl::SubCommand CopyCommand;
 extern cl::SubCommand MoveCommand;
@@ -50,6 +56,9 @@ Expected<int> runPrune();
 Expected<int> runExport();
 Expected<int> runImport();
 
+/// Adds examples and exit codes to --help.
+void addHelp(int Argc, const char *const *Argv);
+
 /// Whether --print-config was given, and what it prints. \p Argv0 is the tool.
 bool isConfigWanted();
 Expected<int> runPrintConfig(const char *Argv0);
@@ -65,6 +74,15 @@ void printWarning(const Twine &Text);
 
 /// The kernel files of a folder, or \p Path itself when it is a file.
 Expected<std::vector<std::string>> getKernelFiles(StringRef Path);
+
+/// What --kernel, --hash and --instance select.
+RecordingFilter getFilter();
+/// Calls \p F with what getFilter() selects of each kernel file. Prints the
+/// errors of files that cannot be read, and returns the tool's exit code. Fails
+/// if nothing is selected.
+Expected<int>
+forEachKernel(StringRef Path,
+              function_ref<void(StringRef File, const RecordedKernel &K)> F);
 
 /// "2x3x1".
 std::string formatDims(const Dim3 &D);

@@ -22,13 +22,18 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-cl::SubCommand mneme::ListCommand("list", "List the recordings in a folder");
+cl::SubCommand &mneme::getListCommand() {
+  static cl::SubCommand Command("list", "List the recordings in a folder");
+  return Command;
+}
 
 static cl::opt<std::string> Dir(cl::Positional, cl::Required,
                                 cl::desc("<folder or static hash.json>"),
-                                cl::sub(ListCommand), cl::cat(RecordCategory));
+                                cl::sub(getListCommand()),
+                                cl::cat(CommandCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
-                               cl::sub(ListCommand), cl::cat(RecordCategory));
+                               cl::sub(getListCommand()),
+                               cl::cat(CommandCategory));
 
 /// Size on disk of a file beside \p KernelFile; 0 when it is missing.
 static uint64_t sizeBeside(StringRef KernelFile, StringRef Name) {
@@ -69,22 +74,16 @@ static void printPages(StringRef Folder) {
 }
 
 Expected<int> mneme::runList() {
-  Expected<std::vector<std::string>> Files = getKernelFiles(Dir);
-  if (!Files)
-    return Files.takeError();
-  int ExitCode = 0;
   json::Array All;
-  for (const std::string &File : *Files) {
-    Expected<RecordedKernel> K = readKernelFile(File);
-    if (!K) {
-      printError(K.takeError());
-      ExitCode = 1;
-    } else if (PrintJSON) {
-      All.push_back(toJSON(*K));
-    } else {
-      print(File, *K);
-    }
-  }
+  Expected<int> ExitCode =
+      forEachKernel(Dir, [&](StringRef File, const RecordedKernel &K) {
+        if (PrintJSON)
+          All.push_back(toJSON(K));
+        else
+          print(File, K);
+      });
+  if (!ExitCode)
+    return ExitCode;
   if (PrintJSON)
     jsonOuts() << formatv("{0:2}\n", json::Value(std::move(All)));
   else if (sys::fs::is_directory(Dir))

@@ -35,20 +35,20 @@ cl::SubCommand mneme::ListKernelsCommand(
 static cl::list<std::string>
     Files(cl::Positional, cl::OneOrMore,
           cl::desc("<executable, library, object file or archive>..."),
-          cl::sub(ListKernelsCommand), cl::cat(RecordCategory));
+          cl::sub(ListKernelsCommand), cl::cat(CommandCategory));
 static cl::opt<std::string>
     ExtractDir("extract",
                cl::desc("Write each module's bitcode to dir/<IR hash>.bc"),
                cl::value_desc("dir"), cl::sub(ListKernelsCommand),
-               cl::cat(RecordCategory));
+               cl::cat(CommandCategory));
 static cl::opt<bool> StaticHash(
     "static-hash",
     cl::desc("Link and extract each kernel as a recording does, and print "
              "its static hash, or why it cannot be recorded"),
-    cl::sub(ListKernelsCommand), cl::cat(RecordCategory));
+    cl::sub(ListKernelsCommand), cl::cat(CommandCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(ListKernelsCommand),
-                               cl::cat(RecordCategory));
+                               cl::cat(CommandCategory));
 
 namespace {
 /// A kernel as a recording would have it.

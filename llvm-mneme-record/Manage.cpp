@@ -39,62 +39,93 @@ static cl::opt<std::string> Source(cl::Positional, cl::Required,
                                    cl::desc("<folder or static hash.json>"),
                                    cl::sub(CopyCommand), cl::sub(MoveCommand),
                                    cl::sub(ExportCommand),
-                                   cl::cat(RecordCategory));
+                                   cl::cat(CommandCategory));
 static cl::opt<std::string> Target(cl::Positional, cl::Required,
                                    cl::desc("<target folder>"),
                                    cl::sub(CopyCommand), cl::sub(MoveCommand),
-                                   cl::cat(RecordCategory));
+                                   cl::cat(CommandCategory));
 static cl::opt<std::string> Pruned(cl::Positional, cl::Required,
                                    cl::desc("<folder>"), cl::sub(PruneCommand),
-                                   cl::cat(RecordCategory));
+                                   cl::cat(CommandCategory));
 static cl::opt<std::string> Imported(cl::Positional, cl::Required,
                                      cl::desc("<exported file>"),
                                      cl::sub(ImportCommand),
-                                     cl::cat(RecordCategory));
+                                     cl::cat(CommandCategory));
 static cl::opt<std::string> ImportTarget(cl::Positional, cl::Required,
                                          cl::desc("<target folder>"),
                                          cl::sub(ImportCommand),
-                                         cl::cat(RecordCategory));
+                                         cl::cat(CommandCategory));
 static cl::opt<std::string> ExportFile("o", cl::desc("File to write"),
                                        cl::value_desc("file"), cl::Required,
                                        cl::sub(ExportCommand),
-                                       cl::cat(RecordCategory));
+                                       cl::cat(CommandCategory));
 static cl::opt<bool> DryRun("dry-run",
                             cl::desc("Print what would be removed, and "
                                      "remove nothing"),
-                            cl::sub(PruneCommand), cl::cat(RecordCategory));
+                            cl::sub(PruneCommand), cl::cat(CommandCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(CopyCommand), cl::sub(MoveCommand),
                                cl::sub(PruneCommand), cl::sub(ExportCommand),
-                               cl::sub(ImportCommand), cl::cat(RecordCategory));
+                               cl::sub(ImportCommand),
+                               cl::cat(CommandCategory));
 
 // What is chosen.
 static cl::opt<std::string>
     Kernel("kernel",
            cl::desc("Kernels whose symbol or demangled name matches this POSIX "
                     "extended regular expression"),
-           cl::value_desc("regex"), cl::sub(CopyCommand), cl::sub(MoveCommand),
-           cl::sub(PruneCommand), cl::sub(ExportCommand),
-           cl::cat(RecordCategory));
-static cl::list<std::string>
-    Hashes("hash",
-           cl::desc("Kernels whose static hash begins with one of these"),
-           cl::value_desc("hash"), cl::CommaSeparated, cl::sub(CopyCommand),
+           cl::value_desc("regex"), cl::sub(getListCommand()),
+           cl::sub(getShowCommand()), cl::sub(CopyCommand),
            cl::sub(MoveCommand), cl::sub(PruneCommand), cl::sub(ExportCommand),
-           cl::cat(RecordCategory));
+           cl::cat(CommandCategory));
+static cl::list<std::string> Hashes(
+    "hash", cl::desc("Kernels whose static hash begins with one of these"),
+    cl::value_desc("hash"), cl::CommaSeparated, cl::sub(getListCommand()),
+    cl::sub(getShowCommand()), cl::sub(CopyCommand), cl::sub(MoveCommand),
+    cl::sub(PruneCommand), cl::sub(ExportCommand), cl::cat(CommandCategory));
 static cl::list<std::string>
     Instances("instance",
               cl::desc("Launches whose dynamic hash begins with one of these"),
-              cl::value_desc("hash"), cl::CommaSeparated, cl::sub(CopyCommand),
-              cl::sub(MoveCommand), cl::sub(PruneCommand),
-              cl::sub(ExportCommand), cl::cat(RecordCategory));
+              cl::value_desc("hash"), cl::CommaSeparated,
+              cl::sub(getListCommand()), cl::sub(getShowCommand()),
+              cl::sub(CopyCommand), cl::sub(MoveCommand), cl::sub(PruneCommand),
+              cl::sub(ExportCommand), cl::cat(CommandCategory));
 
-static RecordingFilter filter() {
+RecordingFilter mneme::getFilter() {
   RecordingFilter F;
   F.KernelRegex = Kernel;
   F.StaticHashes.assign(Hashes.begin(), Hashes.end());
   F.DynamicHashes.assign(Instances.begin(), Instances.end());
   return F;
+}
+
+Expected<int> mneme::forEachKernel(
+    StringRef Path,
+    function_ref<void(StringRef File, const RecordedKernel &K)> F) {
+  Expected<std::vector<std::string>> Files = getKernelFiles(Path);
+  if (!Files)
+    return Files.takeError();
+  RecordingFilter Filter = getFilter();
+  if (Error E = Filter.check())
+    return std::move(E);
+  std::vector<RecordedKernel> Others;
+  bool IsEmpty = true;
+  int ExitCode = 0;
+  for (const std::string &File : *Files) {
+    Expected<RecordedKernel> K = readKernelFile(File);
+    if (!K) {
+      printError(K.takeError());
+      ExitCode = 1;
+    } else if (std::optional<RecordedKernel> Some = Filter.select(*K)) {
+      F(File, *Some);
+      IsEmpty = false;
+    } else {
+      Others.push_back(std::move(*K));
+    }
+  }
+  if (IsEmpty && !Others.empty() && !Filter.isEmpty())
+    return Filter.choose(Others, Path).takeError();
+  return ExitCode;
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,20 +164,20 @@ static Expected<int> report(StringRef What, Expected<ManageStats> Stats) {
 }
 
 Expected<int> mneme::runCopy() {
-  return report("copied", copyRecordings(Source, filter(), Target));
+  return report("copied", copyRecordings(Source, getFilter(), Target));
 }
 
 Expected<int> mneme::runMove() {
-  return report("moved", moveRecordings(Source, filter(), Target));
+  return report("moved", moveRecordings(Source, getFilter(), Target));
 }
 
 Expected<int> mneme::runPrune() {
   return report(DryRun ? "would remove" : "removed",
-                pruneRecordings(Pruned, filter(), DryRun));
+                pruneRecordings(Pruned, getFilter(), DryRun));
 }
 
 Expected<int> mneme::runExport() {
-  return report("exported", exportRecordings(Source, filter(), ExportFile));
+  return report("exported", exportRecordings(Source, getFilter(), ExportFile));
 }
 
 Expected<int> mneme::runImport() {

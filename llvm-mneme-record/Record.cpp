@@ -42,31 +42,32 @@ static cl::opt<std::string> KernelRegex(
     "kernel",
     cl::desc("Record only kernels whose symbol or demangled name matches this "
              "POSIX extended regular expression"),
-    cl::value_desc("regex"), cl::cat(RecordCategory));
+    cl::value_desc("regex"), cl::cat(SelectionCategory));
 static cl::opt<uint64_t>
     Skip("skip", cl::desc("Do not record the first n launches of each kernel"),
-         cl::value_desc("n"), cl::init(0), cl::cat(RecordCategory));
+         cl::value_desc("n"), cl::init(0), cl::cat(SelectionCategory));
 static cl::opt<std::string>
     Launches("launches",
              cl::desc("Record only these launches of each kernel, which count "
                       "from 1: 3,10-12,100-"),
-             cl::value_desc("list"), cl::cat(RecordCategory));
+             cl::value_desc("list"), cl::cat(SelectionCategory));
 static cl::opt<uint64_t> MaxRecordings(
     "max-recordings",
     cl::desc("Record at most n launches of each kernel, 0 for all (default 4); "
              "launches that differ only in data count once"),
-    cl::value_desc("n"), cl::init(4), cl::cat(RecordCategory));
+    cl::value_desc("n"), cl::init(4), cl::cat(SelectionCategory));
 static cl::alias MaxRecordingsAlias("mr",
                                     cl::desc("Alias for --max-recordings"),
                                     cl::aliasopt(MaxRecordings),
-                                    cl::cat(RecordCategory));
+                                    cl::cat(SelectionCategory));
 static cl::opt<std::string>
     RecordId("record-id",
              cl::desc("Properties that identify a launch of a kernel:"
 #define RECORD_ID(Id, Name, Input, Help) "\n" Name ": " Help
 #include "llvm/Mneme/Runtime/Selection.def"
                       ),
-             cl::value_desc("id"), cl::init("launch"), cl::cat(RecordCategory));
+             cl::value_desc("id"), cl::init("launch"),
+             cl::cat(SelectionCategory));
 static cl::opt<std::string>
     Pick("pick",
          cl::desc("Launches to keep if several have the same id (--record-id), "
@@ -74,53 +75,54 @@ static cl::opt<std::string>
 #define PICK(Id, Name, Help) "\n" Name ": " Help
 #include "llvm/Mneme/Runtime/Selection.def"
                   ),
-         cl::value_desc("which"), cl::init("first"), cl::cat(RecordCategory));
+         cl::value_desc("which"), cl::init("first"),
+         cl::cat(SelectionCategory));
 static cl::opt<std::string> Epilogue("epilogue",
                                      cl::desc("Memory to write after a launch:"
 #define EPILOGUE(Id, Name, Help) "\n" Name ": " Help
 #include "llvm/Mneme/Runtime/Selection.def"
                                               ),
                                      cl::value_desc("mode"), cl::init("diff"),
-                                     cl::cat(RecordCategory));
+                                     cl::cat(SnapshotCategory));
 static cl::opt<uint64_t> MaxBytes(
     "max-bytes",
     cl::desc("Stop recording when the folder reaches this size, 0 for no "
              "limit (default 0)"),
-    cl::value_desc("n"), cl::init(0), cl::cat(RecordCategory));
+    cl::value_desc("n"), cl::init(0), cl::cat(SnapshotCategory));
 static cl::opt<std::string>
     Ranks("ranks",
           cl::desc("Ranks of a distributed run to record: all, or a list such "
                    "as 0,4-7 (default: the first)"),
-          cl::value_desc("list"), cl::cat(RecordCategory));
+          cl::value_desc("list"), cl::cat(SelectionCategory));
 static cl::opt<std::string> Regions(
     "record-regions",
     cl::desc("Record only launches between mneme_record_begin and _end of "
              "<mneme/record.h>, where the region's name matches this POSIX "
              "extended regular expression (default: any)"),
-    cl::value_desc("regex"), cl::ValueOptional, cl::cat(RecordCategory));
+    cl::value_desc("regex"), cl::ValueOptional, cl::cat(SelectionCategory));
 static cl::opt<bool> Reachable(
     "reachable",
     cl::desc("Omit memory that is not reachable from a kernel's arguments "
              "and variables"),
-    cl::cat(RecordCategory));
+    cl::cat(SnapshotCategory));
 static cl::opt<std::string>
     Wait("wait",
          cl::desc("Work that must finish before a launch on a GPU is recorded:"
 #define WAIT(Id, Name, Help) "\n" Name ": " Help
 #include "llvm/Mneme/Runtime/Selection.def"
                   ),
-         cl::value_desc("what"), cl::init("device"), cl::cat(RecordCategory));
+         cl::value_desc("what"), cl::init("device"), cl::cat(SnapshotCategory));
 static cl::opt<double> WaitLimit(
     "wait-limit",
     cl::desc("Skip a launch on a GPU if its recording would wait longer for "
              "other work or for the launch itself, 0 for never (default 10)"),
-    cl::value_desc("seconds"), cl::init(10), cl::cat(RecordCategory));
+    cl::value_desc("seconds"), cl::init(10), cl::cat(SnapshotCategory));
 static cl::opt<uint64_t>
     VASize("va-size",
            cl::desc("Size of the reserved device address range in GiB, 1 to "
                     "512 (default 512); no memory is allocated up front"),
            cl::value_desc("GiB"), cl::init(MNEME_ARENA_SIZE >> 30),
-           cl::cat(RecordCategory));
+           cl::cat(SnapshotCategory));
 static cl::alias VASizeAlias("vass", cl::desc("Alias for --va-size"),
                              cl::aliasopt(VASize), cl::cat(RecordCategory));
 static cl::opt<LaunchDevice> DeviceKind(
@@ -129,26 +131,26 @@ static cl::opt<LaunchDevice> DeviceKind(
                           "a GPU when there is one, else the host (default)"),
                clEnumValN(LaunchDevice::Host, "host", "this machine's CPU"),
                clEnumValN(LaunchDevice::Cuda, "cuda", "an NVIDIA GPU")),
-    cl::init(LaunchDevice::Auto), cl::cat(RecordCategory));
+    cl::init(LaunchDevice::Auto), cl::cat(DeviceCategory));
 static cl::opt<std::string>
     CudaNode("cuda-node",
              cl::desc("File whose existence indicates an NVIDIA GPU"),
              cl::value_desc("file"), cl::init("/dev/nvidiactl"), cl::Hidden,
-             cl::cat(RecordCategory));
+             cl::cat(DeviceCategory));
 static cl::opt<std::string> Strategy(
     "host-strategy",
     cl::desc("How the host device runs a block's threads: auto, loop, region, "
              "coroutine or fiber (default auto)"),
-    cl::value_desc("strategy"), cl::init("auto"), cl::cat(RecordCategory));
+    cl::value_desc("strategy"), cl::init("auto"), cl::cat(DeviceCategory));
 static cl::opt<std::string> Finish(
     "host-finish",
     cl::desc("Optimization of the CPU code on the host device: O3, O1, min "
              "or none (default O3)"),
-    cl::value_desc("finish"), cl::init("O3"), cl::cat(RecordCategory));
+    cl::value_desc("finish"), cl::init("O3"), cl::cat(DeviceCategory));
 static cl::opt<double>
     Timeout("timeout",
             cl::desc("End a launch that runs longer, 0 for never (default 0)"),
-            cl::value_desc("seconds"), cl::init(0), cl::cat(RecordCategory));
+            cl::value_desc("seconds"), cl::init(0), cl::cat(DeviceCategory));
 static cl::opt<bool> NoRecord("no-record",
                               cl::desc("Run on the device without recording"),
                               cl::cat(RecordCategory));
@@ -295,6 +297,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
     Options.OutputDir = OutputDir;
   Options.RuntimePath = findLibrary(Argv0, "libmneme_rt.so");
   Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
+  Options.DriverPath = findLibrary(Argv0, "MnemeHostDriver.so");
   Options.Device = DeviceKind;
   Options.CudaNode = CudaNode;
   LaunchSelection &Which = Options.Selection;

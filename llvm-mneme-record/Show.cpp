@@ -26,15 +26,19 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-cl::SubCommand mneme::ShowCommand(
-    "show", "Show launches: arguments, buffers and what the kernel changed");
+cl::SubCommand &mneme::getShowCommand() {
+  static cl::SubCommand Command(
+      "show", "Show launches: arguments, buffers and what the kernel changed");
+  return Command;
+}
 
 static cl::opt<std::string> Input(cl::Positional, cl::Required,
                                   cl::desc("<folder or static hash.json>"),
-                                  cl::sub(ShowCommand),
-                                  cl::cat(RecordCategory));
+                                  cl::sub(getShowCommand()),
+                                  cl::cat(CommandCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
-                               cl::sub(ShowCommand), cl::cat(RecordCategory));
+                               cl::sub(getShowCommand()),
+                               cl::cat(CommandCategory));
 
 //===----------------------------------------------------------------------===//
 // Finding out
@@ -43,9 +47,10 @@ static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
 static std::string nameOf(const SnapshotRegion &R) {
   if (R.IsGlobal)
     return "variable '" + printable(R.Name) + "'";
-  StringRef Where = R.Kind == MNEME_REGION_MANAGED  ? "managed "
-                    : R.Kind == MNEME_REGION_PINNED ? "pinned "
-                                                    : "";
+  StringRef Where = R.Kind == MNEME_REGION_MANAGED   ? "managed "
+                    : R.Kind == MNEME_REGION_PINNED  ? "pinned "
+                    : R.Kind == MNEME_REGION_TEXTURE ? "texture object in "
+                                                     : "";
   return (Where + "buffer " + utostr(R.Id)).str();
 }
 
@@ -315,38 +320,30 @@ static json::Value makeJSON(const RecordedKernel &K, const LoadedInstance &L) {
 }
 
 Expected<int> mneme::runShow() {
-  Expected<std::vector<std::string>> Files = getKernelFiles(Input);
-  if (!Files)
-    return Files.takeError();
-  int ExitCode = 0;
-  auto Fail = [&](Error E) {
-    printError(std::move(E));
-    ExitCode = 1;
-  };
+  bool IsWhole = true;
   json::Array All;
-  for (const std::string &File : *Files) {
-    Expected<RecordedKernel> K = readKernelFile(File);
-    if (!K) {
-      Fail(K.takeError());
-      continue;
-    }
-    if (!PrintJSON)
-      print(*K);
-    json::Array Launches;
-    for (const RecordedInstance &I : K->Instances) {
-      Expected<LoadedInstance> L = load(File, *K, I);
-      if (!L)
-        Fail(L.takeError());
-      else if (PrintJSON)
-        Launches.push_back(makeJSON(*K, *L));
-      else
-        print(*K, *L);
-    }
-    if (PrintJSON)
-      All.push_back(json::Object{{"Kernel", toJSON(*K)},
-                                 {"Launches", std::move(Launches)}});
-  }
+  Expected<int> ExitCode =
+      forEachKernel(Input, [&](StringRef File, const RecordedKernel &K) {
+        if (!PrintJSON)
+          print(K);
+        json::Array Launches;
+        for (const RecordedInstance &I : K.Instances) {
+          Expected<LoadedInstance> L = load(File.str(), K, I);
+          IsWhole &= bool(L);
+          if (!L)
+            printError(L.takeError());
+          else if (PrintJSON)
+            Launches.push_back(makeJSON(K, *L));
+          else
+            print(K, *L);
+        }
+        if (PrintJSON)
+          All.push_back(json::Object{{"Kernel", toJSON(K)},
+                                     {"Launches", std::move(Launches)}});
+      });
+  if (!ExitCode)
+    return ExitCode;
   if (PrintJSON)
     jsonOuts() << formatv("{0:2}\n", json::Value(std::move(All)));
-  return ExitCode;
+  return IsWhole ? *ExitCode : 1;
 }

@@ -14,6 +14,7 @@
 #include "Commands.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FileSystem.h"
@@ -29,7 +30,11 @@ using namespace llvm::mneme;
 
 static constexpr StringLiteral ToolName = "llvm-mneme-record";
 
-cl::OptionCategory mneme::RecordCategory("llvm-mneme-record options");
+cl::OptionCategory mneme::RecordCategory("Recording options");
+cl::OptionCategory mneme::SelectionCategory("Selection options");
+cl::OptionCategory mneme::DeviceCategory("Device options");
+cl::OptionCategory mneme::SnapshotCategory("Snapshot options");
+cl::OptionCategory mneme::CommandCategory("Options");
 
 void mneme::printError(Error E) {
   handleAllErrors(std::move(E), [](const ErrorInfoBase &Info) {
@@ -81,8 +86,8 @@ int main(int argc, char **argv) {
   cl::AddExtraVersionPrinter(printVersion);
   const std::pair<cl::SubCommand *, Expected<int> (*)()> Commands[] = {
       {&ListKernelsCommand, runListKernels},
-      {&ListCommand, runList},
-      {&ShowCommand, runShow},
+      {&getListCommand(), runList},
+      {&getShowCommand(), runShow},
       {&CheckCommand, runCheck},
       {&CopyCommand, runCopy},
       {&MoveCommand, runMove},
@@ -90,15 +95,21 @@ int main(int argc, char **argv) {
       {&ExportCommand, runExport},
       {&ImportCommand, runImport},
   };
-  cl::HideUnrelatedOptions({&RecordCategory, &getColorCategory()});
+  cl::HideUnrelatedOptions({&RecordCategory, &SelectionCategory,
+                            &DeviceCategory, &SnapshotCategory,
+                            &getColorCategory()});
   for (const auto &[Command, Run] : Commands)
-    cl::HideUnrelatedOptions({&RecordCategory, &getColorCategory()}, *Command);
+    cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
+  addHelp(argc, argv);
   cl::ParseCommandLineOptions(
       argc, argv,
       "record the GPU kernels that an application launches\n\n"
       "  llvm-mneme-record [options] -- application arguments...\n");
 
   Expected<int> ExitCode = [&]() -> Expected<int> {
+    if (Error E = checkSubCommand({&RecordCategory, &SelectionCategory, &DeviceCategory,
+                                   &SnapshotCategory, &CommandCategory}))
+      return std::move(E);
     for (const auto &[Command, Run] : Commands)
       if (*Command)
         return Run();

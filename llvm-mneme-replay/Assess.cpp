@@ -30,9 +30,11 @@ cl::SubCommand &mneme::getAssessCommand() {
 }
 
 /// It is the recorded kernel that faults are planted in.
-static Error checkOptions() {
+static Error checkOptions(const ReplayPlan &Plan) {
+  if (Plan.options().Passes)
+    return createStringError("assess goes without a pipeline");
   const auto &Options = cl::getRegisteredOptions(getAssessCommand());
-  for (StringRef Name : {"passes", "run-passes", "skip-passes", "ir", "config"})
+  for (StringRef Name : {"run-passes", "skip-passes", "ir", "config"})
     if (Options.lookup(Name)->getNumOccurrences())
       return createStringError("assess goes without --" + Name);
   return Error::success();
@@ -52,7 +54,7 @@ static void printAssessment(raw_ostream &OS, const VerificationPower &P,
 
 Expected<int> mneme::runAssess(const ReplayPlan &Plan, StringRef Database,
                                bool Text) {
-  if (Error E = checkOptions())
+  if (Error E = checkOptions(Plan))
     return std::move(E);
   FarmOptions F;
   F.Devices = {Plan.options().Device};

@@ -11,9 +11,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/Printable.h"
@@ -25,7 +27,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static cl::OptionCategory &Cat = getReplayCategory();
+static cl::OptionCategory &Cat = getCategory(OptionGroup::Comparison);
 
 cl::SubCommand &mneme::getBisectCommand() {
   static cl::SubCommand Command(
@@ -136,10 +138,14 @@ static bool isOfBisection(StringRef Option) {
                                     "rdb",
                                     "record-id",
                                     "rid",
-                                    "exit-code",
                                     "allow-programs",
                                     AllowVacuous.ArgStr};
   return Names.contains(Option);
+}
+
+static bool isSubcommand(StringRef Word) {
+  return any_of(cl::getRegisteredSubcommands(),
+                [&](const cl::SubCommand *S) { return S->getName() == Word; });
 }
 
 /// The options of \p Arguments that are neither settings nor of a bisection,
@@ -147,17 +153,25 @@ static bool isOfBisection(StringRef Option) {
 static std::vector<std::string>
 makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
                 StringRef RecordId) {
-  std::vector<std::string> Words{Database.str(),
+  // A path that is no option and no subcommand.
+  bool IsPlain = !Database.starts_with("-") && !isSubcommand(Database);
+  std::vector<std::string> Words{(IsPlain ? "" : "--rdb=") + Database.str(),
                                  ("--record-id=" + RecordId).str()};
-  const auto &Options = cl::getRegisteredOptions(getBisectCommand());
+  auto Find = [](StringRef Name) -> const cl::Option * {
+    const cl::Option *O =
+        cl::getRegisteredOptions(getBisectCommand()).lookup(Name);
+    return O ? O : cl::getRegisteredOptions().lookup(Name);
+  };
   for (size_t I = 0; I != Arguments.size(); ++I) {
     StringRef Word = Arguments[I];
+    if (Word == "--")
+      break;
     if (!Word.starts_with("-"))
       continue; // the database, the pipeline
     auto [Name, Value] = Word.ltrim('-').split('=');
-    auto It = Options.find(Name);
-    bool Separate = It != Options.end() && !Word.contains('=') &&
-                    It->second->getValueExpectedFlag() == cl::ValueRequired &&
+    const cl::Option *O = Find(Name);
+    bool Separate = O && !Word.contains('=') &&
+                    O->getValueExpectedFlag() == cl::ValueRequired &&
                     I + 1 != Arguments.size();
     bool IsKept = !isOfBisection(Name) && getOptionKey(Name).empty();
     if (IsKept)

@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/PrintPasses.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -23,7 +24,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static cl::OptionCategory &Cat = getReplayCategory();
+static cl::OptionCategory &Cat = getCategory(OptionGroup::Inspection);
 
 static cl::opt<bool>
     VerifyEach("verify-each",
@@ -49,7 +50,7 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     Dataset("dataset",
             cl::desc("Append the replay to a file as one line of JSON"),
-            cl::value_desc("file"), cl::cat(Cat));
+            cl::value_desc("file"), cl::cat(getCategory(OptionGroup::Output)));
 
 namespace {
 /// An option of LLVM, by the type of what holds its value.
@@ -105,7 +106,8 @@ void mneme::showLLVMPrinters() {
       O->setHiddenFlag(cl::NotHidden);
     }
   if (cl::Option *O = Options.lookup(VocabularyOption)) {
-    O->addCategory(Cat);
+    // It is listed once, with the others.
+    O->Categories.assign({&Cat});
     O->setHiddenFlag(cl::NotHidden);
   }
 }

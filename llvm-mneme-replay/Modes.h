@@ -22,11 +22,12 @@
 namespace llvm {
 namespace mneme {
 
-/// The tool's options.
+/// The tool's general options. The others are in an OptionGroup
+/// (Replay/CommandFlags.h).
 cl::OptionCategory &getReplayCategory();
 
 /// What the tool does besides one replay. Options of several of them are in
-/// llvm-mneme-replay.cpp or Sides.cpp.
+/// llvm-mneme-replay.cpp or Reduce.cpp.
 cl::SubCommand &getAssessCommand();
 cl::SubCommand &getBisectCommand();
 cl::SubCommand &getCompareCommand();
@@ -58,6 +59,16 @@ Expected<int> runBisect(const ReplayPlan &Plan, StringRef Database,
 Expected<int> runCompare(const ReplayPlan &Plan, bool Text);
 Expected<int> runListPasses(const ReplayPlan &Plan, bool Text);
 Expected<int> runReduce(const ReplayPlan &Plan, const char *Argv0, bool Text);
+
+/// Whether several replays are wanted: --all, or --passes more than once.
+bool isTableWanted();
+/// Lets --passes be repeated. Call it before the command line is parsed.
+void collectPipelines();
+/// Replays launches of the recording at \p Path under each pipeline.
+Expected<int> runTable(StringRef Path, ReplayOptions O, bool Text);
+/// Adds examples and exit codes to --help. Call it before the command line is
+/// parsed.
+void addHelp(int Argc, const char *const *Argv);
 
 /// Lists those of LLVM's own options that print how code is made among the
 /// tool's. Call it before the command line is parsed.

@@ -31,21 +31,76 @@ static constexpr OldOption OldOptions[] = {
     {"differs-from", "compare", "good", true},
     {"differs-by", "compare", "criterion", false},
     {"differs-as", "compare", "verdict", false},
+    {"differs-as", "reduce", "verdict", false},
     {"list-passes", "list-passes", "format", true},
     {"reduce", "reduce", "criterion", true},
     {"reduce-jobs", "reduce", "jobs", false},
     {"reduce-limit", "reduce", "limit", false},
+    // They had no effect.
+    {"no-execute", "list-passes", "", false},
+    {"no-verify", "list-passes", "", false},
+    {"resources", "bisect", "", false},
+    {"resources", "compare", "", false},
+    {"resources", "list-passes", "", false},
+    {"resources", "reduce", "", false},
 };
 
-/// The old option that \p Word gives; null if it gives none.
-static const OldOption *findOldOption(StringRef Word) {
+/// The name of the option that \p Word gives; empty if it gives none.
+static StringRef getName(StringRef Word) {
   if (!Word.consume_front("-"))
-    return nullptr;
+    return "";
   Word.consume_front("-");
-  const OldOption *O = find_if(OldOptions, [&](const OldOption &Old) {
-    return Old.Name == Word.split('=').first;
-  });
-  return O != std::end(OldOptions) ? O : nullptr;
+  return Word.split('=').first;
+}
+
+/// The option that chooses a subcommand; null if there is none.
+static Expected<const OldOption *> findChoice(ArrayRef<const char *> Words) {
+  const OldOption *Choice = nullptr;
+  for (StringRef Word : Words) {
+    const OldOption *O = find_if(OldOptions, [&](const OldOption &Old) {
+      return Old.Chooses && Old.Name == getName(Word);
+    });
+    if (O == std::end(OldOptions))
+      continue;
+    if (Choice && Choice->Command != O->Command)
+      return createStringError("--" + Choice->Name + " and --" + O->Name +
+                               " rule each other out");
+    Choice = O;
+  }
+  return Choice;
+}
+
+/// Adds what \p Word of \p Old is called now to \p New.
+static Error addWord(StringRef Word, ArrayRef<const char *> Old,
+                     StringRef Command, StringSaver &Saver,
+                     SmallVectorImpl<const char *> &New) {
+  StringRef Name = getName(Word);
+  auto IsGiven = [&](StringRef Option) {
+    return any_of(Old, [&](StringRef W) { return getName(W) == Option; });
+  };
+  bool IsOfAnother = false;
+  for (const OldOption &O : OldOptions) {
+    bool IsHere = O.Command == Command;
+    if (IsHere && O.NewName == Name && !Name.empty() && IsGiven(O.Name) &&
+        O.NewName != "format")
+      return createStringError("--" + O.Name + " and --" + Name +
+                               " rule each other out");
+    if (O.Name != Name)
+      continue;
+    IsOfAnother |= !O.NewName.empty();
+    if (!IsHere)
+      continue;
+    // A format is optional.
+    size_t Value = Word.find('=');
+    bool IsEmpty = Value == StringRef::npos || Value + 1 == Word.size();
+    if (!O.NewName.empty() && !(O.NewName == "format" && IsEmpty))
+      New.push_back(Saver.save("--" + O.NewName + Word.substr(Value)).data());
+    return Error::success();
+  }
+  if (IsOfAnother)
+    return createStringError("--" + Name + " is not an option of " + Command);
+  New.push_back(Word.data());
+  return Error::success();
 }
 
 Expected<SmallVector<const char *, 0>>
@@ -53,30 +108,19 @@ mneme::replaceOldOptions(ArrayRef<const char *> Args, StringSaver &Saver) {
   auto IsFirst = [&](const OldOption &O) {
     return Args.size() > 1 && O.Command == Args[1];
   };
-  const OldOption *Chosen = nullptr;
-  for (StringRef Word : Args.drop_front()) {
-    const OldOption *O = findOldOption(Word);
-    if (!O || !O->Chooses)
-      continue;
-    if (Chosen && Chosen->Command != O->Command)
-      return createStringError("--" + Chosen->Name + " and --" + O->Name +
-                               " rule each other out");
-    Chosen = O;
-  }
-  if (!Chosen || any_of(OldOptions, IsFirst))
+  // Behind "--" there are no options.
+  auto End = find_if(Args, [](StringRef Word) { return Word == "--"; });
+  ArrayRef<const char *> Words(Args.begin() + 1,
+                               std::max(End, Args.begin() + 1));
+  Expected<const OldOption *> Choice = findChoice(Words);
+  if (!Choice)
+    return Choice.takeError();
+  if (!*Choice || any_of(OldOptions, IsFirst))
     return SmallVector<const char *, 0>(Args);
-  SmallVector<const char *, 0> New{Args.front(), Chosen->Command.data()};
-  for (const char *Word : Args.drop_front()) {
-    const OldOption *O = findOldOption(Word);
-    if (!O) {
-      New.push_back(Word);
-      continue;
-    }
-    size_t Value = StringRef(Word).find('=');
-    bool IsWord = Value == StringRef::npos && O->NewName != "format";
-    if (!O->NewName.empty() && (IsWord || Value != StringRef::npos))
-      New.push_back(
-          Saver.save("--" + O->NewName + StringRef(Word).substr(Value)).data());
-  }
+  SmallVector<const char *, 0> New{Args.front(), (*Choice)->Command.data()};
+  for (StringRef Word : Words)
+    if (Error E = addWord(Word, Words, (*Choice)->Command, Saver, New))
+      return std::move(E);
+  New.append(End, Args.end());
   return New;
 }

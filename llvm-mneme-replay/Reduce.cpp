@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Bisect/Judge.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Reduce/Reducer.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Printable.h"
@@ -25,6 +26,8 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+static cl::OptionCategory &Cat = getCategory(OptionGroup::Comparison);
 
 cl::SubCommand &mneme::getCompareCommand() {
   static cl::SubCommand Command(
@@ -44,63 +47,57 @@ cl::opt<std::string> mneme::GoodSide(
     cl::desc("Good side: options, a pipeline or a --config file, applied on "
              "top of the command line. Default: --run-passes=none"),
     cl::value_desc("side"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
-    cl::cat(getReplayCategory()));
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()), cl::cat(Cat));
 cl::opt<std::string> mneme::CriterionText(
     "criterion",
     cl::desc("Criterion for a bad replay: verify (default), or a metric worse "
              "than the good side's: time, regs, size, spills, ..."),
     cl::value_desc("criterion"), cl::init("verify"),
     cl::sub(getBisectCommand()), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
+    cl::sub(getReduceCommand()), cl::cat(Cat));
 static cl::opt<std::string> ThresholdText(
     "threshold",
     cl::desc("Smallest difference from the good side that counts as bad, for "
              "all metrics but verify (default: 2%)"),
     cl::value_desc("share"), cl::init("2%"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
-    cl::cat(getReplayCategory()));
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()), cl::cat(Cat));
 static cl::opt<std::string>
     VerdictText("verdict",
                 cl::desc("Verdict that the bad side must get. Default: "
                          "Mismatch, Crash or Timeout"),
                 cl::value_desc("verdict"), cl::sub(getCompareCommand()),
-                cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
+                cl::sub(getReduceCommand()), cl::cat(Cat));
 static cl::opt<std::string> Culprit(
     "culprit",
     cl::desc("Pass executions without which the bad side must be good, in "
              "the syntax of --skip-passes"),
     cl::value_desc("set"), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
+    cl::sub(getReduceCommand()), cl::cat(Cat));
 static cl::opt<std::string> CrossChecks(
     "cross-checks",
     cl::desc("Variations under which the good side must be unchanged: fill0, "
              "fill255, no-passes, O1, finish (default: all), or none"),
     cl::value_desc("list"), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(getReplayCategory()));
-cl::opt<std::string> mneme::OutputFolder("output",
-                                         cl::desc("Folder for a report"),
-                                         cl::value_desc("dir"),
-                                         cl::sub(getBisectCommand()),
-                                         cl::sub(getReduceCommand()),
-                                         cl::cat(getReplayCategory()));
+    cl::sub(getReduceCommand()), cl::cat(Cat));
+cl::opt<std::string>
+    mneme::OutputFolder("output", cl::desc("Folder for a report"),
+                        cl::value_desc("dir"), cl::sub(getBisectCommand()),
+                        cl::sub(getReduceCommand()), cl::cat(Cat));
 static cl::opt<std::string>
     LLVMReduce("llvm-reduce",
                cl::desc("The llvm-reduce to use. Default: that of this LLVM"),
                cl::value_desc("file"), cl::sub(getReduceCommand()),
-               cl::cat(getReplayCategory()));
+               cl::cat(Cat));
 static cl::opt<unsigned>
     Jobs("jobs",
          cl::desc("Parallel tests. Default: one per core, one for a GPU and "
                   "for times"),
-         cl::value_desc("n"), cl::sub(getReduceCommand()),
-         cl::cat(getReplayCategory()));
+         cl::value_desc("n"), cl::sub(getReduceCommand()), cl::cat(Cat));
 static cl::opt<double>
     Limit("limit",
           cl::desc("Time limit in seconds; the report is then of the smallest "
                    "kernel found so far (default: no limit)"),
-          cl::value_desc("seconds"), cl::sub(getReduceCommand()),
-          cl::cat(getReplayCategory()));
+          cl::value_desc("seconds"), cl::sub(getReduceCommand()), cl::cat(Cat));
 
 namespace {
 enum class ExitCodes { Default, Interesting, Bisect };
@@ -115,7 +112,7 @@ static cl::opt<ExitCodes> ExitCode(
                clEnumValN(ExitCodes::Bisect, "bisect",
                           "for git bisect run: 0 good, 1 bad, 125 undecided")),
     cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getCompareCommand()),
-    cl::cat(getReplayCategory()));
+    cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
 // Exit codes
@@ -160,11 +157,23 @@ Expected<double> mneme::readThreshold() {
   return Percent ? Value / 100 : Value;
 }
 
+/// Whether both sides have the same setting \p Key: the kernel and, while it is
+/// reduced, its launch.
+static bool isCommon(StringRef Key) {
+  return Key == "ir" || (getReduceCommand() && (Key.starts_with("grid.") ||
+                                                Key.starts_with("block.")));
+}
+
 static Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base) {
   json::Object Config{{"run_passes", "none"}};
   if (!GoodSide.empty())
     if (Error E = parseSide(GoodSide, allowsPrograms()).moveInto(Config))
       return std::move(E);
+  for (auto &[Key, Value] : Config)
+    if (isCommon(Key))
+      return createStringError("--good: both sides have the same '" +
+                               makeOptions(json::Object{{Key, Value}}).front() +
+                               "': give it on the command line");
   ReplayOptions Good = Base;
   if (Error E = applyConfig(Config, Good))
     return std::move(E);
@@ -350,10 +359,14 @@ Expected<int> mneme::runReduce(const ReplayPlan &Plan, const char *Argv0,
   O.Tool = sys::fs::getMainExecutable(
       Argv0, reinterpret_cast<void *>(&mneme::runReduce));
   // Who measures wants to be alone.
-  bool Alone = Plan.options().Device != "host" || CriterionText == "time";
+  StringRef Device = Plan.options().Device;
+  bool Alone = (Device == "auto" ? chooseDevice(Plan) : Device) != "host" ||
+               CriterionText == "time";
   O.Jobs = Jobs    ? Jobs.getValue()
            : Alone ? 1
                    : std::max(std::thread::hardware_concurrency(), 1u);
+  if (Jobs.getNumOccurrences() && Jobs == 0)
+    return createStringError("impossible --jobs=0");
   if (Limit.getNumOccurrences() && !(Limit > 0))
     return createStringError(
         formatv("impossible --limit={0}", Limit.getValue()).str());

@@ -12,11 +12,13 @@
 
 #include "Modes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -38,7 +40,22 @@ cl::OptionCategory &mneme::getReplayCategory() {
 }
 
 static cl::OptionCategory &Cat = getReplayCategory();
-static ReplayFlags CommonFlags(Cat);
+static cl::OptionCategory &CompilationCat =
+    getCategory(OptionGroup::Compilation);
+static cl::OptionCategory &DeviceCat = getCategory(OptionGroup::Device);
+static cl::OptionCategory &MeasurementCat =
+    getCategory(OptionGroup::Measurement);
+static cl::OptionCategory &OutputCat = getCategory(OptionGroup::Output);
+static cl::OptionCategory &VerificationCat =
+    getCategory(OptionGroup::Verification);
+static ReplayFlags CommonFlags;
+
+/// Returns the categories of the tool's options.
+static std::vector<const cl::OptionCategory *> getToolCategories() {
+  std::vector<const cl::OptionCategory *> All = getCategories();
+  All.push_back(&Cat);
+  return All;
+}
 
 cl::SubCommand &mneme::getListPassesCommand() {
   static cl::SubCommand Command("list-passes",
@@ -83,26 +100,28 @@ static cl::opt<std::string>
 
 static cl::opt<uint32_t>
     Fill("fill", cl::desc("Initialize local and shared memory with this byte"),
-         cl::value_desc("byte"), OfAll, cl::cat(Cat));
+         cl::value_desc("byte"), OfAll, cl::cat(CompilationCat));
 static cl::opt<std::string> CompareWithApp(
     "compare-with-app",
     cl::desc("Compare the machine code with that of the application"),
-    cl::value_desc("file"), cl::cat(Cat));
+    cl::value_desc("file"), cl::cat(OutputCat));
 static cl::opt<std::string> OutputIR("output-ll",
                                      cl::desc("Write the optimized IR"),
-                                     cl::value_desc("file"), cl::cat(Cat));
+                                     cl::value_desc("file"),
+                                     cl::cat(OutputCat));
 static cl::opt<std::string> OutputAsm("output-asm",
                                       cl::desc("Write the GPU's assembly"),
-                                      cl::value_desc("file"), cl::cat(Cat));
+                                      cl::value_desc("file"),
+                                      cl::cat(OutputCat));
 static cl::opt<std::string> OutputObject(
     "output-obj",
     cl::desc("Write the GPU's machine code: a cubin or code object"),
-    cl::value_desc("file"), cl::cat(Cat));
+    cl::value_desc("file"), cl::cat(OutputCat));
 static cl::opt<bool> Resources(
     "resources",
     cl::desc("Also compile for the GPU, and report registers, spills and "
              "memory"),
-    cl::cat(Cat));
+    cl::cat(OutputCat));
 
 //===----------------------------------------------------------------------===//
 // How to run it
@@ -112,12 +131,12 @@ static cl::opt<std::string> Iterations(
     "iterations",
     cl::desc("Number of timed launches; auto launches until the median is "
              "precise. Default: auto on a GPU, 3 on the host"),
-    cl::value_desc("n"), OfAll, cl::cat(Cat));
+    cl::value_desc("n"), OfAll, cl::cat(MeasurementCat));
 static cl::opt<unsigned>
     Warmup("warmup",
            cl::desc("Launches between the verified and the timed ones. "
                     "Default: automatic on a GPU, 1 on the host"),
-           cl::value_desc("n"), OfAll, cl::cat(Cat));
+           cl::value_desc("n"), OfAll, cl::cat(MeasurementCat));
 static cl::opt<Baseline> Compared(
     "baseline",
     cl::desc("Measure a baseline in alternation with the kernel, "
@@ -128,12 +147,12 @@ static cl::opt<Baseline> Compared(
                           "the recorded IR at the application's -O level"),
                clEnumValN(Baseline::App, "app",
                           "the application's own machine code")),
-    cl::cat(Cat));
+    cl::cat(MeasurementCat));
 static cl::opt<std::string>
     App("app",
         cl::desc("The application, for --baseline=app. Default: the file of "
                  "--compare-with-app"),
-        cl::value_desc("file"), cl::cat(Cat));
+        cl::value_desc("file"), cl::cat(MeasurementCat));
 static cl::opt<double>
     Timeout("timeout",
             cl::desc("Limit for reading the IR, for each step of the "
@@ -155,7 +174,7 @@ static cl::opt<bool>
 static cl::opt<bool>
     ListDevices("list-devices",
                 cl::desc("Print the devices of this machine and exit"),
-                cl::cat(Cat));
+                cl::cat(DeviceCat));
 
 //===----------------------------------------------------------------------===//
 // How to judge it
@@ -164,17 +183,19 @@ static cl::opt<bool>
 static cl::opt<bool> NoVerify("no-verify",
                               cl::desc("Do not compare the memory afterwards"),
                               cl::sub(cl::SubCommand::getTopLevel()),
-                              cl::sub(getBisectCommand()), cl::cat(Cat));
+                              cl::sub(getBisectCommand()),
+                              cl::cat(VerificationCat));
 namespace {
 enum class OutputFormat { Default, JSON, Text };
 } // namespace
-static cl::opt<OutputFormat> Format(
-    "format",
-    cl::desc("Format of the output (default: text for list-passes, else json)"),
-    cl::init(OutputFormat::Default),
-    cl::values(clEnumValN(OutputFormat::JSON, "json", "for programs"),
-               clEnumValN(OutputFormat::Text, "text", "for people")),
-    OfAll, cl::cat(Cat));
+static cl::opt<OutputFormat>
+    Format("format",
+           cl::desc("Format of the output (default: text on a terminal and for "
+                    "list-passes, else json)"),
+           cl::init(OutputFormat::Default),
+           cl::values(clEnumValN(OutputFormat::JSON, "json", "for programs"),
+                      clEnumValN(OutputFormat::Text, "text", "for people")),
+           OfAll, cl::cat(OutputCat));
 
 /// The option's value when it was given.
 template <typename T, typename U>
@@ -267,35 +288,46 @@ static Error checkPrograms(ConfigFile File) {
   return refuseSideEffects(File.Path, findSideEffects(File.Config));
 }
 
-/// \param Path  where the recording is.
-static Expected<std::unique_ptr<ReplayPlan>> makePlan(std::string &Path) {
-  ReplayOptions O;
+namespace {
+/// What the command line and --config ask for.
+struct Request {
+  std::string Path; ///< Of the recording.
+  ReplayOptions Options;
   std::optional<ConfigFile> File;
+};
+} // namespace
+
+static Expected<Request> readRequest() {
+  Request R;
   if (!Config.empty()) {
     Expected<ConfigFile> Read = readConfigFile(Config);
     if (!Read)
       return Read.takeError();
-    File = std::move(*Read);
-    O.RecordId = File->RecordId;
-    if (Error E = applyConfig(File->Config, O))
+    R.File = std::move(*Read);
+    R.Options.RecordId = R.File->RecordId;
+    if (Error E = applyConfig(R.File->Config, R.Options))
       return createFileError(Config, std::move(E));
   }
-  if (Error E = readOptions(O))
+  if (Error E = readOptions(R.Options))
     return std::move(E);
-  O.Instruments = takeInstruments();
-  if (Error E = readPositional(Path, O))
+  R.Options.Instruments = takeInstruments();
+  if (Error E = readPositional(R.Path, R.Options))
     return std::move(E);
-  if (File)
-    if (Error E = checkPrograms(*File))
+  if (R.File)
+    if (Error E = checkPrograms(*R.File))
       return std::move(E);
+  return std::move(R);
+}
+
+static Expected<std::unique_ptr<ReplayPlan>> makePlan(Request R) {
   Expected<std::unique_ptr<ReplayPlan>> Plan =
-      ReplayPlan::create(Path, std::move(O));
+      ReplayPlan::create(R.Path, std::move(R.Options));
   if (!Plan)
     return Plan;
   if (std::string Text = getFormatWarning((*Plan)->kernel()); !Text.empty())
     WithColor::warning(errs(), ToolName) << Text << '\n';
-  if (File)
-    if (Error E = checkConfigFile(*File, **Plan))
+  if (R.File)
+    if (Error E = checkConfigFile(*R.File, **Plan))
       return std::move(E);
   return Plan;
 }
@@ -337,27 +369,30 @@ static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
   return translateExitCode(getExitCode(Plan, *Result), Result->V);
 }
 
-/// LLVM takes top-level options with every subcommand.
-static Error checkOptions(const cl::SubCommand &Chosen) {
-  for (const auto &[Name, O] : cl::getRegisteredOptions())
-    if (O->getNumOccurrences() && is_contained(O->Categories, &Cat) &&
-        !Chosen.OptionsMap.count(Name))
-      return createStringError("--" + Name +
-                               " is an option of a replay, not of " +
-                               Chosen.getName());
-  return Error::success();
-}
-
 static Expected<int> run(ArrayRef<const char *> Args) {
-  for (const cl::SubCommand *Command : cl::getRegisteredSubcommands())
-    if (*Command)
-      if (Error E = checkOptions(*Command))
-        return std::move(E);
-  std::string Path;
-  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(Path);
+  if (Error E = checkSubCommand(getToolCategories()))
+    return std::move(E);
+  if (ListDevices) {
+    listDevices(textOuts());
+    return 0;
+  }
+  Expected<Request> R = readRequest();
+  if (!R)
+    return R.takeError();
+  // People read what is on a terminal, programs what comes from a pipe.
+  bool Text = Format == OutputFormat::Default ? outs().is_displayed()
+                                              : Format == OutputFormat::Text;
+  if (isTableWanted() && !cl::SubCommand::getTopLevel())
+    return createStringError("--passes is given more than once");
+  // Times on the host device are to be the pipelines'.
+  if (isTableWanted() && !CommonFlags.hasHostFinish())
+    R->Options.Host.Finish = HostFinish::None;
+  if (isTableWanted())
+    return runTable(R->Path, std::move(R->Options), Text);
+  std::string Path = R->Path;
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
   if (!Plan)
     return Plan.takeError();
-  bool Text = Format == OutputFormat::Text;
   if (getAssessCommand())
     return runAssess(**Plan, Path, Text);
   if (getBisectCommand())
@@ -377,6 +412,19 @@ static int fail(Error E) {
   return getErrorExitCode();
 }
 
+/// opt has such options.
+static Error refuseLevels(ArrayRef<const char *> Args) {
+  for (StringRef Word : Args.drop_front()) {
+    if (Word == "--")
+      break;
+    std::string Passes = expandLevel(Word.ltrim('-'));
+    if (Word.starts_with("-") && !Passes.empty())
+      return createStringError("unknown option '" + Word +
+                               "': give --passes='" + Passes + "'");
+  }
+  return Error::success();
+}
+
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   mneme::expectChildren();
@@ -387,24 +435,26 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   cl::AddExtraVersionPrinter(mneme::printVersion);
   showLLVMPrinters();
+  collectPipelines();
+  std::vector<const cl::OptionCategory *> Shown = getToolCategories();
+  Shown.push_back(&getColorCategory());
   for (cl::SubCommand *Command : cl::getRegisteredSubcommands())
-    cl::HideUnrelatedOptions({&Cat, &getColorCategory()}, *Command);
+    cl::HideUnrelatedOptions(Shown, *Command);
+  addHelp(argc, argv);
   BumpPtrAllocator Storage;
   StringSaver Saver(Storage);
   SmallVector<const char *, 0> Given;
   if (!cl::expandResponseFiles(argc, argv, /*EnvVar=*/nullptr, Saver, Given))
     return 1;
   Given.insert(Given.begin(), argv[0]);
+  if (Error E = refuseLevels(Given))
+    return fail(std::move(E));
   Expected<SmallVector<const char *, 0>> Args = replaceOldOptions(Given, Saver);
   if (!Args)
     return fail(Args.takeError());
   cl::ParseCommandLineOptions(
       Args->size(), Args->data(),
       "Mneme: replay a recorded kernel launch under any pass pipeline\n");
-  if (ListDevices) {
-    listDevices(textOuts());
-    return 0;
-  }
   Expected<int> Status = run(*Args);
   return Status ? *Status : fail(Status.takeError());
 }

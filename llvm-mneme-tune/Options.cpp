@@ -23,7 +23,11 @@ using namespace llvm::mneme;
 
 static cl::OptionCategory Cat("Tuning options");
 static cl::OptionCategory SpaceCat("Search space options");
-static cl::OptionCategory ReplayCat("Replay options");
+static cl::OptionCategory RetestCat("Re-test options");
+static cl::OptionCategory WorkerCat("Worker options");
+static cl::OptionCategory &OutputCat = getCategory(OptionGroup::Output);
+static cl::OptionCategory &VerificationCat =
+    getCategory(OptionGroup::Verification);
 
 //===----------------------------------------------------------------------===//
 // What is tuned
@@ -86,14 +90,18 @@ static std::vector<SpaceFlag> &getSpaceFlags() {
 static ReplayFlags *CommonFlags;
 
 void mneme::registerOptions() {
-  static ReplayFlags Flags(ReplayCat, /*OfStudy=*/true);
+  static ReplayFlags Flags(/*OfStudy=*/true);
   CommonFlags = &Flags;
   for (const SpaceOptionInfo &O : getSpaceOptions())
     getSpaceFlags().push_back(
         {O.Name, std::make_unique<cl::list<std::string>>(
                      O.Name, cl::desc(O.Help), cl::value_desc("space"),
                      cl::cat(SpaceCat))});
-  cl::HideUnrelatedOptions({&Cat, &SpaceCat, &ReplayCat, &getColorCategory()});
+  std::vector<const cl::OptionCategory *> Shown = getCategories();
+  append_range(
+      Shown, ArrayRef<const cl::OptionCategory *>{
+                 &Cat, &SpaceCat, &RetestCat, &WorkerCat, &getColorCategory()});
+  cl::HideUnrelatedOptions(Shown);
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,21 +131,21 @@ static cl::opt<std::string> App(
     "app",
     cl::desc("The application; its own machine code is the baseline on a GPU. "
              "Default: the recorded IR at the application's -O level"),
-    cl::value_desc("file"), cl::cat(Cat));
+    cl::value_desc("file"), cl::cat(RetestCat));
 static cl::opt<unsigned>
     Retest("retest",
            cl::desc("Number of best configurations to re-test (default 5); "
                     "0: none, and no winner"),
-           cl::value_desc("n"), cl::init(5), cl::cat(Cat));
+           cl::value_desc("n"), cl::init(5), cl::cat(RetestCat));
 static cl::opt<unsigned>
     Pairs("pairs",
           cl::desc("Pairs of measurements with the baseline per re-test "
                    "(default 30)"),
-          cl::value_desc("n"), cl::init(30), cl::cat(Cat));
+          cl::value_desc("n"), cl::init(30), cl::cat(RetestCat));
 static cl::opt<double>
     MinEffect("min-effect",
               cl::desc("Minimum speed-up of a winner in percent (default 0.5)"),
-              cl::value_desc("percent"), cl::init(0.5), cl::cat(Cat));
+              cl::value_desc("percent"), cl::init(0.5), cl::cat(RetestCat));
 enum class OnOff { Off, On };
 static cl::opt<OnOff>
     Explain("explain",
@@ -145,7 +153,7 @@ static cl::opt<OnOff>
             cl::init(OnOff::On),
             cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
                        clEnumValN(OnOff::Off, "off", "no")),
-            cl::cat(Cat));
+            cl::cat(RetestCat));
 static cl::opt<OnOff> Assess(
     "assess",
     cl::desc("Plant faults in the recorded kernel before the search, and "
@@ -153,22 +161,22 @@ static cl::opt<OnOff> Assess(
     cl::init(OnOff::On),
     cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
                clEnumValN(OnOff::Off, "off", "no")),
-    cl::cat(Cat));
+    cl::cat(VerificationCat));
 static cl::opt<bool> AllowVacuous(
     "allow-vacuous",
     cl::desc("Also tune for launches whose verification an empty kernel "
              "would pass"),
-    cl::cat(Cat));
+    cl::cat(VerificationCat));
 static cl::opt<unsigned>
     ExplainLimit("explain-limit",
                  cl::desc("Number of configurations to try for --explain "
                           "(default 200)"),
-                 cl::value_desc("n"), cl::init(200), cl::cat(Cat));
+                 cl::value_desc("n"), cl::init(200), cl::cat(RetestCat));
 static cl::opt<bool>
     Resources("resources",
               cl::desc("On the host device, also compile for the GPU, and "
                        "report registers, spills and memory"),
-              cl::cat(Cat));
+              cl::cat(OutputCat));
 
 //===----------------------------------------------------------------------===//
 // Who works
@@ -178,65 +186,65 @@ static cl::opt<unsigned>
     HostWorkers("workers",
                 cl::desc("Processes that run kernels on the host device and "
                          "share its cores (default 1); each GPU has one"),
-                cl::value_desc("n"), cl::init(1), cl::cat(Cat));
+                cl::value_desc("n"), cl::init(1), cl::cat(WorkerCat));
 static cl::opt<unsigned>
     CompileJobs("compile-jobs",
                 cl::desc("Compile processes. Default: all cores but one per "
                          "device"),
-                cl::value_desc("n"), cl::cat(Cat));
+                cl::value_desc("n"), cl::cat(WorkerCat));
 static cl::opt<double>
     CompileTimeout("compile-timeout",
                    cl::desc("Time limit for compiling a candidate (default "
                             "60); 0: none"),
-                   cl::value_desc("seconds"), cl::init(60), cl::cat(Cat));
+                   cl::value_desc("seconds"), cl::init(60), cl::cat(WorkerCat));
 static cl::opt<double>
     LaunchTimeout("launch-timeout",
                   cl::desc("Time limit for a launch. Default: ten times the "
                            "baseline's, at least 2 s"),
-                  cl::value_desc("seconds"), cl::cat(Cat));
+                  cl::value_desc("seconds"), cl::cat(WorkerCat));
 static cl::opt<uint64_t>
     CompileMemory("compile-memory",
                   cl::desc("Memory limit of a compile process; 0: none. "
                            "Default: an equal share of the machine's memory"),
-                  cl::value_desc("MiB"), cl::cat(Cat));
+                  cl::value_desc("MiB"), cl::cat(WorkerCat));
 static cl::list<std::string>
     Hosts("hosts", cl::CommaSeparated,
           cl::desc("Additional hosts that evaluate candidates, each with one "
                    "worker, or with N"),
-          cl::value_desc("name[*N]"), cl::cat(Cat));
+          cl::value_desc("name[*N]"), cl::cat(WorkerCat));
 static cl::opt<std::string> WorkerLauncher(
     "launcher",
     cl::desc("Command that starts a worker on {host}, quoted as in a response "
              "file. {command} is replaced by the worker's command, quoted for "
              "a shell; without it, the worker's command is appended. Default: "
              "'ssh -o BatchMode=yes {host}'"),
-    cl::value_desc("command"), cl::cat(Cat));
+    cl::value_desc("command"), cl::cat(WorkerCat));
 static cl::opt<std::string>
     WorkerTool("worker-tool",
                cl::desc("Path of llvm-mneme-tune on the hosts. Default: the "
                         "path of this one"),
-               cl::value_desc("path"), cl::cat(Cat));
+               cl::value_desc("path"), cl::cat(WorkerCat));
 static cl::opt<std::string>
     WorkerFlags("worker-options",
                 cl::desc("Options of workers, quoted as in a response file: "
                          "'--device=cuda:0 --compile-jobs=8'"),
-                cl::value_desc("options"), cl::cat(Cat));
+                cl::value_desc("options"), cl::cat(WorkerCat));
 static cl::opt<std::string> Worker(
     "worker",
     cl::desc("'-': evaluate for the study that started this process, over "
              "standard input and output"),
-    cl::value_desc("-"), cl::cat(Cat));
+    cl::value_desc("-"), cl::cat(WorkerCat));
 static cl::opt<std::string>
     WorkerShare("worker-share",
                 cl::desc("Use the GPU share of worker I (from 0) of N on this "
                          "host"),
-                cl::value_desc("I/N"), cl::cat(Cat));
+                cl::value_desc("I/N"), cl::cat(WorkerCat));
 static cl::opt<double>
     WorkerTimeout("worker-timeout",
                   cl::desc("Drop a worker after this many seconds of silence "
                            "(default 60); in a worker: exit after this many "
                            "seconds of silence from the study (default 600)"),
-                  cl::value_desc("seconds"), cl::cat(Cat));
+                  cl::value_desc("seconds"), cl::cat(WorkerCat));
 
 //===----------------------------------------------------------------------===//
 // What comes out
@@ -246,31 +254,31 @@ static cl::opt<std::string>
     ResultsDir("results-dir",
                cl::desc("Folder of the results. Default: "
                         "mneme-study.<kernel>"),
-               cl::value_desc("folder"), cl::cat(Cat));
+               cl::value_desc("folder"), cl::cat(OutputCat));
 static cl::alias ResultsDirShort("o", cl::desc("Alias for --results-dir"),
-                                 cl::aliasopt(ResultsDir), cl::cat(Cat));
+                                 cl::aliasopt(ResultsDir), cl::cat(OutputCat));
 static cl::opt<bool> Resume("resume",
                             cl::desc("Resume the study in the results folder"),
-                            cl::cat(Cat));
+                            cl::cat(OutputCat));
 static cl::opt<bool>
     Repair("repair",
            cl::desc("With --resume, drop damaged lines of the journal; the old "
                     "journal is kept as study.log.damaged"),
-           cl::cat(Cat));
+           cl::cat(OutputCat));
 static cl::list<std::string>
     Exports("export",
             cl::desc("Also write the study in this format (--list-exports)"),
-            cl::value_desc("format[:file]"), cl::cat(Cat));
+            cl::value_desc("format[:file]"), cl::cat(OutputCat));
 static cl::opt<bool> Report("report", cl::desc("Write report.html (default)"),
-                            cl::init(true), cl::cat(Cat));
+                            cl::init(true), cl::cat(OutputCat));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),
-                           cl::cat(Cat));
+                           cl::cat(OutputCat));
 enum class OutputFormat { Text, JSON };
 static cl::opt<OutputFormat> Format(
     "format", cl::desc("Format of the result"), cl::init(OutputFormat::Text),
     cl::values(clEnumValN(OutputFormat::Text, "text", "for people (default)"),
                clEnumValN(OutputFormat::JSON, "json", "for programs")),
-    cl::cat(Cat));
+    cl::cat(OutputCat));
 static cl::opt<TuneMode> Mode(
     cl::desc("Instead of tuning:"), cl::init(TuneMode::Run),
     cl::values(

@@ -68,11 +68,31 @@ static void selectInstances(TunedKernel &K, const TuneOptions &O) {
   }
 }
 
+static Error completeIds(ArrayRef<TunedKernel> Tuned, TuneOptions &O) {
+  std::vector<RecordedKernel> Kernels;
+  for (const TunedKernel &K : Tuned)
+    Kernels.push_back(K.Kernel);
+  for (std::string &Id : O.RecordIds)
+    if (Error E = completeRecordId(Id, Kernels).moveInto(Id))
+      return E;
+  StringMap<double> Weights;
+  for (const auto &W : O.InstanceWeights) {
+    Expected<std::string> Id = completeRecordId(W.first(), Kernels);
+    if (!Id)
+      return Id.takeError();
+    Weights[*Id] = W.second;
+  }
+  O.InstanceWeights = std::move(Weights);
+  return Error::success();
+}
+
 /// As ReplayPlan chooses one, but several launches may be meant.
-Expected<TunedKernel> mneme::chooseRecording(const TuneOptions &O) {
+Expected<TunedKernel> mneme::chooseRecording(TuneOptions &O) {
   Expected<std::vector<TunedKernel>> Kernels = readKernels(O.Database);
   if (!Kernels)
     return Kernels.takeError();
+  if (Error E = completeIds(*Kernels, O))
+    return createFileError(O.Database, std::move(E));
   auto Refuse = [&](const Twine &Why) {
     return createFileError(
         O.Database, createStringError(Why + ":" + listRecords(*Kernels)));

@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Study/Recorded.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -169,14 +170,21 @@ mneme::bindStudy(const Study &S, const TunedKernel &K) {
   return Spaces;
 }
 
-static Error checkPipelines(StringRef Of, StringRef Text,
-                            const KernelCompiler &Compiler) {
+/// "--passes" for a text from the command line, otherwise the parameter or key.
+static std::string getSource(StringRef Name, const TuneOptions &O) {
+  const SettingInfo *S = findSetting(Name);
+  bool IsGiven = S && any_of(O.Space, [&](const SpaceOption &Given) {
+                   return Given.Name == S->TuneOption;
+                 });
+  return (IsGiven ? "--" + S->TuneOption : Name).str();
+}
+
+static Error checkPipelines(StringRef Name, StringRef Text,
+                            const KernelCompiler &Compiler,
+                            const TuneOptions &O) {
   Expected<PipelineSpace> Space = PipelineSpace::parse(Text);
-  Error E = Space ? Compiler.checkSpace(*Space) : Space.takeError();
-  if (!E)
-    return E;
-  return createStringError("pipelines of '" + Of +
-                           "': " + toString(std::move(E)));
+  return quoteText(getSource(Name, O), Text,
+                   Space ? Compiler.checkSpace(*Space) : Space.takeError());
 }
 
 static Error checkOptions(const SearchSpace &Space) {
@@ -189,18 +197,18 @@ static Error checkOptions(const SearchSpace &Space) {
   return checkLLVMOptions(O.LLVMOptions);
 }
 
-Error mneme::checkSpaces(const SearchSpace &Space,
+Error mneme::checkSpaces(const TuneOptions &O, const SearchSpace &Space,
                          const KernelCompiler &Compiler) {
   const Study &S = Space.study();
   for (const Parameter &P : S.Parameters)
     if (P.Kind == Parameter::Pipeline)
-      if (Error E = checkPipelines(P.Name, P.Space, Compiler))
+      if (Error E = checkPipelines(P.Name, P.Space, Compiler, O))
         return E;
   // A pipeline that is not searched.
   for (const ConfigField &F : S.Fields)
     if (F.Key == "passes" && F.Is.kind() == Expr::Constant)
       if (const auto *Text = std::get_if<std::string>(&F.Is.value()))
-        if (Error E = checkPipelines(F.Key, *Text, Compiler))
+        if (Error E = checkPipelines(F.Key, *Text, Compiler, O))
           return E;
   return checkOptions(Space);
 }

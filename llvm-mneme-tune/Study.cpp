@@ -189,7 +189,7 @@ static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
       ReplayPlan::create(K.File, std::move(Replay));
   if (!Plan)
     return Plan.takeError();
-  if (Error E = checkSpaces(Space, (*Plan)->compiler()))
+  if (Error E = checkSpaces(O, Space, (*Plan)->compiler()))
     return std::move(E);
   if (Error E = printFirstPoints(textOuts(), O, Space))
     return std::move(E);
@@ -378,8 +378,8 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   Expected<std::unique_ptr<ReplayFarm>> Farm = openFarm(O, K, S);
   if (!Farm)
     return Farm.takeError();
-  if (Error E = checkSpaces(*Spaces.front(),
-                            (*Farm)->plans().front()->compiler()))
+  if (Error E =
+          checkSpaces(O, *Spaces.front(), (*Farm)->plans().front()->compiler()))
     return std::move(E);
   catchInterrupts();
   Expected<StudyVerification> Verification =

@@ -78,6 +78,8 @@ struct TuneOptions {
   std::string CommandName;
 };
 
+/// Adds examples and exit codes to --help.
+void addHelp(int Argc, const char *const *Argv);
 /// Registers the options; then reads them.
 void registerOptions();
 Expected<TuneOptions> readOptions(StringRef ToolPath);
@@ -91,7 +93,7 @@ struct TunedKernel {
 
   std::vector<std::string> recordIds() const;
 };
-Expected<TunedKernel> chooseRecording(const TuneOptions &O);
+Expected<TunedKernel> chooseRecording(TuneOptions &O);
 
 /// The study by preset, file and options.
 Expected<Study> makeStudy(const TuneOptions &O);
@@ -99,7 +101,8 @@ Expected<Study> makeStudy(const TuneOptions &O);
 Expected<std::vector<std::unique_ptr<SearchSpace>>>
 bindStudy(const Study &S, const TunedKernel &K);
 /// Does LLVM know the passes, and the options of the default point?
-Error checkSpaces(const SearchSpace &Space, const KernelCompiler &Compiler);
+Error checkSpaces(const TuneOptions &O, const SearchSpace &Space,
+                  const KernelCompiler &Compiler);
 /// Also when there are none: why.
 Error printPresets(raw_ostream &OS);
 Error printStudyText(raw_ostream &OS, const Study &S);

@@ -79,6 +79,7 @@ int main(int argc, char **argv) {
   // Beyond `ulimit -f` a write is an error as any other.
   std::signal(SIGXFSZ, SIG_IGN);
   registerOptions();
+  addHelp(argc, argv);
   cl::AddExtraVersionPrinter(mneme::printVersion);
   cl::ParseCommandLineOptions(
       argc, argv,

@@ -22,12 +22,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static std::string inDir(StringRef Dir, const Twine &Name) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, Name);
-  return Path.str().str();
-}
-
 static std::string getRemarksPath(StringRef Path) {
   return (Path + ".yaml").str();
 }
@@ -162,7 +156,7 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
       break;
     if (Folder.empty())
       continue;
-    std::string Kept = inDir(Folder, Name);
+    std::string Kept = pathIn(Folder, Name);
     if (Error Failed = writeFileAtomically(Kept, Texts[After]))
       NotKept = "not kept: " + toString(std::move(Failed));
     else

@@ -48,7 +48,7 @@ Expected<Criterion> Criterion::parse(StringRef Name, double Threshold) {
       Name = S.Metric;
   if (Name == "compile_time")
     return createStringError("compile_time cannot be bisected: equal code is "
-                             "compiled once; --list-passes says where the "
+                             "compiled once; list-passes says where the "
                              "time goes");
   if (std::optional<Direction> BetterWhen = getMetricDirection(Name)) {
     C.Metric = Name.str();
@@ -56,7 +56,7 @@ Expected<Criterion> Criterion::parse(StringRef Name, double Threshold) {
     return C;
   }
   return createStringError(
-      formatv("nothing to bisect by '{0}': there are verify, regs, size, "
+      formatv("unknown criterion '{0}': there are verify, regs, size, "
               "local, shared, {1}",
               Name, join(getMetricNames(), ", "))
           .str());

@@ -244,6 +244,8 @@ Expected<KernelCompiler> KernelCompiler::describe(const Module &M,
   C.CodeGenLevel =
       Options.CodeGenLevel.value_or(getDefaultCodeGenLevel(Options.OptLevel));
   C.Pipeline = Options.Passes.value_or(getClangPipeline(Options.OptLevel));
+  if (std::string Level = expandLevel(C.Pipeline); !Level.empty())
+    C.Pipeline = std::move(Level);
   C.Options = std::move(Options);
   return std::move(C);
 }

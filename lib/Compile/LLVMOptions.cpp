@@ -12,14 +12,12 @@
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Process/Stream.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// "Did you mean" is said of names that differ in so many letters at most.
-static constexpr unsigned MaxEditDistance = 3;
 
 /// --help, --version and the like, which print and end the process.
 static bool isGeneric(const cl::Option &O) {
@@ -29,20 +27,12 @@ static bool isGeneric(const cl::Option &O) {
 }
 
 static Error refuseUnknown(StringRef Name) {
-  StringRef Nearest;
-  unsigned Best = MaxEditDistance + 1;
-  for (const auto &[Known, Option] : cl::getRegisteredOptions()) {
-    unsigned Distance = Name.edit_distance(Known, true, Best);
-    // The map has no order.
-    if (isGeneric(*Option) || Distance > Best ||
-        (Distance == Best && Known >= Nearest))
-      continue;
-    Best = Distance;
-    Nearest = Known;
-  }
-  std::string Hint =
-      Nearest.empty() ? "" : ("; did you mean '" + Nearest + "'?").str();
-  return createStringError("LLVM has no option '" + Name + "'" + Hint);
+  std::vector<StringRef> Names;
+  for (const auto &[Known, Option] : cl::getRegisteredOptions())
+    if (!isGeneric(*Option))
+      Names.push_back(Known);
+  return createStringError("LLVM has no option '" + Name + "'" +
+                           suggest(Name, Names));
 }
 
 static Expected<cl::Option *> findOption(StringRef Name) {

@@ -37,6 +37,12 @@ std::string mneme::getClangPipeline(StringRef Level) {
   return ("clang<O" + Level + ">").str();
 }
 
+std::string mneme::expandLevel(StringRef Passes) {
+  bool IsLevel = Passes.size() == 2 && Passes[0] == 'O' &&
+                 StringRef("0123sz").contains(Passes[1]);
+  return IsLevel ? ("default<" + Passes + ">").str() : "";
+}
+
 /// The level of "clang<O2>"; unset for any other text.
 static std::optional<OptimizationLevel> parseClangLevel(StringRef Text) {
   if (!Text.consume_front("clang<O") || !Text.consume_back(">"))
@@ -165,6 +171,9 @@ static bool isNestedTooDeeply(StringRef Passes) {
 
 static Error parsePipeline(PassBuilder &PB, ModulePassManager &MPM,
                            StringRef Passes) {
+  std::string Level = expandLevel(Passes);
+  if (!Level.empty())
+    Passes = Level;
   // Not by its name, which the parser has built twice, plugins' parts included.
   if (std::optional<OptimizationLevel> Clang = parseClangLevel(Passes)) {
     MPM = buildClangPipeline(PB, *Clang);
@@ -220,14 +229,6 @@ std::vector<std::string> PipelineParser::passNames() {
     if (Line.consume_front("  ") && Known.insert(Line.split('<').first).second)
       Names.push_back(Line.split('<').first.str());
   return Names;
-}
-
-Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
-                           ArrayRef<std::string> Plugins) {
-  Expected<PipelineParser> Parser = PipelineParser::create(TM, Plugins);
-  if (!Parser)
-    return Parser.takeError();
-  return Parser->parse(Passes);
 }
 
 Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,

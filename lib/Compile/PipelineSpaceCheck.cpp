@@ -8,6 +8,10 @@
 
 #include "llvm/Mneme/Compile/PipelineSpaceCheck.h"
 #include "PipelineParser.h"
+#include "llvm/Mneme/Support/TextError.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Support/Words.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -46,28 +50,8 @@ private:
   /// What may have been meant, as the end of a message.
   std::string explainPlace(const PipelineProbe &P);
   std::string explainName(StringRef Pass);
-  std::string findSimilar(StringRef Name);
 };
 } // namespace
-
-std::string SpaceChecker::findSimilar(StringRef Name) {
-  // A third of the letters may be wrong, and two be swapped.
-  unsigned Best = (Name.size() + 3) / 3 + 1;
-  std::string Found;
-  auto Try = [&](StringRef Candidate) {
-    unsigned Distance =
-        Name.edit_distance(Candidate, /*AllowReplacements=*/true, Best);
-    if (Distance < Best) {
-      Best = Distance;
-      Found = Candidate.str();
-    }
-  };
-  for (StringRef Candidate : Adaptors)
-    Try(Candidate);
-  for (StringRef Candidate : Parser.passNames())
-    Try(Candidate);
-  return Found;
-}
 
 /// The pass is known but not where it stands.
 std::string SpaceChecker::explainPlace(const PipelineProbe &P) {
@@ -84,15 +68,19 @@ std::string SpaceChecker::explainPlace(const PipelineProbe &P) {
 }
 
 std::string SpaceChecker::explainName(StringRef Pass) {
+  if (std::string Level = expandLevel(Pass.ltrim('-')); !Level.empty())
+    return "; did you mean '" + Level + "'?";
   auto [Name, Params] = Pass.split('<');
   bool OfAnalysis = Name == "require" || Name == "invalidate";
-  StringRef Wrong = OfAnalysis ? Params.drop_back() : Name;
-  std::string Similar = findSimilar(Wrong);
-  if (Similar.empty() || Similar == Wrong)
-    return "";
-  if (OfAnalysis)
-    Similar = (Name + "<" + Similar + ">").str();
-  return "; did you mean '" + Similar + "'?";
+  std::vector<std::string> Passes = Parser.passNames();
+  std::vector<StringRef> Names(std::begin(Adaptors), std::end(Adaptors));
+  append_range(Names, Passes);
+  if (!OfAnalysis)
+    return suggest(Name, Names);
+  std::vector<std::string> Whole;
+  for (StringRef Analysis : Names)
+    Whole.push_back((Name + "<" + Analysis + ">").str());
+  return suggest(Pass, std::vector<StringRef>(Whole.begin(), Whole.end()));
 }
 
 /// LLVM parses "loop(licm)" but aborts when it runs: some passes exist in
@@ -109,7 +97,7 @@ Error SpaceChecker::checkMemorySSA(const PipelineProbe &P) {
   if (With != Printed.npos && (Without == Printed.npos || Without < With))
     return Error::success();
   bool IsInLoop = P.Path.size() > 1 && P.Path[P.Path.size() - 2].Text == "loop";
-  return make_error<PipelineSpaceError>(
+  return make_error<TextError>(
       Pass.Line, Pass.Column,
       "'" + Pass.Text + "' needs MemorySSA: write 'loop-mssa(" +
           (IsInLoop ? "...)' instead of 'loop(...)'" : Pass.Text + ")'"));
@@ -133,8 +121,36 @@ Error SpaceChecker::check(const PipelineProbe &P) {
   std::string Explanation = At == &Pass ? explainPlace(P) : "";
   if (Explanation.empty())
     Explanation = explainName(At->Text);
-  return make_error<PipelineSpaceError>(At->Line, At->Column,
-                                        Message + Explanation);
+  return make_error<TextError>(At->Line, At->Column, Message + Explanation);
+}
+
+static Error checkSpace(PipelineParser &Parser, const PipelineSpace &Space) {
+  SpaceChecker Checker(Parser);
+  for (const PipelineProbe &P : Space.probes())
+    if (Error E = Checker.check(P))
+      return E;
+  return Error::success();
+}
+
+Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
+                           ArrayRef<std::string> Plugins) {
+  Expected<PipelineParser> Parser = PipelineParser::create(TM, Plugins);
+  if (!Parser)
+    return Parser.takeError();
+  Error E = Parser->parse(Passes);
+  if (!E)
+    return Error::success();
+  // As a space of one pipeline, the error has a place and a hint.
+  Expected<PipelineSpace> Space = PipelineSpace::parse(Passes);
+  if (!Space) {
+    consumeError(Space.takeError());
+    return E;
+  }
+  Error Explained = checkSpace(*Parser, *Space);
+  if (!Explained)
+    return E;
+  consumeError(std::move(E));
+  return quoteText("--passes", Passes, std::move(Explained));
 }
 
 Error mneme::checkPipelineSpace(TargetMachine &TM, const PipelineSpace &Space,
@@ -142,9 +158,5 @@ Error mneme::checkPipelineSpace(TargetMachine &TM, const PipelineSpace &Space,
   Expected<PipelineParser> Parser = PipelineParser::create(TM, Plugins);
   if (!Parser)
     return Parser.takeError();
-  SpaceChecker Checker(*Parser);
-  for (const PipelineProbe &P : Space.probes())
-    if (Error E = Checker.check(P))
-      return E;
-  return Error::success();
+  return checkSpace(*Parser, Space);
 }

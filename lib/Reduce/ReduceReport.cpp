@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Version.h"
@@ -61,6 +62,8 @@ Error ReportWriter::makeCommands() {
   auto Make = [&](const ReplayOptions &Side) {
     std::vector<std::string> Words = {Tool, Recording};
     llvm::append_range(Words, makeArguments(Side));
+    if (needsResources(O.Difference.By))
+      Words.push_back("--resources");
     return quoteCommand(Words);
   };
   Good = Make(O.Difference.Good);
@@ -78,6 +81,7 @@ Error ReportWriter::makeCommands() {
 Error ReportWriter::replaySide(StringRef Name, ReplayOptions Side,
                                ReplayResult &R) {
   Side.IRFile.clear();
+  Side.Resources = needsResources(O.Difference.By);
   Side.OutputIR = path((Name + ".ll").str());
   Expected<std::unique_ptr<ReplayPlan>> One = Plan.vary(std::move(Side));
   if (!One)
@@ -172,9 +176,7 @@ std::string ReportWriter::makeReadme() const {
   std::string Text;
   raw_string_ostream OS(Text);
   OS << "# " << K.displayName() << ": two compilations, two results\n\n";
-  OS << "A GPU kernel, reduced until nothing could be taken away without "
-        "losing "
-        "the difference.\n`sh reproduce.sh` shows it; it needs `"
+  OS << "A GPU kernel, reduced while it kept the difference.\n`sh reproduce.sh` shows it; it needs `"
      << Tool
      << "` in PATH,\nor its place in the environment variable "
         "LLVM_MNEME_REPLAY.\n\n";

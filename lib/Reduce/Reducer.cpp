@@ -70,12 +70,6 @@ static constexpr StringLiteral WorkPrefix = ".work-";
 /// too.
 static constexpr double EndSeconds = 2;
 
-static std::string inDir(StringRef Dir, StringRef Name) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, Name);
-  return std::string(Path);
-}
-
 Expected<std::string> mneme::findLLVMReduce(StringRef Wanted) {
   if (!Wanted.empty()) {
     // A path is not looked at there.
@@ -741,7 +735,7 @@ Expected<ReduceOutcome> Reduction::run() {
     return std::move(E);
   if (Error E = prepareFolder())
     return std::move(E);
-  std::string Recording = inDir(O.Output, "recording");
+  std::string Recording = pathIn(O.Output, "recording");
   auto Steps = [&]() -> Error {
     if (Error E = confirm())
       return E;

@@ -107,6 +107,32 @@ static std::enable_if_t<IsChoice<T>, std::string> print(T Value) {
 }
 
 //===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+static MutableArrayRef<cl::OptionCategory> getGroups() {
+  // In the order of OptionGroup.
+  static cl::OptionCategory Groups[] = {
+      {"Compilation options"},  {"Launch options"},
+      {"Device options"},       {"Measurement options"},
+      {"Verification options"}, {"Output options"},
+      {"Inspection options"},   {"Bisection and reduction options"},
+  };
+  return Groups;
+}
+
+cl::OptionCategory &mneme::getCategory(OptionGroup Group) {
+  return getGroups()[static_cast<size_t>(Group)];
+}
+
+std::vector<const cl::OptionCategory *> mneme::getCategories() {
+  std::vector<const cl::OptionCategory *> All;
+  for (const cl::OptionCategory &C : getGroups())
+    All.push_back(&C);
+  return All;
+}
+
+//===----------------------------------------------------------------------===//
 // Options
 //===----------------------------------------------------------------------===//
 
@@ -116,15 +142,17 @@ enum class FlagUse { Result, Place, Path, ResultPath };
 struct FlagInfo {
   StringLiteral Option;
   FlagUse Use;
+  OptionGroup Group;
   StringLiteral ValueDesc, Help;
 };
 } // namespace
 
 static constexpr FlagInfo FlagInfos[] = {
-#define FLAG(Option, Type, Member, Use, ValueDesc, Help)                       \
-  {Option, FlagUse::Use, ValueDesc, Help},
-#define FLAG_OFF(Option, Member, Help) {Option, FlagUse::Result, "", Help},
-#define SETTING_FLAGS {"", FlagUse::Result, "", ""},
+#define FLAG(Option, Type, Member, Use, Group, ValueDesc, Help)                \
+  {Option, FlagUse::Use, OptionGroup::Group, ValueDesc, Help},
+#define FLAG_OFF(Option, Member, Group, Help)                                  \
+  {Option, FlagUse::Result, OptionGroup::Group, "", Help},
+#define SETTING_FLAGS {"", FlagUse::Result, OptionGroup::Compilation, "", ""},
 #include "llvm/Mneme/Replay/Flags.def"
 };
 
@@ -156,11 +184,11 @@ template <typename T> class ValueFlag : public ReplayFlags::Flag {
   cl::opt<std::conditional_t<IsChoice<Value>, Value, std::string>> Option;
 
 public:
-  ValueFlag(const FlagInfo &Info, GetFn<T> Get, ReplayOptions Defaults,
-            cl::OptionCategory &Cat)
-      : Get(Get), Option(StringRef(Info.Option), cl::desc(Info.Help),
-                         cl::value_desc(Info.ValueDesc), cl::cat(Cat),
-                         cl::sub(cl::SubCommand::getAll())) {
+  ValueFlag(const FlagInfo &Info, GetFn<T> Get, ReplayOptions Defaults)
+      : Get(Get),
+        Option(StringRef(Info.Option), cl::desc(Info.Help),
+               cl::value_desc(Info.ValueDesc), cl::cat(getCategory(Info.Group)),
+               cl::sub(cl::SubCommand::getAll())) {
     if constexpr (IsChoice<Value>)
       for (const Choice<Value> &C : getChoices<Value>())
         Option.getParser().addLiteralOption(C.Name, C.Value, C.Help);
@@ -197,10 +225,11 @@ class ValueFlag<std::vector<T>> : public ReplayFlags::Flag {
 
 public:
   ValueFlag(const FlagInfo &Info, GetFn<std::vector<T>> Get,
-            const ReplayOptions &, cl::OptionCategory &Cat)
-      : Get(Get), Option(StringRef(Info.Option), cl::desc(Info.Help),
-                         cl::value_desc(Info.ValueDesc), cl::cat(Cat),
-                         cl::sub(cl::SubCommand::getAll())) {}
+            const ReplayOptions &)
+      : Get(Get),
+        Option(StringRef(Info.Option), cl::desc(Info.Help),
+               cl::value_desc(Info.ValueDesc), cl::cat(getCategory(Info.Group)),
+               cl::sub(cl::SubCommand::getAll())) {}
   bool isGiven() const override { return Option.getNumOccurrences() != 0; }
   Error apply(ReplayOptions &R) const override {
     for (const std::string &Text : Option)
@@ -219,9 +248,10 @@ class OffFlag : public ReplayFlags::Flag {
   cl::opt<bool> Option;
 
 public:
-  OffFlag(const FlagInfo &Info, GetFn<bool> Get, cl::OptionCategory &Cat)
+  OffFlag(const FlagInfo &Info, GetFn<bool> Get)
       : Get(Get), Option(StringRef(Info.Option), cl::desc(Info.Help),
-                         cl::cat(Cat), cl::sub(cl::SubCommand::getAll())) {}
+                         cl::cat(getCategory(Info.Group)),
+                         cl::sub(cl::SubCommand::getAll())) {}
   bool isGiven() const override { return Option; }
   Error apply(ReplayOptions &R) const override {
     Get(R) = !Option;
@@ -244,40 +274,44 @@ struct ReplayFlags::Options {
   cl::list<std::string> LLVMOptions;
   cl::opt<bool> AllowPrograms;
 
-  Options(cl::OptionCategory &Cat, bool OfStudy);
+  explicit Options(bool OfStudy);
 };
 
-ReplayFlags::Options::Options(cl::OptionCategory &Cat, bool OfStudy)
-    : Settings(Cat,
-               [&](const SettingInfo &S) {
-                 return !OfStudy || S.Tuning == SettingTuning::Fixed;
-               }),
+ReplayFlags::Options::Options(bool OfStudy)
+    : Settings([&](const SettingInfo &S) -> cl::OptionCategory * {
+        if (OfStudy && S.Tuning != SettingTuning::Fixed)
+          return nullptr;
+        return &getCategory(isLaunchField(S.Key) ? OptionGroup::Launch
+                                                 : OptionGroup::Compilation);
+      }),
       LLVMOptions("mllvm", cl::desc("Option for LLVM itself, as with clang"),
-                  cl::value_desc("option"), cl::cat(Cat),
+                  cl::value_desc("option"),
+                  cl::cat(getCategory(OptionGroup::Compilation)),
                   cl::sub(cl::SubCommand::getAll())),
       AllowPrograms("allow-programs",
                     cl::desc("Trust the settings in files to run programs, "
                              "load plugins, and read and write other files"),
-                    cl::cat(Cat), cl::sub(cl::SubCommand::getAll())) {
+                    cl::cat(getCategory(OptionGroup::Compilation)),
+                    cl::sub(cl::SubCommand::getAll())) {
   ReplayOptions Defaults;
   if (OfStudy)
     Defaults.Host.Finish = HostFinish::None;
   const FlagInfo *Info = FlagInfos;
-#define FLAG(Option, Type, Member, Use, ValueDesc, Help)                       \
+#define FLAG(Option, Type, Member, Use, Group, ValueDesc, Help)                \
   Flags.push_back(std::make_unique<ValueFlag<Type>>(                           \
-      *Info++, [](ReplayOptions &R) -> Type & { return R.Member; }, Defaults,  \
-      Cat));
-#define FLAG_OFF(Option, Member, Help)                                         \
+      *Info++, [](ReplayOptions &R) -> Type & { return R.Member; },            \
+      Defaults));
+#define FLAG_OFF(Option, Member, Group, Help)                                  \
   Flags.push_back(std::make_unique<OffFlag>(                                   \
-      *Info++, [](ReplayOptions &R) -> bool & { return R.Member; }, Cat));
+      *Info++, [](ReplayOptions &R) -> bool & { return R.Member; }));
 #define SETTING_FLAGS                                                          \
   Flags.push_back(nullptr);                                                    \
   ++Info;
 #include "llvm/Mneme/Replay/Flags.def"
 }
 
-ReplayFlags::ReplayFlags(cl::OptionCategory &Category, bool OfStudy)
-    : O(std::make_unique<Options>(Category, OfStudy)) {}
+ReplayFlags::ReplayFlags(bool OfStudy)
+    : O(std::make_unique<Options>(OfStudy)) {}
 
 ReplayFlags::~ReplayFlags() = default;
 
@@ -385,9 +419,9 @@ std::vector<std::string> mneme::makeFlags(const ReplayOptions &R) {
       Flags.push_back(
           ("--" + Option + "=" + (IsPath ? makeAbsolute(V) : V)).str());
   };
-#define FLAG(Option, Type, Member, Use, ValueDesc, Help)                       \
+#define FLAG(Option, Type, Member, Use, Group, ValueDesc, Help)                \
   Add(Option, FlagUse::Use, printValues(R.Member, Defaults.Member));
-#define FLAG_OFF(Option, Member, Help)                                         \
+#define FLAG_OFF(Option, Member, Group, Help)                                  \
   if (!R.Member)                                                               \
     Flags.push_back("--" Option);
 #include "llvm/Mneme/Replay/Flags.def"

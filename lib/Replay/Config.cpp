@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -75,36 +76,88 @@ std::string mneme::getCompileDigest(const ReplayPlan &Plan) {
 // Files
 //===----------------------------------------------------------------------===//
 
+/// Returns true for a configuration as LLNL's Mneme writes it: all settings
+/// beside the objects "grid" and "block".
+static bool isUpstream(const json::Object &O) {
+  return O.getObject("grid") && O.getObject("block");
+}
+
+/// Returns a configuration of LLNL's Mneme with our keys.
+static Expected<json::Object> convertUpstream(const json::Object &Upstream) {
+  bool SetsBounds = Upstream.getBoolean("set_launch_bounds").value_or(false);
+  json::Object Config;
+  for (const auto &[Key, Value] : Upstream) {
+    StringRef Name = Key;
+    if (Name == "prune" || Name == "internalize") {
+      if (Value.getAsBoolean() != true)
+        return createStringError(
+            formatv("'{0}': {1} is not supported: expected true", Name, Value)
+                .str());
+    } else if (Name == "grid" || Name == "block") {
+      if (!Value.getAsObject())
+        return createStringError(
+            formatv("'{0}': {1} is not an object", Name, Value).str());
+      for (const auto &[Axis, Size] : *Value.getAsObject())
+        Config[(Name + "." + StringRef(Axis)).str()] = Size;
+    } else if (Name == "max_threads" || Name == "min_blocks_per_sm") {
+      // Without launch bounds they mean nothing, and may be null or -1.
+      if (SetsBounds)
+        Config[Name.str()] = Value;
+    } else if (Name != "codegen_method") {
+      // Serial or parallel: the code is the same.
+      Config[Name.str()] = Value;
+    }
+  }
+  return std::move(Config);
+}
+
 Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
     return Buffer.takeError();
-  Expected<json::Value> V = parseJSON((*Buffer)->getBuffer());
-  if (!V)
-    return createFileError(Path, V.takeError());
-  auto Refuse = [&](const Twine &Why) {
-    return createFileError(Path, createStringError(Why));
+  StringRef Text = (*Buffer)->getBuffer();
+  SmallVector<StringRef, 2> Keys; // Of the objects around.
+  auto Refuse = [&](Error E) {
+    return quoteText(Path, Text, locateKey(Text, Keys, std::move(E)));
   };
+  Expected<json::Value> V = parseJSON(Text);
+  if (!V)
+    return Refuse(V.takeError());
   json::Object *O = V->getAsObject();
-  if (json::Object *Report = O ? O->getObject("Replay-config") : nullptr)
+  if (json::Object *Report = O ? O->getObject("Replay-config") : nullptr) {
     O = Report;
+    Keys.push_back("Replay-config");
+  }
   json::Object *Config = O ? O->getObject("config") : nullptr;
+  if (O && !Config && isUpstream(*O))
+    Config = O;
   if (!Config)
-    return Refuse("has no configuration: expected {\"config\": {...}}");
+    return Refuse(make_error<KeyError>(
+        "config", "no configuration, expected {\"config\": {...}}"));
   ConfigFile File;
   File.Path = Path.str();
-  File.Config = std::move(*Config);
+  if (isUpstream(*Config)) {
+    Expected<json::Object> Converted = convertUpstream(*Config);
+    if (!Converted)
+      return createFileError(Path, Converted.takeError());
+    File.Config = std::move(*Converted);
+  } else {
+    File.Config = std::move(*Config);
+  }
   for (auto [Key, Text] : {std::pair("static_hash", &File.StaticHash),
                            std::pair("record_id", &File.RecordId)}) {
     const json::Value *Value = O->get(Key);
     if (!Value || Value->kind() == json::Value::Null)
       continue;
     if (!Value->getAsString())
-      return Refuse(formatv("'{0}': {1} is no text", Key, *Value).str());
+      return Refuse(make_error<KeyError>(
+          Key,
+          formatv("'{0}': expected a string, got {1}", Key, *Value).str()));
     *Text = Value->getAsString()->str();
   }
+  Keys.push_back("config");
   if (Error E = checkConfig(File.Config))
-    return createFileError(Path, std::move(E));
+    return Refuse(std::move(E));
   return std::move(File);
 }
 

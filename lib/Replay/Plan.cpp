@@ -35,12 +35,6 @@ static constexpr uint32_t MaxBlockZ = 64;
 static constexpr uint64_t MaxTimeout = 1000000000;
 static constexpr uint32_t MaxGridX = 0x7fffffff, MaxGridYZ = 65535;
 
-static std::string inDir(StringRef Dir, StringRef Name) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, Name);
-  return std::string(Path);
-}
-
 StringRef mneme::getBaselineName(Baseline B) {
   switch (B) {
   case Baseline::None:
@@ -167,6 +161,15 @@ Error ReplayPlan::chooseInstance(StringRef Database) {
     Kernels.push_back(std::move(*One));
   }
 
+  auto Refuse = [&](const Twine &Why) {
+    return createFileError(Database, createStringError(Why));
+  };
+  if (!Options.RecordId.empty()) {
+    Expected<std::string> Whole = completeRecordId(Options.RecordId, Kernels);
+    if (!Whole)
+      return Refuse(toString(Whole.takeError()));
+    Options.RecordId = std::move(*Whole);
+  }
   StringRef Id = Options.RecordId;
   std::vector<std::pair<const RecordedKernel *, const RecordedInstance *>>
       Found;
@@ -174,9 +177,6 @@ Error ReplayPlan::chooseInstance(StringRef Database) {
     for (const RecordedInstance &I : K.Instances)
       if (Id.empty() || Id == I.DynamicHash)
         Found.push_back({&K, &I});
-  auto Refuse = [&](const Twine &Why) {
-    return createFileError(Database, createStringError(Why));
-  };
   if (Found.empty() && Id.empty())
     return Refuse("holds no recorded launch");
   if (Found.empty())
@@ -196,7 +196,7 @@ Error ReplayPlan::chooseInstance(StringRef Database) {
 Error ReplayPlan::loadModule() {
   auto Start = std::chrono::steady_clock::now();
   bool Own = !Options.IRFile.empty();
-  std::string Path = Own ? Options.IRFile : inDir(Dir, Kernel->Modules.front());
+  std::string Path = Own ? Options.IRFile : pathIn(Dir, Kernel->Modules.front());
   // Text, too: that is what people edit.
   Expected<std::unique_ptr<MemoryBuffer>> File =
       Own ? readFile(Path, MaxIRFile) : readModule(Dir, *Kernel);

@@ -8,8 +8,10 @@
 
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "ResidentMemory.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Support/Shortage.h"
+#include "llvm/Support/Endian.h"
 #include <algorithm>
 #include <cstring>
 
@@ -65,6 +67,10 @@ Expected<Replayer> Replayer::create(const RecordedState &State, Device &D) {
   R.findPadding();
   if (Error E = R.fill())
     return std::move(E);
+  for (const RecordedRegion &Region : State.regions())
+    if (Region.Info.Kind == MNEME_REGION_TEXTURE)
+      if (Error E = D.makeObject(Region.Info.Address))
+        return std::move(E);
   R.setChanged();
   R.setDirty(R.Changed);
   return std::move(R);
@@ -79,10 +85,28 @@ void Replayer::setChanged() {
   }
 }
 
+/// Whether memory holds one of \p Handles, of texture and surface objects:
+/// there they keep their values, which only the host device knows.
+static bool holdsHandle(ArrayRef<char> Bytes,
+                        const DenseSet<uint64_t> &Handles) {
+  for (size_t At = 0; !Handles.empty() && At + 8 <= Bytes.size(); At += 8)
+    if (Handles.contains(support::endian::read64le(Bytes.data() + At)))
+      return true;
+  return false;
+}
+
 Error Replayer::fill() {
+  DenseSet<uint64_t> Handles;
+  for (const RecordedRegion &Region : State->regions())
+    if (Region.Info.Kind == MNEME_REGION_TEXTURE && D->asGPU())
+      Handles.insert(Region.Info.Address);
   // Fresh memory is zero, so only what the file stores has to be written.
   if (Error E = State->readStored(
-          [&](const SnapshotData &Data, ArrayRef<char> Bytes) {
+          [&](const SnapshotData &Data, ArrayRef<char> Bytes) -> Error {
+            if (holdsHandle(Bytes, Handles))
+              return createStringError(
+                  "memory holds the handle of a texture or surface object, "
+                  "which is another one on a GPU: replay with --device=host");
             return D->write(Data.Address, Bytes);
           }))
     return E;

@@ -86,7 +86,8 @@ TEST(FrameTest, RefusesNonsense) {
   EXPECT_EQ(getError("small 0 {" + std::string(50, '[')), "no error");
   std::string Deep =
       "large 0 {\"a\":" + std::string(100, '[') + std::string(100, ']') + "}\n";
-  EXPECT_EQ(getError(Deep), "malformed message 'large': nested too deeply");
+  EXPECT_EQ(getError(Deep),
+            "malformed message 'large': 1:1: nested too deeply");
   // Brackets of a text are none.
   EXPECT_EQ(
       getError("large 0 {\"a\":\"" + std::string(100, '[') + "\\\"[\"}\n"),

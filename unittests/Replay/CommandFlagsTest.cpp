@@ -19,8 +19,7 @@ using testing::IsEmpty;
 
 TEST(CommandFlagsTest, ComeBackFromACommandLine) {
   // The command line knows them until the process ends.
-  static cl::OptionCategory Category("replay");
-  static ReplayFlags Flags(Category);
+  static ReplayFlags Flags;
   ReplayOptions R;
   R.Device = "cuda:1";
   R.Host = {HostStrategy::Fiber, HostFinish::Min};

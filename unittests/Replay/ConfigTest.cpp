@@ -219,13 +219,14 @@ TEST_F(ConfigTest, RefusesFiles) {
     auto File = readConfigFile(write(Text));
     return File ? "no error" : toString(File.takeError());
   };
-  EXPECT_THAT(Error("{"), HasSubstr("best.json'"));
-  EXPECT_THAT(Error("[]"), HasSubstr("best.json': has no configuration"));
+  EXPECT_THAT(Error("{"), HasSubstr("best.json:1:1: expected"));
+  EXPECT_THAT(Error("[]"), HasSubstr("best.json:1:1: no configuration"));
   EXPECT_THAT(Error("{\"config\": 5}"),
-              HasSubstr("best.json': has no configuration"));
+              HasSubstr("best.json:1:2: no configuration"));
   EXPECT_THAT(Error(R"({"config": {"blok": 1}})"),
-              HasSubstr("best.json': 'blok': 1 is for no field"));
-  EXPECT_THAT(Error(R"({"config": {}, "record_id": 5})"),
-              HasSubstr("best.json': 'record_id': 5 is no text"));
+              HasSubstr("best.json:1:13: 'blok': 1 is for no field"));
+  EXPECT_THAT(
+      Error(R"({"config": {}, "record_id": 5})"),
+      HasSubstr("best.json:1:16: 'record_id': expected a string, got 5"));
   EXPECT_THAT_EXPECTED(readConfigFile(path("none.json")), Failed());
 }

@@ -31,6 +31,10 @@ class PassGate;
 /// combined with other passes at the outermost level.
 std::string getClangPipeline(StringRef Level);
 
+/// Returns "default<O3>" for the shorthand "O3", an empty string for any other
+/// text.
+std::string expandLevel(StringRef Passes);
+
 /// Runs \p Passes, a text for `opt -passes=` that may contain "clang<O...>".
 /// \p Plugins are pass plugins (shared libraries) whose passes the text may
 /// use; Mneme's kernel passes (Transforms/) are always available. \p Gate, if
@@ -40,10 +44,6 @@ std::string getClangPipeline(StringRef Level);
 Error runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                   ArrayRef<std::string> Plugins = {}, PassGate *Gate = nullptr,
                   bool VerifyEach = false);
-
-/// Parses \p Passes without running them.
-Error checkPipeline(TargetMachine &TM, StringRef Passes,
-                    ArrayRef<std::string> Plugins = {});
 
 } // namespace mneme
 } // namespace llvm

@@ -21,10 +21,15 @@ namespace llvm {
 class TargetMachine;
 namespace mneme {
 
+/// Parses \p Passes without running them. The error quotes the
+/// pass at fault with a caret, if it can be found.
+Error checkPipeline(TargetMachine &TM, StringRef Passes,
+                    ArrayRef<std::string> Plugins = {});
+
 /// Parses each pass of each alternative in its context, with integers at their
-/// bounds (PipelineSpace::probes()). Returns a PipelineSpaceError for the first
-/// pass that is unknown, misplaced or has wrong parameters, with LLVM's message
-/// and a suggestion. Known passes are those of \p TM, \p Plugins and Mneme.
+/// bounds (PipelineSpace::probes()). Returns a TextError for the first pass
+/// that is unknown, misplaced or has wrong parameters, with LLVM's message and
+/// a suggestion. Known passes are those of \p TM, \p Plugins and Mneme.
 Error checkPipelineSpace(TargetMachine &TM, const PipelineSpace &Space,
                          ArrayRef<std::string> Plugins = {});
 

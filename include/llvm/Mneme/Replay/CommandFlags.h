@@ -24,12 +24,30 @@ class OptionCategory;
 } // namespace cl
 namespace mneme {
 
+/// Groups of options in --help. The last three hold options of
+/// llvm-mneme-replay only.
+enum class OptionGroup {
+  Compilation,
+  Launch,
+  Device,
+  Measurement,
+  Verification,
+  Output,
+  Inspection,
+  Comparison,
+};
+
+/// Returns the category of a group.
+cl::OptionCategory &getCategory(OptionGroup Group);
+/// Returns the categories of all groups.
+std::vector<const cl::OptionCategory *> getCategories();
+
 /// Registers the options. Create it before parsing the command line.
 class ReplayFlags {
 public:
   /// \param OfStudy  registers only settings that a study does not search;
   /// --host-finish is none by default.
-  explicit ReplayFlags(cl::OptionCategory &Category, bool OfStudy = false);
+  explicit ReplayFlags(bool OfStudy = false);
   ~ReplayFlags();
 
   /// Sets the options that the user gave. LLVM options (-mllvm) replace those

@@ -48,14 +48,15 @@ std::string getCompileDigest(const ReplayPlan &Plan);
 
 /// A file with a configuration: {"config": {...}}, optionally with
 /// "static_hash" and "record_id" of the launch it was made for. Other keys are
-/// ignored. A replay report is also a valid file.
+/// ignored. A replay report is also a valid file, and so are a configuration, a
+/// replay's output and best.json of LLNL's Mneme.
 struct ConfigFile {
   std::string Path;
   json::Object Config;
   std::string StaticHash, RecordId; ///< May be empty.
 };
 
-/// Reads a configuration file. Errors name it.
+/// Reads a configuration file. Errors quote it, with a caret.
 Expected<ConfigFile> readConfigFile(StringRef Path);
 
 /// Returns an Error for settings that findSideEffects() found in the file

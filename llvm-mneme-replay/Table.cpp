@@ -1,0 +1,353 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Many launches under several pipelines, measured side by side: one table.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Modes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Farm/ReplayFarm.h"
+#include "llvm/Mneme/Record/Database.h"
+#include "llvm/Mneme/Study/Format.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static cl::opt<bool>
+    All("all",
+        cl::desc("Replay every launch of the recording and print one table; "
+                 "--passes can be repeated"),
+        cl::cat(getReplayCategory()));
+
+/// The values of --passes.
+static std::vector<std::string> Pipelines;
+
+void mneme::collectPipelines() {
+  cl::Option *O = cl::getRegisteredOptions().lookup("passes");
+  O->setNumOccurrencesFlag(cl::ZeroOrMore);
+  static_cast<cl::opt<std::string> *>(O)->setCallback(
+      [](const std::string &Text) { Pipelines.push_back(Text); });
+}
+
+bool mneme::isTableWanted() { return All || Pipelines.size() > 1; }
+
+namespace {
+/// One launch under one pipeline.
+struct Row {
+  std::string Kernel, StaticHash, RecordId;
+  std::string Passes;
+  Evaluation Result;
+  /// Over the first row of the launch.
+  std::optional<RatioEstimate> Speedup;
+  /// The machine code is that of the first row.
+  bool IsSameCode = false;
+
+  StringRef verdict() const {
+    return Result.Failure.empty() ? getVerdictName(Verdict::Match)
+                                  : Result.Failure.name();
+  }
+};
+
+/// The launches of one kernel.
+struct TableKernel {
+  std::string File;
+  RecordedKernel Kernel;
+};
+
+class TableMaker {
+public:
+  TableMaker(const ReplayOptions &Base) : Base(Base) {}
+  Error add(const TableKernel &K);
+  ArrayRef<Row> rows() const { return Rows; }
+
+private:
+  const ReplayOptions &Base;
+  std::vector<Row> Rows;
+
+  static constexpr unsigned Rounds = 15;
+  Error evaluate(ReplayFarm &Farm, MutableArrayRef<Row> New,
+                 unsigned NumPipelines);
+  Error compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
+                unsigned Instance);
+};
+} // namespace
+
+/// These show how one replay went.
+static Error checkOptions(const ReplayOptions &O) {
+  for (StringRef Name :
+       {"compare-with-app", "output-ll", "output-asm", "output-obj", "baseline",
+        "app", "dataset", "no-isolation", "verify-each", "ftime-trace",
+        "save-temps", "remarks", "print-changed", "print-before", "print-after",
+        "print-before-all", "print-after-all", "time-passes"}) {
+    const cl::Option *Option = cl::getRegisteredOptions().lookup(Name);
+    if ((Option && Option->getNumOccurrences()) ||
+        any_of(O.Instruments.Printing,
+               [&](const LLVMOption &P) { return P.Name == Name; }))
+      return createStringError("--" + Name +
+                               " shows one replay: leave out --all, and give "
+                               "--passes once");
+  }
+  return Error::success();
+}
+
+static Expected<std::vector<TableKernel>> chooseLaunches(StringRef Path,
+                                                         ReplayOptions &O) {
+  std::vector<TableKernel> Kernels;
+  if (!All) {
+    Expected<std::unique_ptr<ReplayPlan>> Plan = ReplayPlan::create(Path, O);
+    if (!Plan)
+      return Plan.takeError();
+    O.RecordId = (*Plan)->instance().DynamicHash;
+    RecordedKernel K = (*Plan)->kernel();
+    K.Instances = {(*Plan)->instance()};
+    std::string File = sys::fs::is_directory(Path)
+                           ? pathIn(Path, K.StaticHash + ".json")
+                           : Path.str();
+    Kernels.push_back({std::move(File), std::move(K)});
+    return std::move(Kernels);
+  }
+  if (cl::getRegisteredOptions().lookup("record-id")->getNumOccurrences())
+    return createStringError("--all and --record-id rule each other out");
+  O.RecordId.clear(); // a configuration's
+  std::vector<std::string> Files{Path.str()};
+  if (sys::fs::is_directory(Path))
+    if (Error E = findKernelFiles(Path).moveInto(Files))
+      return std::move(E);
+  for (const std::string &File : Files) {
+    Expected<RecordedKernel> K = readKernelFile(File);
+    if (!K)
+      return K.takeError();
+    if (!K->Instances.empty())
+      Kernels.push_back({File, std::move(*K)});
+  }
+  if (Kernels.empty())
+    return createFileError(Path, createStringError("holds no recorded launch"));
+  return std::move(Kernels);
+}
+
+/// Before hours are spent on the others.
+static Error checkPipelines(const TableKernel &K, ReplayOptions O) {
+  O.RecordId = K.Kernel.Instances.front().DynamicHash;
+  for (const std::string &Passes : Pipelines) {
+    O.Passes = Passes;
+    if (Error E = ReplayPlan::create(K.File, O).takeError())
+      return E;
+  }
+  return Error::success();
+}
+
+Error TableMaker::evaluate(ReplayFarm &Farm, MutableArrayRef<Row> New,
+                           unsigned NumPipelines) {
+  for (auto [I, R] : enumerate(New)) {
+    EvaluationRequest Request;
+    Request.Id = I;
+    Request.Instance = I / NumPipelines;
+    Request.Config["passes"] = R.Passes;
+    if (Error E = Farm.submit(std::move(Request)))
+      return E;
+  }
+  for (size_t Left = New.size(); Left;) {
+    Expected<std::vector<Evaluation>> Some = Farm.wait(/*Seconds=*/1);
+    if (!Some)
+      return Some.takeError();
+    Left -= Some->size();
+    for (Evaluation &E : *Some)
+      New[E.Id].Result = std::move(E);
+  }
+  return Error::success();
+}
+
+/// The times above were measured one after the other.
+Error TableMaker::compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
+                          unsigned Instance) {
+  const Evaluation &First = OfLaunch.front().Result;
+  std::vector<EvaluationRequest> Requests;
+  std::vector<Row *> Compared;
+  for (Row &R : OfLaunch) {
+    R.IsSameCode = &R != OfLaunch.begin() && !First.CodeHash.empty() &&
+                   R.Result.CodeHash == First.CodeHash;
+    if (!R.Result.Failure.empty() || R.Result.Samples.empty() || R.IsSameCode)
+      continue;
+    EvaluationRequest Request;
+    Request.Id = Compared.size();
+    Request.Instance = Instance;
+    Request.Device = First.Device;
+    Request.Config["passes"] = R.Passes;
+    Requests.push_back(std::move(Request));
+    Compared.push_back(&R);
+  }
+  if (Compared.size() < 2 || Compared.front() != OfLaunch.begin())
+    return Error::success();
+  Expected<PairedEvaluation> P = Farm.comparePaired(Requests, Rounds);
+  if (!P)
+    return P.takeError();
+  if (!P->Failure.empty())
+    return Error::success();
+  for (auto [I, R] : enumerate(Compared)) {
+    if (I)
+      R->Speedup = estimatePairedRatio(P->Samples[0], P->Samples[I]);
+    R->Result.Samples = P->Samples[I];
+  }
+  return Error::success();
+}
+
+Error TableMaker::add(const TableKernel &K) {
+  FarmOptions F;
+  F.Devices = {Base.Device};
+  F.Message = [](StringRef Text) {
+    WithColor::warning(errs(), "llvm-mneme-replay") << Text << '\n';
+  };
+  F.Database = K.File;
+  F.Base = Base;
+  F.Base.Passes.reset();
+  F.Base.RecordId.clear();
+  // For the registers, where that is possible.
+  F.Base.Resources |= bool(expectedToOptional(findPtxas("")));
+  std::vector<std::string> Passes = Pipelines;
+  std::string Own = getClangPipeline(K.Kernel.OptLevel);
+  if (Passes.size() < 2 && !is_contained(Passes, Own))
+    Passes.insert(Passes.begin(), Own);
+  size_t Begin = Rows.size();
+  for (const RecordedInstance &I : K.Kernel.Instances) {
+    F.RecordIds.push_back(I.DynamicHash);
+    for (const std::string &P : Passes)
+      Rows.push_back({K.Kernel.displayName(), K.Kernel.StaticHash,
+                      I.DynamicHash, P, Evaluation(), std::nullopt});
+  }
+  Expected<std::unique_ptr<ReplayFarm>> Farm = ReplayFarm::create(std::move(F));
+  if (!Farm)
+    return Farm.takeError();
+  auto New = MutableArrayRef(Rows).drop_front(Begin);
+  if (Error E = evaluate(**Farm, New, Passes.size()))
+    return E;
+  for (unsigned I = 0; I != K.Kernel.Instances.size(); ++I)
+    if (Error E =
+            compare(**Farm, New.slice(I * Passes.size(), Passes.size()), I))
+      return E;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+static json::Value toJSON(const Row &R) {
+  json::Object O{{"kernel", R.Kernel},
+                 {"static_hash", R.StaticHash},
+                 {"record_id", R.RecordId},
+                 {"passes", R.Passes},
+                 {"verdict", R.verdict()},
+                 {"error", R.Result.Error.empty()
+                               ? json::Value(nullptr)
+                               : json::Value(json::fixUTF8(R.Result.Error))},
+                 {"exec_time", json::Array(R.Result.Samples)},
+                 {"code_hash", R.Result.CodeHash},
+                 {"reg_usage", nullptr},
+                 {"speedup", nullptr}};
+  if (auto It = R.Result.Metrics.find("reg_usage");
+      It != R.Result.Metrics.end())
+    O["reg_usage"] = It->second;
+  if (R.Speedup)
+    O["speedup"] =
+        json::Object{{"value", R.Speedup->Value},
+                     {"interval", json::Array{R.Speedup->Low, R.Speedup->High}},
+                     {"significant", R.Speedup->isSignificant()}};
+  return O;
+}
+
+static std::vector<std::string> makeCells(const Row &R) {
+  constexpr size_t MaxName = 40;
+  std::string Name = R.Kernel;
+  if (Name.size() > MaxName)
+    Name = Name.substr(0, MaxName - 3) + "...";
+  std::string Time, Registers, Ratio;
+  if (!R.Result.Samples.empty()) {
+    SampleSummary S = summarize(R.Result.Samples);
+    Time = formatv("{0} [{1}, {2}]", formatNanoseconds(S.Median),
+                   formatNanoseconds(S.Low), formatNanoseconds(S.High));
+  }
+  if (auto It = R.Result.Metrics.find("reg_usage");
+      It != R.Result.Metrics.end())
+    Registers = formatMetric(It->second);
+  if (R.Speedup)
+    Ratio = formatSpeedup(*R.Speedup);
+  else if (R.IsSameCode)
+    Ratio = "same code";
+  return {Name, R.RecordId, R.Passes, R.verdict().str(),
+          Time, Registers,  Ratio};
+}
+
+static void printTable(raw_ostream &OS, ArrayRef<Row> Rows) {
+  std::vector<std::vector<std::string>> Lines{{"kernel", "record", "pipeline",
+                                               "verdict", "time", "registers",
+                                               "ratio"}};
+  for (const Row &R : Rows)
+    Lines.push_back(makeCells(R));
+  std::vector<size_t> Widths(Lines.front().size());
+  for (const std::vector<std::string> &Line : Lines)
+    for (auto [Width, Cell] : zip_equal(Widths, Line))
+      Width = std::max(Width, Cell.size());
+  for (const std::vector<std::string> &Line : Lines) {
+    std::string Text;
+    for (auto [Width, Cell] : zip_equal(Widths, Line))
+      Text += (Text.empty() ? "" : "  ") + Cell +
+              std::string(Width - Cell.size(), ' ');
+    OS << StringRef(Text).rtrim() << '\n';
+  }
+  for (const Row &R : Rows)
+    if (!R.Result.Error.empty())
+      OS << '\n'
+         << R.Kernel << "  " << R.RecordId << "  " << R.Passes << ":\n  "
+         << R.Result.Error << '\n';
+}
+
+Expected<int> mneme::runTable(StringRef Path, ReplayOptions O, bool Text) {
+  if (O.Passes && Pipelines.empty())
+    Pipelines.push_back(*O.Passes);
+  if (Error E = checkOptions(O))
+    return std::move(E);
+  O.Passes.reset();
+  Expected<std::vector<TableKernel>> Kernels = chooseLaunches(Path, O);
+  if (!Kernels)
+    return Kernels.takeError();
+  if (Error E = checkPipelines(Kernels->front(), O))
+    return std::move(E);
+  TableMaker Maker(O);
+  for (auto [I, K] : enumerate(*Kernels)) {
+    if (errs().is_displayed())
+      errs() << formatv("\rmneme: kernel {0} of {1}", I + 1, Kernels->size());
+    if (Error E = Maker.add(K))
+      return std::move(E);
+  }
+  if (errs().is_displayed())
+    errs() << "\r\x1b[K";
+  if (Text) {
+    printTable(textOuts(), Maker.rows());
+  } else {
+    json::Array Rows;
+    for (const Row &R : Maker.rows())
+      Rows.push_back(::toJSON(R));
+    jsonOuts() << formatv(
+        "{0:2}\n", json::Value(json::Object{{"table", std::move(Rows)}}));
+  }
+  return all_of(Maker.rows(),
+                [](const Row &R) { return R.Result.Failure.empty(); })
+             ? 0
+             : 2;
+}

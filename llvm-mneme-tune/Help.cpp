@@ -1,0 +1,36 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Examples and exit codes in --help.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tune.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr CommandHelp Help[] = {
+    {"",
+     "llvm-mneme-tune rec --app=./saxpy --budget=60\n"
+     "llvm-mneme-tune rec --block-x=64..1024:64 "
+     "--passes='default<{O2|O3}>' --trials=50 --results-dir=blocks\n"
+     "llvm-mneme-tune rec --preset=launch --print-study > launch.mlir\n"
+     "llvm-mneme-tune rec --study=launch.mlir --until-exhausted "
+     "--results-dir=launch\n"
+     "llvm-mneme-tune rec --device=none --hosts=node1,node2\n"
+     "llvm-mneme-tune rec --resume --results-dir=blocks\n",
+     "0    the study finished, with or without a winner\n"
+     "1    error\n"
+     "2    nothing could be verified, in particular the baseline\n"},
+};
+
+void mneme::addHelp(int Argc, const char *const *Argv) {
+  addCommandHelp(Help, Argc, Argv);
+}
