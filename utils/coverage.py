@@ -118,8 +118,10 @@ def copy_program(folder, scratch):
     work = os.path.join(scratch, os.path.basename(folder.rstrip("/")))
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(folder, work)
-    # Programs reach for ../include and each other's data.
-    for extra in ("include",):
+    # Programs reach for ../include and for the sources of others. Without one that a
+    # rule names, make knows "No rule to make target 'main.o'".
+    makefile = open(os.path.join(folder, "Makefile"), errors="replace").read()
+    for extra in {"include", *re.findall(r"\.\./([\w.-]+)", makefile)} - {".", ".."}:
         source = os.path.join(os.path.dirname(folder.rstrip("/")), extra)
         if os.path.isdir(source) and not os.path.exists(os.path.join(scratch, extra)):
             shutil.copytree(source, os.path.join(scratch, extra))
@@ -130,7 +132,7 @@ def cover(folder, args, tools):
     name = get_name(folder)
     row = {"program": name}
     work = copy_program(folder, args.work)
-    env = dict(os.environ, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
+    env = dict({"MNEME_ARCH": "sm_90", **os.environ}, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
     rc, out, _ = run(["make", "CC=" + os.path.join(HERE, "nvcc-as-clang"), "main"], work, 600, env)
     if rc != 0:
         row["build"] = "failed"

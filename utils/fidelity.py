@@ -44,7 +44,7 @@ def examine(folder, args, tools):
     name = coverage.get_name(folder)
     row = {"program": name, "kernels": []}
     work = coverage.copy_program(folder, args.work)
-    env = dict(os.environ, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
+    env = dict({"MNEME_ARCH": "sm_90", **os.environ}, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
     compiler = os.path.join(HERE, "nvcc-as-clang")
     if args.flags:
         compiler = "sh -c 'exec %s \"$$@\" %s' cc" % (compiler, args.flags)

@@ -89,7 +89,7 @@ cp "$BUILD"/bin/llvm-mneme-* "$pack/bin/"
 for file in "$BUILD"/bin/mneme-bench-*; do
   if [ -f "$file" ]; then cp "$file" "$pack/bin/"; fi
 done
-cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
+cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/MnemeCudaTap.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
 if [ -f "$(llvm-config-22 --bindir)/llvm-reduce" ]; then
   cp "$(llvm-config-22 --bindir)/llvm-reduce" "$pack/bin/"
 fi
@@ -121,7 +121,9 @@ find "$pack" -type f \( -perm -100 -o -name '*.so' \) -exec sh -c '
 # older here than there as a rule; gpu-test.sh takes them only where there are none.
 llvm_lib=$(llvm-config-22 --libdir)
 offload=$llvm_lib/libLLVMOffload.so.22.1
+shopt -s nullglob
 roots=("$pack"/bin/* "$pack"/tests/* "$pack"/programs/*)
+shopt -u nullglob
 if [ -f "$offload" ]; then roots+=("$offload"); fi
 {
   if [ -f "$offload" ]; then echo "$offload"; fi

@@ -64,10 +64,9 @@ def read_list(path):
 
 
 def build_program(name, args, env):
-    source = os.path.join(args.sources, name + "-cuda")
-    work = os.path.join(args.output, "work", name + "-cuda")
-    shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(source, work)
+    # Not where programs run, which has no other scripts than this one.
+    from coverage import copy_program
+    work = copy_program(os.path.join(args.sources, name + "-cuda"), os.path.join(args.output, "work"))
     command = ["make", "CC=" + os.path.join(HERE, "nvcc-as-clang"), "main"]
     code, out, seconds = run(command, 600, work, env)
     built = os.path.join(work, "main")
@@ -84,12 +83,8 @@ def build_program(name, args, env):
 
 def build(args):
     plugin = os.path.join(os.path.abspath(args.build), "lib", "MnemePass.so")
-    env = dict(os.environ, MNEME_PASS=plugin, MNEME_CUDART=args.cudart)
+    env = dict({"MNEME_ARCH": "sm_90", **os.environ}, MNEME_PASS=plugin, MNEME_CUDART=args.cudart)
     args.output = os.path.abspath(args.output)
-    # Programs reach for ../include.
-    include = os.path.join(args.output, "work", "include")
-    if os.path.isdir(os.path.join(args.sources, "include")) and not os.path.exists(include):
-        shutil.copytree(os.path.join(args.sources, "include"), include)
     failed = 0
     for name, _ in read_list(args.list):
         if os.path.exists(os.path.join(args.output, name)) and not args.again:

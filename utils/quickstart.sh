@@ -2,7 +2,7 @@
 # From a fresh Debian 12 machine to kernels recorded and replayed: installs what is
 # missing, builds Mneme and the examples, records every example on the host device,
 # replays every kernel under several pipelines, prints a table and tunes one kernel for
-# some seconds.
+# some seconds. It ends with the speed-up that it found, or with what to try next.
 #
 #   utils/quickstart.sh [--no-install] [--no-build] [output folder]
 #
@@ -81,4 +81,25 @@ say "tuning a kernel: shapes of its blocks, three pipelines"
 rm -rf "$out/tuned"
 "$tune" "$out/recordings/saxpy" --device=host --block-x=64..512:64 \
   --passes='default<{O1|O2|O3}>' --trials=16 --quiet -o "$out/tuned" || failed=1
+
+say "the result"
+python3 - "$out" "$tune" "$replay" <<'EOF' || failed=1
+import glob, json, sys
+out, tune, replay = sys.argv[1:]
+best = json.load(open(out + "/tuned/best.json"))
+speedup = best["expected"]["speedup"]
+if speedup:
+    print("%s is %.2f times as fast (95 %% confidence interval %.2f to %.2f) with"
+          % (best["demangled_name"], speedup["value"], speedup["low"], speedup["high"]))
+    print("  " + json.dumps(best["config"]))
+    print("Replay it, with a baseline:")
+    print("  %s %s/recordings/saxpy --config=%s/tuned/best.json --baseline=recompiled --format=text" % (replay, out, out))
+else:
+    print("16 trials found nothing that is significantly faster than the application's own pipeline. Search longer, "
+          "in a larger space:")
+    kernel = sorted(glob.glob(out + "/recordings/jacobi/*.json"))[0]
+    print("  %s %s --device=host --preset=standard --budget=60" % (tune, kernel))
+print("The report, for a browser: %s/tuned/report.html" % out)
+print("Times on the host device are CPU times; on a GPU: docs/GPUDevice.rst. Your own program: docs/GettingStarted.rst")
+EOF
 exit $failed

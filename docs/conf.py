@@ -1,0 +1,30 @@
+# Sphinx configuration of Mneme's manuals: HTML of all pages, man pages of
+# CommandGuide. Built by docs-mneme-html and docs-mneme-man (LLVM_ENABLE_SPHINX).
+import os
+import re
+
+project = "Mneme"
+copyright = "The Mneme authors. Apache License v2.0 with LLVM Exceptions"
+with open(os.path.join(os.path.dirname(__file__), "..", "CMakeLists.txt")) as file:
+    version = release = re.search(r"project\(mneme .*VERSION ([\d.]+)\)", file.read())[1]
+
+extensions = []
+master_doc = "index"
+# Options of several tools have the same names: a reference names its tool.
+nitpicky = True
+# "--option" is no dash.
+smartquotes = False
+highlight_language = "console"
+html_theme = "alabaster"
+html_theme_options = {"fixed_sidebar": True, "page_width": "70em"}
+html_sidebars = {"**": ["about.html", "searchbox.html", "globaltoc.html"]}
+html_show_sourcelink = False
+
+# The title of each page of CommandGuide is "tool - description".
+man_pages = []
+guide = os.path.join(os.path.dirname(__file__), "CommandGuide")
+for name in sorted(os.listdir(guide)):
+    with open(os.path.join(guide, name)) as file:
+        tool, description = file.readline().rstrip().split(" - ", 1)
+    man_pages.append(("CommandGuide/" + tool, tool, description, "", 1))
+man_show_urls = True

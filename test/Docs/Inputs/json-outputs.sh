@@ -1,0 +1,30 @@
+# json-outputs.sh APP EMULATED: records APP in this folder, and writes what the tools print
+# and write as JSON to NAME.*.json, NAME being that of a schema. EMULATED has the emulated CUDA driver.
+# The tools are in PATH.
+set -eu
+app=$1
+emulated="env LD_LIBRARY_PATH=$2 MNEME_EMULATED_KERNELS=$PWD/rec"
+llvm-mneme-record --quiet --device=host -o rec -- "$app" 2000 > /dev/null
+
+cp rec/*.json kernel-file.1.json
+llvm-mneme-record list rec --json > record-list.1.json
+llvm-mneme-record show rec --json > record-show.1.json
+llvm-mneme-record check rec --json > record-check.1.json
+llvm-mneme-record list-kernels "$app" --json > list-kernels.1.json
+llvm-mneme-record copy rec other --json > record-copy.1.json
+llvm-mneme-record prune other --json > record-copy.2.json
+
+replay="llvm-mneme-replay rec --device=host --iterations=2"
+$replay --passes='default<O1>' --resources --baseline=recompiled --dataset=dataset.1.json > replay.1.json
+$replay --mllvm=-unroll-count=2 --no-execute > replay.2.json
+$replay --tolerance=abs:1 --dtype=f32 --grid-dim-x=1 > replay.3.json || test $? = 2
+$emulated llvm-mneme-replay rec --device=cuda:0 --iterations=2 --resources > replay.4.json
+llvm-mneme-replay list-passes rec --passes='default<O1>' --format=json > list-passes.1.json
+llvm-mneme-replay assess rec --device=host > assess.1.json
+llvm-mneme-replay compare rec --device=host --good='default<O1>' > compare.1.json
+llvm-mneme-replay compare rec --device=host --good='default<O1>' --criterion=regs > compare.2.json || test $? = 2
+llvm-mneme-replay bisect rec --no-execute --criterion=regs > bisect.1.json || test $? = 2
+llvm-mneme-tune rec --device=host --quiet --trials=3 --block-x=64,128 --retest=1 --pairs=5 --format=json \
+  --explain=off --results-dir=study > summary.1.json
+cp study/summary.json summary.2.json
+cp study/best.json best.1.json
