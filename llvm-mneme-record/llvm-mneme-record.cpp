@@ -95,9 +95,11 @@ int main(int argc, char **argv) {
       {&ExportCommand, runExport},
       {&ImportCommand, runImport},
   };
-  cl::HideUnrelatedOptions({&RecordCategory, &SelectionCategory,
-                            &DeviceCategory, &SnapshotCategory,
-                            &getColorCategory()});
+  std::vector<const cl::OptionCategory *> Categories{
+      &RecordCategory, &SelectionCategory, &DeviceCategory, &SnapshotCategory};
+  std::vector<const cl::OptionCategory *> Shown = Categories;
+  Shown.push_back(&getColorCategory());
+  cl::HideUnrelatedOptions(Shown);
   for (const auto &[Command, Run] : Commands)
     cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
   addHelp(argc, argv);
@@ -107,8 +109,7 @@ int main(int argc, char **argv) {
       "  llvm-mneme-record [options] -- application arguments...\n");
 
   Expected<int> ExitCode = [&]() -> Expected<int> {
-    if (Error E = checkSubCommand({&RecordCategory, &SelectionCategory, &DeviceCategory,
-                                   &SnapshotCategory, &CommandCategory}))
+    if (Error E = checkSubCommand(Categories))
       return std::move(E);
     for (const auto &[Command, Run] : Commands)
       if (*Command)

@@ -8,9 +8,9 @@
 
 #include "llvm/Mneme/Compile/PipelineSpaceCheck.h"
 #include "PipelineParser.h"
-#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Mneme/Support/Words.h"
 
 using namespace llvm;
