@@ -89,7 +89,7 @@ cp "$BUILD"/bin/llvm-mneme-* "$pack/bin/"
 for file in "$BUILD"/bin/mneme-bench-*; do
   if [ -f "$file" ]; then cp "$file" "$pack/bin/"; fi
 done
-cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/MnemeCudaTap.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
+cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/Mneme{CudaTap,HostDriver}.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
 if [ -f "$(llvm-config-22 --bindir)/llvm-reduce" ]; then
   cp "$(llvm-config-22 --bindir)/llvm-reduce" "$pack/bin/"
 fi

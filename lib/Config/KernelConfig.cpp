@@ -247,6 +247,15 @@ static void writeLLVMOption(json::Object &Config, const LLVMOption &O) {
 // Values
 //===----------------------------------------------------------------------===//
 
+static Error refuseKey(StringRef Key) {
+  SmallVector<StringRef> Known(
+      map_range(Settings, [](const SettingInfo &S) { return S.Key; }));
+  std::string Hint = suggest(Key, Known);
+  if (Hint.empty())
+    Hint = ": there are " + join(Known, ", ") + " and llvm.NAME";
+  return make_error<KeyError>(Key, "'" + Key + "' is not a setting" + Hint);
+}
+
 Error mneme::applyConfig(const json::Object &Config, KernelConfig &C) {
   // Sorted: LLVM options are given in this order, and it decides which error is
   // reported.
@@ -266,14 +275,7 @@ Error mneme::applyConfig(const json::Object &Config, KernelConfig &C) {
     }
     const SettingInfo *S = findSetting(Key);
     if (!S)
-      return refuse(Key, V,
-                    "is for no field: there are " +
-                        join(map_range(Settings,
-                                       [](const SettingInfo &S) {
-                                         return StringRef(S.Key);
-                                       }),
-                             ", ") +
-                        " and llvm.NAME");
+      return refuseKey(Key);
     if (Error E = FieldAccessors[S - Settings].Read(Key, V, C))
       return E;
   }

@@ -117,6 +117,18 @@ static std::unique_ptr<Module> simplify(const Module &M) {
   return Copy;
 }
 
+/// Adds what the calls of a function that was not inlined pass as \p A.
+/// \returns false if there may be others.
+static bool addCallers(const Argument &A, SmallVectorImpl<const Value *> &To) {
+  for (const User *U : A.getParent()->users()) {
+    auto *Call = dyn_cast<CallBase>(U);
+    if (!Call || Call->getCalledFunction() != A.getParent())
+      return false;
+    To.push_back(Call->getArgOperand(A.getArgNo()));
+  }
+  return true;
+}
+
 /// Adds the offset of the parameter that \p V is, or of those of which it is
 /// one.
 /// \returns false where it may be something else.
@@ -143,8 +155,13 @@ static bool findParameters(const Value *V, const Function &Kernel,
         Load ? Load->getPointerOperand()->stripAndAccumulateConstantOffsets(
                    Kernel.getDataLayout(), Offset, /*AllowNonInbounds=*/true)
              : Next);
-    if (!A || A->getParent() != &Kernel || A->hasByValAttr() != !!Load)
+    if (!A || A->hasByValAttr() != !!Load)
       return false;
+    if (A->getParent() != &Kernel) {
+      if (Load || !addCallers(*A, Open))
+        return false;
+      continue;
+    }
     uint32_t Found =
         Args[A->getArgNo()].Offset + uint32_t(Offset.getZExtValue());
     if (!is_contained(Offsets, Found))

@@ -105,7 +105,7 @@ TEST_F(ConfigTest, WordsForPtxasAreQuoted) {
 
 TEST_F(ConfigTest, RefusesWithKeyAndValue) {
   EXPECT_THAT(refused(R"({"blok.x": 5})"),
-              HasSubstr("'blok.x': 5 is for no field: there are passes, "));
+              HasSubstr("'blok.x' is not a setting; did you mean 'block.x'?"));
   EXPECT_EQ(refused(R"({"block.x": "5"})"), "'block.x': \"5\" is no integer");
   EXPECT_EQ(refused(R"({"block.x": 2.5})"), "'block.x': 2.5 is no integer");
   EXPECT_EQ(refused(R"({"block.x": -1})"), "'block.x': -1 is out of range");
@@ -223,8 +223,9 @@ TEST_F(ConfigTest, RefusesFiles) {
   EXPECT_THAT(Error("[]"), HasSubstr("best.json:1:1: no configuration"));
   EXPECT_THAT(Error("{\"config\": 5}"),
               HasSubstr("best.json:1:2: no configuration"));
-  EXPECT_THAT(Error(R"({"config": {"blok": 1}})"),
-              HasSubstr("best.json:1:13: 'blok': 1 is for no field"));
+  EXPECT_THAT(
+      Error(R"({"config": {"blok": 1}})"),
+      HasSubstr("best.json:1:13: 'blok' is not a setting: there are passes, "));
   EXPECT_THAT(
       Error(R"({"config": {}, "record_id": 5})"),
       HasSubstr("best.json:1:16: 'record_id': expected a string, got 5"));
