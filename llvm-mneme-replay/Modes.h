@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_REPLAY_TOOL_MODES_H
 #define LLVM_MNEME_REPLAY_TOOL_MODES_H
 
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/StringSaver.h"
@@ -64,8 +65,10 @@ Expected<int> runReduce(const ReplayPlan &Plan, const char *Argv0, bool Text);
 bool isTableWanted();
 /// Lets --passes be repeated. Call it before the command line is parsed.
 void collectPipelines();
-/// Replays launches of the recording at \p Path under each pipeline.
-Expected<int> runTable(StringRef Path, ReplayOptions O, bool Text);
+/// Replays launches of the recording at \p Path under each pipeline. \p File:
+/// --config, which \p O has.
+Expected<int> runTable(StringRef Path, ReplayOptions O,
+                       const std::optional<ConfigFile> &File, bool Text);
 /// Adds examples and exit codes to --help. Call it before the command line is
 /// parsed.
 void addHelp(int Argc, const char *const *Argv);

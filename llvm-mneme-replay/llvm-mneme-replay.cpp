@@ -327,7 +327,7 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(Request R) {
   if (std::string Text = getFormatWarning((*Plan)->kernel()); !Text.empty())
     WithColor::warning(errs(), ToolName) << Text << '\n';
   if (R.File)
-    if (Error E = checkConfigFile(*R.File, **Plan))
+    if (Error E = checkConfigFile(*R.File, (*Plan)->kernel()))
       return std::move(E);
   return Plan;
 }
@@ -388,7 +388,7 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   if (isTableWanted() && !CommonFlags.hasHostFinish())
     R->Options.Host.Finish = HostFinish::None;
   if (isTableWanted())
-    return runTable(R->Path, std::move(R->Options), Text);
+    return runTable(R->Path, std::move(R->Options), R->File, Text);
   std::string Path = R->Path;
   Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
   if (!Plan)
@@ -414,9 +414,14 @@ static int fail(Error E) {
 
 /// opt has such options.
 static Error refuseLevels(ArrayRef<const char *> Args) {
+  StringRef Before;
   for (StringRef Word : Args.drop_front()) {
     if (Word == "--")
       break;
+    const cl::Option *O = cl::getRegisteredOptions().lookup(Before.ltrim('-'));
+    Before = Word;
+    if (O && O->getValueExpectedFlag() == cl::ValueRequired)
+      continue;
     std::string Passes = expandLevel(Word.ltrim('-'));
     if (Word.starts_with("-") && !Passes.empty())
       return createStringError("unknown option '" + Word +

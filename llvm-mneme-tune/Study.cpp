@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Report/Summary.h"
 #include "llvm/Mneme/StudyLog/Journal.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Tune/Progress.h"
@@ -107,8 +108,7 @@ static Error takeSettings(TuneOptions &O, StringRef Path) {
 static Expected<std::unique_ptr<Journal>>
 openJournal(TuneOptions &O, StringRef Dir, const TunedKernel &K, const Study &S,
             const SearchSpace &Space) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, "study.log");
+  std::string Path = pathIn(Dir, "study.log");
   if (O.Repair) {
     Expected<unsigned> Lines = repairJournal(Path);
     if (!Lines)
@@ -330,9 +330,7 @@ static Error checkSampler(const TuneOptions &O, const SearchSpace &Space) {
 /// A study that did not even begin is not one to go on with.
 static void discardJournal(std::unique_ptr<Journal> Log, StringRef Dir) {
   Log.reset();
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, "study.log");
-  sys::fs::remove(Path);
+  sys::fs::remove(pathIn(Dir, "study.log"));
 }
 
 static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,

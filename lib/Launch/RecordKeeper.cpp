@@ -45,9 +45,7 @@ Error RecordKeeper::checkHashInputs(const RecordedKernel &K) const {
 }
 
 std::string RecordKeeper::pathOf(const Twine &File) const {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, File);
-  return std::string(Path);
+  return pathIn(Dir, File);
 }
 
 Error RecordKeeper::prepare(bool MustBeOwn) {

@@ -196,7 +196,8 @@ Error ReplayPlan::chooseInstance(StringRef Database) {
 Error ReplayPlan::loadModule() {
   auto Start = std::chrono::steady_clock::now();
   bool Own = !Options.IRFile.empty();
-  std::string Path = Own ? Options.IRFile : pathIn(Dir, Kernel->Modules.front());
+  std::string Path =
+      Own ? Options.IRFile : pathIn(Dir, Kernel->Modules.front());
   // Text, too: that is what people edit.
   Expected<std::unique_ptr<MemoryBuffer>> File =
       Own ? readFile(Path, MaxIRFile) : readModule(Dir, *Kernel);
