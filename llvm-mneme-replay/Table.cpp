@@ -69,7 +69,16 @@ struct Row {
   StringRef verdict() const {
     if (!Result.Failure.empty())
       return Result.Failure.name();
-    return getVerdictName(IsVerified ? Verdict::Match : Verdict::NotVerified);
+    return getVerdictName(success());
+  }
+  raw_ostream::Colors color() const {
+    return Result.Failure.empty() ? getVerdictColor(success())
+                                  : raw_ostream::RED;
+  }
+
+private:
+  Verdict success() const {
+    return IsVerified ? Verdict::Match : Verdict::NotVerified;
   }
 };
 
@@ -319,8 +328,10 @@ static TextTable::Row makeCells(const Row &R) {
 static void printTable(raw_ostream &OS, ArrayRef<Row> Rows) {
   TextTable Table({"kernel", "record", "pipeline", "verdict", "time",
                    "registers", "ratio"});
-  for (const Row &R : Rows)
+  for (const Row &R : Rows) {
     Table.add(makeCells(R));
+    Table.color(3, R.color());
+  }
   Table.print(OS, "lllllrl");
   for (const Row &R : Rows)
     if (!R.Result.Error.empty())

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -17,13 +18,23 @@ void TextTable::print(raw_ostream &OS, StringRef Sides) const {
   for (const Row &R : Rows)
     for (auto [Width, Cell] : zip_equal(Widths, R))
       Width = std::max(Width, Cell.size());
-  for (const Row &R : Rows) {
-    std::string Line;
-    for (auto [Cell, Width, Side] : zip_equal(R, Widths, Sides)) {
-      std::string Space(Width - Cell.size(), ' ');
-      Line += Side == 'r' ? Space + Cell : Cell + Space;
-      Line += "  ";
+  for (auto [I, R] : enumerate(Rows)) {
+    // Nothing stands behind the last text of a line.
+    size_t Last = R.size();
+    while (Last > 1 && R[Last - 1].empty())
+      --Last;
+    for (size_t C = 0; C != Last; ++C) {
+      std::string Space(Widths[C] - R[C].size(), ' ');
+      if (Sides[C] == 'r')
+        OS << Space;
+      auto Found = Colors.find({I, C});
+      if (Found == Colors.end())
+        OS << R[C];
+      else
+        WithColor(OS, Found->second) << R[C];
+      if (C + 1 != Last)
+        OS << (Sides[C] == 'r' ? "" : Space) << "  ";
     }
-    OS << StringRef(Line).rtrim() << '\n';
+    OS << '\n';
   }
 }

@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,17 @@ public:
   explicit TextTable(Row Heads) { Rows.push_back(std::move(Heads)); }
   /// \param R  as many cells as there are heads.
   void add(Row R) { Rows.push_back(std::move(R)); }
+  /// Colors a cell of the last row, where the stream has colors.
+  void color(unsigned Column, raw_ostream::Colors C) {
+    Colors[{Rows.size() - 1, Column}] = C;
+  }
   bool empty() const { return Rows.size() == 1; }
   /// \param Sides  'r' for each column that stands right, 'l' for the others.
   void print(raw_ostream &OS, StringRef Sides) const;
 
 private:
   std::vector<Row> Rows;
+  std::map<std::pair<size_t, unsigned>, raw_ostream::Colors> Colors;
 };
 
 } // namespace mneme
