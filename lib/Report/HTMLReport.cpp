@@ -115,13 +115,7 @@ static std::string print(const json::Object &O) {
 
 void Report::writeHead() {
   StringRef Name = R.DemangledName.empty() ? R.Kernel : R.DemangledName;
-  OS << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>"
-     << escapeHTML(Name) << "</title>\n"
-     // Browsers look for an icon beside the page otherwise.
-     << "<link rel=\"icon\" href=\"data:,\">\n<style>" << ReportStyle
-     << "</style>\n</head>\n<body>\n<header>\n<h1>" << escapeHTML(Name)
-     << "</h1>\n";
+  beginPage(OS, Name);
   std::map<std::string, std::string> Sorted;
   for (const auto &[Key, V] : R.Toolchain)
     if (V.kind() != json::Value::Null)
@@ -332,21 +326,6 @@ void Report::writeExplanation() {
   end();
 }
 
-/// "+12 %", and whether that is better.
-static std::pair<std::string, StringRef> compare(StringRef Metric,
-                                                 double Before, double After) {
-  if (Before == After)
-    return {"", ""};
-  bool Minimize = getMetricDirection(Metric) != Direction::Maximize;
-  StringRef Class = (After < Before) == Minimize ? "good" : "bad";
-  if (Before == 0)
-    return {"", Class};
-  return {formatv("{0}{1:f1} %", After > Before ? "+" : "",
-                  (After / Before - 1) * 100)
-              .str(),
-          Class};
-}
-
 void Report::writeResources() {
   if (!Winner || O.Instances.empty())
     return;
@@ -362,12 +341,12 @@ void Report::writeResources() {
     auto B = Before.find(Name), A = After.find(Name);
     if (B == Before.end() || A == After.end())
       return;
-    auto [Change, Class] = compare(Name, B->second, A->second);
+    auto [Change, Class] = describeChange(Name, B->second, A->second);
     OS << "<tr>";
     cell(Name);
     cell(formatMetric(Name, B->second), "n");
     cell(formatMetric(Name, A->second), "n");
-    cell(Change, Class.empty() ? "n" : ("n " + Class).str());
+    cell(Change, Class.empty() ? "n" : "n " + Class);
     cell(Description);
     OS << "</tr>\n";
   };

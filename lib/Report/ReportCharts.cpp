@@ -58,6 +58,20 @@ std::string mneme::formatRatio(const RatioEstimate &R) {
   return formatv("{0:f3} ({1:f3} to {2:f3})", R.Value, R.Low, R.High).str();
 }
 
+std::pair<std::string, std::string>
+mneme::describeChange(StringRef Metric, double Before, double After) {
+  if (Before == After)
+    return {"", ""};
+  bool Minimize = getMetricDirection(Metric) != Direction::Maximize;
+  std::string Class = (After < Before) == Minimize ? "good" : "bad";
+  if (Before == 0)
+    return {"", Class};
+  return {formatv("{0}{1:f1} %", After > Before ? "+" : "",
+                  (After / Before - 1) * 100)
+              .str(),
+          Class};
+}
+
 //===----------------------------------------------------------------------===//
 // Scales
 //===----------------------------------------------------------------------===//

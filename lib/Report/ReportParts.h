@@ -30,6 +30,15 @@ std::string formatNumber(double V);
 /// "1.54 (1.53 to 1.56)".
 std::string formatRatio(const RatioEstimate &R);
 
+/// "+12 %", and the class of its cell, "good" or "bad"; both empty if the
+/// values are equal.
+std::pair<std::string, std::string> describeChange(StringRef Metric,
+                                                   double Before, double After);
+
+/// A page with one heading, up to within its <header>. \p Style is added to the
+/// reports' style sheet.
+void beginPage(raw_ostream &OS, StringRef Title, StringRef Style = "");
+
 /// The first objective of all trials by number, and the best so far.
 void drawHistory(raw_ostream &OS, const StudyRecord &R);
 /// Two objectives against each other, with the Pareto front.
@@ -46,7 +55,7 @@ void drawBars(raw_ostream &OS,
 /// (del) and came (ins).
 void writeWordDiff(raw_ostream &OS, StringRef Before, StringRef After);
 
-extern const char ReportStyle[], ReportScript[];
+extern const char ReportScript[];
 
 } // namespace mneme
 } // namespace llvm

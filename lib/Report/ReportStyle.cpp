@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReportParts.h"
+#include "llvm/Support/raw_ostream.h"
 
-const char llvm::mneme::ReportStyle[] = R"css(
+static const char ReportStyle[] = R"css(
 :root {
   color-scheme: light dark;
   --page: #f6f7f9; --card: #ffffff; --text: #1c2430; --muted: #647080;
@@ -137,3 +138,16 @@ document.addEventListener("click", event => {
       JSON.stringify(byNumber.get(number), null, 1);
 });
 )js";
+
+void llvm::mneme::beginPage(raw_ostream &OS, StringRef Title, StringRef Style) {
+  std::string Name = escapeHTML(Title);
+  OS << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta "
+        "charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>"
+     << Name
+     << "</title>\n"
+        // Browsers look for an icon beside the page otherwise.
+        "<link rel=\"icon\" href=\"data:,\">\n<style>"
+     << ReportStyle << Style << "</style>\n</head>\n<body>\n<header>\n<h1>"
+     << Name << "</h1>\n";
+}
