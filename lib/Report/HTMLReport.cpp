@@ -258,8 +258,9 @@ std::string Report::describeCanaries() const {
                     *min_element(Ratios), *max_element(Ratios))
                 .str();
   if (!Off)
-    return formatv("All canaries ({0}) agree with the baseline.{1}", Count,
-                   Range)
+    return formatv("Canaries: {0}, none of which failed or differs from the "
+                   "baseline by more than three standard deviations.{1}",
+                   Count, Range)
         .str();
   return formatv("Warning: noise. {0} of {1} canaries failed or differ from "
                  "the baseline by more than three standard deviations.{2} "
