@@ -36,11 +36,12 @@ cl::SubCommand &mneme::getBisectCommand() {
   return Command;
 }
 
-static cl::opt<std::string>
-    BadSide("bad",
-            cl::desc("The bad side, on top of the command line. "
-                     "Default: the command line"),
-            cl::value_desc("side"), cl::sub(getBisectCommand()), cl::cat(Cat));
+cl::opt<std::string>
+    mneme::BadSide("bad",
+                   cl::desc("The bad side, on top of the command line. "
+                            "Default: the command line"),
+                   cl::value_desc("side"), cl::sub(getBisectCommand()),
+                   cl::sub(getCompareCommand()), cl::cat(Cat));
 static cl::opt<std::string>
     GoodTool("good-tool",
              cl::desc("An opt, clang, llc or ptxas, or a folder with them, for "

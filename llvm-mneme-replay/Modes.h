@@ -22,6 +22,7 @@
 
 namespace llvm {
 namespace mneme {
+struct DifferentialResult;
 
 /// The tool's general options. The others are in an OptionGroup
 /// (Replay/CommandFlags.h).
@@ -44,6 +45,9 @@ extern cl::opt<std::string> CriterionText;
 Expected<double> readThreshold();
 /// --allow-programs.
 bool allowsPrograms();
+/// The bad side of a bisection or a comparison, likewise. Empty: the command
+/// line.
+extern cl::opt<std::string> BadSide;
 /// For what a bisection or a reduction writes; may be empty.
 extern cl::opt<std::string> OutputFolder;
 
@@ -60,6 +64,14 @@ Expected<int> runBisect(const ReplayPlan &Plan, StringRef Database,
 Expected<int> runCompare(const ReplayPlan &Plan, bool Text);
 Expected<int> runListPasses(const ReplayPlan &Plan, bool Text);
 Expected<int> runReduce(const ReplayPlan &Plan, const char *Argv0, bool Text);
+
+/// Whether a comparison shows the code of both sides: --side-by-side or --html;
+/// on standard output: --side-by-side.
+bool isCodeShown();
+bool isCodePrinted();
+/// Shows it after a comparison with the result \p R.
+Error showCode(const ReplayPlan &Good, const ReplayPlan &Bad,
+               const DifferentialResult &R);
 
 /// Whether several replays are wanted: --all, or --passes more than once.
 bool isTableWanted();

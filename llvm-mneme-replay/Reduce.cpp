@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Bisect/Judge.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Reduce/Reducer.h"
+#include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -164,19 +165,29 @@ static bool isCommon(StringRef Key) {
                                                 Key.starts_with("block.")));
 }
 
-static Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base) {
-  json::Object Config{{"run_passes", "none"}};
-  if (!GoodSide.empty())
-    if (Error E = parseSide(GoodSide, allowsPrograms()).moveInto(Config))
-      return std::move(E);
-  for (auto &[Key, Value] : Config)
+static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
+                                        ReplayOptions Base) {
+  Expected<json::Object> Config = parseSide(Side, allowsPrograms());
+  if (!Config)
+    return Config.takeError();
+  for (auto &[Key, Value] : *Config)
     if (isCommon(Key))
-      return createStringError("--good: both sides have the same '" +
+      return createStringError("--" + Side.ArgStr +
+                               ": both sides have the same '" +
                                makeOptions(json::Object{{Key, Value}}).front() +
                                "': give it on the command line");
-  ReplayOptions Good = Base;
-  if (Error E = applyConfig(Config, Good))
+  if (Error E = applyConfig(*Config, Base))
     return std::move(E);
+  return Base;
+}
+
+/// \p Base: of the command line; \p Bad: of the bad side.
+static Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base,
+                                            const ReplayOptions &Bad) {
+  if (!GoodSide.empty())
+    return makeSide(GoodSide, Base);
+  ReplayOptions Good = Bad;
+  Good.RunPasses = "none";
   return Good;
 }
 
@@ -189,7 +200,9 @@ static Error readVerdict(std::optional<Verdict> &Out) {
   return createStringError("unknown verdict in --verdict=" + VerdictText);
 }
 
-static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan) {
+/// \p Plan: of the bad side; \p Base: options of the command line.
+static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan,
+                                                    const ReplayOptions &Base) {
   DifferentialOptions D;
   if (Error E = readThreshold().moveInto(D.Threshold))
     return std::move(E);
@@ -198,7 +211,7 @@ static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan) {
     return What.takeError();
   if (!What->isVerify())
     D.By = What->Metric;
-  if (Error E = makeGoodSide(Plan.options()).moveInto(D.Good))
+  if (Error E = makeGoodSide(Base, Plan.options()).moveInto(D.Good))
     return std::move(E);
   if (!Culprit.empty()) {
     D.Cured = Plan.options();
@@ -228,10 +241,19 @@ static json::Value makeReport(const DifferentialResult &R) {
 }
 
 Expected<int> mneme::runCompare(const ReplayPlan &Plan, bool Text) {
-  Expected<DifferentialOptions> D = readDifference(Plan);
+  std::unique_ptr<ReplayPlan> Good, Bad;
+  Expected<ReplayOptions> BadOptions = makeSide(BadSide, Plan.options());
+  if (!BadOptions)
+    return BadOptions.takeError();
+  if (Error E = Plan.vary(std::move(*BadOptions)).moveInto(Bad))
+    return std::move(E);
+  Expected<DifferentialOptions> D = readDifference(*Bad, Plan.options());
   if (!D)
     return D.takeError();
-  Expected<DifferentialResult> R = compareSides(Plan, *D);
+  if (Error E = Plan.vary(D->Good).moveInto(Good))
+    return std::move(E);
+  D->Resources = isCodeShown() && canBuildImage(*Bad);
+  Expected<DifferentialResult> R = compareSides(*Bad, *D);
   if (!R)
     return R.takeError();
   if (Text)
@@ -239,6 +261,9 @@ Expected<int> mneme::runCompare(const ReplayPlan &Plan, bool Text) {
                << "\nreason          " << R->Reason << '\n';
   else
     jsonOuts() << formatv("{0:2}\n", ::makeReport(*R));
+  if (isCodeShown())
+    if (Error E = showCode(*Good, *Bad, *R))
+      return std::move(E);
   return makeExitCode(R->D);
 }
 
@@ -343,7 +368,7 @@ Expected<int> mneme::runReduce(const ReplayPlan &Plan, const char *Argv0,
   if (OutputFolder.empty())
     return createStringError("reduce needs a folder for its report: --output");
   ReduceOptions O;
-  Expected<DifferentialOptions> D = readDifference(Plan);
+  Expected<DifferentialOptions> D = readDifference(Plan, Plan.options());
   if (!D)
     return D.takeError();
   O.Difference = std::move(*D);

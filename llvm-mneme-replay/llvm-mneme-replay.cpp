@@ -252,10 +252,30 @@ static Error readOptions(ReplayOptions &O) {
   return Error::success();
 }
 
+/// Two arguments behind the database of a comparison are its sides.
+static Error readSides(ArrayRef<std::string> Words) {
+  cl::opt<std::string> *Sides[] = {&GoodSide, &BadSide};
+  for (auto [Side, Word] : zip_equal(Sides, Words)) {
+    if (Side->getNumOccurrences())
+      return createStringError(
+          formatv("'{0}' and --{1} name the same side: leave one out", Word,
+                  Side->ArgStr)
+              .str());
+    Side->setValue(Word);
+  }
+  return Error::success();
+}
+
 /// Positional arguments are the database, unless -rdb gave it, then the
-/// pipeline.
+/// pipeline, or the two sides of a comparison.
 static Error readPositional(std::string &Path, ReplayOptions &O) {
   Path = Database;
+  ArrayRef<std::string> Words = Positional;
+  if (getCompareCommand() && Words.size() == (Path.empty() ? 3 : 2)) {
+    if (Path.empty())
+      Path = Words.front();
+    return readSides(Words.take_back(2));
+  }
   bool HasPasses = CommonFlags.isGiven("passes");
   for (const std::string &Argument : Positional) {
     if (Path.empty())
@@ -380,6 +400,9 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   if (!R)
     return R.takeError();
   // People read what is on a terminal, programs what comes from a pipe.
+  if (isCodePrinted() && Format == OutputFormat::JSON)
+    return createStringError("--side-by-side prints text: leave out "
+                             "--format=json, or write a page with --html");
   bool Text = Format == OutputFormat::Default ? outs().is_displayed()
                                               : Format == OutputFormat::Text;
   if (isTableWanted() && !cl::SubCommand::getTopLevel())
@@ -398,7 +421,8 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   if (getBisectCommand())
     return runBisect(**Plan, Path, Args, Text);
   if (getCompareCommand())
-    return runCompare(**Plan, Text);
+    return runCompare(
+        **Plan, Text || (isCodePrinted() && Format == OutputFormat::Default));
   if (getListPassesCommand())
     return runListPasses(**Plan, Format != OutputFormat::JSON);
   if (getReduceCommand())

@@ -94,6 +94,8 @@ struct ReplayOptions : KernelConfig {
   InstrumentOptions Instruments;
   /// Output files; empty: none.
   std::string OutputIR, OutputAsm, OutputObject;
+  /// The same for the host device: assembly of the CPU.
+  std::string OutputHostAsm;
 
   /// Returns true if the kernel is compiled for its GPU down to machine code.
   bool wantsGPUImage() const {
