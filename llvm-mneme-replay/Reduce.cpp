@@ -28,7 +28,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static cl::OptionCategory &Cat = getCategory(OptionGroup::Comparison);
+static cl::OptionCategory &ReduceCat = getCategory(OptionGroup::Comparison);
 
 cl::SubCommand &mneme::getCompareCommand() {
   static cl::SubCommand Command(
@@ -48,57 +48,60 @@ cl::opt<std::string> mneme::GoodSide(
     cl::desc("Good side: options, a pipeline or a --config file, applied on "
              "top of the command line. Default: --run-passes=none"),
     cl::value_desc("side"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
+    cl::cat(ReduceCat));
 cl::opt<std::string> mneme::CriterionText(
     "criterion",
     cl::desc("Criterion for a bad replay: verify (default), or a metric worse "
              "than the good side's: time, regs, size, spills, ..."),
     cl::value_desc("criterion"), cl::init("verify"),
     cl::sub(getBisectCommand()), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string> ThresholdText(
     "threshold",
     cl::desc("Smallest difference from the good side that counts as bad, for "
              "all metrics but verify (default: 2%)"),
     cl::value_desc("share"), cl::init("2%"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
+    cl::cat(ReduceCat));
 static cl::opt<std::string>
     VerdictText("verdict",
                 cl::desc("Verdict that the bad side must get. Default: "
                          "Mismatch, Crash or Timeout"),
                 cl::value_desc("verdict"), cl::sub(getCompareCommand()),
-                cl::sub(getReduceCommand()), cl::cat(Cat));
+                cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string> Culprit(
     "culprit",
     cl::desc("Pass executions without which the bad side must be good, in "
              "the syntax of --skip-passes"),
     cl::value_desc("set"), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string> CrossChecks(
     "cross-checks",
     cl::desc("Variations under which the good side must be unchanged: fill0, "
              "fill255, no-passes, O1, finish (default: all), or none"),
     cl::value_desc("list"), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 cl::opt<std::string>
     mneme::OutputFolder("output", cl::desc("Folder for a report"),
                         cl::value_desc("dir"), cl::sub(getBisectCommand()),
-                        cl::sub(getReduceCommand()), cl::cat(Cat));
+                        cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string>
     LLVMReduce("llvm-reduce",
                cl::desc("The llvm-reduce to use. Default: that of this LLVM"),
                cl::value_desc("file"), cl::sub(getReduceCommand()),
-               cl::cat(Cat));
+               cl::cat(ReduceCat));
 static cl::opt<unsigned>
     Jobs("jobs",
          cl::desc("Parallel tests. Default: one per core, one for a GPU and "
                   "for times"),
-         cl::value_desc("n"), cl::sub(getReduceCommand()), cl::cat(Cat));
+         cl::value_desc("n"), cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<double>
     Limit("limit",
           cl::desc("Time limit in seconds; the report is then of the smallest "
                    "kernel found so far (default: no limit)"),
-          cl::value_desc("seconds"), cl::sub(getReduceCommand()), cl::cat(Cat));
+          cl::value_desc("seconds"), cl::sub(getReduceCommand()),
+          cl::cat(ReduceCat));
 
 namespace {
 enum class ExitCodes { Default, Interesting, Bisect };
@@ -113,7 +116,7 @@ static cl::opt<ExitCodes> ExitCode(
                clEnumValN(ExitCodes::Bisect, "bisect",
                           "for git bisect run: 0 good, 1 bad, 125 undecided")),
     cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getCompareCommand()),
-    cl::cat(Cat));
+    cl::cat(ReduceCat));
 
 //===----------------------------------------------------------------------===//
 // Exit codes

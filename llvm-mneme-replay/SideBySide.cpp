@@ -26,7 +26,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static cl::OptionCategory &Cat = getCategory(OptionGroup::Comparison);
+static cl::OptionCategory &ComparisonCat = getCategory(OptionGroup::Comparison);
 
 namespace {
 enum class ShownForm { All, IR, Assembly, Machine, Host };
@@ -44,12 +44,13 @@ static cl::list<ShownForm> SideBySideForms(
                           "the CPU's assembly, on the host device"),
                // An optional value needs an entry for none.
                clEnumValN(ShownForm::All, "", "all of these (default)")),
-    cl::sub(getCompareCommand()), cl::cat(Cat));
+    cl::sub(getCompareCommand()), cl::cat(ComparisonCat));
 static cl::opt<std::string>
     Page("html",
          cl::desc("Write metrics and the code of both sides to a file as an "
                   "HTML page"),
-         cl::value_desc("file"), cl::sub(getCompareCommand()), cl::cat(Cat));
+         cl::value_desc("file"), cl::sub(getCompareCommand()),
+         cl::cat(ComparisonCat));
 
 bool mneme::isCodePrinted() {
   return SideBySideForms.getNumOccurrences() && Page.empty();
