@@ -166,10 +166,11 @@ def check(name, paths):
         for document in read_documents(path):
             errors += [f"{path}: {e}" for e in find_errors(schema, document)]
             try:
-                import jsonschema
-                jsonschema.Draft202012Validator.check_schema(schema)
+                # Versions before 4 lack it.
+                from jsonschema import Draft202012Validator
+                Draft202012Validator.check_schema(schema)
                 errors += [f"{path}: {e.json_path}: {e.message[:200]}"
-                           for e in jsonschema.Draft202012Validator(schema).iter_errors(document)]
+                           for e in Draft202012Validator(schema).iter_errors(document)]
             except ImportError:
                 pass
     return errors
