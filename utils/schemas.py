@@ -64,7 +64,7 @@ def find_special(key):
 def extend(schema, value, key=""):
     """Extends a schema by a value. A member that has only been null is not described."""
     special = find_special(key)
-    if special and value is not None:
+    if special and value is not None and special.get("type", TYPES[type(value)]) == TYPES[type(value)]:
         schema.clear()
         schema.update(special)
         return
