@@ -116,6 +116,9 @@ Expected<int> mneme::forEachKernel(
     if (!K) {
       printError(K.takeError());
       ExitCode = 1;
+    } else if (Filter.isEmpty()) {
+      // A kernel may have no recorded launches.
+      F(File, *K);
     } else if (std::optional<RecordedKernel> Some = Filter.select(*K)) {
       F(File, *Some);
       IsEmpty = false;
@@ -123,7 +126,7 @@ Expected<int> mneme::forEachKernel(
       Others.push_back(std::move(*K));
     }
   }
-  if (IsEmpty && !Others.empty() && !Filter.isEmpty())
+  if (IsEmpty && !Others.empty())
     return Filter.choose(Others, Path).takeError();
   return ExitCode;
 }

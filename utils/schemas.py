@@ -64,7 +64,7 @@ def find_special(key):
 def extend(schema, value, key=""):
     """Extends a schema by a value. A member that has only been null is not described."""
     special = find_special(key)
-    if special and value is not None:
+    if special and value is not None and special.get("type", TYPES[type(value)]) == TYPES[type(value)]:
         schema.clear()
         schema.update(special)
         return
@@ -166,10 +166,11 @@ def check(name, paths):
         for document in read_documents(path):
             errors += [f"{path}: {e}" for e in find_errors(schema, document)]
             try:
-                import jsonschema
-                jsonschema.Draft202012Validator.check_schema(schema)
+                # Versions before 4 lack it.
+                from jsonschema import Draft202012Validator
+                Draft202012Validator.check_schema(schema)
                 errors += [f"{path}: {e.json_path}: {e.message[:200]}"
-                           for e in jsonschema.Draft202012Validator(schema).iter_errors(document)]
+                           for e in Draft202012Validator(schema).iter_errors(document)]
             except ImportError:
                 pass
     return errors

@@ -143,6 +143,17 @@ mneme_scope(int Scope = __NV_THREAD_SCOPE_SYSTEM) {
   __scoped_atomic_fetch_min(P, X, Order, mneme_scope(__VA_ARGS__))
 #endif
 
+#ifdef MNEME_EXTENDED_LAMBDA
+#define __CUDACC_EXTENDED_LAMBDA__ 1
+#include <functional>
+#include <utility>
+#endif
+// Traits of the lambdas that -extended-lambda allows. Those of clang have the
+// same type on both sides, and tell their return type.
+#define __nv_is_extended_device_lambda_closure_type(...) false
+#define __nv_is_extended_host_device_lambda_closure_type(...) false
+#define __nv_is_extended_device_lambda_with_preserved_return_type(...) false
+
 #define MNEME_HOST static inline __attribute__((host, unused))
 
 // min and max are also host functions: overloads of clang's device functions.

@@ -4,7 +4,7 @@
 // REQUIRES: clang, cuda-toolkit, device-host
 // RUN: rm -rf %t && mkdir %t
 // DEFINE: %{nvcc} = env MNEME_PASS=%mneme_pass MNEME_CLANG=%clangxx_path CUDA_PATH=%cuda_path %python %mneme_src/utils/nvcc-as-clang
-// RUN: %{nvcc} -O1 -rdc=true %s -o %t/app
+// RUN: %{nvcc} -O1 -rdc=true --extended-lambda --expt-relaxed-constexpr %s -o %t/app
 // RUN: llvm-mneme-record --device=host --no-record -- %t/app 2>&1 | FileCheck %s
 // CHECK: all as it should be
 // RUN: %{nvcc} -O1 -ptx %s -o - | FileCheck %s --check-prefix=PTX
@@ -20,6 +20,16 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda/std/type_traits>
+
+// Macros of options, and traits that headers use by then.
+#ifdef __CUDACC_EXTENDED_LAMBDA__
+#if !defined(__CUDACC_RDC__) || !defined(__CUDACC_RELAXED_CONSTEXPR__)
+#error no macros of -rdc and --expt-relaxed-constexpr
+#endif
+auto Twice = [] __host__ __device__(int X) { return 2 * X; };
+static_assert(cuda::std::is_same_v<cuda::std::invoke_result_t<decltype(Twice), int>, int>);
+#endif
 
 extern "C" int puts(const char *);
 

@@ -69,15 +69,50 @@ int main() {
   FINE(cuMemFree(X));
   FINE(cuStreamDestroy(S));
 
+  // A failure here is no failure of the runtime, and hides none.
+  DRIVER(CUDA_ERROR_INVALID_VALUE, cuMemFree(CUdeviceptr(&Count)));
+  DRIVER(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetName(Name, sizeof(Name), 7));
+  OK(cudaGetLastError());
+  EXPECT(cudaErrorInvalidValue, cudaFree(&Count));
+  FINE(cuCtxSynchronize());
+  EXPECT(cudaErrorInvalidValue, cudaGetLastError());
+
   const char *Text;
   FINE(cuGetErrorName(CUDA_ERROR_INVALID_DEVICE, &Text));
-  void *Init = nullptr, *Allocate = nullptr;
+  CHECK(!strcmp(Text, "CUDA_ERROR_INVALID_DEVICE"));
+  FINE(cuGetErrorString(CUDA_ERROR_INVALID_DEVICE, &Text));
+  CHECK(!strcmp(Text, "invalid device ordinal"));
+  DRIVER(CUDA_ERROR_INVALID_VALUE, cuGetErrorName(CUresult(12345), &Text));
+  CHECK(!Text);
+  Text = "";
+  DRIVER(CUDA_ERROR_INVALID_VALUE, cuGetErrorString(CUresult(12345), &Text));
+  CHECK(!Text);
+
+  // Each version has its own parameters.
+  void *Init = nullptr, *Allocate = nullptr, *Function, *Other;
   CUdriverProcAddressQueryResult Found;
   FINE(cuGetProcAddress("cuInit", &Init, 13000, 0, &Found));
   FINE(cuGetProcAddress("cuMemAlloc", &Allocate, 13000, 0, &Found));
   CHECK(Init == (void *)cuInit && Allocate == (void *)cuMemAlloc);
   DRIVER(CUDA_ERROR_INVALID_VALUE,
          cuGetProcAddress("cuNothing", &Init, 13000, 0, &Found));
+  FINE(cuGetProcAddress("cuCtxCreate", &Function, 3020, 0, &Found));
+  CHECK(Function != (void *)cuCtxCreate);
+  FINE(((CUresult(*)(CUcontext *, unsigned, CUdevice))Function)(&C, 0, D));
+  FINE(cuGetProcAddress("cuCtxCreate", &Other, 11040, 0, &Found));
+  CHECK(Other != Function && Other != (void *)cuCtxCreate);
+  FINE(cuGetProcAddress("cuCtxCreate", &Function, 12050, 0, &Found));
+  CHECK(Function == (void *)cuCtxCreate);
+  FINE(cuGetProcAddress("cuGetProcAddress", &Function, 11030, 0, &Found));
+  CHECK(Function != (void *)cuGetProcAddress);
+  FINE(cuGetProcAddress("cuCtxSynchronize", &Function, 12000, 0, &Found));
+  CHECK(Function == (void *)cuCtxSynchronize);
+  FINE(cuGetProcAddress("cuCtxSynchronize", &Function, 13000, 0, &Found));
+  FINE(((CUresult(*)(CUcontext))Function)(C));
+  FINE(cuGetProcAddress("cuCtxGetDevice", &Function, 13000, 0, &Found));
+  Current = -1;
+  FINE(((CUresult(*)(CUdevice *, CUcontext))Function)(&Current, C));
+  CHECK(Current == D);
 
   CUmodule M;
   // CHECK: mneme: error: cuModuleLoadData is not available on the host device

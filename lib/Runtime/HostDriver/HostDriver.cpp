@@ -29,25 +29,43 @@ using namespace mneme;
 // Errors of driver and runtime have the same numbers.
 extern "C" {
 int cudaDeviceGetAttribute(int *Value, int Attribute, int Id);
-const char *cudaGetErrorName(int Code);
 const char *cudaGetErrorString(int Code);
 int cudaGetDeviceProperties(CudaDeviceProp13 *P, int Id);
 int cudaMemcpy(void *To, const void *From, size_t Size, int Kind);
 int cudaMemcpyAsync(void *To, const void *From, size_t Size, int Kind,
                     void *Stream);
 int cudaMemGetInfo(size_t *Free, size_t *Total);
+int cudaGetLastError();
+int cudaPeekAtLastError();
 }
+
+namespace {
+/// Failures of the driver never become the runtime's last error.
+class KeepLastError {
+  bool WasSuccess = cudaPeekAtLastError() == cudaSuccess;
+
+public:
+  ~KeepLastError() {
+    if (WasSuccess)
+      cudaGetLastError();
+  }
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Functions that call one of the same parameters, and missing ones
 //===----------------------------------------------------------------------===//
 
+// Parameters are integers and pointers, which registers hold: six are enough
+// for each function. Another name spares the declaration of each target.
 #define FORWARD(Name, Target)                                                  \
-  asm(".text\n"                                                                \
-      ".globl " #Name "\n"                                                     \
-      ".type " #Name ",@function\n" #Name ":\n"                                \
-      "  jmp " #Target "@PLT\n"                                                \
-      ".size " #Name ", .-" #Name "\n");
+  extern "C" int target_##Name(uintptr_t, uintptr_t, uintptr_t, uintptr_t,     \
+                               uintptr_t, uintptr_t) asm(#Target);             \
+  DRIVER_API Name(uintptr_t A, uintptr_t B, uintptr_t C, uintptr_t D,          \
+                  uintptr_t E, uintptr_t F) {                                  \
+    KeepLastError Keep;                                                        \
+    return target_##Name(A, B, C, D, E, F);                                    \
+  }
 #include "Functions.def"
 
 static int reportMissing(const char *Name, std::atomic_flag &Reported) {
@@ -80,6 +98,7 @@ DRIVER_API cuDeviceGetName(char *Name, int Size, int Device) {
   CudaDeviceProp13 P;
   if (!Name || Size <= 0)
     return cudaErrorInvalidValue;
+  KeepLastError Keep;
   int Code = cudaGetDeviceProperties(&P, Device);
   if (Code == cudaSuccess) {
     Name[0] = 0;
@@ -92,6 +111,7 @@ DRIVER_API cuDeviceGetUuid_v2(unsigned char *Uuid, int Device) {
   CudaDeviceProp13 P;
   if (!Uuid)
     return cudaErrorInvalidValue;
+  KeepLastError Keep;
   int Code = cudaGetDeviceProperties(&P, Device);
   if (Code == cudaSuccess)
     memcpy(Uuid, P.uuid, sizeof(P.uuid));
@@ -106,11 +126,13 @@ DRIVER_API cuDeviceTotalMem_v2(size_t *Bytes, int Device) {
   size_t Free;
   if (Device)
     return cudaErrorInvalidDevice;
+  KeepLastError Keep;
   return Bytes ? cudaMemGetInfo(&Free, Bytes) : cudaErrorInvalidValue;
 }
 
 DRIVER_API cuDeviceComputeCapability(int *Major, int *Minor, int Device) {
   constexpr int MajorAttribute = 75, MinorAttribute = 76;
+  KeepLastError Keep;
   int Code = cudaDeviceGetAttribute(Major, MajorAttribute, Device);
   return Code != cudaSuccess
              ? Code
@@ -176,6 +198,7 @@ DRIVER_API cuCtxGetApiVersion(void *, unsigned *Version) {
 static constexpr int KindOfAddress = 4; // cudaMemcpyDefault
 
 DRIVER_API cuMemcpy(void *To, const void *From, size_t Size) {
+  KeepLastError Keep;
   return cudaMemcpy(To, From, Size, KindOfAddress);
 }
 DRIVER_API cuMemcpyHtoD_v2(void *To, const void *From, size_t Size) {
@@ -190,6 +213,7 @@ DRIVER_API cuMemcpyDtoD_v2(void *To, const void *From, size_t Size) {
 
 DRIVER_API cuMemcpyAsync(void *To, const void *From, size_t Size,
                          void *Stream) {
+  KeepLastError Keep;
   return cudaMemcpyAsync(To, From, Size, KindOfAddress, Stream);
 }
 DRIVER_API cuMemcpyHtoDAsync_v2(void *To, const void *From, size_t Size,
@@ -209,29 +233,51 @@ DRIVER_API cuMemcpyDtoDAsync_v2(void *To, const void *From, size_t Size,
 // Errors and entry points
 //===----------------------------------------------------------------------===//
 
+/// Null for a number that is no error.
+static const char *nameError(int Code) {
+  switch (Code) {
+#define ERROR_NAME(Code, Name)                                                 \
+  case Code:                                                                   \
+    return #Name;
+#include "Errors.def"
+  default:
+    return nullptr;
+  }
+}
+
 DRIVER_API cuGetErrorName(int Code, const char **Text) {
   if (!Text)
     return cudaErrorInvalidValue;
-  *Text = cudaGetErrorName(Code);
-  return cudaSuccess;
+  *Text = nameError(Code);
+  return *Text ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 DRIVER_API cuGetErrorString(int Code, const char **Text) {
   if (!Text)
     return cudaErrorInvalidValue;
-  *Text = cudaGetErrorString(Code);
-  return cudaSuccess;
+  *Text = nameError(Code) ? cudaGetErrorString(Code) : nullptr;
+  return *Text ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-DRIVER_API cuGetProcAddress_v2(const char *Name, void **Function, int, uint64_t,
-                               int *Status) {
+static bool isKnownTo(int Version, const std::string &Name) {
+#define SINCE(First, Versioned)                                                \
+  if (Name == #Versioned)                                                      \
+    return Version >= First;
+#include "Versions.def"
+  return true;
+}
+
+DRIVER_API cuGetProcAddress_v2(const char *Name, void **Function, int Version,
+                               uint64_t, int *Status) {
   if (!Name || !Function)
     return cudaErrorInvalidValue;
   static void *This = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   *Function = nullptr;
-  for (const char *Suffix : {"_v4", "_v3", "_v2", ""})
-    if (!*Function)
-      *Function = dlsym(This, (std::string(Name) + Suffix).c_str());
+  for (const char *Suffix : {"_v4", "_v3", "_v2", ""}) {
+    std::string Full = std::string(Name) + Suffix;
+    if (!*Function && isKnownTo(Version, Full))
+      *Function = dlsym(This, Full.c_str());
+  }
   if (Status)
     *Status = *Function ? 0 : 1; // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
   return *Function ? cudaSuccess : cudaErrorInvalidValue;

@@ -1,6 +1,6 @@
-# json-outputs.sh APP EMULATED: records APP in this folder, and writes what the tools print
-# and write as JSON to NAME.*.json, NAME being that of a schema. EMULATED has the emulated CUDA driver.
-# The tools are in PATH.
+# json-outputs.sh APP EMULATED FAULTS: records APP in this folder, and writes what the tools print
+# and write as JSON to NAME.*.json, NAME being that of a schema. EMULATED has the emulated CUDA driver,
+# FAULTS is the plugin with planted faults. The tools are in PATH.
 set -eu
 app=$1
 emulated="env LD_LIBRARY_PATH=$2 MNEME_EMULATED_KERNELS=$PWD/rec"
@@ -24,6 +24,9 @@ llvm-mneme-replay assess rec --device=host > assess.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' > compare.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' --criterion=regs > compare.2.json || test $? = 2
 llvm-mneme-replay bisect rec --no-execute --criterion=regs > bisect.1.json || test $? = 2
+wrong="--load-pass-plugin=$3 --passes=planted<O1;wrong@_Z5saxpyPKfPfi#4>"
+$replay --all --passes=O1 --passes=O3 --format=json $wrong > table.1.json || test $? = 2
+llvm-mneme-replay reduce rec --device=host --cross-checks=none --limit=1 --output=reduced --format=json $wrong > reduce.1.json
 llvm-mneme-tune rec --device=host --quiet --trials=3 --block-x=64,128 --retest=1 --pairs=5 --format=json \
   --explain=off --results-dir=study > summary.1.json
 cp study/summary.json summary.2.json

@@ -1,4 +1,6 @@
 # complete.zsh FOLDER LINE: prints the line after a TAB at its end, in a terminal.
+# A terminal of this size, whatever the environment has.
+export TERM=xterm COLUMNS=200
 zmodload zsh/zpty
 zpty shell zsh -f -i
 await() { local text; zpty -r shell text "*$1*" && print -r -- "$text"; }
