@@ -42,18 +42,26 @@ constexpr int AttributeClusterDim = 4, AttributeCooperative = 2;
 
 using Nodes = std::vector<CUgraphNode>;
 
+/// The edges of a graph, or with null arrays their number. Drivers before CUDA
+/// 12.3 have edges without data.
+static CUresult readEdges(const CudaDriver &D, CUgraph G, CUgraphNode *From,
+                          CUgraphNode *To, uint64_t *Data, size_t *Count) {
+  return D.GraphGetEdges ? D.GraphGetEdges(G, From, To, Data, Count)
+                         : D.GraphGetPlainEdges(G, From, To, Count);
+}
+
 /// The nodes of a graph, behind those that they depend on; empty where the
 /// driver does not tell. May throw.
 static Nodes sortedNodes(const CudaDriver &D, CUgraph G) {
   size_t Count = 0, NumEdges = 0;
   if (D.GraphGetNodes(G, nullptr, &Count) ||
-      D.GraphGetEdges(G, nullptr, nullptr, nullptr, &NumEdges))
+      readEdges(D, G, nullptr, nullptr, nullptr, &NumEdges))
     return {};
   Nodes All(Count), From(NumEdges), To(NumEdges);
   std::vector<uint64_t> EdgeData(NumEdges);
   if ((Count && D.GraphGetNodes(G, All.data(), &Count)) ||
       (NumEdges &&
-       D.GraphGetEdges(G, From.data(), To.data(), EdgeData.data(), &NumEdges)))
+       readEdges(D, G, From.data(), To.data(), EdgeData.data(), &NumEdges)))
     return {};
   std::map<CUgraphNode, size_t> Open; // On how many nodes each still waits.
   std::multimap<CUgraphNode, CUgraphNode> Next;

@@ -164,8 +164,8 @@ CUresult cuGraphGetNodes(CUgraph G, CUgraphNode *Nodes, size_t *Count) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphGetEdges_v2(CUgraph G, CUgraphNode *From, CUgraphNode *To,
-                            void *, size_t *Count) {
+CUresult cuGraphGetEdges(CUgraph G, CUgraphNode *From, CUgraphNode *To,
+                         size_t *Count) {
   *Count = 0;
   for (const auto &N : graphOf(G)->Nodes)
     for (GraphNode *B : N->Before) {
@@ -176,6 +176,11 @@ CUresult cuGraphGetEdges_v2(CUgraph G, CUgraphNode *From, CUgraphNode *To,
       ++*Count;
     }
   return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetEdges_v2(CUgraph G, CUgraphNode *From, CUgraphNode *To,
+                            void *, size_t *Count) {
+  return cuGraphGetEdges(G, From, To, Count);
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode Node) {
