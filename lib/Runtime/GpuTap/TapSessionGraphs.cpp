@@ -431,8 +431,12 @@ std::string TapSession::splitGraph(const TappedGraph &T,
     Kept.clear();
   };
   for (CUgraphNode N : All) {
-    if (T.Disabled.count(N))
+    // What depends on it still comes after what it depends on: parts run one
+    // after the other.
+    if (T.Disabled.count(N)) {
+      Flush();
       continue;
+    }
     Nodes Kernels;
     listKernels(T, N, Kernels);
     bool IsWanted = std::any_of(Kernels.begin(), Kernels.end(),

@@ -109,10 +109,12 @@ static GraphNode *findCopy(Graph &G, const GraphNode *Original, bool Below) {
   return nullptr;
 }
 
+/// The newest node first where the edges leave the order open, so that a missing
+/// edge shows.
 template <typename Fn> static void forEachInOrder(const Graph &G, Fn Call) {
   std::set<const GraphNode *> Done;
   while (Done.size() != G.Nodes.size())
-    for (const auto &N : G.Nodes)
+    for (const auto &N : llvm::reverse(G.Nodes))
       if (!Done.count(N.get()) &&
           llvm::all_of(N->Before, [&](auto *B) { return Done.count(B); })) {
         Done.insert(N.get());
