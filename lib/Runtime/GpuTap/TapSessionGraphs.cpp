@@ -50,34 +50,43 @@ static CUresult readEdges(const CudaDriver &D, CUgraph G, CUgraphNode *From,
                          : D.GraphGetPlainEdges(G, From, To, Count);
 }
 
-/// The nodes of a graph, behind those that they depend on; empty where the
-/// driver does not tell. May throw.
-static Nodes sortedNodes(const CudaDriver &D, CUgraph G) {
+/// \p Sorted gets the nodes of a graph, behind those that they depend on.
+/// \returns false where the driver does not tell. May throw.
+static bool sortNodes(const CudaDriver &D, CUgraph G, Nodes &Sorted) {
   size_t Count = 0, NumEdges = 0;
-  if (D.GraphGetNodes(G, nullptr, &Count) ||
+  if (!G || D.GraphGetNodes(G, nullptr, &Count) ||
       readEdges(D, G, nullptr, nullptr, nullptr, &NumEdges))
-    return {};
+    return false;
   Nodes All(Count), From(NumEdges), To(NumEdges);
   std::vector<uint64_t> EdgeData(NumEdges);
   if ((Count && D.GraphGetNodes(G, All.data(), &Count)) ||
       (NumEdges &&
        readEdges(D, G, From.data(), To.data(), EdgeData.data(), &NumEdges)))
-    return {};
+    return false;
   std::map<CUgraphNode, size_t> Open; // On how many nodes each still waits.
   std::multimap<CUgraphNode, CUgraphNode> Next;
   for (size_t I = 0; I != NumEdges; ++I) {
     ++Open[To[I]];
     Next.emplace(From[I], To[I]);
   }
-  Nodes Sorted;
+  Sorted.clear();
   std::copy_if(All.begin(), All.end(), std::back_inserter(Sorted),
                [&](CUgraphNode N) { return !Open.count(N); });
   for (size_t I = 0; I != Sorted.size(); ++I)
     for (auto [N, End] = Next.equal_range(Sorted[I]); N != End; ++N)
       if (!--Open[N->second])
         Sorted.push_back(N->second);
-  return Sorted;
+  return Sorted.size() == All.size();
 }
+
+/// The same; empty where the driver does not tell. May throw.
+static Nodes sortedNodes(const CudaDriver &D, CUgraph G) {
+  Nodes Sorted;
+  return sortNodes(D, G, Sorted) ? Sorted : Nodes();
+}
+
+static const char *const Unreadable =
+    "launched by a graph that cannot be read";
 
 static int typeOf(const CudaDriver &D, CUgraphNode N) {
   int Type = -1;
@@ -116,7 +125,10 @@ static CUgraphNode findInClone(const CudaDriver &D, CUgraphNode Original,
 /// Notes the kernels of a graph and of its child graphs, and what keeps it from
 /// being launched in parts. May throw.
 void TapSession::readGraph(TappedGraph &T, CUgraph G) {
-  for (CUgraphNode N : sortedNodes(*Driver, G)) {
+  Nodes All;
+  if (!sortNodes(*Driver, G, All))
+    T.Obstacle = Unreadable;
+  for (CUgraphNode N : All) {
     if (T.Disabled.count(N))
       continue;
     switch (typeOf(*Driver, N)) {
@@ -124,8 +136,7 @@ void TapSession::readGraph(TappedGraph &T, CUgraph G) {
       readKernel(T, N);
       break;
     case NodeGraph:
-      if (CUgraph Child = childOf(*Driver, N))
-        readGraph(T, Child);
+      readGraph(T, childOf(*Driver, N));
       break;
     case NodeMemAlloc:
     case NodeMemFree:
@@ -408,9 +419,8 @@ void TapSession::listKernels(const TappedGraph &T, CUgraphNode N,
   if (T.Kernels.count(N))
     Kernels.push_back(N);
   if (typeOf(*Driver, N) == NodeGraph)
-    if (CUgraph Child = childOf(*Driver, N))
-      for (CUgraphNode Inner : sortedNodes(*Driver, Child))
-        listKernels(T, Inner, Kernels);
+    for (CUgraphNode Inner : sortedNodes(*Driver, childOf(*Driver, N)))
+      listKernels(T, Inner, Kernels);
 }
 
 /// Adds the parts of \p G to \p Parts: a wanted kernel is one by itself.
@@ -418,7 +428,9 @@ void TapSession::listKernels(const TappedGraph &T, CUgraphNode N,
 std::string TapSession::splitGraph(const TappedGraph &T,
                                    const std::set<CUgraphNode> &Wanted,
                                    CUgraph G, std::vector<GraphPart> &Parts) {
-  Nodes All = sortedNodes(*Driver, G);
+  Nodes All;
+  if (!sortNodes(*Driver, G, All))
+    return Unreadable;
   GraphPart Next;
   std::set<CUgraphNode> Kept;
   std::string Error;
@@ -548,6 +560,8 @@ int TapSession::launchGraph(const CudaRuntime &R, CUgraphExec Exec, CUstream S,
   TappedGraph &T = I->second;
   for (auto [Goal, Count] : T.Others)
     Goal->Launches.fetch_add(Count, std::memory_order_relaxed);
+  if (T.Kernels.empty() && T.Obstacle == Unreadable)
+    Records.countSkipped(Unreadable, 1);
   int Result;
   return !T.Kernels.empty() && launchSplit(R, T, S, Result) ? Result
                                                             : Forward();
