@@ -231,7 +231,8 @@ void TapSession::noteGraph(CUgraphExec Exec, CUgraph G,
         readGraph(T, G);
         if (Flags & FlagDeviceLaunch)
           T.Obstacle = "launched by a graph that the device may launch";
-        if (T.Kernels.empty() || !T.Obstacle.empty())
+        // A node that launches another kernel may be changed to a selected one.
+        if ((T.Kernels.empty() && T.Others.empty()) || !T.Obstacle.empty())
           return;
         if (CUresult E = Driver->GraphClone(&T.Copy, G)) {
           T.Copy = nullptr;
