@@ -12,6 +12,8 @@
 // ERR: 4 launches seen, 3 recorded, 1 skipped
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.rec %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec cuda:0 | FileCheck %s --check-prefix=REPLAY
+// Specialized code has no handle, which only the recording's device knows.
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.rec %python %S/Inputs/replay-all.py "llvm-mneme-replay --specialize" %t.rec cuda:0 | FileCheck %s --check-prefix=REPLAY
 // REPLAY: lookups grid 1: Match
 // REPLAY-NEXT: plane grid 1: Match
 // REPLAY-NEXT: surface grid 1: Match
