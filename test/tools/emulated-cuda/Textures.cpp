@@ -112,6 +112,9 @@ CUresult cuMipmappedArrayCreate(CUarray *Result, const CUarrayDescriptor *D,
 }
 
 CUresult cuArray3DCreate_v2(CUarray *Result, const CUarrayDescriptor *D) {
+  constexpr unsigned ForGather = 8, MaxGather = 32768;
+  if (D->Flags & ForGather && std::max(D->Width, D->Height) > MaxGather)
+    return CUDA_ERROR_INVALID_VALUE;
   CUresult R = cuMipmappedArrayCreate(Result, D, 1);
   arrayOf(*Result)->NumLevels = 0;
   return R;
