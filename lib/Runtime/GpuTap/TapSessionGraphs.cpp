@@ -196,7 +196,7 @@ void TapSession::noteKernelNode(const CudaRuntime &R, CUgraphNode N,
       return;
     CUkernelNodeParams P;
     if (const void *Handle = handleOf(*Driver, N, P)) {
-      GraphKernels[Handle] = {Stub, &T};
+      GraphKernels[Handle] = {Stub, &T, currentContext()};
       KernelHandles[Stub] = Handle;
     }
   });
@@ -228,6 +228,7 @@ void TapSession::noteGraph(CUgraphExec Exec, CUgraph G,
         TappedGraph &T = TappedGraphs[Exec];
         T = {};
         T.Flags = Flags;
+        T.Owner = currentContext();
         readGraph(T, G);
         if (Flags & FlagDeviceLaunch)
           T.Obstacle = "launched by a graph that the device may launch";
@@ -260,6 +261,21 @@ void TapSession::forgetGraph(CUgraphExec Exec) {
     return;
   std::lock_guard<std::mutex> Guard(Lock);
   forgetCopy(Exec);
+}
+
+/// With the lock: forgets what goes with a context.
+void TapSession::forgetGraphs(CUcontext Gone) {
+  for (auto I = TappedGraphs.begin(); I != TappedGraphs.end();) {
+    CUgraphExec Exec = I->first;
+    bool IsGone = I++->second.Owner == Gone;
+    if (IsGone)
+      forgetCopy(Exec);
+  }
+  for (auto I = KernelHandles.begin(); I != KernelHandles.end();)
+    I = GraphKernels.at(I->second).Owner == Gone ? KernelHandles.erase(I)
+                                                 : std::next(I);
+  for (auto I = GraphKernels.begin(); I != GraphKernels.end();)
+    I = I->second.Owner == Gone ? GraphKernels.erase(I) : std::next(I);
 }
 
 void TapSession::updateGraph(CUgraphExec Exec, CUgraph G) {

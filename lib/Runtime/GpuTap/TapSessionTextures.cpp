@@ -37,14 +37,18 @@ void TapSession::noteTexture(uint64_t Handle, const TappedTexture &T) {
     return;
   std::lock_guard<std::mutex> Guard(Lock);
   // One that is not known is not recorded.
-  attempt([&] { Textures[{Handle, T.IsSurface}] = T; });
+  attempt([&] {
+    if (loadDriver())
+      Textures[{currentContext(), Handle, T.IsSurface}] = T;
+  });
 }
 
 void TapSession::forgetTexture(uint64_t Handle, bool IsSurface) {
   if (Off)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
-  Textures.erase({Handle, IsSurface});
+  if (Driver)
+    Textures.erase({currentContext(), Handle, IsSurface});
 }
 
 /// MNEME_DTYPE_* of CUarray_format; 0 for those that have none.
@@ -223,9 +227,9 @@ std::string TapSession::addObject(Job &J, char *At, TexturePieces &Pieces,
                                   std::set<uint64_t> &Named) {
   uint64_t Handle;
   memcpy(&Handle, At, sizeof(Handle));
-  auto Found = Textures.find({Handle, false});
+  auto Found = Textures.find({J.On->Context, Handle, false});
   if (Found == Textures.end())
-    Found = Textures.find({Handle, true});
+    Found = Textures.find({J.On->Context, Handle, true});
   if (!Handle) // None, which is not used.
     return "";
   if (Found == Textures.end())
