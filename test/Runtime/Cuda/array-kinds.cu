@@ -17,7 +17,7 @@ __global__ void wide(cudaTextureObject_t T, float *Out) {
 }
 
 __global__ void levels(cudaTextureObject_t T, cudaSurfaceObject_t S, float *Out) {
-  Out[1] = tex2DLod<float>(T, 0.5f, 0.5f, 0);
+  Out[1] = tex2DLod<float>(T, 0.25f, 0.25f, 0);
   Out[2] = surf2Dread<float>(S, 4, 0);
   surf2Dwrite(5.0f, S, 4, 1);
 }
