@@ -455,7 +455,7 @@ private:
   std::string locateTextures(const Target &T, const Launch &L, Job &J,
                              std::vector<Recording::Region> &Regions,
                              std::set<uint64_t> &Named);
-  std::string addObject(Job &J, char *At, TexturePieces &Pieces,
+  std::string addObject(Job &J, char *At, bool IsSurface, TexturePieces &Pieces,
                         std::set<uint64_t> &Named);
   std::string describeObject(const Gpu &G, const TappedTexture &O,
                              MnemeTexture &D, TappedElements &Elements,

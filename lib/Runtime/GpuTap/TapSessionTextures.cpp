@@ -189,13 +189,12 @@ std::string TapSession::describeObject(const Gpu &G, const TappedTexture &O,
 
 /// Adds the object with the handle at \p At, in the arguments, to \p Pieces,
 /// and replaces the handle. May throw.
-std::string TapSession::addObject(Job &J, char *At, TexturePieces &Pieces,
+std::string TapSession::addObject(Job &J, char *At, bool IsSurface,
+                                  TexturePieces &Pieces,
                                   std::set<uint64_t> &Named) {
   uint64_t Handle;
   memcpy(&Handle, At, sizeof(Handle));
-  auto Found = Textures.find({J.On->Context, Handle, false});
-  if (Found == Textures.end())
-    Found = Textures.find({J.On->Context, Handle, true});
+  auto Found = Textures.find({J.On->Context, Handle, IsSurface});
   if (!Handle) // None, which is not used.
     return "";
   if (Found == Textures.end())
@@ -244,10 +243,11 @@ std::string TapSession::locateTextures(const Target &T, const Launch &L, Job &J,
     auto *From = static_cast<const char *>(L.Args[I]);
     J.ArgBytes.emplace_back(From, From + A.Size);
     J.Args.push_back(J.ArgBytes.back().data());
-    for (uint32_t Offset : T.K.Handles)
+    for (const auto &[Offset, IsSurface] : T.K.Handles)
       if (Offset >= A.Offset && Offset + 8 <= A.Offset + A.Size) {
-        std::string Error = addObject(
-            J, J.ArgBytes.back().data() + (Offset - A.Offset), Pieces, Named);
+        std::string Error =
+            addObject(J, J.ArgBytes.back().data() + (Offset - A.Offset),
+                      IsSurface, Pieces, Named);
         if (!Error.empty())
           return Error;
       }
