@@ -237,35 +237,36 @@ MNEME_API rt_cudaDeviceGetTexture1DLinearMaxWidth(size_t *Width,
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Makes one side memory. \returns the size of an element, or 0.
-static uint64_t replaceArray(void *&Array, CudaPitchedPtr &P, CudaPos &At) {
-  CudaArray *A = findArray(static_cast<CudaArray *>(Array));
-  if (!A)
-    return 0;
-  uint64_t Element = elementSize(A->Format);
-  uint64_t Row = A->Extent.Width * Element;
-  P = {reinterpret_cast<void *>(A->Address), Row, Row,
-       atLeast1(A->Extent.Height)};
-  At.X *= Element;
-  Array = nullptr;
-  return Element;
+static bool fits(uint64_t At, uint64_t Size, uint64_t Limit) {
+  return Size <= Limit && At <= Limit - Size;
 }
 
 CudaError mneme::replaceArrays(CudaMemcpy3DParms &P) {
+  uint64_t Element = 0;
+  auto Replace = [&](void *&Array, CudaPitchedPtr &Memory, CudaPos &At) {
+    if (!Array)
+      return true;
+    const CudaArray *A = findArray(static_cast<CudaArray *>(Array));
+    if (!A || !fits(At.X, P.Extent.Width, A->Extent.Width) ||
+        !fits(At.Y, P.Extent.Height, atLeast1(A->Extent.Height)) ||
+        !fits(At.Z, P.Extent.Depth, atLeast1(A->Extent.Depth)))
+      return false;
+    // The extent is in elements of both.
+    uint64_t Size = elementSize(A->Format);
+    if (Element && Element != Size)
+      return false;
+    Element = Size;
+    uint64_t Row = A->Extent.Width * Element;
+    Memory = {reinterpret_cast<void *>(A->Address), Row, Row,
+              atLeast1(A->Extent.Height)};
+    At.X *= Element;
+    Array = nullptr;
+    return true;
+  };
   return withHandles([&] {
-    uint64_t Element = 0;
-    for (bool IsSource : {true, false}) {
-      void *&Array = IsSource ? P.SrcArray : P.DstArray;
-      if (!Array)
-        continue;
-      CudaArray *A = findArray(static_cast<CudaArray *>(Array));
-      CudaPos &At = IsSource ? P.SrcPos : P.DstPos;
-      if (!A || At.X + P.Extent.Width > A->Extent.Width ||
-          At.Y + P.Extent.Height > atLeast1(A->Extent.Height) ||
-          At.Z + P.Extent.Depth > atLeast1(A->Extent.Depth))
-        return cudaErrorInvalidValue;
-      Element = replaceArray(Array, IsSource ? P.Src : P.Dst, At);
-    }
+    if (!Replace(P.SrcArray, P.Src, P.SrcPos) ||
+        !Replace(P.DstArray, P.Dst, P.DstPos))
+      return cudaErrorInvalidValue;
     P.Extent.Width *= Element;
     return cudaSuccess;
   });
