@@ -78,6 +78,8 @@ void giveGraph(std::shared_ptr<CudaGraph> Graph);
 /// The graph with this handle, or null.
 std::shared_ptr<CudaGraph> findGraph(CudaGraph *Handle);
 bool isNode(const CudaGraphNode *Node);
+/// Whether these are nodes of \p G.
+bool areNodesOf(const CudaGraph &G, CudaGraphNode *const *All, size_t Count);
 
 // What the functions of the runtime that take a stream say of their work. They
 // may throw.
@@ -97,6 +99,8 @@ CudaError runGraph(const CudaGraph &G);
 
 /// Whether work that is put into \p S becomes nodes of a graph.
 bool isCapturing(CudaStream *S);
+/// The same of any stream.
+bool isAnyCapturing();
 
 /// Adds what \p Describe says to the capture of \p S. \returns the call's
 /// result.

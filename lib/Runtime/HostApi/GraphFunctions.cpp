@@ -105,6 +105,15 @@ bool mneme::isNode(const CudaGraphNode *Node) {
   return false;
 }
 
+bool mneme::areNodesOf(const CudaGraph &G, CudaGraphNode *const *All,
+                       size_t Count) {
+  // Most often it is the newest one.
+  return std::all_of(All, All + Count, [&](CudaGraphNode *Node) {
+    return std::any_of(G.Nodes.rbegin(), G.Nodes.rend(),
+                       [&](const auto &N) { return N.get() == Node; });
+  });
+}
+
 static std::shared_ptr<CudaGraphExec> findExec(CudaGraphExec *Handle) {
   auto I = handles().Execs.find(Handle);
   return I == handles().Execs.end() ? nullptr : I->second;
@@ -187,18 +196,13 @@ static int add(CudaGraphNode **Node, CudaGraph *Handle,
                CudaGraphNode *const *Dependencies, size_t Count, Fn Describe) {
   return withGraphs([&] {
     std::shared_ptr<CudaGraph> G = findGraph(Handle);
-    if (!Node || !G || (Count && !Dependencies))
+    if (!Node || !G || (Count && !Dependencies) ||
+        !areNodesOf(*G, Dependencies, Count))
       return cudaErrorInvalidValue;
-    std::vector<CudaGraphNode *> All;
-    for (size_t I = 0; I != Count; ++I) {
-      if (!isNode(Dependencies[I]) || Dependencies[I]->Owner != G.get())
-        return cudaErrorInvalidValue;
-      All.push_back(Dependencies[I]);
-    }
     GraphWork W;
     if (CudaError E = Describe(W))
       return E;
-    *Node = addNode(*G, std::move(W), std::move(All));
+    *Node = addNode(*G, std::move(W), {Dependencies, Dependencies + Count});
     return cudaSuccess;
   });
 }
