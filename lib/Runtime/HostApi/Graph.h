@@ -21,6 +21,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -90,9 +91,20 @@ void describeCopy(GraphWork &W, void *Dst, size_t DstPitch, const void *Src,
 void describeSet(GraphWork &W, const CudaMemsetParams &P);
 CudaError describeAlloc(GraphWork &W, CudaMemAllocNodeParams &P);
 CudaError describeFree(GraphWork &W, void *Ptr);
+CudaError describeHost(GraphWork &W, const CudaHostNodeParams &P);
 CudaError describeChild(GraphWork &W, CudaGraph *Child);
 CudaError describeEvent(GraphWork &W, int Type, CudaEvent *E);
 CudaError describe(GraphWork &W, CudaGraphNodeParams *P);
+
+/// Memory that an allocation node has given, and nothing has freed since.
+struct GraphMemory {
+  std::shared_ptr<void> Memory;
+  uint64_t Size; ///< In bytes.
+};
+/// All of it by address, with graphLock().
+std::map<void *, GraphMemory> &graphMemory();
+/// \returns whether an allocation node has given \p Ptr.
+bool freeGraphMemory(void *Ptr);
 
 /// Does what the nodes of \p G do, in their order. May throw.
 CudaError runGraph(const CudaGraph &G);

@@ -516,8 +516,7 @@ NODE(Memcpy, CudaMemcpy3DParms, describeCopy(W, *P);
      return cudaSuccess, (*P = W.Copy))
 NODE(Memset, CudaMemsetParams, describeSet(W, *P);
      return cudaSuccess, (*P = W.Set))
-NODE(Host, CudaHostNodeParams, W.Type = CudaGraphNodeHost; W.Host = *P;
-     return P->Fn ? cudaSuccess : cudaErrorInvalidValue, (*P = W.Host))
+NODE(Host, CudaHostNodeParams, return describeHost(W, *P), (*P = W.Host))
 #undef NODE
 
 MNEME_API rt_cudaGraphAddEmptyNode(DEPENDENCIES) {
@@ -606,38 +605,50 @@ MNEME_API rt_cudaGraphChildGraphNodeGetGraph(CudaGraphNode *Node,
   });
 }
 
-/// Gives the work of \p To what the nodes of \p From do. \returns the first
-/// node that has another type or other dependencies, or null.
-static const CudaGraphNode *updateGraph(CudaGraph &To, const CudaGraph &From) {
-  auto NumberOf = [](const CudaGraph &G, const CudaGraphNode *Node) {
-    for (size_t I = 0; I != G.Nodes.size(); ++I)
-      if (G.Nodes[I].get() == Node)
-        return I;
-    return G.Nodes.size();
-  };
+static size_t numberOf(const CudaGraph &G, const CudaGraphNode *Node) {
+  return std::find_if(G.Nodes.begin(), G.Nodes.end(),
+                      [&](const auto &N) { return N.get() == Node; }) -
+         G.Nodes.begin();
+}
+
+/// Whether two graphs have nodes of the same types with the same dependencies,
+/// and so do their child graphs. \p Different gets the first node of \p From
+/// that has others, or null where \p From has fewer nodes.
+static bool haveSameShape(const CudaGraph &To, const CudaGraph &From,
+                          const CudaGraphNode *&Different) {
+  const CudaGraphNode *Inner;
   for (size_t I = 0; I != From.Nodes.size(); ++I) {
     const CudaGraphNode &New = *From.Nodes[I];
+    Different = &New;
     if (I == To.Nodes.size())
-      return &New;
+      return false;
     const CudaGraphNode &Old = *To.Nodes[I];
-    bool IsSame = Old.Work.Type == New.Work.Type &&
-                  Old.Dependencies.size() == New.Dependencies.size();
-    for (size_t D = 0; IsSame && D != Old.Dependencies.size(); ++D)
-      IsSame = NumberOf(To, Old.Dependencies[D]) ==
-               NumberOf(From, New.Dependencies[D]);
-    if (IsSame && Old.Work.Child &&
-        updateGraph(*Old.Work.Child, *New.Work.Child))
-      IsSame = false;
-    if (!IsSame)
-      return &New;
+    if (Old.Work.Type != New.Work.Type ||
+        Old.Dependencies.size() != New.Dependencies.size())
+      return false;
+    for (size_t D = 0; D != Old.Dependencies.size(); ++D)
+      if (numberOf(To, Old.Dependencies[D]) !=
+          numberOf(From, New.Dependencies[D]))
+        return false;
+    if (Old.Work.Child &&
+        !haveSameShape(*Old.Work.Child, *New.Work.Child, Inner))
+      return false;
   }
+  Different = nullptr;
+  return To.Nodes.size() == From.Nodes.size();
+}
+
+/// Gives the nodes of \p To the work of those of \p From, a graph of the same
+/// shape.
+static void takeWork(CudaGraph &To, CudaGraph &From) {
   for (size_t I = 0; I != From.Nodes.size(); ++I) {
-    std::shared_ptr<CudaGraph> Child = To.Nodes[I]->Work.Child;
-    To.Nodes[I]->Work = From.Nodes[I]->Work;
+    GraphWork &Old = To.Nodes[I]->Work, &New = From.Nodes[I]->Work;
+    if (Old.Child)
+      takeWork(*Old.Child, *New.Child);
     // Its nodes know the originals by which the application calls them.
-    To.Nodes[I]->Work.Child = std::move(Child);
+    New.Child = std::move(Old.Child);
+    Old = std::move(New);
   }
-  return nullptr;
 }
 
 MNEME_API rt_cudaGraphExecChildGraphNodeSetParams(CudaGraphExec *Exec,
@@ -645,12 +656,14 @@ MNEME_API rt_cudaGraphExecChildGraphNodeSetParams(CudaGraphExec *Exec,
                                                   CudaGraph *Child) {
   return withExecNode(Exec, Node, CudaGraphNodeGraph, [&](GraphWork &W) {
     std::shared_ptr<CudaGraph> G = findGraph(Child);
-    if (!G || G->Nodes.size() != W.Child->Nodes.size())
+    if (!G)
       return cudaErrorInvalidValue;
     std::shared_ptr<CudaGraph> Sorted = copyGraph(*G);
-    return !sortNodes(*Sorted) || updateGraph(*W.Child, *Sorted)
-               ? cudaErrorInvalidValue
-               : cudaSuccess;
+    const CudaGraphNode *Different;
+    if (!sortNodes(*Sorted) || !haveSameShape(*W.Child, *Sorted, Different))
+      return cudaErrorInvalidValue;
+    takeWork(*W.Child, *Sorted);
+    return cudaSuccess;
   });
 }
 
@@ -854,12 +867,15 @@ MNEME_API rt_cudaGraphExecUpdate(CudaGraphExec *Exec, CudaGraph *Handle,
       return cudaErrorInvalidValue;
     std::shared_ptr<CudaGraph> Sorted = copyGraph(*G);
     Result->Result = TopologyChanged;
-    if (!sortNodes(*Sorted) || Sorted->Nodes.size() != E->Graph->Nodes.size())
+    if (!sortNodes(*Sorted))
       return cudaErrorGraphExecUpdateFailure;
-    if (const CudaGraphNode *Bad = updateGraph(*E->Graph, *Sorted)) {
-      Result->ErrorNode = const_cast<CudaGraphNode *>(Bad->Original);
+    const CudaGraphNode *Different;
+    if (!haveSameShape(*E->Graph, *Sorted, Different)) {
+      if (Different)
+        Result->ErrorNode = const_cast<CudaGraphNode *>(Different->Original);
       return cudaErrorGraphExecUpdateFailure;
     }
+    takeWork(*E->Graph, *Sorted);
     Result->Result = 0;
     return cudaSuccess;
   });
@@ -901,7 +917,8 @@ MNEME_API rt_cudaDeviceGraphMemTrim(int Id) {
   return done(Id ? cudaErrorInvalidDevice : cudaSuccess);
 }
 
-/// In bytes: what the graphs that are alive have allocated.
+/// In bytes: what the graphs that are alive have allocated, and what others
+/// have given.
 MNEME_API rt_cudaDeviceGetGraphMemAttribute(int Id, int Attribute,
                                             uint64_t *Value) {
   return withGraphs([&] {
@@ -912,6 +929,8 @@ MNEME_API rt_cudaDeviceGetGraphMemAttribute(int Id, int Attribute,
       for (const auto &N : G->Nodes)
         if (N->Work.Memory)
           Sizes[N->Work.Memory.get()] = N->Work.Alloc.Size;
+    for (const auto &[Ptr, M] : graphMemory())
+      Sizes[Ptr] = M.Size;
     *Value = 0;
     for (const auto &[Ptr, Size] : Sizes)
       *Value += Size;

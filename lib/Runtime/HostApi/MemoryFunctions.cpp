@@ -36,12 +36,9 @@ MNEME_API rt_cudaMalloc(void **Ptr, size_t Size) {
 
 MNEME_API rt_cudaFree(void *Ptr) {
   Arena::Allocation A;
-  // What a graph has allocated may be freed, but the graph has it when it is
-  // launched again.
+  // A graph that is alive has it still when it is launched again.
   if (Device::get().find(Ptr, A) && A.Kind == KindGraph)
-    return done(A.Address == reinterpret_cast<uint64_t>(Ptr)
-                    ? cudaSuccess
-                    : cudaErrorInvalidValue);
+    return done(freeGraphMemory(Ptr) ? cudaSuccess : cudaErrorInvalidValue);
   return done(Device::get().release(Ptr, DeviceKinds));
 }
 
