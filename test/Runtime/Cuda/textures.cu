@@ -12,8 +12,6 @@
 // ERR: 4 launches seen, 3 recorded, 1 skipped
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.rec %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec cuda:0 | FileCheck %s --check-prefix=REPLAY
-// Specialized code has no handle, which only the recording's device knows.
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.rec %python %S/Inputs/replay-all.py "llvm-mneme-replay --specialize" %t.rec cuda:0 | FileCheck %s --check-prefix=REPLAY
 // REPLAY: lookups grid 1: Match
 // REPLAY-NEXT: plane grid 1: Match
 // REPLAY-NEXT: surface grid 1: Match
@@ -26,6 +24,13 @@
 // HOST-NEXT: plane grid 1: Match
 // HOST-NEXT: surface grid 1: Match
 // HOST-NEXT: viaMemory grid 1: {{.*}}memory holds the handle of a texture or surface object, which is another one on a GPU: replay with --device=host
+
+// Specialized code has no handle: each device has its own.
+// RUN: rm -rf %t.surface && llvm-mneme-record --device=host -o %t.surface --kernel=surface -- %t
+// RUN: llvm-mneme-replay --specialize --no-execute --output-ll=%t.ll %t.surface/*.json
+// RUN: FileCheck %s --check-prefix=SPECIALIZED < %t.ll
+// SPECIALIZED: asm "tex.2d.v4.f32.f32{{.*}}(i64 %1,
+// SPECIALIZED: asm sideeffect "sust.b.2d.b32.trap{{.*}}(i64 %0,
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>
