@@ -2,8 +2,8 @@
 //
 // REQUIRES: cuda-toolkit
 // RUN: %cuda_cc -O2 %s -o %t
-// RUN: llvm-mneme-record --device=host --no-record -- %t | FileCheck %s
-// CHECK: launch failed
+// RUN: llvm-mneme-record --device=host --no-record -- %t 2>&1 | FileCheck %s
+// CHECK: trap in kernel '{{.*}}read
 
 #include "Inputs/check.h"
 #include <cuda_runtime.h>
@@ -22,6 +22,5 @@ int main() {
   OK(cudaMallocArray(&R.res.array.array, &F, 2, 0, cudaArraySurfaceLoadStore));
   OK(cudaCreateSurfaceObject(&S, &R));
   read<<<1, 1>>>(S, Out);
-  if (cudaDeviceSynchronize())
-    printf("launch failed\n");
+  CHECK(cudaDeviceSynchronize());
 }
