@@ -142,6 +142,8 @@ public:
   }
   /// Returns the region that contains an address of stored() or changed().
   size_t findRegion(uint64_t Address) const;
+  /// Returns the handles of all texture and surface objects, sorted.
+  std::vector<uint64_t> handles() const;
 
   using DataFn = function_ref<Error(const SnapshotData &, ArrayRef<char>)>;
   /// Call \p Fn with each range and its bytes, until it fails.
