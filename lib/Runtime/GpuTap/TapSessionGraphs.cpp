@@ -85,8 +85,7 @@ static Nodes sortedNodes(const CudaDriver &D, CUgraph G) {
   return sortNodes(D, G, Sorted) ? Sorted : Nodes();
 }
 
-static const char *const Unreadable =
-    "launched by a graph that cannot be read";
+static const char *const Unreadable = "launched by a graph that cannot be read";
 
 static int typeOf(const CudaDriver &D, CUgraphNode N) {
   int Type = -1;
