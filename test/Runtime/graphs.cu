@@ -256,6 +256,15 @@ static void copied(int *D, int *E) {
   P.dstPtr = make_cudaPitchedPtr(E + 1, 4, 4, 1);
   P.extent = make_cudaExtent(4, 1, 1);
   OK(cudaMemcpy3DPeerAsync(&P, S));
+#if CUDART_VERSION >= 13000
+  // It does not know whether its stream is captured.
+  void *To = E;
+  const void *From = D;
+  size_t Size = 4, Zero = 0;
+  cudaMemcpyAttributes How = {};
+  How.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  EXPECT(cudaErrorNotSupported, cudaMemcpyBatchAsync(&To, &From, &Size, 1, &How, &Zero, 1, S));
+#endif
   OK(cudaStreamEndCapture(S, &G));
   CHECK(first(E) == 0 && first(E + 1) == 0);
   OK(cudaMemcpy(D, &Two, 4, cudaMemcpyHostToDevice));

@@ -98,14 +98,13 @@ static std::vector<CUmemcpy3D> planLevels(const MnemeTexture &T) {
 }
 
 Expected<ArrayElements *> CudaDevice::makeArray(const MnemeTexture &T) {
-  // Level 0 of a mipmapped array, which may be an array of its own, has the same
-  // address.
+  // Level 0 of a mipmapped array, which may be an array of its own, has the
+  // same address.
   ArrayElements &A = Arrays[{T.Address, T.Resource}];
   if (A.Array)
     return &A;
-  CUarrayDescriptor D = {T.Width,    T.Height,
-                         T.Depth,    toFormat(T.Format).first,
-                         T.Channels, 0};
+  CUarrayDescriptor D = {
+      T.Width, T.Height, T.Depth, toFormat(T.Format).first, T.Channels, 0};
   if (T.Flags & MNEME_TEXTURE_LAYERED)
     D.Flags |= ArrayLayered;
   if (T.Flags & MNEME_TEXTURE_CUBEMAP)
@@ -115,9 +114,9 @@ Expected<ArrayElements *> CudaDevice::makeArray(const MnemeTexture &T) {
   auto Create = [&](unsigned Flags) {
     CUarrayDescriptor Flagged = D;
     Flagged.Flags |= Flags;
-    return A.IsMipmapped ? Driver.MipmappedArrayCreate(&A.Array, &Flagged,
-                                                       T.NumLevels)
-                         : Driver.Array3DCreate(&A.Array, &Flagged);
+    return A.IsMipmapped
+               ? Driver.MipmappedArrayCreate(&A.Array, &Flagged, T.NumLevels)
+               : Driver.Array3DCreate(&A.Array, &Flagged);
   };
   // What the application's array was made for is not recorded. For surfaces and
   // gathers, arrays are smaller.

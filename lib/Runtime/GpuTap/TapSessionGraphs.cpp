@@ -85,8 +85,7 @@ static Nodes sortedNodes(const CudaDriver &D, CUgraph G) {
   return sortNodes(D, G, Sorted) ? Sorted : Nodes();
 }
 
-static const char *const Unreadable =
-    "launched by a graph that cannot be read";
+static const char *const Unreadable = "launched by a graph that cannot be read";
 
 static int typeOf(const CudaDriver &D, CUgraphNode N) {
   int Type = -1;
@@ -120,6 +119,18 @@ static CUgraphNode findInClone(const CudaDriver &D, CUgraphNode Original,
         if (CUgraphNode Inner = findInClone(D, Original, Child))
           return Inner;
   return nullptr;
+}
+
+/// Whether \p Set has \p N or a node of its child graph. May throw.
+static bool holdsOneOf(const CudaDriver &D, CUgraphNode N,
+                       const std::set<CUgraphNode> &Set) {
+  if (Set.count(N))
+    return true;
+  if (Set.empty() || typeOf(D, N) != NodeGraph)
+    return false;
+  Nodes Inner = sortedNodes(D, childOf(D, N));
+  return std::any_of(Inner.begin(), Inner.end(),
+                     [&](CUgraphNode I) { return holdsOneOf(D, I, Set); });
 }
 
 /// Notes the kernels of a graph and of its child graphs, and what keeps it from
@@ -470,9 +481,12 @@ std::string TapSession::splitGraph(const TappedGraph &T,
     listKernels(T, N, Kernels);
     bool IsWanted = std::any_of(Kernels.begin(), Kernels.end(),
                                 [&](CUgraphNode K) { return Wanted.count(K); });
-    if (IsWanted)
+    // A copy does not know which of its nodes are disabled.
+    bool IsSplit = typeOf(*Driver, N) == NodeGraph &&
+                   (IsWanted || holdsOneOf(*Driver, N, T.Disabled));
+    if (IsWanted || IsSplit)
       Flush();
-    if (IsWanted && !T.Kernels.count(N)) {
+    if (IsSplit) {
       if (Error.empty())
         Error = splitGraph(T, Wanted, childOf(*Driver, N), Parts);
       continue;

@@ -375,11 +375,11 @@ template <typename Fn>
 static int changeEdges(CudaGraph *G, CudaGraphNode *const *From,
                        CudaGraphNode *const *To, size_t Count, Fn Change) {
   return withGraphs([&] {
-    if (!findGraph(G) || (Count && (!From || !To)))
+    if (!findGraph(G) || (Count && (!From || !To)) ||
+        !areNodesOf(*G, From, Count) || !areNodesOf(*G, To, Count))
       return cudaErrorInvalidValue;
     for (size_t I = 0; I != Count; ++I)
-      if (!isNode(From[I]) || !isNode(To[I]) || From[I]->Owner != G ||
-          To[I]->Owner != G || From[I] == To[I])
+      if (From[I] == To[I])
         return cudaErrorInvalidValue;
     for (size_t I = 0; I != Count; ++I)
       if (!Change(To[I]->Dependencies, From[I]))

@@ -322,8 +322,8 @@ MNEME_API rt_cudaMemcpyAsync(void *Dst, const void *Src, size_t Size, int Kind,
 }
 
 /// What follows the four parameters differs between CUDA 12 and 13, and says
-/// when the sources may be read. So the stream, which is last, is not known, nor
-/// whether it is captured.
+/// when the sources may be read. So the stream, which is last, is not known,
+/// nor whether it is captured.
 MNEME_API rt_cudaMemcpyBatchAsync(void *const *Dsts, const void *const *Srcs,
                                   const size_t *Sizes, size_t Count) {
   if (!Count || !Dsts || !Srcs || !Sizes)

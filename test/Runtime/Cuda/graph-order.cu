@@ -1,4 +1,5 @@
-// A graph that is launched in parts: a disabled node still orders its neighbours.
+// A graph that is launched in parts: a disabled node still orders its neighbours,
+// and does nothing in a child graph, either.
 //
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t
@@ -6,7 +7,7 @@
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec --kernel=recorded -- %t > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
-// ERR: 1 launches seen, 1 recorded, 0 skipped
+// ERR: 2 launches seen, 2 recorded, 0 skipped
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>
@@ -40,4 +41,25 @@ int main() {
   OK(cudaMemcpy(H, D, sizeof(H), cudaMemcpyDeviceToHost));
   // CHECK: 7 1 7
   printf("%d %d %d\n", H[0], H[1], H[2]);
+
+  cudaGraph_t Child;
+  cudaGraphNode_t Sub;
+  OK(cudaGraphCreate(&Child, 0));
+  K.func = (void *)disabled;
+  OK(cudaGraphAddKernelNode(&Off, Child, nullptr, 0, &K));
+  OK(cudaGraphCreate(&G, 0));
+  OK(cudaGraphAddChildGraphNode(&Sub, G, nullptr, 0, Child));
+  OK(cudaGraphChildGraphNodeGetGraph(Sub, &Child));
+  size_t One = 1;
+  OK(cudaGraphGetNodes(Child, &Off, &One));
+  K.func = (void *)recorded;
+  K.gridDim = 2;
+  OK(cudaGraphAddKernelNode(&Add, G, &Sub, 1, &K));
+  OK(cudaGraphInstantiate(&X, G, 0));
+  OK(cudaGraphNodeSetEnabled(X, Off, 0));
+  OK(cudaGraphLaunch(X, nullptr));
+  OK(cudaDeviceSynchronize());
+  OK(cudaMemcpy(H, D, sizeof(H), cudaMemcpyDeviceToHost));
+  // CHECK: 7
+  printf("%d\n", H[0]);
 }

@@ -109,8 +109,8 @@ static GraphNode *findCopy(Graph &G, const GraphNode *Original, bool Below) {
   return nullptr;
 }
 
-/// The newest node first where the edges leave the order open, so that a missing
-/// edge shows.
+/// The newest node first where the edges leave the order open, so that a
+/// missing edge shows.
 template <typename Fn> static void forEachInOrder(const Graph &G, Fn Call) {
   std::set<const GraphNode *> Done;
   while (Done.size() != G.Nodes.size())
