@@ -37,6 +37,9 @@ std::string quoteCommand(ArrayRef<std::string> Words);
 /// letters differ in all of them.
 std::string suggest(StringRef Wrong, ArrayRef<StringRef> Names);
 
+/// Returns "1 launch", "2 launches": a number and the plural of a noun.
+std::string formatCount(uint64_t Number, StringRef Noun);
+
 } // namespace mneme
 } // namespace llvm
 
