@@ -159,6 +159,11 @@ static cl::opt<bool> AnyExecutable(
     cl::desc("Run an executable without kernels of its own, which loads or "
              "starts the instrumented code (mpirun, python)"),
     cl::cat(RecordCategory));
+static cl::opt<bool> StopWhenRecorded(
+    "stop-when-recorded",
+    cl::desc("End the application once a launch of every selected kernel is "
+             "recorded, or as many as --max-recordings gives"),
+    cl::cat(SelectionCategory));
 static cl::opt<bool> Quiet("quiet",
                            cl::desc("Print no warnings and no summary"),
                            cl::cat(RecordCategory));
@@ -215,9 +220,9 @@ static Error takeDefaults() {
 /// An option without effect beside another one was meant otherwise.
 static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
-      &KernelRegex, &Skip,  &Launches, &MaxRecordings, &RecordId,
-      &Pick,        &Ranks, &Regions,  &Reachable,     &Epilogue,
-      &MaxBytes,    &Wait,  &WaitLimit};
+      &KernelRegex, &Skip,  &Launches,  &MaxRecordings,   &RecordId,
+      &Pick,        &Ranks, &Regions,   &Reachable,       &Epilogue,
+      &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded};
   const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
@@ -228,6 +233,15 @@ static Error checkTogether() {
       DeviceKind == LaunchDevice::Cuda && It != std::end(OfHost))
     return createStringError("--" + (*It)->ArgStr +
                              " and --device=cuda: it is for the host device");
+  if (StopWhenRecorded && !MaxRecordings)
+    return createStringError("--stop-when-recorded and --max-recordings=0: "
+                             "there is always more to record");
+  if (StopWhenRecorded && Pick != "first")
+    return createStringError("--stop-when-recorded and --pick=" + Pick +
+                             ": it is known at the end which launches to keep");
+  if (StopWhenRecorded && AnyExecutable)
+    return createStringError("--stop-when-recorded and --any-executable: which "
+                             "kernels there are is not known");
   const cl::Option *OfGPUs[] = {&Wait, &WaitLimit};
   if (auto It = find_if(OfGPUs, Given);
       DeviceKind == LaunchDevice::Host && It != std::end(OfGPUs))
@@ -321,6 +335,13 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Options.Record = !NoRecord;
   Options.Quiet = Quiet;
   Options.AnyExecutable = AnyExecutable;
+  if (StopWhenRecorded)
+    Options.StopAfter =
+        MaxRecordings.getNumOccurrences() ? MaxRecordings.getValue() : 1;
+  if (sys::Process::StandardErrIsDisplayed())
+    Options.ShowProgress = [](const Twine &Text) {
+      errs() << "mneme: " << Text << '\n';
+    };
   if (!Quiet)
     Options.Warn = printWarning;
   Options.ReportError = printError;

@@ -27,7 +27,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static cl::OptionCategory &Cat = getCategory(OptionGroup::Comparison);
+static cl::OptionCategory &BisectCat = getCategory(OptionGroup::Comparison);
 
 cl::SubCommand &mneme::getBisectCommand() {
   static cl::SubCommand Command(
@@ -36,48 +36,49 @@ cl::SubCommand &mneme::getBisectCommand() {
   return Command;
 }
 
-static cl::opt<std::string>
-    BadSide("bad",
-            cl::desc("The bad side, on top of the command line. "
-                     "Default: the command line"),
-            cl::value_desc("side"), cl::sub(getBisectCommand()), cl::cat(Cat));
+cl::opt<std::string>
+    mneme::BadSide("bad",
+                   cl::desc("The bad side, on top of the command line. "
+                            "Default: the command line"),
+                   cl::value_desc("side"), cl::sub(getBisectCommand()),
+                   cl::sub(getCompareCommand()), cl::cat(BisectCat));
 static cl::opt<std::string>
     GoodTool("good-tool",
              cl::desc("An opt, clang, llc or ptxas, or a folder with them, for "
                       "the good side"),
-             cl::value_desc("path"), cl::sub(getBisectCommand()), cl::cat(Cat));
+             cl::value_desc("path"), cl::sub(getBisectCommand()), cl::cat(BisectCat));
 static cl::opt<std::string> BadTool("bad-tool",
                                     cl::desc("Like --good-tool, for the bad "
                                              "side"),
                                     cl::value_desc("path"),
-                                    cl::sub(getBisectCommand()), cl::cat(Cat));
+                                    cl::sub(getBisectCommand()), cl::cat(BisectCat));
 static cl::opt<unsigned>
     Workers("workers",
             cl::desc("Processes that run kernels on the host device and share "
                      "its cores (default 1)"),
             cl::value_desc("n"), cl::init(1), cl::sub(getBisectCommand()),
-            cl::cat(Cat));
+            cl::cat(BisectCat));
 static cl::opt<unsigned>
     CompileJobs("compile-jobs",
                 cl::desc("Compile processes. Default: all cores but one per "
                          "device"),
-                cl::value_desc("n"), cl::sub(getBisectCommand()), cl::cat(Cat));
+                cl::value_desc("n"), cl::sub(getBisectCommand()), cl::cat(BisectCat));
 static cl::opt<unsigned>
     MaxSteps("max-steps",
              cl::desc("Limit of steps, after which the best result so far is "
                       "reported (default 2000)"),
              cl::value_desc("n"), cl::init(2000), cl::sub(getBisectCommand()),
-             cl::cat(Cat));
+             cl::cat(BisectCat));
 static cl::opt<bool>
     AllowVacuous("allow-vacuous",
                  cl::desc("Allow a launch whose verification an empty kernel "
                           "would pass"),
-                 cl::sub(getBisectCommand()), cl::cat(Cat));
+                 cl::sub(getBisectCommand()), cl::cat(BisectCat));
 static cl::opt<bool>
     NoReuse("no-reuse",
             cl::desc("Launch identical code again instead of reusing an "
                      "earlier result, to measure what reuse saves"),
-            cl::sub(getBisectCommand()), cl::cat(Cat));
+            cl::sub(getBisectCommand()), cl::cat(BisectCat));
 
 //===----------------------------------------------------------------------===//
 // Sides

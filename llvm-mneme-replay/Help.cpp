@@ -44,7 +44,11 @@ static constexpr CommandHelp Commands[] = {
     {"compare",
      "llvm-mneme-replay compare rec --good='default<O1>' "
      "--passes='default<O3>'\n"
-     "llvm-mneme-replay compare rec --good='--maxnreg=64' --criterion=time\n",
+     "llvm-mneme-replay compare rec --good='--maxnreg=64' --criterion=time\n"
+     "llvm-mneme-replay compare rec 'default<O1>' 'default<O3>' "
+     "--side-by-side=ir,asm\n"
+     "llvm-mneme-replay compare rec 'default<O1>' 'default<O3>' "
+     "--html=sides.html\n",
      "0    the sides are equal\n"
      "1    error: nothing was compared\n"
      "2    the sides differ\n"

@@ -24,29 +24,32 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static cl::OptionCategory &Cat = getCategory(OptionGroup::Inspection);
+static cl::OptionCategory &InstrumentsCat =
+    getCategory(OptionGroup::Inspection);
 
 static cl::opt<bool>
     VerifyEach("verify-each",
                cl::desc("Verify the IR after each pass of the pipeline"),
-               cl::cat(Cat));
+               cl::cat(InstrumentsCat));
 static cl::opt<std::string>
     TimeTrace("ftime-trace",
               cl::desc("Write a time trace of the compilation for "
                        "chrome://tracing (default: time-trace.json)"),
-              cl::value_desc("file"), cl::ValueOptional, cl::cat(Cat));
+              cl::value_desc("file"), cl::ValueOptional,
+              cl::cat(InstrumentsCat));
 static cl::opt<std::string>
     SaveTemps("save-temps",
               cl::desc("Write the intermediate files of the compilation "
                        "(default: into mneme-temps)"),
-              cl::value_desc("dir"), cl::ValueOptional, cl::cat(Cat));
+              cl::value_desc("dir"), cl::ValueOptional,
+              cl::cat(InstrumentsCat));
 static cl::opt<std::string>
     Remarks("remarks", cl::desc("Write optimization remarks as YAML"),
-            cl::value_desc("file"), cl::cat(Cat));
+            cl::value_desc("file"), cl::cat(InstrumentsCat));
 static cl::opt<std::string>
     RemarksFilter("remarks-filter",
                   cl::desc("Only remarks of passes whose name matches"),
-                  cl::value_desc("regex"), cl::cat(Cat));
+                  cl::value_desc("regex"), cl::cat(InstrumentsCat));
 static cl::opt<std::string>
     Dataset("dataset",
             cl::desc("Append the replay to a file as one line of JSON"),
@@ -102,12 +105,12 @@ void mneme::showLLVMPrinters() {
   auto &Options = cl::getRegisteredOptions();
   for (const LLVMPrinter &P : Printers)
     if (cl::Option *O = Options.lookup(P.Name)) {
-      O->addCategory(Cat);
+      O->addCategory(InstrumentsCat);
       O->setHiddenFlag(cl::NotHidden);
     }
   if (cl::Option *O = Options.lookup(VocabularyOption)) {
     // It is listed once, with the others.
-    O->Categories.assign({&Cat});
+    O->Categories.assign({&InstrumentsCat});
     O->setHiddenFlag(cl::NotHidden);
   }
 }

@@ -15,12 +15,14 @@
 #ifndef LLVM_MNEME_REPLAY_TOOL_MODES_H
 #define LLVM_MNEME_REPLAY_TOOL_MODES_H
 
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/StringSaver.h"
 
 namespace llvm {
 namespace mneme {
+struct DifferentialResult;
 
 /// The tool's general options. The others are in an OptionGroup
 /// (Replay/CommandFlags.h).
@@ -43,6 +45,9 @@ extern cl::opt<std::string> CriterionText;
 Expected<double> readThreshold();
 /// --allow-programs.
 bool allowsPrograms();
+/// The bad side of a bisection or a comparison, likewise. Empty: the command
+/// line.
+extern cl::opt<std::string> BadSide;
 /// For what a bisection or a reduction writes; may be empty.
 extern cl::opt<std::string> OutputFolder;
 
@@ -60,12 +65,22 @@ Expected<int> runCompare(const ReplayPlan &Plan, bool Text);
 Expected<int> runListPasses(const ReplayPlan &Plan, bool Text);
 Expected<int> runReduce(const ReplayPlan &Plan, const char *Argv0, bool Text);
 
+/// Whether a comparison shows the code of both sides: --side-by-side or --html;
+/// on standard output: --side-by-side.
+bool isCodeShown();
+bool isCodePrinted();
+/// Shows it after a comparison with the result \p R.
+Error showCode(const ReplayPlan &Good, const ReplayPlan &Bad,
+               const DifferentialResult &R);
+
 /// Whether several replays are wanted: --all, or --passes more than once.
 bool isTableWanted();
 /// Lets --passes be repeated. Call it before the command line is parsed.
 void collectPipelines();
-/// Replays launches of the recording at \p Path under each pipeline.
-Expected<int> runTable(StringRef Path, ReplayOptions O, bool Text);
+/// Replays launches of the recording at \p Path under each pipeline. \p File:
+/// --config, which \p O has.
+Expected<int> runTable(StringRef Path, ReplayOptions O,
+                       const std::optional<ConfigFile> &File, bool Text);
 /// Adds examples and exit codes to --help. Call it before the command line is
 /// parsed.
 void addHelp(int Argc, const char *const *Argv);

@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Bisect/Judge.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Reduce/Reducer.h"
+#include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -27,7 +28,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static cl::OptionCategory &Cat = getCategory(OptionGroup::Comparison);
+static cl::OptionCategory &ReduceCat = getCategory(OptionGroup::Comparison);
 
 cl::SubCommand &mneme::getCompareCommand() {
   static cl::SubCommand Command(
@@ -47,57 +48,60 @@ cl::opt<std::string> mneme::GoodSide(
     cl::desc("Good side: options, a pipeline or a --config file, applied on "
              "top of the command line. Default: --run-passes=none"),
     cl::value_desc("side"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
+    cl::cat(ReduceCat));
 cl::opt<std::string> mneme::CriterionText(
     "criterion",
     cl::desc("Criterion for a bad replay: verify (default), or a metric worse "
              "than the good side's: time, regs, size, spills, ..."),
     cl::value_desc("criterion"), cl::init("verify"),
     cl::sub(getBisectCommand()), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string> ThresholdText(
     "threshold",
     cl::desc("Smallest difference from the good side that counts as bad, for "
              "all metrics but verify (default: 2%)"),
     cl::value_desc("share"), cl::init("2%"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
+    cl::cat(ReduceCat));
 static cl::opt<std::string>
     VerdictText("verdict",
                 cl::desc("Verdict that the bad side must get. Default: "
                          "Mismatch, Crash or Timeout"),
                 cl::value_desc("verdict"), cl::sub(getCompareCommand()),
-                cl::sub(getReduceCommand()), cl::cat(Cat));
+                cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string> Culprit(
     "culprit",
     cl::desc("Pass executions without which the bad side must be good, in "
              "the syntax of --skip-passes"),
     cl::value_desc("set"), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string> CrossChecks(
     "cross-checks",
     cl::desc("Variations under which the good side must be unchanged: fill0, "
              "fill255, no-passes, O1, finish (default: all), or none"),
     cl::value_desc("list"), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(Cat));
+    cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 cl::opt<std::string>
     mneme::OutputFolder("output", cl::desc("Folder for a report"),
                         cl::value_desc("dir"), cl::sub(getBisectCommand()),
-                        cl::sub(getReduceCommand()), cl::cat(Cat));
+                        cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string>
     LLVMReduce("llvm-reduce",
                cl::desc("The llvm-reduce to use. Default: that of this LLVM"),
                cl::value_desc("file"), cl::sub(getReduceCommand()),
-               cl::cat(Cat));
+               cl::cat(ReduceCat));
 static cl::opt<unsigned>
     Jobs("jobs",
          cl::desc("Parallel tests. Default: one per core, one for a GPU and "
                   "for times"),
-         cl::value_desc("n"), cl::sub(getReduceCommand()), cl::cat(Cat));
+         cl::value_desc("n"), cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<double>
     Limit("limit",
           cl::desc("Time limit in seconds; the report is then of the smallest "
                    "kernel found so far (default: no limit)"),
-          cl::value_desc("seconds"), cl::sub(getReduceCommand()), cl::cat(Cat));
+          cl::value_desc("seconds"), cl::sub(getReduceCommand()),
+          cl::cat(ReduceCat));
 
 namespace {
 enum class ExitCodes { Default, Interesting, Bisect };
@@ -112,7 +116,7 @@ static cl::opt<ExitCodes> ExitCode(
                clEnumValN(ExitCodes::Bisect, "bisect",
                           "for git bisect run: 0 good, 1 bad, 125 undecided")),
     cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getCompareCommand()),
-    cl::cat(Cat));
+    cl::cat(ReduceCat));
 
 //===----------------------------------------------------------------------===//
 // Exit codes
@@ -164,19 +168,29 @@ static bool isCommon(StringRef Key) {
                                                 Key.starts_with("block.")));
 }
 
-static Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base) {
-  json::Object Config{{"run_passes", "none"}};
-  if (!GoodSide.empty())
-    if (Error E = parseSide(GoodSide, allowsPrograms()).moveInto(Config))
-      return std::move(E);
-  for (auto &[Key, Value] : Config)
+static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
+                                        ReplayOptions Base) {
+  Expected<json::Object> Config = parseSide(Side, allowsPrograms());
+  if (!Config)
+    return Config.takeError();
+  for (auto &[Key, Value] : *Config)
     if (isCommon(Key))
-      return createStringError("--good: both sides have the same '" +
+      return createStringError("--" + Side.ArgStr +
+                               ": both sides have the same '" +
                                makeOptions(json::Object{{Key, Value}}).front() +
                                "': give it on the command line");
-  ReplayOptions Good = Base;
-  if (Error E = applyConfig(Config, Good))
+  if (Error E = applyConfig(*Config, Base))
     return std::move(E);
+  return Base;
+}
+
+/// \p Base: of the command line; \p Bad: of the bad side.
+static Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base,
+                                            const ReplayOptions &Bad) {
+  if (!GoodSide.empty())
+    return makeSide(GoodSide, Base);
+  ReplayOptions Good = Bad;
+  Good.RunPasses = "none";
   return Good;
 }
 
@@ -189,7 +203,9 @@ static Error readVerdict(std::optional<Verdict> &Out) {
   return createStringError("unknown verdict in --verdict=" + VerdictText);
 }
 
-static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan) {
+/// \p Plan: of the bad side; \p Base: options of the command line.
+static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan,
+                                                    const ReplayOptions &Base) {
   DifferentialOptions D;
   if (Error E = readThreshold().moveInto(D.Threshold))
     return std::move(E);
@@ -198,7 +214,7 @@ static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan) {
     return What.takeError();
   if (!What->isVerify())
     D.By = What->Metric;
-  if (Error E = makeGoodSide(Plan.options()).moveInto(D.Good))
+  if (Error E = makeGoodSide(Base, Plan.options()).moveInto(D.Good))
     return std::move(E);
   if (!Culprit.empty()) {
     D.Cured = Plan.options();
@@ -228,10 +244,19 @@ static json::Value makeReport(const DifferentialResult &R) {
 }
 
 Expected<int> mneme::runCompare(const ReplayPlan &Plan, bool Text) {
-  Expected<DifferentialOptions> D = readDifference(Plan);
+  std::unique_ptr<ReplayPlan> Good, Bad;
+  Expected<ReplayOptions> BadOptions = makeSide(BadSide, Plan.options());
+  if (!BadOptions)
+    return BadOptions.takeError();
+  if (Error E = Plan.vary(std::move(*BadOptions)).moveInto(Bad))
+    return std::move(E);
+  Expected<DifferentialOptions> D = readDifference(*Bad, Plan.options());
   if (!D)
     return D.takeError();
-  Expected<DifferentialResult> R = compareSides(Plan, *D);
+  if (Error E = Plan.vary(D->Good).moveInto(Good))
+    return std::move(E);
+  D->Resources = isCodeShown() && canBuildImage(*Bad);
+  Expected<DifferentialResult> R = compareSides(*Bad, *D);
   if (!R)
     return R.takeError();
   if (Text)
@@ -239,6 +264,9 @@ Expected<int> mneme::runCompare(const ReplayPlan &Plan, bool Text) {
                << "\nreason          " << R->Reason << '\n';
   else
     jsonOuts() << formatv("{0:2}\n", ::makeReport(*R));
+  if (isCodeShown())
+    if (Error E = showCode(*Good, *Bad, *R))
+      return std::move(E);
   return makeExitCode(R->D);
 }
 
@@ -343,7 +371,7 @@ Expected<int> mneme::runReduce(const ReplayPlan &Plan, const char *Argv0,
   if (OutputFolder.empty())
     return createStringError("reduce needs a folder for its report: --output");
   ReduceOptions O;
-  Expected<DifferentialOptions> D = readDifference(Plan);
+  Expected<DifferentialOptions> D = readDifference(Plan, Plan.options());
   if (!D)
     return D.takeError();
   O.Difference = std::move(*D);

@@ -20,6 +20,8 @@
 #include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/StatusLine.h"
+#include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -44,6 +46,11 @@ void mneme::collectPipelines() {
       [](const std::string &Text) { Pipelines.push_back(Text); });
 }
 
+static void warn(const Twine &Text) {
+  WithColor::warning(errs(), "llvm-mneme-replay")
+      << printableLines(Text.str()) << '\n';
+}
+
 bool mneme::isTableWanted() { return All || Pipelines.size() > 1; }
 
 namespace {
@@ -51,15 +58,27 @@ namespace {
 struct Row {
   std::string Kernel, StaticHash, RecordId;
   std::string Passes;
-  Evaluation Result;
+  /// Without --no-verify and --no-execute.
+  bool IsVerified = true;
+  Evaluation Result = {};
   /// Over the first row of the launch.
-  std::optional<RatioEstimate> Speedup;
+  std::optional<RatioEstimate> Speedup = {};
   /// The machine code is that of the first row.
   bool IsSameCode = false;
 
   StringRef verdict() const {
-    return Result.Failure.empty() ? getVerdictName(Verdict::Match)
-                                  : Result.Failure.name();
+    if (!Result.Failure.empty())
+      return Result.Failure.name();
+    return getVerdictName(success());
+  }
+  raw_ostream::Colors color() const {
+    return Result.Failure.empty() ? getVerdictColor(success())
+                                  : raw_ostream::RED;
+  }
+
+private:
+  Verdict success() const {
+    return IsVerified ? Verdict::Match : Verdict::NotVerified;
   }
 };
 
@@ -71,12 +90,15 @@ struct TableKernel {
 
 class TableMaker {
 public:
-  TableMaker(const ReplayOptions &Base) : Base(Base) {}
+  TableMaker(const ReplayOptions &Base)
+      : Base(Base), HasRegisters(!errorToBool(checkPTXCompiler(
+                        Base.Assembler, Base.CudaPath, Base.Ptxas))) {}
   Error add(const TableKernel &K);
   ArrayRef<Row> rows() const { return Rows; }
 
 private:
   const ReplayOptions &Base;
+  const bool HasRegisters;
   std::vector<Row> Rows;
 
   static constexpr unsigned Rounds = 15;
@@ -91,9 +113,9 @@ private:
 static Error checkOptions(const ReplayOptions &O) {
   for (StringRef Name :
        {"compare-with-app", "output-ll", "output-asm", "output-obj", "baseline",
-        "app", "dataset", "no-isolation", "verify-each", "ftime-trace",
-        "save-temps", "remarks", "print-changed", "print-before", "print-after",
-        "print-before-all", "print-after-all", "time-passes"}) {
+        "app", "dataset", "exit-code", "no-isolation", "verify-each",
+        "ftime-trace", "save-temps", "remarks", "print-changed", "print-before",
+        "print-after", "print-before-all", "print-after-all", "time-passes"}) {
     const cl::Option *Option = cl::getRegisteredOptions().lookup(Name);
     if ((Option && Option->getNumOccurrences()) ||
         any_of(O.Instruments.Printing,
@@ -143,9 +165,12 @@ static Expected<std::vector<TableKernel>> chooseLaunches(StringRef Path,
 /// Before hours are spent on the others.
 static Error checkPipelines(const TableKernel &K, ReplayOptions O) {
   O.RecordId = K.Kernel.Instances.front().DynamicHash;
+  Expected<std::unique_ptr<ReplayPlan>> Plan = ReplayPlan::create(K.File, O);
+  if (!Plan)
+    return Plan.takeError();
   for (const std::string &Passes : Pipelines) {
     O.Passes = Passes;
-    if (Error E = ReplayPlan::create(K.File, O).takeError())
+    if (Error E = (*Plan)->vary(O).takeError())
       return E;
   }
   return Error::success();
@@ -175,30 +200,38 @@ Error TableMaker::evaluate(ReplayFarm &Farm, MutableArrayRef<Row> New,
 /// The times above were measured one after the other.
 Error TableMaker::compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
                           unsigned Instance) {
-  const Evaluation &First = OfLaunch.front().Result;
   std::vector<EvaluationRequest> Requests;
-  std::vector<Row *> Compared;
+  std::vector<std::pair<Row *, size_t>> Compared; // with its request
   for (Row &R : OfLaunch) {
-    R.IsSameCode = &R != OfLaunch.begin() && !First.CodeHash.empty() &&
-                   R.Result.CodeHash == First.CodeHash;
-    if (!R.Result.Failure.empty() || R.Result.Samples.empty() || R.IsSameCode)
+    if (!R.Result.Failure.empty() || R.Result.Samples.empty())
       continue;
+    auto Same = find_if(Compared, [&](const auto &Other) {
+      return !R.Result.CodeHash.empty() &&
+             Other.first->Result.CodeHash == R.Result.CodeHash;
+    });
+    if (Same != Compared.end()) {
+      R.IsSameCode = Same->first == OfLaunch.begin();
+      Compared.push_back({&R, Same->second});
+      continue;
+    }
     EvaluationRequest Request;
-    Request.Id = Compared.size();
+    Request.Id = Requests.size();
     Request.Instance = Instance;
-    Request.Device = First.Device;
     Request.Config["passes"] = R.Passes;
+    Compared.push_back({&R, Requests.size()});
     Requests.push_back(std::move(Request));
-    Compared.push_back(&R);
   }
-  if (Compared.size() < 2 || Compared.front() != OfLaunch.begin())
+  if (Requests.size() < 2 || Compared.front().first != OfLaunch.begin())
     return Error::success();
   Expected<PairedEvaluation> P = Farm.comparePaired(Requests, Rounds);
   if (!P)
     return P.takeError();
-  if (!P->Failure.empty())
+  if (!P->Failure.empty()) {
+    warn("no ratios for record '" + OfLaunch.front().RecordId +
+         "': " + P->Failure.name() + ": " + P->Error);
     return Error::success();
-  for (auto [I, R] : enumerate(Compared)) {
+  }
+  for (auto [R, I] : Compared) {
     if (I)
       R->Speedup = estimatePairedRatio(P->Samples[0], P->Samples[I]);
     R->Result.Samples = P->Samples[I];
@@ -209,15 +242,12 @@ Error TableMaker::compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
 Error TableMaker::add(const TableKernel &K) {
   FarmOptions F;
   F.Devices = {Base.Device};
-  F.Message = [](StringRef Text) {
-    WithColor::warning(errs(), "llvm-mneme-replay") << Text << '\n';
-  };
+  F.Message = [](StringRef Text) { warn(Text); };
   F.Database = K.File;
   F.Base = Base;
   F.Base.Passes.reset();
   F.Base.RecordId.clear();
-  // For the registers, where that is possible.
-  F.Base.Resources |= bool(expectedToOptional(findPtxas("")));
+  F.Base.Resources |= HasRegisters;
   std::vector<std::string> Passes = Pipelines;
   std::string Own = getClangPipeline(K.Kernel.OptLevel);
   if (Passes.size() < 2 && !is_contained(Passes, Own))
@@ -227,11 +257,14 @@ Error TableMaker::add(const TableKernel &K) {
     F.RecordIds.push_back(I.DynamicHash);
     for (const std::string &P : Passes)
       Rows.push_back({K.Kernel.displayName(), K.Kernel.StaticHash,
-                      I.DynamicHash, P, Evaluation(), std::nullopt});
+                      I.DynamicHash, P, Base.Execute && Base.Verify});
   }
   Expected<std::unique_ptr<ReplayFarm>> Farm = ReplayFarm::create(std::move(F));
   if (!Farm)
     return Farm.takeError();
+  for (const VerificationPower &P : (*Farm)->powers())
+    if (P.isVacuous())
+      warn(K.Kernel.displayName() + ": " + describePower(P));
   auto New = MutableArrayRef(Rows).drop_front(Begin);
   if (Error E = evaluate(**Farm, New, Passes.size()))
     return E;
@@ -270,7 +303,7 @@ static json::Value toJSON(const Row &R) {
   return O;
 }
 
-static std::vector<std::string> makeCells(const Row &R) {
+static TextTable::Row makeCells(const Row &R) {
   constexpr size_t MaxName = 40;
   std::string Name = R.Kernel;
   if (Name.size() > MaxName)
@@ -293,22 +326,13 @@ static std::vector<std::string> makeCells(const Row &R) {
 }
 
 static void printTable(raw_ostream &OS, ArrayRef<Row> Rows) {
-  std::vector<std::vector<std::string>> Lines{{"kernel", "record", "pipeline",
-                                               "verdict", "time", "registers",
-                                               "ratio"}};
-  for (const Row &R : Rows)
-    Lines.push_back(makeCells(R));
-  std::vector<size_t> Widths(Lines.front().size());
-  for (const std::vector<std::string> &Line : Lines)
-    for (auto [Width, Cell] : zip_equal(Widths, Line))
-      Width = std::max(Width, Cell.size());
-  for (const std::vector<std::string> &Line : Lines) {
-    std::string Text;
-    for (auto [Width, Cell] : zip_equal(Widths, Line))
-      Text += (Text.empty() ? "" : "  ") + Cell +
-              std::string(Width - Cell.size(), ' ');
-    OS << StringRef(Text).rtrim() << '\n';
+  TextTable Table({"kernel", "record", "pipeline", "verdict", "time",
+                   "registers", "ratio"});
+  for (const Row &R : Rows) {
+    Table.add(makeCells(R));
+    Table.color(3, R.color());
   }
+  Table.print(OS, "lllllrl");
   for (const Row &R : Rows)
     if (!R.Result.Error.empty())
       OS << '\n'
@@ -316,7 +340,16 @@ static void printTable(raw_ostream &OS, ArrayRef<Row> Rows) {
          << R.Result.Error << '\n';
 }
 
-Expected<int> mneme::runTable(StringRef Path, ReplayOptions O, bool Text) {
+static Error checkFormat(const RecordedKernel &K,
+                         const std::optional<ConfigFile> &File) {
+  if (std::string Text = getFormatWarning(K); !Text.empty())
+    warn(Text);
+  return File ? checkConfigFile(*File, K) : Error::success();
+}
+
+Expected<int> mneme::runTable(StringRef Path, ReplayOptions O,
+                              const std::optional<ConfigFile> &File,
+                              bool Text) {
   if (O.Passes && Pipelines.empty())
     Pipelines.push_back(*O.Passes);
   if (Error E = checkOptions(O))
@@ -325,17 +358,20 @@ Expected<int> mneme::runTable(StringRef Path, ReplayOptions O, bool Text) {
   Expected<std::vector<TableKernel>> Kernels = chooseLaunches(Path, O);
   if (!Kernels)
     return Kernels.takeError();
+  for (const TableKernel &K : *Kernels)
+    if (Error E = checkFormat(K.Kernel, File))
+      return std::move(E);
   if (Error E = checkPipelines(Kernels->front(), O))
     return std::move(E);
   TableMaker Maker(O);
+  StatusLine Status;
   for (auto [I, K] : enumerate(*Kernels)) {
-    if (errs().is_displayed())
-      errs() << formatv("\rmneme: kernel {0} of {1}", I + 1, Kernels->size());
+    Status.set(formatv("kernel {0} of {1}: {2}", I + 1, Kernels->size(),
+                       K.Kernel.displayName()));
     if (Error E = Maker.add(K))
       return std::move(E);
   }
-  if (errs().is_displayed())
-    errs() << "\r\x1b[K";
+  Status.clear();
   if (Text) {
     printTable(textOuts(), Maker.rows());
   } else {

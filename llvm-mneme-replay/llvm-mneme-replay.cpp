@@ -252,10 +252,30 @@ static Error readOptions(ReplayOptions &O) {
   return Error::success();
 }
 
+/// Two arguments behind the database of a comparison are its sides.
+static Error readSides(ArrayRef<std::string> Words) {
+  cl::opt<std::string> *Sides[] = {&GoodSide, &BadSide};
+  for (auto [Side, Word] : zip_equal(Sides, Words)) {
+    if (Side->getNumOccurrences())
+      return createStringError(
+          formatv("'{0}' and --{1} name the same side: leave one out", Word,
+                  Side->ArgStr)
+              .str());
+    Side->setValue(Word);
+  }
+  return Error::success();
+}
+
 /// Positional arguments are the database, unless -rdb gave it, then the
-/// pipeline.
+/// pipeline, or the two sides of a comparison.
 static Error readPositional(std::string &Path, ReplayOptions &O) {
   Path = Database;
+  ArrayRef<std::string> Words = Positional;
+  if (getCompareCommand() && Words.size() == (Path.empty() ? 3 : 2)) {
+    if (Path.empty())
+      Path = Words.front();
+    return readSides(Words.take_back(2));
+  }
   bool HasPasses = CommonFlags.isGiven("passes");
   for (const std::string &Argument : Positional) {
     if (Path.empty())
@@ -327,7 +347,7 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(Request R) {
   if (std::string Text = getFormatWarning((*Plan)->kernel()); !Text.empty())
     WithColor::warning(errs(), ToolName) << Text << '\n';
   if (R.File)
-    if (Error E = checkConfigFile(*R.File, **Plan))
+    if (Error E = checkConfigFile(*R.File, (*Plan)->kernel()))
       return std::move(E);
   return Plan;
 }
@@ -380,6 +400,9 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   if (!R)
     return R.takeError();
   // People read what is on a terminal, programs what comes from a pipe.
+  if (isCodePrinted() && Format == OutputFormat::JSON)
+    return createStringError("--side-by-side prints text: leave out "
+                             "--format=json, or write a page with --html");
   bool Text = Format == OutputFormat::Default ? outs().is_displayed()
                                               : Format == OutputFormat::Text;
   if (isTableWanted() && !cl::SubCommand::getTopLevel())
@@ -388,7 +411,7 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   if (isTableWanted() && !CommonFlags.hasHostFinish())
     R->Options.Host.Finish = HostFinish::None;
   if (isTableWanted())
-    return runTable(R->Path, std::move(R->Options), Text);
+    return runTable(R->Path, std::move(R->Options), R->File, Text);
   std::string Path = R->Path;
   Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
   if (!Plan)
@@ -398,7 +421,8 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   if (getBisectCommand())
     return runBisect(**Plan, Path, Args, Text);
   if (getCompareCommand())
-    return runCompare(**Plan, Text);
+    return runCompare(
+        **Plan, Text || (isCodePrinted() && Format == OutputFormat::Default));
   if (getListPassesCommand())
     return runListPasses(**Plan, Format != OutputFormat::JSON);
   if (getReduceCommand())
@@ -414,9 +438,14 @@ static int fail(Error E) {
 
 /// opt has such options.
 static Error refuseLevels(ArrayRef<const char *> Args) {
+  StringRef Before;
   for (StringRef Word : Args.drop_front()) {
     if (Word == "--")
       break;
+    const cl::Option *O = cl::getRegisteredOptions().lookup(Before.ltrim('-'));
+    Before = Word;
+    if (O && O->getValueExpectedFlag() == cl::ValueRequired)
+      continue;
     std::string Passes = expandLevel(Word.ltrim('-'));
     if (Word.starts_with("-") && !Passes.empty())
       return createStringError("unknown option '" + Word +

@@ -17,17 +17,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static std::string inFolder(StringRef Dir, StringRef Name) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, Name);
-  return Path.str().str();
-}
-
 Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
   if (sys::fs::exists(Dir) && !sys::fs::is_directory(Dir))
     return createFileError(Dir, createStringError("is not a folder"));
   // An empty journal is one of a study that was killed before it began.
-  std::string Journal = inFolder(Dir, "study.log");
+  std::string Journal = pathIn(Dir, "study.log");
   if (sys::fs::exists(Journal) && !sys::fs::is_regular_file(Journal))
     return createFileError(Journal, createStringError("is not a regular file"));
   uint64_t Size = 0;
@@ -62,7 +56,7 @@ static std::vector<TuneOptions::Export> getExports(const TuneOptions &O,
                                                    StringRef Dir) {
   std::vector<TuneOptions::Export> Exports = O.Exports;
   for (const ExportName &N : ExportNames)
-    if (sys::fs::exists(inFolder(Dir, ("study." + N.Extension).str())) &&
+    if (sys::fs::exists(pathIn(Dir, ("study." + N.Extension).str())) &&
         none_of(Exports, [&](const TuneOptions::Export &X) {
           return X.Format == N.Format && X.Path.empty();
         }))
@@ -85,10 +79,10 @@ static Error sayNoWinner(const TuneOptions::Export &X, StringRef Path) {
 
 Error mneme::writeSummary(const TuneOptions &O, StringRef Dir,
                           const StudyRecord &R) {
-  if (Error E = writeFileAtomically(inFolder(Dir, "summary.json"),
+  if (Error E = writeFileAtomically(pathIn(Dir, "summary.json"),
                                     formatv("{0:2}\n", makeSummary(R)).str()))
     return E;
-  return O.Report ? writeReport(R, inFolder(Dir, "report.html"))
+  return O.Report ? writeReport(R, pathIn(Dir, "report.html"))
                   : Error::success();
 }
 
@@ -100,7 +94,7 @@ mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
       Written.push_back(Name.str());
     return E;
   };
-  if (Error E = Add("best.json", writeBest(R, inFolder(Dir, "best.json"))))
+  if (Error E = Add("best.json", writeBest(R, pathIn(Dir, "best.json"))))
     return std::move(E);
   if (Error E = writeSummary(O, Dir, R))
     return std::move(E);
@@ -111,7 +105,7 @@ mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
     std::string Name =
         X.Path.empty() ? "study." + getExportExtension(X.Format)->str()
                        : X.Path;
-    std::string Path = X.Path.empty() ? inFolder(Dir, Name) : X.Path;
+    std::string Path = X.Path.empty() ? pathIn(Dir, Name) : X.Path;
     if (exportsOnlyWinner(X.Format) && !R.winner()) {
       if (Error E = sayNoWinner(X, Path))
         return std::move(E);

@@ -8,6 +8,7 @@
 
 #include "Tune.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -72,15 +73,20 @@ static Error completeIds(ArrayRef<TunedKernel> Tuned, TuneOptions &O) {
   std::vector<RecordedKernel> Kernels;
   for (const TunedKernel &K : Tuned)
     Kernels.push_back(K.Kernel);
-  for (std::string &Id : O.RecordIds)
+  StringSet<> Seen;
+  for (std::string &Id : O.RecordIds) {
     if (Error E = completeRecordId(Id, Kernels).moveInto(Id))
       return E;
+    if (!Seen.insert(Id).second)
+      return createStringError("--record-id gives '" + Id + "' twice");
+  }
   StringMap<double> Weights;
   for (const auto &W : O.InstanceWeights) {
     Expected<std::string> Id = completeRecordId(W.first(), Kernels);
     if (!Id)
       return Id.takeError();
-    Weights[*Id] = W.second;
+    if (!Weights.try_emplace(*Id, W.second).second)
+      return createStringError("--weight gives '" + *Id + "' twice");
   }
   O.InstanceWeights = std::move(Weights);
   return Error::success();

@@ -9,13 +9,16 @@
 #include "Tune.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Report/Summary.h"
 #include "llvm/Mneme/StudyLog/Journal.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Mneme/Tune/Progress.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -107,8 +110,7 @@ static Error takeSettings(TuneOptions &O, StringRef Path) {
 static Expected<std::unique_ptr<Journal>>
 openJournal(TuneOptions &O, StringRef Dir, const TunedKernel &K, const Study &S,
             const SearchSpace &Space) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, "study.log");
+  std::string Path = pathIn(Dir, "study.log");
   if (O.Repair) {
     Expected<unsigned> Lines = repairJournal(Path);
     if (!Lines)
@@ -252,26 +254,46 @@ static bool isOnHost(const StudyRecord &R) {
          StringRef(R.Outcome.Baselines.back().Device).ends_with("/host");
 }
 
+/// The commands that replay the winner with the options of the study.
+static void addCommands(const TuneOptions &O, const TunedKernel &K,
+                        StringRef Dir, StudyRecord &R) {
+  const Trial *Winner = R.winner();
+  json::Object Config = Winner ? json::Object(Winner->Config) : json::Object();
+  ReplayOptions Base = O.Replay;
+  Base.Device = ReplayOptions().Device;
+  if (StringRef Device = O.Resources.Devices.front();
+      Device != "auto" && Device != "none")
+    Base.Device = Device.str();
+  if (!isOnHost(R))
+    Base.Host = HostOptions();
+  // On a command line they would replace those of best.json.
+  json::Object Settings = makeConfig(Base);
+  for (const auto &KV : Config)
+    Settings.erase(KV.first);
+  std::vector<std::string> Words{"llvm-mneme-replay", K.File,
+                                 "--record-id=" +
+                                     K.Instances.front().DynamicHash};
+  append_range(Words, makeFlags(Base));
+  std::vector<std::string> Short = Words;
+  append_range(Short, makeOptions(Settings));
+  Short.push_back((Twine("--config=") + Dir + "/best.json").str());
+  // best.json has settings with side effects.
+  if (!findSideEffects(Config).empty())
+    Short.push_back("--allow-programs");
+  R.ReplayCommand = quoteCommand(Short);
+  if (!Winner)
+    return;
+  for (auto &KV : Config)
+    Settings[KV.first] = KV.second;
+  append_range(Words, makeOptions(Settings));
+  R.FullReplayCommand = quoteCommand(Words);
+}
+
 /// 1: not everything could be written; 2: nothing was verified.
 static int getExitCode(const StudyOutcome &O) {
   if (O.Unlogged || O.End == StudyEnd::Lost)
     return 1;
   return O.Complete + O.Pruned == 0 && O.Failed != 0 ? 2 : 0;
-}
-
-/// \p NeedsPrograms: best.json has settings with side effects.
-static void printCommand(raw_ostream &OS, const TunedKernel &K,
-                         const TuneOptions &O, StringRef Dir, bool OnHost,
-                         bool NeedsPrograms) {
-  OS << formatv("{0,-12}  llvm-mneme-replay {1} --record-id={2}", "replay",
-                K.File, K.Instances.front().DynamicHash);
-  if (StringRef Device = O.Resources.Devices.front();
-      Device != "auto" && Device != "none")
-    OS << " --device=" << O.Resources.Devices.front();
-  if (OnHost && O.Replay.Host.Finish != HostFinish::O3)
-    OS << " --host-finish=" << getHostFinishName(O.Replay.Host.Finish);
-  OS << " --config=" << Dir << "/best.json"
-     << (NeedsPrograms ? " --allow-programs\n" : "\n");
 }
 
 /// What can still go wrong comes when the results are there.
@@ -289,9 +311,9 @@ writeAndCount(const TuneOptions &O, StringRef Dir, const ReplayPlan &Plan,
   return Files;
 }
 
-static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
-                            StringRef Dir, const ReplayPlan &Plan,
-                            StudyRecord &R, StudyOutcome &Outcome) {
+static Expected<int> report(const TuneOptions &O, StringRef Dir,
+                            const ReplayPlan &Plan, StudyRecord &R,
+                            StudyOutcome &Outcome) {
   Expected<std::vector<std::string>> Files =
       writeAndCount(O, Dir, Plan, R, Outcome);
   // What was found is said even if it cannot be written.
@@ -307,9 +329,7 @@ static Expected<int> report(const TuneOptions &O, const TunedKernel &K,
   for (const std::string &File : *Files)
     textOuts() << ' ' << File;
   textOuts() << '\n';
-  const Trial *Winner = R.winner();
-  printCommand(textOuts(), K, O, Dir, isOnHost(R),
-               Winner && !findSideEffects(Winner->Config).empty());
+  textOuts() << formatv("{0,-12}  {1}\n", "replay", R.ReplayCommand);
   return getExitCode(R.Outcome);
 }
 
@@ -330,9 +350,7 @@ static Error checkSampler(const TuneOptions &O, const SearchSpace &Space) {
 /// A study that did not even begin is not one to go on with.
 static void discardJournal(std::unique_ptr<Journal> Log, StringRef Dir) {
   Log.reset();
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, "study.log");
-  sys::fs::remove(Path);
+  sys::fs::remove(pathIn(Dir, "study.log"));
 }
 
 static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
@@ -363,7 +381,8 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
   if (!O.Quiet)
     for (const std::string &Text : R.Caveats)
       printWarning(Text);
-  return report(O, K, Dir, *Farm.plans().front(), R, *Outcome);
+  addCommands(O, K, Dir, R);
+  return report(O, Dir, *Farm.plans().front(), R, *Outcome);
 }
 
 static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,

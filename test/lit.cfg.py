@@ -125,6 +125,7 @@ if config.environment.get("LD_LIBRARY_PATH"):
 config.substitutions.append(
     ("%emulated_gpu", "env LD_LIBRARY_PATH=" + ":".join(libraries))
 )
+config.substitutions.append(("%emulated_cuda", emulated_cuda))
 # In place of %cuda_static_libs.
 config.substitutions.append(
     (

@@ -1,6 +1,8 @@
 #!/bin/bash
 # Builds Mneme inside LLVM 22 and passes its tests there. Hours on two cores: it may be
-# interrupted, and goes on where it was when it is started again.
+# interrupted, and goes on where it was when it is started again. Two thirds of LLVM's
+# compile time are its headers, so its libraries get them precompiled, and of MLIR only what
+# Mneme needs is built.
 #
 #   utils/check-in-tree.sh [--configure-only] [--llvm=FOLDER] [build folder]
 #
@@ -48,16 +50,17 @@ if [ -z "$llvm" ]; then
   [ -e "$llvm/complete" ] || fetch_llvm
 fi
 
-# configure FOLDER PROJECTS TARGETS DYLIB
+# configure FOLDER PROJECTS TARGETS DYLIB [CMAKE OPTION...]
 configure() {
   local launcher
   launcher=$(command -v ccache || true)
+  [ ! -e "$build/launcher" ] || launcher=$build/launcher
   cmake -G Ninja -S "$llvm/llvm" -B "$1" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
     -DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" \
     -DLLVM_ENABLE_PROJECTS="$2" -DLLVM_TARGETS_TO_BUILD="$3" -DLLVM_LINK_LLVM_DYLIB="$4" \
     -DLLVM_EXTERNAL_PROJECTS=mneme -DLLVM_EXTERNAL_MNEME_SOURCE_DIR="$PWD" \
-    ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"} >"$1.log" 2>&1 ||
+    ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"} "${@:5}" >"$1.log" 2>&1 ||
     { tail -n 30 "$1.log"; echo "error: see '$1.log'" >&2; return 1; }
   echo "configured: projects '$2', targets '$3', libLLVM $4"
 }
@@ -74,6 +77,35 @@ if [ $configure_only = 1 ]; then
   exit
 fi
 
-configure "$build/mneme" mlir "X86;NVPTX" ON
+# A launcher of the compiler that adds the precompiled header to LLVM's libraries, and
+# does without where it does not fit.
+cat >"$build/launcher" <<END
+#!/bin/bash
+case " \$* " in
+  *" -c $llvm/llvm/lib/"*)
+    [ ! -e "$build/llvm.pch" ] || { "\$@" -w -include-pch "$build/llvm.pch" 2>/dev/null && exit; } ;;
+esac
+exec $(command -v ccache || true) "\$@"
+END
+chmod +x "$build/launcher"
+
+precompile_headers() {
+  local flags header
+  cmake --build "$build/mneme" ${JOBS:+-j "$JOBS"} --target llvm-headers intrinsics_gen
+  for header in ADT/{APFloat,APInt,BitVector,DenseMap,FoldingSet,MapVector,STLExtras,SetVector,SmallPtrSet} \
+    ADT/{SmallSet,SmallString,StringExtras,StringMap,StringSwitch} \
+    IR/{Constants,DataLayout,DebugInfo,Dominators,Function,IRBuilder,InstIterator,Instructions,IntrinsicInst} \
+    IR/{LLVMContext,Module,PassManager,Verifier} Pass \
+    Support/{CommandLine,Debug,Endian,Error,FileSystem,Format,MathExtras,MemoryBuffer,Path,raw_ostream}; do
+    echo "#include \"llvm/$header.h\""
+  done >"$build/llvm.h"
+  # The flags of any of the libraries.
+  flags=$(ninja -C "$build/mneme" -t commands lib/IR/CMakeFiles/LLVMCore.dir/Core.cpp.o | tail -n 1 |
+    sed 's/ -MD .*//; s/^[^ ]*launcher //; s/-DLLVM_EXPORTS//')
+  $flags -fpch-instantiate-templates -x c++-header "$build/llvm.h" -o "$build/llvm.pch"
+}
+
+configure "$build/mneme" mlir "X86;NVPTX" ON -DMLIR_LINK_MLIR_DYLIB=OFF
+[ -e "$build/llvm.pch" ] || precompile_headers
 cmake --build "$build/mneme" ${JOBS:+-j "$JOBS"} --target check-mneme
 DESTDIR=$build/installed cmake --build "$build/mneme" --target install-mneme

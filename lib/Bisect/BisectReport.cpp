@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Bisect/Report.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Bisect/Report.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Study/Format.h"
+#include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,123 +24,6 @@ using namespace llvm::mneme;
 const BisectCommand *BisectReport::findCommand(StringRef Name) const {
   auto It = find_if(Commands, [&](const auto &C) { return C.Name == Name; });
   return It == Commands.end() ? nullptr : &*It;
-}
-
-//===----------------------------------------------------------------------===//
-// Texts
-//===----------------------------------------------------------------------===//
-
-StringRef mneme::findFunction(StringRef IR, StringRef Function) {
-  if (Function.empty())
-    return "";
-  for (const std::string &Text :
-       {("@" + Function + "(").str(), ("@\"" + Function + "\"(").str()}) {
-    for (size_t At = IR.find(Text); At != StringRef::npos;
-         At = IR.find(Text, At + 1)) {
-      size_t Begin = IR.rfind('\n', At);
-      Begin = Begin == StringRef::npos ? 0 : Begin + 1;
-      if (!IR.substr(Begin).starts_with("define "))
-        continue;
-      size_t End = IR.find("\n}\n", At);
-      return IR.slice(Begin, End == StringRef::npos ? End : End + 3);
-    }
-  }
-  return "";
-}
-
-namespace {
-struct DiffLine {
-  char Kind; ///< ' ', '-', '+'
-  StringRef Text;
-};
-} // namespace
-
-/// Of a function, not of a program.
-static constexpr size_t MaxDiffCells = 25'000'000;
-
-/// All lines of both, in order. Unset: too much work.
-static std::optional<std::vector<DiffLine>>
-compareLines(ArrayRef<StringRef> A, ArrayRef<StringRef> B) {
-  std::vector<DiffLine> Lines;
-  size_t First = 0, Last = 0;
-  while (First < std::min(A.size(), B.size()) && A[First] == B[First])
-    Lines.push_back({' ', A[First++]});
-  while (Last < std::min(A.size(), B.size()) - First &&
-         A[A.size() - 1 - Last] == B[B.size() - 1 - Last])
-    ++Last;
-  ArrayRef<StringRef> End = A.take_back(Last);
-  A = A.drop_back(Last).drop_front(First);
-  B = B.drop_back(Last).drop_front(First);
-  if ((A.size() + 1) * (B.size() + 1) > MaxDiffCells)
-    return std::nullopt;
-  // Length of the longest common sequence of the ends that begin at I and K.
-  std::vector<uint32_t> Length((A.size() + 1) * (B.size() + 1));
-  auto At = [&](size_t I, size_t K) -> uint32_t & {
-    return Length[I * (B.size() + 1) + K];
-  };
-  for (size_t I = A.size(); I-- > 0;)
-    for (size_t K = B.size(); K-- > 0;)
-      At(I, K) = A[I] == B[K] ? At(I + 1, K + 1) + 1
-                              : std::max(At(I + 1, K), At(I, K + 1));
-  for (size_t I = 0, K = 0; I < A.size() || K < B.size();) {
-    if (I < A.size() && K < B.size() && A[I] == B[K]) {
-      Lines.push_back({' ', A[I++]});
-      ++K;
-    } else if (K == B.size() ||
-               (I < A.size() && At(I + 1, K) >= At(I, K + 1))) {
-      Lines.push_back({'-', A[I++]});
-    } else {
-      Lines.push_back({'+', B[K++]});
-    }
-  }
-  for (StringRef Text : End)
-    Lines.push_back({' ', Text});
-  return Lines;
-}
-
-static std::vector<StringRef> splitLines(StringRef Text) {
-  SmallVector<StringRef, 0> Lines;
-  Text.split(Lines, '\n');
-  if (!Lines.empty() && Lines.back().empty())
-    Lines.pop_back();
-  return {Lines.begin(), Lines.end()};
-}
-
-std::string mneme::makeDiff(StringRef Before, StringRef After,
-                            unsigned Context) {
-  if (Before == After)
-    return "";
-  std::vector<StringRef> A = splitLines(Before), B = splitLines(After);
-  std::optional<std::vector<DiffLine>> Lines = compareLines(A, B);
-  if (!Lines)
-    return formatv("{0} lines before, {1} after: too many for a comparison\n",
-                   A.size(), B.size());
-  std::vector<bool> Shown(Lines->size());
-  for (auto [I, L] : enumerate(*Lines))
-    if (L.Kind != ' ')
-      for (size_t K = I - std::min<size_t>(I, Context);
-           K != std::min(I + Context + 1, Lines->size()); ++K)
-        Shown[K] = true;
-  std::string Text;
-  raw_string_ostream OS(Text);
-  size_t LineA = 1, LineB = 1;
-  for (size_t I = 0; I != Lines->size();) {
-    if (!Shown[I]) {
-      ++LineA, ++LineB, ++I;
-      continue;
-    }
-    size_t End = I, CountA = 0, CountB = 0;
-    for (; End != Lines->size() && Shown[End]; ++End) {
-      CountA += (*Lines)[End].Kind != '+';
-      CountB += (*Lines)[End].Kind != '-';
-    }
-    OS << formatv("@@ -{0},{1} +{2},{3} @@\n", LineA, CountA, LineB, CountB);
-    for (; I != End; ++I)
-      OS << (*Lines)[I].Kind << (*Lines)[I].Text << '\n';
-    LineA += CountA;
-    LineB += CountB;
-  }
-  return Text;
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,15 +8,13 @@
 
 #include "Evidence.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Transforms/Utils/InstructionNamer.h"
 #include <set>
 
 using namespace llvm;
@@ -63,24 +61,6 @@ static std::string makeFileName(const PassExecution &E, StringRef When,
     if (!isAlnum(C) && C != '-' && C != '_' && C != '.')
       C = '_';
   return Name;
-}
-
-/// The plan's IR with a name for each value: a diff of numbers shows that all
-/// behind the first change have another one.
-static Error writeNamedIR(const ReplayPlan &Plan, StringRef Path) {
-  LLVMContext Context;
-  std::unique_ptr<Module> M = Plan.cloneModule(Context);
-  FunctionAnalysisManager NotUsed;
-  for (Function &F : *M)
-    InstructionNamerPass().run(F, NotUsed);
-  SmallVector<char, 0> Bitcode = writeExactBitcode(*M);
-  return writeFileAtomically(
-      Path,
-      [&](raw_ostream &OS) {
-        OS << StringRef(Bitcode.data(), Bitcode.size());
-        return Error::success();
-      },
-      /*Sync=*/false);
 }
 
 /// IR or assembly when the first \p Last executions have run. The compiler has

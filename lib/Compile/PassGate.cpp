@@ -24,6 +24,7 @@
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Pass.h"
 #include "llvm/PassRegistry.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -103,37 +104,6 @@ json::Value mneme::toJSON(const PassListing &L) {
                                       ? json::Value(nullptr)
                                       : json::Value(json::fixUTF8(L.Failure))}};
 }
-
-namespace {
-/// A table of which the columns are as wide as need be. Numbers stand right.
-class TextTable {
-public:
-  using Row = SmallVector<std::string, 8>;
-  explicit TextTable(Row Heads) { Rows.push_back(std::move(Heads)); }
-  void add(Row R) { Rows.push_back(std::move(R)); }
-  bool empty() const { return Rows.size() == 1; }
-
-  /// \p Right  has an 'r' for each column that stands right.
-  void print(raw_ostream &OS, StringRef Right) const {
-    SmallVector<size_t, 8> Widths(Rows[0].size(), 0);
-    for (const Row &R : Rows)
-      for (auto [Width, Cell] : zip(Widths, R))
-        Width = std::max(Width, Cell.size());
-    for (const Row &R : Rows) {
-      std::string Line;
-      for (auto [Cell, Width, Side] : zip(R, Widths, Right)) {
-        std::string Space(Width - Cell.size(), ' ');
-        Line += Side == 'r' ? Space + Cell : Cell + Space;
-        Line += "  ";
-      }
-      OS << StringRef(Line).rtrim() << '\n';
-    }
-  }
-
-private:
-  std::vector<Row> Rows;
-};
-} // namespace
 
 /// What an execution did, for people.
 static StringRef describeEffect(const PassExecution &E) {

@@ -150,7 +150,7 @@ Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
   if (!Explained)
     return E;
   consumeError(std::move(E));
-  return quoteText("--passes", Passes, std::move(Explained));
+  return quoteText("pipeline", Passes, std::move(Explained));
 }
 
 Error mneme::checkPipelineSpace(TargetMachine &TM, const PipelineSpace &Space,

@@ -40,6 +40,12 @@ StringRef mneme::getVerdictName(Verdict V) {
   return VerdictNames[static_cast<unsigned>(V)];
 }
 
+raw_ostream::Colors mneme::getVerdictColor(Verdict V) {
+  if (!FailureKind(V).empty())
+    return raw_ostream::RED;
+  return V == Verdict::NotVerified ? raw_ostream::YELLOW : raw_ostream::GREEN;
+}
+
 std::optional<Verdict> mneme::parseVerdict(StringRef Name) {
   std::optional<size_t> I = indexOf(VerdictNames, Name);
   return I ? std::optional(static_cast<Verdict>(*I)) : std::nullopt;

@@ -55,6 +55,11 @@ private:
     auto At = D.getLocation()->findInstanceOf<FileLineColLoc>();
     if (!At || !At.getLine() || !At.getColumn())
       return (FileName + ": " + Message).str();
+    // The text may say that it came from elsewhere.
+    if (At.getFilename().getValue() != FileName)
+      return (At.getFilename().getValue() + ":" + llvm::Twine(At.getLine()) +
+              ":" + llvm::Twine(At.getColumn()) + ": " + Message)
+          .str();
     return llvm::toString(
         tune::quoteText(FileName, Text,
                         llvm::make_error<tune::TextError>(

@@ -19,7 +19,7 @@ CompilerPool::Compiler *CompilerPool::getCompiler(StringRef Serves) {
   unsigned Alive = 0;
   Compiler *New = nullptr, *Others = nullptr;
   for (auto &C : Compilers) {
-    if (!C->P || C->Ending)
+    if (!C->isAlive())
       continue;
     ++Alive;
     if (C->Busy)

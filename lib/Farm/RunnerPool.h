@@ -110,7 +110,8 @@ public:
 
   /// The comparison under way; null: none. Its devices get no jobs.
   Comparison *Current = nullptr;
-  /// Returns true if nothing runs on the devices of the comparison.
+  /// Returns true if \p D is open and locked (it tries to lock it), and nothing
+  /// runs on the devices of the comparison.
   bool isReadyToCompare(Device &D);
   void sendComparison(Comparison &C, unsigned Rounds);
   /// Ends a comparison in the middle.

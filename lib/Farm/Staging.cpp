@@ -32,12 +32,6 @@ static constexpr StringLiteral IRName = "other-ir", AppName = "application";
 // The coordinator's side
 //===----------------------------------------------------------------------===//
 
-static std::string inFolder(StringRef Dir, StringRef Name) {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, Name);
-  return std::string(Path);
-}
-
 static Error addFile(RemoteStudy &S, MappedFiles &Files, StringRef Name,
                      StringRef Path) {
   if (any_of(S.Files, [&](const StagedFile &F) { return F.Name == Name; }))
@@ -76,7 +70,7 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
     for (const std::string &Name :
          {P->instance().Prologue, P->instance().Epilogue}) {
       // It knows which files its pages are in.
-      Expected<Snapshot> Opened = Snapshot::open(inFolder(Dir, Name), Pages);
+      Expected<Snapshot> Opened = Snapshot::open(pathIn(Dir, Name), Pages);
       if (!Opened)
         return Opened.takeError();
       Names.push_back(Name);
@@ -85,7 +79,7 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
   for (const Digest128 &Id : Pages->opened())
     Names.push_back(PageFile::nameOf(Id));
   for (const std::string &Name : Names)
-    if (Error E = addFile(S, Files, Name, inFolder(Dir, Name)))
+    if (Error E = addFile(S, Files, Name, pathIn(Dir, Name)))
       return std::move(E);
   if (S.HasIR)
     if (Error E = addFile(S, Files, IRName, Base.IRFile))
@@ -113,7 +107,7 @@ Error RemoteStudy::locate(StringRef Dir) {
   auto Locate = [&](std::string &Path, StringRef Name) -> Error {
     if (none_of(Files, [&](const StagedFile &F) { return F.Name == Name; }))
       return createStringError("the study lacks the file '" + Name + "'");
-    Path = inFolder(Dir, Name);
+    Path = pathIn(Dir, Name);
     return Error::success();
   };
   std::string Name = Database;
@@ -131,10 +125,10 @@ Error RemoteStudy::locate(StringRef Dir) {
 std::string mneme::getDefaultCacheDir() {
   if (std::optional<std::string> Dir = sys::Process::GetEnv("XDG_CACHE_HOME"))
     if (sys::path::is_absolute(*Dir))
-      return inFolder(*Dir, "mneme");
+      return pathIn(*Dir, "mneme");
   SmallString<128> Temporary;
   sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Temporary);
-  return inFolder(Temporary, "mneme-" + std::to_string(::getuid()));
+  return pathIn(Temporary, "mneme-" + std::to_string(::getuid()));
 }
 
 static bool isWhole(StringRef Path, const StagedFile &F) {
@@ -174,7 +168,7 @@ Expected<std::string> mneme::stage(const RemoteStudy &S, StringRef CacheDir,
                                    FetchFn Fetch) {
   if (Error E = makeOwnFolder(CacheDir, /*Secret=*/true))
     return std::move(E);
-  std::string Dir = inFolder(CacheDir, S.digest());
+  std::string Dir = pathIn(CacheDir, S.digest());
   if (Error E = makeOwnFolder(Dir, /*Secret=*/true))
     return std::move(E);
   std::string LockPath = Dir + ".lock";
@@ -183,13 +177,13 @@ Expected<std::string> mneme::stage(const RemoteStudy &S, StringRef CacheDir,
     return Lock.takeError();
   std::vector<unsigned> Missing;
   for (unsigned I = 0; I != S.Files.size(); ++I)
-    if (!isWhole(inFolder(Dir, S.Files[I].Name), S.Files[I]))
+    if (!isWhole(pathIn(Dir, S.Files[I].Name), S.Files[I]))
       Missing.push_back(I);
   if (Error E = checkFiles(S, Missing, Dir))
     return std::move(E);
   for (unsigned I : Missing) {
     const StagedFile &F = S.Files[I];
-    std::string Path = inFolder(Dir, F.Name);
+    std::string Path = pathIn(Dir, F.Name);
     Error E = writeFileAtomically(Path, [&](raw_ostream &OS) {
       return Fetch(I, [&](StringRef Bytes) {
         OS << Bytes;

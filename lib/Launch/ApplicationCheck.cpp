@@ -18,6 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
+#include <set>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -119,14 +120,20 @@ bool mneme::needsCudaDriver(const std::string &Path) {
   return StringRef(traceLibraries(Path)).contains("\tlibcuda.so.1 => ");
 }
 
-/// Adds the architectures of the payloads in \p Path.
-static Error addArchs(StringRef Path, std::vector<std::string> &Archs) {
+/// Adds what the payloads in \p Path are for, and hold.
+static Error addPayloads(StringRef Path, ApplicationFacts &Facts) {
   Expected<std::vector<Payload>> Payloads = readPayloads(Path);
   if (!Payloads)
     return Payloads.takeError();
-  for (const Payload &P : *Payloads)
-    if (!is_contained(Archs, P.Arch))
-      Archs.push_back(P.Arch);
+  std::set<std::string> Archs(Facts.Archs.begin(), Facts.Archs.end());
+  std::set<std::string> Kernels(Facts.Kernels.begin(), Facts.Kernels.end());
+  for (const Payload &P : *Payloads) {
+    Archs.insert(P.Arch);
+    for (const PayloadKernel &K : P.Kernels)
+      Kernels.insert(K.Name);
+  }
+  Facts.Archs.assign(Archs.begin(), Archs.end());
+  Facts.Kernels.assign(Kernels.begin(), Kernels.end());
   return Error::success();
 }
 
@@ -154,7 +161,7 @@ Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
                                 "capabilities: the recording runtime cannot "
                                 "be loaded into it"));
   if (hasPayloadSection(Path)) {
-    if (Error E = addArchs(Path, Facts.Archs))
+    if (Error E = addPayloads(Path, Facts))
       return std::move(E);
     return Facts;
   }
@@ -162,7 +169,7 @@ Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
     Facts.Warning = "'" + Path +
                     "' holds no kernels itself, only libraries that it links "
                     "do";
-    if (Error E = addArchs(Library, Facts.Archs))
+    if (Error E = addPayloads(Library, Facts))
       return std::move(E);
   }
   if (!Facts.Warning.empty())

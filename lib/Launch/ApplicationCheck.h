@@ -33,6 +33,7 @@ struct ApplicationFacts {
   /// Architectures of its kernels, and of those in libraries that it links:
   /// "sm_90", "gfx90a". Empty when nobody looked.
   std::vector<std::string> Archs;
+  std::vector<std::string> Kernels; ///< Symbols of the same kernels, sorted.
 };
 
 /// Error when the ELF file \p Path is no program of this machine, or one that

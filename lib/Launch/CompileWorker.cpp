@@ -62,9 +62,7 @@ std::string CompiledKernel::encode() const {
   }
   writeNames(W, Globals);
   W.str(Obstacle);
-  W.u32(Handles.size());
-  for (uint32_t Offset : Handles)
-    W.u32(Offset);
+  ::mneme::writeHandles(W, Handles);
   W.str(Bitcode);
   W.str(Object);
   W.str(Entry);
@@ -95,8 +93,7 @@ std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
   }
   K.Globals = readNames(R);
   K.Obstacle = R.str();
-  for (uint32_t N = R.u32(); N && R.ok(); --N)
-    K.Handles.push_back(R.u32());
+  K.Handles = ::mneme::readHandles(R);
   K.Bitcode = R.str();
   K.Object = R.str();
   K.Entry = R.str();

@@ -19,6 +19,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -36,8 +37,7 @@ struct CompiledKernel {
   std::vector<KernelArg> Args;
   std::vector<std::string> Globals; ///< Variables that it can reach.
   std::string Obstacle; ///< Why launches cannot be replayed, or empty.
-  /// Offsets of the handles of textures and surfaces among the parameters.
-  std::vector<uint32_t> Handles;
+  std::vector<::mneme::HandleParameter> Handles;
   std::string Bitcode;  ///< Of the extracted kernel.
   /// Host object, the symbol of its entry function and what the executor must
   /// know, without addresses; empty if not asked for.

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Launch/Launcher.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -62,6 +63,12 @@ static Error checkList(StringRef Option, StringRef Text,
   if (Problem.empty())
     return Error::success();
   return createStringError(Option + "='" + Text + "': " + Problem);
+}
+
+bool LaunchSelection::selects(StringRef Symbol) const {
+  Regex Wanted(KernelRegex);
+  return KernelRegex.empty() || Wanted.match(Symbol) ||
+         Wanted.match(demangleSymbol(Symbol));
 }
 
 Error LaunchSelection::check() const {

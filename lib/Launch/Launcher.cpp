@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Errno.h"
@@ -88,13 +89,68 @@ static bool takeSignals(int SignalFD, std::optional<pid_t> App) {
   return IsToEnd;
 }
 
+namespace {
+/// Says now and then what is recorded: an application can be silent for long.
+class ProgressTeller {
+public:
+  explicit ProgressTeller(const LaunchOptions &Options) : Options(Options) {}
+  bool isOn() const { return Options.ShowProgress && !Options.Quiet; }
+  void tell(const RecordKeeper &Records) {
+    double Now = steadySeconds();
+    if (!isOn() || Now < Last + Interval)
+      return;
+    std::string Text = Records.describe();
+    if (Text == LastText && Now < Last + LongInterval)
+      return;
+    Last = Now;
+    LastText = Text;
+    Options.ShowProgress(formatv("{0:f0} s: {1}", Now - Start, Text));
+  }
+
+private:
+  static constexpr double Interval = 5, LongInterval = 30;
+  const LaunchOptions &Options;
+  double Start = steadySeconds(), Last = Start;
+  std::string LastText;
+};
+
+/// Ends the application when there is nothing more to record.
+class Stopper {
+public:
+  Stopper(const LaunchOptions &Options, ArrayRef<std::string> Kernels)
+      : Each(Options.StopAfter) {
+    if (Each)
+      copy_if(Kernels, std::back_inserter(Missing), [&](StringRef Kernel) {
+        return Options.Selection.selects(Kernel);
+      });
+  }
+  bool hasStopped() const { return HasStopped; }
+  void check(const RecordKeeper &Records, const Child &App) {
+    if (Missing.empty())
+      return;
+    erase_if(Missing,
+             [&](StringRef K) { return Records.hasRecorded(K, Each); });
+    if (!Missing.empty())
+      return;
+    HasStopped = true;
+    ::kill(App.pid(), SIGTERM);
+  }
+
+private:
+  std::vector<std::string> Missing; ///< Selected, and not recorded yet.
+  uint64_t Each;
+  bool HasStopped = false;
+};
+} // namespace
+
 /// Serves until the application and the processes it left have ended, or those
 /// are not to be waited for. Calls
 /// \p Check once \p Probe, where there is one, has its answer.
 /// \returns the application's wait status.
 static int serveApplication(Server &S, RecordKeeper &Records, Child &App,
                             int SignalFD, CudaProbe *Probe,
-                            function_ref<void()> Check) {
+                            function_ref<void()> Check, Stopper &Stop,
+                            ProgressTeller Progress) {
   using Clock = std::chrono::steady_clock;
   bool HasEnded = false;
   Clock::time_point LastEvent = Clock::now();
@@ -105,7 +161,7 @@ static int serveApplication(Server &S, RecordKeeper &Records, Child &App,
     if (Records.syncFD() >= 0)
       Waits.push_back({Records.syncFD(), POLLIN, 0});
     S.addTo(Waits);
-    bool MustLook = S.hasStrangers() || HasEnded;
+    bool MustLook = S.hasStrangers() || HasEnded || Progress.isOn();
     int Ready =
         ::poll(Waits.data(), Waits.size(), MustLook ? TickMilliseconds : -1);
     if (takeSignals(SignalFD,
@@ -117,6 +173,10 @@ static int serveApplication(Server &S, RecordKeeper &Records, Child &App,
     }
     bool IsBusy = S.serve();
     Records.syncInBackground();
+    if (!HasEnded) {
+      Progress.tell(Records);
+      Stop.check(Records, App);
+    }
     if (Ready > 0 || IsBusy)
       LastEvent = Clock::now();
     if (!HasEnded && App.reap()) {
@@ -399,8 +459,10 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (!App)
     return App.takeError();
   Duties.setApplication(&*App, SignalFD);
-  int Status = serveApplication(S, Records, *App, SignalFD,
-                                Probe ? &*Probe : nullptr, Check);
+  Stopper Stop(Options, Facts->Kernels);
+  int Status =
+      serveApplication(S, Records, *App, SignalFD, Probe ? &*Probe : nullptr,
+                       Check, Stop, ProgressTeller(Options));
   Duties.setApplication(nullptr, -1);
   ::close(SignalFD);
   S.storeRest();
@@ -413,6 +475,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)
     return 1;
+  if (Stop.hasStopped())
+    return 0;
   int ExitCode =
       WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
   if (Error E = Records.checkSelection(Options.Selection.KernelRegex)) {

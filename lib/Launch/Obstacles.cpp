@@ -19,26 +19,36 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+using ::mneme::HandleParameter;
 
 //===----------------------------------------------------------------------===//
 // Textures and surfaces
 //===----------------------------------------------------------------------===//
 
-/// As PTX and, behind "llvm.nvvm.", the intrinsics call the instructions.
-static constexpr StringLiteral TextureInstructions[] = {
-    "tex.", "tld4.", "txq.", "suld.", "sust.", "sured.", "suq."};
+// As PTX and, behind "llvm.nvvm.", the intrinsics call the instructions.
+static constexpr StringLiteral TextureInstructions[] = {"tex.", "tld4.",
+                                                        "txq."};
+static constexpr StringLiteral SurfaceInstructions[] = {"suld.", "sust.",
+                                                        "sured.", "suq."};
 
-static bool usesTexture(const CallBase &Call) {
+static bool uses(const CallBase &Call, ArrayRef<StringLiteral> Instructions) {
   if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
-    return any_of(TextureInstructions, [&](StringRef Name) {
+    return any_of(Instructions, [&](StringRef Name) {
       return Asm->getAsmString().contains(Name);
     });
   const Function *F = Call.getCalledFunction();
   StringRef Name = F ? F->getName() : "";
   return Name.consume_front("llvm.nvvm.") &&
-         any_of(TextureInstructions, [&](StringRef Prefix) {
-           return Name.starts_with(Prefix);
-         });
+         any_of(Instructions,
+                [&](StringRef Prefix) { return Name.starts_with(Prefix); });
+}
+
+static bool usesSurface(const CallBase &Call) {
+  return uses(Call, SurfaceInstructions);
+}
+
+static bool usesTexture(const CallBase &Call) {
+  return uses(Call, TextureInstructions) || usesSurface(Call);
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,12 +139,11 @@ static bool addCallers(const Argument &A, SmallVectorImpl<const Value *> &To) {
   return true;
 }
 
-/// Adds the offset of the parameter that \p V is, or of those of which it is
-/// one.
+/// Adds the parameter that \p V is, or those of which it is one.
 /// \returns false where it may be something else.
-static bool findParameters(const Value *V, const Function &Kernel,
-                           ArrayRef<KernelArg> Args,
-                           std::vector<uint32_t> &Offsets) {
+static bool findParameters(const Value *V, bool IsSurface,
+                           const Function &Kernel, ArrayRef<KernelArg> Args,
+                           std::vector<HandleParameter> &Handles) {
   SmallPtrSet<const Value *, 8> Seen;
   SmallVector<const Value *, 8> Open = {V};
   while (!Open.empty()) {
@@ -162,10 +171,9 @@ static bool findParameters(const Value *V, const Function &Kernel,
         return false;
       continue;
     }
-    uint32_t Found =
-        Args[A->getArgNo()].Offset + uint32_t(Offset.getZExtValue());
-    if (!is_contained(Offsets, Found))
-      Offsets.push_back(Found);
+    uint32_t At = Args[A->getArgNo()].Offset + uint32_t(Offset.getZExtValue());
+    if (none_of(Handles, [&](auto &H) { return H.Offset == At; }))
+      Handles.push_back({At, IsSurface});
   }
   return true;
 }
@@ -173,19 +181,20 @@ static bool findParameters(const Value *V, const Function &Kernel,
 /// Finds the handles of all textures and surfaces that a kernel uses among its
 /// parameters. \returns false where some may be elsewhere.
 static bool findHandles(const Module &Simple, StringRef Kernel,
-                        std::vector<uint32_t> &Handles) {
+                        std::vector<HandleParameter> &Handles) {
   const Function *F = Simple.getFunction(Kernel);
   std::vector<KernelArg> Args = describeArgs(Simple, Kernel);
   return !findCall(Simple, [&](const CallBase &Call) {
     return usesTexture(Call) &&
            (Call.arg_empty() ||
-            !findParameters(Call.getArgOperand(0), *F, Args, Handles));
+            !findParameters(Call.getArgOperand(0), usesSurface(Call), *F, Args,
+                            Handles));
   });
 }
 
 std::string llvm::mneme::findObstacle(const Module &M, StringRef Kernel,
                                       bool ForHost,
-                                      std::vector<uint32_t> &Handles) {
+                                      std::vector<HandleParameter> &Handles) {
   // On the host device a handle is an address, wherever it is stored.
   if (!ForHost && findCall(M, usesTexture) &&
       !findHandles(*simplify(M), Kernel, Handles))

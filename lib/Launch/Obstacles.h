@@ -15,6 +15,7 @@
 #define LLVM_MNEME_LIB_LAUNCH_OBSTACLES_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Runtime/Wire.h"
 #include <string>
 #include <vector>
 
@@ -25,9 +26,9 @@ namespace mneme {
 /// Why launches of \p Kernel, of an extracted module, cannot be replayed; empty
 /// as a rule. Takes as long as a small pipeline where there are calls through
 /// pointers. \p ForHost: of launches on the host device. Else \p Handles gets
-/// the offsets of the handles of textures and surfaces among the parameters.
+/// the handles of textures and surfaces among the parameters.
 std::string findObstacle(const Module &M, StringRef Kernel, bool ForHost,
-                         std::vector<uint32_t> &Handles);
+                         std::vector<::mneme::HandleParameter> &Handles);
 
 } // namespace mneme
 } // namespace llvm

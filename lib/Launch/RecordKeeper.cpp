@@ -46,9 +46,7 @@ Error RecordKeeper::checkHashInputs(const RecordedKernel &K) const {
 }
 
 std::string RecordKeeper::pathOf(const Twine &File) const {
-  SmallString<128> Path(Dir);
-  sys::path::append(Path, File);
-  return std::string(Path);
+  return pathIn(Dir, File);
 }
 
 Error RecordKeeper::prepare(bool MustBeOwn) {
@@ -414,6 +412,14 @@ Error RecordKeeper::checkSelection(StringRef KernelRegex) const {
                            KernelRegex + "'; there are:" + Text);
 }
 
+bool RecordKeeper::hasRecorded(StringRef Symbol, uint64_t Launches) const {
+  uint64_t Found = 0;
+  for (const auto &[Key, R] : Rows)
+    if (Key.first == Symbol)
+      Found += R.Instances;
+  return Found >= Launches;
+}
+
 static std::string formatBytes(uint64_t Bytes) {
   static constexpr StringLiteral Units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double Value = Bytes;
@@ -421,6 +427,20 @@ static std::string formatBytes(uint64_t Bytes) {
   for (; Value >= 1024 && Unit + 1 < std::size(Units); ++Unit)
     Value /= 1024;
   return formatv(Unit ? "{0:f1} {1}" : "{0:f0} {1}", Value, Units[Unit]).str();
+}
+
+std::string RecordKeeper::describe() const {
+  uint64_t Instances = 0, Stored = 0, RecordedKernels = 0;
+  for (const auto &[Key, R] : Rows) {
+    Instances += R.Instances;
+    Stored += R.Stored;
+    RecordedKernels += R.Instances != 0;
+  }
+  return formatv("{0} {1} of {2} {3} recorded, {4}", Instances,
+                 Instances == 1 ? "launch" : "launches", RecordedKernels,
+                 RecordedKernels == 1 ? "kernel" : "kernels",
+                 formatBytes(Stored))
+      .str();
 }
 
 static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }

@@ -98,6 +98,8 @@ public:
   /// Fails if there were launches, but none of a kernel that \p KernelRegex
   /// selects; the error names the kernels.
   Error checkSelection(StringRef KernelRegex) const;
+  /// Returns true if this run has recorded \p Launches launches of a kernel.
+  bool hasRecorded(StringRef Symbol, uint64_t Launches) const;
   void addProcess() { ++Processes; }
   /// Waits until all that was added is on the disk. While the application runs,
   /// it would wait, too.
@@ -109,6 +111,8 @@ public:
   int syncFD() const { return Syncing ? Syncing->fd() : -1; }
   void addCompilation(uint64_t Nanoseconds) { CompileTime += Nanoseconds; }
 
+  /// "3 launches of 2 kernels recorded, 1.5 MiB".
+  std::string describe() const;
   /// The table at the end.
   void print(raw_ostream &OS) const;
 

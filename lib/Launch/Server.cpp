@@ -508,9 +508,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   for (const std::string &Name : K->Globals)
     W.str(Name);
   W.str(K->Obstacle);
-  W.u32(K->Handles.size());
-  for (uint32_t Offset : K->Handles)
-    W.u32(Offset);
+  ::mneme::writeHandles(W, K->Handles);
   std::vector<std::string> Held =
       Records.heldLaunches(toHexString(K->StaticHash));
   std::vector<uint64_t> HeldHashes;

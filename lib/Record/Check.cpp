@@ -33,11 +33,7 @@ public:
   std::vector<std::string> runOnModules();
 
 private:
-  std::string pathOf(StringRef File) const {
-    SmallString<128> Path(Dir);
-    sys::path::append(Path, File);
-    return std::string(Path);
-  }
+  std::string pathOf(StringRef File) const { return pathIn(Dir, File); }
   template <typename... Ts>
   void report(StringRef File, const char *Fmt, Ts &&...Vals) {
     Problems.push_back(formatv("'{0}': {1}", pathOf(File),

@@ -598,11 +598,7 @@ Error mneme::sealKernelFile(StringRef Path, const RecordedKernel &K) {
   StringRef Dir = sys::path::parent_path(Path);
   if (Dir.empty())
     Dir = ".";
-  auto InDir = [&](StringRef Name) {
-    SmallString<128> File(Dir);
-    sys::path::append(File, Name);
-    return std::string(File);
-  };
+  auto InDir = [&](StringRef Name) { return pathIn(Dir, Name); };
   Expected<LockedFile> Lock = lockFolder(Dir);
   if (!Lock)
     return Lock.takeError();

@@ -185,7 +185,7 @@ ReplayOptions Comparison::prepare(ReplayOptions Side) const {
   Side.OutputIR.clear();
   Side.OutputAsm.clear();
   Side.OutputObject.clear();
-  Side.Resources = needsResources(O.By);
+  Side.Resources = O.Resources || needsResources(O.By);
   return Side;
 }
 

@@ -10,8 +10,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -42,11 +42,7 @@ private:
   std::string Good, Bad, Test; ///< Command lines.
   ReplayResult GoodResult, BadResult;
 
-  std::string path(StringRef Name) const {
-    SmallString<128> Path(O.Output);
-    sys::path::append(Path, Name);
-    return std::string(Path);
-  }
+  std::string path(StringRef Name) const { return pathIn(O.Output, Name); }
   Error makeCommands();
   Error replaySide(StringRef Name, ReplayOptions Side, ReplayResult &R);
   Error writeIR();
@@ -176,7 +172,8 @@ std::string ReportWriter::makeReadme() const {
   std::string Text;
   raw_string_ostream OS(Text);
   OS << "# " << K.displayName() << ": two compilations, two results\n\n";
-  OS << "A GPU kernel, reduced while it kept the difference.\n`sh reproduce.sh` shows it; it needs `"
+  OS << "A GPU kernel, reduced while it kept the difference.\n`sh "
+        "reproduce.sh` shows it; it needs `"
      << Tool
      << "` in PATH,\nor its place in the environment variable "
         "LLVM_MNEME_REPLAY.\n\n";

@@ -148,8 +148,8 @@ bool Compilation::stopsAt(CodeStage Stage, std::string Hash) {
   Noted = std::move(Hash);
   // What is to be written must be made.
   bool Writes = !Options.OutputAsm.empty() || !Options.OutputObject.empty() ||
-                !Options.CompareWithApp.empty() ||
-                !Options.Instruments.empty();
+                !Options.OutputHostAsm.empty() ||
+                !Options.CompareWithApp.empty() || !Options.Instruments.empty();
   if (!Known || Writes || !Known(Stage, Noted))
     return false;
   Code.StoppedAt = Stage;
@@ -290,12 +290,18 @@ Error Compilation::emitForHost(Module &M) {
   LLVMOptionScope Scope;
   if (Error E = Scope.enter(Options.LLVMOptions))
     return E;
+  std::string Assembly;
   Expected<DeviceImage> Image = [&] {
     ScopedTimer Timer(Code.Times.Codegen);
-    return compileKernelForHost(M, Plan.kernel().KernelName, Options.Host);
+    return compileKernelForHost(M, Plan.kernel().KernelName, Options.Host,
+                                Options.OutputHostAsm.empty() ? nullptr
+                                                              : &Assembly);
   }();
   if (!Image)
     return Image.takeError();
+  if (!Options.OutputHostAsm.empty())
+    if (Error E = writeFileAtomically(Options.OutputHostAsm, Assembly))
+      return E;
   const HostKernelInfo &Info = getHostKernelInfo(*Image);
   Code.HostStrategy = getHostStrategyName(Info.Strategy).str();
   Code.HostReason = Info.Reason;

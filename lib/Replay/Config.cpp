@@ -90,13 +90,14 @@ static Expected<json::Object> convertUpstream(const json::Object &Upstream) {
     StringRef Name = Key;
     if (Name == "prune" || Name == "internalize") {
       if (Value.getAsBoolean() != true)
-        return createStringError(
+        return make_error<KeyError>(
+            Name,
             formatv("'{0}': {1} is not supported: expected true", Name, Value)
                 .str());
     } else if (Name == "grid" || Name == "block") {
       if (!Value.getAsObject())
-        return createStringError(
-            formatv("'{0}': {1} is not an object", Name, Value).str());
+        return make_error<KeyError>(
+            Name, formatv("'{0}': {1} is not an object", Name, Value).str());
       for (const auto &[Axis, Size] : *Value.getAsObject())
         Config[(Name + "." + StringRef(Axis)).str()] = Size;
     } else if (Name == "max_threads" || Name == "min_blocks_per_sm") {
@@ -129,17 +130,23 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
     Keys.push_back("Replay-config");
   }
   json::Object *Config = O ? O->getObject("config") : nullptr;
-  if (O && !Config && isUpstream(*O))
+  bool IsBare = O && !Config && isUpstream(*O);
+  if (IsBare)
     Config = O;
   if (!Config)
     return Refuse(make_error<KeyError>(
         "config", "no configuration, expected {\"config\": {...}}"));
+  auto RefuseSetting = [&](Error E) {
+    if (!IsBare)
+      Keys.push_back("config");
+    return Refuse(std::move(E));
+  };
   ConfigFile File;
   File.Path = Path.str();
   if (isUpstream(*Config)) {
     Expected<json::Object> Converted = convertUpstream(*Config);
     if (!Converted)
-      return createFileError(Path, Converted.takeError());
+      return RefuseSetting(Converted.takeError());
     File.Config = std::move(*Converted);
   } else {
     File.Config = std::move(*Config);
@@ -155,9 +162,8 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
           formatv("'{0}': expected a string, got {1}", Key, *Value).str()));
     *Text = Value->getAsString()->str();
   }
-  Keys.push_back("config");
   if (Error E = checkConfig(File.Config))
-    return Refuse(std::move(E));
+    return RefuseSetting(std::move(E));
   return std::move(File);
 }
 
@@ -174,8 +180,7 @@ Error mneme::refuseSideEffects(StringRef Path,
           ": if you trust the file, give --allow-programs"));
 }
 
-Error mneme::checkConfigFile(const ConfigFile &File, const ReplayPlan &Plan) {
-  const RecordedKernel &K = Plan.kernel();
+Error mneme::checkConfigFile(const ConfigFile &File, const RecordedKernel &K) {
   if (File.StaticHash.empty() || File.StaticHash == K.StaticHash)
     return Error::success();
   return createFileError(

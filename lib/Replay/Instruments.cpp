@@ -91,9 +91,7 @@ Error Instruments::end() {
 //===----------------------------------------------------------------------===//
 
 Error Instruments::save(StringRef Name, StringRef Contents) {
-  SmallString<128> Path(O.SaveTemps);
-  sys::path::append(Path, Name);
-  return writeFileAtomically(Path, Contents);
+  return writeFileAtomically(pathIn(O.SaveTemps, Name), Contents);
 }
 
 Error Instruments::saveIR(StringRef Name, const Module &M) {

@@ -196,7 +196,8 @@ Error ReplayPlan::chooseInstance(StringRef Database) {
 Error ReplayPlan::loadModule() {
   auto Start = std::chrono::steady_clock::now();
   bool Own = !Options.IRFile.empty();
-  std::string Path = Own ? Options.IRFile : pathIn(Dir, Kernel->Modules.front());
+  std::string Path =
+      Own ? Options.IRFile : pathIn(Dir, Kernel->Modules.front());
   // Text, too: that is what people edit.
   Expected<std::unique_ptr<MemoryBuffer>> File =
       Own ? readFile(Path, MaxIRFile) : readModule(Dir, *Kernel);
@@ -332,14 +333,19 @@ std::vector<KernelGlobal> ReplayPlan::globals() const {
 SpecializeOptions ReplayPlan::getSpecialization() const {
   SpecializeOptions SO;
   SO.Kernel = Kernel->KernelName;
-  if (Options.Specialize)
+  if (Options.Specialize) {
+    std::vector<uint64_t> Handles = State->handles();
     for (auto [I, Bytes] : enumerate(State->args())) {
       if (Kernel->Args[I].Kind != MNEME_ARG_VALUE || Bytes.size() > 8)
         continue;
       char Raw[8] = {};
       std::copy(Bytes.begin(), Bytes.end(), Raw);
-      SO.Args[I] = support::endian::read64le(Raw);
+      uint64_t Value = support::endian::read64le(Raw);
+      // Each launch on a GPU replaces it by the handle that the device knows.
+      if (!llvm::binary_search(Handles, Value))
+        SO.Args[I] = Value;
     }
+  }
   if (Options.SpecializeDims || Options.SpecializeRanges) {
     SO.Block = Block;
     SO.Grid = Grid;

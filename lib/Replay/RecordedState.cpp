@@ -65,6 +65,14 @@ size_t RecordedState::findRegion(uint64_t Address) const {
   return Next - Regions.begin() - 1;
 }
 
+std::vector<uint64_t> RecordedState::handles() const {
+  std::vector<uint64_t> Handles;
+  for (const RecordedRegion &Region : Regions)
+    if (Region.Info.Kind == MNEME_REGION_TEXTURE)
+      Handles.push_back(Region.Info.Address);
+  return Handles;
+}
+
 namespace {
 /// Consecutive ranges that are unpacked at once.
 class Batch {

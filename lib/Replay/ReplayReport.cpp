@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -403,6 +404,11 @@ public:
   void row(StringRef Name, const Twine &Value) {
     OS << left_justify(Name, 16) << Value << '\n';
   }
+  void row(StringRef Name, const Twine &Value, raw_ostream::Colors C) {
+    OS << left_justify(Name, 16);
+    WithColor(OS, C) << Value;
+    OS << '\n';
+  }
 
 private:
   raw_ostream &OS;
@@ -576,7 +582,7 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
                       Twine(Plan.compiler().codeGenLevel()));
   if (!R.Device.empty())
     T.row("device", describeDevice(Plan, R));
-  T.row("verdict", getVerdictName(R.V));
+  T.row("verdict", getVerdictName(R.V), getVerdictColor(R.V));
   if (!R.Error.empty())
     T.row("error", R.Error);
   if (R.Executed && R.Power.Vacuous)

@@ -8,7 +8,6 @@
 
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "ResidentMemory.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/Endian.h"
@@ -51,6 +50,30 @@ static Error checkMemory(const RecordedState &State) {
       std::make_error_code(std::errc::not_enough_memory));
 }
 
+/// Whether bytes hold one of \p Handles, which are sorted, of texture and
+/// surface objects. Few words are near them.
+static bool holdsHandle(ArrayRef<char> Bytes, ArrayRef<uint64_t> Handles) {
+  for (size_t At = 0; !Handles.empty() && At + 8 <= Bytes.size(); At += 8) {
+    uint64_t Word = support::endian::read64le(Bytes.data() + At);
+    if (Word >= Handles.front() && Word <= Handles.back() &&
+        llvm::binary_search(Handles, Word))
+      return true;
+  }
+  return false;
+}
+
+/// Makes the objects whose handles launches replace in their arguments. Of the
+/// others, the elements may be gone.
+static Error makeObjects(const RecordedState &State, Device &D) {
+  for (uint64_t Handle : State.handles())
+    if (any_of(State.args(), [&](const std::string &Bytes) {
+          return holdsHandle(Bytes, Handle);
+        }))
+      if (Error E = D.makeObject(Handle))
+        return E;
+  return Error::success();
+}
+
 Expected<Replayer> Replayer::create(const RecordedState &State, Device &D) {
   if (!D.asGPU())
     if (Error E = checkMemory(State))
@@ -67,10 +90,8 @@ Expected<Replayer> Replayer::create(const RecordedState &State, Device &D) {
   R.findPadding();
   if (Error E = R.fill())
     return std::move(E);
-  for (const RecordedRegion &Region : State.regions())
-    if (Region.Info.Kind == MNEME_REGION_TEXTURE)
-      if (Error E = D.makeObject(Region.Info.Address))
-        return std::move(E);
+  if (Error E = makeObjects(State, D))
+    return std::move(E);
   R.setChanged();
   R.setDirty(R.Changed);
   return std::move(R);
@@ -85,21 +106,11 @@ void Replayer::setChanged() {
   }
 }
 
-/// Whether memory holds one of \p Handles, of texture and surface objects:
-/// there they keep their values, which only the host device knows.
-static bool holdsHandle(ArrayRef<char> Bytes,
-                        const DenseSet<uint64_t> &Handles) {
-  for (size_t At = 0; !Handles.empty() && At + 8 <= Bytes.size(); At += 8)
-    if (Handles.contains(support::endian::read64le(Bytes.data() + At)))
-      return true;
-  return false;
-}
-
 Error Replayer::fill() {
-  DenseSet<uint64_t> Handles;
-  for (const RecordedRegion &Region : State->regions())
-    if (Region.Info.Kind == MNEME_REGION_TEXTURE && D->asGPU())
-      Handles.insert(Region.Info.Address);
+  // In memory they keep their values, which only the host device knows.
+  std::vector<uint64_t> Handles;
+  if (D->asGPU())
+    Handles = State->handles();
   // Fresh memory is zero, so only what the file stores has to be written.
   if (Error E = State->readStored(
           [&](const SnapshotData &Data, ArrayRef<char> Bytes) -> Error {

@@ -38,13 +38,17 @@ private:
   void writeHead();
   void writeVerdict();
   void writeHistory();
+  std::string describeCanaries() const;
   void writeRetest();
+  void writeDistribution();
   void writeImportance();
   void writeChoices();
   void writeWinner();
+  void writeCommands();
   void writeExplanation();
   void writeResources();
   void writeInstructions();
+  void writeOccupancy();
   void writeInstances();
   void writeFailures();
   void writeDuplicates();
@@ -83,6 +87,12 @@ private:
   }
   void endTable() { OS << "</table>\n"; }
 
+  /// Whether a canary is off.
+  bool hasNoise() const {
+    return any_of(R.Trials, [](const Trial &T) {
+      return T.Kind == TrialKind::Canary && isOff(T);
+    });
+  }
   std::string describeBaseline() const {
     return O.AppCode ? "the application's own code" : "the baseline";
   }
@@ -115,13 +125,7 @@ static std::string print(const json::Object &O) {
 
 void Report::writeHead() {
   StringRef Name = R.DemangledName.empty() ? R.Kernel : R.DemangledName;
-  OS << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>"
-     << escapeHTML(Name) << "</title>\n"
-     // Browsers look for an icon beside the page otherwise.
-     << "<link rel=\"icon\" href=\"data:,\">\n<style>" << ReportStyle
-     << "</style>\n</head>\n<body>\n<header>\n<h1>" << escapeHTML(Name)
-     << "</h1>\n";
+  beginPage(OS, Name);
   std::map<std::string, std::string> Sorted;
   for (const auto &[Key, V] : R.Toolchain)
     if (V.kind() != json::Value::Null)
@@ -222,11 +226,74 @@ void Report::writeVerdict() {
 void Report::writeHistory() {
   begin("History", "history");
   drawHistory(OS, R);
+  if (std::string Text = describeCanaries(); !Text.empty())
+    paragraph(Text, hasNoise() ? "caveat" : "note");
   end();
   if (R.Space.study().Objectives.size() < 2)
     return;
   begin("Objectives", "objectives");
   drawFront(OS, R);
+  end();
+}
+
+/// What the canaries say of the noise; empty: nothing, or there were none.
+std::string Report::describeCanaries() const {
+  uint64_t Off = 0, Count = 0, Suspects = 0;
+  std::vector<double> Ratios;
+  for (const Trial &T : R.Trials) {
+    Suspects += T.Suspect && T.Kind != TrialKind::Canary;
+    if (T.Kind != TrialKind::Canary || T.State == TrialState::Running)
+      continue;
+    ++Count;
+    Off += isOff(T);
+    if (T.BaselineNanoseconds && !T.Samples.empty())
+      Ratios.push_back(summarize(T.Samples).Median / T.BaselineNanoseconds);
+  }
+  // With several launches, canaries are measured, but not judged.
+  if (!Count || O.Instances.size() > 1)
+    return "";
+  std::string Range;
+  if (!Ratios.empty())
+    Range = formatv(" They took {0:f3} to {1:f3} times the baseline's time.",
+                    *min_element(Ratios), *max_element(Ratios))
+                .str();
+  if (!Off)
+    return formatv("Canaries: {0}, none of which failed or differs from the "
+                   "baseline by more than three standard deviations.{1}",
+                   Count, Range)
+        .str();
+  return formatv("Warning: noise. {0} of {1} canaries failed or differ from "
+                 "the baseline by more than three standard deviations.{2} "
+                 "Trials that were measured around them are suspect ({3}) and "
+                 "cannot win; small differences between other trials may be "
+                 "noise, too.",
+                 Off, Count, Range, Suspects)
+      .str();
+}
+
+void Report::writeDistribution() {
+  const std::optional<RetestedTrial> &C = O.Final.Confirmed;
+  std::vector<SampleSet> Sets;
+  bool InPairs = C && !C->Samples.empty() && !C->BaselineSamples.empty();
+  if (InPairs)
+    Sets = {{"baseline", "reference", C->BaselineSamples},
+            {"trial " + std::to_string(C->Number), "winner", C->Samples}};
+  else if (Winner && !Winner->Samples.empty() && !O.Instances.empty() &&
+           !O.Instances[0].Samples.empty())
+    Sets = {
+        {"baseline", "reference", O.Instances[0].Samples},
+        {"trial " + std::to_string(Winner->Number), "winner", Winner->Samples}};
+  else
+    return;
+  begin("Distribution of times", "distribution");
+  drawDistribution(OS, Sets);
+  paragraph(Twine(InPairs ? "Samples of the re-test, measured in pairs"
+                          : "Samples of the search, measured at different "
+                            "times") +
+            (O.Instances.size() > 1 ? ", of launch " + O.Instances[0].Id
+                                    : std::string()) +
+            ". In parentheses: the 95 % interval of the median. Samples far "
+            "slower than most lie at the right edge.");
   end();
 }
 
@@ -300,7 +367,18 @@ void Report::writeWinner() {
     OS << "<h3>Pipeline: <del>recorded</del> and <ins>best</ins></h3>\n";
     writeWordDiff(OS, R.RecordedPipeline, *Passes);
   }
+  writeCommands();
   end();
+}
+
+void Report::writeCommands() {
+  if (R.ReplayCommand.empty())
+    return;
+  OS << "<h3>Replay it</h3>\n<pre>" << escapeHTML(R.ReplayCommand)
+     << "</pre>\n";
+  paragraph("Without best.json:");
+  OS << "<pre>" << escapeHTML(R.FullReplayCommand) << "</pre>\n";
+  paragraph("From the folder in which the study was started.");
 }
 
 void Report::writeExplanation() {
@@ -332,21 +410,6 @@ void Report::writeExplanation() {
   end();
 }
 
-/// "+12 %", and whether that is better.
-static std::pair<std::string, StringRef> compare(StringRef Metric,
-                                                 double Before, double After) {
-  if (Before == After)
-    return {"", ""};
-  bool Minimize = getMetricDirection(Metric) != Direction::Maximize;
-  StringRef Class = (After < Before) == Minimize ? "good" : "bad";
-  if (Before == 0)
-    return {"", Class};
-  return {formatv("{0}{1:f1} %", After > Before ? "+" : "",
-                  (After / Before - 1) * 100)
-              .str(),
-          Class};
-}
-
 void Report::writeResources() {
   if (!Winner || O.Instances.empty())
     return;
@@ -362,12 +425,12 @@ void Report::writeResources() {
     auto B = Before.find(Name), A = After.find(Name);
     if (B == Before.end() || A == After.end())
       return;
-    auto [Change, Class] = compare(Name, B->second, A->second);
+    auto [Change, Class] = describeChange(Name, B->second, A->second);
     OS << "<tr>";
     cell(Name);
     cell(formatMetric(Name, B->second), "n");
     cell(formatMetric(Name, A->second), "n");
-    cell(Change, Class.empty() ? "n" : ("n " + Class).str());
+    cell(Change, Class.empty() ? "n" : "n " + Class);
     cell(Description);
     OS << "</tr>\n";
   };
@@ -396,6 +459,19 @@ void Report::writeInstructions() {
     OS << "</tr>\n";
   }
   endTable();
+}
+
+void Report::writeOccupancy() {
+  std::string Chart;
+  raw_string_ostream Out(Chart);
+  if (!drawOccupancy(Out, R))
+    return;
+  begin("Occupancy and block size", "occupancy");
+  OS << Chart;
+  paragraph(
+      "Theoretical occupancy of a multiprocessor. The area of a dot grows "
+      "with the number of trials; the green dot contains the winner.");
+  end();
 }
 
 void Report::writeInstances() {
@@ -474,32 +550,94 @@ void Report::writeDuplicates() {
   end();
 }
 
-/// The leaves of \p V with their ways down.
-static void flatten(StringRef Way, const json::Value &V,
-                    std::map<std::string, std::string> &Leaves) {
-  std::string Prefix = Way.empty() ? "" : (Way + ".").str();
-  if (const json::Object *O = V.getAsObject())
-    for (const auto &[Key, M] : *O)
-      flatten(Prefix + StringRef(Key).str(), M, Leaves);
-  else if (const json::Array *A = V.getAsArray())
-    for (auto [I, M] : enumerate(*A))
-      flatten(Prefix + utostr(I), M, Leaves);
-  else if (V.kind() == json::Value::Number && !V.getAsInteger())
-    Leaves[Way.str()] = formatNumber(*V.getAsNumber());
-  else
-    Leaves[Way.str()] = print(V);
+/// "1 kernel", "2 kernels", "3 processes"
+static std::string countOf(uint64_t N, StringRef What) {
+  StringRef Ending = N == 1 ? "" : What.ends_with("s") ? "es" : "s";
+  return formatv("{0} {1}{2}", N, What, Ending).str();
+}
+
+/// "1.5 MiB"
+static std::string formatBytes(double Bytes) {
+  StringRef Unit = "bytes";
+  for (StringRef Larger : {"KiB", "MiB", "GiB"}) {
+    if (Bytes < 1024)
+      break;
+    Bytes /= 1024;
+    Unit = Larger;
+  }
+  return formatv("{0:f0} {1}", Bytes, Unit).str();
+}
+
+/// The work of a farm in sentences; keys as in FarmStatistics (Farm/Farm.h).
+static std::string describeFarm(const json::Object &Farm) {
+  auto Get = [&](StringRef Key) {
+    return static_cast<uint64_t>(Farm.getInteger(Key).value_or(0));
+  };
+  std::string Text =
+      formatv("{0} of {1} ended. The farm started {2}, which took {3} in all "
+              "compile processes, and launched, verified and measured {4}.",
+              Get("results"), countOf(Get("requests"), "requested evaluation"),
+              countOf(Get("compiles"), "compilation"),
+              formatMetric("compile_time",
+                           Farm.getNumber("compile_seconds").value_or(0)),
+              countOf(Get("runs"), "kernel"))
+          .str();
+  if (uint64_t Reused = Get("reused"))
+    Text +=
+        formatv(" {0} needed no launch, as the result for the same code was "
+                "known.",
+                countOf(Reused, "evaluation"))
+            .str();
+  SmallVector<std::string> Known;
+  for (auto [Key, What] :
+       {std::pair("same_config", "configuration"), std::pair("same_ir", "IR"),
+        std::pair("same_assembly", "assembly"),
+        std::pair("same_code", "machine code")})
+    if (uint64_t N = Get(Key))
+      Known.push_back(formatv("{0} by {1}", N, What).str());
+  if (!Known.empty())
+    Text += " Equal code was recognized: " + join(Known, ", ") + ".";
+  uint64_t Compilers = Get("compiler_deaths"), Runners = Get("runner_deaths");
+  if (Compilers || Runners)
+    Text += formatv(" {0} and {1} died or were killed; {2} requeued.",
+                    countOf(Compilers, "compile process"),
+                    countOf(Runners, "run process"),
+                    countOf(Get("requeued"), "job") +
+                        (Get("requeued") == 1 ? " was" : " were"))
+                .str();
+  if (uint64_t Starts = Get("starts"))
+    Text += formatv(" {0} of the farm received {1} and sent {2}.",
+                    countOf(Starts, "process"), formatBytes(Get("bytes_sent")),
+                    formatBytes(Get("bytes_received")))
+                .str();
+  return Text;
 }
 
 void Report::writeFarm() {
   if (R.Farm.empty())
     return;
-  std::map<std::string, std::string> Leaves;
-  flatten("", json::Object(R.Farm), Leaves);
   begin("The farm", "farm");
-  OS << "<dl class=\"facts\">\n";
-  for (const auto &[Name, Text] : Leaves)
-    fact(Name, Text);
-  OS << "</dl>\n";
+  paragraph(describeFarm(R.Farm), "text");
+  const json::Array *Runners = R.Farm.getArray("runners");
+  if (!Runners || Runners->empty())
+    return end();
+  beginTable({"device", "kernels", "busy", "available", "idle"});
+  for (const json::Value &V : *Runners) {
+    const json::Object *Runner = V.getAsObject();
+    if (!Runner)
+      continue;
+    auto Get = [&](StringRef Key) {
+      return Runner->getNumber(Key).value_or(0);
+    };
+    OS << "<tr>";
+    cell(Runner->getString("name").value_or(""));
+    cell(formatNumber(Get("runs")), "n");
+    cell(formatMetric("compile_time", Get("busy_seconds")), "n");
+    cell(formatMetric("compile_time", Get("open_seconds")), "n");
+    cell(formatv("{0:f0} %", Get("idle_share") * 100).str(), "n");
+    OS << "</tr>\n";
+  }
+  endTable();
   end();
 }
 
@@ -634,9 +772,11 @@ void Report::write() {
   writeVerdict();
   writeHistory();
   writeRetest();
+  writeDistribution();
   writeWinner();
   writeExplanation();
   writeResources();
+  writeOccupancy();
   writeImportance();
   writeChoices();
   writeInstances();

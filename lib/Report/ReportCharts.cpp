@@ -13,8 +13,11 @@
 #include "llvm/Mneme/Samplers/Sampler.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
+#include <map>
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -58,6 +61,20 @@ std::string mneme::formatRatio(const RatioEstimate &R) {
   return formatv("{0:f3} ({1:f3} to {2:f3})", R.Value, R.Low, R.High).str();
 }
 
+std::pair<std::string, std::string>
+mneme::describeChange(StringRef Metric, double Before, double After) {
+  if (Before == After)
+    return {"", ""};
+  bool Minimize = getMetricDirection(Metric) != Direction::Maximize;
+  std::string Class = (After < Before) == Minimize ? "good" : "bad";
+  if (Before == 0)
+    return {"", Class};
+  return {formatv("{0}{1:f1} %", After > Before ? "+" : "",
+                  (After / Before - 1) * 100)
+              .str(),
+          Class};
+}
+
 //===----------------------------------------------------------------------===//
 // Scales
 //===----------------------------------------------------------------------===//
@@ -75,34 +92,79 @@ struct Scale {
                        : (V - Low) / (High - Low);
     return From + Share * (To - From);
   }
-  /// Round values, a few of them.
-  std::vector<double> ticks(unsigned About) const {
+  /// The distance of ticks, if there are to be no more than \p Most.
+  double step(unsigned Most) const {
+    double Rough = (High - Low) / Most;
+    double Power = std::pow(10, std::floor(std::log10(Rough)));
+    for (double Factor : {1, 2, 5})
+      if (Power * Factor >= Rough)
+        return Power * Factor;
+    return Power * 10;
+  }
+  /// Round values.
+  std::vector<double> ticks(unsigned Most) const {
     std::vector<double> Ticks;
-    if (Log) {
-      for (double Power = std::pow(10, std::floor(std::log10(Low)));
-           Power <= High; Power *= 10)
-        for (double Step : {1, 2, 5})
-          if (Power * Step >= Low && Power * Step <= High)
-            Ticks.push_back(Power * Step);
+    if (!Log) {
+      double Step = step(Most);
+      for (double T = std::ceil(Low / Step) * Step; T <= High + Step * 1e-9;
+           T += Step)
+        Ticks.push_back(std::abs(T) < Step * 1e-9 ? 0 : T);
       return Ticks;
     }
-    double Rough = (High - Low) / About;
-    double Step = std::pow(10, std::floor(std::log10(Rough)));
-    for (double Factor : {2, 5, 10})
-      if (Step < Rough)
-        Step = std::pow(10, std::floor(std::log10(Rough))) * Factor;
-    for (double T = std::ceil(Low / Step) * Step; T <= High + Step * 1e-9;
-         T += Step)
-      Ticks.push_back(std::abs(T) < Step * 1e-9 ? 0 : T);
+    static constexpr double Steps[] = {1, 2, 5};
+    // Powers of ten alone, if there are many of them.
+    size_t PerPower = std::log10(High / Low) * 3 > Most ? 1 : 3;
+    for (double Power = std::pow(10, std::floor(std::log10(Low)));
+         Power <= High; Power *= 10)
+      for (double Step : ArrayRef(Steps).take_front(PerPower))
+        if (Power * Step >= Low && Power * Step <= High)
+          Ticks.push_back(Power * Step);
     return Ticks;
   }
 };
 
 struct Size {
   double Width = 960, Height = 320;
-  double Left = 90, Right = 16, Top = 14, Bottom = 36;
+  double Left = 90, Right = 16, Top = 28, Bottom = 48;
+};
+
+/// The unit of all labels of an axis.
+struct AxisUnit {
+  std::string Name;
+  double Value = 1; ///< In the unit of Metrics.def.
 };
 } // namespace
+
+static AxisUnit getAxisUnit(StringRef Metric, const Scale &S) {
+  if (Metric == "occupancy")
+    return {"%", 0.01};
+  AxisUnit U{getMetricUnit(Metric).value_or("").str()};
+  if (U.Name == "ns")
+    for (StringRef Larger : {"us", "ms", "s"}) {
+      if (std::max(std::abs(S.Low), std::abs(S.High)) < 1000 * U.Value)
+        break;
+      U = {Larger.str(), U.Value * 1000};
+    }
+  return U;
+}
+
+/// As many decimals as tell neighbours apart.
+static std::string printTick(double V, const Scale &S, unsigned Most,
+                             const AxisUnit &Unit) {
+  if (S.Log)
+    return formatNumber(V / Unit.Value);
+  double Decimals = std::ceil(-std::log10(S.step(Most) / Unit.Value) - 1e-9);
+  std::string Text;
+  raw_string_ostream(Text) << format(
+      "%.*f", static_cast<int>(std::clamp(Decimals, 0.0, 9.0)), V / Unit.Value);
+  return Text;
+}
+
+/// "time (us)"
+static std::string nameAxis(StringRef Metric, const AxisUnit &Unit) {
+  // The unit of reg_usage is its name, more or less.
+  return (Metric + (Unit.Name.empty() ? "" : " (" + Unit.Name + ")")).str();
+}
 
 /// A scale that shows the good values well: those that are far worse than most
 /// are on its edge.
@@ -147,13 +209,36 @@ static void drawLine(raw_ostream &OS, StringRef Class, double X1, double Y1,
      << "\"/>\n";
 }
 
+/// Ticks of an upright and of a level axis.
+static constexpr unsigned MaxTicksY = 7, MaxTicksX = 10;
+
 /// Values upwards, with a line across for each.
 static void drawValueAxis(raw_ostream &OS, const Size &S, const Scale &Y,
                           StringRef Metric) {
-  for (double T : Y.ticks(5)) {
+  AxisUnit Unit = getAxisUnit(Metric, Y);
+  for (double T : Y.ticks(MaxTicksY)) {
     drawLine(OS, "grid", S.Left, Y(T), S.Width - S.Right, Y(T));
-    drawText(OS, S.Left - 8, Y(T) + 4, "end", formatMetric(Metric, T));
+    drawText(OS, S.Left - 8, Y(T) + 4, "end", printTick(T, Y, MaxTicksY, Unit));
   }
+  drawText(OS, 4, 14, "start", nameAxis(Metric, Unit), "tick strong");
+}
+
+/// What the level axis shows.
+static void nameLevelAxis(raw_ostream &OS, const Size &S, StringRef Name) {
+  drawText(OS, (S.Left + S.Width - S.Right) / 2, S.Height - 6, "middle", Name,
+           "tick strong");
+}
+
+/// Values to the right.
+static void drawLevelAxis(raw_ostream &OS, const Size &S, const Scale &X,
+                          StringRef Metric) {
+  AxisUnit Unit = getAxisUnit(Metric, X);
+  double Bottom = S.Height - S.Bottom;
+  for (double T : X.ticks(MaxTicksX)) {
+    drawLine(OS, "grid", X(T), S.Top, X(T), Bottom);
+    drawText(OS, X(T), Bottom + 18, "middle", printTick(T, X, MaxTicksX, Unit));
+  }
+  nameLevelAxis(OS, S, nameAxis(Metric, Unit));
 }
 
 /// What is shown when the mouse is over something.
@@ -186,6 +271,58 @@ static bool isMeasured(const Trial &T, size_t Objectives = 1) {
 // Charts
 //===----------------------------------------------------------------------===//
 
+/// The baseline in the unit of \p O at the beginning of the study.
+static std::optional<double> findBaseline(const StudyRecord &R,
+                                          const Objective &O) {
+  const BaselineSample *First = nullptr;
+  for (const BaselineSample &B : R.Outcome.Baselines)
+    if (B.Instance == 0 && (!First || B.When < First->When))
+      First = &B;
+  if (O.Metric == "time" && First)
+    return First->Nanoseconds; // Values are of that time.
+  if (R.Outcome.Instances.empty())
+    return std::nullopt;
+  const StringMap<double> &M = R.Outcome.Instances[0].Metrics;
+  auto It = M.find(O.Metric);
+  return It == M.end() ? std::nullopt : std::optional(It->second);
+}
+
+static void drawBestSoFar(raw_ostream &OS, const StudyRecord &R, const Scale &X,
+                          const Scale &Y) {
+  bool Minimize = R.Space.study().Objectives[0].Dir == Direction::Minimize;
+  std::optional<double> Best;
+  for (const Trial &T : R.Trials) {
+    if (T.State != TrialState::Complete || T.Kind == TrialKind::Canary ||
+        T.Values.empty())
+      continue;
+    double V = T.Values[0];
+    if (Best && (Minimize ? V >= *Best : V <= *Best))
+      continue;
+    if (Best)
+      OS << " H" << place(X(T.Number)) << " V" << place(Y(V));
+    else
+      OS << "<path class=\"best\" d=\"M" << place(X(T.Number)) << ','
+         << place(Y(V));
+    Best = V;
+  }
+  if (Best)
+    OS << " H" << place(X.To) << "\"/>\n";
+}
+
+bool mneme::isOff(const Trial &Canary) {
+  return Canary.Suspect || (Canary.State == TrialState::Failed &&
+                            Canary.Failure != FailureKind::WorkerLost);
+}
+
+/// A diamond, as a canary is no candidate.
+static void drawCanary(raw_ostream &OS, const StudyRecord &R, const Trial &T,
+                       double X, double Y) {
+  OS << "<path class=\"canary" << (isOff(T) ? " off" : "") << "\" data-trial=\""
+     << T.Number << "\" d=\"M" << place(X) << ',' << place(Y - 5)
+     << "l5,5 -5,5 -5,-5z\"><title>canary, "
+     << escapeHTML(describe(T, R.Space.study())) << "</title></path>\n";
+}
+
 void mneme::drawHistory(raw_ostream &OS, const StudyRecord &R) {
   const Objective &O = R.Space.study().Objectives[0];
   std::vector<double> Values;
@@ -199,23 +336,11 @@ void mneme::drawHistory(raw_ostream &OS, const StudyRecord &R) {
     OS << "<p>No trial was measured.</p>\n";
     return;
   }
-  std::optional<double> Baseline;
-  const BaselineSample *First = nullptr;
-  for (const BaselineSample &B : R.Outcome.Baselines)
-    if (B.Instance == 0 && (!First || B.When < First->When))
-      First = &B;
-  if (O.Metric == "time" && First) {
-    Baseline = First->Nanoseconds; // Values are of that time.
-  } else if (!R.Outcome.Instances.empty()) {
-    const StringMap<double> &M = R.Outcome.Instances[0].Metrics;
-    if (auto It = M.find(O.Metric); It != M.end())
-      Baseline = It->second;
-  }
-  std::vector<double> Shown = Values;
+  std::optional<double> Baseline = findBaseline(R, O);
   if (Baseline)
-    Shown.push_back(*Baseline);
+    Values.push_back(*Baseline);
   Size S;
-  Scale Y = makeValueScale(Shown, O.Dir);
+  Scale Y = makeValueScale(Values, O.Dir);
   if (Baseline)
     Y.High = std::max(Y.High, *Baseline * (*Baseline > 0 ? 1.03 : 0.97));
   double Strip = S.Height - S.Bottom; // Of failures, below all values.
@@ -225,55 +350,44 @@ void mneme::drawHistory(raw_ostream &OS, const StudyRecord &R) {
 
   beginSVG(OS, S, "history", O.Metric + " by trial");
   drawValueAxis(OS, S, Y, O.Metric);
-  for (double T : X.ticks(10))
+  for (double T : X.ticks(MaxTicksX))
     if (T == std::floor(T))
-      drawText(OS, X(T), S.Height - 14, "middle", formatNumber(T));
-  drawText(OS, S.Width - S.Right, S.Height - 1, "end", "trial");
+      drawText(OS, X(T), Strip + 20, "middle", formatNumber(T));
+  nameLevelAxis(OS, S, "trial");
   drawLine(OS, "grid", S.Left, Strip, S.Width - S.Right, Strip);
+  drawText(OS, S.Left - 8, Strip + 4, "end", "failed");
+  drawBestSoFar(OS, R, X, Y);
+  const Trial *Winner = R.winner();
+  std::vector<const Trial *> Canaries;
+  for (const Trial &T : R.Trials) {
+    double At = X(static_cast<double>(T.Number));
+    if (T.Kind == TrialKind::Canary)
+      Canaries.push_back(&T);
+    else if (T.State == TrialState::Failed)
+      drawDot(OS, R, T, "failed", At, Strip, 2.5);
+    else if (isMeasured(T))
+      drawDot(OS, R, T,
+              (getTrialStateName(T.State) + (&T == Winner ? " winner" : ""))
+                  .str(),
+              At, Y(T.Values[0]), &T == Winner ? 5 : 3);
+  }
+  // Over the trials, or they could not be seen.
+  for (const Trial *T : Canaries)
+    if (isMeasured(*T) || T->State == TrialState::Failed)
+      drawCanary(OS, R, *T, X(static_cast<double>(T->Number)),
+                 isMeasured(*T) ? Y(T->Values[0]) : Strip);
   if (Baseline) {
     drawLine(OS, "baseline", S.Left, Y(*Baseline), S.Width - S.Right,
              Y(*Baseline));
     drawText(OS, S.Width - S.Right, Y(*Baseline) - 5, "end", "baseline",
-             "tick strong");
-  }
-  bool Minimize = O.Dir == Direction::Minimize;
-  std::string Path;
-  raw_string_ostream Line(Path);
-  std::optional<double> Best;
-  for (const Trial &T : R.Trials) {
-    if (T.State != TrialState::Complete || T.Kind == TrialKind::Canary ||
-        T.Values.empty())
-      continue;
-    double V = T.Values[0];
-    if (Best && (Minimize ? V >= *Best : V <= *Best))
-      continue;
-    if (Best)
-      Line << " H" << place(X(T.Number)) << " V" << place(Y(V));
-    else
-      Line << 'M' << place(X(T.Number)) << ',' << place(Y(V));
-    Best = V;
-  }
-  if (Best)
-    OS << "<path class=\"best\" d=\"" << Path << " H"
-       << place(X(static_cast<double>(Last))) << "\"/>\n";
-  const Trial *Winner = R.winner();
-  for (const Trial &T : R.Trials) {
-    double At = X(static_cast<double>(T.Number));
-    if (T.State == TrialState::Failed)
-      drawDot(OS, R, T, "failed", At, Strip, 2.5);
-    else if (isMeasured(T))
-      drawDot(OS, R, T,
-              Twine(getTrialStateName(T.State) +
-                    (T.Kind == TrialKind::Canary ? " canary" : "") +
-                    (&T == Winner ? " winner" : ""))
-                  .str(),
-              At, Y(T.Values[0]), &T == Winner ? 5 : 3);
+             "tick mark");
   }
   OS << "</svg>\n<p class=\"legend\"><span class=\"key complete\"></span> "
         "measured <span class=\"key pruned\"></span> stopped early "
         "<span class=\"key failed\"></span> failed <span class=\"key "
-        "canary\"></span> canary (the baseline once more) <span class=\"key "
-        "best\"></span> best so far. What is far worse than most lies on the "
+        "canary\"></span> canary: the baseline once more <span class=\"key "
+        "canary off\"></span> canary off the baseline <span class=\"key "
+        "best\"></span> best so far. Values far worse than most lie on the "
         "upper edge.</p>\n";
 }
 
@@ -300,8 +414,7 @@ void mneme::drawFront(raw_ostream &OS, const StudyRecord &R) {
   Y.To = S.Top;
   beginSVG(OS, S, "front", A.Metric + " and " + B.Metric);
   drawValueAxis(OS, S, Y, B.Metric);
-  for (double T : X.ticks(6))
-    drawText(OS, X(T), S.Height - 14, "middle", formatMetric(A.Metric, T));
+  drawLevelAxis(OS, S, X, A.Metric);
   for (const Trial &T : R.Trials)
     if (isMeasured(T, 2))
       drawDot(OS, R, T,
@@ -352,12 +465,17 @@ static std::string formatValue(const Value &V) {
   return formatv("{0}", toJSON(V)).str();
 }
 
-/// No longer than there is room for.
+/// No longer than there is room for. Alternatives often differ in their ends.
 static std::string shorten(StringRef Text, size_t Length) {
   if (Text.size() <= Length)
     return Text.str();
-  return Text.take_front(Length - 1).str() + "…";
+  return (Text.take_front(Length / 2) + "…" +
+          Text.take_back(Length - Length / 2 - 1))
+      .str();
 }
+
+/// Width of wide characters of a label: fonts differ.
+static constexpr double LetterWidth = 7.6;
 
 void mneme::drawParallelCoordinates(
     raw_ostream &OS, const StudyRecord &R,
@@ -395,10 +513,8 @@ void mneme::drawParallelCoordinates(
   Scale V = makeValueScale(Values, O.Dir);
   V.From = Bottom;
   V.To = S.Top;
-  auto AxisX = [&](size_t I) {
-    return S.Left + (S.Width - S.Left - S.Right) * I /
-                        std::max<size_t>(1, Axes.size() - 1);
-  };
+  double Room = (S.Width - S.Left - S.Right) / (Axes.size() - 1);
+  auto AxisX = [&](size_t I) { return S.Left + Room * I; };
   auto AxisY = [&](const Axis &A, const Trial &T) {
     if (!A.Dim)
       return V(T.Values[0]);
@@ -411,11 +527,11 @@ void mneme::drawParallelCoordinates(
       return D.High > D.Low ? Y(T.P[*A.Dim]) : Y.From;
     // Lines that choose the same lie side by side, in the order of their
     // trials: how many there are can be seen.
-    double Room = std::min(26.0, (Bottom - S.Top) / D.Count * 0.7);
+    double Spread = std::min(26.0, (Bottom - S.Top) / D.Count * 0.7);
     double Beside = R.Trials.size() < 2
                         ? 0
                         : static_cast<double>(T.Number % 97) / 96 - 0.5;
-    return Y(T.P[*A.Dim]) + Beside * Room;
+    return Y(T.P[*A.Dim]) + Beside * Spread;
   };
 
   beginSVG(OS, S, "parallel", "choices and " + O.Metric + " of all trials");
@@ -431,13 +547,20 @@ void mneme::drawParallelCoordinates(
   for (auto [I, A] : enumerate(Axes)) {
     double X = AxisX(I);
     drawLine(OS, "axis", X, S.Top, X, Bottom);
-    // Two heights, for there is no room for long names side by side.
+    AxisUnit Unit = A.Dim ? AxisUnit() : getAxisUnit(O.Metric, V);
+    // Two heights, for there is no room for long names side by side; those at
+    // the sides must not leave the page.
     OS << "<g><title>" << escapeHTML(A.Name) << "</title>\n";
-    drawText(OS, X, I % 2 ? 14 : 30, "middle", shorten(A.Name, 24), "tick strong");
+    std::string Name = shorten(A.Dim ? A.Name : nameAxis(O.Metric, Unit),
+                               2 * Room / LetterWidth - 1);
+    double Half = Name.size() * LetterWidth / 2;
+    drawText(OS, std::clamp(X, Half, S.Width - Half), I % 2 ? 14 : 30, "middle",
+             Name, "tick strong");
     OS << "</g>\n";
     if (!A.Dim) {
-      for (double T : V.ticks(5))
-        drawText(OS, X + 6, V(T) + 4, "start", formatMetric(O.Metric, T));
+      for (double T : V.ticks(MaxTicksY))
+        drawText(OS, X + 6, V(T) + 4, "start",
+                 printTick(T, V, MaxTicksY, Unit));
       continue;
     }
     const Dimension &D = Space.dimensions()[*A.Dim];
@@ -451,13 +574,129 @@ void mneme::drawParallelCoordinates(
         Marks.push_back(K);
     for (double M : Marks)
       drawText(OS, X + 5, Y(M) + 4, "start",
-               shorten(formatValue(Space.dimensionValue(*A.Dim, M)), 14),
+               shorten(formatValue(Space.dimensionValue(*A.Dim, M)),
+                       (Room - 8) / LetterWidth),
                "tick mark");
   }
   OS << "</svg>\n<p class=\"legend\">From the slowest fifth <span class=\"key "
         "fifth0\"></span> to the best <span class=\"key fifth4\"></span>; at the "
         "foot what a trial had no use for. Names that end in numbers are "
         "decisions of a pipeline.</p>\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Distribution and occupancy
+//===----------------------------------------------------------------------===//
+
+void mneme::drawDistribution(raw_ostream &OS, ArrayRef<SampleSet> Sets) {
+  // More dots than these hide each other.
+  static constexpr size_t MaxDots = 400;
+  static constexpr double RowHeight = 56;
+  std::vector<double> All;
+  for (const SampleSet &Set : Sets)
+    append_range(All, Set.Nanoseconds);
+  Size S;
+  S.Left = 130;
+  S.Height = S.Top + S.Bottom + RowHeight * Sets.size();
+  Scale X = makeValueScale(All, Direction::Minimize);
+  X.From = S.Left + 6;
+  X.To = S.Width - S.Right - 6;
+  beginSVG(OS, S, "distribution", "times of launches");
+  drawLevelAxis(OS, S, X, "time");
+  for (auto [Row, Set] : enumerate(Sets)) {
+    double Middle = S.Top + RowHeight * (Row + 0.5);
+    drawText(OS, S.Left - 10, Middle + 4, "end", Set.Name, "tick strong");
+    size_t Count = Set.Nanoseconds.size();
+    size_t Stride = divideCeil(Count, MaxDots);
+    for (size_t I = 0; I < Count; I += Stride) {
+      // Equal times lie above each other, at the same places in each page.
+      double Above = static_cast<double>(I * 7 % 23) / 22 - 0.5;
+      OS << "<circle class=\"sample " << Set.Class << "\" cx=\""
+         << place(X(Set.Nanoseconds[I])) << "\" cy=\""
+         << place(Middle + Above * RowHeight * 0.5) << "\" r=\"2.5\"/>\n";
+    }
+    SampleSummary Summary = summarize(Set.Nanoseconds);
+    double Median = X(Summary.Median);
+    drawLine(OS, "median", Median, Middle - RowHeight * 0.4, Median,
+             Middle + RowHeight * 0.4);
+    bool AtRight = Median > S.Width * 0.7;
+    drawText(OS, Median + (AtRight ? -6 : 6), Middle - RowHeight * 0.3,
+             AtRight ? "end" : "start",
+             "median " + formatMetric("time", Summary.Median) + " (" +
+                 formatMetric("time", Summary.Low) + " to " +
+                 formatMetric("time", Summary.High) + ")",
+             "tick mark");
+  }
+  OS << "</svg>\n";
+}
+
+/// Threads of a block in a trial; unset: it has no sizes of blocks.
+static std::optional<int64_t> getBlockSize(const SearchSpace &Space,
+                                           const Trial &T) {
+  int64_t Threads = 1;
+  bool IsChosen = false;
+  for (StringRef Key : {"block.x", "block.y", "block.z"}) {
+    std::optional<int64_t> Chosen = T.Config.getInteger(Key);
+    IsChosen |= Chosen.has_value();
+    auto Recorded = Space.recorded().find(Key);
+    if (!Chosen && Recorded != Space.recorded().end())
+      Chosen = std::get<int64_t>(Recorded->second);
+    Threads *= Chosen.value_or(1);
+  }
+  return IsChosen ? std::optional(Threads) : std::nullopt;
+}
+
+bool mneme::drawOccupancy(raw_ostream &OS, const StudyRecord &R) {
+  struct Group {
+    unsigned Count = 0;
+    const Trial *Example = nullptr;
+  };
+  std::map<std::pair<int64_t, double>, Group> Groups;
+  std::set<int64_t> Sizes;
+  for (const Trial &T : R.Trials) {
+    auto Occupancy = T.Metrics.find("occupancy");
+    std::optional<int64_t> Threads = getBlockSize(R.Space, T);
+    if (!Threads || Occupancy == T.Metrics.end() || T.Kind == TrialKind::Canary)
+      continue;
+    Sizes.insert(*Threads);
+    Group &G = Groups[{*Threads, Occupancy->second}];
+    ++G.Count;
+    if (!G.Example || &T == R.winner())
+      G.Example = &T;
+  }
+  if (Sizes.size() < 2)
+    return false;
+  Size S;
+  S.Height = 240;
+  Scale X{0, static_cast<double>(*Sizes.rbegin()) * 1.05, S.Left,
+          S.Width - S.Right};
+  Scale Y{0, 1, S.Height - S.Bottom, S.Top};
+  beginSVG(OS, S, "occupancy", "occupancy by threads of a block");
+  drawValueAxis(OS, S, Y, "occupancy");
+  // The tuned sizes are the round ones here, where they leave room.
+  double Free = 0;
+  for (int64_t Threads : Sizes) {
+    double Half = std::to_string(Threads).size() * LetterWidth / 2 + 3;
+    if (X(Threads) - Half < Free)
+      continue;
+    drawText(OS, X(Threads), S.Height - S.Bottom + 18, "middle",
+             std::to_string(Threads));
+    Free = X(Threads) + Half;
+  }
+  nameLevelAxis(OS, S, "threads of a block");
+  for (const auto &[Place, G] : Groups) {
+    bool IsWinner = G.Example == R.winner();
+    OS << "<circle class=\"complete" << (IsWinner ? " winner" : "")
+       << "\" data-trial=\"" << G.Example->Number << "\" cx=\""
+       << place(X(Place.first)) << "\" cy=\"" << place(Y(Place.second))
+       << "\" r=\"" << place(std::min(10.0, 3 + std::sqrt(G.Count)))
+       << "\"><title>" << Place.first << " threads, "
+       << formatMetric("occupancy", Place.second) << ", " << G.Count
+       << (G.Count == 1 ? " trial" : " trials") << ", as trial "
+       << G.Example->Number << "</title></circle>\n";
+  }
+  OS << "</svg>\n";
+  return true;
 }
 
 void mneme::drawBars(raw_ostream &OS,

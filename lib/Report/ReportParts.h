@@ -30,8 +30,30 @@ std::string formatNumber(double V);
 /// "1.54 (1.53 to 1.56)".
 std::string formatRatio(const RatioEstimate &R);
 
+/// "+12 %", and the class of its cell, "good" or "bad"; both empty if the
+/// values are equal.
+std::pair<std::string, std::string> describeChange(StringRef Metric,
+                                                   double Before, double After);
+
+/// A page with one heading, up to within its <header>. \p Style is added to the
+/// reports' style sheet.
+void beginPage(raw_ostream &OS, StringRef Title, StringRef Style = "");
+
 /// The first objective of all trials by number, and the best so far.
 void drawHistory(raw_ostream &OS, const StudyRecord &R);
+/// Whether a canary failed, or differs significantly from the baseline.
+bool isOff(const Trial &Canary);
+/// Times of launches, as a row of drawDistribution().
+struct SampleSet {
+  std::string Name;
+  StringRef Class; ///< Of its dots.
+  ArrayRef<double> Nanoseconds;
+};
+/// A dot for each sample, a row for each set, which must not be empty.
+void drawDistribution(raw_ostream &OS, ArrayRef<SampleSet> Sets);
+/// Occupancy by the size of a block. Draws nothing and returns false if blocks
+/// of one size only have an occupancy.
+bool drawOccupancy(raw_ostream &OS, const StudyRecord &R);
 /// Two objectives against each other, with the Pareto front.
 void drawFront(raw_ostream &OS, const StudyRecord &R);
 /// A line for each measured trial through what it has chosen, the most
@@ -46,7 +68,7 @@ void drawBars(raw_ostream &OS,
 /// (del) and came (ins).
 void writeWordDiff(raw_ostream &OS, StringRef Before, StringRef After);
 
-extern const char ReportStyle[], ReportScript[];
+extern const char ReportScript[];
 
 } // namespace mneme
 } // namespace llvm

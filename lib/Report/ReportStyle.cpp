@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReportParts.h"
+#include "llvm/Support/raw_ostream.h"
 
-const char llvm::mneme::ReportStyle[] = R"css(
+static const char ReportStyle[] = R"css(
 :root {
   color-scheme: light dark;
   --page: #f6f7f9; --card: #ffffff; --text: #1c2430; --muted: #647080;
@@ -35,6 +36,7 @@ h2 { font-size: 17px; margin: 0 0 10px; }
 h3 { font-size: 14px; margin: 16px 0 6px; }
 header p, .legend, .note { color: var(--muted); margin: 4px 0 0; font-size: 13.5px; }
 .caveat { color: var(--warn); margin: 8px 0 0; }
+.text { margin: 0 0 10px; }
 section {
   background: var(--card); border: 1px solid var(--line); border-radius: 10px;
   padding: 18px 20px; margin-top: 18px; overflow-x: auto;
@@ -71,19 +73,23 @@ svg text.mark { fill: var(--text); stroke: var(--card); stroke-width: 4px;
 .baseline { stroke: var(--muted); stroke-dasharray: 5 4; }
 .best { fill: none; stroke: var(--good); stroke-width: 2; }
 .complete { fill: var(--accent); } .pruned { fill: var(--f0); }
-.failed { fill: var(--bad); } .canary { fill: var(--warn); } .winner { fill: var(--good); }
-circle:hover { stroke: var(--text); stroke-width: 2; }
+.failed { fill: var(--bad); } .canary { fill: var(--warn); }
+.canary.off { stroke: var(--bad); stroke-width: 2.5; }
+.sample { fill-opacity: .55; } .reference { fill: var(--muted); }
+.median { stroke: var(--text); stroke-width: 2; } .winner { fill: var(--good); }
+circle[data-trial]:hover, path[data-trial]:hover { stroke: var(--text); stroke-width: 2; }
 .bar { fill: var(--accent); }
 polyline { fill: none; stroke-width: 1; stroke-opacity: .45; }
 polyline.fifth4 { stroke-width: 1.3; stroke-opacity: .8; }
 polyline:hover, polyline.on { stroke-width: 3; stroke-opacity: 1; stroke: var(--text); }
-circle.on { stroke: var(--text); stroke-width: 2; }
+circle.on, path.on { stroke: var(--text); stroke-width: 2; }
 .fifth0 { stroke: var(--f0); } .fifth1 { stroke: var(--f1); } .fifth2 { stroke: var(--f2); }
 .fifth3 { stroke: var(--f3); } .fifth4 { stroke: var(--f4); }
 .key { display: inline-block; width: 10px; height: 10px; border-radius: 5px;
   margin: 0 2px 0 12px; }
 .key.complete { background: var(--accent); } .key.pruned { background: var(--f0); }
-.key.failed { background: var(--bad); } .key.canary { background: var(--warn); }
+.key.failed { background: var(--bad); } .key.canary { background: var(--warn); border-radius: 0; transform: rotate(45deg) scale(.8); }
+.key.off { outline: 3px solid var(--bad); }
 .key.winner { background: var(--good); }
 .key.best { background: var(--good); height: 3px; vertical-align: middle; }
 .key.fifth0 { background: var(--f0); } .key.fifth4 { background: var(--f4); }
@@ -137,3 +143,16 @@ document.addEventListener("click", event => {
       JSON.stringify(byNumber.get(number), null, 1);
 });
 )js";
+
+void llvm::mneme::beginPage(raw_ostream &OS, StringRef Title, StringRef Style) {
+  std::string Name = escapeHTML(Title);
+  OS << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta "
+        "charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n<title>"
+     << Name
+     << "</title>\n"
+        // Browsers look for an icon beside the page otherwise.
+        "<link rel=\"icon\" href=\"data:,\">\n<style>"
+     << ReportStyle << Style << "</style>\n</head>\n<body>\n<header>\n<h1>"
+     << Name << "</h1>\n";
+}

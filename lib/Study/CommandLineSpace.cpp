@@ -827,6 +827,10 @@ Error Builder::build() {
     if (Items[I].State == Pending)
       if (Error E = apply(I))
         return E;
+  // parseLLVMValues() may have taken the name of an option that failed for a
+  // word.
+  if (!Failure.empty())
+    return createStringError(Failure);
   if (S.Objectives.empty())
     S.Objectives.push_back({"time", Direction::Minimize});
   return checkStudy(S);

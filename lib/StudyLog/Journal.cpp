@@ -187,12 +187,12 @@ struct Journal::Impl {
 
 Error Journal::Impl::append(function_ref<void(LineWriter &)> Write) {
   LineWriter W(Worker);
-  size_t Line = 0;
+  size_t Next = 0;
   return File->append(
       [&](StringRef Line) { return Log.apply(Line); },
       [&](StringRef Text) {
         // Most lines set attributes of trials, which nothing reads again.
-        bool IsNeeded = W.ops()[Line++] != OptunaOp::SetTrialUserAttr;
+        bool IsNeeded = W.ops()[Next++] != OptunaOp::SetTrialUserAttr;
         return IsNeeded ? Log.apply(Text) : Error::success();
       },
       [&]() -> Expected<std::string> {

@@ -36,13 +36,15 @@ bool mneme::isNestedTooDeep(StringRef Text) {
 }
 
 /// LLVM's error has its position only in its text: "[1:7, byte=7]: Expected
-/// ...", where the byte is the one after the offender.
+/// ...", where the byte is the one after the offender, but for two messages.
 static Error addPosition(StringRef Text, StringRef Message) {
   size_t Offset = 0;
   StringRef Position;
   std::tie(Position, Message) = Message.split("]: ");
   Position.split("byte=").second.getAsInteger(10, Offset);
-  return makeTextError(Text, Offset ? Offset - 1 : 0,
+  bool IsOffender =
+      Message.starts_with("Text after") || Message.starts_with("Invalid UTF-8");
+  return makeTextError(Text, Offset && !IsOffender ? Offset - 1 : Offset,
                        Twine(toLower(Message.front())) + Message.drop_front());
 }
 

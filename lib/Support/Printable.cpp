@@ -87,6 +87,17 @@ void PrintableStream::write_impl(const char *Ptr, size_t Size) {
   Pending.erase(0, Whole);
 }
 
+raw_ostream &PrintableStream::changeColor(Colors C, bool Bold,
+                                          bool Background) {
+  OS.changeColor(C, Bold, Background);
+  return *this;
+}
+
+raw_ostream &PrintableStream::resetColor() {
+  OS.resetColor();
+  return *this;
+}
+
 raw_ostream &mneme::textOuts() {
   static PrintableStream OS(outs());
   return OS;

@@ -34,7 +34,7 @@ Error mneme::makeTextError(StringRef Text, size_t Offset,
 }
 
 static StringRef getLine(StringRef Text, unsigned Line) {
-  while (--Line)
+  while (--Line && !Text.empty())
     Text = Text.split('\n').second;
   return Text.split('\n').first.rtrim('\r');
 }

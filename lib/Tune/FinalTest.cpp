@@ -57,6 +57,8 @@ static void addRatio(RetestedTrial &T, unsigned Instance,
     return;
   T.BaselineNanoseconds = summarize(Baseline).Median;
   T.Nanoseconds = summarize(Samples).Median;
+  T.Samples = Samples;
+  T.BaselineSamples = Baseline;
   T.Device = P.Device;
 }
 

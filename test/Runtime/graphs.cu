@@ -14,6 +14,7 @@
 // REPLAY-COUNT-2: add grid 1: Match
 
 #include "Inputs/check.h"
+#include <cstdint>
 #include <cuda_runtime.h>
 
 __global__ void add(int *P, int N) { P[threadIdx.x] += N; }
@@ -187,6 +188,91 @@ static void built(int *D, int *E) {
   cudaGetLastError();
 }
 
+// A graph that differs deep inside changes nothing.
+static void updated(int *D) {
+  cudaGraph_t G, Fewer, Child, Smaller;
+  cudaGraphNode_t Set, Sub, Node;
+  cudaGraphExec_t X;
+  cudaGraphExecUpdateResultInfo Info;
+  cudaMemsetParams M = {D, 0, 1, 4, 1, 1};
+  OK(cudaGraphCreate(&Child, 0));
+  OK(cudaGraphAddMemsetNode(&Set, Child, nullptr, 0, &M));
+  OK(cudaGraphAddEmptyNode(&Node, Child, &Set, 1));
+  OK(cudaGraphCreate(&G, 0));
+  OK(cudaGraphAddChildGraphNode(&Sub, G, nullptr, 0, Child));
+  OK(cudaGraphAddChildGraphNode(&Node, G, &Sub, 1, Child));
+  OK(cudaGraphInstantiate(&X, G, 0));
+  OK(cudaGraphCreate(&Smaller, 0));
+  M.value = 2;
+  OK(cudaGraphMemsetNodeSetParams(Set, &M));
+  OK(cudaGraphAddMemsetNode(&Set, Smaller, nullptr, 0, &M));
+  OK(cudaGraphCreate(&Fewer, 0));
+  OK(cudaGraphAddChildGraphNode(&Sub, Fewer, nullptr, 0, Child));
+  OK(cudaGraphAddChildGraphNode(&Node, Fewer, &Sub, 1, Smaller));
+  EXPECT(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(X, Fewer, &Info));
+  CHECK(Info.errorNode == Node);
+  OK(cudaGraphLaunch(X, nullptr));
+  CHECK(first(D) == 1);
+}
+
+// What cannot be done is refused, and nothing is changed.
+static void refused(int *D) {
+  cudaGraph_t G;
+  cudaGraphNode_t Host, Set, Node;
+  cudaGraphExec_t X;
+  int Count = 0;
+  cudaHostNodeParams H = {note, &Count}, Null = {};
+  OK(cudaGraphCreate(&G, 0));
+  OK(cudaGraphAddHostNode(&Host, G, nullptr, 0, &H));
+  EXPECT(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(Host, &Null));
+  cudaGraphNodeParams P = {};
+  P.type = cudaGraphNodeTypeHost;
+  EXPECT(cudaErrorInvalidValue, cudaGraphAddNode(&Node, G, nullptr, nullptr, 0, &P));
+  // A row that is longer than all memory, and one whose size wraps.
+  for (size_t Width : {size_t(1) << 44, SIZE_MAX / 4 + 2}) {
+    cudaMemsetParams M = {D, 0, 1, 4, Width, 1};
+    OK(cudaGraphAddMemsetNode(&Set, G, &Host, 1, &M));
+    OK(cudaGraphInstantiate(&X, G, 0));
+    EXPECT(cudaErrorInvalidValue, cudaGraphLaunch(X, nullptr));
+    OK(cudaGraphDestroyNode(Set));
+  }
+  CHECK(Count == 2);
+  OK(cudaGraphDestroy(G));
+}
+
+// Copies between devices become nodes.
+static void copied(int *D, int *E) {
+  cudaStream_t S;
+  cudaGraph_t G;
+  cudaGraphExec_t X;
+  int One = 1, Two = 2;
+  OK(cudaStreamCreate(&S));
+  OK(cudaMemcpy(D, &One, 4, cudaMemcpyHostToDevice));
+  OK(cudaMemset(E, 0, 8));
+  OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeRelaxed));
+  OK(cudaMemcpyPeerAsync(E, 0, D, 0, 4, S));
+  cudaMemcpy3DPeerParms P = {};
+  P.srcPtr = make_cudaPitchedPtr(D, 4, 4, 1);
+  P.dstPtr = make_cudaPitchedPtr(E + 1, 4, 4, 1);
+  P.extent = make_cudaExtent(4, 1, 1);
+  OK(cudaMemcpy3DPeerAsync(&P, S));
+#if CUDART_VERSION >= 13000
+  // It does not know whether its stream is captured.
+  void *To = E;
+  const void *From = D;
+  size_t Size = 4, Zero = 0;
+  cudaMemcpyAttributes How = {};
+  How.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  EXPECT(cudaErrorNotSupported, cudaMemcpyBatchAsync(&To, &From, &Size, 1, &How, &Zero, 1, S));
+#endif
+  OK(cudaStreamEndCapture(S, &G));
+  CHECK(first(E) == 0 && first(E + 1) == 0);
+  OK(cudaMemcpy(D, &Two, 4, cudaMemcpyHostToDevice));
+  OK(cudaGraphInstantiate(&X, G, 0));
+  OK(cudaGraphLaunch(X, S));
+  CHECK(first(E) == 2 && first(E + 1) == 2);
+}
+
 // Memory that a graph allocates has its address from the beginning.
 static void allocated(int *D) {
   cudaStream_t S;
@@ -212,6 +298,31 @@ static void allocated(int *D) {
   OK(cudaGraphDestroy(G));
   OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &Used));
   CHECK(Used == 0);
+
+  // It lives until it is freed, also behind the graph.
+  int *Q, *R;
+  OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeRelaxed));
+  OK(cudaMallocAsync(&P, 64, S));
+  OK(cudaMallocAsync(&Q, 64, S));
+  OK(cudaMemsetAsync(P, 1, 64, S));
+  OK(cudaStreamEndCapture(S, &G));
+  OK(cudaGraphInstantiate(&X, G, 0));
+  OK(cudaGraphLaunch(X, S));
+  OK(cudaGraphExecDestroy(X));
+  OK(cudaGraphDestroy(G));
+  OK(cudaMalloc(&R, 64));
+  CHECK(R != P && R != Q && first(P) == 0x01010101);
+  OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &Used));
+  CHECK(Used == 128);
+  OK(cudaFree(P));
+  EXPECT(cudaErrorInvalidValue, cudaFree(P));
+  cudaGraphNode_t Free;
+  OK(cudaGraphCreate(&G, 0));
+  OK(cudaGraphAddMemFreeNode(&Free, G, nullptr, 0, Q));
+  OK(cudaGraphInstantiate(&X, G, 0));
+  OK(cudaGraphLaunch(X, S));
+  OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &Used));
+  CHECK(Used == 0);
 }
 
 int main() {
@@ -221,5 +332,8 @@ int main() {
   captured(D, E);
   built(D, E);
   allocated(D);
+  updated(D);
+  refused(D);
+  copied(D, E);
   printf("all as it should be\n");
 }

@@ -18,6 +18,7 @@
 
 #include "Inputs/check.h"
 #include <cmath>
+#include <cstdint>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -405,6 +406,32 @@ static void testCaptured() {
   IS(0, 7);
 }
 
+// Copies that go beyond an array, or between elements of different sizes.
+static void testBadCopies() {
+  cudaChannelFormatDesc F = cudaCreateChannelDesc<float>(), C = cudaCreateChannelDesc<uchar4>(),
+                        Short = cudaCreateChannelDesc<short>();
+  cudaArray_t A, B, S;
+  OK(cudaMallocArray(&A, &F, W, H));
+  OK(cudaMallocArray(&B, &C, W, H));
+  OK(cudaMallocArray(&S, &Short, W, H));
+  cudaMemcpy3DParms P = {};
+  P.srcArray = A;
+  P.dstArray = B;
+  P.extent = make_cudaExtent(W, H, 1);
+  P.kind = cudaMemcpyDeviceToDevice;
+  OK(cudaMemcpy3D(&P));
+  P.dstArray = S;
+  EXPECT(cudaErrorInvalidValue, cudaMemcpy3D(&P));
+  P.dstArray = B;
+  for (size_t *At : {&P.srcPos.x, &P.srcPos.y, &P.srcPos.z, &P.dstPos.x, &P.dstPos.y, &P.dstPos.z}) {
+    *At = SIZE_MAX;
+    EXPECT(cudaErrorInvalidValue, cudaMemcpy3D(&P));
+    *At = 0;
+  }
+  EXPECT(cudaErrorInvalidValue, cudaMemcpy2DArrayToArray(B, 0, 0, S, 0, 0, 16, 1));
+  EXPECT(cudaErrorInvalidValue, cudaMemcpy2DArrayToArray(B, 0, SIZE_MAX, A, 0, 0, 16, 1));
+}
+
 __global__ void queries(Texture T, float *Out) {
   unsigned Width, Height;
   asm("txq.width.b32 %0, [%1];" : "=r"(Width) : "l"(T));
@@ -425,6 +452,7 @@ int main() {
   testSurfaces();
   testMemory();
   testCaptured();
+  testBadCopies();
   cudaChannelFormatDesc F = cudaCreateChannelDesc<float>(), Bad = {32, 32, 32, 0, cudaChannelFormatKindFloat};
   cudaArray_t A;
   EXPECT(cudaErrorInvalidValue, cudaMallocArray(&A, &Bad, W, H));

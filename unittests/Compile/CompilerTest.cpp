@@ -86,7 +86,7 @@ TEST_F(CompilerTest, RefusesWhatItCannotCompile) {
   O.Kernel = "nobody";
   EXPECT_EQ(createError(*M, O), "the IR has no kernel 'nobody'");
   EXPECT_EQ(createError(*M, options("nosuchpass")),
-            "--passes:1:1: unknown pass name 'nosuchpass'\nnosuchpass\n^");
+            "pipeline:1:1: unknown pass name 'nosuchpass'\nnosuchpass\n^");
   EXPECT_THAT(createError(*M, options("function(gvn")),
               HasSubstr("invalid pipeline 'function(gvn'"));
   O = options();

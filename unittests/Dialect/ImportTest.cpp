@@ -244,8 +244,7 @@ TEST(ParseStudyTest, ErrorsHaveTheirPlace) {
   EXPECT_THAT(Twice, testing::StartsWith(
                          "s.mlir:3:8: 'mneme.bool' op is the second parameter "
                          "or derived value 'a'\n"));
-  EXPECT_THAT(Twice,
-              testing::HasSubstr("s.mlir:2:6: note: the first is here"));
+  EXPECT_THAT(Twice, testing::HasSubstr("s.mlir:2:6: note: the first is here"));
   EXPECT_THAT(errorOf("%a = foo.bar"),
               testing::StartsWith("s.mlir:2:6: Dialect `foo' not found"));
 }

@@ -205,13 +205,13 @@ TEST_F(ConfigTest, ReadsFiles) {
   EXPECT_EQ(File->RecordId, "22");
   auto P = plan();
   ASSERT_THAT_EXPECTED(P, Succeeded());
-  EXPECT_THAT(toString(checkConfigFile(*File, **P)),
+  EXPECT_THAT(toString(checkConfigFile(*File, (*P)->kernel())),
               HasSubstr("best.json': is for the kernel with static_hash 11, "
                         "the recording is of 'add' with 1111"));
   File->StaticHash = K.StaticHash;
-  EXPECT_THAT_ERROR(checkConfigFile(*File, **P), Succeeded());
+  EXPECT_THAT_ERROR(checkConfigFile(*File, (*P)->kernel()), Succeeded());
   File->StaticHash.clear();
-  EXPECT_THAT_ERROR(checkConfigFile(*File, **P), Succeeded());
+  EXPECT_THAT_ERROR(checkConfigFile(*File, (*P)->kernel()), Succeeded());
 }
 
 TEST_F(ConfigTest, RefusesFiles) {

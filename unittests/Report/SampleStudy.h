@@ -132,7 +132,7 @@ inline Trial endSampleTrial(const SearchSpace &Space, Trial T) {
     T.DuplicateKind = Duplicate::Assembly;
     T.DuplicateOf = N - 1;
   }
-  T.Suspect = N % 11 == 10;
+  T.Suspect = N % 11 == 10 || N == 58; // and a canary
   return T;
 }
 
@@ -189,6 +189,10 @@ inline StudyOutcome makeSampleOutcome(ArrayRef<Trial> Trials, bool Win) {
     R.Speedup = {Value, Value - 0.01, Value + 0.012};
     R.Nanoseconds = 1500 / Value;
     R.BaselineNanoseconds = 1500;
+    for (int I = -10; I <= 10; ++I) {
+      R.Samples.push_back(R.Nanoseconds * (1 + 0.002 * I));
+      R.BaselineSamples.push_back(1500 + I * I * 0.5);
+    }
     O.Final.Candidates.push_back(R);
   }
   if (Order.empty())
@@ -227,9 +231,27 @@ inline StudyRecord makeSampleRecord(const SearchSpace &Space,
   R.StudyText = "mneme.study @sample {\n  // </script><script>alert(1)\n}\n";
   R.RecordedPipeline = "default<O3>";
   R.Farm = json::Object{
-      {"compiles", 120},
-      {"runners",
-       json::Array{json::Object{{"name", "cuda:0"}, {"idle_share", 0.25}}}}};
+      {"requests", 121},
+      {"results", 120},
+      {"compiles", 110},
+      {"runs", 95},
+      {"compile_seconds", 7.5},
+      {"reused", 16},
+      {"same_assembly", 16},
+      {"same_ir", 2},
+      {"compiler_deaths", 1},
+      {"runner_deaths", 2},
+      {"requeued", 3},
+      {"starts", 9},
+      {"bytes_sent", 700000},
+      {"bytes_received", 900},
+      {"runners", json::Array{json::Object{{"name", "cuda:<0>"},
+                                           {"runs", 95},
+                                           {"busy_seconds", 9.0},
+                                           {"open_seconds", 12.0},
+                                           {"idle_share", 0.25}}}}};
+  R.ReplayCommand = "llvm-mneme-replay rec/k.json --config=out/best.json";
+  R.FullReplayCommand = "llvm-mneme-replay rec/k.json '--passes=default<O3>'";
   R.BaselineInstructions = {{"FFMA", 100}, {"LDG", 20}, {"STL", 4}};
   R.BestInstructions = {{"FFMA", 96}, {"LDG", 12}, {"LDG.128", 2}};
   return R;

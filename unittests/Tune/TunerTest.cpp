@@ -149,6 +149,9 @@ TEST_F(TunerTest, TriesEverythingAndFindsTheBest) {
   EXPECT_EQ(get(Best.Config, "llvm.x"), 0);
   EXPECT_EQ(get(Best.Config, "llvm.y"), 7);
   EXPECT_DOUBLE_EQ(R.Final.Confirmed->Speedup.Value, 1000 / 970.);
+  EXPECT_EQ(R.Final.Confirmed->Samples.size(),
+            R.Final.Rounds * FinalTestResult::ConfirmFactor);
+  EXPECT_EQ(R.Final.Confirmed->BaselineSamples.front(), 1000);
   EXPECT_EQ(R.Best.front(), *R.winner());
   std::set<std::string> Configs;
   for (const Trial &T : Trials)

@@ -258,8 +258,9 @@ private:
   std::unique_ptr<CudaMapping> Mapping;
   /// Of mapOutside(), by address.
   std::map<uint64_t, std::unique_ptr<CudaMapping>> Outside;
-  std::map<uint64_t, ArrayElements> Arrays; ///< By the address of elements.
-  std::map<uint64_t, CudaObject> Objects;   ///< By recorded handle.
+  /// By the address of elements, and MNEME_RESOURCE_*.
+  std::map<std::pair<uint64_t, uint32_t>, ArrayElements> Arrays;
+  std::map<uint64_t, CudaObject> Objects; ///< By recorded handle.
   std::vector<EventPair> Events;
   /// Has the device enough to do while the host enqueues a launch?
   bool Occupied = false;

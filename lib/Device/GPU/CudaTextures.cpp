@@ -56,11 +56,17 @@ static std::pair<int, unsigned> toFormat(uint32_t Format) {
   }
 }
 
+/// Filter and read modes are flags, so all values of these are modes.
 static bool isSane(const MnemeTexture &T) {
-  return (T.Type == MNEME_OBJECT_TEXTURE || T.Type == MNEME_OBJECT_SURFACE) &&
+  bool IsArray = T.Resource == MNEME_RESOURCE_ARRAY;
+  unsigned Levels = T.Resource == MNEME_RESOURCE_MIPMAP ? MaxLevels : 1;
+  return (T.Type == MNEME_OBJECT_TEXTURE ||
+          (T.Type == MNEME_OBJECT_SURFACE && IsArray)) &&
          T.Resource <= MNEME_RESOURCE_PITCH2D && toFormat(T.Format).first &&
          (T.Channels == 1 || T.Channels == 2 || T.Channels == 4) &&
-         T.NumLevels >= 1 && T.NumLevels <= MaxLevels && T.Width;
+         T.NumLevels >= 1 && T.NumLevels <= Levels && T.Width &&
+         all_of(T.AddressModes,
+                [](uint32_t Mode) { return Mode <= MNEME_ADDRESS_BORDER; });
 }
 
 /// The copies of all levels into the array, which stays open.
@@ -92,22 +98,32 @@ static std::vector<CUmemcpy3D> planLevels(const MnemeTexture &T) {
 }
 
 Expected<ArrayElements *> CudaDevice::makeArray(const MnemeTexture &T) {
-  ArrayElements &A = Arrays[T.Address];
+  // Level 0 of a mipmapped array, which may be an array of its own, has the
+  // same address.
+  ArrayElements &A = Arrays[{T.Address, T.Resource}];
   if (A.Array)
     return &A;
-  CUarrayDescriptor D = {T.Width,    T.Height,
-                         T.Depth,    toFormat(T.Format).first,
-                         T.Channels, ArrayForSurfaces};
+  CUarrayDescriptor D = {
+      T.Width, T.Height, T.Depth, toFormat(T.Format).first, T.Channels, 0};
   if (T.Flags & MNEME_TEXTURE_LAYERED)
     D.Flags |= ArrayLayered;
   if (T.Flags & MNEME_TEXTURE_CUBEMAP)
     D.Flags |= ArrayCubemap;
-  if (T.Height && !T.Depth && T.NumLevels == 1)
-    D.Flags |= ArrayGather;
+  unsigned Gather = T.Height && !T.Depth && T.NumLevels == 1 ? ArrayGather : 0;
   A.IsMipmapped = T.Resource == MNEME_RESOURCE_MIPMAP;
-  CUresult R = A.IsMipmapped
-                   ? Driver.MipmappedArrayCreate(&A.Array, &D, T.NumLevels)
-                   : Driver.Array3DCreate(&A.Array, &D);
+  auto Create = [&](unsigned Flags) {
+    CUarrayDescriptor Flagged = D;
+    Flagged.Flags |= Flags;
+    return A.IsMipmapped
+               ? Driver.MipmappedArrayCreate(&A.Array, &Flagged, T.NumLevels)
+               : Driver.Array3DCreate(&A.Array, &Flagged);
+  };
+  // What the application's array was made for is not recorded. For surfaces and
+  // gathers, arrays are smaller.
+  CUresult R = Create(ArrayForSurfaces | Gather);
+  for (unsigned Flags : {unsigned(ArrayForSurfaces), Gather, 0u})
+    if (R == CUDA_ERROR_INVALID_VALUE)
+      R = Create(Flags);
   if (R) {
     A.Array = nullptr;
     return failure(R, "create the array of a texture");
@@ -176,7 +192,7 @@ Error CudaDevice::makeObject(uint64_t Handle) {
 }
 
 CUresult CudaDevice::copyArrays(bool IsBack) {
-  for (const auto &[Address, A] : Arrays)
+  for (const auto &[Key, A] : Arrays)
     for (CUmemcpy3D C : A.Copies) {
       if (IsBack && !A.IsWritten)
         continue;
@@ -193,7 +209,7 @@ void CudaDevice::freeObjects() {
     if (O.Object)
       O.IsSurface ? Driver.SurfObjectDestroy(O.Object)
                   : Driver.TexObjectDestroy(O.Object);
-  for (const auto &[Address, A] : Arrays)
+  for (const auto &[Key, A] : Arrays)
     if (A.Array)
       A.IsMipmapped ? Driver.MipmappedArrayDestroy(A.Array)
                     : Driver.ArrayDestroy(A.Array);

@@ -157,11 +157,13 @@ static std::string getTextureOpcode(StringRef Name) {
   StringRef Kind = Parts.front();
   if (!is_contained({"tex", "tld4", "suld", "sust"}, Kind))
     return "";
+  bool IsSurface = Kind.starts_with("su");
   std::string Mode, Geometry, Types;
   for (size_t I = 1; I != Parts.size(); ++I) {
     StringRef Part = Parts[I];
     bool IsVector = Part.starts_with("v2") || Part.starts_with("v4");
-    if (Part == "unified" || Part == "b") {
+    // Of a gather, that is a channel.
+    if (Part == "unified" || (IsSurface && Part == "b")) {
       continue;
     } else if (Part == "array") {
       Geometry = "a" + Geometry;
@@ -178,7 +180,6 @@ static std::string getTextureOpcode(StringRef Name) {
       Types += "." + Part.str();
     }
   }
-  bool IsSurface = Kind.starts_with("su");
   return (Kind + (IsSurface ? ".b" : Mode) + "." + Geometry + Types).str();
 }
 

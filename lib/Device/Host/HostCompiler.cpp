@@ -39,6 +39,7 @@
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -420,8 +421,24 @@ void mneme::finishHostModule(Module &M, HostFinish Finish) {
             *cantFail(createHostTargetMachine(CodeGenOptLevel::Default)));
 }
 
+/// Changes \p M.
+static Error emitHostCode(Module &M, TargetMachine &TM, CodeGenFileType Type,
+                          raw_pwrite_stream &OS) {
+  legacy::PassManager PM;
+  TargetLibraryInfoImpl TLII(M.getTargetTriple());
+  PM.add(new TargetLibraryInfoWrapperPass(TLII));
+  PM.add(createTargetTransformInfoWrapperPass(TM.getTargetIRAnalysis()));
+  PM.add(new RuntimeLibraryInfoWrapper(M.getTargetTriple()));
+  if (TM.addPassesToEmitFile(PM, OS, nullptr, Type))
+    return createStringError("cannot emit code for '" +
+                             M.getTargetTriple().str() + "'");
+  PM.run(M);
+  return Error::success();
+}
+
 Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
-                                                  const HostOptions &Options) {
+                                                  const HostOptions &Options,
+                                                  std::string *Assembly) {
   DiagnosticScope Diagnostics(M.getContext());
   Expected<HostKernelInfo> Info = lowerKernelForHost(M, Kernel, Options);
   if (!Info)
@@ -436,16 +453,19 @@ Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
   Image.Triple = M.getTargetTriple().str();
   Image.KernelName = Info->Name;
   Image.Globals = Info->Globals;
-  raw_svector_ostream OS(Image.Object);
-  legacy::PassManager PM;
-  TargetLibraryInfoImpl TLII(M.getTargetTriple());
-  PM.add(new TargetLibraryInfoWrapperPass(TLII));
-  PM.add(createTargetTransformInfoWrapperPass((*TM)->getTargetIRAnalysis()));
-  PM.add(new RuntimeLibraryInfoWrapper(M.getTargetTriple()));
+  if (Assembly) {
+    // The code generator changes its module.
+    std::unique_ptr<Module> Copy = CloneModule(M);
+    SmallString<0> Text;
+    raw_svector_ostream OS(Text);
+    if (Error E = emitHostCode(*Copy, **TM, CodeGenFileType::AssemblyFile, OS))
+      return std::move(E);
+    *Assembly = Text.str().str();
+  }
   TimeTraceScope Scope("MnemeHostCodeGen", Info->Name);
-  if ((*TM)->addPassesToEmitFile(PM, OS, nullptr, CodeGenFileType::ObjectFile))
-    return createStringError("cannot emit objects for '" + Image.Triple + "'");
-  PM.run(M);
+  raw_svector_ostream OS(Image.Object);
+  if (Error E = emitHostCode(M, **TM, CodeGenFileType::ObjectFile, OS))
+    return std::move(E);
   if (!Diagnostics.getError().empty())
     return createStringError("cannot compile kernel '" + Info->Name +
                              "' for the host: " + Diagnostics.getError());

@@ -96,26 +96,29 @@ void Translator::lowerTexture() {
       if (has(StringRef("rgba").substr(I, 1)))
         What |= I << MNEME_TEX_CHANNEL_SHIFT;
   }
+  // Behind those there may be offsets and a depth to compare.
+  size_t NumOperands = has("level") ? 3 : has("grad") ? 4 : 2;
+  if (S->Operands.size() != NumOperands) {
+    Failed = true;
+    return;
+  }
   SmallVector<Operand, 6> Rest;
   if (has("level")) {
     What |= MNEME_TEX_LEVEL;
-    if (const Operand *O = operand(2))
-      Rest.push_back(*O);
+    Rest.push_back(*operand(2));
   } else if (has("grad")) {
     What |= MNEME_TEX_GRADIENTS;
     unsigned Count = (What & MNEME_TEX_GEOMETRY) == MNEME_TEX_CUBE
                          ? 3
                          : What & MNEME_TEX_GEOMETRY;
-    for (unsigned I : {2, 3})
-      if (const Operand *O = operand(I)) {
-        ArrayRef<Operand> Parts = O->Kind == Operand::Vector
-                                      ? ArrayRef<Operand>(O->Elements)
-                                      : ArrayRef<Operand>(*O);
-        // Gradients by three coordinates are padded to four.
-        append_range(Rest, Parts.take_front(Count));
-      }
-  } else if (S->Operands.size() != 2) {
-    Failed = true;
+    for (unsigned I : {2, 3}) {
+      const Operand *O = operand(I);
+      ArrayRef<Operand> Parts = O->Kind == Operand::Vector
+                                    ? ArrayRef<Operand>(O->Elements)
+                                    : ArrayRef<Operand>(*O);
+      // Gradients by three coordinates are padded to four.
+      append_range(Rest, Parts.take_front(Count));
+    }
   }
   for (unsigned I = 0; I != 6; ++I) {
     if (I >= Rest.size())

@@ -82,8 +82,7 @@ bool mneme::readKernelFacts(WireReader &R, KernelFacts &Facts) {
   for (uint32_t N = R.u32(); N && R.ok(); --N)
     Facts.Reached.push_back(R.str());
   Facts.Obstacle = R.str();
-  for (uint32_t N = R.u32(); N && R.ok(); --N)
-    Facts.Handles.push_back(R.u32());
+  Facts.Handles = readHandles(R);
   for (uint32_t N = R.u32(); N && R.ok(); --N)
     Facts.HeldLaunches.push_back(R.u64());
   return R.ok() && Facts.StaticHash.size() == 16;

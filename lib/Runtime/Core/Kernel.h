@@ -45,9 +45,8 @@ struct Kernel {
   std::vector<KernelArg> Args;
   std::vector<const Variable *> Reached;
   std::string Obstacle; ///< Why launches cannot be replayed, or empty.
-  /// Offsets of the handles of textures and surfaces among the parameters,
-  /// where a handle is no address.
-  std::vector<uint32_t> Handles;
+  /// Where a handle is no address.
+  std::vector<HandleParameter> Handles;
   KernelRecords *Records = nullptr; ///< Null until the launcher has told.
 };
 
@@ -57,7 +56,7 @@ struct KernelFacts {
   std::vector<KernelArg> Args;
   std::vector<std::string> Reached;   ///< Names of variables.
   std::string Obstacle;               ///< Why launches cannot be replayed.
-  std::vector<uint32_t> Handles;      ///< As Kernel's.
+  std::vector<HandleParameter> Handles; ///< As Kernel's.
   std::vector<uint64_t> HeldLaunches; ///< Dynamic hashes.
 };
 

@@ -26,6 +26,10 @@ namespace mneme {
 
 /// Bytes of device memory that a table of \p NumParts parts takes.
 uint64_t tableSize(size_t NumParts);
+/// The size of a copy, rounded up for the wide loads of the next one.
+constexpr uint64_t alignCopy(uint64_t Size) {
+  return (Size + 255) & ~uint64_t(255);
+}
 /// Flags that comparing \p Size bytes takes, one each page.
 uint64_t flagsOf(uint64_t Size);
 

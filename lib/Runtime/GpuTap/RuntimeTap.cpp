@@ -607,11 +607,10 @@ static int onGraphInstantiateWithParamsPtsz(const CudaRuntime &R,
                       Graph, P ? P->Flags : 0);
 }
 
+/// Forgotten before, as another thread may get the handle at once.
 static int onGraphExecDestroy(const CudaRuntime &R, CUgraphExec Exec) {
-  int E = R.GraphExecDestroy(Exec);
-  if (!E)
-    TapSession::get().forgetGraph(Exec);
-  return E;
+  TapSession::get().forgetGraph(Exec);
+  return R.GraphExecDestroy(Exec);
 }
 
 static int onGraphExecUpdate(const CudaRuntime &R, CUgraphExec Exec,

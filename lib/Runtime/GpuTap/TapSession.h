@@ -116,6 +116,7 @@ struct TappedElements {
 struct GraphTarget {
   const void *Stub;
   Target *Goal;
+  CUcontext Owner; ///< What was current then, and goes with it.
 };
 
 /// A selected kernel of a graph.
@@ -138,6 +139,7 @@ struct GraphPart {
 /// An executable graph, as far as it is known.
 struct TappedGraph {
   unsigned long long Flags = 0;
+  CUcontext Owner = nullptr;      ///< As GraphTarget's.
   CUgraph Copy = nullptr;         ///< Does what it does. Null with an obstacle.
   std::string Obstacle;           ///< Why it cannot be launched in parts.
   std::set<CUgraphNode> Disabled; ///< Nodes of the copy.
@@ -439,6 +441,7 @@ private:
   void rereadGraph(TappedGraph &T, CUgraph G);
   void noteCaptured(const Launch &L);
   void forgetCopy(CUgraphExec Exec);
+  void forgetGraphs(CUcontext Gone);
   using GraphChange = bool (*)(TapSession &, TappedGraph &, CUgraphNode,
                                void *);
   void changeNode(CUgraphExec Exec, CUgraphNode N, GraphChange Change,
@@ -452,7 +455,7 @@ private:
   std::string locateTextures(const Target &T, const Launch &L, Job &J,
                              std::vector<Recording::Region> &Regions,
                              std::set<uint64_t> &Named);
-  std::string addObject(Job &J, char *At, TexturePieces &Pieces,
+  std::string addObject(Job &J, char *At, bool IsSurface, TexturePieces &Pieces,
                         std::set<uint64_t> &Named);
   std::string describeObject(const Gpu &G, const TappedTexture &O,
                              MnemeTexture &D, TappedElements &Elements,
@@ -553,8 +556,8 @@ private:
   std::map<const void *, GraphTarget> GraphKernels;
   std::map<const void *, const void *> KernelHandles;
   std::map<CUgraphExec, TappedGraph> TappedGraphs;
-  /// By handle, and whether it is of a surface.
-  std::map<std::pair<uint64_t, bool>, TappedTexture> Textures;
+  /// By the context that was current, handle, and whether it is of a surface.
+  std::map<std::tuple<CUcontext, uint64_t, bool>, TappedTexture> Textures;
   /// Offsets in Homes, by array or by handle, and by size.
   std::map<std::pair<uint64_t, uint64_t>, uint64_t> TextureHomes;
   bool Finished = false;

@@ -42,34 +42,50 @@ constexpr int AttributeClusterDim = 4, AttributeCooperative = 2;
 
 using Nodes = std::vector<CUgraphNode>;
 
-/// The nodes of a graph, behind those that they depend on; empty where the
-/// driver does not tell. May throw.
-static Nodes sortedNodes(const CudaDriver &D, CUgraph G) {
+/// The edges of a graph, or with null arrays their number. Drivers before CUDA
+/// 12.3 have edges without data.
+static CUresult readEdges(const CudaDriver &D, CUgraph G, CUgraphNode *From,
+                          CUgraphNode *To, uint64_t *Data, size_t *Count) {
+  return D.GraphGetEdges ? D.GraphGetEdges(G, From, To, Data, Count)
+                         : D.GraphGetPlainEdges(G, From, To, Count);
+}
+
+/// \p Sorted gets the nodes of a graph, behind those that they depend on.
+/// \returns false where the driver does not tell. May throw.
+static bool sortNodes(const CudaDriver &D, CUgraph G, Nodes &Sorted) {
   size_t Count = 0, NumEdges = 0;
-  if (D.GraphGetNodes(G, nullptr, &Count) ||
-      D.GraphGetEdges(G, nullptr, nullptr, nullptr, &NumEdges))
-    return {};
+  if (!G || D.GraphGetNodes(G, nullptr, &Count) ||
+      readEdges(D, G, nullptr, nullptr, nullptr, &NumEdges))
+    return false;
   Nodes All(Count), From(NumEdges), To(NumEdges);
   std::vector<uint64_t> EdgeData(NumEdges);
   if ((Count && D.GraphGetNodes(G, All.data(), &Count)) ||
       (NumEdges &&
-       D.GraphGetEdges(G, From.data(), To.data(), EdgeData.data(), &NumEdges)))
-    return {};
+       readEdges(D, G, From.data(), To.data(), EdgeData.data(), &NumEdges)))
+    return false;
   std::map<CUgraphNode, size_t> Open; // On how many nodes each still waits.
   std::multimap<CUgraphNode, CUgraphNode> Next;
   for (size_t I = 0; I != NumEdges; ++I) {
     ++Open[To[I]];
     Next.emplace(From[I], To[I]);
   }
-  Nodes Sorted;
+  Sorted.clear();
   std::copy_if(All.begin(), All.end(), std::back_inserter(Sorted),
                [&](CUgraphNode N) { return !Open.count(N); });
   for (size_t I = 0; I != Sorted.size(); ++I)
     for (auto [N, End] = Next.equal_range(Sorted[I]); N != End; ++N)
       if (!--Open[N->second])
         Sorted.push_back(N->second);
-  return Sorted;
+  return Sorted.size() == All.size();
 }
+
+/// The same; empty where the driver does not tell. May throw.
+static Nodes sortedNodes(const CudaDriver &D, CUgraph G) {
+  Nodes Sorted;
+  return sortNodes(D, G, Sorted) ? Sorted : Nodes();
+}
+
+static const char *const Unreadable = "launched by a graph that cannot be read";
 
 static int typeOf(const CudaDriver &D, CUgraphNode N) {
   int Type = -1;
@@ -105,10 +121,25 @@ static CUgraphNode findInClone(const CudaDriver &D, CUgraphNode Original,
   return nullptr;
 }
 
+/// Whether \p Set has \p N or a node of its child graph. May throw.
+static bool holdsOneOf(const CudaDriver &D, CUgraphNode N,
+                       const std::set<CUgraphNode> &Set) {
+  if (Set.count(N))
+    return true;
+  if (Set.empty() || typeOf(D, N) != NodeGraph)
+    return false;
+  Nodes Inner = sortedNodes(D, childOf(D, N));
+  return std::any_of(Inner.begin(), Inner.end(),
+                     [&](CUgraphNode I) { return holdsOneOf(D, I, Set); });
+}
+
 /// Notes the kernels of a graph and of its child graphs, and what keeps it from
 /// being launched in parts. May throw.
 void TapSession::readGraph(TappedGraph &T, CUgraph G) {
-  for (CUgraphNode N : sortedNodes(*Driver, G)) {
+  Nodes All;
+  if (!sortNodes(*Driver, G, All))
+    T.Obstacle = Unreadable;
+  for (CUgraphNode N : All) {
     if (T.Disabled.count(N))
       continue;
     switch (typeOf(*Driver, N)) {
@@ -116,8 +147,7 @@ void TapSession::readGraph(TappedGraph &T, CUgraph G) {
       readKernel(T, N);
       break;
     case NodeGraph:
-      if (CUgraph Child = childOf(*Driver, N))
-        readGraph(T, Child);
+      readGraph(T, childOf(*Driver, N));
       break;
     case NodeMemAlloc:
     case NodeMemFree:
@@ -177,7 +207,7 @@ void TapSession::noteKernelNode(const CudaRuntime &R, CUgraphNode N,
       return;
     CUkernelNodeParams P;
     if (const void *Handle = handleOf(*Driver, N, P)) {
-      GraphKernels[Handle] = {Stub, &T};
+      GraphKernels[Handle] = {Stub, &T, currentContext()};
       KernelHandles[Stub] = Handle;
     }
   });
@@ -209,10 +239,12 @@ void TapSession::noteGraph(CUgraphExec Exec, CUgraph G,
         TappedGraph &T = TappedGraphs[Exec];
         T = {};
         T.Flags = Flags;
+        T.Owner = currentContext();
         readGraph(T, G);
         if (Flags & FlagDeviceLaunch)
           T.Obstacle = "launched by a graph that the device may launch";
-        if (T.Kernels.empty() || !T.Obstacle.empty())
+        // A node that launches another kernel may be changed to a selected one.
+        if ((T.Kernels.empty() && T.Others.empty()) || !T.Obstacle.empty())
           return;
         if (CUresult E = Driver->GraphClone(&T.Copy, G)) {
           T.Copy = nullptr;
@@ -240,6 +272,21 @@ void TapSession::forgetGraph(CUgraphExec Exec) {
     return;
   std::lock_guard<std::mutex> Guard(Lock);
   forgetCopy(Exec);
+}
+
+/// With the lock: forgets what goes with a context.
+void TapSession::forgetGraphs(CUcontext Gone) {
+  for (auto I = TappedGraphs.begin(); I != TappedGraphs.end();) {
+    CUgraphExec Exec = I->first;
+    bool IsGone = I++->second.Owner == Gone;
+    if (IsGone)
+      forgetCopy(Exec);
+  }
+  for (auto I = KernelHandles.begin(); I != KernelHandles.end();)
+    I = GraphKernels.at(I->second).Owner == Gone ? KernelHandles.erase(I)
+                                                 : std::next(I);
+  for (auto I = GraphKernels.begin(); I != GraphKernels.end();)
+    I = I->second.Owner == Gone ? GraphKernels.erase(I) : std::next(I);
 }
 
 void TapSession::updateGraph(CUgraphExec Exec, CUgraph G) {
@@ -400,9 +447,8 @@ void TapSession::listKernels(const TappedGraph &T, CUgraphNode N,
   if (T.Kernels.count(N))
     Kernels.push_back(N);
   if (typeOf(*Driver, N) == NodeGraph)
-    if (CUgraph Child = childOf(*Driver, N))
-      for (CUgraphNode Inner : sortedNodes(*Driver, Child))
-        listKernels(T, Inner, Kernels);
+    for (CUgraphNode Inner : sortedNodes(*Driver, childOf(*Driver, N)))
+      listKernels(T, Inner, Kernels);
 }
 
 /// Adds the parts of \p G to \p Parts: a wanted kernel is one by itself.
@@ -410,7 +456,9 @@ void TapSession::listKernels(const TappedGraph &T, CUgraphNode N,
 std::string TapSession::splitGraph(const TappedGraph &T,
                                    const std::set<CUgraphNode> &Wanted,
                                    CUgraph G, std::vector<GraphPart> &Parts) {
-  Nodes All = sortedNodes(*Driver, G);
+  Nodes All;
+  if (!sortNodes(*Driver, G, All))
+    return Unreadable;
   GraphPart Next;
   std::set<CUgraphNode> Kept;
   std::string Error;
@@ -423,15 +471,22 @@ std::string TapSession::splitGraph(const TappedGraph &T,
     Kept.clear();
   };
   for (CUgraphNode N : All) {
-    if (T.Disabled.count(N))
+    // What depends on it still comes after what it depends on: parts run one
+    // after the other.
+    if (T.Disabled.count(N)) {
+      Flush();
       continue;
+    }
     Nodes Kernels;
     listKernels(T, N, Kernels);
     bool IsWanted = std::any_of(Kernels.begin(), Kernels.end(),
                                 [&](CUgraphNode K) { return Wanted.count(K); });
-    if (IsWanted)
+    // A copy does not know which of its nodes are disabled.
+    bool IsSplit = typeOf(*Driver, N) == NodeGraph &&
+                   (IsWanted || holdsOneOf(*Driver, N, T.Disabled));
+    if (IsWanted || IsSplit)
       Flush();
-    if (IsWanted && !T.Kernels.count(N)) {
+    if (IsSplit) {
       if (Error.empty())
         Error = splitGraph(T, Wanted, childOf(*Driver, N), Parts);
       continue;
@@ -536,6 +591,8 @@ int TapSession::launchGraph(const CudaRuntime &R, CUgraphExec Exec, CUstream S,
   TappedGraph &T = I->second;
   for (auto [Goal, Count] : T.Others)
     Goal->Launches.fetch_add(Count, std::memory_order_relaxed);
+  if (T.Kernels.empty() && T.Obstacle == Unreadable)
+    Records.countSkipped(Unreadable, 1);
   int Result;
   return !T.Kernels.empty() && launchSplit(R, T, S, Result) ? Result
                                                             : Forward();

@@ -292,7 +292,14 @@ void TapSession::reset() {
   if (Forked)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
-  Gpu *G = Driver ? gpuOf(currentContext()) : nullptr;
+  if (!Driver)
+    return;
+  CUcontext Gone = currentContext();
+  forgetGraphs(Gone);
+  for (auto I = Textures.begin(); I != Textures.end();)
+    I = std::get<CUcontext>(I->first) == Gone ? Textures.erase(I)
+                                              : std::next(I);
+  Gpu *G = gpuOf(Gone);
   if (!G)
     return;
   // The writer works with what goes now.
@@ -300,7 +307,6 @@ void TapSession::reset() {
     ;
   releaseBuffers(*G);
   Notes.erase(Notes.lower_bound(G->begin()), Notes.lower_bound(G->end()));
-  CUcontext Gone = G->Context;
   for (auto I = Foreign.begin(); I != Foreign.end();)
     I = I->second.Owner == Gone ? Foreign.erase(I) : std::next(I);
   {

@@ -25,14 +25,9 @@
 
 using namespace mneme;
 
-static constexpr int CaptureModeRelaxed = 2;   // CU_STREAM_CAPTURE_MODE_RELAXED
-static constexpr uint64_t CopyAlignment = 256; // For wide loads.
+static constexpr int CaptureModeRelaxed = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
 /// Beside the kinds of regions: of another device's arena.
 static constexpr uint32_t OfOtherDevice = UINT32_MAX;
-
-static uint64_t roundUp(uint64_t V) {
-  return (V + CopyAlignment - 1) & ~(CopyAlignment - 1);
-}
 
 //===----------------------------------------------------------------------===//
 // Which launches
@@ -345,15 +340,15 @@ std::string TapSession::copyMemory(Job &J, bool &HasCopies) {
   Gpu &G = *J.On;
   uint64_t Memory = 0, NumFlags = 0;
   for (const Part &P : J.Parts) {
-    Memory += roundUp(P.Size);
+    Memory += alignCopy(P.Size);
     NumFlags += flagsOf(P.Size);
   }
-  uint64_t Scratch = roundUp(NumFlags) + tableSize(J.Parts.size());
+  uint64_t Scratch = alignCopy(NumFlags) + tableSize(J.Parts.size());
   HasCopies = acquire(G, Memory + Scratch, J.Copies);
   if (!HasCopies && !acquire(G, Scratch, J.Copies, /*Scratch=*/true))
     return "no device memory is left to record with";
   J.Flags = J.Copies.Address + (HasCopies ? Memory : 0);
-  J.Table = J.Flags + roundUp(NumFlags);
+  J.Table = J.Flags + alignCopy(NumFlags);
   if (!HasCopies)
     return "";
   std::vector<MnemeCopyPart> Copies;
@@ -361,7 +356,7 @@ std::string TapSession::copyMemory(Job &J, bool &HasCopies) {
   for (Part &P : J.Parts) {
     P.Copy = To;
     Copies.push_back({P.Copy, P.Live, P.Size});
-    To += roundUp(P.Size);
+    To += alignCopy(P.Size);
   }
   return G.Work->copy(Copies, J.Table);
 }
@@ -491,7 +486,7 @@ std::string TapSession::findPages(Job &J, bool BeforeLaunch,
 std::string TapSession::gather(Job &J) {
   uint64_t Bytes = 0;
   for (const DeviceWork::Piece &P : J.Changed)
-    Bytes += roundUp(P.Size);
+    Bytes += alignCopy(P.Size);
   if (!Bytes ||
       !acquire(*J.On, Bytes + tableSize(J.Changed.size()), J.Gathered))
     return "";
@@ -500,7 +495,7 @@ std::string TapSession::gather(Job &J) {
   for (DeviceWork::Piece &P : J.Changed) {
     Copies.push_back({To, P.From, P.Size});
     P.From = To;
-    To += roundUp(P.Size);
+    To += alignCopy(P.Size);
   }
   return J.On->Work->copy(Copies, To);
 }

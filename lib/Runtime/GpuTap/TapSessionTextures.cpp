@@ -14,37 +14,36 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "CudaTextures.h"
 #include "Shortage.h"
 #include "TapSession.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 using namespace mneme;
 
 // As cuda.h has them.
-static constexpr unsigned ArrayLayered = 1, ArrayCubemap = 4;
 static constexpr int MemoryDevice = 2, MemoryArray = 3;
 static constexpr unsigned MaxLevels = 32;
-
-static uint64_t roundUp(uint64_t V) { return (V + 255) & ~uint64_t(255); }
-
-static uint64_t atLeast1(uint64_t V) { return V ? V : 1; }
 
 void TapSession::noteTexture(uint64_t Handle, const TappedTexture &T) {
   if (Off)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
   // One that is not known is not recorded.
-  attempt([&] { Textures[{Handle, T.IsSurface}] = T; });
+  attempt([&] {
+    if (loadDriver())
+      Textures[{currentContext(), Handle, T.IsSurface}] = T;
+  });
 }
 
 void TapSession::forgetTexture(uint64_t Handle, bool IsSurface) {
   if (Off)
     return;
   std::lock_guard<std::mutex> Guard(Lock);
-  Textures.erase({Handle, IsSurface});
+  if (Driver)
+    Textures.erase({currentContext(), Handle, IsSurface});
 }
 
 /// MNEME_DTYPE_* of CUarray_format; 0 for those that have none.
@@ -71,28 +70,15 @@ static uint32_t formatOf(int Format) {
   }
 }
 
-/// The same of the runtime's description.
-static uint32_t formatOf(const CudaChannelFormatDesc &D, uint32_t &Channels) {
-  Channels = !D.Y ? 1 : !D.Z ? 2 : 4;
-  int Step = D.X == 8 ? 0 : D.X == 16 ? 1 : 2;
-  switch (D.Format) {
-  case CudaChannelUnsigned:
-    return formatOf(1 + Step);
-  case CudaChannelSigned:
-    return formatOf(8 + Step);
-  case CudaChannelFloat:
-    return formatOf(Step == 1 ? 16 : Step == 2 ? 32 : 0);
-  default:
-    return 0;
-  }
-}
-
-static uint64_t elementSize(uint32_t Format, uint32_t Channels) {
+static uint64_t bytesOf(uint32_t Format, uint32_t Channels) {
   bool Is8 = Format == MNEME_DTYPE_U8 || Format == MNEME_DTYPE_I8;
   bool Is16 = Format == MNEME_DTYPE_U16 || Format == MNEME_DTYPE_I16 ||
               Format == MNEME_DTYPE_F16;
   return (Is8 ? 1 : Is16 ? 2 : 4) * Channels;
 }
+
+static const char *const UnknownFormat =
+    "a texture has a format that cannot be recorded";
 
 /// Describes the array of an object. \p Levels: the copies of its levels, whose
 /// targets are offsets. May throw.
@@ -114,10 +100,9 @@ std::string TapSession::describeArray(const TappedTexture &O, MnemeTexture &T,
       T.Width = D.Width;
       T.Height = D.Height;
       T.Depth = D.Depth;
-      T.Flags = (D.Flags & ArrayLayered ? MNEME_TEXTURE_LAYERED : 0) |
-                (D.Flags & ArrayCubemap ? MNEME_TEXTURE_CUBEMAP : 0);
+      T.Flags = arrayFlags(D.Flags);
     }
-    uint64_t Element = elementSize(T.Format, T.Channels);
+    uint64_t Element = bytesOf(T.Format, T.Channels);
     CUmemcpy3D C = {};
     C.From.MemoryType = MemoryArray;
     C.From.Array = Level;
@@ -134,10 +119,8 @@ std::string TapSession::describeArray(const TappedTexture &O, MnemeTexture &T,
       break;
   }
   T.NumLevels = Levels.size();
-  T.Pitch = T.Width * elementSize(T.Format, T.Channels);
-  return T.Format && T.NumLevels
-             ? ""
-             : "a texture has a format that cannot be recorded";
+  T.Pitch = T.Width * bytesOf(T.Format, T.Channels);
+  return T.Format && T.NumLevels ? "" : UnknownFormat;
 }
 
 /// Where recordings have something of \p Size bytes. May throw.
@@ -152,21 +135,6 @@ std::string TapSession::homeOf(const Gpu &G, uint64_t Key, uint64_t Size,
   }
   Address = G.Homes + I->second;
   return Address + Size > G.end() ? "a texture has no address left for it" : "";
-}
-
-static void describeTexture(MnemeTexture &T, const CudaTextureDesc &D) {
-  bool IsInteger = T.Format != MNEME_DTYPE_F32 && T.Format != MNEME_DTYPE_F16;
-  T.Flags |= (D.NormalizedCoordinates ? MNEME_TEXTURE_NORMALIZED : 0) |
-             (D.ReadMode && IsInteger ? MNEME_TEXTURE_AS_FLOAT : 0) |
-             (D.FilterMode ? MNEME_TEXTURE_LINEAR : 0) |
-             (D.MipFilterMode ? MNEME_TEXTURE_LINEAR_MIP : 0) |
-             (D.SRGB ? MNEME_TEXTURE_SRGB : 0);
-  std::copy(D.AddressModes, D.AddressModes + 3, T.AddressModes);
-  std::copy(D.Border, D.Border + 4, T.Border);
-  T.MaxAnisotropy = D.MaxAnisotropy;
-  T.MipBias = D.MipBias;
-  T.MinLevel = D.MinLevel;
-  T.MaxLevel = D.MaxLevel;
 }
 
 /// Describes an object. \p Elements: the copies of its array, whose targets are
@@ -186,13 +154,15 @@ std::string TapSession::describeObject(const Gpu &G, const TappedTexture &O,
   std::string Error;
   switch (O.Resource.Type) {
   case CudaResourceLinear:
-    D.Format = formatOf(O.Resource.Linear.Format, D.Channels);
+    if (!parseFormat(O.Resource.Linear.Format, D.Format, D.Channels))
+      return UnknownFormat;
     D.Address = reinterpret_cast<uint64_t>(O.Resource.Linear.Ptr);
     D.Pitch = O.Resource.Linear.Size;
-    D.Width = D.Pitch / elementSize(D.Format, D.Channels);
+    D.Width = D.Pitch / elementSize(O.Resource.Linear.Format);
     break;
   case CudaResourcePitch2D:
-    D.Format = formatOf(O.Resource.Pitch2D.Format, D.Channels);
+    if (!parseFormat(O.Resource.Pitch2D.Format, D.Format, D.Channels))
+      return UnknownFormat;
     D.Address = reinterpret_cast<uint64_t>(O.Resource.Pitch2D.Ptr);
     D.Pitch = O.Resource.Pitch2D.Pitch;
     D.Width = O.Resource.Pitch2D.Width;
@@ -219,13 +189,12 @@ std::string TapSession::describeObject(const Gpu &G, const TappedTexture &O,
 
 /// Adds the object with the handle at \p At, in the arguments, to \p Pieces,
 /// and replaces the handle. May throw.
-std::string TapSession::addObject(Job &J, char *At, TexturePieces &Pieces,
+std::string TapSession::addObject(Job &J, char *At, bool IsSurface,
+                                  TexturePieces &Pieces,
                                   std::set<uint64_t> &Named) {
   uint64_t Handle;
   memcpy(&Handle, At, sizeof(Handle));
-  auto Found = Textures.find({Handle, false});
-  if (Found == Textures.end())
-    Found = Textures.find({Handle, true});
+  auto Found = Textures.find({J.On->Context, Handle, IsSurface});
   if (!Handle) // None, which is not used.
     return "";
   if (Found == Textures.end())
@@ -244,7 +213,7 @@ std::string TapSession::addObject(Job &J, char *At, TexturePieces &Pieces,
   auto Add = [&](uint64_t Address, TexturePiece P) {
     P.Offset = Pieces.Total;
     if (Pieces.ByAddress.insert({Address, P}).second)
-      Pieces.Total += roundUp(P.Size);
+      Pieces.Total += alignCopy(P.Size);
     return Pieces.ByAddress[Address].Offset;
   };
   if (Size) {
@@ -274,10 +243,11 @@ std::string TapSession::locateTextures(const Target &T, const Launch &L, Job &J,
     auto *From = static_cast<const char *>(L.Args[I]);
     J.ArgBytes.emplace_back(From, From + A.Size);
     J.Args.push_back(J.ArgBytes.back().data());
-    for (uint32_t Offset : T.K.Handles)
+    for (const auto &[Offset, IsSurface] : T.K.Handles)
       if (Offset >= A.Offset && Offset + 8 <= A.Offset + A.Size) {
-        std::string Error = addObject(
-            J, J.ArgBytes.back().data() + (Offset - A.Offset), Pieces, Named);
+        std::string Error =
+            addObject(J, J.ArgBytes.back().data() + (Offset - A.Offset),
+                      IsSurface, Pieces, Named);
         if (!Error.empty())
           return Error;
       }

@@ -79,6 +79,8 @@ bool mneme::isCapturing(CudaStream *S) {
   return captureOf(S);
 }
 
+bool mneme::isAnyCapturing() { return NumCaptures; }
+
 bool mneme::isCaptured(CudaEvent *E) {
   if (!NumCaptures)
     return false;
@@ -182,14 +184,6 @@ void mneme::leaveCapture(CudaStream *S) {
 //===----------------------------------------------------------------------===//
 // Begin and end
 //===----------------------------------------------------------------------===//
-
-/// Nodes of \p Graph, or null where one is not.
-static bool areNodesOf(const CudaGraph &G, CudaGraphNode *const *All,
-                       size_t Count) {
-  return std::all_of(All, All + Count, [&](CudaGraphNode *N) {
-    return isNode(N) && N->Owner == &G;
-  });
-}
 
 static CudaError begin(CudaStream *S, std::shared_ptr<CudaGraph> Graph,
                        bool IsNew, CudaGraphNode *const *Dependencies,

@@ -13,7 +13,9 @@
 
 #include "Graph.h"
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 
 using namespace mneme;
 
@@ -125,6 +127,14 @@ CudaError mneme::describeFree(GraphWork &W, void *Ptr) {
   return cudaSuccess;
 }
 
+CudaError mneme::describeHost(GraphWork &W, const CudaHostNodeParams &P) {
+  if (!P.Fn)
+    return cudaErrorInvalidValue;
+  W.Type = CudaGraphNodeHost;
+  W.Host = P;
+  return cudaSuccess;
+}
+
 CudaError mneme::describe(GraphWork &W, CudaGraphNodeParams *P) {
   if (!P)
     return cudaErrorInvalidValue;
@@ -138,9 +148,7 @@ CudaError mneme::describe(GraphWork &W, CudaGraphNodeParams *P) {
     describeSet(W, P->Set);
     return cudaSuccess;
   case CudaGraphNodeHost:
-    W.Type = CudaGraphNodeHost;
-    W.Host = P->Host;
-    return cudaSuccess;
+    return describeHost(W, P->Host);
   case CudaGraphNodeGraph:
     return describeChild(W, P->Child);
   case CudaGraphNodeEmpty:
@@ -163,18 +171,35 @@ CudaError mneme::describe(GraphWork &W, CudaGraphNodeParams *P) {
 //===----------------------------------------------------------------------===//
 
 static CudaError runSet(const CudaMemsetParams &P) {
-  size_t Size = P.ElementSize;
-  if (Size != 1 && Size != 2 && Size != 4)
+  size_t Size = P.ElementSize, Row;
+  if ((Size != 1 && Size != 2 && Size != 4) ||
+      __builtin_mul_overflow(P.Width, Size, &Row))
     return cudaErrorInvalidValue;
-  std::vector<char> Row(P.Width * Size);
-  for (size_t I = 0; I != P.Width; ++I)
-    memcpy(&Row[I * Size], &P.Value, Size);
+  char Pattern[16384];
+  for (size_t I = 0; I != sizeof(Pattern); I += Size)
+    memcpy(Pattern + I, &P.Value, Size);
   for (size_t Y = 0; Y != P.Height; ++Y)
-    if (CudaError E =
-            Device::get().copy(static_cast<char *>(P.Dst) + Y * P.Pitch,
-                               Row.data(), Row.size(), cudaMemcpyHostToDevice))
-      return E;
+    for (size_t X = 0, Bytes; X != Row; X += Bytes) {
+      Bytes = std::min(sizeof(Pattern), Row - X);
+      if (CudaError E =
+              Device::get().copy(static_cast<char *>(P.Dst) + Y * P.Pitch + X,
+                                 Pattern, Bytes, cudaMemcpyHostToDevice))
+        return E;
+    }
   return cudaSuccess;
+}
+
+// Never destroyed: applications exit in any order.
+std::map<void *, GraphMemory> &mneme::graphMemory() {
+  using Map = std::map<void *, GraphMemory>;
+  alignas(Map) static char Storage[sizeof(Map)];
+  static auto &M = *new (Storage) Map;
+  return M;
+}
+
+bool mneme::freeGraphMemory(void *Ptr) {
+  std::lock_guard<std::recursive_mutex> Guard(graphLock());
+  return graphMemory().erase(Ptr);
 }
 
 /// May throw.
@@ -199,7 +224,14 @@ static CudaError runWork(const GraphWork &W) {
   case CudaGraphNodeEventRecord:
     reachEvent(W.Event);
     return cudaSuccess;
-  default: // Memory of a graph is there as long as the graph.
+  case CudaGraphNodeMemAlloc: {
+    std::lock_guard<std::recursive_mutex> Guard(graphLock());
+    graphMemory()[W.Alloc.Ptr] = {W.Memory, W.Alloc.Size};
+    return cudaSuccess;
+  }
+  case CudaGraphNodeMemFree:
+    return freeGraphMemory(W.Freed) ? cudaSuccess : cudaErrorInvalidValue;
+  default:
     return cudaSuccess;
   }
 }

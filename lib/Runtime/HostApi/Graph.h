@@ -21,6 +21,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -78,6 +79,8 @@ void giveGraph(std::shared_ptr<CudaGraph> Graph);
 /// The graph with this handle, or null.
 std::shared_ptr<CudaGraph> findGraph(CudaGraph *Handle);
 bool isNode(const CudaGraphNode *Node);
+/// Whether these are nodes of \p G.
+bool areNodesOf(const CudaGraph &G, CudaGraphNode *const *All, size_t Count);
 
 // What the functions of the runtime that take a stream say of their work. They
 // may throw.
@@ -88,15 +91,28 @@ void describeCopy(GraphWork &W, void *Dst, size_t DstPitch, const void *Src,
 void describeSet(GraphWork &W, const CudaMemsetParams &P);
 CudaError describeAlloc(GraphWork &W, CudaMemAllocNodeParams &P);
 CudaError describeFree(GraphWork &W, void *Ptr);
+CudaError describeHost(GraphWork &W, const CudaHostNodeParams &P);
 CudaError describeChild(GraphWork &W, CudaGraph *Child);
 CudaError describeEvent(GraphWork &W, int Type, CudaEvent *E);
 CudaError describe(GraphWork &W, CudaGraphNodeParams *P);
+
+/// Memory that an allocation node has given, and nothing has freed since.
+struct GraphMemory {
+  std::shared_ptr<void> Memory;
+  uint64_t Size; ///< In bytes.
+};
+/// All of it by address, with graphLock().
+std::map<void *, GraphMemory> &graphMemory();
+/// \returns whether an allocation node has given \p Ptr.
+bool freeGraphMemory(void *Ptr);
 
 /// Does what the nodes of \p G do, in their order. May throw.
 CudaError runGraph(const CudaGraph &G);
 
 /// Whether work that is put into \p S becomes nodes of a graph.
 bool isCapturing(CudaStream *S);
+/// The same of any stream.
+bool isAnyCapturing();
 
 /// Adds what \p Describe says to the capture of \p S. \returns the call's
 /// result.

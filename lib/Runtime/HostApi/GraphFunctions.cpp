@@ -105,6 +105,15 @@ bool mneme::isNode(const CudaGraphNode *Node) {
   return false;
 }
 
+bool mneme::areNodesOf(const CudaGraph &G, CudaGraphNode *const *All,
+                       size_t Count) {
+  // Most often it is the newest one.
+  return std::all_of(All, All + Count, [&](CudaGraphNode *Node) {
+    return std::any_of(G.Nodes.rbegin(), G.Nodes.rend(),
+                       [&](const auto &N) { return N.get() == Node; });
+  });
+}
+
 static std::shared_ptr<CudaGraphExec> findExec(CudaGraphExec *Handle) {
   auto I = handles().Execs.find(Handle);
   return I == handles().Execs.end() ? nullptr : I->second;
@@ -187,18 +196,13 @@ static int add(CudaGraphNode **Node, CudaGraph *Handle,
                CudaGraphNode *const *Dependencies, size_t Count, Fn Describe) {
   return withGraphs([&] {
     std::shared_ptr<CudaGraph> G = findGraph(Handle);
-    if (!Node || !G || (Count && !Dependencies))
+    if (!Node || !G || (Count && !Dependencies) ||
+        !areNodesOf(*G, Dependencies, Count))
       return cudaErrorInvalidValue;
-    std::vector<CudaGraphNode *> All;
-    for (size_t I = 0; I != Count; ++I) {
-      if (!isNode(Dependencies[I]) || Dependencies[I]->Owner != G.get())
-        return cudaErrorInvalidValue;
-      All.push_back(Dependencies[I]);
-    }
     GraphWork W;
     if (CudaError E = Describe(W))
       return E;
-    *Node = addNode(*G, std::move(W), std::move(All));
+    *Node = addNode(*G, std::move(W), {Dependencies, Dependencies + Count});
     return cudaSuccess;
   });
 }
@@ -371,11 +375,11 @@ template <typename Fn>
 static int changeEdges(CudaGraph *G, CudaGraphNode *const *From,
                        CudaGraphNode *const *To, size_t Count, Fn Change) {
   return withGraphs([&] {
-    if (!findGraph(G) || (Count && (!From || !To)))
+    if (!findGraph(G) || (Count && (!From || !To)) ||
+        !areNodesOf(*G, From, Count) || !areNodesOf(*G, To, Count))
       return cudaErrorInvalidValue;
     for (size_t I = 0; I != Count; ++I)
-      if (!isNode(From[I]) || !isNode(To[I]) || From[I]->Owner != G ||
-          To[I]->Owner != G || From[I] == To[I])
+      if (From[I] == To[I])
         return cudaErrorInvalidValue;
     for (size_t I = 0; I != Count; ++I)
       if (!Change(To[I]->Dependencies, From[I]))
@@ -512,8 +516,7 @@ NODE(Memcpy, CudaMemcpy3DParms, describeCopy(W, *P);
      return cudaSuccess, (*P = W.Copy))
 NODE(Memset, CudaMemsetParams, describeSet(W, *P);
      return cudaSuccess, (*P = W.Set))
-NODE(Host, CudaHostNodeParams, W.Type = CudaGraphNodeHost; W.Host = *P;
-     return P->Fn ? cudaSuccess : cudaErrorInvalidValue, (*P = W.Host))
+NODE(Host, CudaHostNodeParams, return describeHost(W, *P), (*P = W.Host))
 #undef NODE
 
 MNEME_API rt_cudaGraphAddEmptyNode(DEPENDENCIES) {
@@ -602,38 +605,50 @@ MNEME_API rt_cudaGraphChildGraphNodeGetGraph(CudaGraphNode *Node,
   });
 }
 
-/// Gives the work of \p To what the nodes of \p From do. \returns the first
-/// node that has another type or other dependencies, or null.
-static const CudaGraphNode *updateGraph(CudaGraph &To, const CudaGraph &From) {
-  auto NumberOf = [](const CudaGraph &G, const CudaGraphNode *Node) {
-    for (size_t I = 0; I != G.Nodes.size(); ++I)
-      if (G.Nodes[I].get() == Node)
-        return I;
-    return G.Nodes.size();
-  };
+static size_t numberOf(const CudaGraph &G, const CudaGraphNode *Node) {
+  return std::find_if(G.Nodes.begin(), G.Nodes.end(),
+                      [&](const auto &N) { return N.get() == Node; }) -
+         G.Nodes.begin();
+}
+
+/// Whether two graphs have nodes of the same types with the same dependencies,
+/// and so do their child graphs. \p Different gets the first node of \p From
+/// that has others, or null where \p From has fewer nodes.
+static bool haveSameShape(const CudaGraph &To, const CudaGraph &From,
+                          const CudaGraphNode *&Different) {
+  const CudaGraphNode *Inner;
   for (size_t I = 0; I != From.Nodes.size(); ++I) {
     const CudaGraphNode &New = *From.Nodes[I];
+    Different = &New;
     if (I == To.Nodes.size())
-      return &New;
+      return false;
     const CudaGraphNode &Old = *To.Nodes[I];
-    bool IsSame = Old.Work.Type == New.Work.Type &&
-                  Old.Dependencies.size() == New.Dependencies.size();
-    for (size_t D = 0; IsSame && D != Old.Dependencies.size(); ++D)
-      IsSame = NumberOf(To, Old.Dependencies[D]) ==
-               NumberOf(From, New.Dependencies[D]);
-    if (IsSame && Old.Work.Child &&
-        updateGraph(*Old.Work.Child, *New.Work.Child))
-      IsSame = false;
-    if (!IsSame)
-      return &New;
+    if (Old.Work.Type != New.Work.Type ||
+        Old.Dependencies.size() != New.Dependencies.size())
+      return false;
+    for (size_t D = 0; D != Old.Dependencies.size(); ++D)
+      if (numberOf(To, Old.Dependencies[D]) !=
+          numberOf(From, New.Dependencies[D]))
+        return false;
+    if (Old.Work.Child &&
+        !haveSameShape(*Old.Work.Child, *New.Work.Child, Inner))
+      return false;
   }
+  Different = nullptr;
+  return To.Nodes.size() == From.Nodes.size();
+}
+
+/// Gives the nodes of \p To the work of those of \p From, a graph of the same
+/// shape.
+static void takeWork(CudaGraph &To, CudaGraph &From) {
   for (size_t I = 0; I != From.Nodes.size(); ++I) {
-    std::shared_ptr<CudaGraph> Child = To.Nodes[I]->Work.Child;
-    To.Nodes[I]->Work = From.Nodes[I]->Work;
+    GraphWork &Old = To.Nodes[I]->Work, &New = From.Nodes[I]->Work;
+    if (Old.Child)
+      takeWork(*Old.Child, *New.Child);
     // Its nodes know the originals by which the application calls them.
-    To.Nodes[I]->Work.Child = std::move(Child);
+    New.Child = std::move(Old.Child);
+    Old = std::move(New);
   }
-  return nullptr;
 }
 
 MNEME_API rt_cudaGraphExecChildGraphNodeSetParams(CudaGraphExec *Exec,
@@ -641,12 +656,14 @@ MNEME_API rt_cudaGraphExecChildGraphNodeSetParams(CudaGraphExec *Exec,
                                                   CudaGraph *Child) {
   return withExecNode(Exec, Node, CudaGraphNodeGraph, [&](GraphWork &W) {
     std::shared_ptr<CudaGraph> G = findGraph(Child);
-    if (!G || G->Nodes.size() != W.Child->Nodes.size())
+    if (!G)
       return cudaErrorInvalidValue;
     std::shared_ptr<CudaGraph> Sorted = copyGraph(*G);
-    return !sortNodes(*Sorted) || updateGraph(*W.Child, *Sorted)
-               ? cudaErrorInvalidValue
-               : cudaSuccess;
+    const CudaGraphNode *Different;
+    if (!sortNodes(*Sorted) || !haveSameShape(*W.Child, *Sorted, Different))
+      return cudaErrorInvalidValue;
+    takeWork(*W.Child, *Sorted);
+    return cudaSuccess;
   });
 }
 
@@ -850,12 +867,15 @@ MNEME_API rt_cudaGraphExecUpdate(CudaGraphExec *Exec, CudaGraph *Handle,
       return cudaErrorInvalidValue;
     std::shared_ptr<CudaGraph> Sorted = copyGraph(*G);
     Result->Result = TopologyChanged;
-    if (!sortNodes(*Sorted) || Sorted->Nodes.size() != E->Graph->Nodes.size())
+    if (!sortNodes(*Sorted))
       return cudaErrorGraphExecUpdateFailure;
-    if (const CudaGraphNode *Bad = updateGraph(*E->Graph, *Sorted)) {
-      Result->ErrorNode = const_cast<CudaGraphNode *>(Bad->Original);
+    const CudaGraphNode *Different;
+    if (!haveSameShape(*E->Graph, *Sorted, Different)) {
+      if (Different)
+        Result->ErrorNode = const_cast<CudaGraphNode *>(Different->Original);
       return cudaErrorGraphExecUpdateFailure;
     }
+    takeWork(*E->Graph, *Sorted);
     Result->Result = 0;
     return cudaSuccess;
   });
@@ -897,7 +917,8 @@ MNEME_API rt_cudaDeviceGraphMemTrim(int Id) {
   return done(Id ? cudaErrorInvalidDevice : cudaSuccess);
 }
 
-/// In bytes: what the graphs that are alive have allocated.
+/// In bytes: what the graphs that are alive have allocated, and what others
+/// have given.
 MNEME_API rt_cudaDeviceGetGraphMemAttribute(int Id, int Attribute,
                                             uint64_t *Value) {
   return withGraphs([&] {
@@ -908,6 +929,8 @@ MNEME_API rt_cudaDeviceGetGraphMemAttribute(int Id, int Attribute,
       for (const auto &N : G->Nodes)
         if (N->Work.Memory)
           Sizes[N->Work.Memory.get()] = N->Work.Alloc.Size;
+    for (const auto &[Ptr, M] : graphMemory())
+      Sizes[Ptr] = M.Size;
     *Value = 0;
     for (const auto &[Ptr, Size] : Sizes)
       *Value += Size;

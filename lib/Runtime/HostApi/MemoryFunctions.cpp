@@ -36,12 +36,9 @@ MNEME_API rt_cudaMalloc(void **Ptr, size_t Size) {
 
 MNEME_API rt_cudaFree(void *Ptr) {
   Arena::Allocation A;
-  // What a graph has allocated may be freed, but the graph has it when it is
-  // launched again.
+  // A graph that is alive has it still when it is launched again.
   if (Device::get().find(Ptr, A) && A.Kind == KindGraph)
-    return done(A.Address == reinterpret_cast<uint64_t>(Ptr)
-                    ? cudaSuccess
-                    : cudaErrorInvalidValue);
+    return done(freeGraphMemory(Ptr) ? cudaSuccess : cudaErrorInvalidValue);
   return done(Device::get().release(Ptr, DeviceKinds));
 }
 
@@ -325,11 +322,14 @@ MNEME_API rt_cudaMemcpyAsync(void *Dst, const void *Src, size_t Size, int Kind,
 }
 
 /// What follows the four parameters differs between CUDA 12 and 13, and says
-/// when the sources may be read.
+/// when the sources may be read. So the stream, which is last, is not known,
+/// nor whether it is captured.
 MNEME_API rt_cudaMemcpyBatchAsync(void *const *Dsts, const void *const *Srcs,
                                   const size_t *Sizes, size_t Count) {
   if (!Count || !Dsts || !Srcs || !Sizes)
     return done(cudaErrorInvalidValue);
+  if (isAnyCapturing())
+    return done(cudaErrorNotSupported);
   for (size_t I = 0; I != Count; ++I)
     if (int E = rt_cudaMemcpy(Dsts[I], Srcs[I], Sizes[I], cudaMemcpyDefault))
       return E;
@@ -344,8 +344,10 @@ MNEME_API rt_cudaMemcpyPeer(void *Dst, int DstDevice, const void *Src,
 }
 
 MNEME_API rt_cudaMemcpyPeerAsync(void *Dst, int DstDevice, const void *Src,
-                                 int SrcDevice, size_t Size, CudaStream *) {
-  return rt_cudaMemcpyPeer(Dst, DstDevice, Src, SrcDevice, Size);
+                                 int SrcDevice, size_t Size, CudaStream *S) {
+  if (DstDevice || SrcDevice)
+    return done(cudaErrorInvalidDevice);
+  return rt_cudaMemcpyAsync(Dst, Src, Size, cudaMemcpyDeviceToDevice, S);
 }
 
 MNEME_API rt_cudaMemcpy2D(void *Dst, size_t DstPitch, const void *Src,
@@ -412,20 +414,36 @@ MNEME_API rt_cudaMemcpy3DAsync(const CudaMemcpy3DParms *P, CudaStream *S) {
   return rt_cudaMemcpy3D(P);
 }
 
-MNEME_API rt_cudaMemcpy3DPeer(const CudaMemcpy3DPeerParms *P) {
+/// The same copy without devices, of which there is one.
+static CudaError describePeer(const CudaMemcpy3DPeerParms *P,
+                              CudaMemcpy3DParms &Plain) {
   if (!P)
-    return done(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
   if (P->SrcArray || P->DstArray)
-    return done(cudaErrorNotSupported);
+    return cudaErrorNotSupported;
   if (P->SrcDevice || P->DstDevice)
-    return done(cudaErrorInvalidDevice);
-  return done(copy3D(P->Dst, P->DstPos, P->Src, P->SrcPos, P->Extent,
-                     cudaMemcpyDeviceToDevice));
+    return cudaErrorInvalidDevice;
+  Plain = {};
+  Plain.SrcPos = P->SrcPos;
+  Plain.Src = P->Src;
+  Plain.DstPos = P->DstPos;
+  Plain.Dst = P->Dst;
+  Plain.Extent = P->Extent;
+  Plain.Kind = cudaMemcpyDeviceToDevice;
+  return cudaSuccess;
+}
+
+MNEME_API rt_cudaMemcpy3DPeer(const CudaMemcpy3DPeerParms *P) {
+  CudaMemcpy3DParms Plain;
+  CudaError E = describePeer(P, Plain);
+  return E ? done(E) : rt_cudaMemcpy3D(&Plain);
 }
 
 MNEME_API rt_cudaMemcpy3DPeerAsync(const CudaMemcpy3DPeerParms *P,
-                                   CudaStream *) {
-  return rt_cudaMemcpy3DPeer(P);
+                                   CudaStream *S) {
+  CudaMemcpy3DParms Plain;
+  CudaError E = describePeer(P, Plain);
+  return E ? done(E) : rt_cudaMemcpy3DAsync(&Plain, S);
 }
 
 MNEME_API rt_cudaMemset(void *Dst, int Value, size_t Size) {

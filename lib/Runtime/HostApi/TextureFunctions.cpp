@@ -14,6 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "CudaTextures.h"
 #include "Graph.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
@@ -31,9 +32,6 @@ MNEME_API rt_cudaMemcpy3DAsync(const CudaMemcpy3DParms *P, CudaStream *S);
 //===----------------------------------------------------------------------===//
 // Arrays
 //===----------------------------------------------------------------------===//
-
-// cudaArray*
-static constexpr unsigned ArrayLayered = 1, ArrayCubemap = 4;
 
 namespace mneme {
 /// An array, one of the levels of a mipmapped array, or a mipmapped array.
@@ -81,52 +79,6 @@ static CudaArray *findArray(const CudaArray *Handle) {
   auto I = handles().Arrays.find(Handle);
   return I == handles().Arrays.end() ? nullptr : I->second.get();
 }
-
-/// MNEME_DTYPE_* and the number of channels. \returns false for what neither
-/// arrays nor textures may have.
-static bool parseFormat(const CudaChannelFormatDesc &D, uint32_t &Format,
-                        uint32_t &Channels) {
-  const int Bits[] = {D.X, D.Y, D.Z, D.W};
-  Channels = 0;
-  while (Channels != 4 && Bits[Channels])
-    if (Bits[Channels++] != D.X)
-      return false;
-  if (Channels != 1 && Channels != 2 && Channels != 4)
-    return false;
-  switch (D.Format * 100 + D.X) {
-  case CudaChannelSigned * 100 + 8:
-    Format = MNEME_DTYPE_I8;
-    return true;
-  case CudaChannelSigned * 100 + 16:
-    Format = MNEME_DTYPE_I16;
-    return true;
-  case CudaChannelSigned * 100 + 32:
-    Format = MNEME_DTYPE_I32;
-    return true;
-  case CudaChannelUnsigned * 100 + 8:
-    Format = MNEME_DTYPE_U8;
-    return true;
-  case CudaChannelUnsigned * 100 + 16:
-    Format = MNEME_DTYPE_U16;
-    return true;
-  case CudaChannelUnsigned * 100 + 32:
-    Format = MNEME_DTYPE_U32;
-    return true;
-  case CudaChannelFloat * 100 + 16:
-    Format = MNEME_DTYPE_F16;
-    return true;
-  case CudaChannelFloat * 100 + 32:
-    Format = MNEME_DTYPE_F32;
-    return true;
-  }
-  return false;
-}
-
-static uint64_t elementSize(const CudaChannelFormatDesc &D) {
-  return (uint64_t(D.X) + D.Y + D.Z + D.W) / 8;
-}
-
-static uint64_t atLeast1(uint64_t V) { return V ? V : 1; }
 
 static bool keepsDepth(unsigned Flags) {
   return Flags & (ArrayLayered | ArrayCubemap);
@@ -285,35 +237,36 @@ MNEME_API rt_cudaDeviceGetTexture1DLinearMaxWidth(size_t *Width,
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Makes one side memory. \returns the size of an element, or 0.
-static uint64_t replaceArray(void *&Array, CudaPitchedPtr &P, CudaPos &At) {
-  CudaArray *A = findArray(static_cast<CudaArray *>(Array));
-  if (!A)
-    return 0;
-  uint64_t Element = elementSize(A->Format);
-  uint64_t Row = A->Extent.Width * Element;
-  P = {reinterpret_cast<void *>(A->Address), Row, Row,
-       atLeast1(A->Extent.Height)};
-  At.X *= Element;
-  Array = nullptr;
-  return Element;
+static bool fits(uint64_t At, uint64_t Size, uint64_t Limit) {
+  return Size <= Limit && At <= Limit - Size;
 }
 
 CudaError mneme::replaceArrays(CudaMemcpy3DParms &P) {
+  uint64_t Element = 0;
+  auto Replace = [&](void *&Array, CudaPitchedPtr &Memory, CudaPos &At) {
+    if (!Array)
+      return true;
+    const CudaArray *A = findArray(static_cast<CudaArray *>(Array));
+    if (!A || !fits(At.X, P.Extent.Width, A->Extent.Width) ||
+        !fits(At.Y, P.Extent.Height, atLeast1(A->Extent.Height)) ||
+        !fits(At.Z, P.Extent.Depth, atLeast1(A->Extent.Depth)))
+      return false;
+    // The extent is in elements of both.
+    uint64_t Size = elementSize(A->Format);
+    if (Element && Element != Size)
+      return false;
+    Element = Size;
+    uint64_t Row = A->Extent.Width * Element;
+    Memory = {reinterpret_cast<void *>(A->Address), Row, Row,
+              atLeast1(A->Extent.Height)};
+    At.X *= Element;
+    Array = nullptr;
+    return true;
+  };
   return withHandles([&] {
-    uint64_t Element = 0;
-    for (bool IsSource : {true, false}) {
-      void *&Array = IsSource ? P.SrcArray : P.DstArray;
-      if (!Array)
-        continue;
-      CudaArray *A = findArray(static_cast<CudaArray *>(Array));
-      CudaPos &At = IsSource ? P.SrcPos : P.DstPos;
-      if (!A || At.X + P.Extent.Width > A->Extent.Width ||
-          At.Y + P.Extent.Height > atLeast1(A->Extent.Height) ||
-          At.Z + P.Extent.Depth > atLeast1(A->Extent.Depth))
-        return cudaErrorInvalidValue;
-      Element = replaceArray(Array, IsSource ? P.Src : P.Dst, At);
-    }
+    if (!Replace(P.SrcArray, P.Src, P.SrcPos) ||
+        !Replace(P.DstArray, P.Dst, P.DstPos))
+      return cudaErrorInvalidValue;
     P.Extent.Width *= Element;
     return cudaSuccess;
   });
@@ -484,8 +437,7 @@ static CudaError describeResource(MnemeTexture &T, const CudaResourceDesc &R) {
     T.Height = A->Extent.Height;
     T.Depth = A->Extent.Depth;
     T.NumLevels = atLeast1(A->NumLevels);
-    T.Flags |= (A->Flags & ArrayLayered ? MNEME_TEXTURE_LAYERED : 0) |
-               (A->Flags & ArrayCubemap ? MNEME_TEXTURE_CUBEMAP : 0);
+    T.Flags |= arrayFlags(A->Flags);
     break;
   }
   case CudaResourceLinear:
@@ -514,21 +466,6 @@ static CudaError describeResource(MnemeTexture &T, const CudaResourceDesc &R) {
   return Device::get().find(reinterpret_cast<void *>(T.Address), A)
              ? cudaSuccess
              : cudaErrorInvalidValue;
-}
-
-static void describeTexture(MnemeTexture &T, const CudaTextureDesc &D) {
-  bool IsInteger = T.Format != MNEME_DTYPE_F32 && T.Format != MNEME_DTYPE_F16;
-  T.Flags |= (D.NormalizedCoordinates ? MNEME_TEXTURE_NORMALIZED : 0) |
-             (D.ReadMode && IsInteger ? MNEME_TEXTURE_AS_FLOAT : 0) |
-             (D.FilterMode ? MNEME_TEXTURE_LINEAR : 0) |
-             (D.MipFilterMode ? MNEME_TEXTURE_LINEAR_MIP : 0) |
-             (D.SRGB ? MNEME_TEXTURE_SRGB : 0);
-  std::copy(D.AddressModes, D.AddressModes + 3, T.AddressModes);
-  std::copy(D.Border, D.Border + 4, T.Border);
-  T.MaxAnisotropy = D.MaxAnisotropy;
-  T.MipBias = D.MipBias;
-  T.MinLevel = D.MinLevel;
-  T.MaxLevel = D.MaxLevel;
 }
 
 static CudaError makeObject(uint64_t *Handle, const CudaResourceDesc *R,

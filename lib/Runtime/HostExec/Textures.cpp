@@ -436,7 +436,8 @@ static char *locate(uint64_t Handle, uint32_t What, uint32_t X, uint32_t Y,
       continue;
     if (What & MNEME_SURF_ZERO)
       return nullptr;
-    if (!(What & MNEME_SURF_CLAMP))
+    // Nor can an access be clamped that is wider than the row.
+    if (!(What & MNEME_SURF_CLAMP) || Most[A] < 0)
       __mneme_host_trap();
     I[A] = I[A] < 0 ? 0 : Most[A];
   }

@@ -14,6 +14,8 @@ define ptx_kernel void @intrinsics(i64 %t, ptr %p) {
   %c = call { float, float, float, float } @llvm.nvvm.tex.unified.1d.v4f32.s32(i64 %t, i32 1)
 ; CHECK: call { i64, i64 } @__mneme_host_texture(i64 %t, i32 386, i32 1065353216, i32 1073741824,
   %d = call { float, float, float, float } @llvm.nvvm.tld4.unified.g.2d.v4f32.f32(i64 %t, float 1.0, float 2.0)
+; CHECK: call { i64, i64 } @__mneme_host_texture(i64 %t, i32 642, i32 1065353216, i32 1073741824,
+  %h = call { float, float, float, float } @llvm.nvvm.tld4.unified.b.2d.v4f32.f32(i64 %t, float 1.0, float 2.0)
 ; CHECK: call { i64, i64 } @__mneme_host_surface_read(i64 %t, i32 34834, i32 1, i32 2, i32 0, i32 0)
   %e = call { i16, i16 } @llvm.nvvm.suld.2d.v2i8.clamp(i64 %t, i32 1, i32 2)
 ; CHECK: call { i64, i64 } @__mneme_host_texture(i64 %t, i32 67, i32 1065353216, i32 1073741824, i32 1077936128, i32 0, i32 1065353216, i32 1073741824, i32 1077936128, i32 0, i32 0, i32 1082130432)
@@ -31,6 +33,11 @@ define ptx_kernel void @assembly(i64 %t, ptr %p) {
   %a = call { float, float, float, float } asm "tex.cube.v4.f32.f32 {$0, $1, $2, $3}, [$4, {$5, $6, $7, $7}];", "=f,=f,=f,=f,l,f,f,f"(i64 %t, float 1.0, float 2.0, float 3.0)
 ; CHECK: call i32 @__mneme_host_texture_query(i64 %t, i32 1)
   %b = call i32 asm "txq.height.b32 $0, [$1];", "=r,l"(i64 %t)
+; Offsets are not supported.
+; CHECK-COUNT-3: call void @__mneme_host_unsupported
+  %c = call { float, float, float, float } asm "tex.level.2d.v4.f32.f32 {$0, $1, $2, $3}, [$4, {$5, $5}], $5, {$6, $6};", "=f,=f,=f,=f,l,f,r"(i64 %t, float 1.0, i32 1)
+  %d = call { float, float, float, float } asm "tex.grad.1d.v4.f32.f32 {$0, $1, $2, $3}, [$4, {$5}], {$5}, {$5}, {$6};", "=f,=f,=f,=f,l,f,r"(i64 %t, float 1.0, i32 1)
+  %e = call { float, float, float, float } asm "tex.grad.1d.v4.f32.f32 {$0, $1, $2, $3}, [$4, {$5}], {$5};", "=f,=f,=f,=f,l,f"(i64 %t, float 1.0)
 ; Formatted stores convert.
 ; CHECK: call void @__mneme_host_unsupported
   call void asm sideeffect "sust.p.1d.b32.trap [$0, {$1}], {$2};", "l,r,r"(i64 %t, i32 1, i32 2)

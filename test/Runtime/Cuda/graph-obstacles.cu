@@ -5,10 +5,11 @@
 // RUN: %cuda_cc -O2 %s -o %t -L%cuda_path/lib64/stubs -lcuda
 // RUN: rm -rf %t.rec
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t 2>&1 | FileCheck %s
-// CHECK: 4
-// CHECK: 5 launches seen, 0 recorded, 5 skipped
+// CHECK: 5
+// CHECK: 6 launches seen, 0 recorded, 6 skipped
 // CHECK-DAG: 1 skipped: launched by a graph that allocates memory
 // CHECK-DAG: 1 skipped: launched by a graph with conditional nodes
+// CHECK-DAG: 1 skipped: launched by a graph that cannot be read
 // CHECK-DAG: 1 skipped: launched by a graph that the device may launch
 // CHECK-DAG: 1 skipped: launched by an executable graph after a change that is not supported
 // CHECK-DAG: 1 skipped: launched by a graph that was made through the driver API
@@ -47,6 +48,7 @@ int main() {
   OK(cudaMemset(D, 0, 4));
   launch(D, cudaGraphNodeTypeMemAlloc);
   launch(D, cudaGraphNodeTypeConditional);
+  launch(D, cudaGraphNodeTypeGraph); // Without a graph.
   launch(D, -1, cudaGraphInstantiateFlagDeviceLaunch);
   launch(D, -1);
   CUgraph G;

@@ -25,6 +25,13 @@
 // HOST-NEXT: surface grid 1: Match
 // HOST-NEXT: viaMemory grid 1: {{.*}}memory holds the handle of a texture or surface object, which is another one on a GPU: replay with --device=host
 
+// Specialized code has no handle: each device has its own.
+// RUN: rm -rf %t.surface && llvm-mneme-record --device=host -o %t.surface --kernel=surface -- %t
+// RUN: llvm-mneme-replay --specialize --no-execute --output-ll=%t.ll %t.surface/*.json
+// RUN: FileCheck %s --check-prefix=SPECIALIZED < %t.ll
+// SPECIALIZED: asm "tex.2d.v4.f32.f32{{.*}}(i64 %1,
+// SPECIALIZED: asm sideeffect "sust.b.2d.b32.trap{{.*}}(i64 %0,
+
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>
 

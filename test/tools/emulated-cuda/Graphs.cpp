@@ -109,10 +109,12 @@ static GraphNode *findCopy(Graph &G, const GraphNode *Original, bool Below) {
   return nullptr;
 }
 
+/// The newest node first where the edges leave the order open, so that a
+/// missing edge shows.
 template <typename Fn> static void forEachInOrder(const Graph &G, Fn Call) {
   std::set<const GraphNode *> Done;
   while (Done.size() != G.Nodes.size())
-    for (const auto &N : G.Nodes)
+    for (const auto &N : llvm::reverse(G.Nodes))
       if (!Done.count(N.get()) &&
           llvm::all_of(N->Before, [&](auto *B) { return Done.count(B); })) {
         Done.insert(N.get());
@@ -164,8 +166,8 @@ CUresult cuGraphGetNodes(CUgraph G, CUgraphNode *Nodes, size_t *Count) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuGraphGetEdges_v2(CUgraph G, CUgraphNode *From, CUgraphNode *To,
-                            void *, size_t *Count) {
+CUresult cuGraphGetEdges(CUgraph G, CUgraphNode *From, CUgraphNode *To,
+                         size_t *Count) {
   *Count = 0;
   for (const auto &N : graphOf(G)->Nodes)
     for (GraphNode *B : N->Before) {
@@ -176,6 +178,11 @@ CUresult cuGraphGetEdges_v2(CUgraph G, CUgraphNode *From, CUgraphNode *To,
       ++*Count;
     }
   return CUDA_SUCCESS;
+}
+
+CUresult cuGraphGetEdges_v2(CUgraph G, CUgraphNode *From, CUgraphNode *To,
+                            void *, size_t *Count) {
+  return cuGraphGetEdges(G, From, To, Count);
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode Node) {

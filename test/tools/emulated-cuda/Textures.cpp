@@ -26,7 +26,7 @@ extern "C" {
 namespace {
 struct Array {
   CUarrayDescriptor D;
-  unsigned NumLevels;
+  unsigned NumLevels; ///< 0 unless it is mipmapped.
   std::shared_ptr<std::vector<char>> Memory;
   size_t Offset = 0;
   std::vector<std::unique_ptr<Array>> Levels;
@@ -97,7 +97,7 @@ CUresult cuMipmappedArrayCreate(CUarray *Result, const CUarrayDescriptor *D,
   size_t Size = 0;
   for (unsigned I = 0; I != NumLevels; ++I) {
     auto Level = std::make_unique<Array>();
-    *Level = {*D, 1, New->Memory, Size, {}};
+    *Level = {*D, 0, New->Memory, Size, {}};
     auto Shrink = [I](size_t &V) { V = V ? std::max<size_t>(V >> I, 1) : 0; };
     Shrink(Level->D.Width);
     Shrink(Level->D.Height);
@@ -112,6 +112,9 @@ CUresult cuMipmappedArrayCreate(CUarray *Result, const CUarrayDescriptor *D,
 }
 
 CUresult cuArray3DCreate_v2(CUarray *Result, const CUarrayDescriptor *D) {
+  constexpr unsigned ForGather = 8, MaxGather = 32768;
+  if (D->Flags & ForGather && std::max(D->Width, D->Height) > MaxGather)
+    return CUDA_ERROR_INVALID_VALUE;
   CUresult R = cuMipmappedArrayCreate(Result, D, 1);
   arrayOf(*Result)->NumLevels = 0;
   return R;
@@ -149,6 +152,12 @@ CUresult cuMemcpy3DAsync_v2(const CUmemcpy3D *P, CUstream S) {
     return CUDA_SUCCESS;
   });
   return CUDA_SUCCESS;
+}
+
+/// A mipmapped array is no array.
+static bool isValid(const CUresourceDesc &R) {
+  return R.Type > MNEME_RESOURCE_MIPMAP ||
+         !arrayOf(R.Array)->NumLevels == (R.Type == MNEME_RESOURCE_ARRAY);
 }
 
 static MnemeTexture *describe(const CUresourceDesc &R) {
@@ -196,6 +205,8 @@ static MnemeTexture *describe(const CUresourceDesc &R) {
 
 CUresult cuTexObjectCreate(CUtexObject *Object, const CUresourceDesc *R,
                            const CUtextureDesc *D, const void *) {
+  if (!isValid(*R))
+    return CUDA_ERROR_INVALID_VALUE;
   MnemeTexture *T = describe(*R);
   T->Type = MNEME_OBJECT_TEXTURE;
   bool IsInteger = T->Format != MNEME_DTYPE_F32 && T->Format != MNEME_DTYPE_F16;
@@ -214,6 +225,8 @@ CUresult cuTexObjectCreate(CUtexObject *Object, const CUresourceDesc *R,
 }
 
 CUresult cuSurfObjectCreate(CUtexObject *Object, const CUresourceDesc *R) {
+  if (!isValid(*R) || R->Type != MNEME_RESOURCE_ARRAY)
+    return CUDA_ERROR_INVALID_VALUE;
   MnemeTexture *T = describe(*R);
   T->Type = MNEME_OBJECT_SURFACE;
   *Object = reinterpret_cast<CUtexObject>(T);

@@ -755,6 +755,16 @@ API int cudaGraphAddChildGraphNode(CUgraphNode *Node, CUgraph G,
       callDriver("cuGraphAddChildGraphNode", Node, G, Nodes, Count, Child));
 }
 
+API int cudaGraphChildGraphNodeGetGraph(CUgraphNode Node, CUgraph *Child) {
+  START();
+  return done(driver().GraphChildGraphNodeGetGraph(Node, Child));
+}
+
+API int cudaGraphGetNodes(CUgraph G, CUgraphNode *Nodes, size_t *Count) {
+  START();
+  return done(driver().GraphGetNodes(G, Nodes, Count));
+}
+
 API int cudaGraphAddNode(CUgraphNode *Node, CUgraph G, const CUgraphNode *Nodes,
                          const void *Edges, size_t Count, const int *P) {
   START();

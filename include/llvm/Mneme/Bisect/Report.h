@@ -73,13 +73,6 @@ json::Value toJSON(const Judgement &J);
 json::Value toJSON(const BisectReport &R);
 void printReport(raw_ostream &OS, const BisectReport &R);
 
-/// Returns removed and added lines with \p Context lines around them. If there
-/// are too many differences, only reports that the texts differ.
-std::string makeDiff(StringRef Before, StringRef After, unsigned Context = 3);
-
-/// Returns the definition of \p Function in a module's text; empty if absent.
-StringRef findFunction(StringRef IR, StringRef Function);
-
 } // namespace mneme
 } // namespace llvm
 

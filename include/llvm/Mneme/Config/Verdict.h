@@ -15,12 +15,12 @@
 #define LLVM_MNEME_CONFIG_VERDICT_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace llvm {
-class raw_ostream;
 namespace mneme {
 
 /// The outcome of a replay.
@@ -30,6 +30,9 @@ enum class Verdict {
 };
 StringRef getVerdictName(Verdict V);
 std::optional<Verdict> parseVerdict(StringRef Name);
+/// Returns green for a match, yellow if nothing was verified, red for a
+/// failure.
+raw_ostream::Colors getVerdictColor(Verdict V);
 
 /// Why an evaluation failed: a verdict or another reason.
 class FailureKind {

@@ -57,6 +57,8 @@ struct LaunchSelection {
   /// Seconds that a launch on a GPU may wait to be recorded; 0: no limit.
   double WaitLimit = 10;
 
+  /// Returns true if KernelRegex selects the kernel with this symbol.
+  bool selects(StringRef Symbol) const;
   /// Fails if a value is invalid; the error names the option.
   Error check() const;
   /// Returns the environment variables for the runtime: names and values.
@@ -87,6 +89,9 @@ struct LaunchOptions {
   bool Record = true;                 ///< False: only run the application on
                                       ///< the device.
   bool Quiet = false;                 ///< No summary.
+  /// End the application once this many launches of every selected kernel of
+  /// the executable are recorded; the exit code is then 0. 0: never.
+  uint64_t StopAfter = 0;
   /// Run an executable without payload, which loads or starts the instrumented
   /// code itself.
   bool AnyExecutable = false;
@@ -97,6 +102,8 @@ struct LaunchOptions {
   std::function<void(Error)> ReportError = [](Error E) {
     consumeError(std::move(E));
   };
+  /// Takes what is recorded so far, every few seconds; may be null.
+  std::function<void(const Twine &)> ShowProgress;
   /// Takes the summary at the end, several lines at once.
   std::function<void(StringRef)> PrintSummary = [](StringRef) {};
 };

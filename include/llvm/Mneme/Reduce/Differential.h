@@ -60,6 +60,8 @@ struct DifferentialOptions {
   /// If Expected is unset, also accept CompileError.
   bool AnyFailure = false;
   std::vector<CrossCheck> Checks = getAllCrossChecks();
+  /// Also build the GPU's image on the host device, as metrics of it do.
+  bool Resources = false;
 };
 
 /// The result of compareSides().

@@ -63,8 +63,8 @@ Expected<ConfigFile> readConfigFile(StringRef Path);
 /// \p Path and the user has not allowed; success if there are none.
 Error refuseSideEffects(StringRef Path, ArrayRef<ConfigSideEffect> Found);
 
-/// Fails if \p Plan does not replay the kernel that the file is for.
-Error checkConfigFile(const ConfigFile &File, const ReplayPlan &Plan);
+/// Fails if the file is for another kernel than \p K.
+Error checkConfigFile(const ConfigFile &File, const RecordedKernel &K);
 
 } // namespace mneme
 } // namespace llvm

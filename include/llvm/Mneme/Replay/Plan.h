@@ -94,6 +94,8 @@ struct ReplayOptions : KernelConfig {
   InstrumentOptions Instruments;
   /// Output files; empty: none.
   std::string OutputIR, OutputAsm, OutputObject;
+  /// The same for the host device: assembly of the CPU.
+  std::string OutputHostAsm;
 
   /// Returns true if the kernel is compiled for its GPU down to machine code.
   bool wantsGPUImage() const {
@@ -140,6 +142,8 @@ public:
   }
   /// Returns the region that contains an address of stored() or changed().
   size_t findRegion(uint64_t Address) const;
+  /// Returns the handles of all texture and surface objects, sorted.
+  std::vector<uint64_t> handles() const;
 
   using DataFn = function_ref<Error(const SnapshotData &, ArrayRef<char>)>;
   /// Call \p Fn with each range and its bytes, until it fails.

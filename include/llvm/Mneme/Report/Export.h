@@ -54,6 +54,10 @@ struct StudyRecord {
   std::map<std::string, uint64_t> BaselineInstructions = {},
                                   BestInstructions = {};
 
+  /// Commands that replay the winner: with best.json, and without a file. The
+  /// second one is empty without a winner.
+  std::string ReplayCommand = {}, FullReplayCommand = {};
+
   const Trial *findTrial(uint64_t Number) const;
   /// Returns the trial Outcome.winner(), or null.
   const Trial *winner() const;

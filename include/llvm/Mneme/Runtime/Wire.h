@@ -40,6 +40,8 @@
 ///     answer    bytes static hash(16), u32 count of arguments, {u32 size, u32
 ///               offset, u32 kind}, u32 count of variables reached, {string
 ///               name}, string why launches cannot be replayed, or empty; u32
+///               count of handles of textures and surfaces among the
+///               parameters, {u32 offset, u32 0 or 1 for a surface}; u32
 ///               count of launches that the output directory holds,
 ///               {u64 dynamic hash}; and if compiled for the host: u32
 ///               strategy, u32 static shared, u32 wave size, u32 cooperative,
@@ -81,9 +83,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <string>
+#include <vector>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 7u
+#define MNEME_WIRE_VERSION 8u
 
 /// Environment variables from the launcher for the runtime; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
@@ -258,6 +261,30 @@ private:
   const char *Cur, *End;
   bool Ok = true;
 };
+
+/// The handle of a texture or surface among the parameters of a kernel.
+struct HandleParameter {
+  uint32_t Offset;
+  bool IsSurface; ///< A texture may have the same handle.
+};
+
+inline void writeHandles(WireWriter &W,
+                         const std::vector<HandleParameter> &Handles) {
+  W.u32(Handles.size());
+  for (const HandleParameter &H : Handles) {
+    W.u32(H.Offset);
+    W.u32(H.IsSurface);
+  }
+}
+
+inline std::vector<HandleParameter> readHandles(WireReader &R) {
+  std::vector<HandleParameter> Handles;
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    uint32_t Offset = R.u32();
+    Handles.push_back({Offset, R.u32() != 0});
+  }
+  return Handles;
+}
 
 /// Writes all of a compiled kernel except its name.
 inline void writeHostKernel(WireWriter &W, const MnemeHostKernel &K) {

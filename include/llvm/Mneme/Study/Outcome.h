@@ -63,6 +63,8 @@ struct RetestedTrial {
   RatioEstimate Speedup;
   std::vector<RatioEstimate> PerInstance;
   double Nanoseconds = 0, BaselineNanoseconds = 0; ///< Medians of instance 0.
+  /// Nanoseconds of instance 0, in pairs.
+  std::vector<double> Samples, BaselineSamples;
   std::string Device;         ///< Evaluation::Device of instance 0.
   FailureKind Failure;        ///< None if the re-test succeeded.
   std::string Error;

@@ -39,6 +39,13 @@ public:
   explicit PrintableStream(raw_ostream &OS, Syntax S = Syntax::Text);
   ~PrintableStream() override;
 
+  // Colors are those of the other stream.
+  raw_ostream &changeColor(Colors C, bool Bold, bool Background) override;
+  raw_ostream &resetColor() override;
+  bool is_displayed() const override { return OS.is_displayed(); }
+  bool has_colors() const override { return OS.has_colors(); }
+  void enable_colors(bool Enable) override { OS.enable_colors(Enable); }
+
 private:
   raw_ostream &OS;
   Syntax S;

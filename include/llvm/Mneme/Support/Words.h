@@ -33,8 +33,8 @@ std::string quoteWord(StringRef Word);
 std::string quoteCommand(ArrayRef<std::string> Words);
 
 /// Returns "; did you mean 'X'?" for the end of a message, where X is the most
-/// similar of \p Names. Returns an empty string if more than a third of the
-/// letters differ in all of them.
+/// similar of \p Names. Returns an empty string if all of them are more edits
+/// away than a third of the letters of \p Wrong and one, or one is \p Wrong.
 std::string suggest(StringRef Wrong, ArrayRef<StringRef> Names);
 
 /// Returns "1 launch", "2 launches": a number and the plural of a noun.

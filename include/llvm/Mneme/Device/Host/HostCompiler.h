@@ -80,8 +80,10 @@ Expected<HostKernelInfo> lowerKernelForHost(Module &M, StringRef Kernel,
 void finishHostModule(Module &M, HostFinish Finish);
 
 /// Lowers, finishes and emits. DeviceImage::HostInfo is the HostKernelInfo.
+/// \param Assembly  receives the code of the object as assembly; may be null.
 Expected<DeviceImage> compileKernelForHost(Module &M, StringRef Kernel,
-                                           const HostOptions &Options);
+                                           const HostOptions &Options,
+                                           std::string *Assembly = nullptr);
 
 /// Returns the HostKernelInfo of an image from compileKernelForHost.
 const HostKernelInfo &getHostKernelInfo(const DeviceImage &Image);

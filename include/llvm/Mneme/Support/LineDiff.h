@@ -1,0 +1,49 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Compares texts line by line.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_SUPPORT_LINEDIFF_H
+#define LLVM_MNEME_SUPPORT_LINEDIFF_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+/// Splits \p Text at newlines. A newline at the end begins no further line.
+std::vector<StringRef> splitLines(StringRef Text);
+
+/// A line that both texts have, or only one of them.
+struct DiffLine {
+  char Kind; ///< ' ': both, '-': only the first, '+': only the second.
+  /// Index of the line in each text; for a line of one text, the other index is
+  /// that of the next line there.
+  size_t A, B;
+};
+
+/// Returns all lines of both texts in order, with as many as possible in
+/// common. Unset: the texts have too many different lines.
+std::optional<std::vector<DiffLine>> compareLines(ArrayRef<StringRef> A,
+                                                  ArrayRef<StringRef> B);
+
+/// Returns removed and added lines with \p Context lines around them. If there
+/// are too many differences, only reports that the texts differ.
+std::string makeDiff(StringRef Before, StringRef After, unsigned Context = 3);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_SUPPORT_LINEDIFF_H

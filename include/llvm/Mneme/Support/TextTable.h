@@ -1,0 +1,50 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Tables for people.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_SUPPORT_TEXTTABLE_H
+#define LLVM_MNEME_SUPPORT_TEXTTABLE_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+/// A table whose columns are as wide as their widest cell.
+class TextTable {
+public:
+  using Row = SmallVector<std::string, 8>;
+  explicit TextTable(Row Heads) { Rows.push_back(std::move(Heads)); }
+  /// \param R  as many cells as there are heads.
+  void add(Row R) { Rows.push_back(std::move(R)); }
+  /// Colors a cell of the last row, where the stream has colors.
+  void color(unsigned Column, raw_ostream::Colors C) {
+    Colors[{Rows.size() - 1, Column}] = C;
+  }
+  bool empty() const { return Rows.size() == 1; }
+  /// \param Sides  'r' for each column that stands right, 'l' for the others.
+  void print(raw_ostream &OS, StringRef Sides) const;
+
+private:
+  std::vector<Row> Rows;
+  std::map<std::pair<size_t, unsigned>, raw_ostream::Colors> Colors;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_SUPPORT_TEXTTABLE_H

@@ -1,0 +1,100 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Descriptions of textures and surfaces of the CUDA runtime, as recordings
+/// have them.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_DRIVER_CUDATEXTURES_H
+#define MNEME_LIB_RUNTIME_DRIVER_CUDATEXTURES_H
+
+#include "CudaTypes.h"
+#include "llvm/Mneme/Runtime/RecordFormat.h"
+
+#include <algorithm>
+
+namespace mneme {
+
+/// cudaArray* and CUDA_ARRAY3D_*.
+constexpr unsigned ArrayLayered = 1, ArrayCubemap = 4;
+
+/// MNEME_TEXTURE_* of an array with these flags.
+inline uint32_t arrayFlags(unsigned Flags) {
+  return (Flags & ArrayLayered ? MNEME_TEXTURE_LAYERED : 0) |
+         (Flags & ArrayCubemap ? MNEME_TEXTURE_CUBEMAP : 0);
+}
+
+/// Extents are 0 where a dimension is missing.
+inline uint64_t atLeast1(uint64_t V) { return V ? V : 1; }
+
+/// MNEME_DTYPE_* and the number of channels. \returns false, with
+/// \p Format as it was, for others than those that recordings have.
+inline bool parseFormat(const CudaChannelFormatDesc &D, uint32_t &Format,
+                        uint32_t &Channels) {
+  const int Bits[] = {D.X, D.Y, D.Z, D.W};
+  Channels = 0;
+  while (Channels != 4 && Bits[Channels])
+    if (Bits[Channels++] != D.X)
+      return false;
+  if (Channels != 1 && Channels != 2 && Channels != 4)
+    return false;
+  switch (D.Format * 100 + D.X) {
+  case CudaChannelSigned * 100 + 8:
+    Format = MNEME_DTYPE_I8;
+    return true;
+  case CudaChannelSigned * 100 + 16:
+    Format = MNEME_DTYPE_I16;
+    return true;
+  case CudaChannelSigned * 100 + 32:
+    Format = MNEME_DTYPE_I32;
+    return true;
+  case CudaChannelUnsigned * 100 + 8:
+    Format = MNEME_DTYPE_U8;
+    return true;
+  case CudaChannelUnsigned * 100 + 16:
+    Format = MNEME_DTYPE_U16;
+    return true;
+  case CudaChannelUnsigned * 100 + 32:
+    Format = MNEME_DTYPE_U32;
+    return true;
+  case CudaChannelFloat * 100 + 16:
+    Format = MNEME_DTYPE_F16;
+    return true;
+  case CudaChannelFloat * 100 + 32:
+    Format = MNEME_DTYPE_F32;
+    return true;
+  }
+  return false;
+}
+
+/// In bytes.
+inline uint64_t elementSize(const CudaChannelFormatDesc &D) {
+  return (uint64_t(D.X) + D.Y + D.Z + D.W) / 8;
+}
+
+/// What \p D says of the lookups, once the format is known.
+inline void describeTexture(MnemeTexture &T, const CudaTextureDesc &D) {
+  bool IsInteger = T.Format != MNEME_DTYPE_F32 && T.Format != MNEME_DTYPE_F16;
+  T.Flags |= (D.NormalizedCoordinates ? MNEME_TEXTURE_NORMALIZED : 0) |
+             (D.ReadMode && IsInteger ? MNEME_TEXTURE_AS_FLOAT : 0) |
+             (D.FilterMode ? MNEME_TEXTURE_LINEAR : 0) |
+             (D.MipFilterMode ? MNEME_TEXTURE_LINEAR_MIP : 0) |
+             (D.SRGB ? MNEME_TEXTURE_SRGB : 0);
+  std::copy(D.AddressModes, D.AddressModes + 3, T.AddressModes);
+  std::copy(D.Border, D.Border + 4, T.Border);
+  T.MaxAnisotropy = D.MaxAnisotropy;
+  T.MipBias = D.MipBias;
+  T.MinLevel = D.MinLevel;
+  T.MaxLevel = D.MaxLevel;
+}
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_DRIVER_CUDATEXTURES_H

@@ -1,0 +1,101 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Support/LineDiff.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// Of a function, not of a program.
+static constexpr size_t MaxDiffCells = 25'000'000;
+
+std::optional<std::vector<DiffLine>>
+mneme::compareLines(ArrayRef<StringRef> A, ArrayRef<StringRef> B) {
+  std::vector<DiffLine> Lines;
+  size_t First = 0, Last = 0;
+  for (; First < std::min(A.size(), B.size()) && A[First] == B[First]; ++First)
+    Lines.push_back({' ', First, First});
+  while (Last < std::min(A.size(), B.size()) - First &&
+         A[A.size() - 1 - Last] == B[B.size() - 1 - Last])
+    ++Last;
+  size_t EndA = A.size() - Last, EndB = B.size() - Last;
+  A = A.drop_back(Last).drop_front(First);
+  B = B.drop_back(Last).drop_front(First);
+  if ((A.size() + 1) * (B.size() + 1) > MaxDiffCells)
+    return std::nullopt;
+  // Length of the longest common sequence of the ends that begin at I and K.
+  std::vector<uint32_t> Length((A.size() + 1) * (B.size() + 1));
+  auto At = [&](size_t I, size_t K) -> uint32_t & {
+    return Length[I * (B.size() + 1) + K];
+  };
+  for (size_t I = A.size(); I-- > 0;)
+    for (size_t K = B.size(); K-- > 0;)
+      At(I, K) = A[I] == B[K] ? At(I + 1, K + 1) + 1
+                              : std::max(At(I + 1, K), At(I, K + 1));
+  for (size_t I = 0, K = 0; I < A.size() || K < B.size();) {
+    if (I < A.size() && K < B.size() && A[I] == B[K])
+      Lines.push_back({' ', First + I++, First + K++});
+    else if (K == B.size() || (I < A.size() && At(I + 1, K) >= At(I, K + 1)))
+      Lines.push_back({'-', First + I++, First + K});
+    else
+      Lines.push_back({'+', First + I, First + K++});
+  }
+  for (size_t I = 0; I != Last; ++I)
+    Lines.push_back({' ', EndA + I, EndB + I});
+  return Lines;
+}
+
+std::vector<StringRef> mneme::splitLines(StringRef Text) {
+  SmallVector<StringRef, 0> Lines;
+  Text.split(Lines, '\n');
+  if (!Lines.empty() && Lines.back().empty())
+    Lines.pop_back();
+  return {Lines.begin(), Lines.end()};
+}
+
+std::string mneme::makeDiff(StringRef Before, StringRef After,
+                            unsigned Context) {
+  if (Before == After)
+    return "";
+  std::vector<StringRef> A = splitLines(Before), B = splitLines(After);
+  std::optional<std::vector<DiffLine>> Lines = compareLines(A, B);
+  if (!Lines)
+    return formatv("{0} lines before, {1} after: too many for a comparison\n",
+                   A.size(), B.size());
+  std::vector<bool> Shown(Lines->size());
+  for (auto [I, L] : enumerate(*Lines))
+    if (L.Kind != ' ')
+      for (size_t K = I - std::min<size_t>(I, Context);
+           K != std::min(I + Context + 1, Lines->size()); ++K)
+        Shown[K] = true;
+  std::string Text;
+  raw_string_ostream OS(Text);
+  size_t LineA = 1, LineB = 1;
+  for (size_t I = 0; I != Lines->size();) {
+    if (!Shown[I]) {
+      ++LineA, ++LineB, ++I;
+      continue;
+    }
+    size_t End = I, CountA = 0, CountB = 0;
+    for (; End != Lines->size() && Shown[End]; ++End) {
+      CountA += (*Lines)[End].Kind != '+';
+      CountB += (*Lines)[End].Kind != '-';
+    }
+    OS << formatv("@@ -{0},{1} +{2},{3} @@\n", LineA, CountA, LineB, CountB);
+    for (; I != End; ++I)
+      OS << (*Lines)[I].Kind
+         << ((*Lines)[I].Kind == '+' ? B[(*Lines)[I].B] : A[(*Lines)[I].A])
+         << '\n';
+    LineA += CountA;
+    LineB += CountB;
+  }
+  return Text;
+}

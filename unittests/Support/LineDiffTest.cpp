@@ -1,0 +1,67 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Support/LineDiff.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static std::string print(ArrayRef<StringRef> A, ArrayRef<StringRef> B) {
+  std::string Text;
+  std::vector<DiffLine> Lines = *compareLines(A, B);
+  for (const DiffLine &L : Lines) {
+    Text += L.Kind;
+    Text += L.Kind == '+' ? B[L.B] : A[L.A];
+  }
+  return Text;
+}
+
+TEST(LineDiffTest, FindsCommonLines) {
+  EXPECT_EQ(print({"a", "b", "c"}, {"a", "b", "c"}), " a b c");
+  EXPECT_EQ(print({"a", "b", "c"}, {"a", "c"}), " a-b c");
+  EXPECT_EQ(print({"a", "c"}, {"a", "b", "c"}), " a+b c");
+  EXPECT_EQ(print({"a", "b", "c"}, {"a", "x", "c"}), " a-b+x c");
+  EXPECT_EQ(print({"x", "a", "b"}, {"a", "b", "y"}), "-x a b+y");
+  EXPECT_EQ(print({}, {"a"}), "+a");
+  EXPECT_EQ(print({"a"}, {}), "-a");
+}
+
+TEST(LineDiffTest, HasTheIndicesOfBothTexts) {
+  std::vector<DiffLine> Lines =
+      *compareLines({"a", "x", "b", "z"}, {"a", "b", "y", "z"});
+  ASSERT_EQ(Lines.size(), 5u);
+  EXPECT_EQ(Lines[1].Kind, '-');
+  EXPECT_EQ(Lines[2].Kind, ' ');
+  EXPECT_EQ(Lines[2].A, 2u);
+  EXPECT_EQ(Lines[2].B, 1u);
+  EXPECT_EQ(Lines[3].Kind, '+');
+  EXPECT_EQ(Lines[4].A, 3u);
+  EXPECT_EQ(Lines[4].B, 3u);
+}
+
+TEST(LineDiffTest, GivesUpOnTooManyDifferences) {
+  std::vector<StringRef> A(6000, "a"), B(6000, "b");
+  EXPECT_FALSE(compareLines(A, B));
+  // What is the same at both ends costs nothing.
+  B = A;
+  B[3000] = "b";
+  EXPECT_TRUE(compareLines(A, B));
+}
+
+TEST(LineDiffTest, SplitsLines) {
+  EXPECT_EQ(splitLines(""), std::vector<StringRef>());
+  EXPECT_EQ(splitLines("a\n\nb"), (std::vector<StringRef>{"a", "", "b"}));
+  EXPECT_EQ(splitLines("a\n"), std::vector<StringRef>{"a"});
+}
+
+TEST(LineDiffTest, MakesUnifiedDiffs) {
+  EXPECT_EQ(makeDiff("a\n", "a\n"), "");
+  EXPECT_EQ(makeDiff("a\nb\nc\nd\n", "a\nb\nx\nd\n", 1),
+            "@@ -2,3 +2,3 @@\n b\n-c\n+x\n d\n");
+}
