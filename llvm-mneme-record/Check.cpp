@@ -18,6 +18,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -106,10 +107,11 @@ Expected<int> mneme::runCheck() {
         Report(toString(std::move(E)));
       // What is intact may still prove nothing.
       if (Found.Unchanged)
-        warn(formatv("kernel '{0}': {1} of {2} instances changed no memory; "
+        warn(formatv("kernel '{0}': {1} of {2} changed no memory; "
                      "see what verification notices with llvm-mneme-replay "
                      "assess",
-                     K->displayName(), Found.Unchanged, K->Instances.size())
+                     K->displayName(), Found.Unchanged,
+                     formatCount(K->Instances.size(), "instance"))
                  .str());
     }
     for (std::string &Problem : Found.Problems)
@@ -141,8 +143,9 @@ Expected<int> mneme::runCheck() {
                         {"Orphans", Strings(Orphans)}};
     jsonOuts() << formatv("{0:2}\n", json::Value(std::move(Result)));
   } else {
-    textOuts() << Files->size() << " kernels, " << Instances << " instances, "
-               << Problems.size() << " problems\n";
+    textOuts() << formatCount(Files->size(), "kernel") << ", "
+               << formatCount(Instances, "instance") << ", "
+               << formatCount(Problems.size(), "problem") << '\n';
   }
   return Problems.empty() ? 0 : 1;
 }

@@ -21,6 +21,7 @@
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -199,8 +200,7 @@ Expected<int> mneme::runListKernels() {
     for (const Payload &P : *Payloads)
       Count += P.Kernels.size();
     if (!PrintJSON)
-      textOuts() << File << ": " << Count
-                 << (Count == 1 ? " kernel" : " kernels") << '\n';
+      textOuts() << File << ": " << formatCount(Count, "kernel") << '\n';
     std::vector<KernelCode> Code;
     if (StaticHash)
       Code = findCode(*Payloads);

@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Record/Manage.h"
 #include "Commands.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -156,12 +157,12 @@ static Expected<int> report(StringRef What, Expected<ManageStats> Stats) {
   }
   for (const std::string &File : Stats->Files)
     textOuts() << What << " '" << File << "'\n";
-  textOuts() << formatv("{0} {1} instances of {2} kernels, {3}", What,
-                        Stats->Instances, Stats->Kernels,
-                        formatSize(Stats->Bytes));
+  textOuts() << formatv(
+      "{0} {1} of {2}, {3}", What, formatCount(Stats->Instances, "instance"),
+      formatCount(Stats->Kernels, "kernel"), formatSize(Stats->Bytes));
   if (Stats->AlreadyThere)
-    textOuts() << formatv("; {0} instances were there already",
-                          Stats->AlreadyThere);
+    textOuts() << formatv("; already there: {0}",
+                          formatCount(Stats->AlreadyThere, "instance"));
   textOuts() << '\n';
   return 0;
 }

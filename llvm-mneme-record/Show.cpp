@@ -18,6 +18,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Compare.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -269,7 +270,7 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
                   "for right\n";
   if (L.I.OmittedRegions)
     textOuts() << "    left out, because nothing leads there: "
-               << L.I.OmittedRegions << " buffers of "
+               << formatCount(L.I.OmittedRegions, "buffer") << " of "
                << formatSize(L.I.OmittedBytes) << '\n';
   for (const SnapshotAnnotation &A : L.Prologue.annotations()) {
     textOuts() << "    annotation";

@@ -27,7 +27,7 @@ static std::string listRecords(ArrayRef<TunedKernel> Kernels) {
   for (const TunedKernel &K : Kernels)
     for (const RecordedInstance &I : K.Kernel.Instances)
       Text += formatv("\n  {0}  {1}  grid {2}x{3}x{4}  block {5}x{6}x{7}",
-                      I.DynamicHash, K.Kernel.KernelName, I.Grid.X, I.Grid.Y,
+                      I.DynamicHash, K.Kernel.displayName(), I.Grid.X, I.Grid.Y,
                       I.Grid.Z, I.Block.X, I.Block.Y, I.Block.Z)
                   .str();
   return Text;

@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Study/Recorded.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/TextError.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -233,7 +234,7 @@ void mneme::printSpace(raw_ostream &OS, const SearchSpace &Space) {
     Width = std::max(Width, D.Name.size());
   for (const Dimension &D : Space.dimensions())
     OS << left_justify(D.Name, Width) << "  " << describeDimension(D) << '\n';
-  OS << Space.dimensions().size() << " dimensions, ";
+  OS << formatCount(Space.dimensions().size(), "dimension") << ", ";
   std::optional<APInt> Count = Space.count();
   if (!Count) {
     OS << "infinitely many points\n";
@@ -243,7 +244,7 @@ void mneme::printSpace(raw_ostream &OS, const SearchSpace &Space) {
   Count->toStringUnsigned(Number);
   OS << Number << (*Count == 1 ? " point" : " points");
   if (!Space.study().Constraints.empty())
-    OS << formatv(", {0} constraints", Space.study().Constraints.size());
+    OS << ", " << formatCount(Space.study().Constraints.size(), "constraint");
   OS << '\n';
 }
 

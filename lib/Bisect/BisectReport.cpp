@@ -10,6 +10,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Report.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Config/Metrics.h"
+#include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -198,6 +200,17 @@ static raw_ostream &printName(raw_ostream &OS, StringRef Name) {
   return OS << left_justify(Name, 15) << ' ';
 }
 
+/// "4.42 us", "25 registers".
+static std::string formatWithUnit(StringRef Metric, double Value) {
+  const MetricInfo *M = findMetric(Metric);
+  StringRef Unit = M ? StringRef(M->Unit) : "";
+  if (Unit == "ns")
+    return formatNanoseconds(Value);
+  std::string Text;
+  raw_string_ostream(Text) << format("%.6g", Value);
+  return Unit.empty() ? Text : Text + " " + Unit.str();
+}
+
 static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
                       const Criterion &What) {
   bool IsPart = What.Accepted && J.A == Answer::Good && Name != "good side";
@@ -209,7 +222,7 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
   if (J.Replays > 1)
     OS << formatv(" ({0} of {1} replays failed)", J.Failures, J.Replays);
   if (!What.isVerify() && J.Value)
-    OS << ", " << What.Metric << format(" %.6g", *J.Value);
+    OS << ", " << What.Metric << ' ' << formatWithUnit(What.Metric, *J.Value);
   if (!What.isVerify() && J.Ratio && Name != "good side") {
     OS << formatv(", {0:f3} times the good side's", J.Ratio->Value);
     if (J.Ratio->Low != J.Ratio->High)
@@ -291,11 +304,9 @@ static void printMetrics(raw_ostream &OS, const BisectReport &R) {
     printName(OS, Name);
     for (const Judgement *J : {&Out.Good, &Out.Bad, &Out.Healed}) {
       auto It = J->Metrics.find(Name);
-      OS << (It == J->Metrics.end() ? right_justify("-", 14)
-                                    : right_justify("", 0));
-      if (It != J->Metrics.end())
-        OS << format("%14.6g", It->second);
-      OS << ' ';
+      std::string Cell =
+          It == J->Metrics.end() ? "-" : formatWithUnit(Name, It->second);
+      OS << right_justify(Cell, 14) << ' ';
     }
     OS << '\n';
   }
@@ -379,7 +390,8 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
     if (C.ExitCode)
       OS << "; exit code " << *C.ExitCode;
     if (C.Value)
-      OS << ", " << R.What.Metric << format(" %.6g", *C.Value);
+      OS << ", " << R.What.Metric << ' '
+         << formatWithUnit(R.What.Metric, *C.Value);
     if (!C.shows(R.What, Out.Good.Value))
       OS << "; NOT CONFIRMED";
     OS << '\n' << C.Text << '\n';

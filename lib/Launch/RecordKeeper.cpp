@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -459,21 +460,22 @@ void RecordKeeper::print(raw_ostream &OS) const {
     Stored += R.Stored;
     RecordedKernels += R.Instances != 0;
   }
-  OS << "mneme: " << Seen << " launches seen, " << Recorded << " recorded, "
-     << Skipped << " skipped\n";
+  OS << "mneme: " << formatCount(Seen, "launch") << " seen, " << Recorded
+     << " recorded, " << Skipped << " skipped\n";
   for (const auto &[Reason, Times] : Reasons)
     OS << "mneme:   " << Times << " skipped: " << Reason << '\n';
   if (!Dir.empty())
-    OS << "mneme: " << Instances << " instances of " << RecordedKernels
-       << " kernels, " << formatBytes(Stored) << " in '" << Dir << "'\n";
+    OS << "mneme: " << formatCount(Instances, "instance") << " of "
+       << formatCount(RecordedKernels, "kernel") << ", " << formatBytes(Stored)
+       << " in '" << Dir << "'\n";
   for (const auto &[Key, R] : Rows)
     if (R.Unchanged)
-      OS << formatv("mneme: {0} of {1} instances of '{2}' changed no memory: a "
+      OS << formatv("mneme: {0} of {1} of '{2}' changed no memory: a "
                     "kernel that does nothing may pass for right\n",
-                    R.Unchanged, R.Instances,
+                    R.Unchanged, formatCount(R.Instances, "instance"),
                     printable(demangleSymbol(Key.first)));
   if (OmittedRegions)
-    OS << "mneme: " << OmittedRegions << " buffers of "
+    OS << "mneme: " << formatCount(OmittedRegions, "buffer") << " of "
        << formatBytes(OmittedBytes)
        << " left out of them, because nothing leads there\n";
   OS << formatv("mneme: {0:f3} s spent on recording, {1:f3} s on compiling",

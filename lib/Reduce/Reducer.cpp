@@ -624,8 +624,10 @@ Error Reduction::reduceIR() {
           MoreRounds))
     return E;
   ReducedSize Size = measureSize(*Plan);
-  say(formatv("IR: {0} instructions in {1} functions after {2} tests",
-              Size.Instructions, Size.Functions, Outcome.Tests)
+  say(formatv("IR: {0} in {1} after {2}",
+              formatCount(Size.Instructions, "instruction"),
+              formatCount(Size.Functions, "function"),
+              formatCount(Outcome.Tests, "test"))
           .str());
   return Error::success();
 }
@@ -721,9 +723,9 @@ Error Reduction::shrinkMemory(StringRef Dir) {
     return createStringError("a copy of the recording does not show the "
                              "difference, which is nondeterministic");
   ReducedSize Size = measureSize(*Plan);
-  say(formatv(
-          "memory: {0} bytes in {1} buffers, {2} in pages that are not zero",
-          Size.RegionBytes, Size.Regions, Size.StoredBytes)
+  say(formatv("memory: {0} bytes in {1}, {2} in pages that are not zero",
+              Size.RegionBytes, formatCount(Size.Regions, "buffer"),
+              Size.StoredBytes)
           .str());
   return Error::success();
 }

@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Runtime/CompareElement.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/Shortage.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -120,7 +121,7 @@ static std::string describeMismatch(const MemoryComparison &C) {
         << format(", largest error %.3g, %.3g of the value, %.3g ulp",
                   B.Stats.MaxAbs, B.Stats.MaxRel, B.Stats.MaxUlp);
   if (Bad > 1)
-    Text += formatv(", and {0} more buffers", Bad - 1).str();
+    Text += ", and " + formatCount(Bad - 1, "more buffer");
   if (C.Stray)
     Text += "; " + describeStray(*C.Stray);
   return Text;

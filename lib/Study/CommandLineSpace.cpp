@@ -423,6 +423,13 @@ Expected<FieldValue> Builder::parseNumbers(StringRef Text) {
   SmallVector<StringRef, 8> Pieces = splitOutside(Text, ",");
   if (Pieces.size() > 1)
     return parseList(Pieces);
+  // A difference would be negative, which no setting is.
+  auto [Low, High] = Text.split('-');
+  unsigned long long From, To;
+  if (!Low.trim().getAsInteger(10, From) && !High.trim().getAsInteger(10, To) &&
+      From < To)
+    return error(Text, "'" + Text + "' is a difference; did you mean '" +
+                           Low.trim() + ".." + High.trim() + "'?");
   Expected<Expr> E = parse(Text);
   if (!E)
     return E.takeError();

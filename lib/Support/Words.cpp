@@ -61,3 +61,8 @@ std::string mneme::suggest(StringRef Wrong, ArrayRef<StringRef> Names) {
              ? ""
              : ("; did you mean '" + Found + "'?").str();
 }
+
+std::string mneme::formatCount(uint64_t Number, StringRef Noun) {
+  StringRef Ending = Number == 1 ? "" : Noun.ends_with("ch") ? "es" : "s";
+  return (Twine(Number) + " " + Noun + Ending).str();
+}

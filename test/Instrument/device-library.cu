@@ -29,7 +29,7 @@
 // DYNAMIC: run
 
 // CHECK: 122
-// CHECK: 1 launches seen, 1 recorded, 0 skipped
+// CHECK: 1 launch seen, 1 recorded, 0 skipped
 // NM: __mneme_device_{{.*}}helper
 
 // With a host function that the program does not call, the member stays out.

@@ -13,7 +13,7 @@
 // RUN: cat %t.file | count 0
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // ERR: mneme: warning: kernel '_Z5storePii' is not recorded: the program has closed the connection to the launcher
-// ERR: mneme: 1 instances of 1 kernels
+// ERR: mneme: 1 instance of 1 kernel
 // RUN: llvm-mneme-record check %t.rec
 
 // One that has closed its own output, and writes there all the same.
@@ -27,7 +27,7 @@
 // RUN: rm -rf %t.rec
 // RUN: llvm-mneme-record --device=host -o %t.rec -- %t %t.file silent <&- >&- 2>&-
 // RUN: llvm-mneme-record check %t.rec 2>&- | FileCheck %s --check-prefix=WHOLE
-// WHOLE: 1 kernels, 2 instances, 0 problems
+// WHOLE: 1 kernel, 2 instances, 0 problems
 
 #include "Inputs/check.h"
 #include <cuda_runtime.h>

@@ -121,4 +121,4 @@ int main() {
   DRIVER(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&M, ""));
   printf("all as it should be\n");
 }
-// CHECK: mneme: 1 launches seen, 1 recorded
+// CHECK: mneme: 1 launch seen, 1 recorded

@@ -7,7 +7,7 @@
 // RUN: %clangxx -x hip -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all
 // RUN: llvm-mneme-record --device=host -o %t/rec -- %t/app 2>&1 | FileCheck %s
 // CHECK: 12 3
-// CHECK: mneme: 1 launches seen, 1 recorded
+// CHECK: mneme: 1 launch seen, 1 recorded
 // RUN: llvm-mneme-record check %t/rec
 // RUN: ls %t/rec/*.json | xargs -n 1 llvm-mneme-replay --passes='default<O2>'
 

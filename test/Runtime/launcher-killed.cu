@@ -15,7 +15,7 @@
 // KILLED-DAG: second 2
 // KILLED-DAG: third cudaErrorInvalidDeviceFunction
 // RUN: llvm-mneme-record check %t.rec | FileCheck %s --check-prefix=WHOLE
-// WHOLE: 1 kernels, 1 instances, 0 problems
+// WHOLE: 1 kernel, 1 instance, 0 problems
 
 // RUN: llvm-mneme-record --device=host -o %t.rec -- %t 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: third cudaSuccess

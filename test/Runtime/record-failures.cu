@@ -11,7 +11,7 @@
 // RUN: find %t.rec -name 'DeviceState*' -o -name '*Pages*' | count 0
 // CRASH: mneme: error: kernel '_Z5storePi' {{.*}}illegal
 // CRASH: mneme: warning: kernel '_Z5storePi' is not recorded: the launch failed
-// CRASH: 1 launches seen, 0 recorded, 1 skipped
+// CRASH: 1 launch seen, 0 recorded, 1 skipped
 
 // A file that cannot grow is what a full disk looks like.
 // RUN: rm -rf %t.rec

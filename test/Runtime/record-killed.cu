@@ -26,7 +26,7 @@
 //
 // RUN: llvm-mneme-record --device=host --max-recordings=0 -o %t.rec -- %t
 // RUN: llvm-mneme-record check %t.rec | FileCheck %s --check-prefix=WHOLE
-// WHOLE: 1 kernels, 6 instances, 0 problems
+// WHOLE: 1 kernel, 6 instances, 0 problems
 
 #include "Inputs/check.h"
 #include <chrono>

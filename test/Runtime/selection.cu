@@ -83,7 +83,7 @@
 // SLOWEST: sum 156
 // SLOWEST: mneme: 24 launches seen, 1 recorded, 23 skipped
 // SLOWEST: 23 skipped: others were picked
-// SLOWEST: 1 instances of 1 kernels
+// SLOWEST: 1 instance of 1 kernel
 // RUN: llvm-mneme-record check %t/slowest 2>&1 | FileCheck %s --check-prefix=CLEAN
 // CLEAN-NOT: warning
 // RUN: llvm-mneme-record show %t/slowest | FileCheck %s --check-prefix=SHOWS7
@@ -98,7 +98,7 @@
 // What is picked so far outlives the application.
 // RUN: not llvm-mneme-record --device=host -o %t/killed --pick=slowest -- %t/app kill 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=KILLED
-// KILLED: 1 instances of 1 kernels
+// KILLED: 1 instance of 1 kernel
 // KILLED: 1 of 1 processes ended without a report
 // RUN: llvm-mneme-record check %t/killed
 // RUN: llvm-mneme-record show %t/killed | FileCheck %s --check-prefix=KILLED7
@@ -115,7 +115,7 @@
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=SAMPLE
 // SAMPLE: mneme: 24 launches seen, 3 recorded, 21 skipped
 // SAMPLE: 21 skipped: others were picked
-// SAMPLE: 3 instances of 1 kernels
+// SAMPLE: 3 instances of 1 kernel
 // RUN: llvm-mneme-record check %t/sample
 // RUN: find %t/sample -name 'DeviceState.*' | count 6
 // RUN: %python %S/Cuda/Inputs/replay-all.py llvm-mneme-replay %t/sample | grep -c Match | grep -x 3

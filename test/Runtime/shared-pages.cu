@@ -11,7 +11,7 @@
 // RUN:   assert one > 32 << 20, one; assert two - one < 128 << 10, two - one" %t.one.rec %t.two.rec
 // RUN: find %t.two.rec -name 'DeviceState.*' -size +2k | count 0
 // RUN: llvm-mneme-record check %t.two.rec | FileCheck %s --check-prefix=TWO
-// TWO: 1 kernels, 2 instances, 0 problems
+// TWO: 1 kernel, 2 instances, 0 problems
 // RUN: for id in $(sed -n 's/^    "\([0-9a-f]*\)": {$/\1/p' %t.two.rec/*.json); do llvm-mneme-replay %t.two.rec --record-id=$id --passes='default<O1>' || exit 1; done | FileCheck %s --check-prefix=REPLAY
 // REPLAY-COUNT-2: "verified": true
 

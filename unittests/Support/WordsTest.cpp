@@ -40,3 +40,9 @@ TEST(Words, RoundTrip) {
       Words.push_back(std::string(Beside) + char(C) + Beside);
   EXPECT_EQ(splitWords(quoteCommand(Words)), Words);
 }
+
+TEST(Words, Count) {
+  EXPECT_EQ(formatCount(0, "kernel"), "0 kernels");
+  EXPECT_EQ(formatCount(1, "launch"), "1 launch");
+  EXPECT_EQ(formatCount(2, "launch"), "2 launches");
+}

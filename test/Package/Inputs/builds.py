@@ -30,7 +30,7 @@ def build_and_record(name, flags, link):
     run([*compile_, *flags.split(), "-c", source, "-o", base + ".o"])
     run(re.sub(r"%\w+", lambda word: names[word[0]], link))
     said = run([record, "--device=host", "-o", base + ".rec", "--", base])
-    if "1 launches seen, 1 recorded" not in said:
+    if "1 launch seen, 1 recorded" not in said:
         raise RuntimeError(said)
     run([record, "check", base + ".rec"])
     said = run([replay, base + ".rec", "--device=host", "--iterations=1"])

@@ -78,7 +78,7 @@
 // RUN: %{gpu} %t/app copy | FileCheck %s --check-prefix=WELL
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=COPY
 // COPY: all is well
-// COPY: 1 launches seen, 1 recorded, 0 skipped
+// COPY: 1 launch seen, 1 recorded, 0 skipped
 
 // One is reset, the other's memory stays; then it has memory again.
 // REDEFINE: %{mode} = reset

@@ -13,7 +13,7 @@
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefixes=CHECK,SUMMARY
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.exit.rec | FileCheck %s --check-prefix=REPLAY
 // CHECK: first 1
-// SUMMARY: 1 launches seen, 1 recorded, 0 skipped
+// SUMMARY: 1 launch seen, 1 recorded, 0 skipped
 // REPLAY: bump grid 1: Match
 
 // While another thread is busy with the device.
@@ -51,7 +51,7 @@
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.disk.rec | FileCheck %s --check-prefix=REPLAY
 // DISK-DAG: first 1
 // DISK-DAG: the disk is slow
-// DISK-DAG: 1 launches seen, 1 recorded, 0 skipped
+// DISK-DAG: 1 launch seen, 1 recorded, 0 skipped
 
 // A child that was forked may end as it likes.
 // REDEFINE: %{how} = fork

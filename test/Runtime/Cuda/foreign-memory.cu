@@ -25,12 +25,12 @@
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN-DAG: warning: kernel '_Z9readFirstP3Box' is not recorded: memory points to memory that cannot be recorded
 // FOREIGN-DAG: all is well
-// FOREIGN: 1 launches seen, 0 recorded
+// FOREIGN: 1 launch seen, 0 recorded
 
 // REDEFINE: %{mode} = stale
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=STALE
 // STALE: all is well
-// STALE: 1 launches seen, 1 recorded
+// STALE: 1 launch seen, 1 recorded
 // RUN: llvm-mneme-record show %t/stale | FileCheck %s --check-prefix=SHOW
 // SHOW: pinned buffer 0: 16.0 KiB
 // SHOW-NOT: pinned buffer 1

@@ -40,7 +40,7 @@
 // BYNAME: counted(int*) {{ *}}0 {{ *}}10 {{ *}}0 B
 // BYNAME-DAG: 12 launches seen, 2 recorded, 10 skipped
 // BYNAME-DAG: 10 skipped: not selected
-// BYNAME: 2 instances of 1 kernels
+// BYNAME: 2 instances of 1 kernel
 // RUN: ls %t.byname.rec/*.json | count 1
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --kernel=counted --skip=3 --max-recordings=2 -o %t.skip.rec -- %t 2>&1 | FileCheck %s --check-prefix=SKIP
 // SKIP-DAG: 12 launches seen, 2 recorded, 10 skipped

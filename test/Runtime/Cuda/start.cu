@@ -17,7 +17,7 @@
 // RUN: %{slow} %{record} | FileCheck %s --check-prefixes=CHECK,RECORDED
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.record.rec | FileCheck %s --check-prefix=REPLAY
 // CHECK: sum 3
-// RECORDED: 1 launches seen, 1 recorded
+// RECORDED: 1 launch seen, 1 recorded
 // REPLAY: add grid 1: Match
 
 // Without an answer the application is not started.

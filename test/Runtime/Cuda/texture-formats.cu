@@ -5,7 +5,7 @@
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.rec
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t 2>&1 | FileCheck %s
-// CHECK: 1 launches seen, 0 recorded, 1 skipped
+// CHECK: 1 launch seen, 0 recorded, 1 skipped
 // CHECK: 1 skipped: a texture has a format that cannot be recorded
 
 #include "../Inputs/check.h"

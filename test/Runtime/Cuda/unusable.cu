@@ -30,7 +30,7 @@
 // TAKEN: mneme: error: nothing is recorded: cannot reserve device addresses [0x7e0000000000, 0x7e8000000000)
 // TAKEN: mneme: warning: kernel '_Z3addPi' is not recorded: cannot reserve
 // TAKEN: sum 3
-// TAKEN: 1 launches seen, 0 recorded, 1 skipped
+// TAKEN: 1 launch seen, 0 recorded, 1 skipped
 // Less will do where only the end is taken.
 // RUN: %emulated_gpu MNEME_EMULATED_TAKEN=0x7e7000000000:0x200000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.less.rec -- %t 2>&1 | FileCheck %s --check-prefix=LESS
 // LESS: sum 3

@@ -136,7 +136,7 @@ for name in before:
     shutil.copy(os.path.join(recording, name), folder)
 os.close(lock)
 said = waiting.communicate()[0]
-assert re.search("copied 0 instances .*; 3 instances were there already", said), said
+assert re.search("copied 0 instances .*; already there: 3 instances", said), said
 assert {name: data for name, data in contents(folder).items() if name in before} == before
 subprocess.check_call([tool, "check", folder], stdout=subprocess.DEVNULL)
 
@@ -157,7 +157,7 @@ subprocess.check_call([tool, "check", target], stdout=subprocess.DEVNULL)
 
 # What was there already stays where it is.
 said = subprocess.check_output([tool, "move", folder, target], universal_newlines=True)
-assert re.search("moved 0 instances .*; 3 instances were there already", said), said
+assert re.search("moved 0 instances .*; already there: 3 instances", said), said
 assert contents(folder) == before
 # Pages that the target has, as far as it knows, but damaged.
 pages = sorted(glob.glob(os.path.join(target, "Pages.*")))

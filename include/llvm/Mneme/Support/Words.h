@@ -37,6 +37,9 @@ std::string quoteCommand(ArrayRef<std::string> Words);
 /// away than a third of the letters of \p Wrong and one, or one is \p Wrong.
 std::string suggest(StringRef Wrong, ArrayRef<StringRef> Names);
 
+/// Returns "1 launch", "2 launches": a number and the plural of a noun.
+std::string formatCount(uint64_t Number, StringRef Noun);
+
 } // namespace mneme
 } // namespace llvm
 
