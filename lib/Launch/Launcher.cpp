@@ -365,10 +365,14 @@ static int openSignals(sigset_t &Original) {
 
 /// At once: launchers of other ranks may write to the same terminal or file.
 static void printSummary(const LaunchOptions &Options,
-                         const RecordKeeper &Records, StringRef RankVariable) {
+                         const RecordKeeper &Records, bool HasStopped,
+                         StringRef RankVariable) {
   std::string Text;
   raw_string_ostream Summary(Text);
   Records.print(Summary);
+  if (HasStopped)
+    Summary << "mneme: ended the application: a launch of each selected kernel "
+               "is recorded\n";
   if (Options.Selection.Ranks.empty() && !RankVariable.empty())
     Summary << "mneme: of the ranks of this distributed run (" << RankVariable
             << "), only the first is recorded: --ranks=all records all\n";
@@ -470,7 +474,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Options.ReportError(std::move(E));
 
   if (HasDevice && !Options.Quiet)
-    printSummary(Options, Records, S.rankVariable());
+    printSummary(Options, Records, Stop.hasStopped(), S.rankVariable());
   // Nothing is lost from here on.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)

@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -429,44 +430,42 @@ static std::string formatBytes(uint64_t Bytes) {
   return formatv(Unit ? "{0:f1} {1}" : "{0:f0} {1}", Value, Units[Unit]).str();
 }
 
-std::string RecordKeeper::describe() const {
-  uint64_t Instances = 0, Stored = 0, RecordedKernels = 0;
+RecordKeeper::Totals RecordKeeper::count() const {
+  Totals T;
   for (const auto &[Key, R] : Rows) {
-    Instances += R.Instances;
-    Stored += R.Stored;
-    RecordedKernels += R.Instances != 0;
+    T.Instances += R.Instances;
+    T.Stored += R.Stored;
+    T.Kernels += R.Instances != 0;
   }
-  return formatv("{0} {1} of {2} {3} recorded, {4}", Instances,
-                 Instances == 1 ? "launch" : "launches", RecordedKernels,
-                 RecordedKernels == 1 ? "kernel" : "kernels",
-                 formatBytes(Stored))
+  return T;
+}
+
+std::string RecordKeeper::describe() const {
+  Totals T = count();
+  return formatv("{0} of {1} recorded, {2}", formatCount(T.Instances, "launch"),
+                 formatCount(T.Kernels, "kernel"), formatBytes(T.Stored))
       .str();
 }
 
 static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }
 
 void RecordKeeper::print(raw_ostream &OS) const {
-  if (!Rows.empty()) {
-    OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n", "kernel", "instances",
-                  "launches", "memory", "on disk");
-    for (const auto &[Key, R] : Rows)
-      OS << formatv("{0,-40} {1,9} {2,10} {3,11} {4,11}\n",
-                    printable(demangleSymbol(Key.first)), R.Instances,
-                    R.Launches, formatBytes(R.Raw), formatBytes(R.Stored));
-  }
-  uint64_t Instances = 0, Stored = 0, RecordedKernels = 0;
-  for (const auto &[Key, R] : Rows) {
-    Instances += R.Instances;
-    Stored += R.Stored;
-    RecordedKernels += R.Instances != 0;
-  }
-  OS << "mneme: " << formatCount(Seen, "launch") << " seen, " << Recorded
-     << " recorded, " << Skipped << " skipped\n";
+  TextTable Table({"kernel", "instances", "launches", "memory", "on disk"});
+  for (const auto &[Key, R] : Rows)
+    Table.add({printable(demangleSymbol(Key.first)), utostr(R.Instances),
+               Reports ? utostr(R.Launches) : "-", formatBytes(R.Raw),
+               formatBytes(R.Stored)});
+  if (!Table.empty())
+    Table.print(OS, "lrrrr");
+  if (Reports || !Processes)
+    OS << "mneme: " << formatCount(Seen, "launch") << " seen, " << Recorded
+       << " recorded, " << Skipped << " skipped\n";
   for (const auto &[Reason, Times] : Reasons)
     OS << "mneme:   " << Times << " skipped: " << Reason << '\n';
+  Totals T = count();
   if (!Dir.empty())
-    OS << "mneme: " << formatCount(Instances, "instance") << " of "
-       << formatCount(RecordedKernels, "kernel") << ", " << formatBytes(Stored)
+    OS << "mneme: " << formatCount(T.Instances, "instance") << " of "
+       << formatCount(T.Kernels, "kernel") << ", " << formatBytes(T.Stored)
        << " in '" << Dir << "'\n";
   for (const auto &[Key, R] : Rows)
     if (R.Unchanged)

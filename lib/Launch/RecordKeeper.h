@@ -126,6 +126,11 @@ private:
     uint64_t Unchanged = 0; ///< Instances that changed no memory.
   };
 
+  struct Totals {
+    uint64_t Instances = 0, Stored = 0, Kernels = 0;
+  };
+
+  Totals count() const;
   std::string pathOf(const Twine &File) const;
   bool holds(const RecordedInstance &I) const;
   /// Reads and edits a kernel's file while holding the folder's lock, and

@@ -10,7 +10,10 @@
 
 // Of one kernel only, as many as there are to be.
 // RUN: llvm-mneme-record --device=host -o %t/three --stop-when-recorded --kernel='^second' --max-recordings=3 --record-id=ordinal -- %t/app 2>&1 | FileCheck %s --check-prefix=THREE
-// THREE: {{^}}second(int*) 3
+// THREE: {{^}}second(int*) 3 -
+// THREE-NOT: seen
+// THREE: mneme: 3 instances of 1 kernel, {{.*}}
+// THREE: mneme: ended the application: a launch of each selected kernel is recorded
 
 // A kernel that is not launched: the application ends by itself, with its exit code.
 // RUN: sh -c '"$@"; test $? = 5' - llvm-mneme-record --device=host -o %t/never --stop-when-recorded -- %t/app 10 2>&1 | FileCheck %s --check-prefix=NEVER

@@ -1,5 +1,6 @@
 """Speaks to the launcher as no runtime does (include/llvm/Mneme/Runtime/Wire.h)."""
 import os
+import re
 import socket
 import struct
 
@@ -42,7 +43,8 @@ class Client:
 
 
 HASH = string(bytes(16))
-VERSION = 7
+with open(os.path.join(os.path.dirname(__file__), "../../../include/llvm/Mneme/Runtime/Wire.h")) as header:
+    VERSION = int(re.search(r"MNEME_WIRE_VERSION (\d+)", header.read())[1])
 GREETING = u32(VERSION) + u32(1) + string(b"host") + string(b"") + u64(1 << 40) + u64(1 << 20)
 Client().ask("magic", HELLO, b"", magic=0)
 Client().ask("size", HELLO, b"", size=1 << 50)
