@@ -57,8 +57,13 @@ static std::string describeSearch(const Study &S) {
 static std::string describeMeasurements(const TuneOptions &O,
                                         const TunedKernel &K) {
   std::string Text = O.ReplayText + "--app=" + O.AppDigest + "\n";
+  // A single one's weight, which each recording into the folder changes, means
+  // nothing.
+  bool IsWeighted = K.Instances.size() > 1;
   for (auto [I, Weight] : zip_equal(K.Instances, K.Weights))
-    Text += formatv("--weight={0}:{1}\n", I.DynamicHash, Weight).str();
+    Text +=
+        formatv("--weight={0}:{1}\n", I.DynamicHash, IsWeighted ? Weight : 1.0)
+            .str();
   return Text;
 }
 

@@ -410,9 +410,11 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   if (!Log)
     return Log.takeError();
   if (!O.Replay.App.empty() &&
-      StringRef(describeDevice((*Farm)->describe())).starts_with("host"))
+      StringRef(describeDevice((*Farm)->describe())).starts_with("host")) {
     printNote("--app has no effect on the host device: the baseline is the "
               "recorded configuration");
+    O.Tuner.AppCode = false;
+  }
   return tune(O, K, Dir, **Farm, std::move(*Log), std::move(*Verification),
               Spaces);
 }

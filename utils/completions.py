@@ -44,7 +44,7 @@ def read_help(tool, *subcommand):
                 kind = "[=]"
             last = options[name] = Option(name, kind, placeholder or "", help, [])
         match = VALUE.match(line)
-        if match:
+        if match and match[1] != "<empty>":
             last.values.append((match[1], match[2].strip()))
     return subcommands, sorted(options.values())
 

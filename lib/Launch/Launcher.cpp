@@ -14,6 +14,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Folders.h"
@@ -126,6 +127,10 @@ public:
   }
   bool hasStopped() const { return HasStopped; }
   void check(const RecordKeeper &Records, const Child &App) {
+    if (HasStopped && !WasKilled && secondsSince(StopTime) > KillSeconds) {
+      WasKilled = true;
+      ::kill(App.pid(), SIGKILL);
+    }
     if (Missing.empty())
       return;
     erase_if(Missing,
@@ -133,13 +138,16 @@ public:
     if (!Missing.empty())
       return;
     HasStopped = true;
+    StopTime = std::chrono::steady_clock::now();
     ::kill(App.pid(), SIGTERM);
   }
 
 private:
+  static constexpr double KillSeconds = 10;
   std::vector<std::string> Missing; ///< Selected, and not recorded yet.
   uint64_t Each;
-  bool HasStopped = false;
+  bool HasStopped = false, WasKilled = false;
+  std::chrono::steady_clock::time_point StopTime;
 };
 } // namespace
 
@@ -161,7 +169,8 @@ static int serveApplication(Server &S, RecordKeeper &Records, Child &App,
     if (Records.syncFD() >= 0)
       Waits.push_back({Records.syncFD(), POLLIN, 0});
     S.addTo(Waits);
-    bool MustLook = S.hasStrangers() || HasEnded || Progress.isOn();
+    bool MustLook =
+        S.hasStrangers() || HasEnded || Progress.isOn() || Stop.hasStopped();
     int Ready =
         ::poll(Waits.data(), Waits.size(), MustLook ? TickMilliseconds : -1);
     if (takeSignals(SignalFD,
@@ -363,6 +372,13 @@ static int openSignals(sigset_t &Original) {
   return ::signalfd(-1, &Blocked, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+static std::string listKernels(ArrayRef<std::string> Symbols) {
+  std::string Text;
+  for (StringRef Symbol : Symbols)
+    Text += "\n  " + printable(demangleSymbol(Symbol));
+  return Text;
+}
+
 /// At once: launchers of other ranks may write to the same terminal or file.
 static void printSummary(const LaunchOptions &Options,
                          const RecordKeeper &Records, bool HasStopped,
@@ -404,6 +420,12 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     return Facts.takeError();
   if (!Facts->Warning.empty())
     Options.Warn(Facts->Warning);
+  if (Options.StopAfter && none_of(Facts->Kernels, [&](StringRef Kernel) {
+        return Options.Selection.selects(Kernel);
+      }))
+    return createStringError("no kernel of the application matches --kernel='" +
+                             Options.Selection.KernelRegex +
+                             "'; there are:" + listKernels(Facts->Kernels));
   Expected<bool> UseCuda = suitsCuda(Options, *Path, *Facts);
   // Most of the wait can be the application's own start, where the answer is
   // hardly in doubt.

@@ -85,6 +85,7 @@ void RecordKeeper::addKernel(const CompiledKernel &K, StringRef Device) {
   if (!New)
     return;
   RecordedKernel &F = It->second.File;
+  Held[K.Name] += heldLaunches(Hash).size();
   F.KernelName = K.Name;
   F.DemangledName = demangleSymbol(K.Name);
   F.StaticHash = Hash;
@@ -414,7 +415,8 @@ Error RecordKeeper::checkSelection(StringRef KernelRegex) const {
 }
 
 bool RecordKeeper::hasRecorded(StringRef Symbol, uint64_t Launches) const {
-  uint64_t Found = 0;
+  auto Old = Held.find(Symbol.str());
+  uint64_t Found = Old == Held.end() ? 0 : Old->second;
   for (const auto &[Key, R] : Rows)
     if (Key.first == Symbol)
       Found += R.Instances;

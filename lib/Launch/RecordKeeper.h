@@ -98,7 +98,8 @@ public:
   /// Fails if there were launches, but none of a kernel that \p KernelRegex
   /// selects; the error names the kernels.
   Error checkSelection(StringRef KernelRegex) const;
-  /// Returns true if this run has recorded \p Launches launches of a kernel.
+  /// Returns true if the folder holds \p Launches launches of a kernel that the
+  /// application has used.
   bool hasRecorded(StringRef Symbol, uint64_t Launches) const;
   void addProcess() { ++Processes; }
   /// Waits until all that was added is on the disk. While the application runs,
@@ -164,6 +165,7 @@ private:
   StringMap<Kernel> Kernels; ///< By static hash.
   /// By symbol and static hash.
   std::map<std::pair<std::string, std::string>, Row> Rows;
+  std::map<std::string, uint64_t> Held; ///< Launches at the start, by symbol.
   std::map<std::string, uint64_t> Reasons;
   uint64_t Seen = 0, Recorded = 0, Skipped = 0;
   uint64_t OmittedRegions = 0, OmittedBytes = 0;

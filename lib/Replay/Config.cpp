@@ -141,6 +141,9 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
       Keys.push_back("config");
     return Refuse(std::move(E));
   };
+  if (O->getString("format") == "mneme-best" && O->getInteger("version") != 1)
+    return Refuse(make_error<KeyError>(
+        "version", "'version': expected 1: another version of Mneme wrote it"));
   ConfigFile File;
   File.Path = Path.str();
   if (isUpstream(*Config)) {

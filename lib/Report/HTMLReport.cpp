@@ -179,8 +179,7 @@ void Report::writeVerdict() {
               : "As measured in the search.");
   else
     Say("nothing was tested again",
-        "The search ended before its best trials could be measured beside " +
-            describeBaseline() + ".");
+        "Of the search: " + describeUntested(R) + ".");
 
   for (const std::string &Text : R.Caveats)
     paragraph("Caveat: " + Text + ".", "caveat");
@@ -265,7 +264,8 @@ std::string Report::describeCanaries() const {
   return formatv("Warning: noise. {0} of {1} canaries failed or differ from "
                  "the baseline by more than three standard deviations.{2} "
                  "Trials that were measured around them are suspect ({3}) and "
-                 "cannot win; small differences between other trials may be "
+                 "win only if the re-test confirms them; small differences "
+                 "between other trials may be "
                  "noise, too.",
                  Off, Count, Range, Suspects)
       .str();

@@ -57,7 +57,6 @@ private:
   void printSearch();
   void printFailures();
   void printBaseline();
-  std::string describeUntested() const;
   std::string describeDifference(const RetestedTrial &T) const;
   void printBest();
   void printTrial(const RetestedTrial &T);
@@ -133,7 +132,8 @@ void SummaryPrinter::printTrial(const RetestedTrial &T) {
 }
 
 /// Why there was no re-test: it was not wanted, or there was nothing to test.
-std::string SummaryPrinter::describeUntested() const {
+std::string mneme::describeUntested(const StudyRecord &R) {
+  const StudyOutcome &O = R.Outcome;
   if (O.Best.empty() && O.Complete)
     return "only the baseline's own code was measured";
   const Trial *T = O.Best.empty() ? nullptr : R.findTrial(O.Best.front());
@@ -188,7 +188,7 @@ void SummaryPrinter::printBest() {
   }
   auto &Out = line("best");
   if (O.Final.Candidates.empty()) {
-    Out << describeUntested() << '\n';
+    Out << describeUntested(R) << '\n';
     return;
   }
   const std::optional<RetestedTrial> &C = O.Final.Confirmed;

@@ -9,7 +9,7 @@
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // CHECK: all as it should be
 // ERR-NOT: not recorded:
-// ERR: 13 launches seen, 13 recorded, 0 skipped
+// ERR: 15 launches seen, 13 recorded, 2 skipped
 // RUN: %python %S/Cuda/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // REPLAY-COUNT-13: : Match
 // REPLAY-NOT: {{.}}
@@ -215,8 +215,13 @@ __global__ void layers(Texture T, float *Out) {
   Out[2] = tex2DLayered<float>(T, 4.5f, 2.5f, 100);
 }
 
-__global__ void line(Texture T, float *Out) {
+__global__ void line(Texture T, Texture Linear, float Huge, float *Out) {
   Out[0] = tex1DLayered<float>(T, 3.5f, 1);
+  // What is far outside is clamped to the nearer end.
+  Out[1] = tex1DLayered<float>(T, Huge, 1);
+  Out[2] = tex1DLayered<float>(T, -Huge, 1);
+  Out[3] = tex1DLayered<float>(Linear, Huge, 1);
+  Out[4] = tex1DLayered<float>(Linear, -Huge, 1);
 }
 
 static void testVolumes() {
@@ -238,9 +243,15 @@ static void testVolumes() {
   IS(2, value(4, 2, 2));
   OK(cudaMalloc3DArray(&A, &F, make_cudaExtent(W, 0, 2), cudaArrayLayered));
   fill(A, 2);
-  line<<<1, 1>>>(make(ofArray(A), cudaAddressModeClamp), Out);
-  OK(cudaDeviceSynchronize());
-  IS(0, value(3, 0, 1));
+  for (float Huge : {2e9f, 1e30f, INFINITY}) {
+    line<<<1, 1>>>(make(ofArray(A), cudaAddressModeClamp), make(ofArray(A), cudaAddressModeClamp, true), Huge, Out);
+    OK(cudaDeviceSynchronize());
+    IS(0, value(3, 0, 1));
+    IS(1, value(W - 1, 0, 1));
+    IS(2, value(0, 0, 1));
+    IS(3, value(W - 1, 0, 1));
+    IS(4, value(0, 0, 1));
+  }
 }
 
 __global__ void cube(Texture T, float *Out) {

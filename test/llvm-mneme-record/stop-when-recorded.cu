@@ -8,6 +8,17 @@
 // RUN: llvm-mneme-replay %t/both --all --passes=O1 | FileCheck %s --check-prefix=REPLAY
 // REPLAY-COUNT-2: "verdict": "Match"
 
+// Again into the same folder: what it holds is recorded.
+// RUN: llvm-mneme-record --device=host -o %t/both --stop-when-recorded -- %t/app
+
+// It may ignore SIGTERM.
+// RUN: env DEAF=1 llvm-mneme-record --device=host -o %t/deaf --stop-when-recorded -- %t/app
+
+// RUN: not llvm-mneme-record --device=host -o %t/typo --stop-when-recorded --kernel=nosuch -- %t/app 2>&1 | FileCheck %s --check-prefix=TYPO
+// TYPO: error: no kernel of the application matches --kernel='nosuch'; there are:
+// TYPO-NEXT: {{^}}  first(int*){{$}}
+// TYPO-NEXT: {{^}}  second(int*){{$}}
+
 // Of one kernel only, as many as there are to be.
 // RUN: llvm-mneme-record --device=host -o %t/three --stop-when-recorded --kernel='^second' --max-recordings=3 --record-id=ordinal -- %t/app 2>&1 | FileCheck %s --check-prefix=THREE
 // THREE: {{^}}second(int*) 3 -
@@ -28,6 +39,7 @@
 // RUN: not llvm-mneme-record --stop-when-recorded --no-record -- %t/app 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: --stop-when-recorded and --no-record: nothing is recorded
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -36,6 +48,8 @@ __global__ void second(int *P) { P[threadIdx.x] += 2; }
 
 // Without an argument it does not end; with one, the second kernel is not launched.
 int main(int argc, char **argv) {
+  if (getenv("DEAF"))
+    signal(SIGTERM, SIG_IGN);
   int *P;
   cudaMalloc(&P, 128);
   cudaMemset(P, 0, 128);

@@ -215,10 +215,12 @@ static float positionOf(const MnemeTexture &T, const Level &L, const Place &P,
   return P.At[Axis] * (IsNormalized ? float(Sizes[Axis]) : 1.0f);
 }
 
-/// floor() as an index: NaN and what is too large are far outside.
+/// floor() as an index: what is too large is far outside, as is NaN.
 static int64_t indexOf(float V) {
   constexpr float Most = 1e9f;
-  return V > -Most && V < Most ? int64_t(floorf(V)) : int64_t(-Most);
+  if (V >= Most)
+    return int64_t(Most);
+  return V > -Most ? int64_t(floorf(V)) : int64_t(-Most);
 }
 
 static Element filterPoint(const MnemeTexture &T, const Level &L,
@@ -236,7 +238,8 @@ static Element filterLinear(const MnemeTexture &T, const Level &L,
   for (unsigned A = 0; A != P.Dimensions; ++A) {
     float At = positionOf(T, L, P, A) - 0.5f;
     Base[A] = indexOf(At);
-    Weight[A] = roundf((At - floorf(At)) * 256) / 256;
+    float Fraction = At - floorf(At);
+    Weight[A] = Fraction < 1 ? roundf(Fraction * 256) / 256 : 0; // Infinity.
   }
   Element Sum = {};
   for (unsigned Corner = 0; Corner != 1u << P.Dimensions; ++Corner) {
