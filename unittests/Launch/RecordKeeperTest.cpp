@@ -373,8 +373,7 @@ TEST_F(RecordKeeperTest, PrintsTheSummary) {
   std::string Text;
   raw_string_ostream OS(Text);
   R.print(OS);
-  EXPECT_THAT(Text, HasSubstr("k()                                             "
-                              " 1          3     4.0 KiB       100 B\n"));
+  EXPECT_THAT(Text, HasSubstr("k()             1         3  4.0 KiB    100 B\n"));
   EXPECT_THAT(Text, HasSubstr("mneme: 3 launches seen, 1 recorded, 2 skipped\n"
                               "mneme:   2 skipped: seen before\n"));
   EXPECT_THAT(Text, HasSubstr("mneme: 1.500 s spent on recording"));
