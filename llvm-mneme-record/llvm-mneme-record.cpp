@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
@@ -64,14 +65,8 @@ std::string mneme::formatDims(const Dim3 &D) {
 }
 
 std::string mneme::formatSize(uint64_t Bytes) {
-  static constexpr StringLiteral Units[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (Bytes < 1024)
-    return formatv("{0} bytes", Bytes).str();
-  double Value = Bytes / 1024.0;
-  size_t Unit = 0;
-  for (; Value >= 1024 && Unit + 1 < std::size(Units); ++Unit)
-    Value /= 1024;
-  return formatv("{0:f1} {1} ({2} bytes)", Value, Units[Unit], Bytes).str();
+  std::string Exact = formatv("{0} bytes", Bytes).str();
+  return Bytes < 1024 ? Exact : formatBytes(Bytes) + " (" + Exact + ")";
 }
 
 int main(int argc, char **argv) {

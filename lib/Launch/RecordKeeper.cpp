@@ -423,15 +423,6 @@ bool RecordKeeper::hasRecorded(StringRef Symbol, uint64_t Launches) const {
   return Found >= Launches;
 }
 
-static std::string formatBytes(uint64_t Bytes) {
-  static constexpr StringLiteral Units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double Value = Bytes;
-  size_t Unit = 0;
-  for (; Value >= 1024 && Unit + 1 < std::size(Units); ++Unit)
-    Value /= 1024;
-  return formatv(Unit ? "{0:f1} {1}" : "{0:f0} {1}", Value, Units[Unit]).str();
-}
-
 RecordKeeper::Totals RecordKeeper::count() const {
   Totals T;
   for (const auto &[Key, R] : Rows) {

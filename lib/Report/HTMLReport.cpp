@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Report/Summary.h"
 #include "llvm/Mneme/Samplers/Sampler.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -550,24 +551,6 @@ void Report::writeDuplicates() {
   end();
 }
 
-/// "1 kernel", "2 kernels", "3 processes"
-static std::string countOf(uint64_t N, StringRef What) {
-  StringRef Ending = N == 1 ? "" : What.ends_with("s") ? "es" : "s";
-  return formatv("{0} {1}{2}", N, What, Ending).str();
-}
-
-/// "1.5 MiB"
-static std::string formatBytes(double Bytes) {
-  StringRef Unit = "bytes";
-  for (StringRef Larger : {"KiB", "MiB", "GiB"}) {
-    if (Bytes < 1024)
-      break;
-    Bytes /= 1024;
-    Unit = Larger;
-  }
-  return formatv("{0:f0} {1}", Bytes, Unit).str();
-}
-
 /// The work of a farm in sentences; keys as in FarmStatistics (Farm/Farm.h).
 static std::string describeFarm(const json::Object &Farm) {
   auto Get = [&](StringRef Key) {
@@ -576,17 +559,18 @@ static std::string describeFarm(const json::Object &Farm) {
   std::string Text =
       formatv("{0} of {1} ended. The farm started {2}, which took {3} in all "
               "compile processes, and launched, verified and measured {4}.",
-              Get("results"), countOf(Get("requests"), "requested evaluation"),
-              countOf(Get("compiles"), "compilation"),
+              Get("results"),
+              formatCount(Get("requests"), "requested evaluation"),
+              formatCount(Get("compiles"), "compilation"),
               formatMetric("compile_time",
                            Farm.getNumber("compile_seconds").value_or(0)),
-              countOf(Get("runs"), "kernel"))
+              formatCount(Get("runs"), "kernel"))
           .str();
   if (uint64_t Reused = Get("reused"))
     Text +=
         formatv(" {0} needed no launch, as the result for the same code was "
                 "known.",
-                countOf(Reused, "evaluation"))
+                formatCount(Reused, "evaluation"))
             .str();
   SmallVector<std::string> Known;
   for (auto [Key, What] :
@@ -596,20 +580,22 @@ static std::string describeFarm(const json::Object &Farm) {
     if (uint64_t N = Get(Key))
       Known.push_back(formatv("{0} by {1}", N, What).str());
   if (!Known.empty())
-    Text += " Equal code was recognized: " + join(Known, ", ") + ".";
+    Text += " Known code was not generated again (" + join(Known, ", ") +
+            "), canaries and re-tests included.";
   uint64_t Compilers = Get("compiler_deaths"), Runners = Get("runner_deaths");
   if (Compilers || Runners)
     Text += formatv(" {0} and {1} died or were killed; {2} requeued.",
-                    countOf(Compilers, "compile process"),
-                    countOf(Runners, "run process"),
-                    countOf(Get("requeued"), "job") +
+                    formatCount(Compilers, "compile process"),
+                    formatCount(Runners, "run process"),
+                    formatCount(Get("requeued"), "job") +
                         (Get("requeued") == 1 ? " was" : " were"))
                 .str();
   if (uint64_t Starts = Get("starts"))
-    Text += formatv(" {0} of the farm received {1} and sent {2}.",
-                    countOf(Starts, "process"), formatBytes(Get("bytes_sent")),
-                    formatBytes(Get("bytes_received")))
-                .str();
+    Text +=
+        formatv(" {0} of the farm received {1} and sent {2}.",
+                formatCount(Starts, "process"), formatBytes(Get("bytes_sent")),
+                formatBytes(Get("bytes_received")))
+            .str();
   return Text;
 }
 
@@ -621,7 +607,7 @@ void Report::writeFarm() {
   const json::Array *Runners = R.Farm.getArray("runners");
   if (!Runners || Runners->empty())
     return end();
-  beginTable({"device", "kernels", "busy", "available", "idle"});
+  beginTable({"device", "jobs", "busy", "available", "idle"});
   for (const json::Value &V : *Runners) {
     const json::Object *Runner = V.getAsObject();
     if (!Runner)

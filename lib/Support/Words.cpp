@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/StringSaver.h"
 
 using namespace llvm;
@@ -63,6 +64,16 @@ std::string mneme::suggest(StringRef Wrong, ArrayRef<StringRef> Names) {
 }
 
 std::string mneme::formatCount(uint64_t Number, StringRef Noun) {
-  StringRef Ending = Number == 1 ? "" : Noun.ends_with("ch") ? "es" : "s";
+  bool IsHissed = Noun.ends_with("ch") || Noun.ends_with("s");
+  StringRef Ending = Number == 1 ? "" : IsHissed ? "es" : "s";
   return (Twine(Number) + " " + Noun + Ending).str();
+}
+
+std::string mneme::formatBytes(uint64_t Bytes) {
+  static constexpr StringLiteral Units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double Value = Bytes;
+  size_t Unit = 0;
+  for (; Value >= 1024 && Unit + 1 < std::size(Units); ++Unit)
+    Value /= 1024;
+  return formatv(Unit ? "{0:f1} {1}" : "{0:f0} {1}", Value, Units[Unit]).str();
 }

@@ -45,4 +45,13 @@ TEST(Words, Count) {
   EXPECT_EQ(formatCount(0, "kernel"), "0 kernels");
   EXPECT_EQ(formatCount(1, "launch"), "1 launch");
   EXPECT_EQ(formatCount(2, "launch"), "2 launches");
+  EXPECT_EQ(formatCount(2, "process"), "2 processes");
+}
+
+TEST(Words, Bytes) {
+  EXPECT_EQ(formatBytes(0), "0 B");
+  EXPECT_EQ(formatBytes(1023), "1023 B");
+  EXPECT_EQ(formatBytes(1536), "1.5 KiB");
+  EXPECT_EQ(formatBytes(uint64_t(3) << 40), "3.0 TiB");
+  EXPECT_EQ(formatBytes(uint64_t(3) << 50), "3072.0 TiB");
 }

@@ -39,6 +39,8 @@ std::string suggest(StringRef Wrong, ArrayRef<StringRef> Names);
 
 /// Returns "1 launch", "2 launches": a number and the plural of a noun.
 std::string formatCount(uint64_t Number, StringRef Noun);
+/// Returns "512 B", "1.5 MiB".
+std::string formatBytes(uint64_t Bytes);
 
 } // namespace mneme
 } // namespace llvm
