@@ -13,7 +13,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 /// Names and numbers, and what stands between them one by one.
-static std::vector<StringRef> splitWords(StringRef Text) {
+static std::vector<StringRef> splitText(StringRef Text) {
   std::vector<StringRef> Words;
   while (!Text.empty()) {
     size_t End = Text.find_first_of("()<>,; \n");
@@ -58,7 +58,7 @@ static void writeRun(raw_ostream &OS, StringRef Tag, ArrayRef<StringRef> Words,
 void mneme::writeWordDiff(raw_ostream &OS, StringRef Before, StringRef After) {
   // Of pipelines, whatever their length; not of books.
   static constexpr size_t MaxCells = 25'000'000;
-  std::vector<StringRef> A = splitWords(Before), B = splitWords(After);
+  std::vector<StringRef> A = splitText(Before), B = splitText(After);
   std::vector<bool> InA(A.size()), InB(B.size());
   if (A.size() * B.size() <= MaxCells)
     findCommon(A, B, InA, InB);
