@@ -14,11 +14,9 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Child.h"
-#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Folders.h"
-#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
@@ -372,13 +370,6 @@ static int openSignals(sigset_t &Original) {
   return ::signalfd(-1, &Blocked, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-static std::string listKernels(ArrayRef<std::string> Symbols) {
-  std::string Text;
-  for (StringRef Symbol : Symbols)
-    Text += "\n  " + printable(demangleSymbol(Symbol));
-  return Text;
-}
-
 /// At once: launchers of other ranks may write to the same terminal or file.
 static void printSummary(const LaunchOptions &Options,
                          const RecordKeeper &Records, bool HasStopped,
@@ -423,9 +414,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (Options.StopAfter && none_of(Facts->Kernels, [&](StringRef Kernel) {
         return Options.Selection.selects(Kernel);
       }))
-    return createStringError("no kernel of the application matches --kernel='" +
-                             Options.Selection.KernelRegex +
-                             "'; there are:" + listKernels(Facts->Kernels));
+    return refuseSelection("no kernel of the application",
+                           Options.Selection.KernelRegex, Facts->Kernels);
   Expected<bool> UseCuda = suitsCuda(Options, *Path, *Facts);
   // Most of the wait can be the application's own start, where the answer is
   // hardly in doubt.

@@ -85,7 +85,6 @@ void RecordKeeper::addKernel(const CompiledKernel &K, StringRef Device) {
   if (!New)
     return;
   RecordedKernel &F = It->second.File;
-  Held[K.Name] += heldLaunches(Hash).size();
   F.KernelName = K.Name;
   F.DemangledName = demangleSymbol(K.Name);
   F.StaticHash = Hash;
@@ -157,18 +156,18 @@ bool RecordKeeper::holds(const RecordedInstance &I) const {
          sys::fs::exists(pathOf(I.Epilogue));
 }
 
-std::vector<std::string>
-RecordKeeper::heldLaunches(StringRef StaticHash) const {
+std::vector<std::string> RecordKeeper::heldLaunches(StringRef StaticHash) {
   std::vector<std::string> Hashes;
   Expected<RecordedKernel> File = readKernelFile(pathOf(StaticHash + ".json"));
-  if (!File) {
-    // None, or a damaged one, which the next launch runs into.
+  // None, or a damaged one, which the next launch runs into.
+  if (!File)
     consumeError(File.takeError());
-    return Hashes;
-  }
-  for (const RecordedInstance &I : File->Instances)
-    if (holds(I))
-      Hashes.push_back(I.DynamicHash);
+  else
+    for (const RecordedInstance &I : File->Instances)
+      if (holds(I))
+        Hashes.push_back(I.DynamicHash);
+  if (auto K = Kernels.find(StaticHash); K != Kernels.end() && !K->second.Held)
+    K->second.Held = Hashes.size();
   return Hashes;
 }
 
@@ -403,20 +402,30 @@ Error RecordKeeper::addSummary(const ProcessSummary &S) {
   return Result;
 }
 
+Error llvm::mneme::refuseSelection(StringRef What, StringRef KernelRegex,
+                                   ArrayRef<std::string> Symbols) {
+  std::string Text;
+  for (StringRef Symbol : Symbols)
+    Text += "\n  " + printable(demangleSymbol(Symbol));
+  return createStringError(What + " matches --kernel='" + KernelRegex +
+                           "'; there are:" + Text);
+}
+
 Error RecordKeeper::checkSelection(StringRef KernelRegex) const {
   auto Found = Reasons.find(MNEME_REASON_NOT_SELECTED);
   if (Found == Reasons.end() || Found->second != Seen)
     return Error::success();
-  std::string Text;
+  std::vector<std::string> Symbols;
   for (const auto &[Key, R] : Rows)
-    Text += "\n  " + printable(demangleSymbol(Key.first));
-  return createStringError("no launched kernel matches --kernel='" +
-                           KernelRegex + "'; there are:" + Text);
+    Symbols.push_back(Key.first);
+  return refuseSelection("no launched kernel", KernelRegex, Symbols);
 }
 
 bool RecordKeeper::hasRecorded(StringRef Symbol, uint64_t Launches) const {
-  auto Old = Held.find(Symbol.str());
-  uint64_t Found = Old == Held.end() ? 0 : Old->second;
+  uint64_t Found = 0;
+  for (const auto &K : Kernels)
+    if (K.second.File.KernelName == Symbol)
+      Found += K.second.Held.value_or(0);
   for (const auto &[Key, R] : Rows)
     if (Key.first == Symbol)
       Found += R.Instances;

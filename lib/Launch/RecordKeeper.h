@@ -58,6 +58,10 @@ struct ProcessSummary {
   uint64_t FinalWait = 0;   ///< At exit, for what was not written yet.
 };
 
+/// Returns an error that lists the kernels \p Symbols; \p What is "no kernel".
+Error refuseSelection(StringRef What, StringRef KernelRegex,
+                      ArrayRef<std::string> Symbols);
+
 class RecordKeeper {
 public:
   /// \p Dir is empty when nothing is to be recorded. \p HashInput as in
@@ -83,8 +87,9 @@ public:
   /// Remembers what a kernel file and its bitcode will hold. \p Device: "host",
   /// "cuda".
   void addKernel(const CompiledKernel &K, StringRef Device);
-  /// Dynamic hashes of the launches that the folder holds for a kernel.
-  std::vector<std::string> heldLaunches(StringRef StaticHash) const;
+  /// Dynamic hashes of the launches that the folder holds for a kernel that was
+  /// added.
+  std::vector<std::string> heldLaunches(StringRef StaticHash);
   /// Moves the snapshots \p Prologue and \p Epilogue, and the page files that
   /// are not in the folder yet, from the staging folder into place and puts \p
   /// L into the kernel's file. \returns false, with nothing done, when the
@@ -120,6 +125,7 @@ public:
 private:
   struct Kernel {
     RecordedKernel File; ///< Without instances.
+    std::optional<uint64_t> Held; ///< Launches, when it was first used.
     std::string Bitcode;
   };
   struct Row {
@@ -165,7 +171,6 @@ private:
   StringMap<Kernel> Kernels; ///< By static hash.
   /// By symbol and static hash.
   std::map<std::pair<std::string, std::string>, Row> Rows;
-  std::map<std::string, uint64_t> Held; ///< Launches at the start, by symbol.
   std::map<std::string, uint64_t> Reasons;
   uint64_t Seen = 0, Recorded = 0, Skipped = 0;
   uint64_t OmittedRegions = 0, OmittedBytes = 0;
