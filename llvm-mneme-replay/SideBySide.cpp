@@ -142,7 +142,7 @@ Error mneme::showCode(const ReplayPlan &Good, const ReplayPlan &Bad,
   }
   if (!Page.empty())
     return writeSideBySidePage(S, Page);
-  // As diff -y, when nobody looks.
+  // Without a terminal, the default width of diff -y.
   unsigned Width = sys::Process::StandardOutColumns();
   textOuts() << '\n';
   printSideBySide(textOuts(), S, Width ? Width : 130);
