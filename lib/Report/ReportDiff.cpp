@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReportParts.h"
+#include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -23,52 +24,42 @@ static std::vector<StringRef> splitText(StringRef Text) {
   return Words;
 }
 
-/// The longest sequence that both have, in the same order: for each word of
-/// \p A, whether it is in it; the same for \p B.
-static void findCommon(ArrayRef<StringRef> A, ArrayRef<StringRef> B,
-                       std::vector<bool> &InA, std::vector<bool> &InB) {
-  // Length of the longest one in the ends that begin at I and K.
-  std::vector<std::vector<uint32_t>> Length(
-      A.size() + 1, std::vector<uint32_t>(B.size() + 1));
-  for (size_t I = A.size(); I-- > 0;)
-    for (size_t K = B.size(); K-- > 0;)
-      Length[I][K] = A[I] == B[K]
-                         ? Length[I + 1][K + 1] + 1
-                         : std::max(Length[I + 1][K], Length[I][K + 1]);
-  for (size_t I = 0, K = 0; I < A.size() && K < B.size();) {
-    if (A[I] == B[K])
-      InA[I++] = InB[K++] = true;
-    else if (Length[I + 1][K] >= Length[I][K + 1])
-      ++I;
-    else
-      ++K;
-  }
-}
-
-static void writeRun(raw_ostream &OS, StringRef Tag, ArrayRef<StringRef> Words,
-                     const std::vector<bool> &Common, size_t &I) {
-  if (I == Words.size() || Common[I])
+static void writeRun(raw_ostream &OS, StringRef Tag,
+                     std::vector<StringRef> &Words) {
+  if (Words.empty())
     return;
   OS << '<' << Tag << '>';
-  for (; I < Words.size() && !Common[I]; ++I)
-    OS << escapeHTML(Words[I]);
+  for (StringRef Word : Words)
+    OS << escapeHTML(Word);
   OS << "</" << Tag << '>';
+  Words.clear();
 }
 
 void mneme::writeWordDiff(raw_ostream &OS, StringRef Before, StringRef After) {
-  // Of pipelines, whatever their length; not of books.
-  static constexpr size_t MaxCells = 25'000'000;
   std::vector<StringRef> A = splitText(Before), B = splitText(After);
-  std::vector<bool> InA(A.size()), InB(B.size());
-  if (A.size() * B.size() <= MaxCells)
-    findCommon(A, B, InA, InB);
+  // Since the last word that both have.
+  std::vector<StringRef> Removed, Added;
+  auto WriteRuns = [&] {
+    writeRun(OS, "del", Removed);
+    writeRun(OS, "ins", Added);
+  };
   OS << "<code class=\"diff\">";
-  for (size_t I = 0, K = 0; I < A.size() || K < B.size();) {
-    writeRun(OS, "del", A, InA, I);
-    writeRun(OS, "ins", B, InB, K);
-    for (; I < A.size() && K < B.size() && InA[I] && InB[K]; ++I, ++K)
-      // Long pipelines have no spaces to break at.
-      OS << escapeHTML(A[I]) << (A[I] == "," ? "<wbr>" : "");
+  if (auto Words = compareLines(A, B)) {
+    for (const DiffLine &W : *Words) {
+      if (W.Kind == '-') {
+        Removed.push_back(A[W.A]);
+      } else if (W.Kind == '+') {
+        Added.push_back(B[W.B]);
+      } else {
+        WriteRuns();
+        // Long pipelines have no spaces to break at.
+        OS << escapeHTML(A[W.A]) << (A[W.A] == "," ? "<wbr>" : "");
+      }
+    }
+  } else {
+    Removed = A;
+    Added = B;
   }
+  WriteRuns();
   OS << "</code>\n";
 }

@@ -34,8 +34,8 @@ struct DiffLine {
   size_t A, B;
 };
 
-/// Returns all lines of both texts in order, with as many as possible in
-/// common. Unset: the texts have too many different lines.
+/// Returns all lines (or words) of both texts in order, with as many as
+/// possible in common. Unset: the texts have too many different lines.
 std::optional<std::vector<DiffLine>> compareLines(ArrayRef<StringRef> A,
                                                   ArrayRef<StringRef> B);
 
