@@ -69,6 +69,17 @@ static cl::opt<unsigned>
                       "reported (default 2000)"),
              cl::value_desc("n"), cl::init(2000), cl::sub(getBisectCommand()),
              cl::cat(BisectCat));
+static cl::opt<BisectDepth>
+    Depth("depth",
+          cl::desc("How far the search for passes goes (default full)"),
+          cl::values(clEnumValN(BisectDepth::First, "first",
+                                "the first bad execution, like opt-bisect"),
+                     clEnumValN(BisectDepth::Heal, "heal",
+                                "the executions without which it is good"),
+                     clEnumValN(BisectDepth::Full, "full",
+                                "also the executions that make it bad alone")),
+          cl::init(BisectDepth::Full), cl::sub(getBisectCommand()),
+          cl::cat(BisectCat));
 static cl::opt<bool>
     AllowVacuous("allow-vacuous",
                  cl::desc("Allow a launch whose verification an empty kernel "
@@ -130,6 +141,7 @@ static bool isOfBisection(StringRef Option) {
                                     BadTool.ArgStr,
                                     Workers.ArgStr,
                                     MaxSteps.ArgStr,
+                                    Depth.ArgStr,
                                     NoReuse.ArgStr,
                                     CompileJobs.ArgStr,
                                     OutputFolder.ArgStr,
@@ -220,6 +232,7 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     return createStringError("impossible --max-steps=0");
   O.AllowVacuous = AllowVacuous;
   O.Bisect.MaxSteps = MaxSteps;
+  O.Bisect.Depth = Depth;
   O.Bisect.Judge.Reuse = !NoReuse;
   // The limit is for what hangs; a bisection that waits for it at each step
   // would not end today.

@@ -59,6 +59,7 @@ private:
   Error findSettings();
   json::Object mix(ArrayRef<std::string> Groups, const BitVector &Bad) const;
   bool actsOnPasses();
+  bool hasTwoPipelines() const;
   Error finishSettings();
 
   // Halves.
@@ -185,6 +186,13 @@ bool Bisector::actsOnPasses() {
   if (!Acts)
     Out.Reason = "what differs acts on no pass";
   return Acts;
+}
+
+/// Do both sides run passes of the same compiler on the same IR?
+bool Bisector::hasTwoPipelines() const {
+  return !Sides.GoodIsNoPass && none_of(Out.Settings, [](const auto &S) {
+    return S.Key == "opt_tool" || S.Key == "llc_tool" || S.Key == "ir";
+  });
 }
 
 /// Settings are the answer, if both sides are as they were.
@@ -383,6 +391,15 @@ Error Bisector::checkRunSet(const PassSearch &Search,
 /// is not as it was.
 Error Bisector::checkAnswer(const PassSearch &Search,
                             std::optional<json::Object> &Wrong) {
+  if (Out.SpoiledConfig) {
+    Expected<Judgement> Spoiled = J.askAgain(*Out.SpoiledConfig, checks());
+    if (!Spoiled)
+      return Spoiled.takeError();
+    Out.Smallest = std::move(*Spoiled);
+    if (Out.Smallest.A != Answer::Bad)
+      Wrong = *Out.SpoiledConfig;
+    return Error::success();
+  }
   Expected<Judgement> Healed = J.askAgain(*Out.HealedConfig, checks());
   if (!Healed)
     return Healed.takeError();
@@ -420,6 +437,8 @@ Error Bisector::describeCulprits(const PassSearch &Search) {
     C.Execution = E;
     C.InRunSet = is_contained(Out.RunSet, E.Number);
     C.InSkipSet = is_contained(Out.SkipSet, E.Number);
+    C.IsExploiter = C.InRunSet && !C.InSkipSet && Out.SkipSet.size() == 1 &&
+                    E.Number > Out.SkipSet.front();
     for (auto [Number, A] : zip(Numbers, *Answers))
       if (Number == E.Number && A != Answer::Unresolved)
         C.HealsAlone = A == Answer::Good;
@@ -450,6 +469,10 @@ void Bisector::noteAccepted() {
 }
 
 Error Bisector::finishPasses(PassSearch &Search) {
+  if (Out.SpoiledConfig) {
+    Out.End = BisectOutcome::FoundMissing;
+    return Error::success();
+  }
   noteAccepted();
   if (Search.isOfOtherHalf())
     noteOtherHalf();
@@ -466,11 +489,13 @@ Error Bisector::finishPasses(PassSearch &Search) {
 
 Error Bisector::findPasses() {
   for (unsigned Try = 0;; ++Try) {
-    PassSearch Search(Q, Subject, Sides.Good, Out.BadConfig, Out.Half);
+    PassSearch Search(Q, Subject, Sides.Good, Out.BadConfig, Out.Half, O.Depth);
+    if (hasTwoPipelines())
+      Search.comparePipelines();
     if (Error E = Search.run())
       return E;
     static_cast<PassAnswer &>(Out) = Search.answer();
-    if (!Out.HealedConfig) {
+    if (!Out.HealedConfig && !Out.SpoiledConfig) {
       if (Error E = explainFailure(Search))
         return E;
       return Out.Settings.empty() ? Error::success() : finishSettings();

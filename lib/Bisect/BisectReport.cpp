@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/LineDiff.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -34,6 +35,8 @@ static StringRef getEndName(BisectOutcome::EndKind End) {
   switch (End) {
   case BisectOutcome::FoundPasses:
     return "passes";
+  case BisectOutcome::FoundMissing:
+    return "missing_passes";
   case BisectOutcome::FoundSettings:
     return "settings";
   case BisectOutcome::NothingToFind:
@@ -123,6 +126,7 @@ static json::Value culpritToJSON(const BisectCulprit &C) {
   O["spec"] = C.Execution.spec();
   O["in_skip_set"] = C.InSkipSet;
   O["in_run_set"] = C.InRunSet;
+  O["exploiter"] = C.IsExploiter;
   O["heals_alone"] = orNull(C.HealsAlone);
   return V;
 }
@@ -152,6 +156,8 @@ json::Value mneme::toJSON(const BisectReport &R) {
                       {"skip_set", json::Array(Out.SkipSet)},
                       {"run_set", json::Array(Out.RunSet)},
                       {"culprits", std::move(Culprits)},
+                      {"missing", listToJSON<PassExecution>(Out.Missing)},
+                      {"spoiled_config", orNull(Out.SpoiledConfig)},
                       {"healed_config", orNull(Out.HealedConfig)},
                       {"smallest_config", orNull(Out.SmallestConfig)},
                       {"evidence", listToJSON<PassEvidence>(R.Evidence)}};
@@ -233,8 +239,31 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
   OS << '\n';
 }
 
-static std::string printSetting(const std::optional<json::Value> &V) {
-  return V ? formatv("{0}", *V).str() : "not given";
+/// The values of a setting on both sides. Of two long texts (pipelines), only
+/// where they differ.
+static std::pair<std::string, std::string>
+printSetting(const BisectSetting &Setting) {
+  static constexpr size_t Short = 100, Context = 20;
+  auto Print = [](const std::optional<json::Value> &V) {
+    return V ? formatv("{0}", *V).str() : "not given";
+  };
+  std::string Good = Print(Setting.Good), Bad = Print(Setting.Bad);
+  size_t Least = std::min(Good.size(), Bad.size());
+  if (Least < Short)
+    return {Good, Bad};
+  size_t First = 0, Last = 0;
+  while (First != Least && Good[First] == Bad[First])
+    ++First;
+  while (Last != Least - First &&
+         Good[Good.size() - 1 - Last] == Bad[Bad.size() - 1 - Last])
+    ++Last;
+  First -= std::min(First, Context);
+  Last -= std::min(Last, Context);
+  auto Cut = [&](const std::string &Text) {
+    return (First ? "..." : "") +
+           Text.substr(First, Text.size() - First - Last) + (Last ? "..." : "");
+  };
+  return {Cut(Good), Cut(Bad)};
 }
 
 static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
@@ -252,7 +281,9 @@ static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
     OS << (!*C.HealsAlone ? "; bad without it alone"
            : Out.Accepted ? "; as much better without it"
                           : "; good without it");
-  if (C.InRunSet && !C.InSkipSet)
+  if (C.IsExploiter)
+    OS << "; exploits what " << Out.SkipSet.front() << " did";
+  else if (C.InRunSet && !C.InSkipSet)
     OS << "; takes part";
   // The smallest set does not need it.
   if (C.InSkipSet && !C.InRunSet && Out.SkipSet.size() > 1 &&
@@ -272,6 +303,18 @@ static void printPrefix(raw_ostream &OS, const BisectOutcome &Out) {
                                        *Out.LastGood, *Out.FirstBad);
 }
 
+/// "range-wrong on f (10) -> simplifycfg on f (20)"
+static void printChain(raw_ostream &OS, const BisectOutcome &Out) {
+  std::string Chain;
+  for (const BisectCulprit &C : Out.Culprits)
+    if (C.InSkipSet || C.IsExploiter)
+      Chain += formatv("{0}{1} on {2} ({3})", Chain.empty() ? "" : " -> ",
+                       C.Execution.Pass, C.Execution.Unit, C.Execution.Number)
+                   .str();
+  if (any_of(Out.Culprits, [](const auto &C) { return C.IsExploiter; }))
+    printName(OS, "chain") << Chain << '\n';
+}
+
 static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
   const BisectOutcome &Out = R.Outcome;
   printName(OS, "passes") << formatv(
@@ -279,12 +322,23 @@ static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
       Out.Culprits.size(), Out.NumExecutions, Out.NumCandidates);
   for (const BisectCulprit &C : Out.Culprits)
     printCulprit(OS, Out, C);
+  printChain(OS, Out);
   printPrefix(OS, Out);
   if (Out.PrefixOnly)
     return;
   printSide(OS, "without " + printList(Out.SkipSet), Out.Healed, R.What);
   if (Out.SmallestConfig)
     printSide(OS, "only " + printList(Out.RunSet), Out.Smallest, R.What);
+}
+
+static void printMissing(raw_ostream &OS, const BisectReport &R) {
+  const BisectOutcome &Out = R.Outcome;
+  printName(OS, "missing") << formatCount(Out.Missing.size(), "execution")
+                           << " of the good side\n";
+  for (const PassExecution &E : Out.Missing)
+    OS << formatv("  {0,5}  {1} on {2}\n", E.Number, E.Pass,
+                  E.Unit.empty() ? "?" : E.Unit);
+  printSide(OS, "good without", Out.Smallest, R.What);
 }
 
 /// Metrics of both sides and without what was found, where they differ.
@@ -352,9 +406,10 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
   if (!Out.Settings.empty()) {
     printName(OS, "settings") << formatv("{0} of {1} that differ\n",
                                          Out.Settings.size(), Out.NumSettings);
-    for (const BisectSetting &S : Out.Settings)
-      OS << formatv("  {0}: good {1}, bad {2}\n", S.Key, printSetting(S.Good),
-                    printSetting(S.Bad));
+    for (const BisectSetting &S : Out.Settings) {
+      auto [Good, Bad] = printSetting(S);
+      OS << formatv("  {0}: good {1}, bad {2}\n", S.Key, Good, Bad);
+    }
   }
   if (!Out.HalfReason.empty())
     printName(OS, "half") << (Out.Half == FaultyHalf::Unknown ? "unknown: "
@@ -364,6 +419,8 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
                           << Out.HalfReason << '\n';
   if (Out.End == BisectOutcome::FoundPasses)
     printFoundPasses(OS, R);
+  else if (Out.End == BisectOutcome::FoundMissing)
+    printMissing(OS, R);
   else
     printPrefix(OS, Out);
   if (!Out.Reason.empty())

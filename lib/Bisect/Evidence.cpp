@@ -8,6 +8,11 @@
 
 #include "Evidence.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -15,6 +20,7 @@
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include <set>
 
 using namespace llvm;
@@ -104,6 +110,71 @@ static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
   return (*Text)->getBuffer().str();
 }
 
+/// Removes what only promises something to later passes.
+static void dropFacts(Module &M) {
+  SmallVector<CallBase *> Assumptions;
+  for (Function &F : M) {
+    F.setAttributes(AttributeList());
+    F.clearMetadata();
+    for (Instruction &I : instructions(F)) {
+      I.dropPoisonGeneratingFlags();
+      I.dropUnknownNonDebugMetadata();
+      if (isa<FPMathOperator>(I))
+        I.copyFastMathFlags(FastMathFlags());
+      if (auto *L = dyn_cast<LoadInst>(&I))
+        L->setAlignment(Align(1));
+      if (auto *S = dyn_cast<StoreInst>(&I))
+        S->setAlignment(Align(1));
+      if (auto *C = dyn_cast<CallBase>(&I)) {
+        C->setAttributes(AttributeList());
+        if (C->getIntrinsicID() == Intrinsic::assume)
+          Assumptions.push_back(C);
+      }
+    }
+  }
+  for (CallBase *C : Assumptions)
+    C->eraseFromParent();
+  StripDebugInfo(M);
+  while (!M.named_metadata_empty())
+    M.eraseNamedMetadata(&*M.named_metadata_begin());
+}
+
+static Expected<std::string> printWithoutFacts(StringRef IR, double Seconds) {
+  return inspectIR(MemoryBufferRef(IR, "IR"), Seconds,
+                   [](const Module &M) -> Expected<std::string> {
+                     std::unique_ptr<Module> Copy = CloneModule(M);
+                     dropFacts(*Copy);
+                     std::string Text;
+                     raw_string_ostream OS(Text);
+                     Copy->print(OS, nullptr);
+                     return Text;
+                   });
+}
+
+bool mneme::addsOnlyFacts(const ReplayPlan &Plan, const PassExecution &E) {
+  if (E.Stage != PassStage::IR)
+    return false;
+  auto Print = [&](bool After) -> Expected<std::string> {
+    Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
+    if (!Work)
+      return Work.takeError();
+    std::string NamedIR = Work->pathOf("named.bc");
+    if (Error Failed = writeNamedIR(Plan, NamedIR))
+      return std::move(Failed);
+    Expected<std::string> IR =
+        emit(Plan, NamedIR, E.Number - !After, /*Assembly=*/false,
+             Work->pathOf("code.ll"));
+    if (!IR)
+      return IR.takeError();
+    return printWithoutFacts(*IR, Plan.options().Timeout);
+  };
+  Expected<std::string> Before = Print(false), After = Print(true);
+  bool Same = Before && After && *Before == *After;
+  consumeError(Before.takeError());
+  consumeError(After.takeError());
+  return Same;
+}
+
 /// Error: the code cannot be written where it is compared.
 static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
                          unsigned Tries, StringRef Folder, PassEvidence &Out) {
@@ -144,13 +215,15 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
   }
   if (!Out.Missing.empty())
     return Error::success();
-  Out.Diff = makeDiff(findFunction(Texts[0], E.Function),
-                      findFunction(Texts[1], E.Function));
+  Out.Diff = makeCodeDiff(findFunction(Texts[0], E.Function),
+                          findFunction(Texts[1], E.Function));
   // What it says of a function may stand elsewhere.
   if (Out.Diff.empty())
-    Out.Diff = makeDiff(Texts[0], Texts[1]);
+    Out.Diff = makeCodeDiff(Texts[0], Texts[1]);
   if (Out.Diff.empty())
-    Out.Missing = "it changes nothing where those after it do not run";
+    Out.Missing = Texts[0] == Texts[1]
+                      ? "no change if the executions after it do not run"
+                      : "it only renumbers values";
   else
     Out.Missing = std::move(NotKept);
   Out.Remarks = readNewRemarks(Paths[0], Paths[1]);

@@ -24,6 +24,11 @@ namespace mneme {
 PassEvidence makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
                           unsigned Tries, StringRef Folder);
 
+/// Returns true if an execution of the pipeline only adds facts, or removes
+/// them: flags, attributes, metadata, alignments, assumptions. False if its
+/// code cannot be shown.
+bool addsOnlyFacts(const ReplayPlan &Plan, const PassExecution &E);
+
 } // namespace mneme
 } // namespace llvm
 

@@ -9,6 +9,7 @@
 #include "PassSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
 
@@ -108,6 +109,12 @@ BitVector PassSearch::chooseCandidates(const PassListing &L) const {
   return Changed &= Scope;
 }
 
+void PassSearch::setScope(BitVector NewScope) {
+  Scope = std::move(NewScope);
+  // A random fault also makes it random what an execution changes.
+  Candidates = J.isRandom() ? Scope : chooseCandidates(Listing);
+}
+
 Error PassSearch::listPasses() {
   Expected<PassListing> L = Subject.ListPasses(BadConfig);
   if (!L)
@@ -127,10 +134,9 @@ Error PassSearch::listPasses() {
     if (Half == FaultyHalf::Unknown || E.Stage == Wanted)
       InHalf.set(E.Number);
   }
-  Scope = InHalf;
-  Candidates = chooseCandidates(Listing);
+  setScope(InHalf);
   Out.NumExecutions = All.count();
-  Out.NumCandidates = Candidates.count();
+  Out.NumCandidates = chooseCandidates(Listing).count();
   Q.say(formatv("{0} pass executions that can be skipped, {1} of them changed "
                 "something",
                 Out.NumExecutions, Out.NumCandidates));
@@ -295,6 +301,89 @@ Error PassSearch::searchPrefix() {
   for (size_t I = B->LastGood; I != B->FirstBad; ++I)
     First.set(Ends[I]);
   Q.say(formatv("bad from execution {0} on", Last));
+  if (Depth == BisectDepth::First) {
+    usePrefix(First, Last);
+    return Error::success();
+  }
+  return searchSets(First, Last);
+}
+
+/// The members of the smallest bad set that heal alone; unset if there are
+/// none. Where none does, all executions of the same pass may.
+Expected<std::optional<BitVector>> PassSearch::findCause() {
+  std::vector<BitVector> Sets;
+  for (unsigned Number : Out.RunSet)
+    Sets.push_back(makeSet(Number));
+  // The last one is the nearest to the failure.
+  std::reverse(Sets.begin(), Sets.end());
+  std::map<std::string, BitVector> ByPass;
+  for (const PassExecution &E : Listing.Executions)
+    if (E.Number && Candidates[E.Number])
+      ByPass.try_emplace(E.Pass, All.size()).first->second.set(E.Number);
+  for (const PassExecution &E : Listing.Executions)
+    if (is_contained(Out.RunSet, E.Number))
+      if (auto It = ByPass.find(E.Pass); It != ByPass.end()) {
+        Sets.push_back(std::move(It->second));
+        ByPass.erase(It);
+      }
+  auto Ask = [&](ArrayRef<BitVector> Sets) { return askSkip(Sets); };
+  Expected<std::optional<size_t>> Found =
+      findFirst(Sets, Answer::Good, J.width(), Ask);
+  if (!Found)
+    return Found.takeError();
+  if (!*Found)
+    return std::nullopt;
+  return minimize(Sets[**Found], BitVector(All.size()), Answer::Good, J.width(),
+                  Ask);
+}
+
+/// A wrong fact (a flag, an attribute) harms nobody until another pass exploits
+/// it. Without either of them it is good, and the one that adds the fact is the
+/// cause.
+Error PassSearch::preferFacts() {
+  if (!Subject.AddsOnlyFacts || Out.SkipSet.size() != 1 ||
+      Out.RunSet.size() < 2)
+    return Error::success();
+  for (const PassExecution &E : llvm::reverse(Listing.Executions)) {
+    if (!E.Number || E.Number >= Out.SkipSet.front() ||
+        !is_contained(Out.RunSet, E.Number))
+      continue;
+    Expected<Answer> Alone = Q.ask(withSkip(makeSet(E.Number)));
+    if (!Alone)
+      return Alone.takeError();
+    if (*Alone != Answer::Good)
+      continue;
+    Expected<bool> OnlyFacts = Subject.AddsOnlyFacts(BadConfig, E);
+    if (!OnlyFacts)
+      return OnlyFacts.takeError();
+    if (*OnlyFacts) {
+      useSkipSet(makeSet(E.Number));
+      return Error::success();
+    }
+  }
+  return Error::success();
+}
+
+/// Both sets, given the end of the first bad prefix. If the last execution of
+/// that prefix does not heal alone, it may only exploit what an earlier one got
+/// wrong, as others behind it do: then the smallest bad set has the cause.
+Error PassSearch::searchSets(const BitVector &First, unsigned Last) {
+  Expected<Answer> Alone = Q.ask(withSkip(First));
+  if (!Alone)
+    return Alone.takeError();
+  bool HasRunSet = false;
+  if (J.what().isVerify() && *Alone == Answer::Bad) {
+    if (Error E = findRunSet(First, Last))
+      return E;
+    HasRunSet = true;
+    Expected<std::optional<BitVector>> Cause = findCause();
+    if (!Cause)
+      return Cause.takeError();
+    if (*Cause && (*Cause)->any()) {
+      useSkipSet(**Cause);
+      return preferFacts();
+    }
+  }
   Expected<std::optional<BitVector>> Skip = findSkipSet(First);
   if (!Skip)
     return Skip.takeError();
@@ -306,9 +395,12 @@ Error PassSearch::searchPrefix() {
   if ((*Skip)->any())
     useSkipSet(**Skip);
   // What made a number worse for a while need not be what it is in the end.
-  if (!J.what().isVerify() && !First.anyCommon(**Skip))
+  if (HasRunSet || Depth == BisectDepth::Heal ||
+      (!J.what().isVerify() && !First.anyCommon(**Skip)))
     return Error::success();
-  return findRunSet(First, Last);
+  if (Error E = findRunSet(First, Last))
+    return E;
+  return J.what().isVerify() ? preferFacts() : Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -433,6 +525,106 @@ Error PassSearch::useBest() {
 }
 
 //===----------------------------------------------------------------------===//
+// Two pipelines
+//===----------------------------------------------------------------------===//
+
+/// One word for each execution that has a number.
+static std::vector<std::string> nameExecutions(const PassListing &L,
+                                               std::vector<unsigned> &Numbers) {
+  std::vector<std::string> Names;
+  for (const PassExecution &E : L.Executions)
+    if (E.Number && E.Ran) {
+      Names.push_back(E.Pass + "@" + E.Unit);
+      Numbers.push_back(E.Number);
+    }
+  return Names;
+}
+
+/// The executions that only one side has, as the sequences of both are aligned.
+/// Those of the bad side first; where it is not good without them, those of the
+/// good side.
+Error PassSearch::searchDifference() {
+  Expected<PassListing> L = Subject.ListPasses(GoodConfig);
+  if (!L) {
+    consumeError(L.takeError()); // all executions are searched then
+    return Error::success();
+  }
+  GoodListing = std::move(*L);
+  std::vector<unsigned> GoodNumbers, BadNumbers;
+  std::vector<std::string> Good = nameExecutions(GoodListing, GoodNumbers);
+  std::vector<std::string> Bad = nameExecutions(Listing, BadNumbers);
+  std::vector<StringRef> A(Good.begin(), Good.end()), B(Bad.begin(), Bad.end());
+  std::optional<std::vector<DiffLine>> Lines = compareLines(A, B);
+  if (!Lines)
+    return Error::success(); // too different for an alignment
+  BitVector OnlyGood(GoodNumbers.empty() ? 1 : GoodNumbers.back() + 1);
+  BitVector OnlyBad(All.size());
+  for (const DiffLine &L : *Lines) {
+    if (L.Kind == '-')
+      OnlyGood.set(GoodNumbers[L.A]);
+    if (L.Kind == '+')
+      OnlyBad.set(BadNumbers[L.B]);
+  }
+  Q.say(formatv("{0} executions of the bad side only, {1} of the good side "
+                "only",
+                OnlyBad.count(), OnlyGood.count()));
+  const BitVector Whole = Scope;
+  OnlyBad &= Whole;
+  if (OnlyBad.any() && OnlyBad != Whole) {
+    setScope(OnlyBad);
+    Expected<Answer> None = Q.ask(withSkip(Scope));
+    if (!None)
+      return None.takeError();
+    if (*None == Answer::Good)
+      if (Error E = searchPrefix())
+        return E;
+  }
+  if (found() || !Q.complete())
+    return Error::success();
+  setScope(Whole);
+  return findMissing(OnlyGood);
+}
+
+/// Without them the good side is as bad as the bad side, which lacks them.
+Error PassSearch::findMissing(const BitVector &OnlyGood) {
+  if (GoodConfig.get("run_passes") || GoodConfig.get("skip_passes"))
+    return Error::success(); // it chooses its passes already
+  auto Spoil = [&](const BitVector &Skip) {
+    json::Object Config = GoodConfig;
+    if (Skip.any())
+      Config["skip_passes"] = printNumbers(Skip);
+    return Config;
+  };
+  auto Ask = [&](ArrayRef<BitVector> Sets) {
+    std::vector<json::Object> Configs;
+    for (const BitVector &Set : Sets)
+      Configs.push_back(Spoil(Set));
+    return Q.ask(Configs);
+  };
+  BitVector Changed(OnlyGood.size());
+  for (const PassExecution &E : GoodListing.Executions)
+    if (E.Number && E.Changed.value_or(true))
+      Changed.set(E.Number);
+  Changed &= OnlyGood;
+  if (Changed.none())
+    return Error::success();
+  Expected<std::vector<Answer>> A = Ask(Changed);
+  if (!A)
+    return A.takeError();
+  if (A->front() != Answer::Bad)
+    return Error::success();
+  Expected<BitVector> Least =
+      minimize(Changed, BitVector(Changed.size()), Answer::Bad, J.width(), Ask);
+  if (!Least)
+    return Least.takeError();
+  for (const PassExecution &E : GoodListing.Executions)
+    if (E.Number && (*Least)[E.Number])
+      Out.Missing.push_back(E);
+  Out.SpoiledConfig = Spoil(*Least);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
 
@@ -449,8 +641,11 @@ Error PassSearch::searchScope() {
 }
 
 Error PassSearch::searchAll() {
-  if (J.isRandom())
-    Candidates = Scope;
+  if (GoodHasPipeline)
+    if (Error E = searchDifference())
+      return E;
+  if (found() || !Q.complete())
+    return Error::success();
   if (Error E = searchScope())
     return E;
   // What seemed to do nothing may do something when others do not run.
@@ -463,8 +658,7 @@ Error PassSearch::searchAll() {
   if (found() || Scope == All || !Q.complete())
     return Error::success();
   Q.say("it is none of this half; all passes");
-  Scope = All;
-  Candidates = chooseCandidates(Listing);
+  setScope(All);
   return searchScope();
 }
 

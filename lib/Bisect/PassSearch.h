@@ -26,12 +26,16 @@ public:
   /// \param Bad   chooses no passes itself.
   /// \param Half  is searched first.
   PassSearch(Questions &Q, const BisectSubject &Subject,
-             const json::Object &Good, const json::Object &Bad, FaultyHalf Half)
+             const json::Object &Good, const json::Object &Bad, FaultyHalf Half,
+             BisectDepth Depth)
       : Q(Q), J(Q.judge()), Subject(Subject), GoodConfig(Good), BadConfig(Bad),
-        Half(Half) {}
+        Half(Half), Depth(Depth) {}
 
-  /// Found: PassAnswer::HealedConfig is set. Error: the judge's, or passes
-  /// cannot be listed.
+  /// Searches the executions first that the good side's pipeline does not have.
+  void comparePipelines() { GoodHasPipeline = true; }
+
+  /// Found: PassAnswer::HealedConfig or SpoiledConfig is set. Error: the
+  /// judge's, or passes cannot be listed.
   Error run();
 
   PassAnswer &answer() { return Out; }
@@ -53,8 +57,11 @@ private:
   const BisectSubject &Subject;
   const json::Object &GoodConfig, &BadConfig;
   FaultyHalf Half;
+  BisectDepth Depth;
+  bool GoodHasPipeline = false;
   PassAnswer Out;
-  PassListing Listing;  ///< Of BadConfig.
+  PassListing Listing;     ///< Of BadConfig.
+  PassListing GoodListing; ///< Of GoodConfig, if that has a pipeline.
   BitVector All;        ///< Numbers that there are.
   BitVector InHalf;     ///< Those of the half; all, if there is none.
   BitVector Scope;      ///< Those that may be skipped here; the rest runs.
@@ -69,19 +76,27 @@ private:
 
   Error listPasses();
   BitVector chooseCandidates(const PassListing &L) const;
+  void setScope(BitVector NewScope);
   Error searchAll();
   Error searchScope();
-  bool found() const { return Out.HealedConfig.has_value(); }
+  bool found() const { return Out.HealedConfig || Out.SpoiledConfig; }
+
+  // Two pipelines.
+  Error searchDifference();
+  Error findMissing(const BitVector &OnlyGood);
 
   // Where it is good if nothing runs.
   Error searchPrefix();
   Expected<Boundary> findFirstBad(ArrayRef<unsigned> Ends,
                                   const BitVector &Skipped);
   Expected<std::optional<BitVector>> findSkipSet(BitVector Skip);
+  Expected<std::optional<BitVector>> findCause();
+  Error preferFacts();
   void noteBehind(FailureKind Failure, StringRef Spec);
   void usePrefix(const BitVector &First, unsigned Last);
   void useSkipSet(const BitVector &Skip);
   Error findRunSet(const BitVector &First, unsigned Last);
+  Error searchSets(const BitVector &First, unsigned Last);
 
   // Where it is not.
   Error climb();

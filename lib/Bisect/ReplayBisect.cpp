@@ -158,6 +158,17 @@ BisectSubject ReplayBisection::makeSubject() {
   S.RunOnHost = [this](const json::Object &Config, unsigned Attempt) {
     return runOnHost(Config, Attempt);
   };
+  S.AddsOnlyFacts = [this](const json::Object &Config,
+                           const PassExecution &E) -> Expected<bool> {
+    Expected<ReplayOptions> Options = applyTo(Config);
+    if (!Options)
+      return Options.takeError();
+    Expected<std::unique_ptr<ReplayPlan>> Variant =
+        Plan.vary(std::move(*Options));
+    if (!Variant)
+      return Variant.takeError();
+    return addsOnlyFacts(**Variant, E);
+  };
   S.Say = O.Say;
   if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost())
     return S;
@@ -176,25 +187,36 @@ BisectSubject ReplayBisection::makeSubject() {
 // What shows it
 //===----------------------------------------------------------------------===//
 
-/// Of each execution, up to a limit: first what must not run, then what else
-/// takes part.
+/// The executions that the report shows the code of: the cause, what exploits
+/// it, and then what else takes part.
+static std::vector<PassExecution> orderEvidence(const BisectOutcome &Out) {
+  std::vector<PassExecution> Shown = Out.Missing;
+  auto Add = [&](auto Wanted) {
+    for (const BisectCulprit &C : Out.Culprits)
+      if (Wanted(C))
+        Shown.push_back(C.Execution);
+  };
+  Add([](const BisectCulprit &C) { return C.InSkipSet; });
+  Add([](const BisectCulprit &C) { return C.IsExploiter; });
+  Add([](const BisectCulprit &C) { return !C.InSkipSet && !C.IsExploiter; });
+  return Shown;
+}
+
 Error ReplayBisection::addEvidence() {
   static constexpr size_t MaxEvidence = 8;
-  if (R.Outcome.Culprits.empty())
-    return Error::success();
-  Expected<ReplayOptions> Options = applyTo(R.Outcome.BadConfig);
+  const BisectOutcome &Out = R.Outcome;
+  Expected<ReplayOptions> Options =
+      applyTo(Out.SpoiledConfig ? Out.Sides.Good : Out.BadConfig);
   if (!Options)
     return Options.takeError();
-  Expected<std::unique_ptr<ReplayPlan>> Bad = Plan.vary(std::move(*Options));
-  if (!Bad)
-    return Bad.takeError();
-  for (bool InSkipSet : {true, false})
-    for (const BisectCulprit &C : R.Outcome.Culprits) {
-      if (C.InSkipSet != InSkipSet || R.Evidence.size() == MaxEvidence)
-        continue;
-      R.Evidence.push_back(
-          makeEvidence(**Bad, C.Execution, R.Outcome.Repeats, O.Output));
-    }
+  Expected<std::unique_ptr<ReplayPlan>> Side = Plan.vary(std::move(*Options));
+  if (!Side)
+    return Side.takeError();
+  std::vector<PassExecution> Shown = orderEvidence(Out);
+  if (Shown.size() > MaxEvidence)
+    Shown.resize(MaxEvidence);
+  for (const PassExecution &E : Shown)
+    R.Evidence.push_back(makeEvidence(**Side, E, Out.Repeats, O.Output));
   return Error::success();
 }
 
@@ -288,9 +310,15 @@ Error ReplayBisection::addCommands() {
   say("running the commands that show it");
   if (Error E = addCommand("bad", "bad", Out.BadConfig, Answer::Bad))
     return E;
+  if (Out.End != BisectOutcome::FoundPasses)
+    if (Error E = addCommand("good", "good: the good side", Out.Sides.Good,
+                             Answer::Good))
+      return E;
   if (Out.End == BisectOutcome::FoundSettings)
-    return addCommand("good", "good: the good side", Out.Sides.Good,
-                      Answer::Good);
+    return Error::success();
+  if (Out.End == BisectOutcome::FoundMissing)
+    return addCommand("spoiled", "bad: the good side without what was found",
+                      *Out.SpoiledConfig, Answer::Bad);
   if (Error E =
           addCommand("healed",
                      Out.PrefixOnly ? "good: with nothing but what is before it"

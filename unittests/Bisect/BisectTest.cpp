@@ -324,6 +324,101 @@ TEST_F(BisectTest, ThreeThatAreWrongOnlyTogether) {
   EXPECT_LE(Out.Counts.Steps, 90u);
 }
 
+TEST_F(BisectTest, CauseBeforeItsExploiters) {
+  FakeCompiler C(1000);
+  C.Fails = [](const BitVector &Running, const json::Object &) {
+    bool Exploited = Running[400] || Running[600] || Running[800];
+    return Running[100] && Exploited ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(100));
+  EXPECT_THAT(Out.RunSet, ElementsAre(100, 400));
+  ASSERT_EQ(Out.Culprits.size(), 2u);
+  EXPECT_FALSE(Out.Culprits[0].IsExploiter);
+  EXPECT_TRUE(Out.Culprits[1].IsExploiter);
+  EXPECT_EQ(Out.Culprits[1].HealsAlone, false);
+}
+
+TEST_F(BisectTest, ThatWhichAddsFactsIsTheCause) {
+  for (bool OnlyFacts : {false, true}) {
+    FakeCompiler C(1000);
+    C.Fails = whenAll({100, 200, 700});
+    Subject.AddsOnlyFacts = [=](const json::Object &,
+                                const PassExecution &E) -> Expected<bool> {
+      return OnlyFacts && E.Number == 100;
+    };
+    BisectOutcome Out = succeed(C);
+    EXPECT_THAT(Out.SkipSet, ElementsAre(OnlyFacts ? 100 : 700));
+    EXPECT_THAT(Out.RunSet, ElementsAre(100, 200, 700));
+    EXPECT_EQ(Out.Healed.A, Answer::Good);
+  }
+}
+
+TEST_F(BisectTest, OnePassEverywhere) {
+  // Both are p10, and each harms by way of others.
+  FakeCompiler C(1000);
+  C.Fails = [](const BitVector &Running, const json::Object &) {
+    bool First = Running[10] && (Running[400] || Running[401]);
+    bool Second = Running[47] && (Running[500] || Running[501]);
+    return First || Second ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(10, 47));
+}
+
+TEST_F(BisectTest, DepthEndsTheSearch) {
+  unsigned Steps[3];
+  for (BisectDepth Depth :
+       {BisectDepth::First, BisectDepth::Heal, BisectDepth::Full}) {
+    FakeCompiler C(1000);
+    C.Fails = whenAll({123, 801});
+    O.Depth = Depth;
+    BisectOutcome Out = succeed(C);
+    EXPECT_THAT(Out.SkipSet, ElementsAre(801));
+    EXPECT_EQ(Out.PrefixOnly, Depth == BisectDepth::First);
+    EXPECT_EQ(Out.RunSet.empty(), Depth != BisectDepth::Full);
+    Steps[unsigned(Depth)] = Out.Counts.Steps;
+  }
+  EXPECT_LE(Steps[0], 2u + 10 + 2);
+  EXPECT_LE(Steps[1], Steps[0] + 1);
+  EXPECT_LT(Steps[1], Steps[2]);
+}
+
+/// Two pipelines that differ in a pass at place 300.
+static json::Object makePipeline(StringRef Passes) {
+  return json::Object{{"passes", Passes}};
+}
+
+TEST_F(BisectTest, WhatOnlyOnePipelineRuns) {
+  for (bool IsMissing : {false, true}) {
+    FakeCompiler C(1000);
+    // The bad side's pass harms, or the good side's repairs.
+    C.Fails = [=](const BitVector &Running, const json::Object &Settings) {
+      bool IsGood = Settings.getString("passes") == "good";
+      bool Fails = IsMissing ? !IsGood || !Running[300]
+                             : !IsGood && Running[300] && Running[20];
+      return Fails ? "Mismatch" : "";
+    };
+    Subject.ListPasses = [&](const json::Object &Config) {
+      Expected<PassListing> L = C.list(Config);
+      L->Executions[300].Pass = Config.getString("passes")->str();
+      return L;
+    };
+    BisectOutcome Out =
+        succeed(C, {makePipeline("good"), makePipeline("bad"), false});
+    if (IsMissing) {
+      EXPECT_EQ(Out.End, BisectOutcome::FoundMissing);
+      ASSERT_EQ(Out.Missing.size(), 1u);
+      EXPECT_EQ(Out.Missing[0].Number, 300u);
+      EXPECT_EQ(Out.SpoiledConfig->getString("skip_passes"), "300");
+    } else {
+      EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+      EXPECT_THAT(Out.SkipSet, ElementsAre(300));
+    }
+    EXPECT_LE(Out.Counts.Steps, 10u);
+  }
+}
+
 TEST_F(BisectTest, TwoThatAreWrongEachForItself) {
   FakeCompiler C(1000);
   C.Fails = [](const BitVector &Running, const json::Object &) {

@@ -65,3 +65,19 @@ TEST(LineDiffTest, MakesUnifiedDiffs) {
   EXPECT_EQ(makeDiff("a\nb\nc\nd\n", "a\nb\nx\nd\n", 1),
             "@@ -2,3 +2,3 @@\n b\n-c\n+x\n d\n");
 }
+
+TEST(LineDiffTest, RenumberedValues) {
+  StringRef Code = "%1 = load a\n%2 = load b\n%3 = sub %1, %2, !7\n";
+  EXPECT_EQ(makeCodeDiff(Code, "%4 = load a\n%5 = load b\n"
+                               "%6 = sub %4, %5, !9\n"),
+            "");
+  // A line more, and operands the other way round.
+  EXPECT_EQ(makeCodeDiff(Code,
+                         "%1 = load c\n%2 = load a\n%3 = load b\n"
+                         "%4 = sub %2, %3, !7\n",
+                         0),
+            "@@ -1,0 +1,1 @@\n+%1 = load c\n");
+  EXPECT_EQ(
+      makeCodeDiff(Code, "%4 = load a\n%5 = load b\n%6 = sub %5, %4, !7\n", 0),
+      "@@ -3,1 +3,1 @@\n-%3 = sub %1, %2, !7\n+%6 = sub %5, %4, !7\n");
+}

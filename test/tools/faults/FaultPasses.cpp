@@ -22,8 +22,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
@@ -118,12 +120,26 @@ static constexpr StringLiteral WrongFact = "wrong-fact";
 
 static void assume(Function &F, unsigned) { F.addFnAttr(WrongFact); }
 
+/// Takes the wrong fact back.
+static void repair(Function &F, unsigned) { F.removeFnAttr(WrongFact); }
+
 static void exploit(Function &F, unsigned) {
   for (Function &Other : *F.getParent())
     if (Other.hasFnAttribute(WrongFact)) {
       miscompile(F, 0);
       return;
     }
+}
+
+/// The index of a thread is said to be 0: a wrong fact that passes of LLVM
+/// exploit.
+static void addWrongRange(Function &F, unsigned) {
+  for (Instruction &I : instructions(F))
+    if (auto *II = dyn_cast<IntrinsicInst>(&I))
+      if (II->getIntrinsicID() == Intrinsic::nvvm_read_ptx_sreg_tid_x) {
+        II->removeRetAttr(Attribute::Range);
+        II->addRangeRetAttr(ConstantRange(APInt(32, 0), APInt(32, 1)));
+      }
 }
 
 /// Another coin at each compilation.
@@ -250,7 +266,9 @@ struct FaultInfo {
 static constexpr FaultInfo Faults[] = {
     {"fault-wrong", "FaultWrongPass", miscompile, 0},
     {"fault-assume", "FaultAssumePass", assume, 0},
+    {"fault-repair", "FaultRepairPass", repair, 0},
     {"fault-exploit", "FaultExploitPass", exploit, 0},
+    {"fault-range", "FaultRangePass", addWrongRange, 0},
     {"fault-random", "FaultRandomPass", miscompileAtRandom, 50},
     {"fault-flaky", "FaultFlakyPass", makeFlaky, 0},
     {"fault-slow", "FaultSlowPass", slowDown, 20000},

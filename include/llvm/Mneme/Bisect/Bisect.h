@@ -48,12 +48,25 @@ struct BisectSubject {
                                                     unsigned Attempt)>
       RunOnHost;
   std::vector<BisectProbe> Probes;
+  /// Returns true if an execution of this configuration only adds facts to the
+  /// IR (flags, attributes, metadata), which later passes may exploit. Unset:
+  /// unknown.
+  std::function<Expected<bool>(const json::Object &, const PassExecution &)>
+      AddsOnlyFacts;
   /// Called with one line of text per step.
   std::function<void(StringRef)> Say;
 };
 
+/// How far the search for passes goes.
+enum class BisectDepth {
+  First, ///< The first bad execution, as with LLVM's opt-bisect.
+  Heal,  ///< The executions without which it is good.
+  Full,  ///< Also the executions that make it bad alone.
+};
+
 struct BisectOptions {
   JudgeOptions Judge;
+  BisectDepth Depth = BisectDepth::Full;
   /// Limit of steps; the search then returns its intermediate result.
   unsigned MaxSteps = 2000;
 };
@@ -69,6 +82,9 @@ struct BisectCulprit {
   PassExecution Execution;
   bool InRunSet = false;  ///< In the smallest set that makes it bad.
   bool InSkipSet = false; ///< In the smallest set without which it is good.
+  /// Follows the only member of that set in the smallest bad set: exploits the
+  /// result of that execution.
+  bool IsExploiter = false;
   /// Whether skipping only this execution makes it good. Unset: not tested.
   std::optional<bool> HealsAlone;
 };
@@ -87,6 +103,11 @@ struct PassAnswer {
   /// The bad configuration without SkipSet, and with only RunSet if there is
   /// one.
   std::optional<json::Object> HealedConfig, SmallestConfig;
+  /// Executions of the good side that the bad side lacks: without them, the
+  /// good side is bad. SkipSet and RunSet are empty then.
+  std::vector<PassExecution> Missing;
+  /// The good side without Missing.
+  std::optional<json::Object> SpoiledConfig;
   /// Executions 1 to LastGood are good; up to FirstBad, they are bad.
   std::optional<unsigned> LastGood, FirstBad;
   /// Only the number of executions to run can be selected, not the set.
@@ -102,6 +123,7 @@ struct PassAnswer {
 struct BisectOutcome : PassAnswer {
   enum EndKind {
     FoundPasses,
+    FoundMissing,  ///< Passes that only the good side runs.
     FoundSettings, ///< Settings that affect no pass, or no skippable pass.
     NothingToFind, ///< The bad side is not bad.
     NotFound,      ///< Reason has the details.
@@ -135,7 +157,7 @@ struct BisectOutcome : PassAnswer {
   bool Complete = true; ///< False if the limit of steps ended the search.
   JudgeCounts Counts;
 
-  bool found() const { return End == FoundPasses || End == FoundSettings; }
+  bool found() const { return End != NothingToFind && End != NotFound; }
 };
 
 /// Runs the search. Fails if the good side is not good, the sides are equal,

@@ -43,6 +43,13 @@ std::optional<std::vector<DiffLine>> compareLines(ArrayRef<StringRef> A,
 /// are too many differences, only reports that the texts differ.
 std::string makeDiff(StringRef Before, StringRef After, unsigned Context = 3);
 
+/// The same for code, in which a new value renumbers all later ones: a line
+/// that differs only in the numbers of values ("%r12", "!7", "$L__BB0_3") is
+/// the same if these numbers stand for each other in all lines. Empty if only
+/// numbers differ.
+std::string makeCodeDiff(StringRef Before, StringRef After,
+                         unsigned Context = 3);
+
 } // namespace mneme
 } // namespace llvm
 
