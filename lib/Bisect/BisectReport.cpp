@@ -251,17 +251,20 @@ printSetting(const BisectSetting &Setting) {
   size_t Least = std::min(Good.size(), Bad.size());
   if (Least < Short)
     return {Good, Bad};
-  size_t First = 0, Last = 0;
-  while (First != Least && Good[First] == Bad[First])
+  // The first and the last character are quotes.
+  size_t First = 1, Last = 1;
+  while (First != Least - 1 && Good[First] == Bad[First])
     ++First;
   while (Last != Least - First &&
          Good[Good.size() - 1 - Last] == Bad[Bad.size() - 1 - Last])
     ++Last;
-  First -= std::min(First, Context);
-  Last -= std::min(Last, Context);
-  auto Cut = [&](const std::string &Text) {
-    return (First ? "..." : "") +
-           Text.substr(First, Text.size() - First - Last) + (Last ? "..." : "");
+  First = std::max(First, 1 + Context) - Context;
+  Last = std::max(Last, 1 + Context) - Context;
+  auto Cut = [&](StringRef Text) {
+    return ("\"" + StringRef(First > 1 ? "..." : "") +
+            Text.drop_front(First).drop_back(Last) + (Last > 1 ? "..." : "") +
+            "\"")
+        .str();
   };
   return {Cut(Good), Cut(Bad)};
 }
