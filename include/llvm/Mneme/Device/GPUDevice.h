@@ -118,7 +118,7 @@ public:
   virtual Error flushCache() = 0;
   virtual Error synchronize() = 0;
 
-  //===--- Work that is waited for ----------------------------------------===//
+  //===--- Synchronous work -----------------------------------------------===//
 
   /// Compares on the device, all parts in one launch.
   virtual Expected<std::vector<MnemeCompareResult>>
