@@ -74,8 +74,9 @@ struct RetestedTrial {
 
 /// The result of the final test.
 struct FinalTestResult {
-  /// The winner is confirmed with this many times as many pairs as candidates
-  /// have. It is one of few, and the study reports its interval.
+  /// The number of pairs in a confirmation, as a multiple of the pairs per
+  /// candidate. Few trials are confirmed, and the study reports the interval of
+  /// the winner.
   static constexpr unsigned ConfirmFactor = 2;
   unsigned Rounds = 0;  ///< Pairs per candidate.
   double MinEffect = 0; ///< TunerOptions::MinEffect.
