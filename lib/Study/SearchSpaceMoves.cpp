@@ -318,7 +318,7 @@ std::optional<Point> SearchSpace::mutate(const Point &P, unsigned Steps,
     if (digest(Q) != Own && isValid(Q))
       return Q;
   }
-  // Constraints may rule out all small steps: draw a part anew.
+  // Constraints may rule out all small steps: redraw a part.
   for (unsigned T = 0; T != MaxMutations && !I->Valid.empty(); ++T) {
     Point Q = P;
     const Part &Of = I->Valid[drawBelow(I->Valid.size(), Random)];

@@ -71,7 +71,7 @@ OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
 }
 
 //===----------------------------------------------------------------------===//
-// Optuna's lock: a symbolic link beside the file
+// Optuna's lock: a symbolic link next to the file
 //===----------------------------------------------------------------------===//
 
 Error OptunaFile::lock() {

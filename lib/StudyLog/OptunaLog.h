@@ -85,8 +85,8 @@ public:
                                   ///< be moved.
 
 private:
-  /// Return null if the study or trial does not exist (any more) or must not
-  /// change any more; such lines have no effect.
+  /// Return null if the study or trial does not exist, was deleted, or must no
+  /// longer change; such lines have no effect.
   Expected<OptunaStudy *> getStudy(const json::Object &Line);
   Expected<OptunaTrial *> getTrial(const json::Object &Line);
 

@@ -19,7 +19,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Larger spaces take too long for what they find.
+/// Limits of the tested spaces: larger ones take too long.
 static constexpr size_t MaxDecisions = 500;
 static constexpr unsigned MaxBits = 2000;
 

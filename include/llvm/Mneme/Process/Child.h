@@ -86,7 +86,7 @@ struct ChildLimits {
   /// Private memory; of a forked function, in addition to that at its start.
   uint64_t Bytes = 0;
   uint64_t ProcessorSeconds = 0;
-  uint64_t FileBytes = 0; ///< Of each file that it writes.
+  uint64_t FileBytes = 0; ///< Largest size of a file that it writes.
   int Nice = 0;
   std::vector<unsigned> Cores = {}; ///< Empty: all.
 };

@@ -229,7 +229,7 @@ public:
   /// The ranges that restore() writes.
   ArrayRef<Range> dirty() const { return Dirty; }
 
-  /// Memory mapped before or behind a region that belongs to no region.
+  /// Memory mapped before or after a region that belongs to no region.
   struct Padding {
     size_t Region;
     uint64_t Address, Size;

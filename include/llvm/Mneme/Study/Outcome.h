@@ -111,8 +111,8 @@ struct FinalTestResult {
 struct InstanceRegret {
   unsigned Instance = 0;
   uint64_t BestTrial = 0;   ///< Number of the best trial for this instance.
-  double BestSpeedup = 1;   ///< That trial's, in the re-test.
-  double CommonSpeedup = 1; ///< The common winner's.
+  double BestSpeedup = 1;   ///< Speed-up of that trial in the re-test.
+  double CommonSpeedup = 1; ///< Speed-up of the common winner.
   /// Returns the time lost with the common winner: 1 - Common / Best, at least
   /// 0.
   double regret() const;
