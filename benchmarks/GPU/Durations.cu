@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Launches kernels of about 3 us, 10 us, 150 us and 1 ms on an H200, once
-/// each, to be recorded: two that wait for memory, two that compute.
+/// each, to be recorded. Two are memory-bound, two compute-bound.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 #include <cuda_runtime.h>
 #include <vector>
 
-/// The template parameter only tells the kernels apart.
+/// The template parameter only distinguishes the kernels.
 template <int Microseconds>
 __global__ void add(float *Y, const float *X, size_t N) {
   size_t I = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
@@ -24,8 +24,8 @@ __global__ void add(float *Y, const float *X, size_t N) {
     Y[I] = 2.5f * X[I] + Y[I];
 }
 
-/// A chain of dependent operations; its length is an argument, so that no
-/// compiler shortens it.
+/// A chain of dependent operations. Its length is an argument, so that no
+/// compiler can shorten it.
 template <int Microseconds>
 __global__ void iterate(float *Y, const float *X, size_t N, unsigned Rounds) {
   size_t I = blockIdx.x * size_t(blockDim.x) + threadIdx.x;

@@ -7,13 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// mneme-bench-gpu: what replaying on a GPU costs. Prints one line of JSON.
+/// mneme-bench-gpu: measures the cost of replaying on a GPU. Prints one line of
+/// JSON.
 ///
-///   memory       how fast memory is restored and compared beside the device's
-///                own copy
-///   evaluations  how many replays of a recording one process makes a second,
-///                and where the time goes
-///   noise        how much two measurements of the same kernel differ
+///   memory       rates of restoring and comparing memory, relative to the
+///                device's own copy
+///   evaluations  replays of a recording per second in one process, and the
+///                times of their steps
+///   noise        differences between two measurements of the same kernel
 ///
 //===----------------------------------------------------------------------===//
 
@@ -58,10 +59,10 @@ static double now() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Work of which some is enqueued and then waited for.
+/// Work that is partly enqueued and then waited for.
 struct MemoryCase {
   std::string Name;
-  uint64_t Bytes; ///< Read and written.
+  uint64_t Bytes; ///< Read and written bytes.
   std::function<void()> Enqueue;
   std::vector<double> Seconds;
 };
@@ -73,19 +74,19 @@ static MnemeComparePart makePart(uint64_t Expected, uint64_t Actual,
   return {Expected, Actual, Size, /*Value=*/1e-6, DType, Tolerance, 0, 0};
 }
 
-/// Measures all operations on \p Size bytes, in turns.
+/// Measures all operations on \p Size bytes in turns.
 static json::Object measureMemory(GPUDevice &GPU, uint64_t Size) {
   uint64_t A = ExitOnErr(GPU.allocate(Size));
   uint64_t B = ExitOnErr(GPU.allocate(Size));
-  // Floats that are neither zeros nor NaNs.
+  // Floats that are neither zero nor NaN.
   ExitOnErr(GPU.fill(A, 0x3f, Size));
   ExitOnErr(GPU.copy(B, A, Size));
   ExitOnErr(GPU.synchronize());
 
   std::unique_ptr<CopyPlan> Whole =
       ExitOnErr(GPU.planCopies({{B, A, Size}}));
-  // Every second page of what a snapshot calls a page: a kernel that writes a
-  // column, at the worst.
+  // Every second snapshot page: the worst case of a kernel that writes a
+  // column.
   std::vector<MnemeCopyPart> Pages;
   const uint64_t MaxPages = 65536;
   uint64_t Step = std::max<uint64_t>(2 * MNEME_SNAPSHOT_PAGE,
@@ -119,7 +120,7 @@ static json::Object measureMemory(GPUDevice &GPU, uint64_t Size) {
        [&] { (void)ExitOnErr(GPU.diffPages(MnemeDiffPart{A, B, Size, 0})); },
        {}},
   };
-  // Enough that the host's part of enqueueing and waiting is small.
+  // Enough repetitions to make the host's enqueueing and waiting negligible.
   unsigned Repeat = std::max<uint64_t>(1, (uint64_t(1) << 30) / Size);
   for (unsigned Round = 0; Round < 6; ++Round)
     for (MemoryCase &C : Cases) {
@@ -127,7 +128,7 @@ static json::Object measureMemory(GPUDevice &GPU, uint64_t Size) {
       for (unsigned I = 0; I < Repeat; ++I)
         C.Enqueue();
       ExitOnErr(GPU.synchronize());
-      if (Round) // the first one warms up
+      if (Round) // The first round warms up.
         C.Seconds.push_back((now() - Start) / Repeat);
     }
   json::Array Rows;
@@ -174,7 +175,8 @@ static ReplayOptions makeOptions() {
   return O;
 }
 
-/// One that verifies; anything else would be fast for the wrong reason.
+/// Requires the replay to verify; otherwise, it could be fast for the wrong
+/// reason.
 static ReplayResult verify(Expected<ReplayResult> R) {
   ReplayResult Result = ExitOnErr(std::move(R));
   if (!Result.verified())
@@ -192,7 +194,7 @@ static constexpr std::pair<StringLiteral, double ReplayTimes::*> Steps[] = {
     {"run", &ReplayTimes::Run},
     {"compare", &ReplayTimes::Compare}};
 
-/// Calls \p Evaluate until the time is over.
+/// Calls \p Evaluate until the time has passed.
 static json::Object countEvaluations(StringRef Name,
                                      function_ref<ReplayResult()> Evaluate) {
   Evaluate();
@@ -215,7 +217,8 @@ static json::Object countEvaluations(StringRef Name,
 
 static json::Value measureEvaluations(StringRef Input) {
   ReplayOptions O = makeOptions();
-  // The verified launch, and as many timed ones as a tuner begins with.
+  // The verified launch, and the number of timed launches with which a tuner
+  // begins.
   O.Warmup = 0;
   O.Iterations = 7;
   auto NoReport = [](ReplayStage) {};
@@ -229,7 +232,8 @@ static json::Value measureEvaluations(StringRef Input) {
     return verify(Session->evaluate(*Variant, NoReport));
   }));
   CompiledKernel Code = ExitOnErr(Session->compile(*Plan, NoReport));
-  // The times of making it are those of the code, not of these evaluations.
+  // Drop the compile times of the code, which are not part of these
+  // evaluations.
   Code.Times = {};
   Cases.push_back(countEvaluations("same code again", [&] {
     return verify(Session->run(*Plan, Code, NoReport));
@@ -251,8 +255,8 @@ static json::Value measureEvaluations(StringRef Input) {
 // Noise
 //===----------------------------------------------------------------------===//
 
-/// Medians of the same code, one after the other: by the rules of measurement,
-/// so each has as many samples as it takes.
+/// Measures the same code repeatedly by the rules of measurement, so that each
+/// median has as many samples as they require.
 static json::Object measureNoise(ReplaySession &Session, const ReplayPlan &Plan,
                                  CacheMode Cache) {
   auto NoReport = [](ReplayStage) {};
@@ -279,7 +283,7 @@ static json::Object measureNoise(ReplaySession &Session, const ReplayPlan &Plan,
   }
   double Sum = 0;
   for (double L : LogRatios)
-    Sum += L * L; // two of the same have no bias
+    Sum += L * L; // The mean is 0, as both have the same code.
   return json::Object{
       {"cache", getCacheModeName(Cache)},
       {"timer", Last ? Last->Timer : ""},

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// mneme-bench-host: kernels on the host device beside the same work in plain
-/// C++, in one process, on one core, in turns. Prints times and their ratio.
+/// mneme-bench-host: compares kernels on the host device with the same work in
+/// plain C++, in one process, on one core, in turns. Prints times and their
+/// ratio.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -51,13 +52,13 @@ static ExitOnError ExitOnErr;
 
 namespace {
 
-/// One launch and its opponent. Arrays are arguments in front, in this order:
-/// inputs, then the output, which is also an input when InPlace.
+/// A launch and its native counterpart. Arrays are the first arguments: the
+/// inputs, then the output, which is also an input if InPlace.
 struct Benchmark {
   const char *Kernel;
-  double Goal; ///< The ratio to stay below.
+  double Goal; ///< The ratio must be lower.
   Dim3 Grid, Block;
-  std::vector<size_t> InputSizes; ///< Elements of float.
+  std::vector<size_t> InputSizes; ///< Numbers of floats.
   size_t OutputSize;
   bool InPlace;
   std::vector<float> ScalarsBefore; ///< Arguments before the arrays.
@@ -72,7 +73,7 @@ struct Row {
   double CompileMs = 0;
   SampleSummary Native, Device; ///< Milliseconds.
   double WorstError = 0;
-  /// Of the fastest runs: what other load on the machine disturbs least.
+  /// Ratio of the fastest runs, which other load on the machine disturbs least.
   double ratio() const { return Device.Min / Native.Min; }
 };
 
@@ -279,7 +280,7 @@ static Row runBenchmark(const Benchmark &B, Device &Dev, uint64_t &NextAddress,
         .count();
   };
 
-  // The first run of each is compared, and warms the caches.
+  // The first run of each side is compared, and warms up the caches.
   RunNative();
   RunDevice();
   std::vector<float> Got(Output.size());
@@ -323,7 +324,7 @@ int main(int Argc, char **Argv) {
   if (Repetitions == 0)
     ExitOnErr(createStringError("--repetitions must be positive"));
 
-  // One core for both: the executor then starts one worker.
+  // One core for both sides; the executor then starts one worker.
   int Cpu = sched_getcpu();
   cpu_set_t Set;
   CPU_ZERO(&Set);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The kernels of mneme-bench-host, as one would write them for a GPU.
-/// Native.cpp has the same work in plain C++.
+/// The kernels of mneme-bench-host, in the usual form for a GPU. Native.cpp has
+/// the same work in plain C++.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ extern "C" __global__ void saxpy(float A, const float *X, float *Y, int N) {
     Y[I] = A * X[I] + Y[I];
 }
 
-/// Five points, borders left alone.
+/// A five-point stencil; the borders are not changed.
 extern "C" __global__ void stencil(const float *In, float *Out, int Width,
                                    int Height) {
   int X = blockIdx.x * blockDim.x + threadIdx.x + 1;
@@ -30,7 +30,7 @@ extern "C" __global__ void stencil(const float *In, float *Out, int Width,
            0.125f * (In[I - 1] + In[I + 1] + In[I - Width] + In[I + Width]);
 }
 
-/// Position and mass to acceleration, all pairs.
+/// Computes accelerations from positions and masses, over all pairs.
 extern "C" __global__ void nbody(const float4 *Body, float4 *Acceleration,
                                  int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
@@ -104,7 +104,7 @@ extern "C" __global__ void transpose(const float *In, float *Out, int Width,
     Out[Y * Height + X] = Tile[threadIdx.x][threadIdx.y];
 }
 
-/// 256 numbers to one, by a tree in shared memory.
+/// Sums 256 numbers in each block, as a tree in shared memory.
 extern "C" __global__ void reduce(const float *In, float *Out) {
   __shared__ float Part[256];
   unsigned T = threadIdx.x;

@@ -18,12 +18,12 @@ namespace native {
 
 void saxpy(float A, const float *X, float *Y, int N);
 void stencil(const float *In, float *Out, int Width, int Height);
-/// Four floats a body: position and mass; acceleration and 0.
+/// Four floats per body: position and mass; acceleration and 0.
 void nbody(const float *Body, float *Acceleration, int N);
 void math(const float *In, float *Out, int N);
 void matmul(const float *A, const float *B, float *C, int N);
 void transpose(const float *In, float *Out, int Width, int Height);
-/// \p N / 256 sums of 256 numbers.
+/// Computes \p N / 256 sums of 256 numbers.
 void reduce(const float *In, float *Out, int N);
 
 } // namespace native

@@ -7,15 +7,16 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A library that tells how long an application's kernels take, in the
+/// A library that measures the times of an application's kernels within the
 /// application. The CUDA driver loads it:
 ///
 ///   CUDA_INJECTION64_PATH=.../libmneme_kernel_times.so
-///   MNEME_KERNEL_TIMES=FILE    gets one line a kernel when the application
-///                              ends: launches, median nanoseconds, symbol
+///   MNEME_KERNEL_TIMES=FILE    receives one line per kernel when the
+///                              application ends: launches, median nanoseconds,
+///                              symbol
 ///
-/// Needs CUPTI, and says on standard error if it cannot be used; without
-/// MNEME_KERNEL_TIMES nothing happens.
+/// Requires CUPTI; prints an error if it cannot be used. Does nothing without
+/// MNEME_KERNEL_TIMES.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -41,14 +42,14 @@ struct Times {
 };
 } // namespace
 
-/// Never freed: CUPTI keeps threads.
+/// Never freed, because CUPTI keeps threads.
 static Times *TheTimes = nullptr;
 
 static void requestBuffer(uint8_t **Buffer, size_t *Size, size_t *MaxRecords) {
   constexpr size_t Bytes = 4 << 20;
   *Buffer = static_cast<uint8_t *>(std::aligned_alloc(64, Bytes));
   *Size = *Buffer ? Bytes : 0;
-  *MaxRecords = 0; // as many as fit
+  *MaxRecords = 0; // No limit.
 }
 
 static void completeBuffer(void *, uint32_t, uint8_t *Buffer, size_t,
@@ -60,7 +61,7 @@ static void completeBuffer(void *, uint32_t, uint8_t *Buffer, size_t,
   while (Valid && TheTimes->F.ActivityGetNextRecord(Buffer, Valid, &Record) ==
                       CUPTI_SUCCESS) {
     auto *K = static_cast<const ActivityKernel *>(Record);
-    // Times are 0 when they could not be taken.
+    // Times are 0 if they could not be measured.
     if (K->Kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && K->Name &&
         K->End > K->Start)
       TheTimes->ByKernel[K->Name].push_back(K->End - K->Start);
@@ -70,7 +71,7 @@ static void completeBuffer(void *, uint32_t, uint8_t *Buffer, size_t,
 
 static int complain(const char *What, const char *Why) {
   std::fprintf(stderr, "mneme-kernel-times: error: %s: %s\n", What, Why);
-  return 1; // The application goes on.
+  return 1; // The application continues.
 }
 
 static void writeTimes() {
@@ -90,7 +91,7 @@ static void writeTimes() {
   std::fclose(File);
 }
 
-/// Called by the driver when it is initialized. \returns 1: all is well.
+/// Called by the driver when it is initialized. \returns 1 on success.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   const char *Path = std::getenv("MNEME_KERNEL_TIMES");
   if (!Path || !*Path)

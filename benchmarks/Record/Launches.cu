@@ -7,17 +7,18 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What recording costs an application, measured in the application. Run by
-/// benchmarks/run.py under llvm-mneme-record with different options.
+/// Measures the cost of recording within the application. benchmarks/run.py
+/// runs it under llvm-mneme-record with different options.
 ///
-///   launches call NUM           seconds a launch, over NUM launches of one
-///                               thread, for the program that launches
+///   launches call NUM           seconds per launch for the launching program,
+///                               over NUM launches of one thread
 ///   launches snapshot MIB KIND  seconds of three launches over MIB of device
 ///                               memory, filled with zeros, text or noise
-///   launches work MIB NUM       nothing but NUM launches that change each word
-///                               of MIB of device memory: an application
-///   launches copy MIB           bytes a second of a copy of MIB of device
-///                               memory through page-locked memory
+///   launches work MIB NUM       an application that only makes NUM launches,
+///                               each of which changes every word of MIB of
+///                               device memory
+///   launches copy MIB           bytes per second of a copy of MIB of device
+///                               memory to page-locked memory
 ///
 /// Prints one line of JSON.
 ///
@@ -32,10 +33,10 @@
 #include <cuda_runtime.h>
 #include <vector>
 
-/// Hardly anything, so that what is left is the launch.
+/// Does almost nothing, so that the time is that of the launch.
 __global__ void touch(unsigned *P) { ++*P; }
 
-/// Changes all words, to noise.
+/// Changes all words to noise.
 __global__ void churn(unsigned *P, size_t Words) {
   size_t Stride = gridDim.x * size_t(blockDim.x);
   for (size_t I = blockIdx.x * size_t(blockDim.x) + threadIdx.x; I < Words;
@@ -56,15 +57,15 @@ static double now() {
       .count();
 }
 
-/// Launches may fail (no device): then only the call is measured. A GPU is
-/// waited for outside of the measured time, before it has so much to do that a
-/// launch has to wait for it.
+/// Launches may fail if there is no device; then only the call is measured.
+/// Synchronization takes place outside of the measured time, before the GPU's
+/// queue is so full that a launch blocks.
 static int timeCalls(long Num) {
   constexpr long Burst = 256;
   unsigned *P = nullptr;
   bool HaveDevice =
       cudaMalloc(reinterpret_cast<void **>(&P), 4096) == cudaSuccess;
-  touch<<<1, 1>>>(P); // Compiled or refused here.
+  touch<<<1, 1>>>(P); // Compiled or rejected here.
   cudaDeviceSynchronize();
   std::vector<double> Seconds;
   for (long Left = Num; Left > 0; Left -= Burst) {
@@ -74,7 +75,7 @@ static int timeCalls(long Num) {
     Seconds.push_back(now() - Start);
     cudaDeviceSynchronize();
   }
-  // What interrupts the program is none of its costs.
+  // The median excludes interruptions of the program.
   std::nth_element(Seconds.begin(), Seconds.begin() + Seconds.size() / 2,
                    Seconds.end());
   std::printf("{\"device\": %s, \"seconds_per_launch\": %.4g}\n",
@@ -107,8 +108,8 @@ static int timeSnapshots(size_t MiB, const char *Kind) {
     std::fprintf(stderr, "launches: no device memory\n");
     return EXIT_FAILURE;
   }
-  // Recorded with --skip=1: the first is compiled, the second recorded, the
-  // third plain.
+  // Recorded with --skip=1: the first launch is compiled, the second recorded,
+  // the third neither.
   double Seconds[3];
   for (double &S : Seconds) {
     double Start = now();

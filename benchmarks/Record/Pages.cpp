@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How fast pages are hashed, found, compressed and written, beside zstd alone
-// on the same data with the same level and threads, and beside writing alone.
+// Measures the rates of hashing, finding, compressing and writing pages,
+// compared with zstd alone on the same data with the same level and threads,
+// and with writing alone.
 //
-// Each case repeats in turns, and its fastest run counts; processor time is of
-// all threads, and does not depend on what else the machine does. One JSON
-// object goes to standard output.
+// The cases take turns and repeat; the fastest run of each counts. Processor
+// time is that of all threads and independent of other load on the machine.
+// Prints one JSON object.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,12 +45,12 @@ static cl::opt<unsigned> Rounds("rounds", cl::desc("Runs of each case"),
 static cl::opt<std::string>
     Folder("folder", cl::desc("Where files are written"), cl::init("."));
 
-static volatile uint64_t Sum;   // So that hashing is not optimized away.
-static constexpr int Level = 1; // As PageFile.cpp has it.
+static volatile uint64_t Sum;   // Prevents dead-code elimination.
+static constexpr int Level = 1; // As in PageFile.cpp.
 static constexpr size_t FrameBytes = MNEME_FRAME_PAGES * MNEME_SNAPSHOT_PAGE;
 
 namespace {
-/// Of the fastest run.
+/// The times of the fastest run.
 struct Time {
   double Wall = HUGE_VAL, Processor = HUGE_VAL; ///< Seconds.
 
@@ -76,7 +77,7 @@ private:
 }
 
 namespace {
-/// Compresses a buffer's frames on all cores, and keeps nothing.
+/// Compresses a buffer's frames on all cores, and discards the result.
 class ZstdAlone {
 public:
   explicit ZstdAlone(ArrayRef<char> Bytes) : Bytes(Bytes) {
@@ -105,7 +106,7 @@ private:
   std::atomic<size_t> Next{0}, Packed{0};
 };
 
-/// What recording one launch does with its memory.
+/// Stores memory as the recording of one launch does.
 class Storing {
 public:
   Storing(ArrayRef<char> Bytes, mneme::PageIndex &Known) {
@@ -153,7 +154,7 @@ static std::vector<char> makeData(StringRef Kind) {
       memcpy(&Bytes[I], &V, 8);
     }
   } else {
-    // Indices with small steps, as of a sparse matrix.
+    // Indices with small steps, like those of a sparse matrix.
     uint32_t V = 0;
     for (size_t I = 0; I != Bytes.size(); I += 4) {
       V += Random() % 16;

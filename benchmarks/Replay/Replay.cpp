@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// mneme-bench-replay: replays one recorded launch again and again in one
-/// process and says where the time goes.
+/// mneme-bench-replay: replays one recorded launch repeatedly in one process
+/// and reports the times of the steps.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ static double secondsSince(std::chrono::steady_clock::time_point T) {
       .count();
 }
 
-/// Calls \p F and notes how long it took.
+/// Calls \p F and records its time.
 template <typename FnT> static auto timed(std::vector<double> &To, FnT F) {
   auto Start = std::chrono::steady_clock::now();
   auto Result = F();

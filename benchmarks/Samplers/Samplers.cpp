@@ -6,12 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Processor time of a proposal, by sampler, trials and dimensions.
+// Measures the processor time of a proposal by sampler, number of trials and
+// number of dimensions.
 //
-// A study gets a history of random points with made-up values. Then the sampler
-// is asked for one point at a time, whose value is made up before the next
-// question. Two kinds of spaces: parameters without constraints, and a pipeline
-// of free order. --space measures the pipeline space of a file instead.
+// A study gets a history of random points with simulated values. Then the
+// sampler proposes one point at a time, whose value is simulated before the
+// next proposal. There are two kinds of spaces: parameters without constraints,
+// and a pipeline of free order. --space measures the pipeline space of a file
+// instead.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +97,7 @@ static Expected<SearchSpace> makeParameters(unsigned Dimensions) {
   return makeSpace(std::move(Parameters));
 }
 
-/// Four decisions a step.
+/// Four decisions per step.
 static Expected<SearchSpace> makeOrder(unsigned Dimensions) {
   return makeSpace({makePipeline(
       formatv("function(seq<1..{0}>(sroa|gvn|licm|dse|early-cse<memssa>|"
@@ -116,7 +118,7 @@ public:
       : Space(Space),
         Context{Space, {Direction::Minimize}, 1, History, Proposed} {}
 
-  /// A trial of the point, which ends at once.
+  /// Adds a completed trial of the point.
   void add(const Point &P) {
     Trial T;
     T.Number = History.size();
@@ -138,7 +140,8 @@ public:
   const SamplerContext Context;
 
 private:
-  /// A distance from a hidden point, to which dimensions contribute unequally.
+  /// The distance from a hidden point, to which dimensions contribute
+  /// unequally.
   double getValue(const Point &P) const {
     double Sum = 100;
     for (auto [I, D] : enumerate(Space.dimensions())) {
@@ -151,7 +154,7 @@ private:
 };
 } // namespace
 
-/// Milliseconds of processor time of a proposal: the median.
+/// Returns the median processor time of a proposal in milliseconds.
 static Expected<double> measure(StringRef Name, const SearchSpace &Space,
                                 size_t Trials) {
   SimulatedStudy Study(Space);

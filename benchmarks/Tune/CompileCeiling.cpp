@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How many different compilations a second this machine can do: so many
+// Measures how many different compilations per second this machine can do, with
 // processes that do nothing else. No tuner can evaluate new code faster.
 //
-// Each process works through its share of the pipelines, over and over, until
-// the time is over. One JSON object goes to standard output.
+// Each process compiles its share of the pipelines repeatedly until the time
+// has passed. Prints one JSON object.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,10 +52,10 @@ static cl::opt<PTXCompiler> Assembler(
                clEnumValN(PTXCompiler::Library, "nvptxcompiler", "in process")));
 
 namespace {
-/// What a process tells when its time is over.
+/// The result of one process.
 struct Share {
   uint64_t Compiled = 0, Failed = 0;
-  double Optimize = 0, Codegen = 0, Assemble = 0; ///< Seconds, summed up.
+  double Optimize = 0, Codegen = 0, Assemble = 0; ///< Sums in seconds.
 };
 } // namespace
 
@@ -125,7 +125,8 @@ static Expected<Share> compileInProcesses(MemoryBufferRef IR,
   for (unsigned I = 0; I != Processes; ++I) {
     if (::fork() != 0)
       continue;
-    // Its own share of the pipelines, so that no two do the same.
+    // Each process has its own share of the pipelines, so that no two compile
+    // the same.
     std::vector<StringRef> Mine;
     for (size_t J = I; J < Texts.size(); J += Processes)
       Mine.push_back(Texts[J]);

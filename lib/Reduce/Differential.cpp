@@ -19,9 +19,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Rounds in which two kernels are measured in turns, if nobody says more.
+/// Default number of rounds of a paired measurement.
 static constexpr unsigned MinRounds = 11;
-/// Of the order of the rounds.
+/// Seed for the order of the rounds.
 static constexpr uint64_t RoundSeed = 1;
 
 //===----------------------------------------------------------------------===//
@@ -109,7 +109,7 @@ Error mneme::checkCriterion(StringRef By) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// That a forked process sets.
+/// A number that a forked process can set.
 class SharedNumber {
 public:
   SharedNumber()
@@ -138,7 +138,7 @@ public:
 private:
   const ReplayPlan &Base;
   const DifferentialOptions &O;
-  /// With what the good side leaves as what is expected.
+  /// A plan whose expected outcome is that of the good side.
   std::unique_ptr<ReplayPlan> Expecting;
   DifferentialResult Result;
 
@@ -149,7 +149,8 @@ private:
   Error measureBoth(const ReplayPlan &Good, const ReplayPlan &Bad);
   void judgeVerdict();
   void judgeMetric(const ReplayPlan &Good, const ReplayPlan &Bad);
-  /// What has to leave the same as the good side; unset: for being cured.
+  /// A variant that must leave the same memory as the good side. Check is unset
+  /// for the cured bad side.
   struct Variant {
     ReplayOptions Side;
     std::optional<CrossCheck> Check;
@@ -169,8 +170,7 @@ static std::string describeResult(const ReplayResult &R) {
   return R.Error.empty() ? Text : Text + ": " + R.Error;
 }
 
-/// One launch is enough to compare memory, and files are written once, by
-/// others.
+/// One launch suffices to compare memory. Files are written once, elsewhere.
 ReplayOptions Comparison::prepare(ReplayOptions Side) const {
   Side.IRFile = Base.options().IRFile;
   Side.Verify = Side.Execute = true;
@@ -277,7 +277,7 @@ void Comparison::judgeMetric(const ReplayPlan &Good, const ReplayPlan &Bad) {
           .str());
 }
 
-/// In turns, so that what else the machine does comes to both.
+/// Measures both in turns, so that other load of the machine affects both.
 Error Comparison::measureBoth(const ReplayPlan &Good, const ReplayPlan &Bad) {
   unsigned Rounds = Base.options().Iterations.value_or(MinRounds);
   auto Body =
@@ -305,7 +305,7 @@ Error Comparison::measureBoth(const ReplayPlan &Good, const ReplayPlan &Bad) {
     R.Compared.emplace();
     R.Compared->Measured = Paired->Measured[0];
     R.Measured = Paired->Measured[1];
-    // Of equal code the rest is noise.
+    // With equal code, any difference is noise.
     bool Equal = GoodCode->CodeHash == BadCode->CodeHash;
     R.Compared->Speedup =
         Equal ? RatioEstimate()
@@ -335,7 +335,7 @@ Error Comparison::measureBoth(const ReplayPlan &Good, const ReplayPlan &Bad) {
   return Error::success();
 }
 
-/// Unset: nothing would be another one.
+/// Returns the good side under a variation; unset if it would change nothing.
 std::optional<ReplayOptions> Comparison::getVariant(CrossCheck C) const {
   ReplayOptions Side = O.Good;
   auto SetPasses = [&](StringRef Passes) {
@@ -376,8 +376,9 @@ std::vector<Comparison::Variant> Comparison::makeVariants() const {
   return Variants;
 }
 
-/// Does each variant, too, leave what the good side has left? One process for
-/// all: most are good, and to start one takes longer than a small kernel.
+/// Checks that each variant leaves the same memory as the good side. Runs all
+/// variants in one process: most of them pass, and starting a process takes
+/// longer than a small kernel.
 Error Comparison::checkGood() {
   std::vector<Variant> Variants = makeVariants();
   if (Variants.empty())

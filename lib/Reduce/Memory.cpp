@@ -20,10 +20,10 @@ using namespace llvm::mneme;
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 
 namespace {
-/// What becomes of a region: [Begin, End) of it, and in there some pages.
+/// The part of a region to keep: some pages in [Begin, End).
 struct KeptRegion {
-  uint64_t Begin = 0, End = 0; ///< Offsets; equal: nothing is left.
-  std::vector<bool> Pages;     ///< From Begin on.
+  uint64_t Begin = 0, End = 0; ///< Offsets; equal if nothing is kept.
+  std::vector<bool> Pages;     ///< Pages to keep, from Begin.
 
   bool holds(uint64_t Offset) const {
     return Offset >= Begin && Offset < End && Pages[(Offset - Begin) / Page];
@@ -59,7 +59,7 @@ void MemoryReducer::keepAll() {
                     std::vector<bool>(divideCeil(R.Info.Size, Page), true)});
 }
 
-/// Loading the code needs the variables that it has, all of them.
+/// Returns true for variables of the code, all of which must exist to load it.
 bool MemoryReducer::isNeeded(const SnapshotRegion &R) const {
   return R.IsGlobal && M.getNamedGlobal(R.Name);
 }
@@ -99,7 +99,7 @@ void MemoryReducer::addRegions(NewRecording &R) const {
     New.Size = K.End - K.Begin;
     R.Regions.push_back(std::move(New));
   }
-  // Numbers are those of the recording, in order.
+  // Renumber in the order of the recording.
   std::vector<SnapshotRegion *> ById;
   for (SnapshotRegion &Region : R.Regions)
     ById.push_back(&Region);
@@ -122,7 +122,7 @@ void MemoryReducer::addAnnotations(NewRecording &R) const {
   }
 }
 
-/// The pages of it that are kept.
+/// Adds those pages of a range that are kept.
 void MemoryReducer::addRange(std::vector<MemoryRange> &Out, uint64_t Address,
                              ArrayRef<char> Bytes) const {
   size_t I = State.findRegion(Address);
@@ -173,7 +173,7 @@ mneme::writeReduced(const ReplayPlan &Plan, StringRef Dir,
   I.SharedMem = Plan.sharedMem();
   I.Occurrences = 1;
   I.OmittedRegions = I.OmittedBytes = 0;
-  // What is expected is what this device made of it.
+  // The expected outcome is that of this device.
   bool OnHost = Plan.options().Device == "host";
   if (OnHost)
     I.Device = {};
@@ -196,7 +196,7 @@ mneme::writeReduced(const ReplayPlan &Plan, StringRef Dir,
   return writeRecording(Dir, *M, std::move(R));
 }
 
-/// Old number to new one.
+/// Maps the old number of each buffer to its new number.
 static DenseMap<uint32_t, uint32_t> mapBuffers(const ReplayPlan &Old,
                                                const ReplayPlan &New) {
   DenseMap<uint32_t, uint32_t> Map;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What is said on command lines, and what of a recording is kept.
+/// Parts of the reducer: command lines, reduced recordings, the report.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,34 +19,35 @@
 namespace llvm {
 namespace mneme {
 
-/// A replay's options on the command line of llvm-mneme-replay, without those
-/// of the launch and of files.
+/// Returns a replay's options for the command line of llvm-mneme-replay,
+/// without those of the launch and of files.
 std::vector<std::string> makeArguments(const ReplayOptions &O);
-/// Of \p Side, what --good needs to make it of \p Base. Error: \p Base
-/// has a setting that it has not.
+/// Returns the value of --good that turns \p Base into \p Side. Fails if
+/// \p Base has a setting that \p Side lacks.
 Expected<std::string> makeSideText(const ReplayOptions &Side,
                                    const ReplayOptions &Base);
-/// Writes the plan's launch as a recording of one, with \p Expectation as what
-/// it is to change. \p Touched, where it is known, says which pages (of 4096
-/// bytes) are kept: the others become zero, and regions end with them.
+/// Writes the plan's launch as a recording of its own, with \p Expectation as
+/// its outcome. If set, \p Touched has the addresses of the pages (of 4096
+/// bytes) to keep: other pages become zero, and regions are cut to their kept
+/// pages.
 Expected<RecordedKernel>
 writeReduced(const ReplayPlan &Plan, StringRef Dir,
              ArrayRef<MemoryRange> Expectation,
              std::optional<ArrayRef<uint64_t>> Touched);
 
-/// Makes what \p O says of buffers of \p Old fit those that are left in \p New.
+/// Adapts the numbers of \p Old's buffers in \p O to those left in \p New.
 void renumberBuffers(ReplayOptions &O, const ReplayPlan &Old,
                      const ReplayPlan &New);
 
 ReducedSize measureSize(const ReplayPlan &Plan);
 
-/// README.md, reduced.ll, the scripts, and what the two sides say. The
-/// recording is there.
+/// Writes README.md, reduced.ll, the scripts, and the results of both sides.
+/// The recording must exist.
 Error writeReport(const ReplayPlan &Bad, const ReduceOptions &O,
                   const ReduceOutcome &Outcome);
 
-/// The command that tests IR: all but --ir. \p Recording as it is to be called
-/// there.
+/// Returns the command that tests IR, without --ir. \p Tool and \p Recording
+/// are the names to use in it.
 Expected<std::vector<std::string>> makeTestCommand(const ReplayPlan &Bad,
                                                    const ReduceOptions &O,
                                                    StringRef Tool,

@@ -15,7 +15,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// About code and memory, none of which changes how a call is made.
+/// Promises about values and memory; none affects how a call is made.
 static constexpr unsigned PromisingMetadata[] = {
     LLVMContext::MD_tbaa,
     LLVMContext::MD_tbaa_struct,
@@ -95,7 +95,7 @@ static bool dropAttributes(Instruction &I) {
 }
 
 static bool dropAttributes(Function &F) {
-  // What LLVM itself says of its intrinsics is true.
+  // LLVM's own attributes of its intrinsics hold.
   if (F.isIntrinsic())
     return false;
   AttributeList Old = F.getAttributes();

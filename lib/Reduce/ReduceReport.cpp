@@ -23,7 +23,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Of the recording, as scripts and people in the report's folder say it.
+/// Names in the report's scripts and text.
 static constexpr char Tool[] = "llvm-mneme-replay", Recording[] = "recording";
 
 namespace {
@@ -72,8 +72,8 @@ Error ReportWriter::makeCommands() {
   return Error::success();
 }
 
-/// Writes NAME.json, what the tool reports, and NAME.ll, what the pipeline
-/// leaves.
+/// Writes NAME.json, the report of the tool, and NAME.ll, the IR after the
+/// pipeline.
 Error ReportWriter::replaySide(StringRef Name, ReplayOptions Side,
                                ReplayResult &R) {
   Side.IRFile.clear();

@@ -41,38 +41,39 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// A smaller kernel takes no longer: so many times as long as the whole
-/// comparison took is a hang. Seconds at least.
+/// Time limit as a multiple of the first comparison's time, and its minimum in
+/// seconds. A smaller kernel takes no longer, unless it hangs.
 static constexpr double SlowerThan = 10, MinTimeout = 5;
-/// The same for the launch alone, whose time is known.
+/// Likewise for a launch, as a multiple of the good side's known time.
 static constexpr double LaunchSlowerThan = 20, MinLaunchTimeout = 0.5;
 
-/// Of llvm-reduce, what would change the kernel's signature, and what makes
-/// results depend on what is undefined.
+/// Passes of llvm-reduce to skip: those that change the kernel's signature, and
+/// those that make results depend on undefined values.
 static constexpr StringLiteral SkippedPasses =
     "arguments,arguments-to-return,instructions-to-return,operands-to-args,"
     "operands-poison";
 
-/// What one round of llvm-reduce leaves is rarely made smaller by others. More
-/// than so many instructions are worth the time.
+/// More rounds of llvm-reduce rarely help after the first. They are worth the
+/// time only for more than this number of instructions.
 static constexpr unsigned FewInstructions = 20, MoreRounds = 4;
 
-/// Between two words on how far llvm-reduce is.
+/// Interval of progress messages while llvm-reduce runs.
 static constexpr std::chrono::seconds ProgressInterval(5);
 
-/// What is left of a limit is not nothing, which would be no limit.
+/// Minimum of the remaining time, as 0 would mean no limit.
 static constexpr double MinSeconds = 0.1;
 
-/// Of the folder in that of the report that is there until that is done.
+/// Prefix of the working folder in the report's folder, which exists until the
+/// reduction has ended.
 static constexpr StringLiteral WorkPrefix = ".work-";
 
-/// The processes of a killed reduction hold its lock until they have ended,
-/// too.
+/// Seconds to wait for a killed reduction, whose processes hold its lock until
+/// they have ended.
 static constexpr double EndSeconds = 2;
 
 Expected<std::string> mneme::findLLVMReduce(StringRef Wanted) {
   if (!Wanted.empty()) {
-    // A path is not looked at there.
+    // findProgramByName() does not check the file if it gets a path.
     ErrorOr<std::string> Path = sys::findProgramByName(Wanted);
     if (Path && sys::fs::can_execute(*Path))
       return *Path;
@@ -105,7 +106,7 @@ public:
 private:
   const ReplayPlan &Start;
   ReduceOptions O;
-  /// What is reduced: the bad side as it is now, on the plan as it is now.
+  /// The bad side as reduced so far; \p Plan likewise.
   ReplayOptions Side;
   std::unique_ptr<ReplayPlan> Plan;
   std::string Reducer;
@@ -115,7 +116,7 @@ private:
 
   std::chrono::steady_clock::time_point Begin =
       std::chrono::steady_clock::now();
-  bool IsLate = false; ///< Something was left out, or ended, for the limit.
+  bool IsLate = false; ///< The time limit has ended or prevented a step.
 
   double seconds() const { return secondsSince(Begin); }
   bool isOver();
@@ -153,13 +154,14 @@ private:
 };
 } // namespace
 
-/// Is there no time for another step?
+/// Returns true if no time is left for another step.
 bool Reduction::isOver() {
   IsLate |= O.Limit > 0 && seconds() >= O.Limit;
   return IsLate;
 }
 
-/// Is a reduction at work in the folder? Error: it holds something else.
+/// Returns true if another reduction is using the folder. Fails if the folder
+/// has other contents.
 Expected<bool> Reduction::isBusy() const {
   bool IsBusy = false;
   std::error_code EC;
@@ -202,7 +204,8 @@ Error Reduction::prepareFolder() {
   return PrivateFolder::create(Absolute, WorkPrefix).moveInto(Work);
 }
 
-/// What both sides and the one without the culprit have in common.
+/// Copies the settings that the good side and the cured side share with the bad
+/// side.
 void Reduction::useLaunch(const ReplayOptions &Of) {
   auto Use = [&](ReplayOptions &To) {
     llvm::copy(Of.Grid, To.Grid);
@@ -220,12 +223,13 @@ void Reduction::useLaunch(const ReplayOptions &Of) {
     Use(*O.Difference.Cured);
 }
 
-/// What was reduced often hangs, the good side too: a loop that counts nothing.
+/// Reduced kernels often hang, also on the good side: a loop that no longer
+/// counts.
 void Reduction::limitTime(double Seconds) {
   double Limit = std::ceil(std::max(MinTimeout, SlowerThan * Seconds));
   if (Side.Timeout <= 0 || Side.Timeout > Limit)
     Side.Timeout = Limit;
-  // Halves are short numbers in any command.
+  // Multiples of 0.5 are short in command lines.
   double Launch = std::max(
       MinLaunchTimeout,
       std::ceil(2 * LaunchSlowerThan * Outcome.Difference.Good.Times.Run) / 2);
@@ -233,8 +237,8 @@ void Reduction::limitTime(double Seconds) {
     Side.LaunchTimeout = Launch;
 }
 
-/// Do the sides differ at all, and which cross-checks does the kernel pass as
-/// it was recorded?
+/// Checks that the sides differ, and which cross-checks the recorded kernel
+/// passes.
 Error Reduction::confirm() {
   auto Begin = std::chrono::steady_clock::now();
   O.Difference.AnyFailure = true;
@@ -268,8 +272,8 @@ Error Reduction::confirm() {
   return dropHostFinish();
 }
 
-/// What the CPU's own pipeline does is not what is looked for, and takes most
-/// of the time of a small kernel.
+/// The CPU's own pipeline is not under test, and takes most of the time of a
+/// small kernel.
 Error Reduction::dropHostFinish() {
   if (Side.Device != "host" || Side.Host.Finish == HostFinish::None ||
       O.Difference.By != "verify")
@@ -279,7 +283,7 @@ Error Reduction::dropHostFinish() {
   return tryOptions(std::move(Candidate)).takeError();
 }
 
-/// Takes \p Candidate when it is as interesting as the plan.
+/// Accepts \p Candidate if it still shows the difference.
 Expected<bool> Reduction::tryPlan(std::unique_ptr<ReplayPlan> Candidate) {
   Expected<DifferentialResult> R = compareSides(*Candidate, O.Difference);
   if (!R)
@@ -295,7 +299,7 @@ Expected<bool> Reduction::tryPlan(std::unique_ptr<ReplayPlan> Candidate) {
 Expected<bool> Reduction::tryOptions(ReplayOptions Candidate) {
   Expected<std::unique_ptr<ReplayPlan>> New = Plan->vary(Candidate);
   if (!New) {
-    // An impossible launch, say.
+    // For example, an impossible launch.
     consumeError(New.takeError());
     return false;
   }
@@ -319,7 +323,7 @@ Reduction::tryDimension(std::optional<uint32_t> (ReplayOptions::*Dims)[3],
   return tryOptions(std::move(Candidate));
 }
 
-/// One, or half as many as long as that is enough.
+/// Sets a dimension to 1, or halves it while the difference remains.
 Error Reduction::shrinkDimension(
     std::optional<uint32_t> (ReplayOptions::*Dims)[3], unsigned I,
     uint32_t Now) {
@@ -335,7 +339,7 @@ Error Reduction::shrinkDimension(
 }
 
 Error Reduction::shrinkLaunch() {
-  // The plan is another one after each of them.
+  // Each step may replace the plan.
   for (unsigned I = 0; I != 3; ++I)
     if (Error E = shrinkDimension(&ReplayOptions::Grid, I, Plan->grid()[I]))
       return E;
@@ -353,7 +357,7 @@ Error Reduction::shrinkLaunch() {
 // The IR
 //===----------------------------------------------------------------------===//
 
-/// One kind after the other: each is gone, or is needed.
+/// Tries one kind after the other; a kind is either dropped or needed.
 Error Reduction::dropAllPromises() {
   unsigned Kept = 0, Count = 0;
   for (auto [Kind, Name] :
@@ -395,8 +399,8 @@ Error Reduction::dropAllPromises() {
   return Error::success();
 }
 
-/// What LLVM's own passes make of the IR is a fraction of it; often the fault
-/// does not mind.
+/// Tries LLVM's own passes, which leave only a fraction of the IR. The fault
+/// often survives them.
 Error Reduction::simplify() {
   for (StringRef Passes :
        {"default<O1>", "function(sroa,instcombine,simplifycfg)",
@@ -437,7 +441,8 @@ Error Reduction::simplify() {
   return Error::success();
 }
 
-/// Called with a file of IR; succeeds when that is interesting.
+/// Writes a script that is called with an IR file and succeeds if the IR still
+/// shows the difference.
 Error Reduction::writeScript(StringRef Path, StringRef Recording) {
   Expected<std::vector<std::string>> Command =
       makeTestCommand(*Plan, O, O.Tool, Recording);
@@ -460,7 +465,7 @@ Expected<unsigned> Reduction::countTests() const {
 }
 
 namespace {
-/// A variable of the environment.
+/// Sets an environment variable within a scope.
 class ScopedVariable {
 public:
   ScopedVariable(const char *Name, const std::string &Value)
@@ -480,7 +485,8 @@ private:
 };
 } // namespace
 
-/// Instructions of what llvm-reduce has come to; empty while it writes that.
+/// Counts the instructions in llvm-reduce's current result; empty while
+/// llvm-reduce writes it.
 static std::string countInstructions(StringRef File) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> Bitcode =
       MemoryBuffer::getFile(File, /*IsText=*/false,
@@ -500,7 +506,7 @@ static std::string countInstructions(StringRef File) {
 }
 
 namespace {
-/// Calls a function again and again while it lives, in a thread of its own.
+/// Calls a function repeatedly during its lifetime, in its own thread.
 class Repeater {
 public:
   Repeater(std::chrono::seconds Interval, std::function<void()> Do)
@@ -526,7 +532,7 @@ private:
 };
 } // namespace
 
-/// How llvm-reduce ended, and the last that it said.
+/// Returns an error with the way llvm-reduce ended and its last message.
 static Error explainEnd(Error E, StringRef Log) {
   std::string How = toString(std::move(E));
   StringRef Last = Log.rtrim().rsplit('\n').second;
@@ -547,8 +553,8 @@ void Reduction::sayProgress(StringRef IR) {
           .str());
 }
 
-/// Reduces the plan's IR in up to \p Rounds rounds of what \p Passes says. A
-/// plan knows IR by the name of its file, so that has to be \p Name's alone.
+/// Reduces the plan's IR in up to \p Rounds rounds of the passes in option
+/// \p Passes. Plans identify IR by its file name, so \p Name must be unique.
 Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
                                unsigned Rounds) {
   if (isOver())
@@ -579,7 +585,8 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
                       IR,
                       "--write-tmp-files-as-bitcode",
                       "--skip-verify-interesting-after-counting-chunks"};
-  // It ends with us, and has its own files where ours are.
+  // Its temporary files are in the working folder. It is killed with this
+  // process.
   ScopedVariable TempDir("TMPDIR", Work.path());
   std::string Log;
   Error Failed = [&] {
@@ -587,7 +594,7 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
     double Left = O.Limit > 0 ? std::max(O.Limit - seconds(), MinSeconds) : 0;
     return runProgram(Args, Log, Left);
   }();
-  // It keeps the best so far in the file.
+  // llvm-reduce keeps its best result in the file.
   IsLate |= Failed.isA<ToolTimeout>();
   if (IsLate)
     consumeError(std::move(Failed));
@@ -600,7 +607,7 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
   Expected<bool> Taken = tryOptions(std::move(Candidate));
   if (!Taken)
     return Taken.takeError();
-  // It may have been ended while it wrote that.
+  // llvm-reduce may have been killed while it wrote the file.
   if (*Taken || IsLate)
     return Error::success();
   return createStringError("the kernel that llvm-reduce left no longer shows "
@@ -617,7 +624,7 @@ Error Reduction::reduceIR() {
   if (measureSize(*Plan).Instructions > FewInstructions)
     if (Error E = runLLVMReduce("reduced-again.bc", All, MoreRounds))
       return E;
-  // What later passes have left without a use.
+  // Remove what later passes have left unused.
   if (Error E = runLLVMReduce(
           "cleaned.bc",
           "--delta-passes=functions,global-variables,basic-blocks,instructions",
@@ -636,7 +643,7 @@ Error Reduction::reduceIR() {
 // The memory
 //===----------------------------------------------------------------------===//
 
-/// The pages that either side accesses. Unset: nobody can tell.
+/// Returns the pages that either side accesses; unset if they are unknown.
 Expected<std::optional<std::vector<uint64_t>>> Reduction::findTouched() {
   std::vector<uint64_t> Touched;
   auto Trace = [&](ReplayOptions One) -> Expected<bool> {
@@ -644,7 +651,7 @@ Expected<std::optional<std::vector<uint64_t>>> Reduction::findTouched() {
     One.IRFile = Side.IRFile;
     One.Iterations = 1;
     One.Warmup = 0;
-    One.Poison = false; // accesses memory
+    One.Poison = false; // The search for poison accesses memory, too.
     Expected<std::unique_ptr<ReplayPlan>> Traced = Plan->vary(std::move(One));
     if (!Traced)
       return Traced.takeError();
@@ -659,7 +666,7 @@ Expected<std::optional<std::vector<uint64_t>>> Reduction::findTouched() {
     return Ran.takeError();
   if (!*Ran)
     return std::nullopt;
-  // That it crashes or hangs is tested then.
+  // A crash or hang of the bad side is tested later.
   if (Error E = Trace(Side).moveInto(*Ran))
     return std::move(E);
   llvm::sort(Touched);
@@ -667,7 +674,7 @@ Expected<std::optional<std::vector<uint64_t>>> Reduction::findTouched() {
   return Touched;
 }
 
-/// Writes the recording to \p Dir and takes it when it is interesting.
+/// Writes the recording to \p Dir and accepts it if it shows the difference.
 Expected<bool> Reduction::tryMemory(StringRef Dir,
                                     std::optional<ArrayRef<uint64_t>> Touched) {
   if (Error E = removeTree(Dir))
@@ -763,11 +770,11 @@ Expected<ReduceOutcome> Reduction::run() {
     return writeReport(*Plan, O, Outcome);
   };
   if (Error E = Steps()) {
-    // What is there of it would be taken for a report.
+    // A partial report would be mistaken for a complete one.
     consumeError(removeTree(Recording));
     Work = PrivateFolder();
     if (IsNew)
-      (void)sys::fs::remove(O.Output); // where it is empty
+      (void)sys::fs::remove(O.Output); // Only if it is empty.
     return std::move(E);
   }
   return std::move(Outcome);

@@ -18,19 +18,20 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Keys of configurations that are about the recorded launch and files.
+/// Returns true for configuration keys of the recorded launch and of files.
 static bool isOfRecording(StringRef Key) {
   return Key.starts_with("grid.") || Key.starts_with("block.") ||
          getSettingStage(Key) == SettingStage::Input;
 }
 
-/// Scripts of a report run in its folder.
+/// Makes a path absolute, because scripts of a report run in its folder.
 static std::string makeAbsolute(StringRef File) {
   SmallString<128> Path(File);
   return sys::fs::make_absolute(Path) ? File.str() : std::string(Path);
 }
 
-/// A name without a folder is looked for in PATH.
+/// Returns true for the path of a program. A name without a folder is looked up
+/// in PATH instead.
 static bool isPathOfProgram(StringRef Key, const json::Value &V) {
   const SettingInfo *S = findSetting(Key);
   return S && S->Reach == SettingReach::RunsPrograms &&

@@ -100,7 +100,7 @@ static json::Object makeMetrics(const StringMap<double> &Metrics) {
   return O;
 }
 
-/// Median and 95 % interval.
+/// Returns median and 95 % interval.
 static json::Value summarizeTime(ArrayRef<double> Samples, double Median) {
   if (Samples.empty())
     return Median ? json::Value(Median) : json::Value(nullptr);
@@ -114,7 +114,7 @@ json::Object mneme::makeBest(const StudyRecord &R) {
       R.Outcome.Instances.empty() ? nullptr : &R.Outcome.Instances.front();
   json::Object Expected{
       {"time_ns", nullptr}, {"baseline_ns", nullptr}, {"speedup", nullptr}};
-  // The winner's may be that of another device, or of an earlier run.
+  // The winner may have been measured on another device or in an earlier run.
   if (Winner && R.Outcome.Instances.size() == 1 && Winner->BaselineNanoseconds)
     Expected["baseline_ns"] =
         json::Object{{"median", Winner->BaselineNanoseconds}};
@@ -125,7 +125,7 @@ json::Object mneme::makeBest(const StudyRecord &R) {
   if (Winner && R.Outcome.Final.Confirmed) {
     const RetestedTrial &C = *R.Outcome.Final.Confirmed;
     Expected["speedup"] = toJSON(C.Speedup);
-    // Taken side by side, unlike those of the search.
+    // Measured side by side, unlike the times of the search.
     Expected["retest"] = json::Object{{"time_ns", C.Nanoseconds},
                                       {"baseline_ns", C.BaselineNanoseconds}};
   }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A line for each trial that ended, as RFC 4180 has them: lines end with a
-// line feed alone, which every reader takes.
+// Writes a line for each completed trial, in the format of RFC 4180. Lines end
+// with only a line feed, which every reader accepts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,8 @@ public:
     }
     OS << '"';
   }
-  /// A text as it is, anything else as JSON, null as nothing.
+  /// Writes a string as it is, null as an empty field, and other values as
+  /// JSON.
   void value(const json::Value &V) {
     if (V.kind() == json::Value::Null)
       text("");
@@ -50,7 +51,7 @@ public:
     else
       text(formatv("{0}", V).str());
   }
-  /// Nothing for 0, which stands for what is not known.
+  /// Writes an empty field for 0, which means unknown.
   void known(double Number) {
     value(Number != 0 ? json::Value(Number) : json::Value(nullptr));
   }

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The winner for Proteus (PROTEUS_TUNED_KERNELS): an object with an entry for
-// the kernel. Every key that Proteus reads is there, since what is not there
-// has a default that is not what was measured. What Proteus cannot do, another
-// launch, say, stands under "Mneme", which it passes over.
+// Writes the winner for Proteus (PROTEUS_TUNED_KERNELS): an object with an
+// entry for the kernel. The entry has every key that Proteus reads, since the
+// defaults of missing keys are not the measured values. Settings that Proteus
+// does not support, such as another launch, are under "Mneme", which Proteus
+// ignores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +20,13 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Keys of Config.def that an entry can say.
+/// Keys of Config.def that an entry can express.
 static constexpr StringLiteral Said[] = {
     "passes",          "codegen_opt",       "specialize",
     "specialize_dims", "specialize_ranges", "set_launch_bounds",
     "max_threads",     "min_blocks_per_sm"};
 
-/// Threads of a block in a launch of this configuration.
+/// Returns the threads per block in a launch of this configuration.
 static int64_t getThreads(const StudyRecord &R, const json::Object &Config) {
   int64_t Threads = 1;
   for (StringRef Key : {"block.x", "block.y", "block.z"}) {
@@ -69,10 +70,11 @@ Error mneme::exportProteus(const StudyRecord &R, StringRef Path) {
       {"SpecializeDims", IsOn("specialize_dims")},
       {"SpecializeDimsRange", IsOn("specialize_ranges")},
       {"LaunchBounds", Bounds},
-      // A text: Proteus passes over a number.
+      // A string, because Proteus ignores a number.
       {"OptLevel", Level.empty() ? StringRef("3") : Level},
       {"CodeGenOptLevel", C.getInteger("codegen_opt").value_or(3)},
-      // Proteus heeds the blocks only in a launch of so many threads.
+      // Proteus applies the number of blocks only to launches with this number
+      // of threads.
       {"TunedMaxThreads",
        Bounds ? C.getInteger("max_threads").value_or(getThreads(R, C)) : -1},
       {"MinBlocksPerSM",

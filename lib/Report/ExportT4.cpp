@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The T4 format (version 1.0.0) for results of auto-tuning, which Kernel Tuner
-// writes and its collections of search spaces are made of. Times are
-// milliseconds there.
+// The T4 format (version 1.0.0) for auto-tuning results, which Kernel Tuner
+// writes and its collections of search spaces use. Its times are in
+// milliseconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// T4's word for how a trial went.
+/// Returns T4's name for the outcome of a trial.
 static StringRef getInvalidity(const Trial &T) {
   if (T.State != TrialState::Failed)
     return "correct";

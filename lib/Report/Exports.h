@@ -18,7 +18,7 @@ namespace mneme {
   Error Function(const StudyRecord &R, StringRef Path);
 #include "llvm/Mneme/Report/Exports.def"
 
-/// Unset: there is no such metric.
+/// Returns the unit of a metric; unset if there is no such metric.
 std::optional<StringRef> getMetricUnit(StringRef Metric);
 
 /// Writes indented JSON.

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One page that needs nothing from anywhere: tables and charts are made here, a
-// small script sorts and shows more. The numbers are in the page as JSON too.
+// Writes a self-contained page. Tables and charts are generated here; a small
+// script sorts tables and shows details. The page also has the numbers as JSON.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +58,7 @@ private:
   void writeStudy();
   void writeData();
 
-  // Elements. Texts are escaped here.
+  // Elements. These functions escape their text.
   void begin(StringRef Title, StringRef Id) {
     OS << "<section id=\"" << Id << "\">\n<h2>" << escapeHTML(Title)
        << "</h2>\n";
@@ -88,7 +88,7 @@ private:
   }
   void endTable() { OS << "</table>\n"; }
 
-  /// Whether a canary is off.
+  /// Returns true if a canary is off.
   bool hasNoise() const {
     return any_of(R.Trials, [](const Trial &T) {
       return T.Kind == TrialKind::Canary && isOff(T);
@@ -105,7 +105,7 @@ private:
   const StudyOutcome &O;
   const Trial *Winner;
   raw_ostream &OS;
-  std::string Metric; ///< The first objective's.
+  std::string Metric; ///< Metric of the first objective.
   std::vector<ParameterImportance> Importance;
 };
 } // namespace
@@ -121,7 +121,7 @@ static std::string print(const json::Object &O) {
 }
 
 //===----------------------------------------------------------------------===//
-// What came out
+// Results
 //===----------------------------------------------------------------------===//
 
 void Report::writeHead() {
@@ -185,7 +185,7 @@ void Report::writeVerdict() {
   for (const std::string &Text : R.Caveats)
     paragraph("Caveat: " + Text + ".", "caveat");
   OS << "<dl class=\"facts\">\n";
-  // Times of different hours are not comparable.
+  // Times measured hours apart are not comparable.
   bool InPairs = Metric == "time" && C && C->Failure.empty();
   if (InPairs)
     fact("baseline time", formatMetric(Metric, C->BaselineNanoseconds));
@@ -236,7 +236,7 @@ void Report::writeHistory() {
   end();
 }
 
-/// What the canaries say of the noise; empty: nothing, or there were none.
+/// Describes the noise that the canaries show; empty if there were none.
 std::string Report::describeCanaries() const {
   uint64_t Off = 0, Count = 0, Suspects = 0;
   std::vector<double> Ratios;
@@ -331,7 +331,7 @@ void Report::writeRetest() {
 }
 
 //===----------------------------------------------------------------------===//
-// Why
+// Explanation
 //===----------------------------------------------------------------------===//
 
 void Report::writeImportance() {
@@ -497,7 +497,7 @@ void Report::writeInstances() {
 }
 
 //===----------------------------------------------------------------------===//
-// What happened
+// The search
 //===----------------------------------------------------------------------===//
 
 void Report::writeFailures() {
@@ -551,7 +551,7 @@ void Report::writeDuplicates() {
   end();
 }
 
-/// The work of a farm in sentences; keys as in FarmStatistics (Farm/Farm.h).
+/// Describes the work of a farm; keys as in FarmStatistics (Farm/Farm.h).
 static std::string describeFarm(const json::Object &Farm) {
   auto Get = [&](StringRef Key) {
     return static_cast<uint64_t>(Farm.getInteger(Key).value_or(0));
@@ -707,7 +707,7 @@ void Report::writeStudy() {
   end();
 }
 
-/// What the trial's JSON in the page has; like a journal's.
+/// Returns a trial's data for the JSON in the page, similar to a journal's.
 static json::Object makeTrialData(const Trial &T) {
   json::Object Metrics;
   for (const auto &[Name, V] : T.Metrics)
@@ -743,7 +743,7 @@ void Report::writeData() {
                                         {"outcome", toJSON(O)},
                                         {"importance", std::move(Shares)},
                                         {"trials", std::move(Trials)}});
-  // Nothing in it may end the element, or begin a comment.
+  // The text must neither end the element nor begin a comment.
   OS << "<script type=\"application/json\" id=\"study\">";
   for (char C : Text)
     if (C == '<')

@@ -16,11 +16,11 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static constexpr unsigned MinTrials = 20;
-/// More of them, evenly spread, tell nothing new.
+/// More trials, evenly sampled, add no information.
 static constexpr size_t MaxTrials = 2000;
 static constexpr unsigned Folds = 5, Trees = 40, Permutations = 5;
 
-/// The trials that were measured, told apart at the median.
+/// Returns the measured trials, classified at the median.
 static std::vector<Forest::Example> makeExamples(const SearchSpace &Space,
                                                  ArrayRef<Trial> Trials,
                                                  size_t Objective) {
@@ -55,7 +55,7 @@ static std::vector<Forest::Example> makeExamples(const SearchSpace &Space,
   return Examples;
 }
 
-/// How wrong the forest is about the example.
+/// Returns the squared error of the forest's prediction.
 static double getLoss(const Forest &F, const Forest::Example &E,
                       ArrayRef<float> Features) {
   double Miss = F.predict(F.findLeaves(Features)) - E.Good;
@@ -69,7 +69,7 @@ mneme::computeImportance(const SearchSpace &Space, ArrayRef<Trial> Trials,
       makeExamples(Space, Trials, Objective);
   if (Examples.empty())
     return {};
-  // The dimensions of a pipeline are lied about together.
+  // The dimensions of a pipeline are permuted together.
   std::vector<SmallVector<unsigned, 1>> Dimensions(
       Space.study().Parameters.size());
   std::vector<bool> Categorical;
@@ -110,7 +110,7 @@ mneme::computeImportance(const SearchSpace &Space, ArrayRef<Trial> Trials,
   double Sum = 0;
   for (double &H : Harm)
     Sum += H = std::max(H, 0.0);
-  // Is it better than to guess, knowing how many are good?
+  // Must be better than guessing with the known fraction of good examples.
   double Good = count_if(Examples, [](const auto &E) { return E.Good; });
   double Guessed = Good * (1 - Good / Examples.size());
   if (Sum == 0 || TotalLoss > 0.95 * Guessed)

@@ -80,10 +80,10 @@ mneme::describeChange(StringRef Metric, double Before, double After) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// From values to places.
+/// Maps values to coordinates.
 struct Scale {
-  double Low, High;  ///< Values; what is outside lies on the edge.
-  double From, To;   ///< Places.
+  double Low, High;  ///< Range of values; values outside are clamped.
+  double From, To;   ///< Range of coordinates.
   bool Log = false;
 
   double operator()(double V) const {
@@ -92,7 +92,7 @@ struct Scale {
                        : (V - Low) / (High - Low);
     return From + Share * (To - From);
   }
-  /// The distance of ticks, if there are to be no more than \p Most.
+  /// Returns the distance of ticks for at most \p Most of them.
   double step(unsigned Most) const {
     double Rough = (High - Low) / Most;
     double Power = std::pow(10, std::floor(std::log10(Rough)));
@@ -101,7 +101,7 @@ struct Scale {
         return Power * Factor;
     return Power * 10;
   }
-  /// Round values.
+  /// Returns round values.
   std::vector<double> ticks(unsigned Most) const {
     std::vector<double> Ticks;
     if (!Log) {
@@ -112,7 +112,7 @@ struct Scale {
       return Ticks;
     }
     static constexpr double Steps[] = {1, 2, 5};
-    // Powers of ten alone, if there are many of them.
+    // Only powers of ten if there are many of them.
     size_t PerPower = std::log10(High / Low) * 3 > Most ? 1 : 3;
     for (double Power = std::pow(10, std::floor(std::log10(Low)));
          Power <= High; Power *= 10)
@@ -148,7 +148,7 @@ static AxisUnit getAxisUnit(StringRef Metric, const Scale &S) {
   return U;
 }
 
-/// As many decimals as tell neighbours apart.
+/// Prints as many decimals as distinguish neighbouring ticks.
 static std::string printTick(double V, const Scale &S, unsigned Most,
                              const AxisUnit &Unit) {
   if (S.Log)
@@ -160,14 +160,13 @@ static std::string printTick(double V, const Scale &S, unsigned Most,
   return Text;
 }
 
-/// "time (us)"
+/// Returns "time (us)".
 static std::string nameAxis(StringRef Metric, const AxisUnit &Unit) {
-  // The unit of reg_usage is its name, more or less.
   return (Metric + (Unit.Name.empty() ? "" : " (" + Unit.Name + ")")).str();
 }
 
-/// A scale that shows the good values well: those that are far worse than most
-/// are on its edge.
+/// Returns a scale on which good values are well separated. Values far worse
+/// than most are clamped to its edge.
 static Scale makeValueScale(std::vector<double> Values, Direction Dir) {
   llvm::sort(Values);
   double Low = Values.front(), High = Values.back();
@@ -209,10 +208,10 @@ static void drawLine(raw_ostream &OS, StringRef Class, double X1, double Y1,
      << "\"/>\n";
 }
 
-/// Ticks of an upright and of a level axis.
+/// Largest numbers of ticks on a vertical and a horizontal axis.
 static constexpr unsigned MaxTicksY = 7, MaxTicksX = 10;
 
-/// Values upwards, with a line across for each.
+/// Draws a vertical axis with a grid line for each tick.
 static void drawValueAxis(raw_ostream &OS, const Size &S, const Scale &Y,
                           StringRef Metric) {
   AxisUnit Unit = getAxisUnit(Metric, Y);
@@ -223,13 +222,13 @@ static void drawValueAxis(raw_ostream &OS, const Size &S, const Scale &Y,
   drawText(OS, 4, 14, "start", nameAxis(Metric, Unit), "tick strong");
 }
 
-/// What the level axis shows.
+/// Labels the horizontal axis.
 static void nameLevelAxis(raw_ostream &OS, const Size &S, StringRef Name) {
   drawText(OS, (S.Left + S.Width - S.Right) / 2, S.Height - 6, "middle", Name,
            "tick strong");
 }
 
-/// Values to the right.
+/// Draws a horizontal axis with a grid line for each tick.
 static void drawLevelAxis(raw_ostream &OS, const Size &S, const Scale &X,
                           StringRef Metric) {
   AxisUnit Unit = getAxisUnit(Metric, X);
@@ -241,7 +240,7 @@ static void drawLevelAxis(raw_ostream &OS, const Size &S, const Scale &X,
   nameLevelAxis(OS, S, nameAxis(Metric, Unit));
 }
 
-/// What is shown when the mouse is over something.
+/// Returns the tooltip of a trial.
 static std::string describe(const Trial &T, const Study &S) {
   std::string Text = ("trial " + Twine(T.Number)).str();
   for (auto [O, V] : zip(S.Objectives, T.Values))
@@ -271,7 +270,7 @@ static bool isMeasured(const Trial &T, size_t Objectives = 1) {
 // Charts
 //===----------------------------------------------------------------------===//
 
-/// The baseline in the unit of \p O at the beginning of the study.
+/// Returns the baseline's value of \p O at the beginning of the study.
 static std::optional<double> findBaseline(const StudyRecord &R,
                                           const Objective &O) {
   const BaselineSample *First = nullptr;
@@ -279,7 +278,7 @@ static std::optional<double> findBaseline(const StudyRecord &R,
     if (B.Instance == 0 && (!First || B.When < First->When))
       First = &B;
   if (O.Metric == "time" && First)
-    return First->Nanoseconds; // Values are of that time.
+    return First->Nanoseconds; // Values are scaled to that time.
   if (R.Outcome.Instances.empty())
     return std::nullopt;
   const StringMap<double> &M = R.Outcome.Instances[0].Metrics;
@@ -314,7 +313,7 @@ bool mneme::isOff(const Trial &Canary) {
                             Canary.Failure != FailureKind::WorkerLost);
 }
 
-/// A diamond, as a canary is no candidate.
+/// Draws a diamond, because a canary is not a candidate.
 static void drawCanary(raw_ostream &OS, const StudyRecord &R, const Trial &T,
                        double X, double Y) {
   OS << "<path class=\"canary" << (isOff(T) ? " off" : "") << "\" data-trial=\""
@@ -343,7 +342,7 @@ void mneme::drawHistory(raw_ostream &OS, const StudyRecord &R) {
   Scale Y = makeValueScale(Values, O.Dir);
   if (Baseline)
     Y.High = std::max(Y.High, *Baseline * (*Baseline > 0 ? 1.03 : 0.97));
-  double Strip = S.Height - S.Bottom; // Of failures, below all values.
+  double Strip = S.Height - S.Bottom; // Failures are below all values.
   Y.From = Strip - 18;
   Y.To = S.Top;
   Scale X{0, static_cast<double>(Last), S.Left + 6, S.Width - S.Right - 6};
@@ -371,7 +370,7 @@ void mneme::drawHistory(raw_ostream &OS, const StudyRecord &R) {
                   .str(),
               At, Y(T.Values[0]), &T == Winner ? 5 : 3);
   }
-  // Over the trials, or they could not be seen.
+  // On top of the trials, which would hide them.
   for (const Trial *T : Canaries)
     if (isMeasured(*T) || T->State == TrialState::Failed)
       drawCanary(OS, R, *T, X(static_cast<double>(T->Number)),
@@ -427,19 +426,19 @@ void mneme::drawFront(raw_ostream &OS, const StudyRecord &R) {
 }
 
 namespace {
-/// A dimension, or the objective, as an upright axis.
+/// A vertical axis for a dimension or the objective.
 struct Axis {
   std::string Name;
   std::optional<unsigned> Dim;
 };
 } // namespace
 
-/// The dimensions that are worth an axis.
+/// Returns the dimensions worth an axis.
 static std::vector<Axis>
 chooseAxes(const SearchSpace &Space,
            ArrayRef<ParameterImportance> Importance) {
   static constexpr size_t MaxAxes = 11;
-  std::vector<unsigned> Order; // Of parameters.
+  std::vector<unsigned> Order; // Indices of parameters.
   ArrayRef<Parameter> Parameters = Space.study().Parameters;
   for (const ParameterImportance &P : Importance)
     for (auto [I, Q] : enumerate(Parameters))
@@ -451,7 +450,7 @@ chooseAxes(const SearchSpace &Space,
   std::vector<Axis> Axes;
   for (unsigned P : Order)
     for (auto [I, D] : enumerate(Space.dimensions()))
-      // What has one value only is no choice.
+      // A single value is not a choice.
       if (D.Parameter == P && D.Count != 1 && Axes.size() < MaxAxes)
         Axes.push_back({D.Name, static_cast<unsigned>(I)});
   return Axes;
@@ -465,7 +464,8 @@ static std::string formatValue(const Value &V) {
   return formatv("{0}", toJSON(V)).str();
 }
 
-/// No longer than there is room for. Alternatives often differ in their ends.
+/// Shortens a text in its middle, because alternatives often differ in their
+/// ends.
 static std::string shorten(StringRef Text, size_t Length) {
   if (Text.size() <= Length)
     return Text.str();
@@ -474,7 +474,7 @@ static std::string shorten(StringRef Text, size_t Length) {
       .str();
 }
 
-/// Width of wide characters of a label: fonts differ.
+/// Width of a wide character in a label; fonts differ.
 static constexpr double LetterWidth = 7.6;
 
 void mneme::drawParallelCoordinates(
@@ -496,7 +496,7 @@ void mneme::drawParallelCoordinates(
   }
   Axes.push_back({O.Metric, std::nullopt});
   bool Minimize = O.Dir == Direction::Minimize;
-  // The best ones are drawn last, over the others.
+  // Draw the best trials last, on top of the others.
   llvm::sort(Lines, [&](const Trial *A, const Trial *B) {
     double X = A->Values[0], Y = B->Values[0];
     return std::pair(Minimize ? -X : X, A->Number) <
@@ -525,8 +525,8 @@ void mneme::drawParallelCoordinates(
     Y.Log = D.Log;
     if (D.Kind == Dimension::Real)
       return D.High > D.Low ? Y(T.P[*A.Dim]) : Y.From;
-    // Lines that choose the same lie side by side, in the order of their
-    // trials: how many there are can be seen.
+    // Spread lines with the same choice side by side, in the order of their
+    // trials, to show how many there are.
     double Spread = std::min(26.0, (Bottom - S.Top) / D.Count * 0.7);
     double Beside = R.Trials.size() < 2
                         ? 0
@@ -536,7 +536,7 @@ void mneme::drawParallelCoordinates(
 
   beginSVG(OS, S, "parallel", "choices and " + O.Metric + " of all trials");
   for (auto [I, T] : enumerate(Lines)) {
-    // Fifths of the trials, the best one is 4.
+    // Fifths of the trials; the best is number 4.
     OS << "<polyline class=\"fifth" << I * 5 / Lines.size()
        << "\" data-trial=\"" << T->Number << "\" points=\"";
     for (auto [K, A] : enumerate(Axes))
@@ -548,8 +548,8 @@ void mneme::drawParallelCoordinates(
     double X = AxisX(I);
     drawLine(OS, "axis", X, S.Top, X, Bottom);
     AxisUnit Unit = A.Dim ? AxisUnit() : getAxisUnit(O.Metric, V);
-    // Two heights, for there is no room for long names side by side; those at
-    // the sides must not leave the page.
+    // Two heights, because long names do not fit side by side. Names at the
+    // edges must stay within the page.
     OS << "<g><title>" << escapeHTML(A.Name) << "</title>\n";
     std::string Name = shorten(A.Dim ? A.Name : nameAxis(O.Metric, Unit),
                                2 * Room / LetterWidth - 1);
@@ -589,7 +589,7 @@ void mneme::drawParallelCoordinates(
 //===----------------------------------------------------------------------===//
 
 void mneme::drawDistribution(raw_ostream &OS, ArrayRef<SampleSet> Sets) {
-  // More dots than these hide each other.
+  // More dots would hide each other.
   static constexpr size_t MaxDots = 400;
   static constexpr double RowHeight = 56;
   std::vector<double> All;
@@ -609,7 +609,7 @@ void mneme::drawDistribution(raw_ostream &OS, ArrayRef<SampleSet> Sets) {
     size_t Count = Set.Nanoseconds.size();
     size_t Stride = divideCeil(Count, MaxDots);
     for (size_t I = 0; I < Count; I += Stride) {
-      // Equal times lie above each other, at the same places in each page.
+      // Spread equal times vertically, in the same way on each page.
       double Above = static_cast<double>(I * 7 % 23) / 22 - 0.5;
       OS << "<circle class=\"sample " << Set.Class << "\" cx=\""
          << place(X(Set.Nanoseconds[I])) << "\" cy=\""
@@ -630,7 +630,7 @@ void mneme::drawDistribution(raw_ostream &OS, ArrayRef<SampleSet> Sets) {
   OS << "</svg>\n";
 }
 
-/// Threads of a block in a trial; unset: it has no sizes of blocks.
+/// Returns the threads per block of a trial; unset if it sets no block size.
 static std::optional<int64_t> getBlockSize(const SearchSpace &Space,
                                            const Trial &T) {
   int64_t Threads = 1;
@@ -673,7 +673,7 @@ bool mneme::drawOccupancy(raw_ostream &OS, const StudyRecord &R) {
   Scale Y{0, 1, S.Height - S.Bottom, S.Top};
   beginSVG(OS, S, "occupancy", "occupancy by threads of a block");
   drawValueAxis(OS, S, Y, "occupancy");
-  // The tuned sizes are the round ones here, where they leave room.
+  // Label the tuned sizes instead of round values, where there is room.
   double Free = 0;
   for (int64_t Threads : Sizes) {
     double Half = std::to_string(Threads).size() * LetterWidth / 2 + 3;

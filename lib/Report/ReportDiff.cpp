@@ -13,7 +13,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Names and numbers, and what stands between them one by one.
+/// Splits a text into names, numbers and single separators.
 static std::vector<StringRef> splitText(StringRef Text) {
   std::vector<StringRef> Words;
   while (!Text.empty()) {
@@ -37,7 +37,7 @@ static void writeRun(raw_ostream &OS, StringRef Tag,
 
 void mneme::writeWordDiff(raw_ostream &OS, StringRef Before, StringRef After) {
   std::vector<StringRef> A = splitText(Before), B = splitText(After);
-  // Since the last word that both have.
+  // Differences since the last common word.
   std::vector<StringRef> Removed, Added;
   auto WriteRuns = [&] {
     writeRun(OS, "del", Removed);

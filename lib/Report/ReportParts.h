@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Parts of the report: charts as SVG, whose colours are those of the page's
-/// style sheet, differences between texts, numbers with units.
+/// Parts of the report: SVG charts with the colors of the page's style sheet,
+/// differences between texts, numbers with units.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,51 +21,53 @@
 namespace llvm {
 namespace mneme {
 
-/// Text in HTML.
+/// Escapes text for HTML.
 std::string escapeHTML(StringRef Text);
-/// A value of a metric with its unit: "12.3 us", "40 registers".
+/// Returns a metric's value with its unit: "12.3 us", "40 registers".
 std::string formatMetric(StringRef Metric, double V);
-/// Up to four significant digits.
+/// Returns up to four significant digits.
 std::string formatNumber(double V);
-/// "1.54 (1.53 to 1.56)".
+/// Returns "1.54 (1.53 to 1.56)".
 std::string formatRatio(const RatioEstimate &R);
 
-/// "+12 %", and the class of its cell, "good" or "bad"; both empty if the
-/// values are equal.
+/// Returns "+12 %" and the class of its cell, "good" or "bad"; both are empty
+/// if the values are equal.
 std::pair<std::string, std::string> describeChange(StringRef Metric,
                                                    double Before, double After);
 
-/// A page with one heading, up to within its <header>. \p Style is added to the
-/// reports' style sheet.
+/// Begins a page with one heading, up to the inside of its <header>. \p Style
+/// is appended to the reports' style sheet.
 void beginPage(raw_ostream &OS, StringRef Title, StringRef Style = "");
 
-/// The first objective of all trials by number, and the best so far.
+/// Draws the first objective of all trials by number, and the best value so
+/// far.
 void drawHistory(raw_ostream &OS, const StudyRecord &R);
-/// Whether a canary failed, or differs significantly from the baseline.
+/// Returns true if a canary failed, or differs significantly from the baseline.
 bool isOff(const Trial &Canary);
 /// Times of launches, as a row of drawDistribution().
 struct SampleSet {
   std::string Name;
-  StringRef Class; ///< Of its dots.
+  StringRef Class; ///< Class of its dots.
   ArrayRef<double> Nanoseconds;
 };
-/// A dot for each sample, a row for each set, which must not be empty.
+/// Draws a row for each set, with a dot for each sample. Sets must not be
+/// empty.
 void drawDistribution(raw_ostream &OS, ArrayRef<SampleSet> Sets);
-/// Occupancy by the size of a block. Draws nothing and returns false if blocks
-/// of one size only have an occupancy.
+/// Draws occupancy by block size. Draws nothing and returns false if
+/// occupancies are known for only one block size.
 bool drawOccupancy(raw_ostream &OS, const StudyRecord &R);
-/// Two objectives against each other, with the Pareto front.
+/// Draws two objectives against each other, with the Pareto front.
 void drawFront(raw_ostream &OS, const StudyRecord &R);
-/// A line for each measured trial through what it has chosen, the most
-/// important parameters first.
+/// Draws a line for each measured trial through its choices, the most important
+/// parameters first.
 void drawParallelCoordinates(raw_ostream &OS, const StudyRecord &R,
                              ArrayRef<ParameterImportance> Importance);
-/// A bar for each name; shares are 0 to 1.
+/// Draws a bar for each name. Shares are from 0 to 1.
 void drawBars(raw_ostream &OS,
               ArrayRef<std::pair<std::string, double>> Shares);
 
-/// Words of \p Before and \p After: those that both have, those that went
-/// (del) and came (ins).
+/// Writes the words of \p Before and \p After: common, removed (del) and added
+/// (ins) words.
 void writeWordDiff(raw_ostream &OS, StringRef Before, StringRef After);
 
 extern const char ReportScript[];

@@ -103,7 +103,8 @@ tr[data-trial] { cursor: pointer; } tr[data-trial]:hover { background: var(--pag
 @media print { #trials { max-height: none; } section { break-inside: avoid; } }
 )css";
 
-// The page is complete without it: it sorts the table and shows a trial in full.
+// The page is complete without this script, which sorts the table and shows a
+// trial in full.
 const char llvm::mneme::ReportScript[] = R"js(
 "use strict";
 const study = JSON.parse(document.getElementById("study").textContent);
@@ -151,7 +152,7 @@ void llvm::mneme::beginPage(raw_ostream &OS, StringRef Title, StringRef Style) {
         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>"
      << Name
      << "</title>\n"
-        // Browsers look for an icon beside the page otherwise.
+        // Otherwise, browsers request an icon from the page's folder.
         "<link rel=\"icon\" href=\"data:,\">\n<style>"
      << ReportStyle << Style << "</style>\n</head>\n<body>\n<header>\n<h1>"
      << Name << "</h1>\n";

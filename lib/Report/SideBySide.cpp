@@ -26,7 +26,7 @@ using namespace llvm::mneme;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A line of the table: of both sides, or of one.
+/// A row of the table: a line of one or both sides.
 struct CodeRow {
   char Marker; ///< ' ', '~', '|', '<', '>'
   std::optional<size_t> Lines[2];
@@ -45,7 +45,7 @@ struct CodeTable {
 };
 } // namespace
 
-/// \p Line with '#' for the numbers in what matches.
+/// Replaces the numbers in matches of \p Names by '#'.
 static std::string maskNumbers(StringRef Line, const Regex &Names) {
   std::string Masked;
   SmallVector<StringRef, 4> Matches;
@@ -65,7 +65,8 @@ static std::string maskNumbers(StringRef Line, const Regex &Names) {
   return Masked + Line.str();
 }
 
-/// Lines that went and came at one place are changed lines, pair by pair.
+/// Adds a run of differing lines. Removed and added lines are paired as changed
+/// lines.
 static void addRun(ArrayRef<DiffLine> Run, std::vector<CodeRow> &Rows) {
   std::vector<size_t> Gone, Come;
   for (const DiffLine &L : Run)
@@ -121,7 +122,7 @@ static CodeTable makeTable(const CodePair &Code) {
   return T;
 }
 
-/// "2 lines changed, 1 only on the bad side".
+/// Returns "2 lines changed, 1 only on the bad side".
 static std::string describeRows(const CodeTable &T) {
   if (T.IsUnaligned)
     return "too many different lines for a comparison";
@@ -145,7 +146,7 @@ static std::string describeRows(const CodeTable &T) {
   return Parts.empty() ? "no difference" : join(Parts, ", ");
 }
 
-/// Why a form is not shown, by side; empty if both sides have it.
+/// Returns why a form is missing, by side; empty if both sides have it.
 static std::string describeMissing(const CodePair &Code) {
   if (Code.Sides[0].Missing == Code.Sides[1].Missing)
     return Code.Sides[0].Missing;
@@ -229,7 +230,7 @@ static std::string expandTabs(StringRef Line) {
   return Text;
 }
 
-/// Lines that are too long continue below: what they differ in may be there.
+/// Prints one row. Wraps long lines, because they may differ in their ends.
 static void printRow(raw_ostream &OS, const CodeTable &T, const CodeRow &Row,
                      size_t Column) {
   std::string Left = expandTabs(T.text(Row, 0));
@@ -293,7 +294,8 @@ body { max-width: none; }
 nav a { color: var(--accent); margin-right: 14px; }
 )css";
 
-/// The part that differs, at the borders of words, is in an element \p Tag.
+/// Writes a line with its differing part, extended to whole words, in an
+/// element \p Tag.
 static void writeMarked(raw_ostream &OS, StringRef Text, StringRef Other,
                         StringRef Tag) {
   size_t Limit = std::min(Text.size(), Other.size()), Begin = 0, End = 0;

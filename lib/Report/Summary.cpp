@@ -19,7 +19,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Characters of a failure's text that are printed.
+/// Largest number of characters printed of an error.
 static constexpr size_t MaxError = 160;
 
 std::string mneme::describeExhaustion(const StudyRecord &R) {
@@ -50,7 +50,7 @@ private:
   const StudyRecord &R;
   const StudyOutcome &O;
 
-  /// Begins a line; its words come behind a column of labels.
+  /// Begins a line of text with a column for \p Label.
   raw_ostream &line(StringRef Label = "") {
     return OS << formatv("{0,-12}  ", Label);
   }
@@ -96,7 +96,8 @@ void SummaryPrinter::printSearch() {
     line() << formatv("{0} trials could not be logged\n", O.Unlogged);
 }
 
-/// An example of each kind: most often all have the same reason.
+/// Prints one example per kind: failures of a kind usually have the same
+/// reason.
 void SummaryPrinter::printFailures() {
   std::set<FailureKind> Seen;
   for (const Trial &T : R.Trials) {
@@ -131,7 +132,8 @@ void SummaryPrinter::printTrial(const RetestedTrial &T) {
      << formatNanoseconds(T.BaselineNanoseconds) << '\n';
 }
 
-/// Why there was no re-test: it was not wanted, or there was nothing to test.
+/// Returns why there was no re-test: it was not wanted, or there was nothing to
+/// test.
 std::string mneme::describeUntested(const StudyRecord &R) {
   const StudyOutcome &O = R.Outcome;
   if (O.Best.empty() && O.Complete)
@@ -149,7 +151,7 @@ std::string mneme::describeUntested(const StudyRecord &R) {
       .str();
 }
 
-/// How a candidate that is no winner compares with the baseline.
+/// Compares a candidate that is not the winner with the baseline.
 std::string SummaryPrinter::describeDifference(const RetestedTrial &T) const {
   if (!T.Failure.empty())
     return formatv("the re-test of trial {0} failed: {1}", T.Number, T.Failure)
@@ -218,7 +220,8 @@ void SummaryPrinter::printParetoSet() {
   }
 }
 
-/// What a search believes is mostly luck; say how much of it was.
+/// The best results of a search are mostly luck: prints how much of them
+/// remains.
 void SummaryPrinter::printFinalTest() {
   const FinalTestResult &F = O.Final;
   if (F.Candidates.empty() || !O.TimeIsObjective)
@@ -247,7 +250,7 @@ void SummaryPrinter::printRegrets() {
                    G.BestTrial, 100 * G.regret());
 }
 
-/// "block.x=64 (grid.x=400 from block.x) maxnreg=32".
+/// Returns "block.x=64 (grid.x=400 from block.x) maxnreg=32".
 static std::string formatReason(const Explanation &W) {
   if (W.Changes.empty())
     return "the recorded configuration, compiled again";
@@ -287,7 +290,7 @@ void SummaryPrinter::printExplanation() {
                     W.Complete ? "" : "; ended before all was tried");
 }
 
-/// What changed most, as code has many kinds.
+/// Prints the kinds that changed most, as there are many.
 void SummaryPrinter::printInstructions() {
   constexpr size_t MaxKinds = 6;
   if (R.BaselineInstructions.empty() || R.BestInstructions.empty())

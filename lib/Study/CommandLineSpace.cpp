@@ -25,7 +25,7 @@ using namespace llvm::mneme;
 
 namespace {
 enum class OptionKind {
-  None, // As in SettingTuning.
+  None, // Values of SettingTuning.
   Fixed,
   Numbers,
   Switch,
@@ -62,7 +62,7 @@ static std::vector<OptionInfo> makeOptionInfos() {
     if (S.isSearched())
       Infos.push_back({S.TuneOption, S.Key, static_cast<OptionKind>(S.Tuning),
                        S.DependsOn, S.Help});
-  // In the order of the settings; an alias is beside its setting.
+  // In the order of the settings; an alias is next to its setting.
   auto GetRow = [](const OptionInfo &O) {
     const SettingInfo *S = findSetting(O.Key);
     return S ? S - getSettings().begin() : std::ptrdiff_t(getSettings().size());
@@ -92,16 +92,16 @@ static const OptionInfo *findOption(StringRef Name) {
   return nullptr;
 }
 
-/// Every GPU's limit.
+/// The limit of every GPU.
 static constexpr int64_t MaxBlockThreads = 1024;
-/// Stands for a parameter that has no name yet; none is called so.
+/// Stands for a parameter that has no name yet; no parameter has this name.
 static constexpr StringLiteral Fresh = "";
 
 //===----------------------------------------------------------------------===//
 // Texts
 //===----------------------------------------------------------------------===//
 
-/// Where \p Token stands outside of brackets and quotes.
+/// Returns the position of \p Token outside of brackets and quotes.
 static size_t findOutside(StringRef Text, StringRef Token) {
   unsigned Depth = 0;
   char Quote = 0;
@@ -127,7 +127,7 @@ static size_t findOutside(StringRef Text, StringRef Token) {
   return StringRef::npos;
 }
 
-/// The parts between separators outside of brackets and quotes.
+/// Returns the parts between separators outside of brackets and quotes.
 static SmallVector<StringRef, 8> splitOutside(StringRef Text,
                                               StringRef Separator) {
   SmallVector<StringRef, 8> Pieces;
@@ -140,7 +140,7 @@ static SmallVector<StringRef, 8> splitOutside(StringRef Text,
   }
 }
 
-/// Parameters in an expression are replaced by what \p By makes of them.
+/// Replaces the parameters in an expression by the results of \p By.
 static Expr substitute(const Expr &E, function_ref<Expr(const Expr &)> By) {
   if (!E || E.kind() == Expr::Constant || E.kind() == Expr::Recorded)
     return E;
@@ -152,7 +152,7 @@ static Expr substitute(const Expr &E, function_ref<Expr(const Expr &)> By) {
   return Expr::op(E.op(), Operands);
 }
 
-/// \p E with \p By wherever it computes what \p Old does.
+/// Replaces each part of \p E that is the same expression as \p Old by \p By.
 static Expr replaceExpr(const Expr &E, const Expr &Old, const Expr &By) {
   if (!E || E.kind() != Expr::Op)
     return E;
@@ -180,7 +180,7 @@ static const DerivedValue *findDerived(const Study &S, StringRef Name) {
   return It == S.Derived.end() ? nullptr : &*It;
 }
 
-/// Parameters and derived values that fields or constraints need.
+/// Returns the parameters and derived values that fields or constraints use.
 static StringSet<> getUsed(const Study &S) {
   StringSet<> Used;
   std::function<void(const Expr &)> Use = [&](const Expr &E) {
@@ -204,7 +204,7 @@ static StringSet<> getUsed(const Study &S) {
 }
 
 namespace {
-/// What a field shall be: searched, or an expression.
+/// The new value of a field: a searched parameter, or an expression.
 struct FieldValue {
   std::optional<Parameter> Searched;
   Expr Is;
@@ -227,7 +227,7 @@ private:
   struct Item {
     const OptionInfo *Info;
     std::string Text;
-    std::string Message; ///< Of a constraint.
+    std::string Message; ///< Message of a constraint.
     StateTy State = Pending;
   };
   Error applyPart(const Item &It);
@@ -256,11 +256,11 @@ private:
   CommandLineSpace Given;
   Study &S;
   std::vector<Item> Items;
-  /// The whole text of the option at work, for positions.
+  /// The whole text of the current option, for error positions.
   StringRef Whole;
   std::string Failure;
 
-  /// An error at \p Piece, a part of Whole.
+  /// Returns an error at \p Piece, a part of Whole.
   Error error(StringRef Piece, const Twine &Message) const {
     return makeTextError(Whole, Piece.data() - Whole.data(), Message);
   }
@@ -268,8 +268,8 @@ private:
 };
 } // namespace
 
-/// \p Piece with spaces in front, so that it has the same position as in
-/// \p Whole.
+/// Returns \p Piece with spaces in front of it, so that it has the same
+/// position as in \p Whole.
 static std::string pad(StringRef Whole, StringRef Piece) {
   std::string Text = Whole.take_front(Piece.data() - Whole.data()).str();
   for (char &C : Text)
@@ -307,8 +307,8 @@ Error Builder::applyWhatDefines(StringRef Name) {
   return Error::success();
 }
 
-/// An expression of parameters, derived values, recorded facts and keys of
-/// fields, which stand for what the field is.
+/// Parses an expression of parameters, derived values, recorded facts and keys
+/// of fields. A key stands for the field's value.
 Expected<Expr> Builder::parse(StringRef Piece) {
   std::string Text = pad(Whole, Piece);
   Expected<Expr> E =
@@ -340,7 +340,7 @@ Expected<Expr> Builder::parse(StringRef Piece) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Reals, if any is.
+/// Converts all numbers to reals if one of them is a real.
 static void makeAlike(MutableArrayRef<Expr> Numbers) {
   if (none_of(Numbers,
               [](const Expr &E) { return E.type() == ValueType::Real; }))
@@ -358,7 +358,7 @@ Error Builder::checkNumber(StringRef Piece, const Expr &E) const {
   return error(Piece, "expected a number, got " + E.print());
 }
 
-/// "low..high", "low..high:step", "low..high:*2".
+/// Parses "low..high", "low..high:step" or "low..high:*2".
 Expected<FieldValue> Builder::parseRange(StringRef Text, size_t Dots) {
   StringRef High = Text.drop_front(Dots + 2), Step;
   if (size_t Colon = findOutside(High, ":"); Colon != StringRef::npos) {
@@ -416,14 +416,14 @@ Expected<FieldValue> Builder::parseList(ArrayRef<StringRef> Pieces) {
   return V;
 }
 
-/// A range, a list or an expression.
+/// Parses a range, a list or an expression.
 Expected<FieldValue> Builder::parseNumbers(StringRef Text) {
   if (size_t Dots = findOutside(Text, ".."); Dots != StringRef::npos)
     return parseRange(Text, Dots);
   SmallVector<StringRef, 8> Pieces = splitOutside(Text, ",");
   if (Pieces.size() > 1)
     return parseList(Pieces);
-  // A difference would be negative, which no setting is.
+  // Such a difference would be negative, and no setting is negative.
   auto [Low, High] = Text.split('-');
   unsigned long long From, To;
   if (!Low.trim().getAsInteger(10, From) && !High.trim().getAsInteger(10, To) &&
@@ -451,7 +451,7 @@ static FieldValue makeConstant(Value Is) {
   return V;
 }
 
-/// on, off, both; unset: neither of them.
+/// Parses on, off or both; unset for other texts.
 static std::optional<FieldValue> parseSwitch(StringRef Text) {
   Text = Text.trim();
   if (Text == "on" || Text == "off")
@@ -477,7 +477,7 @@ static bool isWord(StringRef Text) {
   return !Text.empty() && all_of(Text, IsWordChar);
 }
 
-/// What stands behind --opt=NAME=: numbers, on|off, or words.
+/// Parses the values in --opt=NAME=VALUES: numbers, on|off, or words.
 Expected<FieldValue> Builder::parseLLVMValues(StringRef Text) {
   if (std::optional<FieldValue> V = parseSwitch(Text))
     return *V;
@@ -528,8 +528,8 @@ void Builder::replaceParameter(StringRef Name, const Expr &By) {
   }
 }
 
-/// Of a field that a study computes: constraints and other fields that compute
-/// it too speak of \p By then.
+/// Replaces the expression of a field that a study computes by \p By, also in
+/// constraints and in other fields that compute it.
 void Builder::replaceComputed(StringRef Key, const Expr &By) {
   StringSet<> Before = getUsed(S);
   Expr Old = findField(S, Key)->Is;
@@ -544,7 +544,8 @@ void Builder::replaceComputed(StringRef Key, const Expr &By) {
   dropUnused(Before);
 }
 
-/// What was used before and is not any more, with the derived values of it.
+/// Drops what was used before and is unused now, with the derived values that
+/// depend on it.
 void Builder::dropUnused(const StringSet<> &Before) {
   StringSet<> Now = getUsed(S), Gone;
   auto IsGone = [&](const auto &X) {
@@ -555,7 +556,7 @@ void Builder::dropUnused(const StringSet<> &Before) {
   };
   erase_if(S.Parameters, IsGone);
   erase_if(S.Derived, IsGone);
-  // In order: they are of earlier ones.
+  // In order: a derived value depends only on earlier ones.
   erase_if(S.Derived, [&](const DerivedValue &D) {
     bool Lost = false;
     substitute(D.Is, [&](const Expr &P) {
@@ -568,7 +569,7 @@ void Builder::dropUnused(const StringSet<> &Before) {
   });
 }
 
-/// When a field has an effect that needs a switch; unset: always.
+/// Returns the condition under which a field has an effect; unset: always.
 Expected<Expr> Builder::getCondition(StringRef Key) {
   if (Key.empty())
     return Expr();
@@ -599,7 +600,8 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
     const Parameter *Old = F->Is.kind() == Expr::Parameter
                                ? S.findParameter(F->Is.name())
                                : nullptr;
-    // The parameter remains what constraints and other fields speak of.
+    // The parameter keeps its name, as constraints and other fields refer to
+    // it.
     if (Old && V.Searched && Old->type() == V.type()) {
       Parameter &P = S.Parameters[Old - S.Parameters.data()];
       V.Searched->Name = P.Name;
@@ -620,7 +622,7 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
   if (Computed && (Computed->Is.kind() != Expr::Op ||
                    Computed->Is.type() != V.type()))
     Computed = nullptr;
-  // The parameter's name may be one that goes when its use does.
+  // A parameter with the new one's name may be dropped together with its use.
   if (Computed)
     replaceComputed(Key, V.Searched ? Expr::parameter(Fresh, V.type()) : V.Is);
   if (V.Searched) {
@@ -759,7 +761,7 @@ Error Builder::applyPart(const Item &It) {
 Error Builder::apply(size_t Number) {
   Item &It = Items[Number];
   It.State = Active;
-  // Another option may be at work that needs this one.
+  // An option that needs this one may be in progress.
   StringRef Outer = std::exchange(Whole, It.Text);
   Error E = applyPart(It);
   Whole = Outer;
@@ -768,7 +770,7 @@ Error Builder::apply(size_t Number) {
     return Error::success();
   E = quoteText(("--" + It.Info->Name).str(), It.Text, std::move(E));
   std::string Message = toString(std::move(E));
-  // The first option to fail has the mistake.
+  // The option that fails first contains the mistake.
   if (Failure.empty())
     Failure = std::move(Message);
   return createStringError(Failure);
@@ -795,7 +797,8 @@ Error Builder::checkNames() {
   return Error::success();
 }
 
-/// Blocks that are given have a grid that fits, and are not too large.
+/// Adds a grid that covers the recorded threads, and a limit of threads, for
+/// given blocks.
 void Builder::addDefaults() {
   auto Add = [&](const Twine &Name, const Twine &Text, StringRef Message) {
     Items.push_back({findOption(Name.str()), Text.str(), Message.str()});
@@ -806,7 +809,7 @@ void Builder::addDefaults() {
       continue;
     Any = true;
     std::string Grid = ("grid." + D).str();
-    // A grid that a study computes for blocks that it computes does not fit.
+    // A study's grid for blocks that it computes does not fit other blocks.
     const ConfigField *F = findField(S, ("block." + D).str());
     bool IsComputed = F && F->Is.kind() == Expr::Op;
     if (!isGiven(Grid) && (IsComputed || !findField(S, Grid)))

@@ -40,10 +40,10 @@ struct OpInfo {
   unsigned Operands;
 };
 
-/// What an operator takes, as bits of types, and makes of it.
+/// The types that an operator accepts, as bits, and the type of its result.
 struct Signature {
   unsigned Types;
-  std::optional<ValueType> Result; ///< Unset: as the operands.
+  std::optional<ValueType> Result; ///< Unset: the type of the operands.
 };
 } // namespace
 
@@ -87,7 +87,7 @@ static Signature getSignature(ExprOp Op) {
   case ExprOp::Gt:
   case ExprOp::Ge:
     return {Ints | Reals, ValueType::Bool};
-  case ExprOp::Select: // Of the last two.
+  case ExprOp::Select: // The types of the last two operands.
     return {Bools | Ints | Reals | Texts, std::nullopt};
   case ExprOp::ToInt:
     return {Bools | Reals, ValueType::Int};
@@ -166,7 +166,7 @@ Expr Expr::parameter(StringRef Name, ValueType Type) {
 Expr Expr::recorded(StringRef Name) {
   auto N = std::make_shared<Node>();
   N->Kind = Recorded;
-  // checkStudy() refuses names that are not there.
+  // checkStudy() rejects unknown names.
   N->Type = getRecordedType(Name).value_or(ValueType::Int);
   N->Name = Name.str();
   Expr E;
@@ -282,7 +282,7 @@ static Expected<Value> evaluateReals(ExprOp Op, double A, double B) {
   case ExprOp::Ge:
     return A >= B;
   case ExprOp::ToInt:
-    // Both bounds are exact as doubles; the upper one is too large by one.
+    // Both bounds are exact as doubles; the upper bound is too large by one.
     if (!(A > -0x1p63 && A < 0x1p63))
       return overflow();
     return int64_t(A);
@@ -362,7 +362,7 @@ Expr Expr::fold(
   for (const Expr &O : N->Operands)
     Operands.push_back(O.fold(Known));
   auto IsConstant = [](const Expr &E) { return E.kind() == Constant; };
-  // The first operand alone may decide.
+  // The first operand alone may determine the value.
   if (IsConstant(Operands[0])) {
     const bool *First = std::get_if<bool>(&Operands[0].value());
     if (N->Op == ExprOp::Select)
@@ -381,7 +381,7 @@ Expr Expr::fold(
   Expected<Value> V = E.evaluate(None);
   if (V)
     return constant(std::move(*V));
-  consumeError(V.takeError()); // It is said when it matters.
+  consumeError(V.takeError()); // Reported when it is evaluated.
   return E;
 }
 
@@ -389,8 +389,7 @@ Expr Expr::fold(
 // Text
 //===----------------------------------------------------------------------===//
 
-/// How tightly the operators bind that stand between their operands; 0: it is
-/// none of them.
+/// Returns the precedence of a binary or ternary operator; 0 for others.
 static unsigned getPrecedence(ExprOp Op) {
   switch (Op) {
   case ExprOp::Select:
@@ -420,8 +419,8 @@ static unsigned getPrecedence(ExprOp Op) {
     return 0;
   }
 }
-/// Of ! and of - in front of an operand; and of everything that needs no
-/// brackets anywhere.
+/// The precedence of prefix ! and -, and of expressions that never need
+/// brackets.
 static constexpr unsigned UnaryPrecedence = 9, PrimaryPrecedence = 10;
 
 static bool isNameStart(char C) { return isAlpha(C) || C == '_' || C == '$'; }
@@ -438,7 +437,8 @@ static std::string printName(StringRef Name) {
   return isPlainName(Name) ? Name.str() : ("`" + Name + "`").str();
 }
 
-/// The shortest text that reads as the same number, with a point or exponent.
+/// Prints the shortest text that is read as the same number, with a point or
+/// exponent.
 static std::string printReal(double D) {
   std::string S = printShortest(D);
   if (StringRef(S).find_first_of(".e") == StringRef::npos)
@@ -474,7 +474,7 @@ std::string mneme::print(const Value &V) {
   llvm_unreachable("all types are handled");
 }
 
-/// A text and how tightly it holds together.
+/// Returns the text of an expression and its precedence.
 static std::pair<std::string, unsigned> printTree(const Expr &E);
 
 static std::string printOperand(const Expr &E, unsigned Precedence) {
@@ -503,7 +503,7 @@ static std::pair<std::string, unsigned> printTree(const Expr &E) {
             1};
   if (E.op() == ExprOp::Not)
     return {Op + printOperand(O[0], UnaryPrecedence), UnaryPrecedence};
-  // Not what reads as a negative number.
+  // A number needs brackets: "-1" would be read as a constant.
   if (E.op() == ExprOp::Neg)
     return {Op + printOperand(O[0], O[0].kind() == Expr::Constant
                                         ? PrimaryPrecedence + 1
@@ -530,7 +530,8 @@ struct BinaryOp {
   ExprOp Op;
 };
 
-/// Recursive descent; where it stands is in Rest, whose start gives columns.
+/// A recursive descent parser. Rest is the unparsed text; its start gives
+/// columns.
 class Parser {
 public:
   using TypeFn = function_ref<Expected<ValueType>(StringRef)>;
@@ -540,8 +541,8 @@ public:
   Expected<Expr> parse();
 
 private:
-  /// A tree and its height, which must not outgrow the stack of those that
-  /// walk it.
+  /// A tree and its height. Functions that walk the tree recursively must not
+  /// exhaust the stack.
   struct Tree {
     Expr E;
     unsigned Height = 1;
@@ -584,7 +585,7 @@ private:
 };
 } // namespace
 
-/// Longer ones before those that they begin with.
+/// Longer operators precede their prefixes.
 static constexpr BinaryOp BinaryOps[] = {
     {"||", ExprOp::Or}, {"&&", ExprOp::And}, {"^", ExprOp::Xor},
     {"==", ExprOp::Eq}, {"!=", ExprOp::Ne},  {"<=", ExprOp::Le},
@@ -612,7 +613,7 @@ Expected<Expr> Parser::parse() {
 
 Expected<Parser::Tree> Parser::makeOp(ExprOp Op, MutableArrayRef<Tree> Operands,
                                       size_t At) {
-  // An integer among reals becomes one.
+  // Integers among reals become reals.
   MutableArrayRef<Tree> Alike = Operands;
   if (Op == ExprOp::Select)
     Alike = Alike.drop_front();
@@ -854,7 +855,7 @@ Expected<Parser::Tree> Parser::parseCall(StringRef Function, size_t At) {
     if (Error E = expect(")"))
       return E;
   }
-  // min and max of more than two.
+  // min and max of more than two arguments.
   if ((*Op == ExprOp::Min || *Op == ExprOp::Max) && Arguments.size() > 2) {
     Tree First = Arguments[0];
     for (const Tree &A : drop_begin(Arguments)) {
@@ -866,7 +867,7 @@ Expected<Parser::Tree> Parser::parseCall(StringRef Function, size_t At) {
     }
     return First;
   }
-  // What has the type already needs no conversion.
+  // A value of the target type needs no conversion.
   if (Arguments.size() == 1) {
     ValueType T = Arguments[0].E.type();
     if ((*Op == ExprOp::ToInt && T == ValueType::Int) ||

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Interval arithmetic: whole ranges of values are refused at once.
+// Interval arithmetic, which rejects whole ranges of values at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@ static bool isAlways(const ValueRange &R, bool V) {
   return isSingle(R) && std::get<bool>(R->first) == V;
 }
 
-/// Of what only grows, or only falls, with each operand: the ends are at the
-/// corners. Not known if one of them cannot be computed.
+/// Returns the range of an operation that is monotonic in each operand: its
+/// bounds are at the corners. Unset if a corner cannot be computed.
 static ValueRange getCorners(ExprOp Op, const ValueRange &A,
                              const ValueRange &B) {
   ValueRange Result;
@@ -51,7 +51,7 @@ static ValueRange getCorners(ExprOp Op, const ValueRange &A,
   return Result;
 }
 
-/// Of integers.
+/// The operands are ranges of integers.
 static ValueRange getRemainder(const ValueRange &A, const ValueRange &B) {
   if (isSingle(A) && isSingle(B))
     return getCorners(ExprOp::Rem, A, B);
@@ -74,7 +74,7 @@ static ValueRange getEquality(bool IsEq, const ValueRange &A,
   return std::nullopt;
 }
 
-/// Does the range have a zero, of integers or reals?
+/// Returns true if a range of integers or reals contains zero.
 static bool hasZero(const ValueRange &R) {
   if (const int64_t *Low = std::get_if<int64_t>(&R->first))
     return *Low <= 0 && std::get<int64_t>(R->second) >= 0;

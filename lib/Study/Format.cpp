@@ -26,7 +26,7 @@ std::string mneme::formatNanoseconds(double Nanoseconds) {
   size_t Unit = 0;
   for (; Nanoseconds >= 1000 && Unit + 1 < std::size(Units); ++Unit)
     Nanoseconds /= 1000;
-  // Three digits that count.
+  // Three significant digits.
   if (Nanoseconds >= 99.95)
     return formatv("{0:f0} {1}", Nanoseconds, Units[Unit]).str();
   if (Nanoseconds >= 9.995)

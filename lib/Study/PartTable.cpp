@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All combinations of the parameters of a part that decide about others. Ranges
-// of values under which a constraint cannot hold are left out as a whole.
+// Enumerates all combinations of the parameters in a part that control others.
+// Skips ranges of values in which a constraint cannot hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Rows of a table, and ranges that are looked at to find them.
+/// Limits of the rows of a table, and of the ranges examined to find them.
 static constexpr unsigned MaxRows = 1u << 17, MaxRanges = 1u << 18;
 
 namespace {
@@ -27,19 +27,19 @@ public:
   std::optional<PartTable> build();
 
 private:
-  /// What a parameter is known to be while the table is made.
+  /// The state of a parameter during the enumeration.
   struct Known {
     enum { Open, Split, Chosen, Absent } State = Open;
-    uint32_t First = 0, Last = 0; ///< If split or chosen.
+    uint32_t First = 0, Last = 0; ///< For Split and Chosen.
   };
 
-  // False: it takes too long.
+  // Return false if a limit is exceeded.
   bool visit(unsigned Position, const APInt &Weight);
   bool visitRange(unsigned Position, uint32_t First, uint32_t Last,
                   const APInt &Weight);
   bool addRow(const APInt &Weight);
 
-  /// Is there a constraint that the parameter's range makes impossible?
+  /// Returns true if the parameter's range violates a constraint.
   bool isImpossible(unsigned Parameter) const;
   ValueRange getRange(const Expr &E) const;
   ValueRange getParameterRange(unsigned Parameter) const;
@@ -48,7 +48,7 @@ private:
   const Part &Of;
   Point P;
   BitVector IsControl;
-  std::vector<Known> State; ///< By parameter.
+  std::vector<Known> State; ///< Indexed by parameter.
   PartTable Table;
   APInt Total;
   unsigned Rows = 0, Ranges = 0;
@@ -78,7 +78,7 @@ std::optional<PartTable> TableBuilder::build() {
   return std::move(Table);
 }
 
-/// Of values with numbers from \p First to \p Last.
+/// Returns the range of the values with indices from \p First to \p Last.
 static ValueRange getRangeOf(const SearchSpace::Impl &I,
                              const BoundParameter &B, uint64_t First,
                              uint64_t Last) {

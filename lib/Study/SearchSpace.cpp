@@ -38,7 +38,7 @@ Expected<Value> SearchSpace::Impl::evaluateFixed(const Expr &E) const {
   });
 }
 
-/// Numbers of values are doubles, which are exact up to here.
+/// Indices of values are doubles, which are exact up to this number.
 static constexpr uint64_t MaxCount = uint64_t(1) << 53;
 
 Error SearchSpace::Impl::bindRange(const Parameter &P, BoundParameter &B) {
@@ -89,7 +89,7 @@ Error SearchSpace::Impl::bindRange(const Parameter &P, BoundParameter &B) {
   return Error::success();
 }
 
-/// Numbers that only go up, or only down.
+/// Returns true if the numbers only increase or only decrease.
 static bool areOrdered(ArrayRef<Value> Values) {
   if (Values.size() < 3 || (!std::holds_alternative<int64_t>(Values[0]) &&
                             !std::holds_alternative<double>(Values[0])))
@@ -145,8 +145,8 @@ void SearchSpace::Impl::addDimensions(const Parameter &P, BoundParameter &B) {
   B.NumDims = Dimensions.size() - B.FirstDim;
 }
 
-/// What a field is when a configuration does not set it, in the spellings that
-/// a parameter may have for it.
+/// Returns the value of a field that a configuration does not set, in all
+/// spellings that a parameter may use for it.
 static SmallVector<Value, 2> getRecordedField(StringRef Key,
                                               const RecordedFacts &Recorded) {
   auto It = Recorded.find(Key);
@@ -268,7 +268,7 @@ BitVector SearchSpace::Impl::getUses(const Expr &E) const {
   return Uses;
 }
 
-/// Can the computation end in an error?
+/// Returns true if the evaluation can fail.
 bool SearchSpace::Impl::canFail(const Expr &E) const {
   if (E.kind() == Expr::Parameter) {
     unsigned Slot = Slots.lookup(E.name());
@@ -276,7 +276,7 @@ bool SearchSpace::Impl::canFail(const Expr &E) const {
            canFail(Derived[Slot - S.Parameters.size()]);
   }
   if (E.kind() == Expr::Recorded)
-    return true; // It was not put in: it is not known.
+    return true; // Not substituted, so its value is unknown.
   if (E.kind() != Expr::Op)
     return false;
   switch (E.op()) {
@@ -321,7 +321,7 @@ Error SearchSpace::Impl::bindChecks() {
   }
   for (auto [F, E, When] : zip(S.Fields, Fields, FieldWhens))
     if (When && (canFail(When) || canFail(E)))
-      // Computes the value where it is set.
+      // Evaluates the field only where it is set.
       Add(Expr::op(ExprOp::Select, {When, Expr::op(ExprOp::Eq, {E, E}), When}),
           false, "field '" + F.Key + "'");
     else if (!When && canFail(E))
@@ -403,7 +403,7 @@ Value SearchSpace::Impl::getValue(const BoundParameter &B,
                                   uint64_t Index) const {
   if (!B.Choices.empty())
     return B.Choices[Index];
-  // The product may not fit, the sum does.
+  // The product may overflow; the sum fits.
   return B.Log ? B.Low << Index
                : int64_t(uint64_t(B.Low) + Index * uint64_t(B.Step));
 }
@@ -436,7 +436,7 @@ SearchSpace::Impl::encode(const BoundParameter &B, const Value &V) const {
       return std::nullopt;
     return std::vector<double>{D};
   }
-  // JSON does not tell 64.0 from 64.
+  // JSON does not distinguish 64.0 from 64.
   if (Real && !(std::abs(*Real) < 0x1p62 && std::floor(*Real) == *Real))
     return std::nullopt;
   int64_t N = Int ? *Int : int64_t(*Real);
@@ -473,7 +473,7 @@ Point SearchSpace::Impl::makeEmpty() const {
 }
 
 //===----------------------------------------------------------------------===//
-// A look at a point
+// Views of points
 //===----------------------------------------------------------------------===//
 
 PointView::PointView(const SearchSpace::Impl &I, const Point &P)
@@ -566,7 +566,7 @@ BitVector SearchSpace::activity(const Point &P) const {
 
 void SearchSpace::canonicalize(Point &P) const {
   for (auto [Number, D] : zip(P, I->Dimensions)) {
-    if (!(Number >= D.Low)) // Not a number too.
+    if (!(Number >= D.Low)) // Also if it is NaN.
       Number = D.Low;
     Number = std::min(Number, D.High);
     if (D.Kind != Dimension::Real)
@@ -648,7 +648,7 @@ Expected<json::Object> SearchSpace::configure(const Point &P) const {
 
 bool SearchSpace::isAsRecorded(StringRef Key, const json::Value &V) const {
   SmallVector<Value, 2> Recorded = getRecordedField(Key, I->Recorded);
-  // The other spellings of a pipeline need not be the same one.
+  // A pipeline's other spellings need not be equivalent.
   return !Recorded.empty() && toJSON(Recorded.front()) == V;
 }
 

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a search space is made of. Points are drawn in parts: parameters whose
-/// existence or validity depends on each other are a part, and parts have
-/// nothing to do with each other.
+/// The representation of a search space. Points are drawn by parts. A part
+/// consists of the parameters whose existence or validity depends on each
+/// other; different parts are independent.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,49 +21,51 @@
 namespace llvm {
 namespace mneme {
 
-/// A parameter whose values are known.
+/// A parameter bound to a recording.
 struct BoundParameter {
   unsigned FirstDim = 0, NumDims = 1;
-  uint64_t Count = 0;        ///< Of values; 0: real, or a pipeline.
+  uint64_t Count = 0;        ///< Number of values; 0 for reals and pipelines.
   int64_t Low = 0, Step = 1; ///< Int.
   bool Log = false;
   double RealLow = 0, RealHigh = 0;
   std::vector<Value> Choices;
   std::optional<PipelineSpace> Space;
-  Expr When;             ///< Unset: it always exists.
-  Value Absent;          ///< Where it does not exist.
-  std::vector<double> Default; ///< Numbers of its dimensions.
+  Expr When;             ///< Unset: the parameter always exists.
+  Value Absent;          ///< Its value when it does not exist.
+  std::vector<double> Default; ///< Numbers of the dimensions.
 };
 
-/// What must hold, or at least have a value.
+/// A condition that must hold, or an expression that must have a value.
 struct Check {
   Expr E;
   bool MustHold;
-  std::string What;   ///< For an error.
-  BitVector Uses;     ///< Parameters.
+  std::string What;   ///< Description for errors.
+  BitVector Uses;     ///< The parameters it uses.
 };
 
-/// All values of the parameters of a part that decide about others.
+/// All combinations of the parameters of a part that control others.
 struct PartTable {
   std::vector<unsigned> Controls; ///< Parameters, in order.
-  /// One row for each combination: numbers of their values, Absent where a
+  /// One row per combination: the indices of the values, or Absent if a
   /// parameter does not exist.
   std::vector<uint32_t> Rows;
   static constexpr uint32_t Absent = ~0u;
-  /// Number of points of this row and all before it.
+  /// Number of points in each row and all rows before it.
   std::vector<APInt> End;
 };
 
 /// Parameters that depend on each other.
 struct Part {
-  std::vector<unsigned> Parameters; ///< In order.
-  std::vector<unsigned> Checks;     ///< Empty: all its points count.
-  /// Unset: there are too many combinations, or real parameters among them; or
-  /// none is needed, for a single parameter.
+  std::vector<unsigned> Parameters; ///< In the study's order.
+  std::vector<unsigned> Checks;     ///< Empty: all points of the part are
+                                    ///< valid.
+  /// Unset if there are too many combinations, if real parameters are among
+  /// them, or if a single parameter needs none.
   std::optional<PartTable> Table;
-  /// Points; unset if that is not known.
+  /// Number of points; unset if unknown.
   std::optional<APInt> Count;
-  std::vector<unsigned> Inner; ///< The parts without checks in it.
+  std::vector<unsigned> Inner; ///< Indices in Shape of the parts that this one
+                               ///< contains.
 };
 
 struct SearchSpace::Impl {
@@ -71,14 +73,15 @@ struct SearchSpace::Impl {
   RecordedFacts Recorded;
   std::vector<Dimension> Dimensions;
   std::vector<BoundParameter> Parameters;
-  std::vector<Expr> Derived, Fields; ///< With recorded facts put in.
-  std::vector<Expr> FieldWhens;      ///< Likewise; perhaps unset.
+  std::vector<Expr> Derived, Fields; ///< With recorded facts substituted.
+  std::vector<Expr> FieldWhens;      ///< Likewise; may be unset.
   std::vector<Check> Checks;
   StringMap<unsigned> Slots; ///< Parameters, then derived values.
-  bool HasConditions = false; ///< Some parameter does not exist everywhere.
-  unsigned Width = 1;        ///< Bits that hold any number of points.
-  std::vector<Part> Shape;   ///< Depending by conditions.
-  std::vector<Part> Valid;   ///< By conditions and checks.
+  bool HasConditions = false; ///< Some parameters exist only under a condition.
+  unsigned Width = 1;        ///< Bit width for any number of points.
+  std::vector<Part> Shape;   ///< Parts that are connected by conditions.
+  std::vector<Part> Valid;   ///< Parts that are connected by conditions and
+                             ///< checks.
 
   // Binding.
   Error bind();
@@ -95,7 +98,7 @@ struct SearchSpace::Impl {
 
   // One parameter of a point.
   Value getValue(const Point &P, unsigned Parameter) const;
-  /// The value with this number, but of pipelines.
+  /// Returns the value with this index. Not for pipelines.
   Value getValue(const BoundParameter &B, uint64_t Index) const;
   PipelinePoint getPipelinePoint(const Point &P, unsigned Parameter) const;
   void setPipelinePoint(Point &P, unsigned Parameter,
@@ -119,43 +122,43 @@ struct SearchSpace::Impl {
   bool holds(const Point &P, ArrayRef<unsigned> Checks) const;
   Point makeEmpty() const;
 
-  /// Parameters that exist now and did not in \p Before get a value, those that
-  /// do not exist any more lose theirs. \p Random: null for defaults.
+  /// Gives values to parameters that exist but did not in \p Before, and clears
+  /// those that no longer exist. \p Random: null for defaults.
   void settle(Point &P, const BitVector &Before, RandomEngine *Random) const;
   BitVector getExisting(const Point &P) const;
   void step(Point &P, RandomEngine &Random) const;
 };
 
-/// A look at a point; computes everything at most once. The point may change
-/// in parameters that nothing was asked about.
+/// A view of a point that computes everything at most once. The point may
+/// change in parameters that were not queried.
 class PointView {
 public:
   PointView(const SearchSpace::Impl &I, const Point &P);
-  /// A condition that cannot be computed does not hold.
+  /// Returns false if the condition cannot be evaluated.
   bool exists(unsigned Parameter);
-  /// Existing or not.
+  /// Returns the value, whether or not the parameter exists.
   Expected<Value> getValue(unsigned Slot);
   Expected<Value> evaluate(const Expr &E);
-  /// Empty: the check holds.
+  /// Succeeds if the check holds.
   Error check(const Check &C);
   bool holds(const Check &C);
 
 private:
   const SearchSpace::Impl &I;
   const Point &P;
-  SmallVector<int8_t, 16> Exists; ///< -1: not known.
+  SmallVector<int8_t, 16> Exists; ///< -1: unknown.
   SmallVector<std::optional<Value>, 8> Derived;
 };
 
-/// Unset: there are too many rows, or it takes too long to find them, or real
-/// parameters decide.
+/// Returns nothing if there are too many rows, the search takes too long, or
+/// real parameters control others.
 std::optional<PartTable> makePartTable(const SearchSpace::Impl &I,
                                        const Part &Of);
 
-/// Evenly below \p N, which is not 0.
+/// Returns a uniformly distributed number below \p N, which is not 0.
 uint64_t drawBelow(uint64_t N, RandomEngine &Random);
 APInt drawBelow(const APInt &N, RandomEngine &Random);
-/// In [0, 1).
+/// Returns a number in [0, 1).
 double drawUnit(RandomEngine &Random);
 
 } // namespace mneme

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Drawing points, and going from points to others.
+// Draws points, and moves from points to others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,17 +27,18 @@ std::optional<Point> SearchSpace::sample(RandomEngine &Random) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Points that share out the values
+// Stratified points
 //===----------------------------------------------------------------------===//
 
-/// The same order with every standard library.
+/// Gives the same order with every standard library.
 template <typename T>
 static void shuffleEvenly(MutableArrayRef<T> Range, RandomEngine &Random) {
   for (size_t K = Range.size(); K > 1; --K)
     std::swap(Range[K - 1], Range[drawBelow(K, Random)]);
 }
 
-/// Where in N equal shares of the dimension the number lies.
+/// Returns the index of the number's stratum, of N equal strata of the
+/// dimension.
 static unsigned getShare(const Dimension &D, double Number, unsigned N) {
   double Unit = D.Kind == Dimension::Real ? toUnit(D, Number)
                                           : (Number + 0.5) / double(D.Count);
@@ -45,13 +46,14 @@ static unsigned getShare(const Dimension &D, double Number, unsigned N) {
 }
 
 namespace {
-/// Latin hypercubes where every combination is valid. Of other parts some
-/// points are drawn and the one is taken whose values were used least.
+/// A Latin hypercube over parts in which every combination is valid. For each
+/// other part, draws several points and takes the one whose values were used
+/// least.
 class Stratifier {
 public:
   Stratifier(const SearchSpace::Impl &I, unsigned N, RandomEngine &Random);
   std::optional<Point> next(unsigned Number);
-  /// Counts the values of a point that is used.
+  /// Counts the values of a point.
   void use(const Point &P);
 
 private:
@@ -64,8 +66,8 @@ private:
   const SearchSpace::Impl &I;
   unsigned N;
   RandomEngine &Random;
-  /// By dimension: of free parts which share each point has, of others how
-  /// often each share was used.
+  /// By dimension. Shares: the stratum of each point, for free parts. Used: how
+  /// often each stratum was used.
   std::vector<std::vector<unsigned>> Shares, Used;
 };
 } // namespace
@@ -156,7 +158,7 @@ std::vector<Point> SearchSpace::stratified(unsigned N,
   DenseSet<uint64_t> Seen;
   for (unsigned K = 0; K != N; ++K) {
     std::optional<Point> P = Strata.next(K);
-    // Any other point instead of one that is there already.
+    // Replace a duplicate by any other point.
     for (unsigned T = 0; P && T != 100 && Seen.contains(digest(*P)); ++T)
       P = sample(Random);
     if (!P || !Seen.insert(digest(*P)).second)
@@ -199,7 +201,8 @@ void SearchSpace::Impl::settle(Point &P, const BitVector &Before,
   }
 }
 
-/// The number as far away on the scale of the dimension, or its end.
+/// Moves a number by \p Distance on the scale of the dimension, at most to its
+/// bound.
 static double moveBy(const Dimension &D, double Number, double Distance) {
   return fromUnit(D, std::clamp(toUnit(D, Number) + Distance, 0.0, 1.0));
 }
@@ -259,10 +262,10 @@ std::vector<Point> SearchSpace::neighbours(const Point &P, RandomEngine &Random,
   return Points;
 }
 
-/// Changes one thing. Dimensions are equally likely to be the one.
+/// Changes one dimension; all dimensions are equally likely.
 void SearchSpace::Impl::step(Point &P, RandomEngine &Random) const {
   BitVector Existing = getExisting(P);
-  SmallVector<unsigned, 32> Candidates; // A parameter for each dimension.
+  SmallVector<unsigned, 32> Candidates; // One parameter per dimension.
   for (unsigned K : Existing.set_bits()) {
     const BoundParameter &B = Parameters[K];
     if (!B.Space) {
@@ -288,7 +291,7 @@ void SearchSpace::Impl::step(Point &P, RandomEngine &Random) const {
     if (D.Kind == Dimension::Real) {
       Number = moveBy(D, Number, (drawUnit(Random) - 0.5) * 0.6);
     } else if (D.Kind == Dimension::Ordered) {
-      // Mostly small steps, but long ranges are not for walking.
+      // Mostly small steps; long ranges also need large ones.
       uint64_t Distance = 1;
       while (Distance < D.Count / 8 && drawBelow(2, Random))
         Distance *= 2;
@@ -315,7 +318,7 @@ std::optional<Point> SearchSpace::mutate(const Point &P, unsigned Steps,
     if (digest(Q) != Own && isValid(Q))
       return Q;
   }
-  // Constraints leave no way of small steps: a part anew.
+  // Constraints may rule out all small steps: redraw a part.
   for (unsigned T = 0; T != MaxMutations && !I->Valid.empty(); ++T) {
     Point Q = P;
     const Part &Of = I->Valid[drawBelow(I->Valid.size(), Random)];
@@ -350,7 +353,7 @@ std::optional<Point> SearchSpace::crossover(const Point &A, const Point &B,
     if (isValid(Q))
       return Q;
   }
-  // Parts as wholes; they are valid if they were.
+  // Take whole parts, which stay valid.
   Point Q = A;
   for (const Part &Of : I->Valid)
     if (drawBelow(2, Random))

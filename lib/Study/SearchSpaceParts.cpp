@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Counting and drawing points by parts.
+// Counts points, and draws them by parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace llvm::mneme;
 //===----------------------------------------------------------------------===//
 
 uint64_t mneme::drawBelow(uint64_t N, RandomEngine &Random) {
-  // The largest multiple of N, modulo 2^64.
+  // 2^64 modulo N. Rejecting smaller numbers leaves a multiple of N.
   uint64_t Excess = -N % N;
   while (true)
     if (uint64_t R = Random(); R >= Excess)
@@ -39,7 +39,7 @@ APInt mneme::drawBelow(const APInt &N, RandomEngine &Random) {
     SmallVector<uint64_t, 8> Words(APInt::getNumWords(Bits));
     for (uint64_t &W : Words)
       W = Random();
-    // The constructor drops what is above.
+    // The constructor drops the upper bits.
     APInt R = APInt(Bits, Words).zextOrTrunc(Width);
     if (R.ult(N))
       return R;
@@ -118,7 +118,7 @@ std::vector<Part> SearchSpace::Impl::makeParts(bool WithChecks) const {
       Join(C.Uses, std::nullopt);
   Classes.compress();
 
-  // Classes are numbered by their first parameters.
+  // Classes are numbered in the order of their first parameters.
   std::vector<Part> Parts(Classes.getNumClasses());
   for (unsigned K = 0; K != N; ++K)
     Parts[Classes[K]].Parameters.push_back(K);
@@ -136,7 +136,7 @@ void SearchSpace::Impl::buildTable(Part &Into) const {
     return !Parameters[K].Count && !Parameters[K].Space;
   });
   if (Into.Parameters.size() == 1 && Into.Checks.empty()) {
-    // A condition of nothing but recorded facts.
+    // A condition, which uses only recorded facts here, requires a table.
     unsigned K = Into.Parameters.front();
     if (!Parameters[K].When) {
       if (!IsReal)
@@ -150,7 +150,8 @@ void SearchSpace::Impl::buildTable(Part &Into) const {
         Into.Table->End.empty() ? APInt(Width, 0) : Into.Table->End.back();
 }
 
-/// Tries before a part without a table counts as one without valid points.
+/// Limits of draws from a part without a table: per valid point, and before the
+/// part counts as one without valid points.
 static constexpr unsigned MaxPartTries = 200000, MaxFirstTries = 1000000;
 
 Error SearchSpace::Impl::findParts() {
@@ -209,7 +210,8 @@ SearchSpace::Impl::getTotal(ArrayRef<Part> Parts) const {
   return Total;
 }
 
-/// The row of a table with this number, and what is left of the number.
+/// Returns the row with point \p Number, which becomes the number within the
+/// row.
 static size_t findRow(const PartTable &T, APInt &Number) {
   size_t Row = upper_bound(T.End, Number,
                            [](const APInt &A, const APInt &B) {
@@ -221,7 +223,8 @@ static size_t findRow(const PartTable &T, APInt &Number) {
   return Row;
 }
 
-/// \returns the parameters of \p Of that the row leaves open.
+/// Sets the controls to the values in a row. \returns the existing other
+/// parameters of \p Of.
 static SmallVector<unsigned, 8> setRow(const SearchSpace::Impl &I, Point &P,
                                        const Part &Of, size_t Row) {
   const PartTable &T = *Of.Table;

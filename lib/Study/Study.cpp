@@ -45,7 +45,7 @@ const Parameter *Study::findParameter(StringRef Name) const {
 // Tables
 //===----------------------------------------------------------------------===//
 
-/// "there is no X 'passe'; did you mean 'passes'?"
+/// Returns "there is no X 'passe'; did you mean 'passes'?".
 static Error unknownName(const Twine &What, StringRef Name,
                          ArrayRef<StringRef> Names) {
   std::string Hint = suggest(Name, Names);
@@ -60,7 +60,7 @@ Error mneme::checkMetric(StringRef Metric) {
   return unknownName("metric", Metric, getMetricNames());
 }
 
-/// By SettingType.
+/// Indexed by SettingType.
 static constexpr ValueType SettingTypes[] = {ValueType::Bool, ValueType::Int,
                                              ValueType::Text};
 
@@ -101,15 +101,15 @@ private:
   Error checkParameter(const Parameter &P);
   Error checkChoices(const Parameter &P);
   Error declare(StringRef Name, ValueType Type);
-  /// \p Fixed: only constants and recorded facts.
+  /// \p Fixed allows only constants and recorded facts.
   Error checkExpr(const Expr &E, bool Fixed);
-  /// A set expression of the type, or of any.
+  /// Checks that an expression is set, and of type \p Type if that is set.
   Error checkExpr(StringRef What, const Expr &E, std::optional<ValueType> Type,
                   bool Fixed);
   Error checkField(const ConfigField &F);
 
   const Study &S;
-  StringMap<ValueType> Types; ///< Of names so far.
+  StringMap<ValueType> Types; ///< Types of the names declared so far.
 };
 } // namespace
 
@@ -177,7 +177,7 @@ Error Checker::declare(StringRef Name, ValueType Type) {
   return Error::success();
 }
 
-/// The value of what needs no recording.
+/// Returns the value of an expression that needs no recording.
 static std::optional<Value> getConstant(const Expr &E) {
   if (!E)
     return std::nullopt;
@@ -254,7 +254,7 @@ Error Checker::checkParameter(const Parameter &P) {
       return Space.takeError();
     break;
   }
-  // Before the name is known: a condition is of earlier ones.
+  // Before the name is declared, as a condition may use only earlier names.
   if (P.When)
     if (Error E = checkExpr("condition", P.When, ValueType::Bool, false))
       return E;

@@ -12,7 +12,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// By TrialState, Duplicate, TrialKind.
+/// Indexed by TrialState, Duplicate and TrialKind.
 static constexpr StringLiteral StateNames[] = {"running", "complete", "pruned",
                                                "failed"};
 static constexpr StringLiteral DuplicateNames[] = {"none", "config", "ir",

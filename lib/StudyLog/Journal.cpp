@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A trial of this study is created when it begins, as a running one, and gets
-// its attributes and then its state when it ends, so that a torn end leaves it
+// A trial of this study is created as running when it begins. It gets its
+// attributes, and then its state, when it ends, so that a torn end leaves it
 // running. A trial that is added without having begun is one line. Other
 // programs may add trials at any time; numbers in the file ("ids") are known
 // only while the file is locked.
@@ -29,13 +29,13 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Of what this file writes; kept in the study's attributes.
+/// Version of the format of this file; stored in the study's attributes.
 static constexpr int64_t FormatVersion = 1;
 static constexpr StringLiteral VersionKey = "mneme_journal";
 static constexpr StringLiteral BaselinePrefix = "baseline_";
 /// Numbers of trials of other programs: [[theirs, ours], ...].
 static constexpr StringLiteral ImportedKey = "imported";
-/// Of an enqueued trial that was taken: a mark that survives until it begins.
+/// Marks an enqueued trial that was taken until it begins.
 static constexpr StringLiteral TakenKey = "taken";
 /// Optuna's own attributes of studies and of enqueued trials.
 static constexpr StringLiteral MetricsKey = "study:metric_names";
@@ -46,7 +46,7 @@ static constexpr StringLiteral FixedKey = "fixed_params";
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Lines of one writer.
+/// Writes lines as one worker.
 class LineWriter {
 public:
   explicit LineWriter(StringRef Worker) : Worker(Worker), OS(Text) {}
@@ -95,7 +95,7 @@ public:
   }
 
   std::string take() { return std::move(Text); }
-  /// The operations of the lines.
+  /// Returns the operations of the lines.
   ArrayRef<OptunaOp> ops() const { return Ops; }
 
 private:
@@ -114,12 +114,12 @@ static double orNow(double Time) { return Time != 0 ? Time : epochSeconds(); }
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A trial that began: its number in the file, and the attributes there.
+/// A trial that began: its number and its attributes in the file.
 struct BegunTrial {
   uint64_t Id;
   std::map<std::string, json::Value> Attributes;
 };
-/// An enqueued trial that was taken and did not begin yet.
+/// An enqueued trial that was taken but has not begun.
 struct TakenTrial {
   uint64_t Id;
   Point P;
@@ -142,9 +142,9 @@ struct Journal::Impl {
 
   std::vector<TakenTrial> Taken;
   std::vector<Point>
-      Enqueued; ///< Those of Taken that takeEnqueued() has not returned.
+      Enqueued; ///< Elements of Taken that takeEnqueued() has not returned.
   std::vector<size_t> Waiting; ///< Ids.
-  size_t Looked = 0;           ///< Ids below were looked at for Waiting.
+  size_t Looked = 0;           ///< Smaller ids were searched for Waiting.
   std::vector<std::string> Warnings;
 
   Impl(StringRef Path, const SearchSpace &Space)
@@ -158,7 +158,8 @@ struct Journal::Impl {
   Error read() {
     return File->read([&](StringRef Line) { return Log.apply(Line); });
   }
-  /// Appends what \p Write writes, once it is known what others wrote.
+  /// Reads the lines of other programs, then appends those that \p Write
+  /// writes.
   Error append(function_ref<void(LineWriter &)> Write);
 
   void writeHeader(LineWriter &W, const JournalHeader &H);
@@ -191,7 +192,7 @@ Error Journal::Impl::append(function_ref<void(LineWriter &)> Write) {
   return File->append(
       [&](StringRef Line) { return Log.apply(Line); },
       [&](StringRef Text) {
-        // Most lines set attributes of trials, which nothing reads again.
+        // Most lines set attributes of trials, which are not read again.
         bool IsNeeded = W.ops()[Next++] != OptunaOp::SetTrialUserAttr;
         return IsNeeded ? Log.apply(Text) : Error::success();
       },
@@ -208,7 +209,7 @@ Error Journal::Impl::append(function_ref<void(LineWriter &)> Write) {
 // The study
 //===----------------------------------------------------------------------===//
 
-/// In an order that does not depend on a hash.
+/// Sorts by key, for an order that does not depend on a hash.
 static std::map<StringRef, const json::Value *> sorted(const json::Object &O) {
   std::map<StringRef, const json::Value *> Sorted;
   for (const auto &[Key, V] : O)
@@ -243,7 +244,8 @@ bool Journal::Impl::findStudy() {
   return false;
 }
 
-/// What differs; of long texts the first line of it.
+/// Describes the difference of two values; for long texts, of the first lines
+/// that differ.
 static std::string describeDifference(const json::Value &There,
                                       const json::Value &Here) {
   std::string Text;
@@ -317,14 +319,14 @@ Error Journal::Impl::checkTrial(const Trial &T) const {
   return Error::success();
 }
 
-/// Optuna's samplers judge what was stopped by what it had come to.
+/// Optuna's samplers judge a pruned trial by its intermediate value.
 static std::optional<double> getIntermediate(const Trial &T) {
   if (T.State == TrialState::Pruned && T.Values.size() == 1)
     return T.Values.front();
   return std::nullopt;
 }
 
-/// The whole trial in one line.
+/// Writes the whole trial in one line.
 void Journal::Impl::writeNew(LineWriter &W, const Trial &T) {
   OptunaState State = getOptunaState(T);
   ArrayRef<double> Values = getOptunaValues(T);
@@ -370,13 +372,13 @@ void Journal::Impl::writeChange(LineWriter &W, const BegunTrial &B,
     if (It == B.Attributes.end() || It->second != V)
       W.trialAttribute(B.Id, Key, V);
   }
-  // Left by an end that was torn.
+  // Left by a torn end.
   for (const auto &[Key, V] : B.Attributes)
     if (!New.count(Key) && V != json::Value(nullptr))
       W.trialAttribute(B.Id, Key, nullptr);
 }
 
-/// The end of a trial that is in the file; its attributes are written.
+/// Writes the end of a trial whose attributes are in the file.
 void Journal::Impl::writeEnd(LineWriter &W, uint64_t Id, const Trial &T) {
   if (std::optional<double> V = getIntermediate(T))
     W.line(OptunaOp::SetTrialIntermediateValue, [&](json::OStream &J) {
@@ -447,7 +449,7 @@ Error Journal::addTrials(ArrayRef<const Trial *> Trials) {
     uint64_t NextId = I->Log.Trials.size();
     for (const Trial *T : Trials) {
       auto It = I->Unfinished.find(T->Number);
-      // Another program may have given up a trial that took too long.
+      // Another program may have failed a trial that took too long.
       if (It == I->Unfinished.end() ||
           isFinished(I->Log.Trials[It->second.Id].State)) {
         Ids.push_back(NextId++);
@@ -472,7 +474,7 @@ Error Journal::addTrials(ArrayRef<const Trial *> Trials) {
 }
 
 Error Journal::addBaseline(const BaselineSample &S) {
-  // In the order of their names they are in the order of time.
+  // The order of the names is the order of time.
   std::string Key =
       formatv("{0}{1,0+6}", BaselinePrefix, I->BaselineCount).str();
   if (Error E = setAttribute(Key, toJSON(S)))
@@ -510,7 +512,7 @@ Error Journal::Impl::readOwn(size_t Id) {
   if (!P)
     return Fail(P.takeError());
   T->P = std::move(*P);
-  // Not what the file says: a configuration can name programs.
+  // Ignore the configuration in the file, which could name programs.
   T->Config = json::Object();
   if (Expected<json::Object> Config = Space.configure(T->P))
     T->Config = std::move(*Config);
@@ -520,7 +522,7 @@ Error Journal::Impl::readOwn(size_t Id) {
     if (std::optional<double> N = V.getAsNumber())
       T->Values.push_back(*N);
   bool Known = isFinished(O.State) && T->State != TrialState::Failed;
-  // The application's code may lack what an objective measures.
+  // The application's code may lack the metric of an objective.
   bool MayLack = T->Kind == TrialKind::Canary && T->Values.empty();
   if (T->Values.size() != (Known ? Objectives : 0) && !MayLack)
     return Fail(createStringError("it has " + Twine(T->Values.size()) +
@@ -560,7 +562,8 @@ Expected<Trial> Journal::Impl::importTrial(const OptunaTrial &O) {
   return T;
 }
 
-/// Gives trials of other programs numbers, and keeps them for the next time.
+/// Gives numbers to trials of other programs, and stores the numbers for later
+/// runs.
 Error Journal::Impl::importTrials(ArrayRef<size_t> Ids) {
   std::map<int64_t, int64_t> Numbers;
   if (const json::Array *A = study().UserAttrs.getArray(ImportedKey))
@@ -602,7 +605,7 @@ Error Journal::Impl::importTrials(ArrayRef<size_t> Ids) {
 
 Error Journal::Impl::readTrials() {
   std::vector<size_t> Foreign, Running, Again;
-  // By the order of their ends.
+  // In the order of their ends.
   std::map<uint64_t, size_t> Ended;
   for (size_t Id : study().Trials) {
     const OptunaTrial &O = Log.Trials[Id];
@@ -683,7 +686,7 @@ void Journal::Impl::take(LineWriter &W, size_t Id,
                          std::vector<TakenTrial> &New) {
   const json::Object *Fixed = Log.Trials[Id].SystemAttrs.getObject(FixedKey);
   if (!Fixed)
-    return; // Of another program, without a point.
+    return; // A trial of another program, without a point.
   Expected<Point> P = Params.makeEnqueued(*Fixed);
   if (P) {
     W.trialAttribute(Id, TakenKey, true);
@@ -755,7 +758,8 @@ Journal::resume(StringRef Path, const JournalHeader &Header,
   if (!File)
     return File.takeError();
   I->File = std::move(*File);
-  // Under the lock, so that a torn line is one.
+  // Under the lock, an incomplete line is torn, not in the process of being
+  // written.
   if (Error E = I->append([](LineWriter &) {}))
     return std::move(E);
   if (!I->findStudy())
@@ -808,9 +812,9 @@ Expected<JournalHeader> mneme::readJournalHeader(StringRef Path) {
 // Repair
 //===----------------------------------------------------------------------===//
 
-/// A line that fails a trial, if \p Damaged created one: those that follow
-/// would have other numbers. \p Damaged is searched as text, since it need not
-/// be JSON.
+/// If \p Damaged created a trial, returns a line that creates a failed trial
+/// instead, because the numbers of later trials would change otherwise.
+/// Searches \p Damaged as text, since it may not be JSON.
 static std::string makeSubstitute(StringRef Damaged) {
   Damaged = Damaged.ltrim();
   if (!Damaged.consume_front("{\"op_code\":") ||

@@ -24,7 +24,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// What is read at a time, and the longest line: that of a trial with a million
+/// The size of a read, and the longest line: that of a trial with a million
 /// samples.
 static constexpr uint64_t ReadSize = 4 << 20, MaxLine = 64 << 20;
 
@@ -44,8 +44,8 @@ Error OptunaFile::fail(const Twine &Message) const {
 
 Expected<std::unique_ptr<OptunaFile>>
 OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
-  // A new journal does not go where a link leads; a journal that a study goes
-  // on with may be one's own link.
+  // Do not follow a link to create a journal. When a study resumes, the journal
+  // may be a link of the user.
   int FD =
       sys::RetryAfterSignal(-1, ::open, Path.str().c_str(),
                             O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK |
@@ -64,14 +64,14 @@ OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
                       Twine(MaxJournalFile));
   if (std::error_code EC = sys::fs::real_path(Path, File->LockTarget))
     return createFileError(Path, EC);
-  // Where the file system has no such locks there is nothing to be done.
+  // Some file systems have no such locks; ignore that.
   if (::flock(FD, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return File->fail("in use by another llvm-mneme-tune");
   return std::move(File);
 }
 
 //===----------------------------------------------------------------------===//
-// Optuna's lock: a symbolic link beside the file
+// Optuna's lock: a symbolic link next to the file
 //===----------------------------------------------------------------------===//
 
 Error OptunaFile::lock() {
@@ -83,7 +83,7 @@ Error OptunaFile::lock() {
       return createFileError(LockPath, errnoAsErrorCode());
     struct stat Lock;
     if (::lstat(LockPath.c_str(), &Lock) != 0)
-      continue; // It has just been released.
+      continue; // The lock has just been released.
     if (Lock.st_ino != Seen.st_ino ||
         Lock.st_ctim.tv_sec != Seen.st_ctim.tv_sec ||
         Lock.st_ctim.tv_nsec != Seen.st_ctim.tv_nsec) {
@@ -104,7 +104,8 @@ Error OptunaFile::lock() {
 }
 
 void OptunaFile::unlock() {
-  // Renamed first, so that of two who break a stale lock only one removes it.
+  // Rename the lock first: if two processes break a stale lock, only one of
+  // them removes it.
   std::string Mine = LockPath + utostr(::getpid()) + ".rename";
   if (::rename(LockPath.c_str(), Mine.c_str()) == 0)
     ::unlink(Mine.c_str());
@@ -134,7 +135,7 @@ Error OptunaFile::read(LineFn Apply) {
   auto Size = static_cast<uint64_t>(Stat.st_size);
   if (Size < Offset)
     return fail("the journal was truncated by another process");
-  // What is read is a piece of the file from Offset on, which apply() moves.
+  // Text is the part of the file that starts at Offset, which apply() advances.
   std::string Text;
   for (uint64_t At = Offset; At < Size;) {
     size_t Kept = Text.size();
@@ -158,7 +159,7 @@ Error OptunaFile::read(LineFn Apply) {
   return Error::success();
 }
 
-/// Drops an incomplete last line; the file is locked.
+/// Drops an incomplete last line. The file must be locked.
 Error OptunaFile::dropTail() {
   struct stat Stat;
   if (::fstat(FD, &Stat) != 0)
@@ -172,7 +173,7 @@ Error OptunaFile::dropTail() {
   return Error::success();
 }
 
-/// All of \p Text, or nothing.
+/// Writes all of \p Text or nothing.
 Error OptunaFile::write(StringRef Text) {
   size_t Put = 0;
   while (Put < Text.size()) {
@@ -214,7 +215,7 @@ Error OptunaFile::append(LineFn Apply, LineFn ApplyOwn,
 
 Error OptunaFile::sync() {
   LastSync = steadySeconds();
-  // EINVAL: the file system has nothing to wait for.
+  // EINVAL: the file system does not support fsync().
   if (::fsync(FD) != 0 && errno != EINVAL)
     return fail(errnoAsErrorCode());
   return Error::success();

@@ -17,10 +17,10 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 //===----------------------------------------------------------------------===//
-// JSON and times as Python writes them
+// JSON and times as written by Python
 //===----------------------------------------------------------------------===//
 
-/// Text with NaN, Infinity and -Infinity outside of strings made null.
+/// Replaces NaN, Infinity and -Infinity outside of strings by null.
 static std::string replaceNonFinite(StringRef Text) {
   std::string Result;
   bool InString = false;
@@ -66,7 +66,7 @@ std::string mneme::formatOptunaTime(double SecondsSinceEpoch, char Separator) {
   return Text;
 }
 
-/// Takes a number of exactly so many digits off \p Text.
+/// Removes a number of exactly \p Digits digits from the start of \p Text.
 static bool consumeDigits(StringRef &Text, size_t Digits, int &Value) {
   if (Text.size() < Digits || Text.take_front(Digits).getAsInteger(10, Value))
     return false;
@@ -311,7 +311,7 @@ Error OptunaLog::setState(OptunaTrial &T, const json::Object &Line) {
   return Error::success();
 }
 
-/// A distribution's choices; null if it has none.
+/// Returns a distribution's choices; null if it has none.
 static Expected<json::Value> parseChoices(StringRef Distribution) {
   Expected<json::Value> V = parsePythonJSON(Distribution);
   if (!V)

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Journals of Optuna: what their lines mean, and the file that several
-/// programs append to. Lines are operations; the number of a study or a trial
-/// is that of the line that made it, among those.
+/// Optuna journals: the meaning of their lines, and the file to which several
+/// programs append. A line is an operation. Studies and trials are numbered in
+/// the order of the lines that created them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -54,13 +54,14 @@ struct OptunaTrial {
   size_t Study = 0;
   uint64_t Number = 0; ///< In its study.
   OptunaState State = OptunaState::Running;
-  /// As a user of Optuna sees them: of a categorical one the choice.
+  /// External values, as users of Optuna see them: the choice of a categorical
+  /// parameter.
   std::map<std::string, json::Value> Params;
   json::Object UserAttrs, SystemAttrs;
-  /// Null where a value is not finite.
+  /// Null for values that are not finite.
   json::Array Values;
-  std::string Started, Ended; ///< ISO 8601, local time if it says no other.
-  /// How many trials had ended when this one had, itself included.
+  std::string Started, Ended; ///< ISO 8601; local time unless it has an offset.
+  /// The number of trials that had ended when this one ended, including itself.
   uint64_t EndOrder = 0;
 };
 
@@ -72,19 +73,20 @@ struct OptunaStudy {
   bool Deleted = false;
 };
 
-/// The state that the lines lead to.
+/// The state that results from the lines.
 class OptunaLog {
 public:
-  /// Error: the line means nothing. What only some versions of Optuna know is
-  /// passed over.
+  /// Applies a line. Fails if the line is invalid. Ignores operations that only
+  /// some versions of Optuna know.
   Error apply(StringRef Line);
 
   std::vector<OptunaStudy> Studies;
-  std::deque<OptunaTrial> Trials; ///< They are large, and never moved.
+  std::deque<OptunaTrial> Trials; ///< A deque, as trials are large and must not
+                                  ///< be moved.
 
 private:
-  /// Null: \p Line is of a study, or trial, that is not (or no more) there, or
-  /// must not change any more; such lines have no effect.
+  /// Return null if the study or trial does not exist, was deleted, or must no
+  /// longer change; such lines have no effect.
   Expected<OptunaStudy *> getStudy(const json::Object &Line);
   Expected<OptunaTrial *> getTrial(const json::Object &Line);
 
@@ -97,41 +99,41 @@ private:
                                     const json::Value &Internal);
 
   uint64_t Ended = 0;
-  /// Choices by distribution; null if it is not a categorical one.
+  /// Choices by distribution; null if it is not categorical.
   StringMap<json::Value> Choices;
 };
 
-/// Parses a line as Python writes it: NaN and Infinity become null.
+/// Parses a line written by Python: NaN and Infinity become null.
 Expected<json::Value> parsePythonJSON(StringRef Line);
 
-/// Unset: it is none.
+/// Returns the seconds since the epoch; unset if \p Text is not a time.
 std::optional<double> parseOptunaTime(StringRef Text);
 
-/// Bytes of a journal: a thousand of each of four million trials.
+/// Size limit of a journal in bytes: 1000 bytes for each of four million
+/// trials.
 constexpr uint64_t MaxJournalFile = uint64_t(4) << 30;
 
-/// A journal's file. Reads without a lock, as Optuna does; appends under
-/// Optuna's.
+/// The file of a journal. Reads without a lock, as Optuna does; appends under
+/// Optuna's lock.
 class OptunaFile {
 public:
-  /// Opens the file, or makes it, and takes it for this process; Error: another
-  /// one of Mneme has it.
+  /// Opens or creates the file and locks it for this process. Fails if another
+  /// process of Mneme has locked it.
   static Expected<std::unique_ptr<OptunaFile>> open(StringRef Path, bool Create,
                                                     JournalOptions O);
   ~OptunaFile();
 
   using LineFn = function_ref<Error(StringRef Line)>;
-  /// Hands the lines to \p Apply that are new since the last time, but the last
-  /// one while it has no end. Errors name file and line.
+  /// Calls \p Apply with each line since the last call, except an incomplete
+  /// last line. Errors name file and line.
   Error read(LineFn Apply);
-  /// Under the lock: drops a torn last line, reads what is new, appends what
-  /// \p Make makes of the state then, if anything, and hands that to
-  /// \p ApplyOwn.
+  /// Under the lock: drops a torn last line, reads new lines, appends the text
+  /// that \p Make then returns, if any, and passes its lines to \p ApplyOwn.
   Error append(LineFn Apply, LineFn ApplyOwn,
                function_ref<Expected<std::string>()> Make);
   Error sync();
 
-  /// Bytes of a torn line that were dropped since the last time.
+  /// Returns the bytes of torn lines dropped since the last call.
   uint64_t takeDropped() { return std::exchange(Dropped, 0); }
   bool isEmpty() const { return Offset == 0; }
 
@@ -146,11 +148,11 @@ private:
   Error apply(StringRef Lines, LineFn Apply);
 
   std::string Path, LockPath;
-  /// Optuna looks at the age of what the lock leads to: it must lead somewhere.
+  /// Optuna checks the age of the lock's target, which must therefore exist.
   SmallString<128> LockTarget;
   int FD;
   JournalOptions O;
-  uint64_t Offset = 0; ///< Up to which the file was read.
+  uint64_t Offset = 0; ///< End of the lines read so far.
   uint64_t Line = 0;
   uint64_t Dropped = 0;
   double LastSync;

@@ -18,7 +18,7 @@ using namespace llvm::mneme;
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// {"name": ..., "attributes": {...}}
+/// Returns {"name": ..., "attributes": {...}}.
 static std::string makeDistribution(StringRef Name, json::Object Attributes) {
   std::string Text;
   raw_string_ostream OS(Text);
@@ -30,7 +30,8 @@ static std::string makeDistribution(StringRef Name, json::Object Attributes) {
   return Text;
 }
 
-/// The integers of an ordered dimension, if they are evenly spaced.
+/// Finds the progression of an ordered dimension's integers. Returns false if
+/// they are not evenly spaced.
 static bool getProgression(const SearchSpace &Space, unsigned Dim,
                            int64_t &First, int64_t &Step) {
   const Dimension &D = Space.dimensions()[Dim];
@@ -50,7 +51,7 @@ static bool getProgression(const SearchSpace &Space, unsigned Dim,
     return false;
   if (D.Count < 3)
     return true;
-  // A scale of powers of two, say, betrays itself at its end.
+  // A scale of powers of two, for example, differs at its end.
   return *Get(D.Count - 1) ==
          First + static_cast<int64_t>(D.Count - 1) * Step;
 }
@@ -80,8 +81,8 @@ OptunaSpace::Param OptunaSpace::makeParam(const SearchSpace &Space,
   json::Array Choices;
   for (uint64_t X = 0; X < D.Count; ++X) {
     json::Value V = toJSON(Space.dimensionValue(Dim, X));
-    // Optuna tells choices apart by their values; alternatives of a pipeline
-    // can be spelled alike.
+    // Optuna distinguishes choices by their values, but alternatives of a
+    // pipeline may have equal text.
     if (is_contained(P.Choices, V))
       V = (V.getAsString().value_or("") + " #" + Twine(X)).str();
     P.Choices.push_back(V);
@@ -142,7 +143,7 @@ static Error noSuchValue(StringRef Name, const json::Value &V) {
   return createStringError("'" + Name + "' cannot be " + Text);
 }
 
-/// The canonical number of a dimension that does not matter.
+/// Returns the canonical number of an inactive dimension.
 static double getNeutral(const Dimension &D) {
   return D.Kind == Dimension::Real ? D.Low : 0;
 }
@@ -171,7 +172,7 @@ Expected<Point> OptunaSpace::makePoint(
   return P;
 }
 
-/// A text, number or bool as a parameter's value.
+/// Returns a string, number or bool as a parameter's value.
 static std::optional<Value> toValue(const json::Value &V) {
   if (std::optional<bool> B = V.getAsBoolean())
     return Value(*B);
@@ -233,7 +234,7 @@ ArrayRef<double> mneme::getOptunaValues(const Trial &T) {
   return T.Kind == TrialKind::Canary ? ArrayRef<double>() : ArrayRef(T.Values);
 }
 
-/// Member texts and numbers, with the keys of their attributes.
+/// String and number members, with the keys of their attributes.
 static constexpr std::pair<StringLiteral, std::string Trial::*> TextKeys[] = {
     {"error", &Trial::Error},
     {"ir_hash", &Trial::IRHash},
@@ -249,7 +250,7 @@ static constexpr std::pair<StringLiteral, double Trial::*> NumberKeys[] = {
     {"started", &Trial::Started},
     {"ended", &Trial::Ended},
 };
-/// What a trial has when it begins.
+/// The attributes of a trial that begins.
 static constexpr StringLiteral BeginKeys[] = {"config", "kind", "number",
                                               "passes", "started"};
 
@@ -258,7 +259,7 @@ std::map<std::string, json::Value> mneme::makeAttributes(const Trial &T) {
   A.emplace("number", T.Number);
   A.emplace("kind", getTrialKindName(T.Kind));
   A.emplace("config", json::Object(T.Config));
-  // As a text of its own it is easier to look at in a dashboard.
+  // An attribute of its own is easier to read in a dashboard.
   if (std::optional<StringRef> Passes = T.Config.getString("passes"))
     A.emplace("passes", Passes->str());
   if (!T.Failure.empty())

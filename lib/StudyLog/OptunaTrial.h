@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Trials as Optuna has them: dimensions are parameters with distributions, all
-/// that Optuna has no place for are user attributes.
+/// Trials in Optuna's representation: dimensions are parameters with
+/// distributions, and data that Optuna does not know are user attributes.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,29 +21,32 @@
 namespace llvm {
 namespace mneme {
 
-/// The dimensions of a space as Optuna's parameters. Real ones are floats,
-/// evenly spaced integers ints, and all others categorical.
+/// The dimensions of a space as Optuna's parameters: floats for real
+/// dimensions, ints for evenly spaced integers, and categorical parameters for
+/// all others.
 class OptunaSpace {
 public:
   explicit OptunaSpace(const SearchSpace &Space);
 
-  /// As JSON text.
+  /// Returns JSON text.
   StringRef getDistribution(unsigned Dim) const {
     return Params[Dim].Distribution;
   }
-  /// What Optuna stores for the number \p X: the value, or the number of the
-  /// choice.
+  /// Returns Optuna's internal value for the number \p X: the value, or the
+  /// index of the choice.
   json::Value toInternal(unsigned Dim, double X) const;
-  /// The number that a value stands for, as Optuna's users see it; unset: the
-  /// dimension has no such value.
+  /// Returns the number of an external value, as users of Optuna see it; unset
+  /// if the dimension has no such value.
   std::optional<double> find(unsigned Dim, const json::Value &External) const;
   std::optional<unsigned> findDimension(StringRef Name) const;
 
-  /// The point of a trial's parameters. Error: one is missing or unknown.
+  /// Returns the point of a trial's parameters. Fails if one is missing or
+  /// unknown.
   Expected<Point> makePoint(
       const std::map<std::string, json::Value> &Params) const;
-  /// The point of parameters that a user has enqueued. What is missing has its
-  /// default; a pipeline may be given as a whole, under its parameter's name.
+  /// Returns the point of the parameters that a user has enqueued. Missing
+  /// parameters have their defaults. A pipeline may be given as a whole, under
+  /// its parameter's name.
   Expected<Point> makeEnqueued(const json::Object &Fixed) const;
 
 private:
@@ -60,20 +63,20 @@ private:
   StringMap<unsigned> ByName;
 };
 
-/// The user attributes of a trial; nothing in them is borrowed from it.
+/// Returns the user attributes of a trial. They do not refer to \p T.
 std::map<std::string, json::Value> makeAttributes(const Trial &T);
-/// The inverse; of a running trial only what it had when it began. Error: they
-/// make no sense.
+/// Returns the trial of user attributes; for a running trial, only the data
+/// from when it began. Fails if the attributes are invalid.
 Expected<Trial> makeTrial(const json::Object &Attributes, OptunaState State);
-/// Are these the attributes of a trial of Mneme?
+/// Returns true if the attributes are those of a trial of Mneme.
 bool isOwnTrial(const json::Object &Attributes);
 
-/// What Optuna is to take a trial for. A canary measures the baseline, not a
-/// point: it is FAIL, the only state of a finished trial that no best trial, no
-/// sampler and no chart of Optuna takes into account. Its values are in its
+/// Returns the state of a trial in Optuna. A canary measures the baseline, not
+/// a point. Its state is FAIL, the only state of a finished trial that Optuna
+/// ignores in best trials, samplers and charts. Its values are in its
 /// attributes.
 OptunaState getOptunaState(const Trial &T);
-/// The values of the objectives that go with that state.
+/// Returns the objective values that go with that state.
 ArrayRef<double> getOptunaValues(const Trial &T);
 
 } // namespace mneme

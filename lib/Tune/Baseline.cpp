@@ -14,13 +14,13 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How many standard deviations of a normal distribution its 95 % interval
-/// reaches to each side.
+/// Half the width of a normal distribution's 95 % interval, in standard
+/// deviations.
 static constexpr double Normal95 = 1.96;
-/// No measurement is better than this share.
+/// Lower bound of the relative standard deviation of a measurement.
 static constexpr double MinSigma = 0.002;
-/// A sample with a wider interval, or as far from the median of so many before
-/// it, is doubtful.
+/// A sample is doubtful if its interval is wider than this fraction, or if it
+/// is that far from the median of the DoubtfulWindow samples before it.
 static constexpr double DoubtfulShare = 0.1;
 static constexpr size_t DoubtfulWindow = 5;
 
@@ -68,7 +68,8 @@ double BaselineTrack::at(unsigned Instance, double When) const {
   return A + Part * (B - A);
 }
 
-/// Of the logarithm of a median with this interval.
+/// Returns the standard deviation of the logarithm of a median with this
+/// interval.
 static double sigmaOfMedian(double Median, double Low, double High) {
   return Median > 0 ? (High - Low) / (2 * Normal95 * Median) : 0;
 }

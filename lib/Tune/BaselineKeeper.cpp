@@ -77,7 +77,7 @@ Error BaselineKeeper::measure(StringRef Device, unsigned Instance,
       Device, Instance,
       [=, Take = std::move(Take),
        All = std::move(Before)](Evaluation V) mutable -> Error {
-        // Of a device that is gone there is what it said before.
+        // If the device is lost, take its first sample.
         if (V.Failure == FailureKind::WorkerLost && !All.empty())
           return Take(All[0], MakeSample(All[0]));
         if (!V.Failure.empty() || V.Samples.empty())
@@ -98,9 +98,9 @@ Error BaselineKeeper::measure(StringRef Device, unsigned Instance,
       });
 }
 
-/// The first one of a run that goes on counts twice, so that two of the run
-/// before do not outvote it, and so does the only one of that run. That is not
-/// logged.
+/// The first sample of a resumed run counts twice, so that two samples of the
+/// previous run do not outvote it. So does the only sample of the previous run.
+/// The copies are not logged.
 Error BaselineKeeper::add(const BaselineSample &S) {
   StudyDevice &D = getDevice(S.Device);
   const BaselineTrack &Before = Tracks.on(S.Device);
@@ -149,7 +149,7 @@ Error BaselineKeeper::remeasureOn(StringRef Device, unsigned Instance) {
     D.BaselineFails =
         !V.Failure.empty() && V.Failure != FailureKind::WorkerLost;
     if (V.Failure.empty() && !V.Samples.empty())
-      consumeError(add(S)); // The next trial will say it.
+      consumeError(add(S)); // The end of the next trial reports it.
     else if (V.Failure == FailureKind::WorkerLost)
       leave(Device);
     else

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Measures the baseline of a study on each device, again and again, and says
-/// what it took when something else was measured there.
+/// Measures the baseline of a study repeatedly on each device, and determines
+/// its time at the time of another measurement.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,22 +23,22 @@
 namespace llvm {
 namespace mneme {
 
-/// A device that results come from.
+/// A device that measures for the study.
 struct StudyDevice {
-  std::vector<bool> Known; ///< Is the baseline, by instance, in this run?
+  std::vector<bool> Known; ///< By instance: measured in this run.
   double LastBaseline = 0, BaselineTakes = 0;
   uint64_t TrialsSinceBaseline = 0, TrialsSinceCanary = 0;
   unsigned BaselinesUnderWay = 0;
-  /// What waits for the baseline of an instance.
+  /// Handlers that wait for the baseline of an instance.
   std::multimap<unsigned, std::function<Error()>> Waiting;
   bool Gone = false;
-  bool BaselineFails = false; ///< In its last measurement.
+  bool BaselineFails = false; ///< The last measurement failed.
 };
 
 class BaselineKeeper {
 public:
   /// All arguments must outlive the keeper. \p Weights add up to 1. \p Note
-  /// gets messages for the user.
+  /// receives messages for the user.
   BaselineKeeper(ArrayRef<StudyInstance> Instances, ArrayRef<double> Weights,
                  const TunerOptions &O, Requests &Asked, TrialStore &Store,
                  StudyOutcome &Outcome, TrialStore::NoteFn Note);
@@ -55,19 +55,20 @@ public:
   double getLaunchTimeout(unsigned Instance) const;
 
   using BaselineHandler = std::function<Error(Evaluation, BaselineSample)>;
-  /// Measures on \p Device; empty: anywhere. \p Take gets the sample; if it is
-  /// doubtful, the median of three. It gets a failure at once.
+  /// Measures on \p Device; empty: on any device. \p Take receives the sample
+  /// or, if that is doubtful, the median of three; it receives a failure at
+  /// once.
   Error measure(StringRef Device, unsigned Instance, BaselineHandler Take,
                 std::vector<Evaluation> Before = {});
   Error remeasureOn(StringRef Device, unsigned Instance);
-  /// Measures again where it is due; \p Now: everywhere.
+  /// Repeats the measurement where it is due; if \p Now, everywhere.
   Error remeasure(bool Now);
   Error add(const BaselineSample &S);
 
-  /// Returns the baseline's time where and when \p V was measured; 0 if it is
-  /// not known there yet.
+  /// Returns the baseline's time when and where \p V was measured; 0 if it is
+  /// not yet known there.
   double getBaselineOf(const Evaluation &V, unsigned Instance);
-  /// Calls \p Then when the baseline has been measured there, or cannot be.
+  /// Calls \p Then once the baseline has been measured there, or cannot be.
   Error waitFor(StringRef Device, unsigned Instance,
                 std::function<Error()> Then);
   /// Drops a device; one that comes back with its name is unrelated.

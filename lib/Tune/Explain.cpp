@@ -23,8 +23,8 @@ using namespace llvm::mneme;
 // Configurations
 //===----------------------------------------------------------------------===//
 
-/// Keys that are kept or left out together: the shape of a launch makes sense
-/// as a whole only.
+/// Keys of a group are kept or dropped together: the settings of a launch are
+/// meaningful only as a whole.
 static StringRef getGroup(StringRef Key) {
   return isLaunchField(Key) ? "launch" : Key;
 }
@@ -56,10 +56,10 @@ public:
 private:
   SpeedupsFn Evaluate;
   const ExplainOptions &O;
-  /// What was evaluated: did it pass?
+  /// Whether the evaluated configurations passed.
   std::map<std::string, bool> Known;
 
-  /// \p Make: the configurations of a set; nothing when there are none.
+  /// \p Make returns the configurations of a set; nothing if there are none.
   using MakeFn =
       function_ref<std::optional<InstanceConfigs>(const BitVector &)>;
   Expected<std::optional<size_t>> findFirst(ArrayRef<BitVector> Sets,
@@ -74,7 +74,7 @@ private:
 };
 } // namespace
 
-/// Evaluates at least one of \p Configs, as many as run at once, unless the
+/// Evaluates as many of \p Configs as run in parallel, at least one, unless the
 /// limit is reached.
 Error Minimizer::evaluateNew(ArrayRef<InstanceConfigs> Configs) {
   std::vector<InstanceConfigs> Batch;
@@ -98,8 +98,8 @@ Error Minimizer::evaluateNew(ArrayRef<InstanceConfigs> Configs) {
   return Error::success();
 }
 
-/// Goes through the sets in order, so that how many are evaluated at once
-/// changes nothing.
+/// Examines the sets in order, so that the batch size does not affect the
+/// result.
 Expected<std::optional<size_t>> Minimizer::findFirst(ArrayRef<BitVector> Sets,
                                                      MakeFn Make) {
   std::vector<std::optional<InstanceConfigs>> All;
@@ -190,7 +190,7 @@ InstanceConfigs Minimizer::withPipeline(StringRef Text) const {
   return Configs;
 }
 
-/// Level by level: what is in a nest that is not needed need not be looked at.
+/// Proceeds by level: the contents of a dropped nest need no evaluation.
 Error Minimizer::minimizePipeline() {
   std::optional<StringRef> Text = Current.front().getString("passes");
   auto HasOther = [&](const json::Object &C) {

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which changes make the winner fast: the smallest ones that keep its speed-up.
+// Determines which changes make the winner fast: the smallest that keep its
+// speed-up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@ using namespace llvm::mneme;
 /// Share of the winner's logarithmic speed-up that the smallest change must
 /// keep.
 static constexpr double ExplainShare = 0.95;
-/// Share that a change must have in one measurement to be measured in pairs.
+/// Share that a change must keep in one measurement to be measured in pairs.
 static constexpr double ExplainHope = 0.5;
 /// Number of these pairs.
 static constexpr unsigned ExplainRounds = 10;
@@ -183,7 +184,8 @@ Tuner::Impl::Explainer::confirmSteps(Explanation &Why,
   return 0;
 }
 
-/// The configuration of each instance without the keys that change nothing.
+/// Returns the configuration of each instance without keys that are as
+/// recorded.
 Expected<InstanceConfigs> Tuner::Impl::Explainer::configureChanges() const {
   Expected<InstanceConfigs> Configs = T.configure(Winner.P);
   if (!Configs)
@@ -227,8 +229,8 @@ Error Tuner::Impl::Explainer::run() {
   Why.Evaluations = M->Evaluations;
   Why.Measured = Measured;
   Why.Before = T.Baselines[0].Metrics;
-  // What has the winner's code is the winner; of the rest the smallest ones,
-  // and if none of these will do, larger ones.
+  // A step with the winner's code is equivalent to the winner. Of smaller
+  // steps, confirm the smallest; if none of these keeps the win, larger ones.
   size_t First = M->Steps.size() - 1;
   while (First != 0 && !is_contained(EqualToWinner, M->Steps[First]))
     --First;

@@ -14,8 +14,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The weighted geometric mean of independent ratios; deviations add up as
-/// those of their logarithms do.
+/// Returns the weighted geometric mean of independent ratios. The deviations of
+/// their logarithms add up in quadrature.
 static RatioEstimate combine(ArrayRef<RatioEstimate> Ratios,
                              ArrayRef<double> Weights) {
   double Log = 0, Below = 0, Above = 0;
@@ -27,7 +27,8 @@ static RatioEstimate combine(ArrayRef<RatioEstimate> Ratios,
   return {std::exp(Log), std::exp(Log - Below), std::exp(Log + Above)};
 }
 
-/// The baseline and some cases on one instance; the baseline is request 0.
+/// Makes the requests for the baseline, which is request 0, and some cases on
+/// one instance.
 static std::vector<EvaluationRequest>
 makeRequests(const TestSetting &S, ArrayRef<const TestCase *> Cases,
              unsigned Instance) {
@@ -48,7 +49,7 @@ makeRequests(const TestSetting &S, ArrayRef<const TestCase *> Cases,
   return Requests;
 }
 
-/// The ratio of one of the cases, which are numbered from 0.
+/// Adds the ratio of case \p Case, numbered from 0.
 static void addRatio(RetestedTrial &T, unsigned Instance,
                      const PairedEvaluation &P, size_t Case) {
   ArrayRef<double> Baseline = P.Samples[0], Samples = P.Samples[Case + 1];
@@ -62,8 +63,8 @@ static void addRatio(RetestedTrial &T, unsigned Instance,
   T.Device = P.Device;
 }
 
-/// One instance. Where the whole comparison fails, each case is compared alone
-/// to find out whose fault it was.
+/// Re-tests one instance. If the whole comparison fails, compares each case
+/// alone to find those that fail.
 static Error retestOn(const TestSetting &S, unsigned Instance,
                       ArrayRef<TestCase> Cases,
                       MutableArrayRef<RetestedTrial> Results) {
@@ -124,8 +125,8 @@ Expected<std::vector<RetestedTrial>> mneme::retest(const TestSetting &S,
   return Results;
 }
 
-/// Survivors first, by their lower bounds: a wide interval promises little,
-/// whatever its middle is. Without those that failed.
+/// Ranks the survivors first, by their lower bounds: a wide interval promises
+/// little, whatever its center. Omits failed candidates.
 static std::vector<size_t> rankCandidates(const FinalTestResult &R) {
   std::vector<size_t> Order;
   for (const auto &[I, T] : enumerate(R.Candidates))
@@ -139,7 +140,7 @@ static std::vector<size_t> rankCandidates(const FinalTestResult &R) {
   return Order;
 }
 
-/// What is known of a speed-up; 0 if it was not measured.
+/// Returns the lower bound of a speed-up; 0 if it was not measured.
 static double getLowerBound(const RetestedTrial &T) {
   return T.Failure.empty() ? T.Speedup.Low : 0;
 }
@@ -157,10 +158,10 @@ Expected<FinalTestResult> mneme::runFinalTest(const TestSetting &S,
   if (Order.empty())
     return R;
   R.Winner = Order.front();
-  // The largest of five is larger than it should be, if only a little; and of
-  // five equal ones the interval of one misses 1 more often than of one. Pairs
-  // that had no part in the choice know nothing of that. A candidate that does
-  // not hold in them leaves the place to the next one.
+  // The speed-up of the best of five is slightly overestimated, and the
+  // interval of the best of five equal candidates misses 1 more often than that
+  // of a single one. Fresh pairs, which had no part in the choice, are free of
+  // this bias. If a candidate does not survive them, the next one is tested.
   TestSetting More = S;
   More.Rounds *= FinalTestResult::ConfirmFactor;
   for (size_t I : Order) {

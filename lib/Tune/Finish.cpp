@@ -15,8 +15,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// In nanoseconds of the study's beginning. Now there are measurements of the
-/// baseline on both sides; not of a device that was gone since and came back.
+/// Returns the time scaled to the beginning of the study. Unlike during the
+/// search, the baseline is known before and after the trial, except on a device
+/// that was lost and came back since.
 double Tuner::Impl::getCorrectedTime(const Trial &T) const {
   if (!T.Metrics.count("time"))
     return TimeObjective ? T.Values[*TimeObjective] : 0;
@@ -41,9 +42,9 @@ bool Tuner::Impl::isBaselineCode(const Trial &T) const {
   return true;
 }
 
-/// The complete trials, the best one by the first objective first; of several
-/// objectives those of the Pareto set, the fastest first. What is suspect comes
-/// after all others.
+/// Returns the complete trials, best first by the first objective. With several
+/// objectives, returns the Pareto set, fastest first. Suspect trials follow all
+/// others.
 std::vector<const Trial *> Tuner::Impl::rank() const {
   std::set<uint64_t> Front;
   if (Objectives.size() > 1)
@@ -90,7 +91,7 @@ void Tuner::Impl::chooseBest() {
     Outcome.Best.push_back(Ranked[0]->Number);
 }
 
-/// The fastest trial of each instance.
+/// Returns the fastest trial of each instance.
 std::vector<const Trial *> Tuner::Impl::getBestOfInstances() const {
   std::vector<const Trial *> Best;
   for (unsigned I = 0; Instances.size() > 1 && I != Instances.size(); ++I) {
@@ -110,8 +111,8 @@ std::vector<const Trial *> Tuner::Impl::getBestOfInstances() const {
   return Best;
 }
 
-/// Returns true for the same program. Both were measured if the measurement of
-/// the first was suspect.
+/// Returns true if both have the same code and launch. Both were measured if
+/// the first measurement was suspect.
 static bool haveEqualCode(const Trial &A, const Trial &B) {
   return !A.CodeHash.empty() && A.CodeHash == B.CodeHash &&
          printLaunch(A.Config) == printLaunch(B.Config);
@@ -127,9 +128,9 @@ std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
     double Time = getCorrectedTime(T);
     return Time > 0 ? Reference / Time : 1;
   };
-  // Baselines of later runs correct the times once more. What was faster than
-  // the baseline when it was measured stays a candidate, so that a study that
-  // was killed in its re-test has it when it goes on.
+  // Baselines of later runs correct the times once more. A trial that was
+  // faster than the baseline when it was measured stays a candidate, so that a
+  // study that was killed in its re-test still has it when it resumes.
   auto LooksFaster = [&](const Trial &T) {
     double Time = T.Metrics.lookup("time");
     return GetRawSpeedup(T) > 1 || (Time > 0 && T.BaselineNanoseconds > Time);

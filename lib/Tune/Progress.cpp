@@ -41,7 +41,7 @@ static std::string formatFailures(const StudyProgress &P) {
   return Text;
 }
 
-/// By whichever of the limits comes first, as far as that can be known.
+/// Estimates the time until the first limit is reached, if possible.
 static std::string formatTimeLeft(const StudyProgress &P) {
   std::optional<double> Left;
   if (P.Budget > 0)
@@ -116,7 +116,7 @@ void ProgressPrinter::update(const StudyProgress &P) {
   }
   if (P.Phase == StudyProgress::Done)
     return clear();
-  // A line that is wrapped could not be drawn again.
+  // A wrapped line could not be redrawn.
   OS << '\r' << StringRef(Text).take_front(S.Columns - 1) << "\033[K";
   OS.flush();
   Drawn = true;

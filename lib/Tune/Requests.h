@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Requests at the evaluator, and what is known of their results.
+/// Requests to the evaluator, and their known results.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -14,13 +14,13 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How often a trial is measured again because a device is gone.
+/// Number of repeated measurements after which a trial fails as lost.
 static constexpr unsigned MaxTrialLosses = 3;
 /// A sampler proposes at least NumTrials / AheadDivisor points per call.
 static constexpr uint64_t AheadDivisor = 100;
 
-/// A study that goes on has the configurations of its running trials, but they
-/// are made anew, for all instances.
+/// Returns the configurations of all instances. A resumed study computes those
+/// of its running trials again.
 Expected<InstanceConfigs> Tuner::Impl::configure(const Point &P) const {
   InstanceConfigs Configs;
   for (const StudyInstance &I : Instances) {
@@ -39,7 +39,8 @@ Expected<InstanceConfigs> Tuner::Impl::configure(const Point &P) const {
   return Configs;
 }
 
-/// \p T is in the history and, if it is to be, in the log.
+/// \p T is in the history and, if there is a log and it can be written, in the
+/// log.
 Error Tuner::Impl::startTrial(const Trial &T) {
   uint64_t Number = T.Number;
   InstanceConfigs Configs;
@@ -78,8 +79,8 @@ Error Tuner::Impl::submitNextInstance(uint64_t Number) {
   });
 }
 
-/// Repeats a measurement on a device without a baseline, which has no meaning:
-/// the device is gone, or the baseline fails there.
+/// Repeats a measurement on a device without a baseline, as it is meaningless:
+/// the device is lost, or the baseline fails there.
 Error Tuner::Impl::submitAgain(uint64_t Number, Evaluation V) {
   RunningTrial &R = Running[Number];
   R.Fresh = true;
@@ -153,8 +154,8 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
   return endTrial(T);
 }
 
-/// A trial whose code and launch are another one's has that one's measurement,
-/// and is compared with the baseline of that time and device.
+/// A trial with the code and launch of an earlier trial has its measurement,
+/// and is compared with the baseline at that time on that device.
 void Tuner::Impl::setDuplicate(Trial &T, const Evaluation &V) {
   T.BaselineNanoseconds = 0;
   KnownResult &Own = Asked.Known[V.Id];
@@ -166,13 +167,13 @@ void Tuner::Impl::setDuplicate(Trial &T, const Evaluation &V) {
   if (First.Trial)
     T.DuplicateOf = First.Trial;
   else
-    First.Trial = T.Number; // The baseline, which is no trial.
+    First.Trial = T.Number; // The baseline, which is not a trial.
   Own.Trial = First.Trial;
 }
 
-/// Of several instances: the weighted geometric mean of times, the weighted
-/// mean of other metrics, and as "time.ID" each instance's own time, as it
-/// would have been when the study began, where that did.
+/// With several instances, sets the weighted geometric mean of times, the
+/// weighted mean of other metrics, and each instance's own time as "time.ID",
+/// scaled to the beginning of the study.
 void Tuner::Impl::setMetrics(Trial &T, ArrayRef<Evaluation> Done) {
   std::vector<double> AtThatTime;
   for (const Evaluation &V : Done)
@@ -197,15 +198,15 @@ void Tuner::Impl::setMetrics(Trial &T, ArrayRef<Evaluation> Done) {
                                              AtThatTime[I];
 }
 
-/// Times as they would have been when the study began, so that a machine that
-/// gets slower does not make trials look worse.
+/// Scales times to the beginning of the study, so that a machine that becomes
+/// slower does not make trials look worse.
 void Tuner::Impl::setValues(Trial &T) {
   double Scale = Keeper.weightedReference() / T.BaselineNanoseconds;
   for (const Objective &Obj : Objectives) {
     auto It = T.Metrics.find(Obj.Metric);
     double Own = Obj.Metric == "time" ? Scale : 1;
     if (It == T.Metrics.end() || !std::isfinite(It->second * Own)) {
-      if (T.Kind == TrialKind::Canary) // The application's code has less.
+      if (T.Kind == TrialKind::Canary) // The application's code lacks metrics.
         continue;
       T.Values.clear();
       T.State = TrialState::Failed;
@@ -245,8 +246,8 @@ void Tuner::Impl::judgeCanary(Trial &T) {
   findBestAnew();
 }
 
-/// Marks trials that ended on the device after its previous canary. Numbers say
-/// nothing: a trial that runs beside a canary may have a lower number.
+/// Marks trials that ended on the device after its previous canary. Numbers are
+/// not decisive: a trial that runs beside a canary may have a lower number.
 void Tuner::Impl::markSuspects(const Trial &Canary) {
   auto IsBefore = [&](const Trial &T) {
     return T.Number != Canary.Number && T.State != TrialState::Running &&
@@ -280,9 +281,9 @@ void Tuner::Impl::countTrial(const Trial &T) {
     estimateBest();
 }
 
-/// \returns true if \p T is the best trial now.
+/// \returns true if \p T is now the best trial.
 bool Tuner::Impl::updateBest(const Trial &T) {
-  // What has equal code has the first one's values, and that may be suspect.
+  // Equal code has the values of the first trial, which may be suspect.
   if (T.State != TrialState::Complete || T.Values.empty() || T.Suspect ||
       T.DuplicateOf || T.Kind == TrialKind::Canary)
     return false;
@@ -308,7 +309,7 @@ void Tuner::Impl::estimateBest() {
   double Speedup = T.BaselineNanoseconds / T.Metrics.lookup("time");
   RatioEstimate R{Speedup, Speedup, Speedup};
   if (!T.Samples.empty() && !Baselines[0].Samples.empty()) {
-    // The interval is as wide as that of these two medians.
+    // The interval is as wide as that of the ratio of these medians.
     RatioEstimate Raw = estimateRatio(Baselines[0].Samples, T.Samples);
     R.Low = Speedup * Raw.Low / Raw.Value;
     R.High = Speedup * Raw.High / Raw.Value;
@@ -343,7 +344,7 @@ Error Tuner::Impl::endTrial(Trial &T) {
   countTrial(T);
   if (T.Kind != TrialKind::Canary) {
     ++Progress.InThisRun;
-    // A duplicate was not measured there now.
+    // A duplicate was not measured.
     if (auto P = Keeper.Devices.find(T.Device);
         P != Keeper.Devices.end() && T.DuplicateKind == Duplicate::None) {
       ++P->second.TrialsSinceBaseline;
@@ -389,21 +390,21 @@ std::optional<StudyEnd> Tuner::Impl::getReasonToStop() const {
   return std::nullopt;
 }
 
-/// Starts trials until the evaluator has enough to do. \returns whether any
-/// was, or could be if others were not running.
+/// Starts trials up to the capacity of the evaluator. \returns false if no
+/// trial is running and none is left to start.
 Expected<bool> Tuner::Impl::startMore() {
   unsigned Capacity = std::max(1u, E.capacity());
-  // Samplers take their time; one call for some trials is enough.
+  // Samplers are slow: ask for several trials in one call.
   unsigned Batch = std::max(1u, Capacity / 4);
   if (Running.size() + Batch > Capacity)
     return true;
-  // Not among those that were asked for together: a study that goes on does not
-  // know when they began.
+  // No canary between trials that were proposed together: a resumed study does
+  // not know when they began.
   if (O.CanaryTrials && TrialsSinceCanary >= O.CanaryTrials && Ahead.empty())
     if (Error Err = startCanary())
       return std::move(Err);
   if (Running.size() >= Capacity)
-    return true; // The canary has taken the place.
+    return true; // The canary took the place.
   if (Ahead.empty())
     if (Error Err = askMore(Capacity - Running.size()))
       return std::move(Err);
@@ -419,10 +420,9 @@ Expected<bool> Tuner::Impl::startMore() {
   return true;
 }
 
-/// Makes trials of what is enqueued, or else of what the sampler proposes:
-/// \p Wanted, perhaps more, perhaps fewer. All of them are in the log at once.
-/// Were those that wait for their turn not there, a study that goes on would
-/// ask for others.
+/// Creates trials of enqueued points or, without these, of points that the
+/// sampler proposes: about \p Wanted. Logs all of them at once: without those
+/// that wait for their turn, a resumed study would ask for others.
 Error Tuner::Impl::askMore(unsigned Wanted) {
   if (O.Trials)
     Wanted = std::min<uint64_t>(Wanted,
@@ -456,8 +456,8 @@ Error Tuner::Impl::askMore(unsigned Wanted) {
     Begin(std::move(P), Kind);
   }
   if (Begun.empty() && Wanted) {
-    // The more is known, the longer samplers think, and the less few more
-    // trials tell them.
+    // The more trials there are, the longer samplers compute, and the less they
+    // learn from a few more trials.
     uint64_t N = std::max<uint64_t>(Wanted, Store.NumTrials / AheadDivisor);
     if (O.Trials)
       N = std::min<uint64_t>(N, O.Trials - Store.NumTrials);

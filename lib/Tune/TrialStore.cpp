@@ -12,7 +12,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Trials in one access to the log.
+/// Largest number of trials in one access to the log.
 static constexpr size_t MaxLoggedAtOnce = 64;
 
 Trial *TrialStore::find(uint64_t Number) {

@@ -28,12 +28,12 @@ namespace mneme {
 class TrialStore {
 public:
   using NoteFn = std::function<void(std::string)>;
-  /// \p Log may be null. \p Note gets messages for the user.
+  /// \p Log may be null. \p Note receives messages for the user.
   TrialStore(const SearchSpace &Space, StudyLog *Log, NoteFn Note)
       : Space(Space), Log(Log), Note(std::move(Note)) {}
 
   std::vector<Trial> Trials;   ///< Sorted by number.
-  uint64_t NumTrials = 0;      ///< Of these, without canaries.
+  uint64_t NumTrials = 0;      ///< Number of trials without canaries.
   DenseSet<uint64_t> Proposed; ///< Digests of their points.
 
   Trial *find(uint64_t Number);

@@ -33,7 +33,7 @@ static std::vector<Direction> getDirections(ArrayRef<Objective> Objectives) {
   return Directions;
 }
 
-/// Relative to their sum.
+/// Returns the weights relative to their sum.
 static std::vector<double> getWeights(ArrayRef<StudyInstance> Instances) {
   double Sum = 0;
   for (const StudyInstance &I : Instances)
@@ -96,10 +96,11 @@ Error Tuner::Impl::pump(double Seconds) {
   return Error::success();
 }
 
-/// Trials that cannot reach the final test are not measured to the end: they
-/// are slower than the baseline, or than as many others as that test takes. The
-/// best trial alone is no limit, since the best of many is lucky. With several
-/// objectives or instances there are no limits.
+/// Returns, by device, the times above which measurements stop, because the
+/// trial cannot reach the final test: it is slower than the baseline, or than
+/// as many other trials as that test takes. The best trial alone is no limit,
+/// since the best of many is lucky. With several objectives or instances, there
+/// are no limits.
 StringMap<double> Tuner::Impl::getStopAbove() const {
   StringMap<double> Limits;
   if (!TimeObjective || Objectives.size() > 1 || Instances.size() > 1 ||
@@ -145,7 +146,7 @@ void Tuner::Impl::loadLog() {
   findBestAnew();
 }
 
-/// Of several instances a trial has only what all of them came to.
+/// With several instances, trials have only combined results.
 void Tuner::Impl::rememberTrials() {
   if (Instances.size() > 1)
     return;
@@ -250,7 +251,7 @@ void Tuner::Impl::fillQueue() {
 }
 
 //===----------------------------------------------------------------------===//
-// The whole
+// The study
 //===----------------------------------------------------------------------===//
 
 Expected<StudyOutcome> Tuner::Impl::run() {
@@ -270,7 +271,7 @@ Expected<StudyOutcome> Tuner::Impl::run() {
   if (!Err && !isInterrupted(2))
     Err = finish();
   if (Err) {
-    // Whatever has happened, what was found is there.
+    // The results so far are valid in any case.
     Outcome.End = StudyEnd::Lost;
     Outcome.EndReason = toString(std::move(Err));
     if (Outcome.Best.empty())

@@ -27,10 +27,10 @@
 namespace llvm {
 namespace mneme {
 
-/// How long to wait for results before looking at clock and interrupts again.
+/// Seconds to wait for results before checking the clock and interrupts.
 inline constexpr double WaitSeconds = 0.2;
 
-/// A trial that is under way: one instance after the other.
+/// A running trial, which evaluates one instance after the other.
 struct RunningTrial {
   InstanceConfigs Configs;
   std::vector<Evaluation> Done;
@@ -38,7 +38,8 @@ struct RunningTrial {
   bool Fresh = false;  ///< Do not reuse the result of equal code.
 };
 
-/// The shape of the launch, which does not change the code.
+/// Returns the launch settings of a configuration, which do not affect the
+/// code.
 std::string printLaunch(const json::Object &Config);
 
 class Tuner::Impl {
@@ -57,7 +58,7 @@ private:
 
   const SearchSpace &Space;
   ArrayRef<Objective> Objectives;
-  /// The objective that is the time; unset: none.
+  /// Index of the objective "time"; unset if there is none.
   std::optional<unsigned> TimeObjective;
   const std::vector<double> Weights; ///< Add up to 1.
   StudyOutcome Outcome;
@@ -68,16 +69,17 @@ private:
 
   SamplerContext Context;
   std::unique_ptr<Sampler> TheSampler;
-  std::deque<std::pair<Point, TrialKind>> Queue; ///< Before the sampler's.
-  /// Numbers of trials that are stored and logged as running ones, and wait
-  /// until the evaluator has room for them.
+  std::deque<std::pair<Point, TrialKind>> Queue; ///< Points to try before the
+                                                 ///< sampler's.
+  /// Numbers of trials that are stored and logged as running, but wait until
+  /// the evaluator has capacity.
   std::deque<uint64_t> Ahead;
   std::map<uint64_t, RunningTrial> Running;
-  std::vector<Evaluation> Baselines; ///< The first of each instance.
+  std::vector<Evaluation> Baselines; ///< First measurement of each instance.
   uint64_t TrialsSinceCanary = 0;
 
-  /// The upper bounds of the best measurements of different code, in time of
-  /// the study's beginning; as many as the final test takes, in order.
+  /// Upper bounds of the best times of different code, scaled to the beginning
+  /// of the study and sorted; as many as the final test takes.
   std::vector<double> RaceLimits;
 
   StudyProgress Progress;

@@ -7,20 +7,20 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Feeds a farm any messages: a coordinator those of compile processes, run
-/// processes and workers, a worker those of its study. An input that begins
-/// with 's' is all that a study sends, after that letter. One that begins with
-/// 'm' and a digit is messages of that set of Messages.def, which are only read
-/// and written. Others have lines:
+/// Feeds arbitrary messages to a farm: to a coordinator those of compile
+/// processes, run processes and workers, to a worker those of its study. If an
+/// input begins with 's', the rest is the stream from a study. If it begins
+/// with 'm' and a digit, the rest is messages of that set in Messages.def,
+/// which are only read and written. Other inputs have lines:
 ///
-///   c..., r..., w...   the latest compile process, run process, worker says
+///   c..., r..., w...   the latest compile process, run process or worker sends
 ///                      the rest of the line
 ///   x and c, r or w    it closes its connection
-///   h and letters      they do what they are asked: o opens the device, c
-///                      compiles, r runs, g greets, s sends its state, e
-///                      evaluates
-///   n                  one more job
-///   q and a line       two are compared; that line is said before
+///   h and letters      valid answers: o opens the device, c compiles, r runs,
+///                      g greets, s sends the state, e evaluates
+///   n                  submits another job
+///   q and a line       sends the line like c, r or w, then compares two
+///                      configurations
 ///
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +88,7 @@ Exchange::Exchange() {
   F.turn();
 }
 
-/// Every third one has the code of the one before it.
+/// Every third job has the code of the previous one.
 void Exchange::submit() {
   ++Jobs;
   F.submit(Jobs, "c" + std::to_string(Jobs - (Jobs % 3 == 0)));
@@ -188,7 +188,7 @@ void Exchange::doLine(StringRef Line) {
   }
 }
 
-/// Whatever was said, results are results.
+/// Whatever was sent, results must be valid.
 void Exchange::check() {
   for (const auto &[Id, E] : F.Done) {
     if (Id == 0 || Id > Jobs || E.Id != Id)
@@ -204,7 +204,7 @@ void Exchange::check() {
     if (StringRef(E.CodeHash).contains('\n'))
       report_fatal_error("a hash of two lines");
   }
-  // They can be written, and read again.
+  // They can be written as JSON.
   (void)json::Value(F.Farm->describe());
   (void)toJSON(F.Farm->statistics());
 }
@@ -213,7 +213,7 @@ void Exchange::check() {
 // Workers
 //===----------------------------------------------------------------------===//
 
-/// Where the worker keeps files.
+/// Returns the worker's folder for files.
 static const std::string &getCacheDir() {
   static const std::string *Dir = [] {
     SmallString<128> Path;
@@ -227,7 +227,7 @@ static const std::string &getCacheDir() {
   return *Dir;
 }
 
-/// A worker whose study sends \p Stream and closes the connection.
+/// Runs a worker whose study sends \p Stream and closes the connection.
 static void runWorker(StringRef Stream) {
   int In = ::memfd_create("study", MFD_CLOEXEC);
   int Out = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -254,7 +254,8 @@ template <typename M> static json::Value getHead(const M &Message) {
   return json::Value(makeHead(Message));
 }
 
-/// What is read comes back from what is written of it.
+/// Checks that each message that was read is the same after writing and reading
+/// it again.
 template <typename SetT> static void readMessages(StringRef Stream) {
   FrameParser Parser(MessageSet<SetT>::Kinds);
   Parser.append(Stream);

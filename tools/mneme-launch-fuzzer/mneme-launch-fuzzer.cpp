@@ -7,18 +7,17 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Sends anything over the socket between the launcher and the application, to
-/// either side (llvm/Mneme/Runtime/Wire.h). Whatever comes, the launcher
-/// answers with whole messages or hangs up, and the application's side ends its
-/// request.
+/// Sends arbitrary bytes over the socket between the launcher and the
+/// application, to either side (llvm/Mneme/Runtime/Wire.h). In any case, the
+/// launcher sends whole answers or closes the connection, and the application's
+/// side ends its request.
 ///
-/// The first byte of an input says who gets the rest:
+/// The first byte of an input selects the receiver of the rest:
 ///
 ///   'a'  the application, as the answer to a request. Next byte: its type
 ///   'r'  the launcher, byte by byte
-///   else the launcher, as messages, the first of which is a greeting; each is
-///   a
-///        byte for the type, two for the size, and so many bytes of body
+///   else the launcher, as messages after a valid greeting. Each message is a
+///        byte for the type, two for the size, and a body of that size
 ///
 //===----------------------------------------------------------------------===//
 
@@ -41,14 +40,14 @@ using namespace llvm::mneme;
 using ::mneme::WireReader;
 using ::mneme::WireWriter;
 
-/// Nothing that takes long: it would take longer than all else.
+/// Starts no processes, which would take longer than everything else.
 static Expected<ChildTask> startNothing(StringRef, ChildTask::WorkFn,
                                         ChildLimits) {
   return createStringError("no processes here");
 }
 
 namespace {
-/// A launcher that records into a folder of its own.
+/// A launcher that records into a temporary folder.
 struct Launch {
   Launch() {
     SmallString<128> Folder;
@@ -93,7 +92,7 @@ static std::string message(uint32_t Type, StringRef Body) {
   return Bytes += Body;
 }
 
-/// Everything that the launcher has said must be whole answers.
+/// Checks that the launcher has sent only whole answers.
 static void checkAnswers(StringRef Bytes) {
   MnemeWireHeader H;
   while (!Bytes.empty()) {
@@ -164,7 +163,7 @@ static void answerApplication(uint32_t Type, StringRef Bytes) {
   ::shutdown(Sockets.Ends[0], SHUT_WR);
   ::mneme::LauncherLink L(Sockets.Ends[1]);
   std::string Answer;
-  // More often than not, what is broken stays broken.
+  // A broken connection usually stays broken.
   for (int I = 0; I != 2; ++I) {
     std::string Error = L.request(Type, WireWriter(), Answer);
     if (!Error.empty())

@@ -36,7 +36,8 @@ int main(int argc, char **argv) {
   Registry.insert<mlir::arith::ArithDialect, mlir::mneme::MnemeDialect>();
   auto [Input, Output] = mlir::registerAndParseCLIOptions(
       argc, argv, "Mneme's studies\n", Registry);
-  // MLIR would wait for the other end of a FIFO, and read a device to its end.
+  // MLIR would wait for the other end of a FIFO, and read from a device without
+  // end.
   if (Input != "-") {
     llvm::Expected<int> FD =
         llvm::mneme::openToRead(Input, llvm::mneme::MaxTextFile);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Feeds anything to the parser of pipeline spaces. What parses prints and
-/// parses again, and its points have numbers and are canonical.
+/// Feeds arbitrary text to the parser of pipeline spaces. A valid space can be
+/// printed and parsed again, and its points have indices and are canonical.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Beyond these a run takes too long for what it finds.
+/// Limits of the tested spaces: larger ones take too long.
 static constexpr size_t MaxDecisions = 500;
 static constexpr unsigned MaxBits = 2000;
 

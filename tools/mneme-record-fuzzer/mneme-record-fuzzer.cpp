@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Feeds anything to the readers of snapshots, page files, kernel files,
-/// payloads, exported recordings and of an application's machine code. Digests
-/// are made right first: behind them is what there is to be found.
+/// Feeds arbitrary bytes to the readers of snapshots, page files, kernel files,
+/// payloads, exported recordings and an application's machine code. Repairs the
+/// digests first, because most of the code is behind their checks.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// No region is worth more memory than this here.
+/// Larger regions would only take memory and time.
 static constexpr uint64_t MaxRegion = 1 << 20;
 
 static void repairSnapshot(std::string &Bytes) {
@@ -57,8 +57,8 @@ static void repairSnapshot(std::string &Bytes) {
   }
 }
 
-/// An input of both is a page file and a snapshot that has it as its first one,
-/// with "MNEMEALL" between them.
+/// An input with both kinds is a page file and a snapshot that refers to it as
+/// its first page file, separated by "MNEMEALL".
 static constexpr StringLiteral Separator = "MNEMEALL";
 
 static void repairPageFile(std::string &Bytes) {
@@ -85,7 +85,7 @@ static void repairPageFile(std::string &Bytes) {
   memcpy(&Bytes[FooterAt], &Footer, sizeof(Footer));
 }
 
-/// Makes the first page file of a snapshot \p Id.
+/// Sets the first page file of a snapshot to \p Id.
 static void nameFirstPageFile(std::string &Bytes, const Digest128 &Id) {
   MnemeRecordHeader Record;
   for (uint64_t At = sizeof(MnemeSnapshotHeader);
@@ -124,7 +124,7 @@ static void repairPayload(std::string &Bytes) {
   memcpy(Bytes.data(), &Header, sizeof(Header));
 }
 
-/// The same of each payload in an object file.
+/// Repairs each payload in an object file.
 static void repairPayloads(std::string &Bytes) {
   for (size_t At = Bytes.find(MNEME_PAYLOAD_MAGIC); At != std::string::npos;
        At = Bytes.find(MNEME_PAYLOAD_MAGIC, At + 1)) {
@@ -170,7 +170,7 @@ static void readSnapshot(StringRef Bytes,
     report_fatal_error("a snapshot differs from itself");
 }
 
-/// A page file, or one and a snapshot.
+/// Reads a page file, optionally with a snapshot.
 static void readPages(std::string Bytes) {
   auto [File, Rest] = StringRef(Bytes).split(Separator);
   std::string PageBytes = File.str(), SnapshotBytes = Rest.str();
@@ -188,7 +188,7 @@ static void readKernel(StringRef Bytes) {
   Expected<RecordedKernel> K = parseRecordedKernel(Bytes);
   if (!K)
     return consumeError(K.takeError());
-  // What was read can be written, and read again.
+  // What was read can be written and read again.
   std::string Text;
   raw_string_ostream(Text) << toJSON(*K);
   RecordedKernel Again = cantFail(parseRecordedKernel(Text));
@@ -196,8 +196,8 @@ static void readKernel(StringRef Bytes) {
     report_fatal_error("digests come or go");
 }
 
-/// Takes the digests out of a kernel file, and with them what hides the rest of
-/// its reader. Then digests protect whatever it says.
+/// Removes the digests from a kernel file, which would otherwise hide the rest
+/// from its reader. Then adds arbitrary digests of files to seal the kernel.
 static void readWithoutDigests(StringRef Bytes) {
   Expected<json::Value> V = parseJSON(Bytes);
   if (!V)
@@ -250,8 +250,8 @@ static void readImage(StringRef Bytes) {
   readPtxasOptions(Bytes);
 }
 
-/// What is read as a file: the payload sections of objects and of libraries,
-/// and exported recordings.
+/// Reads files: the payload sections of objects and libraries, and exported
+/// recordings.
 static void readAsFile(StringRef Bytes) {
   SmallString<128> Folder;
   if (std::error_code EC =

@@ -46,10 +46,10 @@ Expected<CodeComparison> compareKernelCode(StringRef Ours, StringRef Theirs,
                                            StringRef Kernel);
 
 /// Returns the ptxas options noted in a cubin: "-O 3 -arch sm_90 -m 64"; empty
-/// without a note.
+/// if the cubin has no such note.
 std::string readPtxasOptions(StringRef Cubin);
 /// Returns the ptxas build that generated a cubin:
-/// "cuda_13.0.r13.0/compiler.36424714_0"; empty without a note.
+/// "cuda_13.0.r13.0/compiler.36424714_0"; empty if the cubin has no such note.
 std::string readPtxasBuild(StringRef Cubin);
 
 /// A comparison of a replay's code with the application's.

@@ -44,14 +44,14 @@ enum class PTXCompiler {
   Library, ///< nvPTXCompiler, if Mneme was built with it.
 };
 
-/// Options of a compilation. Of the settings, Passes unset means clang's
-/// pipeline at OptLevel, CodeGenLevel unset clang's choice at OptLevel.
+/// Options of a compilation. If the setting Passes or CodeGenLevel is unset,
+/// clang's choice at OptLevel is used.
 struct CompileOptions : CompileConfig {
   /// The kernel's symbol.
   std::string Kernel;
   /// Time limit in seconds of the full compilation that determines the numbers
-  /// of pass executions; 0: none. After a crash or a timeout, the numbers up to
-  /// there are known. Not part of the key.
+  /// of pass executions; 0: none. If that compilation crashes or times out, the
+  /// executions up to that point are numbered. Not part of the key.
   double NumberingLimit = 0;
   /// The application's -O level: "0" to "3", "s", "z".
   std::string OptLevel = "2";
@@ -75,8 +75,8 @@ struct CompileOptions : CompileConfig {
   }
 };
 
-/// Returns all options in \p O as a string that is equal for equal options. A
-/// program is represented by its identity.
+/// Returns a string that represents all options in \p O. Equal options have
+/// equal strings. A program is represented by its identity.
 std::string getKey(const CompileOptions &O);
 
 /// Times are in seconds of wall clock.
@@ -118,8 +118,8 @@ public:
   static Expected<KernelCompiler> create(const Module &M,
                                          CompileOptions Options);
   /// Creates an object that can only answer questions about the options, not
-  /// compile. Takes microseconds. Fails if options contradict each other, or
-  /// without architecture or kernel.
+  /// compile. Takes microseconds. Fails if options contradict each other, or if
+  /// the architecture or the kernel is missing.
   static Expected<KernelCompiler> describe(const Module &M,
                                            CompileOptions Options);
   KernelCompiler(KernelCompiler &&);
@@ -148,7 +148,7 @@ public:
   /// ends where compilation fails. Fails with a PassSetError.
   Expected<PassListing> listPasses(const Module &M,
                                    const PassListOptions &O = {}) const;
-  /// Returns the assembly text of the optimized module. Does not change \p M.
+  /// Returns the assembly of the optimized module. Does not change \p M.
   /// \param Optimized  the result of optimize() for \p M; required if RunPasses
   /// or SkipPasses have numbers, or for remarks.
   Expected<std::string>

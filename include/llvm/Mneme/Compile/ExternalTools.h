@@ -114,9 +114,10 @@ public:
   Error run(std::unique_ptr<Module> &M, const PassSelection &Selection,
             const PassListing &Numbers, raw_ostream *Remarks) const;
 
-  /// Returns the executions that the program counts: those that its -opt-bisect
-  /// can skip. Takes as long as compiling \p M. If compilation fails, the list
-  /// ends there. With a selection, the list marks skipped executions.
+  /// Returns the executions that the program counts, which its
+  /// -opt-bisect-limit can skip. Takes as long as compiling \p M. If
+  /// compilation fails, the list ends there. With a selection, the list marks
+  /// skipped executions.
   Expected<PassListing> list(const Module &M) const;
   Expected<PassListing> list(const Module &M, const PassSelection &Selection,
                              const PassListing &Numbers) const;

@@ -36,7 +36,7 @@ struct InstrumentOptions {
   std::string Dataset;       ///< File that receives one line of JSON per
                              ///< replay.
   std::string Vocabulary;    ///< Vocabulary of IR2Vec, for Dataset.
-  /// Takes notes about files of SaveTemps that cannot be made.
+  /// Called with a message for each file of SaveTemps that cannot be created.
   std::function<void(const Twine &)> Note = [](const Twine &) {};
 
   bool operator==(const InstrumentOptions &O) const;

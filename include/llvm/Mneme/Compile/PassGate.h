@@ -63,7 +63,7 @@ struct PassExecution {
   bool Ran = true;
   /// Whether the module was changed. Unset: not checked.
   std::optional<bool> Changed;
-  /// For the whole module; for machine code, for the function.
+  /// For the whole module; for a machine pass, only for the function.
   int64_t InstructionDelta = 0;
   double Seconds = 0;           ///< Wall clock.
 
@@ -78,9 +78,9 @@ bool fromJSON(const json::Value &V, PassExecution &E, json::Path P);
 /// All executions of a compilation, in order.
 struct PassListing {
   std::vector<PassExecution> Executions;
-  /// Numbers in the pipeline; those of the code generator follow.
+  /// The last number in the pipeline; those of the code generator follow.
   unsigned NumIR = 0;
-  /// Total of numbers: NumIR unless code generation was listed.
+  /// The last number of all: NumIR unless code generation was listed.
   unsigned NumAll = 0;
   /// Why compilation failed in the last element of Executions: the compiler's
   /// message, or how it died. Empty on success.

@@ -42,9 +42,9 @@ struct ScratchFile {
   Expected<SmallVector<char, 0>> read() const;
 };
 
-/// Runs \p Args, with the program file first, and empty standard input. Its
-/// process group is killed when this process ends or the time limit expires.
-/// The scratch files of this thread are then deleted, too.
+/// Runs \p Args, with the program file first, and with empty standard input.
+/// Its process group is killed when this process ends or the time limit
+/// expires. The scratch files of this thread are then deleted, too.
 /// \param Log      receives the output.
 /// \param Seconds  the time limit; 0: none.
 /// \returns an Error with the program's message if it fails, or a ToolTimeout
@@ -59,7 +59,7 @@ Expected<std::optional<int>> askProgram(ArrayRef<StringRef> Args,
                                         double Seconds = 0);
 
 /// During its lifetime, calls Begins immediately before this thread starts a
-/// program, as each has its own time limit.
+/// program, because each program has its own time limit.
 class ProgramObserver {
 public:
   explicit ProgramObserver(std::function<void()> Begins);

@@ -51,7 +51,7 @@ SideEffect getLLVMOptionEffect(StringRef Name);
 /// Returns the first pass of a pipeline that has an effect.
 NamedSideEffect findPassEffect(StringRef Pipeline);
 
-/// Returns a pass with an effect that occurs in points of \p Space.
+/// Returns a pass with an effect that occurs in some point of \p Space.
 NamedSideEffect findPassEffect(const PipelineSpace &Space);
 
 /// Returns the first of the ptxas options \p Words that has an effect.

@@ -95,8 +95,8 @@ bool isLaunchField(StringRef Key);
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The settings that the compiler takes as they are. Default values mean as
-/// recorded.
+/// The settings that the compiler takes unchanged. A setting with its default
+/// value is as recorded.
 struct CompileConfig {
 #define SETTING(...)
 #define COMPILE_SETTING(Key, Option, Type, Member, ...) Type Member{};
@@ -129,10 +129,11 @@ Error checkConfig(const json::Object &Config);
 /// Returns the configuration in \p C: all settings that are not as recorded.
 json::Object makeConfig(const KernelConfig &C);
 
-/// Returns the value of a program in a key. Must differ if the program differs.
+/// Returns a string that represents a program in a key. Different programs must
+/// have different strings.
 using ProgramKeyFn = function_ref<std::string(StringRef Program)>;
-/// Returns a string of the settings that affect stage \p From or later ones, up
-/// to the assembler. It is equal for equal settings only.
+/// Returns a key of the settings that affect stage \p From or later stages, up
+/// to the assembler. Equal keys imply equal settings.
 std::string getKey(const CompileConfig &C, SettingStage From,
                    ProgramKeyFn ProgramKey);
 

@@ -27,7 +27,7 @@ namespace mneme {
 class SettingFlags {
 public:
   /// Registers the options of those settings for which \p Categorize returns
-  /// the option's category in help, not null.
+  /// the option's category in --help. Null: no option.
   explicit SettingFlags(
       function_ref<cl::OptionCategory *(const SettingInfo &)> Categorize);
   ~SettingFlags();

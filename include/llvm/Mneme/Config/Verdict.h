@@ -45,9 +45,9 @@ public:
   };
 
   constexpr FailureKind(Kind K = None) : K(K) {}
-  /// None if the verdict is no failure.
+  /// None if the verdict is not a failure.
   explicit FailureKind(Verdict V);
-  /// \p Name must be the name of a kind. Use parse() for a name that was read.
+  /// \p Name must be the name of a kind. Use parse() for names from files.
   FailureKind(const char *Name) : FailureKind(StringRef(Name)) {}
   FailureKind(const std::string &Name) : FailureKind(StringRef(Name)) {}
   FailureKind(StringRef Name);

@@ -124,10 +124,10 @@ public:
   virtual Error write(uint64_t Address, ArrayRef<char> Data) = 0;
   virtual Error read(uint64_t Address, MutableArrayRef<char> Data) = 0;
 
-  /// Makes the texture or surface object that the MnemeTexture at \p Handle
-  /// describes, of elements in the mapped memory. Launches replace \p Handle in
-  /// their arguments, at multiples of 8 bytes, by the handle that the device
-  /// knows. The host device knows these.
+  /// Creates the texture or surface object that the MnemeTexture at \p Handle
+  /// describes. Its elements are in mapped memory. In the arguments of
+  /// launches, the device's own handle then replaces \p Handle at multiples of
+  /// 8 bytes. The host device uses \p Handle itself.
   virtual Error makeObject(uint64_t Handle) { return Error::success(); }
 
   /// Loads an image. \p Globals has the address of each of the image's

@@ -118,7 +118,7 @@ public:
   virtual Error flushCache() = 0;
   virtual Error synchronize() = 0;
 
-  //===--- Work that is waited for ----------------------------------------===//
+  //===--- Synchronous work -----------------------------------------------===//
 
   /// Compares on the device, all parts in one launch.
   virtual Expected<std::vector<MnemeCompareResult>>
@@ -162,8 +162,8 @@ struct GPUDescription {
 };
 
 /// Finds the GPUs of this machine. Initializes the driver, so call it only in a
-/// process that will not fork. The Error says why there is none: no driver, an
-/// outdated one, or no device.
+/// process that will not fork. Fails if there is none, with the reason: no
+/// driver, an outdated driver, or no device.
 Expected<std::vector<GPUDescription>> findGPUs();
 
 /// Opens "cuda:0" (through the driver) or "offload:0" (through LLVM's

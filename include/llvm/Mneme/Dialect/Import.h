@@ -25,7 +25,7 @@ namespace mneme {
 /// "file:line:column: message", with \p FileName, and separate lines for notes.
 Expected<Study> parseStudy(StringRef Text, StringRef FileName);
 
-/// Prints a study such that parseStudy() returns an equal one. Fails on errors
+/// Prints a study so that parseStudy() returns an equal one. Fails on errors
 /// that checkStudy() finds.
 Expected<std::string> printStudy(const Study &S);
 

@@ -74,7 +74,8 @@ public:
 
   struct Opened {
     DeviceInfo Info;
-    std::string Exclusive; ///< A resource for one farm at a time; or "".
+    std::string Exclusive; ///< A resource that one farm may use at a time; may
+                           ///< be empty.
   };
   /// Called with the description of each stage and its time limit in seconds.
   using StageFn = function_ref<void(StringRef, double)>;
@@ -146,7 +147,7 @@ struct FarmDeviceState {
   std::string Name; ///< As in --device.
   std::string Id;   ///< Evaluation::Device.
   DeviceInfo Info;
-  std::string Error;    ///< Why it is not used any more; empty if it is.
+  std::string Error;    ///< Why the device is no longer used; empty if it is.
   bool Waiting = false; ///< Not open yet, or in use by another process.
 };
 /// One machine of a farm.

@@ -21,7 +21,7 @@
 namespace llvm {
 namespace mneme {
 
-/// Which of a machine's GPUs one of its workers uses.
+/// A worker's share of a machine's GPUs.
 struct DeviceShare {
   unsigned Index = 0, Count = 1;
 };

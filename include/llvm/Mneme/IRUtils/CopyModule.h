@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Copies modules such that the copy compiles to identical code.
+/// Copies modules exactly: the copy compiles to identical code.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -11,8 +11,8 @@
 /// its application's image. ptxas knows the addresses of constant memory and of
 /// the table with the addresses of other variables: an array at address zero
 /// needs no addition, and two adjacent table entries are loaded at once. Its
-/// code thus depends on all variables, and function pointers in a kernel on
-/// whether it is alone.
+/// code thus depends on all variables of the image. The code for function
+/// pointers depends on whether the image has other kernels.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -46,10 +46,10 @@ void setImageVariables(Module &M, ArrayRef<ImageVariable> Variables);
 /// Reads the list; empty if there is none. Skips malformed entries.
 std::vector<ImageVariable> getImageVariables(const Module &M);
 
-/// The named metadata that marks an image with other kernels.
+/// The named metadata of a module whose image has other kernels.
 inline constexpr StringLiteral OtherKernelsMetadata = "mneme.other.kernels";
 
-/// Adds that metadata.
+/// Adds OtherKernelsMetadata.
 void setHasOtherKernels(Module &M);
 bool hasOtherKernels(const Module &M);
 

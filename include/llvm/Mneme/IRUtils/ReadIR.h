@@ -32,8 +32,8 @@ namespace mneme {
 /// Default time limit for reading IR, in seconds.
 inline constexpr double DefaultIRSeconds = 60;
 
-/// Returns the memory limit for reading \p Bytes of IR, in bytes: many times
-/// the need of intact modules.
+/// Returns the memory limit for reading \p Bytes of IR, in bytes: a multiple of
+/// what intact modules need.
 uint64_t getIRMemoryLimit(uint64_t Bytes);
 
 /// Parses bitcode or textual IR and verifies it in a child process within

@@ -92,26 +92,25 @@ struct LaunchOptions {
   /// End the application once this many launches of every selected kernel of
   /// the executable are recorded; the exit code is then 0. 0: never.
   uint64_t StopAfter = 0;
-  /// Run an executable without payload, which loads or starts the instrumented
-  /// code itself.
+  /// Allow an executable without payload, which loads or starts the
+  /// instrumented code itself.
   bool AnyExecutable = false;
 
-  /// Takes warnings.
+  /// Receives warnings.
   std::function<void(const Twine &)> Warn = [](const Twine &) {};
-  /// Takes errors after which the application still runs to its end.
+  /// Receives errors after which the application still runs to its end.
   std::function<void(Error)> ReportError = [](Error E) {
     consumeError(std::move(E));
   };
-  /// Takes what is recorded so far, every few seconds; may be null.
+  /// Receives the current counts every few seconds; may be null.
   std::function<void(const Twine &)> ShowProgress;
-  /// Takes the summary at the end, several lines at once.
+  /// Receives the summary at the end, several lines in one call.
   std::function<void(StringRef)> PrintSummary = [](StringRef) {};
 };
 
-/// Runs the application to its end. \returns its exit code, 128 + N if signal N
-/// killed it, or 1 if no GPU is suitable or no launched kernel is selected,
-/// after ReportError; an Error if it was
-/// not started.
+/// Runs the application to its end. \returns its exit code; 128 + N if signal N
+/// killed it; 1, after ReportError, if no GPU is suitable or no launched kernel
+/// is selected. Fails if the application was not started.
 Expected<int> launchApplication(const LaunchOptions &Options);
 
 } // namespace mneme

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The elements of one pipeline, for a search of those that matter.
+/// The elements of one pipeline, for a search for the essential ones.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,9 @@ public:
   /// Returns nothing if \p Text is not a pipeline.
   static std::optional<PipelineParts> parse(StringRef Text);
 
-  /// Return parts of one level whose enclosing parts are kept. Passes come
-  /// first, one level per depth from the outside in, then one level for all
-  /// parameters.
+  /// Return the number of levels, and the parts of one level whose enclosing
+  /// parts are kept. Passes come first, one level per depth from the outside
+  /// in, then one level for all parameters.
   unsigned numLevels() const;
   std::vector<unsigned> partsOfLevel(unsigned Level) const;
 

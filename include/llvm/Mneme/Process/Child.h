@@ -44,8 +44,8 @@ void expectChildren();
 /// Undoes expectChildren(), in a process about to execute another program.
 void restoreChildSignals();
 
-/// The status of a process that is not a child (any more): it has ended in an
-/// unknown way.
+/// The status of a process that is not a child, or no longer: how it ended is
+/// unknown.
 constexpr int UnknownStatus = -1;
 
 /// Describes how a process with this waitpid() status ended, as text that
@@ -53,15 +53,15 @@ constexpr int UnknownStatus = -1;
 /// process with exit code 3".
 std::string describeExit(int Status);
 
-/// The reason of a death, as the process wrote it to standard error.
+/// The reason for a process's death, taken from its standard error.
 struct LastWords {
   std::string Text; ///< One line.
   bool IsOutOfMemory = false;
 };
 
 /// Finds the last words in \p Written, the tail of standard error: the message
-/// of report_fatal_error(), of an assertion or of a sanitizer, else the last
-/// line.
+/// of report_fatal_error(), of an assertion or of a sanitizer; otherwise the
+/// last line.
 LastWords findLastWords(StringRef Written);
 
 //===----------------------------------------------------------------------===//
@@ -86,12 +86,12 @@ struct ChildLimits {
   /// Private memory; of a forked function, in addition to that at its start.
   uint64_t Bytes = 0;
   uint64_t ProcessorSeconds = 0;
-  uint64_t FileBytes = 0; ///< Of each file that it writes.
+  uint64_t FileBytes = 0; ///< Largest size of a file that it writes.
   int Nice = 0;
   std::vector<unsigned> Cores = {}; ///< Empty: all.
 };
 
-/// Standard streams besides descriptors of the parent.
+/// Values for standard streams that are not descriptors of the parent.
 constexpr int InheritStream = -1, NullStream = -2;
 
 /// The state in which a child starts. By default, a child leads a process
@@ -107,7 +107,8 @@ struct ChildOptions {
   /// A forked function keeps LLVM's crash handlers and may dump core. Otherwise
   /// the parent reports a crash in one line.
   bool ShowsCrash = false;
-  /// The child has a session: it cannot ask for passwords at the terminal.
+  /// The child has its own session, so it cannot ask for passwords at the
+  /// terminal.
   bool OwnSession = false;
   /// Environment variables of a program besides those of this process.
   std::vector<std::pair<std::string, std::string>> Environment;
@@ -165,7 +166,7 @@ private:
   pid_t Pid = 0;
   int Status = UnknownStatus;
   bool HasEnded = true, IsUsers = false, IsKilled = false;
-  std::unique_ptr<Guard> Watch; ///< Of a program.
+  std::unique_ptr<Guard> Watch; ///< For a program.
 };
 
 } // namespace mneme

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Points in time up to which a caller waits.
+/// Deadlines of waiting callers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,24 +27,24 @@ public:
   Deadline() = default;
   /// Passes in \p Seconds.
   static Deadline after(double Seconds);
-  /// Passes in \p Seconds, or never if that is not positive, as users give
-  /// limits.
+  /// Passes in \p Seconds; never, if that is not positive, as in the options of
+  /// the tools.
   static Deadline ofLimit(double Seconds) {
     return Seconds > 0 ? after(Seconds) : Deadline();
   }
 
   bool hasPassed() const;
-  /// Returns the time that is left in milliseconds, rounded up; -1 if the
-  /// deadline never passes. The form is that of poll().
+  /// Returns the remaining milliseconds, rounded up, or -1 if the deadline
+  /// never passes, as poll() expects.
   int milliseconds() const;
 
 private:
   std::optional<std::chrono::steady_clock::time_point> End;
 };
 
-/// Polls \p IsOver at least once until it returns true or \p Seconds have
-/// passed. Pauses between calls grow to some milliseconds. \returns its last
-/// result.
+/// Calls \p IsOver, at least once, until it returns true or \p Seconds have
+/// passed. The pauses between calls grow to a few milliseconds. \returns its
+/// last result.
 bool waitUntil(function_ref<bool()> IsOver, double Seconds);
 
 } // namespace mneme

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Messages between processes, as frames: a line "KEY BYTES JSON" and, after
-/// it, BYTES bytes.
+/// Messages between processes. A message is a frame: a line "KEY BYTES JSON",
+/// followed by BYTES bytes.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ namespace mneme {
 struct MessageKind {
   StringLiteral Key = "";
   uint64_t LineBytes = 0;
-  uint64_t Bytes = 0; ///< After the line.
+  uint64_t Bytes = 0; ///< Largest number of bytes after the line.
 };
 
 struct Frame {
@@ -41,37 +41,37 @@ struct Frame {
   std::string Bytes;
 };
 
-/// The line of a frame.
+/// Returns the line of a frame.
 std::string printFrameLine(const MessageKind &Kind, json::Object Head,
                            uint64_t Bytes);
 
 /// Parses frames from a stream of bytes. All errors are StreamErrors.
 class FrameParser {
 public:
-  /// Accepts \p Kinds, which outlive the parser.
+  /// Accepts frames of \p Kinds, which must outlive the parser.
   explicit FrameParser(ArrayRef<MessageKind> Kinds) : Kinds(Kinds) {}
 
-  /// Skips all text before the line \p Text, which outlives the parser. A
+  /// Skips all text before the line \p Text, which must outlive the parser. A
   /// launcher, a shell or a module system may have written it.
   void expectGreeting(StringRef Text) { Greeting = Text; }
   bool isGreeted() const { return Greeting.empty(); }
 
   void append(StringRef Data) { Buffer.append(Data.begin(), Data.end()); }
-  /// The next whole frame, if there is one. After an Error the rest of the
-  /// stream cannot be parsed.
+  /// Returns the next frame, or nothing if it is incomplete. After an Error,
+  /// the rest of the stream cannot be parsed.
   Expected<std::optional<Frame>> next();
-  /// Is there nothing of a frame?
+  /// Returns true if no frame has begun.
   bool empty() const { return !Head && Begin == Buffer.size(); }
-  /// The start of what was not parsed yet, quoted for a message.
+  /// Returns the start of the unparsed data, quoted for a message.
   std::string quoteRest() const;
 
 private:
   ArrayRef<MessageKind> Kinds;
-  StringRef Greeting; ///< Empty: not expected (any more).
+  StringRef Greeting; ///< Empty: not expected, or found.
   std::string Buffer;
-  size_t Begin = 0;   ///< Of what was not taken yet.
-  size_t Scanned = 0; ///< Where the search for the end of the line goes on.
-  std::optional<Frame> Head; ///< Its bytes are still to come.
+  size_t Begin = 0;   ///< Start of the unparsed data.
+  size_t Scanned = 0; ///< Where the search for the end of the line continues.
+  std::optional<Frame> Head; ///< A frame whose bytes are incomplete.
   uint64_t Wanted = 0;
 
   Expected<bool> skipToGreeting();
@@ -80,10 +80,10 @@ private:
   void take(size_t N);
 };
 
-/// One end of a connection. Owns the descriptors.
+/// One end of a connection. Closes the descriptors.
 class Channel {
 public:
-  /// \p In and \p Out: one socket, or two pipes.
+  /// \p In and \p Out are one socket, or the ends of two pipes.
   Channel(int In, int Out, ArrayRef<MessageKind> Kinds)
       : Parser(Kinds), In(In), Out(Out) {}
   Channel(int Socket, ArrayRef<MessageKind> Kinds)
@@ -94,31 +94,32 @@ public:
 
   FrameParser Parser;
   int in() const { return In; }
-  /// -1: closed.
+  /// Returns -1 if closed.
   int out() const { return Out; }
 
-  //===--- Of a process that has nothing else to do. ---------------------===//
+  //===--- Blocking operations --------------------------------------------===//
 
-  /// Waits until all is sent. Error: the other side is gone.
+  /// Sends everything. Fails if the other side has closed the connection.
   Error write(StringRef Line, StringRef Bytes);
-  /// Waits for the next frame. Nothing: the other side has closed. Errors:
-  /// StreamError (Late, TooLong, Malformed).
+  /// Waits for the next frame. Returns nothing if the other side has closed the
+  /// connection. Fails with StreamErrors (Late, TooLong, Malformed).
   Expected<std::optional<Frame>> read(Deadline Until = {});
 
-  //===--- Of a poll loop, after makeNonBlocking(). ----------------------===//
+  //===--- Operations for a poll loop, after makeNonBlocking() ------------===//
 
   Error makeNonBlocking();
-  /// \p Bytes are sent later, and not copied.
+  /// Queues a frame to be sent. Does not copy \p Bytes.
   void queue(std::string Line, std::shared_ptr<const std::string> Bytes);
   bool hasQueued() const { return !Queue.empty(); }
   uint64_t queuedBytes() const { return Queued; }
-  /// Sends what can be sent now. Once the other side is gone, drops what is
-  /// queued; receive() tells, after the last messages from there.
+  /// Sends as much as possible without blocking. If the other side has closed
+  /// the connection, drops the queue; receive() reports that after its last
+  /// messages.
   void flush();
-  /// Takes what can be received now. \returns false when the other side has
-  /// closed.
+  /// Receives the available data. \returns false if the other side has closed
+  /// the connection.
   Expected<bool> receive();
-  /// Sends no more; of two pipes, closes the second.
+  /// Ends sending. Closes the output if it is a pipe.
   void closeOutput();
 
   uint64_t sent() const { return Sent; }
@@ -127,7 +128,7 @@ public:
 private:
   int In, Out;
   std::deque<std::shared_ptr<const std::string>> Queue;
-  size_t Offset = 0; ///< Of the first one that is sent.
+  size_t Offset = 0; ///< Bytes sent of the first element.
   bool Broken = false;
   uint64_t Queued = 0, Sent = 0, Received = 0;
 

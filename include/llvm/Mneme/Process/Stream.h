@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Descriptors of pipes and sockets between processes, and the lines that they
-/// carry. Frame.h has messages.
+/// Descriptors of pipes and sockets between processes, and lines of text on
+/// them. Frame.h has messages.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@
 namespace llvm {
 namespace mneme {
 
-/// Returns an Error of a failed system call: \p What and the reason \p Code. A
-/// shortage is a ShortageError.
+/// Returns the Error of a failed system call: \p What and the text of \p Code.
+/// A shortage of resources is a ShortageError.
 Error systemError(const Twine &What, int Code = errno);
 
 /// Owns a file descriptor.
@@ -53,7 +53,7 @@ private:
   int FD = -1;
 };
 
-/// The two ends of a pipe, or of a socket. Programs do not inherit them.
+/// The two ends of a pipe or a socket. Programs do not inherit them.
 struct Pipe {
   Descriptor Read, Write;
 
@@ -62,7 +62,7 @@ struct Pipe {
   static Expected<Pipe> createSocket();
 };
 
-/// Lets read() and write() return instead of waiting.
+/// Makes read() and write() fail instead of block.
 Error makeNonBlocking(int FD);
 
 /// The reason why a stream has no further data.
@@ -87,9 +87,9 @@ private:
   std::string Message;
 };
 
-/// Waits until \p Events (POLLIN, POLLOUT) of \p FD arrive. \p HasEnded tells
-/// whether the other side's process has ended; one of its children may still
-/// have the stream open. Errors: StreamError (Late, Closed).
+/// Waits until \p Events (POLLIN, POLLOUT) of \p FD arrive. \p HasEnded returns
+/// true if the other side's process has ended, while one of its children may
+/// still have the stream open. Fails with StreamErrors (Late, Closed).
 Error waitFor(int FD, short Events, Deadline Until,
               function_ref<bool()> HasEnded = nullptr);
 
@@ -99,24 +99,24 @@ public:
   explicit LineReader(int FD, size_t MaxBytes = SIZE_MAX)
       : FD(FD), MaxBytes(MaxBytes) {}
 
-  /// Waits for the next line and returns it without its end. Errors:
-  /// StreamError (Late, Closed, TooLong). A line without an end is dropped.
-  /// \p HasEnded as in waitFor().
+  /// Waits for the next line and returns it without its newline. Fails with
+  /// StreamErrors (Late, Closed, TooLong). Drops an unterminated last line.
+  /// \p HasEnded is that of waitFor().
   Expected<std::string> next(Deadline Until = {},
                              function_ref<bool()> HasEnded = nullptr);
 
 private:
   int FD;
-  size_t MaxBytes; ///< Of a line.
+  size_t MaxBytes; ///< Largest size of a line.
   std::string Buffer;
-  size_t Scanned = 0; ///< Bytes of Buffer that hold no end of a line.
+  size_t Scanned = 0; ///< Bytes of Buffer without a newline.
 };
 
-/// Writes all of \p Text. Error: the other side has closed the stream.
+/// Writes all of \p Text. Fails if the other side has closed the stream.
 Error writeAll(int FD, StringRef Text);
 
-/// Writes a line of JSON in one piece. Ends this process if the other side is
-/// gone: for children that have nobody else to work for.
+/// Writes a line of JSON in one piece. Ends this process if the other side has
+/// closed the stream: for children whose only purpose is to serve it.
 void writeLineOrExit(int FD, json::Object Message);
 
 /// Reads until the other side closes the stream.

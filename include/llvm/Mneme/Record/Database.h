@@ -49,8 +49,8 @@ struct RecordedInstance {
   RecordedDevice Device = {};
   /// Memory left out of the snapshots because no pointer led to it.
   uint64_t OmittedRegions = 0, OmittedBytes = 0;
-  /// XXH3-128 of the snapshot files, 32 hexadecimal digits; empty if a version
-  /// 1 file has none.
+  /// XXH3-128 of the snapshot files, 32 hexadecimal digits; empty if unknown,
+  /// as in a version 1 file.
   std::string PrologueDigest, EpilogueDigest;
 
   /// Computes and sets the digests of these two files.
@@ -75,8 +75,8 @@ struct RecordedKernel {
   std::string Toolchain;    ///< "clang 22.1.8".
   /// Bitcode files in the folder; currently one.
   std::vector<std::string> Modules;
-  /// XXH3-128 of each module, 32 hexadecimal digits; empty if a version 1 file
-  /// has none.
+  /// XXH3-128 of each module, 32 hexadecimal digits; empty if unknown, as in a
+  /// version 1 file.
   std::vector<std::string> ModuleDigests;
   uint64_t VAddr = 0, VASize = 0; ///< Covers the arenas of all instances.
   std::vector<KernelArg> Args;

@@ -22,9 +22,9 @@ namespace llvm {
 class GlobalValue;
 namespace mneme {
 
-/// Returns those of \p Payloads, all from one file, that the device linker
-/// links with payload \p Index. Sets \p Unit to the index of that payload in
-/// the result.
+/// Returns the payloads that the device linker links with payload \p Index of
+/// \p Payloads, all from one file. Sets \p Unit to the index of payload
+/// \p Index in the result.
 std::vector<Payload> selectUnits(ArrayRef<Payload> Payloads, size_t Index,
                                  size_t &Unit);
 

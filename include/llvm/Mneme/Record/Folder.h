@@ -31,7 +31,7 @@ Expected<LockedFile> lockFolder(StringRef Dir);
 /// Creates a folder for incomplete files below a recording folder. No
 /// recordings are removed while a staging folder is in use.
 Expected<PrivateFolder> createStagingFolder(StringRef Below);
-/// Returns true if \p Name is a name of a staging folder.
+/// Returns true if \p Name is the name of a staging folder.
 bool isStagingFolderName(StringRef Name);
 
 /// Return the file names of a launch's snapshots and of a kernel's bitcode.
@@ -39,15 +39,17 @@ std::string snapshotName(bool Epilogue, StringRef StaticHash,
                          StringRef DynamicHash);
 std::string moduleName(StringRef StaticHash);
 
-/// Returns true if recording creates files of this name, except kernel files.
+/// Returns true if \p Name is the name of a file that recording creates, other
+/// than a kernel file.
 bool isArtifact(StringRef Name);
 
-/// Returns true if files of recordings, kernel files included, have such names:
-/// a tool that writes another file of this name may overwrite a recording.
+/// Returns true if \p Name is the name of a file of recordings, including
+/// kernel files. A tool that writes a file of this name may overwrite a
+/// recording.
 bool isRecordingFile(StringRef Name);
 
-/// Fails if \p Path, the value of \p Option ("--output-ll"), has the name of a
-/// file of recordings.
+/// Fails if the file name of \p Path, the value of \p Option ("--output-ll"),
+/// is that of a file of recordings.
 Error checkOutputFile(StringRef Option, StringRef Path);
 
 } // namespace mneme

@@ -29,8 +29,8 @@ struct RecordingFilter {
   /// POSIX extended regular expression, searched in the symbol and the
   /// demangled name.
   std::string KernelRegex;
-  /// Prefixes of static and dynamic hashes. At least one of each given list
-  /// must match.
+  /// Prefixes of static and dynamic hashes. If a list is not empty, at least
+  /// one of its prefixes must match.
   std::vector<std::string> StaticHashes, DynamicHashes;
 
   bool isEmpty() const {
@@ -41,8 +41,8 @@ struct RecordingFilter {
   /// Returns \p K with the selected launches; unset if there are none. check()
   /// must have succeeded.
   std::optional<RecordedKernel> select(const RecordedKernel &K) const;
-  /// Returns the selected part of \p Kernels. Fails if that is empty; the error
-  /// names \p Dir and its kernels.
+  /// Returns the selected part of \p Kernels. Fails if nothing is selected; the
+  /// error names \p Dir and its kernels.
   Expected<std::vector<RecordedKernel>> choose(ArrayRef<RecordedKernel> Kernels,
                                                StringRef Dir) const;
 };
@@ -61,8 +61,8 @@ Expected<ManageStats>
 copyRecordings(StringRef From, const RecordingFilter &Which, StringRef To);
 
 /// Removes the selected launches, then all files that no kernel file refers to.
-/// An empty filter selects no launches here. Removes nothing if it cannot
-/// determine which files are needed, or while a recording into the folder is in
+/// Here, an empty filter selects no launches. Removes nothing if it cannot
+/// determine which files are needed, or if a recording into the folder is in
 /// progress.
 Expected<ManageStats>
 pruneRecordings(StringRef Dir, const RecordingFilter &Which, bool IsDryRun);

@@ -84,7 +84,7 @@ public:
   Expected<const PageFile *> get(const Digest128 &Id);
   /// Returns the ids of all page files opened so far.
   std::vector<Digest128> opened();
-  /// Adds \p File to those of the folder.
+  /// Adds \p File to the page files of the folder.
   void add(std::unique_ptr<PageFile> File);
 
   /// Reads all of \p File. \returns the problems found, and whether this is the

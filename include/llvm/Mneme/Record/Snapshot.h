@@ -45,7 +45,7 @@ struct SnapshotRegion {
   }
 };
 
-/// The comparison rule of the application for a range of memory.
+/// The application's comparison rule for a range of memory.
 struct SnapshotAnnotation {
   uint64_t Address = 0, Size = 0;
   uint32_t DType = MNEME_DTYPE_BYTES;
@@ -100,8 +100,8 @@ public:
   /// prologue's contents for an epilogue.
   Error overlay(size_t Index, MutableArrayRef<char> Contents) const;
 
-  /// Drops pages from an epilogue that are equal in \p Prologue: some epilogues
-  /// also hold unchanged pages.
+  /// Drops the pages of an epilogue that are equal in \p Prologue: some
+  /// epilogues also contain unchanged pages.
   void dropUnchanged(const Snapshot &Prologue);
 
 private:

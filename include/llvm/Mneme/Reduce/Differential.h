@@ -28,7 +28,7 @@ enum class CrossCheck {
 #include "llvm/Mneme/Reduce/CrossChecks.def"
 };
 StringRef getCrossCheckName(CrossCheck C); ///< "fill", ...
-/// Returns words for "the good side gives another result ...".
+/// Returns the end of "the good side gives another result ...".
 StringRef describeCrossCheck(CrossCheck C);
 std::vector<CrossCheck> getAllCrossChecks();
 /// Parses comma-separated names or "none". Errors quote the invalid name.
@@ -48,8 +48,8 @@ struct DifferentialOptions {
   /// The criterion: "verify" (memory and verdict), or a metric of
   /// Config/Metrics.def.
   std::string By = "verify";
-  /// How much worse a metric has to be: 0.02 is 2 %. For times, the confidence
-  /// interval of the ratio must exceed it.
+  /// Minimum relative deterioration of a metric: 0.02 is 2 %. For times, the
+  /// confidence interval of the ratio must exceed it.
   double Threshold = 0.02;
   ReplayOptions Good;
   /// The bad side without its known culprit; it must be good.

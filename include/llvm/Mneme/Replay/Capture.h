@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Captures the memory that a launch leaves, for comparison with another launch
+/// Captures the memory that a launch leaves, for comparison with a launch other
 /// than the recorded one.
 //===----------------------------------------------------------------------===//
 

@@ -36,7 +36,7 @@ struct CodeText {
   /// Number of instructions in Text.
   uint64_t Instructions = 0;
   /// Regular expression for names whose numbers depend on the code before them:
-  /// values without names, registers, labels.
+  /// unnamed values, registers, labels.
   StringRef NumberedNames;
 };
 
@@ -51,14 +51,15 @@ struct ReplayCode {
 bool canBuildImage(const ReplayPlan &Plan);
 
 /// Compiles a plan as a replay on \p Device ("host", "cuda:0") does, in a child
-/// process, and returns the code of the kernel. Forms that need a program that
-/// is missing have no text. Values that the recording does not name are named
-/// before the pipeline, which does not change the code: ReplayResult::CodeHash
-/// is that of a replay with ReplayOptions::Resources, if canBuildImage().
+/// process, and returns the code of the kernel. A form has no text if the
+/// program it needs is missing. Values that are unnamed in the recording are
+/// named before the pipeline, which does not change the code: if
+/// canBuildImage(), ReplayResult::CodeHash is that of a replay with
+/// ReplayOptions::Resources.
 Expected<ReplayCode> readReplayCode(const ReplayPlan &Plan, StringRef Device);
 
-/// Writes the plan's IR as bitcode, with a name for each value: a comparison of
-/// numbered values shows all values behind the first change as different.
+/// Writes the plan's IR as bitcode, with a name for each value: in a comparison
+/// of numbered values, all values after the first change would differ.
 Error writeNamedIR(const ReplayPlan &Plan, StringRef Path);
 
 /// Returns the definition of \p Function in a module's text; empty if absent.

@@ -72,7 +72,7 @@ private:
   std::unique_ptr<Options> O;
 };
 
-/// Returns the options of Flags.def, without settings, that set the members of
+/// Returns the options of Flags.def, except settings, that set the members of
 /// \p R. File names are absolute.
 std::vector<std::string> makeFlags(const ReplayOptions &R);
 

@@ -63,7 +63,7 @@ Expected<ConfigFile> readConfigFile(StringRef Path);
 /// \p Path and the user has not allowed; success if there are none.
 Error refuseSideEffects(StringRef Path, ArrayRef<ConfigSideEffect> Found);
 
-/// Fails if the file is for another kernel than \p K.
+/// Fails if the file is for a kernel other than \p K.
 Error checkConfigFile(const ConfigFile &File, const RecordedKernel &K);
 
 } // namespace mneme

@@ -105,8 +105,8 @@ struct MeasureRules {
   double PauseSeconds = 0.05;
   /// After this number of pauses, the clock is accepted.
   unsigned MaxPauses = 3;
-  /// If false, the clock is not measured after the last sample if it was right
-  /// within the last ClockSeconds.
+  /// If false, the clock is not measured after the last sample if it was
+  /// measured within the last ClockSeconds and accepted.
   bool ClockAtEnd = true;
 
   /// Rules for a search: seven samples, or three of a long launch.

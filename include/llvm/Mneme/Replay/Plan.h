@@ -202,7 +202,7 @@ public:
   withPoison(std::shared_ptr<const PoisonMask> Mask) const;
 
   const ReplayOptions &options() const { return Options; }
-  /// Null: not searched for poison.
+  /// Null if the plan was not searched for poison.
   const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
   const RecordedKernel &kernel() const { return *Kernel; }
   const RecordedInstance &instance() const { return Instance; }

@@ -41,7 +41,7 @@ enum class ReplayStage {
   Compare,
   Baseline,
 };
-/// Returns words for "... did not end within 5 s".
+/// Returns the subject of "... did not end within 5 s".
 StringRef describeStage(ReplayStage S);
 /// Returns the time limit of a stage in seconds.
 double getStageLimit(const ReplayOptions &O, ReplayStage S);
@@ -214,7 +214,7 @@ public:
   /// of \p Mask, instead of their recorded contents. Null: no poison.
   Error poison(std::shared_ptr<const PoisonMask> Mask);
 
-  /// Makes restore() write everything until the next compare(). Use it after
+  /// Makes restore() write everything until the next compare(). Required after
   /// launches that are not compared.
   void markAllDirty();
 
@@ -229,7 +229,7 @@ public:
   /// The ranges that restore() writes.
   ArrayRef<Range> dirty() const { return Dirty; }
 
-  /// Memory mapped before or behind a region that belongs to no region.
+  /// Memory mapped before or after a region that belongs to no region.
   struct Padding {
     size_t Region;
     uint64_t Address, Size;
@@ -298,8 +298,8 @@ Expected<ReplayResult> runIsolatedReplay(const ReplayPlan &Plan);
 using ReplayBody =
     function_ref<Expected<ReplayResult>(function_ref<void(ReplayStage)>)>;
 /// Runs \p Body in isolation instead of runReplay(). Any result besides the
-/// ReplayResult must be passed in a file. The process has no descriptors of
-/// this one but \p Kept.
+/// ReplayResult must be passed in a file. Of this process's descriptors, the
+/// child inherits only \p Kept.
 Expected<ReplayResult> runIsolated(const ReplayPlan &Plan, ReplayBody Body,
                                    ArrayRef<int> Kept = {});
 

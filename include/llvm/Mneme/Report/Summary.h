@@ -22,7 +22,7 @@ namespace mneme {
 /// Returns a machine-readable summary: the kernel, the search and the outcome.
 json::Value makeSummary(const StudyRecord &R);
 void printSummary(raw_ostream &OS, const StudyRecord &R);
-/// Explains that and why no point was left to try; empty if some were left.
+/// Explains why no point was left to try; empty if some were left.
 std::string describeExhaustion(const StudyRecord &R);
 /// Returns why no trial was tested again, as a clause.
 std::string describeUntested(const StudyRecord &R);

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The CUDA driver, loaded when it is asked for, and device memory at fixed
-/// addresses through its virtual memory management. For the recording runtime
-/// and for replay, so that the two cannot disagree: no LLVM, no vendor SDK.
+/// The CUDA driver, loaded on demand, and device memory at fixed addresses
+/// through its virtual memory management. Shared by the recording runtime and
+/// replay, so that both place memory in the same way: no LLVM, no vendor SDK.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 
 namespace mneme {
 
-// As cuda.h has them.
+// Types of cuda.h.
 using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
@@ -46,7 +46,7 @@ struct CUkernelNodeParams {
   unsigned DynamicShared;
   void **Args;
   void **Extra;
-  void *Kernel; ///< Where Function is null.
+  void *Kernel; ///< If Function is null.
   CUcontext Context;
 };
 
@@ -79,7 +79,7 @@ struct CUarrayDescriptor {
 struct CUresourceDesc {
   int Type; ///< MNEME_RESOURCE_*
   union {
-    CUarray Array; ///< A mipmapped one, too.
+    CUarray Array; ///< Also a mipmapped array.
     struct {
       CUdeviceptr Address;
       int Format;
@@ -114,7 +114,7 @@ static_assert(sizeof(CUtextureDesc) == 104, "layout of CUDA 12 and 13");
 /// One side of CUDA_MEMCPY3D.
 struct CUmemcpySide {
   size_t XInBytes, Y, Z, Level;
-  int MemoryType; ///< 1 host, 2 device, 3 array, 4 by its address.
+  int MemoryType; ///< 1 host, 2 device, 3 array, 4 unified
   const void *Host;
   CUdeviceptr Device;
   void *Array;
@@ -184,26 +184,29 @@ enum : CUresult {
   CUDA_ERROR_UNKNOWN = 999,
 };
 
-/// The driver's functions. Null until load().
+/// The driver's functions; null before load().
 struct CudaDriver {
 #define CUDA_DRIVER(Name, Symbol, Parameters) CUresult(*Name) Parameters;
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
 
-  /// Loads libcuda.so.1 and finds its functions, once a process. \returns the
-  /// driver, or null with what is wrong in \p Error: no driver on this machine,
-  /// or one that lacks a function. Does not initialize it (cuInit).
+  /// Loads libcuda.so.1 and looks up its functions, once per process. Does not
+  /// initialize the driver (cuInit). \returns the driver, or null and the
+  /// reason in \p Error: no driver on this machine, or a driver that lacks a
+  /// function.
   static const CudaDriver *load(std::string &Error);
 
   /// "out of memory (CUDA_ERROR_OUT_OF_MEMORY)"
   std::string describe(CUresult R) const;
 };
 
-/// Device memory at fixed addresses: a reserved range of which parts are
-/// mapped. Physical memory comes in granules (2 MiB as a rule); ranges may
-/// share one, which goes away with the last of them. Not thread-safe. A context
-/// of the device must be current. Every function returns an empty string, or
-/// what went wrong; without memory for the bookkeeping it throws
-/// std::bad_alloc, with nothing done.
+/// Device memory at fixed addresses: a reserved range of addresses, parts of
+/// which are mapped. Physical memory is mapped in granules, usually of 2 MiB.
+/// Ranges may share a granule, which is in use until the last of them is
+/// unmapped. Not thread-safe. A context of the device must be current.
+///
+/// Functions that return a string return an error message, or an empty string
+/// on success. If the bookkeeping runs out of memory, they throw std::bad_alloc
+/// and change nothing.
 class CudaMapping {
 public:
   using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
@@ -214,27 +217,28 @@ public:
   CudaMapping &operator=(const CudaMapping &) = delete;
   ~CudaMapping();
 
-  /// Reserves exactly [Base, Base + Size), whole granules.
+  /// Reserves exactly [Base, Base + Size), which must consist of whole
+  /// granules.
   std::string reserve(uint64_t Base, uint64_t Size);
-  /// Backs [Address, Address + Size) with memory; its contents are anything.
-  /// \p Fresh, where given, gets the ranges (address, size) of whole granules
-  /// that came new from the device.
+  /// Backs [Address, Address + Size) with memory of undefined contents. Appends
+  /// the ranges (address, size) of newly allocated granules to \p Fresh, if not
+  /// null.
   std::string map(uint64_t Address, uint64_t Size, Ranges *Fresh = nullptr);
-  /// Lets another device access the memory, what comes later included, as far
-  /// as it can.
+  /// Gives another device access to all memory, including later mappings.
+  /// Ignores failures.
   void share(CUdevice Peer);
-  /// Takes back one map(). Granules without a range stay mapped, for the next
-  /// map() there, until trim().
+  /// Undoes one map(). Granules without a range stay mapped until trim(), for
+  /// later calls of map().
   void unmap(uint64_t Address, uint64_t Size);
-  /// Gives the memory of unused granules back to the device. \returns bytes.
+  /// Frees the memory of unused granules. \returns the number of bytes.
   uint64_t trim();
 
   uint64_t base() const { return Base; }
   uint64_t size() const { return Size; }
   uint64_t granularity() const { return Granularity; }
-  /// Bytes of physical memory that are mapped, used or not.
+  /// Returns the bytes of mapped physical memory, used or unused.
   uint64_t mappedBytes() const { return Mapped; }
-  /// Those of them that trim() would give back.
+  /// Returns the part of mappedBytes() that trim() would free.
   uint64_t unusedBytes() const { return Unused; }
 
 private:

@@ -15,7 +15,6 @@
 /// region N; region 0 begins with the kernel. A loop runs a region for all its
 /// threads, which end it at their next sync point and store its operands in
 /// these arrays.
-/// arrays.
 ///
 //===----------------------------------------------------------------------===//
 

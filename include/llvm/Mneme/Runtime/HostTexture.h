@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What compiled kernels of the host device call to read and write textures and
-/// surfaces. A handle is the address of a MnemeTexture (RecordFormat.h). In C.
+/// Functions that compiled kernels of the host device call to read and write
+/// textures and surfaces. A handle is the address of a MnemeTexture
+/// (RecordFormat.h). C only.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +22,20 @@
 extern "C" {
 #endif
 
-/// What an access does.
+/// The parameter \p What of an access: flags and fields.
 enum {
-  MNEME_TEX_GEOMETRY = 7, ///< Dimensions: 1, 2, 3; or
+  MNEME_TEX_GEOMETRY = 7, ///< Mask of the geometry: 1, 2 or 3 dimensions, or
   MNEME_TEX_CUBE = 4,
   MNEME_TEX_LAYERED = 8,
-  MNEME_TEX_INTEGERS = 16, ///< Coordinates are indices.
+  MNEME_TEX_INTEGERS = 16, ///< Integer coordinates, without filtering.
   MNEME_TEX_LEVEL = 32,    ///< E0 is the level.
   MNEME_TEX_GRADIENTS = 64,
   MNEME_TEX_GATHER = 128,
-  MNEME_TEX_CHANNEL_SHIFT = 8, ///< Two bits: what is gathered.
-  MNEME_SURF_BYTES_SHIFT = 10, ///< Five bits: of a surface access.
-  MNEME_SURF_CLAMP = 1 << 15,  ///< What is outside is at the edge,
-  MNEME_SURF_ZERO = 1 << 16,   ///< or ignored; else it is an error.
+  MNEME_TEX_CHANNEL_SHIFT = 8, ///< Two bits: the channel to gather.
+  MNEME_SURF_BYTES_SHIFT = 10, ///< Five bits: the bytes of a surface access.
+  MNEME_SURF_CLAMP = 1 << 15,  ///< Clamp coordinates.
+  MNEME_SURF_ZERO = 1 << 16,   ///< Out of range: read zeros, drop writes.
+                               ///< Without either flag: trap.
 };
 
 enum {
@@ -44,13 +46,13 @@ enum {
   MNEME_QUERY_LEVELS = 4,
 };
 
-/// Four channels of 32 bits, or up to 16 bytes of a surface.
+/// Four channels of 32 bits, or up to 16 bytes from a surface.
 typedef struct {
   uint64_t Low, High;
 } MnemeHostTexel;
 
-/// Coordinates are bits of floats, or integers. \p E0 to \p E5: the level, or
-/// the gradients by x, then those by y.
+/// Coordinates are integers, or the bits of floats. \p E0 to \p E5 are the
+/// level, or the gradients in x, then those in y.
 MnemeHostTexel __mneme_host_texture(uint64_t Handle, uint32_t What, uint32_t X,
                                     uint32_t Y, uint32_t Z, uint32_t Layer,
                                     uint32_t E0, uint32_t E1, uint32_t E2,

@@ -32,8 +32,8 @@ struct LaunchKey {
 };
 static_assert(sizeof(LaunchKey) == 56, "no padding in what is hashed");
 
-/// Returns true if \p V may be a device or host address. No double except tiny
-/// ones and few integers have such values.
+/// Returns true if \p V may be a device or host address. Apart from tiny
+/// numbers, no double has such bits, and few integers do.
 inline bool looksLikeAddress(uint64_t V) { return V >> 44 && V >> 44 < 8; }
 
 /// Appends the bytes of a non-pointer argument to \p Scalars. Replaces

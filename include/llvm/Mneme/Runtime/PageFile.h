@@ -21,45 +21,48 @@
 
 namespace mneme {
 
-/// A file for the pages that a database does not have yet; there is none where
-/// it has them all. The first failure sticks, a failed allocation too: later
-/// calls do nothing, and error() says what it was. One thread at a time.
+/// A page file with the pages that a database does not have yet. Without such
+/// pages, no file is created. After the first failure, including a failed
+/// allocation, further calls do nothing, and error() returns the reason. Not
+/// thread-safe.
 class PageFile {
 public:
   PageFile();
   PageFile(const PageFile &) = delete;
   PageFile &operator=(const PageFile &) = delete;
-  /// Deletes the file, unless it is whole: then others may already count on it.
+  /// Deletes the file if it is incomplete. Others may already refer to a
+  /// complete file.
   ~PageFile();
 
-  /// \p Known are the pages that the database has. The file will be in \p
-  /// Folder, under its own name. Page files in \p KnownFolder, unless that is
-  /// empty, become known before the first page is added: that may take long.
+  /// The file will be created in \p Folder, under a name that depends on its
+  /// contents. \p Known has the pages of the database. If \p KnownFolder is not
+  /// empty, the page files in it are added to \p Known before the first page is
+  /// added, which may take long.
   void open(std::string Folder, PageIndex &Known, std::string KnownFolder = "");
-  /// More than \p Bytes is an error, \p Reason.
+  /// Fails with error \p Reason if the file exceeds \p Bytes.
   void limit(uint64_t Bytes, std::string Reason);
 
   struct Part {
     const char *Bytes;
-    uint64_t Size; ///< Of the last page of a part, the rest is zeros.
+    uint64_t Size; ///< The last page of a part is padded with zeros.
   };
-  /// Other threads may change the parts while they are added: what is stored is
-  /// what was hashed.
+  /// Hashes and stores copies of new pages. Required if other threads may
+  /// change the parts meanwhile.
   void copyFirst() { CopiesFirst = true; }
-  /// The disk begins to write while pages are added. The thread that adds them
-  /// may have to wait for it.
+  /// Starts write-back while pages are added. The calling thread may have to
+  /// wait for the disk.
   void writeBack() { WritesBack = true; }
-  /// Appends the digest of every page, and where it is. Writes those that are
-  /// nowhere yet.
+  /// Appends the digest and the location of each page. Writes pages that are
+  /// neither in the database nor in this file.
   void add(const std::vector<Part> &Parts, std::vector<PageDigest> &Digests,
            std::vector<PageRef> &Refs);
 
-  /// Ends the file and gives it its name. To force it to the disk would take
-  /// longer than all else; that is for whoever takes it over.
+  /// Completes the file and gives it its final name. Does not sync it, which
+  /// would take longer than everything else; the receiver of the file does.
   void close();
 
   bool empty() const { return Digests.empty(); }
-  /// After close(), when not empty.
+  /// Valid after close() if the file is not empty.
   const MnemePageFileId &id() const { return Id; }
   const std::vector<PageDigest> &digests() const { return Digests; }
   const PageIndex &known() const { return *Known; }
@@ -82,14 +85,14 @@ private:
   std::string Folder, KnownFolder, Path, Error;
   PageIndex *Known = nullptr;
   PageTable Own;                   ///< Numbers of this file's pages.
-  std::vector<PageDigest> Digests; ///< Of the same, by number.
+  std::vector<PageDigest> Digests; ///< Digests of this file's pages, by number.
   std::vector<MnemePageFrame> Frames;
-  std::vector<std::unique_ptr<Tools>> Spare; ///< Used by no thread now.
+  std::vector<std::unique_ptr<Tools>> Spare; ///< Not in use by any thread.
   std::string Buffer;                        ///< Not yet in the file.
   MnemePageFileId Id = {};
   uint64_t Stored = 0, Limit = UINT64_MAX;
-  uint64_t Written = 0;   ///< In the file.
-  uint64_t OnItsWay = 0;  ///< Of that, given to the disk.
+  uint64_t Written = 0;   ///< Bytes in the file.
+  uint64_t OnItsWay = 0;  ///< Bytes of Written under write-back.
   std::string LimitReason;
   int Fd = -1;
   bool CopiesFirst = false, WritesBack = false;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which pages a database holds, and where. Two pages are the same when their
-/// XXH3-128 digests are.
+/// An index of the pages of a database and their locations. Pages with equal
+/// XXH3-128 digests are considered equal.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,45 +27,46 @@
 
 namespace mneme {
 
-/// The 16 bytes of a page's digest as they are in files.
+/// A page's digest: 16 bytes, as stored in files.
 struct PageDigest {
   uint64_t A, B;
 
   bool operator==(const PageDigest &O) const { return A == O.A && B == O.B; }
 };
 
-/// \p Size bytes, at most a page; the rest of the page is zeros.
+/// Returns the digest of a page that begins with \p Size bytes, followed by
+/// zeros.
 PageDigest digestOfPage(const char *Bytes, size_t Size);
 
-/// Whether \p Size bytes are all zero.
+/// Returns true if \p Size bytes are all zero.
 bool isZero(const char *P, uint64_t Size);
 
 /// A page of a page file.
 struct PageRef {
-  uint32_t File; ///< What its index calls it, or OwnFile.
+  uint32_t File; ///< Number of the file in its PageIndex, or OwnFile.
   uint32_t Page;
 };
 
-/// Of a PageRef: the page file that is being written.
+/// PageRef::File of the page file that is being written.
 constexpr uint32_t OwnFile = UINT32_MAX;
 
-/// Two lower-case digits a byte.
+/// Returns two lower-case hexadecimal digits per byte.
 std::string hexDigits(const void *Bytes, size_t Size);
 
-/// "Pages.<id>.mneme"
+/// Returns "Pages.<id>.mneme".
 std::string pageFileName(const MnemePageFileId &Id);
 
-/// From digests of pages to numbers. Takes 11 to 22 bytes a page beside the
-/// digests, which are where the numbers say; where there is no memory, or the
-/// limit is reached, pages are not remembered.
+/// A hash table from page digests to numbers. The caller stores the digests by
+/// number; the table takes another 11 to 22 bytes per page. If memory is short
+/// or the limit is reached, further pages are not inserted.
 class PageTable {
 public:
   static constexpr uint32_t None = UINT32_MAX;
 
   explicit PageTable(size_t MaxPages) : MaxPages(MaxPages) {}
 
-  /// The number that was given to the page, or None. \p DigestOf(N) is what
-  /// page N was inserted with.
+  /// Returns the number of the page, or None. \p DigestOf(N) returns the digest
+  /// with which page N was inserted.
   template <typename T> uint32_t find(const PageDigest &D, T DigestOf) const {
     if (!NumSlots)
       return None;
@@ -75,11 +76,11 @@ public:
     return None;
   }
 
-  /// A page that find() does not find.
+  /// Inserts a page that find() does not find.
   void insert(const PageDigest &D, uint32_t Number);
 
-  /// Soon find() or insert() will be called for it: to wait for memory takes
-  /// longer than all else that they do.
+  /// Prefetches the slot for a later find() or insert(), which would otherwise
+  /// spend most of its time on a cache miss.
   void prefetch(const PageDigest &D) const {
     if (NumSlots)
       __builtin_prefetch(&Slots[home(tag(D))]);
@@ -93,8 +94,8 @@ private:
     uint32_t Tag, Number;
   };
   static uint32_t tag(const PageDigest &D) { return D.A >> 32; }
-  /// Slots are in the order of the tags, but for collisions: to grow is a walk
-  /// through both tables.
+  /// Except for collisions, slots are ordered by tag. Growing is thus a
+  /// sequential pass over both tables.
   size_t home(uint32_t Tag) const { return uint64_t(Tag) * NumSlots >> 32; }
   size_t next(size_t I) const { return (I + 1) & (NumSlots - 1); }
   void put(Slot S);
@@ -105,47 +106,46 @@ private:
   size_t Count = 0, MaxPages;
 };
 
-/// The pages of a database, as far as a process knows: pages for which there is
-/// no memory are unknown. Thread-safe.
+/// The pages of a database that this process knows. A page is not added if
+/// memory for it is short. Thread-safe.
 class PageIndex {
 public:
-  /// 24 GiB of different memory, which takes 160 MiB to remember, or 184 MiB
-  /// where page files have pages of others; what lies beyond is stored again.
+  /// Limit for 24 GiB of distinct pages, which take 160 MiB of memory, or 184
+  /// MiB if page files share pages. Pages beyond the limit are stored again.
   static constexpr size_t DefaultMaxPages = 6u << 20;
 
   explicit PageIndex(size_t MaxPages = DefaultMaxPages) : Table(MaxPages) {}
 
-  /// Reads the indexes of the page files in \p Folder that have not been read.
-  /// Files that are no page files, or damaged, are passed over: their pages
-  /// will be stored again.
+  /// Reads the indexes of page files in \p Folder that have not been read.
+  /// Ignores invalid and damaged files, so their pages will be stored again.
   void readFolder(const std::string &Folder);
 
-  /// Adds a page file that has come into the database.
+  /// Adds a new page file of the database.
   void add(const MnemePageFileId &Id, const std::vector<PageDigest> &Digests);
 
-  /// Forgets all pages, because something has become of their files. What was
-  /// found stays valid.
+  /// Forgets all pages, because their files may have changed. Results of
+  /// earlier find() calls stay valid.
   void clear();
 
-  /// Of \p Count pages, fills in \p Refs where the page is known. \p Found says
-  /// where.
+  /// Looks up \p Count pages. Sets \p Found for each page, and \p Refs for
+  /// those that were found.
   void find(const PageDigest *Digests, size_t Count, PageRef *Refs,
             char *Found) const;
 
   MnemePageFileId idOf(uint32_t File) const;
 
 private:
-  /// What is known of a page file: those pages that no earlier one has.
+  /// The pages of a page file that no earlier file has.
   struct File {
     MnemePageFileId Id;
-    uint32_t FirstNumber; ///< In the table, of the first one.
+    uint32_t FirstNumber; ///< Number of the first page in the table.
     std::unique_ptr<PageDigest[]> Digests;
-    /// Where they are in the file. Null: they are its first ones.
+    /// Numbers of the pages in the file; null if they are consecutive from 0.
     std::unique_ptr<uint32_t[]> Places;
   };
 
-  /// Of \p Count pages. \p Kept is memory for as many of them as may be
-  /// remembered, and may be where they are.
+  /// Adds a file with \p Count pages. \p Kept is memory for the digests that
+  /// can be remembered; \p Digests may point into it.
   void addLocked(const MnemePageFileId &Id, const PageDigest *Digests,
                  size_t Count, std::unique_ptr<PageDigest[]> Kept);
   uint32_t lookUp(const PageDigest &D) const;
@@ -158,7 +158,7 @@ private:
   PageTable Table;
   std::vector<File> Files;
   uint32_t NextNumber = 0;
-  std::set<std::string> Names; ///< Of files that have been read, or added.
+  std::set<std::string> Names; ///< Names of files that were read or added.
 };
 
 } // namespace mneme

@@ -155,7 +155,7 @@ typedef struct {
   uint32_t NumLevels;
   uint32_t AddressModes[3]; ///< MNEME_ADDRESS_*.
   uint32_t MaxAnisotropy;
-  uint64_t Address; ///< Of level 0.
+  uint64_t Address; ///< Address of level 0.
   uint64_t Pitch;
   uint64_t Width;  ///< In elements.
   uint64_t Height; ///< 0: one dimension.

@@ -25,57 +25,59 @@
 
 namespace mneme {
 
-/// open(), records and data, close(), and when the page file is closed too,
-/// write(). The first failure sticks, a failed allocation too: later calls do
-/// nothing, and error() says what it was.
+/// Call open(), add records and data, close(), and once the page file is
+/// closed, too, write(). After the first failure, including a failed
+/// allocation, further calls do nothing, and error() returns the reason.
 class SnapshotFile {
 public:
   SnapshotFile() = default;
   SnapshotFile(const SnapshotFile &) = delete;
   SnapshotFile &operator=(const SnapshotFile &) = delete;
-  /// Deletes the file, unless somebody has moved it away.
+  /// Deletes the file, unless leave() was called.
   ~SnapshotFile();
 
-  /// What the data is made of goes to \p Pages, which must live as long.
+  /// Starts a snapshot. \p Pages receives the data and must outlive the
+  /// snapshot file.
   void open(std::string Path, MnemeSnapshotHeader Header, PageFile &Pages);
 
-  /// Adds a record of the bytes \p A and then \p B.
+  /// Adds a record with the bytes \p A followed by \p B.
   void record(uint32_t Type, const void *A, size_t SizeA,
               const void *B = nullptr, size_t SizeB = 0, uint32_t Flags = 0);
 
   /// Adds a region.
   void region(const MnemeRegionRecord &R, const std::string &Name);
 
-  /// Adds \p Size bytes of memory that lie at \p Address: a region's, plus a
-  /// multiple of the page. The bytes must be there until drain() or
+  /// Adds \p Size bytes of memory. \p Address is the start of a region plus a
+  /// multiple of the page size. \p Bytes must stay valid until drain() or
   /// close().
   void data(const void *Bytes, uint64_t Address, uint64_t Size);
 
-  /// Brings what data() was given into the page file.
+  /// Adds the pending data to the page file.
   void drain();
 
-  /// Nothing more will be added.
+  /// Ends the data.
   void close();
 
-  /// After close(): whether \p Bytes are others than those that were added for
-  /// the page at \p Address; not being added means zero. Quick for rising
-  /// addresses.
+  /// Returns true if the page at \p Address differs from the added one, or is
+  /// not zero if none was added. \p Bytes is its current contents. Call after
+  /// close(); fast for ascending addresses.
   bool differs(const char *Bytes, uint64_t Address, uint64_t Size);
 
-  /// After both are closed: adds all of \p Before that is not here.
+  /// Adds the pages of \p Before that this file lacks. Call after both are
+  /// closed.
   void complete(const SnapshotFile &Before);
-  /// Runs of pages that complete() makes of this file. May throw
+  /// Returns the number of runs of pages after complete(). May throw
   /// std::bad_alloc.
   size_t numRunsCompleted(const SnapshotFile &Before) const;
   size_t numRuns() const { return Runs.size(); }
 
-  /// Writes the file, which is not forced to the disk. Where there is one of
-  /// its name, path() is another then.
+  /// Writes the file without syncing it. If the name is taken, chooses another
+  /// one and updates path().
   void write();
-  /// Somebody else is going to move the file, or to delete it.
+  /// Keeps the file on destruction: another owner moves or deletes it.
   void leave() { IsCreated = false; }
 
-  /// After write(): those that it refers to.
+  /// Returns the page files that the snapshot refers to. Call after write().
   const std::vector<MnemePageFileId> &pageFiles() const { return Ids; }
 
   const std::string &error() const { return Error; }
@@ -84,14 +86,14 @@ public:
   uint64_t rawBytes() const { return RawBytes; }
 
 private:
-  /// Memory that was added at once.
+  /// A range of memory that was added in one piece.
   struct Stretch {
     uint64_t Address, Size;
-    size_t First; ///< Of Digests.
+    size_t First; ///< Index into Digests.
 
     bool holds(uint64_t A) const { return A - Address < Size; }
   };
-  /// File is a PageRef's.
+  /// File is that of a PageRef until writeRuns().
   using Run = MnemePageRun;
 
   template <typename Fn> void attempt(Fn Work);
@@ -105,16 +107,16 @@ private:
 
   std::string Path, Error;
   PageFile *Pages = nullptr;
-  std::string Bytes; ///< Of the file.
+  std::string Bytes; ///< Contents of the file.
   std::set<uint64_t> RegionStarts;
   std::vector<PageFile::Part> Waiting;
-  std::vector<uint64_t> WaitingAt; ///< Their addresses.
+  std::vector<uint64_t> WaitingAt; ///< Addresses of Waiting.
   uint64_t WaitingBytes = 0;
-  std::vector<Stretch> Stretches;  ///< By address, once closed.
-  std::vector<PageDigest> Digests; ///< Of all pages that were added.
-  std::vector<Run> Runs;           ///< By address, once closed.
+  std::vector<Stretch> Stretches;  ///< Sorted by address after close().
+  std::vector<PageDigest> Digests; ///< Digests of all added pages.
+  std::vector<Run> Runs;           ///< Sorted by address after close().
   std::vector<MnemePageFileId> Ids;
-  size_t Last = 0; ///< The stretch that was asked for.
+  size_t Last = 0; ///< The stretch that differs() found last.
   uint64_t RawBytes = 0;
   MnemeEndRecord End = {};
   bool IsCreated = false;

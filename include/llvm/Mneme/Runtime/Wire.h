@@ -16,19 +16,19 @@
 /// WireWriter and read with WireReader: u32 and u64 in little-endian order;
 /// bytes and strings as a u64 length and their bytes.
 ///
-/// Every answer begins with a string: empty, or an error message. Then:
+/// Every answer begins with a string: an error message, or empty. Then:
 ///
 ///   Hello       u32 version, u32 pid, string device ("host", "cuda"), string
 ///               environment variable that holds the rank in a distributed run,
 ///               else empty; u64 code base, u64 code size, u32 count, {string
-///               name, u64 address} of mneme_host_symbols; zeros but for the
-///               host
+///               name, u64 address} of mneme_host_symbols; zeros except on the
+///               host device
 ///     answer    string staging folder, on the file system of the output
-///               directory, string output directory; empty when nothing is to
-///               be recorded
+///               directory, string output directory; empty if nothing is to be
+///               recorded
 ///   LoadModule  bytes hash(16), u32 count, {bytes payload} (whole, as in the
-///               executable): one translation unit, and the hash of its
-///               payload; or all that one device link takes, in its order, and
+///               executable): one translation unit, with the hash of its
+///               payload; or all units of one device link, in link order, with
 ///               the XXH3-128 of their hashes
 ///     answer    u32 count of device variables, {string name, u64 size, u64
 ///               alignment, u32 flags (1 constant)}
@@ -38,38 +38,36 @@
 ///   LoadKernel  bytes hash, u32 copy, bytes hash(16) of the payload that has
 ///               the kernel, string name, u32 compile for the host (0 or 1)
 ///     answer    bytes static hash(16), u32 count of arguments, {u32 size, u32
-///               offset, u32 kind}, u32 count of variables reached, {string
+///               offset, u32 kind}, u32 count of reachable variables, {string
 ///               name}, string why launches cannot be replayed, or empty; u32
-///               count of handles of textures and surfaces among the
-///               parameters, {u32 offset, u32 0 or 1 for a surface}; u32
-///               count of launches that the output directory holds,
-///               {u64 dynamic hash}; and if compiled for the host: u32
-///               strategy, u32 static shared, u32 wave size, u32 cooperative,
-///               u64 context size, u32 ordered, u64 entry address, u32 count of
-///               segments, {u64 address, u32 protection (PROT_*), bytes
-///               contents}
+///               count of texture and surface handles among the parameters,
+///               {u32 offset, u32 0 or 1 for a surface}; u32 count of launches
+///               in the output directory, {u64 dynamic hash}; and if compiled
+///               for the host: u32 strategy, u32 static shared, u32 wave size,
+///               u32 cooperative, u64 context size, u32 ordered, u64 entry
+///               address, u32 count of segments, {u64 address, u32 protection
+///               (PROT_*), bytes contents}
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
 ///               block[3], u64 dynamic shared, u32 cooperative, string
 ///               prologue, string epilogue (file names in the staging folder:
 ///               the final names, a period, digits and periods), u32 tentative
-///               (1: may still be replaced, by another Recorded with the same
-///               hashes, or withdrawn), u32 0 if the launch changed no memory,
-///               or 1; u64 arena base, u64 arena size, u64 stored bytes, u64
-///               raw bytes; u32 count, {string name, u64 address, u64 size} of
-///               variables; string device, string architecture, string driver,
-///               string runtime (empty: host); u64 number and u64 bytes of
-///               regions left out; u32 count, {bytes id(16)} of the page files
-///               that the snapshots refer to, each in the output directory, or
-///               else in the staging folder, under its name
-///     answer    u32 1, or 0 when the output directory holds that launch
-///               already
+///               (1: may be withdrawn, or replaced by another Recorded with the
+///               same hashes), u32 1 if the launch changed memory, else 0; u64
+///               arena base, u64 arena size, u64 stored bytes, u64 raw bytes;
+///               u32 count, {string name, u64 address, u64 size} of variables;
+///               string device, string architecture, string driver, string
+///               runtime (empty: host); u64 number and u64 bytes of omitted
+///               regions; u32 count, {bytes id(16)} of the page files that the
+///               snapshots refer to, each in the output directory or, under its
+///               name, in the staging folder
+///     answer    u32 0 if the output directory already has that launch, else 1
 ///   Withdraw    bytes static hash, u64 dynamic hash of a tentative launch
 ///     answer    nothing more
 ///   Summary     at exit: u64 launches seen, recorded, skipped; u32 count,
 ///               {bytes static hash or empty, string kernel, u64 dynamic hash,
 ///               u64 occurrences}; u32 count, {string reason, u64 times}; u64
-///               nanoseconds spent, u64 nanoseconds of waiting at exit for what
-///               was not written yet
+///               nanoseconds of overhead, u64 nanoseconds that exit waited for
+///               unwritten recordings
 ///     answer    nothing more
 ///
 //===----------------------------------------------------------------------===//
@@ -117,7 +115,7 @@
 #define MNEME_ENV_TIMEOUT                                                      \
   "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
 
-/// The reason for a skipped launch that the launcher looks for.
+/// The reason for launches that were not selected; the launcher recognizes it.
 #define MNEME_REASON_NOT_SELECTED "not selected"
 /// Reasons for skipped launches that the launcher determines.
 #define MNEME_REASON_HELD "already in the output directory"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A random forest that tells good points from bad ones.
+/// A random forest that classifies points as good or bad.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,48 +22,52 @@
 namespace llvm {
 namespace mneme {
 
-/// Fully grown CART trees on bootstrap samples: weighted Gini impurity, the
-/// square root of the number of features tried at each node.
+/// Fully grown CART trees on bootstrap samples, with weighted Gini impurity.
+/// Each node tries the square root of the number of features.
 class Forest {
 public:
   struct Example {
     std::vector<float> Features;
     bool Good;
-    double Weight; ///< More than 0.
+    double Weight; ///< Greater than 0.
   };
 
-  /// \p Categorical: for each feature, are its values mere names? Such ones are
-  /// split into one value and all others, the rest at a threshold.
-  /// \p Examples: at least one.
+  /// \param Categorical  true for each feature with unordered values. A node
+  /// splits such a feature into one value and all others, and other features at
+  /// a threshold.
+  /// \param Examples  at least one.
   Forest(unsigned NumTrees, std::vector<bool> Categorical,
          ArrayRef<Example> Examples, std::mt19937_64 &Random);
 
-  /// The leaf of each tree.
+  /// Returns the leaf of each tree.
   std::vector<uint32_t> findLeaves(ArrayRef<float> Features) const;
-  /// The same of many points, which takes less than one after the other.
+  /// Does the same for many points, faster than one by one.
   std::vector<std::vector<uint32_t>>
   findAllLeaves(ArrayRef<std::vector<float>> Points) const;
-  /// How likely what has these leaves is good, to all trees.
+  /// Returns the probability that a point with these leaves is good, by all
+  /// trees.
   double predict(ArrayRef<uint32_t> Leaves) const;
-  /// To some of them, by number; one may be there more than once.
+  /// Like above, by some trees, given by number. A tree may occur more than
+  /// once.
   double predict(ArrayRef<uint32_t> Leaves, ArrayRef<unsigned> Trees) const;
-  /// In how large a part of the trees are both in one leaf?
+  /// Returns the fraction of the trees in which both points share a leaf.
   static double similarity(ArrayRef<uint32_t> LeavesA,
                            ArrayRef<uint32_t> LeavesB);
 
 private:
   struct Node {
-    uint32_t Left = 0; ///< The right one is the next; 0: a leaf.
+    uint32_t Left = 0; ///< Index of the left child, which the right child
+                       ///< follows; 0: a leaf.
     uint16_t Feature = 0;
-    bool Equal = false;  ///< Left: equal to the threshold.
-    float Threshold = 0; ///< Left: not above it.
-    float Good = 0;      ///< Of a leaf: the share of the good ones' weight.
+    bool Equal = false;  ///< Left child: equal to the threshold.
+    float Threshold = 0; ///< Left child: not above the threshold.
+    float Good = 0;      ///< For a leaf: fraction of the weight that is good.
   };
   struct Builder;
   uint32_t findLeaf(uint32_t Root, ArrayRef<float> Features) const;
   std::vector<bool> Categorical;
   std::vector<uint32_t> Roots;
-  std::vector<Node> Nodes; ///< Of all trees.
+  std::vector<Node> Nodes; ///< Nodes of all trees.
 };
 
 } // namespace mneme

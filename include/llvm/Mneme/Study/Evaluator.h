@@ -74,9 +74,9 @@ struct Evaluation {
   double CompileSeconds = 0, RunSeconds = 0;
   double Started = 0, Ended = 0; ///< Seconds since the epoch.
   std::string Worker;
-  /// Where it was measured: "machine/device", with the device's own number if
-  /// it has one. Times of different devices are not comparable. May be empty if
-  /// there is only one device.
+  /// The device that measured it: "machine/device", with the device's own
+  /// number if it has one. Times of different devices are not comparable. May
+  /// be empty if there is only one device.
   std::string Device;
 
   /// The request had not begun when Evaluator::cancel() was called.

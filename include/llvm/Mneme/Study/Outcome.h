@@ -74,8 +74,9 @@ struct RetestedTrial {
 
 /// The result of the final test.
 struct FinalTestResult {
-  /// The winner is confirmed with this many times as many pairs as candidates
-  /// have. It is one of few, and the study reports its interval.
+  /// The number of pairs in a confirmation, as a multiple of the pairs per
+  /// candidate. Few trials are confirmed, and the study reports the interval of
+  /// the winner.
   static constexpr unsigned ConfirmFactor = 2;
   unsigned Rounds = 0;  ///< Pairs per candidate.
   double MinEffect = 0; ///< TunerOptions::MinEffect.
@@ -110,8 +111,8 @@ struct FinalTestResult {
 struct InstanceRegret {
   unsigned Instance = 0;
   uint64_t BestTrial = 0;   ///< Number of the best trial for this instance.
-  double BestSpeedup = 1;   ///< That trial's, in the re-test.
-  double CommonSpeedup = 1; ///< The common winner's.
+  double BestSpeedup = 1;   ///< Speed-up of that trial in the re-test.
+  double CommonSpeedup = 1; ///< Speed-up of the common winner.
   /// Returns the time lost with the common winner: 1 - Common / Best, at least
   /// 0.
   double regret() const;

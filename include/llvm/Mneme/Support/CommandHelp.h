@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What LLVM's command line parser leaves to the tools: the part of --help
-/// behind the options (examples and exit codes), and options of the wrong
-/// subcommand.
+/// Additions to LLVM's command line parser: examples and exit codes at the end
+/// of --help, and errors for options that the subcommand does not have.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +24,7 @@ namespace llvm {
 namespace mneme {
 
 struct CommandHelp {
-  StringLiteral Command; ///< The subcommand; empty: the tool itself.
+  StringLiteral Command; ///< Empty: the tool itself.
   StringLiteral Examples;
   StringLiteral ExitCodes;
 };

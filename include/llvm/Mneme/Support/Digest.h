@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Content digests. All use XXH3, as the runtime inside the application
-/// computes the same digests without LLVM.
+/// Content digests. All of them are XXH3, which the runtime inside the
+/// application can compute without LLVM.
 ///
 //===----------------------------------------------------------------------===//
 

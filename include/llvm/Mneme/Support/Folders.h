@@ -64,7 +64,7 @@ private:
 void removeAbandoned(StringRef Dir, function_ref<bool(StringRef Name)> IsName);
 
 /// A new folder that only this user can access, locked while in use. The
-/// destructor removes it with its contents; after the process was killed,
+/// destructor removes it with its contents; if the process is killed first,
 /// removeAbandoned() does.
 class PrivateFolder {
 public:

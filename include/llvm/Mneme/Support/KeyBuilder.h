@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Keys of caches.
+/// Builds cache keys.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,8 @@
 namespace llvm {
 namespace mneme {
 
-/// Builds a text from a list of fields. Different lists give different texts.
+/// Encodes a list of fields as a string. Different lists have different
+/// strings.
 class KeyBuilder {
 public:
   KeyBuilder &add(StringRef Text) {

@@ -23,19 +23,19 @@
 namespace llvm {
 namespace mneme {
 
-/// Splits \p Text at newlines. A newline at the end begins no further line.
+/// Splits \p Text at newlines. A trailing newline does not begin another line.
 std::vector<StringRef> splitLines(StringRef Text);
 
-/// A line that both texts have, or only one of them.
+/// A line of one or both texts.
 struct DiffLine {
   char Kind; ///< ' ': both, '-': only the first, '+': only the second.
-  /// Index of the line in each text; for a line of one text, the other index is
-  /// that of the next line there.
+  /// Index of the line in each text. For a line of only one text, the other
+  /// index is that of the other text's next line.
   size_t A, B;
 };
 
 /// Returns all lines (or words) of both texts in order, with as many as
-/// possible in common. Unset: the texts have too many different lines.
+/// possible in common; unset if too many lines differ.
 std::optional<std::vector<DiffLine>> compareLines(ArrayRef<StringRef> A,
                                                   ArrayRef<StringRef> B);
 

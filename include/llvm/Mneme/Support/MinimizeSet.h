@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Delta debugging: the smallest set that still passes a test.
+/// Delta debugging: a minimal set that still passes a test.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a tool is doing, on a line of the terminal.
+/// A status line on the terminal.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 namespace llvm {
 namespace mneme {
 
-/// One line on standard error that each text replaces. Without a terminal
-/// nothing is printed.
+/// One line on standard error; each text replaces the previous one. Prints
+/// nothing without a terminal.
 class StatusLine {
 public:
   StatusLine();

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Tables for people.
+/// Prints tables with aligned columns.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,14 +29,14 @@ class TextTable {
 public:
   using Row = SmallVector<std::string, 8>;
   explicit TextTable(Row Heads) { Rows.push_back(std::move(Heads)); }
-  /// \param R  as many cells as there are heads.
+  /// \p R must have one cell per column.
   void add(Row R) { Rows.push_back(std::move(R)); }
-  /// Colors a cell of the last row, where the stream has colors.
+  /// Colors a cell of the last row, if the stream supports colors.
   void color(unsigned Column, raw_ostream::Colors C) {
     Colors[{Rows.size() - 1, Column}] = C;
   }
   bool empty() const { return Rows.size() == 1; }
-  /// \param Sides  'r' for each column that stands right, 'l' for the others.
+  /// \param Sides  'r' for each right-aligned column, 'l' for the others.
   void print(raw_ostream &OS, StringRef Sides) const;
 
 private:

@@ -22,8 +22,8 @@
 namespace llvm {
 namespace mneme {
 
-/// Splits a text with quotes and backslashes like a response file, skipping
-/// empty words.
+/// Splits \p Text as LLVM splits a response file, with quotes and backslashes,
+/// skipping empty words.
 std::vector<std::string> splitWords(StringRef Text);
 
 /// Quotes a word if necessary, for shells and splitWords().
@@ -32,9 +32,10 @@ std::string quoteWord(StringRef Word);
 /// Joins words to a text for shells and splitWords(), for users to paste.
 std::string quoteCommand(ArrayRef<std::string> Words);
 
-/// Returns "; did you mean 'X'?" for the end of a message, where X is the most
-/// similar of \p Names. Returns an empty string if all of them are more edits
-/// away than a third of the letters of \p Wrong and one, or one is \p Wrong.
+/// Returns "; did you mean 'X'?" for the end of a message, where X is the name
+/// with the smallest edit distance to \p Wrong. Returns an empty string if
+/// \p Wrong is one of \p Names, or if all names are more than a third of its
+/// length plus one edit away.
 std::string suggest(StringRef Wrong, ArrayRef<StringRef> Names);
 
 /// Returns "1 launch", "2 launches": a number and the plural of a noun.

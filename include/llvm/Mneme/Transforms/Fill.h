@@ -37,9 +37,9 @@ struct FillOptions {
 /// Parses the text between the angle brackets.
 Expected<FillOptions> parseFillOptions(StringRef Text);
 
-/// Does not change memory of `malloc` in a kernel and undefined elements of
-/// constants. The first thread of a block fills shared memory at a kernel's
-/// entry, and the other threads wait for it.
+/// Does not fill memory that a kernel gets from `malloc`, nor undefined
+/// elements of constants. The first thread of a block fills shared memory at a
+/// kernel's entry, and the other threads wait for it.
 class FillPass : public PassInfoMixin<FillPass> {
 public:
   explicit FillPass(FillOptions Options = {}) : Options(Options) {}

@@ -69,8 +69,9 @@ public:
 
 /// Makes calls of external functions named cuda[A-Z]*, __cuda*, hip[A-Z]* and
 /// __hip* load their callee from a slot. Also redirects code that takes such a
-/// function's address, unless an initializer contains the address, too: that is
-/// the function itself, and both must compare equal.
+/// function's address, unless an initializer contains the address, too: an
+/// initializer has the address of the function itself, and both addresses must
+/// compare equal.
 class HooksPass : public PassInfoMixin<HooksPass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);

@@ -8,25 +8,25 @@
 ///
 /// \file
 /// The pass mneme-trace: makes a kernel record which bytes of memory it writes,
-/// and which of them it reads before writing them.
+/// and which of these it reads before writing them.
 ///
 ///   mneme-trace<range=0x1000:0x1100:0x9000;read-first=0x100;control=0xa000>
 ///
-/// range=BEGIN:END:MARKS, any number of them, in order: each byte of [BEGIN,
-/// END) has a mark, one byte each, starting at MARKS. It is 0 until the kernel
-/// writes the byte, and then identifies the writing block by 1 to 255. The byte
-/// at offset read-first from the mark becomes 1 if the kernel reads the byte
-/// before writing it, or another block has written it. control=ADDRESS: nothing
-/// is recorded while the byte at ADDRESS is nonzero.
+/// range=BEGIN:END:MARKS may be repeated, in ascending order. Each byte of
+/// [BEGIN, END) has a mark of one byte, starting at MARKS. The mark is 0 until
+/// the kernel writes the byte, and then identifies the writing block by 1 to
+/// 255. The byte at offset read-first from the mark becomes 1 if the kernel
+/// reads the byte before writing it, or after another block has written it.
+/// control=ADDRESS: nothing is recorded while the byte at ADDRESS is nonzero.
 ///
 /// limit=NANOSECONDS, NVPTX only: after this run time of the kernel, the byte
 /// at control becomes 1, and the trace is incomplete. The eight bytes at
 /// control + 8 receive the time of the first record; they must be initialized
 /// to 0.
 ///
-/// Not traced: accesses by inline assembly and by intrinsics other than memcpy,
-/// memmove, memset and those for loads and atomics; memory of local or shared
-/// type.
+/// Not traced: local and shared memory, and accesses by inline assembly and by
+/// intrinsics other than memcpy, memmove, memset and those for loads and
+/// atomics.
 ///
 //===----------------------------------------------------------------------===//
 
