@@ -10,7 +10,7 @@
 // derived from the output of CUDA's fatbinary. All numbers are little-endian.
 //
 //   container: u32 magic, u16 version, u16 size of this header, u64 size of
-//              what follows it: entries, one behind the other
+//              the entries, which follow the header
 //   entry:     u16 kind, u16 version, u32 size of this header, u64 size of the
 //              padded image, u32 size of the compressed image, u32, u32,
 //              u32 architecture, u64, u64 flags, u64, u64 size of the
