@@ -245,7 +245,7 @@ std::string mneme::demangleSymbol(StringRef Symbol) {
   return demangle(withoutCompileId(Symbol, /*KeepInfix=*/false));
 }
 
-/// Removes from \p M what does not affect the code.
+/// Removes everything from \p M that does not affect the code.
 static void canonicalize(Module &M) {
   StripDebugInfo(M);
   M.setModuleIdentifier("");
