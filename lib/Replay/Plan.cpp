@@ -131,7 +131,7 @@ Error ReplayPlan::planVariant(const ReplayPlan *Other) {
 }
 
 //===----------------------------------------------------------------------===//
-// What to replay
+// Recording
 //===----------------------------------------------------------------------===//
 
 static std::string listRecords(ArrayRef<RecordedKernel> Kernels) {
