@@ -65,7 +65,8 @@ static std::vector<TuneOptions::Export> getExports(const TuneOptions &O,
   return Exports;
 }
 
-/// Reports that there is no winner and removes an earlier winner's file.
+/// Reports that there is no winner. Removes an earlier winner's file from the
+/// results folder; a file at a given path is kept.
 static Error sayNoWinner(const TuneOptions::Export &X, StringRef Path) {
   printNote("there is no winner to export for " + X.Format);
   if (!X.Path.empty()) {
