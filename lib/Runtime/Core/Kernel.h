@@ -55,8 +55,7 @@ struct KernelFacts {
   std::string StaticHash;
   std::vector<KernelArg> Args;
   std::vector<std::string> Reached;   ///< Names of variables.
-  std::string Obstacle;               ///< Reason why launches cannot be
-                                      ///< replayed.
+  std::string Obstacle;               ///< Why launches cannot be replayed.
   std::vector<HandleParameter> Handles; ///< See Kernel.
   std::vector<uint64_t> HeldLaunches; ///< Dynamic hashes.
 };
