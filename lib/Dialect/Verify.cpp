@@ -42,8 +42,8 @@ static ParameterOpInterface findParameter(Value V) {
   return nullptr;
 }
 
-/// Checks that a bound has a value or a literal but not both, and not neither
-/// if it is \p Needed. The value must not depend on a parameter.
+/// Checks that a bound has either a value or a literal; a bound that is not
+/// \p Needed may have neither. The value must not depend on a parameter.
 static LogicalResult verifyBound(Operation *Op, StringRef What, Value Operand,
                                  Attribute Constant, bool Needed) {
   if (Operand && Constant)
