@@ -274,9 +274,8 @@ static StringRef getBitcode(StringRef Payload,
 
 /// Makes linkers search archives for \p Name.
 static void emitReference(Module &M, StringRef Name) {
-  // An undefined symbol without relocations. Suitable for executables only:
-  // other objects could not be linked with a library that lists undefined
-  // symbols.
+  // An undefined symbol without relocations. Only for executables: linking with
+  // a library that lists undefined symbols would fail.
   if (M.getPICLevel() == PICLevel::NotPIC ||
       M.getPIELevel() != PIELevel::Default) {
     M.appendModuleInlineAsm((".globl \"" + Name + "\"").str());

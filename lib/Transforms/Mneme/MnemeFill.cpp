@@ -80,7 +80,7 @@ static bool fillUndefined(Function &F, uint8_t Byte) {
   bool Changed = false;
   for (Instruction &I : instructions(F)) {
     if (I.isLifetimeStartOrEnd())
-      continue; // Undefined pointers have no meaning here.
+      continue; // Lifetime markers use no value.
     for (Use &U : I.operands())
       if (isa<UndefValue>(U))
         if (Constant *C = makeFilled(U->getType(), Byte, F.getDataLayout())) {
