@@ -505,7 +505,7 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
   Result.PreprocessTime = Preprocess.seconds();
 
   Stopwatch Optimize;
-  // ExternalOpt replaced the module.
+  // Not a scope, because ExternalOpt replaces the module.
   FixpointsDoNotMatter::allow(*M);
   Error E = [&]() -> Error {
     if (Selection.empty())
@@ -567,9 +567,9 @@ static void placeVariables(Module &M) {
   }
 }
 
-/// With a single kernel, ptxas knows the callers of functions called through a
-/// pointer. If the application's image has several kernels, add an empty one to
-/// suppress that optimization.
+/// If an image has a single kernel, ptxas knows the targets of its indirect
+/// calls. If the application's image has several kernels, adds an empty one, so
+/// that ptxas does not know them either.
 static void addOtherKernel(Module &M) {
   if (!hasOtherKernels(M) || none_of(M, [](const Function &F) {
         return !F.isDeclaration() && F.hasAddressTaken();

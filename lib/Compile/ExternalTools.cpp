@@ -30,7 +30,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Seconds after which a program that has not printed its version is given up.
+/// Time limit in seconds for a program that prints its version or its help.
 static constexpr double AnswerSeconds = 30;
 
 /// The first LLVM version whose -opt-bisect accepts intervals.

@@ -27,8 +27,8 @@ static std::optional<StringRef> parseSection(StringRef Line) {
   return Line.take_until([](char C) { return C == ',' || C == '"'; });
 }
 
-/// Returns "LDG" for "/*0010*/ @!P0 LDG.E R2, [R4] ;"; empty if the line has no
-/// instruction.
+/// Returns "LDG" for "/*0010*/  @!P0 LDG.E R2, [R4] ;"; empty if the line has
+/// no instruction.
 static StringRef parseOpcode(StringRef Line) {
   if (!Line.consume_front("/*"))
     return StringRef();

@@ -372,7 +372,7 @@ namespace {
 /// Gate for the code generator's passes, in addition to LLVM's own gate.
 class CodeGenGate : public OptPassGate {
 public:
-  /// \param IsAllowed whether LLVM's own gate allows the pass.
+  /// \param IsAllowed  whether LLVM's own gate allows the pass.
   using AskFn = std::function<bool(StringRef Pass, StringRef Description,
                                    bool IsAllowed)>;
   explicit CodeGenGate(AskFn Ask) : Ask(std::move(Ask)) {}

@@ -156,7 +156,7 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
 }
 
 /// Counts the executions of a compilation of \p M that skips none.
-/// \param IsLate set if the time limit ended it, so that another attempt may
+/// \param IsLate  set if the time limit ended it, so that another attempt may
 /// get further.
 PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
                                         bool &IsLate) const {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A PassBuilder that only parses, without its headers.
+/// A PassBuilder that only parses, so that users need not include its headers.
 ///
 //===----------------------------------------------------------------------===//
 

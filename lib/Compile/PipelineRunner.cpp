@@ -224,7 +224,7 @@ std::vector<std::string> PipelineParser::passNames() {
   std::string Text;
   raw_string_ostream OS(Text);
   I->C.PB.printPassNames(OS);
-  // Headings are not indented, passes are: " gvn<no-pre;pre>".
+  // Headings are not indented, passes are: "  gvn<no-pre;pre>".
   StringSet<> Known;
   std::vector<std::string> Names;
   for (StringRef Line : split(Text, '\n'))
