@@ -41,9 +41,10 @@ Expected<std::unique_ptr<Device>> mneme::openDevice(StringRef Name) {
 Expected<std::unique_ptr<Device>>
 mneme::openDevice(StringRef Name, ArrayRef<RecordedRegion> Regions,
                   HeldAddresses &Held) {
-  // The CUDA driver never uses addresses that were mapped when it started (seen
-  // with 580.159). Start it before the addresses are held: it reserves most of
-  // the addresses that it needs for a context at its start.
+  // Start the driver first: addresses that are in use when the CUDA driver
+  // starts can never be allocated from it (seen with 580.159). Hold the
+  // addresses before a context exists: the driver takes most of its own
+  // addresses when it creates one.
   if (isGPUDeviceName(Name))
     findGPUsIfAny();
   Held.hold(Regions);

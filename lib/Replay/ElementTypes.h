@@ -34,7 +34,7 @@ ElementTypes inferElementTypes(const ReplayPlan &Plan);
 
 /// Returns options that accept the errors of \p Failing, whose element types
 /// are known, as rounding errors; empty if an error is too large for that.
-/// \param Scales largest finite magnitude of each buffer's recorded values.
+/// \param Scales  largest finite magnitude of each buffer's recorded values.
 std::string suggestTolerances(ArrayRef<BufferReport> Failing,
                               ArrayRef<double> Scales);
 

@@ -173,8 +173,8 @@ Error Instruments::seeHostCode(StringRef Object) {
 // Features
 //===----------------------------------------------------------------------===//
 
-/// Returns the output of LLVM's FunctionPropertiesAnalysis, "BasicBlockCount:
-/// 3", as JSON.
+/// Converts the output of LLVM's FunctionPropertiesAnalysis, such as
+/// "BasicBlockCount: 3", to JSON.
 static json::Object getProperties(const Function &F) {
   DominatorTree DT(const_cast<Function &>(F));
   LoopInfo LI(DT);

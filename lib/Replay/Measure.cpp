@@ -377,7 +377,7 @@ bool MeasureRun::isClockDue(bool AtEnd) const {
   return (Rounds - CheckedRounds) * Sources.size() >= Rules.ClockInterval;
 }
 
-/// Measures the clock before the first samples, as their reference.
+/// Provides a reference clock before the first samples.
 Error MeasureRun::noteClock() {
   if (Machine.now() - Owner.LastClockTime > Rules.ClockSeconds) {
     Expected<double> Clock = Machine.measureClock();

@@ -29,7 +29,7 @@ public:
   /// verdict is Unsupported. Errors are shortages.
   Error load(const CompiledKernel &Code, LoadedKernels &Kernels);
   /// Launches once and compares the result; a wrong kernel is not timed.
-  /// \param MayWait leaves the comparison of a short launch to confirm().
+  /// \param MayWait  leaves the comparison of a short launch to confirm().
   Error verify(bool MayWait = false);
   /// Compares again after the last timed launch, so that the code that was
   /// timed is the code that was verified. Launches again if the last launch was

@@ -28,8 +28,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Infers attributes for the use of arguments. \p M cannot be compiled
-/// afterwards.
+/// Infers attributes for the use of arguments. \p M must not be used for
+/// anything else afterwards.
 static void inferAttributes(Module &M) {
   // LLVM does not analyze definitions that may be replaced.
   for (Function &F : M)

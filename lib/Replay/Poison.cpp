@@ -247,7 +247,7 @@ Error PoisonFinder::verify(StringRef What) {
   return Error::success();
 }
 
-/// Poisons the bytes that were written without being read before.
+/// Adds the bytes that were written before they were read to the mask.
 Error PoisonFinder::readMarks() {
   char Late = 0;
   if (Error E = D.read(Marks.address(), {&Late, 1}))

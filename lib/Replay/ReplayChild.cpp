@@ -41,8 +41,8 @@ static constexpr double SetupSeconds = 300;
 static constexpr double ExitSeconds = 2;
 
 /// Minimum time between two messages of the same stage. It must be less than
-/// GraceSeconds; otherwise the parent would count the launches before a message
-/// as part of that message's launch.
+/// GraceSeconds; otherwise the parent would attribute the time of earlier
+/// launches to a launch.
 static constexpr std::chrono::milliseconds MessageInterval(100);
 
 double mneme::getStageLimit(const ReplayOptions &O, ReplayStage S) {

@@ -62,7 +62,7 @@ static bool holdsHandle(ArrayRef<char> Bytes, ArrayRef<uint64_t> Handles) {
 }
 
 /// Creates the objects whose handles appear in launch arguments. The elements
-/// of other objects may not have been recorded.
+/// of other objects may be missing.
 static Error makeObjects(const RecordedState &State, Device &D) {
   for (uint64_t Handle : State.handles())
     if (any_of(State.args(), [&](const std::string &Bytes) {

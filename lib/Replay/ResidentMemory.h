@@ -45,7 +45,7 @@ public:
 
   /// Compares the arena with the contents after the launch and describes first
   /// mismatches.
-  /// \param Written set to the first non-zero byte of padding: index of the
+  /// \param Written  set to the first non-zero byte of padding: index of the
   /// padding, and offset in it.
   Expected<std::vector<CompareStats>>
   compare(ArrayRef<ComparePart> Parts,

@@ -28,7 +28,7 @@ using namespace llvm::mneme;
 static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
 
 namespace {
-/// Wall-clock time, and a GPU's clock.
+/// Elapsed time, and a GPU's clock.
 class DeviceMachine final : public SampleMachine {
 public:
   explicit DeviceMachine(Device &D) : GPU(D.asGPU()) {}

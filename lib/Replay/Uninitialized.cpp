@@ -39,7 +39,8 @@ static std::optional<ReplayResult> replayFilled(const ReplayPlan &Plan,
   ReplayOptions O = getBaselineOptions(Plan.options());
   O.Fill = Fill;
   O.Instruments = {};
-  // Vectorized threads run in lockstep, which would hide races between them.
+  // Vectorized threads run in lockstep, which would hide reads of memory that
+  // another thread has not written yet.
   if (R.Device == "host")
     O.Host.Finish = HostFinish::None;
   O.LaunchTimeout = getLaunchLimit(Plan.options(), R);
