@@ -90,8 +90,8 @@ static Segment findSegment(uint64_t Address) {
   return Search.Found;
 }
 
-/// Returns true if \p P is a payload that is within the \p Size bytes left in
-/// its segment, even if its header is damaged.
+/// Returns true if \p P is an intact payload. Its sizes and offsets must not
+/// exceed \p Size, the bytes from \p P to the end of its segment.
 static bool isIntact(const MnemePayloadHeader *P, uint64_t Size) {
   if (Size < sizeof(*P) ||
       memcmp(P->Magic, MNEME_PAYLOAD_MAGIC, sizeof(P->Magic)) ||

@@ -152,7 +152,8 @@ KernelRecords &Recorder::recordsOf(const Kernel &K,
   return R;
 }
 
-/// Maximum number of launches per configuration that changed no memory.
+/// Number of recorded launches without a change of memory after which a
+/// configuration is given up.
 static constexpr unsigned MaxUnchanged = 5;
 
 /// Returns true if \p Id would be kept if its recording ended now.
@@ -402,7 +403,8 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   R->Shape = Shape;
   R->Id = Id;
   R->Regions = std::move(Regions);
-  // Sort buffers first, so that their ids do not depend on variables.
+  // Sort buffers first, so that their ids do not depend on the variables'
+  // addresses.
   std::sort(R->Regions.begin(), R->Regions.end(),
             [](const Recording::Region &A, const Recording::Region &B) {
               auto Key = [](const Recording::Region &R) {

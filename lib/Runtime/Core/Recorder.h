@@ -210,7 +210,8 @@ public:
   /// Closes the epilogue and notifies the launcher.
   void finish(std::unique_ptr<Recording> R);
 
-  /// Abandons a recording. \p Again: a later launch may be tried again.
+  /// Abandons a recording. \p Again: a later launch of the same id may be
+  /// recorded instead.
   void abandon(std::unique_ptr<Recording> R, std::string_view Reason,
                bool Again = false);
 

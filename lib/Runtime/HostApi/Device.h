@@ -155,7 +155,8 @@ public:
   /// Sets the compute capability that the device reports.
   void computeCapability(int &Major, int &Minor);
 
-  /// Sends the summary to the launcher if the device was used.
+  /// Sends the summary to the launcher, unless this process was forked or
+  /// another thread is in a launch.
   void finish();
 
 private:

@@ -119,7 +119,8 @@ bool isAnyCapturing();
 int addToCapture(CudaStream *S,
                  const std::function<CudaError(GraphWork &)> &Describe);
 
-/// Notes that the event was recorded in a captured stream, or no longer is.
+/// captureEvent() notes that the event was recorded in a captured stream,
+/// forgetEvent() that it no longer stands for nodes.
 int captureEvent(CudaEvent *E, CudaStream *S);
 void forgetEvent(CudaEvent *E);
 /// Returns true if \p E stands for nodes of a capture in progress.

@@ -600,7 +600,7 @@ template <size_t N> struct HipName {
 } // namespace
 
 MNEME_API_STRING rt_hipGetErrorName(int Error) {
-  // HIP's own names that differ from CUDA's not only in the prefix.
+  // HIP's names that differ from CUDA's by more than the prefix.
   switch (Error) {
   case cudaErrorMemoryAllocation:
     return "hipErrorOutOfMemory";

@@ -375,7 +375,7 @@ MNEME_API rt_cudaMemcpy2DAsync(void *Dst, size_t DstPitch, const void *Src,
 static CudaError copy3D(const CudaPitchedPtr &Dst, const CudaPos &DstPos,
                         const CudaPitchedPtr &Src, const CudaPos &SrcPos,
                         const CudaExtent &Extent, int Kind) {
-  // Rows or slices outside of the box would silently access other ones.
+  // A box that does not fit would silently access other rows or slices.
   if (Extent.Depth > 1 && (SrcPos.Y + Extent.Height > Src.YSize ||
                            DstPos.Y + Extent.Height > Dst.YSize))
     return cudaErrorInvalidValue;
