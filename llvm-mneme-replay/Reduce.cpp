@@ -351,7 +351,8 @@ static Expected<std::string> namePasses(const ReplayPlan &Plan,
   return join(Names, ",");
 }
 
-/// Rejects numbers that select passes to run; there would be too many names.
+/// Rejects numbers in --run-passes and --skip-passes: replacing them would take
+/// too many names.
 static Error checkPassNames(const ReplayOptions &O) {
   for (const std::optional<std::string> &Text : {O.RunPasses, O.SkipPasses}) {
     if (!Text)
