@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// llvm-mneme-record check: everything that is wrong with the recordings of a
-/// folder.
+/// llvm-mneme-record check: reports all problems of a folder's recordings.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -45,7 +44,8 @@ static cl::opt<bool>
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(CheckCommand), cl::cat(CommandCategory));
 
-/// Artifacts that no kernel file names: a launcher that was killed leaves such.
+/// Returns files that no kernel file refers to, for example after a launcher
+/// was killed.
 static std::vector<std::string> findOrphans(StringRef Folder,
                                             const StringSet<> &Known) {
   std::vector<std::string> Orphans;
@@ -66,7 +66,7 @@ static void warn(const Twine &Text) {
       << printable(Text.str()) << '\n';
 }
 
-/// Adds digests where that is wanted, or says that there are none.
+/// Adds digests if requested, or warns that there are none.
 static Error updateFormat(StringRef File, const RecordedKernel &K) {
   std::string Text = getFormatWarning(K);
   if (Text.empty())
@@ -83,7 +83,8 @@ Expected<int> mneme::runCheck() {
     return Files.takeError();
   size_t Instances = 0;
   std::vector<std::string> Problems, Orphans;
-  StringSet<> Reported; // A page file is all its snapshots' problem.
+  StringSet<> Reported; // A page file's problem is found with each of its
+                        // snapshots.
   auto Report = [&](std::string Problem) {
     if (!Reported.insert(Problem).second)
       return;
@@ -105,7 +106,7 @@ Expected<int> mneme::runCheck() {
     if (Found.Problems.empty()) {
       if (Error E = updateFormat(File, *K))
         Report(toString(std::move(E)));
-      // What is intact may still prove nothing.
+      // An intact recording may still be useless for verification.
       if (Found.Unchanged)
         warn(formatv("kernel '{0}': {1} of {2} changed no memory; "
                      "see what verification notices with llvm-mneme-replay "
@@ -123,7 +124,7 @@ Expected<int> mneme::runCheck() {
       Known.insert(I.Epilogue);
     }
   }
-  // What a file that cannot be read needs is not known.
+  // Orphans are unknown if a file cannot be read: it may refer to them.
   for (const Digest128 &Id : Pages->opened())
     Known.insert(PageFile::nameOf(Id));
   if (sys::fs::is_directory(Dir) && Problems.empty())

@@ -23,16 +23,16 @@
 namespace llvm {
 namespace mneme {
 
-// The options by their groups in --help.
+// Option groups in --help.
 extern cl::OptionCategory RecordCategory;
 extern cl::OptionCategory SelectionCategory;
 extern cl::OptionCategory DeviceCategory;
 extern cl::OptionCategory SnapshotCategory;
-/// Those of the subcommands.
+/// Options of the subcommands.
 extern cl::OptionCategory CommandCategory;
 
 extern cl::SubCommand ListKernelsCommand;
-// Options in other files have these subcommands, too.
+// Functions, because options in other files belong to these subcommands, too.
 cl::SubCommand &getListCommand();
 cl::SubCommand &getShowCommand();
 extern cl::SubCommand CheckCommand;
@@ -43,8 +43,8 @@ extern cl::SubCommand ExportCommand;
 extern cl::SubCommand ImportCommand;
 
 // Each returns the tool's exit code. An Error makes it 1.
-/// No subcommand: \p Argv0 is the tool, \p HasSeparator tells whether "--" was
-/// there.
+/// Runs the tool without a subcommand. \p Argv0 is the tool's path;
+/// \p HasSeparator is true if the command line contains "--".
 Expected<int> runRecord(const char *Argv0, bool HasSeparator);
 Expected<int> runListKernels();
 Expected<int> runList();
@@ -59,34 +59,35 @@ Expected<int> runImport();
 /// Adds examples and exit codes to --help.
 void addHelp(int Argc, const char *const *Argv);
 
-/// Whether --print-config was given, and what it prints. \p Argv0 is the tool.
+/// isConfigWanted() returns true if --print-config was given; runPrintConfig()
+/// prints the requested values. \p Argv0 is the tool's path.
 bool isConfigWanted();
 Expected<int> runPrintConfig(const char *Argv0);
 
-/// The build or install tree that the tool \p Argv0 is in: its libraries are
-/// in lib, below.
+/// Returns the build or install tree that contains the tool \p Argv0; libraries
+/// are in its folder lib.
 std::string getInstallPrefix(const char *Argv0);
 
-/// "error: …" on stderr; for commands that go on after it.
+/// Prints "error: …" to stderr, for commands that continue after an error.
 void printError(Error E);
-/// "warning: …" on stderr.
+/// Prints "warning: …" to stderr.
 void printWarning(const Twine &Text);
 
-/// The kernel files of a folder, or \p Path itself when it is a file.
+/// Returns the kernel files of a folder, or \p Path itself if it is a file.
 Expected<std::vector<std::string>> getKernelFiles(StringRef Path);
 
-/// What --kernel, --hash and --instance select.
+/// Returns the selection by --kernel, --hash and --instance.
 RecordingFilter getFilter();
-/// Calls \p F with what getFilter() selects of each kernel file. Prints the
-/// errors of files that cannot be read, and returns the tool's exit code. Fails
-/// if nothing is selected.
+/// Calls \p F for each kernel file with the launches that getFilter() selects.
+/// Prints the errors of unreadable files and returns the tool's exit code.
+/// Fails if nothing is selected.
 Expected<int>
 forEachKernel(StringRef Path,
               function_ref<void(StringRef File, const RecordedKernel &K)> F);
 
-/// "2x3x1".
+/// Returns "2x3x1".
 std::string formatDims(const Dim3 &D);
-/// "12.0 KiB (12288 bytes)", without the parentheses below 1 KiB.
+/// Returns "12.0 KiB (12288 bytes)"; below 1 KiB only the bytes.
 std::string formatSize(uint64_t Bytes);
 
 } // namespace mneme

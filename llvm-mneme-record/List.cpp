@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// llvm-mneme-record list: the kernels and instances of a folder.
+/// llvm-mneme-record list: the kernels and instances in a folder.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,8 @@ static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(getListCommand()),
                                cl::cat(CommandCategory));
 
-/// Size on disk of a file beside \p KernelFile; 0 when it is missing.
+/// Returns the size on disk of a file next to \p KernelFile; 0 if it is
+/// missing.
 static uint64_t sizeBeside(StringRef KernelFile, StringRef Name) {
   SmallString<128> Path(sys::path::parent_path(KernelFile));
   sys::path::append(Path, Name);
@@ -56,7 +57,7 @@ static void print(StringRef File, const RecordedKernel &K) {
                << '\n';
 }
 
-/// The page files of a folder belong to all launches.
+/// Page files are shared by all launches of a folder.
 static void printPages(StringRef Folder) {
   uint64_t NumFiles = 0, Bytes = 0;
   std::error_code EC;

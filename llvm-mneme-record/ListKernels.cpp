@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// llvm-mneme-record list-kernels: what MnemePass left in executables.
+/// llvm-mneme-record list-kernels: the kernels that MnemePass embedded in
+/// executables.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -52,10 +53,10 @@ static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::cat(CommandCategory));
 
 namespace {
-/// A kernel as a recording would have it.
+/// The code of a kernel as a recording would contain it.
 struct KernelCode {
   std::string StaticHash;
-  std::string Problem; ///< Why there is none.
+  std::string Problem; ///< Reason if there is no hash.
 };
 } // namespace
 
@@ -70,8 +71,8 @@ static Expected<std::string> computeHash(const DeviceLink &Link, size_t Unit,
   return computeStaticHash(**M);
 }
 
-/// In a child process: for each kernel of unit number \p Unit its static hash,
-/// or an object with why there is none, as JSON.
+/// Runs in a child process. Returns, as JSON, the static hash of each kernel of
+/// unit \p Unit, or an object with the reason if a kernel has none.
 static Expected<std::string> computeHashes(std::vector<Payload> Units,
                                            size_t Unit) {
   LLVMContext Context;
@@ -90,7 +91,7 @@ static Expected<std::string> computeHashes(std::vector<Payload> Units,
   return formatv("{0}", json::Value(std::move(Hashes))).str();
 }
 
-/// The kernels of payload number \p Index.
+/// Returns the kernels of payload number \p Index.
 static Expected<std::vector<KernelCode>> findCode(ArrayRef<Payload> Payloads,
                                                   size_t Index) {
   size_t Unit = 0;
@@ -98,7 +99,7 @@ static Expected<std::vector<KernelCode>> findCode(ArrayRef<Payload> Payloads,
   uint64_t Bytes = 0;
   for (const Payload &P : Units)
     Bytes += P.Bitcode.size();
-  // Each kernel is cut out of a module that is parsed for it.
+  // Each kernel is extracted from a module that is parsed for it.
   double Seconds = DefaultIRSeconds * (1 + Payloads[Index].Kernels.size());
   Expected<std::string> Text =
       runInChild("damaged device code: its reader",
@@ -118,7 +119,7 @@ static Expected<std::vector<KernelCode>> findCode(ArrayRef<Payload> Payloads,
   return Code;
 }
 
-/// The kernels of all of \p Payloads, in their order.
+/// Returns the kernels of all \p Payloads, in order.
 static std::vector<KernelCode> findCode(ArrayRef<Payload> Payloads) {
   std::vector<KernelCode> All;
   for (size_t I = 0; I != Payloads.size(); ++I) {

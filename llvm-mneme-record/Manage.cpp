@@ -70,7 +70,7 @@ static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(ImportCommand),
                                cl::cat(CommandCategory));
 
-// What is chosen.
+// Selection of recordings
 static cl::opt<std::string>
     Kernel("kernel",
            cl::desc("Kernels whose symbol or demangled name matches this POSIX "

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// llvm-mneme-record --print-config=key,...: what a Makefile or a configure
-/// script wants to know.
+/// llvm-mneme-record --print-config=key,...: paths and flags for Makefiles and
+/// configure scripts.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ static std::string below(StringRef Folder, const Twine &A,
   return std::string(Path);
 }
 
-/// \p Arg as a shell takes it for one word.
+/// Quotes \p Arg as a single shell word if necessary.
 static std::string quote(StringRef Arg) {
   constexpr StringLiteral Plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR"
                                   "STUVWXYZ0123456789_@%+=:,./-";
@@ -63,7 +63,8 @@ static std::string quoteAll(ArrayRef<std::string> Args) {
   return llvm::join(map_range(Args, quote), " ");
 }
 
-/// The program's version of LLVM; empty when it is no clang or does not run.
+/// Returns the program's LLVM version; empty if it is not clang or cannot be
+/// run.
 static VersionTuple askVersion(StringRef Clang) {
   constexpr double Seconds = 30;
   std::string Text;
@@ -80,7 +81,7 @@ static VersionTuple askVersion(StringRef Clang) {
   return Version;
 }
 
-/// Releases of one minor version of LLVM load each other's plugins.
+/// Releases of the same minor LLVM version can load each other's plugins.
 static bool canLoadPass(StringRef Clang) {
   VersionTuple Version = askVersion(Clang);
   return Version.getMajor() == LLVM_VERSION_MAJOR &&
@@ -120,7 +121,7 @@ static Value getCxx(StringRef Prefix) {
       SmallVector<StringRef, 1> Folders;
       if (!Folder.empty())
         Folders.push_back(Folder);
-      // Without folders it looks in PATH.
+      // Without folders, findProgramByName() searches PATH.
       ErrorOr<std::string> Clang = sys::findProgramByName(Name, Folders);
       if (Clang && canLoadPass(*Clang))
         return *Clang;
@@ -152,8 +153,8 @@ static Value getCxxFlags(StringRef Prefix) {
   Value Plugin = getPlugin(Prefix);
   if (!Plugin)
     return Plugin.takeError();
-  // ccache looks into the file of -fplugin, which has no other effect, but not
-  // into that of -fpass-plugin.
+  // ccache hashes the file given with -fplugin, but not the file given with
+  // -fpass-plugin. -fplugin has no other effect.
   return quoteAll({"-fplugin=" + *Plugin, "-fpass-plugin=" + *Plugin,
                    "-I" + below(Prefix, "include")});
 }
@@ -166,9 +167,9 @@ static Value getCudaFlags(StringRef Prefix) {
   if (!Cxx)
     return Cxx.takeError();
   std::vector<std::string> Flags = {"--cuda-path=" + *Cuda,
-                                    // Clang says so of each new toolkit.
+                                    // Clang warns about each new toolkit.
                                     "-Wno-unknown-cuda-version"};
-  // Where CUB and Thrust are since CUDA 13.
+  // Location of CUB and Thrust since CUDA 13.
   std::string CCCL = below(*Cuda, "include", "cccl");
   if (sys::fs::is_directory(CCCL))
     Flags.insert(Flags.end(), {"-isystem", CCCL});
@@ -222,7 +223,7 @@ Expected<int> mneme::runPrintConfig(const char *Argv0) {
                                toString(V.takeError()));
     Values.push_back(*V);
   }
-  // All or nothing: half an answer would end up in a command line.
+  // Print nothing on error: a partial answer would end up in a command line.
   for (const std::string &V : Values)
     outs() << V << '\n';
   return 0;

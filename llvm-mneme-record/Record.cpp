@@ -172,8 +172,8 @@ static cl::opt<bool> Quiet("quiet",
 // Defaults from the environment
 //===----------------------------------------------------------------------===//
 
-// How an option's value is written: what cl::opt would complain about in words
-// of the command line.
+// Values in environment variables are parsed here, because cl::opt's error
+// messages refer to the command line.
 static bool parse(StringRef, std::string &) { return true; }
 static bool parse(StringRef Text, uint64_t &N) {
   return !Text.getAsInteger(10, N);
@@ -188,8 +188,8 @@ static bool parse(StringRef Text, LaunchDevice &) {
          DeviceKind.getParser().getNumOptions();
 }
 
-/// Gives \p Option the value of \p Variable where the command line gives none.
-/// An empty variable says nothing.
+/// Sets \p Option from \p Variable unless the command line sets it. An empty
+/// variable is ignored.
 template <typename T>
 static Error takeDefault(cl::opt<T> &Option, StringRef Variable) {
   std::optional<std::string> Text = sys::Process::GetEnv(Variable);
@@ -217,7 +217,7 @@ static Error takeDefaults() {
   return Error::success();
 }
 
-/// An option without effect beside another one was meant otherwise.
+/// Rejects options that have no effect in combination with others.
 static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
       &KernelRegex, &Skip,  &Launches,  &MaxRecordings,   &RecordId,
@@ -250,7 +250,8 @@ static Error checkTogether() {
   return Error::success();
 }
 
-/// The runtime reads the address itself; a wrong one would fail every launch.
+/// The runtime reads the address itself, and a wrong one would fail every
+/// launch.
 static Error checkArenaBase() {
   static constexpr StringLiteral Variable = MNEME_ENV_VA_BASE;
   static constexpr uint64_t Granule = 2 << 20, Lowest = 1ull << 32,
@@ -268,7 +269,7 @@ static Error checkArenaBase() {
           .str());
 }
 
-/// A library of the same build or install tree.
+/// Returns the path of a library of the same build or install tree.
 static std::string findLibrary(const char *Argv0, StringRef Name) {
   SmallString<128> Path(getInstallPrefix(Argv0));
   sys::path::append(Path, "lib", Name);
@@ -305,7 +306,8 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
     return F.takeError();
   Options.Host = {*S, *F};
   Options.Command.assign(Command.begin(), Command.end());
-  // The default is not a folder that the user has chosen.
+  // The default folder must belong to the user, because the user did not choose
+  // it.
   Options.OwnOutputDir = OutputDir.empty();
   if (!OutputDir.empty())
     Options.OutputDir = OutputDir;

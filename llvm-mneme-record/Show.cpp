@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// llvm-mneme-record show: what recordings hold, in detail.
+/// llvm-mneme-record show: the contents of recordings in detail.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::cat(CommandCategory));
 
 //===----------------------------------------------------------------------===//
-// Finding out
+// Analysis
 //===----------------------------------------------------------------------===//
 
 static std::string nameOf(const SnapshotRegion &R) {
@@ -55,10 +55,10 @@ static std::string nameOf(const SnapshotRegion &R) {
   return (Where + "buffer " + utostr(R.Id)).str();
 }
 
-/// "buffer 2 + 16" for an address of the recording, or an empty string.
+/// Returns "buffer 2 + 16" for an address of the recording; empty for others.
 static std::string describeAddress(const Snapshot &S, uint64_t Address) {
   for (const SnapshotRegion &R : S.regions()) {
-    // One past the end is an address that programs do pass.
+    // Programs pass pointers to one past the end, too.
     if (Address < R.Address || Address - R.Address > R.Size)
       continue;
     uint64_t Offset = Address - R.Address;
@@ -82,7 +82,7 @@ static std::string formatFloat(const fltSemantics &Semantics, uint64_t Bits,
   return std::string(Text);
 }
 
-/// An argument's value as its type tells, else its bytes.
+/// Formats an argument's value according to its type; otherwise its bytes.
 static std::string formatValue(StringRef Type, StringRef Bytes) {
   unsigned Width;
   if (Type.starts_with("ptr") && Bytes.size() == 8)
@@ -114,8 +114,8 @@ static std::string formatValue(StringRef Type, StringRef Bytes) {
   return Text;
 }
 
-/// Pointers into recorded memory inside an argument: offset and where they
-/// point.
+/// Returns the pointers into recorded memory in an argument: their offsets and
+/// targets.
 static std::vector<std::pair<uint64_t, std::string>>
 findPointers(const Snapshot &S, const KernelArg &Arg, StringRef Bytes) {
   std::vector<std::pair<uint64_t, std::string>> Pointers;
@@ -130,7 +130,7 @@ findPointers(const Snapshot &S, const KernelArg &Arg, StringRef Bytes) {
   return Pointers;
 }
 
-/// "abs:1e-06" as --tolerance of llvm-mneme-replay takes it.
+/// Returns "abs:1e-06", as accepted by llvm-mneme-replay --tolerance.
 static std::string toleranceOf(const SnapshotAnnotation &A) {
   CompareRule Rule;
   Rule.Tolerance = A.Tolerance;
@@ -138,8 +138,8 @@ static std::string toleranceOf(const SnapshotAnnotation &A) {
   return getToleranceText(Rule);
 }
 
-/// Reads [\p Address, +Out.size()) of a prologue. One range of data at a time,
-/// so that a region of gigabytes needs no such memory.
+/// Reads [\p Address, +Out.size()) of a prologue, one data range at a time to
+/// limit memory use for large regions.
 static Error readRange(const Snapshot &S, uint64_t Address,
                        MutableArrayRef<char> Out) {
   llvm::fill(Out, 0);
@@ -161,7 +161,7 @@ static Error readRange(const Snapshot &S, uint64_t Address,
   return Error::success();
 }
 
-/// For each region, how many of its bytes the launch has changed.
+/// Returns, for each region, the number of bytes that the launch changed.
 static Expected<std::vector<uint64_t>>
 countChangedBytes(const Snapshot &Prologue, const Snapshot &Epilogue) {
   std::vector<uint64_t> Changed(Prologue.regions().size());
@@ -194,7 +194,7 @@ namespace {
 struct LoadedInstance {
   const RecordedInstance &I;
   Snapshot Prologue;
-  std::vector<uint64_t> Changed; ///< Bytes, by region.
+  std::vector<uint64_t> Changed; ///< In bytes, by region.
 };
 } // namespace
 

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Records the kernels of an application, and looks into recordings.
+/// The main function of llvm-mneme-record, which records the kernels of an
+/// application and manages recordings.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -72,11 +73,11 @@ std::string mneme::formatSize(uint64_t Bytes) {
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   mneme::expectChildren();
-  // What we open must not become standard output or error.
+  // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;
-  // Beyond `ulimit -f` a write is an error as any other. Not SIG_IGN, which the
-  // application would inherit.
+  // Make writes beyond `ulimit -f` fail with an ordinary error. SIG_IGN would
+  // be inherited by the application.
   std::signal(SIGXFSZ, [](int) {});
   cl::AddExtraVersionPrinter(printVersion);
   const std::pair<cl::SubCommand *, Expected<int> (*)()> Commands[] = {

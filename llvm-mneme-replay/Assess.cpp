@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// llvm-mneme-replay assess: how much the verification of this launch notices.
+// llvm-mneme-replay assess: the share of planted faults that verification
+// catches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ cl::SubCommand &mneme::getAssessCommand() {
   return Command;
 }
 
-/// It is the recorded kernel that faults are planted in.
+/// Faults are planted in the recorded kernel only.
 static Error checkOptions(const ReplayPlan &Plan) {
   if (Plan.options().Passes)
     return createStringError("assess goes without a pipeline");

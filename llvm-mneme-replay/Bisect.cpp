@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From a kernel that is wrong or slow to what is responsible.
+// llvm-mneme-replay bisect: finds the cause of a wrong or slow kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -132,7 +132,7 @@ static Expected<BisectSides> readSides() {
 // Commands
 //===----------------------------------------------------------------------===//
 
-/// Of a bisection, not of a replay.
+/// Returns true for options that belong to the bisection instead of the replay.
 static bool isOfBisection(StringRef Option) {
   static const StringSet<> Names = {CriterionText.ArgStr,
                                     GoodSide.ArgStr,
@@ -161,12 +161,12 @@ static bool isSubcommand(StringRef Word) {
                 [&](const cl::SubCommand *S) { return S->getName() == Word; });
 }
 
-/// The options of \p Arguments that are neither settings nor of a bisection,
-/// behind what is replayed.
+/// Returns the arguments that select the launch, followed by the options of
+/// \p Arguments that are neither settings nor options of the bisection.
 static std::vector<std::string>
 makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
                 StringRef RecordId) {
-  // A path that is no option and no subcommand.
+  // A path that cannot be mistaken for an option or a subcommand.
   bool IsPlain = !Database.starts_with("-") && !isSubcommand(Database);
   std::vector<std::string> Words{(IsPlain ? "" : "--rdb=") + Database.str(),
                                  ("--record-id=" + RecordId).str()};
@@ -180,7 +180,7 @@ makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
     if (Word == "--")
       break;
     if (!Word.starts_with("-"))
-      continue; // the database, the pipeline
+      continue; // The database and the pipeline.
     auto [Name, Value] = Word.ltrim('-').split('=');
     const cl::Option *O = Find(Name);
     bool Separate = O && !Word.contains('=') &&
@@ -198,7 +198,7 @@ makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// The command
 //===----------------------------------------------------------------------===//
 
 static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
@@ -234,8 +234,8 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   O.Bisect.MaxSteps = MaxSteps;
   O.Bisect.Depth = Depth;
   O.Bisect.Judge.Reuse = !NoReuse;
-  // The limit is for what hangs; a bisection that waits for it at each step
-  // would not end today.
+  // The default limit is meant for hangs; a bisection that waits for it at each
+  // step would take too long.
   if (Base.LaunchTimeout || Base.Timeout != ReplayOptions().Timeout)
     O.Bisect.Judge.LaunchTimeout = Base.launchTimeout();
   O.Resources.Devices = {Base.Device};

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Options that show how the code of one replay is made. Those that print are
-// LLVM's own: they are taken off the command line's global state at once, and
-// set while the replay's code is made.
+// Options that show the compilation of one replay. Printing options are LLVM's
+// own: they are removed from the global state of the command line at once and
+// set only while the replay's code is compiled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ static cl::opt<std::string>
             cl::value_desc("file"), cl::cat(getCategory(OptionGroup::Output)));
 
 namespace {
-/// An option of LLVM, by the type of what holds its value.
+/// An LLVM option, by the type of its value's storage.
 struct LLVMPrinter {
   enum Type { Flag, Timing, Texts, Text, Change };
   StringLiteral Name;
@@ -109,7 +109,7 @@ void mneme::showLLVMPrinters() {
       O->setHiddenFlag(cl::NotHidden);
     }
   if (cl::Option *O = Options.lookup(VocabularyOption)) {
-    // It is listed once, with the others.
+    // List it once, with the other instruments.
     O->Categories.assign({&InstrumentsCat});
     O->setHiddenFlag(cl::NotHidden);
   }
@@ -131,7 +131,7 @@ static std::string getText(cl::Option *O, LLVMPrinter::Type T) {
   llvm_unreachable("unknown type of option");
 }
 
-/// What was given of an option, which is then as if it were not.
+/// Returns the value of an option and resets the option.
 static std::optional<std::string> take(StringRef Name, LLVMPrinter::Type T) {
   cl::Option *O = cl::getRegisteredOptions().lookup(Name);
   if (!O || !O->getNumOccurrences())
@@ -158,7 +158,7 @@ InstrumentOptions mneme::takeInstruments() {
   I.Remarks = Remarks;
   I.RemarksFilter = RemarksFilter;
   I.Dataset = Dataset;
-  // Beside the report, which is for what was asked of the replay.
+  // To stderr: stdout is for the report.
   I.Note = [](const Twine &Text) {
     errs() << "llvm-mneme-replay: note: " << printableLines(Text.str()) << '\n';
   };

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What llvm-mneme-replay does besides one replay, and the options that several
-/// of these share.
+/// The subcommands of llvm-mneme-replay, and the options that several of them
+/// share.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,40 +24,40 @@ namespace llvm {
 namespace mneme {
 struct DifferentialResult;
 
-/// The tool's general options. The others are in an OptionGroup
+/// Category of the tool's general options. Other options are in an OptionGroup
 /// (Replay/CommandFlags.h).
 cl::OptionCategory &getReplayCategory();
 
-/// What the tool does besides one replay. Options of several of them are in
-/// llvm-mneme-replay.cpp or Reduce.cpp.
+/// The subcommands. Options of several subcommands are in llvm-mneme-replay.cpp
+/// or Reduce.cpp.
 cl::SubCommand &getAssessCommand();
 cl::SubCommand &getBisectCommand();
 cl::SubCommand &getCompareCommand();
 cl::SubCommand &getListPassesCommand();
 cl::SubCommand &getReduceCommand();
 
-/// The good side: a text for parseSide() (Bisect/Settings.h), on top of the
-/// command line. Empty: no pass that can be skipped runs.
+/// The good side: a text for parseSide() (Bisect/Settings.h), applied on top of
+/// the command line. Empty: the bad side without any pass that can be skipped.
 extern cl::opt<std::string> GoodSide;
-/// What makes the bad side bad.
+/// The criterion by which the bad side is bad.
 extern cl::opt<std::string> CriterionText;
-/// How much worse than the good side is bad: 0.02 is 2 %.
+/// Returns how much worse than the good side counts as bad: 0.02 is 2 %.
 Expected<double> readThreshold();
-/// --allow-programs.
+/// Returns the value of --allow-programs.
 bool allowsPrograms();
-/// The bad side of a bisection or a comparison, likewise. Empty: the command
-/// line.
+/// The bad side of a bisection or comparison, in the same form. Empty: the
+/// command line.
 extern cl::opt<std::string> BadSide;
-/// For what a bisection or a reduction writes; may be empty.
+/// Folder for files that a bisection or reduction writes; may be empty.
 extern cl::opt<std::string> OutputFolder;
 
-/// --exit-code: what an exit code means to who has called.
-/// Of a replay that gives \p Code (getExitCode()).
+/// Returns the exit code that --exit-code assigns to a replay with exit code
+/// \p Code (getExitCode()) and verdict \p V.
 int translateExitCode(int Code, Verdict V);
-/// When nothing could be replayed at all.
+/// Returns the exit code if nothing could be replayed.
 int getErrorExitCode();
 
-/// \p Database: the plan's; \p Args: all words of the command line.
+/// \p Database is the plan's database, \p Args all words of the command line.
 Expected<int> runAssess(const ReplayPlan &Plan, StringRef Database, bool Text);
 Expected<int> runBisect(const ReplayPlan &Plan, StringRef Database,
                         ArrayRef<const char *> Args, bool Text);
@@ -65,36 +65,37 @@ Expected<int> runCompare(const ReplayPlan &Plan, bool Text);
 Expected<int> runListPasses(const ReplayPlan &Plan, bool Text);
 Expected<int> runReduce(const ReplayPlan &Plan, const char *Argv0, bool Text);
 
-/// Whether a comparison shows the code of both sides: --side-by-side or --html;
-/// on standard output: --side-by-side.
+/// isCodeShown() returns true if a comparison shows the code of both sides
+/// (--side-by-side or --html), isCodePrinted() if it prints the code to
+/// standard output (--side-by-side).
 bool isCodeShown();
 bool isCodePrinted();
-/// Shows it after a comparison with the result \p R.
+/// Shows the code after a comparison with the result \p R.
 Error showCode(const ReplayPlan &Good, const ReplayPlan &Bad,
                const DifferentialResult &R);
 
-/// Whether several replays are wanted: --all, or --passes more than once.
+/// Returns true for several replays: --all, or --passes more than once.
 bool isTableWanted();
-/// Lets --passes be repeated. Call it before the command line is parsed.
+/// Lets --passes be repeated. Must be called before the command line is parsed.
 void collectPipelines();
-/// Replays launches of the recording at \p Path under each pipeline. \p File:
-/// --config, which \p O has.
+/// Replays launches of the recording at \p Path under each pipeline. \p File is
+/// the file of --config, whose settings \p O includes.
 Expected<int> runTable(StringRef Path, ReplayOptions O,
                        const std::optional<ConfigFile> &File, bool Text);
-/// Adds examples and exit codes to --help. Call it before the command line is
-/// parsed.
+/// Adds examples and exit codes to --help. Must be called before the command
+/// line is parsed.
 void addHelp(int Argc, const char *const *Argv);
 
-/// Lists those of LLVM's own options that print how code is made among the
-/// tool's. Call it before the command line is parsed.
+/// Lists LLVM's options that print the compilation among the tool's options.
+/// Must be called before the command line is parsed.
 void showLLVMPrinters();
-/// What was asked for of those and the tool's own instruments. LLVM's are as if
-/// they had not been given from then on.
+/// Returns the requested instruments, both LLVM's and the tool's. Resets LLVM's
+/// options.
 InstrumentOptions takeInstruments();
 
-/// \p Args with a subcommand for the option that did its job before there were
-/// subcommands: --bisect=time becomes bisect --criterion=time. Error: several
-/// subcommands.
+/// Returns \p Args with a subcommand instead of the old option for the same
+/// task: --bisect=time becomes bisect --criterion=time. Fails if the options
+/// require several subcommands.
 Expected<SmallVector<const char *, 0>>
 replaceOldOptions(ArrayRef<const char *> Args, StringSaver &Saver);
 

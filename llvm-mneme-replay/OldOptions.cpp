@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Options from before there were subcommands.
+// Options that were replaced by subcommands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ namespace {
 struct OldOption {
   StringLiteral Name;
   StringLiteral Command;
-  StringLiteral NewName; ///< Empty: the subcommand says it all.
-  bool Chooses;          ///< The subcommand.
+  StringLiteral NewName; ///< Empty: the subcommand replaces the option.
+  bool Chooses;          ///< Whether the option selects the subcommand.
 };
 } // namespace
 
@@ -36,7 +36,7 @@ static constexpr OldOption OldOptions[] = {
     {"reduce", "reduce", "criterion", true},
     {"reduce-jobs", "reduce", "jobs", false},
     {"reduce-limit", "reduce", "limit", false},
-    // They had no effect.
+    // Options that had no effect.
     {"no-execute", "list-passes", "", false},
     {"no-verify", "list-passes", "", false},
     {"resources", "bisect", "", false},
@@ -45,7 +45,7 @@ static constexpr OldOption OldOptions[] = {
     {"resources", "reduce", "", false},
 };
 
-/// The name of the option that \p Word gives; empty if it gives none.
+/// Returns the name of the option \p Word; empty if it is not an option.
 static StringRef getName(StringRef Word) {
   if (!Word.consume_front("-"))
     return "";
@@ -53,7 +53,7 @@ static StringRef getName(StringRef Word) {
   return Word.split('=').first;
 }
 
-/// The option that chooses a subcommand; null if there is none.
+/// Returns the option that selects a subcommand; null if there is none.
 static Expected<const OldOption *> findChoice(ArrayRef<const char *> Words) {
   const OldOption *Choice = nullptr;
   for (StringRef Word : Words) {
@@ -70,7 +70,7 @@ static Expected<const OldOption *> findChoice(ArrayRef<const char *> Words) {
   return Choice;
 }
 
-/// Adds what \p Word of \p Old is called now to \p New.
+/// Adds the replacement of \p Word, one of the words \p Old, to \p New.
 static Error addWord(StringRef Word, ArrayRef<const char *> Old,
                      StringRef Command, StringSaver &Saver,
                      SmallVectorImpl<const char *> &New) {
@@ -90,7 +90,7 @@ static Error addWord(StringRef Word, ArrayRef<const char *> Old,
     IsOfAnother |= !O.NewName.empty();
     if (!IsHere)
       continue;
-    // A format is optional.
+    // The value of --format is optional.
     size_t Value = Word.find('=');
     bool IsEmpty = Value == StringRef::npos || Value + 1 == Word.size();
     if (!O.NewName.empty() && !(O.NewName == "format" && IsEmpty))
@@ -108,7 +108,7 @@ mneme::replaceOldOptions(ArrayRef<const char *> Args, StringSaver &Saver) {
   auto IsFirst = [&](const OldOption &O) {
     return Args.size() > 1 && O.Command == Args[1];
   };
-  // Behind "--" there are no options.
+  // There are no options after "--".
   auto End = find_if(Args, [](StringRef Word) { return Word == "--"; });
   ArrayRef<const char *> Words(Args.begin() + 1,
                                std::max(End, Args.begin() + 1));

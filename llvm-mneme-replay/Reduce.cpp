@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two sides compared, and what they differ about reduced.
+// llvm-mneme-replay compare and reduce: compares two sides, and reduces a
+// kernel while they still differ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -161,8 +162,8 @@ Expected<double> mneme::readThreshold() {
   return Percent ? Value / 100 : Value;
 }
 
-/// Whether both sides have the same setting \p Key: the kernel and, while it is
-/// reduced, its launch.
+/// Returns true if both sides share the setting \p Key: the kernel and, in a
+/// reduction, its launch.
 static bool isCommon(StringRef Key) {
   return Key == "ir" || (getReduceCommand() && (Key.starts_with("grid.") ||
                                                 Key.starts_with("block.")));
@@ -184,7 +185,7 @@ static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
   return Base;
 }
 
-/// \p Base: of the command line; \p Bad: of the bad side.
+/// \p Base are the options of the command line, \p Bad those of the bad side.
 static Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base,
                                             const ReplayOptions &Bad) {
   if (!GoodSide.empty())
@@ -203,7 +204,7 @@ static Error readVerdict(std::optional<Verdict> &Out) {
   return createStringError("unknown verdict in --verdict=" + VerdictText);
 }
 
-/// \p Plan: of the bad side; \p Base: options of the command line.
+/// \p Plan is that of the bad side, \p Base the options of the command line.
 static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan,
                                                     const ReplayOptions &Base) {
   DifferentialOptions D;
@@ -320,7 +321,7 @@ static void printOutcome(const ReduceOutcome &Outcome, bool Text) {
     textOuts() << "note            " << Note << '\n';
 }
 
-/// \p Text without numbers, which shift as soon as the IR is another one.
+/// Replaces numbers in \p Text by names, because numbers change with the IR.
 static Expected<std::string> namePasses(const ReplayPlan &Plan,
                                         StringRef Text) {
   Expected<PassSet> Set = PassSet::parse(Text);
@@ -328,7 +329,7 @@ static Expected<std::string> namePasses(const ReplayPlan &Plan,
     return Set.takeError();
   if (!Set->hasNumbers())
     return Text.str();
-  // They are those of a compilation in which all run.
+  // Numbers refer to a compilation in which all passes run.
   ReplayOptions All = Plan.options();
   All.RunPasses.reset();
   All.SkipPasses.reset();
@@ -350,7 +351,8 @@ static Expected<std::string> namePasses(const ReplayPlan &Plan,
   return join(Names, ",");
 }
 
-/// Numbers are refused where they say what runs: too many of them.
+/// Rejects numbers in --run-passes and --skip-passes: replacing them would take
+/// too many names.
 static Error checkPassNames(const ReplayOptions &O) {
   for (const std::optional<std::string> &Text : {O.RunPasses, O.SkipPasses}) {
     if (!Text)
@@ -386,7 +388,7 @@ Expected<int> mneme::runReduce(const ReplayPlan &Plan, const char *Argv0,
     return std::move(E);
   O.Tool = sys::fs::getMainExecutable(
       Argv0, reinterpret_cast<void *>(&mneme::runReduce));
-  // Who measures wants to be alone.
+  // Measurements must not run concurrently.
   StringRef Device = Plan.options().Device;
   bool Alone = (Device == "auto" ? chooseDevice(Plan) : Device) != "host" ||
                CriterionText == "time";

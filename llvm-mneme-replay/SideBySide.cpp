@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The code of both sides of a comparison.
+// The side-by-side view of both sides' code in a comparison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ static cl::list<ShownForm> SideBySideForms(
                           "the GPU's machine code, disassembled: SASS"),
                clEnumValN(ShownForm::Host, "host",
                           "the CPU's assembly, on the host device"),
-               // An optional value needs an entry for none.
+               // An optional value needs an entry for the empty value.
                clEnumValN(ShownForm::All, "", "all of these (default)")),
     cl::sub(getCompareCommand()), cl::cat(ComparisonCat));
 static cl::opt<std::string>
@@ -99,7 +99,7 @@ static std::string chooseSameDevice(const ReplayPlan &Plan,
   return Name == "auto" ? chooseDevice(Plan) : Name.str();
 }
 
-/// The code that is shown must be that which was replayed.
+/// Warns if the code shown is not the code that was replayed.
 static void checkHash(StringRef Side, const ReplayResult &Replayed,
                       const ReplayResult &Shown) {
   if (!Replayed.CodeHash.empty() && !Shown.CodeHash.empty() &&
@@ -129,7 +129,7 @@ Error mneme::showCode(const ReplayPlan &Good, const ReplayPlan &Bad,
     checkHash(I ? "bad" : "good", I ? R.Bad : R.Good, Code->Compiled);
     S.Names[I] = nameSide(*Plan);
     S.Metrics[I] = getMetrics(*Plan, Code->Compiled);
-    // This compilation also writes assembly.
+    // Its time is not comparable: this compilation also writes assembly.
     S.Metrics[I].erase("compile_time");
     for (auto [K, T] : enumerate(make_filter_range(
              Code->Forms, [](const CodeText &T) { return isShown(T.Form); }))) {
@@ -142,7 +142,7 @@ Error mneme::showCode(const ReplayPlan &Good, const ReplayPlan &Bad,
   }
   if (!Page.empty())
     return writeSideBySidePage(S, Page);
-  // Without a terminal, the default width of diff -y.
+  // Without a terminal, use the default width of diff -y.
   unsigned Width = sys::Process::StandardOutColumns();
   textOuts() << '\n';
   printSideBySide(textOuts(), S, Width ? Width : 130);

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Many launches under several pipelines, measured side by side: one table.
+// Replays of several launches under several pipelines, measured side by side
+// and printed as a table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,16 +55,16 @@ static void warn(const Twine &Text) {
 bool mneme::isTableWanted() { return All || Pipelines.size() > 1; }
 
 namespace {
-/// One launch under one pipeline.
+/// A launch under a pipeline.
 struct Row {
   std::string Kernel, StaticHash, RecordId;
   std::string Passes;
-  /// Without --no-verify and --no-execute.
+  /// False with --no-verify or --no-execute.
   bool IsVerified = true;
   Evaluation Result = {};
-  /// Over the first row of the launch.
+  /// Relative to the first row of the launch.
   std::optional<RatioEstimate> Speedup = {};
-  /// The machine code is that of the first row.
+  /// True if the machine code equals that of the first row.
   bool IsSameCode = false;
 
   StringRef verdict() const {
@@ -109,7 +110,7 @@ private:
 };
 } // namespace
 
-/// These show how one replay went.
+/// Rejects options that describe a single replay.
 static Error checkOptions(const ReplayOptions &O) {
   for (StringRef Name :
        {"compare-with-app", "output-ll", "output-asm", "output-obj", "baseline",
@@ -145,7 +146,7 @@ static Expected<std::vector<TableKernel>> chooseLaunches(StringRef Path,
   }
   if (cl::getRegisteredOptions().lookup("record-id")->getNumOccurrences())
     return createStringError("--all and --record-id rule each other out");
-  O.RecordId.clear(); // a configuration's
+  O.RecordId.clear(); // Drop a configuration's record id.
   std::vector<std::string> Files{Path.str()};
   if (sys::fs::is_directory(Path))
     if (Error E = findKernelFiles(Path).moveInto(Files))
@@ -162,7 +163,7 @@ static Expected<std::vector<TableKernel>> chooseLaunches(StringRef Path,
   return std::move(Kernels);
 }
 
-/// Before hours are spent on the others.
+/// Checks all pipelines before the replays begin, which may take hours.
 static Error checkPipelines(const TableKernel &K, ReplayOptions O) {
   O.RecordId = K.Kernel.Instances.front().DynamicHash;
   Expected<std::unique_ptr<ReplayPlan>> Plan = ReplayPlan::create(K.File, O);
@@ -197,11 +198,13 @@ Error TableMaker::evaluate(ReplayFarm &Farm, MutableArrayRef<Row> New,
   return Error::success();
 }
 
-/// The times above were measured one after the other.
+/// Measures the rows of a launch again, side by side: the first times were
+/// measured in succession.
 Error TableMaker::compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
                           unsigned Instance) {
   std::vector<EvaluationRequest> Requests;
-  std::vector<std::pair<Row *, size_t>> Compared; // with its request
+  std::vector<std::pair<Row *, size_t>> Compared; // With the index of its
+                                                  // request.
   for (Row &R : OfLaunch) {
     if (!R.Result.Failure.empty() || R.Result.Samples.empty())
       continue;

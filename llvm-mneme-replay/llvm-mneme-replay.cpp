@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The options of a replay, and the choice of the subcommand.
+// The main function of llvm-mneme-replay: options of a replay, and dispatch to
+// the subcommands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,11 +64,11 @@ cl::SubCommand &mneme::getListPassesCommand() {
   return Command;
 }
 
-// Options without cl::sub() are those of one replay.
+// Options without cl::sub() apply to plain replays only.
 static const cl::sub OfAll(cl::SubCommand::getAll());
 
 //===----------------------------------------------------------------------===//
-// What to replay
+// Recordings
 //===----------------------------------------------------------------------===//
 
 static cl::list<std::string>
@@ -95,7 +96,7 @@ static cl::opt<std::string>
            cl::value_desc("file"), OfAll, cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
-// How to compile it
+// Compilation
 //===----------------------------------------------------------------------===//
 
 static cl::opt<uint32_t>
@@ -124,7 +125,7 @@ static cl::opt<bool> Resources(
     cl::cat(OutputCat));
 
 //===----------------------------------------------------------------------===//
-// How to run it
+// Launch and measurement
 //===----------------------------------------------------------------------===//
 
 static cl::opt<std::string> Iterations(
@@ -177,7 +178,7 @@ static cl::opt<bool>
                 cl::cat(DeviceCat));
 
 //===----------------------------------------------------------------------===//
-// How to judge it
+// Verification
 //===----------------------------------------------------------------------===//
 
 static cl::opt<bool> NoVerify("no-verify",
@@ -197,7 +198,7 @@ static cl::opt<OutputFormat>
                       clEnumValN(OutputFormat::Text, "text", "for people")),
            OfAll, cl::cat(OutputCat));
 
-/// The option's value when it was given.
+/// Sets \p Out to the option's value if the option was given.
 template <typename T, typename U>
 static void setIfGiven(T &Out, const cl::opt<U> &O) {
   if (O.getNumOccurrences())
@@ -246,13 +247,13 @@ static Error readOptions(ReplayOptions &O) {
   O.Verify = !NoVerify;
   if (Error E = CommonFlags.apply(O))
     return E;
-  // A configuration can say that it is as recorded.
+  // 0 is valid in a configuration, where it means "as recorded".
   if (CommonFlags.isGiven("maxnreg") && O.MaxRegisters == 0)
     return createStringError("impossible --maxnreg=0");
   return Error::success();
 }
 
-/// Two arguments behind the database of a comparison are its sides.
+/// With compare, two arguments after the database are the sides.
 static Error readSides(ArrayRef<std::string> Words) {
   cl::opt<std::string> *Sides[] = {&GoodSide, &BadSide};
   for (auto [Side, Word] : zip_equal(Sides, Words)) {
@@ -266,8 +267,8 @@ static Error readSides(ArrayRef<std::string> Words) {
   return Error::success();
 }
 
-/// Positional arguments are the database, unless -rdb gave it, then the
-/// pipeline, or the two sides of a comparison.
+/// Reads positional arguments: the database, unless --rdb gave it, then the
+/// pipeline or the two sides of a comparison.
 static Error readPositional(std::string &Path, ReplayOptions &O) {
   Path = Database;
   ArrayRef<std::string> Words = Positional;
@@ -292,8 +293,7 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
   return Error::success();
 }
 
-/// Of the file, only settings that the command line does not replace take
-/// effect.
+/// Checks only settings of the file that the command line does not override.
 static Error checkPrograms(ConfigFile File) {
   if (allowsPrograms())
     return Error::success();
@@ -309,9 +309,9 @@ static Error checkPrograms(ConfigFile File) {
 }
 
 namespace {
-/// What the command line and --config ask for.
+/// The requests of the command line and --config.
 struct Request {
-  std::string Path; ///< Of the recording.
+  std::string Path; ///< Path of the recording.
   ReplayOptions Options;
   std::optional<ConfigFile> File;
 };
@@ -399,7 +399,7 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   Expected<Request> R = readRequest();
   if (!R)
     return R.takeError();
-  // People read what is on a terminal, programs what comes from a pipe.
+  // By default, print text to a terminal and JSON to a pipe.
   if (isCodePrinted() && Format == OutputFormat::JSON)
     return createStringError("--side-by-side prints text: leave out "
                              "--format=json, or write a page with --html");
@@ -407,7 +407,8 @@ static Expected<int> run(ArrayRef<const char *> Args) {
                                               : Format == OutputFormat::Text;
   if (isTableWanted() && !cl::SubCommand::getTopLevel())
     return createStringError("--passes is given more than once");
-  // Times on the host device are to be the pipelines'.
+  // Times on the host device should reflect the pipelines, so disable the CPU
+  // optimization.
   if (isTableWanted() && !CommonFlags.hasHostFinish())
     R->Options.Host.Finish = HostFinish::None;
   if (isTableWanted())
@@ -436,7 +437,7 @@ static int fail(Error E) {
   return getErrorExitCode();
 }
 
-/// opt has such options.
+/// Rejects -O3 and the like, which are options of opt.
 static Error refuseLevels(ArrayRef<const char *> Args) {
   StringRef Before;
   for (StringRef Word : Args.drop_front()) {
@@ -457,10 +458,10 @@ static Error refuseLevels(ArrayRef<const char *> Args) {
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   mneme::expectChildren();
-  // What we open must not become standard output or error.
+  // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;
-  // Beyond `ulimit -f` a write is an error as any other.
+  // Make writes beyond `ulimit -f` fail with an ordinary error.
   std::signal(SIGXFSZ, SIG_IGN);
   cl::AddExtraVersionPrinter(mneme::printVersion);
   showLLVMPrinters();

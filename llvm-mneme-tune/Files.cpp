@@ -20,7 +20,7 @@ using namespace llvm::mneme;
 Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
   if (sys::fs::exists(Dir) && !sys::fs::is_directory(Dir))
     return createFileError(Dir, createStringError("is not a folder"));
-  // An empty journal is one of a study that was killed before it began.
+  // An empty journal is left by a study that was killed before it began.
   std::string Journal = pathIn(Dir, "study.log");
   if (sys::fs::exists(Journal) && !sys::fs::is_regular_file(Journal))
     return createFileError(Journal, createStringError("is not a regular file"));
@@ -32,7 +32,8 @@ Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
                                "(--resume) or name another folder (-o)"));
   if (!HasStudy && O.Resume)
     return createFileError(Dir, createStringError("holds no study to resume"));
-  // The default is not a folder that the user has chosen.
+  // The default folder must belong to the user, because the user did not choose
+  // it.
   if (O.ResultsDir.empty())
     return makeOwnFolder(Dir);
   if (std::error_code EC = sys::fs::create_directories(Dir))
@@ -50,8 +51,8 @@ static constexpr ExportName ExportNames[] = {
 #include "llvm/Mneme/Report/Exports.def"
 };
 
-/// Those that are asked for, and those that the folder has of an earlier run:
-/// not to be left as if they were of this one.
+/// Returns the requested exports, and those that exist in the folder from an
+/// earlier run: they must not be mistaken for exports of this run.
 static std::vector<TuneOptions::Export> getExports(const TuneOptions &O,
                                                    StringRef Dir) {
   std::vector<TuneOptions::Export> Exports = O.Exports;
@@ -64,7 +65,8 @@ static std::vector<TuneOptions::Export> getExports(const TuneOptions &O,
   return Exports;
 }
 
-/// What was written of an earlier winner is none any more.
+/// Reports that there is no winner. Removes an earlier winner's file from the
+/// results folder; a file at a given path is kept.
 static Error sayNoWinner(const TuneOptions::Export &X, StringRef Path) {
   printNote("there is no winner to export for " + X.Format);
   if (!X.Path.empty()) {

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What makes a study this one: trials of another search, or of other
-/// measurements, must not be taken for its own.
+/// The identity of a study: a resumed study must not use trials of another
+/// search or of other measurements.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ using namespace llvm::mneme;
 
 static std::string print(const Expr &E) { return E ? E.print() : "-"; }
 
-/// A line for each thing that is said of the search, for people who look for
-/// what differs; unlike the dialect's text there without MLIR too.
+/// Describes each property of the search in a line, so that differences are
+/// easy to find. Unlike the dialect's text, it is available without MLIR.
 static std::string describeSearch(const Study &S) {
   std::string Text;
   raw_string_ostream OS(Text);
@@ -53,12 +53,12 @@ static std::string describeSearch(const Study &S) {
   return Text;
 }
 
-/// What was measured, and how, but for the device.
+/// Describes the measurements, except for the device.
 static std::string describeMeasurements(const TuneOptions &O,
                                         const TunedKernel &K) {
   std::string Text = O.ReplayText + "--app=" + O.AppDigest + "\n";
-  // A single one's weight, which each recording into the folder changes, means
-  // nothing.
+  // The weight of a single launch has no meaning and changes with each
+  // recording into the folder.
   bool IsWeighted = K.Instances.size() > 1;
   for (auto [I, Weight] : zip_equal(K.Instances, K.Weights))
     Text +=
@@ -67,7 +67,7 @@ static std::string describeMeasurements(const TuneOptions &O,
   return Text;
 }
 
-/// The text's values for this recording.
+/// Returns a digest of the study's values for this recording.
 static std::string getDigest(const SearchSpace &Space) {
   std::string Text;
   for (const Dimension &D : Space.dimensions())
@@ -79,7 +79,7 @@ static std::string getDigest(const SearchSpace &Space) {
 
 json::Object mneme::makeIdentity(const TuneOptions &O, const TunedKernel &K,
                                  const SearchSpace &Space) {
-  // The first by name that differs is what a user is told.
+  // The first differing member, in alphabetical order, is reported to the user.
   return json::Object{{"record_ids", json::Array(K.recordIds())},
                       {"replayed", describeMeasurements(O, K)},
                       {"searched", describeSearch(Space.study())},

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the winner's machine code has more or less of.
+// Instruction counts of the baseline's and the winner's machine code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ bool mneme::canCountInstructions(const ReplayPlan &Plan, bool OnHost,
 
 Error mneme::countInstructions(const ReplayPlan &Plan, StudyRecord &R) {
   const Trial *Winner = R.winner();
-  // Before it is compiled for nothing.
+  // Check this before compiling.
   if (Error E = findNvdisasm(Plan.options().CudaPath).takeError())
     return E;
   Expected<InstructionMix> Before =

@@ -30,7 +30,7 @@ static cl::OptionCategory &VerificationCat =
     getCategory(OptionGroup::Verification);
 
 //===----------------------------------------------------------------------===//
-// What is tuned
+// Recordings
 //===----------------------------------------------------------------------===//
 
 static cl::list<std::string> Positional(cl::Positional, cl::desc("[database]"),
@@ -58,7 +58,7 @@ static cl::list<std::string>
             cl::value_desc("id:weight"), cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
-// What is searched
+// Search space
 //===----------------------------------------------------------------------===//
 
 static cl::opt<std::string>
@@ -74,8 +74,8 @@ static cl::opt<std::string>
               cl::value_desc("file.mlir"), cl::cat(SpaceCat));
 
 namespace {
-/// An option of a space; all can be given more than once, so that those that
-/// must not be are refused in one place.
+/// An option of a search space. All of them accept repetition, so that a single
+/// place rejects repetition where it is not allowed.
 struct SpaceFlag {
   StringRef Name;
   std::unique_ptr<cl::list<std::string>> Values;
@@ -105,7 +105,7 @@ void mneme::registerOptions() {
 }
 
 //===----------------------------------------------------------------------===//
-// How it is searched
+// Search
 //===----------------------------------------------------------------------===//
 
 static cl::opt<std::string>
@@ -179,7 +179,7 @@ static cl::opt<bool>
               cl::cat(OutputCat));
 
 //===----------------------------------------------------------------------===//
-// Who works
+// Workers
 //===----------------------------------------------------------------------===//
 
 static cl::opt<unsigned>
@@ -247,7 +247,7 @@ static cl::opt<double>
                   cl::value_desc("seconds"), cl::cat(WorkerCat));
 
 //===----------------------------------------------------------------------===//
-// What comes out
+// Output
 //===----------------------------------------------------------------------===//
 
 static cl::opt<std::string>
@@ -298,7 +298,7 @@ static cl::opt<TuneMode> Mode(
     cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
-// Reading them
+// Reading the options
 //===----------------------------------------------------------------------===//
 
 static Error readWeights(TuneOptions &O) {
@@ -337,7 +337,8 @@ static void readSpace(TuneOptions &O) {
       O.Space.push_back({Flag.Name.str(), Text});
 }
 
-/// What workers may use because this study does: plugins and programs.
+/// Returns the options that this study shares with its workers: plugins and
+/// programs.
 static std::vector<std::string> getSharedOptions(const ReplayOptions &R) {
   std::vector<std::string> Options;
   for (const std::string &Plugin : R.Plugins)
@@ -428,7 +429,7 @@ static Error readExports(TuneOptions &O) {
   return Error::success();
 }
 
-/// Before a study begins that would go without it.
+/// Fails before the study begins if the application cannot be read.
 static Error readApp(TuneOptions &O) {
   O.Replay.App = App;
   if (App.empty())
@@ -440,7 +441,7 @@ static Error readApp(TuneOptions &O) {
   return Error::success();
 }
 
-/// Of one comparison; a farm takes some more.
+/// Per comparison; the farm may take a few more.
 static constexpr uint64_t MaxSamples = 100000;
 
 static Error readLimits(TunerOptions &T) {

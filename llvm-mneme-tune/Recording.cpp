@@ -92,7 +92,7 @@ static Error completeIds(ArrayRef<TunedKernel> Tuned, TuneOptions &O) {
   return Error::success();
 }
 
-/// As ReplayPlan chooses one, but several launches may be meant.
+/// Like ReplayPlan's selection of a launch, but allows several launches.
 Expected<TunedKernel> mneme::chooseRecording(TuneOptions &O) {
   Expected<std::vector<TunedKernel>> Kernels = readKernels(O.Database);
   if (!Kernels)

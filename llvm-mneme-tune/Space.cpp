@@ -25,11 +25,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How many points --dry-run shows.
+/// Number of points that --dry-run shows.
 static constexpr unsigned DryRunPoints = 10;
 
 //===----------------------------------------------------------------------===//
-// Studies as text, which MLIR reads
+// Textual studies, which require MLIR
 //===----------------------------------------------------------------------===//
 
 static Expected<Study> readStudyFile(StringRef Path) {
@@ -39,8 +39,8 @@ static Expected<Study> readStudyFile(StringRef Path) {
   return parseStudy((*Buffer)->getBuffer(), Path);
 }
 
-/// The texts that \p E can be, as far as they stand in the study, and spaces of
-/// pipelines.
+/// Collects the texts that \p E can evaluate to, as far as they are literals in
+/// the study, and the pipeline spaces that it uses.
 static void collectTexts(const Study &S, const Expr &E, StringSet<> &Seen,
                          std::vector<std::string> &Texts) {
   if (!E)
@@ -65,11 +65,12 @@ static void collectTexts(const Study &S, const Expr &E, StringSet<> &Seen,
   collectTexts(S, P->Default, Seen, Texts);
 }
 
-/// What configurations of the study can do beside compiling and running.
+/// Returns the side effects of the study's configurations.
 static std::vector<ConfigSideEffect> findSideEffects(const Study &S) {
   std::vector<ConfigSideEffect> Found;
   for (const ConfigField &F : S.Fields) {
-    // Of most keys any text tells, of pipelines and options of ptxas each.
+    // For most keys the value does not matter; for pipelines and ptxas options
+    // it does.
     std::vector<std::string> Texts = {"computed"};
     StringSet<> Seen;
     const SettingInfo *Setting = findSetting(F.Key);
@@ -124,7 +125,7 @@ Error mneme::printStudyText(raw_ostream &OS, const Study &S) {
 // Studies
 //===----------------------------------------------------------------------===//
 
-/// Does an option say what is searched, rather than for what?
+/// Returns true if the option defines the space rather than the objective.
 static bool isOfSpace(const SpaceOption &O) { return O.Name != "objective"; }
 
 static Expected<Study> makeBaseStudy(const TuneOptions &O) {
@@ -132,7 +133,7 @@ static Expected<Study> makeBaseStudy(const TuneOptions &O) {
     return createStringError("--study and --preset exclude each other");
   if (!O.StudyFile.empty()) {
     Expected<Study> S = readStudyFile(O.StudyFile);
-    // To print it is to look at it.
+    // Printing a study executes nothing.
     if (S && !O.AllowPrograms && O.Mode != TuneMode::PrintStudy)
       if (Error E = refuseSideEffects(O.StudyFile, findSideEffects(*S)))
         return std::move(E);
@@ -171,7 +172,8 @@ mneme::bindStudy(const Study &S, const TunedKernel &K) {
   return Spaces;
 }
 
-/// "--passes" for a text from the command line, otherwise the parameter or key.
+/// Returns "--passes" for a text from the command line; otherwise the name of
+/// the parameter or key.
 static std::string getSource(StringRef Name, const TuneOptions &O) {
   const SettingInfo *S = findSetting(Name);
   bool IsGiven = S && any_of(O.Space, [&](const SpaceOption &Given) {
@@ -205,7 +207,7 @@ Error mneme::checkSpaces(const TuneOptions &O, const SearchSpace &Space,
     if (P.Kind == Parameter::Pipeline)
       if (Error E = checkPipelines(P.Name, P.Space, Compiler, O))
         return E;
-  // A pipeline that is not searched.
+  // A fixed pipeline.
   for (const ConfigField &F : S.Fields)
     if (F.Key == "passes" && F.Is.kind() == Expr::Constant)
       if (const auto *Text = std::get_if<std::string>(&F.Is.value()))
@@ -215,7 +217,7 @@ Error mneme::checkSpaces(const TuneOptions &O, const SearchSpace &Space,
 }
 
 //===----------------------------------------------------------------------===//
-// What would be searched
+// Output about the search space
 //===----------------------------------------------------------------------===//
 
 static std::string describeDimension(const Dimension &D) {

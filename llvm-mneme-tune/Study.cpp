@@ -36,7 +36,8 @@ using namespace llvm::mneme;
 
 static std::atomic<int> Interrupts{0};
 
-/// At first the search ends, then the re-test, then the tool.
+/// The first interrupt ends the search, the second the re-test, the third the
+/// tool.
 static void handleInterrupt(int Signal) {
   if (++Interrupts < 3)
     return;
@@ -45,8 +46,8 @@ static void handleInterrupt(int Signal) {
 }
 
 static void catchInterrupts() {
-  // LLVM sets its own handlers with the first temporary file; they must be
-  // there before ours.
+  // LLVM installs its own handlers with the first temporary file; make it do so
+  // before ours are installed.
   sys::SetInterruptFunction([] {});
   for (int Signal : {SIGINT, SIGTERM, SIGHUP})
     std::signal(Signal, handleInterrupt);
@@ -56,7 +57,7 @@ static void catchInterrupts() {
 // The parts of a study
 //===----------------------------------------------------------------------===//
 
-/// "KERNEL" of a symbol, without what a file's name should not have.
+/// Returns a symbol with characters replaced that are unsuitable in file names.
 static std::string makeFileName(StringRef Kernel) {
   std::string Name = Kernel.take_front(64).str();
   for (char &C : Name)
@@ -78,7 +79,7 @@ static JournalHeader makeHeader(const TuneOptions &O, const TunedKernel &K,
   return H;
 }
 
-/// A study goes on with its own sampler and seed, unless there are others now.
+/// Uses the sampler and seed of the resumed study unless others are given.
 static Error takeSettings(TuneOptions &O, StringRef Path) {
   Expected<JournalHeader> H = readJournalHeader(Path);
   if (!H)
@@ -146,7 +147,7 @@ openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
   return ReplayFarm::create(std::move(F));
 }
 
-/// What was measured on: "cuda:0 NVIDIA H200, cuda:1 NVIDIA H200 of node7".
+/// Describes the devices: "cuda:0 NVIDIA H200, cuda:1 NVIDIA H200 of node7".
 static std::string describeDevice(const json::Object &Description) {
   std::string Text;
   if (const json::Array *Devices = Description.getArray("devices"))
@@ -179,7 +180,7 @@ static ProgressPrinter::Style getProgressStyle(const TuneOptions &O) {
 // Studies
 //===----------------------------------------------------------------------===//
 
-/// What can be said without a device.
+/// Output that needs no device.
 static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
                             const Study &S, const SearchSpace &Space) {
   printSpace(textOuts(), Space);
@@ -198,8 +199,8 @@ static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
   return 0;
 }
 
-/// Comparing pipelines on the host needs a CPU pipeline that does not repair
-/// what they left undone. Every device that measured has a baseline.
+/// Returns warnings about vacuous launches and about times of the host device.
+/// Each device that measured has a baseline.
 static std::vector<std::string> getCaveats(const TuneOptions &O,
                                            const StudyVerification &V,
                                            const StudyOutcome &Outcome) {
@@ -245,8 +246,8 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   return R;
 }
 
-/// Is it the host device that the winner was found on, or else the baseline was
-/// measured on? It may be another machine's.
+/// Returns true if the winner, or without a winner the baseline, was measured
+/// on a host device, possibly that of another machine.
 static bool isOnHost(const StudyRecord &R) {
   if (const Trial *Winner = R.winner())
     return StringRef(Winner->Device).ends_with("/host");
@@ -254,7 +255,7 @@ static bool isOnHost(const StudyRecord &R) {
          StringRef(R.Outcome.Baselines.back().Device).ends_with("/host");
 }
 
-/// The commands that replay the winner with the options of the study.
+/// Adds the commands that replay the winner with the study's options.
 static void addCommands(const TuneOptions &O, const TunedKernel &K,
                         StringRef Dir, StudyRecord &R) {
   const Trial *Winner = R.winner();
@@ -266,7 +267,7 @@ static void addCommands(const TuneOptions &O, const TunedKernel &K,
     Base.Device = Device.str();
   if (!isOnHost(R))
     Base.Host = HostOptions();
-  // On a command line they would replace those of best.json.
+  // On a command line, they would override the settings of best.json.
   json::Object Settings = makeConfig(Base);
   for (const auto &KV : Config)
     Settings.erase(KV.first);
@@ -277,7 +278,7 @@ static void addCommands(const TuneOptions &O, const TunedKernel &K,
   std::vector<std::string> Short = Words;
   append_range(Short, makeOptions(Settings));
   Short.push_back((Twine("--config=") + Dir + "/best.json").str());
-  // best.json has settings with side effects.
+  // Needed if best.json has settings with side effects.
   if (!findSideEffects(Config).empty())
     Short.push_back("--allow-programs");
   R.ReplayCommand = quoteCommand(Short);
@@ -289,14 +290,15 @@ static void addCommands(const TuneOptions &O, const TunedKernel &K,
   R.FullReplayCommand = quoteCommand(Words);
 }
 
-/// 1: not everything could be written; 2: nothing was verified.
+/// Returns 1 if the journal is incomplete or all devices were lost, 2 if no
+/// candidate verified.
 static int getExitCode(const StudyOutcome &O) {
   if (O.Unlogged || O.End == StudyEnd::Lost)
     return 1;
   return O.Complete + O.Pruned == 0 && O.Failed != 0 ? 2 : 0;
 }
 
-/// What can still go wrong comes when the results are there.
+/// Writes the results first, so that they exist if counting instructions fails.
 static Expected<std::vector<std::string>>
 writeAndCount(const TuneOptions &O, StringRef Dir, const ReplayPlan &Plan,
               StudyRecord &R, StudyOutcome &Outcome) {
@@ -316,7 +318,7 @@ static Expected<int> report(const TuneOptions &O, StringRef Dir,
                             StudyOutcome &Outcome) {
   Expected<std::vector<std::string>> Files =
       writeAndCount(O, Dir, Plan, R, Outcome);
-  // What was found is said even if it cannot be written.
+  // Print the results even if they could not be written.
   if (O.JSON)
     jsonOuts() << formatv("{0:2}\n", makeSummary(R));
   else
@@ -333,8 +335,8 @@ static Expected<int> report(const TuneOptions &O, StringRef Dir,
   return getExitCode(R.Outcome);
 }
 
-/// Before anything is written: a sampler that cannot be made. Not of programs,
-/// which would begin to run.
+/// Fails before any file is written if the sampler cannot be created. External
+/// samplers are not checked, because that would start them.
 static Error checkSampler(const TuneOptions &O, const SearchSpace &Space) {
   if (StringRef(O.Sampler).starts_with("external"))
     return Error::success();
@@ -347,7 +349,8 @@ static Error checkSampler(const TuneOptions &O, const SearchSpace &Space) {
   return createSampler(O.Sampler, Context).takeError();
 }
 
-/// A study that did not even begin is not one to go on with.
+/// Removes the journal of a study that did not begin, which must not be
+/// resumed.
 static void discardJournal(std::unique_ptr<Journal> Log, StringRef Dir) {
   Log.reset();
   sys::fs::remove(pathIn(Dir, "study.log"));

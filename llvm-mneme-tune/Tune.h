@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The parts of llvm-mneme-tune: options, what is tuned (Recording.cpp), what
-/// is searched (Space.cpp), what verification notices (Verification.cpp), the
-/// study (Study.cpp), what it leaves (Files.cpp) and says of the winner's code
+/// The parts of llvm-mneme-tune: options, recordings (Recording.cpp), search
+/// space (Space.cpp), verification (Verification.cpp), the study (Study.cpp),
+/// its files (Files.cpp), and instruction counts of the winner
 /// (Instructions.cpp).
 ///
 //===----------------------------------------------------------------------===//
@@ -30,7 +30,7 @@ namespace mneme {
 
 enum class TuneMode {
   Run,
-  Worker, ///< Evaluate for the study that has started the process.
+  Worker, ///< Evaluate for the study that started the process.
   PrintStudy,
   PrintSpace,
   DryRun,
@@ -40,7 +40,7 @@ enum class TuneMode {
   ListDevices,
 };
 
-/// What the user wants; one field an option or so.
+/// The command line; about one field per option.
 struct TuneOptions {
   TuneMode Mode = TuneMode::Run;
 
@@ -50,37 +50,37 @@ struct TuneOptions {
   StringMap<double> InstanceWeights; ///< By record id.
 
   std::string Preset, StudyFile;
-  bool AllowPrograms = false; ///< In files.
+  bool AllowPrograms = false; ///< Allow them in files.
   CommandLineSpace Space;
 
   std::string Sampler;
   bool SamplerGiven = false, SeedGiven = false;
-  TunerOptions Tuner; ///< But for the sampler and interrupts.
+  TunerOptions Tuner; ///< Except for the sampler and interrupts.
 
   ReplayOptions Replay;
   std::string ReplayText; ///< ReplayFlags::describe().
-  std::string AppDigest;  ///< Of the file Replay.App; empty: there is none.
+  std::string AppDigest;  ///< Of the file Replay.App; empty if none.
   FarmResources Resources;
   std::vector<WorkerCommand> Workers;
-  std::string ToolPath; ///< Of this program.
+  std::string ToolPath; ///< Path of this program.
 
-  std::string ResultsDir; ///< Empty: by the kernel's name.
+  std::string ResultsDir; ///< Empty: named after the kernel.
   bool Resume = false;
-  bool Repair = false; ///< The journal.
+  bool Repair = false; ///< Repair the journal.
   struct Export {
-    std::string Format, Path; ///< An empty path: in the results.
+    std::string Format, Path; ///< Empty path: into the results folder.
   };
   std::vector<Export> Exports;
   bool Report = true, Quiet = false, JSON = false;
-  bool Assess = true;        ///< Plant faults first.
-  bool AllowVacuous = false; ///< Launches whose verification proves nothing.
+  bool Assess = true;        ///< Plant faults before the search.
+  bool AllowVacuous = false; ///< Allow launches whose verification is vacuous.
   /// The tool and its arguments, for a message.
   std::string CommandName;
 };
 
 /// Adds examples and exit codes to --help.
 void addHelp(int Argc, const char *const *Argv);
-/// Registers the options; then reads them.
+/// registerOptions() registers the options; readOptions() reads their values.
 void registerOptions();
 Expected<TuneOptions> readOptions(StringRef ToolPath);
 
@@ -95,58 +95,59 @@ struct TunedKernel {
 };
 Expected<TunedKernel> chooseRecording(TuneOptions &O);
 
-/// The study by preset, file and options.
+/// Makes the study from preset, file and options.
 Expected<Study> makeStudy(const TuneOptions &O);
-/// Bound to each of the instances.
+/// Binds the study to each of the instances.
 Expected<std::vector<std::unique_ptr<SearchSpace>>>
 bindStudy(const Study &S, const TunedKernel &K);
-/// Does LLVM know the passes, and the options of the default point?
+/// Checks the passes, and the options of the default point, with LLVM.
 Error checkSpaces(const TuneOptions &O, const SearchSpace &Space,
                   const KernelCompiler &Compiler);
-/// Also when there are none: why.
+/// Prints the presets; fails with the reason if there are none.
 Error printPresets(raw_ostream &OS);
 Error printStudyText(raw_ostream &OS, const Study &S);
-/// Empty where this build has no texts of studies.
+/// Returns an empty text if this build has no textual studies.
 std::string getStudyText(const Study &S);
 void printSpace(raw_ostream &OS, const SearchSpace &Space);
-/// What would be tried first.
+/// Prints the points that would be tried first.
 Error printFirstPoints(raw_ostream &OS, const TuneOptions &O,
                        const SearchSpace &Space);
 
-/// What must be the same for a study to go on (JournalHeader::Identity).
+/// Returns the properties that a resumed study must share
+/// (JournalHeader::Identity).
 json::Object makeIdentity(const TuneOptions &O, const TunedKernel &K,
                           const SearchSpace &Space);
 
 /// \returns the exit code.
 Expected<int> runStudy(TuneOptions O);
 
-/// Looks at what verification is worth. Error: nothing, and the user has not
-/// allowed that.
+/// Determines how much verification can catch. Fails for a vacuous launch,
+/// unless the user has allowed it.
 Expected<StudyVerification>
 checkVerification(const TuneOptions &O, const TunedKernel &K, ReplayFarm &Farm,
                   const std::atomic<int> &Interrupts);
 
-/// Is there a winner, and is it code of an NVIDIA GPU? Only of what ran: not
-/// where a study on the host asks for no GPU's code.
+/// Returns true if there is a winner whose code is for an NVIDIA GPU. Counts
+/// only code that ran: a study on the host may have no GPU code.
 bool canCountInstructions(const ReplayPlan &Plan, bool OnHost,
                           const StudyRecord &R);
-/// Compiles baseline and winner once more, in this process, and counts their
-/// instructions in \p R. Errors: why they cannot be counted; then none are.
+/// Compiles baseline and winner in this process and stores their instruction
+/// counts in \p R. On failure, no counts are stored.
 Error countInstructions(const ReplayPlan &Plan, StudyRecord &R);
 
-/// Makes the folder; fails if it holds a study that is not to be resumed.
+/// Creates the folder; fails if it holds a study and --resume was not given.
 Error prepareResults(const TuneOptions &O, StringRef Dir);
-/// Everything but the journal; \returns what was written.
+/// Writes all files except the journal; \returns their names.
 Expected<std::vector<std::string>> writeResults(const TuneOptions &O,
                                                 StringRef Dir,
                                                 const StudyRecord &R);
 
-/// Of these summary.json and the report alone.
+/// Writes only summary.json and the report.
 Error writeSummary(const TuneOptions &O, StringRef Dir, const StudyRecord &R);
 
-/// "llvm-mneme-tune: warning: ..." on standard error.
+/// Prints "llvm-mneme-tune: warning: ..." to standard error.
 void printWarning(const Twine &Text);
-/// The same of what is only good to know.
+/// Prints a note in the same form.
 void printNote(const Twine &Text);
 
 } // namespace mneme

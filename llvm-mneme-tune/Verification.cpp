@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Before the search: does the verification of candidates notice anything?
+// Checks, before the search, whether verification catches faults.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Seconds for all launches together: little beside the search.
+/// Returns the total time limit of all launches in seconds, a small share of
+/// the search.
 static double getAssessmentSeconds(const TuneOptions &O) {
   constexpr double Least = 5, Most = 60, ShareOfBudget = 0.1;
   if (!O.Tuner.Budget)
@@ -29,7 +30,8 @@ static double getAssessmentSeconds(const TuneOptions &O) {
   return std::clamp(ShareOfBudget * O.Tuner.Budget, Least, Most);
 }
 
-/// Does an empty kernel pass? Without a device here, the fault tells.
+/// Returns true if an empty kernel verifies. Without a local device, the
+/// planted fault "empty" determines that.
 static bool isVacuous(const VerificationPower &P, const Assessment *A) {
   if (P.Vacuous || !A)
     return P.isVacuous();
@@ -49,7 +51,8 @@ static Error refuseVacuous(const TunedKernel &K, size_t Instance,
           .str());
 }
 
-/// "caught 27 of 30 planted faults in 3 launches; missed half-precision (3)".
+/// Returns "caught 27 of 30 planted faults in 3 launches; missed half-precision
+/// (3)".
 static std::string describeAll(ArrayRef<Assessment> All) {
   if (All.size() == 1)
     return All.front().describe();
@@ -94,7 +97,7 @@ mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
     for (A.Instance = 0; A.Instance != Powers.size(); ++A.Instance) {
       Expected<Assessment> One = assess(Farm, A);
       if (!One) {
-        // The search says what is wrong with the recorded kernel.
+        // The search will report the problem with the recorded kernel.
         consumeError(One.takeError());
         All.clear();
         break;

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Searches for a configuration under which a recorded kernel is faster.
+/// The main function of llvm-mneme-tune, which searches for a configuration
+/// under which a recorded kernel is faster.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -73,10 +74,10 @@ static Expected<int> run(StringRef ToolPath) {
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   mneme::expectChildren();
-  // What we open must not become standard output or error.
+  // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;
-  // Beyond `ulimit -f` a write is an error as any other.
+  // Make writes beyond `ulimit -f` fail with an ordinary error.
   std::signal(SIGXFSZ, SIG_IGN);
   registerOptions();
   addHelp(argc, argv);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The programs that turn what LLVM emits into what a GPU loads, and back into
-// text.
+// This file runs the external programs that turn LLVM's output into GPU images,
+// and images into text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,8 @@ Expected<std::string> mneme::findNvdisasm(StringRef CudaPath) {
   return findProgram("nvdisasm", CudaPath);
 }
 
-/// The options that clang's driver gives ptxas, then the user's.
+/// Returns the options that clang's driver passes to ptxas, followed by the
+/// user's.
 static std::vector<std::string> getArguments(const AssembleOptions &O) {
   std::vector<std::string> Args = {"-m64"};
   if (O.Debug && O.Level == 0)
@@ -97,7 +98,7 @@ static Expected<SmallVector<char, 0>> runPtxas(StringRef PTX,
   return Out.read();
 }
 
-/// The ptxas to run; unset for the library.
+/// Returns the path of the ptxas to run, or std::nullopt for the library.
 static Expected<std::optional<std::string>>
 choosePTXCompiler(PTXCompiler Compiler, StringRef CudaPath, StringRef Named) {
   if (!Named.empty() && Compiler == PTXCompiler::Library)
@@ -118,7 +119,7 @@ choosePTXCompiler(PTXCompiler Compiler, StringRef CudaPath, StringRef Named) {
   Expected<std::string> Ptxas = findPtxas(CudaPath);
   if (Ptxas)
     return *Ptxas;
-  // A toolkit that was named must be one.
+  // An explicitly given toolkit must contain ptxas.
   if (Compiler == PTXCompiler::Ptxas || !CudaPath.empty() ||
       !hasPTXCompilerLibrary())
     return Ptxas.takeError();
@@ -171,7 +172,7 @@ Expected<std::string> mneme::disassembleObject(StringRef Object) {
   std::string Text;
   if (Error E = runProgram(Args, Text))
     return std::move(E);
-  // Its second line has the name of a file that is gone.
+  // Drop the second line: it names a file that no longer exists.
   return StringRef(Text).ltrim().split('\n').second.str();
 }
 

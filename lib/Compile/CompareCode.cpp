@@ -23,7 +23,7 @@ static Error damaged(const Twine &What) {
 }
 
 //===----------------------------------------------------------------------===//
-// A cubin's sections, symbols and relocations
+// Sections, symbols and relocations of a cubin
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -39,7 +39,7 @@ struct CubinRelocation {
   int64_t Addend;
 };
 
-/// A place in a module: a symbol and a distance from it.
+/// A location in a module: a symbol and an offset from it.
 struct Place {
   const CubinSymbol *Symbol = nullptr;
   uint64_t Distance = 0;
@@ -55,16 +55,16 @@ public:
   };
   const Section *find(StringRef Name) const;
   uint32_t indexOf(const Section &S) const { return &S - Sections.data(); }
-  /// The variable or function at an address of a section.
+  /// Returns the variable or function at an address of a section.
   Place at(uint32_t Section, uint64_t Address) const;
-  /// What a relocation means.
+  /// Returns the location that a relocation refers to.
   Place target(const CubinRelocation &R) const;
-  /// The initial value of a symbol; empty when it has none.
+  /// Returns the initial value of a symbol; empty if it has none.
   StringRef getData(const CubinSymbol &S) const;
   const CubinSymbol *symbol(uint32_t Index) const {
     return Index < Symbols.size() ? &Symbols[Index] : nullptr;
   }
-  /// Instructions are those that sm_70 introduced: 16 bytes each.
+  /// Returns true for the 16-byte instruction format that sm_70 introduced.
   bool hasWideInstructions() const { return SM >= 70; }
 
 private:
@@ -171,21 +171,21 @@ StringRef Cubin::getData(const CubinSymbol &S) const {
 namespace {
 constexpr uint64_t InstructionSize = 16;
 
-/// An operand "c[Bank][Offset]", or "c[Bank][R + Offset]" of a load.
+/// An operand "c[Bank][Offset]", or "c[Bank][R + Offset]" in a load.
 struct ConstantOperand {
   unsigned Bank;
   uint64_t Offset;
-  std::optional<unsigned> Index; ///< The register.
+  std::optional<unsigned> Index; ///< The register R.
 };
 
-// Of the lower eight bytes.
+// Bit positions and fields in the lower eight bytes of an instruction.
 constexpr unsigned FormShift = 9, TargetShift = 16, IndexShift = 24,
                    ImmediateShift = 32, OffsetShift = 38, BankShift = 54;
 constexpr uint64_t OpcodeMask = 0xfff, FormMask = 7, RegisterMask = 0xff,
                    OffsetMask = 0xffff, BankMask = 31;
 constexpr uint64_t MoveImmediate = 0x802, LoadConstant = 0xb82;
 constexpr unsigned ZeroRegister = 255;
-/// The constant is the second or the third operand.
+/// Forms with the constant as second or third operand.
 constexpr uint64_t ConstantForms[] = {3, 5};
 } // namespace
 
@@ -201,12 +201,12 @@ static std::optional<ConstantOperand> getConstant(StringRef Instruction) {
   return C;
 }
 
-/// "MOV R, immediate" at \p Offset whose register is the index of a later
-/// "LDC c[4][R]": how the address of a function of the system is loaded.
-/// \returns the immediate, which is the offset of a slot.
+/// Matches a "MOV R, immediate" at \p Offset whose register is the index of a
+/// later "LDC c[4][R]", the code that loads the address of a system function.
+/// \returns the offset of the slot that is loaded.
 static std::optional<uint64_t> getSlotImmediate(StringRef Code,
                                                 uint64_t Offset) {
-  /// ptxas does not keep them far apart.
+  /// ptxas places the two instructions close together.
   constexpr uint64_t Distance = 64 * InstructionSize;
   uint64_t Move = read64le(Code.data() + Offset);
   if ((Move & OpcodeMask) != MoveImmediate)
@@ -221,13 +221,14 @@ static std::optional<uint64_t> getSlotImmediate(StringRef Code,
   return std::nullopt;
 }
 
-/// Equal but for an immediate of 32 bits?
+/// Returns true if the instructions are equal except for a 32-bit immediate.
 static bool differInImmediateOnly(StringRef A, StringRef B) {
   return A.take_front(4) == B.take_front(4) &&
          A.drop_front(8) == B.drop_front(8);
 }
 
-/// Equal but for the offset into the constant bank?
+/// Returns true if the instructions are equal except for the offset into the
+/// constant bank.
 static bool differInOffsetOnly(StringRef A, StringRef B) {
   constexpr uint64_t Mask = OffsetMask << OffsetShift;
   return (read64le(A.data()) & ~Mask) == (read64le(B.data()) & ~Mask) &&
@@ -239,7 +240,7 @@ static bool differInOffsetOnly(StringRef A, StringRef B) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Compares what one kernel runs in two cubins.
+/// Compares the code that a kernel runs in two cubins.
 class CodeComparer {
 public:
   CodeComparer(const Cubin &A, const Cubin &B, StringRef Kernel)
@@ -251,7 +252,7 @@ private:
   const Cubin &A, &B;
   StringRef Kernel;
   CodeComparison Result;
-  /// Functions whose code has been or will be compared.
+  /// Functions that have been or will be compared.
   SmallVector<StringRef, 4> Functions;
 
   void compareFunction(StringRef Name);
@@ -288,13 +289,13 @@ bool CodeComparer::samePlace(const Place &X, const Place &Y) {
   if (S.Name == T.Name)
     return S.Size == T.Size;
   // LLVM names its own constants with dots, which become "_$_", and merges
-  // those of equal value: which name stays depends on the module.
+  // constants of equal value; the remaining name depends on the module.
   return S.IsLocal && T.IsLocal && S.Name.contains("_$_") &&
          T.Name.contains("_$_") && !A.getData(S).empty() &&
          A.getData(S) == B.getData(T);
 }
 
-/// Do two slots of the table of addresses hold the same one?
+/// Returns true if two slots of the address table hold the same address.
 bool CodeComparer::sameSlot(uint64_t X, uint64_t Y) {
   constexpr uint64_t SlotMask = 7;
   auto Find = [](const Cubin &C, uint64_t Offset) -> const CubinRelocation * {
@@ -311,8 +312,9 @@ bool CodeComparer::sameSlot(uint64_t X, uint64_t Y) {
          samePlace(A.target(*V), B.target(*W));
 }
 
-/// Do two places in bank 3 mean the same? One that is in no variable of one
-/// image, behind an array for example, is only what it is.
+/// Returns true if two offsets in bank 3 refer to the same location of a
+/// variable. An offset outside of all variables of an image, e.g. past the end
+/// of an array, equals only the same offset.
 bool CodeComparer::sameVariable(uint64_t X, uint64_t Y) {
   const Cubin::Section *S = A.find(".nv.constant3");
   const Cubin::Section *T = B.find(".nv.constant3");
@@ -327,7 +329,8 @@ bool CodeComparer::sameConstant(StringRef X, StringRef Y) {
     return X == Y;
   if (P->Bank == 3)
     return sameVariable(P->Offset, Q->Offset);
-  // Where an index stands for the variable it is compared when it is set.
+  // If the offset is in an index register, it is compared where the register is
+  // set.
   if (P->Bank == 4 && !P->Index && !Q->Index)
     return sameSlot(P->Offset, Q->Offset);
   return X == Y;
@@ -367,7 +370,7 @@ bool CodeComparer::sameInstruction(const Cubin::Section &X,
 void CodeComparer::compareFunction(StringRef Name) {
   std::string SectionName = (".text." + Name).str();
   const Cubin::Section *X = A.find(SectionName), *Y = B.find(SectionName);
-  // A function of the system, or a part of the section of its kernel.
+  // A system function, or a function in the section of its kernel.
   if (!X && !Y)
     return;
   if (!X || !Y)
@@ -387,7 +390,7 @@ void CodeComparer::compareFunction(StringRef Name) {
   differ(Name == Kernel ? "size" : "function");
 }
 
-/// Bank 2 holds the literals and jump tables of one kernel.
+/// Bank 2 holds the literals and jump tables of a kernel.
 void CodeComparer::compareConstants() {
   std::string Name = (".nv.constant2." + Kernel).str();
   const Cubin::Section *X = A.find(Name), *Y = B.find(Name);
@@ -405,7 +408,7 @@ Expected<CodeComparison> CodeComparer::run() {
       return createStringError(
           formatv("the GPU image has no kernel '{0}'", Kernel).str());
   Functions.push_back(Kernel);
-  // Grows while it is worked off.
+  // The loop adds functions.
   for (size_t I = 0; I != Functions.size(); ++I)
     compareFunction(Functions[I]);
   compareConstants();
@@ -426,11 +429,11 @@ Expected<CodeComparison> mneme::compareKernelCode(StringRef Ours,
 }
 
 //===----------------------------------------------------------------------===//
-// What ptxas notes about itself
+// ptxas' note about itself
 //===----------------------------------------------------------------------===//
 
-/// The note's description: a version, a number, the offsets of the tool's name,
-/// its version, its build and its options, then these strings.
+/// Words of the note's description: a version, a number, the offsets of the
+/// tool's name, version, build and options. The strings follow.
 enum ToolWord : size_t { NameWord = 2, BuildWord = 4, OptionsWord = 5 };
 
 static std::optional<StringRef> getToolText(StringRef Note, ToolWord Wanted) {
@@ -465,7 +468,7 @@ static std::string readToolText(StringRef Image, ToolWord Wanted) {
   Expected<StringRef> Bytes = getContents(*File, **Section);
   if (!Bytes)
     return Give(Bytes);
-  // Not by Elf::notes(): the section is not always of that type.
+  // Do not use Elf::notes(): the section does not always have the note type.
   StringRef Rest = *Bytes;
   constexpr size_t NoteHeader = 12;
   while (Rest.size() >= NoteHeader) {

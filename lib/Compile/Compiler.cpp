@@ -46,8 +46,8 @@ STATISTIC(NumPipelines, "Number of pipelines run");
 STATISTIC(NumImages, "Number of GPU images made");
 
 namespace {
-/// Collects the errors that the back end reports through the context, which
-/// would otherwise print them and exit.
+/// Collects the errors that the back end reports through the context. Without a
+/// handler, LLVM would print them and exit.
 class DiagnosticScope {
   struct Handler : DiagnosticHandler {
     explicit Handler(std::string &Text) : Text(Text) {}
@@ -82,7 +82,7 @@ private:
   std::string Text;
 };
 
-/// Writes what is remarked on the IR of a context.
+/// Writes the optimization remarks of a context.
 class RemarkScope {
 public:
   explicit RemarkScope(LLVMContext &Context) : Context(Context) {}
@@ -91,7 +91,7 @@ public:
       finalizeLLVMOptimizationRemarks(Context);
   }
 
-  /// \p OS may be null.
+  /// Does nothing if \p OS is null.
   Error enter(raw_ostream *OS, StringRef Filter) {
     if (!OS)
       return Error::success();
@@ -117,10 +117,10 @@ private:
 };
 } // namespace
 
-/// clang tells the back end whether it may fuse across instructions that do not
-/// say so themselves (libdevice's). That is not in the IR, but a CUDA module
-/// compiled with -ffp-contract=fast, the default, has contract flags and any
-/// other has none.
+/// Returns true if the module was compiled with -ffp-contract=fast, CUDA's
+/// default. clang tells the back end whether to fuse instructions that lack the
+/// contract flag, such as libdevice's. The IR does not store that option, but
+/// only modules compiled with it have contract flags.
 static bool hasContractFlags(const Module &M) {
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
@@ -134,7 +134,8 @@ static bool hasDebugInfo(const Module &M) {
   return !M.debug_compile_units().empty();
 }
 
-/// What clang gives the code generator, and ptxas, at -O\p Level.
+/// Returns the level that clang passes to the code generator and to ptxas for
+/// -O\p Level.
 static unsigned getDefaultCodeGenLevel(StringRef Level) {
   if (Level == "s" || Level == "z")
     return 2;
@@ -143,7 +144,7 @@ static unsigned getDefaultCodeGenLevel(StringRef Level) {
   return std::min(Number, 3u);
 }
 
-/// What contradicts itself or the target.
+/// Rejects options that contradict each other or the target.
 static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   if (!TT.isNVPTX() && !O.Ptxas.empty())
     return createStringError(
@@ -168,7 +169,7 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
       }))
     return createStringError("--maxnreg and --ptxas-options=--maxrregcount "
                              "contradict each other");
-  // There, machine code is for one processor.
+  // AMDGPU machine code is for a single processor.
   if (TT.isAMDGCN() && !O.Arch.empty() && !O.TargetCPU.empty() &&
       O.Arch != O.TargetCPU)
     return createStringError(
@@ -178,7 +179,7 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   return Error::success();
 }
 
-/// LLVM only warns of these, at each use.
+/// LLVM only warns about an invalid CPU or feature, at each use.
 static Error checkProcessor(const MCSubtargetInfo *STI, const Triple &TT,
                             StringRef CPU, StringRef Features) {
   if (!STI || !STI->isCPUStringValid(CPU))
@@ -231,7 +232,8 @@ Expected<KernelCompiler> KernelCompiler::describe(const Module &M,
     C.Arch = Kernel->getFnAttribute("target-cpu").getValueAsString().str();
   C.CPU = Options.TargetCPU.empty() ? C.Arch : Options.TargetCPU;
   C.Features = Options.TargetFeatures.value_or("");
-  // NVPTX has one subtarget a module; AMDGPU reads each function's own.
+  // NVPTX has one subtarget per module; AMDGPU reads each function's own
+  // attributes.
   if (TT.isNVPTX() && !Options.TargetFeatures && Options.Arch.empty() &&
       Options.TargetCPU.empty())
     C.Features =
@@ -260,7 +262,7 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
   return C;
 }
 
-/// All that takes longer than a look at the options.
+/// The part of the setup that takes longer than checking options.
 Error KernelCompiler::setUp(const Module &M) {
   LLVMOptionScope Scope;
   if (Error E = Scope.enter(Options.LLVMOptions))
@@ -283,7 +285,8 @@ Error KernelCompiler::setUp(const Module &M) {
                                      "must be 0, 1, 2 or 3",
                                      CodeGenLevel)
                                  .str());
-  // An invalid CPU is only a warning of the subtarget, printed at each use.
+  // Creating a subtarget with an invalid CPU only prints a warning, at each
+  // use.
   std::unique_ptr<MCSubtargetInfo> STI(T->createMCSubtargetInfo(TT, "", ""));
   if (Error E = checkProcessor(STI.get(), TT, Arch, ""))
     return E;
@@ -317,7 +320,7 @@ ToolTarget KernelCompiler::getToolTarget() const {
   return T;
 }
 
-/// What numbers mean, where there are any.
+/// Returns the numbering of pass executions; empty if there is none.
 static const PassListing &getNumbers(const CompileResult *Optimized) {
   static const PassListing None;
   return Optimized && Optimized->Numbers ? *Optimized->Numbers : None;
@@ -345,11 +348,11 @@ std::string mneme::getKey(const CompileOptions &O) {
   return K.take() + getKey(O, SettingStage::Pipeline, getToolIdentity);
 }
 
-/// The settings as the stages after the pipeline see them.
+/// Returns the settings for the stages after the pipeline.
 CompileConfig KernelCompiler::resolvedConfig() const {
   CompileConfig C = Options;
   C.CodeGenLevel = CodeGenLevel;
-  C.MaxRegisters = 0; // an attribute of the module
+  C.MaxRegisters = 0; // It is an attribute of the module.
   return C;
 }
 
@@ -376,7 +379,7 @@ std::string KernelCompiler::assembleKey() const {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-/// Makes all functions of \p M ones of the architecture asked for.
+/// Sets the requested architecture on all functions of \p M.
 void KernelCompiler::retarget(Module &M) const {
   if (!Options.Arch.empty() || !Options.TargetCPU.empty() ||
       Options.TargetFeatures)
@@ -391,8 +394,8 @@ void KernelCompiler::retarget(Module &M) const {
   M.setDataLayout(TM->createDataLayout());
 }
 
-/// As CUDA's __maxnreg__, which takes the place of the minimum of blocks in
-/// __launch_bounds__.
+/// Works like CUDA's __maxnreg__, which replaces the minimum number of blocks
+/// in __launch_bounds__.
 void KernelCompiler::limitRegisters(Module &M) const {
   if (!Options.MaxRegisters)
     return;
@@ -406,9 +409,10 @@ Error KernelCompiler::checkSpace(const PipelineSpace &Space) const {
 }
 
 namespace {
-/// An instcombine that a text names ends the process where a second round would
-/// find more to do, which LLVM's tests want to know; those in LLVM's own
-/// pipelines do not look. To whoever tries pipelines it is as good as any.
+/// Disables the fixpoint check of instcombine: an instcombine that is named in
+/// a pipeline aborts the process if a second iteration would change more. The
+/// check serves LLVM's tests; LLVM's own pipelines disable it, and a candidate
+/// pipeline should not fail because of it.
 class FixpointsDoNotMatter {
 public:
   explicit FixpointsDoNotMatter(Module &M) : M(M) { allow(M); }
@@ -430,7 +434,7 @@ private:
 };
 } // namespace
 
-/// All that comes before the pipeline.
+/// Runs the steps before the pipeline.
 void KernelCompiler::preprocess(Module &M) const {
   retarget(M);
   limitRegisters(M);
@@ -451,7 +455,7 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   if (!Selection.empty())
     if (Error E = findNumbers(M).moveInto(Result.Numbers))
       return E;
-  // Not while others compile for us.
+  // Enabled only now: the compilation that finds the numbers must not print.
   LLVMOptionScope Printing;
   if (Error E = Printing.enter(Options.Instruments.Printing))
     return E;
@@ -465,7 +469,7 @@ Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   return runGated(M, Result, &Gate);
 }
 
-/// optimize(), with LLVM's options set. \p Gate may be null: all run.
+/// optimize() while LLVM's options are set. Without a \p Gate all passes run.
 Error KernelCompiler::runGated(Module &M, CompileResult &Result,
                                PassGate *Gate) const {
   DiagnosticScope Diagnostics(M.getContext());
@@ -501,7 +505,7 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
   Result.PreprocessTime = Preprocess.seconds();
 
   Stopwatch Optimize;
-  // The module that it leaves is another one.
+  // Not a scope, because ExternalOpt replaces the module.
   FixpointsDoNotMatter::allow(*M);
   Error E = [&]() -> Error {
     if (Selection.empty())
@@ -523,11 +527,11 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
   return Error::success();
 }
 
-/// A variable in the place of one that the kernel does not need: in constant
-/// memory as large as that, elsewhere only its address has a place.
+/// Adds a placeholder for a variable that the kernel does not use. In constant
+/// memory it has the variable's size; elsewhere only its position matters.
 static GlobalVariable *addPlaceholder(Module &M, const ImageVariable &V) {
   constexpr unsigned ConstantAddressSpace = 4, GlobalAddressSpace = 1;
-  /// No image has more constant memory; ptxas would refuse it.
+  /// The most constant memory of an image; ptxas would reject more.
   constexpr uint64_t MaxConstants = 1 << 16;
   bool IsConstant = V.AddressSpace == ConstantAddressSpace;
   if (V.Alignment > MaxConstants || (IsConstant && V.Size > MaxConstants))
@@ -544,27 +548,28 @@ static GlobalVariable *addPlaceholder(Module &M, const ImageVariable &V) {
   return G;
 }
 
-/// Puts the variables of \p M where the application's image has them.
+/// Orders the variables of \p M as in the application's image.
 static void placeVariables(Module &M) {
   SmallVector<GlobalVariable *, 8> Variables;
   for (const ImageVariable &V : getImageVariables(M)) {
     GlobalVariable *G = M.getNamedGlobal(V.Name);
-    // Local variables change with the pipeline: they may be gone, there too.
+    // The pipeline may have removed a local variable, as in the application.
     if (!G && !M.getNamedValue(V.Name))
       G = addPlaceholder(M, V);
     if (G)
       Variables.push_back(G);
   }
-  // In front of all, llvm.used for one: what a variable refers to is printed
-  // before it.
+  // Insert at the front, before llvm.used: a variable is printed after those
+  // that it refers to.
   for (GlobalVariable *G : reverse(Variables)) {
     G->removeFromParent();
     M.insertGlobalVariable(M.global_begin(), G);
   }
 }
 
-/// ptxas knows who is called through a pointer when there is but one kernel. If
-/// the application's image has several, ours has an empty one besides.
+/// If an image has a single kernel, ptxas knows the targets of its indirect
+/// calls. If the application's image has several kernels, adds an empty one, so
+/// that ptxas does not know them either.
 static void addOtherKernel(Module &M) {
   if (!hasOtherKernels(M) || none_of(M, [](const Function &F) {
         return !F.isDeclaration() && F.hasAddressTaken();
@@ -578,7 +583,7 @@ static void addOtherKernel(Module &M) {
   ReturnInst::Create(Context, BasicBlock::Create(Context, "", F));
 }
 
-/// As far as options select what runs.
+/// Emits with the passes that the options select.
 Expected<SmallVector<char, 0>>
 KernelCompiler::emitSelected(const Module &M, bool Object,
                              const CompileResult *Optimized) const {
@@ -591,7 +596,7 @@ KernelCompiler::emitSelected(const Module &M, bool Object,
   LLVMOptionScope Printing;
   if (Error E = Printing.enter(Options.Instruments.Printing))
     return std::move(E);
-  // An image has had them.
+  // If an image has been emitted, its remarks have been written.
   raw_ostream *Remarks =
       Optimized && Optimized->Image.empty() ? Optimized->Remarks : nullptr;
   const PassListing &Numbers = getNumbers(Optimized);
@@ -601,7 +606,7 @@ KernelCompiler::emitSelected(const Module &M, bool Object,
   return emit(M, Object, &Gate, Remarks);
 }
 
-/// With LLVM's options set. \p Gate may be null: all run.
+/// Emits while LLVM's options are set. Without a \p Gate all passes run.
 Expected<SmallVector<char, 0>>
 KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate,
                      raw_ostream *Remarks) const {

@@ -30,10 +30,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// A program that says no more than its name within this time will not.
+/// Time limit in seconds for a program that prints its version or its help.
 static constexpr double AnswerSeconds = 30;
 
-/// The first LLVM whose -opt-bisect takes intervals.
+/// The first LLVM version whose -opt-bisect accepts intervals.
 static constexpr unsigned FirstWithIntervals = 22;
 
 char ToolTimeout::ID;
@@ -43,7 +43,7 @@ void ToolTimeout::log(raw_ostream &OS) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What a program is
+// Kinds of programs
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -71,15 +71,15 @@ StringRef mneme::getToolConfigKey(ToolKind K) {
 }
 
 namespace {
-/// What \p Program has to say for itself, and how that is to be understood.
+/// Output that identifies a kind of program.
 struct Signature {
-  StringLiteral Option;  ///< Asks for it.
-  StringLiteral Pattern; ///< The version is the first group, if there is one.
+  StringLiteral Option;  ///< Option that prints the output.
+  StringLiteral Pattern; ///< Its first group, if any, matches the version.
   ToolKind Kind;
 };
 } // namespace
 
-// opt and llc say the same of their version: LLVM's.
+// opt and llc print the same version text.
 static constexpr Signature VersionSignatures[] = {
     {"--version", "Ptx optimizing assembler", ToolKind::Ptxas},
     {"--version", "clang version ([0-9][^ \n]*)", ToolKind::Clang},
@@ -100,7 +100,7 @@ static std::optional<Signature> match(ArrayRef<Signature> Signatures,
   return std::nullopt;
 }
 
-/// An absolute path, links and all.
+/// Returns an absolute path with symbolic links kept.
 static Expected<std::string> findProgram(StringRef Program) {
   SmallString<128> Path(Program);
   if (Program.find('/') == StringRef::npos) {
@@ -159,7 +159,8 @@ static Expected<ToolInfo> askForInfo(StringRef Path) {
 }
 
 namespace {
-/// What this process knows of programs, by their file as it was then.
+/// Programs that this process has identified. An entry is valid while the file
+/// is unchanged.
 class KnownTools {
 public:
   struct Entry {
@@ -233,7 +234,7 @@ Expected<ToolInfo> mneme::identifyTool(StringRef Program,
                                .str());
 }
 
-/// The clang beside \p Tool, which is of the same version.
+/// Returns the clang next to \p Tool if it has the same version.
 static std::optional<ToolInfo> findClangBeside(const ToolInfo &Tool) {
   SmallString<128> Real;
   if (sys::fs::real_path(Tool.Path, Real))
@@ -276,7 +277,8 @@ std::string mneme::getToolIdentity(StringRef Program) {
 // Errors
 //===----------------------------------------------------------------------===//
 
-/// LLVMs of several versions do not always understand each other.
+/// Adds the versions to an error: different LLVM versions may not be able to
+/// read each other's IR.
 static Error explainVersions(const ToolInfo &Tool, Error E) {
   if (Tool.Major == LLVM_VERSION_MAJOR || E.isA<ToolTimeout>())
     return E;
@@ -290,18 +292,18 @@ static Error explainVersions(const ToolInfo &Tool, Error E) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where a program of some kind is to write remarks, and takes its filter.
+/// Options for the remarks file and filter of a kind of program.
 struct RemarkOptions {
   ToolKind Kind;
   StringLiteral File, Filter;
 };
 
-/// The remarks of one run of a program.
+/// Remarks of one run of a program.
 class ToolRemarks {
 public:
   explicit ToolRemarks(raw_ostream *OS) : OS(OS) {}
 
-  /// Does nothing where nobody wants any.
+  /// Does nothing if no remarks are wanted.
   Error request(ToolKind Kind, StringRef Filter,
                 std::vector<std::string> &Args);
   Error deliver() const;
@@ -343,10 +345,10 @@ Error ToolRemarks::deliver() const {
 }
 
 //===----------------------------------------------------------------------===//
-// opt, and clang in its place
+// opt, and clang as its replacement
 //===----------------------------------------------------------------------===//
 
-/// The letter of "clang<O2>".
+/// Returns the level's letter in "clang<O2>".
 static std::optional<char> getClangLevel(StringRef Passes) {
   if (Passes.consume_front("clang<O") && Passes.consume_back(">") &&
       Passes.size() == 1)
@@ -389,7 +391,7 @@ Expected<OptTool> OptTool::create(StringRef Program, const Module &M,
   return std::move(T);
 }
 
-/// Of LLVM's own options, as the program takes them.
+/// Adds an LLVM option in the form that the program accepts.
 void OptTool::addOption(std::vector<std::string> &Args,
                         const Twine &Option) const {
   if (Tool.Kind == ToolKind::Clang)
@@ -411,7 +413,7 @@ std::vector<std::string> OptTool::getOptArguments() const {
   return Args;
 }
 
-/// What clang's driver tells clang.
+/// Returns the -cc1 arguments, as clang's driver would pass them.
 std::vector<std::string> OptTool::getClangArguments(const Module &M) const {
   char Level = *getClangLevel(Passes);
   const Triple &TT = M.getTargetTriple();
@@ -457,7 +459,7 @@ static Error writeModule(const Module &M, ScratchFile &File) {
   return ScratchFile::create("bc", File, toStringRef(Bytes));
 }
 
-/// Runs nothing but the reader of IR and the parsers of options and pipelines.
+/// Runs only the IR reader and the parsers of options and pipelines.
 Error OptTool::check(const Module &M) const {
   ScratchFile In;
   if (Error E = writeModule(M, In))
@@ -467,8 +469,8 @@ Error OptTool::check(const Module &M) const {
     Args.insert(Args.end(), {"-disable-llvm-passes", "-o", "/dev/null"});
   else
     Args.insert(Args.end(), {"-print-pipeline-passes", "-disable-output"});
-  // What it prints need not be parsed again: passes of plugins have no names
-  // there. Old versions do not know the option.
+  // opt cannot parse the printed pipeline again if it contains passes of
+  // plugins. Old versions do not have the option.
   if (Tool.Kind != ToolKind::Clang && !Plugins.empty())
     Args.push_back("-disable-pipeline-verification");
   Args.push_back(In.Path.str().str());
@@ -478,8 +480,8 @@ Error OptTool::check(const Module &M) const {
   return Error::success();
 }
 
-/// opt makes all functions ones of -mcpu and -mattr, where they are nothing
-/// else, before it runs a pass.
+/// Removes the attributes that opt adds to functions without their own, from
+/// -mcpu and -mattr, before it runs a pass.
 static void removeAttributesOfOpt(Module &M, const Module &Before,
                                   const ToolTarget &Target) {
   static constexpr StringLiteral CPU = "target-cpu",
@@ -572,7 +574,7 @@ Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
   return Error::success();
 }
 
-/// "BISECT: running pass (12) licm on loop %3 in function f".
+/// Parses "BISECT: running pass (12) licm on loop %3 in function f".
 static std::optional<PassExecution> parseExecution(StringRef Line) {
   static const Regex Pattern(
       "^BISECT: (NOT )?running pass \\(([0-9]+)\\) (.*) on (.*)$");
@@ -622,7 +624,7 @@ Expected<PassListing> OptTool::list(const Module &M,
   return list(M, *Bisection);
 }
 
-/// "-opt-bisect=1-40,57", or for an older LLVM a prefix.
+/// Returns "-opt-bisect=1-40,57", or a prefix for an older LLVM.
 Expected<std::string> OptTool::getBisection(const PassSelection &Selection,
                                             const PassListing &Numbers) const {
   auto Means = [](const PassSet &S, const PassExecution &E) {
@@ -641,7 +643,7 @@ Expected<std::string> OptTool::getBisection(const PassSelection &Selection,
   unsigned Last = Numbers.Executions.size();
   if (Ranges.empty())
     return "-opt-bisect-limit=0";
-  // More of them may appear behind the last one.
+  // More executions may follow the last known one.
   if (Ranges.back().second == Last && Selection.runs(Last + 1))
     Ranges.back().second = INT_MAX;
   if (Ranges.size() == 1 && Ranges[0].first == 1)

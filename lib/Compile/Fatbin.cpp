@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// NVIDIA does not document the format of fat binaries; what is here was read
-// off files that CUDA's fatbinary makes. All numbers are little-endian.
+// NVIDIA does not document the format of fat binaries; this description was
+// derived from the output of CUDA's fatbinary. All numbers are little-endian.
 //
 //   container: u32 magic, u16 version, u16 size of this header, u64 size of
-//              what follows it: entries, one behind the other
+//              the entries, which follow the header
 //   entry:     u16 kind, u16 version, u32 size of this header, u64 size of the
 //              padded image, u32 size of the compressed image, u32, u32,
 //              u32 architecture, u64, u64 flags, u64, u64 size of the
@@ -43,7 +43,7 @@ enum : uint64_t {
   FlagFamilySpecific = 0x200000, ///< sm_100f
 };
 
-/// No image comes near this; a damaged size must not exhaust memory.
+/// Larger than any image; a damaged size must not exhaust memory.
 constexpr uint64_t MaxImageSize = uint64_t(1) << 30;
 } // namespace
 
@@ -73,7 +73,7 @@ static std::string getArchName(uint32_t Number, uint64_t Flags) {
   return Name;
 }
 
-/// Takes one entry off the front of \p Bytes.
+/// Removes one entry from the front of \p Bytes and returns it.
 static Expected<FatbinEntry> takeEntry(StringRef &Bytes, StringRef Where) {
   if (Bytes.size() < EntryHeaderSize)
     return damaged(Where, "it ends within the header of an image");
@@ -171,7 +171,7 @@ Expected<SmallVector<char, 0>> mneme::decompressLZ4(StringRef Block,
     Out.append(Block.begin(), Block.begin() + Literals);
     Block = Block.drop_front(Literals);
     if (Block.empty())
-      break; // the last sequence has no match
+      break; // The last sequence has no match.
     if (Block.size() < 2)
       return Damaged();
     uint64_t Distance = read16le(Block.data());
@@ -182,7 +182,7 @@ Expected<SmallVector<char, 0>> mneme::decompressLZ4(StringRef Block,
     Length += MinMatch;
     if (Distance == 0 || Distance > Out.size() || Length > Size - Out.size())
       return Damaged();
-    // The ranges may overlap: the copy repeats what it wrote.
+    // The ranges may overlap: the copy then repeats its own output.
     for (uint64_t I = 0; I != Length; ++I)
       Out.push_back(Out[Out.size() - Distance]);
   }
@@ -228,7 +228,7 @@ Expected<SmallVector<char, 0>> mneme::readFatbinEntry(const FatbinEntry &Entry,
 // Applications
 //===----------------------------------------------------------------------===//
 
-/// Where compilers put fat binaries: linked ones, those of -fgpu-rdc objects.
+/// Sections with fat binaries: linked ones, and those of -fgpu-rdc objects.
 static constexpr StringLiteral FatbinSections[] = {".nv_fatbin",
                                                    "__nv_relfatbin"};
 
@@ -256,7 +256,7 @@ static Expected<std::vector<FatbinEntry>> listImages(const Elf &App,
   return Entries;
 }
 
-/// Does this cubin have the kernel's code?
+/// Returns true if the cubin has the kernel's code.
 static Expected<bool> holdsKernel(StringRef Cubin, StringRef Kernel,
                                   StringRef Where) {
   Expected<Elf> File = openElf(Cubin);

@@ -33,7 +33,7 @@ Expected<Elf> mneme::openGPUImage(StringRef Image) {
 }
 
 unsigned mneme::getSMNumber(const Elf &Cubin) {
-  // Where it stands in e_flags depends on the version of the ABI.
+  // The position in e_flags depends on the ABI version.
   const Elf::Elf_Ehdr &Header = Cubin.getHeader();
   uint32_t Flags = Header.e_flags;
   return Header.e_ident[ELF::EI_ABIVERSION] >= 8 ? (Flags >> 8) & 0xff

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Access to the ELF files that GPUs load; every step checked, the files may be
-/// damaged.
+/// Access to ELF files for GPUs. Every step is checked, because the files may
+/// be damaged.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,21 +23,21 @@ namespace mneme {
 
 using Elf = object::ELF64LEFile;
 
-/// Looks at the header only. Errors do not name the file.
+/// Checks only the header. Errors do not name the file.
 Expected<Elf> openElf(StringRef Bytes);
-/// The same; an Error says that the image is damaged.
+/// Like openElf(), but the error says that the image is damaged.
 Expected<Elf> openGPUImage(StringRef Image);
 
-/// The architecture of a cubin: 90 for sm_90.
+/// Returns the architecture of a cubin: 90 for sm_90.
 unsigned getSMNumber(const Elf &Cubin);
 
-/// A section's bytes; none for SHT_NOBITS.
+/// Returns a section's bytes; none for SHT_NOBITS.
 Expected<StringRef> getContents(const Elf &File, const Elf::Elf_Shdr &Section);
 
-/// The first section of that name; null when there is none.
+/// Returns the first section of that name; null if there is none.
 Expected<const Elf::Elf_Shdr *> findSection(const Elf &File, StringRef Name);
 
-/// Shows \p Fn each symbol of .symtab with its index.
+/// Calls \p Fn for each symbol of .symtab with its index.
 Error forEachSymbol(
     const Elf &File,
     function_ref<void(uint32_t, StringRef, const Elf::Elf_Sym &)> Fn);

@@ -14,10 +14,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The function that a line begins: ".section .text.NAME,...". Empty: another
-/// section; unset: the line begins none.
+/// Returns the function of a line ".section .text.NAME,..."; empty for other
+/// sections; std::nullopt if the line starts no section.
 static std::optional<StringRef> parseSection(StringRef Line) {
-  // There is ".sectioninfo" too.
+  // Do not match ".sectioninfo".
   if (!Line.consume_front(".section") || Line.empty() || !isSpace(Line[0]))
     return std::nullopt;
   Line = Line.ltrim();
@@ -27,7 +27,8 @@ static std::optional<StringRef> parseSection(StringRef Line) {
   return Line.take_until([](char C) { return C == ',' || C == '"'; });
 }
 
-/// "LDG" of "/*0010*/  @!P0 LDG.E R2, [R4] ;"; empty: no instruction.
+/// Returns "LDG" for "/*0010*/  @!P0 LDG.E R2, [R4] ;"; empty if the line has
+/// no instruction.
 static StringRef parseOpcode(StringRef Line) {
   if (!Line.consume_front("/*"))
     return StringRef();
@@ -35,7 +36,7 @@ static StringRef parseOpcode(StringRef Line) {
   if (Offset.empty() || !all_of(Offset, isHexDigit))
     return StringRef();
   Text = Text.ltrim();
-  // Two that are issued at once.
+  // A brace opens a pair of instructions that are issued together.
   if (Text.consume_front("{"))
     Text = Text.ltrim();
   if (Text.starts_with("@"))

@@ -19,7 +19,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// --help, --version and the like, which print and end the process.
+/// Returns true for --help, --version and the like, which print and exit.
 static bool isGeneric(const cl::Option &O) {
   return any_of(O.Categories, [](const cl::OptionCategory *C) {
     return C->getName() == "Generic Options";
@@ -36,7 +36,7 @@ static Error refuseUnknown(StringRef Name) {
 }
 
 static Expected<cl::Option *> findOption(StringRef Name) {
-  initializeTargets(); // they have options of their own
+  initializeTargets(); // They have options of their own.
   cl::Option *Option = cl::getRegisteredOptions().lookup(Name);
   if (!Option)
     return refuseUnknown(Name);
@@ -50,7 +50,7 @@ static bool isList(const cl::Option &O) {
          O.getNumOccurrencesFlag() == cl::OneOrMore;
 }
 
-/// All options that were given.
+/// Returns all options that have been set.
 static SmallPtrSet<cl::Option *, 8> findGivenOptions() {
   SmallPtrSet<cl::Option *, 8> Given;
   for (const auto &[Name, Option] : cl::getRegisteredOptions())
@@ -59,7 +59,7 @@ static SmallPtrSet<cl::Option *, 8> findGivenOptions() {
   return Given;
 }
 
-/// As the command line's parser would.
+/// Sets an option as the command line parser would.
 static Error setOption(cl::Option &Option, const LLVMOption &O) {
   bool HasValue = !O.Value.empty();
   if (HasValue && Option.getValueExpectedFlag() == cl::ValueDisallowed)
@@ -118,7 +118,7 @@ Error LLVMOptionScope::enter(ArrayRef<LLVMOption> Options) {
   }
   SmallPtrSet<cl::Option *, 8> Before = findGivenOptions();
   Error Result = setOptions(Found);
-  // Not what was asked for but what was set: that may be by an alias.
+  // Track the options that were set, not those named: a name may be an alias.
   for (cl::Option *Option : findGivenOptions())
     if (!Before.contains(Option))
       Set.push_back(Option);

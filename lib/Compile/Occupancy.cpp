@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rules are those of CUDA's occupancy calculator, which the toolkit has as
-// cuda_occupancy.h.
+// The rules are those of CUDA's occupancy calculator, cuda_occupancy.h in the
+// toolkit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,15 +32,16 @@ static constexpr GPULimits AllLimits[] = {
 };
 
 static constexpr uint64_t WarpSize = 32, MaxBlockThreads = 1024;
-/// Registers of a multiprocessor, also the most of a block; they are allocated
-/// to warps in units, and each warp lives in one of four partitions.
+/// Registers of a multiprocessor, which is also the limit of a block. They are
+/// allocated to warps in units, and each warp resides in one of four
+/// partitions.
 static constexpr uint64_t Registers = 65536, RegisterUnit = 256, Partitions = 4;
 
 static const GPULimits *findLimits(StringRef Arch) {
   unsigned SM;
   if (!Arch.consume_front("sm_") || Arch.consumeInteger(10, SM))
     return nullptr;
-  // "a" and "f" say what code may use, not what the processor has.
+  // "a" and "f" restrict the code, not the processor's resources.
   if (!Arch.empty() && Arch != "a" && Arch != "f")
     return nullptr;
   const auto *It =
@@ -52,7 +53,7 @@ static uint64_t limitByRegisters(uint64_t OfThread, uint64_t WarpsOfBlock) {
   uint64_t OfWarp = alignTo(OfThread * WarpSize, RegisterUnit);
   if (OfWarp == 0)
     return UINT64_MAX;
-  // The hardware takes each block for one that is in all partitions.
+  // The hardware rounds a block's warps up to all partitions.
   if (OfWarp * alignTo(WarpsOfBlock, Partitions) > Registers)
     return 0;
   return Registers / Partitions / OfWarp * Partitions / WarpsOfBlock;
@@ -72,7 +73,8 @@ mneme::computeOccupancy(StringRef Arch, const KernelResources &R,
     return std::nullopt;
   uint64_t WarpsOfBlock = divideCeil(Threads, WarpSize);
   uint64_t Barriers = R.Barriers.value_or(0);
-  // What no GPU has must not overflow; one of the terms is above any limit.
+  // Clamp values beyond any GPU's, so that sums do not overflow; they still
+  // exceed every limit.
   constexpr uint64_t Huge = uint64_t(1) << 40;
   uint64_t Shared = std::min(R.Shared.value_or(0), Huge) +
                     std::min(DynamicShared, Huge);

@@ -22,14 +22,14 @@ using namespace llvm::mneme;
 
 bool mneme::hasPTXCompilerLibrary() { return true; }
 
-/// Reads one of the compiler's two logs.
+/// Reads the compiler's info or error log.
 template <typename SizeFn, typename TextFn>
 static std::string readLog(nvPTXCompilerHandle Compiler, SizeFn GetSize,
                            TextFn GetText) {
   size_t Size = 0;
   if (GetSize(Compiler, &Size) != NVPTXCOMPILE_SUCCESS || Size == 0)
     return "";
-  // Some versions write a terminator that they do not count.
+  // Some versions write a terminator that the size does not include.
   std::string Text(Size + 1, '\0');
   if (GetText(Compiler, Text.data()) != NVPTXCOMPILE_SUCCESS)
     return "";

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// nvPTXCompiler, NVIDIA's ptxas as a library, if it was there at build time.
+/// nvPTXCompiler, NVIDIA's ptxas as a library, if available at build time.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 namespace llvm {
 namespace mneme {
 
-/// Assembles \p PTX with ptxas' options \p Args, in this process. Only where
+/// Assembles \p PTX in this process with ptxas options \p Args. Requires
 /// hasPTXCompilerLibrary().
 Expected<SmallVector<char, 0>>
 runPTXCompilerLibrary(StringRef PTX, ArrayRef<std::string> Args,

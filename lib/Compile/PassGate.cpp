@@ -105,7 +105,7 @@ json::Value mneme::toJSON(const PassListing &L) {
                                       : json::Value(json::fixUTF8(L.Failure))}};
 }
 
-/// What an execution did, for people.
+/// Describes an execution's effect in a table.
 static StringRef describeEffect(const PassExecution &E) {
   if (!E.Ran)
     return "skipped";
@@ -115,7 +115,7 @@ static StringRef describeEffect(const PassExecution &E) {
 }
 
 static TextTable::Row makeRow(const PassExecution &E) {
-  // Of what was not looked at, nothing is known.
+  // Executions without details have no known effect.
   bool IsKnown = E.Ran && E.Changed;
   return {E.Number ? utostr(E.Number) : "-",
           E.Stage == PassStage::IR ? "" : "codegen",
@@ -150,7 +150,7 @@ void mneme::printPasses(raw_ostream &OS, const PassListing &L) {
 // Sets of executions
 //===----------------------------------------------------------------------===//
 
-/// The items of \p Text. Commas inside brackets are of a name: "(f, g)".
+/// Splits \p Text at commas, except inside brackets, as in "(f, g)".
 static SmallVector<StringRef, 8> splitItems(StringRef Text) {
   SmallVector<StringRef, 8> Items;
   int Depth = 0;
@@ -298,7 +298,7 @@ bool PassSelection::needsCodeGen(const PassListing &Listing) const {
   return Needs(Run) || Needs(Skip);
 }
 
-/// Why there are no more.
+/// Explains why the list ends.
 static std::string describeEnd(const PassListing &L) {
   return L.Failure.empty()
              ? ""
@@ -351,7 +351,7 @@ std::string PassSelection::codeGenKey(const PassListing &Listing) const {
   }
   if (Names == "runskip")
     Names.clear();
-  // All that there are and, behind them, those that nobody knows.
+  // Numbers of code generation, and one more for executions without a number.
   for (unsigned N = Listing.NumIR + 1; N <= Listing.NumAll + 1; ++N)
     Numbers += runs(N) ? '1' : '0';
   if (StringRef(Numbers).drop_front().find_first_not_of(Numbers[0]) ==
@@ -369,10 +369,10 @@ std::string PassSelection::codeGenKey(const PassListing &Listing) const {
 static constexpr StringLiteral ModuleUnit = "[module]";
 
 namespace {
-/// Asks the code generator's passes, besides LLVM's own gate.
+/// Gate for the code generator's passes, in addition to LLVM's own gate.
 class CodeGenGate : public OptPassGate {
 public:
-  /// \param IsAllowed  by LLVM's own gate.
+  /// \param IsAllowed  whether LLVM's own gate allows the pass.
   using AskFn = std::function<bool(StringRef Pass, StringRef Description,
                                    bool IsAllowed)>;
   explicit CodeGenGate(AskFn Ask) : Ask(std::move(Ask)) {}
@@ -387,7 +387,8 @@ private:
   AskFn Ask;
 };
 
-/// Looks at what the pass before it has done, and does nothing.
+/// A pass that changes nothing but lets \c Look inspect the effect of the
+/// preceding pass.
 template <typename BaseT, typename UnitT> class UnitObserver : public BaseT {
 public:
   using Fn = std::function<void(UnitT &)>;
@@ -429,7 +430,7 @@ struct MachineObserver : UnitObserver<MachineFunctionPass, MachineFunction> {
   }
 };
 
-/// Has somebody see each pass that is added.
+/// Calls \c See for each pass that is added.
 class GatedPassManager : public legacy::PassManager {
 public:
   using AddFn = function_ref<void(Pass *)>;
@@ -443,19 +444,20 @@ private:
   std::function<void(Pass *, AddFn)> See;
 };
 
-/// How much code there is, and which.
+/// Size and digest of the code.
 struct CodeState {
   uint64_t Instructions = 0;
   Digest128 Digest{};
 };
 
-/// What an execution is about.
+/// The IR unit of an execution.
 struct Unit {
   std::string Name, Function;
 };
 } // namespace
 
-/// Passes that run others. Nobody skips them, and they are not listed.
+/// Returns true for passes that run other passes. They are neither skipped nor
+/// listed.
 static bool isManager(StringRef Class) {
   return isSpecialPass(Class,
                        {"PassManager", "PassAdaptor", "AnalysisManagerProxy",
@@ -466,13 +468,13 @@ struct PassGate::Impl {
   Options O;
   PassListing Listing;
   StringMap<unsigned> Numbers, Occurrences;
-  /// The last decisions that numbers made.
+  /// The last decision made by number.
   bool LastRun = true;
 
-  // The pipeline.
+  // State of the pipeline.
   PassInstrumentationCallbacks *PIC = nullptr;
   const Module *M = nullptr;
-  /// Of the loops that a loop pass manager has come to.
+  /// Loops visited by the current loop pass manager, by index.
   DenseMap<const Loop *, unsigned> Loops;
   struct Running {
     size_t Index;
@@ -483,17 +485,19 @@ struct PassGate::Impl {
   std::optional<size_t> Asked;
   CodeState Now;
 
-  // Code generation.
+  // State of code generation.
   std::unique_ptr<CodeGenGate> Gate;
-  /// As llc calls the passes, by their names.
+  /// llc's names of the passes, by pass name.
   StringMap<std::string> Arguments;
-  /// The last pass that asked, until somebody has looked at what it did.
+  /// Execution of the last pass that asked, until an observer has inspected its
+  /// effect.
   std::optional<size_t> Unobserved;
   std::chrono::steady_clock::time_point LastLook;
-  /// The function in machine code that was looked at last.
+  /// Name and state of the machine function that was observed last.
   std::string MachineFunctionName;
   CodeState MachineNow;
-  /// Were passes added that nobody can look behind, and for machine code?
+  /// IsBlind: passes were added whose effect cannot be observed. IsMachine: the
+  /// passes added now run on machine code.
   bool IsBlind = false, IsMachine = false;
   std::vector<std::string> Unwatched;
   StringSet<> HaveAsked;
@@ -523,7 +527,7 @@ struct PassGate::Impl {
             int64_t Delta);
 };
 
-/// What an execution is known by.
+/// Returns the key under which an execution's number is stored.
 static std::string getNumberKey(const PassExecution &E) {
   return formatv("{0} {1}", getPassStageName(E.Stage), E.spec()).str();
 }
@@ -539,9 +543,9 @@ PassGate::Impl::Impl(Options Opts) : O(std::move(Opts)) {
   LastRun = O.Selection.runs(1);
 }
 
-/// Writes down what begins; all of it but its occurrence is known.
+/// Adds an execution that begins and sets its occurrence and number.
 size_t PassGate::Impl::begin(PassExecution E) {
-  // As others read it.
+  // Names must be valid UTF-8 in JSON.
   for (std::string *Text : {&E.Pass, &E.Unit, &E.Function})
     if (!json::isUTF8(*Text))
       *Text = json::fixUTF8(*Text);
@@ -560,9 +564,10 @@ size_t PassGate::Impl::begin(PassExecution E) {
   return Listing.Executions.size() - 1;
 }
 
-/// Names first; what has no number does as the last one that had one. Behind
-/// what the numbering died of nothing has a number: it runs, unless it is said
-/// what does, or the numbers to skip have no end.
+/// Names take precedence over numbers. An execution without a number is treated
+/// like the last one that had a number. If the reference compilation failed,
+/// executions after the failure have no number: they run, unless --run-passes
+/// is given or the range of skipped numbers is open-ended.
 bool PassGate::Impl::decide(const PassExecution &E) {
   const PassSelection &S = O.Selection;
   if (E.Number)
@@ -580,7 +585,8 @@ bool PassGate::Impl::decide(const PassExecution &E) {
 // The pipeline
 //===----------------------------------------------------------------------===//
 
-/// "require<globals-aa>" of RequireAnalysisPass<llvm::GlobalsAA, llvm::Module>.
+/// Returns "require<globals-aa>" for RequireAnalysisPass<llvm::GlobalsAA,
+/// llvm::Module>.
 static std::string getAnalysisPassName(PassInstrumentationCallbacks &PIC,
                                        StringRef Class) {
   for (auto [Template, Verb] :
@@ -602,7 +608,7 @@ std::string PassGate::Impl::getPassName(StringRef Class) {
   return Name.empty() ? getAnalysisPassName(*PIC, Class) : Name.str();
 }
 
-/// Without the names of values, which a compilation may have dropped.
+/// Does not use value names, which a compilation may have discarded.
 Unit PassGate::Impl::describe(const Any &IR) {
   if (const auto *F = any_cast<const Function *>(&IR))
     return {(*F)->getName().str(), (*F)->getName().str()};
@@ -620,8 +626,9 @@ Unit PassGate::Impl::describe(const Any &IR) {
   return {ModuleUnit.str(), ""};
 }
 
-/// LLVM would skip it, but what comes after it relies on what it does: loop
-/// passes miscompile what is not in the form that they are promised.
+/// Returns true for passes that must not be skipped, although LLVM's gate would
+/// skip them: loop passes miscompile loops that are not in the form that these
+/// passes establish.
 static bool isReliedOn(StringRef Class) {
   return Class == "LCSSAPass" || Class == "LoopSimplifyPass";
 }
@@ -641,14 +648,14 @@ bool PassGate::Impl::ask(StringRef Class, const Any &IR) {
 }
 
 void PassGate::Impl::skip() {
-  // Perhaps by somebody else.
+  // Another gate may have skipped the pass.
   Listing.Executions[*Asked].Ran = false;
   tell(*Asked);
   Asked.reset();
 }
 
 void PassGate::Impl::start(StringRef Class, const Any &IR) {
-  // The loops of one loop pass manager, in its order.
+  // Loops are numbered per loop pass manager, in its order.
   if (Class.contains("FunctionToLoopPassAdaptor"))
     Loops.clear();
   if (isManager(Class))
@@ -683,8 +690,8 @@ void PassGate::Impl::end() {
   const CodeState &Before = Stack.back().Before;
   if (O.Details) {
     E.Seconds = Seconds;
-    // What passes say of that is too much as a rule, and now and then too
-    // little.
+    // Compare digests instead of using PreservedAnalyses: passes usually report
+    // too much change and sometimes too little.
     CodeState After = getState(*M);
     E.Changed = After.Digest != Before.Digest;
     E.InstructionDelta = After.Instructions - Before.Instructions;
@@ -698,7 +705,8 @@ void PassGate::Impl::end() {
 // Code generation
 //===----------------------------------------------------------------------===//
 
-/// "function (f)", "module (id)", "SCC (f, g)", "loop": what LLVM's passes say.
+/// Parses the descriptions of LLVM's passes: "function (f)", "module (id)",
+/// "SCC (f, g)", "loop".
 static Unit parseDescription(StringRef Text) {
   if (Text.starts_with("module"))
     return {ModuleUnit.str(), ""};
@@ -728,14 +736,15 @@ bool PassGate::Impl::askCodeGen(StringRef Pass, StringRef Description,
   return Listing.Executions[Index].Ran;
 }
 
-/// Of LLVM's kinds of passes it is the one that says nothing about itself.
+/// Machine passes have no pass kind of their own; their printer pass identifies
+/// them.
 static bool isMachinePass(const Pass &P) {
   std::unique_ptr<Pass> Printer(P.createPrinterPass(nulls(), ""));
   return Printer && Printer->getPassName().contains("Machine");
 }
 
-/// Adds a pass, and where details are wanted one behind it that looks. Loop
-/// passes run together, which must stay so.
+/// Adds a pass, followed by an observer if details are wanted. Loop passes get
+/// no observer, because it would separate them.
 void PassGate::Impl::addPass(Pass *P, GatedPassManager::AddFn Add) {
   const PassInfo *Info =
       PassRegistry::getPassRegistry()->getPassInfo(P->getPassID());
@@ -756,7 +765,8 @@ void PassGate::Impl::addPass(Pass *P, GatedPassManager::AddFn Add) {
     Unwatched.push_back(Name);
     return Add(P);
   }
-  // What others did is not this one's.
+  // Observe first, so that the effect of unobserved passes is not attributed to
+  // this pass.
   if (std::exchange(IsBlind, false))
     Add(createObserver(*P, ""));
   Pass *Behind = createObserver(*P, std::move(Argument));
@@ -764,7 +774,7 @@ void PassGate::Impl::addPass(Pass *P, GatedPassManager::AddFn Add) {
   Add(Behind);
 }
 
-/// One of the kind of \p P.
+/// Creates an observer of the same kind as \p P.
 Pass *PassGate::Impl::createObserver(Pass &P, std::string Argument) {
   if (IsMachine)
     return new MachineObserver(
@@ -777,7 +787,7 @@ Pass *PassGate::Impl::createObserver(Pass &P, std::string Argument) {
   });
 }
 
-/// Of what runs before an observer without a pass, nothing is told.
+/// An observer without a pass name only resets the state and reports nothing.
 void PassGate::Impl::note(StringRef Argument, StringRef Unit, double Seconds,
                           bool Changed, int64_t Delta) {
   std::optional<size_t> Index = std::exchange(Unobserved, std::nullopt);
@@ -820,7 +830,8 @@ static CodeState getState(const MachineFunction &MF) {
   S.Digest = digest128(Text);
   return S;
 }
-/// Instructions of the machine begin with their selection.
+/// Machine instructions begin with instruction selection, so the first state of
+/// a function has no predecessor.
 void PassGate::Impl::observe(StringRef Argument, const MachineFunction &MF) {
   double Seconds = secondsSince(LastLook);
   CodeState S = getState(MF);
@@ -869,7 +880,7 @@ void PassGate::instrument(PassInstrumentationCallbacks &PIC, const Module &M) {
     if (!isManager(Class))
       Self->end();
   };
-  // In front of those that print.
+  // Run before the callbacks that print.
   PIC.registerAfterPassCallback(
       [End](StringRef Class, Any, const PreservedAnalyses &) { End(Class); },
       /*ToFront=*/true);
@@ -880,7 +891,7 @@ void PassGate::instrument(PassInstrumentationCallbacks &PIC, const Module &M) {
 
 std::unique_ptr<legacy::PassManager> PassGate::createPassManager(Module &M) {
   Impl *Self = I.get();
-  // What appears before the first one that is known.
+  // The decision for executions before the first one with a number.
   Self->LastRun = Self->O.Selection.runs(Self->Listing.NumIR + 1);
   Self->Gate = std::make_unique<CodeGenGate>(
       [Self](StringRef Pass, StringRef Description, bool IsAllowed) {

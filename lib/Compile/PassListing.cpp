@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compiles a module to see which pass executions there are: in a process of its
-// own, which tells of each when it begins, so that one that dies has a list,
-// too.
+// This file lists the pass executions of a compilation. It takes place in a
+// separate process that reports each execution when it begins, so that a
+// compilation that crashes has a list, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,12 +29,12 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 //===----------------------------------------------------------------------===//
-// Lines between processes
+// Lines between the processes
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// {"index": 5, "execution": {...}} for each execution, in the end {"end": {the
-/// listing without executions}}.
+/// Reads {"index": 5, "execution": {...}} for each execution, and at the end
+/// {"end": {the listing without executions}}.
 class ListingReader {
 public:
   explicit ListingReader(PassListing &L) : L(L) {}
@@ -71,9 +71,8 @@ private:
 };
 } // namespace
 
-/// Reads what \p C writes to \p FD until its end, or until \p Limit seconds are
-/// over.
-/// \returns why it did not come to its end; empty when it did.
+/// Reads the output of \p C from \p FD until its end or for \p Limit seconds.
+/// \returns the reason if it did not end properly; empty otherwise.
 static std::string readListing(int FD, Child &C, double Limit, PassListing &L) {
   Deadline End = Deadline::ofLimit(Limit);
   ListingReader Reader(L);
@@ -97,7 +96,7 @@ static std::string readListing(int FD, Child &C, double Limit, PassListing &L) {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-/// \returns what the compiler says; empty when it is content.
+/// \returns the compiler's error message; empty on success.
 std::string KernelCompiler::compileForListing(const Module &M, PassGate &Gate,
                                               const PassListOptions &O) const {
   LLVMContext Context;
@@ -132,7 +131,7 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
     return L;
   }
   int FD = Lines->Write.get();
-  // The compilation that counts prints the same.
+  // Discard the output: the actual compilation prints the same.
   ChildOptions CO;
   CO.Out = CO.Err = NullStream;
   CO.Kept = {FD};
@@ -157,7 +156,8 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
 }
 
 /// Counts the executions of a compilation of \p M that skips none.
-/// \param IsLate  is set where another attempt may see more of it.
+/// \param IsLate  set if the time limit ended it, so that another attempt may
+/// get further.
 PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
                                         bool &IsLate) const {
   PassListOptions O;
@@ -172,17 +172,16 @@ PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
   return L;
 }
 
-/// Is \p L all that can be known, or does it lack code generation that is
-/// wanted?
+/// Returns true unless \p L lacks code generation although it is needed.
 bool KernelCompiler::isSufficient(const PassListing &L, bool CodeGen) const {
   return ExternalOpt || !L.Failure.empty() || L.NumAll != L.NumIR ||
          (!CodeGen && !Selection.needsCodeGen(L));
 }
 
-/// What numbers mean in a compilation of \p M, its code generation included if
-/// \p CodeGen is set or the selection says something about it. Where another
-/// program counts, \p M is ready for the pipeline, and there is no code
-/// generation.
+/// Returns the numbering of executions in a compilation of \p M. It includes
+/// code generation if \p CodeGen is set or the selection refers to it. If an
+/// external program counts, \p M must be ready for the pipeline, and code
+/// generation is not included.
 Expected<std::shared_ptr<const PassListing>>
 KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   CompileOptions All = Options;
@@ -193,7 +192,7 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
       getKey(All) +
       toHexString(digest128(StringRef(Bitcode.data(), Bitcode.size())));
 
-  // A process compiles one module again and again as a rule.
+  // A process usually compiles the same module repeatedly.
   static std::mutex Mutex;
   static std::string LastKey;
   static std::shared_ptr<const PassListing> Last;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A PassBuilder that only parses, for those who do not want to see it.
+/// A PassBuilder that only parses, so that users need not include its headers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace mneme {
 
 class PipelineParser {
 public:
-  /// Error: a plugin that cannot be loaded.
+  /// Fails if a plugin cannot be loaded.
   static Expected<PipelineParser> create(TargetMachine &TM,
                                          ArrayRef<std::string> Plugins);
   PipelineParser(PipelineParser &&);
@@ -35,9 +35,10 @@ public:
 
   /// Errors are LLVM's own.
   Error parse(StringRef Passes);
-  /// What LLVM makes of a pipeline that parses, with all adaptors.
+  /// Prints a valid pipeline as LLVM does, with all adaptors.
   std::string print(StringRef Passes);
-  /// All passes that LLVM lists, without parameters, each once; no adaptors.
+  /// Returns all passes that LLVM lists, without parameters, each once; no
+  /// adaptors.
   std::vector<std::string> passNames();
 
 private:

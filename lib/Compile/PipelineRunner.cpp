@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only file of the library that includes PassBuilder.h.
+// The only file of this library that includes PassBuilder.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ std::string mneme::expandLevel(StringRef Passes) {
   return IsLevel ? ("default<" + Passes + ">").str() : "";
 }
 
-/// The level of "clang<O2>"; unset for any other text.
+/// Returns the level of "clang<O2>"; std::nullopt for any other text.
 static std::optional<OptimizationLevel> parseClangLevel(StringRef Text) {
   if (!Text.consume_front("clang<O") || !Text.consume_back(">"))
     return std::nullopt;
@@ -62,7 +62,8 @@ static std::optional<OptimizationLevel> parseClangLevel(StringRef Text) {
   return std::nullopt;
 }
 
-/// Of the first such element of a pipeline: its options are all elements'.
+/// Returns the level of the first such element of a pipeline, whose tuning
+/// options apply to all elements.
 static std::optional<OptimizationLevel> findClangLevel(StringRef Passes) {
   for (StringRef Element : split(Passes, ','))
     if (std::optional<OptimizationLevel> Level = parseClangLevel(Element))
@@ -77,7 +78,7 @@ static ModulePassManager buildClangPipeline(PassBuilder &PB,
              : PB.buildPerModuleDefaultPipeline(Level);
 }
 
-/// For texts with other passes besides.
+/// Handles "clang<O2>" in pipelines with other passes.
 static void registerClangPipelines(PassBuilder &PB) {
   PB.registerPipelineParsingCallback(
       [&PB](StringRef Name, ModulePassManager &MPM,
@@ -111,7 +112,7 @@ private:
   cl::opt<bool> *Option = nullptr;
 };
 
-/// Everything a pipeline needs to be parsed; in the order of destruction.
+/// All objects needed to parse a pipeline, in order of destruction.
 struct PipelineContext {
   LoopAnalysisManager LAM;
   FunctionAnalysisManager FAM;
@@ -144,9 +145,9 @@ static PipelineTuningOptions
 getTuningOptions(std::optional<OptimizationLevel> Clang) {
   PipelineTuningOptions PTO;
   if (!Clang)
-    return PTO; // as opt's
-  // What the driver passes (-vectorize-loops, -vectorize-slp) and what cc1
-  // makes of the level; -Os and -Oz count as level 2 there.
+    return PTO; // As in opt.
+  // The flags of clang's driver (-vectorize-loops, -vectorize-slp), and cc1's
+  // defaults for the level; -Os and -Oz count as level 2 in cc1.
   bool Above1 = Clang->getSpeedupLevel() > 1;
   PTO.LoopVectorization = Above1 && *Clang != OptimizationLevel::Oz;
   PTO.SLPVectorization = Above1;
@@ -155,7 +156,7 @@ getTuningOptions(std::optional<OptimizationLevel> Clang) {
   return PTO;
 }
 
-/// LLVM's parser and the nested pass managers recur once per level.
+/// LLVM's parser and the nested pass managers recurse once per level.
 static constexpr unsigned MaxNesting = 256;
 
 static bool isNestedTooDeeply(StringRef Passes) {
@@ -174,7 +175,8 @@ static Error parsePipeline(PassBuilder &PB, ModulePassManager &MPM,
   std::string Level = expandLevel(Passes);
   if (!Level.empty())
     Passes = Level;
-  // Not by its name, which the parser has built twice, plugins' parts included.
+  // Build it directly: the parser builds a named pipeline twice, including the
+  // callbacks of plugins.
   if (std::optional<OptimizationLevel> Clang = parseClangLevel(Passes)) {
     MPM = buildClangPipeline(PB, *Clang);
     return Error::success();
@@ -222,7 +224,7 @@ std::vector<std::string> PipelineParser::passNames() {
   std::string Text;
   raw_string_ostream OS(Text);
   I->C.PB.printPassNames(OS);
-  // Headings, and passes below them: "  gvn<no-pre;pre>".
+  // Headings are not indented, passes are: "  gvn<no-pre;pre>".
   StringSet<> Known;
   std::vector<std::string> Names;
   for (StringRef Line : split(Text, '\n'))
@@ -246,8 +248,8 @@ Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
   if (Gate)
     Gate->instrument(C.PIC, M);
 
-  // opt registers these by hand before PassBuilder's defaults, which know
-  // neither the triple nor the options of the target.
+  // opt registers these explicitly before PassBuilder's defaults, which do not
+  // know the target's triple and options.
   const Triple &TT = M.getTargetTriple();
   TargetLibraryInfoImpl TLII(TT, TM.Options.VecLib);
   C.FAM.registerPass([&] { return TargetLibraryAnalysis(TLII); });

@@ -16,13 +16,13 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// What LLVM does not list among its passes.
+/// Adaptors, which LLVM does not list among its passes.
 static constexpr StringLiteral Adaptors[] = {
     "module",    "cgscc",            "function", "loop",
     "loop-mssa", "machine-function", "devirt",   "coro-cond"};
 
-/// The level of a pass, by the innermost adaptor that takes it: LLVM adds those
-/// that are left out, but only inwards.
+/// The level of a pass, determined by the innermost adaptor that accepts it:
+/// LLVM adds missing adaptors only inside of the given ones.
 struct PipelineLevel {
   StringLiteral Name, Before, After;
 };
@@ -47,13 +47,13 @@ private:
     return !errorToBool(Parser.parse(Passes.str()));
   }
   Error checkMemorySSA(const PipelineProbe &P);
-  /// What may have been meant, as the end of a message.
+  /// Returns a suggestion as the end of a message.
   std::string explainPlace(const PipelineProbe &P);
   std::string explainName(StringRef Pass);
 };
 } // namespace
 
-/// The pass is known but not where it stands.
+/// The pass is known, but not valid at this level.
 std::string SpaceChecker::explainPlace(const PipelineProbe &P) {
   StringRef Pass = P.Path.back().Text;
   for (const PipelineLevel &L : Levels) {
@@ -83,15 +83,15 @@ std::string SpaceChecker::explainName(StringRef Pass) {
   return suggest(Pass, std::vector<StringRef>(Whole.begin(), Whole.end()));
 }
 
-/// LLVM parses "loop(licm)" but aborts when it runs: some passes exist in
-/// loop-mssa only. Which ones PassBuilder knows: it adds that adaptor to those
-/// that stand alone, but to no others.
+/// LLVM parses "loop(licm)" but aborts when it runs: some passes require
+/// loop-mssa. PassBuilder reveals which: it adds that adaptor to such a pass if
+/// the pass stands alone.
 Error SpaceChecker::checkMemorySSA(const PipelineProbe &P) {
   const PipelineProbe::Place &Pass = P.Path.back();
   if (!parses(Pass.Text) ||
       !StringRef(Parser.print(Pass.Text)).starts_with("function(loop-mssa("))
     return Error::success();
-  // Nothing stands behind the pass: the last loop adaptor is around it.
+  // Nothing follows the pass, so the last loop adaptor encloses it.
   std::string Printed = Parser.print(P.Pipeline);
   size_t With = Printed.rfind("loop-mssa("), Without = Printed.rfind("loop(");
   if (With != Printed.npos && (Without == Printed.npos || Without < With))
@@ -109,7 +109,7 @@ Error SpaceChecker::check(const PipelineProbe &P) {
     return checkMemorySSA(P);
   std::string Message = toString(std::move(E));
   const PipelineProbe::Place &Pass = P.Path.back();
-  // The pass, unless LLVM says that it is something around it.
+  // Locate the error at the pass, unless LLVM names an adaptor around it.
   const PipelineProbe::Place *At = &Pass;
   for (const PipelineProbe::Place &Outer : P.Path)
     if (Message.find("'" + Outer.Text + "'") != Message.npos) {
@@ -140,7 +140,7 @@ Error mneme::checkPipeline(TargetMachine &TM, StringRef Passes,
   Error E = Parser->parse(Passes);
   if (!E)
     return Error::success();
-  // As a space of one pipeline, the error has a place and a hint.
+  // Parsed as a space of one pipeline, the error has a location and a hint.
   Expected<PipelineSpace> Space = PipelineSpace::parse(Passes);
   if (!Space) {
     consumeError(Space.takeError());

@@ -27,7 +27,7 @@ using namespace llvm::mneme;
 // Files
 //===----------------------------------------------------------------------===//
 
-/// Those of this thread that are there.
+/// This thread's existing files.
 static thread_local std::vector<ScratchFile *> LiveFiles;
 
 ScratchFile::~ScratchFile() { llvm::erase(LiveFiles, this); }
@@ -70,8 +70,7 @@ ProgramObserver::ProgramObserver(std::function<void()> Begins)
 
 ProgramObserver::~ProgramObserver() { Observer = Outer; }
 
-/// What a program that failed said, without the frames of LLVM's stack trace
-/// and what stands around them.
+/// Returns the output of a failed program without LLVM's stack trace.
 static std::string getMessage(StringRef Log) {
   std::string Text;
   for (StringRef Line : split(Log.trim(), '\n')) {
@@ -84,8 +83,8 @@ static std::string getMessage(StringRef Log) {
   return StringRef(Text).trim().str();
 }
 
-/// In the guard of a program, with the memory that this process had at its
-/// start.
+/// Runs in the guard of a program, which has the memory contents that this
+/// process had when it started the program.
 static void removeLiveFiles() {
   for (ScratchFile *F : LiveFiles) {
     ::unlink(F->Path.data());
@@ -93,7 +92,8 @@ static void removeLiveFiles() {
   }
 }
 
-/// With \p Err as standard error; empty: \p Out.
+/// Runs a program to its end. Standard error goes to \p Err, or to \p Out if
+/// \p Err is null.
 static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
                               const char *Err, double Seconds) {
   Descriptor OutFD(::open(Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
@@ -104,7 +104,7 @@ static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
   if (Observer)
     (*Observer)();
   for (ScratchFile *F : LiveFiles)
-    (void)F->Path.c_str(); // puts its end there
+    (void)F->Path.c_str(); // Adds the null terminator.
   ChildOptions O;
   O.Out = OutFD.get();
   O.Err = ErrFD.get();
@@ -117,7 +117,7 @@ static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
     return C->wait();
   if (C->wait(Seconds))
     return C->status();
-  return make_error<ToolTimeout>(Args[0], Seconds); // the destructor kills it
+  return make_error<ToolTimeout>(Args[0], Seconds); // The destructor kills it.
 }
 
 Expected<std::optional<int>> mneme::askProgram(ArrayRef<StringRef> Args,

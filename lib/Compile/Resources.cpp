@@ -22,7 +22,7 @@ static Error damaged(const Twine &What) {
 }
 
 //===----------------------------------------------------------------------===//
-// NVPTX: a cubin describes its kernels in .nv.info sections
+// NVPTX: .nv.info sections of a cubin describe its kernels
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -39,8 +39,8 @@ enum NvInfoAttr : uint8_t {
 
 struct NvInfoEntry {
   uint8_t Attr;
-  StringRef Payload; ///< Of a sized entry, else empty.
-  uint16_t Value;    ///< Of an unsized entry.
+  StringRef Payload; ///< Empty in unsized entries.
+  uint16_t Value;    ///< Used in unsized entries.
 };
 } // namespace
 
@@ -70,7 +70,7 @@ static uint32_t wordAt(StringRef Payload, size_t Index) {
              : 0;
 }
 
-/// Index of the kernel's symbol in .symtab; 0 when there is none.
+/// Returns the index of the kernel's symbol in .symtab; 0 if there is none.
 static Expected<uint32_t> findSymbol(const Elf &File, StringRef Kernel) {
   uint32_t Found = 0;
   Error E = forEachSymbol(
@@ -134,7 +134,7 @@ static Expected<KernelResources> readCubin(const Elf &File, StringRef Kernel) {
       if (E)
         return std::move(E);
     } else if (Name == (".nv.shared." + Kernel).str()) {
-      // From sm_90 on the section begins with 1 KiB that the system keeps.
+      // From sm_90 on, the section begins with 1 KiB reserved for the system.
       uint64_t Reserved = SM >= 90 ? 1024 : 0;
       R.Shared = S.sh_size - std::min<uint64_t>(S.sh_size, Reserved);
     } else if (Name == ".nv.constant3") {
@@ -150,7 +150,7 @@ static Expected<KernelResources> readCubin(const Elf &File, StringRef Kernel) {
 }
 
 //===----------------------------------------------------------------------===//
-// AMDGPU: a note holds the metadata of the kernels as MessagePack
+// AMDGPU: a note holds the kernels' metadata as MessagePack
 //===----------------------------------------------------------------------===//
 
 static Expected<bool> readAMDGPUMetadata(StringRef Note, StringRef Kernel,
@@ -204,7 +204,7 @@ static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
       if (Found || Note.getName() != "AMDGPU" ||
           Note.getType() != ELF::NT_AMDGPU_METADATA)
         continue;
-      // Less means 4, as for File.notes().
+      // A smaller alignment means 4, as in File.notes().
       size_t Alignment = std::max<size_t>(S.sh_addralign, 4);
       Expected<bool> Here = readAMDGPUMetadata(
           Note.getDescAsStringRef(Alignment), Kernel, R);

@@ -89,12 +89,12 @@ static const PtxasOption *findPtxasOption(StringRef Name) {
 NamedSideEffect mneme::findPtxasEffect(ArrayRef<std::string> Words) {
   for (size_t I = 0; I != Words.size(); ++I) {
     StringRef Word = Words[I], Name = Word.split('=').first;
-    // A word that is neither an option nor its value is an input file.
+    // A word that is neither an option nor an option's value is an input file.
     const PtxasOption *O = nullptr;
     if (Name.consume_front("-")) {
       Name.consume_front("-");
       if (Name.size() == 2 && Name[0] == 'O' && isDigit(Name[1]))
-        continue; // -O3, the value included
+        continue; // For example -O3, which includes its value.
       O = findPtxasOption(Name);
     }
     if (!O)

@@ -8,7 +8,7 @@
 
 #include "llvm/Mneme/Compile/Targets.h"
 
-// One X(Target) per target of the build; Targets.def is written by CMake.
+// One MNEME_TARGET per target of the build; CMake writes Targets.def.
 #define MNEME_TARGET(NAME)                                                     \
   extern "C" void LLVMInitialize##NAME##TargetInfo();                          \
   extern "C" void LLVMInitialize##NAME##Target();                              \
@@ -27,7 +27,7 @@ void llvm::mneme::initializeTargets() {
   LLVMInitialize##NAME##TargetMC();                                            \
   LLVMInitialize##NAME##AsmPrinter();
 #include "Targets.def"
-  // Inline assembly of the host and of AMDGPU needs one; NVPTX has none.
+  // Inline assembly of the host and of AMDGPU needs a parser; NVPTX has none.
 #define MNEME_ASM_PARSER(NAME) LLVMInitialize##NAME##AsmParser();
 #include "Targets.def"
 }

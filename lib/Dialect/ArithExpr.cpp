@@ -17,17 +17,18 @@ using llvm::mneme::Expr;
 using llvm::mneme::ExprOp;
 
 namespace {
-/// An operation that is an operator as it stands, on operands of a type.
+/// Maps an operation, by the type of its first operand, to an expression
+/// operator.
 struct Row {
   llvm::StringLiteral Name;
   ExprOp Op;
-  ValueType First; ///< Of the first operand.
+  ValueType First; ///< Type of the first operand.
 };
 
 struct Comparison {
   ExprOp Op;
   arith::CmpIPredicate Ints;
-  arith::CmpFPredicate Reals; ///< As in C: only != holds of NaN.
+  arith::CmpFPredicate Reals; ///< As in C: with a NaN, only != is true.
 };
 } // namespace
 
@@ -141,7 +142,7 @@ Expr mneme::makeExpr(Operation *Op, llvm::ArrayRef<Expr> Operands) {
   std::optional<ExprOp> Meaning = getExprOp(Op);
   if (!Meaning)
     return {};
-  // arith has no operations for these.
+  // arith has no negation or logical not.
   if (Meaning == ExprOp::Sub && isConstant(Operands[0], int64_t(0)))
     return Expr::op(ExprOp::Neg, Operands[1]);
   if (Meaning == ExprOp::Xor && isConstant(Operands[1], true))

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Operations of `arith` and this dialect as expressions of a study, and back.
+/// Conversion between operations of `arith` and this dialect and the
+/// expressions of a study.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +22,17 @@
 namespace mlir {
 namespace mneme {
 
-/// Can the operation of another dialect be part of a study? Reports why not.
+/// Succeeds if an operation of another dialect can be part of a study; reports
+/// the reason otherwise.
 LogicalResult verifyExprOp(Operation *Op);
 
-/// The expression of an operation over those of its operands; unset: it is
-/// none. The operation is verified.
+/// Returns the expression of a verified operation, given those of its operands;
+/// unset if the operation is not an expression.
 llvm::mneme::Expr makeExpr(Operation *Op,
                            llvm::ArrayRef<llvm::mneme::Expr> Operands);
 
 Value buildConstant(OpBuilder &B, Location Loc, const llvm::mneme::Value &V);
-/// The operation for an inner node of an expression.
+/// Builds the operation for an inner node of an expression.
 Value buildOp(OpBuilder &B, Location Loc, llvm::mneme::ExprOp Op,
               llvm::mneme::ValueType Result, ValueRange Operands);
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Studies to text.
+/// Conversion of studies to text.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ class Exporter {
   llvm::StringMap<Value> Names; ///< Parameters and derived values.
   llvm::StringMap<Value> Built; ///< Other expressions, by their text.
 
-  /// A literal, or else an operand; neither if the expression is not set.
+  /// Either a literal or an operand; neither if the expression is not set.
   struct Bound {
     Value Operand;
     Attribute Constant;
@@ -57,7 +57,7 @@ private:
 };
 } // namespace
 
-/// Equal texts of one type are equal expressions.
+/// Expressions of the same type and text are built once.
 Value Exporter::value(const Expr &E) {
   if (E.kind() == Expr::Parameter)
     return Names.lookup(E.name());
@@ -97,7 +97,8 @@ static bool areEqual(const Expr &A, const Expr &B) {
   return !A || !B ? !A && !B : A.print() == B.print();
 }
 
-/// Does the parameter set the option that it is named after, where it exists?
+/// Returns true if the configuration sets the option that the parameter is
+/// named after, to the parameter's value, exactly when the parameter exists.
 bool Exporter::isOption(const tune::Parameter &P) const {
   return StringRef(P.Name).starts_with(OptionPrefix) &&
          P.Kind != tune::Parameter::Pipeline &&

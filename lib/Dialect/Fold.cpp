@@ -26,7 +26,7 @@ using namespace mlir::mneme;
 
 OpFoldResult TextOp::fold(FoldAdaptor) { return getValueAttr(); }
 
-/// Unset: not known.
+/// Returns std::nullopt if the values cannot be compared yet.
 static std::optional<bool> areEqual(Value A, Attribute AConstant, Value B,
                                     Attribute BConstant) {
   if (A == B)
@@ -61,7 +61,7 @@ OpFoldResult Log2Op::fold(FoldAdaptor A) {
 }
 
 //===----------------------------------------------------------------------===//
-// Operands that are constants become literals
+// Constant operands become literals
 //===----------------------------------------------------------------------===//
 
 template <typename AttrT>
@@ -112,8 +112,8 @@ OpFoldResult PipelineOp::fold(FoldAdaptor A) {
   return foldDefault<StringAttr>(*this, A) ? getResult() : OpFoldResult();
 }
 
-/// Constants that are known take the places of their operands.
-/// \returns whether there were any.
+/// Replaces operands by literals where their constants are known.
+/// \returns true if an operand was replaced.
 static bool foldMixed(ArrayAttr Constants, ArrayRef<Attribute> Known,
                       MutableOperandRange Operands,
                       SmallVectorImpl<Attribute> &Folded) {
@@ -140,7 +140,7 @@ OpFoldResult ChoiceOp::fold(FoldAdaptor A) {
   SmallVector<Attribute> Folded;
   Changed |= foldMixed(getConstants(), A.getValues(), getValuesMutable(), Folded);
 
-  // Equal values count once.
+  // Drop repeated values.
   llvm::SmallSetVector<void *, 8> Seen;
   SmallVector<Attribute> Constants;
   SmallVector<Value> Values;
@@ -163,8 +163,8 @@ OpFoldResult ChoiceOp::fold(FoldAdaptor A) {
   return Changed ? getResult() : OpFoldResult();
 }
 
-/// Values that are constants become literals; conditions that are constants go,
-/// and with those that never hold their fields.
+/// Constant values become literals. A constant true condition is dropped; a
+/// field with a constant false condition is dropped as a whole.
 LogicalResult ConfigOp::fold(FoldAdaptor A, SmallVectorImpl<OpFoldResult> &) {
   SmallVector<Field> Fields;
   bool Changed = false;
@@ -192,7 +192,7 @@ LogicalResult ConfigOp::fold(FoldAdaptor A, SmallVectorImpl<OpFoldResult> &) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a parameter is where it does not exist
+// Values of parameters that do not exist
 //===----------------------------------------------------------------------===//
 
 Attribute IntOp::getFallback() {
@@ -234,8 +234,8 @@ Attribute PipelineOp::getFallback() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A parameter that always exists has no condition; one that never does is a
-/// constant.
+/// Drops the condition of a parameter that always exists, and replaces a
+/// parameter that never exists by a constant.
 struct SimplifyCondition : OpInterfaceRewritePattern<ParameterOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
@@ -249,7 +249,7 @@ struct SimplifyCondition : OpInterfaceRewritePattern<ParameterOpInterface> {
       return success();
     }
     Attribute Fallback = Op.getFallback();
-    // An option sets a field, which its constant would not.
+    // A parameter that is an option sets a field, which a constant would not.
     if (!Fallback || Op.getOption())
       return failure();
     Operation *Constant = Op->getDialect()->materializeConstant(

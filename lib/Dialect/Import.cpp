@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Text to studies.
+/// Conversion of text to studies.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ using tune::Expr;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Keeps the first error with its notes.
+/// Keeps the first error and its notes.
 class FirstError {
   StringRef FileName, Text;
   ScopedDiagnosticHandler Handler;
@@ -55,7 +55,7 @@ private:
     auto At = D.getLocation()->findInstanceOf<FileLineColLoc>();
     if (!At || !At.getLine() || !At.getColumn())
       return (FileName + ": " + Message).str();
-    // The text may say that it came from elsewhere.
+    // The location may name another file, e.g. in a trailing loc("...").
     if (At.getFilename().getValue() != FileName)
       return (At.getFilename().getValue() + ":" + llvm::Twine(At.getLine()) +
               ":" + llvm::Twine(At.getColumn()) + ": " + Message)
@@ -80,13 +80,14 @@ private:
 
 namespace {
 class Importer {
-  /// Expressions are trees; shared values would make huge ones.
+  /// Limits on expressions: they are trees, so values that are used many times
+  /// could make them huge.
   static constexpr uint64_t MaxSize = 10000;
   static constexpr unsigned MaxHeight = 200;
 
   struct Known {
-    Expr Named;  ///< With derived values by name.
-    Expr Inline; ///< Without them, as bounds and conditions want it.
+    Expr Named;  ///< Refers to derived values by name.
+    Expr Inline; ///< Derived values expanded, for bounds and conditions.
     uint64_t Size = 1;
     unsigned Height = 1;
   };
@@ -100,7 +101,7 @@ public:
 
 private:
   void define(Value V, Expr E) { Values[V] = {E, E}; }
-  /// A bound: an operand or a literal; unset if neither.
+  /// Returns the bound, an operand or a literal; unset if it has neither.
   Expr bound(Value Operand, Attribute Constant) const;
 
   LogicalResult add(Operation &Op);

@@ -72,7 +72,7 @@ static ParseResult parseConstant(OpAsmParser &P, StringAttr &Constant) {
   return success();
 }
 
-/// A literal of any type that values have.
+/// Parses a literal of any value type.
 static ParseResult parseConstant(OpAsmParser &P, Attribute &Constant) {
   SMLoc Loc = P.getCurrentLocation();
   OptionalParseResult Result = P.parseOptionalAttribute(Constant);
@@ -117,7 +117,7 @@ static ParseResult parseOperandOr(OpAsmParser &P,
   return *Result;
 }
 
-/// Reals as one writes them: 0.5, not 5.000000e-01.
+/// Prints reals in their shortest form: 0.5, not 5.000000e-01.
 static void printConstant(OpAsmPrinter &P, Attribute Constant) {
   auto Real = dyn_cast<FloatAttr>(Constant);
   if (!Real || !Real.getValue().isFinite()) {
@@ -131,7 +131,7 @@ static void printConstant(OpAsmPrinter &P, Attribute Constant) {
     Digits.clear();
     Value.toString(Digits, Precision++);
   } while (llvm::APFloat(Value.getSemantics(), Digits) != Value);
-  // A point makes it a real.
+  // A decimal point distinguishes a real from an integer.
   if (!StringRef(Digits).contains('.'))
     Digits.insert(Digits.begin() + std::min(Digits.find('E'), Digits.size()),
                   {'.', '0'});
@@ -221,11 +221,11 @@ static void printRealRange(OpAsmPrinter &P, Operation *Op, Value Low,
 }
 
 namespace {
-/// A text in pieces, as it stands in the source.
+/// A string that is written as several literals in the source.
 class SplitText {
   struct Piece {
     SMLoc Quote;
-    size_t Offset; ///< In Text.
+    size_t Offset; ///< Offset in Text.
     size_t Size;
   };
   SmallVector<Piece> Pieces;
@@ -246,7 +246,7 @@ public:
     return success();
   }
 
-  /// Where a line and a column of the text are in the source.
+  /// Returns the source location of a line and column of the text.
   SMLoc locate(unsigned Line, unsigned Column) const {
     size_t Offset = 0;
     while (--Line)
@@ -255,7 +255,7 @@ public:
     const Piece *At = Pieces.begin();
     while (At + 1 != Pieces.end() && At[1].Offset <= Offset)
       ++At;
-    // Behind escapes columns are others.
+    // Escape sequences shift the columns.
     const char *Source = At->Quote.getPointer() + 1;
     StringRef Before = StringRef(Text).slice(At->Offset, Offset);
     if (StringRef(Source, Before.size()) != Before)
@@ -279,7 +279,8 @@ static ParseResult parseSpace(OpAsmParser &P, StringAttr &Space) {
   return failure();
 }
 
-/// Pieces of some 64 characters that end where an element of a pipeline does.
+/// Splits a pipeline into pieces of about 64 characters, each ending at the end
+/// of an element.
 static SmallVector<StringRef> splitSpace(StringRef Space) {
   constexpr size_t Width = 64;
   SmallVector<StringRef> Pieces;
@@ -317,7 +318,7 @@ static void printSpace(OpAsmPrinter &P, Operation *, StringAttr Space) {
 // Choices
 //===----------------------------------------------------------------------===//
 
-/// A literal, or unit and an operand.
+/// Parses a literal, or an operand, for which the constant is a unit attribute.
 static ParseResult parseMixed(OpAsmParser &P, Attribute &Constant,
                               SmallVectorImpl<UnresolvedOperand> &Operands,
                               std::optional<ValueType> T = std::nullopt) {
@@ -407,7 +408,7 @@ void ChoiceOp::print(OpAsmPrinter &P) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The groups of fields, in the order in which they are printed.
+/// Groups of fields, in the order in which they are printed.
 enum class Group { Compile, Launch, Option };
 } // namespace
 static constexpr StringRef GroupNames[] = {"compile", "launch", "llvm"};

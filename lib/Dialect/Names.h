@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Types and names of studies as the dialect sees them.
+/// Types and names of studies, as the dialect uses them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +23,17 @@ namespace mneme {
 
 using llvm::mneme::ValueType;
 
-/// What LLVM's options are called in configurations: "llvm.NAME".
+/// Prefix of the LLVM options in configurations: "llvm.NAME".
 inline constexpr llvm::StringLiteral OptionPrefix = "llvm.";
 
-/// The name of a parameter in studies: that of an option has its prefix.
+/// Returns the parameter's name in studies; that of an option has the prefix.
 std::string getFullName(ParameterOpInterface Op);
 
 
 Type getType(MLIRContext *Context, ValueType T);
-/// Unset: no type of a study.
+/// Returns std::nullopt if studies do not have the type.
 std::optional<ValueType> getValueType(Type T);
-/// Of a literal; unset: it is none.
+/// Returns the type of a literal; std::nullopt if \p Constant is not a literal.
 std::optional<ValueType> getValueType(Attribute Constant);
 
 } // namespace mneme

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What must hold for the operations of the dialect.
+/// Verifiers of the dialect's operations.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ using namespace mlir::mneme;
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// A parameter that \p V depends on, if there is one.
+/// Returns a parameter that \p V depends on, or null.
 static ParameterOpInterface findParameter(Value V) {
   SmallVector<Value> Todo = {V};
   llvm::SmallPtrSet<Operation *, 8> Seen;
@@ -42,8 +42,8 @@ static ParameterOpInterface findParameter(Value V) {
   return nullptr;
 }
 
-/// Exactly one of a value and a literal, or neither if it is optional. The
-/// value is known before the search begins.
+/// Checks that a bound has either a value or a literal; a bound that is not
+/// \p Needed may have neither. The value must not depend on a parameter.
 static LogicalResult verifyBound(Operation *Op, StringRef What, Value Operand,
                                  Attribute Constant, bool Needed) {
   if (Operand && Constant)
@@ -59,7 +59,7 @@ static LogicalResult verifyBound(Operation *Op, StringRef What, Value Operand,
          << "the parameter is here";
 }
 
-/// What all parameters have.
+/// Checks the properties that all parameters share.
 static LogicalResult verifyParameter(ParameterOpInterface Op) {
   if (llvm::Error E = llvm::mneme::checkName(Op.getParamName()))
     return Op->emitOpError() << "has a wrong name: "
@@ -132,8 +132,8 @@ LogicalResult RealOp::verify() {
 
 LogicalResult BoolOp::verify() { return verifyParameter(*this); }
 
-/// Literals of the types that \p TypeOf wants (unset: any), and an operand for
-/// each unit among them.
+/// Checks that literals have the types that \p TypeOf returns (unset: any
+/// type), and that the number of unit attributes equals that of the operands.
 static LogicalResult
 verifyMixed(Operation *Op, ArrayAttr Constants, size_t Operands,
             llvm::function_ref<std::optional<ValueType>(size_t)> TypeOf) {
@@ -296,7 +296,8 @@ private:
     return success();
   }
 
-  /// Options that are parameters set themselves.
+  /// The configuration must not set an option that is a parameter: the
+  /// parameter sets it.
   LogicalResult verifyOptions() {
     for (StringRef Key : Config.getKeys().getAsValueRange<StringAttr>()) {
       auto It = Names.find(Key);

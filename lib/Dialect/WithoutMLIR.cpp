@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What is left of the dialect where Mneme was built without MLIR.
+/// Stubs of the dialect's functions for a build without MLIR.
 ///
 //===----------------------------------------------------------------------===//
 

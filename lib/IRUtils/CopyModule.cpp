@@ -17,7 +17,8 @@ using namespace llvm::mneme;
 
 SmallVector<char, 0> mneme::writeExactBitcode(const Module &M) {
   SmallVector<char, 0> Buffer;
-  // No symbol table: it is there or not as the compiler knows the target.
+  // Omit the symbol table: writeSymtab() writes one only if the target is
+  // registered, so the bytes would differ between processes.
   BitcodeWriter Writer(Buffer);
   Writer.writeModule(M, /*ShouldPreserveUseListOrder=*/true);
   Writer.writeStrtab();

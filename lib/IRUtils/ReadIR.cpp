@@ -27,8 +27,8 @@ uint64_t mneme::getIRMemoryLimit(uint64_t Bytes) {
   return (uint64_t(1) << 30) + 256 * Bytes;
 }
 
-/// Text written by hand often has no data layout, which decides where arguments
-/// lie.
+/// Handwritten IR often lacks a data layout, which determines the offsets of
+/// arguments.
 static std::optional<std::string> findDataLayout(StringRef TargetTriple,
                                                  StringRef DataLayout) {
   if (!DataLayout.empty())
@@ -38,7 +38,7 @@ static std::optional<std::string> findDataLayout(StringRef TargetTriple,
 
 static Expected<std::unique_ptr<Module>> parse(MemoryBufferRef IR,
                                                LLVMContext &Context) {
-  // The parser of text needs a zero behind its end.
+  // The parser for textual IR needs a null terminator.
   std::unique_ptr<MemoryBuffer> Copy =
       MemoryBuffer::getMemBufferCopy(IR.getBuffer(), IR.getBufferIdentifier());
   IR = *Copy;
@@ -85,8 +85,8 @@ Expected<std::unique_ptr<Module>> mneme::readIR(MemoryBufferRef IR,
   if (!Written)
     return Written.takeError();
   Bitcode.assign(Written->begin(), Written->end());
-  // Not every valid module can be written: names of attributes with a zero are
-  // cut off.
+  // Not every valid module survives a round trip: the bitcode writer truncates
+  // attribute names at a null character.
   Expected<std::unique_ptr<Module>> M = parseBitcodeFile(
       {toStringRef(Bitcode), IR.getBufferIdentifier()}, Context);
   if (!M)

@@ -23,7 +23,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 namespace {
-/// Collects what is wrong with one kernel's recordings.
+/// Collects the problems of one kernel's recordings.
 class Checker {
 public:
   Checker(StringRef Dir, const RecordedKernel &K,
@@ -56,7 +56,7 @@ private:
 };
 } // namespace
 
-/// Runs in a child process. \returns what is wrong, a line each.
+/// Runs in a child process. \returns the problems, one per line.
 std::string Checker::inspectModule(const Module &M, StringRef Producer) const {
   std::string Text;
   raw_string_ostream OS(Text);
@@ -66,7 +66,7 @@ std::string Checker::inspectModule(const Module &M, StringRef Producer) const {
   else if (F->arg_size() != K.Args.size())
     OS << "kernel '" << K.KernelName << "' takes " << F->arg_size()
        << " arguments, the recording has " << K.Args.size() << '\n';
-  // The hash is of printed IR, which another LLVM may print differently.
+  // The hash covers printed IR, which differs between LLVM versions.
   if (Producer == "LLVM" LLVM_VERSION_STRING)
     if (std::string Hash = computeStaticHash(M); Hash != K.StaticHash)
       OS << "damaged: static hash " << Hash << ", not " << K.StaticHash << '\n';
@@ -134,8 +134,8 @@ std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
   return std::move(*S);
 }
 
-/// Reads page files as a whole, once each; then what of a damaged one the
-/// snapshot needs.
+/// Reads each page file as a whole, once. If a page file is damaged, reads the
+/// pages that the snapshot needs.
 void Checker::checkPages(StringRef File, const Snapshot &S) {
   bool IsDamaged = false;
   for (const PageFile *F : S.pageFiles()) {

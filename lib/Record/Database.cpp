@@ -24,10 +24,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Of the JSON files. Version 1 has no digests.
+/// Versions of the JSON files. Version 1 has no digests.
 static constexpr int64_t Unsealed = 1, Sealed = 2;
 
-/// Keys of digests of what stands beside them.
+/// Key of the digest of an object's other members.
 static constexpr StringLiteral DigestKey = "Digest";
 
 static constexpr StringLiteral ArgKinds[] = {"value", "pointer", "aggregate"};
@@ -91,14 +91,15 @@ Error RecordedInstance::seal(StringRef ProloguePath, StringRef EpiloguePath) {
   return digestFile(EpiloguePath).moveInto(EpilogueDigest);
 }
 
-/// Printing sorts the keys, so that the order in the file does not matter.
+/// Printing sorts the keys, so the order in the file does not matter.
 static std::string digestOf(const json::Object &Facts, StringRef Prefix = "") {
   std::string Text = Prefix.str();
   raw_string_ostream(Text) << json::Value(json::Object(Facts));
   return toHexString(digest128(Text));
 }
 
-/// A launch of one kernel is not one of another.
+/// The hashes make digests of different launches differ, so that an instance
+/// cannot be moved to another kernel.
 static std::string digestOf(const json::Object &Facts, StringRef StaticHash,
                             StringRef DynamicHash) {
   return digestOf(Facts, (StaticHash + "." + DynamicHash + " ").str());
@@ -112,7 +113,8 @@ static json::Value dimsToJSON(const Dim3 &D) {
   return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
 }
 
-/// Readers of before GPUs know no such keys: left out where they say nothing.
+/// Omits keys that have their default values: readers that predate GPU support
+/// do not know them.
 static json::Object instanceToJSON(const RecordedInstance &I, int64_t Index,
                                    bool IsSealed) {
   json::Object O{{"Index", Index},
@@ -147,7 +149,7 @@ json::Value mneme::toJSON(const KernelArg &A) {
                       {"Kind", ArgKinds[A.Kind]}};
 }
 
-/// Everything but the launches.
+/// Everything except the instances.
 static json::Object kernelToJSON(const RecordedKernel &K, bool IsSealed) {
   json::Array Args(K.Args), Globals;
   for (const KernelGlobal &G : K.Globals)
@@ -196,8 +198,8 @@ json::Value mneme::toJSON(const RecordedKernel &K) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An object whose keys are required unless mapped as optional, and all known
-/// but for "x-...".
+/// Maps an object strictly: keys are required unless mapped as optional, and
+/// unknown keys are errors unless they begin with "x-".
 class StrictMapper {
 public:
   StrictMapper(const json::Value &V, json::Path P) : O(V.getAsObject()), P(P) {
@@ -223,21 +225,21 @@ public:
     return Out == N;
   }
 
-  /// Leaves \p Out as it is when there is no such key.
+  /// Leaves \p Out unchanged if the key is missing.
   template <typename T> bool mapOptional(StringLiteral Key, T &Out) {
     Known.push_back(Key);
     const json::Value *V = O->get(Key);
     return !V || fromJSON(*V, Out, P.field(Key));
   }
 
-  /// The value itself, for those that map more than one thing.
+  /// Returns the value itself, for callers that map several fields from it.
   bool mapOptional(StringLiteral Key, const json::Value *&Out) {
     Known.push_back(Key);
     Out = O->get(Key);
     return true;
   }
 
-  /// Call when all keys have been mapped.
+  /// Must be called after all keys have been mapped.
   bool finish() {
     for (const auto &[Key, Value] : *O)
       if (!llvm::is_contained(Known, StringRef(Key)) &&
@@ -263,7 +265,7 @@ private:
 };
 } // namespace
 
-/// A name that stays in its folder.
+/// Accepts only names of files in the recording's own folder.
 static bool checkFileName(StringRef Name, json::Path P) {
   if (!Name.empty() && Name != "." && Name != ".." &&
       Name.find_first_of(StringRef("/\\\0", 3)) == StringRef::npos)
@@ -277,7 +279,7 @@ static bool isHash(StringRef Text, size_t Digits) {
          Text.find_first_not_of("0123456789abcdef") == StringRef::npos;
 }
 
-// In the namespace, so that json::fromJSON finds them for vectors.
+// Declared in the namespace, so that json::fromJSON finds them for vectors.
 namespace llvm {
 namespace mneme {
 
@@ -336,11 +338,12 @@ static bool readOmitted(StrictMapper &O, RecordedInstance &I, json::Path P) {
 }
 
 namespace {
-/// An instance with its place in the order of recording, which objects lose.
+/// An instance and its index in the order of recording, which JSON objects do
+/// not preserve.
 struct OrderedInstance {
   uint64_t Index = 0;
   RecordedInstance Instance;
-  std::string Digest; ///< As the file has it; empty where it has none.
+  std::string Digest; ///< As in the file; empty if missing.
 
   bool isSealed() const {
     return isHash(Digest, 32) && isHash(Instance.PrologueDigest, 32) &&
@@ -370,7 +373,7 @@ struct OrderedInstance {
   }
 };
 
-/// All instances, in order of recording.
+/// All instances, in the order of recording.
 struct OrderedInstances {
   std::vector<OrderedInstance> List;
 
@@ -380,7 +383,7 @@ struct OrderedInstances {
     std::map<std::string, OrderedInstance> ByHash;
     if (!fromJSON(V, ByHash, P))
       return false;
-    // A path refers to the key it is given: take those of the document.
+    // json::Path stores a reference to the key, so use the document's keys.
     for (const auto &[Key, Value] : *V.getAsObject())
       if (!isHash(Key, 16)) {
         P.field(Key).report("expected 16 hexadecimal digits as its key");
@@ -403,7 +406,7 @@ struct OrderedInstances {
 };
 } // namespace
 
-/// Do the digests of a file of version 2 match what it says?
+/// Checks the digests of a file of version 2.
 static bool checkSeals(const json::Object &File, const RecordedKernel &K,
                        StringRef Digest, ArrayRef<OrderedInstance> Instances,
                        json::Path P) {
@@ -423,7 +426,7 @@ static bool checkSeals(const json::Object &File, const RecordedKernel &K,
   }
   json::Path All = P.field("instances");
   for (const OrderedInstance &O : Instances) {
-    // A path refers to the key it is given: take those of the document.
+    // json::Path stores a reference to the key, so use the document's keys.
     StringRef Hash =
         File.getObject("instances")->find(O.Instance.DynamicHash)->first;
     json::Path Here = All.field(Hash);
@@ -445,7 +448,8 @@ static bool checkSeals(const json::Object &File, const RecordedKernel &K,
   return true;
 }
 
-/// A file of version 1 has no digests. One that has some has lost its version.
+/// A file of version 1 must not have digests. If it has some, its version was
+/// changed.
 static bool checkUnsealed(const RecordedKernel &K, StringRef Digest,
                           ArrayRef<OrderedInstance> Instances, json::Path P) {
   if (K.ModuleDigests.empty() && Digest.empty() &&
@@ -458,7 +462,7 @@ static bool checkUnsealed(const RecordedKernel &K, StringRef Digest,
 
 bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
   StrictMapper O(V, P);
-  // The version first: what another version means by a key is not known.
+  // Read the version first: keys may have another meaning in other versions.
   uint64_t Version;
   if (!O || !O.map("FormatVersion", Version))
     return false;
@@ -543,7 +547,8 @@ Expected<RecordedKernel> mneme::readKernelFile(StringRef Path) {
   Expected<RecordedKernel> K = parseRecordedKernel((*Buffer)->getBuffer());
   if (!K)
     return createFileError(Path, K.takeError());
-  // Whoever replaces or removes a kernel's file knows it by this name.
+  // Code that replaces or removes kernel files derives the name from the static
+  // hash.
   StringRef Name = sys::path::filename(Path);
   if (isHash(sys::path::stem(Name), 32) && Name != K->StaticHash + ".json")
     return createFileError(
@@ -625,7 +630,7 @@ Expected<std::vector<std::string>> mneme::findKernelFiles(StringRef Dir) {
   for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
        It.increment(EC)) {
     StringRef Path = It->path();
-    // Other JSON files may lie beside them: results of replay and tuning.
+    // Other JSON files may be in the folder: results of replay and tuning.
     if (sys::path::extension(Path) == ".json" &&
         isHash(sys::path::stem(Path), 32))
       Files.push_back(Path.str());

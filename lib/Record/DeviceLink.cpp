@@ -24,8 +24,8 @@ using namespace llvm::mneme;
 // Symbols
 //===----------------------------------------------------------------------===//
 
-/// What a name in one unit can stand for in another. Not shared memory: each
-/// kernel has its own.
+/// Returns true for globals that can be linked by name. Shared memory is
+/// excluded: each kernel has its own.
 static bool isSymbol(const GlobalValue &G) {
   constexpr unsigned Shared = 3;
   return !G.hasAppendingLinkage() && !G.hasAvailableExternallyLinkage() &&
@@ -70,7 +70,7 @@ Expected<DeviceLink> DeviceLink::create(std::vector<Payload> Units,
   return std::move(Link);
 }
 
-/// Function bodies come when they are needed.
+/// Function bodies are loaded on demand.
 static Expected<std::unique_ptr<Module>> parseLazily(const Payload &P,
                                                      LLVMContext &Context) {
   Expected<std::unique_ptr<Module>> M =
@@ -81,7 +81,8 @@ static Expected<std::unique_ptr<Module>> parseLazily(const Payload &P,
 }
 
 Error DeviceLink::addSymbols(size_t Unit) {
-  // Types of a context that has seen more have other names.
+  // Use a fresh context: in a context that has the type names already, types
+  // would be renamed.
   LLVMContext Scratch;
   Expected<std::unique_ptr<Module>> M = parseLazily(Units[Unit], Scratch);
   if (!M)
@@ -105,7 +106,8 @@ Error DeviceLink::addSymbols(size_t Unit) {
   return Error::success();
 }
 
-/// A local's name among all units. What is in one unit only keeps its own.
+/// Returns a name for a local that is unique among all units. A name that
+/// occurs in only one unit is kept.
 std::string DeviceLink::uniqueName(const GlobalValue &G, size_t Unit) const {
   if (Names.lookup(G.getName()) <= 1)
     return G.getName().str();
@@ -113,7 +115,7 @@ std::string DeviceLink::uniqueName(const GlobalValue &G, size_t Unit) const {
       .str();
 }
 
-/// What differs between the unit as it was compiled and as part of the link.
+/// Makes the unit's names and definitions those of the linked image.
 void DeviceLink::prepare(Module &M, size_t Unit) const {
   for (GlobalValue &G : M.global_values()) {
     if (!isDefinition(G))
@@ -123,7 +125,8 @@ void DeviceLink::prepare(Module &M, size_t Unit) const {
       continue;
     }
     auto It = Definitions.find(G.getName());
-    // One for all: the strong one. Copies of a template are equal.
+    // The strong definition replaces the weak ones. Copies of a template are
+    // equal, so each unit keeps its own.
     if (It != Definitions.end() && It->second.Unit != Unit &&
         !It->second.IsWeak && G.isInterposable())
       dropDefinition(G);
@@ -144,7 +147,7 @@ Error DeviceLink::checkUnique(const Definition &D, const GlobalValue &G) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Keeps what the linker says while it lives.
+/// Keeps the linker's messages while it exists.
 class LinkerMessages : public DiagnosticHandler {
 public:
   explicit LinkerMessages(std::string &Text) : Text(Text) {}
@@ -187,8 +190,8 @@ Expected<std::unique_ptr<Module>> DeviceLink::parse(size_t Unit,
 }
 
 namespace {
-/// Locals of several modules that are linked piece by piece, each perhaps more
-/// than once: in between they are global under their unique names.
+/// Local symbols of modules that are linked piecewise, possibly several times:
+/// until the link is complete they are global, under their unique names.
 class Locals {
 public:
   void publish(Module &M) {
@@ -210,7 +213,7 @@ private:
 };
 } // namespace
 
-/// Takes away what a module that is linked for single symbols must not bring.
+/// Removes lists that a module linked for single symbols must not add.
 static void dropLists(Module &M) {
   for (StringRef Name : {"llvm.used", "llvm.compiler.used", "llvm.global_ctors",
                          "llvm.global_dtors"})
@@ -222,7 +225,7 @@ static void dropLists(Module &M) {
       Named.eraseFromParent();
 }
 
-/// Links what \p M refers to and others define.
+/// Links the definitions that \p M needs from other units.
 Error DeviceLink::addNeeded(Module &M) const {
   Locals Hidden;
   Hidden.publish(M);
@@ -268,7 +271,8 @@ Expected<std::unique_ptr<Module>> DeviceLink::extract(size_t Unit,
   pruneTo(**M, **Root);
   if (Error E = addNeeded(**M))
     return std::move(E);
-  // A unit brings its debug info, and what only weak symbols referred to.
+  // Linking a unit also adds its debug info and definitions that only weak
+  // symbols referred to.
   pruneTo(**M, *(*M)->getFunction(Kernel));
   writeNotes(**M, Notes);
   for (const GlobalVariable &G : (*M)->globals())
@@ -298,12 +302,12 @@ Expected<std::unique_ptr<Module>> DeviceLink::linkVariables() const {
         A.eraseFromParent();
       }
     for (GlobalValue &G : (*M)->global_values()) {
-      // Whoever needs one of two strong definitions is refused.
+      // A kernel that needs a symbol with two strong definitions is rejected.
       auto It = Definitions.find(G.getName());
       if (isDefinition(G) && (isa<Function>(G) || (It != Definitions.end() &&
                                                    It->second.Unit != I)))
         dropDefinition(G);
-      else if (isDefinition(G)) // The linker leaves out what nobody uses.
+      else if (isDefinition(G)) // The linker drops unused locals.
         G.setLinkage(GlobalValue::ExternalLinkage);
     }
     if (!All)

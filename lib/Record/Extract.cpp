@@ -25,7 +25,7 @@ using namespace llvm::mneme;
 
 using GlobalSet = SmallPtrSet<const GlobalValue *, 32>;
 
-/// Everything that \p Roots need to be compiled.
+/// Returns all globals that \p Roots need, directly or indirectly.
 static GlobalSet findClosure(ArrayRef<const Constant *> Roots) {
   GlobalSet Closure;
   SmallPtrSet<const Constant *, 32> Seen;
@@ -49,8 +49,8 @@ static GlobalSet findClosure(ArrayRef<const Constant *> Roots) {
   return Closure;
 }
 
-/// The members of llvm.used or llvm.compiler.used that stay: dropping them
-/// would let the optimizer do more than it did in the application.
+/// Returns the members of llvm.used or llvm.compiler.used to keep: without them
+/// the optimizer could do more than it did in the application.
 static SmallVector<GlobalValue *> collectKeptUsed(const Module &M,
                                                   bool Compiler,
                                                   const GlobalSet &Closure) {
@@ -63,8 +63,8 @@ static SmallVector<GlobalValue *> collectKeptUsed(const Module &M,
   return Kept;
 }
 
-/// Removes nodes of named metadata that speak of something that is gone:
-/// lists of kernels and their properties, for example.
+/// Removes nodes of named metadata that refer to removed globals, such as lists
+/// of kernels and their properties.
 static void dropDanglingMetadata(Module &M) {
   auto Dangles = [](const MDNode *N) {
     return any_of(N->operands(), [](const MDOperand &Op) {
@@ -94,8 +94,8 @@ static void dropDanglingMetadata(Module &M) {
   }
 }
 
-/// All variables that the module's own image has in global and constant memory,
-/// in their order. NVPTX only.
+/// Returns all variables in global and constant memory of the module's own
+/// image, in the image's order. NVPTX only.
 static std::vector<ImageVariable> listVariables(const Module &M) {
   enum AddressSpace : unsigned { Generic = 0, Global = 1, Const = 4 };
   std::vector<ImageVariable> Variables;
@@ -118,7 +118,7 @@ static std::vector<ImageVariable> listVariables(const Module &M) {
   return Variables;
 }
 
-/// Removes declarations that nothing refers to.
+/// Removes declarations without references.
 static void dropDeadDeclarations(Module &M) {
   auto IsDead = [](GlobalValue &G) {
     G.removeDeadConstantUsers();
@@ -174,8 +174,8 @@ void mneme::writeNotes(Module &M, const ImageNotes &Notes) {
 }
 
 void mneme::pruneTo(Module &M, const Function &Root) {
-  // What remains is what it was, in the same order: a clone of it would be
-  // compiled to other code now and then.
+  // Prune in place, keeping the order: a clone would sometimes be compiled to
+  // different code.
   GlobalSet Closure = findClosure({&Root});
   SmallVector<GlobalValue *> Used = collectKeptUsed(M, false, Closure);
   SmallVector<GlobalValue *> CompilerUsed = collectKeptUsed(M, true, Closure);
@@ -213,7 +213,7 @@ mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
 }
 
 Error mneme::checkComplete(const Module &Extracted) {
-  // What ptxas knows; it refuses everything else.
+  // Functions that ptxas provides; it rejects all others.
   constexpr StringLiteral System[] = {"vprintf", "malloc", "free",
                                       "__assertfail"};
   for (const Function &F : Extracted)
@@ -224,8 +224,9 @@ Error mneme::checkComplete(const Module &Extracted) {
   return Error::success();
 }
 
-/// "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which clang makes
-/// of the source's path and the command line, and without what DeviceLink adds.
+/// Returns "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which
+/// clang derives from the source's path and the command line, and without the
+/// suffix that DeviceLink adds.
 static StringRef withoutCompileId(StringRef Name, bool KeepInfix = true) {
   if (size_t At = Name.rfind(UnitInfix); At != StringRef::npos)
     return Name.take_front(At);
@@ -244,7 +245,7 @@ std::string mneme::demangleSymbol(StringRef Symbol) {
   return demangle(withoutCompileId(Symbol, /*KeepInfix=*/false));
 }
 
-/// Leaves nothing in \p M that does not concern the code.
+/// Removes everything from \p M that does not affect the code.
 static void canonicalize(Module &M) {
   StripDebugInfo(M);
   M.setModuleIdentifier("");
@@ -263,7 +264,7 @@ static void canonicalize(Module &M) {
         StringRef(ImageVariablesMetadata), StringRef(OtherKernelsMetadata)})
     if (NamedMDNode *Named = M.getNamedMetadata(Name))
       Named->eraseFromParent();
-  // Types are renamed when a context has one of that name already.
+  // Types are renamed if their context has a type of that name already.
   TypeFinder Types;
   Types.run(M, /*onlyNamed=*/true);
   for (StructType *T : Types)
@@ -287,9 +288,9 @@ static void canonicalize(Module &M) {
 }
 
 std::string mneme::computeStaticHash(const Module &Extracted) {
-  // Through bitcode into a fresh context: what is printed must not depend on
-  // what else the caller's context has seen, nor on the order of use-lists. And
-  // printed, because bitcode lists all metadata kinds and sync scopes of its
+  // Reread the module from bitcode in a fresh context, because printed IR
+  // depends on the context's history and on the order of use-lists. Hash the
+  // printed IR, because bitcode lists all metadata kinds and sync scopes of its
   // context.
   SmallVector<char, 0> Buffer;
   BitcodeWriter Writer(Buffer);

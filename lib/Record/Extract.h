@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The steps of cutting a kernel out of its module.
+/// Steps of extracting a kernel from its module.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace llvm {
 class GlobalValue;
 namespace mneme {
 
-/// What is noted of a module that a kernel is cut out of.
+/// Properties of the original module that are stored with an extracted kernel.
 struct ImageNotes {
   std::vector<ImageVariable> Variables;
   bool HasOtherKernels = false;
@@ -29,13 +29,13 @@ struct ImageNotes {
 ImageNotes describeImage(const Module &M, StringRef Kernel);
 void writeNotes(Module &M, const ImageNotes &Notes);
 
-/// Error when \p M has no kernel of this name.
+/// Fails if \p M has no kernel of this name.
 Expected<const Function *> findKernel(const Module &M, StringRef Kernel);
 
-/// Removes all that \p Root does not need.
+/// Removes all globals that \p Root does not need.
 void pruneTo(Module &M, const Function &Root);
 
-/// Makes a definition a declaration. Aliases stay.
+/// Turns a definition into a declaration. Aliases are kept.
 void dropDefinition(GlobalValue &G);
 
 } // namespace mneme

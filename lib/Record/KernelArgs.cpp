@@ -22,7 +22,7 @@ bool mneme::isKernel(const Function &F) {
           F.getCallingConv() == CallingConv::SPIR_KERNEL);
 }
 
-/// Clang discards the names of arguments; debug info still has them.
+/// Clang discards the names of arguments; debug info retains them.
 static void nameFromDebugInfo(const Function &F, std::vector<KernelArg> &Args) {
   const DISubprogram *SP = F.getSubprogram();
   if (!SP)

@@ -27,7 +27,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 //===----------------------------------------------------------------------===//
-// Choosing
+// Selecting recordings
 //===----------------------------------------------------------------------===//
 
 Error RecordingFilter::check() const {
@@ -93,8 +93,8 @@ RecordingFilter::choose(ArrayRef<RecordedKernel> Kernels, StringRef Dir) const {
 // Folders
 //===----------------------------------------------------------------------===//
 
-/// The folder \p Name's, or the one that its kernel file is in, which then is
-/// the only one.
+/// Reads the kernels of the folder \p Name, or the single kernel of the file
+/// \p Name, which is then replaced by its folder.
 static Expected<std::vector<RecordedKernel>> readKernels(StringRef &Name) {
   if (!sys::fs::is_regular_file(Name))
     return readDatabase(Name);
@@ -112,7 +112,7 @@ static Expected<std::vector<RecordedKernel>> readKernels(StringRef &Name) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Writes launches of one folder into another one.
+/// Copies launches from one folder to another.
 class Copier {
 public:
   Copier(StringRef From, StringRef To, StringRef Staging)
@@ -121,12 +121,14 @@ public:
 
   Error copy(RecordedKernel K);
   ManageStats Stats;
-  std::vector<RecordedKernel> Copied; ///< With what was not there already.
+  std::vector<RecordedKernel> Copied; ///< Launches that the target did not
+                                      ///< have.
 
 private:
-  /// What the target has of \p K, or will have: perhaps no launches.
+  /// Returns the target's file for \p K without changing it; without instances
+  /// if the target has none.
   Expected<RecordedKernel> readTarget(const RecordedKernel &K) const;
-  /// Gives everything that is in the staging folder its place.
+  /// Moves all files of the staging folder into the target.
   Error moveIn(const RecordedKernel &K);
   Error copySnapshot(bool Epilogue, const RecordedKernel &K,
                      const RecordedInstance &I, ::mneme::PageFile &NewPages,
@@ -139,12 +141,12 @@ private:
   StringRef From, To, Staging;
   std::shared_ptr<PageStore> Pages;
   ::mneme::PageIndex Known;
-  std::vector<std::string> NewPageFiles; ///< In the staging folder, names.
+  std::vector<std::string> NewPageFiles; ///< Names in the staging folder.
 };
 } // namespace
 
-/// Copies all records but those about pages, which are the ones that depend on
-/// the folder. The file has been read before, so it is as it must be.
+/// Copies all records except those about pages, which depend on the folder. The
+/// file has been validated before.
 static void copyRecords(StringRef File, ::mneme::SnapshotFile &Out) {
   for (size_t At = sizeof(MnemeSnapshotHeader); At < File.size();) {
     MnemeRecordHeader R;
@@ -166,7 +168,7 @@ Error Copier::copySnapshot(bool Epilogue, const RecordedKernel &K,
                            const RecordedInstance &I,
                            ::mneme::PageFile &NewPages,
                            ::mneme::SnapshotFile &Out) {
-  // So much is unpacked before it is packed again.
+  // Number of data ranges to decompress before they are compressed again.
   constexpr size_t BatchSize = 64;
   Expected<Snapshot> S = openSnapshot(From, Epilogue, K, I, Pages);
   if (!S)
@@ -203,7 +205,7 @@ Error Copier::moveFile(StringRef Name) {
   return Error::success();
 }
 
-/// To the staging folder.
+/// Copies a launch to the staging folder.
 Error Copier::copyInstance(const RecordedKernel &K, RecordedInstance &I) {
   ::mneme::PageFile NewPages;
   NewPages.open(Staging.str(), Known);
@@ -233,8 +235,8 @@ Error Copier::copyInstance(const RecordedKernel &K, RecordedInstance &I) {
   return I.seal(pathIn(Staging, I.Prologue), pathIn(Staging, I.Epilogue));
 }
 
-/// What is there may be damaged, or of another compiler: then the launches that
-/// are there keep it.
+/// Writes the kernel's IR. An existing file may be damaged or written by
+/// another compiler, so it is replaced unless launches in the target need it.
 Error Copier::copyModule(const RecordedKernel &K, RecordedKernel &Target) {
   std::string Path = pathIn(To, Target.Modules.front());
   Expected<std::unique_ptr<MemoryBuffer>> File = readModule(From, K);
@@ -256,8 +258,8 @@ Error Copier::copyModule(const RecordedKernel &K, RecordedKernel &Target) {
   return writeFileAtomically(Path, (*File)->getBuffer());
 }
 
-/// Names are what files of the target are replaced by: with any other ones a
-/// foreign recording could replace whatever it likes.
+/// Requires the standard file names: files of the target are replaced by name,
+/// and other names would let a foreign recording replace arbitrary files.
 static Error checkNames(const RecordedKernel &K) {
   auto Refuse = [&](StringRef Name, StringRef Expected) {
     return createStringError("kernel " + K.StaticHash + ": file '" + Name +
@@ -298,7 +300,7 @@ Expected<RecordedKernel> Copier::readTarget(const RecordedKernel &K) const {
     return Refuse("way to tell launches apart (DynamicHashInputs)");
   if (Error E = checkNames(*Old))
     return createFileError(KernelFile, std::move(E));
-  // Of how launches were recorded, the file says the first one's.
+  // The way of recording is stored per kernel; that of the first launch stays.
   return Old;
 }
 
@@ -306,7 +308,7 @@ Error Copier::moveIn(const RecordedKernel &K) {
   Expected<LockedFile> Lock = lockFolder(To);
   if (!Lock)
     return Lock.takeError();
-  // Once more: launchers may have added something meanwhile.
+  // Read again: launchers may have added launches meanwhile.
   Expected<RecordedKernel> Target = readTarget(K);
   if (!Target)
     return Target.takeError();
@@ -358,7 +360,7 @@ Error Copier::copy(RecordedKernel K) {
   return moveIn(K);
 }
 
-/// \p Copied becomes what was not there already.
+/// Sets \p Copied to the launches that the target did not have.
 static Expected<ManageStats>
 copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To,
             std::vector<RecordedKernel> *Copied = nullptr) {
@@ -379,7 +381,7 @@ copyKernels(StringRef From, ArrayRef<RecordedKernel> Kernels, StringRef To,
   return std::move(C.Stats);
 }
 
-/// \p From becomes the name of the folder.
+/// Sets \p From to the name of the folder.
 static Expected<std::vector<RecordedKernel>>
 readChosen(StringRef &From, const RecordingFilter &Which) {
   Expected<std::vector<RecordedKernel>> All = readKernels(From);
@@ -401,7 +403,7 @@ Expected<ManageStats> llvm::mneme::copyRecordings(StringRef From,
 // Removing
 //===----------------------------------------------------------------------===//
 
-/// All files that the kernel files \p Kernels lead to.
+/// Returns all files that the kernel files of \p Kernels refer to.
 static Expected<StringSet<>> findNeeded(StringRef Dir,
                                         ArrayRef<RecordedKernel> Kernels) {
   StringSet<> Needed;
@@ -423,21 +425,22 @@ static Expected<StringSet<>> findNeeded(StringRef Dir,
 }
 
 namespace {
-/// A folder that a killed launcher has left, and that nobody uses from now on.
+/// A staging folder of a killed launcher, locked so that no other process uses
+/// it.
 struct AbandonedFolder {
   std::string Name;
   LockedFile Lock;
 };
 } // namespace
 
-/// Error when a folder is in use.
+/// Fails if a staging folder is in use.
 static Expected<std::vector<AbandonedFolder>> findAbandoned(StringRef Dir) {
   std::vector<AbandonedFolder> Folders;
   std::error_code EC;
   for (sys::fs::directory_iterator It(Dir, EC), End; !EC && It != End;
        It.increment(EC)) {
     StringRef Name = sys::path::filename(It->path());
-    // Whoever has put a link or a file there: it is no launcher's.
+    // A link or file of such a name was not made by a launcher.
     if (!isStagingFolderName(Name) || !isRealFolder(It->path()))
       continue;
     LockedFile Lock = LockedFile::tryFolder(It->path());
@@ -468,7 +471,7 @@ findArtifactsBut(const StringSet<> &Needed, StringRef Dir) {
 }
 
 namespace {
-/// Removes files of a folder, or counts what it would remove.
+/// Removes files of a folder, or, in a dry run, counts the files to remove.
 class Remover {
 public:
   Remover(StringRef Dir, bool IsDryRun, ManageStats &Stats)
@@ -484,7 +487,7 @@ public:
       return Error::success();
     if (isStagingFolderName(Name))
       return removeTree(Path);
-    // Recording makes no folders of other names: one with contents stays.
+    // Recording makes no folders of other names; one that is not empty is kept.
     std::error_code EC = sys::fs::remove(Path);
     return EC ? createFileError(Path, EC) : Error::success();
   }
@@ -496,7 +499,7 @@ private:
 };
 } // namespace
 
-/// What is left of \p All without \p Gone.
+/// Returns \p All without the launches of \p Gone.
 static std::vector<RecordedKernel> subtract(ArrayRef<RecordedKernel> All,
                                             ArrayRef<RecordedKernel> Gone) {
   StringSet<> Names;
@@ -511,13 +514,14 @@ static std::vector<RecordedKernel> subtract(ArrayRef<RecordedKernel> All,
   return Rest;
 }
 
-/// \p Choose is called with the folder's lock.
+/// Calls \p Choose while the folder is locked.
 static Expected<ManageStats> removeRecordings(
     StringRef Dir, bool IsDryRun,
     function_ref<
         Expected<std::vector<RecordedKernel>>(ArrayRef<RecordedKernel>)>
         Choose) {
-  // Before there is a lock file in what may be no folder of recordings.
+  // Check before the lock file is created: the folder may contain no
+  // recordings.
   Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
   if (!Files)
     return Files.takeError();
@@ -542,7 +546,7 @@ static Expected<ManageStats> removeRecordings(
 
   ManageStats Stats;
   Remover R(Dir, IsDryRun, Stats);
-  // First what leads to the others.
+  // Remove references before the files that they refer to.
   for (const auto &[Before, After] : llvm::zip_equal(*All, Rest)) {
     size_t NumGone = Before.Instances.size() - After.Instances.size();
     Stats.Instances += NumGone;
@@ -577,8 +581,8 @@ Expected<ManageStats> llvm::mneme::pruneRecordings(StringRef Dir,
       });
 }
 
-/// Waits until the launches \p Copied are on the disk, and reads all of them, as
-/// they are in folder \p To.
+/// Waits until the launches \p Copied are on disk, then reads them from folder
+/// \p To.
 static Error checkCopies(StringRef To, ArrayRef<RecordedKernel> Copied) {
   if (Error E = syncFile(To))
     return E;
@@ -605,7 +609,7 @@ Expected<ManageStats> llvm::mneme::moveRecordings(StringRef From,
   Expected<std::vector<RecordedKernel>> Chosen = readChosen(From, Which);
   if (!Chosen)
     return Chosen.takeError();
-  // Before all the work.
+  // Check before copying anything.
   if (Error E = findAbandoned(From).takeError())
     return std::move(E);
   std::vector<RecordedKernel> Copied;
@@ -627,10 +631,11 @@ Expected<ManageStats> llvm::mneme::moveRecordings(StringRef From,
 // Archives
 //===----------------------------------------------------------------------===//
 
-/// The size of a member has ten decimal digits.
+/// The size field of an archive member has ten decimal digits.
 static constexpr uint64_t MaxMember = 9999999999;
 
-/// Names that exportRecordings() gives: none leads out of the folder.
+/// Returns true for names that exportRecordings() uses: none of them leads out
+/// of the folder.
 static bool isExported(StringRef Name) {
   if (Name.empty() || Name.starts_with(".") || Name.contains('/') ||
       Name.contains('\0'))
@@ -649,7 +654,7 @@ static bool hasKernelFiles(StringRef Dir) {
 Expected<ManageStats>
 llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
                               StringRef File) {
-  // It would take the place of a recording's file, or be removed as one.
+  // The archive would replace a recording's file, or be removed as one.
   if (isExported(sys::path::filename(File)))
     return createFileError(
         File, createStringError("is a name of files of recordings"));
@@ -657,7 +662,7 @@ llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
   sys::path::remove_filename(Folder);
   if (Folder.empty())
     Folder = ".";
-  // Such as its lock, which others hold under this name.
+  // For example the lock, which other processes hold under this name.
   if (sys::path::filename(File).starts_with(".") && hasKernelFiles(Folder))
     return createFileError(
         File,
@@ -727,7 +732,7 @@ static Error unpack(StringRef File, StringRef Dir) {
       Expected<StringRef> Bytes = C.getBuffer();
       if (!Bytes)
         return Bytes.takeError();
-      // object::Archive believes what the last member says of its size.
+      // object::Archive does not check the size of the last member.
       if (Bytes->end() > (*Buffer)->getBufferEnd())
         return createStringError("'" + *Name + "' is cut off");
       if (sys::fs::exists(pathIn(Dir, *Name)))

@@ -102,7 +102,7 @@ llvm::mneme::writeRecording(StringRef Dir, const Module &M, NewRecording R) {
   RecordedInstance &I = K.Instances.front();
   K.StaticHash = computeStaticHash(M);
   Digest128 StaticHash = *parseDigest128(K.StaticHash);
-  // What else it may be made of, only the application knows.
+  // Other inputs of the dynamic hash are known to the application only.
   K.DynamicHashInputs.assign(std::begin(LaunchInputs), std::end(LaunchInputs));
   uint64_t DynamicHash = computeDynamicHash(StaticHash, I);
   I.DynamicHash = toHexString(DynamicHash);

@@ -18,8 +18,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-// The structures are read with memcpy: no padding, and this machine's byte
-// order.
+// The structures are read with memcpy, so they must have no padding and this
+// machine's byte order.
 static_assert(sizeof(MnemePageFileHeader) == 16 &&
                   sizeof(MnemePageFrame) == 8 &&
                   sizeof(MnemePageFileFooter) == 48,
@@ -71,8 +71,8 @@ static Error checkHeader(StringRef File) {
   return Error::success();
 }
 
-/// Where frames lie. \p Table is what the file says of them, \p End where the
-/// last one must end.
+/// Computes the frames' positions from \p Table, the file's frame table. The
+/// last frame must end at \p End.
 static Error layOut(StringRef Table, uint64_t NumPages, uint64_t End,
                     std::vector<PageFile::Frame> &Frames) {
   uint64_t Offset = sizeof(MnemePageFileHeader), Page = 0;

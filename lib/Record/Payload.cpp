@@ -24,11 +24,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// No device module comes near this; a damaged size must not exhaust memory.
+/// Larger than any device module; a damaged size must not exhaust memory.
 static constexpr uint64_t MaxBitcodeSize = uint64_t(1) << 30;
 
 namespace {
-/// Takes values out of a payload's bytes, each only after a look at the bounds.
+/// Reads values from a payload's bytes, each with a bounds check.
 class PayloadParser {
 public:
   PayloadParser(StringRef Bytes, StringRef Where)
@@ -47,7 +47,8 @@ private:
   uint64_t read64(uint64_t Offset) const {
     return support::endian::read64le(Bytes.data() + Offset);
   }
-  /// \p Count structs of \p Size bytes at \p Offset lie in the payload.
+  /// Returns true if \p Count structs of \p Size bytes at \p Offset are within
+  /// the payload.
   bool contains(uint64_t Offset, uint64_t Count, uint64_t Size) const {
     return Offset <= Bytes.size() && Count <= (Bytes.size() - Offset) / Size;
   }
@@ -57,16 +58,16 @@ private:
 
   StringRef Bytes;
   StringRef Where;
-  /// Bytes of names and arguments so far. Where tables overlap, a small payload
-  /// could claim more of them than there is memory.
+  /// Bytes of names and arguments so far. Without a limit, a small payload with
+  /// overlapping tables could exhaust memory.
   uint64_t TableBytes = 0;
 };
 } // namespace
 
 #define HEADER(FIELD) offsetof(MnemePayloadHeader, FIELD)
 
-/// The format's name, if \p Bytes begin with that of another version of it;
-/// else an empty string.
+/// Returns the format's name if \p Bytes begin with that of another version;
+/// empty otherwise.
 static StringRef findOtherFormat(StringRef Bytes) {
   constexpr StringLiteral Magic = MNEME_PAYLOAD_MAGIC;
   StringRef Found = Bytes.take_front(Magic.size());
@@ -197,8 +198,8 @@ Expected<Payload> mneme::parsePayload(StringRef Bytes, StringRef Where) {
 }
 
 namespace {
-/// Collects the payloads of a file, each content once: the members of an
-/// archive may repeat what a link would fold.
+/// Collects the payloads of a file without repetitions: archive members may
+/// repeat payloads that a link would merge.
 class PayloadCollector {
 public:
   Error addFile(MemoryBufferRef Buffer, StringRef Where);
@@ -331,7 +332,7 @@ Expected<std::vector<Payload>> mneme::readPayloads(StringRef Path) {
 
 Expected<std::unique_ptr<Module>>
 mneme::parsePayloadModule(const Payload &P, LLVMContext &Context) {
-  // LLVM's message names the version that wrote it, and its own.
+  // LLVM's message names the version that wrote the bitcode and its own.
   Expected<std::unique_ptr<Module>> M =
       parseBitcodeFile(MemoryBufferRef(P.Bitcode, P.Source), Context);
   if (!M)

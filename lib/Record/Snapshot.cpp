@@ -21,8 +21,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-// The structures are read with memcpy: no padding, and this machine's byte
-// order.
+// The structures are read with memcpy, so they must have no padding and this
+// machine's byte order.
 static_assert(sizeof(MnemeSnapshotHeader) == 64 &&
                   sizeof(MnemeRecordHeader) == 24 &&
                   sizeof(MnemeArgEntry) == 8 &&
@@ -34,16 +34,18 @@ static_assert(sizeof(MnemeSnapshotHeader) == 64 &&
 static_assert(sys::IsLittleEndianHost, "snapshots are little-endian");
 
 static constexpr size_t Page = MNEME_SNAPSHOT_PAGE;
-/// Bytes of a SnapshotData.
+/// Maximum number of bytes of a SnapshotData.
 static constexpr uint64_t MaxData = MNEME_FRAME_PAGES * Page;
-/// More than any device has, 1 TiB; parts of runs take memory.
+/// 1 TiB, more than any device has. The limit matters because the parts of runs
+/// take memory.
 static constexpr uint64_t MaxPages = uint64_t(1) << 28;
 
 template <typename... Ts> static Error failure(const char *Fmt, Ts &&...Vals) {
   return createStringError(formatv(Fmt, std::forward<Ts>(Vals)...).str());
 }
 
-/// Takes a T off the front of \p Bytes; false when that is too short.
+/// Removes a T from the front of \p Bytes; returns false if too few bytes are
+/// left.
 template <typename T> static bool take(StringRef &Bytes, T &Out) {
   if (Bytes.size() < sizeof(T))
     return false;
@@ -52,8 +54,8 @@ template <typename T> static bool take(StringRef &Bytes, T &Out) {
   return true;
 }
 
-/// Whether [\p Address, +\p Size) lies in [\p Base, +\p Length), without
-/// overflow.
+/// Returns true if [\p Address, +\p Size) is within [\p Base, +\p Length),
+/// without overflow.
 static bool contains(uint64_t Base, uint64_t Length, uint64_t Address,
                      uint64_t Size) {
   return Address >= Base && Size <= Length && Address - Base <= Length - Size;
@@ -182,7 +184,7 @@ static Error parseAnnotation(StringRef Payload,
   return Error::success();
 }
 
-/// A payload of nothing but Ts, at least one.
+/// Parses a payload that consists of one or more Ts.
 template <typename T>
 static Error parseList(StringRef Payload, std::vector<T> &Out) {
   if (!Out.empty())
@@ -221,8 +223,8 @@ static Error parseEnd(StringRef Payload, uint64_t NumRecords,
   return Error::success();
 }
 
-/// The last region that begins at or below \p Address, or null. \p Regions are
-/// sorted.
+/// Returns the last region that begins at or below \p Address, or null.
+/// \p Regions must be sorted.
 static const SnapshotRegion *findRegion(ArrayRef<SnapshotRegion> Regions,
                                         uint64_t Address) {
   const SnapshotRegion *It = llvm::upper_bound(
@@ -231,14 +233,14 @@ static const SnapshotRegion *findRegion(ArrayRef<SnapshotRegion> Regions,
   return It == Regions.begin() ? nullptr : std::prev(It);
 }
 
-/// Whether the pages of \p Run are pages of \p R.
+/// Returns true if the pages of \p Run are pages of \p R.
 static bool holdsRun(const SnapshotRegion &R, const MnemePageRun &Run) {
   uint64_t Offset = Run.Address - R.Address;
   return Offset < R.Size && Offset % Page == 0 &&
          Run.NumPages <= divideCeil(R.Size - Offset, Page);
 }
 
-/// Sorts everything by address and checks what no record can know alone.
+/// Sorts all lists by address and checks constraints between records.
 static Error checkLayout(std::vector<SnapshotRegion> &Regions,
                          ArrayRef<SnapshotAnnotation> Annotations,
                          std::vector<MnemePageRun> &Runs, size_t NumFiles) {
@@ -271,7 +273,7 @@ static Error checkLayout(std::vector<SnapshotRegion> &Regions,
     if (!R || !holdsRun(*R, Run))
       return failure("{0} pages at {1:x} are not pages of one region",
                      Run.NumPages, Run.Address);
-    // Where regions meet, the last page of one is filled up.
+    // The last page of a region may extend into the next region's first page.
     if (R == LastRegion && Run.Address < End)
       return failure("pages overlap at {0:x}", Run.Address);
     LastRegion = R;
@@ -366,7 +368,7 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
                         R.NumPages, R.FirstPage, S.Files[R.File]->path(),
                         S.Files[R.File]->numPages()));
   S.layOutData();
-  // Of a file that is well-formed: a damaged one may claim any size.
+  // Only computed for a well-formed file: a damaged one may claim any size.
   S.FileDigest = digest128(File);
   return std::move(S);
 }
@@ -396,9 +398,8 @@ Error Snapshot::openPageFiles(ArrayRef<MnemePageFileId> Ids) {
   return Error::success();
 }
 
-/// Cuts runs into parts, one a frame at most, and puts neighbours together to
-/// ranges of data. A part is not cut again, so that as a rule a range is a
-/// frame.
+/// Splits runs into parts, each within a frame, and merges adjacent parts into
+/// data ranges. Parts are not split further, so a range usually equals a frame.
 void Snapshot::layOutData() {
   Data.clear();
   Parts.clear();
@@ -415,7 +416,7 @@ void Snapshot::layOutData() {
       uint64_t Size = std::min<uint64_t>(
           P.NumPages * Page, Region.Address + Region.Size - Address);
       SnapshotData *Last = Data.empty() ? nullptr : &Data.back();
-      // Only the last page of a region is not whole.
+      // Only the last page of a region can be partial.
       if (Last && Last->Address + Last->RawSize == Address &&
           Address != Region.Address && Last->RawSize + Size <= MaxData) {
         Last->RawSize += Size;
@@ -431,7 +432,7 @@ void Snapshot::layOutData() {
 
 Error Snapshot::decode(const Part &P, MutableArrayRef<char> Out) const {
   const PageFile::Frame &F = P.File->frames()[P.Frame];
-  // Straight to where it belongs.
+  // Decompress directly into the destination.
   if (P.Step && P.NumPages == F.NumPages && Out.size() == F.size())
     return P.File->readFrame(P.Frame, Out);
   Expected<PageStore::Contents> Bytes = Pages->readFrame(*P.File, P.Frame);
@@ -460,7 +461,7 @@ Error Snapshot::decode(const SnapshotData &D, MutableArrayRef<char> Out) const {
 
 void Snapshot::dropUnchanged(const Snapshot &Prologue) {
   std::vector<MnemePageRun> Changed;
-  // The pages of a run from \p From to \p To.
+  // Keeps the pages [\p From, \p To) of a run.
   auto Keep = [&](MnemePageRun R, uint32_t From, uint32_t To) {
     if (From == To)
       return;
@@ -472,7 +473,7 @@ void Snapshot::dropUnchanged(const Snapshot &Prologue) {
   auto Old = Prologue.Runs.begin(), OldEnd = Prologue.Runs.end();
   for (const MnemePageRun &R : Runs) {
     uint64_t End = R.Address + R.NumPages * Page;
-    uint32_t Kept = 0; // Pages of R that are dealt with.
+    uint32_t Kept = 0; // Pages of R that have been handled.
     while (Old != OldEnd && Old->Address + Old->NumPages * Page <= R.Address)
       ++Old;
     for (auto O = Old; O != OldEnd && O->Address < End; ++O) {
@@ -516,12 +517,12 @@ Error Snapshot::overlay(size_t Index, MutableArrayRef<char> Contents) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Whether it is the right one
+// Whether a snapshot belongs to a recording
 //===----------------------------------------------------------------------===//
 
-/// Whether the configuration of \p I is the one that its dynamic hash was
-/// computed of. The number of a launch is not known, nor are scalars where \p
-/// S is an epilogue: then it may be.
+/// Returns true if the configuration of \p I matches its dynamic hash. Returns
+/// true also if that cannot be checked: the launch's number is not known, nor
+/// are scalars if \p S is an epilogue.
 static bool fitsDynamicHash(const Snapshot &S, const RecordedKernel &K,
                             const RecordedInstance &I) {
   ArrayRef<std::string> Inputs = K.DynamicHashInputs;

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The replay runs in a process of its own, which leaves what it finds in a
-// temporary file: for each range its address, its size, its bytes, then a zero
-// size; then the pages' addresses.
+// The replay runs in a separate process, which writes to a temporary file: for
+// each range its address, size and bytes, then a size of zero, then the
+// addresses of the accessed pages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Of the host, and of what is told apart.
+/// Granularity of tracing, equal to the host's page size.
 static constexpr uint64_t TracePage = 4096;
 
 //===----------------------------------------------------------------------===//
@@ -34,7 +34,7 @@ static constexpr uint64_t TracePage = 4096;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The host device; while a kernel runs there, its memory is protected, and the
+/// The host device, with its memory protected while a kernel runs, so that the
 /// first access to each page is noted.
 class TracingDevice final : public Device {
 public:
@@ -70,10 +70,10 @@ public:
   std::vector<uint64_t> touched() const;
 
 private:
-  /// Of whole pages.
+  /// A range of whole pages.
   struct Range {
     uint64_t Begin, End;
-    std::unique_ptr<std::atomic<bool>[]> Seen; ///< One a page.
+    std::unique_ptr<std::atomic<bool>[]> Seen; ///< One per page.
   };
   std::unique_ptr<Device> Host;
   std::vector<Range> Ranges;
@@ -106,7 +106,7 @@ Error TracingDevice::protect(int Protection) const {
   return Error::success();
 }
 
-/// In a signal handler, on any thread. Ranges may share a page.
+/// Called by a signal handler on any thread. Ranges may share a page.
 int TracingDevice::note(uint64_t Address) {
   bool Found = false;
   for (const Range &R : Active->Ranges)
@@ -152,7 +152,7 @@ std::vector<uint64_t> TracingDevice::touched() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Goes when it is closed.
+/// Closing a temporary file deletes it.
 struct FileCloser {
   void operator()(FILE *F) const { std::fclose(F); }
 };
@@ -176,7 +176,7 @@ static Error putRange(FILE *F, uint64_t Address, ArrayRef<char> Bytes) {
   return put(F, Bytes.data(), Bytes.size());
 }
 
-/// Each region before the launch.
+/// Returns the contents of each region before the launch.
 static Expected<std::vector<std::vector<char>>>
 readBefore(const RecordedState &State) {
   std::vector<std::vector<char>> Before;
@@ -194,7 +194,7 @@ readBefore(const RecordedState &State) {
   return std::move(Before);
 }
 
-/// Pages that differ, those that follow each other as one range.
+/// Writes the pages that differ, consecutive pages as one range.
 static Error putChanges(FILE *F, Device &D, const RecordedState &State) {
   Expected<std::vector<std::vector<char>>> Before = readBefore(State);
   if (!Before)
@@ -207,9 +207,9 @@ static Error putChanges(FILE *F, Device &D, const RecordedState &State) {
     if (Error E = D.read(Base, Now))
       return E;
     constexpr size_t Page = MNEME_SNAPSHOT_PAGE;
-    // As long as what readers of snapshots get at once.
+    // Limit ranges to the size that readers of snapshots get at once.
     constexpr size_t Most = MNEME_FRAME_PAGES * Page;
-    size_t Begin = 0, End = 0; // of pages that differ
+    size_t Begin = 0, End = 0; // Range of pages that differ.
     auto Flush = [&] {
       return Begin == End ? Error::success()
                           : putRange(F, Base + Begin,
@@ -309,7 +309,7 @@ Expected<CapturedReplay> mneme::captureReplay(const ReplayPlan &Plan,
     return std::move(E);
   if (R.Result.failed())
     return std::move(R);
-  // The child has moved the position that both share.
+  // The child has moved the file position, which both processes share.
   std::rewind(File.get());
   if (!getAll(File.get(), R))
     return createStringError("cannot read what the kernel left");

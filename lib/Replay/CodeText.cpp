@@ -59,8 +59,8 @@ StringRef mneme::findFunction(StringRef IR, StringRef Function) {
 // The kernel's part of a file
 //===----------------------------------------------------------------------===//
 
-/// The lines from the one that contains \p First to the one that begins with
-/// \p Last; all lines if there are none.
+/// Returns the lines from the first that contains \p First to the first that
+/// begins with \p Last; all lines if there are none.
 static std::string takeLines(StringRef Text, const Twine &First,
                              StringRef Last) {
   std::string Taken;
@@ -77,8 +77,8 @@ static std::string takeLines(StringRef Text, const Twine &First,
   return Text.str();
 }
 
-/// Labels and instructions of \p Kernel in the output of nvdisasm. Offsets go:
-/// with an instruction more, those of all others behind it differ.
+/// Returns the labels and instructions of \p Kernel in nvdisasm's output.
+/// Offsets are removed: an added instruction would change all following ones.
 static std::string takeSASS(StringRef Text, StringRef Kernel) {
   std::string Taken;
   bool Inside = false;
@@ -96,7 +96,7 @@ static std::string takeSASS(StringRef Text, StringRef Kernel) {
   return Taken;
 }
 
-/// Without directives for the linker, the unwinder and the debugger.
+/// Removes directives for the linker, the unwinder and the debugger.
 static std::string dropDirectives(StringRef Assembly) {
   static constexpr StringLiteral Kept[] = {".quad", ".long",  ".short", ".byte",
                                            ".zero", ".ascii", ".asciz", ".set"};
@@ -110,8 +110,8 @@ static std::string dropDirectives(StringRef Assembly) {
   return Taken;
 }
 
-/// LLVM indents instructions by two spaces; operands on lines of their own are
-/// further to the right.
+/// Counts lines indented by two spaces, as LLVM indents instructions. Operands
+/// on separate lines are indented further.
 static uint64_t countIRInstructions(StringRef Function) {
   return count_if(split(Function, '\n'), [](StringRef Line) {
     return Line.consume_front("  ") && !Line.empty() && !isSpace(Line[0]) &&
@@ -119,7 +119,7 @@ static uint64_t countIRInstructions(StringRef Function) {
   });
 }
 
-/// Of a target with instructions behind a tab.
+/// Counts instructions in assembly that indents them with a tab.
 static uint64_t countInstructions(StringRef Assembly) {
   return count_if(split(Assembly, '\n'), [](StringRef Line) {
     return Line.consume_front("\t") && !Line.empty() && !isSpace(Line[0]) &&
@@ -132,7 +132,7 @@ static uint64_t countInstructions(StringRef Assembly) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The files of one compilation.
+/// Output files of one compilation.
 struct CodeFiles {
   std::string IR, Assembly, Image, HostAssembly;
 };
@@ -222,7 +222,7 @@ Error CodeReader::readHost(CodeText &Out) const {
   return Error::success();
 }
 
-/// The compiler has a process of its own: it may crash, or never end.
+/// Compiles in a separate process: the compiler may crash or hang.
 static Expected<ReplayResult> compileIsolated(const ReplayPlan &Plan,
                                               CodeTarget Target) {
   auto Body =
@@ -259,7 +259,7 @@ Expected<ReplayCode> mneme::readReplayCode(const ReplayPlan &Plan,
   O.OutputObject = Files.Image;
   O.OutputHostAsm = Files.HostAssembly;
   O.Instruments = InstrumentOptions();
-  // Another opt names what it likes.
+  // An external opt handles value names itself.
   if (O.OptTool.empty()) {
     O.IRFile = Work->pathOf("named.bc");
     if (Error E = writeNamedIR(Plan, O.IRFile))

@@ -52,7 +52,7 @@ static std::string print(const ElementTypeSpec &S) {
 static std::string print(NaNRule Rule) {
   return Rule == NaNRule::Error ? "error" : "equal";
 }
-/// The only number is a norm.
+/// Norms are the only flags of type uint32_t.
 static std::string print(uint32_t Norm) { return getNormName(Norm).str(); }
 
 static Error parse(StringRef Text, std::string &Out) {
@@ -166,7 +166,7 @@ struct ReplayFlags::Flag {
 };
 
 namespace {
-/// The type of a value of a member.
+/// The value type of a member.
 template <typename T> struct ValueOf {
   using Type = T;
 };
@@ -176,7 +176,7 @@ template <typename T> struct ValueOf<std::optional<T>> {
 
 template <typename T> using GetFn = T &(*)(ReplayOptions & R);
 
-/// A member that is a value or an optional of one.
+/// Sets a member that is a value or an optional value.
 template <typename T> class ValueFlag : public ReplayFlags::Flag {
   using Value = typename ValueOf<T>::Type;
   static constexpr bool IsOptional = !std::is_same_v<T, Value>;
@@ -217,7 +217,7 @@ public:
   }
 };
 
-/// Can be repeated.
+/// Appends to a member; can be repeated.
 template <typename T>
 class ValueFlag<std::vector<T>> : public ReplayFlags::Flag {
   GetFn<std::vector<T>> Get;
@@ -242,7 +242,7 @@ public:
   }
 };
 
-/// Switches a member off.
+/// Sets a member to false.
 class OffFlag : public ReplayFlags::Flag {
   GetFn<bool> Get;
   cl::opt<bool> Option;
@@ -264,12 +264,12 @@ public:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// All of them
+// All options
 //===----------------------------------------------------------------------===//
 
 struct ReplayFlags::Options {
   SettingFlags Settings;
-  /// By FlagInfos; null for SETTING_FLAGS.
+  /// Parallel to FlagInfos; null for SETTING_FLAGS.
   std::vector<std::unique_ptr<Flag>> Flags;
   cl::list<std::string> LLVMOptions;
   cl::opt<bool> AllowPrograms;
@@ -328,7 +328,8 @@ bool ReplayFlags::hasHostFinish() const {
 
 bool ReplayFlags::allowsPrograms() const { return O->AllowPrograms; }
 
-/// Only given settings: a study from before a setting existed can go on.
+/// Includes only given settings, so that a study started before a setting
+/// existed can be continued.
 static std::string describeSettings(const SettingFlags &Settings) {
   KernelConfig Given;
   Settings.apply(Given);
@@ -353,7 +354,8 @@ std::string ReplayFlags::describe() const {
   return Text + "--mllvm=" + join(O->LLVMOptions, ",") + "\n";
 }
 
-/// "-name=value", or, as the driver of clang takes them, "-name" and "value".
+/// Parses "-name=value", or "-name" and "value" in the form that clang's driver
+/// accepts.
 static Error parseLLVMOptions(std::vector<LLVMOption> &Out,
                               const cl::list<std::string> &Texts) {
   std::vector<LLVMOption> Given;
@@ -385,7 +387,7 @@ Error ReplayFlags::apply(ReplayOptions &R) const {
 // Back to a command line
 //===----------------------------------------------------------------------===//
 
-/// The values that are not the default one.
+/// Returns the values unless they equal the default.
 template <typename T>
 static std::vector<std::string> printValues(const T &V, const T &Default) {
   return V == Default ? std::vector<std::string>() : std::vector{print(V)};

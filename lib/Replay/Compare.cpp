@@ -39,7 +39,7 @@ static const DTypeInfo DTypes[] = {
 static const char *const ToleranceNames[] = {"exact", "abs", "rel", "ulp"};
 static const char *const NormNames[] = {"none", "l1", "l2", "linf"};
 
-/// Index of \p Name in \p Names, or unset.
+/// Returns the index of \p Name in \p Names, or std::nullopt.
 static std::optional<uint32_t> findName(ArrayRef<const char *> Names,
                                         StringRef Name) {
   for (auto [I, N] : enumerate(Names))
@@ -119,7 +119,7 @@ Expected<NaNRule> mneme::parseNaNRule(StringRef Text) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// The bits of the element at \p P, zero-extended.
+/// Returns the bits of the element at \p P, zero-extended.
 static uint64_t loadBits(const char *P, unsigned Size) {
   using namespace support::endian;
   switch (Size) {
@@ -144,7 +144,7 @@ std::string mneme::printElement(const char *P, uint32_t DType) {
                ? itostr(static_cast<int64_t>(E.Order - CompareOrderOfZero))
                : utostr(E.Order);
   char Text[40];
-  // 9 digits tell all floats apart, 17 all doubles.
+  // 9 digits distinguish all floats, 17 all doubles.
   snprintf(Text, sizeof(Text), "%.*g", DType == MNEME_DTYPE_F64 ? 17 : 9,
            E.Value);
   return Text;
@@ -181,7 +181,7 @@ double mneme::findLargest(ArrayRef<char> Bytes, uint32_t DType) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Sums up a norm of the differences and of the recorded values.
+/// Accumulates a norm of the differences or of the recorded values.
 class NormSum {
 public:
   explicit NormSum(uint32_t Norm) : Norm(Norm) {}
@@ -198,7 +198,7 @@ public:
 
 private:
   uint32_t Norm;
-  long double Sum = 0; ///< Wide: the square of a double may be no double.
+  long double Sum = 0; ///< The square of a double may overflow double.
 };
 } // namespace
 
@@ -232,8 +232,8 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
     Stats.Expected = printElement(E, DType);
     Stats.Actual = printElement(A, DType);
   };
-  // Whole equal blocks need no look at their elements, unless a norm wants
-  // them.
+  // Skip blocks that are equal as a whole, unless their elements contribute to
+  // a norm.
   constexpr uint64_t Block = 256;
   for (uint64_t Begin = 0; Begin < Count; Begin += Block) {
     uint64_t End = std::min(Begin + Block, Count);
@@ -252,7 +252,7 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
       CompareElement X = makeElement(loadBits(E, Size), Rule.DType);
       CompareElement Y = makeElement(loadBits(A, Size), Rule.DType);
       bool NaN = ForbidNaN && (X.IsNaN || Y.IsNaN);
-      // Next to a recorded infinity every error would be nothing.
+      // An infinite recorded norm would make every error zero.
       if (WithNorm && std::isfinite(X.Value))
         Recorded.add(X.Value);
       if (!Differs && !NaN)
@@ -277,7 +277,7 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
       Norm = Recorded.value() > 0 ? Norm / Recorded.value()
                                   : std::numeric_limits<double>::infinity();
     Stats.NormError = Norm;
-    Stats.Pass = Norm <= Rule.Value; // false for NaN
+    Stats.Pass = Norm <= Rule.Value; // False for NaN.
     if (Stats.Pass) {
       Stats.Mismatches = 0;
       Stats.First.reset();
@@ -299,7 +299,7 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
 // JSON
 //===----------------------------------------------------------------------===//
 
-/// JSON knows no infinities and no NaN.
+/// JSON has no infinities and no NaN.
 static json::Value numberToJSON(double V) {
   if (std::isnan(V))
     return "nan";

@@ -43,7 +43,7 @@ private:
   KnownCodeFn Known;
   CompiledKernel Code;
   ReplayStage Stage = ReplayStage::Optimize;
-  /// A stage may run several programs, each of which has the stage's time.
+  /// A stage may run several programs; each may take the time of the stage.
   ProgramObserver Programs;
 
   void begin(ReplayStage S) {
@@ -51,7 +51,7 @@ private:
     Report(S);
   }
 
-  /// Notes a hash. \returns true when the rest is known.
+  /// Stores a hash. \returns true if the result for this hash is known.
   bool stopsAt(CodeStage Stage, std::string Hash);
   std::string hashIR(const Module &M, const CompileResult &Optimized) const;
   std::string hashAssembly(const Module &M, StringRef PTX) const;
@@ -66,7 +66,7 @@ private:
     return Target == CodeTarget::GPU || Options.wantsGPUImage();
   }
 
-  /// What the compiler says about the code is a result.
+  /// Compiler errors become part of the result; shortages remain errors.
   Expected<CompiledKernel> fail(Error E) {
     E = recognizeShortage(std::move(E));
     if (E.isA<ShortageError>())
@@ -81,7 +81,7 @@ private:
 Expected<CompiledKernel> Compilation::run() {
   begin(ReplayStage::Optimize);
   LLVMContext Context;
-  // Names of values cost time, and make equal code look different.
+  // Value names cost time and make equal code look different.
   Context.setDiscardValueNames(Options.OutputIR.empty() &&
                                !Options.Instruments.showsIR());
   Instruments Watching(Plan);
@@ -109,7 +109,7 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
   Error E = Plan.compiler().optimize(M, Compiled);
   Code.Times.Specialize += Compiled.PreprocessTime;
   Code.Times.Optimize = Compiled.OptimizeTime;
-  // What does not say what to compile says nothing about the code.
+  // An invalid selection of passes is the user's error, not the compiler's.
   if (E.isA<PassSetError>())
     return std::move(E);
   if (E)
@@ -146,7 +146,7 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
 bool Compilation::stopsAt(CodeStage Stage, std::string Hash) {
   std::string &Noted = Stage == CodeStage::IR ? Code.IRHash : Code.AssemblyHash;
   Noted = std::move(Hash);
-  // What is to be written must be made.
+  // Output files require the full compilation.
   bool Writes = !Options.OutputAsm.empty() || !Options.OutputObject.empty() ||
                 !Options.OutputHostAsm.empty() ||
                 !Options.CompareWithApp.empty() || !Options.Instruments.empty();
@@ -175,7 +175,8 @@ std::string Compilation::hashAssembly(const Module &M, StringRef PTX) const {
   return toHexString(digest128(Text));
 }
 
-/// What runs and what resources were read from, where that is not the same.
+/// Combines the hashes of the code that runs and of the image that the
+/// resources were read from, if they differ.
 void Compilation::hashImage(StringRef Bytes) {
   std::string Hash = toHexString(digest128(Bytes));
   Code.CodeHash = Code.CodeHash.empty()
@@ -192,18 +193,19 @@ Error Compilation::writeIR(const Module &M) {
   });
 }
 
-/// Device memory that kernels can write.
+/// Returns true for device memory that kernels can write.
 static bool isOwnVariable(const GlobalVariable &G) {
   unsigned AS = G.getAddressSpace();
   return (AS == 0 || AS == 1) && !G.isDeclaration() && !G.isConstant() &&
          !G.getName().starts_with("llvm.");
 }
 
-/// As far as anybody wants to know: the assembly, the image and its resources.
+/// Emits the requested parts: assembly, image and its resources.
 Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
   bool RunsThere = Target == CodeTarget::GPU;
   if (wantsGPUImage()) {
-    // What the host runs is made of the IR, and may differ where PTX does not.
+    // The host's code is made from the IR and may differ although the PTX is
+    // equal.
     auto IsKnown = [&](StringRef PTX) {
       return Target != CodeTarget::Host &&
              stopsAt(CodeStage::Assembly, hashAssembly(M, PTX));
@@ -260,8 +262,8 @@ Error Compilation::writeFiles(const CompileResult &Compiled) {
       StringRef(Compiled.Image.data(), Compiled.Image.size()));
 }
 
-/// An application may have several kernels of that name; the one that is the
-/// same counts, else the first.
+/// An application may have several kernels of that name: compares with an
+/// identical one, or else with the first.
 Error Compilation::compareWithApp(StringRef Image) {
   for (const SmallVector<char, 0> &Theirs : Plan.appImages()) {
     StringRef Other(Theirs.data(), Theirs.size());
@@ -316,7 +318,7 @@ Expected<CompiledKernel>
 mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
                       function_ref<void(ReplayStage)> Report,
                       KnownCodeFn Known) {
-  // A missing tool is no compile error.
+  // A missing tool is not a compile error.
   const ReplayOptions &O = Variant.options();
   if (Target == CodeTarget::GPU)
     if (Error E = checkPTXCompiler(O.Assembler, O.CudaPath, O.Ptxas))
@@ -332,7 +334,7 @@ Expected<PassListing> mneme::listPasses(const ReplayPlan &Plan,
 }
 
 //===----------------------------------------------------------------------===//
-// What others are compared with
+// Baseline options
 //===----------------------------------------------------------------------===//
 
 ReplayOptions mneme::getBaselineOptions(const ReplayOptions &O) {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A compiled kernel as bytes: Header, then JSON, then the image.
+// Serialization of a compiled kernel: Header, then JSON, then the image.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace {
 struct Header {
   char Magic[8];
   support::ulittle64_t JSONSize, ImageSize;
-  uint8_t Digest[16]; ///< Of all that follows.
+  uint8_t Digest[16]; ///< Of all bytes that follow.
 };
 } // namespace
 

@@ -76,13 +76,13 @@ std::string mneme::getCompileDigest(const ReplayPlan &Plan) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// Returns true for a configuration as LLNL's Mneme writes it: all settings
-/// beside the objects "grid" and "block".
+/// Returns true for a configuration written by LLNL's Mneme, which has all
+/// settings beside the objects "grid" and "block".
 static bool isUpstream(const json::Object &O) {
   return O.getObject("grid") && O.getObject("block");
 }
 
-/// Returns a configuration of LLNL's Mneme with our keys.
+/// Converts a configuration of LLNL's Mneme to our keys.
 static Expected<json::Object> convertUpstream(const json::Object &Upstream) {
   bool SetsBounds = Upstream.getBoolean("set_launch_bounds").value_or(false);
   json::Object Config;
@@ -101,11 +101,12 @@ static Expected<json::Object> convertUpstream(const json::Object &Upstream) {
       for (const auto &[Axis, Size] : *Value.getAsObject())
         Config[(Name + "." + StringRef(Axis)).str()] = Size;
     } else if (Name == "max_threads" || Name == "min_blocks_per_sm") {
-      // Without launch bounds they mean nothing, and may be null or -1.
+      // Without launch bounds, these keys have no meaning and may be null or
+      // -1.
       if (SetsBounds)
         Config[Name.str()] = Value;
     } else if (Name != "codegen_method") {
-      // Serial or parallel: the code is the same.
+      // Serial or parallel code generation gives the same code.
       Config[Name.str()] = Value;
     }
   }
@@ -117,7 +118,7 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
   if (!Buffer)
     return Buffer.takeError();
   StringRef Text = (*Buffer)->getBuffer();
-  SmallVector<StringRef, 2> Keys; // Of the objects around.
+  SmallVector<StringRef, 2> Keys; // Of the enclosing objects.
   auto Refuse = [&](Error E) {
     return quoteText(Path, Text, locateKey(Text, Keys, std::move(E)));
   };

@@ -17,7 +17,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The GPUs, or none for whatever reason.
+/// Returns the GPUs; empty if there are none or the query fails.
 static std::vector<GPUDescription> findGPUsIfAny() {
   Expected<std::vector<GPUDescription>> GPUs = findGPUs();
   if (GPUs)
@@ -41,8 +41,10 @@ Expected<std::unique_ptr<Device>> mneme::openDevice(StringRef Name) {
 Expected<std::unique_ptr<Device>>
 mneme::openDevice(StringRef Name, ArrayRef<RecordedRegion> Regions,
                   HeldAddresses &Held) {
-  // What CUDA's driver finds taken when it starts it gives to nobody later (seen
-  // with 580.159). It takes most of what it takes when it makes a context.
+  // Start the driver first: addresses that are in use when the CUDA driver
+  // starts can never be allocated from it (seen with 580.159). Hold the
+  // addresses before a context exists: the driver takes most of its own
+  // addresses when it creates one.
   if (isGPUDeviceName(Name))
     findGPUsIfAny();
   Held.hold(Regions);

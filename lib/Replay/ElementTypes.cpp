@@ -29,8 +29,8 @@ using namespace llvm::mneme;
 // Types
 //===----------------------------------------------------------------------===//
 
-/// MNEME_DTYPE_BYTES where there is none. Whether an integer has a sign the IR
-/// does not tell.
+/// Returns MNEME_DTYPE_BYTES for other types. The IR does not distinguish
+/// signed from unsigned integers.
 static uint32_t getDType(Type *Ty) {
   Ty = Ty->getScalarType();
   if (Ty->isHalfTy())
@@ -53,7 +53,7 @@ static uint32_t getDType(Type *Ty) {
 }
 
 namespace {
-/// Which regions the pointers of a kernel lead to.
+/// Maps pointers of a kernel to regions.
 class RegionFinder {
 public:
   RegionFinder(const ReplayPlan &Plan, const DataLayout &DL)
@@ -103,7 +103,7 @@ private:
 };
 } // namespace
 
-/// What flags of \p M allow to round differently.
+/// Describes which fast-math flags of \p M permit different rounding.
 static std::string describeRounding(const Module &M) {
   bool Reassociates = false, Contracts = false, Approximates = false;
   for (const Function &F : M)
@@ -154,8 +154,8 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
 // Tolerances
 //===----------------------------------------------------------------------===//
 
-/// The largest error, as a share of the values, that rounding may have made:
-/// about half of a type's digits.
+/// Returns the largest error, relative to the values, that is attributed to
+/// rounding: about half of a type's digits.
 static double getRoundingShare(uint32_t DType) {
   switch (DType) {
   case MNEME_DTYPE_F64:
@@ -170,7 +170,7 @@ static double getRoundingShare(uint32_t DType) {
   }
 }
 
-/// Twice \p Error, with one digit.
+/// Returns twice \p Error, rounded up to one digit.
 static std::string printLimit(double Error) {
   double Unit = std::pow(10, std::floor(std::log10(2 * Error)));
   return formatv("{0}", format("%g", std::ceil(2 * Error / Unit) * Unit)).str();

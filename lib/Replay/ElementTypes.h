@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the recorded kernel's IR says about the elements of its buffers, for
-/// messages about those that differ.
+/// Element types of buffers according to the recorded kernel's IR, for messages
+/// about mismatches.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,20 +21,20 @@ namespace llvm {
 namespace mneme {
 
 struct ElementTypes {
-  /// MNEME_DTYPE_* of what the kernel stores to a region; bytes where it stores
-  /// nothing that is known, or several types.
+  /// MNEME_DTYPE_* of the values that the kernel stores to each region;
+  /// MNEME_DTYPE_BYTES if unknown or if there are several types.
   std::vector<uint32_t> OfRegion;
-  /// What the IR's fast-math flags allow that rounds differently:
-  /// "contraction", "reassociation and contraction"; empty: nothing.
+  /// Transformations with different rounding that the IR's fast-math flags
+  /// permit: "contraction", "reassociation and contraction"; empty if none.
   std::string Rounding;
 };
 
 /// Takes as long as a small pipeline.
 ElementTypes inferElementTypes(const ReplayPlan &Plan);
 
-/// The options that accept the errors of \p Failing, which are of known element
-/// types, as rounding errors. Empty where some error is too large for that.
-/// \param Scales  the largest finite magnitude of each buffer's recorded values.
+/// Returns options that accept the errors of \p Failing, whose element types
+/// are known, as rounding errors; empty if an error is too large for that.
+/// \param Scales  largest finite magnitude of each buffer's recorded values.
 std::string suggestTolerances(ArrayRef<BufferReport> Failing,
                               ArrayRef<double> Scales);
 

@@ -15,7 +15,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// A host device needs no more than these.
+/// Granularity that suffices for a host device.
 static constexpr uint64_t SmallGranule = uint64_t(2) << 20;
 
 static bool reserve(uint64_t Begin, uint64_t Size) {
@@ -24,13 +24,13 @@ static bool reserve(uint64_t Begin, uint64_t Size) {
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
                        MAP_FIXED_NOREPLACE,
                    -1, 0);
-  if (Got != Wanted && Got != MAP_FAILED) // a kernel that has no such flag
+  if (Got != Wanted && Got != MAP_FAILED) // Old Linux kernels ignore the flag.
     munmap(Got, Size);
   return Got == Wanted;
 }
 
 void HeldAddresses::hold(ArrayRef<RecordedRegion> Regions) {
-  uint64_t Held = 0; // Up to here; regions are sorted.
+  uint64_t Held = 0; // End of the held addresses; regions are sorted.
   for (const RecordedRegion &Region : Regions) {
     const SnapshotRegion &R = Region.Info;
     if (!R.isOutsideArena())

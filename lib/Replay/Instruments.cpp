@@ -38,7 +38,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Microseconds: what is shorter is left out of a trace.
+/// Microseconds; shorter events are omitted from a trace.
 static constexpr unsigned TraceGranularity = 0;
 
 Instruments::~Instruments() {
@@ -55,7 +55,7 @@ Error Instruments::begin() {
     if (std::error_code EC = sys::fs::create_directories(O.SaveTemps))
       return createFileError(O.SaveTemps, EC);
   if (!O.Remarks.empty()) {
-    // What a compilation that dies has said stays: no ToolOutputFile.
+    // No ToolOutputFile: keep the remarks of a compilation that crashes.
     Expected<int> FD = openToWrite(O.Remarks, O_TRUNC);
     if (!FD)
       return FD.takeError();
@@ -127,7 +127,7 @@ Error Instruments::seeGPUCode(const CompileResult &Compiled) {
   const ReplayOptions &Options = Plan.options();
   bool IsNVPTX = Plan.isNVPTX();
   if (!O.Dataset.empty() && IsNVPTX && !Image.empty()) {
-    // Without a disassembler there is none.
+    // Optional: a disassembler may not be available.
     Expected<InstructionMix> Mix =
         readInstructionMix(Image, Plan.kernel().KernelName, Options.CudaPath);
     json::Object Counts;
@@ -173,7 +173,8 @@ Error Instruments::seeHostCode(StringRef Object) {
 // Features
 //===----------------------------------------------------------------------===//
 
-/// What LLVM's FunctionPropertiesAnalysis prints: "BasicBlockCount: 3".
+/// Converts the output of LLVM's FunctionPropertiesAnalysis, such as
+/// "BasicBlockCount: 3", to JSON.
 static json::Object getProperties(const Function &F) {
   DominatorTree DT(const_cast<Function &>(F));
   LoopInfo LI(DT);
@@ -191,7 +192,7 @@ static json::Object getProperties(const Function &F) {
   return Properties;
 }
 
-/// Of the whole module: what the kernel calls belongs to it.
+/// Counts in the whole module: called functions belong to the kernel.
 static json::Object countOpcodes(const Module &M) {
   std::map<StringRef, int64_t> Counts;
   for (const Function &F : M)
@@ -207,7 +208,7 @@ Error Instruments::embed(const Module &M, json::Object &Out) {
   LLVMOptionScope Scope;
   if (Error E = Scope.enter({{"ir2vec-vocab-path", O.Vocabulary}}))
     return E;
-  // LLVM says what is wrong with the file through the context.
+  // LLVM reports errors in the file through the context.
   LLVMContext Other;
   std::string Message;
   Other.setDiagnosticHandlerCallBack(
@@ -236,7 +237,7 @@ Error Instruments::describe(StringRef Stage, const Module &M) {
   const Function *F = M.getFunction(Plan.kernel().KernelName);
   if (!F || F->isDeclaration())
     return Error::success();
-  // Some say what is counted, and how.
+  // Some of LLVM's options control these statistics.
   LLVMOptionScope Scope;
   if (Error E = Scope.enter(Plan.options().LLVMOptions))
     return E;
@@ -276,7 +277,7 @@ static json::Value makeSample(const ReplayPlan &Plan, const ReplayResult &R) {
   return std::move(Sample);
 }
 
-/// Whole, also where several processes do so at once.
+/// Appends the line atomically, even if several processes append.
 static Error appendLine(StringRef Path, StringRef Line) {
   Expected<int> FD = openToWrite(Path, O_APPEND);
   if (!FD)

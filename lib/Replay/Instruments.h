@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What looks at one compilation while it goes on, and writes that down.
+/// Instruments that observe a compilation and write files about it.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,10 +27,10 @@ public:
       : Plan(Plan), O(Plan.options().Instruments) {}
   ~Instruments();
 
-  // Call each once, in this order, as far as the compilation comes. Errors are
-  // files that cannot be written.
+  // Call each once, in this order, as far as the compilation gets. Errors mean
+  // that a file cannot be written.
   Error begin();
-  /// Where the compiler's remarks go; null where nobody wants any.
+  /// Stream for the compiler's remarks; null if none are wanted.
   raw_ostream *remarks() { return RemarksFile.get(); }
   Error seeRecorded(const Module &M);
   Error seeOptimized(const Module &M);
@@ -38,7 +38,7 @@ public:
   Error seeHostCode(StringRef Object);
   Error end();
 
-  /// What Dataset wants to know; null where it wants nothing.
+  /// Returns the features for Dataset; null if none are wanted.
   json::Value takeFeatures();
 
 private:

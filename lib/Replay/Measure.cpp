@@ -22,7 +22,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The share of outliers from which on they are no accident.
+/// Share of outliers from which a measurement counts as bimodal.
 static constexpr double BimodalShare = 0.05;
 /// The largest number of launches in a sample.
 static constexpr double MaxRepeat = 100;
@@ -67,7 +67,7 @@ MeasureRules MeasureRules::quickOnGPU() {
 
 unsigned Measurement::countOutliers() const {
   SampleSummary S = summarize(Nanoseconds);
-  // Where the timer ticks coarsely, the quartiles are one value.
+  // With a coarse timer, the quartiles may be equal.
   double Margin =
       std::max(3 * (S.Q3 - S.Q1), MeasureRules().Precision * S.Median);
   return count_if(Nanoseconds, [&](double N) { return N > S.Q3 + Margin; });
@@ -102,8 +102,7 @@ void SampleMachine::sleep(double Seconds) {
 
 namespace llvm {
 namespace mneme {
-/// One call of Measurer::measure(). Its functions return false when a launch
-/// went wrong.
+/// One call of Measurer::measure(). Functions return false if a launch failed.
 class MeasureRun {
 public:
   MeasureRun(Measurer &Owner, ArrayRef<SampleSource *> Sources,
@@ -125,14 +124,14 @@ private:
   std::vector<Measurement> Results;
 
   unsigned Repeat = 1;
-  unsigned DueWarmup = 0; ///< Launches, with the next batch.
-  SmallVector<size_t> Order; ///< Of the sources in the last round.
+  unsigned DueWarmup = 0; ///< Launches to add to the next batch.
+  SmallVector<size_t> Order; ///< Of the sources, in the last round.
   std::mt19937_64 Random;
-  size_t Rounds = 0;        ///< That are kept.
-  size_t CheckedRounds = 0; ///< Of them, those whose clock was right.
+  size_t Rounds = 0;        ///< Rounds that are kept.
+  size_t CheckedRounds = 0; ///< Kept rounds whose clock was checked.
   SmallVector<double> GoodClocks;
   unsigned Pauses = 0;
-  bool IsGuarded = true; ///< Is the clock still looked at?
+  bool IsGuarded = true; ///< Whether the clock is checked.
 
   Expected<std::optional<double>> launch(size_t Source, unsigned Times);
   bool takeFirst();
@@ -156,7 +155,7 @@ private:
   bool isClockDue(bool AtEnd) const;
   Error noteClock();
   void acceptClock(double Clock);
-  /// \returns whether samples had to be dropped.
+  /// \returns true if samples had to be dropped.
   Expected<bool> checkClock();
   void dropUnchecked();
 };
@@ -170,7 +169,7 @@ Expected<std::optional<double>> MeasureRun::launch(size_t Source,
   return Nanoseconds;
 }
 
-/// \returns whether the launch that was made before is the first sample.
+/// \returns true if the preceding launch serves as the first sample.
 bool MeasureRun::takeFirst() {
   if (Sources.size() != 1 || Rules.Samples || Rules.Warmup ||
       Rules.LaunchedNanoseconds < Rules.FirstSampleNanoseconds)
@@ -181,7 +180,8 @@ bool MeasureRun::takeFirst() {
   return true;
 }
 
-/// The launches that it takes at least, if one takes \p Nanoseconds.
+/// Returns the minimum number of warm-up launches for launches of
+/// \p Nanoseconds.
 unsigned MeasureRun::countWarmup(double Nanoseconds) const {
   return Nanoseconds < Rules.ShortNanoseconds
              ? std::max(Rules.WarmupLaunches, Rules.ShortWarmupLaunches)
@@ -235,7 +235,8 @@ Expected<bool> MeasureRun::warmUp() {
   return true;
 }
 
-/// All sources alike: what one launch of many costs is not what one alone does.
+/// Uses the same number for all sources: the time per launch depends on the
+/// number of launches in a sample.
 void MeasureRun::chooseRepeat(ArrayRef<double> Nanoseconds) {
   if (!Rules.CanRepeat)
     return;
@@ -247,8 +248,8 @@ void MeasureRun::chooseRepeat(ArrayRef<double> Nanoseconds) {
     M.Repeat = Repeat;
 }
 
-/// Two rounds that mirror each other cancel what changes steadily, an order
-/// by chance what comes and goes.
+/// Mirrors every second round to cancel steady drift. With a seed, the order of
+/// the others is random, which averages periodic disturbances.
 void MeasureRun::chooseOrder() {
   if (Rounds % 2) {
     std::reverse(Order.begin(), Order.end());
@@ -257,7 +258,7 @@ void MeasureRun::chooseOrder() {
   std::iota(Order.begin(), Order.end(), 0);
   if (!Rules.Seed)
     return;
-  // std::shuffle() is another one with each library.
+  // std::shuffle() depends on the standard library.
   for (size_t I = Order.size(); I > 1; --I)
     std::swap(Order[I - 1], Order[Random() % I]);
 }
@@ -276,7 +277,7 @@ Expected<bool> MeasureRun::takeRound() {
   return true;
 }
 
-/// Up to where there may be something to decide.
+/// Returns the number of samples until the next decision.
 size_t MeasureRun::countBatch() const {
   size_t End = Rules.Samples.value_or(Rules.MaxSamples);
   if (Rules.StopAbove > 0 && Rounds < Rules.MinSamplesToStop)
@@ -291,7 +292,7 @@ size_t MeasureRun::countBatch() const {
   double Spent = spentSeconds();
   if (Rules.Samples || Rounds < Rules.MinSamplesInTime || Spent <= 0)
     return Count;
-  // Not many more than there is time for.
+  // Limit the batch to the remaining time.
   double InTime = std::ceil((Rules.MaxSeconds - Spent) / Spent * Rounds);
   return std::clamp<double>(InTime, 1, Count);
 }
@@ -317,7 +318,8 @@ bool MeasureRun::isPrecise() const {
   });
 }
 
-/// Of one source: is it clear that its median is above the limit?
+/// Returns true if the confidence interval of a single source's median is above
+/// the limit.
 bool MeasureRun::isSlower() const {
   if (Rules.StopAbove <= 0 || Sources.size() != 1 || Rounds == 0)
     return false;
@@ -327,7 +329,7 @@ bool MeasureRun::isSlower() const {
          S.Low > Rules.StopAbove;
 }
 
-/// Of the source that took longest.
+/// Returns the seconds of the source that took longest.
 double MeasureRun::spentSeconds() const {
   double Longest = 0;
   for (const Measurement &M : Results) {
@@ -375,7 +377,7 @@ bool MeasureRun::isClockDue(bool AtEnd) const {
   return (Rounds - CheckedRounds) * Sources.size() >= Rules.ClockInterval;
 }
 
-/// There must be one before there are samples that it could judge.
+/// Provides a reference clock before the first samples.
 Error MeasureRun::noteClock() {
   if (Machine.now() - Owner.LastClockTime > Rules.ClockSeconds) {
     Expected<double> Clock = Machine.measureClock();
@@ -430,7 +432,7 @@ void MeasureRun::dropUnchecked() {
   Rounds = CheckedRounds;
 }
 
-/// Samples, after a warm-up where the machine has been idle.
+/// Takes samples, after a warm-up if the machine was idle.
 Expected<bool> MeasureRun::takeMore() {
   if (Machine.now() - Owner.LastBusy > Rules.IdleSeconds) {
     Expected<bool> Ok = warmUp();

@@ -26,17 +26,16 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Launches that are enqueued together may take so long, and so large a share
-/// of the time limit of one, which is theirs.
+/// A batch of enqueued launches takes at most this many seconds and this share
+/// of one launch's time limit, because the limit applies to the batch.
 static constexpr double MaxBatchSeconds = 0.05, MaxBatchShare = 0.25;
 
-/// Buffers that are larger together are not kept to be compared with those of a
-/// second launch.
+/// Buffers are kept for the comparison with a second launch up to this total
+/// size.
 static constexpr uint64_t MaxKeptBytes = uint64_t(1) << 30;
 
-/// In a search, a launch that is shorter than this is compared when it was
-/// timed and not before, too: right candidates, which are most, are compared
-/// once.
+/// In a search, launches shorter than this are compared only after timing, not
+/// before: most candidates are correct, so they are compared once.
 static constexpr double DeferredNanoseconds = 1e6;
 
 //===----------------------------------------------------------------------===//
@@ -47,7 +46,7 @@ std::shared_ptr<DeviceKernel> LoadedKernels::find(StringRef CodeHash) {
   auto It = find_if(List, [&](const Entry &E) { return E.Hash == CodeHash; });
   if (CodeHash.empty() || It == List.end())
     return nullptr;
-  std::rotate(List.begin(), It, std::next(It)); // the last one used is first
+  std::rotate(List.begin(), It, std::next(It)); // Most recently used first.
   return List.front().Kernel;
 }
 
@@ -64,7 +63,7 @@ void LoadedKernels::add(StringRef CodeHash,
 // Running
 //===----------------------------------------------------------------------===//
 
-/// The verdict on a launch that did not end well.
+/// Returns the verdict on a launch that failed.
 static Verdict getLaunchVerdict(LaunchStatus S) {
   switch (S) {
   case LaunchStatus::Timeout:
@@ -156,13 +155,13 @@ Error MeasuredKernel::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
   Error E = recognizeShortage(Loaded.takeError());
   if (E.isA<ShortageError>())
     return E;
-  // A function that the pipeline or the user's IR calls and nobody has.
+  // The pipeline or the user's IR calls an undefined function.
   V = Verdict::Unsupported;
   Message = toString(std::move(E));
   return Error::success();
 }
 
-/// On a GPU it is enqueued only.
+/// On a GPU, the copies are only enqueued.
 Error MeasuredKernel::restore() {
   ScopedTimer Timer(Times.Restore);
   LastRestored = Memory.numLaunches() + 1;
@@ -173,13 +172,13 @@ Error MeasuredKernel::flushCache() {
   return Cache == CacheMode::Cold ? D.asGPU()->flushCache() : Error::success();
 }
 
-/// \returns whether the launch went well.
+/// \returns true if the launch succeeded.
 bool MeasuredKernel::noteOutcome(const LaunchOutcome &Outcome) {
   if (Outcome.Status == LaunchStatus::Ok) {
     Executed = true;
     return true;
   }
-  // Nobody compares what it has written.
+  // The memory written by a failed launch is not compared.
   Memory.markAllDirty();
   V = getLaunchVerdict(Outcome.Status);
   Message = getLaunchStatusName(Outcome.Status).str();
@@ -204,7 +203,8 @@ Expected<std::optional<double>> MeasuredKernel::sample(unsigned Repeat) {
   }();
   if (!Outcome)
     return Outcome.takeError();
-  // The host's memory is not of the kernel; a GPU's may be.
+  // Running out of memory is not the kernel's fault on the host; on a GPU it
+  // may be.
   if (Outcome->Status == LaunchStatus::OutOfMemory && !D.asGPU())
     return make_error<ShortageError>(
         Outcome->Message, std::make_error_code(std::errc::not_enough_memory));
@@ -234,14 +234,14 @@ Expected<bool> MeasuredKernel::sampleMany(unsigned Count, unsigned Repeat,
   return true;
 }
 
-/// Waits once.
+/// Synchronizes once per batch.
 Expected<bool> MeasuredKernel::sampleBatch(unsigned Count, unsigned Repeat,
                                            std::vector<double> &Nanoseconds) {
   Report(ReplayStage::Launch);
   Config.Repeat = Repeat;
   std::vector<double> Taken;
-  // A flushed cache does not tell whether memory was restored: the last launch
-  // can be the one that confirm() compares.
+  // With a cold cache, restoring memory does not affect the time, so restore it
+  // before the last launch, which confirm() can then compare.
   unsigned Left = Count;
   auto Prepare = [&]() -> Error {
     if (Restore || (--Left == 0 && Cache == CacheMode::Cold))
@@ -283,8 +283,8 @@ Error MeasuredKernel::compare() {
   return Error::success();
 }
 
-/// Says what differs in the elements that the IR tells of, where nothing else
-/// does, and how to accept what may be rounding errors.
+/// Describes mismatches by the element types that the IR implies, if no other
+/// types are given, and suggests tolerances for possible rounding errors.
 Error MeasuredKernel::describeElements() {
   const ElementTypes &Types = Session.elementTypes();
   std::vector<ComparePart> Parts = Plan.compareParts().vec();
@@ -342,7 +342,7 @@ Error MeasuredKernel::confirm() {
   return Error::success();
 }
 
-/// What lies in the buffers that failed; nothing when that is too much.
+/// Returns the contents of the failed buffers; nothing if they are too large.
 Expected<std::vector<std::vector<char>>> MeasuredKernel::readFailures() {
   std::vector<std::vector<char>> Contents;
   uint64_t Bytes = 0;
@@ -369,7 +369,7 @@ Error MeasuredKernel::checkReproducibility() {
   Expected<std::optional<double>> Launched = sample(1);
   if (!Launched)
     return Launched.takeError();
-  // Nobody looks where else it has written now.
+  // Only the failed buffers are read after this launch.
   Memory.markAllDirty();
   if (!*Launched)
     return Error::success();
@@ -415,7 +415,8 @@ mneme::measureAll(Measurer &M, Device &D,
   };
   StringRef TimerBefore = TimerName();
   Expected<std::vector<Measurement>> Measured = M.measure(Sources, Rules);
-  // Where CUPTI stops reporting kernels, events go on: no samples of both.
+  // If CUPTI stops reporting kernels, events replace it. Do not mix samples of
+  // both timers.
   if (Measured && !Measured->empty() && TimerName() != TimerBefore)
     Measured = M.measure(Sources, Rules);
   if (!Measured)

@@ -21,45 +21,47 @@ namespace mneme {
 /// A loaded kernel with its launch, to be verified and measured.
 class MeasuredKernel final : public SampleSource {
 public:
-  /// The session is prepared.
+  /// The session must be prepared.
   MeasuredKernel(ReplaySession &Session, const ReplayPlan &Plan,
                  ReplayTimes &Times, ReplaySession::StageFn Report);
 
-  /// Takes the kernel from \p Kernels, or loads it. What cannot be loaded is
-  /// Unsupported. Error: a shortage.
+  /// Takes the kernel from \p Kernels or loads it. If it cannot be loaded, the
+  /// verdict is Unsupported. Errors are shortages.
   Error load(const CompiledKernel &Code, LoadedKernels &Kernels);
-  /// Launches once and compares what that leaves; a wrong kernel is not timed.
-  /// \param MayWait  a short launch may be compared by confirm() alone.
+  /// Launches once and compares the result; a wrong kernel is not timed.
+  /// \param MayWait  leaves the comparison of a short launch to confirm().
   Error verify(bool MayWait = false);
-  /// After the last timed launch: compares once more, so that what was timed is
-  /// what was verified. Launches again where the last launch was another
-  /// kernel's, or did not begin with the recorded memory.
+  /// Compares again after the last timed launch, so that the code that was
+  /// timed is the code that was verified. Launches again if the last launch was
+  /// another kernel's or did not start from the recorded memory.
   Error confirm();
   Expected<std::optional<double>> sample(unsigned Repeat) override;
   Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
                             std::vector<double> &Nanoseconds) override;
 
-  /// After a mismatch: launches again, to see whether that leaves the same. If
-  /// not, the kernel is to blame, or the recording, rather than the compiler.
+  /// Launches again after a mismatch to check whether the result is
+  /// reproducible. If not, the kernel or the recording is at fault rather than
+  /// the compiler.
   Error checkReproducibility();
 
-  /// Can one of its launches see what the one before left, but in the recorded
-  /// memory? A launch that follows right behind another one can.
+  /// Returns true if a launch can observe state that the preceding one left
+  /// outside of the recorded memory. This matters for launches in immediate
+  /// succession.
   bool keepsState() const {
     return Config.DynamicShared || Kernel->keepsState();
   }
 
   bool isGood() const { return !failed() && V != Verdict::Mismatch; }
-  /// Did the device stop it?
+  /// Returns true if the kernel could not be loaded or its launch failed.
   bool failed() const {
     return V == Verdict::Crash || V == Verdict::Timeout ||
            V == Verdict::Unsupported;
   }
 
   Verdict V = Verdict::NotVerified;
-  std::string Message; ///< Why not; empty when it matches.
+  std::string Message; ///< Reason for the verdict; empty on a match.
   bool Executed = false;
-  double LastNanoseconds = 0; ///< Of the last launch; 0: there was none.
+  double LastNanoseconds = 0; ///< Of the last launch; 0 if there was none.
   MemoryComparison Compared;
   std::shared_ptr<DeviceKernel> Kernel;
   CacheMode Cache;
@@ -73,10 +75,10 @@ private:
   ReplayTimes &Times;
   ReplaySession::StageFn Report;
   LaunchConfig Config;
-  /// To prepare and launch once took no longer than this.
+  /// Upper bound on the time to prepare and launch once.
   double LongestSeconds = 0;
-  /// Replayer::numLaunches() after the last launch that began with the recorded
-  /// memory, and after the last one that was compared.
+  /// Replayer::numLaunches() after the last launch that started from the
+  /// recorded memory, and after the last one that was compared.
   uint64_t LastRestored = 0, LastCompared = 0;
 
   Error restore();
@@ -89,11 +91,11 @@ private:
   Expected<std::vector<std::vector<char>>> readFailures();
 };
 
-/// Match, MatchWithinTolerance or Mismatch.
+/// Returns Match, MatchWithinTolerance or Mismatch.
 Verdict judge(const MemoryComparison &C);
 
 /// Measures loaded kernels side by side on the session's device.
-/// \returns none when one of them fails.
+/// \returns an empty vector if one of them fails.
 Expected<std::vector<Measurement>>
 measureAll(Measurer &M, Device &D, ArrayRef<MeasuredKernel *> MeasuredKernels,
            bool Restore, MeasureRules Rules);

@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Does a launch read what it writes? If not, it does the same again and again
-// without its memory being restored. That has to be known of the code: one run
-// after the other tells only that the result is the same, not that a kernel
-// which, say, relaxes distances had as much to do; and a kernel that reads what
-// it wrote, say an index, may leave its buffers the second time.
+// This file determines from the code whether a launch reads memory that it
+// writes. If not, launches can be repeated without restoring memory. Comparing
+// two runs would not suffice: equal results do not imply equal work, for
+// example in a kernel that relaxes distances. Also, a kernel that reads, say,
+// an index that it wrote may access memory outside of its buffers in the second
+// launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,10 +28,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Makes attributes say what functions do with their arguments. \p M is then
-/// good for nothing else.
+/// Infers attributes for the use of arguments. \p M must not be used for
+/// anything else afterwards.
 static void inferAttributes(Module &M) {
-  // A definition that another one may replace is not looked into.
+  // LLVM does not analyze definitions that may be replaced.
   for (Function &F : M)
     if (!F.isDeclaration()) {
       F.setComdat(nullptr);
@@ -43,7 +44,8 @@ static bool holdsPointer(const Type *T) {
   return T->isPtrOrPtrVectorTy() || any_of(T->subtypes(), holdsPointer);
 }
 
-/// Might \p I make a pointer of what is not based on an argument or a variable?
+/// Returns true if \p I may yield a pointer that is not based on an argument or
+/// a variable.
 static bool makesPointer(const Instruction &I) {
   if (auto *Call = dyn_cast<CallBase>(&I))
     return !Call->getCalledFunction() ||
@@ -57,7 +59,7 @@ static bool makesPointer(const Instruction &I) {
          });
 }
 
-/// The same of \p F and all that it calls.
+/// Like makesPointer(), for \p F and all functions that it calls.
 static bool makesPointers(const Function &F) {
   SmallVector<const Function *> Work = {&F};
   DenseSet<const Function *> Seen = {&F};
@@ -72,7 +74,7 @@ static bool makesPointers(const Function &F) {
   return false;
 }
 
-/// The region that holds \p Address.
+/// Returns the region that contains \p Address.
 static std::optional<size_t> findRegion(const RecordedState &State,
                                         uint64_t Address) {
   for (auto [I, R] : enumerate(State.regions()))

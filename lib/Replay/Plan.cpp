@@ -28,10 +28,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// What every CUDA GPU since 2012 and every AMD GPU allows.
+/// Limits of every CUDA GPU since 2012 and every AMD GPU.
 static constexpr uint32_t MaxBlockThreads = 1024;
 static constexpr uint32_t MaxBlockZ = 64;
-/// Thirty years; nanoseconds of it fit 64 bits.
+/// Seconds, about thirty years; in nanoseconds it fits in 64 bits.
 static constexpr uint64_t MaxTimeout = 1000000000;
 static constexpr uint32_t MaxGridX = 0x7fffffff, MaxGridYZ = 65535;
 
@@ -109,13 +109,13 @@ ReplayPlan::withPoison(std::shared_ptr<const PoisonMask> Mask) const {
   return Plan;
 }
 
-/// Do they say the same of what is compared, and how?
+/// Returns true if both compare the same memory in the same way.
 static bool compareAlike(const ReplayOptions &A, const ReplayOptions &B) {
   return A.Norm == B.Norm && A.NaN == B.NaN && A.Tolerances == B.Tolerances &&
          A.ElementTypes == B.ElementTypes;
 }
 
-/// All that the options decide.
+/// The part of a plan that depends on the options.
 Error ReplayPlan::planVariant(const ReplayPlan *Other) {
   if (Error E = planLaunch())
     return E;
@@ -131,7 +131,7 @@ Error ReplayPlan::planVariant(const ReplayPlan *Other) {
 }
 
 //===----------------------------------------------------------------------===//
-// What to replay
+// Recording
 //===----------------------------------------------------------------------===//
 
 static std::string listRecords(ArrayRef<RecordedKernel> Kernels) {
@@ -181,7 +181,7 @@ Error ReplayPlan::chooseInstance(StringRef Database) {
     return Refuse("holds no recorded launch");
   if (Found.empty())
     return Refuse("no record '" + Id + "'; there are:" + listRecords(Kernels));
-  // The same launch configuration may be that of several kernels of a folder.
+  // Several kernels of a folder may have the same launch configuration.
   if (Found.size() > 1 && Id.empty())
     return Refuse("holds several records, choose one with --record-id:" +
                   listRecords(Kernels));
@@ -198,12 +198,12 @@ Error ReplayPlan::loadModule() {
   bool Own = !Options.IRFile.empty();
   std::string Path =
       Own ? Options.IRFile : pathIn(Dir, Kernel->Modules.front());
-  // Text, too: that is what people edit.
+  // Textual IR is accepted, too, because users edit it.
   Expected<std::unique_ptr<MemoryBuffer>> File =
       Own ? readFile(Path, MaxIRFile) : readModule(Dir, *Kernel);
   if (!File)
     return File.takeError();
-  // A limit that is meant for launches may be too short to start a process.
+  // A time limit intended for launches may be too short to start a process.
   constexpr double StartSeconds = 2;
   Context = std::make_shared<LLVMContext>();
   auto Sane = std::make_shared<SmallVector<char, 0>>();
@@ -341,7 +341,7 @@ SpecializeOptions ReplayPlan::getSpecialization() const {
       char Raw[8] = {};
       std::copy(Bytes.begin(), Bytes.end(), Raw);
       uint64_t Value = support::endian::read64le(Raw);
-      // Each launch on a GPU replaces it by the handle that the device knows.
+      // Each launch on a GPU replaces it by the device's own handle.
       if (!llvm::binary_search(Handles, Value))
         SO.Args[I] = Value;
     }
@@ -363,7 +363,7 @@ CompileOptions ReplayPlan::getCompileOptions() const {
   CompileOptions CO;
   static_cast<CompileConfig &>(CO) = Options;
   CO.Kernel = Kernel->KernelName;
-  // The compilation itself needs some of the time, too.
+  // Leave time for the compilation itself.
   CO.NumberingLimit = Options.Timeout / 2;
   CO.OptLevel = Kernel->OptLevel.empty() ? "2" : Kernel->OptLevel;
   CO.Assembler = Options.Assembler;
@@ -398,7 +398,7 @@ Error ReplayPlan::planCompilation(const ReplayPlan *Other) {
     AppImages = std::make_shared<std::vector<SmallVector<char, 0>>>();
     return Error::success();
   }
-  // A missing tool is no compile error.
+  // A missing tool is not a compile error.
   if ((Options.wantsGPUImage() || !Options.Ptxas.empty()) &&
       M->getTargetTriple().isNVPTX())
     if (Error E = checkPTXCompiler(Options.Assembler, Options.CudaPath,
@@ -438,7 +438,7 @@ std::unique_ptr<Module> ReplayPlan::cloneModule(LLVMContext &Context) const {
 // Comparison
 //===----------------------------------------------------------------------===//
 
-/// Does "3", "name" or "tag" mean this part?
+/// Returns true if the text "3", "name" or "tag" denotes this part.
 static bool means(StringRef Spec, const RecordedRegion &R,
                   const ComparePart &P) {
   unsigned Id;
@@ -450,7 +450,8 @@ static bool means(StringRef Spec, const RecordedRegion &R,
 Error ReplayPlan::planComparison() {
   auto Planned = std::make_shared<std::vector<ComparePart>>();
   std::vector<ComparePart> &Parts = *Planned;
-  // Annotated ranges split regions into parts; what is between them is exact.
+  // Annotated ranges split regions into parts; memory between them is compared
+  // exactly.
   for (size_t Index = 0; Index != State->regions().size(); ++Index) {
     const RecordedRegion &R = State->regions()[Index];
     uint64_t Begin = R.Info.Address, End = Begin + R.Info.Size, Done = Begin;
@@ -504,7 +505,7 @@ Error ReplayPlan::planComparison() {
   for (const ToleranceSpec &S : Options.Tolerances) {
     bool Untyped = false, Typed = false;
     Error E = Each(S.Buffer, "--tolerance", [&](ComparePart &P) {
-      // Bytes have no error but being different.
+      // Bytes can only be equal or different.
       if (P.Rule.DType == MNEME_DTYPE_BYTES) {
         Untyped = true;
         return;

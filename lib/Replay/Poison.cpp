@@ -19,11 +19,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Seconds of a launch that is traced: several to several dozen times as long
-/// as a plain one.
+/// Limit in seconds for a traced launch, which takes several to several dozen
+/// times as long as a plain one.
 static constexpr double TraceSeconds = 2;
 
-/// Marks are read in pieces of this many bytes.
+/// Marks are read in pieces of this size.
 static constexpr uint64_t PieceBytes = uint64_t(4) << 20;
 
 //===----------------------------------------------------------------------===//
@@ -96,7 +96,7 @@ void PoisonMask::apply(size_t Region, uint64_t Begin, ArrayRef<char> Values,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Memory of the device that nothing recorded knows.
+/// Device memory outside of the recorded memory.
 class Scratch {
 public:
   Scratch(Device &D, uint64_t Size) : D(D), Size(Size) {}
@@ -105,12 +105,12 @@ public:
     if (!Address)
       return;
     if (GPUDevice *GPU = D.asGPU())
-      consumeError(GPU->release(Address)); // fails where the device is lost
+      consumeError(GPU->release(Address)); // Fails if the device is lost.
     else
       munmap(reinterpret_cast<void *>(Address), Size);
   }
 
-  /// All zero.
+  /// Allocates zeroed memory.
   Error allocate() {
     if (GPUDevice *GPU = D.asGPU()) {
       if (Error E = GPU->allocate(Size).moveInto(Address))
@@ -133,7 +133,7 @@ private:
   uint64_t Size, Address = 0;
 };
 
-/// Finds a mask by launches of the recorded kernel.
+/// Determines a mask by launching the recorded kernel.
 class PoisonFinder {
 public:
   PoisonFinder(const ReplayPlan &Plan, Device &D, Replayer &Memory,
@@ -145,7 +145,7 @@ public:
   Expected<std::string> run();
 
 private:
-  /// In front of the marks.
+  /// Size of the control data, which precedes the marks.
   static constexpr uint64_t ControlBytes = 16;
 
   const ReplayPlan &Plan;
@@ -186,15 +186,15 @@ TraceOptions PoisonFinder::makeTrace() const {
   return O;
 }
 
-/// The recorded kernel as the application has it, with notes behind its
-/// pipeline: its floating-point code is the application's, and it has only the
-/// accesses that are left.
+/// Compiles the recorded kernel as the application did and adds tracing after
+/// its pipeline. The floating-point code is then the application's, and only
+/// the remaining accesses are traced.
 Error PoisonFinder::compile() {
   ReplayOptions O = getBaselineOptions(Plan.options());
   O.LaunchTimeout = O.launchTimeout() > 0
                         ? std::min(O.launchTimeout(), 10 * TraceSeconds)
                         : 10 * TraceSeconds;
-  // The notes multiply the code, and optimizing it takes longer than running it
+  // Tracing multiplies the code, and optimizing it takes longer than running it
   // once.
   O.Host.Finish = HostFinish::Min;
   Expected<std::unique_ptr<ReplayPlan>> Base =
@@ -247,7 +247,7 @@ Error PoisonFinder::verify(StringRef What) {
   return Error::success();
 }
 
-/// A byte that was written, and not read before.
+/// Adds the bytes that were written before they were read to the mask.
 Error PoisonFinder::readMarks() {
   char Late = 0;
   if (Error E = D.read(Marks.address(), {&Late, 1}))
@@ -296,7 +296,7 @@ Expected<std::string> PoisonFinder::run() {
     return Failed(std::move(E));
   if (Mask->count() == 0)
     return "the kernel writes nothing that it does not read before";
-  // Once more, from poison, with no notes.
+  // Launch again, from poisoned memory, without tracing.
   char Off = 1;
   if (Error E = D.write(Marks.address(), {&Off, 1}))
     return Failed(std::move(E));

@@ -74,7 +74,7 @@ std::vector<uint64_t> RecordedState::handles() const {
 }
 
 namespace {
-/// Consecutive ranges that are unpacked at once.
+/// Consecutive data ranges that are decompressed in parallel.
 class Batch {
 public:
   Batch(const Snapshot &S, ArrayRef<SnapshotData> Ranges)
@@ -106,7 +106,7 @@ private:
 };
 } // namespace
 
-/// Unpacks a batch on all cores while \p Fn has the one before.
+/// Decompresses a batch on all cores while \p Fn processes the preceding one.
 static Error readData(const Snapshot &S, RecordedState::DataFn Fn) {
   DefaultThreadPool Pool;
   const size_t BatchSize = 4 * Pool.getMaxConcurrency();
@@ -114,7 +114,7 @@ static Error readData(const Snapshot &S, RecordedState::DataFn Fn) {
   auto Begin = [&] {
     auto B = std::make_shared<Batch>(S, Rest.take_front(BatchSize));
     Rest = Rest.drop_front(B->size());
-    // A few small ranges are not worth threads.
+    // Small batches are not worth starting threads.
     for (size_t I = 0; I != B->size(); ++I)
       if (B->size() < 4)
         B->unpack(I);

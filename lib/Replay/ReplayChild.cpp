@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The process in which one replay compiles and runs. It tells its parent in
-// JSON lines, over a pipe, what it begins ({"stage": n}) and at last what came
-// out ({"result": ...}, {"error": text}, or {"fatal": text} from LLVM's fatal
-// errors).
+// The process in which a replay compiles and runs. It reports to its parent in
+// JSON lines over a pipe: the stage that begins ({"stage": n}) and finally the
+// outcome ({"result": ...}, {"error": text}, or {"fatal": text} for LLVM's
+// fatal errors).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,21 +28,21 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How much later than the device the parent loses patience: the device's own
-/// message is the better one.
+/// Seconds that the parent waits after the device's own time limit, because the
+/// device's error message is more precise.
 static constexpr double GraceSeconds = 2;
 
-/// What a device may take at least to be opened, to get the memory and to
-/// compare it: how long that takes does not depend on what is evaluated.
+/// Minimum time limit for opening the device, transferring the memory and
+/// comparing it, since these times do not depend on the candidate.
 static constexpr double SetupSeconds = 300;
 
-/// How long a child may take to be gone once it has said all, or was killed: a
-/// driver may wait for a kernel that never ends.
+/// Seconds until a child must have exited after its last message or after it
+/// was killed: a driver may wait for a kernel that never ends.
 static constexpr double ExitSeconds = 2;
 
-/// The shortest time between two messages of the same stage; under
-/// GraceSeconds, or the parent would count the launches before one as its own
-/// time.
+/// Minimum time between two messages of the same stage. It must be less than
+/// GraceSeconds; otherwise the parent would attribute the time of earlier
+/// launches to a launch.
 static constexpr std::chrono::milliseconds MessageInterval(100);
 
 double mneme::getStageLimit(const ReplayOptions &O, ReplayStage S) {
@@ -95,7 +95,7 @@ static void reportFatalError(void *FD, const char *Reason, bool) {
 }
 
 static void reportBadAlloc(void *FD, const char *, bool) {
-  // Without allocations.
+  // Must not allocate memory.
   static constexpr StringLiteral Message =
       "{\"error\":\"out of memory: free memory, or raise the limit (ulimit -v, "
       "-d)\"}\n";
@@ -109,7 +109,7 @@ static void runBody(ReplayBody Body, int FD) {
   std::optional<ReplayStage> Last;
   std::chrono::steady_clock::time_point Sent;
   Expected<ReplayResult> R = Body([&](ReplayStage S) {
-    // A message wakes the parent, which should not happen at each timed launch.
+    // A message wakes the parent, which must not happen at each timed launch.
     auto Now = std::chrono::steady_clock::now();
     if (S == Last && Now - Sent < MessageInterval)
       return;
@@ -123,7 +123,7 @@ static void runBody(ReplayBody Body, int FD) {
     writeLineOrExit(
         FD, json::Object{{"error", json::fixUTF8(toString(
                                        recognizeShortage(R.takeError())))}});
-  ::fflush(stdout); // the kernel's printf
+  ::fflush(stdout); // Output of the kernel's printf.
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,7 +131,7 @@ static void runBody(ReplayBody Body, int FD) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Reads a child's lines under a time limit that each stage starts anew.
+/// Reads a child's lines. Each stage restarts the time limit.
 class WorkerMonitor {
 public:
   WorkerMonitor(int FD, const ReplayOptions &Options)
@@ -152,7 +152,7 @@ private:
   Deadline Until;
 
   void restart();
-  /// \returns true when the line is the last one.
+  /// \returns true for the last line.
   bool handle(StringRef Line);
 };
 } // namespace
@@ -204,7 +204,7 @@ WorkerMonitor::End WorkerMonitor::wait() {
   }
 }
 
-/// The result of a child that did not deliver one.
+/// Makes the result of a child that died without sending one.
 static ReplayResult makeDeadResult(const ReplayPlan &Plan,
                                    const WorkerMonitor &Monitor, Verdict V,
                                    std::string Error) {
@@ -218,7 +218,7 @@ static ReplayResult makeDeadResult(const ReplayPlan &Plan,
   return R;
 }
 
-/// \p Last is set to the stage in which the process ended.
+/// Sets \p Last to the stage in which the process ended.
 static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
                                          ReplayBody Body, ReplayStage &Last,
                                          ArrayRef<int> Kept = {}) {
@@ -228,7 +228,8 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
     return Messages.takeError();
   int FD = Messages->Write.get();
   ChildOptions O;
-  // Standard output is the report's; what the kernel prints goes beside it.
+  // Standard output is for the report; the kernel's output goes to standard
+  // error.
   O.Out = STDERR_FILENO;
   O.Kept.append(Kept.begin(), Kept.end());
   O.Kept.push_back(FD);
@@ -245,7 +246,8 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
   Messages->Read.reset();
   if (!C->wait(ExitSeconds)) {
     C->kill();
-    // What does not die of that hangs in the kernel, and is not waited for.
+    // A process that survives this hangs in the operating system's kernel. Do
+    // not wait for it.
     C->wait(ExitSeconds);
   }
 
@@ -284,7 +286,7 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
   return runInChild(Plan, Body, Last);
 }
 
-/// The same without the baseline that \p Died of its compilation.
+/// Replays without the baseline whose compilation killed the process.
 static Expected<ReplayResult> runAlone(const ReplayPlan &Plan,
                                        const ReplayResult &Died) {
   ReplayOptions Options = Plan.options();
@@ -305,8 +307,8 @@ static Expected<ReplayResult> runAlone(const ReplayPlan &Plan,
   return R;
 }
 
-/// After the process has died because it looked for bytes to poison: without
-/// them.
+/// Replays without poison, after the search for bytes to poison killed the
+/// process.
 static Expected<ReplayResult> runUnpoisoned(const ReplayPlan &Plan,
                                             StringRef Why, ReplayStage &Last) {
   ReplayOptions Options = Plan.options();

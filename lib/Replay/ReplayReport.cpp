@@ -22,7 +22,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 //===----------------------------------------------------------------------===//
-// The result as JSON: also how it comes from the worker process
+// The result as JSON, as sent by the worker process
 //===----------------------------------------------------------------------===//
 
 static constexpr std::pair<StringLiteral, double ReplayTimes::*> TimeKeys[] = {
@@ -109,7 +109,7 @@ bool mneme::fromJSON(const json::Value &V, ReplayGPU &R, json::Path P) {
   return true;
 }
 
-/// "exec_time" has the samples, "measurement" the rest.
+/// "exec_time" holds the samples, "measurement" the rest.
 static bool mapMeasurement(json::ObjectMapper &O,
                            std::optional<Measurement> &M) {
   std::vector<double> Nanoseconds;
@@ -302,7 +302,7 @@ static json::Value dimsToJSON(const Dim3 &D) {
 static json::Object describeConfig(const ReplayPlan &Plan,
                                    const ReplayResult &R) {
   const ReplayOptions &O = Plan.options();
-  // What died has not told.
+  // A process that died has not reported its device.
   bool RanOnHost =
       (R.Device.empty() && O.Execute ? O.Device : R.Device) == "host";
   auto OrAuto = [&](std::optional<unsigned> Count, unsigned OnHost) {
@@ -347,7 +347,7 @@ static json::Object describeConfig(const ReplayPlan &Plan,
       {"isolated", O.Isolate},
       {"verify", O.Verify && O.Execute},
       {"poison", O.Poison && O.Verify && O.Execute}};
-  // Settings whose effective value is not above.
+  // Settings that are not listed above with their effective values.
   json::Object Config = makeConfig(O);
   for (const SettingInfo &S : getSettings())
     if (S.Stage != SettingStage::Launch && !Report.get(S.Key)) {
@@ -360,7 +360,7 @@ static json::Object describeConfig(const ReplayPlan &Plan,
   return Report;
 }
 
-/// Of the replayed launch; unset without an image for an NVIDIA GPU.
+/// Occupancy of the replayed launch; unset without an image for an NVIDIA GPU.
 static std::optional<Occupancy> getLaunchOccupancy(const ReplayPlan &Plan,
                                                    const ReplayResult &R) {
   if (!R.Resources)
@@ -369,7 +369,7 @@ static std::optional<Occupancy> getLaunchOccupancy(const ReplayPlan &Plan,
                           Plan.block().count(), Plan.sharedMem());
 }
 
-/// A program that took the place of a stage.
+/// Describes an external program that replaces a stage.
 static json::Value describeTool(StringRef Program) {
   if (Program.empty())
     return nullptr;
@@ -397,7 +397,7 @@ json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
 }
 
 namespace {
-/// Rows of a name and a value, aligned.
+/// A table of aligned names and values.
 class Table {
 public:
   explicit Table(raw_ostream &OS) : OS(OS) {}
@@ -549,7 +549,7 @@ std::string mneme::describePower(const VerificationPower &P) {
                          : " (nothing could be poisoned: " + P.NoPoison + ")";
   if (P.isVacuous()) {
     std::string Text = "verification is vacuous: an empty kernel would match";
-    // Else it is tolerances that accept everything.
+    // Otherwise tolerances accept every value.
     if (!P.ChangedBytes)
       Text += ", as the recorded launch changed no memory";
     return Text + NoPoison;

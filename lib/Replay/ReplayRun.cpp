@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One evaluation: load, verify, measure.
+// This file implements one evaluation: load, verify, measure.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   if (!Code.failed())
     if (Error E = execute(Code))
       return std::move(E);
-  // Not for each step of a search: to ask takes longer than a short kernel.
+  // Skip the query in a search: it takes longer than a short kernel.
   if (GPU && R.Executed && !Options.Quick)
     R.GPU->State = GPU->readState();
   R.Times.Prepare = std::exchange(Session.PrepareTime, 0);
@@ -56,7 +56,7 @@ Expected<ReplayResult> ReplayRun::run(const CompiledKernel &Code) {
   return std::move(R);
 }
 
-/// For a search: what several launches that are enqueued together can have.
+/// In a search, uses a timer that works for batches of enqueued launches.
 static GPUTimer getTimer(const ReplayOptions &O) {
   return O.Quick && O.Timer == GPUTimer::Auto ? GPUTimer::Events : O.Timer;
 }
@@ -67,7 +67,7 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   if (Error E = Session.chooseTimer(getTimer(Options)))
     return E;
   Replayer &Memory = *Session.Memory;
-  // Nothing will tell what a launch that is not the recorded one has changed.
+  // Without verification, changes made by the launch are not tracked.
   if (!Options.Verify)
     Memory.markAllDirty();
   MeasuredKernel Candidate(Session, Plan, R.Times, Report);
@@ -83,7 +83,7 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
     Expected<std::unique_ptr<MeasuredKernel>> Other = prepareBaseline();
     if (!Other)
       return Other.takeError();
-    // The baseline may have taken the device with it.
+    // The baseline may have caused the loss of the device.
     if (!Session.Lost)
       if (Error E = measure(Candidate, Other->get()))
         return E;
@@ -95,8 +95,8 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   return Error::success();
 }
 
-/// A crash or a hang leaves nothing of a GPU's context; on the host it may have
-/// written into what is loaded.
+/// A crash or a hang destroys a GPU's context; on the host it may have
+/// overwritten loaded kernels.
 void ReplaySession::noteEnd(const MeasuredKernel &C) {
   if (C.V != Verdict::Crash && C.V != Verdict::Timeout)
     return;
@@ -202,8 +202,8 @@ Expected<CompiledKernel> ReplayRun::makeBaselineCode() {
                         [&](ReplayStage) { Report(ReplayStage::Baseline); });
 }
 
-/// \returns null when there is none, or when it is not as good as the recorded
-/// kernel, which is then in the result.
+/// \returns null if there is no baseline, or if the baseline failed, which the
+/// result then reports.
 Expected<std::unique_ptr<MeasuredKernel>> ReplayRun::prepareBaseline() {
   if (Options.Compared == Baseline::None)
     return nullptr;

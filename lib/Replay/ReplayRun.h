@@ -36,7 +36,7 @@ private:
   Device &D;
   GPUDevice *GPU;
   ReplayResult R;
-  /// Of the baseline; its own steps are one figure of the result.
+  /// Times of the baseline, which the result reports as a single figure.
   ReplayTimes OtherTimes;
   std::unique_ptr<ReplayPlan> BaselinePlan;
 

@@ -17,8 +17,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Granularity of what is found changed: large enough that a copy is worth its
-/// call.
+/// Granularity of change tracking: large enough for efficient copies.
 static constexpr uint64_t RestorePage = MNEME_SNAPSHOT_PAGE;
 
 Replayer::Replayer(const RecordedState &State, Device &D)
@@ -29,10 +28,10 @@ Replayer::~Replayer() = default;
 
 StringRef Replayer::mode() const { return Resident ? "device" : "host"; }
 
-/// What a file claims is compared with what there is before it is asked for.
+/// Checks the size that a file claims against the available memory.
 static Error checkMemory(const RecordedState &State) {
-  // The memory itself, as it was before, and of one buffer at a time as it is
-  // now and as it should be.
+  // The memory and its contents before the launch, and for one buffer at a time
+  // the current and the expected contents.
   uint64_t Sum = 0, Largest = 0;
   for (const RecordedRegion &R : State.regions()) {
     Sum = SaturatingAdd(Sum, R.Info.Size);
@@ -50,8 +49,8 @@ static Error checkMemory(const RecordedState &State) {
       std::make_error_code(std::errc::not_enough_memory));
 }
 
-/// Whether bytes hold one of \p Handles, which are sorted, of texture and
-/// surface objects. Few words are near them.
+/// Returns true if the bytes contain one of the sorted \p Handles of texture
+/// and surface objects. Most words are outside of the handles' range.
 static bool holdsHandle(ArrayRef<char> Bytes, ArrayRef<uint64_t> Handles) {
   for (size_t At = 0; !Handles.empty() && At + 8 <= Bytes.size(); At += 8) {
     uint64_t Word = support::endian::read64le(Bytes.data() + At);
@@ -62,8 +61,8 @@ static bool holdsHandle(ArrayRef<char> Bytes, ArrayRef<uint64_t> Handles) {
   return false;
 }
 
-/// Makes the objects whose handles launches replace in their arguments. Of the
-/// others, the elements may be gone.
+/// Creates the objects whose handles appear in launch arguments. The elements
+/// of other objects may be missing.
 static Error makeObjects(const RecordedState &State, Device &D) {
   for (uint64_t Handle : State.handles())
     if (any_of(State.args(), [&](const std::string &Bytes) {
@@ -107,11 +106,12 @@ void Replayer::setChanged() {
 }
 
 Error Replayer::fill() {
-  // In memory they keep their values, which only the host device knows.
+  // Handles in memory keep their recorded values, which only the host device
+  // recognizes.
   std::vector<uint64_t> Handles;
   if (D->asGPU())
     Handles = State->handles();
-  // Fresh memory is zero, so only what the file stores has to be written.
+  // Fresh memory is zero, so only stored data must be written.
   if (Error E = State->readStored(
           [&](const SnapshotData &Data, ArrayRef<char> Bytes) -> Error {
             if (holdsHandle(Bytes, Handles))
@@ -138,7 +138,7 @@ Error Replayer::fill() {
 void Replayer::findPadding() {
   uint64_t Granule = D->mappingGranule();
   ArrayRef<RecordedRegion> Regions = State->regions();
-  uint64_t Mapped = 0; // up to here
+  uint64_t Mapped = 0; // End of the mapped memory.
   for (auto [I, Region] : enumerate(Regions)) {
     uint64_t Begin = Region.Info.Address, End = Begin + Region.Info.Size;
     uint64_t Low = std::max(Mapped, alignDown(Begin, Granule));
@@ -188,7 +188,7 @@ Expected<std::optional<StrayWrite>> Replayer::findStrayOnHost() {
   return std::nullopt;
 }
 
-/// Sorts, and joins ranges that touch.
+/// Sorts the ranges and merges adjacent ones.
 static std::vector<Replayer::Range>
 mergeRanges(std::vector<Replayer::Range> Ranges) {
   llvm::sort(Ranges, [](const Replayer::Range &A, const Replayer::Range &B) {
@@ -208,7 +208,7 @@ mergeRanges(std::vector<Replayer::Range> Ranges) {
 void Replayer::setDirty(std::vector<Range> Ranges) {
   Ranges = mergeRanges(std::move(Ranges));
   if (Ranges == Dirty)
-    return; // the device has planned these copies
+    return; // The device has a plan for these copies.
   Dirty = std::move(Ranges);
   if (Resident)
     Resident->setDirty(Dirty);
@@ -242,7 +242,7 @@ Error Replayer::poison(std::shared_ptr<const PoisonMask> New) {
   return Error::success();
 }
 
-/// Whole pages, as they are restored; as many at once as lie side by side.
+/// Writes whole pages, the unit of restoring, and adjacent pages together.
 Error Replayer::poisonRegion(size_t Region, const PoisonMask &New) {
   constexpr uint64_t MaxBytes = 1024 * RestorePage;
   uint64_t Size = State->regions()[Region].Info.Size;
@@ -278,7 +278,7 @@ Error Replayer::poisonRegion(size_t Region, const PoisonMask &New) {
   return Error::success();
 }
 
-/// Takes what was recorded from the recording once more.
+/// Rereads the recorded values from the recording.
 Error Replayer::removePoison() {
   auto IsPoisoned = [&](size_t Region) {
     return Mask->any(Region, 0, State->regions()[Region].Info.Size);
@@ -378,7 +378,7 @@ Expected<MemoryComparison> Replayer::compare(ArrayRef<ComparePart> Parts) {
   return std::move(Result);
 }
 
-/// What the recorded launch left in a region.
+/// Reads the contents of a region after the recorded launch.
 Error Replayer::readOutcome(size_t Region, std::vector<char> &After) const {
   if (Resident) {
     std::vector<char> OfBefore(State->regions()[Region].Info.Size);
@@ -399,7 +399,7 @@ Expected<double> Replayer::findLargestOutcome(const ComparePart &P) const {
                      P.Rule.DType);
 }
 
-/// Whether parts, in order, leave nothing out.
+/// Returns true if the parts, in order, cover all memory.
 static bool coverAll(ArrayRef<ComparePart> Parts,
                      ArrayRef<RecordedRegion> Regions) {
   size_t Region = 0;
@@ -425,8 +425,9 @@ Replayer::compareOnDevice(ArrayRef<ComparePart> Parts,
     return Stats.takeError();
   if (Written)
     Stray = describeStray(Paddings[Written->first], Written->second);
-  // When all is as the recorded launch left it, what that changed is dirty.
-  // Else look at what is not as it was before.
+  // If the memory matches the recorded outcome, the dirty ranges are those that
+  // the recorded launch changed. Otherwise, find all differences from the
+  // prologue.
   bool Same =
       coverAll(Parts, State->regions()) &&
       all_of(*Stats, [](const CompareStats &S) { return S.Differences == 0; });
@@ -456,7 +457,7 @@ Replayer::compareOnHost(ArrayRef<ComparePart> Parts) {
       Now.resize(After.size());
       if (Error E = D->read(State->regions()[P.Region].Info.Address, Now))
         return std::move(E);
-      // A wrong kernel may have written where the recorded one did not.
+      // A wrong kernel may have written elsewhere.
       Seen[P.Region] = true;
       ArrayRef<char> Old(Before[P.Region]);
       for (uint64_t Begin = 0; Begin < Now.size(); Begin += RestorePage) {

@@ -14,8 +14,7 @@ using namespace llvm::mneme;
 
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 
-/// Room that a kernel may want of the device while it runs, for its code and
-/// for what its threads spill.
+/// Memory that a running kernel may need on the device for its code and spills.
 static constexpr uint64_t Headroom = uint64_t(256) << 20;
 
 Expected<std::unique_ptr<ResidentMemory>>
@@ -34,15 +33,15 @@ ResidentMemory::create(const RecordedState &State,
 
 ResidentMemory::~ResidentMemory() {
   Plan.reset();
-  // On a device that is lost this fails, and matters no more.
+  // Fails harmlessly if the device is lost.
   for (uint64_t Address : {Allocations[0], Allocations[1], Zeros})
     if (Address)
       consumeError(D.release(Address));
 }
 
-/// Places the regions, as offsets, into Before. Kernels that compare and copy
-/// want addresses that are equal modulo 16; equal modulo a page keeps regions
-/// that share pages as close as they are. \returns the bytes that all take.
+/// Assigns each region an offset in Before. The device kernels that compare and
+/// copy need addresses that are equal modulo 16; equality modulo a page keeps
+/// the distances of regions that share pages. \returns the total size in bytes.
 uint64_t ResidentMemory::planLayout() {
   uint64_t End = 0;
   for (const RecordedRegion &Region : State.regions()) {
@@ -55,7 +54,7 @@ uint64_t ResidentMemory::planLayout() {
 
 Expected<bool> ResidentMemory::allocate() {
   uint64_t Size = planLayout();
-  // For the pages to begin where the device's allocations do not.
+  // One more page, because the device's allocations may not be page-aligned.
   uint64_t Bytes = Size + Page;
   Expected<uint64_t> Available = D.availableMemory();
   if (!Available)
@@ -64,7 +63,7 @@ Expected<bool> ResidentMemory::allocate() {
     return false;
   for (uint64_t &Address : Allocations)
     if (Error E = D.allocate(Bytes).moveInto(Address)) {
-      // What is free may be in pieces.
+      // The free memory may be fragmented.
       consumeError(std::move(E));
       return false;
     }
@@ -87,7 +86,7 @@ Expected<bool> ResidentMemory::allocate() {
   return true;
 }
 
-/// Copies all regions, in one launch.
+/// Copies all regions in one launch.
 static Error copyRegions(GPUDevice &D, ArrayRef<uint64_t> To,
                          ArrayRef<uint64_t> From,
                          ArrayRef<RecordedRegion> Regions) {
@@ -99,7 +98,7 @@ static Error copyRegions(GPUDevice &D, ArrayRef<uint64_t> To,
     return Plan.takeError();
   if (Error E = D.copy(**Plan))
     return E;
-  return D.synchronize(); // the plan is used until then
+  return D.synchronize(); // The plan is in use until then.
 }
 
 Error ResidentMemory::fill() {
@@ -144,7 +143,7 @@ Error ResidentMemory::clearBefore(size_t Region) {
 
 Error ResidentMemory::restore() {
   if (!IsPlanned) {
-    // The old plan may be under way.
+    // The device may still be using the old plan.
     if (Error E = D.synchronize())
       return E;
     if (Error E = D.planCopies(Restored).moveInto(Plan))
@@ -154,7 +153,7 @@ Error ResidentMemory::restore() {
   return D.copy(*Plan);
 }
 
-/// A norm sums up what the device only counts.
+/// The device only counts mismatches; norms need the elements.
 static bool hasNorm(const CompareRule &Rule) {
   return Rule.DType != MNEME_DTYPE_BYTES && Rule.Norm != MNEME_NORM_NONE &&
          Rule.Tolerance != MNEME_TOLERANCE_EXACT;
@@ -187,7 +186,7 @@ ResidentMemory::compare(ArrayRef<ComparePart> Parts,
                      P.Rule.Value, P.Rule.DType, P.Rule.Tolerance,
                      P.Rule.NaN == NaNRule::Error, 0});
   for (const Replayer::Padding &P : Paddings)
-    // Kernels that compare want addresses that are equal modulo 16.
+    // The comparison needs addresses that are equal modulo 16.
     Table.push_back({alignTo(Zeros, Page, P.Address), P.Address, P.Size,
                      /*Value=*/0, MNEME_DTYPE_BYTES, MNEME_TOLERANCE_EXACT,
                      /*ForbidNaN=*/0, 0});

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A recording's memory kept on the GPU: as it was before the recorded launch
-/// and as it was after it, so that restoring and comparing need no host.
+/// A recording's memory on the GPU, before and after the recorded launch, so
+/// that restoring and comparing do not involve the host.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,32 +23,35 @@ namespace mneme {
 
 class ResidentMemory {
 public:
-  /// Makes both copies from the arena, which holds what was before the launch,
-  /// and from the recording. Null when the device has no room for them.
+  /// Makes both copies: from the arena, which holds the prologue, and from the
+  /// recording. Returns null if the device lacks memory for them.
   static Expected<std::unique_ptr<ResidentMemory>>
   create(const RecordedState &State, ArrayRef<Replayer::Padding> Paddings,
          GPUDevice &D);
   ~ResidentMemory();
 
-  /// What restore() writes from now on.
+  /// Sets the ranges that restore() writes.
   void setDirty(ArrayRef<Replayer::Range> Ranges);
-  /// What was in a region before the launch, and after it: as many bytes.
+  /// Reads a region's contents before and after the launch. Both buffers must
+  /// have the same size.
   Error read(size_t Region, uint64_t Offset, MutableArrayRef<char> OfBefore,
              MutableArrayRef<char> OfAfter);
-  /// Changes what restore() writes.
+  /// Changes the contents that restore() writes.
   Error writeBefore(size_t Region, uint64_t Offset, ArrayRef<char> Bytes);
   Error clearBefore(size_t Region);
 
-  /// Enqueues copies of what was before to those ranges of the arena.
+  /// Enqueues copies of the dirty ranges to the arena.
   Error restore();
 
-  /// The arena against what was after, with the texts of first mismatches.
-  /// \param Written  the first byte of padding that is not zero: number of the
-  /// padding and offset in it.
+  /// Compares the arena with the contents after the launch and describes first
+  /// mismatches.
+  /// \param Written  set to the first non-zero byte of padding: index of the
+  /// padding, and offset in it.
   Expected<std::vector<CompareStats>>
   compare(ArrayRef<ComparePart> Parts,
           std::optional<std::pair<size_t, uint64_t>> &Written);
-  /// Where the arena is not as it was before.
+  /// Returns the ranges in which the arena differs from the contents before the
+  /// launch.
   Expected<std::vector<Replayer::Range>> findChanges();
 
 private:
@@ -60,15 +63,16 @@ private:
   const RecordedState &State;
   const std::vector<Replayer::Padding> Paddings;
   GPUDevice &D;
-  /// What allocate() gave.
+  /// Allocated by allocate().
   uint64_t Allocations[2] = {0, 0};
-  /// As many as the largest padding has, in a page more. 0: there is none.
+  /// As many zeros as the largest padding, plus a page; 0 if there is no
+  /// padding.
   uint64_t Zeros = 0;
-  /// Of each region, the addresses of its copies: equal modulo a page to its
-  /// own.
+  /// Addresses of each region's copies, equal modulo a page to the region's own
+  /// address.
   std::vector<uint64_t> Before, After;
   std::vector<MnemeCopyPart> Restored;
-  std::unique_ptr<CopyPlan> Plan; ///< To copy Restored, unless that is new.
+  std::unique_ptr<CopyPlan> Plan; ///< Copies Restored; stale unless IsPlanned.
   bool IsPlanned = false;
 
   uint64_t planLayout();

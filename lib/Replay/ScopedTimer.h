@@ -15,7 +15,7 @@
 namespace llvm {
 namespace mneme {
 
-/// Adds the time of its scope to a figure.
+/// Adds the duration of its scope to a sum.
 class ScopedTimer {
 public:
   explicit ScopedTimer(double &Sum)

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What many evaluations share: the device, the recorded memory, loaded kernels.
+// This file implements the state that evaluations share: the device, the
+// recorded memory and the loaded kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +24,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// What a process may lose before it should be replaced.
+/// Bytes that a process may leak before it should be replaced.
 static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
 
 namespace {
-/// Time that passes, and a GPU's clock.
+/// Elapsed time, and a GPU's clock.
 class DeviceMachine final : public SampleMachine {
 public:
   explicit DeviceMachine(Device &D) : GPU(D.asGPU()) {}
@@ -81,7 +82,7 @@ ReplaySession::create(const ReplayPlan &Plan, std::unique_ptr<Device> D) {
     return std::move(Session);
   Session->Machine = std::make_unique<DeviceMachine>(*Session->D);
   Session->TheMeasurer = std::make_unique<Measurer>(*Session->Machine);
-  // Whether there is the one that is asked for has to be told at once.
+  // If a specific timer was requested, report at once whether it is available.
   GPUTimer Timer = Plan.options().Timer;
   if (Timer != GPUTimer::Auto)
     if (Error E = Session->chooseTimer(Timer))
@@ -91,7 +92,7 @@ ReplaySession::create(const ReplayPlan &Plan, std::unique_ptr<Device> D) {
   return std::move(Session);
 }
 
-/// Can the device run its code, and measure as it says?
+/// Checks that the device can run the variant and measure it as requested.
 Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
   const ReplayOptions &O = Variant.options();
   if (!D)
@@ -142,7 +143,7 @@ Error ReplaySession::prepare(StageFn Report) {
     Power.ChangedBytes += Range.RawSize;
   if (Error E = choosePoison(Report))
     return E;
-  // What a launch that does nothing leaves.
+  // Compare the memory that an empty launch leaves.
   Report(ReplayStage::Compare);
   if (Error E = Memory->restore())
     return E;
@@ -191,8 +192,9 @@ Error ReplaySession::chooseTimer(GPUTimer Wanted) {
   return Error::success();
 }
 
-/// Before each timed launch. What verified does what the recorded kernel does,
-/// unless somebody else wrote it: that need not take the same way.
+/// Returns true if memory must be restored before each timed launch. A verified
+/// candidate accesses memory like the recorded kernel, unless it comes from
+/// different IR, which may compute the result in another way.
 bool ReplaySession::needsRestoring(const ReplayPlan &Variant) {
   if (!D->asGPU() || !Variant.options().Verify)
     return true;
@@ -217,7 +219,7 @@ Expected<CompiledKernel> ReplaySession::compile(const ReplayPlan &Variant,
   return compileVariant(Variant, Target, Report, Known);
 }
 
-/// Can this code run here?
+/// Checks that this code can run in this session.
 Error ReplaySession::checkRun(const ReplayPlan &Variant,
                               const CompiledKernel &Code) const {
   if (Error E = checkVariant(Variant))
@@ -241,7 +243,7 @@ Expected<ReplayResult> ReplaySession::run(const ReplayPlan &Variant,
   return R;
 }
 
-/// Whatever went wrong, it may have taken the device with it.
+/// Any failure may have caused the loss of the device.
 void ReplaySession::noteFailure() {
   if (GPUDevice *GPU = D->asGPU())
     if (Error E = GPU->synchronize()) {
@@ -250,7 +252,7 @@ void ReplaySession::noteFailure() {
     }
 }
 
-/// Loads all and launches each once; notes the first that is not good.
+/// Loads all kernels and launches each once; reports the first that fails.
 Error ReplaySession::verifyAll(
     ArrayRef<Contestant> Contestants,
     ArrayRef<std::unique_ptr<MeasuredKernel>> MeasuredKernels,
@@ -298,7 +300,7 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
   if (Error E = chooseTimer(Contestants.front().Variant->options().Timer))
     return std::move(E);
   PairedResult Result;
-  ReplayTimes Times; // of all together: nobody asks
+  ReplayTimes Times; // Totals, not reported.
   std::vector<std::unique_ptr<MeasuredKernel>> MeasuredKernels;
   bool Restore = false;
   for (const Contestant &C : Contestants) {

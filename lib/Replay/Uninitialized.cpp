@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Local and shared memory that a kernel has not written holds anything, and
-// what a compiler makes of reading it depends on the pipeline. Two values there
-// that give two results prove such a read; where they do not, nothing is
-// proven.
+// This file detects reads of uninitialized local and shared memory, whose
+// result depends on the pipeline. If two fill values yield two results, the
+// kernel performs such a read. Equal results prove nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +19,12 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// As floating-point numbers 0 and about 0.75: neither a NaN nor so small that
-/// it is lost in a sum.
+/// As floating-point numbers 0 and about 0.75: neither NaN nor so small that a
+/// sum would absorb it.
 static constexpr uint8_t Fills[] = {0x00, 0x3f};
 
-/// With another value in a loop's bound a kernel may run forever: this much
-/// longer than the launches of the replay did, and this many seconds at least.
+/// A different loop bound may make a kernel run forever. Limit a launch to this
+/// multiple of the replay's launch time, but to no less than this many seconds.
 static constexpr double SlowerThan = 10, MinSeconds = 10;
 
 static double getLaunchLimit(const ReplayOptions &O, const ReplayResult &R) {
@@ -33,15 +32,15 @@ static double getLaunchLimit(const ReplayOptions &O, const ReplayResult &R) {
   return O.launchTimeout() > 0 ? std::min(Limit, O.launchTimeout()) : Limit;
 }
 
-/// Null where the replay could not be judged, or did not do the same twice.
+/// Returns std::nullopt if the replay was not compared or not deterministic.
 static std::optional<ReplayResult> replayFilled(const ReplayPlan &Plan,
                                                 const ReplayResult &R,
                                                 uint8_t Fill) {
   ReplayOptions O = getBaselineOptions(Plan.options());
   O.Fill = Fill;
   O.Instruments = {};
-  // Where a vectorizer has made lanes of threads, they are in lock-step, and
-  // none is ahead of what another one writes.
+  // Vectorized threads run in lockstep, which would hide reads of memory that
+  // another thread has not written yet.
   if (R.Device == "host")
     O.Host.Finish = HostFinish::None;
   O.LaunchTimeout = getLaunchLimit(Plan.options(), R);
@@ -74,7 +73,7 @@ void mneme::checkInitialization(const ReplayPlan &Plan, ReplayResult &Result) {
   std::optional<ReplayResult> Other = replayFilled(Plan, Result, Fills[1]);
   if (!Other || One->Buffers.size() != Other->Buffers.size())
     return;
-  // A buffer that passes has no digest.
+  // A buffer that matches has no digest.
   Result.ReadsUninitialized =
       any_of(zip(One->Buffers, Other->Buffers), [](const auto &Pair) {
         return std::get<0>(Pair).Digest != std::get<1>(Pair).Digest;

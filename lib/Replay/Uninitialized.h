@@ -14,10 +14,10 @@
 namespace llvm {
 namespace mneme {
 
-/// Replays the recorded kernel of \p Plan twice more, as the application's
-/// compiler made it, with two values in all that it has not written
-/// (Transforms/Fill.h), each in a process of its own. Sets
-/// \p Result.ReadsUninitialized, and says so in its message.
+/// Replays the recorded kernel of \p Plan twice, as the application's compiler
+/// made it, in separate processes, with different values in uninitialized
+/// memory (Transforms/Fill.h). Sets \p Result.ReadsUninitialized and extends
+/// the error message.
 void checkInitialization(const ReplayPlan &Plan, ReplayResult &Result);
 
 } // namespace mneme

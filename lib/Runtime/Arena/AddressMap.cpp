@@ -11,8 +11,8 @@
 
 using namespace mneme;
 
-// So many free places are tried that would have room but for their alignment,
-// before one is taken that has room however it lies.
+// Number of free ranges to try that are large enough only if their alignment is
+// suitable, before taking one that is large enough in any case.
 static constexpr unsigned MaxTries = 16;
 
 static uint64_t roundUp(uint64_t V, uint64_t Granule) {
@@ -50,13 +50,14 @@ void AddressMap::insertFree(uint64_t Address, uint64_t Bytes) {
   }
 }
 
-/// Without memory to remember it, the place is lost: addresses are plenty.
+/// If the range cannot be stored for lack of memory, it is lost; addresses are
+/// plentiful.
 void AddressMap::addFree(uint64_t Address, uint64_t Bytes) {
   attempt([&] { insertFree(Address, Bytes); });
 }
 
-/// Makes a free place another one, between the same neighbours. Takes no
-/// memory.
+/// Changes a free range, which must stay between the same neighbors. Does not
+/// allocate.
 void AddressMap::changeFree(FreeMap::iterator I, uint64_t Address,
                             uint64_t Bytes) {
   auto BySize = FreeBySize.extract({I->second, I->first});
@@ -85,7 +86,7 @@ AddressMap::Allocation *AddressMap::take(FreeMap::iterator Free,
   InUse += Bytes;
   uint64_t Begin = Free->first, End = Begin + Free->second;
   uint64_t Rest = Address + span(Bytes);
-  // The larger one of what is left is not the one that may be lost.
+  // Store the larger remainder with changeFree(), which cannot fail.
   if (End - Rest > Address - Begin) {
     changeFree(Free, Rest, End - Rest);
     if (Address != Begin)
@@ -162,7 +163,7 @@ const AddressMap::Allocation *AddressMap::find(uint64_t Address) const {
   if (I == Live.begin())
     return nullptr;
   --I;
-  // An allocation of no bytes still owns its address.
+  // An allocation of zero bytes still owns its address.
   uint64_t Bytes = I->second.Size ? I->second.Size : 1;
   return Address - I->first < Bytes ? &I->second : nullptr;
 }

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which addresses of one range are taken, and by what: the bookkeeping of
-/// device memory, without memory. No LLVM.
+/// Allocation of addresses from a range: the bookkeeping of device memory,
+/// without the memory itself. Does not use LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,23 +23,23 @@
 
 namespace mneme {
 
-/// Not thread-safe: the owner locks. Without memory for the bookkeeping,
-/// allocations fail, and all else still works.
+/// Not thread-safe: the owner must lock. If memory for the bookkeeping runs
+/// out, allocations fail, but all other functions still work.
 class AddressMap {
 public:
   struct Allocation {
     uint64_t Address;
-    uint64_t Size; ///< Bytes asked for.
-    uint32_t Kind; ///< The caller's own.
+    uint64_t Size; ///< Requested bytes.
+    uint32_t Kind; ///< For the caller's use.
     uint32_t Flags;
-    void *Owner; ///< The caller's own.
+    void *Owner; ///< For the caller's use.
   };
 
-  /// How places are laid out. All are powers of two.
+  /// Alignment and spacing. All values are powers of two.
   struct Layout {
-    uint64_t Granule; ///< Places are multiples of it, in address and size.
-    uint64_t Guard;   ///< Bytes that stay free behind each place.
-    /// From this size on, places are multiples of LargeGranule.
+    uint64_t Granule; ///< Alignment of addresses and sizes.
+    uint64_t Guard;   ///< Free bytes after each allocation.
+    /// Minimum size of allocations that are aligned to LargeGranule.
     uint64_t LargeSize = UINT64_MAX;
     uint64_t LargeGranule = 1;
   };
@@ -48,24 +48,24 @@ public:
   AddressMap(const AddressMap &) = delete;
   AddressMap &operator=(const AddressMap &) = delete;
 
-  /// Makes [Base, Base + Size) the range. Call once, or after clear(). Throws
-  /// std::bad_alloc, with nothing done.
+  /// Sets the range to [Base, Base + Size). Must be called once, or after
+  /// clear(). If it throws std::bad_alloc, nothing has changed.
   void assign(uint64_t Base, uint64_t Size);
-  /// Forgets the range and everything in it.
+  /// Clears the range and all allocations.
   void clear();
 
-  /// Takes a free place for \p Size bytes (at least one granule), the smallest
-  /// that fits as a rule. \returns null when there is none. Valid until it is
-  /// released.
+  /// Allocates \p Size bytes (at least one granule), usually from the smallest
+  /// free range that fits. \returns null if there is none. The result is valid
+  /// until it is released.
   Allocation *allocate(uint64_t Size, uint32_t Kind = 0);
-  /// The same at \p Address, a multiple of the granule. \returns null when part
-  /// of the place is taken or outside the range.
+  /// Allocates at \p Address, a multiple of the granule. \returns null if part
+  /// of the range is allocated or outside of the map's range.
   Allocation *allocateAt(uint64_t Address, uint64_t Size, uint32_t Kind = 0);
-  /// \returns false when no allocation starts at \p Address.
+  /// \returns false if no allocation starts at \p Address.
   bool release(uint64_t Address);
 
-  /// The allocation whose bytes include \p Address, or null. One byte beyond
-  /// the size that was asked for is outside.
+  /// Returns the allocation that contains \p Address, or null. The end of the
+  /// requested size is not contained.
   const Allocation *find(uint64_t Address) const;
   Allocation *find(uint64_t Address) {
     return const_cast<Allocation *>(std::as_const(*this).find(Address));
@@ -74,7 +74,7 @@ public:
     return find(reinterpret_cast<uint64_t>(P));
   }
 
-  /// Whether \p P lies in the range, allocated or not.
+  /// Returns true if \p P is in the range, allocated or not.
   bool contains(const void *P) const {
     return reinterpret_cast<uint64_t>(P) - Base < Size;
   }
@@ -84,14 +84,15 @@ public:
 
   uint64_t base() const { return Base; }
   uint64_t size() const { return Size; }
-  /// Bytes asked for by live allocations.
+  /// Requested bytes of live allocations.
   uint64_t bytesInUse() const { return InUse; }
 
 private:
   using FreeMap = std::map<uint64_t, uint64_t>;
 
   uint64_t granuleOf(uint64_t Size) const;
-  /// Bytes of address space that an allocation takes, its guard included.
+  /// Returns the bytes of address space that an allocation takes, including its
+  /// guard.
   uint64_t span(uint64_t Size) const;
   Allocation *take(FreeMap::iterator Free, uint64_t Address, uint64_t Size,
                    uint32_t Kind);

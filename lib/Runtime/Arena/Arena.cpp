@@ -20,7 +20,7 @@ using namespace mneme;
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-// From this size on, an allocation asks for huge pages: faults on small ones
+// Minimum size for which huge pages are requested: page faults on small pages
 // cost more than the copies that cause them.
 static constexpr uint64_t HugeThreshold = 4u << 20;
 
@@ -57,7 +57,7 @@ std::string Arena::reserve(uint64_t Base, uint64_t Size) {
                  ReserveFlags | MAP_FIXED_NOREPLACE, -1, 0);
   if (P == MAP_FAILED)
     return "cannot reserve addresses " + Range + ": " + strerror(errno);
-  // Kernels before 4.17 take the flag for a hint.
+  // Linux before 4.17 treats the flag as a hint.
   if (P != toPointer(Base)) {
     munmap(P, Size);
     return "cannot reserve addresses " + Range + ": in use";
@@ -97,8 +97,8 @@ bool Arena::release(uint64_t Address) {
     return false;
   uint64_t Bytes = wholePages(I->second.Size);
   Map.release(Address);
-  // Mapping it anew frees the pages, so that the next user of the place finds
-  // zeros, and makes it one with its neighbours for the kernel.
+  // A new mapping frees the pages, so that the next allocation is zeroed, and
+  // lets Linux merge the mapping with its neighbors.
   if (mmap(toPointer(Address), Bytes, PROT_NONE, ReserveFlags | MAP_FIXED, -1,
            0) == MAP_FAILED) {
     madvise(toPointer(Address), Bytes, MADV_DONTNEED);

@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Device memory at fixed addresses. The arena reserves one range of virtual
-/// addresses, commits nothing up front, and hands out page-granular pieces of
-/// it, so that a pointer recorded in one process is valid in another one that
-/// restores the piece at its address. Used inside the application and by
-/// replay: no LLVM.
+/// Device memory at fixed addresses. The arena reserves a range of virtual
+/// addresses, commits nothing up front, and allocates page-granular parts of
+/// it, so that a recorded pointer is valid in any process that restores the
+/// allocation at its address. Used inside the application and by replay; does
+/// not use LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@
 
 namespace mneme {
 
-/// Not thread-safe: the owner locks. Destroying it unmaps the range.
+/// Not thread-safe: the owner must lock. The destructor unmaps the range.
 class Arena {
 public:
   static constexpr uint64_t PageSize = 4096;
@@ -36,25 +36,24 @@ public:
   Arena &operator=(const Arena &) = delete;
   ~Arena();
 
-  /// Reserves [Base, Base + Size), both multiples of a page, without replacing
-  /// anything that is mapped there. \returns an empty string, or what went
-  /// wrong.
+  /// Reserves [Base, Base + Size), both multiples of the page size, without
+  /// replacing existing mappings. \returns an error message; empty on success.
   std::string reserve(uint64_t Base, uint64_t Size);
 
-  /// The best fitting free place for \p Size bytes (at least one page),
-  /// readable, writable and zero, with an unmapped page behind it. \returns
-  /// null when there is neither address space nor memory for it.
+  /// Allocates the best-fitting free range for \p Size bytes (at least one
+  /// page), readable, writable and zeroed, followed by an unmapped page.
+  /// \returns null if there is not enough address space or memory.
   Allocation *allocate(uint64_t Size, uint32_t Kind = 0);
 
-  /// The same at a given page-aligned address. \returns null when part of the
-  /// place is taken or outside the arena.
+  /// Allocates at a given page-aligned address. \returns null if part of the
+  /// range is allocated or outside of the arena.
   Allocation *allocateAt(uint64_t Address, uint64_t Size, uint32_t Kind = 0);
 
-  /// Gives an allocation back: its pages fault from now on. \returns false when
+  /// Releases an allocation, whose pages fault from now on. \returns false if
   /// no allocation starts at \p Address.
   bool release(uint64_t Address);
 
-  /// As AddressMap has them.
+  /// See AddressMap.
   Allocation *find(uint64_t Address) { return Map.find(Address); }
   Allocation *find(const void *P) { return Map.find(P); }
   bool contains(const void *P) const { return Map.contains(P); }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// File descriptors in somebody else's process.
+/// File descriptors that Mneme opens in the application's process.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,9 @@
 
 namespace mneme {
 
-/// Calls \p Once(bytes done, bytes left), which does as write(2) or read(2), until
-/// all are done. \returns false, with errno, when it fails or does nothing.
+/// Calls \p Once(bytes done, bytes left), which behaves like write(2) or
+/// read(2), until \p Size bytes are transferred. \returns false, with errno, if
+/// a call fails or transfers nothing.
 template <typename Fn> bool transferAll(size_t Size, Fn Once) {
   for (size_t Done = 0; Done != Size;) {
     ssize_t N = Once(Done, Size - Done);
@@ -36,10 +37,10 @@ template <typename Fn> bool transferAll(size_t Size, Fn Once) {
   return true;
 }
 
-/// Small numbers are the program's: it chooses them itself, and prints to 1 and
-/// 2 although it has closed them.
-/// \returns \p Fd, which may be -1, under a large number where there is one;
-/// leaves errno.
+/// Moves \p Fd to a large number. Small numbers belong to the program: it may
+/// assign them itself, and it may print to 1 and 2 after closing them.
+/// \returns the new descriptor, or \p Fd, which may be -1, if there is none.
+/// Preserves errno.
 inline int moveAway(int Fd) {
   constexpr int First = 500;
   int Before = errno;
@@ -50,7 +51,7 @@ inline int moveAway(int Fd) {
   return Moved < 0 ? Fd : Moved;
 }
 
-/// Closes a descriptor at its end.
+/// Closes its descriptor when destroyed.
 class OwnedDescriptor {
 public:
   explicit OwnedDescriptor(int Fd) : Fd(Fd) {}

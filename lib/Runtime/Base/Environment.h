@@ -24,8 +24,8 @@
 
 namespace mneme {
 
-/// \returns \p Default where \p Name is not set, or empty, or no integer (which
-/// is told).
+/// Reads an integer. \returns \p Default if \p Name is not set or empty, or,
+/// with a warning, if it is not an integer.
 inline uint64_t integerFromEnv(const char *Name, uint64_t Default) {
   const char *S = getenv(Name);
   if (!S || !*S)
@@ -38,12 +38,12 @@ inline uint64_t integerFromEnv(const char *Name, uint64_t Default) {
   return Default;
 }
 
-/// Where device memory starts.
+/// Returns the address at which device memory begins.
 inline uint64_t arenaBaseFromEnv() {
   return integerFromEnv(MNEME_ENV_VA_BASE, MNEME_ARENA_BASE);
 }
 
-/// Bytes of address space for device memory.
+/// Returns the size of the address range for device memory in bytes.
 inline uint64_t arenaSizeFromEnv() {
   constexpr unsigned GiB = 30;
   uint64_t Most = MNEME_ARENA_SIZE >> GiB;

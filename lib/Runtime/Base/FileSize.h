@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Writing files in an application, which may have a limit on their size.
+/// Functions to write files in an application that may have a file size limit.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,9 @@
 
 namespace mneme {
 
-/// write(2), but beyond the limit it is EFBIG and no SIGXFSZ: the application,
-/// whose own files may all be small, would end. Nor is it SIGPIPE where nobody
-/// reads.
+/// Like write(2), but exceeding the file size limit is the error EFBIG instead
+/// of SIGXFSZ, which would end an application whose own files may all be small.
+/// Likewise, a closed pipe is an error instead of SIGPIPE.
 inline ssize_t writeWithinLimit(int Fd, const void *From, size_t Size) {
   sigset_t Ours, Before;
   sigemptyset(&Ours);
@@ -37,8 +37,9 @@ inline ssize_t writeWithinLimit(int Fd, const void *From, size_t Size) {
   pthread_sigmask(SIG_BLOCK, &Ours, &Before);
   ssize_t N = ::write(Fd, From, Size);
   int Error = errno;
-  // The signal is for the thread that wrote. Where the application blocks it,
-  // it may wait for its own.
+  // The signal is directed to the thread that wrote. If the application blocks
+  // it, leave it pending: the application may be waiting for a signal of its
+  // own.
   int Signal = N >= 0           ? 0
                : Error == EFBIG ? SIGXFSZ
                : Error == EPIPE ? SIGPIPE
@@ -55,16 +56,16 @@ inline ssize_t writeWithinLimit(int Fd, const void *From, size_t Size) {
   return N;
 }
 
-/// Writes all of it. \returns false, with errno, when that fails.
+/// Writes all bytes. \returns false, with errno, on failure.
 inline bool writeAll(int Fd, const char *P, size_t Size) {
   return transferAll(Size, [&](size_t Done, size_t Left) {
     return writeWithinLimit(Fd, P + Done, Left);
   });
 }
 
-/// Creates \p Path + \p Ending, or another file where that is taken: processes
-/// in several containers may share a folder, and have the same number. \p Path
-/// becomes that file's. \returns the descriptor, or -1 with errno.
+/// Creates \p Path + \p Ending, or a similar file if that exists: processes
+/// with the same number in different containers may share a folder. Sets
+/// \p Path to the file's path. \returns the descriptor, or -1 with errno.
 inline int createNew(std::string &Path, const char *Ending = "") {
   const std::string Stem = std::move(Path);
   Path = Stem + Ending;
@@ -77,8 +78,8 @@ inline int createNew(std::string &Path, const char *Ending = "") {
   }
 }
 
-/// What went wrong, as errno says. Not with which file: what is wrong with one
-/// is with the next, and is said once.
+/// Describes errno. The message names the folder instead of the file, because
+/// it is printed once and applies to later files, too.
 inline std::string describeFailure(const char *What,
                                    const std::string &Folder) {
   return std::string("cannot ") + What + " a file in '" + Folder +

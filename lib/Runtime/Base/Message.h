@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the runtime tells the user. Whatever becomes of that, the application
-/// goes on: also where its stderr is a file that may not grow, or a pipe that
-/// nobody reads.
+/// Messages of the runtime to the user. A message that cannot be written does
+/// not affect the application, for example if stderr is a file at its size
+/// limit or a closed pipe.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,8 @@
 
 namespace mneme {
 
-/// Prints to stderr, at once. What is long is cut where there is no memory.
+/// Prints to stderr, unbuffered. A long message is truncated if memory is
+/// short.
 __attribute__((format(printf, 1, 2))) inline void tell(const char *Format,
                                                        ...) {
   Uncancelled Here;

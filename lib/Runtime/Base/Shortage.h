@@ -7,14 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Where exceptions end. The code inside the application allocates as C++ does:
-/// a failed allocation throws std::bad_alloc. No exception may leave a function
-/// that code outside the runtime calls (exports, slots, threads, handlers of
-/// atexit and pthread_atfork, callbacks of the C library), because callers are
-/// C or were compiled without exceptions. Each such function that allocates has
-/// its work in attempt(), and the work leaves consistent data behind when an
-/// exception ends it. Where a thread of the application waits, or talks to the
-/// launcher, it is Uncancelled.
+/// Handling of failed allocations. The code inside the application uses C++
+/// allocation: a failed allocation throws std::bad_alloc. No exception may
+/// leave a function that is called from outside of the runtime (exports, slots,
+/// threads, handlers of atexit and pthread_atfork, callbacks of the C library),
+/// because callers are C or were compiled without exceptions. Each such
+/// function that allocates does its work in attempt(), and the work must leave
+/// consistent data behind if an exception ends it. While a thread of the
+/// application waits or communicates with the launcher, it is Uncancelled.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +25,14 @@
 #include <pthread.h>
 #include <string>
 
-/// Why a launch is not recorded for lack of memory.
+/// Reason for not recording a launch for lack of memory.
 #define MNEME_REASON_MEMORY "out of memory"
 
 namespace mneme {
 
-/// Calls \p Work. \returns false when an allocation in it failed. Exceptions
-/// that are not the standard library's pass: so does the end of a thread that
-/// is cancelled.
+/// Calls \p Work. \returns false if an allocation in it failed. Exceptions that
+/// are not the standard library's are propagated, such as the one that ends a
+/// cancelled thread.
 template <typename Fn> bool attempt(Fn &&Work) {
   try {
     Work();
@@ -42,8 +42,9 @@ template <typename Fn> bool attempt(Fn &&Work) {
   }
 }
 
-/// As long as it lives, the calling thread cannot be cancelled: not in the middle
-/// of a message, or with a lock. It ends behind the call that it is in.
+/// Prevents cancellation of the calling thread during its lifetime, so that the
+/// thread does not end within a message or while it holds a lock. A pending
+/// cancellation takes effect later.
 class Uncancelled {
 public:
   Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &Before); }
@@ -55,7 +56,7 @@ private:
   int Before;
 };
 
-/// MNEME_REASON_MEMORY as a string, which takes no memory.
+/// Returns MNEME_REASON_MEMORY as a string, without allocating.
 inline std::string outOfMemory() {
   static_assert(sizeof(MNEME_REASON_MEMORY) <= 16,
                 "fits into a std::string that does not allocate");

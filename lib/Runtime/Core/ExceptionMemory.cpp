@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Memory for exceptions of the runtime, in place of libstdc++'s, which calls
-/// malloc, then looks into a pool that it has from malloc, and then ends the
-/// program. The runtime throws where there is no memory, and catches at once
-/// (Shortage.h).
+/// Memory for the runtime's exceptions. It replaces libstdc++'s allocation,
+/// which calls malloc, then uses a pool that was allocated by malloc, and then
+/// ends the program. The runtime throws when memory is short, and catches the
+/// exception at once (Shortage.h).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,9 @@
 #include <cstring>
 #include <sched.h>
 
-// More threads than can be expected to run out of memory at one time.
+// More threads than are expected to run out of memory at a time.
 static constexpr size_t NumSlots = 64;
-// libstdc++'s header ends where the object begins, and is half as long.
+// Twice the size of libstdc++'s header, which ends where the object begins.
 static constexpr size_t HeaderSize = 256;
 // A std::system_error has 32 bytes.
 static constexpr size_t MaxObject = 256;
@@ -46,7 +46,7 @@ extern "C" void *__cxa_allocate_exception(size_t Size) noexcept {
         memset(Slots[I].Header, 0, HeaderSize);
         return Slots[I].Object;
       }
-    // Another thread's is over soon.
+    // Another thread will soon release a slot.
     sched_yield();
   }
 }

@@ -13,10 +13,11 @@ using namespace mneme;
 
 static const char Malformed[] = "the launcher gave an answer that is none";
 
-/// Large payloads have many variables, and kernels much code.
+/// Maximum size in bytes: large payloads have many variables, and kernels may
+/// have much code.
 static constexpr uint64_t MaxLongAnswer = 2ull << 30;
 
-/// More than kernels can have, in bytes of parameters.
+/// In bytes; more than any kernel's parameters take.
 static constexpr uint32_t MaxParameters = 1u << 16;
 
 std::string mneme::bringModule(const DeviceModule &Module,
@@ -41,7 +42,7 @@ bool mneme::readModuleVariables(WireReader &R,
     ModuleVariable V;
     V.Name = R.str();
     V.Size = R.u64();
-    R.u64(); // Alignment: pages are aligned enough.
+    R.u64(); // The alignment; pages are aligned sufficiently.
     V.Constant = R.u32() & 1;
     Variables.push_back(std::move(V));
   }
@@ -74,7 +75,7 @@ bool mneme::readKernelFacts(WireReader &R, KernelFacts &Facts) {
     A.Size = R.u32();
     A.Offset = R.u32();
     A.Kind = R.u32();
-    // So many bytes will be read from the application's arguments.
+    // The size and offset determine reads from the application's arguments.
     if (A.Size > MaxParameters || A.Offset > MaxParameters - A.Size)
       return false;
     Facts.Args.push_back(A);

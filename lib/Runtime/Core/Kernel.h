@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the launcher tells of device code: the variables of a payload, the
-/// arguments of a kernel.
+/// The launcher's facts about device code: variables of a payload, arguments of
+/// a kernel.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ struct KernelRecords;
 /// A __device__ or __constant__ variable of a loaded module.
 struct Variable {
   std::string Name;
-  uint64_t Address; ///< In the arena: where recordings have it.
+  uint64_t Address; ///< In the arena, as in recordings.
   uint64_t Size;
 };
 
@@ -38,48 +38,47 @@ struct KernelArg {
   uint32_t Kind; ///< MNEME_ARG_*.
 };
 
-/// One kernel of one payload.
+/// A kernel of a payload.
 struct Kernel {
   std::string Name;
   std::string StaticHash; ///< 16 bytes.
   std::vector<KernelArg> Args;
   std::vector<const Variable *> Reached;
-  std::string Obstacle; ///< Why launches cannot be replayed, or empty.
-  /// Where a handle is no address.
+  std::string Obstacle; ///< Reason why launches cannot be replayed, or empty.
+  /// Parameters that hold handles instead of addresses.
   std::vector<HandleParameter> Handles;
-  KernelRecords *Records = nullptr; ///< Null until the launcher has told.
+  KernelRecords *Records = nullptr; ///< Null until the launcher has answered.
 };
 
-/// What LoadKernel's answer begins with.
+/// The beginning of LoadKernel's answer.
 struct KernelFacts {
   std::string StaticHash;
   std::vector<KernelArg> Args;
   std::vector<std::string> Reached;   ///< Names of variables.
   std::string Obstacle;               ///< Why launches cannot be replayed.
-  std::vector<HandleParameter> Handles; ///< As Kernel's.
+  std::vector<HandleParameter> Handles; ///< See Kernel.
   std::vector<uint64_t> HeldLaunches; ///< Dynamic hashes.
 };
 
-/// What LoadModule tells of one variable.
+/// A variable in LoadModule's answer.
 struct ModuleVariable {
   std::string Name;
   uint64_t Size;
   bool Constant;
 };
 
-/// Brings a module to the launcher. \returns an empty string, or what went
-/// wrong.
+/// Sends a module to the launcher. \returns an error message; empty on success.
 std::string bringModule(const DeviceModule &Module,
                         std::vector<ModuleVariable> &Variables);
 
-/// Asks for a kernel of a module that bringModule() has brought. \p Answer
-/// holds, and \p Rest reads, what comes behind the facts. \returns an empty
-/// string, or what went wrong.
+/// Requests a kernel of a module that was sent with bringModule(). \p Answer
+/// holds the answer, of which \p Rest reads the part after the facts. \returns
+/// an error message; empty on success.
 std::string requestKernel(const DeviceModule &Module, const IndexEntry &Entry,
                           bool ForHost, KernelFacts &Facts, std::string &Answer,
                           WireReader &Rest);
 
-/// Read the answers to these. \return whether they are well-formed.
+/// Parse the answers to these requests. \return true if they are well-formed.
 bool readModuleVariables(WireReader &R, std::vector<ModuleVariable> &Variables);
 bool readKernelFacts(WireReader &R, KernelFacts &Facts);
 

@@ -26,17 +26,17 @@
 
 using namespace mneme;
 
-/// Address space for compiled kernels: enough for any program, at no cost. Less
-/// will do where addresses are short.
+/// Size of the address range for compiled kernels: enough for any program, at
+/// no cost. A smaller range is used if addresses are scarce.
 static constexpr uint64_t CodeRegionSize = 1ull << 30;
 static constexpr uint64_t MinCodeRegionSize = 16ull << 20;
 
-/// How long one exchange may take: the longest compilation, and more. A
-/// launcher that hangs costs the recording, not the application.
+/// Time limit of one exchange, longer than any compilation. If the launcher
+/// hangs, the recording fails, but the application continues.
 static constexpr int64_t MaxExchangeSeconds = 600;
 
 LauncherLink &LauncherLink::get() {
-  // Never destroyed: applications exit in any order.
+  // Never destroyed, because applications may use it while they exit.
   alignas(LauncherLink) static char Storage[sizeof(LauncherLink)];
   static LauncherLink &L = *new (Storage) LauncherLink;
   return L;
@@ -47,7 +47,7 @@ LauncherLink &LauncherLink::get() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Sends and receives until a deadline. Takes no memory.
+/// Sends and receives until a deadline. Does not allocate.
 class Transfer {
 public:
   explicit Transfer(int Fd)
@@ -68,19 +68,19 @@ public:
       });
     });
   }
-  /// What a transfer that failed is told as.
+  /// Returns the error message of a failed transfer.
   const char *whyFailed() const {
     return IsLate ? "the launcher does not answer" : "the launcher is gone";
   }
 
 private:
-  /// In milliseconds.
+  /// Returns a monotonic time in milliseconds.
   static int64_t now() {
     timespec T;
     clock_gettime(CLOCK_MONOTONIC, &T);
     return T.tv_sec * 1000ll + T.tv_nsec / 1000000;
   }
-  /// Calls \p Step when it need not wait. \returns 0 after the deadline.
+  /// Calls \p Step when it would not block. \returns 0 after the deadline.
   template <typename Fn> ssize_t once(short Events, Fn Step) {
     while (true) {
       pollfd P = {Fd, Events, 0};
@@ -119,7 +119,8 @@ bool LauncherLink::isOurs() const {
 }
 
 void LauncherLink::hangUp() {
-  // Unless the program has closed it, and has the number for something else.
+  // Do not close the number if the program closed the socket and reused its
+  // number.
   if (isOurs())
     close(Fd);
   Fd = -1;
@@ -136,8 +137,8 @@ std::string LauncherLink::fail(const std::string &Why) {
 // Requests
 //===----------------------------------------------------------------------===//
 
-/// Sends a request and receives the header of its answer. \returns null, or
-/// why the connection cannot be used any more.
+/// Sends a request and receives the header of its answer. \returns null, or the
+/// reason why the connection is unusable.
 const char *LauncherLink::send(uint32_t Type, const void *Body, size_t Size,
                                MnemeWireHeader &Answer) {
   MnemeWireHeader H = {MNEME_WIRE_MAGIC, Type, Size};
@@ -153,15 +154,16 @@ const char *LauncherLink::send(uint32_t Type, const void *Body, size_t Size,
 std::string LauncherLink::exchange(uint32_t Type, const WireWriter &Body,
                                    std::string &Answer, uint64_t MaxAnswer) {
   Answer.clear();
-  // What is short must not fail to fit after the launcher has done its part.
+  // Reserve memory now, so that a short answer cannot fail to fit after the
+  // launcher has processed the request.
   Answer.reserve(std::min<uint64_t>(MaxAnswer, 4096));
   MnemeWireHeader H;
   if (const char *Why = send(Type, Body.body().data(), Body.body().size(), H))
     return fail(Why);
   if (H.Size > MaxAnswer)
     return fail("the launcher gave an answer that is none");
-  // As it arrives: the size may be a lie. What there is no memory for is
-  // received all the same, so that the next answer is found behind it.
+  // Grow the buffer as data arrives: the stated size may be wrong. If memory
+  // runs out, the rest is still received, so that the next answer can be read.
   constexpr size_t Step = 1 << 20;
   Transfer T(Fd);
   char Surplus[4096];
@@ -186,7 +188,7 @@ std::string LauncherLink::exchange(uint32_t Type, const WireWriter &Body,
   return Error;
 }
 
-/// \returns an empty string where the connection can be used.
+/// \returns an empty string if the connection is usable, or the reason if not.
 std::string LauncherLink::whyUnusable() {
   if (Fd < 0)
     return Broken;
@@ -227,7 +229,7 @@ void LauncherLink::notify(uint32_t Type, const void *Body, size_t Size) {
 }
 
 //===----------------------------------------------------------------------===//
-// The greeting
+// Handshake
 //===----------------------------------------------------------------------===//
 
 std::string LauncherLink::connect() {
@@ -241,7 +243,7 @@ std::string LauncherLink::connect() {
     std::string Error = open();
     return Error.empty() ? greet() : Error;
   } catch (...) {
-    // Without memory now; perhaps there will be some for the next request.
+    // Memory is short now, but the next request may succeed.
     hangUp();
     throw;
   }

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The connection to the launcher that stays the application's parent: it
-/// compiles kernels for us and keeps the recording database. Opened at the
-/// first request.
+/// The connection to the launcher, the application's parent process, which
+/// compiles kernels for the runtime and maintains the recording database.
+/// Opened at the first request.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,60 +25,62 @@
 
 namespace mneme {
 
-/// What a runtime says of itself.
+/// A runtime's description of itself.
 struct RuntimeFacts {
-  const char *Device; ///< "host", "cuda"
-  /// What compiled kernels may refer to; none where kernels are not compiled
-  /// for us.
+  const char *Device; ///< "host" or "cuda".
+  /// Symbols that compiled kernels may refer to; none if the launcher does not
+  /// compile kernels for the runtime.
   const MnemeHostSymbol *Symbols;
   size_t NumSymbols;
 };
 
-/// Each runtime has its own.
+/// Defined by each runtime.
 RuntimeFacts runtimeFacts();
 
 class LauncherLink {
 public:
   static LauncherLink &get();
 
-  /// Not connected yet.
+  /// Starts unconnected.
   LauncherLink() = default;
-  /// Has greeted the peer of \p Socket, which it will close.
+  /// Takes a connection whose handshake is complete, and will close \p Socket.
   explicit LauncherLink(int Socket);
   LauncherLink(const LauncherLink &) = delete;
   LauncherLink &operator=(const LauncherLink &) = delete;
   ~LauncherLink() { hangUp(); }
 
-  /// Sends a request and waits for its answer, of \p MaxAnswer bytes at most.
-  /// \returns an empty string, or what went wrong: the launcher's own words, or
-  /// why it cannot be reached. After the connection broke, every request fails
-  /// at once. Throws std::bad_alloc, and can be called again, where the answer
-  /// does not fit into memory.
+  /// Sends a request and waits for its answer of at most \p MaxAnswer bytes.
+  /// \returns an empty string, or an error message: the launcher's own, or the
+  /// reason why it cannot be reached. After the connection has failed, every
+  /// request fails at once. Throws std::bad_alloc if the answer does not fit
+  /// into memory; the function can then be called again.
   std::string request(uint32_t Type, const WireWriter &Body,
                       std::string &Answer, uint64_t MaxAnswer = MaxShortAnswer);
 
-  /// The same for a request that must not need memory: \p Body has \p Size
-  /// bytes, and nobody wants to know the answer.
+  /// Sends a request of \p Size bytes without allocating, and ignores the
+  /// answer.
   void notify(uint32_t Type, const void *Body, size_t Size);
 
-  /// A reader behind the error string that every answer begins with.
+  /// Returns a reader positioned after the error string that begins every
+  /// answer.
   static WireReader reader(const std::string &Answer) {
     WireReader R(Answer.data(), Answer.size());
     R.str();
     return R;
   }
 
-  /// Says hello unless that was done. \returns as request().
+  /// Performs the handshake unless that was done. \returns as request().
   std::string connect();
 
-  /// Where to put snapshots for the launcher to take; empty when nothing is to
-  /// be recorded. After connect().
+  /// Folder for snapshots that the launcher will take over; empty if nothing is
+  /// to be recorded. Valid after connect().
   const std::string &directory() const { return Directory; }
 
-  /// Where the launcher takes them to.
+  /// Folder to which the launcher moves them.
   const std::string &database() const { return Database; }
 
-  /// Whether [Address, Address + Size) lies where compiled kernels may be put.
+  /// Returns true if [Address, Address + Size) is in the range for compiled
+  /// kernels.
   bool ownsCode(uint64_t Address, uint64_t Size) const {
     return Address >= CodeBase && Size <= CodeSize &&
            Address - CodeBase <= CodeSize - Size;

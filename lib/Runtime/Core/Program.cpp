@@ -29,7 +29,7 @@
 using namespace mneme;
 
 Program &Program::get() {
-  // Never destroyed: applications exit in any order.
+  // Never destroyed, because applications may use it while they exit.
   alignas(Program) static char Storage[sizeof(Program)];
   static Program &P = *new (Storage) Program;
   return P;
@@ -56,7 +56,7 @@ static const char *archOf(const MnemePayloadHeader *P) {
 }
 
 namespace {
-/// Part of a file that the loader has mapped.
+/// A part of a file that the loader has mapped.
 struct Segment {
   uint64_t Begin = 0, End = 0;
 
@@ -66,7 +66,7 @@ struct Segment {
 };
 } // namespace
 
-/// The segment that \p Address lies in; empty where there is none.
+/// Returns the segment that contains \p Address; empty if there is none.
 static Segment findSegment(uint64_t Address) {
   struct {
     uint64_t Address;
@@ -90,8 +90,8 @@ static Segment findSegment(uint64_t Address) {
   return Search.Found;
 }
 
-/// Whether \p P is a payload with \p Size bytes of its object from there on:
-/// what a damaged one says of its size must not lead out of them.
+/// Returns true if \p P is an intact payload. Its sizes and offsets must not
+/// exceed \p Size, the bytes from \p P to the end of its segment.
 static bool isIntact(const MnemePayloadHeader *P, uint64_t Size) {
   if (Size < sizeof(*P) ||
       memcmp(P->Magic, MNEME_PAYLOAD_MAGIC, sizeof(P->Magic)) ||
@@ -105,7 +105,7 @@ static bool isIntact(const MnemePayloadHeader *P, uint64_t Size) {
   return true;
 }
 
-/// The payloads that an index leads to, without the damaged ones.
+/// Returns the intact payloads that an index refers to.
 static PayloadSet findPayloads(const MnemeIndexEntry *Begin,
                                const MnemeIndexEntry *End) {
   PayloadSet Seen, Intact;
@@ -122,18 +122,18 @@ static PayloadSet findPayloads(const MnemeIndexEntry *Begin,
   return Intact;
 }
 
-/// Orders the payloads of one kernel by how well the device runs them.
+/// Orders the payloads of a kernel by their suitability for the device.
 int64_t Program::rank(const MnemePayloadHeader *Payload, unsigned DeviceArch) {
   const char *Arch = archOf(Payload);
   int64_t N = parseArchitecture(Arch);
-  // sm_90a runs what sm_90 runs and more, so a suffix breaks the tie.
+  // sm_90a runs all code for sm_90 and more, so the suffix breaks the tie.
   char Last = Arch[strlen(Arch) - 1];
   bool Suffix = Last < '0' || Last > '9';
   int64_t Order = 2 * N + Suffix;
   if (!DeviceArch)
     return Order;
-  // What the device cannot run, then what it can through PTX, then what was
-  // compiled for it.
+  // In ascending order: code that the device cannot run, code that it can run
+  // through PTX, code that was compiled for it.
   if (N > DeviceArch || (Suffix && N != DeviceArch))
     return -Order;
   return N / 10 == DeviceArch / 10 ? (int64_t(1) << 32) + Order : Order;
@@ -158,7 +158,7 @@ static uint64_t digestOf(const MnemeIndexEntry *Begin,
 bool Program::isKnown(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
                       uint64_t Unloads) const {
   auto I = Objects.find(Begin);
-  // A library that was unloaded may be back at its place.
+  // A library that was unloaded may have been loaded again at the same address.
   return I != Objects.end() && I->second.Digest == digestOf(Begin, End) &&
          I->second.Unloads == Unloads;
 }
@@ -181,9 +181,9 @@ void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
       Units[Loaded.Number].push_back(E->Payload);
       continue;
     }
-    // The first word of this object on an address replaces what an earlier one
-    // said: a library was loaded where one had been unloaded. (Or both define
-    // one template, equally.)
+    // The first entry that this object has for an address replaces those of
+    // earlier objects: a library was loaded at the address of an unloaded one.
+    // (Or both define the same template identically.)
     std::vector<IndexEntry> &All = Entries[E->HostPtr];
     if (Added.insert(E->HostPtr).second)
       All.clear();
@@ -197,7 +197,7 @@ void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
   }
 }
 
-/// How many objects have been unloaded so far.
+/// Returns the number of objects that have been unloaded so far.
 static uint64_t countUnloads() {
   uint64_t Unloads = 0;
   dl_iterate_phdr(
@@ -221,13 +221,13 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
       return;
   }
   bool Added = attempt([&] {
-    // Takes the loader's lock, for which a thread that has ours must not wait.
+    // Takes the loader's lock, so a thread must not do it while it holds ours.
     PayloadSet Payloads = findPayloads(IndexBegin, IndexEnd);
     std::lock_guard<std::mutex> Guard(Lock);
     if (!isKnown(IndexBegin, IndexEnd, Unloads) && !attempt([&] {
           addIndex(IndexBegin, IndexEnd, HooksBegin, Unloads, Payloads);
         })) {
-      // As if it had never been attached.
+      // Leave the object unattached.
       Objects.erase(IndexBegin);
       IsIncomplete = true;
     }
@@ -236,14 +236,14 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
     IsIncomplete = true;
 }
 
-/// Reads the section headers of one loaded object from its file.
+/// Attaches a loaded object by the section headers of its file.
 static int attachObject(dl_phdr_info *Info, size_t, void *) {
   const char *Path =
       Info->dlpi_name && *Info->dlpi_name ? Info->dlpi_name : "/proc/self/exe";
   OwnedDescriptor Fd(open(Path, O_RDONLY | O_CLOEXEC));
   struct stat St;
   if (Fd < 0 || fstat(Fd, &St)) {
-    // Else it is the vDSO, or a file deleted since.
+    // Other errors: the vDSO, or a file that was deleted.
     if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
       Program::get().setIncomplete();
     return 0;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What MnemePass left in the loaded executable and libraries: the index of
-/// kernels and variables, and the slots through which instrumented code calls
-/// the runtime.
+/// The data that MnemePass embedded in the loaded executable and libraries: the
+/// index of kernels and variables, and the slots through which instrumented
+/// code calls the runtime.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,23 +29,23 @@
 
 namespace mneme {
 
-/// What a host pointer stands for on the device.
+/// The device symbol that a host pointer identifies.
 struct IndexEntry {
   const MnemePayloadHeader *Payload;
   std::string Name;
   uint64_t Size;
   uint32_t Kind;           ///< MNEME_INDEX_*.
   uint32_t Flags;          ///< MNEME_VARIABLE_*.
-  const MnemeHook *Object; ///< The slots of the object that says so.
-  uint32_t Number;         ///< Tells apart all that was ever loaded.
+  const MnemeHook *Object; ///< Slots of the object with the entry.
+  uint32_t Number;         ///< Unique number of the object.
 };
 
-/// Device code that is linked before it runs: one translation unit or, with
-/// -fgpu-rdc, all of one loaded object for one architecture.
+/// Device code that is linked as a unit: one translation unit or, with
+/// -fgpu-rdc, all those of a loaded object for one architecture.
 struct DeviceModule {
-  std::vector<const MnemePayloadHeader *> Payloads; ///< In the link's order.
+  std::vector<const MnemePayloadHeader *> Payloads; ///< In link order.
   std::string Hash;                                 ///< 16 bytes.
-  /// The object's number: two that hold the same code have their own variables.
+  /// The object's number: objects with the same code have separate variables.
   uint32_t Copy;
 
   using Key = std::pair<std::string, uint32_t>;
@@ -58,35 +58,35 @@ class Program {
 public:
   static Program &get();
 
-  /// Takes in the sections of one loaded object. Repeats are cheap. Slots are
-  /// filled in any case; without memory for the index, the program is
+  /// Registers the sections of a loaded object. Repeated calls are cheap. Slots
+  /// are always filled; if memory for the index is short, the program is marked
   /// incomplete.
   void attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
               const MnemeIndexEntry *IndexBegin,
               const MnemeIndexEntry *IndexEnd);
 
-  /// Attaches to everything that is loaded now: an executable whose weak
-  /// reference to __mneme_attach the linker resolved to nothing never calls it.
+  /// Attaches to all loaded objects. Needed because an executable never calls
+  /// __mneme_attach if the linker resolved its weak reference to null.
   void attachLoadedObjects();
 
-  /// Attaches again where that found no memory before. Not with a lock that a
-  /// constructor of a library may need.
+  /// Attaches again after a failure for lack of memory. Must not be called
+  /// while holding a lock that a library's constructor may need.
   void retry() {
     if (IsIncomplete.exchange(false))
       attachLoadedObjects();
   }
-  /// Whether there are kernels of which nothing is known for lack of memory.
+  /// Returns true if kernels are unknown for lack of memory.
   bool isIncomplete() const { return IsIncomplete; }
   void setIncomplete() { IsIncomplete = true; }
 
-  /// Looks up a launch stub, handle or shadow variable. Of several
-  /// architectures the one answers that the device runs: the highest, unless
-  /// \p Arch or setDevice() say more. \returns false when there is none of that
-  /// kind.
+  /// Looks up a launch stub, handle or shadow variable. Among several
+  /// architectures, selects the one most suitable for the device, or the
+  /// highest if neither \p Arch nor setDevice() gives the device's. \returns
+  /// false if there is no entry of that kind.
   bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry,
             unsigned Arch = 0);
 
-  /// The code that \p Entry is part of.
+  /// Returns the module that contains \p Entry.
   DeviceModule moduleOf(const IndexEntry &Entry);
 
   /// Looks up a variable of a module by its device symbol. \returns its shadow,
@@ -94,30 +94,31 @@ public:
   const void *findShadow(const DeviceModule &Module, const std::string &Name,
                          IndexEntry &Entry);
 
-  /// The compute capability times ten of the device, or of the first.
+  /// Sets the compute capability times ten of the device, or of the first one.
   void setDevice(unsigned Architecture);
 
-  /// Changes when what find() answered before may no longer hold.
+  /// Changes whenever earlier results of find() may be outdated.
   unsigned generation() const { return Generation; }
 
-  /// What cudaRegisterFunction said about a host pointer that the index does
-  /// not know: for messages only, so it may be forgotten.
+  /// Stores the name that cudaRegisterFunction gave for a host pointer without
+  /// index entry. It is used in messages only, so it may be dropped.
   void registerName(const void *HostPtr, const char *Name);
   std::string registeredName(const void *HostPtr);
 
-  /// Compute capability times ten of the newest architecture in the program (90
-  /// for sm_90), or the gfx number (0x90a for gfx90a); 0 without payloads.
+  /// Returns the compute capability times ten of the newest architecture in the
+  /// program (90 for sm_90), or the gfx number (0x90a for gfx90a); 0 without
+  /// payloads.
   unsigned architecture();
-  /// That of the device, as setDevice() said; 0 before.
+  /// Returns the architecture set with setDevice(); 0 if not set.
   unsigned deviceArchitecture();
-  /// Whether payloads are for AMD GPUs.
+  /// Returns true if payloads are for AMD GPUs.
   bool isAMD();
 
 private:
-  /// Whether the index has been taken in.
+  /// Returns true if the index has been registered.
   bool isKnown(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
                uint64_t Unloads) const;
-  /// Leaves out what leads to other payloads than \p Payloads.
+  /// Ignores entries with payloads that are not in \p Payloads.
   void addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
                 const MnemeHook *Object, uint64_t Unloads,
                 const PayloadSet &Payloads);
@@ -127,13 +128,14 @@ private:
   /// One entry per architecture.
   std::unordered_map<const void *, std::vector<IndexEntry>> Entries;
   std::unordered_map<const void *, std::string> Names;
-  /// An object whose index has been taken in.
+  /// An object whose index has been registered.
   struct LoadedObject {
-    uint64_t Digest = 0;  ///< Of its index.
-    uint64_t Unloads = 0; ///< How many objects had been unloaded before.
+    uint64_t Digest = 0;  ///< Digest of its index.
+    uint64_t Unloads = 0; ///< Number of objects unloaded before.
     uint32_t Number = 0;
   };
-  std::map<const void *, LoadedObject> Objects; ///< By begin of the index.
+  std::map<const void *, LoadedObject> Objects; ///< By the beginning of the
+                                                ///< index.
   /// Payloads for the device linker, by the object's number.
   std::map<uint32_t, std::vector<const MnemePayloadHeader *>> Units;
   uint32_t NumObjects = 0;
@@ -143,14 +145,16 @@ private:
   bool AMD = false;
 };
 
-/// The payload's hash, 16 bytes.
+/// Returns the payload's hash, 16 bytes.
 std::string hashOf(const MnemePayloadHeader &Payload);
 
-/// Fills the slots of one loaded object. Each runtime has its own. Repeats.
-/// Takes no memory: a slot that is not filled is a call that never comes to us.
+/// Fills the slots of a loaded object. Defined by each runtime; can be
+/// repeated. Does not allocate: calls through an unfilled slot would bypass the
+/// runtime.
 void patchSlots(MnemeHook *Begin, MnemeHook *End);
 
-/// The architecture's number: 90 of "sm_90a", 0x90a of "gfx90a"; 0 if neither.
+/// Returns the architecture's number: 90 for "sm_90a", 0x90a for "gfx90a"; 0
+/// for others.
 unsigned parseArchitecture(const char *Arch);
 
 } // namespace mneme

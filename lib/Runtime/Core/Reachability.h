@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What memory a launch can find its way to: a conservative scan for pointers.
+/// The memory that a launch can reach, found by a conservative scan for
+/// pointers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,23 +22,23 @@
 
 namespace mneme {
 
-/// A region is reached when a root points into it, or an aligned word in a region
-/// that is reached; those of variables always are.
+/// A region is reachable if a root or an aligned word in a reachable region
+/// points into it. Regions of variables are always reachable.
 class Reachability {
 public:
-  /// \p Regions must stay as they are until filter().
+  /// \p Regions must not change before filter().
   explicit Reachability(const std::vector<Recording::Region> &Regions);
 
   void addRoot(uint64_t Address);
-  /// \returns a region that is reached and whose contents were not scanned yet,
-  /// or null.
+  /// \returns a reachable region that has not been scanned yet, or null.
   const Recording::Region *next();
-  /// Looks for pointers in \p Size bytes, which are at \p Address in the
-  /// recording: the application's own memory may begin anywhere.
+  /// Searches \p Size bytes for pointers. \p Address is their address in the
+  /// recording, which determines the alignment of words: the application's own
+  /// memory may be unaligned.
   void scan(const char *Bytes, uint64_t Address, uint64_t Size);
 
-  /// Takes what is not reached out of \p Regions. \returns what that is of the
-  /// first \p NumCounted.
+  /// Removes unreachable regions from \p Regions. \returns the number and size
+  /// of those among the first \p NumCounted.
   Omission filter(std::vector<Recording::Region> &Regions,
                   size_t NumCounted) const;
 
@@ -49,7 +50,7 @@ private:
   const std::vector<Recording::Region> &Regions;
   std::vector<Place> Places; ///< By address.
   std::vector<bool> Reached; ///< By index.
-  std::vector<size_t> Found; ///< Not scanned yet.
+  std::vector<size_t> Found; ///< Reachable, not scanned yet.
   uint64_t Low = 0, High = 0;
 };
 

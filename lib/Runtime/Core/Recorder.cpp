@@ -50,7 +50,8 @@ bool Recording::contains(uint64_t Address, uint64_t Size) const {
 // Annotations
 //===----------------------------------------------------------------------===//
 
-/// Why the readers of snapshots would refuse \p A, or an empty string.
+/// Returns the reason why readers of snapshots would reject \p A; empty if
+/// valid.
 static std::string whyInvalid(const Annotation &A) {
   if (!A.Size)
     return "no bytes";
@@ -96,7 +97,7 @@ void mneme::annotate(Annotations &Notes, AddressMap &Memory, Annotation A) {
 }
 
 //===----------------------------------------------------------------------===//
-// Which launches
+// Selection of launches
 //===----------------------------------------------------------------------===//
 
 bool Recorder::selects(const std::string &Name) {
@@ -131,7 +132,7 @@ static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S, void **Args) {
   return XXH3_64bits(Rest.data(), Rest.size());
 }
 
-/// A number from 0 up to 1: splitmix64.
+/// Returns a random number in [0, 1) (splitmix64).
 static double random(uint64_t &State) {
   uint64_t V = State += 0x9e3779b97f4a7c15;
   V = (V ^ V >> 30) * 0xbf58476d1ce4e5b9;
@@ -145,16 +146,17 @@ KernelRecords &Recorder::recordsOf(const Kernel &K,
   KernelRecords &R = Kernels[K.StaticHash];
   if (R.Name.empty())
     R.Name = K.Name;
-  // What this process has recorded for another stub stays its own.
+  // Keep what this process has recorded through another stub.
   for (uint64_t DynamicHash : HeldLaunches)
     R.Instances.insert({DynamicHash, {0, /*Done=*/true, /*Held=*/true}});
   return R;
 }
 
-/// Launches of a configuration that change no memory before it is given up.
+/// Number of recorded launches without a change of memory after which a
+/// configuration is given up.
 static constexpr unsigned MaxUnchanged = 5;
 
-/// Whether \p Id would be kept if it came to its end now.
+/// Returns true if \p Id would be kept if its recording ended now.
 bool Recorder::isBetter(const KernelRecords &R, const LaunchId &Id) const {
   auto Old = R.Kept.find(Id.DynamicHash);
   if (Old != R.Kept.end())
@@ -191,7 +193,7 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
   return IsWanted;
 }
 
-/// With the lock. Counts the launch unless it is wanted. May throw.
+/// Requires the lock. Counts the launch unless it is wanted. May throw.
 bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
                       LaunchId &Id) {
   const Selection &S = Selection::get();
@@ -215,7 +217,7 @@ bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
                       : R.Launches <= S.skip()        ? &AmongFirst
                       : !S.includesLaunch(R.Launches) ? &NotListed
                                                       : nullptr;
-  // By number, none is like another: too many to remember.
+  // With ordinals, no launch has the id of another: do not store them all.
   if (LeftOut && S.recordId() == RecordId::Ordinal) {
     ++R.LeftOut;
     return No(*LeftOut);
@@ -251,7 +253,7 @@ bool Recorder::mayWant(Kernel &K, const LaunchShape &Shape, void **Args) {
   const KernelRecords &R = *K.Records;
   if (S.isIncomplete() || IsFull || !S.inRegion())
     return false;
-  // The number that it will have is not known yet.
+  // Its ordinal is not known yet.
   auto I = S.recordId() == RecordId::Ordinal
                ? R.Instances.end()
                : R.Instances.find(hashLaunch(K, Shape, Args));
@@ -301,7 +303,7 @@ void Recorder::countUnknown(const std::string &Name, std::string_view Reason) {
   fail(Name, Reason);
 }
 
-/// Launches that were skipped for \p Reason. May throw.
+/// Returns the number of launches skipped for \p Reason. May throw.
 uint64_t &Recorder::timesSkipped(std::string_view Reason) {
   auto I = Skipped.find(Reason);
   if (I == Skipped.end())
@@ -309,7 +311,7 @@ uint64_t &Recorder::timesSkipped(std::string_view Reason) {
   return I->second;
 }
 
-/// With the lock.
+/// Requires the lock.
 void Recorder::fail(const std::string &Name, std::string_view Reason) {
   bool IsNews = false;
   if (Reason == MNEME_REASON_MEMORY ||
@@ -358,14 +360,14 @@ static std::string snapshotName(const char *Kind, const Recording &R) {
          Dynamic + ".mneme";
 }
 
-/// The snapshot's path in the staging folder, which other processes, and other
-/// launches that this one is to replace, share.
+/// Returns the path in the staging folder. The folder is shared with other
+/// processes and with launches that this one may replace.
 static std::string stagingPath(const char *Kind, const Recording &R) {
   return LauncherLink::get().directory() + "/" + snapshotName(Kind, R) + "." +
          std::to_string(getpid()) + "." + std::to_string(R.Serial);
 }
 
-/// What is called so in the staging folder, once it is written.
+/// Returns the file's name in the staging folder.
 static std::string stagingName(const SnapshotFile &F) {
   return F.path().substr(F.path().rfind('/') + 1);
 }
@@ -401,7 +403,8 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   R->Shape = Shape;
   R->Id = Id;
   R->Regions = std::move(Regions);
-  // Buffers first, so that their numbers do not depend on where variables lie.
+  // Sort buffers first, so that their ids do not depend on the variables'
+  // addresses.
   std::sort(R->Regions.begin(), R->Regions.end(),
             [](const Recording::Region &A, const Recording::Region &B) {
               auto Key = [](const Recording::Region &R) {
@@ -412,7 +415,7 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
             });
   {
     std::lock_guard<std::mutex> Guard(Lock);
-    // Whatever happens, one attempt is enough for this configuration.
+    // One attempt per configuration, even if it fails.
     K.Records->Instances.find(Id.DynamicHash)->second.Done = !isCompetition();
     ++K.Records->Recordings;
     R->Serial = ++LastSerial;
@@ -420,7 +423,7 @@ Recorder::begin(Kernel &K, const LaunchShape &Shape, const LaunchId &Id,
   MnemeSnapshotHeader &H = R->Header;
   memcpy(H.StaticHash, K.StaticHash.data(), sizeof(H.StaticHash));
   H.DynamicHash = Id.DynamicHash;
-  // A launch without memory still has a place to be replayed in.
+  // A launch without memory still needs an arena for its replay.
   H.ArenaBase = ArenaSize ? ArenaBase : MNEME_ARENA_BASE;
   H.ArenaSize = ArenaSize ? ArenaSize : MNEME_ARENA_SIZE;
   H.Kind = MNEME_SNAPSHOT_PROLOGUE;
@@ -470,28 +473,28 @@ void Recorder::abandon(std::unique_ptr<Recording> R, std::string_view Reason,
   std::lock_guard<std::mutex> Guard(Lock);
   --R->K->Records->Recordings;
   KernelRecords::Instance &I = getInstance(*R);
-  // What is held stays, whatever becomes of those that might replace it.
+  // A recording that is held is kept even if its replacement fails.
   I.Failed = !Again && !I.Unchanged;
   I.Done = !Again && (!I.Unchanged || ++I.Unchanged >= MaxUnchanged);
   IsFull |= Reason == MNEME_REASON_FULL;
   fail(R->K->Name, Reason);
 }
 
-/// With the lock.
+/// Requires the lock.
 KernelRecords::Instance &Recorder::getInstance(const Recording &R) {
   return R.K->Records->Instances.find(R.Id.DynamicHash)->second;
 }
 
-/// Whether there is a launch of this configuration already, which changed no
-/// memory. Nobody can tell a kernel that does nothing from one that finds its
-/// results in place.
+/// Returns true if a recorded launch of this configuration changed no memory.
+/// Such a launch may be replaced by one that does: an unchanged memory does not
+/// show whether the kernel does nothing or its results were in place already.
 bool Recorder::replacesUnchanged(const Recording &R) {
   std::lock_guard<std::mutex> Guard(Lock);
   return retriesUnchanged() && getInstance(R).Unchanged;
 }
 
-/// \returns an empty string, or what went wrong; \p Added turns false when the
-/// output directory holds the launch already.
+/// \returns an error message; empty on success. Sets \p Added to false if the
+/// output directory contains the launch already.
 static std::string tellLauncher(const Recording &R, bool Tentative,
                                 bool &Added) {
   const Kernel &K = *R.K;
@@ -527,7 +530,7 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
     W.str(*S);
   W.u64(R.Omitted.Regions);
   W.u64(R.Omitted.Bytes);
-  // Launchers want to know all that must be there.
+  // The launcher checks that all required page files exist.
   std::set<std::string> Files;
   for (const SnapshotFile *F : {&R.Prologue, &R.Epilogue})
     for (const MnemePageFileId &Id : F->pageFiles())
@@ -542,7 +545,7 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
   return Error;
 }
 
-/// \returns an empty string, or what went wrong.
+/// \returns an error message; empty on success.
 std::string Recorder::writeFiles(Recording &R) {
   EpilogueMode Mode = Selection::get().epilogue();
   if (Mode == EpilogueMode::Full ||
@@ -571,7 +574,7 @@ Recorder::Fate Recorder::store(Recording &R, std::string &Error) {
       return Fate::Failed;
   }
   R.ChangesMemory = R.Epilogue.numRuns() != 0;
-  // Another thread's may have come to its end first.
+  // Another thread's recording may have ended first.
   if (!keeps(R, R.Id.Priority) || (!R.ChangesMemory && replacesUnchanged(R)))
     return Fate::NotKept;
   Error = writeFiles(R);
@@ -583,7 +586,7 @@ Recorder::Fate Recorder::store(Recording &R, std::string &Error) {
       R, isCompetition() || (retriesUnchanged() && !R.ChangesMemory), Added);
   if (Error.empty())
     return Added ? Fate::Stored : Fate::HeldBefore;
-  // Perhaps somebody has taken away what this process counts on.
+  // Another process may have removed page files that this process relies on.
   KnownPages.clear();
   return Fate::Failed;
 }
@@ -596,7 +599,7 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
   if (F != Fate::Failed && retriesUnchanged() && !R->ChangesMemory) {
     std::lock_guard<std::mutex> Guard(Lock);
     KernelRecords::Instance &I = getInstance(*R);
-    // A later launch of this configuration may do better.
+    // A later launch of this configuration may change memory.
     I.Done = ++I.Unchanged >= MaxUnchanged || I.HasChanged;
   }
   if (F == Fate::NotKept)
@@ -614,7 +617,7 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
       R->Prologue.leave();
       R->Epilogue.leave();
     }
-    // In place of one that the launcher held.
+    // It replaced a recording held by the launcher.
     if (I.Unchanged > IsHeld) {
       --R->K->Records->Recordings;
       ++Unchanged;
@@ -623,12 +626,13 @@ void Recorder::finish(std::unique_ptr<Recording> R) {
     }
     return;
   }
-  // Another process has been faster.
+  // Another process has stored this launch first.
   ++Held;
   --R->K->Records->Recordings;
 }
 
-/// The launcher holds \p R, in place of the one with the same dynamic hash.
+/// The launcher holds \p R, which replaces a recording with the same dynamic
+/// hash.
 void Recorder::keep(Recording &R) {
   R.Prologue.leave();
   R.Epilogue.leave();
@@ -681,7 +685,7 @@ template <typename Fn> void Recorder::forEachLine(Fn F) const {
   }
 }
 
-/// Why launches that \p Counter counts are not recorded.
+/// Returns the reason why the launches in \p Counter are not recorded.
 const char *Recorder::reasonOf(const uint64_t &Counter) const {
   if (&Counter == &Repeated)
     return Selection::get().recordId() == RecordId::Scalars
@@ -706,9 +710,9 @@ const char *Recorder::reasonOf(const uint64_t &Counter) const {
   return "";
 }
 
-/// Calls \p F(reason, bytes of it, launches).
+/// Calls \p F(reason, size of the reason in bytes, launches).
 template <typename Fn> void Recorder::forEachReason(Fn F) const {
-  // With nowhere to record to, nothing was to be recorded.
+  // Without an output directory, recording was not requested.
   bool Records = !LauncherLink::get().directory().empty();
   for (const uint64_t *Counter :
        {&NotSelected, &OtherRank, &Repeated, &FailedBefore, &Held, &BeyondFull,
@@ -764,7 +768,7 @@ void Recorder::summarize() {
         LauncherLink::get().request(MNEME_WIRE_SUMMARY, W, Answer);
       }))
     return;
-  // What does not take memory, as far as it fits.
+  // Send the parts that need no memory, as far as they fit.
   for (bool HasReasons : {true, false}) {
     FixedWriter<4096> W;
     writeSummary(W, /*HasLines=*/false, HasReasons);

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Decides which launches are recorded, writes their snapshots, and counts what
-/// was skipped and why. A failure to record is never a failure of the
-/// application.
+/// The recorder selects the launches to record, writes their snapshots, and
+/// counts skipped launches by reason. A failure to record is never a failure of
+/// the application.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,8 @@ struct LaunchShape {
   bool Cooperative;
 };
 
-/// How the application wants a range of memory compared: mneme/annotate.h.
+/// A comparison rule for a range of memory, from the application:
+/// mneme/annotate.h.
 struct Annotation {
   uint64_t Address;
   uint64_t Size;
@@ -53,53 +54,53 @@ struct Annotation {
 
 using Annotations = std::map<uint64_t, Annotation>;
 
-/// Warns of an annotation that makes no sense; else puts it into \p Notes.
+/// Stores an annotation in \p Notes; warns of an invalid one and ignores it.
 void annotate(Annotations &Notes, AddressMap &Memory, Annotation A);
 
-/// The device as Recorded tells it; all empty for the host.
+/// Properties of the device for the recording; all empty for the host.
 struct DeviceFacts {
   std::string Name, Arch, Driver, Runtime;
 };
 
-/// What the recorder remembers of one kernel's code, which several launch stubs
-/// may stand for.
+/// The recorder's state for a kernel's code, which several launch stubs may
+/// share.
 struct KernelRecords {
   std::string Name;
-  bool Known = false; ///< Selected is decided.
+  bool Known = false; ///< Selected is valid.
   bool Selected = false;
   uint64_t Launches = 0;
-  uint64_t LeftOut = 0; ///< Launches of which nothing else is remembered.
-  unsigned Recordings = 0; ///< Done or under way.
-  /// Launches by dynamic hash, and whether that hash is done with, because the
-  /// output directory held it already or since this process has tried.
+  uint64_t LeftOut = 0; ///< Launches that are not in Instances.
+  unsigned Recordings = 0; ///< Finished or in progress.
+  /// Launches with a dynamic hash. Done is set if the output directory already
+  /// held the launch or this process has attempted to record it.
   struct Instance {
     uint64_t Occurrences = 0;
     bool Done = false, Held = false, Failed = false;
     /// Recordings of launches that changed no memory. The first one is kept
-    /// until there is a better one.
+    /// until a launch changes memory.
     unsigned Unchanged = 0;
     bool HasChanged = false; ///< A launch that changed memory is recorded.
   };
   std::map<uint64_t, Instance> Instances;
-  /// Where launches compete: the priorities of those that are kept so far, by
-  /// dynamic hash.
+  /// Priorities of the launches that are kept so far, by dynamic hash, if
+  /// launches compete.
   std::map<uint64_t, double> Kept;
 };
 
-/// What the recorder calls a launch.
+/// Identifies a launch.
 struct LaunchId {
   uint64_t DynamicHash = 0;
-  /// Where launches compete, the highest are kept. In nanoseconds, or a random
-  /// number; infinite before it is known.
+  /// If launches compete, those with the highest priority are kept. In
+  /// nanoseconds, or a random number; infinite while unknown.
   double Priority = 0;
 };
 
-/// Memory that a recording leaves out.
+/// Memory that is omitted from a recording.
 struct Omission {
   uint64_t Regions = 0, Bytes = 0;
 };
 
-/// A recording under way: from the prologue to the epilogue.
+/// A recording in progress, from the prologue to the epilogue.
 struct Recording {
   struct Region {
     uint64_t Address;
@@ -108,13 +109,13 @@ struct Recording {
     std::string Name;
   };
 
-  /// Whether [Address, Address + Size) lies in one of the regions.
+  /// Returns true if [Address, Address + Size) is in one of the regions.
   bool contains(uint64_t Address, uint64_t Size) const;
 
   Kernel *K = nullptr;
   LaunchShape Shape = {};
   LaunchId Id;
-  unsigned Serial = 0; ///< Of this process.
+  unsigned Serial = 0; ///< Unique in this process.
   bool ChangesMemory = true;
   PageFile Pages;
   SnapshotFile Prologue, Epilogue;
@@ -123,11 +124,13 @@ struct Recording {
   Omission Omitted;
   Annotations Notes;
   DeviceFacts Device;
-  /// What KernelRecords::Kept gets: when it does, memory must not be needed.
+  /// A preallocated entry for KernelRecords::Kept, because adding it must not
+  /// allocate.
   std::map<uint64_t, double> Entry;
 };
 
-/// Calls \p F for everything in the launch's arguments that may be a pointer.
+/// Calls \p F for each aligned word of the launch's arguments, which may be a
+/// pointer.
 template <typename Fn>
 void forEachPointer(const Kernel &K, void **Args, Fn F) {
   for (size_t I = 0; I != K.Args.size(); ++I)
@@ -138,34 +141,34 @@ void forEachPointer(const Kernel &K, void **Args, Fn F) {
     }
 }
 
-/// Which launches are recorded, and the parts of a recording that do not depend
-/// on how the device's memory is read. Thread-safe. Functions throw
-/// std::bad_alloc only where they say so: what else finds no memory is a
-/// launch that is skipped, and counted as such.
+/// Selects launches, and performs the parts of a recording that do not depend
+/// on how device memory is read. Thread-safe. Functions throw std::bad_alloc
+/// only where stated; otherwise, lack of memory skips the launch, which is
+/// counted.
 ///
-/// A recording: begin(), describeMemory(), pages into Prologue and its close(), the launch,
-/// keeps(), openEpilogue(), pages into Epilogue, finish(); or abandon() at any
-/// point, or discard() where it is not kept.
+/// Sequence of a recording: begin(), describeMemory(), pages into Prologue and
+/// its close(), the launch, keeps(), openEpilogue(), pages into Epilogue,
+/// finish(); or abandon() at any point, or discard() if it is not kept.
 class Recorder {
 public:
-  /// Whether launches of a kernel of this name are to be recorded at all. May
-  /// throw.
+  /// Returns true if launches of a kernel of this name are to be recorded at
+  /// all. May throw.
   bool selects(const std::string &Name);
 
-  /// What is known of \p K's code, for as long as the recorder lives. The
-  /// output directory holds launches with the dynamic hashes \p Held. May
+  /// Returns the state for \p K's code, valid during the recorder's lifetime.
+  /// \p Held are the dynamic hashes that the output directory contains. May
   /// throw.
   KernelRecords &recordsOf(const Kernel &K, const std::vector<uint64_t> &Held);
 
-  /// Counts a launch. \returns whether it is to be recorded, and what it is
-  /// called. Its arguments may be unknown: \p Args is null.
+  /// Counts a launch. \returns true if it is to be recorded, and sets its id.
+  /// \p Args may be null if the arguments are unknown.
   bool wants(Kernel &K, const LaunchShape &Shape, void **Args, LaunchId &Id);
 
-  /// Whether wants() may say so now of a launch of a selected kernel, or of one
-  /// soon after it. Counts nothing. May throw.
+  /// Returns true if wants() may return true for this launch of a selected
+  /// kernel or for one soon after it. Does not count. May throw.
   bool mayWant(Kernel &K, const LaunchShape &Shape, void **Args);
 
-  /// Whether keeps() wants to know how long launches take.
+  /// Returns true if keeps() needs the duration of launches.
   static bool timesLaunches() {
     return Selection::get().pick() == Pick::Slowest;
   }
@@ -176,50 +179,50 @@ public:
   /// Counts launches that could not be recorded, without a warning.
   void countSkipped(std::string_view Reason, uint64_t Launches);
 
-  /// Counts a selected launch of a kernel about which the launcher knows
-  /// nothing, and why.
+  /// Counts a selected launch of a kernel that is unknown to the launcher for
+  /// \p Reason.
   void countUnknown(const std::string &Name, std::string_view Reason);
 
   /// Opens the prologue of a launch whose memory is \p Regions of the arena.
-  /// \returns null, with the reason counted, when that fails.
+  /// \returns null on failure, whose reason is counted.
   std::unique_ptr<Recording> begin(Kernel &K, const LaunchShape &Shape,
                                    const LaunchId &Id, void **Args,
                                    std::vector<Recording::Region> Regions,
                                    uint64_t ArenaBase, uint64_t ArenaSize,
                                    const Annotations &Notes);
 
-  /// Says which regions there are, once nothing more is taken out of them. May
-  /// throw.
+  /// Writes the list of regions, after which none may be removed. May throw.
   static void describeMemory(Recording &R);
 
-  /// The launch has happened, and took so long. \returns false when others are
-  /// to be kept instead.
+  /// Reports the duration of the finished launch. \returns false if other
+  /// launches are kept instead.
   bool keeps(Recording &R, uint64_t Nanoseconds);
 
-  /// Nanoseconds of a clock that never goes back.
+  /// Returns the nanoseconds of a monotonic clock.
   static uint64_t now();
 
-  /// Counts a launch in place of which others are kept.
+  /// Counts a launch that is discarded in favor of others.
   void discard(std::unique_ptr<Recording> R);
 
   /// May throw.
   static void openEpilogue(Recording &R);
 
-  /// Closes the epilogue and tells the launcher.
+  /// Closes the epilogue and notifies the launcher.
   void finish(std::unique_ptr<Recording> R);
 
-  /// Gives up a recording. \p Again: the same launch is worth another attempt.
+  /// Abandons a recording. \p Again: a later launch of the same id may be
+  /// recorded instead.
   void abandon(std::unique_ptr<Recording> R, std::string_view Reason,
                bool Again = false);
 
-  /// Counts a selected launch that is not recorded, and tells the user the
-  /// first time.
+  /// Counts a selected launch that is not recorded; prints a warning the first
+  /// time.
   void skip(const Kernel &K, std::string_view Reason);
 
-  /// Counts time that recording took of the application.
+  /// Adds time that recording took from the application.
   void addTime(uint64_t Nanoseconds);
-  /// Counts time that the end of the application waited for what was not written
-  /// yet.
+  /// Adds time that the application waited at its end for recordings to be
+  /// written.
   void addFinalWait(uint64_t Nanoseconds);
 
   /// Sends the summary.
@@ -227,8 +230,8 @@ public:
 
 private:
   static bool isCompetition() { return Selection::get().pick() != Pick::First; }
-  /// Whether a launch that changed no memory may be replaced by a later one.
-  /// Launches that are told apart by number are never alike.
+  /// Returns true if a launch that changed no memory may be replaced by a later
+  /// one. With ordinals, no two launches are alike.
   static bool retriesUnchanged() {
     return !isCompetition() &&
            Selection::get().recordId() != RecordId::Ordinal;
@@ -255,23 +258,24 @@ private:
 
   std::mutex Lock;
   PageIndex KnownPages;
-  bool IsFull = false; ///< The output directory.
+  bool IsFull = false; ///< The output directory is full.
   std::map<std::string, KernelRecords> Kernels; ///< By static hash.
-  /// Launches of those whose static hash nobody asked for.
+  /// Launches of kernels whose static hash was not requested.
   std::map<std::string, uint64_t> OtherKernels;
   unsigned LastSerial = 0;
   uint64_t RandomState = 0;
   uint64_t Seen = 0, Recorded = 0, Nanoseconds = 0, FinalWait = 0;
-  // Why launches are not recorded: counters where that is frequent.
+  // Counters of frequent reasons for not recording a launch.
   uint64_t NotSelected = 0, OtherRank = 0, Repeated = 0, AmongFirst = 0,
            NotListed = 0, OutsideRegions = 0, OverLimit = 0, PassedOver = 0,
            Unchanged = 0,
            Held = 0, BeyondFull = 0, FailedBefore = 0, OutOfMemory = 0;
-  const uint64_t *LastCounted = nullptr; ///< By decide(); null: it was wanted.
+  const uint64_t *LastCounted = nullptr; ///< Set by decide(); null if the
+                                         ///< launch was wanted.
   std::map<std::string, uint64_t, std::less<>> Skipped;
 };
 
-/// Adds the time that it lives to a recorder's.
+/// Adds its lifetime to a recorder's time.
 class RecordingTime {
 public:
   explicit RecordingTime(Recorder &Records);
@@ -282,8 +286,8 @@ private:
   uint64_t Start;
 };
 
-/// Calls \p Run(offset, size) for the maximal runs of pages of [0, Size) that
-/// \p Wanted(offset, size) picks.
+/// Calls \p Run(offset, size) for the maximal runs of pages in [0, Size) for
+/// which \p Wanted(offset, size) returns true.
 template <typename WantedFn, typename RunFn>
 void forEachRun(uint64_t Size, WantedFn Wanted, RunFn Run) {
   constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;

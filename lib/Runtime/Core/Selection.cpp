@@ -62,8 +62,8 @@ static std::string textFromEnv(const char *Name) {
   return S ? S : "";
 }
 
-/// \returns \p Default where \p Name is not set, or no word of \p Words, which
-/// is told.
+/// Returns the index of the word in \p Words; 0 if \p Name is not set, or, with
+/// a warning, if the word is unknown.
 template <size_t N>
 static unsigned wordFromEnv(const char *Name, const char *const (&Words)[N]) {
   std::string Text = textFromEnv(Name);
@@ -100,8 +100,8 @@ static void warnOf(const char *Variable, const std::string &Problem) {
     tell("mneme: warning: %s: %s\n", Variable, Problem.c_str());
 }
 
-/// Of decimal seconds; \returns 0 where \p Name is not set, or no such number,
-/// which is told.
+/// Reads decimal seconds and returns nanoseconds; 0 if \p Name is not set, or,
+/// with a warning, if it is not a valid number.
 static uint64_t nanosecondsFromEnv(const char *Name) {
   std::string Text = textFromEnv(Name);
   char *End;
@@ -149,14 +149,14 @@ void Selection::read() {
 }
 
 const Selection &Selection::get() {
-  // Never destroyed: applications exit in any order.
+  // Never destroyed, because applications may use it while they exit.
   alignas(Selection) static char Storage[sizeof(Selection)];
   static const Selection &S = *new (Storage) Selection;
   return S;
 }
 
-/// Without what clang puts behind the mangled name of a static kernel that
-/// -fgpu-rdc makes global.
+/// Removes the suffix that clang appends to the mangled name of a static kernel
+/// that -fgpu-rdc makes global.
 static std::string mangledName(const std::string &Symbol) {
   static const char Infix[] = "__intern__";
   size_t At = Symbol.rfind(Infix);
@@ -185,9 +185,9 @@ bool Selection::matchesKernel(const std::string &Name) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The regions that a thread is in.
+/// The open regions of a thread.
 struct OpenRegions {
-  /// Deeper ones count as part of the one that they are in.
+  /// Deeper regions count as part of the enclosing one.
   static constexpr unsigned MaxDepth = 64;
   unsigned Depth = 0;
   uint64_t Matching = 0; ///< One bit per depth.

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which launches are to be recorded, as far as the user has said: what the
-/// launcher has put into the environment, and the regions of mneme/record.h.
+/// The user's selection of launches: variables that the launcher set in the
+/// environment, and the regions of mneme/record.h.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -44,15 +44,15 @@ enum class WaitFor {
 #include "llvm/Mneme/Runtime/Selection.def"
 };
 
-/// An extended regular expression; without one, everything matches.
+/// An extended regular expression; if empty, everything matches.
 class Pattern {
 public:
   Pattern() = default;
   Pattern(const Pattern &) = delete;
   Pattern &operator=(const Pattern &) = delete;
   ~Pattern();
-  /// \p What it is of, for the error message when it is none: then nothing
-  /// matches. Throws std::bad_alloc, as matches() does.
+  /// Compiles the pattern. \p What describes it in the error message; an
+  /// invalid pattern matches nothing. Throws std::bad_alloc, as does matches().
   void compile(const char *Text, const char *What);
   bool matches(const char *Text) const;
 
@@ -65,15 +65,17 @@ class Selection {
 public:
   static const Selection &get();
 
-  /// There was no memory to read it: nothing is to be recorded.
+  /// Returns true if the selection could not be read for lack of memory; then
+  /// nothing is recorded.
   bool isIncomplete() const { return IsIncomplete; }
-  /// Whether this process is a rank that is recorded.
+  /// Returns true if this process is a rank to be recorded.
   bool includesRank() const { return IncludesRank; }
-  /// Whether \p Name, or what it reads as, matches the kernels' pattern.
+  /// Returns true if \p Name or its demangled form matches the kernel pattern.
   bool matchesKernel(const std::string &Name) const;
-  /// Whether the calling thread is where launches are to be recorded.
+  /// Returns true if the calling thread is in a region to be recorded.
   bool inRegion() const;
-  /// Whether the \p Number-th launch of a kernel, from 1, is one to be recorded.
+  /// Returns true if the \p Number-th launch of a kernel, from 1, is to be
+  /// recorded.
   bool includesLaunch(uint64_t Number) const {
     return !ListsLaunches || Launches.contains(Number);
   }
@@ -83,17 +85,17 @@ public:
   RecordId recordId() const { return Id; }
   Pick pick() const { return TheirPick; }
   EpilogueMode epilogue() const { return Epilogue; }
-  /// That a database may take, as far as it is known here; UINT64_MAX for no
-  /// limit.
+  /// Size limit of the database, as far as known here; UINT64_MAX for no limit.
   uint64_t maxBytes() const { return MaxBytes; }
-  /// What has to be done before a launch on a GPU is recorded.
+  /// What to wait for before a launch on a GPU is recorded.
   WaitFor waitFor() const { return TheirWait; }
-  /// Whether memory counts only that the launch can find. Where others may work
-  /// meanwhile, what they change must not be taken for the launch's work.
+  /// Returns true if only memory that the launch can reach is recorded. If
+  /// other work may run concurrently, its changes must not be attributed to the
+  /// launch.
   bool reachableOnly() const {
     return ReachableOnly || TheirWait == WaitFor::Stream;
   }
-  /// Nanoseconds that a launch may have to wait to be recorded; 0: any time.
+  /// Maximum nanoseconds that a launch may wait to be recorded; 0: no limit.
   uint64_t waitLimit() const { return WaitLimit; }
   const Pattern *regions() const { return OnlyRegions ? &Regions : nullptr; }
 
@@ -113,7 +115,8 @@ private:
   WaitFor TheirWait = WaitFor::Device;
 };
 
-/// What mneme/record.h calls by name: \returns the function, or null.
+/// Looks up a function of mneme/record.h by name. \returns null if there is
+/// none.
 void *findRegionFunction(const char *Name);
 
 } // namespace mneme

@@ -25,7 +25,7 @@ const CudaDriver *CudaDriver::load(std::string &Error) {
   std::lock_guard<std::mutex> Guard(Lock);
   if (Loaded)
     return Loaded;
-  // Never closed: the driver keeps threads.
+  // Never closed, because the driver has threads.
   void *Library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!Library) {
     Error = "no CUDA driver: cannot load libcuda.so.1";
@@ -99,7 +99,7 @@ std::string CudaMapping::reserve(uint64_t NewBase, uint64_t NewSize) {
   if (CUresult R = Driver.MemAddressReserve(&Got, NewSize, Granule, NewBase, 0))
     return "cannot reserve device addresses " + Range + ": " +
            Driver.describe(R);
-  // The address is a hint only.
+  // The driver treats the address as a hint.
   if (Got != NewBase) {
     Driver.MemAddressFree(Got, NewSize);
     return "cannot reserve device addresses " + Range + ": in use";
@@ -140,7 +140,7 @@ CUresult CudaMapping::mapChunk(uint64_t Address, Chunk &C) {
 }
 
 std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
-  // In use as far as trim() is concerned.
+  // Count it as used, so that trim() does not remove it.
   auto I = Chunks.insert({Address, {Bytes, 0, 1}}).first;
   if (CUresult R = mapChunk(Address, I->second)) {
     Chunks.erase(I);
@@ -175,7 +175,7 @@ std::string CudaMapping::map(uint64_t Address, uint64_t Bytes, Ranges *Fresh) {
   uint64_t End =
       (Address + Bytes + Granularity - 1) / Granularity * Granularity;
 
-  // What is counted as used here is safe from the trim() of a later step.
+  // Memory counted as used here is protected from trim() in later steps.
   uint64_t At = Begin;
   std::string Error;
   try {
@@ -190,7 +190,7 @@ std::string CudaMapping::map(uint64_t Address, uint64_t Bytes, Ranges *Fresh) {
   return Error;
 }
 
-/// Backs the beginning of [At, End), and moves \p At behind it.
+/// Maps memory at the beginning of [At, End), and advances \p At past it.
 std::string CudaMapping::mapNext(uint64_t &At, uint64_t End, Ranges *Fresh) {
   auto Next = Chunks.upper_bound(At);
   auto Here = Next == Chunks.begin() ? Chunks.end() : std::prev(Next);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Descriptions of textures and surfaces of the CUDA runtime, as recordings
-/// have them.
+/// Conversion of the CUDA runtime's texture and surface descriptions to those
+/// in recordings.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,17 +25,17 @@ namespace mneme {
 /// cudaArray* and CUDA_ARRAY3D_*.
 constexpr unsigned ArrayLayered = 1, ArrayCubemap = 4;
 
-/// MNEME_TEXTURE_* of an array with these flags.
+/// Returns the MNEME_TEXTURE_* flags of an array with these flags.
 inline uint32_t arrayFlags(unsigned Flags) {
   return (Flags & ArrayLayered ? MNEME_TEXTURE_LAYERED : 0) |
          (Flags & ArrayCubemap ? MNEME_TEXTURE_CUBEMAP : 0);
 }
 
-/// Extents are 0 where a dimension is missing.
+/// Extents are 0 in missing dimensions.
 inline uint64_t atLeast1(uint64_t V) { return V ? V : 1; }
 
-/// MNEME_DTYPE_* and the number of channels. \returns false, with
-/// \p Format as it was, for others than those that recordings have.
+/// Sets \p Format to MNEME_DTYPE_*, and the number of channels. \returns false
+/// for formats that recordings do not support; \p Format is then unchanged.
 inline bool parseFormat(const CudaChannelFormatDesc &D, uint32_t &Format,
                         uint32_t &Channels) {
   const int Bits[] = {D.X, D.Y, D.Z, D.W};
@@ -74,12 +74,12 @@ inline bool parseFormat(const CudaChannelFormatDesc &D, uint32_t &Format,
   return false;
 }
 
-/// In bytes.
+/// Returns the element size in bytes.
 inline uint64_t elementSize(const CudaChannelFormatDesc &D) {
   return (uint64_t(D.X) + D.Y + D.Z + D.W) / 8;
 }
 
-/// What \p D says of the lookups, once the format is known.
+/// Sets the lookup properties of \p T from \p D. Its format must be set.
 inline void describeTexture(MnemeTexture &T, const CudaTextureDesc &D) {
   bool IsInteger = T.Format != MNEME_DTYPE_F32 && T.Format != MNEME_DTYPE_F16;
   T.Flags |= (D.NormalizedCoordinates ? MNEME_TEXTURE_NORMALIZED : 0) |

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The few types of the CUDA runtime's C interface that crossing it takes, so
-/// that building needs no CUDA SDK. Layouts are those of CUDA 12 and 13 on
-/// x86-64; test/Runtime/layout.cu compares them with the SDK's headers.
+/// The types that cross the CUDA runtime's C interface, so that the build needs
+/// no CUDA SDK. The layouts are those of CUDA 12 and 13 on x86-64;
+/// test/Runtime/layout.cu compares them with the SDK's headers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ struct CudaDeviceProp13 {
 };
 static_assert(sizeof(CudaDeviceProp13) == 1008, "layout of CUDA 13");
 
-/// hipDeviceProp_tR0600, of HIP 6: the layout of CUDA 12 and more.
+/// hipDeviceProp_tR0600 of HIP 6: the layout of CUDA 12, extended.
 struct HipDeviceProp6 {
 #define PROPERTY(Type, Name, Suffix) Type Name Suffix;
 #define PROPERTY12(Type, Name, Suffix) Type Name Suffix;
@@ -104,7 +104,7 @@ struct CudaFuncAttributes {
 };
 static_assert(sizeof(CudaFuncAttributes) == 144, "layout of CUDA 12 and 13");
 
-/// CUDA 13 appends reserved words, which nobody reads.
+/// CUDA 13 appends reserved words, which are not used.
 struct CudaPointerAttributes {
   int Type;
   int Device;
@@ -112,7 +112,7 @@ struct CudaPointerAttributes {
   void *HostPointer;
 };
 
-/// hipPointerAttribute_t, of HIP 6.
+/// hipPointerAttribute_t of HIP 6.
 struct HipPointerAttributes {
   CudaPointerAttributes Common;
   int IsManaged;
@@ -229,11 +229,11 @@ enum CudaResourceType : int {
   CudaResourcePitch2D = 3,
 };
 
-/// Of CUDA 12 the union is shorter, and nothing that follows it is read.
+/// In CUDA 12 the union is shorter; the fields after it are not read.
 struct CudaResourceDesc {
   int Type;
   union {
-    CudaArray *Array; ///< A mipmapped one, too.
+    CudaArray *Array; ///< Also for a mipmapped array.
     struct {
       void *Ptr;
       CudaChannelFormatDesc Format;
@@ -312,7 +312,7 @@ struct CudaMemAllocNodeParams {
 static_assert(sizeof(CudaMemAllocNodeParams) == 120,
               "layout of CUDA 12 and 13");
 
-/// For nodes of any type.
+/// For nodes of all types.
 struct CudaGraphNodeParams {
   int Type;
   int Reserved0[3];

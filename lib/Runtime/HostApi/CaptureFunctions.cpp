@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The capture of streams into graphs on the host device.
+/// Capture of streams into graphs on the host device.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,19 +26,21 @@ namespace {
 struct Capture {
   unsigned long long Id;
   std::shared_ptr<CudaGraph> Graph;
-  bool IsNew; ///< The application does not have the graph yet.
+  bool IsNew; ///< The application has not received the graph yet.
   CudaStream *Origin;
   bool IsBroken = false;
-  /// What the next node of a stream depends on, and what events stand for.
+  /// Dependencies of the next node of each stream, and the nodes that events
+  /// stand for.
   std::map<CudaStream *, Nodes> Streams;
   std::map<CudaEvent *, Nodes> Events;
-  Nodes Left; ///< The same of streams that were destroyed.
+  Nodes Left; ///< Dependencies from destroyed streams.
 };
 
 enum : int { StatusNone = 0, StatusActive = 1, StatusInvalidated = 2 };
 } // namespace
 
-/// With graphLock(). Never destroyed: applications exit in any order.
+/// Requires graphLock(). Never destroyed, because applications may use it while
+/// they exit.
 static std::vector<std::unique_ptr<Capture>> &captures() {
   using List = std::vector<std::unique_ptr<Capture>>;
   alignas(List) static char Storage[sizeof(List)];
@@ -46,10 +48,10 @@ static std::vector<std::unique_ptr<Capture>> &captures() {
   return L;
 }
 
-/// How many these are: most programs capture nothing.
+/// Number of captures; zero in most programs.
 static std::atomic<unsigned> NumCaptures{0};
 
-/// The calling thread's own stream is a different one in each thread.
+/// The per-thread default stream is a different one in each thread.
 static CudaStream *keyOf(CudaStream *S) {
   static thread_local char Own;
   return reinterpret_cast<uintptr_t>(S) == 2
@@ -57,7 +59,7 @@ static CudaStream *keyOf(CudaStream *S) {
              : S;
 }
 
-/// With graphLock().
+/// Requires graphLock().
 static Capture *captureOf(CudaStream *S) {
   for (const auto &C : captures())
     if (C->Streams.count(keyOf(S)))
@@ -129,7 +131,7 @@ void mneme::forgetEvent(CudaEvent *E) {
 int mneme::captureWait(CudaStream *S, CudaEvent *E) {
   return withGraphs([&] {
     Capture *Of = captureOf(E), *Into = captureOf(S);
-    if (!Of) // Work that was not captured cannot be waited for.
+    if (!Of) // It cannot wait for work that was not captured.
       return cudaErrorStreamCaptureIsolation;
     if (Of->IsBroken)
       return cudaErrorStreamCaptureInvalidated;
@@ -156,7 +158,7 @@ CudaError mneme::breakCapture(CudaStream *S) {
   return cudaErrorStreamCaptureUnsupported;
 }
 
-/// With graphLock().
+/// Requires graphLock().
 static void endCapture(const Capture *C) {
   auto &All = captures();
   All.erase(std::find_if(All.begin(), All.end(),
@@ -182,7 +184,7 @@ void mneme::leaveCapture(CudaStream *S) {
 }
 
 //===----------------------------------------------------------------------===//
-// Begin and end
+// Beginning and ending a capture
 //===----------------------------------------------------------------------===//
 
 static CudaError begin(CudaStream *S, std::shared_ptr<CudaGraph> Graph,
@@ -194,7 +196,7 @@ static CudaError begin(CudaStream *S, std::shared_ptr<CudaGraph> Graph,
   if (Mode < 0 || Mode > 2 || !Graph || (Count && !Dependencies) ||
       !areNodesOf(*Graph, Dependencies, Count))
     return cudaErrorInvalidValue;
-  // The legacy stream cannot be captured.
+  // The legacy default stream cannot be captured.
   if (reinterpret_cast<uintptr_t>(S) < 2)
     return cudaErrorStreamCaptureUnsupported;
   if (captureOf(S))
@@ -226,8 +228,8 @@ MNEME_API rt_cudaStreamBeginCaptureToGraph(CudaStream *S, CudaGraph *G,
   });
 }
 
-/// Whether all that the other streams of a capture did is waited for in the
-/// stream where it began.
+/// Returns true if the stream in which the capture began waits for all work of
+/// the capture's other streams.
 static bool isJoined(const Capture &C) {
   Nodes Open = C.Streams.at(C.Origin);
   std::set<const CudaGraphNode *> Seen(Open.begin(), Open.end());
@@ -275,7 +277,7 @@ MNEME_API rt_cudaStreamEndCapture(CudaStream *S, CudaGraph **G) {
 }
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Queries
 //===----------------------------------------------------------------------===//
 
 MNEME_API rt_cudaStreamIsCapturing(CudaStream *S, int *Status) {
@@ -314,7 +316,7 @@ static int captureInfo(CudaStream *S, int *Status, unsigned long long *Id,
   });
 }
 
-/// Of CUDA 13, and of CUDA 12 with the suffix _v3.
+/// Of CUDA 13; in CUDA 12 it has the suffix _v3.
 MNEME_API rt_cudaStreamGetCaptureInfo(CudaStream *S, int *Status,
                                       unsigned long long *Id, CudaGraph **G,
                                       CudaGraphNode ***Dependencies,
@@ -332,7 +334,7 @@ MNEME_API rt_cudaStreamGetCaptureInfo_v2(CudaStream *S, int *Status,
 MNEME_API rt_cudaStreamUpdateCaptureDependencies(
     CudaStream *S, CudaGraphNode *const *Dependencies, const void *,
     size_t Count, unsigned Flags) {
-  constexpr unsigned Set = 1; // Else they are added.
+  constexpr unsigned Set = 1; // Otherwise they are added.
   return withGraphs([&] {
     Capture *C = captureOf(S);
     if (!C)

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How the functions of the CUDA runtime are written here: as hidden rt_<name>,
-/// to which Exports.cpp gives their public names.
+/// Conventions for functions of the CUDA runtime: they are implemented as
+/// hidden rt_<name>, and Exports.cpp defines their public names.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,21 +18,21 @@
 #include "CudaTypes.h"
 #include "Device.h"
 
-/// Exports.cpp refers to these in assembly only, hence used.
+/// Only assembly in Exports.cpp refers to these functions, hence "used".
 #define MNEME_API extern "C" __attribute__((visibility("hidden"), used)) int
 
 namespace mneme {
 
-/// Ends a call that used the device.
+/// Returns the result of a call that used the device.
 inline int done(CudaError E) { return Device::get().result(E); }
 
-/// Ends a call that only asked something: those work after a sticky error.
+/// Returns the result of a query, which works after a sticky error, too.
 inline int answered(CudaError E) { return Device::get().setError(E); }
 
-/// Makes the arrays of a copy memory with a pitch, and its elements bytes.
+/// Replaces the arrays of a copy by pitched memory, and elements by bytes.
 CudaError replaceArrays(CudaMemcpy3DParms &P);
 
-/// Whether \p S is a stream of ours or one of the default streams.
+/// Returns true if \p S is a stream of this runtime or a default stream.
 bool isStream(CudaStream *S);
 
 } // namespace mneme

@@ -34,7 +34,7 @@ RuntimeFacts mneme::runtimeFacts() {
 }
 
 Device &Device::get() {
-  // Never destroyed: applications exit in any order.
+  // Never destroyed, because applications may use it while they exit.
   alignas(Device) static char Storage[sizeof(Device)];
   static Device &D = *new (Storage) Device;
   return D;
@@ -47,7 +47,7 @@ Device::Device() {
   Workers = integerFromEnv("MNEME_HOST_WORKERS", 0);
   if (const char *S = getenv(MNEME_ENV_TIMEOUT))
     TimeoutSeconds = strtod(S, nullptr);
-  // A forked child has the memory but none of the worker threads.
+  // A forked child has the memory but no worker threads.
   pthread_atfork(nullptr, nullptr, [] { Device::get().Forked = true; });
 }
 
@@ -94,7 +94,7 @@ bool Device::ensureArena() {
   std::string Error;
   if (!attempt([&] {
         Error = Memory.reserve(Base, Size);
-        // A limit, not a wish: less will do where addresses are short.
+        // The size is an upper limit: try smaller ones if addresses are scarce.
         while (!Memory.size() && Size > MinArenaSize)
           Memory.reserve(Base, Size /= 2);
       }))
@@ -166,8 +166,8 @@ Device::findRegistered(uint64_t Address) {
   return std::prev(I);
 }
 
-/// Whether [Ptr, Ptr + Size) may be the device side of a copy: within one
-/// allocation, or host memory that was registered.
+/// Returns true if [Ptr, Ptr + Size) is valid as the device side of a copy:
+/// within one allocation, or registered host memory.
 bool Device::validCopySide(const void *Ptr, uint64_t Size) {
   std::lock_guard<std::mutex> Guard(MemoryLock);
   uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
@@ -191,7 +191,8 @@ CudaError Device::copy(void *Dst, const void *Src, uint64_t Size, int Kind) {
       Kind == cudaMemcpyHostToDevice || Kind == cudaMemcpyDeviceToDevice;
   bool FromDevice =
       Kind == cudaMemcpyDeviceToHost || Kind == cudaMemcpyDeviceToDevice;
-  // Outside the device's memory, or over the end of an allocation.
+  // Rejects memory outside of the device's memory or past the end of an
+  // allocation.
   if ((ToDevice || Memory.contains(Dst)) && !validCopySide(Dst, Size))
     return cudaErrorInvalidValue;
   if ((FromDevice || Memory.contains(Src)) && !validCopySide(Src, Size))
@@ -229,7 +230,7 @@ CudaError Device::set(void *Dst, int Value, uint64_t Size) {
   return cudaSuccess;
 }
 
-/// Bytes of memory that this machine can give without swapping.
+/// Returns the bytes of memory that are available without swapping.
 static uint64_t availableMemory() {
   uint64_t KiB = 0;
   if (FILE *F = fopen("/proc/meminfo", "re")) {
@@ -243,8 +244,8 @@ static uint64_t availableMemory() {
 }
 
 void Device::memoryInfo(uint64_t &Free, uint64_t &Total) {
-  // What was available at the first question: the memory that the application's
-  // host side takes later on is no device memory.
+  // Memory available at the first call: host memory that the application
+  // allocates later must not count as device memory.
   static const uint64_t Available = availableMemory();
   std::lock_guard<std::mutex> Guard(MemoryLock);
   Total = uint64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
@@ -348,7 +349,7 @@ void Device::fillModule(Module &M, const DeviceModule &Code) {
   for (const ModuleVariable &T : Told) {
     Variable &V = M.Variables[T.Name];
     void *Ptr = nullptr;
-    // A variable of no bytes still has an address.
+    // A variable of zero bytes still has an address.
     if (allocate(&Ptr, std::max<uint64_t>(T.Size, 1), KindVariable))
       throw std::bad_alloc();
     V = {T.Name, reinterpret_cast<uint64_t>(Ptr), T.Size};
@@ -433,7 +434,7 @@ bool Device::placeSegments(WireReader &R, std::string &Error) {
   return false;
 }
 
-/// Whether the executor can be told to run it.
+/// Returns true if the executor can run the kernel.
 static bool isSane(const MnemeHostKernel &K) {
   return K.Strategy <= MNEME_HOST_FIBER &&
          (K.WaveSize == 32 || K.WaveSize == 64) &&
@@ -443,7 +444,7 @@ static bool isSane(const MnemeHostKernel &K) {
 CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   DeviceModule Code = Program::get().moduleOf(Entry);
   Module *M = loadModule(Code);
-  if (!M->Error.empty()) // loadModule said so.
+  if (!M->Error.empty()) // Reported by loadModule.
     return cudaErrorInvalidDeviceFunction;
 
   KernelFacts Facts;
@@ -501,7 +502,8 @@ HostKernel *Device::lookUpKernel(const void *Stub) {
   IndexEntry Entry;
   bool Indexed = Program::get().find(Stub, MNEME_INDEX_KERNEL, Entry);
   std::string Name = Indexed ? Entry.Name : Program::get().registeredName(Stub);
-  // Not remembered: a library that defines it may still be loaded.
+  // Do not store the failure: a library that defines the kernel may be loaded
+  // later.
   if (Name.empty())
     return nullptr;
   std::string Code = Indexed ? hashOf(*Entry.Payload) : "";
@@ -667,7 +669,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
     E = run(*K, L);
   } else {
     Uncancelled Here;
-    // No memory comes or goes between prologue and epilogue.
+    // Memory must not be allocated or freed between prologue and epilogue.
     std::lock_guard<std::mutex> MemoryGuard(MemoryLock);
     std::unique_ptr<Recording> R;
     if (K->Args.empty() || Args)
@@ -684,8 +686,8 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
     else if (R)
       finishRecording(std::move(R));
   }
-  // As on a GPU: a bad configuration fails the launch; what happens inside the
-  // kernel shows in the calls after it, and never goes away.
+  // As on a GPU, the launch itself returns errors in its configuration; an
+  // error inside the kernel is returned by later calls and is sticky.
   if (E == cudaErrorInvalidConfiguration || E == cudaErrorMemoryAllocation)
     return E;
   if (E)
@@ -696,7 +698,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
 void Device::finish() {
   if (Forked)
     return;
-  // Another thread may be inside a launch that never ends.
+  // Another thread may be in a launch that never ends.
   if (!LaunchLock.try_lock())
     return;
   Records.summarize();
@@ -705,7 +707,7 @@ void Device::finish() {
 }
 
 __attribute__((destructor)) static void finishAtExit() {
-  // Most processes under the launcher, like shells, never use a device.
+  // Most processes under the launcher, such as shells, never use a device.
   if (LauncherLink::get().connected())
     Device::get().finish();
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The host device as the CUDA runtime API sees it: memory, modules, kernels,
+/// The host device for the CUDA runtime API: memory, modules, kernels,
 /// launches, errors.
 ///
 //===----------------------------------------------------------------------===//
@@ -40,31 +40,31 @@ enum : uint32_t {
   KindDevice = MNEME_REGION_HEAP,
   KindVariable = MNEME_REGION_GLOBAL,
   KindManaged,
-  KindPinned, ///< Page-locked host memory: the device can reach it too.
-  KindGraph,  ///< Of a graph, as long as that lives.
+  KindPinned, ///< Page-locked host memory, which the device can access, too.
+  KindGraph,  ///< Memory of a graph, during the graph's lifetime.
   KindArray,
   KindTexture, ///< The MnemeTexture of a texture or surface object.
 };
 
-/// Flags of arena allocations: the device was given the address of this pinned
-/// memory, so kernels may use it.
+/// Flags of arena allocations. FlagMapped: the device was given the address of
+/// this pinned memory, so kernels may use it.
 enum : uint32_t { FlagMapped = 1 };
 
-/// A module, loaded: its variables have their addresses and initial values.
+/// A loaded module, whose variables have addresses and initial values.
 struct Module {
-  std::string Error; ///< Why it could not be loaded.
+  std::string Error; ///< Reason if it could not be loaded.
   std::map<std::string, Variable> Variables;
 };
 
-/// One kernel, compiled for this host.
+/// A kernel compiled for the host device.
 struct HostKernel : Kernel {
-  CudaError Error = cudaSuccess; ///< Why it cannot be launched.
+  CudaError Error = cudaSuccess; ///< Reason if it cannot be launched.
   MnemeHostKernel Host = {};
-  /// Dynamic shared memory that a launch may ask for (cudaFuncSetAttribute).
+  /// Maximum dynamic shared memory of a launch (cudaFuncSetAttribute).
   uint64_t MaxDynamicShared = 0;
 };
 
-/// Limits that the host device reports, those of an sm_90.
+/// Limits that the host device reports: those of an sm_90.
 struct DeviceLimits {
   static constexpr unsigned MaxThreadsPerBlock = MNEME_HOST_MAX_THREADS;
   static constexpr unsigned MaxBlockZ = 64;
@@ -86,8 +86,8 @@ struct DeviceLimits {
   static constexpr unsigned MaxTextureLinear = 1u << 28; ///< In elements.
 };
 
-/// Public functions throw nothing: without memory, calls fail with
-/// cudaErrorMemoryAllocation, as a GPU's runtime does it, and can be made again.
+/// Public functions do not throw. If memory is short, calls fail with
+/// cudaErrorMemoryAllocation, as with a GPU's runtime, and can be repeated.
 class Device {
 public:
   static Device &get();
@@ -95,9 +95,10 @@ public:
   //===--- Errors: the last one per host thread, a sticky one per process
   //----===//
 
-  /// Notes an error of this thread. \returns \p E.
+  /// Stores an error of this thread. \returns \p E.
   CudaError setError(CudaError E);
-  /// The result of a call that used the device: the sticky error goes first.
+  /// Returns the result of a call that used the device. A sticky error takes
+  /// precedence.
   CudaError result(CudaError E);
   CudaError sticky() const { return CudaError(Sticky.load()); }
   CudaError peekLastError() const;
@@ -108,9 +109,9 @@ public:
 
   CudaError allocate(void **Ptr, uint64_t Size, uint32_t Kind,
                      uint32_t Flags = 0);
-  /// \p Kinds is a mask of 1 << kind that \p Ptr may be.
+  /// \p Kinds is a mask of the permitted kinds: 1 << kind.
   CudaError release(void *Ptr, uint32_t Kinds);
-  /// Copies the description of the allocation that \p Ptr lies in.
+  /// Copies the allocation that contains \p Ptr to \p Found.
   bool find(const void *Ptr, Arena::Allocation &Found);
   void markMapped(const void *Ptr);
   CudaError copy(void *Dst, const void *Src, uint64_t Size, int Kind);
@@ -124,42 +125,44 @@ public:
   CudaError unregisterHost(void *Ptr);
   bool isRegisteredHost(const void *Ptr);
 
-  /// Makes memory that both sides use for a __managed__ variable, which is a
-  /// pointer to it on both.
+  /// Allocates memory for a __managed__ variable. On both sides the variable is
+  /// a pointer to that memory.
   CudaError registerManaged(void **Pointer, const void *Initial,
                             const char *Name, uint64_t Size);
 
-  /// Warns of an annotation that makes no sense, and forgets it.
+  /// Stores an annotation; warns of an invalid one and ignores it.
   void annotate(Annotation A);
 
   //===--- Kernels and variables
   //----------------------------------------------===//
 
-  /// The device's copy of a shadow variable. Loads its module.
+  /// Sets \p V to the device's copy of a shadow variable. Loads its module.
   CudaError findVariable(const void *Shadow, Variable &V);
-  /// Compiles the kernel behind a stub or handle when needed. \returns why it
-  /// cannot be launched; \p K is valid for good, or null when nothing is known
-  /// of the kernel.
+  /// Compiles the kernel of a stub or handle if necessary. \returns the reason
+  /// why it cannot be launched, or cudaSuccess. \p K remains valid; it is null
+  /// if the kernel is unknown.
   CudaError findKernel(const void *Stub, HostKernel *&K);
-  /// For cudaFuncSetAttribute.
+  /// Implements cudaFuncSetAttribute.
   CudaError setMaxDynamicShared(const void *Stub, int64_t Bytes);
   CudaError launch(const void *Stub, const LaunchShape &Shape, void **Args);
-  /// Resident blocks that occupancy queries answer for one multiprocessor.
+  /// Returns the number of resident blocks per multiprocessor, for occupancy
+  /// queries.
   unsigned maxActiveBlocks(const HostKernel &K, unsigned BlockSize,
                            uint64_t DynamicShared) const;
 
   unsigned multiprocessors() const { return Cores; }
   unsigned warpSize();
-  /// Compute capability that the device reports.
+  /// Sets the compute capability that the device reports.
   void computeCapability(int &Major, int &Minor);
 
-  /// Tells the launcher what happened, if there is anything to tell.
+  /// Sends the summary to the launcher, unless this process was forked or
+  /// another thread is in a launch.
   void finish();
 
 private:
   Device();
   bool ensureArena();
-  // These throw std::bad_alloc, with nothing done.
+  // On lack of memory, these throw std::bad_alloc without effect.
   Module *loadModule(const DeviceModule &Code);
   void fillModule(Module &M, const DeviceModule &Code);
   CudaError loadKernel(const IndexEntry &Entry, HostKernel &K);
@@ -178,12 +181,12 @@ private:
   static void storeEpilogue(Recording &R);
   bool validCopySide(const void *Ptr, uint64_t Size);
 
-  // Order: LaunchLock, then MemoryLock.
-  std::mutex LaunchLock; ///< Launches, modules, kernels.
-  std::mutex MemoryLock; ///< The arena and what is known about its contents.
+  // Locking order: LaunchLock, then MemoryLock.
+  std::mutex LaunchLock; ///< Protects launches, modules, kernels.
+  std::mutex MemoryLock; ///< Protects the arena and data about its contents.
   Arena Memory;
   bool ArenaFailed = false;
-  /// Memory of the application's own that was page-locked.
+  /// Memory of the application that was page-locked.
   struct Registered {
     uint64_t Size;
     bool IsMapped; ///< The device was given its address.
@@ -194,22 +197,22 @@ private:
   std::map<std::string, uint64_t> ManagedVariables;
   Annotations Notes;
   std::map<DeviceModule::Key, std::unique_ptr<Module>> Modules;
-  /// By payload, its object and the name.
+  /// By payload, object and name.
   std::map<std::tuple<std::string, uint32_t, std::string>,
            std::unique_ptr<HostKernel>>
       Kernels;
   std::unordered_map<const void *, HostKernel *> KernelsByStub;
-  unsigned Generation = 0; ///< Of the program, when KernelsByStub was right.
+  unsigned Generation = 0; ///< The program's, for which KernelsByStub is valid.
   std::atomic<int> Sticky{0};
   std::atomic<bool> Forked{false};
-  bool Finished = false; ///< Has said what it recorded; under LaunchLock.
+  bool Finished = false; ///< The summary was sent; under LaunchLock.
   unsigned Cores;
   unsigned Workers = 0;
   double TimeoutSeconds = 0;
   Recorder Records;
 };
 
-/// Our implementation of a runtime function, or null.
+/// Returns our implementation of a runtime function, or null.
 void *lookupFunction(const char *Name);
 
 } // namespace mneme

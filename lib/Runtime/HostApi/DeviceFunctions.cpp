@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Device functions of the CUDA runtime on the host device: one device, with
-/// the limits of an sm_90 and the processor's own cores and memory.
+/// Device functions of the CUDA runtime on the host device: a single device,
+/// with the limits of an sm_90 and the CPU's cores and memory.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +71,7 @@ MNEME_API rt_cudaSetDeviceFlags(unsigned Flags) {
 }
 
 MNEME_API rt_cudaGetDeviceFlags(unsigned *Flags) {
-  constexpr unsigned MapHost = 8; // Always so under unified addressing.
+  constexpr unsigned MapHost = 8; // Always set with unified addressing.
   if (!Flags)
     return answered(cudaErrorInvalidValue);
   *Flags = deviceFlags() | MapHost;
@@ -80,8 +80,9 @@ MNEME_API rt_cudaGetDeviceFlags(unsigned *Flags) {
 
 MNEME_API rt_cudaDeviceSynchronize() { return done(cudaSuccess); }
 
-/// A sticky error outlives it: the CUDA manual asks for a new process then.
-/// Memory stays allocated; programs reset when they are about to end.
+/// Keeps a sticky error: according to the CUDA manual, a new process is needed
+/// then. Keeps memory allocated: programs reset the device when they are about
+/// to end.
 MNEME_API rt_cudaDeviceReset() {
   Device::get().takeLastError();
   return done(cudaSuccess);
@@ -91,7 +92,7 @@ MNEME_API rt_cudaDeviceReset() {
 // Properties
 //===----------------------------------------------------------------------===//
 
-/// In kHz. \returns 0 when the kernel does not tell.
+/// Returns the clock rate in kHz; 0 if Linux does not report it.
 static int clockRate() {
   static const int Rate = [] {
     int KHz = 0;
@@ -123,7 +124,7 @@ static int cacheSize() {
   return Bytes > 0 && Bytes < INT32_MAX ? int(Bytes) : 0;
 }
 
-/// Fills what CUDA 12 and 13 both have.
+/// Sets the fields that CUDA 12 and 13 have in common.
 template <typename Properties> static void fill(Properties &P) {
   using L = DeviceLimits;
   Device &D = Device::get();
@@ -191,7 +192,7 @@ template <typename Properties> static void fill(Properties &P) {
   P.memoryPoolsSupported = 1;
 }
 
-/// CUDA 13's layout. Programs of CUDA 12 call the one below.
+/// The layout of CUDA 13. Programs for CUDA 12 call the _v2 function.
 MNEME_API rt_cudaGetDeviceProperties(CudaDeviceProp13 *P, int Id) {
   if (!P || validDevice(Id))
     return answered(P ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
@@ -217,7 +218,8 @@ MNEME_API rt_hipGetDevicePropertiesR0600(HipDeviceProp6 *P, int Id) {
   P->maxSharedMemoryPerMultiProcessor = P->sharedMemPerMultiprocessor;
   snprintf(P->gcnArchName, sizeof(P->gcnArchName), "gfx%x",
            Program::get().architecture());
-  P->arch = 0x1ffff & ~(1u << 13 | 1u << 16); // No funnel shift, no nesting.
+  P->arch = 0x1ffff & ~(1u << 13 | 1u << 16); // All but funnel shift and
+                                              // nesting.
   P->isLargeBar = 1;
   return cudaSuccess;
 }
@@ -254,7 +256,7 @@ MNEME_API rt_hipDeviceComputeCapability(int *Major, int *Minor, int Id) {
   return cudaSuccess;
 }
 
-/// The attribute's value in \p P; false when there is no such attribute.
+/// Returns an attribute's value from \p P; false if there is no such attribute.
 static bool attribute(int Number, const CudaDeviceProp13 &P, int &Value) {
   switch (Number) {
   default:
@@ -276,7 +278,7 @@ MNEME_API rt_cudaDeviceGetAttribute(int *Value, int Attribute, int Id) {
                                                   : cudaErrorInvalidValue);
 }
 
-/// HIP numbers the same attributes otherwise, in alphabetical order.
+/// HIP numbers the same attributes differently, in alphabetical order.
 MNEME_API rt_hipDeviceGetAttribute(int *Value, int Attribute, int Id) {
   static constexpr struct {
     int16_t Hip, Cuda;
@@ -356,14 +358,14 @@ MNEME_API rt_cudaDeviceCanAccessPeer(int *Can, int Id, int Peer) {
 }
 
 MNEME_API rt_cudaDeviceEnablePeerAccess(int, unsigned) {
-  return done(cudaErrorInvalidDevice); // There is only one.
+  return done(cudaErrorInvalidDevice); // There is a single device.
 }
 
 MNEME_API rt_cudaDeviceDisablePeerAccess(int) {
   return done(cudaErrorInvalidDevice);
 }
 
-/// Of a pair of devices: there is none.
+/// Requires a pair of devices, which does not exist.
 MNEME_API rt_cudaDeviceGetP2PAttribute(int *Value, int, int, int) {
   return done(Value ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
 }
@@ -415,7 +417,7 @@ MNEME_API rt_cudaGetDriverEntryPointByVersion(const char *, void **Fn, unsigned,
 }
 
 //===----------------------------------------------------------------------===//
-// Registration: the index of MnemePass says all of it, and better
+// Registration: the index of MnemePass has this information and more
 //===----------------------------------------------------------------------===//
 
 extern "C" __attribute__((visibility("hidden"), used)) void **
@@ -433,8 +435,8 @@ rt___cudaRegisterFunction(void **, const void *Stub, char *,
   Program::get().registerName(Stub, DeviceName);
 }
 
-/// The compiler makes the variable a pointer on both sides, for the runtime to
-/// set.
+/// The compiler makes the variable a pointer on both sides, which the runtime
+/// sets.
 extern "C" __attribute__((visibility("hidden"), used)) void
 rt___hipRegisterManagedVar(void *, void **Pointer, const void *Initial,
                            const char *Name, size_t Size) {

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Gives the functions of Functions.def their public names, for programs that
-/// link the shared runtime, and their slots, for all instrumented ones.
+/// Defines the public names of the functions in Functions.def, for programs
+/// that link the shared runtime, and a lookup by name for the slots of all
+/// instrumented programs.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,8 @@ using namespace mneme;
 #error "the runtime's entry points are written for x86-64"
 #endif
 
-// A jump, not an alias: that would have to be in the file of its target; and a
-// hidden target, so that no other library can get between the two.
+// A jump instead of an alias, which would have to be in the file of its target.
+// The target is hidden, so that no other library can interpose it.
 #define ALIAS(Name, Target)                                                    \
   asm(".text\n"                                                                \
       ".globl " #Name "\n"                                                     \

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the nodes of graphs do on the host device, and doing it.
+/// The work of graph nodes on the host device, and its execution.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,10 @@ using namespace mneme;
 MNEME_API rt_cudaMemcpy3D(const CudaMemcpy3DParms *P);
 
 //===----------------------------------------------------------------------===//
-// Descriptions
+// Describing work
 //===----------------------------------------------------------------------===//
 
-/// Reads the words of CUDA_KERNEL_NODE_PARAMS::extra.
+/// Parses the elements of CUDA_KERNEL_NODE_PARAMS::extra.
 static const char *findBuffer(void *const *Extra, size_t &Size) {
   const uintptr_t BufferPointer = 1, BufferSize = 2;
   const char *Buffer = nullptr;
@@ -88,7 +88,7 @@ void mneme::describeSet(GraphWork &W, const CudaMemsetParams &P) {
 
 CudaError mneme::describeAlloc(GraphWork &W, CudaMemAllocNodeParams &P) {
   void *Ptr = nullptr;
-  // At once, as its address is known from now on.
+  // Allocate now, because the address must be known from now on.
   if (CudaError E = Device::get().allocate(&Ptr, P.Size, KindGraph))
     return E;
   W.Memory = std::shared_ptr<void>(
@@ -189,7 +189,7 @@ static CudaError runSet(const CudaMemsetParams &P) {
   return cudaSuccess;
 }
 
-// Never destroyed: applications exit in any order.
+// Never destroyed, because applications may use it while they exit.
 std::map<void *, GraphMemory> &mneme::graphMemory() {
   using Map = std::map<void *, GraphMemory>;
   alignas(Map) static char Storage[sizeof(Map)];

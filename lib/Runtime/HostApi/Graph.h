@@ -8,8 +8,8 @@
 ///
 /// \file
 /// Graphs of the CUDA runtime on the host device: nodes, and the capture of
-/// streams into them. A launch runs a graph node by node, through the functions
-/// that streams use, so its kernels are recorded like any other.
+/// streams into them. A launch runs a graph node by node, through the same
+/// functions as streams, so its kernels are recorded like any others.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,21 +28,21 @@
 
 namespace mneme {
 
-/// What a node does. Copies share memory that the graph has allocated, and
-/// child graphs, which never change once they are in a node of another graph.
+/// The work of a node. Copies share the memory that the graph allocated, and
+/// child graphs, which do not change once they are in another graph's node.
 struct GraphWork {
   int Type = CudaGraphNodeEmpty;
-  bool IsEnabled = true; ///< Of an executable graph.
+  bool IsEnabled = true; ///< For executable graphs.
   const void *Stub = nullptr;
   LaunchShape Shape = {};
   std::vector<std::vector<char>> Args;
-  std::vector<void *> Pointers; ///< To Args, once they were asked for.
+  std::vector<void *> Pointers; ///< To Args, if requested.
   CudaMemcpy3DParms Copy = {};
   CudaMemsetParams Set = {};
   CudaHostNodeParams Host = {};
   CudaEvent *Event = nullptr;
   CudaMemAllocNodeParams Alloc = {};
-  std::shared_ptr<void> Memory; ///< What Alloc got.
+  std::shared_ptr<void> Memory; ///< Allocated for Alloc.
   void *Freed = nullptr;
   std::shared_ptr<CudaGraph> Child;
 };
@@ -51,7 +51,7 @@ struct CudaGraphNode {
   CudaGraph *Owner;
   GraphWork Work;
   std::vector<CudaGraphNode *> Dependencies;
-  const CudaGraphNode *Original = nullptr; ///< What it was copied from.
+  const CudaGraphNode *Original = nullptr; ///< The node that this is a copy of.
 };
 
 struct CudaGraph {
@@ -63,27 +63,27 @@ struct CudaGraph {
   std::vector<std::unique_ptr<CudaGraphNode>> Nodes;
 };
 
-/// For graphs, executable graphs and captures. Recursive, as graphs own graphs.
+/// Protects graphs, executable graphs and captures. Recursive, because graphs
+/// own graphs.
 std::recursive_mutex &graphLock();
 
-/// Adds a node, with graphLock(). May throw, with nothing done.
+/// Adds a node; requires graphLock(). If it throws, nothing has changed.
 CudaGraphNode *addNode(CudaGraph &G, GraphWork Work,
                        std::vector<CudaGraphNode *> Dependencies);
 
-/// A copy whose nodes know their originals; so do those of its child graphs.
-/// May throw.
+/// Returns a copy whose nodes, including those of child graphs, refer to their
+/// originals. May throw.
 std::shared_ptr<CudaGraph> copyGraph(const CudaGraph &G);
 
-/// Makes \p Graph a handle that the application has.
+/// Registers \p Graph as a handle owned by the application.
 void giveGraph(std::shared_ptr<CudaGraph> Graph);
-/// The graph with this handle, or null.
+/// Returns the graph with this handle, or null.
 std::shared_ptr<CudaGraph> findGraph(CudaGraph *Handle);
 bool isNode(const CudaGraphNode *Node);
-/// Whether these are nodes of \p G.
+/// Returns true if these are nodes of \p G.
 bool areNodesOf(const CudaGraph &G, CudaGraphNode *const *All, size_t Count);
 
-// What the functions of the runtime that take a stream say of their work. They
-// may throw.
+// Set the work for the runtime's stream functions. They may throw.
 CudaError describeKernel(GraphWork &W, const CudaKernelNodeParams *P);
 void describeCopy(GraphWork &W, const CudaMemcpy3DParms &P);
 void describeCopy(GraphWork &W, void *Dst, size_t DstPitch, const void *Src,
@@ -96,42 +96,44 @@ CudaError describeChild(GraphWork &W, CudaGraph *Child);
 CudaError describeEvent(GraphWork &W, int Type, CudaEvent *E);
 CudaError describe(GraphWork &W, CudaGraphNodeParams *P);
 
-/// Memory that an allocation node has given, and nothing has freed since.
+/// Memory that an allocation node allocated and that has not been freed.
 struct GraphMemory {
   std::shared_ptr<void> Memory;
   uint64_t Size; ///< In bytes.
 };
-/// All of it by address, with graphLock().
+/// Returns all such memory by address; requires graphLock().
 std::map<void *, GraphMemory> &graphMemory();
-/// \returns whether an allocation node has given \p Ptr.
+/// \returns true if an allocation node allocated \p Ptr.
 bool freeGraphMemory(void *Ptr);
 
-/// Does what the nodes of \p G do, in their order. May throw.
+/// Runs the nodes of \p G in order. May throw.
 CudaError runGraph(const CudaGraph &G);
 
-/// Whether work that is put into \p S becomes nodes of a graph.
+/// Returns true if work in \p S becomes nodes of a graph.
 bool isCapturing(CudaStream *S);
-/// The same of any stream.
+/// Returns true if any stream is being captured.
 bool isAnyCapturing();
 
-/// Adds what \p Describe says to the capture of \p S. \returns the call's
-/// result.
+/// Adds the work that \p Describe sets to the capture of \p S. \returns the
+/// call's result.
 int addToCapture(CudaStream *S,
                  const std::function<CudaError(GraphWork &)> &Describe);
 
-/// The event was recorded in a stream that is captured, or is not any more.
+/// captureEvent() notes that the event was recorded in a captured stream,
+/// forgetEvent() that it no longer stands for nodes.
 int captureEvent(CudaEvent *E, CudaStream *S);
 void forgetEvent(CudaEvent *E);
-/// Whether \p E stands for nodes of a capture under way.
+/// Returns true if \p E stands for nodes of a capture in progress.
 bool isCaptured(CudaEvent *E);
-/// \p S waits for what \p E stands for: it takes part in that capture then.
+/// Makes \p S wait for the nodes of \p E; \p S then joins their capture.
 int captureWait(CudaStream *S, CudaEvent *E);
-/// Waiting for \p S breaks its capture. \returns an error where it is captured.
+/// Waiting for \p S invalidates its capture. \returns an error if it is
+/// captured.
 CudaError breakCapture(CudaStream *S);
-/// \p S is destroyed: the capture that began there with it.
+/// Handles the destruction of \p S, which ends a capture that began in it.
 void leaveCapture(CudaStream *S);
 
-/// An event that a graph records was reached.
+/// Handles an event that a graph records.
 void reachEvent(CudaEvent *E);
 bool isEvent(CudaEvent *E);
 

@@ -9,7 +9,7 @@
 /// \file
 /// Graphs of the CUDA runtime on the host device: building, changing and
 /// launching them. Functions whose parameters differ between CUDA 12 and 13,
-/// where edges have data, are those of CUDA 13.
+/// where edges have data, have the parameters of CUDA 13.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ using namespace mneme;
 //===----------------------------------------------------------------------===//
 
 namespace mneme {
-/// What a launch runs: a copy of the graph, in the order of its dependencies.
+/// An executable graph: a copy of the graph, in the order of its dependencies.
 struct CudaGraphExec {
   unsigned long long Flags;
   std::shared_ptr<CudaGraph> Graph;
@@ -37,16 +37,16 @@ struct CudaGraphExec {
 } // namespace mneme
 
 namespace {
-/// All that handles stand for: a stale handle is an error, not a crash.
+/// All valid handles: a stale handle is an error and must not crash.
 struct GraphHandles {
   std::recursive_mutex Lock;
-  std::set<const CudaGraph *> Graphs; ///< Child graphs, too.
+  std::set<const CudaGraph *> Graphs; ///< Including child graphs.
   std::map<CudaGraph *, std::shared_ptr<CudaGraph>> Given;
   std::map<CudaGraphExec *, std::shared_ptr<CudaGraphExec>> Execs;
 };
 } // namespace
 
-// Never destroyed: applications exit in any order.
+// Never destroyed, because applications may use it while they exit.
 static GraphHandles &handles() {
   alignas(GraphHandles) static char Storage[sizeof(GraphHandles)];
   static auto &H = *new (Storage) GraphHandles;
@@ -70,7 +70,7 @@ void mneme::giveGraph(std::shared_ptr<CudaGraph> Graph) {
   handles().Given[Handle] = std::move(Graph);
 }
 
-/// The child graph with this handle below \p G, or null.
+/// Returns the descendant of \p G with this handle, or null.
 static std::shared_ptr<CudaGraph> findChild(const CudaGraph &G,
                                             const CudaGraph *Handle) {
   for (const auto &N : G.Nodes) {
@@ -107,7 +107,7 @@ bool mneme::isNode(const CudaGraphNode *Node) {
 
 bool mneme::areNodesOf(const CudaGraph &G, CudaGraphNode *const *All,
                        size_t Count) {
-  // Most often it is the newest one.
+  // Search backwards: it usually is the newest node.
   return std::all_of(All, All + Count, [&](CudaGraphNode *Node) {
     return std::any_of(G.Nodes.rbegin(), G.Nodes.rend(),
                        [&](const auto &N) { return N.get() == Node; });
@@ -154,7 +154,7 @@ std::shared_ptr<CudaGraph> mneme::copyGraph(const CudaGraph &G) {
   return Copy;
 }
 
-/// The copy of \p Original in \p G or in its child graphs.
+/// Returns the copy of \p Original in \p G or its descendants.
 static CudaGraphNode *findCopy(const CudaGraph &G,
                                const CudaGraphNode *Original) {
   for (const auto &N : G.Nodes) {
@@ -167,8 +167,7 @@ static CudaGraphNode *findCopy(const CudaGraph &G,
   return nullptr;
 }
 
-/// Moves nodes behind those that they depend on. \returns false when they
-/// depend on each other.
+/// Sorts nodes topologically. \returns false if there is a cycle.
 static bool sortNodes(CudaGraph &G) {
   std::vector<std::unique_ptr<CudaGraphNode>> Sorted;
   std::set<const CudaGraphNode *> Done;
@@ -207,7 +206,7 @@ static int add(CudaGraphNode **Node, CudaGraph *Handle,
   });
 }
 
-/// Changes a node of a type. Calls Change(its work).
+/// Calls Change(its work) for a node of type \p Type.
 template <typename Fn>
 static int withNode(CudaGraphNode *Node, int Type, Fn Change) {
   return withGraphs([&] {
@@ -274,8 +273,8 @@ MNEME_API rt_cudaGraphNodeFindInClone(CudaGraphNode **Found,
   });
 }
 
-/// Gives a list as the functions of CUDA do: as many as there is room for, null
-/// behind the last; without room, their number.
+/// Returns a list in the way of CUDA's functions: at most *Count elements,
+/// padded with null; if \p To is null, only the number of elements.
 template <typename T>
 static void giveList(const std::vector<T> &All, T *To, size_t *Count) {
   if (To)
@@ -469,8 +468,9 @@ MNEME_API rt_cudaGraphDebugDotPrint(CudaGraph *Handle, const char *Path,
   return add(Node, G, Dependencies, Count,                                     \
              [&](GraphWork &W) -> CudaError { __VA_ARGS__; })
 
-/// Adding, reading and changing nodes of a type whose parameters are a
-/// structure: FILL makes the work, TELL the parameters.
+/// Defines the functions that add, read and change nodes of a type whose
+/// parameters are a structure. FILL sets the work from the parameters, TELL the
+/// parameters from the work.
 #define NODE(Name, Params, FILL, TELL)                                         \
   static CudaError fill##Name(GraphWork &W, const Params *P) {                 \
     if (!P)                                                                    \
@@ -500,8 +500,8 @@ MNEME_API rt_cudaGraphDebugDotPrint(CudaGraph *Handle, const char *Path,
                         [&](GraphWork &W) { return fill##Name(W, P); });       \
   }
 
-/// What cudaGraphKernelNodeGetParams points to, as long as the node does not
-/// change.
+/// Returns the array that cudaGraphKernelNodeGetParams yields, which is valid
+/// until the node changes.
 static void **pointersTo(GraphWork &W) {
   W.Pointers.clear();
   for (std::vector<char> &A : W.Args)
@@ -544,8 +544,8 @@ MNEME_API rt_cudaGraphExecMemcpyNodeSetParams1D(CudaGraphExec *Exec,
   });
 }
 
-/// A copy between a variable and \p Other, which is the source with \p
-/// ToSymbol.
+/// Describes a copy between a variable and \p Other, which is the source if
+/// \p ToSymbol is set.
 static CudaError describeSymbolCopy(GraphWork &W, const void *Symbol,
                                     const void *Other, size_t Size,
                                     size_t Offset, int Kind, bool ToSymbol) {
@@ -562,7 +562,8 @@ static CudaError describeSymbolCopy(GraphWork &W, const void *Symbol,
   return cudaSuccess;
 }
 
-/// The functions for one direction; PARAMS are Symbol and Other in their order.
+/// Defines the functions for one direction. PARAMS are Symbol and Other in
+/// their order.
 #define SYMBOL_COPY(Direction, IsTo, PARAMS)                                   \
   MNEME_API rt_cudaGraphAddMemcpyNode##Direction(                              \
       DEPENDENCIES, PARAMS, size_t Size, size_t Offset, int Kind) {            \
@@ -611,9 +612,9 @@ static size_t numberOf(const CudaGraph &G, const CudaGraphNode *Node) {
          G.Nodes.begin();
 }
 
-/// Whether two graphs have nodes of the same types with the same dependencies,
-/// and so do their child graphs. \p Different gets the first node of \p From
-/// that has others, or null where \p From has fewer nodes.
+/// Returns true if two graphs, and recursively their child graphs, have nodes
+/// of the same types with the same dependencies. Otherwise sets \p Different to
+/// the first differing node of \p From, or to null if \p From has fewer nodes.
 static bool haveSameShape(const CudaGraph &To, const CudaGraph &From,
                           const CudaGraphNode *&Different) {
   const CudaGraphNode *Inner;
@@ -638,14 +639,15 @@ static bool haveSameShape(const CudaGraph &To, const CudaGraph &From,
   return To.Nodes.size() == From.Nodes.size();
 }
 
-/// Gives the nodes of \p To the work of those of \p From, a graph of the same
-/// shape.
+/// Replaces the work of the nodes of \p To by that of \p From, which must have
+/// the same shape.
 static void takeWork(CudaGraph &To, CudaGraph &From) {
   for (size_t I = 0; I != From.Nodes.size(); ++I) {
     GraphWork &Old = To.Nodes[I]->Work, &New = From.Nodes[I]->Work;
     if (Old.Child)
       takeWork(*Old.Child, *New.Child);
-    // Its nodes know the originals by which the application calls them.
+    // Keep the child graph: its nodes have the originals by which the
+    // application refers to them.
     New.Child = std::move(Old.Child);
     Old = std::move(New);
   }
@@ -667,7 +669,7 @@ MNEME_API rt_cudaGraphExecChildGraphNodeSetParams(CudaGraphExec *Exec,
   });
 }
 
-/// Nodes that record an event, or wait for one.
+/// Defines the functions of nodes that record an event or wait for one.
 #define EVENT_NODE(Name, Type)                                                 \
   MNEME_API rt_cudaGraphAdd##Name##Node(DEPENDENCIES, CudaEvent *Event) {      \
     ADD(return describeEvent(W, Type, Event));                                 \
@@ -730,7 +732,7 @@ MNEME_API rt_cudaGraphAddNode(CudaGraphNode **Node, CudaGraph *G,
   ADD(return describe(W, P));
 }
 
-/// Changes the work of a node to what \p P says of the same type.
+/// Replaces the work of a node by \p P, which must be of the same type.
 static CudaError redescribe(GraphWork &W, CudaGraphNodeParams *P) {
   if (!P || P->Type != W.Type || W.Type == CudaGraphNodeMemAlloc)
     return cudaErrorInvalidValue;
@@ -751,7 +753,7 @@ MNEME_API rt_cudaGraphExecNodeSetParams(CudaGraphExec *Exec,
                       [&](GraphWork &W) { return redescribe(W, P); });
 }
 
-/// Of the attributes, only that of cooperative launches matters here.
+/// Only the attribute of cooperative launches has an effect here.
 MNEME_API rt_cudaGraphKernelNodeSetAttribute(CudaGraphNode *Node, int Id,
                                              const uint32_t *Value) {
   return withNode(Node, CudaGraphNodeKernel, [&](GraphWork &W) {
@@ -901,11 +903,11 @@ MNEME_API rt_cudaGraphLaunch(CudaGraphExec *Exec, CudaStream *S) {
       W.Child = copyGraph(*E->Graph);
       return cudaSuccess;
     });
-  // Without the lock: kernels take time, and host nodes may use graphs.
+  // Without the lock, because kernels take time and host nodes may use graphs.
   CudaError Result = cudaErrorMemoryAllocation;
   if (!attempt([&] { Result = runGraph(*E->Graph); }))
     Result = cudaErrorMemoryAllocation;
-  // As for a launch: what its kernels did shows in the next call.
+  // As for a launch, the next call returns errors of its kernels.
   return Device::get().setError(Result);
 }
 
@@ -917,8 +919,8 @@ MNEME_API rt_cudaDeviceGraphMemTrim(int Id) {
   return done(Id ? cudaErrorInvalidDevice : cudaSuccess);
 }
 
-/// In bytes: what the graphs that are alive have allocated, and what others
-/// have given.
+/// Returns bytes: memory allocated by live graphs, and memory from other graphs
+/// that has not been freed.
 MNEME_API rt_cudaDeviceGetGraphMemAttribute(int Id, int Attribute,
                                             uint64_t *Value) {
   return withGraphs([&] {
@@ -938,7 +940,7 @@ MNEME_API rt_cudaDeviceGetGraphMemAttribute(int Id, int Attribute,
   });
 }
 
-/// High watermarks can be set to zero: they are those of this moment.
+/// High watermarks can be reset; they always equal the current values.
 MNEME_API rt_cudaDeviceSetGraphMemAttribute(int Id, int, const void *Value) {
   return done(Id       ? cudaErrorInvalidDevice
               : !Value ? cudaErrorInvalidValue

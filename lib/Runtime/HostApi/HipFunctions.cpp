@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the HIP runtime has and the CUDA runtime has not.
+/// Functions of the HIP runtime without a counterpart in the CUDA runtime.
 ///
 //===----------------------------------------------------------------------===//
 

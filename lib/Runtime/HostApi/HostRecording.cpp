@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How recordings of the host device read its memory: it is the process's own.
+/// Access of recordings to the host device's memory, which is the process's
+/// own.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +22,8 @@
 
 using namespace mneme;
 
-/// Whether all pages of a range can be read. The application may have given back
-/// memory that it had registered, or protected it.
+/// Returns true if all pages of a range can be read. The application may have
+/// freed or protected memory that it had registered.
 static bool isReadable(uint64_t Address, uint64_t Size) {
   for (uint64_t At = Address, End = Address + Size; At < End;
        At = (At | (Arena::PageSize - 1)) + 1) {
@@ -34,9 +35,9 @@ static bool isReadable(uint64_t Address, uint64_t Size) {
   return true;
 }
 
-/// Finds all memory that a launch may use. Memory of the host is staging space
-/// as a rule: it counts where the device was given its address, in whatever way;
-/// so do variables that the kernel does not name.
+/// Finds all memory that a launch may use. Host memory usually is for staging:
+/// it is included only if the device was given its address in any way.
+/// Variables that the kernel does not refer to are treated the same.
 std::vector<Recording::Region>
 Device::findRegions(const HostKernel &K, void **Args, Omission &Omitted) {
   std::vector<Recording::Region> Regions, OnlyIfReached;
@@ -114,7 +115,7 @@ Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
 
 /// May throw.
 void Device::storePrologue(Recording &R) {
-  // Other threads of the application go on.
+  // Copy first: the application's other threads continue to run.
   R.Pages.copyFirst();
   Recorder::describeMemory(R);
   // Pages of zeros are not written.

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Launches, streams, events and errors of the CUDA runtime on the host device.
-/// Streams run what they are given at once.
+/// Work in streams runs immediately.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -46,10 +46,10 @@ struct CudaEvent {
 } // namespace mneme
 
 namespace {
-/// Live streams and events: a stale handle is an error, not a crash.
+/// Live streams and events: a stale handle is an error and must not crash.
 template <typename T> class Handles {
 public:
-  /// \returns false when there is no memory for it.
+  /// \returns false if memory is short.
   bool add(const T &Value, T *&H) {
     std::lock_guard<std::mutex> Guard(Lock);
     return attempt([&] {
@@ -73,7 +73,7 @@ private:
 };
 } // namespace
 
-// Never destroyed: applications exit in any order.
+// Never destroyed, because applications may use it while they exit.
 template <typename T> static Handles<T> &handles() {
   alignas(Handles<T>) static char Storage[sizeof(Handles<T>)];
   static auto &H = *new (Storage) Handles<T>;
@@ -96,7 +96,8 @@ static constexpr int GreatestPriority = -5; // As on current GPUs.
 
 MNEME_API rt_cudaStreamCreateWithPriority(CudaStream **S, unsigned Flags,
                                           int Priority) {
-  static std::atomic<unsigned long long> LastId{2}; // Of the default streams.
+  static std::atomic<unsigned long long> LastId{2}; // Ids 1 and 2 are those of
+                                                    // the default streams.
   if (!S || Flags > 1)
     return done(cudaErrorInvalidValue);
   if (Priority > 0)
@@ -124,7 +125,7 @@ MNEME_API rt_cudaStreamDestroy(CudaStream *S) {
   return done(cudaSuccess);
 }
 
-/// Everything that was put into a stream has run.
+/// All work in a stream has run already.
 MNEME_API rt_cudaStreamSynchronize(CudaStream *S) {
   if (CudaError E = breakCapture(S))
     return done(E);
@@ -177,7 +178,7 @@ MNEME_API rt_cudaStreamAttachMemAsync(CudaStream *S, void *Ptr, size_t,
                   : cudaErrorInvalidValue);
 }
 
-/// Attributes are hints about caches and priorities.
+/// Ignored: attributes are hints about caches and priorities.
 MNEME_API rt_cudaStreamSetAttribute(CudaStream *S, int, const void *Value) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
@@ -185,7 +186,7 @@ MNEME_API rt_cudaStreamSetAttribute(CudaStream *S, int, const void *Value) {
 }
 
 MNEME_API rt_cudaStreamGetAttribute(CudaStream *S, int, void *Value) {
-  constexpr size_t Size = 64; // Of every attribute's union.
+  constexpr size_t Size = 64; // Of each attribute's union.
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
   if (!Value)
@@ -286,7 +287,7 @@ void mneme::reachEvent(CudaEvent *E) {
 
 MNEME_API rt_cudaEventRecordWithFlags(CudaEvent *E, CudaStream *S,
                                       unsigned Flags) {
-  constexpr unsigned External = 1; // Whenever the graph is launched.
+  constexpr unsigned External = 1; // At each launch of the graph.
   if (!isEvent(E) || !isStream(S))
     return done(cudaErrorInvalidResourceHandle);
   if (isCapturing(S) && Flags == External)
@@ -306,7 +307,7 @@ MNEME_API rt_cudaEventRecord(CudaEvent *E, CudaStream *S) {
   return rt_cudaEventRecordWithFlags(E, S, 0);
 }
 
-/// An event that was recorded has happened.
+/// A recorded event has been reached already.
 MNEME_API rt_cudaEventSynchronize(CudaEvent *E) {
   if (!isEvent(E))
     return done(cudaErrorInvalidResourceHandle);
@@ -326,7 +327,7 @@ MNEME_API rt_cudaEventElapsedTime(float *Milliseconds, CudaEvent *Start,
 }
 
 MNEME_API rt_cudaStreamWaitEvent(CudaStream *S, CudaEvent *E, unsigned Flags) {
-  constexpr unsigned External = 1; // Whenever the graph is launched.
+  constexpr unsigned External = 1; // At each launch of the graph.
   if (!isStream(S) || !isEvent(E))
     return done(cudaErrorInvalidResourceHandle);
   if (isCapturing(S) && Flags == External)
@@ -356,7 +357,7 @@ static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
     });
   CudaError E = Device::get().launch(
       Stub, {Grid, Block, DynamicShared, Cooperative}, Args);
-  // What the kernel did shows in the next call, as on a GPU.
+  // As on a GPU, the next call returns errors of the kernel.
   return Device::get().setError(E);
 }
 
@@ -383,7 +384,7 @@ MNEME_API rt_cudaLaunchKernelExC(const CudaLaunchConfig *Config,
       Cooperative = A.Words[0];
     if (A.Id == CudaLaunchAttributeClusterDim &&
         (A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1))
-      return done(cudaErrorNotSupported); // Reported: clusterLaunch is 0.
+      return done(cudaErrorNotSupported); // As reported: clusterLaunch is 0.
   }
   return launch(Stub, Config->Grid, Config->Block, Args, Config->DynamicShared,
                 Config->Stream, Cooperative);
@@ -398,9 +399,9 @@ struct CallConfiguration {
 };
 } // namespace
 
-/// What <<<...>>> leaves for the launch stub, which pops it. Nests: arguments
-/// of a launch may launch. Has no destructor: those of the program's static
-/// objects may launch, and come later.
+/// The configuration that <<<...>>> pushes for the launch stub, which pops it.
+/// Nested, because arguments of a launch may launch. Without destructor:
+/// destructors of the program's static objects run later and may launch.
 static thread_local CallConfiguration *InnermostConfiguration;
 
 MNEME_API rt___cudaPushCallConfiguration(Dim3 Grid, Dim3 Block,
@@ -408,7 +409,7 @@ MNEME_API rt___cudaPushCallConfiguration(Dim3 Grid, Dim3 Block,
                                          CudaStream *Stream) {
   auto *C = new (std::nothrow) CallConfiguration{
       Grid, Block, DynamicShared, Stream, InnermostConfiguration};
-  // The caller launches nothing then.
+  // On an error, the caller does not launch.
   if (!C)
     return answered(cudaErrorMemoryAllocation);
   InnermostConfiguration = C;
@@ -429,7 +430,7 @@ MNEME_API rt___cudaPopCallConfiguration(Dim3 *Grid, Dim3 *Block,
   return cudaSuccess;
 }
 
-/// Kernel handles are launch stubs here.
+/// Kernel handles are launch stubs.
 MNEME_API rt_cudaGetKernel(const void **Handle, const void *Stub) {
   if (!Handle || !Stub)
     return answered(cudaErrorInvalidValue);
@@ -441,8 +442,8 @@ MNEME_API rt_cudaGetKernel(const void **Handle, const void *Stub) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-// Registers mean nothing on the host device; programs that divide by them get
-// what lets a multiprocessor hold all the threads that it can.
+// The host device has no registers. Programs that divide by this number obtain
+// the maximum number of threads per multiprocessor.
 static constexpr int NominalRegisters =
     DeviceLimits::Registers / DeviceLimits::ThreadsPerMultiprocessor;
 
@@ -494,7 +495,7 @@ MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
     return done(cudaErrorInvalidValue);
   if (Attribute == MaxDynamicSharedMemorySize)
     return done(Device::get().setMaxDynamicShared(Stub, Value));
-  return done(cudaSuccess); // The others are hints, or about clusters.
+  return done(cudaSuccess); // The others are hints, or concern clusters.
 }
 
 MNEME_API rt_cudaFuncSetCacheConfig(const void *Stub, int) {
@@ -588,7 +589,7 @@ MNEME_API_STRING rt_cudaGetErrorString(int Error) {
 }
 
 namespace {
-/// "cudaError..." with another beginning.
+/// "cudaError..." with the prefix of HIP.
 template <size_t N> struct HipName {
   char Chars[N] = {'h', 'i', 'p'};
   constexpr explicit HipName(const char (&CudaName)[N]) {
@@ -599,7 +600,7 @@ template <size_t N> struct HipName {
 } // namespace
 
 MNEME_API_STRING rt_hipGetErrorName(int Error) {
-  // HIP's own names where they are not CUDA's with another beginning.
+  // HIP's names that differ from CUDA's by more than the prefix.
   switch (Error) {
   case cudaErrorMemoryAllocation:
     return "hipErrorOutOfMemory";

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Memory functions of the CUDA runtime on the host device. Streams run what
-/// they are given at once, so the asynchronous forms are the synchronous ones.
+/// Memory functions of the CUDA runtime on the host device. Work in streams
+/// runs immediately, so asynchronous functions equal the synchronous ones.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ MNEME_API rt_cudaMalloc(void **Ptr, size_t Size) {
 
 MNEME_API rt_cudaFree(void *Ptr) {
   Arena::Allocation A;
-  // A graph that is alive has it still when it is launched again.
+  // A live graph keeps the memory for its next launch.
   if (Device::get().find(Ptr, A) && A.Kind == KindGraph)
     return done(freeGraphMemory(Ptr) ? cudaSuccess : cudaErrorInvalidValue);
   return done(Device::get().release(Ptr, DeviceKinds));
@@ -136,7 +136,7 @@ MNEME_API rt_cudaHostGetFlags(unsigned *Flags, void *Ptr) {
   Arena::Allocation A;
   if (!Flags || !Device::get().find(Ptr, A) || A.Kind != KindPinned)
     return done(cudaErrorInvalidValue);
-  *Flags = HostAllocMapped; // Under unified addressing all of it is.
+  *Flags = HostAllocMapped; // Set for all with unified addressing.
   return done(cudaSuccess);
 }
 
@@ -180,15 +180,16 @@ MNEME_API rt_hipPointerGetAttributes(HipPointerAttributes *Attributes,
     return done(cudaErrorInvalidValue);
   *Attributes = {};
   int E = rt_cudaPointerGetAttributes(&Attributes->Common, Ptr);
-  // Where CUDA describes memory that it does not know, HIP refuses.
+  // For unknown memory, CUDA returns a description and HIP an error.
   if (!E && Attributes->Common.Type == cudaMemoryTypeUnregistered)
     return done(cudaErrorInvalidValue);
   Attributes->IsManaged = Attributes->Common.Type == cudaMemoryTypeManaged;
   return E;
 }
 
-// Hints about where managed memory should be. All of ours is in one place. The
-// parameters differ between CUDA 12 and 13; none matters here.
+// Hints about the location of managed memory have no effect: all memory is in
+// the same location. The parameters differ between CUDA 12 and 13, but are
+// ignored.
 MNEME_API rt_cudaMemPrefetchAsync(const void *Ptr, size_t) {
   Arena::Allocation A;
   if (!Device::get().find(Ptr, A) || A.Kind == KindPinned)
@@ -196,7 +197,7 @@ MNEME_API rt_cudaMemPrefetchAsync(const void *Ptr, size_t) {
   return done(cudaSuccess);
 }
 
-/// The same for many at once.
+/// The same for several ranges.
 MNEME_API rt_cudaMemPrefetchBatchAsync(void **Ptrs, const size_t *Sizes,
                                        size_t Count) {
   if (!Ptrs || !Sizes || !Count)
@@ -208,7 +209,7 @@ MNEME_API rt_cudaMemPrefetchBatchAsync(void **Ptrs, const size_t *Sizes,
 }
 
 //===----------------------------------------------------------------------===//
-// Pools: all of them are the arena
+// Pools: all of them use the arena
 //===----------------------------------------------------------------------===//
 
 namespace mneme {
@@ -220,7 +221,8 @@ struct CudaMemPool {
 static CudaMemPool DefaultPool;
 
 static bool isHigh64(int Attribute) {
-  // The three reuse policies are ints, what follows are 64-bit counts.
+  // The three reuse policies are ints; the attributes after them are 64-bit
+  // counts.
   return Attribute > 3;
 }
 
@@ -282,7 +284,7 @@ MNEME_API rt_cudaMemPoolGetAccess(int *Flags, CudaMemPool *Pool, const void *) {
   return done(cudaSuccess);
 }
 
-/// Of CUDA 13, for a place and a kind of memory.
+/// Of CUDA 13, for a location and a kind of memory.
 MNEME_API rt_cudaMemGetDefaultMemPool(CudaMemPool **Pool, const void *Where,
                                       int) {
   if (!Where)
@@ -321,9 +323,9 @@ MNEME_API rt_cudaMemcpyAsync(void *Dst, const void *Src, size_t Size, int Kind,
   return rt_cudaMemcpy(Dst, Src, Size, Kind);
 }
 
-/// What follows the four parameters differs between CUDA 12 and 13, and says
-/// when the sources may be read. So the stream, which is last, is not known,
-/// nor whether it is captured.
+/// The parameters after the first four differ between CUDA 12 and 13 and state
+/// when the sources may be read. Therefore the stream, which is last, is
+/// unknown, and so is whether it is captured.
 MNEME_API rt_cudaMemcpyBatchAsync(void *const *Dsts, const void *const *Srcs,
                                   const size_t *Sizes, size_t Count) {
   if (!Count || !Dsts || !Srcs || !Sizes)
@@ -373,7 +375,7 @@ MNEME_API rt_cudaMemcpy2DAsync(void *Dst, size_t DstPitch, const void *Src,
 static CudaError copy3D(const CudaPitchedPtr &Dst, const CudaPos &DstPos,
                         const CudaPitchedPtr &Src, const CudaPos &SrcPos,
                         const CudaExtent &Extent, int Kind) {
-  // A box whose rows or slices do not fit would silently take other ones.
+  // A box that does not fit would silently access other rows or slices.
   if (Extent.Depth > 1 && (SrcPos.Y + Extent.Height > Src.YSize ||
                            DstPos.Y + Extent.Height > Dst.YSize))
     return cudaErrorInvalidValue;
@@ -414,7 +416,7 @@ MNEME_API rt_cudaMemcpy3DAsync(const CudaMemcpy3DParms *P, CudaStream *S) {
   return rt_cudaMemcpy3D(P);
 }
 
-/// The same copy without devices, of which there is one.
+/// Converts the copy to one without devices, of which there is only one.
 static CudaError describePeer(const CudaMemcpy3DPeerParms *P,
                               CudaMemcpy3DParms &Plain) {
   if (!P)

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the host device puts into the slots of instrumented code: its own
-/// functions, and for those that it lacks one that says so.
+/// Fills the slots of instrumented code with the host device's functions.
+/// Functions that the host device lacks are replaced by one that prints an
+/// error.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,17 +23,17 @@
 using namespace mneme;
 
 //===----------------------------------------------------------------------===//
-// Functions that we do not have
+// Missing functions
 //===----------------------------------------------------------------------===//
 
 static constexpr size_t MaxMissing = 512;
 
 struct MissingFunction {
-  const char *Name; ///< Null where there was no memory for it.
+  const char *Name; ///< Null if memory was short.
   bool Reported;
 };
 
-static std::mutex MissingLock; ///< For what follows.
+static std::mutex MissingLock; ///< Protects the following variables.
 static MissingFunction Missing[MaxMissing];
 static size_t NumMissing = 0;
 
@@ -45,8 +46,8 @@ static int reportMissing(size_t I) {
   return Device::get().setError(cudaErrorNotSupported);
 }
 
-// One function per name that can be missing: the slot's caller passes arguments
-// that say nothing about which function it wanted.
+// One function per missing name: the call's arguments do not identify the
+// function.
 template <size_t I> static int missingThunk() { return reportMissing(I); }
 
 template <size_t... I>
@@ -66,7 +67,7 @@ static void *missingFunction(const char *Name) {
   if (I == MaxMissing)
     I = MaxMissing - 1;
   else if (I == NumMissing)
-    // A copy: the object may be unloaded.
+    // A copy, because the object may be unloaded.
     Missing[NumMissing++] = {strdup(Name), false};
   return reinterpret_cast<void *>(Thunks[I]);
 }
@@ -87,7 +88,7 @@ static bool isRuntimeName(const char *Name) {
 
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
   for (MnemeHook *H = Begin; H < End; ++H) {
-    // Zeros pad sections that linkers put together.
+    // Linkers pad merged sections with zeros.
     if (!H->Name)
       continue;
     void *Fn = lookupFunction(H->Name);

@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Arrays, textures and surfaces of the CUDA runtime on the host device. Both
-/// the elements of arrays and the descriptions of objects are in the arena, and
-/// the handle of an object is the address of its description: recordings have
-/// all that a kernel can reach, and a handle is valid wherever it is stored.
+/// Arrays, textures and surfaces of the CUDA runtime on the host device. The
+/// elements of arrays and the descriptions of objects are both in the arena,
+/// and the handle of an object is the address of its description. Recordings
+/// therefore contain all that a kernel can reach, and a handle is valid
+/// wherever it is stored.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -34,15 +35,15 @@ MNEME_API rt_cudaMemcpy3DAsync(const CudaMemcpy3DParms *P, CudaStream *S);
 //===----------------------------------------------------------------------===//
 
 namespace mneme {
-/// An array, one of the levels of a mipmapped array, or a mipmapped array.
+/// An array, a level of a mipmapped array, or a mipmapped array.
 struct CudaArray {
   CudaChannelFormatDesc Format;
-  CudaExtent Extent; ///< As it was asked for: 0 where a dimension is missing.
+  CudaExtent Extent; ///< As requested: 0 in missing dimensions.
   unsigned Flags;
   uint32_t NumLevels; ///< 0: not mipmapped.
   uint64_t Address;
   bool OwnsMemory;
-  std::vector<CudaArray *> Levels; ///< That the application has asked for.
+  std::vector<CudaArray *> Levels; ///< Those that the application requested.
 };
 } // namespace mneme
 
@@ -59,14 +60,15 @@ struct TextureHandles {
 };
 } // namespace
 
-// Never destroyed: applications exit in any order.
+// Never destroyed, because applications may use it while they exit.
 static TextureHandles &handles() {
   alignas(TextureHandles) static char Storage[sizeof(TextureHandles)];
   static auto &H = *new (Storage) TextureHandles;
   return H;
 }
 
-/// Runs \p F with the lock. \returns its result, or cudaErrorMemoryAllocation.
+/// Runs \p F while holding the lock. \returns its result, or
+/// cudaErrorMemoryAllocation.
 template <typename Fn> static CudaError withHandles(Fn F) {
   std::lock_guard<std::mutex> Guard(handles().Lock);
   CudaError E = cudaErrorMemoryAllocation;
@@ -84,14 +86,14 @@ static bool keepsDepth(unsigned Flags) {
   return Flags & (ArrayLayered | ArrayCubemap);
 }
 
-/// The extent of a level.
+/// Returns the extent of a level.
 static CudaExtent extentOf(const CudaArray &A, unsigned Level) {
   auto Shrink = [Level](size_t V) { return V ? atLeast1(V >> Level) : 0; };
   return {Shrink(A.Extent.Width), Shrink(A.Extent.Height),
           keepsDepth(A.Flags) ? A.Extent.Depth : Shrink(A.Extent.Depth)};
 }
 
-/// In bytes. \returns false when that is too much.
+/// Computes the size in bytes. \returns false on overflow.
 static bool sizeOf(const CudaArray &A, unsigned NumLevels, uint64_t &Size) {
   Size = 0;
   for (unsigned I = 0; I != NumLevels; ++I) {
@@ -152,7 +154,7 @@ MNEME_API rt_cudaMallocMipmappedArray(CudaArray **Array,
                                       const CudaChannelFormatDesc *D,
                                       CudaExtent Extent, unsigned NumLevels,
                                       unsigned Flags) {
-  // No more than there are until one element is left.
+  // Limit the number of levels: the last one has a single element.
   uint64_t Most = std::max(
       {Extent.Width, Extent.Height, keepsDepth(Flags) ? 0 : Extent.Depth});
   unsigned MaxLevels = 1;
@@ -251,7 +253,7 @@ CudaError mneme::replaceArrays(CudaMemcpy3DParms &P) {
         !fits(At.Y, P.Extent.Height, atLeast1(A->Extent.Height)) ||
         !fits(At.Z, P.Extent.Depth, atLeast1(A->Extent.Depth)))
       return false;
-    // The extent is in elements of both.
+    // The extent is in elements, which must have the same size on both sides.
     uint64_t Size = elementSize(A->Format);
     if (Element && Element != Size)
       return false;
@@ -273,7 +275,7 @@ CudaError mneme::replaceArrays(CudaMemcpy3DParms &P) {
 }
 
 namespace {
-/// One side of a copy of two dimensions.
+/// A side of a two-dimensional copy.
 struct Side {
   CudaArray *Array;
   size_t X, Y; ///< In bytes, and in rows.
@@ -282,7 +284,7 @@ struct Side {
 };
 } // namespace
 
-/// Describes a copy of rows of bytes as one of elements.
+/// Converts a copy of rows of bytes to one of elements.
 static CudaError describe2D(CudaMemcpy3DParms &P, const Side &To,
                             const Side &From, size_t Width, size_t Height,
                             int Kind) {
@@ -359,7 +361,7 @@ MNEME_API rt_cudaMemcpy2DArrayToArray(CudaArray *Dst, size_t DstX, size_t DstY,
 }
 
 /// Splits \p Size bytes from (\p X, \p Y) of an array on into the first row,
-/// whole rows and the last one, as the copies that have no width take them.
+/// whole rows and the last row, for copies without a width.
 /// Calls Copy(array, x, y, offset, width, height).
 template <typename Fn>
 static int forEachRows(CudaArray *Array, size_t X, size_t Y, size_t Size,
@@ -422,7 +424,7 @@ MNEME_API rt_cudaMemcpyFromArray(void *Dst, CudaArray *Src, size_t X, size_t Y,
 // Objects
 //===----------------------------------------------------------------------===//
 
-/// With the lock. Describes the elements of a resource.
+/// Requires the lock. Describes the elements of a resource.
 static CudaError describeResource(MnemeTexture &T, const CudaResourceDesc &R) {
   switch (R.Type) {
   case CudaResourceArray:
@@ -460,7 +462,7 @@ static CudaError describeResource(MnemeTexture &T, const CudaResourceDesc &R) {
   default:
     return cudaErrorInvalidValue;
   }
-  // MNEME_RESOURCE_* has the numbers of the runtime.
+  // MNEME_RESOURCE_* equals the runtime's numbers.
   T.Resource = R.Type;
   Arena::Allocation A;
   return Device::get().find(reinterpret_cast<void *>(T.Address), A)
@@ -499,7 +501,7 @@ MNEME_API rt_cudaCreateTextureObject(uint64_t *Handle,
                                      const void *View) {
   if (!Handle || !R || !D)
     return done(cudaErrorInvalidValue);
-  // Another format, or a part of the levels and layers.
+  // Views with another format or with some of the levels and layers.
   if (View)
     return done(cudaErrorNotSupported);
   return done(makeObject(Handle, R, D));

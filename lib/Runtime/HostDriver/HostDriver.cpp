@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The CUDA driver's API on the host device. Functions that the runtime has,
-/// too, call the runtime. Modules and their launches are missing: host code
-/// cannot run machine code or PTX.
+/// The CUDA driver API on the host device. Functions that the runtime also has
+/// call the runtime. Modules and their launches are missing: the host cannot
+/// run GPU machine code or PTX.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ int cudaPeekAtLastError();
 }
 
 namespace {
-/// Failures of the driver never become the runtime's last error.
+/// Prevents failures of the driver from becoming the runtime's last error.
 class KeepLastError {
   bool WasSuccess = cudaPeekAtLastError() == cudaSuccess;
 
@@ -53,11 +53,11 @@ public:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Functions that call one of the same parameters, and missing ones
+// Forwarded and missing functions
 //===----------------------------------------------------------------------===//
 
-// Parameters are integers and pointers, which registers hold: six are enough
-// for each function. Another name spares the declaration of each target.
+// Parameters are integers and pointers in registers; no function has more than
+// six. Declaring the target under another name spares its real declaration.
 #define FORWARD(Name, Target)                                                  \
   extern "C" int target_##Name(uintptr_t, uintptr_t, uintptr_t, uintptr_t,     \
                                uintptr_t, uintptr_t) asm(#Target);             \
@@ -140,7 +140,7 @@ DRIVER_API cuDeviceComputeCapability(int *Major, int *Minor, int Device) {
 }
 
 //===----------------------------------------------------------------------===//
-// Contexts: there is one, the device's, which is always current
+// Contexts: the device has a single one, which is always current
 //===----------------------------------------------------------------------===//
 
 static char Context;
@@ -192,7 +192,7 @@ DRIVER_API cuCtxGetApiVersion(void *, unsigned *Version) {
 }
 
 //===----------------------------------------------------------------------===//
-// Memory: an address says where it is
+// Memory: the address determines the kind of memory
 //===----------------------------------------------------------------------===//
 
 static constexpr int KindOfAddress = 4; // cudaMemcpyDefault
@@ -233,7 +233,7 @@ DRIVER_API cuMemcpyDtoDAsync_v2(void *To, const void *From, size_t Size,
 // Errors and entry points
 //===----------------------------------------------------------------------===//
 
-/// Null for a number that is no error.
+/// Returns null for an invalid error number.
 static const char *nameError(int Code) {
   switch (Code) {
 #define ERROR_NAME(Code, Name)                                                 \

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What compiled kernels call: traps, printf, assert, the device heap, clocks.
+/// Functions that compiled kernels call: traps, printf, assert, the device
+/// heap, clocks.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@
 using namespace mneme::host;
 
 //===----------------------------------------------------------------------===//
-// Ends of a kernel
+// Ending a kernel
 //===----------------------------------------------------------------------===//
 
 extern "C" void __mneme_host_trap() {
@@ -40,7 +41,7 @@ extern "C" void __mneme_host_unsupported(const char *What) {
               W.Launch->Kernel->Name, What);
 }
 
-/// CUDA's assert(), with CUDA's words.
+/// Implements CUDA's assert() with CUDA's message.
 extern "C" void __assertfail(const char *Message, const char *File,
                              uint32_t Line, const char *Function, size_t) {
   Worker &W = *TheWorker;
@@ -63,7 +64,7 @@ extern "C" void __assertfail(const char *Message, const char *File,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The arguments of a CUDA vprintf: each aligned to its own size.
+/// The arguments of a CUDA vprintf, each aligned to its own size.
 class PrintfArgs {
   const char *Base;
   size_t Offset = 0;
@@ -80,7 +81,7 @@ public:
   }
 };
 
-/// One conversion, with its stars replaced by numbers.
+/// A conversion specification, with stars replaced by numbers.
 struct Conversion {
   char Spec[64];
   unsigned Length = 0;
@@ -94,7 +95,7 @@ struct Conversion {
 };
 } // namespace
 
-/// Reads the conversion behind the % at \p P. \returns what follows it.
+/// Parses the conversion after the % at \p P. \returns the text after it.
 static const char *parseConversion(const char *P, PrintfArgs &Args,
                                    Conversion &C) {
   C.add('%');
@@ -107,7 +108,7 @@ static const char *parseConversion(const char *P, PrintfArgs &Args,
       char Number[16];
       int V = Args.next<int>();
       if (V < 0 && C.Spec[C.Length - 1] == '.') {
-        --C.Length; // A negative precision counts as none.
+        --C.Length; // A negative precision is ignored.
         continue;
       }
       snprintf(Number, sizeof(Number), "%d", V);
@@ -129,9 +130,9 @@ static const char *parseConversion(const char *P, PrintfArgs &Args,
   return P;
 }
 
-/// Prints, or (without \p Out) only reads everything that printing will read,
-/// so that a bad pointer faults before a lock is held. \returns the
-/// conversions.
+/// Prints to \p Out. If \p Out is null, only reads all memory that printing
+/// would read, so that a bad pointer faults before a lock is held. \returns the
+/// number of conversions.
 static int formatDevice(FILE *Out, const char *Format, const char *Buffer) {
   PrintfArgs Args(Buffer);
   int Count = 0;
@@ -186,7 +187,7 @@ static int printDevice(const char *Format, const char *Buffer) {
   Worker &W = *TheWorker;
   formatDevice(nullptr, Format, Buffer);
   enterBusy(W);
-  flockfile(stdout); // One call's output stays together.
+  flockfile(stdout); // Keeps the output of one call together.
   int Count = formatDevice(stdout, Format, Buffer);
   funlockfile(stdout);
   leaveBusy(W);
@@ -198,7 +199,7 @@ static int printDevice(const char *Format, const char *Buffer) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Before each allocation: free() of anything else must not reach the C
+/// Precedes each allocation. free() of any other pointer must not reach the C
 /// library, which would end the process.
 struct alignas(16) HeapHeader {
   uint64_t Magic;
@@ -253,7 +254,7 @@ extern "C" void __mneme_host_yield();
 
 extern "C" void __mneme_host_nanosleep(uint32_t Duration) {
   __mneme_host_yield();
-  // PTX: at most twice the duration, which is at most a millisecond.
+  // PTX: at most twice the duration, and a duration of at most one millisecond.
   if (Duration > 1000000)
     Duration = 1000000;
   struct timespec T = {0, static_cast<long>(Duration)};
@@ -265,7 +266,7 @@ extern "C" uint64_t __mneme_host_grid_workspace() {
 }
 
 //===----------------------------------------------------------------------===//
-// Names that differ from what kernels call them
+// Functions with other names than those that kernels call
 //===----------------------------------------------------------------------===//
 
 extern "C" int __mneme_host_vprintf(const char *Format, const char *Buffer) {

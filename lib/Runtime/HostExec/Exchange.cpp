@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Sync points of the region strategy (HostExchange.h).
+/// Synchronization points of the region strategy (HostExchange.h).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +18,13 @@
 using namespace mneme::host;
 
 namespace {
-/// One sync point of some threads.
+/// A synchronization point of several threads.
 class Exchange {
   MnemeHostExchange &A;
   const MnemeHostSite &Site;
   const uint32_t WaveSize;
-  /// Of a shuffle whose operands are the same everywhere: the lane that each
-  /// lane reads, and whether that is the one it asked for.
+  /// For a shuffle with uniform operands: the lane that each lane reads, and
+  /// whether the requested lane exists.
   uint8_t Source[32];
   uint8_t Valid[32];
   bool FixedShuffle;
@@ -39,8 +39,8 @@ public:
       computeSources();
   }
 
-  /// Carries it out for the lanes \p Group of the warp that begins at thread
-  /// \p Base. \p Full: those are all lanes of a whole warp.
+  /// Performs the operation for the lanes \p Group of the warp that begins at
+  /// thread \p Base. \p Full is set if these are all lanes of a full warp.
   void runWarp(uint32_t Base, uint64_t Group, bool Full) {
     if (!FixedShuffle || !Full)
       return runLanes(Base, Group);
@@ -87,7 +87,7 @@ private:
       Results[Lane] = Values[Source[Lane]];
   }
 
-  /// As the scheduler does it.
+  /// Performs the operation like the scheduler.
   void runLanes(uint32_t Base, uint64_t Group) {
     MnemeHostThread Warp[64];
     const bool Fixed = Site.Flags & MNEME_SITE_FIXED;
@@ -117,8 +117,8 @@ private:
     }
   }
 
-  /// Lanes with equal masks make a group of their own, as in the scheduler;
-  /// what is left has masks that contradict each other.
+  /// Groups lanes with equal masks, as the scheduler does. The masks of the
+  /// remaining lanes contradict each other.
   void runMasked(MnemeHostThread *Warp, uint64_t Group) {
     uint64_t Left = 0;
     for (uint64_t Rest = Group; Rest;) {
@@ -142,7 +142,8 @@ private:
       executeWarpOp(Warp, Left, WaveSize);
   }
 
-  /// readlane may read lanes that are not here: they have what they had last.
+  /// readlane may read lanes that are not in the group: they keep their last
+  /// value.
   void fillInactive(MnemeHostThread *Warp, uint32_t Base, uint64_t Group) {
     for (unsigned Lane = 0; Lane != WaveSize; ++Lane)
       if (!(Group >> Lane & 1))
@@ -180,7 +181,7 @@ extern "C" void __mneme_host_exchange(MnemeHostExchange *A, uint32_t NumThreads,
   }
 }
 
-/// Everybody who lives is at a barrier: lets them go on.
+/// All live threads are at a barrier: releases them.
 static void releaseBarriers(MnemeHostExchange &A, uint32_t NumThreads,
                             const MnemeHostSite *Sites) {
   const uint32_t *Values = reinterpret_cast<const uint32_t *>(A.Values);
@@ -214,7 +215,7 @@ static uint8_t smallestState(const uint8_t *State, uint32_t Count) {
   return Smallest;
 }
 
-/// Makes \p Region the one to run.
+/// Selects \p Region to run next.
 static uint32_t startRegion(MnemeHostExchange &A, uint8_t Region) {
   uint32_t I = 0;
   while (A.State[I] != Region)
@@ -223,10 +224,11 @@ static uint32_t startRegion(MnemeHostExchange &A, uint8_t Region) {
   return Region;
 }
 
-/// The lanes in state \p From, the smallest; they go to \p To.
+/// Returns the lanes in state \p From, the smallest state, and sets them to
+/// \p To.
 static uint64_t takeLanes(uint8_t *State, uint32_t Lanes, uint8_t From,
                           uint8_t To) {
-  // Warps are mostly in one state.
+  // All lanes of a warp are usually in the same state.
   if (smallestState(State, Lanes) != From)
     return 0;
   uint8_t Differs = 0;

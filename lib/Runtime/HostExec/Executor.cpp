@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The worker pool and the launch. Blocks are handed out in linear order, so a
-/// block may wait for an earlier one; blocks that spin are set aside and later
-/// ones started, so it may also wait for a later one (grid barriers).
+/// The worker pool and the launch. Blocks start in linear order, so a block may
+/// wait for an earlier one. Blocks that spin are suspended and later ones
+/// started, so a block may also wait for a later one (grid barriers).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,14 +31,14 @@ thread_local Worker *mneme::host::TheWorker;
 namespace {
 struct Pool {
   pthread_mutex_t Lock;
-  pthread_cond_t Wake; ///< There is a launch to join.
-  pthread_cond_t Done; ///< A worker has left the launch.
-  Worker *First;       ///< Worker 0; the others follow, append-only.
+  pthread_cond_t Wake; ///< Signaled when there is a launch to join.
+  pthread_cond_t Done; ///< Signaled when a worker has left the launch.
+  Worker *First;       ///< Worker 0; the list is append-only.
   unsigned NumWorkers;
-  LaunchState *Launch; ///< Null when there is nothing to join.
+  LaunchState *Launch; ///< Null if there is none to join.
   uint64_t Generation;
   unsigned Wanted; ///< Workers below this index take part.
-  unsigned Joined; ///< Workers, other than 0, that run the launch now.
+  unsigned Joined; ///< Workers, except 0, that run the launch.
 };
 } // namespace
 
@@ -56,7 +56,7 @@ uint64_t mneme::host::nanoseconds() {
 // Running blocks
 //===----------------------------------------------------------------------===//
 
-/// The AMDGPU implicit arguments of code object version 5.
+/// Sets the AMDGPU implicit arguments of code object version 5.
 static void fillImplicitArgs(MnemeHostBlock &B) {
   uint8_t *Out = reinterpret_cast<uint8_t *>(B.ImplicitArgs);
   memset(Out, 0, sizeof(B.ImplicitArgs));
@@ -95,7 +95,7 @@ static void setBlockIdx(MnemeHostBlock &B, uint64_t Index) {
 }
 
 namespace {
-/// The blocks that one worker takes, in order.
+/// The blocks that a worker runs, in order.
 class BlockSource {
   LaunchState &L;
   uint64_t Next = 0, End = 0;
@@ -120,7 +120,7 @@ public:
 };
 } // namespace
 
-/// Loop and region kernels: the entry runs a whole block.
+/// Runs the blocks of loop and region kernels, whose entry runs a whole block.
 static void runWholeBlocks(Worker &W) {
   LaunchState &L = *W.Launch;
   BlockSource Source(L);
@@ -129,7 +129,7 @@ static void runWholeBlocks(Worker &W) {
     return;
   BlockState &S = acquireOrLeave(W);
   W.Active = &S;
-  // What called functions see as the current thread; the entry moves it.
+  // The current thread for called functions; the entry advances it.
   W.Current = S.Block.Threads;
   W.Current->Block = &S.Block;
   using EntryFn = void (*)(MnemeHostBlock *, void **);
@@ -140,14 +140,14 @@ static void runWholeBlocks(Worker &W) {
   } while (Source.take(Index));
 }
 
-/// Coroutine and fiber kernels: the scheduler runs a block's threads. W.Active
-/// is a ring of live blocks.
+/// Runs the blocks of coroutine and fiber kernels, whose threads the scheduler
+/// runs. W.Active is a ring of live blocks.
 static void runScheduledBlocks(Worker &W) {
   LaunchState &L = *W.Launch;
   BlockSource Source(L);
-  BlockState *Last = nullptr; // The one before W.Active in the ring.
+  BlockState *Last = nullptr; // Precedes W.Active in the ring.
   unsigned NumLive = 0;
-  unsigned NumSpinning = 0; // Blocks in a row that did nothing but spin.
+  unsigned NumSpinning = 0; // Consecutive blocks that only spun.
   for (;;) {
     if (NumSpinning >= NumLive || L.Kernel->Cooperative) {
       uint64_t Index;
@@ -169,7 +169,7 @@ static void runScheduledBlocks(Worker &W) {
       } else if (NumLive == 0 || L.Status.load() != MNEME_HOST_OK) {
         return;
       } else if (NumSpinning >= NumLive) {
-        sched_yield(); // Another worker must move first.
+        sched_yield(); // Another worker must make progress first.
         NumSpinning = 0;
       }
     }
@@ -213,8 +213,8 @@ static void updateMax(std::atomic<uint64_t> &A, uint64_t V) {
     ;
 }
 
-/// Zeroes the shared memory that the worker's blocks will have, as fresh memory
-/// is: what one launch leaves there another one must not find.
+/// Clears the shared memory of the worker's blocks, so that a launch cannot
+/// read what an earlier one left there.
 static void clearShared(const Worker &W, const LaunchState &L) {
   size_t Used = size_t(L.Kernel->StaticShared) + L.Config->DynamicShared;
   for (BlockState *S = W.Free; S; S = S->Next)
@@ -228,8 +228,8 @@ static void runLaunch(Worker &W, LaunchState &L) {
   Worker *Outer = TheWorker;
   TheWorker = &W;
 #if defined(__x86_64__)
-  // A GPU does not flush denormals because the application was linked with
-  // -ffast-math.
+  // A GPU does not flush denormals merely because the application was linked
+  // with -ffast-math.
   unsigned Rounding = _mm_getcsr();
   _mm_setcsr(0x1f80);
 #endif
@@ -293,7 +293,7 @@ static void *runWorker(void *Arg) {
 }
 
 static void resetAfterFork() {
-  // The child has none of the worker threads and perhaps a held lock.
+  // The child has no worker threads and may have inherited a held lock.
   ThePool.store(nullptr);
   pthread_mutex_init(&LaunchLock, nullptr);
   TheWorker = nullptr;
@@ -320,15 +320,15 @@ static Pool *getPool() {
   return P;
 }
 
-/// Starts workers until there are \p Count. Fewer are no error: blocks take
-/// longer.
+/// Starts workers until there are \p Count. Having fewer is not an error, only
+/// slower.
 static void growPool(Pool &P, unsigned Count) {
   if (P.NumWorkers >= Count)
     return;
   Worker *Last = P.First;
   while (Last->Next)
     Last = Last->Next;
-  // The application's signals are not for our threads.
+  // The application's signals must not be handled on Mneme's threads.
   sigset_t All, Old;
   sigfillset(&All);
   for (int Signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG, SIGTRAP})
@@ -367,7 +367,7 @@ static unsigned countCores() {
 // The launch
 //===----------------------------------------------------------------------===//
 
-/// \returns false after having said in \p L what is wrong with the launch.
+/// \returns false, after reporting the error in \p L, if the launch is invalid.
 static bool checkConfig(LaunchState &L) {
   const MnemeHostLaunch &C = *L.Config;
   uint64_t Threads = uint64_t(1);
@@ -379,7 +379,7 @@ static bool checkConfig(LaunchState &L) {
                  C.Grid[1], C.Grid[2], C.Block[0], C.Block[1], C.Block[2]);
       return false;
     }
-    // No overflow: the first factor too large ends the loop below.
+    // Avoids overflow; the loop keeps the first value that is too large.
     Threads = Threads > MNEME_HOST_MAX_THREADS ? Threads : Threads * C.Block[I];
     if (__builtin_mul_overflow(L.Total, uint64_t(C.Grid[I]), &L.Total)) {
       failLaunch(L, MNEME_HOST_INVALID_CONFIG, "grid (%u,%u,%u) is too large",
@@ -407,7 +407,7 @@ static bool checkConfig(LaunchState &L) {
 
 static void runOnPool(Pool &P, LaunchState &L) {
   uint64_t Workers = L.Config->Workers ? L.Config->Workers : countCores();
-  // Each fiber stack is two mappings, and a process has 65530.
+  // Each fiber stack takes two mappings, and a process has at most 65530.
   if (L.Kernel->Strategy == MNEME_HOST_FIBER && Workers > 16)
     Workers = 16;
   if (L.Kernel->Ordered)
@@ -430,7 +430,7 @@ static void runOnPool(Pool &P, LaunchState &L) {
   runLaunch(*P.First, L);
   if (Workers > 1) {
     pthread_mutex_lock(&P.Lock);
-    P.Launch = nullptr; // Too late to join.
+    P.Launch = nullptr; // No worker can join any more.
     while (P.Joined != 0)
       pthread_cond_wait(&P.Done, &P.Lock);
     pthread_mutex_unlock(&P.Lock);
@@ -449,7 +449,7 @@ extern "C" int mneme_host_launch(const MnemeHostKernel *Kernel,
   if (checkConfig(L)) {
     pthread_mutex_lock(&LaunchLock);
     if (Pool *P = getPool()) {
-      // Before the deadline, which may pass at once.
+      // Prepare this first: the deadline may pass at once.
       P->First->Thread = pthread_self();
       prepareFaults();
       sigset_t Old;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the files of the host executor share. Everything here is reached from
-/// signal handlers or from inside an application, so: plain structures, mmap,
-/// pthreads, and singletons that are never destroyed.
+/// Declarations shared by the files of the host executor. All of them may be
+/// used by signal handlers or inside an application, hence plain structures,
+/// mmap, pthreads, and singletons that are never destroyed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,43 +29,45 @@ namespace host {
 
 constexpr unsigned MaxWarps = MNEME_HOST_MAX_THREADS / 32;
 
-/// A fiber's stack with its guard page, the lowest.
+/// A fiber's stack, with a guard page at its lowest addresses.
 constexpr size_t FiberStride = (128u << 10) + 4096;
 
-/// The lanes of one warp (or wave), by what they do. A live lane is in exactly
-/// one of Runnable, Yielded, AtBarrier and Waiting.
+/// The lanes of a warp (or wave), by state. A live lane is in exactly one of
+/// Runnable, Yielded, AtBarrier and Waiting.
 struct WarpState {
   uint64_t Alive;
   uint64_t Runnable;
-  uint64_t Yielded;   ///< Gave way in a spin loop; runnable, but not progress.
-  uint64_t AtBarrier; ///< Block barriers.
-  uint64_t Waiting;   ///< Operations of the warp.
+  uint64_t Yielded;   ///< Yielded in a spin loop; runnable, but without
+                      ///< progress.
+  uint64_t AtBarrier; ///< At a block barrier.
+  uint64_t Waiting;   ///< At a warp operation.
 };
 
-/// Everything one live block needs. A worker has one, and more only when blocks
+/// The state of a live block. A worker has one; it has more only when blocks
 /// spin, waiting for others (grid barriers).
 struct BlockState {
   MnemeHostBlock Block;
   WarpState Warps[MaxWarps];
   uint32_t NumWarps;
   uint32_t Live; ///< Threads that have not exited.
-  /// All threads at a barrier are at the same one, which takes no value.
+  /// All threads at a barrier are at the same one, which reduces no value.
   bool PlainBarriers;
-  uint64_t BarrierNumber; ///< Of the first thread that came.
+  uint64_t BarrierNumber; ///< Of the first thread that arrived.
   uint32_t NumAtBarrier;
-  size_t ThreadsSize; ///< Bytes mapped, as all sizes below.
+  size_t ThreadsSize; ///< Mapped bytes, like all sizes below.
   size_t SharedSize;
   size_t ContextSize;
   size_t FramesSize;
   size_t StacksSize;
   uint8_t *Stacks;
-  BlockState *Next; ///< In the worker's ring of live blocks or its free list.
+  BlockState *Next; ///< In the worker's ring of live blocks, or in its free
+                    ///< list.
 };
 
-/// Where to go on when the code between enter and leave faults.
+/// The context to resume when the code between enter and leave faults.
 struct FaultFrame {
   sigjmp_buf Resume;
-  /// A fault goes to the handler that was there before us, where there is one.
+  /// A fault is passed to the previous handler if there is one.
   bool AsksHandlers;
   volatile int Signal;
   volatile uint64_t Address;
@@ -73,18 +75,18 @@ struct FaultFrame {
 
 struct LaunchState;
 
-/// One OS thread that runs blocks. Worker 0 is the thread that launches.
+/// An OS thread that runs blocks. Worker 0 is the thread that launches.
 struct Worker {
   unsigned Index;
   pthread_t Thread;
   LaunchState *Launch;
-  BlockState *Active;       ///< The block that runs now.
+  BlockState *Active;       ///< The running block.
   BlockState *Free;         ///< Block states to reuse.
-  MnemeHostThread *Current; ///< The GPU thread that runs now.
-  void *SchedulerStack;     ///< Of the fiber switch.
+  MnemeHostThread *Current; ///< The running GPU thread.
+  void *SchedulerStack;     ///< For the fiber switch.
   SchedulerStackBounds Bounds;
   FaultFrame Fault;
-  /// Nonzero while a lock of the C library may be held: leaving is put off.
+  /// Nonzero while a lock of the C library may be held: leaving is deferred.
   volatile sig_atomic_t Busy;
   volatile sig_atomic_t LeaveLater;
   Worker *Next;
@@ -94,19 +96,21 @@ struct LaunchState {
   const MnemeHostKernel *Kernel;
   const MnemeHostLaunch *Config;
   MnemeHostResult *Result;
-  uint32_t NumThreads; ///< Of a block.
-  uint64_t Total;      ///< Blocks.
-  uint64_t Chunk;      ///< Blocks a worker takes at once.
-  /// What CUDA's cooperative groups synchronize a grid with: a size, a barrier.
+  uint32_t NumThreads; ///< Per block.
+  uint64_t Total;      ///< Number of blocks.
+  uint64_t Chunk;      ///< Blocks that a worker takes at a time.
+  /// The workspace of CUDA's cooperative groups for grid barriers: a size, a
+  /// barrier.
   uint32_t GridWorkspace[2];
   std::atomic<uint64_t> NextBlock;
-  std::atomic<int> Status; ///< First failure wins.
+  std::atomic<int> Status; ///< The first failure is kept.
   std::atomic<uint64_t> FirstStart;
   std::atomic<uint64_t> LastEnd;
 };
 
-/// The worker that this OS thread is while it runs blocks. initial-exec: signal
-/// handlers and generated code read it without a call that could allocate.
+/// The worker of this OS thread while it runs blocks. initial-exec, because
+/// signal handlers and generated code must read it without a call that could
+/// allocate.
 extern thread_local Worker *TheWorker
     __attribute__((tls_model("initial-exec")));
 
@@ -114,53 +118,56 @@ uint64_t nanoseconds();
 
 // Memory.cpp
 
-/// Maps \p Size bytes (rounded up to pages), zeroed, between two guard pages.
-/// \returns null when there is no memory.
+/// Maps \p Size zeroed bytes (rounded up to pages) between two guard pages.
+/// \returns null if there is not enough memory.
 uint8_t *mapGuarded(size_t Size, bool Low32);
 void unmapGuarded(uint8_t *Base, size_t Size);
-/// \returns a block state with room for a block of \p Launch, or null.
+/// \returns a block state with memory for a block of the launch, or null.
 BlockState *acquireBlock(Worker &W);
 void releaseBlock(Worker &W, BlockState *S);
-/// Maps the fiber stacks of \p S. \returns false when there is no memory.
+/// Maps the fiber stacks of \p S. \returns false if memory is short.
 bool mapFiberStacks(BlockState &S);
-/// Says whether \p Address lies in a guard page of \p S's fiber stacks.
+/// Returns true if \p Address is in a guard page of \p S's fiber stacks.
 bool isFiberGuard(const BlockState &S, uint64_t Address);
 
 // Scheduler.cpp
 
 enum class StepResult { Progress, Spinning, Finished };
 
-/// Makes the threads of \p S ready to start.
-/// \returns false when there is no memory.
+/// Prepares the threads of \p S to start.
+/// \returns false if memory is short.
 bool startBlock(Worker &W, BlockState &S);
-/// Runs each thread that can run until it waits, and resolves what can be.
+/// Runs each runnable thread until it waits, and performs the operations that
+/// can be performed.
 StepResult stepBlock(Worker &W, BlockState &S);
 
 // Faults.cpp
 
-/// Makes our handlers the current ones and gives this OS thread a signal stack.
+/// Installs our signal handlers and gives this OS thread a signal stack.
 void prepareFaults();
-/// Lets the five signals through in this thread; \p Old is for restoreSignals.
+/// Unblocks our signals in this thread; \p Old is for restoreSignals.
 void unblockSignals(sigset_t &Old);
 void restoreSignals(const sigset_t &Old);
-/// Ends the launch that this worker runs, from inside a kernel.
+/// Ends the launch of this worker, from inside a kernel.
 [[noreturn]] void leaveKernel(Worker &W, int Status, const char *Format, ...)
     __attribute__((format(printf, 3, 4)));
-/// Records a failure of the launch unless there already is one.
+/// Records the launch's first failure; ignores later ones.
 void failLaunch(LaunchState &L, int Status, const char *Format, ...)
     __attribute__((format(printf, 3, 4)));
-/// Turns the signal that ended the kernel into the launch's failure.
+/// Converts the signal that ended the kernel to a failure of the launch.
 void reportFault(Worker &W);
-/// Calls kernel code; \returns false when that faulted.
+/// Calls kernel code; \returns false if it faulted.
 bool enterFaultFrame(FaultFrame &Frame, void (*Body)(void *), void *Arg);
-/// Nests: code that must not be left half-way (see Worker::Busy).
+/// Encloses code that must not be left half-way (see Worker::Busy). Can be
+/// nested.
 void enterBusy(Worker &W);
 void leaveBusy(Worker &W);
 
-/// Makes \p Thread leave its launch if that has failed. Async-signal-safe.
+/// Makes \p Thread leave its launch if the launch has failed.
+/// Async-signal-safe.
 void interruptThread(pthread_t Thread);
 
-/// Ends the running launch after \p Seconds; one at a time.
+/// Ends the running launch after \p Seconds. Only one can exist at a time.
 class Deadline {
 public:
   Deadline(LaunchState &L, double Seconds);
@@ -173,7 +180,7 @@ private:
 
 // Executor.cpp
 
-/// Makes all workers but \p Except leave a failed launch. Async-signal-safe.
+/// Makes all workers except \p Except leave a failed launch. Async-signal-safe.
 void interruptWorkers(const Worker *Except);
 
 } // namespace host

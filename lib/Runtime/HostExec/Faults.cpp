@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Faults of kernels: signals on an alternate stack that jump back to the
-/// worker, time limits, and copies that survive bad addresses. A signal that is
-/// not ours goes to whoever had the handler before.
+/// Faults of kernels: signal handlers on an alternate stack that jump back to
+/// the worker, time limits, and copies that survive bad addresses. Other
+/// signals are passed to the previous handler.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,19 +28,18 @@ using namespace mneme::host;
 static constexpr int Signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG};
 static constexpr unsigned NumSignals = sizeof(Signals) / sizeof(Signals[0]);
 static struct sigaction Previous[NumSignals];
-/// AVX-512 state alone is 2.5 KB of a signal frame; the default size has no
-/// room for a chained handler on top of that.
+/// The AVX-512 state alone takes 2.5 KB of a signal frame; the default size has
+/// no room for a chained handler in addition.
 static constexpr size_t SignalStackSize = 64u << 10;
 
-/// Set while this thread runs code whose faults are ours.
+/// Set while this thread runs code whose faults Mneme handles.
 static thread_local FaultFrame *ActiveFrame
     __attribute__((tls_model("initial-exec")));
 static std::atomic<LaunchState *> TimedLaunch;
 static std::atomic<int (*)(uint64_t)> FaultFilter;
 
-/// Takes the frame away before leaving: AddressSanitizer works between a call
-/// that does not return and the jump, and a second signal must not leave again
-/// from there.
+/// Clears the active frame before leaving: AddressSanitizer runs code before a
+/// noreturn call jumps, and a second signal must not jump from there again.
 static FaultFrame &takeFrame() {
   FaultFrame &Frame = *ActiveFrame;
   ActiveFrame = nullptr;
@@ -51,7 +50,7 @@ extern "C" void mneme_host_set_fault_filter(int (*Filter)(uint64_t)) {
   FaultFilter.store(Filter);
 }
 
-/// Is the access to be made again?
+/// Returns true if the access must be retried.
 static bool isFiltered(int Signal, uint64_t Address) {
   int (*Filter)(uint64_t) = Signal == SIGSEGV ? FaultFilter.load() : nullptr;
   return Filter && Filter(Address);
@@ -75,7 +74,7 @@ static const struct sigaction &previousOf(int Signal) {
   return Previous[I];
 }
 
-/// Whether somebody handled the signal before us.
+/// Returns true if the signal had a handler before ours.
 static bool hasHandler(int Signal) {
   const struct sigaction &Old = previousOf(Signal);
   return (Old.sa_flags & SA_SIGINFO) ||
@@ -85,7 +84,7 @@ static bool hasHandler(int Signal) {
 static void chain(int Signal, siginfo_t *Info, void *Context) {
   const struct sigaction &Old = previousOf(Signal);
   if (hasHandler(Signal)) {
-    // As the system would call it.
+    // Call it as the system would.
     sigset_t Mask = Old.sa_mask, Before;
     if (!(Old.sa_flags & SA_NODEFER))
       sigaddset(&Mask, Signal);
@@ -100,16 +99,16 @@ static void chain(int Signal, siginfo_t *Info, void *Context) {
   if (Signal == SIGURG)
     return; // Ignored by default.
   if (Old.sa_handler == SIG_IGN && Info->si_code <= 0)
-    return; // Sent by kill(), and the application ignores it.
-  // The default action is to die. Returning runs the faulting instruction
-  // again; a signal that was sent must be sent again.
+    return; // Sent by kill() and ignored by the application.
+  // The default action ends the process. Returning repeats the faulting
+  // instruction; a signal that was sent must be sent again.
   sigaction(Signal, &Old, nullptr);
   if (Info->si_code <= 0)
     raise(Signal);
 }
 
-/// SIGURG ends a launch: from the timer of a launch with a time limit, or from
-/// a worker that failed, to the others.
+/// Handles SIGURG, which ends a launch. It comes from the timer of a launch
+/// with a time limit, or from a failed worker to the others.
 static void handleInterrupt(siginfo_t *Info, void *Context) {
   bool FromTimer = Info->si_code == SI_TIMER;
   if ((!FromTimer && Info->si_code != SI_QUEUE) ||
@@ -132,7 +131,7 @@ static void handleInterrupt(siginfo_t *Info, void *Context) {
 
 void mneme::host::interruptThread(pthread_t Thread) {
   sigval Value;
-  Value.sival_ptr = &TimedLaunch; // Tells our SIGURG from the application's.
+  Value.sival_ptr = &TimedLaunch; // Identifies our own SIGURG.
   pthread_sigqueue(Thread, SIGURG, Value);
 }
 
@@ -140,13 +139,13 @@ static void handleSignal(int Signal, siginfo_t *Info, void *Context) {
   int SavedErrno = errno;
   if (Signal == SIGURG)
     handleInterrupt(Info, Context);
-  // si_code <= 0: sent by someone, not caused by the code that runs here.
+  // si_code <= 0: sent by a process, not caused by the running code.
   else if (ActiveFrame && Info->si_code > 0) {
     uint64_t Address = reinterpret_cast<uint64_t>(Info->si_addr);
     if (isFiltered(Signal, Address)) {
-      // The access is made again.
+      // Retry the access.
     } else if (ActiveFrame->AsksHandlers && hasHandler(Signal)) {
-      // It may map the memory, end the program, or leave by a jump.
+      // It may map the memory, end the program, or jump.
       FaultFrame &Frame = takeFrame();
       chain(Signal, Info, Context);
       ActiveFrame = &Frame;
@@ -161,7 +160,7 @@ static void handleSignal(int Signal, siginfo_t *Info, void *Context) {
 
 void mneme::host::prepareFaults() {
   for (unsigned I = 0; I != NumSignals; ++I) {
-    // The application may have set its own handler since the last launch.
+    // The application may have installed its own handler since the last launch.
     struct sigaction Current;
     if (sigaction(Signals[I], nullptr, &Current) != 0 ||
         ((Current.sa_flags & SA_SIGINFO) &&
@@ -261,7 +260,7 @@ void mneme::host::reportFault(Worker &W) {
   LaunchState &L = *W.Launch;
   int Signal = W.Fault.Signal;
   if (Signal == 0 || Signal == SIGURG)
-    return; // Left by leaveKernel or an interrupt: what failed has been said.
+    return; // leaveKernel or an interrupt: already reported.
   const char *Name = L.Kernel->Name;
   static const uint32_t NoBlock[3] = {0, 0, 0};
   const uint32_t *At = W.Active ? W.Active->Block.BlockIdx : NoBlock;
@@ -316,13 +315,13 @@ mneme::host::Deadline::Deadline(LaunchState &L, double Seconds) {
   Armed = true;
   TimedLaunch.store(&L, std::memory_order_release);
   if (Seconds > 1e9)
-    Seconds = 1e9; // Decades: as good as none.
+    Seconds = 1e9; // Decades, effectively unlimited.
   struct itimerspec Spec;
   double Whole = static_cast<double>(static_cast<int64_t>(Seconds));
   Spec.it_value.tv_sec = static_cast<time_t>(Whole);
   Spec.it_value.tv_nsec = static_cast<long>((Seconds - Whole) * 1e9);
   if (Spec.it_value.tv_sec == 0 && Spec.it_value.tv_nsec == 0)
-    Spec.it_value.tv_nsec = 1; // Zero would disarm it.
+    Spec.it_value.tv_nsec = 1; // Zero would disarm the timer.
   Spec.it_interval.tv_sec = 0;
   Spec.it_interval.tv_nsec = 0;
   timer_settime(Timer, 0, &Spec, nullptr);

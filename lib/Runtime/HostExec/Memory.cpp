@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The memory of a live block: threads, shared memory, context, coroutine
-/// frames, fiber stacks. All of it is mapped on first use, sized by the launch,
-/// and kept.
+/// Memory of a live block: threads, shared memory, context, coroutine frames,
+/// fiber stacks. It is mapped on first use, sized for the launch, and kept for
+/// later launches.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ uint8_t *mneme::host::mapGuarded(size_t Size, bool Low32) {
   Size = roundUp(Size, PageSize);
   int Flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 #ifdef MAP_32BIT
-  // Shared memory: kernels keep its addresses in 32-bit integers.
+  // Shared memory: kernels store its addresses in 32-bit integers.
   if (Low32)
     Flags |= MAP_32BIT;
 #endif
@@ -50,7 +50,7 @@ void mneme::host::unmapGuarded(uint8_t *Base, size_t Size) {
     munmap(Base - PageSize, roundUp(Size, PageSize) + 2 * PageSize);
 }
 
-/// Makes \p Base at least \p Need bytes large; the old contents are lost.
+/// Grows \p Base to at least \p Need bytes; the old contents are lost.
 static bool grow(uint8_t *&Base, size_t &Size, size_t Need, bool Low32) {
   if (Need <= Size)
     return true;
@@ -78,7 +78,7 @@ BlockState *mneme::host::acquireBlock(Worker &W) {
 
   const LaunchState &L = *W.Launch;
   MnemeHostBlock &B = S->Block;
-  // A whole number of waves: a lane may ask for one that does not exist.
+  // Whole waves: a lane may ask for another lane that does not exist.
   uint8_t *Threads = reinterpret_cast<uint8_t *>(B.Threads);
   bool Ok = grow(Threads, S->ThreadsSize,
                  roundUp(L.NumThreads, 64) * sizeof(MnemeHostThread), false);
@@ -112,8 +112,8 @@ bool mneme::host::mapFiberStacks(BlockState &S) {
     return false;
   S.Stacks = static_cast<uint8_t *>(P);
   S.StacksSize = Need;
-  // The lowest page of each stack faults. Without the guards (too many
-  // mappings) kernels still run.
+  // The lowest page of each stack is a guard page. If there are too many
+  // mappings, kernels run without guard pages.
   for (size_t I = 0; I != S.Block.NumThreads; ++I)
     if (mprotect(S.Stacks + I * FiberStride, PageSize, PROT_NONE) != 0)
       break;
@@ -127,8 +127,8 @@ bool mneme::host::isFiberGuard(const BlockState &S, uint64_t Address) {
   return (Address - Base) % FiberStride < PageSize;
 }
 
-/// A coroutine's frame. All frames of a kernel have one size, so the first
-/// request of a block says how much the block needs.
+/// Allocates a coroutine's frame. All frames of a kernel have the same size, so
+/// the first request determines the block's size.
 extern "C" void *__mneme_host_frame(MnemeHostThread *T, uint64_t Size) {
   Worker &W = *TheWorker;
   BlockState &S = *W.Active;

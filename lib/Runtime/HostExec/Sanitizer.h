@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Tells AddressSanitizer of the jumps between stacks. Nothing in other builds.
+/// Notifies AddressSanitizer of switches between stacks. Empty in other builds.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@
 namespace mneme {
 namespace host {
 
-/// The stack that a worker's scheduler runs on, as AddressSanitizer knows it.
+/// Bounds of the stack of a worker's scheduler.
 struct SchedulerStackBounds {
   const void *Bottom;
   size_t Size;
@@ -39,9 +39,9 @@ struct SchedulerStackBounds {
 };
 
 #if defined(MNEME_HOST_ASAN)
-/// A switch between begin and end must not be left by a signal.
+/// A signal must not leave a switch between begin and end.
 constexpr bool SwitchIsBusy = true;
-/// About to run on [\p Bottom, +\p Size).
+/// Must be called before switching to the stack [\p Bottom, +\p Size).
 inline void beginSwitch(void **Frames, const void *Bottom, size_t Size) {
   __sanitizer_start_switch_fiber(Frames, Bottom, Size);
 }
@@ -49,7 +49,7 @@ inline void endSwitch(void *Frames, SchedulerStackBounds *Left) {
   __sanitizer_finish_switch_fiber(Frames, Left ? &Left->Bottom : nullptr,
                                   Left ? &Left->Size : nullptr);
 }
-/// A launch that failed has left frames on a fiber's stack for good.
+/// Unpoisons a fiber's stack: a failed launch has abandoned frames there.
 inline void forgetFrames(const void *Bottom, size_t Size) {
   __asan_unpoison_memory_region(Bottom, Size);
 }

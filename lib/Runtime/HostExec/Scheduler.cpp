@@ -7,15 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs the threads of one block as coroutines or fibers, and gives the
-/// operations of warps and barriers their results.
+/// Runs the threads of a block as coroutines or fibers, and computes the
+/// results of warp operations and barriers.
 ///
-/// A sweep (stepBlock) runs every thread that can run until it waits. An
-/// operation with a mask is carried out when all live lanes of its mask have
-/// arrived. One without (CONVERGE, WAVE_*) is carried out when no lane of its
-/// warp can run any more, by the lanes at the lowest site: sites are numbered
-/// in program order, so that is the group that a GPU would have reconverged
-/// first. Barriers count live threads only.
+/// A sweep (stepBlock) runs every runnable thread until it waits. An operation
+/// with a mask is performed when all live lanes in its mask have arrived. An
+/// operation without a mask (CONVERGE, WAVE_*) is performed when no lane of its
+/// warp is runnable any more, by the lanes at the lowest site: sites are
+/// numbered in program order, so this is the group that a GPU would have
+/// reconverged first. Barriers count only live threads.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +28,9 @@ using namespace mneme::host;
 // Fibers
 //===----------------------------------------------------------------------===//
 
-/// Saves the callee-saved registers and the stack pointer in *Save, goes on
-/// where
-/// \p To was saved. Ends in a jump: a ret to another stack is always
-/// mispredicted and costs three times as much.
+/// Saves the callee-saved registers and the stack pointer in *Save, and resumes
+/// the context saved in \p To. Ends with a jump: a ret to another stack is
+/// always mispredicted and costs three times as much.
 extern "C" void __mneme_host_switch(void **Save, void *To);
 
 #if defined(__x86_64__)
@@ -92,11 +91,11 @@ static void runFiber() {
 
 static void *createFiber(BlockState &S, uint32_t Index) {
   forgetFrames(S.Stacks + Index * FiberStride, FiberStride);
-  // Colored: stacks at equal offsets of their pages would share cache sets.
+  // Cache coloring: stacks with equal page offsets would share cache sets.
   size_t Color = (Index * 192) & 4095 & ~size_t(63);
   void **Top =
       reinterpret_cast<void **>(S.Stacks + (Index + 1) * FiberStride - Color);
-  *--Top = nullptr; // The return address of runFiber: aligns its frame.
+  *--Top = nullptr; // Return address of runFiber; aligns its frame.
   *--Top = reinterpret_cast<void *>(runFiber);
   for (unsigned I = 0; I != SavedRegisters; ++I)
     *--Top = nullptr;
@@ -124,7 +123,7 @@ extern "C" uint64_t __mneme_host_sync(uint32_t Op, uint32_t Mode, uint64_t Mask,
 
 extern "C" void __mneme_host_yield() {
   Worker &W = *TheWorker;
-  // Only a fiber can wait in a called function.
+  // Only fibers can be suspended in a called function.
   if (W.Launch->Kernel->Strategy != MNEME_HOST_FIBER)
     return;
   W.Current->Op = MNEME_OP_NONE;
@@ -292,7 +291,7 @@ void mneme::host::executeWarpOp(MnemeHostThread *Warp, uint64_t Group,
       Warp[Lane].Result = Warp[Warp[Lane].B & (WaveSize - 1)].Value;
     });
     return;
-  default: // WARP_SYNC: to have met is all.
+  default: // WARP_SYNC: only waits.
     return;
   }
 }
@@ -301,8 +300,8 @@ static bool isMaskless(uint32_t Op) {
   return Op == MNEME_OP_CONVERGE || Op >= MNEME_OP_WAVE_BALLOT;
 }
 
-/// Carries out every operation with a mask whose lanes have all come.
-/// \returns the lanes that can go on.
+/// Performs every operation with a mask whose lanes have all arrived.
+/// \returns the lanes that can continue.
 static uint64_t resolveMasked(MnemeHostThread *Warp, const WarpState &P,
                               unsigned WaveSize) {
   uint64_t Done = 0;
@@ -319,8 +318,8 @@ static uint64_t resolveMasked(MnemeHostThread *Warp, const WarpState &P,
     for (uint64_t Q = P.Waiting; Q && Agree; Q &= Q - 1) {
       const MnemeHostThread &Other = Warp[firstLane(Q)];
       bool Same = Other.Op == T.Op && (Other.Mask & P.Alive) == Need;
-      // A lane at the same place whose different mask overlaps ours disagrees
-      // too: such masks are carried out together, by resolveLowestSite.
+      // A lane at the same site with a different mask that overlaps ours
+      // disagrees, too: resolveLowestSite performs such operations together.
       if (Need & bit(firstLane(Q)))
         Agree = Same;
       else
@@ -334,9 +333,8 @@ static uint64_t resolveMasked(MnemeHostThread *Warp, const WarpState &P,
   return Done;
 }
 
-/// Carries out the operation at the lowest site: of those without a mask, or,
-/// when
-/// \p Any, of all (masks that name lanes which never come).
+/// Performs the operation at the lowest site, among those without a mask, or
+/// among all if \p Any is set (for masks with lanes that never arrive).
 static uint64_t resolveLowestSite(MnemeHostThread *Warp, const WarpState &P,
                                   unsigned WaveSize, bool Any) {
   uint64_t Group = 0;
@@ -423,8 +421,8 @@ static void resume(Worker &W, MnemeHostThread *T, bool Fibers) {
       T, W.Launch->Config->Args);
 }
 
-/// Sorts \p Lane, which has just stopped, into its set. \returns false when it
-/// yielded again.
+/// Adds \p Lane, which has just stopped, to the set of its state. \returns
+/// false if it yielded again.
 static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
                      uint64_t Lane) {
   switch (T.Op) {
@@ -449,8 +447,8 @@ static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
   }
 }
 
-/// Lets the threads of the barrier (\p Number, \p Count) go on if all have
-/// come.
+/// Releases the threads of the barrier (\p Number, \p Count) if all have
+/// arrived.
 static bool releaseNamed(BlockState &S, unsigned WaveSize, uint64_t Number,
                          uint32_t Count) {
   auto ForEachThere = [&](auto Fn) {
@@ -478,7 +476,7 @@ static bool releaseNamed(BlockState &S, unsigned WaveSize, uint64_t Number,
   return true;
 }
 
-/// \returns whether threads were let go on.
+/// \returns true if threads were released.
 static bool releaseBarriers(BlockState &S, unsigned WaveSize) {
   if (S.NumAtBarrier == 0)
     return false;
@@ -496,7 +494,7 @@ static bool releaseBarriers(BlockState &S, unsigned WaveSize) {
   for (uint32_t K = 0; K != S.NumWarps; ++K)
     for (uint64_t Rest = S.Warps[K].AtBarrier; Rest; Rest &= Rest - 1) {
       unsigned Lane = firstLane(Rest);
-      // Releasing takes lanes out of the set that this loop walks.
+      // Releasing removes lanes from the set that this loop visits.
       if (!(S.Warps[K].AtBarrier & bit(Lane)))
         continue;
       const MnemeHostThread &T = S.Block.Threads[K * WaveSize + Lane];
@@ -532,7 +530,7 @@ StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
       if (!P.Waiting)
         break;
       Run = resolveMasked(Warp, P, WaveSize);
-      // Lanes that spin may still come.
+      // Lanes that spin may still arrive.
       if (!Run && !P.Yielded)
         Run = resolveLowestSite(Warp, P, WaveSize, false);
       P.Waiting &= ~Run;
@@ -547,8 +545,8 @@ StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
   if (Progress)
     return StepResult::Progress;
 
-  // Nothing but spinning, or nothing at all: give up waiting, first for lanes
-  // that spin, then for lanes that a mask names but that went elsewhere.
+  // No progress: stop waiting, first for lanes that spin, then for lanes that a
+  // mask contains but that went elsewhere.
   for (bool Any : {false, true}) {
     bool Resolved = false;
     for (uint32_t K = 0; K != S.NumWarps; ++K) {

@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Operations of a warp, for the scheduler's threads and for the region
-/// strategy's.
+/// Warp operations, for the scheduler and the region strategy.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +19,7 @@
 namespace mneme {
 namespace host {
 
-/// Carries out the operation at which all lanes of \p Group have arrived: sets
+/// Performs the operation at which all lanes of \p Group have arrived: sets
 /// Result (and Result2) of each.
 void executeWarpOp(MnemeHostThread *Warp, uint64_t Group, unsigned WaveSize);
 

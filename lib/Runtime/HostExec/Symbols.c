@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The functions that compiled kernels may call, by name. In C, because C++ has
-/// several of each mathematical function.
+/// The functions that compiled kernels may call, by name. In C, because C++
+/// overloads each mathematical function.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +37,9 @@ extern uint64_t __mneme_host_globaltimer(void);
 extern void __mneme_host_nanosleep(uint32_t);
 extern uint64_t __mneme_host_grid_workspace(void);
 
-// What LLVM calls for operations that the CPU does not have. The compiler's own
-// support library is linked statically and hidden, and not all of them have all
-// of these, so they are written in terms of operators.
+// Functions that LLVM calls for operations that the CPU lacks. The compiler's
+// own support library is linked statically, is hidden, and may not have all of
+// them, so they are written with operators.
 
 typedef __int128 Int128;
 typedef unsigned __int128 UInt128;
@@ -76,8 +76,8 @@ static double extendHalfToDouble(_Float16 V) { return (double)V; }
 static _Float16 truncateToHalf(float V) { return (_Float16)V; }
 static _Float16 truncateDoubleToHalf(double V) { return (_Float16)V; }
 
-// bfloat16 travels in the same register as half; not every compiler that builds
-// us has the type.
+// bfloat16 is passed in the same registers as half. Not every compiler that can
+// build Mneme has the type.
 static _Float16 bfloatFromBits(uint16_t Bits) {
   _Float16 R;
   memcpy(&R, &Bits, 2);
@@ -96,11 +96,11 @@ static _Float16 truncateToBFloat(float V) {
   memcpy(&Bits, &V, 4);
   if (V != V)
     return bfloatFromBits((uint16_t)(Bits >> 16 | 0x40));
-  Bits += 0x7fff + (Bits >> 16 & 1); // To nearest, ties to even.
+  Bits += 0x7fff + (Bits >> 16 & 1); // Round to nearest, ties to even.
   return bfloatFromBits((uint16_t)(Bits >> 16));
 }
 static _Float16 truncateDoubleToBFloat(double V) {
-  // Rounding twice is wrong only when the first rounding makes a tie: round it
+  // Double rounding is wrong only if the first rounding produces a tie: round
   // to odd instead.
   float F = (float)V;
   uint32_t Bits;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Textures and surfaces: what compiled kernels call for the instructions that
-/// read and write them. Filtering follows the CUDA programming guide, with its
-/// weights of 8 fractional bits.
+/// Textures and surfaces: the functions that compiled kernels call to access
+/// them. Filtering follows the CUDA programming guide, including its weights
+/// with 8 fractional bits.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ extern "C" void __mneme_host_trap(void);
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A level of a texture, or of what a surface writes to.
+/// A mipmap level of a texture, or the memory of a surface.
 struct Level {
   char *Address;
   int64_t Pitch, Width, Height, Depth;
@@ -93,7 +93,7 @@ static float fromSRGB(float V) {
   return V <= 0.04045f ? V / 12.92f : powf((V + 0.055f) / 1.055f, 2.4f);
 }
 
-/// Reads channel \p C as the bits of a float or of an integer of 32 bits.
+/// Returns channel \p C as the bits of a float or a 32-bit integer.
 static uint32_t readChannel(const MnemeTexture &T, const char *From,
                             unsigned C) {
   auto BitsOf = [](float F) {
@@ -137,7 +137,7 @@ static bool readsFloats(const MnemeTexture &T) {
          T.Flags & MNEME_TEXTURE_AS_FLOAT;
 }
 
-/// The element at indices that are in range.
+/// Returns the element at indices in range.
 static Element readElement(const MnemeTexture &T, const Level &L, int64_t X,
                            int64_t Y, int64_t Z) {
   Element E = {};
@@ -152,7 +152,7 @@ static Element readElement(const MnemeTexture &T, const Level &L, int64_t X,
   return E;
 }
 
-/// Brings an index into range. \returns false where the border is.
+/// Maps an index into range. \returns false for border elements.
 static bool wrapIndex(const MnemeTexture &T, unsigned Axis, int64_t &I,
                       int64_t Size) {
   if (I >= 0 && I < Size)
@@ -187,7 +187,7 @@ static Element border(const MnemeTexture &T) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where something is looked up: coordinates, and the layer or face.
+/// The location of a lookup: coordinates, and the layer or face.
 struct Place {
   unsigned Dimensions;
   float At[3];
@@ -207,7 +207,7 @@ static Element readWrapped(const MnemeTexture &T, const Level &L,
   return readElement(T, L, I[0], I[1], I[2]);
 }
 
-/// In elements of a level.
+/// Returns a coordinate in elements of the level.
 static float positionOf(const MnemeTexture &T, const Level &L, const Place &P,
                         unsigned Axis) {
   const int64_t Sizes[] = {L.Width, L.Height, L.Depth};
@@ -215,7 +215,8 @@ static float positionOf(const MnemeTexture &T, const Level &L, const Place &P,
   return P.At[Axis] * (IsNormalized ? float(Sizes[Axis]) : 1.0f);
 }
 
-/// floor() as an index: what is too large is far outside, as is NaN.
+/// floor() as an index. Values that are too large, and NaN, are far out of
+/// range.
 static int64_t indexOf(float V) {
   constexpr float Most = 1e9f;
   if (V >= Most)
@@ -239,7 +240,8 @@ static Element filterLinear(const MnemeTexture &T, const Level &L,
     float At = positionOf(T, L, P, A) - 0.5f;
     Base[A] = indexOf(At);
     float Fraction = At - floorf(At);
-    Weight[A] = Fraction < 1 ? roundf(Fraction * 256) / 256 : 0; // Infinity.
+    Weight[A] = Fraction < 1 ? roundf(Fraction * 256) / 256 : 0; // 0 for
+                                                                 // infinity.
   }
   Element Sum = {};
   for (unsigned Corner = 0; Corner != 1u << P.Dimensions; ++Corner) {
@@ -286,8 +288,8 @@ static Element filter(const MnemeTexture &T, const Place &P, float Detail) {
   return E;
 }
 
-/// A corner of the four elements around a place, counted like the corners of a
-/// linear filter.
+/// Returns a corner of the four elements around a location, numbered like the
+/// corners of a linear filter.
 static uint32_t gather(const MnemeTexture &T, const Place &P, unsigned Corner,
                        unsigned Channel) {
   Level L = levelOf(T, 0);
@@ -297,7 +299,7 @@ static uint32_t gather(const MnemeTexture &T, const Place &P, unsigned Corner,
   return readWrapped(T, L, P, Index).U[Channel];
 }
 
-/// The face of a cube that a direction leads to, and where on it.
+/// Converts a direction to a face of a cube and a location on it.
 static void selectFace(const MnemeTexture &T, Place &P) {
   float X = P.At[0], Y = P.At[1], Z = P.At[2];
   float AX = fabsf(X), AY = fabsf(Y), AZ = fabsf(Z);
@@ -319,7 +321,7 @@ static void selectFace(const MnemeTexture &T, Place &P) {
     S = Z < 0 ? -X : X;
     V = -Y;
   }
-  // In the units of the texture's coordinates.
+  // In units of the texture's coordinates.
   float Size = T.Flags & MNEME_TEXTURE_NORMALIZED ? 1.0f : float(T.Width);
   P.At[0] = (S / Major + 1) / 2 * Size;
   P.At[1] = (V / Major + 1) / 2 * Size;
@@ -327,7 +329,7 @@ static void selectFace(const MnemeTexture &T, Place &P) {
   P.Dimensions = 2;
 }
 
-/// log2 of the longest step between neighbours, in elements.
+/// Returns log2 of the longest step between neighbors, in elements.
 static float detailOf(const MnemeTexture &T, unsigned Dimensions,
                       const float *Gradients) {
   Place P = {};
@@ -363,7 +365,7 @@ __mneme_host_texture(uint64_t Handle, uint32_t What, uint32_t X, uint32_t Y,
   unsigned Geometry = What & MNEME_TEX_GEOMETRY;
   const uint32_t Coordinates[] = {X, Y, Z};
   if (What & MNEME_TEX_INTEGERS) {
-    // No filter, and nothing outside.
+    // Without filtering; elements out of range are zero.
     Level L = levelOf(T, What & MNEME_TEX_LEVEL ? E0 : 0);
     int64_t I[3] = {int32_t(X), 0, What & MNEME_TEX_LAYERED ? Layer : 0};
     for (unsigned A = 1; A < Geometry; ++A)
@@ -421,7 +423,8 @@ extern "C" uint32_t __mneme_host_texture_query(uint64_t Handle, uint32_t What) {
 // Surfaces
 //===----------------------------------------------------------------------===//
 
-/// Where a surface access goes; null where it reads zeros and writes nothing.
+/// Returns the address of a surface access; null if it reads zeros and writes
+/// nothing.
 static char *locate(uint64_t Handle, uint32_t What, uint32_t X, uint32_t Y,
                     uint32_t Z, uint32_t Layer) {
   const MnemeTexture &T = objectOf(Handle, MNEME_OBJECT_SURFACE);
@@ -439,7 +442,7 @@ static char *locate(uint64_t Handle, uint32_t What, uint32_t X, uint32_t Y,
       continue;
     if (What & MNEME_SURF_ZERO)
       return nullptr;
-    // Nor can an access be clamped that is wider than the row.
+    // An access that is wider than the row cannot be clamped.
     if (!(What & MNEME_SURF_CLAMP) || Most[A] < 0)
       __mneme_host_trap();
     I[A] = I[A] < 0 ? 0 : Most[A];

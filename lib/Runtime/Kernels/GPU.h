@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the kernels need of the machine. On a GPU it comes from clang's
-/// <gpuintrin.h>; everywhere else the kernels are plain functions
-/// (HostKernels.h) and a wave has one lane.
+/// The machine's functions that the kernels use. On a GPU they come from
+/// clang's <gpuintrin.h>. Elsewhere the kernels are plain functions
+/// (HostKernels.h), and a wave has one lane.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ typedef uint64_t Word128 __attribute__((vector_size(16)));
 
 #if MNEME_ON_GPU
 
-/// Memory that the kernels work on. Without the address space every access
-/// would first have to find out whether it is to shared memory.
+/// Pointers of the kernels. Without the address space, each access would first
+/// have to check for shared memory.
 template <typename T> using GlobalPtr = __gpu_global T *;
 
 inline uint32_t block() { return __gpu_block_id_x(); }
@@ -46,16 +46,17 @@ inline uint32_t numThreads() { return __gpu_num_threads_x(); }
 inline uint32_t lane() { return __gpu_lane_id(); }
 #if defined(__NVPTX__)
 constexpr uint32_t MaxLanes = 32;
-inline uint32_t numLanes() { return 32; } // unlike the register, a constant
+inline uint32_t numLanes() { return 32; } // A constant, unlike the register.
 #else
 constexpr uint32_t MaxLanes = 64;
 inline uint32_t numLanes() { return __gpu_num_lanes(); }
 #endif
 constexpr uint32_t MinLanes = 32;
-/// Not those that happen to be active: after a branch that only some lanes took,
-/// the others are waited for.
+/// All lanes instead of the active ones: after a divergent branch, the
+/// operation waits for the other lanes.
 constexpr uint64_t AllLanes = ~uint64_t(0);
-/// A bit for each lane in which \p Condition holds. Called by all lanes.
+/// Returns a bit for each lane in which \p Condition is true. All lanes must
+/// call it.
 inline uint64_t ballot(bool Condition) {
   return __gpu_ballot(AllLanes, Condition);
 }
@@ -73,7 +74,7 @@ inline void atomicMax(uint64_t &Place, uint64_t V) {
   __scoped_atomic_fetch_max(&Place, V, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
 }
 
-/// Nanoseconds on NVIDIA; it ticks coarsely.
+/// Nanoseconds on NVIDIA GPUs, with a coarse resolution.
 inline uint64_t steadyTime() { return __builtin_readsteadycounter(); }
 inline uint64_t cycles() { return __builtin_readcyclecounter(); }
 
@@ -114,12 +115,12 @@ inline uint64_t steadyTime() {
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
-/// Of a clock of 1 GHz.
+/// A clock with 1 GHz.
 inline uint64_t cycles() { return steadyTime(); }
 
 #endif
 
-/// Whether \p Condition holds in any lane. Called by all lanes.
+/// Returns true if \p Condition is true in any lane. All lanes must call it.
 inline bool any(bool Condition) { return ballot(Condition) != 0; }
 
 } // namespace gpu

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The memory kernels as functions of this machine. Each call does the work of
-/// one thread, that of mneme_kernel_thread; the threads of a grid may be called
-/// in any order and from several threads of the machine.
+/// The memory kernels as functions on this machine. Each call does the work of
+/// one thread, mneme_kernel_thread. The threads of a grid may be called in any
+/// order and from several OS threads.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 #include "llvm/Mneme/Runtime/MemoryKernels.h"
 
-/// Dimension x; the kernels have no other.
+/// Indices in dimension x, the only one that the kernels use.
 typedef struct {
   uint32_t Block, NumBlocks;
   uint32_t Thread, NumThreads; ///< In the block.

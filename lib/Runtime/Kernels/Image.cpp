@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Embeds MNEME_IMAGE_FILE as the array MNEME_IMAGE and its size; compiled once
-// for each image, so that a program links only those that it names.
+// Embeds MNEME_IMAGE_FILE as the array MNEME_IMAGE and its size. Compiled once
+// per image, so that a program links only the images that it refers to.
 //
 //===----------------------------------------------------------------------===//
 

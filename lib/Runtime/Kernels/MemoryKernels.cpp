@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The kernels of llvm/Mneme/Runtime/MemoryKernels.h, freestanding. They wait
-// for memory and for nothing else: no barriers, and no shared memory but what
-// mneme_clear_shared is there for. A wave takes a tile, which is a page, at a
-// time, its lanes 16-byte words that lie side by side, each with several loads
-// under way.
+// The kernels of llvm/Mneme/Runtime/MemoryKernels.h, freestanding. They are
+// limited by memory only: they have no barriers, and no shared memory except
+// for mneme_clear_shared. A wave processes a tile, which is a page, at a time.
+// Its lanes load adjacent 16-byte words, and each lane has several loads in
+// flight.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,12 +25,12 @@ thread_local MnemeKernelThread mneme_kernel_thread;
 using namespace gpu;
 using namespace llvm::mneme;
 
-/// What a wave does at once.
+/// The unit of work of a wave.
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 static_assert(MNEME_KERNEL_TILE == Page);
 static constexpr uint64_t WordSize = sizeof(Word128);
-/// Words of a page that a lane loads before it looks at the first: as many as
-/// it has of one, up to eight, which four blocks have registers for.
+/// Words of a page that a lane loads before it uses the first: all of its
+/// words, but at most eight, for which the registers suffice with four blocks.
 static constexpr unsigned InFlight =
     Page / WordSize / MaxLanes < 8 ? Page / WordSize / MaxLanes : 8;
 
@@ -42,7 +42,7 @@ template <typename T> static GlobalPtr<T> at(uint64_t Address) {
   return reinterpret_cast<GlobalPtr<T>>(Address);
 }
 
-/// What is read here is not read again soon.
+/// Data read here is not reused soon.
 static Word128 loadWord(uint64_t Address) {
 #if MNEME_ON_GPU
   return __builtin_nontemporal_load(at<const Word128>(Address));
@@ -55,10 +55,10 @@ static uint64_t min(uint64_t A, uint64_t B) { return A < B ? A : B; }
 static uint64_t max(uint64_t A, uint64_t B) { return A > B ? A : B; }
 
 namespace {
-/// A range of offsets that a wave works on, cut into a head and a tail and the
-/// words between them. Words are aligned when the address at offset 0 is.
+/// A range of offsets for a wave, split into a head, words and a tail. Words
+/// are aligned if the address at offset 0 is.
 struct Words {
-  uint64_t Begin, End; ///< Of the words; the head ends and the tail begins.
+  uint64_t Begin, End; ///< The words' range: the head ends and the tail begins.
 
   Words(uint64_t Lo, uint64_t Hi)
       : Begin(min((Lo + WordSize - 1) / WordSize * WordSize, Hi)),
@@ -66,8 +66,8 @@ struct Words {
 };
 } // namespace
 
-/// The part that \p Tile belongs to; not before \p Part. Each step waits for
-/// memory, so the lanes cut what is left into as many pieces as they can.
+/// Returns the part that contains \p Tile; at or after \p Part. Each step waits
+/// for memory, so the lanes probe as many positions at a time as they can.
 static uint32_t findPart(const uint64_t *FirstTile, uint32_t NumParts,
                          uint32_t Part, uint32_t Tile) {
   uint32_t End = NumParts;
@@ -84,15 +84,15 @@ static uint32_t findPart(const uint64_t *FirstTile, uint32_t NumParts,
 }
 
 namespace {
-/// The tiles of a part that are aligned pages; the others are its first and its
+/// The tiles of a part that are aligned pages. The others are its first and
 /// last one, or all.
 struct PageTiles {
   uint32_t First = 0, Count = 0;
 
   PageTiles() = default;
-  /// Of the part with the tiles [\p Begin, \p End). Offsets count from \p Shift
-  /// bytes before it for its pages to be aligned as well as they can be; what
-  /// this moves behind the last tile is left to that.
+  /// For the part with tiles [\p Begin, \p End). Offsets are relative to
+  /// \p Shift bytes before the part, so that its pages are aligned as well as
+  /// possible; the last tile includes the bytes that this shifts past it.
   PageTiles(uint32_t Begin, uint32_t End, uint64_t Size, uint64_t Shift)
       : First(Begin + (Shift != 0)) {
     if (Size + Shift != uint64_t(End - Begin) * Page)
@@ -101,29 +101,29 @@ struct PageTiles {
   }
 };
 
-/// The offsets of any tile, counted alike.
+/// The range of offsets of a tile, with the same \p Shift.
 struct Range {
   uint64_t Lo, Hi;
 
-  /// Tile \p Tile of the part that has \p NumTiles.
+  /// Tile \p Tile of a part with \p NumTiles tiles.
   Range(uint32_t Tile, uint32_t NumTiles, uint64_t Size, uint64_t Shift)
       : Lo(Tile ? Tile * Page : Shift),
         Hi(Tile + 1 == NumTiles ? Size + Shift : (Tile + 1) * Page) {}
 };
 } // namespace
 
-/// The waves of the whole grid take tiles in turns, so that many small parts
-/// keep as many of them busy as a large one.
+/// The waves of the whole grid take tiles in turn, so that many small parts
+/// keep as many waves busy as one large part.
 static uint32_t numWaves() { return numBlocks() * (numThreads() / numLanes()); }
 static uint32_t firstTileOfWave() {
   return block() * (numThreads() / numLanes()) + thread() / numLanes();
 }
 
-/// Takes this wave through the tiles that it has to do, from \p Tile on, which
-/// is not before \p Part. Calls \p Enter(Part, Begin, End), which returns
-/// PageTiles, before the first tile in another part, whose tiles are [Begin,
-/// End). Then, for each tile, \p OnPage(Part, Tile) or \p OnRest(Part, Tile),
-/// until one returns false.
+/// Calls the functions for this wave's tiles, beginning with \p Tile, which is
+/// at or after \p Part. Before the first tile in another part, with tiles
+/// [Begin, End), calls \p Enter(Part, Begin, End), which returns PageTiles.
+/// Then calls \p OnPage(Part, Tile) or \p OnRest(Part, Tile) for each tile,
+/// until one of them returns false.
 template <typename EnterFn, typename PageFn, typename RestFn>
 static void forTiles(const uint64_t *FirstTile, uint32_t NumParts,
                      uint32_t Tile, uint32_t Part, EnterFn Enter, PageFn OnPage,
@@ -143,8 +143,8 @@ static void forTiles(const uint64_t *FirstTile, uint32_t NumParts,
   }
 }
 
-/// Whether this lane finds a difference in its share of the page at \p A, which
-/// is aligned. \p B may be 0: then A is compared with zeros.
+/// Returns true if this lane finds a difference in its share of the aligned
+/// page at \p A. With \p WithZeros, compares A with zeros instead of \p B.
 template <bool WithZeros> static bool pageDiffers(uint64_t A, uint64_t B) {
   constexpr unsigned Unroll = WithZeros ? InFlight : InFlight / 2;
   const uint64_t Step = numLanes() * WordSize;
@@ -165,7 +165,7 @@ template <bool WithZeros> static bool pageDiffers(uint64_t A, uint64_t B) {
   return (Difference[0] | Difference[1]) != 0;
 }
 
-/// The same for the words in [\p Begin, \p End), which are mostly a page.
+/// Like pageDiffers(), for the words in [\p Begin, \p End), usually a page.
 template <bool WithZeros>
 static bool wordsDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
   if (End - Begin == Page)
@@ -178,7 +178,7 @@ static bool wordsDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
   return (Difference[0] | Difference[1]) != 0;
 }
 
-/// The same, bytewise.
+/// Like wordsDiffer(), bytewise.
 template <bool WithZeros>
 static bool bytesDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
   bool Differ = false;
@@ -195,7 +195,7 @@ static bool bytesDiffer(uint64_t A, uint64_t B, uint64_t Begin, uint64_t End) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What one lane has found in one part.
+/// The findings of a lane in a part.
 struct Findings {
   uint64_t Differences = 0, Mismatches = 0, First = UINT64_MAX;
   /// Bits of doubles.
@@ -236,8 +236,8 @@ static void maxBits(uint64_t &Max, double V) {
   Max = max(Max, __builtin_bit_cast(uint64_t, V));
 }
 
-/// Compares elements at the offsets \p Begin, \p Begin + \p Step, ... of the
-/// part that begin before \p End.
+/// Compares elements of the part at the offsets \p Begin, \p Begin + \p Step,
+/// ... up to \p End.
 static void compareElements(const MnemeComparePart &P, Findings &Found,
                             uint64_t Begin, uint64_t End, uint64_t Step) {
   unsigned SizeLog2 = getDTypeSizeLog2(P.DType);
@@ -268,16 +268,16 @@ static void compareElements(const MnemeComparePart &P, Findings &Found,
   }
 }
 
-// What looks at elements is rarely called, and is no part of its callers, so
-// that what it needs does not take registers from those that wait for memory.
-// Nor do calls stand in the loop that waits (skipEqual): all that lives across
-// them would be in memory.
+// Functions that compare elements are rarely called. They are not inlined, so
+// that their registers do not burden the loops that wait for memory. For the
+// same reason the waiting loop (skipEqual) contains no calls: all values that
+// live across them would be in memory.
 
 /// Compares this lane's words in [\p Begin, \p End) of the part.
 [[gnu::noinline]] static void compareWords(const MnemeComparePart &P,
                                            Findings &Found, uint64_t Begin,
                                            uint64_t End) {
-  Findings Mine = Found; // in registers
+  Findings Mine = Found; // In registers.
 #pragma nounroll
   for (uint64_t I = Begin + lane() * WordSize; I < End;
        I += numLanes() * WordSize)
@@ -286,8 +286,8 @@ static void compareElements(const MnemeComparePart &P, Findings &Found,
   Found = Mine;
 }
 
-/// Compares all of [\p Lo, \p Hi) of the part, elements and the tail of bytes,
-/// lanes taking turns.
+/// Compares [\p Lo, \p Hi) of the part, both elements and trailing bytes, which
+/// the lanes take in turn.
 [[gnu::noinline]] static void compareRange(const MnemeComparePart &P,
                                            Findings &Found, uint64_t Lo,
                                            uint64_t Hi) {
@@ -303,10 +303,10 @@ static void compareElements(const MnemeComparePart &P, Findings &Found,
   }
 }
 
-/// Adds up what the lanes of the wave have found, and forgets it.
+/// Adds the findings of the wave's lanes to the results and resets them.
 static void report(Findings &Found, MnemeCompareResult *Results,
                    uint32_t Part) {
-  // Without parts, there are no results either.
+  // Without parts, there are no results.
   if (!any(Found.Differences | Found.Mismatches))
     return;
   for (uint32_t Mask = numLanes() / 2; Mask; Mask /= 2) {
@@ -331,8 +331,9 @@ static void report(Findings &Found, MnemeCompareResult *Results,
 
 static constexpr uint64_t NotWide = ~uint64_t(0);
 
-/// How far before the part words begin; NotWide where those of the two ranges
-/// do not lie alike, or elements do not lie in words.
+/// Returns the distance from the first word to the part's begin; NotWide if the
+/// two ranges are aligned differently, or if elements are not aligned within
+/// words.
 static uint64_t getShift(const MnemeComparePart &P) {
   uint64_t Shift = P.Expected % WordSize;
   bool Wide = P.Actual % WordSize == Shift &&
@@ -361,21 +362,21 @@ static uint64_t getShift(const MnemeComparePart &P) {
 }
 
 namespace {
-/// Where a wave is among the tiles that it has to do.
+/// The position of a wave among its tiles.
 struct TilePlace {
   uint32_t Tile;
   uint32_t Part, Begin, End; ///< The part and its tiles.
 };
 } // namespace
 
-/// Goes on from \p Place, past pages that are equal, to the next tile that is
-/// something else. \returns false at the end.
+/// Advances from \p Place past equal pages to the next other tile.
+/// \returns false at the end.
 [[gnu::noinline]] static bool skipEqual(const MnemeComparePart *Parts,
                                         const uint64_t *FirstTile,
                                         uint32_t NumParts, TilePlace &Place) {
   TilePlace Here = {};
   bool Found = false;
-  uint64_t Expected = 0, Actual = 0; // where tile 0 would be
+  uint64_t Expected = 0, Actual = 0; // Addresses of tile 0.
   auto Stop = [&](uint32_t Part, uint32_t Tile) {
     Here.Tile = Tile;
     Here.Part = Part;
@@ -428,7 +429,7 @@ MNEME_KERNEL void mneme_compare(const MnemeComparePart *Parts,
 // mneme_diff
 //===----------------------------------------------------------------------===//
 
-/// Whether this lane finds a difference in its share of a range of both.
+/// Returns true if this lane finds a difference in its share of a range.
 template <bool WithZeros>
 static bool rangeDiffers(uint64_t A, uint64_t B, Range R) {
   uint64_t Shift = A % WordSize;
@@ -443,7 +444,7 @@ static bool rangeDiffers(uint64_t A, uint64_t B, Range R) {
   return Differ;
 }
 
-/// The same for a tile that is no aligned page.
+/// Like rangeDiffers(), for a tile that is not an aligned page.
 [[gnu::noinline]] static bool tileDiffers(const MnemeDiffPart &P, uint32_t Tile,
                                           uint32_t NumTiles) {
   Range R(Tile, NumTiles, P.Size, /*Shift=*/0);
@@ -454,7 +455,7 @@ static bool rangeDiffers(uint64_t A, uint64_t B, Range R) {
 MNEME_KERNEL void mneme_diff(const MnemeDiffPart *Parts,
                              const uint64_t *FirstTile, uint64_t NumParts,
                              uint8_t *Flags) {
-  uint64_t A = 0, B = 0; // where tile 0 would be
+  uint64_t A = 0, B = 0; // Addresses of tile 0.
   uint8_t *FlagOf = nullptr;
   bool WithZeros = false;
   auto SetFlag = [&](uint32_t Tile, bool Differ) {
@@ -492,7 +493,7 @@ MNEME_KERNEL void mneme_diff(const MnemeDiffPart *Parts,
 // mneme_copy
 //===----------------------------------------------------------------------===//
 
-/// Of an aligned page, this lane's share.
+/// Copies this lane's share of an aligned page.
 static void copyPage(uint64_t To, uint64_t From) {
   constexpr unsigned Unroll = InFlight;
   const uint64_t Step = numLanes() * WordSize;
@@ -516,12 +517,12 @@ static void copyBytes(uint64_t To, uint64_t From, uint64_t Begin,
     *at<uint8_t>(To + I) = *at<const uint8_t>(From + I);
 }
 
-/// Of a part whose two ranges' words do not lie alike, bytes are copied.
+/// Returns false if the ranges are aligned differently; then bytes are copied.
 static bool isWide(const MnemeCopyPart &P) {
   return P.To % WordSize == P.From % WordSize;
 }
 
-/// Copies a tile that is no page.
+/// Copies a tile that is not a page.
 [[gnu::noinline]] static void copyTile(const MnemeCopyPart &P, uint32_t Tile,
                                        uint32_t NumTiles) {
   uint64_t Shift = isWide(P) ? P.To % WordSize : 0;
@@ -540,7 +541,7 @@ static bool isWide(const MnemeCopyPart &P) {
 
 MNEME_KERNEL void mneme_copy(const MnemeCopyPart *Parts,
                              const uint64_t *FirstTile, uint64_t NumParts) {
-  uint64_t To = 0, From = 0; // where tile 0 would be
+  uint64_t To = 0, From = 0; // Addresses of tile 0.
   forTiles(
       FirstTile, NumParts, firstTileOfWave(), /*Part=*/0,
       [&](uint32_t Part, uint32_t Begin, uint32_t End) {
@@ -567,7 +568,8 @@ MNEME_KERNEL void mneme_copy(const MnemeCopyPart *Parts,
 // mneme_clock
 //===----------------------------------------------------------------------===//
 
-/// The timer may tick only every microsecond: both samples are taken at a tick.
+/// Takes both samples at a tick of the timer, which may tick only every
+/// microsecond.
 MNEME_KERNEL void mneme_clock(MnemeClockSample *Samples, uint64_t Ticks) {
   if (block() != 0 || thread() != 0)
     return;
@@ -593,7 +595,7 @@ alignas(WordSize) extern __gpu_local Word128 mneme_dynamic_shared[];
 
 MNEME_KERNEL void mneme_clear_shared(uint64_t Bytes) {
 #if MNEME_ON_GPU
-  // Nothing reads it here, which must not make the stores go away.
+  // volatile, because the stores would be removed otherwise.
   volatile __gpu_local Word128 *Words = mneme_dynamic_shared;
 #pragma nounroll
   for (uint64_t I = thread(); I < Bytes / WordSize; I += numThreads())

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A few threads for work that must not take long.
+/// A group of helper threads.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,20 +22,20 @@
 
 namespace mneme {
 
-/// Threads that run one function of their own each. Without exceptions
-/// std::thread would end the application where no thread can be had, hence
-/// POSIX; then there are fewer, or none.
+/// Threads that run a function each. Uses POSIX threads, because without
+/// exceptions std::thread would end the application if a thread cannot be
+/// created; with POSIX, there are fewer threads or none.
 class Crew {
 public:
-  /// As many as there are processors beside the caller's, and at most \p
-  /// Wanted.
+  /// Starts one thread per processor, not counting the caller's, and at most
+  /// \p Wanted.
   Crew(size_t Wanted, void *(*Work)(void *), void *Argument) {
     static const long Processors = sysconf(_SC_NPROCESSORS_ONLN);
     size_t Others = Processors > 1 ? Processors - 1 : 0;
     Wanted = std::min({Wanted, Others, MaxThreads});
     if (!Wanted)
       return;
-    // The application's signal handlers do not belong on our threads.
+    // The application's signal handlers must not run on Mneme's threads.
     sigset_t All, Old;
     sigfillset(&All);
     pthread_sigmask(SIG_SETMASK, &All, &Old);
@@ -46,7 +46,7 @@ public:
   }
   Crew(const Crew &) = delete;
   Crew &operator=(const Crew &) = delete;
-  /// Waits for them.
+  /// Waits for the threads.
   ~Crew() {
     for (size_t I = 0; I != Started; ++I)
       pthread_join(Threads[I], nullptr);

@@ -32,9 +32,9 @@ static constexpr int CompressionLevel = 1;
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
 static constexpr size_t FrameBytes = MNEME_FRAME_PAGES * Page;
 static constexpr size_t BufferBytes = 1 << 20;
-// The disk is told of so much at a time.
+// Bytes after which write-back is started.
 static constexpr uint64_t WriteBackBytes = 8u << 20;
-// A thread is worth starting for so many: to hash them takes longer.
+// Number of pages from which hashing them takes longer than starting a thread.
 static constexpr size_t PagesPerThread = 512;
 
 PageFile::~PageFile() {
@@ -79,8 +79,8 @@ void PageFile::writeOut(const char *From, size_t Size) {
   Written += Size;
   if (!WritesBack || Written - OnItsWay < WriteBackBytes)
     return;
-  // No more than a hint. Without it, all of the file would wait for the end,
-  // and then everybody for the disk.
+  // Only a hint. Without it, the whole file would be written at the end, and
+  // all processes would wait for the disk.
   sync_file_range(Fd, OnItsWay, Written - OnItsWay, SYNC_FILE_RANGE_WRITE);
   OnItsWay = Written;
 }
@@ -105,7 +105,7 @@ static constexpr MnemePageFileHeader header() {
 }
 
 void PageFile::create() {
-  // The leading dot: what is left of it is not taken for a page file.
+  // With a leading dot, an abandoned file is not mistaken for a page file.
   static std::atomic<unsigned> Number{0};
   std::string New = Folder + "/.Pages." + std::to_string(getpid()) + "." +
                     std::to_string(Number++);
@@ -121,7 +121,7 @@ void PageFile::create() {
 // Hashing, compressing and writing
 //===----------------------------------------------------------------------===//
 
-/// A thread's compressor and its memory; what there is no memory for is null.
+/// A thread's compressor and its buffers, null if memory was short.
 struct PageFile::Tools {
   ZSTD_CCtx *Context = ZSTD_createCCtx();
   size_t Capacity = ZSTD_compressBound(FrameBytes);
@@ -136,27 +136,27 @@ struct PageFile::Tools {
 
 PageFile::PageFile() : Own(PageIndex::DefaultMaxPages) {}
 
-/// Whether \p P lies behind \p Before.
+/// Returns true if \p P directly follows \p Before in memory.
 static bool goesOn(const PageFile::Part &Before, const PageFile::Part &P) {
   return Before.Size == Page && P.Size == Page &&
          Before.Bytes + Page == P.Bytes;
 }
 
 namespace {
-/// Pages on their way into the file.
+/// Pages to be written to the file together.
 struct Frame {
   explicit Frame(std::vector<PageFile::Part> Pages) : Pages(std::move(Pages)) {}
 
   std::vector<PageFile::Part> Pages;
-  /// What goes into the file: Stored's, or the application's own memory. Null
-  /// when there was no memory.
+  /// The bytes to write: Stored's, or the application's own memory. Null if
+  /// memory was short.
   const char *Bytes = nullptr;
   size_t Size = 0;
   uint16_t Encoding = MNEME_ENCODING_RAW;
   std::unique_ptr<char[]> Stored;
   bool IsDone = false;
 
-  /// Where the pages lie one behind the other, or null.
+  /// Returns the pages' address if they are contiguous, or null.
   const char *contiguous() const {
     if (Pages[0].Size != Page)
       return nullptr;
@@ -173,21 +173,21 @@ static void copyPage(char *To, const PageFile::Part &P) {
   memset(To + P.Size, 0, Page - P.Size);
 }
 
-/// Brings pages into the file. Threads take them by the chunk, and hash and
-/// compress a chunk while it is in the processor's cache. In between they give
-/// numbers to its pages, in order, so that the file does not depend on how many
-/// they are. The caller's also writes. Where memory is short, each step still
-/// happens, without effect: threads wait for each other's.
+/// Adds pages to the file. Each thread takes a chunk at a time, and hashes and
+/// compresses it while it is in the processor's cache. In between, the pages
+/// are numbered in order, so that the file does not depend on the number of
+/// threads. The calling thread also writes. If memory is short, each step still
+/// completes, without effect, because threads wait for each other's steps.
 class PageFile::Packer {
 public:
-  /// Fills in \p Digests and \p Refs, of as many as there are \p Pages.
+  /// Sets \p Digests and \p Refs, which must have one element per page.
   Packer(PageFile &File, std::vector<Part> Pages, PageDigest *Digests,
          PageRef *Refs)
       : File(File), Pages(std::move(Pages)), Digests(Digests), Refs(Refs),
         FramesBefore(File.Frames.size()),
         Chunks((this->Pages.size() + ChunkPages - 1) / ChunkPages) {}
 
-  /// Where it fails, the file has an error.
+  /// On failure, sets the file's error.
   void run() {
     Crew Helpers(Pages.size() / PagesPerThread, work, this);
     std::unique_ptr<Tools> Mine = takeTools();
@@ -216,8 +216,10 @@ public:
 
 private:
   struct Chunk {
-    std::vector<char> Found; ///< Of its pages, in the database.
-    /// Where other threads may change the pages: of those that are not found.
+    std::vector<char> Found; ///< Whether each page was found in the index of
+                             ///< known pages.
+    /// Copies of the pages that were not found, if other threads may change
+    /// them.
     std::unique_ptr<char[]> Copies;
     bool IsOutOfMemory = false;
   };
@@ -246,13 +248,13 @@ private:
     return std::make_unique<Tools>();
   }
 
-  /// With the lock.
+  /// Requires the lock.
   void giveBack(std::unique_ptr<Tools> T) {
     File.Spare.push_back(std::move(T));
   }
 
-  /// All that becomes of the next chunk, but for writing. Called, and returns,
-  /// with the lock. Throws nothing.
+  /// Processes the next chunk except for writing it. The lock is held on entry
+  /// and return. Does not throw.
   void packNext(Tools &T, std::unique_lock<std::mutex> &Guard) {
     size_t I = Next++;
     Guard.unlock();
@@ -292,8 +294,8 @@ private:
       copyNew(I);
   }
 
-  /// Copies the pages that are not known, and hashes the copies: digests are of
-  /// what the application cannot change.
+  /// Copies the pages that are not known, and hashes the copies, so that
+  /// digests cover bytes that the application cannot change.
   void copyNew(size_t I) {
     Chunk &C = Chunks[I];
     size_t NumNew = std::count(C.Found.begin(), C.Found.end(), false);
@@ -310,7 +312,7 @@ private:
     }
   }
 
-  /// Numbers the pages that are nowhere yet, and makes frames of them.
+  /// Numbers the new pages and assigns them to frames.
   void number(size_t I) {
     const Chunk &C = Chunks[I];
     if (C.IsOutOfMemory)
@@ -343,9 +345,9 @@ private:
       cutFrame();
   }
 
-  /// Whether \p P, the last that has a number, is for the next frame. Where the
-  /// memory does not go on, that saves copying it together, as long as frames
-  /// remain large enough, on the average, to compress well.
+  /// Returns true if \p P, the page numbered last, begins a new frame. Starting
+  /// a frame where memory is not contiguous avoids gathering pages, and is
+  /// permitted while frames are large enough, on average, to compress well.
   bool endsFrame(const Part &P) const {
     return New.size() == MNEME_FRAME_PAGES ||
            (!New.empty() && !goesOn(New.back(), P) &&
@@ -370,7 +372,7 @@ private:
         copyPage(To + I * Page, F.Pages[I]);
       Raw = To;
     }
-    // Raw, unless that comes out shorter.
+    // Store raw bytes unless compression makes them shorter.
     size_t N = RawSize;
     if (T.Context && T.Packed)
       N = ZSTD_compressCCtx(T.Context, T.Packed.get(), T.Capacity, Raw, RawSize,
@@ -398,7 +400,7 @@ private:
         {uint32_t(F.Size), uint16_t(F.Pages.size()), F.Encoding});
   }
 
-  /// The caller's thread only.
+  /// Called on the calling thread only.
   void fail(int Number) {
     errno = Number;
     File.fail("write");
@@ -408,17 +410,17 @@ private:
   std::vector<Part> Pages;
   PageDigest *Digests;
   PageRef *Refs;
-  size_t FramesBefore; ///< In the file.
+  size_t FramesBefore; ///< Number of frames in the file before.
   std::vector<Chunk> Chunks;
 
   static constexpr size_t ChunkPages = MNEME_FRAME_PAGES;
-  /// For the file's tools and pages, and for all below.
+  /// Protects the file's tools and pages, and all members below.
   std::mutex Lock;
   std::condition_variable Changed;
-  size_t Next = 0;          ///< Chunk that nobody has taken.
-  size_t NumNumbered = 0;   ///< Chunks.
-  int Failure = 0;          ///< What stopped that, as errno.
-  std::vector<Part> New;    ///< Pages that have a number, but no frame.
+  size_t Next = 0;          ///< Next chunk to process.
+  size_t NumNumbered = 0;   ///< Number of numbered chunks.
+  int Failure = 0;          ///< The errno that stopped the numbering.
+  std::vector<Part> New;    ///< Numbered pages without a frame.
   std::deque<Frame> Frames; ///< In the order of the file.
 };
 
@@ -480,7 +482,7 @@ void PageFile::end() {
   write(&Footer, sizeof(Footer));
   flush();
   Buffer = {};
-  // Some file systems say here that there is no room.
+  // Some file systems report a full disk only here.
   if (::close(std::exchange(Fd, -1)) && errno != EINTR)
     fail("write");
   if (!Error.empty())

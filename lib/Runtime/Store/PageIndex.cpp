@@ -101,9 +101,9 @@ bool PageTable::grow() {
 void PageTable::insert(const PageDigest &D, uint32_t Number) {
   if (Count == MaxPages)
     return;
-  // Three quarters full at most.
+  // Keep the load factor at or below three quarters.
   if (Count >= NumSlots / 4 * 3 && !grow()) {
-    // To try again for each page takes long.
+    // Do not retry for each page, which would take long.
     MaxPages = Count;
     return;
   }
@@ -151,7 +151,7 @@ static bool hashAt(XXH3_state_t &State, int Fd, uint64_t Size,
 }
 
 void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
-  // A FIFO of that name has no other end.
+  // O_NONBLOCK: opening a FIFO would wait for a writer.
   OwnedDescriptor Fd(
       open((Folder + "/" + Name).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (Fd < 0)
@@ -168,7 +168,7 @@ void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
       !memcmp(Header.Magic, MNEME_PAGES_MAGIC, sizeof(Header.Magic)) &&
       Header.Major == MNEME_PAGES_MAJOR &&
       Header.PageSize == MNEME_SNAPSHOT_PAGE &&
-      // Snapshots refer to it by its name.
+      // Snapshots refer to the file by its name.
       pageFileName(Footer.Id) == Name && Footer.NumPages <= PageTable::None &&
       Footer.NumFrames <= Footer.NumPages;
   if (Ok) {
@@ -176,7 +176,7 @@ void PageIndex::readFile(const std::string &Folder, const std::string &Name) {
             Footer.NumFrames * sizeof(MnemePageFrame);
     Ok = Index <= Status.st_size - Least;
   }
-  // No more than can be remembered.
+  // Read no more digests than the table can store.
   size_t Count = Ok ? std::min<uint64_t>(Footer.NumPages, Table.room()) : 0;
   size_t Size = Count * sizeof(PageDigest);
   uint64_t Begin = Status.st_size - sizeof(Footer) - Index;
@@ -217,7 +217,7 @@ void PageIndex::readNewFiles(const std::string &Folder) {
   }
 }
 
-/// Gives back what lies behind the first \p Count, where that can be.
+/// Reduces the array to its first \p Count elements if memory permits.
 template <typename T>
 static void shrink(std::unique_ptr<T[]> &Array, size_t Count) {
   std::unique_ptr<T[]> Less(new (std::nothrow) T[Count]);

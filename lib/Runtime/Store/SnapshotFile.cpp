@@ -22,9 +22,9 @@
 using namespace mneme;
 
 static constexpr uint64_t Page = MNEME_SNAPSHOT_PAGE;
-// So much memory is compressed before any of it is written.
+// Bytes of memory that are compressed before they are written.
 static constexpr uint64_t BatchBytes = 64u << 20;
-// In one run, whose count has 32 bits.
+// Maximum number of pages in a run, whose count has 32 bits.
 static constexpr uint32_t MaxRun = 1u << 31;
 
 SnapshotFile::~SnapshotFile() {
@@ -37,7 +37,7 @@ void SnapshotFile::fail(const char *What) {
     Error = describeFailure(What, Path.substr(0, Path.rfind('/')));
 }
 
-/// Does \p Work unless something has failed.
+/// Calls \p Work unless an earlier step has failed.
 template <typename Fn> void SnapshotFile::attempt(Fn Work) {
   if (Error.empty() && !mneme::attempt(Work))
     Error = outOfMemory();
@@ -105,15 +105,15 @@ void SnapshotFile::addData(const char *P, uint64_t Address, uint64_t Size) {
   }
 }
 
-/// Adds \p R behind, or to the last one, where that goes on with it in the same
-/// region.
+/// Appends \p R, or merges it with the last run if it continues that run in the
+/// same region.
 void SnapshotFile::append(std::vector<Run> &Runs, const Run &R) const {
   if (!Runs.empty()) {
     Run &L = Runs.back();
     bool IsNext = L.Address + L.NumPages * Page == R.Address &&
                   L.File == R.File && L.NumPages <= MaxRun - R.NumPages &&
                   !RegionStarts.count(R.Address);
-    // A single page is a run of either step.
+    // A run of a single page fits either step.
     for (uint32_t Step : {1u, 0u})
       if (IsNext && (L.NumPages == 1 || L.Step == Step) &&
           (R.NumPages == 1 || R.Step == Step) &&
@@ -175,7 +175,8 @@ bool SnapshotFile::differs(const char *Now, uint64_t Address, uint64_t Size) {
            digestOfPage(Now, Size));
 }
 
-/// The runs here, and what \p Before has beside them.
+/// Returns the runs of this file, and the parts of \p Before's runs that they
+/// do not cover.
 std::vector<MnemePageRun>
 SnapshotFile::merge(const SnapshotFile &Before) const {
   std::vector<Run> All;
@@ -187,7 +188,8 @@ SnapshotFile::merge(const SnapshotFile &Before) const {
         append(All, Runs[Next++]);
       uint64_t Covered =
           Next ? Runs[Next - 1].Address + Runs[Next - 1].NumPages * Page : 0;
-      // Elsewhere in a page begins another region's last one, filled up.
+      // If the end is not at a page boundary of this run, it is the padded last
+      // page of another region.
       if (Covered > At && (Covered - At) % Page == 0) {
         At = std::min(Covered, End);
         continue;
@@ -253,7 +255,7 @@ void SnapshotFile::writeFile() {
   IsCreated = true;
   bool IsWritten = writeAll(Fd, Bytes.data(), Bytes.size());
   int Problem = errno;
-  // Some file systems say here that there is no room.
+  // Some file systems report a full disk only here.
   if (::close(Fd) && errno != EINTR && IsWritten) {
     IsWritten = false;
     Problem = errno;

@@ -17,8 +17,8 @@ using namespace llvm::mneme;
 
 static constexpr StringLiteral ConstructorName = "mneme.attach";
 
-/// The linker's bound of a section in the object being linked. Weak: the object
-/// may have no such section. Hidden: never another object's.
+/// The linker's bound of a section. Weak: the linked object may have no such
+/// section. Hidden: never resolved to another object's section.
 static GlobalVariable *getSectionBound(Module &M, const Twine &Name) {
   auto *Bound = new GlobalVariable(
       M, Type::getInt8Ty(M.getContext()), /*isConstant=*/false,
@@ -37,8 +37,9 @@ void mneme::addAttachCall(Module &M) {
   if (auto *F = dyn_cast<Function>(Attach.getCallee());
       F && F->isDeclaration()) {
     F->setLinkage(GlobalValue::ExternalWeakLinkage);
-    // Through the GOT, never a PLT stub: a linker that sees any other kind of
-    // reference to a weak symbol from an executable may settle it as null.
+    // NonLazyBind makes the reference go through the GOT instead of a PLT stub:
+    // a linker may resolve any other kind of reference from an executable to a
+    // weak symbol to null.
     F->addFnAttr(Attribute::NonLazyBind);
   }
 
@@ -61,6 +62,6 @@ void mneme::addAttachCall(Module &M) {
   Builder.CreateBr(Exit);
   Builder.SetInsertPoint(Exit);
   Builder.CreateRetVoid();
-  // Before the constructor that registers kernels.
+  // Run before the constructor that registers kernels.
   appendToGlobalCtors(M, Constructor, /*Priority=*/0);
 }

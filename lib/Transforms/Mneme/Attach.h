@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The constructor by which an instrumented object meets a runtime.
+/// The constructor that attaches an instrumented object to a runtime.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@ namespace llvm {
 class Module;
 namespace mneme {
 
-/// Makes \p M call __mneme_attach (PayloadFormat.h) before its other
-/// constructors, if something defines it. Once per module.
+/// Makes \p M call __mneme_attach (PayloadFormat.h), if that is defined, before
+/// its other constructors. A second call for the same module has no effect.
 void addAttachCall(Module &M);
 
 } // namespace mneme

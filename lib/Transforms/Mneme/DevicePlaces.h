@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Where a thread is in its launch, and where memory is on its device, for
-/// passes that add code to kernels of NVPTX and AMDGPU.
+/// Thread and block indices and address spaces, for passes that add code to
+/// kernels for NVPTX and AMDGPU.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,20 +20,20 @@
 namespace llvm {
 namespace mneme {
 
-/// Of NVPTX and AMDGPU.
+/// Numbers that NVPTX and AMDGPU have in common.
 constexpr unsigned GlobalAddressSpace = 1, SharedAddressSpace = 3;
 
-/// Whether this thread is (0, 0, 0) of its block, as an i1.
+/// Returns an i1: whether this thread is (0, 0, 0) in its block.
 Value *createIsFirstThread(IRBuilderBase &B);
-/// Whether its block is (0, 0, 0) of the grid.
+/// Returns an i1: whether this thread's block is (0, 0, 0) in the grid.
 Value *createIsFirstBlock(IRBuilderBase &B);
 
-/// The first instruction of \p F behind its local variables of a fixed size,
-/// which are moved together: the entry block may be split there.
+/// Moves the static allocas of \p F to the front of the entry block. Returns
+/// the first instruction after them, at which the block may be split.
 BasicBlock::iterator moveLocalsToFront(Function &F);
 
-/// False for what is known to be a thread's own, a block's, constant or a
-/// parameter.
+/// Returns false if \p Pointer is known to point to local, shared or constant
+/// memory or to a parameter.
 bool canBeDeviceMemory(const Value *Pointer);
 
 } // namespace mneme

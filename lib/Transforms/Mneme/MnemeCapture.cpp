@@ -27,27 +27,27 @@ using namespace llvm::mneme;
 
 static_assert(sys::IsLittleEndianHost, "payloads are little-endian structs");
 
-/// A variable that the host may read or write by name.
+/// Returns true for a variable that the host may access by name.
 static bool isHostVisible(const GlobalVariable &G) {
   return G.isExternallyInitialized() && !G.isDeclaration() &&
          !G.hasLocalLinkage();
 }
 
 static bool isWorthKeeping(const Module &M, const CaptureOptions &Options) {
-  // OpenMP compiles the host first, and launches kernels in another way.
+  // OpenMP compiles the host first and launches kernels differently.
   if (M.getModuleFlag("openmp-device"))
     return false;
   if (any_of(M, isKernel) || any_of(M.globals(), isHostVisible))
     return true;
-  // What other translation units may refer to.
+  // With -fgpu-rdc, other translation units may refer to any external symbol.
   return Options.IsRDC && any_of(M.global_values(), [](const GlobalValue &G) {
            return !G.isDeclaration() && !G.hasLocalLinkage() &&
                   !G.hasAppendingLinkage();
          });
 }
 
-/// What \p Name says in the first function that says it: a device module is
-/// compiled for one target throughout.
+/// Returns the attribute \p Name of the first function that has it. A device
+/// module is compiled for a single target.
 static StringRef getTargetAttr(const Module &M, StringRef Name) {
   for (const Function &F : M)
     if (!F.isDeclaration() && F.hasFnAttribute(Name))
@@ -55,23 +55,25 @@ static StringRef getTargetAttr(const Module &M, StringRef Name) {
   return "";
 }
 
-/// Whether \p G is a constant in all but name, as libdevice's tables for sine
-/// and cosine are: nobody outside of the module knows it, and nothing in the
-/// module writes it. Later modules hold single kernels and cannot tell.
+/// Returns true if \p G is never written though it is not declared constant,
+/// like libdevice's sine and cosine tables: it is invisible outside of the
+/// module, and nothing in the module writes it. This must be determined here,
+/// because later modules hold single kernels.
 static bool isNeverWritten(const GlobalVariable &G) {
   if (!G.hasLocalLinkage() || !G.hasInitializer() || G.isConstant() ||
       G.isExternallyInitialized() ||
-      isa<UndefValue>(G.getInitializer())) // shared memory
+      isa<UndefValue>(G.getInitializer())) // Shared memory.
     return false;
   GlobalStatus Status;
-  if (GlobalStatus::analyzeGlobal(&G, Status)) // its address goes elsewhere
+  if (GlobalStatus::analyzeGlobal(&G, Status)) // Its address escapes.
     return false;
   return Status.StoredType == GlobalStatus::NotStored;
 }
 
-/// The bitcode, free of what depends on where and how the compiler ran. \p M is
-/// changed for that and changed back: a clone would have its use-lists in
-/// another order, and what a pipeline makes of a module depends on them.
+/// Returns the bitcode without the parts that depend on where and how the
+/// compiler ran. \p M is modified temporarily instead of cloned: the use-lists
+/// of a clone would have another order, on which the result of a pipeline
+/// depends.
 static SmallVector<char, 0> writeBitcode(Module &M,
                                          const CaptureOptions &Options) {
   std::string Identifier = M.getModuleIdentifier();
@@ -93,7 +95,8 @@ static SmallVector<char, 0> writeBitcode(Module &M,
       G.setConstant(true);
     }
   SmallVector<char, 0> Buffer;
-  // No symbol table: it is there or not as the compiler knows the target.
+  // Omit the symbol table: writeSymtab() writes one only if the target is
+  // registered, so payloads would differ between compilers.
   BitcodeWriter Writer(Buffer);
   Writer.writeModule(M, /*ShouldPreserveUseListOrder=*/true);
   Writer.writeStrtab();
@@ -107,7 +110,7 @@ static SmallVector<char, 0> writeBitcode(Module &M,
 }
 
 namespace {
-/// Lays a payload out: header, kernels, arguments, strings, bitcode.
+/// Builds a payload: header, kernels, arguments, strings, bitcode.
 class PayloadBuilder {
 public:
   explicit PayloadBuilder(Module &M, const CaptureOptions &Options);
@@ -156,7 +159,7 @@ PayloadBuilder::PayloadBuilder(Module &M, const CaptureOptions &Options)
 }
 
 std::string PayloadBuilder::build() {
-  // So far offsets count within their own table.
+  // So far, offsets are relative to the start of their own table.
   uint32_t KernelsAt = sizeof(MnemePayloadHeader);
   uint32_t ArgsAt = KernelsAt + Kernels.size() * sizeof(MnemePayloadKernel);
   uint32_t StringsAt = ArgsAt + Args.size() * sizeof(MnemePayloadArg);
@@ -201,7 +204,8 @@ PreservedAnalyses CapturePass::run(Module &M, ModuleAnalysisManager &) {
       !isWorthKeeping(M, Options))
     return PreservedAnalyses::all();
   std::string Payload = PayloadBuilder(M, Options).build();
-  // Features too: two AMDGPU targets may differ in xnack or sramecc alone.
+  // Include the features: two AMDGPU targets may differ only in xnack or
+  // sramecc.
   std::string Target = M.getTargetTriple().str() + "," +
                        getTargetAttr(M, "target-cpu").str() + "," +
                        getTargetAttr(M, "target-features").str();

@@ -30,7 +30,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 namespace {
-/// A host pointer that stands for something on the device.
+/// A host pointer that identifies a device symbol.
 struct HostSymbol {
   Constant *Pointer;
   std::string Name;
@@ -40,7 +40,7 @@ struct HostSymbol {
 };
 } // namespace
 
-/// What the calls of one __cudaRegister* or __hipRegister* function say.
+/// Calls \p Read for each call of __cuda<Function> and __hip<Function>.
 static void readRegistrations(const Module &M, StringRef Function,
                               function_ref<void(const CallBase &)> Read) {
   for (StringRef Vendor : {"__cuda", "__hip"}) {
@@ -96,7 +96,8 @@ static void readRegistrationCalls(const Module &M,
   });
 }
 
-/// With -fgpu-rdc there are no calls: the linker collects entries of a section.
+/// With -fgpu-rdc, kernels and variables are registered through entries in a
+/// section that the linker collects, not through calls.
 static void readOffloadEntries(const Module &M,
                                std::vector<HostSymbol> &Symbols) {
   enum Field { Kind = 2, Flags, Address, Name, Size, NumFields = 9 };
@@ -129,8 +130,9 @@ static void readOffloadEntries(const Module &M,
   }
 }
 
-/// The kernels of a payload that this very plugin wrote, a moment ago. Still
-/// looks before it leaps: a wrong file must not crash the compiler.
+/// Returns the kernel names of a payload, or std::nullopt if it is damaged.
+/// This plugin has just written the file, but a damaged file must not crash the
+/// compiler.
 static std::optional<StringSet<>> readKernelNames(StringRef Payload) {
   MnemePayloadHeader Header;
   if (Payload.size() < sizeof(Header))
@@ -156,14 +158,15 @@ static std::optional<StringSet<>> readKernelNames(StringRef Payload) {
   return Names;
 }
 
-/// Of a payload that readKernelNames() took: compiled with -fgpu-rdc.
+/// Returns true if the payload, which readKernelNames() has accepted, was
+/// compiled with -fgpu-rdc.
 static bool isRelocatable(StringRef Payload) {
   MnemePayloadHeader Header;
   memcpy(&Header, Payload.data(), sizeof(Header));
   return Header.Flags & MNEME_PAYLOAD_RDC;
 }
 
-/// The payload as a global that folds with its equals at link time.
+/// Emits the payload as a global that the linker merges with identical ones.
 static GlobalVariable *emitPayload(Module &M, StringRef Payload) {
   std::string Name = "__mneme_payload_" + toHexString(digest128(Payload));
   if (GlobalVariable *Old = M.getGlobalVariable(Name, /*AllowInternal=*/true))
@@ -179,7 +182,7 @@ static GlobalVariable *emitPayload(Module &M, StringRef Payload) {
   return G;
 }
 
-/// The name as the index refers to it.
+/// Returns a global with \p Name for index entries, shared between them.
 static Constant *getNameString(Module &M, StringMap<Constant *> &Strings,
                                StringRef Name) {
   Constant *&String = Strings[Name];
@@ -200,8 +203,8 @@ static GlobalVariable *emitIndexEntry(Module &M, const HostSymbol &S,
   Constant *Entry = ConstantStruct::getAnon(
       Context, {S.Pointer, Payload, Name, ConstantInt::get(I64, S.Size),
                 ConstantInt::get(I32, S.Kind), ConstantInt::get(I32, S.Flags)});
-  // Not constant: a position-independent object relocates it, and all parts of
-  // a section should agree on its flags.
+  // Not constant: position-independent code relocates the entry, and all
+  // contributions to a section should have the same flags.
   auto *G =
       new GlobalVariable(M, Entry->getType(), /*isConstant=*/false,
                          GlobalValue::PrivateLinkage, Entry, ".mneme.index");
@@ -214,10 +217,11 @@ static GlobalVariable *emitIndexEntry(Module &M, const HostSymbol &S,
 // Static libraries
 //===----------------------------------------------------------------------===//
 //
-// Where a member of a static library has nothing but device functions, only the
-// device linker takes it. So that the host's linker brings its payload, too,
-// there is a host symbol for each device symbol, and references to them. These
-// must not be errors where nothing defines the symbol.
+// The device linker extracts a static library's member for its device functions
+// even if the host linker does not need the member. To make the host linker
+// extract the member's payload, too, the object with a device symbol defines a
+// host symbol for it, and objects that use the device symbol refer to the host
+// symbol. A reference must not be an error if nothing defines the symbol.
 
 static std::string makeSymbolName(const GlobalValue &Device) {
   return ("__mneme_device_" + Device.getName()).str();
@@ -231,13 +235,14 @@ static bool isDeviceSymbol(const GlobalValue &G) {
          (isa<Function>(G) || G.getAddressSpace() != Shared);
 }
 
-/// Whether bringing the host's side of \p M into a program changes nothing in
-/// it: there are only variables that stand for device variables, \p Symbols.
+/// Returns true if linking the host part of \p M into a program has no effect
+/// on the program: it defines nothing but the host shadows of device variables,
+/// \p Symbols.
 static bool isForDeviceOnly(const Module &M, ArrayRef<HostSymbol> Symbols) {
   SmallPtrSet<const Value *, 8> Shadows;
   for (const HostSymbol &S : Symbols)
     Shadows.insert(S.Pointer);
-  // Ours, and clang's own.
+  // Mneme's and clang's own symbols.
   auto IsCompilers = [](StringRef Name) {
     return Name.starts_with("__mneme_") || Name.starts_with(".offloading.") ||
            Name.starts_with("__hip_cuid_");
@@ -250,7 +255,8 @@ static bool isForDeviceOnly(const Module &M, ArrayRef<HostSymbol> Symbols) {
          });
 }
 
-/// \p Plain holds it where it is compressed. Empty when it cannot be had.
+/// Returns the payload's bitcode, decompressed into \p Plain if necessary;
+/// empty on failure.
 static StringRef getBitcode(StringRef Payload,
                             SmallVectorImpl<uint8_t> &Plain) {
   MnemePayloadHeader Header;
@@ -266,16 +272,17 @@ static StringRef getBitcode(StringRef Payload,
   return toStringRef(Plain);
 }
 
-/// Makes linkers look into archives for \p Name.
+/// Makes linkers search archives for \p Name.
 static void emitReference(Module &M, StringRef Name) {
-  // Undefined, and no relocation needs it. Only in executables: a library that
-  // lists undefined symbols cannot be linked with.
+  // An undefined symbol without relocations. Only for executables: linking with
+  // a library that lists undefined symbols would fail.
   if (M.getPICLevel() == PICLevel::NotPIC ||
       M.getPIELevel() != PIELevel::Default) {
     M.appendModuleInlineAsm((".globl \"" + Name + "\"").str());
     return;
   }
-  // A common symbol, of which many linkers, not lld, seek a definition.
+  // A common symbol: many linkers, but not lld, search archives for a
+  // definition.
   Type *I8 = Type::getInt8Ty(M.getContext());
   auto *Symbol = new GlobalVariable(M, I8, /*isConstant=*/false,
                                     GlobalValue::CommonLinkage,
@@ -367,8 +374,7 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
   }
   if (Used.empty())
     return PreservedAnalyses::all();
-  // Not only for the optimizer: llvm.used also keeps a section from
-  // --gc-sections.
+  // llvm.used also protects the section from --gc-sections.
   appendToUsed(M, Used);
   addAttachCall(M);
   return PreservedAnalyses::none();

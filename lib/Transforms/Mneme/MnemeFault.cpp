@@ -36,7 +36,7 @@ struct GlobalWrite {
   void setPointer(Value *V) const { I->setOperand(PointerOperand, V); }
   void setValue(Value *V) const { I->setOperand(ValueOperand, V); }
 
-  /// The result of an atomic operation is then that it found zero.
+  /// Removes the write; an atomic operation then returns zero.
   void remove() const {
     if (!I->getType()->isVoidTy())
       I->replaceAllUsesWith(Constant::getNullValue(I->getType()));
@@ -56,7 +56,8 @@ static std::optional<GlobalWrite> asGlobalWrite(Instruction &I) {
   return W;
 }
 
-/// In the order of the code: the kernel's own, then those of other functions.
+/// Returns the writes in code order: first those of the kernel, then those of
+/// the other functions.
 static SmallVector<GlobalWrite, 16> findWrites(Function &Kernel) {
   SmallVector<GlobalWrite, 16> Writes;
   auto Add = [&](Function &F) {
@@ -76,7 +77,7 @@ static SmallVector<GlobalWrite, 16> findWrites(Function &Kernel) {
 //===----------------------------------------------------------------------===//
 
 static bool makeEmpty(Function &Kernel) {
-  Kernel.deleteBody(); // which makes it a declaration
+  Kernel.deleteBody(); // This makes it a declaration.
   Kernel.setLinkage(GlobalValue::ExternalLinkage);
   ReturnInst::Create(Kernel.getContext(),
                      BasicBlock::Create(Kernel.getContext(), "", &Kernel));
@@ -93,7 +94,7 @@ static bool dropFirstWrite(Function &Kernel) {
 
 static bool dropLastWrite(Function &Kernel) {
   SmallVector<GlobalWrite, 16> Writes = findWrites(Kernel);
-  // Of a single one, the first fault has told.
+  // With a single write, the fault would equal dropFirstWrite().
   if (Writes.size() < 2)
     return false;
   Writes.back().remove();
@@ -126,7 +127,7 @@ static bool shortenBound(Function &Kernel) {
     if (!Compare || !Compare->isRelational() ||
         !Compare->getOperand(0)->getType()->isIntegerTy())
       continue;
-    // "greater" has its bound on the left, as n > i.
+    // In "greater" comparisons the bound is the left operand, as in n > i.
     bool IsLess = Compare->getPredicate() == ICmpInst::ICMP_SLT ||
                   Compare->getPredicate() == ICmpInst::ICMP_SLE ||
                   Compare->getPredicate() == ICmpInst::ICMP_ULT ||
@@ -153,7 +154,7 @@ static bool skipFirstBlock(Function &Kernel) {
 static bool skipFirstThreads(Function &Kernel) {
   bool Changed = false;
   for (const GlobalWrite &W : findWrites(Kernel)) {
-    // What others wait for, or use, stays.
+    // Keep writes whose results are used, e.g. by threads that wait.
     if (!W.I->use_empty())
       continue;
     IRBuilder<> B(W.I);

@@ -56,7 +56,8 @@ void FillPass::printPipeline(
 // Undefined constants
 //===----------------------------------------------------------------------===//
 
-/// A value of type \p Ty made of \p Byte; null where there is none.
+/// Returns a value of type \p Ty with all bytes equal to \p Byte; null for
+/// types that cannot be filled.
 static Constant *makeFilled(Type *Ty, uint8_t Byte, const DataLayout &DL) {
   if (auto *Vector = dyn_cast<FixedVectorType>(Ty)) {
     Constant *Element = makeFilled(Vector->getElementType(), Byte, DL);
@@ -79,7 +80,7 @@ static bool fillUndefined(Function &F, uint8_t Byte) {
   bool Changed = false;
   for (Instruction &I : instructions(F)) {
     if (I.isLifetimeStartOrEnd())
-      continue; // of nothing: no value
+      continue; // Lifetime markers use no value.
     for (Use &U : I.operands())
       if (isa<UndefValue>(U))
         if (Constant *C = makeFilled(U->getType(), Byte, F.getDataLayout())) {
@@ -94,7 +95,8 @@ static bool fillUndefined(Function &F, uint8_t Byte) {
 // Local variables
 //===----------------------------------------------------------------------===//
 
-/// Where \p A begins to hold nothing: each start of its lifetime.
+/// Returns the points at which \p A becomes undefined: the starts of its
+/// lifetime, or the alloca itself.
 static SmallVector<Instruction *, 2> findStarts(AllocaInst &A) {
   SmallVector<Instruction *, 2> Starts;
   for (User *U : A.users())
@@ -144,7 +146,7 @@ static void createBarrier(IRBuilder<> &B, bool IsAMDGPU) {
   B.CreateFence(AtomicOrdering::Acquire, Block);
 }
 
-/// Variables with their sizes.
+/// Variables and their sizes in bytes.
 using SharedVariables = SmallVector<std::pair<GlobalVariable *, uint64_t>, 4>;
 
 static SharedVariables findShared(Module &M, uint64_t DynamicShared) {
@@ -153,7 +155,7 @@ static SharedVariables findShared(Module &M, uint64_t DynamicShared) {
     if (G.getAddressSpace() != SharedAddressSpace || G.use_empty())
       continue;
     uint64_t Size = M.getDataLayout().getTypeAllocSize(G.getValueType());
-    if (Size == 0) // extern: as large as the launch says
+    if (Size == 0) // extern: sized by the launch.
       Size = DynamicShared;
     if (Size)
       Found.push_back({&G, Size});

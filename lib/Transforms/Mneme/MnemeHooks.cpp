@@ -22,8 +22,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The names of the CUDA and HIP runtimes, and of what the CUDA driver does
-/// with memory. What the translation unit defines itself is not the runtime's.
+/// Returns true for functions of the CUDA and HIP runtimes and for memory
+/// functions of the CUDA driver. Functions that the translation unit defines
+/// itself do not count.
 static bool isRuntimeFunction(const Function &F) {
   if (!F.isDeclaration())
     return false;
@@ -39,7 +40,7 @@ static bool isRuntimeFunction(const Function &F) {
 }
 
 namespace {
-/// The slot of one runtime function, and the code that goes through it.
+/// The slot of a runtime function, and the rewriting of its uses.
 class Hook {
 public:
   explicit Hook(Function &F)
@@ -48,7 +49,7 @@ public:
             any_of(F.users(), [](const User *U) { return isa<Constant>(U); })) {
   }
 
-  /// \returns the slot, or null when nothing in \c M needs one.
+  /// \returns the slot, or null if nothing in \c M needs it.
   GlobalVariable *redirectUses();
   GlobalVariable *getSlot();
 
@@ -59,11 +60,11 @@ private:
   Function &F;
   Module &M;
   GlobalVariable *Slot = nullptr;
-  /// An initializer holds the function's address and cannot hold the slot's
-  /// value. Then no code may get another address, or the two would not compare
-  /// equal.
+  /// True if an initializer holds the function's address, which it cannot load
+  /// from the slot. Then all other code must use that address, too, or the two
+  /// would compare unequal.
   bool HasFixedAddress;
-  /// A phi has one value for all edges from a block.
+  /// A phi must have the same value for all edges from a block.
   DenseMap<BasicBlock *, Value *> LoadsAtEnd;
 };
 } // namespace
@@ -83,7 +84,7 @@ GlobalVariable *Hook::getSlot() {
                             "mneme.hook." + F.getName());
   Slot->setSection(MNEME_HOOKS_SECTION);
   Slot->setAlignment(Align(8));
-  // A runtime writes it where the optimizer cannot see.
+  // A runtime writes the slot; the optimizer cannot see that write.
   Slot->setExternallyInitialized(true);
   return Slot;
 }
@@ -100,7 +101,7 @@ void Hook::redirectUse(Use &U) {
   if (!I || isa<LandingPadInst>(I) || isa<IntrinsicInst>(I))
     return;
   if (auto *Call = dyn_cast<CallBase>(I); Call && Call->isCallee(&U)) {
-    // An indirect call knows no more about its callee than is written on it.
+    // An indirect call does not inherit its callee's attributes.
     if (F.doesNotThrow())
       Call->setDoesNotThrow();
     if (F.doesNotReturn())
@@ -110,7 +111,7 @@ void Hook::redirectUse(Use &U) {
   }
   if (HasFixedAddress)
     return;
-  // "if (cudaFoo)" asks whether a weak function is there at all.
+  // "if (cudaFoo)" tests whether a weak function exists.
   if (auto *Compare = dyn_cast<ICmpInst>(I);
       Compare && any_of(Compare->operands(), [](const Value *V) {
         return isa<ConstantPointerNull>(V);
@@ -136,8 +137,8 @@ GlobalVariable *Hook::redirectUses() {
   return Slot;
 }
 
-/// Whether \p M tells the CUDA runtime of __device__ variables, with calls or,
-/// under -fgpu-rdc, with entries for the linker to collect.
+/// Returns true if \p M registers __device__ variables with the CUDA runtime,
+/// by calls or, with -fgpu-rdc, by entries that the linker collects.
 static bool registersCudaVariables(const Module &M) {
   const Function *Register = M.getFunction("__cudaRegisterVar");
   if (Register && !Register->use_empty())
@@ -164,8 +165,9 @@ PreservedAnalyses HooksPass::run(Module &M, ModuleAnalysisManager &) {
     if (isRuntimeFunction(F))
       if (GlobalVariable *Slot = Hook(F).redirectUses())
         Slots.push_back(Slot);
-  // Where a variable is, only the runtime knows that it was registered with,
-  // which may be a part of this very object.
+  // Only the runtime with which a variable was registered knows its address,
+  // and that runtime may be linked into this very object. Hence the slot for
+  // cudaGetSymbolAddress.
   if (registersCudaVariables(M)) {
     Type *Ptr = PointerType::getUnqual(M.getContext());
     auto *F = dyn_cast<Function>(
@@ -179,8 +181,8 @@ PreservedAnalyses HooksPass::run(Module &M, ModuleAnalysisManager &) {
   }
   if (Slots.empty())
     return PreservedAnalyses::all();
-  // Not llvm.used: with --gc-sections, a slot must not keep a runtime function
-  // alive, and so perhaps undefined, that no code calls any more.
+  // Not llvm.used: with --gc-sections, a slot must not keep a reference to a
+  // runtime function that no code calls any more and that may be undefined.
   appendToCompilerUsed(M, Slots);
   addAttachCall(M);
   return PreservedAnalyses::none();

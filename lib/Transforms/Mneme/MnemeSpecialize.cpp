@@ -86,8 +86,7 @@ Expected<SpecializeOptions> mneme::parseSpecializeOptions(StringRef Text) {
 
 void SpecializePass::printPipeline(
     raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName2PassName) {
-  // Not from the class name: it is a template parameter of registration
-  // elsewhere.
+  // The name is spelled out: this pass's class name is not registered.
   OS << "mneme-specialize<";
   ListSeparator LS(";");
   if (!Options.Kernel.empty())
@@ -113,7 +112,8 @@ void SpecializePass::printPipeline(
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// The constant of type \p Ty with these bits, or null when Ty is not a scalar.
+/// Returns the constant of type \p Ty with these bits, or null if \p Ty is not
+/// a scalar.
 static Constant *makeConstant(Type *Ty, uint64_t Bits, const DataLayout &DL) {
   if (auto *ITy = dyn_cast<IntegerType>(Ty)) {
     if (ITy->getBitWidth() > 64)
@@ -142,7 +142,7 @@ static bool specializeArgs(Function &F,
     if (Index >= F.arg_size())
       continue;
     Argument *A = F.getArg(Index);
-    // Such a pointer is the address of a copy that the launch makes.
+    // A byval pointer is the address of a copy that the launch makes.
     if (A->getPointeeInMemoryValueType())
       continue;
     Constant *C = makeConstant(A->getType(), Bits, DL);
@@ -165,8 +165,9 @@ static bool replaceWith(Instruction &I, uint64_t Value) {
   return true;
 }
 
-/// What one load at \p Offset of AMDGPU's implicit arguments (code object 5) or
-/// dispatch packet yields, given the launch.
+/// Returns the value that a load of \p Size bytes at \p Offset of AMDGPU's
+/// implicit arguments (code object 5) or dispatch packet yields, if the launch
+/// determines it.
 static std::optional<uint64_t> implicitValue(bool Dispatch, int64_t Offset,
                                              uint64_t Size,
                                              const SpecializeOptions &O) {
@@ -189,13 +190,13 @@ static std::optional<uint64_t> implicitValue(bool Dispatch, int64_t Offset,
     return (*O.Grid)[*A];
   if (auto A = InBlock(12, 2); A && O.Block) // hidden_group_size
     return (*O.Block)[*A];
-  // HIP grids are whole numbers of blocks.
+  // HIP grids consist of whole blocks.
   if (auto A = InBlock(18, 2); A && O.Block && O.Grid) // hidden_remainder
     return 0;
   return std::nullopt;
 }
 
-/// Follows \p Base through constant offsets to loads.
+/// Replaces loads from constant offsets to \p Base by their values.
 static bool specializeImplicitLoads(CallBase &Base, bool Dispatch,
                                     const SpecializeOptions &O,
                                     const DataLayout &DL) {
@@ -223,7 +224,7 @@ static bool specializeImplicitLoads(CallBase &Base, bool Dispatch,
   return Changed;
 }
 
-/// Gives an index in [0, \p Count) that range.
+/// Adds the range [0, \p Count) to a call that returns an index.
 static bool addRange(CallBase &Call, uint32_t Count) {
   unsigned Width = Call.getType()->getIntegerBitWidth();
   if (Width < 32)
@@ -268,8 +269,8 @@ static bool specializeCall(CallBase &Call, const SpecializeOptions &O) {
   return true;
 }
 
-/// The layout of implicit arguments that implicitValue knows came with code
-/// object version 5.
+/// implicitValue() knows the layout of implicit arguments of code object
+/// version 5 and later.
 static bool hasKnownImplicitArgs(const Module &M) {
   auto *Version = mdconst::extract_or_null<ConstantInt>(
       M.getModuleFlag("amdhsa_code_object_version"));
@@ -303,7 +304,7 @@ static bool setLaunchBounds(Function &F, const SpecializeOptions &O) {
   if (O.MaxThreads && IsAMDGPU) {
     F.addFnAttr("amdgpu-flat-work-group-size", "1," + utostr(O.MaxThreads));
   } else if (O.MaxThreads) {
-    // An exact size from the source would contradict the new bound.
+    // An exact size in the source would contradict the new bound.
     F.removeFnAttr("nvvm.reqntid");
     F.addFnAttr("nvvm.maxntid", utostr(O.MaxThreads));
   }

@@ -82,20 +82,21 @@ void TracePass::printPipeline(
 }
 
 //===----------------------------------------------------------------------===//
-// The functions that take notes
+// The functions that set marks
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral ReadName = "mneme_trace_read",
                                WriteName = "mneme_trace_write";
 
-/// {0}: the ranges' number; {1}: their initializer.
+/// {0}: number of ranges; {1}: their initializer.
 static constexpr StringLiteral Globals = R"(
 @mneme_trace_ranges = internal unnamed_addr addrspace(1) constant [{0} x {{ i64, i64, i64 }] [{1}]
 )";
 
-/// Both functions are the same but for what they do with a mark. {0}: the name;
-/// {1}: the ranges' number; {2}: control; {3}: the code for a mark; {4}: the
-/// code that limits the time; {5}: the intrinsic for the block along an axis.
+/// Template of both functions, which differ only in their code for a mark. {0}:
+/// name; {1}: number of ranges; {2}: address of the control byte; {3}: code for
+/// a mark; {4}: code that limits the time; {5}: prefix of the intrinsic that
+/// returns the block index along an axis.
 static constexpr StringLiteral Notes = R"(
 define void @{0}(i64 %address, i64 %size) noinline nounwind {{
 entry:
@@ -173,8 +174,9 @@ static constexpr StringLiteral NoteWrite = R"(
   br label %noted
 )";
 
-/// What another block has written, a block may have to wait for: before, it may
-/// read that it is not there yet. {0}: read-first.
+/// A read counts as a first read unless the same block wrote the byte: a block
+/// that waits for another block's write may have read the old value. {0}:
+/// offset from a mark to its read-first byte.
 static constexpr StringLiteral NoteRead = R"(
   %writer = load volatile i8, ptr addrspace(1) %mark
   %is.own = icmp eq i8 %writer, %block
@@ -186,7 +188,7 @@ first:
   br label %noted
 )";
 
-/// {0}: control; {1}: nanoseconds.
+/// {0}: address of the control byte; {1}: limit in nanoseconds.
 static constexpr StringLiteral LimitTime = R"(
   %start.at = inttoptr i64 {0} to ptr addrspace(1)
   %start.place = getelementptr i8, ptr addrspace(1) %start.at, i64 8
@@ -207,7 +209,7 @@ late:
   br label %exit
 )";
 
-/// The IR of both functions.
+/// Returns the IR of both functions.
 static std::string printNotes(const TraceOptions &O, bool IsNVPTX) {
   std::string Ranges;
   ListSeparator LS;
@@ -237,7 +239,7 @@ static std::string printNotes(const TraceOptions &O, bool IsNVPTX) {
 }
 
 static void addNotes(Module &M, const TraceOptions &O) {
-  // Not in M's own context, which may know no names.
+  // Parse in a separate context: M's context may discard value names.
   SMDiagnostic Diagnostic;
   LLVMContext Named;
   std::unique_ptr<Module> Text = parseAssemblyString(
@@ -250,7 +252,7 @@ static void addNotes(Module &M, const TraceOptions &O) {
   Added->setDataLayout(M.getDataLayout());
   if (Linker::linkModules(M, std::move(Added)))
     report_fatal_error("cannot link mneme-trace's functions");
-  // What is internal from the beginning is not linked until it is used.
+  // The linker would drop unused functions that are internal when linked.
   for (StringRef Name : {ReadName, WriteName})
     M.getFunction(Name)->setLinkage(GlobalValue::InternalLinkage);
 }
@@ -260,16 +262,16 @@ static void addNotes(Module &M, const TraceOptions &O) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What an instruction does to one place.
+/// An access of an instruction to a memory location.
 struct Access {
   Value *Pointer;
-  Value *Size; ///< Null: of Ty.
+  Value *Size; ///< In bytes; null: the size of Ty.
   Type *Ty;
   bool Reads, Writes;
 };
 } // namespace
 
-/// Intrinsics that NVPTX has for loads and atomics beside LLVM's own.
+/// Returns true for NVPTX's own load and atomic intrinsics.
 static bool isOtherAccess(const IntrinsicInst &I, bool &Writes) {
   StringRef Name = Intrinsic::getBaseName(I.getIntrinsicID());
   Writes = Name.starts_with("llvm.nvvm.atomic");

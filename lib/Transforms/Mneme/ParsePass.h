@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Passes with parameters in the text of a pipeline: "mneme-fill<byte=0x3f>".
+/// Parsing of passes with parameters, such as "mneme-fill<byte=0x3f>".
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +20,9 @@
 namespace llvm {
 namespace mneme {
 
-/// Adds a \p PassT to \p MPM if \p Name is \p PassName with its parameters.
-/// \p Parse: from the text between the angle brackets to Expected<T>, of which
-/// the pass is made.
+/// Adds a \p PassT to \p MPM if \p Name is \p PassName with parameters.
+/// \p Parse converts the text between the angle brackets to an Expected<T>,
+/// from which the pass is constructed.
 template <typename PassT, typename ParserT>
 bool parsePass(StringRef Name, StringRef PassName, ParserT Parse,
                ModulePassManager &MPM) {
@@ -30,7 +30,8 @@ bool parsePass(StringRef Name, StringRef PassName, ParserT Parse,
     return false;
   auto Options = PassBuilder::parsePassParameters(Parse, Name, PassName);
   if (!Options) {
-    // The callback cannot return an error; LLVM's own plugins print too.
+    // The callback cannot return an error; LLVM's own plugins print theirs,
+    // too.
     errs() << toString(Options.takeError()) << '\n';
     return false;
   }
@@ -38,7 +39,7 @@ bool parsePass(StringRef Name, StringRef PassName, ParserT Parse,
   return true;
 }
 
-/// Makes \p PassName known to \p PB. See parsePass().
+/// Registers \p PassName with \p PB. See parsePass().
 template <typename PassT, typename ParserT>
 void registerPass(PassBuilder &PB, StringLiteral PassName, ParserT Parse) {
   PB.registerPipelineParsingCallback(

@@ -22,7 +22,7 @@ using namespace llvm::mneme;
 PreservedAnalyses InstrumentPass::run(Module &M, ModuleAnalysisManager &MAM) {
   if (M.getTargetTriple().isGPU())
     return CapturePass(Options).run(M, MAM);
-  // In this order: mneme-embed reads calls that mneme-hooks redirects.
+  // The order matters: mneme-embed reads calls that mneme-hooks redirects.
   PreservedAnalyses PA = EmbedPass().run(M, MAM);
   PA.intersect(HooksPass().run(M, MAM));
   return PA;
@@ -34,7 +34,7 @@ void InstrumentPass::printPipeline(
      << (Options.IsRDC ? ";rdc>" : ">");
 }
 
-/// "O0" … "O3", "Os", "Oz", "rdc", separated by semicolons.
+/// Parses "O0" … "O3", "Os", "Oz" and "rdc", separated by semicolons.
 static Expected<CaptureOptions> parseCaptureOptions(StringRef Text) {
   CaptureOptions Options;
   while (!Text.empty()) {

@@ -23,8 +23,8 @@ using namespace llvm::mneme;
 
 static constexpr StringLiteral Extension = ".payload";
 
-/// $TMPDIR/mneme-<uid>. It holds code that ends up in executables, so nobody
-/// else may write there.
+/// Returns $TMPDIR/mneme-<uid>, which only the user may write to: its files end
+/// up in executables.
 static Expected<std::string> getSideDirectory() {
   SmallString<128> Dir;
   sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Dir);
@@ -34,15 +34,16 @@ static Expected<std::string> getSideDirectory() {
   return Dir.str().str();
 }
 
-/// Ticks after boot when \p Pid started, which tells it from an earlier or
-/// later process with the same number; empty when there is no such process.
+/// Returns the start time of \p Pid in clock ticks since boot, which
+/// distinguishes it from other processes with the same number; empty if no such
+/// process exists.
 static std::string getStartTime(StringRef Pid) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> Stat =
       MemoryBuffer::getFileAsStream("/proc/" + Pid + "/stat");
   if (!Stat)
     return "";
-  // The second field is the program's name in parentheses and may hold
-  // anything.
+  // The second field, the program's name in parentheses, may contain any
+  // character.
   StringRef Text = (*Stat)->getBuffer();
   SmallVector<StringRef, 64> Fields;
   Text.drop_front(Text.rfind(')') + 1).split(Fields, ' ', -1, false);
@@ -50,7 +51,7 @@ static std::string getStartTime(StringRef Pid) {
   return Fields.size() > StartTimeField ? Fields[StartTimeField].str() : "";
 }
 
-/// Containers may share a directory but not their process numbers.
+/// Containers may share a directory while their process numbers differ.
 static std::string getPidNamespace() {
   char Link[64];
   ssize_t Size = ::readlink("/proc/self/ns/pid", Link, sizeof(Link));
@@ -60,8 +61,8 @@ static std::string getPidNamespace() {
   return to_integer(Text, Size) ? Text.str() : "0";
 }
 
-/// "<pid namespace>-<pid>-<start time>-": the beginning of all file names of
-/// one driver invocation.
+/// Returns "<pid namespace>-<pid>-<start time>-", the common prefix of one
+/// driver invocation's file names.
 static std::string getDriverPrefix() {
   std::string Pid = utostr(::getppid());
   return getPidNamespace() + "-" + Pid + "-" + getStartTime(Pid) + "-";
@@ -71,8 +72,8 @@ static std::string getSourcePrefix(StringRef SourceName) {
   return getDriverPrefix() + toHexString(digest64(SourceName)) + "-";
 }
 
-/// Removes what dead drivers left. Failures do not matter: another compile may
-/// be at it.
+/// Removes files of drivers that have ended. Failures are ignored: another
+/// compilation may be removing the same files.
 static void collectStaleFiles(StringRef Dir) {
   std::string Namespace = getPidNamespace();
   sys::TimePoint<> Now = std::chrono::system_clock::now();
@@ -87,7 +88,8 @@ static void collectStaleFiles(StringRef Dir) {
     if (Parts[0] == Namespace) {
       IsStale = getStartTime(Parts[1]) != Parts[2];
     } else {
-      // Its driver cannot be asked for from here, but no compile takes a day.
+      // A process of another namespace cannot be looked up, but no compilation
+      // takes a day.
       sys::fs::file_status Status;
       IsStale = !sys::fs::status(I->path(), Status) &&
                 Now - Status.getLastModificationTime() > std::chrono::hours(24);

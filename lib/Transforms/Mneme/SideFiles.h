@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How the device compile of a source hands payloads to its host compile.
-/// Clang's driver runs them one after the other as children of one process, so
-/// a file name made of the driver's identity and the source's name is
-/// unambiguous, also under parallel builds. Files that no host compile took
-/// (-fsyntax errors, device-only compiles) are collected once their driver is
-/// gone.
+/// Files that pass payloads from the device compilation of a source to its host
+/// compilation. Clang's driver runs both in succession as children of one
+/// process, so a file name made of the driver's identity and the source's name
+/// is unambiguous even in parallel builds. Files that no host compilation has
+/// read (after syntax errors or in device-only compilations) are removed once
+/// their driver has ended.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +27,12 @@
 namespace llvm {
 namespace mneme {
 
-/// Writes \p Payload for the host compile of \p SourceName. \p Target tells the
-/// device compiles of one source apart.
+/// Writes \p Payload for the host compilation of \p SourceName. \p Target
+/// distinguishes the device compilations of a source.
 Error writeSideFile(StringRef SourceName, StringRef Target, StringRef Payload);
 
-/// Reads and removes what the device compiles of \p SourceName wrote, in an
-/// order that depends only on their targets.
+/// Reads and removes the files that the device compilations of \p SourceName
+/// wrote, in an order that depends only on their targets.
 Expected<std::vector<std::string>> takeSideFiles(StringRef SourceName);
 
 } // namespace mneme

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// MnemePass.so: clang -fpass-plugin=MnemePass.so instruments what it compiles.
+/// MnemePass.so, the plugin for clang: -fpass-plugin=MnemePass.so instruments
+/// the compiled code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,8 @@ static char getOptLevel(OptimizationLevel Level) {
 static mneme::CaptureOptions getCaptureOptions(OptimizationLevel Level) {
   mneme::CaptureOptions Options;
   Options.OptLevel = getOptLevel(Level);
-  // The rest is not in a device module, but on the compiler's own command line.
+  // The other options are not in the device module, only on the compiler's
+  // command line.
   ErrorOr<std::unique_ptr<MemoryBuffer>> CommandLine =
       MemoryBuffer::getFileAsStream("/proc/self/cmdline");
   if (!CommandLine)
@@ -42,33 +44,34 @@ static mneme::CaptureOptions getCaptureOptions(OptimizationLevel Level) {
   SmallVector<const char *, 256> Argv;
   for (StringRef Arg : split((*CommandLine)->getBuffer(), '\0'))
     Argv.push_back(Saver.save(Arg).data());
-  // A long command line comes as a file.
+  // A long command line is passed as a response file.
   cl::ExpandResponseFiles(Saver, cl::TokenizeGNUCommandLine, Argv);
   SmallVector<StringRef, 256> Args(Argv.begin(), Argv.end());
   Options.IsRDC = is_contained(Args, "-fgpu-rdc");
-  // Clang's driver compiles in its own process when there is only one thing to
-  // do.
+  // With only one job, clang's driver compiles in its own process, without
+  // -cc1.
   Options.IsAlone = !is_contained(Args, "-cc1");
   return Options;
 }
 
 static void registerPlugin(PassBuilder &PB) {
   mneme::registerMnemePasses(PB);
-  // The start of the pipeline: what is captured has seen no optimization, and
-  // launch stubs are not inlined into their callers yet.
+  // At the start of the pipeline, the captured module has not been optimized,
+  // and launch stubs have not been inlined into their callers.
   PB.registerPipelineStartEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         MPM.addPass(mneme::InstrumentPass(getCaptureOptions(Level)));
       });
 }
 
-// Of the compiler that loads us. One that is linked statically may be without.
+// Provided by the compiler that loads the plugin; a statically linked compiler
+// may lack it.
 extern "C" LLVM_ATTRIBUTE_WEAK void LLVMGetVersion(unsigned *, unsigned *,
                                                    unsigned *);
 
-/// Whether the compiler is of the LLVM that we were built for: the interface of
-/// plugins seldom changes, the classes behind it with every minor version. Hence
-/// no class of LLVM in here.
+/// Returns true if the compiler uses the LLVM version that the plugin was built
+/// for. The plugin interface seldom changes, but the classes behind it change
+/// with every minor version; hence this function uses no LLVM class.
 static bool fitsHost() {
   if (!LLVMGetVersion)
     return true;
@@ -85,7 +88,7 @@ static bool fitsHost() {
 }
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  // There is no other way to decline.
+  // An API version of 0 is the only way to decline.
   const uint32_t Version = fitsHost() ? LLVM_PLUGIN_API_VERSION : 0;
   return {Version, "Mneme", MNEME_VERSION_STRING,
           registerPlugin};
