@@ -32,8 +32,8 @@ static Error refuse(StringRef Key, const json::Value &V, const Twine &Why) {
 // Types of members
 //===----------------------------------------------------------------------===//
 
-// Each type has its kind, is read from JSON, and written to JSON if it is not
-// as recorded.
+// Each type has a SettingType, a reader from JSON and a writer to JSON. Values
+// that are as recorded are not written.
 
 template <typename T> struct KindOf {
   static_assert(std::is_unsigned_v<T>, "no type of a setting");
@@ -89,7 +89,7 @@ static Error readField(StringRef Key, const json::Value &V,
   return Error::success();
 }
 
-/// Words, as for a shell.
+/// The text is split into words as by a shell.
 static Error readField(StringRef Key, const json::Value &V,
                        std::vector<std::string> &Field) {
   std::string Text;
@@ -162,7 +162,7 @@ struct Accessors {
 };
 } // namespace
 
-/// Of the rows of the table.
+/// In the order of Settings.
 static constexpr Accessors FieldAccessors[] = {
 #define SETTING(Key, Option, Type, Member, ...)                                \
   {[](StringRef K, const json::Value &V, KernelConfig &C) {                    \
@@ -193,7 +193,7 @@ bool mneme::isLaunchField(StringRef Key) {
 // LLVM options
 //===----------------------------------------------------------------------===//
 
-/// The value on a command line; unset for a value that is no scalar.
+/// \returns \p V as on a command line, or std::nullopt if \p V is not a scalar.
 static std::optional<std::string> toOptionText(const json::Value &V) {
   if (std::optional<StringRef> Text = V.getAsString())
     return Text->str();
@@ -231,7 +231,7 @@ static Error readLLVMOption(StringRef Key, const json::Value &V,
   return Error::success();
 }
 
-/// A second value of an option makes a list.
+/// Adds \p O to \p Config. The values of a repeated option form an array.
 static void writeLLVMOption(json::Object &Config, const LLVMOption &O) {
   json::Value Text = json::fixUTF8(O.Value);
   json::Value &V = Config[LLVMKeyPrefix.str() + O.Name];
@@ -257,8 +257,8 @@ static Error refuseKey(StringRef Key) {
 }
 
 Error mneme::applyConfig(const json::Object &Config, KernelConfig &C) {
-  // Sorted: LLVM options are given in this order, and it decides which error is
-  // reported.
+  // Sorting makes the order of LLVM options, and which error is reported,
+  // deterministic.
   SmallVector<const json::Object::value_type *, 16> Entries;
   for (const auto &Entry : Config)
     Entries.push_back(&Entry);
@@ -314,7 +314,7 @@ std::string mneme::getKey(const CompileConfig &C, SettingStage From,
 #define COMPILE_SETTING(Key, Option, Type, Member, Stage, Reach, ...)          \
   Add(SettingStage::Stage, SettingReach::Reach, C.Member);
 #include "llvm/Mneme/Config/Config.def"
-  // They act on the pipeline and on code generation.
+  // LLVM options affect the pipeline and code generation.
   if (From <= SettingStage::CodeGen) {
     K.add(C.LLVMOptions.size());
     for (const LLVMOption &O : C.LLVMOptions)

@@ -47,7 +47,7 @@ public:
   void apply(KernelConfig &C) const override { Get(C) = Option.getValue(); }
 };
 
-/// Can be repeated.
+/// An option that can be repeated.
 template <>
 class ValueFlag<std::vector<std::string>> : public SettingFlags::Flag {
   using GetFn = std::vector<std::string> &(*)(KernelConfig & C);

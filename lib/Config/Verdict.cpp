@@ -15,13 +15,13 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// By Verdict.
+/// Indexed by Verdict.
 static constexpr StringLiteral VerdictNames[] = {
 #define VERDICT(Name) #Name,
 #include "llvm/Mneme/Config/Verdicts.def"
 };
 
-/// By FailureKind::Kind.
+/// Indexed by FailureKind::Kind.
 static constexpr StringLiteral FailureNames[] = {
     "",
 #define FAILING_VERDICT(Name) #Name,
@@ -29,7 +29,6 @@ static constexpr StringLiteral FailureNames[] = {
 #include "llvm/Mneme/Config/Verdicts.def"
 };
 
-/// Returns the index of \p Name.
 static std::optional<size_t> indexOf(ArrayRef<StringLiteral> Names,
                                      StringRef Name) {
   const StringLiteral *It = llvm::find(Names, Name);

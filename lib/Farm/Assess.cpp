@@ -69,8 +69,8 @@ private:
   const AssessOptions &O;
   std::chrono::steady_clock::time_point Begin =
       std::chrono::steady_clock::now();
-  /// The right kernel has FirstId, the faults have the numbers behind it. A
-  /// search in the same farm numbers its requests from 1.
+  /// The id of the unchanged kernel's request; the planted faults have the ids
+  /// after it. A search in the same farm numbers its requests from 1.
   static constexpr uint64_t FirstId = uint64_t(1) << 40;
   std::map<uint64_t, Evaluation> Results;
 
@@ -102,7 +102,8 @@ Error Assessor::submit(uint64_t Id, StringRef Fault, double LaunchTimeout) {
   return E.submit(std::move(R));
 }
 
-/// Or until there is no time left for what has not begun.
+/// Waits for all results, or until there is no time left for requests that have
+/// not begun.
 Error Assessor::waitForAll(size_t Count) {
   size_t Forgotten = 0;
   while (Results.size() + Forgotten < Count) {

@@ -74,7 +74,7 @@ void CompilerPool::startCompile(Compiler &C, CodeEntry &Code) {
   C.Asked = 0;
   C.Begin = WorkerProcess::Clock::now();
   C.P->forgetMessages();
-  // Its time is for all stages together.
+  // The limit applies to all stages together.
   C.Stage = "the compilation";
   C.Limit = F.Config.CompileTimeout;
   C.Deadline.reset();
@@ -100,7 +100,7 @@ Error CompilerPool::take(Compiler &C, message::Shortage M) {
 }
 
 Error CompilerPool::take(Compiler &C, message::Ask M) {
-  // Code has one hash of a level.
+  // Code has one hash per level, so a process asks once per level.
   unsigned Bit = 1u << static_cast<unsigned>(M.Level);
   if (!C.Busy || (C.Asked & Bit) || M.Hash.empty())
     return makeUnexpected(M);
@@ -126,7 +126,7 @@ Error CompilerPool::take(Compiler &C, message::Ask M) {
   return Error::success();
 }
 
-/// \p Code was made, or could not be.
+/// Ends a compilation. \p Code may be a failure.
 void CompilerPool::finishCompile(Compiler &C, FarmCode Code) {
   double Seconds = secondsSince(C.Begin);
   F.Stats.CompileSeconds += Seconds;
@@ -139,7 +139,7 @@ void CompilerPool::finishCompile(Compiler &C, FarmCode Code) {
   CodeEntry &Root = Jobs.Codes.finish(*Entry, std::move(Code), C.RequestId);
   bool IsOther = &Root != Entry;
   F.Stats.SameCode += IsOther;
-  for (Job *J : Jobs.takeWaiting(Root)) // of code that was wanted once more
+  for (Job *J : Jobs.takeWaiting(Root)) // code that was requested again
     Waiting.push_back(J);
   for (Job *J : Waiting) {
     if (J->Ticket == C.Owner)
@@ -162,7 +162,7 @@ Error CompilerPool::take(Compiler &C, message::Invalid M) {
 }
 
 Error CompilerPool::take(Compiler &C, message::Compiled M) {
-  // It stops when it is told to, and only then.
+  // A process stops only when told to, which resets C.Code.
   if (!C.Busy || (M.Code.Stopped && C.Code))
     return makeUnexpected(M);
   if (M.Code.Failure == FailureKind::WorkerLost)
@@ -195,7 +195,7 @@ void CompilerPool::end(Compiler &C) {
   ++F.Stats.CompilerDeaths;
   Job *Owner = Jobs.find(C.Owner);
   if (Killed && C.Code && (!Owner || Owner->Losses < MaxLosses)) {
-    // Perhaps not the candidate's fault.
+    // The candidate may not be the cause, so its code is compiled again.
     C.Busy = false;
     CodeEntry &Code = *std::exchange(C.Code, nullptr);
     Code.State = CodeEntry::Wanted;
@@ -224,7 +224,7 @@ void CompilerPool::dispatch() {
   while (!Jobs.CompileQueue.empty()) {
     CodeEntry &Code = *Jobs.CompileQueue.front();
     if (Code.Waiting.empty() || Code.State != CodeEntry::Wanted) {
-      Code.Queued = false; // it was cancelled
+      Code.Queued = false; // its jobs were cancelled
       Jobs.CompileQueue.pop_front();
       continue;
     }

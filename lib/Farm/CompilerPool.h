@@ -45,8 +45,8 @@ private:
     std::optional<std::string> Serves; ///< FarmKeys::Process; unset: nothing.
     uint64_t Owner = 0;        ///< The job whose configuration is compiled.
     uint64_t RequestId = 0;    ///< Of the owner.
-    CodeEntry *Code = nullptr; ///< Null: it was found to be another one's.
-    unsigned Asked = 0;        ///< Levels, a bit each.
+    CodeEntry *Code = nullptr; ///< Null if found to be another entry's.
+    unsigned Asked = 0;        ///< Levels, one bit each.
     Time Begin;
   };
 

@@ -16,7 +16,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How many machines may be lost while they have a job.
+/// Number of machines that may be lost with a job before the job fails.
 static constexpr unsigned MaxMachines = 3;
 
 static std::string getHost() {
@@ -28,13 +28,14 @@ Coordinator::Coordinator(FarmBackend &Backend, FarmConfig C)
     : F{Backend, std::move(C), getHost(), {}, {}},
       Jobs(F,
            [this](StringRef Device) {
-             // A locked device may be a worker's on this machine.
+             // A device that another process has locked may belong to a worker
+             // on this machine.
              return Runners.isHere(Device, /*MustOwn=*/Others != nullptr);
            }),
       Compilers(F, Jobs), Runners(F, Jobs) {}
 
 Coordinator::~Coordinator() {
-  // All at once, then wait for each.
+  // Kill all processes before waiting for each.
   forEachWorker([](WorkerProcess &W) {
     if (W.P)
       W.P->kill();
@@ -58,7 +59,7 @@ Error Coordinator::submit(EvaluationRequest R) {
 }
 
 static unsigned getCapacity(unsigned Devices, unsigned CompileJobs) {
-  // Two a compile process: one is at work, one is there for it.
+  // Two jobs per compile process: one being compiled, one prefetched.
   return Devices ? Devices * (1 + Prefetched) + 2 * CompileJobs : 0;
 }
 
@@ -90,7 +91,7 @@ Error Coordinator::checkAlive() const {
 // The loop
 //===----------------------------------------------------------------------===//
 
-/// Submits jobs that have no room here to workers.
+/// Submits jobs to workers if this machine has no room for them.
 void Coordinator::dispatchOutside() {
   if (!Others)
     return;
@@ -162,7 +163,8 @@ void Coordinator::serveOutside() {
 }
 
 void Coordinator::dispatch() {
-  // Locks are taken before there is anything to do: see offer().
+  // Devices are locked before there are jobs, because offer() counts only
+  // locked devices.
   Runners.takeLocks();
   Runners.dispatch();
   // Without a device here, other machines compile.
@@ -177,7 +179,7 @@ double Coordinator::untilNextTime(double Seconds) const {
   return Others ? Others->untilNextTime(Seconds) : Seconds;
 }
 
-/// One turn: waits for whatever comes first.
+/// Runs one iteration of the loop, which waits for the first event.
 void Coordinator::pump(double Seconds, int Also, bool &AlsoReady) {
   dispatch();
   std::vector<pollfd> Waits;
@@ -214,7 +216,7 @@ Expected<std::vector<Evaluation>> Coordinator::wait(double Seconds, int Also) {
                       .count();
     bool Waits = Jobs.Finished.empty() && !Stop && Left > 0 &&
                  (!Jobs.empty() || Also >= 0);
-    // Whatever has happened is looked at once, at least.
+    // Handle what has happened already, at least once.
     pump(Waits ? Left : 0, Also, Stop);
     if (Jobs.Finished.empty())
       if (Error E = checkAlive())

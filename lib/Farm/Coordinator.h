@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Requests in, results out. The parts have their own state: jobs and what is
-/// equal (JobTable.h), compile processes (CompilerPool.h), run processes and
-/// devices (RunnerPool.h), other machines (Outside.h). The coordinator connects
-/// them in one thread and one poll loop, in which nothing takes long.
+/// Turns requests into results. The parts have their own state: jobs and
+/// duplicates (JobTable.h), compile processes (CompilerPool.h), run processes
+/// and devices (RunnerPool.h), other machines (Outside.h). The coordinator
+/// connects them in one thread and one poll loop, in which nothing takes long.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,11 @@ namespace mneme {
 
 class Coordinator {
 public:
-  /// \p Backend outlives it.
+  /// \p Backend must outlive the coordinator.
   Coordinator(FarmBackend &Backend, FarmConfig Config);
   ~Coordinator();
 
-  /// Instead of forking: tests play the processes.
+  /// Replaces forking: tests act as the processes.
   void setStarter(StartProcessFn Fn) { F.Starter = std::move(Fn); }
 
   /// Starts the run processes.
@@ -41,7 +41,8 @@ public:
   /// necessary, locked.
   unsigned offer() const;
   Error submit(EvaluationRequest R);
-  /// \p Also: a descriptor; returns when it becomes readable. -1: none.
+  /// \param Also A descriptor, or -1: wait() also returns when it becomes
+  /// readable.
   Expected<std::vector<Evaluation>> wait(double Seconds, int Also = -1);
   Expected<PairedEvaluation>
   comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
@@ -50,12 +51,12 @@ public:
     Jobs.remember(R, Known);
   }
   std::vector<uint64_t> cancel() { return Jobs.cancel(); }
-  /// This machine.
+  /// Describes this machine.
   FarmDescription describeFarm() const;
-  /// With the workers.
+  /// Describes this machine and the workers.
   json::Object describe() const;
   FarmStatistics statistics() const;
-  /// There is nothing under way.
+  /// \returns whether no job is under way.
   bool isIdle() const { return Jobs.empty(); }
 
 private:

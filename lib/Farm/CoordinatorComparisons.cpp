@@ -19,15 +19,16 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// A comparison's result must fit into a message, where a device may take some
-/// more samples than it must.
+/// Limits samples so that a comparison's result fits into a message. A device
+/// may take some more samples than it must.
 static constexpr size_t MaxCompareSamples = MaxSamples / 4;
 
-/// The same of its requests.
+/// Limits requests so that a comparison fits into a message.
 static constexpr size_t MaxCompareBytes =
     message::CompareThere::Kind.LineBytes / 2;
 
-/// \returns false when the comparison is to be broken off.
+/// Runs one iteration of the loop. \returns false if the comparison is to be
+/// aborted.
 Expected<bool> Coordinator::turn(function_ref<bool()> Stop) {
   bool Ignored = false;
   pump(F.Config.TurnSeconds, -1, Ignored);
@@ -41,8 +42,9 @@ void Coordinator::pauseCompilers(bool Stop) {
     Compilers.pause(Stop);
 }
 
-/// Null: there is no device here, or another program has locked it while other
-/// machines have theirs; that program may be a worker of this study.
+/// \returns null if there is no device here, or if another program has locked
+/// it and other machines have devices. That program may be a worker of this
+/// study.
 RunnerPool::Device *Coordinator::chooseDevice() const {
   return Runners.chooseDevice(/*MayWait=*/!Others || !Others->capacity());
 }
@@ -91,7 +93,7 @@ Coordinator::compareHere(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
     return Jobs.find(Ticket)->State != Job::Held &&
            Jobs.find(Ticket)->State != Job::Failed;
   };
-  // Where no device is left, nothing is compiled either.
+  // Without a device, nothing is compiled either.
   while (Runners.hasDevice() && any_of(Now.Members, Pending)) {
     Expected<bool> Goes = turn(Stop);
     if (!Goes)
@@ -157,7 +159,7 @@ Coordinator::compareOutside(ArrayRef<EvaluationRequest> Requests,
   }
 }
 
-/// Do it and its result fit into messages?
+/// Checks that a comparison and its result fit into messages.
 static Error checkComparison(ArrayRef<EvaluationRequest> Requests,
                              unsigned Rounds) {
   size_t Bytes = 0;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A farm and its work, for journals, summaries and reports.
+// Descriptions of a farm and its work, for journals, summaries and reports.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,9 +19,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Others' files must be found, so no file is made where one is; and no link is
-/// followed and no FIFO waited for, since the folder is everybody's. Nothing is
-/// ever written.
+/// Opens the file, which may be another user's, and creates it only if it does
+/// not exist. Follows no link and waits for no FIFO, because all users can
+/// write to the folder. Nothing is ever written to the file.
 static int openLockFile(const char *Path) {
   constexpr int Flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   int FD = -1;

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What one farm at a time may use on a machine: a GPU while it is timed.
+/// Locks on resources that one farm at a time may use on a machine, such as a
+/// GPU while it is timed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +21,11 @@
 namespace llvm {
 namespace mneme {
 
-/// A lock on a file of that name where all users have temporary files. Ends
-/// with the process.
+/// A lock on a file with a given name in the folder for temporary files of all
+/// users. The lock ends with the process.
 class DeviceLock {
 public:
-  /// Unset: another process has it.
+  /// \returns std::nullopt if another process holds the lock.
   static Expected<std::optional<DeviceLock>> tryLock(StringRef Name);
   DeviceLock(DeviceLock &&O) : FD(O.FD) { O.FD = -1; }
   DeviceLock &operator=(DeviceLock &&O) {

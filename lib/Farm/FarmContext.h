@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the parts of a coordinator share.
+/// State that the parts of a coordinator share.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,14 @@
 namespace llvm {
 namespace mneme {
 
-/// How often a job may be begun again because its process was killed by
-/// another one.
+/// Number of times that a job is started again because another process has
+/// killed its process.
 constexpr unsigned MaxLosses = 1;
 
-/// How often an unavailable lock is tried again.
+/// Interval in seconds between attempts to take a lock.
 constexpr double LockSeconds = 0.1;
 
-/// Starts a process instead of forking: tests play the processes.
+/// Starts a process instead of forking: tests act as the processes.
 using StartProcessFn =
     std::function<Expected<std::unique_ptr<Process>>(bool IsCompiler)>;
 

@@ -21,10 +21,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// What a driver may take to say which GPUs there are.
+/// Time limit for a driver to list its GPUs.
 static constexpr double ProbeSeconds = 120;
 
-/// The smallest limit of a compile process: LLVM and a large kernel.
+/// Minimum memory limit of a compile process: LLVM and a large kernel.
 static constexpr uint64_t MinCompileBytes = uint64_t(1) << 30;
 
 std::optional<unsigned> mneme::getLocalRank() {
@@ -59,15 +59,15 @@ mneme::divideCores(ArrayRef<unsigned> Cores, unsigned Parts) {
   for (unsigned I = 0; I != Parts; ++I) {
     size_t Begin = Cores.size() * I / Parts;
     size_t End = Cores.size() * (I + 1) / Parts;
-    // More parts than cores share some.
+    // If there are more parts than cores, parts share cores.
     End = std::max(End, Begin + 1);
     Result[I].assign(Cores.begin() + Begin, Cores.begin() + End);
   }
   return Result;
 }
 
-/// The GPUs that can run a plan's code. Asks in a process of its own, since one
-/// that has used a driver must not be forked.
+/// \returns the GPUs that can run a plan's code. A child process asks the
+/// driver, because a process that has used a driver must not be forked.
 static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
   std::vector<std::string> Names;
   if (!Triple(P.kernel().Triple).isNVPTX())
@@ -93,7 +93,7 @@ static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
   if (!F)
     return createStringError("the driver does not say which GPUs there are: " +
                              toString(F.takeError()));
-  if (!*F) // the driver crashed: there is none
+  if (!*F) // the driver crashed: no GPU is usable
     return Names;
   Expected<FromProbe> M = MessageSet<FromProbe>::decode(std::move(**F));
   if (!M)
@@ -103,7 +103,7 @@ static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
 
 std::vector<std::string> mneme::takeShare(ArrayRef<std::string> GPUs,
                                           DeviceShare Share) {
-  // A launcher may show each worker its own.
+  // A launcher may make only one GPU visible to each worker.
   if (GPUs.size() == 1)
     return GPUs.vec();
   std::vector<std::string> Taken;
@@ -164,7 +164,7 @@ Expected<FarmConfig> mneme::makeFarmConfig(const FarmResources &R,
     C.Cores = divideCores(Cores, R.HostWorkers);
   }
   unsigned N = Cores.size(), Runners = C.Devices.size();
-  // One that waits for a device needs a core to itself.
+  // A run process that waits for its device needs a core of its own.
   unsigned Jobs = N <= 2 ? N : std::max<int>(N - Runners, 1);
   C.CompileJobs = C.Devices.empty()
                       ? 0

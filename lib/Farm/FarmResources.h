@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a machine has for a farm: its GPUs, cores, memory.
+/// Resources of a machine for a farm: GPUs, cores, memory.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +19,20 @@
 namespace llvm {
 namespace mneme {
 
-/// Decides which devices, cores and compile processes a farm has. \p IsGPU:
-/// do GPUs run, or does the host? Errors: devices that do not go together.
+/// Chooses the devices, cores and compile processes of a farm. Sets \p IsGPU if
+/// the devices are GPUs and not the host. Error: the devices cannot be
+/// combined.
 Expected<FarmConfig> makeFarmConfig(const FarmResources &R,
                                     const ReplayPlan &Plan, bool &IsGPU);
 
-/// One worker's of some GPUs.
+/// \returns one worker's share of \p GPUs.
 std::vector<std::string> takeShare(ArrayRef<std::string> GPUs,
                                    DeviceShare Share);
 
 /// Cores that this process may use, in order.
 std::vector<unsigned> getUsableCores();
 
-/// \p Cores in as many parts, as equal as can be.
+/// Divides \p Cores into \p Parts parts of almost equal size.
 std::vector<std::vector<unsigned>> divideCores(ArrayRef<unsigned> Cores,
                                                unsigned Parts);
 

@@ -19,16 +19,17 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How often a worker says that it is well.
+/// Interval in seconds between a worker's state messages.
 static constexpr double StateSeconds = 2;
 
-/// How often it is looked whether there is a device by now.
+/// Interval in seconds between checks whether a device has been opened.
 static constexpr double OpenSeconds = 0.05;
 
-/// A study sends nothing while its sampler thinks.
+/// Long, because a study sends nothing while its sampler computes.
 static constexpr double DefaultSilenceSeconds = 600;
 
-/// Messages that may wait while it compares: twice what is under way.
+/// Maximum number of messages that wait during a comparison: twice the number
+/// of evaluations under way.
 static constexpr size_t MaxLater = 32768;
 
 WorkerSession::WorkerSession(FarmWorkerOptions O, Channel &Link, OpenFn Open)
@@ -49,7 +50,7 @@ static Error makeSilent() {
   return createStringError("the study sends nothing any more");
 }
 
-/// The next message, before the study begins.
+/// Waits for the next message before the study begins.
 Expected<ToWorker> WorkerSession::waitForMessage() {
   Clock::time_point Deadline = inSeconds(SilenceSeconds);
   while (true) {
@@ -76,7 +77,7 @@ Expected<ToWorker> WorkerSession::waitForMessage() {
 }
 
 Error WorkerSession::greet() {
-  // Noise before it need not have an end of line.
+  // Output of others before the greeting may lack a newline.
   if (Error E = Link.write(("\n" + WorkerGreeting + "\n").str(), {}))
     return E;
   char Host[256] = {};
@@ -97,7 +98,8 @@ Error WorkerSession::greet() {
   return Error::success();
 }
 
-/// Does \p What stay within what this worker was started with?
+/// Returns an error if \p What has side effects that this worker was not
+/// started with.
 Error WorkerSession::checkPrograms(const json::Object &Config,
                                    StringRef What) const {
   if (Options.AllowPrograms)
@@ -149,7 +151,7 @@ Error WorkerSession::fetch(unsigned File,
   return Error::success();
 }
 
-/// Tells the study that a worker that is started again would fail, too.
+/// Reports an error that a restarted worker would have, too.
 Error WorkerSession::fail(Error E) {
   std::string Why = toString(std::move(E));
   consumeError(send(Link, message::Failed{Why}));
@@ -188,7 +190,8 @@ Error WorkerSession::sendStateIfDue() {
   return Due ? sendState() : Error::success();
 }
 
-/// Receives what was sent by now. Error: the study is silent or gone.
+/// Receives pending messages. Error: the study is silent, or the connection is
+/// broken.
 Error WorkerSession::readLink() {
   pollfd Wait = {Link.in(), POLLIN, 0};
   if (!Closed && ::poll(&Wait, 1, 0) > 0) {
@@ -209,8 +212,8 @@ Expected<std::optional<ToWorker>> WorkerSession::nextToTake() {
   return std::move(M);
 }
 
-/// While it compares: says that it is well, and \returns whether the result is
-/// still wanted. Other messages wait.
+/// Runs during a comparison: sends the state when due and receives messages.
+/// \returns whether the result is still wanted. Other messages wait in Later.
 Expected<bool> WorkerSession::goesOn(uint64_t Ticket) {
   if (Error E = sendStateIfDue())
     return std::move(E);
@@ -267,7 +270,7 @@ Error WorkerSession::take(message::CompareThere &M) {
     return fail(P.takeError());
   if (P->Failure == PairedEvaluation::Interrupted)
     return Error::success();
-  // The device may have been opened for this.
+  // The comparison may have opened the device, so report it first.
   if (Error E = sendState())
     return E;
   return Answer(std::move(*P));
@@ -299,7 +302,7 @@ Error WorkerSession::take(message::Evaluate &M) {
   return Farm->submit(std::move(M.Request));
 }
 
-/// Takes what was received.
+/// Receives and handles messages.
 Error WorkerSession::receive() {
   if (Error E = readLink())
     return E;
@@ -330,7 +333,7 @@ Error WorkerSession::evaluate() {
         Farm->wait(Offered ? StateSeconds : OpenSeconds, Link.in());
     if (!Some)
       return fail(Some.takeError());
-    // A result may be of a device that was opened since.
+    // A result may be from a device that was opened since the last state.
     if (Error E = sendStateIfDue())
       return E;
     for (Evaluation &E : *Some)
@@ -358,7 +361,7 @@ Error WorkerSession::run() {
 // Standard streams
 //===----------------------------------------------------------------------===//
 
-/// Takes standard input and output away from everything else: what the tool, a
+/// Reserves standard input and output for the study. Whatever the tool, a
 /// plugin or a kernel prints goes to standard error.
 static Error takeStreams(int &In, int &Out) {
   if (::isatty(STDIN_FILENO) || ::isatty(STDOUT_FILENO))
@@ -381,7 +384,7 @@ Error mneme::runFarmWorker(FarmWorkerOptions Options) {
   if (Error E = takeStreams(In, Out))
     return E;
   Channel Link(In, Out, MessageSet<ToWorker>::Kinds);
-  // Rank variables of the launcher are about the launcher's tasks.
+  // The launcher's rank variables describe the launcher's own tasks.
   if (!Options.Share)
     Options.Share = DeviceShare();
   std::unique_ptr<LocalFarm> Farm;

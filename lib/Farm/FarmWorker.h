@@ -24,9 +24,9 @@ namespace mneme {
 
 class WorkerSession {
 public:
-  /// Makes a farm for a study whose files are here.
+  /// Makes a farm for a study whose files are on this machine.
   using OpenFn = std::function<Expected<Coordinator *>(const RemoteStudy &)>;
-  /// \p Link outlives it; its descriptors block.
+  /// \p Link must outlive the session; its descriptors are blocking.
   WorkerSession(FarmWorkerOptions Options, Channel &Link, OpenFn Open);
 
   /// Returns when the study has ended.
@@ -39,13 +39,13 @@ private:
   Channel &Link;
   OpenFn OpenFarm;
   double SilenceSeconds;
-  json::Object Own; ///< Settings of Options.Own that reach outside.
+  json::Object Own; ///< Settings of Options.Own with side effects.
   RemoteStudy Study;
   Coordinator *Farm = nullptr;
   std::set<uint64_t> UnderWay; ///< Tickets.
   bool Ended = false;
-  bool Closed = false; ///< By the study; messages of it may be there yet.
-  std::deque<ToWorker> Later; ///< What came while it compared.
+  bool Closed = false; ///< By the study; received messages may be left.
+  std::deque<ToWorker> Later; ///< Messages received during a comparison.
   unsigned Offered = 0;       ///< In the last state.
   Clock::time_point LastState, Heard;
 
@@ -62,7 +62,7 @@ private:
   Error take(message::Refused &M) { return makeUnexpected(M); }
   Error take(message::Data &M) { return makeUnexpected(M); }
   Error take(message::Heard &) { return Error::success(); }
-  Error take(message::Stop &) { return Error::success(); } // it was over
+  Error take(message::Stop &) { return Error::success(); } // it had ended
   Error take(message::Evaluate &M);
   Error take(message::Cancel &M);
   Error take(message::CompareThere &M);

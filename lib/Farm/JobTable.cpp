@@ -148,7 +148,7 @@ void JobTable::route(Job &J) {
     if (Other) {
       Duplicate Level =
           J.Level == Duplicate::None ? Duplicate::Code : J.Level;
-      // Those that wait for this one wait for that one now.
+      // This job's followers now follow the other result.
       std::vector<Job *> Followers = std::move(J.Result->Followers);
       J.Result->Followers.clear();
       J.Result = nullptr;
@@ -174,7 +174,7 @@ void JobTable::route(Job &J) {
   if (!J.Request.Device.empty() && !J.ForPair && !IsHere(J.Request.Device))
     return sendThere(J);
   if (!C.Bytes) {
-    C.State = CodeEntry::Wanted; // once more
+    C.State = CodeEntry::Wanted; // compile it again
     return waitForCode(J, C);
   }
   ++C.Users;
@@ -228,7 +228,7 @@ void JobTable::finishAs(Job &J, const ResultEntry &R, Duplicate Level) {
   finish(J, std::move(E));
 }
 
-/// Its result, and with that the job's end.
+/// Ends a job with its result.
 void JobTable::finish(Job &J, Evaluation E) {
   leaveCode(J);
   E.Id = J.Request.Id;
@@ -256,8 +256,8 @@ void JobTable::finish(Job &J, Evaluation E) {
   ResultEntry *R = J.Result;
   if (R && J.State == Job::Away && !E.CodeHash.empty())
     Results.publish(*R, makeCodeKey(E.CodeHash, J));
-  // What is measured of a device, or of the application's code, is no result of
-  // a configuration.
+  // A measurement of a given device, or of the application's code, is not a
+  // configuration's result.
   if (J.Request.Fresh && J.Request.Device.empty() && !J.Request.AppCode &&
       !E.Samples.empty() && !E.CodeHash.empty())
     Results.replace(makeCodeKey(E.CodeHash, J), E,
@@ -276,13 +276,13 @@ void JobTable::finish(Job &J, Evaluation E) {
     settle(*R, Request, E);
 }
 
-/// Those that waited for a result have it now.
+/// Passes a result on to the jobs that follow it.
 void JobTable::settle(ResultEntry &R, const EvaluationRequest &Leader,
                       const Evaluation &E) {
   std::vector<Job *> Followers = std::move(R.Followers);
   R.Followers.clear();
   R.Leader = nullptr;
-  // That says nothing about the candidate.
+  // These failures say nothing about the candidate.
   R.Done = E.Failure != FailureKind::WorkerLost &&
            E.Failure != Evaluation::Cancelled;
   R.StopAbove = Leader.stopAbove(E.Device);
@@ -360,7 +360,7 @@ std::vector<uint64_t> JobTable::cancel() {
     Forgotten.push_back(J.Request.Id);
     It = Jobs.erase(It);
   }
-  // Followers are gone, those of whom they waited for may not be.
+  // All followers were dropped, but some jobs that they followed remain.
   for (auto &[Ticket, J] : Jobs)
     if (J->Result)
       J->Result->Followers.clear();

@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The requests of a coordinator: what they wait for, which of them are equal,
-/// and their results.
+/// The requests of a coordinator: their states, duplicates and results.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,22 +31,22 @@ struct Job {
   FarmKeys Keys;
   enum StateTy {
     Waiting,   ///< For code that is to be compiled, or is being compiled.
-    Compiling, ///< It is its own configuration that is compiled.
+    Compiling, ///< Its own configuration is being compiled.
     Ready,     ///< To be run.
     Sent,      ///< To a run process.
-    Following, ///< Another one that will have the same result.
+    Following, ///< Another job, which will have the same result.
     Away,      ///< On another machine.
-    Held,      ///< To be compared; there is code.
-    Failed,    ///< To be compared; there is none.
+    Held,      ///< In a comparison; its code is ready.
+    Failed,    ///< In a comparison; it has no code.
   };
   StateTy State = Waiting;
   bool ForPair = false;
   CodeEntry *Code = nullptr;
   ResultEntry *Result = nullptr; ///< Null: no other job can use its result.
-  /// How its code was found to be another one's.
+  /// The level at which its code was found to equal another job's.
   Duplicate Level = Duplicate::None;
   std::string IRHash, AssemblyHash;
-  unsigned Losses = 0;    ///< Processes and machines that were lost under it.
+  unsigned Losses = 0;    ///< Processes and machines lost while they had it.
   bool Stays = false;     ///< A worker has declined it.
   unsigned Overtaken = 0; ///< By jobs of another recorded launch.
   double CompileSeconds = 0;
@@ -92,7 +91,7 @@ public:
 
   void finish(Job &J, Evaluation E);
   void fail(Job &J, FailureKind Failure, StringRef Error);
-  /// The job does not need the code's bytes any longer.
+  /// Call when the job no longer needs its code's bytes.
   void leaveCode(Job &J);
   static std::vector<Job *> takeWaiting(CodeEntry &C);
 

@@ -15,7 +15,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::mneme::rules;
 
-/// Devices in one message.
+/// Maximum number of devices in one message.
 static constexpr size_t MaxDevices = 4096;
 
 bool Flag::read(const json::Value &V, bool &Out, json::Path P) {

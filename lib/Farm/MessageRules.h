@@ -8,8 +8,8 @@
 ///
 /// \file
 /// The kinds of values in Messages.def. A kind has the type of its values,
-/// reads and writes them, and describes itself. read() accepts nothing that a
-/// receiver would have to check again; write() makes what read() accepts.
+/// reads and writes them, and describes itself. Values that read() accepts need
+/// no further checks. read() accepts everything that write() makes.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +28,9 @@
 namespace llvm {
 namespace mneme {
 
-/// Samples of one launch or comparison.
+/// Maximum number of samples of one launch or comparison.
 constexpr size_t MaxSamples = size_t(1) << 19;
-/// Configurations in one comparison.
+/// Maximum number of configurations in one comparison.
 constexpr size_t MaxCompared = 1024;
 
 namespace rules {
@@ -62,10 +62,10 @@ template <uint64_t Max> struct Integer {
   static json::Value write(uint64_t V) { return V; }
   static std::string describe() { return "integer, 0 to " + utostr(Max); }
 };
-/// What JSON's numbers hold exactly.
+/// Integers that JSON's numbers represent exactly.
 using Number = Integer<(uint64_t(1) << 53)>;
 using Count = Integer<std::numeric_limits<uint32_t>::max()>;
-/// Evaluations under way at a worker.
+/// Number of evaluations under way at a worker.
 using Capacity = Integer<16384>;
 using Rounds = Integer<MaxSamples>;
 using PieceSize = Integer<(uint64_t(1) << 20)>;
@@ -123,7 +123,7 @@ using Tolerance = Real<ToleranceLimits>;
 /// A text without control characters.
 bool readText(const json::Value &V, std::string &Out, size_t MaxBytes,
               bool IsOneLine, json::Path P);
-/// Makes \p Text one that readText() accepts.
+/// Changes \p Text such that readText() accepts it.
 json::Value writeText(StringRef Text, size_t MaxBytes, bool IsOneLine);
 
 template <size_t MaxBytes, bool IsOneLine> struct BasicText {
@@ -139,11 +139,11 @@ template <size_t MaxBytes, bool IsOneLine> struct BasicText {
            utostr(MaxBytes) + " bytes";
   }
 };
-using Text = BasicText<65536, false>; ///< For people.
+using Text = BasicText<65536, false>; ///< For users.
 using Name = BasicText<512, true>;
 using Path = BasicText<4096, true>;
 
-/// "": none. Letters, digits and "#_-.:".
+/// A hash of letters, digits and "#_-.:", or "" for none.
 struct Hash {
   using Type = std::string;
   static bool read(const json::Value &V, std::string &Out, json::Path P);
@@ -153,7 +153,7 @@ struct Hash {
   }
 };
 
-/// Without a folder; it becomes a part of a path.
+/// A file name without a folder, which becomes part of a path.
 struct FileName {
   using Type = std::string;
   static bool read(const json::Value &V, std::string &Out, json::Path P);
@@ -211,7 +211,7 @@ struct Configuration {
   static std::string describe() { return "object, a configuration"; }
 };
 
-/// Of metrics by name.
+/// Values of metrics, by name.
 struct Metrics {
   using Type = StringMap<double>;
   static bool read(const json::Value &V, StringMap<double> &Out, json::Path P);
@@ -222,7 +222,7 @@ struct Metrics {
   }
 };
 
-/// Of devices by name.
+/// Limits, by device.
 struct Limits {
   using Type = StringMap<double>;
   static bool read(const json::Value &V, StringMap<double> &Out, json::Path P);

@@ -37,8 +37,8 @@ namespace rules {
 
 } // namespace rules
 
-/// The first line of a worker. The text before it is not the worker's: a
-/// launcher, a shell or a module system wrote it.
+/// The first line of a worker. Text before it is from a launcher, a shell or a
+/// module system.
 constexpr StringLiteral WorkerGreeting = "mneme-farm-worker 5f3b9c0e7ad84216";
 
 namespace message {
@@ -61,8 +61,8 @@ namespace message {
   bool readHead(const json::Value &V, message::Name &M, json::Path P);
 #include "Messages.def"
 
-/// std::variant<T...>; lists of types are easier to write with a comma in front
-/// of each.
+/// std::variant<T...>. With a first type that is ignored, a list of types can
+/// have a comma before each.
 template <typename First, typename... T> struct VariantOf {
   using Type = std::variant<T...>;
 };
@@ -89,7 +89,7 @@ template <typename... T> struct MessageSet<std::variant<T...>> {
     return std::move(Message);
   }
 
-  /// Checks a frame by its message's table. Errors say what is wrong with it.
+  /// Decodes and validates a frame.
   static Expected<std::variant<T...>> decode(Frame F) {
     using ReadFn = Expected<std::variant<T...>> (*)(Frame &);
     static constexpr ReadFn Readers[] = {&MessageSet::read<T>...};
@@ -97,7 +97,8 @@ template <typename... T> struct MessageSet<std::variant<T...>> {
   }
 };
 
-/// The next message of a stream; nothing: not all of it is there.
+/// \returns the next message of a stream, or std::nullopt if it is not complete
+/// yet.
 template <typename SetT>
 Expected<std::optional<SetT>> nextMessage(FrameParser &Parser) {
   Expected<std::optional<Frame>> F = Parser.next();
@@ -111,14 +112,15 @@ Expected<std::optional<SetT>> nextMessage(FrameParser &Parser) {
   return std::move(*Message);
 }
 
-/// Sends a message; waits. Error: the other side is gone.
+/// Sends a message and waits until it is written. Error: the other side has
+/// closed the connection.
 template <typename M>
 Error send(Channel &Link, const M &Message, StringRef Bytes = {}) {
   return Link.write(printFrameLine(M::Kind, makeHead(Message), Bytes.size()),
                     Bytes);
 }
 
-/// Sends a message later, with \p Bytes, which are not copied.
+/// Queues a message with \p Bytes, which are not copied.
 template <typename M>
 void queue(Channel &Link, const M &Message,
            std::shared_ptr<const std::string> Bytes = {}) {
@@ -127,12 +129,13 @@ void queue(Channel &Link, const M &Message,
       std::move(Bytes));
 }
 
-/// The Error of a message that does not belong where the two sides are.
+/// Returns the error for a message that is not allowed in the current state.
 template <typename M> Error makeUnexpected(const M &) {
   return createStringError("unexpected message '" + M::Kind.Key + "'");
 }
 
-/// Would a receiver accept it? \returns its bytes. Error: it would not.
+/// Checks whether a receiver would accept a request. \returns its size in
+/// bytes.
 Expected<size_t> checkRequest(const EvaluationRequest &R);
 
 /// Checks the size of the result of a comparison.

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Machines besides this one, as the coordinator uses them.
+/// The coordinator's interface to other machines.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,42 +20,42 @@
 namespace llvm {
 namespace mneme {
 
-/// What a worker says about a job, or is said of it when it is lost.
+/// A worker's answer to a job, or the loss of the worker.
 struct OutsideResult {
   enum KindTy {
     Done,
-    Lost,     ///< Must be done again.
-    Declined, ///< No worker will do it: Result.Error.
+    Lost,     ///< The job must be done again.
+    Declined, ///< No worker accepts it; see Result.Error.
   };
   uint64_t Ticket = 0;
   KindTy Kind = Lost;
   Evaluation Result;
 };
 
-/// Workers.
+/// The workers of a study.
 class Outside {
 public:
   virtual ~Outside() = default;
   virtual void addTo(std::vector<pollfd> &Waits) const = 0;
   /// Receives, sends, starts workers; never waits.
   virtual void serve() = 0;
-  /// How long serve() need not be called if nothing is received; at most
-  /// \p Seconds.
+  /// \returns the seconds until serve() must be called even if nothing is
+  /// received; at most \p Seconds.
   virtual double untilNextTime(double Seconds) const = 0;
   /// Error: no worker is left, and none will be started.
   virtual Error checkAlive() const = 0;
-  /// Requests that could be under way there.
+  /// \returns the number of requests that can be under way there.
   virtual unsigned capacity() const = 0;
-  /// \returns false when no machine has room, or none has the device that is
-  /// asked for.
+  /// \returns false if no machine has room, or none has the requested device.
   virtual bool submit(uint64_t Ticket, const EvaluationRequest &R) = 0;
-  /// The results of what is not begun there will be Cancelled.
+  /// Cancels requests that have not begun there. Their results are Cancelled.
   virtual void cancel() = 0;
   virtual std::vector<OutsideResult> take() = 0;
-  /// \returns false when there is no machine that has a device.
+  /// Starts a comparison. \returns false if no machine has a device.
   virtual bool compare(ArrayRef<EvaluationRequest> Requests,
                        unsigned Rounds) = 0;
-  /// Unset: not there yet. An Error: lost.
+  /// \returns std::nullopt while the comparison runs. Error: its worker was
+  /// lost.
   virtual Expected<std::optional<PairedEvaluation>> takeComparison() = 0;
   /// Cancels the comparison.
   virtual void stopComparison() = 0;

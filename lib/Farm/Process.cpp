@@ -22,17 +22,17 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// What is kept of what a process says.
+/// Size of the stored end of a process's standard error.
 static constexpr size_t MessageBytes = 8192;
 
-/// Reads of a process's messages in one turn.
+/// Maximum number of reads of a process's standard error in one turn.
 static constexpr unsigned MaxChunks = 16;
 
-/// A line of a program that is longer is several.
+/// Longer lines of a program are split.
 static constexpr size_t MaxLineBytes = 4096;
 
-/// Time that a launcher may take to end after the death of the study, and again
-/// after SIGTERM: it may have to end workers elsewhere.
+/// Time limit for a launcher to exit after the end of the study, and again
+/// after SIGTERM. It may have to end workers on other machines.
 static constexpr double LauncherSeconds = 2;
 
 //===----------------------------------------------------------------------===//
@@ -44,8 +44,8 @@ static void reportFatalError(void *Link, const char *Reason, bool) {
   ::_exit(1);
 }
 
-/// Not what a candidate may take (Limits.Bytes) but what the machine has, or a
-/// limit of the user's.
+/// \returns whether memory is exhausted by the limits of the machine or the
+/// user, and not by the candidate's limit (Limits.Bytes).
 static bool isShortOfMemory() {
   rlimit Data;
   if (::getrlimit(RLIMIT_DATA, &Data) != 0 || Data.rlim_cur == RLIM_INFINITY)
@@ -60,7 +60,7 @@ static void reportBadAlloc(void *Link, const char *Reason, bool) {
   if (!std::exchange(IsAgain, true) && isShortOfMemory())
     consumeError(send(*static_cast<Channel *>(Link),
                       message::Shortage{toString(makeOutOfMemoryError())}));
-  // As LLVM says it; the parent knows the words.
+  // The same text as LLVM's, which the parent recognizes.
   errs() << "LLVM ERROR: out of memory\n";
   ::_exit(1);
 }
@@ -80,13 +80,14 @@ Process::start(function_ref<void(Channel &)> Main, const ChildLimits &Limits,
     return Messages.takeError();
   int FD = Ends->Write.get();
   ChildOptions O;
-  O.Out = NullStream; // of what a kernel prints
+  O.Out = NullStream; // discards what kernels print
   O.Err = Messages->Write.get();
   O.Kept = {FD};
   O.Limits = Limits;
   Expected<Child> C = Child::fork(
       [&] {
-        // Never destroyed: the parent's objects are not ours to destroy.
+        // Never destroyed: the child runs no destructors, because the objects
+        // are the parent's.
         auto *Link = new Channel(FD, ToChild);
         install_fatal_error_handler(reportFatalError, Link);
         install_bad_alloc_error_handler(reportBadAlloc, Link);
@@ -108,7 +109,7 @@ Process::start(function_ref<void(Channel &)> Main, const ChildLimits &Limits,
 
 Expected<std::unique_ptr<Process>>
 Process::launch(ArrayRef<std::string> Words, ArrayRef<MessageKind> FromChild) {
-  // Pipes: to a shell, a socket as its input is a sign of rsh.
+  // Pipes, because a shell whose input is a socket assumes that rsh started it.
   Pipe In, Out, Err;
   for (Pipe *P : {&In, &Out, &Err})
     if (Error E = Pipe::create().moveInto(*P))
@@ -121,8 +122,8 @@ Process::launch(ArrayRef<std::string> Words, ArrayRef<MessageKind> FromChild) {
   O.In = In.Read.get();
   O.Out = Out.Write.get();
   O.Err = Err.Write.get();
-  // With no terminal, nothing can ask there for a password, and Ctrl-C is for
-  // the study alone.
+  // Without a terminal, nothing can prompt for a password, and Ctrl-C reaches
+  // only the study.
   O.OwnSession = true;
   O.Grace = LauncherSeconds;
   Expected<Child> C = Child::spawn(*Program, Words, O);
@@ -156,7 +157,7 @@ void Process::readMessages() {
     return;
   char Chunk[4096];
   ssize_t N = -1;
-  // What writes without end must not keep this process from all else.
+  // A process that writes endlessly must not block this one.
   for (unsigned I = 0;
        I != MaxChunks && (N = ::read(Messages.get(), Chunk, sizeof(Chunk))) > 0;
        ++I) {

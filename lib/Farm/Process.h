@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Processes with a channel to them: forked from this one, which starts in
-/// milliseconds with all that this one has; or another program, over its
-/// standard streams.
+/// Processes with a channel to them. A process is either a fork of this one,
+/// which starts in milliseconds with all of its state, or another program with
+/// a channel over its standard streams.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +29,9 @@ namespace mneme {
 
 class Process {
 public:
-  /// Forks; this process must have one thread. \p Main runs in the child.
-  /// LLVM's fatal errors are sent as message::Fatal.
-  /// \p FromChild, \p ToChild: the messages of both directions.
+  /// Forks this process, which must have one thread. \p Main runs in the child.
+  /// LLVM's fatal errors are sent as message::Fatal. \p FromChild and \p
+  /// ToChild are the messages of the two directions.
   static Expected<std::unique_ptr<Process>>
   start(function_ref<void(Channel &)> Main, const ChildLimits &Limits,
         ArrayRef<MessageKind> FromChild, ArrayRef<MessageKind> ToChild);
@@ -39,28 +39,29 @@ public:
   /// standard input and output.
   static Expected<std::unique_ptr<Process>>
   launch(ArrayRef<std::string> Words, ArrayRef<MessageKind> FromChild);
-  /// There is no process; the caller has the other end of \p Socket. For tests.
+  /// Makes an object without a process, for tests. The caller has the other end
+  /// of \p Socket.
   static std::unique_ptr<Process> play(int Socket,
                                        ArrayRef<MessageKind> FromChild);
 
   pid_t pid() const { return Running ? Running->pid() : 0; }
   Channel &channel() { return *Link; }
-  /// What it writes to standard error; readable when there is something for
-  /// readMessages(). -1: nothing will come any more.
+  /// Descriptor of its standard error, readable when readMessages() has work to
+  /// do; -1 at the end of the stream.
   int messages() const { return Silent ? -1 : Messages.get(); }
   void readMessages();
   void forgetMessages() { Written.clear(); }
-  /// The lines that a program wrote to standard error since the last time.
+  /// \returns the lines of a program's standard error since the last call.
   std::vector<std::string> takeLines();
 
   void kill();
-  /// Asks it, and what it started, to end.
+  /// Sends SIGTERM to its process group.
   void terminate();
-  /// Stops it, and what it started, until it is let go on.
+  /// Stops or continues its process group.
   void pause(bool Stop);
-  /// Is it gone? Never waits.
+  /// \returns whether the process has ended. Never waits.
   bool reap();
-  /// After reap(): how it ended, and what it said last, in words.
+  /// After reap(): describes how it ended, with its last message.
   std::string describeEnd() const;
   /// Returns true if another process killed it.
   bool wasKilled() const;
@@ -72,11 +73,11 @@ private:
         Running(std::move(Running)) {}
   std::unique_ptr<Channel> Link;
   Descriptor Messages;
-  std::optional<Child> Running; ///< None: a test plays it.
-  std::string Written;          ///< The end of it.
+  std::optional<Child> Running; ///< Unset in tests.
+  std::string Written;          ///< The end of standard error.
   std::string Untaken;          ///< See takeLines().
   bool IsProgram = false;
-  bool Silent = false; ///< It has closed its standard error.
+  bool Silent = false; ///< Standard error is closed.
   bool Gone = false, KilledIt = false;
   uint64_t LimitBytes = 0;
 };

@@ -17,11 +17,12 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The shortest time between two messages of the same stage: each one wakes the
-/// coordinator, which should not happen at each timed launch.
+/// Minimum interval between two messages of the same stage. Each message wakes
+/// the coordinator, which should not happen for each timed launch.
 static constexpr std::chrono::milliseconds MessageInterval(100);
 
-/// Ends the process: the coordinator is gone, or does not follow the protocol.
+/// Ends the process on an error: the coordinator has ended, or violates the
+/// protocol.
 static void check(Error E) {
   if (!E)
     return;
@@ -29,8 +30,8 @@ static void check(Error E) {
   ::_exit(1);
 }
 
-/// What a shortage keeps from being evaluated is not judged: this process ends,
-/// and another one tries.
+/// A shortage is no verdict on the candidate: ends this process, so that
+/// another one tries again.
 static Error endOnShortage(Channel &Link, Error E) {
   E = recognizeShortage(std::move(E));
   if (!E.isA<ShortageError>())
@@ -39,7 +40,7 @@ static Error endOnShortage(Channel &Link, Error E) {
   ::_exit(1);
 }
 
-/// The next message; ends the process when there is none.
+/// Receives the next message. Ends the process if there is none.
 template <typename SetT> static SetT receive(Channel &Link) {
   Expected<std::optional<Frame>> F = Link.read();
   if (!F)
@@ -52,7 +53,7 @@ template <typename SetT> static SetT receive(Channel &Link) {
   return std::move(*Message);
 }
 
-/// The same where only an M can come.
+/// Receives the next message, which must be an M.
 template <typename M, typename SetT> static M receiveOne(Channel &Link) {
   SetT Message = receive<SetT>(Link);
   if (M *Expected = std::get_if<M>(&Message))
@@ -92,7 +93,8 @@ void mneme::runCompileProcess(FarmBackend &Backend, Channel &Link) {
 // Run processes
 //===----------------------------------------------------------------------===//
 
-/// A timer can be broken, too: \returns the first sample that is no time.
+/// \returns the first sample that is not a valid time, because timers can fail,
+/// or null.
 static const double *findBadTime(ArrayRef<double> Samples) {
   const double *Bad =
       find_if(Samples, [](double S) { return !rules::Sample::accepts(S); });
@@ -220,7 +222,7 @@ void mneme::runRunProcess(FarmBackend &Backend, Channel &Link) {
   RunProcess Process(Backend, Link);
   while (true) {
     ToRunner Message = receive<ToRunner>(Link);
-    // What was sent ahead to a process that is spent is for the next one.
+    // Jobs that were prefetched by a spent process are for the next one.
     if (!Backend.isSpent())
       std::visit([&](auto &M) { Process.take(std::move(M)); }, Message);
   }

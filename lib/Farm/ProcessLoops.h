@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The work of a farm's processes: wait for messages (Messages.def), call the
+/// The loops of a farm's processes: wait for messages (Messages.def), call the
 /// backend, answer.
 ///
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@
 namespace llvm {
 namespace mneme {
 
-/// They return when the coordinator is gone.
+/// These loops end the process when the coordinator has ended.
 void runCompileProcess(FarmBackend &Backend, Channel &Link);
 void runRunProcess(FarmBackend &Backend, Channel &Link);
 

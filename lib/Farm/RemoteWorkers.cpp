@@ -17,20 +17,20 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Data that may wait to be sent to one worker: a comparison's message fits.
+/// Maximum size of the data queued for one worker; a comparison's message fits.
 static constexpr uint64_t MaxQueuedBytes =
     2 * message::CompareThere::Kind.LineBytes;
 
-/// How often a worker is started again, and one that was never ready. The count
-/// begins anew once it was ready for the time after it.
+/// Maximum number of restarts of a worker, and of one that was never ready. The
+/// count starts again at 0 after a worker was ready for WellSeconds.
 static constexpr unsigned MaxRestarts = 5, MaxFirstRestarts = 2;
 static constexpr double WellSeconds = 600;
 
-/// Lines of a worker's standard error that are passed on.
+/// Maximum number of lines of a worker's standard error that are passed on.
 static constexpr unsigned MaxLines = 1000;
 
-/// A launcher has this time to end when its input is closed, and then when it
-/// is asked to.
+/// Time limit for a launcher to exit after its input is closed, and then after
+/// SIGTERM.
 static constexpr double CloseSeconds = 5, TerminateSeconds = 2;
 
 std::string mneme::getProtocolVersion() {
@@ -63,7 +63,7 @@ RemoteWorkers::~RemoteWorkers() {
     }
     N->link().closeOutput();
   }
-  // What they still write must be read, or they wait for that.
+  // Read their remaining output, because they may wait until it is read.
   auto HaveEnded = [&] {
     bool Ended = true;
     for (auto &N : Nodes) {
@@ -153,7 +153,7 @@ void RemoteWorkers::lose(Node &N, const Twine &Why, bool ForGood) {
            .str());
 }
 
-/// It has closed its output. How it ends says why.
+/// Call when a worker has closed its output. Its exit tells why.
 void RemoteWorkers::expectEnd(Node &N) {
   N.State = Node::Ending;
   N.Capacity = 0;
@@ -164,7 +164,7 @@ void RemoteWorkers::expectEnd(Node &N) {
 void RemoteWorkers::relayMessages(Node &N) {
   N.P->readMessages();
   for (const std::string &Line : N.P->takeLines()) {
-    // Escapes are not for this terminal.
+    // Control characters must not reach this terminal.
     json::Value Text = rules::Path::write(Line);
     if (N.Lines++ < MaxLines)
       note(N.Command.Host + ": " + *Text.getAsString());
@@ -190,7 +190,7 @@ Error RemoteWorkers::take(Node &N, message::Hello M) {
     return Error::success();
   }
   N.State = Node::Staging;
-  // The start of a line in messages is the user's name of it.
+  // Messages begin with the user's name of the worker.
   N.Name = N.Command.Host + " (" + M.Name + ")";
   queue(N.link(), message::Start{Study});
   return Error::success();
@@ -225,7 +225,7 @@ Error RemoteWorkers::take(Node &N, message::State M) {
   return Error::success();
 }
 
-/// A job that the worker has is done there. Error: it has no such job.
+/// Stores the result of a worker's job. Error: the worker has no such job.
 Error RemoteWorkers::finishTicket(Node &N, uint64_t Ticket,
                                   OutsideResult::KindTy Kind, Evaluation E) {
   auto Sent = find(N.Sent, Ticket);
@@ -278,7 +278,7 @@ Error RemoteWorkers::take(Node &N, message::Cancelled M) {
 }
 
 Error RemoteWorkers::take(Node &N, message::ComparedThere M) {
-  // It can have been at its end when it was stopped.
+  // The comparison may have ended just when it was stopped.
   if (!N.Comparing || M.Ticket != N.Comparing->Ticket)
     return M.Ticket && M.Ticket <= Comparisons ? Error::success()
                                                : makeUnexpected(M);
@@ -303,7 +303,7 @@ Error RemoteWorkers::handle(Node &N, FromWorker Message) {
   return std::visit(
       [&](auto &M) -> Error {
         using T = std::decay_t<decltype(M)>;
-        // All others are about its work.
+        // All other messages are about jobs.
         if (!std::is_same_v<T, message::Hello> &&
             !std::is_same_v<T, message::Get> &&
             !std::is_same_v<T, message::State> &&
@@ -353,13 +353,13 @@ void RemoteWorkers::receive(Node &N) {
     expectEnd(N);
 }
 
-/// Of a worker's silence, in seconds.
+/// \returns the limit of a worker's silence, in seconds.
 double RemoteWorkers::getLimit(const Node &N) const {
   return N.State == Node::Staging ? Options.SetupSeconds
                                   : Options.SilenceSeconds;
 }
 
-/// Gives up a worker that says nothing, starts one again.
+/// Drops a silent worker. Starts a worker again when its pause is over.
 void RemoteWorkers::checkTimes(Node &N) {
   Clock::time_point Now = Clock::now();
   if (N.State == Node::Waiting && Now >= N.Next)
@@ -377,7 +377,7 @@ void RemoteWorkers::checkTimes(Node &N) {
   }
   if (!N.P)
     return;
-  // It is stopped, or hangs; or its launcher does, or the network.
+  // The worker, its launcher or the network hangs.
   if (N.silence() > getLimit(N))
     return lose(N,
                 "it has sent nothing for " + printSeconds(getLimit(N)) + " s");
@@ -409,7 +409,7 @@ double RemoteWorkers::untilNextTime(double Seconds) const {
     if (N->State == Node::Waiting)
       Left = std::chrono::duration<double>(N->Next - Now).count();
     else if (N->State == Node::Ending)
-      Left = 0.01; // its end comes soon, and is not polled for
+      Left = 0.01; // no descriptor tells of its exit
     else if (N->P)
       Left = getLimit(*N) - N->silence();
     Seconds = std::min(Seconds, std::max(Left, 0.0));
@@ -440,8 +440,8 @@ unsigned RemoteWorkers::capacity() const {
 }
 
 bool RemoteWorkers::submit(uint64_t Ticket, const EvaluationRequest &R) {
-  // To the one with the most room; one that has the device that is asked for
-  // needs none.
+  // Choose the worker with the most free capacity. A worker with the requested
+  // device needs none.
   Node *Best = nullptr;
   auto MayHave = [&](const Node &N) {
     if (N.State != Node::Ready)
@@ -459,7 +459,7 @@ bool RemoteWorkers::submit(uint64_t Ticket, const EvaluationRequest &R) {
   Best->Sent.push_back(Ticket);
   Best->Given[Ticket] = {R.Id, R.Measure};
   message::Evaluate M{Ticket, R};
-  M.Request.Id = Ticket; // tickets tell all requests apart, ids may not
+  M.Request.Id = Ticket; // unlike ids, tickets are unique
   queue(Best->link(), M);
   Best->link().flush();
   return true;

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The coordinator's side of workers: starts each with its launcher's command,
-/// talks to it over the standard streams of that, starts it again when it is
-/// lost. Messages.def has the messages, ToWorker and FromWorker.
+/// The coordinator's side of workers. Starts each worker with its launcher's
+/// command, communicates over the command's standard streams, and restarts lost
+/// workers. Messages.def defines the messages ToWorker and FromWorker.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +23,18 @@
 namespace llvm {
 namespace mneme {
 
-/// The build: both sides must be of the same one, since machine code and
-/// messages are not understood across builds.
+/// \returns the version of this build. Both sides must have the same build,
+/// because machine code and messages differ between builds.
 std::string getProtocolVersion();
 
-/// Pieces of a file that are on their way at a time.
+/// Number of pieces of a file that are requested at a time.
 constexpr unsigned PiecesAhead = 4;
 
 struct RemoteWorkersOptions {
   std::vector<WorkerCommand> Workers;
-  /// A worker that sends nothing for so long is lost.
+  /// A worker that sends nothing for this time is lost.
   double SilenceSeconds = 60;
-  /// The same while it fetches files and opens its device.
+  /// The limit while it fetches files and opens its device.
   double SetupSeconds = 600;
   /// Pause before a worker's first restart; it doubles each time.
   double RestartSeconds = 1;
@@ -48,7 +48,7 @@ public:
   /// Ends all workers, and waits until they have ended.
   ~RemoteWorkers() override;
 
-  /// Instead of running a command: tests play the worker.
+  /// Replaces running a command: tests act as the worker.
   using StartFn =
       std::function<Expected<std::unique_ptr<Process>>(const WorkerCommand &)>;
   void setStarter(StartFn F) { Starter = std::move(F); }
@@ -77,18 +77,18 @@ private:
       Starting, ///< Its launcher runs; nothing was received.
       Staging,  ///< It fetches files, opens its device.
       Ready,
-      Ending,  ///< It has closed its output, and is to be gone by Next.
+      Ending,  ///< It has closed its output and must exit by Next.
       GivenUp, ///< It will not be started again.
     } State = Waiting;
     Clock::time_point Next;
     unsigned Restarts = 0;
-    bool WasReady = false; ///< At some time.
-    std::string Complaint; ///< Why it was lost the last time.
+    bool WasReady = false; ///< At least once.
+    std::string Complaint; ///< Why it was lost last.
 
     // Of the process that runs now.
     Clock::time_point Heard;
     std::optional<Clock::time_point> ReadySince;
-    unsigned Lines = 0; ///< That it wrote to standard error.
+    unsigned Lines = 0; ///< Written to standard error.
     std::unique_ptr<Process> P;
     std::string Name;
     unsigned Capacity = 0;
@@ -117,13 +117,13 @@ private:
   MappedFiles Files;
   StartFn Starter;
   std::vector<std::unique_ptr<Node>> Nodes;
-  /// Launchers that were asked to end, and when they are killed.
+  /// Launchers that must exit, and when they are killed.
   std::vector<std::pair<std::unique_ptr<Process>, Clock::time_point>> Leaving;
   std::vector<OutsideResult> Results;
   std::optional<PairedEvaluation> Compared;
   std::string ComparisonLost;
   uint64_t Comparisons = 0;
-  FarmStatistics Past; ///< Of those that are gone.
+  FarmStatistics Past; ///< Of lost workers.
 
   void start(Node &N);
   void receive(Node &N);
@@ -142,7 +142,7 @@ private:
   double getLimit(const Node &N) const;
   void checkTimes(Node &N);
   void expectEnd(Node &N);
-  /// \p ForGood: it would fail again.
+  /// \param ForGood A restart would fail, too.
   void lose(Node &N, const Twine &Why, bool ForGood = false);
   void tell(const Twine &Text) const;
   void note(const Twine &Text) const;

@@ -17,8 +17,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Kernels that a run process keeps as it uses them; their number is small
-/// where only launches differ.
+/// Maximum number of kernels that a run process keeps loaded. There are few if
+/// only launches differ.
 static constexpr size_t MaxLoaded = 64;
 
 ReplayBackend::ReplayBackend(ReplayOptions Options,
@@ -48,8 +48,8 @@ ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile) const {
   if (R.LaunchTimeout > 0)
     O.LaunchTimeout = R.LaunchTimeout;
   O.StopAbove = R.StopAbove;
-  // What is good is measured again, in turns. The host takes few samples as it
-  // is.
+  // Good candidates are measured again, in turns. The host takes few samples in
+  // any case.
   O.Quick = Target == CodeTarget::GPU;
   return Plans[R.Instance]->vary(std::move(O), WillCompile);
 }
@@ -149,7 +149,7 @@ Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
 Error ReplayBackend::openSession(unsigned Instance) {
   if (Session && SessionInstance == Instance)
     return Error::success();
-  // The arena is free when the other one is gone.
+  // The arena becomes free when the other session ends.
   Session.reset();
   Expected<std::unique_ptr<Device>> D = mneme::openDevice(DeviceName);
   if (!D)
@@ -193,7 +193,7 @@ Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
   auto Report = [&](ReplayStage S) {
     Stage(describeStage(S), getStageLimit((*V)->options(), S));
   };
-  // Each stage that is told of wakes the coordinator up.
+  // Report only when needed: each report wakes the coordinator.
   if (!Session || SessionInstance != R.Instance)
     Report(ReplayStage::Prepare);
   if (Error E = openSession(R.Instance))

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the processes of a replay farm do: compile, run, compare variants of
+/// The backend of a replay farm: compiles, runs and compares variants of
 /// recorded launches.
 ///
 //===----------------------------------------------------------------------===//
@@ -24,8 +24,8 @@ namespace mneme {
 
 class ReplayBackend final : public FarmBackend {
 public:
-  /// \param Base   what configurations do not set.
-  /// \param Plans  one an instance, under \p Base.
+  /// \param Base Options that configurations do not set.
+  /// \param Plans One per instance, made with \p Base.
   ReplayBackend(ReplayOptions Base,
                 std::vector<std::unique_ptr<ReplayPlan>> Plans,
                 CodeTarget Target);
@@ -53,10 +53,11 @@ private:
   std::string DeviceName;
   /// Keeps the device open while the sessions change.
   std::unique_ptr<Device> Keeper;
-  /// Of one instance: all instances' memory lies at the same addresses.
+  /// For one instance at a time: the memory of all instances has the same
+  /// addresses.
   std::unique_ptr<ReplaySession> Session;
   unsigned SessionInstance = 0;
-  /// Code that was run last.
+  /// Code that was run recently.
   std::map<std::string, CompiledKernel> Loaded;
 
   Expected<std::unique_ptr<ReplayPlan>> vary(const EvaluationRequest &R,

@@ -13,8 +13,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// An evaluation is one of many: it writes no files, and is compared with
-/// others by the study.
+/// Options of one of many evaluations: it writes no files, and the study
+/// compares it with others.
 static ReplayOptions makeBase(ReplayOptions O) {
   O.App = O.appFile().str();
   O.CompareWithApp.clear();
@@ -46,7 +46,7 @@ Error LocalFarm::startWorkers(const FarmOptions &Options,
   return Error::success();
 }
 
-/// Finds out, once for all run processes, what they are to poison.
+/// Determines, once for all run processes, which memory to poison.
 static Expected<std::vector<VerificationPower>>
 poisonAll(MutableArrayRef<std::unique_ptr<ReplayPlan>> Plans,
           StringRef Device) {

@@ -15,15 +15,16 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Run processes that end before they have run anything, in a row, until there
-/// are no more.
+/// Maximum number of consecutive run processes that end before they have run
+/// anything. Then the device is lost.
 static constexpr unsigned MaxFailures = 3;
 
-/// Jobs that may overtake one.
+/// Maximum number of jobs that may overtake a job.
 static constexpr unsigned MaxOvertaken = 16;
 
-/// Limit of a launch: ten times the first one that verified, between these; the
-/// last one where none has.
+/// Launch limit: LaunchFactor times the first verified launch, between
+/// MinLaunchSeconds and MaxLaunchSeconds; FirstLaunchSeconds until one has
+/// verified.
 static constexpr double LaunchFactor = 10, MinLaunchSeconds = 1,
                         MaxLaunchSeconds = 1e6, FirstLaunchSeconds = 300;
 
@@ -108,7 +109,7 @@ void RunnerPool::openDevice(Device &D, Runner &R) {
   queue(R.P->channel(), message::Open{D.Name});
 }
 
-/// Starts what a device lacks.
+/// Starts the processes that a device lacks.
 void RunnerPool::fill(Device &D) {
   while (D.Reason.empty() && !D.Active) {
     if (D.Spare && !D.Spare->Ending) {
@@ -129,7 +130,7 @@ void RunnerPool::fill(Device &D) {
     if (++D.Failures >= MaxFailures)
       D.Reason = Why;
   }
-  // Memory of the device is for two of them at a time.
+  // The memory of the device is sufficient for two processes.
   if (!D.Reason.empty() || !F.Config.Spare || D.Spare || D.Leaving ||
       !D.Active->Opened || D.SpareFailures >= MaxFailures)
     return;
@@ -150,7 +151,7 @@ void RunnerPool::takeLock(Device &D) {
   D.NextTry = inSeconds(LockSeconds);
   Expected<std::optional<DeviceLock>> Lock = DeviceLock::tryLock(Name);
   if (!Lock) {
-    // Better without than not at all.
+    // Measuring without a lock is better than not at all.
     F.tell(toString(Lock.takeError()));
     D.Locked = Name;
     return;
@@ -179,8 +180,8 @@ bool RunnerPool::isReserved(const Device &D) const {
   return Current && (Current->On == &D || F.Config.PauseCompilesToCompare);
 }
 
-/// Sends the code if it is not there, and drops what was there for the longest
-/// time when that is too much.
+/// Sends code that the process does not have, and drops the least recently used
+/// code beyond the limit.
 void RunnerPool::sendCode(Runner &R, const CodeEntry &Code) {
   const std::string &Hash = Code.Code.CodeHash;
   auto Held = find_if(R.Holds, [&](const auto &H) { return H.first == Hash; });
@@ -191,7 +192,7 @@ void RunnerPool::sendCode(Runner &R, const CodeEntry &Code) {
   queue(R.P->channel(), message::Keep{Code.Code}, Code.Bytes);
   R.Holds.emplace_front(Hash, Code.Bytes->size());
   R.HeldBytes += Code.Bytes->size();
-  // Never what a comparison has just sent.
+  // Never drop code that a comparison has just sent.
   while (R.HeldBytes > F.Config.CodeBytes && R.Holds.size() > 1 && !Current) {
     queue(R.P->channel(), message::Drop{R.Holds.back().first});
     R.HeldBytes -= R.Holds.back().second;
@@ -214,9 +215,9 @@ double RunnerPool::getLaunchTimeout(const Device &D,
   return Known > 0 ? Known : FirstLaunchSeconds;
 }
 
-/// The next job for a device. Only the memory of one recorded launch is there,
-/// so one of that launch may overtake others, but not for ever. Null: there is
-/// none.
+/// \returns the next job for a device, or null. The process has the memory of
+/// only one recorded launch, so jobs of that launch may overtake others, at
+/// most MaxOvertaken times.
 Job *RunnerPool::takeReady(const Device &D) {
   while (!Jobs.ReadyQueue.empty() && !Jobs.find(Jobs.ReadyQueue.front()))
     Jobs.ReadyQueue.pop_front(); // it was cancelled
@@ -274,7 +275,7 @@ Error RunnerPool::take(Device &D, Runner &R, message::Opened M) {
   R.Opened = true;
   R.Since = Clock::now();
   R.Info = std::move(M.Info);
-  // "cuda:0" is another GPU where other ones are visible.
+  // Which GPU "cuda:0" is depends on which GPUs are visible.
   D.Id = F.Host + "/" + (R.Info.UUID.empty() ? D.Name : R.Info.UUID);
   R.Exclusive = std::move(M.Exclusive);
   R.Deadline.reset();
@@ -314,7 +315,7 @@ Error RunnerPool::take(Device &, Runner &R, message::RunStage M) {
   if (!R.Opening && !R.Begun)
     return makeUnexpected(M);
   double Limit = M.Limit;
-  // Without a limit only where the user wants none.
+  // There is no limit only if the user wants none.
   if (F.Config.StageTimeout > 0) {
     double Max = std::max({SetupSeconds, F.Config.StageTimeout, R.LaunchLimit});
     Limit = Limit > 0 ? std::min(Limit, Max) : Max;
@@ -391,7 +392,7 @@ Error RunnerPool::take(Device &D, Runner &R, message::Done M) {
 // Ends
 //===----------------------------------------------------------------------===//
 
-/// Returns its jobs to the queue.
+/// Returns a process's jobs to the queue.
 void RunnerPool::requeue(Runner &R) {
   F.Stats.Requeued += R.Sent.size();
   for (uint64_t Ticket : reverse(R.Sent)) {
@@ -468,7 +469,7 @@ void RunnerPool::end(Device &D, bool IsSpare) {
 
 void RunnerPool::dispatch() {
   while (!Jobs.ReadyQueue.empty()) {
-    // The one with least to do that there is something for.
+    // Choose the device with the fewest jobs among those with a suitable job.
     SmallVector<std::pair<size_t, size_t>> Free;
     for (const auto &[I, D] : enumerate(Devices))
       if (isUsable(*D) && !isReserved(*D) &&

@@ -23,10 +23,10 @@
 namespace llvm {
 namespace mneme {
 
-/// Time limit until a process says what it begins.
+/// Time limit until a process reports its first stage, in seconds.
 constexpr double SetupSeconds = 300;
 
-/// Jobs that wait in a run process's connection, so that the process never
+/// Number of jobs in a run process's connection, so that the process never
 /// waits.
 constexpr unsigned Prefetched = 2;
 
@@ -38,9 +38,9 @@ class RunnerPool {
     bool Opening = false, Opened = false, Spent = false, Begun = false;
     std::string Exclusive, OpenError;
     DeviceInfo Info;
-    Time Since;                ///< That it is open.
+    Time Since;                ///< When its device was opened.
     std::deque<uint64_t> Sent; ///< Tickets.
-    double LaunchLimit = 0;    ///< The longest of what was sent, in seconds.
+    double LaunchLimit = 0;    ///< Longest launch limit sent, in seconds.
     unsigned Instance = 0;     ///< Of the job that was sent last.
     struct ComparisonSent {
       uint64_t Ticket = 0;
@@ -49,7 +49,7 @@ class RunnerPool {
       Time When;
     };
     std::optional<ComparisonSent> Comparing;
-    /// Hashes of the code that it has, last used first.
+    /// Hashes and sizes of the code that it has, most recently used first.
     std::list<std::pair<std::string, uint64_t>> Holds;
     uint64_t HeldBytes = 0;
   };
@@ -59,21 +59,21 @@ public:
     std::string Name, Id; ///< Id: Evaluation::Device.
     std::vector<unsigned> Cores;
     std::unique_ptr<Runner> Active, Spare;
-    /// A spent process that is not gone yet.
+    /// A spent process that has not exited yet.
     std::unique_ptr<Runner> Leaving;
-    unsigned Failures = 0, SpareFailures = 0; ///< In a row.
-    std::string Reason; ///< Why the device is lost; empty: it is not.
+    unsigned Failures = 0, SpareFailures = 0; ///< Consecutive.
+    std::string Reason; ///< Why the device is lost, or empty.
     std::optional<DeviceLock> Lock;
     std::string Locked;
-    bool Told = false;  ///< That it waits for the lock.
-    bool Owned = false; ///< It was open and, if it must be, locked.
+    bool Told = false;  ///< The wait for the lock was reported.
+    bool Owned = false; ///< It was open and, if required, locked.
     Time NextTry;
     uint64_t Runs = 0;
     double Busy = 0, Open = 0;        ///< Including processes that are gone.
     std::vector<double> LaunchLimits; ///< By instance; 0: not known.
   };
 
-  /// A comparison that has devices for itself.
+  /// A comparison with exclusive use of devices.
   struct Comparison {
     std::vector<uint64_t> Members; ///< Tickets.
     Device *On = nullptr;
@@ -89,11 +89,11 @@ public:
   /// Returns true if a device is not lost.
   bool hasDevice() const { return numDevices() != 0; }
   unsigned numDevices(bool Owned = false) const;
-  /// Returns true if \p Id is a device of this machine. \p MustOwn: it is not
-  /// waiting for a lock.
+  /// Returns true if \p Id is a device of this machine. With \p MustOwn, it
+  /// must not wait for a lock.
   bool isHere(StringRef Id, bool MustOwn) const;
-  /// Chooses a device for a comparison; \p MayWait: even if another program
-  /// has locked it.
+  /// Chooses a device for a comparison. With \p MayWait, another program may
+  /// have locked it.
   Device *chooseDevice(bool MayWait) const;
   const Device &firstDevice() const { return *Devices.front(); }
 
@@ -108,13 +108,13 @@ public:
   double untilNextTime(double Seconds) const;
   void forEach(function_ref<void(WorkerProcess &)> Fn) const;
 
-  /// The comparison under way; null: none. Its devices get no jobs.
+  /// The comparison under way, or null. Its devices get no jobs.
   Comparison *Current = nullptr;
-  /// Returns true if \p D is open and locked (it tries to lock it), and nothing
-  /// runs on the devices of the comparison.
+  /// Returns true if nothing runs on the devices of the comparison, and \p D is
+  /// open and locked. Tries to lock it.
   bool isReadyToCompare(Device &D);
   void sendComparison(Comparison &C, unsigned Rounds);
-  /// Ends a comparison in the middle.
+  /// Aborts a comparison.
   void breakOff(Comparison &C);
 
   void describe(FarmDescription &Farm) const;

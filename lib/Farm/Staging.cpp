@@ -25,7 +25,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Names of files that lie anywhere on the coordinator's machine.
+/// Names of staged files that may be anywhere on the coordinator's machine.
 static constexpr StringLiteral IRName = "other-ir", AppName = "application";
 
 //===----------------------------------------------------------------------===//
@@ -69,7 +69,7 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
     S.RecordIds.push_back(P->instance().DynamicHash);
     for (const std::string &Name :
          {P->instance().Prologue, P->instance().Epilogue}) {
-      // It knows which files its pages are in.
+      // Opening a snapshot finds the files that contain its pages.
       Expected<Snapshot> Opened = Snapshot::open(pathIn(Dir, Name), Pages);
       if (!Opened)
         return Opened.takeError();
@@ -141,7 +141,8 @@ static bool isWhole(StringRef Path, const StagedFile &F) {
          toHexString(digest128((*Buffer)->getBuffer())) == F.Digest;
 }
 
-/// Errors: two files of a name, or more bytes than \p Dir has room for.
+/// Returns an error if two files have the same name, or \p Dir has too little
+/// space.
 static Error checkFiles(const RemoteStudy &S, ArrayRef<unsigned> Missing,
                         StringRef Dir) {
   StringSet<> Names;

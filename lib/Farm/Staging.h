@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What another machine needs to evaluate for a study: options, and files,
-/// which are kept there by content.
+/// The options and files that another machine needs to evaluate for a study.
+/// Files are kept there by content.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@
 namespace llvm {
 namespace mneme {
 
-/// Bytes of a file that are sent at once, at most.
+/// Maximum size of a piece of a file, in bytes.
 constexpr uint64_t PieceBytes = uint64_t(1) << 20;
 
 struct StagedFile {
@@ -31,9 +31,10 @@ struct StagedFile {
   uint64_t Size = 0;
   std::string Digest; ///< XXH3-128, in hexadecimal.
 };
-/// A study as it is sent. Plugins are not: they must be there, by their paths.
+/// A study as it is sent. Plugins are not sent: the worker must have them at
+/// the same paths.
 struct RemoteStudy {
-  /// Without what Config, HasIR and HasApp say, until locate().
+  /// Before locate(), without the settings in Config, HasIR and HasApp.
   ReplayOptions Base;
   json::Object Config; ///< makeConfig() of the options.
   bool HasIR = false, HasApp = false;
@@ -42,17 +43,17 @@ struct RemoteStudy {
   std::string Database; ///< The kernel's file; a name in \p Files.
   std::vector<StagedFile> Files;
 
-  /// What names the folder of the files.
+  /// \returns the digest of the files, which names their folder.
   std::string digest() const;
-  /// Makes the options whole, with the files in \p Dir. Errors: a file that is
-  /// not among those of the study, a configuration that is none.
+  /// Completes the options, with the files in \p Dir. Error: the study lacks a
+  /// file, or its configuration is invalid.
   Error locate(StringRef Dir);
 };
 
-/// The files of a study, mapped. In the order of RemoteStudy::Files.
+/// The files of a study, mapped, in the order of RemoteStudy::Files.
 using MappedFiles = std::vector<std::unique_ptr<MemoryBuffer>>;
 
-/// Makes the study of \p Plans, which lie beside \p Database.
+/// Makes the study of \p Plans, whose files are beside \p Database.
 Expected<RemoteStudy>
 makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
                 ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
@@ -62,12 +63,12 @@ makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
 /// temporary files are.
 std::string getDefaultCacheDir();
 
-/// Hands what it gets from elsewhere, in order, to the function.
+/// Fetches a file from elsewhere and passes its bytes to \p Write, in order.
 using FetchFn = function_ref<Error(
     unsigned File, function_ref<Error(StringRef Bytes)> Write)>;
-/// Makes sure that a folder below \p CacheDir has the files, whole; fetches
-/// those that are not there. One process at a time does, the others wait for
-/// it. \returns the folder. Errors: two files of a name, too little space.
+/// Ensures that a folder below \p CacheDir has complete copies of the files,
+/// and fetches those that are missing. Other processes wait meanwhile. \returns
+/// the folder. Errors: two files have the same name, or space is too small.
 Expected<std::string> stage(const RemoteStudy &S, StringRef CacheDir,
                             FetchFn Fetch);
 

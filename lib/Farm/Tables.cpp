@@ -53,7 +53,7 @@ CodeEntry &CodeTable::finish(CodeEntry &E, FarmCode Code, uint64_t Id) {
   E.State = CodeEntry::Made;
   CodeEntry &Root = Other ? *Other : E;
   if (Other && Root.State != CodeEntry::Made) {
-    // It was requested once more.
+    // The code was requested again.
     Root.State = CodeEntry::Made;
     Root.Code = std::move(Code);
   }
@@ -99,7 +99,7 @@ ResultEntry *ResultTable::find(StringRef Key) {
   if (It == ByKey.end())
     return nullptr;
   ResultEntry &E = resolve(*It->second);
-  // An entry that is not measured any more.
+  // Ignore an entry that is no longer measured.
   return E.Leader || E.Done ? &E : nullptr;
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What was compiled and measured already, and what is on its way.
+/// Tables of code and results, both complete and in progress.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace mneme {
 
 struct Job;
 
-/// Code that is compiled once. Two of them can turn out to be one.
+/// Code that is compiled once. Two entries can turn out to be the same code.
 struct CodeEntry {
   enum StateTy {
     Wanted, ///< But not being compiled.
@@ -32,14 +32,14 @@ struct CodeEntry {
   };
   StateTy State = Wanted;
   uint64_t FirstId = 0; ///< Of the request that made it.
-  /// When it is made; without Bytes.
+  /// Valid if Made; without Bytes.
   FarmCode Code;
-  /// Null when it failed, or was dropped.
+  /// Null if the compilation failed, or if the code was dropped.
   std::shared_ptr<const std::string> Bytes;
   /// Jobs that wait for it, in order.
   std::vector<Job *> Waiting;
-  bool Queued = false; ///< One of them is in the compile queue.
-  unsigned Users = 0;  ///< Jobs on their way that need Bytes.
+  bool Queued = false; ///< The entry is in the compile queue.
+  unsigned Users = 0;  ///< Jobs under way that need Bytes.
 
 private:
   CodeEntry *Same = nullptr;
@@ -51,21 +51,21 @@ class CodeTable {
 public:
   explicit CodeTable(uint64_t MaxBytes) : MaxBytes(MaxBytes) {}
 
-  /// That of a compile key; a new one if there is none.
+  /// \returns the entry of a compile key, a new one if there is none.
   CodeEntry &get(StringRef Key, bool &IsNew);
-  /// What an entry has turned out to be.
+  /// \returns the entry that \p E has turned out to be.
   static CodeEntry &resolve(CodeEntry &E);
 
-  /// \p E is being compiled and has come to a hash. \returns the other entry
-  /// that has it, which is what \p E is from now on; null if there is none, and
-  /// the hash is E's.
+  /// Adds a hash of \p E, which is being compiled. \returns the other entry
+  /// with the hash, to which \p E resolves from now on, or null if the hash is
+  /// new.
   CodeEntry *meet(CodeEntry &E, Duplicate Level, StringRef Hash);
-  /// \p E was compiled. \returns the entry that has the code: another one if
-  /// that was known.
+  /// Stores the compiled code of \p E. \returns the entry of the code, which is
+  /// another one if the code was known.
   CodeEntry &finish(CodeEntry &E, FarmCode Code, uint64_t Id);
-  /// Its bytes are needed again.
+  /// Marks the bytes of \p E as just used.
   void touch(CodeEntry &E);
-  /// Drops what was not used for the longest time, beyond the limit.
+  /// Drops the least recently used code beyond the limit.
   void shrink();
   uint64_t bytes() const { return Bytes; }
 
@@ -74,7 +74,7 @@ private:
   std::deque<CodeEntry> Entries;
   StringMap<CodeEntry *> ByKey;
   StringMap<CodeEntry *> ByHash[3]; ///< IR, assembly, code.
-  std::list<CodeEntry *> Uses; ///< Those with bytes, last used first.
+  std::list<CodeEntry *> Uses; ///< Entries with bytes, last used first.
 
   StringMap<CodeEntry *> &hashes(Duplicate Level) {
     return ByHash[static_cast<unsigned>(Level) -
@@ -82,15 +82,15 @@ private:
   }
 };
 
-/// A launch of some code that is measured once.
+/// A launch of some code, which is measured once.
 struct ResultEntry {
-  Job *Leader = nullptr; ///< That measures it; null when it is done.
+  Job *Leader = nullptr; ///< Measures it; null when it is done.
   std::vector<Job *> Followers;
   bool Done = false;
   Evaluation Result;
   double StopAbove = 0; ///< Of the leader, where it was measured.
 
-  /// Does it tell a request what it wants to know?
+  /// \returns whether the result is sufficient for a request.
   bool answers(const EvaluationRequest &R) const {
     double Wanted = R.stopAbove(Result.Device);
     return Done && (!Result.Stopped || (Wanted > 0 && Wanted <= StopAbove));
@@ -103,19 +103,19 @@ private:
 
 class ResultTable {
 public:
-  /// That of a configuration; null if there is none.
+  /// \returns the entry of a configuration, or null if there is none.
   ResultEntry *find(StringRef Key);
   ResultEntry &add(StringRef Key);
-  /// \p E, of request \p R, has that code and launch. \returns the other entry
-  /// that has them, which is what \p E is from now on; null if there is none
-  /// that answers \p R, or will be done.
+  /// Assigns code and launch to \p E, of request \p R. \returns the other entry
+  /// that has them, to which \p E resolves from now on. Returns null if no
+  /// other entry answers \p R or will be done.
   ResultEntry *meet(ResultEntry &E, StringRef CodeKey,
                     const EvaluationRequest &R);
-  /// \p E, which is done, has that code and launch, unless another one has
-  /// them already.
+  /// Makes \p E, which is done, the entry of that code and launch, unless there
+  /// is one already.
   void publish(ResultEntry &E, StringRef CodeKey);
-  /// What was measured anew is what is known of that code and launch from now
-  /// on, if anything was.
+  /// Replaces the result of that code and launch by a new measurement, if there
+  /// is a result.
   void replace(StringRef CodeKey, const Evaluation &E, double StopAbove);
   /// Drops an entry that is not measured any more.
   void forget(ResultEntry &E);

@@ -22,7 +22,7 @@ using namespace llvm::mneme;
 
 static constexpr StringLiteral HostMark = "{host}", CommandMark = "{command}";
 
-/// Workers of one host, and of a study.
+/// Maximum number of workers of one host, and of a study.
 static constexpr unsigned MaxShare = 1024, MaxWorkers = 4096;
 
 static bool contains(ArrayRef<std::string> Words, StringRef Mark) {
@@ -41,7 +41,7 @@ static std::string replaceAll(StringRef Text, StringRef Mark, StringRef By) {
   }
 }
 
-/// "a", "a*4".
+/// Parses "a" or "a*4".
 static Error parseHost(StringRef Text, std::string &Host, unsigned &Count) {
   auto [Name, Number] = Text.split('*');
   Count = 1;
@@ -51,7 +51,7 @@ static Error parseHost(StringRef Text, std::string &Host, unsigned &Count) {
                                      "workers from 1 to {1} after '*'",
                                      Text, MaxShare)
                                  .str());
-  // A launcher would take it for an option, or for several words.
+  // A launcher would take other names for an option, or for several words.
   if (Name.empty() || Name.front() == '-' ||
       any_of(Name, [](char C) { return C <= ' ' || C == '\x7f'; }))
     return createStringError(
@@ -71,7 +71,7 @@ static WorkerCommand makeCommand(ArrayRef<std::string> Launcher, StringRef Host,
         replaceAll(replaceAll(Word, HostMark, Host), CommandMark, Quoted));
   if (contains(Launcher, CommandMark))
     return C;
-  // ssh makes one text of its words, which a shell reads.
+  // ssh joins its words to one text, which a remote shell parses.
   if (sys::path::filename(Launcher.front()) == "ssh")
     C.Words.push_back(Quoted);
   else

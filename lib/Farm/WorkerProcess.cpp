@@ -16,15 +16,15 @@ using namespace llvm::mneme;
 
 #define DEBUG_TYPE "mneme-farm"
 
-/// The coordinator's limit is later than the process's own, whose message is
-/// the better one.
+/// The coordinator's limit is later than the process's own, because the
+/// process's error message is better.
 static constexpr double GraceSeconds = 2;
 
-/// Time limit of the exit of a killed process: a driver may wait for a kernel
-/// that never ends.
+/// Time limit for a killed process to exit. A driver may wait for a kernel that
+/// never ends.
 static constexpr double ExitSeconds = 2;
 
-/// How often an ending process is looked at.
+/// Interval in seconds between checks whether an ending process has exited.
 static constexpr double ReapSeconds = 0.001;
 
 void WorkerProcess::setStage(StringRef NewStage, double NewLimit) {
@@ -63,7 +63,7 @@ bool WorkerProcess::isGone(Time Now) {
     return true;
   if (Now < *Ending)
     return false;
-  P->kill(); // it closed its connection, and goes on
+  P->kill(); // it closed its connection, but still runs
   return true;
 }
 

@@ -29,8 +29,8 @@ struct WorkerProcess {
   std::unique_ptr<Process> P;
   std::string Stage, Fatal;
   std::string
-      Shortage; ///< The shortage that it ended for: not its job's fault.
-  std::string Complaint; ///< About what it sent.
+      Shortage; ///< The shortage that ended it: not its job's fault.
+  std::string Complaint; ///< Error in its messages.
   double Limit = 0;      ///< Seconds of the stage; 0: none.
   std::optional<Time> Deadline;
   bool TimedOut = false;
@@ -38,7 +38,7 @@ struct WorkerProcess {
 
   bool isAlive() const { return P && !Ending; }
   void setStage(StringRef Stage, double Limit);
-  /// It has ended, or ends.
+  /// Call when the process has ended, or is about to end.
   void expectEnd();
   void kill();
   /// Kills it if its stage takes too long.
@@ -53,7 +53,8 @@ struct WorkerProcess {
   /// Reads standard error. \returns the events of its connection.
   short takeEvents(ArrayRef<pollfd> Waits);
   void flush();
-  /// Hands received messages of \p SetT to \p Take; kills it on an error.
+  /// Passes received messages of \p SetT to \p Take. Kills the process on an
+  /// error.
   template <typename SetT, typename FnT> void serve(short Events, FnT Take);
 
   /// Describes how it ended. \p Nothing is what it did if no stage is known.

@@ -34,7 +34,7 @@ Expected<std::string> mneme::findApplication(StringRef Name) {
   return *Path;
 }
 
-/// Whether \p Path is an ELF file with a payload section.
+/// \returns whether \p Path is an ELF file with a payload section.
 static bool hasPayloadSection(StringRef Path) {
   Expected<OwningBinary<ObjectFile>> File = ObjectFile::createObjectFile(Path);
   if (!File) {
@@ -51,22 +51,23 @@ static bool hasPayloadSection(StringRef Path) {
   return false;
 }
 
-/// Whether somebody meant \p Path to be an ELF file, damaged or not.
+/// \returns whether \p Path is an ELF file, possibly a damaged one.
 static bool isELF(StringRef Path) {
   constexpr StringLiteral Magic = "\177ELF";
   auto Start = MemoryBuffer::getFileSlice(Path, Magic.size(), /*Offset=*/0);
   return Start && (*Start)->getBuffer() == Magic;
 }
 
-/// Whether \p Path runs with more rights than ours: the loader then takes no
-/// library from us.
+/// \returns whether \p Path runs with other privileges than ours. The loader
+/// then ignores LD_PRELOAD.
 static bool hasOtherRights(const std::string &Path) {
   struct stat S;
   if (::stat(Path.c_str(), &S) != 0)
     return false;
   if ((S.st_mode & S_ISUID) && S.st_uid != ::getuid())
     return true;
-  // Without leave for the group to execute it, the bit is of a lock.
+  // Without group execute permission, the set-group-ID bit means mandatory
+  // locking.
   if ((S.st_mode & S_ISGID) && (S.st_mode & S_IXGRP) &&
       S.st_gid != ::getgid())
     return true;
@@ -74,8 +75,8 @@ static bool hasOtherRights(const std::string &Path) {
          ::getxattr(Path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-/// Returns what the loader prints of the libraries of \p Path, a dynamic
-/// executable. Asks the loader itself, as ldd does, so search paths need not be
+/// Returns the loader's list of the libraries of \p Path, a dynamic executable.
+/// Asks the loader itself, as ldd does, so that search paths need not be
 /// imitated.
 static std::string traceLibraries(const std::string &Path) {
   Expected<Pipe> Lines = Pipe::create();
@@ -97,7 +98,7 @@ static std::string traceLibraries(const std::string &Path) {
   return Output;
 }
 
-/// Those of the libraries that the loader finds for \p Path that have a
+/// \returns the libraries that the loader finds for \p Path and that have a
 /// payload.
 static std::vector<std::string>
 findInstrumentedLibraries(const std::string &Path) {
@@ -120,7 +121,7 @@ bool mneme::needsCudaDriver(const std::string &Path) {
   return StringRef(traceLibraries(Path)).contains("\tlibcuda.so.1 => ");
 }
 
-/// Adds what the payloads in \p Path are for, and hold.
+/// Adds the architectures and kernels of the payloads in \p Path.
 static Error addPayloads(StringRef Path, ApplicationFacts &Facts) {
   Expected<std::vector<Payload>> Payloads = readPayloads(Path);
   if (!Payloads)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Looks at the application before it runs.
+/// Checks of the application before it runs.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,29 +24,30 @@
 namespace llvm {
 namespace mneme {
 
-/// \p Name as execvp would find it.
+/// Searches for \p Name as execvp() does.
 Expected<std::string> findApplication(StringRef Name);
 
-/// What an executable says about itself.
+/// Properties of an executable, read from its files.
 struct ApplicationFacts {
-  std::string Warning; ///< For the user; empty as a rule.
-  /// Architectures of its kernels, and of those in libraries that it links:
-  /// "sm_90", "gfx90a". Empty when nobody looked.
+  std::string Warning; ///< For the user; usually empty.
+  /// Architectures of its kernels and of the kernels in libraries that it
+  /// links: "sm_90", "gfx90a". Empty if the payloads were not read.
   std::vector<std::string> Archs;
   std::vector<std::string> Kernels; ///< Symbols of the same kernels, sorted.
 };
 
-/// Error when the ELF file \p Path is no program of this machine, or one that
-/// the dynamic loader does not start.
+/// Returns an error if the ELF file \p Path is not a program for this machine,
+/// or if the dynamic loader does not start it.
 Error checkExecutable(StringRef Path);
 
-/// Error when \p Path cannot be recorded: an ELF executable that holds no
-/// payload, loads no library that does, or into which nothing can be preloaded.
+/// Returns an error if \p Path cannot be recorded. Unless \p AnyExecutable,
+/// also if it is an ELF executable without payloads in itself and its
+/// libraries, or if nothing can be preloaded into it.
 Expected<ApplicationFacts> checkApplication(const std::string &Path,
                                             bool AnyExecutable);
 
-/// Returns true if \p Path, or a library that it links, is linked to the CUDA
-/// driver: it does not start without one.
+/// \returns whether \p Path or a library that it links is linked to the CUDA
+/// driver, and therefore does not start without one.
 bool needsCudaDriver(const std::string &Path);
 
 /// A GPU as the CUDA driver describes it.
@@ -55,18 +56,18 @@ struct CudaDeviceFacts {
   std::string Arch; ///< "sm_90"
 };
 
-/// Asks the CUDA driver which GPUs there are, which takes a tenth of a second,
-/// in a process of its own: the launcher forks its compile jobs and must not
-/// have the driver's threads.
+/// Asks the CUDA driver for its GPUs, which takes a tenth of a second. The
+/// driver runs in a process of its own, because the launcher forks its compile
+/// jobs and must not contain the driver's threads.
 class CudaProbe {
 public:
   static Expected<CudaProbe> start();
-  /// Becomes readable when there is something for poll() to do.
+  /// Becomes readable when poll() has work to do.
   int fd() const { return Driver.fd(); }
-  /// \returns whether the driver has answered, or never will.
+  /// \returns whether the driver has answered or has failed.
   bool poll() { return HasAnswered = HasAnswered || Driver.poll(); }
-  /// Waits for the answer, once: the GPUs, one at least. Error: there is none,
-  /// or no driver that will do.
+  /// Waits for the answer; call once. \returns at least one GPU. Error: there
+  /// is no GPU or no usable driver.
   Expected<std::vector<CudaDeviceFacts>> finish();
 
 private:
@@ -75,9 +76,9 @@ private:
   bool HasAnswered = false;
 };
 
-/// Error where no code for \p Archs runs on one of \p Devices. \returns a
-/// warning for the user where none is compiled for them, but the driver may
-/// compile PTX that the application holds; else an empty string.
+/// Returns an error if no code for \p Archs can run on any of \p Devices.
+/// \returns a warning for the user if no code is compiled for them, but the
+/// driver may compile PTX of the application; otherwise an empty string.
 Expected<std::string> checkArchitectures(ArrayRef<std::string> Archs,
                                          ArrayRef<CudaDeviceFacts> Devices);
 

@@ -127,7 +127,7 @@ static Expected<DeviceLink> parseModule(ArrayRef<std::string> Payloads,
   return DeviceLink::create(std::move(*Units), Context);
 }
 
-/// As the runtime makes it.
+/// Must equal the hash that the runtime computes.
 static std::string computeModuleHash(ArrayRef<Payload> Units) {
   if (Units.size() == 1)
     return Units.front().Hash;
@@ -149,7 +149,8 @@ Expected<std::string> llvm::mneme::loadModule(ArrayRef<std::string> Payloads,
   uint64_t Bytes = 0;
   for (const Payload &P : *Units)
     Bytes += P.Bitcode.size();
-  // The first to read the bitcode: damaged bitcode goes no further.
+  // The bitcode is parsed here for the first time. Damaged bitcode is rejected
+  // before anything else uses it.
   limitMemory(getIRMemoryLimit(Bytes));
   LLVMContext Context;
   Expected<DeviceLink> Link = DeviceLink::create(std::move(*Units), Context);
@@ -199,7 +200,8 @@ llvm::mneme::initializeModule(ArrayRef<std::string> Payloads,
   return W.body();
 }
 
-/// "clang 22.1.8" from clang's "Debian clang version 22.1.8 (1~deb12u1)".
+/// Returns "clang 22.1.8" for clang's "Debian clang version 22.1.8
+/// (1~deb12u1)".
 static std::string findToolchain(const Module &M) {
   if (const NamedMDNode *Ident = M.getNamedMetadata("llvm.ident"))
     for (const MDNode *Node : Ident->operands())
@@ -232,7 +234,7 @@ llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
       Link->extract(P - Link->units().begin(), Kernel);
   if (!M)
     return M.takeError();
-  // The host device only minds when they are called.
+  // On the host device, missing functions matter only when they are called.
   if (P->IsRDC && !Host)
     if (Error E = checkComplete(**M))
       return std::move(E);

@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the launcher does with IR, each in a ChildTask: an IR that crashes the
-/// compiler, or ends it with a fatal error, costs one kernel, not the
-/// recording. Results are strings in the encoding of Runtime/Wire.h.
+/// The launcher's work on IR. Each function runs in a ChildTask, so that IR
+/// that crashes the compiler, or ends it with a fatal error, costs one kernel
+/// and not the recording. Results are strings in the encoding of
+/// Runtime/Wire.h.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,18 +30,19 @@
 namespace llvm {
 namespace mneme {
 
-/// What there is to know about one kernel of one payload, wherever it will run.
+/// Properties and code of one kernel of one payload, for every device.
 struct CompiledKernel {
-  std::string Name; ///< The symbol.
+  std::string Name; ///< Symbol.
   Digest128 StaticHash = {};
   std::string Triple, Arch, OptLevel, Toolchain;
   std::vector<KernelArg> Args;
-  std::vector<std::string> Globals; ///< Variables that it can reach.
+  std::vector<std::string> Globals; ///< Variables that the kernel can reach.
   std::string Obstacle; ///< Why launches cannot be replayed, or empty.
   std::vector<::mneme::HandleParameter> Handles;
   std::string Bitcode;  ///< Of the extracted kernel.
-  /// Host object, the symbol of its entry function and what the executor must
-  /// know, without addresses; empty if not asked for.
+  /// Host object, the symbol of its entry function, and the executor's
+  /// description of the kernel, without addresses. Empty if not compiled for
+  /// the host device.
   std::string Object, Entry;
   MnemeHostKernel Host = {};
 
@@ -48,17 +50,18 @@ struct CompiledKernel {
   static std::optional<CompiledKernel> decode(StringRef Text);
 };
 
-/// LoadModule's answer, after checking that \p Payloads are those with \p Hash.
+/// Returns the answer to LoadModule, after checking that \p Payloads have the
+/// hash \p Hash.
 Expected<std::string> loadModule(ArrayRef<std::string> Payloads,
                                  const Digest128 &Hash);
 
-/// Initialize's answer. \p Names in the order of the answer.
+/// Returns the answer to Initialize, with variables in the order of \p Names.
 Expected<std::string> initializeModule(ArrayRef<std::string> Payloads,
                                        ArrayRef<std::string> Names,
                                        const StringMap<uint64_t> &Addresses);
 
-/// Extracts \p Kernel of the payload with hash \p Unit and, with \p Host,
-/// compiles it.
+/// Extracts \p Kernel from the payload with hash \p Unit. With \p Host, also
+/// compiles it for the host device.
 Expected<CompiledKernel> compileKernel(ArrayRef<std::string> Payloads,
                                        const Digest128 &Unit, StringRef Kernel,
                                        const HostOptions *Host);

@@ -18,8 +18,8 @@ using namespace llvm::mneme;
 
 static constexpr double DriverSeconds = 30;
 
-/// Asks the driver and leaves it initialized, with its threads. \returns "+"
-/// and one line for each device, or "-" and what is wrong.
+/// Asks the driver, which stays initialized with its threads. \returns "+" and
+/// one line for each device, or "-" and an error message.
 static std::string askDriver() {
   Expected<std::vector<GPUDescription>> GPUs = findGPUs();
   if (!GPUs)
@@ -31,7 +31,7 @@ static std::string askDriver() {
 }
 
 Expected<CudaProbe> CudaProbe::start() {
-  // A driver that never answers means no device.
+  // A driver that does not answer in time means that there is no device.
   Expected<ChildTask> Driver = ChildTask::start(
       "the CUDA driver", []() -> Expected<std::string> { return askDriver(); },
       {DriverSeconds});
@@ -63,8 +63,8 @@ Expected<std::vector<CudaDeviceFacts>> CudaProbe::finish() {
   return Devices;
 }
 
-/// Whether a driver can compile PTX for \p CodeArch for a device of
-/// \p DeviceArch.
+/// \returns whether a driver can compile PTX for \p CodeArch to code for \p
+/// DeviceArch.
 static bool canCompile(StringRef CodeArch, StringRef DeviceArch) {
   unsigned Code, Device;
   return CodeArch.consume_front("sm_") && DeviceArch.consume_front("sm_") &&

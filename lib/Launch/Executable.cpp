@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Whether an ELF file is a program that the recording runtime can be loaded
-/// into.
+/// Checks whether an ELF file is a program into which the recording runtime can
+/// be loaded.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,9 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::object;
 
-/// What the first bytes say, which are the same in every ELF file. \returns an
-/// empty string for a 64-bit x86-64 program.
+/// Checks the header, whose beginning is the same in all ELF files. \returns
+/// the reason why the file is foreign, or an empty string for a 64-bit x86-64
+/// program.
 static std::string findForeign(StringRef Bytes) {
   const auto *Ident = reinterpret_cast<const unsigned char *>(Bytes.data());
   if (Bytes.size() < sizeof(ELF::Elf64_Ehdr))
@@ -44,7 +45,7 @@ static std::string findForeign(StringRef Bytes) {
   return "";
 }
 
-/// Of a static program that lies anywhere: libraries are of the same type.
+/// \returns whether a file is a static PIE. Libraries have the same ELF type.
 static Expected<bool> isPIE(const ELFFile<ELF64LE> &File) {
   Expected<ELF64LE::DynRange> Entries = File.dynamicEntries();
   if (!Entries)
@@ -66,7 +67,8 @@ static Error checkContents(StringRef Bytes) {
   bool HasInterpreter = false;
   for (const ELF64LE::Phdr &P : *Segments) {
     HasInterpreter |= P.p_type == ELF::PT_INTERP;
-    // Segments are what the system needs; a file may have lost its sections.
+    // Only segments matter to the system; a file may have been stripped of its
+    // sections.
     if (P.p_offset > Bytes.size() || P.p_filesz > Bytes.size() - P.p_offset)
       return createStringError("truncated: it has " + Twine(Bytes.size()) +
                                " bytes");

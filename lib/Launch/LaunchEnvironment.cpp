@@ -16,8 +16,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Returns what is preloaded already, except the libraries of a launcher that
-/// started this one: two of them in one process would record each other.
+/// Returns the user's LD_PRELOAD without the libraries of another launcher that
+/// started this one. Two runtimes in one process would record each other.
 static std::string getOtherPreloads(const LaunchOptions &Options) {
   SmallVector<StringRef, 4> Paths;
   const char *Preloaded = ::getenv("LD_PRELOAD");
@@ -39,7 +39,7 @@ llvm::mneme::makeEnvironment(const LaunchOptions &Options,
                              const PrivateFolder &Folder) {
   std::vector<std::string> Preloads = Libraries.vec();
   for (std::string &Library : Preloads) {
-    // The loader would take the path for several.
+    // The loader splits LD_PRELOAD at spaces and colons.
     if (StringRef(Library).find_first_of(" :") == StringRef::npos)
       continue;
     std::string Link = Folder.pathOf(sys::path::filename(Library));

@@ -23,9 +23,9 @@ namespace mneme {
 /// Variables and values.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the variables to set for the application: the runtime is preloaded
-/// as the first of \p Libraries, and finds the launcher's socket in \p Folder
-/// and its selection.
+/// Returns the variables to set for the application. They preload \p Libraries,
+/// the runtime first, and tell the runtime its selection and the path of the
+/// launcher's socket in \p Folder.
 Expected<Environment> makeEnvironment(const LaunchOptions &Options,
                                       ArrayRef<std::string> Libraries,
                                       const PrivateFolder &Folder);

@@ -32,7 +32,7 @@ static bool readHash(WireReader &R, Digest128 &Hash) {
   return true;
 }
 
-/// A text for users and for JSON: valid UTF-8 without control characters.
+/// Reads a text for users and for JSON: valid UTF-8 without control characters.
 static std::string readText(WireReader &R) {
   std::string Text = json::fixUTF8(R.str());
   for (char &C : Text)
@@ -41,12 +41,12 @@ static std::string readText(WireReader &R) {
   return Text;
 }
 
-/// Whether [Base, Base + Size) is a range of addresses.
+/// \returns whether [Base, Base + Size) does not wrap around.
 static bool isRange(uint64_t Base, uint64_t Size) {
   return Base + Size >= Base;
 }
 
-/// Calls \p Read for each element that a u32 announces, until one says no.
+/// Reads a u32 and calls \p Read as often, until it returns false.
 static bool readAll(WireReader &R, function_ref<bool()> Read) {
   for (uint32_t N = R.u32(); N; --N)
     if (!R.ok() || !Read())
@@ -54,7 +54,7 @@ static bool readAll(WireReader &R, function_ref<bool()> Read) {
   return R.ok();
 }
 
-/// 0 or 1.
+/// Reads a flag, which must be 0 or 1.
 static bool readFlag(WireReader &R, bool &Flag) {
   uint32_t Value = R.u32();
   Flag = Value;
@@ -70,7 +70,7 @@ Expected<HelloRequest> HelloRequest::decode(StringRef Body) {
                 "different builds",
                 Version, MNEME_WIRE_VERSION)
             .str());
-  R.u32(); // The process.
+  R.u32(); // The process id.
   HelloRequest Q;
   Q.Device = readText(R);
   Q.RankVariable = readText(R);
@@ -127,7 +127,7 @@ Expected<LoadKernelRequest> LoadKernelRequest::decode(StringRef Body) {
   return Q;
 }
 
-/// Grid or block; false for a dimension of 0.
+/// Reads a grid or block. \returns false if a dimension is 0.
 static bool readDims(WireReader &R, Dim3 &D) {
   D.X = R.u32();
   D.Y = R.u32();
@@ -135,8 +135,8 @@ static bool readDims(WireReader &R, Dim3 &D) {
   return D.X && D.Y && D.Z;
 }
 
-/// Whether \p Name is \p Final, a period, digits and periods: no path to
-/// elsewhere.
+/// \returns whether \p Name is \p Final, a period, digits and periods. Such a
+/// name is no path to another folder.
 static bool isStagingName(StringRef Name, StringRef Final) {
   return Name.consume_front(Final) && Name.consume_front(".") &&
          !Name.empty() &&

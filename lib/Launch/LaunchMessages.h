@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The requests of Runtime/Wire.h, decoded and validated: a request that does
-/// not have its type's form, to the last byte, or whose values cannot be, is an
-/// error. What only the launcher's state can tell (whether a kernel was loaded)
-/// is left to the Server.
+/// The requests of Runtime/Wire.h, decoded and validated. A request is an error
+/// if it differs from the form of its type in any byte, or if its values are
+/// impossible. Server checks what depends on the launcher's state, such as
+/// whether a kernel was loaded.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -70,10 +70,10 @@ struct WithdrawRequest {
   static Expected<WithdrawRequest> decode(StringRef Body);
 };
 
-/// The summary's body. IsRecorded of its kernels is left to the caller.
+/// Decodes the body of a summary. The caller sets IsRecorded of its kernels.
 Expected<ProcessSummary> decodeSummary(StringRef Body);
 
-/// The error of every message that cannot be decoded.
+/// The error for any message that cannot be decoded.
 Error malformed();
 
 } // namespace mneme

@@ -114,8 +114,8 @@ LaunchSelection::environment() const {
       {MNEME_ENV_WAIT, Wait},
       {MNEME_ENV_WAIT_LIMIT, formatv("{0:f3}", WaitLimit).str()},
   };
-  // Else a kernel's first launch takes as long as the driver needs to load it,
-  // which waits for all streams.
+  // With lazy loading, a kernel's first launch includes the time in which the
+  // driver loads it, which waits for all streams.
   if (Pick == "slowest" || Wait != "device")
     Env.emplace_back("CUDA_MODULE_LOADING", "EAGER");
   return Env;

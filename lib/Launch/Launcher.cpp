@@ -35,10 +35,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How long processes that outlive the application may stay silent before they
-/// are no longer served: a daemon must not keep the launcher for ever.
+/// Processes that outlive the application are served until all have been silent
+/// for this long. A daemon must not keep the launcher running.
 static constexpr std::chrono::seconds Grace(5);
-/// How often the clock is looked at meanwhile.
+/// Interval at which serveApplication() checks timeouts.
 static constexpr int TickMilliseconds = 100;
 
 static constexpr int ForwardedSignals[] = {SIGINT,  SIGTERM, SIGHUP,
@@ -56,7 +56,6 @@ static std::vector<char *> makeArguments(ArrayRef<std::string> Command) {
   return Argv;
 }
 
-/// Starts the application with \p Mask as its signal mask.
 static Expected<Child> startApplication(const std::string &Path,
                                         ArrayRef<std::string> Command,
                                         Environment Env, const sigset_t &Mask) {
@@ -70,10 +69,11 @@ static Expected<Child> startApplication(const std::string &Path,
   return App;
 }
 
-/// Takes what was sent to us and passes it on to the application while that
-/// runs. A terminal's signals reach it without us: it is in the same process
-/// group. \returns whether we are to end, which is for us alone once the
-/// application has ended.
+/// Reads the signals that the launcher received and forwards them to the
+/// application while it runs. Signals from the terminal reach the application
+/// directly, because it is in the same process group. \returns whether the
+/// launcher must end: once the application has ended, signals are meant for the
+/// launcher alone.
 static bool takeSignals(int SignalFD, std::optional<pid_t> App) {
   bool IsToEnd = false;
   signalfd_siginfo Info;
@@ -89,7 +89,8 @@ static bool takeSignals(int SignalFD, std::optional<pid_t> App) {
 }
 
 namespace {
-/// Says now and then what is recorded: an application can be silent for long.
+/// Reports the recording's progress from time to time, because an application
+/// can be silent for long.
 class ProgressTeller {
 public:
   explicit ProgressTeller(const LaunchOptions &Options) : Options(Options) {}
@@ -113,7 +114,7 @@ private:
   std::string LastText;
 };
 
-/// Ends the application when there is nothing more to record.
+/// Ends the application when all requested launches are recorded.
 class Stopper {
 public:
   Stopper(const LaunchOptions &Options, ArrayRef<std::string> Kernels)
@@ -142,17 +143,16 @@ public:
 
 private:
   static constexpr double KillSeconds = 10;
-  std::vector<std::string> Missing; ///< Selected, and not recorded yet.
+  std::vector<std::string> Missing; ///< Selected kernels that lack recordings.
   uint64_t Each;
   bool HasStopped = false, WasKilled = false;
   std::chrono::steady_clock::time_point StopTime;
 };
 } // namespace
 
-/// Serves until the application and the processes it left have ended, or those
-/// are not to be waited for. Calls
-/// \p Check once \p Probe, where there is one, has its answer.
-/// \returns the application's wait status.
+/// Serves the application until it and its descendants have ended, or until the
+/// descendants were silent for Grace. Calls \p Check once \p Probe, if not
+/// null, has its answer. \returns the application's wait status.
 static int serveApplication(Server &S, RecordKeeper &Records, Child &App,
                             int SignalFD, CudaProbe *Probe,
                             function_ref<void()> Check, Stopper &Stop,
@@ -198,12 +198,12 @@ static int serveApplication(Server &S, RecordKeeper &Records, Child &App,
 }
 
 //===----------------------------------------------------------------------===//
-// Without memory
+// Out of memory
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Keeps what there is to do when the launcher runs out of memory: to stay the
-/// application's parent until that ends, and to remove the socket.
+/// The launcher's duties when it runs out of memory: to remain the
+/// application's parent until the application ends, and to remove the socket.
 class LastDuties {
 public:
   LastDuties() { install_bad_alloc_error_handler(fulfil, this); }
@@ -211,7 +211,7 @@ public:
   LastDuties &operator=(const LastDuties &) = delete;
   ~LastDuties() { remove_bad_alloc_error_handler(); }
 
-  /// \p Libraries: those that the folder may have links to.
+  /// \param Libraries The folder may contain links to them.
   void setFolder(const PrivateFolder &TheFolder,
                  ArrayRef<std::string> Libraries) {
     Folder = TheFolder.path();
@@ -228,13 +228,13 @@ private:
   [[noreturn]] static void fulfil(void *Duties, const char *, bool);
 
   std::string Folder;
-  std::vector<std::string> Files; ///< Its contents.
+  std::vector<std::string> Files; ///< Contents of Folder.
   Child *App = nullptr; ///< While it runs.
   int SignalFD = -1;
 };
 } // namespace
 
-/// Allocates nothing.
+/// Must not allocate memory.
 void LastDuties::fulfil(void *Duties, const char *, bool) {
   const auto &D = *static_cast<const LastDuties *>(Duties);
   static constexpr StringLiteral Message =
@@ -247,7 +247,7 @@ void LastDuties::fulfil(void *Duties, const char *, bool) {
   ::rmdir(D.Folder.c_str());
   int Code = 1;
   if (D.App) {
-    // Those that wait for an answer are to go on.
+    // Processes that wait for an answer must continue.
     ::close_range(STDERR_FILENO + 1, D.SignalFD - 1, 0);
     ::close_range(D.SignalFD + 1, ~0u, 0);
     while (!D.App->reap()) {
@@ -269,7 +269,8 @@ void LastDuties::fulfil(void *Duties, const char *, bool) {
 
 static bool isForCuda(StringRef Arch) { return Arch.starts_with("sm_"); }
 
-/// Whether the application can be recorded on a GPU, as far as it says itself.
+/// \returns whether the application can be recorded on a GPU, judging by its
+/// payloads.
 static Expected<bool> suitsCuda(const LaunchOptions &Options,
                                 const std::string &Path,
                                 const ApplicationFacts &App) {
@@ -283,7 +284,7 @@ static Expected<bool> suitsCuda(const LaunchOptions &Options,
                               join(App.Archs, ", ")));
 }
 
-/// Waits for what the driver says. \returns whether to record on a GPU.
+/// Waits for the driver's answer. \returns whether to record on a GPU.
 static Expected<bool> checkDevices(const LaunchOptions &Options,
                                    const std::string &Path,
                                    const ApplicationFacts &App,
@@ -295,7 +296,7 @@ static Expected<bool> checkDevices(const LaunchOptions &Options,
                              " (--device=host needs none)");
   if (!Devices) {
     std::string Problem = toString(Devices.takeError());
-    // That there is no GPU is nothing special.
+    // A machine without a GPU needs no warning.
     if (!StringRef(Problem).starts_with("no CUDA driver") &&
         !StringRef(Problem).ends_with("finds no device"))
       Options.Warn("recording on the host device: " + Problem);
@@ -313,7 +314,8 @@ static Expected<bool> checkDevices(const LaunchOptions &Options,
   return true;
 }
 
-/// Becomes the application: of a rank that is not recorded, on a GPU.
+/// Replaces the launcher by the application, for a rank on a GPU that is not
+/// recorded.
 static Error becomeApplication(const std::string &Path,
                                ArrayRef<std::string> Command) {
   restoreChildSignals();
@@ -327,8 +329,8 @@ static bool includesThisRank(const LaunchSelection &Selection) {
   return Choice.includesThisProcess();
 }
 
-/// The runtime, and on the host device a driver for an application at \p Path
-/// that does not start without one.
+/// \returns the libraries to preload: the runtime and, on the host device, a
+/// CUDA driver if the application at \p Path does not start without one.
 static Expected<std::vector<std::string>>
 findLibraries(const LaunchOptions &Options, bool UseCuda,
               const std::string &Path) {
@@ -343,13 +345,14 @@ findLibraries(const LaunchOptions &Options, bool UseCuda,
   return Libraries;
 }
 
-/// Runs the application as it is, where only other ranks are recorded.
+/// Runs the application without recording, because only other ranks are
+/// recorded.
 static void leaveAlone(LaunchOptions &Options) {
   Options.Record = false;
   Options.Quiet = true;
 }
 
-/// Empty if nothing is recorded.
+/// \returns an empty string if nothing is recorded.
 static std::string getOutputDir(const LaunchOptions &Options) {
   if (!Options.Record)
     return "";
@@ -358,8 +361,8 @@ static std::string getOutputDir(const LaunchOptions &Options) {
   return std::string(Dir);
 }
 
-/// Blocks the signals that are read from the descriptor. \p Original: those
-/// that were blocked before.
+/// Opens a descriptor to read signals from, and blocks these signals. \p
+/// Original receives the previous signal mask.
 static int openSignals(sigset_t &Original) {
   sigset_t Blocked;
   sigemptyset(&Blocked);
@@ -370,7 +373,8 @@ static int openSignals(sigset_t &Original) {
   return ::signalfd(-1, &Blocked, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/// At once: launchers of other ranks may write to the same terminal or file.
+/// Writes the summary in one piece, because launchers of other ranks may write
+/// to the same terminal or file.
 static void printSummary(const LaunchOptions &Options,
                          const RecordKeeper &Records, bool HasStopped,
                          StringRef RankVariable) {
@@ -391,7 +395,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     return std::move(E);
   LastDuties Duties;
   LaunchOptions Options = Given;
-  // Where every rank has its launcher.
+  // In a distributed run, each rank has its own launcher.
   bool IsLeftAlone = !includesThisRank(Options.Selection);
   if (IsLeftAlone)
     leaveAlone(Options);
@@ -417,8 +421,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     return refuseSelection("no kernel of the application",
                            Options.Selection.KernelRegex, Facts->Kernels);
   Expected<bool> UseCuda = suitsCuda(Options, *Path, *Facts);
-  // Most of the wait can be the application's own start, where the answer is
-  // hardly in doubt.
+  // If the driver's answer is hardly in doubt, the application starts while the
+  // launcher waits for it.
   bool GoesAhead = Options.Device == LaunchDevice::Cuda &&
                    (IsLeftAlone || sys::fs::exists(Options.CudaNode));
   if (UseCuda && *UseCuda && !GoesAhead)
@@ -454,7 +458,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
       return UseCuda.takeError();
     Probe.reset();
   }
-  // Nothing is recorded before the driver has answered.
+  // Nothing is recorded before the driver's answer.
   bool HasDevice = true;
   auto Check = [&] {
     Expected<bool> Ok = checkDevices(Options, *Path, *Facts, *Probe);
@@ -487,7 +491,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
 
   if (HasDevice && !Options.Quiet)
     printSummary(Options, Records, Stop.hasStopped(), S.rankVariable());
-  // Nothing is lost from here on.
+  // From here on, a signal loses nothing.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)
     return 1;

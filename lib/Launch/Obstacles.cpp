@@ -25,7 +25,7 @@ using ::mneme::HandleParameter;
 // Textures and surfaces
 //===----------------------------------------------------------------------===//
 
-// As PTX and, behind "llvm.nvvm.", the intrinsics call the instructions.
+// Names of instructions, in PTX and after "llvm.nvvm." in intrinsics.
 static constexpr StringLiteral TextureInstructions[] = {"tex.", "tld4.",
                                                         "txq."};
 static constexpr StringLiteral SurfaceInstructions[] = {"suld.", "sust.",
@@ -69,18 +69,17 @@ static const CallBase *findCall(const Module &M,
   return nullptr;
 }
 
-/// Whether what lies at \p P is there before the launch.
+/// \returns whether the memory at \p P has its contents before the launch.
 static bool isFromBefore(const Value *P) {
   const Value *Object = getUnderlyingObject(P, /*MaxLookup=*/0);
   if (isa<AllocaInst>(Object))
     return false;
-  // Code that is compiled anew brings these along.
+  // A constant is part of the code and has new contents in each compilation.
   auto *G = dyn_cast<GlobalVariable>(Object);
   return !G || !G->isConstant() || G->isExternallyInitialized();
 }
 
-/// Whether the address \p V was not made by the launch itself, as far as one
-/// can see.
+/// \returns whether the address \p V may have been made before the launch.
 static bool isAddressFromBefore(const Value *V, const Function *Kernel) {
   SmallPtrSet<const Value *, 16> Seen;
   SmallVector<const Value *, 8> Open = {V};
@@ -101,7 +100,8 @@ static bool isAddressFromBefore(const Value *V, const Function *Kernel) {
   return false;
 }
 
-/// Stores the address of a function or a vtable where it may outlive the launch.
+/// \returns whether \p Store stores the address of a function or a vtable where
+/// it may outlive the launch.
 static bool storesCodeAddress(const StoreInst &Store) {
   const Value *V = Store.getValueOperand()->stripInBoundsConstantOffsets();
   auto *G = dyn_cast<GlobalVariable>(V);
@@ -120,15 +120,15 @@ static bool storesCodeAddress(const Module &M) {
   });
 }
 
-/// What is left of calls through pointers when the code is optimized a bit.
+/// \returns an optimized copy, in which most calls through pointers are direct.
 static std::unique_ptr<Module> simplify(const Module &M) {
   std::unique_ptr<Module> Copy = CloneModule(M);
   runPasses(*Copy, "default<O2>");
   return Copy;
 }
 
-/// Adds what the calls of a function that was not inlined pass as \p A.
-/// \returns false if there may be others.
+/// Adds the operands that calls of a function that was not inlined pass as \p
+/// A. \returns false if there may be other callers.
 static bool addCallers(const Argument &A, SmallVectorImpl<const Value *> &To) {
   for (const User *U : A.getParent()->users()) {
     auto *Call = dyn_cast<CallBase>(U);
@@ -139,8 +139,8 @@ static bool addCallers(const Argument &A, SmallVectorImpl<const Value *> &To) {
   return true;
 }
 
-/// Adds the parameter that \p V is, or those of which it is one.
-/// \returns false where it may be something else.
+/// Adds the parameters that \p V can be. \returns false if \p V may be
+/// something else.
 static bool findParameters(const Value *V, bool IsSurface,
                            const Function &Kernel, ArrayRef<KernelArg> Args,
                            std::vector<HandleParameter> &Handles) {
@@ -178,8 +178,8 @@ static bool findParameters(const Value *V, bool IsSurface,
   return true;
 }
 
-/// Finds the handles of all textures and surfaces that a kernel uses among its
-/// parameters. \returns false where some may be elsewhere.
+/// Finds the parameters that are the handles of all textures and surfaces of a
+/// kernel. \returns false if a handle may be elsewhere.
 static bool findHandles(const Module &Simple, StringRef Kernel,
                         std::vector<HandleParameter> &Handles) {
   const Function *F = Simple.getFunction(Kernel);
@@ -195,7 +195,7 @@ static bool findHandles(const Module &Simple, StringRef Kernel,
 std::string llvm::mneme::findObstacle(const Module &M, StringRef Kernel,
                                       bool ForHost,
                                       std::vector<HandleParameter> &Handles) {
-  // On the host device a handle is an address, wherever it is stored.
+  // On the host device, a handle is an address and can be stored anywhere.
   if (!ForHost && findCall(M, usesTexture) &&
       !findHandles(*simplify(M), Kernel, Handles))
     return "its code uses textures or surfaces whose handles are not among its "

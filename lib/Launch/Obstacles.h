@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What in a kernel's code a recording of memory cannot bring back.
+/// Detects code that cannot be replayed from a recording of memory.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,12 @@ namespace llvm {
 class Module;
 namespace mneme {
 
-/// Why launches of \p Kernel, of an extracted module, cannot be replayed; empty
-/// as a rule. Takes as long as a small pipeline where there are calls through
-/// pointers. \p ForHost: of launches on the host device. Else \p Handles gets
-/// the handles of textures and surfaces among the parameters.
+/// \returns the reason why launches of \p Kernel in an extracted module cannot
+/// be replayed; usually empty. If there are calls through pointers, it takes as
+/// long as an optimization pipeline.
+/// \param ForHost The launches are on the host device.
+/// \param Handles Receives the parameters that are handles of textures and
+/// surfaces, unless \p ForHost.
 std::string findObstacle(const Module &M, StringRef Kernel, bool ForHost,
                          std::vector<::mneme::HandleParameter> &Handles);
 

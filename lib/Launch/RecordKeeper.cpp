@@ -34,7 +34,8 @@ RecordKeeper::RecordKeeper(std::string TheDir, StringRef HashInput)
     HashInputs.push_back(HashInput.str());
 }
 
-/// One folder has one way to tell launches apart, so that each is there once.
+/// A folder has one set of inputs for the dynamic hash. Otherwise it could
+/// contain a launch twice.
 Error RecordKeeper::checkHashInputs(const RecordedKernel &K) const {
   if (K.Instances.empty() || K.DynamicHashInputs == HashInputs)
     return Error::success();
@@ -65,12 +66,12 @@ Error RecordKeeper::prepare(bool MustBeOwn) {
   removeAbandoned(Dir, isStagingFolderName);
   Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
   if (!Files) {
-    consumeError(Files.takeError()); // There is none yet.
+    consumeError(Files.takeError()); // The folder has no recordings yet.
     Files = std::vector<std::string>();
   }
   for (const std::string &File : *Files) {
     Expected<RecordedKernel> K = readKernelFile(File);
-    // A damaged one matters to its own kernel only.
+    // A damaged file affects only its own kernel.
     if (!K)
       consumeError(K.takeError());
     else if (Error E = checkHashInputs(*K))
@@ -129,15 +130,15 @@ RecordKeeper::update(Kernel &K,
     if (Error E = checkHashInputs(*Old))
       return std::move(E);
     Before = toJSON(*Old);
-    // Of how launches were recorded, the file says the first one's.
+    // The properties of the first recording apply to all launches in the file.
     if (!Old->Instances.empty())
       File = std::move(*Old);
   }
   Expected<bool> Changed = Edit(File);
   if (!Changed || !*Changed)
     return Changed;
-  // A new file can wait for sync(). What replaces one that others rely on must
-  // be on the disk before, and so must what it names.
+  // A new file can wait for sync(). If other launchers rely on the old file,
+  // its replacement and all files that it names must be on the disk first.
   auto Own = Created.find(Path);
   bool Sync = Replaces && (Own == Created.end() || Own->second != Before);
   if (Sync)
@@ -159,7 +160,7 @@ bool RecordKeeper::holds(const RecordedInstance &I) const {
 std::vector<std::string> RecordKeeper::heldLaunches(StringRef StaticHash) {
   std::vector<std::string> Hashes;
   Expected<RecordedKernel> File = readKernelFile(pathOf(StaticHash + ".json"));
-  // None, or a damaged one, which the next launch runs into.
+  // The file is missing, or damaged. The next launch reports damage.
   if (!File)
     consumeError(File.takeError());
   else
@@ -171,13 +172,14 @@ std::vector<std::string> RecordKeeper::heldLaunches(StringRef StaticHash) {
   return Hashes;
 }
 
-/// Named by content: it does not matter whose it is, nor whether it is replaced.
+/// Page files are named by content, so it does not matter which launcher made
+/// one or whether it is replaced.
 Error RecordKeeper::movePages(const std::string &File) {
   std::string From = staging() + "/" + File, To = pathOf(File);
   if (sys::fs::exists(To)) {
     if (!sys::fs::exists(From)) // Moved with another launch.
       return Error::success();
-    // Others may rely on what is there: what takes its place is on the disk.
+    // Others may rely on the old file, so its replacement must be on the disk.
     if (Error E = syncFile(From))
       return E;
   }
@@ -187,7 +189,7 @@ Error RecordKeeper::movePages(const std::string &File) {
   return Error::success();
 }
 
-/// Bytes of the files in a folder, without those below.
+/// \returns the total size of the files in a folder, without subfolders.
 static uint64_t sumFiles(const Twine &Folder) {
   uint64_t Total = 0, Size;
   std::error_code EC;
@@ -228,7 +230,7 @@ void RecordKeeper::noteNotSynced(const std::string &Path) {
   IsFolderSynced = false;
 }
 
-/// Brings the files to the disk that nobody has pruned meanwhile.
+/// Syncs the files that have not been pruned meanwhile.
 static Error syncFiles(const std::set<std::string> &Paths) {
   Error Result = Error::success();
   for (const std::string &Path : Paths)
@@ -237,7 +239,7 @@ static Error syncFiles(const std::set<std::string> &Paths) {
   return Result;
 }
 
-/// \returns whether no process is waiting for the disk any more.
+/// \returns whether no child process is syncing any more.
 bool RecordKeeper::takeSynced(bool Wait) {
   while (Syncing && !Syncing->poll()) {
     if (!Wait)
@@ -247,7 +249,7 @@ bool RecordKeeper::takeSynced(bool Wait) {
   }
   if (!Syncing)
     return true;
-  // What it could not do is left for the end, which says so.
+  // Files that could not be synced are left for the end, which reports errors.
   if (Expected<std::string> Done = Syncing->finish(); !Done) {
     consumeError(Done.takeError());
     NotSynced.insert(BeingSynced.begin(), BeingSynced.end());
@@ -258,7 +260,7 @@ bool RecordKeeper::takeSynced(bool Wait) {
 }
 
 void RecordKeeper::syncInBackground() {
-  // Less is done soon enough at the end.
+  // Smaller amounts take little time at the end.
   constexpr uint64_t MinBytes = 16 << 20;
   if (!takeSynced(/*Wait=*/false) || NotSyncedBytes < MinBytes)
     return;
@@ -300,7 +302,7 @@ Expected<bool> RecordKeeper::addLaunch(const RecordedLaunch &L,
                          staging() + "/" + Epilogue.str()))
     return std::move(E);
   auto MoveIn = [&](StringRef File, StringRef Name) -> Error {
-    // Replaces what a launcher that was killed has left.
+    // Replaces leftovers of a launcher that was killed.
     if (std::error_code EC =
             sys::fs::rename(staging() + "/" + File, pathOf(Name)))
       return createFileError(pathOf(Name), EC);
@@ -314,8 +316,8 @@ Expected<bool> RecordKeeper::addLaunch(const RecordedLaunch &L,
     bool IsNew = Old == File.Instances.end();
     if (!IsNew && holds(*Old))
       return false;
-    // Launches that are there keep their module, which may be another
-    // compiler's.
+    // Launches in the file keep their module, which may be from another
+    // compiler.
     if (File.Instances.empty())
       if (Error E = writeBitcode(K))
         return std::move(E);
@@ -385,13 +387,14 @@ Error RecordKeeper::addSummary(const ProcessSummary &S) {
   RecordTime += S.Nanoseconds;
   WriteTime += S.FinalWait;
   addReasons(S.Reasons);
-  // Each kernel's file is written once: there can be a line for every launch.
+  // Write each kernel's file only once: the summary may have an entry for every
+  // launch.
   std::map<std::string, StringMap<uint64_t>> Times;
   for (const ProcessSummary::Kernel &K : S.Kernels) {
     Rows[{K.Name, K.StaticHash}].Launches += K.Occurrences;
     if (Dir.empty() || !Kernels.contains(K.StaticHash))
       continue;
-    // addLaunch has counted the one that was recorded.
+    // addLaunch() has counted the recorded launch.
     if (uint64_t Rest = K.Occurrences - (K.IsRecorded && K.Occurrences))
       Times[K.StaticHash][K.DynamicHash] += Rest;
   }
@@ -481,7 +484,7 @@ void RecordKeeper::print(raw_ostream &OS) const {
        << " left out of them, because nothing leads there\n";
   OS << formatv("mneme: {0:f3} s spent on recording, {1:f3} s on compiling",
                 seconds(RecordTime), seconds(CompileTime));
-  // Where the program is long enough, next to nothing is left for the end.
+  // If the program runs long enough, little time is spent at the end.
   constexpr uint64_t Noticeable = 100000000;
   if (WriteTime + SyncTime >= Noticeable)
     OS << formatv("; {0:f3} s on writing at the end, {1:f3} s on the disk",

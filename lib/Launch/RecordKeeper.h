@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Keeps the folder of recordings while the application runs, and what the
-/// summary at the end says. Several launchers may share a folder.
+/// Maintains the folder of recordings while the application runs, and the
+/// numbers for the summary. Several launchers may share a folder.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ namespace llvm {
 class raw_ostream;
 namespace mneme {
 
-/// A launch that the runtime has stored.
+/// A launch that the runtime has written to the staging folder.
 struct RecordedLaunch {
   std::string StaticHash;
   RecordedInstance Instance;
@@ -43,7 +43,7 @@ struct RecordedLaunch {
   std::vector<std::string> PageFiles; ///< Names.
 };
 
-/// What one process of the application reports at its end.
+/// The final report of one process of the application.
 struct ProcessSummary {
   uint64_t Seen = 0, Recorded = 0, Skipped = 0; ///< Launches.
   struct Kernel {
@@ -54,78 +54,79 @@ struct ProcessSummary {
   };
   std::vector<Kernel> Kernels;
   std::map<std::string, uint64_t> Reasons; ///< Why launches were skipped.
-  uint64_t Nanoseconds = 0; ///< That recording took.
-  uint64_t FinalWait = 0;   ///< At exit, for what was not written yet.
+  uint64_t Nanoseconds = 0; ///< Time spent on recording.
+  uint64_t FinalWait = 0;   ///< Wait at exit for pending writes.
 };
 
-/// Returns an error that lists the kernels \p Symbols; \p What is "no kernel".
+/// Returns an error that lists the kernels \p Symbols. \p What begins its text,
+/// such as "no kernel".
 Error refuseSelection(StringRef What, StringRef KernelRegex,
                       ArrayRef<std::string> Symbols);
 
 class RecordKeeper {
 public:
-  /// \p Dir is empty when nothing is to be recorded. \p HashInput as in
-  /// LaunchSelection.
+  /// \param Dir The folder; empty if nothing is recorded.
+  /// \param HashInput As in LaunchSelection.
   explicit RecordKeeper(std::string Dir, StringRef HashInput = "");
 
-  /// From now on, addLaunch() fails, and says so, where the folder would hold
-  /// more than \p Bytes of recordings; 0: no limit.
+  /// Makes addLaunch() return an error if the folder would contain more than \p
+  /// Bytes of recordings. 0 means no limit.
   void limit(uint64_t Bytes) { MaxBytes = Bytes; }
 
-  /// Makes the folder and, in it, one for files that are not whole yet. Removes
-  /// such that launchers left that were killed. Error: also where the folder
-  /// holds launches that are told apart by other things, or where it
-  /// \p MustBeOwn and is not (makeOwnFolder()).
+  /// Makes the folder and its staging folder, for files that are not complete
+  /// yet. Removes staging folders of launchers that were killed. Error: also if
+  /// the folder's launches have other inputs for the dynamic hash, or if the
+  /// folder \p MustBeOwn and is not (makeOwnFolder()).
   Error prepare(bool MustBeOwn = false);
-  /// That second folder; it is removed at the end with all that is left there.
+  /// \returns the staging folder. It is removed at the end with its contents.
   const std::string &staging() const { return Staging.path(); }
   const std::string &directory() const { return Dir; }
 
-  /// Error: the folder and what is held for it are larger than limit() allows.
+  /// Returns an error if the folder and its staging folder exceed limit().
   Error checkStagingRoom() const;
 
-  /// Remembers what a kernel file and its bitcode will hold. \p Device: "host",
-  /// "cuda".
+  /// Stores the contents of a kernel's file and its bitcode for later. \p
+  /// Device is "host" or "cuda".
   void addKernel(const CompiledKernel &K, StringRef Device);
-  /// Dynamic hashes of the launches that the folder holds for a kernel that was
-  /// added.
+  /// \returns the dynamic hashes of the launches that the folder contains of a
+  /// kernel that was added.
   std::vector<std::string> heldLaunches(StringRef StaticHash);
-  /// Moves the snapshots \p Prologue and \p Epilogue, and the page files that
-  /// are not in the folder yet, from the staging folder into place and puts \p
-  /// L into the kernel's file. \returns false, with nothing done, when the
-  /// folder holds that launch already.
+  /// Moves the snapshots \p Prologue and \p Epilogue and new page files from
+  /// the staging folder into the folder, and adds \p L to the kernel's file.
+  /// \returns false, without any change, if the folder already contains the
+  /// launch.
   Expected<bool> addLaunch(const RecordedLaunch &L, StringRef Prologue,
                            StringRef Epilogue);
-  /// Adds the launches that were not recorded to Occurrences.
+  /// Adds launches that were not recorded to Occurrences.
   Error addSummary(const ProcessSummary &S);
-  /// Adds why launches of a process that gave no summary are not there.
+  /// Adds the reasons for missing launches of a process without a summary.
   void addReasons(const std::map<std::string, uint64_t> &Why);
-  /// Fails if there were launches, but none of a kernel that \p KernelRegex
-  /// selects; the error names the kernels.
+  /// Returns an error if there were launches, but none of a kernel that \p
+  /// KernelRegex selects. The error lists the kernels.
   Error checkSelection(StringRef KernelRegex) const;
-  /// Returns true if the folder holds \p Launches launches of a kernel that the
-  /// application has used.
+  /// \returns whether the folder contains \p Launches launches of a kernel that
+  /// the application has used.
   bool hasRecorded(StringRef Symbol, uint64_t Launches) const;
   void addProcess() { ++Processes; }
-  /// Waits until all that was added is on the disk. While the application runs,
-  /// it would wait, too.
+  /// Waits until all files that were added are on the disk. If called while the
+  /// application runs, the application waits, too.
   Error sync();
-  /// Has the disk begin with what was added, if that is much: at the end less is
-  /// left to wait for. Call when syncFD() is readable, and after launches.
+  /// Starts syncing the files that were added, if they are large, to shorten
+  /// sync() at the end. Call it when syncFD() is readable, and after launches.
   void syncInBackground();
-  /// Of the process that waits for the disk, or -1.
+  /// Descriptor of the process that syncs, or -1.
   int syncFD() const { return Syncing ? Syncing->fd() : -1; }
   void addCompilation(uint64_t Nanoseconds) { CompileTime += Nanoseconds; }
 
   /// "3 launches of 2 kernels recorded, 1.5 MiB".
   std::string describe() const;
-  /// The table at the end.
+  /// Prints the final table.
   void print(raw_ostream &OS) const;
 
 private:
   struct Kernel {
     RecordedKernel File; ///< Without instances.
-    std::optional<uint64_t> Held; ///< Launches, when it was first used.
+    std::optional<uint64_t> Held; ///< Number of launches when first used.
     std::string Bitcode;
   };
   struct Row {
@@ -140,12 +141,12 @@ private:
   Totals count() const;
   std::string pathOf(const Twine &File) const;
   bool holds(const RecordedInstance &I) const;
-  /// Reads and edits a kernel's file while holding the folder's lock, and
-  /// writes it if \p Edit says so. \returns what that said.
+  /// Reads and edits a kernel's file while holding the folder's lock. Writes
+  /// the file if \p Edit returns true. \returns the result of \p Edit.
   Expected<bool> update(Kernel &K,
                         function_ref<Expected<bool>(RecordedKernel &)> Edit);
   Error addOccurrences(Kernel &K, const StringMap<uint64_t> &Times);
-  /// Call with the folder's lock.
+  /// The caller holds the folder's lock.
   Error writeBitcode(Kernel &K);
   Error movePages(const std::string &File);
   Error checkRoom(const RecordedLaunch &L, StringRef Prologue,
@@ -159,12 +160,12 @@ private:
   void noteNotSynced(const std::string &Path);
 
   std::set<std::string> NotSynced; ///< Paths.
-  uint64_t NotSyncedBytes = 0;     ///< Of these.
+  uint64_t NotSyncedBytes = 0;     ///< Of these paths.
   std::optional<ChildTask> Syncing;
-  std::set<std::string> BeingSynced; ///< What it waits for.
+  std::set<std::string> BeingSynced; ///< Paths that Syncing syncs.
   bool IsFolderSynced = true;
-  /// Kernels' files that no other launcher has a part in, by path, and what they
-  /// hold.
+  /// Kernel files that no other launcher has changed, by path, with their
+  /// contents.
   std::map<std::string, json::Value> Created;
   uint64_t MaxBytes = 0;
   std::vector<std::string> HashInputs;
@@ -175,7 +176,7 @@ private:
   uint64_t Seen = 0, Recorded = 0, Skipped = 0;
   uint64_t OmittedRegions = 0, OmittedBytes = 0;
   uint64_t Processes = 0, Reports = 0;
-  // Nanoseconds; the last two at the end.
+  // Nanoseconds. The last two are measured at the end.
   uint64_t RecordTime = 0, CompileTime = 0, WriteTime = 0, SyncTime = 0;
 };
 

@@ -29,26 +29,28 @@ using ::mneme::WireWriter;
 
 using Clock = std::chrono::steady_clock;
 
-/// A process greets as soon as it has connected. A peer that has not for so
-/// long is dropped,
+/// A process greets as soon as it has connected. A connection without a
+/// greeting is closed after this time.
 static constexpr std::chrono::seconds MaxSilence(30);
-/// and where there are too many to let others in, or to end, after so long.
+/// Limit if the server cannot accept others until such a connection is closed,
+/// or waits for it to end.
 static constexpr std::chrono::seconds ShortSilence(1);
 static constexpr size_t MaxStrangers = 256;
 
-/// What a connection needs at most: its socket, and a worker's two.
+/// Maximum number of descriptors per connection: its socket, and two of a
+/// worker.
 static constexpr size_t DescriptorsOfConnection = 3;
-/// What we need beside.
+/// Descriptors that the launcher needs for other purposes.
 static constexpr size_t OwnDescriptors = 32;
 
-/// More code than any program has, and more launches than anybody waits for.
+/// Limits beyond the code and the launches of any real program.
 static constexpr uint64_t MaxModuleBytes = uint64_t(8) << 30;
 static constexpr size_t MaxTentative = 1 << 20;
 
 static constexpr StringLiteral CompilerName = "the compiler";
 
-/// The application waits for its device code: what takes longer to read, or to
-/// compile, or more memory, is damaged rather than large.
+/// The application waits for its device code. If reading or compiling exceeds
+/// these limits, the code is assumed to be damaged.
 static constexpr double ReadSeconds = 600, CompileSeconds = 3600;
 static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
 
@@ -62,8 +64,7 @@ struct Server::Connection {
   explicit Connection(int FD) : FD(FD) {}
   ~Connection() { ::close(FD); }
 
-  /// Bytes of the request that is being received which have not come yet; 0
-  /// when it is there.
+  /// Number of bytes of the current request that are not received yet.
   size_t missing() const {
     MnemeWireHeader Header;
     if (In.size() < sizeof(Header))
@@ -71,9 +72,10 @@ struct Server::Connection {
     memcpy(&Header, In.data(), sizeof(Header));
     return sizeof(Header) + Header.Size - In.size();
   }
-  /// Has not greeted yet.
+  /// \returns whether the connection has not sent a complete greeting yet.
   bool isStranger() const { return !HasGreeted && missing(); }
-  /// Whether the next request can be received: this one is answered.
+  /// \returns whether the next request can be received, because the current one
+  /// is answered.
   bool isListening() const { return !HasEnded && !Job && Out.empty(); }
 
   int FD;
@@ -96,7 +98,7 @@ struct Server::Connection {
   std::map<std::string, TentativeLaunch> Tentative; ///< Likewise.
   bool HasSummarized = false;
 
-  /// The request that is being worked on.
+  /// The worker for the current request.
   std::optional<ChildTask> Job;
   uint32_t JobType = 0;
   Hash JobModule = {};
@@ -138,7 +140,7 @@ Error Server::listen(StringRef Path) {
     return createFileError(Path, createStringError("too long for a socket"));
   llvm::copy(Path, Address.sun_path);
   Listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  // For this user alone.
+  // The socket is for this user only.
   mode_t Mask = ::umask(0177);
   bool Ok = Listener >= 0 &&
             ::bind(Listener, reinterpret_cast<sockaddr *>(&Address),
@@ -153,7 +155,7 @@ void Server::addTo(std::vector<pollfd> &Waits) const {
   if (canAccept() && !IsShort)
     Waits.push_back({Listener, POLLIN, 0});
   for (const auto &C : Connections) {
-    // A client that has ended would be readable for ever.
+    // A client that has closed its end would always be readable.
     bool Receives = C->isListening() && C->missing();
     short Events = (Receives ? POLLIN : 0) | (C->Out.empty() ? 0 : POLLOUT);
     if (Events)
@@ -232,7 +234,7 @@ bool Server::receive(Connection &C) {
   char Chunk[1 << 16];
   while (C.isListening()) {
     size_t Missing = C.missing();
-    // A whole one waits while we are held.
+    // A complete request waits while IsHeld.
     if (!Missing)
       break;
     ssize_t N = ::recv(C.FD, Chunk, std::min(Missing, sizeof(Chunk)), 0);
@@ -252,7 +254,7 @@ bool Server::receive(Connection &C) {
   return Any;
 }
 
-/// Refuses what is no request as soon as its header says so.
+/// Rejects an invalid request as soon as its header is complete.
 bool Server::checkHeader(Connection &C) {
   MnemeWireHeader Header;
   if (C.In.size() < sizeof(Header))
@@ -277,7 +279,7 @@ bool Server::send(Connection &C) {
       break;
     Any = true;
     if (N <= 0) {
-      // The process is gone; nobody waits for the answer.
+      // The process has ended and does not read the answer.
       C.HasEnded = true;
       C.Out.clear();
     } else {
@@ -319,7 +321,7 @@ void Server::refuse(Connection &C, Error E) {
   C.IsRefused = true;
 }
 
-/// The beginning of every answer that is no error.
+/// The beginning of every answer without an error.
 static WireWriter success() {
   WireWriter W;
   W.str("");
@@ -421,7 +423,8 @@ Error Server::handleInitialize(Connection &C, StringRef Body) {
   return Error::success();
 }
 
-/// LoadKernel in the worker: the encoded kernel, and where its code goes.
+/// Runs LoadKernel in the worker. \returns the encoded kernel and its code for
+/// the address.
 static Expected<std::string>
 loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
            const Digest128 &Unit, StringRef Kernel, const HostOptions *Options,
@@ -487,7 +490,8 @@ Error Server::handleLoadKernel(Connection &C, StringRef Body) {
   return Error::success();
 }
 
-/// The worker is this very program, but it has run a compiler on foreign IR.
+/// The worker is this program, but has compiled untrusted IR, so its answer is
+/// checked.
 Expected<std::string> Server::finishLoadKernel(Connection &C,
                                                StringRef Result) {
   WireReader R(Result.data(), Result.size());
@@ -573,7 +577,7 @@ Error Server::handleRecorded(Connection &C, StringRef Body) {
   if (Q->IsTentative) {
     if (C.Tentative.size() >= MaxTentative && !C.Tentative.count(Key))
       return createStringError("too many launches that may be replaced");
-    // Of launches that compete, a kernel holds a few only.
+    // Of competing launches, a kernel keeps only a few.
     if (!L.ChangesMemory)
       if (Error E = Records.checkStagingRoom())
         return E;
@@ -589,7 +593,7 @@ Error Server::handleRecorded(Connection &C, StringRef Body) {
     Taken = *Added;
     if (Taken)
       C.Recorded.insert(Key);
-    // It had changed no memory.
+    // The replaced launch had changed no memory.
     if (auto Old = C.Tentative.find(Key); Taken && Old != C.Tentative.end()) {
       drop(Old->second);
       C.Tentative.erase(Old);
@@ -627,10 +631,11 @@ void Server::store(Connection &C, ProcessSummary &S) {
       C.Recorded.insert(Key);
       continue;
     }
-    // Another process may have been faster.
+    // Another process may have recorded the launch first.
     std::string Reason =
         Added ? MNEME_REASON_HELD : toString(Added.takeError());
-    // A process that had no answer has counted the launch as skipped itself.
+    // A process that received no answer has already counted the launch as
+    // skipped.
     if (S.Recorded) {
       --S.Recorded;
       ++S.Skipped;
@@ -645,7 +650,7 @@ void Server::storeUncounted(Connection &C) {
   ProcessSummary S;
   S.Recorded = C.Tentative.size();
   store(C, S);
-  // Nor are the launches counted that others have recorded.
+  // Launches that other processes have recorded are not counted, either.
   S.Reasons.erase(MNEME_REASON_HELD);
   Records.addReasons(S.Reasons);
 }

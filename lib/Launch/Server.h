@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The launcher's end of the socket. One thread, one poll loop: whatever takes
-/// long runs in a ChildTask.
+/// The launcher's end of the socket. It has one thread and one poll loop; all
+/// long work runs in a ChildTask.
 ///
-/// Peers are processes of the same user, but may be damaged, or none of ours:
-/// requests are validated (Messages.h), a connection has one request at a time
-/// in memory, of a size that its type allows, and those that have not greeted
-/// are few, and for seconds only.
+/// Peers are processes of the same user, but may be damaged or foreign.
+/// Requests are therefore validated (LaunchMessages.h). A connection has one
+/// request in memory at a time, limited by the size of its type. Connections
+/// without a greeting are limited in number and time.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ class Server {
 public:
   using StartFn = decltype(&ChildTask::start);
 
-  /// \p Start starts what takes long.
+  /// \param Start Starts long work.
   Server(RecordKeeper &Records, const HostOptions &Options,
          StartFn Start = ChildTask::start);
   ~Server();
@@ -44,30 +44,32 @@ public:
   /// Listens on a Unix socket at \p Path.
   Error listen(StringRef Path);
 
-  /// Takes a socket to a peer as if it had connected.
+  /// Adds a socket to a peer as if the peer had connected.
   void adopt(int FD);
 
-  /// Adds what poll() must wait for.
+  /// Adds the descriptors for poll().
   void addTo(std::vector<pollfd> &Waits) const;
-  /// Does what there is to do. \returns whether something was done.
+  /// Does all work that is possible without waiting. \returns whether there was
+  /// any.
   bool serve();
-  /// Whether there are processes to serve, or some that may be about to greet.
+  /// \returns whether there are processes to serve, or new connections that may
+  /// still greet.
   bool hasConnections() const;
-  /// Whether serve() has to look at the time now and then.
+  /// \returns whether serve() must be called regularly because of timeouts.
   bool hasStrangers() const { return IsShort || countStrangers(); }
 
-  /// Lets requests wait until release().
+  /// Delays requests until release().
   void hold() { IsHeld = true; }
   void release() { IsHeld = false; }
-  /// From now on, processes are told that nothing is to be recorded.
+  /// From now on, tells processes that nothing is to be recorded.
   void refuseRecordings() { IsRefusing = true; }
 
-  /// Stores what processes that are still connected might have replaced: call
-  /// when they are no longer served.
+  /// Stores tentative launches of processes that are still connected. Call when
+  /// they are no longer served.
   void storeRest();
 
-  /// Where a process has found that it is a rank of a distributed run; empty
-  /// when none has.
+  /// The variable by which a process has recognized that it is a rank of a
+  /// distributed run; empty if none has.
   StringRef rankVariable() const { return RankVariable; }
 
 private:
@@ -83,7 +85,7 @@ private:
   void takeMessage(Connection &C);
   void finishJob(Connection &C);
 
-  /// Answers at once, or leaves a job in \p C. Error: answered, too.
+  /// Answers immediately, or starts a job in \p C. Errors are answered, too.
   Error handle(Connection &C, uint32_t Type, StringRef Body);
   Error handleHello(Connection &C, StringRef Body);
   Error handleLoadModule(Connection &C, StringRef Body);
@@ -96,9 +98,9 @@ private:
 
   struct TentativeLaunch;
   void drop(const TentativeLaunch &T);
-  /// Stores what is tentative; where that fails, \p S says so.
+  /// Stores tentative launches and counts failures in \p S.
   void store(Connection &C, ProcessSummary &S);
-  /// The same of a process without a summary: it was killed.
+  /// Does the same for a process without a summary, which was killed.
   void storeUncounted(Connection &C);
 
   bool checkHeader(Connection &C);
@@ -110,8 +112,8 @@ private:
   HostOptions Options;
   StartFn Start;
   int Listener = -1;
-  size_t MaxConnections; ///< That there are descriptors for.
-  bool IsShort = false;  ///< Of descriptors or memory for another one.
+  size_t MaxConnections; ///< Limited by descriptors.
+  bool IsShort = false;  ///< No descriptor or memory for another one.
   bool IsHeld = false, IsRefusing = false;
   std::string RankVariable;
   std::vector<std::unique_ptr<Connection>> Connections;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The tree of a pipeline space: what was written, where its decisions lie in a
-/// point, and in how many ways each part can be chosen.
+/// The tree of a pipeline space: its syntax, the indices of its decisions in a
+/// point, and the number of ways to choose each part.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -34,9 +34,9 @@ struct SourcePos {
 /// Returns the TextError "Message" at \p Pos.
 Error makeError(SourcePos Pos, const Twine &Message);
 
-/// How often something can be chosen, by the set of shared named choices that
-/// it then uses (bits in the order of PipelineTree::Shared). Sorted by set,
-/// each set once, no zeros.
+/// The number of ways to choose a node, by the set of shared named choices that
+/// they use (bits in the order of PipelineTree::Shared). Sorted by set, each
+/// set once, no zeros.
 using Ways = SmallVector<std::pair<uint64_t, APInt>, 1>;
 
 struct PipelineNode {
@@ -64,29 +64,30 @@ struct PipelineNode {
   bool Binds = false;                  ///< Of Use: "$name={...}".
   char Separator = ',';                ///< Of List: ';' in parameters.
 
-  /// Where the decisions of this node begin in its frame: the whole tree, a
-  /// slot of a seq or a shared named choice. Its own come before its
-  /// children's.
+  /// Index of the node's first decision in its frame, which is the whole tree,
+  /// a slot of a seq or a shared named choice. The node's own decisions precede
+  /// its children's.
   unsigned First = 0;
-  unsigned NumDecisions = 0; ///< With its children's.
+  unsigned NumDecisions = 0; ///< Including its children's.
   unsigned Stride = 0;       ///< Of Seq: decisions of a slot.
-  bool UsesShared = false;   ///< Below it a shared named choice is used.
-  uint64_t Printed = 0;      ///< Bytes of its longest pipeline, at most.
+  bool UsesShared = false;   ///< A shared named choice is used below the node.
+  uint64_t Printed = 0;      ///< Upper bound of its text in bytes.
 
   Ways Total;
-  /// Of what is a product of its children: the part from the I-th varying child
-  /// on. Of Seq: I slots.
+  /// For a product of children: the ways of the varying children from the I-th
+  /// on. For a Seq: the ways of I slots.
   std::vector<Ways> Tail;
   SmallVector<PipelineNode *, 0> Varying; ///< Children with more than one way.
 
   size_t size() const { return Children.size(); }
   PipelineNode &child(size_t I) const { return *Children[I]; }
   bool varies() const { return NumDecisions || UsesShared; }
-  /// Of Range.
+  /// For a Range: the number of its values.
   uint64_t numValues() const {
     return (uint64_t(High) - uint64_t(Low)) / uint64_t(Step) + 1;
   }
-  /// Decisions of the node itself, in a slot for a Seq's alternatives.
+  /// For a Seq: whether its length is a decision, and the index of slot \p I's
+  /// first decision in the frame.
   bool hasLength() const { return High > Low; }
   unsigned slot(unsigned I) const { return First + hasLength() + I * Stride; }
 };
@@ -95,11 +96,11 @@ struct PipelineBinding {
   std::string Name; ///< With its '$'.
   SourcePos Pos;
   std::unique_ptr<PipelineNode> Definition;
-  unsigned Height = 0; ///< Levels of nesting in it.
+  unsigned Height = 0; ///< Levels of nesting in the definition.
   unsigned NumUses = 0;
   bool InSeq = false; ///< A use lies in a seq.
   bool isUsedOften() const { return NumUses > 1 || InSeq; }
-  /// Used often and varies: its decisions lie behind those of the tree.
+  /// Used often and varies. Its decisions come after those of the tree.
   bool Shared = false;
   unsigned Bit = 0;  ///< If shared.
   unsigned Base = 0; ///< If shared: where its frame begins.
@@ -107,7 +108,8 @@ struct PipelineBinding {
 
 struct PipelineTree {
   std::unique_ptr<PipelineNode> Root;
-  /// In the order in which their definitions end: each uses earlier ones only.
+  /// In the order in which their definitions end, so that a definition uses
+  /// only earlier bindings.
   std::vector<PipelineBinding> Bindings;
   std::vector<unsigned> Definitions; ///< Bindings before the pipeline: "$x={a};"
   std::vector<unsigned> Shared;      ///< Bindings, by bit.
@@ -116,16 +118,18 @@ struct PipelineTree {
   const PipelineNode &definition(const PipelineNode &Use) const {
     return *Bindings[Use.Binding].Definition;
   }
-  /// Where the frame of a Use's definition begins, seen from \p Base.
+  /// \returns where the frame of the definition of \p Use begins. The frame of
+  /// \p Use begins at \p Base.
   unsigned base(const PipelineNode &Use, unsigned Base) const {
     const PipelineBinding &B = Bindings[Use.Binding];
     return B.Shared ? B.Base : Base;
   }
-  /// Can the node be a part of a name? Else \p Not is what cannot.
+  /// \returns whether \p N can be part of a name. If not, \p Not is the
+  /// offending node.
   bool isPartOfName(const PipelineNode &N, const PipelineNode *&Not) const;
-  /// Can the node print as nothing?
+  /// \returns whether \p N can print as nothing.
   bool canBeEmpty(const PipelineNode &N) const;
-  /// As it is written, in the normal form.
+  /// Prints the source in normal form.
   std::string print() const;
   std::string print(const PipelineNode &N) const;
 };

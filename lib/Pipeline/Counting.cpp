@@ -14,7 +14,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Does the node choose its children independently of each other?
+/// \returns whether the node chooses its children independently of each other.
 static bool isProduct(const PipelineNode &N) {
   return N.Kind != PipelineNode::Choice && N.Kind != PipelineNode::Optional &&
          N.Kind != PipelineNode::Seq;
@@ -26,7 +26,7 @@ static const APInt *waysWith(const Ways &W, uint64_t Used) {
 }
 
 //===----------------------------------------------------------------------===//
-// How many bits the number of points has, at most
+// Upper bound of the number of bits of the number of points
 //===----------------------------------------------------------------------===//
 
 static uint64_t countBits(const PipelineTree &T, const PipelineNode &N) {
@@ -48,7 +48,7 @@ static uint64_t countBits(const PipelineTree &T, const PipelineNode &N) {
            Log2_64_Ceil(N.High - N.Low + 1);
   case PipelineNode::Perm:
     return Sum + N.size() * Log2_64_Ceil(N.size());
-  case PipelineNode::Use: // Shared ones count once, for the whole.
+  case PipelineNode::Use: // The caller counts shared choices once.
     return T.Bindings[N.Binding].Shared ? 0 : countBits(T, T.definition(N));
   default:
     return Sum;
@@ -179,12 +179,13 @@ Error WaysBuilder::buildProduct(PipelineNode &N) {
   return Error::success();
 }
 
-/// The latest of the shared named choices of a set. Its definition uses only
+/// \returns the latest shared named choice in a set. Its definition uses only
 /// earlier ones.
 static unsigned latest(uint64_t Used) { return Log2_64(Used); }
 
-/// \p F(set, ways of the definition that use it, what is to be filled then) of
-/// the latest shared named choice of \p Used.
+/// Calls \p F(Below, Count, Left) for the latest shared named choice of \p
+/// Used: \p Count ways of its definition use the set \p Below, and \p Left is
+/// the set that remains to be filled.
 template <typename Fn>
 static void forEachFilling(const PipelineTree &T, uint64_t Used, Fn F) {
   unsigned Bit = latest(Used);
@@ -209,7 +210,7 @@ Error PipelineCounter::count(PipelineTree &T) {
   if (Error E = Builder.build(*T.Root))
     return E;
 
-  // What filling a set needs has a lower latest member.
+  // Filling a set depends only on sets whose latest member is lower.
   std::vector<std::vector<uint64_t>> Pending(T.Shared.size());
   Filled.try_emplace(0, Builder.number(1));
   auto Want = [&](uint64_t Used) {
@@ -247,7 +248,8 @@ namespace {
 class Unranker {
 public:
   Unranker(const PipelineTree &T, PipelinePoint &P) : T(T), P(P) {}
-  /// The way with number \p Index of those that use exactly \p Used.
+  /// Sets the decisions of \p N to the way with number \p Index of those that
+  /// use exactly \p Used.
   void unrank(const PipelineNode &N, unsigned Base, uint64_t Used, APInt Index);
 
 private:
@@ -265,14 +267,15 @@ private:
 };
 } // namespace
 
-/// Splits \p Index and \p Used of a product into those of its factors.
+/// Splits \p Index and \p Used of a product. \returns those of the first factor
+/// and leaves those of the others.
 static std::pair<uint64_t, APInt> takeFactor(const Ways &Head, const Ways &Tail,
                                              uint64_t &Used, APInt &Index) {
   for (const auto &[A, CountA] : Head)
     for (const auto &[B, CountB] : Tail) {
       if ((A | B) != Used)
         continue;
-      // Mostly there is one way to split, which need not be multiplied out.
+      // Usually there is only one way to split, and no product is needed.
       if (Head.size() != 1 || Tail.size() != 1) {
         APInt Count = CountA * CountB;
         if (Index.uge(Count)) {
@@ -306,7 +309,7 @@ void Unranker::unrankSum(const PipelineNode &N, unsigned Decision,
   llvm_unreachable("no such number");
 }
 
-/// What all alternatives of a seq are together.
+/// The ways of one slot: the sum over the alternatives of a seq.
 static Ways slotWays(const PipelineNode &Seq) {
   return Seq.High ? Seq.Tail[1] : Ways();
 }
@@ -436,7 +439,8 @@ void PipelineCounter::at(const PipelineTree &T, APInt Index,
 // Random points
 //===----------------------------------------------------------------------===//
 
-/// Evenly below \p N; the same everywhere, unlike std's distributions.
+/// \returns a uniform random number in [0, N). Unlike std's distributions, it
+/// is the same with every standard library.
 static uint64_t drawBelow(uint64_t N, RandomEngine &Random) {
   uint64_t Uneven = -N % N, R;
   do
@@ -448,7 +452,7 @@ static uint64_t drawBelow(uint64_t N, RandomEngine &Random) {
 static APInt drawBelow(const APInt &N, RandomEngine &Random) {
   unsigned Bits = N.getActiveBits();
   SmallVector<uint64_t> Words(divideCeil(Bits, 64));
-  // Numbers of as many bits are below N in every other try.
+  // At least half of the numbers of this many bits are below N.
   APInt Index;
   do {
     for (uint64_t &Word : Words)
@@ -459,8 +463,8 @@ static APInt drawBelow(const APInt &N, RandomEngine &Random) {
 }
 
 namespace {
-/// Draws where no named choice is shared: then parts are independent of each
-/// other, and need no numbers as wide as that of the whole.
+/// Draws a point of a space without shared named choices. Its parts are
+/// independent of each other, so no numbers as wide as the total are needed.
 class Drawer {
 public:
   Drawer(const PipelineTree &T, RandomEngine &Random, PipelinePoint &P)
@@ -480,7 +484,7 @@ private:
 };
 } // namespace
 
-/// One of several, as likely as \p Of says; these add up to \p Total.
+/// Draws an index with the weights \p Of, which add up to \p Total.
 size_t Drawer::drawOne(const APInt &Total,
                        function_ref<const APInt &(size_t)> Of) {
   size_t I = 0;
@@ -550,7 +554,7 @@ void Drawer::draw(const PipelineNode &N, unsigned Base) {
 
 void PipelineCounter::draw(const PipelineTree &T, RandomEngine &Random,
                            PipelinePoint &P) const {
-  // What fits into a word is drawn as a number.
+  // A total that fits into a word is drawn as one number.
   if (T.Shared.empty() && Total.getBitWidth() > 64)
     Drawer(T, Random, P).draw(*T.Root, 0);
   else
@@ -586,7 +590,7 @@ private:
 };
 } // namespace
 
-/// The opposite of takeFactor().
+/// The inverse of takeFactor().
 static Ranked joinFactors(const Ways &Head, const Ways &Tail, const Ranked &H,
                           const Ranked &R) {
   Ranked Joined{H.Used | R.Used, APInt(R.Index.getBitWidth(), 0)};
@@ -676,7 +680,8 @@ Ranked Ranker::rank(const PipelineNode &N, unsigned Base) {
 APInt PipelineCounter::indexOf(const PipelineTree &T,
                                const PipelinePoint &P) const {
   Ranker R(T, P, Width);
-  // Which named choices come to be used, and their numbers, in this order.
+  // Rank the set of named choices that the tree uses, then the way of the tree,
+  // then the named choices, latest first.
   Ranked Root = R.rank(*T.Root, 0);
   APInt Index(Width, 0);
   for (const auto &[Set, Count] : T.Root->Total) {

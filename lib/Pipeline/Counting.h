@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How many points there are, and which has which number. A part of the tree
-/// that chooses independently is a product, alternatives are a sum; a shared
-/// named choice counts once for a point that uses it, so that the ways are kept
-/// apart by the set of those that are used.
+/// Counts and numbers the points of a pipeline space. A node that chooses its
+/// children independently is a product; alternatives are a sum. A shared named
+/// choice counts once in a point that uses it. Ways are therefore counted
+/// separately for each set of shared named choices that they use.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,22 +26,24 @@ namespace mneme {
 
 class PipelineCounter {
 public:
-  /// Fills in the ways of the nodes. Error: the space is too large.
+  /// Computes the ways of the nodes. Error: the space is too large.
   Error count(PipelineTree &T);
 
   const APInt &total() const { return Total; }
-  /// The point with the number \p Index of total()'s width; all zeros before.
+  /// Sets \p P to the point with number \p Index, which has total()'s width. \p
+  /// P must be all zeros.
   void at(const PipelineTree &T, APInt Index, PipelinePoint &P) const;
-  /// A point at random, any as likely as another; all zeros before.
+  /// Sets \p P to a random point, all with the same probability. \p P must be
+  /// all zeros.
   void draw(const PipelineTree &T, RandomEngine &Random,
             PipelinePoint &P) const;
-  /// Of a canonical point.
+  /// \returns the number of a canonical point.
   APInt indexOf(const PipelineTree &T, const PipelinePoint &P) const;
 
 private:
   APInt Total;
   unsigned Width = 0;
-  /// In how many ways the shared named choices of a set can be chosen.
+  /// The number of ways to choose the shared named choices of a set.
   std::map<uint64_t, APInt> Filled;
 };
 

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which point prints as a given pipeline: a backtracking matcher. What is left
-/// to match is a linked list of steps, so that an alternative that was put
-/// aside is a pointer into it.
+/// Finds the point that prints as a given pipeline, with a backtracking
+/// matcher. The remaining steps form a linked list, so that a postponed
+/// alternative is a pointer into it.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// "A great many": below a second and 100 MB.
+/// Limits the search to less than a second and 100 MB.
 static constexpr unsigned MaxSteps = 1 << 18;
 
 namespace {
@@ -28,18 +28,18 @@ struct Step {
   enum KindTy {
     Items,  ///< Node's items, in a list with this separator.
     Word,   ///< Node as a part of a word.
-    Done,   ///< An item that began at At.
-    Open,   ///< A bracket, Node's items, and the other bracket.
-    Close,  ///< The other bracket; something must stand since At.
-    Resume, ///< The state in Saved.
-    Slots,  ///< From the I-th slot of a Seq on.
-    Ranks,  ///< From the I-th place of a Perm on.
+    Done,   ///< The end of an item that began at At.
+    Open,   ///< '(', Node's items, and ')'.
+    Close,  ///< Closing bracket; text must have come since At.
+    Resume, ///< Return to the state in Saved.
+    Slots,  ///< The slots of a Seq from the I-th on.
+    Ranks,  ///< The places of a Perm from the I-th on.
   };
-  /// How the text goes on.
+  /// State of the text around the next item.
   struct TextState {
-    char Pending = 0;     ///< The separator before what comes next.
+    char Pending = 0;     ///< Separator before the next item's text.
     bool Started = false; ///< The list has an item.
-    bool Silent = false;  ///< Nothing may come.
+    bool Silent = false;  ///< No text may follow.
   };
   KindTy Kind;
   const PipelineNode *Node = nullptr;
@@ -67,7 +67,7 @@ private:
   const PipelineTree &T;
   StringRef Text;
   std::vector<std::optional<uint64_t>> Values;
-  std::vector<unsigned> Trail; ///< Decisions that have values, in order.
+  std::vector<unsigned> Trail; ///< Decided decisions, in order.
   BumpPtrAllocator Allocator;
 
   struct State {
@@ -78,7 +78,7 @@ private:
     std::optional<std::pair<unsigned, uint64_t>> Assign;
   };
   State Now;
-  std::vector<State> Others; ///< Alternatives, the next one last.
+  std::vector<State> Others; ///< Alternatives, the next to try last.
 
   void push(Step S) {
     S.Next = Now.Rest;
@@ -99,7 +99,9 @@ private:
     Values[Decision] = Value;
     Trail.push_back(Decision);
   }
-  /// Goes on with \p Value now or, if there are several, later.
+  /// Calls \p Continue(value), which pushes the steps that follow from a value
+  /// of \p Decision. If several values are possible, postpones each of them and
+  /// \returns false.
   template <typename Fn>
   bool decide(unsigned Decision, uint64_t Count, Fn Continue);
   void putAside(State Before, unsigned Decision, uint64_t Value);
@@ -139,7 +141,6 @@ void Matcher::putAside(State Before, unsigned Decision, uint64_t Value) {
   Others.push_back(Before);
 }
 
-/// \p Continue(value) pushes what follows from a value.
 template <typename Fn>
 bool Matcher::decide(unsigned Decision, uint64_t Count, Fn Continue) {
   if (Count == 1) {
@@ -171,7 +172,7 @@ bool Matcher::resume() {
   return true;
 }
 
-/// \p N without any text.
+/// Matches the children of \p N with no text.
 void Matcher::matchSilently(const PipelineNode &N, unsigned Base,
                             char Separator) {
   Step Resume{Step::Resume};
@@ -199,7 +200,7 @@ bool Matcher::matchRange(const PipelineNode &N, unsigned Base) {
     return emit(std::to_string(N.Low + int64_t(*Values[Decision]) * N.Step));
   if (!emit("") || Now.TS.Silent)
     return false;
-  // The text may have digits that are not the integer's.
+  // Some of the digits may not belong to the integer.
   size_t Begin = Now.At + (Now.TS.Pending ? 1 : 0);
   StringRef Digits = Text.substr(Begin);
   size_t Size = Digits.starts_with("-") ? 1 : 0;
@@ -227,7 +228,7 @@ bool Matcher::matchSlots(const Step &S) {
     Go = !Stop;
   }
   if (Stop && Go) {
-    // The length is known when it ends here.
+    // Postpone the alternative that the sequence ends here.
     putAside(Now, Length, S.I - N.Low);
   } else if (Stop) {
     if (N.hasLength() && !Values[Length])
@@ -347,7 +348,8 @@ bool Matcher::matchWord(const Step &S) {
   }
 }
 
-/// False: this way leads nowhere, or was put aside.
+/// \returns false if the text does not match, or if all alternatives were
+/// postponed.
 bool Matcher::step(const Step &S) {
   switch (S.Kind) {
   case Step::Items:

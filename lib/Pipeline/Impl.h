@@ -27,22 +27,23 @@ std::string printPoint(const PipelineTree &T, const PipelinePoint &P);
 /// The text of a node without decisions.
 std::string printWord(const PipelineTree &T, const PipelineNode &N);
 
-/// Which alternative of a Choice, or of a Seq's slot, is chosen at \p Decision.
+/// \returns the alternative of a Choice, or of a Seq's slot, that is chosen at
+/// \p Decision.
 inline const PipelineNode &chosen(const PipelineNode &N, unsigned Decision,
                                   const PipelinePoint &P) {
   return N.child(N.size() > 1 ? P[Decision] : 0);
 }
 
-/// How many steps a Seq has.
+/// \returns the number of steps of a Seq.
 inline unsigned lengthOf(const PipelineNode &N, unsigned Base,
                          const PipelinePoint &P) {
   return N.Low + (N.hasLength() ? P[Base + N.First] : 0);
 }
 
-/// The order of a Perm's children.
+/// \returns the order of a Perm's children.
 std::vector<unsigned> orderOf(const PipelineNode &N, unsigned Base,
                               const PipelinePoint &P);
-/// The opposite.
+/// Sets the decisions of a Perm such that orderOf() returns \p Order.
 void setOrder(const PipelineNode &N, unsigned Base, ArrayRef<unsigned> Order,
               PipelinePoint &P);
 

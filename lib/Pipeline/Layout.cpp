@@ -13,7 +13,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Marks the bindings that are used inside of a seq, where each slot would have
+/// Marks the bindings that are used inside a seq, where each slot would have
 /// decisions of its own.
 static void markUsesInSeq(PipelineTree &T, const PipelineNode &N, bool InSeq) {
   if (N.Kind == PipelineNode::Use)
@@ -31,8 +31,8 @@ public:
 private:
   PipelineTree &T;
 
-  /// \p Next is the next free place in the frame; \p Cost what the subtree
-  /// costs: decisions, uses and steps, of all slots.
+  /// \p Next is the next free index in the frame. The cost of the subtree is
+  /// added to \p Cost: its decisions, uses and steps, in all slots.
   Error layOut(PipelineNode &N, unsigned &Next, uint64_t &Cost);
   Error layOutChildren(PipelineNode &N, unsigned &Next, uint64_t &Cost);
   Error layOutSeq(PipelineNode &N, unsigned &Next, uint64_t &Cost);
@@ -167,7 +167,7 @@ Error LayoutBuilder::run() {
 Error mneme::layOutDecisions(PipelineTree &T) { return LayoutBuilder(T).run(); }
 
 namespace {
-/// Where something stands: any of these holds, or always if there is none.
+/// The conditions for a node to be active: any of these holds. Always if empty.
 using Context = std::vector<PipelineDecision::Condition>;
 
 class DecisionWriter {
@@ -215,7 +215,7 @@ PipelineDecision &DecisionWriter::add(unsigned At,
   return D;
 }
 
-/// \p Decision is where the node's alternative is chosen.
+/// \p Decision chooses the alternative.
 void DecisionWriter::writeAlternatives(const PipelineNode &N, unsigned Decision,
                                        unsigned Base, const std::string &Path,
                                        const Context &C) {

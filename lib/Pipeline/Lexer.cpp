@@ -39,7 +39,8 @@ bool PipelineLexer::isSymbol(char C) const {
          (isSpecial(C) && StringRef("{|}[]?").contains(C));
 }
 
-/// A byte of a word. Bytes beyond ASCII are: file names may have them.
+/// \returns whether \p C can be part of a word. Non-ASCII bytes can, because
+/// file names may have them.
 bool PipelineLexer::isText(char C) const {
   return static_cast<unsigned char>(C) > ' ' && C != 0x7f && !isSymbol(C) &&
          !isSpecial(C);

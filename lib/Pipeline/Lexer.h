@@ -18,7 +18,7 @@ namespace mneme {
 struct PipelineToken {
   enum KindTy {
     End,
-    Text,   ///< Characters that mean nothing here.
+    Text,   ///< Ordinary characters.
     Symbol, ///< One of , ; ( ) < > { | } [ ] ?
     Name,   ///< "$x".
     Bind,   ///< "$x=" before '{' or '['.
@@ -26,12 +26,12 @@ struct PipelineToken {
   KindTy Kind = End;
   SourcePos Pos;
   std::string Spelling;     ///< Of Text without escapes, of Bind without '='.
-  bool SpaceBefore = false; ///< Or a comment, or the begin of the text.
+  bool SpaceBefore = false; ///< Or a comment, or the start of the text.
 
   bool is(char C) const { return Kind == Symbol && Spelling[0] == C; }
 };
 
-/// In one pipeline, characters that a space gives a meaning are ordinary ones.
+/// In a single pipeline, the special characters of spaces are ordinary ones.
 enum class PipelineSyntax { Space, Pipeline };
 
 class PipelineLexer {
@@ -40,7 +40,7 @@ public:
       : Rest(Text), Syntax(Syntax) {}
   Expected<PipelineToken> next();
 
-  /// Stands for itself only after a '\'.
+  /// \returns whether \p C needs a '\' to be an ordinary character in a space.
   static bool isEscapable(char C) {
     return StringRef("{}|?[]$#\\").contains(C);
   }

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How large a pipeline space may be. Far beyond what anybody searches; they
-/// keep what is computed for a space within memory and seconds.
+/// Limits of the size of a pipeline space, far beyond practical searches. They
+/// bound the memory and the time of computations on a space.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@ namespace llvm {
 namespace mneme {
 
 constexpr unsigned MaxPipelineText = 1 << 16;   ///< Bytes of a space.
-constexpr unsigned MaxPipelineDepth = 64;       ///< Brackets in brackets.
+constexpr unsigned MaxPipelineDepth = 64;       ///< Nested brackets.
 constexpr unsigned MaxPipelineSeq = 1000;       ///< Steps of a seq.
 constexpr uint64_t MaxPipelineValues = 1 << 30; ///< Of an integer range.
-/// Decisions of a point, with uses of shared names and steps of seqs.
+/// Decisions of a point, uses of named choices and steps of seqs.
 constexpr uint64_t MaxPipelineDecisions = 1 << 16;
 constexpr uint64_t MaxPipelinePrinted = 1 << 20; ///< Bytes of a pipeline.
 constexpr uint64_t MaxPipelineBits = 1 << 14;    ///< Of the number of points.

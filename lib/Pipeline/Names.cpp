@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which passes the points of a space can name: names may be glued together
-/// from alternatives, so they need not stand in the text.
+/// Determines which passes the points of a space can name. Alternatives may be
+/// parts of a name, so a name need not be in the text.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 namespace {
-/// Places in the name, as bits: how much of it what was read so far can be.
+/// A set of positions in the name: bit I is set if the text read so far can be
+/// the first I characters of the name.
 using Places = uint64_t;
 
 class NameFinder {
@@ -29,18 +30,19 @@ public:
     assert(Name.size() < 64 && "no bit for its end");
   }
 
-  /// Is it the name of an item that \p N is, or has in it?
+  /// \returns whether \p N is or contains an item that can have the name.
   bool isIn(const PipelineNode &N);
 
 private:
-  /// The places behind \p N, a part of a word, read at \p From.
+  /// \returns the positions after \p N, a part of a word that is read at \p
+  /// From.
   Places read(const PipelineNode &N, Places From);
   Places readNode(const PipelineNode &N, Places From);
   bool isWord(const PipelineNode &N) { return read(N, 1) >> Name.size() & 1; }
 
   const PipelineTree &T;
   StringRef Name;
-  /// Definitions may use each other many times.
+  /// Memoized because definitions may use each other many times.
   DenseMap<std::pair<const PipelineNode *, Places>, Places> Known;
   DenseMap<const PipelineNode *, bool> Searched;
 };
@@ -63,7 +65,7 @@ Places NameFinder::readNode(const PipelineNode &N, Places From) {
           To |= Places(1) << (I + Size);
       }
     return To;
-  case PipelineNode::Params: // Not of the name.
+  case PipelineNode::Params: // Not part of the name.
     return From;
   case PipelineNode::Use:
     return read(T.definition(N), From);

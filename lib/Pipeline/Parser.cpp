@@ -35,15 +35,16 @@ private:
   PipelineTree Tree;
   StringMap<unsigned> Bound;
   unsigned Depth = 0;
-  unsigned Deepest = 0; ///< Since it was last set to Depth.
+  unsigned Deepest = 0; ///< Maximum of Depth since the last reset.
 
-  /// "$x={a|b};". False: what comes is no definition.
+  /// Parses "$x={a|b};". \returns false if the next tokens are not a
+  /// definition.
   Expected<bool> parseDefinition();
 
   Error advance();
   Error expected(const Twine &What) const;
   Error take(char Symbol, const Twine &What);
-  /// Counts a level of nesting while it lives.
+  /// Counts a level of nesting during its lifetime.
   struct Level {
     Parser &P;
     explicit Level(Parser &P) : P(P) {
@@ -53,7 +54,7 @@ private:
   };
   Error checkDepth(SourcePos Pos, unsigned Depth) const;
 
-  /// Items up to what is no separator. \p What they are.
+  /// Parses items up to the first token that is not a separator.
   Expected<NodePtr> parseList(char Separator, bool MayBeEmpty);
   Error parseItems(PipelineNode &Into, char Separator);
   Expected<NodePtr> parseItem(char Separator);
@@ -69,7 +70,7 @@ private:
   Expected<NodePtr> parseAdaptor(NodePtr Name);
   Expected<NodePtr> parsePerm(SourcePos Pos);
   Expected<NodePtr> parseSeq(SourcePos Pos);
-  /// Reads "lo..hi" or "lo..hi:step" into \p N; \p What is in messages.
+  /// Reads "lo..hi" or "lo..hi:step" into \p N. \p What names it in errors.
   Error parseNumbers(PipelineNode &N, StringRef What);
 
   bool isPiece() const;
@@ -128,7 +129,7 @@ Expected<PipelineTree> Parser::run() {
 Expected<bool> Parser::parseDefinition() {
   if (Tok.Kind != PipelineToken::Bind)
     return false;
-  // Only its end tells it from a pass.
+  // Only the ';' at the end distinguishes a definition from a pass.
   PipelineLexer LexerBefore = Lexer;
   PipelineToken TokBefore = Tok;
   StringMap<unsigned> BoundBefore = Bound;
@@ -180,7 +181,7 @@ Error Parser::parseItems(PipelineNode &Into, char Separator) {
       return Error::success();
     if (Error E = advance())
       return E;
-    // As LLVM has it: "simplifycfg<keep-loops;>".
+    // LLVM allows a ';' at the end: "simplifycfg<keep-loops;>".
     if (Separator == ';' && !isPiece())
       return Error::success();
   }
@@ -207,7 +208,8 @@ Expected<NodePtr> Parser::parseItem(char Separator) {
   return Optional;
 }
 
-/// What stands together without space; "perm(...)" and "seq<...>(...)" too.
+/// Parses the pieces of a word without space between them, "perm(...)", or
+/// "seq<...>(...)".
 Expected<NodePtr> Parser::parseWord(char Separator) {
   auto Word = std::make_unique<PipelineNode>(PipelineNode::Word, Tok.Pos);
   do {
@@ -324,7 +326,7 @@ Error Parser::parseNumbers(PipelineNode &N, StringRef What) {
     return Fail("the lower end is above the upper one");
   if (N.Step < 1)
     return Fail("the step is not positive");
-  // More do not fit into 64 bits, or a sampler's double.
+  // More values might not fit into 64 bits, or into a sampler's double.
   if (uint64_t(N.High) - uint64_t(N.Low) >= MaxPipelineValues)
     return Fail("too wide a range");
   if (IsSeq && (N.Low < 0 || N.High == 0))
@@ -355,7 +357,7 @@ Expected<NodePtr> Parser::parseUse(char Separator) {
   Deepest = std::max(Deepest, Depth + B.Height);
   if (Error E = checkDepth(Tok.Pos, Depth + B.Height))
     return E;
-  // A sequence's separator must be the one that is needed here.
+  // A definition whose lists have another separator can only be part of a name.
   const PipelineNode &D = *B.Definition;
   if (D.Kind == PipelineNode::Choice && D.child(0).Separator != Separator)
     if (Error E = checkPartOfName(*Use))
@@ -382,7 +384,7 @@ Expected<NodePtr> Parser::parseBinding(char Separator) {
   Deepest = std::max(Outer, Deepest);
   B.Definition = std::move(*Definition);
 
-  // Only now: its own definition must not use it.
+  // The name is bound only now: its own definition must not use it.
   auto [It, New] = Bound.try_emplace(B.Name, Tree.Bindings.size());
   if (!New) {
     SourcePos First = Tree.Bindings[It->second].Pos;

@@ -19,7 +19,7 @@ class PipelineParts::Collector {
 public:
   Collector(const PipelineTree &T, PipelineParts &Into) : T(T), Into(Into) {}
 
-  /// False: an element is not a pass with parameters.
+  /// \returns false if an element is not a pass with parameters.
   bool addList(const PipelineNode &List, int Parent, unsigned Depth) {
     return all_of(List.Children, [&](const auto &Element) {
       return addElement(*Element, Parent, Depth);

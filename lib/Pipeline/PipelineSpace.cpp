@@ -54,7 +54,8 @@ namespace {
 using Flags = SmallVector<bool, 256>;
 } // namespace
 
-/// Does the decision matter? \p Active of those before.
+/// \returns whether a decision is active. \p Active covers the decisions before
+/// it.
 static bool isActive(const PipelineDecision &D, const PipelinePoint &P,
                      const Flags &Active) {
   if (D.ActiveIf.empty())

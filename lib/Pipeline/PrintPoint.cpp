@@ -37,7 +37,7 @@ class PointPrinter {
 public:
   PointPrinter(const PipelineTree &T, const PipelinePoint &P) : T(T), P(P) {}
   using Items = std::vector<std::string>;
-  /// Appends the items that the node is; what is empty is none.
+  /// Appends the items of the node, without empty ones.
   void addItems(const PipelineNode &N, unsigned Base, Items &To) const;
   std::string printWord(const PipelineNode &N, unsigned Base) const;
 
@@ -54,7 +54,7 @@ std::string PointPrinter::printWord(const PipelineNode &N,
   case PipelineNode::Text:
     return N.Characters;
   case PipelineNode::Range:
-    // Unsigned: the difference of the ends fits, the product of its parts too.
+    // Unsigned, so that the product fits, as High - Low does.
     return itostr(N.Low + (N.numValues() > 1 ? P[First] : 0) * N.Step);
   case PipelineNode::Choice:
     return printWord(chosen(N, First, P), Base);
@@ -69,7 +69,7 @@ std::string PointPrinter::printWord(const PipelineNode &N,
     return Params.empty() ? "" : "<" + join(Params, ";") + ">";
   }
   case PipelineNode::Adaptor: {
-    // LLVM has no empty pipelines in others.
+    // LLVM does not accept empty nested pipelines.
     Items Inner;
     addItems(N.child(1), Base, Inner);
     return Inner.empty()

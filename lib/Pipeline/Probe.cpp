@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Each pass of a space in its place. Follows all ways through the tree at
-/// once: what of the way matters further on is a small state.
+/// Makes a pipeline for each pass of a space at its position. All paths through
+/// the tree are followed at once: only a small state of a path affects what
+/// follows.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +21,17 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Beyond these, not all combinations are followed.
+/// Beyond these limits, not all combinations are followed.
 static constexpr size_t MaxVariants = 256;
 static constexpr size_t MaxStates = 128;
 static constexpr size_t MaxProbes = 1 << 16;
 static constexpr unsigned MaxVisits = 1 << 20;
 
 namespace {
-/// Which alternative a named choice has that is used often.
+/// The alternatives of named choices that are used often, by binding.
 using Bound = std::map<unsigned, size_t>;
 
-/// What a word can be.
+/// A text that a word can have.
 struct Variant {
   std::string Text;
   Bound Names;
@@ -38,11 +39,12 @@ struct Variant {
 };
 using Variants = std::vector<Variant>;
 
-/// What came before: the first item at the top ("": none yet), and names.
+/// The state after an item: the first item at the top level ("" if there is
+/// none yet), and the alternatives of named choices.
 using State = std::pair<std::string, Bound>;
 using States = std::set<State>;
 
-/// What is around a list.
+/// The text around a list.
 struct Surroundings {
   std::string First, Before, After;
   std::vector<PipelineProbe::Place> Path;
@@ -60,7 +62,7 @@ private:
   const PipelineTree &T;
   std::vector<PipelineProbe> Probes;
   StringSet<> Seen;
-  std::string FirstProbe; ///< The pipeline of the first since it was cleared.
+  std::string FirstProbe; ///< First pipeline since the last reset.
   mutable unsigned Visits = 0;
 
   bool isTired() const { return Visits >= MaxVisits; }
@@ -96,7 +98,8 @@ static void addTo(States &To, const States &From) {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// The children one after the other, \p Separator between those that are there.
+/// \returns the concatenations of the children's variants, with \p Separator
+/// between those that are not empty.
 Variants Prober::varyAll(const PipelineNode &N, const Bound &Names,
                          StringRef Separator) const {
   Variants All = {{"", Names, N.Pos}};
@@ -104,7 +107,7 @@ Variants Prober::varyAll(const PipelineNode &N, const Bound &Names,
     Variants Longer;
     for (const Variant &Head : All) {
       Variants Tails = vary(*C, Head.Names);
-      // The first of the heads meets all tails in any case.
+      // The first head is combined with all tails in any case.
       if (!Longer.empty() && All.size() * Tails.size() > MaxVariants)
         Tails.resize(1);
       for (Variant &Tail : Tails) {
@@ -185,7 +188,7 @@ Variants Prober::vary(const PipelineNode &N, const Bound &Names) const {
 void Prober::add(const Surroundings &Around, StringRef First,
                  const Variant &V) {
   if (isTired())
-    return; // The text need not be whole.
+    return; // The text may be incomplete.
   PipelineProbe P;
   P.Pipeline = Around.Before + V.Text + Around.After;
   P.Path = Around.Path;
@@ -261,7 +264,7 @@ States Prober::walkUse(const PipelineNode &N, const Surroundings &Around,
   return Out;
 }
 
-/// Any one of the children.
+/// Walks each child as an alternative.
 States Prober::walkAny(const PipelineNode &N, const Surroundings &Around,
                        const States &In) {
   States Out;

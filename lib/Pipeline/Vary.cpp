@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Steps from point to point that know sequences and permutations.
+/// Neighbours, mutations and crossover of points, with moves for sequences and
+/// permutations.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Evenly below \p N; the same everywhere, unlike std's distributions.
+/// \returns a uniform random number in [0, \p N). Unlike std's distributions,
+/// it is the same with every standard library.
 static uint64_t pick(RandomEngine &Random, uint64_t N) {
   uint64_t Uneven = -N % N, R;
   do
@@ -34,7 +36,7 @@ static bool isPlain(const PipelineDecision &D) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sequences and permutations that matter at a point
+// Sequences and permutations that are active at a point
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -45,7 +47,8 @@ struct Site {
 
   unsigned first() const { return Base + N->First; }
   bool isSeq() const { return N->Kind == PipelineNode::Seq; }
-  /// The decisions that are one thing: a seq with all in it, a perm's ranks.
+  /// The number of decisions that form a unit: all of a seq, or the ranks of a
+  /// perm.
   unsigned size() const {
     return isSeq() ? N->NumDecisions : unsigned(N->size() - 1);
   }
@@ -62,7 +65,7 @@ public:
 private:
   const PipelineTree &T;
   const PipelinePoint &P;
-  uint64_t Seen = 0; ///< Of the shared named choices.
+  uint64_t Seen = 0; ///< Shared named choices, by bit.
   std::vector<Site> Sites;
 
   void visit(const PipelineNode &N, unsigned Base, bool InSeq);
@@ -108,7 +111,7 @@ void SiteFinder::visit(const PipelineNode &N, unsigned Base, bool InSeq) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The slots of a Seq at a point, taken out to be rearranged.
+/// A copy of the slots of a Seq at a point, to be rearranged.
 class Slots {
 public:
   Slots(const Site &At, const PipelinePoint &P)
@@ -133,7 +136,7 @@ public:
   void replace(size_t I, ArrayRef<uint64_t> Slot) { llvm::copy(Slot, at(I)); }
   void swap(size_t I, size_t J) { std::swap_ranges(at(I), at(I + 1), at(J)); }
 
-  /// Puts them back; there must be as many as the Seq can have.
+  /// Writes the slots back; the Seq must allow their number.
   void store(PipelinePoint &P) const {
     if (N.hasLength())
       P[Base + N.First] = Count - N.Low;
@@ -167,15 +170,15 @@ public:
       : Space(Space), P(P), Sites(SiteFinder(T, P).run()) {
     findChanges();
   }
-  /// \p Random: may be null if there are not more than \p Max.
+  /// \param Random May be null if there are at most \p Max neighbours.
   std::vector<PipelinePoint> run(size_t Max, RandomEngine *Random);
 
 private:
-  /// One way to change the point. They are found first and made later: of long
-  /// sequences there are many.
+  /// One change of the point. Changes are found first and made later, because
+  /// long sequences have many.
   struct Change {
     enum KindTy { SetValue, SwapRanks, Erase, Insert, SwapSlots } Kind;
-    unsigned At; ///< A decision, else a site.
+    unsigned At; ///< A decision for SetValue, else a site.
     uint64_t Where, Alternative = 0;
   };
 
@@ -306,7 +309,7 @@ private:
   std::vector<bool> Active;
   std::vector<unsigned> Plain; ///< Active ones.
   std::vector<Site> Sites;
-  /// A site counts as often as it has places.
+  /// A site has one entry for each of its places.
   std::vector<unsigned> SiteOfPlace;
 
   size_t pick(size_t N) { return ::pick(Random, N); }
@@ -315,7 +318,8 @@ private:
   void swapTwo(PipelinePoint &Q, const Site &Perm);
   void editSeq(PipelinePoint &Q, const Site &Seq);
   std::vector<uint64_t> randomSlot(const Site &Seq);
-  /// Gives values to what did not matter before, but not in [From, To).
+  /// Draws values for decisions that were inactive before, except in [From,
+  /// To).
   void settle(PipelinePoint &Q, unsigned From = 0, unsigned To = 0);
 };
 } // namespace
@@ -338,7 +342,7 @@ void Mutator::settle(PipelinePoint &Q, unsigned From, unsigned To) {
   for (auto [I, D] : enumerate(Space.decisions())) {
     bool Fresh = !Active[I] && (I < From || I >= To);
     if (Fresh)
-      Q[I] = pick(D.Count); // canonicalize() takes it back where it is moot
+      Q[I] = pick(D.Count); // canonicalize() resets it if it is still inactive
   }
   Space.canonicalize(Q);
 }
@@ -418,7 +422,7 @@ PipelinePoint Mutator::change() {
 PipelinePoint Mutator::run() {
   if (Plain.empty() && Sites.empty())
     return P;
-  // Equal elements can be swapped, one be replaced by itself.
+  // A change may have no effect, such as swapping equal elements.
   for (unsigned Try = 0; Try != 16; ++Try)
     if (PipelinePoint Q = change(); Q != P)
       return Q;
@@ -435,7 +439,7 @@ PipelinePoint PipelineSpace::mutate(const PipelinePoint &P,
 // Crossover
 //===----------------------------------------------------------------------===//
 
-/// The begin of one and the end of the other, cut anywhere.
+/// Joins the beginning of \p A's sequence and the end of \p B's, cut at random.
 static void splice(const Site &Seq, const PipelinePoint &A,
                    const PipelinePoint &B, RandomEngine &Random,
                    PipelinePoint &Child) {
@@ -457,7 +461,7 @@ PipelinePoint PipelineSpace::crossover(const PipelinePoint &A,
                                        RandomEngine &Random) const {
   PipelinePoint Child = A;
   std::vector<bool> Ready(A.size());
-  // Things that are taken as a whole, by their first decision.
+  // Sites that are inherited as a whole, by their first decision.
   std::map<unsigned, Site> InA, InB;
   for (const Site &S : SiteFinder(I->Tree, A).run())
     if (!S.InSeq && S.size())

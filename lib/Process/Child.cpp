@@ -37,8 +37,8 @@ extern char **environ;
 /// Exit code of a child that could not start.
 static constexpr int CannotExecute = 127;
 
-/// Time that a killed process may take to end. A driver may wait for a kernel
-/// that never ends.
+/// Time limit for a killed process to exit. A GPU driver may delay the exit
+/// while it waits for a kernel that never ends.
 static constexpr double ExitSeconds = 2;
 
 //===----------------------------------------------------------------------===//
@@ -100,7 +100,7 @@ static void limit(decltype(RLIMIT_CORE) Resource, rlim_t Most) {
   ::setrlimit(Resource, &Limit);
 }
 
-/// Not RLIMIT_AS: address space that is only reserved costs nothing.
+/// RLIMIT_AS would also count reserved address space, which costs nothing.
 static void limitData(rlim_t Most) {
   if (!LLVM_ADDRESS_SANITIZER_BUILD)
     limit(RLIMIT_DATA, Most);
@@ -108,8 +108,8 @@ static void limitData(rlim_t Most) {
 
 void mneme::limitMemory(uint64_t Bytes) { limitData(getDataBytes() + Bytes); }
 
-/// The signal ends the process whatever it is doing, even if the parent is
-/// busy.
+/// Starts a timer whose signal ends the process, whatever it is doing and even
+/// if the parent is busy.
 static void startTimer(double Seconds) {
   constexpr double Longest = 1e9;
   double Whole, Rest = std::modf(std::min(Seconds, Longest), &Whole);
@@ -125,8 +125,9 @@ static void startTimer(double Seconds) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The parent's part of starting a child. In the child, enter() makes system
-/// calls only: after vfork(), the memory is the parent's.
+/// Prepares a child in the parent. Only enter() runs in the child, and it makes
+/// nothing but system calls: after vfork(), the child shares the parent's
+/// memory.
 class Start {
 public:
   Start(const ChildOptions &Options, bool IsProgram)
@@ -168,7 +169,7 @@ Error Start::prepare() {
       continue;
     if (FD == NullStream)
       Source = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    else if (FD <= STDERR_FILENO) // where another stream goes
+    else if (FD <= STDERR_FILENO) // dup2() may overwrite it
       Source = ::fcntl(FD, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (Source < 0)
       return systemError("cannot prepare the streams of a process",
@@ -195,17 +196,17 @@ void Start::blockSignals() {
   ::pthread_sigmask(SIG_SETMASK, &All, &ParentMask);
 }
 
-/// Not those of a crash: sanitizers handle them, and exec resets them. A file
-/// that may not grow is an error of a function that runs in a child as in its
-/// parent; a program gets its signal.
+/// Crash signals are not reset: sanitizers handle them, and exec resets them.
+/// SIGXFSZ is reset only for a program. In a child that runs a function, as in
+/// its parent, writing beyond the file size limit returns an error instead.
 void Start::resetSignals() const {
   for (int S : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGUSR1,
                 SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP, SIGTTIN, SIGCONT, SIGXCPU})
     ::signal(S, SIG_DFL);
   if (IsProgram)
     ::signal(SIGXFSZ, SIG_DFL);
-  // The group is in the background of its terminal. It may write there even if
-  // the terminal is set to stop such writers.
+  // The child's process group is in the background of the terminal. It may
+  // write there even if the terminal has TOSTOP set.
   ::signal(SIGTTOU, SIG_IGN);
 }
 
@@ -216,7 +217,7 @@ void Start::applyLimits() const {
   if (DataBytes)
     limitData(DataBytes);
   if (Limits.ProcessorSeconds) {
-    // SIGXCPU comes at the first number, SIGKILL at the second.
+    // SIGXCPU is sent at the soft limit, SIGKILL at the hard limit.
     rlimit Processor = {Limits.ProcessorSeconds, Limits.ProcessorSeconds + 1};
     ::setrlimit(RLIMIT_CPU, &Processor);
   }
@@ -240,8 +241,8 @@ static void closeRange(unsigned First, unsigned Last) {
     ::close(FD);
 }
 
-/// All else is the parent's: locked files, connections whose end another
-/// process waits for.
+/// Closes the parent's other descriptors, among them locked files and
+/// connections whose closing another process waits for.
 void Start::closeOthers() const {
   unsigned First = STDERR_FILENO + 1;
   for (int FD : Kept) {
@@ -253,7 +254,8 @@ void Start::closeOthers() const {
 
 int Start::enter() const {
   if (Options.IsUsers) {
-    // The user may have had some ignored; handlers are this process's.
+    // Signals that the user ignores stay ignored; handlers belong to this
+    // process.
     for (int S = 1; S < NSIG; ++S) {
       struct sigaction Action;
       if (::sigaction(S, nullptr, &Action) == 0 &&
@@ -270,7 +272,7 @@ int Start::enter() const {
     ::setpgid(0, 0);
   if (!Outlives && Options.Grace <= 0)
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // It died before that. A guard is there for just this.
+  // The parent died before prctl(). A guard continues: it exists for this case.
   if (!Outlives && ::getppid() != Parent)
     ::_exit(CannotExecute);
   pid_t Self = ::getpid();
@@ -293,8 +295,9 @@ int Start::enter() const {
 // Guards
 //===----------------------------------------------------------------------===//
 
-/// A process that sees the end of this one, even by SIGKILL. It then ends a
-/// program's process group: the children of a script would not notice.
+/// A process that detects the end of this one, even by SIGKILL. It then ends
+/// the program's process group, because PR_SET_PDEATHSIG does not reach the
+/// children of a script.
 class Child::Guard {
 public:
   static Expected<std::unique_ptr<Guard>> start(const ChildOptions &Options);
@@ -303,13 +306,13 @@ public:
 private:
   Guard(Descriptor Connection) : Connection(std::move(Connection)) {}
   Descriptor Connection;
-  Child Process; ///< Destroyed first: it must not see the connection's end.
+  Child Process; ///< Destroyed first, before the connection is closed.
 
   static void watch(int FD, const ChildOptions &Options);
 };
 
-/// In the guard, a copy of a process that may have several threads: does as
-/// little as possible.
+/// Runs in the guard. The guard is a fork of a process that may have several
+/// threads, so it does as little as possible.
 void Child::Guard::watch(int FD, const ChildOptions &Options) {
   // Killing the tool by its name should not kill its guards.
   ::prctl(PR_SET_NAME, "mneme-guard");
@@ -333,7 +336,7 @@ void Child::Guard::watch(int FD, const ChildOptions &Options) {
 // Child
 //===----------------------------------------------------------------------===//
 
-/// Processes of this thread that did not end when they were killed.
+/// Children of this thread that did not exit in time after SIGKILL.
 static thread_local std::vector<pid_t> Zombies;
 
 static void reapZombies() {
@@ -354,7 +357,7 @@ static Expected<pid_t> forkFunction(function_ref<void()> Main,
   reapZombies();
   if (Options.Out == InheritStream || Options.Err == InheritStream ||
       Options.Out == STDERR_FILENO) {
-    // The child must not write again what is buffered.
+    // Otherwise the child would write the buffered text a second time.
     outs().flush();
     errs().flush();
     ::fflush(nullptr);
@@ -370,7 +373,7 @@ static Expected<pid_t> forkFunction(function_ref<void()> Main,
     if (S.enter() != 0)
       ::_exit(CannotExecute);
     Main();
-    // No destructors: the objects are the parent's.
+    // Run no destructors: the objects are the parent's.
     ::_exit(0);
   }
   int Code = errno;
@@ -411,7 +414,7 @@ Child::Guard::start(const ChildOptions &Options) {
   return std::move(G);
 }
 
-/// The environment of a program: \p Texts keeps what it refers to.
+/// Builds the environment of a program. The result points into \p Texts.
 static std::vector<char *> makeEnvironment(const ChildOptions &Options,
                                            std::vector<std::string> &Texts) {
   for (const auto &[Name, Value] : Options.Environment)
@@ -448,11 +451,10 @@ Expected<Child> Child::spawn(const std::string &Program,
       return std::move(E);
     S.GuardFD = C.Watch->fd();
   }
-  // Written by the child, which has this process's memory until it executes
-  // the program.
+  // Written by the child, which shares this process's memory until execve().
   volatile int Failure = 0;
   S.blockSignals();
-  // Unlike fork(), it does not get slower with the size of the process.
+  // Unlike fork(), vfork() does not take longer in a large process.
   C.Pid = ::vfork();
   if (C.Pid == 0) {
     Failure = S.enter();
@@ -502,11 +504,11 @@ void Child::kill() {
     return;
   IsKilled = true;
   signal(SIGKILL);
-  ::kill(Pid, SIGKILL); // it may have left its group
+  ::kill(Pid, SIGKILL); // the child may have left its group
 }
 
-/// waitid() that leaves the process to be waited for. \returns true if it has
-/// ended or is no child.
+/// Calls waitid() without reaping the process. \returns true if \p Pid has
+/// ended or is not a child.
 static bool peek(pid_t Pid, bool &IsChild) {
   siginfo_t Info = {};
   IsChild = ::waitid(P_PID, Pid, &Info, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -524,7 +526,7 @@ bool Child::reap() {
   bool IsChild;
   if (!peek(Pid, IsChild))
     return false;
-  // The number of the group cannot be reused yet.
+  // The id of the group cannot be reused before waitpid().
   if (IsChild && !IsUsers)
     ::kill(-Pid, SIGKILL);
   if (sys::RetryAfterSignal(-1, ::waitpid, Pid, &Status, 0) != Pid)

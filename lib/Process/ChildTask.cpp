@@ -25,8 +25,7 @@ ChildTask::ChildTask(StringRef Name, ChildLimits Limits, Child Process,
       Messages(std::move(Messages)), Process(std::move(Process)),
       Start(std::chrono::steady_clock::now()) {}
 
-/// The child's answer is one byte that says whether the work succeeded, then
-/// the result or the message.
+/// The child answers with '+' and the result, or '-' and the error message.
 Expected<ChildTask> ChildTask::start(StringRef Name, WorkFn Work,
                                      ChildLimits Limits) {
   Expected<Pipe> Answer = Pipe::create();

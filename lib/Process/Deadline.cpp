@@ -16,7 +16,7 @@ using namespace llvm::mneme;
 using Clock = std::chrono::steady_clock;
 
 Deadline Deadline::after(double Seconds) {
-  constexpr double Longest = 1e9; // that the clock can count
+  constexpr double Longest = 1e9; // avoids overflow of the clock's type
   Deadline D;
   D.End = inSeconds(std::min(Seconds, Longest));
   return D;

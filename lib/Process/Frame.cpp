@@ -24,13 +24,13 @@ using namespace llvm::mneme;
 
 static constexpr size_t ChunkBytes = size_t(1) << 18;
 
-/// Keys of messages are shorter.
+/// Maximum length of a message's key.
 static constexpr size_t MaxKeyBytes = 32;
 
-/// What a launcher may write before its worker does.
+/// Maximum size of a launcher's output before the worker's greeting.
 static constexpr size_t MaxNoiseBytes = size_t(64) << 10;
 
-/// What a message quotes of a stream.
+/// Number of bytes of a stream that an error message quotes.
 static constexpr size_t QuotedBytes = 80;
 
 static Error malformed(const Twine &Message) {
@@ -66,7 +66,8 @@ std::string FrameParser::quoteRest() const {
   return quote(StringRef(Buffer).drop_front(Begin));
 }
 
-/// \returns whether the greeting was there.
+/// Skips the input up to the end of the greeting. \returns false if the
+/// greeting is not complete yet.
 Expected<bool> FrameParser::skipToGreeting() {
   size_t At = StringRef(Buffer).find(Greeting, Begin);
   size_t End = At + Greeting.size();
@@ -85,7 +86,8 @@ Expected<bool> FrameParser::skipToGreeting() {
   return true;
 }
 
-/// Unset: not all of it is there.
+/// \returns the index of the message's kind, or std::nullopt if its key is not
+/// complete yet.
 Expected<std::optional<size_t>> FrameParser::findKind(StringRef Line,
                                                       bool IsWhole) const {
   size_t End = Line.find(' ');
@@ -186,7 +188,8 @@ void Channel::closeOutput() {
   Broken = true;
 }
 
-/// write() to a pipe that nobody reads from, as an error and not as SIGPIPE.
+/// Calls write(), and returns EPIPE instead of raising SIGPIPE if the pipe has
+/// no reader.
 static ssize_t writeToPipe(int FD, StringRef Data) {
   sigset_t Pipe, Before, Pending;
   sigemptyset(&Pipe);
@@ -218,7 +221,7 @@ Error Channel::write(StringRef Line, StringRef Bytes) {
   for (StringRef Rest : {Line, Bytes})
     while (!Rest.empty()) {
       ssize_t N = writeSome(Rest);
-      if (N < 0 && wouldBlock()) { // somebody else made it so
+      if (N < 0 && wouldBlock()) { // another process set O_NONBLOCK
         pollfd Wait = {Out, POLLOUT, 0};
         ::poll(&Wait, 1, -1);
         continue;
@@ -271,7 +274,7 @@ void Channel::flush() {
     if (N < 0 && wouldBlock())
       return;
     if (N < 0) {
-      // The other side may have sent something before it was gone.
+      // The other side may have sent messages before it closed the connection.
       Queue.clear();
       Queued = Offset = 0;
       Broken = true;

@@ -80,9 +80,9 @@ Error mneme::waitFor(int FD, short Events, Deadline Until,
                      function_ref<bool()> HasEnded) {
   constexpr unsigned SliceMilliseconds = 200;
   while (true) {
-    // Ask before polling: the process may write something and end in between.
+    // Check before polling: the process may write and end in between.
     bool Ended = HasEnded && HasEnded();
-    unsigned Wait = Until.milliseconds(); // never: the largest number
+    unsigned Wait = Until.milliseconds(); // no deadline: -1 becomes the maximum
     if (HasEnded)
       Wait = Ended ? 0 : std::min(Wait, SliceMilliseconds);
     pollfd Poll = {FD, Events, 0};

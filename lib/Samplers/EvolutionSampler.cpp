@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "evolution": for spaces with sequences and permutations of passes. Children
-/// are made with the space's own mutation and crossover, which know how to
-/// insert, remove, swap and splice. Length costs nothing.
+/// The sampler "evolution", for spaces with sequences and permutations of
+/// passes. It makes children with the space's own mutation and crossover, which
+/// can insert, remove, swap and splice elements. Long sequences are not
+/// penalized.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +24,12 @@ using namespace llvm::mneme;
 static constexpr unsigned NumStart = 20;
 static constexpr unsigned PopulationSize = 30;
 static constexpr unsigned TournamentSize = 3;
-/// Of the children this share has two parents; of all points this share none.
+/// Share of children with two parents, and share of points without any.
 static constexpr double CrossoverShare = 0.4;
 static constexpr double ImmigrantShare = 0.1;
-/// After one step of a mutation another one follows that often.
+/// Probability that another mutation step follows a step.
 static constexpr double NextStepShare = 0.4;
-/// So many points with the code of a member halve the interest in it.
+/// Number of duplicates that halves the interest in a member.
 static constexpr double HalvingDuplicates = 8;
 
 namespace {
@@ -40,7 +41,8 @@ public:
 private:
   struct Member {
     const Point *P;
-    /// How many other points have the same code: its surroundings are flat.
+    /// Number of other points with the same code. Many of them mean a flat
+    /// neighbourhood.
     unsigned Duplicates;
   };
   std::vector<Member> Population;
@@ -51,7 +53,7 @@ private:
 };
 } // namespace
 
-/// The best ones of the history, the best first, each code once.
+/// Selects the best trials of the history, best first, each code once.
 bool EvolutionSampler::choosePopulation(const Observations &History) {
   DenseMap<uint64_t, unsigned> Duplicates;
   for (const Observation &O : History.Done)
@@ -90,7 +92,7 @@ std::optional<Point> EvolutionSampler::makeChild(RandomEngine &Random) const {
     return Context.Space.mutate(Parent, Steps, Random);
   std::optional<Point> Child =
       Context.Space.crossover(Parent, select(Random), Random);
-  // Half of these children are as their parents made them.
+  // Half of the children of two parents are not mutated.
   if (!Child || randomUnit(Random) < 0.5)
     return Child;
   return Context.Space.mutate(*Child, 1, Random);

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "external": a program decides, in JSON lines over its standard input and
-/// output. docs/Samplers has the protocol.
+/// The sampler "external": a program chooses the points. Messages are JSON
+/// lines on its standard input and output; docs/Samplers.rst defines the
+/// protocol.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static constexpr unsigned ProtocolVersion = 1;
-/// Answers in a row that cannot be tried.
+/// Maximum number of consecutive answers that cannot be tried.
 static constexpr unsigned MaxRefused = 100;
 
 namespace {
@@ -42,10 +43,10 @@ public:
 private:
   std::string Command;
   std::unique_ptr<LineProcess> Program;
-  std::string Broken; ///< What went wrong for good.
+  std::string Broken; ///< Permanent error; empty if none.
   bool Done = false;  ///< The program has no more points.
-  size_t FirstUntold = 0;  ///< All trials before it are told, or canaries.
-  DenseSet<uint64_t> Told; ///< Numbers of trials behind it.
+  size_t FirstUntold = 0;  ///< All trials before it are reported or canaries.
+  DenseSet<uint64_t> Told; ///< Numbers of reported trials from FirstUntold on.
   DenseMap<uint64_t, json::Value> Ids; ///< The program's own, by digest.
 
   enum class Answer { Taken, NoneNow };
@@ -97,7 +98,8 @@ Error ExternalSampler::greet() {
   return Error::success();
 }
 
-/// Everything that ended since the last time, in the order of its numbers.
+/// Reports the trials that ended since the last call, in the order of their
+/// numbers.
 Error ExternalSampler::tellNews() {
   for (size_t I = FirstUntold; I != Context.History.size(); ++I) {
     const Trial &T = Context.History[I];
@@ -127,12 +129,13 @@ Error ExternalSampler::tellNews() {
 void ExternalSampler::tell(const Trial &) {
   if (!Broken.empty() || Done)
     return;
-  // The next ask() says what is wrong.
+  // The next ask() reports the error.
   if (Error E = tellNews())
     consumeError(fail(std::move(E)));
 }
 
-/// Error: why the point cannot be tried.
+/// Adds the point of answer \p O to \p B. Returns an error if the point is
+/// missing, invalid, or was proposed before.
 Error ExternalSampler::takePoint(const json::Object &O, Batch &B) {
   const json::Value *V = O.get("point");
   if (!V)

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The sampler "external" with a time limit of one's own.
+/// The sampler "external" with a time limit that the caller chooses.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 namespace llvm {
 namespace mneme {
 
-/// \p Timeout: for each answer, and for the program to read a line.
+/// \param Timeout Limit for each answer, and for the program to read a line.
 Expected<std::unique_ptr<Sampler>>
 createExternalSampler(const SamplerContext &Context, StringRef Command,
                       std::chrono::milliseconds Timeout);

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "file": the points of a file, a JSON object of parameters and values a line.
+/// The sampler "file": proposes the points of a file. Each line is a JSON
+/// object of parameters and values.
 ///
 //===----------------------------------------------------------------------===//
 

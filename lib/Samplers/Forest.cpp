@@ -18,8 +18,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Features are sorted into at most this many bins, once; a node then needs
-/// time linear in its examples.
+/// Maximum number of bins of a feature. Features are sorted into bins once;
+/// each node then takes time linear in the number of its examples.
 static constexpr size_t MaxBins = 64;
 
 struct Forest::Builder {
@@ -27,12 +27,12 @@ struct Forest::Builder {
   ArrayRef<Example> Examples;
   RandomEngine &Random;
   size_t NumFeatures, NumTried;
-  /// Of each feature the least value in each bin.
+  /// The least value in each bin, by feature.
   std::vector<std::vector<float>> BinValues;
   std::vector<uint8_t> Bins;      ///< By feature, by example.
-  std::vector<unsigned> Features; ///< In some order.
+  std::vector<unsigned> Features; ///< In random order.
 
-  /// Bad weight and good weight.
+  /// The weights of bad and of good examples.
   using Weight = std::array<double, 2>;
   /// An example in the sample of a tree.
   struct Member {
@@ -44,7 +44,7 @@ struct Forest::Builder {
     double Gain = 0;
     unsigned Feature = 0;
     float Threshold = 0;
-    unsigned Bin = 0; ///< The last one that goes left, or the only one.
+    unsigned Bin = 0; ///< Last bin on the left, or the only one if categorical.
   };
 
   Builder(Forest &F, ArrayRef<Example> Examples, RandomEngine &Random)
@@ -66,7 +66,7 @@ struct Forest::Builder {
     std::vector<float> Column(Examples.size());
     for (auto [X, E] : zip_equal(Column, Examples))
       X = E.Features[D];
-    // Most features are numbers of values, which need not be sorted.
+    // Most features are small integers, which need not be sorted.
     constexpr int MaxNumber = 255;
     bool AreNumbers = all_of(Column, [&](float X) {
       return X >= -1 && X <= MaxNumber && X == float(int(X));
@@ -110,8 +110,8 @@ struct Forest::Builder {
     To[1] += W[1];
   }
 
-  /// Improves \p Best with splits of one feature. More is purer: the sum over
-  /// both sides of (good^2 + bad^2) / (good + bad).
+  /// Updates \p Best if a split of feature \p D has a higher gain. The purity
+  /// of a split is the sum over both sides of (good^2 + bad^2) / (good + bad).
   void trySplits(unsigned D, ArrayRef<Member> Members, const Weight &Total,
                  Split &Best) {
     std::array<Weight, MaxBins> In;
@@ -145,7 +145,7 @@ struct Forest::Builder {
     for (Used &= Used - 1; Used; Used &= Used - 1) {
       unsigned Bin = countr_zero(Used);
       add(Left, In[Last]);
-      // In the middle of the gap.
+      // The threshold is in the middle of the gap.
       Try(Left, (BinValues[D][Last] + BinValues[D][Bin]) / 2, Last);
       Last = Bin;
     }
@@ -160,7 +160,7 @@ struct Forest::Builder {
       return;
 
     Split Best;
-    // As many features as have to be tried, and more while none splits.
+    // Try NumTried features, and more as long as none can be split.
     for (size_t K = 0; K != NumFeatures; ++K) {
       if (K >= NumTried && Best.Gain > 0)
         break;

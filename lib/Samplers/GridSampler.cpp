@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "grid": every valid point, in the order of their numbers.
+/// The sampler "grid": proposes all valid points in the order of their numbers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ public:
     Batch B(Context, N);
     for (APInt I = Next; !B.isFull() && I.ult(Count); ++I) {
       bool New = B.add(Context.Space.validAt(I));
-      // What was proposed stays so: do not look there again.
+      // A proposed point stays proposed: do not look at it again.
       if (!New && I == Next)
         ++Next;
     }
@@ -45,7 +45,7 @@ namespace mneme {
 Expected<std::unique_ptr<Sampler>>
 createGridSampler(const SamplerContext &Context, StringRef) {
   std::optional<APInt> Count = Context.Space.countValid();
-  if (Count) // One bit more, so that the number after the last one exists.
+  if (Count) // One more bit, so that the number after the last point fits.
     return std::make_unique<GridSampler>(Context,
                                          Count->zext(Count->getBitWidth() + 1));
   for (const Dimension &D : Context.Space.dimensions())

@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "ils": iterated local search. First improvement: as soon as a neighbour is
-/// better the search goes on from there. It begins at the best one of a few
-/// points; where no neighbour is better it starts again, near the best point or
-/// anywhere.
+/// The sampler "ils": iterated local search with first improvement. As soon as
+/// a neighbour is better, the search continues from it. The search begins at
+/// the best of a few start points. If no neighbour is better, it restarts near
+/// the best point or at a random point.
 ///
-/// Nothing is remembered but what follows from the history: it is walked
-/// through at each ask().
+/// The sampler has no state except caches: each ask() reconstructs the
+/// searches from the history.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +24,15 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Restarts take turns: so many random steps from the best point, or anywhere.
+/// Each restart is NumKicks random steps away from the best point, with
+/// probability KickShare, or at a random point.
 static constexpr unsigned NumKicks = 4;
 static constexpr double KickShare = 0.5;
 
 namespace {
 class ILSSampler : public Sampler {
   static constexpr unsigned NumStart = 10;
-  /// Values of one dimension that a neighbourhood has.
+  /// Maximum number of values of one dimension in a neighbourhood.
   static constexpr unsigned MaxValues = 16;
 
 public:
@@ -41,21 +42,22 @@ public:
   Expected<std::vector<Point>> ask(unsigned N) override;
 
 private:
-  /// The points around one, in the order in which they are tried.
+  /// The neighbours of a point, in the order in which they are tried.
   struct Neighbourhood {
     std::vector<Point> Points;
     DenseSet<uint64_t> Digests;
   };
-  /// One way uphill.
+  /// One local search.
   struct Climb {
     const Observation *Top;
-    /// Neighbours of all points on the way: late results are among them.
+    /// Digests of the neighbours of all points on the way, so that late results
+    /// can be assigned to their search.
     DenseSet<uint64_t> Around;
   };
 
   StartPoints Start;
   UnseenPoints Unseen;
-  /// By the number of the trial; a cache.
+  /// A cache, by trial number.
   std::map<uint64_t, Neighbourhood> Neighbourhoods;
 
   const Neighbourhood &around(const Trial &T);
@@ -71,7 +73,7 @@ const ILSSampler::Neighbourhood &ILSSampler::around(const Trial &T) {
   RandomEngine Random(mixSeed(Context.Seed, ~T.Number));
   std::vector<Point> Points = Context.Space.neighbours(T.P, Random);
   shuffle(Points, Random);
-  // Steps of one first: they are the likelier ones to be better.
+  // Points one step away come first: they are more likely to be better.
   std::vector<Point> Others =
       getOtherValues(Context.Space, T.P, MaxValues, Random);
   shuffle(Others, Random);
@@ -93,7 +95,7 @@ ILSSampler::retrace(const Observations &History) {
   const Observation *BestStart = nullptr;
   for (const Observation &O : History.Done) {
     uint64_t Digest = Context.Space.digest(O.T->P);
-    // Of those to begin with only the best is climbed from.
+    // Of the start points, only the best one begins a search.
     if (O.T->Kind == TrialKind::Start || Start.contains(Digest)) {
       if (!O.failed() && (!BestStart || O.Score < BestStart->Score))
         BestStart = &O;
@@ -125,7 +127,7 @@ Expected<std::vector<Point>> ILSSampler::ask(unsigned N) {
   Observations History(Context);
   std::vector<Climb> Climbs = retrace(History);
 
-  // The last climb first; others may have got a late result.
+  // The last search comes first; late results may have improved others.
   for (const Climb &C : llvm::reverse(Climbs))
     for (const Point &P : around(*C.Top->T).Points)
       B.add(P);

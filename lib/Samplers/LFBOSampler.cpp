@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "lfbo": likelihood-free Bayesian optimization (Song et al., 2022). A forest
-/// learns which points are among the best; what it likes best near the best
-/// points is next.
+/// The sampler "lfbo": likelihood-free Bayesian optimization (Song et al.,
+/// 2022). A forest learns to predict which points are among the best. The next
+/// point is the candidate with the highest prediction, mostly from the
+/// neighbourhood of the best points.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,38 +24,39 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static constexpr unsigned NumTrees = 60;
-/// The best ones of so many trials are good: the first share up to the limit,
-/// then the second.
+/// Share of the trials that count as good: GoodShare for up to LateTrials
+/// trials, LateGoodShare for more.
 static constexpr double GoodShare = 0.2, LateGoodShare = 0.1;
 static constexpr size_t LateTrials = 200;
-/// The forest learns from at most as many trials. With more of them it is not
-/// better, but slower.
+/// The forest learns from at most this many trials. More trials make it slower,
+/// but not better.
 static constexpr size_t MaxExamples = 200;
 /// Candidates: the neighbours of the best points, points with another value in
-/// one dimension, points two steps away, and valid points from anywhere.
+/// one dimension, points two steps away, and random valid points.
 static constexpr size_t NumBest = 5;
-static constexpr size_t NumTwoSteps = 40; ///< Of each.
+static constexpr size_t NumTwoSteps = 40; ///< For each of the best points.
 static constexpr size_t NumAnywhere = 200;
-/// The more dimensions, the more points are near another one, and the longer
-/// each takes. Of each kind as many as this, over the dimensions' square, are
-/// drawn, but not fewer than the second: all of them up to some 30 dimensions.
+/// With more dimensions, a point has more neighbours and each takes longer. At
+/// most NearTimesSquare / dimensions^2 candidates of each kind are drawn, but
+/// at least MinNear. Up to about 30 dimensions, these are all candidates.
 static constexpr size_t NearTimesSquare = 240000, MinNear = 16;
-/// The forest sees the products of each two of so many integer parameters,
-/// those that come first. More would hide what else there is.
+/// The forest sees the pairwise products of the first integer parameters, at
+/// most of this many. More products would hide the other features.
 static constexpr size_t MaxFactors = 8;
-/// Of points that are asked for this share is random.
+/// Share of proposed points that are random.
 static constexpr double Epsilon = 0.1;
-/// How much being in the same leaves as a point that is asked for or runs
-/// counts against a candidate.
+/// Weight of the penalty on a candidate for being in the same leaves as a point
+/// that is proposed or running.
 static constexpr double SimilarityPenalty = 0.1;
-/// One point listens to all trees; those beside it to this share of them, drawn
-/// anew for each: forests that could have been as well.
+/// A point that is proposed alone is rated by all trees. If other points are
+/// proposed or running, each point is rated by a random sample of this share of
+/// the trees, which is like a bootstrap of the forest.
 static constexpr double ListenedShare = 0.5;
 
 namespace {
 class LFBOSampler : public Sampler {
   static constexpr unsigned NumStart = 15;
-  /// Values of one dimension around one point.
+  /// Maximum number of other values of one dimension of a point.
   static constexpr unsigned MaxValues = 16;
 
 public:
@@ -84,7 +86,7 @@ private:
   StartPoints Start;
   UnseenPoints Unseen;
   SmallVector<unsigned> Factors; ///< Dimensions.
-  /// By the number of the trial; a cache.
+  /// A cache, by trial number.
   DenseMap<uint64_t, std::vector<float>> Encoded;
 
   bool isInteger(const Dimension &D) const {
@@ -97,7 +99,7 @@ private:
     Point P;
     std::vector<uint32_t> Leaves;
     double Penalty = 0;
-    double Score = 0; ///< To the trees that are listened to.
+    double Score = 0; ///< Rating by the drawn trees, less Penalty.
   };
 
   std::vector<float> encode(const Point &P) const;
@@ -111,7 +113,8 @@ private:
 };
 } // namespace
 
-/// The logarithm of an integer parameter's value; unset where it has none.
+/// \returns the binary logarithm of an integer parameter's value, or
+/// std::nullopt if the value is not positive.
 static std::optional<float> getLog(const SearchSpace &Space, const Point &P,
                                    unsigned Dim) {
   Value V = Space.dimensionValue(Dim, P[Dim]);
@@ -121,9 +124,10 @@ static std::optional<float> getLog(const SearchSpace &Space, const Point &P,
   return std::log2(static_cast<float>(*N));
 }
 
-/// What does not matter has a value of its own, below all others. Threads of a
-/// block, elements of a tile and work of a thread are products: what depends on
-/// one is a single split there, and many along its factors.
+/// Encodes a point as features. An inactive dimension has a value of its own,
+/// below all others. Threads per block, elements per tile and work per thread
+/// are products of parameters. A dependence on such a product is a single split
+/// of its feature, but many splits along its factors.
 std::vector<float> LFBOSampler::encode(const Point &P) const {
   BitVector Active = Context.Space.activity(P);
   std::vector<float> Features;
@@ -147,8 +151,8 @@ std::vector<float> LFBOSampler::encode(const Point &P) const {
 
 Forest LFBOSampler::learn(const Observations &History, RandomEngine &Random) {
   double Share = History.Done.size() > LateTrials ? LateGoodShare : GoodShare;
-  // Of all that did not fail: were equal code counted once, few codes in many
-  // trials would all be good.
+  // Rank all trials that did not fail, including duplicates. Otherwise, if many
+  // trials had few distinct codes, all of these would be good.
   std::vector<double> Scores;
   for (const Observation &O : History.Done)
     if (!O.failed())
@@ -159,8 +163,8 @@ Forest LFBOSampler::learn(const Observations &History, RandomEngine &Random) {
   double Threshold = Scores[NumGood - 1];
   double Best = Scores.front();
 
-  // A good one weighs as much as it is better than the threshold; the one at
-  // the threshold still a little.
+  // The weight of a good trial is its distance from the threshold, plus a
+  // little so that the trial at the threshold counts, too.
   double Least = Threshold > Best ? (Threshold - Best) * 0.1 : 1;
   std::vector<Forest::Example> Examples;
   double Good = 0, Bad = 0;
@@ -176,7 +180,7 @@ Forest LFBOSampler::learn(const Observations &History, RandomEngine &Random) {
   for (Forest::Example &E : Examples)
     E.Weight /= E.Good ? Good : Bad;
 
-  // The products come first.
+  // The products are the first features.
   std::vector<bool> Categorical(Factors.size() * (Factors.size() - 1) / 2);
   for (const Dimension &D : Context.Space.dimensions())
     Categorical.push_back(D.Kind == Dimension::Categorical);
@@ -211,12 +215,12 @@ LFBOSampler::findCandidates(const Batch &B, const Observations &History,
   }
   for (size_t K = 0; K != std::min(NumAnywhere, 2 * MaxNear); ++K)
     Add(Context.Space.sample(Random));
-  // Of equally likely ones any may be first.
+  // Shuffle, so that ties are broken at random.
   shuffle(Candidates, Random);
   return Candidates;
 }
 
-/// The trees that a point listens to which others are beside.
+/// Draws the trees that rate a point if other points are proposed or running.
 static std::vector<unsigned> drawTrees(RandomEngine &Random) {
   std::vector<unsigned> Trees;
   for (unsigned K = 0; K != unsigned(ListenedShare * NumTrees); ++K)
@@ -267,7 +271,7 @@ void LFBOSampler::fill(Batch &B, const Observations &History,
         });
     Point P = std::move(Best->P);
     Candidates.erase(Best);
-    // A random one may have been the same.
+    // A random point may have been the same.
     if (B.add(P))
       Penalize(P);
   }

@@ -17,12 +17,12 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Time that the program may take to end once its input has ended.
+/// Time limit for the program to exit after its input was closed.
 static constexpr double EndSeconds = 2;
 
 Expected<std::unique_ptr<LineProcess>> LineProcess::start(StringRef Command,
                                                           double Seconds) {
-  // The input is a socket: unlike a pipe it can be written to without SIGPIPE.
+  // The input is a socket: unlike a pipe, it can be written without SIGPIPE.
   Expected<Pipe> In = Pipe::createSocket();
   if (!In)
     return In.takeError();

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A program that is spoken with in lines.
+/// A child process that exchanges lines of text with this process.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +24,20 @@
 namespace llvm {
 namespace mneme {
 
-/// A command of the shell in a process group of its own, with its standard
-/// input and output. What it writes to standard error stays visible.
+/// A shell command in its own process group. The lines are on its standard
+/// input and output; its standard error is inherited.
 class LineProcess {
 public:
   static Expected<std::unique_ptr<LineProcess>> start(StringRef Command,
                                                       double Seconds);
-  /// Ends the input, waits a little, then kills the group.
+  /// Closes the input, waits for the exit for a short time, then kills the
+  /// group.
   ~LineProcess();
 
-  /// Errors: the program ended, it does not read in time.
+  /// Errors: the program ended, or it does not read in time.
   Error send(StringRef Line);
-  /// Without the end of the line. Errors: the program ended, no line in time, a
-  /// line that is longer than MaxLine.
+  /// \returns a line without its newline. Errors: the program ended, no line
+  /// came in time, or a line is longer than MaxLine.
   Expected<std::string> receive();
 
   static constexpr size_t MaxLine = 1 << 20;
@@ -48,8 +49,8 @@ private:
   Descriptor In, Out;
   Child Program;
   LineReader Lines;
-  double Seconds;     ///< That it may take to read or to answer.
-  bool Hangs = false; ///< There is no use in waiting for its end.
+  double Seconds;     ///< Limit for reading a line and for an answer.
+  bool Hangs = false; ///< Do not wait for the program to exit.
 
   Error explain(Error E, StringRef Verb);
   Error describeEnd();

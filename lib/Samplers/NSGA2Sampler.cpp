@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "nsga2": evolution towards a Pareto set (Deb et al., 2002), in a steady
-/// state: there are no generations that anybody would have to wait for. The
-/// population is the best part of the history.
+/// The sampler "nsga2": evolution towards a Pareto set (Deb et al., 2002). It
+/// runs in a steady state: without generations, no worker waits for the end of
+/// one. The population consists of the best trials of the history.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ public:
       : PopulationSampler(Context, PopulationSize) {}
 
 private:
-  std::vector<const Point *> Population; ///< The best one first.
+  std::vector<const Point *> Population; ///< Best first.
 
   bool choosePopulation(const Observations &History) override;
   std::optional<Point> makeChild(RandomEngine &Random) const override;
@@ -41,16 +41,16 @@ static double drawNumber(const Dimension &D, RandomEngine &Random) {
                                    : randomBelow(Random, D.Count);
 }
 
-/// Each dimension that matters is drawn again with a probability of one in
-/// their number: uniformly, so that no value is out of reach. Pipelines change
-/// in their own way.
+/// Redraws each active dimension with a probability of one over the number of
+/// active dimensions. Draws are uniform, so that all values are reachable.
+/// SearchSpace::mutate() changes the decisions of pipelines.
 static std::optional<Point> mutateUniformly(const SearchSpace &Space, Point P,
                                             RandomEngine &Random) {
   BitVector Active = Space.activity(P);
   unsigned NumActive = Active.count();
   unsigned Steps = 0;
   for (auto [I, D] : enumerate(Space.dimensions())) {
-    // What begins to matter by this has some value or other.
+    // Mutation may activate an inactive dimension, which needs a value then.
     if (!Active[I])
       P[I] = drawNumber(D, Random);
     else if (randomBelow(Random, NumActive))
@@ -69,7 +69,7 @@ static std::optional<Point> mutateUniformly(const SearchSpace &Space, Point P,
 }
 
 bool NSGA2Sampler::choosePopulation(const Observations &History) {
-  // Failed trials are dominated by all others and not among the parents.
+  // All others dominate failed trials, which are not among the parents.
   std::vector<size_t> Ranked = History.ranked();
   Population.clear();
   for (size_t I : ArrayRef(Ranked).take_front(PopulationSize))
@@ -78,7 +78,7 @@ bool NSGA2Sampler::choosePopulation(const Observations &History) {
 }
 
 std::optional<Point> NSGA2Sampler::makeChild(RandomEngine &Random) const {
-  // The score orders by front, then by crowding; so does the population.
+  // The population is ordered by score, that is by front, then by crowding.
   auto Select = [&]() -> const Point & {
     size_t A = randomBelow(Random, Population.size());
     size_t B = randomBelow(Random, Population.size());

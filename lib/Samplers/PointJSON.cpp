@@ -16,8 +16,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Unset: \p V has another type. A real without a fraction is an integer, too:
-/// some languages write them so.
+/// \returns std::nullopt if \p V has another type. A number without a fraction
+/// is also an integer, because some languages print integers as reals.
 static std::optional<Value> parseValue(const json::Value &V, ValueType Type) {
   switch (Type) {
   case ValueType::Bool:
@@ -40,7 +40,7 @@ static std::optional<Value> parseValue(const json::Value &V, ValueType Type) {
   return std::nullopt;
 }
 
-/// The dimension of a pipeline's decision with this name.
+/// \returns the dimension of the pipeline decision \p Name.
 static std::optional<unsigned> findDecision(const SearchSpace &Space,
                                             StringRef Name) {
   for (auto [I, D] : enumerate(Space.dimensions()))
@@ -93,13 +93,14 @@ Expected<Point> mneme::parsePoint(const SearchSpace &Space,
 
 json::Object mneme::printPoint(const SearchSpace &Space, const Point &P) {
   json::Object O;
-  // The keys are to outlive what has them now.
+  // Copy the keys: the object outlives the map.
   for (const auto &Entry : Space.values(P))
     O[Entry.getKey().str()] = toJSON(Entry.getValue());
   return O;
 }
 
-/// Of constants and recorded facts, which the space has looked up before.
+/// Evaluates an expression of constants and recorded facts, which the space has
+/// looked up before.
 static Value evaluate(const SearchSpace &Space, const Expr &E) {
   return cantFail(
       E.evaluate([&](StringRef Name, Expr::KindTy) -> Expected<Value> {

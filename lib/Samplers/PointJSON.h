@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Points and spaces as JSON, for people and programs (docs/Samplers).
+/// Points and spaces as JSON, for users and programs (docs/Samplers.rst).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +19,17 @@
 namespace llvm {
 namespace mneme {
 
-/// {"parameter": value, ...}; beside parameters, the decisions of pipelines by
-/// their dimension's name and the number of their value. What is not named is
-/// as in the default configuration.
-/// \returns a valid canonical point. Error: what is wrong with \p V, or which
-/// constraint does not hold.
+/// Parses {"parameter": value, ...}. Beside parameters, the object may contain
+/// decisions of pipelines, by the name of the dimension, with the number of a
+/// value. Everything else is as in the default configuration.
+/// \returns a valid canonical point. Error: \p V is malformed, or a constraint
+/// does not hold.
 Expected<Point> parsePoint(const SearchSpace &Space, const json::Value &V);
 
 /// The values of all parameters that exist at \p P, by name.
 json::Object printPoint(const SearchSpace &Space, const Point &P);
 
-/// The parameters with what they can be.
+/// The parameters and their possible values.
 json::Array describeParameters(const SearchSpace &Space);
 
 } // namespace mneme

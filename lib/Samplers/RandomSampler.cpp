@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "random": every valid point is as likely as any other, once.
+/// The sampler "random": proposes each valid point once, all with the same
+/// probability.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -78,7 +78,7 @@ std::vector<uint64_t> mneme::getParetoFront(ArrayRef<Trial> Trials,
     if (T.State == TrialState::Complete && T.Kind != TrialKind::Canary &&
         !T.DuplicateOf && !T.Suspect && T.Values.size() == Directions.size())
       Complete.push_back(&T);
-  // In this order what dominates a trial comes before it.
+  // In this order, a trial comes after all trials that dominate it.
   llvm::stable_sort(Complete, [&](const Trial *A, const Trial *B) {
     for (auto [X, Y, D] : zip_equal(A->Values, B->Values, Directions))
       if (X != Y)

@@ -16,7 +16,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 uint64_t mneme::randomBelow(RandomEngine &Random, uint64_t N) {
-  // Without the few numbers at the end that would favour small results.
+  // Reject the highest numbers, which would favour small results.
   uint64_t Limit = RandomEngine::max() - RandomEngine::max() % N;
   uint64_t R = Random();
   while (R >= Limit)
@@ -40,7 +40,8 @@ uint64_t mneme::mixSeed(uint64_t Seed, uint64_t Number) {
 // The history
 //===----------------------------------------------------------------------===//
 
-/// What can be minimized; empty where the trial failed.
+/// \returns the values with signs such that less is better, or nothing if the
+/// trial failed.
 static std::vector<double> getMinimized(const Trial &T,
                                         ArrayRef<Direction> Directions) {
   if (T.State == TrialState::Failed || T.Values.size() != Directions.size())
@@ -133,7 +134,7 @@ static bool dominatesMinimized(ArrayRef<double> A, ArrayRef<double> B) {
 std::vector<unsigned> mneme::getFronts(ArrayRef<std::vector<double>> Y) {
   std::vector<size_t> Order(Y.size());
   std::iota(Order.begin(), Order.end(), 0);
-  // In this order a point is dominated by earlier ones only.
+  // In this order, only earlier points dominate a point.
   llvm::sort(Order, [&](size_t A, size_t B) {
     return std::tie(Y[A], A) < std::tie(Y[B], B);
   });
@@ -141,7 +142,7 @@ std::vector<unsigned> mneme::getFronts(ArrayRef<std::vector<double>> Y) {
   std::vector<unsigned> Result(Y.size());
   std::vector<std::vector<size_t>> Fronts;
   for (size_t I : Order) {
-    // What a front dominates, all fronts before it do.
+    // If a front dominates a point, all earlier fronts do.
     auto First = llvm::partition_point(Fronts, [&](ArrayRef<size_t> Front) {
       return any_of(llvm::reverse(Front), [&](size_t J) {
         return dominatesMinimized(Y[J], Y[I]);
@@ -232,9 +233,10 @@ bool Batch::add(Point P) {
   return true;
 }
 
-/// More points than this are not looked at one by one.
+/// Spaces with more points are not enumerated.
 static constexpr uint64_t MaxEnumerated = 1 << 20;
-/// As many tries find nothing new when less than about 2 % are.
+/// If 2 % of the points are unseen, this many draws find none of them with a
+/// probability of 2 %.
 static constexpr unsigned MaxUnseenTries = 200;
 
 bool UnseenPoints::findLeft() {
@@ -306,7 +308,7 @@ bool StartPoints::contains(uint64_t Digest) {
 // PopulationSampler
 //===----------------------------------------------------------------------===//
 
-/// Attempts to find a new child, per child.
+/// Maximum number of attempts to find a new child, per child.
 static constexpr unsigned MaxTries = 50;
 
 Expected<std::vector<Point>> PopulationSampler::ask(unsigned N) {

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What samplers share: the history as scores, one ask's points, randomness.
+/// Code that samplers share: the history as scores, the points of one ask(),
+/// and random numbers.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +20,13 @@
 namespace llvm {
 namespace mneme {
 
-/// Uniform in [0, N); N > 0. (The standard's distributions are not the same
-/// everywhere.)
+/// Uniform in [0, N); N > 0. The standard's distributions give different
+/// numbers with different libraries.
 uint64_t randomBelow(RandomEngine &Random, uint64_t N);
 /// Uniform in [0, 1).
 double randomUnit(RandomEngine &Random);
-/// For an engine: equal inputs give equal seeds, similar ones unlike seeds.
+/// Makes a seed for an engine. Equal inputs give equal seeds, similar inputs
+/// give unrelated seeds.
 uint64_t mixSeed(uint64_t Seed, uint64_t Number);
 
 template <typename T> void shuffle(std::vector<T> &V, RandomEngine &Random) {
@@ -35,39 +37,41 @@ template <typename T> void shuffle(std::vector<T> &V, RandomEngine &Random) {
 /// A finished trial that is neither a canary nor suspect.
 struct Observation {
   const Trial *T;
-  /// With signs, so that less is better. Empty: failed.
+  /// The values with signs such that less is better. Empty if the trial failed.
   std::vector<double> Y;
-  /// Less is better. Of one objective it is Y; of several the number of the
-  /// front, from 0, and less than 1 for how crowded it is there. Infinite:
-  /// failed.
+  /// Less is better. For one objective, the only value of Y. For several, the
+  /// number of the front, counted from 0, plus a crowding term less than 1.
+  /// Infinite if the trial failed.
   double Score;
   bool failed() const { return Y.empty(); }
 };
 
-/// The history as samplers look at it.
+/// The history in the form that samplers use.
 struct Observations {
   std::vector<Observation> Done; ///< In the order of the trials' numbers.
   std::vector<const Trial *> Running;
   explicit Observations(const SamplerContext &Context);
-  /// The best first: indices into Done of what did not fail, of equal code
-  /// only the first.
+  /// \returns indices into Done, best first, without failed trials and
+  /// duplicates.
   std::vector<size_t> ranked() const;
-  /// For what takes longer the more there are: leaves \p Max of very many, a
-  /// quarter of which are the best, and the others evenly spread over time.
+  /// Reduces Done to \p Max trials, for algorithms whose time depends on its
+  /// size. A quarter of them are the best; the others are spread evenly over
+  /// time.
   void thin(size_t Max = 1000);
 };
 
-/// The front of each point, from 0; none dominates another of its front.
+/// \returns the front of each point, counted from 0. No point dominates another
+/// one on its front.
 std::vector<unsigned> getFronts(ArrayRef<std::vector<double>> Y);
-/// How far the neighbours on its front are, relative to the front's extent; at
-/// the ends infinite.
+/// \returns the distance between the neighbours of each point on its front,
+/// relative to the front's extent. Infinite at the ends of a front.
 std::vector<double> getCrowding(ArrayRef<std::vector<double>> Y,
                                 ArrayRef<unsigned> Fronts);
 
-/// All valid points that have another value than \p P in one ordered dimension,
-/// however far away; \p MaxValues of them at random in a dimension that has
-/// more, and \p Max in all. (SearchSpace::neighbours() has those of other
-/// dimensions.)
+/// \returns valid points that differ from \p P in one ordered dimension, by any
+/// distance. Dimensions with more than \p MaxValues values contribute \p
+/// MaxValues random ones. There are at most \p Max points in all.
+/// SearchSpace::neighbours() has the neighbours in other dimensions.
 std::vector<Point> getOtherValues(const SearchSpace &Space, const Point &P,
                                   unsigned MaxValues, RandomEngine &Random,
                                   size_t Max = SIZE_MAX);
@@ -81,7 +85,8 @@ public:
   unsigned missing() const { return N - Points.size(); }
   bool isNew(uint64_t Digest) const;
   bool isNew(const Point &P) const { return isNew(Context.Space.digest(P)); }
-  /// False: \p P, which is valid and canonical, is not new, or N are there.
+  /// Adds \p P, which must be valid and canonical. \returns false if \p P is
+  /// not new or the batch is full.
   bool add(Point P);
   const std::vector<Point> &points() const { return Points; }
   std::vector<Point> take() { return std::move(Points); }
@@ -93,29 +98,30 @@ private:
   DenseSet<uint64_t> Digests;
 };
 
-/// Random valid points that were not proposed before; in spaces that are not
-/// too large, all of them.
+/// Draws random valid points that were not proposed before. In a space that is
+/// small enough, finds all of them.
 class UnseenPoints {
 public:
   explicit UnseenPoints(const SamplerContext &Context) : Context(Context) {}
-  /// One that \p B does not have either.
+  /// \returns a point that is not in \p B either, or std::nullopt if none is
+  /// found.
   std::optional<Point> draw(const Batch &B, RandomEngine &Random);
   void fill(Batch &B, RandomEngine &Random);
 
 private:
   const SamplerContext &Context;
-  /// Numbers of what was left when random tries found nothing new any more: a
-  /// cache, what is proposed does not depend on when it was made.
+  /// Numbers of the points that were left when random draws found nothing new
+  /// any more. A cache: the proposed points do not depend on when it was made.
   std::optional<std::vector<uint64_t>> Left;
   bool findLeft();
 };
 
-/// The first points of a search: the same in every call.
+/// The first points of a search, the same in every call.
 class StartPoints {
 public:
   StartPoints(const SamplerContext &Context, unsigned N)
       : Context(Context), N(N) {}
-  /// Adds those that were not proposed yet.
+  /// Adds the points that were not proposed yet.
   void fill(Batch &B);
   bool contains(uint64_t Digest);
 
@@ -127,8 +133,8 @@ private:
   void make();
 };
 
-/// A sampler that begins with points of StartPoints and then proposes children
-/// of the best ones.
+/// A sampler that begins with StartPoints and then proposes children of the
+/// best points.
 class PopulationSampler : public Sampler {
 public:
   Expected<std::vector<Point>> ask(unsigned N) final;

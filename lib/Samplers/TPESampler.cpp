@@ -7,12 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// "tpe": tree-structured Parzen estimators with Optuna's settings
-/// (multivariate and in groups, constant liar), valid unseen points only.
+/// The sampler "tpe": tree-structured Parzen estimators with Optuna's settings
+/// (multivariate, grouped, constant liar). It proposes only valid unseen
+/// points.
 ///
-/// One density is made of the good trials, one of the bad ones; what is likely
-/// in the first and unlikely in the second is next. Dimensions that matter in
-/// the same trials make a group with densities of its own.
+/// One density is estimated from the good trials and one from the bad trials.
+/// The next point is likely in the first and unlikely in the second. Dimensions
+/// that are active in the same trials form a group with its own densities.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +26,16 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static constexpr unsigned NumRandomTrials = 10;
-static constexpr unsigned NumCandidates = 24; ///< Valid and unseen ones.
-/// Draws for them; after that there are fewer.
+static constexpr unsigned NumCandidates = 24; ///< Valid and unseen.
+/// Maximum number of draws to find them; fewer candidates have to do then.
 static constexpr unsigned MaxDraws = 20 * NumCandidates;
 static constexpr double GoodShare = 0.1;
 static constexpr size_t MaxGood = 25;
 static constexpr double PriorWeight = 1;
-/// Densities of dimensions with more values are not kept.
+/// Densities are not cached for dimensions with more values.
 static constexpr uint64_t MaxKnown = 128;
-/// So many last trials count in full, those before less the older they are.
+/// The last trials, up to this number, have full weight. Of those before, older
+/// trials weigh less.
 static constexpr size_t NumFlat = 25;
 
 namespace {
@@ -47,7 +49,7 @@ public:
 
 private:
   const Dimension &D;
-  double Low, High; ///< Of the continuous scale; half a step wider.
+  double Low, High; ///< Bounds on the continuous scale, half a step wider.
   std::vector<double> Centers;
   double Width = 0, PriorWidth = 0, CategoricalPrior = 0;
 
@@ -60,8 +62,8 @@ private:
   }
   double mass(size_t Kernel, double From, double To) const;
 
-  /// logDensity() of an ordered dimension by center and value, as far as they
-  /// were asked for: a history has many kernels with few centers.
+  /// Cache of logDensity() of an ordered dimension, by center and value: a
+  /// history has many kernels with few centers.
   mutable std::vector<double> Known;
   double &known(size_t Kernel, double X) const {
     size_t Row = Kernel == Centers.size() ? D.Count : Centers[Kernel];
@@ -69,7 +71,7 @@ private:
   }
 };
 
-/// The density of some dimensions, which matter together.
+/// The joint density of dimensions that are active together.
 class Mixture {
 public:
   Mixture(ArrayRef<Dimension> Dimensions, ArrayRef<unsigned> Group,
@@ -79,7 +81,7 @@ public:
 
 private:
   ArrayRef<unsigned> Group;
-  std::vector<Parzen> Parts; ///< One a dimension of the group.
+  std::vector<Parzen> Parts; ///< One for each dimension of the group.
   std::vector<double> Weights;
 };
 
@@ -128,7 +130,7 @@ Parzen::Parzen(const Dimension &D, ArrayRef<double> Values, double Width)
     Known.assign((D.Count + 1) * D.Count, NAN);
 }
 
-/// What a truncated normal distribution has in [From, To].
+/// \returns the probability of [From, To] in a truncated normal distribution.
 double Parzen::mass(size_t Kernel, double From, double To) const {
   auto CDF = [&](double X) {
     return normalCDF((X - center(Kernel)) / width(Kernel));
@@ -143,7 +145,8 @@ double Parzen::draw(size_t Kernel, RandomEngine &Random) const {
       return Centers[Kernel];
     return randomBelow(Random, D.Count);
   }
-  // Bisection: the function has no closed inverse, and this is exact enough.
+  // Bisection: the function has no closed-form inverse, and this is exact
+  // enough.
   double U = randomUnit(Random), From = Low, To = High;
   for (unsigned I = 0; I != 40; ++I) {
     double Middle = (From + To) / 2;
@@ -227,7 +230,7 @@ double Mixture::logDensity(const Point &P) const {
 // The sampler
 //===----------------------------------------------------------------------===//
 
-/// Dimensions that matter at the same ones of \p Points.
+/// Groups the dimensions that are active at the same subset of \p Points.
 TPESampler::Groups
 TPESampler::findGroups(ArrayRef<const Point *> Points) const {
   std::vector<BitVector> OfPoints;
@@ -311,7 +314,7 @@ Expected<std::vector<Point>> TPESampler::ask(unsigned N) {
     size_t NumGood = std::min<size_t>(
         std::ceil(GoodShare * History.Done.size()), MaxGood);
     Ranked.resize(std::min(Ranked.size(), NumGood));
-    // In the order of the trials: the later ones weigh more.
+    // Order by trial number: later trials weigh more.
     llvm::sort(Ranked);
     std::vector<const Point *> Good, Bad;
     double Threshold = -INFINITY;
@@ -320,7 +323,7 @@ Expected<std::vector<Point>> TPESampler::ask(unsigned N) {
       Threshold = std::max(Threshold, History.Done[I].Score);
     }
     for (auto [I, O] : enumerate(History.Done)) {
-      // Code that is as good as that of a good one says nothing new.
+      // A duplicate that is as good as a good trial adds no information.
       bool Same = O.T->DuplicateOf && O.Score <= Threshold;
       if (!Same && !is_contained(Ranked, I))
         Bad.push_back(&O.T->P);
@@ -328,7 +331,8 @@ Expected<std::vector<Point>> TPESampler::ask(unsigned N) {
     for (const Trial *T : History.Running)
       Bad.push_back(&T->P);
 
-    // What is asked for here runs soon: as bad as what does.
+    // The points proposed here run soon. Count them as bad, like running
+    // trials.
     std::vector<Point> Asked;
     Asked.reserve(N);
     while (!B.isFull()) {

@@ -15,7 +15,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Indents each line of \p Lines below \p Title.
+/// Makes a help section of \p Title and the indented \p Lines.
 static std::string makeSection(StringRef Title, StringRef Lines) {
   std::string Text = ("\n" + Title + ":\n\n").str();
   SmallVector<StringRef> Split;

@@ -39,7 +39,7 @@ std::string mneme::pathIn(StringRef Folder, const Twine &Name) {
 static constexpr StringLiteral TemporaryMark = ".mneme-", TemporaryEnd = ".tmp";
 static constexpr StringLiteral RandomPart = "%%%%%%%%";
 
-/// Is it a name that createTemporary() gives?
+/// \returns whether createTemporary() could have chosen \p Name.
 static bool isTemporaryName(StringRef Name) {
   return Name.consume_front(".") && Name.consume_back(TemporaryEnd) &&
          Name.size() > RandomPart.size() &&
@@ -47,7 +47,8 @@ static bool isTemporaryName(StringRef Name) {
          Name.drop_back(RandomPart.size()).ends_with(TemporaryMark);
 }
 
-/// Once per folder and process: it takes time where there are many files.
+/// Removes abandoned temporary files. Does so once per folder and process,
+/// because listing a large folder takes time.
 static void removeAbandonedIn(StringRef Dir) {
   static std::mutex Lock;
   static StringSet<> Done;
@@ -59,20 +60,22 @@ static void removeAbandonedIn(StringRef Dir) {
   removeAbandoned(Dir, isTemporaryName);
 }
 
-/// A new file beside \p Path, locked: while it is, others do not remove it.
+/// Creates a file beside \p Path and locks it. Other processes do not remove it
+/// while it is locked.
 static Expected<sys::fs::TempFile> createTemporary(StringRef Path,
                                                    unsigned Mode) {
   StringRef Parent = sys::path::parent_path(Path);
   removeAbandonedIn(Parent.empty() ? "." : Parent);
   SmallString<128> Model(Parent);
-  // A leading dot: an interrupted run's leftover is not taken for an artifact.
+  // The leading dot keeps leftovers of interrupted runs from being taken for
+  // artifacts.
   sys::path::append(Model, "." + sys::path::filename(Path) + TemporaryMark +
                                RandomPart + TemporaryEnd);
   while (true) {
     Expected<sys::fs::TempFile> Temp = sys::fs::TempFile::create(Model, Mode);
     if (!Temp)
       return Temp.takeError();
-    // Before it was locked, another process may have taken it for abandoned.
+    // Another process may have removed it as abandoned before it was locked.
     // Some file systems have no locks.
     struct stat S;
     bool IsTaken = ::flock(Temp->FD, LOCK_EX | LOCK_NB) != 0
@@ -88,7 +91,7 @@ static Expected<sys::fs::TempFile> createTemporary(StringRef Path,
 // Writing
 //===----------------------------------------------------------------------===//
 
-/// Writes and flushes what \p Write writes, and closes the stream alone.
+/// Runs \p Write on a stream for \p FD and flushes it. \p FD stays open.
 static Error writeTo(int FD, function_ref<Error(raw_ostream &)> Write) {
   raw_fd_ostream OS(FD, /*shouldClose=*/false);
   Error E = Write(OS);
@@ -99,15 +102,17 @@ static Error writeTo(int FD, function_ref<Error(raw_ostream &)> Write) {
   return E;
 }
 
-/// Would a rename replace a device, a FIFO or a socket?
+/// \returns whether a rename to \p Path would replace a device, a FIFO or a
+/// socket.
 static bool isSpecial(StringRef Path) {
   struct stat S;
   return ::stat(Path.str().c_str(), &S) == 0 && !S_ISREG(S.st_mode) &&
          !S_ISDIR(S.st_mode);
 }
 
-/// Not TempFile::keep(Path), which copies where it cannot rename: through links
-/// and into files of others.
+/// Renames \p Temp to \p Path. TempFile::keep(Path) is not used because it
+/// falls back to a copy, which follows links and writes into other users'
+/// files.
 static Error keepAs(sys::fs::TempFile Temp, StringRef Path) {
   if (std::error_code EC = sys::fs::rename(Temp.TmpName, Path))
     return joinErrors(errorCodeToError(EC), Temp.discard());
@@ -163,7 +168,7 @@ Error llvm::mneme::syncFile(StringRef Path) {
       ::open(Path.str().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (FD < 0)
     return createFileError(Path, errnoAsErrorCode());
-  // EINVAL: not a file that can be synced.
+  // fsync() reports EINVAL for a file that cannot be synced.
   std::error_code EC;
   if (::fsync(FD) != 0 && errno != EINVAL)
     EC = errnoAsErrorCode();
@@ -175,7 +180,7 @@ Error llvm::mneme::syncFile(StringRef Path) {
 // Opening
 //===----------------------------------------------------------------------===//
 
-/// Does not wait for the other end of a FIFO.
+/// Opens \p Path without waiting for the other end of a FIFO, and fills \p S.
 static Expected<int> openFile(StringRef Path, int Flags, struct stat &S) {
   int FD =
       sys::RetryAfterSignal(-1, ::open, Path.str().c_str(),
@@ -192,7 +197,7 @@ static Expected<int> openFile(StringRef Path, int Flags, struct stat &S) {
 Expected<int> mneme::openToWrite(StringRef Path, int Flags) {
   struct stat S;
   Expected<int> FD = openFile(Path, O_WRONLY | O_CREAT | Flags, S);
-  // A reader of a FIFO may be slow.
+  // Writes to a FIFO wait for a slow reader.
   if (FD && !S_ISREG(S.st_mode))
     ::fcntl(*FD, F_SETFL, ::fcntl(*FD, F_GETFL) & ~O_NONBLOCK);
   return FD;

@@ -26,11 +26,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Folders inside of each other; each takes a file descriptor while it is
-/// removed.
+/// Maximum depth of a folder tree to remove. Each level holds a file descriptor
+/// while it is removed.
 static constexpr unsigned MaxDepth = 64;
 
-/// Of PrivateFolder::create().
+/// Parts of the names that PrivateFolder::create() is called with.
 static constexpr StringLiteral MkdtempPart = "XXXXXX";
 static constexpr StringLiteral TemporaryPrefix = "mneme-run-";
 
@@ -41,7 +41,7 @@ static constexpr int OpenFolderFlags =
 // Removing
 //===----------------------------------------------------------------------===//
 
-/// The names in an open folder, which it closes.
+/// Lists the names in an open folder and closes \p FD.
 static std::error_code listFolder(int FD, std::vector<std::string> &Names) {
   DIR *Dir = ::fdopendir(FD);
   if (!Dir) {
@@ -65,8 +65,8 @@ static std::error_code removeAt(int Dir, const std::string &Name,
   auto IsGone = [] { return errno == ENOENT; };
   if (::unlinkat(Dir, Name.c_str(), 0) == 0 || IsGone())
     return {};
-  // EPERM is what POSIX says of folders, and what is said of files that must
-  // not be removed.
+  // POSIX specifies EPERM for folders. EPERM also means that a file must not be
+  // removed.
   std::error_code EC = errnoAsErrorCode();
   if (errno != EISDIR && errno != EPERM)
     return EC;
@@ -146,7 +146,7 @@ Expected<LockedFile> LockedFile::wait(const std::string &Path) {
         Path, createStringError("is a symbolic link, which could lock a file "
                                 "of another user: remove it"));
   std::error_code EC = errnoAsErrorCode();
-  // Where there is no file yet, it is the folder that takes none.
+  // If the file does not exist, the folder does not allow creating it.
   StringRef Folder = sys::path::parent_path(Path);
   return createFileError(
       Folder.empty() || sys::fs::exists(Path) ? StringRef(Path) : Folder, EC);
@@ -157,7 +157,7 @@ bool LockedFile::isLinked() const {
   return ::fstat(FD, &S) == 0 && S.st_nlink != 0;
 }
 
-/// Removes a file or a folder that is this user's and that is not locked.
+/// Removes a file or folder that this user owns and that is not locked.
 static void removeIfAbandoned(int Dir, const std::string &Name) {
   int FD = ::openat(Dir, Name.c_str(),
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -167,7 +167,7 @@ static void removeIfAbandoned(int Dir, const std::string &Name) {
   struct stat Locked, Named;
   bool IsOurs = ::fstat(FD, &Locked) == 0 && Locked.st_uid == ::geteuid() &&
                 (S_ISREG(Locked.st_mode) || S_ISDIR(Locked.st_mode));
-  // Meanwhile its owner may have given it another name.
+  // The owner may have renamed it before it was locked here.
   if (IsOurs && ::flock(FD, LOCK_EX | LOCK_NB) == 0 &&
       ::fstatat(Dir, Name.c_str(), &Named, AT_SYMLINK_NOFOLLOW) == 0 &&
       Named.st_dev == Locked.st_dev && Named.st_ino == Locked.st_ino)
@@ -205,24 +205,24 @@ Expected<PrivateFolder> PrivateFolder::create(StringRef Below,
       return createFileError(Below, errnoAsErrorCode());
     F.Path = std::move(Path);
     F.Lock = LockedFile::tryFolder(F.Path);
-    // Before it was locked, another process may have taken it for abandoned.
+    // Another process may have removed it as abandoned before it was locked.
     bool IsTaken =
         F.Lock ? !F.Lock.isLinked() : errno == EWOULDBLOCK || errno == ENOENT;
-    // Without a lock: some file systems cannot lock folders.
+    // Some file systems cannot lock folders: go on without a lock.
     if (!IsTaken)
       return std::move(F);
   }
 }
 
 Expected<PrivateFolder> PrivateFolder::createTemporary(bool ForSockets) {
-  // A socket's path has 107 characters.
+  // The path of a Unix socket has at most 107 characters.
   constexpr size_t MaxBase = 64;
   SmallString<MaxBase> Base;
   sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Base);
   if (ForSockets &&
       (Base.size() > MaxBase || Base.find_first_of(" :") != StringRef::npos))
     Base = "/tmp";
-  static std::once_flag Cleaned; // it takes time in a large folder
+  static std::once_flag Cleaned; // slow in a large folder
   std::call_once(Cleaned, [&] {
     removeAbandoned(
         Base, [](StringRef Name) { return isName(Name, TemporaryPrefix); });
@@ -244,11 +244,11 @@ std::string PrivateFolder::pathOf(StringRef Name) const {
 //===----------------------------------------------------------------------===//
 
 Error mneme::makeOwnFolder(StringRef Dir, bool Secret) {
-  // Not writable for a group, whatever the umask.
+  // Not group-writable, whatever the umask.
   auto Permissions = static_cast<sys::fs::perms>(Secret ? 0700 : 0755);
   struct stat S;
   std::string Path = Dir.str();
-  // A link to nothing exists, too.
+  // Unlike stat(), lstat() finds dangling symbolic links.
   if (::lstat(Path.c_str(), &S) != 0) {
     if (std::error_code EC = sys::fs::create_directories(
             Dir, /*IgnoreExisting=*/true, Permissions))

@@ -35,8 +35,8 @@ bool mneme::isNestedTooDeep(StringRef Text) {
   return false;
 }
 
-/// LLVM's error has its position only in its text: "[1:7, byte=7]: Expected
-/// ...", where the byte is the one after the offender, but for two messages.
+/// LLVM's error gives its position only as text: "[1:7, byte=7]: Expected ...".
+/// The byte number is one past the offending byte, except in two messages.
 static Error addPosition(StringRef Text, StringRef Message) {
   size_t Offset = 0;
   StringRef Position;
@@ -83,9 +83,9 @@ static bool isLiteralOf(StringRef Literal, StringRef Key) {
   return false;
 }
 
-/// The offset of the last key of \p Path.
+/// \returns the offset of the last key of \p Path.
 static std::optional<size_t> findKey(StringRef Text, ArrayRef<StringRef> Path) {
-  size_t Depth = 0, Found = 0; // Found keys are those of the objects around.
+  size_t Depth = 0, Found = 0; // Found keys belong to enclosing objects.
   for (size_t I = 0; I < Text.size(); ++I) {
     switch (Text[I]) {
     case '{':

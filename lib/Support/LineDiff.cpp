@@ -16,7 +16,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Of a function, not of a program.
+/// Limits the table to 100 MB: enough for a function, not for a program.
 static constexpr size_t MaxDiffCells = 25'000'000;
 
 std::optional<std::vector<DiffLine>>
@@ -33,7 +33,8 @@ mneme::compareLines(ArrayRef<StringRef> A, ArrayRef<StringRef> B) {
   B = B.drop_back(Last).drop_front(First);
   if ((A.size() + 1) * (B.size() + 1) > MaxDiffCells)
     return std::nullopt;
-  // Length of the longest common sequence of the ends that begin at I and K.
+  // Length of the longest common subsequence of the suffixes of A from I and of
+  // B from K.
   std::vector<uint32_t> Length((A.size() + 1) * (B.size() + 1));
   auto At = [&](size_t I, size_t K) -> uint32_t & {
     return Length[I * (B.size() + 1) + K];

@@ -13,8 +13,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// \p Kept without the elements of one of \p Chunks equal parts, one set for
-/// each part.
+/// Divides \p Kept into \p Chunks parts of about equal size. \returns for each
+/// part the set \p Kept without that part.
 static std::vector<BitVector> makeComplements(const BitVector &Kept,
                                               size_t Chunks) {
   SmallVector<unsigned> Elements(Kept.set_bits());
@@ -26,7 +26,7 @@ static std::vector<BitVector> makeComplements(const BitVector &Kept,
 
 Expected<BitVector> mneme::minimizeSet(size_t Size, FirstPassingFn Test) {
   BitVector Kept(Size, true);
-  // One chunk: is anything needed at all?
+  // With one chunk, the first test is of the empty set.
   size_t Chunks = 1;
   while (Kept.any()) {
     std::vector<BitVector> Sets = makeComplements(Kept, Chunks);

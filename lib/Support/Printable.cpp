@@ -14,7 +14,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// "\x1b" for each byte; of JSON, where all is UTF-8, "\u001b".
+/// Writes "\x1b" for each byte, or in JSON, where all text is UTF-8, "\u001b"
+/// for the character.
 static void writeEscaped(raw_ostream &OS, StringRef Bytes, UTF32 Character,
                          PrintableStream::Syntax S) {
   if (S == PrintableStream::Syntax::JSON) {
@@ -25,7 +26,7 @@ static void writeEscaped(raw_ostream &OS, StringRef Bytes, UTF32 Character,
     OS << format("\\x%02x", C);
 }
 
-/// \param MayStay  the ends of lines and tabulators.
+/// \param MayStay Do not escape newlines and tabs.
 static void writePrintable(raw_ostream &OS, StringRef Text,
                            PrintableStream::Syntax S, bool MayStay) {
   while (!Text.empty()) {
@@ -41,7 +42,8 @@ static void writePrintable(raw_ostream &OS, StringRef Text,
       Character = static_cast<unsigned char>(Bytes[0]);
     bool Stays = IsWhole && (sys::unicode::isPrintable(Character) ||
                              (MayStay && (Bytes == "\n" || Bytes == "\t")));
-    // No terminal minds those that JSON would write as two.
+    // JSON would escape a character above U+FFFF as a surrogate pair. Terminals
+    // do not interpret such characters.
     Stays |= S == PrintableStream::Syntax::JSON && Character > 0xffff;
     if (Stays)
       OS << Bytes;
@@ -75,7 +77,7 @@ PrintableStream::~PrintableStream() {
 
 void PrintableStream::write_impl(const char *Ptr, size_t Size) {
   Pending.append(Ptr, Size);
-  // The last character may come in pieces.
+  // The last character may be incomplete.
   size_t Begin = Pending.size();
   while (Begin && Pending.size() - Begin < 3 &&
          (Pending[Begin - 1] & 0xc0) == 0x80)

@@ -57,7 +57,7 @@ Error mneme::recognizeShortage(Error E) {
         std::error_code EC = Info->convertToErrorCode();
         if (Info->isA<ShortageError>() || !findShortage(EC))
           return Error(std::move(Info));
-        // The text alone need not say why.
+        // The message may not contain the reason.
         std::string Message = Info->message();
         if (!StringRef(Message).contains(EC.message()))
           Message += ": " + EC.message();
@@ -74,8 +74,8 @@ Error mneme::makeOutOfMemoryError() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The number behind "\p Name" in a file of /proc or /sys; unset: there is
-/// none.
+/// \returns the number after "\p Name" in a file of /proc or /sys, or
+/// std::nullopt if there is none.
 static std::optional<uint64_t> readNumber(const Twine &Path, StringRef Name) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> File =
       MemoryBuffer::getFileAsStream(Path);
@@ -107,7 +107,7 @@ uint64_t mneme::getAvailableMemory() {
                getRest(RLIMIT_DATA, InBytes(readNumber(Status, "VmData:"))));
   if (auto Free = InBytes(readNumber("/proc/meminfo", "MemAvailable:")))
     Least = std::min(Least, *Free);
-  // As a container sees it, its control group is the root.
+  // Inside a container, its control group appears as the root.
   if (auto Max = readNumber("/sys/fs/cgroup/memory.max", ""))
     Least = std::min(
         Least,

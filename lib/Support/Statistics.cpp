@@ -16,7 +16,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How often the bootstrap resamples.
+/// Number of bootstrap resamples.
 static constexpr unsigned NumResamples = 2000;
 
 static double medianOfSorted(ArrayRef<double> S) {
@@ -34,10 +34,11 @@ double mneme::getQuantile(ArrayRef<double> Sorted, double Q) {
   return Sorted[Below] + Part * (Sorted[Below + 1] - Sorted[Below]);
 }
 
-/// The largest R such that the median of what \p N samples were drawn from lies
-/// between the R-th smallest and the R-th largest, counted from 0, with a
-/// probability of 95 %. It does not when at most R samples are on one side of
-/// it, and each sample is with a probability of a half.
+/// \returns the largest R such that the interval from the R-th smallest to the
+/// R-th largest of \p N samples, counted from 0, contains the distribution's
+/// median with a probability of at least 95 %. The interval misses the median
+/// if at most R samples are on one side of it; each sample is on either side
+/// with a probability of one half. Returns 0 if \p N is too small for 95 %.
 static size_t getMedianRank(size_t N) {
   double LogHalves = N * std::log(0.5), Tail = 0;
   for (size_t R = 0; R <= N / 2; ++R) {
@@ -81,7 +82,7 @@ namespace {
 /// SplitMix64: the same numbers with every standard library.
 class Random {
 public:
-  /// Under \p Bound, which is far below 2^32.
+  /// \returns a number less than \p Bound, which must be far below 2^32.
   size_t below(size_t Bound) { return ((next() >> 32) * Bound) >> 32; }
 
 private:
@@ -112,7 +113,7 @@ static double getResampledMedian(ArrayRef<double> Samples, Random &Numbers,
   return getMedian(Scratch);
 }
 
-/// From logarithms of \p Value and of its resampled values.
+/// Makes an estimate from \p Value and its \p Resampled values, all logarithms.
 static RatioEstimate makeEstimate(double Value,
                                   MutableArrayRef<double> Resampled) {
   llvm::sort(Resampled);

@@ -12,7 +12,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Longer lines, as in JSON without line breaks, would hide the message.
+/// Longer lines, such as JSON without line breaks, would hide the message.
 static constexpr size_t MaxQuotedLine = 1024;
 
 char TextError::ID;

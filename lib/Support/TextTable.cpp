@@ -19,7 +19,7 @@ void TextTable::print(raw_ostream &OS, StringRef Sides) const {
     for (auto [Width, Cell] : zip_equal(Widths, R))
       Width = std::max(Width, Cell.size());
   for (auto [I, R] : enumerate(Rows)) {
-    // Nothing stands behind the last text of a line.
+    // Omit empty cells at the end of a line.
     size_t Last = R.size();
     while (Last > 1 && R[Last - 1].empty())
       --Last;

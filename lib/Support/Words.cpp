@@ -29,7 +29,8 @@ std::string mneme::quoteWord(StringRef Word) {
         return isAlnum(C) || StringRef("-_=+:,./@%").contains(C);
       }))
     return Word.str();
-  // Between these a backslash is one to a shell, but not to LLVM.
+  // Within single quotes, a backslash is literal to a shell but an escape to
+  // LLVM.
   if (Word.find_first_of("'\\") == StringRef::npos)
     return ("'" + Word + "'").str();
   std::string Quoted = "\"";
@@ -46,7 +47,8 @@ std::string mneme::quoteCommand(ArrayRef<std::string> Words) {
 }
 
 std::string mneme::suggest(StringRef Wrong, ArrayRef<StringRef> Names) {
-  // Two letters may be swapped in a short name.
+  // The bound is exclusive: a name of three letters may have two edits, such as
+  // two swapped letters.
   unsigned Best = (Wrong.size() + 3) / 3 + 1;
   StringRef Found;
   for (StringRef Name : Names) {

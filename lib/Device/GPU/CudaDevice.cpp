@@ -42,7 +42,7 @@ CudaDevice::create(const CudaDriver &Driver, unsigned Ordinal,
 
 Error CudaDevice::open() {
   constexpr int VirtualMemoryManagementSupported = 102;
-  constexpr unsigned ScheduleSpin = 1; // a thread that waits does not sleep
+  constexpr unsigned ScheduleSpin = 1; // a waiting thread spins
   Expected<GPUInfo> Described = queryGPU(Driver, Ordinal);
   if (!Described)
     return Described.takeError();
@@ -56,7 +56,8 @@ Error CudaDevice::open() {
     return createStringError(
         Info.Name + " cannot have memory at addresses that one chooses");
 
-  // Of whoever opens the primary context first; liboffload wants it to sleep.
+  // The flags of the first opener of the primary context apply; liboffload
+  // would let waiting threads sleep.
   if (Driver.DevicePrimaryCtxSetFlags)
     Driver.DevicePrimaryCtxSetFlags(Handle, ScheduleSpin);
   CUcontext Primary = nullptr;
@@ -80,7 +81,7 @@ Error CudaDevice::open() {
 CudaDevice::~CudaDevice() {
   if (!Context)
     return;
-  // Nothing may be in use when it is freed.
+  // Wait for all work: nothing may be freed while it is in use.
   if (enterToFree() && Backend && Backend->synchronize(0))
     lose("a failure that was not waited for");
   if (!enterToFree()) {
@@ -212,8 +213,8 @@ Error CudaDevice::mapIn(CudaMapping &M, uint64_t Address, uint64_t Size) {
   std::string Text = M.map(Address, Size, &Fresh);
   if (!Text.empty())
     return createStringError(Text);
-  // What lies around the range in its granules is zero too, for kernels that
-  // read beyond its ends.
+  // The rest of the new granules is zeroed, too, for kernels that read beyond
+  // the ends of the range.
   for (auto [Begin, Bytes] : Fresh)
     if (Error E = fill(Begin, 0, Bytes))
       return E;
@@ -246,8 +247,8 @@ Error CudaDevice::openStaging() {
   return Error::success();
 }
 
-/// Asked for with every result, but the library takes its time to answer, and
-/// temperatures do not hurry.
+/// Cached, because every result asks for the state. The library is slow to
+/// answer, and temperatures change slowly.
 GPUState CudaDevice::readState() {
   constexpr std::chrono::seconds Validity(1);
   auto Now = std::chrono::steady_clock::now();
@@ -258,8 +259,8 @@ GPUState CudaDevice::readState() {
   return State;
 }
 
-// Not waited for: what lies in pinned memory goes on its way while the next
-// write fills more of it.
+// Does not wait: data in pinned memory is copied while the next write fills
+// more of it.
 Error CudaDevice::write(uint64_t Address, ArrayRef<char> Data) {
   if (Data.empty())
     return Error::success();
@@ -284,7 +285,7 @@ Error CudaDevice::write(uint64_t Address, ArrayRef<char> Data) {
   return Error::success();
 }
 
-/// Goes on to the next slot when the one that is being filled is full.
+/// Moves on to the next slot if the current one is full.
 CUresult CudaDevice::nextStagingSlot() {
   if (FilledBytes < StagingSlotSize)
     return CUDA_SUCCESS;
@@ -305,8 +306,8 @@ Error CudaDevice::read(uint64_t Address, MutableArrayRef<char> Data) {
     return E;
   if (Data.size() > StagingSlotSize - FilledBytes)
     return readStaged(Address, Data);
-  // Behind what may still be on its way to the device: one wait will do, where
-  // the driver waits twice for memory that is not pinned.
+  // The data goes to the slot behind uploads that may be in progress. One wait
+  // is then sufficient; the driver would wait twice for pageable memory.
   char *Memory = Staging[FillingSlot].Memory + FilledBytes;
   if (Error E = check(Backend->download(Memory, Address, Data.size()),
                       "read " + describeRange(Address, Data.size())))
@@ -319,7 +320,7 @@ Error CudaDevice::read(uint64_t Address, MutableArrayRef<char> Data) {
 }
 
 Error CudaDevice::readStaged(uint64_t Address, MutableArrayRef<char> Data) {
-  // Writes may still be on their way from there.
+  // Writes from these slots may still be in progress.
   if (Error E = synchronize())
     return E;
   FilledBytes = 0;
@@ -402,7 +403,7 @@ Error CudaDevice::copy(uint64_t To, uint64_t From, uint64_t Size) {
 }
 
 Error CudaDevice::flushCache() {
-  // Enough for any GPU that does not tell.
+  // 64 MiB are sufficient for a GPU that does not report its cache size.
   uint64_t Size = Info.CacheBytes ? Info.CacheBytes : 64 << 20;
   if (!FlushArea) {
     Expected<uint64_t> Area = allocate(Size);
@@ -420,7 +421,7 @@ Error CudaDevice::synchronize() {
   GPUResult R = Backend->synchronize(0);
   if (!R)
     return Error::success();
-  // Whatever it is, it happened to work that was accepted.
+  // Any error is a failure of work that was accepted before.
   lose(describe(R));
   return failure(R, "finish the work of device '" + Name + "'");
 }

@@ -31,26 +31,26 @@ using ::mneme::CudaMapping;
 using ::mneme::CUmodule;
 using ::mneme::CUtexObject;
 
-/// The driver, initialized, or an Error that says why it cannot be used.
-/// \p NumDevices becomes how many devices it finds: at least one.
+/// \returns the initialized driver, or an error that says why it cannot be
+/// used. Sets \p NumDevices to the number of devices, at least one.
 Expected<const CudaDriver *> startCudaDriver(unsigned &NumDevices);
 
-/// What the driver says about device \p Ordinal.
+/// \returns the driver's description of device \p Ordinal.
 Expected<GPUInfo> queryGPU(const CudaDriver &Driver, unsigned Ordinal);
 
-/// A variable of the recording that an image brings a place of its own for.
+/// A variable of the recording for which an image has memory of its own.
 struct GlobalPlace {
   std::string Name;
-  uint64_t Home;  ///< Where the recording has it.
-  uint64_t Image; ///< Where the code has it.
+  uint64_t Home;  ///< Address in the recording.
+  uint64_t Image; ///< Address in the loaded image.
   uint64_t Size;
   bool Constant; ///< No kernel can write it.
 };
 
-/// Whether nothing works any more in a context that reported \p R.
+/// \returns whether the context that reported \p R is no longer usable.
 bool isFatal(CUresult R);
 
-/// Elements that a recording has in memory, and textures in an array.
+/// Elements that are in recorded memory, but that textures need in an array.
 struct ArrayElements {
   CUarray Array = nullptr;
   bool IsMipmapped = false;
@@ -79,17 +79,17 @@ public:
   std::vector<KernelArg> Layout;
   std::vector<GlobalPlace> Globals;
   uint64_t StaticShared = 0; ///< Bytes.
-  /// Variables that only this image has, as load() found them, and the copies
-  /// that bring that back; null: there are none.
+  /// A copy of the variables that only this image has, as load() found them,
+  /// and the copies that restore them; null if there are none.
   uint64_t OwnContents = 0;
   std::unique_ptr<CopyPlan> RestoreOwn;
-  /// The driver does not find all of them: instead the image is loaded anew.
+  /// The image, to be reloaded instead if the driver does not find all of them.
   SmallVector<char, 0> Reloaded;
 
   bool keepsState() const override {
     return StaticShared || RestoreOwn || !Reloaded.empty();
   }
-  /// Dynamic shared memory that the function is allowed now.
+  /// Dynamic shared memory that the function may use at present.
   uint64_t AllowedShared = 0;
 };
 
@@ -154,9 +154,9 @@ public:
   Expected<unsigned> getOccupancy(DeviceKernel &Kernel, unsigned BlockThreads,
                                   uint64_t DynamicShared) override;
 
-  /// For what belongs to the device and must go with it: makes the context
-  /// current. False when the device is lost; then nothing may be freed, for the
-  /// driver may wait for a kernel that never ends.
+  /// Makes the context current, in order to free resources of the device.
+  /// \returns false if the device is lost. Nothing may be freed then, because
+  /// the driver may wait for a kernel that never ends.
   bool enterToFree();
 
 private:
@@ -165,9 +165,9 @@ private:
   /// Kernels of mneme_memory_kernels_ptx.
   struct MemoryKernel {
     CUfunction Function = nullptr;
-    unsigned MaxBlocks = 0; ///< That the device can hold at once.
+    unsigned MaxBlocks = 0; ///< Maximum number of resident blocks.
   };
-  /// Pinned memory of the host, for copies that go on while it is filled.
+  /// Pinned host memory. Copies from it run while it is filled.
   struct StagingSlot {
     char *Memory = nullptr;
     CUevent Done = nullptr; ///< The last copy from or to it.
@@ -180,9 +180,10 @@ private:
   Error loadMemoryKernels();
   Error openStaging();
 
-  /// To be called first: makes the context current. Error when it is lost.
+  /// Makes the context current; call it first. Error: the context is lost.
   Error enter();
-  /// "cannot <what>: <text of R>". Notes when the context is lost by it.
+  /// Returns the error "cannot <what>: <text of R>". Notes if \p R means that
+  /// the context is lost.
   Error failure(const GPUResult &R, const Twine &What);
   Error check(const GPUResult &R, const Twine &What) {
     return R ? failure(R, What) : Error::success();
@@ -193,13 +194,13 @@ private:
   std::string describe(const GPUResult &R) const {
     return R.Message.empty() ? Driver.describe(R.Code) : R.Message;
   }
-  /// Every later call fails, and nothing is freed.
+  /// Makes every later call fail. Nothing is freed any more.
   void lose(const Twine &Why) {
     if (Lost.empty())
       Lost = Why.str();
   }
 
-  /// Memory for tables and results, until the next call.
+  /// \returns memory for tables and results, valid until the next call.
   Expected<uint64_t> getScratch(uint64_t Size);
   /// Maps zeroed memory at [\p Address, +\p Size) of \p M.
   Error mapIn(CudaMapping &M, uint64_t Address, uint64_t Size);
@@ -207,7 +208,7 @@ private:
                            MutableArrayRef<void *> Args);
   /// Zeroes the shared memory of all multiprocessors.
   Error enqueueClearShared();
-  /// Keeps the device busy for so long.
+  /// Keeps the device busy for this time.
   Error enqueueSpin(uint64_t Nanoseconds);
   CUresult nextStagingSlot();
   Error readStaged(uint64_t Address, MutableArrayRef<char> Data);
@@ -216,31 +217,33 @@ private:
   struct EventPair {
     CUevent Start = nullptr, Stop = nullptr;
   };
-  /// Makes at least \p Count of Events.
+  /// Makes at least \p Count pairs in Events.
   Error openEvents(size_t Count);
-  /// Enqueues a launch that \p E times. Other than Ok: it was refused, or one
-  /// before it failed.
+  /// Enqueues a launch that \p E times. A status other than Ok: the launch was
+  /// refused, or an earlier one failed.
   Expected<LaunchOutcome> enqueueLaunch(CudaKernel &K,
                                         const LaunchConfig &Config,
                                         ArrayRef<void *> Args,
                                         const EventPair &E);
-  /// Waits for what was enqueued. Other than Ok: one of the launches failed.
+  /// Waits for the enqueued work. A status other than Ok: a launch failed.
   LaunchOutcome finishLaunches(const CudaKernel &K,
                                const LaunchConfig &Config);
   LaunchOutcome failLaunch(const GPUResult &R, std::string Message);
 
   Expected<ArrayElements *> makeArray(const MnemeTexture &T);
   void freeObjects();
-  /// Brings the elements of arrays there from memory, or what surfaces may have
-  /// changed of them back.
+  /// Copies elements from memory to the arrays or, if \p IsBack, the elements
+  /// that surfaces may have changed back to memory.
   CUresult copyArrays(bool IsBack);
   Error findFunction(CudaKernel &K);
   Error findGlobals(CudaKernel &K, const DeviceImage &Image,
                     ArrayRef<KernelGlobal> Globals);
   Error keepOwnVariables(CudaKernel &K, const DeviceImage &Image);
-  /// Makes what a launch could have left to the next one as it was after load().
+  /// Restores the state after load(), if a launch could have changed it for the
+  /// next one.
   Error resetState(CudaKernel &K, const LaunchConfig &Config);
-  /// \returns the driver's answer.
+  /// Allows the function this dynamic shared memory. \returns the driver's
+  /// result.
   CUresult allowShared(CudaKernel &K, uint64_t DynamicShared);
   std::string explainRefusal(const CudaKernel &K, const LaunchConfig &Config,
                              const GPUResult &R);
@@ -256,13 +259,14 @@ private:
   CUcontext Context = nullptr;
   std::unique_ptr<GPUBackend> Backend;
   std::unique_ptr<CudaMapping> Mapping;
-  /// Of mapOutside(), by address.
+  /// Mappings of mapOutside(), by address.
   std::map<uint64_t, std::unique_ptr<CudaMapping>> Outside;
   /// By the address of elements, and MNEME_RESOURCE_*.
   std::map<std::pair<uint64_t, uint32_t>, ArrayElements> Arrays;
   std::map<uint64_t, CudaObject> Objects; ///< By recorded handle.
   std::vector<EventPair> Events;
-  /// Has the device enough to do while the host enqueues a launch?
+  /// The device has enough work for the time in which the host enqueues a
+  /// launch.
   bool Occupied = false;
   bool UseCupti = false;
   std::string Lost; ///< Why the context is dead; empty while it lives.

@@ -48,7 +48,8 @@ CudaKernel::~CudaKernel() {
     consumeError(Device.Backend->unload(Program));
 }
 
-/// The driver is not told the size of an image, and believes what is in it.
+/// The driver does not know the size of an image and trusts its contents, so
+/// damaged images are rejected here.
 static Error checkComplete(ArrayRef<char> Object) {
   using Elf = object::ELF64LEFile;
   Expected<Elf> File = Elf::create({Object.data(), Object.size()});
@@ -71,7 +72,7 @@ static Error checkComplete(ArrayRef<char> Object) {
   return Error::success();
 }
 
-/// The variables of a cubin, and whether they are in constant memory.
+/// \returns the variables of a cubin, and whether they are in constant memory.
 static Expected<StringMap<bool>> findVariables(ArrayRef<char> Object) {
   StringMap<bool> Variables;
   MemoryBufferRef Buffer(StringRef(Object.data(), Object.size()), "image");
@@ -132,7 +133,7 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   return K;
 }
 
-/// Of the program that is loaded.
+/// Finds the kernel's function in the loaded program.
 Error CudaDevice::findFunction(CudaKernel &K) {
   Expected<GPUBackend::Kernel> Kernel = Backend->getKernel(K.Program, K.Name);
   if (!Kernel)
@@ -144,7 +145,7 @@ Error CudaDevice::findFunction(CudaKernel &K) {
           Driver.FuncGetAttribute(&Shared, SharedSizeBytes, K.Function))
     return createStringError(Driver.describe(R));
   K.StaticShared = Shared;
-  // What every function may have, with the static part of it.
+  // The limit for every function, which includes its static shared memory.
   constexpr uint64_t Default = 48 << 10;
   K.AllowedShared = Default - std::min(K.StaticShared, Default);
   return Error::success();
@@ -178,7 +179,7 @@ Error CudaDevice::findGlobals(CudaKernel &K, const DeviceImage &Image,
   return Error::success();
 }
 
-/// Keeps a copy of what they hold.
+/// Keeps a copy of the variables that only this image has.
 Error CudaDevice::keepOwnVariables(CudaKernel &K, const DeviceImage &Image) {
   std::vector<MnemeCopyPart> Parts;
   uint64_t Bytes = 0;
@@ -231,7 +232,7 @@ Error CudaDevice::resetState(CudaKernel &K, const LaunchConfig &Config) {
   return findFunction(K);
 }
 
-/// \p Launched: the device reported it, rather than refusing the launch.
+/// \param Launched The device reported \p R, rather than refusing the launch.
 static LaunchStatus toLaunchStatus(CUresult R, bool Launched) {
   constexpr CUresult NotSupported = 801;
   switch (R) {
@@ -308,12 +309,13 @@ LaunchOutcome CudaDevice::failLaunch(const GPUResult &R, std::string Message) {
   return Outcome;
 }
 
-/// While the host prepares a launch, the device is kept busy for so long that it
-/// takes the events and the kernel up one right after the other.
+/// Time for which the device is kept busy while the host prepares a launch, so
+/// that it executes the events and the kernel without gaps.
 static constexpr uint64_t SpinNanoseconds = 10000;
 
 namespace {
-/// The arguments of a launch, with the handles that the device knows.
+/// The arguments of a launch, with the device's handles in place of recorded
+/// ones.
 class KnownArguments {
 public:
   KnownArguments(const CudaKernel &K,
@@ -380,13 +382,13 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
   if (GPUResult R = Backend->launch(K.Kernel, L)) {
     if (!isFatal(R.Code))
       return Refuse(R);
-    // An earlier launch may be what failed.
+    // An earlier launch may have failed.
     return failLaunch(R, describe(R));
   }
   for (const GlobalPlace &G : K.Globals) {
     if (G.Constant)
       continue;
-    // So may the kernel have by now.
+    // The kernel itself may have failed by now.
     if (GPUResult R = Backend->copy(G.Home, G.Image, G.Size))
       return failLaunch(R, describe(R));
   }
@@ -411,7 +413,7 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
                        ArrayRef<void *> Args, unsigned Count,
                        function_ref<Error()> Prepare,
                        std::vector<double> &Nanoseconds) {
-  // Its records are of one launch at a time.
+  // CUPTI's records are read for one launch at a time.
   if (UseCupti && Count > 1)
     return GPUDevice::launchMany(TheKernel, Config, Args, Count, Prepare,
                                  Nanoseconds);
@@ -425,12 +427,12 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
   if (Error E = openEvents(Count))
     return E;
   Nanoseconds.clear();
-  // The host's lead of a launch.
+  // Gives the host a lead over the device.
   if (Count > 1)
     if (Error E = enqueueSpin(SpinNanoseconds))
       return E;
   for (unsigned I = 0; I != Count; ++I) {
-    // An earlier launch may be what failed.
+    // An earlier launch may have failed.
     auto Explain = [&](Error E) -> Expected<LaunchOutcome> {
       LaunchOutcome Outcome;
       if (I != 0)
@@ -442,7 +444,7 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
     };
     if (Error E = Prepare())
       return Explain(std::move(E));
-    // The device has nothing to do when the host begins.
+    // The device is idle when the host begins.
     if (I == 0)
       Occupied = false;
     Expected<LaunchOutcome> Outcome =
@@ -518,7 +520,7 @@ Expected<unsigned> CudaDevice::getOccupancy(DeviceKernel &TheKernel,
   if (Error E = enter())
     return E;
   auto &K = static_cast<CudaKernel &>(TheKernel);
-  // What cannot be launched does not fit once.
+  // The occupancy of a kernel that cannot be launched is 0.
   if (allowShared(K, DynamicShared))
     return 0u;
   int Blocks = 0;
@@ -556,7 +558,7 @@ Error CudaDevice::setTimer(GPUTimer Timer) {
 Error CudaDevice::startCupti() {
   if (Error E = enableCupti())
     return E;
-  // It may start and yet not see the kernels of this machine.
+  // CUPTI may start, but not see the kernels of this machine.
   if (Error E = enqueueSpin(/*Nanoseconds=*/1000))
     return E;
   if (Error E = synchronize())

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What a CUDA device does by the memory kernels. The driver compiles them and
-/// launches them, whatever the backend is: liboffload takes machine code only.
+/// Operations of a CUDA device that use the memory kernels. With every backend,
+/// the driver compiles and launches these kernels, because liboffload takes
+/// only machine code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +51,7 @@ Error CudaDevice::loadMemoryKernels() {
   if (!Samples)
     return Samples.takeError();
   ClockSamples = *Samples;
-  // All that a block can have: one fits on a multiprocessor.
+  // The maximum for a block, so that one block fits on a multiprocessor.
   SharedToClear = Info.SharedPerBlock;
   constexpr int MaxDynamicSharedSizeBytes = 8; // CU_FUNC_ATTRIBUTE_*
   return check(Driver.FuncSetAttribute(ClearShared.Function,
@@ -69,7 +70,7 @@ Error CudaDevice::enqueueClearShared() {
                "launch a memory kernel");
 }
 
-/// \p Tiles: how much there is to do, one tile for a wave; 0: for one thread.
+/// \param Tiles Amount of work, one tile per wave. 0 means one thread.
 Error CudaDevice::launchMemoryKernel(const MemoryKernel &K, uint64_t Tiles,
                                      MutableArrayRef<void *> Args) {
   constexpr uint64_t WavesOfBlock = MNEME_KERNEL_BLOCK / 32;
@@ -85,7 +86,7 @@ Error CudaDevice::launchMemoryKernel(const MemoryKernel &K, uint64_t Tiles,
 // Tables of parts
 //===----------------------------------------------------------------------===//
 
-/// The parts, and behind them FirstTile, as they go to the device.
+/// \returns the parts followed by FirstTile, as stored on the device.
 template <typename Part>
 static std::vector<char> makeTable(ArrayRef<Part> Parts, uint64_t &Tiles) {
   static_assert(sizeof(Part) % sizeof(uint64_t) == 0);
@@ -187,15 +188,14 @@ public:
 
   CudaDevice &Device;
   std::vector<MnemeCopyPart> Parts;
-  uint64_t Table = 0; ///< 0: each part is copied for itself.
+  uint64_t Table = 0; ///< 0: parts are copied one by one.
   uint64_t Tiles = 0;
 };
 } // namespace
 
 Expected<std::unique_ptr<CopyPlan>>
 CudaDevice::planCopies(ArrayRef<MnemeCopyPart> Parts) {
-  // One copy costs the host and the device about as much as the launch of a
-  // kernel.
+  // A copy costs the host and the device about as much as a kernel launch.
   constexpr size_t FewParts = 4;
   auto Plan = std::make_unique<CudaCopyPlan>(*this);
   for (const MnemeCopyPart &P : Parts) {
@@ -250,7 +250,7 @@ Error CudaDevice::enqueueSpin(uint64_t Nanoseconds) {
 }
 
 Expected<double> CudaDevice::measureClock() {
-  // Long against the ticks of the timer, which may be of a microsecond.
+  // Long compared with the resolution of the timer, which may be 1 us.
   constexpr uint64_t Nanoseconds = 100000;
   if (Error E = enter())
     return E;

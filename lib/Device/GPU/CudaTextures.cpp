@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Texture and surface objects of recordings on a CUDA device. Elements that
-/// the application had in an array are in recorded memory: each launch copies
-/// them to an array before, and what surfaces may have changed back.
+/// Texture and surface objects of recordings on a CUDA device. Elements of the
+/// application's arrays are in recorded memory. Before each launch they are
+/// copied to an array, and after it, elements that surfaces may have changed
+/// are copied back.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace ::mneme;
 
-// As cuda.h has them.
+// Values of cuda.h.
 enum {
   ArrayLayered = 1,
   ArrayForSurfaces = 2,
@@ -32,7 +33,8 @@ enum { MemoryDevice = 2, MemoryArray = 3 };
 
 static constexpr unsigned MaxLevels = 32;
 
-/// CUarray_format, and the size of a channel; 0 for what a file must not say.
+/// \returns the CUarray_format and the size of a channel; 0 for formats that
+/// are invalid in a file.
 static std::pair<int, unsigned> toFormat(uint32_t Format) {
   switch (Format) {
   case MNEME_DTYPE_U8:
@@ -56,7 +58,8 @@ static std::pair<int, unsigned> toFormat(uint32_t Format) {
   }
 }
 
-/// Filter and read modes are flags, so all values of these are modes.
+/// Checks the modes of a file. Filter and read modes are flags, all of whose
+/// values are valid.
 static bool isSane(const MnemeTexture &T) {
   bool IsArray = T.Resource == MNEME_RESOURCE_ARRAY;
   unsigned Levels = T.Resource == MNEME_RESOURCE_MIPMAP ? MaxLevels : 1;
@@ -69,7 +72,7 @@ static bool isSane(const MnemeTexture &T) {
                 [](uint32_t Mode) { return Mode <= MNEME_ADDRESS_BORDER; });
 }
 
-/// The copies of all levels into the array, which stays open.
+/// \returns the copies of all levels to the array, which is not set yet.
 static std::vector<CUmemcpy3D> planLevels(const MnemeTexture &T) {
   std::vector<CUmemcpy3D> Copies;
   uint64_t Element = toFormat(T.Format).second * T.Channels;
@@ -98,7 +101,7 @@ static std::vector<CUmemcpy3D> planLevels(const MnemeTexture &T) {
 }
 
 Expected<ArrayElements *> CudaDevice::makeArray(const MnemeTexture &T) {
-  // Level 0 of a mipmapped array, which may be an array of its own, has the
+  // Level 0 of a mipmapped array may also be an array of its own, and has the
   // same address.
   ArrayElements &A = Arrays[{T.Address, T.Resource}];
   if (A.Array)
@@ -118,8 +121,8 @@ Expected<ArrayElements *> CudaDevice::makeArray(const MnemeTexture &T) {
                ? Driver.MipmappedArrayCreate(&A.Array, &Flagged, T.NumLevels)
                : Driver.Array3DCreate(&A.Array, &Flagged);
   };
-  // What the application's array was made for is not recorded. For surfaces and
-  // gathers, arrays are smaller.
+  // The flags of the application's array are not recorded. Arrays for surfaces
+  // and gathers have lower size limits.
   CUresult R = Create(ArrayForSurfaces | Gather);
   for (unsigned Flags : {unsigned(ArrayForSurfaces), Gather, 0u})
     if (R == CUDA_ERROR_INVALID_VALUE)

@@ -96,7 +96,7 @@ static void completeBuffer(void *, uint32_t, uint8_t *Buffer, size_t,
   while (Valid && TheCupti->F.ActivityGetNextRecord(Buffer, Valid, &Record) ==
                       CUPTI_SUCCESS) {
     auto *K = static_cast<const ActivityKernel *>(Record);
-    // Times are 0 when they could not be taken.
+    // Times that could not be measured are 0.
     if (K->Kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && K->Name &&
         K->End > K->Start)
       TheCupti->Records.push_back(
@@ -110,7 +110,7 @@ Expected<Cupti *> Cupti::get() {
   std::lock_guard<std::mutex> Guard(Loading);
   if (TheCupti)
     return TheCupti;
-  // Never closed, and TheCupti never freed: CUPTI keeps threads.
+  // Neither closed nor freed, because CUPTI keeps threads.
   void *Library = openCupti();
   if (!Library)
     return createStringError("no CUPTI: cannot load libcupti.so");
@@ -191,8 +191,8 @@ std::optional<double> llvm::mneme::takeCuptiTime(unsigned Ordinal,
                                                  unsigned Launches) {
   if (!TheCupti)
     return std::nullopt;
-  // A record is complete a moment after its kernel, and a buffer in which
-  // another record is not comes only when that is forced.
+  // A record is complete shortly after its kernel. A buffer with an incomplete
+  // record is returned only by a forced flush.
   constexpr unsigned Attempts = 50;
   constexpr auto Nap = std::chrono::microseconds(200);
   double Sum = 0;

@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Times of kernels as CUPTI, NVIDIA's profiling interface, reports them. It is
-/// loaded when it is asked for, like the driver. There is one in a process, for
-/// all devices.
+/// Kernel times from CUPTI, NVIDIA's profiling interface. Like the driver, it
+/// is loaded on demand. A process has one instance, for all devices.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +22,15 @@
 namespace llvm {
 namespace mneme {
 
-/// Asks CUPTI to report the kernels of this process, until disableCupti() was
-/// called as often as this succeeded.
+/// Asks CUPTI to report the kernels of this process. Call disableCupti() once
+/// for each success.
 Error enableCupti();
 void disableCupti();
 
-/// The times, in nanoseconds, of all launches of \p Kernel on device \p Ordinal
-/// that have been reported since the last call, whose records are forgotten.
-/// The device must have finished them. Nothing when there are not exactly
-/// \p Launches.
+/// \returns the total time, in nanoseconds, of the launches of \p Kernel on
+/// device \p Ordinal that were reported since the last call, and drops the
+/// device's records. The device must have finished the launches. Returns
+/// std::nullopt if their number is not \p Launches.
 std::optional<double> takeCuptiTime(unsigned Ordinal, StringRef Kernel,
                                     unsigned Launches);
 

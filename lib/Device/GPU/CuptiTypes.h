@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What of NVIDIA's CUPTI is used, as cupti_activity.h has it. No LLVM here.
+/// The part of NVIDIA's CUPTI that is used, as in cupti_activity.h. Must not
+/// depend on LLVM.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,8 @@ enum : CUptiResult { CUPTI_SUCCESS = 0 };
 enum : int { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10 };
 enum : uint32_t { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 };
 
-/// The beginning of a record of a kernel, the same in all versions since CUDA
-/// 10 (CUpti_ActivityKernel4); later ones have more at the end.
+/// The beginning of a kernel's record, which is the same in all versions since
+/// CUDA 10 (CUpti_ActivityKernel4). Later versions have more fields at the end.
 struct ActivityKernel {
   int Kind;
   uint8_t CacheConfig, SharedMemoryConfig;

@@ -7,11 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What drives a GPU beneath GPUDevice: the CUDA driver itself, or LLVM's
+/// The interface to a GPU below GPUDevice: the CUDA driver itself, or LLVM's
 /// liboffload. A backend has one queue, a CUDA stream, in the primary context
-/// of its device, which the device made current; work is done in the order in
-/// which it was enqueued. What liboffload cannot do (memory at fixed addresses,
-/// events, attributes) the device does through the driver, on that stream.
+/// of its device, which the device has made current. Work is done in the order
+/// in which it is enqueued. For memory at fixed addresses, events and
+/// attributes, which liboffload does not support, the device uses the driver on
+/// that stream.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,10 +39,11 @@ using ::mneme::CUfunction;
 using ::mneme::CUresult;
 using ::mneme::CUstream;
 
-/// How work went: the driver's code, and a text for the user, which is empty
-/// when the driver's own text for the code says it all. Where a backend is told
-/// less than the code, it asks the driver (a kernel's failure sticks to the
-/// context), and gives CUDA_ERROR_UNKNOWN when the driver knows of nothing.
+/// The result of an operation: the driver's code, and a message for the user,
+/// which is empty if the driver's text for the code is sufficient. A backend
+/// that does not receive the code asks the driver, because a kernel's failure
+/// sticks to the context. It returns CUDA_ERROR_UNKNOWN if the driver knows of
+/// no failure.
 struct GPUResult {
   CUresult Code = ::mneme::CUDA_SUCCESS;
   std::string Message;
@@ -49,29 +51,29 @@ struct GPUResult {
   GPUResult() = default;
   GPUResult(CUresult Code, std::string Message = {})
       : Code(Code), Message(std::move(Message)) {}
-  /// True when it went wrong.
+  /// \returns true on failure.
   explicit operator bool() const { return Code != ::mneme::CUDA_SUCCESS; }
 };
 
 /// One or more launches of a kernel, enqueued back to back.
 struct GPULaunch {
   Dim3 Grid, Block;
-  unsigned DynamicShared = 0; ///< Bytes. The function allows as much already.
+  unsigned DynamicShared = 0; ///< Bytes, which the function allows already.
   bool Cooperative = false;
   unsigned Repeat = 1;
   /// One pointer per argument, to host memory that may change after launch().
   ArrayRef<void *> Args;
-  /// One per argument: where it lies in the kernel's parameters, whose size is
-  /// the end of the last one.
+  /// One per argument, with its offset in the kernel's parameters. The size of
+  /// the parameters is the end of the last argument.
   ArrayRef<KernelArg> Layout;
-  /// Recorded right before the first and right after the last launch, with
-  /// nothing between them and the kernels; null: not wanted.
+  /// Recorded immediately before the first and after the last launch, with
+  /// nothing between them and the kernels. May be null.
   CUevent Start = nullptr, Stop = nullptr;
 };
 
 class GPUBackend {
 public:
-  /// A loaded image and a kernel of it, as the backend knows them.
+  /// The backend's handles of a loaded image and of a kernel in it.
   using Program = void *;
   using Kernel = void *;
 
@@ -79,44 +81,47 @@ public:
 
   /// "driver" or "liboffload".
   virtual StringRef getName() const = 0;
-  /// The queue.
+  /// The CUDA stream of the queue.
   virtual CUstream getStream() = 0;
 
-  /// Loads an executable image: a cubin. \p Object may go afterwards.
+  /// Loads an executable image: a cubin. \p Object need not outlive the call.
   virtual Expected<Program> load(ArrayRef<char> Object) = 0;
   virtual Error unload(Program P) = 0;
-  /// Lives as long as \p P.
+  /// The kernel lives as long as \p P.
   virtual Expected<Kernel> getKernel(Program P, StringRef Name) = 0;
   /// The driver's handle of \p K.
   virtual CUfunction getFunction(Kernel K) = 0;
-  /// The place that \p P brings for the variable \p Name. False: it has none.
+  /// Finds the memory of the variable \p Name in \p P. \returns false if \p P
+  /// does not have it.
   virtual bool getGlobal(Program P, StringRef Name, uint64_t &Address,
                          uint64_t &Size) = 0;
 
-  /// Enqueued. Memory of the host that is not pinned may be reused when
-  /// upload() returns, and is written when synchronize() returns; pinned memory
-  /// must wait for synchronize(), or for an event on the stream, in both.
+  /// Enqueue copies to and from the device. Pageable host memory may be reused
+  /// when upload() returns, and is filled when synchronize() returns. Pinned
+  /// memory must wait, in both directions, for synchronize() or for an event on
+  /// the stream.
   virtual GPUResult upload(uint64_t To, const void *From, uint64_t Size) = 0;
   virtual GPUResult download(void *To, uint64_t From, uint64_t Size) = 0;
-  /// Enqueued; from device memory to device memory.
+  /// Enqueue operations on device memory.
   virtual GPUResult copy(uint64_t To, uint64_t From, uint64_t Size) = 0;
   virtual GPUResult fill(uint64_t To, uint8_t Byte, uint64_t Size) = 0;
 
-  /// Enqueued. CUDA_ERROR_INVALID_VALUE and the like when it is refused.
+  /// Enqueues launches. Returns CUDA_ERROR_INVALID_VALUE or a similar code if
+  /// they are refused.
   virtual GPUResult launch(Kernel K, const GPULaunch &L) = 0;
 
-  /// Waits until all is done, CUDA_ERROR_NOT_READY when that takes longer than
-  /// \p TimeoutSeconds (0: however long).
+  /// Waits until all work is done. Returns CUDA_ERROR_NOT_READY after \p
+  /// TimeoutSeconds; 0 means no limit.
   virtual GPUResult synchronize(double TimeoutSeconds) = 0;
 
-  /// Host memory that unloaded programs left behind for good: liboffload keeps
-  /// a copy of every image.
+  /// Host memory that unloaded programs have leaked: liboffload keeps a copy of
+  /// every image.
   virtual uint64_t leakedBytes() const { return 0; }
 };
 
-/// Waits until \p Stream is empty: spins for a moment, then sleeps in short
-/// naps. \p TimeoutSeconds and result as GPUBackend::synchronize(). For
-/// backends whose own way of waiting knows no limit.
+/// Waits until \p Stream is empty: spins for a short time, then sleeps in short
+/// intervals. \p TimeoutSeconds and the result are as for
+/// GPUBackend::synchronize(). For backends whose own wait has no time limit.
 CUresult waitForStream(const CudaDriver &Driver, CUstream Stream,
                        double TimeoutSeconds);
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Which GPUs there are, and how they are opened.
+/// Finds and opens GPUs.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace ::mneme;
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Takes "cuda:1" or "offload" apart; false when \p Name is neither.
+/// Parses "cuda:1" or "offload". \returns false if \p Name is neither.
 static bool parseDeviceName(StringRef Name, StringRef &Kind,
                             unsigned &Ordinal) {
   auto [Before, After] = Name.split(':');
@@ -67,8 +67,8 @@ bool llvm::mneme::isArchCompatible(StringRef CodeArch, StringRef DeviceArch) {
     return !CodeArch.empty() && CodeArch == DeviceArch;
   if (Code->Major != Device->Major)
     return false;
-  // What only one architecture has does not run on its successors. A family
-  // (sm_100f) goes on with them.
+  // Code for a single architecture (sm_90a) does not run on its successors;
+  // code for a family (sm_100f) does.
   return Code->Suffix == 'a' ? Code->Minor == Device->Minor
                              : Code->Minor <= Device->Minor;
 }
@@ -77,15 +77,15 @@ bool llvm::mneme::isArchCompatible(StringRef CodeArch, StringRef DeviceArch) {
 // The driver
 //===----------------------------------------------------------------------===//
 
-/// "13.0"
+/// Formats 13000 as "13.0".
 static std::string formatVersion(int Version) {
   return (Twine(Version / 1000) + "." + Twine(Version % 1000 / 10)).str();
 }
 
 Expected<const CudaDriver *>
 llvm::mneme::startCudaDriver(unsigned &NumDevices) {
-  // Older ones do not take the machine code of the assemblers that LLVM 22
-  // works with.
+  // Older drivers reject the machine code of the assemblers that LLVM 22 works
+  // with.
   constexpr int OldestVersion = 12000;
   std::string Text;
   const CudaDriver *Driver = CudaDriver::load(Text);
@@ -109,7 +109,7 @@ llvm::mneme::startCudaDriver(unsigned &NumDevices) {
   return Driver;
 }
 
-/// "GPU-01234567-89ab-...", as nvidia-smi prints it.
+/// Formats as nvidia-smi does: "GPU-01234567-89ab-...".
 static std::string formatUUID(ArrayRef<uint8_t> Bytes) {
   std::string Text = "GPU-";
   for (size_t I = 0; I != Bytes.size(); ++I) {
@@ -190,7 +190,7 @@ Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs() {
     else
       Unusable = joinErrors(std::move(Unusable), Info.takeError());
   }
-  // One that is broken does not keep the others from being used.
+  // A broken GPU does not prevent the use of others.
   if (Found.empty())
     return Unusable;
   consumeError(std::move(Unusable));

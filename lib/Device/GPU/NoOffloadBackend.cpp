@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In the place of OffloadBackend.cpp where the header of liboffload is missing.
+// Replaces OffloadBackend.cpp if the header of liboffload is missing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,7 +15,7 @@ using namespace llvm::mneme;
 namespace {
 using NvmlDevice = struct nvmlDevice_st *;
 
-/// As nvml.h has them; all return 0 on success.
+/// Functions as in nvml.h; all return 0 on success.
 struct Nvml {
   int (*Init)() = nullptr;
   int (*GetByUUID)(const char *, NvmlDevice *) = nullptr;
@@ -29,7 +29,7 @@ struct Nvml {
 } // namespace
 
 Nvml::Nvml() {
-  // Never closed: reading again is cheap that way.
+  // Never closed, so that later readings are cheap.
   void *Library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!Library)
     return;
@@ -46,7 +46,7 @@ Nvml::Nvml() {
 }
 
 GPUState llvm::mneme::readNvmlState(const std::string &UUID) {
-  // nvml.h's numbers.
+  // Values of nvml.h.
   enum { TemperatureOfGPU = 0, ClockOfMultiprocessors = 1, ClockOfMemory = 2 };
   static const Nvml Library;
   GPUState State;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What NVIDIA's management library tells of a GPU, where there is one.
+/// State of a GPU from NVIDIA's management library, if that is installed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 namespace llvm {
 namespace mneme {
 
-/// The state of the GPU called \p UUID ("GPU-..."); without what the library
-/// does not tell, and empty without the library.
+/// \returns the state of the GPU \p UUID ("GPU-..."), without values that the
+/// library does not report, and empty without the library.
 GPUState readNvmlState(const std::string &UUID);
 
 } // namespace mneme

@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The backend that goes through LLVM's liboffload. Of that library's 22.1
-/// interface it uses what works on CUDA: programs, symbols, copies, launches.
-/// Its streams and the driver's function handles come from the tap
-/// (OffloadTap/), and so do events around a launch. What else it lacks
-/// (cooperative launches, time limits) goes to the driver, on the same stream.
+/// The backend that uses LLVM's liboffload. It uses the parts of the 22.1
+/// interface that work on CUDA: programs, symbols, copies, launches. Its stream
+/// and the driver's function handles come from the tap (OffloadTap/), which
+/// also records events around a launch. Other missing features (cooperative
+/// launches, time limits) use the driver, on the same stream.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -36,13 +36,13 @@ using namespace ::mneme;
 // The library
 //===----------------------------------------------------------------------===//
 
-// Its functions change their parameters under the same names from one version
-// to the next: no other one will do.
+// liboffload's functions change their parameters between versions without
+// changing their names, so no other version can be used.
 static constexpr const char *LibraryName = "libLLVMOffload.so.22.1";
 
 namespace {
-/// liboffload, initialized, once a process. It is never shut down: kernels of a
-/// lost device may still run.
+/// liboffload, initialized once per process. It is never shut down, because
+/// kernels of a lost device may still run.
 struct Offload {
 #define OFFLOAD_FUNCTION(Name) decltype(&::ol##Name) Name = nullptr;
 #include "OffloadFunctions.def"
@@ -50,7 +50,8 @@ struct Offload {
   MnemeCudaTap *(*Tap)() = nullptr;
   ol_device_handle_t Host = nullptr;
   std::vector<ol_device_handle_t> Devices; ///< CUDA's, in its order.
-  /// Programs and symbols: liboffload does not lock what they share.
+  /// Guards programs and symbols: liboffload does not lock the data that they
+  /// share.
   std::mutex Lock;
 
   Error open();
@@ -77,7 +78,7 @@ static Error loadFailure(const Twine &What) {
                            (Text ? Text : "unknown error"));
 }
 
-/// Of the same build or install tree as the program.
+/// The tap of the same build or install tree as the program.
 static std::string findTap() {
   if (auto Path = sys::Process::GetEnv("MNEME_CUDA_TAP"))
     return *Path;
@@ -89,7 +90,7 @@ static std::string findTap() {
   return std::string(Path);
 }
 
-/// Must come before liboffload looks for the driver.
+/// Must be called before liboffload loads the driver.
 Error Offload::loadTap() {
   std::string Path = findTap();
   void *Library = openLibrary(Path);
@@ -240,8 +241,8 @@ private:
 };
 } // namespace
 
-/// liboffload's codes say little. What a kernel did wrong sticks to the
-/// context, so that the driver still knows.
+/// liboffload's codes are not specific. A kernel's failure sticks to the
+/// context, so the driver still knows it.
 GPUResult OffloadBackend::toResult(ol_result_t R) {
   if (!R)
     return {};
@@ -251,7 +252,8 @@ GPUResult OffloadBackend::toResult(ol_result_t R) {
   return Code;
 }
 
-/// A queue has no stream before its first work, so there is some.
+/// Opens the queue and finds its stream. A queue has no stream before its first
+/// work, so a fill is enqueued.
 Error OffloadBackend::open() {
   if (ol_result_t R = O.CreateQueue(Device, &Queue))
     return createStringError("liboffload cannot create a queue: " +
@@ -279,7 +281,8 @@ Error OffloadBackend::open() {
 
 Expected<GPUBackend::Program> OffloadBackend::load(ArrayRef<char> Object) {
   std::lock_guard<std::mutex> Guard(O.Lock);
-  // olCreateProgram takes anything; unloading what is no ELF file breaks it.
+  // olCreateProgram accepts anything, but unloading a program that is not an
+  // ELF file breaks it.
   bool Valid = false;
   if (ol_result_t R =
           O.IsValidBinary(Device, Object.data(), Object.size(), &Valid))
@@ -298,7 +301,7 @@ Expected<GPUBackend::Program> OffloadBackend::load(ArrayRef<char> Object) {
 Error OffloadBackend::unload(Program Handle) {
   std::unique_ptr<OffloadProgram> P(static_cast<OffloadProgram *>(Handle));
   std::lock_guard<std::mutex> Guard(O.Lock);
-  // It never frees its copy of the image.
+  // liboffload never frees its copy of the image.
   Leaked += P->Size;
   if (ol_result_t R = O.DestroyProgram(P->Handle))
     return createStringError(describe(R));
@@ -363,7 +366,7 @@ GPUResult OffloadBackend::launchOnce(const OffloadKernel &K,
   ol_result_t R = O.LaunchKernel(Queue, Device, K.Symbol,
                                  Args.empty() ? nullptr : Args.data(),
                                  Args.size(), &Shape);
-  // Still there if liboffload failed before it came to the driver.
+  // Still set if liboffload failed before it called the driver.
   Tap.Start = Tap.Stop = nullptr;
   if (R && Tap.Result != CUDA_SUCCESS)
     return CUresult(Tap.Result);
@@ -381,7 +384,7 @@ GPUResult OffloadBackend::launchCooperative(const OffloadKernel &K,
 
 GPUResult OffloadBackend::launch(Kernel Handle, const GPULaunch &L) {
   auto &K = *static_cast<OffloadKernel *>(Handle);
-  // One buffer of exactly the parameters' size, as the kernel sees them.
+  // A buffer with exactly the layout and size of the kernel's parameters.
   SmallVector<char, 256> Args;
   for (auto [Arg, Value] : zip_equal(L.Layout, L.Args)) {
     size_t End = size_t(Arg.Offset) + Arg.Size;
@@ -412,13 +415,13 @@ GPUResult OffloadBackend::launch(Kernel Handle, const GPULaunch &L) {
 GPUResult OffloadBackend::synchronize(double TimeoutSeconds) {
   if (CUresult R = waitForStream(Driver, Stream, TimeoutSeconds))
     return R;
-  // Nothing to wait for, but liboffload frees what the work held.
+  // All work is done, but liboffload frees its resources only now.
   return toResult(O.SyncQueue(Queue));
 }
 
 Expected<std::unique_ptr<GPUBackend>>
 llvm::mneme::createOffloadBackend(const CudaDriver &Driver, unsigned Ordinal) {
-  // liboffload makes contexts of its own choice current.
+  // liboffload changes the current context.
   CUcontext Context = nullptr;
   Driver.CtxGetCurrent(&Context);
   Expected<Offload *> O = getOffload();

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The backend that goes through LLVM's liboffload.
+/// The backend that uses LLVM's liboffload.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@
 namespace llvm {
 namespace mneme {
 
-/// Loads liboffload at the first call. \p Ordinal is the driver's; its primary
-/// context must be retained and current. An Error when Mneme was built without
-/// liboffload's header.
+/// Loads liboffload on the first call. \p Ordinal is the driver's; the device's
+/// primary context must be retained and current. Error: also if Mneme was built
+/// without liboffload's header.
 Expected<std::unique_ptr<GPUBackend>>
 createOffloadBackend(const CudaDriver &Driver, unsigned Ordinal);
 

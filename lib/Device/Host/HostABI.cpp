@@ -103,7 +103,7 @@ void host::retireKernel(Function &Kernel) {
 }
 
 void host::setHostTarget(Function &F) {
-  // Asking the CPU is not free, and passes ask once per function.
+  // Querying the CPU is expensive, and passes do so once per function.
   static const std::pair<std::string, std::string> *Host = [] {
     SubtargetFeatures Features;
     for (const auto &Feature : sys::getHostCPUFeatures())
@@ -117,7 +117,7 @@ void host::setHostTarget(Function &F) {
 }
 
 uint64_t host::getFunctionHandle(const Function &F) {
-  // Not canonical on x86-64, so that using one as an address faults.
+  // Not canonical on x86-64, so that using a handle as an address faults.
   constexpr uint64_t Tag = 0x4d4e;
   return Tag << 48 | (digest64(F.getName()) & maskTrailingOnes<uint64_t>(48));
 }
@@ -165,7 +165,8 @@ CallInst *host::callKernel(IRBuilderBase &B, Function &Kernel,
                            ArrayRef<Value *> Args) {
   CallInst *Call = B.CreateCall(&Kernel, Args);
   Call->setCallingConv(Kernel.getCallingConv());
-  // Inlining copies a by-value argument only if the call says so too.
+  // Inlining copies a by-value argument only if the call has the attribute,
+  // too.
   for (const Argument &A : Kernel.args()) {
     if (!A.hasByValAttr())
       continue;
@@ -232,12 +233,12 @@ FunctionCallee host::getPlaceholder(Module &M, StringRef Name) {
     return Callee;
   F->setDoesNotThrow();
   if (IsSync) {
-    // Each site is one point of the kernel: never two, never moved under a
-    // branch.
+    // Each call is one point of the kernel: it must not be duplicated, or moved
+    // under a branch.
     F->addFnAttr(Attribute::NoDuplicate);
     F->addFnAttr(Attribute::Convergent);
   } else if (Name == "sync2") {
-    // Belongs to the sync before it: must not cross another.
+    // Belongs to the preceding sync: must not be moved across another one.
     F->setOnlyReadsMemory();
   } else {
     F->setDoesNotAccessMemory();
@@ -320,8 +321,8 @@ Value *host::fromBits64(IRBuilderBase &B, Value *Bits, Type *Ty) {
 
 static constexpr unsigned SharedAS = 3;
 
-/// The variable, allocation or call that a pointer comes from; casts between
-/// address spaces hide which space it really is.
+/// \returns the variable, allocation or call that a pointer is based on. Casts
+/// between address spaces may hide which space it is in.
 static const Value *findObject(const Value *Ptr) {
   return getUnderlyingObject(Ptr, /*MaxLookup=*/0);
 }

@@ -7,15 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the lowering passes share: the layouts that the executor fixes
-/// (HostExec.h), the placeholders that the passes speak in (HostPasses.h), and
-/// builders for code that several of them emit.
+/// Code that the lowering passes share: the layouts that the executor defines
+/// (HostExec.h), the placeholders between passes (HostPasses.h), and builders
+/// for code that several passes emit.
 ///
-/// How a strategy pass (loop, region, coroutine, fiber) behaves: for each
-/// function with KernelAttr it either calls createEntry, fills the entry, and
-/// ends with retireKernel; or leaves the kernel alone and calls setReason with
-/// why it does not apply. So "is there still a kernel" tells whether the next
-/// strategy must run.
+/// A strategy pass (loop, region, coroutine, fiber) handles each function with
+/// KernelAttr. Either it calls createEntry, fills the entry, and calls
+/// retireKernel; or it leaves the kernel unchanged and calls setReason with the
+/// reason why it does not apply. If a kernel remains, the next strategy must
+/// run.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -102,8 +102,8 @@ MNEME_CHECK_FIELD(MnemeHostBlock, FramesUsed, BlockFramesUsed);
 MNEME_CHECK_FIELD(MnemeHostBlock, ImplicitArgs, BlockImplicitArgs);
 #undef MNEME_CHECK_FIELD
 
-/// A field of the structure at \p Base. \p Invariant: it does not change while
-/// a kernel runs, so that the load may move freely.
+/// Loads a field of the structure at \p Base. An \p Invariant field does not
+/// change while a kernel runs, so the load may be moved freely.
 LoadInst *loadField(IRBuilderBase &B, Value *Base, unsigned Offset, Type *Ty,
                     const Twine &Name = "", bool Invariant = true);
 StoreInst *storeField(IRBuilderBase &B, Value *V, Value *Base, unsigned Offset);
@@ -123,69 +123,71 @@ inline constexpr StringLiteral CooperativeAttr = "mneme-cooperative";
 inline constexpr StringLiteral ReasonAttr = "mneme-reason";
 inline constexpr StringLiteral OrderedAttr = "mneme-ordered";
 
-/// On a function that a pointer from device memory may mean, although nothing
+/// On a function that a pointer from device memory may denote, although no code
 /// that the kernel mentions takes its address.
 inline constexpr StringLiteral IndirectAttr = "mneme-indirect";
 
-/// What a pointer to \p F is in every image and in device memory: addresses of
-/// code differ between images, and data outlives them. Made of the name alone;
-/// no address that could be called or read by mistake.
+/// \returns the value of a pointer to \p F in every image and in device memory.
+/// Addresses of code differ between images, and data outlives images, so the
+/// handle depends only on the name. It is not an address that could be called
+/// or loaded from by mistake.
 uint64_t getFunctionHandle(const Function &F);
-/// May a pointer mean \p F?
+/// \returns whether a pointer may denote \p F.
 bool isPointerTarget(const Function &F);
-/// Does \p F call through pointers?
+/// \returns whether \p F calls through pointers.
 bool hasIndirectCall(const Function &F);
 
 /// Marks a plain access that was a shared memory atomic.
 inline constexpr StringLiteral SharedAccessMD = "mneme.shared";
 
-/// The kernels that are still to be turned into entries.
+/// \returns the kernels that have no entries yet.
 SmallVector<Function *, 4> findKernels(Module &M);
-/// An integer attribute, or \p Default when \p F does not have it.
+/// \returns an integer attribute, or \p Default if \p F does not have it.
 uint64_t getIntAttr(const Function &F, StringRef Name, uint64_t Default = 0);
 void setIntAttr(Function &F, StringRef Name, uint64_t Value);
-/// Says why a strategy does not apply to \p Kernel. A later reason is appended.
+/// Records why a strategy does not apply to \p Kernel. Later reasons are
+/// appended.
 void setReason(Function &Kernel, const Twine &Reason);
-/// Lanes of a wave: the attribute that HostNormalize sets.
+/// \returns the number of lanes of a wave, as set by HostNormalize.
 unsigned getWaveSize(const Function &Kernel);
 
-/// An empty function mneme.entry.<kernel> with the kernel's "mneme-*" facts,
-/// the host's target attributes and \p Strategy ("loop", "region", "coroutine",
-/// "fiber") as EntryAttr. \p Ty takes (block or thread, array of argument
-/// pointers).
+/// Creates an empty function mneme.entry.<kernel> with the kernel's "mneme-*"
+/// attributes, the host's target attributes and \p Strategy ("loop", "region",
+/// "coroutine", "fiber") as EntryAttr. The parameters of \p Ty are the block or
+/// thread, and the array of argument pointers.
 Function *createEntry(Function &Kernel, FunctionType *Ty, StringRef Strategy);
-/// The kernel has its entry: an ordinary internal function from here on, gone
-/// when nothing uses it.
+/// Makes a kernel that has its entry an ordinary internal function, which is
+/// removed when it is unused.
 void retireKernel(Function &Kernel);
 /// Gives \p F the CPU and features of this machine.
 void setHostTarget(Function &F);
 
-/// The kernel's parameters, read through \p Args (void **). What a by-value
-/// parameter points to stays where it is: call the kernel with copyParamAttrs,
-/// and inlining makes the thread's own copy.
+/// Loads the kernel's parameters through \p Args (void **). The data of a
+/// by-value parameter is not copied. Call the kernel with callKernel, so that
+/// inlining makes each thread's own copy.
 SmallVector<Value *, 8> loadArguments(IRBuilderBase &B, const Function &Kernel,
                                       Value *Args);
 /// Calls \p Kernel with \p Args so that it can be inlined at once.
 CallInst *callKernel(IRBuilderBase &B, Function &Kernel,
                      ArrayRef<Value *> Args);
 
-/// Functions with a body that \p Root may call, \p Root first. An indirect call
-/// may reach every function whose address is taken.
+/// \returns the functions with a body that \p Root may call, \p Root first. An
+/// indirect call may reach every function whose address is taken.
 SetVector<Function *> findReachable(Function &Root);
 
 //===----------------------------------------------------------------------===//
 // Placeholders
 //===----------------------------------------------------------------------===//
 
-/// Declares (once) the placeholder mneme.host.<Name>; see HostPasses.h.
-/// \p Name is one that list knows, such as "tid.x" or "sync".
+/// Declares the placeholder mneme.host.<Name> if necessary. HostPasses.h lists
+/// the valid names, such as "tid.x" or "sync".
 FunctionCallee getPlaceholder(Module &M, StringRef Name);
-/// "tid.x" for a call of @mneme.host.tid.x, empty for anything else.
+/// \returns "tid.x" for a call of @mneme.host.tid.x, and "" for other values.
 StringRef getPlaceholderName(const Value &V);
 CallInst *createPlaceholder(IRBuilderBase &B, StringRef Name,
                             ArrayRef<Value *> Args = {});
 
-/// Reads a call of @mneme.host.sync.
+/// A call of @mneme.host.sync with its operands.
 class SyncCall {
   CallInst *Call;
 
@@ -209,20 +211,20 @@ private:
   }
 };
 
-/// Calls of any placeholder in \p F, in program order.
+/// \returns the calls of placeholders in \p F, in program order.
 SmallVector<CallInst *, 16> findPlaceholders(Function &F);
-/// Calls of @mneme.host.sync in \p F, in program order.
+/// \returns the calls of @mneme.host.sync in \p F, in program order.
 SmallVector<CallInst *, 8> findSyncs(Function &F);
 
-/// Emits a sync point; operands left null are zero, a null mask is all ones.
-/// The site is 0 until renumberSites has run.
+/// Emits a sync point. Null operands are zero, a null mask is all ones. The
+/// site is 0 until renumberSites has run.
 CallInst *createSync(IRBuilderBase &B, unsigned Op, unsigned Mode = 0,
                      Value *Mask = nullptr, Value *V = nullptr,
                      Value *OperandB = nullptr, Value *OperandC = nullptr);
 /// Numbers all sync points of the module in program order, from 1.
 void renumberSites(Module &M);
 
-/// A value as the 64 bits of a sync operand, and back.
+/// Convert a value to the 64 bits of a sync operand, and back.
 Value *toBits64(IRBuilderBase &B, Value *V);
 Value *fromBits64(IRBuilderBase &B, Value *Bits, Type *Ty);
 
@@ -230,19 +232,19 @@ Value *fromBits64(IRBuilderBase &B, Value *Bits, Type *Ty);
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Is \p Ptr known to point to shared memory, or possibly pointing there?
+/// \returns whether \p Ptr is known to point to shared memory, or may do so.
 bool isShared(const Value *Ptr);
 bool mayBeShared(const Value *Ptr);
-/// Atomics on what is known to be shared memory become plain accesses that
-/// carry SharedAccessMD.
+/// Replaces atomics on known shared memory by plain accesses with
+/// SharedAccessMD.
 void makeSharedAtomicsPlain(Function &F);
 
 //===----------------------------------------------------------------------===//
 // Code that strategies emit
 //===----------------------------------------------------------------------===//
 
-/// Values that stand for placeholders in one function. Null: leave the
-/// placeholder.
+/// Values that replace placeholders in one function. Placeholders with a null
+/// value remain.
 struct ThreadValues {
   std::array<Value *, 3> Tid{}, NTid{}, CTAId{}, NCTAId{};
   Value *LaneId = nullptr, *WarpId = nullptr;
@@ -253,11 +255,11 @@ struct ThreadValues {
   Value *lookup(StringRef Name) const;
 };
 
-/// Loads everything that is the same for all threads of the block at \p Block.
-/// \p Kernel's static shared memory, if known, makes DynShared a constant.
+/// Loads the values that are the same for all threads of the block at \p Block.
+/// DynShared is a constant if the static shared memory of \p Kernel is known.
 ThreadValues loadBlockValues(IRBuilderBase &B, Value *Block,
                              const Function *Kernel = nullptr);
-/// Adds what one thread knows of itself, from its MnemeHostThread.
+/// Adds the values of one thread, from its MnemeHostThread.
 void loadThreadValues(IRBuilderBase &B, Value *Thread, unsigned WaveSize,
                       ThreadValues &V);
 /// Sets LaneId and WarpId from the thread's linear index.
@@ -275,13 +277,13 @@ struct ThreadLoops {
   Value *Linear = nullptr;            ///< i32, computed in Body.
   Instruction *LatchBranch = nullptr; ///< The x loop's: takes !llvm.loop.
 };
-/// Builds them behind \p B's position (an unterminated block) and leaves \p B
-/// in Body behind Linear.
+/// Builds the loops after \p B's position (an unterminated block) and leaves \p
+/// B in Body after Linear.
 ThreadLoops createThreadLoops(IRBuilderBase &B, const ThreadValues &V);
 
-/// Tells the vectorizer that the loop whose branch is \p LatchBranch has no
-/// dependence between iterations through memory in \p Blocks. Leaves out
-/// accesses marked SharedAccessMD, atomics, and accesses to allocas.
+/// Tells the vectorizer that iterations of the loop with branch \p LatchBranch
+/// do not depend on each other through memory in \p Blocks. Excludes accesses
+/// with SharedAccessMD, atomics, and accesses to allocas.
 void markParallel(Instruction *LatchBranch, ArrayRef<BasicBlock *> Blocks);
 
 } // namespace host

@@ -7,13 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// HostAsmPass: inline PTX becomes IR. Each asm statement is translated to a
-/// function of its own, in which PTX registers are variables and PTX branches
-/// are branches, and which is then inlined at the statement. Computations are
-/// calls into the intrinsic library; special registers and synchronization
-/// become the intrinsics that HostIntrinsics lowers next. A statement that is
-/// not understood becomes an error where it stands, raised only if it is
-/// executed.
+/// HostAsmPass: turns inline PTX into IR. Each asm statement is translated to a
+/// function, in which PTX registers are variables and PTX branches are
+/// branches, and then inlined. Computations are calls of the intrinsic library.
+/// Special registers and synchronization become the intrinsics that
+/// HostIntrinsics lowers next. A statement that is not understood becomes an
+/// error that is raised only if it is executed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +59,8 @@ static std::string unescape(StringRef Asm) {
   return Text + ";";
 }
 
-/// Puts the value of the asm at \p Call into its place: one output is the
-/// result, more are a structure.
+/// Emits the return of an asm statement's outputs: one output is the result,
+/// several outputs are a structure.
 static void setResults(IRBuilderBase &B, ArrayRef<Value *> Outputs, Type *Ty) {
   if (Outputs.empty()) {
     B.CreateRetVoid();
@@ -77,13 +76,14 @@ static void setResults(IRBuilderBase &B, ArrayRef<Value *> Outputs, Type *Ty) {
   B.CreateRet(R);
 }
 
-/// A function that does what the asm of \p Call does, or null.
+/// \returns a function with the effect of the asm of \p Call, or null if the
+/// asm is not understood.
 static Function *translateAsm(CallInst &Call, IntrinsicLibrary &Library) {
   Module &M = *Call.getModule();
   auto *Asm = cast<InlineAsm>(Call.getCalledOperand());
   std::string Text = unescape(Asm->getAsmString());
   StringRef Trimmed = StringRef(Text).trim();
-  // Nothing but a comment of an assembler that starts these with a semicolon.
+  // Only a comment, in an assembler whose comments start with a semicolon.
   bool IsEmpty = Trimmed.starts_with(";") && !Trimmed.contains('\n');
   auto Statements = IsEmpty ? SmallVector<Statement, 0>() : ptx::parse(Text);
   if (!Statements)
@@ -146,8 +146,8 @@ static Function *translateAsm(CallInst &Call, IntrinsicLibrary &Library) {
   return F;
 }
 
-/// The instruction of an intrinsic that accesses a texture or surface, as in
-/// PTX: "tex.level.a2d.v4.f32.f32" of
+/// \returns the PTX opcode of an intrinsic that accesses a texture or surface,
+/// such as "tex.level.a2d.v4.f32.f32" for
 /// llvm.nvvm.tex.unified.2d.array.level.v4f32.f32. Empty for other intrinsics.
 static std::string getTextureOpcode(StringRef Name) {
   SmallVector<StringRef, 8> Parts;
@@ -162,7 +162,7 @@ static std::string getTextureOpcode(StringRef Name) {
   for (size_t I = 1; I != Parts.size(); ++I) {
     StringRef Part = Parts[I];
     bool IsVector = Part.starts_with("v2") || Part.starts_with("v4");
-    // Of a gather, that is a channel.
+    // In a gather, "b" is a channel.
     if (Part == "unified" || (IsSurface && Part == "b")) {
       continue;
     } else if (Part == "array") {
@@ -183,7 +183,7 @@ static std::string getTextureOpcode(StringRef Name) {
   return (Kind + (IsSurface ? ".b" : Mode) + "." + Geometry + Types).str();
 }
 
-/// Makes an intrinsic the inline PTX that it stands for.
+/// Replaces an intrinsic by the equivalent inline PTX.
 static void replaceByAsm(CallInst &Call, StringRef Opcode) {
   unsigned Number = 0;
   std::string Constraints;

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Placeholders in functions that were not inlined: the thread is whichever runs
-// on this OS thread now. Waiting there is possible only on a stack of one's
-// own.
+// Lowers placeholders in functions that were not inlined. They refer to the
+// thread that currently runs on this OS thread. Such a function can wait only
+// if the thread has its own stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ static void lowerPlaceholders(Function &F, unsigned WaveSize) {
   IRBuilder<> B(&*F.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
   Value *Thread = B.CreateCall(getCurrentThread(*F.getParent()), {}, "thread");
   Value *Block = loadField(B, Thread, ThreadBlock, B.getPtrTy(), "block");
-  // The kernel that calls is not known, so neither is its static shared memory.
+  // The calling kernel is not known, so neither is its static shared memory.
   ThreadValues V = loadBlockValues(B, Block);
   loadThreadValues(B, Thread, WaveSize, V);
   replacePlaceholders(F, V);

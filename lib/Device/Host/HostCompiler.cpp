@@ -122,7 +122,7 @@ createHostTargetMachine(CodeGenOptLevel Level) {
   for (const auto &Feature : sys::getHostCPUFeatures())
     Features.AddFeature(Feature.first(), Feature.second);
   TargetOptions Options;
-  // What may be contracted was decided on the device's IR; see HostNormalize.
+  // Contraction was decided on the device's IR; see HostNormalize.
   Options.AllowFPOpFusion = FPOpFusion::Standard;
   std::unique_ptr<TargetMachine> TM(
       Host->createTargetMachine(T, sys::getHostCPUName(), Features.getString(),
@@ -163,9 +163,9 @@ struct Analyses {
 } // namespace
 
 namespace {
-/// Keeps what passes report from the user, who did not write this code: a
-/// pragma for the GPU that the CPU's pipeline cannot follow is no news. Errors
-/// are kept, since LLVM's own handler would end the process.
+/// Hides the diagnostics of passes from the user, who did not write this code:
+/// a GPU pragma that the CPU's pipeline cannot follow is irrelevant. The first
+/// error is kept, because LLVM's own handler would end the process.
 class DiagnosticScope {
   class Handler final : public DiagnosticHandler {
     std::string &FirstError;
@@ -200,12 +200,12 @@ public:
 // Lowering
 //===----------------------------------------------------------------------===//
 
-/// Keeps \p Kernel and what it needs.
+/// Removes everything except \p Kernel and its dependencies.
 static void keepOnly(Module &M, Function &Kernel, ModuleAnalysisManager &MAM) {
   for (const char *Name : {"llvm.used", "llvm.compiler.used"})
     if (GlobalVariable *G = M.getNamedGlobal(Name))
       G->eraseFromParent();
-  // A pointer in device memory can mean functions that the kernel never
+  // A pointer in device memory may denote functions that the kernel never
   // mentions.
   SetVector<Function *> Reached = findReachable(Kernel);
   if (any_of(Reached, [](Function *F) { return hasIndirectCall(*F); }))
@@ -228,7 +228,7 @@ static void keepOnly(Module &M, Function &Kernel, ModuleAnalysisManager &MAM) {
   MAM.invalidate(M, GlobalDCEPass().run(M, MAM));
 }
 
-/// A function that neither the program nor the executor has is an error only
+/// Makes a function that neither the program nor the executor has an error only
 /// where it is called.
 static void defineMissing(Module &M) {
   StringSet<> Known;
@@ -258,7 +258,7 @@ static Error checkValid(Module &M, const Twine &When) {
                            When + ": " + StringRef(Text).split('\n').first);
 }
 
-/// Tries the strategies from \p First on until one applies.
+/// Tries the strategies, beginning with \p First, until one applies.
 static Error applyStrategy(Module &M, HostStrategy First, Analyses &A) {
   switch (First) {
   case HostStrategy::Auto:

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Entries that run one thread each and hand control back at every sync point:
-// as a switch-resumed coroutine, whose frame holds only what lives across sync
-// points, or as a fiber with a stack of its own, which may also wait in called
+// Entries that run one thread each and return control at every sync point. A
+// coroutine is switch-resumed, and its frame has only the values that live
+// across sync points. A fiber has its own stack, so it can also wait in called
 // functions.
 //
 //===----------------------------------------------------------------------===//
@@ -32,12 +32,12 @@ using namespace llvm::mneme::host;
 // Spin loops
 //===----------------------------------------------------------------------===//
 
-/// Says whether the value of \p I can only change because another thread acts.
+/// \returns whether only another thread can change the value of \p I.
 static bool isWaitingRead(const Instruction &I, const Loop &L) {
   if (auto *Load = dyn_cast<LoadInst>(&I))
     return Load->isVolatile() || Load->isAtomic();
-  // A compare-and-swap that expects what it read last time (how other atomics
-  // are built) makes progress; one with fixed operands tries to take a lock.
+  // A compare-and-swap that expects the value it read last (as emulated atomics
+  // do) makes progress; one with fixed operands tries to take a lock.
   if (auto *Swap = dyn_cast<AtomicCmpXchgInst>(&I))
     return L.isLoopInvariant(Swap->getCompareOperand()) &&
            L.isLoopInvariant(Swap->getNewValOperand());
@@ -65,7 +65,7 @@ static bool isWaitingRead(const Instruction &I, const Loop &L) {
   }
 }
 
-/// Says whether leaving \p L depends on a value that another thread must
+/// \returns whether leaving \p L depends on a value that another thread must
 /// change.
 static bool isSpinLoop(const Loop &L) {
   SmallVector<BasicBlock *, 4> Exiting;
@@ -85,7 +85,7 @@ static bool isSpinLoop(const Loop &L) {
     const Instruction *I = Work.pop_back_val();
     if (isWaitingRead(*I, L))
       return true;
-    // An address or a loop counter is no condition: only follow computation.
+    // Addresses and loop counters are no conditions: only follow computations.
     if (I->mayReadOrWriteMemory() && !isa<AtomicCmpXchgInst>(I))
       continue;
     for (const Value *Op : I->operands())
@@ -131,7 +131,7 @@ Function *host::findSyncInCallee(Function &Kernel) {
 // Entries of one thread
 //===----------------------------------------------------------------------===//
 
-/// Writes what the thread waits for into its MnemeHostThread.
+/// Stores the operation that the thread waits for in its MnemeHostThread.
 static void storeSync(IRBuilderBase &B, const SyncCall &S, Value *Thread) {
   unsigned Op = S.getOp();
   storeField(B, B.getInt32(Op), Thread, ThreadOp);
@@ -147,8 +147,8 @@ static void storeSync(IRBuilderBase &B, const SyncCall &S, Value *Thread) {
   storeField(B, B.getInt32(S.getSite()), Thread, ThreadSite);
 }
 
-/// Inlines the call of the kernel and gives its placeholders, but for sync and
-/// sync2, their values.
+/// Inlines the call of the kernel and replaces its placeholders, except sync
+/// and sync2.
 static bool inlineKernel(CallInst *Call, const ThreadValues &V) {
   Function &Entry = *Call->getFunction();
   InlineFunctionInfo IFI;
@@ -176,8 +176,8 @@ public:
   bool build();
 
 private:
-  /// Suspends at \p B's position, which ends its block, and goes on in \p
-  /// Resume.
+  /// Suspends at \p B's position, which ends its block. Execution continues at
+  /// \p Resume.
   void emitSuspend(BasicBlock *Resume, bool Final);
   void lowerSync(CallInst *Call);
 };
@@ -221,7 +221,7 @@ bool CoroutineBuilder::build() {
 
   B.SetInsertPoint(BasicBlock::Create(C, "entry", Entry));
   Constant *Null = ConstantPointerNull::get(PointerType::get(C, 0));
-  // Frames lie at multiples of 64 bytes: room for whole vectors.
+  // Frames are aligned to 64 bytes, for whole vectors.
   Value *Id = B.CreateIntrinsic(Intrinsic::coro_id, {},
                                 {B.getInt32(64), Null, Null, Null});
   Value *Size = B.CreateIntrinsic(Intrinsic::coro_size, {B.getInt64Ty()}, {});
@@ -242,7 +242,7 @@ bool CoroutineBuilder::build() {
   emitSuspend(Dead, /*Final=*/true);
   B.SetInsertPoint(Dead);
   B.CreateUnreachable();
-  // Blocks are abandoned, never cleaned up; the form demands the path.
+  // Blocks are abandoned and never cleaned up, but coroutines require the path.
   B.SetInsertPoint(Cleanup);
   B.CreateIntrinsic(Intrinsic::coro_free, {}, {Id, Handle});
   B.CreateBr(Suspend);
@@ -260,7 +260,7 @@ bool CoroutineBuilder::build() {
       lowerSync(Placeholder);
       continue;
     }
-    // sync2: what the last sync left in the thread.
+    // sync2 is the second result that the last sync stored in the thread.
     B.SetInsertPoint(Placeholder);
     Placeholder->replaceAllUsesWith(
         loadField(B, Thread, ThreadResult2, B.getInt64Ty(), "", false));
@@ -339,7 +339,7 @@ PreservedAnalyses HostFiberPass::run(Module &M, ModuleAnalysisManager &) {
     CallInst *Call =
         callKernel(B, *Kernel, loadArguments(B, *Kernel, Entry->getArg(1)));
     B.CreateRetVoid();
-    // Left as a call it works as well: HostCalls gives it its thread.
+    // If it remains a call, HostCalls passes it its thread.
     inlineKernel(Call, V);
     lowerSyncs(*Entry, Thread);
     retireKernel(*Kernel);

@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The host as a device: the arena is memory of this process, a kernel is code
-/// of it.
+/// The host as a device: the arena and the code of kernels are in this process.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -89,7 +88,7 @@ public:
   MnemeHostKernel Kernel = {};
   void *Code = nullptr;
   size_t CodeSize = 0;
-  /// The parts of the code that can be written, as they were linked.
+  /// The writable parts of the code, as they were linked.
   std::vector<LinkedSegment> Writable;
 
   bool keepsState() const override {
@@ -104,7 +103,7 @@ public:
 
 class HostDevice final : public Device {
   uint64_t ArenaBase = 0, ArenaSize = 0;
-  std::map<uint64_t, uint64_t> Outside; ///< Pages of mapOutside(): to their end.
+  std::map<uint64_t, uint64_t> Outside; ///< Pages of mapOutside(): to the end.
 
 public:
   ~HostDevice() override {
@@ -134,7 +133,7 @@ public:
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Reserves whole pages where nothing is.
+/// Reserves whole pages; fails if the range is in use.
 static Error reservePages(uint64_t Base, uint64_t Size) {
   void *Wanted = reinterpret_cast<void *>(Base);
   void *Got = mmap(
@@ -151,7 +150,7 @@ static Error reservePages(uint64_t Base, uint64_t Size) {
   return Error::success();
 }
 
-/// Makes pages that are reserved accessible, and the range in them zero.
+/// Makes reserved pages accessible and zeroes the range.
 static Error commitPages(uint64_t Address, uint64_t Size) {
   uint64_t Begin = alignDown(Address, PageSize);
   uint64_t End = alignTo(Address + Size, PageSize);
@@ -159,7 +158,8 @@ static Error commitPages(uint64_t Address, uint64_t Size) {
                PROT_READ | PROT_WRITE) != 0)
     return errnoError("cannot map " + Twine(Size) + " bytes at 0x" +
                       utohexstr(Address));
-  // Pages come zeroed; only those at the ends can belong to another range too.
+  // New pages are zero; only those at the ends can belong to another range,
+  // too.
   uint64_t Head = std::min(alignTo(Address, PageSize), Address + Size);
   uint64_t Tail = std::max(alignDown(Address + Size, PageSize), Head);
   std::memset(reinterpret_cast<void *>(Address), 0, Head - Address);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the threads of a block part: LLVM's uniformity analysis, asked about
-// threads instead of the lanes of a warp.
+// Divergence between the threads of a block: LLVM's uniformity analysis,
+// applied to threads instead of the lanes of a warp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,11 @@ using namespace llvm::mneme;
 using namespace llvm::mneme::host;
 
 namespace {
-/// What UniformityInfo asks a target, answered for lowered kernels: only the
-/// thread's index, sync results, memory that other threads write to in no
-/// order, unknown calls and addresses of local variables differ between
-/// threads. A plain load from an address that all threads agree on is uniform,
-/// or the kernel has a data race.
+/// The target information that UniformityInfo needs, for lowered kernels. Only
+/// these values differ between threads: the thread's index, sync results,
+/// memory that other threads write in no defined order, unknown calls, and
+/// addresses of local variables. A plain load from a uniform address is
+/// uniform, unless the kernel has a data race.
 class ThreadTTI final : public TargetTransformInfoImplBase {
 public:
   explicit ThreadTTI(const DataLayout &DL) : TargetTransformInfoImplBase(DL) {}
@@ -92,9 +92,10 @@ void Divergence::findReachesSync() {
   }
 }
 
-/// A block is entered apart when it is control dependent on a divergent branch,
-/// or on a branch that is itself run apart. Edges that leave the part of the
-/// kernel with sync points do not count: who takes them no longer takes part.
+/// A block is apart if it is control dependent on a divergent branch, or on a
+/// branch in a block that is apart. Edges that leave the part of the kernel
+/// with sync points do not count, because threads that take them no longer take
+/// part.
 void Divergence::findApart() {
   const unsigned N = Blocks.size(), Exit = N;
   SmallVector<SmallVector<unsigned, 2>, 32> Succs(N);
@@ -118,8 +119,8 @@ void Divergence::findApart() {
     }
   }
 
-  // Post-dominance needs a way out of every block: where pruning took the last
-  // one, give it back.
+  // Post-dominance requires a path from every block to the exit. Restore the
+  // edge where pruning removed the last path.
   auto FindReachesExit = [&] {
     BitVector Reaches(N + 1);
     Reaches.set(Exit);
@@ -140,7 +141,7 @@ void Divergence::findApart() {
       Succs[I].push_back(Exit);
   Reaches = FindReachesExit();
 
-  // PostDom[I]: the blocks on every way from I to the end.
+  // PostDom[I]: the blocks on every path from I to the exit.
   SmallVector<BitVector, 32> PostDom(N + 1, BitVector(N + 1, true));
   PostDom[Exit].reset();
   PostDom[Exit].set(Exit);
@@ -164,7 +165,7 @@ void Divergence::findApart() {
   for (bool Changed = true; Changed;) {
     Changed = false;
     for (unsigned I = 0; I != N; ++I) {
-      // A loop without an end post-dominates nothing that could be trusted.
+      // The post-dominators of a block in an endless loop are not meaningful.
       if (!ReachesSync[I] || Succs[I].size() < 2)
         continue;
       if (!Apart[I] && !UI->hasDivergentTerminator(*Blocks[I]) && Reaches[I])

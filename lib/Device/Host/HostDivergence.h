@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Where the threads of a block part.
+/// Divergence between the threads of a block.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,8 @@ namespace llvm {
 namespace mneme {
 namespace host {
 
-/// Which blocks the threads of a block enter together, and which values they
-/// agree on.
+/// Which blocks the threads of a block enter together, and which values are
+/// uniform.
 class Divergence {
   Function &F;
   FunctionAnalysisManager FAM;
@@ -38,10 +38,11 @@ public:
   explicit Divergence(Function &F);
 
   bool isDivergent(const Value &V) const { return UI->isDivergent(&V); }
-  /// Some threads may run \p BB while others, which have not ended, do not.
-  /// Only for blocks from which a sync point can be reached.
+  /// \returns whether some threads may run \p BB while others, which have not
+  /// ended, do not. Only for blocks from which a sync point can be reached.
   bool isApart(const BasicBlock &BB) const { return Apart[Number.lookup(&BB)]; }
-  /// Some threads may end, or go where no sync point can follow, before others.
+  /// \returns whether some threads may end, or leave the part of the kernel
+  /// with sync points, before others.
   bool hasEarlyExit() const { return HasEarlyExit; }
 
 private:

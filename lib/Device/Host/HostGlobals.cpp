@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Device variables. What a program can change, or its host part can see, lives
-/// in the device's memory (the arena), one copy for all images of a program, so
-/// an image only refers to it by name. Other constants stay in the image.
+/// Device variables. Variables that a program can change or its host code can
+/// see are in device memory (the arena), with one copy for all images of a
+/// program. An image refers to them by name. Other constants stay in the image.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Device memory proper: not shared (3), local (5) or a parameter (101).
+/// Device memory, and not shared (3) or local (5) memory or a parameter (101).
 static bool isDeviceSpace(unsigned AS) { return AS == 0 || AS == 1 || AS == 4; }
 
 static bool isDeviceVariable(const GlobalVariable &G) {
@@ -54,8 +54,9 @@ static void visitGlobals(const Constant &C,
   }
 }
 
-/// Is \p G a table of functions? It is no constant of the image: an object that
-/// one kernel makes keeps its virtual table for the next.
+/// \returns whether \p G contains function pointers. Such a table is not a
+/// constant of the image, because an object that one kernel makes keeps its
+/// virtual table for the next kernel.
 static bool holdsFunction(const GlobalVariable &G) {
   bool Holds = false;
   visitGlobals(*G.getInitializer(), [&](const GlobalValue &GV) {
@@ -64,8 +65,8 @@ static bool holdsFunction(const GlobalVariable &G) {
   return Holds;
 }
 
-/// The defined variables that live in the arena, in the module's order, then
-/// the constants that only their initializers bring there.
+/// \returns the defined variables that are in the arena, in the module's order,
+/// followed by constants that are there only because of their initializers.
 static SetVector<const GlobalVariable *> findArenaVariables(const Module &M) {
   SetVector<const GlobalVariable *> Found;
   for (const GlobalVariable &G : M.globals())
@@ -81,8 +82,8 @@ static SetVector<const GlobalVariable *> findArenaVariables(const Module &M) {
   return Found;
 }
 
-/// clang's names of the special registers are objects whose members are read
-/// from those: nothing defines them, and nothing needs their address but a
+/// clang declares special registers as objects whose members are read from
+/// registers. Nothing defines these objects. Their address is needed only for a
 /// 'this' that is never used.
 static bool isSpecialRegister(const GlobalVariable &G) {
   return G.isDeclaration() && is_contained({"threadIdx", "blockIdx", "blockDim",
@@ -109,8 +110,8 @@ std::vector<std::string> mneme::findReachedVariables(const Module &M,
   const Function *Root = M.getFunction(Kernel);
   if (!Root)
     return {};
-  // Everything that is mentioned is reached: enough, and independent of what a
-  // pipeline can see through.
+  // All globals that are mentioned count as reached. That is sufficient, and
+  // independent of a pipeline's optimizations.
   SetVector<const GlobalValue *> Reached;
   auto Visit = [&](const GlobalValue &GV) { Reached.insert(&GV); };
   Reached.insert(Root);
@@ -186,7 +187,7 @@ void InitializerWriter::writeInt(const APInt &V, uint64_t Offset) {
     Bytes[Offset + I] = char(Wide.extractBitsAsZExtValue(8, 8 * I));
 }
 
-/// A constant that depends on addresses, as an integer.
+/// Evaluates a constant that depends on addresses as an integer.
 Expected<uint64_t> InitializerWriter::evaluate(const Constant &C) {
   if (auto *Int = dyn_cast<ConstantInt>(&C))
     return Int->getZExtValue();
@@ -300,7 +301,7 @@ mneme::evaluateInitializers(const Module &M,
 
 PreservedAnalyses HostGlobalsPass::run(Module &M, ModuleAnalysisManager &) {
   for (const GlobalVariable *Found : findArenaVariables(M)) {
-    // The module is ours to change; the search does not.
+    // The search has a const module, but this pass may change it.
     GlobalVariable &G = *M.getNamedGlobal(Found->getName());
     G.setInitializer(nullptr);
     G.setLinkage(GlobalValue::ExternalLinkage);
@@ -311,8 +312,8 @@ PreservedAnalyses HostGlobalsPass::run(Module &M, ModuleAnalysisManager &) {
     if (!isDeviceVariable(G))
       continue;
     G.setVisibility(GlobalValue::DefaultVisibility);
-    // The arena is further from the code than 2 GiB; only a symbol that may be
-    // elsewhere is reached through the GOT.
+    // The arena is more than 2 GiB from the code, and only symbols that are not
+    // dso_local are accessed through the GOT.
     G.setDSOLocal(!G.isDeclaration());
     if (!G.isDeclaration())
       G.setLinkage(GlobalValue::InternalLinkage);

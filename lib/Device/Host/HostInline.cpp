@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Inlines all that can be inlined, so that a strategy sees the whole kernel in
-/// one function; what stays a call is recursion and indirect calls. Then the
-/// little that the strategies rely on: values in registers, arguments that are
-/// not copied without need.
+/// Inlines all calls that can be inlined, so that a strategy sees the whole
+/// kernel in one function. Recursive and indirect calls remain. Then runs the
+/// few simplifications on which the strategies rely: values in registers, and
+/// no needless copies of arguments.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::mneme::host;
 
-/// Is there a call that another round would inline? Simplification may have
-/// found the target of an indirect one.
+/// \returns whether another round would inline a call. Simplification may have
+/// found the target of an indirect call.
 static bool hasInlinableCall(Module &M) {
   for (Function &F : M)
     for (Instruction &I : instructions(F)) {
@@ -95,7 +95,7 @@ static void shareReadOnlyArguments(Function &Kernel) {
   }
 }
 
-/// Does the outcome of \p I depend on which thread comes first?
+/// \returns whether the result of \p I depends on the order of threads.
 static bool dependsOnOrder(const Instruction &I) {
   if (isa<AtomicCmpXchgInst>(I))
     return true;
@@ -114,7 +114,7 @@ static bool dependsOnOrder(const Instruction &I) {
   case AtomicRMWInst::UMin:
     return !A->use_empty();
   default:
-    // Rounding, or the last one wins.
+    // The result depends on rounding, or on the last write.
     return true;
   }
 }
@@ -123,7 +123,7 @@ static bool dependsOnOrder(const Instruction &I) {
 // Calls through pointers
 //===----------------------------------------------------------------------===//
 
-/// Calls the function that \p Call's pointer is the handle of.
+/// Replaces \p Call by a switch over the handles of \p Targets.
 static void expandIndirectCall(CallInst &Call, ArrayRef<Function *> Targets) {
   Module &M = *Call.getModule();
   LLVMContext &C = M.getContext();
@@ -167,8 +167,8 @@ static void expandIndirectCall(CallInst &Call, ArrayRef<Function *> Targets) {
   Call.eraseFromParent();
 }
 
-/// Replaces pointers to functions by handles and calls through them by choices
-/// between functions. \returns whether there was anything to do.
+/// Replaces function pointers by handles, and calls through them by switches
+/// over functions. \returns whether there were such calls.
 static bool lowerFunctionPointers(Module &M) {
   SmallVector<Function *, 8> Targets;
   for (Function &F : M)
@@ -201,8 +201,8 @@ static bool lowerFunctionPointers(Module &M) {
     });
     F->removeFnAttr(IndirectAttr);
     F->setLinkage(GlobalValue::InternalLinkage);
-    // Functions that call each other through pointers would be inlined into
-    // each other without end.
+    // Functions that call each other through pointers would be inlined
+    // endlessly.
     if (any_of(instructions(*F), [](Instruction &I) {
           auto *Call = dyn_cast<CallBase>(&I);
           Function *Callee = Call ? Call->getCalledFunction() : nullptr;
@@ -245,7 +245,7 @@ PreservedAnalyses HostInlinePass::run(Module &M, ModuleAnalysisManager &MAM) {
     inlineAll(M, MAM);
   }
   for (Function &F : M) {
-    // While the loops still show what they wait for.
+    // Must run while the loops still contain the accesses that they wait for.
     if (!F.isDeclaration())
       insertSpinYields(F);
     makeSharedAtomicsPlain(F);

@@ -8,9 +8,9 @@
 ///
 /// \file
 /// HostIntrinsicsPass: special registers become placeholders, synchronization
-/// becomes mneme.host.sync, and every other target intrinsic a call of its
-/// function in the intrinsic library. One without a meaning becomes an error
-/// where it stands, raised only if it is executed.
+/// becomes mneme.host.sync, and every other target intrinsic becomes a call of
+/// its function in the intrinsic library. An intrinsic without a lowering
+/// becomes an error that is raised only if it is executed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,9 @@ using namespace llvm::mneme;
 using namespace llvm::mneme::host;
 
 namespace {
-/// Lowers intrinsics of one module. Each lower* function returns what stands
-/// for the call: null if there is no result, or if it has said (via
-/// Unsupported) that it cannot.
+/// Lowers intrinsics of one module. Each lower* function returns the value that
+/// replaces the call, or null if there is no result or if the function has set
+/// Unsupported.
 class Lowering {
   Module &M;
   IntrinsicLibrary &Library;
@@ -125,7 +125,7 @@ Value *Lowering::lowerBarrierRed(IRBuilder<> &B, CallInst &Call,
   return fromBits64(B, R, Call.getType());
 }
 
-/// {Result of the sync, its second result as i1}.
+/// Returns the structure {result of the sync, its second result as i1}.
 static Value *createPair(IRBuilderBase &B, Value *First, Type *Ty) {
   Value *Second = createPlaceholder(B, "sync2");
   First = fromBits64(B, First, Ty->getStructElementType(0));
@@ -187,7 +187,7 @@ Value *Lowering::lowerCopy(IRBuilder<> &B, CallInst &Call, unsigned Size) {
     B.CreateMemCpyInline(To, Alignment, From, Alignment, B.getInt64(Size));
     return nullptr;
   }
-  // Bytes that are not read arrive as zeros.
+  // Bytes that are not read are zero in the destination.
   Value *Read = B.CreateBinaryIntrinsic(Intrinsic::umin, Call.getArgOperand(2),
                                         B.getInt32(Size));
   B.CreateMemSet(To, B.getInt8(0), Size, Alignment);
@@ -224,8 +224,7 @@ Value *Lowering::lowerExit(IRBuilder<> &B, CallInst &) {
   return nullptr;
 }
 
-/// Lets the other lanes run: what is waited for in a spin loop may come from
-/// them.
+/// Lets the other lanes run, because a spin loop may wait for them.
 Value *Lowering::lowerYield(IRBuilder<> &B, CallInst &) {
   createSync(B, MNEME_OP_CONVERGE);
   return nullptr;
@@ -254,8 +253,8 @@ Value *Lowering::lowerCounter(IRBuilder<> &B, CallInst &) {
 // AMDGCN
 //===----------------------------------------------------------------------===//
 
-/// An HSA kernel dispatch packet with the sizes in it, as code written for
-/// older code objects reads them.
+/// Builds an HSA kernel dispatch packet with the sizes, which code for older
+/// code objects reads.
 Value *Lowering::lowerDispatchPointer(IRBuilder<> &B, CallInst &Call) {
   constexpr unsigned PacketSize = 64, BlockSizes = 4, GridSizes = 12;
   BasicBlock &Entry = Call.getFunction()->getEntryBlock();
@@ -282,8 +281,8 @@ Value *Lowering::lowerWaveSize(IRBuilder<> &B, CallInst &Call) {
   return B.getInt32(getWaveSize(*Call.getFunction()));
 }
 
-/// A barrier in two halves. All threads pass the second, so the first has
-/// nothing to do.
+/// A split barrier. All threads reach the second half, so the first half does
+/// nothing.
 Value *Lowering::lowerBarrierSignal(IRBuilder<> &, CallInst &Call) {
   Unsupported = !cast<ConstantInt>(Call.getArgOperand(0))->isMinusOne();
   return nullptr;
@@ -327,7 +326,7 @@ Value *Lowering::lowerPermute(IRBuilder<> &B, CallInst &Call) {
   return fromBits64(B, R, Call.getType());
 }
 
-/// Whether a value fits the 64 bits that a sync carries.
+/// \returns whether a value fits into the 64 bits of a sync operand.
 static bool fitsSync(Value *V) {
   Type *Ty = V->getType();
   return Ty->isPointerTy() ||
@@ -365,8 +364,7 @@ static std::string getLibraryName(StringRef Intrinsic) {
   return Name;
 }
 
-/// The name without what it says of the address spaces of pointers: ".p0",
-/// ".p1".
+/// \returns the name without the address spaces of pointers: ".p0", ".p1".
 static std::string dropPointers(StringRef Name) {
   SmallVector<StringRef, 8> Parts, Kept;
   Name.split(Parts, '.');
@@ -384,7 +382,7 @@ Value *Lowering::lowerByName(IRBuilder<> &B, CallInst &Call) {
   SmallVector<Value *, 8> Args(Call.args());
   Type *Ty = Call.getType();
 
-  // The overloaded name first, then the family's.
+  // The overloaded name first, then the base name.
   for (const std::string &Name :
        {dropPointers(F.getName()),
         Intrinsic::getBaseName(F.getIntrinsicID()).str()}) {
@@ -478,8 +476,8 @@ void Lowering::run(CallInst &Call) {
 }
 
 //===----------------------------------------------------------------------===//
-// Formats that the host's code generator would call the compiler's own run-time
-// library for
+// Formats for which the host's code generator would call the compiler's
+// run-time library
 //===----------------------------------------------------------------------===//
 
 /// Rewrites a truncation to bfloat, or from double to half.
@@ -503,8 +501,8 @@ void Lowering::narrow(Instruction &I) {
   Trunc->eraseFromParent();
 }
 
-/// bfloat arithmetic in float: exact in between, so that rounding it once is
-/// right.
+/// Computes bfloat arithmetic in float. The second rounding is harmless,
+/// because float has more than twice the precision of bfloat.
 static void widenBFloat(Instruction &I) {
   auto *Op = dyn_cast<BinaryOperator>(&I);
   if (!Op || !Op->getType()->isBFloatTy())
@@ -523,8 +521,8 @@ static bool isForLowering(const CallInst &Call) {
   const Function *F = Call.getCalledFunction();
   if (!F || !F->isIntrinsic())
     return false;
-  // Intrinsics of a newer or older LLVM have no ID; they are named when
-  // executed.
+  // Intrinsics of a newer or older LLVM have no ID. An error names them if they
+  // are executed.
   if (F->isTargetIntrinsic() || F->getIntrinsicID() == Intrinsic::not_intrinsic)
     return true;
   switch (F->getIntrinsicID()) {

@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Links a host object with JITLink into addresses that may belong to another
-/// process: the linker works in this process's memory and only hands out the
-/// bytes.
+/// Links a host object with JITLink for addresses that may belong to another
+/// process. The linker works in this process's memory and returns the bytes.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +22,7 @@ using namespace llvm;
 using namespace llvm::jitlink;
 using namespace llvm::mneme;
 
-/// Every segment starts on a page, so that it can be protected.
+/// Every segment starts on a page boundary, so that it can be protected.
 static constexpr uint64_t SegmentAlign = 4096;
 
 static uint32_t toProt(orc::MemProt P) {
@@ -38,7 +37,7 @@ static uint32_t toProt(orc::MemProt P) {
 }
 
 namespace {
-/// Puts segments one behind the other into [Base, +Size).
+/// Places segments one after the other in [Base, +Size).
 class SegmentCollector final : public JITLinkMemoryManager {
   uint64_t Next, End;
   std::vector<LinkedSegment> &Segments;
@@ -61,7 +60,8 @@ public:
   void allocate(const JITLinkDylib *, LinkGraph &G,
                 OnAllocatedFunction OnAllocated) override {
     BasicLayout Layout(G);
-    // Working memory is given out as pointers: the strings must not move.
+    // The linker keeps pointers to working memory, so the strings must not
+    // move.
     Segments.reserve(
         std::distance(Layout.segments().begin(), Layout.segments().end()));
     for (auto &[Group, Seg] : Layout.segments()) {
@@ -143,8 +143,8 @@ public:
 Expected<LinkedImage>
 mneme::linkHostObject(MemoryBufferRef Object, StringRef Entry, uint64_t Base,
                       uint64_t Size, function_ref<uint64_t(StringRef)> Lookup) {
-  // Held here, because the graph's own reference goes with the graph, while
-  // JITLink still holds names on its way back out of the callbacks.
+  // Keeps the pool alive: the graph's own reference ends with the graph, but
+  // JITLink still uses names when it returns from the callbacks.
   auto Names = std::make_shared<orc::SymbolStringPool>();
   auto Graph = createLinkGraphFromObject(Object, Names);
   if (!Graph)
@@ -152,7 +152,7 @@ mneme::linkHostObject(MemoryBufferRef Object, StringRef Entry, uint64_t Base,
   LinkedImage Image;
   Error Failure = Error::success();
   SegmentCollector Memory(Base, Size, Image.Segments);
-  // JITLink calls back before it returns: nothing of this runs later.
+  // JITLink calls back before it returns, so nothing here runs later.
   link(std::move(*Graph), std::make_unique<LinkContext>(Memory, Entry, Lookup,
                                                         Image.Entry, Failure));
   if (Failure)

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Strategy "loop": no thread ever waits for another, so a block is a loop over
-/// its threads, which the vectorizer may take several at a time.
+/// its threads, which the vectorizer may process several at a time.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,10 +27,10 @@ using namespace llvm::mneme;
 using namespace llvm::mneme::host;
 
 namespace {
-/// What the functions that a kernel may call ask of its strategy.
+/// Requirements of a kernel's callees for its strategy.
 struct CalleeNeeds {
   bool Sync = false;   ///< Some thread waits.
-  bool Thread = false; ///< Some callee asks which thread it is.
+  bool Thread = false; ///< Some callee reads its thread's index.
 };
 } // namespace
 
@@ -44,7 +44,7 @@ static CalleeNeeds findNeeds(Function &Kernel) {
   return Needs;
 }
 
-/// Makes \p Linear the current thread for functions that stayed calls.
+/// Makes the thread of \p Loops current, for functions that remained calls.
 static void announceThread(IRBuilderBase &B, Value *Block, Value *Thread,
                            const ThreadLoops &Loops) {
   for (unsigned I = 0; I != 3; ++I)
@@ -105,8 +105,8 @@ static void buildLoop(Function &Kernel, bool NeedsThread,
   FPM.addPass(SROAPass(SROAOptions::PreserveCFG));
   FPM.addPass(EarlyCSEPass());
   FAM.invalidate(*Entry, FPM.run(*Entry, FAM));
-  // One local array serves all threads in turn, and so does the thread that
-  // callees ask: iterations do depend on each other.
+  // All threads use the same local array, and callees read the thread's index
+  // from the same MnemeHostThread, so iterations do depend on each other.
   if (NeedsThread || hasAlloca(*Entry))
     return;
   Loop *Threads = FAM.getResult<LoopAnalysis>(*Entry).getLoopFor(Loops.Body);

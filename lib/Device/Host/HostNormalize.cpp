@@ -7,19 +7,18 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The module's first step towards the host: the host's triple and data layout,
-/// no attribute, convention or annotation that was true only on a GPU, and GPU
-/// meaning where LLVM leaves a result open or x86 traps:
+/// The module's first step towards the host: sets the host's triple and data
+/// layout, removes attributes, conventions and annotations that hold only on a
+/// GPU, and gives GPU semantics to operations whose result LLVM leaves open or
+/// that trap on x86:
 ///
-///  * conversions to integers saturate, NaN gives 0;
-///  * integer division by zero gives all ones, INT_MIN / -1 gives INT_MIN (x86
-///  would
-///    raise SIGFPE; no GPU faults on either);
-///  * NVPTX shifts by the width or more give 0, or the sign (x86 would mask the
-///    amount, as AMDGPU does);
-///  * multiplications and additions are not contracted, so that results do not
-///  depend
-///    on which of them a pipeline happened to leave side by side.
+/// * Conversions to integers saturate; NaN gives 0.
+/// * Integer division by zero gives all ones, INT_MIN / -1 gives INT_MIN. x86
+///   would raise SIGFPE; no GPU faults on either.
+/// * NVPTX shifts by the width or more give 0, or the sign. x86 would mask the
+///   amount, as AMDGPU does.
+/// * Multiplications and additions are not contracted, so that results do not
+///   depend on which of them a pipeline leaves adjacent.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +67,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What the GPU target says of itself
+// Properties from the GPU target
 //===----------------------------------------------------------------------===//
 
 static unsigned findWaveSize(const Function &F) {
@@ -82,7 +81,7 @@ static unsigned findWaveSize(const Function &F) {
   return CPU.starts_with("gfx1") && CPU.size() > 6 ? 32 : 64;
 }
 
-/// The first function's target-cpu; they all agree.
+/// \returns the target-cpu of the first function that has one; all agree.
 static StringRef findTargetCPU(const Module &M) {
   for (const Function &F : M)
     if (F.hasFnAttribute("target-cpu"))
@@ -122,7 +121,7 @@ void Normalizer::markKernels() {
   }
 }
 
-/// Replaces \p I and folds what then folds, down to branches.
+/// Replaces \p I and folds all consequences, including branches.
 static void replaceAndFold(Instruction &I, Constant *V) {
   const DataLayout &DL = I.getModule()->getDataLayout();
   SmallVector<std::pair<Instruction *, Constant *>, 8> Work{{&I, V}};
@@ -190,8 +189,8 @@ void Normalizer::foldReflect() {
     removeUnreachableBlocks(*F);
 }
 
-/// The AMD device libraries ask the compiler through these variables; its
-/// driver usually links their definitions.
+/// Defines the variables through which the AMD device libraries query the
+/// compiler. The compiler's driver usually links their definitions.
 void Normalizer::defineControlConstants() {
   StringRef CPU = findTargetCPU(M);
   unsigned Version = 9000;
@@ -224,7 +223,7 @@ void Normalizer::defineControlConstants() {
 }
 
 //===----------------------------------------------------------------------===//
-// Facts that end with the GPU
+// Attributes that hold only on the GPU
 //===----------------------------------------------------------------------===//
 
 void Normalizer::dropGlobalFacts() {
@@ -249,8 +248,9 @@ void Normalizer::dropGlobalFacts() {
   M.setModuleInlineAsm("");
 }
 
-/// What stays true wherever the code runs. Everything else was inferred for, or
-/// asked of, the GPU: "reads no memory" may mean "reads the thread's index".
+/// \returns whether an attribute holds wherever the code runs. All others were
+/// inferred or set for the GPU: "reads no memory" may mean "reads the thread's
+/// index".
 static bool isPortable(Attribute A) {
   if (A.isStringAttribute())
     return A.getKindAsString().starts_with("mneme-");
@@ -293,8 +293,8 @@ void Normalizer::dropCallFacts(CallBase &Call) {
     Call.setCallingConv(CallingConv::C);
 }
 
-/// Local variables have an address space of their own on AMDGPU, and on NVPTX
-/// after its codegen preparation.
+/// Local variables have their own address space on AMDGPU, and on NVPTX after
+/// its codegen preparation.
 void Normalizer::moveAllocas(Function &F) {
   SmallVector<AllocaInst *, 8> Allocas;
   for (Instruction &I : instructions(F))
@@ -308,7 +308,8 @@ void Normalizer::moveAllocas(Function &F) {
                        A->isArrayAllocation() ? A->getArraySize() : nullptr);
     New->takeName(A);
     New->setAlignment(A->getAlign());
-    // Markers must name the alloca itself; those of the inliner are enough.
+    // Markers must name the alloca itself; the inliner's markers are
+    // sufficient.
     for (User *U : make_early_inc_range(A->users()))
       if (auto *Marker = cast<Instruction>(U); Marker->isLifetimeStartOrEnd())
         Marker->eraseFromParent();
@@ -324,8 +325,7 @@ void Normalizer::moveAllocas(Function &F) {
   }
 }
 
-/// Scopes within a block need nothing: its threads share one thread of the
-/// host.
+/// Fences within a block are not needed: its threads share one host thread.
 static bool isBlockScope(StringRef Scope) {
   return Scope.starts_with("workgroup") || Scope.starts_with("wavefront") ||
          Scope.starts_with("singlethread") || Scope.starts_with("block");
@@ -336,8 +336,8 @@ void Normalizer::fixAtomics(Function &F) {
   C.getSyncScopeNames(Scopes);
   for (Instruction &I : make_early_inc_range(instructions(F))) {
     if (auto *Fence = dyn_cast<FenceInst>(&I)) {
-      // Every order that x86 gives without an instruction is enough: GPU code
-      // cannot tell two devices apart here.
+      // Orderings that x86 provides without an instruction are sufficient,
+      // because no second device can observe the difference.
       if (!isBlockScope(Scopes[Fence->getSyncScopeID()]))
         IRBuilder<>(Fence).CreateFence(AtomicOrdering::AcquireRelease);
       Fence->eraseFromParent();
@@ -352,8 +352,8 @@ void Normalizer::fixAtomics(Function &F) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Conversions saturate as on the GPU, where the narrowest target is 16 bits:
-/// to i8 they saturate there and lose the upper half.
+/// Conversions saturate as on the GPU, whose narrowest result has 16 bits. A
+/// conversion to i8 saturates to 16 bits and drops the upper half.
 static Value *convertSaturating(IRBuilderBase &B, CastInst &I) {
   Intrinsic::ID ID = I.getOpcode() == Instruction::FPToSI
                          ? Intrinsic::fptosi_sat
@@ -366,7 +366,7 @@ static Value *convertSaturating(IRBuilderBase &B, CastInst &I) {
   return B.CreateTrunc(V, I.getType());
 }
 
-/// \returns null when the division cannot trap.
+/// \returns null if the division cannot trap.
 static Value *divideSafely(IRBuilderBase &B, BinaryOperator &I) {
   const DataLayout &DL = I.getDataLayout();
   Value *X = I.getOperand(0), *Y = I.getOperand(1);
@@ -389,7 +389,7 @@ static Value *divideSafely(IRBuilderBase &B, BinaryOperator &I) {
   if (MayOverflow) {
     Value *Min = ConstantInt::get(
         Ty, APInt::getSignedMinValue(Ty->getScalarSizeInBits()));
-    // x / 1 and x % 1 are what wrapping INT_MIN / -1 and INT_MIN % -1 give.
+    // x / 1 and x % 1 equal the wrapped INT_MIN / -1 and INT_MIN % -1.
     Value *Overflows =
         B.CreateAnd(B.CreateICmpEQ(X, Min), B.CreateICmpEQ(Y, Ones));
     Unsafe = Unsafe ? B.CreateOr(Unsafe, Overflows) : Overflows;
@@ -399,7 +399,7 @@ static Value *divideSafely(IRBuilderBase &B, BinaryOperator &I) {
   return IsZero ? B.CreateSelect(IsZero, Ones, Result) : Result;
 }
 
-/// \returns null when the amount is known to be in range.
+/// \returns null if the amount is known to be in range.
 static Value *shiftClamped(IRBuilderBase &B, BinaryOperator &I) {
   Type *Ty = I.getType();
   unsigned Width = Ty->getScalarSizeInBits();

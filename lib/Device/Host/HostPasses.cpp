@@ -40,7 +40,7 @@ Error mneme::takeLoweringError(Module &M) {
   NamedMDNode *Node = M.getNamedMetadata(ErrorName);
   if (!Node || Node->getNumOperands() == 0)
     return Error::success();
-  // The first one; what follows may be its consequence.
+  // Only the first error: the others may be consequences.
   std::string Text =
       cast<MDString>(Node->getOperand(0)->getOperand(0))->getString().str();
   Node->eraseFromParent();

@@ -8,25 +8,23 @@
 ///
 /// \file
 /// Strategy "region": the code between two sync points becomes a loop over the
-/// block's threads, so a block costs what its loops cost, and the vectorizer
-/// may take several threads at a time.
+/// block's threads. A block then costs as much as its loops, and the vectorizer
+/// may process several threads at a time.
 ///
-/// The kernel is cut behind every sync point. For each piece, everything that
-/// can be reached without passing a sync point is cloned into a loop over
-/// threads. Values that live across a sync point are recomputed when they are
-/// cheap functions of the thread index and the arguments, or else kept in
-/// MnemeHostBlock::Context: one array element a thread, or one scalar when all
-/// threads agree on the value (this keeps addresses such as B[(k + tid.y) * N +
-/// tid.x] unit-stride).
+/// The kernel is cut after every sync point. For each piece, all code that can
+/// be reached without passing a sync point is cloned into a loop over threads.
+/// Values that live across a sync point are recomputed if they are cheap
+/// functions of the thread index and the arguments. All others are kept in
+/// MnemeHostBlock::Context: one array element per thread, or one scalar if the
+/// value is uniform, which keeps addresses such as B[(k + tid.y) * N + tid.x]
+/// unit-stride.
 ///
-/// Two forms:
-///  * lockstep: every sync point is passed by all threads or none. The pieces
-///  call
-///    each other directly.
-///  * apart: threads may return early, or sync points are in divergent control
-///  flow
-///    (the last warp of a reduction). Each thread has a state, each piece runs
-///    the threads whose state says so, and the executor picks what goes next.
+/// There are two forms:
+/// * lockstep: every sync point is passed by all threads or none. The pieces
+///   branch to each other directly.
+/// * apart: threads may return early, or sync points are in divergent control
+///   flow (the last warp of a reduction). Each thread has a state, each piece
+///   runs the threads in its state, and the executor chooses the next piece.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -53,23 +51,23 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::mneme::host;
 
-/// More pieces than this cost too much to compile: each clones what it reaches.
+/// Limits of the compile time: each piece clones all code that it reaches.
 static constexpr unsigned MaxSites = MNEME_HOST_MAX_SITES;
 static constexpr unsigned MaxBlocks = 2000;
-/// Recomputing longer expressions than this costs more than a load.
+/// Recomputing longer expressions costs more than a load.
 static constexpr unsigned MaxRecompute = 12;
 
 //===----------------------------------------------------------------------===//
 // The kernel, cut at its sync points
 //===----------------------------------------------------------------------===//
 
-/// The result of the sync point that begins a region; the second for results
-/// that all threads agree on.
+/// Placeholders for the result of the sync point that begins a region. The
+/// second one is for uniform results.
 static constexpr StringLiteral ResultName = "mneme.host.result";
 static constexpr StringLiteral UniformResultName = "mneme.host.result.uniform";
 
 namespace {
-/// A sync point. Its call is the last instruction but one of its block.
+/// A sync point. Its call is the last but one instruction of its block.
 struct Site {
   CallInst *Call = nullptr;
   BasicBlock *Continue = nullptr; ///< Begins the region of the same number.
@@ -82,7 +80,7 @@ struct Site {
   bool isBarrier() const {
     return Op == MNEME_OP_BARRIER || Op == MNEME_OP_BARRIER_RED;
   }
-  /// Threads put operands down, and the executor does something with them.
+  /// \returns whether threads store operands, which the executor processes.
   bool exchanges() const {
     return HasResult && Op != MNEME_OP_BARRIER && Op != MNEME_OP_WARP_SYNC;
   }
@@ -91,18 +89,19 @@ struct Site {
 /// A value that lives across a sync point.
 struct Slot {
   AllocaInst *Memory = nullptr; ///< In the flat kernel.
-  bool Scalar = false;          ///< All threads have the same.
+  bool Scalar = false;          ///< The same value in all threads.
   uint64_t Offset = 0;          ///< In the context.
 };
 
-/// A local variable, one copy a thread.
+/// A local variable, with one copy per thread.
 struct LocalVariable {
   uint64_t Offset = 0;
   uint64_t Stride = 0; ///< Bytes from one thread's copy to the next.
 };
 
 class RegionBuilder {
-  /// What a thread may run before its next sync point, as it is made.
+  /// The code that a thread may run before its next sync point, while it is
+  /// built.
   struct Region {
     unsigned Number = 0; ///< Of the sync point before it; 0: the entry.
     DenseMap<const BasicBlock *, unsigned> SiteOf; ///< Numbers of their ends.
@@ -114,10 +113,10 @@ class RegionBuilder {
     Value *StateAddress = nullptr; ///< If threads are apart.
     ThreadValues Thread;
     SmallVector<BasicBlock *, 16> Clones; ///< Parallel to Blocks.
-    SmallSetVector<unsigned, 4> Targets;  ///< Sync points behind it; 0: none.
+    SmallSetVector<unsigned, 4> Targets;  ///< Sync points after it; 0: none.
 
-    /// Whether a thread begins with the value of \p S: one that is written on
-    /// some paths keeps it on the others.
+    /// \returns whether a thread needs the value of \p S at the beginning. A
+    /// slot that is written only on some paths keeps its value on the others.
     bool reads(const Slot &S) const {
       return Number != 0 && (Read.count(S.Memory) || Written.count(S.Memory));
     }
@@ -132,12 +131,12 @@ class RegionBuilder {
   const unsigned WaveSize;
   std::string Why;
 
-  // The kernel without calls and placeholders, but for the thread's index.
+  // The kernel without calls and placeholders, except for the thread's index.
   Function *Flat = nullptr;
   SmallVector<Site, 16> Sites;
   SmallVector<Slot, 16> Slots;
   MapVector<AllocaInst *, LocalVariable> Locals;
-  bool Apart = false; ///< The form of the file comment.
+  bool Apart = false; ///< See the file comment.
 
   // The context.
   uint64_t ExchangeOffset = 0;
@@ -146,7 +145,7 @@ class RegionBuilder {
   // The entry.
   Function *Entry = nullptr;
   ThreadValues BlockValues;
-  SmallVector<Value *, 8> Arguments; ///< What stands for Flat's parameters.
+  SmallVector<Value *, 8> Arguments; ///< Replace Flat's parameters.
   Value *Block = nullptr;
   Value *Context = nullptr;
   Value *NumThreads = nullptr;
@@ -165,7 +164,7 @@ public:
         WaveSize(getWaveSize(Kernel)) {}
   ~RegionBuilder();
 
-  /// \returns whether the kernel has its entry; if not, why() says why.
+  /// \returns whether the kernel has its entry. If not, why() has the reason.
   bool build();
   StringRef why() const { return Why; }
 
@@ -239,8 +238,7 @@ void RegionBuilder::createPrologue() {
     Arguments.push_back(*Field);
 }
 
-/// Inlines the kernel into a function that gets all that is uniform as
-/// arguments.
+/// Inlines the kernel into a function whose arguments are all uniform values.
 bool RegionBuilder::flatten() {
   SmallVector<Type *, 16> Params;
   for (Value *V : Arguments)
@@ -263,7 +261,7 @@ bool RegionBuilder::flatten() {
     *Field = Flat->getArg(Param++);
   replacePlaceholders(*Flat, V);
 
-  // A thread that exits returns: there is nobody to return to but the block.
+  // A thread that exits returns: only the block is above it.
   for (CallInst *Sync : findSyncs(*Flat)) {
     if (SyncCall(Sync).getOp() != MNEME_OP_EXIT)
       continue;
@@ -273,8 +271,8 @@ bool RegionBuilder::flatten() {
   }
   removeUnreachableBlocks(*Flat);
 
-  // Without these, loop counters are in memory, and memory tells nothing about
-  // what threads agree on.
+  // Otherwise loop counters would be in memory, where their uniformity cannot
+  // be determined.
   FunctionPassManager FPM;
   FPM.addPass(SROAPass(SROAOptions::ModifyCFG));
   FPM.addPass(EarlyCSEPass());
@@ -355,8 +353,8 @@ bool RegionBuilder::findSites() {
   return true;
 }
 
-/// Ends each sync point's block behind it and gives its result a name of its
-/// own.
+/// Ends the block of each sync point after the sync, and replaces the result of
+/// the sync by a placeholder.
 void RegionBuilder::cut() {
   for (Site &S : Sites) {
     BasicBlock *BB = S.Call->getParent();
@@ -385,9 +383,8 @@ void RegionBuilder::cut() {
 // Values across sync points
 //===----------------------------------------------------------------------===//
 
-/// Says whether \p V is a cheap function of the arguments and the thread's
-/// index;
-/// \p Budget limits the instructions.
+/// \returns whether \p V is a cheap function of the arguments and the thread's
+/// index. \p Budget limits the number of instructions.
 static bool canRecompute(const Value *V, unsigned &Budget) {
   if (isa<Constant, Argument, AllocaInst>(V))
     return true;
@@ -422,7 +419,8 @@ static Value *recompute(Value *V, Instruction *Before,
 }
 
 namespace {
-/// Which uses may be reached from their definition through a sync point.
+/// Determines which uses can be reached from their definition through a sync
+/// point.
 class Crossings {
   DenseMap<const BasicBlock *, unsigned> Number;
   SmallVector<BitVector, 32> Reach;  ///< Blocks reached from a block's start.
@@ -477,7 +475,7 @@ Crossings::Crossings(Function &F, ArrayRef<Site> Sites) {
   }
 }
 
-/// Makes every value that crosses a sync point a recomputation or a slot.
+/// Turns every value that crosses a sync point into a recomputation or a slot.
 bool RegionBuilder::keepCrossingValues() {
   Divergence D(*Flat);
   Crossings X(*Flat, Sites);
@@ -486,8 +484,8 @@ bool RegionBuilder::keepCrossingValues() {
     S.Apart = D.isApart(*S.Call->getParent());
     Apart |= S.Apart;
   }
-  // Threads that are apart may come by again while others have not left: what
-  // they pass must not be shared.
+  // Threads that are apart may pass a block again before others have left it,
+  // so its values must not be shared.
   auto IsScalar = [&](const Instruction &I) {
     return !D.isDivergent(I) && !D.isApart(*I.getParent()) &&
            none_of(Sites, [&](const Site &S) {
@@ -553,7 +551,7 @@ void RegionBuilder::layOutContext() {
 // The entry
 //===----------------------------------------------------------------------===//
 
-/// \p Index is an i64 and counts in units of \p Stride bytes.
+/// \p Index is an i64, in units of \p Stride bytes.
 Value *RegionBuilder::contextAddress(uint64_t Offset, Value *Index,
                                      uint64_t Stride) {
   Value *Base = B.CreateInBoundsGEP(B.getInt8Ty(), Context, B.getInt64(Offset));
@@ -586,8 +584,9 @@ void RegionBuilder::createSiteTable() {
       ConstantArray::get(TableTy, Entries), "mneme.sites." + Kernel.getName());
 }
 
-/// Behind region \p Number: resolves the sync point that its threads have come
-/// to, and goes to the region behind that. \p Targets: where it may be.
+/// Emits the code after region \p Number: resolves the sync point that its
+/// threads have reached, and goes to the region after it. \p Targets are the
+/// sync points that they can reach.
 void RegionBuilder::emitNext(unsigned Number, ArrayRef<unsigned> Targets) {
   if (Apart) {
     B.CreateBr(Dispatch);
@@ -651,7 +650,7 @@ Value *RegionBuilder::slotAddress(const Slot &S, Value *Index) {
   return contextAddress(S.Offset, Index, Stride);
 }
 
-/// The values of scalar slots, which all threads begin with.
+/// Loads the scalar slots, which have the same value in all threads.
 DenseMap<const AllocaInst *, Value *>
 RegionBuilder::loadScalars(const Region &R) {
   DenseMap<const AllocaInst *, Value *> Values;
@@ -659,7 +658,7 @@ RegionBuilder::loadScalars(const Region &R) {
   for (const Slot &S : Slots) {
     if (!S.Scalar || !R.reads(S))
       continue;
-    // In lockstep there is one value; apart, one in each thread's element.
+    // In lockstep there is one value; apart, each thread's element has it.
     if (Apart && !FirstThread)
       FirstThread = B.CreateZExt(
           B.CreateLoad(
@@ -672,7 +671,7 @@ RegionBuilder::loadScalars(const Region &R) {
   return Values;
 }
 
-/// Begins the loop over threads, whose values of slots are then in Working.
+/// Begins the loop over threads, and loads the thread's slots into Working.
 void RegionBuilder::enterLoop(Region &R) {
   B.SetInsertPoint(Begin[R.Number]);
   DenseMap<const AllocaInst *, Value *> Scalars = loadScalars(R);
@@ -699,7 +698,7 @@ void RegionBuilder::enterLoop(Region &R) {
       Value *In = Scalars.lookup(S.Memory);
       B.CreateStore(In ? In : B.CreateLoad(Ty, slotAddress(S, R.Index)), Copy);
     } else if (R.Written.count(S.Memory)) {
-      // Nothing flows from one thread to the next.
+      // No value flows from one thread to the next.
       B.CreateStore(PoisonValue::get(Ty), Copy);
     }
   }
@@ -728,7 +727,7 @@ void RegionBuilder::cloneBlocks(Region &R) {
   remapInstructionsInBlocks(R.Clones, Map);
 }
 
-/// What the placeholder \p Name of a value stands for.
+/// \returns the value of the placeholder \p Name.
 Value *RegionBuilder::readPlaceholder(const Region &R, StringRef Name) {
   if (Value *Known = R.Thread.lookup(Name))
     return Known;
@@ -769,7 +768,7 @@ void RegionBuilder::resolvePlaceholders(Region &R) {
     I->eraseFromParent();
 }
 
-/// A thread goes to a sync point, or to its end (\p Target 0).
+/// Emits the branch of a thread to a sync point, or to its end (\p Target 0).
 void RegionBuilder::emitLeave(Region &R, unsigned Target) {
   R.Targets.insert(Target);
   for (const Slot &S : Slots) {
@@ -791,7 +790,7 @@ void RegionBuilder::emitLeave(Region &R, unsigned Target) {
   B.CreateBr(R.Loops.Latch);
 }
 
-/// A thread puts down what the executor needs for sync point \p S.
+/// Stores the thread's operands for sync point \p S.
 void RegionBuilder::emitOperands(const Region &R, const Site &S,
                                  const SyncCall &Sync) {
   auto Put = [&](size_t Field, Value *Operand, unsigned Size) {

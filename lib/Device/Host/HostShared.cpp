@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Shared memory: variables become offsets into the block's shared memory, laid
-/// out per kernel by what the kernel can reach. A block runs on one host
-/// thread, so shared atomics become plain accesses. Volatile accesses to shared
-/// memory are how old code lets the lanes of a warp talk without a barrier;
-/// before each, the lanes come together.
+/// Shared memory: variables become offsets into the block's shared memory. Each
+/// kernel's layout has the variables that it can reach. A block runs on one
+/// host thread, so shared atomics become plain accesses. Old code exchanges
+/// data between the lanes of a warp through volatile accesses to shared memory,
+/// without a barrier. The lanes therefore converge before each of these.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@ using namespace llvm::mneme::host;
 
 static constexpr unsigned SharedAS = 3;
 
-/// Before every volatile access that may be to shared memory. Only a warp whose
-/// lanes stand at the same access can have meant anything by it.
+/// Inserts a sync before every volatile access that may be to shared memory.
+/// Such an exchange is meaningful only between lanes at the same access.
 static void convergeVolatile(Function &F) {
   for (Instruction &I : instructions(F)) {
     if (!I.isVolatile())
@@ -45,7 +45,7 @@ static void convergeVolatile(Function &F) {
 }
 
 namespace {
-/// Where each variable lies in its kernel's shared memory.
+/// The offset of each variable in its kernel's shared memory.
 class SharedLayout {
   Module &M;
   SmallVector<GlobalVariable *, 8> Variables;
@@ -66,11 +66,12 @@ private:
 };
 } // namespace
 
-/// Dynamic shared memory: its size, and so its place, is the launch's business.
+/// The size of dynamic shared memory, and thereby its offset, is known at
+/// launch.
 static bool isDynamic(const GlobalVariable &G) { return G.isDeclaration(); }
 
 uint64_t SharedLayout::place(GlobalVariable &G, uint64_t At) {
-  // 16: what code that was vectorized for the GPU may count on.
+  // Code that was vectorized for the GPU may rely on an alignment of 16.
   Align A = std::max(Align(16), G.getAlign().valueOrOne());
   At = alignTo(At, A);
   Offsets[&G] = At;
@@ -78,8 +79,9 @@ uint64_t SharedLayout::place(GlobalVariable &G, uint64_t At) {
 }
 
 void SharedLayout::assign() {
-  // A function that two kernels call must find its variables at one offset, so
-  // what device functions use comes first; then what each kernel alone uses.
+  // A function that two kernels call must find its variables at the same
+  // offsets. Variables of device functions therefore come first, followed by
+  // the variables of single kernels.
   SmallPtrSet<const GlobalVariable *, 8> Common;
   MapVector<Function *, SmallSetVector<GlobalVariable *, 4>> Own;
   for (Function *K : findKernels(M))
@@ -102,7 +104,7 @@ void SharedLayout::assign() {
   for (auto &[Kernel, Mine] : Own) {
     uint64_t Size = CommonSize;
     for (GlobalVariable *G : Mine)
-      // A variable of two kernels keeps the offset that the first gave it.
+      // A variable of two kernels keeps its offset in the first.
       if (!Common.contains(G))
         Size = Offsets.count(G)
                    ? std::max(Size,
@@ -131,7 +133,7 @@ void SharedLayout::rewrite() {
                                     : cast<Value>(B.getInt32(Offsets[G]));
       Value *Address =
           B.CreateInBoundsGEP(B.getInt8Ty(), Base, Offset, G->getName());
-      // A block that reaches a phi twice must bring it one value.
+      // A phi must have the same value for all edges from one block.
       Value *Cast = B.CreateAddrSpaceCast(Address, G->getType());
       if (!Phi) {
         U.set(Cast);
@@ -162,7 +164,7 @@ PreservedAnalyses HostSharedPass::run(Module &M, ModuleAnalysisManager &) {
       convergeVolatile(F);
   convertUsersOfConstantsToInstructions(Variables);
   for (Function &F : M) {
-    // While the loops still show what they wait for.
+    // Must run while the loops still contain the accesses that they wait for.
     if (!F.isDeclaration())
       insertSpinYields(F);
     makeSharedAtomicsPlain(F);

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What has to do with synchronization points and is not one strategy's own.
+/// Functions for synchronization points that several strategies use.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,27 +22,26 @@ namespace mneme {
 namespace host {
 struct ThreadLoops;
 
-/// Makes threads give way in loops that wait for other threads: at the back
-/// edges of loops whose exit depends on a volatile or atomic load, or on an
-/// atomic that does the same each time round. Gives way by a sync with
-/// MNEME_OP_NONE, so such a kernel becomes a coroutine or fiber kernel; sites
-/// are to be renumbered.
+/// Makes threads yield in loops that wait for other threads: at the back edges
+/// of loops whose exit depends on a volatile or atomic load, or on an atomic
+/// that does the same in each iteration. A yield is a sync with MNEME_OP_NONE,
+/// so the kernel becomes a coroutine or fiber kernel. The caller must renumber
+/// the sites.
 /// \returns whether \p F has changed.
 bool insertSpinYields(Function &F);
 
-/// The first function that \p Kernel reaches, other than itself, that contains
-/// a sync; null when there is none. Only fibers can wait there.
+/// \returns the first function other than \p Kernel itself that \p Kernel
+/// reaches and that contains a sync, or null. Only fibers can wait there.
 Function *findSyncInCallee(Function &Kernel);
 
 /// Lowers the sync and sync2 placeholders of \p F, which runs on a fiber as
 /// \p Thread.
 void lowerSyncs(Function &F, Value *Thread);
 
-/// Says whether \p Call may ask which thread runs: asserts do, and functions
-/// that were not inlined.
+/// \returns whether \p Call may query the current thread: asserts do, and
+/// functions that were not inlined.
 bool asksForThread(const CallInst &Call);
-/// Makes the thread of \p Loops the current one of \p Block for what \p Call
-/// does.
+/// Makes the thread of \p Loops the current thread of \p Block during \p Call.
 void announceThread(CallInst &Call, Value *Block, const ThreadLoops &Loops);
 
 } // namespace host

@@ -40,7 +40,7 @@ static constexpr StringLiteral PlaceholderPrefix = "mneme.host.";
 IntrinsicLibrary::IntrinsicLibrary(Module &M) : M(M) {
   StringRef Bytes(mneme_intrinsics_begin,
                   mneme_intrinsics_end - mneme_intrinsics_begin);
-  // Our own bitcode: it can only be damaged together with this program.
+  // The bitcode can be damaged only together with this program.
   Lib = cantFail(getLazyBitcodeModule(
       MemoryBufferRef(Bytes, "mneme intrinsics"), M.getContext()));
 }
@@ -127,7 +127,7 @@ Error IntrinsicLibrary::link() {
   SmallVector<std::string, 0> Names, Placeholders;
   for (Function &F : *Lib) {
     if (F.getName().starts_with(PlaceholderPrefix)) {
-      // With our attributes, which the library's declarations do not have.
+      // The declaration has attributes that the library's declaration lacks.
       StringRef Name = F.getName().drop_front(PlaceholderPrefix.size());
       if (!M.getFunction(F.getName()))
         Placeholders.push_back(F.getName().str());

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The bitcode library of GPU instructions (Intrinsics/*.c), which is embedded
-/// in this program and linked into modules as far as they need it.
+/// The bitcode library of GPU instructions (Intrinsics/*.c). It is embedded in
+/// this program; modules are linked with the functions that they need.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -32,29 +32,31 @@ public:
   explicit IntrinsicLibrary(Module &M);
   ~IntrinsicLibrary();
 
-  /// The library's function \p Name as a declaration in the module, or null if
-  /// the library has none.
+  /// \returns a declaration of the library's function \p Name in the module, or
+  /// null if the library does not have it.
   Function *declare(StringRef Name);
 
   /// Calls \p Callee with \p Args converted to its parameter types, and
-  /// converts the result to \p ResultTy. \returns null, and emits nothing, when
-  /// the number of arguments or the size of one does not fit.
+  /// converts the result to \p ResultTy. If the number of arguments or the size
+  /// of one does not match, emits nothing and \returns null.
   Value *call(IRBuilderBase &B, Function *Callee, ArrayRef<Value *> Args,
               Type *ResultTy);
 
-  /// Brings in the bodies of all library functions that the module declares, as
-  /// internal functions. Those that hold sync points are inlined at once: each
-  /// of their uses is a point of its own. The library cannot be used any more.
+  /// Links the bodies of all library functions that the module declares, as
+  /// internal functions. Functions with sync points are inlined at once,
+  /// because each use is a sync point of its own. The library cannot be used
+  /// afterwards.
   Error link();
 };
 
-/// Whether a value of type \p From can stand for one of type \p To: same bits,
-/// or integers and what is bit-cast to them, widened with zeros or cut.
+/// \returns whether a value of type \p From can replace one of type \p To: both
+/// have the same bits, or are integers or bit-cast to integers, which are
+/// zero-extended or truncated.
 bool canConvertBits(const DataLayout &DL, Type *From, Type *To);
 Value *convertBits(IRBuilderBase &B, Value *V, Type *To);
 
-/// Emits what an instruction without a meaning becomes: an error that names \p
-/// What (program text) if it is ever executed.
+/// Emits the replacement of an instruction without a lowering: an error that
+/// names \p What (program text) if it is executed.
 void createUnsupported(IRBuilderBase &B, StringRef What);
 
 } // namespace host

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions that compute: calls into the intrinsic library, if IR has none.
+// Arithmetic instructions, as IR or as calls of the intrinsic library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -159,8 +159,8 @@ Value *Translator::floatToFloat(Value *V, PTXType From, PTXType To) {
   return V;
 }
 
-/// Conversions to and from packed and narrow formats. \returns false if this is
-/// none.
+/// Converts to and from packed and narrow formats. \returns false for other
+/// conversions.
 bool Translator::convertPacked() {
   if (S->Opcode.size() < 3)
     return false;
@@ -175,7 +175,7 @@ bool Translator::convertPacked() {
   std::string Modes = ("_" + rounding("rn")).str();
   if (has("relu"))
     Modes += "_relu";
-  // The 8-bit floats always saturate, so that it is not in the name.
+  // The 8-bit floats always saturate, so their function names omit it.
   bool Implied = To == "e4m3x2" || To == "e5m2x2";
   if (has("satfinite") && !Implied)
     Modes += "_satfinite";
@@ -229,8 +229,8 @@ void Translator::lowerConvert() {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// X + Y or X - Y, with the carry flag in (addc) and out (.cc) as the opcode
-/// says. PTX keeps a borrow in the same flag.
+/// Computes X + Y or X - Y, with carry-in (addc) and carry-out (.cc) as in the
+/// opcode. PTX keeps a borrow in the same flag.
 Value *Translator::addWithCarry(Value *X, Value *Y, bool Subtract) {
   Type *Ty = X->getType();
   Type *Wide = B.getIntNTy(Ty->getIntegerBitWidth() + 1);
@@ -395,7 +395,7 @@ void Translator::lowerDivide() {
   }
   Type *Ty = typeOf(T);
   Value *X = read(1, Ty), *Y = read(2, Ty);
-  // By zero: all ones. The smallest number by -1: itself.
+  // Division by zero gives all ones. The smallest number by -1 gives itself.
   Value *IsZero = B.CreateICmpEQ(Y, ConstantInt::get(Ty, 0));
   Value *Unsafe = IsZero;
   if (T.isSigned())
@@ -563,7 +563,7 @@ StringRef Translator::comparison() const {
   return S->Opcode.size() > 1 ? S->Opcode[1] : StringRef();
 }
 
-/// setp.lt.and.f32 p, a, b, c: the comparison and c.
+/// Applies the "and" and c of setp.lt.and.f32 p, a, b, c to the comparison.
 Value *Translator::combine(Value *Result) {
   if (S->Operands.size() < 4)
     return Result;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions that access memory, and those that synchronize or branch, which
+// Memory, synchronization and control instructions. Synchronization and control
 // become the intrinsics that HostIntrinsics lowers next.
 //
 //===----------------------------------------------------------------------===//
@@ -121,7 +121,7 @@ void Translator::lowerAtomic() {
     write(R, T.isSigned());
 }
 
-/// atom.add.v2.f32 {a, b}, [p], {c, d}: each element is atomic by itself.
+/// atom.add.v2.f32 {a, b}, [p], {c, d}: each element is a separate atomic.
 void Translator::lowerVectorAtomic(Value *P, unsigned AddressIndex,
                                    unsigned Count) {
   PTXType T = suffix();
@@ -151,7 +151,7 @@ void Translator::lowerFence() {
       IsBlock ? Intrinsic::nvvm_membar_cta : Intrinsic::nvvm_membar_gl, {});
 }
 
-/// cp.async copies at once; waiting for it is nothing.
+/// cp.async copies immediately, so waiting for it does nothing.
 void Translator::lowerAsyncCopy() {
   if (!has("async") || has("bulk") || has("mbarrier")) {
     Failed = true;

@@ -56,8 +56,8 @@ bool Parser::consume(char C) {
   return Rest.consume_front(StringRef(&C, 1));
 }
 
-/// Identifiers, $0, %tid.x; what follows the first dot is taken only of special
-/// registers. Opcodes are split elsewhere.
+/// Reads an identifier, $0 or %tid.x. Only special registers include the text
+/// after a dot. Opcodes are split elsewhere.
 StringRef Parser::takeName() {
   skipSpace();
   bool Special = Rest.starts_with("%");
@@ -129,7 +129,7 @@ bool Parser::parseOperand(Operand &O) {
         return false;
       O.Bits = Offset.Bits;
     }
-    // Of a texture or surface: where.
+    // The coordinates of a texture or surface.
     if (consume(','))
       return parseOperands(O.Elements, ']');
     return consume(']');
@@ -155,7 +155,7 @@ bool Parser::parseOperands(ListT &Operands, char End) {
   return consume(End);
 }
 
-/// .reg .u32 a, b<4>;
+/// Parses ".reg .u32 a, b<4>;".
 bool Parser::parseDeclaration(Statement &S) {
   S.Kind = Statement::Declaration;
   if (!Rest.consume_front(".reg") || !consume('.'))
@@ -189,7 +189,7 @@ bool Parser::parseStatement(Statement &S) {
   StringRef Opcode = Rest.take_while([](char C) {
     return isAlnum(C) || C == '_' || C == '.' || C == ':' || C == '$';
   });
-  // A label's colon is its last; L2::128B has two in a row.
+  // A label ends in its only colon; L2::128B has two in a row.
   if (Opcode.ends_with(":") && !S.Predicate) {
     Rest = Rest.drop_front(Opcode.size());
     S.Kind = Statement::Label;
@@ -198,14 +198,14 @@ bool Parser::parseStatement(Statement &S) {
   }
   Rest = Rest.drop_front(Opcode.size());
   Opcode.split(S.Opcode, '.');
-  // Hints to caches mean nothing here.
+  // Cache hints have no effect here.
   erase_if(S.Opcode, [](StringRef Part) { return Part.contains("::"); });
   return !S.Opcode.empty() && !S.Opcode.front().empty() &&
          parseOperands(S.Operands, ';');
 }
 
 bool Parser::run(SmallVectorImpl<Statement> &Statements) {
-  // Blocks only limit the scope of names.
+  // Braces only limit the scope of names.
   int Depth = 0;
   for (;;) {
     skipSpace();

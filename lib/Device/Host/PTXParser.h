@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Inline PTX, parsed: a list of statements without meaning.
+/// Parser of inline PTX. The result is a list of statements without semantics.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,9 @@ struct Statement {
   bool has(StringRef Modifier) const;
 };
 
-/// Parses \p Text, in which operands of the asm statement read $0, $1, ... The
-/// result refers to \p Text. \returns nothing if any of it is not understood.
+/// Parses \p Text, in which operands of the asm statement are $0, $1, ... The
+/// result refers to \p Text. \returns std::nullopt if any part is not
+/// understood.
 std::optional<SmallVector<Statement, 0>> parse(StringRef Text);
 
 } // namespace ptx

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions that access textures and surfaces: calls of the executor.
+// Texture and surface instructions, which become calls of the executor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::mneme::ptx;
 
-/// Declares a function of HostTexture.h: a handle and words, then \p Rest.
+/// Declares a function of HostTexture.h with a handle, words and \p Rest as
+/// parameters.
 static FunctionCallee declare(Module &M, StringRef Name, Type *RetTy,
                               unsigned NumWords, ArrayRef<Type *> Rest,
                               MemoryEffects Effects) {
@@ -33,8 +34,8 @@ static FunctionCallee declare(Module &M, StringRef Name, Type *RetTy,
   return Callee;
 }
 
-/// Adds the handle, a place for what is done, and x, y, z and the layer of
-/// [handle, {coordinates}] to \p Args. \returns the geometry.
+/// Adds the handle, a placeholder for the operation, and x, y, z and the layer
+/// of [handle, {coordinates}] to \p Args. \returns the geometry.
 unsigned Translator::readGeometry(const Operand *O, bool IsInteger,
                                   SmallVectorImpl<Value *> &Args) {
   unsigned Geometry = has("1d") || has("a1d")       ? 1
@@ -53,7 +54,7 @@ unsigned Translator::readGeometry(const Operand *O, bool IsInteger,
   Args.push_back(readOperand(O->Elements[0], B.getInt64Ty()));
   Args.push_back(B.getInt32(0));
   const Operand &Where = O->Elements[1];
-  // One coordinate may stand without braces.
+  // A single coordinate may have no braces.
   ArrayRef<Operand> All = Where.Kind == Operand::Vector
                               ? ArrayRef<Operand>(Where.Elements)
                               : ArrayRef<Operand>(Where);
@@ -96,7 +97,7 @@ void Translator::lowerTexture() {
       if (has(StringRef("rgba").substr(I, 1)))
         What |= I << MNEME_TEX_CHANNEL_SHIFT;
   }
-  // Behind those there may be offsets and a depth to compare.
+  // Offsets and a depth to compare, which may follow, are not supported.
   size_t NumOperands = has("level") ? 3 : has("grad") ? 4 : 2;
   if (S->Operands.size() != NumOperands) {
     Failed = true;
@@ -116,7 +117,7 @@ void Translator::lowerTexture() {
       ArrayRef<Operand> Parts = O->Kind == Operand::Vector
                                     ? ArrayRef<Operand>(O->Elements)
                                     : ArrayRef<Operand>(*O);
-      // Gradients by three coordinates are padded to four.
+      // Gradients of three coordinates are padded to four.
       append_range(Rest, Parts.take_front(Count));
     }
   }
@@ -172,7 +173,7 @@ void Translator::lowerSurface() {
   unsigned What = readGeometry(operand(IsLoad ? 1 : 0), true, Args);
   const Operand *Data = operand(IsLoad ? 0 : 1);
   unsigned Count = has("v4") ? 4 : has("v2") ? 2 : 1;
-  // Formatted accesses convert.
+  // Formatted accesses, which convert, are not supported.
   if (Failed || !has("b") || T.Bits < 8 || T.Bits * Count > 128) {
     Failed = true;
     return;

@@ -60,8 +60,8 @@ Type *Translator::typeOf(PTXType T) {
   return B.getIntNTy(T ? T.Bits * (T.Pair ? 2 : 1) : 32);
 }
 
-/// The last of the opcode's parts that is a type, or one before that:
-/// min.s32.relu.
+/// \returns the last part of the opcode that is a type, or the type \p FromEnd
+/// before it. The type need not be the last part: min.s32.relu.
 PTXType Translator::suffix(unsigned FromEnd) const {
   for (StringRef Part : reverse(drop_begin(S->Opcode)))
     if (PTXType T = parseType(Part); T && FromEnd-- == 0)
@@ -101,8 +101,9 @@ Value *Translator::load(StringRef Name, Type *Ty) {
   return convertBits(B, V, Ty);
 }
 
-/// The address of the shared memory that the system keeps for itself, where
-/// cooperative groups put their state: a variable, laid out with the others.
+/// \returns the address of shared memory that is reserved for the system, where
+/// cooperative groups keep their state. It is a variable, laid out with the
+/// others.
 static Value *createReservedShared(IRBuilderBase &B, Module &M) {
   constexpr StringLiteral Name = "mneme.reserved.shared";
   constexpr unsigned Size = 1024, SharedSpace = 3;
@@ -123,7 +124,7 @@ Value *Translator::readSpecial(StringRef Name, Type *Ty) {
   std::string Intrinsic =
       ("llvm.nvvm.read.ptx.sreg." + Name.drop_front()).str();
   llvm::replace(Intrinsic, '_', '.');
-  // Only the lane masks have their underscore turned into a dot.
+  // Only names of lane masks have a dot in place of their underscore.
   Intrinsic::ID ID = Intrinsic::lookupIntrinsicID(Intrinsic);
   if (ID == Intrinsic::not_intrinsic)
     ID = Intrinsic::lookupIntrinsicID(

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The translation of one asm statement of PTX to IR.
+/// Translation of one PTX asm statement to IR.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ struct PTXType {
   }
   bool isSigned() const { return Kind == Signed; }
   bool isHalf() const { return Kind == Half || Kind == BFloat; }
-  /// Of a half.
+  /// For Half and BFloat.
   StringRef halfName() const { return Kind == Half ? "f16" : "bf16"; }
 };
 
@@ -61,7 +61,7 @@ class Translator {
   IRBuilder<> B;
   StringMap<AllocaInst *> Variables;
   StringMap<BasicBlock *> Labels;
-  const Statement *S = nullptr; ///< The one being translated.
+  const Statement *S = nullptr; ///< Being translated.
   bool Failed = false;
 
 public:
@@ -72,8 +72,8 @@ public:
   }
 
   void define(StringRef Name, Type *Ty, Value *Initial = nullptr);
-  /// Returns whether all of \p Statements were understood. The function then
-  /// lacks only its terminator, where the builder stands.
+  /// \returns whether all of \p Statements were understood. The builder is then
+  /// at the end of the function, which lacks only its terminator.
   bool run(ArrayRef<Statement> Statements);
   IRBuilder<> &builder() { return B; }
   Value *load(StringRef Name, Type *Ty);

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the tap (Tap.c) saw of the driver's functions that LLVM's liboffload
-/// called, and what it shall do there: liboffload tells neither its stream nor
-/// the driver's function handles, and has no events with times.
+/// What the tap (Tap.c) has seen of the driver calls of LLVM's liboffload, and
+/// what it must add to the next launch. liboffload exposes neither its stream
+/// nor the driver's function handles, and has no timed events.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +22,15 @@ extern "C" {
 
 /// Handles are the driver's, results its CUresult.
 typedef struct {
-  void *Function; ///< That cuModuleGetFunction gave last.
+  void *Function; ///< Last result of cuModuleGetFunction.
   void *Stream;   ///< Of the last fill or launch.
   int Result;     ///< Of the last launch.
-  /// Events to record on the stream right before and right after the next
-  /// launch, which forgets them; null: none.
+  /// Events to record on the stream immediately before and after the next
+  /// launch, which resets them. May be null.
   void *Start, *Stop;
 } MnemeCudaTap;
 
-/// That of the calling thread.
+/// \returns the state of the calling thread.
 MnemeCudaTap *mneme_cuda_tap(void);
 
 #ifdef __cplusplus

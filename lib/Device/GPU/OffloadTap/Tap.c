@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A library between liboffload and the CUDA driver. Its SONAME is libcuda.so,
-// the name that liboffload opens, so that once it is loaded liboffload gets it;
-// and it needs libcuda.so.1, so that what it does not define is found there.
+// the name that liboffload opens, so liboffload gets this library if it is
+// loaded first. It needs libcuda.so.1, in which functions that it does not
+// define are found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +48,8 @@ static void findDriver(void) {
   Driver.EventRecord = (EventRecordFn)dlsym(Library, "cuEventRecord");
 }
 
-/// Whether the driver has all of it; what is missing is CUDA_ERROR_NOT_FOUND.
+/// \returns whether the driver has all tapped functions. If not, they return
+/// CUDA_ERROR_NOT_FOUND.
 static int haveDriver(void) {
   static pthread_once_t Once = PTHREAD_ONCE_INIT;
   pthread_once(&Once, findDriver);

@@ -33,7 +33,7 @@ FUNCTION16_32(sqrt, __builtin_elementwise_sqrt(A))
 FUNCTION16_32(exp2, __builtin_exp2f(A))
 FUNCTION16_32(log, __builtin_log2f(A))
 FUNCTION16_32(tanh, PTX(tanh_approx_f32)(A))
-// The argument is in turns.
+// The unit of the argument is one turn.
 FUNCTION16_32(sin,
               __builtin_sinf((A - __builtin_floorf(A)) * 6.2831853071795864f))
 FUNCTION16_32(cos,
@@ -64,7 +64,7 @@ f32 AMDGCN(fmad_ftz_f32)(f32 A, f32 B, f32 C) {
   return flush(flush(A) * flush(B) + flush(C));
 }
 
-// Below one, also where the subtraction rounds up.
+// The result is less than one, even if the subtraction rounds up.
 f32 AMDGCN(fract_f32)(f32 A) {
   f32 R = A - __builtin_floorf(A);
   return R >= 1.0f ? 0x1.fffffep-1f : R;
@@ -118,7 +118,7 @@ f16 AMDGCN(frexp_mant_f16)(f16 X) {
   return halfOfFloat(AMDGCN(frexp_mant_f32)(widenHalf(X)));
 }
 
-/// The bits of 2/pi behind the binary point.
+/// The bits of 2/pi after the binary point.
 static const u64 TwoOverPi[20] = {0xA2F9836E4E441529, 0xFC2757D1F534DDC0,
                                   0xDB6295993C439041, 0xFE5163ABDEBBC561,
                                   0xB7246E3A424DD2E0, 0x06492EEA09D1921C,
@@ -147,8 +147,8 @@ f64 AMDGCN(trig_preop_f64)(f64 X, u32 Segment) {
   return Scale < -1000 ? 0 : R * float64((u64)(Scale + 1023) << 52);
 }
 
-// div.scale, div.fmas and div.fixup are three steps of a division. Here the
-// last one divides; the others only keep its operands unscaled.
+// div.scale, div.fmas and div.fixup are three steps of a division. Here, the
+// last step divides; the others only keep the operands unscaled.
 #define DIVISION(SUFFIX, TYPE)                                                 \
   TYPE AMDGCN(div_scale_##SUFFIX##_0)(TYPE A, TYPE B, _Bool Numerator) {       \
     return Numerator ? A : B;                                                  \
@@ -333,7 +333,7 @@ f32 AMDGCN(fdot2)(f16x2 A, f16x2 B, f32 C, _Bool Clamp) {
 }
 
 //===----------------------------------------------------------------------===//
-// Lanes. Values travel as 64 bits, whatever their type.
+// Lanes. Values of all types are exchanged as 64 bits.
 //===----------------------------------------------------------------------===//
 
 HELPER u64 pull(u64 Value, u32 Lane) {
@@ -358,8 +358,9 @@ u64 AMDGCN(writelane)(u64 Value, u32 Lane, u64 Old) {
   return mneme_host_laneid() == Lane ? Value : Old;
 }
 
-/// ds.permute pushes. Each lane finds who pushed to it by comparing its number
-/// with all addresses, bit by bit; the highest pusher wins.
+/// ds.permute pushes values. Each lane finds the lanes that push to it by
+/// comparing its number with all addresses, bit by bit. The highest of these
+/// lanes wins.
 u32 AMDGCN(ds_permute)(u32 Address, u32 Value) {
   u32 Target = Address >> 2, Lane = mneme_host_laneid();
   u64 Pushers = ballot(1);
@@ -386,7 +387,7 @@ u32 AMDGCN(ds_swizzle)(u32 Value, u32 Pattern) {
   return pull(Value, Source);
 }
 
-/// The lane that DPP reads, or -1 where there is none.
+/// \returns the lane that DPP reads, or -1 if there is none.
 HELPER s32 dppSource(s32 Lane, u32 Control) {
   s32 Row = Lane & ~15, In = Lane & 15, N = Control & 15;
   if (Control <= 0xff)

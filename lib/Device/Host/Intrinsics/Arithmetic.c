@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// f32 and f64 arithmetic in every rounding mode, and the approximations, which
-/// here are as accurate as the C library.
+/// f32 and f64 arithmetic in every rounding mode, and approximations, which are
+/// as accurate here as the C library.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -156,7 +156,7 @@ f32 NVVM(div_full_ftz)(f32 A, f32 B) { return flush(flush(A) / flush(B)); }
 f64 NVVM(lg2_approx_d)(f64 A) { return __builtin_log2(A); }
 f64 NVVM(ex2_approx_d)(f64 A) { return __builtin_exp2(A); }
 f64 NVVM(rsqrt_approx_d)(f64 A) { return 1.0 / __builtin_elementwise_sqrt(A); }
-// The hardware's tables give the upper half of the result only, and flush.
+// The hardware's tables give only the upper half of the result, and flush.
 HELPER f64 upperHalf(f64 A) {
   return float64(bitsOf64(A) & 0xffffffff00000000ull);
 }
@@ -172,7 +172,7 @@ f64 NVVM(rsqrt_approx_ftz_d)(f64 A) {
 f32 PTX(tanh_approx_f32)(f32 A) {
   f32 E = __builtin_exp2f(__builtin_fabsf(A) * -2.88539008f);
   f32 T = (1.0f - E) / (1.0f + E);
-  // For small arguments 1 - E has lost everything.
+  // For small arguments, 1 - E has no precision left.
   f32 S = A * A;
   f32 Series = __builtin_fabsf(A) * (1.0f - S * (1.0f / 3) * (1.0f - S * 0.4f));
   return A != A ? A : __builtin_copysignf(S < 0.01f ? Series : T, A);
@@ -196,7 +196,8 @@ ROUND(floor, __builtin_elementwise_floor)
 ROUND(ceil, __builtin_elementwise_ceil)
 ROUND(trunc, __builtin_elementwise_trunc)
 
-/// -0 is less than +0, a NaN loses, two make the canonical NaN.
+/// -0 is less than +0. A NaN loses against a number; two NaNs give the
+/// canonical NaN.
 #define MIN_MAX(TYPE, SUFFIX, SIGNBIT, BITS, NAN)                              \
   HELPER TYPE minimum##SUFFIX(TYPE A, TYPE B) {                                \
     if (A != A)                                                                \
@@ -249,8 +250,8 @@ HELPER f32 xorSign(f32 A, f32 B, f32 R) {
 MIN_MAX32(fmin, minimum32)
 MIN_MAX32(fmax, maximum32)
 
-// redux.sync has no operation on floats: integers that are ordered as they are,
-// where a NaN is beyond the end at which it must lose or win.
+// redux.sync has no operation on floats. They are encoded as integers of the
+// same order, with NaN beyond the end at which it must lose or win.
 s32 mneme_redux_encode(f32 X, s32 NaN) {
   s32 B = (s32)bitsOf32(X);
   return X != X ? NaN : B ^ ((B >> 31) & 0x7fffffff);

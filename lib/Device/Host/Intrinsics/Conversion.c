@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Conversions between f32, f64 and integers. To integers: out of range goes to
-/// the end of the range; NaN goes to 0, but to the most negative pattern when
-/// the source is f64 or the result has 64 bits (PTX ISA, cvt).
+/// Conversions between f32, f64 and integers. Conversions to integers saturate.
+/// NaN gives 0, or the most negative pattern if the source is f64 or the result
+/// has 64 bits (PTX ISA, cvt).
 ///
 //===----------------------------------------------------------------------===//
 

@@ -203,7 +203,7 @@ NARROW_DIRECTED(rp, RP)
 
 f32 PTX(f32_f16)(f16 X) { return widenHalf(X); }
 f32 PTX(f32_bf16)(bf16 X) { return widenBFloat(X); }
-// 64-bit integers, rounded to odd on their way.
+// 64-bit integers are rounded to odd first.
 #define FROM64(NAME, MODE)                                                     \
   f16 PTX(f16_u64_##NAME)(u64 X) { return encodeHalf(oddOf64(X), MODE); }      \
   bf16 PTX(bf16_u64_##NAME)(u64 X) { return encodeBFloat(oddOf64(X), MODE); }  \
@@ -212,7 +212,7 @@ f32 PTX(f32_bf16)(bf16 X) { return widenBFloat(X); }
     return encodeBFloat(oddOfSigned(X), MODE);                                 \
   }
 HELPER f64 oddOf64(u64 X) {
-  // Bits beyond the 53 that f64 keeps are gathered in one.
+  // The bits beyond the 53 of f64 are combined in one sticky bit.
   return X >> 53 ? (f64)((X >> 11) | ((X & 0x7ff) != 0)) * 2048.0 : (f64)X;
 }
 HELPER f64 oddOfSigned(s64 X) { return X < 0 ? -oddOf64(-(u64)X) : oddOf64(X); }
@@ -222,7 +222,8 @@ FROM64(rm, RM)
 FROM64(rp, RP)
 
 //===----------------------------------------------------------------------===//
-// 8-bit, 6-bit and 4-bit formats. To them: satfinite. e4m3 has no infinity.
+// 8-bit, 6-bit and 4-bit formats. Conversions to them saturate to finite
+// values. e4m3 has no infinity.
 //===----------------------------------------------------------------------===//
 
 HELPER u32 toE4M3(f64 X, int Relu) {
@@ -239,7 +240,7 @@ HELPER u32 toE5M2(f64 X, int Relu) {
     X = 0;
   return encode(X, 2, -14, 7, 0x7b, RN);
 }
-// These have no NaN either: it becomes the largest number.
+// These formats have no NaN either: it becomes the largest number.
 HELPER u32 toE2M3(f64 X, int Relu) {
   if (X != X)
     return 0x1f;
@@ -308,7 +309,7 @@ FROM_BYTES(e2m3, fromE2M3, 8)
 FROM_BYTES(e3m2, fromE3M2, 8)
 FROM_BYTES(e2m1, fromE2M1, 4)
 
-/// ue8m0: an exponent and nothing else. 0xff is NaN.
+/// ue8m0: only an exponent. 0xff is NaN.
 HELPER u32 toUE8M0(f32 X, enum Rounding Mode, int Finite) {
   u32 B = bitsOf32(X) & 0x7fffffff;
   if (X != X)

@@ -11,7 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-// In this order: later ones use functions of earlier ones.
+// The order matters: later files use functions of earlier ones.
 // clang-format off
 #include "Arithmetic.c"
 #include "Conversion.c"

@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// GPU instructions as C functions. Compiled to bitcode when Mneme is built,
+/// GPU instructions as C functions, compiled to bitcode when Mneme is built and
 /// linked into each kernel that needs them. HostIntrinsics finds the function
 /// of an intrinsic by its name: llvm.nvvm.add.rm.f is mneme_nvvm_add_rm_f. A
-/// result that is a structure has one function per element: name_0, name_1.
-/// Half precision and packed values are integers of their size.
+/// structure result has one function per element: name_0, name_1.
+/// Half-precision and packed values are integers of the same size.
 ///
-/// No headers and no library calls but LLVM's own math intrinsics: the code
+/// No headers, and no library calls except LLVM's math intrinsics: the code
 /// must vectorize over the threads of a block.
 ///
 //===----------------------------------------------------------------------===//
@@ -57,14 +57,14 @@ HELPER u64 bitsOf64(f64 X) { return __builtin_bit_cast(u64, X); }
 HELPER f32 float32(u32 X) { return __builtin_bit_cast(f32, X); }
 HELPER f64 float64(u64 X) { return __builtin_bit_cast(f64, X); }
 
-/// Subnormals to zeros of the same sign.
+/// Flushes subnormals to zeros of the same sign.
 HELPER f32 flush(f32 X) {
   return __builtin_fabsf(X) < 0x1p-126f ? __builtin_copysignf(0.0f, X) : X;
 }
-/// To [0, 1]; NaN to 0.
+/// Clamps to [0, 1]; NaN gives 0.
 HELPER f32 saturate(f32 X) { return X > 0.0f ? (X < 1.0f ? X : 1.0f) : 0.0f; }
 
-/// The neighbours of a number. Only called where the result exists.
+/// The neighbours of a number. Called only if the result exists.
 HELPER f32 previous32(f32 X) {
   u32 B = bitsOf32(X);
   return float32(X > 0 ? B - 1 : X < 0 ? B + 1 : 0x80000001u);
@@ -82,7 +82,7 @@ HELPER f64 next64(f64 X) {
   return float64(X > 0 ? B + 1 : X < 0 ? B - 1 : 1ull);
 }
 
-/// What is lost when A + B is rounded to Sum (Knuth).
+/// \returns the rounding error of Sum = A + B (Knuth).
 HELPER f64 sumError(f64 A, f64 B, f64 Sum) {
   f64 C = Sum - A;
   return (A - (Sum - C)) + (B - C);
@@ -90,7 +90,7 @@ HELPER f64 sumError(f64 A, f64 B, f64 Sum) {
 
 enum Rounding { RN, RZ, RM, RP, RNA };
 
-/// The f32 of Value + Error, where |Error| is below half an ulp of Value.
+/// Rounds Value + Error to f32; |Error| is less than half an ulp of Value.
 HELPER f32 narrow32(f64 Value, f64 Error, enum Rounding Mode) {
   f32 R = (f32)Value;
   if (Mode == RN)
@@ -103,7 +103,7 @@ HELPER f32 narrow32(f64 Value, f64 Error, enum Rounding Mode) {
   return Wide < Value || (Wide == Value && Error > 0) ? next32(R) : R;
 }
 
-/// Rounds to odd: rounding the result again, to fewer bits, is then exact.
+/// Rounds to odd, so that rounding the result again, to fewer bits, is correct.
 HELPER f64 odd64(f64 Value, f64 Error) {
   u64 B = bitsOf64(Value);
   if (Error == 0 || Error != Error || (B & 1))
@@ -134,10 +134,10 @@ HELPER bf16 bfloatOfFloat(f32 X) {
 HELPER bf16 bfloatOfDouble(f64 X) { return bfloatOfFloat(odd32(X)); }
 HELPER u32 pack(u16 Low, u16 High) { return Low | (u32)High << 16; }
 
-/// Any number to a smaller format with \p M fraction bits and smallest normal
-/// exponent
-/// \p MinExponent: sign at bit \p SignBit, nothing done about overflow but \p
-/// Limit, the encoding that larger magnitudes become. NaN is the caller's.
+/// Rounds any number to a smaller format with \p M fraction bits, smallest
+/// normal exponent \p MinExponent and the sign at bit \p SignBit. Larger
+/// magnitudes become the encoding \p Limit; there is no other handling of
+/// overflow. The caller handles NaN.
 HELPER u32 encode(f64 X, int M, int MinExponent, int SignBit, u32 Limit,
                   enum Rounding Mode) {
   u64 B = bitsOf64(X);
@@ -160,7 +160,7 @@ HELPER u32 encode(f64 X, int M, int MinExponent, int SignBit, u32 Limit,
   return (R > Limit ? Limit : (u32)R) | (u32)Negative << SignBit;
 }
 
-/// What a magnitude that is too large becomes: infinity, or the largest number.
+/// \returns the encoding of an overflow: infinity, or the largest number.
 HELPER u32 overflow(u32 Infinity, int Negative, enum Rounding Mode) {
   int Away = Mode == RN || Mode == RNA || (Mode == RP && !Negative) ||
              (Mode == RM && Negative);

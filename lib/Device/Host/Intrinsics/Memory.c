@@ -15,8 +15,8 @@
 #include "Library.h"
 
 //===----------------------------------------------------------------------===//
-// Address spaces. On the host there is one; shared memory is a range of it, and
-// the stack is the local memory of a thread.
+// Address spaces. The host has only one: shared memory is a range in it, and
+// the stack is a thread's local memory.
 //===----------------------------------------------------------------------===//
 
 HELPER _Bool isShared(const void *P) {
@@ -32,7 +32,7 @@ _Bool AMDGCN(is_shared)(const void *P) { return isShared(P); }
 _Bool AMDGCN(is_private)(const void *P) { return 0; }
 
 //===----------------------------------------------------------------------===//
-// Atomics with a scope. All have the whole machine's.
+// Scoped atomics. All have system scope here.
 //===----------------------------------------------------------------------===//
 
 HELPER u32 wrapIncrement(u32 Old, u32 Limit) {
@@ -91,7 +91,7 @@ SCOPED_REST(cta)
 SCOPED_REST(sys)
 SCOPED_REST(gpu)
 
-// atom.add of pairs: each half is atomic by itself.
+// atom.add of pairs: each half is a separate atomic.
 RMW_LOOP(addHalfPair, f16x2, u32,
          pack(PTX(add_f16)(Old, V), PTX(add_f16)(Old >> 16, V >> 16)))
 RMW_LOOP(addBFloatPair, bf16x2, u32,
@@ -121,7 +121,7 @@ u64 AMDGCN(s_memrealtime)(void) { return __builtin_readcyclecounter(); }
 // The grid
 //===----------------------------------------------------------------------===//
 
-// Where cooperative groups find the grid's barrier: an address in two halves.
+// Cooperative groups read the address of the grid's barrier in two halves.
 extern u64 __mneme_host_grid_workspace(void) __attribute__((const));
 u32 NVVM(read_ptx_sreg_envreg1)(void) {
   return __mneme_host_grid_workspace() >> 32;
