@@ -22,6 +22,10 @@ endmacro()
 function(add_mneme_unittest name)
   add_unittest(MnemeUnitTests ${name} ${ARGN})
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${MNEME_UNITY_BUILD})
+  # Elsewhere, UnitTestMain has what is needed of it.
+  if(NOT MNEME_STANDALONE_BUILD)
+    target_link_libraries(${name} PRIVATE LLVMTestingSupport)
+  endif()
 endfunction()
 
 # Adds to the list what the MLIR libraries there say they are linked with.
