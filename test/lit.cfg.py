@@ -54,6 +54,11 @@ config.substitutions.append(
 )
 config.substitutions.append(("%mneme_src", config.mneme_src_root))
 config.substitutions.append(("%mneme_obj", config.mneme_obj_root))
+# Where bin and lib are: inside LLVM, the folder of its build.
+build = os.path.dirname(os.path.realpath(config.mneme_tools_dir))
+config.substitutions.append(("%mneme_build", build))
+if build == os.path.realpath(config.mneme_obj_root):
+    config.available_features.add("standalone")
 
 config.substitutions.append(("%llvm_cmake_dir", config.mneme_llvm_cmake_dir))
 config.substitutions.append(("%llvm_tools", config.llvm_tools_dir))

@@ -1,6 +1,8 @@
 # In-tree: LLVM has set everything up; only name what differs.
 # The tools look for libraries in lib beside their folder, on every system.
 set(CMAKE_INSTALL_LIBDIR lib)
+# The name in LLVM's package.
+set(LLVM_PACKAGE_VERSION ${PACKAGE_VERSION})
 include(GNUInstallDirs)
 if(MNEME_ENABLE_MLIR AND NOT "mlir" IN_LIST LLVM_ENABLE_PROJECTS)
   message(STATUS "mneme: no mlir in LLVM_ENABLE_PROJECTS, no dialect")
