@@ -53,6 +53,8 @@ struct BlockState {
   bool PlainBarriers;
   uint64_t BarrierNumber; ///< Of the first thread that came.
   uint32_t NumAtBarrier;
+  uint32_t Arrangement; ///< Random schedules: how a step orders its threads.
+  uint32_t HeldWarps;   ///< Random schedules: warps that do not run now.
   size_t ThreadsSize; ///< Bytes mapped, as all sizes below.
   size_t SharedSize;
   size_t ContextSize;
@@ -73,6 +75,27 @@ struct FaultFrame {
 
 struct LaunchState;
 
+/// The pseudorandom numbers of a schedule (splitmix64).
+struct RandomSource {
+  uint64_t State;
+
+  uint64_t next();
+  /// \returns a number below \p Count, which is not 0.
+  uint32_t below(uint32_t Count) { return next() % Count; }
+};
+
+/// The blocks of a launch in a pseudorandom order: a Feistel network over the
+/// next power of four, without the numbers that are no blocks.
+struct BlockOrder {
+  uint64_t Total;
+  unsigned HalfBits;
+  uint64_t Keys[4];
+
+  void init(uint64_t NumBlocks, RandomSource &R);
+  /// \returns the block at position \p I of the order.
+  uint64_t operator()(uint64_t I) const;
+};
+
 /// One OS thread that runs blocks. Worker 0 is the thread that launches.
 struct Worker {
   unsigned Index;
@@ -87,6 +110,10 @@ struct Worker {
   /// Nonzero while a lock of the C library may be held: leaving is put off.
   volatile sig_atomic_t Busy;
   volatile sig_atomic_t LeaveLater;
+  RandomSource Random;
+  /// Memory accesses between two preemptions, on average; 0: no preemption.
+  uint32_t MeanQuantum;
+  uint32_t Quantum; ///< Accesses left until the next one.
   Worker *Next;
 };
 
@@ -97,6 +124,8 @@ struct LaunchState {
   uint32_t NumThreads; ///< Of a block.
   uint64_t Total;      ///< Blocks.
   uint64_t Chunk;      ///< Blocks a worker takes at once.
+  BlockOrder Order;    ///< Random schedules only.
+  uint32_t MaxLive;    ///< Blocks that a random schedule interleaves.
   /// What CUDA's cooperative groups synchronize a grid with: a size, a barrier.
   uint32_t GridWorkspace[2];
   std::atomic<uint64_t> NextBlock;
@@ -135,6 +164,11 @@ enum class StepResult { Progress, Spinning, Finished };
 bool startBlock(Worker &W, BlockState &S);
 /// Runs each thread that can run until it waits, and resolves what can be.
 StepResult stepBlock(Worker &W, BlockState &S);
+/// Runs threads of \p S in a random order, each until it waits or is
+/// preempted, and resolves what can be.
+StepResult stepAtRandom(Worker &W, BlockState &S);
+/// Chooses when the worker's random schedule preempts the next thread.
+void drawQuantum(Worker &W);
 
 // Faults.cpp
 
