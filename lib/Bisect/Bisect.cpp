@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Bisect/Bisect.h"
 #include "PassSearch.h"
+#include "ScheduleSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
@@ -23,6 +24,10 @@ using namespace llvm::mneme;
 /// How many of the members of an answer are skipped alone to see what that
 /// does.
 static constexpr unsigned MaxSingles = 16;
+
+/// Seeds that are tried for a fault that comes and goes with the same code, and
+/// for a bad side that never fails.
+static constexpr unsigned MaxSeedsOfRandom = 48, MaxSeedsOfGood = 12;
 
 /// Times that an answer which does not hold is looked for again.
 static constexpr unsigned MaxTries = 3;
@@ -45,7 +50,7 @@ public:
   Expected<BisectOutcome> run();
 
 private:
-  const BisectSides &Sides;
+  BisectSides Sides;
   const BisectSubject &Subject;
   const BisectOptions &O;
   Judge J;
@@ -53,6 +58,7 @@ private:
   BisectOutcome Out;
 
   Error begin(Judge::Sides &Begin);
+  Error chooseSchedule(Judge::Sides &Begin);
   Error findAll(Judge::Sides Begin);
 
   // Settings.
@@ -500,6 +506,48 @@ Error Bisector::findPasses() {
 // All of it
 //===----------------------------------------------------------------------===//
 
+/// Where the same code is good and bad on the host device, or the bad side does
+/// not fail at all: gives both sides a schedule with which the bad one fails.
+Error Bisector::chooseSchedule(Judge::Sides &Begin) {
+  bool ComesAndGoes = Begin == Judge::Sides::Ready && J.isCodeRandom();
+  bool IsGood = Begin == Judge::Sides::NotBad;
+  if (!J.what().isVerify() || (!ComesAndGoes && !IsGood) ||
+      !Subject.CanSchedule || !Subject.CanSchedule() ||
+      Sides.Good.get(ScheduleKey) || Sides.Bad.get(ScheduleKey))
+    return Error::success();
+  Q.say("looking for a schedule of the host device with which the bad side "
+        "fails");
+  std::string Without = formatv("without it, {0} of {1} replays fail",
+                                J.bad().Failures, J.bad().Replays);
+  Expected<ScheduleChoice> Choice = findSchedule(
+      J, Sides, ComesAndGoes ? MaxSeedsOfRandom : MaxSeedsOfGood);
+  if (!Choice)
+    return Choice.takeError();
+  if (Choice->Schedule.empty() && ComesAndGoes)
+    Out.ScheduleReason =
+        formatv("none of {0} seeds makes the fault deterministic",
+                Choice->Tried);
+  if (Choice->Schedule.empty() && ComesAndGoes && Choice->BothFail)
+    Out.ScheduleReason +=
+        formatv("; the good side fails with {0} of them", Choice->BothFail);
+  if (Choice->Schedule.empty())
+    return Error::success();
+  BisectSides Plain = Sides;
+  for (json::Object *Side : {&Sides.Good, &Sides.Bad})
+    (*Side)[ScheduleKey] = Choice->Schedule;
+  if (Error E = J.begin(Sides.Good, Sides.Bad).moveInto(Begin))
+    return E;
+  if (Begin == Judge::Sides::Ready && !J.isRandom()) {
+    Out.Schedule = std::move(Choice->Schedule);
+    Out.ScheduleReason = std::move(Without);
+    Q.say("searching with --host-schedule=" + Out.Schedule + ": " +
+          Out.ScheduleReason);
+    return Error::success();
+  }
+  Sides = std::move(Plain);
+  return J.begin(Sides.Good, Sides.Bad).moveInto(Begin);
+}
+
 /// The sides as they are. NotBad, or not bad as the good side is not good: ends
 /// with a reason.
 Error Bisector::begin(Judge::Sides &Begin) {
@@ -507,9 +555,11 @@ Error Bisector::begin(Judge::Sides &Begin) {
     return createStringError("the bad side chooses its passes already");
   if (findDifferences(Sides).empty())
     return createStringError("both sides are the same");
-  Out.Sides = Sides;
   if (Error E = J.begin(Sides.Good, Sides.Bad).moveInto(Begin))
     return E;
+  if (Error E = chooseSchedule(Begin))
+    return E;
+  Out.Sides = Sides;
   Out.Good = J.good();
   Out.Bad = J.bad();
   Q.say("good side: " + describeJudgement(Out.Good, J.what()));

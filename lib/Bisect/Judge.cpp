@@ -379,6 +379,11 @@ Expected<Judge::Sides> Judge::begin(const json::Object &GoodSide,
   GoodConfig = GoodSide;
   BadConfig = BadSide;
   LaunchLimit = O.LaunchTimeout;
+  BadFailure = FailureKind();
+  Rate = 1;
+  Repeats = 1;
+  Rerun = false;
+  Known.clear();
   Expected<Sides> S = O.What.isVerify() ? beginVerify() : beginMetric();
   if (!S)
     return S.takeError();
@@ -548,6 +553,23 @@ const Judgement &Judge::get(const json::Object &Config) const {
   auto It = Known.find(printConfig(Config));
   assert(It != Known.end() && "nobody asked about it");
   return It->second;
+}
+
+Expected<Evaluation> Judge::tryOut(const json::Object &Config) {
+  EvaluationRequest R = makeRequest(Config);
+  R.Measure = false;
+  Expected<std::vector<Evaluation>> Result = evaluate({std::move(R)});
+  if (!Result)
+    return Result.takeError();
+  return std::move(Result->front());
+}
+
+Expected<std::vector<Evaluation>> Judge::replayAnew(const json::Object &Config,
+                                                    unsigned Replays) {
+  std::vector<Evaluation> All;
+  if (Error Lost = sample(Config, Replays, All))
+    return std::move(Lost);
+  return All;
 }
 
 Expected<Judgement> Judge::askAgain(const json::Object &Config,

@@ -108,8 +108,8 @@ public:
     NotGood, ///< text() has the details.
     NotBad,
   };
-  /// Evaluates both sides; must be called first. Fails if the evaluator is lost
-  /// or the metric was not measured.
+  /// Evaluates both sides; must be called first. A second call begins anew with
+  /// other sides. Fails if the evaluator is lost or the metric was not measured.
   Expected<Sides> begin(const json::Object &Good, const json::Object &Bad);
   StringRef text() const { return Text; }
 
@@ -119,6 +119,14 @@ public:
   /// Judges a configuration again with \p Replays new replays, ignoring known
   /// judgements. Same as ask() for metrics and for a single replay.
   Expected<Judgement> askAgain(const json::Object &Config, unsigned Replays);
+
+  /// Compiles and verifies a configuration once, without judging it, for
+  /// configurations that are no steps of the search. Fails if the evaluator is
+  /// lost.
+  Expected<Evaluation> tryOut(const json::Object &Config);
+  /// Returns \p Replays such evaluations, each of a compilation of its own.
+  Expected<std::vector<Evaluation>> replayAnew(const json::Object &Config,
+                                               unsigned Replays);
 
   /// Returns the judgement of a configuration passed to ask().
   const Judgement &get(const json::Object &Config) const;
@@ -132,6 +140,8 @@ public:
 
   /// Returns true if the fault is random.
   bool isRandom() const { return Repeats > 1; }
+  /// Returns true if the same code was good and bad.
+  bool isCodeRandom() const { return Rerun; }
   /// Returns the fraction of the bad side's replays that failed.
   double rate() const { return Rate; }
   /// Returns the number of replays of configurations that seem good.
