@@ -27,7 +27,7 @@ static constexpr unsigned MaxSingles = 16;
 
 /// Seeds that are tried for a fault that comes and goes with the same code, and
 /// for a bad side that never fails.
-static constexpr unsigned MaxSeedsOfRandom = 48, MaxSeedsOfGood = 12;
+static constexpr unsigned MaxSeedsOfRandom = 48, MaxSeedsOfGood = 16;
 
 /// Times that an answer which does not hold is looked for again.
 static constexpr unsigned MaxTries = 3;

@@ -37,6 +37,9 @@ static bool mayBeWrittenByOthers(const Value *Ptr) {
   return !isa<AllocaInst>(Object);
 }
 
+/// A race needs a write, and one that comes late is what most races need.
+static constexpr unsigned ReadWeight = 1, WriteWeight = 8;
+
 static bool isSharedAccess(const Instruction &I) {
   if (auto *L = dyn_cast<LoadInst>(&I))
     return !L->hasMetadata(LLVMContext::MD_invariant_load) &&
@@ -67,10 +70,12 @@ PreservedAnalyses HostInterleavePass::run(Module &M, ModuleAnalysisManager &) {
     return PreservedAnalyses::all();
   IRBuilder<> B(M.getContext());
   FunctionCallee Preempt =
-      M.getOrInsertFunction("__mneme_host_preempt", B.getVoidTy());
+      M.getOrInsertFunction("__mneme_host_preempt", B.getVoidTy(),
+                            B.getInt32Ty());
   for (Instruction *I : Accesses) {
     B.SetInsertPoint(I);
-    B.CreateCall(Preempt)->setDoesNotThrow();
+    unsigned Weight = I->mayWriteToMemory() ? WriteWeight : ReadWeight;
+    B.CreateCall(Preempt, B.getInt32(Weight))->setDoesNotThrow();
   }
   return PreservedAnalyses::none();
 }

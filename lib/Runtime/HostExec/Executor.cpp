@@ -92,13 +92,24 @@ uint64_t BlockOrder::operator()(uint64_t I) const {
 
 /// Draws all that is the same for the whole launch.
 static void startRandomSchedule(Worker &W, LaunchState &L) {
-  static constexpr uint32_t MeanQuanta[] = {0, 4, 32, 256};
-  static constexpr uint32_t LiveBlocks[] = {1, 2, 4, 8};
+  static constexpr uint32_t QuantumBits[] = {0, 4, 6, 9};
+  static constexpr uint32_t LiveBlocks[] = {1, 4, 8, 8};
   W.Random.State = L.Config->Seed;
   L.Order.init(L.Total, W.Random);
   L.MaxLive = LiveBlocks[W.Random.below(4)];
-  W.MeanQuantum = MeanQuanta[W.Random.below(4)];
+  W.QuantumBits = QuantumBits[W.Random.below(4)];
+  W.Preempted = false;
   drawQuantum(W);
+}
+
+/// Returns true if a random schedule goes on with any live block. Else it stays
+/// with the one that has just run: a thread that was preempted must wait for
+/// long, so that the others come to where it was.
+static bool choosesBlock(Worker &W, StepResult Result) {
+  bool WasPreempted = W.Preempted;
+  W.Preempted = false;
+  return WasPreempted || Result == StepResult::Spinning ||
+         W.Random.below(8) == 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -226,17 +237,17 @@ static void runScheduledBlocks(Worker &W) {
       }
     }
 
-    if (Random)
-      for (uint32_t Steps = W.Random.below(NumLive); Steps; --Steps) {
-        Last = W.Active;
-        W.Active = W.Active->Next;
-      }
     BlockState &S = *W.Active;
     StepResult Result = Random ? stepAtRandom(W, S) : stepBlock(W, S);
     if (Result != StepResult::Finished) {
       NumSpinning = Result == StepResult::Spinning ? NumSpinning + 1 : 0;
-      Last = &S;
-      W.Active = S.Next;
+      uint32_t Steps = 1;
+      if (Random)
+        Steps = choosesBlock(W, Result) ? W.Random.below(NumLive) : 0;
+      for (; Steps != 0; --Steps) {
+        Last = W.Active;
+        W.Active = W.Active->Next;
+      }
       continue;
     }
     NumSpinning = 0;

@@ -111,9 +111,11 @@ struct Worker {
   volatile sig_atomic_t Busy;
   volatile sig_atomic_t LeaveLater;
   RandomSource Random;
-  /// Memory accesses between two preemptions, on average; 0: no preemption.
-  uint32_t MeanQuantum;
-  uint32_t Quantum; ///< Accesses left until the next one.
+  /// Accesses of up to this power of two, by weight, are between two
+  /// preemptions; 0: there is no preemption.
+  uint32_t QuantumBits;
+  uint32_t Quantum; ///< Accesses left until the next preemption.
+  bool Preempted;   ///< One came since a block was chosen.
   Worker *Next;
 };
 

@@ -132,15 +132,24 @@ extern "C" void __mneme_host_yield() {
 }
 
 void mneme::host::drawQuantum(Worker &W) {
-  W.Quantum = W.MeanQuantum ? 1 + W.Random.below(2 * W.MeanQuantum) : 0;
+  // Short and long ones alike.
+  W.Quantum = W.QuantumBits
+                  ? 1 + W.Random.below(2u << W.Random.below(W.QuantumBits))
+                  : 0;
 }
 
-/// Called before each memory access that other threads may see.
-extern "C" void __mneme_host_preempt() {
+/// Called before each memory access that other threads may see. \p Weight: how
+/// many accesses it counts for.
+extern "C" void __mneme_host_preempt(uint32_t Weight) {
   Worker &W = *TheWorker;
-  if (W.Quantum == 0 || --W.Quantum != 0)
+  if (W.Quantum == 0)
     return;
+  if (W.Quantum > Weight) {
+    W.Quantum -= Weight;
+    return;
+  }
   drawQuantum(W);
+  W.Preempted = true;
   W.Current->Op = MNEME_OP_PREEMPT;
   suspendFiber();
 }
