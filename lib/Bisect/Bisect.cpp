@@ -401,6 +401,9 @@ Error Bisector::checkAnswer(const PassSearch &Search,
   if (!Smallest)
     return Smallest.takeError();
   Out.Smallest = std::move(*Smallest);
+  // The commands fail with this one.
+  if (!Out.Smallest.Schedule.empty())
+    (*Out.SmallestConfig)[ScheduleKey] = Out.Smallest.Schedule;
   if (Out.Smallest.A != Answer::Bad && !Wrong)
     Wrong = *Out.SmallestConfig;
   return Wrong ? Error::success() : checkRunSet(Search, Wrong);
@@ -540,6 +543,7 @@ Error Bisector::chooseSchedule(Judge::Sides &Begin) {
   if (Begin == Judge::Sides::Ready && !J.isRandom()) {
     Out.Schedule = std::move(Choice->Schedule);
     Out.ScheduleReason = std::move(Without);
+    J.alsoJudgeWith(std::move(Choice->Others));
     Q.say("searching with --host-schedule=" + Out.Schedule + ": " +
           Out.ScheduleReason);
     return Error::success();

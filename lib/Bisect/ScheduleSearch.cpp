@@ -10,7 +10,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -31,6 +33,10 @@ static bool isOfLaunch(FailureKind F) {
          F == FailureKind::Timeout;
 }
 
+static std::string makeSchedule(uint64_t Seed) {
+  return HostSchedule{HostSchedule::Random, Seed}.toString();
+}
+
 static json::Object withSchedule(const json::Object &Side, StringRef Schedule) {
   json::Object Config = Side;
   Config[ScheduleKey] = Schedule;
@@ -49,6 +55,27 @@ static Expected<bool> isStable(Judge &J, const json::Object &Config,
   });
 }
 
+/// \p First is the first of the seeds 1, 2, ... that shows the fault. One of so
+/// many may show it in a candidate, too: with 99 % probability one of the others
+/// does.
+static Error findOthers(Judge &J, const json::Object &Good, unsigned First,
+                        std::vector<std::string> &Others) {
+  constexpr double MinOthers = 3, MaxOthers = 24;
+  double Wanted =
+      First == 1 ? 0 : std::log(0.01) / std::log(1 - 1.0 / First);
+  unsigned Count = std::clamp(std::ceil(Wanted), MinOthers, MaxOthers);
+  std::vector<json::Object> Configs;
+  for (unsigned I = 1; I <= Count; ++I)
+    Configs.push_back(withSchedule(Good, makeSchedule(First + I)));
+  Expected<std::vector<Evaluation>> Results = J.tryOut(Configs);
+  if (!Results)
+    return Results.takeError();
+  for (auto [I, V] : enumerate(*Results))
+    if (V.Failure.empty())
+      Others.push_back(makeSchedule(First + 1 + I));
+  return Error::success();
+}
+
 Expected<ScheduleChoice> mneme::findSchedule(Judge &J, const BisectSides &Sides,
                                              unsigned MaxSeeds) {
   auto Begin = std::chrono::steady_clock::now();
@@ -57,17 +84,17 @@ Expected<ScheduleChoice> mneme::findSchedule(Judge &J, const BisectSides &Sides,
     if (Choice.BothFail == MaxBothFail || secondsSince(Begin) > MaxSeconds)
       break;
     ++Choice.Tried;
-    std::string Schedule = HostSchedule{HostSchedule::Random, Seed}.toString();
+    std::string Schedule = makeSchedule(Seed);
     json::Object Bad = withSchedule(Sides.Bad, Schedule);
-    Expected<Evaluation> V = J.tryOut(Bad);
+    Expected<std::vector<Evaluation>> V = J.tryOut(Bad);
     if (!V)
       return V.takeError();
-    if (!isOfLaunch(V->Failure))
+    if (!isOfLaunch(V->front().Failure))
       continue;
     json::Object Good = withSchedule(Sides.Good, Schedule);
     if (Error E = J.tryOut(Good).moveInto(V))
       return std::move(E);
-    if (!V->Failure.empty()) {
+    if (!V->front().Failure.empty()) {
       ++Choice.BothFail;
       continue;
     }
@@ -79,6 +106,8 @@ Expected<ScheduleChoice> mneme::findSchedule(Judge &J, const BisectSides &Sides,
     if (!*Stable)
       continue;
     Choice.Schedule = std::move(Schedule);
+    if (Error E = findOthers(J, Sides.Good, Seed, Choice.Others))
+      return std::move(E);
     break;
   }
   return Choice;

@@ -20,14 +20,14 @@
 namespace llvm {
 namespace mneme {
 
-/// The key of the schedule in configurations.
-inline constexpr StringLiteral ScheduleKey = "host_schedule";
-
 /// What a search for a schedule found.
 struct ScheduleChoice {
   /// The first schedule under which the bad side always fails and the good side
   /// never does; empty if there is none.
   std::string Schedule;
+  /// Further schedules for configurations that are good with this one; the good
+  /// side is good with them. More if the first one was hard to find.
+  std::vector<std::string> Others;
   unsigned Tried = 0;    ///< Seeds.
   unsigned BothFail = 0; ///< Seeds with which the good side fails, too.
 };
