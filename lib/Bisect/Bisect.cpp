@@ -522,14 +522,13 @@ Error Bisector::chooseSchedule(Judge::Sides &Begin) {
         "fails");
   std::string Without = formatv("without it, {0} of {1} replays fail",
                                 J.bad().Failures, J.bad().Replays);
-  Expected<ScheduleChoice> Choice = findSchedule(
-      J, Sides, ComesAndGoes ? MaxSeedsOfRandom : MaxSeedsOfGood);
+  Expected<ScheduleChoice> Choice =
+      findSchedule(J, Sides, ComesAndGoes ? MaxSeedsOfRandom : MaxSeedsOfGood);
   if (!Choice)
     return Choice.takeError();
   if (Choice->Schedule.empty() && ComesAndGoes)
-    Out.ScheduleReason =
-        formatv("none of {0} seeds makes the fault deterministic",
-                Choice->Tried);
+    Out.ScheduleReason = formatv(
+        "none of {0} seeds makes the fault deterministic", Choice->Tried);
   if (Choice->Schedule.empty() && ComesAndGoes && Choice->BothFail)
     Out.ScheduleReason +=
         formatv("; the good side fails with {0} of them", Choice->BothFail);

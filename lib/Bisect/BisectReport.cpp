@@ -182,8 +182,8 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"half_reason", json::fixUTF8(Out.HalfReason)},
       {"blamed", json::Array(Out.Blamed)},
       {"required", listToJSON<PassExecution>(Out.Required)},
-      {"schedule", Out.Schedule.empty() ? json::Value(nullptr)
-                                        : json::Value(Out.Schedule)},
+      {"schedule",
+       Out.Schedule.empty() ? json::Value(nullptr) : json::Value(Out.Schedule)},
       {"schedule_reason", Out.ScheduleReason},
       {"random", Out.Random ? json::Value(json::Object{
                                   {"rate", Out.Rate}, {"repeats", Out.Repeats}})

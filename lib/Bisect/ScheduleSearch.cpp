@@ -56,13 +56,12 @@ static Expected<bool> isStable(Judge &J, const json::Object &Config,
 }
 
 /// \p First is the first of the seeds 1, 2, ... that shows the fault. One of so
-/// many may show it in a candidate, too: with 99 % probability one of the others
-/// does.
+/// many may show it in a candidate, too: with 99 % probability one of the
+/// others does.
 static Error findOthers(Judge &J, const json::Object &Good, unsigned First,
                         std::vector<std::string> &Others) {
   constexpr double MinOthers = 3, MaxOthers = 24;
-  double Wanted =
-      First == 1 ? 0 : std::log(0.01) / std::log(1 - 1.0 / First);
+  double Wanted = First == 1 ? 0 : std::log(0.01) / std::log(1 - 1.0 / First);
   unsigned Count = std::clamp(std::ceil(Wanted), MinOthers, MaxOthers);
   std::vector<json::Object> Configs;
   for (unsigned I = 1; I <= Count; ++I)

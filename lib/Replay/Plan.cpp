@@ -276,8 +276,8 @@ Error ReplayPlan::planSchedule() {
     return E;
   Options.Host.Interleave = Schedule.Order == mneme::HostSchedule::Random;
   HostStrategy Strategy = Options.Host.Strategy;
-  if (Options.Host.Interleave && (Strategy == HostStrategy::Loop ||
-                                  Strategy == HostStrategy::Region))
+  if (Options.Host.Interleave &&
+      (Strategy == HostStrategy::Loop || Strategy == HostStrategy::Region))
     return createStringError(
         formatv("--host-strategy={0} runs the threads of a block in one order: "
                 "--host-schedule={1} goes with coroutine or fiber",

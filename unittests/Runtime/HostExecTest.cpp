@@ -492,9 +492,9 @@ TEST(HostExecTest, GridBarrierBySpinning) {
 // Random schedules
 //===----------------------------------------------------------------------===//
 
-static MnemeHostResult
-runAtRandom(std::function<void(MnemeHostThread &)> Fn, unsigned Grid,
-            unsigned Block, uint64_t Seed) {
+static MnemeHostResult runAtRandom(std::function<void(MnemeHostThread &)> Fn,
+                                   unsigned Grid, unsigned Block,
+                                   uint64_t Seed) {
   Body = std::move(Fn);
   MnemeHostKernel K =
       kernel(reinterpret_cast<void *>(fiberEntry), MNEME_HOST_FIBER);
@@ -553,8 +553,8 @@ TEST(HostExecTest, RandomSchedulesKeepBarriersAndWarpOperations) {
           uint64_t All = (uint64_t(1) << Lanes) - 1;
           Preempt(1);
           Bad += sync(MNEME_OP_CONVERGE) != All;
-          uint64_t Odd = sync(MNEME_OP_VOTE, 2, 0xffffffff, T.Linear & 1, 0, 0,
-                              2);
+          uint64_t Odd =
+              sync(MNEME_OP_VOTE, 2, 0xffffffff, T.Linear & 1, 0, 0, 2);
           Bad += Odd != (All & 0xaaaaaaaa);
         },
         Blocks, Threads, Seed);

@@ -69,9 +69,8 @@ PreservedAnalyses HostInterleavePass::run(Module &M, ModuleAnalysisManager &) {
   if (Accesses.empty())
     return PreservedAnalyses::all();
   IRBuilder<> B(M.getContext());
-  FunctionCallee Preempt =
-      M.getOrInsertFunction("__mneme_host_preempt", B.getVoidTy(),
-                            B.getInt32Ty());
+  FunctionCallee Preempt = M.getOrInsertFunction("__mneme_host_preempt",
+                                                 B.getVoidTy(), B.getInt32Ty());
   for (Instruction *I : Accesses) {
     B.SetInsertPoint(I);
     unsigned Weight = I->mayWriteToMemory() ? WriteWeight : ReadWeight;

@@ -545,9 +545,8 @@ static StepResult giveUpWaiting(Worker &W, BlockState &S) {
     bool Resolved = false;
     for (uint32_t K = 0; K != S.NumWarps; ++K) {
       WarpState &P = S.Warps[K];
-      uint64_t Group =
-          resolveLowestSite(S.Block.Threads + K * Kernel.WaveSize, P,
-                            Kernel.WaveSize, Any);
+      uint64_t Group = resolveLowestSite(S.Block.Threads + K * Kernel.WaveSize,
+                                         P, Kernel.WaveSize, Any);
       P.Waiting &= ~Group;
       P.Runnable |= Group;
       Resolved |= Group != 0;

@@ -22,8 +22,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Intrinsics.h"
@@ -159,7 +159,8 @@ static void removeBarriers(Function &F, unsigned Number) {
   SmallVector<Instruction *> Barriers;
   for (Instruction &I : instructions(F))
     if (auto *Call = dyn_cast<IntrinsicInst>(&I))
-      if (Call->getIntrinsicID() == Intrinsic::nvvm_barrier_cta_sync_aligned_all)
+      if (Call->getIntrinsicID() ==
+          Intrinsic::nvvm_barrier_cta_sync_aligned_all)
         Barriers.push_back(Call);
   for (auto [I, Barrier] : enumerate(Barriers))
     if (Number == 0 || Number == I + 1)

@@ -114,7 +114,8 @@ public:
     NotBad,
   };
   /// Evaluates both sides; must be called first. A second call begins anew with
-  /// other sides. Fails if the evaluator is lost or the metric was not measured.
+  /// other sides. Fails if the evaluator is lost or the metric was not
+  /// measured.
   Expected<Sides> begin(const json::Object &Good, const json::Object &Bad);
   StringRef text() const { return Text; }
 

@@ -59,7 +59,7 @@ struct HostSchedule {
   enum OrderKind {
     Parallel,   ///< Blocks on all cores, in no fixed order.
     Sequential, ///< One block after the other, on one core.
-    Random, ///< Interleaved on one core, in an order that Seed determines.
+    Random,     ///< Interleaved on one core, in an order that Seed determines.
   };
   OrderKind Order = Parallel;
   uint64_t Seed = 0;
