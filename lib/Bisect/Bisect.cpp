@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Device/Device.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -70,6 +71,7 @@ private:
   // Halves.
   Error findHalf();
   Expected<std::optional<HostReplays>> runOnHost(const json::Object &Config);
+  Expected<std::string> findScheduleOnHost();
   void noteOtherHalf();
 
   // Passes.
@@ -242,6 +244,32 @@ Bisector::runOnHost(const json::Object &Config) {
   return Replays;
 }
 
+/// The first schedule of the host device with which the bad side is wrong and
+/// the good side is not; empty if there is none among a few.
+Expected<std::string> Bisector::findScheduleOnHost() {
+  constexpr unsigned NumSeeds = 4;
+  for (unsigned Seed = 1; Seed <= NumSeeds; ++Seed) {
+    std::string Schedule = HostSchedule{HostSchedule::Random, Seed}.toString();
+    FailureKind Failures[2];
+    for (auto [Side, Failure] : {std::pair(&Out.BadConfig, &Failures[0]),
+                                 {&Sides.Good, &Failures[1]}}) {
+      json::Object Config = *Side;
+      Config[ScheduleKey] = Schedule;
+      Expected<std::optional<Evaluation>> V = Subject.RunOnHost(Config, Seed);
+      if (!V)
+        return V.takeError();
+      if (!*V)
+        return std::string();
+      *Failure = (*V)->Failure;
+    }
+    bool IsWrong = Failures[0] == FailureKind::Mismatch ||
+                   Failures[0] == FailureKind::Crash;
+    if (IsWrong && Failures[1].empty())
+      return Schedule;
+  }
+  return std::string();
+}
+
 Error Bisector::findHalf() {
   Out.Half = FaultyHalf::Unknown;
   Out.HalfReason.clear();
@@ -267,7 +295,16 @@ Error Bisector::findHalf() {
     auto [Right, Wrong, Wavers] = **Bad;
     std::string Count =
         formatv("{0} of {1} replays", Wrong, Right + Wrong).str();
-    if (Wrong == 0) {
+    std::string Schedule;
+    if (Wrong == 0 && Out.Good.A == Answer::Good)
+      if (Error E = findScheduleOnHost().moveInto(Schedule))
+        return E;
+    if (!Schedule.empty()) {
+      Out.Half = FaultyHalf::Pipeline;
+      Out.HalfReason = "the host device is wrong with the same IR and "
+                       "--host-schedule=" +
+                       Schedule;
+    } else if (Wrong == 0) {
       Out.Half = FaultyHalf::BackEnd;
       Out.HalfReason = "the host device is right with the same IR";
     } else if (Wavers || (Right && !J.isRandom())) {

@@ -1041,6 +1041,27 @@ TEST_F(BisectTest, AHostThatCannotSay) {
 }
 
 /// The half that is named does not hide what the other one has.
+TEST_F(BisectTest, AScheduleOfTheHostNamesTheHalf) {
+  // A race on the GPU, which the host's own order hides.
+  FakeCompiler C(100);
+  Subject.ListPasses = listInHalves(C, 60);
+  C.Fails = whenAll({20});
+  runOnHost([](const json::Object &Config, unsigned) {
+    return makeHostResult(!Config.get("run_passes") && getSeed(Config) == 2);
+  });
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.Half, FaultyHalf::Pipeline);
+  EXPECT_EQ(Out.HalfReason, "the host device is wrong with the same IR and "
+                            "--host-schedule=random:2");
+  EXPECT_EQ(Out.Schedule, "");
+  // The good side is wrong, too: that says nothing.
+  runOnHost([](const json::Object &Config, unsigned) {
+    return makeHostResult(getSeed(Config) != 0);
+  });
+  Out = succeed(C);
+  EXPECT_EQ(Out.Half, FaultyHalf::BackEnd);
+}
+
 TEST_F(BisectTest, TheWrongHalf) {
   FakeCompiler C(100);
   Subject.ListPasses = listInHalves(C, 60);
