@@ -8,9 +8,11 @@
 
 #include "llvm/Mneme/Bisect/Bisect.h"
 #include "PassSearch.h"
+#include "ScheduleSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Device/Device.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -23,6 +25,10 @@ using namespace llvm::mneme;
 /// How many of the members of an answer are skipped alone to see what that
 /// does.
 static constexpr unsigned MaxSingles = 16;
+
+/// Seeds that are tried for a fault that comes and goes with the same code, and
+/// for a bad side that never fails.
+static constexpr unsigned MaxSeedsOfRandom = 48, MaxSeedsOfGood = 16;
 
 /// Times that an answer which does not hold is looked for again.
 static constexpr unsigned MaxTries = 3;
@@ -45,7 +51,7 @@ public:
   Expected<BisectOutcome> run();
 
 private:
-  const BisectSides &Sides;
+  BisectSides Sides;
   const BisectSubject &Subject;
   const BisectOptions &O;
   Judge J;
@@ -53,6 +59,7 @@ private:
   BisectOutcome Out;
 
   Error begin(Judge::Sides &Begin);
+  Error chooseSchedule(Judge::Sides &Begin);
   Error findAll(Judge::Sides Begin);
 
   // Settings.
@@ -65,6 +72,7 @@ private:
   // Halves.
   Error findHalf();
   Expected<std::optional<HostReplays>> runOnHost(const json::Object &Config);
+  Expected<std::string> findScheduleOnHost();
   void noteOtherHalf();
 
   // Passes.
@@ -244,6 +252,32 @@ Bisector::runOnHost(const json::Object &Config) {
   return Replays;
 }
 
+/// The first schedule of the host device with which the bad side is wrong and
+/// the good side is not; empty if there is none among a few.
+Expected<std::string> Bisector::findScheduleOnHost() {
+  constexpr unsigned NumSeeds = 4;
+  for (unsigned Seed = 1; Seed <= NumSeeds; ++Seed) {
+    std::string Schedule = HostSchedule{HostSchedule::Random, Seed}.toString();
+    FailureKind Failures[2];
+    for (auto [Side, Failure] : {std::pair(&Out.BadConfig, &Failures[0]),
+                                 {&Sides.Good, &Failures[1]}}) {
+      json::Object Config = *Side;
+      Config[ScheduleKey] = Schedule;
+      Expected<std::optional<Evaluation>> V = Subject.RunOnHost(Config, Seed);
+      if (!V)
+        return V.takeError();
+      if (!*V)
+        return std::string();
+      *Failure = (*V)->Failure;
+    }
+    bool IsWrong = Failures[0] == FailureKind::Mismatch ||
+                   Failures[0] == FailureKind::Crash;
+    if (IsWrong && Failures[1].empty())
+      return Schedule;
+  }
+  return std::string();
+}
+
 Error Bisector::findHalf() {
   Out.Half = FaultyHalf::Unknown;
   Out.HalfReason.clear();
@@ -269,7 +303,16 @@ Error Bisector::findHalf() {
     auto [Right, Wrong, Wavers] = **Bad;
     std::string Count =
         formatv("{0} of {1} replays", Wrong, Right + Wrong).str();
-    if (Wrong == 0) {
+    std::string Schedule;
+    if (Wrong == 0 && Out.Good.A == Answer::Good)
+      if (Error E = findScheduleOnHost().moveInto(Schedule))
+        return E;
+    if (!Schedule.empty()) {
+      Out.Half = FaultyHalf::Pipeline;
+      Out.HalfReason = "the host device is wrong with the same IR and "
+                       "--host-schedule=" +
+                       Schedule;
+    } else if (Wrong == 0) {
       Out.Half = FaultyHalf::BackEnd;
       Out.HalfReason = "the host device is right with the same IR";
     } else if (Wavers || (Right && !J.isRandom())) {
@@ -412,6 +455,9 @@ Error Bisector::checkAnswer(const PassSearch &Search,
   if (!Smallest)
     return Smallest.takeError();
   Out.Smallest = std::move(*Smallest);
+  // The commands fail with this one.
+  if (!Out.Smallest.Schedule.empty())
+    (*Out.SmallestConfig)[ScheduleKey] = Out.Smallest.Schedule;
   if (Out.Smallest.A != Answer::Bad && !Wrong)
     Wrong = *Out.SmallestConfig;
   return Wrong ? Error::success() : checkRunSet(Search, Wrong);
@@ -525,6 +571,48 @@ Error Bisector::findPasses() {
 // All of it
 //===----------------------------------------------------------------------===//
 
+/// Where the same code is good and bad on the host device, or the bad side does
+/// not fail at all: gives both sides a schedule with which the bad one fails.
+Error Bisector::chooseSchedule(Judge::Sides &Begin) {
+  bool ComesAndGoes = Begin == Judge::Sides::Ready && J.isCodeRandom();
+  bool IsGood = Begin == Judge::Sides::NotBad;
+  if (!J.what().isVerify() || (!ComesAndGoes && !IsGood) ||
+      !Subject.CanSchedule || !Subject.CanSchedule() ||
+      Sides.Good.get(ScheduleKey) || Sides.Bad.get(ScheduleKey))
+    return Error::success();
+  Q.say("looking for a schedule of the host device with which the bad side "
+        "fails");
+  std::string Without = formatv("without it, {0} of {1} replays fail",
+                                J.bad().Failures, J.bad().Replays);
+  Expected<ScheduleChoice> Choice =
+      findSchedule(J, Sides, ComesAndGoes ? MaxSeedsOfRandom : MaxSeedsOfGood);
+  if (!Choice)
+    return Choice.takeError();
+  if (Choice->Schedule.empty() && ComesAndGoes)
+    Out.ScheduleReason = formatv(
+        "none of {0} seeds makes the fault deterministic", Choice->Tried);
+  if (Choice->Schedule.empty() && ComesAndGoes && Choice->BothFail)
+    Out.ScheduleReason +=
+        formatv("; the good side fails with {0} of them", Choice->BothFail);
+  if (Choice->Schedule.empty())
+    return Error::success();
+  BisectSides Plain = Sides;
+  for (json::Object *Side : {&Sides.Good, &Sides.Bad})
+    (*Side)[ScheduleKey] = Choice->Schedule;
+  if (Error E = J.begin(Sides.Good, Sides.Bad).moveInto(Begin))
+    return E;
+  if (Begin == Judge::Sides::Ready && !J.isRandom()) {
+    Out.Schedule = std::move(Choice->Schedule);
+    Out.ScheduleReason = std::move(Without);
+    J.alsoJudgeWith(std::move(Choice->Others));
+    Q.say("searching with --host-schedule=" + Out.Schedule + ": " +
+          Out.ScheduleReason);
+    return Error::success();
+  }
+  Sides = std::move(Plain);
+  return J.begin(Sides.Good, Sides.Bad).moveInto(Begin);
+}
+
 /// The sides as they are. NotBad, or not bad as the good side is not good: ends
 /// with a reason.
 Error Bisector::begin(Judge::Sides &Begin) {
@@ -532,9 +620,11 @@ Error Bisector::begin(Judge::Sides &Begin) {
     return createStringError("the bad side chooses its passes already");
   if (findDifferences(Sides).empty())
     return createStringError("both sides are the same");
-  Out.Sides = Sides;
   if (Error E = J.begin(Sides.Good, Sides.Bad).moveInto(Begin))
     return E;
+  if (Error E = chooseSchedule(Begin))
+    return E;
+  Out.Sides = Sides;
   Out.Good = J.good();
   Out.Bad = J.bad();
   Q.say("good side: " + describeJudgement(Out.Good, J.what()));

@@ -188,6 +188,9 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"half_reason", json::fixUTF8(Out.HalfReason)},
       {"blamed", json::Array(Out.Blamed)},
       {"required", listToJSON<PassExecution>(Out.Required)},
+      {"schedule",
+       Out.Schedule.empty() ? json::Value(nullptr) : json::Value(Out.Schedule)},
+      {"schedule_reason", Out.ScheduleReason},
       {"random", Out.Random ? json::Value(json::Object{
                                   {"rate", Out.Rate}, {"repeats", Out.Repeats}})
                             : json::Value(nullptr)},
@@ -406,6 +409,10 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
     printName(OS, "at random")
         << formatv("in {0:f0} % of replays; good is what did not fail in {1}\n",
                    100 * Out.Rate, Out.Repeats);
+  if (!Out.ScheduleReason.empty())
+    printName(OS, "schedule")
+        << (Out.Schedule.empty() ? "" : Out.Schedule + ": ")
+        << Out.ScheduleReason << '\n';
   if (!Out.Settings.empty()) {
     printName(OS, "settings") << formatv("{0} of {1} that differ\n",
                                          Out.Settings.size(), Out.NumSettings);

@@ -379,6 +379,12 @@ Expected<Judge::Sides> Judge::begin(const json::Object &GoodSide,
   GoodConfig = GoodSide;
   BadConfig = BadSide;
   LaunchLimit = O.LaunchTimeout;
+  BadFailure = FailureKind();
+  Rate = 1;
+  Repeats = 1;
+  Rerun = false;
+  Schedules.clear();
+  Known.clear();
   Expected<Sides> S = O.What.isVerify() ? beginVerify() : beginMetric();
   if (!S)
     return S.takeError();
@@ -525,6 +531,8 @@ Expected<std::vector<Answer>> Judge::ask(ArrayRef<json::Object> Configs) {
   if (isRandom())
     if (Error Lost = repeat(Judgements, New, Repeats))
       return std::move(Lost);
+  if (Error Lost = judgeSchedules(Judgements, New))
+    return std::move(Lost);
   for (auto [C, J] : zip_equal(New, Judgements)) {
     ++Counts.Steps;
     if (Progress)
@@ -550,6 +558,53 @@ const Judgement &Judge::get(const json::Object &Config) const {
   return It->second;
 }
 
+Expected<std::vector<Evaluation>>
+Judge::tryOut(ArrayRef<json::Object> Configs) {
+  std::vector<EvaluationRequest> Requests;
+  for (const json::Object &Config : Configs) {
+    Requests.push_back(makeRequest(Config));
+    Requests.back().Measure = false;
+  }
+  return evaluate(std::move(Requests));
+}
+
+Error Judge::judgeSchedules(MutableArrayRef<Judgement> Judgements,
+                            ArrayRef<const json::Object *> Configs) {
+  std::vector<json::Object> Others;
+  std::vector<std::pair<Judgement *, StringRef>> Of;
+  for (auto [J, Config] : zip_equal(Judgements, Configs)) {
+    if (J.A != Answer::Good)
+      continue;
+    for (const std::string &Schedule : Schedules) {
+      Others.push_back(*Config);
+      Others.back()[ScheduleKey] = Schedule;
+      Of.push_back({&J, Schedule});
+    }
+  }
+  Expected<std::vector<Evaluation>> Results = tryOut(Others);
+  if (!Results)
+    return Results.takeError();
+  for (auto [JudgementAndSchedule, V] : zip_equal(Of, *Results)) {
+    auto [J, Schedule] = JudgementAndSchedule;
+    Judgement New = judgeVerdict(V);
+    if (New.A == Answer::Good || J->A == Answer::Bad)
+      continue;
+    New.Replays = J->Replays;
+    New.Failures = J->Failures + New.Failures;
+    New.Schedule = Schedule.str();
+    *J = std::move(New);
+  }
+  return Error::success();
+}
+
+Expected<std::vector<Evaluation>> Judge::replayAnew(const json::Object &Config,
+                                                    unsigned Replays) {
+  std::vector<Evaluation> All;
+  if (Error Lost = sample(Config, Replays, All))
+    return std::move(Lost);
+  return All;
+}
+
 Expected<Judgement> Judge::askAgain(const json::Object &Config,
                                     unsigned Replays) {
   if (!O.What.isVerify()) {
@@ -567,6 +622,8 @@ Expected<Judgement> Judge::askAgain(const json::Object &Config,
   Error Lost = repeat(J, &Config, Replays);
   Rerun = WasRerun;
   if (Lost)
+    return std::move(Lost);
+  if (Error Lost = judgeSchedules(J, &Config))
     return std::move(Lost);
   return J;
 }

@@ -49,6 +49,7 @@ private:
   Expected<ReplayOptions> applyTo(const json::Object &Config) const;
   BisectSubject makeSubject();
   bool isOnHost() const;
+  bool canSchedule() const;
   Expected<PassListing> listPassesOf(const json::Object &Config);
   Expected<std::optional<Evaluation>> runOnHost(const json::Object &Config,
                                                 unsigned Attempt);
@@ -74,6 +75,8 @@ FarmOptions ReplayBisection::makeFarmOptions() const {
   F.RecordIds = {Plan.instance().DynamicHash};
   F.Base = Plan.options();
   F.Base.Instruments = InstrumentOptions();
+  // Times do not count, and a race needs more than one core.
+  F.ShareCores = what().isVerify();
   // The code alone says it.
   if (needsResources(what().Metric))
     F.Base.Execute = false;
@@ -96,6 +99,13 @@ bool ReplayBisection::isOnHost() const {
            const json::Object *D = V.getAsObject();
            return D && D->getString("device") == "host";
          });
+}
+
+/// Not if the user has chosen a schedule, or a strategy with one order.
+bool ReplayBisection::canSchedule() const {
+  HostStrategy S = Plan.options().Host.Strategy;
+  return isOnHost() && Plan.options().HostSchedule.empty() &&
+         S != HostStrategy::Loop && S != HostStrategy::Region;
 }
 
 Expected<PassListing>
@@ -169,6 +179,7 @@ BisectSubject ReplayBisection::makeSubject() {
       return Variant.takeError();
     return addsOnlyFacts(**Variant, E);
   };
+  S.CanSchedule = [this] { return canSchedule(); };
   S.Say = O.Say;
   if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost())
     return S;

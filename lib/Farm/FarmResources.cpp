@@ -161,7 +161,8 @@ Expected<FarmConfig> mneme::makeFarmConfig(const FarmResources &R,
   bool IsHost = !C.Devices.empty() && !IsGPU;
   if (IsHost && R.HostWorkers > 1) {
     C.Devices.assign(R.HostWorkers, "host");
-    C.Cores = divideCores(Cores, R.HostWorkers);
+    if (!R.ShareCores)
+      C.Cores = divideCores(Cores, R.HostWorkers);
   }
   unsigned N = Cores.size(), Runners = C.Devices.size();
   // A run process that waits for its device needs a core of its own.

@@ -70,7 +70,8 @@ Expected<FarmKeys> ReplayBackend::keys(const EvaluationRequest &R) const {
     if (isLasting(O))
       K.Process += toString(O) + "\n";
   K.Launch = printDims((*V)->grid()) + ";" + printDims((*V)->block()) + ";" +
-             std::to_string((*V)->sharedMem());
+             std::to_string((*V)->sharedMem()) + ";" +
+             (*V)->schedule().toString();
   if (!R.Measure)
     K.Launch += ";unmeasured";
   return K;

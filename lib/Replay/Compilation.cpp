@@ -164,7 +164,7 @@ std::string Compilation::hashIR(const Module &M,
      << static_cast<int>(Target) << wantsGPUImage();
   if (Target == CodeTarget::Host)
     OS << getHostStrategyName(Options.Host.Strategy)
-       << getHostFinishName(Options.Host.Finish);
+       << getHostFinishName(Options.Host.Finish) << Options.Host.Interleave;
   return toHexString(digest128(OS.str()));
 }
 

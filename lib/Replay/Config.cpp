@@ -66,9 +66,11 @@ std::vector<ConfigSideEffect> mneme::findSideEffects(const json::Object &Config,
 std::string mneme::getCompileDigest(const ReplayPlan &Plan) {
   const ReplayOptions &O = Plan.options();
   std::string Text = getKey(Plan.compiler().options());
-  raw_string_ostream(Text) << '\0' << Plan.irDigest() << '\0' << O.wantsGPUImage()
+  raw_string_ostream(Text) << '\0' << Plan.irDigest() << '\0'
+                           << O.wantsGPUImage()
                            << getHostStrategyName(O.Host.Strategy)
-                           << getHostFinishName(O.Host.Finish);
+                           << getHostFinishName(O.Host.Finish)
+                           << O.Host.Interleave;
   return toHexString(digest128(Text));
 }
 

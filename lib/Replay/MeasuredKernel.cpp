@@ -136,6 +136,7 @@ MeasuredKernel::MeasuredKernel(ReplaySession &Session, const ReplayPlan &Plan,
   Config.DynamicShared = Plan.sharedMem();
   Config.TimeoutSeconds = Plan.options().launchTimeout();
   Config.Cooperative = Plan.instance().Cooperative;
+  Config.Schedule = Plan.schedule();
   Cache = Plan.options().Cache.value_or(D.asGPU() ? CacheMode::Cold
                                                   : CacheMode::Warm);
 }

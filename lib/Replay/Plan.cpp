@@ -269,6 +269,23 @@ static std::string text(const Dim3 &D) {
   return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
 }
 
+/// A random schedule also decides what code the host device runs.
+Error ReplayPlan::planSchedule() {
+  if (Error E =
+          mneme::HostSchedule::parse(Options.HostSchedule).moveInto(Schedule))
+    return E;
+  Options.Host.Interleave = Schedule.Order == mneme::HostSchedule::Random;
+  HostStrategy Strategy = Options.Host.Strategy;
+  if (Options.Host.Interleave &&
+      (Strategy == HostStrategy::Loop || Strategy == HostStrategy::Region))
+    return createStringError(
+        formatv("--host-strategy={0} runs the threads of a block in one order: "
+                "--host-schedule={1} goes with coroutine or fiber",
+                getHostStrategyName(Strategy), Schedule.toString())
+            .str());
+  return Error::success();
+}
+
 Error ReplayPlan::planLaunch() {
   Grid = override(Instance.Grid, Options.Grid);
   Block = override(Instance.Block, Options.Block);
@@ -293,6 +310,8 @@ Error ReplayPlan::planLaunch() {
                 "bytes",
                 SharedMem, MNEME_HOST_SHARED_SIZE)
             .str());
+  if (Error E = planSchedule())
+    return E;
   if (!(Options.Timeout >= 0 && Options.Timeout <= MaxTimeout))
     return createStringError(
         formatv("invalid --timeout={0}: must be from 0 to {1} seconds",

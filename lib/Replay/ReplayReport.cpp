@@ -336,6 +336,8 @@ static json::Object describeConfig(const ReplayPlan &Plan,
       {"host_strategy", RanOnHost
                             ? json::Value(getHostStrategyName(O.Host.Strategy))
                             : json::Value(nullptr)},
+      {"host_schedule", RanOnHost ? json::Value(Plan.schedule().toString())
+                                  : json::Value(nullptr)},
       {"warmup", OrAuto(O.Warmup, O.HostWarmup)},
       {"iterations", OrAuto(O.Iterations, O.HostIterations)},
       {"cache",
@@ -485,14 +487,19 @@ static void printBuffers(raw_ostream &OS, ArrayRef<BufferReport> Buffers) {
   }
 }
 
+static std::string describeSchedule(const HostSchedule &S) {
+  return S.Order == HostSchedule::Parallel ? "" : ", schedule " + S.toString();
+}
+
 static std::string describeDevice(const ReplayPlan &Plan,
                                   const ReplayResult &R) {
   if (!R.GPU)
     return R.HostStrategy.empty()
                ? R.Device
-               : formatv("{0} (strategy {1}, finish {2})", R.Device,
+               : formatv("{0} (strategy {1}, finish {2}{3})", R.Device,
                          R.HostStrategy,
-                         getHostFinishName(Plan.options().Host.Finish))
+                         getHostFinishName(Plan.options().Host.Finish),
+                         describeSchedule(Plan.schedule()))
                      .str();
   std::string Text =
       formatv("{0} ({1}, {2}, driver {3}, through {4})", R.Device,

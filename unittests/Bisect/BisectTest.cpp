@@ -52,6 +52,7 @@ public:
       [](const json::Object &) { return false; };
   /// Share of compilations (or of launches) in which what fails does so.
   double CompileRate = 1, LaunchRate = 1;
+  bool SchedulesAreExact = false; ///< LaunchRate is 1 with a schedule.
   std::function<double(const BitVector &)> RateOf; ///< Of launches.
   double Noise = 0;                                ///< Of a sample's logarithm.
   std::mt19937_64 Random{1};
@@ -184,7 +185,10 @@ private:
     ++Launches;
     V.Id = R.Id;
     V.CodeHash = Code;
-    if (!Failure.empty() && happens(RateOf ? RateOf(Running) : LaunchRate))
+    double Rate = RateOf ? RateOf(Running) : LaunchRate;
+    if (SchedulesAreExact && R.Config.get("host_schedule"))
+      Rate = 1;
+    if (!Failure.empty() && happens(Rate))
       V.Failure = Failure;
     V.Samples = {sample(R.Config)};
     V.Metrics["time"] = V.Samples.front();
@@ -639,6 +643,91 @@ TEST_F(BisectTest, StopsAtTheLimit) {
 }
 
 //===----------------------------------------------------------------------===//
+// Schedules of the host device
+//===----------------------------------------------------------------------===//
+
+/// The number of "random:N"; 0 without a schedule.
+static unsigned getSeed(const json::Object &Settings) {
+  StringRef Schedule = Settings.getString("host_schedule").value_or("");
+  unsigned Seed = 0;
+  if (Schedule.consume_front("random:"))
+    EXPECT_FALSE(Schedule.getAsInteger(10, Seed));
+  return Seed;
+}
+
+TEST_F(BisectTest, ScheduleMakesARaceDeterministic) {
+  FakeCompiler C(300);
+  C.LaunchRate = 0.3;
+  C.SchedulesAreExact = true;
+  C.Fails = [](const BitVector &Running, const json::Object &Settings) {
+    return Running[77] && getSeed(Settings) % 3 == 0 ? "Mismatch" : "";
+  };
+  Subject.CanSchedule = [] { return true; };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(77u));
+  EXPECT_THAT(Out.RunSet, ElementsAre(77u));
+  EXPECT_EQ(Out.Schedule, "random:3");
+  EXPECT_THAT(Out.ScheduleReason, HasSubstr("without it, "));
+  EXPECT_FALSE(Out.Random);
+  for (const json::Object *Config :
+       {&Out.Sides.Good, &Out.Sides.Bad, &Out.BadConfig, &*Out.HealedConfig,
+        &*Out.SmallestConfig})
+    EXPECT_EQ(Config->getString("host_schedule"), "random:3");
+}
+
+TEST_F(BisectTest, OtherSchedulesSeeWhatOneMisses) {
+  FakeCompiler C(100);
+  C.LaunchRate = 0.3;
+  C.SchedulesAreExact = true;
+  // Without execution 5, the threads of the first schedule miss each other.
+  C.Fails = [](const BitVector &Running, const json::Object &Settings) {
+    unsigned Seed = getSeed(Settings);
+    return Running[40] && Seed % 3 == 0 && (Seed != 3 || Running[5])
+               ? "Mismatch"
+               : "";
+  };
+  Subject.CanSchedule = [] { return true; };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.Schedule, "random:3");
+  EXPECT_THAT(Out.SkipSet, ElementsAre(40u));
+  EXPECT_THAT(Out.RunSet, ElementsAre(40u));
+  EXPECT_EQ(Out.SmallestConfig->getString("host_schedule"), "random:6");
+}
+
+TEST_F(BisectTest, ScheduleShowsWhatNeverFailsWithoutIt) {
+  FakeCompiler C(50);
+  C.Fails = [](const BitVector &Running, const json::Object &Settings) {
+    return Running[9] && getSeed(Settings) == 4 ? "Crash" : "";
+  };
+  BisectOutcome Without = succeed(C);
+  EXPECT_EQ(Without.End, BisectOutcome::NothingToFind);
+  Subject.CanSchedule = [] { return true; };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.Schedule, "random:4");
+  EXPECT_THAT(Out.SkipSet, ElementsAre(9u));
+  EXPECT_THAT(Out.ScheduleReason, HasSubstr("without it, 0 of "));
+}
+
+TEST_F(BisectTest, NoScheduleForWhatDependsOnTheOrder) {
+  FakeCompiler C(50);
+  C.LaunchRate = 0.5;
+  C.SchedulesAreExact = true;
+  C.Fails = [](const BitVector &Running, const json::Object &Settings) {
+    return Running[9] || getSeed(Settings) != 0 ? "Mismatch" : "";
+  };
+  Subject.CanSchedule = [] { return true; };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.Schedule, "");
+  EXPECT_EQ(Out.ScheduleReason, "none of 4 seeds makes the fault "
+                                "deterministic; the good side fails with 4 of "
+                                "them");
+  EXPECT_TRUE(Out.Random);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(9u));
+  EXPECT_EQ(Out.HealedConfig->get("host_schedule"), nullptr);
+}
+
+//===----------------------------------------------------------------------===//
 // What comes at random
 //===----------------------------------------------------------------------===//
 
@@ -1047,6 +1136,27 @@ TEST_F(BisectTest, AHostThatCannotSay) {
 }
 
 /// The half that is named does not hide what the other one has.
+TEST_F(BisectTest, AScheduleOfTheHostNamesTheHalf) {
+  // A race on the GPU, which the host's own order hides.
+  FakeCompiler C(100);
+  Subject.ListPasses = listInHalves(C, 60);
+  C.Fails = whenAll({20});
+  runOnHost([](const json::Object &Config, unsigned) {
+    return makeHostResult(!Config.get("run_passes") && getSeed(Config) == 2);
+  });
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.Half, FaultyHalf::Pipeline);
+  EXPECT_EQ(Out.HalfReason, "the host device is wrong with the same IR and "
+                            "--host-schedule=random:2");
+  EXPECT_EQ(Out.Schedule, "");
+  // The good side is wrong, too: that says nothing.
+  runOnHost([](const json::Object &Config, unsigned) {
+    return makeHostResult(getSeed(Config) != 0);
+  });
+  Out = succeed(C);
+  EXPECT_EQ(Out.Half, FaultyHalf::BackEnd);
+}
+
 TEST_F(BisectTest, TheWrongHalf) {
   FakeCompiler C(100);
   Subject.ListPasses = listInHalves(C, 60);

@@ -14,6 +14,7 @@
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 #include <cstring>
+#include <numeric>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -252,6 +253,38 @@ TEST_F(HostDeviceTest, StrategiesDoTheSame) {
     Data = read<int>(Base, 64);
     for (int I = 0; I != 64; ++I)
       ASSERT_EQ(Data[I], 63 - I);
+  }
+}
+
+TEST_F(HostDeviceTest, SchedulesOfInterleavedCodeDoTheSame) {
+  ASSERT_THAT_ERROR(Host->mapMemory(Base, PageSize), Succeeded());
+  for (HostStrategy S : {HostStrategy::Auto, HostStrategy::Coroutine}) {
+    HostOptions Options;
+    Options.Strategy = S;
+    Options.Interleave = true;
+    auto Kernel = load(reverse(), "reverse", Options);
+    ASSERT_TRUE(Kernel);
+    EXPECT_EQ(Info.Strategy, S == HostStrategy::Auto ? HostStrategy::Fiber : S);
+    for (StringRef Text :
+         {"parallel", "sequential", "random:0", "random:1", "random:2"}) {
+      SCOPED_TRACE(Text.str());
+      std::vector<int> Data(64);
+      std::iota(Data.begin(), Data.end(), 0);
+      write<int>(Base, Data);
+      uint64_t Ptr = Base;
+      void *Args[] = {&Ptr};
+      LaunchConfig Config;
+      Config.Grid = {1, 1, 1};
+      Config.Block = {64, 1, 1};
+      Config.Schedule = cantFail(HostSchedule::parse(Text));
+      EXPECT_EQ(Config.Schedule.toString(), Text);
+      Expected<LaunchOutcome> Outcome = Host->launch(*Kernel, Config, Args);
+      ASSERT_THAT_EXPECTED(Outcome, Succeeded());
+      EXPECT_EQ(Outcome->Status, LaunchStatus::Ok) << Outcome->Message;
+      Data = read<int>(Base, 64);
+      for (int I = 0; I != 64; ++I)
+        ASSERT_EQ(Data[I], 63 - I);
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FarmResources.h"
 #include "Messages.h"
 #include "ReplayFarmTest.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -380,6 +381,24 @@ TEST_F(RemoteTest, NeedsADeviceOrWorkers) {
   EXPECT_THAT_EXPECTED(
       Created, FailedWithMessage("no device, and no workers: give --device or "
                                  "--hosts"));
+}
+
+TEST_F(RemoteTest, RunProcessesDivideTheCoresUnlessTheyShareThem) {
+  writeAll();
+  auto Plan = ReplayPlan::create(Dir.path(), ReplayOptions());
+  ASSERT_THAT_EXPECTED(Plan, Succeeded());
+  FarmResources R;
+  R.Devices = {"host"};
+  R.HostWorkers = 2;
+  for (bool Share : {false, true}) {
+    R.ShareCores = Share;
+    bool IsGPU = true;
+    Expected<FarmConfig> C = makeFarmConfig(R, **Plan, IsGPU);
+    ASSERT_THAT_EXPECTED(C, Succeeded());
+    EXPECT_FALSE(IsGPU);
+    EXPECT_EQ(C->Devices.size(), 2u);
+    EXPECT_EQ(C->Cores.size(), Share ? 0u : 2u);
+  }
 }
 
 TEST_F(RemoteTest, StudiesArriveAsTheyWereSent) {

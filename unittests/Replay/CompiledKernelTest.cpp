@@ -118,6 +118,10 @@ TEST_F(CompiledKernelTest, WhatLaterStagesDependOnIsInTheHash) {
       IsNew([](ReplayOptions &O) { O.Host.Finish = HostFinish::None; }));
   EXPECT_TRUE(
       IsNew([](ReplayOptions &O) { O.Host.Strategy = HostStrategy::Fiber; }));
+  // All random schedules run the same code.
+  EXPECT_FALSE(IsNew([](ReplayOptions &O) { O.HostSchedule = "sequential"; }));
+  EXPECT_TRUE(IsNew([](ReplayOptions &O) { O.HostSchedule = "random:1"; }));
+  EXPECT_FALSE(IsNew([](ReplayOptions &O) { O.HostSchedule = "random:2"; }));
 }
 
 TEST_F(CompiledKernelTest, StopsAtKnownIR) {

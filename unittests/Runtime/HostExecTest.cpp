@@ -15,6 +15,7 @@
 #include "llvm/Support/Compiler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <csetjmp>
@@ -22,6 +23,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -484,6 +486,120 @@ TEST(HostExecTest, GridBarrierBySpinning) {
       Blocks, 33);
   EXPECT_EQ(R.Status, MNEME_HOST_OK) << R.Message;
   EXPECT_EQ(Bad, 0u);
+}
+
+//===----------------------------------------------------------------------===//
+// Random schedules
+//===----------------------------------------------------------------------===//
+
+static MnemeHostResult runAtRandom(std::function<void(MnemeHostThread &)> Fn,
+                                   unsigned Grid, unsigned Block,
+                                   uint64_t Seed) {
+  Body = std::move(Fn);
+  MnemeHostKernel K =
+      kernel(reinterpret_cast<void *>(fiberEntry), MNEME_HOST_FIBER);
+  MnemeHostLaunch L = {};
+  L.Grid[0] = Grid;
+  L.Block[0] = Block;
+  L.Grid[1] = L.Grid[2] = L.Block[1] = L.Block[2] = 1;
+  L.TimeoutSeconds = 10;
+  L.Random = 1;
+  L.Seed = Seed;
+  MnemeHostResult R;
+  EXPECT_EQ(mneme_host_launch(&K, &L, &R), MNEME_HOST_OK) << R.Message;
+  return R;
+}
+
+TEST(HostExecTest, SeedDeterminesTheOrderOfThreads) {
+  constexpr unsigned Blocks = 13, Threads = 70, Seeds = 12;
+  using Event = std::pair<unsigned, unsigned>; // block and thread
+  auto *Preempt = symbol<void(uint32_t)>("__mneme_host_preempt");
+  std::vector<Event> All;
+  for (unsigned B = 0; B != Blocks; ++B)
+    for (unsigned T = 0; T != Threads; ++T)
+      All.emplace_back(B, T);
+  std::set<std::vector<Event>> Orders{All};
+  for (unsigned Seed = 1; Seed <= Seeds; ++Seed) {
+    std::vector<Event> Runs[2];
+    for (std::vector<Event> &Order : Runs)
+      runAtRandom(
+          [&](MnemeHostThread &T) {
+            Preempt(1);
+            Order.emplace_back(T.Block->BlockIdx[0], T.Linear);
+          },
+          Blocks, Threads, Seed);
+    EXPECT_EQ(Runs[0], Runs[1]);
+    Orders.insert(Runs[0]);
+    std::sort(Runs[0].begin(), Runs[0].end());
+    EXPECT_EQ(Runs[0], All);
+  }
+  EXPECT_EQ(Orders.size(), Seeds + 1);
+}
+
+TEST(HostExecTest, RandomSchedulesKeepBarriersAndWarpOperations) {
+  constexpr unsigned Blocks = 6, Threads = 100;
+  auto *Preempt = symbol<void(uint32_t)>("__mneme_host_preempt");
+  for (unsigned Seed = 1; Seed <= 12; ++Seed) {
+    std::vector<unsigned> Arrived(Blocks, 0);
+    unsigned Bad = 0;
+    runAtRandom(
+        [&](MnemeHostThread &T) {
+          unsigned &Mine = Arrived[T.Block->BlockIdx[0]];
+          Preempt(1);
+          ++Mine;
+          sync(MNEME_OP_BARRIER);
+          Bad += Mine != Threads;
+          unsigned Lanes = T.Linear / 32 == 3 ? 4 : 32;
+          uint64_t All = (uint64_t(1) << Lanes) - 1;
+          Preempt(1);
+          Bad += sync(MNEME_OP_CONVERGE) != All;
+          uint64_t Odd =
+              sync(MNEME_OP_VOTE, 2, 0xffffffff, T.Linear & 1, 0, 0, 2);
+          Bad += Odd != (All & 0xaaaaaaaa);
+        },
+        Blocks, Threads, Seed);
+    EXPECT_EQ(Bad, 0u) << Seed;
+  }
+}
+
+TEST(HostExecTest, RandomSchedulesLetBlocksWaitForEachOther) {
+  constexpr unsigned Blocks = 20;
+  auto *Yield = symbol<void()>("__mneme_host_yield");
+  for (unsigned Seed = 1; Seed <= 8; ++Seed) {
+    unsigned Arrived = 0;
+    runAtRandom(
+        [&](MnemeHostThread &T) {
+          if (T.Linear == 0)
+            ++Arrived;
+          while (Arrived != Blocks)
+            Yield();
+        },
+        Blocks, 33, Seed);
+    EXPECT_EQ(Arrived, Blocks);
+  }
+}
+
+TEST(HostExecTest, SomeSeedsShowALostUpdate) {
+  constexpr unsigned Blocks = 8, Seeds = 32;
+  auto *Preempt = symbol<void(uint32_t)>("__mneme_host_preempt");
+  unsigned Shown = 0;
+  for (unsigned Seed = 1; Seed <= Seeds; ++Seed) {
+    unsigned Count = 0;
+    runAtRandom(
+        [&](MnemeHostThread &T) {
+          if (T.Linear != 0)
+            return;
+          for (unsigned I = 0; I != 40; ++I)
+            Preempt(1);
+          unsigned Old = Count;
+          Preempt(8);
+          Count = Old + 1;
+        },
+        Blocks, 32, Seed);
+    Shown += Count != Blocks;
+  }
+  EXPECT_GE(Shown, Seeds / 8);
+  EXPECT_LT(Shown, Seeds); // Some only change the order.
 }
 
 TEST(HostExecTest, SpinningLanesWaitForTheirOwnWarp) {

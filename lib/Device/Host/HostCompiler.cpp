@@ -258,6 +258,9 @@ static Error checkValid(Module &M, const Twine &When) {
                            When + ": " + StringRef(Text).split('\n').first);
 }
 
+static constexpr StringLiteral InterleaveReason =
+    "a random schedule stops threads anywhere";
+
 /// Tries the strategies, beginning with \p First, until one applies.
 static Error applyStrategy(Module &M, HostStrategy First, Analyses &A) {
   switch (First) {
@@ -366,7 +369,14 @@ Expected<HostKernelInfo> mneme::lowerKernelForHost(Module &M, StringRef Kernel,
     return std::move(E);
   if (Error E = checkValid(M, "before a strategy"))
     return std::move(E);
-  if (Error E = applyStrategy(M, Options.Strategy, A))
+  HostStrategy First = Options.Strategy;
+  if (Options.Interleave && First != HostStrategy::Coroutine) {
+    First = HostStrategy::Fiber;
+    setReason(*M.getFunction(Name), InterleaveReason);
+    if (Error E = A.run(M, HostInterleavePass()))
+      return std::move(E);
+  }
+  if (Error E = applyStrategy(M, First, A))
     return std::move(E);
   if (Error E = A.run(M, HostCallsPass()))
     return std::move(E);

@@ -56,6 +56,36 @@ StringRef mneme::getLaunchStatusName(LaunchStatus S) {
   llvm_unreachable("unknown launch status");
 }
 
+static constexpr StringLiteral ParallelName = "parallel",
+                               SequentialName = "sequential",
+                               RandomName = "random";
+
+Expected<HostSchedule> HostSchedule::parse(StringRef Text) {
+  if (Text.empty() || Text == ParallelName)
+    return HostSchedule{Parallel, 0};
+  if (Text == SequentialName)
+    return HostSchedule{Sequential, 0};
+  auto [Name, Digits] = Text.split(':');
+  HostSchedule S{Random, 0};
+  if (Name == RandomName && to_integer(Digits, S.Seed, 10))
+    return S;
+  return createStringError("unknown host schedule '" + Text +
+                           "': expected parallel, sequential or random:SEED, "
+                           "where SEED is a number");
+}
+
+std::string HostSchedule::toString() const {
+  switch (Order) {
+  case Parallel:
+    return ParallelName.str();
+  case Sequential:
+    return SequentialName.str();
+  case Random:
+    return (RandomName + ":" + Twine(Seed)).str();
+  }
+  llvm_unreachable("unknown order");
+}
+
 static LaunchStatus toLaunchStatus(int Status) {
   switch (Status) {
   case MNEME_HOST_OK:
@@ -321,6 +351,9 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
   Launch.Block[2] = Config.Block.Z;
   Launch.DynamicShared = Config.DynamicShared;
   Launch.TimeoutSeconds = Config.TimeoutSeconds;
+  Launch.Workers = Config.Schedule.Order != HostSchedule::Parallel;
+  Launch.Random = Config.Schedule.Order == HostSchedule::Random;
+  Launch.Seed = Config.Schedule.Seed;
   Launch.Args = const_cast<void **>(Args.data());
   MnemeHostResult Result = {};
   Outcome.Status =

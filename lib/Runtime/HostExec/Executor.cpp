@@ -53,6 +53,66 @@ uint64_t mneme::host::nanoseconds() {
 }
 
 //===----------------------------------------------------------------------===//
+// Random schedules
+//===----------------------------------------------------------------------===//
+
+static uint64_t scramble(uint64_t Z) {
+  Z = (Z ^ Z >> 30) * 0xbf58476d1ce4e5b9u;
+  Z = (Z ^ Z >> 27) * 0x94d049bb133111ebu;
+  return Z ^ Z >> 31;
+}
+
+uint64_t RandomSource::next() {
+  State += 0x9e3779b97f4a7c15u;
+  return scramble(State);
+}
+
+void BlockOrder::init(uint64_t NumBlocks, RandomSource &R) {
+  Total = NumBlocks;
+  HalfBits = 1;
+  while (HalfBits != 32 && (Total - 1) >> 2 * HalfBits)
+    ++HalfBits;
+  for (uint64_t &Key : Keys)
+    Key = R.next();
+}
+
+uint64_t BlockOrder::operator()(uint64_t I) const {
+  const uint64_t Mask = (uint64_t(1) << HalfBits) - 1;
+  do {
+    uint64_t Left = I >> HalfBits, Right = I & Mask;
+    for (uint64_t Key : Keys) {
+      uint64_t Old = Left;
+      Left = Right;
+      Right = Old ^ (scramble(Right + Key) & Mask);
+    }
+    I = Left << HalfBits | Right;
+  } while (I >= Total);
+  return I;
+}
+
+/// Draws all that is the same for the whole launch.
+static void startRandomSchedule(Worker &W, LaunchState &L) {
+  static constexpr uint32_t QuantumBits[] = {0, 4, 6, 9};
+  static constexpr uint32_t LiveBlocks[] = {1, 4, 8, 8};
+  W.Random.State = L.Config->Seed;
+  L.Order.init(L.Total, W.Random);
+  L.MaxLive = LiveBlocks[W.Random.below(4)];
+  W.QuantumBits = QuantumBits[W.Random.below(4)];
+  W.Preempted = false;
+  drawQuantum(W);
+}
+
+/// Returns true if a random schedule goes on with any live block. Else it stays
+/// with the one that has just run: a thread that was preempted must wait for
+/// long, so that the others come to where it was.
+static bool choosesBlock(Worker &W, StepResult Result) {
+  bool WasPreempted = W.Preempted;
+  W.Preempted = false;
+  return WasPreempted || Result == StepResult::Spinning ||
+         W.Random.below(8) == 0;
+}
+
+//===----------------------------------------------------------------------===//
 // Running blocks
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +155,7 @@ static void setBlockIdx(MnemeHostBlock &B, uint64_t Index) {
 }
 
 namespace {
-/// The blocks that a worker runs, in order.
+/// The blocks that a worker runs, in the order of the launch.
 class BlockSource {
   LaunchState &L;
   uint64_t Next = 0, End = 0;
@@ -114,7 +174,8 @@ public:
       }
       End = Next + L.Chunk < L.Total ? Next + L.Chunk : L.Total;
     }
-    Index = Next++;
+    Index = L.Config->Random ? L.Order(Next) : Next;
+    ++Next;
     return true;
   }
 };
@@ -148,8 +209,10 @@ static void runScheduledBlocks(Worker &W) {
   BlockState *Last = nullptr; // Precedes W.Active in the ring.
   unsigned NumLive = 0;
   unsigned NumSpinning = 0; // Consecutive blocks that only spun.
+  const bool Random = L.Config->Random;
   for (;;) {
-    if (NumSpinning >= NumLive || L.Kernel->Cooperative) {
+    if (NumSpinning >= NumLive || L.Kernel->Cooperative ||
+        NumLive < L.MaxLive) {
       uint64_t Index;
       if (Source.take(Index)) {
         BlockState &S = acquireOrLeave(W);
@@ -175,11 +238,16 @@ static void runScheduledBlocks(Worker &W) {
     }
 
     BlockState &S = *W.Active;
-    StepResult Result = stepBlock(W, S);
+    StepResult Result = Random ? stepAtRandom(W, S) : stepBlock(W, S);
     if (Result != StepResult::Finished) {
       NumSpinning = Result == StepResult::Spinning ? NumSpinning + 1 : 0;
-      Last = &S;
-      W.Active = S.Next;
+      uint32_t Steps = 1;
+      if (Random)
+        Steps = choosesBlock(W, Result) ? W.Random.below(NumLive) : 0;
+      for (; Steps != 0; --Steps) {
+        Last = W.Active;
+        W.Active = W.Active->Next;
+      }
       continue;
     }
     NumSpinning = 0;
@@ -234,6 +302,9 @@ static void runLaunch(Worker &W, LaunchState &L) {
   _mm_setcsr(0x1f80);
 #endif
   clearShared(W, L);
+  W.Quantum = 0;
+  if (L.Config->Random)
+    startRandomSchedule(W, L);
   updateMin(L.FirstStart, nanoseconds());
   bool Ok = enterFaultFrame(
       W.Fault,
@@ -410,7 +481,7 @@ static void runOnPool(Pool &P, LaunchState &L) {
   // Each fiber stack takes two mappings, and a process has at most 65530.
   if (L.Kernel->Strategy == MNEME_HOST_FIBER && Workers > 16)
     Workers = 16;
-  if (L.Kernel->Ordered)
+  if (L.Kernel->Ordered || L.Config->Random)
     Workers = 1;
   if (Workers > L.Total)
     Workers = L.Total;

@@ -54,6 +54,8 @@ struct BlockState {
   bool PlainBarriers;
   uint64_t BarrierNumber; ///< Of the first thread that arrived.
   uint32_t NumAtBarrier;
+  uint32_t Arrangement; ///< Random schedules: how a step orders its threads.
+  uint32_t HeldWarps;   ///< Random schedules: warps that do not run now.
   size_t ThreadsSize; ///< Mapped bytes, like all sizes below.
   size_t SharedSize;
   size_t ContextSize;
@@ -75,6 +77,27 @@ struct FaultFrame {
 
 struct LaunchState;
 
+/// The pseudorandom numbers of a schedule (splitmix64).
+struct RandomSource {
+  uint64_t State;
+
+  uint64_t next();
+  /// \returns a number below \p Count, which is not 0.
+  uint32_t below(uint32_t Count) { return next() % Count; }
+};
+
+/// The blocks of a launch in a pseudorandom order: a Feistel network over the
+/// next power of four, without the numbers that are no blocks.
+struct BlockOrder {
+  uint64_t Total;
+  unsigned HalfBits;
+  uint64_t Keys[4];
+
+  void init(uint64_t NumBlocks, RandomSource &R);
+  /// \returns the block at position \p I of the order.
+  uint64_t operator()(uint64_t I) const;
+};
+
 /// An OS thread that runs blocks. Worker 0 is the thread that launches.
 struct Worker {
   unsigned Index;
@@ -89,6 +112,12 @@ struct Worker {
   /// Nonzero while a lock of the C library may be held: leaving is deferred.
   volatile sig_atomic_t Busy;
   volatile sig_atomic_t LeaveLater;
+  RandomSource Random;
+  /// Accesses of up to this power of two, by weight, are between two
+  /// preemptions; 0: there is no preemption.
+  uint32_t QuantumBits;
+  uint32_t Quantum; ///< Accesses left until the next preemption.
+  bool Preempted;   ///< One came since a block was chosen.
   Worker *Next;
 };
 
@@ -99,6 +128,8 @@ struct LaunchState {
   uint32_t NumThreads; ///< Per block.
   uint64_t Total;      ///< Number of blocks.
   uint64_t Chunk;      ///< Blocks that a worker takes at a time.
+  BlockOrder Order;    ///< Random schedules only.
+  uint32_t MaxLive;    ///< Blocks that a random schedule interleaves.
   /// The workspace of CUDA's cooperative groups for grid barriers: a size, a
   /// barrier.
   uint32_t GridWorkspace[2];
@@ -140,6 +171,11 @@ bool startBlock(Worker &W, BlockState &S);
 /// Runs each runnable thread until it waits, and performs the operations that
 /// can be performed.
 StepResult stepBlock(Worker &W, BlockState &S);
+/// Runs threads of \p S in a random order, each until it waits or is
+/// preempted, and resolves what can be.
+StepResult stepAtRandom(Worker &W, BlockState &S);
+/// Chooses when the worker's random schedule preempts the next thread.
+void drawQuantum(Worker &W);
 
 // Faults.cpp
 

@@ -130,6 +130,29 @@ extern "C" void __mneme_host_yield() {
   suspendFiber();
 }
 
+void mneme::host::drawQuantum(Worker &W) {
+  // Short and long ones alike.
+  W.Quantum = W.QuantumBits
+                  ? 1 + W.Random.below(2u << W.Random.below(W.QuantumBits))
+                  : 0;
+}
+
+/// Called before each memory access that other threads may see. \p Weight: how
+/// many accesses it counts for.
+extern "C" void __mneme_host_preempt(uint32_t Weight) {
+  Worker &W = *TheWorker;
+  if (W.Quantum == 0)
+    return;
+  if (W.Quantum > Weight) {
+    W.Quantum -= Weight;
+    return;
+  }
+  drawQuantum(W);
+  W.Preempted = true;
+  W.Current->Op = MNEME_OP_PREEMPT;
+  suspendFiber();
+}
+
 //===----------------------------------------------------------------------===//
 // Operations of a warp
 //===----------------------------------------------------------------------===//
@@ -368,6 +391,8 @@ bool mneme::host::startBlock(Worker &W, BlockState &S) {
   S.Live = B.NumThreads;
   S.PlainBarriers = true;
   S.NumAtBarrier = 0;
+  S.HeldWarps = 0;
+  S.Arrangement = W.Launch->Config->Random ? W.Random.below(4) : 0;
 
   uint32_t Index = 0;
   for (uint32_t Z = 0; Z != B.BlockDim[2]; ++Z)
@@ -432,6 +457,9 @@ static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
   case MNEME_OP_EXIT:
     P.Alive &= ~Lane;
     --S.Live;
+    return true;
+  case MNEME_OP_PREEMPT:
+    P.Runnable |= Lane;
     return true;
   case MNEME_OP_BARRIER:
   case MNEME_OP_BARRIER_RED:
@@ -504,12 +532,41 @@ static bool releaseBarriers(BlockState &S, unsigned WaveSize) {
   return Released;
 }
 
+/// Nothing but spinning, or nothing at all: gives up waiting, first for lanes
+/// that spin, then for lanes that a mask names but that went elsewhere.
+static StepResult giveUpWaiting(Worker &W, BlockState &S) {
+  const MnemeHostKernel &Kernel = *W.Launch->Kernel;
+  bool Yielded = false;
+  for (uint32_t K = 0; K != S.NumWarps; ++K)
+    Yielded |= S.Warps[K].Yielded != 0;
+  for (bool Any : {false, true}) {
+    bool Resolved = false;
+    for (uint32_t K = 0; K != S.NumWarps; ++K) {
+      WarpState &P = S.Warps[K];
+      uint64_t Group = resolveLowestSite(S.Block.Threads + K * Kernel.WaveSize,
+                                         P, Kernel.WaveSize, Any);
+      P.Waiting &= ~Group;
+      P.Runnable |= Group;
+      Resolved |= Group != 0;
+    }
+    if (Resolved)
+      return StepResult::Progress;
+    if (Yielded)
+      return StepResult::Spinning;
+  }
+  const uint32_t *At = S.Block.BlockIdx;
+  leaveKernel(
+      W, MNEME_HOST_DEADLOCK,
+      "deadlock in kernel '%s', block (%u,%u,%u): %u of %u live threads "
+      "wait at a barrier",
+      Kernel.Name, At[0], At[1], At[2], S.NumAtBarrier, S.Live);
+}
+
 StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
   const MnemeHostKernel &Kernel = *W.Launch->Kernel;
   const unsigned WaveSize = Kernel.WaveSize;
   const bool Fibers = Kernel.Strategy == MNEME_HOST_FIBER;
   bool Progress = false;
-  bool Yielded = false;
 
   for (uint32_t K = 0; K != S.NumWarps; ++K) {
     WarpState &P = S.Warps[K];
@@ -535,37 +592,105 @@ StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
         Run = resolveLowestSite(Warp, P, WaveSize, false);
       P.Waiting &= ~Run;
     }
-    Yielded |= P.Yielded != 0;
   }
   if (S.Live == 0)
     return StepResult::Finished;
 
   if (releaseBarriers(S, WaveSize))
     return StepResult::Progress;
-  if (Progress)
-    return StepResult::Progress;
+  return Progress ? StepResult::Progress : giveUpWaiting(W, S);
+}
 
-  // No progress: stop waiting, first for lanes that spin, then for lanes that a
-  // mask contains but that went elsewhere.
-  for (bool Any : {false, true}) {
-    bool Resolved = false;
-    for (uint32_t K = 0; K != S.NumWarps; ++K) {
-      WarpState &P = S.Warps[K];
-      uint64_t Group =
-          resolveLowestSite(S.Block.Threads + K * WaveSize, P, WaveSize, Any);
-      P.Waiting &= ~Group;
-      P.Runnable |= Group;
-      Resolved |= Group != 0;
+//===----------------------------------------------------------------------===//
+// Random schedules
+//===----------------------------------------------------------------------===//
+
+/// Lists the threads of \p S that can run and whose warp is not in \p Held.
+static uint32_t listThreads(const BlockState &S, unsigned WaveSize,
+                            uint32_t Held, uint16_t *Threads) {
+  uint32_t Count = 0;
+  for (uint32_t K = 0; K != S.NumWarps; ++K)
+    if (!(Held >> K & 1))
+      forEachLane(S.Warps[K].Runnable | S.Warps[K].Yielded, [&](unsigned Lane) {
+        Threads[Count++] = K * WaveSize + Lane;
+      });
+  return Count;
+}
+
+/// Orders threads as the block's arrangement says: the last one first, the
+/// first ones last, or, in half of the blocks, at random.
+static void arrange(RandomSource &R, uint32_t Arrangement, uint16_t *Threads,
+                    uint32_t Count) {
+  auto Reverse = [&](uint32_t Begin, uint32_t End) {
+    for (; Begin + 1 < End; ++Begin, --End) {
+      uint16_t First = Threads[Begin];
+      Threads[Begin] = Threads[End - 1];
+      Threads[End - 1] = First;
     }
-    if (Resolved)
-      return StepResult::Progress;
-    if (Yielded)
-      return StepResult::Spinning;
+  };
+  if (Arrangement == 0) {
+    Reverse(0, Count);
+  } else if (Arrangement == 1) {
+    uint32_t First = R.below(Count);
+    Reverse(0, First);
+    Reverse(First, Count);
+    Reverse(0, Count);
+  } else {
+    for (uint32_t I = Count; I > 1; --I) {
+      uint32_t Other = R.below(I);
+      uint16_t Last = Threads[I - 1];
+      Threads[I - 1] = Threads[Other];
+      Threads[Other] = Last;
+    }
   }
-  const uint32_t *At = S.Block.BlockIdx;
-  leaveKernel(
-      W, MNEME_HOST_DEADLOCK,
-      "deadlock in kernel '%s', block (%u,%u,%u): %u of %u live threads "
-      "wait at a barrier",
-      Kernel.Name, At[0], At[1], At[2], S.NumAtBarrier, S.Live);
+}
+
+StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
+  const MnemeHostKernel &Kernel = *W.Launch->Kernel;
+  const unsigned WaveSize = Kernel.WaveSize;
+  RandomSource &R = W.Random;
+  // Some warps fall behind the others, as far as synchronization lets them.
+  if (R.below(4) == 0)
+    S.HeldWarps = R.below(2) ? 0 : static_cast<uint32_t>(R.next());
+  uint16_t Threads[MNEME_HOST_MAX_THREADS];
+  uint32_t Count = listThreads(S, WaveSize, S.HeldWarps, Threads);
+  if (Count == 0) {
+    S.HeldWarps = 0;
+    Count = listThreads(S, WaveSize, 0, Threads);
+  }
+  if (Count != 0)
+    arrange(R, S.Arrangement, Threads, Count);
+
+  bool Progress = false;
+  for (uint32_t I = 0; I != Count; ++I) {
+    MnemeHostThread &T = S.Block.Threads[Threads[I]];
+    WarpState &P = S.Warps[Threads[I] / WaveSize];
+    uint64_t Lane = bit(Threads[I] % WaveSize);
+    bool HadYielded = P.Yielded & Lane;
+    P.Runnable &= ~Lane;
+    P.Yielded &= ~Lane;
+    resume(W, &T, Kernel.Strategy == MNEME_HOST_FIBER);
+    Progress |= sortLane(S, P, T, Lane) || !HadYielded;
+  }
+  if (S.Live == 0)
+    return StepResult::Finished;
+
+  bool Runnable = false;
+  for (uint32_t K = 0; K != S.NumWarps; ++K) {
+    WarpState &P = S.Warps[K];
+    MnemeHostThread *Warp = S.Block.Threads + K * WaveSize;
+    uint64_t Run = P.Waiting ? resolveMasked(Warp, P, WaveSize) : 0;
+    if (P.Waiting && !Run && !P.Runnable && !P.Yielded)
+      Run = resolveLowestSite(Warp, P, WaveSize, false);
+    P.Waiting &= ~Run;
+    P.Runnable |= Run;
+    Runnable |= P.Runnable != 0;
+  }
+  if (releaseBarriers(S, WaveSize) || Progress)
+    return StepResult::Progress;
+  if (!Runnable)
+    return giveUpWaiting(W, S);
+  // Those that ran wait in a loop, perhaps for those that were held.
+  S.HeldWarps = 0;
+  return StepResult::Progress;
 }

@@ -30,6 +30,7 @@ extern void *__mneme_host_frame(void *, uint64_t);
 extern uint64_t __mneme_host_sync(uint32_t, uint32_t, uint64_t, uint64_t,
                                   uint32_t, uint32_t, uint32_t);
 extern void __mneme_host_yield(void);
+extern void __mneme_host_preempt(uint32_t);
 extern void __mneme_host_trap(void);
 extern void __mneme_host_unsupported(const char *);
 extern uint64_t __mneme_host_clock(void);
@@ -126,6 +127,7 @@ static const MnemeHostSymbol Symbols[] = {
     SELF(__mneme_host_frame),
     SELF(__mneme_host_sync),
     SELF(__mneme_host_yield),
+    SELF(__mneme_host_preempt),
     SELF(__mneme_host_trap),
     SELF(__mneme_host_unsupported),
     SELF(__mneme_host_clock),

@@ -22,6 +22,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -32,6 +33,7 @@
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Transforms/Utils/LowerAtomic.h"
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -166,6 +168,37 @@ static void makeFlaky(Function &F, unsigned) {
   }
 }
 
+/// No thread waits for the others of its block any more: at barrier \p Number,
+/// from 1, or, if that is 0, at any.
+static void removeBarriers(Function &F, unsigned Number) {
+  SmallVector<Instruction *> Barriers;
+  for (Instruction &I : instructions(F))
+    if (auto *Call = dyn_cast<IntrinsicInst>(&I))
+      if (Call->getIntrinsicID() ==
+          Intrinsic::nvvm_barrier_cta_sync_aligned_all)
+        Barriers.push_back(Call);
+  for (auto [I, Barrier] : enumerate(Barriers))
+    if (Number == 0 || Number == I + 1)
+      Barrier->eraseFromParent();
+}
+
+/// Atomic operations become a load, a computation and a store, between which
+/// other threads may come.
+static void dropAtomicity(Function &F, unsigned) {
+  for (Instruction *I : findAll(F, Instruction::AtomicRMW)) {
+    auto *A = cast<AtomicRMWInst>(I);
+    IRBuilder<> B(A);
+    Value *Old = B.CreateAlignedLoad(A->getType(), A->getPointerOperand(),
+                                     A->getAlign(), /*isVolatile=*/true);
+    Value *New =
+        buildAtomicRMWValue(A->getOperation(), B, Old, A->getValOperand());
+    B.CreateAlignedStore(New, A->getPointerOperand(), A->getAlign(),
+                         /*isVolatile=*/true);
+    A->replaceAllUsesWith(Old);
+    A->eraseFromParent();
+  }
+}
+
 /// A loop of \p Rounds that is not for anything, and cannot be removed.
 static void slowDown(Function &F, unsigned Rounds) {
   AllocaInst *Array = makeArray(F, 1);
@@ -271,6 +304,8 @@ static constexpr FaultInfo Faults[] = {
     {"fault-range", "FaultRangePass", addWrongRange, 0},
     {"fault-random", "FaultRandomPass", miscompileAtRandom, 50},
     {"fault-flaky", "FaultFlakyPass", makeFlaky, 0},
+    {"fault-nobarrier", "FaultNoBarrierPass", removeBarriers, 0},
+    {"fault-nonatomic", "FaultNonAtomicPass", dropAtomicity, 0},
     {"fault-slow", "FaultSlowPass", slowDown, 20000},
     {"fault-registers", "FaultRegistersPass", keepAlive, 64},
     {"fault-size", "FaultSizePass", grow, 500},

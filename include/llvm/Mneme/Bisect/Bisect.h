@@ -47,6 +47,9 @@ struct BisectSubject {
   std::function<Expected<std::optional<Evaluation>>(const json::Object &,
                                                     unsigned Attempt)>
       RunOnHost;
+  /// Returns true if the device under test is the host and its schedule may be
+  /// chosen. Empty: it is not.
+  std::function<bool()> CanSchedule;
   std::vector<BisectProbe> Probes;
   /// Returns true if an execution of this configuration only adds facts to the
   /// IR (flags, attributes, metadata), which later passes may exploit. Unset:
@@ -150,6 +153,11 @@ struct BisectOutcome : PassAnswer {
   /// Required passes that changed the module, if no skippable pass is
   /// responsible.
   std::vector<PassExecution> Required;
+
+  /// The schedule of the host device that makes the fault deterministic; both
+  /// sides have it. Empty: none was needed, or none was found.
+  std::string Schedule;
+  std::string ScheduleReason; ///< Result without it, or why there is none.
 
   bool Random = false;
   double Rate = 1;

@@ -54,6 +54,9 @@ struct Criterion {
   static Expected<Criterion> parse(StringRef Name, double Threshold);
 };
 
+/// The key of the host device's schedule in configurations.
+inline constexpr StringLiteral ScheduleKey = "host_schedule";
+
 /// The judgement of one configuration.
 struct Judgement {
   Answer A = Answer::Unresolved;
@@ -67,6 +70,8 @@ struct Judgement {
   /// so that the estimate decided.
   bool Certain = true;
   unsigned Replays = 0, Failures = 0; ///< For a random fault.
+  /// The schedule with which it failed, if that is not the configuration's.
+  std::string Schedule;
   StringMap<double> Metrics;
   std::string CodeHash;
 };
@@ -108,8 +113,9 @@ public:
     NotGood, ///< text() has the details.
     NotBad,
   };
-  /// Evaluates both sides; must be called first. Fails if the evaluator is lost
-  /// or the metric was not measured.
+  /// Evaluates both sides; must be called first. A second call begins anew with
+  /// other sides. Fails if the evaluator is lost or the metric was not
+  /// measured.
   Expected<Sides> begin(const json::Object &Good, const json::Object &Bad);
   StringRef text() const { return Text; }
 
@@ -119,6 +125,19 @@ public:
   /// Judges a configuration again with \p Replays new replays, ignoring known
   /// judgements. Same as ask() for metrics and for a single replay.
   Expected<Judgement> askAgain(const json::Object &Config, unsigned Replays);
+
+  /// Compiles and verifies configurations once, without judging them, for those
+  /// that are no steps of the search. Fails if the evaluator is lost.
+  Expected<std::vector<Evaluation>> tryOut(ArrayRef<json::Object> Configs);
+  /// Returns \p Replays such evaluations, each of a compilation of its own.
+  Expected<std::vector<Evaluation>> replayAnew(const json::Object &Config,
+                                               unsigned Replays);
+  /// From now on, a configuration is good only if it is good with these
+  /// schedules of the host device, too. Another pipeline makes other accesses,
+  /// so that a race may miss the schedule that showed it.
+  void alsoJudgeWith(std::vector<std::string> Others) {
+    Schedules = std::move(Others);
+  }
 
   /// Returns the judgement of a configuration passed to ask().
   const Judgement &get(const json::Object &Config) const;
@@ -132,6 +151,8 @@ public:
 
   /// Returns true if the fault is random.
   bool isRandom() const { return Repeats > 1; }
+  /// Returns true if the same code was good and bad.
+  bool isCodeRandom() const { return Rerun; }
   /// Returns the fraction of the bad side's replays that failed.
   double rate() const { return Rate; }
   /// Returns the number of replays of configurations that seem good.
@@ -157,6 +178,7 @@ private:
   double Rate = 1;
   unsigned Repeats = 1;
   bool Rerun = false; ///< The same code can be good or bad.
+  std::vector<std::string> Schedules; ///< See alsoJudgeWith().
   uint64_t NextId = 1, NextAttempt = 1;
   double LaunchLimit = 0;
   JudgeCounts Counts;
@@ -180,6 +202,8 @@ private:
   Error measure(const json::Object &Config, Judgement &J);
   Error repeat(MutableArrayRef<Judgement> Judgements,
                ArrayRef<const json::Object *> Configs, unsigned Replays);
+  Error judgeSchedules(MutableArrayRef<Judgement> Judgements,
+                       ArrayRef<const json::Object *> Configs);
 };
 
 } // namespace mneme

@@ -54,12 +54,29 @@ struct LaunchOutcome {
   std::string Message; ///< For the user; empty if Ok.
 };
 
+/// The order in which the host device runs blocks and threads.
+struct HostSchedule {
+  enum OrderKind {
+    Parallel,   ///< Blocks on all cores, in no fixed order.
+    Sequential, ///< One block after the other, on one core.
+    Random,     ///< Interleaved on one core, in an order that Seed determines.
+  };
+  OrderKind Order = Parallel;
+  uint64_t Seed = 0;
+
+  /// Parses "parallel", "sequential" or "random:SEED"; empty means parallel.
+  static Expected<HostSchedule> parse(StringRef Text);
+  /// Returns the text that parse() reads.
+  std::string toString() const;
+};
+
 /// The configuration of a launch.
 struct LaunchConfig {
   Dim3 Grid, Block;
   uint64_t DynamicShared = 0; ///< Bytes.
   double TimeoutSeconds = 0;  ///< 0: none.
   bool Cooperative = false;   ///< All blocks are resident, for grid.sync().
+  HostSchedule Schedule;      ///< Host device only.
   /// GPUs: number of launches, back to back, measured together. Only the first
   /// one starts in the state that Device::launch() documents.
   unsigned Repeat = 1;

@@ -34,8 +34,10 @@ struct FarmResources {
   /// Unset: this process's GPU according to its rank on the node
   /// (getLocalRank()), otherwise all GPUs.
   std::optional<DeviceShare> Share;
-  /// Number of run processes for the host device, which share its cores.
+  /// Number of run processes for the host device, which divide its cores.
   unsigned HostWorkers = 1;
+  /// Each of these processes uses all cores: for verdicts without times.
+  bool ShareCores = false;
   /// Number of compile processes; unset: one per core, except for one core per
   /// run process if there are more than two cores.
   std::optional<unsigned> CompileJobs;

@@ -216,6 +216,7 @@ public:
   Dim3 grid() const { return Grid; }
   Dim3 block() const { return Block; }
   uint64_t sharedMem() const { return SharedMem; }
+  mneme::HostSchedule schedule() const { return Schedule; }
   /// Returns the variables and their locations.
   std::vector<KernelGlobal> globals() const;
   ArrayRef<ComparePart> compareParts() const { return *Parts; }
@@ -242,6 +243,7 @@ private:
   RecordedInstance Instance;
   Dim3 Grid, Block;
   uint64_t SharedMem = 0;
+  mneme::HostSchedule Schedule;
   // Shared with the variants of this plan if equal.
   std::shared_ptr<const RecordedKernel> Kernel;
   std::shared_ptr<const RecordedState> State;
@@ -260,6 +262,7 @@ private:
   Error checkSignature() const;
   /// \param Other  the plan to vary; may be null.
   Error planVariant(const ReplayPlan *Other);
+  Error planSchedule();
   Error planLaunch();
   Error planCompilation(const ReplayPlan *Other);
   Error planAppImages();

@@ -55,6 +55,7 @@ enum MnemeHostOp {
   MNEME_OP_WAVE_FIRST = 22,    ///< readfirstlane.
   MNEME_OP_WAVE_READLANE = 23, ///< readlane; B = lane.
   MNEME_OP_EXIT = 100,
+  MNEME_OP_PREEMPT = 101, ///< A random schedule stopped the thread.
 };
 
 struct MnemeHostBlock;
@@ -115,6 +116,11 @@ typedef struct MnemeHostLaunch {
   uint32_t Workers;      ///< Host threads; 0: one per core.
   double TimeoutSeconds; ///< 0: none.
   void **Args;           ///< One pointer per kernel argument.
+  /// Blocks and, in the coroutine and fiber strategies, threads run on one host
+  /// thread in an order that Seed alone determines.
+  uint32_t Random;
+  uint32_t Reserved;
+  uint64_t Seed;
 } MnemeHostLaunch;
 
 enum MnemeHostStatus {

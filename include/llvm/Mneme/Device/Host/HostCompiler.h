@@ -42,6 +42,9 @@ enum class HostFinish { O3, O1, Min, None };
 struct HostOptions {
   HostStrategy Strategy = HostStrategy::Auto;
   HostFinish Finish = HostFinish::O3;
+  /// Make code that a random schedule can reorder: of Coroutine or Fiber, by
+  /// default of Fiber, whose threads it can also stop at memory accesses.
+  bool Interleave = false;
 };
 
 /// Properties of a kernel found by the lowering; accompany the object.
