@@ -10,6 +10,7 @@
 #include "Selection.h"
 #include "Shortage.h"
 
+#include <cstdio>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -33,6 +34,15 @@ Deadline mneme::deadline() {
 }
 
 void mneme::noteVainWait() { ++VainWaits; }
+
+std::string mneme::tooLong(const char *What) {
+  char Text[96];
+  snprintf(Text, sizeof(Text), "%s did not end within %g s (--wait-limit)",
+           What, double(Selection::get().waitLimit()) * 1e-9);
+  std::string Reason = outOfMemory();
+  attempt([&] { Reason = Text; });
+  return Reason;
+}
 
 void mneme::pauseBriefly(unsigned Tries) {
   if (Tries < 100)
