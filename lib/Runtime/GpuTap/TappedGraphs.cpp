@@ -142,7 +142,7 @@ void TappedGraphs::note(CUgraphExec Exec, CUgraph G, unsigned long long Flags) {
           reread(T);
         }
       }))
-    Graphs.erase(Exec);
+    erase(Exec);
 }
 
 TappedGraph *TappedGraphs::find(CUgraphExec Exec) {
