@@ -36,7 +36,8 @@ public:
     /// MNEME_REGION_MANAGED or MNEME_REGION_PINNED; 0 for memory that cannot be
     /// recorded.
     uint32_t Kind;
-    /// The context that was current then, with which the memory is freed.
+    /// The context in which the memory was allocated, and with which it is
+    /// freed.
     CUcontext Owner = nullptr;
     bool IsPortable = false; ///< All devices can access it.
   };

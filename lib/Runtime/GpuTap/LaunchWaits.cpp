@@ -11,8 +11,8 @@
 
 using namespace mneme;
 
-/// All devices and the host: other devices can write memory of \p G, and all
-/// can write memory of the host.
+/// Waits for all devices: others can write to memory of \p G and of the host,
+/// too.
 std::string LaunchWaits::waitForDevices(Gpu &G, Deadline Until) {
   Waiter::Failures Failed;
   if (!Driver.waiter().wait(Devs.activeContexts(), Until, Failed))

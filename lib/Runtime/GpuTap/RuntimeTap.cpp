@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How calls of the CUDA runtime come to us: exported functions, for programs
-/// that link the shared runtime, and the slots of instrumented code.
+/// Intercepts calls of the CUDA runtime: exports its functions, for programs
+/// that link the shared runtime, and fills the slots of instrumented code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,10 @@
 
 using namespace mneme;
 
-// An object beyond so many keeps its slots: it is not recorded.
+// Further objects keep their slots, and are not recorded.
 static constexpr size_t MaxObjects = 128;
 
-/// 0 is the shared runtime; the others are those that objects' slots held.
+/// Runtime 0 is the shared one. The others come from objects' slots.
 static CudaRuntime Runtimes[MaxObjects];
 static const MnemeHook *Objects[MaxObjects];
 static size_t NumObjects = 1;
@@ -38,7 +38,7 @@ static size_t NumObjects = 1;
 // The shared runtime
 //===----------------------------------------------------------------------===//
 
-/// A runtime that the program loaded for one of its libraries only.
+/// Finds a runtime that was loaded with RTLD_LOCAL.
 static int findLoadedRuntime(dl_phdr_info *Info, size_t, void *Handle) {
   const char *Name = Info->dlpi_name ? strrchr(Info->dlpi_name, '/') : nullptr;
   if (!Name || strncmp(Name, "/libcudart.so", 13))
@@ -74,7 +74,7 @@ const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
   return sharedRuntime();
 }
 
-/// Fails where nothing does what \p Name should do.
+/// Reports that no runtime has the function \p Name. \returns an error.
 static int missing(const char *Name) {
   static std::atomic<bool> Told{false};
   if (!Told.exchange(true))
@@ -83,19 +83,19 @@ static int missing(const char *Name) {
 }
 
 //===----------------------------------------------------------------------===//
-// What becomes of the calls
+// Streams
 //===----------------------------------------------------------------------===//
 
 static CUstream toDriver(CudaStream *S) {
   return reinterpret_cast<CUstream>(S);
 }
 
-/// Where stream 0 is the thread's own.
+/// For functions whose stream 0 is the thread's own.
 static CUstream toDriverPtsz(CudaStream *S) {
   return S ? toDriver(S) : ThreadStream;
 }
 
-/// What \p Parameters of a function say of its stream.
+/// The stream among a function's parameters.
 template <typename... Params>
 static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
   CUstream S = nullptr;
@@ -113,12 +113,16 @@ static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
   return IsOfThread ? ThreadStream : LegacyStream;
 }
 
-/// Whether stream 0 is the thread's own for a function of this name.
+/// Whether stream 0 of the function is the thread's own.
 static constexpr bool isOfThread(std::string_view Symbol) {
   std::string_view Suffix =
       Symbol.substr(Symbol.size() < 5 ? 0 : Symbol.size() - 5);
   return Suffix == "_ptsz" || Suffix == "_ptds";
 }
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
 
 static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
   return TapSession::get().memory().allocate(
@@ -171,8 +175,8 @@ static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
   return E;
 }
 
-/// From a pool: the arena is as good, unless its memory goes to other
-/// processes.
+/// Allocates in the arena instead of a pool, unless other processes may get the
+/// pool's memory.
 template <typename Fn>
 static int allocateInOrder(const CudaRuntime &R, void **Ptr, size_t Size,
                            CUstream S, Fn Original) {
@@ -291,7 +295,7 @@ static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
 
 static void *toPointer(CUdeviceptr P) { return reinterpret_cast<void *>(P); }
 
-/// Memory in the context that is current, which the runtime shares.
+/// Allocates in the current context, which the runtime uses, too.
 template <typename Fn>
 static int allocateForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
                              size_t Size, Fn Original,
@@ -304,7 +308,8 @@ static int allocateForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
                          Stream);
 }
 
-/// The driver has given memory that is not recorded, unless \p E is an error.
+/// Notes memory that cannot be recorded, unless \p E is an error. \returns \p
+/// E.
 static int noteForeign(int E, const CUdeviceptr *Ptr, size_t Size) {
   if (!E)
     TapSession::get().foreignMemory().note(toPointer(*Ptr), Size, /*Kind=*/0);
@@ -320,7 +325,8 @@ static int onDriverMemAlloc(const CudaRuntime &R, CUdeviceptr *Ptr,
 static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
                                  size_t *Pitch, size_t Width, size_t Height,
                                  unsigned Element) {
-  // Seldom, and its pitch depends on more: launches that use it are skipped.
+  // Rare, and the pitch depends on more than the width. Launches that use the
+  // memory are skipped.
   int E = R.DriverMemAllocPitch(Ptr, Pitch, Width, Height, Element);
   return noteForeign(E, Ptr, E ? 0 : *Pitch * Height);
 }
@@ -335,7 +341,7 @@ static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
 
 static int onDriverMemAllocFromPoolAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
                                          size_t Size, void *Pool, CUstream S) {
-  // Who made the pool, and for whom, is not known.
+  // The pool may have been made to share its memory.
   return noteForeign(R.DriverMemAllocFromPoolAsync(Ptr, Size, Pool, S), Ptr,
                      Size);
 }
@@ -476,7 +482,7 @@ static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
       });
 }
 
-/// cudaLaunchKernelExC, for which the streams are \p Stream.
+/// cudaLaunchKernelExC in the driver's \p Stream.
 template <typename Fn>
 static int launchWithAttributes(const CudaRuntime &R, const CudaLaunchConfig &C,
                                 const void *Stub, void **Args, CUstream Stream,
@@ -550,8 +556,8 @@ static int onGraphAddNodeV2(const CudaRuntime &R, CUgraphNode *Node,
   return E;
 }
 
-/// Before CUDA 13 it has no \p Edges, and what follows is one further to the
-/// left.
+/// Before CUDA 13 there was no parameter \p Edges: the arguments behind it are
+/// one position to the left.
 static int onGraphAddNode(const CudaRuntime &R, CUgraphNode *Node,
                           CUgraph Graph, const CUgraphNode *Nodes,
                           const void *Edges, size_t Count,
@@ -609,7 +615,8 @@ static int onGraphInstantiateWithParamsPtsz(const CudaRuntime &R,
                       Graph, P ? P->Flags : 0);
 }
 
-/// Forgotten before, as another thread may get the handle at once.
+/// The graph is forgotten first: once it is destroyed, another thread may get
+/// the same handle.
 static int onGraphExecDestroy(const CudaRuntime &R, CUgraphExec Exec) {
   TapSession::get().graphs().forget(Exec);
   return R.GraphExecDestroy(Exec);
@@ -685,7 +692,7 @@ static int onGraphNodeSetEnabled(const CudaRuntime &R, CUgraphExec Exec,
   return E;
 }
 
-/// Changes that no copy follows.
+// Changes that no copy follows.
 #define TAP(Name, Symbol, Parameters, ...)
 #define CHANGE(Name, Symbol, Parameters, ...)
 #define PEER(Name, Symbol, Parameters, ...)
@@ -839,14 +846,13 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
 // Slots
 //===----------------------------------------------------------------------===//
 
-// A slot of each object leads to an entry of its own, which notes the object's
-// number: each object has its own runtime to go on to. There are tens of
-// thousands of entries, so they are not left to the compiler. An entry takes 16
-// bytes.
+// Each object calls its own runtime, so its slots lead to entries of its own,
+// which store the object's number. Entries take 16 bytes each; there are tens
+// of thousands, too many for the compiler.
 static_assert(sizeof(void *) == 8, "the entries are written for x86-64");
 
 extern "C" {
-/// The object whose entry was taken last.
+/// The number of the object whose entry the thread has called.
 __attribute__((visibility("hidden"),
                tls_model("initial-exec"))) __thread uint32_t mneme_slot_object;
 
@@ -860,7 +866,7 @@ __attribute__((visibility("hidden"),
 #include "TappedFunctions.def"
 }
 
-// %eax and %r11 hold no arguments.
+// %eax and %r11 are not used for arguments.
 #define TAP(Name, Symbol, Parameters, ...)                                     \
   asm(".text\n"                                                                \
       ".p2align 4\n"                                                           \
@@ -881,7 +887,7 @@ __attribute__((visibility("hidden"),
 #include "TappedFunctions.def"
 static_assert(MaxObjects == 128, "the entries' number is in .rept");
 
-/// Whether calls through \p H come to us anyhow.
+/// Whether \p H already leads to a function of this library.
 static bool leadsHere(const MnemeHook &H) {
   static Dl_info Own;
   static bool Known = dladdr(&Own, &Own) != 0;
@@ -890,8 +896,8 @@ static bool leadsHere(const MnemeHook &H) {
   if (!Known ||
       !dladdr1(H.Fn, &Info, reinterpret_cast<void **>(&Symbol), RTLD_DL_SYMENT))
     return false;
-  // A program that is not position-independent may have a jump to our function
-  // as the function's address.
+  // In programs that are not position-independent, the address may be that of a
+  // PLT entry.
   return Info.dli_fbase == Own.dli_fbase ||
          (Symbol && Symbol->st_shndx == SHN_UNDEF && Info.dli_sname &&
           !strcmp(Info.dli_sname, H.Name));
@@ -908,7 +914,7 @@ static size_t numberOf(const MnemeHook *Object) {
   return NumObjects++;
 }
 
-/// What mneme/annotate.h and mneme/record.h call by name.
+/// The functions that mneme/annotate.h and mneme/record.h call.
 static void *findInterface(const char *Name) {
   return strcmp(Name, "__mneme_annotate")
              ? findRegionFunction(Name)
@@ -916,11 +922,11 @@ static void *findInterface(const char *Name) {
 }
 
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
-  // A rank that is not recorded is left alone.
+  // Calls of a rank that is not recorded are not intercepted.
   if (!Selection::get().includesRank())
     return;
   for (MnemeHook *H = Begin; H < End; ++H) {
-    // Zeros pad sections that linkers put together.
+    // Linkers pad merged sections with zeros.
     if (!H->Name)
       continue;
     if (!H->Fn) {

@@ -42,7 +42,7 @@ struct GraphKernel {
 /// An executable graph, as far as it is known.
 struct TappedGraph {
   unsigned long long Flags = 0;
-  /// The context that was current then, with which the graph is destroyed.
+  /// The context in which the graph was made, and with which it is destroyed.
   CUcontext Owner = nullptr;
   CUgraph Copy = nullptr; ///< Equivalent to the graph. Null with an obstacle.
   std::string Obstacle;   ///< Why it cannot be launched in parts.
@@ -88,8 +88,8 @@ public:
     change(Exec, N, nullptr, nullptr);
   }
 
-  // For the Change of change(): these change a node of the copy, with the lock
-  // held. They return false where they cannot.
+  // For the Change of change(), with the session's lock held: these change a
+  // node of the copy, or return false where they cannot.
 
   bool changeKernel(CUgraphNode N, const CudaKernelNodeParams &P);
   bool changeCopy(CUgraphNode N, const CudaMemcpy3DParms &P);
@@ -111,7 +111,7 @@ private:
   struct GraphTarget {
     const void *Stub;
     Target *Goal;
-    CUcontext Owner; ///< As TappedGraph's.
+    CUcontext Owner; ///< The context in which the node was made.
   };
 
   void change(CUgraphExec Exec, CUgraphNode N, GraphChange Change,
