@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The CUDA runtime beside which recording stands. A program may hold several:
-/// each object that links it statically has its own.
+/// The application's CUDA runtime, whose calls are tapped. A program may have
+/// several: each object that links the runtime statically has its own.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +21,18 @@
 
 namespace mneme {
 
-/// A stream in some versions of a function, and something else in others.
+/// A parameter that is a stream in some versions of a function only.
 struct CudaMaybeStream;
 
-/// One copy of the CUDA runtime, as far as one loaded object calls it: other
-/// functions are null.
+/// The functions of one CUDA runtime that a loaded object calls. The others are
+/// null.
 struct CudaRuntime {
 #define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;
 #define KEEP(Name, Symbol, Parameters) int(*Name) Parameters;
 #include "TappedFunctions.def"
 };
 
-/// The runtime that the object with these slots calls.
+/// The runtime that the object with the slots \p Object calls.
 const CudaRuntime &runtimeOf(const MnemeHook *Object);
 
 } // namespace mneme

@@ -16,15 +16,14 @@
 
 using namespace mneme;
 
-// Each of the two buffers: enough for the bus to be busy, and no more of the
-// machine's memory.
+// The size of each of the two buffers: enough to keep the bus busy.
 static constexpr uint64_t MaxPinned = 32u << 20;
 
-// For tables and flags, a piece at a time. There from the start: while others'
-// kernels run, such memory may not be had.
+// Tables and flags are transferred in pieces of this size. The buffer is
+// allocated early: while other kernels run, the driver may not allocate it.
 static constexpr uint64_t StageSize = 256u << 10;
 
-// Up to so many copies are enqueued one by one.
+// Up to this number, copies are enqueued one by one.
 static constexpr size_t FewParts = 8;
 
 static constexpr unsigned BlocksPerMultiprocessor = 8;
@@ -89,9 +88,9 @@ std::string DeviceWork::prepare() {
   return "";
 }
 
-// The driver copies memory that is not pinned when it sees fit: a kernel of
-// another stream that waits for the host keeps it waiting, and with it all
-// threads that call the driver.
+// Copies of pageable memory may wait in the driver for kernels of other
+// streams. If such a kernel waits for the host, all threads that call the
+// driver wait, too. So all copies go through pinned memory.
 
 CUresult DeviceWork::send(CUdeviceptr To, const void *From, uint64_t Size) {
   CUresult R = CUDA_SUCCESS;
@@ -141,7 +140,7 @@ std::string DeviceWork::launch(CUfunction F, const void *Parts, size_t PartSize,
   return R ? fail("read device memory", R) : "";
 }
 
-/// Counts the tiles of all parts before each.
+/// The number of tiles before each part, and of all parts.
 template <typename Part>
 static std::vector<uint64_t> countTiles(const std::vector<Part> &Parts) {
   std::vector<uint64_t> First = {0};
@@ -215,7 +214,7 @@ std::string DeviceWork::bring(
   if (!Error.empty())
     return Error;
 
-  // What is in, or on its way to, each of the buffers.
+  // The pieces in each buffer, or on their way to it.
   std::vector<Piece> Held[2];
   size_t Next = 0;
   uint64_t Offset = 0; // In piece Next.
@@ -227,7 +226,7 @@ std::string DeviceWork::bring(
       const Piece &P = Pieces[Next];
       uint64_t N = P.Size - Offset;
       if (N > PinnedSize - Used) {
-        // Whole pages, as a recording has them.
+        // Recordings store whole pages.
         N = (PinnedSize - Used) / MNEME_SNAPSHOT_PAGE * MNEME_SNAPSHOT_PAGE;
         if (!N)
           break;
@@ -266,7 +265,7 @@ std::string DeviceWork::bring(
   };
   if (attempt(BringAll) && !R)
     return "";
-  // Nothing may arrive in the buffers any more.
+  // The buffers must not be written any more.
   Driver.StreamSynchronize(Stream);
   return R ? fail("copy device memory to the host", R) : outOfMemory();
 }

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What recording itself does on the device: copies, comparisons, and bringing
-/// memory to the host.
+/// Mneme's own work on a device: copies, comparisons, and transfers to the
+/// host.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +24,14 @@
 
 namespace mneme {
 
-/// Bytes of device memory that a table of \p NumParts parts takes.
+/// The size of a table of \p NumParts parts in device memory, in bytes.
 uint64_t tableSize(size_t NumParts);
-/// The size of a copy, rounded up for the wide loads of the next one.
+/// Rounds the size of a copy up, so that the next one is aligned for wide
+/// loads.
 constexpr uint64_t alignCopy(uint64_t Size) {
   return (Size + 255) & ~uint64_t(255);
 }
-/// Flags that comparing \p Size bytes takes, one each page.
+/// The number of flags for a comparison of \p Size bytes: one a page.
 uint64_t flagsOf(uint64_t Size);
 
 /// The kernels of a context (lib/Runtime/Kernels).
@@ -39,10 +40,10 @@ public:
   explicit DeviceKernels(const CudaDriver &Driver) : Driver(Driver) {}
   DeviceKernels(const DeviceKernels &) = delete;
   DeviceKernels &operator=(const DeviceKernels &) = delete;
-  /// The context must be there still.
+  /// The context must still exist.
   ~DeviceKernels();
 
-  /// \returns an empty string, or what went wrong. Repeats.
+  /// \returns an empty string, or what went wrong. May be called again.
   std::string load();
 
   CUfunction Copy = nullptr, Diff = nullptr;
@@ -52,40 +53,41 @@ private:
   CUmodule Module = nullptr;
 };
 
-/// Works in a stream of its own, and waits for it: when a function returns, the
-/// work is done. Of one context, which must be current. One thread at a time.
-/// Functions return an empty string, or what went wrong; where nothing is under
-/// way yet, they may throw std::bad_alloc.
+/// Works in a stream of its own and waits for it: when a function returns, the
+/// work is done. The context must be current. For one thread at a time.
+/// Functions return an empty string, or what went wrong. They may throw
+/// std::bad_alloc, but not while work is under way.
 class DeviceWork {
 public:
   DeviceWork(const CudaDriver &Driver, DeviceKernels &Kernels,
              unsigned Multiprocessors);
   DeviceWork(const DeviceWork &) = delete;
   DeviceWork &operator=(const DeviceWork &) = delete;
-  /// The context must be there still.
+  /// The context must still exist.
   ~DeviceWork();
 
-  /// Call before anything else, once the kernels are loaded; repeats.
+  /// To be called first, once the kernels are loaded. May be called again.
   std::string prepare();
 
   /// \p Table: tableSize() bytes of device memory.
   std::string copy(const std::vector<MnemeCopyPart> &Parts, CUdeviceptr Table);
 
-  /// Sets one byte of \p Flags for every page that differs. FirstFlag of the
-  /// parts is filled in. \p DeviceFlags: as many bytes of device memory.
+  /// Sets one byte of \p Flags for each page that differs. Fills in the parts'
+  /// FirstFlag. \p DeviceFlags: as many bytes of device memory.
   std::string diff(std::vector<MnemeDiffPart> Parts, CUdeviceptr Table,
                    CUdeviceptr DeviceFlags, std::vector<uint8_t> &Flags);
 
   /// Memory that goes to the host.
   struct Piece {
     uint64_t Address; ///< For a recording.
-    CUdeviceptr From; ///< Where it is.
+    CUdeviceptr From; ///< On the device.
     uint64_t Size;
   };
 
-  /// Brings the pieces, in order, through pinned memory. Calls \p Take(bytes,
-  /// address, size) for each, perhaps in parts, and \p Flush() before the bytes
-  /// of earlier calls go away. The next bytes travel meanwhile.
+  /// Transfers the pieces, in order, through pinned memory. Calls \p
+  /// Take(bytes, address, size) for each, perhaps in parts, while the next
+  /// bytes are being transferred. After \p Flush(), the bytes of earlier calls
+  /// are invalid.
   std::string
   bring(const std::vector<Piece> &Pieces,
         const std::function<void(const char *, uint64_t, uint64_t)> &Take,
@@ -104,10 +106,11 @@ private:
   DeviceKernels &Kernels;
   CUstream Stream = nullptr;
   unsigned MaxBlocks;
-  char *Stage = nullptr; ///< Pinned, for what is small.
+  char *Stage = nullptr; ///< Pinned, for tables and flags.
   char *Pinned[2] = {};
-  std::vector<char *> Outgrown; ///< Freeing would wait for all kernels.
-  uint64_t PinnedSize = 0;      ///< Of each.
+  /// Freed at the end: freeing pinned memory waits for all kernels.
+  std::vector<char *> Outgrown;
+  uint64_t PinnedSize = 0; ///< Of each.
 };
 
 } // namespace mneme

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The driver's launch functions as a program that links the driver finds them.
-/// The CUDA runtime asks the driver itself, and does not come here.
+/// Exports the driver's launch functions, for programs that link the driver.
+/// The CUDA runtime gets these functions from the driver itself, and does not
+/// come here.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Launches that go past the CUDA runtime, or are of whole graphs: they are not
-/// recorded, but counted.
+/// Counts launches that cannot be recorded, because they bypass the CUDA
+/// runtime.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +19,13 @@
 
 namespace mneme {
 
-/// Launches that do not come through the runtime.
+/// Launches of kernels, and of graphs that were made through the driver.
 enum class ForeignLaunch { ThroughDriver, AsGraph };
 
-/// Counts a launch that happened.
+/// Counts a successful launch.
 void countForeignLaunch(ForeignLaunch Kind);
 
-/// How many there were.
+/// The number of launches counted.
 uint64_t foreignLaunches(ForeignLaunch Kind);
 
 } // namespace mneme

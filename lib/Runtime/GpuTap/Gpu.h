@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What recording knows of one device: the memory that it gives out there, and
-/// what works on it.
+/// The state of one device: its arena, the memory freed in stream order, and
+/// the streams and kernels that Mneme itself uses there.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +28,14 @@
 
 namespace mneme {
 
-/// So that \p V can have \p Count elements without taking memory. May throw.
+/// Reserves memory for \p Count elements, so that push_back() takes none. May
+/// throw.
 template <typename T> void makeRoom(std::vector<T> &V, size_t Count) {
   if (V.capacity() < Count)
     V.reserve(std::max(Count, 2 * V.capacity()));
 }
 
-/// Device memory of ours.
+/// Device memory that recording needs for itself.
 struct Buffer {
   CUdeviceptr Address = 0;
   uint64_t Size = 0;
@@ -44,45 +45,52 @@ struct Buffer {
 struct PendingFree {
   uint64_t Address;
   CUstream Stream;
-  CUevent Reached; ///< Null: when the devices have been waited for.
-  uint64_t Number; ///< In the order of frees.
+  /// Recorded into the stream behind the free. Null: the memory is free once
+  /// the devices have been waited for.
+  CUevent Reached;
+  uint64_t Number; ///< Counts the frees of all devices.
 };
 
-/// A device, or rather its primary context; for the first that the application
-/// uses, whichever context that has.
+/// The primary context of a device, or the first context that the application
+/// uses, which may be any.
 struct Gpu {
   CUcontext Context = nullptr;
   CUdevice Device = 0;
-  std::string Unusable; ///< Why nothing is recorded there.
+  std::string Unusable; ///< Why nothing is recorded on this device.
   unsigned Multiprocessors = 0;
   DeviceFacts Facts;
   int Arch = 0; ///< 90 for sm_90.
-  /// It reads managed memory whatever the host does.
+  /// The device and the host can access managed memory at the same time.
   bool ManagedIsShared = false;
-  bool ReadsHost = false; ///< Kernels may read all memory of the host.
+  bool ReadsHost = false; ///< Kernels can read pageable host memory.
 
-  /// The arena: what recordings have at the same addresses. Null when there is
-  /// none.
+  /// The arena, whose memory has the same addresses in recordings. Null when it
+  /// could not be reserved.
   std::unique_ptr<CudaMapping> Mapping;
   AddressMap Heap{{512, 0, 1u << 20, 2u << 20}};
-  uint64_t Homes = 0; ///< Where recordings have variables, up to the end.
-  /// So much memory may be mapped for nothing, in bytes: what other functions
-  /// than cudaMalloc allocate must find room.
+  /// The addresses of variables in recordings: from here to the arena's end.
+  uint64_t Homes = 0;
+  /// Limit of mapped but unused memory, in bytes: functions other than
+  /// cudaMalloc need free memory, too.
   uint64_t MaxUnused = 0;
-  /// Has room for all allocations of the heap: to free memory takes none.
+  /// Has room for all allocations of the heap, so that a free takes no memory.
   std::vector<PendingFree> Pending;
-  std::vector<CUevent> Events; ///< That nobody needs now. Has room for all.
-  size_t NumEvents = 0;        ///< All that there are.
-  /// Streams that were waited for in vain, up to here.
+  std::vector<CUevent> Events; ///< The unused ones. Has room for all.
+  size_t NumEvents = 0;        ///< Used and unused.
+  /// Streams that did not reach these events before a deadline.
   std::map<CUstream, CUevent> Blocked;
-  std::map<size_t, size_t> Pitches; ///< By width.
+  std::map<size_t, size_t> Pitches; ///< By width, in bytes.
 
   std::unique_ptr<DeviceKernels> Kernels;
   std::unique_ptr<DeviceWork> Work;       ///< For the application's threads.
-  std::unique_ptr<DeviceWork> WriterWork; ///< The writer's while it is busy.
-  // With the writer's lock.
+  std::unique_ptr<DeviceWork> WriterWork; ///< For the writer's thread.
+  // Under the lock of CopyBuffers.
   std::vector<Buffer> Spare; ///< Has room for all buffers.
-  size_t NumBuffers = 0;     ///< All that there are.
+  size_t NumBuffers = 0;     ///< Spare and used.
+
+  /// Records an event into \p S. \p E gets the event, unless there is an error.
+  /// The context must be current. May throw.
+  CUresult recordEvent(const CudaDriver &Driver, CUstream S, CUevent &E);
 
   bool isUsable() const { return Mapping && Unusable.empty(); }
   uint64_t begin() const { return Mapping ? Mapping->base() : 0; }

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// How calls of the CUDA runtime come to us: exported functions, for programs
-/// that link the shared runtime, and the slots of instrumented code.
+/// Intercepts calls of the CUDA runtime: exports its functions, for programs
+/// that link the shared runtime, and fills the slots of instrumented code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,10 @@
 
 using namespace mneme;
 
-// An object beyond so many keeps its slots: it is not recorded.
+// Further objects keep their slots, and are not recorded.
 static constexpr size_t MaxObjects = 128;
 
-/// 0 is the shared runtime; the others are those that objects' slots held.
+/// Runtime 0 is the shared one. The others come from objects' slots.
 static CudaRuntime Runtimes[MaxObjects];
 static const MnemeHook *Objects[MaxObjects];
 static size_t NumObjects = 1;
@@ -38,7 +38,7 @@ static size_t NumObjects = 1;
 // The shared runtime
 //===----------------------------------------------------------------------===//
 
-/// A runtime that the program loaded for one of its libraries only.
+/// Finds a runtime that was loaded with RTLD_LOCAL.
 static int findLoadedRuntime(dl_phdr_info *Info, size_t, void *Handle) {
   const char *Name = Info->dlpi_name ? strrchr(Info->dlpi_name, '/') : nullptr;
   if (!Name || strncmp(Name, "/libcudart.so", 13))
@@ -74,7 +74,7 @@ const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
   return sharedRuntime();
 }
 
-/// Fails where nothing does what \p Name should do.
+/// Reports that no runtime has the function \p Name. \returns an error.
 static int missing(const char *Name) {
   static std::atomic<bool> Told{false};
   if (!Told.exchange(true))
@@ -83,19 +83,19 @@ static int missing(const char *Name) {
 }
 
 //===----------------------------------------------------------------------===//
-// What becomes of the calls
+// Streams
 //===----------------------------------------------------------------------===//
 
 static CUstream toDriver(CudaStream *S) {
   return reinterpret_cast<CUstream>(S);
 }
 
-/// Where stream 0 is the thread's own.
+/// For functions whose stream 0 is the thread's own.
 static CUstream toDriverPtsz(CudaStream *S) {
   return S ? toDriver(S) : ThreadStream;
 }
 
-/// What \p Parameters of a function say of its stream.
+/// The stream among a function's parameters.
 template <typename... Params>
 static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
   CUstream S = nullptr;
@@ -113,16 +113,20 @@ static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
   return IsOfThread ? ThreadStream : LegacyStream;
 }
 
-/// Whether stream 0 is the thread's own for a function of this name.
+/// Whether stream 0 of the function is the thread's own.
 static constexpr bool isOfThread(std::string_view Symbol) {
   std::string_view Suffix =
       Symbol.substr(Symbol.size() < 5 ? 0 : Symbol.size() - 5);
   return Suffix == "_ptsz" || Suffix == "_ptds";
 }
 
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
 static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
-  return TapSession::get().allocate(R, Ptr, Size,
-                                    [&] { return R.Malloc(Ptr, Size); });
+  return TapSession::get().memory().allocate(
+      R, Ptr, Size, [&] { return R.Malloc(Ptr, Size); });
 }
 
 static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
@@ -130,13 +134,14 @@ static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
   auto Original = [&] { return R.MallocPitch(Ptr, Pitch, Width, Height); };
   if (!Ptr || !Pitch || !Width || !Height)
     return Original();
-  size_t Bytes = TapSession::get().pitchOf(Width, [&](void **Row, size_t *P) {
-    return R.MallocPitch(Row, P, Width, 1);
-  });
+  size_t Bytes =
+      TapSession::get().memory().pitchOf(Width, [&](void **Row, size_t *P) {
+        return R.MallocPitch(Row, P, Width, 1);
+      });
   size_t Size;
   if (!Bytes || __builtin_mul_overflow(Bytes, Height, &Size))
     return Original();
-  int E = TapSession::get().allocate(R, Ptr, Size, Original);
+  int E = TapSession::get().memory().allocate(R, Ptr, Size, Original);
   if (!E)
     *Pitch = Bytes;
   return E;
@@ -147,8 +152,8 @@ static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
   auto Original = [&] { return R.Malloc3D(Ptr, Extent); };
   if (!Ptr || !Extent.Width || !Extent.Height || !Extent.Depth)
     return Original();
-  size_t Bytes =
-      TapSession::get().pitchOf(Extent.Width, [&](void **Row, size_t *P) {
+  size_t Bytes = TapSession::get().memory().pitchOf(
+      Extent.Width, [&](void **Row, size_t *P) {
         CudaPitchedPtr One = {};
         int E = R.Malloc3D(&One, {Extent.Width, 1, 1});
         *Row = One.Ptr;
@@ -160,7 +165,7 @@ static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
       __builtin_mul_overflow(Bytes, Rows, &Size))
     return Original();
   void *Given = nullptr;
-  int E = TapSession::get().allocate(R, &Given, Size, [&] {
+  int E = TapSession::get().memory().allocate(R, &Given, Size, [&] {
     int E = Original();
     Given = E ? nullptr : Ptr->Ptr;
     return E;
@@ -170,17 +175,17 @@ static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
   return E;
 }
 
-/// From a pool: the arena is as good, unless its memory goes to other
-/// processes.
+/// Allocates in the arena instead of a pool, unless other processes may get the
+/// pool's memory.
 template <typename Fn>
 static int allocateInOrder(const CudaRuntime &R, void **Ptr, size_t Size,
                            CUstream S, Fn Original) {
-  TapSession &Self = TapSession::get();
-  if (!Self.arePoolsShared())
-    return Self.allocate(R, Ptr, Size, Original, &S);
+  TappedMemory &Memory = TapSession::get().memory();
+  if (!Memory.arePoolsShared())
+    return Memory.allocate(R, Ptr, Size, Original, &S);
   int E = Original();
   if (!E)
-    Self.note(*Ptr, Size, /*Kind=*/0);
+    TapSession::get().foreignMemory().note(*Ptr, Size, /*Kind=*/0);
   return E;
 }
 
@@ -215,7 +220,7 @@ static int onMemPoolCreate(const CudaRuntime &R, CudaMemPool **Pool,
                            const CudaMemPoolProps *Props) {
   constexpr int OnDevice = 1;
   if (Props && (Props->HandleTypes || Props->Location.Type != OnDevice))
-    TapSession::get().sharePools();
+    TapSession::get().memory().sharePools();
   return R.MemPoolCreate(Pool, Props);
 }
 
@@ -223,7 +228,7 @@ static int onMallocManaged(const CudaRuntime &R, void **Ptr, size_t Size,
                            unsigned Flags) {
   int E = R.MallocManaged(Ptr, Size, Flags);
   if (!E)
-    TapSession::get().note(*Ptr, Size, MNEME_REGION_MANAGED);
+    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_MANAGED);
   return E;
 }
 
@@ -231,19 +236,19 @@ static int onHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
                        unsigned Flags) {
   int E = R.HostAlloc(Ptr, Size, Flags);
   if (!E)
-    TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED);
   return E;
 }
 
 static int onMallocHost(const CudaRuntime &R, void **Ptr, size_t Size) {
   int E = R.MallocHost(Ptr, Size);
   if (!E)
-    TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED);
   return E;
 }
 
 static int onFreeHost(const CudaRuntime &R, void *Ptr) {
-  TapSession::get().forget(Ptr);
+  TapSession::get().foreignMemory().forget(Ptr);
   return R.FreeHost(Ptr);
 }
 
@@ -255,32 +260,32 @@ static int onHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
   constexpr unsigned IsDeviceIO = 4; // cudaHostRegisterIoMemory
   int E = R.HostRegister(Ptr, Size, Flags);
   if (!E && !(Flags & IsDeviceIO))
-    TapSession::get().note(Ptr, Size, MNEME_REGION_PINNED,
-                           Flags & RegisterPortable);
+    TapSession::get().foreignMemory().note(Ptr, Size, MNEME_REGION_PINNED,
+                                           Flags & RegisterPortable);
   return E;
 }
 
 static int onHostUnregister(const CudaRuntime &R, void *Ptr) {
-  TapSession::get().forget(Ptr);
+  TapSession::get().foreignMemory().forget(Ptr);
   return R.HostUnregister(Ptr);
 }
 
 static int onFree(const CudaRuntime &R, void *Ptr) {
-  return TapSession::get().release(Ptr, [&] { return R.Free(Ptr); });
+  return TapSession::get().memory().release(Ptr, [&] { return R.Free(Ptr); });
 }
 
 static int onFreeAsync(const CudaRuntime &R, void *Ptr, CudaStream *S) {
-  return TapSession::get().release(Ptr, toDriver(S),
-                                   [&] { return R.FreeAsync(Ptr, S); });
+  return TapSession::get().memory().release(
+      Ptr, toDriver(S), [&] { return R.FreeAsync(Ptr, S); });
 }
 
 static int onFreeAsyncPtsz(const CudaRuntime &R, void *Ptr, CudaStream *S) {
-  return TapSession::get().release(Ptr, toDriverPtsz(S),
-                                   [&] { return R.FreeAsyncPtsz(Ptr, S); });
+  return TapSession::get().memory().release(
+      Ptr, toDriverPtsz(S), [&] { return R.FreeAsyncPtsz(Ptr, S); });
 }
 
 static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
-  TapSession::get().trim();
+  TapSession::get().memory().trim();
   return R.MemGetInfo(Free, Total);
 }
 
@@ -290,23 +295,24 @@ static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
 
 static void *toPointer(CUdeviceptr P) { return reinterpret_cast<void *>(P); }
 
-/// Memory in the context that is current, which the runtime shares.
+/// Allocates in the current context, which the runtime uses, too.
 template <typename Fn>
 static int allocateForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
                              size_t Size, Fn Original,
                              const CUstream *Stream = nullptr) {
-  TapSession &Self = TapSession::get();
-  // Without a context there is an error, where the runtime would make one.
-  if (!Ptr || !Self.hasContext())
+  TappedMemory &Memory = TapSession::get().memory();
+  // Without a context the driver fails, where the runtime would make one.
+  if (!Ptr || !Memory.hasContext())
     return Original();
-  return Self.allocate(R, reinterpret_cast<void **>(Ptr), Size, Original,
-                       Stream);
+  return Memory.allocate(R, reinterpret_cast<void **>(Ptr), Size, Original,
+                         Stream);
 }
 
-/// The driver has given memory that is not recorded, unless \p E is an error.
+/// Notes memory that cannot be recorded, unless \p E is an error. \returns \p
+/// E.
 static int noteForeign(int E, const CUdeviceptr *Ptr, size_t Size) {
   if (!E)
-    TapSession::get().note(toPointer(*Ptr), Size, /*Kind=*/0);
+    TapSession::get().foreignMemory().note(toPointer(*Ptr), Size, /*Kind=*/0);
   return E;
 }
 
@@ -319,7 +325,8 @@ static int onDriverMemAlloc(const CudaRuntime &R, CUdeviceptr *Ptr,
 static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
                                  size_t *Pitch, size_t Width, size_t Height,
                                  unsigned Element) {
-  // Seldom, and its pitch depends on more: launches that use it are skipped.
+  // Rare, and the pitch depends on more than the width. Launches that use the
+  // memory are skipped.
   int E = R.DriverMemAllocPitch(Ptr, Pitch, Width, Height, Element);
   return noteForeign(E, Ptr, E ? 0 : *Pitch * Height);
 }
@@ -327,14 +334,14 @@ static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
 static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
                                  size_t Size, CUstream S) {
   auto Original = [&] { return R.DriverMemAllocAsync(Ptr, Size, S); };
-  if (!TapSession::get().arePoolsShared())
+  if (!TapSession::get().memory().arePoolsShared())
     return allocateForDriver(R, Ptr, Size, Original, &S);
   return noteForeign(Original(), Ptr, Size);
 }
 
 static int onDriverMemAllocFromPoolAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
                                          size_t Size, void *Pool, CUstream S) {
-  // Who made the pool, and for whom, is not known.
+  // The pool may have been made to share its memory.
   return noteForeign(R.DriverMemAllocFromPoolAsync(Ptr, Size, Pool, S), Ptr,
                      Size);
 }
@@ -350,7 +357,7 @@ static int onDriverMemUnmap(const CudaRuntime &R, CUdeviceptr Ptr,
                             size_t Size) {
   int E = R.DriverMemUnmap(Ptr, Size);
   if (!E)
-    TapSession::get().forgetAll(toPointer(Ptr), Size);
+    TapSession::get().foreignMemory().forgetAll(toPointer(Ptr), Size);
   return E;
 }
 
@@ -358,7 +365,8 @@ static int onDriverMemAllocManaged(const CudaRuntime &R, CUdeviceptr *Ptr,
                                    size_t Size, unsigned Flags) {
   int E = R.DriverMemAllocManaged(Ptr, Size, Flags);
   if (!E)
-    TapSession::get().note(toPointer(*Ptr), Size, MNEME_REGION_MANAGED);
+    TapSession::get().foreignMemory().note(toPointer(*Ptr), Size,
+                                           MNEME_REGION_MANAGED);
   return E;
 }
 
@@ -366,14 +374,14 @@ static int onDriverMemHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
                                 unsigned Flags) {
   int E = R.DriverMemHostAlloc(Ptr, Size, Flags);
   if (!E)
-    TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED);
   return E;
 }
 
 static int onDriverMemAllocHost(const CudaRuntime &R, void **Ptr, size_t Size) {
   int E = R.DriverMemAllocHost(Ptr, Size);
   if (!E)
-    TapSession::get().note(*Ptr, Size, MNEME_REGION_PINNED);
+    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED);
   return E;
 }
 
@@ -382,35 +390,35 @@ static int onDriverMemHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
   constexpr unsigned IsDeviceIO = 4; // CU_MEMHOSTREGISTER_IOMEMORY
   int E = R.DriverMemHostRegister(Ptr, Size, Flags);
   if (!E && !(Flags & IsDeviceIO))
-    TapSession::get().note(Ptr, Size, MNEME_REGION_PINNED,
-                           Flags & RegisterPortable);
+    TapSession::get().foreignMemory().note(Ptr, Size, MNEME_REGION_PINNED,
+                                           Flags & RegisterPortable);
   return E;
 }
 
 static int onDriverMemHostUnregister(const CudaRuntime &R, void *Ptr) {
-  TapSession::get().forget(Ptr);
+  TapSession::get().foreignMemory().forget(Ptr);
   return R.DriverMemHostUnregister(Ptr);
 }
 
 static int onDriverMemFree(const CudaRuntime &R, CUdeviceptr Ptr) {
-  return TapSession::get().release(toPointer(Ptr),
-                                   [&] { return R.DriverMemFree(Ptr); });
+  return TapSession::get().memory().release(
+      toPointer(Ptr), [&] { return R.DriverMemFree(Ptr); });
 }
 
 static int onDriverMemFreeAsync(const CudaRuntime &R, CUdeviceptr Ptr,
                                 CUstream S) {
-  return TapSession::get().release(
+  return TapSession::get().memory().release(
       toPointer(Ptr), S, [&] { return R.DriverMemFreeAsync(Ptr, S); });
 }
 
 static int onDriverMemFreeHost(const CudaRuntime &R, void *Ptr) {
-  TapSession::get().forget(Ptr);
+  TapSession::get().foreignMemory().forget(Ptr);
   return R.DriverMemFreeHost(Ptr);
 }
 
 static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
                               size_t *Total) {
-  TapSession::get().trim();
+  TapSession::get().memory().trim();
   return R.DriverMemGetInfo(Free, Total);
 }
 
@@ -427,7 +435,7 @@ static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
 #define PEER(Name, Symbol, Parameters, ...)                                    \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
-    TapSession::get().connectDevices(R);                                       \
+    TapSession::get().devices().connect(R);                                    \
     return TapSession::get().change(streamAmong(isOfThread(#Symbol), P...),    \
                                     [&] { return R.Name(P...); });             \
   }
@@ -474,7 +482,7 @@ static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
       });
 }
 
-/// cudaLaunchKernelExC, for which the streams are \p Stream.
+/// cudaLaunchKernelExC in the driver's \p Stream.
 template <typename Fn>
 static int launchWithAttributes(const CudaRuntime &R, const CudaLaunchConfig &C,
                                 const void *Stub, void **Args, CUstream Stream,
@@ -526,7 +534,7 @@ static int onGraphAddKernelNode(const CudaRuntime &R, CUgraphNode *Node,
                                 size_t Count, const CudaKernelNodeParams *P) {
   int E = R.GraphAddKernelNode(Node, Graph, Nodes, Count, P);
   if (!E)
-    TapSession::get().noteKernelNode(R, *Node, P->Func);
+    TapSession::get().graphs().noteKernel(R, *Node, P->Func);
   return E;
 }
 
@@ -534,7 +542,7 @@ static int onGraphKernelNodeSetParams(const CudaRuntime &R, CUgraphNode Node,
                                       const CudaKernelNodeParams *P) {
   int E = R.GraphKernelNodeSetParams(Node, P);
   if (!E)
-    TapSession::get().noteKernelNode(R, Node, P->Func);
+    TapSession::get().graphs().noteKernel(R, Node, P->Func);
   return E;
 }
 
@@ -544,12 +552,12 @@ static int onGraphAddNodeV2(const CudaRuntime &R, CUgraphNode *Node,
                             CudaGraphNodeParams *P) {
   int E = R.GraphAddNodeV2(Node, Graph, Nodes, Edges, Count, P);
   if (!E && P->Type == CudaGraphNodeKernel)
-    TapSession::get().noteKernelNode(R, *Node, P->Kernel.Func);
+    TapSession::get().graphs().noteKernel(R, *Node, P->Kernel.Func);
   return E;
 }
 
-/// Before CUDA 13 it has no \p Edges, and what follows is one further to the
-/// left.
+/// Before CUDA 13 there was no parameter \p Edges: the arguments behind it are
+/// one position to the left.
 static int onGraphAddNode(const CudaRuntime &R, CUgraphNode *Node,
                           CUgraph Graph, const CUgraphNode *Nodes,
                           const void *Edges, size_t Count,
@@ -561,7 +569,7 @@ static int onGraphAddNode(const CudaRuntime &R, CUgraphNode *Node,
   if (Version < 13000)
     P = reinterpret_cast<CudaGraphNodeParams *>(Count);
   if (P->Type == CudaGraphNodeKernel)
-    TapSession::get().noteKernelNode(R, *Node, P->Kernel.Func);
+    TapSession::get().graphs().noteKernel(R, *Node, P->Kernel.Func);
   return E;
 }
 
@@ -569,14 +577,14 @@ static int onGraphNodeSetParams(const CudaRuntime &R, CUgraphNode Node,
                                 CudaGraphNodeParams *P) {
   int E = R.GraphNodeSetParams(Node, P);
   if (!E && P->Type == CudaGraphNodeKernel)
-    TapSession::get().noteKernelNode(R, Node, P->Kernel.Func);
+    TapSession::get().graphs().noteKernel(R, Node, P->Kernel.Func);
   return E;
 }
 
 static int noteInstance(int Error, CUgraphExec *Exec, CUgraph Graph,
                         unsigned long long Flags) {
   if (!Error)
-    TapSession::get().noteGraph(*Exec, Graph, Flags);
+    TapSession::get().graphs().note(*Exec, Graph, Flags);
   return Error;
 }
 
@@ -607,9 +615,10 @@ static int onGraphInstantiateWithParamsPtsz(const CudaRuntime &R,
                       Graph, P ? P->Flags : 0);
 }
 
-/// Forgotten before, as another thread may get the handle at once.
+/// The graph is forgotten first: once it is destroyed, another thread may get
+/// the same handle.
 static int onGraphExecDestroy(const CudaRuntime &R, CUgraphExec Exec) {
-  TapSession::get().forgetGraph(Exec);
+  TapSession::get().graphs().forget(Exec);
   return R.GraphExecDestroy(Exec);
 }
 
@@ -617,7 +626,7 @@ static int onGraphExecUpdate(const CudaRuntime &R, CUgraphExec Exec,
                              CUgraph Graph, void *Result) {
   int E = R.GraphExecUpdate(Exec, Graph, Result);
   if (!E)
-    TapSession::get().updateGraph(Exec, Graph);
+    TapSession::get().graphs().update(Exec, Graph);
   return E;
 }
 
@@ -626,9 +635,9 @@ static int onGraphExecKernelNodeSetParams(const CudaRuntime &R,
                                           const CudaKernelNodeParams *P) {
   int E = R.GraphExecKernelNodeSetParams(Exec, Node, P);
   if (!E)
-    TapSession::get().changeNode(
-        Exec, Node, [&](TapSession &S, TappedGraph &T, CUgraphNode Copy) {
-          return S.changeKernel(T, Copy, *P);
+    TapSession::get().graphs().change(
+        Exec, Node, [&](TappedGraphs &G, TappedGraph &, CUgraphNode Copy) {
+          return G.changeKernel(Copy, *P);
         });
   return E;
 }
@@ -639,9 +648,9 @@ static int onGraphExecKernelNodeSetParams(const CudaRuntime &R,
       const Params *P) {                                                       \
     int E = R.GraphExec##Name##NodeSetParams(Exec, Node, P);                   \
     if (!E)                                                                    \
-      TapSession::get().changeNode(                                            \
-          Exec, Node, [&](TapSession &S, TappedGraph &, CUgraphNode Copy) {    \
-            return S.Function(Copy, *P);                                       \
+      TapSession::get().graphs().change(                                       \
+          Exec, Node, [&](TappedGraphs &G, TappedGraph &, CUgraphNode Copy) {  \
+            return G.Function(Copy, *P);                                       \
           });                                                                  \
     return E;                                                                  \
   }
@@ -656,14 +665,14 @@ static int onGraphExecMemcpyNodeSetParams1D(const CudaRuntime &R,
                                             size_t Size, int Kind) {
   int E = R.GraphExecMemcpyNodeSetParams1D(Exec, Node, To, From, Size, Kind);
   if (!E)
-    TapSession::get().changeNode(
-        Exec, Node, [&](TapSession &S, TappedGraph &, CUgraphNode Copy) {
+    TapSession::get().graphs().change(
+        Exec, Node, [&](TappedGraphs &G, TappedGraph &, CUgraphNode Copy) {
           CudaMemcpy3DParms P = {};
           P.Dst = {To, Size, Size, 1};
           P.Src = {const_cast<void *>(From), Size, Size, 1};
           P.Extent = {Size, 1, 1};
           P.Kind = Kind;
-          return S.changeCopy(Copy, P);
+          return G.changeCopy(Copy, P);
         });
   return E;
 }
@@ -672,8 +681,8 @@ static int onGraphNodeSetEnabled(const CudaRuntime &R, CUgraphExec Exec,
                                  CUgraphNode Node, unsigned IsEnabled) {
   int E = R.GraphNodeSetEnabled(Exec, Node, IsEnabled);
   if (!E)
-    TapSession::get().changeNode(
-        Exec, Node, [&](TapSession &, TappedGraph &T, CUgraphNode Copy) {
+    TapSession::get().graphs().change(
+        Exec, Node, [&](TappedGraphs &, TappedGraph &T, CUgraphNode Copy) {
           if (IsEnabled)
             T.Disabled.erase(Copy);
           else
@@ -683,7 +692,7 @@ static int onGraphNodeSetEnabled(const CudaRuntime &R, CUgraphExec Exec,
   return E;
 }
 
-/// Changes that no copy follows.
+// Changes that no copy follows.
 #define TAP(Name, Symbol, Parameters, ...)
 #define CHANGE(Name, Symbol, Parameters, ...)
 #define PEER(Name, Symbol, Parameters, ...)
@@ -693,31 +702,31 @@ static int onGraphNodeSetEnabled(const CudaRuntime &R, CUgraphExec Exec,
                       CUgraphNode Node, Params... P) {                         \
     int E = R.Name(Exec, Node, P...);                                          \
     if (!E)                                                                    \
-      TapSession::get().spoilNode(Exec, Node);                                 \
+      TapSession::get().graphs().spoil(Exec, Node);                            \
     return E;                                                                  \
   }
 #include "TappedFunctions.def"
 
 static int onGraphLaunch(const CudaRuntime &R, CUgraphExec Graph,
                          CudaStream *S) {
-  return TapSession::get().launchGraph(R, Graph, toDriver(S),
-                                       [&] { return R.GraphLaunch(Graph, S); });
+  return TapSession::get().graphLaunches().launch(
+      R, Graph, toDriver(S), [&] { return R.GraphLaunch(Graph, S); });
 }
 
 static int onGraphLaunchPtsz(const CudaRuntime &R, CUgraphExec Graph,
                              CudaStream *S) {
-  return TapSession::get().launchGraph(
+  return TapSession::get().graphLaunches().launch(
       R, Graph, toDriverPtsz(S), [&] { return R.GraphLaunchPtsz(Graph, S); });
 }
 
 static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {
-  return TapSession::get().beginCapture(
+  return TapSession::get().captures().begin(
       toDriver(S), [&] { return R.StreamBeginCapture(S, Mode); });
 }
 
 static int onStreamBeginCapturePtsz(const CudaRuntime &R, CudaStream *S,
                                     int Mode) {
-  return TapSession::get().beginCapture(
+  return TapSession::get().captures().begin(
       toDriverPtsz(S), [&] { return R.StreamBeginCapturePtsz(S, Mode); });
 }
 
@@ -725,7 +734,7 @@ static int onStreamBeginCaptureToGraph(const CudaRuntime &R, CudaStream *S,
                                        void *Graph, const void *Nodes,
                                        const void *Edges, size_t Count,
                                        int Mode) {
-  return TapSession::get().beginCapture(toDriver(S), [&] {
+  return TapSession::get().captures().begin(toDriver(S), [&] {
     return R.StreamBeginCaptureToGraph(S, Graph, Nodes, Edges, Count, Mode);
   });
 }
@@ -734,40 +743,40 @@ static int onStreamBeginCaptureToGraphPtsz(const CudaRuntime &R, CudaStream *S,
                                            void *Graph, const void *Nodes,
                                            const void *Edges, size_t Count,
                                            int Mode) {
-  return TapSession::get().beginCapture(toDriverPtsz(S), [&] {
+  return TapSession::get().captures().begin(toDriverPtsz(S), [&] {
     return R.StreamBeginCaptureToGraphPtsz(S, Graph, Nodes, Edges, Count, Mode);
   });
 }
 
 static int onStreamEndCapture(const CudaRuntime &R, CudaStream *S,
                               void **Graph) {
-  return TapSession::get().endCapture(
+  return TapSession::get().captures().end(
       toDriver(S), [&] { return R.StreamEndCapture(S, Graph); });
 }
 
 static int onStreamEndCapturePtsz(const CudaRuntime &R, CudaStream *S,
                                   void **Graph) {
-  return TapSession::get().endCapture(
+  return TapSession::get().captures().end(
       toDriverPtsz(S), [&] { return R.StreamEndCapturePtsz(S, Graph); });
 }
 
 static int onStreamDestroy(const CudaRuntime &R, CudaStream *S) {
-  return TapSession::get().endCapture(toDriver(S),
-                                      [&] { return R.StreamDestroy(S); });
+  return TapSession::get().captures().end(toDriver(S),
+                                          [&] { return R.StreamDestroy(S); });
 }
 
 static int onDeviceEnablePeerAccess(const CudaRuntime &R, int Peer,
                                     unsigned Flags) {
   int E = R.DeviceEnablePeerAccess(Peer, Flags);
   // Now both have contexts.
-  TapSession::get().connectDevices(R);
+  TapSession::get().devices().connect(R);
   return E;
 }
 
 static int onDriverCtxEnablePeerAccess(const CudaRuntime &R, CUcontext Peer,
                                        unsigned Flags) {
   int E = R.DriverCtxEnablePeerAccess(Peer, Flags);
-  TapSession::get().connectDevices(R);
+  TapSession::get().devices().connect(R);
   return E;
 }
 
@@ -777,14 +786,14 @@ static int onCreateTextureObject(const CudaRuntime &R,
                                  const CudaTextureDesc *D, const void *View) {
   int E = R.CreateTextureObject(Handle, Resource, D, View);
   if (!E)
-    TapSession::get().noteTexture(*Handle,
-                                  {*Resource, *D, false, View != nullptr});
+    TapSession::get().textures().note(*Handle,
+                                      {*Resource, *D, false, View != nullptr});
   return E;
 }
 
 static int onDestroyTextureObject(const CudaRuntime &R,
                                   unsigned long long Handle) {
-  TapSession::get().forgetTexture(Handle, /*IsSurface=*/false);
+  TapSession::get().textures().forget(Handle, /*IsSurface=*/false);
   return R.DestroyTextureObject(Handle);
 }
 
@@ -793,13 +802,13 @@ static int onCreateSurfaceObject(const CudaRuntime &R,
                                  const CudaResourceDesc *Resource) {
   int E = R.CreateSurfaceObject(Handle, Resource);
   if (!E)
-    TapSession::get().noteTexture(*Handle, {*Resource, {}, true, false});
+    TapSession::get().textures().note(*Handle, {*Resource, {}, true, false});
   return E;
 }
 
 static int onDestroySurfaceObject(const CudaRuntime &R,
                                   unsigned long long Handle) {
-  TapSession::get().forgetTexture(Handle, /*IsSurface=*/true);
+  TapSession::get().textures().forget(Handle, /*IsSurface=*/true);
   return R.DestroySurfaceObject(Handle);
 }
 
@@ -826,9 +835,9 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
                                    double Value, uint32_t Norm,
                                    const char *Tag) {
   if (!attempt([&] {
-        TapSession::get().annotate({reinterpret_cast<uint64_t>(Ptr), Bytes,
-                                    DType, Tolerance, Norm, Value,
-                                    Tag ? Tag : ""});
+        TapSession::get().memory().annotate({reinterpret_cast<uint64_t>(Ptr),
+                                             Bytes, DType, Tolerance, Norm,
+                                             Value, Tag ? Tag : ""});
       }))
     tell("mneme: warning: an annotation is lost: out of memory\n");
 }
@@ -837,14 +846,13 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
 // Slots
 //===----------------------------------------------------------------------===//
 
-// A slot of each object leads to an entry of its own, which notes the object's
-// number: each object has its own runtime to go on to. There are tens of
-// thousands of entries, so they are not left to the compiler. An entry takes 16
-// bytes.
+// Each object calls its own runtime, so its slots lead to entries of its own,
+// which store the object's number. Entries take 16 bytes each; there are tens
+// of thousands, too many for the compiler.
 static_assert(sizeof(void *) == 8, "the entries are written for x86-64");
 
 extern "C" {
-/// The object whose entry was taken last.
+/// The number of the object whose entry the thread has called.
 __attribute__((visibility("hidden"),
                tls_model("initial-exec"))) __thread uint32_t mneme_slot_object;
 
@@ -858,7 +866,7 @@ __attribute__((visibility("hidden"),
 #include "TappedFunctions.def"
 }
 
-// %eax and %r11 hold no arguments.
+// %eax and %r11 are not used for arguments.
 #define TAP(Name, Symbol, Parameters, ...)                                     \
   asm(".text\n"                                                                \
       ".p2align 4\n"                                                           \
@@ -879,7 +887,7 @@ __attribute__((visibility("hidden"),
 #include "TappedFunctions.def"
 static_assert(MaxObjects == 128, "the entries' number is in .rept");
 
-/// Whether calls through \p H come to us anyhow.
+/// Whether \p H already leads to a function of this library.
 static bool leadsHere(const MnemeHook &H) {
   static Dl_info Own;
   static bool Known = dladdr(&Own, &Own) != 0;
@@ -888,8 +896,8 @@ static bool leadsHere(const MnemeHook &H) {
   if (!Known ||
       !dladdr1(H.Fn, &Info, reinterpret_cast<void **>(&Symbol), RTLD_DL_SYMENT))
     return false;
-  // A program that is not position-independent may have a jump to our function
-  // as the function's address.
+  // In programs that are not position-independent, the address may be that of a
+  // PLT entry.
   return Info.dli_fbase == Own.dli_fbase ||
          (Symbol && Symbol->st_shndx == SHN_UNDEF && Info.dli_sname &&
           !strcmp(Info.dli_sname, H.Name));
@@ -906,7 +914,7 @@ static size_t numberOf(const MnemeHook *Object) {
   return NumObjects++;
 }
 
-/// What mneme/annotate.h and mneme/record.h call by name.
+/// The functions that mneme/annotate.h and mneme/record.h call.
 static void *findInterface(const char *Name) {
   return strcmp(Name, "__mneme_annotate")
              ? findRegionFunction(Name)
@@ -914,11 +922,11 @@ static void *findInterface(const char *Name) {
 }
 
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
-  // A rank that is not recorded is left alone.
+  // Calls of a rank that is not recorded are not intercepted.
   if (!Selection::get().includesRank())
     return;
   for (MnemeHook *H = Begin; H < End; ++H) {
-    // Zeros pad sections that linkers put together.
+    // Linkers pad merged sections with zeros.
     if (!H->Name)
       continue;
     if (!H->Fn) {

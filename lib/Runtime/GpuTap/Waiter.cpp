@@ -10,6 +10,7 @@
 #include "Selection.h"
 #include "Shortage.h"
 
+#include <cstdio>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,7 +21,8 @@ using namespace mneme;
 static std::atomic<unsigned> VainWaits{0};
 
 Deadline mneme::deadline() {
-  // A program in which work waits for the launch each time would never end.
+  // A program whose work always waits for the recorded launch would otherwise
+  // wait for the whole limit at each launch.
   constexpr unsigned Patience = 4;
   constexpr uint64_t Least = 1000000; // Nanoseconds.
   uint64_t Limit = Selection::get().waitLimit();
@@ -33,6 +35,15 @@ Deadline mneme::deadline() {
 }
 
 void mneme::noteVainWait() { ++VainWaits; }
+
+std::string mneme::tooLong(const char *What) {
+  char Text[96];
+  snprintf(Text, sizeof(Text), "%s did not end within %g s (--wait-limit)",
+           What, double(Selection::get().waitLimit()) * 1e-9);
+  std::string Reason = outOfMemory();
+  attempt([&] { Reason = Text; });
+  return Reason;
+}
 
 void mneme::pauseBriefly(unsigned Tries) {
   if (Tries < 100)
@@ -54,7 +65,7 @@ Waiter::Failures Waiter::waitForAll(const Contexts &For) const {
     if (Current != C)
       Driver.CtxSetCurrent(C);
     Current = C;
-    // To wait would end a capture.
+    // Waiting would invalidate a capture.
     int Status = 0;
     CUresult E = Driver.StreamIsCapturing(LegacyStream, &Status);
     if (!E)
@@ -84,7 +95,7 @@ void *Waiter::run(void *Self) {
 bool Waiter::start() {
   if (Started)
     return true;
-  // The application's signal handlers do not belong on our thread.
+  // The application's signal handlers must not run on this thread.
   sigset_t All, Old;
   sigfillset(&All);
   pthread_sigmask(SIG_SETMASK, &All, &Old);
@@ -105,7 +116,7 @@ bool Waiter::wait(const Contexts &For, Deadline Until, Failures &Failed,
     Failed = waitForAll(For);
     return true;
   }
-  // Somebody may have asked before, and not waited for the answer.
+  // The thread may still work for a caller that has given up.
   auto IsInVain = [&] { return GiveUp && GaveUp && State != None; };
   bool InTime = !IsInVain() && waitUntil(Answered, Guard, Until,
                                          [&] { return State == None; });
@@ -136,7 +147,7 @@ bool Waiter::wait(const Contexts &For, Deadline Until, Failures &Failed,
 //===----------------------------------------------------------------------===//
 
 Gate::Thread &Gate::own() {
-  // The runtime is preloaded, so there is room in the static block.
+  // The runtime is preloaded, so the static TLS block has room.
   static thread_local Thread Own
       __attribute__((tls_model("initial-exec"))) = {NumLines, 0, {}};
   static std::atomic<unsigned> Last{0};
@@ -154,15 +165,15 @@ bool Gate::isEmpty(Lines Which) const {
 }
 
 bool Gate::close(Lines Which, Deadline Until) {
-  // What was given up may still be there. While the gate is open, calls that
-  // come and go look the same.
+  // The call that was given up before may still be there. It cannot be told
+  // from calls that came later, so a short wait has to do.
   constexpr uint64_t Short = 10000000; // Nanoseconds.
   bool IsShort = GaveUp & Which;
   if (IsShort)
     Until = std::min(Until, Recorder::now() + Short);
   GaveUp &= ~Which;
   Closed = Which;
-  // Calls are short, but for those that wait for the device.
+  // Calls are short, except those that wait for the device.
   for (unsigned I = 0; !isEmpty(Which); ++I) {
     if (Recorder::now() >= Until) {
       GaveUp |= Which;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Waiting that ends, whatever the application does: for devices, and for calls
-/// that its other threads are in. And what keeps those out meanwhile.
+/// Waits with a deadline, for the work of devices and for calls of other
+/// threads, and the gate that keeps further calls out.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,26 +29,28 @@
 
 namespace mneme {
 
-/// Nanoseconds of Recorder::now() after which waiting is given up.
+/// The time in nanoseconds, by Recorder::now(), at which a wait gives up.
 using Deadline = uint64_t;
 
-/// Waits for all streams but those that say otherwise.
+/// The legacy default stream, ordered with all streams except non-blocking
+/// ones.
 inline const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
 
-/// When a launch that is to be recorded now has waited long enough: less and
-/// less, the more often that was in vain.
+/// The deadline of a wait that begins now: --wait-limit, or less after several
+/// waits that gave up.
 Deadline deadline();
 
-/// Somebody has waited in vain until deadline().
+/// Counts a wait that gave up at its deadline().
 void noteVainWait();
 
 /// Why a launch is not recorded: \p What did not end in time. Throws nothing.
 std::string tooLong(const char *What);
 
-/// Before the next look at something that takes microseconds, or for ever.
+/// Pauses between two checks of something that takes microseconds, or for ever:
+/// longer with the number of \p Tries.
 void pauseBriefly(unsigned Tries);
 
-/// Waits for a condition. \returns whether it holds at \p Until, if not before.
+/// Waits until \p Holds() is true. \returns false if it is not by \p Until.
 template <typename Fn>
 bool waitUntil(std::condition_variable &Changed,
                std::unique_lock<std::mutex> &Guard, Deadline Until, Fn Holds) {
@@ -56,7 +58,7 @@ bool waitUntil(std::condition_variable &Changed,
     uint64_t Now = Recorder::now();
     if (Now >= Until)
       return false;
-    // An hour is as long as the clock can tell on every machine.
+    // A deadline of UINT64_MAX would overflow the clock.
     uint64_t Hour = uint64_t(3600) * 1000000000;
     Changed.wait_for(Guard,
                      std::chrono::nanoseconds(std::min(Until - Now, Hour)));
@@ -64,8 +66,8 @@ bool waitUntil(std::condition_variable &Changed,
   return true;
 }
 
-/// A few things, without memory of their own: to wait for devices must be
-/// possible where there is none.
+/// A list that allocates no memory, so that devices can be waited for when
+/// memory is short. Drops elements beyond its capacity.
 template <typename T> class ShortList {
 public:
   ShortList() = default;
@@ -83,23 +85,23 @@ public:
   const T &front() const { return Items[0]; }
 
 private:
-  static constexpr unsigned Capacity = 64; ///< Devices of a machine.
+  static constexpr unsigned Capacity = 64; ///< More than a machine's devices.
   T Items[Capacity];
   unsigned Count = 0;
 };
 
-/// Waits for all work of devices. The driver's own function for that does not
-/// come back before it is done, so another thread calls it. Thread-safe.
+/// Waits for all work of devices. The driver's own function has no deadline, so
+/// a thread of this class calls it. Thread-safe.
 class Waiter {
 public:
   using Contexts = ShortList<CUcontext>;
-  /// Devices that cannot be waited for, and what they say.
+  /// Contexts that cannot be waited for, and their errors.
   using Failures = ShortList<std::pair<CUcontext, CUresult>>;
 
   explicit Waiter(const CudaDriver &Driver) : Driver(Driver) {}
 
-  /// \returns false when \p Until has come first. With \p GiveUp, that ends
-  /// other such calls at once, until what was waited for is done.
+  /// \returns false if the work is not done by \p Until. With \p GiveUp, other
+  /// calls with \p GiveUp then return false at once until it is done.
   bool wait(const Contexts &For, Deadline Until, Failures &Failed,
             bool GiveUp = true);
 
@@ -112,19 +114,19 @@ private:
   std::mutex Lock;
   std::condition_variable Asked, Answered;
   bool Started = false;
-  /// Of the question that the thread has, from a caller that waits for the
-  /// answer unless it has given up.
+  /// The state of Question, which the thread answers. Its caller waits for the
+  /// answer, unless the question IsAbandoned.
   enum { None, IsAsked, IsAnswered } State = None;
   bool IsAbandoned = false;
   Contexts Question;
   Failures Answer;
-  bool GaveUp = false; ///< Waiting for that.
+  bool GaveUp = false; ///< A caller with GiveUp has abandoned Question.
 };
 
-/// Lets calls of the application through, which may change device memory, or
-/// keeps them out. Counts those that are under way, in lines: on one cache line
-/// each, as this is in the way of every launch. Who calls chooses the line, by
-/// thread or by what the call has to do with others: each can be closed alone.
+/// Lets calls of the application through that may change device memory, or
+/// keeps them out. Every launch passes it, so calls under way are counted in
+/// several lines, with one cache line each. The caller chooses the line, by
+/// thread or by stream. Lines can be closed one by one.
 class Gate {
 public:
   static constexpr unsigned NumLines = 16;
@@ -133,19 +135,19 @@ public:
 
 private:
   struct Thread {
-    unsigned Line;              ///< That is as good as any.
-    unsigned Calls;             ///< That it is in.
-    uint16_t CallsOf[NumLines]; ///< By line.
+    unsigned Line;              ///< Of calls that may take any line.
+    unsigned Calls;             ///< Under way, nested calls included.
+    uint16_t CallsOf[NumLines]; ///< The same by line.
   };
 
 public:
   /// Whether the calling thread is in a call.
   static bool isInside() { return own().Calls != 0; }
 
-  /// One call, which is under way as long as it lives.
+  /// One call, under way for the object's lifetime.
   class Pass {
   public:
-    /// \p Closed: even so.
+    /// \p Closed: passes a closed gate, too.
     Pass(Gate &G, unsigned Line, bool Closed = false)
         : Own(own()), Line(Line), Inside(G.Inside[Line].Calls) {
       Inside.fetch_add(1);
@@ -176,11 +178,12 @@ public:
     bool Open;
   };
 
-  /// That of the calling thread.
+  /// A line that the calling thread shares with few others.
   static unsigned ownLine() { return own().Line; }
 
-  /// Keeps calls out from now on. \returns whether those that were under way
-  /// have ended by \p Until; soon, where some were given up before.
+  /// Keeps calls out from now on. \returns whether those under way have ended
+  /// by \p Until; if not, the gate is open again. The wait is short if an
+  /// earlier one for the same lines gave up.
   bool close(Lines Which, Deadline Until);
   void open() { Closed = 0; }
 
@@ -189,12 +192,12 @@ private:
     std::atomic<unsigned> Calls{0};
   };
   static Thread &own();
-  /// But for the calling thread.
+  /// Whether no other thread has a call under way.
   bool isEmpty(Lines Which) const;
 
   Counter Inside[NumLines];
   std::atomic<Lines> Closed{0};
-  Lines GaveUp = 0; ///< Somebody was still inside.
+  Lines GaveUp = 0; ///< Lines whose calls close() has not waited for.
 };
 
 } // namespace mneme

@@ -5,21 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-///
-/// \file
-/// Textures and surfaces of launches that are recorded. The elements of an
-/// array are copied to memory of ours, which the recording has at an address of
-/// the arena; so are the descriptions of objects, whose addresses are the
-/// handles in recorded arguments.
-///
-//===----------------------------------------------------------------------===//
 
+#include "TappedTextures.h"
 #include "CudaTextures.h"
 #include "Shortage.h"
-#include "TapSession.h"
 
 #include <cstring>
-#include <utility>
+#include <iterator>
 
 using namespace mneme;
 
@@ -27,26 +19,52 @@ using namespace mneme;
 static constexpr int MemoryDevice = 2, MemoryArray = 3;
 static constexpr unsigned MaxLevels = 32;
 
-void TapSession::noteTexture(uint64_t Handle, const TappedTexture &T) {
-  if (Off)
+/// Memory that a recording has for textures.
+struct TappedTextures::Pieces {
+  struct Piece {
+    uint64_t Offset; ///< In the job's buffer.
+    uint64_t Size;
+    uint32_t Kind; ///< MNEME_REGION_*
+    MnemeTexture Description;
+  };
+
+  std::map<uint64_t, Piece> ByAddress; ///< In the recording.
+  uint64_t Total = 0;                  ///< Bytes of the buffer.
+};
+
+//===----------------------------------------------------------------------===//
+// The application's objects
+//===----------------------------------------------------------------------===//
+
+void TappedTextures::note(uint64_t Handle, const TappedTexture &T) {
+  if (State.Off)
     return;
-  std::lock_guard<std::mutex> Guard(Lock);
-  // One that is not known is not recorded.
+  std::lock_guard<std::mutex> Guard(State.Lock);
   attempt([&] {
-    if (loadDriver())
-      Textures[{currentContext(), Handle, T.IsSurface}] = T;
+    if (Driver.load())
+      Textures[{Driver.currentContext(), Handle, T.IsSurface}] = T;
   });
 }
 
-void TapSession::forgetTexture(uint64_t Handle, bool IsSurface) {
-  if (Off)
+void TappedTextures::forget(uint64_t Handle, bool IsSurface) {
+  if (State.Off)
     return;
-  std::lock_guard<std::mutex> Guard(Lock);
+  std::lock_guard<std::mutex> Guard(State.Lock);
   if (Driver)
-    Textures.erase({currentContext(), Handle, IsSurface});
+    Textures.erase({Driver.currentContext(), Handle, IsSurface});
 }
 
-/// MNEME_DTYPE_* of CUarray_format; 0 for those that have none.
+void TappedTextures::forget(CUcontext Gone) {
+  for (auto I = Textures.begin(); I != Textures.end();)
+    I = std::get<CUcontext>(I->first) == Gone ? Textures.erase(I)
+                                              : std::next(I);
+}
+
+//===----------------------------------------------------------------------===//
+// Descriptions
+//===----------------------------------------------------------------------===//
+
+/// MNEME_DTYPE_* of a CUarray_format; 0 for formats that recordings lack.
 static uint32_t formatOf(int Format) {
   switch (Format) {
   case 1:
@@ -80,10 +98,11 @@ static uint64_t bytesOf(uint32_t Format, uint32_t Channels) {
 static const char *const UnknownFormat =
     "a texture has a format that cannot be recorded";
 
-/// Describes the array of an object. \p Levels: the copies of its levels, whose
-/// targets are offsets. May throw.
-std::string TapSession::describeArray(const TappedTexture &O, MnemeTexture &T,
-                                      std::vector<CUmemcpy3D> &Levels) {
+/// Describes the array of an object. \p Levels gets the copies of its levels,
+/// with offsets for targets. May throw.
+std::string TappedTextures::describeArray(const TappedTexture &O,
+                                          MnemeTexture &T,
+                                          std::vector<CUmemcpy3D> &Levels) {
   bool IsMipmapped = O.Resource.Type == CudaResourceMipmappedArray;
   auto Array = reinterpret_cast<CUarray>(O.Resource.Array);
   uint64_t Offset = 0;
@@ -123,27 +142,28 @@ std::string TapSession::describeArray(const TappedTexture &O, MnemeTexture &T,
   return T.Format && T.NumLevels ? "" : UnknownFormat;
 }
 
-/// Where recordings have something of \p Size bytes. May throw.
-std::string TapSession::homeOf(const Gpu &G, uint64_t Key, uint64_t Size,
-                               uint64_t &Address) {
-  auto I = TextureHomes.find({Key, Size});
-  if (I == TextureHomes.end()) {
-    AddressMap::Allocation *Home = Homes.allocate(Size);
+/// \p Address gets the address that \p Size bytes have in recordings: the same
+/// for the same key and size. May throw.
+std::string TappedTextures::homeOf(const Gpu &G, uint64_t Key, uint64_t Size,
+                                   uint64_t &Address) {
+  auto I = Homes.find({Key, Size});
+  if (I == Homes.end()) {
+    AddressMap::Allocation *Home = Devs.homes().allocate(Size);
     if (!Home)
       return "a texture has no address left for it";
-    I = TextureHomes.emplace(std::make_pair(Key, Size), Home->Address).first;
+    I = Homes.emplace(std::make_pair(Key, Size), Home->Address).first;
   }
   Address = G.Homes + I->second;
   return Address + Size > G.end() ? "a texture has no address left for it" : "";
 }
 
-/// Describes an object. \p Elements: the copies of its array, whose targets are
-/// offsets; \p Size: their bytes. \p Named gets memory outside the arena that
-/// it needs. May throw.
-std::string TapSession::describeObject(const Gpu &G, const TappedTexture &O,
-                                       MnemeTexture &D,
-                                       TappedElements &Elements, uint64_t &Size,
-                                       std::set<uint64_t> &Named) {
+/// Describes an object. \p Elements gets the copies of its array, with offsets
+/// for targets, and \p Size their bytes. \p Named gets the address of memory
+/// outside the arena that it uses. May throw.
+std::string TappedTextures::describe(const Gpu &G, const TappedTexture &O,
+                                     MnemeTexture &D, TappedElements &Elements,
+                                     uint64_t &Size,
+                                     std::set<uint64_t> &Named) {
   D = {};
   D.Type = O.IsSurface ? MNEME_OBJECT_SURFACE : MNEME_OBJECT_TEXTURE;
   D.Resource = O.Resource.Type;
@@ -177,8 +197,8 @@ std::string TapSession::describeObject(const Gpu &G, const TappedTexture &O,
                      D.Address);
   }
   if (Error.empty() && !Size && !G.Heap.find(D.Address)) {
-    const auto *Outside = findForeign(D.Address);
-    if (!Outside || !canRecord(G, Outside->second))
+    const auto *Outside = Foreign.find(D.Address);
+    if (!Outside || !ForeignMemory::canRecord(G, Outside->second))
       return "a texture is of memory that cannot be recorded";
     Named.insert(Outside->first);
   }
@@ -187,34 +207,33 @@ std::string TapSession::describeObject(const Gpu &G, const TappedTexture &O,
   return Error;
 }
 
-/// Adds the object with the handle at \p At, in the arguments, to \p Pieces,
-/// and replaces the handle. May throw.
-std::string TapSession::addObject(Job &J, char *At, bool IsSurface,
-                                  TexturePieces &Pieces,
-                                  std::set<uint64_t> &Named) {
+/// Adds the object whose handle is at \p At, in the arguments, to \p All, and
+/// replaces the handle. May throw.
+std::string TappedTextures::addObject(RecordingJob &J, char *At, bool IsSurface,
+                                      Pieces &All, std::set<uint64_t> &Named) {
   uint64_t Handle;
   memcpy(&Handle, At, sizeof(Handle));
   auto Found = Textures.find({J.On->Context, Handle, IsSurface});
-  if (!Handle) // None, which is not used.
+  if (!Handle) // No object, which the kernel does not use.
     return "";
   if (Found == Textures.end())
     return "an argument is the handle of a texture or surface object that is "
            "not known";
-  TexturePiece New = {0, 0, MNEME_REGION_TEXTURE, {}};
+  Pieces::Piece New = {0, 0, MNEME_REGION_TEXTURE, {}};
   TappedElements Elements;
   uint64_t Size = 0, Home = 0;
-  std::string Error = describeObject(*J.On, Found->second, New.Description,
-                                     Elements, Size, Named);
+  std::string Error =
+      describe(*J.On, Found->second, New.Description, Elements, Size, Named);
   if (Error.empty())
     Error = homeOf(*J.On, 2 * Handle + Found->second.IsSurface,
                    sizeof(MnemeTexture), Home);
   if (!Error.empty())
     return Error;
-  auto Add = [&](uint64_t Address, TexturePiece P) {
-    P.Offset = Pieces.Total;
-    if (Pieces.ByAddress.insert({Address, P}).second)
-      Pieces.Total += alignCopy(P.Size);
-    return Pieces.ByAddress[Address].Offset;
+  auto Add = [&](uint64_t Address, Pieces::Piece P) {
+    P.Offset = All.Total;
+    if (All.ByAddress.insert({Address, P}).second)
+      All.Total += alignCopy(P.Size);
+    return All.ByAddress[Address].Offset;
   };
   if (Size) {
     uint64_t Offset =
@@ -229,15 +248,19 @@ std::string TapSession::addObject(Job &J, char *At, bool IsSurface,
   return "";
 }
 
-/// Finds the objects that a launch uses, and copies their elements. May throw.
-std::string TapSession::locateTextures(const Target &T, const Launch &L, Job &J,
-                                       std::vector<Recording::Region> &Regions,
-                                       std::set<uint64_t> &Named) {
+//===----------------------------------------------------------------------===//
+// Recording
+//===----------------------------------------------------------------------===//
+
+std::string TappedTextures::locate(const Target &T, const Launch &L,
+                                   RecordingJob &J,
+                                   std::vector<Recording::Region> &Regions,
+                                   std::set<uint64_t> &Named) {
   if (T.K.Handles.empty() || !L.Args)
     return "";
   if (!Driver->Memcpy3DAsync || !Driver->Array3DGetDescriptor)
     return "the driver does not copy arrays";
-  TexturePieces Pieces;
+  Pieces All;
   for (size_t I = 0; I != T.K.Args.size(); ++I) {
     const KernelArg &A = T.K.Args[I];
     auto *From = static_cast<const char *>(L.Args[I]);
@@ -247,17 +270,17 @@ std::string TapSession::locateTextures(const Target &T, const Launch &L, Job &J,
       if (Offset >= A.Offset && Offset + 8 <= A.Offset + A.Size) {
         std::string Error =
             addObject(J, J.ArgBytes.back().data() + (Offset - A.Offset),
-                      IsSurface, Pieces, Named);
+                      IsSurface, All, Named);
         if (!Error.empty())
           return Error;
       }
   }
-  if (Pieces.Total && !acquire(*J.On, Pieces.Total, J.Textures))
+  if (All.Total && !Buffers.acquire(*J.On, All.Total, J.Textures))
     return "no device memory is left to record with";
   for (TappedElements &E : J.Elements)
     for (CUmemcpy3D &C : E.Copies)
       C.To.Device += J.Textures.Address;
-  for (const auto &[Address, P] : Pieces.ByAddress) {
+  for (const auto &[Address, P] : All.ByAddress) {
     CUdeviceptr Live = J.Textures.Address + P.Offset;
     Regions.push_back({Address, P.Size, P.Kind, ""});
     J.Parts.push_back({Address, Live, P.Size, 0});
@@ -268,9 +291,8 @@ std::string TapSession::locateTextures(const Target &T, const Launch &L, Job &J,
   return copyElements(J, /*OnlyWritten=*/false);
 }
 
-/// Copies the elements of arrays to our memory, those that the launch may have
-/// written with \p OnlyWritten. May throw.
-std::string TapSession::copyElements(Job &J, bool OnlyWritten) {
+std::string TappedTextures::copyElements(const RecordingJob &J,
+                                         bool OnlyWritten) {
   for (const TappedElements &Elements : J.Elements)
     for (const CUmemcpy3D &C : Elements.Copies) {
       if (OnlyWritten && !Elements.IsWritten)

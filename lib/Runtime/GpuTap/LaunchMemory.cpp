@@ -1,0 +1,130 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchMemory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+#include <utility>
+
+using namespace mneme;
+
+/// Whether memory of this process is mapped at \p Address.
+static bool isHostMemory(uint64_t Address) {
+  unsigned char Resident;
+  void *Page = reinterpret_cast<void *>(Address & ~uint64_t(4095));
+  return !mincore(Page, 1, &Resident);
+}
+
+std::string LaunchMemory::findObstacle(const Target &T, const Launch &L,
+                                       const Gpu &G) const {
+  constexpr int PointerMemoryType = 2; // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+  if (!L.Args)
+    return T.K.Args.empty() ? "" : "launched without arguments";
+  std::string Obstacle;
+  forEachPointer(T.K, L.Args, [&](uint64_t V) {
+    int Type = 0;
+    const Gpu *Owner = Devs.ownerOf(V);
+    if (!V || Owner == &G)
+      return;
+    if (Owner) {
+      // A number may be an address of the arena by chance.
+      if (std::as_const(Owner->Heap).find(V))
+        Obstacle = "an argument points to memory of another device";
+      return;
+    }
+    if (const auto *Found = Foreign.find(V);
+        Found && ForeignMemory::canRecord(G, Found->second))
+      return;
+    if (Driver->PointerGetAttribute &&
+        !Driver->PointerGetAttribute(&Type, PointerMemoryType, V))
+      Obstacle = "an argument points to memory that cannot be recorded";
+  });
+  if (!Obstacle.empty() || !G.ReadsHost)
+    return Obstacle;
+  for (size_t I = 0; I != T.K.Args.size(); ++I) {
+    if (T.K.Args[I].Kind != MNEME_ARG_POINTER || T.K.Args[I].Size != 8)
+      continue;
+    uint64_t V;
+    memcpy(&V, L.Args[I], sizeof(V));
+    if (!Devs.ownerOf(V) && !Foreign.find(V) && isHostMemory(V))
+      return "an argument points to memory of the host that CUDA does not know";
+  }
+  return "";
+}
+
+std::string
+LaunchMemory::locateVariables(const Target &T, RecordingJob &J,
+                              std::vector<Recording::Region> &Regions) const {
+  const Gpu &G = *J.On;
+  for (const ShadowedVariable *S : T.Variables) {
+    if (!S->V.Size)
+      continue;
+    void *Live = nullptr;
+    int E = S->Runtime->GetSymbolAddress
+                ? S->Runtime->GetSymbolAddress(&Live, S->Shadow)
+                : cudaErrorInvalidSymbol;
+    if (E)
+      return "the CUDA runtime does not find variable '" + S->V.Name +
+             "' (error " + std::to_string(E) + ")";
+    uint64_t Home = G.Homes + S->V.Address;
+    if (Home + S->V.Size > G.end())
+      return "variable '" + S->V.Name + "' has no address left for it";
+    Regions.push_back({Home, S->V.Size, MNEME_REGION_GLOBAL, S->V.Name});
+    J.Parts.push_back(
+        {Home, reinterpret_cast<CUdeviceptr>(Live), S->V.Size, 0});
+  }
+  return "";
+}
+
+std::string LaunchMemory::locate(const Target &T, const Launch &L,
+                                 RecordingJob &J,
+                                 std::vector<Recording::Region> &Regions) {
+  using Range = RecordingJob::ForeignRange;
+  using Part = RecordingJob::Part;
+  const Gpu &G = *J.On;
+  for (const auto &[Address, A] : G.Heap.allocations()) {
+    Regions.push_back({Address, A.Size, MNEME_REGION_HEAP, ""});
+    J.Parts.push_back({Address, Address, A.Size, 0});
+  }
+  for (const auto &Other : Devs.all())
+    if (Other.get() != &G)
+      for (const auto &[Address, A] : Other->Heap.allocations())
+        J.Unrecorded.push_back({Address,
+                                Address + std::max<uint64_t>(A.Size, 1),
+                                Range::OtherDevice});
+  // Pinned memory is recorded only where the launch is known to point to it:
+  // much of it is for copies alone.
+  std::set<uint64_t> Named;
+  forEachPointer(T.K, L.Args, [&](uint64_t V) {
+    if (const auto *Found = Foreign.find(V))
+      Named.insert(Found->first);
+  });
+  std::string Error = Textures.locate(T, L, J, Regions, Named);
+  if (!Error.empty())
+    return Error;
+  Files.addPointedTo(Named);
+  for (const auto &[Address, M] : Foreign.blocks()) {
+    if (ForeignMemory::canRecord(G, M) &&
+        (M.Kind == MNEME_REGION_MANAGED || Named.count(Address))) {
+      Regions.push_back({Address, M.Size, M.Kind, ""});
+      J.Parts.push_back({Address, Address, M.Size, 0});
+    } else {
+      J.Unrecorded.push_back({Address, Address + M.Size, M.Kind});
+    }
+  }
+  Error = locateVariables(T, J, Regions);
+  if (!Error.empty())
+    return Error;
+  std::sort(J.Parts.begin(), J.Parts.end(),
+            [](const Part &A, const Part &B) { return A.Address < B.Address; });
+  std::sort(J.Unrecorded.begin(), J.Unrecorded.end(),
+            [](const Range &A, const Range &B) { return A.Begin < B.Begin; });
+  return "";
+}

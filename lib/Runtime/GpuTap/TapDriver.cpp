@@ -1,0 +1,59 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TapDriver.h"
+
+using namespace mneme;
+
+bool TapDriver::load() {
+  if (!Functions && Problem.empty())
+    Functions = CudaDriver::load(Problem);
+  if (Functions && !Waiting)
+    Waiting = std::make_unique<Waiter>(*Functions);
+  return Functions;
+}
+
+CUcontext TapDriver::currentContext() const {
+  CUcontext C = nullptr;
+  return Functions->CtxGetCurrent(&C) ? nullptr : C;
+}
+
+bool TapDriver::isPrimary(CUcontext C) const {
+  CUdevice Device;
+  CUcontext Primary = nullptr;
+  if (Functions->CtxGetDevice(&Device) ||
+      Functions->DevicePrimaryCtxRetain(&Primary, Device))
+    return false;
+  Functions->DevicePrimaryCtxRelease(Device);
+  return C == Primary;
+}
+
+bool mneme::isCaptureError(CUresult E) {
+  return E >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+         E <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
+bool TapDriver::isCapturing(CUstream S) const {
+  int Status = 0;
+  CUresult E = Functions->StreamIsCapturing(S, &Status);
+  return E ? isCaptureError(E) : Status != 0;
+}
+
+bool TapDriver::isElsewhere(CUcontext C, CUstream S) const {
+  CUcontext Owner = nullptr;
+  return Functions->StreamGetCtx && !Functions->StreamGetCtx(S, &Owner) &&
+         Owner != C;
+}
+
+bool TapDriver::isIdle(CUcontext C) {
+  constexpr uint64_t Soon = 100000000; // Nanoseconds.
+  Waiter::Failures Failed;
+  return Waiting->wait({C}, Recorder::now() + Soon, Failed,
+                       /*GiveUp=*/false) &&
+         Failed.empty();
+}
