@@ -62,6 +62,9 @@ if build == os.path.realpath(config.mneme_obj_root):
 
 config.substitutions.append(("%llvm_cmake_dir", config.mneme_llvm_cmake_dir))
 config.substitutions.append(("%llvm_tools", config.llvm_tools_dir))
+# Inside LLVM, only with clang among its projects.
+if os.path.exists(os.path.join(config.llvm_tools_dir, "clang")):
+    config.available_features.add("llvm-clang")
 config.substitutions.append(("%cxx", config.mneme_cxx))
 config.substitutions.append(("%cc", config.mneme_cc))
 if config.mneme_llvm_source:

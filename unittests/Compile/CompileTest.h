@@ -15,6 +15,7 @@
 #define LLVM_MNEME_UNITTESTS_COMPILE_COMPILETEST_H
 
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/Config/Targets.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"

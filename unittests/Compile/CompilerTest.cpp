@@ -228,6 +228,8 @@ TEST_F(CompilerTest, EmittingLeavesTheModuleAlone) {
 }
 
 TEST_F(CompilerTest, BackEndErrorsAreErrors) {
+  if (!LLVM_HAS_AMDGPU_TARGET)
+    GTEST_SKIP() << "LLVM has no AMDGPU";
   auto M = parse(R"(
 target triple = "amdgcn-amd-amdhsa"
 declare void @external(i32)
@@ -244,6 +246,8 @@ define amdgpu_kernel void @k() "target-cpu"="gfx90a" {
 }
 
 TEST_F(CompilerTest, AMDGPUResources) {
+  if (!LLVM_HAS_AMDGPU_TARGET)
+    GTEST_SKIP() << "LLVM has no AMDGPU";
   auto M = parse(AMDGPU);
   auto C = KernelCompiler::create(*M, options());
   ASSERT_THAT_EXPECTED(C, Succeeded());
@@ -267,6 +271,8 @@ TEST_F(CompilerTest, AMDGPUResources) {
 }
 
 TEST_F(CompilerTest, RemarksOfAllStagesOnce) {
+  if (!LLVM_HAS_AMDGPU_TARGET)
+    GTEST_SKIP() << "LLVM has no AMDGPU";
   CompileOptions O = options("default<O2>");
   // Of the pipeline that is run to number its passes there are none.
   O.SkipPasses = "1";

@@ -82,6 +82,8 @@ static const char *const AMDGPUKernel =
 
 // Some linkers write 0 or 1 where 4 is meant.
 TEST(ResourcesTest, NoteOfAnyAlignment) {
+  if (!LLVM_HAS_AMDGPU_TARGET)
+    GTEST_SKIP() << "LLVM has no AMDGPU";
   CompileResult R;
   ASSERT_NO_FATAL_FAILURE(compile(AMDGPUKernel, R));
   ASSERT_TRUE(R.Resources.MaxThreads);
@@ -100,6 +102,8 @@ TEST(ResourcesTest, NoteOfAnyAlignment) {
 }
 
 TEST(ResourcesTest, DamagedCodeObject) {
+  if (!LLVM_HAS_AMDGPU_TARGET)
+    GTEST_SKIP() << "LLVM has no AMDGPU";
   testDamage(AMDGPUKernel);
 }
 

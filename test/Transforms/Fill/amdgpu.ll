@@ -1,4 +1,5 @@
 ; The same for AMDGPU, whose local variables have an address space of their own.
+; REQUIRES: amdgpu-registered-target
 ; RUN: mneme-pass-opt -S %s -passes='mneme-fill<byte=1>' | FileCheck %s
 ; RUN: mneme-pass-opt %s -passes='mneme-fill<byte=1>,default<O2>' | llc -mcpu=gfx90a -o /dev/null
 
