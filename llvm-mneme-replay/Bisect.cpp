@@ -221,6 +221,8 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   O.AllowVacuous = AllowVacuous;
   O.Bisect.MaxSteps = MaxSteps;
   O.Bisect.Judge.Reuse = !NoReuse;
+  // Nobody knows what their passes keep from one compilation to the next.
+  O.Bisect.Judge.OwnProcesses = !Base.Plugins.empty();
   // The limit is for what hangs; a bisection that waits for it at each step
   // would not end today.
   if (Base.LaunchTimeout || Base.Timeout != ReplayOptions().Timeout)
@@ -259,5 +261,5 @@ Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));
-  return R->Outcome.found() ? 0 : 2;
+  return R->Outcome.found() && R->isConfirmed() ? 0 : 2;
 }

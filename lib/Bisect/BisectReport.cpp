@@ -26,6 +26,12 @@ const BisectCommand *BisectReport::findCommand(StringRef Name) const {
   return It == Commands.end() ? nullptr : &*It;
 }
 
+bool BisectReport::isConfirmed() const {
+  return all_of(Commands, [&](const BisectCommand &C) {
+    return C.shows(What, Outcome.Good.Value);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
@@ -186,6 +192,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
                                   {"rate", Out.Rate}, {"repeats", Out.Repeats}})
                             : json::Value(nullptr)},
       {"complete", Out.Complete},
+      {"confirmed", R.isConfirmed()},
       {"counts", ::toJSON(Out.Counts)},
       {"seconds", R.Seconds},
       {"notes", json::Array(Out.Notes)},

@@ -134,6 +134,7 @@ ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
   Request.Config = Config;
   Request.Attempt = Attempt;
   Request.Fresh = true;
+  Request.OwnProcess = true;
   if (Error E = HostFarm->submit(std::move(Request)))
     return std::move(E);
   while (true) {

@@ -67,6 +67,8 @@ struct BisectReport {
   double Seconds = 0;
 
   const BisectCommand *findCommand(StringRef Name) const;
+  /// Returns true if all commands showed the expected result.
+  bool isConfirmed() const;
 };
 
 json::Value toJSON(const Judgement &J);

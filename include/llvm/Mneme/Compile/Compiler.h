@@ -191,6 +191,7 @@ private:
   Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
   Expected<std::shared_ptr<const PassListing>>
   findNumbers(const Module &M, bool CodeGen = false) const;
+  std::string numbersKey(const Module &M) const;
   PassListing countPasses(const Module &M, bool CodeGen, bool &IsLate) const;
   bool isSufficient(const PassListing &L, bool CodeGen) const;
   PassListing collectPasses(const Module &M, PassGate::Options GO,
