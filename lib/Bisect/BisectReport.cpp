@@ -193,6 +193,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
                             : json::Value(nullptr)},
       {"complete", Out.Complete},
       {"confirmed", R.isConfirmed()},
+      {"reads_uninitialized", orNull(R.ReadsUninitialized)},
       {"counts", ::toJSON(Out.Counts)},
       {"seconds", R.Seconds},
       {"notes", json::Array(Out.Notes)},

@@ -55,7 +55,8 @@ private:
 
   // What shows it.
   Error addEvidence();
-  Error check(BisectCommand &C, const json::Object &Config) const;
+  void noteUninitialized(const json::Object *Result);
+  Error check(BisectCommand &C, const json::Object &Config);
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
   Error addCommands();
@@ -214,10 +215,23 @@ static constexpr double CheckSlowerThan = 10;
 /// little.
 static constexpr unsigned MoreRunsOfBad = 3;
 
+/// What a replay that does not match finds out by the way (\p Result may be
+/// null): then no pass need be wrong.
+void ReplayBisection::noteUninitialized(const json::Object *Result) {
+  std::optional<bool> Reads =
+      Result ? Result->getBoolean("reads_uninitialized") : std::nullopt;
+  if (!Reads || R.ReadsUninitialized)
+    return;
+  R.ReadsUninitialized = Reads;
+  if (*Reads)
+    R.Outcome.Notes.push_back(
+        "the recorded kernel reads local or shared memory that it has not "
+        "written: a pass that changes the result need not be wrong");
+}
+
 /// Runs it, as often as a fault needs that comes at random, and looks at how
 /// it ends.
-Error ReplayBisection::check(BisectCommand &C,
-                             const json::Object &Config) const {
+Error ReplayBisection::check(BisectCommand &C, const json::Object &Config) {
   Expected<ReplayOptions> Options = applyTo(Config);
   if (!Options)
     return Options.takeError();
@@ -252,6 +266,7 @@ Error ReplayBisection::check(BisectCommand &C,
   }
   const json::Object *Whole = Report->getAsObject();
   const json::Object *Result = Whole ? Whole->getObject("Result") : nullptr;
+  noteUninitialized(Result);
   if (Result && !what().isVerify())
     if (std::optional<double> Value = Result->getNumber(what().Metric))
       C.Value = *Value;
@@ -284,6 +299,9 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
 
 Error ReplayBisection::addCommands() {
   const BisectOutcome &Out = R.Outcome;
+  // It is bad without any optional pass, too: the replay may say why.
+  if (Out.Good.A == Answer::Bad && Out.Good.Failure == FailureKind::Mismatch)
+    return addCommand("bad", "bad", Out.BadConfig, Answer::Bad);
   if (!Out.found())
     return Error::success();
   say("running the commands that show it");

@@ -244,7 +244,7 @@ KernelCompiler::listPasses(const Module &M, const PassListOptions &O) const {
   if (ExternalOpt)
     return listPassesOfTool(M);
   LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Options.LLVMOptions))
+  if (Error E = enterLLVMOptions(Scope))
     return std::move(E);
   PassGate::Options GO;
   GO.Details = O.Details;

@@ -238,7 +238,7 @@ Error Instruments::describe(StringRef Stage, const Module &M) {
     return Error::success();
   // Some say what is counted, and how.
   LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Plan.options().LLVMOptions))
+  if (Error E = Plan.compiler().enterLLVMOptions(Scope))
     return E;
   json::Object Out{{"function", getProperties(*F)},
                    {"opcodes", countOpcodes(M)}};

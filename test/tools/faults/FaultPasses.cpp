@@ -293,6 +293,9 @@ struct FaultInfo {
 };
 } // namespace
 
+/// No pipeline can name it; as a pass that is only hooked in.
+static constexpr StringLiteral Nameless = "fault-nameless";
+
 static constexpr FaultInfo Faults[] = {
     {"fault-wrong", "FaultWrongPass", miscompile, 0},
     {"fault-assume", "FaultAssumePass", assume, 0},
@@ -304,6 +307,7 @@ static constexpr FaultInfo Faults[] = {
     {"fault-fatal", "FaultFatalPass", failFatally, 0},
     {"fault-numbered", "FaultNumberedPass", failIfNumbered, 0},
     {"fault-option", "FaultOptionPass", miscompileIfTold, 0},
+    {Nameless, "FaultNamelessPass", miscompile, 0},
     {"fault-slow", "FaultSlowPass", slowDown, 20000},
     {"fault-registers", "FaultRegistersPass", keepAlive, 64},
     {"fault-size", "FaultSizePass", grow, 500},
@@ -482,7 +486,8 @@ static bool parseFunctionPass(StringRef Text, FunctionPassManager &PM) {
 static void registerFaults(PassBuilder &PB) {
   if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks())
     for (const FaultInfo &F : Faults)
-      PIC->addClassToPassName(F.Class, F.Name);
+      if (F.Name != Nameless)
+        PIC->addClassToPassName(F.Class, F.Name);
   auto P = std::make_shared<Planter>(PB);
   PB.registerPipelineParsingCallback(
       [P](StringRef Name, ModulePassManager &PM,

@@ -64,6 +64,9 @@ struct BisectReport {
   BisectOutcome Outcome;
   std::vector<BisectCommand> Commands;
   std::vector<PassEvidence> Evidence;
+  /// Whether the recorded kernel reads local or shared memory that it has not
+  /// written (ReplayResult). Unset: not known.
+  std::optional<bool> ReadsUninitialized;
   double Seconds = 0;
 
   const BisectCommand *findCommand(StringRef Name) const;

@@ -131,6 +131,10 @@ public:
   unsigned codeGenLevel() const { return CodeGenLevel; }
   StringRef arch() const { return Arch; }
 
+  /// Sets the LLVM options. Those that only plugins of an external opt have are
+  /// left to that program.
+  Error enterLLVMOptions(LLVMOptionScope &Scope) const;
+
   /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
   /// available after describe().
   Error checkSpace(const PipelineSpace &Space) const;
