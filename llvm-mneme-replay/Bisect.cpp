@@ -174,7 +174,8 @@ makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
     bool Separate = O && !Word.contains('=') &&
                     O->getValueExpectedFlag() == cl::ValueRequired &&
                     I + 1 != Arguments.size();
-    bool IsKept = !isOfBisection(Name) && getOptionKey(Name).empty();
+    bool IsKept = !isOfBisection(Name) && getOptionKey(Name).empty() &&
+                  Name != "host-finish"; // as a setting
     if (IsKept)
       Words.push_back(Word.str());
     if (Separate)

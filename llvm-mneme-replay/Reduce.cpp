@@ -162,10 +162,11 @@ Expected<double> mneme::readThreshold() {
 }
 
 /// Whether both sides have the same setting \p Key: the kernel and, while it is
-/// reduced, its launch.
+/// reduced, its launch and the host's own pipeline.
 static bool isCommon(StringRef Key) {
-  return Key == "ir" || (getReduceCommand() && (Key.starts_with("grid.") ||
-                                                Key.starts_with("block.")));
+  return Key == "ir" || (getReduceCommand() &&
+                         (Key.starts_with("grid.") ||
+                          Key.starts_with("block.") || Key == HostFinishKey));
 }
 
 static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
@@ -179,7 +180,7 @@ static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
                                ": both sides have the same '" +
                                makeOptions(json::Object{{Key, Value}}).front() +
                                "': give it on the command line");
-  if (Error E = applyConfig(*Config, Base))
+  if (Error E = applySide(*Config, Base))
     return std::move(E);
   return Base;
 }

@@ -84,7 +84,7 @@ FarmOptions ReplayBisection::makeFarmOptions() const {
 Expected<ReplayOptions>
 ReplayBisection::applyTo(const json::Object &Config) const {
   ReplayOptions Options = Plan.options();
-  if (Error E = applyConfig(Config, Options))
+  if (Error E = applySide(Config, Options))
     return std::move(E);
   return Options;
 }
@@ -203,7 +203,7 @@ Error ReplayBisection::addEvidence() {
 static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
                                           const ReplayOptions &Options) {
   std::vector<std::string> Words = Common.vec();
-  append_range(Words, makeOptions(makeConfig(Options)));
+  append_range(Words, makeOptions(makeSideConfig(Options)));
   return Words;
 }
 
@@ -340,7 +340,8 @@ static std::string describeDevice(const json::Object &D) {
 /// With what the command line says where one side says something else.
 BisectSides ReplayBisection::makeSides() const {
   BisectSides Sides = O.Sides;
-  json::Object Base = makeConfig(Plan.options());
+  json::Object Base = makeSideConfig(Plan.options());
+  Base.try_emplace(HostFinishKey, getHostFinishName(HostOptions().Finish));
   auto Complete = [&](json::Object &Side, const json::Object &Other) {
     for (const auto &KV : Other)
       if (const json::Value *V = Base.get(KV.first); V && !Side.get(KV.first))
