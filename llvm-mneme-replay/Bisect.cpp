@@ -186,7 +186,8 @@ makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
     bool Separate = O && !Word.contains('=') &&
                     O->getValueExpectedFlag() == cl::ValueRequired &&
                     I + 1 != Arguments.size();
-    bool IsKept = !isOfBisection(Name) && getOptionKey(Name).empty();
+    bool IsKept = !isOfBisection(Name) && getOptionKey(Name).empty() &&
+                  Name != "host-finish"; // as a setting
     if (IsKept)
       Words.push_back(Word.str());
     if (Separate)
@@ -234,6 +235,8 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   O.Bisect.MaxSteps = MaxSteps;
   O.Bisect.Depth = Depth;
   O.Bisect.Judge.Reuse = !NoReuse;
+  // Their passes may keep state from one compilation to the next.
+  O.Bisect.Judge.OwnProcesses = !Base.Plugins.empty();
   // The default limit is meant for hangs; a bisection that waits for it at each
   // step would take too long.
   if (Base.LaunchTimeout || Base.Timeout != ReplayOptions().Timeout)
@@ -272,5 +275,5 @@ Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));
-  return R->Outcome.found() ? 0 : 2;
+  return R->Outcome.found() && R->isConfirmed() ? 0 : 2;
 }

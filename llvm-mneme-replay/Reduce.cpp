@@ -163,10 +163,11 @@ Expected<double> mneme::readThreshold() {
 }
 
 /// Returns true if both sides share the setting \p Key: the kernel and, in a
-/// reduction, its launch.
+/// reduction, its launch and the host's own pipeline.
 static bool isCommon(StringRef Key) {
-  return Key == "ir" || (getReduceCommand() && (Key.starts_with("grid.") ||
-                                                Key.starts_with("block.")));
+  return Key == "ir" || (getReduceCommand() &&
+                         (Key.starts_with("grid.") ||
+                          Key.starts_with("block.") || Key == HostFinishKey));
 }
 
 static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
@@ -180,7 +181,7 @@ static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
                                ": both sides have the same '" +
                                makeOptions(json::Object{{Key, Value}}).front() +
                                "': give it on the command line");
-  if (Error E = applyConfig(*Config, Base))
+  if (Error E = applySide(*Config, Base))
     return std::move(E);
   return Base;
 }

@@ -189,7 +189,10 @@ bool Bisector::actsOnPasses() {
   bool Acts = false;
   for (const BisectSetting &S : Out.Settings) {
     SettingStage Stage = getSettingStage(S.Key);
-    Acts |= Stage <= SettingStage::CodeGen;
+    // The host's own pipeline is wrong, or shows what a pass got wrong; it is
+    // faster for itself.
+    bool MayShow = !isOfHostOnly(S.Key) || J.what().isVerify();
+    Acts |= Stage <= SettingStage::CodeGen && MayShow;
   }
   if (!Acts)
     Out.Reason = "what differs acts on no pass";

@@ -27,6 +27,12 @@ const BisectCommand *BisectReport::findCommand(StringRef Name) const {
   return It == Commands.end() ? nullptr : &*It;
 }
 
+bool BisectReport::isConfirmed() const {
+  return all_of(Commands, [&](const BisectCommand &C) {
+    return C.shows(What, Outcome.Good.Value);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
@@ -195,6 +201,8 @@ json::Value mneme::toJSON(const BisectReport &R) {
                                   {"rate", Out.Rate}, {"repeats", Out.Repeats}})
                             : json::Value(nullptr)},
       {"complete", Out.Complete},
+      {"confirmed", R.isConfirmed()},
+      {"reads_uninitialized", orNull(R.ReadsUninitialized)},
       {"counts", ::toJSON(Out.Counts)},
       {"seconds", R.Seconds},
       {"notes", json::Array(Out.Notes)},

@@ -88,6 +88,7 @@ EvaluationRequest Judge::makeRequest(const json::Object &Config) {
   R.Config = Config;
   R.LaunchTimeout = LaunchLimit;
   R.Fresh = !O.Reuse;
+  R.OwnProcess = OwnProcesses;
   return R;
 }
 
@@ -300,6 +301,7 @@ Error Judge::sample(const json::Object &Config, unsigned Replays,
 }
 
 Error Judge::becomeRandom(const json::Object &Config) {
+  OwnProcesses = true;
   std::vector<Evaluation> All;
   if (Error Lost = sample(Config, O.RandomReplays, All))
     return Lost;
@@ -383,6 +385,7 @@ Expected<Judge::Sides> Judge::begin(const json::Object &GoodSide,
   Rate = 1;
   Repeats = 1;
   Rerun = false;
+  OwnProcesses = O.OwnProcesses;
   Schedules.clear();
   Known.clear();
   Expected<Sides> S = O.What.isVerify() ? beginVerify() : beginMetric();
@@ -411,6 +414,10 @@ Expected<Judge::Sides> Judge::beginVerify() {
   noteRandomness(BadRuns);
   // Or so rarely that it has not been seen yet.
   if (isRandom() || BadFailure.empty()) {
+    // What came of reused processes says nothing of a replay, which has a
+    // process of its own.
+    if (!std::exchange(OwnProcesses, true))
+      BadRuns.clear();
     if (Error Lost = sample(BadConfig, O.RandomReplays, BadRuns))
       return std::move(Lost);
     noteRandomness(BadRuns);

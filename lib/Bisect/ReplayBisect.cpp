@@ -56,7 +56,8 @@ private:
 
   // What shows it.
   Error addEvidence();
-  Error check(BisectCommand &C, const json::Object &Config) const;
+  void noteUninitialized(const json::Object *Result);
+  Error check(BisectCommand &C, const json::Object &Config);
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
   Error addCommands();
@@ -86,7 +87,7 @@ FarmOptions ReplayBisection::makeFarmOptions() const {
 Expected<ReplayOptions>
 ReplayBisection::applyTo(const json::Object &Config) const {
   ReplayOptions Options = Plan.options();
-  if (Error E = applyConfig(Config, Options))
+  if (Error E = applySide(Config, Options))
     return std::move(E);
   return Options;
 }
@@ -144,6 +145,7 @@ ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
   Request.Config = Config;
   Request.Attempt = Attempt;
   Request.Fresh = true;
+  Request.OwnProcess = true;
   if (Error E = HostFarm->submit(std::move(Request)))
     return std::move(E);
   while (true) {
@@ -234,7 +236,7 @@ Error ReplayBisection::addEvidence() {
 static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
                                           const ReplayOptions &Options) {
   std::vector<std::string> Words = Common.vec();
-  append_range(Words, makeOptions(makeConfig(Options)));
+  append_range(Words, makeOptions(makeSideConfig(Options)));
   return Words;
 }
 
@@ -246,10 +248,23 @@ static constexpr double CheckSlowerThan = 10;
 /// little.
 static constexpr unsigned MoreRunsOfBad = 3;
 
+/// What a replay that does not match finds out by the way (\p Result may be
+/// null): then no pass need be wrong.
+void ReplayBisection::noteUninitialized(const json::Object *Result) {
+  std::optional<bool> Reads =
+      Result ? Result->getBoolean("reads_uninitialized") : std::nullopt;
+  if (!Reads || R.ReadsUninitialized)
+    return;
+  R.ReadsUninitialized = Reads;
+  if (*Reads)
+    R.Outcome.Notes.push_back(
+        "the recorded kernel reads local or shared memory that it has not "
+        "written: a pass that changes the result need not be wrong");
+}
+
 /// Runs it, as often as a fault needs that comes at random, and looks at how
 /// it ends.
-Error ReplayBisection::check(BisectCommand &C,
-                             const json::Object &Config) const {
+Error ReplayBisection::check(BisectCommand &C, const json::Object &Config) {
   Expected<ReplayOptions> Options = applyTo(Config);
   if (!Options)
     return Options.takeError();
@@ -284,6 +299,7 @@ Error ReplayBisection::check(BisectCommand &C,
   }
   const json::Object *Whole = Report->getAsObject();
   const json::Object *Result = Whole ? Whole->getObject("Result") : nullptr;
+  noteUninitialized(Result);
   if (Result && !what().isVerify())
     if (std::optional<double> Value = Result->getNumber(what().Metric))
       C.Value = *Value;
@@ -316,6 +332,9 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
 
 Error ReplayBisection::addCommands() {
   const BisectOutcome &Out = R.Outcome;
+  // It is bad without any optional pass, too: the replay may say why.
+  if (Out.Good.A == Answer::Bad && Out.Good.Failure == FailureKind::Mismatch)
+    return addCommand("bad", "bad", Out.BadConfig, Answer::Bad);
   if (!Out.found())
     return Error::success();
   say("running the commands that show it");
@@ -360,7 +379,8 @@ static std::string describeDevice(const json::Object &D) {
 /// With what the command line says where one side says something else.
 BisectSides ReplayBisection::makeSides() const {
   BisectSides Sides = O.Sides;
-  json::Object Base = makeConfig(Plan.options());
+  json::Object Base = makeSideConfig(Plan.options());
+  Base.try_emplace(HostFinishKey, getHostFinishName(HostOptions().Finish));
   auto Complete = [&](json::Object &Side, const json::Object &Other) {
     for (const auto &KV : Other)
       if (const json::Value *V = Base.get(KV.first); V && !Side.get(KV.first))

@@ -22,6 +22,8 @@ using namespace llvm::mneme;
 // Sides
 //===----------------------------------------------------------------------===//
 
+bool mneme::isOfHostOnly(StringRef Key) { return Key == HostFinishKey; }
+
 static Error addFile(json::Object &Config, StringRef Path, bool AllowPrograms) {
   Expected<ConfigFile> File = readConfigFile(Path);
   if (!File)
@@ -39,12 +41,12 @@ static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
   StringRef Word = Words[I];
   auto [Name, Value] = Word.ltrim('-').split('=');
   bool HasValue = Word.contains('=');
-  bool IsFile = Name == "config";
-  StringRef Key = getOptionKey(Name);
+  bool IsFile = Name == "config", IsFinish = Name == "host-finish";
+  StringRef Key = IsFinish ? StringRef(HostFinishKey) : getOptionKey(Name);
   if (Key.empty() && !IsFile)
     return createStringError(
         formatv("'{0}' is no option of one side alone: these are --config, "
-                "--mllvm, --{1}",
+                "--host-finish, --mllvm, --{1}",
                 Word, join(getOptionNames(), ", --"))
             .str());
   if (!HasValue && (IsFile || needsValue(Key))) {
@@ -54,6 +56,10 @@ static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
   }
   if (IsFile)
     return addFile(Config, Value, AllowPrograms);
+  if (IsFinish) {
+    Config[Key] = json::fixUTF8(Value);
+    return Error::success();
+  }
   return addOption(Config, Name, Value);
 }
 
@@ -75,7 +81,8 @@ Expected<json::Object> mneme::parseSide(StringRef Text, bool AllowPrograms) {
       return std::move(E);
   }
   // Whether it makes sense as a whole.
-  if (Error E = checkConfig(Config))
+  ReplayOptions Scratch;
+  if (Error E = applySide(Config, Scratch))
     return std::move(E);
   return Config;
 }

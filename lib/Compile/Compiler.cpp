@@ -264,8 +264,12 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
 
 /// The part of the setup that takes longer than checking options.
 Error KernelCompiler::setUp(const Module &M) {
+  // Their options exist only then. Those for another opt may need another LLVM.
+  if (Options.OptTool.empty())
+    if (Error E = loadPlugins(Options.Plugins))
+      return E;
   LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Options.LLVMOptions))
+  if (Error E = enterLLVMOptions(Scope))
     return E;
   const Triple &TT = M.getTargetTriple();
   std::string Message;
@@ -309,6 +313,11 @@ Error KernelCompiler::setUp(const Module &M) {
   return OptTool::create(Options.OptTool, M, Pipeline, Options.Plugins,
                          getToolTarget())
       .moveInto(ExternalOpt);
+}
+
+Error KernelCompiler::enterLLVMOptions(LLVMOptionScope &Scope) const {
+  bool MayBePlugins = !Options.OptTool.empty() && !Options.Plugins.empty();
+  return Scope.enter(Options.LLVMOptions, /*SkipUnknown=*/MayBePlugins);
 }
 
 ToolTarget KernelCompiler::getToolTarget() const {
@@ -450,7 +459,7 @@ void KernelCompiler::preprocess(Module &M) const {
 
 Error KernelCompiler::optimize(Module &M, CompileResult &Result) const {
   LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Options.LLVMOptions))
+  if (Error E = enterLLVMOptions(Scope))
     return E;
   if (!Selection.empty())
     if (Error E = findNumbers(M).moveInto(Result.Numbers))
@@ -588,7 +597,7 @@ Expected<SmallVector<char, 0>>
 KernelCompiler::emitSelected(const Module &M, bool Object,
                              const CompileResult *Optimized) const {
   LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Options.LLVMOptions))
+  if (Error E = enterLLVMOptions(Scope))
     return std::move(E);
   if (Selection.needsNumbers() && !(Optimized && Optimized->Numbers))
     return createStringError("the numbers of pass executions are unknown: "

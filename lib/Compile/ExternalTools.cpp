@@ -432,8 +432,12 @@ std::vector<std::string> OptTool::getClangArguments(const Module &M) const {
                  (Target.FuseFP ? "fast" : "on"));
   if (Target.VerifyEach)
     Args.push_back("-llvm-verify-each");
-  for (const std::string &Plugin : Plugins)
+  for (const std::string &Plugin : Plugins) {
+    // -fpass-plugin loads it when its options have been parsed.
+    if (!Target.LLVMOptions.empty())
+      Args.insert(Args.end(), {"-load", Plugin});
     Args.push_back("-fpass-plugin=" + Plugin);
+  }
   Args.insert(Args.end(), {"-emit-llvm-bc", "-emit-llvm-uselists"});
   if (TT.isNVPTX())
     addOption(Args, "-enable-memcpyopt-without-libcalls");

@@ -36,7 +36,6 @@ static Error refuseUnknown(StringRef Name) {
 }
 
 static Expected<cl::Option *> findOption(StringRef Name) {
-  initializeTargets(); // They have options of their own.
   cl::Option *Option = cl::getRegisteredOptions().lookup(Name);
   if (!Option)
     return refuseUnknown(Name);
@@ -103,11 +102,14 @@ void LLVMOptionScope::leave() {
   Set.clear();
 }
 
-Error LLVMOptionScope::enter(ArrayRef<LLVMOption> Options) {
+Error LLVMOptionScope::enter(ArrayRef<LLVMOption> Options, bool SkipUnknown) {
   if (Options.empty())
     return Error::success();
+  initializeTargets(); // they have options of their own
   SmallVector<FoundOption, 4> Found;
   for (const LLVMOption &O : Options) {
+    if (SkipUnknown && !cl::getRegisteredOptions().count(O.Name))
+      continue;
     Expected<cl::Option *> Option = findOption(O.Name);
     if (!Option)
       return Option.takeError();

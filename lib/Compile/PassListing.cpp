@@ -178,37 +178,52 @@ bool KernelCompiler::isSufficient(const PassListing &L, bool CodeGen) const {
          (!CodeGen && !Selection.needsCodeGen(L));
 }
 
+namespace {
+/// The numbering of the last module that was compiled: a process usually
+/// compiles the same module repeatedly.
+struct KnownNumbers {
+  std::mutex Mutex;
+  std::string Key;
+  std::shared_ptr<const PassListing> Listing;
+
+  static KnownNumbers &get() {
+    static KnownNumbers Known;
+    return Known;
+  }
+};
+} // namespace
+
+/// Returns a key of everything that the numbers of executions depend on.
+std::string KernelCompiler::numbersKey(const Module &M) const {
+  CompileOptions All = Options;
+  All.RunPasses.reset();
+  All.SkipPasses.reset();
+  SmallVector<char, 0> Bitcode = writeExactBitcode(M);
+  return getKey(All) +
+         toHexString(digest128(StringRef(Bitcode.data(), Bitcode.size())));
+}
+
 /// Returns the numbering of executions in a compilation of \p M. It includes
 /// code generation if \p CodeGen is set or the selection refers to it. If an
 /// external program counts, \p M must be ready for the pipeline, and code
 /// generation is not included.
 Expected<std::shared_ptr<const PassListing>>
 KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
-  CompileOptions All = Options;
-  All.RunPasses.reset();
-  All.SkipPasses.reset();
-  SmallVector<char, 0> Bitcode = writeExactBitcode(M);
-  std::string Key =
-      getKey(All) +
-      toHexString(digest128(StringRef(Bitcode.data(), Bitcode.size())));
-
-  // A process usually compiles the same module repeatedly.
-  static std::mutex Mutex;
-  static std::string LastKey;
-  static std::shared_ptr<const PassListing> Last;
-  std::lock_guard<std::mutex> Lock(Mutex);
-  if (Key != LastKey || !isSufficient(*Last, CodeGen)) {
+  std::string Key = numbersKey(M);
+  KnownNumbers &Known = KnownNumbers::get();
+  std::lock_guard<std::mutex> Lock(Known.Mutex);
+  if (Key != Known.Key || !isSufficient(*Known.Listing, CodeGen)) {
     bool IsLate = false;
     Expected<PassListing> L =
         ExternalOpt ? ExternalOpt->list(M) : countPasses(M, CodeGen, IsLate);
     if (!L)
       return L.takeError();
-    Last = std::make_shared<const PassListing>(std::move(*L));
-    LastKey = IsLate ? "" : std::move(Key);
+    Known.Listing = std::make_shared<const PassListing>(std::move(*L));
+    Known.Key = IsLate ? "" : std::move(Key);
   }
-  if (Error E = Selection.check(*Last))
+  if (Error E = Selection.check(*Known.Listing))
     return std::move(E);
-  return Last;
+  return Known.Listing;
 }
 
 Expected<PassListing> KernelCompiler::listPassesOfTool(const Module &M) const {
@@ -228,7 +243,7 @@ KernelCompiler::listPasses(const Module &M, const PassListOptions &O) const {
   if (ExternalOpt)
     return listPassesOfTool(M);
   LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Options.LLVMOptions))
+  if (Error E = enterLLVMOptions(Scope))
     return std::move(E);
   PassGate::Options GO;
   GO.Details = O.Details;
@@ -237,5 +252,13 @@ KernelCompiler::listPasses(const Module &M, const PassListOptions &O) const {
     if (Error E = findNumbers(M, O.CodeGen).moveInto(GO.Numbers))
       return std::move(E);
   }
-  return collectPasses(M, std::move(GO), O);
+  PassListing L = collectPasses(M, std::move(GO), O);
+  // Processes forked from here need not count again.
+  if (Selection.empty() && L.Failure.empty()) {
+    KnownNumbers &Known = KnownNumbers::get();
+    std::lock_guard<std::mutex> Lock(Known.Mutex);
+    Known.Key = numbersKey(M);
+    Known.Listing = std::make_shared<const PassListing>(L);
+  }
+  return std::move(L);
 }

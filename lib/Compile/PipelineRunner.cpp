@@ -233,6 +233,13 @@ std::vector<std::string> PipelineParser::passNames() {
   return Names;
 }
 
+Error mneme::loadPlugins(ArrayRef<std::string> Plugins) {
+  for (const std::string &Path : Plugins)
+    if (Error E = PassPlugin::Load(Path).takeError())
+      return E;
+  return Error::success();
+}
+
 Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                          ArrayRef<std::string> Plugins, PassGate *Gate,
                          bool VerifyEach) {

@@ -403,7 +403,9 @@ std::vector<std::string> mneme::makeOptions(const json::Object &Config) {
     };
     StringRef Name = getOptionName(Key);
     if (Name != LLVMOptionName) {
-      Options.push_back(("--" + (Name.empty() ? StringRef(Key) : Name) +
+      std::string Unknown = Key;
+      llvm::replace(Unknown, '_', '-');
+      Options.push_back(("--" + (Name.empty() ? StringRef(Unknown) : Name) +
                          (V.getAsBoolean() == true ? "" : "=" + Print(V)))
                             .str());
       continue;

@@ -67,7 +67,7 @@ void CompilerPool::startCompile(Compiler &C, CodeEntry &Code) {
   J.State = Job::Compiling;
   J.Started = epochSeconds();
   C.Busy = true;
-  C.Serves = J.Keys.Process;
+  C.Serves = J.getProcessKey();
   C.Owner = J.Ticket;
   C.RequestId = J.Request.Id;
   C.Code = &Code;
@@ -228,7 +228,7 @@ void CompilerPool::dispatch() {
       Jobs.CompileQueue.pop_front();
       continue;
     }
-    Compiler *C = getCompiler(Code.Waiting.front()->Keys.Process);
+    Compiler *C = getCompiler(Code.Waiting.front()->getProcessKey());
     if (!C)
       return;
     Code.Queued = false;

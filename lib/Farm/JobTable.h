@@ -53,6 +53,12 @@ struct Job {
   double Started = 0;  ///< Seconds since the epoch; 0: not yet.
   FailureKind Failure; ///< If Failed.
   std::string Error;
+
+  /// Returns the key of compile processes that may serve it.
+  std::string getProcessKey() const {
+    return Request.OwnProcess ? Keys.Process + "#" + std::to_string(Ticket)
+                              : Keys.Process;
+  }
 };
 
 class JobTable {

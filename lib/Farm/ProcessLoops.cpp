@@ -12,7 +12,10 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <memory>
+#include <random>
 #include <unistd.h>
+#include <vector>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -66,10 +69,29 @@ template <typename M, typename SetT> static M receiveOne(Channel &Link) {
 // Compile processes
 //===----------------------------------------------------------------------===//
 
+/// Allocates memory for the rest of the process, so that later allocations have
+/// other addresses. fork() copies the parent's heap: without this, all compile
+/// processes would order pointers in the same way, which no second replay does.
+static void moveHeap(uint64_t Seed) {
+  constexpr unsigned NumBlocks = 4096;
+  constexpr size_t MaxBlock = 1024, MaxOffset = 1 << 20;
+  static std::vector<std::unique_ptr<char[]>> Blocks;
+  std::mt19937_64 Random(Seed);
+  auto Add = [&](size_t Limit) {
+    Blocks.emplace_back(new char[1 + Random() % Limit]);
+  };
+  // Many small blocks fill the holes of freed memory in another way.
+  for (unsigned I = 0; I != NumBlocks; ++I)
+    Add(MaxBlock);
+  Add(MaxOffset);
+}
+
 void mneme::runCompileProcess(FarmBackend &Backend, Channel &Link) {
   while (true) {
     EvaluationRequest Request =
         receiveOne<message::Compile, ToCompiler>(Link).Request;
+    if (Request.OwnProcess)
+      moveHeap(Request.Attempt);
     auto Known = [&](Duplicate Level, StringRef Hash) {
       check(send(Link, message::Ask{Level, Hash.str()}));
       return receiveOne<message::Answer, ToCompiler>(Link).Stop;

@@ -40,7 +40,7 @@ ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile) const {
     O.Iterations = Base.Iterations;
     O.Warmup = Base.Warmup;
     O.Adaptive = Base.Adaptive;
-  } else if (Error E = applyConfig(R.Config, O)) {
+  } else if (Error E = applySide(R.Config, O)) {
     return std::move(E);
   }
   if (!R.Measure)

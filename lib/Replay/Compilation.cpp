@@ -290,7 +290,7 @@ Error Compilation::compareWithApp(StringRef Image) {
 
 Error Compilation::emitForHost(Module &M) {
   LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Options.LLVMOptions))
+  if (Error E = Plan.compiler().enterLLVMOptions(Scope))
     return E;
   std::string Assembly;
   Expected<DeviceImage> Image = [&] {

@@ -75,6 +75,28 @@ std::string mneme::getCompileDigest(const ReplayPlan &Plan) {
 }
 
 //===----------------------------------------------------------------------===//
+// Sides
+//===----------------------------------------------------------------------===//
+
+Error mneme::applySide(const json::Object &Side, ReplayOptions &O) {
+  json::Object Config(Side);
+  if (const json::Value *V = Config.get(HostFinishKey)) {
+    if (Error E = parseHostFinish(V->getAsString().value_or(""))
+                      .moveInto(O.Host.Finish))
+      return E;
+    Config.erase(HostFinishKey);
+  }
+  return applyConfig(Config, O);
+}
+
+json::Object mneme::makeSideConfig(const ReplayOptions &O) {
+  json::Object Config = makeConfig(O);
+  if (O.Host.Finish != HostOptions().Finish)
+    Config[HostFinishKey] = getHostFinishName(O.Host.Finish);
+  return Config;
+}
+
+//===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
 

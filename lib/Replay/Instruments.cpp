@@ -239,7 +239,7 @@ Error Instruments::describe(StringRef Stage, const Module &M) {
     return Error::success();
   // Some of LLVM's options control these statistics.
   LLVMOptionScope Scope;
-  if (Error E = Scope.enter(Plan.options().LLVMOptions))
+  if (Error E = Plan.compiler().enterLLVMOptions(Scope))
     return E;
   json::Object Out{{"function", getProperties(*F)},
                    {"opcodes", countOpcodes(M)}};

@@ -514,6 +514,23 @@ TEST_F(FarmTest, ProcessesAreNotSharedByThoseWhoMustNot) {
   EXPECT_LT(S.Starts, 35u) << "those who may do";
 }
 
+TEST_F(FarmTest, SomeHaveAProcessOfTheirOwn) {
+  start();
+  for (uint64_t I = 0; I != 10; ++I) {
+    EvaluationRequest R = request(I, {{"code", std::to_string(I)}});
+    R.OwnProcess = I >= 5;
+    ASSERT_THAT_ERROR(Farm->submit(std::move(R)), Succeeded());
+  }
+  for (auto &[Id, E] : collect())
+    EXPECT_EQ(E.Failure, "") << E.Error;
+  FarmStatistics S = Farm->statistics();
+  EXPECT_EQ(S.Compiles, 10u);
+  EXPECT_EQ(S.CompilerDeaths, 0u);
+  // The others share processes, at most one per compile job.
+  EXPECT_GE(S.Starts, 6u);
+  EXPECT_LT(S.Starts, 12u);
+}
+
 TEST_F(FarmTest, LaunchesNeedNoCompilation) {
   start();
   for (uint64_t I = 0; I != 20; ++I)

@@ -22,6 +22,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IRBuilder.h"
@@ -33,12 +34,16 @@
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Transforms/Utils/LowerAtomic.h"
 #include <chrono>
 #include <csignal>
 #include <memory>
 #include <random>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 using namespace llvm;
@@ -279,6 +284,47 @@ static void miscompileUnseen(Function &F, unsigned) {
   miscompile(F, 0);
 }
 
+/// As LLVM does where it cannot go on.
+static void failFatally(Function &F, unsigned) {
+  report_fatal_error("cannot compile '" + F.getName() + "'");
+}
+
+/// As failFatally(), only where executions are numbered: what is compiled for
+/// that is not heard.
+static void failIfNumbered(Function &F, unsigned) {
+  struct stat Error, Null;
+  if (::fstat(STDERR_FILENO, &Error) == 0 && ::stat("/dev/null", &Null) == 0 &&
+      Error.st_rdev == Null.st_rdev)
+    failFatally(F, 0);
+}
+
+/// A pass with a state that outlives the compilation: only its N-th execution
+/// in a process is wrong.
+static void miscompileOnce(Function &F, unsigned N) {
+  static unsigned Executions = 0;
+  if (++Executions == N)
+    miscompile(F, 0);
+}
+
+/// Wrong in about every second process: by where a set of pointers, which is
+/// ordered by their addresses, has the function.
+static void miscompileByAddress(Function &F, unsigned) {
+  DenseSet<const Function *> All;
+  for (const Function &Other : *F.getParent())
+    All.insert(&Other);
+  auto Place = std::distance(All.begin(), llvm::find(All, &F));
+  if (2 * size_t(Place) < All.size())
+    miscompile(F, 0);
+}
+
+static cl::opt<bool> Harm("fault-harm",
+                          cl::desc("Whether fault-option miscompiles"));
+
+static void miscompileIfTold(Function &F, unsigned) {
+  if (Harm)
+    miscompile(F, 0);
+}
+
 static void hang(Function &, unsigned) {
   while (true)
     std::this_thread::sleep_for(std::chrono::seconds(1));
@@ -296,6 +342,9 @@ struct FaultInfo {
 };
 } // namespace
 
+/// No pipeline can name it; as a pass that is only hooked in.
+static constexpr StringLiteral Nameless = "fault-nameless";
+
 static constexpr FaultInfo Faults[] = {
     {"fault-wrong", "FaultWrongPass", miscompile, 0},
     {"fault-assume", "FaultAssumePass", assume, 0},
@@ -306,6 +355,12 @@ static constexpr FaultInfo Faults[] = {
     {"fault-flaky", "FaultFlakyPass", makeFlaky, 0},
     {"fault-nobarrier", "FaultNoBarrierPass", removeBarriers, 0},
     {"fault-nonatomic", "FaultNonAtomicPass", dropAtomicity, 0},
+    {"fault-count", "FaultCountPass", miscompileOnce, 1},
+    {"fault-order", "FaultOrderPass", miscompileByAddress, 0},
+    {"fault-fatal", "FaultFatalPass", failFatally, 0},
+    {"fault-numbered", "FaultNumberedPass", failIfNumbered, 0},
+    {"fault-option", "FaultOptionPass", miscompileIfTold, 0},
+    {Nameless, "FaultNamelessPass", miscompile, 0},
     {"fault-slow", "FaultSlowPass", slowDown, 20000},
     {"fault-registers", "FaultRegistersPass", keepAlive, 64},
     {"fault-size", "FaultSizePass", grow, 500},
@@ -484,7 +539,8 @@ static bool parseFunctionPass(StringRef Text, FunctionPassManager &PM) {
 static void registerFaults(PassBuilder &PB) {
   if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks())
     for (const FaultInfo &F : Faults)
-      PIC->addClassToPassName(F.Class, F.Name);
+      if (F.Name != Nameless)
+        PIC->addClassToPassName(F.Class, F.Name);
   auto P = std::make_shared<Planter>(PB);
   PB.registerPipelineParsingCallback(
       [P](StringRef Name, ModulePassManager &PM,

@@ -98,6 +98,8 @@ struct JudgeOptions {
                       ///< fault.
   /// Reuse judgements of equal code.
   bool Reuse = true;
+  /// Compile everything in processes of its own, not only what is random.
+  bool OwnProcesses = false;
 };
 
 /// Judges configurations.
@@ -105,7 +107,8 @@ class Judge {
 public:
   using ProgressFn =
       std::function<void(const json::Object &Config, const Judgement &)>;
-  Judge(Evaluator &E, JudgeOptions Options) : E(E), O(std::move(Options)) {}
+  Judge(Evaluator &E, JudgeOptions Options)
+      : E(E), O(std::move(Options)), OwnProcesses(O.OwnProcesses) {}
 
   /// The state of the two sides.
   enum class Sides {
@@ -179,6 +182,8 @@ private:
   unsigned Repeats = 1;
   bool Rerun = false; ///< The same code can be good or bad.
   std::vector<std::string> Schedules; ///< See alsoJudgeWith().
+  /// The code may depend on what its compile process compiled before.
+  bool OwnProcesses = false;
   uint64_t NextId = 1, NextAttempt = 1;
   double LaunchLimit = 0;
   JudgeCounts Counts;

@@ -64,9 +64,14 @@ struct BisectReport {
   BisectOutcome Outcome;
   std::vector<BisectCommand> Commands;
   std::vector<PassEvidence> Evidence;
+  /// Whether the recorded kernel reads local or shared memory that it has not
+  /// written (ReplayResult). Unset: not known.
+  std::optional<bool> ReadsUninitialized;
   double Seconds = 0;
 
   const BisectCommand *findCommand(StringRef Name) const;
+  /// Returns true if all commands showed the expected result.
+  bool isConfirmed() const;
 };
 
 json::Value toJSON(const Judgement &J);

@@ -19,6 +19,9 @@
 namespace llvm {
 namespace mneme {
 
+/// Returns true if a key of a side acts on the host device's own compiler only.
+bool isOfHostOnly(StringRef Key);
+
 /// Parses one side of a bisection: options ("--passes='default<O1>'
 /// --mllvm=-unroll-threshold=50"), a pipeline, or a file with a configuration
 /// ("best.json", "@best"). Errors quote the option. Rejects settings in a file

@@ -131,6 +131,10 @@ public:
   unsigned codeGenLevel() const { return CodeGenLevel; }
   StringRef arch() const { return Arch; }
 
+  /// Sets the LLVM options. Those that only plugins of an external opt have are
+  /// left to that program.
+  Error enterLLVMOptions(LLVMOptionScope &Scope) const;
+
   /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
   /// available after describe().
   Error checkSpace(const PipelineSpace &Space) const;
@@ -191,6 +195,7 @@ private:
   Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
   Expected<std::shared_ptr<const PassListing>>
   findNumbers(const Module &M, bool CodeGen = false) const;
+  std::string numbersKey(const Module &M) const;
   PassListing countPasses(const Module &M, bool CodeGen, bool &IsLate) const;
   bool isSufficient(const PassListing &L, bool CodeGen) const;
   PassListing collectPasses(const Module &M, PassGate::Options GO,

@@ -39,7 +39,8 @@ public:
   /// list receives all values. On an error, sets nothing. Fails if LLVM has no
   /// such option, does not accept the value (LLVM prints details to standard
   /// error), or the option was set on the command line of the process.
-  Error enter(ArrayRef<LLVMOption> Options);
+  /// \p SkipUnknown: leaves options that LLVM does not have to others.
+  Error enter(ArrayRef<LLVMOption> Options, bool SkipUnknown = false);
 
 private:
   SmallVector<cl::Option *, 4> Set;

@@ -35,6 +35,10 @@ std::string getClangPipeline(StringRef Level);
 /// text.
 std::string expandLevel(StringRef Passes);
 
+/// Loads pass plugins for the rest of the process, so that their options
+/// (cl::opt) exist. Errors are LLVM's messages.
+Error loadPlugins(ArrayRef<std::string> Plugins);
+
 /// Runs \p Passes, a text for `opt -passes=` that may contain "clang<O...>".
 /// \p Plugins are pass plugins (shared libraries) whose passes the text may
 /// use; Mneme's kernel passes (Transforms/) are always available. \p Gate, if

@@ -46,6 +46,17 @@ std::vector<ConfigSideEffect> findSideEffects(const json::Object &Config,
 /// the code depend on it.
 std::string getCompileDigest(const ReplayPlan &Plan);
 
+/// The key of --host-finish in the configuration of a side.
+inline constexpr StringLiteral HostFinishKey = "host_finish";
+
+/// Sets the settings of one side of a comparison: those of applyConfig() and
+/// HostFinishKey. Fails like applyConfig().
+Error applySide(const json::Object &Side, ReplayOptions &O);
+
+/// Returns the configuration for applySide(): all settings that are not as
+/// recorded, and HostFinishKey unless it is the default.
+json::Object makeSideConfig(const ReplayOptions &O);
+
 /// A file with a configuration: {"config": {...}}, optionally with
 /// "static_hash" and "record_id" of the launch it was made for. Other keys are
 /// ignored. A replay report is also a valid file, and so are a configuration, a

@@ -37,6 +37,10 @@ struct EvaluationRequest {
   /// Requests with different numbers share no compilation, as compilers may be
   /// nondeterministic.
   uint64_t Attempt = 0;
+  /// Compile in a process that has compiled nothing before, with addresses that
+  /// depend on Attempt: for compilers whose code depends on earlier
+  /// compilations or on the order of pointers.
+  bool OwnProcess = false;
   /// Stop measuring once the median is significantly above this; 0: never.
   double StopAbove = 0; ///< Nanoseconds.
   /// StopAbove by Evaluation::Device. If not empty, other devices never stop.
