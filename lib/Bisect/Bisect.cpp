@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Bisect/Bisect.h"
+#include "CounterSearch.h"
 #include "PassSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -75,6 +76,7 @@ private:
   Error checkRunSet(const PassSearch &Search,
                     std::optional<json::Object> &Wrong);
   Error describeCulprits(const PassSearch &Search);
+  Error findRewrites();
 
   // What is left when it is none of them.
   Error explainFailure(const PassSearch &Search);
@@ -429,6 +431,36 @@ Error Bisector::describeCulprits(const PassSearch &Search) {
   return Error::success();
 }
 
+/// Inside the passes: which of their rewrites they are.
+Error Bisector::findRewrites() {
+  /// Each execution takes as many steps as the search for it.
+  static constexpr size_t MaxSearched = 4;
+  if (Out.PrefixOnly || !Q.complete() || !Subject.CountRewrites)
+    return Error::success();
+  const json::Object &Config =
+      Out.SmallestConfig ? *Out.SmallestConfig : Out.BadConfig;
+  for (const BisectCulprit &C : Out.Culprits) {
+    if (Out.Rewrites.size() == MaxSearched || !Q.complete())
+      break;
+    if (Out.SmallestConfig && !C.InRunSet)
+      continue;
+    const PassExecution &E = C.Execution;
+    Expected<PassListing> Counted = Subject.CountRewrites(Config, E.Stage);
+    if (!Counted) {
+      BlamedRewrite None;
+      None.Number = E.Number;
+      None.Missing = toString(Counted.takeError());
+      Out.Rewrites.push_back(std::move(None));
+      continue;
+    }
+    Expected<BlamedRewrite> R = CounterSearch(Q, Config, *Counted).run(E);
+    if (!R)
+      return R.takeError();
+    Out.Rewrites.push_back(std::move(*R));
+  }
+  return Error::success();
+}
+
 /// Which part of the difference it is.
 void Bisector::noteAccepted() {
   if (!Out.Accepted)
@@ -454,6 +486,8 @@ Error Bisector::finishPasses(PassSearch &Search) {
   if (Search.isOfOtherHalf())
     noteOtherHalf();
   if (Error E = describeCulprits(Search))
+    return E;
+  if (Error E = findRewrites())
     return E;
   if (!Q.complete())
     Out.Notes.push_back(formatv("the limit of {0} steps was reached: not each "

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Report.h"
@@ -154,7 +155,8 @@ json::Value mneme::toJSON(const BisectReport &R) {
                       {"culprits", std::move(Culprits)},
                       {"healed_config", orNull(Out.HealedConfig)},
                       {"smallest_config", orNull(Out.SmallestConfig)},
-                      {"evidence", listToJSON<PassEvidence>(R.Evidence)}};
+                      {"evidence", listToJSON<PassEvidence>(R.Evidence)},
+                      {"rewrites", rewritesToJSON(R)}};
   if (HasPasses)
     Passes["healed"] = toJSON(Out.Healed);
   if (HasPasses && Out.SmallestConfig)
@@ -285,6 +287,7 @@ static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
   printSide(OS, "without " + printList(Out.SkipSet), Out.Healed, R.What);
   if (Out.SmallestConfig)
     printSide(OS, "only " + printList(Out.RunSet), Out.Smallest, R.What);
+  printRewrites(OS, Out.Rewrites);
 }
 
 /// Metrics of both sides and without what was found, where they differ.
@@ -385,6 +388,7 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
   static constexpr size_t MaxShown = 3;
   for (const PassEvidence &E : ArrayRef(R.Evidence).take_front(MaxShown))
     printEvidence(OS, E);
+  printRewriteEvidence(OS, R);
   for (const BisectCommand &C : R.Commands) {
     OS << "\n# " << C.What;
     if (C.ExitCode)

@@ -63,14 +63,9 @@ static std::string makeFileName(const PassExecution &E, StringRef When,
   return Name;
 }
 
-/// IR or assembly when the first \p Last executions have run. The compiler has
-/// a process of its own.
-static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
-                                  unsigned Last, bool Assembly,
-                                  StringRef Path) {
-  ReplayOptions Options = Plan.options();
-  Options.RunPasses = Last ? "1-" + std::to_string(Last) : "none";
-  // No further than that.
+Expected<std::string> mneme::emitCode(const ReplayPlan &Plan,
+                                      ReplayOptions Options, StringRef NamedIR,
+                                      bool Assembly, StringRef Path) {
   Options.Resources = false;
   Options.Execute = true;
   Options.Instruments = InstrumentOptions();
@@ -102,6 +97,15 @@ static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
   if (!Text)
     return Text.takeError();
   return (*Text)->getBuffer().str();
+}
+
+/// IR or assembly when the first \p Last executions have run.
+static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
+                                  unsigned Last, bool Assembly,
+                                  StringRef Path) {
+  ReplayOptions Options = Plan.options();
+  Options.RunPasses = Last ? "1-" + std::to_string(Last) : "none";
+  return emitCode(Plan, std::move(Options), NamedIR, Assembly, Path);
 }
 
 /// Error: the code cannot be written where it is compared.

@@ -11,6 +11,7 @@
 
 #include "llvm/Mneme/Bisect/Report.h"
 #include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Support/Error.h"
 
 namespace llvm {
 namespace mneme {
@@ -23,6 +24,15 @@ namespace mneme {
 /// \param Folder  gets the code; empty: it is not kept.
 PassEvidence makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
                           unsigned Tries, StringRef Folder);
+
+/// Compiles in a process of its own, no further than to IR or assembly, and
+/// returns that. Nothing is launched.
+/// \param NamedIR  writeNamedIR()'s file, which the IR is made from; assembly
+///                 is made from the plan's own IR.
+/// \param Path     is written; remarks, too: see getRemarksPath().
+Expected<std::string> emitCode(const ReplayPlan &Plan, ReplayOptions Options,
+                               StringRef NamedIR, bool Assembly,
+                               StringRef Path);
 
 } // namespace mneme
 } // namespace llvm

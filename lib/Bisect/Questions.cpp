@@ -64,6 +64,8 @@ void Questions::describeStep(const json::Object &Config,
               Short.take_front(60) + (Short.size() > 60 ? "..." : ""))
                  .str();
     }
+  if (std::optional<StringRef> Counter = Config.getString("llvm.debug-counter"))
+    What += ", rewrites " + Counter->take_front(60).str();
   if (What.empty())
     What = quoteCommand(makeOptions(Config));
   say(formatv("step {0}: {1}: {2}", J.counts().Steps,

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
 #include "Evidence.h"
+#include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Compile/Programs.h"
@@ -48,8 +49,11 @@ private:
   FarmOptions makeFarmOptions() const;
   Expected<ReplayOptions> applyTo(const json::Object &Config) const;
   BisectSubject makeSubject();
+  Expected<PassListing> countRewrites(const json::Object &Config,
+                                      PassStage Stage);
   bool isOnHost() const;
-  Expected<PassListing> listPassesOf(const json::Object &Config);
+  Expected<PassListing> listPassesOf(const json::Object &Config,
+                                     PassListOptions L = {});
   Expected<std::optional<Evaluation>> runOnHost(const json::Object &Config,
                                                 unsigned Attempt);
 
@@ -58,6 +62,7 @@ private:
   Error check(BisectCommand &C, const json::Object &Config) const;
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
+  Error addRewriteCommands();
   Error addCommands();
   BisectSides makeSides() const;
 };
@@ -98,12 +103,11 @@ bool ReplayBisection::isOnHost() const {
          });
 }
 
-Expected<PassListing>
-ReplayBisection::listPassesOf(const json::Object &Config) {
+Expected<PassListing> ReplayBisection::listPassesOf(const json::Object &Config,
+                                                    PassListOptions L) {
   Expected<ReplayOptions> Options = applyTo(Config);
   if (!Options)
     return Options.takeError();
-  PassListOptions L;
   // Where the host runs it, only the image that is looked at depends on them.
   L.CodeGen =
       !isOnHost() || Options->Resources || needsResources(what().Metric);
@@ -150,6 +154,25 @@ ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
   }
 }
 
+/// Debug counters are read in the LLVM of this program.
+Expected<PassListing> ReplayBisection::countRewrites(const json::Object &Config,
+                                                     PassStage Stage) {
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  if (any_of(Options->LLVMOptions,
+             [](const LLVMOption &O) { return O.Name == "debug-counter"; }))
+    return createStringError("the command line sets -debug-counter itself");
+  bool IsTools = !Options->OptTool.empty() || !Options->LlcTool.empty();
+  if (IsTools)
+    return createStringError(
+        "debug counters of another opt or llc are not searched");
+  PassListOptions L;
+  L.Counters = true;
+  L.Details = Stage == PassStage::CodeGen;
+  return listPassesOf(Config, L);
+}
+
 BisectSubject ReplayBisection::makeSubject() {
   BisectSubject S;
   S.ListPasses = [this](const json::Object &Config) {
@@ -159,6 +182,9 @@ BisectSubject ReplayBisection::makeSubject() {
     return runOnHost(Config, Attempt);
   };
   S.Say = O.Say;
+  S.CountRewrites = [this](const json::Object &Config, PassStage Stage) {
+    return countRewrites(Config, Stage);
+  };
   if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost())
     return S;
   // Behind what is given already.
@@ -195,6 +221,9 @@ Error ReplayBisection::addEvidence() {
       R.Evidence.push_back(
           makeEvidence(**Bad, C.Execution, R.Outcome.Repeats, O.Output));
     }
+  for (const BlamedRewrite &W : R.Outcome.Rewrites)
+    R.RewriteEvidence.push_back(
+        makeRewriteEvidence(Plan, R.Outcome, W, O.Output));
   return Error::success();
 }
 
@@ -281,6 +310,23 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
   return Error::success();
 }
 
+Error ReplayBisection::addRewriteCommands() {
+  for (const BlamedRewrite &W : R.Outcome.Rewrites) {
+    if (!W.Missing.empty())
+      continue;
+    std::string Name = formatv("count {0} of {1} in execution {2}", W.Count,
+                               W.Counter, W.Number)
+                           .str();
+    if (Error E = addCommand("rewrite", "bad: with " + Name, W.BadConfig,
+                             Answer::Bad))
+      return E;
+    if (Error E = addCommand("no_rewrite", "good: without " + Name,
+                             W.GoodConfig, Answer::Good))
+      return E;
+  }
+  return Error::success();
+}
+
 Error ReplayBisection::addCommands() {
   const BisectOutcome &Out = R.Outcome;
   if (!Out.found())
@@ -299,11 +345,12 @@ Error ReplayBisection::addCommands() {
                      *Out.HealedConfig, Answer::Good))
     return E;
   if (Out.SmallestConfig)
-    return addCommand("smallest",
-                      Out.PrefixOnly ? "bad: with nothing behind it"
-                                     : "bad: with nothing else",
-                      *Out.SmallestConfig, Answer::Bad);
-  return Error::success();
+    if (Error E = addCommand("smallest",
+                             Out.PrefixOnly ? "bad: with nothing behind it"
+                                            : "bad: with nothing else",
+                             *Out.SmallestConfig, Answer::Bad))
+      return E;
+  return addRewriteCommands();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "PipelineParser.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
@@ -304,11 +305,11 @@ Error KernelCompiler::setUp(const Module &M) {
   if (Options.OptTool.empty())
     return checkPipeline(*TM, Pipeline, Options.Plugins);
   return OptTool::create(Options.OptTool, M, Pipeline, Options.Plugins,
-                         getToolTarget())
+                         toolTarget())
       .moveInto(ExternalOpt);
 }
 
-ToolTarget KernelCompiler::getToolTarget() const {
+ToolTarget KernelCompiler::toolTarget() const {
   ToolTarget T = {CPU,    Features,            CodeGenLevel,
                   FuseFP, Options.LLVMOptions, Options.ToolSeconds};
   append_range(T.LLVMOptions, Options.Instruments.Printing);
@@ -399,6 +400,14 @@ void KernelCompiler::limitRegisters(Module &M) const {
   Function &F = *M.getFunction(Options.Kernel);
   F.addFnAttr("nvvm.maxnreg", utostr(Options.MaxRegisters));
   F.removeFnAttr("nvvm.minctasm");
+}
+
+Expected<std::string> KernelCompiler::expandedPipeline() const {
+  Expected<PipelineParser> Parser =
+      PipelineParser::create(*TM, Options.Plugins);
+  if (!Parser)
+    return Parser.takeError();
+  return Parser->print(Pipeline);
 }
 
 Error KernelCompiler::checkSpace(const PipelineSpace &Space) const {
@@ -614,7 +623,7 @@ KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate,
     addOtherKernel(*Copy);
   }
   if (!Options.LlcTool.empty())
-    return runLlcTool(Options.LlcTool, *Copy, Object, getToolTarget(), Remarks);
+    return runLlcTool(Options.LlcTool, *Copy, Object, toolTarget(), Remarks);
   DiagnosticScope Diagnostics(Context);
   RemarkScope Remarking(Context);
   if (Error E = Remarking.enter(Remarks, Options.Instruments.RemarksFilter))

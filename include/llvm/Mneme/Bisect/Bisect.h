@@ -48,6 +48,11 @@ struct BisectSubject {
                                                     unsigned Attempt)>
       RunOnHost;
   std::vector<BisectProbe> Probes;
+  /// Like ListPasses, with the queries of debug counters by each execution
+  /// (PassExecution::Counters), at least of this stage. Unset: counters are not
+  /// searched. An error is the reason why they cannot be.
+  std::function<Expected<PassListing>(const json::Object &, PassStage)>
+      CountRewrites;
   /// Called with one line of text per step.
   std::function<void(StringRef)> Say;
 };
@@ -71,6 +76,23 @@ struct BisectCulprit {
   bool InSkipSet = false; ///< In the smallest set without which it is good.
   /// Whether skipping only this execution makes it good. Unset: not tested.
   std::optional<bool> HealsAlone;
+};
+
+/// The rewrite inside a pass execution that makes it bad, as one query of a
+/// debug counter of LLVM.
+struct BlamedRewrite {
+  unsigned Number = 0; ///< Of the execution.
+  std::string Missing; ///< Why no rewrite was found; the rest is then unset.
+  std::string Counter;
+  /// The counts of the execution are Begin to End - 1.
+  int64_t Begin = 0, End = 0;
+  /// The query that makes it bad.
+  int64_t Count = 0;
+  /// Number of the execution's counts in BadChunks; 1: Count alone suffices.
+  unsigned NumCounts = 0;
+  /// Values of -debug-counter=Counter=...: with Count, and without it.
+  std::string BadChunks, GoodChunks;
+  json::Object BadConfig, GoodConfig;
 };
 
 /// The faulty half for a wrong result on a GPU, found by running the same IR on
@@ -121,6 +143,8 @@ struct BisectOutcome : PassAnswer {
   json::Object BadConfig;
   Judgement Healed, Smallest;          ///< For PassAnswer's configurations.
   std::vector<BisectCulprit> Culprits; ///< The members of both sets, in order.
+  /// For the executions of SmallestConfig, or, if there is none, of BadConfig.
+  std::vector<BlamedRewrite> Rewrites;
 
   FaultyHalf Half = FaultyHalf::Unknown;
   std::string HalfReason;          ///< Why it is unknown, or the host's result.

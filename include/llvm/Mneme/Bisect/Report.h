@@ -22,7 +22,8 @@ namespace mneme {
 
 /// A command that reproduces a side.
 struct BisectCommand {
-  std::string Name; ///< "good", "bad", "healed", "smallest"
+  /// "good", "bad", "healed", "smallest", "rewrite", "no_rewrite"
+  std::string Name;
   std::string Text; ///< For a shell.
   std::string What; ///< Description.
   Answer Expected = Answer::Good;
@@ -64,6 +65,8 @@ struct BisectReport {
   BisectOutcome Outcome;
   std::vector<BisectCommand> Commands;
   std::vector<PassEvidence> Evidence;
+  /// The code without and with each of Outcome.Rewrites.
+  std::vector<PassEvidence> RewriteEvidence;
   double Seconds = 0;
 
   const BisectCommand *findCommand(StringRef Name) const;
