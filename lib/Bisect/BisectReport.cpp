@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlainCommand.h"
 #include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -191,7 +192,8 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"counts", ::toJSON(Out.Counts)},
       {"seconds", R.Seconds},
       {"notes", json::Array(Out.Notes)},
-      {"commands", std::move(Commands)}};
+      {"commands", std::move(Commands)},
+      {"plain", R.Plain ? toJSON(*R.Plain) : json::Value(nullptr)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -400,4 +402,6 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
       OS << "; NOT CONFIRMED";
     OS << '\n' << C.Text << '\n';
   }
+  if (R.Plain)
+    printPlainCommand(OS, *R.Plain);
 }

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
 #include "Evidence.h"
+#include "PlainCommand.h"
 #include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
@@ -422,6 +423,8 @@ Expected<BisectReport> ReplayBisection::run() {
     return std::move(E);
   if (Error E = addCommands())
     return std::move(E);
+  if (R.Outcome.End == BisectOutcome::FoundPasses)
+    R.Plain = makePlainCommand(Plan, R.Outcome, O.Output);
   R.Seconds = secondsSince(Begin);
   return std::move(R);
 }

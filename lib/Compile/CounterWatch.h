@@ -7,10 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// LLVM's debug counters (llvm/Support/DebugCounter.h) in a child process that
-/// lists pass executions. Counters are global variables that cannot be
-/// deactivated: use these functions only in a process that compiles nothing
-/// else.
+/// LLVM's debug counters (llvm/Support/DebugCounter.h), which are global
+/// variables and cannot be deactivated.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,15 +23,18 @@
 namespace llvm {
 namespace mneme {
 
-/// Lets the rewrites that -debug-counter excludes run.
+/// Lets the rewrites that -debug-counter excludes run, unless the process has
+/// compiled with it: then, the counters cannot be reset.
 inline void runAllRewrites() {
   DebugCounter &Counters = DebugCounter::instance();
   for (const auto &[Name, Info] : Counters)
-    if (DebugCounter::isCounterSet(*Info))
+    if (DebugCounter::isCounterSet(*Info) &&
+        DebugCounter::getCounterState(*Info).ChunkIdx == 0)
       Counters.push_back(formatv("{0}=0-{1}", Name, INT64_MAX).str());
 }
 
-/// Counts the queries of debug counters by each pass execution.
+/// Counts the queries of debug counters by each pass execution. Use it only in a
+/// process that compiles nothing else.
 class CounterWatch {
 public:
   CounterWatch() { DebugCounter::instance().activateAllCounters(); }

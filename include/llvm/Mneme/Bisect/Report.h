@@ -58,6 +58,17 @@ struct PassEvidence {
   std::vector<std::string> Remarks;
 };
 
+/// A command that shows the fault without Mneme: LLVM's opt makes the IR of
+/// BisectOutcome::SmallestConfig.
+struct PlainCommand {
+  std::string Text;      ///< For a shell; empty: see Missing.
+  std::string Missing;   ///< Why there is no command.
+  std::string InputFile; ///< The IR that the command reads; empty: not kept.
+  /// The same with only the blamed rewrite, if that gives the IR of
+  /// BlamedRewrite::BadConfig; may be empty.
+  std::string RewriteText;
+};
+
 /// The result of a bisection and its evidence.
 struct BisectReport {
   std::string Kernel, StaticHash, RecordId, Device;
@@ -67,6 +78,8 @@ struct BisectReport {
   std::vector<PassEvidence> Evidence;
   /// The code without and with each of Outcome.Rewrites.
   std::vector<PassEvidence> RewriteEvidence;
+  /// Unset: no passes were found.
+  std::optional<PlainCommand> Plain;
   double Seconds = 0;
 
   const BisectCommand *findCommand(StringRef Name) const;
