@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Bisect/Bisect.h"
+#include "ChangeSearch.h"
 #include "CounterSearch.h"
 #include "PassSearch.h"
 #include "llvm/ADT/STLExtras.h"
@@ -77,6 +78,7 @@ private:
                     std::optional<json::Object> &Wrong);
   Error describeCulprits(const PassSearch &Search);
   Error findRewrites();
+  Error findChange();
 
   // What is left when it is none of them.
   Error explainFailure(const PassSearch &Search);
@@ -461,6 +463,25 @@ Error Bisector::findRewrites() {
   return Error::success();
 }
 
+/// What no counter says, the text of the IR may.
+Error Bisector::findChange() {
+  if (!Subject.WithIR || !Q.complete() || Out.Rewrites.size() != 1 ||
+      Out.Rewrites[0].Missing.empty() || !Out.SmallestConfig)
+    return Error::success();
+  auto C = find_if(Out.Culprits, [](const auto &C) { return C.InRunSet; });
+  // Other IR has other numbers: none of them may be needed.
+  if (C == Out.Culprits.end() || C->Execution.Stage != PassStage::IR ||
+      Out.SmallestConfig->getString("run_passes") !=
+          std::to_string(C->Execution.Number))
+    return Error::success();
+  Expected<BlamedChange> Change =
+      searchChange(Q, Subject, *Out.SmallestConfig, C->Execution);
+  if (!Change)
+    return Change.takeError();
+  Out.Change = std::move(*Change);
+  return Error::success();
+}
+
 /// Which part of the difference it is.
 void Bisector::noteAccepted() {
   if (!Out.Accepted)
@@ -488,6 +509,8 @@ Error Bisector::finishPasses(PassSearch &Search) {
   if (Error E = describeCulprits(Search))
     return E;
   if (Error E = findRewrites())
+    return E;
+  if (Error E = findChange())
     return E;
   if (!Q.complete())
     Out.Notes.push_back(formatv("the limit of {0} steps was reached: not each "

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alive.h"
 #include "PlainCommand.h"
 #include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
@@ -157,7 +158,8 @@ json::Value mneme::toJSON(const BisectReport &R) {
                       {"healed_config", orNull(Out.HealedConfig)},
                       {"smallest_config", orNull(Out.SmallestConfig)},
                       {"evidence", listToJSON<PassEvidence>(R.Evidence)},
-                      {"rewrites", rewritesToJSON(R)}};
+                      {"rewrites", rewritesToJSON(R)},
+                      {"change", changeToJSON(Out.Change)}};
   if (HasPasses)
     Passes["healed"] = toJSON(Out.Healed);
   if (HasPasses && Out.SmallestConfig)
@@ -193,6 +195,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"seconds", R.Seconds},
       {"notes", json::Array(Out.Notes)},
       {"commands", std::move(Commands)},
+      {"alive", listToJSON<AliveCheck>(R.Alive)},
       {"plain", R.Plain ? toJSON(*R.Plain) : json::Value(nullptr)}};
 }
 
@@ -391,6 +394,8 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
   for (const PassEvidence &E : ArrayRef(R.Evidence).take_front(MaxShown))
     printEvidence(OS, E);
   printRewriteEvidence(OS, R);
+  for (const AliveCheck &C : R.Alive)
+    printAlive(OS, C);
   for (const BisectCommand &C : R.Commands) {
     OS << "\n# " << C.What;
     if (C.ExitCode)

@@ -148,6 +148,8 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
   }
   if (!Out.Missing.empty())
     return Error::success();
+  Out.BeforeText = Texts[0];
+  Out.AfterText = Texts[1];
   Out.Diff = makeDiff(findFunction(Texts[0], E.Function),
                       findFunction(Texts[1], E.Function));
   // What it says of a function may stand elsewhere.

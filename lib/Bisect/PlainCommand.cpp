@@ -13,6 +13,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
+#include "llvm/Mneme/Bisect/OptCommand.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
@@ -176,12 +177,16 @@ public:
   PlainSearch(const ReplayPlan &Plan, StringRef Input, const PrivateFolder &Work)
       : Plan(Plan), Input(Input.str()), Work(Work) {}
 
-  /// Plan is of the smallest configuration. An error says why there is none.
+  /// For a plan of the smallest configuration. An error says why there is no
+  /// command.
   Expected<std::vector<std::string>> run();
+  /// For the plan's whole pipeline, on the input as it is.
+  Expected<std::vector<std::string>> runPipeline();
   /// Does opt write the IR \p Wanted?
   Expected<bool> writes(ArrayRef<std::string> Words, StringRef Wanted) const;
   /// Adds " | llc ...", if llc takes what opt writes.
-  std::string print(ArrayRef<std::string> Words) const;
+  /// \param Name  of the input; empty: its path.
+  std::string print(ArrayRef<std::string> Words, StringRef Name = "") const;
   /// The IR of a configuration, in a form that can be compared.
   Expected<std::string> emitWanted(ReplayOptions Options) const;
 
@@ -195,6 +200,7 @@ private:
   bool Dies = false; ///< The compiler does, at the last element.
   std::vector<PassExecution> Executions; ///< Those to express.
 
+  Error findOpt();
   Error chooseExecutions();
   Expected<std::multimap<std::string, Element>> listElements() const;
   std::vector<std::string> makeWords(StringRef Passes) const;
@@ -383,11 +389,33 @@ Expected<std::string> PlainSearch::emitWanted(ReplayOptions Options) const {
   return readComparableIR(Path);
 }
 
+Error PlainSearch::findOpt() { return findTool("opt").moveInto(Opt); }
+
+Expected<std::vector<std::string>> PlainSearch::runPipeline() {
+  if (Error E = findOpt())
+    return std::move(E);
+  NamedIR = Input;
+  if (Error E = emitWanted(Plan.options()).moveInto(WantedIR))
+    return std::move(E);
+  Expected<std::string> Expanded = Plan.compiler().expandedPipeline();
+  if (!Expanded)
+    return Expanded.takeError();
+  // opt does not know Mneme's own elements ("clang<O2>").
+  for (const std::string &Passes :
+       {Plan.compiler().pipeline().str(), *Expanded}) {
+    std::vector<std::string> Words = makeWords(Passes);
+    Expected<bool> Same = writes(Words, WantedIR);
+    if (!Same)
+      return Same.takeError();
+    if (*Same)
+      return Words;
+  }
+  return createStringError(Opt.Name + " writes other IR");
+}
+
 Expected<std::vector<std::string>> PlainSearch::run() {
-  Expected<Tool> Found = findTool("opt");
-  if (!Found)
-    return Found.takeError();
-  Opt = std::move(*Found);
+  if (Error E = findOpt())
+    return std::move(E);
   if (Error E = chooseExecutions())
     return std::move(E);
   NamedIR = Work.pathOf("named.bc");
@@ -438,10 +466,11 @@ Expected<std::vector<std::string>> PlainSearch::run() {
                            Opt.Name);
 }
 
-std::string PlainSearch::print(ArrayRef<std::string> Words) const {
+std::string PlainSearch::print(ArrayRef<std::string> Words,
+                               StringRef Name) const {
   std::vector<std::string> Line{Opt.Name};
   append_range(Line, Words);
-  Line.push_back(Input);
+  Line.push_back(Name.empty() ? Input : Name.str());
   std::string Text = quoteCommand(Line);
   Expected<Tool> Llc = findTool("llc");
   if (!Llc || Dies) {
@@ -496,16 +525,10 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
   Expected<std::vector<std::string>> Words = Search.run();
   if (!Words)
     return Words.takeError();
-  auto Print = [&](ArrayRef<std::string> Words) {
-    std::string Text = Search.print(Words);
-    size_t At = Folder.empty() ? Text.find(Input) : StringRef::npos;
-    return At == StringRef::npos
-               ? Text
-               : Text.replace(At, Input.size(), InputName.str());
-  };
+  StringRef Printed = Folder.empty() ? StringRef(InputName) : StringRef(Input);
   if (!Folder.empty())
     C.InputFile = Input;
-  C.Text = Print(*Words);
+  C.Text = Search.print(*Words, Printed);
   const BlamedRewrite *W =
       Out.Rewrites.size() == 1 && Out.Rewrites[0].Missing.empty()
           ? &Out.Rewrites[0]
@@ -523,8 +546,22 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
   if (!Same)
     return Same.takeError();
   if (*Same)
-    C.RewriteText = Print(*Words);
+    C.RewriteText = Search.print(*Words, Printed);
   return Error::success();
+}
+
+Expected<std::string> mneme::makeOptCommand(const ReplayPlan &Plan,
+                                            StringRef Input, StringRef Name) {
+  if (!Plan.options().OptTool.empty())
+    return createStringError("another opt runs the passes");
+  Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
+  if (!Work)
+    return Work.takeError();
+  PlainSearch Search(Plan, Input, *Work);
+  Expected<std::vector<std::string>> Words = Search.runPipeline();
+  if (!Words)
+    return Words.takeError();
+  return Search.print(*Words, Name);
 }
 
 PlainCommand mneme::makePlainCommand(const ReplayPlan &Plan,

@@ -7,17 +7,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
+#include "Alive.h"
 #include "Evidence.h"
 #include "PlainCommand.h"
 #include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
@@ -41,6 +44,8 @@ private:
   const ReplayBisectOptions &O;
   std::unique_ptr<ReplayFarm> Farm, HostFarm;
   BisectReport R;
+  PrivateFolder Spliced; ///< Files of IR of which a part is changed.
+  unsigned NumSpliced = 0;
 
   const Criterion &what() const { return O.Bisect.Judge.What; }
   void say(const Twine &Text) const {
@@ -50,6 +55,9 @@ private:
   FarmOptions makeFarmOptions() const;
   Expected<ReplayOptions> applyTo(const json::Object &Config) const;
   BisectSubject makeSubject();
+  Expected<std::pair<std::string, std::string>>
+  readChange(const json::Object &Config, const PassExecution &E);
+  Expected<json::Object> withIR(const json::Object &Config, StringRef IR);
   Expected<PassListing> countRewrites(const json::Object &Config,
                                       PassStage Stage);
   bool isOnHost() const;
@@ -60,6 +68,7 @@ private:
 
   // What shows it.
   Error addEvidence();
+  void checkEvidence();
   Error check(BisectCommand &C, const json::Object &Config) const;
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
@@ -174,6 +183,44 @@ Expected<PassListing> ReplayBisection::countRewrites(const json::Object &Config,
   return listPassesOf(Config, L);
 }
 
+Expected<std::pair<std::string, std::string>>
+ReplayBisection::readChange(const json::Object &Config,
+                            const PassExecution &E) {
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  if (Error Failed = PrivateFolder::createTemporary().moveInto(Spliced))
+    return std::move(Failed);
+  std::string NamedIR = Spliced.pathOf("named.bc");
+  if (Error Failed = writeNamedIR(Plan, NamedIR))
+    return std::move(Failed);
+  std::pair<std::string, std::string> Texts;
+  for (bool After : {false, true}) {
+    ReplayOptions One = *Options;
+    One.RunPasses = After ? std::to_string(E.Number) : "none";
+    Expected<std::string> Text =
+        emitCode(Plan, std::move(One), NamedIR, /*Assembly=*/false,
+                 Spliced.pathOf(After ? "after.ll" : "before.ll"));
+    if (!Text)
+      return Text.takeError();
+    (After ? Texts.second : Texts.first) = std::move(*Text);
+  }
+  return Texts;
+}
+
+/// Evaluations tell IR apart by its file.
+Expected<json::Object> ReplayBisection::withIR(const json::Object &Config,
+                                               StringRef IR) {
+  std::string Path =
+      Spliced.pathOf(("spliced-" + Twine(++NumSpliced) + ".ll").str());
+  if (Error E = writeFileAtomically(Path, IR))
+    return std::move(E);
+  json::Object Changed = Config;
+  Changed["ir"] = Path;
+  Changed["run_passes"] = "none";
+  return Changed;
+}
+
 BisectSubject ReplayBisection::makeSubject() {
   BisectSubject S;
   S.ListPasses = [this](const json::Object &Config) {
@@ -183,6 +230,12 @@ BisectSubject ReplayBisection::makeSubject() {
     return runOnHost(Config, Attempt);
   };
   S.Say = O.Say;
+  S.ReadChange = [this](const json::Object &Config, const PassExecution &E) {
+    return readChange(Config, E);
+  };
+  S.WithIR = [this](const json::Object &Config, StringRef IR) {
+    return withIR(Config, IR);
+  };
   S.CountRewrites = [this](const json::Object &Config, PassStage Stage) {
     return countRewrites(Config, Stage);
   };
@@ -226,6 +279,25 @@ Error ReplayBisection::addEvidence() {
     R.RewriteEvidence.push_back(
         makeRewriteEvidence(Plan, R.Outcome, W, O.Output));
   return Error::success();
+}
+
+/// Of each execution that was compared the smallest step: its rewrite, if one
+/// was found.
+void ReplayBisection::checkEvidence() {
+  if (O.AliveTV.empty() || R.Evidence.empty())
+    return;
+  say("running alive-tv");
+  for (const PassEvidence &Pass : R.Evidence) {
+    const PassEvidence *Step = &Pass;
+    for (const PassEvidence &Rewrite : R.RewriteEvidence)
+      if (Rewrite.Number == Pass.Number && !Rewrite.BeforeText.empty())
+        Step = &Rewrite;
+    auto C = find_if(R.Outcome.Culprits, [&](const BisectCulprit &C) {
+      return C.Execution.Number == Pass.Number;
+    });
+    R.Alive.push_back(runAlive(O.AliveTV, C->Execution, *Step));
+    R.Alive.back().IsRewrite = Step != &Pass;
+  }
 }
 
 static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
@@ -421,6 +493,7 @@ Expected<BisectReport> ReplayBisection::run() {
   HostFarm.reset();
   if (Error E = addEvidence())
     return std::move(E);
+  checkEvidence();
   if (Error E = addCommands())
     return std::move(E);
   if (R.Outcome.End == BisectOutcome::FoundPasses)

@@ -77,6 +77,8 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
       return Failed;
     (With ? Out.AfterFile : Out.BeforeFile) = std::move(Kept);
   }
+  Out.BeforeText = Texts[0];
+  Out.AfterText = Texts[1];
   Out.Diff = makeDiff(findFunction(Texts[0], E.Function),
                       findFunction(Texts[1], E.Function));
   if (Out.Diff.empty())
@@ -130,6 +132,16 @@ json::Array mneme::rewritesToJSON(const BisectReport &R) {
   return All;
 }
 
+json::Value mneme::changeToJSON(const std::optional<BlamedChange> &C) {
+  if (!C)
+    return nullptr;
+  return json::Object{{"number", C->Number},
+                      {"missing", json::fixUTF8(C->Missing)},
+                      {"hunks", C->NumHunks},
+                      {"blamed", C->NumBlamed},
+                      {"diff", json::fixUTF8(C->Diff)}};
+}
+
 void mneme::printRewrites(raw_ostream &OS, ArrayRef<BlamedRewrite> Rewrites) {
   for (const BlamedRewrite &W : Rewrites) {
     OS << left_justify("rewrite", 15) << ' ';
@@ -147,8 +159,16 @@ void mneme::printRewrites(raw_ostream &OS, ArrayRef<BlamedRewrite> Rewrites) {
   }
 }
 
-void mneme::printRewriteEvidence(raw_ostream &OS, const BisectReport &R) {
+static void printLines(raw_ostream &OS, StringRef Text) {
   static constexpr size_t MaxLines = 60;
+  std::vector<StringRef> Lines = splitLines(Text);
+  for (StringRef Line : ArrayRef(Lines).take_front(MaxLines))
+    OS << Line << '\n';
+  if (Lines.size() > MaxLines)
+    OS << formatv("... {0} more lines\n", Lines.size() - MaxLines);
+}
+
+void mneme::printRewriteEvidence(raw_ostream &OS, const BisectReport &R) {
   for (auto [W, E] : zip_equal(R.Outcome.Rewrites, R.RewriteEvidence)) {
     if (!W.Missing.empty())
       continue;
@@ -160,10 +180,16 @@ void mneme::printRewriteEvidence(raw_ostream &OS, const BisectReport &R) {
     OS << '\n';
     if (!E.Missing.empty())
       OS << E.Missing << '\n';
-    std::vector<StringRef> Lines = splitLines(E.Diff);
-    for (StringRef Line : ArrayRef(Lines).take_front(MaxLines))
-      OS << Line << '\n';
-    if (Lines.size() > MaxLines)
-      OS << formatv("... {0} more lines\n", Lines.size() - MaxLines);
+    printLines(OS, E.Diff);
   }
+  const std::optional<BlamedChange> &C = R.Outcome.Change;
+  if (!C)
+    return;
+  OS << formatv("\nexecution {0}, the part of its change that makes it bad: ",
+                C->Number);
+  if (C->Missing.empty())
+    OS << formatv("{0} of {1} hunks\n", C->NumBlamed, C->NumHunks);
+  else
+    OS << "unknown: " << C->Missing << '\n';
+  printLines(OS, C->Diff);
 }

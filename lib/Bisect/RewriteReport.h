@@ -25,6 +25,7 @@ PassEvidence makeRewriteEvidence(const ReplayPlan &Plan,
 
 json::Array rewritesToJSON(const BisectReport &R);
 void printRewrites(raw_ostream &OS, ArrayRef<BlamedRewrite> Rewrites);
+json::Value changeToJSON(const std::optional<BlamedChange> &C);
 void printRewriteEvidence(raw_ostream &OS, const BisectReport &R);
 
 } // namespace mneme

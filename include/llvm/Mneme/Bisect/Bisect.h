@@ -53,6 +53,15 @@ struct BisectSubject {
   /// searched. An error is the reason why they cannot be.
   std::function<Expected<PassListing>(const json::Object &, PassStage)>
       CountRewrites;
+  /// Returns the text of the IR before and after an execution of the pipeline,
+  /// in a configuration that runs only this one.
+  std::function<Expected<std::pair<std::string, std::string>>(
+      const json::Object &, const PassExecution &)>
+      ReadChange;
+  /// Returns a configuration that compiles this IR and runs no pass that can be
+  /// skipped. Unset, like ReadChange: changes are not searched.
+  std::function<Expected<json::Object>(const json::Object &, StringRef IR)>
+      WithIR;
   /// Called with one line of text per step.
   std::function<void(StringRef)> Say;
 };
@@ -93,6 +102,15 @@ struct BlamedRewrite {
   /// Values of -debug-counter=Counter=...: with Count, and without it.
   std::string BadChunks, GoodChunks;
   json::Object BadConfig, GoodConfig;
+};
+
+/// The part of the IR that a pass execution changed and that makes it bad, for
+/// passes without a debug counter.
+struct BlamedChange {
+  unsigned Number = 0;                  ///< Of the execution.
+  std::string Missing;                  ///< Why it was not found.
+  unsigned NumHunks = 0, NumBlamed = 0; ///< Of the whole change, and of Diff.
+  std::string Diff; ///< The smallest part that is bad, as a unified diff.
 };
 
 /// The faulty half for a wrong result on a GPU, found by running the same IR on
@@ -145,6 +163,8 @@ struct BisectOutcome : PassAnswer {
   std::vector<BisectCulprit> Culprits; ///< The members of both sets, in order.
   /// For the executions of SmallestConfig, or, if there is none, of BadConfig.
   std::vector<BlamedRewrite> Rewrites;
+  /// At most one: of the only execution of SmallestConfig.
+  std::optional<BlamedChange> Change;
 
   FaultyHalf Half = FaultyHalf::Unknown;
   std::string HalfReason;          ///< Why it is unknown, or the host's result.

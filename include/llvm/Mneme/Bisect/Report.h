@@ -52,10 +52,26 @@ struct PassEvidence {
   unsigned Number = 0;
   bool IsAssembly = false;           ///< In the code generator.
   std::string BeforeFile, AfterFile; ///< Empty if not kept.
+  /// The code itself, for other tools. Not part of the JSON.
+  std::string BeforeText, AfterText;
   std::string Diff;    ///< Unified diff, of the function if there is one.
   std::string Missing; ///< Why there is no diff.
   /// Its optimization remarks in YAML, without document markers.
   std::vector<std::string> Remarks;
+};
+
+/// What Alive2 (https://github.com/AliveToolkit/alive2) says of the step from
+/// one IR to another.
+struct AliveCheck {
+  enum ResultKind {
+    Undecided, ///< Not supported, approximated, or over its time limit.
+    Correct,   ///< With bounded loops.
+    Incorrect,
+  };
+  unsigned Number = 0;    ///< Of the execution.
+  bool IsRewrite = false; ///< Only of its blamed rewrite.
+  ResultKind Result = Undecided;
+  std::string Text; ///< The counterexample, or why it is undecided.
 };
 
 /// A command that shows the fault without Mneme: LLVM's opt makes the IR of
@@ -78,6 +94,7 @@ struct BisectReport {
   std::vector<PassEvidence> Evidence;
   /// The code without and with each of Outcome.Rewrites.
   std::vector<PassEvidence> RewriteEvidence;
+  std::vector<AliveCheck> Alive;
   /// Unset: no passes were found.
   std::optional<PlainCommand> Plain;
   double Seconds = 0;
