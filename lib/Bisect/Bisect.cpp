@@ -465,8 +465,10 @@ Error Bisector::findRewrites() {
 
 /// What no counter says, the text of the IR may.
 Error Bisector::findChange() {
-  if (!Subject.WithIR || !Q.complete() || Out.Rewrites.size() != 1 ||
-      Out.Rewrites[0].Missing.empty() || !Out.SmallestConfig)
+  if (!Subject.WithIR || !Q.complete() || !J.what().isVerify() ||
+      J.isRandom() || Out.Bad.Failure == FailureKind(Verdict::CompileError) ||
+      Out.Rewrites.size() != 1 || Out.Rewrites[0].Missing.empty() ||
+      !Out.SmallestConfig)
     return Error::success();
   auto C = find_if(Out.Culprits, [](const auto &C) { return C.InRunSet; });
   // Other IR has other numbers: none of them may be needed.

@@ -8,12 +8,13 @@
 #include "ChangeSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/LineDiff.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 /// Each hunk may take several steps.
-static constexpr size_t MaxHunks = 400;
+static constexpr size_t MaxHunks = 64;
 
 namespace {
 /// Two texts as lines that both have, and hunks between them.
@@ -72,7 +73,10 @@ Expected<BlamedChange> mneme::searchChange(Questions &Q,
   SplicedText Text(std::move(Texts->first), std::move(Texts->second));
   Out.NumHunks = Text.size();
   if (Text.size() == 0 || Text.size() > MaxHunks) {
-    Out.Missing = "the change is too large, or none";
+    Out.Missing =
+        Text.size()
+            ? formatv("the change has more than {0} hunks", MaxHunks).str()
+            : "no line of the IR changes";
     return Out;
   }
   auto Ask = [&](ArrayRef<BitVector> Sets) -> Expected<std::vector<Answer>> {

@@ -201,10 +201,13 @@ private:
   std::vector<PassExecution> Executions; ///< Those to express.
 
   Error findOpt();
+  Expected<std::vector<std::string>> findInWhole() const;
   Error chooseExecutions();
   Expected<std::multimap<std::string, Element>> listElements() const;
   std::vector<std::string> makeWords(StringRef Passes) const;
-  std::optional<std::string> chooseNumbers(StringRef Log) const;
+  std::optional<std::string> chooseNumbers(StringRef Log, bool IsWhole) const;
+  Expected<std::optional<std::vector<std::string>>>
+  tryNumbers(std::vector<std::string> Words, bool IsWhole) const;
   Expected<std::optional<std::vector<std::string>>>
   tryElements(ArrayRef<Element> Elements) const;
 };
@@ -281,7 +284,9 @@ std::vector<std::string> PlainSearch::makeWords(StringRef Passes) const {
 
 /// Numbers for -opt-bisect, from what opt says of its executions. Unset: one is
 /// not there.
-std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log) const {
+/// \param IsWhole  the pipeline has all executions of the original one.
+std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
+                                                      bool IsWhole) const {
   static const Regex Pattern(
       "^BISECT: running pass \\(([0-9]+)\\) (.*) on (.*)$");
   struct Line {
@@ -303,11 +308,13 @@ std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log) const {
                   !StringRef(E.Unit).drop_front(5).consumeInteger(10, Nth);
     std::string InFunction = " in function " + E.Function;
     std::set<std::string> Loops;
+    unsigned Occurrence = 0;
     auto It = find_if(Lines, [&](const Line &L) {
-      if (L.Used || L.Pass != E.Pass)
+      if ((L.Used && !IsWhole) || L.Pass != E.Pass)
         return false;
       if (!IsLoop)
-        return L.Unit == E.Unit || L.Unit == "(" + E.Unit + ")";
+        return (L.Unit == E.Unit || L.Unit == "(" + E.Unit + ")") &&
+               (!IsWhole || ++Occurrence == E.Occurrence);
       if (!StringRef(L.Unit).ends_with(InFunction))
         return false;
       Loops.insert(L.Unit);
@@ -345,6 +352,28 @@ Expected<bool> PlainSearch::writes(ArrayRef<std::string> Words,
   return *Text == Wanted;
 }
 
+/// Adds the numbers of the executions to \p Words.
+Expected<std::optional<std::vector<std::string>>>
+PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
+  std::vector<StringRef> Args{Opt.Path};
+  append_range(Args, Words);
+  Args.insert(Args.end(), {"-opt-bisect-limit=-1", "-disable-output", Input});
+  std::string Log;
+  // Its message is not wanted: it may be no pipeline at all.
+  if (Error E = runProgram(Args, Log, ProgramSeconds))
+    consumeError(std::move(E));
+  std::optional<std::string> Numbers = chooseNumbers(Log, IsWhole);
+  if (!Numbers)
+    return std::nullopt;
+  Words.push_back("-opt-bisect=" + *Numbers);
+  Expected<bool> Same = writes(Words, WantedIR);
+  if (!Same)
+    return Same.takeError();
+  if (!*Same)
+    return std::nullopt;
+  return Words;
+}
+
 /// The words that give the IR; first all executions of the elements, then only
 /// the chosen ones.
 Expected<std::optional<std::vector<std::string>>>
@@ -359,23 +388,10 @@ PlainSearch::tryElements(ArrayRef<Element> Elements) const {
       return Same.takeError();
     if (*Same)
       return Words;
-    std::vector<StringRef> Args{Opt.Path};
-    append_range(Args, Words);
-    Args.insert(Args.end(),
-                {"-opt-bisect-limit=-1", "-disable-output", Input});
-    std::string Log;
-    // Its message is not wanted: it may be no pipeline at all.
-    if (Error E = runProgram(Args, Log, ProgramSeconds))
-      consumeError(std::move(E));
-    std::optional<std::string> Numbers = chooseNumbers(Log);
-    if (!Numbers)
-      continue;
-    Words.push_back("-opt-bisect=" + *Numbers);
-    Same = writes(Words, WantedIR);
-    if (!Same)
-      return Same.takeError();
-    if (*Same)
-      return Words;
+    Expected<std::optional<std::vector<std::string>>> Numbered =
+        tryNumbers(std::move(Words), /*IsWhole=*/false);
+    if (!Numbered || *Numbered)
+      return Numbered;
   }
   return std::nullopt;
 }
@@ -413,6 +429,18 @@ Expected<std::vector<std::string>> PlainSearch::runPipeline() {
   return createStringError(Opt.Name + " writes other IR");
 }
 
+/// The executions in the original pipeline, where no shorter one is known.
+Expected<std::vector<std::string>> PlainSearch::findInWhole() const {
+  Expected<std::optional<std::vector<std::string>>> Words =
+      tryNumbers(makeWords(Plan.compiler().pipeline()), /*IsWhole=*/true);
+  if (!Words)
+    return Words.takeError();
+  if (*Words)
+    return std::move(**Words);
+  return createStringError("no pipeline that was tried gives the same IR in " +
+                           Opt.Name);
+}
+
 Expected<std::vector<std::string>> PlainSearch::run() {
   if (Error E = findOpt())
     return std::move(E);
@@ -434,8 +462,7 @@ Expected<std::vector<std::string>> PlainSearch::run() {
     for (auto It = Begin; It != End; ++It)
       Different.insert(It->second);
     if (Different.empty())
-      return createStringError("the text of pass " + E.Pass +
-                               " in a pipeline is unknown");
+      return findInWhole();
     Choices.emplace_back(Different.begin(), Different.end());
   }
   // All combinations, as the digits of a number.
@@ -462,8 +489,7 @@ Expected<std::vector<std::string>> PlainSearch::run() {
     if (I == Digits.size())
       break;
   }
-  return createStringError("no pipeline that was tried gives the same IR in " +
-                           Opt.Name);
+  return findInWhole();
 }
 
 std::string PlainSearch::print(ArrayRef<std::string> Words,

@@ -94,6 +94,7 @@ Error ReportWriter::replaySide(StringRef Name, ReplayOptions Side,
 Error ReportWriter::writeIR() {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  M->setModuleIdentifier("reduced.ll"); // not a path of this machine
   return writeFileAtomically(path("reduced.ll"), [&](raw_ostream &OS) {
     M->print(OS, /*AAW=*/nullptr);
     return Error::success();
