@@ -288,16 +288,16 @@ std::vector<std::string> PlainSearch::makeWords(StringRef Passes) const {
 std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
                                                       bool IsWhole) const {
   static const Regex Pattern(
-      "^BISECT: running pass \\(([0-9]+)\\) (.*) on (.*)$");
+      "^BISECT: (NOT )?running pass \\(([0-9]+)\\) (.*) on (.*)$");
   struct Line {
     std::string Number, Pass, Unit;
     bool Used = false;
   };
   std::vector<Line> Lines;
   for (StringRef Text : split(Log, '\n')) {
-    SmallVector<StringRef, 4> Groups;
+    SmallVector<StringRef, 5> Groups;
     if (Pattern.match(Text, &Groups))
-      Lines.push_back({Groups[1].str(), Groups[2].str(), Groups[3].str()});
+      Lines.push_back({Groups[2].str(), Groups[3].str(), Groups[4].str()});
   }
   for (const PassExecution &E : Executions) {
     if (E.Required)
@@ -352,20 +352,30 @@ Expected<bool> PlainSearch::writes(ArrayRef<std::string> Words,
   return *Text == Wanted;
 }
 
-/// Adds the numbers of the executions to \p Words.
+/// Adds the numbers of the executions to \p Words. An execution that runs may
+/// add others and renumber those behind it: repeats that until the numbers
+/// stay.
 Expected<std::optional<std::vector<std::string>>>
 PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
-  std::vector<StringRef> Args{Opt.Path};
-  append_range(Args, Words);
-  Args.insert(Args.end(), {"-opt-bisect-limit=-1", "-disable-output", Input});
-  std::string Log;
-  // Its message is not wanted: it may be no pipeline at all.
-  if (Error E = runProgram(Args, Log, ProgramSeconds))
-    consumeError(std::move(E));
-  std::optional<std::string> Numbers = chooseNumbers(Log, IsWhole);
-  if (!Numbers)
-    return std::nullopt;
-  Words.push_back("-opt-bisect=" + *Numbers);
+  static constexpr unsigned MaxRounds = 6;
+  std::string Option = "-opt-bisect-limit=0";
+  for (unsigned Round = 0; Round != MaxRounds; ++Round) {
+    std::vector<StringRef> Args{Opt.Path};
+    append_range(Args, Words);
+    Args.insert(Args.end(), {Option, "-disable-output", Input});
+    std::string Log;
+    // Its message is not wanted: it may be no pipeline at all.
+    if (Error E = runProgram(Args, Log, ProgramSeconds))
+      consumeError(std::move(E));
+    std::optional<std::string> Numbers = chooseNumbers(Log, IsWhole);
+    if (!Numbers)
+      return std::nullopt;
+    std::string Next = "-opt-bisect=" + *Numbers;
+    if (Next == Option)
+      break;
+    Option = std::move(Next);
+  }
+  Words.push_back(Option);
   Expected<bool> Same = writes(Words, WantedIR);
   if (!Same)
     return Same.takeError();

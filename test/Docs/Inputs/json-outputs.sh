@@ -24,8 +24,8 @@ llvm-mneme-replay assess rec --device=host > assess.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' > compare.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' --criterion=regs > compare.2.json || test $? = 2
 llvm-mneme-replay bisect rec --no-execute --criterion=regs > bisect.1.json || test $? = 2
-llvm-mneme-replay bisect rec --device=host "--load-pass-plugin=$3" --alive-tv="$(dirname "$0")/../../Bisect/Inputs/alive-tv" \
-  '--passes=function(fault-counted<_Z5saxpyPKfPfi=1>)' > bisect.2.json
+ALIVE=wrong llvm-mneme-replay bisect rec --device=host "--load-pass-plugin=$3" --alive-tv="$(dirname "$0")/../../Bisect/Inputs/alive-tv" \
+  '--passes=function(fault-counted<_Z5saxpyPKfPfi=2>)' > bisect.2.json
 llvm-mneme-replay bisect rec --device=host "--load-pass-plugin=$3" \
   '--passes=function(fault-wrong<_Z5saxpyPKfPfi>)' > bisect.3.json
 wrong="--load-pass-plugin=$3 --passes=planted<O1;wrong@_Z5saxpyPKfPfi#4>"
