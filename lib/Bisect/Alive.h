@@ -13,8 +13,8 @@
 namespace llvm {
 namespace mneme {
 
-/// Lets Alive2's translation validator check what a pass execution, or one of
-/// its rewrites, does to its function.
+/// Lets Alive2's translation validator check the effect of a pass execution, or
+/// of one of its rewrites, on its function.
 /// \param Program   path of alive-tv.
 /// \param Evidence  of \p E or of a rewrite in it.
 AliveCheck runAlive(StringRef Program, const PassExecution &E,

@@ -433,9 +433,9 @@ Error Bisector::describeCulprits(const PassSearch &Search) {
   return Error::success();
 }
 
-/// Inside the passes: which of their rewrites they are.
+/// Searches the rewrites of the blamed executions.
 Error Bisector::findRewrites() {
-  /// Each execution takes as many steps as the search for it.
+  // The search in an execution takes about as many steps as the search for it.
   static constexpr size_t MaxSearched = 4;
   if (Out.PrefixOnly || !Q.complete() || !Subject.CountRewrites)
     return Error::success();
@@ -463,7 +463,7 @@ Error Bisector::findRewrites() {
   return Error::success();
 }
 
-/// What no counter says, the text of the IR may.
+/// For a pass without a debug counter, searches the lines that it changed.
 Error Bisector::findChange() {
   if (!Subject.WithIR || !Q.complete() || !J.what().isVerify() ||
       J.isRandom() || Out.Bad.Failure == FailureKind(Verdict::CompileError) ||
@@ -471,7 +471,7 @@ Error Bisector::findChange() {
       !Out.SmallestConfig)
     return Error::success();
   auto C = find_if(Out.Culprits, [](const auto &C) { return C.InRunSet; });
-  // Other IR has other numbers: none of them may be needed.
+  // Numbers of executions do not hold for other IR.
   if (C == Out.Culprits.end() || C->Execution.Stage != PassStage::IR ||
       Out.SmallestConfig->getString("run_passes") !=
           std::to_string(C->Execution.Number))

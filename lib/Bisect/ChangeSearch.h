@@ -14,9 +14,9 @@
 namespace llvm {
 namespace mneme {
 
-/// Searches for the smallest part of what a pass execution changes in the text
-/// of the IR that is bad: works for passes without debug counters, and on
-/// modules. Parts that are no valid IR decide nothing.
+/// Searches for the smallest part of a pass execution's change to the text of
+/// the IR that is bad. Works for any pass of the pipeline, including module
+/// passes. Parts that are not valid IR are unresolved.
 /// \param Bad  a configuration in which only \p E runs, and which is bad.
 /// \returns a BlamedChange whose Missing may say why there is none. Error: the
 /// judge's.

@@ -31,11 +31,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// A longer pipeline is no better to read than the original one.
+/// A longer pipeline is not more readable than the original one.
 static constexpr size_t MaxElements = 24;
 
-/// A pass may occur in a pipeline with several parameters; so many combinations
-/// of them are tried.
+/// Limit of combinations to try if passes occur in the pipeline with several
+/// different parameters.
 static constexpr unsigned MaxTries = 32;
 
 /// For one run of opt or llc, in seconds.
@@ -128,8 +128,8 @@ static std::string printPipeline(ArrayRef<Element> Elements, bool Merge) {
 // IR as text
 //===----------------------------------------------------------------------===//
 
-/// The text of an IR file without what opt writes and Mneme does not: its own
-/// attributes of the target on functions that have none.
+/// Returns the text of an IR file without the attributes of the target, which
+/// opt adds to functions that lack them.
 static Expected<std::string> readComparableIR(StringRef Path) {
   LLVMContext Context;
   SMDiagnostic Diagnostic;
@@ -148,7 +148,7 @@ static Expected<std::string> readComparableIR(StringRef Path) {
   return Text;
 }
 
-/// The recorded IR with all that Mneme does to it before the pipeline.
+/// Writes the IR as it enters the pipeline.
 static Error writeInput(const ReplayPlan &Plan, StringRef Path) {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
@@ -182,9 +182,10 @@ public:
   Expected<std::vector<std::string>> run();
   /// For the plan's whole pipeline, on the input as it is.
   Expected<std::vector<std::string>> runPipeline();
-  /// Does opt write the IR \p Wanted?
+  /// Returns true if opt writes the IR \p Wanted, or dies as Mneme's compiler
+  /// did.
   Expected<bool> writes(ArrayRef<std::string> Words, StringRef Wanted) const;
-  /// Adds " | llc ...", if llc takes what opt writes.
+  /// Prints the command, with " | llc ..." if llc compiles opt's output.
   /// \param Name  of the input; empty: its path.
   std::string print(ArrayRef<std::string> Words, StringRef Name = "") const;
   /// The IR of a configuration, in a form that can be compared.
@@ -196,7 +197,7 @@ private:
   const PrivateFolder &Work;
   Tool Opt;
   std::string NamedIR;  ///< A file.
-  std::string WantedIR; ///< A text.
+  std::string WantedIR; ///< Text of the IR to reproduce.
   bool Dies = false; ///< The compiler does, at the last element.
   std::vector<PassExecution> Executions; ///< Those to express.
 
@@ -230,8 +231,8 @@ static Expected<Tool> findTool(StringRef Name) {
                            Twine(LLVM_VERSION_MAJOR) + " was found");
 }
 
-/// What changed something in the smallest configuration, required passes
-/// included.
+/// Chooses the executions that changed the IR in the smallest configuration,
+/// including required ones.
 Error PlainSearch::chooseExecutions() {
   PassListOptions LO;
   LO.CodeGen = false;
@@ -266,7 +267,7 @@ PlainSearch::listElements() const {
   std::multimap<std::string, Element> Elements;
   collectElements(Plan.compiler().pipeline(), "", Elements);
   collectElements(*Expanded, "", Elements);
-  // What adaptors of loops run in front of them.
+  // Adaptors of loop passes run these first.
   for (StringRef Name : {"loop-simplify", "lcssa"})
     Elements.emplace(Name.str(), Element{Name.str(), "function("});
   return Elements;
@@ -282,8 +283,8 @@ std::vector<std::string> PlainSearch::makeWords(StringRef Passes) const {
   return Words;
 }
 
-/// Numbers for -opt-bisect, from what opt says of its executions. Unset: one is
-/// not there.
+/// Finds the executions in opt's list of executions. \returns their numbers for
+/// -opt-bisect; unset if one of them is missing.
 /// \param IsWhole  the pipeline has all executions of the original one.
 std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
                                                       bool IsWhole) const {
@@ -364,7 +365,7 @@ PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
     append_range(Args, Words);
     Args.insert(Args.end(), {Option, "-disable-output", Input});
     std::string Log;
-    // Its message is not wanted: it may be no pipeline at all.
+    // A pipeline that opt rejects has no executions.
     if (Error E = runProgram(Args, Log, ProgramSeconds))
       consumeError(std::move(E));
     std::optional<std::string> Numbers = chooseNumbers(Log, IsWhole);
@@ -384,8 +385,8 @@ PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
   return Words;
 }
 
-/// The words that give the IR; first all executions of the elements, then only
-/// the chosen ones.
+/// Returns the words with which opt writes the IR: with all executions of the
+/// elements, else with only the chosen ones. Unset: with neither.
 Expected<std::optional<std::vector<std::string>>>
 PlainSearch::tryElements(ArrayRef<Element> Elements) const {
   for (bool Merge : {true, false}) {
@@ -439,7 +440,7 @@ Expected<std::vector<std::string>> PlainSearch::runPipeline() {
   return createStringError(Opt.Name + " writes other IR");
 }
 
-/// The executions in the original pipeline, where no shorter one is known.
+/// Selects the executions in the original pipeline, if no shorter one is known.
 Expected<std::vector<std::string>> PlainSearch::findInWhole() const {
   Expected<std::optional<std::vector<std::string>>> Words =
       tryNumbers(makeWords(Plan.compiler().pipeline()), /*IsWhole=*/true);

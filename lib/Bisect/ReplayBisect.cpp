@@ -281,8 +281,8 @@ Error ReplayBisection::addEvidence() {
   return Error::success();
 }
 
-/// Of each execution that was compared the smallest step: its rewrite, if one
-/// was found.
+/// Checks the smallest known step of each execution: its rewrite, if one was
+/// found.
 void ReplayBisection::checkEvidence() {
   if (O.AliveTV.empty() || R.Evidence.empty())
     return;

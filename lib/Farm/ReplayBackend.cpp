@@ -69,7 +69,7 @@ Expected<FarmKeys> ReplayBackend::keys(const EvaluationRequest &R) const {
   for (const LLVMOption &O : (*V)->options().LLVMOptions)
     if (isLasting(O))
       K.Process += toString(O) + "\n";
-  // Counters go on counting: each compilation needs a process of its own.
+  // Debug counters are never reset: each compilation needs its own process.
   if (any_of((*V)->options().LLVMOptions,
              [](const LLVMOption &O) { return O.Name == "debug-counter"; }))
     K.Process += std::to_string(R.Id);

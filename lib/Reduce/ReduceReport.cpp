@@ -135,7 +135,7 @@ void ReportWriter::describeResults(raw_ostream &OS) const {
        << "`\n";
 }
 
-/// What an issue of LLVM needs: a command, the IR, and what becomes of it.
+/// Writes the parts of an LLVM issue: the command, the IR, and the effect.
 void ReportWriter::describeWithoutMneme(raw_ostream &OS) const {
   static constexpr size_t MaxLines = 120;
   Expected<std::string> Command =

@@ -675,7 +675,7 @@ Error Reduction::reduceIR() {
 // The pipeline
 //===----------------------------------------------------------------------===//
 
-/// Where the good side is the bad one without passes, it remains that.
+/// A good side that is the bad side without passes gets the pipeline, too.
 Expected<bool> Reduction::tryPipeline(const Twine &Passes) {
   ReplayOptions Candidate = Side;
   Candidate.Passes = Passes.str();
@@ -688,7 +688,7 @@ Expected<bool> Reduction::tryPipeline(const Twine &Passes) {
   return Taken;
 }
 
-/// Level by level: passes in an adaptor that is not needed are not looked at.
+/// Reduces one level of adaptors after the other, from the outside.
 Error Reduction::shrinkPipelineText(StringRef Text) {
   std::optional<PipelineParts> Parts = PipelineParts::parse(Text);
   if (!Parts)
@@ -729,8 +729,8 @@ Error Reduction::shrinkPipelineText(StringRef Text) {
   return Error::success();
 }
 
-/// First the elements that the user wrote, then the passes in them. A culprit
-/// is named by its place in the whole pipeline, which then stays.
+/// Reduces the user's elements, then the passes that they stand for. A
+/// culprit's name depends on the whole pipeline, which is then kept.
 Error Reduction::shrinkPipeline() {
   if (isOver() || !O.Culprit.empty() || !Side.OptTool.empty() ||
       Side.RunPasses || Side.SkipPasses)

@@ -60,8 +60,8 @@ struct PassEvidence {
   std::vector<std::string> Remarks;
 };
 
-/// What Alive2 (https://github.com/AliveToolkit/alive2) says of the step from
-/// one IR to another.
+/// The verdict of Alive2 (https://github.com/AliveToolkit/alive2) on one step
+/// of the pipeline.
 struct AliveCheck {
   enum ResultKind {
     Undecided, ///< Not supported, approximated, or over its time limit.

@@ -140,7 +140,7 @@ public:
   /// ("default<O3>") and their parameters. Passes of plugins have no
   /// parameters there. Not available after describe().
   Expected<std::string> expandedPipeline() const;
-  /// Returns what external programs are told of the target.
+  /// Returns the target's options for external programs.
   ToolTarget toolTarget() const;
 
   /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
