@@ -21,6 +21,7 @@
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -91,6 +92,13 @@ static cl::opt<bool>
                      "earlier result, to measure what reuse saves"),
             cl::sub(getBisectCommand()), cl::cat(BisectCat));
 
+static cl::opt<std::string>
+    AliveTV("alive-tv",
+            cl::desc("Alive2's alive-tv, which checks the IR before and after "
+                     "the blamed passes. Default: alive-tv in PATH, if found"),
+            cl::value_desc("file"), cl::sub(getBisectCommand()),
+            cl::cat(BisectCat));
+
 //===----------------------------------------------------------------------===//
 // Sides
 //===----------------------------------------------------------------------===//
@@ -152,7 +160,8 @@ static bool isOfBisection(StringRef Option) {
                                     "record-id",
                                     "rid",
                                     "allow-programs",
-                                    AllowVacuous.ArgStr};
+                                    AllowVacuous.ArgStr,
+                                    AliveTV.ArgStr};
   return Names.contains(Option);
 }
 
@@ -251,6 +260,12 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
         << printableLines(Text) << '\n';
   };
   O.Output = OutputFolder;
+  if (ErrorOr<std::string> Path = sys::findProgramByName(
+          AliveTV.empty() ? StringRef("alive-tv") : StringRef(AliveTV)))
+    O.AliveTV = *Path;
+  if (!AliveTV.empty() && !sys::fs::can_execute(O.AliveTV))
+    return createStringError("--alive-tv: '" + AliveTV +
+                             "' is not an executable file");
   static int Anchor;
   O.Program = sys::fs::getMainExecutable(Args.front(), &Anchor);
   O.CommonWords =

@@ -116,6 +116,8 @@ if shutil.which("sphinx-build"):
 for reducer in ["llvm-reduce-22", "llvm-reduce"]:
     if shutil.which(reducer, path=config.environment["PATH"]):
         config.available_features.add("llvm-reduce")
+if any(shutil.which(opt, path=config.environment["PATH"]) for opt in ("opt-22", "opt")):
+    config.available_features.add("opt")
 if shutil.which("nvdisasm", path=config.environment["PATH"]):
     config.available_features.add("nvdisasm")
 

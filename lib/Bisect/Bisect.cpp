@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Bisect/Bisect.h"
+#include "ChangeSearch.h"
+#include "CounterSearch.h"
 #include "PassSearch.h"
 #include "ScheduleSearch.h"
 #include "llvm/ADT/STLExtras.h"
@@ -84,6 +86,8 @@ private:
   Error checkRunSet(const PassSearch &Search,
                     std::optional<json::Object> &Wrong);
   Error describeCulprits(const PassSearch &Search);
+  Error findRewrites();
+  Error findChange();
 
   // What is left when it is none of them.
   Error explainFailure(const PassSearch &Search);
@@ -497,6 +501,57 @@ Error Bisector::describeCulprits(const PassSearch &Search) {
   return Error::success();
 }
 
+/// Searches the rewrites of the blamed executions.
+Error Bisector::findRewrites() {
+  // The search in an execution takes about as many steps as the search for it.
+  static constexpr size_t MaxSearched = 4;
+  if (Out.PrefixOnly || !Q.complete() || !Subject.CountRewrites)
+    return Error::success();
+  const json::Object &Config =
+      Out.SmallestConfig ? *Out.SmallestConfig : Out.BadConfig;
+  for (const BisectCulprit &C : Out.Culprits) {
+    if (Out.Rewrites.size() == MaxSearched || !Q.complete())
+      break;
+    if (Out.SmallestConfig && !C.InRunSet)
+      continue;
+    const PassExecution &E = C.Execution;
+    Expected<PassListing> Counted = Subject.CountRewrites(Config, E.Stage);
+    if (!Counted) {
+      BlamedRewrite None;
+      None.Number = E.Number;
+      None.Missing = toString(Counted.takeError());
+      Out.Rewrites.push_back(std::move(None));
+      continue;
+    }
+    Expected<BlamedRewrite> R = CounterSearch(Q, Config, *Counted).run(E);
+    if (!R)
+      return R.takeError();
+    Out.Rewrites.push_back(std::move(*R));
+  }
+  return Error::success();
+}
+
+/// For a pass without a debug counter, searches the lines that it changed.
+Error Bisector::findChange() {
+  if (!Subject.WithIR || !Q.complete() || !J.what().isVerify() ||
+      J.isRandom() || Out.Bad.Failure == FailureKind(Verdict::CompileError) ||
+      Out.Rewrites.size() != 1 || Out.Rewrites[0].Missing.empty() ||
+      !Out.SmallestConfig)
+    return Error::success();
+  auto C = find_if(Out.Culprits, [](const auto &C) { return C.InRunSet; });
+  // Numbers of executions do not hold for other IR.
+  if (C == Out.Culprits.end() || C->Execution.Stage != PassStage::IR ||
+      Out.SmallestConfig->getString("run_passes") !=
+          std::to_string(C->Execution.Number))
+    return Error::success();
+  Expected<BlamedChange> Change =
+      searchChange(Q, Subject, *Out.SmallestConfig, C->Execution);
+  if (!Change)
+    return Change.takeError();
+  Out.Change = std::move(*Change);
+  return Error::success();
+}
+
 /// Which part of the difference it is.
 void Bisector::noteAccepted() {
   if (!Out.Accepted)
@@ -526,6 +581,10 @@ Error Bisector::finishPasses(PassSearch &Search) {
   if (Search.isOfOtherHalf())
     noteOtherHalf();
   if (Error E = describeCulprits(Search))
+    return E;
+  if (Error E = findRewrites())
+    return E;
+  if (Error E = findChange())
     return E;
   if (!Q.complete())
     Out.Notes.push_back(formatv("the limit of {0} steps was reached: not each "

@@ -6,6 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alive.h"
+#include "PlainCommand.h"
+#include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Report.h"
@@ -166,7 +169,9 @@ json::Value mneme::toJSON(const BisectReport &R) {
                       {"spoiled_config", orNull(Out.SpoiledConfig)},
                       {"healed_config", orNull(Out.HealedConfig)},
                       {"smallest_config", orNull(Out.SmallestConfig)},
-                      {"evidence", listToJSON<PassEvidence>(R.Evidence)}};
+                      {"evidence", listToJSON<PassEvidence>(R.Evidence)},
+                      {"rewrites", rewritesToJSON(R)},
+                      {"change", changeToJSON(Out.Change)}};
   if (HasPasses)
     Passes["healed"] = toJSON(Out.Healed);
   if (HasPasses && Out.SmallestConfig)
@@ -206,7 +211,9 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"counts", ::toJSON(Out.Counts)},
       {"seconds", R.Seconds},
       {"notes", json::Array(Out.Notes)},
-      {"commands", std::move(Commands)}};
+      {"commands", std::move(Commands)},
+      {"alive", listToJSON<AliveCheck>(R.Alive)},
+      {"plain", R.Plain ? toJSON(*R.Plain) : json::Value(nullptr)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,6 +350,7 @@ static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
   printSide(OS, "without " + printList(Out.SkipSet), Out.Healed, R.What);
   if (Out.SmallestConfig)
     printSide(OS, "only " + printList(Out.RunSet), Out.Smallest, R.What);
+  printRewrites(OS, Out.Rewrites);
 }
 
 static void printMissing(raw_ostream &OS, const BisectReport &R) {
@@ -460,6 +468,9 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
   static constexpr size_t MaxShown = 3;
   for (const PassEvidence &E : ArrayRef(R.Evidence).take_front(MaxShown))
     printEvidence(OS, E);
+  printRewriteEvidence(OS, R);
+  for (const AliveCheck &C : R.Alive)
+    printAlive(OS, C);
   for (const BisectCommand &C : R.Commands) {
     OS << "\n# " << C.What;
     if (C.ExitCode)
@@ -471,4 +482,6 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
       OS << "; NOT CONFIRMED";
     OS << '\n' << C.Text << '\n';
   }
+  if (R.Plain)
+    printPlainCommand(OS, *R.Plain);
 }

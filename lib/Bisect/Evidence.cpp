@@ -69,14 +69,9 @@ static std::string makeFileName(const PassExecution &E, StringRef When,
   return Name;
 }
 
-/// IR or assembly when the first \p Last executions have run. The compiler has
-/// a process of its own.
-static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
-                                  unsigned Last, bool Assembly,
-                                  StringRef Path) {
-  ReplayOptions Options = Plan.options();
-  Options.RunPasses = Last ? "1-" + std::to_string(Last) : "none";
-  // No further than that.
+Expected<std::string> mneme::emitCode(const ReplayPlan &Plan,
+                                      ReplayOptions Options, StringRef NamedIR,
+                                      bool Assembly, StringRef Path) {
   Options.Resources = false;
   Options.Execute = true;
   Options.Instruments = InstrumentOptions();
@@ -108,6 +103,15 @@ static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
   if (!Text)
     return Text.takeError();
   return (*Text)->getBuffer().str();
+}
+
+/// IR or assembly when the first \p Last executions have run.
+static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
+                                  unsigned Last, bool Assembly,
+                                  StringRef Path) {
+  ReplayOptions Options = Plan.options();
+  Options.RunPasses = Last ? "1-" + std::to_string(Last) : "none";
+  return emitCode(Plan, std::move(Options), NamedIR, Assembly, Path);
 }
 
 /// Removes what only promises something to later passes.
@@ -215,6 +219,8 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
   }
   if (!Out.Missing.empty())
     return Error::success();
+  Out.BeforeText = Texts[0];
+  Out.AfterText = Texts[1];
   Out.Diff = makeCodeDiff(findFunction(Texts[0], E.Function),
                           findFunction(Texts[1], E.Function));
   // What it says of a function may stand elsewhere.

@@ -11,6 +11,7 @@
 
 #include "llvm/Mneme/Bisect/Report.h"
 #include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Support/Error.h"
 
 namespace llvm {
 namespace mneme {
@@ -28,6 +29,15 @@ PassEvidence makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
 /// them: flags, attributes, metadata, alignments, assumptions. False if its
 /// code cannot be shown.
 bool addsOnlyFacts(const ReplayPlan &Plan, const PassExecution &E);
+
+/// Compiles in a process of its own, no further than to IR or assembly, and
+/// returns that. Nothing is launched.
+/// \param NamedIR  writeNamedIR()'s file, which the IR is made from; assembly
+///                 is made from the plan's own IR.
+/// \param Path     is written; remarks, too: see getRemarksPath().
+Expected<std::string> emitCode(const ReplayPlan &Plan, ReplayOptions Options,
+                               StringRef NamedIR, bool Assembly,
+                               StringRef Path);
 
 } // namespace mneme
 } // namespace llvm

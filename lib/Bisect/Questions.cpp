@@ -10,6 +10,7 @@
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -64,6 +65,10 @@ void Questions::describeStep(const json::Object &Config,
               Short.take_front(60) + (Short.size() > 60 ? "..." : ""))
                  .str();
     }
+  if (std::optional<StringRef> Counter = Config.getString("llvm.debug-counter"))
+    What += ", rewrites " + Counter->take_front(60).str();
+  if (std::optional<StringRef> IR = Config.getString("ir"))
+    What += ", IR " + sys::path::filename(*IR).str();
   if (What.empty())
     What = quoteCommand(makeOptions(Config));
   say(formatv("step {0}: {1}: {2}", J.counts().Steps,

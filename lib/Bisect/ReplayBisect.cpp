@@ -7,15 +7,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
+#include "Alive.h"
 #include "Evidence.h"
+#include "PlainCommand.h"
+#include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
@@ -39,6 +44,8 @@ private:
   const ReplayBisectOptions &O;
   std::unique_ptr<ReplayFarm> Farm, HostFarm;
   BisectReport R;
+  PrivateFolder Spliced; ///< Files of IR of which a part is changed.
+  unsigned NumSpliced = 0;
 
   const Criterion &what() const { return O.Bisect.Judge.What; }
   void say(const Twine &Text) const {
@@ -48,18 +55,26 @@ private:
   FarmOptions makeFarmOptions() const;
   Expected<ReplayOptions> applyTo(const json::Object &Config) const;
   BisectSubject makeSubject();
+  Expected<std::pair<std::string, std::string>>
+  readChange(const json::Object &Config, const PassExecution &E);
+  Expected<json::Object> withIR(const json::Object &Config, StringRef IR);
+  Expected<PassListing> countRewrites(const json::Object &Config,
+                                      PassStage Stage);
   bool isOnHost() const;
   bool canSchedule() const;
-  Expected<PassListing> listPassesOf(const json::Object &Config);
+  Expected<PassListing> listPassesOf(const json::Object &Config,
+                                     PassListOptions L = {});
   Expected<std::optional<Evaluation>> runOnHost(const json::Object &Config,
                                                 unsigned Attempt);
 
   // What shows it.
   Error addEvidence();
   void noteUninitialized(const json::Object *Result);
+  void checkEvidence();
   Error check(BisectCommand &C, const json::Object &Config);
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
+  Error addRewriteCommands();
   Error addCommands();
   BisectSides makeSides() const;
 };
@@ -109,12 +124,11 @@ bool ReplayBisection::canSchedule() const {
          S != HostStrategy::Loop && S != HostStrategy::Region;
 }
 
-Expected<PassListing>
-ReplayBisection::listPassesOf(const json::Object &Config) {
+Expected<PassListing> ReplayBisection::listPassesOf(const json::Object &Config,
+                                                    PassListOptions L) {
   Expected<ReplayOptions> Options = applyTo(Config);
   if (!Options)
     return Options.takeError();
-  PassListOptions L;
   // Where the host runs it, only the image that is looked at depends on them.
   L.CodeGen =
       !isOnHost() || Options->Resources || needsResources(what().Metric);
@@ -162,6 +176,63 @@ ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
   }
 }
 
+/// Debug counters are read in the LLVM of this program.
+Expected<PassListing> ReplayBisection::countRewrites(const json::Object &Config,
+                                                     PassStage Stage) {
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  if (any_of(Options->LLVMOptions,
+             [](const LLVMOption &O) { return O.Name == "debug-counter"; }))
+    return createStringError("the command line sets -debug-counter itself");
+  bool IsTools = !Options->OptTool.empty() || !Options->LlcTool.empty();
+  if (IsTools)
+    return createStringError(
+        "debug counters of another opt or llc are not searched");
+  PassListOptions L;
+  L.Counters = true;
+  L.Details = Stage == PassStage::CodeGen;
+  return listPassesOf(Config, L);
+}
+
+Expected<std::pair<std::string, std::string>>
+ReplayBisection::readChange(const json::Object &Config,
+                            const PassExecution &E) {
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  if (Error Failed = PrivateFolder::createTemporary().moveInto(Spliced))
+    return std::move(Failed);
+  std::string NamedIR = Spliced.pathOf("named.bc");
+  if (Error Failed = writeNamedIR(Plan, NamedIR))
+    return std::move(Failed);
+  std::pair<std::string, std::string> Texts;
+  for (bool After : {false, true}) {
+    ReplayOptions One = *Options;
+    One.RunPasses = After ? std::to_string(E.Number) : "none";
+    Expected<std::string> Text =
+        emitCode(Plan, std::move(One), NamedIR, /*Assembly=*/false,
+                 Spliced.pathOf(After ? "after.ll" : "before.ll"));
+    if (!Text)
+      return Text.takeError();
+    (After ? Texts.second : Texts.first) = std::move(*Text);
+  }
+  return Texts;
+}
+
+/// Evaluations tell IR apart by its file.
+Expected<json::Object> ReplayBisection::withIR(const json::Object &Config,
+                                               StringRef IR) {
+  std::string Path =
+      Spliced.pathOf(("spliced-" + Twine(++NumSpliced) + ".ll").str());
+  if (Error E = writeFileAtomically(Path, IR))
+    return std::move(E);
+  json::Object Changed = Config;
+  Changed["ir"] = Path;
+  Changed["run_passes"] = "none";
+  return Changed;
+}
+
 BisectSubject ReplayBisection::makeSubject() {
   BisectSubject S;
   S.ListPasses = [this](const json::Object &Config) {
@@ -183,6 +254,15 @@ BisectSubject ReplayBisection::makeSubject() {
   };
   S.CanSchedule = [this] { return canSchedule(); };
   S.Say = O.Say;
+  S.ReadChange = [this](const json::Object &Config, const PassExecution &E) {
+    return readChange(Config, E);
+  };
+  S.WithIR = [this](const json::Object &Config, StringRef IR) {
+    return withIR(Config, IR);
+  };
+  S.CountRewrites = [this](const json::Object &Config, PassStage Stage) {
+    return countRewrites(Config, Stage);
+  };
   if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost())
     return S;
   // Behind what is given already.
@@ -230,7 +310,29 @@ Error ReplayBisection::addEvidence() {
     Shown.resize(MaxEvidence);
   for (const PassExecution &E : Shown)
     R.Evidence.push_back(makeEvidence(**Side, E, Out.Repeats, O.Output));
+  for (const BlamedRewrite &W : R.Outcome.Rewrites)
+    R.RewriteEvidence.push_back(
+        makeRewriteEvidence(Plan, R.Outcome, W, O.Output));
   return Error::success();
+}
+
+/// Checks the smallest known step of each execution: its rewrite, if one was
+/// found.
+void ReplayBisection::checkEvidence() {
+  if (O.AliveTV.empty() || R.Evidence.empty())
+    return;
+  say("running alive-tv");
+  for (const PassEvidence &Pass : R.Evidence) {
+    const PassEvidence *Step = &Pass;
+    for (const PassEvidence &Rewrite : R.RewriteEvidence)
+      if (Rewrite.Number == Pass.Number && !Rewrite.BeforeText.empty())
+        Step = &Rewrite;
+    auto C = find_if(R.Outcome.Culprits, [&](const BisectCulprit &C) {
+      return C.Execution.Number == Pass.Number;
+    });
+    R.Alive.push_back(runAlive(O.AliveTV, C->Execution, *Step));
+    R.Alive.back().IsRewrite = Step != &Pass;
+  }
 }
 
 static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
@@ -330,6 +432,23 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
   return Error::success();
 }
 
+Error ReplayBisection::addRewriteCommands() {
+  for (const BlamedRewrite &W : R.Outcome.Rewrites) {
+    if (!W.Missing.empty())
+      continue;
+    std::string Name = formatv("count {0} of {1} in execution {2}", W.Count,
+                               W.Counter, W.Number)
+                           .str();
+    if (Error E = addCommand("rewrite", "bad: with " + Name, W.BadConfig,
+                             Answer::Bad))
+      return E;
+    if (Error E = addCommand("no_rewrite", "good: without " + Name,
+                             W.GoodConfig, Answer::Good))
+      return E;
+  }
+  return Error::success();
+}
+
 Error ReplayBisection::addCommands() {
   const BisectOutcome &Out = R.Outcome;
   // It is bad without any optional pass, too: the replay may say why.
@@ -357,11 +476,12 @@ Error ReplayBisection::addCommands() {
                      *Out.HealedConfig, Answer::Good))
     return E;
   if (Out.SmallestConfig)
-    return addCommand("smallest",
-                      Out.PrefixOnly ? "bad: with nothing behind it"
-                                     : "bad: with nothing else",
-                      *Out.SmallestConfig, Answer::Bad);
-  return Error::success();
+    if (Error E = addCommand("smallest",
+                             Out.PrefixOnly ? "bad: with nothing behind it"
+                                            : "bad: with nothing else",
+                             *Out.SmallestConfig, Answer::Bad))
+      return E;
+  return addRewriteCommands();
 }
 
 //===----------------------------------------------------------------------===//
@@ -432,8 +552,11 @@ Expected<BisectReport> ReplayBisection::run() {
   HostFarm.reset();
   if (Error E = addEvidence())
     return std::move(E);
+  checkEvidence();
   if (Error E = addCommands())
     return std::move(E);
+  if (R.Outcome.End == BisectOutcome::FoundPasses)
+    R.Plain = makePlainCommand(Plan, R.Outcome, O.Output);
   R.Seconds = secondsSince(Begin);
   return std::move(R);
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "PipelineParser.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
@@ -311,7 +312,7 @@ Error KernelCompiler::setUp(const Module &M) {
   if (Options.OptTool.empty())
     return checkPipeline(*TM, Pipeline, Options.Plugins);
   return OptTool::create(Options.OptTool, M, Pipeline, Options.Plugins,
-                         getToolTarget())
+                         toolTarget())
       .moveInto(ExternalOpt);
 }
 
@@ -320,7 +321,7 @@ Error KernelCompiler::enterLLVMOptions(LLVMOptionScope &Scope) const {
   return Scope.enter(Options.LLVMOptions, /*SkipUnknown=*/MayBePlugins);
 }
 
-ToolTarget KernelCompiler::getToolTarget() const {
+ToolTarget KernelCompiler::toolTarget() const {
   ToolTarget T = {CPU,    Features,            CodeGenLevel,
                   FuseFP, Options.LLVMOptions, Options.ToolSeconds};
   append_range(T.LLVMOptions, Options.Instruments.Printing);
@@ -411,6 +412,14 @@ void KernelCompiler::limitRegisters(Module &M) const {
   Function &F = *M.getFunction(Options.Kernel);
   F.addFnAttr("nvvm.maxnreg", utostr(Options.MaxRegisters));
   F.removeFnAttr("nvvm.minctasm");
+}
+
+Expected<std::string> KernelCompiler::expandedPipeline() const {
+  Expected<PipelineParser> Parser =
+      PipelineParser::create(*TM, Options.Plugins);
+  if (!Parser)
+    return Parser.takeError();
+  return Parser->print(Pipeline);
 }
 
 Error KernelCompiler::checkSpace(const PipelineSpace &Space) const {
@@ -628,7 +637,7 @@ KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate,
     addOtherKernel(*Copy);
   }
   if (!Options.LlcTool.empty())
-    return runLlcTool(Options.LlcTool, *Copy, Object, getToolTarget(), Remarks);
+    return runLlcTool(Options.LlcTool, *Copy, Object, toolTarget(), Remarks);
   DiagnosticScope Diagnostics(Context);
   RemarkScope Remarking(Context);
   if (Error E = Remarking.enter(Remarks, Options.Instruments.RemarksFilter))

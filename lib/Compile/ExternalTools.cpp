@@ -399,8 +399,11 @@ void OptTool::addOption(std::vector<std::string> &Args,
   Args.push_back(Option.str());
 }
 
-std::vector<std::string> OptTool::getOptArguments() const {
-  std::vector<std::string> Args = {"-passes=" + Passes, "-mcpu=" + Target.CPU,
+std::vector<std::string>
+mneme::makeOptOptions(StringRef Passes, const ToolTarget &Target,
+                      ArrayRef<std::string> Plugins) {
+  std::vector<std::string> Args = {("-passes=" + Passes).str(),
+                                   "-mcpu=" + Target.CPU,
                                    "-codegen-opt-level=" + utostr(Target.Level),
                                    std::string("-fp-contract=") +
                                        (Target.FuseFP ? "fast" : "on")};
@@ -448,7 +451,7 @@ std::vector<std::string> OptTool::getClangArguments(const Module &M) const {
 std::vector<std::string> OptTool::getArguments(const Module &M) const {
   std::vector<std::string> Args = {Tool.Path};
   append_range(Args, Tool.Kind == ToolKind::Clang ? getClangArguments(M)
-                                                  : getOptArguments());
+                                                  : makeOptOptions(Passes, Target, Plugins));
   for (const LLVMOption &O : Target.LLVMOptions)
     addOption(Args, toString(O));
   return Args;
@@ -672,6 +675,17 @@ Expected<std::string> OptTool::getBisection(const PassSelection &Selection,
 // llc
 //===----------------------------------------------------------------------===//
 
+std::vector<std::string> mneme::makeLlcOptions(const ToolTarget &Target,
+                                               bool IsNVPTX) {
+  std::vector<std::string> Args = {
+      "-mcpu=" + Target.CPU, "-O" + utostr(Target.Level),
+      std::string("-fp-contract=") + (Target.FuseFP ? "fast" : "on"),
+      std::string("-relocation-model=") + (IsNVPTX ? "static" : "pic")};
+  if (!Target.Features.empty())
+    Args.push_back("-mattr=" + Target.Features);
+  return Args;
+}
+
 Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
                                                  const Module &M, bool Object,
                                                  const ToolTarget &Target,
@@ -685,19 +699,12 @@ Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
     return std::move(E);
   if (Error E = ScratchFile::create(Object ? "o" : "s", Out))
     return std::move(E);
-  std::vector<std::string> Args = {
-      Tool->Path,
-      "-mcpu=" + Target.CPU,
-      "-O" + utostr(Target.Level),
-      std::string("-fp-contract=") + (Target.FuseFP ? "fast" : "on"),
-      std::string("-relocation-model=") +
-          (M.getTargetTriple().isNVPTX() ? "static" : "pic"),
-      std::string("-filetype=") + (Object ? "obj" : "asm"),
-      "-debugger-tune=gdb",
-      "-discard-value-names",
-      "-disable-verify"};
-  if (!Target.Features.empty())
-    Args.push_back("-mattr=" + Target.Features);
+  std::vector<std::string> Args = {Tool->Path};
+  append_range(Args, makeLlcOptions(Target, M.getTargetTriple().isNVPTX()));
+  Args.insert(Args.end(),
+              {std::string("-filetype=") + (Object ? "obj" : "asm"),
+               "-debugger-tune=gdb", "-discard-value-names",
+               "-disable-verify"});
   for (const LLVMOption &O : Target.LLVMOptions)
     Args.push_back(toString(O));
   ToolRemarks Remarks(RemarksOut);

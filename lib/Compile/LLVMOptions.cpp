@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "llvm/Mneme/Compile/LLVMOptions.h"
+#include "CounterWatch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -97,8 +98,12 @@ static Error setOptions(ArrayRef<FoundOption> Options) {
 LLVMOptionScope::~LLVMOptionScope() { leave(); }
 
 void LLVMOptionScope::leave() {
-  for (cl::Option *Option : Set)
+  for (cl::Option *Option : Set) {
     Option->reset();
+    // Planning a compilation must not affect later ones in child processes.
+    if (Option->ArgStr == "debug-counter")
+      runAllRewrites();
+  }
   Set.clear();
 }
 

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CounterWatch.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -33,8 +34,8 @@ using namespace llvm::mneme;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Reads {"index": 5, "execution": {...}} for each execution, and at the end
-/// {"end": {the listing without executions}}.
+/// Reads {"index": 5, "execution": {...}, "counters": [["early-cse", 0, 3]]} for
+/// each execution, and at the end {"end": {the listing without executions}}.
 class ListingReader {
 public:
   explicit ListingReader(PassListing &L) : L(L) {}
@@ -54,6 +55,11 @@ public:
     bool Good = fromJSON(*O.get("execution"), E, Root);
     assert(Good && "not an execution");
     (void)Good;
+    for (const json::Value &Range : *O.getArray("counters")) {
+      const json::Array &R = *Range.getAsArray();
+      E.Counters.push_back({R[0].getAsString()->str(), *R[1].getAsInteger(),
+                            *R[2].getAsInteger()});
+    }
     size_t Index = *O.getInteger("index");
     L.NumAll = std::max(L.NumAll, E.Number);
     if (E.Stage == PassStage::IR)
@@ -137,9 +143,19 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
   CO.Kept = {FD};
   Expected<Child> C = Child::fork(
       [&] {
+        if (O.AllRewrites)
+          runAllRewrites();
+        std::optional<CounterWatch> Watch;
+        if (O.Counters)
+          Watch.emplace();
         GO.Observe = [&](size_t Index, const PassExecution &E) {
+          json::Array Counters;
+          if (Watch)
+            for (const CounterRange &R : Watch->observe(Index))
+              Counters.push_back(json::Array{R.Counter, R.Begin, R.End});
           writeLineOrExit(FD, json::Object{{"index", int64_t(Index)},
-                                           {"execution", toJSON(E)}});
+                                           {"execution", toJSON(E)},
+                                           {"counters", std::move(Counters)}});
         };
         PassListing All = CollectHere();
         All.Executions.clear();
@@ -164,6 +180,8 @@ PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
   O.CodeGen = CodeGen;
   O.Details = false;
   O.Limit = Options.NumberingLimit;
+  // A rewrite that is skipped must not renumber the executions behind it.
+  O.AllRewrites = true;
   auto Start = std::chrono::steady_clock::now();
   PassListing L = collectPasses(M, PassGate::Options(), O);
   std::chrono::duration<double> Spent =

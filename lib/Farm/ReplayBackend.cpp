@@ -69,6 +69,10 @@ Expected<FarmKeys> ReplayBackend::keys(const EvaluationRequest &R) const {
   for (const LLVMOption &O : (*V)->options().LLVMOptions)
     if (isLasting(O))
       K.Process += toString(O) + "\n";
+  // Debug counters are never reset: each compilation needs its own process.
+  if (any_of((*V)->options().LLVMOptions,
+             [](const LLVMOption &O) { return O.Name == "debug-counter"; }))
+    K.Process += std::to_string(R.Id);
   K.Launch = printDims((*V)->grid()) + ";" + printDims((*V)->block()) + ";" +
              std::to_string((*V)->sharedMem()) + ";" +
              (*V)->schedule().toString();

@@ -39,6 +39,13 @@ writeReduced(const ReplayPlan &Plan, StringRef Dir,
 void renumberBuffers(ReplayOptions &O, const ReplayPlan &Old,
                      const ReplayPlan &New);
 
+/// Drops declarations without a use, debug information, and metadata about the
+/// producer. \returns true if there were any.
+bool dropUnused(Module &M);
+/// Drops attributes with a name in quotes that no GPU's code generator reads.
+/// \returns true if there were any.
+bool dropStringAttributes(Module &M);
+
 ReducedSize measureSize(const ReplayPlan &Plan);
 
 /// Writes README.md, reduced.ll, the scripts, and the results of both sides.

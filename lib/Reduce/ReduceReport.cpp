@@ -10,9 +10,11 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Bisect/OptCommand.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -50,6 +52,7 @@ private:
   std::string makeReadme() const;
   void describeResults(raw_ostream &OS) const;
   void describeVersions(raw_ostream &OS) const;
+  void describeWithoutMneme(raw_ostream &OS) const;
   void describeSizes(raw_ostream &OS) const;
 };
 } // namespace
@@ -91,6 +94,7 @@ Error ReportWriter::replaySide(StringRef Name, ReplayOptions Side,
 Error ReportWriter::writeIR() {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  M->setModuleIdentifier("reduced.ll"); // not a path of this machine
   return writeFileAtomically(path("reduced.ll"), [&](raw_ostream &OS) {
     M->print(OS, /*AAW=*/nullptr);
     return Error::success();
@@ -129,6 +133,37 @@ void ReportWriter::describeResults(raw_ostream &OS) const {
   if (!O.Culprit.empty())
     OS << "\nWithout these pass executions the bad side is good: `" << O.Culprit
        << "`\n";
+}
+
+/// Writes the parts of an LLVM issue: the command, the IR, and the effect.
+void ReportWriter::describeWithoutMneme(raw_ostream &OS) const {
+  static constexpr size_t MaxLines = 120;
+  Expected<std::string> Command =
+      makeOptCommand(Plan, path("reduced.ll"), "reduced.ll");
+  if (Command)
+    OS << "## With opt alone\n\nThis writes `bad.ll`:\n\n    " << *Command
+       << "\n\n";
+  else
+    OS << "## With opt alone\n\nThere is no such command: "
+       << toString(Command.takeError()) << ".\n\n";
+  std::string Texts[3];
+  for (auto [Name, Text] :
+       zip_equal(ArrayRef<StringRef>{"reduced.ll", "good.ll", "bad.ll"},
+                 MutableArrayRef(Texts))) {
+    Expected<std::unique_ptr<MemoryBuffer>> File = readFile(path(Name));
+    if (File)
+      Text = (*File)->getBuffer().str();
+    else
+      consumeError(File.takeError()); // a compiler that died left none
+  }
+  auto Print = [&](StringRef What, StringRef Language, StringRef Text) {
+    if (!Text.empty() && splitLines(Text).size() <= MaxLines)
+      OS << What << ":\n\n```" << Language << '\n'
+         << Text.rtrim() << "\n```\n\n";
+  };
+  Print("`reduced.ll`", "llvm", Texts[0]);
+  if (!Texts[1].empty() && !Texts[2].empty())
+    Print("From `good.ll` to `bad.ll`", "diff", makeDiff(Texts[1], Texts[2]));
 }
 
 void ReportWriter::describeSizes(raw_ostream &OS) const {
@@ -179,7 +214,9 @@ std::string ReportWriter::makeReadme() const {
         "LLVM_MNEME_REPLAY.\n\n";
   OS << "## Expected and actual\n\n";
   describeResults(OS);
-  OS << "\n## Files\n\n"
+  OS << '\n';
+  describeWithoutMneme(OS);
+  OS << "## Files\n\n"
         "| file | contents |\n|---|---|\n"
         "| `reduced.ll` | the kernel; the same as in `recording` |\n"
         "| `good.ll`, `bad.ll` | what the two sides' pipelines make of it |\n"

@@ -18,12 +18,14 @@
 #include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
+#include "llvm/Mneme/Pipeline/PipelineParts.h"
 #include "llvm/Mneme/Process/Deadline.h"
 #include "llvm/Mneme/Reduce/Promises.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/MinimizeSet.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -128,6 +130,11 @@ private:
   Error shrinkLaunch();
   Error simplify();
   Error dropAllPromises();
+  Error dropLeftovers();
+  Error shrinkPipelineText(StringRef Text);
+  Error shrinkPipeline();
+  Expected<bool> tryPipeline(const Twine &Passes);
+  Expected<bool> tryIR(StringRef Name, const Module &M);
   Error shrinkMemory(StringRef Dir);
   Error reduceIR();
   Error runLLVMReduce(StringRef Name, StringRef Passes, unsigned Rounds);
@@ -357,6 +364,42 @@ Error Reduction::shrinkLaunch() {
 // The IR
 //===----------------------------------------------------------------------===//
 
+/// Tries the plan's IR with fewer parts. \p Name names the dropped parts.
+Expected<bool> Reduction::tryIR(StringRef Name, const Module &M) {
+  ReplayOptions Candidate = Side;
+  Candidate.IRFile = workFile(("without-" + Name + ".bc").str());
+  Error E = writeFileAtomically(
+      Candidate.IRFile,
+      [&](raw_ostream &OS) {
+        WriteBitcodeToFile(M, OS);
+        return Error::success();
+      },
+      /*Sync=*/false);
+  if (E)
+    return std::move(E);
+  return tryOptions(std::move(Candidate));
+}
+
+/// Drops parts that distract readers of the report. This takes at most three
+/// tests, and thus runs after the time limit, too.
+Error Reduction::dropLeftovers() {
+  auto DropPromises = [](Module &M) {
+    return dropPromises(M, Promises::Attributes);
+  };
+  std::pair<StringRef, function_ref<bool(Module &)>> Kinds[] = {
+      {"unused", dropUnused},
+      {"strings", dropStringAttributes},
+      {"attributes-again", DropPromises}};
+  for (auto &[Name, Drop] : Kinds) {
+    LLVMContext Context;
+    std::unique_ptr<Module> M = Plan->cloneModule(Context);
+    if (Drop(*M))
+      if (Error E = tryIR(Name, *M).takeError())
+        return E;
+  }
+  return Error::success();
+}
+
 /// Tries one kind after the other; a kind is either dropped or needed.
 Error Reduction::dropAllPromises() {
   unsigned Kept = 0, Count = 0;
@@ -367,18 +410,7 @@ Error Reduction::dropAllPromises() {
     std::unique_ptr<Module> M = Plan->cloneModule(Context);
     if (isOver() || !dropPromises(*M, Kind))
       continue;
-    ReplayOptions Candidate = Side;
-    Candidate.IRFile = workFile(("without-" + Name + ".bc").str());
-    Error E = writeFileAtomically(
-        Candidate.IRFile,
-        [&](raw_ostream &OS) {
-          WriteBitcodeToFile(*M, OS);
-          return Error::success();
-        },
-        /*Sync=*/false);
-    if (E)
-      return E;
-    Expected<bool> Taken = tryOptions(std::move(Candidate));
+    Expected<bool> Taken = tryIR(Name, *M);
     if (!Taken)
       return Taken.takeError();
     ++Count;
@@ -640,6 +672,88 @@ Error Reduction::reduceIR() {
 }
 
 //===----------------------------------------------------------------------===//
+// The pipeline
+//===----------------------------------------------------------------------===//
+
+/// A good side that is the bad side without passes gets the pipeline, too.
+Expected<bool> Reduction::tryPipeline(const Twine &Passes) {
+  ReplayOptions Candidate = Side;
+  Candidate.Passes = Passes.str();
+  ReplayOptions OldGood = O.Difference.Good;
+  if (OldGood.RunPasses == "none" && OldGood.Passes == Side.Passes)
+    O.Difference.Good.Passes = Candidate.Passes;
+  Expected<bool> Taken = tryOptions(std::move(Candidate));
+  if (!Taken || !*Taken)
+    O.Difference.Good.Passes = OldGood.Passes;
+  return Taken;
+}
+
+/// Reduces one level of adaptors after the other, from the outside.
+Error Reduction::shrinkPipelineText(StringRef Text) {
+  std::optional<PipelineParts> Parts = PipelineParts::parse(Text);
+  if (!Parts)
+    return Error::success();
+  // Texts of plugins' passes may lack parameters.
+  Expected<bool> Same = tryPipeline(Text);
+  if (!Same || !*Same)
+    return Same.takeError();
+  for (unsigned Level = 0; Level != Parts->numLevels(); ++Level) {
+    std::vector<unsigned> Numbers = Parts->partsOfLevel(Level);
+    auto Apply = [&](const BitVector &Kept) {
+      PipelineParts Some = *Parts;
+      for (auto [I, Number] : enumerate(Numbers))
+        Some.setKept(Number, Kept[I]);
+      return Some;
+    };
+    auto Test =
+        [&](ArrayRef<BitVector> Sets) -> Expected<std::optional<size_t>> {
+      for (auto [I, Kept] : enumerate(Sets)) {
+        if (isOver())
+          break;
+        std::string Less = Apply(Kept).print();
+        if (Less.empty())
+          continue;
+        Expected<bool> Taken = tryPipeline(Less);
+        if (!Taken)
+          return Taken.takeError();
+        if (*Taken)
+          return I;
+      }
+      return std::nullopt;
+    };
+    Expected<BitVector> Kept = minimizeSet(Numbers.size(), Test);
+    if (!Kept)
+      return Kept.takeError();
+    Parts = Apply(*Kept);
+  }
+  return Error::success();
+}
+
+/// Reduces the user's elements, then the passes that they stand for. A
+/// culprit's name depends on the whole pipeline, which is then kept.
+Error Reduction::shrinkPipeline() {
+  if (isOver() || !O.Culprit.empty() || !Side.OptTool.empty() ||
+      Side.RunPasses || Side.SkipPasses)
+    return Error::success();
+  if (Error E = shrinkPipelineText(Plan->compiler().pipeline().str()))
+    return E;
+  Expected<std::string> Whole = Plan->compiler().expandedPipeline();
+  if (!Whole)
+    return Whole.takeError();
+  std::optional<std::string> Before = Side.Passes;
+  if (Before == *Whole || isOver())
+    return Error::success();
+  if (Error E = shrinkPipelineText(*Whole))
+    return E;
+  // The limit may have come first.
+  if (Before && Side.Passes && Before->size() < Side.Passes->size())
+    if (Error E = tryPipeline(*Before).takeError())
+      return E;
+  say("pipeline: " + Plan->compiler().pipeline());
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
 // The memory
 //===----------------------------------------------------------------------===//
 
@@ -757,6 +871,10 @@ Expected<ReduceOutcome> Reduction::run() {
     if (Error E = shrinkMemory(workFile("recording")))
       return E;
     if (Error E = reduceIR())
+      return E;
+    if (Error E = shrinkPipeline())
+      return E;
+    if (Error E = dropLeftovers())
       return E;
     if (Error E = shrinkLaunch())
       return E;

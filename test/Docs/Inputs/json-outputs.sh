@@ -24,6 +24,10 @@ llvm-mneme-replay assess rec --device=host > assess.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' > compare.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' --criterion=regs > compare.2.json || test $? = 2
 llvm-mneme-replay bisect rec --no-execute --criterion=regs > bisect.1.json || test $? = 2
+ALIVE=wrong llvm-mneme-replay bisect rec --device=host "--load-pass-plugin=$3" --alive-tv="$(dirname "$0")/../../Bisect/Inputs/alive-tv" \
+  '--passes=function(fault-counted<_Z5saxpyPKfPfi=2>)' > bisect.2.json
+llvm-mneme-replay bisect rec --device=host "--load-pass-plugin=$3" \
+  '--passes=function(fault-wrong<_Z5saxpyPKfPfi>)' > bisect.3.json
 wrong="--load-pass-plugin=$3 --passes=planted<O1;wrong@_Z5saxpyPKfPfi#4>"
 $replay --all --passes=O1 --passes=O3 --format=json $wrong > table.1.json || test $? = 2
 llvm-mneme-replay reduce rec --device=host --cross-checks=none --limit=1 --output=reduced --format=json $wrong > reduce.1.json

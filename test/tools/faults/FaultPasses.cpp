@@ -35,6 +35,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/DebugCounter.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Transforms/Utils/LowerAtomic.h"
 #include <chrono>
@@ -118,6 +119,32 @@ static void miscompile(Function &F, unsigned) {
       I->setOperand(0, B.CreateXor(V, ConstantInt::get(V->getType(), 1)));
     else if (V && V->getType()->isFPOrFPVectorTy())
       I->setOperand(0, B.CreateFNeg(V));
+  }
+}
+
+DEBUG_COUNTER(RewriteCounter, "fault-counted",
+              "Rewrites of fault-counted in its function");
+
+/// Swaps the operands of all commutative operators, and changes the result of
+/// operator \p Wrong, counted from 0. A debug counter can exclude each.
+static void rewriteCounted(Function &F, unsigned Wrong) {
+  SmallVector<BinaryOperator *> Operators;
+  for (Instruction &I : instructions(F))
+    if (auto *Op = dyn_cast<BinaryOperator>(&I))
+      Operators.push_back(Op);
+  for (auto [Index, Op] : enumerate(Operators)) {
+    if (!DebugCounter::shouldExecute(RewriteCounter))
+      continue;
+    if (Op->isCommutative())
+      Op->swapOperands();
+    if (Index != Wrong)
+      continue;
+    IRBuilder<> B(Op->getNextNode());
+    Value *Changed = Op->getType()->isFPOrFPVectorTy()
+                         ? B.CreateFNeg(Op)
+                         : B.CreateXor(Op, ConstantInt::get(Op->getType(), 1));
+    Op->replaceUsesWithIf(Changed,
+                          [&](Use &U) { return U.getUser() != Changed; });
   }
 }
 
@@ -351,6 +378,7 @@ static constexpr FaultInfo Faults[] = {
     {"fault-repair", "FaultRepairPass", repair, 0},
     {"fault-exploit", "FaultExploitPass", exploit, 0},
     {"fault-range", "FaultRangePass", addWrongRange, 0},
+    {"fault-counted", "FaultCountedPass", rewriteCounted, 0},
     {"fault-random", "FaultRandomPass", miscompileAtRandom, 50},
     {"fault-flaky", "FaultFlakyPass", makeFlaky, 0},
     {"fault-nobarrier", "FaultNoBarrierPass", removeBarriers, 0},

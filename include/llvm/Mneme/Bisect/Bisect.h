@@ -56,6 +56,20 @@ struct BisectSubject {
   /// unknown.
   std::function<Expected<bool>(const json::Object &, const PassExecution &)>
       AddsOnlyFacts;
+  /// Like ListPasses, with the queries of debug counters by each execution
+  /// (PassExecution::Counters), at least of this stage. Unset: counters are not
+  /// searched. An error is the reason why they cannot be.
+  std::function<Expected<PassListing>(const json::Object &, PassStage)>
+      CountRewrites;
+  /// Returns the text of the IR before and after an execution of the pipeline,
+  /// in a configuration that runs only this one.
+  std::function<Expected<std::pair<std::string, std::string>>(
+      const json::Object &, const PassExecution &)>
+      ReadChange;
+  /// Returns a configuration that compiles this IR and runs no pass that can be
+  /// skipped. Unset, like ReadChange: changes are not searched.
+  std::function<Expected<json::Object>(const json::Object &, StringRef IR)>
+      WithIR;
   /// Called with one line of text per step.
   std::function<void(StringRef)> Say;
 };
@@ -90,6 +104,32 @@ struct BisectCulprit {
   bool IsExploiter = false;
   /// Whether skipping only this execution makes it good. Unset: not tested.
   std::optional<bool> HealsAlone;
+};
+
+/// The rewrite inside a pass execution that makes it bad, as one query of a
+/// debug counter of LLVM.
+struct BlamedRewrite {
+  unsigned Number = 0; ///< Of the execution.
+  std::string Missing; ///< Why no rewrite was found; the rest is then unset.
+  std::string Counter;
+  /// The counts of the execution are Begin to End - 1.
+  int64_t Begin = 0, End = 0;
+  /// The query that makes it bad.
+  int64_t Count = 0;
+  /// Number of the execution's counts in BadChunks; 1: Count alone suffices.
+  unsigned NumCounts = 0;
+  /// Values of -debug-counter=Counter=...: with Count, and without it.
+  std::string BadChunks, GoodChunks;
+  json::Object BadConfig, GoodConfig;
+};
+
+/// The part of the IR that a pass execution changed and that makes it bad, for
+/// passes without a debug counter.
+struct BlamedChange {
+  unsigned Number = 0;                  ///< Of the execution.
+  std::string Missing;                  ///< Why it was not found.
+  unsigned NumHunks = 0, NumBlamed = 0; ///< Of the whole change, and of Diff.
+  std::string Diff; ///< The smallest part that is bad, as a unified diff.
 };
 
 /// The faulty half for a wrong result on a GPU, found by running the same IR on
@@ -146,6 +186,10 @@ struct BisectOutcome : PassAnswer {
   json::Object BadConfig;
   Judgement Healed, Smallest;          ///< For PassAnswer's configurations.
   std::vector<BisectCulprit> Culprits; ///< The members of both sets, in order.
+  /// For the executions of SmallestConfig, or, if there is none, of BadConfig.
+  std::vector<BlamedRewrite> Rewrites;
+  /// At most one: of the only execution of SmallestConfig.
+  std::optional<BlamedChange> Change;
 
   FaultyHalf Half = FaultyHalf::Unknown;
   std::string HalfReason;          ///< Why it is unknown, or the host's result.

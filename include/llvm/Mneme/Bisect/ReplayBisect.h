@@ -30,6 +30,8 @@ struct ReplayBisectOptions {
   BisectOptions Bisect;
   /// Folder for the IR before and after the culprits; empty: not kept.
   std::string Output;
+  /// Path of alive-tv; empty: the IR of the culprits is not checked.
+  std::string AliveTV;
   /// Path of llvm-mneme-replay to test commands; empty: not tested.
   std::string Program;
   /// Words common to all commands: the database, the device, ...

@@ -22,7 +22,8 @@ namespace mneme {
 
 /// A command that reproduces a side.
 struct BisectCommand {
-  std::string Name; ///< "good", "bad", "healed", "smallest"
+  /// "good", "bad", "healed", "smallest", "rewrite", "no_rewrite"
+  std::string Name;
   std::string Text; ///< For a shell.
   std::string What; ///< Description.
   Answer Expected = Answer::Good;
@@ -51,10 +52,37 @@ struct PassEvidence {
   unsigned Number = 0;
   bool IsAssembly = false;           ///< In the code generator.
   std::string BeforeFile, AfterFile; ///< Empty if not kept.
+  /// The code itself, for other tools. Not part of the JSON.
+  std::string BeforeText, AfterText;
   std::string Diff;    ///< Unified diff, of the function if there is one.
   std::string Missing; ///< Why there is no diff.
   /// Its optimization remarks in YAML, without document markers.
   std::vector<std::string> Remarks;
+};
+
+/// The verdict of Alive2 (https://github.com/AliveToolkit/alive2) on one step
+/// of the pipeline.
+struct AliveCheck {
+  enum ResultKind {
+    Undecided, ///< Not supported, approximated, or over its time limit.
+    Correct,   ///< With bounded loops.
+    Incorrect,
+  };
+  unsigned Number = 0;    ///< Of the execution.
+  bool IsRewrite = false; ///< Only of its blamed rewrite.
+  ResultKind Result = Undecided;
+  std::string Text; ///< The counterexample, or why it is undecided.
+};
+
+/// A command that shows the fault without Mneme: LLVM's opt makes the IR of
+/// BisectOutcome::SmallestConfig.
+struct PlainCommand {
+  std::string Text;      ///< For a shell; empty: see Missing.
+  std::string Missing;   ///< Why there is no command.
+  std::string InputFile; ///< The IR that the command reads; empty: not kept.
+  /// The same with only the blamed rewrite, if that gives the IR of
+  /// BlamedRewrite::BadConfig; may be empty.
+  std::string RewriteText;
 };
 
 /// The result of a bisection and its evidence.
@@ -67,6 +95,11 @@ struct BisectReport {
   /// Whether the recorded kernel reads local or shared memory that it has not
   /// written (ReplayResult). Unset: not known.
   std::optional<bool> ReadsUninitialized;
+  /// The code without and with each of Outcome.Rewrites.
+  std::vector<PassEvidence> RewriteEvidence;
+  std::vector<AliveCheck> Alive;
+  /// Unset: no passes were found.
+  std::optional<PlainCommand> Plain;
   double Seconds = 0;
 
   const BisectCommand *findCommand(StringRef Name) const;

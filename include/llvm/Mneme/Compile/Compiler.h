@@ -105,6 +105,11 @@ struct PassListOptions {
   bool Details = true;
   bool Isolate = true; ///< Run in a child process, as it may crash.
   double Limit = 0;    ///< Time limit of the child process in seconds; 0: none.
+  /// Count the queries of debug counters by each execution. In the code
+  /// generator, this requires Details. Requires Isolate.
+  bool Counters = false;
+  /// Run the rewrites that -debug-counter excludes. Requires Isolate.
+  bool AllRewrites = false;
 };
 
 /// Compiles modules of one target: those with the triple and architecture
@@ -134,6 +139,12 @@ public:
   /// Sets the LLVM options. Those that only plugins of an external opt have are
   /// left to that program.
   Error enterLLVMOptions(LLVMOptionScope &Scope) const;
+  /// Returns pipeline() with the passes that its elements stand for
+  /// ("default<O3>") and their parameters. Passes of plugins have no
+  /// parameters there. Not available after describe().
+  Expected<std::string> expandedPipeline() const;
+  /// Returns the target's options for external programs.
+  ToolTarget toolTarget() const;
 
   /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
   /// available after describe().
@@ -186,7 +197,6 @@ private:
   CompileConfig resolvedConfig() const;
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
-  ToolTarget getToolTarget() const;
   /// Passes of external programs are not counted and cannot be skipped.
   bool canSelectCodeGen() const {
     return Options.OptTool.empty() && Options.LlcTool.empty();

@@ -92,6 +92,14 @@ struct ToolTarget {
   std::string RemarksFilter = {};
 };
 
+/// Returns opt's options for \p Passes, without \p Target's LLVMOptions.
+std::vector<std::string> makeOptOptions(StringRef Passes,
+                                        const ToolTarget &Target,
+                                        ArrayRef<std::string> Plugins);
+/// Returns llc's options for code like Mneme's own, without \p Target's
+/// LLVMOptions.
+std::vector<std::string> makeLlcOptions(const ToolTarget &Target, bool IsNVPTX);
+
 /// Runs a pipeline in another opt, or in the clang next to it, as only clang
 /// knows its own pipelines ("clang<O2>").
 class OptTool {
@@ -129,7 +137,6 @@ private:
   ToolTarget Target;
 
   std::vector<std::string> getArguments(const Module &M) const;
-  std::vector<std::string> getOptArguments() const;
   std::vector<std::string> getClangArguments(const Module &M) const;
   void addOption(std::vector<std::string> &Args, const Twine &Option) const;
   Error check(const Module &M) const;

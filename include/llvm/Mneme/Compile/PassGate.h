@@ -45,6 +45,13 @@ enum class PassStage {
 /// Returns "ir" or "codegen".
 StringRef getPassStageName(PassStage S);
 
+/// The queries of a debug counter (llvm/Support/DebugCounter.h) by one
+/// execution: its counts from Begin to End - 1.
+struct CounterRange {
+  std::string Counter;
+  int64_t Begin = 0, End = 0;
+};
+
 /// One execution of a pass.
 struct PassExecution {
   /// Number for --run-passes. 0: required, or absent from the full compilation.
@@ -66,6 +73,8 @@ struct PassExecution {
   /// For the whole module; for a machine pass, only for the function.
   int64_t InstructionDelta = 0;
   double Seconds = 0;           ///< Wall clock.
+  /// Counted on request (PassListOptions::Counters). Not part of the JSON.
+  std::vector<CounterRange> Counters;
 
   /// Returns the text for --run-passes that selects only this execution:
   /// "gvn@f#2".

@@ -1,0 +1,34 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLVM_MNEME_LIB_BISECT_ALIVE_H
+#define LLVM_MNEME_LIB_BISECT_ALIVE_H
+
+#include "llvm/Mneme/Bisect/Report.h"
+
+namespace llvm {
+namespace mneme {
+
+/// Lets Alive2's translation validator check the effect of a pass execution, or
+/// of one of its rewrites, on its function.
+/// \param Program   path of alive-tv.
+/// \param Evidence  of \p E or of a rewrite in it.
+AliveCheck runAlive(StringRef Program, const PassExecution &E,
+                    const PassEvidence &Evidence);
+
+/// Interprets alive-tv's output for one function.
+/// \param ExitCode  unset: a signal ended it.
+void parseAliveOutput(StringRef Output, std::optional<int> ExitCode,
+                      AliveCheck &C);
+
+json::Value toJSON(const AliveCheck &C);
+void printAlive(raw_ostream &OS, const AliveCheck &C);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_BISECT_ALIVE_H

@@ -1,0 +1,30 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef LLVM_MNEME_LIB_BISECT_CHANGESEARCH_H
+#define LLVM_MNEME_LIB_BISECT_CHANGESEARCH_H
+
+#include "Questions.h"
+#include "llvm/Mneme/Bisect/Bisect.h"
+
+namespace llvm {
+namespace mneme {
+
+/// Searches for the smallest part of a pass execution's change to the text of
+/// the IR that is bad. Works for any pass of the pipeline, including module
+/// passes. Parts that are not valid IR are unresolved.
+/// \param Bad  a configuration in which only \p E runs, and which is bad.
+/// \returns a BlamedChange whose Missing may say why there is none. Error: the
+/// judge's.
+Expected<BlamedChange> searchChange(Questions &Q, const BisectSubject &Subject,
+                                    const json::Object &Bad,
+                                    const PassExecution &E);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_BISECT_CHANGESEARCH_H

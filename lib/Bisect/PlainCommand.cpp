@@ -1,0 +1,633 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "PlainCommand.h"
+#include "Evidence.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Mneme/Bisect/OptCommand.h"
+#include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/Replay/CodeText.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/Words.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Transforms/Utils/InstructionNamer.h"
+#include <set>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+/// A longer pipeline is not more readable than the original one.
+static constexpr size_t MaxElements = 24;
+
+/// Limit of combinations to try if passes occur in the pipeline with several
+/// different parameters.
+static constexpr unsigned MaxTries = 32;
+
+/// For one run of opt or llc, in seconds.
+static constexpr double ProgramSeconds = 60;
+
+//===----------------------------------------------------------------------===//
+// Pipelines as text
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A pass in a pipeline, with its parameters.
+struct Element {
+  std::string Text;
+  /// The adaptors that it needs, from the outside: "function(loop-mssa(".
+  std::string Adaptors;
+
+  std::string print() const {
+    return Adaptors + Text +
+           std::string(StringRef(Adaptors).count('('), ')');
+  }
+  bool operator<(const Element &E) const {
+    return std::tie(Text, Adaptors) < std::tie(E.Text, E.Adaptors);
+  }
+};
+} // namespace
+
+/// The parts of \p Text between commas outside brackets.
+static std::vector<StringRef> splitElements(StringRef Text) {
+  std::vector<StringRef> Parts;
+  unsigned Depth = 0;
+  size_t Begin = 0;
+  for (auto [I, C] : enumerate(Text)) {
+    Depth += C == '(' || C == '<';
+    Depth -= C == ')' || C == '>';
+    if (C != ',' || Depth)
+      continue;
+    Parts.push_back(Text.slice(Begin, I));
+    Begin = I + 1;
+  }
+  Parts.push_back(Text.substr(Begin));
+  return Parts;
+}
+
+/// "function<eager-inv>" runs the same passes as "function" on each function,
+/// and "cgscc(function" as well.
+static std::string addAdaptor(StringRef Outer, StringRef Name) {
+  Name = Name.split('<').first;
+  if (Name == "module" || Name == "devirt")
+    return Outer.str();
+  return (Name == "function" ? "" : Outer.str()) + Name.str() + "(";
+}
+
+static void collectElements(StringRef Pipeline, StringRef Adaptors,
+                            std::multimap<std::string, Element> &Elements) {
+  for (StringRef Part : splitElements(Pipeline)) {
+    StringRef Name = Part.take_until([](char C) { return C == '(' || C == '<'; });
+    // "function<eager-inv>(...)"; "require<globals-aa>" is a pass.
+    size_t Nest = Part.find('(');
+    if (Nest != StringRef::npos && Part.ends_with(")")) {
+      collectElements(Part.slice(Nest + 1, Part.size() - 1),
+                      addAdaptor(Adaptors, Part.take_front(Nest)), Elements);
+      continue;
+    }
+    Element E{Part.str(), Adaptors.str()};
+    if (StringRef(E.Text).ends_with("<>"))
+      E.Text.resize(E.Text.size() - 2);
+    // opt would end where a second round finds more to do.
+    static const Regex Verifies("([<;])verify-fixpoint");
+    E.Text = Verifies.sub("\\1no-verify-fixpoint", E.Text);
+    Elements.emplace(Name.str(), std::move(E));
+  }
+}
+
+/// In order, neighbors in one function adaptor.
+static std::string printPipeline(ArrayRef<Element> Elements, bool Merge) {
+  std::string Text;
+  for (size_t I = 0; I != Elements.size(); ++I) {
+    bool Joins = Merge && I && Elements[I].Adaptors == "function(" &&
+                 Elements[I - 1].Adaptors == "function(";
+    if (Joins)
+      Text.pop_back();
+    if (I)
+      Text += ',';
+    Text += Joins ? Elements[I].Text + ")" : Elements[I].print();
+  }
+  return Text;
+}
+
+//===----------------------------------------------------------------------===//
+// IR as text
+//===----------------------------------------------------------------------===//
+
+/// Returns the text of an IR file without the attributes of the target, which
+/// opt adds to functions that lack them.
+static Expected<std::string> readComparableIR(StringRef Path) {
+  LLVMContext Context;
+  SMDiagnostic Diagnostic;
+  std::unique_ptr<Module> M = parseIRFile(Path, Diagnostic, Context);
+  if (!M)
+    return createStringError("cannot read " + Path + ": " +
+                             Diagnostic.getMessage());
+  for (Function &F : *M)
+    for (StringRef Attribute : {"target-cpu", "target-features"})
+      F.removeFnAttr(Attribute);
+  M->setModuleIdentifier("");
+  M->setSourceFileName("");
+  std::string Text;
+  raw_string_ostream OS(Text);
+  M->print(OS, nullptr);
+  return Text;
+}
+
+/// Writes the IR as it enters the pipeline.
+static Error writeInput(const ReplayPlan &Plan, StringRef Path) {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  FunctionAnalysisManager NotUsed;
+  for (Function &F : *M)
+    InstructionNamerPass().run(F, NotUsed);
+  Plan.compiler().preprocess(*M);
+  return writeFileAtomically(Path, [&](raw_ostream &OS) {
+    M->print(OS, nullptr);
+    return Error::success();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An LLVM tool of this version.
+struct Tool {
+  std::string Path, Name; ///< Name: as a shell finds it.
+};
+
+class PlainSearch {
+public:
+  PlainSearch(const ReplayPlan &Plan, StringRef Input, const PrivateFolder &Work)
+      : Plan(Plan), Input(Input.str()), Work(Work) {}
+
+  /// For a plan of the smallest configuration. An error says why there is no
+  /// command.
+  Expected<std::vector<std::string>> run();
+  /// For the plan's whole pipeline, on the input as it is.
+  Expected<std::vector<std::string>> runPipeline();
+  /// Returns true if opt writes the IR \p Wanted, or dies as Mneme's compiler
+  /// did.
+  Expected<bool> writes(ArrayRef<std::string> Words, StringRef Wanted) const;
+  /// Prints the command, with " | llc ..." if llc compiles opt's output.
+  /// \param Name  of the input; empty: its path.
+  std::string print(ArrayRef<std::string> Words, StringRef Name = "") const;
+  /// The IR of a configuration, in a form that can be compared.
+  Expected<std::string> emitWanted(ReplayOptions Options) const;
+
+private:
+  const ReplayPlan &Plan;
+  std::string Input;
+  const PrivateFolder &Work;
+  Tool Opt;
+  std::string NamedIR;  ///< A file.
+  std::string WantedIR; ///< Text of the IR to reproduce.
+  bool Dies = false; ///< The compiler does, at the last element.
+  std::vector<PassExecution> Executions; ///< Those to express.
+
+  Error findOpt();
+  Expected<std::vector<std::string>> findInWhole() const;
+  Error chooseExecutions();
+  Expected<std::multimap<std::string, Element>> listElements() const;
+  std::vector<std::string> makeWords(StringRef Passes) const;
+  std::optional<std::string> chooseNumbers(StringRef Log, bool IsWhole) const;
+  Expected<std::optional<std::vector<std::string>>>
+  tryNumbers(std::vector<std::string> Words, bool IsWhole) const;
+  Expected<std::optional<std::vector<std::string>>>
+  tryElements(ArrayRef<Element> Elements) const;
+};
+} // namespace
+
+static Expected<Tool> findTool(StringRef Name) {
+  std::string Versioned = (Name + "-" + Twine(LLVM_VERSION_MAJOR)).str();
+  StringRef Folder(MNEME_LLVM_TOOLS_DIR);
+  for (StringRef Wanted : {StringRef(Versioned), Name}) {
+    if (ErrorOr<std::string> Path = sys::findProgramByName(Wanted)) {
+      Expected<ToolInfo> Info = identifyTool(*Path);
+      if (Info && Info->Major == LLVM_VERSION_MAJOR)
+        return Tool{*Path, Wanted.str()};
+      consumeError(Info.takeError());
+    }
+    if (ErrorOr<std::string> Path = sys::findProgramByName(Wanted, Folder))
+      return Tool{*Path, *Path};
+  }
+  return createStringError("no " + Name + " of LLVM " +
+                           Twine(LLVM_VERSION_MAJOR) + " was found");
+}
+
+/// Chooses the executions that changed the IR in the smallest configuration,
+/// including required ones.
+Error PlainSearch::chooseExecutions() {
+  PassListOptions LO;
+  LO.CodeGen = false;
+  LO.Limit = Plan.options().Timeout;
+  Expected<PassListing> L = listPasses(Plan, LO);
+  if (!L)
+    return L.takeError();
+  Dies = !L->Failure.empty();
+  if (Dies && !StringRef(L->Failure).contains("died of signal"))
+    return createStringError("the compilation fails: " + L->Failure);
+  for (const PassExecution &E : L->Executions) {
+    bool IsLast = &E == &L->Executions.back();
+    if (E.Ran && E.Stage == PassStage::IR &&
+        (E.Changed == true || (Dies && IsLast)))
+      Executions.push_back(E);
+  }
+  if (Executions.size() > MaxElements)
+    return createStringError(
+        formatv("{0} executions take part", Executions.size()).str());
+  if (Executions.empty())
+    return createStringError("no pass of the pipeline takes part");
+  return Error::success();
+}
+
+/// As LLVM prints the pipeline, and as the user wrote it: parameters of a
+/// plugin's passes are only there.
+Expected<std::multimap<std::string, Element>>
+PlainSearch::listElements() const {
+  Expected<std::string> Expanded = Plan.compiler().expandedPipeline();
+  if (!Expanded)
+    return Expanded.takeError();
+  std::multimap<std::string, Element> Elements;
+  collectElements(Plan.compiler().pipeline(), "", Elements);
+  collectElements(*Expanded, "", Elements);
+  // Adaptors of loop passes run these first.
+  for (StringRef Name : {"loop-simplify", "lcssa"})
+    Elements.emplace(Name.str(), Element{Name.str(), "function("});
+  return Elements;
+}
+
+std::vector<std::string> PlainSearch::makeWords(StringRef Passes) const {
+  ToolTarget Target = Plan.compiler().toolTarget();
+  std::vector<std::string> Words =
+      makeOptOptions(Passes, Target, Plan.compiler().options().Plugins);
+  for (const LLVMOption &O : Target.LLVMOptions)
+    Words.push_back(toString(O));
+  Words.push_back("-S");
+  return Words;
+}
+
+/// Finds the executions in opt's list of executions. \returns their numbers for
+/// -opt-bisect; unset if one of them is missing.
+/// \param IsWhole  the pipeline has all executions of the original one.
+std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
+                                                      bool IsWhole) const {
+  static const Regex Pattern(
+      "^BISECT: (NOT )?running pass \\(([0-9]+)\\) (.*) on (.*)$");
+  struct Line {
+    std::string Number, Pass, Unit;
+    bool Used = false;
+  };
+  std::vector<Line> Lines;
+  for (StringRef Text : split(Log, '\n')) {
+    SmallVector<StringRef, 5> Groups;
+    if (Pattern.match(Text, &Groups))
+      Lines.push_back({Groups[2].str(), Groups[3].str(), Groups[4].str()});
+  }
+  for (const PassExecution &E : Executions) {
+    if (E.Required)
+      continue;
+    // "loop 2 of f" is the second that opt calls "loop %x in function f".
+    unsigned Nth = 0;
+    bool IsLoop = StringRef(E.Unit).consume_front("loop ") &&
+                  !StringRef(E.Unit).drop_front(5).consumeInteger(10, Nth);
+    std::string InFunction = " in function " + E.Function;
+    std::set<std::string> Loops;
+    unsigned Occurrence = 0;
+    auto It = find_if(Lines, [&](const Line &L) {
+      if ((L.Used && !IsWhole) || L.Pass != E.Pass)
+        return false;
+      if (!IsLoop)
+        return (L.Unit == E.Unit || L.Unit == "(" + E.Unit + ")") &&
+               (!IsWhole || ++Occurrence == E.Occurrence);
+      if (!StringRef(L.Unit).ends_with(InFunction))
+        return false;
+      Loops.insert(L.Unit);
+      return Loops.size() == Nth;
+    });
+    if (It == Lines.end())
+      return std::nullopt;
+    It->Used = true;
+  }
+  std::vector<std::string> Numbers;
+  for (const Line &L : Lines)
+    if (L.Used || L.Pass == "loop-simplify" || L.Pass == "lcssa")
+      Numbers.push_back(L.Number);
+  return Numbers.empty() ? std::nullopt
+                         : std::optional<std::string>(join(Numbers, ","));
+}
+
+Expected<bool> PlainSearch::writes(ArrayRef<std::string> Words,
+                                   StringRef Wanted) const {
+  std::string Output = Work.pathOf("opt.ll"), Log;
+  std::vector<StringRef> Args{Opt.Path};
+  append_range(Args, Words);
+  Args.insert(Args.end(), {Input, "-o", Output});
+  Expected<std::optional<int>> Code =
+      askProgram(Args, Log, ProgramSeconds);
+  if (!Code)
+    return Code.takeError();
+  if (Dies)
+    return !*Code;
+  if (*Code != 0)
+    return false;
+  Expected<std::string> Text = readComparableIR(Output);
+  if (!Text)
+    return Text.takeError();
+  return *Text == Wanted;
+}
+
+/// Adds the numbers of the executions to \p Words. An execution that runs may
+/// add others and renumber those behind it: repeats that until the numbers
+/// stay.
+Expected<std::optional<std::vector<std::string>>>
+PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
+  static constexpr unsigned MaxRounds = 6;
+  std::string Option = "-opt-bisect-limit=0";
+  for (unsigned Round = 0; Round != MaxRounds; ++Round) {
+    std::vector<StringRef> Args{Opt.Path};
+    append_range(Args, Words);
+    Args.insert(Args.end(), {Option, "-disable-output", Input});
+    std::string Log;
+    // A pipeline that opt rejects has no executions.
+    if (Error E = runProgram(Args, Log, ProgramSeconds))
+      consumeError(std::move(E));
+    std::optional<std::string> Numbers = chooseNumbers(Log, IsWhole);
+    if (!Numbers)
+      return std::nullopt;
+    std::string Next = "-opt-bisect=" + *Numbers;
+    if (Next == Option)
+      break;
+    Option = std::move(Next);
+  }
+  Words.push_back(Option);
+  Expected<bool> Same = writes(Words, WantedIR);
+  if (!Same)
+    return Same.takeError();
+  if (!*Same)
+    return std::nullopt;
+  return Words;
+}
+
+/// Returns the words with which opt writes the IR: with all executions of the
+/// elements, else with only the chosen ones. Unset: with neither.
+Expected<std::optional<std::vector<std::string>>>
+PlainSearch::tryElements(ArrayRef<Element> Elements) const {
+  for (bool Merge : {true, false}) {
+    std::string Passes = printPipeline(Elements, Merge);
+    if (!Merge && Passes == printPipeline(Elements, true))
+      break;
+    std::vector<std::string> Words = makeWords(Passes);
+    Expected<bool> Same = writes(Words, WantedIR);
+    if (!Same)
+      return Same.takeError();
+    if (*Same)
+      return Words;
+    Expected<std::optional<std::vector<std::string>>> Numbered =
+        tryNumbers(std::move(Words), /*IsWhole=*/false);
+    if (!Numbered || *Numbered)
+      return Numbered;
+  }
+  return std::nullopt;
+}
+
+Expected<std::string> PlainSearch::emitWanted(ReplayOptions Options) const {
+  std::string Path = Work.pathOf("wanted.ll");
+  if (Error E =
+          emitCode(Plan, std::move(Options), NamedIR, /*Assembly=*/false, Path)
+              .takeError())
+    return std::move(E);
+  return readComparableIR(Path);
+}
+
+Error PlainSearch::findOpt() { return findTool("opt").moveInto(Opt); }
+
+Expected<std::vector<std::string>> PlainSearch::runPipeline() {
+  if (Error E = findOpt())
+    return std::move(E);
+  NamedIR = Input;
+  if (Error E = emitWanted(Plan.options()).moveInto(WantedIR))
+    return std::move(E);
+  Expected<std::string> Expanded = Plan.compiler().expandedPipeline();
+  if (!Expanded)
+    return Expanded.takeError();
+  // opt does not know Mneme's own elements ("clang<O2>").
+  for (const std::string &Passes :
+       {Plan.compiler().pipeline().str(), *Expanded}) {
+    std::vector<std::string> Words = makeWords(Passes);
+    Expected<bool> Same = writes(Words, WantedIR);
+    if (!Same)
+      return Same.takeError();
+    if (*Same)
+      return Words;
+  }
+  return createStringError(Opt.Name + " writes other IR");
+}
+
+/// Selects the executions in the original pipeline, if no shorter one is known.
+Expected<std::vector<std::string>> PlainSearch::findInWhole() const {
+  Expected<std::optional<std::vector<std::string>>> Words =
+      tryNumbers(makeWords(Plan.compiler().pipeline()), /*IsWhole=*/true);
+  if (!Words)
+    return Words.takeError();
+  if (*Words)
+    return std::move(**Words);
+  return createStringError("no pipeline that was tried gives the same IR in " +
+                           Opt.Name);
+}
+
+Expected<std::vector<std::string>> PlainSearch::run() {
+  if (Error E = findOpt())
+    return std::move(E);
+  if (Error E = chooseExecutions())
+    return std::move(E);
+  NamedIR = Work.pathOf("named.bc");
+  if (Error E = writeNamedIR(Plan, NamedIR))
+    return std::move(E);
+  if (!Dies)
+    if (Error E = emitWanted(Plan.options()).moveInto(WantedIR))
+      return std::move(E);
+  Expected<std::multimap<std::string, Element>> All = listElements();
+  if (!All)
+    return All.takeError();
+  std::vector<std::vector<Element>> Choices;
+  for (const PassExecution &E : Executions) {
+    auto [Begin, End] = All->equal_range(E.Pass);
+    std::set<Element> Different;
+    for (auto It = Begin; It != End; ++It)
+      Different.insert(It->second);
+    if (Different.empty())
+      return findInWhole();
+    Choices.emplace_back(Different.begin(), Different.end());
+  }
+  // All combinations, as the digits of a number.
+  std::vector<size_t> Digits(Choices.size());
+  for (unsigned Try = 0; Try != MaxTries; ++Try) {
+    std::vector<Element> Elements;
+    for (auto [C, D] : zip_equal(Choices, Digits))
+      Elements.push_back(C[D]);
+    // Function passes of one element run on all functions.
+    Elements.erase(llvm::unique(Elements,
+                                [](const Element &A, const Element &B) {
+                                  return !(A < B) && !(B < A);
+                                }),
+                   Elements.end());
+    Expected<std::optional<std::vector<std::string>>> Words =
+        tryElements(Elements);
+    if (!Words)
+      return Words.takeError();
+    if (*Words)
+      return std::move(**Words);
+    size_t I = 0;
+    while (I != Digits.size() && ++Digits[I] == Choices[I].size())
+      Digits[I++] = 0;
+    if (I == Digits.size())
+      break;
+  }
+  return findInWhole();
+}
+
+std::string PlainSearch::print(ArrayRef<std::string> Words,
+                               StringRef Name) const {
+  std::vector<std::string> Line{Opt.Name};
+  append_range(Line, Words);
+  Line.push_back(Name.empty() ? Input : Name.str());
+  std::string Text = quoteCommand(Line);
+  Expected<Tool> Llc = findTool("llc");
+  if (!Llc || Dies) {
+    consumeError(Llc.takeError());
+    return Text;
+  }
+  std::vector<std::string> LlcWords{Llc->Path};
+  append_range(LlcWords, makeLlcOptions(Plan.compiler().toolTarget(),
+                                        Plan.isNVPTX()));
+  std::vector<StringRef> Args(LlcWords.begin(), LlcWords.end());
+  std::string IR = Work.pathOf("opt.ll"), Log;
+  Args.insert(Args.end(), {IR, "-o", "/dev/null"});
+  Expected<std::optional<int>> Code = askProgram(Args, Log, ProgramSeconds);
+  if (!Code || *Code != 0) {
+    consumeError(Code.takeError());
+    return Text;
+  }
+  LlcWords.front() = Llc->Name;
+  return Text + " | " + quoteCommand(LlcWords);
+}
+
+//===----------------------------------------------------------------------===//
+// Interface
+//===----------------------------------------------------------------------===//
+
+static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
+                         StringRef Folder, PlainCommand &C) {
+  if (!Out.SmallestConfig || Out.PrefixOnly)
+    return createStringError("no set of executions alone makes it bad");
+  if (any_of(Out.Culprits, [](const BisectCulprit &C) {
+        return C.InRunSet && C.Execution.Stage == PassStage::CodeGen;
+      }))
+    return createStringError("passes of the code generator take part");
+  ReplayOptions Options = Plan.options();
+  if (Error E = applyConfig(*Out.SmallestConfig, Options))
+    return E;
+  if (!Options.OptTool.empty())
+    return createStringError("another opt runs the passes");
+  Expected<std::unique_ptr<ReplayPlan>> Smallest =
+      Plan.vary(std::move(Options));
+  if (!Smallest)
+    return Smallest.takeError();
+  Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
+  if (!Work)
+    return Work.takeError();
+  static constexpr StringLiteral InputName = "input.ll";
+  std::string Input = Folder.empty() ? Work->pathOf(InputName)
+                                     : pathIn(Folder, InputName);
+  if (Error E = writeInput(**Smallest, Input))
+    return E;
+  PlainSearch Search(**Smallest, Input, *Work);
+  Expected<std::vector<std::string>> Words = Search.run();
+  if (!Words)
+    return Words.takeError();
+  StringRef Printed = Folder.empty() ? StringRef(InputName) : StringRef(Input);
+  if (!Folder.empty())
+    C.InputFile = Input;
+  C.Text = Search.print(*Words, Printed);
+  const BlamedRewrite *W =
+      Out.Rewrites.size() == 1 && Out.Rewrites[0].Missing.empty()
+          ? &Out.Rewrites[0]
+          : nullptr;
+  if (!W)
+    return Error::success();
+  ReplayOptions WithRewrite = Plan.options();
+  if (Error E = applyConfig(W->BadConfig, WithRewrite))
+    return E;
+  Expected<std::string> Wanted = Search.emitWanted(std::move(WithRewrite));
+  if (!Wanted)
+    return Wanted.takeError();
+  Words->push_back("-debug-counter=" + W->Counter + "=" + W->BadChunks);
+  Expected<bool> Same = Search.writes(*Words, *Wanted);
+  if (!Same)
+    return Same.takeError();
+  if (*Same)
+    C.RewriteText = Search.print(*Words, Printed);
+  return Error::success();
+}
+
+Expected<std::string> mneme::makeOptCommand(const ReplayPlan &Plan,
+                                            StringRef Input, StringRef Name) {
+  if (!Plan.options().OptTool.empty())
+    return createStringError("another opt runs the passes");
+  Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
+  if (!Work)
+    return Work.takeError();
+  PlainSearch Search(Plan, Input, *Work);
+  Expected<std::vector<std::string>> Words = Search.runPipeline();
+  if (!Words)
+    return Words.takeError();
+  return Search.print(*Words, Name);
+}
+
+PlainCommand mneme::makePlainCommand(const ReplayPlan &Plan,
+                                     const BisectOutcome &Out,
+                                     StringRef Folder) {
+  PlainCommand C;
+  if (Error E = findCommand(Plan, Out, Folder, C))
+    C.Missing = toString(std::move(E));
+  return C;
+}
+
+json::Value mneme::toJSON(const PlainCommand &C) {
+  return json::Object{{"command", json::fixUTF8(C.Text)},
+                      {"missing", json::fixUTF8(C.Missing)},
+                      {"input", json::fixUTF8(C.InputFile)},
+                      {"rewrite_command", json::fixUTF8(C.RewriteText)}};
+}
+
+void mneme::printPlainCommand(raw_ostream &OS, const PlainCommand &C) {
+  if (C.Text.empty()) {
+    OS << "\n# no command for opt alone: " << C.Missing << '\n';
+    return;
+  }
+  OS << "\n# bad: without Mneme; opt writes the IR of the bad side with nothing "
+        "else";
+  if (C.InputFile.empty())
+    OS << "; --output=DIR writes input.ll";
+  OS << '\n' << C.Text << '\n';
+  if (!C.RewriteText.empty())
+    OS << "\n# bad: without Mneme, with only the rewrite\n"
+       << C.RewriteText << '\n';
+}
