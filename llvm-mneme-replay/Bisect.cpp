@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modes.h"
+#include "Over.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
@@ -141,7 +142,7 @@ static bool isOfBisection(StringRef Option) {
                                     "rid",
                                     "allow-programs",
                                     AllowVacuous.ArgStr};
-  return Names.contains(Option);
+  return Names.contains(Option) || is_contained(getOverOptions(), Option);
 }
 
 static bool isSubcommand(StringRef Word) {
@@ -200,8 +201,11 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   if (Error E = Criterion::parse(CriterionText, *Threshold)
                     .moveInto(O.Bisect.Judge.What))
     return std::move(E);
-  if (Error E = readSides().moveInto(O.Sides))
+  if (Error E = checkOverOptions())
     return std::move(E);
+  if (!isBisectedOverCompilers())
+    if (Error E = readSides().moveInto(O.Sides))
+      return std::move(E);
   const ReplayOptions &Base = Plan.options();
   bool OfCode = needsResources(O.Bisect.Judge.What.Metric);
   if (!Base.Execute && !OfCode)
@@ -252,6 +256,8 @@ Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
   Expected<ReplayBisectOptions> O = readOptions(Plan, Database, Args);
   if (!O)
     return O.takeError();
+  if (isBisectedOverCompilers())
+    return runBisectOver(Plan, *O, Text);
   Expected<BisectReport> R = bisectReplay(Plan, *O);
   if (!R)
     return R.takeError();

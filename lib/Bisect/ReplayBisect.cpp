@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
+#include "BisectFarm.h"
 #include "Evidence.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
@@ -45,10 +46,8 @@ private:
     if (O.Say)
       O.Say(Text.str());
   }
-  FarmOptions makeFarmOptions() const;
   Expected<ReplayOptions> applyTo(const json::Object &Config) const;
   BisectSubject makeSubject();
-  bool isOnHost() const;
   Expected<PassListing> listPassesOf(const json::Object &Config);
   Expected<std::optional<Evaluation>> runOnHost(const json::Object &Config,
                                                 unsigned Attempt);
@@ -67,35 +66,12 @@ private:
 // Evaluating
 //===----------------------------------------------------------------------===//
 
-FarmOptions ReplayBisection::makeFarmOptions() const {
-  FarmOptions F;
-  static_cast<FarmResources &>(F) = O.Resources;
-  F.Database = O.Database;
-  F.RecordIds = {Plan.instance().DynamicHash};
-  F.Base = Plan.options();
-  F.Base.Instruments = InstrumentOptions();
-  // The code alone says it.
-  if (needsResources(what().Metric))
-    F.Base.Execute = false;
-  return F;
-}
-
 Expected<ReplayOptions>
 ReplayBisection::applyTo(const json::Object &Config) const {
   ReplayOptions Options = Plan.options();
   if (Error E = applyConfig(Config, Options))
     return std::move(E);
   return Options;
-}
-
-/// Known when something has run.
-bool ReplayBisection::isOnHost() const {
-  json::Object Description = Farm->describe();
-  const json::Array *Devices = Description.getArray("devices");
-  return Devices && any_of(*Devices, [](const json::Value &V) {
-           const json::Object *D = V.getAsObject();
-           return D && D->getString("device") == "host";
-         });
 }
 
 Expected<PassListing>
@@ -106,7 +82,7 @@ ReplayBisection::listPassesOf(const json::Object &Config) {
   PassListOptions L;
   // Where the host runs it, only the image that is looked at depends on them.
   L.CodeGen =
-      !isOnHost() || Options->Resources || needsResources(what().Metric);
+      !isOnHost(*Farm) || Options->Resources || needsResources(what().Metric);
   L.Limit = Options->Timeout;
   Expected<std::unique_ptr<ReplayPlan>> Variant =
       Plan.vary(std::move(*Options));
@@ -117,10 +93,10 @@ ReplayBisection::listPassesOf(const json::Object &Config) {
 
 Expected<std::optional<Evaluation>>
 ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
-  if (isOnHost())
+  if (isOnHost(*Farm))
     return std::nullopt;
   if (!HostFarm) {
-    FarmOptions F = makeFarmOptions();
+    FarmOptions F = makeFarmOptions(Plan, O);
     F.Devices = {"host"};
     F.HostWorkers = 1;
     if (Error E = ReplayFarm::create(std::move(F)).moveInto(HostFarm)) {
@@ -159,7 +135,7 @@ BisectSubject ReplayBisection::makeSubject() {
     return runOnHost(Config, Attempt);
   };
   S.Say = O.Say;
-  if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost())
+  if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost(*Farm))
     return S;
   // Behind what is given already.
   std::vector<std::string> Unoptimized = Plan.options().PtxasOptions;
@@ -310,14 +286,6 @@ Error ReplayBisection::addCommands() {
 // All of it
 //===----------------------------------------------------------------------===//
 
-/// "cuda:0 (NVIDIA H200)"
-static std::string describeDevice(const json::Object &D) {
-  std::string Text = D.getString("device").value_or("").str();
-  if (std::optional<StringRef> GPU = D.getString("gpu"))
-    Text += (" (" + *GPU + ")").str();
-  return Text;
-}
-
 /// With what the command line says where one side says something else.
 BisectSides ReplayBisection::makeSides() const {
   BisectSides Sides = O.Sides;
@@ -344,13 +312,8 @@ Expected<BisectReport> ReplayBisection::run() {
     if (Error E = Plan.vary(std::move(*Options)).takeError())
       return std::move(E);
   }
-  if (Error E = ReplayFarm::create(makeFarmOptions()).moveInto(Farm))
+  if (Error E = startFarm(Plan, O).moveInto(Farm))
     return std::move(E);
-  const VerificationPower &Power = Farm->powers().front();
-  if (what().isVerify() && Power.isVacuous() && !O.AllowVacuous)
-    return createStringError(describePower(Power) +
-                             "; bisect another launch, or allow this one with "
-                             "--allow-vacuous");
   Expected<BisectOutcome> Outcome =
       bisect(*Farm, makeSides(), makeSubject(), O.Bisect);
   if (!Outcome)
@@ -361,13 +324,7 @@ Expected<BisectReport> ReplayBisection::run() {
   R.Kernel = Plan.kernel().displayName();
   R.StaticHash = Plan.kernel().StaticHash;
   R.RecordId = Plan.instance().DynamicHash;
-  json::Object Description = Farm->describe();
-  if (needsResources(what().Metric))
-    R.Device = "none: nothing is launched";
-  else if (const json::Array *Devices = Description.getArray("devices"))
-    for (const json::Value &V : *Devices)
-      if (const json::Object *D = V.getAsObject())
-        R.Device = describeDevice(*D);
+  R.Device = describeDevice(*Farm, what());
   // They hold the device.
   Farm.reset();
   HostFarm.reset();
