@@ -58,6 +58,7 @@ private:
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
   Error addCommands();
+  Error addPTX();
   BisectSides makeSides() const;
 };
 } // namespace
@@ -282,6 +283,18 @@ Error ReplayBisection::addCommands() {
   return Error::success();
 }
 
+/// Commands for the files, which only a folder keeps.
+Error ReplayBisection::addPTX() {
+  if (!R.PTX || R.PTX->IsolatedFile.empty())
+    return Error::success();
+  json::Object Config = R.Outcome.BadConfig;
+  Config["ptx"] = R.PTX->IsolatedFile;
+  if (Error E = addCommand("isolated", "good: with these instructions isolated",
+                           Config, Answer::Good))
+    return E;
+  return reducePTX(Plan, O, R.Outcome, *R.PTX);
+}
+
 //===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
@@ -325,12 +338,17 @@ Expected<BisectReport> ReplayBisection::run() {
   R.StaticHash = Plan.kernel().StaticHash;
   R.RecordId = Plan.instance().DynamicHash;
   R.Device = describeDevice(*Farm, what());
+  if (!O.Program.empty() && blamesPtxas(Plan, R.Outcome))
+    if (Error E = searchPTX(Plan, O, *Farm, R.Outcome).moveInto(R.PTX))
+      return std::move(E);
   // They hold the device.
   Farm.reset();
   HostFarm.reset();
   if (Error E = addEvidence())
     return std::move(E);
   if (Error E = addCommands())
+    return std::move(E);
+  if (Error E = addPTX())
     return std::move(E);
   R.Seconds = secondsSince(Begin);
   return std::move(R);

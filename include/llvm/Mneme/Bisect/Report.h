@@ -14,7 +14,7 @@
 #ifndef LLVM_MNEME_BISECT_REPORT_H
 #define LLVM_MNEME_BISECT_REPORT_H
 
-#include "llvm/Mneme/Bisect/Bisect.h"
+#include "llvm/Mneme/Bisect/PTXSearch.h"
 
 namespace llvm {
 class raw_ostream;
@@ -64,6 +64,7 @@ struct BisectReport {
   BisectOutcome Outcome;
   std::vector<BisectCommand> Commands;
   std::vector<PassEvidence> Evidence;
+  std::optional<PTXAnswer> PTX; ///< If ptxas is to blame.
   double Seconds = 0;
 
   const BisectCommand *findCommand(StringRef Name) const;
