@@ -314,15 +314,15 @@ StringRef PTXText::textOf(const PTXStatement &S) const {
 // Isolation
 //===----------------------------------------------------------------------===//
 
-static bool isSimple(unsigned Bits) {
+static bool isPlainSize(unsigned Bits) {
   return Bits == 1 || Bits == 16 || Bits == 32 || Bits == 64;
 }
 
-static std::string getType(unsigned Bits) {
+static std::string getBitType(unsigned Bits) {
   return Bits == 1 ? "pred" : "b" + std::to_string(Bits);
 }
 
-static std::string getZero(unsigned Bits) {
+static std::string getZeroRegister(unsigned Bits) {
   return "%mneme_zero" + std::to_string(Bits);
 }
 
@@ -334,7 +334,7 @@ bool PTXText::canIsolate(size_t Index) const {
       Base == "tcgen05")
     return false;
   const PTXFunction &F = Functions[S.Function];
-  auto IsSimple = [&](const std::string &R) { return isSimple(F.bits(R)); };
+  auto IsSimple = [&](const std::string &R) { return isPlainSize(F.bits(R)); };
   return (!S.Defs.empty() || !S.Uses.empty()) && all_of(S.Defs, IsSimple) &&
          all_of(S.Uses, IsSimple);
 }
@@ -363,15 +363,15 @@ std::string PTXText::renderIsolated(const PTXStatement &S,
   const PTXFunction &F = Functions[S.Function];
   auto Blind = [&](StringRef To, StringRef From) {
     unsigned Bits = F.bits(From);
-    return formatv("xor.{0} {1}, {2}, {3};", getType(Bits), To, From,
-                   getZero(Bits))
+    return formatv("xor.{0} {1}, {2}, {3};", getBitType(Bits), To, From,
+                   getZeroRegister(Bits))
         .str();
   };
   std::string Before, After;
   StringMap<std::string> Copies;
   for (const std::string &R : S.Uses) {
     std::string Copy = "%mneme_copy" + std::to_string(Next++);
-    Declarations += formatv("\t.reg .{0} {1};\n", getType(F.bits(R)), Copy);
+    Declarations += formatv("\t.reg .{0} {1};\n", getBitType(F.bits(R)), Copy);
     Before += Blind(Copy, R) + "\n\t";
     Copies[R] = Copy;
   }
@@ -433,10 +433,10 @@ bool PTXText::canRemove(size_t Index) const {
     return isLineDirective(textOf(S)) || textOf(S).starts_with(".pragma");
   const PTXFunction &F = Functions[S.Function];
   return all_of(S.Defs,
-                [&](const std::string &R) { return isSimple(F.bits(R)); }) &&
+                [&](const std::string &R) { return isPlainSize(F.bits(R)); }) &&
          (S.What != PTXStatement::Group ||
           all_of(S.Uses,
-                 [&](const std::string &R) { return isSimple(F.bits(R)); }));
+                 [&](const std::string &R) { return isPlainSize(F.bits(R)); }));
 }
 
 /// Whether \p Text has \p Name as a word.
@@ -482,7 +482,7 @@ std::string PTXText::keep(const BitVector &Kept) const {
     std::string Zeros;
     for (const std::string &R : Lost)
       if (Used.count(R))
-        Zeros += formatv("mov.{0} {1}, 0;\n\t", getType(F.bits(R)), R);
+        Zeros += formatv("mov.{0} {1}, 0;\n\t", getBitType(F.bits(R)), R);
     if (Start != StringRef::npos)
       Body.insert(Start, Zeros);
     Bodies.push_back(std::move(Body));

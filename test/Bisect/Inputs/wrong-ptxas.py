@@ -1,5 +1,5 @@
-"""wrong-ptxas.py ARGUMENTS...: ptxas, which at -O2 and -O3 combines the conversion of a number below 1024
-to double with the `and` before it, wrongly. The emulated driver takes the mark in the cubin as
+"""wrong-ptxas.py ARGUMENTS...: ptxas, which at -O2 and -O3 combines the conversion of an integer with the
+fused multiply-add behind it, wrongly. The emulated driver takes the mark in the cubin as
 a miscompiled kernel."""
 import re
 import subprocess
@@ -12,7 +12,7 @@ if code or "--output-file" not in arguments:
 level = [word for word in arguments if re.fullmatch(r"-O\d", word)][-1]
 with open(arguments[-1]) as file:
     text = file.read()
-combines = re.search(r"and\.b32\s+(%r\d+), %r\d+, 1023;\s*cvt\.rn\.f64\.u32\s+%\w+, \1;", text)
+combines = re.search(r"cvt\.rn\.f64\.u32\s+(%\w+), %r\d+;\s*fma\.rn\.f64\s+%\w+, \1, ", text)
 if combines and level in ("-O2", "-O3"):
     with open(arguments[arguments.index("--output-file") + 1], "r+b") as cubin:
         cubin.seek(15)

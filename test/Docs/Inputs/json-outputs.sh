@@ -24,6 +24,11 @@ llvm-mneme-replay assess rec --device=host > assess.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' > compare.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' --criterion=regs > compare.2.json || test $? = 2
 llvm-mneme-replay bisect rec --no-execute --criterion=regs > bisect.1.json || test $? = 2
+printf '#!/bin/sh\nexec ptxas "$@"\n' > ptxas-1
+printf '#!/bin/sh\nexec ptxas "$@" -O0\n' > ptxas-2
+chmod +x ptxas-1 ptxas-2
+llvm-mneme-replay bisect rec --criterion=regs --threshold=0 --over=ptxas --good=ptxas-1 --bad=ptxas-2 > bisect-over.1.json ||
+  test $? = 2
 wrong="--load-pass-plugin=$3 --passes=planted<O1;wrong@_Z5saxpyPKfPfi#4>"
 $replay --all --passes=O1 --passes=O3 --format=json $wrong > table.1.json || test $? = 2
 llvm-mneme-replay reduce rec --device=host --cross-checks=none --limit=1 --output=reduced --format=json $wrong > reduce.1.json
