@@ -265,5 +265,6 @@ Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));
-  return R->Outcome.found() ? 0 : 2;
+  bool Found = R->Outcome.found() || (R->PTX && !R->PTX->Instructions.empty());
+  return Found ? 0 : 2;
 }

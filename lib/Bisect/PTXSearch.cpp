@@ -36,8 +36,6 @@ static constexpr StringLiteral WeakerOptions[] = {
     "--disable-optimizer-constants",
     "--dont-merge-basicblocks",
     "--fmad=false",
-    "--Ofast-compile=min",
-    "--Ofast-compile=max",
     "--register-usage-level=0"};
 
 /// Replays of a reduction.
@@ -268,9 +266,13 @@ Error PTXSearch::findInstructions(const PTXText &P) {
     return Least.takeError();
   for (unsigned I : Least->set_bits()) {
     const PTXStatement &S = P.statements()[I];
+    std::string Text =
+        join(map_range(split(P.textOf(S), '\t'),
+                       [](StringRef Word) { return Word.trim(); }),
+             " ");
+    Q.say(formatv("PTX line {0}: {1}", S.Line, Text));
     A.Instructions.push_back(
-        {P.functions()[S.Function].Name, S.Block, S.Line, P.textOf(S).str()});
-    Q.say(formatv("PTX line {0}: {1}", S.Line, P.textOf(S)));
+        {P.functions()[S.Function].Name, S.Block, S.Line, std::move(Text)});
   }
   if (!Q.complete())
     A.Reason = "the limit of steps was reached: not each of these need be "
