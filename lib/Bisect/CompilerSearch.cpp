@@ -144,8 +144,11 @@ findBuilds(const std::string &Pattern, CompilerKind Kind) {
   return std::move(Builds);
 }
 
-static std::string trimPath(StringRef Path) {
+/// A file of this folder takes precedence over one in PATH.
+static std::string normalizePath(StringRef Path) {
   StringRef Trimmed = Path.rtrim('/');
+  if (!Path.contains('/') && sys::fs::exists(Path))
+    return "./" + Path.str();
   return (Trimmed.empty() ? Path : Trimmed).str();
 }
 
@@ -153,9 +156,9 @@ static std::string trimPath(StringRef Path) {
 static Expected<std::vector<CompilerTest>>
 listBuilds(const CompilerSearchOptions &S) {
   std::vector<CompilerTest> All;
-  std::string Good = trimPath(S.Good), Bad = trimPath(S.Bad);
-  for (auto [Option, End] : {std::pair("--good: ", StringRef(Good)),
-                             {"--bad: ", StringRef(Bad)}}) {
+  std::string Good = normalizePath(S.Good), Bad = normalizePath(S.Bad);
+  for (auto [Option, End] :
+       {std::pair("--good: ", StringRef(Good)), {"--bad: ", StringRef(Bad)}}) {
     Expected<CompilerTest> T = openBuild(End, S.Kind);
     if (!T)
       return createStringError(Option + toString(T.takeError()));

@@ -444,7 +444,8 @@ Error PTXReducer::run() {
 
 Error mneme::reducePTX(const ReplayPlan &Plan, const ReplayBisectOptions &O,
                        const BisectOutcome &Out, PTXAnswer &A) {
-  if (A.File.empty() || O.Program.empty() || O.Output.empty())
+  // One replay of each side decides.
+  if (A.File.empty() || O.Program.empty() || O.Output.empty() || Out.Random)
     return Error::success();
   Expected<std::unique_ptr<MemoryBuffer>> Text = readTextFile(A.File);
   if (!Text)
