@@ -243,6 +243,11 @@ Error PTXSearch::findInstructions(const PTXText &P) {
   }
   for (const PTXFunction &F : P.functions())
     A.NumBlocks += F.NumBlocks;
+  if (!J.what().isVerify()) {
+    A.Reason = "instructions are not searched for " + J.what().Metric +
+               ", as isolated ones need registers and code of their own";
+    return Error::success();
+  }
   Expected<std::vector<Answer>> Ends = ask(P, {None, All});
   if (!Ends)
     return Ends.takeError();

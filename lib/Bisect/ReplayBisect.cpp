@@ -285,13 +285,15 @@ Error ReplayBisection::addCommands() {
 
 /// Commands for the files, which only a folder keeps.
 Error ReplayBisection::addPTX() {
-  if (!R.PTX || R.PTX->IsolatedFile.empty())
+  if (!R.PTX)
     return Error::success();
   json::Object Config = R.Outcome.BadConfig;
   Config["ptx"] = R.PTX->IsolatedFile;
-  if (Error E = addCommand("isolated", "good: with these instructions isolated",
-                           Config, Answer::Good))
-    return E;
+  if (!R.PTX->IsolatedFile.empty())
+    if (Error E =
+            addCommand("isolated", "good: with these instructions isolated",
+                       Config, Answer::Good))
+      return E;
   return reducePTX(Plan, O, R.Outcome, *R.PTX);
 }
 
